@@ -13,10 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "shared/compiler.h"
 
 #define INTERRUPT_NS 50000000
+/* If no descriptor was closed for so long, those in hand hold their threads. */
+#define HELD_NS 50000000
 /* A thread that has nothing more to close looks again after this. */
 #define LINGER_NS 1000000
 /* It is not waited for if there is as much to close as this. */
@@ -39,6 +42,7 @@ struct closer {
 	struct closing *first, **last;
 	unsigned int waiting, threads, idle, threads_max;
 	unsigned int closing; /* threads that have a descriptor in hand */
+	uint64_t closed_ns; /* when the last one was closed; MONOTONIC */
 	unsigned int coming; /* that idle ones were told */
 	unsigned int lingering; /* threads that will look, unasked */
 	bool of_sockets;
@@ -177,9 +181,12 @@ static struct closing *next_closing(struct closer *closer, struct closing *done)
 {
 	struct closing *closing;
 
+	uint64_t now = clock_monotonic_ns();
+
 	free(done);
 	lock_acquire(&g_lock);
 	closer->closing -= done != NULL;
+	closer->closed_ns = now;
 	if (!closer->first)
 		linger(closer);
 	closing = closer->first;
@@ -259,12 +266,14 @@ void closer_close_socket(int fd)
 
 bool closer_is_full(void)
 {
-	bool full;
+	uint64_t now = clock_monotonic_ns();
+	bool held, full;
 
 	lock_acquire(&g_lock);
-	full = (g_descriptors.waiting >= CLOSER_WAITING_MAX &&
-		g_descriptors.closing == g_descriptors.threads) ||
-	       g_descriptors.waiting >= CLOSER_UNSERVED_MAX;
+	held = g_descriptors.closing == g_descriptors.threads &&
+	       now >= g_descriptors.closed_ns + HELD_NS;
+	full = g_descriptors.waiting >= CLOSER_UNSERVED_MAX ||
+	       (held && g_descriptors.waiting >= CLOSER_WAITING_MAX);
 	lock_release(&g_lock);
 	return full;
 }

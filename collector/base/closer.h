@@ -9,8 +9,8 @@
  * held by a descriptor is interrupted every 50 ms, which is enough for all but
  * FUSE; others take its place, up to CLOSER_THREADS. When all of these are
  * held, what comes later waits, and after CLOSER_WAITING_MAX of them nothing
- * more should be received (closer_is_full()). Where a busy machine gave no CPU
- * to the threads, more may wait.
+ * more should be received (closer_is_full()). While they do close, or where a
+ * busy machine gives them no CPU, more may wait.
  *
  * Connections have threads of their own. What was sent over one and not
  * received is no open file of ours: FUSE has no say in its end.

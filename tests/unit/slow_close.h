@@ -25,7 +25,8 @@ static struct {
 	pthread_cond_t changed;
 	bool slow[1024]; /* by descriptor */
 	int held; /* calls of close() that wait */
-	bool released;
+	int calls; /* that have waited so far */
+	bool released, one; /* all, or one of them */
 } g_slow_close = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.changed = PTHREAD_COND_INITIALIZER,
@@ -43,10 +44,12 @@ int close(int fd)
 	if (fd >= 0 && fd < 1024 && g_slow_close.slow[fd]) {
 		g_slow_close.slow[fd] = false;
 		g_slow_close.held++;
+		g_slow_close.calls++;
 		pthread_cond_broadcast(&g_slow_close.changed);
-		while (!g_slow_close.released)
+		while (!g_slow_close.released && !g_slow_close.one)
 			pthread_cond_wait(&g_slow_close.changed,
 					  &g_slow_close.lock);
+		g_slow_close.one = false;
 		g_slow_close.held--;
 	}
 	pthread_mutex_unlock(&g_slow_close.lock);
@@ -72,6 +75,22 @@ static inline void slow_close_await(int threads)
 	pthread_mutex_unlock(&g_slow_close.lock);
 }
 
+/* One of those that are held is closed, and the next one of those that wait
+ * holds its thread; one more waits then. */
+static inline void slow_close_release_one(void)
+{
+	int held;
+
+	closer_close(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	pthread_mutex_lock(&g_slow_close.lock);
+	held = g_slow_close.calls;
+	g_slow_close.one = true;
+	pthread_cond_broadcast(&g_slow_close.changed);
+	while (g_slow_close.calls == held)
+		pthread_cond_wait(&g_slow_close.changed, &g_slow_close.lock);
+	pthread_mutex_unlock(&g_slow_close.lock);
+}
+
 /* Nothing is held any more. */
 static inline void slow_close_release(void)
 {
@@ -89,6 +108,8 @@ static inline void slow_close_fill(void)
 			slow_close_await(CLOSER_THREADS);
 		slow_close_hold(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	}
+	while (!closer_is_full())
+		usleep(1000);
 }
 
 /* A socket that close(2) waits for: its peer reads nothing. *@peer keeps the

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "collector/base/clock.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/slow_close.h"
@@ -193,7 +194,28 @@ START_TEST(closer_is_not_full_of_a_few)
 			slow_close_await(CLOSER_THREADS);
 		slow_close_hold(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	}
+	/* Longer than it takes until one more would make it full. */
+	usleep(100000);
 	ck_assert(!closer_is_full());
+	slow_close_release();
+}
+END_TEST
+
+/* All threads have one in hand and as many wait as may; but one was closed just
+ * now, so nothing holds them. */
+START_TEST(closer_that_has_just_closed_one_is_not_full)
+{
+	uint64_t begin;
+	bool full;
+
+	slow_close_fill();
+	/* Until nobody has kept us from looking for long. */
+	do {
+		begin = clock_monotonic_ns();
+		slow_close_release_one();
+		full = closer_is_full();
+	} while (clock_monotonic_ns() - begin >= 50000000);
+	ck_assert(!full);
 	slow_close_release();
 }
 END_TEST
@@ -238,6 +260,7 @@ int main(void)
 	tcase_add_test(tcase,
 		       closer_ends_connections_while_descriptors_hold_it);
 	tcase_add_test(tcase, closer_is_not_full_of_a_few);
+	tcase_add_test(tcase, closer_that_has_just_closed_one_is_not_full);
 	tcase_add_test(tcase, closer_is_not_full_while_it_has_no_cpu);
 	return suite_run(suite);
 }
