@@ -39,7 +39,8 @@ static const struct cfi_reader g_reader = { read_bytes, NULL };
 static void put(const void *from, size_t size)
 {
 	ck_assert_uint_le(g.size + size, sizeof(g.bytes));
-	memcpy(g.bytes + g.size, from, size);
+	if (size) /* @from may be NULL */
+		memcpy(g.bytes + g.size, from, size);
 	g.size += size;
 }
 
