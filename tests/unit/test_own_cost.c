@@ -31,8 +31,12 @@ START_TEST(own_cost_of_each_kind_is_some_time)
 }
 END_TEST
 
+#define TRIES 20
+
 /* Together they are the time of a loop, which has the calls of the hooks, too;
- * so they are not less than what the hooks take longer than empty ones. */
+ * so they are not less than what the hooks take longer than empty ones. Another
+ * program may have half of the CPU's core for one of the two, and on a busy
+ * machine nearly all of the CPU: then they are timed again. */
 START_TEST(own_cost_has_two_halves)
 {
 	static const enum own_cost_kind kinds[] = { OWN_COST_SPAN,
@@ -41,18 +45,19 @@ START_TEST(own_cost_has_two_halves)
 	bool ticks = _i % 2;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		struct own_cost_halves halves =
-			own_cost_halves(kinds[i], ticks);
-		double whole = own_cost_ns(kinds[i], ticks);
+		struct own_cost_halves halves;
+		double whole, both;
+		int tries = 0;
 
-		ck_assert(halves.inner_ns > 0);
-		ck_assert(halves.outer_ns > 0);
-		ck_assert(halves.least_ns >= halves.inner_ns);
-		/* Another program may have half of the CPU's core for one of
-		 * the two. */
-		ck_assert_msg(3 * (halves.inner_ns + halves.outer_ns) > whole,
-			      "%f + %f, %f", halves.inner_ns, halves.outer_ns,
-			      whole);
+		do {
+			halves = own_cost_halves(kinds[i], ticks);
+			whole = own_cost_ns(kinds[i], ticks);
+			both = halves.inner_ns + halves.outer_ns;
+			ck_assert(halves.inner_ns > 0);
+			ck_assert(halves.outer_ns > 0);
+			ck_assert(halves.least_ns >= halves.inner_ns);
+		} while (3 * both <= whole && ++tries < TRIES);
+		ck_assert_msg(3 * both > whole, "%f, %f", both, whole);
 	}
 }
 END_TEST
