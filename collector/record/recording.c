@@ -565,12 +565,13 @@ bool recording_list_process(struct recording *recording,
 			    struct process_entry *entry)
 {
 	/* It stays until the recording is freed, and so does what it pays. */
-	bool room = budget_take(&recording->budget,
-				sizeof(*entry) + entry->cmdline_bytes);
+	uint64_t bytes = sizeof(*entry) + entry->cmdline_bytes;
+	bool room;
 
 	lock_acquire(&recording->lock);
 	recording->sums.totals.processes++;
-	room = room && recording->listed < LISTED_MAX;
+	room = recording->listed < LISTED_MAX &&
+	       budget_take(&recording->budget, bytes);
 	if (room) {
 		recording->listed++;
 		*recording->last_process = entry;

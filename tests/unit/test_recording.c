@@ -5,10 +5,12 @@
 #include "collector/record/recording.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
 #include "collector/names/symbols.h"
@@ -114,6 +116,34 @@ START_TEST(recording_that_is_discarded_leaves_nothing)
 }
 END_TEST
 
+#define LISTED 65536 /* at most, of processes and threads */
+
+/* A service that has forked for days: each process that found no row took a
+ * little more of the budget, until nothing was left for what is recorded. */
+START_TEST(recording_takes_nothing_for_a_process_without_a_row)
+{
+	struct process_entry *entry, one_more = { .name = "one more" };
+	struct recording *recording;
+	uint64_t left;
+
+	ck_assert_int_eq(recording_new(&g.collector, "out", true, &recording),
+			 0);
+	left = recording_setup(recording)->budget->left;
+	for (int i = 0; i < LISTED; i++) {
+		entry = calloc(1, sizeof(*entry));
+		ck_assert_ptr_nonnull(entry);
+		entry->last_thread = &entry->threads;
+		ck_assert(recording_list_process(recording, entry));
+	}
+	ck_assert_uint_eq(left - recording_setup(recording)->budget->left,
+			  LISTED * sizeof(*entry));
+	left = recording_setup(recording)->budget->left;
+	ck_assert(!recording_list_process(recording, &one_more));
+	ck_assert_uint_eq(recording_setup(recording)->budget->left, left);
+	recording_put(&recording);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("recording");
@@ -125,5 +155,7 @@ int main(void)
 		tcase,
 		recording_without_descriptors_leaves_the_folder_of_others);
 	tcase_add_test(tcase, recording_that_is_discarded_leaves_nothing);
+	tcase_add_test(tcase,
+		       recording_takes_nothing_for_a_process_without_a_row);
 	return suite_run(suite);
 }
