@@ -18,7 +18,8 @@
 #include "shared/compiler.h"
 
 #define INTERRUPT_NS 50000000
-/* If no descriptor was closed for so long, those in hand hold their threads. */
+/* If no thread has asked for the next one for so long, those that they have in
+ * hand hold them. */
 #define HELD_NS 50000000
 /* A thread that has nothing more to close looks again after this. */
 #define LINGER_NS 1000000
@@ -42,7 +43,7 @@ struct closer {
 	struct closing *first, **last;
 	unsigned int waiting, threads, idle, threads_max;
 	unsigned int closing; /* threads that have a descriptor in hand */
-	uint64_t closed_ns; /* when the last one was closed; MONOTONIC */
+	uint64_t asked_ns; /* when a thread last asked for one; MONOTONIC */
 	unsigned int coming; /* that idle ones were told */
 	unsigned int lingering; /* threads that will look, unasked */
 	bool of_sockets;
@@ -179,14 +180,13 @@ static void linger(struct closer *closer)
  * NULL. NULL: there is nothing more. */
 static struct closing *next_closing(struct closer *closer, struct closing *done)
 {
-	struct closing *closing;
-
 	uint64_t now = clock_monotonic_ns();
+	struct closing *closing;
 
 	free(done);
 	lock_acquire(&g_lock);
 	closer->closing -= done != NULL;
-	closer->closed_ns = now;
+	closer->asked_ns = now;
 	if (!closer->first)
 		linger(closer);
 	closing = closer->first;
@@ -271,7 +271,7 @@ bool closer_is_full(void)
 
 	lock_acquire(&g_lock);
 	held = g_descriptors.closing == g_descriptors.threads &&
-	       now >= g_descriptors.closed_ns + HELD_NS;
+	       now >= g_descriptors.asked_ns + HELD_NS;
 	full = g_descriptors.waiting >= CLOSER_UNSERVED_MAX ||
 	       (held && g_descriptors.waiting >= CLOSER_WAITING_MAX);
 	lock_release(&g_lock);

@@ -6,8 +6,8 @@
 #ifndef PERFREC_COLLECTOR_NAMES_HELPER_H
 #define PERFREC_COLLECTOR_NAMES_HELPER_H
 
-#include <stdbool.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -44,7 +44,8 @@ bool maps_turn_line(struct maps_turn *turn)
 		while (!turn->taken && (ms = helper_patience_ms(deadline_ns)))
 			turn->taken = await_turn(ms);
 	}
-	return !(turn->lines % MAPS_LINES_SOON == 1 && helper_is_over());
+	/* Each time that others could have waited for as long as they do. */
+	return turn->lines % MAPS_LINES_SOON != 1 || !helper_is_over();
 }
 
 void maps_turn_end(struct maps_turn *turn)

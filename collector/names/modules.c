@@ -733,8 +733,7 @@ int modules_refresh(struct modules *modules)
 
 /* The same when nobody else knows @modules yet, without waiting for a file: if
  * the log has something to say, or a file cannot be had, or the map is long, it
- * is behind.
- * What the log says is not taken in, as that may wait. */
+ * is behind. What the log says is not taken in, as that may wait. */
 static int read_map_nowait(struct modules *modules)
 {
 	struct reading reading = { .nowait = true };

@@ -394,7 +394,6 @@ bool process_is_drained(const struct process *process, uint32_t worker)
 bool process_has_exited(const struct process *process)
 {
 	struct pollfd poll_fd = { .fd = process->watch.fd, .events = POLLIN };
-
 	uint64_t began;
 
 	if (process->setup.began) {
