@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recordings that cannot begin, or end as no other does.
+ * Recordings that cannot begin, end as no other does, or lack room for their
+ * rows.
  */
 #include "collector/record/recording.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,6 +18,7 @@
 #include "collector/base/lock.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
+#include "collector/profile/function_table.h"
 #include "collector/record/collector.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
@@ -144,6 +148,64 @@ START_TEST(recording_takes_nothing_for_a_process_without_a_row)
 }
 END_TEST
 
+#define FUNCTIONS 100000u
+#define MEMORY_BYTES (4u << 20)
+
+/* Sanitizers take address space as they like. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_LIMITED false
+#else
+#define IS_LIMITED true
+#endif
+
+/* From now on there is room for @bytes more. */
+static void limit_memory(size_t bytes)
+{
+	FILE *statm = fopen("/proc/self/statm", "r");
+	struct rlimit limit = { 0, RLIM_INFINITY };
+	unsigned long pages = 0;
+
+	ck_assert_ptr_nonnull(statm);
+	ck_assert_int_eq(fscanf(statm, "%lu", &pages), 1);
+	fclose(statm);
+	limit.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + bytes;
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+/* Each function is in the table or counted; the log has one line of all. */
+START_TEST(recording_counts_functions_that_find_no_memory)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	char(*name)[16] = calloc(FUNCTIONS, sizeof(*name));
+	struct recording *recording;
+	uint64_t missing;
+	size_t listed;
+
+	ck_assert_ptr_nonnull(name);
+	ck_assert_int_eq(recording_new(&g.collector, "out", true, &recording),
+			 0);
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		snprintf(name[i], sizeof(name[i]), "f%u", i);
+	if (IS_LIMITED)
+		limit_memory(MEMORY_BYTES);
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		const struct function_total one = { .name = name[i],
+						    .module = "",
+						    .calls = 1 };
+
+		recording_add_function(recording, &one);
+	}
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &none), 0);
+	missing = recording_sums(recording)->totals.unlisted_functions;
+	(void)recording_functions(recording, &listed);
+	ck_assert_int_eq(missing > 0, IS_LIMITED);
+	ck_assert_uint_gt(listed, 0);
+	ck_assert_uint_eq(listed + missing, FUNCTIONS);
+	free(name);
+	recording_put(&recording);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("recording");
@@ -157,5 +219,6 @@ int main(void)
 	tcase_add_test(tcase, recording_that_is_discarded_leaves_nothing);
 	tcase_add_test(tcase,
 		       recording_takes_nothing_for_a_process_without_a_row);
+	tcase_add_test(tcase, recording_counts_functions_that_find_no_memory);
 	return suite_run(suite);
 }
