@@ -64,6 +64,40 @@ struct connection *connections_oldest(
 	return oldest;
 }
 
+uint32_t connections_of(const struct connections *connections,
+			pid_t (*owner)(const struct connection *connection),
+			pid_t pid)
+{
+	uint32_t count = 0;
+
+	for (const struct connection *one = connections->first; one;
+	     one = one->next)
+		count += !one->ended && owner(one) == pid;
+	return count;
+}
+
+struct connection *connections_of_most(
+	const struct connections *connections,
+	pid_t (*owner)(const struct connection *connection))
+{
+	struct connection *found = NULL;
+	uint32_t most = 0, count;
+
+	/* New ones are put in front: the last one that has most is the oldest.
+	 */
+	for (struct connection *one = connections->first; one;
+	     one = one->next) {
+		count = one->ended ? 0
+				   : connections_of(connections, owner,
+						    owner(one));
+		if (count && count >= most) {
+			most = count;
+			found = one;
+		}
+	}
+	return found;
+}
+
 void connections_close(struct connections *connections,
 		       void (*release)(struct connection *connection))
 {

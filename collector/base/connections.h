@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collector/base/loop.h"
 
@@ -51,6 +52,17 @@ struct connection *connections_oldest(
 	bool (*counts)(const struct connection *connection,
 		       const void *context),
 	const void *context);
+/* How many of those that have not ended are of @pid. @owner: whose process a
+ * connection is. */
+uint32_t connections_of(const struct connections *connections,
+			pid_t (*owner)(const struct connection *connection),
+			pid_t pid);
+/* The connection that was added first of the process that has most, of several
+ * such processes the one with the oldest: what has only just come may still be
+ * about to speak. NULL: there is none. */
+struct connection *connections_of_most(
+	const struct connections *connections,
+	pid_t (*owner)(const struct connection *connection));
 /* Ends all of them, and @releases them in the same way. */
 void connections_close(struct connections *connections,
 		       void (*release)(struct connection *connection));

@@ -461,48 +461,21 @@ static void scraper_late(struct connection *connection)
 			       "the collector is busy\n");
 }
 
-static bool is_of_process(const struct connection *connection,
-			  const void *context)
+static pid_t scraper_pid(const struct connection *connection)
 {
 	/* The connection is the first member. */
-	const struct scraper *scraper = (const struct scraper *)connection;
-	const pid_t *pid = context;
-
-	return scraper->pid == *pid;
-}
-
-static uint32_t count_of_process(const struct metrics *metrics, pid_t pid)
-{
-	uint32_t count = 0;
-
-	for (const struct connection *one = metrics->scrapers.first; one;
-	     one = one->next)
-		count += !one->ended && is_of_process(one, &pid);
-	return count;
+	return ((const struct scraper *)connection)->pid;
 }
 
 /* Makes room for one more: the process that has most loses its oldest. */
 static void make_room(struct metrics *metrics)
 {
-	struct connection *oldest = NULL;
-	uint32_t most = 0;
+	struct connection *old = NULL;
 
-	if (metrics->scrapers.count < CONNECTIONS_MAX)
-		return;
-	for (struct connection *one = metrics->scrapers.first; one;
-	     one = one->next) {
-		/* The connection is the first member. */
-		const struct scraper *scraper = (const struct scraper *)one;
-		uint32_t count = count_of_process(metrics, scraper->pid);
-
-		if (one->ended || count < most)
-			continue;
-		most = count;
-		oldest = connections_oldest(&metrics->scrapers, is_of_process,
-					    &scraper->pid);
-	}
-	if (oldest)
-		connections_end(&metrics->scrapers, oldest);
+	if (metrics->scrapers.count >= CONNECTIONS_MAX)
+		old = connections_of_most(&metrics->scrapers, scraper_pid);
+	if (old)
+		connections_end(&metrics->scrapers, old);
 }
 
 static void listening_ready(struct watch *watch)

@@ -299,65 +299,34 @@ static const struct caller *caller_of(const struct connection *connection)
 	return (const struct caller *)connection;
 }
 
+static pid_t caller_pid(const struct connection *connection)
+{
+	return caller_of(connection)->pid;
+}
+
 static bool is_of_process(const struct connection *connection,
 			  const void *context)
 {
 	const pid_t *pid = context;
 
-	return caller_of(connection)->pid == *pid;
+	return caller_pid(connection) == *pid;
 }
 
-/* How many connections process @pid has. */
-static uint32_t count_callers(const struct server *server, pid_t pid)
-{
-	uint32_t count = 0;
-
-	for (struct connection *one = server->callers.first; one;
-	     one = one->next)
-		count += !one->ended && caller_of(one)->pid == pid;
-	return count;
-}
-
-/* The process that has most connections, of several the one with the oldest:
- * what has only just come may still be about to speak. New ones are in front.
- */
-static pid_t largest_process(const struct server *server)
-{
-	uint32_t most = 0;
-	pid_t pid = 0;
-
-	for (struct connection *one = server->callers.first; one;
-	     one = one->next) {
-		uint32_t count = count_callers(server, caller_of(one)->pid);
-
-		if (!one->ended && count >= most) {
-			most = count;
-			pid = caller_of(one)->pid;
-		}
-	}
-	return pid;
-}
-
-/* Ends the oldest connection of process @pid. It has said nothing: a caller
- * that has is answered and ended at once. */
-static void end_oldest(struct server *server, pid_t pid)
-{
-	struct connection *oldest =
-		connections_oldest(&server->callers, is_of_process, &pid);
-
-	if (!oldest)
-		return;
-	session_log_refusal(server->collector, pid, SAID_NOTHING);
-	connections_end(&server->callers, oldest);
-}
-
-/* Makes room for one more connection of process @pid. */
+/* Makes room for one more connection of process @pid. Who goes has said
+ * nothing: a caller that has is answered and ended at once. */
 static void make_room(struct server *server, pid_t pid)
 {
-	if (count_callers(server, pid) >= PROCESS_MAX)
-		end_oldest(server, pid);
-	else if (server->callers.count >= CONNECTIONS_MAX)
-		end_oldest(server, largest_process(server));
+	struct connections *callers = &server->callers;
+	struct connection *old = NULL;
+
+	if (connections_of(callers, caller_pid, pid) >= PROCESS_MAX)
+		old = connections_oldest(callers, is_of_process, &pid);
+	else if (callers->count >= CONNECTIONS_MAX)
+		old = connections_of_most(callers, caller_pid);
+	if (!old)
+		return;
+	session_log_refusal(server->collector, caller_pid(old), SAID_NOTHING);
+	connections_end(callers, old);
 }
 
 static void server_ready(struct watch *watch)

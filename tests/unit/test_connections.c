@@ -14,6 +14,7 @@
 struct guest {
 	struct connection connection;
 	int said; /* how often it was heard */
+	pid_t pid; /* whose it is */
 };
 
 static struct {
@@ -146,6 +147,38 @@ START_TEST(connections_that_cannot_be_watched_have_ended)
 }
 END_TEST
 
+static pid_t pid_of(const struct connection *connection)
+{
+	return ((const struct guest *)connection)->pid;
+}
+
+static struct connection *add_of(pid_t pid)
+{
+	struct guest *guest = add_guest(LONG_NS);
+
+	guest->pid = pid;
+	return &guest->connection;
+}
+
+START_TEST(connections_of_most_is_the_oldest_of_who_has_most)
+{
+	struct connection *one, *two;
+
+	ck_assert_ptr_null(connections_of_most(&g.connections, pid_of));
+	one = add_of(1);
+	two = add_of(2);
+	/* Of two that are alike the older one. */
+	ck_assert_ptr_eq(connections_of_most(&g.connections, pid_of), one);
+	add_of(2);
+	ck_assert_ptr_eq(connections_of_most(&g.connections, pid_of), two);
+	ck_assert_uint_eq(connections_of(&g.connections, pid_of, 2), 2);
+	/* What has ended does not count. */
+	connections_end(&g.connections, two);
+	ck_assert_uint_eq(connections_of(&g.connections, pid_of, 2), 1);
+	ck_assert_ptr_eq(connections_of_most(&g.connections, pid_of), one);
+}
+END_TEST
+
 START_TEST(connections_close_ends_all)
 {
 	add_guest(LONG_NS);
@@ -167,6 +200,8 @@ int main(void)
 		       connections_ended_one_is_not_heard_and_freed_later);
 	tcase_add_test(tcase, connections_reap_ends_those_that_are_late);
 	tcase_add_test(tcase, connections_that_cannot_be_watched_have_ended);
+	tcase_add_test(tcase,
+		       connections_of_most_is_the_oldest_of_who_has_most);
 	tcase_add_test(tcase, connections_close_ends_all);
 	return suite_run(suite);
 }
