@@ -110,8 +110,10 @@ static int open_buffers(struct perf_buffers *buffers, long cpus)
 static size_t choose_bytes(const struct perf_wanted *wanted)
 {
 	uint64_t each = wanted->stack_bytes + 512;
-	uint64_t wish =
-		each * 1000000000 / wanted->period_ns / BUFFER_SECONDS_PART;
+	uint64_t wish = wanted->period_ns
+				? each * 1000000000 / wanted->period_ns /
+					  BUFFER_SECONDS_PART
+				: 0;
 	size_t bytes = BUFFER_BYTES_USUAL;
 
 	while (bytes < wish && bytes < BUFFER_BYTES_MAX)
@@ -218,7 +220,8 @@ static uint64_t time_of_record(const struct perf_event_header *header,
 			    : header->size - 2 * sizeof(uint64_t);
 	uint64_t ns;
 
-	if (header->size < sizeof(*header) + 24 + sizeof(ns))
+	if (header->size < sizeof(*header) + 24 ||
+	    header->size < at + sizeof(ns))
 		return 0;
 	memcpy(&ns, bytes + at, sizeof(ns));
 	return ns;

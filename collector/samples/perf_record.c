@@ -146,6 +146,10 @@ static bool take_other_record(struct reader *reader, uint16_t misc,
 		record->value = take_u64(reader);
 		record->id = take_u64(reader);
 		return true;
+	case PERF_RECORD_SWITCH:
+		record->out = misc & PERF_RECORD_MISC_SWITCH_OUT;
+		record->preempted = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+		return true;
 	case PERF_RECORD_THROTTLE:
 		return true;
 	default:

@@ -28,6 +28,8 @@ struct perf_record {
 	pid_t parent_pid, parent_tid; /* FORK */
 	const char *name; /* COMM: NUL-terminated */
 	bool exec; /* COMM: by exec */
+	bool out; /* SWITCH: it left the CPU; else it came */
+	bool preempted; /* the same: it could have gone on */
 	uint64_t value; /* READ: ns of CPU time; LOST: how many */
 	/* SAMPLE */
 	bool in_kernel;

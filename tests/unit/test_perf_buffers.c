@@ -660,6 +660,44 @@ START_TEST(record_that_is_too_short_is_passed_over)
 }
 END_TEST
 
+static void write_switch(int i, uint16_t misc, uint64_t ns)
+{
+	struct made made = begin(PERF_RECORD_SWITCH, misc);
+
+	add_trailer_at(&made, ns);
+	write_record(i, &made);
+}
+
+START_TEST(switches_tell_who_left_or_came_and_why)
+{
+	write_switch(0, PERF_RECORD_MISC_SWITCH_OUT, 1);
+	write_switch(0,
+		     PERF_RECORD_MISC_SWITCH_OUT |
+			     PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+		     2);
+	write_switch(0, 0, 3);
+	ck_assert_uint_eq(read_all(), 3);
+	ck_assert(g_seen.record[0].out && !g_seen.record[0].preempted);
+	ck_assert(g_seen.record[1].out && g_seen.record[1].preempted);
+	ck_assert(!g_seen.record[2].out);
+	ck_assert_int_eq(g_seen.record[2].tid, 71);
+	ck_assert_uint_eq(g_seen.record[2].ns, 3);
+}
+END_TEST
+
+/* They are the shortest records that there are. */
+START_TEST(switches_of_all_cpus_come_in_the_order_of_their_times)
+{
+	write_switch(0, 0, 10);
+	write_switch(0, 0, 40);
+	write_switch(1, 0, 20);
+	write_switch(1, 0, 30);
+	ck_assert_uint_eq(read_all(), 4);
+	for (int i = 0; i < 4; i++)
+		ck_assert_uint_eq(g_seen.record[i].ns, 10 * (unsigned)(i + 1));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("perf_buffers");
@@ -678,12 +716,15 @@ int main(void)
 	tcase_add_test(records, names_are_told_with_whether_exec_gave_them);
 	tcase_add_test(records, fork_and_exit_tell_both_threads);
 	tcase_add_test(records, counts_are_told_with_their_event);
+	tcase_add_test(records, switches_tell_who_left_or_came_and_why);
 	tcase_add_test(records, other_records_are_passed_over);
 	tcase_add_test(ring, records_go_round_the_end_of_the_buffer);
 	tcase_add_test(ring, full_buffer_is_read_to_its_last_record);
 	tcase_add_test(ring, all_buffers_are_read);
 	tcase_add_test(ring,
 		       records_of_all_cpus_come_in_the_order_of_their_times);
+	tcase_add_test(ring,
+		       switches_of_all_cpus_come_in_the_order_of_their_times);
 	tcase_add_test(ring, records_of_a_cpu_stay_in_their_order);
 	tcase_add_test(ring, records_later_than_asked_for_stay);
 	tcase_add_test(hostile, size_of_nonsense_ends_the_reading);
