@@ -68,7 +68,7 @@ static bool add_chunk(struct cct *cct, size_t at_least)
 	return true;
 }
 
-static void *take_memory(struct cct *cct, size_t bytes)
+void *cct_memory(struct cct *cct, size_t bytes)
 {
 	bytes = ALIGN_UP(bytes, LINE_BYTES);
 	if (cct->chunk_left < bytes && !add_chunk(cct, bytes))
@@ -179,7 +179,7 @@ static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 
 	if (!table_reserve(cct, &cct->node_table))
 		return NULL;
-	node = take_memory(cct, sizeof(*node));
+	node = cct_memory(cct, sizeof(*node));
 	if (!node)
 		return NULL;
 	*node = (struct cct_node){ .address = function->address,
@@ -206,7 +206,7 @@ static struct cct_function *add_function(struct cct *cct, uint64_t address)
 
 	if (!table_reserve(cct, &cct->function_table))
 		return NULL;
-	function = take_memory(cct, sizeof(*function));
+	function = cct_memory(cct, sizeof(*function));
 	if (!function)
 		return NULL;
 	*function = (struct cct_function){ .address = address,
@@ -338,6 +338,7 @@ void cct_release(struct cct *cct)
 		budget_give(cct->budget, chunk->bytes);
 		free(chunk);
 	}
+	free(cct->kernel_sums);
 	*cct = (struct cct){ 0 };
 }
 

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/replay/cct_kernel.h"
 #include "collector/replay/own_counts.h"
 #include "collector/trace/encode.h"
 #include "shared/compiler.h"
@@ -47,6 +48,7 @@ struct cct_function {
 	/* The same: what perfrec did in self_ns, and in total_ns. */
 	struct own_counts own_self, own_total;
 	struct own_counts entered; /* for cct_sum() */
+	struct cct_kernel_sums *kernel; /* by cct_kernel_sum() */
 	uint64_t told_calls, told_ns; /* drain/thread_durations.c's */
 	/* Replay's: calls that no thunk has counted, as they began by a hook
 	 * before it was connected; and those that were withheld as it was off,
@@ -81,6 +83,8 @@ struct cct_node {
 	uint32_t stack; /* its number in the process' stacks; 0: not asked */
 	uint32_t heap_site; /* that of its blocks; 0: not asked */
 	uint64_t dropped; /* of its calls, those without an end; replay's */
+	struct cct_kernel *kernel; /* what the kernel told of it; NULL:
+				    * nothing */
 };
 
 /* Wider than a payload: no record carries it. */
@@ -104,6 +108,10 @@ struct cct {
 		uint32_t count, mask;
 	} node_table, function_table;
 	uint64_t overflowed; /* nodes that found no room */
+	/* cct_kernel.c's: */
+	bool has_kernel; /* a node has a struct cct_kernel */
+	struct cct_kernel no_node; /* of nodes for which there was no room */
+	struct cct_kernel_sums *kernel_sums; /* of all functions */
 };
 
 /* Makes @cct an empty tree that pays with @budget, which must outlive it. 0 or
@@ -116,6 +124,11 @@ void cct_release(struct cct *cct);
  * recursive function count its outermost calls only. Call it once, when all
  * calls have ended. */
 void cct_sum(struct cct *cct);
+
+/* @bytes that are freed with the tree; NULL: there is no room. For
+ * cct_kernel.c.
+ */
+void *cct_memory(struct cct *cct, size_t bytes);
 
 /* What perfrec did in the time of @node itself, without what its callees know:
  * see cct_own_in_caller(). */

@@ -76,7 +76,7 @@ static int copy_node(struct copy *copy, struct cct_node *node)
 static bool is_unused_node(const struct cct_node *node)
 {
 	return !node->calls && !node->unrecorded && !node->child &&
-	       !node->index;
+	       !node->index && !node->kernel;
 }
 
 /* Depth first without recursion: a stack may be a million deep. */
@@ -98,6 +98,40 @@ static int copy_nodes_below(struct copy *copy, struct cct_node *root)
 		if (!is_unused_node(node))
 			err = copy_node(copy, node);
 	}
+}
+
+/* What the kernel told of the nodes that were copied. */
+static void copy_kernel_of(struct cct_flat *out, const struct cct_node *root)
+{
+	const struct cct_node *node = root;
+
+	for (;;) {
+		if (node->kernel && node->index < out->node_count)
+			out->kernel[node->index] = cct_kernel_counts(node);
+		if (node->child) {
+			node = node->child;
+			continue;
+		}
+		while (node != root && !node->sibling)
+			node = node->parent;
+		if (node == root)
+			return;
+		node = node->sibling;
+	}
+}
+
+static int copy_kernel(struct copy *copy)
+{
+	struct cct_flat *out = copy->out;
+
+	if (!copy->cct->has_kernel)
+		return 0;
+	out->kernel = calloc(out->node_count, sizeof(*out->kernel));
+	if (!out->kernel)
+		return -ENOMEM;
+	copy_kernel_of(out, copy->cct->root);
+	copy_kernel_of(out, copy->cct->overflow);
+	return 0;
 }
 
 static void mark_open_nodes(struct replay *replay)
@@ -144,6 +178,8 @@ int cct_flat_copy(struct replay *replay, uint64_t now_ns, struct cct_flat *out)
 	}
 	if (!err)
 		err = copy_nodes_below(&copy, cct->overflow);
+	if (!err)
+		err = copy_kernel(&copy);
 	if (err) {
 		cct_flat_release(&flat);
 		return err;
@@ -157,5 +193,6 @@ void cct_flat_release(struct cct_flat *flat)
 {
 	free(flat->function);
 	free(flat->node);
+	free(flat->kernel);
 	*flat = (struct cct_flat){ 0 };
 }

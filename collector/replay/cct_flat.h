@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/replay/kernel_counts.h"
 #include "collector/replay/own_counts.h"
 
 struct replay;
@@ -33,6 +34,7 @@ struct cct_flat {
 	size_t function_count;
 	struct flat_node *node; /* [0] is the root; parents come first */
 	size_t node_count;
+	struct kernel_counts *kernel; /* of each node; NULL: nothing was told */
 };
 
 /*

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * kernel_counts - what the kernel has told of a time: how much of it was off
+ * the CPU, and what was counted in it.
+ */
+#ifndef PERFREC_COLLECTOR_REPLAY_KERNEL_COUNTS_H
+#define PERFREC_COLLECTOR_REPLAY_KERNEL_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KERNEL_COUNTERS_MAX 4
+
+/* All members are uint64_t: they are added up as an array, and profiles keep
+ * them as values. */
+struct kernel_counts {
+	uint64_t runnable_ns; /* it could run, and waited for a CPU */
+	uint64_t blocked_ns;
+	uint64_t unknown_ns; /* records of the kernel were lost */
+	uint64_t spread_ns; /* of all these and the time on the CPU: how much
+			     * was shared out, and not measured */
+	uint64_t switches; /* how often it lost the CPU */
+	uint64_t migrations; /* how often it got another one */
+	uint64_t kernel_samples; /* CPU samples that were in the kernel */
+	uint64_t faults;
+	uint64_t counter[KERNEL_COUNTERS_MAX];
+};
+
+#define KERNEL_COUNTS (sizeof(struct kernel_counts) / sizeof(uint64_t))
+
+/* Adds @from to @sum. */
+static inline void kernel_counts_add(struct kernel_counts *sum,
+				     const struct kernel_counts *from)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *add = (const uint64_t *)from;
+
+	for (size_t i = 0; i < KERNEL_COUNTS; i++)
+		to[i] += add[i];
+}
+
+/* Takes @part, which was added to it, off @sum. */
+static inline void kernel_counts_subtract(struct kernel_counts *sum,
+					  const struct kernel_counts *part)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *off = (const uint64_t *)part;
+
+	for (size_t i = 0; i < KERNEL_COUNTS; i++)
+		to[i] -= off[i];
+}
+
+/* The time off the CPU, and the time of which nothing is known: the rest of a
+ * time was spent on a CPU. */
+static inline uint64_t kernel_counts_off_ns(const struct kernel_counts *counts)
+{
+	return counts->runnable_ns + counts->blocked_ns + counts->unknown_ns;
+}
+
+/* Makes the time off the CPU that is told in @counts fit into @ns, from which
+ * @wait_ns of waiting for perfrec itself was subtracted. */
+static inline void kernel_counts_fit(struct kernel_counts *counts, uint64_t ns,
+				     uint64_t wait_ns)
+{
+	counts->blocked_ns -=
+		wait_ns < counts->blocked_ns ? wait_ns : counts->blocked_ns;
+	if (counts->unknown_ns > ns)
+		counts->unknown_ns = ns;
+	ns -= counts->unknown_ns;
+	if (counts->runnable_ns > ns)
+		counts->runnable_ns = ns;
+	ns -= counts->runnable_ns;
+	if (counts->blocked_ns > ns)
+		counts->blocked_ns = ns;
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * kernel_events - a list of chunks: appending and taking cost the same however
+ * many events wait. One empty chunk is kept, as most queues have a few events
+ * and none by turns.
+ */
+#include "collector/sched/kernel_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/budget.h"
+#include "shared/compiler.h"
+
+#define CHUNK_EVENTS 170u
+/* Chunks of a thread of which nobody has asked. */
+#define UNASKED_EVENTS (2 * CHUNK_EVENTS)
+
+struct kernel_chunk {
+	struct kernel_chunk *next;
+	uint32_t count;
+	struct kernel_event event[CHUNK_EVENTS];
+};
+
+void kernel_events_init(struct kernel_events *events, struct budget *budget)
+{
+	*events = (struct kernel_events){ .budget = budget };
+}
+
+static void free_chunk(struct kernel_events *events, struct kernel_chunk *chunk)
+{
+	budget_give(events->budget, sizeof(*chunk));
+	free(chunk);
+}
+
+/* Puts the first chunk aside, whose events are done with. */
+static void drop_first(struct kernel_events *events)
+{
+	struct kernel_chunk *first = events->first;
+
+	events->first = first->next;
+	if (!events->first)
+		events->last = NULL;
+	events->head = 0;
+	if (events->spare)
+		free_chunk(events, first);
+	else
+		events->spare = first;
+}
+
+void kernel_events_release(struct kernel_events *events)
+{
+	while (events->first)
+		drop_first(events);
+	if (events->spare)
+		free_chunk(events, events->spare);
+	events->spare = NULL;
+	events->count = 0;
+}
+
+static struct kernel_chunk *take_chunk(struct kernel_events *events)
+{
+	struct kernel_chunk *chunk = events->spare;
+
+	events->spare = NULL;
+	if (chunk)
+		return chunk;
+	if (!budget_take(events->budget, sizeof(*chunk)))
+		return NULL;
+	chunk = malloc(sizeof(*chunk));
+	if (!chunk)
+		budget_give(events->budget, sizeof(*chunk));
+	return chunk;
+}
+
+/* Makes room for one more event. False: there is none. */
+static bool add_chunk(struct kernel_events *events)
+{
+	struct kernel_chunk *chunk;
+
+	if (events->count >= KERNEL_EVENTS_MAX)
+		return false;
+	chunk = take_chunk(events);
+	if (!chunk)
+		return false;
+	chunk->next = NULL;
+	chunk->count = 0;
+	if (events->last)
+		events->last->next = chunk;
+	else
+		events->first = chunk;
+	events->last = chunk;
+	return true;
+}
+
+/* Adds up the oldest chunk, which nobody has asked for. */
+static void fold_first(struct kernel_events *events)
+{
+	const struct kernel_chunk *first = events->first;
+
+	for (uint32_t i = events->head; i < first->count; i++) {
+		(void)sched_track_apply(&events->before, &first->event[i]);
+		events->count--;
+	}
+	drop_first(events);
+}
+
+/* Puts @event behind the others. False: there is no room. */
+static bool append(struct kernel_events *events,
+		   const struct kernel_event *event)
+{
+	if (!events->wanted && events->count >= UNASKED_EVENTS)
+		fold_first(events);
+	if ((!events->last || events->last->count == CHUNK_EVENTS) &&
+	    !add_chunk(events))
+		return false;
+	events->last->event[events->last->count++] = *event;
+	events->count++;
+	return true;
+}
+
+void kernel_events_push(struct kernel_events *events,
+			const struct kernel_event *event)
+{
+	struct kernel_event one = *event;
+
+	if (events->unwanted)
+		return;
+	one.ns = MAX(one.ns, events->last_ns);
+	if (unlikely(events->full)) {
+		const struct kernel_event unknown = { .ns = events->full_ns,
+						      .kind = KERNEL_UNKNOWN };
+
+		events->full = !append(events, &unknown);
+	}
+	if (unlikely(events->full || !append(events, &one))) {
+		if (!events->full)
+			events->full_ns = one.ns;
+		events->full = true;
+		return;
+	}
+	events->last_ns = one.ns;
+}
+
+size_t kernel_events_take(struct kernel_events *events,
+			  struct kernel_event *out, size_t room,
+			  struct sched_track *before)
+{
+	size_t taken = 0;
+
+	if (!events->wanted)
+		*before = events->before;
+	events->wanted = true;
+	while (taken < room && events->count) {
+		const struct kernel_chunk *first = events->first;
+		size_t part =
+			MIN((size_t)(first->count - events->head), room - taken);
+
+		memcpy(out + taken, first->event + events->head,
+		       part * sizeof(*out));
+		taken += part;
+		events->head += (uint32_t)part;
+		events->count -= (uint32_t)part;
+		if (events->head == first->count)
+			drop_first(events);
+	}
+	return taken;
+}
+
+void kernel_events_unwant(struct kernel_events *events)
+{
+	kernel_events_release(events);
+	events->unwanted = true;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/sched/off_times.h"
+
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_kernel.h"
+#include "collector/sched/kernel_events.h"
+#include "shared/compiler.h"
+
+/* Rounds in which a rest is shared out; what is left then stays where it is. */
+#define SHARE_ROUNDS 8
+
+/* --- stretches --------------------------------------------------------------
+ */
+
+static struct cct_kernel *open_node(struct off_times *off,
+				    const struct off_place *place)
+{
+	struct cct_kernel *kernel = cct_kernel_of(place->cct, place->node);
+
+	if (!kernel->is_open) {
+		kernel->is_open = true;
+		kernel->next_open = off->open;
+		off->open = kernel;
+	}
+	return kernel;
+}
+
+static void add_step(struct off_times *off, const struct sched_step *step,
+		     const struct off_place *place, bool told)
+{
+	struct cct_kernel *kernel;
+
+	if (step->state == SCHED_NONE ||
+	    (step->state == SCHED_RUNS && !step->migrated))
+		return;
+	kernel = open_node(off, place);
+	kernel->counts.switches += step->whole;
+	kernel->counts.migrations += step->migrated;
+	if (step->state == SCHED_BLOCKED) {
+		kernel->open_blocked_ns += step->ns;
+		kernel->open_waits += step->whole;
+		kernel->waits += step->whole;
+		kernel->told_waits += told;
+		kernel->told_ns += told ? step->ns : 0;
+	} else if (step->state == SCHED_PREEMPTED) {
+		kernel->open_preempted_ns += step->ns;
+		kernel->open_preemptions += step->whole;
+	} else if (step->state == SCHED_UNKNOWN) {
+		kernel->counts.unknown_ns += step->ns;
+	}
+}
+
+void off_times_begin(struct off_times *off, const struct sched_track *before,
+		     const struct off_place *place)
+{
+	const struct sched_stretches *sums = &before->sums;
+	struct cct_kernel *kernel;
+
+	off->track = *before;
+	if (!sums->waits && !sums->preemptions && !sums->unknown_ns)
+		return;
+	kernel = open_node(off, place);
+	kernel->counts.switches += sums->waits + sums->preemptions;
+	kernel->counts.migrations += sums->migrations;
+	kernel->counts.unknown_ns += sums->unknown_ns;
+	kernel->open_blocked_ns += sums->blocked_ns;
+	kernel->open_waits += sums->waits;
+	kernel->waits += sums->waits;
+	kernel->open_preempted_ns += sums->preempted_ns;
+	kernel->open_preemptions += sums->preemptions;
+}
+
+void off_times_event(struct off_times *off, const struct kernel_event *event,
+		     const struct off_place *place)
+{
+	struct sched_step step;
+
+	if (event->kind == KERNEL_DELAY) {
+		off->delay_ns = event->value;
+		return;
+	}
+	if (event->kind == KERNEL_ANCHOR) {
+		off_times_settle(off, event->value, off->delay_ns);
+		return;
+	}
+	/* A thread that was just made has counted nothing yet. */
+	if (event->kind == KERNEL_START && off->track.state == SCHED_NONE)
+		off->has_base = true;
+	step = sched_track_apply(&off->track, event);
+	add_step(off, &step, place, event->kind == KERNEL_IN && event->flag);
+}
+
+void off_times_look(struct off_times *off, uint64_t ns,
+		    const struct off_place *place)
+{
+	struct sched_step step = sched_track_look(&off->track, ns);
+
+	add_step(off, &step, place, false);
+}
+
+uint64_t off_times_on_ns(const struct off_times *off, uint64_t ns)
+{
+	const struct sched_track *track = &off->track;
+	uint64_t on_ns = track->sums.on_ns;
+
+	if (track->state == SCHED_RUNS)
+		on_ns += ns - MIN(ns, track->since_ns);
+	return on_ns;
+}
+
+/* --- settling ---------------------------------------------------------------
+ */
+
+/* A rest that is shared out to the open nodes. */
+struct share {
+	uint64_t left_ns; /* not given yet */
+	uint64_t given_ns;
+	bool waits_only; /* of their blocked time; else of all their time off
+			  * the CPU */
+};
+
+static uint64_t weight_of(const struct share *share,
+			  const struct cct_kernel *kernel)
+{
+	return kernel->open_waits +
+	       (share->waits_only ? 0 : kernel->open_preemptions);
+}
+
+static uint64_t room_of(const struct share *share,
+			const struct cct_kernel *kernel)
+{
+	return kernel->open_blocked_ns +
+	       (share->waits_only ? 0 : kernel->open_preempted_ns);
+}
+
+/* Takes @ns off the open stretches of @kernel, preempted ones only for what is
+ * not in others. */
+static void take_off(struct cct_kernel *kernel, uint64_t ns)
+{
+	uint64_t blocked = MIN(ns, kernel->open_blocked_ns);
+
+	kernel->open_blocked_ns -= blocked;
+	kernel->open_preempted_ns -= ns - blocked;
+	kernel->counts.spread_ns += ns;
+}
+
+/* One round: each node gets the same for each of its switches, as far as it has
+ * room. Returns the switches of nodes that have room left. */
+static void share_round(struct cct_kernel *open, struct share *share)
+{
+	uint64_t weight = 0, left = share->left_ns;
+
+	for (struct cct_kernel *one = open; one; one = one->next_open)
+		if (room_of(share, one))
+			weight += weight_of(share, one);
+	for (struct cct_kernel *one = open; one && weight;
+	     one = one->next_open) {
+		double part = (double)left * (double)weight_of(share, one) /
+			      (double)weight;
+		uint64_t ns = (uint64_t)(part + 0.5);
+
+		ns = MIN(MIN(ns, share->left_ns), room_of(share, one));
+		take_off(one, ns);
+		if (share->waits_only)
+			one->counts.runnable_ns += ns;
+		share->left_ns -= ns;
+		share->given_ns += ns;
+	}
+}
+
+/* Shares @ns out to the nodes that are open. Returns how much found room. */
+static uint64_t share_out(struct cct_kernel *open, uint64_t ns, bool waits_only)
+{
+	struct share share = { .left_ns = ns, .waits_only = waits_only };
+
+	for (int i = 0; i < SHARE_ROUNDS && share.left_ns; i++) {
+		uint64_t before = share.left_ns;
+
+		share_round(open, &share);
+		if (share.left_ns == before)
+			break;
+	}
+	return share.given_ns;
+}
+
+static void sum_open(const struct off_times *off, uint64_t *blocked_ns,
+		     uint64_t *preempted_ns)
+{
+	*blocked_ns = *preempted_ns = 0;
+	for (const struct cct_kernel *one = off->open; one;
+	     one = one->next_open) {
+		*blocked_ns += one->open_blocked_ns;
+		*preempted_ns += one->open_preempted_ns;
+	}
+}
+
+/* Takes the part @excess of @all off the preempted stretches of all nodes: they
+ * were neither waiting for a CPU nor running, as the kernel counts. */
+static void scale_preempted(struct off_times *off, uint64_t excess,
+			    uint64_t all)
+{
+	for (struct cct_kernel *one = off->open; one; one = one->next_open) {
+		double part = (double)one->open_preempted_ns *
+			      ((double)excess / (double)all);
+		uint64_t ns = MIN((uint64_t)part, one->open_preempted_ns);
+
+		one->open_preempted_ns -= ns;
+		one->open_blocked_ns += ns;
+		one->counts.spread_ns += ns;
+	}
+}
+
+/* What is open is final. */
+static void close_open(struct off_times *off)
+{
+	struct cct_kernel *next;
+
+	for (struct cct_kernel *one = off->open; one; one = next) {
+		next = one->next_open;
+		one->counts.blocked_ns += one->open_blocked_ns;
+		one->counts.runnable_ns += one->open_preempted_ns;
+		one->open_blocked_ns = one->open_preempted_ns = 0;
+		one->open_waits = one->open_preemptions = 0;
+		one->is_open = false;
+		one->next_open = NULL;
+	}
+	off->open = NULL;
+}
+
+/* Adds the stretches since the last anchor, of which @charge_ns was charged for
+ * switching and @runnable_ns spent waiting for a CPU. */
+static void add_sums(struct off_times *off, const struct off_sums *rest)
+{
+	off->sums.on_ns += rest->on_ns;
+	off->sums.runnable_ns += rest->runnable_ns;
+	off->sums.blocked_ns += rest->blocked_ns;
+	off->sums.unknown_ns += rest->unknown_ns;
+	off->sums.spread_ns += rest->spread_ns;
+	off->sums.stolen_ns += rest->stolen_ns;
+	off->settled = off->track.sums;
+}
+
+/* The stretches since the last anchor. */
+static struct off_sums stretches_since(const struct off_times *off)
+{
+	const struct sched_stretches *now = &off->track.sums;
+	const struct sched_stretches *then = &off->settled;
+
+	return (struct off_sums){
+		.on_ns = now->on_ns - then->on_ns,
+		.runnable_ns = now->preempted_ns - then->preempted_ns,
+		.blocked_ns = now->blocked_ns - then->blocked_ns,
+		.unknown_ns = now->unknown_ns - then->unknown_ns,
+	};
+}
+
+/* Splits the stretches in @rest by what the kernel has counted since the last
+ * anchor: @on_ns on CPUs, @delay_ns waiting for one. */
+static void split_rest(struct off_times *off, struct off_sums *rest,
+		       uint64_t on_ns, uint64_t delay_ns)
+{
+	uint64_t charge = on_ns - MIN(on_ns, rest->on_ns);
+	uint64_t blocked, preempted, wake = 0;
+
+	charge = share_out(off->open, charge, false);
+	rest->stolen_ns = rest->on_ns - MIN(on_ns, rest->on_ns);
+	sum_open(off, &blocked, &preempted);
+	if (delay_ns >= preempted)
+		wake = share_out(off->open, delay_ns - preempted, true);
+	else
+		scale_preempted(off, preempted - delay_ns, preempted);
+	rest->on_ns += charge - rest->stolen_ns;
+	sum_open(off, &blocked, &preempted);
+	rest->runnable_ns = preempted + wake;
+	rest->blocked_ns = blocked;
+	rest->spread_ns = charge + wake;
+}
+
+void off_times_settle(struct off_times *off, uint64_t on_ns, uint64_t delay_ns)
+{
+	struct off_sums rest = stretches_since(off);
+
+	/* Of a time of which something is unknown nothing can be shared out. */
+	if (off->has_base && !rest.unknown_ns && on_ns >= off->base_on_ns &&
+	    delay_ns >= off->base_delay_ns) {
+		split_rest(off, &rest, on_ns - off->base_on_ns,
+			   delay_ns - off->base_delay_ns);
+		off->measured = true;
+	}
+	close_open(off);
+	add_sums(off, &rest);
+	off->has_base = true;
+	off->base_on_ns = on_ns;
+	off->base_delay_ns = delay_ns;
+}
+
+void off_times_close(struct off_times *off)
+{
+	struct off_sums rest = stretches_since(off);
+
+	close_open(off);
+	add_sums(off, &rest);
+}

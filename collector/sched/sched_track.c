@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/sched/sched_track.h"
+
+#include "collector/sched/kernel_events.h"
+#include "shared/compiler.h"
+
+/* Ends the time in the state until @ns; @known: it was in that state. */
+static struct sched_step end_stretch(struct sched_track *track, uint64_t ns,
+				     bool known)
+{
+	struct sched_stretches *sums = &track->sums;
+	struct sched_step step = { .state = known ? track->state
+						  : SCHED_UNKNOWN };
+
+	if (track->state == SCHED_NONE)
+		return (struct sched_step){ 0 };
+	step.ns = ns - MIN(ns, track->since_ns);
+	track->since_ns = MAX(ns, track->since_ns);
+	switch (step.state) {
+	case SCHED_RUNS:
+		sums->on_ns += step.ns;
+		break;
+	case SCHED_PREEMPTED:
+		sums->preempted_ns += step.ns;
+		break;
+	case SCHED_BLOCKED:
+		sums->blocked_ns += step.ns;
+		break;
+	default:
+		sums->unknown_ns += step.ns;
+	}
+	return step;
+}
+
+static bool is_off(enum sched_state state)
+{
+	return state == SCHED_PREEMPTED || state == SCHED_BLOCKED;
+}
+
+static struct sched_step begin_running(struct sched_track *track,
+				       const struct kernel_event *event)
+{
+	struct sched_step step =
+		end_stretch(track, event->ns, track->state != SCHED_RUNS);
+
+	step.whole = is_off(step.state) && !track->fresh;
+	track->sums.waits += step.whole && step.state == SCHED_BLOCKED;
+	track->sums.preemptions +=
+		step.whole && step.state == SCHED_PREEMPTED;
+	track->fresh = false;
+	step.migrated = track->has_cpu && track->cpu != event->cpu;
+	track->sums.migrations += step.migrated;
+	track->has_cpu = true;
+	track->cpu = event->cpu;
+	track->state = SCHED_RUNS;
+	return step;
+}
+
+struct sched_step sched_track_apply(struct sched_track *track,
+				    const struct kernel_event *event)
+{
+	struct sched_step step = { 0 };
+
+	switch (event->kind) {
+	case KERNEL_IN:
+		step = begin_running(track, event);
+		break;
+	case KERNEL_PREEMPTED:
+	case KERNEL_BLOCKED:
+		step = end_stretch(track, event->ns, !is_off(track->state));
+		track->state = event->kind == KERNEL_BLOCKED ? SCHED_BLOCKED
+							     : SCHED_PREEMPTED;
+		break;
+	case KERNEL_START:
+		step = end_stretch(track, event->ns, false);
+		track->state = SCHED_PREEMPTED;
+		track->fresh = true;
+		break;
+	case KERNEL_UNKNOWN:
+		step = end_stretch(track, event->ns, true);
+		track->state = SCHED_UNKNOWN;
+		break;
+	default:
+		return step;
+	}
+	track->since_ns = MAX(event->ns, track->since_ns);
+	return step;
+}
+
+struct sched_step sched_track_look(struct sched_track *track, uint64_t ns)
+{
+	return end_stretch(track, ns, true);
+}

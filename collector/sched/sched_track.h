@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sched_track - follows the state of one thread through its kernel events, and
+ * adds up its stretches as they lie between these events: docs/WAITS.md says
+ * what they miss. One thread at a time; no memory, no I/O.
+ */
+#ifndef PERFREC_COLLECTOR_SCHED_SCHED_TRACK_H
+#define PERFREC_COLLECTOR_SCHED_SCHED_TRACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kernel_event;
+
+enum sched_state {
+	SCHED_NONE, /* nothing was told yet */
+	SCHED_RUNS,
+	SCHED_PREEMPTED, /* can run, and waits for a CPU */
+	SCHED_BLOCKED,
+	SCHED_UNKNOWN, /* records were lost */
+};
+
+/* Sums of stretches between events. */
+struct sched_stretches {
+	uint64_t on_ns, preempted_ns, blocked_ns, unknown_ns;
+	uint64_t waits, preemptions; /* that have ended */
+	uint64_t migrations;
+};
+
+/* All zero: nothing was told. */
+struct sched_track {
+	enum sched_state state;
+	bool has_cpu;
+	bool fresh; /* it has not run yet since KERNEL_START */
+	uint16_t cpu; /* on which it ran last */
+	uint64_t since_ns; /* of its state, or of the last look at it */
+	struct sched_stretches sums;
+};
+
+/* What ended. */
+struct sched_step {
+	enum sched_state state; /* that it was in; SCHED_NONE: in none */
+	uint64_t ns; /* for how long */
+	bool whole; /* it was off the CPU, and is back: one switch */
+	bool migrated; /* it runs on another CPU than before */
+};
+
+/* Takes in @event. Two events that cannot follow each other, such as two ends
+ * of running, mean that one between them was lost: that time is unknown.
+ * Returns what ended; of an event that changes no state, nothing. */
+struct sched_step sched_track_apply(struct sched_track *track,
+				    const struct kernel_event *event);
+/* The thread is still in its state at @ns: returns the time since the last
+ * look, which is added up, too. */
+struct sched_step sched_track_look(struct sched_track *track, uint64_t ns);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/sched/kernel_events.h"
+
+#include <stdlib.h>
+
+#include "collector/base/budget.h"
+#include "shared/compiler.h"
+#include "tests/suite.h"
+
+static struct budget g_budget;
+static struct kernel_events g_events;
+static struct kernel_event g_out[KERNEL_EVENTS_MAX + 1024];
+static struct sched_track g_before;
+
+static void setup(void)
+{
+	g_budget.left = 64 << 20;
+	g_before = (struct sched_track){ 0 };
+	kernel_events_init(&g_events, &g_budget);
+}
+
+static void teardown(void)
+{
+	kernel_events_release(&g_events);
+	ck_assert_int_eq(g_budget.left, 64 << 20);
+}
+
+static void push(enum kernel_event_kind kind, uint64_t ns)
+{
+	const struct kernel_event event = { .ns = ns, .kind = (uint8_t)kind };
+
+	kernel_events_push(&g_events, &event);
+}
+
+static size_t take(size_t room)
+{
+	return kernel_events_take(&g_events, g_out, room, &g_before);
+}
+
+START_TEST(events_come_in_the_order_in_which_they_were_told)
+{
+	uint64_t next = 0;
+
+	for (uint64_t ns = 0; ns < 300; ns++)
+		push(KERNEL_TICK, ns);
+	for (size_t count; (count = take(7)); next += count)
+		for (size_t i = 0; i < count; i++)
+			ck_assert_uint_eq(g_out[i].ns, next + i);
+	ck_assert_uint_eq(next, 300);
+	push(KERNEL_TICK, 300);
+	ck_assert_uint_eq(take(7), 1);
+	ck_assert_uint_eq(g_out[0].ns, 300);
+}
+END_TEST
+
+START_TEST(time_never_goes_back)
+{
+	push(KERNEL_IN, 50);
+	push(KERNEL_BLOCKED, 40);
+	ck_assert_uint_eq(take(8), 2);
+	ck_assert_uint_eq(g_out[1].ns, 50);
+}
+END_TEST
+
+/* 10 ns on a CPU, 30 ns blocked, again and again. */
+static void push_waits(uint64_t waits)
+{
+	for (uint64_t i = 0; i < waits; i++) {
+		push(KERNEL_IN, 40 * i);
+		push(KERNEL_BLOCKED, 40 * i + 10);
+	}
+}
+
+START_TEST(what_nobody_asked_for_is_added_up)
+{
+	struct sched_track track;
+	size_t count;
+
+	push_waits(10000);
+	ck_assert_uint_lt(g_events.count, 1000);
+	count = take(1000);
+	track = g_before;
+	ck_assert_uint_gt(track.sums.waits, 9000);
+	for (size_t i = 0; i < count; i++)
+		sched_track_apply(&track, &g_out[i]);
+	ck_assert_uint_eq(track.sums.waits, 9999);
+	ck_assert_uint_eq(track.sums.on_ns, 100000);
+	ck_assert_uint_eq(track.sums.blocked_ns, 9999 * 30);
+	/* somebody has asked: nothing is added up any more */
+	push_waits(10000);
+	ck_assert_uint_eq(g_events.count, 20000);
+}
+END_TEST
+
+START_TEST(beyond_the_limit_the_state_is_unknown)
+{
+	size_t count, more;
+
+	(void)take(1);
+	push_waits(KERNEL_EVENTS_MAX);
+	count = take(ARRAY_SIZE(g_out));
+	ck_assert_uint_ge(count, KERNEL_EVENTS_MAX);
+	ck_assert_uint_lt(count, KERNEL_EVENTS_MAX + 1000);
+	push(KERNEL_IN, 1ull << 40);
+	more = take(8);
+	ck_assert_uint_eq(more, 2);
+	ck_assert_uint_eq(g_out[0].kind, KERNEL_UNKNOWN);
+	ck_assert_uint_lt(g_out[0].ns, 1ull << 40);
+	ck_assert_uint_eq(g_out[1].kind, KERNEL_IN);
+}
+END_TEST
+
+START_TEST(without_memory_the_state_is_unknown)
+{
+	g_budget.left = 0;
+	push(KERNEL_IN, 10);
+	push(KERNEL_BLOCKED, 20);
+	ck_assert_uint_eq(take(8), 0);
+	g_budget.left = 64 << 20;
+	push(KERNEL_IN, 30);
+	ck_assert_uint_eq(take(8), 2);
+	ck_assert_uint_eq(g_out[0].kind, KERNEL_UNKNOWN);
+	ck_assert_uint_eq(g_out[0].ns, 10);
+	ck_assert_uint_eq(g_out[1].ns, 30);
+}
+END_TEST
+
+START_TEST(events_that_nobody_wants_are_not_kept)
+{
+	push_waits(100);
+	kernel_events_unwant(&g_events);
+	ck_assert_int_eq(g_budget.left, 64 << 20);
+	push_waits(100);
+	ck_assert_uint_eq(take(8), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("kernel_events");
+	TCase *events = suite_case(suite, "events");
+
+	tcase_add_checked_fixture(events, setup, teardown);
+	tcase_add_test(events,
+		       events_come_in_the_order_in_which_they_were_told);
+	tcase_add_test(events, time_never_goes_back);
+	tcase_add_test(events, what_nobody_asked_for_is_added_up);
+	tcase_add_test(events, beyond_the_limit_the_state_is_unknown);
+	tcase_add_test(events, without_memory_the_state_is_unknown);
+	tcase_add_test(events, events_that_nobody_wants_are_not_kept);
+	return suite_run(suite);
+}

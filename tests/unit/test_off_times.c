@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The time of a thread off the CPU, and how sums that the kernel has counted
+ * are shared out to the nodes of a tree.
+ */
+#include "collector/sched/off_times.h"
+
+#include "collector/base/budget.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_kernel.h"
+#include "collector/sched/kernel_events.h"
+#include "tests/suite.h"
+
+#define F 0x1000
+#define G 0x2000
+
+static struct budget g_budget;
+static struct cct g_cct;
+static struct off_times g_off;
+static struct cct_node *g_f, *g_g;
+
+static void setup(void)
+{
+	g_budget.left = 1 << 20;
+	ck_assert_int_eq(cct_init(&g_cct, &g_budget), 0);
+	g_off = (struct off_times){ 0 };
+	g_f = cct_child(&g_cct, g_cct.root, F);
+	g_g = cct_child(&g_cct, g_f, G);
+}
+
+static void teardown(void)
+{
+	cct_release(&g_cct);
+}
+
+static void tell_value(struct cct_node *node, enum kernel_event_kind kind,
+		       uint64_t ns, uint64_t value)
+{
+	const struct off_place place = { &g_cct, node };
+	const struct kernel_event event = { .ns = ns,
+					    .kind = (uint8_t)kind,
+					    .value = value };
+
+	off_times_event(&g_off, &event, &place);
+}
+
+static void tell(struct cct_node *node, enum kernel_event_kind kind,
+		 uint64_t ns)
+{
+	tell_value(node, kind, ns, 0);
+}
+
+/* A wait of @node from @ns on, of @blocked_ns. */
+static void wait_in(struct cct_node *node, uint64_t ns, uint64_t blocked_ns)
+{
+	tell(node, KERNEL_BLOCKED, ns);
+	tell(node, KERNEL_IN, ns + blocked_ns);
+}
+
+START_TEST(time_off_the_cpu_is_that_of_the_innermost_node)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 10);
+	wait_in(g_f, 100, 50);
+	tell(g_g, KERNEL_PREEMPTED, 200);
+	tell(g_g, KERNEL_IN, 230);
+	off_times_close(&g_off);
+	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 50);
+	ck_assert_uint_eq(g_f->kernel->counts.switches, 1);
+	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 0);
+	ck_assert_uint_eq(g_g->kernel->counts.runnable_ns, 30);
+	ck_assert_uint_eq(g_g->kernel->counts.blocked_ns, 0);
+	ck_assert_uint_eq(g_g->kernel->counts.spread_ns, 0);
+	ck_assert_uint_eq(g_off.sums.on_ns, 90 + 50);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 40);
+	ck_assert_uint_eq(g_off.sums.blocked_ns, 50);
+}
+END_TEST
+
+START_TEST(sums_of_the_kernel_are_shared_out_by_switches)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 0);
+	wait_in(g_f, 100, 1000);
+	wait_in(g_g, 1200, 1000);
+	wait_in(g_g, 2300, 1000);
+	/* 300 on the CPU by stretches; the kernel charged 30 more, and of
+	 * the waits 60 were for a CPU */
+	off_times_settle(&g_off, 330, 60);
+	ck_assert_uint_eq(g_off.sums.on_ns, 330);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 60);
+	ck_assert_uint_eq(g_off.sums.blocked_ns, 3000 - 90);
+	ck_assert_uint_eq(g_off.sums.spread_ns, 90);
+	ck_assert(g_off.measured);
+	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 20);
+	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 1000 - 30);
+	ck_assert_uint_eq(g_f->kernel->counts.spread_ns, 30);
+	ck_assert_uint_eq(g_g->kernel->counts.runnable_ns, 40);
+	ck_assert_uint_eq(g_g->kernel->counts.blocked_ns, 2000 - 60);
+}
+END_TEST
+
+START_TEST(node_gets_no_more_than_it_was_off_the_cpu)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 0);
+	wait_in(g_f, 100, 10);
+	wait_in(g_g, 200, 1000);
+	off_times_settle(&g_off, 190, 500);
+	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 10);
+	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 0);
+	ck_assert_uint_eq(g_g->kernel->counts.runnable_ns, 490);
+	ck_assert_uint_eq(g_g->kernel->counts.blocked_ns, 510);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 500);
+}
+END_TEST
+
+START_TEST(anchor_settles_what_was_before_it)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 0);
+	wait_in(g_f, 100, 100);
+	tell(g_f, KERNEL_BLOCKED, 300);
+	tell_value(g_f, KERNEL_DELAY, 300, 40);
+	tell_value(g_f, KERNEL_ANCHOR, 300, 210);
+	tell(g_f, KERNEL_IN, 400);
+	tell(g_g, KERNEL_BLOCKED, 500);
+	tell_value(g_g, KERNEL_DELAY, 500, 40);
+	tell_value(g_g, KERNEL_ANCHOR, 500, 310);
+	ck_assert_uint_eq(g_off.sums.on_ns, 310);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 40);
+	/* of the first wait 10 were charged and 40 spent waiting for a CPU,
+	 * and of the second none */
+	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 50 + 100);
+	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 40);
+}
+END_TEST
+
+START_TEST(first_anchor_tells_what_was_before_the_recording)
+{
+	tell(g_cct.root, KERNEL_BLOCKED, 0);
+	tell_value(g_cct.root, KERNEL_DELAY, 0, 5000);
+	tell_value(g_cct.root, KERNEL_ANCHOR, 0, 9000);
+	tell(g_cct.root, KERNEL_IN, 100);
+	wait_in(g_f, 200, 100);
+	off_times_settle(&g_off, 9000 + 104, 5000 + 20);
+	ck_assert_uint_eq(g_off.sums.on_ns, 104);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 20);
+	ck_assert_uint_eq(g_off.sums.blocked_ns, 200 - 24);
+}
+END_TEST
+
+START_TEST(time_that_the_host_took_is_told_apart)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 0);
+	wait_in(g_f, 1000, 100);
+	off_times_settle(&g_off, 900, 0);
+	ck_assert_uint_eq(g_off.sums.on_ns, 900);
+	ck_assert_uint_eq(g_off.sums.stolen_ns, 100);
+	ck_assert_uint_eq(g_off.sums.blocked_ns, 100);
+}
+END_TEST
+
+START_TEST(preemption_that_was_no_delay_is_no_waiting_for_a_cpu)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 0);
+	tell(g_f, KERNEL_PREEMPTED, 100);
+	tell(g_f, KERNEL_IN, 200);
+	off_times_settle(&g_off, 100, 30);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 30);
+	ck_assert_uint_eq(g_off.sums.blocked_ns, 70);
+	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 30);
+	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 70);
+}
+END_TEST
+
+START_TEST(nothing_is_shared_out_where_records_were_lost)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 0);
+	wait_in(g_f, 100, 100);
+	tell(g_f, KERNEL_UNKNOWN, 300);
+	tell(g_g, KERNEL_BLOCKED, 700);
+	off_times_settle(&g_off, 500, 10);
+	ck_assert_uint_eq(g_off.sums.unknown_ns, 400);
+	ck_assert_uint_eq(g_off.sums.spread_ns, 0);
+	ck_assert_uint_eq(g_g->kernel->counts.unknown_ns, 400);
+	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 100);
+	ck_assert(!g_off.measured);
+}
+END_TEST
+
+START_TEST(totals_have_what_callees_have)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 0);
+	wait_in(g_f, 100, 10);
+	wait_in(g_g, 200, 30);
+	off_times_close(&g_off);
+	cct_kernel_sum(&g_cct);
+	ck_assert_uint_eq(g_f->function->kernel->self.blocked_ns, 10);
+	ck_assert_uint_eq(g_f->function->kernel->total.blocked_ns, 40);
+	ck_assert_uint_eq(g_g->function->kernel->total.blocked_ns, 30);
+	ck_assert_uint_eq(g_g->function->kernel->total.switches, 1);
+}
+END_TEST
+
+START_TEST(total_of_a_recursive_function_has_each_time_once)
+{
+	struct cct_node *again = cct_child(&g_cct, g_g, F);
+
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 0);
+	wait_in(again, 100, 10);
+	wait_in(g_f, 200, 30);
+	off_times_close(&g_off);
+	cct_kernel_sum(&g_cct);
+	ck_assert_uint_eq(g_f->function->kernel->self.blocked_ns, 40);
+	ck_assert_uint_eq(g_f->function->kernel->total.blocked_ns, 40);
+	ck_assert_uint_eq(g_g->function->kernel->total.blocked_ns, 10);
+}
+END_TEST
+
+START_TEST(node_without_memory_is_nobodys)
+{
+	struct cct_kernel *kernel;
+
+	g_budget.left = 0;
+	for (int i = 0; i < 100; i++) {
+		struct cct_node *node = cct_child(&g_cct, g_g, 0x3000u + i);
+
+		kernel = cct_kernel_of(&g_cct, node);
+		ck_assert_ptr_nonnull(kernel);
+	}
+	ck_assert_ptr_eq(kernel, &g_cct.no_node);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("off_times");
+	TCase *times = suite_case(suite, "times");
+
+	tcase_add_checked_fixture(times, setup, teardown);
+	tcase_add_test(times, time_off_the_cpu_is_that_of_the_innermost_node);
+	tcase_add_test(times, sums_of_the_kernel_are_shared_out_by_switches);
+	tcase_add_test(times, node_gets_no_more_than_it_was_off_the_cpu);
+	tcase_add_test(times, anchor_settles_what_was_before_it);
+	tcase_add_test(times, first_anchor_tells_what_was_before_the_recording);
+	tcase_add_test(times, time_that_the_host_took_is_told_apart);
+	tcase_add_test(times,
+		       preemption_that_was_no_delay_is_no_waiting_for_a_cpu);
+	tcase_add_test(times, nothing_is_shared_out_where_records_were_lost);
+	tcase_add_test(times, totals_have_what_callees_have);
+	tcase_add_test(times, total_of_a_recursive_function_has_each_time_once);
+	tcase_add_test(times, node_without_memory_is_nobodys);
+	return suite_run(suite);
+}

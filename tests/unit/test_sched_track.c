@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/sched/sched_track.h"
+
+#include "collector/sched/kernel_events.h"
+#include "tests/suite.h"
+
+static struct sched_track g_track;
+
+static void setup(void)
+{
+	g_track = (struct sched_track){ 0 };
+}
+
+static struct sched_step apply(enum kernel_event_kind kind, uint64_t ns,
+			       uint16_t cpu)
+{
+	const struct kernel_event event = { .ns = ns,
+					    .kind = (uint8_t)kind,
+					    .cpu = cpu };
+
+	return sched_track_apply(&g_track, &event);
+}
+
+START_TEST(new_thread_is_runnable_until_it_runs)
+{
+	struct sched_step step;
+
+	apply(KERNEL_START, 100, 0);
+	step = apply(KERNEL_IN, 130, 0);
+	ck_assert_int_eq(step.state, SCHED_PREEMPTED);
+	ck_assert_uint_eq(step.ns, 30);
+	/* It has not lost a CPU. */
+	ck_assert(!step.whole);
+	ck_assert_uint_eq(g_track.sums.preemptions, 0);
+	ck_assert_uint_eq(g_track.sums.preempted_ns, 30);
+}
+END_TEST
+
+START_TEST(stretches_are_added_up_by_state)
+{
+	apply(KERNEL_START, 0, 0);
+	apply(KERNEL_IN, 10, 0);
+	apply(KERNEL_PREEMPTED, 30, 0);
+	apply(KERNEL_IN, 60, 1);
+	apply(KERNEL_BLOCKED, 100, 1);
+	apply(KERNEL_IN, 150, 1);
+	ck_assert_uint_eq(g_track.sums.on_ns, 60);
+	ck_assert_uint_eq(g_track.sums.preempted_ns, 40);
+	ck_assert_uint_eq(g_track.sums.blocked_ns, 50);
+	ck_assert_uint_eq(g_track.sums.waits, 1);
+	ck_assert_uint_eq(g_track.sums.preemptions, 1);
+	ck_assert_uint_eq(g_track.sums.migrations, 1);
+	ck_assert_uint_eq(g_track.sums.unknown_ns, 0);
+}
+END_TEST
+
+START_TEST(events_that_cannot_follow_each_other_leave_an_unknown_time)
+{
+	apply(KERNEL_IN, 10, 0);
+	ck_assert_int_eq(apply(KERNEL_IN, 30, 0).state, SCHED_UNKNOWN);
+	apply(KERNEL_BLOCKED, 40, 0);
+	ck_assert_int_eq(apply(KERNEL_BLOCKED, 70, 0).state, SCHED_UNKNOWN);
+	ck_assert_uint_eq(g_track.sums.unknown_ns, 50);
+	ck_assert_uint_eq(g_track.sums.on_ns, 10);
+	ck_assert_uint_eq(g_track.sums.waits, 0);
+}
+END_TEST
+
+START_TEST(lost_records_are_unknown_until_the_next)
+{
+	apply(KERNEL_IN, 10, 0);
+	apply(KERNEL_UNKNOWN, 30, 0);
+	ck_assert_int_eq(apply(KERNEL_BLOCKED, 100, 0).state, SCHED_UNKNOWN);
+	ck_assert_uint_eq(g_track.sums.on_ns, 20);
+	ck_assert_uint_eq(g_track.sums.unknown_ns, 70);
+	apply(KERNEL_IN, 140, 0);
+	ck_assert_uint_eq(g_track.sums.blocked_ns, 40);
+}
+END_TEST
+
+START_TEST(look_divides_a_stretch)
+{
+	struct sched_step step;
+
+	apply(KERNEL_BLOCKED, 10, 0);
+	step = sched_track_look(&g_track, 40);
+	ck_assert_int_eq(step.state, SCHED_BLOCKED);
+	ck_assert_uint_eq(step.ns, 30);
+	ck_assert(!step.whole);
+	step = apply(KERNEL_IN, 60, 0);
+	ck_assert_uint_eq(step.ns, 20);
+	ck_assert(step.whole);
+	ck_assert_uint_eq(g_track.sums.waits, 1);
+}
+END_TEST
+
+START_TEST(time_that_goes_back_counts_as_none)
+{
+	apply(KERNEL_IN, 100, 0);
+	apply(KERNEL_BLOCKED, 50, 0);
+	ck_assert_uint_eq(g_track.sums.on_ns, 0);
+	apply(KERNEL_IN, 120, 0);
+	ck_assert_uint_eq(g_track.sums.blocked_ns, 20);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sched_track");
+	TCase *states = suite_case(suite, "states");
+
+	tcase_add_checked_fixture(states, setup, NULL);
+	tcase_add_test(states, new_thread_is_runnable_until_it_runs);
+	tcase_add_test(states, stretches_are_added_up_by_state);
+	tcase_add_test(
+		states,
+		events_that_cannot_follow_each_other_leave_an_unknown_time);
+	tcase_add_test(states, lost_records_are_unknown_until_the_next);
+	tcase_add_test(states, look_divides_a_stretch);
+	tcase_add_test(states, time_that_goes_back_counts_as_none);
+	return suite_run(suite);
+}
