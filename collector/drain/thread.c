@@ -390,6 +390,27 @@ static size_t next_piece(size_t piece, size_t most, uint64_t ns)
 	return ns < PIECE_NS / 4 ? MIN(piece * 2, most) : piece;
 }
 
+/* Take in the *@count cells at @cells, with what the kernel told of the thread
+ * where it belongs (@sampled). *@count becomes how many were taken in, as
+ * fibers_run() has it. 0 or its error. */
+static int run_piece(struct thread *thread, const struct record *cells,
+		     size_t *count, bool sampled, uint64_t start_ns)
+{
+	size_t all = *count, done = 0, part, taken;
+	int err = 0;
+
+	if (!sampled)
+		return fibers_run(&thread->fibers, cells, all, start_ns, count);
+	do {
+		part = thread_cpu_split(thread, cells + done, all - done);
+		err = fibers_run(&thread->fibers, cells + done, part, start_ns,
+				 &taken);
+		done += taken;
+	} while (!err && taken && done < all);
+	*count = done;
+	return err;
+}
+
 /* Take in what the last look at @ring saw, as thread_drain() says. 0 or
  * -EBADMSG. */
 static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
@@ -407,10 +428,7 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 	if (ticks)
 		clock_sync_update(thread->setup->collector->clock);
 	while (!err && (count = ring_get_run(ring, piece, &cells))) {
-		if (sampled)
-			count = thread_cpu_split(thread, cells, count);
-		err = fibers_run(&thread->fibers, cells, count, start_ns,
-				 &count);
+		err = run_piece(thread, cells, &count, sampled, start_ns);
 		if (!err && !count && piece < most) {
 			/* A record that is longer. */
 			piece = most;
@@ -484,6 +502,21 @@ static uint64_t sample_ns(const struct thread *thread)
 	return hz ? 1000000000 / hz : 0;
 }
 
+/* What the kernel told of @function goes into @total. */
+static void add_kernel(const struct thread *thread,
+		       const struct cct_function *function,
+		       struct function_total *total)
+{
+	if (function->kernel) {
+		total->kernel_self = function->kernel->self;
+		total->kernel_total = function->kernel->total;
+	}
+	if (thread->entry.sched)
+		return;
+	total->kernel_self.unknown_ns = function->self_ns;
+	total->kernel_total.unknown_ns = function->total_ns;
+}
+
 static void add_function(struct thread *thread,
 			 const struct cct_function *function)
 {
@@ -498,6 +531,7 @@ static void add_function(struct thread *thread,
 	};
 	struct symbol symbol;
 
+	add_kernel(thread, function, &total);
 	modules_resolve(thread->setup->modules, function->address,
 			function->generation, &symbol);
 	total.name = symbol.name;
@@ -519,6 +553,7 @@ static void add_stack(void *context, struct replay *replay)
 	if (replay == thread->replay && thread->entry.truncated_spans)
 		lossy = true; /* that its records do not tell of */
 	cct_sum(replay_tree(replay));
+	cct_kernel_sum(replay_tree(replay));
 	for (const struct cct_function *function = tree->functions; function;
 	     function = function->next)
 		if (function->calls || function->unrecorded) {
@@ -648,7 +683,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 
 	*thread = NULL;
 	if (thread_cpu_begin(old))
-		thread_cpu_finish(old);
+		thread_cpu_finish(old, end_ns, NULL);
 	tell_lost_rest(old);
 	thread_notes_finish(old);
 	thread_heap_finish(old);

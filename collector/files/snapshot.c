@@ -35,6 +35,7 @@
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
+#include "collector/samples/thread_cpu.h"
 #include "collector/states/states.h"
 #include "shared/atomic.h"
 
@@ -163,6 +164,7 @@ void snapshot_visit(struct thread *thread)
 	struct snapshots *snapshots = snapshots_of(recording);
 	struct copy *copy;
 	uint32_t number;
+	uint64_t now_ns;
 
 	if (!snapshots)
 		return;
@@ -179,7 +181,9 @@ void snapshot_visit(struct thread *thread)
 	copy->number = number;
 	copy->lost_spans = fibers_counts(&thread->fibers).lost_spans;
 	set_calls(thread);
-	thread_stacks_copy(thread, clock_boottime_ns(), &copy->stacks);
+	now_ns = clock_boottime_ns();
+	thread_cpu_look(thread, now_ns);
+	thread_stacks_copy(thread, now_ns, &copy->stacks);
 	jobs_post(recording_setup(recording)->jobs, &copy->job);
 }
 

@@ -9,6 +9,7 @@
 #include "collector/profile/stack_profile.h"
 #include "collector/replay/cct_flat.h"
 #include "collector/stacks/stacks.h"
+#include "shared/compiler.h"
 
 /* The most memory for the stacks of one tree, which is in memory, too. */
 #define STACKS_BYTES (1ULL << 30)
@@ -28,10 +29,28 @@ static struct stack_frame frame_of(const struct cct_flat *flat,
 				     .kind = FRAME_ENTRY };
 }
 
+/* What the kernel told of node @i, in the values of its stack. With @sched
+ * false it told nothing of that thread. */
+static void add_kernel(const struct cct_flat *flat, size_t i, bool sched,
+		       int64_t *value)
+{
+	const struct kernel_counts none = { 0 };
+	const struct kernel_counts *counts =
+		flat->kernel ? &flat->kernel[i] : &none;
+	int64_t unknown_ns = sched ? (int64_t)counts->unknown_ns
+				   : MAX(flat->node[i].self_ns, 0);
+
+	value[SPAN_ON_CPU] = -unknown_ns;
+	value[SPAN_RUNNABLE] = (int64_t)counts->runnable_ns;
+	value[SPAN_BLOCKED] = (int64_t)counts->blocked_ns;
+	value[SPAN_SWITCHES] = (int64_t)counts->switches;
+}
+
 /* Set @number to the numbers of the stacks of all nodes, and @values to the
  * values of those that have any. Returns how many values there are. */
-static size_t collect_values(const struct cct_flat *flat, struct stacks *stacks,
-			     uint32_t *number, struct stack_values *values)
+static size_t collect_values(const struct cct_flat *flat, bool sched,
+			     struct stacks *stacks, uint32_t *number,
+			     struct stack_values *values)
 {
 	size_t count = 0;
 
@@ -46,6 +65,7 @@ static size_t collect_values(const struct cct_flat *flat, struct stacks *stacks,
 		one->value[SPAN_CALLS] = (int64_t)node->calls;
 		one->value[SPAN_WALL] = node->self_ns;
 		one->value[SPAN_CPU_SAMPLES] = (int64_t)node->cpu_samples;
+		add_kernel(flat, i, sched, one->value);
 		memcpy(&one->value[SPAN_OWN], &node->own, sizeof(node->own));
 		count += node->calls || node->self_ns || node->cpu_samples;
 	}
@@ -63,7 +83,8 @@ static void add_tree(struct stack_profile *profile,
 	size_t count;
 
 	if (values && number && stacks_new(&budget, &stacks) == 0) {
-		count = collect_values(flat, stacks, number, values);
+		count = collect_values(flat, from->sched, stacks, number,
+				       values);
 		(void)stack_profile_add(profile, &from->owner, stacks,
 					from->modules, values, count);
 	}

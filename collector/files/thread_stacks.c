@@ -69,6 +69,7 @@ void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
 	*out = (struct thread_stacks){
 		.owner = thread_owner(thread),
 		.modules = modules_get(thread->setup->modules),
+		.sched = thread->cpu || thread->entry.sched,
 		.flat = calloc(thread->fibers.count, sizeof(*out->flat)),
 	};
 	fibers_each(&thread->fibers, copy_stack_tree, &copying);

@@ -6,6 +6,7 @@
 #ifndef PERFREC_COLLECTOR_FILES_THREAD_STACKS_H
 #define PERFREC_COLLECTOR_FILES_THREAD_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct thread_stacks {
 	struct modules *modules; /* a reference */
 	struct cct_flat *flat; /* a tree for each stack of the thread */
 	size_t count;
+	bool sched; /* what the kernel told is in them */
 	uint64_t lost_calls; /* of trees that found no memory for a copy */
 };
 

@@ -71,6 +71,9 @@ static int take_metric(struct collect_options *options,
 		options->cpu_hz = (uint32_t)value->number;
 		options->cpu_engine = (enum cpu_engine)value->word;
 		return OPTS_GO_ON;
+	case OPT_SCHED:
+		options->sched = value->word;
+		return OPTS_GO_ON;
 	case OPT_STACK_SIZE: /* whole cells */
 		options->stack_bytes = (uint32_t)(value->number &
 						  ~(sizeof(struct record) - 1));

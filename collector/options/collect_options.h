@@ -51,6 +51,7 @@ struct collect_options {
 	uint64_t alloc_period; /* of --alloc=sampled */
 	uint32_t cpu_hz; /* --cpu: samples a second of each thread; 0: none */
 	enum cpu_engine cpu_engine;
+	bool sched; /* --sched: when threads ran and waited */
 	uint32_t stack_bytes; /* --stack-size: the most to copy for a sample */
 	uint64_t snapshot_ns; /* --snapshot-interval; 0: none */
 	const char *categories; /* --categories; NULL: the usual ones */

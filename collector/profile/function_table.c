@@ -46,6 +46,8 @@ int function_table_add(struct function_table *table,
 	own_counts_add(&entry->own_total, &one->own_total);
 	entry->cpu_samples += one->cpu_samples;
 	entry->cpu_ns += one->cpu_ns;
+	kernel_counts_add(&entry->kernel_self, &one->kernel_self);
+	kernel_counts_add(&entry->kernel_total, &one->kernel_total);
 	entry->alloc_objects += one->alloc_objects;
 	entry->alloc_bytes += one->alloc_bytes;
 	entry->inuse_objects += one->inuse_objects;
@@ -101,6 +103,10 @@ void function_table_correct(struct function_table *table,
 					&one->own_total, &of_totals);
 		/* Where the halves do not fit both. */
 		one->total_ns = MAX(one->total_ns, one->self_ns);
+		kernel_counts_fit(&one->kernel_self, one->self_ns,
+				  one->own_self.wait_ns);
+		kernel_counts_fit(&one->kernel_total, one->total_ns,
+				  one->own_total.wait_ns);
 	}
 }
 

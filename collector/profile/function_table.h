@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collector/base/pool.h"
+#include "collector/replay/kernel_counts.h"
 #include "collector/replay/own_counts.h"
 
 struct own_costs;
@@ -33,6 +34,9 @@ struct function_total {
 	/* What was sampled or allocated in the function itself, and of that
 	 * what was in use at the end. */
 	uint64_t cpu_samples, cpu_ns;
+	/* What the kernel told of these times; in them unknown_ns is all time
+	 * of threads of which it told nothing. */
+	struct kernel_counts kernel_self, kernel_total;
 	uint64_t alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
 	uint64_t temporary_objects;
 	enum function_told state;

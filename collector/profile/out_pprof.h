@@ -15,7 +15,7 @@
 
 struct out_pprof;
 
-#define OUT_VALUES_MAX 16
+#define OUT_VALUES_MAX 24
 
 struct out_value_type {
 	const char *type, *unit; /* "cpu", "nanoseconds" */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "collector/profile/function_table.h"
+#include "collector/replay/kernel_counts.h"
 #include "shared/compiler.h"
 
 /* pprof itself reads no file that is larger than 2 GiB when unpacked. */
@@ -277,6 +278,25 @@ int profile_tree_merge(struct profile_tree *tree,
 /* --- writing ----------------------------------------------------------------
  */
 
+/* The time on a CPU: what is left of the time, as it is written in @out. */
+static void fit_on_cpu(const struct profile_times *times, const int64_t *value,
+		       const struct own_counts *own,
+		       int64_t out[OUT_VALUES_MAX])
+{
+	int64_t *on_cpu = &out[times->on_cpu];
+	struct kernel_counts counts = {
+		.unknown_ns = (uint64_t)-MIN(value[times->on_cpu], 0),
+		.runnable_ns = (uint64_t)on_cpu[1],
+		.blocked_ns = (uint64_t)on_cpu[2],
+	};
+	uint64_t ns = (uint64_t)MAX(out[times->time], 0);
+
+	kernel_counts_fit(&counts, ns, own->wait_ns);
+	on_cpu[0] = (int64_t)(ns - kernel_counts_off_ns(&counts));
+	on_cpu[1] = (int64_t)counts.runnable_ns;
+	on_cpu[2] = (int64_t)counts.blocked_ns;
+}
+
 /* Negative values, which clocks that were repaired may leave, become 0. */
 bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 			 const struct own_costs *costs,
@@ -297,6 +317,8 @@ bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 	memcpy(&own, &value[times->own], sizeof(own));
 	out[times->own] = out[times->time];
 	out[times->time] = true_time(out[times->time], costs, &own, &below_ns);
+	if (times->on_cpu)
+		fit_on_cpu(times, value, &own, out);
 	return any;
 }
 

@@ -37,6 +37,9 @@ struct profile_owner {
  */
 struct profile_times {
 	size_t time, own;
+	/* If it is not 0: the part of the time on a CPU. In the file it is the
+	 * time, less the two values behind it. */
+	size_t on_cpu;
 };
 
 struct function_table;

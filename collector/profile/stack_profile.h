@@ -52,8 +52,8 @@ extern const struct stack_profile_kind stack_profile_cpu;
  * inuse_space/bytes. */
 extern const struct stack_profile_kind stack_profile_heap;
 /* span.pb.gz: calls/count, wall/nanoseconds (self), cpu_samples/count, then
- * the four of heap.pb.gz, then peak_space/bytes and wall_measured/nanoseconds.
- */
+ * the four of heap.pb.gz, then peak_space/bytes, on_cpu, runnable, blocked (all
+ * nanoseconds), switches/count and wall_measured/nanoseconds. */
 extern const struct stack_profile_kind stack_profile_span;
 /* Where each of these values of stack_profile_span is. */
 enum span_value {
@@ -65,6 +65,11 @@ enum span_value {
 	SPAN_INUSE_OBJECTS,
 	SPAN_INUSE_BYTES,
 	SPAN_PEAK_BYTES,
+	SPAN_ON_CPU, /* of a node, while it is added up: less than nothing, by
+		      * the time of which nothing is known */
+	SPAN_RUNNABLE,
+	SPAN_BLOCKED,
+	SPAN_SWITCHES,
 	SPAN_OWN, /* and what follows: struct own_counts */
 };
 

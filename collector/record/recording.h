@@ -47,6 +47,11 @@ struct thread_entry {
 	pid_t tid;
 	char name[16];
 	uint64_t spans, dropped_spans, truncated_spans, wait_ns;
+	bool sched; /* what follows is known */
+	uint64_t on_cpu_ns, runnable_ns, blocked_ns, unknown_ns;
+	uint64_t spread_ns; /* of these: shared out, not measured */
+	uint64_t stolen_ns; /* of the CPU: the host had it */
+	uint64_t waits, preemptions, migrations;
 };
 
 /* And about a process. */

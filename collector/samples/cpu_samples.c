@@ -65,7 +65,7 @@
 struct cpu_sampler {
 	const struct collector *collector;
 	struct perf_wanted wanted;
-	struct perf_buffers *buffers;
+	struct perf_buffers *buffers; /* of all recordings */
 	int wake_fd;
 	pthread_t thread;
 	bool started;
@@ -112,6 +112,17 @@ static struct cpu_group *find_group(const struct cpu_sampler *sampler,
 			high = middle;
 	}
 	return NULL;
+}
+
+/* The kernel lost records, of whoever, as a buffer was full. */
+static void tell_loss(const struct cpu_sampler *sampler,
+		      const struct perf_record *record)
+{
+	if (!sampler->wanted.switches)
+		return;
+	for (struct cpu_group *group = sampler->groups; group;
+	     group = group->next)
+		cpu_threads_lose(&group->threads, record->before_ns);
 }
 
 static void count_lost(struct cpu_group *group, uint64_t lost)
@@ -173,6 +184,8 @@ static void take_record(void *context, const struct perf_record *record)
 	struct cpu_group *group = find_group(sampler, record->id);
 	struct cpu_threads *threads = group ? &group->threads : NULL;
 
+	if (record->type == PERF_RECORD_LOST)
+		tell_loss(sampler, record);
 	if (!group) {
 		take_tree_record(sampler, record);
 		return;
@@ -180,6 +193,9 @@ static void take_record(void *context, const struct perf_record *record)
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		cpu_threads_sample(threads, record);
+		break;
+	case PERF_RECORD_SWITCH:
+		cpu_threads_switch(threads, record);
 		break;
 	case PERF_RECORD_FORK:
 		cpu_threads_fork(threads, record);
@@ -219,13 +235,13 @@ void cpu_pull(struct cpu_group *group)
 	lock_release(&sampler->lock);
 }
 
-size_t cpu_take(struct cpu_group *group, pid_t tid, struct cpu_tick *out,
-		size_t room)
+size_t cpu_take(struct cpu_group *group, pid_t tid, struct kernel_event *out,
+		size_t room, struct sched_track *before)
 {
 	size_t count;
 
 	lock_acquire(&group->sampler->lock);
-	count = cpu_threads_take(&group->threads, tid, out, room);
+	count = cpu_threads_take(&group->threads, tid, out, room, before);
 	lock_release(&group->sampler->lock);
 	return count;
 }
@@ -235,6 +251,73 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid)
 	lock_acquire(&group->sampler->lock);
 	cpu_threads_take_no_more(&group->threads, tid);
 	lock_release(&group->sampler->lock);
+}
+
+/* --- threads that are blocked -----------------------------------------------
+ */
+
+size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
+			struct cpu_blocked *out, size_t room,
+			uint64_t *switches)
+{
+	size_t count = 0;
+
+	*switches = 0;
+	lock_acquire(&sampler->lock);
+	pull_locked(sampler);
+	for (struct cpu_group *group = sampler->groups; group;
+	     group = group->next) {
+		size_t more = cpu_threads_take_blocked(
+			&group->threads, before_ns, out + count, room - count);
+
+		for (size_t i = 0; i < more; i++)
+			out[count++].group = group;
+		*switches += group->threads.switch_count;
+	}
+	lock_release(&sampler->lock);
+	return count;
+}
+
+/* The group of @blocked, unless it is gone. Under the lock. */
+static struct cpu_group *group_of(const struct cpu_sampler *sampler,
+				  const struct cpu_blocked *blocked)
+{
+	struct cpu_group *group = sampler->groups;
+
+	while (group && group != blocked->group)
+		group = group->next;
+	return group;
+}
+
+void cpu_tell_wait(struct cpu_sampler *sampler,
+		   const struct cpu_blocked *blocked, struct sample *wait)
+{
+	struct cpu_group *group;
+	bool taken;
+
+	lock_acquire(&sampler->lock);
+	/* It may have run meanwhile: then it is not in that wait any more. */
+	pull_locked(sampler);
+	group = group_of(sampler, blocked);
+	taken = group && cpu_threads_tell_wait(&group->threads, blocked, wait);
+	lock_release(&sampler->lock);
+	if (!taken)
+		free(wait);
+}
+
+void cpu_tell_anchor(struct cpu_sampler *sampler,
+		     const struct cpu_blocked *blocked, uint64_t on_ns,
+		     uint64_t delay_ns)
+{
+	struct cpu_group *group;
+
+	lock_acquire(&sampler->lock);
+	pull_locked(sampler);
+	group = group_of(sampler, blocked);
+	if (group)
+		cpu_threads_tell_anchor(&group->threads, blocked, on_ns,
+					delay_ns);
+	lock_release(&sampler->lock);
 }
 
 /* --- the thread -------------------------------------------------------------
@@ -334,16 +417,19 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 {
 	const struct collect_options *options = collector->options;
 	struct cpu_sampler *sampler;
+	bool samples = options->cpu_hz && options->cpu_engine == CPU_PERF;
 	int err;
 
 	*out = NULL;
-	if (!options->cpu_hz || options->cpu_engine != CPU_PERF)
+	if (!samples && !options->sched)
 		return 0;
 	sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return -ENOMEM;
 	sampler->collector = collector;
-	sampler->wanted.period_ns = 1000000000 / choose_hz(options);
+	if (samples)
+		sampler->wanted.period_ns = 1000000000 / choose_hz(options);
+	sampler->wanted.switches = options->sched;
 	sampler->wanted.stack_bytes = options->stack_bytes;
 	sampler->wake_fd = -1;
 	lock_init(&sampler->lock, LOCK_CPU_SAMPLER);
@@ -531,9 +617,8 @@ static int begin_group(struct cpu_group *group, struct process *process)
 	struct cpu_sampler *sampler = group->sampler;
 	int err;
 
-	err = cpu_threads_init(
-		&group->threads, process, sampler->wanted.period_ns,
-		sampler->wanted.no_kernel, sampler->buffers->count);
+	err = cpu_threads_init(&group->threads, process, &sampler->wanted,
+			       sampler->buffers->count);
 	if (!err)
 		err = open_tasks(group, process_setup(process)->pid);
 	if (err)
@@ -601,6 +686,17 @@ void cpu_group_free(struct cpu_group **group)
 	free(old);
 }
 
+/* Nothing will be told of the threads of @group for a while. */
+static void lose_group(struct cpu_group *group)
+{
+	struct cpu_sampler *sampler = group->sampler;
+
+	lock_acquire(&sampler->lock);
+	pull_locked(sampler);
+	cpu_threads_lose(&group->threads, clock_boottime_ns());
+	lock_release(&sampler->lock);
+}
+
 void cpu_group_pause(struct cpu_group *group, bool paused)
 {
 	struct cpu_account *account;
@@ -608,6 +704,8 @@ void cpu_group_pause(struct cpu_group *group, bool paused)
 	if (!group)
 		return;
 	perf_events_enable(&group->events, !paused);
+	if (paused)
+		lose_group(group);
 	account = recording_setup(group->recording)->cpu_account;
 	if (paused && account)
 		cpu_account_paused(account);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_samples - CPU time by the kernel's samples (--cpu=HZ,perf): nothing of it
- * runs in the program. See cpu_samples.c.
+ * cpu_samples - CPU time by the kernel's samples (--cpu=HZ,perf), and when
+ * threads ran and waited (--sched): nothing of it runs in the program. See
+ * cpu_samples.c.
  *
  * A cpu_group is what is sampled of one arena: the program that said hello,
  * and all that it forks, until they exec.
@@ -17,12 +18,14 @@
 struct collector;
 struct cpu_group;
 struct cpu_sampler;
-struct cpu_tick;
+struct kernel_event;
 struct process;
 struct recording;
+struct sample;
+struct sched_track;
 
-/* Starts the thread that reads; NULL in *@out, and 0, where options ask for no
- * such samples. 0 or -errno. */
+/* Starts the thread that reads; NULL in *@out, and 0, where options ask for
+ * nothing that the kernel tells. 0 or -errno. */
 int cpu_sampler_new(const struct collector *collector,
 		    struct cpu_sampler **out);
 /* All groups must be gone; the account of the tree is whole after that. Also
@@ -64,12 +67,42 @@ void cpu_explain(struct recording *recording, int err);
  * that was taken before a record which the caller has seen before this call.
  * Takes microseconds. Any thread. */
 void cpu_pull(struct cpu_group *group);
-/* Copy the samples of thread @tid that nobody has taken yet to @out, at most
- * @room of them, the oldest first. Returns how many. Any thread. */
-size_t cpu_take(struct cpu_group *group, pid_t tid, struct cpu_tick *out,
-		size_t room);
-/* Nobody will take samples of thread @tid any more: none are kept. Any
+/* Move what the kernel has told of thread @tid, and nobody has taken yet, to
+ * @out, at most @room events, the oldest first. Returns how many. The first
+ * call for a thread sets *@before: see kernel_events_take(). Any thread. */
+size_t cpu_take(struct cpu_group *group, pid_t tid, struct kernel_event *out,
+		size_t room, struct sched_track *before);
+/* Nobody will take events of thread @tid any more: none are kept. Any
  * thread. */
 void cpu_take_no_more(struct cpu_group *group, pid_t tid);
+
+/* --- threads that are blocked --- */
+
+/* A thread in one of its waits. */
+struct cpu_blocked {
+	const struct cpu_group *group; /* only compared: it may be gone */
+	pid_t pid, tid;
+	uint64_t since_ns; /* BOOTTIME: when the wait began */
+};
+
+/*
+ * Set @out to threads that have been blocked since before @before_ns
+ * (BOOTTIME), at most @room; each wait is told once. Returns how many. Reads
+ * the kernel's buffers first. *@switches: how many switches were seen so far.
+ * Any thread.
+ */
+size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
+			struct cpu_blocked *out, size_t room,
+			uint64_t *switches);
+/* @wait, from sample_new(), tells what @blocked waits on: it is posted with the
+ * time of the wait when that ends. If the thread has left the wait, @wait is
+ * freed. Any thread. */
+void cpu_tell_wait(struct cpu_sampler *sampler,
+		   const struct cpu_blocked *blocked, struct sample *wait);
+/* The kernel has counted @on_ns on CPUs, and @delay_ns waiting for them, of
+ * @blocked, which was read after cpu_take_blocked(). Any thread. */
+void cpu_tell_anchor(struct cpu_sampler *sampler,
+		     const struct cpu_blocked *blocked, uint64_t on_ns,
+		     uint64_t delay_ns);
 
 #endif

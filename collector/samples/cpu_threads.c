@@ -41,18 +41,17 @@
 #include "collector/record/cpu_account.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
+#include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
+#include "collector/sched/kernel_events.h"
 #include "collector/base/proc.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/samples/cpu_samples.h"
 #include "collector/samples/samples.h"
 #include "shared/compiler.h"
 
 #define CHAINS_MIN 64u
-/* Ticks of a thread that wait for a drain worker: 41 s at 99 Hz. If there are
- * more, the last one counts for all of them. */
-#define TICKS_MAX 4096u
-#define TICKS_UNWANTED_MAX 64u
 /* If there are more, records were lost, and with them the time of threads. */
 #define SILENT_MAX 4096u
 
@@ -81,13 +80,21 @@ struct cpu_thread {
 	char name[16];
 	bool first; /* was there at hello */
 	bool told; /* all its time */
-	bool ended, settled, unwanted;
+	bool ended, settled;
 	bool silent; /* ended, waited for, and has not told */
 	uint32_t passes; /* since it has ended */
 	uint32_t reads; /* so far */
 	uint64_t sampled_ns, counted_ns;
-	struct cpu_tick *tick; /* ring */
-	uint32_t tick_count, tick_room;
+	struct kernel_events events;
+	uint32_t losses; /* of cpu_loss, that events have been told of */
+	/* Its last wait, if the kernel tells of switches: */
+	bool is_off; /* it is not on a CPU */
+	bool is_blocked; /* of that: it waits for something */
+	struct cpu_thread **blocked_link; /* to it, in the list of those that
+					   * are blocked; NULL: not in it */
+	uint64_t off_ns; /* since when it is off */
+	struct sample *wait; /* what is known of the wait, or NULL */
+	struct cpu_thread *next_blocked;
 };
 
 /* --- lists ------------------------------------------------------------------
@@ -201,6 +208,9 @@ static struct cpu_thread *new_thread(struct cpu_threads *threads, pid_t pid,
 	thread->tid = tid;
 	thread->process = process;
 	memcpy(thread->name, process->name, sizeof(thread->name));
+	kernel_events_init(&thread->events,
+			   recording_setup(threads->recording)->budget);
+	thread->losses = threads->loss.count;
 	process->threads++;
 	thread->next = *chain;
 	*chain = thread;
@@ -231,6 +241,30 @@ static void forget_process(struct cpu_threads *threads,
 	process_release(process);
 }
 
+/* Take @thread out of the list of those that are blocked. */
+static void unlist_blocked(struct cpu_thread *thread)
+{
+	struct cpu_thread *next = thread->next_blocked;
+
+	if (!thread->blocked_link)
+		return;
+	*thread->blocked_link = next;
+	if (next)
+		next->blocked_link = thread->blocked_link;
+	thread->blocked_link = NULL;
+}
+
+static void list_blocked(struct cpu_threads *threads, struct cpu_thread *thread)
+{
+	if (thread->blocked_link)
+		return;
+	thread->next_blocked = threads->blocked;
+	if (threads->blocked)
+		threads->blocked->blocked_link = &thread->next_blocked;
+	threads->blocked = thread;
+	thread->blocked_link = &threads->blocked;
+}
+
 /* Forget the thread *@link, which a chain of the table leads to. */
 static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 {
@@ -240,15 +274,62 @@ static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 	threads->count--;
 	threads->silent -= thread->silent;
 	forget_process(threads, thread->process);
-	free(thread->tick);
+	unlist_blocked(thread);
+	free(thread->wait);
+	kernel_events_release(&thread->events);
 	free(thread);
+}
+
+/* --- events -----------------------------------------------------------------
+ */
+
+/* From when on the state of @thread is unknown, since records were lost that it
+ * has not been told of. */
+static uint64_t lost_since(const struct cpu_threads *threads,
+			   const struct cpu_thread *thread)
+{
+	const struct cpu_loss *loss = &threads->loss;
+	uint32_t kept = ARRAY_SIZE(loss->from_ns);
+
+	/* The first one is not known any more. */
+	if (loss->count - thread->losses > kept)
+		return thread->events.last_ns;
+	return loss->from_ns[thread->losses % kept];
+}
+
+/* Tell the events of @thread what was lost. */
+static void tell_losses(const struct cpu_threads *threads,
+			struct cpu_thread *thread)
+{
+	struct kernel_event unknown = { .kind = KERNEL_UNKNOWN };
+
+	if (likely(thread->losses == threads->loss.count))
+		return;
+	unknown.ns = lost_since(threads, thread);
+	thread->losses = threads->loss.count;
+	kernel_events_push(&thread->events, &unknown);
+	thread->is_off = thread->is_blocked = false;
+}
+
+/* Append an event of @kind at @ns to those that the drain worker of @thread
+ * takes. */
+static void push_event(const struct cpu_threads *threads,
+		       struct cpu_thread *thread, enum kernel_event_kind kind,
+		       uint64_t ns, uint64_t value)
+{
+	const struct kernel_event event = { .ns = ns,
+					    .value = value,
+					    .kind = (uint8_t)kind };
+
+	tell_losses(threads, thread);
+	kernel_events_push(&thread->events, &event);
 }
 
 /* --- start and end ----------------------------------------------------------
  */
 
 int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
-		     uint64_t period_ns, bool no_kernel, size_t reads)
+		     const struct perf_wanted *wanted, size_t reads)
 {
 	const struct process_setup *setup = process_setup(process);
 	struct cpu_process *first = calloc(1, sizeof(*first));
@@ -256,8 +337,9 @@ int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 	*threads = (struct cpu_threads){
 		.sampler = setup->collector->sampler,
 		.recording = setup->arena_setup->recording,
-		.period_ns = period_ns,
-		.no_kernel = no_kernel,
+		.period_ns = wanted->period_ns,
+		.no_kernel = wanted->no_kernel,
+		.switches = wanted->switches,
 		.reads = reads,
 		.mask = CHAINS_MIN - 1,
 		.table = calloc(CHAINS_MIN, sizeof(*threads->table)),
@@ -292,6 +374,33 @@ void cpu_threads_release(struct cpu_threads *threads)
 	*threads = (struct cpu_threads){ 0 };
 }
 
+/* A thread that was there at hello: whether it is blocked now, and what the
+ * kernel has counted of it. One that runs may have just been stopped: its state
+ * is unknown until its first switch. */
+static void begin_first(const struct cpu_threads *threads,
+			struct cpu_thread *thread)
+{
+	uint64_t now = clock_boottime_ns(), on_ns, delay_ns;
+	char file[48], text[PROC_STAT_BYTES], *end;
+	char state;
+
+	snprintf(file, sizeof(file), "task/%d/stat", (int)thread->tid);
+	if (!proc_read(thread->process->pid, file, text, sizeof(text)))
+		return;
+	state = proc_stat_field(text, 3)[0];
+	push_event(threads, thread,
+		   state == 'S' || state == 'D' ? KERNEL_BLOCKED
+						: KERNEL_UNKNOWN,
+		   now, 0);
+	snprintf(file, sizeof(file), "task/%d/schedstat", (int)thread->tid);
+	if (!proc_read(thread->process->pid, file, text, sizeof(text)))
+		return;
+	on_ns = strtoull(text, &end, 10);
+	delay_ns = strtoull(end, NULL, 10);
+	push_event(threads, thread, KERNEL_DELAY, now, delay_ns);
+	push_event(threads, thread, KERNEL_ANCHOR, now, on_ns);
+}
+
 void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)
 {
 	struct cpu_thread *thread = thread_at(threads, pid, tid);
@@ -300,6 +409,8 @@ void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)
 	if (!thread)
 		return;
 	thread->first = true;
+	if (threads->switches)
+		begin_first(threads, thread);
 	snprintf(file, sizeof(file), "task/%d/comm", (int)tid);
 	if (!proc_read(pid, file, name, sizeof(name)))
 		return;
@@ -363,19 +474,17 @@ static struct sample *make_sample(struct cpu_process *process,
 	return sample;
 }
 
-static void add_tick(const struct cpu_threads *threads,
-		     struct cpu_thread *thread, uint64_t ns)
+static void push_tick(const struct cpu_threads *threads,
+		      struct cpu_thread *thread,
+		      const struct perf_record *record)
 {
-	uint32_t most = threads->ticks_wanted ? TICKS_MAX : TICKS_UNWANTED_MAX;
+	const struct kernel_event event = { .ns = record->ns,
+					    .value = 1,
+					    .kind = KERNEL_TICK,
+					    .flag = record->in_kernel };
 
-	if (thread->unwanted)
-		return;
-	if (thread->tick_count < most &&
-	    !grow_array(thread->tick, thread->tick_room,
-			thread->tick_count + 1))
-		thread->tick[thread->tick_count++] = (struct cpu_tick){ ns, 1 };
-	else if (thread->tick_count)
-		thread->tick[thread->tick_count - 1].count++;
+	tell_losses(threads, thread);
+	kernel_events_push(&thread->events, &event);
 }
 
 void cpu_threads_sample(struct cpu_threads *threads,
@@ -389,7 +498,7 @@ void cpu_threads_sample(struct cpu_threads *threads,
 
 	if (!thread || thread->process->execed)
 		return;
-	add_tick(threads, thread, record->ns);
+	push_tick(threads, thread, record);
 	samples = samples_of(threads, thread->process);
 	sample = samples ? make_sample(thread->process, thread, record->ns,
 				       bytes)
@@ -449,6 +558,8 @@ void cpu_threads_fork(struct cpu_threads *threads,
 		return;
 	if (thread->ended)
 		thread = new_thread(threads, record->pid, record->tid);
+	if (thread && threads->switches)
+		push_event(threads, thread, KERNEL_START, record->ns, 0);
 	if (!thread || !parent)
 		return;
 	memcpy(thread->name, parent->name, sizeof(thread->name));
@@ -497,34 +608,175 @@ void cpu_threads_exit(struct cpu_threads *threads,
 		thread->ended = true;
 }
 
-/* --- ticks ------------------------------------------------------------------
+/* --- switches ---------------------------------------------------------------
+ */
+
+/* The wait of @thread is over at @ns: what is known of it goes to its samples,
+ * with the time that it took. Returns whether anything was known. */
+static bool post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
+		      uint64_t ns)
+{
+	struct sample *wait = thread->wait;
+	struct samples *samples;
+
+	thread->wait = NULL;
+	if (!wait)
+		return false;
+	samples = samples_of(threads, thread->process);
+	if (!samples) {
+		free(wait);
+		return false;
+	}
+	wait->count = 1;
+	wait->weight_ns = ns - MIN(ns, thread->off_ns);
+	return samples_post(samples, wait);
+}
+
+static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
+			const struct perf_record *record)
+{
+	struct kernel_event event = { .ns = record->ns,
+				      .cpu = (uint16_t)record->cpu,
+				      .kind = KERNEL_IN };
+
+	event.flag = post_wait(threads, thread, record->ns);
+	kernel_events_push(&thread->events, &event);
+	thread->is_off = thread->is_blocked = false;
+}
+
+static void leave_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
+		      const struct perf_record *record)
+{
+	const struct kernel_event event = { .ns = record->ns,
+					    .cpu = (uint16_t)record->cpu,
+					    .kind = record->preempted
+							    ? KERNEL_PREEMPTED
+							    : KERNEL_BLOCKED };
+
+	kernel_events_push(&thread->events, &event);
+	thread->is_off = true;
+	thread->is_blocked = !record->preempted;
+	thread->off_ns = record->ns;
+	if (thread->is_blocked)
+		list_blocked(threads, thread);
+}
+
+void cpu_threads_switch(struct cpu_threads *threads,
+			const struct perf_record *record)
+{
+	struct cpu_thread *thread =
+		thread_at(threads, record->pid, record->tid);
+
+	if (!thread || thread->process->execed)
+		return;
+	threads->switch_count++;
+	tell_losses(threads, thread);
+	if (record->out)
+		leave_cpu(threads, thread, record);
+	else
+		come_to_cpu(threads, thread, record);
+}
+
+void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns)
+{
+	struct cpu_loss *loss = &threads->loss;
+
+	loss->from_ns[loss->count++ % ARRAY_SIZE(loss->from_ns)] = from_ns;
+}
+
+/* --- for drain workers ------------------------------------------------------
  */
 
 size_t cpu_threads_take(struct cpu_threads *threads, pid_t tid,
-			struct cpu_tick *out, size_t room)
+			struct kernel_event *out, size_t room,
+			struct sched_track *before)
 {
 	struct cpu_thread *thread = find_thread(threads, tid);
-	size_t count;
 
-	threads->ticks_wanted = true;
-	if (!thread || !thread->tick_count)
+	threads->events_wanted = true;
+	if (!thread)
 		return 0;
-	count = MIN((size_t)thread->tick_count, room);
-	memcpy(out, thread->tick, count * sizeof(*out));
-	thread->tick_count -= (uint32_t)count;
-	memmove(thread->tick, thread->tick + count,
-		thread->tick_count * sizeof(*out));
-	return count;
+	tell_losses(threads, thread);
+	return kernel_events_take(&thread->events, out, room, before);
 }
 
 void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid)
 {
 	struct cpu_thread *thread = find_thread(threads, tid);
 
+	if (thread)
+		kernel_events_unwant(&thread->events);
+}
+
+/* --- threads that are blocked -----------------------------------------------
+ */
+
+size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
+				struct cpu_blocked *out, size_t room)
+{
+	struct cpu_thread *next;
+	size_t count = 0;
+
+	for (struct cpu_thread *thread = threads->blocked; thread;
+	     thread = next) {
+		bool waits = thread->is_blocked && !thread->ended;
+
+		next = thread->next_blocked;
+		if (waits && (thread->off_ns > before_ns || count == room))
+			continue;
+		unlist_blocked(thread);
+		if (!waits)
+			continue;
+		out[count++] = (struct cpu_blocked){
+			.pid = thread->process->pid,
+			.tid = thread->tid,
+			.since_ns = thread->off_ns,
+		};
+	}
+	return count;
+}
+
+/* The thread that @blocked tells of, if it is still in that wait. */
+static struct cpu_thread *find_blocked(const struct cpu_threads *threads,
+				       const struct cpu_blocked *blocked)
+{
+	struct cpu_thread *thread = find_thread(threads, blocked->tid);
+
+	return thread && thread->is_blocked && !thread->ended &&
+			       thread->process->pid == blocked->pid &&
+			       thread->off_ns == blocked->since_ns
+		       ? thread
+		       : NULL;
+}
+
+/* The name and the number of @thread go into @wait. */
+bool cpu_threads_tell_wait(struct cpu_threads *threads,
+			   const struct cpu_blocked *blocked,
+			   struct sample *wait)
+{
+	struct cpu_thread *thread = find_blocked(threads, blocked);
+
+	if (!thread)
+		return false;
+	wait->tid = thread->tid;
+	memcpy(wait->thread, thread->name, sizeof(wait->thread));
+	wait->ns = blocked->since_ns;
+	wait->generation = generation_of(thread->process);
+	free(thread->wait);
+	thread->wait = wait;
+	return true;
+}
+
+void cpu_threads_tell_anchor(struct cpu_threads *threads,
+			     const struct cpu_blocked *blocked, uint64_t on_ns,
+			     uint64_t delay_ns)
+{
+	struct cpu_thread *thread = find_blocked(threads, blocked);
+
 	if (!thread)
 		return;
-	thread->unwanted = true;
-	thread->tick_count = 0;
+	push_event(threads, thread, KERNEL_DELAY, thread->off_ns, delay_ns);
+	push_event(threads, thread, KERNEL_ANCHOR, thread->off_ns, on_ns);
 }
 
 /* --- the time of each -------------------------------------------------------
@@ -570,6 +822,8 @@ static void settle_thread(struct cpu_threads *threads,
 	struct cpu_process *process = thread->process;
 
 	thread->settled = true;
+	if (!threads->period_ns)
+		return;
 	post_kernel(threads, thread, hidden_time(threads, thread));
 	if (!thread->sampled_ns) {
 		/* The first sample comes after a period. */
@@ -607,8 +861,8 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 	for (uint32_t i = 0; i <= threads->mask; i++) {
 		link = &threads->table[i];
 		while ((thread = *link)) {
-			bool wanted = threads->ticks_wanted &&
-				      thread->tick_count && !thread->unwanted;
+			bool wanted =
+				threads->events_wanted && thread->events.count;
 
 			if (!thread->ended || thread->passes++ < passes ||
 			    must_wait_for_end(threads, thread)) {

@@ -12,18 +12,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct cpu_blocked;
 struct cpu_process;
 struct cpu_thread;
+struct kernel_event;
 struct perf_record;
+struct perf_wanted;
 struct process;
 struct recording;
+struct sample;
 struct sampler;
-
-/* The kernel has taken @count samples of a thread at @ns. */
-struct cpu_tick {
-	uint64_t ns; /* BOOTTIME */
-	uint32_t count;
-};
+struct sched_track;
 
 struct cpu_threads {
 	struct sampler *sampler;
@@ -34,19 +33,30 @@ struct cpu_threads {
 	struct cpu_process *processes; /* the first one last */
 	struct cpu_thread **table; /* hash chains by tid */
 	uint32_t count, mask;
-	bool ticks_wanted; /* a drain worker has asked for some */
+	bool events_wanted; /* a drain worker has asked for some */
+	bool switches; /* the kernel tells of switches */
+	/* Of the last records that the kernel lost, in any buffer: from when on
+	 * states are unknown, counted from the first on. */
+	struct cpu_loss {
+		uint64_t from_ns[16];
+		uint32_t count;
+	} loss;
+	/* Threads that are blocked, or were, and nobody has asked of yet. */
+	struct cpu_thread *blocked;
+	uint64_t switch_count;
 	uint32_t silent; /* threads that ended and never told all their time */
 	uint64_t counted_ns; /* that all threads told */
 };
 
-/* For @process, which need not outlive it. @period_ns: between two samples of a
- * thread. @no_kernel: the kernel may not be sampled. @reads: how many events
- * count the time of a thread, one for each CPU. The caller ends it with
- * cpu_threads_release(), also after an error. 0 or -ENOMEM. */
+/* For @process, which need not outlive it. @wanted: what its events do.
+ * @reads: how many events count the time of a thread, one for each CPU. The
+ * caller ends it with cpu_threads_release(), also after an error. 0 or -ENOMEM.
+ */
 int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
-		     uint64_t period_ns, bool no_kernel, size_t reads);
+		     const struct perf_wanted *wanted, size_t reads);
 void cpu_threads_release(struct cpu_threads *threads);
-/* A thread that was there at hello, and has an event of its own. */
+/* A thread that was there at hello, and has an event of its own. Reads /proc.
+ */
 void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid);
 
 /* Each takes in one record of the kernel, of the kind it is named after. */
@@ -60,9 +70,25 @@ void cpu_threads_count(struct cpu_threads *threads,
 		       const struct perf_record *record);
 void cpu_threads_exit(struct cpu_threads *threads,
 		      const struct perf_record *record);
+void cpu_threads_switch(struct cpu_threads *threads,
+			const struct perf_record *record);
+/* Records were lost, perhaps of these threads: from @from_ns on the state of
+ * each is unknown until its next record. */
+void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns);
 
+/* See cpu_take(). */
 size_t cpu_threads_take(struct cpu_threads *threads, pid_t tid,
-			struct cpu_tick *out, size_t room);
+			struct kernel_event *out, size_t room,
+			struct sched_track *before);
+/* See cpu_take_blocked() and cpu_tell_wait(), cpu_tell_anchor(). */
+size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
+				struct cpu_blocked *out, size_t room);
+bool cpu_threads_tell_wait(struct cpu_threads *threads,
+			   const struct cpu_blocked *blocked,
+			   struct sample *wait);
+void cpu_threads_tell_anchor(struct cpu_threads *threads,
+			     const struct cpu_blocked *blocked, uint64_t on_ns,
+			     uint64_t delay_ns);
 void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid);
 
 /* A pass over the buffers has ended. Post what is left of the threads that

@@ -8,8 +8,10 @@
  * also keeps the counts with their threads when contexts are swapped;
  * remove_on_exec, another image says hello and gets events of its own (before
  * Linux 5.13: comm_exec tells, and the caller leaves out what comes after);
- * task and comm, who forked whom and what threads are called. Events of a tree
- * have no period: they count and tell, and go on across execs.
+ * task and comm, who forked whom and what threads are called; context_switch,
+ * when a thread leaves a CPU and comes to one, which needs no right if the
+ * kernel's side is excluded. Events of a tree, and those without samples, have
+ * no period: they count and tell. Those of a tree go on across execs.
  *
  * Those are pinned, which software events need not be, for their place in the
  * kernel's lists. Where it swaps contexts it pairs their events by the order of
@@ -25,6 +27,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "shared/compiler.h"
 
 #define PERIOD_MIN_NS 10000 /* the kernel's own limit of its timer */
 
@@ -42,9 +46,7 @@ struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = wanted->period_ns < PERIOD_MIN_NS
-					 ? PERIOD_MIN_NS
-					 : wanted->period_ns,
+		.sample_period = MAX(wanted->period_ns, PERIOD_MIN_NS),
 		.sample_type = PERF_SAMPLE,
 		.read_format = PERF_FORMAT_ID,
 		.disabled = 1,
@@ -59,17 +61,20 @@ struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted)
 		.use_clockid = 1,
 		.clockid = CLOCK_BOOTTIME,
 		.remove_on_exec = 1,
+		.context_switch = wanted->switches,
 		.sample_regs_user = PERF_REGS,
 		.sample_stack_user = wanted->stack_bytes & ~7u,
 	};
 
-	if (wanted->tree) {
-		attr.pinned = 1;
+	if (wanted->tree || !wanted->period_ns) {
 		attr.sample_period = 0;
 		attr.sample_type = PERF_TREE;
-		attr.remove_on_exec = 0;
 		attr.sample_regs_user = 0;
 		attr.sample_stack_user = 0;
+	}
+	if (wanted->tree) {
+		attr.pinned = 1;
+		attr.remove_on_exec = 0;
 	}
 	return attr;
 }

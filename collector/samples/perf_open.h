@@ -28,10 +28,12 @@
 
 /* What an event is to do. */
 struct perf_wanted {
-	uint64_t period_ns; /* of CPU time, between two samples of a thread */
+	uint64_t period_ns; /* of CPU time, between two samples of a thread; 0:
+			     * no samples are taken */
 	uint32_t stack_bytes; /* that a sample copies */
 	bool no_kernel; /* time in the kernel is counted, but not sampled */
 	bool tree; /* take no samples, count across execs */
+	bool switches; /* tell when a thread leaves a CPU or comes to one */
 };
 
 /* The attributes of an event that does what @wanted says, in the thread that

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_cpu - a sample belongs to the innermost span at its time. The kernel
- * writes the sample while the thread stands still. So whoever reads the head of
- * the ring first, and the buffers of the kernel after that, knows all samples
- * that are older than any record below that head. Replay is then stopped where
- * the clock of the records passes the time of a sample. That place is found by
- * halving, so replay itself pays nothing.
+ * thread_cpu - a sample belongs to the innermost span at its time, and so does
+ * the time off the CPU that begins then. The kernel writes its record while the
+ * thread stands still. So whoever reads the head of the ring first, and the
+ * buffers of the kernel after that, knows all events that are older than any
+ * record below that head. Replay is then stopped where the clock of the records
+ * passes the time of an event. That place is found by doubling and halving, so
+ * replay itself pays nothing.
+ *
+ * A thread records nothing while it is off the CPU: the whole time belongs to
+ * the span that was open when it left. Where records of the kernel were lost it
+ * may have run, so there replay goes record by record, and the time between two
+ * of them is unknown.
  *
  * Data cells of an extended record have no clock of their own (record_ext.h). A
  * cell whose clock is not between the clocks around it is taken for data and
- * stepped over. If data happens to look like a clock, a sample may be counted a
+ * stepped over. If data happens to look like a clock, an event may be counted a
  * few records off, and a cut may fall into a record: fibers_run() then leaves
  * that record whole.
  */
@@ -24,7 +30,8 @@
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/samples/cpu_samples.h"
-#include "collector/samples/cpu_threads.h"
+#include "collector/sched/kernel_events.h"
+#include "collector/sched/off_times.h"
 #include "collector/record/thread_state.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -34,12 +41,14 @@
  * for long. */
 #define OVERRUNS_MAX (1ULL << 20)
 
-#define THREAD_TICKS 256
+#define THREAD_EVENTS 256
 
 struct thread_cpu {
 	struct clock_segment segment; /* of the clock, as last asked for */
-	uint32_t first, count; /* of tick */
-	struct cpu_tick tick[THREAD_TICKS]; /* not counted yet */
+	struct off_times off;
+	bool begun; /* off has begun */
+	uint32_t first, count; /* of event */
+	struct kernel_event event[THREAD_EVENTS]; /* not counted yet */
 };
 
 static struct cpu_group *cpu_group_of(const struct thread *thread)
@@ -66,43 +75,100 @@ void thread_cpu_own(struct replay *replay, const struct record *cells,
 		MIN(sample.weight, OVERRUNS_MAX);
 }
 
-static void count_first_tick(struct thread *thread)
+/* Where the thread is now. */
+static struct off_place place_now(const struct thread *thread)
 {
-	struct thread_cpu *cpu = thread->cpu;
+	struct replay *replay = fibers_current(&thread->fibers);
 
-	replay_top_node(fibers_current(&thread->fibers))->cpu_samples +=
-		cpu->tick[cpu->first].count;
-	cpu->first++;
-	cpu->count--;
+	return (struct off_place){ replay_tree(replay),
+				   replay_top_node(replay) };
 }
 
-/* Take more ticks from the group, once all that were taken are counted. */
-static void take_more_ticks(struct thread *thread)
+static void count_first_event(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;
+	const struct kernel_event *event = &cpu->event[cpu->first];
+	const struct off_place place = place_now(thread);
+	struct kernel_counts *counts;
+
+	cpu->first++;
+	cpu->count--;
+	switch (event->kind) {
+	case KERNEL_TICK:
+		place.node->cpu_samples += event->value;
+		if (event->flag)
+			cct_kernel_of(place.cct, place.node)
+				->counts.kernel_samples += event->value;
+		return;
+	case KERNEL_FAULT:
+	case KERNEL_COUNTER:
+		counts = &cct_kernel_of(place.cct, place.node)->counts;
+		if (event->kind == KERNEL_FAULT)
+			counts->faults += event->value;
+		else if (event->flag < KERNEL_COUNTERS_MAX)
+			counts->counter[event->flag] += event->value;
+		return;
+	default:
+		off_times_event(&cpu->off, event, &place);
+	}
+}
+
+/* Take more events from the group, once all that were taken are counted. */
+static void take_more_events(struct thread *thread)
+{
+	struct thread_cpu *cpu = thread->cpu;
+	struct sched_track before = { 0 };
 
 	if (cpu->count)
 		return;
 	cpu->first = 0;
 	cpu->count = (uint32_t)cpu_take(cpu_group_of(thread), thread->entry.tid,
-					cpu->tick, THREAD_TICKS);
+					cpu->event, THREAD_EVENTS, &before);
+	if (!cpu->begun && cpu->count) {
+		const struct off_place root = {
+			replay_tree(thread->replay),
+			replay_tree(thread->replay)->root
+		};
+
+		cpu->begun = true;
+		off_times_begin(&cpu->off, &before, &root);
+	}
 }
 
 void thread_cpu_fetch(struct thread *thread)
 {
 	cpu_pull(cpu_group_of(thread));
-	take_more_ticks(thread);
+	take_more_events(thread);
 }
 
-/* Count the ticks up to @ns. */
-static void count_ticks_upto(struct thread *thread, uint64_t ns)
+/* Count the events up to @ns. */
+static void count_events_upto(struct thread *thread, uint64_t ns)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
-	while (cpu->count && cpu->tick[cpu->first].ns <= ns) {
-		count_first_tick(thread);
-		take_more_ticks(thread);
+	while (cpu->count && cpu->event[cpu->first].ns <= ns) {
+		count_first_event(thread);
+		take_more_events(thread);
 	}
+}
+
+void thread_cpu_look(struct thread *thread, uint64_t ns)
+{
+	const struct off_place place = place_now(thread);
+
+	if (thread->cpu)
+		off_times_look(&thread->cpu->off, ns, &place);
+}
+
+bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns)
+{
+	const struct thread_cpu *cpu = thread->cpu;
+
+	if (!cpu || cpu->off.track.state == SCHED_NONE ||
+	    cpu->off.track.state == SCHED_UNKNOWN)
+		return false;
+	*on_ns = off_times_on_ns(&cpu->off, ns);
+	return true;
 }
 
 static uint64_t clock_to_ns(struct thread *thread, uint64_t clock)
@@ -130,6 +196,21 @@ static size_t find_not_older(struct thread *thread, const struct record *cells,
 {
 	size_t low = 0, high = count; /* low is older, high is not */
 	uint64_t low_clock = record_clock(cells, 0), high_clock = UINT64_MAX;
+
+	/* The next event is mostly near. */
+	for (size_t at = 1; at < count; at *= 2) {
+		uint64_t clock = record_clock(cells, at);
+
+		if (clock >= low_clock && clock_to_ns(thread, clock) >= ns) {
+			high = at;
+			high_clock = clock;
+			break;
+		}
+		if (clock >= low_clock) {
+			low = at;
+			low_clock = clock;
+		}
+	}
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2, at = middle;
@@ -159,11 +240,16 @@ size_t thread_cpu_split(struct thread *thread, const struct record *cells,
 	/* relaxed: as in record_clock() */
 	uint64_t word = atom_load_rlx(&cells->word);
 	size_t least = 1, upto = count;
+	uint64_t ns = clock_to_ns(thread, record_clock(cells, 0));
 
-	count_ticks_upto(thread, clock_to_ns(thread, record_clock(cells, 0)));
-	if (cpu->count)
+	count_events_upto(thread, ns);
+	if (cpu->off.track.state == SCHED_UNKNOWN) {
+		thread_cpu_look(thread, ns);
+		upto = 1;
+	} else if (cpu->count) {
 		upto = find_not_older(thread, cells, count,
-				      cpu->tick[cpu->first].ns);
+				      cpu->event[cpu->first].ns);
+	}
 	if (record_kind(word) == RECORD_EXT)
 		least += record_ext_cells(word);
 	return MIN(MAX(upto, least), count);
@@ -172,12 +258,40 @@ size_t thread_cpu_split(struct thread *thread, const struct record *cells,
 void thread_cpu_count(struct thread *thread, uint64_t ns)
 {
 	thread_cpu_fetch(thread);
-	count_ticks_upto(thread, ns);
+	count_events_upto(thread, ns);
 }
 
-void thread_cpu_finish(struct thread *thread)
+/* What the thread has in the summary. */
+static void tell_entry(struct thread_entry *entry, const struct off_times *off)
 {
+	entry->sched = true;
+	entry->on_cpu_ns = off->sums.on_ns;
+	entry->runnable_ns = off->sums.runnable_ns;
+	entry->blocked_ns = off->sums.blocked_ns;
+	entry->unknown_ns = off->sums.unknown_ns;
+	entry->spread_ns = off->sums.spread_ns;
+	entry->stolen_ns = off->sums.stolen_ns;
+	entry->waits = off->track.sums.waits;
+	entry->preemptions = off->track.sums.preemptions;
+	entry->migrations = off->track.sums.migrations;
+}
+
+void thread_cpu_finish(struct thread *thread, uint64_t ns,
+		       const struct sched_end *end)
+{
+	struct off_times *off = &thread->cpu->off;
+
+	thread_cpu_count(thread, ns ? ns : UINT64_MAX);
+	if (ns)
+		thread_cpu_look(thread, ns);
+	if (end)
+		off_times_settle(off, end->on_ns, end->delay_ns);
+	else
+		off_times_close(off);
+	/* What is left is CPU samples, at most. */
 	thread_cpu_count(thread, UINT64_MAX);
+	if (thread->cpu->begun)
+		tell_entry(&thread->entry, off);
 	cpu_take_no_more(cpu_group_of(thread), thread->entry.tid);
 	free(thread->cpu);
 	thread->cpu = NULL;

@@ -24,8 +24,11 @@
 #include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
 #include "collector/samples/samples.h"
+#include "collector/sched/kernel_events.h"
 #include "proto/profile.pb-c.h"
 #include "tests/suite.h"
 
@@ -56,6 +59,10 @@ static struct jobs_group g_endings;
 
 static void set_up_with(bool no_kernel)
 {
+	const struct perf_wanted wanted = { .period_ns = PERIOD,
+					    .no_kernel = no_kernel,
+					    .switches = true };
+
 	g.options = (struct collect_options){ .output = g.output,
 					      .cpu_hz = 100,
 					      .max_bytes = 64 << 20 };
@@ -87,9 +94,8 @@ static void set_up_with(bool no_kernel)
 				     g.process.setup.modules, PID, "program",
 				     &g.process.setup.samples),
 			 0);
-	ck_assert_int_eq(cpu_threads_init(&g.threads, &g.process, PERIOD,
-					  no_kernel, READS),
-			 0);
+	ck_assert_int_eq(
+		cpu_threads_init(&g.threads, &g.process, &wanted, READS), 0);
 }
 
 static void set_up(void)
@@ -582,66 +588,156 @@ END_TEST
 /* --- ticks ------------------------------------------------------------------
  */
 
+/* Takes what was told of thread @tid. */
+static size_t take(pid_t tid, struct kernel_event *out, size_t room)
+{
+	struct sched_track before;
+
+	return cpu_threads_take(&g.threads, tid, out, room, &before);
+}
+
+static void switch_at(pid_t tid, uint64_t ns, bool out, bool preempted)
+{
+	const struct perf_record record = { .type = PERF_RECORD_SWITCH,
+					    .pid = PID,
+					    .tid = tid,
+					    .ns = ns,
+					    .cpu = 1,
+					    .out = out,
+					    .preempted = preempted };
+
+	cpu_threads_switch(&g.threads, &record);
+}
+
 START_TEST(ticks_are_the_times_of_samples)
 {
-	struct cpu_tick tick[8];
+	struct kernel_event tick[8];
 
-	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 0);
+	ck_assert_uint_eq(take(WORKER, tick, 8), 0);
 	sample(PID, WORKER, 5);
-	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 3), 3);
+	ck_assert_uint_eq(take(WORKER, tick, 3), 3);
 	ck_assert_uint_eq(tick[2].ns, 2 * PERIOD);
-	ck_assert_uint_eq(tick[2].count, 1);
-	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 2);
+	ck_assert_uint_eq(tick[2].kind, KERNEL_TICK);
+	ck_assert_uint_eq(tick[2].value, 1);
+	ck_assert_uint_eq(take(WORKER, tick, 8), 2);
 	ck_assert_uint_eq(tick[0].ns, 3 * PERIOD);
 	ck_assert_uint_eq(tick[1].ns, 4 * PERIOD);
-	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 0);
-	finish(50 * MS);
-}
-END_TEST
-
-START_TEST(ticks_that_nobody_takes_are_counted)
-{
-	static struct cpu_tick tick[5000];
-	uint64_t all = 0;
-	size_t taken;
-
-	sample(PID, WORKER, 500);
-	taken = cpu_threads_take(&g.threads, WORKER, tick, 5000);
-	ck_assert_uint_eq(taken, 64);
-	/* from now on somebody wants them */
-	sample(PID, WORKER, 4500);
-	for (size_t i = 0; i < taken; i++)
-		all += tick[i].count;
-	ck_assert_uint_eq(all, 500);
-	taken = cpu_threads_take(&g.threads, WORKER, tick, 5000);
-	ck_assert_uint_eq(taken, 4096);
-	for (size_t i = 0; i < taken; i++)
-		all += tick[i].count;
-	ck_assert_uint_eq(all, 5000);
+	ck_assert_uint_eq(take(WORKER, tick, 8), 0);
 	cpu_threads_take_no_more(&g.threads, WORKER);
 	sample(PID, WORKER, 3);
-	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 5000), 0);
-	finish(5003 * PERIOD);
+	ck_assert_uint_eq(take(WORKER, tick, 8), 0);
+	finish(80 * MS);
 }
 END_TEST
 
 START_TEST(thread_whose_ticks_are_wanted_is_kept_for_them)
 {
-	struct cpu_tick tick[8];
+	struct kernel_event tick[8];
 
 	begin(WORKER, "worker");
-	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 0);
+	ck_assert_uint_eq(take(WORKER, tick, 8), 1);
+	ck_assert_uint_eq(tick[0].kind, KERNEL_START);
 	sample(PID, WORKER, 2);
 	end_with(PID, WORKER, 20 * MS);
 	for (int i = 0; i < 5; i++)
 		cpu_threads_settle(&g.threads, 2, 10);
 	ck_assert_uint_eq(g.threads.count, 1);
-	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 2);
+	ck_assert_uint_eq(take(WORKER, tick, 8), 2);
 	cpu_threads_settle(&g.threads, 2, 10);
 	ck_assert_uint_eq(g.threads.count, 0);
 	finish(20 * MS);
 	/* and settled but once */
 	ck_assert_int_eq(ns_of("worker"), 20 * MS);
+}
+END_TEST
+
+START_TEST(switches_are_told_in_their_order)
+{
+	struct kernel_event event[8];
+
+	switch_at(WORKER, 10, false, false);
+	switch_at(WORKER, 20, true, true);
+	switch_at(WORKER, 30, false, false);
+	switch_at(WORKER, 40, true, false);
+	ck_assert_uint_eq(take(WORKER, event, 8), 4);
+	ck_assert_uint_eq(event[0].kind, KERNEL_IN);
+	ck_assert_uint_eq(event[0].cpu, 1);
+	ck_assert_uint_eq(event[1].kind, KERNEL_PREEMPTED);
+	ck_assert_uint_eq(event[2].ns, 30);
+	ck_assert_uint_eq(event[3].kind, KERNEL_BLOCKED);
+	finish(0);
+}
+END_TEST
+
+START_TEST(after_a_loss_each_thread_is_unknown_once)
+{
+	struct kernel_event event[8];
+
+	switch_at(WORKER, 10, false, false);
+	switch_at(OTHER, 12, false, false);
+	cpu_threads_lose(&g.threads, 15);
+	cpu_threads_lose(&g.threads, 17);
+	switch_at(WORKER, 20, true, false);
+	ck_assert_uint_eq(take(WORKER, event, 8), 3);
+	ck_assert_uint_eq(event[1].kind, KERNEL_UNKNOWN);
+	ck_assert_uint_eq(event[1].ns, 15);
+	ck_assert_uint_eq(event[2].kind, KERNEL_BLOCKED);
+	/* also one of which nothing more is told */
+	ck_assert_uint_eq(take(OTHER, event, 8), 2);
+	ck_assert_uint_eq(event[1].kind, KERNEL_UNKNOWN);
+	ck_assert_uint_eq(take(OTHER, event, 8), 0);
+	/* and one that began after it is not */
+	switch_at(MAIN, 30, false, false);
+	ck_assert_uint_eq(take(MAIN, event, 8), 1);
+	finish(0);
+}
+END_TEST
+
+START_TEST(threads_that_are_blocked_are_told_once_a_wait)
+{
+	struct cpu_blocked blocked[4];
+
+	switch_at(WORKER, 10, true, false);
+	switch_at(OTHER, 11, true, true);
+	switch_at(MAIN, 50, true, false);
+	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 40, blocked, 4),
+			  1);
+	ck_assert_int_eq(blocked[0].tid, WORKER);
+	ck_assert_uint_eq(blocked[0].since_ns, 10);
+	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 40, blocked, 4),
+			  0);
+	switch_at(WORKER, 60, false, false);
+	switch_at(WORKER, 70, true, false);
+	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 80, blocked, 1),
+			  1);
+	ck_assert_uint_eq(
+		cpu_threads_take_blocked(&g.threads, 80, blocked + 1, 4), 1);
+	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 80, blocked, 4),
+			  0);
+	finish(0);
+}
+END_TEST
+
+START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
+{
+	struct kernel_event event[8];
+	struct cpu_blocked blocked;
+
+	switch_at(WORKER, 10, true, false);
+	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 40, &blocked, 1),
+			  1);
+	cpu_threads_tell_anchor(&g.threads, &blocked, 700, 800);
+	ck_assert_uint_eq(take(WORKER, event, 8), 3);
+	ck_assert_uint_eq(event[1].kind, KERNEL_DELAY);
+	ck_assert_uint_eq(event[1].value, 800);
+	ck_assert_uint_eq(event[2].kind, KERNEL_ANCHOR);
+	ck_assert_uint_eq(event[2].value, 700);
+	switch_at(WORKER, 60, false, false);
+	switch_at(WORKER, 70, true, false);
+	cpu_threads_tell_anchor(&g.threads, &blocked, 900, 900);
+	ck_assert(!cpu_threads_tell_wait(&g.threads, &blocked, NULL));
+	ck_assert_uint_eq(take(WORKER, event, 8), 2);
+	finish(0);
 }
 END_TEST
 
@@ -653,6 +749,7 @@ int main(void)
 	TCase *missing = suite_case(suite, "missing");
 	TCase *processes = suite_case(suite, "processes");
 	TCase *ticks = suite_case(suite, "ticks");
+	TCase *switches = suite_case(suite, "switches");
 
 	tcase_add_checked_fixture(times, set_up, tear_down);
 	tcase_add_checked_fixture(hidden, set_up_without_kernel, tear_down);
@@ -677,7 +774,12 @@ int main(void)
 	tcase_add_test(processes, end_told_of_another_process_ends_nothing);
 	tcase_add_test(processes, thousands_of_threads_are_told_apart);
 	tcase_add_test(ticks, ticks_are_the_times_of_samples);
-	tcase_add_test(ticks, ticks_that_nobody_takes_are_counted);
 	tcase_add_test(ticks, thread_whose_ticks_are_wanted_is_kept_for_them);
+	tcase_add_checked_fixture(switches, set_up, tear_down);
+	tcase_add_test(switches, switches_are_told_in_their_order);
+	tcase_add_test(switches, after_a_loss_each_thread_is_unknown_once);
+	tcase_add_test(switches, threads_that_are_blocked_are_told_once_a_wait);
+	tcase_add_test(switches,
+		       what_is_told_of_a_wait_that_is_over_is_not_taken);
 	return suite_run(suite);
 }
