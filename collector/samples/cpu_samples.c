@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collector/base/clock.h"
@@ -54,6 +55,7 @@
 #include "shared/atomic.h"
 
 #define PASS_MS 50
+#define NICE (-10)
 /* A thread's counts are taken for whole so many passes after its end: they may
  * lie in other buffers than the record of its end. */
 #define SETTLE_PASSES 3
@@ -343,6 +345,8 @@ static void *perf_thread(void *context)
 	uint64_t count;
 
 	pthread_setname_np(pthread_self(), "perfrec-perf");
+	/* If it may: it works little, and what it reads late is lost. */
+	(void)setpriority(PRIO_PROCESS, 0, NICE);
 	/* relaxed: wake_fd orders it */
 	while (!atom_load_rlx(&sampler->closing)) {
 		/* relaxed: who changes it wakes us */

@@ -26,6 +26,13 @@
  * first page (kernel.perf_event_mlock_kb: 516). */
 #define BUFFER_BYTES_USUAL (512u << 10)
 #define BUFFER_BYTES_MAX (4u << 20)
+/* With switches a busy CPU writes 10 to 20 MB a second, and whoever reads may
+ * have to wait for a CPU: what all buffers may have together, if this user may
+ * lock as much. */
+#define SWITCH_BYTES_MAX (2u << 20)
+#define SWITCH_BYTES_ALL (32u << 20)
+/* Who reads is woken when so much waits, or half a buffer. */
+#define WAKE_BYTES (256u << 10)
 /* A buffer has room for the samples of one thread of this part of a second. */
 #define BUFFER_SECONDS_PART 4
 
@@ -46,7 +53,7 @@ static int open_owner(int cpu, size_t bytes)
 		.use_clockid = 1,
 		.clockid = CLOCK_BOOTTIME,
 		.watermark = 1,
-		.wakeup_watermark = (uint32_t)(bytes / 2),
+		.wakeup_watermark = (uint32_t)MIN(bytes / 2, WAKE_BYTES),
 	};
 
 	return perf_open(&attr, 0, cpu);
@@ -107,7 +114,7 @@ static int open_buffers(struct perf_buffers *buffers, long cpus)
 	return err;
 }
 
-static size_t choose_bytes(const struct perf_wanted *wanted)
+static size_t choose_bytes(const struct perf_wanted *wanted, long cpus)
 {
 	uint64_t each = wanted->stack_bytes + 512;
 	uint64_t wish = wanted->period_ns
@@ -117,6 +124,9 @@ static size_t choose_bytes(const struct perf_wanted *wanted)
 	size_t bytes = BUFFER_BYTES_USUAL;
 
 	while (bytes < wish && bytes < BUFFER_BYTES_MAX)
+		bytes *= 2;
+	while (wanted->switches && bytes < SWITCH_BYTES_MAX &&
+	       2 * bytes * (size_t)cpus <= SWITCH_BYTES_ALL)
 		bytes *= 2;
 	return bytes;
 }
@@ -138,7 +148,7 @@ int perf_buffers_new(const struct perf_wanted *wanted,
 		err = -errno;
 	if (buffers->buffer && buffers->cursor && buffers->scratch &&
 	    buffers->epoll >= 0) {
-		buffers->bytes = choose_bytes(wanted);
+		buffers->bytes = choose_bytes(wanted, cpus);
 		/* EPERM of mmap(): more than we may lock. */
 		while ((err = open_buffers(buffers, cpus)) == -EPERM &&
 		       buffers->bytes > BUFFER_BYTES_MIN)

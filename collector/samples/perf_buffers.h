@@ -50,7 +50,7 @@ typedef void perf_visit(void *context, const struct perf_record *record);
 int perf_buffers_new(const struct perf_wanted *wanted,
 		     struct perf_buffers **out);
 void perf_buffers_free(struct perf_buffers **buffers);
-/* An epoll descriptor that is ready when a buffer is half full. */
+/* An epoll descriptor that is ready when a buffer is half full, or before. */
 int perf_buffers_fd(const struct perf_buffers *buffers);
 /* Whether there may be something unread. A hint, without a system call. Any
  * thread. */

@@ -153,8 +153,8 @@ size_t kernel_events_take(struct kernel_events *events,
 	events->wanted = true;
 	while (taken < room && events->count) {
 		const struct kernel_chunk *first = events->first;
-		size_t part =
-			MIN((size_t)(first->count - events->head), room - taken);
+		size_t part = MIN((size_t)(first->count - events->head),
+				  room - taken);
 
 		memcpy(out + taken, first->event + events->head,
 		       part * sizeof(*out));

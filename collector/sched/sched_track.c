@@ -45,8 +45,7 @@ static struct sched_step begin_running(struct sched_track *track,
 
 	step.whole = is_off(step.state) && !track->fresh;
 	track->sums.waits += step.whole && step.state == SCHED_BLOCKED;
-	track->sums.preemptions +=
-		step.whole && step.state == SCHED_PREEMPTED;
+	track->sums.preemptions += step.whole && step.state == SCHED_PREEMPTED;
 	track->fresh = false;
 	step.migrated = track->has_cpu && track->cpu != event->cpu;
 	track->sums.migrations += step.migrated;
