@@ -33,12 +33,14 @@ function upper(name) {
 $4 == "value" { print $2 "\t" $3; next }
 {
 	wire = "BYTES"
-	if ($4 ~ / (u?int(32|64)|bool|Type|Unit|Profiling\.CpuMode)$/)
+	if ($5 == "packed")
+		wire = "BYTES"
+	else if ($4 ~ / (u?int(32|64)|bool|Type|Unit|Profiling\.CpuMode)$/)
 		wire = "VARINT"
 	else if ($4 ~ / (fixed64|double)$/)
 		wire = "FIXED64"
 	print upper($1) "_" toupper($2) "\t" $3 "\t" wire
-}' "$work/proto" | sort >"$work/by-name"
+}' "$work/proto-packed" | sort >"$work/by-name"
 	sed -n -e 's/^\tX(\([A-Z0-9_]*\), \([0-9]*\), \([A-Z0-9]*\)).*/\1\t\2\t\3/p' \
 		-e 's/^\t\(TYPE_[A-Z_]*\) = \([0-9]*\),$/\1\t\2/p' "$fields" |
 		sort >"$work/fields"
@@ -50,10 +52,11 @@ $4 == "value" { print $2 "\t" $3; next }
 		sed "s|^|not so in the .proto, but in $fields: |" >>"$work/differences"
 }
 
-# Prints MESSAGE<TAB>FIELD<TAB>NUMBER<TAB>TYPE; nested messages by their
-# dotted names. Enum values are fields of the enum, of type "value".
+# Prints MESSAGE<TAB>FIELD<TAB>NUMBER<TAB>TYPE, and <TAB>packed where it is so;
+# nested messages by their dotted names. Enum values are fields of the enum, of
+# type "value".
 awk '
-{ sub(/\/\/.*/, ""); sub(/ \[packed = true\];/, ";") }
+{ sub(/\/\/.*/, ""); packed = sub(/ \[packed = true\];/, ";") ? "\tpacked" : "" }
 /^[ \t]*(message|enum)[ \t]/ {
 	depth++
 	path[depth] = (depth > 1 ? path[depth - 1] "." : "") $2
@@ -66,10 +69,11 @@ depth && / = [0-9]+;/ {
 	if (kind[depth] == "enum")
 		print path[depth] "\t" $1 "\t" $3 "\tvalue"
 	else if ($1 == "repeated" || $1 == "optional")
-		print path[depth] "\t" $3 "\t" $5 "\t" $1 " " $2
+		print path[depth] "\t" $3 "\t" $5 "\t" $1 " " $2 packed
 	else
 		print path[depth] "\t" $0 "\t?\tneither optional nor repeated"
-}' "$proto" | sort >"$work/proto"
+}' "$proto" >"$work/proto-packed"
+cut -f 1-4 "$work/proto-packed" | sort >"$work/proto"
 
 grep -v -e '^#' -e '^$' "$table" | sort >"$work/table"
 

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * out_sched - the packets:
+ *
+ *   0a L  50 S  0a L  08 C [18 01]  22 L  2a 00  0a L t t..  12 L s s..
+ *   packet      bundle CPU  losses  compact ""   times       states
+ *                        1a L n n..  22 L p p..  32 L 0 0..
+ *                        threads     priorities  names: the number of ""
+ *
+ * A switch is one varint in each of five lists: when, the state that the thread
+ * before it went into, the thread that comes. The first time of a packet is
+ * absolute, the others are steps. What is the same for all switches is written
+ * when the packet is: the name, which is empty, so that names of threads stay
+ * those of their tracks; and the priority. Perfetto draws priorities below 100
+ * as those of real-time threads. Nobody tells us the true one, so all have that
+ * of an ordinary thread.
+ *
+ * What thread leaves is not in a switch: it is the one that came before it. So
+ * the first switch of a CPU gives Perfetto no slice. One that brings the thread
+ * which is there anyway precedes it: 0, or the one that leaves.
+ *
+ * States are those of the kernel that the trace names in its utsname, as
+ * sched_switch has them since Linux 4.14; perf tells what was preempted since
+ * 4.17. Older Perfettos and traces without utsname would want 2048 in the place
+ * of 256. A thread whose state is not known gets that of idle kernel threads,
+ * for which Perfetto draws nothing, and which no thread of a program has.
+ */
+#include "collector/trace/out_sched.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/varint.h"
+#include "collector/trace/fields.h"
+#include "shared/compiler.h"
+
+#define SWITCHES_MAX 512u /* of a packet */
+#define TIMES_BYTES 2560u /* 5 for each: steps up to 34 s */
+#define STATES_BYTES (2 * SWITCHES_MAX)
+#define THREADS_BYTES (4 * SWITCHES_MAX)
+#define THREAD_BYTES_MAX 5 /* of a varint of a pid_t */
+#define HEADS_BYTES_MAX 128 /* of all tags and lengths of a packet */
+#define PRIORITY 120 /* of a thread with nice 0 */
+
+_Static_assert(HEADS_BYTES_MAX + TIMES_BYTES + STATES_BYTES + THREADS_BYTES +
+			       2 * SWITCHES_MAX <=
+		       OUT_SCHED_BYTES_MAX,
+	       "a packet is whole");
+
+/* What prev_state of sched_switch says. */
+static const uint16_t g_states[] = {
+	[OUT_SCHED_PREEMPTED] = SCHED_STATE_PREEMPTED,
+	[OUT_SCHED_BLOCKED] = SCHED_STATE_SLEEPS,
+	[OUT_SCHED_ENDED] = SCHED_STATE_DEAD,
+	[OUT_SCHED_UNKNOWN] = SCHED_STATE_IDLE,
+};
+
+struct cpu {
+	uint64_t last_ns; /* of the last switch, also after a flush */
+	pid_t running; /* 0: none of ours */
+	bool armed; /* has had a switch */
+	bool lost; /* switches are missing before those that are kept */
+	/* Switches that are kept. */
+	uint16_t count, times_bytes, states_bytes, threads_bytes;
+	uint8_t times[TIMES_BYTES], states[STATES_BYTES],
+		threads[THREADS_BYTES];
+};
+
+struct out_sched {
+	out_sched_sink *sink;
+	void *context;
+	uint32_t sequence, cpu_count;
+	uint64_t left_out;
+	uint8_t packet[OUT_SCHED_BYTES_MAX];
+	struct cpu cpus[];
+};
+
+int out_sched_new(uint32_t cpus, uint32_t sequence, out_sched_sink *sink,
+		  void *context, struct out_sched **out)
+{
+	struct out_sched *sched;
+
+	if (!cpus || !sequence)
+		return -EINVAL;
+	cpus = MIN(cpus, OUT_SCHED_CPUS_MAX);
+	/* The system gives pages of what is large when they are written. */
+	sched = calloc(1, sizeof(*sched) + cpus * sizeof(*sched->cpus));
+	if (!sched)
+		return -ENOMEM;
+	sched->sink = sink;
+	sched->context = context;
+	sched->sequence = sequence;
+	sched->cpu_count = cpus;
+	*out = sched;
+	return 0;
+}
+
+void out_sched_free(struct out_sched **sched)
+{
+	free(*sched);
+	*sched = NULL;
+}
+
+/* --- packets --- */
+
+static uint8_t *put_list(uint8_t *out, uint8_t tag, const uint8_t *bytes,
+			 size_t count)
+{
+	*out++ = tag;
+	out = varint_put(out, count);
+	memcpy(out, bytes, count);
+	return out + count;
+}
+
+/* A list of @count times the same byte. */
+static uint8_t *put_same(uint8_t *out, uint8_t tag, uint8_t byte, size_t count)
+{
+	*out++ = tag;
+	out = varint_put(out, count);
+	memset(out, byte, count);
+	return out + count;
+}
+
+static uint8_t *put_switches(uint8_t *out, const struct cpu *cpu)
+{
+	*out++ = TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE;
+	*out++ = 0;
+	out = put_list(out,
+		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP,
+		       cpu->times, cpu->times_bytes);
+	out = put_list(out,
+		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE,
+		       cpu->states, cpu->states_bytes);
+	out = put_list(out,
+		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID,
+		       cpu->threads, cpu->threads_bytes);
+	out = put_same(out,
+		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PRIO,
+		       PRIORITY, cpu->count);
+	return put_same(
+		out,
+		TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_COMM_INDEX, 0,
+		cpu->count);
+}
+
+/* Puts @tag and the length of what follows in front of @from, and returns where
+ * they begin. */
+static uint8_t *wrap(uint8_t *from, uint8_t tag, const uint8_t *end)
+{
+	uint8_t length[VARINT_BYTES_MAX];
+	size_t bytes =
+		(size_t)(varint_put(length, (uint64_t)(end - from)) - length);
+
+	from -= bytes;
+	memcpy(from, length, bytes);
+	*--from = tag;
+	return from;
+}
+
+/* Puts fields in front of @from, and returns where they begin. */
+static uint8_t *prepend(uint8_t *from, uint8_t tag, uint64_t value)
+{
+	uint8_t bytes[1 + VARINT_BYTES_MAX] = { tag };
+	size_t count = (size_t)(varint_put(bytes + 1, value) - bytes);
+
+	memcpy(from - count, bytes, count);
+	return from - count;
+}
+
+/* The packet is made from the inside out: its heads need its length. */
+static void hand_over(struct out_sched *sched, struct cpu *cpu)
+{
+	uint8_t *from = sched->packet + HEADS_BYTES_MAX / 2;
+	const uint8_t *end = put_switches(from, cpu);
+
+	from = wrap(from, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED, end);
+	if (cpu->lost)
+		from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_LOST_EVENTS, 1);
+	from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_CPU,
+		       (uint64_t)(cpu - sched->cpus));
+	from = wrap(from, TAG_TRACE_PACKET_FTRACE_EVENTS, end);
+	from = prepend(from, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+		       sched->sequence);
+	from = wrap(from, TAG_TRACE_PACKET, end);
+	sched->sink(sched->context, from, (size_t)(end - from));
+	cpu->count = cpu->times_bytes = cpu->states_bytes = 0;
+	cpu->threads_bytes = 0;
+	cpu->lost = false;
+}
+
+void out_sched_flush(struct out_sched *sched)
+{
+	for (uint32_t i = 0; i < sched->cpu_count; i++)
+		if (sched->cpus[i].count)
+			hand_over(sched, &sched->cpus[i]);
+}
+
+/* --- switches --- */
+
+static bool is_full(const struct cpu *cpu)
+{
+	return cpu->count == SWITCHES_MAX ||
+	       cpu->times_bytes > TIMES_BYTES - VARINT_BYTES_MAX ||
+	       cpu->threads_bytes > THREADS_BYTES - THREAD_BYTES_MAX;
+}
+
+static void put_thread(struct cpu *cpu, pid_t tid)
+{
+	uint8_t *at = cpu->threads + cpu->threads_bytes;
+
+	cpu->threads_bytes =
+		(uint16_t)(varint_put(at, (uint32_t)tid) - cpu->threads);
+	cpu->running = tid;
+}
+
+/* The thread on @cpu goes into @state, and @next comes. */
+static void put_switch(struct out_sched *sched, struct cpu *cpu, uint64_t ns,
+		       uint16_t state, pid_t next)
+{
+	if (unlikely(is_full(cpu)))
+		hand_over(sched, cpu);
+	cpu->times_bytes =
+		(uint16_t)(varint_put(cpu->times + cpu->times_bytes,
+				      cpu->count ? ns - cpu->last_ns : ns) -
+			   cpu->times);
+	cpu->states_bytes =
+		(uint16_t)(varint_put(cpu->states + cpu->states_bytes, state) -
+			   cpu->states);
+	put_thread(cpu, next);
+	cpu->last_ns = ns;
+	cpu->count++;
+}
+
+/* CPU @number, which has had a switch; before its first one it has run @tid.
+ * NULL: there is no such CPU. */
+static struct cpu *find_cpu(struct out_sched *sched, uint32_t number,
+			    uint64_t *ns, pid_t tid)
+{
+	struct cpu *cpu;
+
+	if (unlikely(number >= sched->cpu_count)) {
+		sched->left_out++;
+		return NULL;
+	}
+	cpu = &sched->cpus[number];
+	*ns = MAX(*ns, cpu->last_ns);
+	if (unlikely(!cpu->armed)) {
+		cpu->armed = true;
+		put_switch(sched, cpu, *ns, SCHED_STATE_RUNS, tid);
+	}
+	return cpu;
+}
+
+void out_sched_in(struct out_sched *sched, uint32_t cpu_number, uint64_t ns,
+		  pid_t tid)
+{
+	struct cpu *cpu = find_cpu(sched, cpu_number, &ns, 0);
+
+	assert(tid > 0);
+	if (!cpu || cpu->running == tid)
+		return;
+	if (cpu->running) {
+		put_switch(sched, cpu, ns, SCHED_STATE_IDLE, tid);
+	} else if (cpu->count > 1 && cpu->last_ns == ns) {
+		/* In the place of the 0 that came, which takes one byte. */
+		cpu->threads_bytes--;
+		put_thread(cpu, tid);
+	} else {
+		put_switch(sched, cpu, ns, SCHED_STATE_RUNS, tid);
+	}
+}
+
+void out_sched_out(struct out_sched *sched, uint32_t cpu_number, uint64_t ns,
+		   pid_t tid, enum out_sched_left why)
+{
+	struct cpu *cpu = find_cpu(sched, cpu_number, &ns, tid);
+
+	assert(tid > 0);
+	if (!cpu)
+		return;
+	if (cpu->running != tid)
+		out_sched_in(sched, cpu_number, ns, tid);
+	put_switch(sched, cpu, ns, g_states[why], 0);
+}
+
+void out_sched_lost(struct out_sched *sched, uint32_t cpu_number, uint64_t ns)
+{
+	struct cpu *cpu = find_cpu(sched, cpu_number, &ns, 0);
+
+	if (!cpu)
+		return;
+	if (cpu->count)
+		hand_over(sched, cpu);
+	cpu->lost = true;
+	put_switch(sched, cpu, ns, SCHED_STATE_IDLE, 0);
+}
+
+uint64_t out_sched_left_out(const struct out_sched *sched)
+{
+	return sched->left_out;
+}
