@@ -22,7 +22,7 @@
 
 struct options {
 	enum trace_end_flags flags;
-	bool counts, by_thread, json, dump, text;
+	bool counts, by_thread, json, dump, text, sched, by_name;
 	const char *file;
 };
 
@@ -37,6 +37,11 @@ static const char g_usage[] =
 	"  --json              print totals\n"
 	"  --dump              print kind pid tid ns depth name, each event\n"
 	"  --text              print what is in it, by tracks, without times\n"
+	"  --sched             print tid<TAB>on-CPU<TAB>preempted<TAB>blocked\n"
+	"                      <TAB>unknown<TAB>stretches, in ns, of threads\n"
+	"  --sched-by-name     print on-CPU<TAB>preempted<TAB>blocked<TAB>\n"
+	"                      unknown<TAB>name: of slices, without those in\n"
+	"                      them\n"
 	"  --list-rules        print the rules and exit\n";
 
 /* One line of --counts or --counts-by-thread. */
@@ -158,6 +163,8 @@ static void print_json(const struct trace *trace, uint64_t bytes)
 		{ "losses", totals->losses },
 		{ "first_ns", totals->first_ns },
 		{ "last_ns", totals->last_ns },
+		{ "switches", trace->sched.switches },
+		{ "sched_losses", trace->sched.loss_count },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
@@ -188,6 +195,48 @@ static void *map_file(const char *path, size_t *size)
 	return map == MAP_FAILED ? NULL : map;
 }
 
+static int compare_names(const void *left, const void *right, void *names)
+{
+	const uint32_t *a = left, *b = right;
+	char **texts = names;
+
+	return strcmp(texts[*a], texts[*b]);
+}
+
+static void print_times(const struct trace *trace)
+{
+	uint32_t count = MIN(trace->times_room, trace->names.count);
+	uint32_t *order = table_grow(NULL, count + 1, sizeof(*order));
+
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof(*order), compare_names,
+		trace->names.texts);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sched_sums *sums = &trace->times[order[i]];
+
+		if (sums->on_cpu || sums->preempted || sums->blocked ||
+		    sums->unknown)
+			printf("%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+			       "\t%s\n",
+			       sums->on_cpu, sums->preempted, sums->blocked,
+			       sums->unknown, trace->names.texts[order[i]]);
+	}
+	free(order);
+}
+
+/* Switches may lie in the file behind the slices that they are in: it is read
+ * once more. */
+static void print_sched_by_name(const struct trace *read, const void *map,
+				size_t size)
+{
+	struct trace again = { .known = &read->sched };
+
+	trace_read(&again, map, size);
+	print_times(&again);
+	trace_release(&again);
+}
+
 static int check_file(const struct options *options)
 {
 	struct trace trace = { .dump = options->dump ? stdout : NULL,
@@ -205,6 +254,10 @@ static int check_file(const struct options *options)
 			      "the last packet is cut");
 	text_print(&trace, stdout);
 	trace_end(&trace, options->flags);
+	if (options->sched)
+		sched_print(&trace.sched);
+	if (options->by_name)
+		print_sched_by_name(&trace, map, size);
 	munmap(map, size ? size : 1);
 	if (options->counts || options->by_thread)
 		print_counts(&trace, options->by_thread);
@@ -228,6 +281,8 @@ enum {
 	OPT_JSON,
 	OPT_DUMP,
 	OPT_TEXT,
+	OPT_SCHED,
+	OPT_SCHED_NAMES,
 	OPT_RULES
 };
 
@@ -239,6 +294,8 @@ static const struct option g_options[] = {
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "dump", no_argument, NULL, OPT_DUMP },
 	{ "text", no_argument, NULL, OPT_TEXT },
+	{ "sched", no_argument, NULL, OPT_SCHED },
+	{ "sched-by-name", no_argument, NULL, OPT_SCHED_NAMES },
 	{ "list-rules", no_argument, NULL, OPT_RULES },
 	{ 0 },
 };
@@ -270,6 +327,12 @@ int main(int argc, char **argv)
 			break;
 		case OPT_TEXT:
 			options.text = true;
+			break;
+		case OPT_SCHED:
+			options.sched = true;
+			break;
+		case OPT_SCHED_NAMES:
+			options.by_name = true;
 			break;
 		case OPT_RULES:
 			verdict_list_rules();

@@ -1068,6 +1068,209 @@ static void break_stats_sequence(struct trace *trace)
 	stats(trace, 99);
 }
 
+/* --- switches --- */
+
+/* A thread goes into a state, another comes, some ns after the switch
+   before. */
+struct one_switch {
+	uint64_t step, state, tid;
+};
+
+struct switches {
+	uint32_t cpu;
+	bool lost;
+	size_t count;
+	struct one_switch at[8];
+	/* What is wrong with it. */
+	size_t missing; /* the last so many lists lack one */
+	uint64_t priority; /* 0: 120 */
+	const char *name;
+};
+
+static size_t missing(const struct switches *switches, size_t list)
+{
+	return 5 - list <= switches->missing;
+}
+
+/* List @list of the five, of numbers of @switches or all the same. */
+static void put_list(struct message *sched, uint32_t field, size_t list,
+		     const struct switches *switches, const uint64_t *numbers)
+{
+	uint8_t bytes[80];
+	size_t size = 0;
+
+	for (size_t i = 0; i + missing(switches, list) < switches->count; i++)
+		size += varint(bytes + size, numbers[i]);
+	put_bytes(sched, field, bytes, size);
+}
+
+static void put_switches(struct trace *trace, const struct switches *given)
+{
+	struct message packet = { 0 }, inner = { 0 }, sched = { 0 };
+	uint64_t numbers[5][8] = { 0 };
+
+	for (size_t i = 0; i < given->count; i++) {
+		numbers[0][i] = given->at[i].step;
+		numbers[1][i] = given->at[i].state;
+		numbers[2][i] = given->at[i].tid;
+		numbers[3][i] = given->priority ? given->priority : 120;
+	}
+	put_text(&sched, 5, given->name ? given->name : "");
+	for (uint32_t list = 0; list < 5; list++)
+		put_list(&sched, list < 4 ? list + 1 : 6, list, given,
+			 numbers[list]);
+	put_uint(&inner, 1, given->cpu);
+	if (given->lost)
+		put_uint(&inner, 3, 1);
+	put_message(&inner, 4, &sched);
+	put_message(&packet, 1, &inner);
+	put_uint(&packet, 10, 4);
+	put_packet(trace, &packet);
+}
+
+static void break_sched_cpu(struct trace *trace)
+{
+	put_switches(trace, &(struct switches){
+				    .cpu = 1024,
+				    .count = 1,
+				    .at = { { T0, 0, 0 } },
+			    });
+}
+
+static void break_sched_lists(struct trace *trace)
+{
+	put_switches(trace,
+		     &(struct switches){
+			     .count = 3,
+			     .at = { { T0, 0, 0 }, { 0, 0, 10 }, { 5, 1, 0 } },
+			     .missing = 1,
+		     });
+}
+
+static void break_sched_lists_by_none(struct trace *trace)
+{
+	put_switches(trace, &(struct switches){ .count = 0 });
+}
+
+static void break_sched_name(struct trace *trace)
+{
+	put_switches(trace, &(struct switches){
+				    .count = 2,
+				    .at = { { T0, 0, 0 }, { 0, 0, 10 } },
+				    .name = "work",
+			    });
+}
+
+static void break_sched_name_by_priority(struct trace *trace)
+{
+	put_switches(trace, &(struct switches){
+				    .count = 2,
+				    .at = { { T0, 0, 0 }, { 0, 0, 10 } },
+				    .priority = 99,
+			    });
+}
+
+static void break_sched_state(struct trace *trace)
+{
+	put_switches(
+		trace,
+		&(struct switches){
+			.count = 3,
+			.at = { { T0, 0, 0 }, { 0, 0, 10 }, { 5, 2048, 0 } },
+		});
+}
+
+static void break_sched_state_of_nobody(struct trace *trace)
+{
+	put_switches(trace, &(struct switches){
+				    .count = 2,
+				    .at = { { T0, 0, 0 }, { 0, 1, 10 } },
+			    });
+}
+
+static void break_sched_primed(struct trace *trace)
+{
+	put_switches(trace, &(struct switches){
+				    .count = 2,
+				    .at = { { T0, 0, 10 }, { 5, 1, 0 } },
+			    });
+}
+
+static void break_sched_backwards(struct trace *trace)
+{
+	static const struct switches first = {
+		.count = 2,
+		.at = { { T0, 0, 0 }, { 0, 0, 10 } },
+	};
+	static const struct switches second = {
+		.count = 1,
+		.at = { { T0 - 1, 1, 0 } },
+	};
+
+	put_switches(trace, &first);
+	put_switches(trace, &second);
+}
+
+static void break_sched_lost(struct trace *trace)
+{
+	static const struct switches first = {
+		.count = 2,
+		.at = { { T0, 0, 0 }, { 0, 0, 10 } },
+	};
+	static const struct switches second = {
+		.lost = true,
+		.count = 1,
+		.at = { { T0 + 5, 128, 11 } },
+	};
+
+	put_switches(trace, &first);
+	put_switches(trace, &second);
+}
+
+static void break_sched_overlap(struct trace *trace)
+{
+	static const struct switches first = {
+		.count = 3,
+		.at = { { T0, 0, 0 }, { 0, 0, 10 }, { 100, 1, 0 } },
+	};
+	static const struct switches second = {
+		.cpu = 1,
+		.count = 3,
+		.at = { { T0 + 99, 0, 0 }, { 0, 0, 10 }, { 100, 1, 0 } },
+	};
+
+	put_switches(trace, &first);
+	put_switches(trace, &second);
+}
+
+static void break_ids_of_switch(struct trace *trace)
+{
+	put_switches(trace,
+		     &(struct switches){
+			     .count = 2,
+			     .at = { { T0, 0, 0 }, { 0, 0, UINT64_MAX } },
+		     });
+}
+
+static void break_snapshot_first_by_switch(struct trace *trace)
+{
+	trace->size = 0;
+	put_switches(trace, &(struct switches){
+				    .count = 2,
+				    .at = { { T0, 0, 0 }, { 0, 0, 10 } },
+			    });
+	snapshot(trace, T0, 6);
+}
+
+static void break_time_absurd_by_switch(struct trace *trace)
+{
+	put_switches(trace,
+		     &(struct switches){
+			     .count = 2,
+			     .at = { { UINT64_MAX, 0, 0 }, { 0, 0, 10 } },
+		     });
+}
+
 static const struct mutation {
 	const char *rule;
 	void (*build)(struct trace *trace);
@@ -1155,6 +1358,20 @@ static const struct mutation {
 	{ "depth", break_own_depth },
 	{ "uuid-unique", break_own_uuid },
 	{ "clock-properties", break_own_clock },
+	{ "sched-cpu", break_sched_cpu },
+	{ "sched-lists", break_sched_lists },
+	{ "sched-lists", break_sched_lists_by_none },
+	{ "sched-name", break_sched_name },
+	{ "sched-name", break_sched_name_by_priority },
+	{ "sched-state", break_sched_state },
+	{ "sched-state", break_sched_state_of_nobody },
+	{ "sched-primed", break_sched_primed },
+	{ "sched-backwards", break_sched_backwards },
+	{ "sched-lost", break_sched_lost },
+	{ "sched-overlap", break_sched_overlap },
+	{ "ids", break_ids_of_switch },
+	{ "snapshot-first", break_snapshot_first_by_switch },
+	{ "time-absurd", break_time_absurd_by_switch },
 	{ "end-named", break_end_named },
 	{ "end-without-begin", break_end_without_begin },
 	{ "open-at-end", break_open_at_end },
@@ -1361,7 +1578,66 @@ START_TEST(trace_check_json_has_totals)
 			  "\"instants\": 1, \"processes\": 1, \"threads\": 2, "
 			  "\"max_depth\": 2, \"losses\": 1, "
 			  "\"first_ns\": 1000000100, "
-			  "\"last_ns\": 1000000732}\n"));
+			  "\"last_ns\": 1000000732, "
+			  "\"switches\": 0, \"sched_losses\": 0}\n"));
+}
+END_TEST
+
+/* Thread 10 runs, is preempted, runs on another CPU, sleeps; then switches of
+ * CPU 0 are missing, and it comes back. */
+static void switches_of_two_cpus(struct trace *trace)
+{
+	static const struct switches first = {
+		.count = 4,
+		.at = { { T0, 0, 0 },
+			{ 0, 0, 10 },
+			{ 100, 256, 11 },
+			{ 50, 1, 0 } },
+	};
+	static const struct switches lost = {
+		.lost = true,
+		.count = 3,
+		.at = { { T0 + 600, 128, 0 }, { 200, 0, 10 }, { 100, 16, 0 } },
+	};
+	static const struct switches other = {
+		.cpu = 1,
+		.count = 3,
+		.at = { { T0 + 130, 0, 0 }, { 0, 0, 10 }, { 170, 1, 0 } },
+	};
+
+	put_switches(trace, &first);
+	put_switches(trace, &lost);
+	put_switches(trace, &other);
+}
+
+START_TEST(trace_check_sched_sums_what_threads_did)
+{
+	fresh();
+	head(&g_trace);
+	switches_of_two_cpus(&g_trace);
+	ck_assert_msg(run(&g_trace, "--sched") == 0, "%s", g_output);
+	ck_assert_str_eq(g_output, "10\t370\t30\t300\t200\t3\n"
+				   "11\t50\t0\t0\t0\t1\n");
+	ck_assert_int_eq(run(&g_trace, "--json"), 0);
+	ck_assert_ptr_nonnull(
+		strstr(g_output, "\"switches\": 10, \"sched_losses\": 1}"));
+}
+END_TEST
+
+START_TEST(trace_check_sched_by_name_splits_slices)
+{
+	fresh();
+	head(&g_trace);
+	event(&g_trace, 2, 50, BEGIN, 1, NULL); /* main: from 50 to 950 */
+	event(&g_trace, 2, 60, BEGIN, 2, NULL); /* work: from 110 to 400 */
+	event(&g_trace, 2, 290, END, 0, NULL);
+	event(&g_trace, 2, 550, END, 0, NULL);
+	switches_of_two_cpus(&g_trace);
+	ck_assert_msg(run(&g_trace, "--sched-by-name") == 0, "%s", g_output);
+	/* main: on a CPU 50..100, 800..900; preempted ..110; blocked 400..600;
+	 * not known 600..800, and after its end at 900. */
+	ck_assert_str_eq(g_output, "150\t10\t200\t250\tmain\n"
+				   "170\t20\t100\t0\twork\n");
 }
 END_TEST
 
@@ -1413,6 +1689,8 @@ int main(void)
 	tcase_add_test(accepted, trace_check_counts_by_thread);
 	tcase_add_test(accepted, trace_check_dump_shows_nesting);
 	tcase_add_test(accepted, trace_check_json_has_totals);
+	tcase_add_test(accepted, trace_check_sched_sums_what_threads_did);
+	tcase_add_test(accepted, trace_check_sched_by_name_splits_slices);
 	tcase_add_test(accepted, trace_check_allow_open_accepts_open_slices);
 	tcase_add_test(accepted, trace_check_allow_cut_accepts_every_cut);
 	tcase_add_test(accepted, trace_check_missing_file_exits_1_and_usage_2);

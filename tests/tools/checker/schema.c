@@ -17,6 +17,7 @@ struct field {
 /* Numbers as in the format's reference, typed here a second time so that
  * a wrong one in proto/ is seen. */
 static const struct field g_fields[] = {
+	{ TRACE_PACKET, 1, MESSAGE, FTRACE_BUNDLE, PAYLOAD },
 	{ TRACE_PACKET, 6, MESSAGE, CLOCK_SNAPSHOT, PAYLOAD },
 	{ TRACE_PACKET, 8, UINT, 0, 0 }, /* timestamp */
 	{ TRACE_PACKET, 10, UINT, 0, 0 }, /* trusted_packet_sequence_id */
@@ -140,6 +141,15 @@ static const struct field g_fields[] = {
 	{ HEAP_SAMPLE, 3, UINT, 0, 0 }, /* self_freed */
 	{ HEAP_SAMPLE, 5, UINT, 0, 0 }, /* alloc_count */
 	{ HEAP_SAMPLE, 6, UINT, 0, 0 }, /* free_count */
+	{ FTRACE_BUNDLE, 1, UINT, 0, 0 }, /* cpu */
+	{ FTRACE_BUNDLE, 3, UINT, 0, 0 }, /* lost_events */
+	{ FTRACE_BUNDLE, 4, MESSAGE, COMPACT_SCHED, 0 },
+	{ COMPACT_SCHED, 1, BYTES, 0, 0 }, /* switch_timestamp, packed */
+	{ COMPACT_SCHED, 2, BYTES, 0, 0 }, /* switch_prev_state, packed */
+	{ COMPACT_SCHED, 3, BYTES, 0, 0 }, /* switch_next_pid, packed */
+	{ COMPACT_SCHED, 4, BYTES, 0, 0 }, /* switch_next_prio, packed */
+	{ COMPACT_SCHED, 5, STRING, 0, MANY }, /* intern_table */
+	{ COMPACT_SCHED, 6, BYTES, 0, 0 }, /* switch_next_comm_index, packed */
 	{ EVENT_CATEGORY, 1, UINT, 0, 0 }, /* iid */
 	{ EVENT_CATEGORY, 2, STRING, 0, 0 }, /* name */
 	{ ANNOTATION_NAME, 1, UINT, 0, 0 }, /* iid */
@@ -206,6 +216,8 @@ static const char *const g_names[MESSAGE_COUNT] = {
 	[PROFILE_PACKET] = "ProfilePacket",
 	[HEAP_DUMP] = "ProfilePacket.ProcessHeapSamples",
 	[HEAP_SAMPLE] = "ProfilePacket.HeapSample",
+	[FTRACE_BUNDLE] = "FtraceEventBundle",
+	[COMPACT_SCHED] = "FtraceEventBundle.CompactSched",
 };
 
 /* g_fields by message and number: a lookup for every field of every event. */

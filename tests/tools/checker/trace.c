@@ -6,7 +6,7 @@
  * broken is noted and reading goes on as well as it can: one fault should
  * give one line, and a test of one rule must not depend on another.
  *
- * Memory grows with threads and names, never with events.
+ * Memory grows with threads, names and switches, never with events.
  */
 #include "tests/tools/checker/trace.h"
 
@@ -32,6 +32,7 @@ enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_INSTANT = 3 };
 
 /* Parts of a packet that are messages, by their field numbers. */
 enum part {
+	PART_SCHED = 1,
 	PART_SNAPSHOT = 6,
 	PART_EVENT = 11,
 	PART_INTERNED = 12,
@@ -553,11 +554,39 @@ static void tell(struct trace *trace, const struct sequence *sequence,
 			   name == NO_NAME ? 0 : name + 1, sequence->depth);
 }
 
+/* The time since the last begin or end is of the innermost slice. */
+static void count_time(struct trace *trace, struct sequence *sequence)
+{
+	const struct sequence *thread = trace_thread(trace, sequence);
+	uint32_t room = trace->times_room, name = NO_NAME;
+
+	if (!trace->known)
+		return;
+	if (sequence->depth)
+		name = sequence->open[sequence->depth - 1];
+	if (thread && name != NO_NAME) {
+		if (name >= room) {
+			trace->times_room = name * 2 + 64;
+			trace->times =
+				table_grow(trace->times, trace->times_room,
+					   sizeof(*trace->times));
+			memset(&trace->times[room], 0,
+			       (trace->times_room - room) *
+				       sizeof(*trace->times));
+		}
+		sched_between(trace->known, (int32_t)thread->tid,
+			      sequence->counted_ns, sequence->now_ns,
+			      &trace->times[name]);
+	}
+	sequence->counted_ns = sequence->now_ns;
+}
+
 static void begin_slice(struct trace *trace, struct sequence *sequence,
 			const struct event *event)
 {
 	uint32_t name = event_name(trace, sequence, event);
 
+	count_time(trace, sequence);
 	if (trace->dump)
 		dump_event(trace, sequence, event, name);
 	tell(trace, sequence, event, name);
@@ -578,6 +607,7 @@ static void end_slice(struct trace *trace, struct sequence *sequence,
 		      const struct event *event)
 {
 	trace->totals.ends++;
+	count_time(trace, sequence);
 	if (event->iid || event->name.at)
 		BREAK(trace, END_NAMED, "sequence %u", sequence->id);
 	if (!sequence->depth) {
@@ -749,6 +779,17 @@ static void perf_sample(struct trace *trace, const struct packet *packet)
 	stacks_sample(trace, packet->sequence, packet->parts[PART_SAMPLE]);
 }
 
+static void switches(struct trace *trace, const struct packet *packet)
+{
+	uint64_t ns = sched_bundle(&trace->verdict, &trace->sched,
+				   packet->parts[PART_SCHED]);
+
+	if (!trace->snapshot_seen)
+		BREAK(trace, SNAPSHOT_FIRST, "switches before any snapshot");
+	if (ns)
+		check_absurd(trace, ns);
+}
+
 /* --- statistics ----------------------------------------------------------- */
 
 static void trace_stats(struct trace *trace, const struct packet *packet)
@@ -834,6 +875,8 @@ static void apply_packet(struct trace *trace, const struct packet *packet)
 		BREAK(trace, SNAPSHOT_FIRST, "a timestamp before any snapshot");
 	if (has_part(packet, PART_INTERNED))
 		intern_names(trace, packet);
+	if (has_part(packet, PART_SCHED))
+		switches(trace, packet);
 	if (has_part(packet, PART_EVENT))
 		track_event(trace, packet);
 	if (has_part(packet, PART_SAMPLE))
@@ -963,6 +1006,7 @@ void trace_end(struct trace *trace, enum trace_end_flags flags)
 	for (uint32_t i = 0; i < trace->sequence_count; i++)
 		sequence_end(trace, &trace->sequences[i], flags);
 	tracks_end(trace, flags & TRACE_MAY_BE_OPEN, flags & TRACE_IS_CUT);
+	sched_end(&trace->verdict, &trace->sched, trace->totals.last_ns);
 }
 
 void trace_release(struct trace *trace)
@@ -978,4 +1022,6 @@ void trace_release(struct trace *trace)
 	table_release(&trace->pids);
 	table_release(&trace->inline_calls);
 	strings_release(&trace->names);
+	sched_release(&trace->sched);
+	free(trace->times);
 }

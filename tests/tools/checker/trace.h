@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "tests/tools/checker/pbread.h"
+#include "tests/tools/checker/sched.h"
 #include "tests/tools/checker/table.h"
 #include "tests/tools/checker/verdict.h"
 
@@ -37,6 +38,7 @@ struct sequence {
 
 	uint32_t *open; /* names of open slices, outermost first */
 	uint32_t depth, open_room;
+	uint64_t counted_ns; /* up to when its time is in trace->times */
 };
 
 /* A track that is no thread's or context's. */
@@ -75,6 +77,12 @@ struct trace {
 	uint64_t snapshot_ns; /* BOOTTIME of the last global snapshot */
 	uint64_t origin_ns; /* BOOTTIME of the first one */
 	struct totals totals;
+	struct sched sched;
+	/* Of another reading of the same file: the time of slices, without
+	 * those in them, is added to times. NULL: it is not. */
+	const struct sched *known;
+	struct sched_sums *times; /* by name */
+	uint32_t times_room;
 	FILE *dump; /* one line an event, or NULL */
 	bool wants_text; /* for text_print() */
 	struct text *text; /* its */

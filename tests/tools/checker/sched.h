@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sched - the switches of a trace: where each thread ran, and what it did
+ * between. Memory grows with them.
+ */
+#ifndef PERFREC_TESTS_SCHED_H
+#define PERFREC_TESTS_SCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/tools/checker/pbread.h"
+
+#define SCHED_CPUS 1024
+
+struct verdict;
+
+/* A thread was on a CPU from @from to @to, and then went into a state. */
+struct stretch {
+	uint64_t from, to; /* to: UINT64_MAX while it is not known */
+	uint64_t unknown_ns; /* from when on nothing is known of it, after @to;
+			      * UINT64_MAX: it is known */
+	int32_t tid;
+	uint32_t cpu;
+	int64_t state;
+};
+
+struct sched {
+	struct sched_cpu {
+		uint64_t switches, last_ns;
+		int32_t tid; /* that runs */
+		size_t open; /* its stretch + 1; 0: none */
+		size_t loss; /* the one whose end is not known + 1; or 0 */
+		bool first_alone; /* it has had one switch */
+	} cpus[SCHED_CPUS];
+	struct stretch *stretches;
+	size_t count, room;
+	struct sched_loss {
+		uint64_t from, to;
+	} * losses;
+	size_t loss_count, loss_room;
+	uint64_t switches;
+};
+
+/* Time of a thread, ns. */
+struct sched_sums {
+	uint64_t on_cpu, preempted, blocked, unknown;
+};
+
+/* Takes an FtraceEventBundle in. Returns when its last switch was. */
+uint64_t sched_bundle(struct verdict *verdict, struct sched *sched,
+		      struct pb bundle);
+/* After the last one: the rules that can be judged at the end only; brings the
+ * stretches into the order of thread and time. Threads that are on a CPU stay
+ * there until @last_ns. */
+void sched_end(struct verdict *verdict, struct sched *sched, uint64_t last_ns);
+/* After sched_end(): adds what thread @tid did between @from and @to. */
+void sched_between(const struct sched *sched, int32_t tid, uint64_t from,
+		   uint64_t to, struct sched_sums *sums);
+/* After sched_end(): a line for each thread. */
+void sched_print(const struct sched *sched);
+void sched_release(struct sched *sched);
+
+#endif
