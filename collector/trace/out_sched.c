@@ -298,6 +298,18 @@ void out_sched_lost(struct out_sched *sched, uint32_t cpu_number, uint64_t ns)
 	put_switch(sched, cpu, ns, SCHED_STATE_IDLE, 0);
 }
 
+void out_sched_end(struct out_sched *sched, uint64_t ns)
+{
+	for (uint32_t i = 0; i < sched->cpu_count; i++) {
+		struct cpu *cpu = &sched->cpus[i];
+
+		if (cpu->running)
+			put_switch(sched, cpu, MAX(ns, cpu->last_ns),
+				   SCHED_STATE_IDLE, 0);
+	}
+	out_sched_flush(sched);
+}
+
 uint64_t out_sched_left_out(const struct out_sched *sched)
 {
 	return sched->left_out;

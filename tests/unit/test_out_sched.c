@@ -233,6 +233,23 @@ START_TEST(out_sched_closes_the_thread_at_a_loss)
 }
 END_TEST
 
+START_TEST(out_sched_end_closes_what_runs)
+{
+	out_sched_in(g_sched, 0, 1000, 5);
+	out_sched_in(g_sched, 1, 4000, 6);
+	out_sched_in(g_sched, 2, 1000, 7);
+	out_sched_out(g_sched, 2, 1100, 7, OUT_SCHED_BLOCKED);
+	out_sched_end(g_sched, 3000);
+	ck_assert_uint_eq(g_packets, 3);
+	see();
+	ck_assert_uint_eq(g_packets, 3);
+	ck_assert_uint_eq(g_seen_count, 6);
+	check(1, (struct seen){ 0, 3000, 5, 0, 128, false });
+	check(3, (struct seen){ 1, 4000, 6, 0, 128, false });
+	check(5, (struct seen){ 2, 1100, 7, 0, 1, false });
+}
+END_TEST
+
 START_TEST(out_sched_time_of_a_cpu_does_not_fall)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
@@ -351,6 +368,7 @@ int main(void)
 	tcase_add_test(tcase,
 		       out_sched_writes_one_switch_if_the_times_are_equal);
 	tcase_add_test(tcase, out_sched_closes_the_thread_at_a_loss);
+	tcase_add_test(tcase, out_sched_end_closes_what_runs);
 	tcase_add_test(tcase, out_sched_time_of_a_cpu_does_not_fall);
 	tcase_add_test(tcase, out_sched_leaves_out_cpus_that_there_are_not);
 	tcase_add_test(tcase, out_sched_must_have_cpus_and_a_sequence);

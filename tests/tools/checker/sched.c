@@ -236,13 +236,15 @@ static bool goes_on(const struct sched *sched, size_t i)
 	       sched->stretches[i + 1].tid == sched->stretches[i].tid;
 }
 
-void sched_end(struct verdict *verdict, struct sched *sched, uint64_t last_ns)
+void sched_end(struct verdict *verdict, struct sched *sched)
 {
 	struct stretch *at = sched->stretches;
 
 	for (size_t i = 0; i < sched->count; i++)
-		if (at[i].to == UINT64_MAX)
-			at[i].to = MAX(at[i].from, last_ns);
+		if (at[i].to == UINT64_MAX) {
+			at[i].to = at[i].from;
+			at[i].state = NOT_KNOWN;
+		}
 	if (sched->count)
 		qsort(at, sched->count, sizeof(*at), compare_stretches);
 	for (size_t i = 0; i < sched->count; i++) {

@@ -52,9 +52,9 @@ struct sched_sums {
 uint64_t sched_bundle(struct verdict *verdict, struct sched *sched,
 		      struct pb bundle);
 /* After the last one: the rules that can be judged at the end only; brings the
- * stretches into the order of thread and time. Threads that are on a CPU stay
- * there until @last_ns. */
-void sched_end(struct verdict *verdict, struct sched *sched, uint64_t last_ns);
+ * stretches into the order of thread and time. Of a thread that is on a CPU
+ * then nothing is known from when it came: the file may be cut. */
+void sched_end(struct verdict *verdict, struct sched *sched);
 /* After sched_end(): adds what thread @tid did between @from and @to. */
 void sched_between(const struct sched *sched, int32_t tid, uint64_t from,
 		   uint64_t to, struct sched_sums *sums);

@@ -1006,7 +1006,7 @@ void trace_end(struct trace *trace, enum trace_end_flags flags)
 	for (uint32_t i = 0; i < trace->sequence_count; i++)
 		sequence_end(trace, &trace->sequences[i], flags);
 	tracks_end(trace, flags & TRACE_MAY_BE_OPEN, flags & TRACE_IS_CUT);
-	sched_end(&trace->verdict, &trace->sched, trace->totals.last_ns);
+	sched_end(&trace->verdict, &trace->sched);
 }
 
 void trace_release(struct trace *trace)
