@@ -50,6 +50,7 @@
 #include "collector/samples/perf_events.h"
 #include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
+#include "collector/samples/sched_trace.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "shared/atomic.h"
@@ -79,6 +80,13 @@ struct cpu_sampler {
 	struct cpu_account
 		*account; /* of the tree; its recording outlives us */
 	struct cpu_group *groups;
+	/* The switches of a recording, which all its groups share. */
+	struct group_trace {
+		struct group_trace *next;
+		const struct recording *recording;
+		struct sched_trace *sched;
+		uint32_t groups;
+	} * traces;
 	struct event_owner {
 		uint64_t id;
 		struct cpu_group *group;
@@ -92,6 +100,7 @@ struct cpu_group {
 	struct recording *recording; /* a reference */
 	struct perf_events events;
 	struct cpu_threads threads;
+	struct group_trace *trace; /* of its recording; NULL: none */
 	bool throttled; /* that is said */
 };
 
@@ -125,6 +134,9 @@ static void tell_loss(const struct cpu_sampler *sampler,
 	for (struct cpu_group *group = sampler->groups; group;
 	     group = group->next)
 		cpu_threads_lose(&group->threads, record->before_ns);
+	for (struct group_trace *trace = sampler->traces; trace;
+	     trace = trace->next)
+		sched_trace_lose(trace->sched, record->cpu, record->before_ns);
 }
 
 static void count_lost(struct cpu_group *group, uint64_t lost)
@@ -180,6 +192,13 @@ static void take_tree_record(const struct cpu_sampler *sampler,
 	}
 }
 
+static void trace_switch(const struct cpu_group *group,
+			 const struct perf_record *record)
+{
+	if (group->trace)
+		sched_trace_take(group->trace->sched, record);
+}
+
 static void take_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
@@ -198,6 +217,7 @@ static void take_record(void *context, const struct perf_record *record)
 		break;
 	case PERF_RECORD_SWITCH:
 		cpu_threads_switch(threads, record);
+		trace_switch(group, record);
 		break;
 	case PERF_RECORD_FORK:
 		cpu_threads_fork(threads, record);
@@ -210,6 +230,7 @@ static void take_record(void *context, const struct perf_record *record)
 		break;
 	case PERF_RECORD_EXIT:
 		cpu_threads_exit(threads, record);
+		trace_switch(group, record);
 		break;
 	case PERF_RECORD_LOST:
 		count_lost(group, record->value);
@@ -614,6 +635,48 @@ static void remove_owners(struct cpu_sampler *sampler,
 		*link = group->next;
 }
 
+/* The trace of the recording of @group, made for its first group. Without
+ * memory the timeline has no switches. Under the lock. */
+static void join_trace(struct cpu_sampler *sampler, struct cpu_group *group)
+{
+	struct group_trace *trace = sampler->traces;
+
+	if (!sampler->wanted.switches)
+		return;
+	while (trace && trace->recording != group->recording)
+		trace = trace->next;
+	if (!trace) {
+		trace = calloc(1, sizeof(*trace));
+		if (!trace)
+			return;
+		if (sched_trace_new(group->recording, &trace->sched) < 0) {
+			free(trace);
+			return;
+		}
+		trace->recording = group->recording;
+		trace->next = sampler->traces;
+		sampler->traces = trace;
+	}
+	trace->groups++;
+	group->trace = trace;
+}
+
+/* @group is gone: the last one of a recording ends its trace. Under the lock.
+ */
+static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
+{
+	struct group_trace **link = &sampler->traces, *trace = group->trace;
+
+	group->trace = NULL;
+	if (!trace || --trace->groups)
+		return;
+	while (*link != trace)
+		link = &(*link)->next;
+	*link = trace->next;
+	sched_trace_free(&trace->sched, clock_boottime_ns());
+	free(trace);
+}
+
 /* Begin to sample @process. The events count nothing before the group is known
  * as their owner. */
 static int begin_group(struct cpu_group *group, struct process *process)
@@ -629,6 +692,8 @@ static int begin_group(struct cpu_group *group, struct process *process)
 		return err;
 	lock_acquire(&sampler->lock);
 	err = add_owners(sampler, group);
+	if (!err)
+		join_trace(sampler, group);
 	lock_release(&sampler->lock);
 	if (!err)
 		perf_events_enable(&group->events, true);
@@ -680,6 +745,7 @@ void cpu_group_free(struct cpu_group **group)
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
 	remove_owners(sampler, old);
+	leave_trace(sampler, old);
 	lock_release(&sampler->lock);
 	/* relaxed: a hint */
 	atom_add_rlx(&sampler->group_count, -1u);
@@ -698,6 +764,8 @@ static void lose_group(struct cpu_group *group)
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
 	cpu_threads_lose(&group->threads, clock_boottime_ns());
+	if (group->trace)
+		sched_trace_lose(group->trace->sched, -1, clock_boottime_ns());
 	lock_release(&sampler->lock);
 }
 
