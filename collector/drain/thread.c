@@ -591,11 +591,27 @@ static void add_thread_costs(const struct thread *thread, uint64_t spans,
 	totals->note_texts += thread->note_texts;
 }
 
+static void add_thread_sched(const struct thread_entry *entry,
+			     struct sched_totals *sum)
+{
+	sum->threads += entry->sched;
+	sum->on_cpu_ns += entry->on_cpu_ns;
+	sum->runnable_ns += entry->runnable_ns;
+	sum->blocked_ns += entry->blocked_ns;
+	sum->unknown_ns += entry->unknown_ns;
+	sum->spread_ns += entry->spread_ns;
+	sum->stolen_ns += entry->stolen_ns;
+	sum->waits += entry->waits;
+	sum->preemptions += entry->preemptions;
+	sum->migrations += entry->migrations;
+}
+
 static void add_thread_totals(struct thread *thread, struct totals *totals)
 {
 	const struct replay_counts counts = fibers_counts(&thread->fibers);
 
 	totals->threads++;
+	add_thread_sched(&thread->entry, &totals->sched);
 	if (counts.spans || thread->entry.dropped_spans) {
 		totals->span_threads++;
 		totals->span_processes += !thread->setup->entry->has_spans;

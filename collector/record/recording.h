@@ -173,6 +173,14 @@ struct totals {
 	uint64_t refused_programs; /* in perfrec record */
 	uint64_t went_on; /* processes, when perfrec record ended */
 	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
+	/* Of all threads that have recorded anything. */
+	struct sched_totals {
+		uint64_t threads; /* of which this is known */
+		uint64_t on_cpu_ns, runnable_ns, blocked_ns, unknown_ns;
+		uint64_t spread_ns, stolen_ns;
+		uint64_t waits, preemptions, migrations;
+		uint64_t lost_records; /* of the kernel's */
+	} sched;
 	struct sample_totals sampled;
 };
 

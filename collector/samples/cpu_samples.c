@@ -102,6 +102,7 @@ struct cpu_group {
 	struct cpu_threads threads;
 	struct group_trace *trace; /* of its recording; NULL: none */
 	bool throttled; /* that is said */
+	uint64_t lost; /* records, perhaps of it */
 };
 
 /* --- records ----------------------------------------------------------------
@@ -132,8 +133,10 @@ static void tell_loss(const struct cpu_sampler *sampler,
 	if (!sampler->wanted.switches)
 		return;
 	for (struct cpu_group *group = sampler->groups; group;
-	     group = group->next)
+	     group = group->next) {
 		cpu_threads_lose(&group->threads, record->before_ns);
+		group->lost += record->value;
+	}
 	for (struct group_trace *trace = sampler->traces; trace;
 	     trace = trace->next)
 		sched_trace_lose(trace->sched, record->cpu, record->before_ns);
@@ -751,6 +754,8 @@ void cpu_group_free(struct cpu_group **group)
 	atom_add_rlx(&sampler->group_count, -1u);
 	perf_events_close(&old->events);
 	cpu_threads_finish(&old->threads, total);
+	recording_lock(old->recording)->sched.lost_records += old->lost;
+	recording_unlock(old->recording);
 	cpu_threads_release(&old->threads);
 	recording_put(&old->recording);
 	free(old);

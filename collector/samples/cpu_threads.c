@@ -604,8 +604,11 @@ void cpu_threads_exit(struct cpu_threads *threads,
 {
 	struct cpu_thread *thread = find_thread(threads, record->tid);
 
-	if (thread && thread->process->pid == record->pid)
-		thread->ended = true;
+	if (!thread || thread->process->pid != record->pid)
+		return;
+	thread->ended = true;
+	if (threads->switches)
+		push_event(threads, thread, KERNEL_EXIT, record->ns, 0);
 }
 
 /* --- switches ---------------------------------------------------------------

@@ -165,7 +165,7 @@ bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns)
 	const struct thread_cpu *cpu = thread->cpu;
 
 	if (!cpu || cpu->off.track.state == SCHED_NONE ||
-	    cpu->off.track.state == SCHED_UNKNOWN)
+	    cpu->off.track.state >= SCHED_UNKNOWN)
 		return false;
 	*on_ns = off_times_on_ns(&cpu->off, ns);
 	return true;

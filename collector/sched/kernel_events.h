@@ -34,6 +34,7 @@ enum kernel_event_kind {
 	KERNEL_PREEMPTED, /* it runs no more, but could */
 	KERNEL_BLOCKED, /* it runs no more, and waits */
 	KERNEL_UNKNOWN, /* what came after this was lost */
+	KERNEL_EXIT, /* it has ended */
 	/* It is blocked, and this is what the kernel has counted of it: the
 	 * time that it waited for CPUs (value), then the time that it ran. */
 	KERNEL_DELAY,

@@ -12,7 +12,7 @@ static struct sched_step end_stretch(struct sched_track *track, uint64_t ns,
 	struct sched_step step = { .state = known ? track->state
 						  : SCHED_UNKNOWN };
 
-	if (track->state == SCHED_NONE)
+	if (track->state == SCHED_NONE || track->state == SCHED_ENDED)
 		return (struct sched_step){ 0 };
 	step.ns = ns - MIN(ns, track->since_ns);
 	track->since_ns = MAX(ns, track->since_ns);
@@ -78,6 +78,10 @@ struct sched_step sched_track_apply(struct sched_track *track,
 	case KERNEL_UNKNOWN:
 		step = end_stretch(track, event->ns, true);
 		track->state = SCHED_UNKNOWN;
+		break;
+	case KERNEL_EXIT:
+		step = end_stretch(track, event->ns, !is_off(track->state));
+		track->state = SCHED_ENDED;
 		break;
 	default:
 		return step;

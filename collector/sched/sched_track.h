@@ -18,6 +18,7 @@ enum sched_state {
 	SCHED_PREEMPTED, /* can run, and waits for a CPU */
 	SCHED_BLOCKED,
 	SCHED_UNKNOWN, /* records were lost */
+	SCHED_ENDED,
 };
 
 /* Sums of stretches between events. */

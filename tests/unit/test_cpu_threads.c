@@ -642,7 +642,7 @@ START_TEST(thread_whose_ticks_are_wanted_is_kept_for_them)
 	for (int i = 0; i < 5; i++)
 		cpu_threads_settle(&g.threads, 2, 10);
 	ck_assert_uint_eq(g.threads.count, 1);
-	ck_assert_uint_eq(take(WORKER, tick, 8), 2);
+	ck_assert_uint_eq(take(WORKER, tick, 8), 3);
 	cpu_threads_settle(&g.threads, 2, 10);
 	ck_assert_uint_eq(g.threads.count, 0);
 	finish(20 * MS);

@@ -104,6 +104,16 @@ START_TEST(time_that_goes_back_counts_as_none)
 }
 END_TEST
 
+START_TEST(thread_that_has_ended_has_no_more_time)
+{
+	apply(KERNEL_IN, 10, 0);
+	apply(KERNEL_EXIT, 30, 0);
+	ck_assert_uint_eq(g_track.sums.on_ns, 20);
+	ck_assert_uint_eq(sched_track_look(&g_track, 90).ns, 0);
+	ck_assert_uint_eq(g_track.sums.on_ns, 20);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("sched_track");
@@ -118,5 +128,6 @@ int main(void)
 	tcase_add_test(states, lost_records_are_unknown_until_the_next);
 	tcase_add_test(states, look_divides_a_stretch);
 	tcase_add_test(states, time_that_goes_back_counts_as_none);
+	tcase_add_test(states, thread_that_has_ended_has_no_more_time);
 	return suite_run(suite);
 }
