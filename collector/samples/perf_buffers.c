@@ -81,6 +81,7 @@ static int open_buffer(struct perf_buffers *buffers, int cpu)
 		close(buffer->fd);
 		return err;
 	}
+	buffer->data = (const uint8_t *)buffer->page + page_bytes();
 	buffers->count++;
 	if (epoll_ctl(buffers->epoll, EPOLL_CTL_ADD, buffer->fd, &event) < 0)
 		return -errno;
@@ -242,8 +243,7 @@ static uint64_t time_of_record(const struct perf_event_header *header,
 static bool cursor_look(const struct perf_buffers *buffers,
 			struct perf_cursor *cursor, uint64_t until_ns)
 {
-	const uint8_t *data =
-		(const uint8_t *)cursor->buffer->page + page_bytes();
+	const uint8_t *data = cursor->buffer->data;
 	uint64_t unread = cursor->head - cursor->tail;
 	struct perf_event_header header = { 0 };
 	uint64_t ns;
@@ -275,8 +275,7 @@ static void cursor_visit(const struct perf_buffers *buffers,
 			 struct perf_cursor *cursor, perf_visit *visit,
 			 void *context)
 {
-	const uint8_t *data =
-		(const uint8_t *)cursor->buffer->page + page_bytes();
+	const uint8_t *data = cursor->buffer->data;
 	struct perf_record record;
 
 	if (perf_record_parse(

@@ -24,7 +24,8 @@ struct perf_wanted;
 struct perf_buffers {
 	struct perf_buffer {
 		int cpu, fd;
-		struct perf_event_mmap_page *page; /* then the data */
+		struct perf_event_mmap_page *page;
+		const uint8_t *data; /* behind the page */
 		uint64_t last_ns; /* when its last record that was read was
 				   * written */
 	} * buffer;

@@ -46,9 +46,12 @@ static void setup(void)
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		ck_assert_ptr_ne(page, MAP_FAILED);
-		g_buffer[i] = (struct perf_buffer){ .cpu = i,
-						    .fd = -1,
-						    .page = page };
+		g_buffer[i] =
+			(struct perf_buffer){ .cpu = i,
+					      .fd = -1,
+					      .page = page,
+					      .data = (const uint8_t *)page +
+						      page_bytes() };
 	}
 }
 
