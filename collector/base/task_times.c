@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/task_times.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "collector/base/proc.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Fields of a stat file: proc(5). */
+enum stat_field {
+	STAT_STATE = 3,
+	STAT_MINOR_FAULTS = 10,
+	STAT_MAJOR_FAULTS = 12,
+	STAT_USER = 14,
+	STAT_SYSTEM = 15,
+};
+
+/* Takes the digits at *@text, and moves it behind them. False: there are none,
+ * or too many for 64 bits. */
+static bool take_number(const char **text, uint64_t *number)
+{
+	const char *at = *text;
+
+	*number = 0;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		uint64_t digit = (uint64_t)(*at - '0');
+
+		if (__builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, digit, number))
+			return false;
+	}
+	if (at == *text)
+		return false;
+	*text = at;
+	return true;
+}
+
+int task_times_parse_schedstat(const char *text, struct task_times *out)
+{
+	uint64_t on_cpu_ns, delay_ns, slices;
+
+	if (!take_number(&text, &on_cpu_ns) || *text++ != ' ' ||
+	    !take_number(&text, &delay_ns) || *text++ != ' ' ||
+	    !take_number(&text, &slices) || *text != '\n')
+		return -EBADMSG;
+	out->on_cpu_ns = on_cpu_ns;
+	out->delay_ns = delay_ns;
+	/* Who does not count says 0 for all. */
+	out->has_delay = on_cpu_ns || delay_ns || slices;
+	return 0;
+}
+
+/* Field @field of @stat is a number, with another field behind it. */
+static bool stat_number(const char *stat, enum stat_field field,
+			uint64_t *number)
+{
+	const char *text = proc_stat_field(stat, (int)field);
+
+	return take_number(&text, number) && *text == ' ';
+}
+
+/* Ticks of the kernel's in ns; at most UINT64_MAX. */
+static uint64_t ticks_ns(uint64_t ticks)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), ns;
+
+	return __builtin_mul_overflow(ticks, NS_PER_S / hz, &ns) ? UINT64_MAX
+								 : ns;
+}
+
+int task_times_parse_stat(const char *text, struct task_times *out)
+{
+	const char *state = proc_stat_field(text, STAT_STATE);
+	uint64_t minor_faults, major_faults, user, system;
+
+	if (!state[0] || state[1] != ' ' ||
+	    !stat_number(text, STAT_MINOR_FAULTS, &minor_faults) ||
+	    !stat_number(text, STAT_MAJOR_FAULTS, &major_faults) ||
+	    !stat_number(text, STAT_USER, &user) ||
+	    !stat_number(text, STAT_SYSTEM, &system))
+		return -EBADMSG;
+	out->state = state[0];
+	out->minor_faults = minor_faults;
+	out->major_faults = major_faults;
+	out->user_ns = ticks_ns(user);
+	out->system_ns = ticks_ns(system);
+	return 0;
+}
+
+/* Reads file @name of the thread: 0, or -errno. */
+static int read_file(pid_t pid, pid_t tid, const char *name, char *text,
+		     size_t size)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+	errno = 0;
+	if (proc_read(pid, path, text, size))
+		return 0;
+	return errno && errno != ENOENT ? -errno : -ESRCH;
+}
+
+int task_times_read(pid_t pid, pid_t tid, struct task_times *out)
+{
+	struct task_times times = { 0 };
+	char text[PROC_STAT_BYTES];
+	int err;
+
+	*out = times;
+	err = read_file(pid, tid, "stat", text, sizeof(text));
+	if (!err)
+		err = task_times_parse_stat(text, &times);
+	if (err)
+		return err;
+	/* A kernel may have no such file. */
+	err = read_file(pid, tid, "schedstat", text, sizeof(text));
+	if (!err)
+		err = task_times_parse_schedstat(text, &times);
+	if (err && err != -ESRCH)
+		return err;
+	if (err)
+		times.on_cpu_ns = times.user_ns + times.system_ns;
+	*out = times;
+	return 0;
+}

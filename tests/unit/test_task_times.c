@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/base/task_times.h"
+#include "shared/compiler.h"
+#include "tests/suite.h"
+
+#define TAIL " 0 0 20 0 1 0 12345 1000 10\n"
+
+START_TEST(task_times_of_schedstat_are_its_first_two_numbers)
+{
+	struct task_times times = { 0 };
+
+	ck_assert_int_eq(task_times_parse_schedstat("123 45 6\n", &times), 0);
+	ck_assert_uint_eq(times.on_cpu_ns, 123);
+	ck_assert_uint_eq(times.delay_ns, 45);
+	ck_assert(times.has_delay);
+	ck_assert_int_eq(task_times_parse_schedstat(
+				 "18446744073709551615 18446744073709551615 "
+				 "18446744073709551615\n",
+				 &times),
+			 0);
+	ck_assert_uint_eq(times.delay_ns, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(task_times_of_a_kernel_that_does_not_count_have_no_delay)
+{
+	struct task_times times = { .has_delay = true };
+
+	ck_assert_int_eq(task_times_parse_schedstat("0 0 0\n", &times), 0);
+	ck_assert(!times.has_delay);
+}
+END_TEST
+
+static const char *const g_bad_schedstats[] = {
+	"",
+	"\n",
+	"1 2\n",
+	"1 2 3",
+	"1 2 3 4\n",
+	"1  2 3\n",
+	"-1 2 3\n",
+	"1 2 x\n",
+	" 1 2 3\n",
+	"1 2 3\r\n",
+	"1\t2 3\n",
+	"0x1 2 3\n",
+	"18446744073709551616 2 3\n",
+	"1 99999999999999999999 3\n",
+};
+
+START_TEST(task_times_take_no_schedstat_that_is_none)
+{
+	struct task_times times = { .on_cpu_ns = 7, .delay_ns = 8 };
+
+	ck_assert_int_eq(
+		task_times_parse_schedstat(g_bad_schedstats[_i], &times),
+		-EBADMSG);
+	ck_assert_uint_eq(times.on_cpu_ns, 7);
+	ck_assert_uint_eq(times.delay_ns, 8);
+}
+END_TEST
+
+/* A thread may be called anything. */
+static const char *const g_names[] = {
+	"a",
+	"",
+	" ",
+	")",
+	") R 1 2 3",
+	"a\nb",
+	"((((((((((((((",
+	"\xff\xfe) Z",
+	"x) S 1 1 1 0 -1",
+};
+
+START_TEST(task_times_of_stat_hold_for_any_name)
+{
+	struct task_times times = { 0 };
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "17 (%s) S 1 2 3 0 -1 64 1001 9 2002 8 33 44" TAIL,
+		 g_names[_i]);
+	ck_assert_int_eq(task_times_parse_stat(text, &times), 0);
+	ck_assert_int_eq(times.state, 'S');
+	ck_assert_uint_eq(times.minor_faults, 1001);
+	ck_assert_uint_eq(times.major_faults, 2002);
+	ck_assert_uint_eq(times.user_ns,
+			  33 * UINT64_C(1000000000) /
+				  (uint64_t)sysconf(_SC_CLK_TCK));
+	ck_assert_uint_eq(times.system_ns,
+			  44 * UINT64_C(1000000000) /
+				  (uint64_t)sysconf(_SC_CLK_TCK));
+}
+END_TEST
+
+static const char *const g_bad_stats[] = {
+	"",
+	"17 (a",
+	"17 (a)",
+	"17 (a) ",
+	"17 (a) S",
+	"17 (a) SS 1 2 3 0 -1 64 1001 9 2002 8 33 44" TAIL,
+	"17 (a) S 1 2 3 0 -1 64 1001 9 2002 8 33",
+	"17 (a) S 1 2 3 0 -1 64 1001 9 2002 8 33 44",
+	"17 (a) S 1 2 3 0 -1 64 -1001 9 2002 8 33 44" TAIL,
+	"17 (a) S 1 2 3 0 -1 64 1001 9 2002 8 33 18446744073709551616" TAIL,
+	"17 (a) S 1 2 3 0 -1 64 x 9 2002 8 33 44" TAIL,
+	"17 (a) S 1 2 3 0 -1 64 1001 9 2002 8 33 44)" TAIL,
+};
+
+START_TEST(task_times_take_no_stat_that_is_none)
+{
+	struct task_times times = { .user_ns = 7, .state = 'R' };
+
+	ck_assert_int_eq(task_times_parse_stat(g_bad_stats[_i], &times),
+			 -EBADMSG);
+	ck_assert_uint_eq(times.user_ns, 7);
+	ck_assert_int_eq(times.state, 'R');
+}
+END_TEST
+
+START_TEST(task_times_too_large_for_ns_stop_at_the_most)
+{
+	struct task_times times = { 0 };
+
+	ck_assert_int_eq(
+		task_times_parse_stat("17 (a) S 1 2 3 0 -1 64 1001 9 2002 8 "
+				      "18446744073709551615 44" TAIL,
+				      &times),
+		0);
+	ck_assert_uint_eq(times.user_ns, UINT64_MAX);
+}
+END_TEST
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* What getrusage() says of this thread, in ns. */
+static uint64_t rusage_ns(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
+		       1000000000 +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
+		       1000;
+}
+
+START_TEST(task_times_read_what_a_thread_knows_of_itself)
+{
+	struct task_times first, second;
+	struct rusage before, after;
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+	uint64_t ns, until = thread_cpu_ns() + 30000000;
+	volatile char *memory;
+
+	prctl(PR_SET_NAME, "a) R 1 (2\n");
+	while (thread_cpu_ns() < until)
+		;
+	getrusage(RUSAGE_THREAD, &before);
+	ns = thread_cpu_ns();
+	ck_assert_int_eq(task_times_read(getpid(), tid, &first), 0);
+	ck_assert_int_eq(first.state, 'R');
+	ck_assert_uint_ge(first.on_cpu_ns, ns);
+	ck_assert_uint_le(first.on_cpu_ns, thread_cpu_ns());
+	ck_assert_uint_le(first.user_ns + first.system_ns, rusage_ns() + 2000);
+	ck_assert_uint_gt(first.user_ns + first.system_ns, 0);
+	memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne((void *)memory, MAP_FAILED);
+	memory[0] = memory[1 << 19] = 1;
+	ck_assert_int_eq(task_times_read(getpid(), tid, &second), 0);
+	getrusage(RUSAGE_THREAD, &after);
+	ck_assert_uint_ge(first.minor_faults, (uint64_t)before.ru_minflt);
+	ck_assert_uint_gt(second.minor_faults, first.minor_faults);
+	ck_assert_uint_le(second.minor_faults, (uint64_t)after.ru_minflt);
+	ck_assert_uint_le(second.major_faults, (uint64_t)after.ru_majflt);
+	ck_assert_uint_ge(second.delay_ns, first.delay_ns);
+	munmap((void *)memory, 1 << 20);
+}
+END_TEST
+
+/* One that has ended and is not waited for tells all the same. */
+START_TEST(task_times_of_a_dead_process_are_there_until_it_is_waited_for)
+{
+	struct task_times times;
+	siginfo_t info;
+	pid_t pid = fork();
+
+	if (!pid) {
+		uint64_t until = thread_cpu_ns() + 1000000;
+
+		while (thread_cpu_ns() < until)
+			;
+		_exit(0);
+	}
+	ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	ck_assert_int_eq(task_times_read(pid, pid, &times), 0);
+	ck_assert_int_eq(times.state, 'Z');
+	ck_assert_uint_ge(times.on_cpu_ns, 1000000);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(task_times_read(pid, pid, &times), -ESRCH);
+	ck_assert_uint_eq(times.on_cpu_ns, 0);
+	ck_assert_int_eq(times.state, 0);
+}
+END_TEST
+
+START_TEST(task_times_without_descriptors_are_not_taken_for_gone)
+{
+	struct rlimit limit, none;
+	struct task_times times;
+	int err;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	none = limit;
+	none.rlim_cur = 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = task_times_read(getpid(), getpid(), &times);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(err, -EMFILE);
+	ck_assert_int_eq(task_times_read(getpid(), getpid(), &times), 0);
+	ck_assert_int_eq(task_times_read(getpid(), 1, &times), -ESRCH);
+	ck_assert_int_eq(task_times_read(0, 0, &times), -ESRCH);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("task_times");
+	TCase *tcase = suite_case(suite, "task_times");
+
+	tcase_add_test(tcase,
+		       task_times_of_schedstat_are_its_first_two_numbers);
+	tcase_add_test(
+		tcase,
+		task_times_of_a_kernel_that_does_not_count_have_no_delay);
+	tcase_add_loop_test(tcase, task_times_take_no_schedstat_that_is_none, 0,
+			    ARRAY_SIZE(g_bad_schedstats));
+	tcase_add_loop_test(tcase, task_times_of_stat_hold_for_any_name, 0,
+			    ARRAY_SIZE(g_names));
+	tcase_add_loop_test(tcase, task_times_take_no_stat_that_is_none, 0,
+			    ARRAY_SIZE(g_bad_stats));
+	tcase_add_test(tcase, task_times_too_large_for_ns_stop_at_the_most);
+	tcase_add_test(tcase, task_times_read_what_a_thread_knows_of_itself);
+	tcase_add_test(
+		tcase,
+		task_times_of_a_dead_process_are_there_until_it_is_waited_for);
+	tcase_add_test(tcase,
+		       task_times_without_descriptors_are_not_taken_for_gone);
+	return suite_run(suite);
+}
