@@ -164,6 +164,13 @@ enum slot_state {
 	SLOT_RETIRED = 4,
 };
 
+/* What slot_shm.end_... says. 0: nothing; the thread did not come to its end,
+ * or was not asked (WIRE_ASK_END). */
+enum end_told {
+	END_TOLD = 1 << 0,
+	END_HAS_DELAY = 1 << 1, /* end_delay_ns, too: /proc was there */
+};
+
 struct slot_shm {
 	/* The owning thread writes; head on every record. */
 	uint64_t head; /* cells ever written; index = head & mask */
@@ -171,7 +178,15 @@ struct slot_shm {
 				  * those of a forked child without a slot, too
 				  */
 	uint64_t left_out_hooks; /* too deep, since claim */
-	uint8_t pad0[SHM_LINE - 24];
+	/* What the thread had had of the machine when it ended, since it began:
+	 * with end_told. */
+	uint64_t end_cpu_ns; /* on a CPU, by its own clock */
+	uint64_t end_delay_ns; /* runnable without a CPU; END_HAS_DELAY */
+	uint64_t end_user_ns, end_system_ns; /* of getrusage() */
+	uint64_t end_minor_faults, end_major_faults;
+	uint32_t end_told; /* enum end_told; row ENDTOLD of RING.md */
+	uint32_t pad_end;
+	uint8_t pad0[SHM_LINE - 80];
 
 	/* Collector writes. */
 	uint64_t tail; /* cells ever read */

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 15u
+#define WIRE_VERSION 16u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
@@ -105,6 +105,13 @@ enum wire_alloc {
 	WIRE_ALLOC_SAMPLED = 2, /* some, with stacks: EXT_ALLOC_SAMPLE */
 };
 
+/* What the collector asks of the program beside records. */
+enum wire_asks {
+	WIRE_ASK_END = 1 << 0, /* tell what a thread has used, when it ends:
+				* slot_shm.end_told */
+};
+#define WIRE_ASKS_ALL WIRE_ASK_END
+
 /* What a reply may say at most: the shim takes no other one. */
 #define WIRE_DEPTH_MAX 65535u
 #define WIRE_ALLOC_PERIOD_MAX (1u << 30)
@@ -128,11 +135,13 @@ struct wire_reply {
 	uint64_t block_ns; /* of WIRE_ON_FULL_BLOCK: if no cell of the process
 			    * was read for so long, nobody waits for room any
 			    * more, until a cell is read */
+	uint32_t asks; /* enum wire_asks */
+	uint32_t pad;
 };
 
 _Static_assert(sizeof(struct wire_hello) == 48, "wire");
 _Static_assert(sizeof(struct wire_child) == 32, "wire");
 _Static_assert(sizeof(struct wire_regret) == 16, "wire");
-_Static_assert(sizeof(struct wire_reply) == 56, "wire");
+_Static_assert(sizeof(struct wire_reply) == 64, "wire");
 
 #endif

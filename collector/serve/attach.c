@@ -330,6 +330,7 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		.cpu_hz =
 			options->cpu_engine == CPU_SIGNAL ? options->cpu_hz : 0,
 		.stack_bytes = options->stack_bytes,
+		.asks = WIRE_ASK_END,
 	};
 	reply->status = accept_program(collector, hello, fds, peer, out);
 	if (*out) {

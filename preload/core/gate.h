@@ -67,6 +67,7 @@ struct shim {
 	uint64_t over_cells; /* cells of the process that were read by then */
 	uint32_t block_over; /* 1: that is over, nobody waits */
 	uint32_t block_said; /* 1: the user was told */
+	bool tells_end; /* WIRE_ASK_END */
 	bool general; /* all hooks take the general path */
 	uint32_t depth; /* spans with fewer around them are recorded; 0: all */
 	uint32_t paused; /* the program has called perfrec_pause() */

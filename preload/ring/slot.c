@@ -126,6 +126,14 @@ static void describe_slot(struct slot_shm *slot)
 	slot->excluded_hooks = t_thread.untold / UNTOLD_ONE;
 	t_thread.untold = 0;
 	slot->left_out_hooks = 0;
+	/* relaxed: STATE orders it */
+	atom_store_rlx(&slot->end_told, 0);
+	slot->end_cpu_ns = 0;
+	slot->end_delay_ns = 0;
+	slot->end_user_ns = 0;
+	slot->end_system_ns = 0;
+	slot->end_minor_faults = 0;
+	slot->end_major_faults = 0;
 	slot->claim_map = t_thread.generation = gate_generation();
 	if (!g_shim.no_syscalls)
 		sys(SYS_prctl, PR_GET_NAME_OPTION, name);

@@ -486,7 +486,8 @@ static bool is_reply_bounded(const struct wire_reply *reply)
 	       reply->alloc_period <= WIRE_ALLOC_PERIOD_MAX &&
 	       reply->cpu_hz <= WIRE_CPU_HZ_MAX &&
 	       reply->stack_bytes <= WIRE_STACK_BYTES_MAX &&
-	       reply->block_ns <= WIRE_BLOCK_NS_MAX;
+	       reply->block_ns <= WIRE_BLOCK_NS_MAX &&
+	       !(reply->asks & ~(uint32_t)WIRE_ASKS_ALL);
 }
 
 static bool is_dead(const struct liveness_shm *liveness)

@@ -92,6 +92,7 @@ static void adopt_reply(const struct hello_result *result,
 	g_shim.block_ns = result->reply.block_ns;
 	g_shim.quiet = settings->quiet;
 	g_shim.depth = result->reply.depth;
+	g_shim.tells_end = result->reply.asks & WIRE_ASK_END;
 	g_shim.clock = result->reply.clock == WIRE_CLOCK_TSC ? ticks_now
 							     : clock_boottime;
 	g_shim.general = settings->no_rseq || !find_rseq() || g_shim.depth ||

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * interpose - the libc functions of which the shim must know: names of threads,
- * seccomp (system calls may kill after it), and limits under which the arena's
- * address space would be in the program's way. Each does what the real one
+ * seccomp (system calls may kill after it), limits under which the arena's
+ * address space would be in the program's way, and the end of a process that
+ * runs no destructor. Each does what the real one
  * does, and returns what that returns. vfork() and syscall() are assembly
  * (interpose_x86_64.S), as they may return twice on one stack.
  */
@@ -27,6 +28,7 @@
 #include "preload/ring/slot.h"
 #include "preload/ring/slot_memory.h"
 #include "preload/start/interpose.h"
+#include "preload/start/thread_figures.h"
 #include "shared/atomic.h"
 
 /* Where a program locks its memory, unused slots may keep so much of it. */
@@ -73,8 +75,13 @@ static unsigned long seccomp_mode(long number, unsigned long first,
 void interpose_syscall(long number, unsigned long first, unsigned long second,
 		       unsigned long third)
 {
-	unsigned long mode = seccomp_mode(number, first, second, third);
+	unsigned long mode;
 
+	if (number != SYS_prctl && number != SYS_seccomp) {
+		thread_figures_tell();
+		return;
+	}
+	mode = seccomp_mode(number, first, second, third);
 	if (mode == SECCOMP_MODE_STRICT ||
 	    (number == SYS_prctl && first == PR_SET_TSC &&
 	     second == PR_TSC_SIGSEGV)) {
@@ -191,6 +198,28 @@ ATTR_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource,
 {
 	return limit_changed((int)resource, limit,
 			     REAL(prlimit64)(pid, resource, limit, old));
+}
+
+/* The process ends without exit(): no destructor runs. */
+__attribute__((noreturn)) static void end_at_once(int status)
+{
+	void (*real)(int) = (void (*)(int))REAL(_exit);
+
+	thread_figures_tell();
+	if (real)
+		real(status);
+	for (;;)
+		sys(SYS_exit_group, status);
+}
+
+ATTR_EXPORT void _exit(int status)
+{
+	end_at_once(status);
+}
+
+ATTR_EXPORT void _Exit(int status)
+{
+	end_at_once(status);
 }
 
 void *interpose_real_syscall(void)

@@ -8,7 +8,8 @@
 /*
  * System call @number is about to be made with these arguments. It may forbid
  * the hooks something: a seccomp filter may kill for any system call; seccomp's
- * strict mode and PR_SET_TSC make rdtsc a fault in this thread.
+ * strict mode and PR_SET_TSC make rdtsc a fault in this thread. Or the thread
+ * ends by it, or the process.
  */
 void interpose_syscall(long number, unsigned long first, unsigned long second,
 		       unsigned long third);

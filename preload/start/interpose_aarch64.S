@@ -60,6 +60,14 @@ syscall:
 	cmp	x0, #SYS_seccomp
 	b.eq	1f
 	cmp	x0, #SYS_prctl
+	b.eq	1f
+	cmp	x0, #SYS_exit
+	b.eq	1f
+	cmp	x0, #SYS_exit_group
+	b.eq	1f
+	cmp	x0, #SYS_execve
+	b.eq	1f
+	cmp	x0, #SYS_execveat
 	b.ne	2f
 1:	bl	interpose_syscall
 2:	bl	interpose_real_syscall

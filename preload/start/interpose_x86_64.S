@@ -88,6 +88,14 @@ syscall:
 	cmpq	$SYS_seccomp, %rdi
 	je	.Lmatters
 	cmpq	$SYS_prctl, %rdi
+	je	.Lmatters
+	cmpq	$SYS_exit, %rdi
+	je	.Lmatters
+	cmpq	$SYS_exit_group, %rdi
+	je	.Lmatters
+	cmpq	$SYS_execve, %rdi
+	je	.Lmatters
+	cmpq	$SYS_execveat, %rdi
 	jne	.Lreal
 .Lmatters:
 	call	interpose_syscall

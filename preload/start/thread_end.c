@@ -5,10 +5,12 @@
 #include "preload/cpu/cpu_timer.h"
 #include "preload/flow/interpose_jump.h"
 #include "preload/ring/slot.h"
+#include "preload/start/thread_figures.h"
 
 static void thread_is_over(void)
 {
 	cpu_timer_thread_ends();
+	thread_figures_tell();
 	slot_detach();
 }
 

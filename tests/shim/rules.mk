@@ -31,6 +31,7 @@ SHIM_VICTIMS = $(patsubst %.c,$(O)/%,$(wildcard tests/shim/victims/*_victim.c)) 
 	  $(VICTIMS)/alloc_cxx_victim
 # -z now: lazy binding would need more stack than the hooks do.
 VICTIM_CFLAGS_host = -finstrument-functions -Wl,-z,now
+VICTIM_CFLAGS_figures = -finstrument-functions
 VICTIM_CFLAGS_map = -rdynamic
 
 $(VICTIMS)/%_victim: tests/shim/victims/%_victim.c

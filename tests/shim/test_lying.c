@@ -269,6 +269,7 @@ static const struct wire_reply g_settings[] = {
 	{ .cpu_hz = WIRE_CPU_HZ_MAX + 1 },
 	{ .stack_bytes = WIRE_STACK_BYTES_MAX + 1 },
 	{ .block_ns = WIRE_BLOCK_NS_MAX + 1 },
+	{ .asks = WIRE_ASKS_ALL + 1 },
 	{ .clock = UINT32_MAX,
 	  .on_full = UINT32_MAX,
 	  .depth = UINT32_MAX,

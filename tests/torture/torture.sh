@@ -51,7 +51,7 @@ seq 20000 | sed 's/\(.*\)\(.\)/\2\1/' >numbers
 for call in memfd_create ftruncate fcntl openat newfstatat membarrier mremap socket connect getsockopt setsockopt shutdown sendmsg \
 	recvmsg ppoll fstat mmap madvise munmap prlimit64 faccessat getuid \
 	geteuid futex futex_waitv process_vm_readv rt_sigprocmask prctl \
-	nanosleep close gettid; do
+	nanosleep close gettid pread64 getrusage clock_gettime; do
 	for error in 1 12 38; do # EPERM, ENOMEM, ENOSYS
 		try $call $error sort sort --parallel=2 -S 1M numbers
 	done

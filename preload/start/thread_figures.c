@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thread_figures - how long a thread waited for a CPU is told by a file of
+ * /proc only. So the end of a thread opens one. Other threads go on meanwhile,
+ * and one of them may close all descriptors (closefrom()) and open files of its
+ * own. So nothing is read from a descriptor but by pread(), which takes nothing
+ * from a pipe and moves nothing in a file, and what does not look like the file
+ * that was opened is not closed.
+ */
+#include "preload/start/thread_figures.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "preload/core/gate.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+
+/* Three numbers of 20 digits, two spaces, a newline. */
+#define SCHEDSTAT_BYTES 63
+#define SCHEDSTAT_NUMBERS 3
+
+/* Whether the @bytes of @text are three numbers, and what makes a line of them:
+ * ns on a CPU, ns waited for one, and how often it was given one. */
+static bool parse_schedstat(const char *text, long bytes,
+			    uint64_t number[SCHEDSTAT_NUMBERS])
+{
+	const char *end = text + bytes;
+
+	for (int i = 0; i < SCHEDSTAT_NUMBERS; i++) {
+		const char after = i + 1 < SCHEDSTAT_NUMBERS ? ' ' : '\n';
+		const char *digits = text;
+
+		for (number[i] = 0; text < end && *text >= '0' && *text <= '9';
+		     text++)
+			number[i] = number[i] * 10 + (uint64_t)(*text - '0');
+		if (text == digits || text == end || *text++ != after)
+			return false;
+	}
+	return text == end;
+}
+
+/* How long this thread has waited for a CPU, ns. False: nobody knows. */
+static bool read_delay(uint64_t *ns)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	long fd =
+		sys(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", flags);
+	uint64_t number[SCHEDSTAT_NUMBERS];
+	char text[SCHEDSTAT_BYTES];
+	long bytes;
+
+	if (fd < 0)
+		return false;
+	bytes = sys(SYS_pread64, fd, text, sizeof(text), 0);
+	if (!parse_schedstat(text, bytes, number))
+		return false;
+	sys(SYS_close, fd);
+	*ns = number[1];
+	/* A kernel that does not count says 0 for all. */
+	return number[0] || number[1];
+}
+
+static uint64_t timeval_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 +
+	       (uint64_t)time->tv_usec * 1000;
+}
+
+static void tell_figures(struct slot_shm *slot)
+{
+	struct timespec cpu = { 0 };
+	struct rusage usage;
+	uint64_t delay_ns = 0;
+	uint32_t told = END_TOLD;
+
+	usage = (struct rusage){ 0 };
+	if (read_delay(&delay_ns))
+		told |= END_HAS_DELAY;
+	sys(SYS_getrusage, RUSAGE_THREAD, &usage);
+	/* Last: it has all that was just done, too. */
+	sys(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &cpu);
+	/* relaxed, all: ENDTOLD orders them */
+	atom_store_rlx(&slot->end_delay_ns, delay_ns);
+	atom_store_rlx(&slot->end_user_ns, timeval_ns(&usage.ru_utime));
+	atom_store_rlx(&slot->end_system_ns, timeval_ns(&usage.ru_stime));
+	atom_store_rlx(&slot->end_minor_faults, (uint64_t)usage.ru_minflt);
+	atom_store_rlx(&slot->end_major_faults, (uint64_t)usage.ru_majflt);
+	atom_store_rlx(&slot->end_cpu_ns, (uint64_t)cpu.tv_sec * 1000000000 +
+						  (uint64_t)cpu.tv_nsec);
+	/* order: rel, ENDTOLD: after the figures */
+	atom_store_rel(&slot->end_told, told);
+}
+
+void thread_figures_tell(void)
+{
+	struct slot_shm *slot = t_thread.slot;
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+	uint64_t signals;
+
+	if (!g_shim.tells_end || g_shim.no_syscalls || !slot ||
+	    t_thread.in_vfork || !thread_has_slot(gate))
+		return;
+	/* A child that was cloned into this memory has the slot, too. */
+	if (sys(SYS_gettid) != slot->tid)
+		return;
+	/* A handler that forks or leaves would keep the descriptor. */
+	signals = sys_block_signals();
+	tell_figures(slot);
+	sys_restore_signals(signals);
+}
+
+/* Of the shim's destructors the last: exit() is all but over. */
+__attribute__((destructor(101))) static void destructor(void)
+{
+	thread_figures_tell();
+}
