@@ -303,9 +303,11 @@ void out_sched_end(struct out_sched *sched, uint64_t ns)
 	for (uint32_t i = 0; i < sched->cpu_count; i++) {
 		struct cpu *cpu = &sched->cpus[i];
 
-		if (cpu->running)
+		if (cpu->armed)
 			put_switch(sched, cpu, MAX(ns, cpu->last_ns),
-				   SCHED_STATE_IDLE, 0);
+				   cpu->running ? SCHED_STATE_IDLE
+						: SCHED_STATE_RUNS,
+				   0);
 	}
 	out_sched_flush(sched);
 }

@@ -68,8 +68,8 @@ void out_sched_lost(struct out_sched *sched, uint32_t cpu, uint64_t ns);
 /* Hands all over that was told up to now. More may follow. */
 void out_sched_flush(struct out_sched *sched);
 /* The recording ends at @ns: what is on a CPU has left it then,
- * OUT_SCHED_UNKNOWN. Hands all over. What nobody closes so is known to readers
- * up to its begin only, as the file may have been cut. */
+ * OUT_SCHED_UNKNOWN. Hands all over. Readers know by it that the file has all
+ * switches up to @ns; without it, it may have been cut before. */
 void out_sched_end(struct out_sched *sched, uint64_t ns);
 
 /* How many calls were left out, as their CPU is none of @cpus. */

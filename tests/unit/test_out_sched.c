@@ -233,7 +233,7 @@ START_TEST(out_sched_closes_the_thread_at_a_loss)
 }
 END_TEST
 
-START_TEST(out_sched_end_closes_what_runs)
+START_TEST(out_sched_end_is_the_last_switch_of_each_cpu)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
 	out_sched_in(g_sched, 1, 4000, 6);
@@ -243,10 +243,11 @@ START_TEST(out_sched_end_closes_what_runs)
 	ck_assert_uint_eq(g_packets, 3);
 	see();
 	ck_assert_uint_eq(g_packets, 3);
-	ck_assert_uint_eq(g_seen_count, 6);
+	ck_assert_uint_eq(g_seen_count, 7);
 	check(1, (struct seen){ 0, 3000, 5, 0, 128, false });
 	check(3, (struct seen){ 1, 4000, 6, 0, 128, false });
 	check(5, (struct seen){ 2, 1100, 7, 0, 1, false });
+	check(6, (struct seen){ 2, 3000, 0, 0, 0, false });
 }
 END_TEST
 
@@ -368,7 +369,7 @@ int main(void)
 	tcase_add_test(tcase,
 		       out_sched_writes_one_switch_if_the_times_are_equal);
 	tcase_add_test(tcase, out_sched_closes_the_thread_at_a_loss);
-	tcase_add_test(tcase, out_sched_end_closes_what_runs);
+	tcase_add_test(tcase, out_sched_end_is_the_last_switch_of_each_cpu);
 	tcase_add_test(tcase, out_sched_time_of_a_cpu_does_not_fall);
 	tcase_add_test(tcase, out_sched_leaves_out_cpus_that_there_are_not);
 	tcase_add_test(tcase, out_sched_must_have_cpus_and_a_sequence);
