@@ -7,7 +7,9 @@
 
 #include "collector/read/calls.h"
 #include "collector/read/trace_read.h"
+#include "collector/read/trace_sched.h"
 #include "collector/read/trace_sums.h"
+#include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
 
 #define DEPTH_MAX 1024
@@ -130,6 +132,40 @@ static void rebuild(const char *path)
 	trace_sums_free(&sums);
 }
 
+/* Where thread @tid ran: its stretches do not overlap, and all that it did
+ * between two times is as long as that is. */
+static void check_thread(const struct trace_sched *sched, int64_t tid)
+{
+	const struct trace_stretch *at;
+	uint32_t count = trace_sched_stretches(sched, tid, &at);
+	uint64_t from = count ? at[count / 2].from : 5;
+	uint64_t times[] = { 0, from, from + 1, from, from * 2, UINT64_MAX };
+
+	for (uint32_t i = 0; i < count; i++)
+		if (at[i].to < at[i].from || (i && at[i].from < at[i - 1].to))
+			abort();
+	for (unsigned int i = 0; i + 1 < ARRAY_SIZE(times); i++) {
+		struct trace_sched_sums sums =
+			trace_sched_between(sched, tid, times[i], times[i + 1]);
+		uint64_t sum = sums.on_cpu + sums.preempted + sums.waited +
+			       sums.unknown;
+
+		if (sum != times[i + 1] - MIN(times[i], times[i + 1]))
+			abort();
+	}
+}
+
+static void schedule(const char *path)
+{
+	struct trace_sched *sched = NULL;
+
+	if (trace_sched_read(path, NULL, &sched))
+		abort();
+	for (int64_t tid = 0; sched && tid < 64; tid++)
+		check_thread(sched, tid);
+	trace_sched_free(&sched);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = fuzz_file(data, size);
@@ -139,6 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	use(path);
 	sum_up(path);
 	rebuild(path);
+	schedule(path);
 	close(fd);
 	return 0;
 }

@@ -123,8 +123,45 @@ def frames():
                 seed('cfi', name, data[at:at + 4096])
 
 
+def switches():
+    def varint(value):
+        out = b''
+        while value >= 0x80:
+            out += bytes([value & 0x7f | 0x80])
+            value >>= 7
+        return out + bytes([value])
+
+    def text(number, data):
+        return varint(number << 3 | 2) + varint(len(data)) + data
+
+    def number(number, value):
+        return varint(number << 3) + varint(value)
+
+    # A switch: ns since the one before, the state of the thread that leaves,
+    # the thread that comes.
+    def packet(cpu, switches, lost=False):
+        lists = [b''.join(map(varint, values)) for values in zip(*switches)]
+        sched = text(5, b'')
+        for field, values in enumerate(lists):
+            sched += text(field + 1, values)
+        sched += text(4, b'x' * len(switches))
+        sched += text(6, bytes(len(switches)))
+        bundle = number(1, cpu) + (number(3, 1) if lost else b'')
+        return text(1, number(10, 4) + text(1, bundle + text(4, sched)))
+
+    start = 1000
+    seed('trace', 'switches.pftrace',
+         packet(0, [(start, 0, 0), (0, 0, 7), (100, 256, 8), (50, 1, 0),
+                    (1, 0, 7), (90, 16, 0)]) +
+         packet(1, [(start, 0, 9), (0, 1, 0), (200, 0, 8), (99, 128, 9)]) +
+         packet(0, [(start + 400, 128, 0), (60, 0, 9), (5, 2048, 0)], True) +
+         packet(1024, [(start, 0, 0)]) +
+         packet(1, [(1, 0, 1 << 40), (2, 0, 0)]))
+
+
 recording()
 hellos()
 requests()
 map_logs()
 frames()
+switches()

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Switches that out_sched has written are read again: what a thread did at any
+ * time is what was told, and where nothing was told, nothing is known.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/read/trace_sched.h"
+#include "collector/read/trace_switches.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_sched.h"
+#include "tests/random.h"
+#include "tests/suite.h"
+#include "tests/unit/trace_rig.h"
+
+#define CPUS 3
+#define SEQUENCE 5
+
+static struct out_sched *g_out;
+static struct trace_sched *g_sched;
+
+static void keep(void *context, const void *packets, size_t bytes)
+{
+	(void)context;
+	ck_assert_uint_le(bytes, sizeof(g_trace) - g_bytes);
+	memcpy(g_trace + g_bytes, packets, bytes);
+	g_bytes += bytes;
+}
+
+static void start(void)
+{
+	g_bytes = 0;
+	ck_assert_int_eq(out_sched_new(CPUS, SEQUENCE, keep, NULL, &g_out), 0);
+}
+
+static void stop(void)
+{
+	out_sched_free(&g_out);
+	trace_sched_free(&g_sched);
+}
+
+/* Reads what was written as a file. */
+static void read_back(void)
+{
+	char path[] = "/tmp/test_trace_sched.XXXXXX";
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, g_trace, g_bytes), (ssize_t)g_bytes);
+	close(fd);
+	trace_sched_free(&g_sched);
+	ck_assert_int_eq(trace_sched_read(path, NULL, &g_sched), 0);
+	unlink(path);
+}
+
+static void check(int64_t tid, uint64_t from, uint64_t to,
+		  struct trace_sched_sums wanted)
+{
+	struct trace_sched_sums sums =
+		trace_sched_between(g_sched, tid, from, to);
+
+	ck_assert_uint_eq(sums.on_cpu, wanted.on_cpu);
+	ck_assert_uint_eq(sums.preempted, wanted.preempted);
+	ck_assert_uint_eq(sums.waited, wanted.waited);
+	ck_assert_uint_eq(sums.unknown, wanted.unknown);
+}
+
+START_TEST(trace_sched_splits_a_time)
+{
+	out_sched_in(g_out, 0, 1000, 7);
+	out_sched_out(g_out, 0, 1100, 7, OUT_SCHED_PREEMPTED);
+	out_sched_in(g_out, 1, 1130, 7);
+	out_sched_out(g_out, 1, 1200, 7, OUT_SCHED_BLOCKED);
+	out_sched_in(g_out, 0, 1500, 7);
+	out_sched_out(g_out, 0, 1600, 7, OUT_SCHED_ENDED);
+	out_sched_end(g_out, 2000);
+	read_back();
+	ck_assert_ptr_nonnull(g_sched);
+	check(7, 1000, 1600, (struct trace_sched_sums){ 270, 30, 300, 0 });
+	check(7, 1050, 1550, (struct trace_sched_sums){ 170, 30, 300, 0 });
+	check(7, 1110, 1120, (struct trace_sched_sums){ 0, 10, 0, 0 });
+	check(7, 1300, 1300, (struct trace_sched_sums){ 0, 0, 0, 0 });
+	check(7, 1300, 1200, (struct trace_sched_sums){ 0, 0, 0, 0 });
+	/* Before its first switch, and after its end. */
+	check(7, 900, 1010, (struct trace_sched_sums){ 10, 0, 0, 100 });
+	check(7, 1590, 1700, (struct trace_sched_sums){ 10, 0, 0, 100 });
+	check(8, 1000, 1600, (struct trace_sched_sums){ 0, 0, 0, 600 });
+	/* No thread of a program has number 0. */
+	check(0, 1000, 1600, (struct trace_sched_sums){ 0, 0, 0, 600 });
+}
+END_TEST
+
+START_TEST(trace_sched_knows_nothing_where_switches_are_missing)
+{
+	/* 7 runs on where they are missing, 8 does not, 9 sleeps elsewhere, and
+	 * 5 runs elsewhere. */
+	out_sched_in(g_out, 0, 1000, 8);
+	out_sched_in(g_out, 1, 1000, 9);
+	out_sched_out(g_out, 1, 1010, 9, OUT_SCHED_BLOCKED);
+	out_sched_in(g_out, 1, 1020, 5);
+	out_sched_in(g_out, 2, 1000, 7);
+	out_sched_lost(g_out, 2, 1100);
+	out_sched_in(g_out, 2, 1300, 7);
+	out_sched_out(g_out, 0, 1350, 8, OUT_SCHED_BLOCKED);
+	out_sched_out(g_out, 1, 1400, 5, OUT_SCHED_BLOCKED);
+	out_sched_in(g_out, 1, 1500, 9);
+	out_sched_end(g_out, 1600);
+	read_back();
+	check(7, 1000, 1600, (struct trace_sched_sums){ 400, 0, 0, 200 });
+	check(8, 1000, 1600, (struct trace_sched_sums){ 350, 0, 250, 0 });
+	check(9, 1000, 1600, (struct trace_sched_sums){ 110, 0, 90, 400 });
+	check(5, 1020, 1600, (struct trace_sched_sums){ 380, 0, 200, 0 });
+	/* Within one gap. */
+	check(9, 1050, 1090, (struct trace_sched_sums){ 0, 0, 40, 0 });
+	check(9, 1350, 1450, (struct trace_sched_sums){ 0, 0, 0, 100 });
+}
+END_TEST
+
+START_TEST(trace_sched_that_went_off_during_a_loss_is_not_known)
+{
+	out_sched_in(g_out, 0, 1000, 5);
+	out_sched_lost(g_out, 1, 1100);
+	out_sched_out(g_out, 0, 1200, 5, OUT_SCHED_BLOCKED);
+	out_sched_in(g_out, 1, 1300, 6);
+	out_sched_in(g_out, 0, 1400, 5);
+	out_sched_out(g_out, 0, 1500, 5, OUT_SCHED_BLOCKED);
+	out_sched_end(g_out, 1600);
+	read_back();
+	check(5, 1000, 1600, (struct trace_sched_sums){ 300, 0, 100, 200 });
+}
+END_TEST
+
+START_TEST(trace_sched_of_a_cut_file_trusts_what_is_closed_only)
+{
+	out_sched_in(g_out, 0, 1000, 5);
+	out_sched_out(g_out, 0, 1200, 5, OUT_SCHED_BLOCKED);
+	out_sched_in(g_out, 1, 1000, 6);
+	out_sched_out(g_out, 1, 1500, 6, OUT_SCHED_BLOCKED);
+	out_sched_in(g_out, 1, 1600, 7);
+	out_sched_flush(g_out); /* and no end: CPU 0 may have had more */
+	read_back();
+	check(5, 1000, 2000, (struct trace_sched_sums){ 200, 0, 0, 800 });
+	check(6, 1000, 2000, (struct trace_sched_sums){ 500, 0, 0, 500 });
+	check(7, 1000, 2000, (struct trace_sched_sums){ 0, 0, 0, 1000 });
+}
+END_TEST
+
+START_TEST(trace_sched_of_a_trace_without_switches_is_none)
+{
+	static const struct out_clocks clocks = { START_NS, START_NS, START_NS,
+						  START_NS, START_NS };
+	static const uint8_t uuid[16];
+
+	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
+	read_back();
+	ck_assert_ptr_null(g_sched);
+}
+END_TEST
+
+/* One thread goes from CPU to CPU; each nanosecond is of one kind. */
+START_TEST(trace_sched_sums_agree_with_each_nanosecond)
+{
+	enum { SPAN = 4000 };
+	static uint8_t kinds[SPAN];
+	uint64_t seed = 7, ns = 100;
+
+	memset(kinds, 3, sizeof(kinds));
+	while (ns < SPAN - 400) {
+		uint32_t cpu = (uint32_t)(next_random(&seed) >> 40) % CPUS;
+		uint64_t ran = next_random(&seed) % 50;
+		uint64_t off = 1 + next_random(&seed) % 50;
+		unsigned int why = (unsigned int)(next_random(&seed) >> 33) % 2;
+
+		out_sched_in(g_out, cpu, START_NS + ns, 42);
+		memset(kinds + ns, 0, ran);
+		ns += ran;
+		out_sched_out(g_out, cpu, START_NS + ns, 42,
+			      why ? OUT_SCHED_BLOCKED : OUT_SCHED_PREEMPTED);
+		memset(kinds + ns, why ? 2 : 1, off);
+		ns += off;
+	}
+	memset(kinds + ns, kinds[ns - 1], SPAN - ns);
+	out_sched_end(g_out, START_NS + SPAN);
+	read_back();
+	for (int i = 0; i < 20000; i++) {
+		uint64_t from = next_random(&seed) % SPAN;
+		uint64_t to = from + next_random(&seed) % (SPAN - from);
+		uint64_t sums[4] = { 0 };
+
+		for (uint64_t at = from; at < to; at++)
+			sums[kinds[at]]++;
+		check(42, START_NS + from, START_NS + to,
+		      (struct trace_sched_sums){ sums[0], sums[1], sums[2],
+						 sums[3] });
+	}
+}
+END_TEST
+
+START_TEST(trace_sched_gives_the_stretches_of_a_thread)
+{
+	const struct trace_stretch *at;
+
+	out_sched_in(g_out, 2, 1000, 7);
+	out_sched_out(g_out, 2, 1100, 7, OUT_SCHED_BLOCKED);
+	out_sched_in(g_out, 0, 1200, 7);
+	out_sched_out(g_out, 0, 1300, 7, OUT_SCHED_PREEMPTED);
+	out_sched_end(g_out, 1400);
+	read_back();
+	ck_assert_uint_eq(trace_sched_stretches(g_sched, 7, &at), 2);
+	ck_assert_uint_eq(at[0].from, 1000);
+	ck_assert_uint_eq(at[0].to, 1100);
+	ck_assert_uint_eq(at[0].cpu, 2);
+	ck_assert_uint_eq(at[0].why, TRACE_LEFT_WAITS);
+	ck_assert_uint_eq(at[1].cpu, 0);
+	ck_assert_uint_eq(at[1].why, TRACE_LEFT_PREEMPTED);
+	ck_assert_uint_eq(trace_sched_stretches(g_sched, 8, &at), 0);
+	ck_assert_ptr_null(at);
+	ck_assert_uint_eq(trace_sched_refused(g_sched), 0);
+	/* Two of each stretch, the first of each CPU, the end of each. */
+	ck_assert_uint_eq(trace_sched_switches(g_sched), 4 + 2 + 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("trace_sched");
+	TCase *tcase = suite_case(suite, "trace_sched");
+
+	tcase_add_checked_fixture(tcase, start, stop);
+	tcase_add_test(tcase, trace_sched_splits_a_time);
+	tcase_add_test(tcase,
+		       trace_sched_knows_nothing_where_switches_are_missing);
+	tcase_add_test(tcase,
+		       trace_sched_that_went_off_during_a_loss_is_not_known);
+	tcase_add_test(tcase,
+		       trace_sched_of_a_cut_file_trusts_what_is_closed_only);
+	tcase_add_test(tcase, trace_sched_of_a_trace_without_switches_is_none);
+	tcase_add_test(tcase, trace_sched_sums_agree_with_each_nanosecond);
+	tcase_add_test(tcase, trace_sched_gives_the_stretches_of_a_thread);
+	return suite_run(suite);
+}
