@@ -67,6 +67,7 @@ int cmd_replay(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
+	options.call.choice.sched = true;
 	if (call_command_open(&options.call, stdout, &reader))
 		return OPTS_FAILED;
 	options.text.columns = terminal_of(stdout).columns;
@@ -86,6 +87,7 @@ int cmd_dump(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
+	options.call.choice.sched = true;
 	if (call_command_open(&options.call, stdout, &reader))
 		return OPTS_FAILED;
 	setvbuf(stdout, NULL, _IOFBF, OUT_BYTES);

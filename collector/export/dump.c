@@ -253,12 +253,28 @@ static void put_stack(const struct dump *dump, const struct trace_event *event)
 	put_char(']', out);
 }
 
-static void put_end_members(const struct call_event *event, FILE *out)
+static void put_sched(const struct dump *dump, const struct call_event *event)
+{
+	struct trace_sched_sums sums;
+
+	if (!call_reader_sched(dump->reader, event->event.track,
+			       event->begin_ns, event->event.ns, &sums))
+		return;
+	put_number("on_cpu_ns", sums.on_cpu, dump->out);
+	put_number("preempted_ns", sums.preempted, dump->out);
+	put_number("waited_ns", sums.waited, dump->out);
+	put_number("unknown_sched_ns", sums.unknown, dump->out);
+}
+
+static void put_end_members(const struct dump *dump,
+			    const struct call_event *event)
 {
 	uint64_t took = event->event.ns - event->begin_ns;
+	FILE *out = dump->out;
 
 	put_number("took_ns", took, out);
 	put_number("self_ns", took - MIN(took, event->callee_ns), out);
+	put_sched(dump, event);
 	if (event->event.unfinished)
 		put_text(",\"unfinished\":true", out);
 }
@@ -272,7 +288,7 @@ static void put_members(const struct dump *dump, struct call_event *event)
 	if (event->event.kind == TRACE_BEGIN || event->event.kind == TRACE_END)
 		put_number("depth", event->depth, out);
 	if (event->event.kind == TRACE_END)
-		put_end_members(event, out);
+		put_end_members(dump, event);
 	else
 		put_location(dump, event->event.location);
 	if (event->event.kind == TRACE_COUNTER)

@@ -54,6 +54,7 @@ struct call_reader {
 	struct trace_event end;
 	bool has_end;
 	bool met_thread, met_function;
+	struct trace_sched *sched; /* NULL: not asked for, or none */
 };
 
 /* --- arguments that are kept --- */
@@ -181,7 +182,10 @@ int call_reader_open(const char *path, const struct call_choice *choice,
 	if (!reader)
 		return -ENOMEM;
 	err = trace_reader_open(path, &reader->trace);
+	if (!err && choice->sched)
+		err = trace_sched_read(path, NULL, &reader->sched);
 	if (err) {
+		trace_reader_close(&reader->trace);
 		free(reader);
 		return err;
 	}
@@ -217,7 +221,27 @@ void call_reader_close(struct call_reader **reader_ptr)
 	free(reader->matches);
 	free(reader->given);
 	trace_reader_close(&reader->trace);
+	trace_sched_free(&reader->sched);
 	free(reader);
+}
+
+/* --- where threads ran --- */
+
+bool call_reader_has_sched(const struct call_reader *reader)
+{
+	return reader->sched != NULL;
+}
+
+bool call_reader_sched(const struct call_reader *reader,
+		       const struct trace_track *track, uint64_t from,
+		       uint64_t to, struct trace_sched_sums *out)
+{
+	if (!reader->sched || (track->kind != TRACE_TRACK_THREAD &&
+			       track->kind != TRACE_TRACK_CONTEXT))
+		return false;
+	track = call_track_thread(reader->trace, track);
+	*out = trace_sched_between(reader->sched, track->tid, from, to);
+	return true;
 }
 
 /* --- what is chosen --- */

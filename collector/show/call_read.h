@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "collector/read/trace_read.h"
+#include "collector/read/trace_sched.h"
 
 struct call_reader;
 
@@ -33,6 +34,8 @@ struct call_choice {
 	const char *const *functions;
 	size_t function_count;
 	bool calls_only; /* nothing but begins and ends of calls of threads */
+	bool sched; /* call_reader_sched() will be called: the trace is read
+		     * once more, for its switches */
 };
 
 /* The arguments of a call, kept. */
@@ -86,6 +89,15 @@ bool call_reader_met_function(const struct call_reader *reader);
  * the name of a function. */
 bool call_reader_saw_function(const struct call_reader *reader,
 			      uint32_t number);
+
+/* Whether the trace has switches, and choice.sched was set. */
+bool call_reader_has_sched(const struct call_reader *reader);
+/* Sets *@out to what the thread of @track, or of which @track is a context, did
+ * between @from and @to. False: the trace has no switches, choice.sched was not
+ * set, or @track is of no thread; then *@out is as it was. */
+bool call_reader_sched(const struct call_reader *reader,
+		       const struct trace_track *track, uint64_t from,
+		       uint64_t to, struct trace_sched_sums *out);
 
 /* The thread that a context is of; @track itself if it is none. */
 const struct trace_track *call_track_thread(const struct trace_reader *reader,

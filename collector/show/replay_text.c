@@ -18,14 +18,26 @@
 #define DEPTH_SHOWN 60 /* calls that are deeper are indented no further */
 /* A terminal that has less has no column for the time. */
 #define COLUMNS_WIDE 60
+/* One that has less has no columns of what a thread did off the CPU. */
+#define COLUMNS_SCHED 110
 #define LINE_BYTES_MAX 16384 /* of a call with its arguments */
 #define THREAD_BYTES 24
 
+/* Columns of what a thread did during a call. */
+enum sched_column {
+	SCHED_ON_CPU,
+	SCHED_PREEMPTED,
+	SCHED_WAITED,
+	SCHED_COLUMNS
+};
+
 struct replay {
+	const struct call_reader *reader;
 	const struct trace_reader *trace;
 	const struct replay_text_options *options;
 	FILE *out;
 	bool narrow;
+	uint32_t sched_columns; /* the first so many are shown */
 	uint32_t depth_shown;
 	uint64_t origin_ns;
 	char **names; /* as they are shown, by number of the text */
@@ -173,25 +185,84 @@ static void thread_label(const struct replay *replay,
 		snprintf(text, THREAD_BYTES, "-");
 }
 
+static void put_sched_header(const struct replay *replay)
+{
+	static const char *const heads[SCHED_COLUMNS] = {
+		[SCHED_ON_CPU] = "on CPU",
+		[SCHED_PREEMPTED] = "preempted",
+		[SCHED_WAITED] = "waited",
+	};
+	char text[32];
+
+	for (uint32_t i = 0; i < replay->sched_columns; i++) {
+		snprintf(text, sizeof(text), " %11s", heads[i]);
+		put_text(text, replay->out);
+	}
+}
+
+/* "> 1.2 us", or "?" in the place of 0: of a part of the call it is not known
+ * what the thread did. */
+static void sched_text(uint64_t ns, bool unknown, char *text, size_t room)
+{
+	char size[SIZE_TEXT];
+
+	if (unknown && !ns)
+		snprintf(text, room, "?");
+	else
+		snprintf(text, room, "%s%s", unknown ? "> " : "",
+			 size_format_ns(ns, size));
+}
+
+/* Writes what the thread did during the call of @event, which has ended; else
+ * blanks. Returns how many characters that takes. */
+static size_t put_sched(const struct replay *replay,
+			const struct merged_event *event)
+{
+	bool ended = event->kind == TRACE_END || event->leaf;
+	char text[SIZE_TEXT + 4] = "", column[SIZE_TEXT + 16];
+	struct trace_sched_sums sums = { 0 };
+	size_t length = 0;
+
+	ended = ended &&
+		call_reader_sched(replay->reader, event->track, event->begin_ns,
+				  event->end_ns, &sums);
+	for (uint32_t i = 0; i < replay->sched_columns; i++) {
+		const uint64_t parts[SCHED_COLUMNS] = {
+			[SCHED_ON_CPU] = sums.on_cpu,
+			[SCHED_PREEMPTED] = sums.preempted,
+			[SCHED_WAITED] = sums.waited,
+		};
+
+		if (ended)
+			sched_text(parts[i], sums.unknown, text, sizeof(text));
+		length +=
+			(size_t)snprintf(column, sizeof(column), " %11s", text);
+		put_text(column, replay->out);
+	}
+	return length;
+}
+
 /* Writes the columns; returns how many characters they take. */
 static size_t put_columns(struct replay *replay,
 			  const struct merged_event *event, const char *took)
 {
 	uint64_t ns = event->ns - MIN(event->ns, replay->origin_ns);
 	char thread[THREAD_BYTES], text[96];
-	int length;
+	size_t length;
 
 	thread_label(replay, event->track, thread);
 	if (replay->narrow)
-		length =
-			snprintf(text, sizeof(text), "%9s %7s  ", took, thread);
+		length = (size_t)snprintf(text, sizeof(text), "%9s", took);
 	else
-		length = snprintf(
-			text, sizeof(text), "%3" PRIu64 ".%09u %12s %8s  ",
-			ns / 1000000000, (unsigned int)(ns % 1000000000), took,
-			thread);
+		length = (size_t)snprintf(
+			text, sizeof(text), "%3" PRIu64 ".%09u %12s",
+			ns / 1000000000, (unsigned int)(ns % 1000000000), took);
 	put_text(text, replay->out);
-	return (size_t)length;
+	length += put_sched(replay, event);
+	length += (size_t)snprintf(text, sizeof(text), " %*s  ",
+				   replay->narrow ? 7 : 8, thread);
+	put_text(text, replay->out);
+	return length;
 }
 
 static void put_event(struct replay *replay, const struct merged_event *event,
@@ -208,11 +279,13 @@ static void put_header(struct replay *replay)
 	char text[96];
 
 	if (replay->narrow)
-		snprintf(text, sizeof(text), "%9s %7s  calls\n", "took",
-			 "thread");
+		snprintf(text, sizeof(text), "%9s", "took");
 	else
-		snprintf(text, sizeof(text), "%13s %12s %8s  calls\n", "time s",
-			 "took", "thread");
+		snprintf(text, sizeof(text), "%13s %12s", "time s", "took");
+	put_text(text, replay->out);
+	put_sched_header(replay);
+	snprintf(text, sizeof(text), " %*s  calls\n", replay->narrow ? 7 : 8,
+		 "thread");
 	put_text(text, replay->out);
 }
 
@@ -360,6 +433,10 @@ static void set_width(struct replay *replay, size_t columns)
 	replay->depth_shown =
 		columns ? (uint32_t)MIN(indent, (size_t)DEPTH_SHOWN)
 			: DEPTH_SHOWN;
+	if (!replay->narrow && call_reader_has_sched(replay->reader))
+		replay->sched_columns = columns && columns < COLUMNS_SCHED
+						? SCHED_ON_CPU + 1
+						: SCHED_COLUMNS;
 }
 
 int replay_text_print(struct call_reader *reader,
@@ -372,6 +449,7 @@ int replay_text_print(struct call_reader *reader,
 
 	if (!replay)
 		return -ENOMEM;
+	replay->reader = reader;
 	replay->trace = call_reader_trace(reader);
 	replay->options = options;
 	replay->out = out;

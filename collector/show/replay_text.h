@@ -7,6 +7,10 @@
  *   0.000000000      1.24 ms     5469  main() {
  *   0.000000210      78.5 us     5469    start();
  *   0.000103000     > 362 us     5469    run() {
+ *
+ * If @reader knows where threads ran (call_reader_has_sched()), there are more
+ * columns: how much of a call it was on a CPU; where a line has room, also how
+ * much preempted, and waiting.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_REPLAY_TEXT_H
 #define PERFREC_COLLECTOR_SHOW_REPLAY_TEXT_H

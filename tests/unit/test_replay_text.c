@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * perfrec replay and dump of a trace that has switches: beside each call stands
+ * what its thread did meanwhile.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/export/dump.h"
+#include "collector/show/replay_text.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_sched.h"
+#include "shared/compiler.h"
+#include "tests/unit/trace_rig.h"
+
+#define SEQUENCE 5
+#define SWITCHES 6 /* the sequence of switches */
+#define TID 8
+#define MAIN 1
+#define LEAF 2
+#define LAST 3
+#define US UINT64_C(1000)
+
+static char g_path[32];
+static int g_fd;
+
+static void write_head(void)
+{
+	const struct out_clocks clocks = { .boottime = START_NS };
+	const uint8_t uuid[16] = { 1 };
+	const struct out_process process = { .uuid = PROCESS,
+					     .pid = 7,
+					     .name = "app" };
+	const struct out_thread thread = { .uuid = THREAD,
+					   .sequence = SEQUENCE,
+					   .pid = 7,
+					   .tid = TID,
+					   .name = "worker",
+					   .start_ns = START_NS };
+	const struct out_name names[] = { { MAIN, "main" },
+					  { LEAF, "leaf" },
+					  { LAST, "last" } };
+
+	g_bytes = 0;
+	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
+	wrote(out_perfetto_process(ROOM, &process));
+	wrote(out_perfetto_thread(ROOM, &thread));
+	wrote(out_perfetto_names(ROOM, SEQUENCE, names, ARRAY_SIZE(names)));
+	encoder_init(&g_encoder, SEQUENCE, START_NS);
+}
+
+/* main 10..1000: leaf 100..400; then last 1000..1500. */
+static void write_calls(void)
+{
+	write_begin(MAIN, 10 * US);
+	write_begin(LEAF, 100 * US);
+	write_end(400 * US);
+	write_end(1000 * US);
+	write_begin(LAST, 1000 * US);
+	write_end(1500 * US);
+}
+
+static void keep(void *context, const void *packets, size_t bytes)
+{
+	(void)context;
+	ck_assert_uint_le(bytes, sizeof(g_trace) - g_bytes);
+	memcpy(g_trace + g_bytes, packets, bytes);
+	g_bytes += bytes;
+}
+
+/* On a CPU until 200, preempted until 250, waiting from 300 to 700, and nothing
+ * is known from 1200 on. */
+static void write_switches(void)
+{
+	struct out_sched *sched;
+
+	ck_assert_int_eq(out_sched_new(2, SWITCHES, keep, NULL, &sched), 0);
+	out_sched_in(sched, 0, START_NS, TID);
+	out_sched_out(sched, 0, START_NS + 200 * US, TID, OUT_SCHED_PREEMPTED);
+	out_sched_in(sched, 1, START_NS + 250 * US, TID);
+	out_sched_out(sched, 1, START_NS + 300 * US, TID, OUT_SCHED_BLOCKED);
+	out_sched_in(sched, 0, START_NS + 700 * US, TID);
+	out_sched_end(sched, START_NS + 1200 * US);
+	out_sched_free(&sched);
+}
+
+static void open_file(void)
+{
+	g_fd = memfd_create("trace", MFD_CLOEXEC);
+	ck_assert_int_ge(g_fd, 0);
+	ck_assert_int_eq(write(g_fd, g_trace, g_bytes), (ssize_t)g_bytes);
+	snprintf(g_path, sizeof(g_path), "/proc/self/fd/%d", g_fd);
+}
+
+static void tear_down(void)
+{
+	close(g_fd);
+}
+
+static struct call_reader *open_reader(void)
+{
+	const struct call_choice choice = { .sched = true };
+	struct call_reader *reader;
+
+	ck_assert_int_eq(call_reader_open(g_path, &choice, &reader), 0);
+	return reader;
+}
+
+static void check_replay(size_t columns, const char *wanted)
+{
+	const struct replay_text_options options = { .columns = columns };
+	struct call_reader *reader = open_reader();
+	char *text = NULL;
+	size_t bytes;
+	uint64_t late;
+	FILE *out = open_memstream(&text, &bytes);
+
+	ck_assert_ptr_nonnull(out);
+	ck_assert_int_eq(replay_text_print(reader, &options, out, &late), 0);
+	fclose(out);
+	ck_assert_str_eq(text, wanted);
+	free(text);
+	call_reader_close(&reader);
+}
+
+/* clang-format off */
+static const char g_wide[] =
+"       time s         took      on CPU   preempted      waited   thread  calls\n"
+"  0.000000000                                                         8  /* thread worker of process 7 app */\n"
+"  0.000000000                                                         8  main() {\n"
+"  0.000090000       300 us      150 us     50.0 us      100 us        8    leaf();\n"
+"  0.000990000       990 us      540 us     50.0 us      400 us        8  } /* main */\n"
+"  0.000990000       500 us    > 200 us           ?           ?        8  last();\n";
+static const char g_narrow[] =
+"       time s         took      on CPU   thread  calls\n"
+"  0.000000000                                 8  /* thread … of process 7 app */\n"
+"  0.000000000                                 8  main() {\n"
+"  0.000090000       300 us      150 us        8    leaf();\n"
+"  0.000990000       990 us      540 us        8  } /* main */\n"
+"  0.000990000       500 us    > 200 us        8  last();\n";
+static const char g_without[] =
+"       time s         took   thread  calls\n"
+"  0.000000000                     8  /* thread worker of process 7 app */\n"
+"  0.000000000                     8  main() {\n"
+"  0.000090000       300 us        8    leaf();\n"
+"  0.000990000       990 us        8  } /* main */\n"
+"  0.000990000       500 us        8  last();\n";
+/* clang-format on */
+
+START_TEST(replay_text_says_what_the_thread_did_in_a_call)
+{
+	write_head();
+	write_calls();
+	write_switches();
+	open_file();
+	check_replay(0, g_wide);
+}
+END_TEST
+
+START_TEST(replay_text_of_a_narrow_line_has_what_was_on_a_cpu)
+{
+	write_head();
+	write_switches(); /* which may stand before the calls */
+	write_calls();
+	open_file();
+	check_replay(80, g_narrow);
+}
+END_TEST
+
+START_TEST(replay_text_of_a_trace_without_switches_has_no_columns)
+{
+	write_head();
+	write_calls();
+	open_file();
+	check_replay(0, g_without);
+}
+END_TEST
+
+START_TEST(dump_says_what_the_thread_did_in_a_call)
+{
+	struct call_reader *reader;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+
+	write_head();
+	write_calls();
+	write_switches();
+	open_file();
+	reader = open_reader();
+	out = open_memstream(&text, &bytes);
+	ck_assert_int_eq(dump_write(reader, out), 0);
+	fclose(out);
+	ck_assert_ptr_nonnull(
+		strstr(text, "\"took_ns\":300000,\"self_ns\":300000,"
+			     "\"on_cpu_ns\":150000,\"preempted_ns\":50000,"
+			     "\"waited_ns\":100000,\"unknown_sched_ns\":0}\n"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "\"on_cpu_ns\":200000,\"preempted_ns\":0,"
+			     "\"waited_ns\":0,\"unknown_sched_ns\":300000}\n"));
+	free(text);
+	call_reader_close(&reader);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("replay_text");
+	TCase *tcase = suite_case(suite, "replay_text");
+
+	tcase_add_checked_fixture(tcase, NULL, tear_down);
+	tcase_add_test(tcase, replay_text_says_what_the_thread_did_in_a_call);
+	tcase_add_test(tcase,
+		       replay_text_of_a_narrow_line_has_what_was_on_a_cpu);
+	tcase_add_test(tcase,
+		       replay_text_of_a_trace_without_switches_has_no_columns);
+	tcase_add_test(tcase, dump_says_what_the_thread_did_in_a_call);
+	return suite_run(suite);
+}
