@@ -180,13 +180,14 @@ struct slot_shm {
 	uint64_t left_out_hooks; /* too deep, since claim */
 	/* What the thread had had of the machine when it ended, since it began:
 	 * with end_told. */
+	uint64_t end_ns; /* BOOTTIME: when it told this */
 	uint64_t end_cpu_ns; /* on a CPU, by its own clock */
 	uint64_t end_delay_ns; /* runnable without a CPU; END_HAS_DELAY */
 	uint64_t end_user_ns, end_system_ns; /* of getrusage() */
 	uint64_t end_minor_faults, end_major_faults;
 	uint32_t end_told; /* enum end_told; row ENDTOLD of RING.md */
 	uint32_t pad_end;
-	uint8_t pad0[SHM_LINE - 80];
+	uint8_t pad0[SHM_LINE - 88];
 
 	/* Collector writes. */
 	uint64_t tail; /* cells ever read */

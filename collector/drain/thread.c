@@ -37,6 +37,7 @@
 #include "collector/heap/thread_heap.h"
 #include "collector/notes/thread_notes.h"
 #include "collector/drain/thread_durations.h"
+#include "collector/drain/thread_figures.h"
 #include "collector/drain/thread_samples.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/states/states.h"
@@ -691,6 +692,27 @@ static void tell_lost_rest(struct thread *thread)
 		replay_paused(replay, paused - counts.paused_told);
 }
 
+/* Count what is left of what the kernel told of @thread, until its end, and
+ * hold it against what the thread itself told then. @end_ns: of its process; 0:
+ * not known. */
+static void finish_cpu(struct thread *thread, uint64_t end_ns)
+{
+	uint64_t last_ns = replay_last_ns(fibers_current(&thread->fibers));
+	uint64_t latest_ns = end_ns ? end_ns : clock_boottime_ns();
+	struct task_times times;
+	struct sched_end end;
+	uint64_t ns;
+
+	if (!thread_figures_told(thread->slot, &times, &ns)) {
+		thread_cpu_finish(thread, end_ns, NULL);
+		return;
+	}
+	end = (struct sched_end){ times.on_cpu_ns, times.delay_ns };
+	/* The program may say anything. */
+	ns = MAX(MIN(ns, latest_ns), last_ns);
+	thread_cpu_finish(thread, ns, times.has_delay ? &end : NULL);
+}
+
 void thread_finish(struct thread **thread, uint64_t end_ns)
 {
 	struct thread *old = *thread;
@@ -699,7 +721,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 
 	*thread = NULL;
 	if (thread_cpu_begin(old))
-		thread_cpu_finish(old, end_ns, NULL);
+		finish_cpu(old, end_ns);
 	tell_lost_rest(old);
 	thread_notes_finish(old);
 	thread_heap_finish(old);

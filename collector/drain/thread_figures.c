@@ -4,15 +4,18 @@
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
 
-bool thread_figures_told(const struct slot_shm *slot, struct task_times *out)
+bool thread_figures_told(const struct slot_shm *slot, struct task_times *out,
+			 uint64_t *ns)
 {
 	/* order: acq, ENDTOLD: the figures are whole */
 	uint32_t told = atom_load_acq(&slot->end_told);
 
 	*out = (struct task_times){ 0 };
+	*ns = 0;
 	if (!(told & END_TOLD))
 		return false;
 	/* relaxed, all: ENDTOLD orders them */
+	*ns = atom_load_rlx(&slot->end_ns);
 	out->on_cpu_ns = atom_load_rlx(&slot->end_cpu_ns);
 	out->delay_ns = atom_load_rlx(&slot->end_delay_ns);
 	out->user_ns = atom_load_rlx(&slot->end_user_ns);

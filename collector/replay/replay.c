@@ -1714,6 +1714,11 @@ uint64_t replay_now_ns(const struct replay *replay)
 	return replay->now_ns;
 }
 
+uint64_t replay_last_ns(const struct replay *replay)
+{
+	return replay->last_ns;
+}
+
 bool replay_is_paused(const struct replay *replay)
 {
 	return replay->paused;

@@ -233,6 +233,8 @@ uint32_t replay_sequence(const struct replay *replay);
 uint32_t *replay_next_iid(struct replay *replay);
 /* The time that the last call was told of, in ns of CLOCK_BOOTTIME. */
 uint64_t replay_now_ns(const struct replay *replay);
+/* The time of the last event. */
+uint64_t replay_last_ns(const struct replay *replay);
 /* Whether recording was paused at the last record. */
 bool replay_is_paused(const struct replay *replay);
 

@@ -30,6 +30,7 @@
 #include "collector/samples/cpu_threads.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@
 #include "collector/samples/perf_record.h"
 #include "collector/sched/kernel_events.h"
 #include "collector/base/proc.h"
+#include "collector/base/task_times.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/samples/cpu_samples.h"
@@ -52,6 +54,7 @@
 #include "shared/compiler.h"
 
 #define CHAINS_MIN 64u
+#define FIRST_LOOKS 20
 /* If there are more, records were lost, and with them the time of threads. */
 #define SILENT_MAX 4096u
 
@@ -374,31 +377,40 @@ void cpu_threads_release(struct cpu_threads *threads)
 	*threads = (struct cpu_threads){ 0 };
 }
 
+/* Read what the kernel has counted of @thread. The first one waits for the
+ * reply to its hello, or is about to: it is seen to wait, within a few looks. 0
+ * or -errno. */
+static int read_first(const struct cpu_threads *threads,
+		      const struct cpu_thread *thread, struct task_times *out)
+{
+	int looks = threads->count == 1 ? FIRST_LOOKS : 1, err;
+
+	do {
+		err = task_times_read(thread->process->pid, thread->tid, out);
+	} while (!err && out->state == 'R' && --looks && !sched_yield());
+	return err;
+}
+
 /* A thread that was there at hello: whether it is blocked now, and what the
- * kernel has counted of it. One that runs may have just been stopped: its state
- * is unknown until its first switch. */
+ * kernel has counted of it. The state of one that runs is unknown until its
+ * first switch. */
 static void begin_first(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
-	uint64_t now = clock_boottime_ns(), on_ns, delay_ns;
-	char file[48], text[PROC_STAT_BYTES], *end;
-	char state;
+	struct task_times times;
+	uint64_t now;
+	bool waits;
 
-	snprintf(file, sizeof(file), "task/%d/stat", (int)thread->tid);
-	if (!proc_read(thread->process->pid, file, text, sizeof(text)))
+	if (read_first(threads, thread, &times) < 0)
 		return;
-	state = proc_stat_field(text, 3)[0];
-	push_event(threads, thread,
-		   state == 'S' || state == 'D' ? KERNEL_BLOCKED
-						: KERNEL_UNKNOWN,
+	now = clock_boottime_ns();
+	waits = times.state == 'S' || times.state == 'D';
+	push_event(threads, thread, waits ? KERNEL_BLOCKED : KERNEL_UNKNOWN,
 		   now, 0);
-	snprintf(file, sizeof(file), "task/%d/schedstat", (int)thread->tid);
-	if (!proc_read(thread->process->pid, file, text, sizeof(text)))
+	if (!times.has_delay)
 		return;
-	on_ns = strtoull(text, &end, 10);
-	delay_ns = strtoull(end, NULL, 10);
-	push_event(threads, thread, KERNEL_DELAY, now, delay_ns);
-	push_event(threads, thread, KERNEL_ANCHOR, now, on_ns);
+	push_event(threads, thread, KERNEL_DELAY, now, times.delay_ns);
+	push_event(threads, thread, KERNEL_ANCHOR, now, times.on_cpu_ns);
 }
 
 void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)

@@ -282,8 +282,10 @@ void thread_cpu_finish(struct thread *thread, uint64_t ns,
 	struct off_times *off = &thread->cpu->off;
 
 	thread_cpu_count(thread, ns ? ns : UINT64_MAX);
-	if (ns)
-		thread_cpu_look(thread, ns);
+	/* An EXIT has ended it, or nobody knows when it ended. */
+	if (!ns)
+		ns = replay_last_ns(fibers_current(&thread->fibers));
+	thread_cpu_look(thread, ns);
 	if (end)
 		off_times_settle(off, end->on_ns, end->delay_ns);
 	else

@@ -54,20 +54,28 @@ void off_times_begin(struct off_times *off, const struct sched_track *before,
 		     const struct off_place *place)
 {
 	const struct sched_stretches *sums = &before->sums;
+	const struct sched_stretches *at = &before->base.at;
 	struct cct_kernel *kernel;
 
 	off->track = *before;
-	if (!sums->waits && !sums->preemptions && !sums->unknown_ns)
+	/* What was before the anchor is taken as it lies. */
+	off->sums = (struct off_sums){ .on_ns = at->on_ns,
+				       .runnable_ns = at->preempted_ns,
+				       .blocked_ns = at->blocked_ns,
+				       .unknown_ns = at->unknown_ns };
+	if (before->state == SCHED_NONE)
 		return;
 	kernel = open_node(off, place);
 	kernel->counts.switches += sums->waits + sums->preemptions;
 	kernel->counts.migrations += sums->migrations;
 	kernel->counts.unknown_ns += sums->unknown_ns;
-	kernel->open_blocked_ns += sums->blocked_ns;
-	kernel->open_waits += sums->waits;
+	kernel->counts.blocked_ns += at->blocked_ns;
+	kernel->counts.runnable_ns += at->preempted_ns;
 	kernel->waits += sums->waits;
-	kernel->open_preempted_ns += sums->preempted_ns;
-	kernel->open_preemptions += sums->preemptions;
+	kernel->open_blocked_ns += sums->blocked_ns - at->blocked_ns;
+	kernel->open_waits += sums->waits - at->waits;
+	kernel->open_preempted_ns += sums->preempted_ns - at->preempted_ns;
+	kernel->open_preemptions += sums->preemptions - at->preemptions;
 }
 
 void off_times_event(struct off_times *off, const struct kernel_event *event,
@@ -75,17 +83,10 @@ void off_times_event(struct off_times *off, const struct kernel_event *event,
 {
 	struct sched_step step;
 
-	if (event->kind == KERNEL_DELAY) {
-		off->delay_ns = event->value;
-		return;
-	}
 	if (event->kind == KERNEL_ANCHOR) {
-		off_times_settle(off, event->value, off->delay_ns);
+		off_times_settle(off, event->value, off->track.delay_ns);
 		return;
 	}
-	/* A thread that was just made has counted nothing yet. */
-	if (event->kind == KERNEL_START && off->track.state == SCHED_NONE)
-		off->has_base = true;
 	step = sched_track_apply(&off->track, event);
 	add_step(off, &step, place, event->kind == KERNEL_IN && event->flag);
 }
@@ -237,14 +238,14 @@ static void add_sums(struct off_times *off, const struct off_sums *rest)
 	off->sums.unknown_ns += rest->unknown_ns;
 	off->sums.spread_ns += rest->spread_ns;
 	off->sums.stolen_ns += rest->stolen_ns;
-	off->settled = off->track.sums;
+	off->track.base.at = off->track.sums;
 }
 
 /* The stretches since the last anchor. */
 static struct off_sums stretches_since(const struct off_times *off)
 {
 	const struct sched_stretches *now = &off->track.sums;
-	const struct sched_stretches *then = &off->settled;
+	const struct sched_stretches *then = &off->track.base.at;
 
 	return (struct off_sums){
 		.on_ns = now->on_ns - then->on_ns,
@@ -279,19 +280,20 @@ static void split_rest(struct off_times *off, struct off_sums *rest,
 void off_times_settle(struct off_times *off, uint64_t on_ns, uint64_t delay_ns)
 {
 	struct off_sums rest = stretches_since(off);
+	struct sched_base *base = &off->track.base;
 
 	/* Of a time of which something is unknown nothing can be shared out. */
-	if (off->has_base && !rest.unknown_ns && on_ns >= off->base_on_ns &&
-	    delay_ns >= off->base_delay_ns) {
-		split_rest(off, &rest, on_ns - off->base_on_ns,
-			   delay_ns - off->base_delay_ns);
+	if (base->known && !rest.unknown_ns && on_ns >= base->on_ns &&
+	    delay_ns >= base->delay_ns) {
+		split_rest(off, &rest, on_ns - base->on_ns,
+			   delay_ns - base->delay_ns);
 		off->measured = true;
 	}
 	close_open(off);
 	add_sums(off, &rest);
-	off->has_base = true;
-	off->base_on_ns = on_ns;
-	off->base_delay_ns = delay_ns;
+	base->known = true;
+	base->on_ns = on_ns;
+	base->delay_ns = delay_ns;
 }
 
 void off_times_close(struct off_times *off)

@@ -39,11 +39,7 @@ struct off_sums {
 struct off_times {
 	struct sched_track track;
 	struct cct_kernel *open; /* list by next_open */
-	struct sched_stretches settled; /* of track.sums */
 	struct off_sums sums; /* of what is settled */
-	bool has_base; /* the next three are known */
-	uint64_t base_on_ns, base_delay_ns; /* as of the last anchor */
-	uint64_t delay_ns; /* of the anchor that comes */
 	bool measured; /* an anchor has settled something */
 };
 
@@ -63,8 +59,8 @@ void off_times_event(struct off_times *off, const struct kernel_event *event,
 /* The thread is as it was at its last event until @ns: adds the time so far. */
 void off_times_look(struct off_times *off, uint64_t ns,
 		    const struct off_place *place);
-/* The kernel has counted @on_ns and @delay_ns of the thread at the last look,
- * and nothing at all before its first event if there was no anchor. */
+/* The kernel has counted @on_ns and @delay_ns of the thread at the last look.
+ */
 void off_times_settle(struct off_times *off, uint64_t on_ns, uint64_t delay_ns);
 /* Nothing more is known: takes what is open as it lies. */
 void off_times_close(struct off_times *off);

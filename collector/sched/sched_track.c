@@ -37,6 +37,12 @@ static bool is_off(enum sched_state state)
 	return state == SCHED_PREEMPTED || state == SCHED_BLOCKED;
 }
 
+static void begin_base(struct sched_track *track, uint64_t on_ns,
+		       uint64_t delay_ns)
+{
+	track->base = (struct sched_base){ true, on_ns, delay_ns, track->sums };
+}
+
 static struct sched_step begin_running(struct sched_track *track,
 				       const struct kernel_event *event)
 {
@@ -71,6 +77,8 @@ struct sched_step sched_track_apply(struct sched_track *track,
 							     : SCHED_PREEMPTED;
 		break;
 	case KERNEL_START:
+		if (track->state == SCHED_NONE)
+			begin_base(track, 0, 0);
 		step = end_stretch(track, event->ns, false);
 		track->state = SCHED_PREEMPTED;
 		track->fresh = true;
@@ -83,6 +91,12 @@ struct sched_step sched_track_apply(struct sched_track *track,
 		step = end_stretch(track, event->ns, !is_off(track->state));
 		track->state = SCHED_ENDED;
 		break;
+	case KERNEL_DELAY:
+		track->delay_ns = event->value;
+		return step;
+	case KERNEL_ANCHOR:
+		begin_base(track, event->value, track->delay_ns);
+		return step;
 	default:
 		return step;
 	}

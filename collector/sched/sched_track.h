@@ -28,6 +28,13 @@ struct sched_stretches {
 	uint64_t migrations;
 };
 
+/* What the kernel had counted of the thread, and when. */
+struct sched_base {
+	bool known;
+	uint64_t on_ns, delay_ns;
+	struct sched_stretches at; /* the sums at that time */
+};
+
 /* All zero: nothing was told. */
 struct sched_track {
 	enum sched_state state;
@@ -35,7 +42,9 @@ struct sched_track {
 	bool fresh; /* it has not run yet since KERNEL_START */
 	uint16_t cpu; /* on which it ran last */
 	uint64_t since_ns; /* of its state, or of the last look at it */
+	uint64_t delay_ns; /* of the anchor that comes */
 	struct sched_stretches sums;
+	struct sched_base base; /* the last anchor */
 };
 
 /* What ended. */
@@ -46,9 +55,11 @@ struct sched_step {
 	bool migrated; /* it runs on another CPU than before */
 };
 
-/* Takes in @event. Two events that cannot follow each other, such as two ends
- * of running, mean that one between them was lost: that time is unknown.
- * Returns what ended; of an event that changes no state, nothing. */
+/* Takes in @event. A thread that is told of from its start on has counted
+ * nothing then: that is an anchor, too. Two events that cannot follow each
+ * other, such as two ends of running, mean that one between them was lost: that
+ * time is unknown. Returns what ended; of an event that changes no state,
+ * nothing. */
 struct sched_step sched_track_apply(struct sched_track *track,
 				    const struct kernel_event *event);
 /* The thread is still in its state at @ns: returns the time since the last

@@ -66,6 +66,14 @@ static bool read_delay(uint64_t *ns)
 	return number[0] || number[1];
 }
 
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now = { 0 };
+
+	sys(SYS_clock_gettime, clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static uint64_t timeval_ns(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000 +
@@ -74,9 +82,8 @@ static uint64_t timeval_ns(const struct timeval *time)
 
 static void tell_figures(struct slot_shm *slot)
 {
-	struct timespec cpu = { 0 };
 	struct rusage usage;
-	uint64_t delay_ns = 0;
+	uint64_t delay_ns = 0, cpu_ns, ns;
 	uint32_t told = END_TOLD;
 
 	usage = (struct rusage){ 0 };
@@ -84,15 +91,16 @@ static void tell_figures(struct slot_shm *slot)
 		told |= END_HAS_DELAY;
 	sys(SYS_getrusage, RUSAGE_THREAD, &usage);
 	/* Last: it has all that was just done, too. */
-	sys(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &cpu);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	ns = clock_ns(CLOCK_BOOTTIME);
 	/* relaxed, all: ENDTOLD orders them */
 	atom_store_rlx(&slot->end_delay_ns, delay_ns);
 	atom_store_rlx(&slot->end_user_ns, timeval_ns(&usage.ru_utime));
 	atom_store_rlx(&slot->end_system_ns, timeval_ns(&usage.ru_stime));
 	atom_store_rlx(&slot->end_minor_faults, (uint64_t)usage.ru_minflt);
 	atom_store_rlx(&slot->end_major_faults, (uint64_t)usage.ru_majflt);
-	atom_store_rlx(&slot->end_cpu_ns, (uint64_t)cpu.tv_sec * 1000000000 +
-						  (uint64_t)cpu.tv_nsec);
+	atom_store_rlx(&slot->end_cpu_ns, cpu_ns);
+	atom_store_rlx(&slot->end_ns, ns);
 	/* order: rel, ENDTOLD: after the figures */
 	atom_store_rel(&slot->end_told, told);
 }

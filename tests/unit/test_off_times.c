@@ -150,6 +150,31 @@ START_TEST(first_anchor_tells_what_was_before_the_recording)
 }
 END_TEST
 
+/* As kernel_events adds up what nobody has asked for. */
+START_TEST(what_was_added_up_before_keeps_its_anchor)
+{
+	const struct kernel_event event[] = {
+		{ .ns = 0, .kind = KERNEL_START },
+		{ .ns = 10, .kind = KERNEL_IN },
+		{ .ns = 20, .kind = KERNEL_BLOCKED },
+		{ .ns = 120, .kind = KERNEL_IN },
+	};
+	const struct off_place root = { &g_cct, g_cct.root };
+	struct sched_track before = { 0 };
+
+	for (int i = 0; i < 4; i++)
+		(void)sched_track_apply(&before, &event[i]);
+	off_times_begin(&g_off, &before, &root);
+	wait_in(g_f, 200, 100);
+	off_times_settle(&g_off, 90 + 20, 10 + 40);
+	ck_assert_uint_eq(g_off.sums.on_ns, 110);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 50);
+	ck_assert_uint_eq(g_off.sums.blocked_ns, 200 - 60);
+	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 20);
+	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 100 - 30);
+}
+END_TEST
+
 START_TEST(time_that_the_host_took_is_told_apart)
 {
 	tell(g_cct.root, KERNEL_START, 0);
@@ -249,6 +274,7 @@ int main(void)
 	tcase_add_test(times, node_gets_no_more_than_it_was_off_the_cpu);
 	tcase_add_test(times, anchor_settles_what_was_before_it);
 	tcase_add_test(times, first_anchor_tells_what_was_before_the_recording);
+	tcase_add_test(times, what_was_added_up_before_keeps_its_anchor);
 	tcase_add_test(times, time_that_the_host_took_is_told_apart);
 	tcase_add_test(times,
 		       preemption_that_was_no_delay_is_no_waiting_for_a_cpu);
