@@ -13,8 +13,9 @@
 #include "shared/compiler.h"
 
 #define CHUNK_EVENTS 170u
-/* Chunks of a thread of which nobody has asked. */
-#define UNASKED_EVENTS (2 * CHUNK_EVENTS)
+/* Who asks looks at all threads many times a second, but may have to wait for a
+ * CPU: events of a thread of which nobody has asked are kept for so long. */
+#define UNASKED_NS 2000000000u
 
 struct kernel_chunk {
 	struct kernel_chunk *next;
@@ -105,15 +106,29 @@ static void fold_first(struct kernel_events *events)
 	drop_first(events);
 }
 
+/* Whether nobody will ask for the oldest chunk any more, at @ns. */
+static bool first_is_old(const struct kernel_events *events, uint64_t ns)
+{
+	const struct kernel_chunk *first = events->first;
+
+	return !events->wanted && first && first->count == CHUNK_EVENTS &&
+	       ns - MIN(ns, first->event[CHUNK_EVENTS - 1].ns) > UNASKED_NS;
+}
+
 /* Puts @event behind the others. False: there is no room. */
 static bool append(struct kernel_events *events,
 		   const struct kernel_event *event)
 {
-	if (!events->wanted && events->count >= UNASKED_EVENTS)
+	if (first_is_old(events, event->ns))
 		fold_first(events);
 	if ((!events->last || events->last->count == CHUNK_EVENTS) &&
-	    !add_chunk(events))
-		return false;
+	    !add_chunk(events)) {
+		if (events->wanted || !events->first)
+			return false;
+		fold_first(events);
+		if (!add_chunk(events))
+			return false;
+	}
 	events->last->event[events->last->count++] = *event;
 	events->count++;
 	return true;

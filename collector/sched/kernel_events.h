@@ -5,8 +5,9 @@
  * drain worker of the thread takes, both under one lock of the caller's.
  *
  * A thread of which nobody has asked yet may never record anything. Of it only
- * the newest events are kept; older ones are added up in a sched_track: before
- * its first record a thread was in no span, so nothing of them is missed.
+ * the events of the last two seconds are kept, as far as there is room; older
+ * ones are added up in a sched_track: before its first record a thread was in
+ * no span, so nothing of them is missed.
  */
 #ifndef PERFREC_COLLECTOR_SCHED_KERNEL_EVENTS_H
 #define PERFREC_COLLECTOR_SCHED_KERNEL_EVENTS_H

@@ -62,33 +62,70 @@ START_TEST(time_never_goes_back)
 }
 END_TEST
 
-/* 10 ns on a CPU, 30 ns blocked, again and again. */
-static void push_waits(uint64_t waits)
+/* 10 units on a CPU, 30 blocked, again and again. */
+static void push_waits_of(uint64_t waits, uint64_t unit_ns)
 {
 	for (uint64_t i = 0; i < waits; i++) {
-		push(KERNEL_IN, 40 * i);
-		push(KERNEL_BLOCKED, 40 * i + 10);
+		push(KERNEL_IN, 40 * unit_ns * i);
+		push(KERNEL_BLOCKED, 40 * unit_ns * i + 10 * unit_ns);
 	}
 }
 
-START_TEST(what_nobody_asked_for_is_added_up)
+static void push_waits(uint64_t waits)
 {
-	struct sched_track track;
-	size_t count;
+	push_waits_of(waits, 1);
+}
 
-	push_waits(10000);
-	ck_assert_uint_lt(g_events.count, 1000);
-	count = take(1000);
-	track = g_before;
-	ck_assert_uint_gt(track.sums.waits, 9000);
+/* What was added up, and what is kept, are @waits waits. */
+static void expect_waits(uint64_t waits, uint64_t unit_ns)
+{
+	size_t count = take(ARRAY_SIZE(g_out));
+	struct sched_track track = g_before;
+
 	for (size_t i = 0; i < count; i++)
 		sched_track_apply(&track, &g_out[i]);
-	ck_assert_uint_eq(track.sums.waits, 9999);
-	ck_assert_uint_eq(track.sums.on_ns, 100000);
-	ck_assert_uint_eq(track.sums.blocked_ns, 9999 * 30);
+	ck_assert_uint_eq(track.sums.waits, waits - 1);
+	ck_assert_uint_eq(track.sums.on_ns, 10 * unit_ns * waits);
+	ck_assert_uint_eq(track.sums.blocked_ns, 30 * unit_ns * (waits - 1));
+}
+
+START_TEST(what_nobody_asked_for_is_added_up_when_it_is_old)
+{
+	push_waits_of(30000, 100000);
+	ck_assert_uint_lt(g_events.count, 2000);
+	expect_waits(30000, 100000);
+	ck_assert_uint_gt(g_before.sums.waits, 28000);
 	/* somebody has asked: nothing is added up any more */
+	push_waits_of(10000, 100000);
+	ck_assert_uint_eq(g_events.count, 20000);
+}
+END_TEST
+
+/* A thread has recorded for a while before anybody looks for its ring. */
+START_TEST(what_nobody_has_asked_for_yet_is_kept)
+{
 	push_waits(10000);
 	ck_assert_uint_eq(g_events.count, 20000);
+	expect_waits(10000, 1);
+	ck_assert_uint_eq(g_before.sums.waits, 0);
+}
+END_TEST
+
+START_TEST(without_room_it_is_added_up_before_anybody_asks)
+{
+	push_waits(KERNEL_EVENTS_MAX);
+	ck_assert_uint_le(g_events.count, KERNEL_EVENTS_MAX);
+	expect_waits(KERNEL_EVENTS_MAX, 1);
+}
+END_TEST
+
+START_TEST(without_memory_it_is_added_up_before_anybody_asks)
+{
+	g_budget.left = 32 << 10;
+	push_waits(10000);
+	ck_assert_uint_lt(g_events.count, 2000);
+	expect_waits(10000, 1);
+	g_budget.left += (64 << 20) - (32 << 10);
 }
 END_TEST
 
@@ -144,7 +181,12 @@ int main(void)
 	tcase_add_test(events,
 		       events_come_in_the_order_in_which_they_were_told);
 	tcase_add_test(events, time_never_goes_back);
-	tcase_add_test(events, what_nobody_asked_for_is_added_up);
+	tcase_add_test(events,
+		       what_nobody_asked_for_is_added_up_when_it_is_old);
+	tcase_add_test(events, what_nobody_has_asked_for_yet_is_kept);
+	tcase_add_test(events, without_room_it_is_added_up_before_anybody_asks);
+	tcase_add_test(events,
+		       without_memory_it_is_added_up_before_anybody_asks);
 	tcase_add_test(events, beyond_the_limit_the_state_is_unknown);
 	tcase_add_test(events, without_memory_the_state_is_unknown);
 	tcase_add_test(events, events_that_nobody_wants_are_not_kept);
