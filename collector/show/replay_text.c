@@ -213,12 +213,11 @@ static void sched_text(uint64_t ns, bool unknown, char *text, size_t room)
 			 size_format_ns(ns, size));
 }
 
-/* Writes what the thread did during the call of @event, which has ended; else
- * blanks. Returns how many characters that takes. */
+/* Writes what the thread did during the call of @event, if @ended; else blanks.
+ * Returns how many characters that takes. */
 static size_t put_sched(const struct replay *replay,
-			const struct merged_event *event)
+			const struct merged_event *event, bool ended)
 {
-	bool ended = event->kind == TRACE_END || event->leaf;
 	char text[SIZE_TEXT + 4] = "", column[SIZE_TEXT + 16];
 	struct trace_sched_sums sums = { 0 };
 	size_t length = 0;
@@ -242,7 +241,8 @@ static size_t put_sched(const struct replay *replay,
 	return length;
 }
 
-/* Writes the columns; returns how many characters they take. */
+/* Writes the columns; @took is "" if nothing ends here. Returns how many
+ * characters they take. */
 static size_t put_columns(struct replay *replay,
 			  const struct merged_event *event, const char *took)
 {
@@ -258,7 +258,7 @@ static size_t put_columns(struct replay *replay,
 			text, sizeof(text), "%3" PRIu64 ".%09u %12s",
 			ns / 1000000000, (unsigned int)(ns % 1000000000), took);
 	put_text(text, replay->out);
-	length += put_sched(replay, event);
+	length += put_sched(replay, event, *took);
 	length += (size_t)snprintf(text, sizeof(text), " %*s  ",
 				   replay->narrow ? 7 : 8, thread);
 	put_text(text, replay->out);

@@ -100,19 +100,19 @@ static void tear_down(void)
 	close(g_fd);
 }
 
-static struct call_reader *open_reader(void)
+static struct call_reader *open_reader(uint32_t depth)
 {
-	const struct call_choice choice = { .sched = true };
+	const struct call_choice choice = { .sched = true, .depth = depth };
 	struct call_reader *reader;
 
 	ck_assert_int_eq(call_reader_open(g_path, &choice, &reader), 0);
 	return reader;
 }
 
-static void check_replay(size_t columns, const char *wanted)
+static void check_replay(size_t columns, uint32_t depth, const char *wanted)
 {
 	const struct replay_text_options options = { .columns = columns };
-	struct call_reader *reader = open_reader();
+	struct call_reader *reader = open_reader(depth);
 	char *text = NULL;
 	size_t bytes;
 	uint64_t late;
@@ -141,6 +141,11 @@ static const char g_narrow[] =
 "  0.000090000       300 us      150 us        8    leaf();\n"
 "  0.000990000       990 us      540 us        8  } /* main */\n"
 "  0.000990000       500 us    > 200 us        8  last();\n";
+static const char g_outermost[] =
+"       time s         took      on CPU   thread  calls\n"
+"  0.000000000                                 8  /* thread … of process 7 app */\n"
+"  0.000000000       990 us      540 us        8  main();\n"
+"  0.000990000       500 us    > 200 us        8  last();\n";
 static const char g_without[] =
 "       time s         took   thread  calls\n"
 "  0.000000000                     8  /* thread worker of process 7 app */\n"
@@ -156,7 +161,7 @@ START_TEST(replay_text_says_what_the_thread_did_in_a_call)
 	write_calls();
 	write_switches();
 	open_file();
-	check_replay(0, g_wide);
+	check_replay(0, 0, g_wide);
 }
 END_TEST
 
@@ -166,7 +171,9 @@ START_TEST(replay_text_of_a_narrow_line_has_what_was_on_a_cpu)
 	write_switches(); /* which may stand before the calls */
 	write_calls();
 	open_file();
-	check_replay(80, g_narrow);
+	check_replay(80, 0, g_narrow);
+	/* The line that names the thread is no call. */
+	check_replay(80, 1, g_outermost);
 }
 END_TEST
 
@@ -175,7 +182,7 @@ START_TEST(replay_text_of_a_trace_without_switches_has_no_columns)
 	write_head();
 	write_calls();
 	open_file();
-	check_replay(0, g_without);
+	check_replay(0, 0, g_without);
 }
 END_TEST
 
@@ -190,7 +197,7 @@ START_TEST(dump_says_what_the_thread_did_in_a_call)
 	write_calls();
 	write_switches();
 	open_file();
-	reader = open_reader();
+	reader = open_reader(0);
 	out = open_memstream(&text, &bytes);
 	ck_assert_int_eq(dump_write(reader, out), 0);
 	fclose(out);

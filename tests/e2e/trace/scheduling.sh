@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The switches of threads are in the trace: of a program that works, sleeps and
+# forks, in all its processes. Where its threads ran agrees with the calls (who
+# sleeps is on no CPU, who works is), with summary.json, and with what perfrec
+# replay and perfrec dump say. Without --sched there are none.
+#
+# Limits are wide: summary.json has the true sums of the kernel, in which each
+# switch costs the thread time that lies between the records of switches.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+check=$O/tests/tools/trace_check
+build worker -finstrument-functions -O1 -pthread <<'SOURCE'
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 20
+
+/* Needs 4 ms of CPU time. */
+__attribute__((noinline)) void burn(void)
+{
+	struct timespec now = { 0 }, start;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec -
+		       start.tv_nsec < 4000000);
+}
+
+__attribute__((noinline)) void nap(void)
+{
+	const struct timespec time = { .tv_nsec = 4000000 };
+
+	nanosleep(&time, NULL);
+}
+
+static void *work(void *context)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		burn();
+		nap();
+	}
+	return context;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	pid_t child = fork();
+
+	pthread_create(&thread, NULL, work, NULL);
+	work(NULL);
+	pthread_join(thread, NULL);
+	if (!child)
+		return 0;
+	return waitpid(child, NULL, 0) != child;
+}
+SOURCE
+
+run "$PERFREC" record -q -o data -- ./worker
+expect_status 0
+run "$check" --json --sched data/trace.pftrace
+expect_status 0
+tail -n 1 out >totals
+switches=$(jq .switches totals)
+[ "$switches" -gt 0 ] || skip 'the kernel does not tell of switches here'
+# Each of the four threads sleeps 20 times.
+[ "$switches" -ge 320 ] || fail "$switches switches in the trace"
+expect_eq 'threads that ran' "$(grep -c '	' out)" 4
+
+# By name, from the trace: on CPU, preempted, waited, unknown.
+"$check" --sched-by-name data/trace.pftrace >by_name ||
+	fail 'trace_check --sched-by-name'
+"$PERFREC" report --json data >report.json || fail 'perfrec report'
+jq -r '.functions[] | [.name, .on_cpu_self_ns, .runnable_self_ns +
+	.blocked_self_ns + .unknown_sched_self_ns, .switches] | @tsv' \
+	report.json >by_summary
+awk -F '\t' '
+	function fail(text) { print text; bad = 1; exit 1 }
+	FNR == NR { on[$5] = $1; off[$5] = $2 + $3 + $4; waited[$5] = $3; next }
+	{ sum_on[$1] = $2; sum_off[$1] = $3; switches[$1] = $4 }
+	END {
+		if (bad)
+			exit 1
+		# 80 calls of 4 ms each.
+		if (on["burn"] < 0.8 * 320e6 || waited["burn"] > on["burn"] / 2)
+			fail("burn: " on["burn"] " ns on a CPU, waited " \
+			     waited["burn"])
+		if (waited["nap"] < 0.9 * 320e6 || on["nap"] > waited["nap"] / 4)
+			fail("nap: " on["nap"] " ns on a CPU, waited " \
+			     waited["nap"])
+		split("burn nap main", names, " ")
+		for (i in names) {
+			name = names[i]
+			slack = 0.02 * off[name] + 20000 * (switches[name] + 10)
+			apart = off[name] - sum_off[name]
+			if (apart > slack || -apart > slack)
+				fail(name ": off the CPU " off[name] \
+				     " ns in the trace, " sum_off[name] \
+				     " in summary.json")
+		}
+	}' by_name by_summary || fail 'the trace and summary.json disagree'
+
+# All that a call did is what it took.
+"$PERFREC" dump data >dump || fail 'perfrec dump'
+# The child's end of main is of a call that its parent began.
+expect_eq 'ends' "$(jq -s 'map(select(.kind == "end")) | length' dump)" 165
+expect_eq 'ends whose parts are not their time' "$(jq -s 'map(select(
+	.kind == "end" and .took_ns != .on_cpu_ns + .preempted_ns +
+	.waited_ns + .unknown_sched_ns)) | length' dump)" 0
+"$PERFREC" replay data >text || fail 'perfrec replay'
+expect_match text '^ *time s  *took  *on CPU  *preempted  *waited  *thread  calls$' \
+	'^ .*s .*s .*s .*s  *[0-9]+ *  nap\(\);$'
+
+run "$PERFREC" record -q --sched off -o without -- ./worker
+expect_status 0
+run "$check" --json without/trace.pftrace
+expect_status 0
+expect_eq 'switches without --sched' "$(jq .switches out)" 0
+"$PERFREC" replay without >text || fail 'perfrec replay'
+expect_match text '^ *time s  *took  *thread  calls$'
