@@ -176,6 +176,7 @@ static int write_calls(struct export_options *options, FILE *out)
 	/* The trace events of Chrome have more than calls. */
 	options->call.choice.calls_only =
 		strcmp(options->format->name, "chrome") != 0;
+	options->call.choice.sched = options->format->sched;
 	result = call_command_open(&options->call, out, &reader);
 	if (result == -ENODATA)
 		log_nothing(options, "calls");

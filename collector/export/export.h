@@ -18,6 +18,7 @@ struct export_format {
 	export_profile *profile;
 	int (*summary)(const struct summary *summary, FILE *out);
 	bool binary; /* not for a terminal */
+	bool sched; /* single calls have where threads ran, if it is known */
 };
 
 /* The format called @name, or NULL. It is constant. */

@@ -4,6 +4,10 @@
  * slice, i of instants and states, C of counters, M for names. Times are in us
  * with three digits behind the point, of CLOCK_BOOTTIME. Samples and flows are
  * left out.
+ *
+ * Where the trace has switches, B and E have tts, too: the clock of the time
+ * that the thread was on a CPU since its first event. Viewers subtract the two.
+ * The E of a call of which some time is not known has none.
  */
 #include "collector/export/formats.h"
 
@@ -26,6 +30,8 @@ struct chrome {
 		int64_t pid, tid;
 		uint32_t name, process_name; /* texts that were told */
 		bool told;
+		/* On a CPU from the first event to that at @at_ns. */
+		uint64_t cpu_ns, at_ns;
 	} * tracks; /* by number */
 	uint32_t room;
 };
@@ -68,13 +74,11 @@ static struct chrome_track *chrome_track_of(struct chrome *chrome,
 	if (likely(known->told && known->name == track->name &&
 		   known->process_name == process_name))
 		return known;
-	*known = (struct chrome_track){
-		.pid = threads_pid(chrome->trace, track),
-		.tid = threads_tid(track),
-		.name = track->name,
-		.process_name = process_name,
-		.told = true,
-	};
+	known->pid = threads_pid(chrome->trace, track);
+	known->tid = threads_tid(track);
+	known->name = track->name;
+	known->process_name = process_name;
+	known->told = true;
 	if (process_name)
 		put_meta(chrome, known, "process_name",
 			 trace_reader_text(chrome->trace, process_name));
@@ -125,6 +129,28 @@ static void put_time(struct chrome *chrome, uint64_t ns)
 	put_thousandth(ns, chrome->out);
 }
 
+/* The thread's clock, of a begin and an end. */
+static void put_thread_time(struct chrome *chrome, struct chrome_track *track,
+			    const struct call_event *event)
+{
+	uint64_t ns = event->event.ns;
+	const struct trace_track *shown = event->event.track;
+	struct trace_sched_sums since, call = { 0 };
+
+	if (!call_reader_sched(chrome->reader, shown,
+			       track->at_ns ? track->at_ns : ns, ns, &since))
+		return;
+	track->cpu_ns += since.on_cpu;
+	track->at_ns = MAX(track->at_ns, ns);
+	if (event->event.kind == TRACE_END)
+		call_reader_sched(chrome->reader, shown, event->begin_ns, ns,
+				  &call);
+	if (call.unknown)
+		return;
+	put_text(",\"tts\":", chrome->out);
+	put_thousandth(track->cpu_ns, chrome->out);
+}
+
 static int put_event(struct chrome *chrome, struct call_event *event)
 {
 	static const char phases[] = { [TRACE_BEGIN] = 'B',
@@ -142,6 +168,8 @@ static int put_event(struct chrome *chrome, struct call_event *event)
 		return -ENOMEM;
 	begin_event(chrome, phases[kind], track);
 	put_time(chrome, event->event.ns);
+	if (kind == TRACE_BEGIN || kind == TRACE_END)
+		put_thread_time(chrome, track, event);
 	if (kind == TRACE_COUNTER)
 		put_value(chrome, &event->event);
 	else if (kind != TRACE_END)

@@ -5,6 +5,10 @@
  * its weight is how long that was ("tracing-ms"): so the totals are exact, and
  * the stack chart shows each call. Of a thread the distinct stacks are in
  * memory, the samples in a spool.
+ *
+ * Where the trace has switches, a sample also says how long the thread was on a
+ * CPU since the sample before it (null: that is not known, or it is the first):
+ * the graph of a thread shows how busy its CPU was.
  */
 #include "collector/export/formats.h"
 
@@ -25,7 +29,7 @@
 #define NO_STACK UINT32_MAX
 
 /* Columns of the samples of a thread; a spool has them in this order. */
-enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMNS };
+enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMN_CPU, COLUMNS };
 
 struct fox_stack {
 	uint32_t prefix, function; /* number + 1 of a stack; of a function */
@@ -39,9 +43,13 @@ struct fox_track {
 	uint32_t depth, room;
 	uint64_t ns; /* of the event before */
 	uint64_t first_ns, samples;
+	/* On a CPU since the sample before. */
+	uint64_t cpu_ns;
+	bool cpu_known;
 };
 
 struct fox {
+	const struct call_reader *reader;
 	const struct trace_reader *trace;
 	uint64_t origin_ns;
 	struct spool *spool;
@@ -88,15 +96,35 @@ static FILE *column_stream(const struct fox *fox, const struct fox_track *track,
 	return stream;
 }
 
+/* The sample's CPU time is that of the stretch before it; the one that begins
+ * with it ends at @ns. */
+static void put_cpu(const struct fox *fox, struct fox_track *track, uint64_t ns,
+		    FILE *out)
+{
+	struct trace_sched_sums sums;
+
+	if (track->cpu_known)
+		put_count(track->cpu_ns, out);
+	else
+		put_text("null", out);
+	track->cpu_known = call_reader_sched(fox->reader, track->track,
+					     fox->origin_ns + track->ns,
+					     fox->origin_ns + ns, &sums) &&
+			   !sums.unknown;
+	track->cpu_ns = track->cpu_known ? sums.on_cpu : 0;
+}
+
 /* A sample from the event before to @ns, relative to the first. */
 static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 {
 	FILE *stack = column_stream(fox, track, COLUMN_STACK);
 	FILE *time = column_stream(fox, track, COLUMN_TIME);
 	FILE *weight = column_stream(fox, track, COLUMN_WEIGHT);
+	FILE *cpu = column_stream(fox, track, COLUMN_CPU);
 
-	if (!stack || !time || !weight)
+	if (!stack || !time || !weight || !cpu)
 		return -ENOMEM;
+	put_cpu(fox, track, ns, cpu);
 	if (track->depth)
 		put_count(track->open[track->depth - 1], stack);
 	else
@@ -105,7 +133,7 @@ static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 	put_ms(ns - track->ns, weight);
 	track->samples++;
 	return ferror_unlocked(stack) || ferror_unlocked(time) ||
-			       ferror_unlocked(weight)
+			       ferror_unlocked(weight) || ferror_unlocked(cpu)
 		       ? -EIO
 		       : 0;
 }
@@ -265,12 +293,15 @@ static void put_empty_tables(FILE *out)
 static int put_samples(const struct fox *fox, const struct fox_track *track,
 		       FILE *out)
 {
-	static const char *const names[] = { "stack", "time", "weight" };
+	static const char *const names[] = { "stack", "time", "weight",
+					     "threadCPUDelta" };
+	uint32_t columns =
+		call_reader_has_sched(fox->reader) ? COLUMNS : COLUMN_CPU;
 	int err = 0;
 
 	put_table("samples", track->samples, out);
 	put_text(",\"weightType\":\"tracing-ms\"", out);
-	for (uint32_t i = 0; i < COLUMNS && !err; i++) {
+	for (uint32_t i = 0; i < columns && !err; i++) {
 		put_text(",\"", out);
 		put_text(names[i], out);
 		put_text("\":[", out);
@@ -331,6 +362,8 @@ static void put_head(FILE *out)
 		 "\"product\":\"perfrec " PERFREC_VERSION "\","
 		 "\"importedFrom\":\"perfrec\",\"stackwalk\":1,\"debug\":false,"
 		 "\"symbolicated\":true,\"doesNotUseFrameImplementation\":true,"
+		 "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+		 "\"threadCPUDelta\":\"ns\"},"
 		 "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
 		 "\"subcategories\":[\"Other\"]}],\"markerSchema\":[]},\n"
 		 "\"libs\":[],\"pages\":[],\"counters\":[],\"threads\":[\n",
@@ -373,7 +406,8 @@ static void release(struct fox *fox)
 
 int export_firefox(struct call_reader *reader, FILE *out)
 {
-	struct fox fox = { .trace = call_reader_trace(reader),
+	struct fox fox = { .reader = reader,
+			   .trace = call_reader_trace(reader),
 			   .origin_ns = call_reader_origin(reader) };
 	FILE *gz;
 	int err = spool_new(&fox.spool);

@@ -87,7 +87,7 @@ compare()
 		sed -n 's/^ *\[ *\([0-9]*\)\] | \( *\)\([a-z_]*\)().*/\1 \2\3/p' |
 		awk '{ tid = $1; sub(/^[0-9]* /, ""); print tid "\t" $0 }' >theirs
 	"$PERFREC" replay "$name.data" |
-		sed -n 's/^.\{26\} *\([0-9]*\)  \( *\)\([a-z_]*\)().*/\1	\2\3/p' >ours
+		sed -n 's/^.* \([0-9][0-9]*\)  \( *\)\([a-z_]*\)().*/\1	\2\3/p' >ours
 	for file in ours theirs; do
 		awk -F'\t' '!($1 in text) { order[++n] = $1 }
 			{ text[$1] = text[$1] $2 "\n" }

@@ -69,6 +69,8 @@ expect_status 0
 tail -n 1 out >totals
 switches=$(jq .switches totals)
 [ "$switches" -gt 0 ] || skip 'the kernel does not tell of switches here'
+[ "$(jq .sched_losses totals)" -eq 0 ] ||
+	skip 'the kernel lost records, as the machine is too busy'
 # Each of the four threads sleeps 20 times.
 [ "$switches" -ge 320 ] || fail "$switches switches in the trace"
 expect_eq 'threads that ran' "$(grep -c '	' out)" 4
@@ -113,9 +115,25 @@ expect_eq 'ends' "$(jq -s 'map(select(.kind == "end")) | length' dump)" 165
 expect_eq 'ends whose parts are not their time' "$(jq -s 'map(select(
 	.kind == "end" and .took_ns != .on_cpu_ns + .preempted_ns +
 	.waited_ns + .unknown_sched_ns)) | length' dump)" 0
+expect_eq 'what is not known, ns' "$(jq -s 'map(select(.kind == "end") |
+	.unknown_sched_ns) | add' dump)" 0
 "$PERFREC" replay data >text || fail 'perfrec replay'
 expect_match text '^ *time s  *took  *on CPU  *preempted  *waited  *thread  calls$' \
 	'^ .*s .*s .*s .*s  *[0-9]+ *  nap\(\);$'
+
+# What exports say of CPU time is what dump says.
+"$PERFREC" export --to firefox data | gunzip >firefox.json ||
+	fail 'perfrec export --to firefox'
+outermost=$(jq -s 'map(select(.kind == "end" and .depth == 0).on_cpu_ns) | add' \
+	dump)
+expect_eq 'CPU time of the samples' "$(jq '[.threads[].samples.threadCPUDelta |
+	map(. // 0) | add] | add' firefox.json)" "$outermost"
+"$PERFREC" export --to chrome data >chrome.json ||
+	fail 'perfrec export --to chrome'
+# Of the first and the last event of each thread.
+expect_eq 'CPU time of the calls' "$(jq '[.traceEvents | map(select(.tts)) |
+	group_by(.tid)[] | (last.tts - first.tts) * 1000] | add | round' \
+	chrome.json)" "$outermost"
 
 run "$PERFREC" record -q --sched off -o without -- ./worker
 expect_status 0
