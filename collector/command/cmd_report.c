@@ -18,6 +18,7 @@
 #include "collector/repair/repair.h"
 #include "collector/show/report_view.h"
 #include "collector/show/summary_print.h"
+#include "collector/show/summary_sched.h"
 #include "collector/read/summary_read.h"
 #include "shared/compiler.h"
 
@@ -40,10 +41,10 @@ struct report_options {
 
 /* In the order of enum summary_order. */
 static const char *const summary_keys[] = {
-	[SUMMARY_BY_SELF] = "self",
-	[SUMMARY_BY_TOTAL] = "total",
-	[SUMMARY_BY_CALLS] = "calls",
-	[SUMMARY_BY_NAME] = "name",
+	[SUMMARY_BY_SELF] = "self",	  [SUMMARY_BY_TOTAL] = "total",
+	[SUMMARY_BY_CALLS] = "calls",	  [SUMMARY_BY_NAME] = "name",
+	[SUMMARY_BY_ON_CPU] = "on-cpu",	  [SUMMARY_BY_RUNNABLE] = "runnable",
+	[SUMMARY_BY_BLOCKED] = "blocked", [SUMMARY_BY_SWITCHES] = "switches",
 };
 
 /* These return OPTS_GO_ON, or the exit status. */
@@ -55,7 +56,9 @@ static int find_order(const char *key, enum summary_order *out)
 			return OPTS_GO_ON;
 		}
 	}
-	log_err("--sort '%.200s': choose self, total, calls or name", key);
+	log_err("--sort '%.200s': choose self, total, calls, on-cpu, "
+		"runnable, blocked, switches or name",
+		key);
 	return OPTS_WRONG;
 }
 
@@ -227,6 +230,12 @@ static int print_view(const struct report_options *options,
 static int print_summary(struct report_options *options,
 			 struct summary *summary)
 {
+	if (options->print.order >= SUMMARY_BY_ON_CPU &&
+	    !summary_sched_known(summary)) {
+		summary_sched_log_unknown(summary, options->print.dir,
+					  "--sort");
+		return -EINVAL;
+	}
 	options->print.raw = options->raw;
 	if (options->raw)
 		summary_use_measured(summary);

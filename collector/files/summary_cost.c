@@ -8,11 +8,16 @@
 
 #include "collector/files/calibrate.h"
 #include "collector/files/own_costs.h"
+#include "collector/files/switch_cost.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/counters.h"
 #include "collector/record/recording.h"
+#include "collector/samples/perf_events.h"
+#include "collector/samples/perf_open.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
+
+#define SWITCHES_MEASURED 1000
 
 /* What one of each takes, in ns; 0: there was none. */
 struct cost_of {
@@ -21,6 +26,7 @@ struct cost_of {
 	double too_deep, excluded, paused, dropped; /* a call, not recorded */
 	double record; /* of a block: its ALLOC or its FREE */
 	double heap_sample, cpu_sample;
+	double sched_switch; /* of which the kernel told */
 };
 
 /* @ns as a whole number. Programs write their counts, so that the cost may be
@@ -169,6 +175,27 @@ static double page_cost(const struct recording *recording)
 	       page.again_ns * (double)sum->pages_again;
 }
 
+/* Cost of telling of switches. Of few of them it is less than what measuring it
+ * takes. */
+static double switch_cost(const struct recording *recording, struct cost_of *ns)
+{
+	const struct collect_options *options =
+		recording_setup(recording)->options;
+	const struct sched_totals *sum =
+		&recording_sums(recording)->totals.sched;
+	struct perf_wanted wanted = { .switches = true };
+
+	if (sum->waits + sum->preemptions < SWITCHES_MEASURED)
+		return 0;
+	if (options->cpu_hz && options->cpu_engine == CPU_PERF) {
+		wanted.period_ns = 1000000000 / options->cpu_hz;
+		wanted.stack_bytes = options->stack_bytes;
+	}
+	wanted.no_kernel = !perf_events_kernel();
+	ns->sched_switch = switch_cost_ns(&wanted);
+	return ns->sched_switch * (double)(sum->waits + sum->preemptions);
+}
+
 /* CPU time of the programs that were recorded; 0: not known. perfrec record
  * knows the time of the processes that it waited for, not of those in the
  * background; a daemon waits for nobody. The CPU profile has all processes,
@@ -194,7 +221,8 @@ json_t *summary_cost(const struct recording *recording,
 	double total = correct_for_budget(recording, found, &ns, costs) +
 		       idle_cost(recording, &ns) + note_cost(recording) +
 		       heap_cost(recording, costs, &ns) +
-		       ns.cpu_sample * (double)sum->sampled.count + pages +
+		       ns.cpu_sample * (double)sum->sampled.count +
+		       switch_cost(recording, &ns) + pages +
 		       (double)sum->start_ns;
 	double cpu = known_cpu_ns(recording);
 	double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);

@@ -57,7 +57,7 @@ enum opts_operands {
 	OPTS_PROGRAM, /* a command line, with options of its own */
 };
 
-#define OPTS_CHOICES_MAX 12
+#define OPTS_CHOICES_MAX 18
 
 struct opts_command_row {
 	const char *title; /* "perfrec record" */

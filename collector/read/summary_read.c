@@ -425,6 +425,10 @@ static int compare_function_names(const void *left, const void *right)
 DEFINE_LARGEST_FIRST(self_ns)
 DEFINE_LARGEST_FIRST(total_ns)
 DEFINE_LARGEST_FIRST(calls)
+DEFINE_LARGEST_FIRST(on_cpu_self_ns)
+DEFINE_LARGEST_FIRST(runnable_self_ns)
+DEFINE_LARGEST_FIRST(blocked_self_ns)
+DEFINE_LARGEST_FIRST(switches)
 
 void summary_sort(struct summary *summary, enum summary_order order)
 {
@@ -433,6 +437,10 @@ void summary_sort(struct summary *summary, enum summary_order order)
 		[SUMMARY_BY_TOTAL] = compare_total_ns,
 		[SUMMARY_BY_CALLS] = compare_calls,
 		[SUMMARY_BY_NAME] = compare_function_names,
+		[SUMMARY_BY_ON_CPU] = compare_on_cpu_self_ns,
+		[SUMMARY_BY_RUNNABLE] = compare_runnable_self_ns,
+		[SUMMARY_BY_BLOCKED] = compare_blocked_self_ns,
+		[SUMMARY_BY_SWITCHES] = compare_switches,
 	};
 
 	qsort(summary->functions, summary->function_count,

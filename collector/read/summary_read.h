@@ -93,6 +93,10 @@ enum summary_order {
 	SUMMARY_BY_TOTAL,
 	SUMMARY_BY_CALLS,
 	SUMMARY_BY_NAME,
+	SUMMARY_BY_ON_CPU, /* this and the next: of the function itself */
+	SUMMARY_BY_RUNNABLE,
+	SUMMARY_BY_BLOCKED,
+	SUMMARY_BY_SWITCHES,
 };
 
 /* Sort the functions of @summary: the largest first, or names from A to Z.

@@ -79,7 +79,7 @@ struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted)
 	return attr;
 }
 
-int perf_open_self(const struct perf_wanted *wanted)
+int perf_open_self_on(const struct perf_wanted *wanted, int cpu)
 {
 	struct perf_event_attr attr = perf_open_attributes(wanted);
 
@@ -88,5 +88,10 @@ int perf_open_self(const struct perf_wanted *wanted)
 	attr.inherit = attr.inherit_stat = 0;
 	attr.comm = attr.comm_exec = attr.task = 0;
 	attr.remove_on_exec = 0;
-	return perf_open(&attr, 0, -1);
+	return perf_open(&attr, 0, cpu);
+}
+
+int perf_open_self(const struct perf_wanted *wanted)
+{
+	return perf_open_self_on(wanted, -1);
 }

@@ -48,5 +48,7 @@ int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu);
  * no part in a buffer of others: the caller may map one. Returns as
  * perf_open(). */
 int perf_open_self(const struct perf_wanted *wanted);
+/* The same for an event that counts on @cpu only. */
+int perf_open_self_on(const struct perf_wanted *wanted, int cpu);
 
 #endif

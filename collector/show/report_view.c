@@ -18,15 +18,17 @@
 #include "collector/read/summary_read.h"
 #include "collector/show/pprof_rows.h"
 #include "collector/show/report_json.h"
+#include "collector/show/summary_sched.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
 
 #define LEAKS_SHOWN 5 /* stacks below the table of --view heap */
-#define COLUMNS_MAX 10
+#define COLUMNS_MAX 13
 /* Time without what perfrec took in it, and as it was measured. */
 #define TRUE_TYPE "wall"
 #define RAW_TYPE "wall_measured"
+#define BLOCKED_TYPE "blocked"
 
 struct column {
 	const char *title;
@@ -81,14 +83,19 @@ static const struct report_view views[] = {
 	{
 		"span",
 		SPAN_PROFILE_NAME,
-		"Calls, with CPU time and memory",
-		"spans with CPU time and allocations",
-		"--cpu or --alloc",
-		"self, total, calls, cpu, allocated, inuse, peak or name",
+		"Calls, with CPU time, waits and memory",
+		"spans with CPU time, waits and allocations",
+		"--cpu, --sched or --alloc",
+		"self, total, calls, on-cpu, runnable, blocked, switches, cpu, "
+		"allocated, inuse, peak or name",
 		{
 			{ "calls", "calls", "calls", false, false },
 			{ "self time", "self", "wall", false, true },
+			{ "on CPU", "on-cpu", "on_cpu", false, false },
+			{ "runnable", "runnable", "runnable", false, false },
+			{ "blocked", "blocked", BLOCKED_TYPE, false, false },
 			{ "total", "total", "wall", true, false },
+			{ "switches", "switches", "switches", false, false },
 			{ "samples", "cpu", "cpu_samples", false, false },
 			{ "allocated", "allocated", "alloc_space", false,
 			  false },
@@ -144,6 +151,7 @@ bool report_view_has_key(const struct report_view *view, const char *key,
 
 struct sheet {
 	const struct report_view_options *options;
+	const struct summary *summary; /* of the same recording */
 	struct pprof *pprof;
 	struct pprof_rows rows;
 	/* The columns for which the profile has values. */
@@ -153,6 +161,18 @@ struct sheet {
 	struct terminal terminal;
 };
 
+/* Whether @column is 0 where it is not known when threads ran. */
+static bool is_of_sched(const struct column *column)
+{
+	static const char *const types[] = { "on_cpu", "runnable", BLOCKED_TYPE,
+					     "switches" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (strcmp(column->type, types[i]) == 0)
+			return true;
+	return false;
+}
+
 /* The number of the value of @column, or PPROF_NONE. An older perfrec wrote all
  * times as they were measured. */
 static uint32_t find_value(const struct sheet *sheet,
@@ -160,6 +180,8 @@ static uint32_t find_value(const struct sheet *sheet,
 {
 	uint32_t value = PPROF_NONE;
 
+	if (is_of_sched(column) && !summary_sched_known(sheet->summary))
+		return PPROF_NONE;
 	if (sheet->options->raw && strcmp(column->type, TRUE_TYPE) == 0)
 		value = pprof_find_type(sheet->pprof, RAW_TYPE);
 	return value != PPROF_NONE
@@ -186,6 +208,15 @@ static void choose_columns(struct sheet *sheet)
 static struct pprof_key column_key(const struct sheet *sheet, size_t i)
 {
 	return (struct pprof_key){ sheet->value[i], sheet->column[i]->total };
+}
+
+static bool sched_key(const struct report_view *view, const char *key)
+{
+	for (size_t i = 0; i < COLUMNS_MAX && view->columns[i].title; i++)
+		if (view->columns[i].key &&
+		    strcmp(view->columns[i].key, key) == 0)
+			return is_of_sched(&view->columns[i]);
+	return false;
 }
 
 /* 0, or -EINVAL: the recording has no values for the key. */
@@ -215,6 +246,11 @@ static int sort_view_rows(struct sheet *sheet)
 				  "out --stacks"
 				: "its allocations were sampled; record with "
 				  "--alloc=exact");
+		return -EINVAL;
+	}
+	if (!count && sched_key(view, key)) {
+		summary_sched_log_unknown(sheet->summary, sheet->options->dir,
+					  "--sort");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < sheet->column_count && count; i++)
@@ -656,6 +692,7 @@ int report_view_print(const struct summary *summary,
 		      const struct report_view_options *options, FILE *out)
 {
 	struct sheet sheet = { .options = options,
+			       .summary = summary,
 			       .terminal = terminal_of(out) };
 	int err = pprof_read(options->dir, options->view->file, &sheet.pprof);
 

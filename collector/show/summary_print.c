@@ -15,6 +15,7 @@
 #include "collector/output/own_files.h"
 #include "collector/show/summary_advice.h"
 #include "collector/show/summary_losses.h"
+#include "collector/show/summary_sched.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
@@ -323,32 +324,90 @@ enum {
 	COLUMN_CALLS,
 	COLUMN_SELF,
 	COLUMN_PERCENT,
+	COLUMN_ON_CPU, /* this and the next three only if that is known */
+	COLUMN_RUNNABLE,
+	COLUMN_BLOCKED,
+	COLUMN_SWITCHES, /* only if the rows are sorted by it */
 	COLUMN_TOTAL,
 	COLUMN_MEAN, /* this and the next only if there are marks */
 	COLUMN_MARK,
 	COLUMN_COUNT
 };
 
+/* Those that a table has. */
+struct shown {
+	struct table_column columns[COLUMN_COUNT];
+	size_t count;
+	bool has[COLUMN_COUNT];
+};
+
 static const struct table_column function_columns[COLUMN_COUNT] = {
-	[COLUMN_CALLS] = { "calls", 15, false, 2 },
+	[COLUMN_CALLS] = { "calls", 15, false, 3 },
 	[COLUMN_SELF] = { "self time", 9, false, 0 },
-	[COLUMN_PERCENT] = { "%", 5, false, 1 },
-	[COLUMN_TOTAL] = { "total", 9, false, 3 },
-	[COLUMN_MEAN] = { "mean", 9, false, 4 },
+	[COLUMN_PERCENT] = { "%", 5, false, 2 },
+	[COLUMN_ON_CPU] = { "on CPU", 9, false, 5 },
+	[COLUMN_RUNNABLE] = { "runnable", 9, false, 7 },
+	[COLUMN_BLOCKED] = { "blocked", 9, false, 1 },
+	[COLUMN_SWITCHES] = { "switches", 11, false, 0 },
+	[COLUMN_TOTAL] = { "total", 9, false, 4 },
+	[COLUMN_MEAN] = { "mean", 9, false, 6 },
 	[COLUMN_MARK] = { "", 1, false, 0 },
 };
+
+static struct shown choose_columns(const struct summary *summary,
+				   enum summary_order order, struct marks marks)
+{
+	bool sched = summary_sched_known(summary);
+	bool marked = marks.counted || marks.off;
+	struct shown shown = {
+		.has = {
+			[COLUMN_CALLS] = true,
+			[COLUMN_SELF] = true,
+			[COLUMN_PERCENT] = true,
+			[COLUMN_ON_CPU] = sched,
+			[COLUMN_RUNNABLE] = sched,
+			[COLUMN_BLOCKED] = sched,
+			[COLUMN_SWITCHES] = sched &&
+					    order == SUMMARY_BY_SWITCHES,
+			[COLUMN_TOTAL] = true,
+			[COLUMN_MEAN] = marked,
+			[COLUMN_MARK] = marked,
+		},
+	};
+
+	for (size_t i = 0; i < COLUMN_COUNT; i++)
+		if (shown.has[i])
+			shown.columns[shown.count++] = function_columns[i];
+	return shown;
+}
 
 static const char *mark_of(const struct summary_function *function)
 {
 	return is_off(function) ? "o" : is_counted(function) ? "c" : "";
 }
 
-static void add_function(struct table *table,
+/* Adds those of @cells, one for each column, that are shown. */
+static void add_shown(struct table *table, const struct shown *shown,
+		      const char *const cells[COLUMN_COUNT],
+		      const struct summary_function *function,
+		      const char *module)
+{
+	const char *list[COLUMN_COUNT];
+	size_t count = 0;
+
+	for (size_t i = 0; i < COLUMN_COUNT; i++)
+		if (shown->has[i])
+			list[count++] = cells[i];
+	table_add(table, list, function->name, module);
+}
+
+static void add_function(struct table *table, const struct shown *shown,
 			 const struct summary_function *function,
 			 uint64_t all_self_ns, const char *module)
 {
 	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT + 1];
-	char percent[16], mean[SIZE_TEXT] = "?";
+	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
+	char percent[16], switches[SIZE_TEXT], mean[SIZE_TEXT] = "?";
 	uint64_t recorded = recorded_calls(function);
 	double share = all_self_ns
 			       ? (double)function->self_ns / (double)all_self_ns
@@ -360,6 +419,14 @@ static void add_function(struct table *table,
 				: "?",
 		[COLUMN_SELF] = size_format_ns(function->self_ns, self),
 		[COLUMN_PERCENT] = percent,
+		[COLUMN_ON_CPU] =
+			size_format_ns(function->on_cpu_self_ns, on_cpu),
+		[COLUMN_RUNNABLE] =
+			size_format_ns(function->runnable_self_ns, runnable),
+		[COLUMN_BLOCKED] =
+			size_format_ns(function->blocked_self_ns, blocked),
+		[COLUMN_SWITCHES] =
+			size_format_count(function->switches, switches),
 		[COLUMN_TOTAL] = format_total(function, all_self_ns, total),
 		[COLUMN_MEAN] = mean,
 		[COLUMN_MARK] = mark_of(function),
@@ -368,7 +435,7 @@ static void add_function(struct table *table,
 	snprintf(percent, sizeof(percent), "%.1f", 100 * share);
 	if (recorded)
 		size_format_ns(function->total_ns / recorded, mean);
-	table_add(table, cells, function->name, module);
+	add_shown(table, shown, cells, function, module);
 }
 
 static void print_marks(struct marks marks, FILE *out)
@@ -396,23 +463,23 @@ static size_t count_listed(const struct summary *summary)
 	return count;
 }
 
-/* Adds the first @shown functions that were called. */
-static void add_functions(struct table *table, const struct summary *summary,
-			  size_t shown)
+/* Adds the first @count functions that were called. */
+static void add_functions(struct table *table, const struct shown *shown,
+			  const struct summary *summary, size_t count)
 {
 	bool with_module = has_many_modules(summary);
 	uint64_t all_self_ns = 0;
 
 	for (size_t i = 0; i < summary->function_count; i++)
 		all_self_ns += summary->functions[i].self_ns;
-	for (size_t i = 0; shown; i++) {
+	for (size_t i = 0; count; i++) {
 		const struct summary_function *one = &summary->functions[i];
 
 		if (!is_listed(one))
 			continue;
-		add_function(table, one, all_self_ns,
+		add_function(table, shown, one, all_self_ns,
 			     with_module ? one->module : NULL);
-		shown--;
+		count--;
 	}
 }
 
@@ -424,16 +491,16 @@ static int print_functions(const struct summary *summary,
 	size_t count = count_listed(summary);
 	size_t shown = options->limit ? MIN(count, options->limit) : count;
 	const struct marks marks = find_marks(summary);
+	const struct shown columns =
+		choose_columns(summary, options->order, marks);
 	struct table table;
 	int err;
 
 	if (!count)
 		return 0;
-	table_init(&table, function_columns,
-		   marks.counted || marks.off ? COLUMN_COUNT : COLUMN_MEAN,
-		   "function");
+	table_init(&table, columns.columns, columns.count, "function");
 	table.full_names = options->full_names;
-	add_functions(&table, summary, shown);
+	add_functions(&table, &columns, summary, shown);
 	fputc('\n', out);
 	err = terminal ? table_print(&table, terminal, out)
 		       : table_print_markdown(&table, out);
@@ -530,6 +597,8 @@ static void print_cost(const struct summary *summary, FILE *out)
 					 "sampled block", separator, out);
 	separator = print_cost_of_sample(summary->cost.sample_ns, "sample",
 					 separator, out);
+	separator = print_cost_of_sample(summary->cost.switch_ns, "switch",
+					 separator, out);
 	separator = print_cost_once(summary->cost.start_ns, "to start",
 				    separator, out);
 	separator = print_cost_once(summary->cost.pages_ns,
@@ -538,6 +607,7 @@ static void print_cost(const struct summary *summary, FILE *out)
 		size_format_ns(summary->cost.total_ns, time),
 		100 * summary->cost.share, cost_base(summary));
 	print_cost_of_hooks(summary, out);
+	summary_sched_print_cost(summary, out);
 	summary_advice_print(summary, out);
 }
 
@@ -688,6 +758,7 @@ static void write_facts(const struct summary *summary,
 	print_states(summary, out);
 	print_overhead(summary, out);
 	print_cpu(summary, out);
+	summary_sched_print(summary, out);
 	print_heap(summary, out);
 	if (!whole) {
 		terminal_style(terminal, STYLE_LOSS, out);

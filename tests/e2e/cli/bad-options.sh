@@ -75,7 +75,7 @@ done <<-'END'
 	perfrec record -qx touch ran|unknown option '-x'; see perfrec record --help
 	perfrec record --fitler x touch ran|unknown option '--fitler' .did you mean '--filter'\?.
 	perfrec record --frob=3 touch ran|unknown option '--frob=3'; see
-	perfrec record --s 16K touch ran|option '--s' is ambiguous: choose --stack-size, --snapshot-interval or --sync; see
+	perfrec record --s 16K touch ran|option '--s' is ambiguous: choose --sched, --stack-size, --snapshot-interval or --sync; see
 	perfrec record --f=x touch ran|option '--f=x' is ambiguous: choose --filter, --follow or --full-names; see
 	perfrec record --log debug touch ran|unknown option '--log'; see
 	perfrec record --ring-size 257M touch ran|--ring-size '257M': give a size from 64K to 256M
@@ -88,7 +88,7 @@ done <<-'END'
 	perfrec report --veiw cpu|unknown option '--veiw' .did you mean '--view'\?.
 	perfrec report --s self|option '--s' is ambiguous: choose --sort or --stacks; see
 	perfrec report --view all|--view 'all': choose functions, cpu, heap or span
-	perfrec report --sort size|--sort 'size': choose self, total, calls or name
+	perfrec report --sort size|--sort 'size': choose self, total, calls, on-cpu, runnable, blocked, switches or name
 	perfrec report --view cpu --sort calls|--sort 'calls': choose self, total, samples or name
 	perfrec report --limit 4294967296|--limit '4294967296': give a number from 0 to 4294967295
 	perfrec ctl --frob list|unknown option '--frob'; see perfrec ctl --help

@@ -41,7 +41,7 @@ members()
 	jq -r '[paths as $p | {p: $p, t: (getpath($p) | type)} |
 		.p |= (map(if type == "number" then "[]" else "." + . end) |
 			join("") | ltrimstr(".")) |
-		.p |= sub("(?<a>(^|\\.)(self|total|sum|value|values))\\.(alloc|inuse|peak|wall|cpu|calls|samples|temporary)[a-z_]*"; "\(.a).KEY") |
+		.p |= sub("(?<a>(^|\\.)(self|total|sum|value|values))\\.(alloc|inuse|peak|wall|on_cpu|cpu|runnable|blocked|switches|calls|samples|temporary)[a-z_]*"; "\(.a).KEY") |
 		"\(.p) \(.t)"] | unique | .[]' || fail "$1: no JSON"
 }
 

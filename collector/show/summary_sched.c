@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/summary_sched.h"
+
+#include <string.h>
+
+#include "collector/base/log.h"
+#include "collector/base/size.h"
+
+/* What is a smaller part of all than this is not told. */
+#define SPREAD_SHARE 0.01
+#define ODD_SHARE 0.001
+#define COST_SHARE 0.01
+
+bool summary_sched_known(const struct summary *summary)
+{
+	return summary->settings.sched && summary->totals.sched_threads;
+}
+
+void summary_sched_log_unknown(const struct summary *summary, const char *dir,
+			       const char *what)
+{
+	log_err("%s: '%s' does not know when threads ran and waited: %s", what,
+		dir,
+		summary->settings.sched
+			? "the kernel told nothing of its threads (see its "
+			  "notes)"
+			: "it was recorded without --sched");
+}
+
+/* Wall time of all threads. */
+static uint64_t all_ns(const struct summary_totals *totals)
+{
+	return totals->on_cpu_ns + totals->runnable_ns + totals->blocked_ns +
+	       totals->unknown_sched_ns;
+}
+
+static double share_of_all(const struct summary_totals *totals, uint64_t ns)
+{
+	uint64_t all = all_ns(totals);
+
+	return all ? (double)ns / (double)all : 0;
+}
+
+static void print_counts(const struct summary_totals *totals, FILE *out)
+{
+	char switches[SIZE_TEXT], migrations[SIZE_TEXT];
+
+	fprintf(out, "; %s switch%s, %s migration%s",
+		size_format_count(totals->switches, switches),
+		totals->switches == 1 ? "" : "es",
+		size_format_count(totals->migrations, migrations),
+		totals->migrations == 1 ? "" : "s");
+}
+
+/* How much of the times is known as sums of threads only. */
+static void print_spread(const struct summary_totals *totals, FILE *out)
+{
+	double share = share_of_all(totals, totals->spread_ns);
+	char spread[SIZE_TEXT];
+
+	if (share <= SPREAD_SHARE)
+		return;
+	fprintf(out,
+		"             %s (%.1f %%) of this is known of whole threads "
+		"only, and was spread over\n"
+		"             their switches; the rest was measured\n",
+		size_format_ns(totals->spread_ns, spread), 100 * share);
+}
+
+/* A part of the times that is seldom there. */
+static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
+			   const char *what, FILE *out)
+{
+	char text[SIZE_TEXT];
+
+	if (share_of_all(totals, ns) > ODD_SHARE)
+		fprintf(out, "             %s %s\n", size_format_ns(ns, text),
+			what);
+}
+
+static void print_unknown_threads(const struct summary_totals *totals,
+				  FILE *out)
+{
+	uint64_t unknown = totals->threads > totals->sched_threads
+				   ? totals->threads - totals->sched_threads
+				   : 0;
+	char text[SIZE_TEXT];
+
+	if (unknown)
+		fprintf(out,
+			"             of %s thread%s it is not known when %s "
+			"ran\n",
+			size_format_count(unknown, text),
+			unknown == 1 ? "" : "s", unknown == 1 ? "it" : "they");
+}
+
+void summary_sched_print(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
+
+	if (!summary_sched_known(summary))
+		return;
+	fprintf(out, "  threads    on CPU %s, runnable %s, blocked %s",
+		size_format_ns(totals->on_cpu_ns, on_cpu),
+		size_format_ns(totals->runnable_ns, runnable),
+		size_format_ns(totals->blocked_ns, blocked));
+	print_counts(totals, out);
+	fputc('\n', out);
+	print_spread(totals, out);
+	print_odd_part(totals, totals->unknown_sched_ns,
+		       "are not known: the kernel lost records, or nothing had "
+		       "been told yet",
+		       out);
+	print_odd_part(totals, totals->stolen_ns,
+		       "on a CPU were stolen: the host of this machine had it",
+		       out);
+	print_unknown_threads(totals, out);
+}
+
+void summary_sched_print_cost(const struct summary *summary, FILE *out)
+{
+	const struct summary_cost *cost = &summary->cost;
+	double ns = cost->switch_ns * (double)summary->totals.switches;
+	double share;
+
+	if (!cost->total_ns || cost->share <= 0)
+		return;
+	share = ns * cost->share / (double)cost->total_ns;
+	if (share > COST_SHARE)
+		fprintf(out,
+			"             telling of switches took %.1f %% of the %s "
+			"(--sched off: without)\n",
+			100 * share,
+			cost->of && strcmp(cost->of, "wall") == 0 ? "run"
+								  : "CPU time");
+}
