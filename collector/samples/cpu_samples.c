@@ -202,6 +202,18 @@ static void trace_switch(const struct cpu_group *group,
 		sched_trace_take(group->trace->sched, record);
 }
 
+/* The kernel is seen not to tell of a switch, once in 100,000, when threads
+ * that have equal events come and go: then the thread is on two CPUs. */
+static void take_switch(struct cpu_group *group,
+			const struct perf_record *record)
+{
+	int was_on = cpu_threads_switch(&group->threads, record);
+
+	if (was_on >= 0 && group->trace)
+		sched_trace_gone(group->trace->sched, was_on, record->tid);
+	trace_switch(group, record);
+}
+
 static void take_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
@@ -219,8 +231,7 @@ static void take_record(void *context, const struct perf_record *record)
 		cpu_threads_sample(threads, record);
 		break;
 	case PERF_RECORD_SWITCH:
-		cpu_threads_switch(threads, record);
-		trace_switch(group, record);
+		take_switch(group, record);
 		break;
 	case PERF_RECORD_FORK:
 		cpu_threads_fork(threads, record);
@@ -697,6 +708,10 @@ static int begin_group(struct cpu_group *group, struct process *process)
 	err = add_owners(sampler, group);
 	if (!err)
 		join_trace(sampler, group);
+	/* What the image before it did to its end is not told. */
+	if (!err && group->trace)
+		sched_trace_gone(group->trace->sched, -1,
+				 process_setup(process)->pid);
 	lock_release(&sampler->lock);
 	if (!err)
 		perf_events_enable(&group->events, true);

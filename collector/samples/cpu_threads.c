@@ -91,7 +91,7 @@ struct cpu_thread {
 	struct kernel_events events;
 	uint32_t losses; /* of cpu_loss, that events have been told of */
 	/* Its last wait, if the kernel tells of switches: */
-	bool is_off; /* it is not on a CPU */
+	int on_cpu; /* on which it is; -1: on none, or not known */
 	bool is_blocked; /* of that: it waits for something */
 	struct cpu_thread **blocked_link; /* to it, in the list of those that
 					   * are blocked; NULL: not in it */
@@ -209,6 +209,7 @@ static struct cpu_thread *new_thread(struct cpu_threads *threads, pid_t pid,
 		grow_thread_table(threads);
 	chain = thread_chain(threads, tid);
 	thread->tid = tid;
+	thread->on_cpu = -1;
 	thread->process = process;
 	memcpy(thread->name, process->name, sizeof(thread->name));
 	kernel_events_init(&thread->events,
@@ -311,7 +312,8 @@ static void tell_losses(const struct cpu_threads *threads,
 	unknown.ns = lost_since(threads, thread);
 	thread->losses = threads->loss.count;
 	kernel_events_push(&thread->events, &unknown);
-	thread->is_off = thread->is_blocked = false;
+	thread->on_cpu = -1;
+	thread->is_blocked = false;
 }
 
 /* Append an event of @kind at @ns to those that the drain worker of @thread
@@ -656,7 +658,8 @@ static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 
 	event.flag = post_wait(threads, thread, record->ns);
 	kernel_events_push(&thread->events, &event);
-	thread->is_off = thread->is_blocked = false;
+	thread->on_cpu = record->cpu;
+	thread->is_blocked = false;
 }
 
 static void leave_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
@@ -669,27 +672,32 @@ static void leave_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 							    : KERNEL_BLOCKED };
 
 	kernel_events_push(&thread->events, &event);
-	thread->is_off = true;
+	thread->on_cpu = -1;
 	thread->is_blocked = !record->preempted;
 	thread->off_ns = record->ns;
 	if (thread->is_blocked)
 		list_blocked(threads, thread);
 }
 
-void cpu_threads_switch(struct cpu_threads *threads,
-			const struct perf_record *record)
+int cpu_threads_switch(struct cpu_threads *threads,
+		       const struct perf_record *record)
 {
 	struct cpu_thread *thread =
 		thread_at(threads, record->pid, record->tid);
 
+	int was_on = -1;
+
 	if (!thread || thread->process->execed)
-		return;
+		return -1;
 	threads->switch_count++;
 	tell_losses(threads, thread);
-	if (record->out)
+	if (record->out) {
 		leave_cpu(threads, thread, record);
-	else
+	} else {
+		was_on = thread->on_cpu;
 		come_to_cpu(threads, thread, record);
+	}
+	return was_on;
 }
 
 void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns)

@@ -70,8 +70,10 @@ void cpu_threads_count(struct cpu_threads *threads,
 		       const struct perf_record *record);
 void cpu_threads_exit(struct cpu_threads *threads,
 		      const struct perf_record *record);
-void cpu_threads_switch(struct cpu_threads *threads,
-			const struct perf_record *record);
+/* Returns the CPU on which the thread still was, by what was told before,
+ * though it comes to one now; or -1. */
+int cpu_threads_switch(struct cpu_threads *threads,
+		       const struct perf_record *record);
 /* Records were lost, perhaps of these threads: from @from_ns on the state of
  * each is unknown until its next record. */
 void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns);

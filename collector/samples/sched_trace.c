@@ -76,6 +76,14 @@ void sched_trace_lose(struct sched_trace *trace, int cpu, uint64_t ns)
 		out_sched_lost(trace->out, i, ns);
 }
 
+void sched_trace_gone(struct sched_trace *trace, int cpu, pid_t tid)
+{
+	if (cpu >= 0)
+		out_sched_gone(trace->out, (uint32_t)cpu, tid);
+	for (uint32_t i = 0; cpu < 0 && i < trace->cpus; i++)
+		out_sched_gone(trace->out, i, tid);
+}
+
 void sched_trace_take(struct sched_trace *trace,
 		      const struct perf_record *record)
 {

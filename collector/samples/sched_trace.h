@@ -8,6 +8,7 @@
 #define PERFREC_COLLECTOR_SAMPLES_SCHED_TRACE_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct perf_record;
 struct recording;
@@ -20,6 +21,9 @@ int sched_trace_new(struct recording *recording, struct sched_trace **out);
  * Also for NULL. */
 void sched_trace_free(struct sched_trace **trace, uint64_t ns);
 
+/* Thread @tid, which the trace has on @cpu (-1: on any), is not there, or has
+ * come there anew: what it did meanwhile was not told. */
+void sched_trace_gone(struct sched_trace *trace, int cpu, pid_t tid);
 /* Takes in a SWITCH or an EXIT of a thread of the recording. */
 void sched_trace_take(struct sched_trace *trace,
 		      const struct perf_record *record);

@@ -129,7 +129,8 @@ void summary_sched_print_cost(const struct summary *summary, FILE *out)
 	share = ns * cost->share / (double)cost->total_ns;
 	if (share > COST_SHARE)
 		fprintf(out,
-			"             telling of switches took %.1f %% of the %s "
+			"             telling of switches took %.1f %% of the "
+			"%s "
 			"(--sched off: without)\n",
 			100 * share,
 			cost->of && strcmp(cost->of, "wall") == 0 ? "run"

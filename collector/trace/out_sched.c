@@ -298,6 +298,17 @@ void out_sched_lost(struct out_sched *sched, uint32_t cpu_number, uint64_t ns)
 	put_switch(sched, cpu, ns, SCHED_STATE_IDLE, 0);
 }
 
+void out_sched_gone(struct out_sched *sched, uint32_t cpu_number, pid_t tid)
+{
+	struct cpu *cpu;
+
+	if (cpu_number >= sched->cpu_count)
+		return;
+	cpu = &sched->cpus[cpu_number];
+	if (cpu->running == tid)
+		put_switch(sched, cpu, cpu->last_ns, SCHED_STATE_IDLE, 0);
+}
+
 void out_sched_end(struct out_sched *sched, uint64_t ns)
 {
 	for (uint32_t i = 0; i < sched->cpu_count; i++) {

@@ -65,6 +65,9 @@ void out_sched_out(struct out_sched *sched, uint32_t cpu, uint64_t ns,
 /* Switches of @cpu are missing from @ns on, until the next one that is told: a
  * thread that is on @cpu has left it at @ns, OUT_SCHED_UNKNOWN. */
 void out_sched_lost(struct out_sched *sched, uint32_t cpu, uint64_t ns);
+/* Thread @tid is on @cpu no more, and when it left is not known: its last
+ * stretch there has no length. Nothing happens if @cpu has another thread. */
+void out_sched_gone(struct out_sched *sched, uint32_t cpu, pid_t tid);
 /* Hands all over that was told up to now. More may follow. */
 void out_sched_flush(struct out_sched *sched);
 /* The recording ends at @ns: what is on a CPU has left it then,

@@ -251,6 +251,22 @@ START_TEST(out_sched_end_is_the_last_switch_of_each_cpu)
 }
 END_TEST
 
+START_TEST(out_sched_thread_that_is_gone_has_no_stretch)
+{
+	out_sched_in(g_sched, 1, 1000, 77);
+	out_sched_gone(g_sched, 0, 77);
+	out_sched_gone(g_sched, 1, 78);
+	out_sched_gone(g_sched, 1, 77);
+	out_sched_gone(g_sched, 99, 77);
+	out_sched_in(g_sched, 0, 1500, 77);
+	see();
+	ck_assert_uint_eq(g_seen_count, 3);
+	check(2, (struct seen){ 1, 1000, 77, 0, 128, false });
+	check(0, (struct seen){ 0, 1500, 0, 77, 0, false });
+	ck_assert_uint_eq(out_sched_left_out(g_sched), 0);
+}
+END_TEST
+
 START_TEST(out_sched_time_of_a_cpu_does_not_fall)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
@@ -370,6 +386,7 @@ int main(void)
 		       out_sched_writes_one_switch_if_the_times_are_equal);
 	tcase_add_test(tcase, out_sched_closes_the_thread_at_a_loss);
 	tcase_add_test(tcase, out_sched_end_is_the_last_switch_of_each_cpu);
+	tcase_add_test(tcase, out_sched_thread_that_is_gone_has_no_stretch);
 	tcase_add_test(tcase, out_sched_time_of_a_cpu_does_not_fall);
 	tcase_add_test(tcase, out_sched_leaves_out_cpus_that_there_are_not);
 	tcase_add_test(tcase, out_sched_must_have_cpus_and_a_sequence);
