@@ -30,7 +30,7 @@ LC_ALL=C sort want | cmp -s - plain.got || {
 }
 for stack in 'main;big' 'there' 'main;plain'; do
 	profile_stacks data/span.pb.gz | awk -v stack="$stack" \
-		'$10 == stack { print $4, $5, $6, $7, $10 }' >span
+		'$14 == stack { print $4, $5, $6, $7, $14 }' >span
 	grep " $stack\$" plain.got >heap
 	cmp -s span heap || fail "span.pb.gz has '$(cat span)' of $stack"
 done
