@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 16u
+#define WIRE_VERSION 17u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
@@ -53,6 +53,12 @@ struct wire_hello {
 	uint32_t fds; /* enum wire_fds */
 	uint32_t entry_build; /* 1: a module is one (entry_build.h): nothing is
 			       * recorded of it before it is connected */
+	/* What the thread that sends this has had of the machine so far, by
+	 * getrusage(): what it is recorded with is what comes after. */
+	uint64_t user_ns, system_ns;
+	uint64_t minor_faults, major_faults;
+	int32_t tid; /* that thread, in the program's pid namespace */
+	uint32_t pad;
 };
 
 /*
@@ -139,7 +145,7 @@ struct wire_reply {
 	uint32_t pad;
 };
 
-_Static_assert(sizeof(struct wire_hello) == 48, "wire");
+_Static_assert(sizeof(struct wire_hello) == 88, "wire");
 _Static_assert(sizeof(struct wire_child) == 32, "wire");
 _Static_assert(sizeof(struct wire_regret) == 16, "wire");
 _Static_assert(sizeof(struct wire_reply) == 64, "wire");

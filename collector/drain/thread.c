@@ -693,24 +693,25 @@ static void tell_lost_rest(struct thread *thread)
 }
 
 /* Count what is left of what the kernel told of @thread, until its end, and
- * hold it against what the thread itself told then. @end_ns: of its process; 0:
- * not known. */
-static void finish_cpu(struct thread *thread, uint64_t end_ns)
+ * hold it against what the kernel had counted then: @end; NULL: nobody knows.
+ * @end_ns: of its process; 0: not known. */
+static void finish_cpu(struct thread *thread, uint64_t end_ns,
+		       const struct thread_end *end)
 {
 	uint64_t last_ns = replay_last_ns(fibers_current(&thread->fibers));
 	uint64_t latest_ns = end_ns ? end_ns : clock_boottime_ns();
-	struct task_times times;
-	struct sched_end end;
+	struct sched_end counted;
 	uint64_t ns;
 
-	if (!thread_figures_told(thread->slot, &times, &ns)) {
+	if (!end) {
 		thread_cpu_finish(thread, end_ns, NULL);
 		return;
 	}
-	end = (struct sched_end){ times.on_cpu_ns, times.delay_ns };
+	counted =
+		(struct sched_end){ end->times.on_cpu_ns, end->times.delay_ns };
 	/* The program may say anything. */
-	ns = MAX(MIN(ns, latest_ns), last_ns);
-	thread_cpu_finish(thread, ns, times.has_delay ? &end : NULL);
+	ns = MAX(MIN(end->ns, latest_ns), last_ns);
+	thread_cpu_finish(thread, ns, end->times.has_delay ? &counted : NULL);
 }
 
 void thread_finish(struct thread **thread, uint64_t end_ns)
@@ -718,10 +719,13 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	struct thread *old = *thread;
 	const struct process_ending *ending;
 	struct replay_counts counts;
+	struct thread_end end;
+	bool known = thread_figures_end(old, &end);
 
 	*thread = NULL;
+	thread_figures_finish(old, known ? &end : NULL);
 	if (thread_cpu_begin(old))
-		finish_cpu(old, end_ns);
+		finish_cpu(old, end_ns, known ? &end : NULL);
 	tell_lost_rest(old);
 	thread_notes_finish(old);
 	thread_heap_finish(old);

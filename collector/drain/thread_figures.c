@@ -1,27 +1,122 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/drain/thread_figures.h"
 
+#include "collector/base/clock.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/record/task_bases.h"
+#include "collector/record/thread_state.h"
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
 
-bool thread_figures_told(const struct slot_shm *slot, struct task_times *out,
-			 uint64_t *ns)
+/* What /proc says of user and system time may be so much too little. */
+#define TICK_NS UINT64_C(10000000)
+/* No page fault is shorter. */
+#define FAULT_NS 10
+
+/* Sets *@times and *@ns (BOOTTIME: when) to what the thread that had @slot has
+ * told of itself, as the program says, unchecked. False: it has told nothing.
+ */
+static bool read_told(const struct slot_shm *slot, struct task_times *times,
+		      uint64_t *ns)
 {
 	/* order: acq, ENDTOLD: the figures are whole */
 	uint32_t told = atom_load_acq(&slot->end_told);
 
-	*out = (struct task_times){ 0 };
-	*ns = 0;
 	if (!(told & END_TOLD))
 		return false;
 	/* relaxed, all: ENDTOLD orders them */
 	*ns = atom_load_rlx(&slot->end_ns);
-	out->on_cpu_ns = atom_load_rlx(&slot->end_cpu_ns);
-	out->delay_ns = atom_load_rlx(&slot->end_delay_ns);
-	out->user_ns = atom_load_rlx(&slot->end_user_ns);
-	out->system_ns = atom_load_rlx(&slot->end_system_ns);
-	out->minor_faults = atom_load_rlx(&slot->end_minor_faults);
-	out->major_faults = atom_load_rlx(&slot->end_major_faults);
-	out->has_delay = told & END_HAS_DELAY;
+	*times = (struct task_times){
+		.on_cpu_ns = atom_load_rlx(&slot->end_cpu_ns),
+		.delay_ns = atom_load_rlx(&slot->end_delay_ns),
+		.user_ns = atom_load_rlx(&slot->end_user_ns),
+		.system_ns = atom_load_rlx(&slot->end_system_ns),
+		.minor_faults = atom_load_rlx(&slot->end_minor_faults),
+		.major_faults = atom_load_rlx(&slot->end_major_faults),
+		.has_delay = told & END_HAS_DELAY,
+	};
 	return true;
+}
+
+/* Whether @end is from @base up to @most more. */
+static bool is_between(uint64_t end, uint64_t base, uint64_t most)
+{
+	return end >= base && end - base <= most;
+}
+
+bool thread_figures_possible(const struct thread_end *end, uint64_t wall_ns)
+{
+	const struct task_times *times = &end->times, *base = &end->base;
+	uint64_t cpu_ns = wall_ns + TICK_NS, faults = wall_ns / FAULT_NS;
+
+	return is_between(times->on_cpu_ns, base->on_cpu_ns, cpu_ns) &&
+	       is_between(times->delay_ns, base->delay_ns, cpu_ns) &&
+	       is_between(times->on_cpu_ns - base->on_cpu_ns +
+				  (times->delay_ns - base->delay_ns),
+			  0, cpu_ns) &&
+	       is_between(times->user_ns, base->user_ns, cpu_ns) &&
+	       is_between(times->system_ns, base->system_ns, cpu_ns) &&
+	       is_between(times->user_ns - base->user_ns +
+				  (times->system_ns - base->system_ns),
+			  0, cpu_ns) &&
+	       is_between(times->minor_faults, base->minor_faults, faults) &&
+	       is_between(times->major_faults, base->major_faults, faults);
+}
+
+/* What /proc says of the thread now. After an exec that would have the new
+ * image in it. */
+static bool read_now(const struct thread *thread, struct task_times *times)
+{
+	const struct process_ending *ending = process_ending(thread->process);
+
+	return thread->tid_known &&
+	       (!ending || ending->why != PROCESS_EXECED) &&
+	       task_times_read(thread->setup->pid, thread->entry.tid, times) ==
+		       0;
+}
+
+/* Where the thread began. The ids of a child's threads are others. */
+static void find_base(const struct thread *thread, struct thread_end *end)
+{
+	const struct process_setup *setup = thread->setup;
+
+	end->base = (struct task_times){ 0 };
+	end->has_base =
+		setup->forked || task_bases_find(setup->arena_setup->bases,
+						 thread->entry.tid, &end->base);
+}
+
+bool thread_figures_end(const struct thread *thread, struct thread_end *out)
+{
+	struct recording *recording = thread->setup->arena_setup->recording;
+	uint64_t start_ns = recording_setup(recording)->start_ns;
+	uint64_t now_ns = clock_boottime_ns();
+
+	if (!thread->setup->collector->options->sched)
+		return false;
+	find_base(thread, out);
+	if (read_told(thread->slot, &out->times, &out->ns) &&
+	    out->ns >= start_ns && out->ns <= now_ns &&
+	    thread_figures_possible(out, out->ns - start_ns))
+		return true;
+	out->ns = now_ns;
+	return read_now(thread, &out->times) &&
+	       thread_figures_possible(out, now_ns - start_ns);
+}
+
+void thread_figures_finish(struct thread *thread, const struct thread_end *end)
+{
+	struct thread_entry *entry = &thread->entry;
+
+	if (!end || !end->has_base)
+		return;
+	entry->figures = true;
+	entry->user_ns = end->times.user_ns - end->base.user_ns;
+	entry->system_ns = end->times.system_ns - end->base.system_ns;
+	entry->minor_faults = end->times.minor_faults - end->base.minor_faults;
+	entry->major_faults = end->times.major_faults - end->base.major_faults;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_figures - what the kernel has counted for a recorded thread: read when
- * the thread is met, and at its end.
+ * thread_figures - what the kernel has counted for a recorded thread until its
+ * end: as the thread has told itself (slot_shm.end_...), or as /proc says if it
+ * is still to be seen. The slot's drain worker.
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_THREAD_FIGURES_H
 #define PERFREC_COLLECTOR_DRAIN_THREAD_FIGURES_H
@@ -11,12 +12,33 @@
 
 #include "collector/base/task_times.h"
 
-struct slot_shm;
+struct thread;
 
-/* Sets *@out and *@ns (BOOTTIME: when) to what the thread that had @slot has
- * told at its end: as the program says, unchecked; state is 0. False: it has
- * told nothing. The thread is gone. Any thread. */
-bool thread_figures_told(const struct slot_shm *slot, struct task_times *out,
-			 uint64_t *ns);
+struct thread_end {
+	/* Since the thread began, not since it is recorded. The state is 0 if
+	 * the thread has told it. */
+	struct task_times times;
+	uint64_t ns; /* BOOTTIME: when that was so */
+	struct task_times base; /* the same when the recording began; all 0 if
+				 * the thread began later */
+	bool has_base; /* false: nobody knows base */
+};
+
+/*
+ * Sets *@out to what @thread, which is gone or recorded no more, has had.
+ * False: nobody knows, as nobody has asked (--sched off), as it was killed and
+ * is gone, or as what it told cannot be. True: times are not below base, and
+ * the time on CPUs and without them is not more than has gone by. May read
+ * /proc, for 20 us.
+ */
+bool thread_figures_end(const struct thread *thread, struct thread_end *out);
+
+/* Whether a thread may have had end->times, with end->base before, if @wall_ns
+ * of time were between. The program may say anything. Pure. */
+bool thread_figures_possible(const struct thread_end *end, uint64_t wall_ns);
+
+/* Puts user and system time and faults into thread->entry. @end: as that has
+ * set it; NULL: nobody knows. */
+void thread_figures_finish(struct thread *thread, const struct thread_end *end);
 
 #endif

@@ -85,6 +85,7 @@ static json_t *field_to_json(enum counter_kind kind, const void *value)
 	case COUNTER_ID:
 		return json_integer(*(const int64_t *)value);
 	case COUNTER_COUNT_OR_NULL:
+	case COUNTER_NS_OR_NULL:
 		count = *(const uint64_t *)value;
 		return count == COUNTER_UNKNOWN ? json_null()
 						: count_to_json(count);
@@ -177,6 +178,7 @@ static int field_from_json(enum counter_kind kind, json_t *json, void *value)
 	case COUNTER_COUNT_OR_NULL:
 	case COUNTER_BYTES:
 	case COUNTER_NS:
+	case COUNTER_NS_OR_NULL:
 		break;
 	}
 	return count_from_json(json, value);
@@ -218,6 +220,7 @@ uint64_t counters_amount(enum counter_kind kind, const void *value)
 	case COUNTER_COUNT_OR_NULL:
 	case COUNTER_BYTES:
 	case COUNTER_NS:
+	case COUNTER_NS_OR_NULL:
 		break;
 	}
 	return *(const uint64_t *)value;

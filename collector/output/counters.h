@@ -25,6 +25,7 @@ enum counter_kind {
 	COUNTER_COUNT_OR_NULL, /* the same; COUNTER_UNKNOWN is null */
 	COUNTER_BYTES,
 	COUNTER_NS, /* a duration, or a time of CLOCK_BOOTTIME */
+	COUNTER_NS_OR_NULL, /* a duration; COUNTER_UNKNOWN is null */
 	COUNTER_ID, /* of a process or thread; -1: not known */
 	COUNTER_NS_EACH, /* what one of many costs: less than a ns counts */
 	COUNTER_SHARE, /* from 0 to 1 */
@@ -37,6 +38,7 @@ enum counter_kind {
 #define COUNTER_TYPE_COUNT_OR_NULL uint64_t
 #define COUNTER_TYPE_BYTES uint64_t
 #define COUNTER_TYPE_NS uint64_t
+#define COUNTER_TYPE_NS_OR_NULL uint64_t
 #define COUNTER_TYPE_ID int64_t
 #define COUNTER_TYPE_NS_EACH double
 #define COUNTER_TYPE_SHARE double

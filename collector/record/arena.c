@@ -44,6 +44,7 @@
 #include "collector/patch/patch.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/recording.h"
+#include "collector/record/task_bases.h"
 #include "collector/replay/function_log.h"
 #include "collector/names/sites.h"
 #include "shared/atomic.h"
@@ -319,6 +320,7 @@ static void arena_free(struct arena *arena)
 	lock_destroy(&arena->lock);
 	function_log_free(&arena->setup.functions);
 	free(arena->setup.slots);
+	task_bases_free(&arena->setup.bases);
 	free(arena);
 }
 

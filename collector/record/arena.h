@@ -91,6 +91,8 @@ struct arena_setup {
 	struct sites *sites; /* a reference */
 	struct states *states; /* of its functions; NULL: none are known */
 	struct cpu_group *cpu; /* NULL: the kernel samples nothing */
+	struct task_bases *bases; /* of the threads that were there at hello;
+				   * NULL: nobody knows */
 	uid_t uid; /* of the program */
 	pid_t pid; /* that has said hello */
 	uint64_t start_flow; /* flow from the image before it; 0: none */

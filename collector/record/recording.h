@@ -52,6 +52,9 @@ struct thread_entry {
 	uint64_t spread_ns; /* of these: shared out, not measured */
 	uint64_t stolen_ns; /* of the CPU: the host had it */
 	uint64_t waits, preemptions, migrations;
+	bool figures; /* what follows is known */
+	uint64_t user_ns, system_ns;
+	uint64_t minor_faults, major_faults;
 };
 
 /* And about a process. */

@@ -31,6 +31,7 @@
 #include "collector/base/thread_nice.h"
 #include "collector/names/modules.h"
 #include "collector/record/process.h"
+#include "collector/record/task_bases.h"
 #include "collector/record/recording.h"
 #include "collector/base/random.h"
 #include "collector/serve/session.h"
@@ -221,6 +222,22 @@ static void set_waits(const struct collector *collector, struct arena *arena)
 		has_filter(collector) || connects_functions(collector, arena);
 }
 
+/* What the threads of @arena's program have had of the machine so far. */
+static void read_bases(struct arena *arena, const struct wire_hello *hello)
+{
+	struct process *process = arena_first_process(arena);
+	const struct task_times said = {
+		.user_ns = hello->user_ns,
+		.system_ns = hello->system_ns,
+		.minor_faults = hello->minor_faults,
+		.major_faults = hello->major_faults,
+	};
+
+	arena_change_setup(arena)->bases = task_bases_new(
+		process_setup(process)->pid,
+		process_outer_thread(process, hello->tid), &said);
+}
+
 static int begin_program(struct collector *collector, struct arena *arena,
 			 const struct wire_hello *hello, struct peer *peer)
 {
@@ -266,6 +283,8 @@ static int begin_program(struct collector *collector, struct arena *arena,
 				 pidfd);
 	if (err)
 		return err;
+	if (collector->options->sched)
+		read_bases(arena, hello);
 	if (collector->cpu && !inside)
 		setup->cpu = cpu_group_new(collector->cpu,
 					   arena_first_process(arena));
@@ -330,7 +349,7 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		.cpu_hz =
 			options->cpu_engine == CPU_SIGNAL ? options->cpu_hz : 0,
 		.stack_bytes = options->stack_bytes,
-		.asks = WIRE_ASK_END,
+		.asks = options->sched ? WIRE_ASK_END : 0,
 	};
 	reply->status = accept_program(collector, hello, fds, peer, out);
 	if (*out) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #if defined(__x86_64__)
 static inline long sys6(long number, long a, long b, long c, long d, long e,
@@ -96,6 +97,12 @@ static inline uint64_t sys_limit(int resource)
 
 	sys(SYS_prlimit64, 0, resource, 0, &limit);
 	return limit.rlim_cur;
+}
+
+static inline uint64_t sys_timeval_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 +
+	       (uint64_t)time->tv_usec * 1000;
 }
 
 /* A sigset_t of the C library begins with that of the kernel. */

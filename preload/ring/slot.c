@@ -128,6 +128,7 @@ static void describe_slot(struct slot_shm *slot)
 	slot->left_out_hooks = 0;
 	/* relaxed: STATE orders it */
 	atom_store_rlx(&slot->end_told, 0);
+	slot->end_ns = 0;
 	slot->end_cpu_ns = 0;
 	slot->end_delay_ns = 0;
 	slot->end_user_ns = 0;

@@ -683,6 +683,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		  const char **detail)
 {
 	uint64_t ns = settings->deadline_ms * NS_PER_MS;
+	struct rusage usage;
 	const char *why;
 	long socket;
 
@@ -710,6 +711,8 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		*detail = " (start perfrec-collect, or use perfrec record)";
 		return "no collector is listening";
 	}
+	usage = (struct rusage){ 0 };
+	sys(SYS_getrusage, RUSAGE_THREAD, &usage);
 	result->hello = (struct wire_hello){
 		.magic = WIRE_HELLO_MAGIC,
 		.version = WIRE_VERSION,
@@ -719,6 +722,11 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		.tsc_allowed = clock_allowed(),
 		.instrumented = instrumented(),
 		.entry_build = entry_build(),
+		.user_ns = sys_timeval_ns(&usage.ru_utime),
+		.system_ns = sys_timeval_ns(&usage.ru_stime),
+		.minor_faults = (uint64_t)usage.ru_minflt,
+		.major_faults = (uint64_t)usage.ru_majflt,
+		.tid = (int32_t)sys(SYS_gettid),
 	};
 	result->connected = true;
 	why = offer_arena(socket, result);

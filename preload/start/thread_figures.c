@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <time.h>
 
 #include "preload/core/gate.h"
@@ -74,12 +73,6 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t timeval_ns(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000 +
-	       (uint64_t)time->tv_usec * 1000;
-}
-
 static void tell_figures(struct slot_shm *slot)
 {
 	struct rusage usage;
@@ -95,8 +88,8 @@ static void tell_figures(struct slot_shm *slot)
 	ns = clock_ns(CLOCK_BOOTTIME);
 	/* relaxed, all: ENDTOLD orders them */
 	atom_store_rlx(&slot->end_delay_ns, delay_ns);
-	atom_store_rlx(&slot->end_user_ns, timeval_ns(&usage.ru_utime));
-	atom_store_rlx(&slot->end_system_ns, timeval_ns(&usage.ru_stime));
+	atom_store_rlx(&slot->end_user_ns, sys_timeval_ns(&usage.ru_utime));
+	atom_store_rlx(&slot->end_system_ns, sys_timeval_ns(&usage.ru_stime));
 	atom_store_rlx(&slot->end_minor_faults, (uint64_t)usage.ru_minflt);
 	atom_store_rlx(&slot->end_major_faults, (uint64_t)usage.ru_majflt);
 	atom_store_rlx(&slot->end_cpu_ns, cpu_ns);

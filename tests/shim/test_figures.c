@@ -57,11 +57,11 @@ struct whole {
 	uint64_t wall_ns;
 };
 
-static uint64_t monotonic_ns(void)
+static uint64_t boottime_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_BOOTTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -73,8 +73,9 @@ static void run(const struct figures_case *test, uint32_t asks,
 	char *argv[] = { (char *)mini_build_path(
 				 "tests/shim/victims/figures_victim"),
 			 (char *)test->name, file, NULL };
-	struct wire_reply settings = { .asks = asks };
-	uint64_t start_ns = monotonic_ns();
+	struct wire_reply settings = { .asks = asks,
+				       .clock = WIRE_CLOCK_BOOTTIME };
+	uint64_t start_ns = boottime_ns();
 	int fd = mkstemp(file), status;
 	pid_t pid;
 
@@ -84,7 +85,7 @@ static void run(const struct figures_case *test, uint32_t asks,
 			 argv);
 	mini_collector_accept(&g_mini, settings, CONTROL_ON);
 	ck_assert_int_eq(wait4(pid, &status, 0, &whole->usage), pid);
-	whole->wall_ns = monotonic_ns() - start_ns;
+	whole->wall_ns = boottime_ns() - start_ns;
 	if (test->signal)
 		ck_assert_int_eq(status, test->signal);
 	else
@@ -104,6 +105,7 @@ static uint64_t timeval_ns(const struct timeval *time)
 static void check_none(const struct slot_shm *slot)
 {
 	ck_assert_uint_eq(slot->end_told, 0);
+	ck_assert_uint_eq(slot->end_ns, 0);
 	ck_assert_uint_eq(slot->end_cpu_ns, 0);
 	ck_assert_uint_eq(slot->end_delay_ns, 0);
 	ck_assert_uint_eq(slot->end_user_ns, 0);
@@ -122,6 +124,8 @@ static void check_told(const struct slot_shm *slot, uint32_t told,
 			  timeval_ns(&usage->ru_stime) + 2000;
 
 	ck_assert_uint_eq(slot->end_told, told);
+	ck_assert_uint_ge(slot->end_ns, slot->claim_clock);
+	ck_assert_uint_le(slot->end_ns, boottime_ns());
 	ck_assert_uint_ge(slot->end_cpu_ns, before->cpu_ns);
 	ck_assert_uint_le(slot->end_cpu_ns, all_ns);
 	ck_assert_uint_ge(slot->end_user_ns, before->user_ns);
@@ -191,7 +195,8 @@ START_TEST(figures_of_the_thread_before_are_cleared)
 	peer = mini_collector_hear(&g_mini, CONTROL_ON);
 	slot = mini_slot(&g_mini, 0);
 	slot->end_told = TOLD;
-	slot->end_cpu_ns = slot->end_delay_ns = slot->end_user_ns = 1;
+	slot->end_ns = slot->end_cpu_ns = slot->end_delay_ns =
+		slot->end_user_ns = 1;
 	slot->end_system_ns = slot->end_minor_faults = slot->end_major_faults =
 		1;
 	mini_collector_answer(peer, &settings, &g_mini.liveness_fd, 1);
