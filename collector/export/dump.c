@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/pool.h"
 #include "collector/base/put.h"
+#include "collector/read/trace_switches.h"
 #include "shared/compiler.h"
 
 struct dump {
@@ -22,6 +24,7 @@ struct dump {
 		const struct trace_track *process;
 	} * told;
 	uint32_t told_room;
+	struct pool tids; /* of int64_t: threads whose stretches were told */
 };
 
 /* --- members of an object --- */
@@ -325,6 +328,54 @@ static int put_event(struct dump *dump, struct call_event *event)
 	return ferror_unlocked(out) ? -EIO : 0;
 }
 
+/* --- where threads ran --- */
+
+static void put_stretch(const struct dump *dump,
+			const struct trace_track *track,
+			const struct trace_stretch *stretch)
+{
+	static const char *const left[] = {
+		[TRACE_LEFT_PREEMPTED] = "preempted",
+		[TRACE_LEFT_WAITS] = "waits",
+		[TRACE_LEFT_ENDED] = "ended",
+		[TRACE_LEFT_UNKNOWN] = "unknown",
+	};
+
+	put_kind("stretch", dump->out);
+	put_number("ns", stretch->from, dump->out);
+	put_number("track", track->number, dump->out);
+	put_number("tid", (uint64_t)track->tid, dump->out);
+	put_number("cpu", stretch->cpu, dump->out);
+	put_number("took_ns", stretch->to - stretch->from, dump->out);
+	put_word("then", left[stretch->why], dump->out);
+	put_text("}\n", dump->out);
+}
+
+/* The stretches of each thread that had an event. Numbers of threads come round
+ * again: what is known of a number is told once. */
+static int put_stretches(struct dump *dump)
+{
+	const struct trace_stretch *at;
+	int got = 0;
+
+	for (uint32_t i = 0; i < dump->told_room; i++) {
+		const struct trace_track *track =
+			trace_reader_track(dump->trace, i);
+		uint32_t count, number;
+
+		if (!dump->told[i].told)
+			continue;
+		count = call_reader_stretches(dump->reader, track, &at);
+		if (count)
+			got = pool_intern(&dump->tids, &track->tid, &number);
+		if (got < 0)
+			return got;
+		for (uint32_t j = 0; got && j < count; j++)
+			put_stretch(dump, track, &at[j]);
+	}
+	return ferror_unlocked(dump->out) ? -EIO : 0;
+}
+
 /* --- the first line and the last --- */
 
 static void put_head(const struct dump *dump)
@@ -383,7 +434,7 @@ static void put_tail(const struct dump *dump, int result)
 static int write_all(struct dump *dump)
 {
 	struct call_event event;
-	int got;
+	int got, err;
 
 	put_head(dump);
 	while ((got = call_reader_next(dump->reader, &event)) > 0) {
@@ -391,6 +442,9 @@ static int write_all(struct dump *dump)
 		if (got)
 			return got;
 	}
+	err = put_stretches(dump);
+	if (err)
+		return err;
 	put_tail(dump, got);
 	return fflush(dump->out) ? -EIO : got;
 }
@@ -400,8 +454,11 @@ int dump_write(struct call_reader *reader, FILE *out)
 	struct dump dump = { .reader = reader,
 			     .trace = call_reader_trace(reader),
 			     .out = out };
-	int err = write_all(&dump);
+	int err;
 
+	pool_init(&dump.tids, NULL, sizeof(int64_t), sizeof(int64_t));
+	err = write_all(&dump);
+	pool_release(&dump.tids);
 	free(dump.told);
 	return err;
 }

@@ -244,6 +244,24 @@ bool call_reader_sched(const struct call_reader *reader,
 	return true;
 }
 
+uint32_t call_reader_stretches(const struct call_reader *reader,
+			       const struct trace_track *track,
+			       const struct trace_stretch **out)
+{
+	uint32_t count, first = 0;
+
+	*out = NULL;
+	if (!reader->sched || track->kind != TRACE_TRACK_THREAD)
+		return 0;
+	count = trace_sched_stretches(reader->sched, track->tid, out);
+	while (first < count && (*out)[first].to < reader->from_ns)
+		first++;
+	while (count > first && (*out)[count - 1].from > reader->to_ns)
+		count--;
+	*out += first;
+	return count - first;
+}
+
 /* --- what is chosen --- */
 
 const struct trace_track *call_track_thread(const struct trace_reader *reader,

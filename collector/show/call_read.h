@@ -99,6 +99,13 @@ bool call_reader_sched(const struct call_reader *reader,
 		       const struct trace_track *track, uint64_t from,
 		       uint64_t to, struct trace_sched_sums *out);
 
+/* The stretches of the thread of @track that lie in the range of the choice, at
+ * least in part, in the order of time. Returns how many there are; 0: none, or
+ * none is known. They live as long as @reader. */
+uint32_t call_reader_stretches(const struct call_reader *reader,
+			       const struct trace_track *track,
+			       const struct trace_stretch **out);
+
 /* The thread that a context is of; @track itself if it is none. */
 const struct trace_track *call_track_thread(const struct trace_reader *reader,
 					    const struct trace_track *track);

@@ -208,6 +208,18 @@ START_TEST(dump_says_what_the_thread_did_in_a_call)
 	ck_assert_ptr_nonnull(
 		strstr(text, "\"on_cpu_ns\":200000,\"preempted_ns\":0,"
 			     "\"waited_ns\":0,\"unknown_sched_ns\":300000}\n"));
+	/* Stretches come behind the events. */
+	ck_assert_ptr_nonnull(strstr(
+		strstr(text, "\"name\":\"last\""),
+		"{\"kind\":\"stretch\",\"ns\":1000000000,\"track\":1,"
+		"\"tid\":8,\"cpu\":0,\"took_ns\":200000,"
+		"\"then\":\"preempted\"}\n"
+		"{\"kind\":\"stretch\",\"ns\":1000250000,\"track\":1,"
+		"\"tid\":8,\"cpu\":1,\"took_ns\":50000,\"then\":\"waits\"}\n"
+		"{\"kind\":\"stretch\",\"ns\":1000700000,\"track\":1,"
+		"\"tid\":8,\"cpu\":0,\"took_ns\":500000,"
+		"\"then\":\"unknown\"}\n"
+		"{\"kind\":\"totals\""));
 	free(text);
 	call_reader_close(&reader);
 }

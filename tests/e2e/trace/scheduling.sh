@@ -117,6 +117,16 @@ expect_eq 'ends whose parts are not their time' "$(jq -s 'map(select(
 	.waited_ns + .unknown_sched_ns)) | length' dump)" 0
 expect_eq 'what is not known, ns' "$(jq -s 'map(select(.kind == "end") |
 	.unknown_sched_ns) | add' dump)" 0
+# A thread is on one CPU at a time, and as long as its outermost calls say or
+# longer.
+jq -s 'map(select(.kind == "stretch")) | group_by(.tid) | map({
+	overlaps: [range(1; length) as $i | select(.[$i].ns <
+		.[$i - 1].ns + .[$i - 1].took_ns)] | length,
+	on: map(.took_ns) | add})' dump >stretches
+expect_eq 'stretches that overlap' "$(jq 'map(.overlaps) | add' stretches)" 0
+expect_eq 'threads with stretches' "$(jq length stretches)" 4
+[ "$(jq 'map(.on) | add' stretches)" -ge "$(jq -s 'map(select(.kind == "end" and
+	.depth == 0).on_cpu_ns) | add' dump)" ] || fail 'stretches are missing'
 "$PERFREC" replay data >text || fail 'perfrec replay'
 expect_match text '^ *time s  *took  *on CPU  *preempted  *waited  *thread  calls$' \
 	'^ .*s .*s .*s .*s  *[0-9]+ *  nap\(\);$'
@@ -134,6 +144,15 @@ expect_eq 'CPU time of the samples' "$(jq '[.threads[].samples.threadCPUDelta |
 expect_eq 'CPU time of the calls' "$(jq '[.traceEvents | map(select(.tts)) |
 	group_by(.tid)[] | (last.tts - first.tts) * 1000] | add | round' \
 	chrome.json)" "$outermost"
+
+# In bundles of compressed packets, too.
+run "$PERFREC" record -q --compress -o packed -- ./worker
+expect_status 0
+run "$check" --json packed/trace.pftrace
+expect_status 0
+[ "$(jq .switches out)" -gt 320 ] || fail 'switches are not in bundles'
+"$PERFREC" replay packed >text || fail 'perfrec replay'
+expect_match text '^ *time s  *took  *on CPU '
 
 run "$PERFREC" record -q --sched off -o without -- ./worker
 expect_status 0
