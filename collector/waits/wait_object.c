@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * wait_object - each kind of wait has its own way to a text:
+ *
+ *	futex		wait_futex.c says what it is, wait_places.c where; a
+ *			join has the id of the thread
+ *	descriptor	where the link /proc/PID/fd/N leads; an eventfd or an
+ *			epoll has no name but its descriptor
+ *	poll, select	the one descriptor of the set, or how many there are
+ */
+#include "collector/waits/wait_object.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/proc.h"
+#include "collector/names/modules.h"
+#include "collector/waits/wait_futex.h"
+#include "collector/waits/wait_memory.h"
+#include "collector/waits/wait_places.h"
+#include "collector/waits/wait_sockets.h"
+#include "shared/compiler.h"
+
+/* Where the tid is in glibc's struct pthread, which begins with a pointer to
+ * itself (tcbhead_t). */
+#define PTHREAD_TID 0x2d0u
+#define TARGET_BYTES 4096
+#define SELECT_BYTES (1024 / 8) /* of a set that are looked at */
+
+struct wait_objects {
+	struct wait_places *places;
+	struct wait_sockets *sockets;
+};
+
+int wait_objects_new(struct wait_objects **out)
+{
+	struct wait_objects *objects = calloc(1, sizeof(*objects));
+	int err = objects ? wait_places_new(&objects->places) : -ENOMEM;
+
+	if (!err)
+		err = wait_sockets_new(&objects->sockets);
+	if (err)
+		wait_objects_free(&objects);
+	*out = objects;
+	return err;
+}
+
+void wait_objects_free(struct wait_objects **objects)
+{
+	struct wait_objects *old = *objects;
+
+	*objects = NULL;
+	if (!old)
+		return;
+	wait_places_free(&old->places);
+	wait_sockets_free(&old->sockets);
+	free(old);
+}
+
+/* --- futexes ----------------------------------------------------------------
+ */
+
+/* Whether @id is a thread of the process, or looks like one: in another pid
+ * namespace it has another id there than here. */
+static bool is_task(const struct wait_thread *thread, uint64_t address,
+		    uint32_t id)
+{
+	uint64_t begin = address - PTHREAD_TID, self = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)thread->pid, id);
+	if (!access(path, F_OK))
+		return true;
+#if defined(__x86_64__)
+	wait_memory_read(thread->pid, begin, &self, sizeof(self));
+#endif
+	return self && self == begin;
+}
+
+/* Which code is at the pc of @call, if its file has been read already. */
+static enum wait_futex_code code_of(const struct wait_thread *thread,
+				    const struct wait_call *call)
+{
+	static const char lock[] = "__lll_lock_wait";
+	struct symbol symbol;
+
+	if (!thread->modules ||
+	    !modules_resolve_read(thread->modules, call->pc, thread->generation,
+				  &symbol))
+		return WAIT_CODE_UNKNOWN;
+	if (!strcmp(symbol.name, "syscall"))
+		return WAIT_CODE_RAW;
+	return strncmp(symbol.name, lock, sizeof(lock) - 1) != 0
+		       ? WAIT_CODE_UNKNOWN
+		       : WAIT_CODE_LOCK;
+}
+
+/* Reads what lies around the futex of @thread. */
+static void read_around(const struct wait_thread *thread,
+			struct wait_futex *futex)
+{
+	uint8_t *behind = futex->around + WAIT_FUTEX_BEFORE;
+	size_t got = wait_memory_read(thread->pid,
+				      futex->address - WAIT_FUTEX_BEFORE,
+				      futex->around, sizeof(futex->around));
+
+	futex->has_before = got >= WAIT_FUTEX_BEFORE;
+	/* It may be the first in a mapping. */
+	if (!futex->has_before)
+		got = WAIT_FUTEX_BEFORE +
+		      wait_memory_read(thread->pid, futex->address, behind,
+				       WAIT_FUTEX_BEHIND);
+	futex->has_behind = got >= sizeof(futex->around);
+}
+
+static void name_futex(struct wait_objects *objects,
+		       const struct wait_thread *thread,
+		       const struct wait_call *call, char text[WAIT_TEXT_BYTES])
+{
+	struct wait_futex futex = {
+		.address = call->arg[0],
+		.op = (uint32_t)call->arg[1],
+		.value = (uint32_t)call->arg[2],
+		.code = code_of(thread, call),
+	};
+	char place[WAIT_PLACE_BYTES];
+	enum wait_futex_kind kind;
+	uint64_t object;
+
+	read_around(thread, &futex);
+	if (!(futex.op & FUTEX_PRIVATE_FLAG) && futex.value)
+		futex.is_task = is_task(thread, futex.address, futex.value);
+	kind = wait_futex_tell(&futex, &object);
+	if (kind == WAIT_FUTEX_JOIN) {
+		wait_text_format(text, "join", "thread %" PRIu32, futex.value);
+		return;
+	}
+	wait_places_name(objects->places, thread->pid, object, place);
+	wait_text_object(text, wait_futex_name(kind), place);
+}
+
+/* --- descriptors ------------------------------------------------------------
+ */
+
+/* What @target is, a link of which @fd is the number: "anon_inode:[eventfd]" is
+ * "[eventfd 5]". */
+static void name_anonymous(const char *target, int fd,
+			   char text[WAIT_TEXT_BYTES])
+{
+	char kind[24];
+
+	snprintf(kind, sizeof(kind), "%s", target + (target[0] == '['));
+	kind[strcspn(kind, "]")] = '\0';
+	wait_text_format(text, strcmp(kind, "eventpoll") ? kind : "epoll", "%d",
+			 fd);
+}
+
+void wait_object_target(const char *target, int fd, char text[WAIT_TEXT_BYTES])
+{
+	static const char anonymous[] = "anon_inode:";
+	uint64_t inode;
+
+	if (sscanf(target, "pipe:[%" SCNu64, &inode) == 1)
+		wait_text_format(text, "pipe", "%" PRIu64, inode);
+	else if (!strncmp(target, anonymous, sizeof(anonymous) - 1))
+		name_anonymous(target + sizeof(anonymous) - 1, fd, text);
+	else
+		wait_text_object(text, "file", target);
+}
+
+static void name_descriptor(struct wait_objects *objects,
+			    const struct wait_thread *thread, int fd,
+			    char text[WAIT_TEXT_BYTES])
+{
+	char path[64], target[TARGET_BYTES];
+	uint64_t inode;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)thread->pid, fd);
+	length = readlink(path, target, sizeof(target) - 1);
+	/* Another thread has closed it, perhaps. */
+	if (length <= 0) {
+		wait_text_format(text, "descriptor", "%d", fd);
+		return;
+	}
+	target[length] = '\0';
+	if (sscanf(target, "socket:[%" SCNu64, &inode) == 1)
+		wait_sockets_name(objects->sockets, thread->pid, inode, text);
+	else
+		wait_object_target(target, fd, text);
+}
+
+static void name_set(struct wait_objects *objects,
+		     const struct wait_thread *thread, uint64_t count, int fd,
+		     char text[WAIT_TEXT_BYTES])
+{
+	if (!count)
+		wait_text_object(text, "sleep", "");
+	else if (count == 1 && fd >= 0)
+		name_descriptor(objects, thread, fd, text);
+	else
+		wait_text_format(text, "poll of", "%" PRIu64 " descriptor%s",
+				 count, count == 1 ? "" : "s");
+}
+
+static void name_poll(struct wait_objects *objects,
+		      const struct wait_thread *thread,
+		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
+{
+	struct pollfd one = { .fd = -1 };
+
+	if (call->arg[1] == 1 &&
+	    wait_memory_read(thread->pid, call->arg[0], &one, sizeof(one)) !=
+		    sizeof(one))
+		one.fd = -1;
+	/* A negative one is no descriptor: the call only sleeps. */
+	name_set(objects, thread, (uint32_t)call->arg[1], one.fd, text);
+}
+
+/* Sums up to @out, at most SELECT_BYTES of it, the bits of the sets of
+ * @call. */
+static size_t join_sets(const struct wait_thread *thread,
+			const struct wait_call *call, uint8_t out[SELECT_BYTES])
+{
+	size_t bytes = ((uint32_t)call->arg[0] + 63) / 64 * 8;
+	uint8_t set[SELECT_BYTES];
+
+	bytes = MIN(bytes, (size_t)SELECT_BYTES);
+	for (size_t i = 1; i <= 3; i++) {
+		size_t got = call->arg[i] ? wait_memory_read(thread->pid,
+							     call->arg[i], set,
+							     bytes)
+					  : 0;
+
+		for (size_t byte = 0; byte < got; byte++)
+			out[byte] |= set[byte];
+	}
+	return bytes;
+}
+
+static void name_select(struct wait_objects *objects,
+			const struct wait_thread *thread,
+			const struct wait_call *call,
+			char text[WAIT_TEXT_BYTES])
+{
+	uint8_t bits[SELECT_BYTES] = { 0 };
+	size_t bytes = join_sets(thread, call, bits);
+	uint64_t count = 0;
+	int fd = -1;
+
+	for (size_t i = 0; i < 8 * bytes && i < (uint32_t)call->arg[0]; i++)
+		if (bits[i / 8] >> i % 8 & 1) {
+			count++;
+			fd = (int)i;
+		}
+	name_set(objects, thread, count, fd, text);
+}
+
+/* --- all --------------------------------------------------------------------
+ */
+
+/* A thread that is blocked in no system call: it was stopped, or waits for a
+ * page. */
+static void name_no_call(const struct wait_thread *thread,
+			 char text[WAIT_TEXT_BYTES])
+{
+	char path[48], stat[PROC_STAT_BYTES];
+	char state;
+
+	snprintf(path, sizeof(path), "task/%d/stat", (int)thread->tid);
+	proc_read(thread->pid, path, stat, sizeof(stat));
+	state = proc_stat_field(stat, 3)[0];
+	if (state == 'T' || state == 't')
+		wait_text_object(text, "stopped", "");
+	else
+		wait_text_object(text, "page fault", "");
+}
+
+static void name_other(const struct wait_call *call,
+		       const struct wait_call_kind *kind,
+		       char text[WAIT_TEXT_BYTES])
+{
+	if (kind)
+		wait_text_format(text, "system call", "%s", kind->name);
+	else
+		wait_text_format(text, "system call", "%ld", call->number);
+}
+
+void wait_object_name(struct wait_objects *objects,
+		      const struct wait_thread *thread,
+		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
+{
+	const struct wait_call_kind *kind =
+		call->in_call ? wait_call_kind(call->number) : NULL;
+
+	if (!call->in_call) {
+		name_no_call(thread, text);
+		return;
+	}
+	switch (kind ? kind->kind : WAIT_OTHER) {
+	case WAIT_FUTEX:
+		name_futex(objects, thread, call, text);
+		break;
+	case WAIT_DESCRIPTOR:
+		name_descriptor(objects, thread,
+				(int)call->arg[kind->descriptor], text);
+		break;
+	case WAIT_POLL:
+		name_poll(objects, thread, call, text);
+		break;
+	case WAIT_SELECT:
+		name_select(objects, thread, call, text);
+		break;
+	case WAIT_SLEEP:
+		wait_text_object(text, "sleep", "");
+		break;
+	case WAIT_CHILD:
+		wait_text_object(text, "child processes", "");
+		break;
+	case WAIT_SIGNAL:
+		wait_text_object(text, "signal", "");
+		break;
+	default:
+		name_other(call, kind, text);
+	}
+}

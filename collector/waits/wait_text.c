@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/waits/wait_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/base/utf8.h"
+#include "shared/compiler.h"
+
+/* Makes @text such that it can be shown. */
+static void clean_text(char *text)
+{
+	size_t left = strlen(text), length;
+
+	utf8_copy(text, text, left);
+	for (; left; text += length, left -= length) {
+		length = MAX(utf8_length(text, left), 1u);
+		if (utf8_steers(text, length))
+			memset(text, '?', length);
+	}
+}
+
+void wait_text_object(char out[WAIT_TEXT_BYTES], const char *kind,
+		      const char *name)
+{
+	/* Of "[KIND NAME]" and a NUL. */
+	const size_t room = WAIT_TEXT_BYTES - MIN(strlen(kind), 32u) - 4;
+	const char *more = "";
+	size_t length = strlen(name);
+
+	if (length > room) {
+		more = "...";
+		name += length - (room - strlen(more));
+	}
+	snprintf(out, WAIT_TEXT_BYTES, "[%.32s%s%s%s]", kind, *name ? " " : "",
+		 more, name);
+	clean_text(out);
+}
+
+void wait_text_format(char out[WAIT_TEXT_BYTES], const char *kind,
+		      const char *format, ...)
+{
+	char name[WAIT_TEXT_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(name, sizeof(name), format, arguments);
+	va_end(arguments);
+	wait_text_object(out, kind, name);
+}

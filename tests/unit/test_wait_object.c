@@ -1,0 +1,749 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Texts of what threads wait on: threads of this program that wait on objects
+ * of this C library, and texts of /proc that were written by hand.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/base/proc.h"
+#include "collector/waits/wait_memory.h"
+#include "collector/waits/wait_object.h"
+#include "collector/waits/wait_places.h"
+#include "collector/waits/wait_sockets.h"
+#include "shared/atomic.h"
+#include "tests/suite.h"
+
+/* --- a thread that waits ----------------------------------------------------
+ */
+
+static struct {
+	void (*wait)(void);
+	pthread_t thread;
+	pid_t tid; /* the thread sets it */
+	struct wait_objects *objects;
+	char text[WAIT_TEXT_BYTES];
+} g;
+
+static void *waiter(void *context)
+{
+	/* order: rel, as a test asks */
+	atom_store_rel(&g.tid, (pid_t)syscall(SYS_gettid));
+	g.wait();
+	return context;
+}
+
+static void begin_wait(void (*wait)(void))
+{
+	g.wait = wait;
+	g.tid = 0;
+	ck_assert_int_eq(wait_objects_new(&g.objects), 0);
+	ck_assert_int_eq(pthread_create(&g.thread, NULL, waiter, NULL), 0);
+}
+
+static void end_wait(void)
+{
+	pthread_join(g.thread, NULL);
+	wait_objects_free(&g.objects);
+}
+
+/* Whether this system lets a process read its own syscall files. */
+static bool may_read(void)
+{
+	char text[WAIT_CALL_BYTES];
+
+	return proc_read(getpid(), "syscall", text, sizeof(text)) > 0;
+}
+
+/* Names what thread @tid waits on; false: it is not blocked. */
+static bool name_wait(pid_t tid)
+{
+	const struct wait_thread thread = { .pid = getpid(), .tid = tid };
+	char path[48], line[WAIT_CALL_BYTES];
+	struct wait_call call;
+
+	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
+	proc_read(getpid(), path, line, sizeof(line));
+	if (wait_call_parse(line, &call))
+		return false;
+	wait_object_name(g.objects, &thread, &call, g.text);
+	return true;
+}
+
+/* Waits until the thread waits on what begins with @text. On its way there it
+ * may wait on something else, for memory for example. */
+static void expect_wait(const char *text)
+{
+	for (int i = 0; i < 50000; i++) {
+		/* order: acq, the thread is there */
+		pid_t tid = atom_load_acq(&g.tid);
+
+		if (tid && name_wait(tid) &&
+		    !strncmp(g.text, text, strlen(text)))
+			return;
+		usleep(200);
+	}
+	ck_abort_msg("'%s' and not '%s'", g.text, text);
+}
+
+/* "[@kind test_wait_object+0x...]" for the object @address of this program. */
+static const char *object_text(const char *kind, const void *address)
+{
+	static char text[WAIT_TEXT_BYTES];
+	const Elf64_Ehdr *header;
+	const char *name;
+	uint64_t bias;
+	Dl_info info;
+
+	ck_assert(dladdr(address, &info));
+	header = info.dli_fbase;
+	name = strrchr(info.dli_fname, '/');
+	bias = header->e_type == ET_EXEC ? 0 : (uintptr_t)header;
+	snprintf(text, sizeof(text), "[%s %s+0x%" PRIx64 "]", kind,
+		 name ? name + 1 : info.dli_fname, (uintptr_t)address - bias);
+	return text;
+}
+
+#define SKIP_IF_UNREADABLE()     \
+	do {                     \
+		if (!may_read()) \
+			return;  \
+	} while (0)
+
+/* --- objects of the C library -----------------------------------------------
+ */
+
+static pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t g_cond = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t g_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t g_barrier;
+static sem_t g_sem;
+static bool g_go;
+
+static void wait_mutex(void)
+{
+	pthread_mutex_lock(&g_mutex);
+	pthread_mutex_unlock(&g_mutex);
+}
+
+static void check_mutex(const pthread_mutexattr_t *attributes)
+{
+	SKIP_IF_UNREADABLE();
+	pthread_mutex_init(&g_mutex, attributes);
+	pthread_mutex_lock(&g_mutex);
+	begin_wait(wait_mutex);
+	expect_wait(object_text("mutex", &g_mutex));
+	pthread_mutex_unlock(&g_mutex);
+	end_wait();
+	pthread_mutex_destroy(&g_mutex);
+}
+
+START_TEST(wait_object_names_mutexes)
+{
+	pthread_mutexattr_t attributes;
+
+	check_mutex(NULL);
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	check_mutex(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	check_mutex(&attributes);
+	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	check_mutex(&attributes);
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	check_mutex(&attributes);
+}
+END_TEST
+
+static void wait_condition(void)
+{
+	pthread_mutex_lock(&g_mutex);
+	while (!g_go)
+		pthread_cond_wait(&g_cond, &g_mutex);
+	pthread_mutex_unlock(&g_mutex);
+}
+
+static void wait_condition_timed(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 1000;
+	pthread_mutex_lock(&g_mutex);
+	while (!g_go)
+		pthread_cond_timedwait(&g_cond, &g_mutex, &end);
+	pthread_mutex_unlock(&g_mutex);
+}
+
+static void check_condition(const pthread_condattr_t *attributes,
+			    void (*wait)(void))
+{
+	SKIP_IF_UNREADABLE();
+	pthread_cond_init(&g_cond, attributes);
+	/* The groups of waiters change places. */
+	for (int i = 0; i < 3; i++) {
+		g_go = false;
+		begin_wait(wait);
+		expect_wait(object_text("condition", &g_cond));
+		pthread_mutex_lock(&g_mutex);
+		g_go = true;
+		pthread_cond_broadcast(&g_cond);
+		pthread_mutex_unlock(&g_mutex);
+		end_wait();
+	}
+	pthread_cond_destroy(&g_cond);
+}
+
+START_TEST(wait_object_names_conditions)
+{
+	pthread_condattr_t attributes;
+
+	check_condition(NULL, wait_condition);
+	check_condition(NULL, wait_condition_timed);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	check_condition(&attributes, wait_condition);
+}
+END_TEST
+
+static void wait_semaphore(void)
+{
+	while (sem_wait(&g_sem) && errno == EINTR)
+		;
+}
+
+START_TEST(wait_object_names_semaphores)
+{
+	SKIP_IF_UNREADABLE();
+	for (int shared = 0; shared < 2; shared++) {
+		sem_init(&g_sem, shared, 0);
+		begin_wait(wait_semaphore);
+		expect_wait(object_text("semaphore", &g_sem));
+		sem_post(&g_sem);
+		end_wait();
+		sem_destroy(&g_sem);
+	}
+}
+END_TEST
+
+static void wait_reader(void)
+{
+	pthread_rwlock_rdlock(&g_rwlock);
+	pthread_rwlock_unlock(&g_rwlock);
+}
+
+static void wait_writer(void)
+{
+	pthread_rwlock_wrlock(&g_rwlock);
+	pthread_rwlock_unlock(&g_rwlock);
+}
+
+START_TEST(wait_object_names_rwlocks)
+{
+	SKIP_IF_UNREADABLE();
+	pthread_rwlock_wrlock(&g_rwlock);
+	begin_wait(wait_reader);
+	expect_wait(object_text("rwlock", &g_rwlock));
+	pthread_rwlock_unlock(&g_rwlock);
+	end_wait();
+	pthread_rwlock_wrlock(&g_rwlock);
+	begin_wait(wait_writer);
+	expect_wait(object_text("rwlock", &g_rwlock));
+	pthread_rwlock_unlock(&g_rwlock);
+	end_wait();
+	pthread_rwlock_rdlock(&g_rwlock);
+	begin_wait(wait_writer);
+	expect_wait(object_text("rwlock", &g_rwlock));
+	pthread_rwlock_unlock(&g_rwlock);
+	end_wait();
+}
+END_TEST
+
+static void wait_barrier(void)
+{
+	pthread_barrier_wait(&g_barrier);
+}
+
+START_TEST(wait_object_names_barriers)
+{
+	SKIP_IF_UNREADABLE();
+	pthread_barrier_init(&g_barrier, NULL, 2);
+	for (int i = 0; i < 3; i++) {
+		begin_wait(wait_barrier);
+		expect_wait(object_text("barrier", &g_barrier));
+		pthread_barrier_wait(&g_barrier);
+		end_wait();
+	}
+	pthread_barrier_destroy(&g_barrier);
+}
+END_TEST
+
+static pthread_t g_joined;
+static pid_t g_joined_tid;
+
+static void *joined(void *context)
+{
+	/* order: rel, as a test asks */
+	atom_store_rel(&g_joined_tid, (pid_t)syscall(SYS_gettid));
+	wait_semaphore();
+	return context;
+}
+
+static void wait_join(void)
+{
+	pthread_join(g_joined, NULL);
+}
+
+START_TEST(wait_object_names_the_thread_that_is_joined)
+{
+	char text[WAIT_TEXT_BYTES];
+
+	SKIP_IF_UNREADABLE();
+	sem_init(&g_sem, 0, 0);
+	pthread_create(&g_joined, NULL, joined, NULL);
+	/* order: acq, the thread is there */
+	while (!atom_load_acq(&g_joined_tid))
+		usleep(200);
+	snprintf(text, sizeof(text), "[join thread %d]", (int)g_joined_tid);
+	begin_wait(wait_join);
+	expect_wait(text);
+	sem_post(&g_sem);
+	end_wait();
+}
+END_TEST
+
+static uint32_t g_word = 2;
+
+static void wait_futex(void)
+{
+	/* 128: private; the word is as that of a mutex. */
+	syscall(SYS_futex, &g_word, 128, 2, NULL, NULL, 0);
+}
+
+START_TEST(wait_object_leaves_other_futexes_plain)
+{
+	SKIP_IF_UNREADABLE();
+	begin_wait(wait_futex);
+	expect_wait(object_text("futex", &g_word));
+	/* order: rel, the futex call sees it */
+	atom_store_rel(&g_word, 0);
+	syscall(SYS_futex, &g_word, 129, 1, NULL, NULL, 0);
+	end_wait();
+}
+END_TEST
+
+/* --- descriptors ------------------------------------------------------------
+ */
+
+static int g_fd, g_write_fd;
+
+static void wait_read(void)
+{
+	char bytes[8];
+
+	(void)!read(g_fd, bytes, sizeof(bytes));
+}
+
+static void wait_poll(void)
+{
+	struct pollfd one = { .fd = g_fd, .events = POLLIN };
+
+	poll(&one, 1, -1);
+}
+
+static void wait_poll_two(void)
+{
+	struct pollfd two[2] = { { .fd = g_fd, .events = POLLIN },
+				 { .fd = g_fd, .events = POLLIN } };
+
+	poll(two, 2, -1);
+}
+
+static void wait_select(void)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(g_fd, &set);
+	select(g_fd + 1, &set, NULL, NULL, NULL);
+}
+
+static void check_descriptor(void (*wait)(void), const char *text)
+{
+	const uint64_t one = 1;
+
+	begin_wait(wait);
+	expect_wait(text);
+	ck_assert_int_eq(write(g_write_fd, &one, sizeof(one)), sizeof(one));
+	end_wait();
+}
+
+START_TEST(wait_object_names_pipes_and_sets)
+{
+	char text[WAIT_TEXT_BYTES];
+	struct stat status;
+	int fds[2];
+
+	SKIP_IF_UNREADABLE();
+	ck_assert_int_eq(pipe(fds), 0);
+	g_fd = fds[0];
+	g_write_fd = fds[1];
+	fstat(g_fd, &status);
+	snprintf(text, sizeof(text), "[pipe %llu]",
+		 (unsigned long long)status.st_ino);
+	check_descriptor(wait_read, text);
+	check_descriptor(wait_poll, text);
+	wait_read();
+	check_descriptor(wait_select, text);
+	wait_read();
+	check_descriptor(wait_poll_two, "[poll of 2 descriptors]");
+	close(fds[0]);
+	close(fds[1]);
+}
+END_TEST
+
+static void wait_epoll(void)
+{
+	struct epoll_event event;
+
+	epoll_wait(g_fd, &event, 1, -1);
+}
+
+START_TEST(wait_object_names_what_has_only_a_descriptor)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	char text[WAIT_TEXT_BYTES];
+
+	SKIP_IF_UNREADABLE();
+	g_fd = g_write_fd = eventfd(0, 0);
+	snprintf(text, sizeof(text), "[eventfd %d]", g_fd);
+	check_descriptor(wait_read, text);
+	g_fd = epoll_create1(0);
+	epoll_ctl(g_fd, EPOLL_CTL_ADD, g_write_fd, &event);
+	snprintf(text, sizeof(text), "[epoll %d]", g_fd);
+	check_descriptor(wait_epoll, text);
+	close(g_fd);
+	close(g_write_fd);
+}
+END_TEST
+
+START_TEST(wait_object_names_sockets_by_their_addresses)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET }, peer;
+	socklen_t size = sizeof(own);
+	char text[WAIT_TEXT_BYTES];
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	SKIP_IF_UNREADABLE();
+	own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&own, size), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	getsockname(listener, (struct sockaddr *)&own, &size);
+	g_write_fd = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(connect(g_write_fd, (struct sockaddr *)&own, size), 0);
+	size = sizeof(peer);
+	g_fd = accept(listener, (struct sockaddr *)&peer, &size);
+	snprintf(text, sizeof(text), "[tcp 127.0.0.1:%d 127.0.0.1:%d]",
+		 ntohs(own.sin_port), ntohs(peer.sin_port));
+	check_descriptor(wait_read, text);
+	close(g_fd);
+	close(g_write_fd);
+	close(listener);
+}
+END_TEST
+
+/* --- other waits ------------------------------------------------------------
+ */
+
+static volatile sig_atomic_t g_woken;
+
+static void wake_up(int signal)
+{
+	(void)signal;
+	g_woken = 1;
+}
+
+static void wait_sleep(void)
+{
+	struct timespec time = { 1000, 0 };
+
+	while (!g_woken)
+		nanosleep(&time, NULL);
+}
+
+START_TEST(wait_object_names_sleep)
+{
+	const struct sigaction action = { .sa_handler = wake_up };
+
+	SKIP_IF_UNREADABLE();
+	sigaction(SIGUSR1, &action, NULL);
+	begin_wait(wait_sleep);
+	expect_wait("[sleep]");
+	pthread_kill(g.thread, SIGUSR1);
+	end_wait();
+}
+END_TEST
+
+static pid_t g_child;
+
+static void wait_child(void)
+{
+	waitpid(g_child, NULL, 0);
+}
+
+START_TEST(wait_object_names_children)
+{
+	SKIP_IF_UNREADABLE();
+	g_child = fork();
+	if (!g_child)
+		for (;;)
+			pause();
+	begin_wait(wait_child);
+	expect_wait("[child processes]");
+	kill(g_child, SIGKILL);
+	end_wait();
+}
+END_TEST
+
+START_TEST(wait_object_of_nobody_says_less)
+{
+	/* No process has this id. */
+	const struct wait_thread thread = { .pid = 1 << 23, .tid = 1 << 23 };
+	struct wait_call call = { .in_call = true, .number = SYS_futex };
+
+	ck_assert_int_eq(wait_objects_new(&g.objects), 0);
+	call.arg[0] = 0x1000;
+	call.arg[1] = 128;
+	wait_object_name(g.objects, &thread, &call, g.text);
+	ck_assert_str_eq(g.text, "[futex 0x1000]");
+	call.number = SYS_read;
+	wait_object_name(g.objects, &thread, &call, g.text);
+	ck_assert_str_eq(g.text, "[descriptor 4096]");
+	call.number = SYS_ppoll;
+	call.arg[1] = 1;
+	wait_object_name(g.objects, &thread, &call, g.text);
+	ck_assert_str_eq(g.text, "[poll of 1 descriptor]");
+	call.number = SYS_pselect6;
+	call.arg[0] = UINT64_MAX;
+	call.arg[1] = call.arg[2] = call.arg[3] = UINT64_MAX - 8;
+	wait_object_name(g.objects, &thread, &call, g.text);
+	ck_assert_str_eq(g.text, "[sleep]");
+	call.number = SYS_sync;
+	wait_object_name(g.objects, &thread, &call, g.text);
+	ck_assert_str_eq(g.text, "[system call sync]");
+	call.number = 1000;
+	wait_object_name(g.objects, &thread, &call, g.text);
+	ck_assert_str_eq(g.text, "[system call 1000]");
+	call.in_call = false;
+	wait_object_name(g.objects, &thread, &call, g.text);
+	ck_assert_str_eq(g.text, "[page fault]");
+	wait_objects_free(&g.objects);
+}
+END_TEST
+
+/* --- texts ------------------------------------------------------------------
+ */
+
+START_TEST(wait_object_cleans_names_of_files)
+{
+	char path[5000];
+
+	wait_object_target("/tmp/a\x1b[2Jb\xff\n", 3, g.text);
+	ck_assert_str_eq(g.text, "[file /tmp/a?[2Jb??]");
+	wait_object_target("anon_inode:[timerfd]", 3, g.text);
+	ck_assert_str_eq(g.text, "[timerfd 3]");
+	wait_object_target("anon_inode:inotify", 4, g.text);
+	ck_assert_str_eq(g.text, "[inotify 4]");
+	wait_object_target("anon_inode:", 4, g.text);
+	ck_assert_str_eq(g.text, "[ 4]");
+	wait_object_target("pipe:[x]", 4, g.text);
+	ck_assert_str_eq(g.text, "[file pipe:[x]]");
+	memset(path, 'x', sizeof(path));
+	strcpy(path + sizeof(path) - 5, "/end");
+	wait_object_target(path, 3, g.text);
+	ck_assert_uint_eq(strlen(g.text), WAIT_TEXT_BYTES - 1);
+	ck_assert(!strncmp(g.text, "[file ...xxx", 12));
+	ck_assert(!strcmp(g.text + WAIT_TEXT_BYTES - 7, "x/end]"));
+}
+END_TEST
+
+#define MAPS                                                               \
+	"5600000000-5600001000 r--p 00000000 fe:00 17   /usr/bin/my app\n" \
+	"5600001000-5600003000 r-xp 00001000 fe:00 17   /usr/bin/my app\n" \
+	"5600003000-5600004000 rw-p 00003000 fe:00 17   /usr/bin/my app\n" \
+	"5600004000-5600006000 rw-p 00000000 00:00 0 \n"                   \
+	"5600010000-5600020000 rw-p 00000000 00:00 0   [heap]\n"           \
+	"7f0000000000-7f0000001000 r--p 00000000 fe:00 18 /a/libx.so "     \
+	"(deleted)\n"                                                      \
+	"7f0000001000-7f0000002000 r-xp 00001000 fe:00 18 /a/libx.so "     \
+	"(deleted)\n"                                                      \
+	"7f0000002000-7f0000003000 rw-p 00000000 00:00 0 \n"               \
+	"7f0000003000-7f0000004000 r--p 00000000 fe:00 19 /b/libx.so\n"    \
+	"7f0000004000-7f0000005000 rw-p 00001000 fe:00 19 /b/libx.so\n"
+
+static const char *place(const char *maps, uint64_t address)
+{
+	static char text[WAIT_PLACE_BYTES];
+
+	wait_places_name_by(maps, address, text);
+	return text;
+}
+
+START_TEST(wait_places_are_in_files_and_behind_them)
+{
+	ck_assert_str_eq(place(MAPS, 0x5600000010), "my app+0x10");
+	ck_assert_str_eq(place(MAPS, 0x5600003fff), "my app+0x3fff");
+	ck_assert_str_eq(place(MAPS, 0x5600005000), "my app+0x5000");
+	ck_assert_str_eq(place(MAPS, 0x5600006000), "0x5600006000");
+	ck_assert_str_eq(place(MAPS, 0x5600010000), "0x5600010000");
+	ck_assert_str_eq(place(MAPS, 0x7f0000001000), "libx.so+0x1000");
+	/* It follows a file, but none that is written to. */
+	ck_assert_str_eq(place(MAPS, 0x7f0000002000), "0x7f0000002000");
+	ck_assert_str_eq(place(MAPS, 0x7f0000004010), "libx.so+0x1010");
+	ck_assert_str_eq(place(MAPS, 0), "0x0");
+	ck_assert_str_eq(place(MAPS, UINT64_MAX), "0xffffffffffffffff");
+}
+END_TEST
+
+START_TEST(wait_places_of_a_map_that_is_no_map_are_addresses)
+{
+	static const char *const odd[] = {
+		"",
+		"\n\n",
+		"1000-2000\n",
+		"1000-2000 rw-p 0 0:0 1 /a", /* cut off */
+		"2000-1000 r--p 0 0:0 1 /a\n",
+		"x-y r--p 0 0:0 1 /a\n",
+	};
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		ck_assert_str_eq(place(odd[i], 0x1800), "0x1800");
+	ck_assert_str_eq(place("1000-2000 - 0 0:0 1 /a/\n", 0x1800), "+0x800");
+}
+END_TEST
+
+START_TEST(wait_sockets_are_found_by_their_inode)
+{
+	static const char tcp[] =
+		"   0: 0100007F:1F90 0200007F:C350 01 00000000:00000000 "
+		"00:00000000 00000000  1000        0 4242 1 0000000000000000 "
+		"20 4 30 10 -1";
+	static const char listens[] =
+		"   1: 00000000:0050 00000000:0000 0A 00000000:00000000 "
+		"00:00000000 00000000     0        0 77 1 0000000000000000";
+	static const char tcp6[] =
+		"   0: 00000000000000000000000001000000:0050 "
+		"00000000000000000000000001000000:1234 01 00000000:00000000 "
+		"00:00000000 00000000     0        0 9 1 0000000000000000";
+	static const char path[] =
+		"0000000000000000: 00000002 00000000 00010000 0001 01 17 "
+		"/run/a b.sock";
+	static const char pair[] =
+		"0000000000000000: 00000003 00000000 00000000 0001 03 18";
+
+	ck_assert(wait_sockets_parse(WAIT_SOCKET_TCP, tcp, 4242, g.text));
+	ck_assert_str_eq(g.text, "[tcp 127.0.0.1:8080 127.0.0.2:50000]");
+	ck_assert(!wait_sockets_parse(WAIT_SOCKET_TCP, tcp, 424, g.text));
+	ck_assert(wait_sockets_parse(WAIT_SOCKET_TCP, listens, 77, g.text));
+	ck_assert_str_eq(g.text, "[tcp 0.0.0.0:80 listens]");
+	ck_assert(wait_sockets_parse(WAIT_SOCKET_UDP, listens, 77, g.text));
+	ck_assert_str_eq(g.text, "[udp 0.0.0.0:80]");
+	ck_assert(wait_sockets_parse(WAIT_SOCKET_TCP6, tcp6, 9, g.text));
+	ck_assert_str_eq(g.text, "[tcp [::1]:80 [::1]:4660]");
+	ck_assert(wait_sockets_parse(WAIT_SOCKET_UNIX, path, 17, g.text));
+	ck_assert_str_eq(g.text, "[unix /run/a b.sock]");
+	ck_assert(wait_sockets_parse(WAIT_SOCKET_UNIX, pair, 18, g.text));
+	ck_assert_str_eq(g.text, "[unix socket 18]");
+}
+END_TEST
+
+/* Each line cut anywhere, and each byte changed. */
+START_TEST(wait_sockets_refuse_lines_that_are_none)
+{
+	static const char line[] =
+		"   0: 0100007F:1F90 0200007F:C350 01 00000000:00000000 "
+		"00:00000000 00000000  1000        0 4242 1";
+	char copy[sizeof(line)];
+
+	for (size_t i = 0; i < sizeof(line) - 8; i++) {
+		memcpy(copy, line, sizeof(line));
+		copy[i] = '\0';
+		ck_assert(!wait_sockets_parse(WAIT_SOCKET_TCP, copy, 4242,
+					      g.text));
+		ck_assert(!wait_sockets_parse(WAIT_SOCKET_UNIX, copy, 4242,
+					      g.text));
+		memcpy(copy, line, sizeof(line));
+		copy[i] = 'z';
+		(void)wait_sockets_parse(WAIT_SOCKET_TCP6, copy, 4242, g.text);
+		copy[i] = ':';
+		(void)wait_sockets_parse(WAIT_SOCKET_TCP, copy, 4242, g.text);
+	}
+}
+END_TEST
+
+START_TEST(wait_memory_reads_up_to_where_memory_ends)
+{
+	const size_t page = 4096;
+	char *two = aligned_alloc(page, 2 * page), *copy = malloc(3 * page);
+	pid_t pid = getpid();
+
+	memset(two, 7, 2 * page);
+	ck_assert_uint_eq(wait_memory_read(pid, (uintptr_t)two + 1, copy, 5000),
+			  5000);
+	ck_assert_int_eq(copy[4999], 7);
+	ck_assert_uint_eq(wait_memory_read(pid, 0, copy, page), 0);
+	ck_assert_uint_eq(wait_memory_read(pid, UINT64_MAX - 7, copy, page), 0);
+	ck_assert_uint_eq(wait_memory_read(1 << 23, (uintptr_t)two, copy, 8),
+			  0);
+	free(two);
+	free(copy);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("wait_object");
+	TCase *tcase = suite_case(suite, "wait_object");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, wait_object_names_mutexes);
+	tcase_add_test(tcase, wait_object_names_conditions);
+	tcase_add_test(tcase, wait_object_names_semaphores);
+	tcase_add_test(tcase, wait_object_names_rwlocks);
+	tcase_add_test(tcase, wait_object_names_barriers);
+	tcase_add_test(tcase, wait_object_names_the_thread_that_is_joined);
+	tcase_add_test(tcase, wait_object_leaves_other_futexes_plain);
+	tcase_add_test(tcase, wait_object_names_pipes_and_sets);
+	tcase_add_test(tcase, wait_object_names_what_has_only_a_descriptor);
+	tcase_add_test(tcase, wait_object_names_sockets_by_their_addresses);
+	tcase_add_test(tcase, wait_object_names_sleep);
+	tcase_add_test(tcase, wait_object_names_children);
+	tcase_add_test(tcase, wait_object_of_nobody_says_less);
+	tcase_add_test(tcase, wait_object_cleans_names_of_files);
+	tcase_add_test(tcase, wait_places_are_in_files_and_behind_them);
+	tcase_add_test(tcase,
+		       wait_places_of_a_map_that_is_no_map_are_addresses);
+	tcase_add_test(tcase, wait_sockets_are_found_by_their_inode);
+	tcase_add_test(tcase, wait_sockets_refuse_lines_that_are_none);
+	tcase_add_test(tcase, wait_memory_reads_up_to_where_memory_ends);
+	return suite_run(suite);
+}
