@@ -34,7 +34,7 @@
 enum tag {
 	TAG_ABSOLUTE,
 	TAG_RELATIVE, /* to the stack pointer */
-	TAG_FAILED, /* it is beyond the copy */
+	TAG_FAILED, /* it is beyond the copy, or unknown */
 	TAG_START, /* the instruction pointer; and the lowest bits of sp */
 };
 
@@ -108,7 +108,8 @@ static struct node ask_for_next_key(const struct unwind_stack *stack,
 	uint64_t value = 0;
 
 	if (node->next == NEXT_REGISTER)
-		return node_key(stack, number, stack->reg[node->where], false);
+		return node_key(stack, number, stack->reg[node->where],
+				stack->unknown_reg >> node->where & 1);
 	if ((uint64_t)node->where + sizeof(value) > stack->stack_bytes)
 		return node_key(stack, number, 0, true);
 	memcpy(&value, stack->stack + node->where, sizeof(value));

@@ -39,6 +39,14 @@
  * from the stack pointer that it is outside the window (UNWIND_WINDOW) and in
  * no file; an address is in no module that is known so far; or there are more
  * reads than the result has room for.
+ *
+ * Of a thread that is blocked, /proc tells the instruction pointer and the
+ * stack pointer only. Frames that are described by the stack pointer need no
+ * more; and a function that uses another register has saved its caller's on the
+ * stack, where it is found. Where a register is needed that nobody knows, the
+ * stack is cut: nothing is guessed. That happens in programs that keep frame
+ * pointers, when the function of the C library that they wait in does not save
+ * the frame pointer.
  */
 #include "collector/stacks/unwind.h"
 
@@ -93,6 +101,7 @@ struct unwind {
 	uint64_t guessed_reg; /* one bit for each register whose reads need not
 			       * be noted */
 	uint64_t asked_reg; /* one bit for each register that was read */
+	uint64_t unknown_reg; /* one bit for each that has no value in reg */
 	uint32_t accesses; /* calls of access_mem() */
 	bool missed; /* the last read of the stack was beyond the copy */
 	uint64_t asked[WINDOW_WORDS / 64]; /* one bit for each word of the
@@ -196,16 +205,18 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *out,
 {
 	struct unwind *unwind = context;
 	uint64_t bit;
+	bool failed;
 
 	(void)as;
 	if (write || reg < 0 || reg >= RECORD_REGS)
 		return -UNW_EBADREG;
 	bit = 1ULL << reg;
-	*out = unwind->reg[reg];
+	failed = unwind->unknown_reg & bit;
+	*out = failed ? 0 : unwind->reg[reg];
 	if (!((unwind->guessed_reg | unwind->asked_reg) & bit))
-		note_read(unwind, UNWIND_REGISTER, (uint32_t)reg, *out, false);
+		note_read(unwind, UNWIND_REGISTER, (uint32_t)reg, *out, failed);
 	unwind->asked_reg |= bit;
-	return 0;
+	return failed ? -UNW_EBADREG : 0;
 }
 
 /* --- frame descriptions -----------------------------------------------------
@@ -393,10 +404,9 @@ static enum step step_described(struct unwind *unwind, bool is_signal)
 	return STEP_NEXT;
 }
 
-/* Goes on at the frame with the return address @ip, the stack pointer @sp and
- * the frame pointer @fp. */
-static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp,
-			       uint64_t fp)
+/* Goes on at the frame with the return address @ip and the stack pointer @sp;
+ * its frame pointer is in unwind->reg. */
+static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp)
 {
 	/* A return address of zero marks the outermost frame (x86-64 psABI
 	 * 3.4.1). */
@@ -407,7 +417,6 @@ static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp,
 	unwind->kind = FRAME_RETURN;
 	unwind->reg[RECORD_REG_IP] = ip - 1;
 	unwind->reg[RECORD_REG_SP] = sp;
-	unwind->reg[RECORD_REG_FP] = fp;
 	unwind->guessed_reg |= 1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP |
 			       1ULL << RECORD_REG_FP;
 	return start_cursor(unwind) ? STEP_NEXT : STEP_CUT;
@@ -445,25 +454,38 @@ static bool has_restored(struct unwind *unwind)
 	return false;
 }
 
+/* Reads the caller's @reg into *@out, which becomes 0 if that fails. */
+static int get_restored(struct unwind *unwind, unw_regnum_t reg,
+			unw_word_t *out)
+{
+	int err;
+
+	if (is_below_stack(unwind, reg))
+		return access_reg(unwind->as, reg, out, 0, unwind);
+	err = unw_get_reg(&unwind->cursor, reg, out);
+	if (err < 0)
+		*out = 0;
+	return err;
+}
+
 static enum step keep_restored(struct unwind *unwind)
 {
 	unw_word_t value[ARRAY_SIZE(restored_regs)] = { 0 };
+	uint64_t unknown = unwind->unknown_reg;
 
 	if (!has_restored(unwind))
 		return STEP_NEXT;
 	for (size_t i = 0; i < ARRAY_SIZE(restored_regs); i++)
-		if (is_below_stack(unwind, restored_regs[i]))
-			access_reg(unwind->as, restored_regs[i], &value[i], 0,
-				   unwind);
-		else if (unw_get_reg(&unwind->cursor, restored_regs[i],
-				     &value[i]) < 0)
-			value[i] = 0;
+		if (get_restored(unwind, restored_regs[i], &value[i]))
+			unknown |= 1ULL << restored_regs[i];
+		else
+			unknown &= ~(1ULL << restored_regs[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(restored_regs); i++) {
 		unwind->reg[restored_regs[i]] = value[i];
 		unwind->guessed_reg |= 1ULL << restored_regs[i];
 	}
-	return step_to_frame(unwind, unwind->ip, unwind->sp,
-			     unwind->reg[RECORD_REG_FP]);
+	unwind->unknown_reg = unknown;
+	return step_to_frame(unwind, unwind->ip, unwind->sp);
 }
 #else
 static enum step keep_restored(struct unwind *unwind)
@@ -501,18 +523,29 @@ static bool is_plt_stub(struct unwind *unwind)
 }
 #endif
 
+/* Sets the frame pointer that step_to_frame() goes on with. */
+static void set_frame_pointer(struct unwind *unwind, uint64_t fp, bool known)
+{
+	const uint64_t bit = 1ULL << RECORD_REG_FP;
+
+	unwind->reg[RECORD_REG_FP] = fp;
+	unwind->unknown_reg =
+		known ? unwind->unknown_reg & ~bit : unwind->unknown_reg | bit;
+}
+
 /* Steps out of code that has pushed nothing: the return address lies where the
  * stack pointer points. */
 static enum step step_empty(struct unwind *unwind)
 {
-	unw_word_t fp;
+	unw_word_t fp = 0;
 	uint64_t ip;
+	int err = unw_get_reg(&unwind->cursor, RECORD_REG_FP, &fp);
 
-	if (unw_get_reg(&unwind->cursor, RECORD_REG_FP, &fp) < 0 ||
-	    !is_in_window(unwind, unwind->sp) ||
+	if (!is_in_window(unwind, unwind->sp) ||
 	    !read_stack(unwind, unwind->sp, &ip))
 		return STEP_CUT;
-	return step_to_frame(unwind, ip, unwind->sp + 8, fp);
+	set_frame_pointer(unwind, fp, err >= 0);
+	return step_to_frame(unwind, ip, unwind->sp + 8);
 }
 
 /* Steps to the caller by the frame pointer, or out of a PLT stub. The result is
@@ -536,7 +569,8 @@ static enum step step_guessed(struct unwind *unwind)
 	if (!read_stack(unwind, fp, &next_fp) ||
 	    !read_stack(unwind, fp + 8, &ip))
 		return STEP_CUT;
-	return step_to_frame(unwind, ip, fp + 16, next_fp);
+	set_frame_pointer(unwind, next_fp, true);
+	return step_to_frame(unwind, ip, fp + 16);
 }
 
 static enum step step_to_caller(struct unwind *unwind)
@@ -585,6 +619,7 @@ static void begin_stack(struct unwind *unwind, const struct unwind_stack *stack,
 	 * by them in any case. */
 	unwind->guessed_reg = 1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP;
 	unwind->asked_reg = 0;
+	unwind->unknown_reg = stack->unknown_reg;
 	unwind->accesses = 0;
 	unwind->missed = false;
 	memset(unwind->asked, 0, sizeof(unwind->asked));

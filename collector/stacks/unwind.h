@@ -35,13 +35,15 @@ struct unwind_read {
 	enum unwind_query query;
 	uint32_t where;
 	uint64_t value;
-	bool failed; /* it is not in the copy */
+	bool failed; /* it is not in the copy, or is unknown */
 };
 
 #define UNWIND_READS_MAX (4 * UNWIND_FRAMES_MAX)
 
 struct unwind_stack { /* what is unwound; not changed */
 	const uint64_t *reg; /* RECORD_REGS of them */
+	uint64_t unknown_reg; /* one bit for each that is not known; never ip
+			       * and sp */
 	const uint8_t *stack; /* what lies at the stack pointer and up */
 	uint32_t stack_bytes; /* at most UNWIND_WINDOW */
 	uint32_t generation; /* of the load map */

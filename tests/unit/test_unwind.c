@@ -35,6 +35,7 @@
 /* A stack as a sample has it, and what backtrace() said of it. */
 struct copy {
 	uint64_t reg[RECORD_REGS];
+	uint64_t unknown_reg;
 	uint8_t stack[COPY_BYTES];
 	uint32_t bytes;
 	void *caller[CALLERS_MAX];
@@ -142,6 +143,7 @@ __attribute__((noinline)) static void capture(struct copy *out)
 static struct unwind_stack stack_of(const struct copy *copy)
 {
 	return (struct unwind_stack){ .reg = copy->reg,
+				      .unknown_reg = copy->unknown_reg,
 				      .stack = copy->stack,
 				      .stack_bytes = copy->bytes };
 }
@@ -192,6 +194,8 @@ static void check_callers(const struct copy *copy)
 		ck_assert_uint_eq(g.result.frame[i].kind, FRAME_RETURN);
 	ck_assert_uint_eq(g.result.frame[0].kind, FRAME_PC);
 }
+
+static bool find_or_add(const struct copy *copy);
 
 /* --- frames by descriptions -------------------------------------------------
  */
@@ -444,6 +448,85 @@ START_TEST(unwind_at_every_instruction_with_a_frame_pointer)
 	}
 }
 END_TEST
+
+/* Unwinds @copy without all registers but two, as of a thread that is blocked.
+ * What is found must be a part of what is found with them, or is cut. Returns
+ * how many frames there are, without the cut; *@cut whether it was. */
+static size_t unwind_unknown(const struct copy *copy, bool *cut)
+{
+	static struct unwind_result whole;
+	static struct copy less;
+	size_t count;
+
+	unwind(copy);
+	whole = g.result;
+	less = *copy;
+	less.unknown_reg = ~(1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP);
+	/* It must not look at them. */
+	for (size_t i = 0; i < RECORD_REGS; i++)
+		if (less.unknown_reg >> i & 1)
+			less.reg[i] = copy->reg[RECORD_REG_SP] + 64;
+	unwind(&less);
+	*cut = g.result.cut;
+	count = g.result.count - *cut;
+	ck_assert(!g.result.is_short);
+	ck_assert(!g.result.guessed || whole.guessed);
+	ck_assert_uint_le(count, whole.count);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_uint_eq(g.result.frame[i].address,
+				  whole.frame[i].address);
+	return count;
+}
+
+/* At first the return address lies at the stack pointer; the caller needs the
+ * frame pointer, which is on the stack after the first instruction only, while
+ * the stack pointer still says where. */
+START_TEST(unwind_stops_where_a_register_is_unknown)
+{
+	size_t count;
+	bool cut;
+
+	step_through(framed, framed_leaf);
+	ck_assert_int_eq(g_steps, 9);
+	for (int i = 0; i < g_steps; i++) {
+		count = unwind_unknown(&g_step[i], &cut);
+		if (i == 1)
+			ck_assert_uint_gt(count, 3);
+		else
+			ck_assert(cut);
+		if (!i)
+			ck_assert_uint_eq(count, 2);
+	}
+}
+END_TEST
+
+START_TEST(unwind_needs_no_unknown_register_for_own_stack)
+{
+	static struct copy unknown;
+	bool cut;
+
+	recurse(5, &g.copy);
+	ck_assert_uint_ge(unwind_unknown(&g.copy, &cut), 7);
+	/* The cache tells a stack with registers from one without. */
+	find_or_add(&g.copy);
+	ck_assert(find_or_add(&g.copy));
+	unknown = g.copy;
+	unknown.unknown_reg = ~(1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP);
+	find_or_add(&unknown);
+	ck_assert(find_or_add(&unknown));
+	ck_assert(find_or_add(&g.copy));
+	for (int i = 0; i < 9; i++) {
+		step_through(framed, framed_leaf);
+		find_or_add(&g_step[i]);
+		g_step[i].unknown_reg = unknown.unknown_reg;
+		/* One needs no register. */
+		ck_assert_int_eq(find_or_add(&g_step[i]), i == 1);
+		ck_assert(find_or_add(&g_step[i]));
+		g_steps = 0;
+	}
+}
+END_TEST
+
 /* --- frames without descriptions --------------------------------------------
  */
 
@@ -772,6 +855,8 @@ int main(void)
 #if defined(__x86_64__)
 	tcase_add_test(tcase, unwind_at_every_instruction_of_a_leaf);
 	tcase_add_test(tcase, unwind_at_every_instruction_with_a_frame_pointer);
+	tcase_add_test(tcase, unwind_stops_where_a_register_is_unknown);
+	tcase_add_test(tcase, unwind_needs_no_unknown_register_for_own_stack);
 	tcase_add_test(tcase,
 		       unwind_without_description_goes_by_the_frame_pointer);
 	tcase_add_test(tcase,
