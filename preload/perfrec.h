@@ -190,6 +190,13 @@ struct perfrec_shim_1 {
 	int (*flush)(void);
 	void (*name_thread)(const char *name);
 	uint64_t (*local_id)(uint64_t id);
+	/* Not in the first shims of this name: perfrec_has_stays_(). */
+	void (*async_enter)(struct perfrec_site *site, uint64_t track,
+			    uint64_t handle, struct perfrec_arg *args,
+			    size_t count);
+	void (*async_leave)(struct perfrec_site *site, uint64_t track,
+			    uint64_t handle, struct perfrec_arg *args,
+			    size_t count);
 };
 
 #ifdef __cplusplus
@@ -829,6 +836,122 @@ PERFREC_INLINE_ uint64_t perfrec_track_new_(uint64_t parent, const char *name,
 		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                       \
 		PERFREC_TRACK_CALL_(async_end, track, handle, __VA_ARGS__), \
 		__VA_ARGS__)
+/*
+ * PERFREC_ASYNC_ENTER(track, handle, name, pairs ...): from now on this thread
+ * works on that slice, which may have begun in any thread.
+ * PERFREC_ASYNC_LEAVE(track, handle, name, pairs ...): it does so no more.
+ *
+ * The time between the two is busy time of the slice. Several threads may be
+ * inside of a slice at once: each counts. Time of the slice in which no thread
+ * is inside is idle time. A thread that enters twice leaves twice. The end of
+ * the slice, or of the thread, is the end of all that goes on then. With handle
+ * 0 nothing happens. The name is that of the time inside, in the trace.
+ */
+#define PERFREC_ASYNC_ENTER(track, handle, ...)                              \
+	PERFREC_EVENT_(                                                      \
+		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                        \
+		PERFREC_STAY_CALL_(async_enter, track, handle, __VA_ARGS__), \
+		__VA_ARGS__)
+#define PERFREC_ASYNC_LEAVE(track, handle, ...)                              \
+	PERFREC_EVENT_(                                                      \
+		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                        \
+		PERFREC_STAY_CALL_(async_leave, track, handle, __VA_ARGS__), \
+		__VA_ARGS__)
+/* PERFREC_ASYNC_SCOPE(track, handle, name, pairs ...): enter here, and leave at
+ * the end of the block, in whatever way the block is left. It is a declaration,
+ * as PERFREC_SCOPE is. */
+#if defined(PERFREC_DISABLE)
+#define PERFREC_ASYNC_SCOPE(...) PERFREC_ASYNC_ENTER(__VA_ARGS__)
+#else
+#define PERFREC_ASYNC_SCOPE(track, handle, ...)                                \
+	PERFREC_ASYNC_SCOPE2_(PERFREC_CAT_(perfrec_site_, __COUNTER__), track, \
+			      handle, __VA_ARGS__)
+#define PERFREC_ASYNC_SCOPE2_(site, track, handle, ...)                 \
+	PERFREC_ASYNC_SCOPE3_(site, PERFREC_CAT_(site, _keys),          \
+			      PERFREC_CAT_(site, _stay), track, handle, \
+			      __VA_ARGS__)
+#define PERFREC_ASYNC_SCOPE3_(site, keys, guard, track, handle, ...)          \
+	PERFREC_SITE_(site, keys, PERFREC_SPAN_KIND_, PERFREC_CATEGORY,       \
+		      __VA_ARGS__);                                           \
+	PERFREC_STAY_GUARD_(                                                  \
+		guard,                                                        \
+		(perfrec_on_(&(site)) && perfrec_has_stays_()                 \
+			 ? perfrec_stay_enter_(                               \
+				   &(site), PERFREC_TRACK_OF_(track), handle, \
+				   PERFREC_ARGS_(keys, __VA_ARGS__),          \
+				   PERFREC_PAIRS_(keys))                      \
+			 : perfrec_stay_none_()))
+#endif
+
+#define PERFREC_STAY_CALL_(function, track, handle, ...)                     \
+	(perfrec_has_stays_()                                                \
+		 ? PERFREC_TRACK_CALL_(function, track, handle, __VA_ARGS__) \
+		 : (void)0)
+
+/* Whether the shim, which must be there, knows of threads in slices. */
+PERFREC_INLINE_ bool perfrec_has_stays_(void)
+{
+	return perfrec_shim_()->bytes >= sizeof(struct perfrec_shim_1);
+}
+
+/* What PERFREC_ASYNC_SCOPE() leaves. */
+struct perfrec_stay_ {
+	struct perfrec_site *site; /* NULL: nothing */
+	uint64_t track, handle;
+};
+
+PERFREC_INLINE_ struct perfrec_stay_ perfrec_stay_none_(void)
+{
+	struct perfrec_stay_ stay = { PERFREC_NULL_, 0, 0 };
+
+	return stay;
+}
+
+PERFREC_INLINE_ struct perfrec_stay_ perfrec_stay_enter_(
+	struct perfrec_site *site, uint64_t track, uint64_t handle,
+	struct perfrec_arg *args, size_t count)
+{
+	struct perfrec_stay_ stay = { site, track, handle };
+
+	perfrec_shim_()->async_enter(site, track, handle, args, count);
+	return stay;
+}
+
+PERFREC_INLINE_ void perfrec_stay_leave_(const struct perfrec_stay_ *stay)
+{
+	if (__builtin_expect(!!stay->site, 0))
+		perfrec_shim_()->async_leave(stay->site, stay->track,
+					     stay->handle, PERFREC_NULL_, 0);
+}
+
+#ifdef __cplusplus
+extern "C++" {
+struct perfrec_stay_scope_ {
+	perfrec_stay_ stay;
+	__attribute__((
+		always_inline,
+		no_instrument_function)) explicit perfrec_stay_scope_(perfrec_stay_
+									      entered)
+	    : stay(entered)
+	{
+	}
+	__attribute__((always_inline,
+		       no_instrument_function)) ~perfrec_stay_scope_()
+	{
+		perfrec_stay_leave_(&stay);
+	}
+	perfrec_stay_scope_(const perfrec_stay_scope_ &) = delete;
+	perfrec_stay_scope_ &operator=(const perfrec_stay_scope_ &) = delete;
+};
+}
+#define PERFREC_STAY_GUARD_(guard, stay) const perfrec_stay_scope_ guard(stay)
+#else
+#define PERFREC_STAY_GUARD_(guard, stay)                                      \
+	const struct perfrec_stay_                                            \
+		__attribute__((cleanup(perfrec_stay_leave_), unused)) guard = \
+			stay
+#endif
+
 /* PERFREC_ASYNC_INSTANT(track, name, pairs ...): a moment on a track. */
 #define PERFREC_ASYNC_INSTANT(track, ...)                                  \
 	PERFREC_EVENT_(                                                    \

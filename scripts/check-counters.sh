@@ -60,6 +60,9 @@ int main(void)
 #define FUNCTION(kind, name, value, text) \
 	printf("list\tfunctions\t%s\t%s\t%s\n", #kind, #name, text);
 #include "collector/output/counters.def"
+#define ASYNC(kind, name, value, text) \
+	printf("list\tasync\t%s\t%s\t%s\n", #kind, #name, text);
+#include "collector/output/counters.def"
 	return 0;
 }
 END

@@ -111,6 +111,10 @@ enum record_ext {
 	EXT_TRACK = 30, /* struct note_track and its texts: a track made at
 			 * run time */
 	EXT_MARK = 31, /* an interesting interval begins; no cell */
+	EXT_ASYNC_ENTER = 32, /* one cell: track, handle of a slice that another
+			       * thread may have begun: this thread works on
+			       * it from now on */
+	EXT_ASYNC_LEAVE = 33, /* one cell: track, handle; and no more */
 };
 
 static inline uint64_t record_ext_word(enum record_ext ext, uint32_t cells,

@@ -727,7 +727,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	if (thread_cpu_begin(old))
 		finish_cpu(old, end_ns, known ? &end : NULL);
 	tell_lost_rest(old);
-	thread_notes_finish(old);
+	thread_notes_finish(old, end_ns);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
 	ending = process_ending(old->process);

@@ -24,6 +24,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/output/counters.h"
 #include "collector/output/own_files.h"
+#include "collector/profile/async_table.h"
 #include "collector/profile/function_table.h"
 #include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
@@ -323,6 +324,31 @@ static json_t *functions_json(struct recording *recording)
 	return list;
 }
 
+/* The column value of the rows ASYNC() of counters.def uses this name. */
+static struct summary_async async_of(const struct async_total *one)
+{
+	return (struct summary_async){
+#define ASYNC(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+	};
+}
+
+static json_t *async_json(struct recording *recording)
+{
+	size_t count;
+	const struct async_total *totals =
+		recording_sort_async(recording, &count);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		const struct summary_async async = async_of(&totals[i]);
+
+		json_array_append_new(list,
+				      counters_to_json(COUNTERS_ASYNC, &async));
+	}
+	return list;
+}
+
 static json_t *notes_json(const struct recording *recording)
 {
 	const struct recording_sums *sums = recording_sums(recording);
@@ -411,6 +437,7 @@ static json_t *summary_json(struct recording *recording,
 	json_object_set_new(root, "unsampled_processes",
 			    unsampled_json(files->cpu_sum));
 	json_object_set_new(root, "functions", functions_json(recording));
+	json_object_set_new(root, "async", async_json(recording));
 	json_object_set_new(root, "files", files_list_json(files));
 	json_object_set_new(root, "notes", notes_json(recording));
 	return root;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * async_slices - what the threads of a process tell about things that belong to
- * no thread: slices that begin on one thread and end on another, and counters
- * of the process that are told in steps. It is put into the order of clocks.
- * See async_slices.c.
+ * no thread: slices that begin on one thread and end on another, and that
+ * threads enter and leave meanwhile; and counters of the process that are told
+ * in steps. It is put into the order of clocks. See async_slices.c and
+ * async_stays.c.
  */
 #ifndef PERFREC_COLLECTOR_NOTES_ASYNC_SLICES_H
 #define PERFREC_COLLECTOR_NOTES_ASYNC_SLICES_H
@@ -11,30 +12,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/notes/async_event.h"
 #include "collector/notes/note.h"
 
 struct async_slices;
+struct async_feed;
 struct order;
-struct order_stream;
 struct recording;
-struct site;
 struct tracks;
-
-enum async_type { ASYNC_BEGIN, ASYNC_END, ASYNC_STEP };
-
-struct async_event {
-	enum async_type type;
-	uint64_t ns; /* BOOTTIME */
-	const struct site *site; /* lives as long as the process */
-	uint64_t track; /* uuid, of BEGIN and STEP */
-	uint64_t key, handle; /* of the slice: END has those of its BEGIN */
-	uint64_t step; /* int64_t or double, as the site says */
-	uint64_t at_ns; /* of a STEP, instead of ns; 0: none */
-	struct note *note; /* or NULL */
-};
 
 struct async_counts {
 	uint64_t orphan_ends; /* withheld: nothing had begun */
+	uint64_t odd_stays; /* a thread entered what was not open, or left what
+			     * it was not inside of */
+	uint64_t unlisted; /* slices that are in no sum */
 	uint64_t unended; /* ended with the process */
 	uint64_t withheld; /* no room for them */
 	uint64_t written; /* packets */
@@ -52,17 +43,23 @@ void async_slices_free(struct async_slices **slices);
 /* Its order, so that the watermark can be told to it: orders_add(). */
 struct order *async_slices_order(struct async_slices *slices);
 
-/* A stream for one thread, whose drain worker feeds and closes it. NULL: out of
- * memory. */
-struct order_stream *async_slices_open(struct async_slices *slices);
-/* Feed @event, whose record has the clock @clock, to @stream. event->note
- * becomes the callee's. Events for which there is no memory are counted. The
- * drain worker of the stream. */
-void async_slices_feed(struct async_slices *slices, struct order_stream *stream,
-		       uint64_t clock, const struct async_event *event);
+/* Begins to take in what one thread tells, whose drain worker makes this call
+ * and the next three. NULL: out of memory. */
+struct async_feed *async_slices_open(struct async_slices *slices);
+/* Feed @event, whose record has the clock @clock. event->note becomes the
+ * callee's. Events for which there is no memory are counted. */
+void async_slices_feed(struct async_feed *feed, uint64_t clock,
+		       const struct async_event *event);
+/* After each visit of the thread's ring. */
+void async_slices_flush(struct async_feed *feed);
+/* The thread has ended: it leaves all slices that it is inside of at @ns, which
+ * is @clock on the clock of records. By then it was on a CPU for @cpu_ns, as in
+ * events. Clears *@feed, which may be NULL. */
+void async_slices_close(struct async_feed **feed, uint64_t clock, uint64_t ns,
+			uint64_t cpu_ns);
 
-/* All threads have ended: end what is open at @end_ns. Waits for the consumer,
- * so no drain worker may call it. */
+/* All threads have ended: end what is open at @end_ns, and add sums to the
+ * recording. Waits for the consumer, so no drain worker may call it. */
 void async_slices_finish(struct async_slices *slices, uint64_t end_ns);
 struct async_counts async_slices_counts(struct async_slices *slices);
 

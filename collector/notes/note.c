@@ -10,6 +10,9 @@
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
+/* What malloc() takes beside each block that it gives. */
+#define MALLOC_BYTES 16
+
 /* --- cells ------------------------------------------------------------------
  */
 
@@ -97,6 +100,20 @@ struct note *note_copy(const struct note *note)
 	bytes_put(&copy->args, note->args.at, note->args.count);
 	bytes_put(&copy->name, note->name.at, note->name.count);
 	return copy;
+}
+
+void note_free(struct note *note)
+{
+	if (note)
+		note_release(note);
+	free(note);
+}
+
+size_t note_bytes(const struct note *note)
+{
+	return note ? sizeof(*note) + note->args.room + note->name.room +
+			       3 * MALLOC_BYTES
+		    : 0;
 }
 
 /* --- arguments --------------------------------------------------------------
@@ -298,6 +315,35 @@ void note_encode(const struct note *note, const struct site *site,
 	if (note->has_correlation)
 		bytes_field(fields, TAG_TRACK_EVENT_CORRELATION_ID,
 			    note->correlation);
+}
+
+static void put_own(const char *key, const struct target *target,
+		    struct bytes *value)
+{
+	const struct key name = { .text = key, .bytes = strlen(key) };
+
+	put_annotation(target, &name, value);
+	bytes_release(value);
+}
+
+void note_number(const char *key, uint64_t value, struct seq_names *names,
+		 struct bytes *fields, struct bytes *interned)
+{
+	const struct target target = { names, fields, interned };
+	struct bytes out = { 0 };
+
+	bytes_field(&out, TAG_DEBUG_ANNOTATION_INT_VALUE, value);
+	put_own(key, &target, &out);
+}
+
+void note_text(const char *key, const char *text, struct seq_names *names,
+	       struct bytes *fields, struct bytes *interned)
+{
+	const struct target target = { names, fields, interned };
+	struct bytes out = { 0 };
+
+	bytes_text(&out, TAG_DEBUG_ANNOTATION_STRING_VALUE, text, strlen(text));
+	put_own(key, &target, &out);
 }
 
 bool note_name(const struct note *note, struct seq_names *names,

@@ -51,9 +51,13 @@ bool note_is_empty(const struct note *note);
  * out and counted in *@counts. */
 void note_take(struct note *note, const struct record *cells, size_t count,
 	       struct note_counts *counts);
-/* A copy in memory of its own, which the caller ends with note_release() and
- * free(). NULL: out of memory. */
+/* A copy in memory of its own, which the caller ends with note_free(). NULL:
+ * out of memory. */
 struct note *note_copy(const struct note *note);
+/* Also for NULL. */
+void note_free(struct note *note);
+/* How much memory a copy takes. 0 for NULL. */
+size_t note_bytes(const struct note *note);
 
 /*
  * Append all that @note says, but for a name and a time, to @fields, the fields
@@ -64,6 +68,11 @@ struct note *note_copy(const struct note *note);
 void note_encode(const struct note *note, const struct site *site,
 		 struct seq_names *names, struct bytes *fields,
 		 struct bytes *interned, struct note_counts *counts);
+/* Append an argument of perfrec's own, in the same way. */
+void note_number(const char *key, uint64_t value, struct seq_names *names,
+		 struct bytes *fields, struct bytes *interned);
+void note_text(const char *key, const char *text, struct seq_names *names,
+	       struct bytes *fields, struct bytes *interned);
 /* Append the name to @fields, in the same way. False: @note has none. */
 bool note_name(const struct note *note, struct seq_names *names,
 	       struct bytes *fields, struct bytes *interned);

@@ -7,8 +7,9 @@
  *   instants, values of counters,    are written on the thread's sequence, with
  *   states, marks                    the uuid of their track; the reader sorts
  *                                    them by time
- *   asynchronous slices, steps of    need all threads' records in order: they
- *   a counter of the process         go to async_slices.c
+ *   asynchronous slices, and who     need all threads' records in order: they
+ *   is in them; steps of a counter   go to async_slices.c
+ *   of the process
  *
  * Steps of a counter (SITE_INCREMENTAL) are added up here, and values are
  * written: a reader would add up only the steps of one sequence.
@@ -29,6 +30,7 @@
 #include "collector/record/arena.h"
 #include "collector/notes/async_slices.h"
 #include "collector/base/clock.h"
+#include "collector/replay/clock_sync.h"
 #include "collector/record/collector.h"
 #include "collector/trace/encode.h"
 #include "collector/names/modules.h"
@@ -43,6 +45,7 @@
 #include "collector/record/tracks.h"
 #include "collector/trace/fields.h"
 #include "shared/atomic.h"
+#include "shared/wire.h"
 
 #define TRACK_TEXT_BYTES 1024 /* of a name or description */
 
@@ -70,8 +73,7 @@ struct thread_notes {
 	uint32_t sequence_count, sequence_room;
 	uint32_t last; /* of sequences, used just now */
 	struct pool counters; /* struct counter */
-	struct order_stream *stream; /* NULL: none yet */
-	struct async_slices *slices; /* the process', once there is a stream */
+	struct async_feed *async; /* NULL: none yet */
 	uint64_t told_dropped; /* of slot->dropped_notes */
 	struct note_counts counts;
 	uint64_t odd_events; /* whose site or track makes no sense */
@@ -277,11 +279,22 @@ static struct async_slices *slices_of(struct thread *thread)
 	return slices;
 }
 
-static void open_stream(struct thread_notes *notes)
+static void open_async(struct thread_notes *notes)
 {
-	notes->slices = slices_of(notes->thread);
-	if (notes->slices)
-		notes->stream = async_slices_open(notes->slices);
+	struct async_slices *slices = slices_of(notes->thread);
+
+	if (slices)
+		notes->async = async_slices_open(slices);
+}
+
+/* How long @thread was on a CPU up to @ns, as struct async_event has it. */
+static uint64_t cpu_ns_at(struct thread *thread, uint64_t ns)
+{
+	uint64_t cpu_ns;
+
+	return thread->on_cpu && thread->on_cpu(thread, ns, &cpu_ns)
+		       ? cpu_ns
+		       : ASYNC_CPU_UNKNOWN;
 }
 
 /* Feed @async to the slices of the process, with the note of @event if it has
@@ -290,9 +303,9 @@ static void feed_async(const struct event *event, struct async_event *async)
 {
 	struct thread_notes *notes = event->notes;
 
-	if (!notes->stream)
-		open_stream(notes);
-	if (!notes->stream) {
+	if (!notes->async)
+		open_async(notes);
+	if (!notes->async) {
 		notes->withheld++;
 		return;
 	}
@@ -300,8 +313,7 @@ static void feed_async(const struct event *event, struct async_event *async)
 	async->site = event->site;
 	if (!note_is_empty(&notes->note))
 		async->note = note_copy(&notes->note);
-	async_slices_feed(notes->slices, notes->stream, event->cells[0].clock,
-			  async);
+	async_slices_feed(notes->async, event->cells[0].clock, async);
 }
 
 /* Of the note only the time is kept: a value of a counter has nothing else. */
@@ -365,23 +377,33 @@ static uint64_t track_of(const struct event *event, enum track_kind kind)
 			   event->cells[1].word, event->site, kind);
 }
 
-static void take_slice(const struct event *event, bool is_end)
+static void take_slice(const struct event *event, enum async_type type)
 {
 	struct thread_notes *notes = event->notes;
+	struct thread *thread = notes->thread;
 	uint64_t number = event->cells[1].word;
 	struct async_event async = {
-		.type = is_end ? ASYNC_END : ASYNC_BEGIN,
+		.type = type,
 		/* Not the uuid: an end may be of another name. */
-		.key = number == TRACK_THREAD ? notes->thread->uuid : number,
+		.key = number == TRACK_THREAD ? thread->uuid : number,
 		.handle = event->cells[1].clock,
 	};
+	bool is_named = type == ASYNC_BEGIN || type == ASYNC_ENTER;
 
-	if (notes->note.has_at || (is_end && notes->note.has_name))
+	if (notes->note.has_at || (!is_named && notes->note.has_name))
 		notes->counts.odd_prefixes++;
-	if (!is_end)
+	if (type == ASYNC_BEGIN) {
 		async.track = track_of(event, TRACK_SLICES);
-	if (is_end || async.track)
-		feed_async(event, &async);
+		if (!async.track)
+			return;
+	} else {
+		async.cpu_ns = cpu_ns_at(thread, event->ns);
+	}
+	if (type == ASYNC_ENTER) {
+		memcpy(async.name, thread->entry.name, sizeof(async.name));
+		symbol_name_clean(async.name);
+	}
+	feed_async(event, &async);
 }
 
 static void take_moment(const struct event *event)
@@ -502,8 +524,16 @@ static void dispatch_event(const struct event *event, enum record_ext ext)
 		take_counter_value(event);
 		break;
 	case EXT_ASYNC_BEGIN:
+		take_slice(event, ASYNC_BEGIN);
+		break;
 	case EXT_ASYNC_END:
-		take_slice(event, ext == EXT_ASYNC_END);
+		take_slice(event, ASYNC_END);
+		break;
+	case EXT_ASYNC_ENTER:
+		take_slice(event, ASYNC_ENTER);
+		break;
+	case EXT_ASYNC_LEAVE:
+		take_slice(event, ASYNC_LEAVE);
 		break;
 	case EXT_ASYNC_INSTANT:
 		take_moment(event);
@@ -538,7 +568,8 @@ static void take_event(struct thread_notes *notes, struct replay *replay,
 	bytes_clear(&notes->interned);
 	if ((has_data && count < 2) || !id || id >= SITES_MAX)
 		notes->odd_events++;
-	else if (replay_is_paused(replay) && ext != EXT_ASYNC_END)
+	else if (replay_is_paused(replay) && ext != EXT_ASYNC_END &&
+		 ext != EXT_ASYNC_LEAVE)
 		notes->paused++;
 	else if (replay_site(replay, id, &event.iid))
 		dispatch_event(&event, ext);
@@ -556,7 +587,7 @@ int thread_note(struct thread *thread, struct replay *replay,
 		take_prefix(notes, replay, cells, count);
 		return 0;
 	}
-	if (ext < EXT_INSTANT || ext > EXT_MARK) {
+	if (ext < EXT_INSTANT || ext > EXT_ASYNC_LEAVE) {
 		settle_note(notes);
 		return -EBADMSG;
 	}
@@ -599,11 +630,25 @@ static void tell_dropped(struct thread *thread)
 void thread_notes_flush(struct thread *thread)
 {
 	tell_dropped(thread);
-	if (thread->notes && thread->notes->stream)
-		order_flush(thread->notes->stream);
+	if (thread->notes && thread->notes->async)
+		async_slices_flush(thread->notes->async);
 }
 
-void thread_notes_finish(struct thread *thread)
+/* The thread leaves asynchronous slices now, or when its process ended. */
+static void close_async(struct thread_notes *notes, uint64_t end_ns)
+{
+	struct thread *thread = notes->thread;
+	uint64_t ns = end_ns ? end_ns : clock_boottime_ns();
+	uint64_t clock = ns;
+
+	if (end_ns)
+		clock = UINT64_MAX; /* behind all that threads told */
+	else if (thread->setup->arena_setup->clock == WIRE_CLOCK_TSC)
+		clock = clock_ticks();
+	async_slices_close(&notes->async, clock, ns, cpu_ns_at(thread, ns));
+}
+
+void thread_notes_finish(struct thread *thread, uint64_t end_ns)
 {
 	struct thread_notes *notes;
 
@@ -612,8 +657,7 @@ void thread_notes_finish(struct thread *thread)
 	if (!notes)
 		return;
 	settle_note(notes);
-	if (notes->stream)
-		order_close(&notes->stream);
+	close_async(notes, end_ns);
 }
 
 void thread_notes_release(struct thread *thread, struct totals *totals)
@@ -663,6 +707,8 @@ void process_notes_finish(struct process *process)
 	totals = recording_lock(recording);
 	totals->trace_events += counts.written;
 	totals->orphan_async_ends += counts.orphan_ends;
+	totals->odd_async_stays += counts.odd_stays;
+	totals->unlisted_async += counts.unlisted;
 	totals->unended_async += counts.unended;
 	totals->withheld_notes += counts.withheld + tracks.overflowed;
 	totals->odd_notes += counts.notes.odd_prefixes + tracks.odd_tracks +

@@ -49,6 +49,12 @@ static const struct counter_field function_fields[] = {
 #include "collector/output/counters.def"
 };
 
+static const struct counter_field async_fields[] = {
+#define ASYNC(kind, name, ...) \
+	{ #name, COUNTER_##kind, offsetof(struct summary_async, name) },
+#include "collector/output/counters.def"
+};
+
 static const struct {
 	const struct counter_field *field;
 	size_t count;
@@ -59,6 +65,7 @@ static const struct {
 	[COUNTERS_PROCESS] = { process_fields, ARRAY_SIZE(process_fields) },
 	[COUNTERS_THREAD] = { thread_fields, ARRAY_SIZE(thread_fields) },
 	[COUNTERS_FUNCTION] = { function_fields, ARRAY_SIZE(function_fields) },
+	[COUNTERS_ASYNC] = { async_fields, ARRAY_SIZE(async_fields) },
 };
 
 static json_t *count_to_json(uint64_t count)

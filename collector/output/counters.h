@@ -86,6 +86,12 @@ struct summary_function {
 	json_t *document;
 };
 
+/* Asynchronous slices of one name. */
+struct summary_async {
+#define ASYNC(kind, name, ...) COUNTER_TYPE_##kind name;
+#include "collector/output/counters.def"
+};
+
 /* The structures above, as the functions below take them. */
 enum counter_group {
 	COUNTERS_SETTINGS, /* struct summary_settings */
@@ -94,6 +100,7 @@ enum counter_group {
 	COUNTERS_PROCESS, /* struct summary_process */
 	COUNTERS_THREAD, /* struct summary_thread */
 	COUNTERS_FUNCTION, /* struct summary_function */
+	COUNTERS_ASYNC, /* struct summary_async */
 };
 
 /*

@@ -162,6 +162,14 @@ static int read_function(json_t *item, void *to)
 	return counters_from_json(COUNTERS_FUNCTION, item, function);
 }
 
+static int read_async(json_t *item, void *to)
+{
+	struct summary_async *async = to;
+
+	async->name = async->category = "";
+	return counters_from_json(COUNTERS_ASYNC, item, async);
+}
+
 static int read_file(json_t *item, void *to)
 {
 	struct summary_file *file = to;
@@ -208,6 +216,9 @@ static int read_lists(const json_t *document, struct summary *summary)
 	summary->functions = read_list(document, "functions", read_function,
 				       sizeof(*summary->functions),
 				       &summary->function_count, &err);
+	summary->async =
+		read_list(document, "async", read_async,
+			  sizeof(*summary->async), &summary->async_count, &err);
 	summary->files =
 		read_list(document, "files", read_file, sizeof(*summary->files),
 			  &summary->file_count, &err);
@@ -387,6 +398,7 @@ void summary_free(struct summary **summary)
 	free(dead->went_on);
 	free(dead->refused);
 	free(dead->functions);
+	free(dead->async);
 	free(dead->files);
 	free(dead);
 	*summary = NULL;

@@ -57,6 +57,8 @@ struct summary {
 	struct summary_refused *refused;
 	size_t function_count;
 	struct summary_function *functions; /* see summary_sort() */
+	size_t async_count;
+	struct summary_async *async; /* the one with the most time first */
 	size_t file_count;
 	struct summary_file *files;
 	void *document; /* all strings above are in it */

@@ -201,6 +201,7 @@ static void recording_free(struct recording *recording)
 		free(went_on);
 	}
 	function_table_release(&recording->functions);
+	async_table_release(&recording->async);
 	stack_profile_free(&recording->setup.profiles.wall);
 	stack_profile_free(&recording->setup.profiles.cpu);
 	cpu_account_free(&recording->setup.cpu_account);
@@ -464,6 +465,21 @@ void recording_add_function(struct recording *recording,
 			"may be missing as well",
 			total->name);
 	lock_release(&recording->lock);
+}
+
+void recording_add_async(struct recording *recording,
+			 const struct async_total *total)
+{
+	lock_acquire(&recording->lock);
+	if (async_table_add(&recording->async, total) < 0)
+		recording->sums.totals.unlisted_async += total->sums.count;
+	lock_release(&recording->lock);
+}
+
+const struct async_total *recording_sort_async(struct recording *recording,
+					       size_t *count)
+{
+	return async_table_sort(&recording->async, count);
 }
 
 struct process_heap **recording_heaps(struct recording *recording)

@@ -13,6 +13,7 @@
 
 #include "shared/own_cost.h"
 
+struct async_total;
 struct budget;
 struct collect_options;
 struct collector;
@@ -142,6 +143,8 @@ struct totals {
 	uint64_t paused_notes;
 	uint64_t orphan_async_ends; /* of slices that never began */
 	uint64_t unended_async; /* ended with their process */
+	uint64_t odd_async_stays; /* async_counts.odd_stays */
+	uint64_t unlisted_async; /* of names that no row is kept of */
 	struct heap_sums {
 		uint64_t exact, sampled; /* blocks, by how they are known */
 		uint64_t stacks; /* of exact ones, that were sampled */
@@ -319,6 +322,14 @@ void recording_unlock(struct recording *recording);
  * the log says so. Any thread; takes the lock. */
 void recording_add_function(struct recording *recording,
 			    const struct function_total *total);
+/* Add @total to what is known of asynchronous slices of its name, or count its
+ * slices as unlisted. Any thread; takes the lock. */
+void recording_add_async(struct recording *recording,
+			 const struct async_total *total);
+/* All names of asynchronous slices, the one with the most time first; sets
+ * *@count to their number. As recording_sort_functions(). */
+const struct async_total *recording_sort_async(struct recording *recording,
+					       size_t *count);
 /* The first of the heaps of processes that go on, which heap/process_heap.c
  * links; NULL: there is none. Under the lock. */
 struct process_heap **recording_heaps(struct recording *recording);

@@ -11,6 +11,7 @@
 #include "collector/base/budget.h"
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
+#include "collector/profile/async_table.h"
 #include "collector/profile/function_table.h"
 #include "collector/record/recording.h"
 
@@ -40,6 +41,7 @@ struct recording {
 	struct recording_sums sums; /* but for command_end, which the main
 				     * thread sets without the lock */
 	struct function_table functions;
+	struct async_table async;
 	struct process_entry **last_process; /* end of sums.processes */
 	uint32_t listed; /* entries of processes and threads */
 	uint32_t lossy_room; /* of sums.lossy */

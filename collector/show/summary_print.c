@@ -14,6 +14,7 @@
 #include "collector/base/text_out.h"
 #include "collector/output/own_files.h"
 #include "collector/show/summary_advice.h"
+#include "collector/show/summary_async.h"
 #include "collector/show/summary_losses.h"
 #include "collector/show/summary_sched.h"
 #include "collector/show/table.h"
@@ -811,6 +812,9 @@ int summary_print(struct summary *summary,
 	fputs("\n\n", out);
 	print_facts(summary, options, &terminal, out);
 	err = print_functions(summary, options, &terminal, out);
+	if (!err)
+		err = summary_async_print(summary, options->limit,
+					  options->full_names, &terminal, out);
 	print_notes(summary, out);
 	print_file_list(summary, options->dir, out);
 	return fflush(out) || ferror(out) ? -EIO : err;
@@ -863,5 +867,8 @@ int summary_print_markdown(struct summary *summary,
 	fputs("```\n", out);
 	if (with_functions && !err)
 		err = print_functions(summary, options, NULL, out);
+	if (with_functions && !err)
+		err = summary_async_print(summary, options->limit,
+					  options->full_names, NULL, out);
 	return fflush(out) || ferror(out) ? -EIO : err;
 }

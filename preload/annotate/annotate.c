@@ -199,6 +199,8 @@ ATTR_EXPORT struct perfrec_shim_1 perfrec_shim_1 = {
 	.flush = note_flush,
 	.name_thread = note_name_thread,
 	.local_id = note_local_id,
+	.async_enter = note_async_enter,
+	.async_leave = note_async_leave,
 };
 
 static void set_state(const uint32_t *state)

@@ -172,6 +172,31 @@ void note_async_end(struct perfrec_site *site, uint64_t track, uint64_t handle,
 	note_put(&note);
 }
 
+void note_async_enter(struct perfrec_site *site, uint64_t track,
+		      uint64_t handle, struct perfrec_arg *args, size_t count)
+{
+	struct note note =
+		make_event(EXT_ASYNC_ENTER, 1, site, args, count, CALL_SP);
+
+	if (!handle)
+		return;
+	note.event[1] = (struct record){ track, handle };
+	note_put(&note);
+}
+
+void note_async_leave(struct perfrec_site *site, uint64_t track,
+		      uint64_t handle, struct perfrec_arg *args, size_t count)
+{
+	struct note note =
+		make_event(EXT_ASYNC_LEAVE, 1, site, args, count, CALL_SP);
+
+	if (!handle)
+		return;
+	note.class = PUT_NOTE_END;
+	note.event[1] = (struct record){ track, handle };
+	note_put(&note);
+}
+
 void note_async_instant(struct perfrec_site *site, uint64_t track,
 			uint64_t unused, struct perfrec_arg *args, size_t count)
 {

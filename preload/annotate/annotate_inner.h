@@ -23,6 +23,10 @@ uint64_t note_async_begin(struct perfrec_site *site, uint64_t track,
 			  size_t count);
 void note_async_end(struct perfrec_site *site, uint64_t track, uint64_t handle,
 		    struct perfrec_arg *args, size_t count);
+void note_async_enter(struct perfrec_site *site, uint64_t track,
+		      uint64_t handle, struct perfrec_arg *args, size_t count);
+void note_async_leave(struct perfrec_site *site, uint64_t track,
+		      uint64_t handle, struct perfrec_arg *args, size_t count);
 void note_async_instant(struct perfrec_site *site, uint64_t track,
 			uint64_t unused, struct perfrec_arg *args,
 			size_t count);

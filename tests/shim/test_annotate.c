@@ -166,6 +166,22 @@ static void say_track_record(const struct record *cell)
 	say_text(cell, track.description_bytes);
 }
 
+static const char *async_word(enum record_ext what)
+{
+	switch (what) {
+	case EXT_ASYNC_BEGIN:
+		return "begin";
+	case EXT_ASYNC_END:
+		return "end";
+	case EXT_ASYNC_ENTER:
+		return "enter";
+	case EXT_ASYNC_LEAVE:
+		return "leave";
+	default:
+		return "instant";
+	}
+}
+
 static void say_ext(const struct record *cell)
 {
 	uint32_t value = record_ext_value(cell->word);
@@ -200,11 +216,10 @@ static void say_ext(const struct record *cell)
 		break;
 	case EXT_ASYNC_BEGIN:
 	case EXT_ASYNC_END:
+	case EXT_ASYNC_ENTER:
+	case EXT_ASYNC_LEAVE:
 	case EXT_ASYNC_INSTANT:
-		say("async %s %s ",
-		    record_ext(cell->word) == EXT_ASYNC_BEGIN ? "begin"
-		    : record_ext(cell->word) == EXT_ASYNC_END ? "end"
-							      : "instant",
+		say("async %s %s ", async_word(record_ext(cell->word)),
 		    site_text(value, 0));
 		say_track(data->word);
 		say(" %llx", (unsigned long long)data->clock);
@@ -406,6 +421,12 @@ START_TEST(annotate_tracks)
 	expect("tracks", "args n=I1\n"
 			 "async begin job <child> 8000000000000001\n"
 			 "track <made 1> in <parent> rank 9 made: run time\n"
+			 "args n=I2\n"
+			 "async enter work <child> 8000000000000001\n"
+			 "async enter inside <child> 8000000000000001\n"
+			 "async leave inside <child> 8000000000000001\n"
+			 "name w\n"
+			 "async leave work <child> 8000000000000001\n"
 			 "async instant step <made 1> 0\n"
 			 "async end job <child> 8000000000000001\n"
 			 "state red <light> 0\n"
@@ -453,6 +474,8 @@ START_TEST(annotate_pause_is_of_whole_spans)
 {
 	expect("paused", "async begin over the pause <child> 4\n"
 			 "begin over the pause\n"
+			 "async enter over the pause <child> 4\n"
+			 "async leave over the pause <child> 4\n"
 			 "async end over the pause <child> 4\n"
 			 "end over the pause\n"
 			 "paused 1\n"

@@ -288,7 +288,7 @@ static inline void rig_end(struct rig *rig)
 	for (int i = 0; i < RIG_THREADS; i++) {
 		struct thread *thread = &rig->thread[i];
 
-		thread_notes_finish(thread);
+		thread_notes_finish(thread, 0);
 		fibers_finish(&thread->fibers, 0);
 		fibers_flush(&thread->fibers);
 		thread_notes_release(thread, &rig->recording.sums.totals);
@@ -314,6 +314,7 @@ static inline void rig_free(struct rig *rig)
 	rig_must(rig->recording.budget.left == RIG_BUDGET,
 		 "memory is not given back");
 	free(rig->recording.sums.lossy);
+	async_table_release(&rig->recording.async);
 	snprintf(path, sizeof(path), "%s/" TRACE_NAME, rig->dir);
 	unlink(path);
 	rmdir(rig->dir);

@@ -59,6 +59,11 @@ START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 #define FUNCTION(kind, name, ...) .name = VALUE_##kind(__COUNTER__, name),
 #include "collector/output/counters.def"
 	};
+	const struct summary_async async = {
+#define ASYNC(kind, name, ...) .name = VALUE_##kind(__COUNTER__, name),
+#include "collector/output/counters.def"
+	};
+	struct summary_async read_async = { 0 };
 	struct summary_settings read_settings = { 0 };
 	struct summary_process read_process = { 0 };
 	struct summary_thread read_thread = { 0 };
@@ -70,7 +75,8 @@ START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 			   counters_to_json(COUNTERS_FUNCTION, &function),
 			   counters_to_json(COUNTERS_SETTINGS, &settings),
 			   counters_to_json(COUNTERS_PROCESS, &process),
-			   counters_to_json(COUNTERS_THREAD, &thread) };
+			   counters_to_json(COUNTERS_THREAD, &thread),
+			   counters_to_json(COUNTERS_ASYNC, &async) };
 
 	ck_assert_int_eq(
 		counters_from_json(COUNTERS_TOTALS, json[0], &read_totals), 0);
@@ -87,6 +93,10 @@ START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 		0);
 	ck_assert_int_eq(
 		counters_from_json(COUNTERS_THREAD, json[5], &read_thread), 0);
+	ck_assert_int_eq(
+		counters_from_json(COUNTERS_ASYNC, json[6], &read_async), 0);
+#define ASYNC(kind, name, ...) SAME_##kind(read_async.name, async.name);
+#include "collector/output/counters.def"
 #define SETTING(kind, name, ...) SAME_##kind(read_settings.name, settings.name);
 #include "collector/output/counters.def"
 #define PROCESS(kind, name, ...) SAME_##kind(read_process.name, process.name);

@@ -577,6 +577,334 @@ START_TEST(notes_open_slices_keep_little_unwritten)
 }
 END_TEST
 
+/* --- stays ------------------------------------------------------------------
+ */
+
+/* A thread is on a CPU half of the time. */
+static bool half_on_cpu(struct thread *thread, uint64_t ns, uint64_t *out)
+{
+	*out = (ns - thread->start_ns) / 2;
+	return true;
+}
+
+static void name_threads(void)
+{
+	static const char *const names[RIG_THREADS] = { "one", "two" };
+
+	for (int i = 0; i < RIG_THREADS; i++) {
+		strcpy(g_rig->thread[i].entry.name, names[i]);
+		g_rig->thread[i].on_cpu = half_on_cpu;
+	}
+}
+
+/* Thread @i tells @what of slice @handle, at @at ns. */
+static void at(int i, uint64_t at_ns, enum record_ext what, uint64_t handle)
+{
+	g_ns = g_rig->start_ns + 1000 + at_ns - 10;
+	async(what, 77, handle);
+	ck_assert_int_eq(run(i), 0);
+}
+
+/* The sums of the only name. */
+static struct async_sums sums(void)
+{
+	size_t count;
+	const struct async_total *total =
+		recording_sort_async(&g_rig->recording, &count);
+
+	ck_assert_uint_eq(count, 1);
+	ck_assert_str_eq(total->name, "work");
+	ck_assert_str_eq(total->category, "cat");
+	return total->sums;
+}
+
+#define SLICE "  + work [cat] @a.c:0\n"
+#define STAY(thread) "    + work [cat] @a.c:0 perfrec.thread=\"" thread "\"\n"
+
+START_TEST(notes_slice_is_busy_while_threads_are_inside)
+{
+	struct async_sums all;
+
+	name_threads();
+	at(0, 100, EXT_ASYNC_BEGIN, 1);
+	at(1, 200, EXT_ASYNC_ENTER, 1);
+	at(1, 260, EXT_ASYNC_LEAVE, 1);
+	at(0, 300, EXT_ASYNC_ENTER, 1);
+	at(0, 320, EXT_ASYNC_LEAVE, 1);
+	at(1, 500, EXT_ASYNC_END, 1);
+	ck_assert_str_eq(
+		text(),
+		"process / static\n" SLICE STAY("two") "    -\n" STAY(
+			"one") "    -\n"
+			       "  - perfrec.busy_ns=80 perfrec.idle_ns=320 "
+			       "perfrec.on_cpu_ns=40\n");
+	all = sums();
+	ck_assert_uint_eq(all.count, 1);
+	ck_assert_uint_eq(all.entered, 1);
+	ck_assert_uint_eq(all.total_ns, 400);
+	ck_assert_uint_eq(all.active_ns, 80);
+	ck_assert_uint_eq(all.busy_ns, 80);
+	ck_assert_uint_eq(all.on_cpu_ns, 40);
+	ck_assert_uint_eq(all.unknown_ns, 0);
+	ck_assert_uint_eq(TOTAL(odd_async_stays), 0);
+}
+END_TEST
+
+/* Both count as busy; the slice was idle where neither was inside. The second
+ * stay cannot lie in the lane of the slice. */
+START_TEST(notes_threads_that_are_inside_at_once_count_twice)
+{
+	name_threads();
+	at(0, 100, EXT_ASYNC_BEGIN, 1);
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	at(1, 250, EXT_ASYNC_ENTER, 1);
+	at(0, 300, EXT_ASYNC_LEAVE, 1);
+	at(1, 400, EXT_ASYNC_LEAVE, 1);
+	at(0, 500, EXT_ASYNC_END, 1);
+	ck_assert_str_eq(
+		text(),
+		"process / static\n" SLICE STAY(
+			"one") "    -\n"
+			       "  - perfrec.busy_ns=250 perfrec.idle_ns=200 "
+			       "perfrec.on_cpu_ns=125\n"
+			       "process / static\n"
+			       "  + work [cat] @a.c:0 perfrec.thread=\"two\"\n"
+			       "  -\n");
+	ck_assert_uint_eq(sums().active_ns, 200);
+}
+END_TEST
+
+START_TEST(notes_thread_that_enters_twice_leaves_twice)
+{
+	name_threads();
+	at(0, 100, EXT_ASYNC_BEGIN, 1);
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	at(0, 210, EXT_ASYNC_ENTER, 1);
+	at(0, 250, EXT_ASYNC_LEAVE, 1);
+	at(0, 300, EXT_ASYNC_LEAVE, 1);
+	at(0, 310, EXT_ASYNC_LEAVE, 1);
+	at(0, 400, EXT_ASYNC_END, 1);
+	ck_assert_str_eq(
+		text(),
+		"process / static\n" SLICE STAY(
+			"one") "    -\n"
+			       "  - perfrec.busy_ns=100 perfrec.idle_ns=200 "
+			       "perfrec.on_cpu_ns=50\n");
+	ck_assert_uint_eq(TOTAL(odd_async_stays), 1);
+}
+END_TEST
+
+/* Of a thread that does not end the slice itself nobody knows how long it was
+ * on a CPU by then. */
+START_TEST(notes_slice_that_ends_is_left_by_all)
+{
+	struct async_sums all;
+
+	name_threads();
+	at(0, 100, EXT_ASYNC_BEGIN, 1);
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	at(1, 260, EXT_ASYNC_ENTER, 1);
+	at(0, 300, EXT_ASYNC_END, 1);
+	at(1, 400, EXT_ASYNC_LEAVE, 1);
+	ck_assert_ptr_nonnull(strstr(
+		text(), "  - perfrec.busy_ns=140 perfrec.idle_ns=100 "
+			"perfrec.on_cpu_ns=50 perfrec.unknown_sched_ns=40\n"));
+	all = sums();
+	ck_assert_uint_eq(all.busy_ns, 140);
+	ck_assert_uint_eq(all.on_cpu_ns, 50);
+	ck_assert_uint_eq(all.unknown_ns, 40);
+	ck_assert_uint_eq(TOTAL(odd_async_stays), 1);
+}
+END_TEST
+
+START_TEST(notes_slice_without_switches_is_not_said_to_be_on_a_cpu)
+{
+	at(0, 100, EXT_ASYNC_BEGIN, 1);
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	at(0, 260, EXT_ASYNC_LEAVE, 1);
+	at(0, 300, EXT_ASYNC_END, 1);
+	ck_assert_ptr_nonnull(strstr(text(), "  - perfrec.busy_ns=60 "
+					     "perfrec.idle_ns=140\n"));
+	ck_assert_uint_eq(sums().unknown_ns, 60);
+}
+END_TEST
+
+/* The begin is taken in last, and is the earliest. */
+START_TEST(notes_stays_are_in_the_order_of_clocks)
+{
+	name_threads();
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	at(0, 260, EXT_ASYNC_LEAVE, 1);
+	at(1, 100, EXT_ASYNC_BEGIN, 1);
+	at(1, 300, EXT_ASYNC_END, 1);
+	ck_assert_ptr_nonnull(strstr(text(), "perfrec.busy_ns=60 "));
+	ck_assert_uint_eq(TOTAL(odd_async_stays), 0);
+	ck_assert_uint_eq(TOTAL(orphan_async_ends), 0);
+}
+END_TEST
+
+START_TEST(notes_stays_in_what_is_not_open_are_counted)
+{
+	at(0, 100, EXT_ASYNC_ENTER, 1);
+	at(0, 110, EXT_ASYNC_LEAVE, 1);
+	at(0, 120, EXT_ASYNC_BEGIN, 2);
+	at(1, 130, EXT_ASYNC_LEAVE, 2);
+	at(0, 140, EXT_ASYNC_END, 2);
+	at(0, 150, EXT_ASYNC_ENTER, 2);
+	ck_assert_str_eq(text(), "process / static\n" SLICE "  -\n");
+	ck_assert_uint_eq(TOTAL(odd_async_stays), 4);
+	ck_assert_uint_eq(sums().entered, 0);
+}
+END_TEST
+
+/* It leaves them when that is seen, and says until then how long it was on a
+ * CPU. */
+START_TEST(notes_thread_that_ends_leaves_its_slices)
+{
+	g_rig->arena.setup.clock = WIRE_CLOCK_BOOTTIME;
+	name_threads();
+	at(1, 100, EXT_ASYNC_BEGIN, 1);
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	thread_notes_finish(&g_rig->thread[0], 0);
+	orders_release(&g_rig->arena.orders, UINT64_MAX);
+	at(1, 500, EXT_ASYNC_END, 1);
+	ck_assert_ptr_nonnull(strstr(text(), " perfrec.idle_ns=100 "));
+	ck_assert_uint_eq(TOTAL(unended_async), 0);
+	ck_assert_uint_gt(sums().on_cpu_ns, 0);
+	ck_assert_uint_eq(sums().unknown_ns, 0);
+}
+END_TEST
+
+/* Slices of the same handle lie inside of each other. */
+START_TEST(notes_thread_enters_the_innermost_slice)
+{
+	name_threads();
+	at(0, 100, EXT_ASYNC_BEGIN, 1);
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	at(0, 300, EXT_ASYNC_BEGIN, 1);
+	at(0, 310, EXT_ASYNC_ENTER, 1);
+	at(0, 330, EXT_ASYNC_LEAVE, 1);
+	at(0, 340, EXT_ASYNC_LEAVE, 1);
+	at(0, 350, EXT_ASYNC_END, 1);
+	at(0, 400, EXT_ASYNC_END, 1);
+	ck_assert_str_eq(text(),
+			 "process / static\n" SLICE "    + work [cat] @a.c:0\n"
+			 "      + work [cat] @a.c:0 perfrec.thread=\"one\"\n"
+			 "      -\n"
+			 "    - perfrec.busy_ns=20 perfrec.idle_ns=30 "
+			 "perfrec.on_cpu_ns=10\n"
+			 "  - perfrec.busy_ns=140 perfrec.idle_ns=160 "
+			 "perfrec.on_cpu_ns=70\n"
+			 "process / static\n"
+			 "  + work [cat] @a.c:0 perfrec.thread=\"one\"\n"
+			 "  -\n");
+}
+END_TEST
+
+START_TEST(notes_stay_has_the_arguments_of_its_ends)
+{
+	at(0, 100, EXT_ASYNC_BEGIN, 1);
+	arg(NOTE_INT, 4);
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	arg(NOTE_INT, 5);
+	at(0, 260, EXT_ASYNC_LEAVE, 1);
+	at(0, 300, EXT_ASYNC_END, 1);
+	ck_assert_ptr_nonnull(
+		strstr(text(), "    + work [cat] @a.c:0 key=4\n    - key=5\n"));
+	ck_assert_uint_eq(TOTAL(odd_notes), 0);
+}
+END_TEST
+
+/* A stay that goes on over the begin of a pause ends in it. */
+START_TEST(notes_stay_that_is_left_in_a_pause_has_its_end)
+{
+	at(0, 100, EXT_ASYNC_BEGIN, 1);
+	at(0, 200, EXT_ASYNC_ENTER, 1);
+	pause_begin(&g_rig->arena.pauses, g_ns + 50);
+	at(0, 300, EXT_ASYNC_LEAVE, 1);
+	at(0, 310, EXT_ASYNC_ENTER, 1);
+	at(0, 320, EXT_ASYNC_LEAVE, 1);
+	at(0, 330, EXT_ASYNC_END, 1);
+	pause_end(&g_rig->arena.pauses, g_ns + 10);
+	ck_assert_ptr_nonnull(strstr(text(), "perfrec.busy_ns=100 "
+					     "perfrec.idle_ns=130\n"));
+	ck_assert_uint_eq(TOTAL(paused_notes), 1);
+	ck_assert_uint_eq(TOTAL(odd_async_stays), 1);
+}
+END_TEST
+
+/* What begins and never ends takes no more than the budget, and one thread is
+ * inside of 256 slices at most. */
+START_TEST(notes_open_stays_are_bounded)
+{
+	for (uint64_t i = 1; i <= 300; i++) {
+		async(EXT_ASYNC_BEGIN, 77, i);
+		for (int k = 0; k < 10; k++)
+			async(EXT_ASYNC_ENTER, 77, i);
+		if (g_count > 4000)
+			run(0);
+	}
+	run(0);
+	text();
+	ck_assert_uint_eq(TOTAL(unended_async), 300);
+	ck_assert_uint_eq(sums().entered, 256);
+	ck_assert_uint_eq(TOTAL(withheld_notes), 44 * 10);
+}
+END_TEST
+
+/* A slice is open for long, and threads come and go. */
+START_TEST(notes_many_stays_keep_little_unwritten)
+{
+	size_t before;
+
+	name_threads();
+	async(EXT_ASYNC_BEGIN, 77, 1);
+	run(0);
+	before = memory_used();
+	for (uint64_t i = 0; i < 100000; i++) {
+		async(EXT_ASYNC_ENTER, 77, 1);
+		async(EXT_ASYNC_LEAVE, 77, 1);
+		if (g_count > 4000) {
+			run(0);
+			orders_release(&g_rig->arena.orders, UINT64_MAX);
+		}
+	}
+	run(0);
+	orders_release(&g_rig->arena.orders, UINT64_MAX);
+	ck_assert_uint_lt(memory_used() - before, 4 << 20);
+	rig_end(g_rig);
+	ck_assert_uint_eq(TOTAL(withheld_notes), 0);
+	ck_assert_uint_eq(sums().busy_ns, 100000 * 10);
+}
+END_TEST
+
+/* A program that makes names up has 1,000 rows, and the rest is counted. */
+START_TEST(notes_names_of_slices_are_bounded)
+{
+	char name[32];
+	const char *const texts[6] = { name };
+	size_t count;
+
+	/* The rig excludes one of them. */
+	for (int i = 0; i < ASYNC_NAMES_MAX + 8; i++) {
+		uint32_t site;
+
+		snprintf(name, sizeof(name), "name %d", i);
+		site = rig_site(g_rig, (struct site_shm){ .kind = SITE_SPAN },
+				texts, NULL);
+		for (int k = 0; k < 2; k++) {
+			ext(k ? EXT_ASYNC_END : EXT_ASYNC_BEGIN, 1, site);
+			cell(77, 1);
+		}
+	}
+	run(0);
+	rig_end(g_rig);
+	recording_sort_async(&g_rig->recording, &count);
+	ck_assert_uint_eq(count, ASYNC_NAMES_MAX);
+	ck_assert_uint_eq(TOTAL(unlisted_async), 7);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("notes");
@@ -607,6 +935,22 @@ int main(void)
 	tcase_add_test(tcase, notes_many_lanes_have_a_limit);
 	tcase_add_test(tcase, notes_open_slices_take_no_more_than_the_budget);
 	tcase_add_test(tcase, notes_open_slices_keep_little_unwritten);
+	tcase_add_test(tcase, notes_slice_is_busy_while_threads_are_inside);
+	tcase_add_test(tcase,
+		       notes_threads_that_are_inside_at_once_count_twice);
+	tcase_add_test(tcase, notes_thread_that_enters_twice_leaves_twice);
+	tcase_add_test(tcase, notes_slice_that_ends_is_left_by_all);
+	tcase_add_test(tcase,
+		       notes_slice_without_switches_is_not_said_to_be_on_a_cpu);
+	tcase_add_test(tcase, notes_stays_are_in_the_order_of_clocks);
+	tcase_add_test(tcase, notes_stays_in_what_is_not_open_are_counted);
+	tcase_add_test(tcase, notes_thread_that_ends_leaves_its_slices);
+	tcase_add_test(tcase, notes_thread_enters_the_innermost_slice);
+	tcase_add_test(tcase, notes_stay_has_the_arguments_of_its_ends);
+	tcase_add_test(tcase, notes_stay_that_is_left_in_a_pause_has_its_end);
+	tcase_add_test(tcase, notes_open_stays_are_bounded);
+	tcase_add_test(tcase, notes_many_stays_keep_little_unwritten);
+	tcase_add_test(tcase, notes_names_of_slices_are_bounded);
 	tcase_set_timeout(tcase, 60);
 	return suite_run(suite);
 }

@@ -100,6 +100,37 @@ for flags in -static -static-pie; do
 		'not recording'
 done
 
+# --- a shim that is older than the header: what it lacks does nothing -----------
+cat >older.c <<'SOURCE'
+#include "perfrec.h"
+#include <stddef.h>
+static const uint32_t g_state = 7;
+struct perfrec_shim_1 perfrec_shim_1 = {
+	.state = &g_state,
+	.bytes = offsetof(struct perfrec_shim_1, async_enter),
+};
+SOURCE
+cat >newer.c <<'SOURCE'
+#include "perfrec.h"
+static void stay(void)
+{
+	PERFREC_ASYNC_SCOPE(PERFREC_PROCESS_TRACK, 1, "scope");
+	PERFREC_ASYNC_ENTER(PERFREC_PROCESS_TRACK, 1, "enter");
+	PERFREC_ASYNC_LEAVE(PERFREC_PROCESS_TRACK, 1, "leave");
+}
+int main(void)
+{
+	/* All sites are on. */
+	for (int i = 0; i < 2; i++)
+		stay();
+	return 0;
+}
+SOURCE
+sed 's/UINT32_MAX, 0, kind/7, 0, kind/' "$TOP/preload/perfrec.h" >perfrec.h
+compile older gcc -std=gnu11 -O1 -I. older.c newer.c
+./older || fail "a shim that is older than the header: $?"
+rm perfrec.h
+
 # --- copies of the header in one process, a plugin that comes and goes ----------
 compile libcopy.so gcc -std=c11 -O2 -shared -fPIC "$progs/copy.c"
 compile plugin.so gcc -std=c11 -O1 -shared -fPIC -DPLUGIN \

@@ -6,8 +6,10 @@
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-# ./wait: allocates, works for 0.2 s of CPU time, and waits for a file.
-build wait <<'SOURCE'
+# ./wait: allocates, has an asynchronous slice, works for 0.2 s of CPU time, and
+# waits for a file.
+build wait -I"$TOP/preload" <<'SOURCE'
+#include <perfrec.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +28,9 @@ int main(int argc, char **argv)
 		free(allocate());
 	if (!allocate())
 		return 1;
+	PERFREC_ASYNC_BEGIN(PERFREC_PROCESS_TRACK, 1, "slice");
 	work();
+	PERFREC_ASYNC_END(PERFREC_PROCESS_TRACK, 1, "slice");
 	while (argc > 1 && access(argv[1], F_OK) < 0)
 		usleep(10000);
 	return 0;

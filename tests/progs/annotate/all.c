@@ -42,6 +42,12 @@ static void tracks(int n, const char *text)
 	uint64_t made = PERFREC_TRACK_NEW(&g_jobs, text, 0, 3, NULL);
 	uint64_t job = PERFREC_ASYNC_BEGIN(&g_urgent, 0, "job", "n", n);
 
+	PERFREC_ASYNC_ENTER(&g_urgent, job, "work", "n", n);
+	{
+		PERFREC_ASYNC_SCOPE(&g_urgent, job, "work in here", "n", n);
+		PERFREC_ASYNC_SCOPE(made, job, "nowhere");
+	}
+	PERFREC_ASYNC_LEAVE(&g_urgent, job, "work", PERFREC_NAME, text);
 	PERFREC_ASYNC_INSTANT(made, "step");
 	PERFREC_ASYNC_END(&g_urgent, job, "job");
 	PERFREC_STATE(&g_light, "red");
@@ -88,6 +94,9 @@ int main(void)
 	PERFREC_COUNT(&g_queue, (abort(), 1));
 	perfrec_end(PERFREC_BEGIN("never", "x", (abort(), 1)));
 	(void)PERFREC_ASYNC_BEGIN(&g_jobs, (abort(), 1), "never");
+	PERFREC_ASYNC_ENTER(&g_jobs, (abort(), 1), "never");
+	PERFREC_ASYNC_LEAVE(&g_jobs, 1, "never", "x", (abort(), 1));
+	PERFREC_ASYNC_SCOPE(&g_jobs, (abort(), 1), "never");
 #endif
 	all(0, "text");
 	perfrec_pause();

@@ -115,6 +115,13 @@ static void tracks(void)
 	uint64_t handle = PERFREC_ASYNC_BEGIN(&g_child, 0, "job", "n", 1);
 	uint64_t made = PERFREC_TRACK_NEW(&g_parent, "made", 0, 9, "run time");
 
+	PERFREC_ASYNC_ENTER(&g_child, handle, "work", "n", 2);
+	{
+		PERFREC_ASYNC_SCOPE(&g_child, handle, "inside");
+	}
+	PERFREC_ASYNC_LEAVE(&g_child, handle, "work", PERFREC_NAME, "w");
+	PERFREC_ASYNC_ENTER(&g_child, 0, "nothing");
+	PERFREC_ASYNC_LEAVE(&g_child, 0, "nothing");
 	PERFREC_ASYNC_INSTANT(made, "step");
 	PERFREC_ASYNC_END(&g_child, handle, "job");
 	PERFREC_ASYNC_END(&g_child, 0, "nothing");
@@ -143,6 +150,7 @@ static void paused(void)
 	uint64_t handle = PERFREC_ASYNC_BEGIN(&g_child, 4, "over the pause");
 	perfrec_span span = PERFREC_BEGIN("over the pause");
 
+	PERFREC_ASYNC_ENTER(&g_child, handle, "over the pause");
 	if (!perfrec_is_recording())
 		exit(1);
 	perfrec_pause();
@@ -151,7 +159,9 @@ static void paused(void)
 	{
 		PERFREC_SCOPE("left out");
 		PERFREC_INSTANT("left out");
+		PERFREC_ASYNC_ENTER(&g_child, handle, "left out");
 	}
+	PERFREC_ASYNC_LEAVE(&g_child, handle, "over the pause");
 	PERFREC_ASYNC_END(&g_child, handle, "over the pause");
 	perfrec_end(span);
 	perfrec_resume();

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * async_event - what a thread tells of asynchronous slices.
+ */
+#ifndef PERFREC_COLLECTOR_NOTES_ASYNC_EVENT_H
+#define PERFREC_COLLECTOR_NOTES_ASYNC_EVENT_H
+
+#include <stdint.h>
+
+struct async_thread;
+struct note;
+struct site;
+
+enum async_type {
+	ASYNC_BEGIN, /* of equal clocks the first */
+	ASYNC_ENTER,
+	ASYNC_LEAVE,
+	ASYNC_END,
+	ASYNC_STEP,
+	ASYNC_GONE, /* the thread has ended: async_slices_close() */
+};
+
+#define ASYNC_NAME_BYTES 16
+#define ASYNC_CPU_UNKNOWN UINT64_MAX
+
+struct async_event {
+	enum async_type type;
+	uint64_t ns; /* BOOTTIME */
+	const struct site *site; /* lives as long as the process */
+	uint64_t key, handle; /* of the slice: all but BEGIN have those of it */
+	union {
+		struct { /* BEGIN and STEP */
+			uint64_t track; /* uuid */
+			uint64_t step; /* int64_t or double, as the site says */
+			uint64_t at_ns; /* of a STEP, instead of ns; 0: none */
+		};
+		struct { /* all others */
+			/* How long the thread was on a CPU until then, in ns
+			 * since whenever; or ASYNC_CPU_UNKNOWN. */
+			uint64_t cpu_ns;
+			char name[ASYNC_NAME_BYTES]; /* of the thread; ENTER */
+		};
+	};
+	struct async_thread *thread; /* of the stays; set by the callee */
+	struct note *note; /* or NULL */
+};
+
+#endif
