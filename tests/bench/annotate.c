@@ -53,7 +53,14 @@ PERFREC_COUNTER(g_counter, "counter", PERFREC_COUNTS, 0);
 	     PERFREC_SCOPE("three", "a", i, "b", i + 1, "c", i + 2))          \
 	KIND(span_1_text, PERFREC_SCOPE("text", "a", "twenty characters ..")) \
 	KIND(instant, PERFREC_INSTANT("instant"))                             \
-	KIND(counter_value, PERFREC_COUNT(&g_counter, i))
+	KIND(counter_value, PERFREC_COUNT(&g_counter, i))                     \
+	KIND(async_begin_end,                                                 \
+	     PERFREC_ASYNC_BEGIN(PERFREC_PROCESS_TRACK, 1, "a");              \
+	     PERFREC_ASYNC_END(PERFREC_PROCESS_TRACK, 1, "a"))                \
+	KIND(async_enter_leave,                                               \
+	     PERFREC_ASYNC_ENTER(PERFREC_PROCESS_TRACK, 2, "in");             \
+	     PERFREC_ASYNC_LEAVE(PERFREC_PROCESS_TRACK, 2, "in"))             \
+	KIND(async_scope, PERFREC_ASYNC_SCOPE(PERFREC_PROCESS_TRACK, 2, "in"))
 
 #define FUNCTION(name, statement)                                 \
 	__attribute__((noipa)) static void run_##name(uint64_t n) \
@@ -107,6 +114,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "paused"))
 		perfrec_pause();
+	PERFREC_ASYNC_BEGIN(PERFREC_PROCESS_TRACK, 2, "entered");
 	memset(g_floor, 1, sizeof(g_floor));
 	for (i = -20; i < BURSTS; i++)
 		for (k = 0; k < ARRAY_SIZE(g_kinds); k++)
