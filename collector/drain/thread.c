@@ -343,6 +343,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->uuid = random_u64();
 	thread->sequence = recording_sequence(setup->arena_setup->recording);
 	thread->piece_cells = PIECE_CELLS_FIRST;
+	thread->on_cpu = thread_cpu_on_ns;
 	thread->start_ns = claimed_ns(thread, slot);
 	identify_thread(thread);
 	if (start_replay(thread) < 0) {
@@ -692,26 +693,38 @@ static void tell_lost_rest(struct thread *thread)
 		replay_paused(replay, paused - counts.paused_told);
 }
 
-/* Count what is left of what the kernel told of @thread, until its end, and
- * hold it against what the kernel had counted then: @end; NULL: nobody knows.
- * @end_ns: of its process; 0: not known. */
-static void finish_cpu(struct thread *thread, uint64_t end_ns,
-		       const struct thread_end *end)
+/* When @thread ended, as far as that is known; else 0. @end: what the kernel
+ * had counted of it then, or NULL. @end_ns: of its process; 0: not known. */
+static uint64_t find_end(const struct thread *thread, uint64_t end_ns,
+			 const struct thread_end *end)
 {
 	uint64_t last_ns = replay_last_ns(fibers_current(&thread->fibers));
 	uint64_t latest_ns = end_ns ? end_ns : clock_boottime_ns();
-	struct sched_end counted;
-	uint64_t ns;
 
-	if (!end) {
-		thread_cpu_finish(thread, end_ns, NULL);
-		return;
-	}
-	counted =
-		(struct sched_end){ end->times.on_cpu_ns, end->times.delay_ns };
 	/* The program may say anything. */
-	ns = MAX(MIN(end->ns, latest_ns), last_ns);
-	thread_cpu_finish(thread, ns, end->times.has_delay ? &counted : NULL);
+	return end ? MAX(MIN(end->ns, latest_ns), last_ns) : end_ns;
+}
+
+/* Count what is left of what the kernel told of @thread, until its end at @ns
+ * (0: not known), and hold it against what the kernel had counted by then. */
+static void finish_cpu(struct thread *thread, uint64_t ns,
+		       const struct thread_end *end)
+{
+	bool sampled = thread_cpu_begin(thread);
+	struct sched_end counted = { 0 };
+	bool settles = false;
+
+	if (end) {
+		counted = (struct sched_end){ end->times.on_cpu_ns,
+					      end->times.delay_ns };
+		/* Of one that runs /proc says too little. */
+		settles = end->times.has_delay && end->times.state != 'R';
+	}
+	if (sampled)
+		thread_cpu_count(thread, ns ? ns : UINT64_MAX);
+	thread_notes_leave(thread, ns ? ns : clock_boottime_ns());
+	if (sampled)
+		thread_cpu_finish(thread, ns, settles ? &counted : NULL);
 }
 
 void thread_finish(struct thread **thread, uint64_t end_ns)
@@ -723,11 +736,11 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	bool known = thread_figures_end(old, &end);
 
 	*thread = NULL;
+	finish_cpu(old, find_end(old, end_ns, known ? &end : NULL),
+		   known ? &end : NULL);
 	thread_figures_finish(old, known ? &end : NULL);
-	if (thread_cpu_begin(old))
-		finish_cpu(old, end_ns, known ? &end : NULL);
 	tell_lost_rest(old);
-	thread_notes_finish(old, end_ns);
+	thread_notes_finish(old);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
 	ending = process_ending(old->process);

@@ -23,6 +23,12 @@ enum async_type {
 #define ASYNC_NAME_BYTES 16
 #define ASYNC_CPU_UNKNOWN UINT64_MAX
 
+/* How long a thread was on a CPU up to an event, in ns since whenever. */
+struct async_cpu {
+	uint64_t on_ns; /* ASYNC_CPU_UNKNOWN: that is not known */
+	uint64_t unknown_ns; /* beside that: on one or not */
+};
+
 struct async_event {
 	enum async_type type;
 	uint64_t ns; /* BOOTTIME */
@@ -35,9 +41,7 @@ struct async_event {
 			uint64_t at_ns; /* of a STEP, instead of ns; 0: none */
 		};
 		struct { /* all others */
-			/* How long the thread was on a CPU until then, in ns
-			 * since whenever; or ASYNC_CPU_UNKNOWN. */
-			uint64_t cpu_ns;
+			struct async_cpu cpu; /* of the thread, until then */
 			char name[ASYNC_NAME_BYTES]; /* of the thread; ENTER */
 		};
 	};

@@ -372,7 +372,7 @@ void async_slices_flush(struct async_feed *feed)
 }
 
 void async_slices_close(struct async_feed **feed, uint64_t clock, uint64_t ns,
-			uint64_t cpu_ns)
+			const struct async_cpu *cpu)
 {
 	struct async_feed *old = *feed;
 	struct order_stream *stream;
@@ -384,7 +384,7 @@ void async_slices_close(struct async_feed **feed, uint64_t clock, uint64_t ns,
 	stream = old->stream;
 	old->gone = (struct async_event){ .type = ASYNC_GONE,
 					  .ns = ns,
-					  .cpu_ns = cpu_ns,
+					  .cpu = *cpu,
 					  .thread = &old->thread };
 	order_feed(stream, (struct order_item){ .clock = clock,
 						.a = (uintptr_t)&old->gone,
@@ -440,7 +440,7 @@ static void end_all(struct async_slices *slices, uint64_t ns)
 {
 	const struct async_event event = { .type = ASYNC_END,
 					   .ns = ns,
-					   .cpu_ns = ASYNC_CPU_UNKNOWN };
+					   .cpu.on_ns = ASYNC_CPU_UNKNOWN };
 
 	slices->counts.unended += slices->open_count;
 	for (uint32_t i = 0; i < slices->open_buckets; i++)

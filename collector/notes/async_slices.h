@@ -53,10 +53,10 @@ void async_slices_feed(struct async_feed *feed, uint64_t clock,
 /* After each visit of the thread's ring. */
 void async_slices_flush(struct async_feed *feed);
 /* The thread has ended: it leaves all slices that it is inside of at @ns, which
- * is @clock on the clock of records. By then it was on a CPU for @cpu_ns, as in
- * events. Clears *@feed, which may be NULL. */
+ * is @clock on the clock of records, as @cpu says. Clears *@feed, which may be
+ * NULL. */
 void async_slices_close(struct async_feed **feed, uint64_t clock, uint64_t ns,
-			uint64_t cpu_ns);
+			const struct async_cpu *cpu);
 
 /* All threads have ended: end what is open at @end_ns, and add sums to the
  * recording. Waits for the consumer, so no drain worker may call it. */

@@ -42,7 +42,7 @@ struct stay {
 	struct open_slice *slice;
 	struct async_thread *thread;
 	uint64_t ns; /* when it began */
-	uint64_t cpu_ns; /* as in events */
+	struct async_cpu cpu; /* of the thread, then */
 	uint64_t depth; /* ENTERs without a LEAVE */
 	const struct site *site; /* of the ENTER */
 	struct note *note; /* the same, or NULL */
@@ -96,6 +96,23 @@ static struct stay *find_stay(const struct async_event *event)
 /* --- the end of a stay ------------------------------------------------------
  */
 
+/* Adds what the thread did in @busy_ns to @sums: it was as @begin says before,
+ * and as @end says after that (NULL: it does not say). */
+static void sum_cpu(struct async_sums *sums, uint64_t busy_ns,
+		    const struct async_cpu *begin, const struct async_cpu *end)
+{
+	uint64_t unknown_ns = busy_ns;
+
+	if (end && begin->on_ns != ASYNC_CPU_UNKNOWN &&
+	    end->on_ns != ASYNC_CPU_UNKNOWN && begin->on_ns <= end->on_ns &&
+	    begin->unknown_ns <= end->unknown_ns) {
+		unknown_ns = MIN(end->unknown_ns - begin->unknown_ns, busy_ns);
+		sums->on_cpu_ns +=
+			MIN(end->on_ns - begin->on_ns, busy_ns - unknown_ns);
+	}
+	sums->unknown_ns += unknown_ns;
+}
+
 /* @event ends the stay, and is of its thread if it @tells. */
 static void sum_stay(struct stay *stay, const struct async_event *event,
 		     bool tells)
@@ -104,12 +121,7 @@ static void sum_stay(struct stay *stay, const struct async_event *event,
 	uint64_t busy_ns = event->ns - stay->ns;
 
 	slice->sums.busy_ns += busy_ns;
-	if (tells && event->cpu_ns != ASYNC_CPU_UNKNOWN &&
-	    stay->cpu_ns != ASYNC_CPU_UNKNOWN && event->cpu_ns >= stay->cpu_ns)
-		slice->sums.on_cpu_ns +=
-			MIN(event->cpu_ns - stay->cpu_ns, busy_ns);
-	else
-		slice->sums.unknown_ns += busy_ns;
+	sum_cpu(&slice->sums, busy_ns, &stay->cpu, tells ? &event->cpu : NULL);
 	slice->inside--;
 	if (!slice->inside)
 		slice->sums.active_ns += event->ns - slice->inside_ns;
@@ -169,7 +181,7 @@ static bool begin_stay(struct async_lanes *lanes, struct open_slice *slice,
 	stay->slice = slice;
 	stay->thread = event->thread;
 	stay->ns = event->ns;
-	stay->cpu_ns = event->cpu_ns;
+	stay->cpu = event->cpu;
 	stay->depth = 1;
 	stay->site = event->site;
 	stay->note = event->note;

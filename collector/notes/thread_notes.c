@@ -287,14 +287,15 @@ static void open_async(struct thread_notes *notes)
 		notes->async = async_slices_open(slices);
 }
 
-/* How long @thread was on a CPU up to @ns, as struct async_event has it. */
-static uint64_t cpu_ns_at(struct thread *thread, uint64_t ns)
+/* How long @thread was on a CPU up to @ns. */
+static struct async_cpu cpu_at(struct thread *thread, uint64_t ns)
 {
-	uint64_t cpu_ns;
+	struct async_cpu cpu = { .on_ns = ASYNC_CPU_UNKNOWN };
 
-	return thread->on_cpu && thread->on_cpu(thread, ns, &cpu_ns)
-		       ? cpu_ns
-		       : ASYNC_CPU_UNKNOWN;
+	if (!thread->on_cpu ||
+	    !thread->on_cpu(thread, ns, &cpu.on_ns, &cpu.unknown_ns))
+		cpu.on_ns = ASYNC_CPU_UNKNOWN;
+	return cpu;
 }
 
 /* Feed @async to the slices of the process, with the note of @event if it has
@@ -397,7 +398,7 @@ static void take_slice(const struct event *event, enum async_type type)
 		if (!async.track)
 			return;
 	} else {
-		async.cpu_ns = cpu_ns_at(thread, event->ns);
+		async.cpu = cpu_at(thread, event->ns);
 	}
 	if (type == ASYNC_ENTER) {
 		memcpy(async.name, thread->entry.name, sizeof(async.name));
@@ -634,30 +635,26 @@ void thread_notes_flush(struct thread *thread)
 		async_slices_flush(thread->notes->async);
 }
 
-/* The thread leaves asynchronous slices now, or when its process ended. */
-static void close_async(struct thread_notes *notes, uint64_t end_ns)
+void thread_notes_leave(struct thread *thread, uint64_t ns)
 {
-	struct thread *thread = notes->thread;
-	uint64_t ns = end_ns ? end_ns : clock_boottime_ns();
+	struct thread_notes *notes = thread->notes;
+	const struct process_setup *setup = thread->setup;
 	uint64_t clock = ns;
+	struct async_cpu cpu;
 
-	if (end_ns)
-		clock = UINT64_MAX; /* behind all that threads told */
-	else if (thread->setup->arena_setup->clock == WIRE_CLOCK_TSC)
-		clock = clock_ticks();
-	async_slices_close(&notes->async, clock, ns, cpu_ns_at(thread, ns));
+	if (!notes || !notes->async)
+		return;
+	if (setup->arena_setup->clock == WIRE_CLOCK_TSC)
+		clock = clock_sync_tick(setup->collector->clock, ns);
+	cpu = cpu_at(thread, ns);
+	async_slices_close(&notes->async, clock, ns, &cpu);
 }
 
-void thread_notes_finish(struct thread *thread, uint64_t end_ns)
+void thread_notes_finish(struct thread *thread)
 {
-	struct thread_notes *notes;
-
 	tell_dropped(thread);
-	notes = thread->notes;
-	if (!notes)
-		return;
-	settle_note(notes);
-	close_async(notes, end_ns);
+	if (thread->notes)
+		settle_note(thread->notes);
 }
 
 void thread_notes_release(struct thread *thread, struct totals *totals)

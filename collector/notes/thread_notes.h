@@ -25,9 +25,12 @@ int thread_note(struct thread *thread, struct replay *replay,
 
 /* To be called after each visit of the thread's ring. Its drain worker. */
 void thread_notes_flush(struct thread *thread);
-/* The thread has ended, because its process ended at @end_ns (BOOTTIME); or 0:
- * the process goes on. Its drain worker. */
-void thread_notes_finish(struct thread *thread, uint64_t end_ns);
+/* The thread has ended at @ns (BOOTTIME), and leaves all asynchronous slices,
+ * as long as thread->on_cpu() says how long it was on a CPU. Before
+ * thread_notes_finish(); its drain worker. */
+void thread_notes_leave(struct thread *thread, uint64_t ns);
+/* The thread has ended. Its drain worker. */
+void thread_notes_finish(struct thread *thread);
 /* Add what was counted to @totals, as recording_lock() has returned them, and
  * free thread->notes. Under the recording's lock; the jobs thread. */
 void thread_notes_release(struct thread *thread, struct totals *totals);

@@ -33,10 +33,9 @@ struct thread {
 	/* Visible, since they run for every record: */
 	struct replay *replay; /* of its own stack */
 	struct fibers fibers; /* that one, and its contexts' */
-	/* Sets *@out to how long the thread was on a CPU up to @ns (BOOTTIME),
-	 * in ns since whenever. False: nobody knows. NULL: the same. Its drain
-	 * worker. */
-	bool (*on_cpu)(struct thread *thread, uint64_t ns, uint64_t *out);
+	/* thread_cpu_on_ns(), for what may not use samples; NULL: not known. */
+	bool (*on_cpu)(struct thread *thread, uint64_t ns, uint64_t *on_ns,
+		       uint64_t *unknown_ns);
 	/* Parts of other rooms; each NULL until there is something to keep. */
 	struct thread_notes *notes; /* notes/thread_notes.c */
 	struct thread_cpu *cpu; /* samples/thread_cpu.c */

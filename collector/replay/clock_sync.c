@@ -263,6 +263,40 @@ void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
 	lock_release(&sync->lock);
 }
 
+/* The last pair not after @ns; pair 0 if there is none. */
+static uint32_t find_pair_ns(const struct clock_sync *sync, uint64_t ns)
+{
+	uint32_t low = 0, high = sync->count;
+
+	while (high - low > 1) {
+		uint32_t middle = (low + high) / 2;
+
+		if (sync->pair[middle].ns <= ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t clock_sync_tick(struct clock_sync *sync, uint64_t ns)
+{
+	unsigned __int128 ticks = 0;
+	const struct clock_pair *pair;
+	uint64_t most, tick;
+
+	lock_acquire(&sync->lock);
+	pair = &sync->pair[find_pair_ns(sync, ns)];
+	most = pair == &sync->pair[sync->count - 1] ? UINT64_MAX : pair[1].tick;
+	if (ns > pair->ns && pair->ns_per_tick)
+		ticks = ((unsigned __int128)(ns - pair->ns) << 32) /
+			pair->ns_per_tick;
+	tick = (uint64_t)MIN(ticks, (unsigned __int128)(most - pair->tick)) +
+	       pair->tick;
+	lock_release(&sync->lock);
+	return tick;
+}
+
 struct clock_segment clock_segment_identity(uint64_t now_ns)
 {
 	return (struct clock_segment){ 0, UINT64_MAX, 0, now_ns, 1ULL << 32 };

@@ -46,6 +46,11 @@ void clock_sync_append(struct clock_sync *sync, uint64_t tick, uint64_t ns);
 void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
 			struct clock_segment *out);
 
+/* The tick at which it was @ns: the inverse of the above, within the error of a
+ * pair. Before the first pair it is that of the first; beyond the last pair the
+ * line goes on. Any thread. */
+uint64_t clock_sync_tick(struct clock_sync *sync, uint64_t ns);
+
 /* The only segment of a program whose ticks are nanoseconds already. Clocks
  * that are later than @now_ns count as @now_ns. */
 struct clock_segment clock_segment_identity(uint64_t now_ns);

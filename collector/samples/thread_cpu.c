@@ -160,14 +160,14 @@ void thread_cpu_look(struct thread *thread, uint64_t ns)
 		off_times_look(&thread->cpu->off, ns, &place);
 }
 
-bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns)
+bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns,
+		      uint64_t *unknown_ns)
 {
 	const struct thread_cpu *cpu = thread->cpu;
 
-	if (!cpu || cpu->off.track.state == SCHED_NONE ||
-	    cpu->off.track.state >= SCHED_UNKNOWN)
+	if (!cpu || cpu->off.track.state == SCHED_NONE)
 		return false;
-	*on_ns = off_times_on_ns(&cpu->off, ns);
+	*on_ns = off_times_on_ns(&cpu->off, ns, unknown_ns);
 	return true;
 }
 

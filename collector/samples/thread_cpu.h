@@ -46,9 +46,11 @@ void thread_cpu_count(struct thread *thread, uint64_t ns);
 /* Count the time until @ns in which the thread is as it was at its last event:
  * whoever copies its trees now has all time in them. */
 void thread_cpu_look(struct thread *thread, uint64_t ns);
-/* How long the thread was on a CPU until @ns, which is the time of the record
- * that is taken in now. False: that is not known. */
-bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns);
+/* Sets *@on_ns to how long the thread was on a CPU until @ns, which is the time
+ * of the record that is taken in now, or all records are; and *@unknown_ns to
+ * how long it is not known whether it was. False: nothing is known. */
+bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns,
+		      uint64_t *unknown_ns);
 /* The thread has ended at @ns, or before if that is not known (0), and all of
  * its records are replayed. @end is what the kernel had counted of it; NULL:
  * nobody knows. Puts the sums into thread->entry, and frees thread->cpu. */

@@ -99,13 +99,18 @@ void off_times_look(struct off_times *off, uint64_t ns,
 	add_step(off, &step, place, false);
 }
 
-uint64_t off_times_on_ns(const struct off_times *off, uint64_t ns)
+uint64_t off_times_on_ns(const struct off_times *off, uint64_t ns,
+			 uint64_t *unknown_ns)
 {
 	const struct sched_track *track = &off->track;
 	uint64_t on_ns = track->sums.on_ns;
+	uint64_t open_ns = ns - MIN(ns, track->since_ns);
 
+	*unknown_ns = track->sums.unknown_ns;
 	if (track->state == SCHED_RUNS)
-		on_ns += ns - MIN(ns, track->since_ns);
+		on_ns += open_ns;
+	else if (track->state == SCHED_UNKNOWN)
+		*unknown_ns += open_ns;
 	return on_ns;
 }
 

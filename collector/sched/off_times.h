@@ -65,7 +65,8 @@ void off_times_settle(struct off_times *off, uint64_t on_ns, uint64_t delay_ns);
 /* Nothing more is known: takes what is open as it lies. */
 void off_times_close(struct off_times *off);
 /* How long the thread was on a CPU until @ns, which is not before the last
- * event; by stretches. */
-uint64_t off_times_on_ns(const struct off_times *off, uint64_t ns);
+ * event; by stretches. Sets *@unknown_ns to how long that is not known. */
+uint64_t off_times_on_ns(const struct off_times *off, uint64_t ns,
+			 uint64_t *unknown_ns);
 
 #endif

@@ -210,6 +210,7 @@ static inline struct rig *rig_new(void)
 	rig_must(!symbol_cache_new(&rig->cache), "cache");
 	lock_init(&rig->arena.lock, LOCK_ARENA);
 	orders_init(&rig->arena.orders);
+	rig->arena.setup.clock = WIRE_CLOCK_BOOTTIME;
 	rig->arena.setup.orders = &rig->arena.orders;
 	rig->arena.setup.pauses = &rig->arena.pauses;
 	rig->arena.setup.page = told_new();
@@ -288,7 +289,8 @@ static inline void rig_end(struct rig *rig)
 	for (int i = 0; i < RIG_THREADS; i++) {
 		struct thread *thread = &rig->thread[i];
 
-		thread_notes_finish(thread, 0);
+		thread_notes_leave(thread, clock_boottime_ns());
+		thread_notes_finish(thread);
 		fibers_finish(&thread->fibers, 0);
 		fibers_flush(&thread->fibers);
 		thread_notes_release(thread, &rig->recording.sums.totals);

@@ -87,6 +87,20 @@ START_TEST(clock_sync_before_first_pair_is_first_pair)
 }
 END_TEST
 
+/* There and back. */
+START_TEST(clock_sync_tick_is_the_inverse)
+{
+	append(0, 20);
+	for (uint64_t us = 0; us <= 25000; us += 37)
+		ck_near(convert(clock_sync_tick(g_sync, NS(us * 1000))),
+			NS(us * 1000));
+	ck_assert_uint_eq(clock_sync_tick(g_sync, 0),
+			  clock_sync_tick(g_sync, 1));
+	ck_assert_uint_gt(clock_sync_tick(g_sync, NS(500 * MS)),
+			  TICK(400 * MS));
+}
+END_TEST
+
 START_TEST(clock_sync_suspend_is_a_jump)
 {
 	const uint64_t hour = 3600000 * MS;
@@ -156,6 +170,7 @@ int main(void)
 	tcase_add_test(tcase, clock_sync_now_is_now);
 	tcase_add_test(tcase, clock_sync_beyond_last_pair_goes_on_for_a_while);
 	tcase_add_test(tcase, clock_sync_before_first_pair_is_first_pair);
+	tcase_add_test(tcase, clock_sync_tick_is_the_inverse);
 	tcase_add_test(tcase, clock_sync_suspend_is_a_jump);
 	tcase_add_test(tcase, clock_sync_conversion_never_steps_back);
 	tcase_add_test(tcase, clock_sync_days_of_pairs_stay_exact);

@@ -248,6 +248,31 @@ START_TEST(total_of_a_recursive_function_has_each_time_once)
 }
 END_TEST
 
+/* So far, in the middle of whatever the thread does. */
+START_TEST(time_on_the_cpu_so_far_knows_what_is_unknown)
+{
+	uint64_t unknown;
+
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 10);
+	ck_assert_uint_eq(off_times_on_ns(&g_off, 60, &unknown), 50);
+	ck_assert_uint_eq(unknown, 0);
+	tell(g_f, KERNEL_BLOCKED, 100);
+	ck_assert_uint_eq(off_times_on_ns(&g_off, 130, &unknown), 90);
+	ck_assert_uint_eq(unknown, 0);
+	tell(g_f, KERNEL_IN, 200);
+	tell(g_f, KERNEL_UNKNOWN, 300);
+	ck_assert_uint_eq(off_times_on_ns(&g_off, 340, &unknown), 190);
+	ck_assert_uint_eq(unknown, 40);
+	tell(g_f, KERNEL_IN, 400);
+	ck_assert_uint_eq(off_times_on_ns(&g_off, 410, &unknown), 200);
+	ck_assert_uint_eq(unknown, 100);
+	tell(g_f, KERNEL_EXIT, 450);
+	ck_assert_uint_eq(off_times_on_ns(&g_off, 999, &unknown), 240);
+	ck_assert_uint_eq(unknown, 100);
+}
+END_TEST
+
 START_TEST(node_without_memory_is_nobodys)
 {
 	struct cct_kernel *kernel;
@@ -281,6 +306,7 @@ int main(void)
 	tcase_add_test(times, nothing_is_shared_out_where_records_were_lost);
 	tcase_add_test(times, totals_have_what_callees_have);
 	tcase_add_test(times, total_of_a_recursive_function_has_each_time_once);
+	tcase_add_test(times, time_on_the_cpu_so_far_knows_what_is_unknown);
 	tcase_add_test(times, node_without_memory_is_nobodys);
 	return suite_run(suite);
 }
