@@ -26,7 +26,7 @@ struct cost_of {
 	double too_deep, excluded, paused, dropped; /* a call, not recorded */
 	double record; /* of a block: its ALLOC or its FREE */
 	double heap_sample, cpu_sample;
-	double sched_switch; /* of which the kernel told */
+	double a_switch, told_switch; /* of a thread; for --sched only */
 };
 
 /* @ns as a whole number. Programs write their counts, so that the cost may be
@@ -175,8 +175,8 @@ static double page_cost(const struct recording *recording)
 	       page.again_ns * (double)sum->pages_again;
 }
 
-/* Cost of telling of switches. Of few of them it is less than what measuring it
- * takes. */
+/* Cost of switches of threads that have events. Of few of them it is less than
+ * what measuring it takes. */
 static double switch_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct collect_options *options =
@@ -184,16 +184,19 @@ static double switch_cost(const struct recording *recording, struct cost_of *ns)
 	const struct sched_totals *sum =
 		&recording_sums(recording)->totals.sched;
 	struct perf_wanted wanted = { .switches = true };
+	struct switch_costs costs;
 
 	if (sum->waits + sum->preemptions < SWITCHES_MEASURED)
 		return 0;
+	wanted.no_kernel = !perf_events_kernel();
 	if (options->cpu_hz && options->cpu_engine == CPU_PERF) {
 		wanted.period_ns = 1000000000 / options->cpu_hz;
 		wanted.stack_bytes = options->stack_bytes;
 	}
-	wanted.no_kernel = !perf_events_kernel();
-	ns->sched_switch = switch_cost_ns(&wanted);
-	return ns->sched_switch * (double)(sum->waits + sum->preemptions);
+	costs = switch_cost_measure(&wanted);
+	ns->a_switch = costs.all_ns;
+	ns->told_switch = costs.told_ns;
+	return ns->a_switch * (double)(sum->waits + sum->preemptions);
 }
 
 /* CPU time of the programs that were recorded; 0: not known. perfrec record

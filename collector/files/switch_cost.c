@@ -3,8 +3,8 @@
  * Two threads on one CPU hand a byte to each other through two pipes. A round
  * is two switches, each of a thread that blocks to the other. The least time of
  * some rounds with events in both threads, less the least time without, is what
- * the events take. Batches without come before and after those with, as clocks
- * of CPUs change.
+ * the events take. Batches with and without take turns, as clocks of CPUs
+ * change.
  */
 #include "collector/files/switch_cost.h"
 
@@ -21,11 +21,11 @@
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/samples/perf_open.h"
-#include "shared/atomic.h"
 #include "shared/compiler.h"
 
-#define BATCHES 8 /* with events; as many without */
-#define ROUNDS 100 /* of a batch; their records fit into the buffer */
+#define BATCHES 24 /* of each kind; short, as others use the CPU, too */
+#define ROUNDS 40 /* of a batch; their records fit into the buffer */
+#define WARM_ROUNDS 4 /* before these */
 #define BUFFER_PAGES 8 /* a power of two, and less than any user may lock */
 #define TIME_NS_MAX 200000000 /* that all of it may take */
 
@@ -33,11 +33,10 @@
 enum { GO_ON, OPEN, CLOSE, FAILED };
 
 struct pair {
-	const struct perf_wanted *wanted;
+	struct perf_wanted wanted;
 	int cpu; /* that both run on */
 	int there[2], back[2]; /* pipes to the other thread, and from it */
 	int output; /* event of the caller, with the buffer of both */
-	struct perf_event_mmap_page *page;
 	uint64_t end_ns; /* when it has taken too long */
 };
 
@@ -48,7 +47,7 @@ static struct lock g_lock = LOCK_INITIALIZER(CALIBRATE);
  * is one; -1: there is none. */
 static int open_event(const struct pair *pair, int output)
 {
-	int fd = perf_open_self_on(pair->wanted, pair->cpu);
+	int fd = perf_open_self_on(&pair->wanted, pair->cpu);
 
 	if (fd < 0)
 		return -1;
@@ -104,35 +103,31 @@ static bool tell(const struct pair *pair, char what)
 	       read(pair->back[0], &done, 1) == 1 && done == what;
 }
 
+static bool go_rounds(const struct pair *pair, int rounds)
+{
+	while (rounds && tell(pair, GO_ON))
+		rounds--;
+	return !rounds;
+}
+
 /* What a batch takes, in ns; UINT64_MAX: it failed. */
 static uint64_t batch_ns(const struct pair *pair)
 {
 	uint64_t start;
 
-	if (pair->page)
-		/* relaxed, both: nobody reads the records */
-		atom_store_rlx(&pair->page->data_tail,
-			       atom_load_rlx(&pair->page->data_head));
-	start = clock_boottime_ns();
-	if (start > pair->end_ns)
+	if (!go_rounds(pair, WARM_ROUNDS))
 		return UINT64_MAX;
-	for (int i = 0; i < ROUNDS; i++)
-		if (!tell(pair, GO_ON))
-			return UINT64_MAX;
+	start = clock_boottime_ns();
+	if (start > pair->end_ns || !go_rounds(pair, ROUNDS))
+		return UINT64_MAX;
 	return clock_boottime_ns() - start;
 }
 
-static uint64_t least_ns(const struct pair *pair, int batches, uint64_t least)
-{
-	for (int i = 0; i < batches; i++)
-		least = MIN(least, batch_ns(pair));
-	return least;
-}
-
-static uint64_t with_events_ns(struct pair *pair)
+/* The same with events of both threads. */
+static uint64_t batch_with_events_ns(struct pair *pair)
 {
 	size_t bytes = (BUFFER_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
-	uint64_t least = UINT64_MAX;
+	uint64_t ns = UINT64_MAX;
 	void *page = MAP_FAILED;
 
 	pair->output = open_event(pair, -1);
@@ -140,82 +135,96 @@ static uint64_t with_events_ns(struct pair *pair)
 		page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 			    pair->output, 0);
 	if (page != MAP_FAILED) {
-		pair->page = page;
 		if (!ioctl(pair->output, PERF_EVENT_IOC_ENABLE, 0) &&
 		    tell(pair, OPEN))
-			least = least_ns(pair, BATCHES, UINT64_MAX);
+			ns = batch_ns(pair);
 		(void)tell(pair, CLOSE);
-		pair->page = NULL;
 		munmap(page, bytes);
 	}
 	close_event(&pair->output);
-	return least;
+	return ns;
 }
 
-/* What a switch takes longer, while the other thread answers. */
-static double difference_ns(struct pair *pair)
+static double each_ns(uint64_t with, uint64_t without)
 {
-	uint64_t without, with;
-
-	pair->end_ns = clock_boottime_ns() + TIME_NS_MAX;
-	without = least_ns(pair, BATCHES / 2, UINT64_MAX);
-	with = with_events_ns(pair);
-	without = least_ns(pair, BATCHES / 2, without);
 	if (with == UINT64_MAX || with <= without)
 		return 0;
 	return (double)(with - without) / (2.0 * ROUNDS);
 }
 
-static double with_other_thread(struct pair *pair)
+/* While the other thread answers. */
+static struct switch_costs compare(struct pair *pair)
 {
+	uint64_t without = UINT64_MAX, sampled = UINT64_MAX, told = UINT64_MAX;
+	struct switch_costs costs;
+
+	pair->end_ns = clock_boottime_ns() + TIME_NS_MAX;
+	for (int i = 0; i < BATCHES; i++) {
+		without = MIN(without, batch_ns(pair));
+		pair->wanted.switches = false;
+		/* Without samples there would be no events. */
+		if (pair->wanted.period_ns)
+			sampled = MIN(sampled, batch_with_events_ns(pair));
+		pair->wanted.switches = true;
+		told = MIN(told, batch_with_events_ns(pair));
+	}
+	costs.all_ns = each_ns(told, without);
+	costs.told_ns = each_ns(told, MAX(MIN(sampled, told), without));
+	if (!pair->wanted.period_ns)
+		costs.told_ns = costs.all_ns;
+	return costs;
+}
+
+static struct switch_costs with_other_thread(struct pair *pair)
+{
+	struct switch_costs costs = { 0 };
 	pthread_t other;
-	double ns = 0;
 
 	if (pthread_create(&other, NULL, answer, pair)) {
 		close(pair->back[1]);
 		close(pair->there[1]);
 	} else {
-		ns = difference_ns(pair);
+		costs = compare(pair);
 		close(pair->there[1]);
 		pthread_join(other, NULL);
 	}
-	return ns;
+	return costs;
 }
 
-static double with_pipes(struct pair *pair)
+static struct switch_costs with_pipes(struct pair *pair)
 {
-	double ns = 0;
+	struct switch_costs costs = { 0 };
 
 	if (pipe2(pair->there, O_CLOEXEC) < 0)
-		return 0;
+		return costs;
 	if (pipe2(pair->back, O_CLOEXEC) < 0) {
 		close(pair->there[1]);
 	} else {
-		ns = with_other_thread(pair);
+		costs = with_other_thread(pair);
 		close(pair->back[0]);
 	}
 	close(pair->there[0]);
-	return ns;
+	return costs;
 }
 
-double switch_cost_ns(const struct perf_wanted *wanted)
+struct switch_costs switch_cost_measure(const struct perf_wanted *wanted)
 {
-	struct pair pair = { .wanted = wanted, .output = -1 };
+	struct pair pair = { .wanted = *wanted, .output = -1 };
+	struct switch_costs costs = { 0 };
 	cpu_set_t before, one;
-	double ns = 0;
 
 	pair.cpu = sched_getcpu();
 	if (pair.cpu < 0 || pair.cpu >= CPU_SETSIZE ||
 	    sched_getaffinity(0, sizeof(before), &before) < 0)
-		return 0;
+		return costs;
 	CPU_ZERO(&one);
 	CPU_SET(pair.cpu, &one);
 	lock_acquire(&g_lock);
 	/* The other thread inherits it. */
 	if (!sched_setaffinity(0, sizeof(one), &one)) {
-		ns = with_pipes(&pair);
+		costs = with_pipes(&pair);
 		(void)sched_setaffinity(0, sizeof(before), &before);
 	}
 	lock_release(&g_lock);
-	return ns;
+	return costs;
 }

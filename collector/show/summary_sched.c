@@ -121,7 +121,7 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 void summary_sched_print_cost(const struct summary *summary, FILE *out)
 {
 	const struct summary_cost *cost = &summary->cost;
-	double ns = cost->switch_ns * (double)summary->totals.switches;
+	double ns = cost->told_switch_ns * (double)summary->totals.switches;
 	double share;
 
 	if (!cost->total_ns || cost->share <= 0)

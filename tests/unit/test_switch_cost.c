@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What it costs that the kernel tells of switches: whoever measures it is as
+ * before when it is done, or when it could not be done. How much it is, is not
+ * for a test.
+ */
+#include "collector/files/switch_cost.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collector/samples/perf_events.h"
+#include "collector/samples/perf_open.h"
+#include "tests/suite.h"
+
+static int count_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static struct perf_wanted wanted(uint64_t period_ns)
+{
+	return (struct perf_wanted){ .period_ns = period_ns,
+				     .stack_bytes = 512,
+				     .no_kernel = !perf_events_kernel(),
+				     .switches = true };
+}
+
+/* The threads are pinned to one CPU for the time of it. */
+START_TEST(switch_cost_leaves_the_caller_as_it_was)
+{
+	const struct perf_wanted what = wanted(_i ? 10000000 : 0);
+	cpu_set_t before, after;
+	struct switch_costs costs;
+	int files = count_files();
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
+	costs = switch_cost_measure(&what);
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(after), &after), 0);
+	ck_assert(CPU_EQUAL(&before, &after));
+	ck_assert_int_eq(count_files(), files);
+	ck_assert_double_ge(costs.told_ns, 0);
+	ck_assert_double_le(costs.told_ns, costs.all_ns);
+	if (!what.period_ns)
+		ck_assert_double_eq(costs.told_ns, costs.all_ns);
+}
+END_TEST
+
+#define FILL 64 /* more than there are gaps in the numbers of files */
+
+/* Whatever fails: no pipe, no event in either thread. */
+START_TEST(switch_cost_is_unknown_without_files)
+{
+	const struct perf_wanted what = wanted(0);
+	struct switch_costs costs;
+	struct rlimit all, few;
+	int filled[FILL], files;
+
+	for (int i = 0; i < FILL; i++)
+		filled[i] = dup(STDERR_FILENO);
+	files = count_files();
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = all;
+	few.rlim_cur = (rlim_t)(filled[FILL - 1] + 1 + _i);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	costs = switch_cost_measure(&what);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &all), 0);
+	ck_assert_double_eq(costs.all_ns, 0);
+	ck_assert_double_eq(costs.told_ns, 0);
+	ck_assert_int_eq(count_files(), files);
+	for (int i = 0; i < FILL; i++)
+		close(filled[i]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("switch_cost");
+	TCase *test = suite_case(suite, "switch_cost");
+
+	tcase_add_loop_test(test, switch_cost_leaves_the_caller_as_it_was, 0,
+			    2);
+	/* It needs two pipes and two events. */
+	tcase_add_loop_test(test, switch_cost_is_unknown_without_files, 0, 6);
+	return suite_run(suite);
+}
