@@ -116,7 +116,7 @@ static int check_together(struct report_options *options)
 		return OPTS_WRONG;
 	}
 	if (!options->view && options->stacks) {
-		log_err("--stacks: choose --view cpu, heap or span");
+		log_err("--stacks: choose --view cpu, heap, span or wait");
 		return OPTS_WRONG;
 	}
 	if (!options->sort)

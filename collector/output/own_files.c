@@ -39,6 +39,7 @@ static const struct own_file {
 	{ SUMMARY_NAME, S_IFREG, true },
 	{ WALL_PROFILE_NAME, S_IFREG, true },
 	{ CPU_PROFILE_NAME, S_IFREG, true },
+	{ OFFCPU_PROFILE_NAME, S_IFREG, true },
 	{ HEAP_PROFILE_NAME, S_IFREG, true },
 	{ HEAP_PEAK_NAME, S_IFREG, true },
 	{ SPAN_PROFILE_NAME, S_IFREG, true },

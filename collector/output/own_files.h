@@ -15,6 +15,7 @@
 #define SUMMARY_NAME "summary.json"
 #define WALL_PROFILE_NAME "wall.pb.gz"
 #define CPU_PROFILE_NAME "cpu.pb.gz"
+#define OFFCPU_PROFILE_NAME "offcpu.pb.gz"
 #define SPAN_PROFILE_NAME "span.pb.gz"
 #define HEAP_PROFILE_NAME "heap.pb.gz"
 #define HEAP_PEAK_NAME "heap-peak.pb.gz"

@@ -29,13 +29,19 @@
 #define TRUE_TYPE "wall"
 #define RAW_TYPE "wall_measured"
 #define BLOCKED_TYPE "blocked"
+#define WAITS_TYPE "waits"
 
 struct column {
 	const char *title;
 	const char *key; /* for --sort; NULL: the rows are not sorted by it */
 	const char *type; /* of the value, in the profile */
-	bool total; /* of the function and what it called, not of itself */
-	bool percent; /* a second column says how much of all that is */
+	unsigned int what; /* flags below; 0: the value */
+};
+
+enum {
+	TOTAL = 1, /* of the function and what it called, not of itself */
+	PERCENT = 2, /* a second column says how much of all that is */
+	MEAN = 4, /* of one of those that WAITS_TYPE counts */
 };
 
 struct report_view {
@@ -44,6 +50,8 @@ struct report_view {
 	const char *what; /* is in the file; a recording may have none of it */
 	const char *option; /* of perfrec record, to have it recorded */
 	const char *keys; /* the keys for --sort, as text */
+	const char *rows; /* what a row without --stacks is */
+	bool of_waits; /* a row is what is innermost in the stack of a wait */
 	struct column columns[COLUMNS_MAX]; /* the last has no title */
 };
 
@@ -55,10 +63,12 @@ static const struct report_view views[] = {
 		"samples of CPU time",
 		"--cpu",
 		"self, total, samples or name",
+		"function",
+		false,
 		{
-			{ "self", "self", "cpu", false, true },
-			{ "total", "total", "cpu", true, true },
-			{ "samples", "samples", "samples", false, false },
+			{ "self", "self", "cpu", PERCENT },
+			{ "total", "total", "cpu", TOTAL | PERCENT },
+			{ "samples", "samples", "samples", 0 },
 		},
 	},
 	{
@@ -68,16 +78,17 @@ static const struct report_view views[] = {
 		"allocations",
 		"--alloc",
 		"inuse, allocated, total, blocks, peak, temporary or name",
+		"function",
+		false,
 		{
-			{ "in use", "inuse", "inuse_space", false, true },
-			{ "total", NULL, "inuse_space", true, false },
-			{ "blocks", NULL, "inuse_objects", false, false },
-			{ "at peak", "peak", "peak_space", false, false },
-			{ "allocated", "allocated", "alloc_space", false,
-			  false },
-			{ "total", "total", "alloc_space", true, false },
-			{ "blocks", "blocks", "alloc_objects", false, false },
-			{ "temporary", "temporary", "temporary", false, false },
+			{ "in use", "inuse", "inuse_space", PERCENT },
+			{ "total", NULL, "inuse_space", TOTAL },
+			{ "blocks", NULL, "inuse_objects", 0 },
+			{ "at peak", "peak", "peak_space", 0 },
+			{ "allocated", "allocated", "alloc_space", 0 },
+			{ "total", "total", "alloc_space", TOTAL },
+			{ "blocks", "blocks", "alloc_objects", 0 },
+			{ "temporary", "temporary", "temporary", 0 },
 		},
 	},
 	{
@@ -88,20 +99,36 @@ static const struct report_view views[] = {
 		"--cpu, --sched or --alloc",
 		"self, total, calls, on-cpu, runnable, blocked, switches, cpu, "
 		"allocated, inuse, peak or name",
+		"function",
+		false,
 		{
-			{ "calls", "calls", "calls", false, false },
-			{ "self time", "self", "wall", false, true },
-			{ "on CPU", "on-cpu", "on_cpu", false, false },
-			{ "runnable", "runnable", "runnable", false, false },
-			{ "blocked", "blocked", BLOCKED_TYPE, false, false },
-			{ "total", "total", "wall", true, false },
-			{ "switches", "switches", "switches", false, false },
-			{ "samples", "cpu", "cpu_samples", false, false },
-			{ "allocated", "allocated", "alloc_space", false,
-			  false },
-			{ "blocks", NULL, "alloc_objects", false, false },
-			{ "in use", "inuse", "inuse_space", false, false },
-			{ "own peak", "peak", "peak_space", false, false },
+			{ "calls", "calls", "calls", 0 },
+			{ "self time", "self", "wall", PERCENT },
+			{ "on CPU", "on-cpu", "on_cpu", 0 },
+			{ "runnable", "runnable", "runnable", 0 },
+			{ "blocked", "blocked", BLOCKED_TYPE, 0 },
+			{ "total", "total", "wall", TOTAL },
+			{ "switches", "switches", "switches", 0 },
+			{ "samples", "cpu", "cpu_samples", 0 },
+			{ "allocated", "allocated", "alloc_space", 0 },
+			{ "blocks", NULL, "alloc_objects", 0 },
+			{ "in use", "inuse", "inuse_space", 0 },
+			{ "own peak", "peak", "peak_space", 0 },
+		},
+	},
+	{
+		"wait",
+		OFFCPU_PROFILE_NAME,
+		"What threads waited for",
+		"waits of threads",
+		"--sched",
+		"blocked, waits or name",
+		"object",
+		true,
+		{
+			{ "blocked", "blocked", BLOCKED_TYPE, PERCENT },
+			{ "waits", "waits", WAITS_TYPE, 0 },
+			{ "mean", NULL, BLOCKED_TYPE, MEAN },
 		},
 	},
 };
@@ -180,7 +207,8 @@ static uint32_t find_value(const struct sheet *sheet,
 {
 	uint32_t value = PPROF_NONE;
 
-	if (is_of_sched(column) && !summary_sched_known(sheet->summary))
+	if (is_of_sched(column) && !sheet->options->view->of_waits &&
+	    !summary_sched_known(sheet->summary))
 		return PPROF_NONE;
 	if (sheet->options->raw && strcmp(column->type, TRUE_TYPE) == 0)
 		value = pprof_find_type(sheet->pprof, RAW_TYPE);
@@ -198,7 +226,7 @@ static void choose_columns(struct sheet *sheet)
 
 		/* The totals of a stack are the values of itself. */
 		if (value == PPROF_NONE ||
-		    (column[i].total && sheet->options->stacks))
+		    (column[i].what & TOTAL && sheet->options->stacks))
 			continue;
 		sheet->value[sheet->column_count] = value;
 		sheet->column[sheet->column_count++] = &column[i];
@@ -207,7 +235,8 @@ static void choose_columns(struct sheet *sheet)
 
 static struct pprof_key column_key(const struct sheet *sheet, size_t i)
 {
-	return (struct pprof_key){ sheet->value[i], sheet->column[i]->total };
+	return (struct pprof_key){ sheet->value[i],
+				   sheet->column[i]->what & TOTAL };
 }
 
 static bool sched_key(const struct report_view *view, const char *key)
@@ -298,12 +327,23 @@ static size_t make_columns(const struct sheet *sheet,
 		columns[count++] =
 			(struct table_column){ column->title, width, false,
 					       2 * (unsigned int)i };
-		if (column->percent)
+		if (column->what & PERCENT)
 			columns[count++] = (struct table_column){
 				"%", 5, false, 2 * (unsigned int)i + 1
 			};
 	}
 	return count;
+}
+
+/* @value of @values for each wait. */
+static const char *format_mean(const struct sheet *sheet, uint32_t value,
+			       const int64_t *values, char text[SIZE_TEXT + 1])
+{
+	uint32_t count = pprof_find_type(sheet->pprof, WAITS_TYPE);
+
+	if (count == PPROF_NONE || values[count] <= 0)
+		return "?";
+	return format_value(sheet, value, values[value] / values[count], text);
 }
 
 static void format_share(const struct sheet *sheet, uint32_t value,
@@ -327,12 +367,17 @@ static void add_values(const struct sheet *sheet, const struct pprof_row *row,
 	for (size_t i = 0; i < sheet->column_count; i++) {
 		const struct column *column = sheet->column[i];
 		uint32_t value = sheet->value[i];
-		int64_t number =
-			(column->total ? row->total : row->self)[value];
+		const int64_t *values =
+			column->what & TOTAL ? row->total : row->self;
+		int64_t number = values[value];
 
-		cells[count] = format_value(sheet, value, number, texts[count]);
+		cells[count] = column->what & MEAN
+				       ? format_mean(sheet, value, values,
+						     texts[count])
+				       : format_value(sheet, value, number,
+						      texts[count]);
 		count++;
-		if (!column->percent)
+		if (!(column->what & PERCENT))
 			continue;
 		format_share(sheet, value, number, texts[count]);
 		cells[count] = texts[count];
@@ -361,8 +406,11 @@ static void add_stack(const struct pprof_row *row, struct table *table)
 
 static bool is_empty_row(const struct sheet *sheet, const struct pprof_row *row)
 {
+	bool of_waits = sheet->options->view->of_waits;
+
 	for (size_t i = 0; i < sheet->column_count; i++)
-		if (row->total[sheet->value[i]] || row->self[sheet->value[i]])
+		if (row->self[sheet->value[i]] ||
+		    (!of_waits && row->total[sheet->value[i]]))
 			return false;
 	return true;
 }
@@ -406,7 +454,7 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 		return 0;
 	}
 	table_init(&table, columns, make_columns(sheet, columns),
-		   options->stacks ? "stack" : "function");
+		   options->stacks ? "stack" : options->view->rows);
 	table.full_names = options->full_names;
 	for (size_t i = 0; i < shown; i++)
 		add_view_row(sheet, &sheet->rows.list[i], &table);
@@ -415,8 +463,8 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 				: table_print(&table, &sheet->terminal, out);
 	table_release(&table);
 	if (shown < count && !options->markdown)
-		fprintf(out, "  (%zu of %zu %s; all: --limit 0)\n", shown,
-			count, options->stacks ? "stacks" : "functions");
+		fprintf(out, "  (%zu of %zu %ss; all: --limit 0)\n", shown,
+			count, options->stacks ? "stack" : options->view->rows);
 	return err;
 }
 
@@ -427,7 +475,7 @@ static void print_sums(const struct sheet *sheet, FILE *out)
 	fputs("\n  in all     ", out);
 	for (size_t i = 0; i < sheet->column_count; i++) {
 		/* A total has the same sum as the column of itself. */
-		if (sheet->column[i]->total)
+		if (sheet->column[i]->what & (TOTAL | MEAN))
 			continue;
 		fprintf(out, "%s%s %s", i ? ", " : "", sheet->column[i]->title,
 			format_value(sheet, sheet->value[i],
@@ -696,7 +744,10 @@ int report_view_print(const struct summary *summary,
 			       .terminal = terminal_of(out) };
 	int err = pprof_read(options->dir, options->view->file, &sheet.pprof);
 
-	if (err == -ENOENT)
+	if (err == -ENOENT && options->view->of_waits &&
+	    !summary_sched_known(summary))
+		summary_sched_log_unknown(summary, options->dir, "--view wait");
+	else if (err == -ENOENT)
 		log_err("'%s' has no %s: there is no %s in it (see perfrec "
 			"record %s)",
 			options->dir, options->view->what, options->view->file,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * report_view - what `perfrec report --view` shows of a recording's profiles:
- * cpu.pb.gz, heap.pb.gz (with heap-peak.pb.gz) and span.pb.gz. It is a table
- * for a person, or JSON for another program.
+ * cpu.pb.gz, heap.pb.gz (with heap-peak.pb.gz), span.pb.gz and offcpu.pb.gz. It
+ * is a table for a person, or JSON for another program.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_REPORT_VIEW_H
 #define PERFREC_COLLECTOR_SHOW_REPORT_VIEW_H
@@ -26,7 +26,8 @@ struct report_view_options {
 	bool markdown; /* only a title and the table */
 };
 
-/* The view called @name ("cpu", "heap", "span"), or NULL. It is constant. */
+/* The view called @name ("cpu", "heap", "span", "wait"), or NULL. It is
+ * constant. */
 const struct report_view *report_view_find(const char *name);
 /* Whether @view has times that differ from what was measured. */
 bool report_view_has_raw(const struct report_view *view);

@@ -713,6 +713,7 @@ static const char *file_hint(const char *name)
 		{ WALL_PROFILE_NAME, "go tool pprof -http :0, or "
 				     "https://www.speedscope.app" },
 		{ CPU_PROFILE_NAME, "the same; perfrec report --view cpu" },
+		{ OFFCPU_PROFILE_NAME, "the same; perfrec report --view wait" },
 		{ HEAP_PROFILE_NAME, "the same; perfrec report --view heap" },
 		{ SPAN_PROFILE_NAME, "the same; perfrec report --view span" },
 	};

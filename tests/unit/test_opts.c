@@ -276,7 +276,7 @@ static const struct {
 	{ OPT_ON_FULL, "", "choose block or drop" },
 	{ OPT_ON_FULL, "dro", "choose block or drop" },
 	{ OPT_ON_FULL, "drops", "choose block or drop" },
-	{ OPT_VIEW, "all", "choose functions, cpu, heap or span" },
+	{ OPT_VIEW, "all", "choose functions, cpu, heap, span or wait" },
 	{ OPT_FILTER, "", NULL },
 	{ OPT_FILTER, "@", NULL },
 	{ OPT_CATEGORIES, "", NULL },

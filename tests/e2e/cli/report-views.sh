@@ -18,7 +18,7 @@ build_calls
 run "$PERFREC" record --alloc=off --cpu=off -q -o data ./calls 5000
 expect_status 0
 
-refused 2 "--view 'all': choose functions, cpu, heap or span" --view all data
+refused 2 "--view 'all': choose functions, cpu, heap, span or wait" --view all data
 refused 2 "option '--view' needs a value" --view
 refused 2 "--sort 'calls': choose self, total, samples or name" \
 	--sort calls --view cpu data

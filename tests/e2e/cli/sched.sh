@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the summary and --view span say of where time went, with --sched and
+# without: columns, order of rows, the line of all threads, and refusals.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+# ./waits: computes for 100 ms of CPU time in work(), and waits in block(), in
+# 20 pieces, for 200 ms.
+build waits <<'SOURCE'
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) static void work(void)
+{
+	volatile unsigned long i = 0;
+
+	while (clock() < CLOCKS_PER_SEC / 10)
+		i++;
+}
+__attribute__((noinline)) static void block(void)
+{
+	for (int i = 0; i < 20; i++)
+		usleep(10000);
+}
+int main(void)
+{
+	work();
+	block();
+	return 0;
+}
+SOURCE
+
+run "$PERFREC" record --sched off -o off ./waits
+expect_status 0
+expect_no_match err 'threads' 'blocked' 'on CPU'
+run "$PERFREC" report --view span off
+expect_no_match out 'blocked' 'on CPU'
+for view in functions span; do
+	run "$PERFREC" report --view $view --sort blocked off
+	expect_error 1 "'off' does not know when .*: it was recorded without --sched"
+done
+run "$PERFREC" report --view wait off
+expect_error 1 "'off' does not know when .*: it was recorded without --sched"
+
+run "$PERFREC" record -o data ./waits
+expect_status 0
+[ "$(json data/summary.json .totals.sched_threads)" -gt 0 ] || {
+	echo 'the kernel does not tell of switches here'
+	exit 77
+}
+expect_match err 'threads +on CPU [0-9.]+ .s, runnable [0-9.]+ .s, blocked' \
+	'blocked [0-9.]+ .?s; [0-9,]+ switches, [0-9,]+ migrations?' \
+	'calls  self time      %     on CPU   runnable    blocked      total'
+# The values of a function are those of summary.json, and add up.
+json data/summary.json '.functions[] | select(.self_ns != .on_cpu_self_ns +
+	.runnable_self_ns + .blocked_self_ns + .unknown_sched_self_ns) | .name' >odd
+[ ! -s odd ] || fail "times do not add up: $(cat odd)"
+
+# first KEY VIEW: the function of the first row
+first()
+{
+	"$PERFREC" report --sort "$1" --view "$2" --limit 1 data >out ||
+		fail "report --sort $1: status $?"
+	grep -o ' \(work\|block\|main\)\($\|  \[\)' out | tr -d ' ['
+}
+for view in functions span; do
+	expect_eq "most blocked, $view" "$(first blocked $view)" block
+	expect_eq "most switches, $view" "$(first switches $view)" \
+		"$(json data/summary.json '.functions | max_by(.switches).name')"
+	expect_eq "most on a CPU, $view" "$(first on-cpu $view)" work
+done
+run "$PERFREC" report --json --sort blocked --limit 1 data
+expect_eq 'most blocked' "$(json out '.functions[0].name')" block
+[ "$(json out '.functions[0] | .switches >= 20 and .blocked_self_ns >= 190000000')" = true ] ||
+	fail "block() was not blocked: $(json out '.functions[0]')"
+run "$PERFREC" report --json --view span data
+expect_eq 'the same in the profile' \
+	"$(json out '.functions[] | select(.name == "block") | .self.switches')" \
+	"$(json data/summary.json '.functions[] | select(.name == "block") | .switches')"
+# There are columns for switches only if one asks for it.
+run "$PERFREC" report data
+expect_no_match out '  switches  '
+run "$PERFREC" report --sort switches data
+expect_match out '  switches  '

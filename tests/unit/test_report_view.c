@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What `perfrec report --view` shows of when threads ran and what they waited
+ * for: the profiles are made by hand.
+ */
+#include "collector/show/report_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/output/own_files.h"
+#include "collector/profile/out_pprof.h"
+#include "collector/read/summary_read.h"
+#include "tests/suite.h"
+#include "tests/unit/scratch.h"
+
+#define MS 1000000
+
+/* main calls take, which waits for a mutex and for nobody knows what; main
+ * itself waits for a pipe. */
+static void put_waits(struct out_pprof *out)
+{
+	static const char *const names[] = { "main", "take", "[mutex 0x10]",
+					     "[pipe:[7]]", "[unknown]" };
+
+	out_pprof_mapping(out, &(struct out_mapping){ .id = 1,
+						      .path = "/bin/prog",
+						      .build_id = "" });
+	for (uint64_t id = 1; id <= 5; id++) {
+		const struct out_line line = { id, 10 * id };
+
+		out_pprof_function(out, &(struct out_function){
+						id, names[id - 1], "p.c", 1 });
+		out_pprof_location(out, &(struct out_location){
+						id, 1, 0x1000 * id, &line, 1 });
+	}
+	out_pprof_sample(out, (uint64_t[]){ 3, 2, 1 }, 3,
+			 (int64_t[]){ 4, 20 * MS }, NULL);
+	out_pprof_sample(out, (uint64_t[]){ 5, 2, 1 }, 3,
+			 (int64_t[]){ 100, 10 * MS }, NULL);
+	out_pprof_sample(out, (uint64_t[]){ 4, 1 }, 2,
+			 (int64_t[]){ 2, 50 * MS }, NULL);
+}
+
+static void write_waits(void)
+{
+	static const struct out_value_type types[] = {
+		{ "waits", "count" }, { "blocked", "nanoseconds" }
+	};
+	const struct out_head head = { .types = types,
+				       .count = 2,
+				       .default_type = 1,
+				       .period_type = { "blocked",
+							"nanoseconds" } };
+	const struct out_profile_end end = { 1, 2, NULL, 0 };
+	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct out_pprof *out;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(out_pprof_new(fd, OFFCPU_PROFILE_NAME, &head, &out),
+			 0);
+	put_waits(out);
+	ck_assert_int_eq(out_pprof_close(&out, 0, &end), 0);
+	close(fd);
+}
+
+/* Of a recording of which @threads are known when they ran. */
+static struct summary *make_summary(int threads)
+{
+	struct summary *summary;
+	json_t *document = json_pack("{s:{s:s}, s:{s:b}, s:{s:i}}", "perfrec",
+				     "version", "1", "settings", "sched",
+				     threads > 0, "totals", "sched_threads",
+				     threads);
+
+	ck_assert_int_eq(summary_from_document(document, &summary), 0);
+	return summary;
+}
+
+/* What view @name prints; NULL, and *@err, if it fails. The caller frees it. */
+static char *print_view(const char *name, int threads, bool stacks, int *err)
+{
+	const struct report_view_options options = {
+		.view = report_view_find(name),
+		.dir = ".",
+		.stacks = stacks,
+	};
+	struct summary *summary = make_summary(threads);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_ptr_nonnull(options.view);
+	*err = report_view_print(summary, &options, out);
+	fclose(out);
+	summary_free(&summary);
+	if (*err) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+static void expect_in_order(const char *text, const char *const *parts)
+{
+	const char *at = text;
+
+	for (; *parts; parts++) {
+		at = strstr(at, *parts);
+		ck_assert_msg(at != NULL, "no '%s', or too early, in\n%s",
+			      *parts, text);
+		at += strlen(*parts);
+	}
+}
+
+/* Objects, and no callers, the one that took most first. */
+START_TEST(wait_view_has_a_row_for_each_object)
+{
+	static const char *const rows[] = {
+		"blocked 80.0 ms, waits 106", "mean",	    "object\n",
+		"50.0 ms   62.5",	      " 2    ",	    "25.0 ms",
+		"[pipe:[7]]",		      "20.0 ms",    " 4    ",
+		"5.00 ms",		      "[mutex 0x10]", "10.0 ms",
+		"100    ",		      "100 us",	    "[unknown]",
+		NULL
+	};
+	char *text;
+	int err;
+
+	write_waits();
+	text = print_view("wait", 1, false, &err);
+	ck_assert_int_eq(err, 0);
+	expect_in_order(text, rows);
+	ck_assert_ptr_null(strstr(text, "take"));
+	free(text);
+}
+END_TEST
+
+START_TEST(wait_view_has_the_paths_to_an_object)
+{
+	static const char *const rows[] = {
+		"50.0 ms", "[pipe:[7]]",	 "main", "20.0 ms",
+		"5.00 ms", "[mutex 0x10]", "take", "main",
+		NULL
+	};
+	char *text;
+	int err;
+
+	write_waits();
+	text = print_view("wait", 1, true, &err);
+	ck_assert_int_eq(err, 0);
+	expect_in_order(text, rows);
+	free(text);
+}
+END_TEST
+
+/* Whether that was recorded, or not. */
+START_TEST(wait_view_without_its_file_is_refused)
+{
+	int err;
+
+	ck_assert_ptr_null(print_view("wait", _i, false, &err));
+	ck_assert_int_eq(err, -ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report_view");
+	TCase *test = suite_case(suite, "waits");
+
+	tcase_add_checked_fixture(test, scratch_enter, scratch_leave);
+	tcase_add_test(test, wait_view_has_a_row_for_each_object);
+	tcase_add_test(test, wait_view_has_the_paths_to_an_object);
+	tcase_add_loop_test(test, wait_view_without_its_file_is_refused, 0, 2);
+	return suite_run(suite);
+}
