@@ -597,6 +597,7 @@ static void add_thread_sched(const struct thread_entry *entry,
 			     struct sched_totals *sum)
 {
 	sum->threads += entry->sched;
+	sum->sums += entry->sums;
 	sum->on_cpu_ns += entry->on_cpu_ns;
 	sum->runnable_ns += entry->runnable_ns;
 	sum->blocked_ns += entry->blocked_ns;

@@ -10,6 +10,7 @@
 #include "collector/record/task_bases.h"
 #include "collector/record/thread_state.h"
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
 /* What /proc says of user and system time may be so much too little. */
@@ -108,12 +109,32 @@ bool thread_figures_end(const struct thread *thread, struct thread_end *out)
 	       thread_figures_possible(out, now_ns - start_ns);
 }
 
+/* Where no switches were told: the sums of the whole thread. It was blocked for
+ * the rest of the time. */
+static void add_sums(struct thread *thread, const struct thread_end *end)
+{
+	struct thread_entry *entry = &thread->entry;
+	bool was_there = end->base.on_cpu_ns;
+	uint64_t start_ns =
+		was_there ? thread->setup->entry->start_ns : thread->start_ns;
+	uint64_t wall_ns = end->ns - MIN(end->ns, start_ns);
+
+	if (entry->sched || !end->times.has_delay)
+		return;
+	entry->sums = true;
+	entry->on_cpu_ns = end->times.on_cpu_ns - end->base.on_cpu_ns;
+	entry->runnable_ns = end->times.delay_ns - end->base.delay_ns;
+	wall_ns -= MIN(wall_ns, entry->on_cpu_ns + entry->runnable_ns);
+	entry->blocked_ns = wall_ns;
+}
+
 void thread_figures_finish(struct thread *thread, const struct thread_end *end)
 {
 	struct thread_entry *entry = &thread->entry;
 
 	if (!end || !end->has_base)
 		return;
+	add_sums(thread, end);
 	entry->figures = true;
 	entry->user_ns = end->times.user_ns - end->base.user_ns;
 	entry->system_ns = end->times.system_ns - end->base.system_ns;

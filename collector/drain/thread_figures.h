@@ -37,8 +37,9 @@ bool thread_figures_end(const struct thread *thread, struct thread_end *out);
  * of time were between. The program may say anything. Pure. */
 bool thread_figures_possible(const struct thread_end *end, uint64_t wall_ns);
 
-/* Puts user and system time and faults into thread->entry. @end: as that has
- * set it; NULL: nobody knows. */
+/* Puts user and system time and faults into thread->entry; and how long it ran
+ * and waited, unless thread_cpu_finish() has. @end: as that has set it; NULL:
+ * nobody knows. */
 void thread_figures_finish(struct thread *thread, const struct thread_end *end);
 
 #endif

@@ -48,7 +48,8 @@ struct thread_entry {
 	pid_t tid;
 	char name[16];
 	uint64_t spans, dropped_spans, truncated_spans, wait_ns;
-	bool sched; /* what follows is known */
+	bool sched; /* what follows is known, by its switches */
+	bool sums; /* the times are, as sums of the whole thread */
 	uint64_t on_cpu_ns, runnable_ns, blocked_ns, unknown_ns;
 	uint64_t spread_ns; /* of these: shared out, not measured */
 	uint64_t stolen_ns; /* of the CPU: the host had it */
@@ -181,7 +182,8 @@ struct totals {
 	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
 	/* Of all threads that have recorded anything. */
 	struct sched_totals {
-		uint64_t threads; /* of which this is known */
+		uint64_t threads; /* of which this is known, by switches */
+		uint64_t sums; /* by sums only */
 		uint64_t on_cpu_ns, runnable_ns, blocked_ns, unknown_ns;
 		uint64_t spread_ns, stolen_ns;
 		uint64_t waits, preemptions, migrations;

@@ -73,10 +73,10 @@ static void write_waits(void)
 static struct summary *make_summary(int threads)
 {
 	struct summary *summary;
-	json_t *document = json_pack("{s:{s:s}, s:{s:b}, s:{s:i}}", "perfrec",
-				     "version", "1", "settings", "sched",
-				     threads > 0, "totals", "sched_threads",
-				     threads);
+	json_t *document =
+		json_pack("{s:{s:s}, s:{s:b}, s:{s:i}}", "perfrec", "version",
+			  "1", "settings", "sched", threads > 0, "totals",
+			  "sched_threads", threads);
 
 	ck_assert_int_eq(summary_from_document(document, &summary), 0);
 	return summary;
@@ -121,14 +121,22 @@ static void expect_in_order(const char *text, const char *const *parts)
 /* Objects, and no callers, the one that took most first. */
 START_TEST(wait_view_has_a_row_for_each_object)
 {
-	static const char *const rows[] = {
-		"blocked 80.0 ms, waits 106", "mean",	    "object\n",
-		"50.0 ms   62.5",	      " 2    ",	    "25.0 ms",
-		"[pipe:[7]]",		      "20.0 ms",    " 4    ",
-		"5.00 ms",		      "[mutex 0x10]", "10.0 ms",
-		"100    ",		      "100 us",	    "[unknown]",
-		NULL
-	};
+	static const char *const rows[] = { "blocked 80.0 ms, waits 106",
+					    "mean",
+					    "object\n",
+					    "50.0 ms   62.5",
+					    " 2    ",
+					    "25.0 ms",
+					    "[pipe:[7]]",
+					    "20.0 ms",
+					    " 4    ",
+					    "5.00 ms",
+					    "[mutex 0x10]",
+					    "10.0 ms",
+					    "100    ",
+					    "100 us",
+					    "[unknown]",
+					    NULL };
 	char *text;
 	int err;
 
@@ -144,9 +152,8 @@ END_TEST
 START_TEST(wait_view_has_the_paths_to_an_object)
 {
 	static const char *const rows[] = {
-		"50.0 ms", "[pipe:[7]]",	 "main", "20.0 ms",
-		"5.00 ms", "[mutex 0x10]", "take", "main",
-		NULL
+		"50.0 ms",	"[pipe:[7]]", "main", "20.0 ms", "5.00 ms",
+		"[mutex 0x10]", "take",	      "main", NULL
 	};
 	char *text;
 	int err;
