@@ -69,6 +69,7 @@ struct cpu_sampler {
 	const struct collector *collector;
 	struct perf_wanted wanted;
 	struct perf_buffers *buffers; /* of all recordings */
+	struct perf_buffers *tree_buffers; /* or NULL: perf_open.c says why */
 	int wake_fd;
 	pthread_t thread;
 	bool started;
@@ -255,10 +256,19 @@ static void take_record(void *context, const struct perf_record *record)
 	}
 }
 
+static void take_tree_only(void *context, const struct perf_record *record)
+{
+	take_tree_record(context, record);
+}
+
 static void pull_locked(struct cpu_sampler *sampler)
 {
-	perf_buffers_read(sampler->buffers, clock_boottime_ns(), take_record,
-			  sampler);
+	uint64_t now_ns = clock_boottime_ns();
+
+	perf_buffers_read(sampler->buffers, now_ns, take_record, sampler);
+	if (sampler->tree_buffers)
+		perf_buffers_read(sampler->tree_buffers, now_ns, take_tree_only,
+				  sampler);
 }
 
 void cpu_pull(struct cpu_group *group)
@@ -436,6 +446,21 @@ static uint32_t choose_hz(const struct collect_options *options)
 	return hz;
 }
 
+/* Those of a tree first: the others take what is left of the memory that this
+ * user may lock. */
+static int open_all_buffers(struct cpu_sampler *sampler)
+{
+	const struct perf_wanted tree = { .tree = true };
+	int err = 0;
+
+	if (sampler->wanted.switches &&
+	    sampler->collector->options->control_fd >= 0)
+		err = perf_buffers_new(&tree, &sampler->tree_buffers);
+	if (err)
+		return err;
+	return perf_buffers_new(&sampler->wanted, &sampler->buffers);
+}
+
 static int start_perf_thread(struct cpu_sampler *sampler)
 {
 	int err;
@@ -444,7 +469,7 @@ static int start_perf_thread(struct cpu_sampler *sampler)
 	if (sampler->wake_fd < 0)
 		return -errno;
 	sampler->wanted.no_kernel = !perf_events_kernel();
-	err = perf_buffers_new(&sampler->wanted, &sampler->buffers);
+	err = open_all_buffers(sampler);
 	if (err)
 		return err;
 	err = -pthread_create(&sampler->thread, NULL, perf_thread, sampler);
@@ -485,11 +510,14 @@ void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 	const struct recording_setup *setup = recording_setup(recording);
 	struct perf_wanted wanted = { .tree = true };
 	struct perf_events events = { 0 };
+	struct perf_buffers *buffers;
 
 	if (!sampler || !setup->cpu_account || sampler->account)
 		return;
 	wanted.no_kernel = sampler->wanted.no_kernel;
-	if (perf_events_open(&events, sampler->buffers, &wanted, pid) < 0)
+	buffers = sampler->tree_buffers ? sampler->tree_buffers
+					: sampler->buffers;
+	if (perf_events_open(&events, buffers, &wanted, pid) < 0)
 		return;
 	cpu_account_root(setup->cpu_account, pid, (uint32_t)events.count);
 	lock_acquire(&sampler->lock);
@@ -529,6 +557,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 	}
 	end_tree(old);
 	perf_buffers_free(&old->buffers);
+	perf_buffers_free(&old->tree_buffers);
 	if (old->wake_fd >= 0)
 		close(old->wake_fd);
 	lock_destroy(&old->lock);

@@ -22,6 +22,10 @@
  * the other threads told. A thread has one READ for each CPU; where the kernel
  * lost some for want of room, the thread is treated as a silent one.
  *
+ * Where the kernel tells of switches there is no READ (perf_open.c): a thread
+ * ran from each switch to it to the next one away from it. It is silent if some
+ * of these were lost, if it ran at hello, or if it went on as another image.
+ *
  * Displaced samples. With its events a thread also gives away what is left of
  * its period, so the sample that it would have had is taken in the other
  * thread. A thread that ran for a period and has no sample has lost it that
@@ -88,6 +92,9 @@ struct cpu_thread {
 	uint32_t passes; /* since it has ended */
 	uint32_t reads; /* so far */
 	uint64_t sampled_ns, counted_ns;
+	bool missed; /* switches of it are not known */
+	uint64_t on_ns; /* since when it runs, by its switches; 0: it does not,
+			 * or nobody knows */
 	struct kernel_events events;
 	uint32_t losses; /* of cpu_loss, that events have been told of */
 	/* Its last wait, if the kernel tells of switches: */
@@ -314,6 +321,8 @@ static void tell_losses(const struct cpu_threads *threads,
 	kernel_events_push(&thread->events, &unknown);
 	thread->on_cpu = -1;
 	thread->is_blocked = false;
+	thread->missed = true;
+	thread->on_ns = 0;
 }
 
 /* Append an event of @kind at @ns to those that the drain worker of @thread
@@ -403,10 +412,12 @@ static void begin_first(const struct cpu_threads *threads,
 	uint64_t now;
 	bool waits;
 
+	thread->missed = true;
 	if (read_first(threads, thread, &times) < 0)
 		return;
 	now = clock_boottime_ns();
 	waits = times.state == 'S' || times.state == 'D';
+	thread->missed = !waits;
 	push_event(threads, thread, waits ? KERNEL_BLOCKED : KERNEL_UNKNOWN,
 		   now, 0);
 	if (!times.has_delay)
@@ -613,6 +624,17 @@ void cpu_threads_count(struct cpu_threads *threads,
 	thread->told = thread->reads >= threads->reads;
 }
 
+/* @thread runs no more from @ns on. */
+static void count_stretch(struct cpu_threads *threads,
+			  struct cpu_thread *thread, uint64_t ns)
+{
+	uint64_t ran = thread->on_ns ? ns - MIN(ns, thread->on_ns) : 0;
+
+	thread->on_ns = 0;
+	thread->counted_ns += ran;
+	threads->counted_ns += ran;
+}
+
 void cpu_threads_exit(struct cpu_threads *threads,
 		      const struct perf_record *record)
 {
@@ -621,8 +643,11 @@ void cpu_threads_exit(struct cpu_threads *threads,
 	if (!thread || thread->process->pid != record->pid)
 		return;
 	thread->ended = true;
-	if (threads->switches)
-		push_event(threads, thread, KERNEL_EXIT, record->ns, 0);
+	if (!threads->switches)
+		return;
+	push_event(threads, thread, KERNEL_EXIT, record->ns, 0);
+	count_stretch(threads, thread, record->ns);
+	thread->told = !thread->missed;
 }
 
 /* --- switches ---------------------------------------------------------------
@@ -658,6 +683,8 @@ static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 
 	event.flag = post_wait(threads, thread, record->ns);
 	kernel_events_push(&thread->events, &event);
+	thread->missed |= thread->on_ns != 0;
+	thread->on_ns = record->ns;
 	thread->on_cpu = record->cpu;
 	thread->is_blocked = false;
 }
@@ -672,6 +699,8 @@ static void leave_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 							    : KERNEL_BLOCKED };
 
 	kernel_events_push(&thread->events, &event);
+	thread->missed |= !thread->on_ns;
+	count_stretch(threads, thread, record->ns);
 	thread->on_cpu = -1;
 	thread->is_blocked = !record->preempted;
 	thread->off_ns = record->ns;

@@ -122,7 +122,7 @@ static size_t choose_bytes(const struct perf_wanted *wanted, long cpus)
 				? each * 1000000000 / wanted->period_ns /
 					  BUFFER_SECONDS_PART
 				: 0;
-	size_t bytes = BUFFER_BYTES_USUAL;
+	size_t bytes = wanted->tree ? BUFFER_BYTES_MIN : BUFFER_BYTES_USUAL;
 
 	while (bytes < wish && bytes < BUFFER_BYTES_MAX)
 		bytes *= 2;

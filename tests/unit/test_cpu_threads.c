@@ -57,11 +57,11 @@ static struct {
 
 static struct jobs_group g_endings;
 
-static void set_up_with(bool no_kernel)
+static void set_up_with(bool no_kernel, bool switches)
 {
 	const struct perf_wanted wanted = { .period_ns = PERIOD,
 					    .no_kernel = no_kernel,
-					    .switches = true };
+					    .switches = switches };
 
 	g.options = (struct collect_options){ .output = g.output,
 					      .cpu_hz = 100,
@@ -100,12 +100,17 @@ static void set_up_with(bool no_kernel)
 
 static void set_up(void)
 {
-	set_up_with(false);
+	set_up_with(false, false);
+}
+
+static void set_up_with_switches(void)
+{
+	set_up_with(false, true);
 }
 
 static void set_up_without_kernel(void)
 {
-	set_up_with(true);
+	set_up_with(true, false);
 }
 
 static void read_profile(void)
@@ -693,6 +698,53 @@ START_TEST(after_a_loss_each_thread_is_unknown_once)
 }
 END_TEST
 
+static void end_at(pid_t tid, uint64_t ns)
+{
+	const struct perf_record record = {
+		.type = PERF_RECORD_EXIT, .pid = PID, .tid = tid, .ns = ns
+	};
+
+	cpu_threads_exit(&g.threads, &record);
+}
+
+/* No READ comes with switches. */
+START_TEST(thread_ran_from_switch_to_switch)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 1);
+	switch_at(WORKER, 100 * MS, false, false);
+	switch_at(WORKER, 107 * MS, true, false);
+	switch_at(WORKER, 200 * MS, false, false);
+	end_at(WORKER, 206 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.count, 0);
+	ck_assert_uint_eq(g.threads.counted_ns, 13 * MS);
+	finish(13 * MS);
+	ck_assert_int_eq(ns_of("worker"), 13 * MS);
+}
+END_TEST
+
+START_TEST(thread_of_which_switches_were_lost_gets_the_rest)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 1);
+	switch_at(WORKER, 100 * MS, false, false);
+	begin(OTHER, "other");
+	cpu_threads_lose(&g.threads, 101 * MS);
+	switch_at(WORKER, 150 * MS, true, false);
+	switch_at(WORKER, 160 * MS, false, false);
+	end_at(WORKER, 163 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.silent, 1);
+	ck_assert_uint_eq(g.threads.counted_ns, 3 * MS);
+	end_at(OTHER, 170 * MS);
+	finish(12 * MS);
+	ck_assert_int_ge(ns_of("worker"), 11 * MS);
+}
+END_TEST
+
 START_TEST(threads_that_are_blocked_are_told_once_a_wait)
 {
 	struct cpu_blocked blocked[4];
@@ -755,7 +807,7 @@ int main(void)
 	tcase_add_checked_fixture(hidden, set_up_without_kernel, tear_down);
 	tcase_add_checked_fixture(missing, set_up, tear_down);
 	tcase_add_checked_fixture(processes, set_up, tear_down);
-	tcase_add_checked_fixture(ticks, set_up, tear_down);
+	tcase_add_checked_fixture(ticks, set_up_with_switches, tear_down);
 	tcase_add_test(times, time_of_a_thread_is_the_sum_of_its_counts);
 	tcase_add_test(times, records_of_a_thread_may_come_in_any_order);
 	tcase_add_test(times, thread_is_kept_for_some_passes_after_its_end);
@@ -775,7 +827,10 @@ int main(void)
 	tcase_add_test(processes, thousands_of_threads_are_told_apart);
 	tcase_add_test(ticks, ticks_are_the_times_of_samples);
 	tcase_add_test(ticks, thread_whose_ticks_are_wanted_is_kept_for_them);
-	tcase_add_checked_fixture(switches, set_up, tear_down);
+	tcase_add_checked_fixture(switches, set_up_with_switches, tear_down);
+	tcase_add_test(switches, thread_ran_from_switch_to_switch);
+	tcase_add_test(switches,
+		       thread_of_which_switches_were_lost_gets_the_rest);
 	tcase_add_test(switches, switches_are_told_in_their_order);
 	tcase_add_test(switches, after_a_loss_each_thread_is_unknown_once);
 	tcase_add_test(switches, threads_that_are_blocked_are_told_once_a_wait);
