@@ -134,6 +134,12 @@ static bool append(struct kernel_events *events,
 	return true;
 }
 
+static struct kernel_event unknown_from(const struct kernel_events *events)
+{
+	return (struct kernel_event){ .ns = events->full_ns,
+				      .kind = KERNEL_UNKNOWN };
+}
+
 void kernel_events_push(struct kernel_events *events,
 			const struct kernel_event *event)
 {
@@ -143,8 +149,7 @@ void kernel_events_push(struct kernel_events *events,
 		return;
 	one.ns = MAX(one.ns, events->last_ns);
 	if (unlikely(events->full)) {
-		const struct kernel_event unknown = { .ns = events->full_ns,
-						      .kind = KERNEL_UNKNOWN };
+		const struct kernel_event unknown = unknown_from(events);
 
 		events->full = !append(events, &unknown);
 	}
@@ -178,6 +183,11 @@ size_t kernel_events_take(struct kernel_events *events,
 		events->count -= (uint32_t)part;
 		if (events->head == first->count)
 			drop_first(events);
+	}
+	/* There may be no more, of which the first would tell. */
+	if (events->full && taken < room) {
+		out[taken++] = unknown_from(events);
+		events->full = false;
 	}
 	return taken;
 }

@@ -20,9 +20,10 @@
 
 struct budget;
 
-/* The events of a thread that may wait for its drain worker. If there are more,
- * the time until the next that finds room is unknown. */
-#define KERNEL_EVENTS_MAX 65536u
+/* The events of a thread that may wait for its drain worker: those of a sixth of
+ * a second, if two threads of one CPU wake each other as fast as they can. If
+ * there are more, the time until the next that finds room is unknown. */
+#define KERNEL_EVENTS_MAX 262144u
 
 enum kernel_event_kind {
 	/* Something was counted: for the innermost span. */
