@@ -261,18 +261,22 @@ static struct off_sums stretches_since(const struct off_times *off)
 }
 
 /* Splits the stretches in @rest by what the kernel has counted since the last
- * anchor: @on_ns on CPUs, @delay_ns waiting for one. */
+ * anchor: @on_ns on CPUs, @delay_ns waiting for one. Some of that may lie in
+ * the time that is unknown: what is more than could lie there is shared out. */
 static void split_rest(struct off_times *off, struct off_sums *rest,
 		       uint64_t on_ns, uint64_t delay_ns)
 {
-	uint64_t charge = on_ns - MIN(on_ns, rest->on_ns);
+	uint64_t charge = on_ns - MIN(on_ns, rest->on_ns + rest->unknown_ns);
 	uint64_t blocked, preempted, wake = 0;
 
 	charge = share_out(off->open, charge, false);
 	rest->stolen_ns = rest->on_ns - MIN(on_ns, rest->on_ns);
 	sum_open(off, &blocked, &preempted);
 	if (delay_ns >= preempted)
-		wake = share_out(off->open, delay_ns - preempted, true);
+		wake = delay_ns - preempted;
+	wake -= MIN(wake, rest->unknown_ns);
+	if (delay_ns >= preempted)
+		wake = share_out(off->open, wake, true);
 	else
 		scale_preempted(off, preempted - delay_ns, preempted);
 	rest->on_ns += charge - rest->stolen_ns;
@@ -287,9 +291,7 @@ void off_times_settle(struct off_times *off, uint64_t on_ns, uint64_t delay_ns)
 	struct off_sums rest = stretches_since(off);
 	struct sched_base *base = &off->track.base;
 
-	/* Of a time of which something is unknown nothing can be shared out. */
-	if (base->known && !rest.unknown_ns && on_ns >= base->on_ns &&
-	    delay_ns >= base->delay_ns) {
+	if (base->known && on_ns >= base->on_ns && delay_ns >= base->delay_ns) {
 		split_rest(off, &rest, on_ns - base->on_ns,
 			   delay_ns - base->delay_ns);
 		off->measured = true;
