@@ -305,11 +305,11 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid)
 
 size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 			struct cpu_blocked *out, size_t room,
-			uint64_t *switches)
+			struct cpu_wait_sums *sums)
 {
 	size_t count = 0;
 
-	*switches = 0;
+	*sums = (struct cpu_wait_sums){ 0 };
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
 	for (struct cpu_group *group = sampler->groups; group;
@@ -319,7 +319,9 @@ size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 
 		for (size_t i = 0; i < more; i++)
 			out[count++].group = group;
-		*switches += group->threads.switch_count;
+		sums->switches += group->threads.switch_count;
+		sums->long_ns += group->threads.long_ns;
+		sums->missed_ns += group->threads.missed_ns;
 	}
 	lock_release(&sampler->lock);
 	return count;

@@ -78,22 +78,35 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid);
 
 /* --- threads that are blocked --- */
 
+/* Shorter waits are not asked for. */
+#define CPU_LONG_NS 1000000u
+
+/* Of all programs so far. */
+struct cpu_wait_sums {
+	uint64_t switches;
+	uint64_t long_ns; /* of waits of CPU_LONG_NS and more that have ended */
+	uint64_t missed_ns; /* of these: nobody has taken them */
+};
+
 /* A thread in one of its waits. */
 struct cpu_blocked {
 	const struct cpu_group *group; /* only compared: it may be gone */
 	pid_t pid, tid;
 	uint64_t since_ns; /* BOOTTIME: when the wait began */
+	struct samples *samples; /* of the process: a reference, which is the
+				  * caller's; NULL: none are taken */
+	uint32_t generation; /* of the load map of the process */
 };
 
 /*
  * Set @out to threads that have been blocked since before @before_ns
- * (BOOTTIME), at most @room; each wait is told once. Returns how many. Reads
- * the kernel's buffers first. *@switches: how many switches were seen so far.
+ * (BOOTTIME), at most @room; each wait is told once. Returns how many; the
+ * caller gives back the samples of each. Reads the kernel's buffers first.
  * Any thread.
  */
 size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 			struct cpu_blocked *out, size_t room,
-			uint64_t *switches);
+			struct cpu_wait_sums *sums);
 /* @wait, from sample_new(), tells what @blocked waits on: it is posted with the
  * time of the wait when that ends. If the thread has left the wait, @wait is
  * freed. Any thread. */

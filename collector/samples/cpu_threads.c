@@ -674,6 +674,19 @@ static bool post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
 	return samples_post(samples, wait);
 }
 
+/* The wait of @thread is over at @ns. */
+static void count_long_wait(struct cpu_threads *threads,
+			    const struct cpu_thread *thread, uint64_t ns)
+{
+	uint64_t long_ns = ns - MIN(ns, thread->off_ns);
+
+	if (!thread->is_blocked || long_ns < CPU_LONG_NS)
+		return;
+	threads->long_ns += long_ns;
+	if (thread->blocked_link)
+		threads->missed_ns += long_ns;
+}
+
 static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 			const struct perf_record *record)
 {
@@ -681,6 +694,7 @@ static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 				      .cpu = (uint16_t)record->cpu,
 				      .kind = KERNEL_IN };
 
+	count_long_wait(threads, thread, record->ns);
 	event.flag = post_wait(threads, thread, record->ns);
 	kernel_events_push(&thread->events, &event);
 	thread->missed |= thread->on_ns != 0;
@@ -763,6 +777,15 @@ void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid)
 /* --- threads that are blocked -----------------------------------------------
  */
 
+/* A reference to the samples of @process, or NULL. */
+static struct samples *get_samples(struct cpu_threads *threads,
+				   struct cpu_process *process)
+{
+	struct samples *samples = samples_of(threads, process);
+
+	return samples ? samples_get(samples) : NULL;
+}
+
 size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
 				struct cpu_blocked *out, size_t room)
 {
@@ -783,6 +806,8 @@ size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
 			.pid = thread->process->pid,
 			.tid = thread->tid,
 			.since_ns = thread->off_ns,
+			.samples = get_samples(threads, thread->process),
+			.generation = generation_of(thread->process),
 		};
 	}
 	return count;

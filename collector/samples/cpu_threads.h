@@ -44,6 +44,9 @@ struct cpu_threads {
 	/* Threads that are blocked, or were, and nobody has asked of yet. */
 	struct cpu_thread *blocked;
 	uint64_t switch_count;
+	/* Waits of CPU_LONG_NS and more: their time, and that of those which
+	 * ended before anybody asked. */
+	uint64_t long_ns, missed_ns;
 	uint32_t silent; /* threads that ended and never told all their time */
 	uint64_t counted_ns; /* that all threads told */
 };

@@ -81,6 +81,7 @@
 #include "collector/trace/trace_file.h"
 #include "collector/output/unwritten.h"
 #include "collector/serve/went_on.h"
+#include "collector/waits/wait_poller.h"
 #include "shared/atomic.h"
 #include "shared/own_cost.h"
 
@@ -103,6 +104,7 @@ struct daemon {
 	struct watch signals, timer, done, control;
 	struct workers *workers;
 	struct heap_ticks *ticks;
+	struct wait_poller *waits; /* NULL: nobody wants to know */
 	struct metrics *metrics; /* NULL: nobody wants any */
 	struct jobs_group endings; /* the jobs threads of recordings */
 	uint32_t beats;
@@ -427,7 +429,19 @@ static int start_parts(struct daemon *daemon)
 /* Whether there will be stacks to unwind. */
 static bool wants_samples(const struct collect_options *options)
 {
-	return options->cpu_hz || options->alloc != ALLOC_OFF;
+	return options->cpu_hz || options->sched || options->alloc != ALLOC_OFF;
+}
+
+static void start_waits(struct daemon *daemon)
+{
+	const struct wait_source source = wait_source_of(daemon->collector.cpu);
+	int err =
+		wait_poller_new(&source, daemon->collector.options->stack_bytes,
+				&daemon->waits);
+
+	if (err)
+		log_warn("cannot read what threads wait on: %s",
+			 strerror(-err));
 }
 
 static int start_threads(struct daemon *daemon)
@@ -446,6 +460,9 @@ static int start_threads(struct daemon *daemon)
 	if (!err)
 		collector->cpu_err =
 			cpu_sampler_new(collector, &collector->cpu);
+	/* Without it, nobody knows what threads wait on. */
+	if (!err && collector->cpu && collector->options->sched)
+		start_waits(daemon);
 	if (!err)
 		err = drain_new(daemon->options.workers, collector->done_fd,
 				&collector->drain);
@@ -593,6 +610,7 @@ static int stop_daemon(struct daemon *daemon, int err)
 	workers_stop(&daemon->workers);
 	ended = states_thread_stop(&collector->states);
 	drain_free(&collector->drain);
+	wait_poller_free(&daemon->waits);
 	cpu_sampler_free(&collector->cpu);
 	jobs_free(&collector->jobs);
 	heap_ticks_free(&daemon->ticks);

@@ -745,6 +745,20 @@ START_TEST(thread_of_which_switches_were_lost_gets_the_rest)
 }
 END_TEST
 
+/* As cpu_threads_take_blocked(), without the references that come with it. */
+static size_t take_blocked(uint64_t before_ns, struct cpu_blocked *out,
+			   size_t room)
+{
+	size_t count =
+		cpu_threads_take_blocked(&g.threads, before_ns, out, room);
+
+	for (size_t i = 0; i < count; i++) {
+		ck_assert_ptr_nonnull(out[i].samples);
+		samples_put(&out[i].samples);
+	}
+	return count;
+}
+
 START_TEST(threads_that_are_blocked_are_told_once_a_wait)
 {
 	struct cpu_blocked blocked[4];
@@ -752,20 +766,15 @@ START_TEST(threads_that_are_blocked_are_told_once_a_wait)
 	switch_at(WORKER, 10, true, false);
 	switch_at(OTHER, 11, true, true);
 	switch_at(MAIN, 50, true, false);
-	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 40, blocked, 4),
-			  1);
+	ck_assert_uint_eq(take_blocked(40, blocked, 4), 1);
 	ck_assert_int_eq(blocked[0].tid, WORKER);
 	ck_assert_uint_eq(blocked[0].since_ns, 10);
-	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 40, blocked, 4),
-			  0);
+	ck_assert_uint_eq(take_blocked(40, blocked, 4), 0);
 	switch_at(WORKER, 60, false, false);
 	switch_at(WORKER, 70, true, false);
-	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 80, blocked, 1),
-			  1);
-	ck_assert_uint_eq(
-		cpu_threads_take_blocked(&g.threads, 80, blocked + 1, 4), 1);
-	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 80, blocked, 4),
-			  0);
+	ck_assert_uint_eq(take_blocked(80, blocked, 1), 1);
+	ck_assert_uint_eq(take_blocked(80, blocked + 1, 3), 1);
+	ck_assert_uint_eq(take_blocked(80, blocked, 4), 0);
 	finish(0);
 }
 END_TEST
@@ -776,8 +785,7 @@ START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
 	struct cpu_blocked blocked;
 
 	switch_at(WORKER, 10, true, false);
-	ck_assert_uint_eq(cpu_threads_take_blocked(&g.threads, 40, &blocked, 1),
-			  1);
+	ck_assert_uint_eq(take_blocked(40, &blocked, 1), 1);
 	cpu_threads_tell_anchor(&g.threads, &blocked, 700, 800);
 	ck_assert_uint_eq(take(WORKER, event, 8), 3);
 	ck_assert_uint_eq(event[1].kind, KERNEL_DELAY);
@@ -789,6 +797,29 @@ START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
 	cpu_threads_tell_anchor(&g.threads, &blocked, 900, 900);
 	ck_assert(!cpu_threads_tell_wait(&g.threads, &blocked, NULL));
 	ck_assert_uint_eq(take(WORKER, event, 8), 2);
+	finish(0);
+}
+END_TEST
+
+START_TEST(long_waits_that_nobody_asked_for_are_missed)
+{
+	struct cpu_blocked blocked;
+
+	switch_at(WORKER, 10, true, false);
+	switch_at(WORKER, 10 + CPU_LONG_NS - 1, false, false);
+	ck_assert_uint_eq(g.threads.long_ns, 0);
+	switch_at(WORKER, 3 * CPU_LONG_NS, true, false);
+	switch_at(WORKER, 5 * CPU_LONG_NS, false, false);
+	ck_assert_uint_eq(g.threads.long_ns, 2 * CPU_LONG_NS);
+	ck_assert_uint_eq(g.threads.missed_ns, 2 * CPU_LONG_NS);
+	switch_at(WORKER, 6 * CPU_LONG_NS, true, false);
+	ck_assert_uint_eq(take_blocked(7 * CPU_LONG_NS, &blocked, 1), 1);
+	switch_at(WORKER, 9 * CPU_LONG_NS, false, false);
+	/* It was ready to run. */
+	switch_at(WORKER, 10 * CPU_LONG_NS, true, true);
+	switch_at(WORKER, 20 * CPU_LONG_NS, false, false);
+	ck_assert_uint_eq(g.threads.long_ns, 5 * CPU_LONG_NS);
+	ck_assert_uint_eq(g.threads.missed_ns, 2 * CPU_LONG_NS);
 	finish(0);
 }
 END_TEST
@@ -836,5 +867,6 @@ int main(void)
 	tcase_add_test(switches, threads_that_are_blocked_are_told_once_a_wait);
 	tcase_add_test(switches,
 		       what_is_told_of_a_wait_that_is_over_is_not_taken);
+	tcase_add_test(switches, long_waits_that_nobody_asked_for_are_missed);
 	return suite_run(suite);
 }

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The thread that reads what others wait on, with a source made up here, and
+ * its pace, with times that are made up.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/base/proc.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/samples/samples.h"
+#include "collector/waits/wait_files.h"
+#include "collector/waits/wait_pace.h"
+#include "collector/waits/wait_poller.h"
+#include "shared/atomic.h"
+#include "tests/suite.h"
+
+#define STACK_BYTES 4096u
+#define MS UINT64_C(1000000)
+
+/* --- a source ---------------------------------------------------------------
+ */
+
+static struct {
+	pthread_mutex_t lock;
+	struct cpu_blocked blocked[4]; /* to be taken once */
+	size_t count;
+	struct cpu_wait_sums sums;
+	uint64_t before_ns; /* as asked last */
+	unsigned int asked, anchors;
+	struct sample *wait; /* told last */
+} g = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static size_t take(void *context, uint64_t before_ns, struct cpu_blocked *out,
+		   size_t room, struct cpu_wait_sums *sums)
+{
+	size_t count;
+
+	ck_assert_ptr_eq(context, &g);
+	pthread_mutex_lock(&g.lock);
+	count = g.count;
+	ck_assert_uint_le(count, room);
+	memcpy(out, g.blocked, count * sizeof(*out));
+	g.count = 0;
+	g.asked++;
+	g.before_ns = before_ns;
+	g.sums.switches++;
+	*sums = g.sums;
+	pthread_mutex_unlock(&g.lock);
+	return count;
+}
+
+static void tell(void *context, const struct cpu_blocked *blocked,
+		 struct sample *wait)
+{
+	(void)context;
+	pthread_mutex_lock(&g.lock);
+	ck_assert_uint_eq(blocked->since_ns, wait->ns);
+	free(g.wait);
+	g.wait = wait;
+	pthread_mutex_unlock(&g.lock);
+}
+
+static void anchor(void *context, const struct cpu_blocked *blocked,
+		   uint64_t on_ns, uint64_t delay_ns)
+{
+	(void)context;
+	(void)blocked;
+	(void)delay_ns;
+	pthread_mutex_lock(&g.lock);
+	ck_assert_uint_gt(on_ns, 0);
+	g.anchors++;
+	pthread_mutex_unlock(&g.lock);
+}
+
+static const struct wait_source source = {
+	.take = take,
+	.tell = tell,
+	.anchor = anchor,
+	.context = &g,
+};
+
+static void offer(pid_t pid, pid_t tid)
+{
+	pthread_mutex_lock(&g.lock);
+	g.blocked[0] =
+		(struct cpu_blocked){ .pid = pid, .tid = tid, .since_ns = 17 };
+	g.count = 1;
+	pthread_mutex_unlock(&g.lock);
+}
+
+/* Waits until the poller has taken @count threads. */
+static void wait_taken(const struct wait_poller *poller, uint64_t count)
+{
+	for (int i = 0; i < 50000; i++) {
+		if (wait_poller_counts(poller).taken >= count)
+			return;
+		usleep(200);
+	}
+	ck_abort_msg("nothing was taken");
+}
+
+/* --- programs that are blocked ----------------------------------------------
+ */
+
+static int g_pipe[2];
+
+/* A child that waits for a pipe, in @prepare first. */
+static pid_t start_child(void (*prepare)(void))
+{
+	char path[48], text[256] = "";
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(g_pipe), 0);
+	pid = fork();
+	if (!pid) {
+		char byte;
+
+		if (prepare)
+			prepare();
+		close(g_pipe[1]);
+		(void)!read(g_pipe[0], &byte, 1);
+		_exit(0);
+	}
+	/* It sleeps in read(). */
+	snprintf(path, sizeof(path), "%d ", SYS_read);
+	for (int i = 0; i < 50000; i++) {
+		proc_read(pid, "syscall", text, sizeof(text));
+		if (!text[0] || !strncmp(text, path, strlen(path)))
+			break;
+		usleep(200);
+	}
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	close(g_pipe[0]);
+	close(g_pipe[1]);
+	waitpid(pid, NULL, 0);
+}
+
+static bool may_read(pid_t pid)
+{
+	char text[256];
+
+	return proc_read(pid, "syscall", text, sizeof(text)) > 0;
+}
+
+START_TEST(wait_poller_tells_object_and_stack)
+{
+	struct wait_poller *poller;
+	pid_t pid = start_child(NULL);
+	struct sample *wait;
+
+	if (!may_read(pid)) {
+		end_child(pid);
+		return;
+	}
+	offer(pid, pid);
+	ck_assert_int_eq(wait_poller_new(&source, STACK_BYTES, &poller), 0);
+	wait_taken(poller, 1);
+	wait_poller_free(&poller);
+	ck_assert_ptr_null(poller);
+	wait = g.wait;
+	ck_assert_ptr_nonnull(wait);
+	ck_assert_int_eq(wait->kind, SAMPLE_BLOCKED);
+	ck_assert(!strncmp(sample_object(wait), "[pipe ", 6));
+	ck_assert_int_eq(wait->tid, pid);
+	ck_assert_uint_ne(wait->reg[RECORD_REG_SP], 0);
+	ck_assert_uint_ne(wait->reg[RECORD_REG_IP], 0);
+	ck_assert_uint_gt(wait->stack_bytes, 64);
+	ck_assert_uint_le(wait->stack_bytes, STACK_BYTES);
+	ck_assert_uint_eq(g.anchors, 1);
+	free(wait);
+	end_child(pid);
+}
+END_TEST
+
+/* A thread that runs, one that is gone, and one that never was. */
+START_TEST(wait_poller_leaves_threads_that_wait_no_more)
+{
+	struct wait_poller *poller;
+	pid_t pid = start_child(NULL);
+
+	kill(pid, SIGKILL);
+	end_child(pid);
+	ck_assert_int_eq(wait_poller_new(&source, STACK_BYTES, &poller), 0);
+	offer(pid, pid);
+	wait_taken(poller, 1);
+	offer(1 << 23, 1 << 23);
+	wait_taken(poller, 2);
+	ck_assert_uint_eq(wait_poller_counts(poller).told, 0);
+	ck_assert_ptr_null(g.wait);
+	wait_poller_free(&poller);
+}
+END_TEST
+
+static void refuse(void)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* Only who is not root is refused. */
+static void become_nobody(void)
+{
+	if (!geteuid())
+		ck_assert_int_eq(setuid(65534), 0);
+}
+
+START_TEST(wait_poller_does_not_ask_who_refuses_again)
+{
+	struct wait_poller *poller;
+	pid_t pid;
+
+	become_nobody();
+	/* Who has changed its id is not dumpable. */
+	prctl(PR_SET_DUMPABLE, 1);
+	pid = start_child(refuse);
+	ck_assert_int_eq(wait_poller_new(&source, STACK_BYTES, &poller), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		offer(pid, pid);
+		wait_taken(poller, i + 1);
+	}
+	ck_assert_uint_eq(wait_poller_counts(poller).told, 0);
+	wait_poller_free(&poller);
+	kill(pid, SIGKILL);
+	end_child(pid);
+}
+END_TEST
+
+START_TEST(wait_poller_asks_for_long_waits_only)
+{
+	struct wait_poller *poller;
+	uint64_t asked = 0;
+
+	ck_assert_int_eq(wait_poller_new(&source, STACK_BYTES, &poller), 0);
+	while (!asked) {
+		pthread_mutex_lock(&g.lock);
+		asked = g.asked;
+		pthread_mutex_unlock(&g.lock);
+		usleep(200);
+	}
+	wait_poller_free(&poller);
+	ck_assert_uint_ge(g.before_ns, CPU_LONG_NS);
+}
+END_TEST
+
+START_TEST(wait_poller_of_nothing_can_be_freed)
+{
+	struct wait_poller *poller = NULL;
+
+	wait_poller_free(&poller);
+	ck_assert_ptr_null(poller);
+}
+END_TEST
+
+/* --- files ------------------------------------------------------------------
+ */
+
+START_TEST(wait_files_of_the_next_thread_with_that_id_are_opened)
+{
+	struct wait_files_thread *thread;
+	struct wait_files files;
+	char text[256];
+	pid_t pid = start_child(NULL);
+
+	wait_files_init(&files);
+	thread = wait_files_thread(&files, pid, pid);
+	ck_assert_int_gt(
+		wait_files_read(thread, WAIT_FILE_SUMS, text, sizeof(text)), 0);
+	thread->sums_ns = 5;
+	ck_assert_ptr_eq(wait_files_thread(&files, pid, pid), thread);
+	ck_assert_uint_eq(thread->sums_ns, 5);
+	end_child(pid);
+	ck_assert_int_eq(
+		wait_files_read(thread, WAIT_FILE_SUMS, text, sizeof(text)),
+		-ENOENT);
+	/* Another one, in the same place. */
+	thread = wait_files_thread(&files, getpid(),
+				   pid + (pid_t)WAIT_FILES_THREADS);
+	ck_assert_uint_eq(thread->sums_ns, 0);
+	ck_assert_int_eq(
+		wait_files_read(thread, WAIT_FILE_CALL, text, sizeof(text)),
+		-ENOENT);
+	thread = wait_files_thread(&files, getpid(), getpid());
+	ck_assert_int_gt(
+		wait_files_read(thread, WAIT_FILE_SUMS, text, sizeof(text)), 0);
+	wait_files_release(&files);
+}
+END_TEST
+
+/* --- pace -------------------------------------------------------------------
+ */
+
+static struct {
+	struct wait_pace pace;
+	struct wait_pace_seen seen;
+	uint64_t wall_ns, cpu_ns;
+} p;
+
+static void start_pace(void)
+{
+	memset(&p, 0, sizeof(p));
+	p.wall_ns = 5000 * MS;
+	p.cpu_ns = 70 * MS;
+	p.pace.cpu_ns = p.cpu_ns;
+}
+
+/* A pass of @cost_ns of CPU time; then time goes on until the next one.
+ * Returns how far that is. */
+static uint64_t pass(uint64_t cost_ns, bool active)
+{
+	uint64_t pause;
+
+	wait_pace_begin(&p.pace, p.wall_ns, p.cpu_ns);
+	p.wall_ns += cost_ns;
+	p.cpu_ns += cost_ns;
+	p.seen.active = active;
+	pause = wait_pace_end(&p.pace, p.wall_ns, p.cpu_ns, &p.seen);
+	p.wall_ns += pause;
+	return pause;
+}
+
+START_TEST(wait_pace_of_a_sleeping_program_slows_down)
+{
+	uint64_t pause = 0, passes = 0;
+
+	start_pace();
+	ck_assert_uint_eq(pass(10000, true), WAIT_PACE_LEAST_NS);
+	while (p.wall_ns < 20000 * MS) {
+		uint64_t next = pass(10000, false);
+
+		ck_assert_uint_ge(next, pause);
+		pause = next;
+		passes++;
+	}
+	ck_assert_uint_eq(pause, WAIT_PACE_MOST_NS);
+	ck_assert_uint_lt(passes, 600);
+	/* And is awake at once. */
+	ck_assert_uint_le(pass(10000, true), 10 * MS);
+}
+END_TEST
+
+START_TEST(wait_pace_is_as_fast_as_needed)
+{
+	uint64_t pause = 0;
+
+	start_pace();
+	/* Nothing is missed. */
+	for (int i = 0; i < 1000; i++) {
+		p.seen.long_ns += 5 * MS;
+		pause = pass(10000, true);
+	}
+	ck_assert_uint_eq(pause, 10 * MS);
+	/* A tenth is missed. */
+	for (int i = 0; i < 1000; i++) {
+		p.seen.long_ns += 5 * MS;
+		p.seen.missed_ns += MS / 2;
+		pause = pass(10000, true);
+	}
+	ck_assert_uint_eq(pause, WAIT_PACE_LEAST_NS);
+	/* A program has ended. */
+	p.seen.long_ns = p.seen.missed_ns = 0;
+	ck_assert_uint_ge(pass(10000, true), WAIT_PACE_LEAST_NS);
+}
+END_TEST
+
+START_TEST(wait_pace_keeps_to_its_budget)
+{
+	uint64_t begin, used;
+
+	start_pace();
+	begin = p.wall_ns;
+	used = p.cpu_ns;
+	for (int i = 0; i < 2000; i++) {
+		p.seen.long_ns += 5 * MS;
+		p.seen.missed_ns += 5 * MS;
+		pass(1000000, true);
+	}
+	used = p.cpu_ns - used;
+	ck_assert_uint_le(used,
+			  (p.wall_ns - begin) / WAIT_PACE_PART +
+				  2 * WAIT_PACE_SAVED_NS / WAIT_PACE_PART);
+	ck_assert_uint_ge(used, (p.wall_ns - begin) / WAIT_PACE_PART * 9 / 10);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("wait_poller");
+	TCase *tcase = suite_case(suite, "wait_poller");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, wait_poller_tells_object_and_stack);
+	tcase_add_test(tcase, wait_poller_leaves_threads_that_wait_no_more);
+	tcase_add_test(tcase, wait_poller_does_not_ask_who_refuses_again);
+	tcase_add_test(tcase, wait_poller_asks_for_long_waits_only);
+	tcase_add_test(tcase, wait_poller_of_nothing_can_be_freed);
+	tcase_add_test(tcase,
+		       wait_files_of_the_next_thread_with_that_id_are_opened);
+	tcase_add_test(tcase, wait_pace_of_a_sleeping_program_slows_down);
+	tcase_add_test(tcase, wait_pace_is_as_fast_as_needed);
+	tcase_add_test(tcase, wait_pace_keeps_to_its_budget);
+	return suite_run(suite);
+}
