@@ -116,6 +116,7 @@ static int parse_export_line(int argc, char **argv,
 
 static const char *const profile_files[] = { WALL_PROFILE_NAME,
 					     CPU_PROFILE_NAME,
+					     OFFCPU_PROFILE_NAME,
 					     HEAP_PROFILE_NAME,
 					     SPAN_PROFILE_NAME };
 

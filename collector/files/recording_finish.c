@@ -10,6 +10,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/files/cpu_profile.h"
+#include "collector/files/offcpu_profile.h"
 #include "collector/files/snapshot.h"
 #include "collector/files/summary_write.h"
 #include "collector/files/wall_profile.h"
@@ -144,6 +145,9 @@ static void write_profiles(struct recording *recording,
 	unwritten_add(unwritten, CPU_PROFILE_NAME,
 		      cpu_profile_write(recording, duration_ns, &files->cpu_sum,
 					&files->cpu_profile_bytes));
+	unwritten_add(unwritten, OFFCPU_PROFILE_NAME,
+		      offcpu_profile_write(recording, duration_ns,
+					   &files->offcpu_profile_bytes));
 	find_costs(recording, &files->costs);
 	write_wall(recording, duration_ns, files, unwritten);
 	write_heap(recording, duration_ns, files, unwritten);

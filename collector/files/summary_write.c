@@ -378,6 +378,10 @@ static json_t *files_list_json(const struct recording_files *files)
 		json_array_append_new(
 			list,
 			file_json(CPU_PROFILE_NAME, files->cpu_profile_bytes));
+	if (files->offcpu_profile_bytes)
+		json_array_append_new(list,
+				      file_json(OFFCPU_PROFILE_NAME,
+						files->offcpu_profile_bytes));
 	if (files->heap_profile_bytes)
 		json_array_append_new(list,
 				      file_json(HEAP_PROFILE_NAME,

@@ -21,7 +21,7 @@ struct recording_files {
 	const char *profile_name; /* of wall time; NULL: it was not written */
 	uint64_t profile_bytes;
 	/* 0: there is no such file. */
-	uint64_t cpu_profile_bytes;
+	uint64_t cpu_profile_bytes, offcpu_profile_bytes;
 	uint64_t heap_profile_bytes, heap_peak_bytes, span_profile_bytes;
 	struct cpu_sum *cpu_sum; /* of cpu_profile_write(); NULL: nothing */
 	struct own_costs_found costs; /* that were subtracted from times */

@@ -193,6 +193,8 @@ int locations_find(struct locations *locations, struct modules *modules,
 	};
 	const char *name = NULL;
 
+	if (frame->kind == FRAME_TEXT)
+		return locations_mark(locations, stack_frame_text(frame), out);
 	if (frame->kind != FRAME_NAMED)
 		return find_address(locations, modules, frame, out);
 	if (frame->address < ARRAY_SIZE(names))

@@ -44,6 +44,18 @@ const struct stack_profile_kind stack_profile_cpu = {
 	.keeps_lost = true,
 };
 
+const struct stack_profile_kind stack_profile_offcpu = {
+	.types =
+		(const struct out_value_type[]){ { "waits", "count" },
+						 { "blocked", "nanoseconds" } },
+	.count = 2,
+	.default_type = 1,
+	.period_type = { "blocked", "nanoseconds" },
+	.one = "wait",
+	.many = "waits",
+	.keeps_lost = true,
+};
+
 const struct stack_profile_kind stack_profile_heap = {
 	.types =
 		(const struct out_value_type[]){

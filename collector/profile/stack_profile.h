@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * stack_profile - values by stack, of all processes of a recording, merged and
- * written as pprof: wall.pb.gz, cpu.pb.gz, heap.pb.gz, span.pb.gz. Frames
- * become locations with functions, lines and inlined functions.
+ * written as pprof: wall.pb.gz, cpu.pb.gz, offcpu.pb.gz, heap.pb.gz,
+ * span.pb.gz. Frames become locations with functions, lines and inlined
+ * functions.
  *
  * Functions and locations are told apart by module, build-id and address in the
  * module, so processes that run the same file share them and equal names in two
@@ -48,6 +49,8 @@ struct stack_profile_kind {
 extern const struct stack_profile_kind stack_profile_wall;
 /* cpu.pb.gz: samples/count, cpu/nanoseconds. */
 extern const struct stack_profile_kind stack_profile_cpu;
+/* offcpu.pb.gz: waits/count, blocked/nanoseconds. */
+extern const struct stack_profile_kind stack_profile_offcpu;
 /* heap.pb.gz: alloc_objects/count, alloc_space/bytes, inuse_objects/count,
  * inuse_space/bytes. */
 extern const struct stack_profile_kind stack_profile_heap;

@@ -109,8 +109,9 @@ static json_t *functions_json(const struct trace_sums *sums)
 static json_t *files_json(const char *dir)
 {
 	static const char *const names[] = {
-		TRACE_NAME,	   WALL_PROFILE_NAME, CPU_PROFILE_NAME,
-		HEAP_PROFILE_NAME, HEAP_PEAK_NAME,    SPAN_PROFILE_NAME,
+		TRACE_NAME,	     WALL_PROFILE_NAME, CPU_PROFILE_NAME,
+		OFFCPU_PROFILE_NAME, HEAP_PROFILE_NAME, HEAP_PEAK_NAME,
+		SPAN_PROFILE_NAME,
 	};
 	json_t *list = json_array();
 	char path[PATH_MAX];

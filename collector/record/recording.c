@@ -204,6 +204,7 @@ static void recording_free(struct recording *recording)
 	async_table_release(&recording->async);
 	stack_profile_free(&recording->setup.profiles.wall);
 	stack_profile_free(&recording->setup.profiles.cpu);
+	stack_profile_free(&recording->setup.profiles.offcpu);
 	cpu_account_free(&recording->setup.cpu_account);
 	filter_matches_free(&recording->setup.matches);
 	stack_profile_free(&recording->setup.profiles.heap);
@@ -311,6 +312,10 @@ int recording_new(const struct collector *collector, const char *path,
 		err = stack_profile_new(
 			&stack_profile_cpu, recording->setup.symbols,
 			&recording->budget, &recording->setup.profiles.cpu);
+	if (!err && collector->options->sched)
+		err = stack_profile_new(
+			&stack_profile_offcpu, recording->setup.symbols,
+			&recording->budget, &recording->setup.profiles.offcpu);
 	if (!err && collector->options->cpu_hz &&
 	    collector->options->cpu_engine == CPU_PERF)
 		err = cpu_account_new(&recording->setup.cpu_account);

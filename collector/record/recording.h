@@ -101,6 +101,15 @@ struct sample_totals {
 	uint64_t lost_stacks; /* no memory for them */
 };
 
+/* Of waits that somebody has asked about, all processes. */
+struct wait_totals {
+	uint64_t count, ns; /* whose object is known */
+	uint64_t cut; /* distinct stacks of these that could not be unwound to
+		       * their end */
+	uint64_t lost; /* came faster than they could be dealt with */
+	uint64_t left, refused, odd; /* enum samples_unread */
+};
+
 struct totals {
 	uint64_t processes, threads, spans; /* that have recorded anything */
 	/* Of those, the ones that have recorded spans: whatever else is
@@ -190,6 +199,7 @@ struct totals {
 		uint64_t lost_records; /* of the kernel's */
 	} sched;
 	struct sample_totals sampled;
+	struct wait_totals blocked;
 };
 
 /* How the command that was recorded ended, as perfrec record tells. */
@@ -203,7 +213,7 @@ struct command_end {
 struct recording_profiles {
 	/* The jobs thread's, until the recording is finished. */
 	struct stack_profile *wall, *heap, *heap_peak, *span;
-	struct stack_profile *cpu; /* the sampler's */
+	struct stack_profile *cpu, *offcpu; /* the sampler's */
 };
 
 /* What does not change from the start of a recording to its end, but for the

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/lock.h"
@@ -65,9 +66,29 @@ struct sample *sample_new(uint32_t stack_bytes)
 	return sample;
 }
 
+struct sample *sample_new_blocked(uint32_t stack_bytes, const char *object)
+{
+	size_t bytes = strlen(object) + 1;
+	struct sample *sample =
+		calloc(1, sizeof(*sample) + stack_bytes + bytes);
+
+	if (!sample)
+		return NULL;
+	sample->kind = SAMPLE_BLOCKED;
+	sample->stack_bytes = stack_bytes;
+	sample->object_bytes = (uint32_t)bytes;
+	memcpy(sample->stack + stack_bytes, object, bytes);
+	return sample;
+}
+
+const char *sample_object(const struct sample *sample)
+{
+	return (const char *)sample->stack + sample->stack_bytes;
+}
+
 static uint64_t sample_bytes(const struct sample *sample)
 {
-	return sizeof(*sample) + sample->stack_bytes;
+	return sizeof(*sample) + sample->stack_bytes + sample->object_bytes;
 }
 
 /* Under lock. Bytes that are waiting beyond those that the lane has to itself.

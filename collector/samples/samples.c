@@ -20,6 +20,7 @@
 #include "collector/base/log.h"
 #include "collector/options/collect_options.h"
 #include "collector/names/modules.h"
+#include "collector/names/symbols.h"
 #include "collector/record/recording.h"
 #include "collector/samples/samples_inner.h"
 #include "collector/stacks/stack_cache.h"
@@ -29,6 +30,9 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
+/* Objects that the threads of a process wait on; more are one. */
+#define OBJECTS_MAX 4096u
+#define OTHER_OBJECTS "[other objects]"
 /* Bytes by which a copy may be smaller than what was asked for. */
 #define COPY_SLACK 64
 
@@ -42,6 +46,12 @@ struct counted {
 	uint32_t owner, stack;
 
 	int64_t count, ns;
+};
+
+/* Of one kind of sample. */
+struct counts {
+	struct pool pool; /* struct counted */
+	int64_t other[2]; /* no room: count and ns */
 };
 
 /* The CPU time of a thread, as samples_total() was told. */
@@ -60,10 +70,11 @@ struct samples {
 	struct modules *modules; /* a reference */
 	pid_t pid;
 	char name[16];
-	struct samples_lost lost; /* under the lane's lock */
-	struct lock told_lock; /* of the next two */
+	struct samples_lost lost, lost_waits; /* under the lane's lock */
+	struct lock told_lock; /* of the next three */
 	struct pool told; /* struct told */
 	uint64_t short_ns, displaced_ns;
+	uint64_t unread[SAMPLES_UNREAD_KINDS];
 	struct sample end; /* for the queue */
 	struct stacks *stacks;
 
@@ -72,15 +83,22 @@ struct samples {
 	struct stack_cache cache;
 	struct trace_stacks *trace; /* NULL: nothing of it is in the trace */
 	struct pool owners; /* struct owner */
-	struct pool counts; /* struct counted */
-	int64_t other[2]; /* no room: count and ns */
+	struct counts cpu, waits;
+	struct pool objects; /* const char *: of the symbol cache */
 	struct sample_totals totals;
+	struct wait_totals wait_totals;
 	samples_take_block *take_block; /* set before there are any */
 	void *take_context;
 };
 
 /* --- life -------------------------------------------------------------------
  */
+
+static void init_counts(struct counts *counts, struct budget *budget)
+{
+	pool_init(&counts->pool, budget, sizeof(struct counted),
+		  offsetof(struct counted, count));
+}
 
 int samples_new(struct sampler *sampler, struct recording *recording,
 		struct modules *modules, pid_t pid, const char *name,
@@ -108,8 +126,10 @@ int samples_new(struct sampler *sampler, struct recording *recording,
 			 lane_tools(samples->lane)->cache_budget);
 	pool_init(&samples->owners, setup->budget, sizeof(struct owner),
 		  sizeof(struct owner));
-	pool_init(&samples->counts, setup->budget, sizeof(struct counted),
-		  offsetof(struct counted, count));
+	init_counts(&samples->cpu, setup->budget);
+	init_counts(&samples->waits, setup->budget);
+	pool_init(&samples->objects, setup->budget, sizeof(const char *),
+		  sizeof(const char *));
 	lock_init(&samples->told_lock, LOCK_SAMPLES_TOLD);
 	pool_init(&samples->told, setup->budget, sizeof(struct told),
 		  offsetof(struct told, told_ns));
@@ -140,7 +160,9 @@ bool samples_post(struct samples *samples, struct sample *sample)
 	bool fits;
 
 	sample->of = of;
-	fits = lane_post(samples->lane, sample, &samples->lost);
+	fits = lane_post(samples->lane, sample,
+			 sample->kind == SAMPLE_BLOCKED ? &samples->lost_waits
+							: &samples->lost);
 	if (!fits)
 		samples_put(&of);
 	return fits;
@@ -181,6 +203,18 @@ void samples_short(struct samples *samples, uint64_t ns, uint64_t displaced_ns)
 	lock_release(&samples->told_lock);
 }
 
+void samples_count_unread(struct samples *samples, enum samples_unread why)
+{
+	lock_acquire(&samples->told_lock);
+	samples->unread[why]++;
+	lock_release(&samples->told_lock);
+}
+
+struct modules *samples_modules(struct samples *samples)
+{
+	return samples->modules;
+}
+
 struct stacks *samples_stacks(struct samples *samples)
 {
 	return samples->stacks;
@@ -216,7 +250,7 @@ static uint32_t stack_of_registers(struct samples *samples,
 	};
 	uint32_t stack = named_stack(samples, STACKS_ROOT, FRAME_UNKNOWN);
 
-	samples->totals.unknown++;
+	samples->totals.unknown += sample->kind != SAMPLE_BLOCKED;
 	if (!frame.address)
 		return stack;
 	return stacks_child(samples->stacks, stack, &frame);
@@ -230,6 +264,23 @@ static bool is_copy_full(const struct samples *samples,
 	       samples->setup->options->stack_bytes;
 }
 
+/* A stack was unwound: what is not known of it. Where a thread is blocked that
+ * is mostly a register, and no more of the stack would tell. */
+static void count_unwound(struct samples *samples,
+			  const struct unwind_stack *stack,
+			  const struct unwind_result *result)
+{
+	samples->totals.unwound++;
+	if (stack->unknown_reg) {
+		samples->wait_totals.cut += result->cut;
+		return;
+	}
+	samples->totals.cut += result->cut;
+	samples->totals.too_short +=
+		result->is_short && is_copy_full(samples, stack);
+	samples->totals.guessed += result->guessed;
+}
+
 static uint32_t unwind_sample(struct samples *samples,
 			      const struct unwind_stack *stack)
 {
@@ -240,11 +291,7 @@ static uint32_t unwind_sample(struct samples *samples,
 	for (size_t i = result->count; i > 0; i--)
 		number = stacks_child(samples->stacks, number,
 				      &result->frame[i - 1]);
-	samples->totals.unwound++;
-	samples->totals.cut += result->cut;
-	samples->totals.too_short +=
-		result->is_short && is_copy_full(samples, stack);
-	samples->totals.guessed += result->guessed;
+	count_unwound(samples, stack, result);
 	stack_cache_add(&samples->cache, stack, result, number);
 	return number;
 }
@@ -254,6 +301,10 @@ static uint32_t stack_of_sample(struct samples *samples,
 {
 	const struct unwind_stack stack = {
 		.reg = sample->reg,
+		.unknown_reg = sample->kind == SAMPLE_BLOCKED
+				       ? ~(1ULL << RECORD_REG_IP |
+					   1ULL << RECORD_REG_SP)
+				       : 0,
 		.stack = sample->stack,
 		.stack_bytes = MIN(sample->stack_bytes, UNWIND_WINDOW),
 		.generation = sample->generation,
@@ -273,8 +324,8 @@ static uint32_t stack_of_sample(struct samples *samples,
 	return unwind_sample(samples, &stack);
 }
 
-static void count_sample(struct samples *samples, const struct sample *sample,
-			 uint32_t stack)
+static void count_sample(struct samples *samples, struct counts *counts,
+			 const struct sample *sample, uint32_t stack)
 {
 	struct owner owner = { .tid = (uint32_t)sample->tid };
 	struct counted one = { .stack = stack }, *found;
@@ -282,12 +333,12 @@ static void count_sample(struct samples *samples, const struct sample *sample,
 
 	memcpy(owner.thread, sample->thread, sizeof(owner.thread));
 	if (pool_intern(&samples->owners, &owner, &one.owner) < 0 ||
-	    pool_intern(&samples->counts, &one, &number) < 0) {
-		samples->other[0] += (int64_t)sample->count;
-		samples->other[1] += (int64_t)sample->weight_ns;
+	    pool_intern(&counts->pool, &one, &number) < 0) {
+		counts->other[0] += (int64_t)sample->count;
+		counts->other[1] += (int64_t)sample->weight_ns;
 		return;
 	}
-	found = (struct counted *)samples->counts.items + number;
+	found = (struct counted *)counts->pool.items + number;
 	found->count += (int64_t)sample->count;
 	found->ns += (int64_t)sample->weight_ns;
 }
@@ -315,8 +366,37 @@ static void deal_cpu(struct samples *samples, const struct sample *sample)
 		stack = named_stack(samples, stack, FRAME_KERNEL);
 	samples->totals.count += sample->count;
 	samples->totals.ns += sample->weight_ns;
-	count_sample(samples, sample, stack);
+	count_sample(samples, &samples->cpu, sample, stack);
 	put_in_trace(samples, sample, stack);
+}
+
+/* The text @object, as long as the recording lives: one for each, or that for
+ * all that are too many. NULL: no memory. */
+static const char *intern_object(struct samples *samples, const char *object)
+{
+	struct symbol_cache *cache = samples->setup->symbols;
+	const char *text = symbol_cache_told_string(cache, object);
+	uint32_t number;
+
+	if (text && (pool_find(&samples->objects, &text, &number) ||
+		     (samples->objects.count < OBJECTS_MAX &&
+		      pool_intern(&samples->objects, &text, &number) >= 0)))
+		return text;
+	return symbol_cache_string(cache, OTHER_OBJECTS);
+}
+
+static void deal_blocked(struct samples *samples, const struct sample *sample)
+{
+	uint32_t stack = stack_of_sample(samples, sample);
+	const char *object = intern_object(samples, sample_object(sample));
+	const struct stack_frame frame = { .address = (uintptr_t)object,
+					   .kind = FRAME_TEXT };
+
+	stack = object ? stacks_child(samples->stacks, stack, &frame)
+		       : named_stack(samples, stack, FRAME_UNKNOWN);
+	samples->wait_totals.count += sample->count;
+	samples->wait_totals.ns += sample->weight_ns;
+	count_sample(samples, &samples->waits, sample, stack);
 }
 
 static void deal_block(struct samples *samples, const struct sample *sample)
@@ -343,6 +423,7 @@ static int counts_by_owner(const void *a, const void *b)
 }
 
 static void add_thread_values(struct samples *samples,
+			      struct stack_profile *profile,
 			      const struct owner *thread,
 			      const struct stack_values *values, size_t count)
 {
@@ -354,12 +435,12 @@ static void add_thread_values(struct samples *samples,
 		memcpy(owner.thread, thread->thread, sizeof(owner.thread));
 		owner.thread[sizeof(owner.thread) - 1] = '\0';
 	}
-	(void)stack_profile_add(samples->setup->profiles.cpu, &owner,
-				samples->stacks, samples->modules, values,
-				count);
+	(void)stack_profile_add(profile, &owner, samples->stacks,
+				samples->modules, values, count);
 }
 
-static void add_named_value(struct samples *samples, enum frame_name name,
+static void add_named_value(struct samples *samples,
+			    struct stack_profile *profile, enum frame_name name,
 			    int64_t count, int64_t ns)
 {
 	const struct stack_values values = {
@@ -368,13 +449,14 @@ static void add_named_value(struct samples *samples, enum frame_name name,
 	};
 
 	if (count || ns)
-		add_thread_values(samples, NULL, &values, 1);
+		add_thread_values(samples, profile, NULL, &values, 1);
 }
 
-static void add_counts(struct samples *samples)
+static void add_counts(struct samples *samples, struct counts *counts,
+		       struct stack_profile *profile)
 {
-	struct counted *counted = samples->counts.items;
-	size_t all = samples->counts.count, i;
+	struct counted *counted = counts->pool.items;
+	size_t all = counts->pool.count, i;
 	struct stack_values *values = calloc(all + 1, sizeof(*values));
 
 	/* The pool is of no use after this. */
@@ -382,8 +464,8 @@ static void add_counts(struct samples *samples)
 		qsort(counted, all, sizeof(*counted), counts_by_owner);
 	for (i = 0; i < all; i++) {
 		if (!values) {
-			samples->other[0] += counted[i].count;
-			samples->other[1] += counted[i].ns;
+			counts->other[0] += counted[i].count;
+			counts->other[1] += counted[i].ns;
 			continue;
 		}
 		values[i] = (struct stack_values){
@@ -396,11 +478,13 @@ static void add_counts(struct samples *samples)
 
 		for (i = begin; i < all && counted[i].owner == owner;)
 			i++;
-		add_thread_values(samples,
+		add_thread_values(samples, profile,
 				  (struct owner *)samples->owners.items + owner,
 				  &values[begin], i - begin);
 	}
 	free(values);
+	add_named_value(samples, profile, FRAME_OTHER, counts->other[0],
+			counts->other[1]);
 }
 
 /* --- samples and what was told ----------------------------------------------
@@ -447,16 +531,16 @@ static void scale_count(struct samples *samples, struct counted *counted,
 
 static void scale_counts(struct samples *samples)
 {
-	struct counted *counted = samples->counts.items;
+	struct counted *counted = samples->cpu.pool.items;
 	double part = part_of_told(samples);
 	struct told *told;
 
-	for (size_t i = 0; i < samples->counts.count; i++) {
+	for (size_t i = 0; i < samples->cpu.pool.count; i++) {
 		told = told_of_counted(samples, &counted[i]);
 		if (told)
 			told->sampled_ns += (uint64_t)counted[i].ns;
 	}
-	for (size_t i = 0; i < samples->counts.count && part > 0; i++)
+	for (size_t i = 0; i < samples->cpu.pool.count && part > 0; i++)
 		scale_count(samples, &counted[i], part);
 }
 
@@ -474,10 +558,10 @@ static enum module_owner owner_of_stack(struct samples *samples, uint32_t stack)
 /* What own_costs.h makes of it is what perfrec costs in the program. */
 static void count_own(struct samples *samples)
 {
-	const struct counted *counted = samples->counts.items;
+	const struct counted *counted = samples->cpu.pool.items;
 	struct sample_totals *totals = &samples->totals;
 
-	for (size_t i = 0; i < samples->counts.count; i++) {
+	for (size_t i = 0; i < samples->cpu.pool.count; i++) {
 		uint64_t count = (uint64_t)counted[i].count;
 		uint64_t ns = (uint64_t)counted[i].ns;
 
@@ -519,26 +603,53 @@ static void add_sample_totals(struct samples *samples)
 	recording_unlock(samples->recording);
 }
 
+static void add_wait_totals(struct samples *samples)
+{
+	const struct wait_totals *mine = &samples->wait_totals;
+	struct wait_totals *sum;
+
+	sum = &recording_lock(samples->recording)->blocked;
+	sum->count += mine->count;
+	sum->ns += mine->ns;
+	sum->cut += mine->cut;
+	sum->lost += samples->lost_waits.samples;
+	sum->left += samples->unread[SAMPLES_LEFT];
+	sum->refused += samples->unread[SAMPLES_REFUSED];
+	sum->odd += samples->unread[SAMPLES_ODD];
+	recording_unlock(samples->recording);
+}
+
+/* Add what was counted to the profiles of the recording. */
+static void add_to_profiles(struct samples *samples)
+{
+	const struct recording_profiles *profiles = &samples->setup->profiles;
+
+	if (profiles->cpu) {
+		add_counts(samples, &samples->cpu, profiles->cpu);
+		add_named_value(samples, profiles->cpu, FRAME_UNKNOWN,
+				(int64_t)samples->lost.count,
+				(int64_t)samples->lost.weight_ns);
+		add_named_value(samples, profiles->cpu, FRAME_SHORT, 0,
+				(int64_t)samples->short_ns);
+	}
+	if (profiles->offcpu)
+		add_counts(samples, &samples->waits, profiles->offcpu);
+}
+
 static void end_samples(struct samples *samples)
 {
 	scale_counts(samples);
 	count_own(samples);
 	add_sample_totals(samples);
+	add_wait_totals(samples);
 	trace_stacks_free(&samples->trace);
-	if (samples->setup->profiles.cpu) {
-		add_counts(samples);
-		add_named_value(samples, FRAME_OTHER, samples->other[0],
-				samples->other[1]);
-		add_named_value(samples, FRAME_UNKNOWN,
-				(int64_t)samples->lost.count,
-				(int64_t)samples->lost.weight_ns);
-		add_named_value(samples, FRAME_SHORT, 0,
-				(int64_t)samples->short_ns);
-	}
+	add_to_profiles(samples);
 	unwind_free(&samples->unwind);
 	stack_cache_release(&samples->cache);
 	pool_release(&samples->owners);
-	pool_release(&samples->counts);
+	pool_release(&samples->cpu.pool);
+	pool_release(&samples->waits.pool);
+	pool_release(&samples->objects);
 	pool_release(&samples->told);
 	lock_destroy(&samples->told_lock);
 	stacks_free(&samples->stacks);
@@ -557,6 +668,8 @@ void samples_deal(struct sample *sample)
 	}
 	if (sample->kind == SAMPLE_CPU || sample->kind == SAMPLE_KERNEL)
 		deal_cpu(samples, sample);
+	else if (sample->kind == SAMPLE_BLOCKED)
+		deal_blocked(samples, sample);
 	else
 		deal_block(samples, sample);
 	free(sample);

@@ -29,6 +29,8 @@ enum sample_kind {
 	SAMPLE_KERNEL = 2, /* the same, of which only that is known */
 	SAMPLE_ALLOC = 3, /* a block, in the order of clocks */
 	SAMPLE_FREE = 4, /* its end, in the same order */
+	SAMPLE_BLOCKED = 5, /* a wait of weight_ns, on sample_object(); of the
+			     * registers only ip and sp are known */
 };
 
 struct sample {
@@ -40,8 +42,9 @@ struct sample {
 	uint64_t ns; /* BOOTTIME */
 	uint32_t generation; /* of the load map */
 	uint32_t flags; /* enum record_sample_flags */
-	uint64_t count; /* CPU: how many samples it stands for */
-	uint64_t weight_ns; /* CPU */
+	uint64_t count; /* CPU: how many samples it stands for; BLOCKED: how
+			 * many waits */
+	uint64_t weight_ns; /* CPU, BLOCKED */
 	uint64_t address, size, clock; /* ALLOC, FREE: of the block */
 	/* The same, of a block that was recorded exactly: */
 	uint32_t level; /* heap_sampled_size() */
@@ -50,6 +53,7 @@ struct sample {
 	uint64_t epoch; /* of its heap, just before */
 	uint64_t reg[RECORD_REGS];
 	uint32_t stack_bytes;
+	uint32_t object_bytes; /* BLOCKED: of a text behind the stack */
 	_Alignas(8) uint8_t stack[]; /* what lay at the stack pointer and up */
 };
 
@@ -80,6 +84,11 @@ void samples_put(struct samples **samples);
 /* A sample with room for @stack_bytes of stack, all zero; the caller fills it
  * in and posts it, or calls free(). NULL: out of memory. */
 struct sample *sample_new(uint32_t stack_bytes);
+/* A SAMPLE_BLOCKED with room for @stack_bytes of stack, of a thread that waits
+ * on what @object names. The same otherwise. */
+struct sample *sample_new_blocked(uint32_t stack_bytes, const char *object);
+/* What the SAMPLE_BLOCKED @sample waits on; as long as @sample. */
+const char *sample_object(const struct sample *sample);
 /*
  * Hand @sample over to the sampler, which frees it. Never waits. Returns false
  * when too many samples wait: then @sample has been freed, and its count and
@@ -111,6 +120,19 @@ typedef void samples_take_block(void *context, const struct sample *sample,
 				uint32_t stack);
 void samples_take_blocks(struct samples *samples, samples_take_block *take,
 			 void *context);
+
+/* Why it is not known what a thread waited on that was asked for it. */
+enum samples_unread {
+	SAMPLES_LEFT, /* it ran again, or had ended, before that was read */
+	SAMPLES_REFUSED, /* we may not look at the process */
+	SAMPLES_ODD, /* what /proc says makes no sense */
+	SAMPLES_UNREAD_KINDS,
+};
+/* Count a wait that could not be read. Any thread. */
+void samples_count_unread(struct samples *samples, enum samples_unread why);
+
+/* The load map of the process; as long as @samples. */
+struct modules *samples_modules(struct samples *samples);
 
 /* The stacks of the process by which its samples are counted. They live as long
  * as @samples. */

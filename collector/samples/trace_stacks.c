@@ -194,6 +194,8 @@ static const char *frame_name(const struct stack_frame *frame)
 		[FRAME_SHORT] = "[short threads]",
 	};
 
+	if (frame->kind == FRAME_TEXT)
+		return stack_frame_text(frame);
 	if (frame->address >= ARRAY_SIZE(names) || !names[frame->address])
 		return "[unknown]";
 	return names[frame->address];
@@ -207,7 +209,7 @@ static void describe_frame(struct trace_stacks *trace,
 	struct module_place place;
 	struct symbol symbol;
 
-	if (frame->kind == FRAME_NAMED) {
+	if (frame->kind == FRAME_NAMED || frame->kind == FRAME_TEXT) {
 		out->function = write_string(trace, OUT_STRING_FUNCTION,
 					     frame_name(frame));
 		return;

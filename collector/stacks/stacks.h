@@ -20,6 +20,8 @@ enum frame_kind {
 		       * interrupted */
 	FRAME_RETURN = 2, /* a return address: the call ends just before it */
 	FRAME_NAMED = 3, /* address is an enum frame_name */
+	FRAME_TEXT = 4, /* address is a const char *: a text of the recording's
+			 * symbol cache, what a thread waits on */
 };
 
 enum frame_name {
@@ -35,6 +37,12 @@ struct stack_frame {
 	uint32_t generation; /* of the load map */
 	uint32_t kind; /* enum frame_kind */
 };
+
+/* The text of @frame, which is a FRAME_TEXT. */
+static inline const char *stack_frame_text(const struct stack_frame *frame)
+{
+	return (const char *)(uintptr_t)frame->address; /* NOLINT */
+}
 
 /* The empty stack. */
 #define STACKS_ROOT 0u

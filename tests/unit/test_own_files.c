@@ -75,10 +75,15 @@ END_TEST
 START_TEST(what_is_made_is_own)
 {
 	static const char *const names[] = {
-		"trace.pftrace", "summary.json",
-		"wall.pb.gz",	 "cpu.pb.gz",
-		"heap.pb.gz",	 "heap-peak.pb.gz",
-		"span.pb.gz",	 "heap.20261122T051500.123.pb.gz",
+		"trace.pftrace",
+		"summary.json",
+		"wall.pb.gz",
+		"cpu.pb.gz",
+		"heap.pb.gz",
+		"heap-peak.pb.gz",
+		"offcpu.pb.gz",
+		"span.pb.gz",
+		"heap.20261122T051500.123.pb.gz",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -49,6 +49,7 @@ static void set_up(void)
 {
 	g.options = (struct collect_options){ .output = g.output,
 					      .cpu_hz = 100,
+					      .sched = true,
 					      .max_bytes = 64 << 20 };
 	g.collector = (struct collector){ .options = &g.options };
 	jobs_group_init(&g_endings);
@@ -71,7 +72,8 @@ static void set_up(void)
 static void tear_down(void)
 {
 	static const char *const files[] = { "trace.pftrace", "wall.pb.gz",
-					     "cpu.pb.gz", "summary.json" };
+					     "cpu.pb.gz", "offcpu.pb.gz",
+					     "summary.json" };
 	char path[96];
 
 	pb_free(&g.read);
@@ -85,8 +87,8 @@ static void tear_down(void)
 	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
 }
 
-/* Ends all that is under way, and reads cpu.pb.gz. */
-static void finish(void)
+/* Ends all that is under way, and reads profile @name. */
+static void finish_and_read(const char *name)
 {
 	int output_fd = open(g.output, O_RDONLY | O_DIRECTORY);
 
@@ -95,8 +97,13 @@ static void finish(void)
 	ck_assert_int_eq(recording_finish(g.recording), 0);
 	recording_put(&g.recording);
 	jobs_group_wait(&g_endings);
-	g.read = pb_read(output_fd, "cpu.pb.gz");
+	g.read = pb_read(output_fd, name);
 	close(output_fd);
+}
+
+static void finish(void)
+{
+	finish_and_read("cpu.pb.gz");
 }
 
 /* Of samples with this function on top, or of all. */
@@ -187,6 +194,64 @@ START_TEST(samples_without_stack_are_unknown)
 	ck_assert_int_eq(sum("[unknown]", 0), 1);
 	ck_assert_int_eq(sum("new_sample", 0), 1);
 	ck_assert(pb_has_comment(g.read, "2 samples had no stack"));
+}
+END_TEST
+
+/* A wait of thread 8 on @object, in new_sample(). */
+static struct sample *new_wait(const char *object, uint64_t ns)
+{
+	struct sample *sample = sample_new_blocked(0, object);
+
+	ck_assert_ptr_nonnull(sample);
+	ck_assert_int_eq(sample->kind, SAMPLE_BLOCKED);
+	ck_assert_str_eq(sample_object(sample), object);
+	sample->tid = 8;
+	strcpy(sample->thread, "thread");
+	sample->reg[RECORD_REG_IP] = (uintptr_t)new_sample + 1;
+	sample->count = 1;
+	sample->weight_ns = ns;
+	return sample;
+}
+
+START_TEST(samples_of_waits_are_below_what_they_wait_on)
+{
+	char object[32];
+
+	samples_post(g.samples, new_sample(0));
+	for (int i = 0; i < 100; i++) {
+		snprintf(object, sizeof(object), "[pipe %d]", i % 2);
+		ck_assert(samples_post(g.samples, new_wait(object, 1000)));
+	}
+	samples_count_unread(g.samples, SAMPLES_LEFT);
+	samples_count_unread(g.samples, SAMPLES_REFUSED);
+	finish_and_read("offcpu.pb.gz");
+	/* Nothing of the sample of CPU time. */
+	ck_assert_int_eq(sum(NULL, 0), 100);
+	ck_assert_int_eq(sum("[pipe 0]", 0), 50);
+	ck_assert_int_eq(sum("[pipe 0]", 1), 50000);
+	ck_assert_int_eq(sum("[pipe 1]", 1), 50000);
+	/* Object, function, "[unknown]": there is no stack. */
+	ck_assert_uint_eq(g.read->sample[0]->n_location_id, 3);
+	ck_assert(pb_has_comment(g.read, "1 wait ended before"));
+	ck_assert(pb_has_comment(g.read, "1 wait of processes that may not"));
+}
+END_TEST
+
+/* A program can make up as many as it likes. */
+START_TEST(samples_of_too_many_objects_are_of_others)
+{
+	char object[32];
+
+	for (int i = 0; i < 10000; i++) {
+		snprintf(object, sizeof(object), "[pipe %d]", i);
+		samples_post(g.samples, new_wait(object, 1000));
+		if (i % 1000 == 0)
+			sampler_flush(g.collector.sampler, g.recording);
+	}
+	finish_and_read("offcpu.pb.gz");
+	ck_assert_int_eq(sum(NULL, 0), 10000);
+	ck_assert_int_eq(sum("[pipe 0]", 0), 1);
+	ck_assert_int_eq(sum("[other objects]", 0), 10000 - 4096);
 }
 END_TEST
 
@@ -352,6 +417,8 @@ int main(void)
 	tcase_set_timeout(slow, 120);
 	tcase_add_test(tcase, samples_are_counted_by_thread_and_stack);
 	tcase_add_test(tcase, samples_without_stack_are_unknown);
+	tcase_add_test(tcase, samples_of_waits_are_below_what_they_wait_on);
+	tcase_add_test(tcase, samples_of_too_many_objects_are_of_others);
 	tcase_add_test(tcase, samples_that_find_no_room_keep_the_total);
 	tcase_add_test(slow, samples_of_a_million_stacks_keep_the_total);
 	tcase_add_test(tcase, samples_are_scaled_to_what_their_thread_had);
