@@ -91,7 +91,8 @@ static void fill_cells(const struct judging *by)
 
 static bool is_count(const struct runs_metric *metric)
 {
-	return !metric->sampled && strcmp(metric->unit, "nanoseconds") != 0;
+	return !metric->sampled && !metric->random &&
+	       strcmp(metric->unit, "nanoseconds") != 0;
 }
 
 /* Whether some row has other values in another run of the same side. */
@@ -122,7 +123,9 @@ static void choose_how(const struct judging *by, size_t metric)
 {
 	const struct runs *runs = by->runs;
 	struct judge_metric *out = &by->out->metric[metric];
-	const char *why = "times and samples vary";
+	const char *why = runs->metric[metric].random
+				  ? "what else the machine does varies"
+				  : "times and samples vary";
 
 	if (is_count(&runs->metric[metric])) {
 		why = why_not_exact(runs);

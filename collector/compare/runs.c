@@ -16,6 +16,7 @@
 #include "collector/output/own_files.h"
 #include "collector/show/progress.h"
 #include "collector/show/summary_losses.h"
+#include "collector/show/summary_sched.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"
 
@@ -36,18 +37,25 @@ static const char *const profile_names[RUNS_PROFILES] = {
 static const char *const hidden[] = { "wall_measured", "samples",
 				      "cpu_samples" };
 
-/* How values are called for a person. Others have the name of their type. */
-static const struct {
+/* Which values a person knows by what title. Others have the name of their
+ * type. */
+static const struct known {
 	const char *type, *title;
-} titles[] = {
-	{ "calls", "calls" },
-	{ "wall", "wall time" },
-	{ "cpu", "CPU time" },
-	{ "alloc_space", "bytes allocated" },
-	{ "alloc_objects", "blocks allocated" },
-	{ "inuse_space", "bytes in use at the end" },
-	{ "inuse_objects", "blocks in use at the end" },
-	{ "peak_space", "bytes in use at the peak" },
+	bool main; /* as runs_metric has it */
+	bool of_sched; /* it is 0 where it is not known when threads ran */
+} known_types[] = {
+	{ "calls", "calls", true, false },
+	{ "wall", "wall time", true, false },
+	{ "cpu", "CPU time", true, false },
+	{ "alloc_space", "bytes allocated", true, false },
+	{ "alloc_objects", "blocks allocated", true, false },
+	{ "inuse_space", "bytes in use at the end", true, false },
+	{ "inuse_objects", "blocks in use at the end", true, false },
+	{ "peak_space", "bytes in use at the peak", true, false },
+	{ "on_cpu", "time on a CPU", true, true },
+	{ "runnable", "time runnable, without a CPU", false, true },
+	{ "blocked", "time blocked", true, true },
+	{ "switches", "switches", false, true },
 };
 
 static int64_t add_saturating(int64_t a, int64_t b)
@@ -75,16 +83,23 @@ static bool is_hidden(const char *type)
 	return false;
 }
 
+/* What is known of @type; NULL: nothing. */
+static const struct known *find_known(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known_types); i++)
+		if (strcmp(type, known_types[i].type) == 0)
+			return &known_types[i];
+	return NULL;
+}
+
 static void set_title(struct runs_metric *metric, const char *type)
 {
-	const char *title = type;
+	const struct known *known = find_known(type);
 
-	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
-		if (strcmp(type, titles[i].type) == 0)
-			title = titles[i].title;
-	metric->main = title != type;
-	snprintf(metric->title, sizeof(metric->title), "%.40s%s", title,
-		 metric->total ? ", total" : "");
+	metric->main = known && known->main;
+	metric->random = known && known->of_sched;
+	snprintf(metric->title, sizeof(metric->title), "%.40s%s",
+		 known ? known->title : type, metric->total ? ", total" : "");
 }
 
 static uint32_t find_key(const struct runs *runs, const char *key)
@@ -121,15 +136,25 @@ static void type_of(const struct runs_metric *metric, char type[64])
 	snprintf(type, 64, "%.*s", (int)length, metric->key);
 }
 
+/* Whether @run can have values of @type that say something. */
+static bool run_knows(const struct run *run, const char *type)
+{
+	const struct known *known = find_known(type);
+
+	return !known || !known->of_sched || summary_sched_known(run->summary);
+}
+
 /* A total of calls means nothing, and a stack has no other total than its own.
  */
-static void add_profile_metrics(struct runs *runs, int number,
-				const struct pprof *pprof)
+static void add_profile_metrics(struct runs *runs, const struct run *run,
+				int number)
 {
+	const struct pprof *pprof = run->profile[number];
+
 	for (size_t i = 0; i < pprof->type_count; i++) {
 		const struct pprof_type *type = &pprof->type[i];
 
-		if (is_hidden(type->type))
+		if (is_hidden(type->type) || !run_knows(run, type->type))
 			continue;
 		add_metric(runs, type->type, type->unit, false, number);
 		if (!runs->stacks && strcmp(type->type, "calls") != 0)
@@ -147,9 +172,8 @@ static void add_metrics(struct runs *runs)
 	for (int number = 0; number < RUNS_PROFILES; number++)
 		for (size_t i = 0; i < runs->count; i++)
 			if (runs->list[i].profile[number])
-				add_profile_metrics(
-					runs, number,
-					runs->list[i].profile[number]);
+				add_profile_metrics(runs, &runs->list[i],
+						    number);
 }
 
 /* The number of the values of @metric in @pprof, or PPROF_NONE. */
@@ -173,6 +197,11 @@ static bool every_run_has(const struct runs *runs,
 		const struct pprof *pprof =
 			runs->list[i].profile[metric->profile];
 		uint32_t number = value_number(metric, pprof);
+		char type[64];
+
+		type_of(metric, type);
+		if (!run_knows(&runs->list[i], type))
+			return false;
 
 		if (number == PPROF_NONE ||
 		    strcmp(pprof->type[number].unit, metric->unit) != 0)

@@ -34,6 +34,7 @@ struct runs_metric {
 	int profile; /* that it is from; -1: summary.json */
 	bool total; /* of a function and what it called, not of itself */
 	bool sampled; /* an estimate from samples */
+	bool random; /* it has to do with what else the machine did */
 	bool main; /* a person wants to see it, even if it did not change */
 	double grain; /* of a sampled value: what one sample stands for */
 };
