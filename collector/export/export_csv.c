@@ -40,10 +40,24 @@ static void put_comma_count(uint64_t number, FILE *out)
 	put_count(number, out);
 }
 
+/* When threads were in it: 0 without --sched. */
+static void put_sched(const struct summary_function *one, FILE *out)
+{
+	put_comma_count(one->on_cpu_self_ns, out);
+	put_comma_count(one->on_cpu_ns, out);
+	put_comma_count(one->runnable_self_ns, out);
+	put_comma_count(one->runnable_ns, out);
+	put_comma_count(one->blocked_self_ns, out);
+	put_comma_count(one->blocked_ns, out);
+	put_comma_count(one->switches, out);
+}
+
 int export_csv_functions(const struct summary *summary, FILE *out)
 {
 	put_text("function,module,calls,self_ns,total_ns,cpu_ns,alloc_objects,"
-		 "alloc_bytes,inuse_objects,inuse_bytes\r\n",
+		 "alloc_bytes,inuse_objects,inuse_bytes,on_cpu_self_ns,"
+		 "on_cpu_ns,runnable_self_ns,runnable_ns,blocked_self_ns,"
+		 "blocked_ns,switches\r\n",
 		 out);
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *one = &summary->functions[i];
@@ -59,6 +73,7 @@ int export_csv_functions(const struct summary *summary, FILE *out)
 		put_comma_count(one->alloc_bytes, out);
 		put_comma_count(one->inuse_objects, out);
 		put_comma_count(one->inuse_bytes, out);
+		put_sched(one, out);
 		put_text("\r\n", out);
 	}
 	return ferror(out) ? -EIO : 0;
