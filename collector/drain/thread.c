@@ -16,11 +16,13 @@
 
 #include "collector/replay/clock_sync.h"
 #include "collector/replay/cct.h"
+#include "collector/replay/cct_kernel.h"
 #include "collector/base/lock.h"
 #include "collector/base/random.h"
 #include "collector/base/clock.h"
 #include "collector/record/arena.h"
 #include "collector/files/calibrate.h"
+#include "collector/files/offcpu_profile.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/base/log.h"
@@ -665,6 +667,8 @@ static void sum_up_thread(struct job *job)
 	thread_stacks_add(&stacks, setup->profiles.wall);
 	if (setup->profiles.span)
 		span_profile_add(setup->profiles.span, &stacks);
+	if (setup->profiles.offcpu_rest)
+		offcpu_profile_add_rest(setup->profiles.offcpu_rest, &stacks);
 	snapshot_add_ended(thread, &stacks);
 	thread_stacks_release(&stacks);
 	thread_heap_release(thread);

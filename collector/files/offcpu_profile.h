@@ -9,6 +9,15 @@
 #include <stdint.h>
 
 struct recording;
+struct stack_profile;
+struct thread_stacks;
+
+/* Add the waits of @stacks, which stay the caller's, of which no stack and
+ * object were told: by the calls that they were in, below a frame "[unknown]".
+ * @profile is of the kind stack_profile_offcpu, and counts what finds no room.
+ * Jobs thread. */
+void offcpu_profile_add_rest(struct stack_profile *profile,
+			     const struct thread_stacks *stacks);
 
 /*
  * Write the file, if waits were recorded and there were any: once, when all

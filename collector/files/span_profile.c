@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/budget.h"
+#include "collector/files/flat_stacks.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/replay/cct_flat.h"
@@ -13,21 +14,6 @@
 
 /* The most memory for the stacks of one tree, which is in memory, too. */
 #define STACKS_BYTES (1ULL << 30)
-
-/* The frame of @node of @flat. Two nodes have function 0: the root, which is no
- * function, and the root of stacks for which there was no room. */
-static struct stack_frame frame_of(const struct cct_flat *flat,
-				   const struct flat_node *node)
-{
-	const struct flat_function *function = &flat->function[node->function];
-
-	if (!node->function)
-		return (struct stack_frame){ .address = FRAME_OTHER,
-					     .kind = FRAME_NAMED };
-	return (struct stack_frame){ .address = function->address,
-				     .generation = function->generation,
-				     .kind = FRAME_ENTRY };
-}
 
 /* What the kernel told of node @i, in the values of its stack. With @sched
  * false it told nothing of that thread. */
@@ -46,21 +32,18 @@ static void add_kernel(const struct cct_flat *flat, size_t i, bool sched,
 	value[SPAN_SWITCHES] = (int64_t)counts->switches;
 }
 
-/* Set @number to the numbers of the stacks of all nodes, and @values to the
- * values of those that have any. Returns how many values there are. */
+/* Set @values to the values of the nodes that have any; @number is the numbers
+ * of their stacks. Returns how many values there are. */
 static size_t collect_values(const struct cct_flat *flat, bool sched,
-			     struct stacks *stacks, uint32_t *number,
+			     const uint32_t *number,
 			     struct stack_values *values)
 {
 	size_t count = 0;
 
-	number[0] = STACKS_ROOT;
 	for (size_t i = 1; i < flat->node_count; i++) {
 		const struct flat_node *node = &flat->node[i];
-		const struct stack_frame frame = frame_of(flat, node);
 		struct stack_values *one = &values[count];
 
-		number[i] = stacks_child(stacks, number[node->parent], &frame);
 		*one = (struct stack_values){ .stack = number[i] };
 		one->value[SPAN_CALLS] = (int64_t)node->calls;
 		one->value[SPAN_WALL] = node->self_ns;
@@ -78,13 +61,14 @@ static void add_tree(struct stack_profile *profile,
 {
 	struct budget budget = { .left = STACKS_BYTES };
 	struct stack_values *values = calloc(flat->node_count, sizeof(*values));
-	uint32_t *number = calloc(flat->node_count, sizeof(*number));
 	struct stacks *stacks = NULL;
+	uint32_t *number = NULL;
 	size_t count;
 
-	if (values && number && stacks_new(&budget, &stacks) == 0) {
-		count = collect_values(flat, from->sched, stacks, number,
-				       values);
+	if (values && stacks_new(&budget, &stacks) == 0)
+		number = flat_stacks(flat, stacks);
+	if (number) {
+		count = collect_values(flat, from->sched, number, values);
 		(void)stack_profile_add(profile, &from->owner, stacks,
 					from->modules, values, count);
 	}

@@ -205,6 +205,7 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->setup.profiles.wall);
 	stack_profile_free(&recording->setup.profiles.cpu);
 	stack_profile_free(&recording->setup.profiles.offcpu);
+	stack_profile_free(&recording->setup.profiles.offcpu_rest);
 	cpu_account_free(&recording->setup.cpu_account);
 	filter_matches_free(&recording->setup.matches);
 	stack_profile_free(&recording->setup.profiles.heap);
@@ -316,6 +317,11 @@ int recording_new(const struct collector *collector, const char *path,
 		err = stack_profile_new(
 			&stack_profile_offcpu, recording->setup.symbols,
 			&recording->budget, &recording->setup.profiles.offcpu);
+	if (!err && collector->options->sched)
+		err = stack_profile_new(&stack_profile_offcpu,
+					recording->setup.symbols,
+					&recording->budget,
+					&recording->setup.profiles.offcpu_rest);
 	if (!err && collector->options->cpu_hz &&
 	    collector->options->cpu_engine == CPU_PERF)
 		err = cpu_account_new(&recording->setup.cpu_account);

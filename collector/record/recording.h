@@ -213,6 +213,8 @@ struct command_end {
 struct recording_profiles {
 	/* The jobs thread's, until the recording is finished. */
 	struct stack_profile *wall, *heap, *heap_peak, *span;
+	struct stack_profile
+		*offcpu_rest; /* waits of which no stack is known */
 	struct stack_profile *cpu, *offcpu; /* the sampler's */
 };
 

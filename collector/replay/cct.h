@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/replay/cct_kernel.h"
+#include "collector/replay/kernel_counts.h"
 #include "collector/replay/own_counts.h"
 #include "collector/trace/encode.h"
 #include "shared/compiler.h"

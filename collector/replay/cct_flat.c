@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
+#include "collector/replay/cct_kernel.h"
 #include "collector/replay/replay_inner.h"
 #include "shared/compiler.h"
 

@@ -8,32 +8,10 @@
 #ifndef PERFREC_COLLECTOR_REPLAY_CCT_KERNEL_H
 #define PERFREC_COLLECTOR_REPLAY_CCT_KERNEL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "collector/replay/kernel_counts.h"
 
 struct cct;
 struct cct_node;
-
-struct cct_kernel {
-	struct kernel_counts counts;
-	/* Of its waits, those whose stack and object are known, and are in
-	 * offcpu.pb.gz with these. */
-	uint64_t told_ns, told_waits;
-	uint64_t waits; /* all */
-	/* Stretches that sched/off_times.c has not settled yet. */
-	uint64_t open_blocked_ns, open_preempted_ns;
-	uint64_t open_waits, open_preemptions;
-	struct cct_kernel *next_open;
-	bool is_open; /* it is in a list by next_open */
-};
-
-/* What a function has, in all its nodes. */
-struct cct_kernel_sums {
-	struct kernel_counts self, total;
-	struct kernel_counts entered; /* for cct_kernel_sum() */
-};
 
 /* That of @node, made if there is none. Never NULL: without memory it is one
  * that the tree has for all such nodes, which is no node's. */

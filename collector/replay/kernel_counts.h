@@ -6,6 +6,7 @@
 #ifndef PERFREC_COLLECTOR_REPLAY_KERNEL_COUNTS_H
 #define PERFREC_COLLECTOR_REPLAY_KERNEL_COUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,12 +22,31 @@ struct kernel_counts {
 			     * was shared out, and not measured */
 	uint64_t switches; /* how often it lost the CPU */
 	uint64_t migrations; /* how often it got another one */
+	uint64_t waits; /* of the switches: it was blocked */
+	/* Of these waits, those whose stack and object are known: */
+	uint64_t told_waits, told_ns;
 	uint64_t kernel_samples; /* CPU samples that were in the kernel */
 	uint64_t faults;
 	uint64_t counter[KERNEL_COUNTERS_MAX];
 };
 
 #define KERNEL_COUNTS (sizeof(struct kernel_counts) / sizeof(uint64_t))
+
+/* Of a node of a tree: cct_kernel.h. */
+struct cct_kernel {
+	struct kernel_counts counts;
+	/* Stretches that sched/off_times.c has not settled yet. */
+	uint64_t open_blocked_ns, open_preempted_ns;
+	uint64_t open_waits, open_preemptions;
+	struct cct_kernel *next_open;
+	bool is_open; /* it is in a list by next_open */
+};
+
+/* What a function has, in all its nodes. */
+struct cct_kernel_sums {
+	struct kernel_counts self, total;
+	struct kernel_counts entered; /* for cct_kernel_sum() */
+};
 
 /* Adds @from to @sum. */
 static inline void kernel_counts_add(struct kernel_counts *sum,

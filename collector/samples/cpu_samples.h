@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/samples/cpu_blocked.h"
+
 struct collector;
 struct cpu_group;
 struct cpu_sampler;
@@ -77,26 +79,6 @@ size_t cpu_take(struct cpu_group *group, pid_t tid, struct kernel_event *out,
 void cpu_take_no_more(struct cpu_group *group, pid_t tid);
 
 /* --- threads that are blocked --- */
-
-/* Shorter waits are not asked for. */
-#define CPU_LONG_NS 1000000u
-
-/* Of all programs so far. */
-struct cpu_wait_sums {
-	uint64_t switches;
-	uint64_t long_ns; /* of waits of CPU_LONG_NS and more that have ended */
-	uint64_t missed_ns; /* of these: nobody has taken them */
-};
-
-/* A thread in one of its waits. */
-struct cpu_blocked {
-	const struct cpu_group *group; /* only compared: it may be gone */
-	pid_t pid, tid;
-	uint64_t since_ns; /* BOOTTIME: when the wait began */
-	struct samples *samples; /* of the process: a reference, which is the
-				  * caller's; NULL: none are taken */
-	uint32_t generation; /* of the load map of the process */
-};
 
 /*
  * Set @out to threads that have been blocked since before @before_ns

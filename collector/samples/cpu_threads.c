@@ -53,7 +53,7 @@
 #include "collector/base/task_times.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
-#include "collector/samples/cpu_samples.h"
+#include "collector/samples/cpu_blocked.h"
 #include "collector/samples/samples.h"
 #include "shared/compiler.h"
 

@@ -25,12 +25,13 @@
 #include <string.h>
 
 #include "collector/replay/cct.h"
+#include "collector/replay/cct_kernel.h"
 #include "collector/record/arena.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/samples/cpu_samples.h"
-#include "collector/sched/kernel_events.h"
+#include "collector/sched/kernel_event.h"
 #include "collector/sched/off_times.h"
 #include "collector/record/thread_state.h"
 #include "shared/atomic.h"

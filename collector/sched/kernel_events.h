@@ -16,40 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/sched/kernel_event.h"
 #include "collector/sched/sched_track.h"
 
 struct budget;
 
-/* The events of a thread that may wait for its drain worker: those of a sixth of
- * a second, if two threads of one CPU wake each other as fast as they can. If
- * there are more, the time until the next that finds room is unknown. */
+/* The events of a thread that may wait for its drain worker: those of a sixth
+ * of a second, if two threads of one CPU wake each other as fast as they can.
+ * If there are more, the time until the next that finds room is unknown. */
 #define KERNEL_EVENTS_MAX 262144u
-
-enum kernel_event_kind {
-	/* Something was counted: for the innermost span. */
-	KERNEL_TICK, /* value: CPU samples; flag: in the kernel */
-	KERNEL_FAULT, /* value: page faults */
-	KERNEL_COUNTER, /* value: of hardware counter number flag */
-	/* The thread's state changed: see sched_track.h. */
-	KERNEL_START, /* it was made, and waits for a CPU */
-	KERNEL_IN, /* it runs on cpu; flag: what it waited on is known */
-	KERNEL_PREEMPTED, /* it runs no more, but could */
-	KERNEL_BLOCKED, /* it runs no more, and waits */
-	KERNEL_UNKNOWN, /* what came after this was lost */
-	KERNEL_EXIT, /* it has ended */
-	/* It is blocked, and this is what the kernel has counted of it: the
-	 * time that it waited for CPUs (value), then the time that it ran. */
-	KERNEL_DELAY,
-	KERNEL_ANCHOR,
-};
-
-struct kernel_event {
-	uint64_t ns; /* BOOTTIME */
-	uint64_t value;
-	uint16_t cpu;
-	uint8_t kind; /* enum kernel_event_kind */
-	uint8_t flag;
-};
 
 struct kernel_events {
 	struct budget *budget; /* pays for what waits */

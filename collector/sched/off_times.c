@@ -3,7 +3,7 @@
 
 #include "collector/replay/cct.h"
 #include "collector/replay/cct_kernel.h"
-#include "collector/sched/kernel_events.h"
+#include "collector/sched/kernel_event.h"
 #include "shared/compiler.h"
 
 /* Rounds in which a rest is shared out; what is left then stays where it is. */
@@ -39,9 +39,9 @@ static void add_step(struct off_times *off, const struct sched_step *step,
 	if (step->state == SCHED_BLOCKED) {
 		kernel->open_blocked_ns += step->ns;
 		kernel->open_waits += step->whole;
-		kernel->waits += step->whole;
-		kernel->told_waits += told;
-		kernel->told_ns += told ? step->ns : 0;
+		kernel->counts.waits += step->whole;
+		kernel->counts.told_waits += told;
+		kernel->counts.told_ns += told ? step->ns : 0;
 	} else if (step->state == SCHED_PREEMPTED) {
 		kernel->open_preempted_ns += step->ns;
 		kernel->open_preemptions += step->whole;
@@ -71,7 +71,7 @@ void off_times_begin(struct off_times *off, const struct sched_track *before,
 	kernel->counts.unknown_ns += sums->unknown_ns;
 	kernel->counts.blocked_ns += at->blocked_ns;
 	kernel->counts.runnable_ns += at->preempted_ns;
-	kernel->waits += sums->waits;
+	kernel->counts.waits += sums->waits;
 	kernel->open_blocked_ns += sums->blocked_ns - at->blocked_ns;
 	kernel->open_waits += sums->waits - at->waits;
 	kernel->open_preempted_ns += sums->preempted_ns - at->preempted_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sched/sched_track.h"
 
-#include "collector/sched/kernel_events.h"
+#include "collector/sched/kernel_event.h"
 #include "shared/compiler.h"
 
 /* Ends the time in the state until @ns; @known: it was in that state. */

@@ -8,7 +8,7 @@
 #include "collector/base/budget.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/cct_kernel.h"
-#include "collector/sched/kernel_events.h"
+#include "collector/sched/kernel_event.h"
 #include "tests/suite.h"
 
 #define F 0x1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sched/sched_track.h"
 
-#include "collector/sched/kernel_events.h"
+#include "collector/sched/kernel_event.h"
 #include "tests/suite.h"
 
 static struct sched_track g_track;
