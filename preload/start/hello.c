@@ -683,6 +683,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		  const char **detail)
 {
 	uint64_t ns = settings->deadline_ms * NS_PER_MS;
+	struct timespec now;
 	struct rusage usage;
 	const char *why;
 	long socket;
@@ -712,6 +713,8 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		return "no collector is listening";
 	}
 	usage = (struct rusage){ 0 };
+	/* As in thread_figures.c. */
+	sys(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
 	sys(SYS_getrusage, RUSAGE_THREAD, &usage);
 	result->hello = (struct wire_hello){
 		.magic = WIRE_HELLO_MAGIC,

@@ -69,18 +69,24 @@ NO_HOOKS static void write_figures(void)
 		err(1, "write");
 }
 
-/* A span, some time on the CPU, some page faults; then the figures. */
-NO_HOOKS static void work(void)
+NO_HOOKS static void fault_pages(void)
 {
-	uint64_t until = cpu_ns() + 5000000;
 	long page = sysconf(_SC_PAGESIZE);
 	volatile char *memory =
 		mmap(NULL, (size_t)(FAULTS * page), PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	span();
 	for (long i = 0; memory != MAP_FAILED && i < FAULTS; i++)
 		memory[i * page] = 1;
+}
+
+/* A span, some time on the CPU, some page faults; then the figures. */
+NO_HOOKS static void work(void)
+{
+	uint64_t until = cpu_ns() + 5000000;
+
+	span();
+	fault_pages();
 	while (cpu_ns() < until)
 		sched_yield();
 	write_figures();
@@ -92,6 +98,19 @@ NO_HOOKS static void work(void)
 NO_HOOKS static void *returns(void *unused)
 {
 	work();
+	return unused;
+}
+
+/* It reads no clock, which would bring up to date what the kernel has counted.
+ */
+NO_HOOKS static void *reads_nothing(void *unused)
+{
+	const struct victim_figures none = { 0 };
+
+	span();
+	fault_pages();
+	if (pwrite(g_file, &none, sizeof(none), 0) != sizeof(none))
+		err(1, "write");
 	return unused;
 }
 
@@ -170,6 +189,11 @@ NO_HOOKS static int case_thread(void)
 NO_HOOKS static int case_tiny_thread(void)
 {
 	return run_thread(returns, 16384);
+}
+
+NO_HOOKS static int case_unread_thread(void)
+{
+	return run_thread(reads_nothing, 0);
 }
 
 NO_HOOKS static int case_pthread_exit(void)
@@ -340,6 +364,7 @@ static const struct {
 } g_cases[] = {
 	{ "thread", case_thread },
 	{ "tiny_thread", case_tiny_thread },
+	{ "unread_thread", case_unread_thread },
 	{ "pthread_exit", case_pthread_exit },
 	{ "cancel", case_cancel },
 	{ "raw_exit", case_raw_exit },
