@@ -11,7 +11,8 @@
 struct cct_flat;
 struct stacks;
 
-/* The numbers in @stacks of the stacks of all nodes of @flat, which are added to
+/* The numbers in @stacks of the stacks of all nodes of @flat, which are added
+ * to
  * @stacks: an array that the caller frees. NULL: out of memory. */
 uint32_t *flat_stacks(const struct cct_flat *flat, struct stacks *stacks);
 

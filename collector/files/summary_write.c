@@ -105,6 +105,19 @@ static json_t *globs_json(const char *const *glob, size_t count)
 	return list;
 }
 
+/* Names of the counters of @mask. */
+static json_t *names_json(uint32_t mask)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; mask >> i; i++)
+		if (mask >> i & 1)
+			json_array_append_new(
+				list,
+				json_text(collect_options_counter_name(i)));
+	return list;
+}
+
 /* The column value of the rows SETTING() of counters.def uses these names. */
 static struct summary_settings settings_of(const struct recording *recording)
 {
@@ -290,6 +303,36 @@ static json_t *unsampled_json(const struct cpu_sum *sum)
 				  json_text(row->name), "short", row->is_short,
 				  "count", number_json(row->count), "cpu_ns",
 				  number_json(row->ns)));
+	}
+	return list;
+}
+
+static uint64_t known_faults(const struct recording *recording, uint64_t faults)
+{
+	return recording_sums(recording)->totals.faults ? faults
+							: COUNTER_UNKNOWN;
+}
+
+/* What the CPU has counted of @one. */
+static json_t *counters_json(const struct recording *recording,
+			     const struct function_total *one)
+{
+	uint32_t mask = recording_sums(recording)->totals.counters;
+	json_t *list = json_array();
+	size_t place = 0;
+
+	for (uint32_t i = 0; mask >> i; i++) {
+		if (!(mask >> i & 1))
+			continue;
+		json_array_append_new(
+			list,
+			json_pack(
+				"{s:s, s:o, s:o}", "name",
+				collect_options_counter_name(i), "self",
+				number_json(one->kernel_self.counter[place]),
+				"total",
+				number_json(one->kernel_total.counter[place])));
+		place++;
 	}
 	return list;
 }

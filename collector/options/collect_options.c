@@ -22,6 +22,11 @@ const char *collect_options_cpu_name(enum cpu_engine engine)
 	return opts_choice(OPT_CPU, engine);
 }
 
+const char *collect_options_counter_name(uint32_t number)
+{
+	return opts_choice(OPT_COUNTERS, number);
+}
+
 static int append_glob(const char *const **list, size_t *count,
 		       const char *glob)
 {
@@ -73,6 +78,12 @@ static int take_metric(struct collect_options *options,
 		return OPTS_GO_ON;
 	case OPT_SCHED:
 		options->sched = value->word;
+		return OPTS_GO_ON;
+	case OPT_FAULTS:
+		options->faults = true;
+		return OPTS_GO_ON;
+	case OPT_COUNTERS:
+		options->counters = (uint32_t)value->number;
 		return OPTS_GO_ON;
 	case OPT_STACK_SIZE: /* whole cells */
 		options->stack_bytes = (uint32_t)(value->number &

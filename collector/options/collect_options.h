@@ -52,6 +52,8 @@ struct collect_options {
 	uint32_t cpu_hz; /* --cpu: samples a second of each thread; 0: none */
 	enum cpu_engine cpu_engine;
 	bool sched; /* --sched: when threads ran and waited */
+	bool faults; /* --faults: page faults, by call */
+	uint32_t counters; /* --counters: a mask (samples/perf_counters.h) */
 	uint32_t stack_bytes; /* --stack-size: the most to copy for a sample */
 	uint64_t snapshot_ns; /* --snapshot-interval; 0: none */
 	const char *categories; /* --categories; NULL: the usual ones */
@@ -84,5 +86,7 @@ int collect_options_parse(int argc, char **argv, struct collect_options *out);
  * Constants. */
 const char *collect_options_alloc_name(enum alloc_mode mode);
 const char *collect_options_cpu_name(enum cpu_engine engine);
+/* The name of counter @number of --counters. */
+const char *collect_options_counter_name(uint32_t number);
 
 #endif

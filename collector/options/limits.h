@@ -23,6 +23,9 @@
 #define ALLOC_PERIOD_DEFAULT (512u << 10)
 #define ALLOC_PERIOD_MAX WIRE_ALLOC_PERIOD_MAX
 
+/* --counters: how many at a time, as many CPUs have no more */
+#define COUNTERS_MAX 4
+
 /* --stack-size, in bytes */
 #define STACK_BYTES_DEFAULT (16u << 10)
 #define STACK_BYTES_MIN 512

@@ -48,7 +48,8 @@ struct opts_value {
 	const char *text; /* as given; NULL: the option takes none */
 	uint64_t number; /* a count, bytes, or ns; of --alloc bytes, of --cpu
 			  * samples a second, of --overhead 1/1000 of a percent,
-			  * 0: off */
+			  * 0: off; of --counters a mask by index of the words
+			  */
 	size_t word; /* index of the word in CHOICES; of --cpu the engine */
 	bool usual; /* it was not given: this is the default */
 };

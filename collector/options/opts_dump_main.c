@@ -38,6 +38,7 @@ static const char *complete_name(const struct opts_row *row)
 	case OPTS_FLAG:
 		return "";
 	case OPTS_WORD:
+	case OPTS_SOME:
 	case OPTS_KEY:
 	case OPTS_ALLOC:
 	case OPTS_CPU:

@@ -32,6 +32,8 @@ enum opts_kind {
 	OPTS_TIME, /* ns: "500ms" */
 	OPTS_DURATION, /* ns, short ones too: "1.5us" */
 	OPTS_WORD, /* one of CHOICES */
+	OPTS_SOME, /* some of CHOICES, with commas between them; RANGE: how many
+		    */
 	OPTS_KEY, /* some of CHOICES, the command knows which */
 	OPTS_FOLDER,
 	OPTS_FILE,
@@ -57,7 +59,7 @@ enum opts_operands {
 	OPTS_PROGRAM, /* a command line, with options of its own */
 };
 
-#define OPTS_CHOICES_MAX 18
+#define OPTS_CHOICES_MAX 24
 
 struct opts_command_row {
 	const char *title; /* "perfrec record" */

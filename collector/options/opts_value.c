@@ -63,6 +63,27 @@ static bool read_word(const struct opts_row *row, const char *text,
 	return word >= 0;
 }
 
+/* "cycles", or more words: "cycles,cache-misses". Each once. */
+static bool read_some(const struct opts_row *row, const char *text,
+		      struct opts_value *out)
+{
+	uint64_t given = 0;
+
+	out->number = 0;
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		int word = opts_find_choice(row->choices, text, length);
+
+		if (word < 0 || out->number >> word & 1)
+			return false;
+		out->number |= UINT64_C(1) << word;
+		given++;
+		if (!text[length])
+			return is_in_range(row, given);
+		text += length + 1;
+	}
+}
+
 /* "exact", or with a size behind it "sampled:64K". */
 static bool read_alloc(const struct opts_row *row, const char *text,
 		       struct opts_value *out)
@@ -163,6 +184,7 @@ bool opts_value_read(struct opts_value *value)
 		[OPTS_TIME] = read_time,
 		[OPTS_DURATION] = read_duration,
 		[OPTS_WORD] = read_word,
+		[OPTS_SOME] = read_some,
 		[OPTS_KEY] = read_key,
 		[OPTS_FOLDER] = read_text,
 		[OPTS_FILE] = read_text,
@@ -280,6 +302,11 @@ const char *opts_value_want(enum opts_id id, char *text, size_t room)
 			 "such as 1.5us or 10ms");
 	else if (row->kind == OPTS_WORD || row->kind == OPTS_KEY)
 		snprintf(text, room, "choose %s", words);
+	else if (row->kind == OPTS_SOME)
+		snprintf(text, room,
+			 "choose %s, or at most %u of these with commas "
+			 "between them",
+			 words, (unsigned int)row->most);
 	else if (row->kind == OPTS_ALLOC)
 		snprintf(text, room,
 			 "choose %s, or sampled:BYTES with a size %s", words,

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PPROF_VALUES_MAX 16
+#define PPROF_VALUES_MAX 20
 #define PPROF_NONE UINT32_MAX
 
 struct pprof_type {

@@ -51,6 +51,8 @@ struct collector {
 	struct sampler *sampler; /* NULL: no stacks are unwound */
 	struct cpu_sampler *cpu; /* NULL: the kernel samples nothing */
 	int cpu_err; /* -errno: why it does not, though it should */
+	uint32_t counters; /* of --counters, those that this machine has */
+	int counters_err; /* -errno: why it lacks others */
 	struct recording *recording; /* of perfrec record; NULL: daemon */
 
 	/* Main thread only. */

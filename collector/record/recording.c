@@ -243,7 +243,9 @@ static int new_stack_profiles(const struct collector *collector,
 	if (heap && !err)
 		err = stack_profile_new(&stack_profile_heap, symbols, budget,
 					&recording->setup.profiles.heap_peak);
-	if ((heap || options->cpu_hz || options->sched) && !err)
+	if ((heap || options->cpu_hz || options->sched || options->faults ||
+	     collector->counters) &&
+	    !err)
 		err = stack_profile_new(&stack_profile_span, symbols, budget,
 					&recording->setup.profiles.span);
 	return err;

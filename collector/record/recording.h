@@ -188,6 +188,8 @@ struct totals {
 	uint64_t unkept_names, unkept_tables; /* struct symbol_cache_use */
 	uint64_t refused_programs; /* in perfrec record */
 	uint64_t went_on; /* processes, when perfrec record ended */
+	bool faults; /* page faults are counted by call, of some process */
+	uint32_t counters; /* and these (samples/perf_counters.h), a mask */
 	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
 	/* Of all threads that have recorded anything. */
 	struct sched_totals {

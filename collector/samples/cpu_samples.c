@@ -47,10 +47,12 @@
 #include "collector/samples/cpu_threads.h"
 #include "collector/base/log.h"
 #include "collector/samples/perf_buffers.h"
+#include "collector/samples/perf_counters.h"
 #include "collector/samples/perf_events.h"
 #include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
 #include "collector/samples/sched_trace.h"
+#include "collector/sched/kernel_events.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "shared/atomic.h"
@@ -91,6 +93,8 @@ struct cpu_sampler {
 	struct event_owner {
 		uint64_t id;
 		struct cpu_group *group;
+		enum perf_event_kind kind;
+		uint32_t number; /* of a counter */
 	} * owner; /* by id */
 	size_t owners, owner_room;
 };
@@ -109,8 +113,8 @@ struct cpu_group {
 /* --- records ----------------------------------------------------------------
  */
 
-static struct cpu_group *find_group(const struct cpu_sampler *sampler,
-				    uint64_t id)
+static const struct event_owner *find_owner(const struct cpu_sampler *sampler,
+					    uint64_t id)
 {
 	size_t low = 0, high = sampler->owners;
 
@@ -118,7 +122,7 @@ static struct cpu_group *find_group(const struct cpu_sampler *sampler,
 		size_t middle = (low + high) / 2;
 
 		if (sampler->owner[middle].id == id)
-			return sampler->owner[middle].group;
+			return &sampler->owner[middle];
 		if (sampler->owner[middle].id < id)
 			low = middle + 1;
 		else
@@ -215,10 +219,29 @@ static void take_switch(struct cpu_group *group,
 	trace_switch(group, record);
 }
 
+/* What is counted is told apart by the event; a sample of another one than it
+ * looks like is none. */
+static void take_sample(const struct event_owner *owner,
+			const struct perf_record *record)
+{
+	const struct cpu_sampler *sampler = owner->group->sampler;
+	struct cpu_threads *threads = &owner->group->threads;
+
+	if (owner->kind == PERF_EVENT_TIME && !record->counted)
+		cpu_threads_sample(threads, record);
+	else if (owner->kind == PERF_EVENT_FAULTS && record->counted)
+		cpu_threads_counted(threads, record, KERNEL_FAULT, 0);
+	else if (owner->kind == PERF_EVENT_COUNTER && record->counted)
+		cpu_threads_counted(threads, record, KERNEL_COUNTER,
+				    perf_counter_place(sampler->wanted.counters,
+						       owner->number));
+}
+
 static void take_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
-	struct cpu_group *group = find_group(sampler, record->id);
+	const struct event_owner *owner = find_owner(sampler, record->id);
+	struct cpu_group *group = owner ? owner->group : NULL;
 	struct cpu_threads *threads = group ? &group->threads : NULL;
 
 	if (record->type == PERF_RECORD_LOST)
@@ -229,7 +252,7 @@ static void take_record(void *context, const struct perf_record *record)
 	}
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
-		cpu_threads_sample(threads, record);
+		take_sample(owner, record);
 		break;
 	case PERF_RECORD_SWITCH:
 		take_switch(group, record);
@@ -487,7 +510,8 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 	int err;
 
 	*out = NULL;
-	if (!samples && !options->sched)
+	if (!samples && !options->sched && !options->faults &&
+	    !collector->counters)
 		return 0;
 	sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
@@ -496,6 +520,8 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 	if (samples)
 		sampler->wanted.period_ns = 1000000000 / choose_hz(options);
 	sampler->wanted.switches = options->sched;
+	sampler->wanted.faults = options->faults;
+	sampler->wanted.counters = collector->counters;
 	sampler->wanted.stack_bytes = options->stack_bytes;
 	sampler->wake_fd = -1;
 	lock_init(&sampler->lock, LOCK_CPU_SAMPLER);
@@ -655,10 +681,13 @@ static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 		       sampler->owners + group->events.count))
 		return -ENOMEM;
 	/* The kernel's ids only grow: they stay in order. */
-	for (size_t i = 0; i < group->events.count; i++)
+	for (size_t i = 0; i < group->events.count; i++) {
+		const struct perf_event *event = &group->events.event[i];
+
 		sampler->owner[sampler->owners++] =
-			(struct event_owner){ group->events.event[i].id,
-					      group };
+			(struct event_owner){ event->id, group, event->kind,
+					      event->number };
+	}
 	group->next = sampler->groups;
 	sampler->groups = group;
 	return 0;
@@ -722,6 +751,20 @@ static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	free(trace);
 }
 
+/* What is counted of @group goes into the summary of its recording, and what is
+ * not, into its notes. */
+static void note_counted(struct cpu_group *group)
+{
+	const struct perf_wanted *wanted = &group->sampler->wanted;
+	struct totals *totals = recording_lock(group->recording);
+
+	totals->faults |= wanted->faults;
+	totals->counters = wanted->counters;
+	recording_unlock(group->recording);
+	perf_counters_explain(group->recording, group->events.refused,
+			      group->events.refused_err);
+}
+
 /* Begin to sample @process. The events count nothing before the group is known
  * as their owner. */
 static int begin_group(struct cpu_group *group, struct process *process)
@@ -735,6 +778,7 @@ static int begin_group(struct cpu_group *group, struct process *process)
 		err = open_tasks(group, process_setup(process)->pid);
 	if (err)
 		return err;
+	note_counted(group);
 	lock_acquire(&sampler->lock);
 	err = add_owners(sampler, group);
 	if (!err)

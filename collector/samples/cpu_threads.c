@@ -512,6 +512,23 @@ static void push_tick(const struct cpu_threads *threads,
 	kernel_events_push(&thread->events, &event);
 }
 
+void cpu_threads_counted(struct cpu_threads *threads,
+			 const struct perf_record *record,
+			 enum kernel_event_kind kind, uint8_t flag)
+{
+	struct cpu_thread *thread =
+		thread_at(threads, record->pid, record->tid);
+	const struct kernel_event event = { .ns = record->ns,
+					    .value = record->value,
+					    .kind = (uint8_t)kind,
+					    .flag = flag };
+
+	if (!thread || thread->process->execed)
+		return;
+	tell_losses(threads, thread);
+	kernel_events_push(&thread->events, &event);
+}
+
 void cpu_threads_sample(struct cpu_threads *threads,
 			const struct perf_record *record)
 {

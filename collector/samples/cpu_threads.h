@@ -12,17 +12,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/sched/kernel_events.h"
+
 struct cpu_blocked;
 struct cpu_process;
 struct cpu_thread;
-struct kernel_event;
 struct perf_record;
 struct perf_wanted;
 struct process;
 struct recording;
 struct sample;
 struct sampler;
-struct sched_track;
 
 struct cpu_threads {
 	struct sampler *sampler;
@@ -65,6 +65,12 @@ void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid);
 /* Each takes in one record of the kernel, of the kind it is named after. */
 void cpu_threads_sample(struct cpu_threads *threads,
 			const struct perf_record *record);
+/* @record, a sample, tells that something was counted: page faults
+ * (KERNEL_FAULT), or what hardware counter number @flag of the recording counts
+ * (KERNEL_COUNTER). */
+void cpu_threads_counted(struct cpu_threads *threads,
+			 const struct perf_record *record,
+			 enum kernel_event_kind kind, uint8_t flag);
 void cpu_threads_fork(struct cpu_threads *threads,
 		      const struct perf_record *record);
 void cpu_threads_name(struct cpu_threads *threads,

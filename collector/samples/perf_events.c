@@ -10,6 +10,17 @@
  * and the kernel swaps only what is the same. (PERF_SAMPLE_READ stops all swaps
  * since Linux 6.12, but a switch between two threads then took 6.7 instead of
  * 4.6 us.)
+ *
+ * A swap also exchanges the counts of events, in pairs by their place in a list
+ * (perf_open.c). In a thread that inherits its events the list is ordered by
+ * CPU, and on each CPU by the address of the kernel's driver of the event. So
+ * events are opened CPU by CPU. Page faults are in the group of the event that
+ * counts time, behind which they always stand. The drivers of hardware counters
+ * have lower addresses than that of the task clock: arch/ is linked before
+ * kernel/, and others are in allocated memory. So counters come first. (They
+ * cannot be in the group: where the CPU has no counter left, a whole group does
+ * not count, and there would be no CPU time.) Only the event that counts time
+ * has counts that matter; the others only write samples.
  */
 #include "collector/samples/perf_events.h"
 
@@ -22,38 +33,95 @@
 
 #include "collector/base/grow.h"
 #include "collector/samples/perf_buffers.h"
+#include "collector/samples/perf_counters.h"
 #include "collector/samples/perf_open.h"
+#include "shared/compiler.h"
 
-static int open_one(const struct perf_wanted *wanted, pid_t tid, int cpu)
+static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu,
+		      int leader)
 {
-	struct perf_event_attr attr = perf_open_attributes(wanted);
-	int fd = perf_open(&attr, tid, cpu);
+	int fd = perf_open_beside(attr, tid, cpu, leader);
 
 	if (fd == -EINVAL || fd == -E2BIG) {
-		attr.remove_on_exec = 0;
-		fd = perf_open(&attr, tid, cpu);
+		attr->remove_on_exec = 0;
+		fd = perf_open_beside(attr, tid, cpu, leader);
 	}
 	return fd;
 }
 
-static int add_event(struct perf_events *events,
-		     const struct perf_wanted *wanted, pid_t tid, int cpu,
-		     int output)
+/* Adds @event, which lacks its descriptor and its id, with attributes @attr, in
+ * the group of @leader (-1: of none), for thread @tid and the CPU of @buffer.
+ * Returns the descriptor, or -errno. */
+static int add_event(struct perf_events *events, const struct perf_event *event,
+		     struct perf_event_attr attr, pid_t tid,
+		     const struct perf_buffer *buffer, int leader)
 {
-	struct perf_event *event = &events->event[events->count];
+	struct perf_event *added = &events->event[events->count];
 	int err = 0;
 
-	event->fd = open_one(wanted, tid, cpu);
-	if (event->fd < 0)
-		return event->fd;
-	if (ioctl(event->fd, PERF_EVENT_IOC_ID, &event->id) < 0 ||
-	    ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, output) < 0)
+	*added = *event;
+	added->fd = open_event(&attr, tid, buffer->cpu, leader);
+	if (added->fd < 0)
+		return added->fd;
+	if (ioctl(added->fd, PERF_EVENT_IOC_ID, &added->id) < 0 ||
+	    ioctl(added->fd, PERF_EVENT_IOC_SET_OUTPUT, buffer->fd) < 0)
 		err = -errno;
-	if (err)
-		close(event->fd);
-	else
-		events->count++;
-	return err;
+	if (err) {
+		close(added->fd);
+		return err;
+	}
+	events->count++;
+	return added->fd;
+}
+
+/* Those that are not to be had are noted. */
+static void add_counters(struct perf_events *events,
+			 const struct perf_wanted *wanted, pid_t tid,
+			 const struct perf_buffer *buffer)
+{
+	for (uint32_t i = 0; wanted->counters >> i; i++) {
+		const struct perf_event event = { .kind = PERF_EVENT_COUNTER,
+						  .number = i };
+		int fd;
+
+		if (!(wanted->counters >> i & 1))
+			continue;
+		fd = add_event(events, &event,
+			       perf_counter_attributes(i, wanted->no_kernel),
+			       tid, buffer, -1);
+		if (fd >= 0 || fd == -ESRCH)
+			continue;
+		events->refused |= 1u << i;
+		events->refused_err = fd;
+	}
+}
+
+/* Adds the events of thread @tid on the CPU of @buffer, in the order that the
+ * head of this file gives reasons for. 0 or -errno. */
+static int add_events(struct perf_events *events,
+		      const struct perf_wanted *wanted, pid_t tid,
+		      const struct perf_buffer *buffer)
+{
+	const struct perf_event time = { .kind = PERF_EVENT_TIME };
+	const struct perf_event faults = { .kind = PERF_EVENT_FAULTS };
+	int fd;
+
+	add_counters(events, wanted, tid, buffer);
+	fd = add_event(events, &time, perf_open_attributes(wanted), tid, buffer,
+		       -1);
+	if (fd >= 0 && wanted->faults)
+		fd = add_event(events, &faults,
+			       perf_open_counted(PERF_TYPE_SOFTWARE,
+						 PERF_COUNT_SW_PAGE_FAULTS, 1),
+			       tid, buffer, fd);
+	return MIN(fd, 0);
+}
+
+/* How many events add_events() adds, at most. */
+static size_t events_each(const struct perf_wanted *wanted)
+{
+	return 1 + wanted->faults +
+	       (size_t)__builtin_popcount(wanted->counters);
 }
 
 /* Add the fence (above). Before Linux 5.13 the kernel has none: then there is
@@ -73,6 +141,7 @@ static void add_fence(struct perf_events *events, pid_t tid)
 	};
 	struct perf_event *event = &events->event[events->count];
 
+	*event = (struct perf_event){ .kind = PERF_EVENT_FENCE };
 	event->fd = perf_open(&attr, tid, -1);
 	if (event->fd < 0)
 		return;
@@ -87,14 +156,14 @@ int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 {
 	size_t before = events->count;
 	int err = grow_array(events->event, events->room,
-			     events->count + buffers->count + 1);
+			     events->count +
+				     buffers->count * events_each(wanted) + 1);
 
 	/* First, for its place in the list. */
 	if (!err && !wanted->tree)
 		add_fence(events, tid);
 	for (size_t i = 0; i < buffers->count && !err; i++)
-		err = add_event(events, wanted, tid, buffers->buffer[i].cpu,
-				buffers->buffer[i].fd);
+		err = add_events(events, wanted, tid, &buffers->buffer[i]);
 	while (err && events->count > before)
 		close(events->event[--events->count].fd);
 	return err;
@@ -124,7 +193,8 @@ uint64_t perf_events_total(const struct perf_events *events)
 			uint64_t value, id;
 		} now;
 
-		if (read(events->event[i].fd, &now, sizeof(now)) == sizeof(now))
+		if (events->event[i].kind == PERF_EVENT_TIME &&
+		    read(events->event[i].fd, &now, sizeof(now)) == sizeof(now))
 			total += now.value;
 	}
 	return total;
@@ -133,7 +203,8 @@ uint64_t perf_events_total(const struct perf_events *events)
 bool perf_events_kernel(void)
 {
 	const struct perf_wanted wanted = { .period_ns = 1000000000 };
-	int fd = open_one(&wanted, 0, -1);
+	struct perf_event_attr attr = perf_open_attributes(&wanted);
+	int fd = open_event(&attr, 0, -1, -1);
 
 	if (fd < 0)
 		return false;

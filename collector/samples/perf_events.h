@@ -20,14 +20,26 @@
 struct perf_buffers;
 struct perf_wanted;
 
+/* What an event counts. */
+enum perf_event_kind {
+	PERF_EVENT_TIME, /* CPU time; it also samples, and tells of threads */
+	PERF_EVENT_FENCE, /* nothing: see perf_events.c */
+	PERF_EVENT_FAULTS,
+	PERF_EVENT_COUNTER,
+};
+
 /* The events of one program: a descriptor and an id for each CPU and thread
- * that was there. */
+ * that was there, and for each thing that is counted. */
 struct perf_events {
 	struct perf_event {
 		int fd;
+		enum perf_event_kind kind;
+		uint32_t number; /* of a counter: perf_counters.h */
 		uint64_t id;
 	} * event;
 	size_t count, room;
+	uint32_t refused; /* mask of counters that could not be opened */
+	int refused_err; /* -errno of one of these */
 };
 
 /*

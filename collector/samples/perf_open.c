@@ -43,12 +43,39 @@
 
 #define PERIOD_MIN_NS 10000 /* the kernel's own limit of its timer */
 
-int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
+int perf_open_beside(struct perf_event_attr *attr, pid_t tid, int cpu,
+		     int leader)
 {
-	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1,
+	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, leader,
 			  PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
+}
+
+int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	return perf_open_beside(attr, tid, cpu, -1);
+}
+
+struct perf_event_attr perf_open_counted(uint32_t type, uint64_t config,
+					 uint64_t period)
+{
+	return (struct perf_event_attr){
+		.type = type,
+		.size = sizeof(struct perf_event_attr),
+		.config = config,
+		.sample_period = period,
+		.sample_type = PERF_COUNTED,
+		.read_format = PERF_FORMAT_ID,
+		.disabled = 1,
+		.inherit = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_BOOTTIME,
+		.remove_on_exec = 1,
+	};
 }
 
 struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted)

@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "collector/samples/perf_open.h"
 #include "shared/compiler.h"
 
 /* The rest of a record. */
@@ -78,8 +79,8 @@ static void take_stack(struct reader *reader, struct perf_record *record)
 	record->stack_bytes = (uint32_t)MIN(used, asked);
 }
 
-static void take_sample(struct reader *reader, uint16_t misc,
-			struct perf_record *record)
+/* What PERF_SAMPLE and PERF_COUNTED have in common. */
+static void take_sample_head(struct reader *reader, struct perf_record *record)
 {
 	uint64_t ip;
 
@@ -89,6 +90,20 @@ static void take_sample(struct reader *reader, uint16_t misc,
 	record->pid = take_id(reader);
 	record->tid = take_id(reader);
 	record->ns = take_u64(reader);
+}
+
+/* PERF_COUNTED */
+static void take_counted(struct reader *reader, struct perf_record *record)
+{
+	take_sample_head(reader, record);
+	record->counted = true;
+	record->value = take_u64(reader);
+}
+
+static void take_sample(struct reader *reader, uint16_t misc,
+			struct perf_record *record)
+{
+	take_sample_head(reader, record);
 	record->in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
 			    PERF_RECORD_MISC_KERNEL;
 	if (take_u64(reader) == PERF_SAMPLE_REGS_ABI_64) {
@@ -167,7 +182,10 @@ bool perf_record_parse(const uint8_t *bytes, struct perf_record *out)
 	*out = (struct perf_record){ .type = header.type };
 	reader = (struct reader){ bytes + sizeof(header), bytes + header.size,
 				  false };
-	if (header.type == PERF_RECORD_SAMPLE)
+	if (header.type == PERF_RECORD_SAMPLE &&
+	    header.size == PERF_COUNTED_BYTES)
+		take_counted(&reader, out);
+	else if (header.type == PERF_RECORD_SAMPLE)
 		take_sample(&reader, header.misc, out);
 	else
 		known = take_other_record(&reader, header.misc, out);

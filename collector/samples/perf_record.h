@@ -32,6 +32,8 @@ struct perf_record {
 	bool preempted; /* the same: it could have gone on */
 	uint64_t value; /* READ: ns of CPU time; LOST: how many */
 	/* SAMPLE */
+	bool counted; /* value is how many of what the event counts; what
+		       * follows is not set */
 	bool in_kernel;
 	bool has_user; /* reg and stack are set */
 	uint64_t reg[RECORD_REGS];

@@ -24,6 +24,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_samples.h"
+#include "collector/samples/perf_counters.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/filter_names.h"
 #include "collector/drain/process_meet.h"
@@ -290,6 +291,10 @@ static int begin_program(struct collector *collector, struct arena *arena,
 					   arena_first_process(arena));
 	else if (collector->cpu_err)
 		cpu_explain(setup->recording, collector->cpu_err);
+	perf_counters_explain(setup->recording,
+			      collector->options->counters &
+				      ~collector->counters,
+			      collector->counters_err);
 	session_begin(collector, arena);
 	set_waits(collector, arena);
 	arena_link(arena, &collector->arenas);

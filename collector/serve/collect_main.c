@@ -52,6 +52,7 @@
 #include "collector/record/collector.h"
 #include "collector/serve/record_wire.h"
 #include "collector/samples/cpu_samples.h"
+#include "collector/samples/perf_counters.h"
 #include "collector/serve/ctl_server.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/process_reap.h"
@@ -457,6 +458,8 @@ static int start_threads(struct daemon *daemon)
 		err = heap_ticks_new(collector, &daemon->ticks);
 	if (!err && wants_samples(collector->options))
 		err = sampler_new(&collector->sampler);
+	collector->counters = perf_counters_there(collector->options->counters,
+						  &collector->counters_err);
 	if (!err)
 		collector->cpu_err =
 			cpu_sampler_new(collector, &collector->cpu);

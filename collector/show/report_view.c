@@ -24,12 +24,19 @@
 #include "shared/compiler.h"
 
 #define LEAKS_SHOWN 5 /* stacks below the table of --view heap */
-#define COLUMNS_MAX 13
+#define COLUMNS_MAX 19
 /* Time without what perfrec took in it, and as it was measured. */
 #define TRUE_TYPE "wall"
 #define RAW_TYPE "wall_measured"
 #define BLOCKED_TYPE "blocked"
 #define WAITS_TYPE "waits"
+#define FAULTS_TYPE "faults"
+
+/* What is counted by call, with --faults or --counters. The summary has it. */
+static const char *const counted_types[] = {
+	FAULTS_TYPE,	    "instructions", "cycles",
+	"cache-references", "cache-misses", "branch-misses",
+};
 
 struct column {
 	const char *title;
@@ -97,8 +104,9 @@ static const struct report_view views[] = {
 		"Calls, with CPU time, waits and memory",
 		"spans with CPU time, waits and allocations",
 		"--cpu, --sched or --alloc",
-		"self, total, calls, on-cpu, runnable, blocked, switches, cpu, "
-		"allocated, inuse, peak or name",
+		"self, total, calls, on-cpu, runnable, blocked, switches, "
+		"faults, instructions, cycles, cache-references, cache-misses, "
+		"branch-misses, cpu, allocated, inuse, peak or name",
 		"function",
 		false,
 		{
@@ -109,6 +117,14 @@ static const struct report_view views[] = {
 			{ "blocked", "blocked", BLOCKED_TYPE, 0 },
 			{ "total", "total", "wall", TOTAL },
 			{ "switches", "switches", "switches", 0 },
+			/* The next are of the summary. */
+			{ "faults", "faults", FAULTS_TYPE, 0 },
+			{ "instr.", "instructions", "instructions", 0 },
+			{ "cycles", "cycles", "cycles", 0 },
+			{ "cache refs", "cache-references", "cache-references",
+			  0 },
+			{ "cache miss", "cache-misses", "cache-misses", 0 },
+			{ "branch miss", "branch-misses", "branch-misses", 0 },
 			{ "samples", "cpu", "cpu_samples", 0 },
 			{ "allocated", "allocated", "alloc_space", 0 },
 			{ "blocks", NULL, "alloc_objects", 0 },
@@ -248,6 +264,14 @@ static bool sched_key(const struct report_view *view, const char *key)
 	return false;
 }
 
+static bool is_counted(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counted_types); i++)
+		if (strcmp(counted_types[i], key) == 0)
+			return true;
+	return false;
+}
+
 /* 0, or -EINVAL: the recording has no values for the key. */
 static int sort_view_rows(struct sheet *sheet)
 {
@@ -275,6 +299,18 @@ static int sort_view_rows(struct sheet *sheet)
 				  "out --stacks"
 				: "its allocations were sampled; record with "
 				  "--alloc=exact");
+		return -EINVAL;
+	}
+	if (!count && is_counted(key)) {
+		log_err("'%s' has no counts of %s by call%s%s",
+			sheet->options->dir, key,
+			sheet->options->stacks
+				? ": they are known of functions only, so "
+				  "leave out --stacks"
+				: ": record with ",
+			sheet->options->stacks		? ""
+			: strcmp(key, FAULTS_TYPE) == 0 ? "--faults"
+							: "--counters");
 		return -EINVAL;
 	}
 	if (!count && sched_key(view, key)) {
@@ -661,6 +697,68 @@ static void add_temporary(struct sheet *sheet, const struct summary *summary)
 		unknown->self[to] += rest;
 }
 
+/* What function @from has of @type, which is counted by call: page faults, or a
+ * counter. @total: with what it called. False: that is not known. */
+static bool counted_of(const struct summary_function *from, const char *type,
+		       bool total, int64_t *count)
+{
+	size_t i;
+	json_t *one;
+
+	if (strcmp(type, FAULTS_TYPE) == 0) {
+		*count = (int64_t)(total ? from->faults : from->faults_self);
+		return json_is_integer(
+			json_object_get(from->document, "faults"));
+	}
+	json_array_foreach(from->counters, i, one)
+	{
+		const char *name =
+			json_string_value(json_object_get(one, "name"));
+
+		if (!name || strcmp(name, type) != 0)
+			continue;
+		*count = (int64_t)json_integer_value(
+			json_object_get(one, total ? "total" : "self"));
+		return true;
+	}
+	return false;
+}
+
+/* Add a value for @type, as counted_of() knows it, if any function has it. */
+static void add_counted(struct sheet *sheet, const struct summary *summary,
+			const char *type)
+{
+	uint32_t to = PPROF_NONE;
+	int64_t self, total;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *from = &summary->functions[i];
+		struct pprof_row *row =
+			find_row(&sheet->rows, from->name, from->module);
+
+		if (!counted_of(from, type, false, &self) ||
+		    !counted_of(from, type, true, &total))
+			continue;
+		if (to == PPROF_NONE)
+			to = add_type(sheet->pprof, type, "count");
+		if (to == PPROF_NONE)
+			return;
+		sheet->rows.sum[to] += self;
+		if (!row)
+			continue;
+		row->self[to] = self;
+		row->total[to] = total;
+	}
+}
+
+/* What was counted by call, and is in no profile. */
+static void add_all_counted(struct sheet *sheet, const struct summary *summary)
+{
+	pprof_rows_sort(&sheet->rows, NULL, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(counted_types); i++)
+		add_counted(sheet, summary, counted_types[i]);
+}
+
 /* Make sure that there is a row [unknown]: the profile may have a stack for
  * every block, and the profile of the peak may not. drop_empty_rows() removes
  * the row if it stays empty. */
@@ -678,8 +776,11 @@ static void add_unknown_row(struct pprof_rows *rows)
 
 static void add_columns(struct sheet *sheet, const struct summary *summary)
 {
-	if (strcmp(sheet->options->view->name, "heap") != 0 ||
-	    sheet->options->stacks)
+	if (sheet->options->stacks)
+		return;
+	if (strcmp(sheet->options->view->name, "span") == 0)
+		add_all_counted(sheet, summary);
+	if (strcmp(sheet->options->view->name, "heap") != 0)
 		return;
 	add_unknown_row(&sheet->rows);
 	add_peak(sheet, add_type(sheet->pprof, "peak_space", "bytes"));

@@ -635,6 +635,38 @@ START_TEST(ticks_are_the_times_of_samples)
 }
 END_TEST
 
+START_TEST(what_is_counted_is_told_with_its_time)
+{
+	const struct perf_record faults = { .type = PERF_RECORD_SAMPLE,
+					    .counted = true,
+					    .pid = PID,
+					    .tid = WORKER,
+					    .ns = 5 * MS,
+					    .value = 1 };
+	struct perf_record counter = faults;
+	struct kernel_event event[4];
+
+	counter.ns = 6 * MS;
+	counter.value = 1000003;
+	sample(PID, WORKER, 1);
+	ck_assert_uint_eq(take(WORKER, event, 4), 1);
+	cpu_threads_counted(&g.threads, &faults, KERNEL_FAULT, 0);
+	cpu_threads_counted(&g.threads, &counter, KERNEL_COUNTER, 3);
+	ck_assert_uint_eq(take(WORKER, event, 4), 2);
+	ck_assert_uint_eq(event[0].kind, KERNEL_FAULT);
+	ck_assert_uint_eq(event[0].ns, 5 * MS);
+	ck_assert_uint_eq(event[0].value, 1);
+	ck_assert_uint_eq(event[1].kind, KERNEL_COUNTER);
+	ck_assert_uint_eq(event[1].flag, 3);
+	ck_assert_uint_eq(event[1].value, 1000003);
+	/* Of another image it is not known where that was. */
+	name(PID, WORKER, "other", true);
+	cpu_threads_counted(&g.threads, &faults, KERNEL_FAULT, 0);
+	ck_assert_uint_eq(take(WORKER, event, 4), 0);
+	finish(80 * MS);
+}
+END_TEST
+
 START_TEST(thread_whose_ticks_are_wanted_is_kept_for_them)
 {
 	struct kernel_event tick[8];
@@ -857,6 +889,7 @@ int main(void)
 	tcase_add_test(processes, end_told_of_another_process_ends_nothing);
 	tcase_add_test(processes, thousands_of_threads_are_told_apart);
 	tcase_add_test(ticks, ticks_are_the_times_of_samples);
+	tcase_add_test(ticks, what_is_counted_is_told_with_its_time);
 	tcase_add_test(ticks, thread_whose_ticks_are_wanted_is_kept_for_them);
 	tcase_add_checked_fixture(switches, set_up_with_switches, tear_down);
 	tcase_add_test(switches, thread_ran_from_switch_to_switch);

@@ -152,7 +152,7 @@ START_TEST(opts_sort_has_the_keys_of_all_views)
 		ck_assert_msg(known, "no view has the key '%s'", words[i]);
 	}
 	for (size_t j = 1; views[j]; j++) {
-		char list[128], *key;
+		char list[256], *key;
 		const char *keys;
 
 		report_view_has_key(report_view_find(views[j]), "", &keys);
@@ -218,6 +218,10 @@ static const struct {
 	{ OPT_CPU, "1", 1, CPU_PERF },
 	{ OPT_CPU, "10000,perf", 10000, CPU_PERF },
 	{ OPT_CPU, "250,signal", 250, CPU_SIGNAL },
+	{ OPT_COUNTERS, "instructions", 1, 0 },
+	{ OPT_COUNTERS, "cycles,instructions", 3, 0 },
+	{ OPT_COUNTERS, "branch-misses,cache-misses,cycles,instructions", 27,
+	  0 },
 	{ OPT_ON_FULL, "drop", 0, WIRE_ON_FULL_DROP },
 	{ OPT_VIEW, "span", 0, 3 },
 	{ OPT_FILTER, "*", 0, 0 },
@@ -273,6 +277,17 @@ static const struct {
 	{ OPT_CPU, "99,perfs", NULL },
 	{ OPT_CPU, "off,perf", NULL },
 	{ OPT_CPU, ",signal", NULL },
+	{ OPT_COUNTERS, "", NULL },
+	{ OPT_COUNTERS, "branches", NULL },
+	{ OPT_COUNTERS, "cycle", NULL },
+	{ OPT_COUNTERS, "cycles,", NULL },
+	{ OPT_COUNTERS, ",cycles", NULL },
+	{ OPT_COUNTERS, "cycles,cycles", NULL },
+	{ OPT_COUNTERS, "cycles, instructions", NULL },
+	{ OPT_COUNTERS,
+	  "instructions,cycles,cache-references,cache-misses,branch-misses",
+	  "choose instructions, cycles, cache-references, cache-misses or "
+	  "branch-misses, or at most 4 of these with commas between them" },
 	{ OPT_ON_FULL, "", "choose block or drop" },
 	{ OPT_ON_FULL, "dro", "choose block or drop" },
 	{ OPT_ON_FULL, "drops", "choose block or drop" },

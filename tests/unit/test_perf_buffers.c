@@ -663,6 +663,38 @@ START_TEST(record_that_is_too_short_is_passed_over)
 }
 END_TEST
 
+/* A sample of something that is counted. */
+static void write_counted(int i, uint64_t ns, uint64_t value)
+{
+	struct made made = begin(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+
+	add_u64(&made, ID);
+	add_u64(&made, 0x4000); /* its address */
+	add_ids(&made, 80, 81);
+	add_u64(&made, ns);
+	add_u64(&made, value);
+	write_record(i, &made);
+}
+
+START_TEST(counted_tells_how_many_and_in_which_thread)
+{
+	write_counted(0, 20, 1000003);
+	write_exit_at(1, 42, 10);
+	write_exit_at(1, 43, 30);
+	ck_assert_uint_eq(read_all(), 3);
+	/* In the order of their times. */
+	ck_assert(!g_seen.record[0].counted);
+	ck_assert(g_seen.record[1].counted);
+	ck_assert_uint_eq(g_seen.record[1].type, PERF_RECORD_SAMPLE);
+	ck_assert_uint_eq(g_seen.record[1].id, ID);
+	ck_assert_int_eq(g_seen.record[1].pid, 80);
+	ck_assert_int_eq(g_seen.record[1].tid, 81);
+	ck_assert_uint_eq(g_seen.record[1].ns, 20);
+	ck_assert_uint_eq(g_seen.record[1].value, 1000003);
+	ck_assert_int_eq(g_seen.record[2].pid, 43);
+}
+END_TEST
+
 static void write_switch(int i, uint16_t misc, uint64_t ns)
 {
 	struct made made = begin(PERF_RECORD_SWITCH, misc);
@@ -720,6 +752,7 @@ int main(void)
 	tcase_add_test(records, fork_and_exit_tell_both_threads);
 	tcase_add_test(records, counts_are_told_with_their_event);
 	tcase_add_test(records, switches_tell_who_left_or_came_and_why);
+	tcase_add_test(records, counted_tells_how_many_and_in_which_thread);
 	tcase_add_test(records, other_records_are_passed_over);
 	tcase_add_test(ring, records_go_round_the_end_of_the_buffer);
 	tcase_add_test(ring, full_buffer_is_read_to_its_last_record);

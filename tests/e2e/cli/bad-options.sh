@@ -76,7 +76,7 @@ done <<-'END'
 	perfrec record --fitler x touch ran|unknown option '--fitler' .did you mean '--filter'\?.
 	perfrec record --frob=3 touch ran|unknown option '--frob=3'; see
 	perfrec record --s 16K touch ran|option '--s' is ambiguous: choose --sched, --stack-size, --snapshot-interval or --sync; see
-	perfrec record --f=x touch ran|option '--f=x' is ambiguous: choose --filter, --follow or --full-names; see
+	perfrec record --f=x touch ran|option '--f=x' is ambiguous: choose --filter, --faults, --follow or --full-names; see
 	perfrec record --log debug touch ran|unknown option '--log'; see
 	perfrec record --ring-size 257M touch ran|--ring-size '257M': give a size from 64K to 256M
 	perfrec record --ring-size 63K touch ran|--ring-size '63K': give a size from 64K to 256M
