@@ -117,8 +117,8 @@ static int parse_export_line(int argc, char **argv,
 /* The first that has a value counts: blocked time has objects and native stacks
  * in its own profile. */
 static const char *const profile_files[] = {
-	WALL_PROFILE_NAME, CPU_PROFILE_NAME,	OFFCPU_PROFILE_NAME,
-	HEAP_PROFILE_NAME, OFFCPU_PROFILE_NAME, SPAN_PROFILE_NAME
+	WALL_PROFILE_NAME, CPU_PROFILE_NAME, HEAP_PROFILE_NAME,
+	OFFCPU_PROFILE_NAME, SPAN_PROFILE_NAME
 };
 
 static bool has_value(const struct pprof *profile, uint32_t value)

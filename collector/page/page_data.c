@@ -19,6 +19,11 @@ const struct page_key_text page_keys[PAGE_KEYS] = {
 	[PAGE_WALL] = { "wall", "Wall time", "nanoseconds", "calls" },
 	[PAGE_CALLS] = { "calls", "Calls", "count", "calls" },
 	[PAGE_CPU] = { "cpu", "CPU time", "nanoseconds", "samples" },
+	[PAGE_ON_CPU] = { "on_cpu", "On CPU", "nanoseconds", "switches" },
+	[PAGE_RUNNABLE] = { "runnable", "Runnable", "nanoseconds", "switches" },
+	[PAGE_BLOCKED] = { "blocked", "Blocked", "nanoseconds", "switches" },
+	[PAGE_WAITED] = { "waited", "Blocked, by what", "nanoseconds",
+			  "waits" },
 	[PAGE_ALLOC_SPACE] = { "alloc_space", "Allocated", "bytes",
 			       "allocations" },
 	[PAGE_ALLOC_OBJECTS] = { "alloc_objects", "Blocks allocated", "count",
@@ -355,6 +360,12 @@ static const struct taken_file taken_files[] = {
 	  { { "wall", PAGE_WALL }, { "calls", PAGE_CALLS } },
 	  false },
 	{ CPU_PROFILE_NAME, { { "cpu", PAGE_CPU } }, true },
+	{ SPAN_PROFILE_NAME,
+	  { { "on_cpu", PAGE_ON_CPU },
+	    { "runnable", PAGE_RUNNABLE },
+	    { "blocked", PAGE_BLOCKED } },
+	  false },
+	{ OFFCPU_PROFILE_NAME, { { "blocked", PAGE_WAITED } }, false },
 	{ HEAP_PROFILE_NAME,
 	  { { "alloc_space", PAGE_ALLOC_SPACE },
 	    { "alloc_objects", PAGE_ALLOC_OBJECTS },
@@ -443,6 +454,25 @@ static void add_summed(struct page_data *data, enum page_key key,
 	add_clamped(&sums->total[side], total);
 }
 
+/* The values of which the summary has sums. */
+static const enum page_key summed_keys[] = { PAGE_WALL, PAGE_CALLS, PAGE_ON_CPU,
+					     PAGE_RUNNABLE, PAGE_BLOCKED };
+
+static void add_summary_function(struct page_data *data,
+				 const struct summary_function *from,
+				 uint32_t function, enum page_side side)
+{
+	add_summed(data, PAGE_WALL, function, side, from->self_ns,
+		   from->total_ns);
+	add_summed(data, PAGE_CALLS, function, side, from->calls, from->calls);
+	add_summed(data, PAGE_ON_CPU, function, side, from->on_cpu_self_ns,
+		   from->on_cpu_ns);
+	add_summed(data, PAGE_RUNNABLE, function, side, from->runnable_self_ns,
+		   from->runnable_ns);
+	add_summed(data, PAGE_BLOCKED, function, side, from->blocked_self_ns,
+		   from->blocked_ns);
+}
+
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side)
 {
@@ -450,8 +480,8 @@ void page_data_take_summary(struct page_data *data,
 		uint32_t function =
 			summed_function(data, &summary->functions[i]);
 
-		clear_sums(data, PAGE_WALL, function, side);
-		clear_sums(data, PAGE_CALLS, function, side);
+		for (size_t k = 0; k < ARRAY_SIZE(summed_keys); k++)
+			clear_sums(data, summed_keys[k], function, side);
 	}
 	/* Two of them may be one function here, if modules go by their names.
 	 */
@@ -461,10 +491,7 @@ void page_data_take_summary(struct page_data *data,
 
 		if (!function)
 			continue;
-		add_summed(data, PAGE_WALL, function, side, from->self_ns,
-			   from->total_ns);
-		add_summed(data, PAGE_CALLS, function, side, from->calls,
-			   from->calls);
+		add_summary_function(data, from, function, side);
 		if (side == PAGE_SELF)
 			((struct page_function *)
 				 data->functions.items)[function]
@@ -484,8 +511,8 @@ static bool is_empty(const struct page_value *value)
 
 void page_data_drop_empty(struct page_data *data)
 {
-	for (int key = PAGE_WALL; key <= PAGE_CALLS; key++)
-		if (is_empty(&data->value[key]))
+	for (int key = PAGE_WALL; key <= PAGE_WAITED; key++)
+		if (key != PAGE_CPU && is_empty(&data->value[key]))
 			data->value[key].known = false;
 }
 

@@ -53,6 +53,10 @@ enum page_key {
 	PAGE_WALL,
 	PAGE_CALLS,
 	PAGE_CPU,
+	PAGE_ON_CPU, /* this and the next two: parts of the wall time */
+	PAGE_RUNNABLE,
+	PAGE_BLOCKED,
+	PAGE_WAITED, /* the last, with native stacks and by objects */
 	PAGE_ALLOC_SPACE,
 	PAGE_ALLOC_OBJECTS,
 	PAGE_INUSE_SPACE,
@@ -114,11 +118,12 @@ void page_data_set_calls(struct page_data *data, struct calls *calls);
 /* Takes the profiles in @dir that there are. 0, or -errno after one line. */
 int page_data_take_profiles(struct page_data *data, const char *dir,
 			    enum page_side side, bool estimated);
-/* Sums of functions that the summary has (wall time, calls) are its sums. */
+/* Sums of functions that the summary has (wall time and its parts, calls) are
+ * its sums. */
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side);
-/* Values of calls that are 0 in all recordings are not known: a program without
- * hooks has none. Call it when all is taken. */
+/* Values of calls and of waits that are 0 in all recordings are not known: a
+ * program without hooks has none. Call it when all is taken. */
 void page_data_drop_empty(struct page_data *data);
 /* Without wall.pb.gz: wall time and calls as the trace has them. */
 void page_data_take_calls(struct page_data *data);

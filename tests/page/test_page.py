@@ -137,6 +137,26 @@ class Recorded(PageTest):
     def test_demo(self):
         self.check("demo")
 
+    def test_where_time_went(self):
+        """Wall time has its parts beside it, each is a value of the flame graph, and another value has none."""
+        _, _, report = Shared.recordings.get("demo")
+        if not report["totals"]["sched_threads"]:
+            self.skipTest("the kernel does not tell of switches here")
+        page = self.check("demo")
+        titles = "[...document.querySelectorAll('#view-profile thead th')].map((c) => c.textContent)"
+        for title in ("On CPU", "Runnable", "Blocked"):
+            self.assertIn(title, page.js(titles))
+        choose = ("(() => {{ const v = document.querySelector('#value'); v.value = '{}'; "
+                  "v.dispatchEvent(new Event('change')); }})()")
+        for key in ("on_cpu", "runnable", "blocked"):
+            page.js(choose.format(key))
+            page.painted()
+            self.assertNotIn("Blocked", page.js(titles))
+            first = page.js("document.querySelector('#view-profile tbody button').textContent")
+            most = max(report["functions"], key=lambda f: f[key + "_self_ns"])
+            self.assertEqual(first, most["name"], key)
+        self.silent(page)
+
     def test_server(self):
         page = self.check("server")
         page.press("3")

@@ -62,6 +62,7 @@ export class FunctionTable {
     this.columns = recording.isDiff ? this.diffColumns(value) : this.columnsOf(value);
     if (this.allValues)
       for (const other of recording.values) if (other !== value) this.columns.push(...this.brief(other));
+    if (!this.allValues && !recording.isDiff) this.columns.push(...this.partsOf(value));
     if (!this.columns.some((column) => column.id === this.sort)) this.sort = 'self';
     this.header();
     this.rows();
@@ -109,6 +110,18 @@ export class FunctionTable {
         text: (fn) => (timed(fn) ? amount(mean(fn), value.unit) : '') });
     }
     return columns;
+  }
+
+  /** @param {ValueHead} value @returns {Column[]} the parts of a time, where they are known: of the whole recording */
+  partsOf(value) {
+    const { recording, selection } = this.store;
+    if (value.unit !== 'nanoseconds' || value.from !== 'calls' || selection.range || selection.threads) return [];
+    return recording.values.filter((part) => part.from === 'switches').map((part) => {
+      const { self } = this.sums(part);
+      return { id: `${part.key}.self`, title: part.title, hint: `Of the time in the function itself: ${part.title.toLowerCase()}`,
+        raw: (/** @type {number} */ fn) => self[fn],
+        text: (/** @type {number} */ fn) => (self[fn] ? amount(self[fn], part.unit) : '') };
+    });
   }
 
   /** @param {ValueHead} value @returns {Column[]} */
