@@ -81,9 +81,9 @@ static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
 static void print_unknown_threads(const struct summary_totals *totals,
 				  FILE *out)
 {
-	uint64_t unknown = totals->threads > totals->sched_threads
-				   ? totals->threads - totals->sched_threads
-				   : 0;
+	uint64_t known = totals->sched_threads + totals->sums_threads;
+	uint64_t unknown =
+		totals->threads > known ? totals->threads - known : 0;
 	char text[SIZE_TEXT];
 
 	if (unknown)
@@ -99,7 +99,8 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 	const struct summary_totals *totals = &summary->totals;
 	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
 
-	if (!summary_sched_known(summary))
+	if (!summary->settings.sched ||
+	    !(totals->sched_threads + totals->sums_threads))
 		return;
 	fprintf(out, "  threads    on CPU %s, runnable %s, blocked %s",
 		size_format_ns(totals->on_cpu_ns, on_cpu),

@@ -302,21 +302,34 @@ static void put_row(const struct layout *layout, size_t which)
 	put_name(layout, which);
 }
 
-/* Says which columns had no room. */
+/* Says which columns had no room, in as many lines as that takes. */
 static void put_left_out(const struct layout *layout)
 {
-	const char *separator = "(no room for: ";
+	const struct table *table = layout->table;
+	size_t width = 0;
 
-	for (size_t i = 0; i < layout->table->column_count; i++) {
+	for (size_t i = 0; i < table->column_count; i++) {
+		const char *title = table->columns[i].title;
+
 		if (!layout->left_out[i])
 			continue;
-		fprintf(layout->out, "%s%s",
-			separator[0] == '(' ? layout->table->indent : "",
-			separator);
-		fputs(layout->table->columns[i].title, layout->out);
-		separator = ", ";
+		if (!width) {
+			width = (size_t)fprintf(
+				layout->out, "%s(no room for:", table->indent);
+		} else {
+			fputc(',', layout->out);
+			width++;
+		}
+		/* A space, the title, and what may stand behind it. */
+		if (width + terminal_width(title) + 2 >
+		    layout->terminal->columns) {
+			fputc('\n', layout->out);
+			width = (size_t)fprintf(layout->out, "%s ",
+						table->indent);
+		}
+		width += (size_t)fprintf(layout->out, " %s", title);
 	}
-	if (separator[0] != '(')
+	if (width)
 		fputs(")\n", layout->out);
 }
 
