@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 17u
+#define WIRE_VERSION 18u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
@@ -115,8 +115,10 @@ enum wire_alloc {
 enum wire_asks {
 	WIRE_ASK_END = 1 << 0, /* tell what a thread has used, when it ends:
 				* slot_shm.end_told */
+	WIRE_ASK_LOOK = 1 << 1, /* permit the collector to look at the program
+				 * where Yama does not: PR_SET_PTRACER */
 };
-#define WIRE_ASKS_ALL WIRE_ASK_END
+#define WIRE_ASKS_ALL (WIRE_ASK_END | WIRE_ASK_LOOK)
 
 /* What a reply may say at most: the shim takes no other one. */
 #define WIRE_DEPTH_MAX 65535u

@@ -338,6 +338,14 @@ static enum wire_status accept_program(struct collector *collector,
 	return WIRE_ACCEPTED;
 }
 
+/* Only where the kernel tells of switches, it is read what threads wait on. */
+static uint32_t what_to_ask(const struct collector *collector)
+{
+	if (!collector->options->sched)
+		return 0;
+	return collector->cpu ? WIRE_ASK_END | WIRE_ASK_LOOK : WIRE_ASK_END;
+}
+
 void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		  const int *fds, struct peer *peer, struct wire_reply *reply,
 		  struct arena **out)
@@ -354,7 +362,7 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		.cpu_hz =
 			options->cpu_engine == CPU_SIGNAL ? options->cpu_hz : 0,
 		.stack_bytes = options->stack_bytes,
-		.asks = options->sched ? WIRE_ASK_END : 0,
+		.asks = what_to_ask(collector),
 	};
 	reply->status = accept_program(collector, hello, fds, peer, out);
 	if (*out) {

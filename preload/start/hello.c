@@ -51,6 +51,8 @@ static struct {
 	uint64_t device, inode; /* of the arena */
 	uint64_t deadline; /* of the hello, ns of CLOCK_MONOTONIC */
 	uint64_t text_ns; /* before it, control is waited for no more */
+	int32_t peer; /* the collector, as we see it; 0: we do not */
+	int32_t tracer; /* the same, if it may look at us; 0: nobody may */
 	/* The first socket that is another user's, and whose; or "". */
 	char foreign[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 64];
 } g_hello;
@@ -110,6 +112,7 @@ static bool trust_peer(long fd)
 
 	if (sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return false;
+	g_hello.peer = peer.pid;
 	return peer.uid == 0 || (long)peer.uid == sys(SYS_geteuid);
 }
 
@@ -547,6 +550,14 @@ static const char *refusal_text(uint32_t status)
 	}
 }
 
+/* Where Yama permits a process to be looked at by its ancestors only, permit
+ * that to the collector as well. Without Yama this fails, and is not needed. */
+static void permit_look(void)
+{
+	if (g_hello.tracer > 0)
+		sys(SYS_prctl, PR_SET_PTRACER, g_hello.tracer, 0, 0, 0);
+}
+
 /* Send the hello over @socket and take the reply; result->page is mapped.
  * Returns NULL, or why there is nothing to record to. */
 static const char *exchange_hello(long socket, long memfd,
@@ -577,6 +588,9 @@ static const char *exchange_hello(long socket, long memfd,
 		return "the collector's settings are out of bounds";
 	if (!result->liveness)
 		return "the collector sent no liveness page";
+	if (result->reply.asks & WIRE_ASK_LOOK)
+		g_hello.tracer = g_hello.peer;
+	permit_look();
 	result->unheld = !wait_while_held(result->page, result->liveness);
 	if (result->unheld)
 		leave_hold(result->page, result->liveness);
@@ -735,6 +749,17 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 	why = offer_arena(socket, result);
 	hang_up(socket);
 	return why;
+}
+
+void hello_permit_child(void)
+{
+	if (!g_hello.tracer)
+		return;
+	/* The first process of a new pid namespace: whoever has the
+	 * collector's number here is somebody else. */
+	if (!sys(SYS_getppid))
+		g_hello.tracer = 0;
+	permit_look();
 }
 
 void hello_from_child(void)

@@ -46,4 +46,8 @@ const char *hello(const struct settings *settings, struct hello_result *result,
  */
 void hello_from_child(void);
 
+/* In a forked child: what was permitted to the collector at the hello is not
+ * inherited. Does so again. As hello_from_child(). */
+void hello_permit_child(void);
+
 #endif

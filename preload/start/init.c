@@ -49,6 +49,8 @@ static void in_forked_child(void)
 	/* For kernels without MADV_WIPEONFORK. */
 	gate_wipe();
 	cpu_timer_forked();
+	if (!g_shim.no_syscalls)
+		hello_permit_child();
 	/* relaxed: the collector sets it before it writes any text */
 	if (unlikely(atom_load_rlx(&g_shim.page->patched)) &&
 	    !g_shim.no_syscalls)

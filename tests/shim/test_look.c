@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_look - a program permits its collector to look at it (PR_SET_PTRACER,
+ * which only Yama asks for) if the collector asks for that: at its hello, and
+ * again in each forked child. Whether it does is seen by a filter that kills
+ * who does.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/shim/mini_collector.h"
+#include "tests/shim/victims/look_victim.h"
+#include "tests/suite.h"
+
+#define SKIPPED 77
+
+static struct mini_collector g_mini;
+
+/* Starts the victim @name. With @filter it has the filter from its first
+ * instruction on. */
+static pid_t spawn(const char *name, bool filter)
+{
+	struct sock_filter code[LOOK_FILTER];
+	struct sock_fprog program = { LOOK_FILTER, code };
+	char collector[16];
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/look_victim"),
+			 (char *)name, collector, NULL };
+	const char *shim = mini_build_path("libperfrec_preload.so");
+	pid_t pid;
+
+	/* We are the collector. */
+	snprintf(collector, sizeof(collector), "%d", (int)getpid());
+	if (!filter)
+		return mini_spawn(&g_mini, shim, argv);
+	look_filter(code, getpid());
+	pid = fork();
+	if (pid)
+		return pid;
+	setenv("LD_PRELOAD", shim, 1);
+	setenv("PERFREC_SOCKET", g_mini.socket_path, 1);
+	setenv("PERFREC_DEADLINE_MS", "10000", 0);
+	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	    !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		execv(argv[0], argv);
+	_exit(1);
+}
+
+/* The status with which the victim ends under a collector that asks for @asks.
+ */
+static int run(const char *name, bool filter, uint32_t asks)
+{
+	const struct wire_reply settings = { .asks = asks,
+					     .clock = WIRE_CLOCK_BOOTTIME };
+	int status;
+	pid_t pid;
+
+	mini_collector_start(&g_mini);
+	mini_collector_want_all(&g_mini);
+	pid = spawn(name, filter);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	mini_collector_stop(&g_mini);
+	return status;
+}
+
+START_TEST(look_is_permitted_at_hello_where_it_is_asked_for)
+{
+	int status = run("none", true, WIRE_ASK_LOOK);
+
+	ck_assert(WIFSIGNALED(status));
+	ck_assert_int_eq(WTERMSIG(status), SIGSYS);
+	ck_assert_int_eq(run("none", true, WIRE_ASK_END), 0);
+	ck_assert_int_eq(run("none", true, 0), 0);
+}
+END_TEST
+
+START_TEST(look_is_permitted_again_in_a_forked_child)
+{
+	int status = run("fork", false, WIRE_ASK_LOOK);
+
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), SIGSYS);
+	ck_assert_int_eq(run("fork", false, 0), 0);
+}
+END_TEST
+
+/* There may be a filter that kills for it. */
+START_TEST(look_is_not_permitted_under_a_filter)
+{
+	ck_assert_int_eq(run("told", false, WIRE_ASK_LOOK), 0);
+}
+END_TEST
+
+/* Another process may have that number there. */
+START_TEST(look_is_not_permitted_in_another_namespace)
+{
+	int status = run("namespace", false, WIRE_ASK_LOOK);
+
+	ck_assert(WIFEXITED(status));
+	if (WEXITSTATUS(status) != SKIPPED)
+		ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("look");
+	TCase *tcase = suite_case(suite, "look");
+
+	setenv("PERFREC_QUIET", "1", 1);
+	tcase_set_timeout(tcase, 20);
+	tcase_add_test(tcase, look_is_permitted_at_hello_where_it_is_asked_for);
+	tcase_add_test(tcase, look_is_permitted_again_in_a_forked_child);
+	tcase_add_test(tcase, look_is_not_permitted_under_a_filter);
+	tcase_add_test(tcase, look_is_not_permitted_in_another_namespace);
+	return suite_run(suite);
+}
