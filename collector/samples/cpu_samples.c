@@ -305,21 +305,23 @@ void cpu_pull(struct cpu_group *group)
 	lock_release(&sampler->lock);
 }
 
-size_t cpu_take(struct cpu_group *group, pid_t tid, struct kernel_event *out,
-		size_t room, struct sched_track *before)
+size_t cpu_take(struct cpu_group *group, pid_t tid, uint64_t alive_ns,
+		struct kernel_event *out, size_t room,
+		struct sched_track *before)
 {
 	size_t count;
 
 	lock_acquire(&group->sampler->lock);
-	count = cpu_threads_take(&group->threads, tid, out, room, before);
+	count = cpu_threads_take(&group->threads, tid, alive_ns, out, room,
+				 before);
 	lock_release(&group->sampler->lock);
 	return count;
 }
 
-void cpu_take_no_more(struct cpu_group *group, pid_t tid)
+void cpu_take_no_more(struct cpu_group *group, pid_t tid, uint64_t alive_ns)
 {
 	lock_acquire(&group->sampler->lock);
-	cpu_threads_take_no_more(&group->threads, tid);
+	cpu_threads_take_no_more(&group->threads, tid, alive_ns);
 	lock_release(&group->sampler->lock);
 }
 

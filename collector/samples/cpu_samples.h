@@ -69,14 +69,16 @@ void cpu_explain(struct recording *recording, int err);
  * that was taken before a record which the caller has seen before this call.
  * Takes microseconds. Any thread. */
 void cpu_pull(struct cpu_group *group);
-/* Move what the kernel has told of thread @tid, and nobody has taken yet, to
- * @out, at most @room events, the oldest first. Returns how many. The first
- * call for a thread sets *@before: see kernel_events_take(). Any thread. */
-size_t cpu_take(struct cpu_group *group, pid_t tid, struct kernel_event *out,
-		size_t room, struct sched_track *before);
-/* Nobody will take events of thread @tid any more: none are kept. Any
- * thread. */
-void cpu_take_no_more(struct cpu_group *group, pid_t tid);
+/* Move what the kernel has told of the thread that had the id @tid at @alive_ns
+ * (BOOTTIME), and nobody has taken yet, to @out, at most @room events, the
+ * oldest first. Returns how many. The first call for a thread sets *@before:
+ * see kernel_events_take(). Any thread. */
+size_t cpu_take(struct cpu_group *group, pid_t tid, uint64_t alive_ns,
+		struct kernel_event *out, size_t room,
+		struct sched_track *before);
+/* Nobody will take events of that thread any more: none are kept. Any thread.
+ */
+void cpu_take_no_more(struct cpu_group *group, pid_t tid, uint64_t alive_ns);
 
 /* --- threads that are blocked --- */
 

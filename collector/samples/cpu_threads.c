@@ -88,6 +88,7 @@ struct cpu_thread {
 	bool first; /* was there at hello */
 	bool told; /* all its time */
 	bool ended, settled;
+	uint64_t exit_ns; /* when it ended; UINT64_MAX: it has not */
 	bool silent; /* ended, waited for, and has not told */
 	uint32_t passes; /* since it has ended */
 	uint32_t reads; /* so far */
@@ -180,6 +181,20 @@ static struct cpu_thread *find_thread(const struct cpu_threads *threads,
 	return old;
 }
 
+/* The thread that had the id @tid at @ns; or, if nobody knows of one, has it
+ * now. */
+static struct cpu_thread *find_thread_at(const struct cpu_threads *threads,
+					 pid_t tid, uint64_t ns)
+{
+	struct cpu_thread *thread = *thread_chain(threads, tid), *first = NULL;
+
+	for (; thread; thread = thread->next)
+		if (thread->tid == tid && thread->exit_ns >= ns &&
+		    (!first || thread->exit_ns < first->exit_ns))
+			first = thread;
+	return first ? first : find_thread(threads, tid);
+}
+
 static void grow_thread_table(struct cpu_threads *threads)
 {
 	struct cpu_threads bigger = { .mask = 2 * threads->mask + 1 };
@@ -216,6 +231,7 @@ static struct cpu_thread *new_thread(struct cpu_threads *threads, pid_t pid,
 		grow_thread_table(threads);
 	chain = thread_chain(threads, tid);
 	thread->tid = tid;
+	thread->exit_ns = UINT64_MAX;
 	thread->on_cpu = -1;
 	thread->process = process;
 	memcpy(thread->name, process->name, sizeof(thread->name));
@@ -660,6 +676,7 @@ void cpu_threads_exit(struct cpu_threads *threads,
 	if (!thread || thread->process->pid != record->pid)
 		return;
 	thread->ended = true;
+	thread->exit_ns = record->ns;
 	if (!threads->switches)
 		return;
 	push_event(threads, thread, KERNEL_EXIT, record->ns, 0);
@@ -771,10 +788,10 @@ void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns)
  */
 
 size_t cpu_threads_take(struct cpu_threads *threads, pid_t tid,
-			struct kernel_event *out, size_t room,
-			struct sched_track *before)
+			uint64_t alive_ns, struct kernel_event *out,
+			size_t room, struct sched_track *before)
 {
-	struct cpu_thread *thread = find_thread(threads, tid);
+	struct cpu_thread *thread = find_thread_at(threads, tid, alive_ns);
 
 	threads->events_wanted = true;
 	if (!thread)
@@ -783,9 +800,10 @@ size_t cpu_threads_take(struct cpu_threads *threads, pid_t tid,
 	return kernel_events_take(&thread->events, out, room, before);
 }
 
-void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid)
+void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid,
+			      uint64_t alive_ns)
 {
-	struct cpu_thread *thread = find_thread(threads, tid);
+	struct cpu_thread *thread = find_thread_at(threads, tid, alive_ns);
 
 	if (thread)
 		kernel_events_unwant(&thread->events);

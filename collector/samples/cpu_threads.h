@@ -89,8 +89,8 @@ void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns);
 
 /* See cpu_take(). */
 size_t cpu_threads_take(struct cpu_threads *threads, pid_t tid,
-			struct kernel_event *out, size_t room,
-			struct sched_track *before);
+			uint64_t alive_ns, struct kernel_event *out,
+			size_t room, struct sched_track *before);
 /* See cpu_take_blocked() and cpu_tell_wait(), cpu_tell_anchor(). */
 size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
 				struct cpu_blocked *out, size_t room);
@@ -100,7 +100,8 @@ bool cpu_threads_tell_wait(struct cpu_threads *threads,
 void cpu_threads_tell_anchor(struct cpu_threads *threads,
 			     const struct cpu_blocked *blocked, uint64_t on_ns,
 			     uint64_t delay_ns);
-void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid);
+void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid,
+			      uint64_t alive_ns);
 
 /* A pass over the buffers has ended. Post what is left of the threads that
  * ended at least @passes passes ago, and forget these threads. A thread whose

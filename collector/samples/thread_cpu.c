@@ -124,7 +124,8 @@ static void take_more_events(struct thread *thread)
 		return;
 	cpu->first = 0;
 	cpu->count = (uint32_t)cpu_take(cpu_group_of(thread), thread->entry.tid,
-					cpu->event, THREAD_EVENTS, &before);
+					thread->start_ns, cpu->event,
+					THREAD_EVENTS, &before);
 	if (!cpu->begun && cpu->count) {
 		const struct off_place root = {
 			replay_tree(thread->replay),
@@ -295,7 +296,8 @@ void thread_cpu_finish(struct thread *thread, uint64_t ns,
 	thread_cpu_count(thread, UINT64_MAX);
 	if (thread->cpu->begun)
 		tell_entry(&thread->entry, off);
-	cpu_take_no_more(cpu_group_of(thread), thread->entry.tid);
+	cpu_take_no_more(cpu_group_of(thread), thread->entry.tid,
+			 thread->start_ns);
 	free(thread->cpu);
 	thread->cpu = NULL;
 }

@@ -594,11 +594,17 @@ END_TEST
  */
 
 /* Takes what was told of thread @tid. */
-static size_t take(pid_t tid, struct kernel_event *out, size_t room)
+static size_t take_at(pid_t tid, uint64_t alive_ns, struct kernel_event *out,
+		      size_t room)
 {
 	struct sched_track before;
 
-	return cpu_threads_take(&g.threads, tid, out, room, &before);
+	return cpu_threads_take(&g.threads, tid, alive_ns, out, room, &before);
+}
+
+static size_t take(pid_t tid, struct kernel_event *out, size_t room)
+{
+	return take_at(tid, 0, out, room);
 }
 
 static void switch_at(pid_t tid, uint64_t ns, bool out, bool preempted)
@@ -628,7 +634,7 @@ START_TEST(ticks_are_the_times_of_samples)
 	ck_assert_uint_eq(tick[0].ns, 3 * PERIOD);
 	ck_assert_uint_eq(tick[1].ns, 4 * PERIOD);
 	ck_assert_uint_eq(take(WORKER, tick, 8), 0);
-	cpu_threads_take_no_more(&g.threads, WORKER);
+	cpu_threads_take_no_more(&g.threads, WORKER, 0);
 	sample(PID, WORKER, 3);
 	ck_assert_uint_eq(take(WORKER, tick, 8), 0);
 	finish(80 * MS);
@@ -791,6 +797,31 @@ static size_t take_blocked(uint64_t before_ns, struct cpu_blocked *out,
 	return count;
 }
 
+/* A drain worker looks at a ring when another thread has the id already. */
+START_TEST(each_thread_of_an_id_has_its_own_events)
+{
+	struct kernel_event event[8];
+
+	begin(WORKER, "first");
+	switch_at(WORKER, 10, false, false);
+	end_at(WORKER, 20);
+	begin(WORKER, "second");
+	switch_at(WORKER, 30, false, false);
+	end_at(WORKER, 40);
+	begin(WORKER, "third");
+	switch_at(WORKER, 50, false, false);
+	ck_assert_uint_eq(take_at(WORKER, 15, event, 8), 3);
+	ck_assert_uint_eq(event[1].ns, 10);
+	cpu_threads_take_no_more(&g.threads, WORKER, 15);
+	ck_assert_uint_eq(take_at(WORKER, 55, event, 8), 2);
+	ck_assert_uint_eq(event[1].ns, 50);
+	ck_assert_uint_eq(take_at(WORKER, 35, event, 8), 3);
+	ck_assert_uint_eq(event[1].ns, 30);
+	ck_assert_uint_eq(event[2].kind, KERNEL_EXIT);
+	finish(0);
+}
+END_TEST
+
 START_TEST(threads_that_are_blocked_are_told_once_a_wait)
 {
 	struct cpu_blocked blocked[4];
@@ -893,6 +924,7 @@ int main(void)
 	tcase_add_test(ticks, thread_whose_ticks_are_wanted_is_kept_for_them);
 	tcase_add_checked_fixture(switches, set_up_with_switches, tear_down);
 	tcase_add_test(switches, thread_ran_from_switch_to_switch);
+	tcase_add_test(switches, each_thread_of_an_id_has_its_own_events);
 	tcase_add_test(switches,
 		       thread_of_which_switches_were_lost_gets_the_rest);
 	tcase_add_test(switches, switches_are_told_in_their_order);
