@@ -123,7 +123,8 @@ static bool append(struct kernel_events *events,
 		fold_first(events);
 	if ((!events->last || events->last->count == CHUNK_EVENTS) &&
 	    !add_chunk(events)) {
-		if (events->wanted || !events->first)
+		if (events->wanted || !events->first ||
+		    events->count >= KERNEL_EVENTS_MAX)
 			return false;
 		fold_first(events);
 		if (!add_chunk(events))
