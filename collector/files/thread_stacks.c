@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "collector/names/modules.h"
+#include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
+#include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
@@ -69,7 +71,9 @@ void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
 	*out = (struct thread_stacks){
 		.owner = thread_owner(thread),
 		.modules = modules_get(thread->setup->modules),
-		.sched = thread->cpu || thread->entry.sched,
+		.sched = (thread->cpu &&
+			  thread->setup->collector->options->sched) ||
+			 thread->entry.sched,
 		.flat = calloc(thread->fibers.count, sizeof(*out->flat)),
 	};
 	fibers_each(&thread->fibers, copy_stack_tree, &copying);

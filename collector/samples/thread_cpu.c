@@ -27,6 +27,7 @@
 #include "collector/replay/cct.h"
 #include "collector/replay/cct_kernel.h"
 #include "collector/record/arena.h"
+#include "collector/options/collect_options.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
@@ -294,7 +295,8 @@ void thread_cpu_finish(struct thread *thread, uint64_t ns,
 		off_times_close(off);
 	/* What is left is CPU samples, at most. */
 	thread_cpu_count(thread, UINT64_MAX);
-	if (thread->cpu->begun)
+	/* Without switches there are samples, and nothing else is known. */
+	if (thread->cpu->begun && thread->setup->collector->options->sched)
 		tell_entry(&thread->entry, off);
 	cpu_take_no_more(cpu_group_of(thread), thread->entry.tid,
 			 thread->start_ns);
