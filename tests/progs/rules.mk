@@ -11,7 +11,7 @@ $(O)/tests/progs/%: tests/progs/%.c
 # compiled by their tests, in several ways or with libraries of the test.
 THEME_PROGS = $(filter-out cpu/places families/contained robust/own, \
 	  $(patsubst tests/progs/%.c,%,$(foreach theme, \
-	  cpu export families heap names overhead robust tools trace, \
+	  cpu export families heap names overhead robust tools trace waits, \
 	  $(wildcard tests/progs/$(theme)/*.c))))
 NO_HOOKS = -fno-instrument-functions
 PROG_FLAGS_cpu/children = -g0 $(NO_HOOKS)

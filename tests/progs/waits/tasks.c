@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tasks FAMILY - threads and processes that sleep, or wait for what others
+ * send, and what is true of their time (truth.h). FAMILY is a line of
+ * g_families.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "truth.h"
+
+static int check(int result)
+{
+	if (result < 0)
+		abort();
+	return result;
+}
+
+/* sleeps: short ones and long ones -------------------------------------- */
+
+static void short_sleep(void)
+{
+	truth_sleep_us(300);
+}
+
+static void long_sleep(void)
+{
+	truth_sleep_us(20000);
+}
+
+static void some_work(void)
+{
+	truth_spend_us(100);
+}
+
+static void *sleeper(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 600; i++) {
+		TRUTH_CALL(some_work);
+		TRUTH_CALL(short_sleep);
+	}
+	for (int i = 0; i < 8; i++)
+		TRUTH_CALL(long_sleep);
+	return NULL;
+}
+
+static void sleeps(void)
+{
+	truth_join(truth_start(sleeper, NULL));
+}
+
+/* pipe: a parent that sends to its child -------------------------------- */
+
+static void read_pipe(int from)
+{
+	char byte;
+
+	check((int)read(from, &byte, 1));
+}
+
+static void child_of_pipe(int from, long made_ns)
+{
+	truth_main(made_ns);
+	for (int i = 0; i < 100; i++)
+		TRUTH_CALL(read_pipe, from);
+	truth_print();
+	_exit(0);
+}
+
+static void wait_child(pid_t child)
+{
+	int status;
+
+	if (waitpid(child, &status, 0) != child || status)
+		abort();
+}
+
+static void pipe_to_child(void)
+{
+	int ends[2];
+	long made_ns = truth_clock(CLOCK_BOOTTIME);
+	pid_t child;
+
+	check(pipe(ends));
+	child = check(fork());
+	if (!child)
+		child_of_pipe(ends[0], made_ns);
+	for (int i = 0; i < 100; i++) {
+		truth_sleep_us(2000);
+		check((int)write(ends[1], "x", 1));
+	}
+	TRUTH_CALL(wait_child, child);
+}
+
+/* forks: a parent that waits for its children --------------------------- */
+
+static void forks(void)
+{
+	for (int i = 0; i < 12; i++) {
+		long made_ns = truth_clock(CLOCK_BOOTTIME);
+		pid_t child = check(fork());
+
+		if (!child) {
+			truth_main(made_ns);
+			TRUTH_CALL(some_work);
+			TRUTH_CALL(long_sleep);
+			truth_print();
+			_exit(0);
+		}
+		TRUTH_CALL(wait_child, child);
+	}
+}
+
+/* epoll: a server and a client on loopback ------------------------------ */
+
+static int g_listener;
+static int g_requests = 150;
+
+static int await_event(int epoll, int *fd)
+{
+	struct epoll_event event;
+
+	check(epoll_wait(epoll, &event, 1, -1));
+	*fd = event.data.fd;
+	return 0;
+}
+
+static void watch(int epoll, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+}
+
+static void answer(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) == 1) {
+		truth_sleep_us(1000);
+		check((int)write(fd, &byte, 1));
+	}
+}
+
+static void *server(void *unused)
+{
+	int epoll = check(epoll_create1(0)), fd, answers = 0;
+
+	(void)unused;
+	watch(epoll, g_listener);
+	while (answers < g_requests) {
+		TRUTH_CALL(await_event, epoll, &fd);
+		if (fd == g_listener) {
+			watch(epoll, check(accept(fd, NULL, NULL)));
+			continue;
+		}
+		TRUTH_CALL(answer, fd);
+		answers++;
+	}
+	return NULL;
+}
+
+static void ask(int fd)
+{
+	char byte = 'x';
+
+	check((int)write(fd, &byte, 1));
+	check((int)read(fd, &byte, 1));
+}
+
+static void *client(void *address)
+{
+	int fd = check(socket(AF_INET, SOCK_STREAM, 0));
+
+	check(connect(fd, address, sizeof(struct sockaddr_in)));
+	for (int i = 0; i < g_requests; i++) {
+		TRUTH_CALL(ask, fd);
+		truth_sleep_us(500);
+	}
+	return NULL;
+}
+
+static void epoll(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t length = sizeof(address);
+	struct truth_thread *threads[2];
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	g_listener = check(socket(AF_INET, SOCK_STREAM, 0));
+	check(bind(g_listener, (void *)&address, length));
+	check(listen(g_listener, 8));
+	check(getsockname(g_listener, (void *)&address, &length));
+	threads[0] = truth_start(server, NULL);
+	threads[1] = truth_start(client, &address);
+	truth_join(threads[0]);
+	truth_join(threads[1]);
+}
+
+/* short: a thousand threads --------------------------------------------- */
+
+static void short_life(void)
+{
+	truth_spend_us(20);
+	truth_sleep_us(50);
+}
+
+static void *short_thread(void *unused)
+{
+	(void)unused;
+	TRUTH_CALL(short_life);
+	return NULL;
+}
+
+static void short_threads(void)
+{
+	struct truth_thread *threads[8];
+
+	for (int i = 0; i < 125; i++) {
+		for (int j = 0; j < 8; j++)
+			threads[j] = truth_start(short_thread, NULL);
+		for (int j = 0; j < 8; j++)
+			truth_join(threads[j]);
+	}
+}
+
+/* reused: threads that have the id of an earlier one; status 77 where nobody
+ * may choose ids -------------------------------------------------------- */
+
+static int g_last_id;
+
+static void *reusing_thread(void *unused)
+{
+	(void)unused;
+	g_last_id = (int)syscall(SYS_gettid);
+	TRUTH_CALL(some_work);
+	TRUTH_CALL(short_sleep);
+	return NULL;
+}
+
+static void next_id_is(int id)
+{
+	FILE *file = fopen("/proc/sys/kernel/ns_last_pid", "w");
+
+	if (!file || fprintf(file, "%d", id - 1) < 0 || fclose(file))
+		exit(77);
+}
+
+static void reused(void)
+{
+	int first = 0, again = 0;
+
+	for (int i = 0; i < 200; i++) {
+		if (first)
+			next_id_is(first);
+		truth_join(truth_start(reusing_thread, NULL));
+		again += g_last_id == first;
+		first = first ? first : g_last_id;
+	}
+	if (again < 20)
+		exit(77);
+}
+
+/* stays: sleeps until it is killed, and says when it does --------------- */
+
+static void stay(void)
+{
+	puts("stays");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+static void *staying(void *unused)
+{
+	(void)unused;
+	some_work();
+	stay();
+	return NULL;
+}
+
+static void stays(void)
+{
+	truth_join(truth_start(staying, NULL));
+}
+
+/* credentials: root becomes nobody in the middle ------------------------ */
+
+static void *becomes_nobody(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 20; i++) {
+		TRUTH_CALL(some_work);
+		TRUTH_CALL(long_sleep);
+		if (i == 9 && (setgid(65534) || setuid(65534)))
+			exit(77);
+	}
+	return NULL;
+}
+
+static void credentials(void)
+{
+	truth_join(truth_start(becomes_nobody, NULL));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} g_families[] = {
+	{ "sleeps", sleeps },	    { "pipe", pipe_to_child },
+	{ "forks", forks },	    { "epoll", epoll },
+	{ "short", short_threads }, { "credentials", credentials },
+	{ "reused", reused },	    { "stays", stays },
+};
+
+int main(int argc, char **argv)
+{
+	truth_main(0);
+	for (size_t i = 0; i < sizeof(g_families) / sizeof(g_families[0]); i++)
+		if (argc > 1 && strcmp(argv[1], g_families[i].name) == 0) {
+			g_families[i].run();
+			truth_print();
+			return 0;
+		}
+	return 2;
+}
