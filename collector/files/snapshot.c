@@ -27,8 +27,10 @@
 #include "collector/base/lock.h"
 #include "collector/files/own_costs.h"
 #include "collector/files/snapshot_inner.h"
+#include "collector/files/span_profile.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/files/wall_profile.h"
+#include "collector/options/collect_options.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
@@ -44,6 +46,7 @@ struct snapshot {
 	struct recording *recording; /* a reference */
 	uint32_t number; /* of this one among the recording's, from 1 */
 	struct stack_profile *profile;
+	bool is_span; /* of the kind stack_profile_span; else of wall time */
 	uint64_t lost_spans;
 };
 
@@ -80,17 +83,30 @@ static void begin_profile(struct job *job)
 	/* The job is the first member. */
 	struct snapshot *snapshot = (struct snapshot *)job;
 	struct recording *recording = snapshot->recording;
+	const struct recording_profiles *profiles =
+		&recording_setup(recording)->profiles;
 
 	snapshots_of(recording)->now = snapshot;
 	/* The profile counts what it has no room for. */
-	(void)stack_profile_merge(snapshot->profile,
-				  recording_setup(recording)->profiles.wall);
+	(void)stack_profile_merge(snapshot->profile, snapshot->is_span
+							     ? profiles->span
+							     : profiles->wall);
 	snapshot->lost_spans = recording_lock(recording)->dropped_spans;
 	recording_unlock(recording);
 }
 
-int snapshot_begin(struct recording *recording, struct snapshot **out)
+static int make_profile(struct snapshot *snapshot,
+			const struct recording_setup *setup)
 {
+	return stack_profile_new(
+		snapshot->is_span ? &stack_profile_span : &stack_profile_wall,
+		setup->symbols, setup->budget, &snapshot->profile);
+}
+
+int snapshot_begin(struct recording *recording, bool sums,
+		   struct snapshot **out)
+{
+	const struct recording_setup *setup = recording_setup(recording);
 	struct snapshots *snapshots = make_snapshots(recording);
 	struct snapshot *snapshot;
 
@@ -102,17 +118,16 @@ int snapshot_begin(struct recording *recording, struct snapshot **out)
 	snapshot = calloc(1, sizeof(*snapshot));
 	if (!snapshot)
 		return -ENOMEM;
-	if (stack_profile_new(&stack_profile_wall,
-			      recording_setup(recording)->symbols,
-			      recording_setup(recording)->budget,
-			      &snapshot->profile) < 0) {
+	snapshot->is_span =
+		sums && setup->profiles.span && setup->options->sched;
+	if (make_profile(snapshot, setup) < 0) {
 		free(snapshot);
 		return -ENOMEM;
 	}
 	snapshot->recording = recording_get(recording);
 	snapshot->number = ++snapshots->begun;
 	snapshot->job.run = begin_profile;
-	jobs_post(recording_setup(recording)->jobs, &snapshot->job);
+	jobs_post(setup->jobs, &snapshot->job);
 	/* relaxed: the kick that follows orders it */
 	atom_store_rlx(&snapshots->number, snapshot->number);
 	*out = snapshot;
@@ -128,6 +143,17 @@ struct copy {
 	struct thread_stacks stacks;
 };
 
+static void add_stacks(struct snapshot *snapshot,
+		       const struct thread_stacks *stacks)
+{
+	if (snapshot->is_span) {
+		stack_profile_add_lost(snapshot->profile, stacks->lost_calls);
+		span_profile_add(snapshot->profile, stacks);
+	} else {
+		thread_stacks_add(stacks, snapshot->profile);
+	}
+}
+
 static void add_copy(struct job *job)
 {
 	/* The job is the first member. */
@@ -137,7 +163,7 @@ static void add_copy(struct job *job)
 	/* A thread may be met after the last pass that counts: its copy comes
 	 * too late, when the snapshot has been written. */
 	if (snapshot && snapshot->number == copy->number) {
-		thread_stacks_add(&copy->stacks, snapshot->profile);
+		add_stacks(snapshot, &copy->stacks);
 		snapshot->lost_spans += copy->lost_spans;
 	}
 	thread_stacks_release(&copy->stacks);
@@ -196,7 +222,7 @@ void snapshot_add_ended(const struct thread *thread,
 
 	if (!snapshot || thread->snapshot == snapshot->number)
 		return;
-	thread_stacks_add(stacks, snapshot->profile);
+	add_stacks(snapshot, stacks);
 	snapshot->lost_spans += thread->entry.dropped_spans;
 }
 

@@ -6,6 +6,7 @@
 #ifndef PERFREC_COLLECTOR_FILES_SNAPSHOT_H
 #define PERFREC_COLLECTOR_FILES_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SNAPSHOT_NAME_BYTES 48
@@ -19,10 +20,12 @@ struct thread_stacks;
 /*
  * Begin a snapshot of @recording, of which it takes a reference. Main thread,
  * before drain_wait_begin(). On success the caller owns *@out, and ends it
- * with snapshot_write() or snapshot_sum() when drain_wait_is_over(). 0, -EBUSY
- * (another snapshot has not ended) or -ENOMEM.
+ * when drain_wait_is_over(), with snapshot_write(), or if @sums with
+ * snapshot_sum(): then it has what the kernel told of the functions, if the
+ * recording has it. 0, -EBUSY (another snapshot has not ended) or -ENOMEM.
  */
-int snapshot_begin(struct recording *recording, struct snapshot **out);
+int snapshot_begin(struct recording *recording, bool sums,
+		   struct snapshot **out);
 /*
  * Write *@snapshot to the recording's folder, free it and set it to NULL. Sets
  * @name to the name of the file. Jobs thread. 0 or -errno; the log says so.

@@ -48,7 +48,10 @@ static struct top_row read_row(const json_t *json)
 				 .module = text_of(json, "module"),
 				 .state = text_of(json, "state"),
 				 .calls = number_of(json, "calls"),
-				 .self_ns = number_of(json, "self_ns") };
+				 .self_ns = number_of(json, "self_ns"),
+				 .on_cpu_ns = number_of(json, "on_cpu_self_ns"),
+				 .blocked_ns =
+					 number_of(json, "blocked_self_ns") };
 }
 
 static int by_name(const void *a, const void *b)
@@ -99,6 +102,10 @@ static void subtract(struct top_rates *rates, const struct top_row *before,
 			continue;
 		row->new_calls = growth(old ? old->calls : 0, row->calls);
 		row->new_ns = growth(old ? old->self_ns : 0, row->self_ns);
+		row->new_on_cpu_ns =
+			growth(old ? old->on_cpu_ns : 0, row->on_cpu_ns);
+		row->new_blocked_ns =
+			growth(old ? old->blocked_ns : 0, row->blocked_ns);
 	}
 }
 
@@ -120,6 +127,9 @@ int top_rates_make(const json_t *before, const json_t *after,
 	out->own_ns = growth_of(old, new, "own_ns");
 	out->all_lost = number_of(new, "lost");
 	out->rss_bytes = number_of(new, "rss_bytes");
+	out->sched = json_object_get(
+		json_array_get(json_object_get(new, "functions"), 0),
+		"on_cpu_self_ns");
 	for (size_t i = 0; i < json_array_size(programs); i++)
 		out->threads +=
 			number_of(json_array_get(programs, i), "threads");
@@ -183,24 +193,67 @@ static void print_head(const struct top_rates *rates,
 	terminal_wrap(terminal, text, 2, out);
 }
 
-static const struct table_column columns[] = {
-	{ "SELF", 7, false, 0 },     { "CALLS/S", 11, false, 0 },
-	{ "ALL SELF", 9, false, 1 }, { "ALL CALLS", 13, false, 2 },
-	{ "STATE", 7, true, 3 },
+enum { SELF, ON_CPU, BLOCKED, CALLS, ALL_SELF, ALL_CALLS, STATE, COLUMNS };
+
+static const struct table_column columns[COLUMNS] = {
+	[SELF] = { "SELF", 7, false, 0 },
+	[ON_CPU] = { "ON CPU", 7, false, 4 },
+	[BLOCKED] = { "BLOCKED", 7, false, 3 },
+	[CALLS] = { "CALLS/S", 11, false, 0 },
+	[ALL_SELF] = { "ALL SELF", 9, false, 1 },
+	[ALL_CALLS] = { "ALL CALLS", 13, false, 2 },
+	[STATE] = { "STATE", 7, true, 5 },
 };
+
+static bool has_column(const struct top_rates *rates, size_t column)
+{
+	return rates->sched || (column != ON_CPU && column != BLOCKED);
+}
+
+const char *top_rates_share(const struct top_rates *rates, uint64_t ns,
+			    char text[TOP_SHARE_TEXT])
+{
+	snprintf(text, TOP_SHARE_TEXT, "%.1f%%",
+		 100 * (double)ns / (double)rates->ns);
+	return text;
+}
 
 static void add_row(struct table *table, const struct top_rates *rates,
 		    const struct top_row *row)
 {
-	char self[32], calls[SIZE_TEXT], all[SIZE_TEXT], total[SIZE_TEXT];
-	const char *cells[] = { self, calls, all, total, row->state };
+	char self[TOP_SHARE_TEXT], on_cpu[TOP_SHARE_TEXT];
+	char blocked[TOP_SHARE_TEXT];
+	char calls[SIZE_TEXT], all[SIZE_TEXT], total[SIZE_TEXT];
+	const char *const cells[COLUMNS] = {
+		[SELF] = top_rates_share(rates, row->new_ns, self),
+		[ON_CPU] = top_rates_share(rates, row->new_on_cpu_ns, on_cpu),
+		[BLOCKED] =
+			top_rates_share(rates, row->new_blocked_ns, blocked),
+		[CALLS] = size_format_count(
+			whole_a_second(rates, row->new_calls), calls),
+		[ALL_SELF] = size_format_ns(row->self_ns, all),
+		[ALL_CALLS] = size_format_count(row->calls, total),
+		[STATE] = row->state,
+	};
+	const char *shown[COLUMNS];
+	size_t count = 0;
 
-	snprintf(self, sizeof(self), "%.1f%%",
-		 100 * (double)row->new_ns / (double)rates->ns);
-	size_format_count(whole_a_second(rates, row->new_calls), calls);
-	size_format_ns(row->self_ns, all);
-	size_format_count(row->calls, total);
-	table_add(table, cells, row->name, row->module);
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (has_column(rates, i))
+			shown[count++] = cells[i];
+	table_add(table, shown, row->name, row->module);
+}
+
+/* Sets @out to the columns that are shown. Returns how many. */
+static size_t choose_columns(const struct top_rates *rates,
+			     struct table_column out[COLUMNS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (has_column(rates, i))
+			out[count++] = columns[i];
+	return count;
 }
 
 /* Rows stand in such an order that those of functions at rest are the last. */
@@ -219,11 +272,12 @@ int top_rates_print(const struct top_rates *rates, size_t limit,
 {
 	const struct terminal terminal = terminal_of(out);
 	size_t count = rows_to_show(rates, limit);
+	struct table_column shown[COLUMNS];
 	struct table table;
 	int err;
 
 	print_head(rates, &terminal, out);
-	table_init(&table, columns, ARRAY_SIZE(columns), "FUNCTION");
+	table_init(&table, shown, choose_columns(rates, shown), "FUNCTION");
 	table.indent = "";
 	table.full_names = full_names;
 	for (size_t i = 0; i < count; i++)
@@ -257,6 +311,14 @@ static json_t *describe(const struct top_rates *rates,
 			    json_real(a_second(rates, row->new_calls)));
 	json_object_set_new(json, "self_ns_per_s",
 			    json_real(a_second(rates, row->new_ns)));
+	if (!rates->sched)
+		return json;
+	set_number(json, "on_cpu_self_ns", row->on_cpu_ns);
+	set_number(json, "blocked_self_ns", row->blocked_ns);
+	json_object_set_new(json, "on_cpu_self_ns_per_s",
+			    json_real(a_second(rates, row->new_on_cpu_ns)));
+	json_object_set_new(json, "blocked_self_ns_per_s",
+			    json_real(a_second(rates, row->new_blocked_ns)));
 	return json;
 }
 

@@ -18,6 +18,8 @@ struct top_row {
 	const char *name, *module, *state; /* of the later answer */
 	uint64_t calls, self_ns; /* since the begin */
 	uint64_t new_calls, new_ns; /* since the earlier answer */
+	/* Of self_ns, where struct top_rates.sched is set; and of new_ns. */
+	uint64_t on_cpu_ns, blocked_ns, new_on_cpu_ns, new_blocked_ns;
 };
 
 struct top_rates {
@@ -25,6 +27,7 @@ struct top_rates {
 	uint64_t calls, self_ns, own_ns; /* in that time */
 	uint64_t all_lost, rss_bytes; /* since the begin; now */
 	uint64_t programs, threads;
+	bool sched; /* it is known when threads ran and were blocked */
 	struct top_row *rows; /* those with the most self time first */
 	size_t count;
 };
@@ -37,6 +40,13 @@ int top_rates_make(const json_t *before, const json_t *after,
 		   struct top_rates *out);
 /* @rates may be all zero. */
 void top_rates_release(struct top_rates *rates);
+
+#define TOP_SHARE_TEXT 32
+
+/* Writes how much of the time between the answers @ns is, as "12.5%", and
+ * returns @text. */
+const char *top_rates_share(const struct top_rates *rates, uint64_t ns,
+			    char text[TOP_SHARE_TEXT]);
 
 /* Writes a line about all, without its end, to the @size bytes at @text. */
 void top_rates_head(const struct top_rates *rates, char *text, size_t size);

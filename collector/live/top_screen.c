@@ -154,23 +154,40 @@ struct column {
 	const char *title;
 	int width;
 	int least; /* columns of a terminal that shows it */
+	bool sched; /* only where it is known when threads ran */
 };
 
-enum { COL_SELF, COL_CALLS, COL_ALL_SELF, COL_ALL_CALLS, COL_STATE, COLUMNS };
+enum {
+	COL_SELF,
+	COL_ON_CPU,
+	COL_BLOCKED,
+	COL_CALLS,
+	COL_ALL_SELF,
+	COL_ALL_CALLS,
+	COL_STATE,
+	COLUMNS
+};
 
 static const struct column columns[COLUMNS] = {
-	{ "SELF", 7, 0 },	 { "CALLS/S", 12, 40 }, { "ALL SELF", 10, 80 },
-	{ "ALL CALLS", 14, 80 }, { "STATE", 9, 60 },
+	[COL_SELF] = { "SELF", 7, 0, false },
+	[COL_ON_CPU] = { "ON CPU", 8, 100, true },
+	[COL_BLOCKED] = { "BLOCKED", 9, 60, true },
+	[COL_CALLS] = { "CALLS/S", 12, 40, false },
+	[COL_ALL_SELF] = { "ALL SELF", 10, 80, false },
+	[COL_ALL_CALLS] = { "ALL CALLS", 14, 90, false },
+	[COL_STATE] = { "STATE", 9, 60, false },
 };
 
 /* Writes @cells in the columns that fit, and @name behind them. */
-static void put_row(int y, const char *const cells[COLUMNS], const char *name)
+static void put_row(int y, const struct top_rates *rates,
+		    const char *const cells[COLUMNS], const char *name)
 {
 	char line[COLUMNS * CELL_BYTES] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < COLUMNS; i++)
-		if (COLS >= columns[i].least)
+		if (COLS >= columns[i].least &&
+		    (rates->sched || !columns[i].sched))
 			used += (size_t)snprintf(
 				line + used, sizeof(line) - used, "%*.*s",
 				columns[i].width, columns[i].width - 1,
@@ -179,36 +196,43 @@ static void put_row(int y, const char *const cells[COLUMNS], const char *name)
 	put_text(y, (int)used + 2, name);
 }
 
-static void put_titles(int y)
+static void put_titles(int y, const struct top_rates *rates)
 {
 	const char *titles[COLUMNS];
 
 	for (size_t i = 0; i < COLUMNS; i++)
 		titles[i] = columns[i].title;
 	attron(A_REVERSE);
-	put_row(y, titles, "FUNCTION");
+	put_row(y, rates, titles, "FUNCTION");
 	attroff(A_REVERSE);
 }
 
 static void put_function(int y, const struct top_page *page, size_t place)
 {
 	const size_t which = page->view->shown[place];
-	const struct top_row *row = &page->rates->rows[which];
-	char self[CELL_BYTES], calls[CELL_BYTES], all[CELL_BYTES];
-	char total[CELL_BYTES];
-	const char *const cells[COLUMNS] = { self, calls, all, total,
-					     row->state };
-	const double seconds = (double)page->rates->ns / 1e9;
+	const struct top_rates *rates = page->rates;
+	const struct top_row *row = &rates->rows[which];
+	const double seconds = (double)rates->ns / 1e9;
+	char self[TOP_SHARE_TEXT], on_cpu[TOP_SHARE_TEXT];
+	char blocked[TOP_SHARE_TEXT];
+	char calls[CELL_BYTES], all[CELL_BYTES], total[CELL_BYTES];
+	const char *const cells[COLUMNS] = {
+		[COL_SELF] = top_rates_share(rates, row->new_ns, self),
+		[COL_ON_CPU] =
+			top_rates_share(rates, row->new_on_cpu_ns, on_cpu),
+		[COL_BLOCKED] =
+			top_rates_share(rates, row->new_blocked_ns, blocked),
+		[COL_CALLS] = size_format_count(
+			(uint64_t)((double)row->new_calls / seconds + 0.5),
+			calls),
+		[COL_ALL_SELF] = size_format_ns(row->self_ns, all),
+		[COL_ALL_CALLS] = size_format_count(row->calls, total),
+		[COL_STATE] = row->state,
+	};
 
-	snprintf(self, sizeof(self), "%.1f%%",
-		 100 * (double)row->new_ns / (double)page->rates->ns);
-	size_format_count((uint64_t)((double)row->new_calls / seconds + 0.5),
-			  calls);
-	size_format_ns(row->self_ns, all);
-	size_format_count(row->calls, total);
 	if (place == page->view->place)
 		attron(A_BOLD | A_UNDERLINE);
-	put_row(y, cells, top_view_name(page->view, which));
+	put_row(y, rates, cells, top_view_name(page->view, which));
 	attroff(A_BOLD | A_UNDERLINE);
 }
 
@@ -262,7 +286,7 @@ static void put_head(const struct top_page *page)
 	put_text(0, 0, text);
 	top_rates_head(page->rates, text, sizeof(text));
 	put_text(1, 0, text);
-	put_titles(2);
+	put_titles(2, page->rates);
 }
 
 static void put_foot(const struct top_page *page)

@@ -278,17 +278,26 @@ int profile_tree_merge(struct profile_tree *tree,
 /* --- writing ----------------------------------------------------------------
  */
 
+/* What the kernel told of the time in @value. */
+static struct kernel_counts kernel_of(const struct profile_times *times,
+				      const int64_t *value)
+{
+	const int64_t *on_cpu = &value[times->on_cpu];
+
+	return (struct kernel_counts){
+		.unknown_ns = (uint64_t)-MIN(on_cpu[0], 0),
+		.runnable_ns = (uint64_t)on_cpu[1],
+		.blocked_ns = (uint64_t)on_cpu[2],
+	};
+}
+
 /* The time on a CPU: what is left of the time, as it is written in @out. */
 static void fit_on_cpu(const struct profile_times *times, const int64_t *value,
 		       const struct own_counts *own,
 		       int64_t out[OUT_VALUES_MAX])
 {
 	int64_t *on_cpu = &out[times->on_cpu];
-	struct kernel_counts counts = {
-		.unknown_ns = (uint64_t)-MIN(value[times->on_cpu], 0),
-		.runnable_ns = (uint64_t)on_cpu[1],
-		.blocked_ns = (uint64_t)on_cpu[2],
-	};
+	struct kernel_counts counts = kernel_of(times, value);
 	uint64_t ns = (uint64_t)MAX(out[times->time], 0);
 
 	kernel_counts_fit(&counts, ns, own->wait_ns);
@@ -380,6 +389,8 @@ int profile_tree_sum(const struct profile_tree *tree,
 		one.measured_self_ns = (uint64_t)node->value[tree->times->time];
 		memcpy(&one.own_self, &node->value[tree->times->own],
 		       sizeof(one.own_self));
+		if (tree->times->on_cpu)
+			one.kernel_self = kernel_of(tree->times, node->value);
 		err = function_table_add(table, &one);
 	}
 	return err;

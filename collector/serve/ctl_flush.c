@@ -113,7 +113,7 @@ static bool is_flushed(const void *context, const struct recording *recording)
 
 static void begin_item(const struct collector *collector, struct flushed *item)
 {
-	int err = snapshot_begin(item->recording, &item->snapshot);
+	int err = snapshot_begin(item->recording, false, &item->snapshot);
 
 	if (err == -EBUSY)
 		return;

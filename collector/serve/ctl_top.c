@@ -21,6 +21,7 @@
 #include "collector/drain/drain.h"
 #include "collector/files/own_costs.h"
 #include "collector/files/snapshot.h"
+#include "collector/options/collect_options.h"
 #include "collector/profile/function_table.h"
 #include "collector/profile/true_time.h"
 #include "collector/record/arena.h"
@@ -112,7 +113,7 @@ static uint64_t memory_of(struct arena *arena)
 	return pages * page;
 }
 
-static json_t *describe(const struct function_total *one)
+static json_t *describe(const struct function_total *one, bool sched)
 {
 	static const char *const names[] = { [TOLD_SPAN] = "span",
 					     [TOLD_COUNTED] = "counted",
@@ -123,13 +124,19 @@ static json_t *describe(const struct function_total *one)
 		.state = names[one->state],
 		.calls = one->calls,
 		.self_ns = one->self_ns,
+		.sched = sched,
+		.on_cpu_self_ns =
+			one->self_ns - kernel_counts_off_ns(&one->kernel_self),
+		.runnable_self_ns = one->kernel_self.runnable_ns,
+		.blocked_self_ns = one->kernel_self.blocked_ns,
 	};
 
 	return ctl_function_json(&function);
 }
 
+/* @sched: it is known when threads were in functions. */
 static json_t *describe_all(struct function_table *table,
-			    const struct own_costs *costs)
+			    const struct own_costs *costs, bool sched)
 {
 	json_t *json = json_object(), *rows = json_array();
 	uint64_t calls = 0, self_ns = 0;
@@ -142,7 +149,7 @@ static json_t *describe_all(struct function_table *table,
 		self_ns += all[i].self_ns;
 		own_ns += true_time_cost(costs, &all[i].own_self);
 		if (i < CTL_TOP_FUNCTIONS)
-			json_array_append_new(rows, describe(&all[i]));
+			json_array_append_new(rows, describe(&all[i], sched));
 	}
 	set_number(json, "known", count);
 	set_number(json, "calls", calls);
@@ -195,7 +202,8 @@ static json_t *sum_up(struct ctl_top *top)
 		costs = own_costs_early(top->item[0].recording);
 	if (!err) {
 		function_table_correct(&table, &costs, &sums);
-		json = describe_all(&table, &costs);
+		json = describe_all(&table, &costs,
+				    top->collector->options->sched);
 		for (size_t i = 0; i < top->arena_count; i++)
 			memory += memory_of(top->arena[i]);
 		set_number(json, "lost", lost);
@@ -277,7 +285,8 @@ static bool begin_snapshots(struct ctl_top *top)
 		struct summed *item = &top->item[i];
 
 		if (!item->snapshot &&
-		    snapshot_begin(item->recording, &item->snapshot) == -EBUSY)
+		    snapshot_begin(item->recording, true, &item->snapshot) ==
+			    -EBUSY)
 			return false;
 	}
 	if (drain_wait_begin(&top->wait, collector->drain, collector->arenas,

@@ -35,7 +35,8 @@
  *
  *     "top": {"ns": when, "calls", "self_ns", "own_ns", "lost", "rss_bytes",
  *             "known": how many functions there are,
- *             "functions": [{"name", "module", "calls", "self_ns", "state"}]}
+ *             "functions": [{"name", "module", "calls", "self_ns", "state",
+ *                            with --sched "on_cpu_self_ns" and the like}]}
  *
  * with at most CTL_TOP_FUNCTIONS functions, those with the most self time.
  * After stats there are figures (stats.def) of the collector and of its
@@ -50,6 +51,7 @@
 #define PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collector/base/json_text.h"
@@ -67,7 +69,14 @@
 struct ctl_function {
 	const char *name, *module, *state;
 	uint64_t calls, self_ns;
+	bool sched; /* the next are known */
+	uint64_t on_cpu_self_ns, runnable_self_ns, blocked_self_ns;
 };
+
+static inline void ctl_set_ns(json_t *json, const char *key, uint64_t ns)
+{
+	json_object_set_new(json, key, json_integer((json_int_t)ns));
+}
 
 /* A new object of @function, which the caller owns. */
 static inline json_t *ctl_function_json(const struct ctl_function *function)
@@ -79,8 +88,12 @@ static inline json_t *ctl_function_json(const struct ctl_function *function)
 	json_object_set_new(json, "state", json_text(function->state));
 	json_object_set_new(json, "calls",
 			    json_integer((json_int_t)function->calls));
-	json_object_set_new(json, "self_ns",
-			    json_integer((json_int_t)function->self_ns));
+	ctl_set_ns(json, "self_ns", function->self_ns);
+	if (!function->sched)
+		return json;
+	ctl_set_ns(json, "on_cpu_self_ns", function->on_cpu_self_ns);
+	ctl_set_ns(json, "runnable_self_ns", function->runnable_self_ns);
+	ctl_set_ns(json, "blocked_self_ns", function->blocked_self_ns);
 	return json;
 }
 

@@ -244,7 +244,7 @@ static struct snapshot *begin(void)
 {
 	struct snapshot *snapshot = NULL;
 
-	ck_assert_int_eq(snapshot_begin(g.recording, &snapshot), 0);
+	ck_assert_int_eq(snapshot_begin(g.recording, false, &snapshot), 0);
 	ck_assert_ptr_nonnull(snapshot);
 	return snapshot;
 }
@@ -426,7 +426,7 @@ START_TEST(one_snapshot_is_made_at_a_time)
 {
 	struct snapshot *snapshot = begin(), *second = NULL;
 
-	ck_assert_int_eq(snapshot_begin(g.recording, &second), -EBUSY);
+	ck_assert_int_eq(snapshot_begin(g.recording, false, &second), -EBUSY);
 	ck_assert_ptr_null(second);
 	write_snapshot(snapshot);
 	write_snapshot(begin());

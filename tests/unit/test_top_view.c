@@ -7,10 +7,10 @@
 #include "tests/suite.h"
 
 static struct top_row g_rows[] = {
-	{ "a()", "m", "span", 5, 900, 1, 10 },
-	{ "std::b<int>(int)", "m", "span", 90, 100, 3, 30 },
-	{ "c()", "m", "counted", 7, 0, 9, 0 },
-	{ "rests()", "m", "off", 0, 0, 0, 0 },
+	{ "a()", "m", "span", 5, 900, 1, 10, 0, 0, 0, 0 },
+	{ "std::b<int>(int)", "m", "span", 90, 100, 3, 30, 0, 0, 0, 0 },
+	{ "c()", "m", "counted", 7, 0, 9, 0, 0, 0, 0, 0 },
+	{ "rests()", "m", "off", 0, 0, 0, 0, 0, 0, 0, 0 },
 };
 static const struct top_rates g_rates = { .ns = 1,
 					  .rows = g_rows,

@@ -56,6 +56,10 @@ expect_eq 'calls a second of early, which rests' "$(of early calls_per_s)" 0
 expect_eq 'state of early' "$(of early state)" '"span"'
 [ "$(of await self_ns_per_s | cut -d . -f 1)" -gt 0 ] ||
 	fail 'await, which runs, has no self time'
+# usleep() is waiting; without the right to be told of switches both are 0.
+expect_eq 'await is blocked more than it runs' "$(jq '.functions[] |
+	select(.name == "await") |
+	.blocked_self_ns > .on_cpu_self_ns or .blocked_self_ns == 0' out)" true
 [ "$(jq .rss_bytes out)" -gt 100000 ] || fail "memory: $(jq .rss_bytes out)"
 expect_eq 'losses' "$(jq .lost out)" 0
 
@@ -80,6 +84,7 @@ top --count 2 --interval 100ms --limit 1
 expect_status 0
 expect_eq 'tables' "$(grep -c '^ *SELF .*FUNCTION' out)" 2
 grep -q ' await' out || fail 'no row of await'
+expect_match out '^ *SELF +ON CPU +BLOCKED +CALLS/S '
 ls live | sort | cmp - files || fail 'perfrec top wrote files'
 
 # Several at once, and a flush between them: each has its answer.
