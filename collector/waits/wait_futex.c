@@ -22,13 +22,12 @@
  *			(CLONE_CHILD_CLEARTID).
  *
  * The address says which member a word is: all these objects are aligned to 8
- * bytes. The frames of the stack would say the same, but only after unwinding,
- * and the text of an object is made before that; and reading symbol tables may
- * take long. So the symbol of pc is only used where it is known without
- * reading: `syscall` means that the futex is somebody else's (Rust, libstdc++),
- * and __lll_lock_wait_private means a lock inside the C library, which has no
- * owner. Futexes of Go and libgomp are plain, since memory around them does not
- * look like an object of glibc's.
+ * bytes. The functions on the stack would say the same, but only after
+ * unwinding, and the text of an object is made before that; and reading symbol
+ * tables may take long. So only the code at pc is looked at: syscall() means
+ * that the futex is somebody else's (Rust, libstdc++), and a lock inside the C
+ * library has no owner, but its code is there. Futexes of Go and libgomp are
+ * plain, since memory around them does not look like an object of glibc's.
  *
  * Words are read one after the other while the program runs, so a test asks for
  * nothing that changes while a thread waits; and a program that wants to
@@ -106,6 +105,18 @@ static bool is_held_mutex(const struct wait_futex *futex)
 	       users && users < WAITERS_MAX;
 }
 
+static bool is_barrier(const struct wait_futex *futex)
+{
+	uint32_t come = word_at(futex, -(int)BARRIER_ROUND);
+	uint32_t count = word_at(futex, 4);
+
+	return futex->has_before && futex->has_behind &&
+	       futex->address % 8 == BARRIER_ROUND &&
+	       command_of(futex) == FUTEX_WAIT && count > 1 &&
+	       count < WAITERS_MAX && come - futex->value - 1 < WAITERS_MAX &&
+	       agrees_on_sharing(futex, 8);
+}
+
 static bool is_mutex(const struct wait_futex *futex)
 {
 	switch (command_of(futex)) {
@@ -113,8 +124,9 @@ static bool is_mutex(const struct wait_futex *futex)
 	case FUTEX_LOCK_PI2:
 		return true;
 	case FUTEX_WAIT:
-		if (futex->code == WAIT_CODE_LOCK &&
-		    futex->value == LOCK_CONTENDED)
+		/* Nothing else in the library waits so for that value. */
+		if (futex->code == WAIT_CODE_LIBRARY && is_private(futex) &&
+		    futex->value == LOCK_CONTENDED && !is_barrier(futex))
 			return true;
 		return is_held_mutex(futex);
 	default:
@@ -174,18 +186,6 @@ static bool is_rwlock(const struct wait_futex *futex, uint64_t *object)
 		return false;
 	*object = futex->address + (uint64_t)(int64_t)begin;
 	return is_rwlock_at(futex, begin);
-}
-
-static bool is_barrier(const struct wait_futex *futex)
-{
-	uint32_t come = word_at(futex, -(int)BARRIER_ROUND);
-	uint32_t count = word_at(futex, 4);
-
-	return futex->has_before && futex->has_behind &&
-	       futex->address % 8 == BARRIER_ROUND &&
-	       command_of(futex) == FUTEX_WAIT && count > 1 &&
-	       count < WAITERS_MAX && come - futex->value - 1 < WAITERS_MAX &&
-	       agrees_on_sharing(futex, 8);
 }
 
 static bool is_join(const struct wait_futex *futex)

@@ -24,10 +24,10 @@ enum wait_futex_kind {
 	WAIT_FUTEX_JOIN, /* the end of a thread */
 };
 
-/* Which code of the C library waits, as its symbol says. */
+/* Whose code has called futex(2). */
 enum wait_futex_code {
 	WAIT_CODE_UNKNOWN,
-	WAIT_CODE_LOCK, /* __lll_lock_wait() and its like */
+	WAIT_CODE_LIBRARY, /* the C library, but for the next */
 	WAIT_CODE_RAW, /* syscall(): the futex is not the C library's */
 };
 

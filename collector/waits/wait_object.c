@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
-#include "collector/names/modules.h"
 #include "collector/waits/wait_futex.h"
 #include "collector/waits/wait_memory.h"
 #include "collector/waits/wait_places.h"
@@ -83,22 +82,53 @@ static bool is_task(const struct wait_thread *thread, uint64_t address,
 	return self && self == begin;
 }
 
-/* Which code is at the pc of @call, if its file has been read already. */
-static enum wait_futex_code code_of(const struct wait_thread *thread,
+#if defined(__x86_64__)
+/* Whether @pc is in syscall() of glibc: it has just moved all its arguments. */
+static bool is_raw_call(pid_t pid, uint64_t pc)
+{
+	static const uint8_t code[] = {
+		0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6,
+		0x48, 0x89, 0xca, 0x4d, 0x89, 0xc2, 0x4d, 0x89, 0xc8,
+		0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05,
+	};
+	uint8_t found[sizeof(code)];
+
+	return wait_memory_read(pid, pc - sizeof(code), found, sizeof(found)) ==
+		       sizeof(found) &&
+	       !memcmp(found, code, sizeof(code));
+}
+#else
+/* Whether @pc is in syscall() of glibc: it has just moved all its arguments. */
+static bool is_raw_call(pid_t pid, uint64_t pc)
+{
+	/* mov x8, x0 ... mov x5, x6; mov x6, x7; svc 0 */
+	static const uint32_t code[] = { 0xaa0503e4, 0xaa0603e5, 0xaa0703e6,
+					 0xd4000001 };
+	uint32_t found[4];
+
+	return wait_memory_read(pid, pc - sizeof(code), found, sizeof(found)) ==
+		       sizeof(found) &&
+	       !memcmp(found, code, sizeof(code));
+}
+#endif
+
+/* Whose code is at the pc of @call. No symbol tables: what a futex is must not
+ * depend on whether somebody has read them. */
+static enum wait_futex_code code_of(struct wait_objects *objects,
+				    const struct wait_thread *thread,
 				    const struct wait_call *call)
 {
-	static const char lock[] = "__lll_lock_wait";
-	struct symbol symbol;
+	static const char *const libraries[] = { "libc.so", "libc-2.",
+						 "libpthread" };
+	char place[WAIT_PLACE_BYTES];
 
-	if (!thread->modules ||
-	    !modules_resolve_read(thread->modules, call->pc, thread->generation,
-				  &symbol))
-		return WAIT_CODE_UNKNOWN;
-	if (!strcmp(symbol.name, "syscall"))
+	if (is_raw_call(thread->pid, call->pc))
 		return WAIT_CODE_RAW;
-	return strncmp(symbol.name, lock, sizeof(lock) - 1) != 0
-		       ? WAIT_CODE_UNKNOWN
-		       : WAIT_CODE_LOCK;
+	wait_places_name(objects->places, thread->pid, call->pc, place);
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
+		if (!strncmp(place, libraries[i], strlen(libraries[i])))
+			return WAIT_CODE_LIBRARY;
+	return WAIT_CODE_UNKNOWN;
 }
 
 /* Reads what lies around the futex of @thread. */
@@ -127,7 +157,7 @@ static void name_futex(struct wait_objects *objects,
 		.address = call->arg[0],
 		.op = (uint32_t)call->arg[1],
 		.value = (uint32_t)call->arg[2],
-		.code = code_of(thread, call),
+		.code = code_of(objects, thread, call),
 	};
 	char place[WAIT_PLACE_BYTES];
 	enum wait_futex_kind kind;

@@ -15,7 +15,6 @@
 #include "collector/waits/wait_call.h"
 #include "collector/waits/wait_text.h"
 
-struct modules;
 struct wait_objects; /* what is kept of processes and sockets */
 
 /* 0 or -ENOMEM; the caller ends *@out with wait_objects_free(). */
@@ -25,8 +24,6 @@ void wait_objects_free(struct wait_objects **objects);
 
 struct wait_thread {
 	pid_t pid, tid; /* in our namespace */
-	struct modules *modules; /* of the process; NULL: not known */
-	uint32_t generation; /* of the load map */
 };
 
 /* What @thread waits for in @call, which was just read of it, into @text. Reads

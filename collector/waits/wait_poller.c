@@ -147,9 +147,6 @@ static struct sample *read_wait(struct wait_poller *poller,
 	const struct wait_thread thread = {
 		.pid = blocked->pid,
 		.tid = blocked->tid,
-		.modules = blocked->samples ? samples_modules(blocked->samples)
-					    : NULL,
-		.generation = blocked->generation,
 	};
 	char before[WAIT_CALL_BYTES], after[WAIT_CALL_BYTES];
 	char text[WAIT_TEXT_BYTES];

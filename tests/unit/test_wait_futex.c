@@ -88,13 +88,16 @@ START_TEST(wait_futex_with_priority_inheritance_is_a_mutex)
 }
 END_TEST
 
-/* A lock inside the C library has no owner: the symbol must tell. */
+/* A lock inside the C library has no owner: the code must tell. */
 START_TEST(wait_futex_lock_of_the_library_is_told_by_its_code)
 {
 	start(PLACE, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
-	g_futex.code = WAIT_CODE_LOCK;
+	g_futex.code = WAIT_CODE_LIBRARY;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_MUTEX);
+	g_futex.op = FUTEX_WAIT;
+	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
+	g_futex.op |= FUTEX_PRIVATE_FLAG;
 	g_futex.value = 1;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 }

@@ -331,22 +331,23 @@ START_TEST(wait_object_names_the_thread_that_is_joined)
 }
 END_TEST
 
-static uint32_t g_word = 2;
+/* It is as a mutex. */
+static uint32_t g_word[16] = { 2, 0, 4711, 1 };
 
 static void wait_futex(void)
 {
-	/* 128: private; the word is as that of a mutex. */
-	syscall(SYS_futex, &g_word, 128, 2, NULL, NULL, 0);
+	/* 128: private */
+	syscall(SYS_futex, g_word, 128, 2, NULL, NULL, 0);
 }
 
 START_TEST(wait_object_leaves_other_futexes_plain)
 {
 	SKIP_IF_UNREADABLE();
 	begin_wait(wait_futex);
-	expect_wait(object_text("futex", &g_word));
+	expect_wait(object_text("futex", g_word));
 	/* order: rel, the futex call sees it */
-	atom_store_rel(&g_word, 0);
-	syscall(SYS_futex, &g_word, 129, 1, NULL, NULL, 0);
+	atom_store_rel(&g_word[0], 0);
+	syscall(SYS_futex, g_word, 129, 1, NULL, NULL, 0);
 	end_wait();
 }
 END_TEST
