@@ -43,10 +43,12 @@
  * Of a thread that is blocked, /proc tells the instruction pointer and the
  * stack pointer only. Frames that are described by the stack pointer need no
  * more; and a function that uses another register has saved its caller's on the
- * stack, where it is found. Where a register is needed that nobody knows, the
- * stack is cut: nothing is guessed. That happens in programs that keep frame
- * pointers, when the function of the C library that they wait in does not save
- * the frame pointer.
+ * stack, where it is found. Programs that keep frame pointers are described by
+ * them, and the function of the C library that they wait in need not have saved
+ * the frame pointer. Then it follows from the begin of the function, or from
+ * the return address, which must lie behind a call of that function
+ * (recover_frame_pointer()). Where nothing proves it, or another register is
+ * needed, the stack is cut: nothing is guessed.
  */
 #include "collector/stacks/unwind.h"
 
@@ -573,6 +575,156 @@ static enum step step_guessed(struct unwind *unwind)
 	return step_to_frame(unwind, ip, fp + 16);
 }
 
+/* --- a frame pointer that is not known --------------------------------------
+ */
+
+#if defined(__x86_64__)
+#define PROLOGUE_BYTES 40
+#define SCAN_BYTES 512u /* of a frame that are looked through */
+
+/* The first address of the function of @code. 0: it cannot be read. */
+static uint64_t start_of_function(struct unwind *unwind,
+				  const struct known_code *code)
+{
+	int32_t entry;
+
+	if (!unwind_space_read(&unwind->space, code->fde.table + code->bias,
+			       &entry, sizeof(entry)))
+		return 0;
+	return code->fde.base + code->bias + (uint64_t)(int64_t)entry;
+}
+
+/* Sets *@size to how far below its frame pointer a function has its stack
+ * pointer that begins with @code: "push %rbp; mov %rsp, %rbp", more pushes, and
+ * "sub $n, %rsp". False: it begins otherwise; *@size is then of those
+ * instructions that are there. */
+static bool frame_size(const uint8_t code[PROLOGUE_BYTES], uint64_t *size)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const uint8_t *at = code;
+	uint32_t more = 0;
+
+	*size = 0;
+	if (!memcmp(at, endbr, sizeof(endbr)))
+		at += sizeof(endbr);
+	if (at[0] != 0x55 || at[1] != 0x48 ||
+	    !((at[2] == 0x89 && at[3] == 0xe5) ||
+	      (at[2] == 0x8b && at[3] == 0xec)))
+		return false;
+	at += 4;
+	for (int i = 0; i < 8 && (at[at[0] == 0x41] & 0xf8) == 0x50; i++) {
+		at += 1 + (at[0] == 0x41);
+		*size += 8;
+	}
+	if (at[0] != 0x48 || (at[1] != 0x83 && at[1] != 0x81) || at[2] != 0xec)
+		return false;
+	memcpy(&more, at + 3, at[1] == 0x83 ? 1 : sizeof(more));
+	*size += more;
+	return true;
+}
+
+/* Whether the last instruction of the 8 bytes at @code is "call *operand". */
+static bool is_indirect_call(const uint8_t code[8])
+{
+	for (size_t length = 2; length <= 7; length++) {
+		const uint8_t *at = code + 8 - length;
+		unsigned int mod = at[1] >> 6, rm = at[1] & 7;
+		size_t size = 2 + (mod != 3 && rm == 4);
+
+		size += mod == 1 ? 1 : mod == 2 || (!mod && rm == 5) ? 4 : 0;
+		if (at[0] == 0xff && (at[1] >> 3 & 7) == 2 && size == length)
+			return true;
+	}
+	return false;
+}
+
+enum call_kind { CALL_NONE, CALL_OTHER, CALL_DIRECT };
+
+/* Whether a call lies before @ret: a direct one of the function at @start, or
+ * one that may call it (indirect, or to a PLT stub). */
+static enum call_kind call_before(struct unwind *unwind, uint64_t ret,
+				  uint64_t start)
+{
+	uint8_t code[8];
+	int32_t offset;
+
+	if (!find_code(unwind, ret - 1) ||
+	    !unwind_space_read(&unwind->space, ret - 8, code, sizeof(code)))
+		return CALL_NONE;
+	memcpy(&offset, code + 4, sizeof(offset));
+	if (code[3] == 0xe8)
+		return ret + (uint64_t)(int64_t)offset == start ? CALL_DIRECT
+								: CALL_OTHER;
+	return is_indirect_call(code) ? CALL_OTHER : CALL_NONE;
+}
+
+/* What call has made the frame with the frame pointer @fp. */
+static enum call_kind call_of_frame(struct unwind *unwind, uint64_t fp,
+				    uint64_t start)
+{
+	uint64_t ret;
+
+	if (fp % 16 || !is_in_window(unwind, fp + 8) ||
+	    !read_stack(unwind, fp + 8, &ret) || !ret)
+		return CALL_NONE;
+	return call_before(unwind, ret, start);
+}
+
+/*
+ * The frame pointer of the frame that the cursor is at, whose function begins
+ * at @start. It is where the begin of the function says, if a call lies before
+ * the return address there. Else, as compilers put other instructions between
+ * those of the begin, it is the first place whose return address lies behind a
+ * direct call of this very function. 0: neither is there.
+ */
+static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
+{
+	uint8_t code[PROLOGUE_BYTES];
+	uint64_t size, fp = unwind->sp;
+	enum call_kind least; /* that proves it */
+
+	if (!unwind_space_read(&unwind->space, start, code, sizeof(code)))
+		return 0;
+	least = frame_size(code, &size) ? CALL_OTHER : CALL_DIRECT;
+	if (call_of_frame(unwind, fp + size, start) >= least)
+		return fp + size;
+	for (; fp < unwind->sp + SCAN_BYTES; fp += 8)
+		if (call_of_frame(unwind, fp, start) == CALL_DIRECT)
+			return fp;
+	return 0;
+}
+
+/* A step by the description has failed, perhaps as it needs the frame pointer,
+ * which nobody knows. Finds it, and starts the cursor at the frame anew. Only
+ * for a function that has called another one: its begin is behind it. */
+static bool recover_frame_pointer(struct unwind *unwind, uint64_t ip)
+{
+	const struct known_code *code = find_code(unwind, ip);
+	uint64_t start, fp;
+
+	if (!(unwind->unknown_reg & 1ULL << RECORD_REG_FP) || !code ||
+	    unwind->kind != FRAME_RETURN)
+		return false;
+	start = start_of_function(unwind, code);
+	fp = start ? find_frame_pointer(unwind, start) : 0;
+	if (!fp)
+		return false;
+	set_frame_pointer(unwind, fp, true);
+	unwind->reg[RECORD_REG_IP] = ip;
+	unwind->reg[RECORD_REG_SP] = unwind->sp;
+	unwind->guessed_reg |= 1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP |
+			       1ULL << RECORD_REG_FP;
+	return start_cursor(unwind);
+}
+#else
+static bool recover_frame_pointer(struct unwind *unwind, uint64_t ip)
+{
+	(void)unwind;
+	(void)ip;
+	return false;
+}
+#endif
+
 static enum step step_to_caller(struct unwind *unwind)
 {
 	uint64_t ip = unwind->ip - (unwind->kind == FRAME_RETURN);
@@ -592,6 +744,8 @@ static enum step step_to_caller(struct unwind *unwind)
 	if (is_signal)
 		unwind->out->frame[unwind->out->count - 1].kind = FRAME_PC;
 	what = step_described(unwind, is_signal);
+	if (what == STEP_CUT && recover_frame_pointer(unwind, ip))
+		what = step_described(unwind, is_signal);
 	if (what == STEP_NEXT && is_innermost && !is_signal)
 		what = keep_restored(unwind);
 	return what;

@@ -385,8 +385,9 @@ __asm__(".text\n"
 	"	.cfi_offset 6, -16\n"
 	"	movq %rsp, %rbp\n"
 	"	.cfi_def_cfa_register 6\n"
+	"	subq $16, %rsp\n"
 	"	call framed_leaf\n"
-	"	popq %rbp\n"
+	"	leave\n"
 	"	.cfi_def_cfa 7, 8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
@@ -478,9 +479,9 @@ static size_t unwind_unknown(const struct copy *copy, bool *cut)
 	return count;
 }
 
-/* At first the return address lies at the stack pointer; the caller needs the
- * frame pointer, which is on the stack after the first instruction only, while
- * the stack pointer still says where. */
+/* The description of the innermost function needs the frame pointer from its
+ * third instruction on, but not before the last. Its caller needs it, too, but
+ * that can be found. */
 START_TEST(unwind_stops_where_a_register_is_unknown)
 {
 	size_t count;
@@ -490,12 +491,29 @@ START_TEST(unwind_stops_where_a_register_is_unknown)
 	ck_assert_int_eq(g_steps, 9);
 	for (int i = 0; i < g_steps; i++) {
 		count = unwind_unknown(&g_step[i], &cut);
-		if (i == 1)
-			ck_assert_uint_gt(count, 3);
-		else
+		if (i > 1 && i < 8) {
 			ck_assert(cut);
-		if (!i)
-			ck_assert_uint_eq(count, 2);
+			ck_assert_uint_eq(count, 1);
+		} else {
+			ck_assert_uint_gt(count, 3);
+		}
+	}
+}
+END_TEST
+
+/* The return address of the caller is none, or is behind no call. */
+START_TEST(unwind_stops_where_nothing_proves_the_frame_pointer)
+{
+	const uint64_t wrong[] = { 0, 1, (uintptr_t)framed + 1 };
+	bool cut;
+
+	step_through(framed, framed_leaf);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		uint64_t *word = (uint64_t *)(void *)g_step[0].stack;
+
+		word[4] = wrong[i];
+		ck_assert_uint_eq(unwind_unknown(&g_step[0], &cut), 2);
+		ck_assert(cut);
 	}
 }
 END_TEST
@@ -857,6 +875,8 @@ int main(void)
 	tcase_add_test(tcase, unwind_at_every_instruction_of_a_leaf);
 	tcase_add_test(tcase, unwind_at_every_instruction_with_a_frame_pointer);
 	tcase_add_test(tcase, unwind_stops_where_a_register_is_unknown);
+	tcase_add_test(tcase,
+		       unwind_stops_where_nothing_proves_the_frame_pointer);
 	tcase_add_test(tcase,
 		       unwind_without_registers_finds_a_part_of_the_stack);
 	tcase_add_test(tcase,
