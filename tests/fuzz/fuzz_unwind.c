@@ -49,6 +49,11 @@ static void unwind_one(struct unwind *unwind, struct stack_cache *cache,
 		.stack = (const uint8_t *)stack,
 		.stack_bytes = (uint32_t)(next_random(&g_random) %
 					  (sizeof(stack) + 1)),
+		/* Half of them as of threads that are blocked. */
+		.unknown_reg = next_random(&g_random) % 2
+				       ? ~(1ULL << RECORD_REG_IP |
+					   1ULL << RECORD_REG_SP)
+				       : 0,
 	};
 	uint32_t number;
 
