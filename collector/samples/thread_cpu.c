@@ -115,6 +115,22 @@ static void count_first_event(struct thread *thread)
 	}
 }
 
+/* Events that are long past were added up to @before. If the thread recorded by
+ * then, as this worker got no CPU for seconds, nobody knows any more which of
+ * its spans they were in. */
+static void forget_events_of_spans(const struct thread *thread,
+				   struct sched_track *before)
+{
+	if (before->since_ns <= thread->start_ns)
+		return;
+	*before = (struct sched_track){
+		.state = SCHED_UNKNOWN,
+		.since_ns = thread->start_ns,
+		.base = before->base,
+	};
+	before->base.at = (struct sched_stretches){ 0 };
+}
+
 /* Take more events from the group, once all that were taken are counted. */
 static void take_more_events(struct thread *thread)
 {
@@ -134,6 +150,7 @@ static void take_more_events(struct thread *thread)
 		};
 
 		cpu->begun = true;
+		forget_events_of_spans(thread, &before);
 		off_times_begin(&cpu->off, &before, &root);
 	}
 }
