@@ -44,7 +44,7 @@ run()
 
 export CPU_STRICT=1 O="$build"
 run cpu sh "$top/scripts/run-e2e.sh" -j 1 cpu/engines cpu/counted-once
-for one in record-real rebuild unmodified annotate heap-real; do
+for one in record-real rebuild unmodified annotate heap-real waits-real; do
 	run $one sh "$here/$one.sh" "$build" "$dir"
 done
 awk '{ passed += $1; failed += $3; skipped += $5 }
