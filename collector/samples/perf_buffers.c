@@ -20,6 +20,7 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
+#define SWITCH_BYTES 64 /* the most that a record of a switch may have */
 #define RECORD_BYTES_MAX 65536 /* the size of one has 16 bits */
 #define BUFFER_BYTES_MIN 65536u
 /* What a user without privileges may lock for each CPU by default, less the
@@ -307,6 +308,31 @@ static void sift_down(struct perf_cursor *heap, size_t count, size_t at)
 	heap[at] = moved;
 }
 
+static bool is_full(const struct perf_buffers *buffers,
+		    const struct perf_cursor *cursor)
+{
+	uint64_t unread = cursor->head - cursor->tail;
+
+	return unread <= buffers->bytes &&
+	       unread + SWITCH_BYTES > buffers->bytes;
+}
+
+/* What came after the last record of a full buffer is lost. */
+static void tell_full(const struct perf_buffers *buffers, perf_visit *visit,
+		      void *context)
+{
+	for (size_t i = 0; i < buffers->count; i++) {
+		const struct perf_buffer *buffer = &buffers->buffer[i];
+		const struct perf_record lost = { .type = PERF_RECORD_LOST,
+						  .cpu = buffer->cpu,
+						  .before_ns =
+							  buffer->last_ns };
+
+		if (buffer->full)
+			visit(context, &lost);
+	}
+}
+
 void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 		       perf_visit *visit, void *context)
 {
@@ -323,6 +349,7 @@ void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 			/* relaxed: only ours to write */
 			.tail = atom_load_rlx(&page->data_tail),
 		};
+		buffers->buffer[i].full = is_full(buffers, &heap[count]);
 		count += cursor_look(buffers, &heap[count], until_ns);
 	}
 	for (size_t i = count / 2; i > 0; i--)
@@ -334,4 +361,5 @@ void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 		if (count)
 			sift_down(heap, count, 0);
 	}
+	tell_full(buffers, visit, context);
 }

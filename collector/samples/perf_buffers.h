@@ -28,6 +28,7 @@ struct perf_buffers {
 		const uint8_t *data; /* behind the page */
 		uint64_t last_ns; /* when its last record that was read was
 				   * written */
+		bool full; /* when it was read last: nothing more fitted */
 	} * buffer;
 	size_t count, bytes; /* bytes: of the data of one, a power of two */
 	int epoll;
@@ -61,6 +62,10 @@ bool perf_buffers_ready(const struct perf_buffers *buffers);
  * (BOOTTIME) or before; later ones stay. The records of all CPUs come in the
  * order of their times, and those of one CPU in the order in which they were
  * written.
+ *
+ * Of a buffer that is found full a record PERF_RECORD_LOST is told behind its
+ * last one, with the value 0: the kernel's own comes with the next record that
+ * it writes there, and there may be none.
  *
  * @until_ns must be a time that has passed. Then all records of one thread come
  * in order, whichever CPUs it ran on: the kernel has written the record of a

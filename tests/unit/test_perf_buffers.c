@@ -462,9 +462,15 @@ START_TEST(full_buffer_is_read_to_its_last_record)
 	ck_assert_uint_eq(g_buffer[0].page->data_head -
 				  g_buffer[0].page->data_tail,
 			  g_buffers.bytes);
-	ck_assert_uint_eq(read_all(), 32);
+	ck_assert_uint_eq(read_all(), 33);
 	for (int i = 0; i < 32; i++)
 		ck_assert_int_eq(g_seen.record[i].pid, 1000 + i);
+	/* the kernel cannot say that it has lost more */
+	ck_assert_uint_eq(g_seen.record[32].type, PERF_RECORD_LOST);
+	ck_assert_uint_eq(g_seen.record[32].before_ns, 5000);
+	ck_assert_uint_eq(g_seen.record[32].value, 0);
+	write_name(0, 1);
+	ck_assert_uint_eq(read_all(), 1);
 }
 END_TEST
 
