@@ -17,6 +17,7 @@
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/profile/comments.h"
+#include "collector/profile/function_table.h"
 #include "collector/stacks/stacks.h"
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
@@ -258,6 +259,52 @@ static void find_symbolize(void)
 	setenv("PERFREC_SYMBOLIZE", path, 1);
 }
 
+/* For perfrec top: what the kernel told is summed up by function, and the time
+ * of which it told nothing. */
+START_TEST(stack_profile_sum_has_where_the_time_went)
+{
+	const int64_t values[2][SPAN_OWN] = {
+		{ [SPAN_CALLS] = 1,
+		  [SPAN_WALL] = 100,
+		  [SPAN_RUNNABLE] = 10,
+		  [SPAN_BLOCKED] = 60 },
+		{ [SPAN_CALLS] = 1, [SPAN_WALL] = 50, [SPAN_ON_CPU] = -50 },
+	};
+	const uint64_t entry = (uint64_t)(uintptr_t)outer;
+	struct function_table table = { 0 };
+	const struct function_total *all;
+	struct stack_profile *profile;
+	struct stack_values value;
+	size_t count;
+
+	ck_assert_int_eq(stack_profile_new(&stack_profile_span, g.cache,
+					   &g.budget, &profile),
+			 0);
+	for (size_t i = 0; i < 2; i++) {
+		value = (struct stack_values){
+			child(STACKS_ROOT, entry, FRAME_ENTRY), { 0 }
+		};
+		memcpy(value.value, values[i], sizeof(values[i]));
+		ck_assert_int_eq(stack_profile_add(profile, &g_owner, g.stacks,
+						   g.modules, &value, 1),
+				 0);
+	}
+	ck_assert_int_eq(stack_profile_sum(profile, &table), 0);
+	all = function_table_all(&table, &count);
+	while (count && strcmp(all->name, "outer") != 0) {
+		all++;
+		count--;
+	}
+	ck_assert_uint_gt(count, 0);
+	ck_assert_uint_eq(all->measured_self_ns, 150);
+	ck_assert_uint_eq(all->kernel_self.runnable_ns, 10);
+	ck_assert_uint_eq(all->kernel_self.blocked_ns, 60);
+	ck_assert_uint_eq(all->kernel_self.unknown_ns, 50);
+	function_table_release(&table);
+	stack_profile_free(&profile);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stack_profile");
@@ -274,5 +321,6 @@ int main(void)
 	tcase_add_test(tcase, stack_profile_deep_stack_is_cut_in_the_middle);
 	tcase_add_test(tcase, stack_profile_merged_is_as_added_twice);
 	tcase_add_test(tcase, stack_profile_of_no_stack_keeps_the_total);
+	tcase_add_test(tcase, stack_profile_sum_has_where_the_time_went);
 	return suite_run(suite);
 }
