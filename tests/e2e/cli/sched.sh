@@ -82,3 +82,17 @@ run "$PERFREC" report data
 expect_no_match out '  switches  '
 run "$PERFREC" report --sort switches data
 expect_match out '  switches  '
+
+# What block() waited for: all of it, by objects, which are in brackets.
+run "$PERFREC" report --json --view wait data
+expect_status 0
+expect_eq 'waits of 10 ms' "$(json out '.sum.waits >= 20 and .sum.blocked >= 190000000')" true
+expect_eq 'the object' "$(json out '.functions[0].name | test("^\\[.*\\]$")')" true
+run "$PERFREC" report --view wait --stacks data
+expect_match out '^      block  .*waits.c:[0-9]+  \[waits\]$'
+run "$PERFREC" export --to folded --value blocked data
+expect_match out 'main;block;.*\[.*\] [0-9]+$'
+run "$PERFREC" diff --fail-if 'blocked(block) > 1s' data data
+expect_status 0
+run "$PERFREC" diff --fail-if 'blocked(block) > 100ms' data data
+expect_status 3
