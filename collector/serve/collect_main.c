@@ -441,8 +441,8 @@ static void start_waits(struct daemon *daemon)
 				&daemon->waits);
 
 	if (err)
-		log_warn("cannot read what threads wait on: %s",
-			 strerror(-err));
+		log_warn("cannot read what threads wait on: %s%s",
+			 strerror(-err), limit_hint(err));
 }
 
 static int start_threads(struct daemon *daemon)

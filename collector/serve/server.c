@@ -156,6 +156,8 @@ static const char *open_peer(int socket, struct peer *peer)
 	    0)
 		return NULL;
 	peer->pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
+	if (peer->pidfd < 0 && (errno == EMFILE || errno == ENFILE))
+		return "too many files are open (see ulimit -n)";
 	if (peer->pidfd >= 0 && poll(&hangup, 1, 0) == 0)
 		return NULL;
 	return "it ended before the collector could answer";
