@@ -70,9 +70,9 @@ END_TEST
 /* What is not known is no column, and no member. */
 START_TEST(rates_without_switches_have_no_parts)
 {
-	char *text = print_rates(make_answer(SECOND, false, SECOND, 0, 0),
-				 make_answer(2 * SECOND, false, 2 * SECOND, 0,
-					     0));
+	char *text =
+		print_rates(make_answer(SECOND, false, SECOND, 0, 0),
+			    make_answer(2 * SECOND, false, 2 * SECOND, 0, 0));
 
 	ck_assert_ptr_nonnull(strstr(text, "100.0%"));
 	ck_assert_ptr_null(strstr(text, "BLOCKED"));
@@ -84,9 +84,9 @@ END_TEST
 /* Sums may go back: those of threads that had no room, or are estimated. */
 START_TEST(rates_are_never_below_0)
 {
-	char *text = print_rates(
-		make_answer(SECOND, true, SECOND, SECOND, SECOND),
-		make_answer(2 * SECOND, true, 2 * SECOND, 0, 0));
+	char *text =
+		print_rates(make_answer(SECOND, true, SECOND, SECOND, SECOND),
+			    make_answer(2 * SECOND, true, 2 * SECOND, 0, 0));
 
 	ck_assert_ptr_nonnull(strstr(text, "100.0%     0.0%     0.0%"));
 	free(text);
@@ -98,8 +98,7 @@ int main(void)
 	Suite *suite = suite_create("top_rates");
 	TCase *test = suite_case(suite, "rates");
 
-	tcase_add_test(test,
-		       rates_have_the_parts_of_the_time_of_the_interval);
+	tcase_add_test(test, rates_have_the_parts_of_the_time_of_the_interval);
 	tcase_add_test(test, rates_without_switches_have_no_parts);
 	tcase_add_test(test, rates_are_never_below_0);
 	return suite_run(suite);
