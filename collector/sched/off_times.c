@@ -44,7 +44,8 @@ static void add_step(struct off_times *off, const struct sched_step *step,
 		kernel->counts.told_ns += told ? step->ns : 0;
 	} else if (step->state == SCHED_PREEMPTED) {
 		kernel->open_preempted_ns += step->ns;
-		kernel->open_preemptions += step->whole;
+		/* Coming to a CPU for the first time is charged, too. */
+		kernel->open_preemptions += step->came;
 	} else if (step->state == SCHED_UNKNOWN) {
 		kernel->counts.unknown_ns += step->ns;
 	}

@@ -49,7 +49,8 @@ static struct sched_step begin_running(struct sched_track *track,
 	struct sched_step step =
 		end_stretch(track, event->ns, track->state != SCHED_RUNS);
 
-	step.whole = is_off(step.state) && !track->fresh;
+	step.came = is_off(step.state);
+	step.whole = step.came && !track->fresh;
 	track->sums.waits += step.whole && step.state == SCHED_BLOCKED;
 	track->sums.preemptions += step.whole && step.state == SCHED_PREEMPTED;
 	track->fresh = false;

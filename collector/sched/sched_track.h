@@ -51,7 +51,8 @@ struct sched_track {
 struct sched_step {
 	enum sched_state state; /* that it was in; SCHED_NONE: in none */
 	uint64_t ns; /* for how long */
-	bool whole; /* it was off the CPU, and is back: one switch */
+	bool came; /* it was off the CPU, and is there now */
+	bool whole; /* and it had been there before: one switch */
 	bool migrated; /* it runs on another CPU than before */
 };
 

@@ -175,6 +175,18 @@ START_TEST(what_was_added_up_before_keeps_its_anchor)
 }
 END_TEST
 
+START_TEST(what_coming_to_a_cpu_first_costs_is_on_the_cpu)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 400);
+	off_times_look(&g_off, 500, &(struct off_place){ &g_cct, g_f });
+	off_times_settle(&g_off, 450, 50);
+	ck_assert_uint_eq(g_off.sums.on_ns, 450);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 50);
+	ck_assert_uint_eq(g_off.sums.blocked_ns, 0);
+}
+END_TEST
+
 START_TEST(time_that_the_host_took_is_told_apart)
 {
 	tell(g_cct.root, KERNEL_START, 0);
@@ -319,6 +331,7 @@ int main(void)
 	tcase_add_test(times, anchor_settles_what_was_before_it);
 	tcase_add_test(times, first_anchor_tells_what_was_before_the_recording);
 	tcase_add_test(times, what_was_added_up_before_keeps_its_anchor);
+	tcase_add_test(times, what_coming_to_a_cpu_first_costs_is_on_the_cpu);
 	tcase_add_test(times, time_that_the_host_took_is_told_apart);
 	tcase_add_test(times,
 		       preemption_that_was_no_delay_is_no_waiting_for_a_cpu);
