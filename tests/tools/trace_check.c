@@ -23,6 +23,7 @@
 struct options {
 	enum trace_end_flags flags;
 	bool counts, by_thread, json, dump, text, sched, by_name;
+	bool waits;
 	const char *file;
 };
 
@@ -39,6 +40,7 @@ static const char g_usage[] =
 	"  --text              print what is in it, by tracks, without times\n"
 	"  --sched             print tid<TAB>on-CPU<TAB>preempted<TAB>blocked\n"
 	"                      <TAB>unknown<TAB>stretches, in ns, of threads\n"
+	"  --waits             print tid<TAB>begin<TAB>length<TAB>object\n"
 	"  --sched-by-name     print on-CPU<TAB>preempted<TAB>blocked<TAB>\n"
 	"                      unknown<TAB>name: of slices, without those in\n"
 	"                      them\n"
@@ -163,6 +165,7 @@ static void print_json(const struct trace *trace, uint64_t bytes)
 		{ "losses", totals->losses },
 		{ "first_ns", totals->first_ns },
 		{ "last_ns", totals->last_ns },
+		{ "waits", trace->wait_count },
 		{ "switches", trace->sched.switches },
 		{ "sched_losses", trace->sched.loss_count },
 	};
@@ -256,6 +259,8 @@ static int check_file(const struct options *options)
 	trace_end(&trace, options->flags);
 	if (options->sched)
 		sched_print(&trace.sched);
+	if (options->waits)
+		waits_print(&trace);
 	if (options->by_name)
 		print_sched_by_name(&trace, map, size);
 	munmap(map, size ? size : 1);
@@ -283,6 +288,7 @@ enum {
 	OPT_TEXT,
 	OPT_SCHED,
 	OPT_SCHED_NAMES,
+	OPT_WAITS,
 	OPT_RULES
 };
 
@@ -295,6 +301,7 @@ static const struct option g_options[] = {
 	{ "dump", no_argument, NULL, OPT_DUMP },
 	{ "text", no_argument, NULL, OPT_TEXT },
 	{ "sched", no_argument, NULL, OPT_SCHED },
+	{ "waits", no_argument, NULL, OPT_WAITS },
 	{ "sched-by-name", no_argument, NULL, OPT_SCHED_NAMES },
 	{ "list-rules", no_argument, NULL, OPT_RULES },
 	{ 0 },
@@ -330,6 +337,9 @@ int main(int argc, char **argv)
 			break;
 		case OPT_SCHED:
 			options.sched = true;
+			break;
+		case OPT_WAITS:
+			options.waits = true;
 			break;
 		case OPT_SCHED_NAMES:
 			options.by_name = true;

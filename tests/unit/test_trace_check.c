@@ -271,14 +271,13 @@ static void head(struct trace *trace)
 	named(trace, 2, 2, "work");
 }
 
-/* A track of its own: @what is 0, 8 (a counter's) or 18 (of states). */
-static void own_track(struct trace *trace, uint64_t uuid, uint64_t parent,
-		      uint32_t what)
+static void named_track(struct trace *trace, uint64_t uuid, uint64_t parent,
+			uint32_t what, const char *name)
 {
 	struct message packet = { 0 }, track = { 0 }, empty = { 0 };
 
 	put_uint(&track, 1, uuid);
-	put_text(&track, 2, "requests");
+	put_text(&track, 2, name);
 	if (parent)
 		put_uint(&track, 5, parent);
 	if (what)
@@ -286,6 +285,13 @@ static void own_track(struct trace *trace, uint64_t uuid, uint64_t parent,
 	put_message(&packet, 60, &track);
 	put_uint(&packet, 10, 1);
 	put_packet(trace, &packet);
+}
+
+/* A track of its own: @what is 0, 8 (a counter's) or 18 (of states). */
+static void own_track(struct trace *trace, uint64_t uuid, uint64_t parent,
+		      uint32_t what)
+{
+	named_track(trace, uuid, parent, what, "requests");
 }
 
 /* An event on it, at @ns of BOOTTIME, with one number more of TrackEvent. */
@@ -1243,6 +1249,82 @@ static void break_sched_overlap(struct trace *trace)
 	put_switches(trace, &second);
 }
 
+/* --- waits --- */
+
+/* Thread 10 sleeps from 300 to 500, and from 600 to the end. */
+static void sleeps(struct trace *trace)
+{
+	put_switches(trace, &(struct switches){
+				    .count = 5,
+				    .at = { { T0, 0, 0 },
+					    { 0, 0, 10 },
+					    { 300, 1, 0 },
+					    { 200, 0, 10 },
+					    { 100, 1, 0 } },
+			    });
+}
+
+/* A wait of the thread with track 102. */
+static void wait_of_thread(struct trace *trace, uint64_t from, uint64_t to)
+{
+	named_track(trace, 7, 102, 0, "perfrec: waits");
+	own_event(trace, 7, T0 + from, BEGIN, 10, 1);
+	own_event(trace, 7, T0 + to, END, 0, 0);
+}
+
+static void break_wait_slice(struct trace *trace)
+{
+	sleeps(trace);
+	wait_of_thread(trace, 300, 500);
+	own_event(trace, 7, T0 + 600, END, 0, 0);
+}
+
+static void break_wait_slice_by_two(struct trace *trace)
+{
+	sleeps(trace);
+	named_track(trace, 7, 102, 0, "perfrec: waits");
+	own_event(trace, 7, T0 + 300, BEGIN, 10, 1);
+	own_event(trace, 7, T0 + 300, BEGIN, 10, 1);
+	own_event(trace, 7, T0 + 500, END, 0, 0);
+}
+
+static void break_wait_slice_of_process(struct trace *trace)
+{
+	sleeps(trace);
+	named_track(trace, 7, 50, 0, "perfrec: waits");
+	own_event(trace, 7, T0 + 300, BEGIN, 10, 1);
+	own_event(trace, 7, T0 + 500, END, 0, 0);
+}
+
+static void break_wait_blocked(struct trace *trace)
+{
+	sleeps(trace);
+	wait_of_thread(trace, 301, 500);
+}
+
+static void break_wait_blocked_by_end(struct trace *trace)
+{
+	sleeps(trace);
+	wait_of_thread(trace, 300, 499);
+}
+
+static void break_wait_blocked_by_no_switch(struct trace *trace)
+{
+	wait_of_thread(trace, 300, 500);
+}
+
+static void break_wait_blocked_by_preemption(struct trace *trace)
+{
+	put_switches(trace, &(struct switches){
+				    .count = 4,
+				    .at = { { T0, 0, 0 },
+					    { 0, 0, 10 },
+					    { 300, 256, 0 },
+					    { 200, 0, 10 } },
+			    });
+	wait_of_thread(trace, 300, 500);
+}
+
 static void break_ids_of_switch(struct trace *trace)
 {
 	put_switches(trace,
@@ -1369,6 +1451,13 @@ static const struct mutation {
 	{ "sched-backwards", break_sched_backwards },
 	{ "sched-lost", break_sched_lost },
 	{ "sched-overlap", break_sched_overlap },
+	{ "wait-slice", break_wait_slice },
+	{ "wait-slice", break_wait_slice_by_two },
+	{ "wait-slice", break_wait_slice_of_process },
+	{ "wait-blocked", break_wait_blocked },
+	{ "wait-blocked", break_wait_blocked_by_end },
+	{ "wait-blocked", break_wait_blocked_by_no_switch },
+	{ "wait-blocked", break_wait_blocked_by_preemption },
 	{ "ids", break_ids_of_switch },
 	{ "snapshot-first", break_snapshot_first_by_switch },
 	{ "time-absurd", break_time_absurd_by_switch },
@@ -1579,7 +1668,8 @@ START_TEST(trace_check_json_has_totals)
 			  "\"max_depth\": 2, \"losses\": 1, "
 			  "\"first_ns\": 1000000100, "
 			  "\"last_ns\": 1000000732, "
-			  "\"switches\": 0, \"sched_losses\": 0}\n"));
+			  "\"waits\": 0, \"switches\": 0, "
+			  "\"sched_losses\": 0}\n"));
 }
 END_TEST
 
@@ -1621,6 +1711,34 @@ START_TEST(trace_check_sched_sums_what_threads_did)
 	ck_assert_int_eq(run(&g_trace, "--json"), 0);
 	ck_assert_ptr_nonnull(
 		strstr(g_output, "\"switches\": 10, \"sched_losses\": 1}"));
+}
+END_TEST
+
+START_TEST(trace_check_waits_are_no_other_slices)
+{
+	fresh();
+	head(&g_trace);
+	sleeps(&g_trace);
+	wait_of_thread(&g_trace, 300, 500);
+	ck_assert_msg(run(&g_trace, "--waits") == 0, "%s", g_output);
+	ck_assert_str_eq(g_output, "10\t1000000300\t200\tmain\n");
+	ck_assert_int_eq(run(&g_trace, "--json"), 0);
+	ck_assert_ptr_nonnull(strstr(g_output, "\"begins\": 0, \"ends\": 0"));
+	ck_assert_ptr_nonnull(strstr(g_output, "\"waits\": 1"));
+	ck_assert_int_eq(run(&g_trace, "--text"), 0);
+	ck_assert_ptr_null(strstr(g_output, "waits"));
+}
+END_TEST
+
+/* The last switches of a file that was cut may be missing. */
+START_TEST(trace_check_waits_after_the_last_switch_may_be_cut)
+{
+	fresh();
+	head(&g_trace);
+	sleeps(&g_trace);
+	wait_of_thread(&g_trace, 600, 700);
+	ck_assert_int_ne(run(&g_trace, ""), 0);
+	ck_assert_msg(run(&g_trace, "--allow-cut") == 0, "%s", g_output);
 }
 END_TEST
 
@@ -1690,6 +1808,9 @@ int main(void)
 	tcase_add_test(accepted, trace_check_dump_shows_nesting);
 	tcase_add_test(accepted, trace_check_json_has_totals);
 	tcase_add_test(accepted, trace_check_sched_sums_what_threads_did);
+	tcase_add_test(accepted, trace_check_waits_are_no_other_slices);
+	tcase_add_test(accepted,
+		       trace_check_waits_after_the_last_switch_may_be_cut);
 	tcase_add_test(accepted, trace_check_sched_by_name_splits_slices);
 	tcase_add_test(accepted, trace_check_allow_open_accepts_open_slices);
 	tcase_add_test(accepted, trace_check_allow_cut_accepts_every_cut);

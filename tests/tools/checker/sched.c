@@ -317,6 +317,22 @@ void sched_between(const struct sched *sched, int32_t tid, uint64_t from,
 	}
 }
 
+bool sched_slept(const struct sched *sched, int32_t tid, uint64_t from,
+		 uint64_t to, bool cut)
+{
+	size_t i = find_stretch(sched, tid, from);
+	const struct stretch *next = &sched->stretches[i], *last = next - 1;
+	bool has_last = i && last->tid == tid;
+	bool has_next = i < sched->count && next->tid == tid;
+
+	if (cut && !has_next)
+		return true;
+	if (has_last && last->unknown_ns < to)
+		return true;
+	return has_last && has_next && last->to == from &&
+	       last->state == SLEEPS && next->from == to;
+}
+
 void sched_print(const struct sched *sched)
 {
 	const struct stretch *at = sched->stretches;

@@ -58,6 +58,11 @@ void sched_end(struct verdict *verdict, struct sched *sched);
 /* After sched_end(): adds what thread @tid did between @from and @to. */
 void sched_between(const struct sched *sched, int32_t tid, uint64_t from,
 		   uint64_t to, struct sched_sums *sums);
+/* After sched_end(): whether thread @tid slept from @from to @to, from switch
+ * to switch. @cut: the file ends before its last switches. True, too, where
+ * switches are missing. */
+bool sched_slept(const struct sched *sched, int32_t tid, uint64_t from,
+		 uint64_t to, bool cut);
 /* After sched_end(): a line for each thread. */
 void sched_print(const struct sched *sched);
 void sched_release(struct sched *sched);

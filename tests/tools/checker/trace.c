@@ -1007,6 +1007,7 @@ void trace_end(struct trace *trace, enum trace_end_flags flags)
 		sequence_end(trace, &trace->sequences[i], flags);
 	tracks_end(trace, flags & TRACE_MAY_BE_OPEN, flags & TRACE_IS_CUT);
 	sched_end(&trace->verdict, &trace->sched);
+	waits_end(trace, flags & (TRACE_MAY_BE_OPEN | TRACE_IS_CUT));
 }
 
 void trace_release(struct trace *trace)
@@ -1023,5 +1024,6 @@ void trace_release(struct trace *trace)
 	table_release(&trace->inline_calls);
 	strings_release(&trace->names);
 	sched_release(&trace->sched);
+	free(trace->waits);
 	free(trace->times);
 }

@@ -50,7 +50,15 @@ struct own_track {
 	uint32_t depth; /* open slices */
 	enum own_kind { OWN_SLICES, OWN_COUNTER, OWN_STATES } kind;
 	bool described, has_parent;
+	bool waits; /* its slices are waits: see waits.c */
 	bool has_values, has_states, has_slices;
+};
+
+/* What a thread waited on. */
+struct wait {
+	uint64_t from, to; /* to: 0 while it is open */
+	uint64_t track, thread; /* uuid of its track, and of that above */
+	uint32_t name; /* number + 1; 0: none */
 };
 
 struct totals {
@@ -78,6 +86,8 @@ struct trace {
 	uint64_t origin_ns; /* BOOTTIME of the first one */
 	struct totals totals;
 	struct sched sched;
+	struct wait *waits; /* in the order of the file */
+	size_t wait_count, wait_room;
 	/* Of another reading of the same file: the time of slices, without
 	 * those in them, is added to times. NULL: it is not. */
 	const struct sched *known;
@@ -125,6 +135,14 @@ uint64_t tracks_interned_key(const struct trace *trace,
 			     const struct sequence *sequence, uint32_t kind,
 			     uint64_t iid);
 void tracks_end(struct trace *trace, bool may_be_open, bool cut);
+
+/* waits.c: an event on a track of waits. */
+void waits_event(struct trace *trace, struct own_track *own,
+		 const struct event *event, uint32_t name);
+/* After sched_end(). @cut: the last switches may be missing. */
+void waits_end(struct trace *trace, bool cut);
+/* After waits_end(): a line for each. */
+void waits_print(const struct trace *trace);
 
 /* stacks.c: an entry of InternedData of which stacks are made; false: of
  * another kind. */

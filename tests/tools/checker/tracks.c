@@ -18,6 +18,7 @@
 
 #define DEPTH_LIMIT 512
 #define CYCLE_LIMIT 1000
+#define WAITS_NAME "perfrec: waits"
 
 enum { EVENT_BEGIN = 1, EVENT_END, EVENT_INSTANT, EVENT_COUNTER, EVENT_STATE };
 
@@ -122,6 +123,8 @@ void tracks_describe(struct trace *trace, struct pb track)
 	own->has_parent = told.has_parent;
 	own->name = told.name;
 	own->kind = told.kind;
+	own->waits = told.name && told.kind == OWN_SLICES &&
+		     strcmp(trace->names.texts[told.name - 1], WAITS_NAME) == 0;
 }
 
 /* --- events -----------------------------------------------------------------
@@ -154,6 +157,10 @@ void tracks_event(struct trace *trace, struct sequence *sequence,
 {
 	struct own_track *own = own_track(trace, event->track);
 
+	if (own->waits) {
+		waits_event(trace, own, event, name);
+		return;
+	}
 	if (trace->wants_text)
 		text_event(trace, sequence, own, event, name,
 			   own->depth - (event->type == EVENT_END &&

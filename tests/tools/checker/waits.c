@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * waits - what threads waited on: slices that are no calls and are in no count
+ * of slices, on tracks that have a name of their own. Switches may come after
+ * them in the file, so they are held against these at the end.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "tests/tools/checker/trace.h"
+
+#define BREAK(trace, rule, ...) \
+	verdict_break(&(trace)->verdict, RULE_##rule, __VA_ARGS__)
+
+enum { EVENT_BEGIN = 1, EVENT_END };
+
+static void begin_wait(struct trace *trace, const struct own_track *own,
+		       const struct event *event, uint32_t name)
+{
+	if (trace->wait_count == trace->wait_room) {
+		trace->wait_room = trace->wait_room * 2 + 64;
+		trace->waits = table_grow(trace->waits, trace->wait_room,
+					  sizeof(*trace->waits));
+	}
+	trace->waits[trace->wait_count++] = (struct wait){
+		.from = event->ns,
+		.track = own->uuid,
+		.thread = own->parent,
+		.name = name
+	};
+}
+
+/* The last wait of a track. */
+static struct wait *last_wait(struct trace *trace, const struct own_track *own)
+{
+	size_t i = trace->wait_count;
+
+	while (i && trace->waits[i - 1].track != own->uuid)
+		i--;
+	return i ? &trace->waits[i - 1] : NULL;
+}
+
+void waits_event(struct trace *trace, struct own_track *own,
+		 const struct event *event, uint32_t name)
+{
+	struct wait *wait;
+
+	if (event->ns < own->now_ns)
+		BREAK(trace, TIME_BACKWARDS, "track %" PRIu64, own->uuid);
+	own->now_ns = event->ns;
+	if (event->type == EVENT_BEGIN && !own->depth) {
+		own->depth++;
+		begin_wait(trace, own, event, name);
+	} else if (event->type == EVENT_END && own->depth) {
+		own->depth--;
+		wait = last_wait(trace, own);
+		wait->to = event->ns;
+	} else {
+		BREAK(trace, WAIT_SLICE,
+		      "track %" PRIu64 ": type %" PRIu64 " with %u open",
+		      own->uuid, event->type, own->depth);
+	}
+}
+
+/* The thread that waited; NULL: not known. */
+static const struct sequence *waiter(const struct trace *trace,
+				     const struct wait *wait)
+{
+	const uint64_t *id = table_find(&trace->uuids, wait->thread);
+	const uint64_t *index = id ? table_find(&trace->by_id, *id) : NULL;
+
+	return index ? &trace->sequences[*index - 1] : NULL;
+}
+
+void waits_end(struct trace *trace, bool cut)
+{
+	for (size_t i = 0; i < trace->wait_count; i++) {
+		const struct wait *wait = &trace->waits[i];
+		const struct sequence *thread = waiter(trace, wait);
+
+		if (!thread || thread->context) {
+			if (!cut)
+				BREAK(trace, WAIT_SLICE,
+				      "track %" PRIu64 " is below no thread",
+				      wait->track);
+			continue;
+		}
+		if (wait->to && !sched_slept(&trace->sched,
+					     (int32_t)thread->tid, wait->from,
+					     wait->to, cut))
+			BREAK(trace, WAIT_BLOCKED,
+			      "thread %" PRId64 " from %" PRIu64
+			      " ns to %" PRIu64,
+			      thread->tid, wait->from, wait->to);
+	}
+}
+
+void waits_print(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->wait_count; i++) {
+		const struct wait *wait = &trace->waits[i];
+		const struct sequence *thread = waiter(trace, wait);
+
+		printf("%" PRId64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n",
+		       thread ? thread->tid : 0, wait->from,
+		       wait->to - wait->from,
+		       wait->name ? trace->names.texts[wait->name - 1] : "");
+	}
+}
