@@ -145,6 +145,7 @@ static const char *track_type(const struct trace_track *track)
 		[TRACE_TRACK_THREAD] = "thread",
 		[TRACE_TRACK_CONTEXT] = "context",
 		[TRACE_TRACK_COUNTER] = "counter",
+		[TRACE_TRACK_WAITS] = "waits",
 	};
 
 	return types[track->kind];
@@ -307,6 +308,34 @@ static void put_members(const struct dump *dump, struct call_event *event)
 	}
 }
 
+/* One line for a wait, at its end: it is of its thread, and no call. */
+static int put_wait(struct dump *dump, struct call_event *event)
+{
+	const struct trace_track *thread =
+		call_track_thread(dump->trace, event->event.track);
+	FILE *out = dump->out;
+	int err;
+
+	if (event->event.kind != TRACE_END)
+		return 0;
+	err = tell_tracks(dump, thread);
+	if (err)
+		return err;
+	put_kind("wait", out);
+	put_number("ns", event->begin_ns, out);
+	put_number("track", thread->number, out);
+	put_named(dump, "name", event->event.name);
+	put_number("took_ns", event->event.ns - event->begin_ns, out);
+	if (event->event.unfinished)
+		put_text(",\"unfinished\":true", out);
+	if (has_arguments(dump, event)) {
+		put_key("arguments", out);
+		dump_arguments(dump->reader, event, out);
+	}
+	put_text("}\n", out);
+	return ferror_unlocked(out) ? -EIO : 0;
+}
+
 static int put_event(struct dump *dump, struct call_event *event)
 {
 	static const char *const kinds[] = {
@@ -314,9 +343,13 @@ static int put_event(struct dump *dump, struct call_event *event)
 		[TRACE_INSTANT] = "instant", [TRACE_COUNTER] = "counter",
 		[TRACE_STATE] = "state",     [TRACE_SAMPLE] = "sample",
 	};
+	const struct trace_track *track = event->event.track;
 	FILE *out = dump->out;
-	int err = tell_tracks(dump, event->event.track);
+	int err;
 
+	if (track && track->kind == TRACE_TRACK_WAITS)
+		return put_wait(dump, event);
+	err = tell_tracks(dump, track);
 	if (err)
 		return err;
 	put_kind(kinds[event->event.kind], out);

@@ -39,7 +39,10 @@ const char *threads_name(const struct trace_reader *trace,
 	const struct trace_track *thread = call_track_thread(trace, track);
 	const char *name = trace_reader_text(trace, thread->name);
 
-	if (thread != track)
+	if (track->kind == TRACE_TRACK_WAITS)
+		snprintf(text, THREAD_NAME_BYTES, "%.200s (%" PRId64 "), waits",
+			 name, thread->tid);
+	else if (thread != track)
 		snprintf(text, THREAD_NAME_BYTES,
 			 "%.200s (%" PRId64 ", context %u)", name, thread->tid,
 			 track->number);

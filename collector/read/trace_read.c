@@ -266,6 +266,9 @@ static void note_time(struct trace_reader *reader, struct trace_event *event)
 	struct trace_read_totals *totals = &reader->totals;
 	struct trace_track *track = event->track;
 
+	/* A thread may wait before its first call, and after its last one. */
+	if (track && unlikely(track->kind == TRACE_TRACK_WAITS))
+		return;
 	if (unlikely(!totals->first_ns || event->ns < totals->first_ns))
 		totals->first_ns = event->ns;
 	totals->last_ns = MAX(totals->last_ns, event->ns);
@@ -337,7 +340,7 @@ static bool begin_slice(struct trace_reader *reader, struct trace_event *event)
 				       .location = event->location };
 	event->slice = slice;
 	event->depth = track->slice_count - 1;
-	reader->totals.begins++;
+	reader->totals.begins += track->shown.kind != TRACE_TRACK_WAITS;
 	return true;
 }
 
@@ -361,7 +364,7 @@ static bool end_slice(struct trace_reader *reader, struct trace_event *event)
 	event->location = slice->location;
 	if (track->slice_count)
 		slice[-1].callee_ns += event->ns - slice->begin_ns;
-	reader->totals.ends++;
+	reader->totals.ends += track->shown.kind != TRACE_TRACK_WAITS;
 	return true;
 }
 

@@ -30,6 +30,7 @@ enum trace_track_kind {
 	TRACE_TRACK_THREAD,
 	TRACE_TRACK_CONTEXT, /* a stack that a thread made: its parent */
 	TRACE_TRACK_COUNTER,
+	TRACE_TRACK_WAITS, /* slices that are waits of a thread: its parent */
 };
 
 /* A track. It stays where it is until the reader is closed. What is known of it
@@ -116,8 +117,9 @@ struct trace_read_totals {
 	uint64_t size; /* bytes of the file when it was opened */
 	uint64_t at; /* bytes that were read */
 	uint64_t cut; /* bytes of a packet that the file ends in */
-	uint64_t packets, begins, ends, unfinished;
-	uint64_t first_ns, last_ns; /* of the events; 0, 0: none */
+	uint64_t packets;
+	uint64_t begins, ends, unfinished; /* of slices that are no waits */
+	uint64_t first_ns, last_ns; /* of all events but waits; 0, 0: none */
 	/* What is wrong with the file: bundles that cannot be unpacked; events
 	 * without a time or a track, ends without a begin, and the like;
 	 * names, tracks, stacks for which there was no room. */

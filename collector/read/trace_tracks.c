@@ -5,6 +5,7 @@
 #include "collector/base/grow.h"
 #include "collector/read/trace_read_inner.h"
 #include "collector/trace/fields.h"
+#include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
 /* A command line is cut off here. */
@@ -229,6 +230,17 @@ static uint64_t uuid_of(struct wire fields)
 	return 0;
 }
 
+/* perfrec's own tracks have names that programs do not give. */
+static void describe_other(const struct trace_reader *reader,
+			   struct track *track)
+{
+	const char *name = trace_reader_text(reader, track->shown.name);
+
+	if (track->shown.kind == TRACE_TRACK_OTHER && track->shown.parent &&
+	    strcmp(name, OUT_TRACK_WAITS) == 0)
+		track->shown.kind = TRACE_TRACK_WAITS;
+}
+
 void read_tracks_describe(struct trace_reader *reader, struct wire fields)
 {
 	struct track *track = read_tracks_get(reader, uuid_of(fields));
@@ -257,6 +269,7 @@ void read_tracks_describe(struct trace_reader *reader, struct wire fields)
 			describe_counter(reader, track, wire_of(&field));
 			break;
 		}
+	describe_other(reader, track);
 }
 
 void read_tracks_are_calls(struct trace_reader *reader, struct track *track)

@@ -161,6 +161,8 @@ static uint64_t find_origin(const char *path)
 	for (int i = 0; i < ORIGIN_EVENTS; i++) {
 		if (trace_reader_next(trace, &event) <= 0)
 			break;
+		if (event.track && event.track->kind == TRACE_TRACK_WAITS)
+			continue;
 		if (event.ns && (!first || event.ns < first))
 			first = event.ns;
 	}
@@ -269,7 +271,8 @@ const struct trace_track *call_track_thread(const struct trace_reader *reader,
 {
 	struct trace_track *parent;
 
-	if (track->kind != TRACE_TRACK_CONTEXT)
+	if (track->kind != TRACE_TRACK_CONTEXT &&
+	    track->kind != TRACE_TRACK_WAITS)
 		return track;
 	parent = trace_reader_find_track(reader, track->parent);
 	return parent ? parent : track;
@@ -345,6 +348,15 @@ static bool is_function_chosen(struct call_reader *reader, uint32_t name)
 	return reader->matches[name] == MATCH_YES;
 }
 
+/* A wait is no function. */
+static bool is_chosen(struct call_reader *reader,
+		      const struct trace_event *event)
+{
+	if (event->track->kind == TRACE_TRACK_WAITS)
+		return !reader->choice.function_count;
+	return is_function_chosen(reader, event->name);
+}
+
 /* --- begins and ends --- */
 
 static struct call_track *track_of(struct call_reader *reader,
@@ -392,8 +404,8 @@ static int begin_call(struct call_reader *reader, struct call_track *track,
 		.category = event->category,
 		.location = event->location,
 		.depth = around && around->inside ? around->depth + 1 : 0,
-		.inside = (around && around->inside) ||
-			  is_function_chosen(reader, event->name),
+		.inside =
+			(around && around->inside) || is_chosen(reader, event),
 	};
 	call->state = first_state(reader, call);
 	if (call->state == CALL_PENDING)

@@ -106,7 +106,8 @@ uint32_t call_reader_stretches(const struct call_reader *reader,
 			       const struct trace_track *track,
 			       const struct trace_stretch **out);
 
-/* The thread that a context is of; @track itself if it is none. */
+/* The thread that a context is of, or a track of waits; @track itself if it is
+ * neither. */
 const struct trace_track *call_track_thread(const struct trace_reader *reader,
 					    const struct trace_track *track);
 

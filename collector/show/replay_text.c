@@ -176,8 +176,9 @@ static void thread_label(const struct replay *replay,
 	const struct trace_track *thread =
 		call_track_thread(replay->trace, track);
 
-	if (track->kind == TRACE_TRACK_THREAD)
-		snprintf(text, THREAD_BYTES, "%" PRId64, track->tid);
+	if (track->kind != TRACE_TRACK_CONTEXT &&
+	    thread->kind == TRACE_TRACK_THREAD)
+		snprintf(text, THREAD_BYTES, "%" PRId64, thread->tid);
 	else if (track->kind == TRACE_TRACK_CONTEXT)
 		snprintf(text, THREAD_BYTES, "%" PRId64 "/%u", thread->tid,
 			 track->number);
@@ -297,6 +298,8 @@ static int tell_thread(struct replay *replay, const struct merged_event *event)
 		call_track_thread(replay->trace, track);
 	char text[160];
 
+	if (track->kind == TRACE_TRACK_WAITS)
+		track = thread;
 	if (grow_array_zeroed(replay->told, replay->told_room,
 			      track->number + 1))
 		return -ENOMEM;
@@ -386,13 +389,31 @@ static void put_instant(struct replay *replay, const struct merged_event *event,
 	put_event(replay, event, "");
 }
 
+/* A wait has one line, where it begins. */
+static void put_wait(struct replay *replay, const struct merged_event *event,
+		     const char *name)
+{
+	char took[SIZE_TEXT + 4];
+
+	if (event->kind != TRACE_BEGIN)
+		return;
+	line_indent(replay, event->depth);
+	line_text(replay, event->leaf ? "/* waited on " : "/* waits on ");
+	line_text(replay, name);
+	line_text(replay, " */");
+	put_event(replay, event,
+		  event->leaf ? took_text(event, took, sizeof(took)) : "");
+}
+
 static int print_event(struct replay *replay, const struct merged_event *event)
 {
 	const char *name = shown_name(replay, event->name);
 
 	if (!name || tell_thread(replay, event))
 		return -ENOMEM;
-	if (event->kind == TRACE_BEGIN)
+	if (event->track->kind == TRACE_TRACK_WAITS)
+		put_wait(replay, event, name);
+	else if (event->kind == TRACE_BEGIN)
 		put_begin(replay, event, name);
 	else if (event->kind == TRACE_END)
 		put_end(replay, event, name);

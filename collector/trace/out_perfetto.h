@@ -21,6 +21,10 @@
 /* The sequence of packets that belong to no thread. Threads have 2 and up. */
 #define OUT_SEQUENCE_GLOBAL 1
 
+/* The name of a track that has the waits of the thread that it lies below:
+ * slices that do not overlap, and are no calls. Readers know it by that. */
+#define OUT_TRACK_WAITS "perfrec: waits"
+
 struct out_clocks { /* one moment on the kernel's clocks, ns */
 	uint64_t boottime, monotonic, realtime, monotonic_coarse, monotonic_raw;
 };

@@ -13,11 +13,13 @@
 #include "collector/show/replay_text.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_sched.h"
+#include "collector/trace/out_track.h"
 #include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
 #define SWITCHES 6 /* the sequence of switches */
+#define WAITS 9 /* the sequence of waits, and the uuid of their track */
 #define TID 8
 #define MAIN 1
 #define LEAF 2
@@ -87,6 +89,49 @@ static void write_switches(void)
 	out_sched_free(&sched);
 }
 
+static void write_wait_event(uint32_t type, uint64_t ns, const char *text)
+{
+	/* track_uuid; then the name, or an argument "perfrec.call". */
+	uint8_t fields[64] = { 11 << 3, WAITS };
+	size_t bytes = strlen(text);
+	struct encode_event event = { .type = type,
+				      .absolute = true,
+				      .fields = fields };
+	struct encoder encoder;
+
+	if (type == 1) {
+		memcpy(fields + 2, (uint8_t[]){ 0xba, 1, (uint8_t)bytes }, 3);
+		memcpy(fields + 5, text, bytes);
+		event.field_bytes = 5 + bytes;
+	} else {
+		memcpy(fields + 2,
+		       (uint8_t[]){ 0x22, (uint8_t)(bytes + 16), 0x52, 12 }, 4);
+		memcpy(fields + 6, "perfrec.call", 12);
+		memcpy(fields + 18, (uint8_t[]){ 0x32, (uint8_t)bytes }, 2);
+		memcpy(fields + 20, text, bytes);
+		event.field_bytes = 20 + bytes;
+	}
+	encoder_init(&encoder, WAITS, 0);
+	encoder.out = g_trace + g_bytes;
+	encode_event(&encoder, START_NS + ns, &event);
+	g_bytes = (size_t)(encoder.out - g_trace);
+}
+
+/* One in leaf, of which the call is known, and one before all calls. */
+static void write_waits(void)
+{
+	const struct out_track track = { .uuid = WAITS,
+					 .parent = THREAD,
+					 .name = OUT_TRACK_WAITS };
+
+	wrote(out_track_track(ROOM, &track));
+	wrote(out_track_sequence(ROOM, WAITS));
+	write_wait_event(1, 1 * US, "[sleep]");
+	write_wait_event(2, 5 * US, "nanosleep");
+	write_wait_event(1, 300 * US, "[pipe 7]");
+	write_wait_event(2, 390 * US, "read");
+}
+
 static void open_file(void)
 {
 	g_fd = memfd_create("trace", MFD_CLOEXEC);
@@ -100,19 +145,29 @@ static void tear_down(void)
 	close(g_fd);
 }
 
-static struct call_reader *open_reader(uint32_t depth)
+static const struct call_choice g_all = { .sched = true };
+
+static struct call_reader *open_chosen(const struct call_choice *choice)
 {
-	const struct call_choice choice = { .sched = true, .depth = depth };
 	struct call_reader *reader;
 
-	ck_assert_int_eq(call_reader_open(g_path, &choice, &reader), 0);
+	ck_assert_int_eq(call_reader_open(g_path, choice, &reader), 0);
 	return reader;
 }
 
-static void check_replay(size_t columns, uint32_t depth, const char *wanted)
+static struct call_reader *open_reader(uint32_t depth)
+{
+	struct call_choice choice = g_all;
+
+	choice.depth = depth;
+	return open_chosen(&choice);
+}
+
+/* Closes @reader. */
+static void check_text(struct call_reader *reader, size_t columns,
+		       const char *wanted)
 {
 	const struct replay_text_options options = { .columns = columns };
-	struct call_reader *reader = open_reader(depth);
 	char *text = NULL;
 	size_t bytes;
 	uint64_t late;
@@ -124,6 +179,11 @@ static void check_replay(size_t columns, uint32_t depth, const char *wanted)
 	ck_assert_str_eq(text, wanted);
 	free(text);
 	call_reader_close(&reader);
+}
+
+static void check_replay(size_t columns, uint32_t depth, const char *wanted)
+{
+	check_text(open_reader(depth), columns, wanted);
 }
 
 /* clang-format off */
@@ -153,7 +213,79 @@ static const char g_without[] =
 "  0.000090000       300 us        8    leaf();\n"
 "  0.000990000       990 us        8  } /* main */\n"
 "  0.000990000       500 us        8  last();\n";
+/* A wait before the first call does not move where times are counted from. */
+static const char g_waits[] =
+"       time s         took   thread  calls\n"
+"  0.000000000                     8  /* thread worker of process 7 app */\n"
+"  0.000000000      4.00 us        8  /* waited on [sleep] */\n"
+"  0.000000000                     8  main() {\n"
+"  0.000090000       300 us        8    leaf();\n"
+"  0.000290000      90.0 us        8  /* waited on [pipe 7] */\n"
+"  0.000990000       990 us        8  } /* main */\n"
+"  0.000990000       500 us        8  last();\n";
+static const char g_leaf[] =
+"       time s         took   thread  calls\n"
+"  0.000090000                     8  /* thread worker of process 7 app */\n"
+"  0.000090000       300 us        8  leaf();\n";
 /* clang-format on */
+
+START_TEST(replay_text_has_waits_that_are_no_calls)
+{
+	const char *leaf = "leaf", *pipe = "?pipe*";
+	struct call_choice choice = { .functions = &leaf, .function_count = 1 };
+
+	write_head();
+	write_waits();
+	write_calls();
+	open_file();
+	check_replay(0, 0, g_waits);
+	check_text(open_chosen(&choice), 0, g_leaf);
+	choice.functions = &pipe;
+	check_text(open_chosen(&choice), 0,
+		   "       time s         took   thread  calls\n");
+}
+END_TEST
+
+START_TEST(waits_are_with_their_thread)
+{
+	struct call_choice choice = { .thread = "8" };
+
+	write_head();
+	write_waits();
+	write_calls();
+	open_file();
+	check_text(open_chosen(&choice), 0, g_waits);
+	choice.thread = "9";
+	check_text(open_chosen(&choice), 0,
+		   "       time s         took   thread  calls\n");
+}
+END_TEST
+
+START_TEST(dump_has_a_line_for_a_wait)
+{
+	struct call_reader *reader;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+
+	write_head();
+	write_calls();
+	write_waits();
+	open_file();
+	reader = open_reader(0);
+	out = open_memstream(&text, &bytes);
+	ck_assert_int_eq(dump_write(reader, out), 0);
+	fclose(out);
+	ck_assert_ptr_nonnull(
+		strstr(text, "{\"kind\":\"wait\",\"ns\":1000300000,\"track\":1,"
+			     "\"name\":\"[pipe 7]\",\"took_ns\":90000,"
+			     "\"arguments\":{\"perfrec.call\":\"read\"}}\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\"begins\":3,\"ends\":3,"));
+	ck_assert_ptr_null(strstr(text, OUT_TRACK_WAITS));
+	free(text);
+	call_reader_close(&reader);
+}
+END_TEST
 
 START_TEST(replay_text_says_what_the_thread_did_in_a_call)
 {
@@ -237,5 +369,8 @@ int main(void)
 	tcase_add_test(tcase,
 		       replay_text_of_a_trace_without_switches_has_no_columns);
 	tcase_add_test(tcase, dump_says_what_the_thread_did_in_a_call);
+	tcase_add_test(tcase, replay_text_has_waits_that_are_no_calls);
+	tcase_add_test(tcase, waits_are_with_their_thread);
+	tcase_add_test(tcase, dump_has_a_line_for_a_wait);
 	return suite_run(suite);
 }
