@@ -41,6 +41,7 @@
 #include "collector/drain/thread_durations.h"
 #include "collector/drain/thread_figures.h"
 #include "collector/drain/thread_samples.h"
+#include "collector/drain/thread_waits.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/states/states.h"
 #include "collector/trace/trace_file.h"
@@ -346,6 +347,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->sequence = recording_sequence(setup->arena_setup->recording);
 	thread->piece_cells = PIECE_CELLS_FIRST;
 	thread->on_cpu = thread_cpu_on_ns;
+	thread->told_wait = thread_waits_tell;
 	thread->start_ns = claimed_ns(thread, slot);
 	identify_thread(thread);
 	if (start_replay(thread) < 0) {
@@ -469,7 +471,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 	uint64_t before_ns = sampled ? clock_boottime_ns() : 0;
 	int64_t unread =
 		resume ? (int64_t)ring_get_left(ring) : ring_get_look(ring);
-	int err;
+	int err = 0;
 
 	if (unread > 0 && names_lag(thread))
 		return unread;
@@ -477,9 +479,11 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 		thread_cpu_fetch(thread);
 	if (sampled && !unread)
 		thread_cpu_count(thread, before_ns);
+	if (unread > 0)
+		err = run_cells(thread, ring, sampled, until_ns);
+	thread_waits_flush(thread);
 	if (unread <= 0)
 		return unread;
-	err = run_cells(thread, ring, sampled, until_ns);
 	thread_notes_flush(thread);
 	thread_heap_flush(thread);
 	fibers_flush(&thread->fibers);
@@ -743,6 +747,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	*thread = NULL;
 	finish_cpu(old, find_end(old, end_ns, known ? &end : NULL),
 		   known ? &end : NULL);
+	thread_waits_finish(old);
 	thread_figures_finish(old, known ? &end : NULL);
 	tell_lost_rest(old);
 	thread_notes_finish(old);

@@ -23,6 +23,14 @@ struct states_calls;
 struct thread_cpu;
 struct thread_heap;
 struct thread_notes;
+struct thread_waits;
+
+/* A wait of a thread that is over, of which it is known on what it was. */
+struct thread_wait {
+	uint64_t from_ns, to_ns; /* BOOTTIME: off the CPU, and back */
+	const char *object; /* as long as the recording */
+	uint32_t call; /* the number of the system call plus 1; 0: none */
+};
 
 /* Its drain worker's, until thread_finish() hands it to the jobs thread. */
 struct thread {
@@ -36,10 +44,14 @@ struct thread {
 	/* thread_cpu_on_ns(), for what may not use samples; NULL: not known. */
 	bool (*on_cpu)(struct thread *thread, uint64_t ns, uint64_t *on_ns,
 		       uint64_t *unknown_ns);
+	/* Called for each wait, in their order; NULL: nobody wants them. */
+	void (*told_wait)(struct thread *thread,
+			  const struct thread_wait *wait);
 	/* Parts of other rooms; each NULL until there is something to keep. */
 	struct thread_notes *notes; /* notes/thread_notes.c */
 	struct thread_cpu *cpu; /* samples/thread_cpu.c */
 	struct thread_heap *heap; /* heap/thread_heap.c */
+	struct thread_waits *waits; /* drain/thread_waits.c */
 	/* How often connected functions were called: once the thread has ended,
 	 * see states_slot_calls(). */
 	struct states_calls *counted;

@@ -46,6 +46,7 @@
 #include "collector/record/cpu_account.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
+#include "collector/names/symbols.h"
 #include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
 #include "collector/sched/kernel_events.h"
@@ -687,25 +688,39 @@ void cpu_threads_exit(struct cpu_threads *threads,
 /* --- switches ---------------------------------------------------------------
  */
 
-/* The wait of @thread is over at @ns: what is known of it goes to its samples,
- * with the time that it took. Returns whether anything was known. */
-static bool post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
-		      uint64_t ns)
+/* What the wait was on that @wait tells of goes into @event. The samples keep
+ * the same text, so it takes no memory. */
+static void tell_object(const struct cpu_threads *threads,
+			const struct sample *wait, struct kernel_event *event)
+{
+	struct symbol_cache *texts =
+		recording_setup(threads->recording)->symbols;
+
+	event->value =
+		(uintptr_t)symbol_cache_told_string(texts, sample_object(wait));
+	event->call = wait->call;
+}
+
+/* The wait of @thread is over at the time of @event, a KERNEL_IN: what is known
+ * of it goes to its samples, with the time that it took, and into @event. */
+static void post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
+		      struct kernel_event *event)
 {
 	struct sample *wait = thread->wait;
 	struct samples *samples;
 
 	thread->wait = NULL;
 	if (!wait)
-		return false;
+		return;
 	samples = samples_of(threads, thread->process);
 	if (!samples) {
 		free(wait);
-		return false;
+		return;
 	}
+	tell_object(threads, wait, event);
 	wait->count = 1;
-	wait->weight_ns = ns - MIN(ns, thread->off_ns);
-	return samples_post(samples, wait);
+	wait->weight_ns = event->ns - MIN(event->ns, thread->off_ns);
+	event->flag = samples_post(samples, wait);
 }
 
 /* The wait of @thread is over at @ns. */
@@ -729,7 +744,7 @@ static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 				      .kind = KERNEL_IN };
 
 	count_long_wait(threads, thread, record->ns);
-	event.flag = post_wait(threads, thread, record->ns);
+	post_wait(threads, thread, &event);
 	kernel_events_push(&thread->events, &event);
 	thread->missed |= thread->on_ns != 0;
 	thread->on_ns = record->ns;

@@ -54,6 +54,8 @@ struct sample {
 	uint64_t reg[RECORD_REGS];
 	uint32_t stack_bytes;
 	uint32_t object_bytes; /* BLOCKED: of a text behind the stack */
+	uint32_t call; /* BLOCKED: number of the system call plus 1; 0: it was
+			* in none */
 	_Alignas(8) uint8_t stack[]; /* what lay at the stack pointer and up */
 };
 

@@ -49,6 +49,8 @@ struct thread_cpu {
 	struct clock_segment segment; /* of the clock, as last asked for */
 	struct off_times off;
 	bool begun; /* off has begun */
+	uint64_t blocked_ns; /* since when it waits; 0: it does not, or that is
+			      * not known */
 	uint32_t first, count; /* of event */
 	struct kernel_event event[THREAD_EVENTS]; /* not counted yet */
 };
@@ -86,6 +88,34 @@ static struct off_place place_now(const struct thread *thread)
 				   replay_top_node(replay) };
 }
 
+/* Follows the waits of @thread, and tells those that are known. */
+static void follow_wait(struct thread *thread, const struct kernel_event *event)
+{
+	struct thread_cpu *cpu = thread->cpu;
+	const struct thread_wait wait = {
+		.from_ns = cpu->blocked_ns,
+		.to_ns = event->ns,
+		.object = (const char *)(uintptr_t)event->value,
+		.call = event->call,
+	};
+
+	switch (event->kind) {
+	case KERNEL_BLOCKED:
+		cpu->blocked_ns = event->ns;
+		return;
+	case KERNEL_DELAY:
+	case KERNEL_ANCHOR:
+		return;
+	case KERNEL_IN:
+		if (wait.from_ns && wait.object && thread->told_wait)
+			thread->told_wait(thread, &wait);
+		break;
+	default:
+		break;
+	}
+	cpu->blocked_ns = 0;
+}
+
 static void count_first_event(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;
@@ -111,6 +141,7 @@ static void count_first_event(struct thread *thread)
 			counts->counter[event->flag] += event->value;
 		return;
 	default:
+		follow_wait(thread, event);
 		off_times_event(&cpu->off, event, &place);
 	}
 }
@@ -151,6 +182,8 @@ static void take_more_events(struct thread *thread)
 
 		cpu->begun = true;
 		forget_events_of_spans(thread, &before);
+		if (before.state == SCHED_BLOCKED)
+			cpu->blocked_ns = before.since_ns;
 		off_times_begin(&cpu->off, &before, &root);
 	}
 }

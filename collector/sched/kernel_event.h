@@ -14,7 +14,9 @@ enum kernel_event_kind {
 	KERNEL_COUNTER, /* value: of hardware counter number flag */
 	/* The thread's state changed: see sched_track.h. */
 	KERNEL_START, /* it was made, and waits for a CPU */
-	KERNEL_IN, /* it runs on cpu; flag: what it waited on is known */
+	/* It runs on cpu. flag: what it waited on is known; value: as a text,
+	 * const char *, which lives as long as the recording, or 0. */
+	KERNEL_IN,
 	KERNEL_PREEMPTED, /* it runs no more, but could */
 	KERNEL_BLOCKED, /* it runs no more, and waits */
 	KERNEL_UNKNOWN, /* what came after this was lost */
@@ -31,6 +33,8 @@ struct kernel_event {
 	uint16_t cpu;
 	uint8_t kind; /* enum kernel_event_kind */
 	uint8_t flag;
+	uint32_t call; /* IN: the number of the system call that it waited in,
+			* plus 1; 0: none, or not known */
 };
 
 #endif

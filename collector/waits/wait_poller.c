@@ -112,6 +112,8 @@ static struct sample *make_sample(struct wait_poller *poller,
 	sample->tid = blocked->tid;
 	sample->ns = blocked->since_ns;
 	sample->generation = blocked->generation;
+	if (call->in_call)
+		sample->call = (uint32_t)call->number + 1;
 	if (!bytes)
 		sample->flags = SAMPLE_NO_STACK;
 	else if (bytes == poller->stack_bytes)

@@ -864,6 +864,33 @@ START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
 }
 END_TEST
 
+START_TEST(end_of_a_wait_has_what_was_told_of_it)
+{
+	struct kernel_event event[8];
+	struct cpu_blocked blocked;
+	struct sample *wait = sample_new_blocked(0, "[mutex app+0x40]");
+
+	ck_assert_ptr_nonnull(wait);
+	wait->call = 203;
+	switch_at(WORKER, 10, true, false);
+	ck_assert_uint_eq(take_blocked(40, &blocked, 1), 1);
+	ck_assert(cpu_threads_tell_wait(&g.threads, &blocked, wait));
+	switch_at(WORKER, 60, false, false);
+	switch_at(WORKER, 70, true, false);
+	switch_at(WORKER, 90, false, false);
+	ck_assert_uint_eq(take(WORKER, event, 8), 4);
+	ck_assert_uint_eq(event[1].kind, KERNEL_IN);
+	ck_assert_uint_eq(event[1].flag, 1);
+	ck_assert_uint_eq(event[1].call, 203);
+	ck_assert_str_eq((const char *)(uintptr_t)event[1].value,
+			 "[mutex app+0x40]");
+	ck_assert_uint_eq(event[3].kind, KERNEL_IN);
+	ck_assert_uint_eq(event[3].flag, 0);
+	ck_assert_uint_eq(event[3].value, 0);
+	finish(0);
+}
+END_TEST
+
 START_TEST(long_waits_that_nobody_asked_for_are_missed)
 {
 	struct cpu_blocked blocked;
@@ -932,6 +959,7 @@ int main(void)
 	tcase_add_test(switches, threads_that_are_blocked_are_told_once_a_wait);
 	tcase_add_test(switches,
 		       what_is_told_of_a_wait_that_is_over_is_not_taken);
+	tcase_add_test(switches, end_of_a_wait_has_what_was_told_of_it);
 	tcase_add_test(switches, long_waits_that_nobody_asked_for_are_missed);
 	return suite_run(suite);
 }
