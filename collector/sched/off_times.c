@@ -268,8 +268,13 @@ static void split_rest(struct off_times *off, struct off_sums *rest,
 		       uint64_t on_ns, uint64_t delay_ns)
 {
 	uint64_t charge = on_ns - MIN(on_ns, rest->on_ns + rest->unknown_ns);
-	uint64_t blocked, preempted, wake = 0;
+	uint64_t blocked, preempted, waited, wake = 0;
 
+	/* What is left has to have room for the waits for CPUs. */
+	sum_open(off, &blocked, &preempted);
+	waited = delay_ns - MIN(delay_ns, rest->unknown_ns);
+	charge = MIN(charge,
+		     blocked + preempted - MIN(blocked + preempted, waited));
 	charge = share_out(off->open, charge, false);
 	rest->stolen_ns = rest->on_ns - MIN(on_ns, rest->on_ns);
 	sum_open(off, &blocked, &preempted);

@@ -187,6 +187,17 @@ START_TEST(what_coming_to_a_cpu_first_costs_is_on_the_cpu)
 }
 END_TEST
 
+START_TEST(switching_takes_nothing_of_what_was_waited_for_cpus)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 400);
+	off_times_look(&g_off, 500, &(struct off_place){ &g_cct, g_f });
+	off_times_settle(&g_off, 150, 390);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 390);
+	ck_assert_uint_eq(g_off.sums.on_ns, 110);
+}
+END_TEST
+
 START_TEST(time_that_the_host_took_is_told_apart)
 {
 	tell(g_cct.root, KERNEL_START, 0);
@@ -332,6 +343,8 @@ int main(void)
 	tcase_add_test(times, first_anchor_tells_what_was_before_the_recording);
 	tcase_add_test(times, what_was_added_up_before_keeps_its_anchor);
 	tcase_add_test(times, what_coming_to_a_cpu_first_costs_is_on_the_cpu);
+	tcase_add_test(times,
+		       switching_takes_nothing_of_what_was_waited_for_cpus);
 	tcase_add_test(times, time_that_the_host_took_is_told_apart);
 	tcase_add_test(times,
 		       preemption_that_was_no_delay_is_no_waiting_for_a_cpu);
