@@ -1225,11 +1225,13 @@ static int copy_places(struct modules *modules, struct reading *out)
 static bool is_read_place(struct modules *modules, uint64_t address,
 			  uint32_t generation, struct place *out)
 {
-	const struct place *place;
+	const struct place *place = NULL;
 
 	lock_acquire(&modules->lock);
-	load_map_advance(&modules->map, generation);
-	place = load_map_find(&modules->map, address, generation);
+	/* What a later one has unloaded the log may tell, which nobody has
+	 * read yet: to advance would end everything. */
+	if (generation <= modules->map.generation)
+		place = load_map_find(&modules->map, address, generation);
 	if (place) {
 		*out = *place;
 		symbol_file_get(out->file);

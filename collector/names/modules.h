@@ -94,8 +94,9 @@ struct symbol {
 void modules_resolve(struct modules *modules, uint64_t address,
 		     uint32_t generation, struct symbol *out);
 
-/* The same without reading a file: false, if that would be necessary, or if
- * nothing is known of @address. For drain workers. */
+/* The same without reading a file or the log: false, if that would be
+ * necessary, or if nothing is known of @address. For drain workers, and any
+ * other thread. */
 bool modules_resolve_read(struct modules *modules, uint64_t address,
 			  uint32_t generation, struct symbol *out);
 /* Reads the symbol tables of all files that the log tells, and of those that

@@ -698,6 +698,22 @@ START_TEST(modules_lost_entries_leave_no_name_behind)
 }
 END_TEST
 
+/* Who looks at a wait knows the newest generation before anybody has read what
+ * the log says of it. */
+START_TEST(modules_name_that_is_asked_for_early_ends_nothing)
+{
+	struct modules *modules = told_modules();
+	struct symbol symbol;
+
+	load(SELF, 0, AT, "one");
+	expect_in(modules, AT, 0, "one");
+	unload(SELF, 1, FAR);
+	(void)modules_resolve_read(modules, AT + 0x1000, 1, &symbol);
+	expect_in(modules, AT, 1, "one");
+	told_release(&modules);
+}
+END_TEST
+
 START_TEST(modules_child_has_what_its_parent_had_when_it_forked)
 {
 	struct modules *modules = told_modules(), *early, *late;
@@ -961,6 +977,7 @@ static Suite *make_suite(void)
 	tcase_add_test(all, modules_file_outside_of_the_root_is_found);
 	tcase_add_test(all, modules_other_root_is_looked_into);
 	tcase_add_test(all, modules_same_address_means_what_it_meant_then);
+	tcase_add_test(all, modules_name_that_is_asked_for_early_ends_nothing);
 	tcase_add_test(all, modules_load_holds_since_the_unload_before);
 	tcase_add_test(all, modules_lost_entries_leave_no_name_behind);
 	tcase_add_test(all,
