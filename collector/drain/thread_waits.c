@@ -6,8 +6,8 @@
  * apart. Waits of a thread do not overlap, so the track is one row.
  *
  * The packets are on a sequence of their own, whose clock is BOOTTIME: each has
- * its whole time. A wait takes some 77 bytes. A wait is written when it is over,
- * begin and end together, so a trace that stops has no open one.
+ * its whole time. A wait takes some 77 bytes. A wait is written when it is
+ * over, begin and end together, so a trace that stops has no open one.
  */
 #include "collector/drain/thread_waits.h"
 

@@ -22,12 +22,11 @@ static void begin_wait(struct trace *trace, const struct own_track *own,
 		trace->waits = table_grow(trace->waits, trace->wait_room,
 					  sizeof(*trace->waits));
 	}
-	trace->waits[trace->wait_count++] = (struct wait){
-		.from = event->ns,
-		.track = own->uuid,
-		.thread = own->parent,
-		.name = name
-	};
+	trace->waits[trace->wait_count++] =
+		(struct wait){ .from = event->ns,
+			       .track = own->uuid,
+			       .thread = own->parent,
+			       .name = name };
 }
 
 /* The last wait of a track. */
@@ -74,6 +73,9 @@ static const struct sequence *waiter(const struct trace *trace,
 
 void waits_end(struct trace *trace, bool cut)
 {
+	/* A trace that has stopped at its limit lacks its last switches. */
+	bool lacks = cut || trace->totals.losses;
+
 	for (size_t i = 0; i < trace->wait_count; i++) {
 		const struct wait *wait = &trace->waits[i];
 		const struct sequence *thread = waiter(trace, wait);
@@ -85,9 +87,9 @@ void waits_end(struct trace *trace, bool cut)
 				      wait->track);
 			continue;
 		}
-		if (wait->to && !sched_slept(&trace->sched,
-					     (int32_t)thread->tid, wait->from,
-					     wait->to, cut))
+		if (wait->to &&
+		    !sched_slept(&trace->sched, (int32_t)thread->tid,
+				 wait->from, wait->to, lacks))
 			BREAK(trace, WAIT_BLOCKED,
 			      "thread %" PRId64 " from %" PRIu64
 			      " ns to %" PRIu64,
