@@ -1251,16 +1251,17 @@ static void break_sched_overlap(struct trace *trace)
 
 /* --- waits --- */
 
-/* Thread 10 sleeps from 300 to 500, and from 600 to the end. */
+/* Thread 10 sleeps from 300 to 500, and from 600 to the end at 900. */
 static void sleeps(struct trace *trace)
 {
 	put_switches(trace, &(struct switches){
-				    .count = 5,
+				    .count = 6,
 				    .at = { { T0, 0, 0 },
 					    { 0, 0, 10 },
 					    { 300, 1, 0 },
 					    { 200, 0, 10 },
-					    { 100, 1, 0 } },
+					    { 100, 1, 0 },
+					    { 300, 0, 0 } },
 			    });
 }
 
@@ -1308,19 +1309,34 @@ static void break_wait_blocked_by_end(struct trace *trace)
 	wait_of_thread(trace, 300, 499);
 }
 
-static void break_wait_blocked_by_no_switch(struct trace *trace)
+static void break_wait_blocked_by_running(struct trace *trace)
 {
+	put_switches(trace, &(struct switches){
+				    .count = 5,
+				    .at = { { T0, 0, 0 },
+					    { 0, 0, 10 },
+					    { 300, 1, 0 },
+					    { 100, 0, 10 },
+					    { 50, 1, 0 } },
+			    });
+	/* The trace stopped: another CPU has nothing so late. */
+	put_switches(trace, &(struct switches){
+				    .cpu = 1,
+				    .count = 2,
+				    .at = { { T0, 0, 0 }, { 0, 0, 0 } },
+			    });
 	wait_of_thread(trace, 300, 500);
 }
 
 static void break_wait_blocked_by_preemption(struct trace *trace)
 {
 	put_switches(trace, &(struct switches){
-				    .count = 4,
+				    .count = 5,
 				    .at = { { T0, 0, 0 },
 					    { 0, 0, 10 },
 					    { 300, 256, 0 },
-					    { 200, 0, 10 } },
+					    { 200, 0, 10 },
+					    { 100, 1, 0 } },
 			    });
 	wait_of_thread(trace, 300, 500);
 }
@@ -1456,7 +1472,7 @@ static const struct mutation {
 	{ "wait-slice", break_wait_slice_of_process },
 	{ "wait-blocked", break_wait_blocked },
 	{ "wait-blocked", break_wait_blocked_by_end },
-	{ "wait-blocked", break_wait_blocked_by_no_switch },
+	{ "wait-blocked", break_wait_blocked_by_running },
 	{ "wait-blocked", break_wait_blocked_by_preemption },
 	{ "ids", break_ids_of_switch },
 	{ "snapshot-first", break_snapshot_first_by_switch },
@@ -1730,15 +1746,20 @@ START_TEST(trace_check_waits_are_no_other_slices)
 }
 END_TEST
 
-/* The last switches of a file that was cut may be missing. */
-START_TEST(trace_check_waits_after_the_last_switch_may_be_cut)
+/* A trace that stopped at its limit may lack the last switches. */
+START_TEST(trace_check_waits_after_the_last_switch_are_accepted)
 {
 	fresh();
 	head(&g_trace);
 	sleeps(&g_trace);
-	wait_of_thread(&g_trace, 600, 700);
+	wait_of_thread(&g_trace, 600, 800);
 	ck_assert_int_ne(run(&g_trace, ""), 0);
 	ck_assert_msg(run(&g_trace, "--allow-cut") == 0, "%s", g_output);
+	fresh();
+	head(&g_trace);
+	sleeps(&g_trace);
+	wait_of_thread(&g_trace, 600, 901);
+	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
 }
 END_TEST
 
@@ -1810,7 +1831,7 @@ int main(void)
 	tcase_add_test(accepted, trace_check_sched_sums_what_threads_did);
 	tcase_add_test(accepted, trace_check_waits_are_no_other_slices);
 	tcase_add_test(accepted,
-		       trace_check_waits_after_the_last_switch_may_be_cut);
+		       trace_check_waits_after_the_last_switch_are_accepted);
 	tcase_add_test(accepted, trace_check_sched_by_name_splits_slices);
 	tcase_add_test(accepted, trace_check_allow_open_accepts_open_slices);
 	tcase_add_test(accepted, trace_check_allow_cut_accepts_every_cut);

@@ -318,19 +318,35 @@ void sched_between(const struct sched *sched, int32_t tid, uint64_t from,
 }
 
 bool sched_slept(const struct sched *sched, int32_t tid, uint64_t from,
-		 uint64_t to, bool cut)
+		 uint64_t to, bool exact)
 {
 	size_t i = find_stretch(sched, tid, from);
 	const struct stretch *next = &sched->stretches[i], *last = next - 1;
 	bool has_last = i && last->tid == tid;
 	bool has_next = i < sched->count && next->tid == tid;
 
-	if (cut && !has_next)
-		return true;
 	if (has_last && last->unknown_ns < to)
 		return true;
-	return has_last && has_next && last->to == from &&
-	       last->state == SLEEPS && next->from == to;
+	if (has_next && next->from < to && next->from < next->to)
+		return false;
+	return !exact || (has_last && has_next && last->to == from &&
+			  last->state == SLEEPS && next->from == to);
+}
+
+bool sched_whole(const struct sched *sched, uint64_t ns)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < SCHED_CPUS; i++) {
+		const struct sched_cpu *cpu = &sched->cpus[i];
+
+		if (!cpu->switches)
+			continue;
+		if (cpu->tid || (end && end != cpu->last_ns))
+			return false;
+		end = cpu->last_ns;
+	}
+	return end >= ns;
 }
 
 void sched_print(const struct sched *sched)

@@ -58,11 +58,15 @@ void sched_end(struct verdict *verdict, struct sched *sched);
 /* After sched_end(): adds what thread @tid did between @from and @to. */
 void sched_between(const struct sched *sched, int32_t tid, uint64_t from,
 		   uint64_t to, struct sched_sums *sums);
-/* After sched_end(): whether thread @tid slept from @from to @to, from switch
- * to switch. @cut: the file ends before its last switches. True, too, where
- * switches are missing. */
+/* After sched_end(): whether thread @tid may have slept from @from to @to: it
+ * was on no CPU. @exact: and went from a switch to the next one. True, too,
+ * where the trace says that switches are missing. */
 bool sched_slept(const struct sched *sched, int32_t tid, uint64_t from,
-		 uint64_t to, bool cut);
+		 uint64_t to, bool exact);
+/* Whether the switches up to @ns are all there: the last one of each CPU is at
+ * one time, the end of the recording. A file that stopped or was cut may lack
+ * some, of some CPUs. */
+bool sched_whole(const struct sched *sched, uint64_t ns);
 /* After sched_end(): a line for each thread. */
 void sched_print(const struct sched *sched);
 void sched_release(struct sched *sched);

@@ -139,7 +139,7 @@ void tracks_end(struct trace *trace, bool may_be_open, bool cut);
 /* waits.c: an event on a track of waits. */
 void waits_event(struct trace *trace, struct own_track *own,
 		 const struct event *event, uint32_t name);
-/* After sched_end(). @cut: the last switches may be missing. */
+/* After sched_end(). @cut: the file may lack its end. */
 void waits_end(struct trace *trace, bool cut);
 /* After waits_end(): a line for each. */
 void waits_print(const struct trace *trace);

@@ -71,30 +71,35 @@ static const struct sequence *waiter(const struct trace *trace,
 	return index ? &trace->sequences[*index - 1] : NULL;
 }
 
+static void check_wait(struct trace *trace, const struct wait *wait, bool exact,
+		       bool cut)
+{
+	const struct sequence *thread = waiter(trace, wait);
+
+	if (!thread || thread->context) {
+		if (!cut)
+			BREAK(trace, WAIT_SLICE,
+			      "track %" PRIu64 " is below no thread",
+			      wait->track);
+		return;
+	}
+	if (wait->to && !sched_slept(&trace->sched, (int32_t)thread->tid,
+				     wait->from, wait->to, exact))
+		BREAK(trace, WAIT_BLOCKED,
+		      "thread %" PRId64 " from %" PRIu64 " ns to %" PRIu64,
+		      thread->tid, wait->from, wait->to);
+}
+
 void waits_end(struct trace *trace, bool cut)
 {
-	/* A trace that has stopped at its limit lacks its last switches. */
-	bool lacks = cut || trace->totals.losses;
+	uint64_t end = 0;
+	bool exact;
 
-	for (size_t i = 0; i < trace->wait_count; i++) {
-		const struct wait *wait = &trace->waits[i];
-		const struct sequence *thread = waiter(trace, wait);
-
-		if (!thread || thread->context) {
-			if (!cut)
-				BREAK(trace, WAIT_SLICE,
-				      "track %" PRIu64 " is below no thread",
-				      wait->track);
-			continue;
-		}
-		if (wait->to &&
-		    !sched_slept(&trace->sched, (int32_t)thread->tid,
-				 wait->from, wait->to, lacks))
-			BREAK(trace, WAIT_BLOCKED,
-			      "thread %" PRId64 " from %" PRIu64
-			      " ns to %" PRIu64,
-			      thread->tid, wait->from, wait->to);
-	}
+	for (size_t i = 0; i < trace->wait_count; i++)
+		end = MAX(end, trace->waits[i].to);
+	exact = !cut && sched_whole(&trace->sched, end);
+	for (size_t i = 0; i < trace->wait_count; i++)
+		check_wait(trace, &trace->waits[i], exact, cut);
 }
 
 void waits_print(const struct trace *trace)
