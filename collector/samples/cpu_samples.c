@@ -52,6 +52,7 @@
 #include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
 #include "collector/samples/sched_trace.h"
+#include "collector/samples/turns.h"
 #include "collector/sched/kernel_events.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
@@ -83,12 +84,14 @@ struct cpu_sampler {
 	struct cpu_account
 		*account; /* of the tree; its recording outlives us */
 	struct cpu_group *groups;
+	struct turns turns; /* whose blocked threads are told */
 	/* The switches of a recording, which all its groups share. */
 	struct group_trace {
 		struct group_trace *next;
 		const struct recording *recording;
 		struct sched_trace *sched;
 		uint32_t groups;
+		size_t taken; /* of turns.h */
 	} * traces;
 	struct event_owner {
 		uint64_t id;
@@ -106,6 +109,7 @@ struct cpu_group {
 	struct perf_events events;
 	struct cpu_threads threads;
 	struct group_trace *trace; /* of its recording; NULL: none */
+	struct turn turn;
 	bool throttled; /* that is said */
 	uint64_t lost; /* records, perhaps of it */
 };
@@ -328,22 +332,43 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid, uint64_t alive_ns)
 /* --- threads that are blocked -----------------------------------------------
  */
 
+/* Where blocked threads are put. */
+struct blocked_room {
+	uint64_t before_ns;
+	struct cpu_blocked *out;
+};
+
+static size_t take_of_group(void *context, void *group, size_t count,
+			    size_t room)
+{
+	const struct blocked_room *blocked = context;
+	struct cpu_group *from = group;
+	struct cpu_blocked *out = blocked->out + count;
+	size_t got = cpu_threads_take_blocked(&from->threads,
+					      blocked->before_ns, out, room);
+
+	for (size_t i = 0; i < got; i++)
+		out[i].group = from;
+	return got;
+}
+
 size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 			struct cpu_blocked *out, size_t room,
 			struct cpu_wait_sums *sums)
 {
-	size_t count = 0;
+	struct blocked_room blocked = { before_ns, out };
+	size_t recordings = 1, count;
 
 	*sums = (struct cpu_wait_sums){ 0 };
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
+	for (const struct group_trace *trace = sampler->traces; trace;
+	     trace = trace->next)
+		recordings += trace != sampler->traces;
+	count = turns_take(&sampler->turns, recordings, room, take_of_group,
+			   &blocked);
 	for (struct cpu_group *group = sampler->groups; group;
 	     group = group->next) {
-		size_t more = cpu_threads_take_blocked(
-			&group->threads, before_ns, out + count, room - count);
-
-		for (size_t i = 0; i < more; i++)
-			out[count++].group = group;
 		sums->switches += group->threads.switch_count;
 		sums->long_ns += group->threads.long_ns;
 		sums->missed_ns += group->threads.missed_ns;
@@ -692,15 +717,17 @@ static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 	}
 	group->next = sampler->groups;
 	sampler->groups = group;
+	group->turn.group = group;
+	turns_add(&sampler->turns, &group->turn);
 	return 0;
 }
 
-static void remove_owners(struct cpu_sampler *sampler,
-			  const struct cpu_group *group)
+static void remove_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 {
 	struct cpu_group **link = &sampler->groups;
 	size_t kept = 0;
 
+	turns_remove(&sampler->turns, &group->turn);
 	for (size_t i = 0; i < sampler->owners; i++)
 		if (sampler->owner[i].group != group)
 			sampler->owner[kept++] = sampler->owner[i];
@@ -735,6 +762,7 @@ static void join_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	}
 	trace->groups++;
 	group->trace = trace;
+	group->turn.taken = &trace->taken;
 }
 
 /* @group is gone: the last one of a recording ends its trace. Under the lock.

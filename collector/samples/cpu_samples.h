@@ -84,9 +84,9 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid, uint64_t alive_ns);
 
 /*
  * Set @out to threads that have been blocked since before @before_ns
- * (BOOTTIME), at most @room; each wait is told once. Returns how many; the
- * caller gives back the samples of each. Reads the kernel's buffers first.
- * Any thread.
+ * (BOOTTIME), at most @room, of which each recording has its share (turns.h);
+ * each wait is told once. Returns how many; the caller gives back the samples
+ * of each. Reads the kernel's buffers first. Any thread.
  */
 size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 			struct cpu_blocked *out, size_t room,

@@ -270,7 +270,8 @@ static void forget_process(struct cpu_threads *threads,
 }
 
 /* Take @thread out of the list of those that are blocked. */
-static void unlist_blocked(struct cpu_thread *thread)
+static void unlist_blocked(struct cpu_threads *threads,
+			   struct cpu_thread *thread)
 {
 	struct cpu_thread *next = thread->next_blocked;
 
@@ -279,18 +280,21 @@ static void unlist_blocked(struct cpu_thread *thread)
 	*thread->blocked_link = next;
 	if (next)
 		next->blocked_link = thread->blocked_link;
+	else
+		threads->blocked_end = thread->blocked_link;
 	thread->blocked_link = NULL;
 }
 
+/* The last one: who came first is asked about first. */
 static void list_blocked(struct cpu_threads *threads, struct cpu_thread *thread)
 {
 	if (thread->blocked_link)
 		return;
-	thread->next_blocked = threads->blocked;
-	if (threads->blocked)
-		threads->blocked->blocked_link = &thread->next_blocked;
-	threads->blocked = thread;
-	thread->blocked_link = &threads->blocked;
+	thread->blocked_link =
+		threads->blocked ? threads->blocked_end : &threads->blocked;
+	thread->next_blocked = NULL;
+	*thread->blocked_link = thread;
+	threads->blocked_end = &thread->next_blocked;
 }
 
 /* Forget the thread *@link, which a chain of the table leads to. */
@@ -302,7 +306,7 @@ static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 	threads->count--;
 	threads->silent -= thread->silent;
 	forget_process(threads, thread->process);
-	unlist_blocked(thread);
+	unlist_blocked(threads, thread);
 	free(thread->wait);
 	kernel_events_release(&thread->events);
 	free(thread);
@@ -842,14 +846,14 @@ size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
 	struct cpu_thread *next;
 	size_t count = 0;
 
-	for (struct cpu_thread *thread = threads->blocked; thread;
-	     thread = next) {
+	for (struct cpu_thread *thread = threads->blocked;
+	     thread && count < room; thread = next) {
 		bool waits = thread->is_blocked && !thread->ended;
 
 		next = thread->next_blocked;
-		if (waits && (thread->off_ns > before_ns || count == room))
+		if (waits && thread->off_ns > before_ns)
 			continue;
-		unlist_blocked(thread);
+		unlist_blocked(threads, thread);
 		if (!waits)
 			continue;
 		out[count++] = (struct cpu_blocked){

@@ -41,8 +41,9 @@ struct cpu_threads {
 		uint64_t from_ns[16];
 		uint32_t count;
 	} loss;
-	/* Threads that are blocked, or were, and nobody has asked of yet. */
-	struct cpu_thread *blocked;
+	/* Threads that are blocked, or were, and nobody has asked of yet, the
+	 * longest there first. */
+	struct cpu_thread *blocked, **blocked_end;
 	uint64_t switch_count;
 	/* Waits of CPU_LONG_NS and more: their time, and that of those which
 	 * ended before anybody asked. */

@@ -842,6 +842,28 @@ START_TEST(threads_that_are_blocked_are_told_once_a_wait)
 }
 END_TEST
 
+/* Short waits that come all the time do not hide one that lasts. */
+START_TEST(who_waits_first_is_told_first)
+{
+	struct cpu_blocked blocked[2];
+
+	switch_at(WORKER, 10, true, false);
+	switch_at(MAIN, 11, true, false);
+	switch_at(OTHER, 12, true, false);
+	ck_assert_uint_eq(take_blocked(40, blocked, 1), 1);
+	ck_assert_int_eq(blocked[0].tid, WORKER);
+	switch_at(WORKER, 20, false, false);
+	switch_at(WORKER, 21, true, false);
+	ck_assert_uint_eq(take_blocked(40, blocked, 2), 2);
+	ck_assert_int_eq(blocked[0].tid, MAIN);
+	ck_assert_int_eq(blocked[1].tid, OTHER);
+	ck_assert_uint_eq(take_blocked(40, blocked, 2), 1);
+	ck_assert_int_eq(blocked[0].tid, WORKER);
+	ck_assert_uint_eq(take_blocked(40, blocked, 2), 0);
+	finish(0);
+}
+END_TEST
+
 START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
 {
 	struct kernel_event event[8];
@@ -957,6 +979,7 @@ int main(void)
 	tcase_add_test(switches, switches_are_told_in_their_order);
 	tcase_add_test(switches, after_a_loss_each_thread_is_unknown_once);
 	tcase_add_test(switches, threads_that_are_blocked_are_told_once_a_wait);
+	tcase_add_test(switches, who_waits_first_is_told_first);
 	tcase_add_test(switches,
 		       what_is_told_of_a_wait_that_is_over_is_not_taken);
 	tcase_add_test(switches, end_of_a_wait_has_what_was_told_of_it);
