@@ -130,11 +130,13 @@ static bool has_value(const struct pprof *profile, uint32_t value)
 }
 
 /* Writes the last value of @profile that has something to @name: numbers of
- * samples and of blocks come before what they stand for. */
+ * samples and of blocks come before what they stand for. Nobody looks at times
+ * as they were measured first. */
 static bool find_filled(const struct pprof *profile, char name[LIST_BYTES])
 {
 	for (size_t i = profile->type_count; i--;) {
-		if (!has_value(profile, (uint32_t)i))
+		if (strcmp(profile->type[i].type, "wall_measured") == 0 ||
+		    !has_value(profile, (uint32_t)i))
 			continue;
 		snprintf(name, LIST_BYTES, "%.40s", profile->type[i].type);
 		return true;

@@ -272,6 +272,42 @@ static bool is_counted(const char *key)
 	return false;
 }
 
+/* Whether the recording was asked to count @key. */
+static bool was_counted(const struct summary_settings *settings,
+			const char *key)
+{
+	const json_t *one;
+	size_t i;
+
+	if (strcmp(key, FAULTS_TYPE) == 0)
+		return settings->faults;
+	json_array_foreach(settings->counters, i,
+			   one) if (json_is_string(one) &&
+				    strcmp(json_string_value(one), key) ==
+					    0) return true;
+	return false;
+}
+
+/* One line for the user: the recording has no counts of @key. */
+static void log_uncounted(const struct sheet *sheet, const char *key)
+{
+	const char *dir = sheet->options->dir;
+	bool faults = strcmp(key, FAULTS_TYPE) == 0;
+
+	if (sheet->options->stacks)
+		log_err("'%s' has no counts of %s by call: they are known of "
+			"functions only, so leave out --stacks",
+			dir, key);
+	else if (was_counted(&sheet->summary->settings, key))
+		log_err("'%s' has no counts of %s by call: the kernel counted "
+			"none (see its notes: perfrec report)",
+			dir, key);
+	else
+		log_err("'%s' has no counts of %s by call: record with %s%s",
+			dir, key, faults ? "--faults" : "--counters ",
+			faults ? "" : key);
+}
+
 /* 0, or -EINVAL: the recording has no values for the key. */
 static int sort_view_rows(struct sheet *sheet)
 {
@@ -302,15 +338,7 @@ static int sort_view_rows(struct sheet *sheet)
 		return -EINVAL;
 	}
 	if (!count && is_counted(key)) {
-		log_err("'%s' has no counts of %s by call%s%s",
-			sheet->options->dir, key,
-			sheet->options->stacks
-				? ": they are known of functions only, so "
-				  "leave out --stacks"
-				: ": record with ",
-			sheet->options->stacks		? ""
-			: strcmp(key, FAULTS_TYPE) == 0 ? "--faults"
-							: "--counters");
+		log_uncounted(sheet, key);
 		return -EINVAL;
 	}
 	if (!count && sched_key(view, key)) {
@@ -476,6 +504,21 @@ static void add_view_row(const struct sheet *sheet, const struct pprof_row *row,
 	}
 }
 
+/* What the row [unknown] of waits stands for, if it is one of the @shown first.
+ */
+static void print_unread(const struct sheet *sheet, size_t shown, FILE *out)
+{
+	const struct report_view_options *options = sheet->options;
+
+	if (strcmp(options->view->name, "wait") != 0 || options->stacks)
+		return;
+	for (size_t i = 0; i < shown; i++)
+		if (strcmp(sheet->rows.list[i].frames->name, "[unknown]") == 0)
+			fputs("  ([unknown]: shorter than 1 ms, or not read; "
+			      "--stacks names the calls)\n",
+			      out);
+}
+
 static int print_view_rows(const struct sheet *sheet, FILE *out)
 {
 	const struct report_view_options *options = sheet->options;
@@ -501,6 +544,8 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	if (shown < count && !options->markdown)
 		fprintf(out, "  (%zu of %zu %ss; all: --limit 0)\n", shown,
 			count, options->stacks ? "stack" : options->view->rows);
+	if (!options->markdown)
+		print_unread(sheet, shown, out);
 	return err;
 }
 

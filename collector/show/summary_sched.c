@@ -19,12 +19,15 @@ bool summary_sched_known(const struct summary *summary)
 void summary_sched_log_unknown(const struct summary *summary, const char *dir,
 			       const char *what)
 {
+	const char *why = "it was recorded without --sched";
+
+	if (summary->rebuilt)
+		why = "its summary was made from its trace; perfrec open shows "
+		      "what that has";
+	else if (summary->settings.sched)
+		why = "the kernel told nothing of its threads (see its notes)";
 	log_err("%s: '%s' does not know when threads ran and waited: %s", what,
-		dir,
-		summary->settings.sched
-			? "the kernel told nothing of its threads (see its "
-			  "notes)"
-			: "it was recorded without --sched");
+		dir, why);
 }
 
 /* Wall time of all threads. */

@@ -41,6 +41,14 @@ for view in functions span; do
 done
 run "$PERFREC" report --view wait off
 expect_error 1 "'off' does not know when .*: it was recorded without --sched"
+# What there is instead is what people look at, not what it was made from.
+run "$PERFREC" export --to folded --value blocked off
+expect_error 1 "'off' has nothing of blocked to export: give --value wall\$"
+# A summary that was made from the trace does not tell whether there was --sched.
+cp -r off killed
+rm killed/summary.json
+run "$PERFREC" report --sort blocked killed
+expect_match err "'killed' does not know when .*: its summary was made from its trace"
 
 run "$PERFREC" record -o data ./waits
 expect_status 0
@@ -48,7 +56,7 @@ expect_status 0
 	echo 'the kernel does not tell of switches here'
 	exit 77
 }
-expect_match err 'threads +on CPU [0-9.]+ .s, runnable [0-9.]+ .s, blocked' \
+expect_match err 'threads +on CPU [0-9.]+ .?s, runnable [0-9.]+ .?s, blocked' \
 	'blocked [0-9.]+ .?s; [0-9,]+ switches, [0-9,]+ migrations?' \
 	'calls  self time      %     on CPU   runnable    blocked      total'
 # The values of a function are those of summary.json, and add up.
@@ -88,6 +96,18 @@ run "$PERFREC" report --json --view wait data
 expect_status 0
 expect_eq 'waits of 10 ms' "$(json out '.sum.waits >= 20 and .sum.blocked >= 190000000')" true
 expect_eq 'the object' "$(json out '.functions[0].name | test("^\\[.*\\]$")')" true
+# Waits that nobody reads are named as such, with what to do about them.
+cat >short.c <<'SOURCE'
+#include <unistd.h>
+int main(void) { for (int i = 0; i < 200; i++) usleep(50); return 0; }
+SOURCE
+gcc -g -O0 -finstrument-functions -o short short.c || fail 'cannot compile'
+"$PERFREC" record -q -o short.data ./short || fail 'cannot record'
+run "$PERFREC" report --view wait short.data
+expect_match out '  \[unknown\]$' \
+	'^  \(\[unknown\]: shorter than 1 ms, or not read; --stacks names the calls\)$'
+run "$PERFREC" report --view wait --stacks short.data
+expect_no_match out 'shorter than 1 ms'
 run "$PERFREC" report --view wait --stacks data
 expect_match out '^      block  .*waits.c:[0-9]+  \[waits\]$'
 run "$PERFREC" export --to folded --value blocked data
