@@ -651,6 +651,38 @@ static void print_subtracted(const struct summary *summary,
 		      out);
 }
 
+/* Names the views that have something of a program without spans. Returns
+ * false, and prints nothing, if none has. */
+static bool print_other_views(const struct summary *summary, FILE *out)
+{
+	const struct {
+		const char *view;
+		bool filled;
+	} all[] = {
+		{ "cpu", summary->totals.cpu_ns },
+		{ "heap", summary->totals.allocs },
+		{ "wait", summary_sched_known(summary) },
+	};
+	size_t left = 0, count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		left += all[i].filled;
+	if (!left)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (!all[i].filled)
+			continue;
+		fprintf(out, "%s--view %s",
+			!count++    ? "are no spans: see perfrec report "
+			: left == 1 ? " and "
+				    : ", ",
+			all[i].view);
+		left--;
+	}
+	fputs(".\n", out);
+	return true;
+}
+
 /* Nothing tells a program that could not load perfrec's library from one that
  * was not instrumented. */
 static void print_no_hooks(const struct summary *summary, FILE *out)
@@ -658,16 +690,11 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 	const struct summary_totals *totals = &summary->totals;
 	bool recorded = totals->processes &&
 			(summary->wants_cpu || summary->wants_alloc);
-	bool has_cpu = totals->cpu_ns;
 
 	fputs("\n  No function of this program is instrumented, so there ",
 	      out);
-	if (has_cpu || totals->allocs)
-		fprintf(out,
-			"are no spans: see perfrec report --view %s%s%s.\n",
-			has_cpu ? "cpu" : "",
-			has_cpu && totals->allocs ? " and --view " : "",
-			totals->allocs ? "heap" : "");
+	if (print_other_views(summary, out))
+		;
 	else if (recorded)
 		fputs("are no spans,\n  and what perfrec's library was loaded "
 		      "into ended without a sample.\n",

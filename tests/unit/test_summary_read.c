@@ -280,6 +280,12 @@ START_TEST(summary_print_tells_of_cpu_time_and_memory)
 	ck_assert_has(text, "so there are no spans: see perfrec report --view "
 			    "cpu and --view heap.\n");
 	free(text);
+	summary->settings.sched = true;
+	summary->totals.sched_threads = 1;
+	text = print(summary, 0);
+	ck_assert_has(text, "so there are no spans: see perfrec report --view "
+			    "cpu, --view heap and --view wait.\n");
+	free(text);
 	/* All of it, where all is instrumented. */
 	summary->estimates = false;
 	text = print(summary, 0);
