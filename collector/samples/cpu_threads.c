@@ -768,6 +768,9 @@ static void leave_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 	kernel_events_push(&thread->events, &event);
 	thread->missed |= !thread->on_ns;
 	count_stretch(threads, thread, record->ns);
+	/* Nobody told when the wait before this one was over. */
+	free(thread->wait);
+	thread->wait = NULL;
 	thread->on_cpu = -1;
 	thread->is_blocked = !record->preempted;
 	thread->off_ns = record->ns;

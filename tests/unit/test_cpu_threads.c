@@ -886,6 +886,26 @@ START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
 }
 END_TEST
 
+/* The switch that ended it was lost. */
+START_TEST(next_wait_has_nothing_of_one_that_nobody_saw_end)
+{
+	struct kernel_event event[8];
+	struct cpu_blocked blocked;
+	struct sample *wait = sample_new_blocked(0, "[mutex app+0x40]");
+
+	ck_assert_ptr_nonnull(wait);
+	switch_at(WORKER, 10, true, false);
+	ck_assert_uint_eq(take_blocked(40, &blocked, 1), 1);
+	ck_assert(cpu_threads_tell_wait(&g.threads, &blocked, wait));
+	switch_at(WORKER, 70, true, false);
+	switch_at(WORKER, 90, false, false);
+	ck_assert_uint_eq(take(WORKER, event, 8), 3);
+	ck_assert_uint_eq(event[2].kind, KERNEL_IN);
+	ck_assert_uint_eq(event[2].flag, 0);
+	finish(0);
+}
+END_TEST
+
 START_TEST(end_of_a_wait_has_what_was_told_of_it)
 {
 	struct kernel_event event[8];
@@ -982,6 +1002,8 @@ int main(void)
 	tcase_add_test(switches, who_waits_first_is_told_first);
 	tcase_add_test(switches,
 		       what_is_told_of_a_wait_that_is_over_is_not_taken);
+	tcase_add_test(switches,
+		       next_wait_has_nothing_of_one_that_nobody_saw_end);
 	tcase_add_test(switches, end_of_a_wait_has_what_was_told_of_it);
 	tcase_add_test(switches, long_waits_that_nobody_asked_for_are_missed);
 	return suite_run(suite);
