@@ -271,6 +271,39 @@ static bool cursor_look(const struct perf_buffers *buffers,
 	return true;
 }
 
+/* Whether the kernel has had no room for a record, as seen before the tail is
+ * moved on: what comes behind @buffer->full_at is lost then. Whoever reads may
+ * get no CPU in the middle of a pass, so each record is looked at; the head
+ * lies beside the tail, which is written all the same. */
+static void look_if_full(const struct perf_buffers *buffers,
+			 const struct perf_cursor *cursor)
+{
+	struct perf_buffer *buffer = cursor->buffer;
+	/* relaxed: nothing is read below it */
+	uint64_t head = atom_load_rlx(&buffer->page->data_head);
+	uint64_t unread = head - cursor->tail;
+
+	if (likely(unread + SWITCH_BYTES <= buffers->bytes) ||
+	    unread > buffers->bytes || buffer->full)
+		return;
+	buffer->full = true;
+	buffer->full_at = head;
+}
+
+/* The last record before the buffer was full has been passed on. The kernel's
+ * own record of the loss comes with the next that it writes there, and there
+ * may be none. */
+static void tell_full(struct perf_buffer *buffer, perf_visit *visit,
+		      void *context)
+{
+	const struct perf_record lost = { .type = PERF_RECORD_LOST,
+					  .cpu = buffer->cpu,
+					  .before_ns = buffer->last_ns };
+
+	buffer->full = false;
+	visit(context, &lost);
+}
+
 /* Pass the record at the tail on, and go behind it. */
 static void cursor_visit(const struct perf_buffers *buffers,
 			 struct perf_cursor *cursor, perf_visit *visit,
@@ -287,9 +320,13 @@ static void cursor_visit(const struct perf_buffers *buffers,
 		visit(context, &record);
 	}
 	cursor->buffer->last_ns = cursor->key;
+	look_if_full(buffers, cursor);
 	cursor->tail += cursor->size;
 	/* order: rel, PERF: read before it is given back */
 	atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
+	if (unlikely(cursor->buffer->full &&
+		     cursor->tail >= cursor->buffer->full_at))
+		tell_full(cursor->buffer, visit, context);
 }
 
 /* Move the cursor at @at down to its place in a heap of @count cursors, the
@@ -308,31 +345,6 @@ static void sift_down(struct perf_cursor *heap, size_t count, size_t at)
 	heap[at] = moved;
 }
 
-static bool is_full(const struct perf_buffers *buffers,
-		    const struct perf_cursor *cursor)
-{
-	uint64_t unread = cursor->head - cursor->tail;
-
-	return unread <= buffers->bytes &&
-	       unread + SWITCH_BYTES > buffers->bytes;
-}
-
-/* What came after the last record of a full buffer is lost. */
-static void tell_full(const struct perf_buffers *buffers, perf_visit *visit,
-		      void *context)
-{
-	for (size_t i = 0; i < buffers->count; i++) {
-		const struct perf_buffer *buffer = &buffers->buffer[i];
-		const struct perf_record lost = { .type = PERF_RECORD_LOST,
-						  .cpu = buffer->cpu,
-						  .before_ns =
-							  buffer->last_ns };
-
-		if (buffer->full)
-			visit(context, &lost);
-	}
-}
-
 void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 		       perf_visit *visit, void *context)
 {
@@ -349,7 +361,6 @@ void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 			/* relaxed: only ours to write */
 			.tail = atom_load_rlx(&page->data_tail),
 		};
-		buffers->buffer[i].full = is_full(buffers, &heap[count]);
 		count += cursor_look(buffers, &heap[count], until_ns);
 	}
 	for (size_t i = count / 2; i > 0; i--)
@@ -361,5 +372,4 @@ void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 		if (count)
 			sift_down(heap, count, 0);
 	}
-	tell_full(buffers, visit, context);
 }

@@ -28,7 +28,8 @@ struct perf_buffers {
 		const uint8_t *data; /* behind the page */
 		uint64_t last_ns; /* when its last record that was read was
 				   * written */
-		bool full; /* when it was read last: nothing more fitted */
+		bool full; /* something did not fit behind full_at */
+		uint64_t full_at;
 	} * buffer;
 	size_t count, bytes; /* bytes: of the data of one, a power of two */
 	int epoll;
@@ -63,9 +64,9 @@ bool perf_buffers_ready(const struct perf_buffers *buffers);
  * order of their times, and those of one CPU in the order in which they were
  * written.
  *
- * Of a buffer that is found full a record PERF_RECORD_LOST is told behind its
- * last one, with the value 0: the kernel's own comes with the next record that
- * it writes there, and there may be none.
+ * Where a buffer was full, also while it was read, a record PERF_RECORD_LOST is
+ * told behind the last one that fitted, with the value 0: the kernel's own
+ * comes with the next record that it writes there, and there may be none.
  *
  * @until_ns must be a time that has passed. Then all records of one thread come
  * in order, whichever CPUs it ran on: the kernel has written the record of a

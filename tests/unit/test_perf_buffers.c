@@ -474,6 +474,30 @@ START_TEST(full_buffer_is_read_to_its_last_record)
 }
 END_TEST
 
+/* The kernel fills the buffer while the first record is looked at. */
+static void fill_and_see(void *context, const struct perf_record *record)
+{
+	for (int i = 0; record->pid == 1 && i < 30; i++)
+		write_name(0, 1000 + i);
+	see(context, record);
+}
+
+START_TEST(buffer_that_fills_while_it_is_read_has_lost_something)
+{
+	g_buffers.bytes = 32 * 64;
+	write_name(0, 1);
+	write_name(0, 2);
+	g_seen.count = 0;
+	perf_buffers_read(&g_buffers, UINT64_MAX, fill_and_see, &g_seen);
+	ck_assert_uint_eq(g_seen.count, 2);
+	/* It is not full any more, but was. */
+	ck_assert_uint_eq(read_all(), 31);
+	ck_assert_int_eq(g_seen.record[29].pid, 1029);
+	ck_assert_uint_eq(g_seen.record[30].type, PERF_RECORD_LOST);
+	ck_assert_uint_eq(read_all(), 0);
+}
+END_TEST
+
 START_TEST(all_buffers_are_read)
 {
 	ck_assert(!perf_buffers_ready(&g_buffers));
@@ -762,6 +786,8 @@ int main(void)
 	tcase_add_test(records, other_records_are_passed_over);
 	tcase_add_test(ring, records_go_round_the_end_of_the_buffer);
 	tcase_add_test(ring, full_buffer_is_read_to_its_last_record);
+	tcase_add_test(ring,
+		       buffer_that_fills_while_it_is_read_has_lost_something);
 	tcase_add_test(ring, all_buffers_are_read);
 	tcase_add_test(ring,
 		       records_of_all_cpus_come_in_the_order_of_their_times);
