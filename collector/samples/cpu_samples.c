@@ -377,6 +377,31 @@ size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 	return count;
 }
 
+/* Of a group of other processes than the one that is asked for. */
+#define PROCESSES_OF_OTHERS 16u
+
+size_t cpu_list_processes(struct cpu_sampler *sampler, pid_t pid, pid_t *out,
+			  size_t room)
+{
+	struct cpu_group *own;
+	size_t count = 0;
+
+	lock_acquire(&sampler->lock);
+	own = sampler->groups;
+	while (own && !cpu_threads_have(&own->threads, pid))
+		own = own->next;
+	if (own)
+		count = cpu_threads_list(&own->threads, out, room);
+	for (struct cpu_group *group = sampler->groups; group;
+	     group = group->next)
+		if (group != own)
+			count += cpu_threads_list(
+				&group->threads, out + count,
+				MIN(room - count, PROCESSES_OF_OTHERS));
+	lock_release(&sampler->lock);
+	return count;
+}
+
 /* The group of @blocked, unless it is gone. Under the lock. */
 static struct cpu_group *group_of(const struct cpu_sampler *sampler,
 				  const struct cpu_blocked *blocked)

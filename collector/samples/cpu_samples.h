@@ -91,6 +91,11 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid, uint64_t alive_ns);
 size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 			struct cpu_blocked *out, size_t room,
 			struct cpu_wait_sums *sums);
+/* Sets @out to processes that are recorded, at most @room: first those of the
+ * group of @pid, then a few of each other group. Returns how many; one may be
+ * there twice. Any thread. */
+size_t cpu_list_processes(struct cpu_sampler *sampler, pid_t pid, pid_t *out,
+			  size_t room);
 /* @wait, from sample_new(), tells what @blocked waits on: it is posted with the
  * time of the wait when that ends. If the thread has left the wait, @wait is
  * freed. Any thread. */

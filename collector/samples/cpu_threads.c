@@ -870,6 +870,25 @@ size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
 	return count;
 }
 
+bool cpu_threads_have(const struct cpu_threads *threads, pid_t pid)
+{
+	const struct cpu_process *process = find_process(threads, pid);
+
+	return process && !process->execed;
+}
+
+size_t cpu_threads_list(const struct cpu_threads *threads, pid_t *out,
+			size_t room)
+{
+	size_t count = 0;
+
+	for (const struct cpu_process *process = threads->processes;
+	     process && count < room; process = process->next)
+		if (!process->execed)
+			out[count++] = process->pid;
+	return count;
+}
+
 /* The thread that @blocked tells of, if it is still in that wait. */
 static struct cpu_thread *find_blocked(const struct cpu_threads *threads,
 				       const struct cpu_blocked *blocked)

@@ -101,6 +101,12 @@ bool cpu_threads_tell_wait(struct cpu_threads *threads,
 void cpu_threads_tell_anchor(struct cpu_threads *threads,
 			     const struct cpu_blocked *blocked, uint64_t on_ns,
 			     uint64_t delay_ns);
+/* Whether process @pid is one of @threads, and has not called exec(). */
+bool cpu_threads_have(const struct cpu_threads *threads, pid_t pid);
+/* Sets @out to such processes, at most @room, the newest first. Returns how
+ * many. */
+size_t cpu_threads_list(const struct cpu_threads *threads, pid_t *out,
+			size_t room);
 void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid,
 			      uint64_t alive_ns);
 

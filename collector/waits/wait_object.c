@@ -11,6 +11,7 @@
 #include "collector/waits/wait_object.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -22,6 +23,7 @@
 #include "collector/base/proc.h"
 #include "collector/waits/wait_futex.h"
 #include "collector/waits/wait_memory.h"
+#include "collector/waits/wait_peers.h"
 #include "collector/waits/wait_places.h"
 #include "collector/waits/wait_sockets.h"
 #include "shared/compiler.h"
@@ -35,15 +37,19 @@
 struct wait_objects {
 	struct wait_places *places;
 	struct wait_sockets *sockets;
+	struct wait_peers *peers;
 };
 
-int wait_objects_new(struct wait_objects **out)
+int wait_objects_new(const struct wait_processes *processes,
+		     struct wait_objects **out)
 {
 	struct wait_objects *objects = calloc(1, sizeof(*objects));
 	int err = objects ? wait_places_new(&objects->places) : -ENOMEM;
 
 	if (!err)
-		err = wait_sockets_new(&objects->sockets);
+		err = wait_peers_new(processes, &objects->peers);
+	if (!err)
+		err = wait_sockets_new(objects->peers, &objects->sockets);
 	if (err)
 		wait_objects_free(&objects);
 	*out = objects;
@@ -59,6 +65,7 @@ void wait_objects_free(struct wait_objects **objects)
 		return;
 	wait_places_free(&old->places);
 	wait_sockets_free(&old->sockets);
+	wait_peers_free(&old->peers);
 	free(old);
 }
 
@@ -204,6 +211,23 @@ void wait_object_target(const char *target, int fd, char text[WAIT_TEXT_BYTES])
 		wait_text_object(text, "file", target);
 }
 
+/* Adds to @text who has the other end of the pipe that the link @path of
+ * @thread leads to. */
+static void add_pipe_peer(struct wait_objects *objects,
+			  const struct wait_thread *thread, const char *path,
+			  char text[WAIT_TEXT_BYTES])
+{
+	char holder[WAIT_PEER_BYTES];
+	struct wait_end end;
+
+	if (!wait_end_read(AT_FDCWD, path, &end) || end.kind == WAIT_END_SOCKET)
+		return;
+	end.kind = end.kind == WAIT_END_READ ? WAIT_END_WRITE : WAIT_END_READ;
+	if (wait_peers_find(objects->peers, thread->pid, &end, holder))
+		wait_text_add(text, end.kind == WAIT_END_READ ? "to" : "from",
+			      holder);
+}
+
 static void name_descriptor(struct wait_objects *objects,
 			    const struct wait_thread *thread, int fd,
 			    char text[WAIT_TEXT_BYTES])
@@ -224,6 +248,8 @@ static void name_descriptor(struct wait_objects *objects,
 		wait_sockets_name(objects->sockets, thread->pid, inode, text);
 	else
 		wait_object_target(target, fd, text);
+	if (!strncmp(target, "pipe:", 5))
+		add_pipe_peer(objects, thread, path, text);
 }
 
 static void name_set(struct wait_objects *objects,

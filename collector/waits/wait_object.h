@@ -15,10 +15,13 @@
 #include "collector/waits/wait_call.h"
 #include "collector/waits/wait_text.h"
 
+struct wait_processes;
 struct wait_objects; /* what is kept of processes and sockets */
 
-/* 0 or -ENOMEM; the caller ends *@out with wait_objects_free(). */
-int wait_objects_new(struct wait_objects **out);
+/* Programs at the other end of pipes and sockets are looked for among
+ * @processes. 0 or -ENOMEM; the caller ends *@out with wait_objects_free(). */
+int wait_objects_new(const struct wait_processes *processes,
+		     struct wait_objects **out);
 /* Also for NULL. */
 void wait_objects_free(struct wait_objects **objects);
 

@@ -35,6 +35,7 @@
 #include "collector/waits/wait_memory.h"
 #include "collector/waits/wait_object.h"
 #include "collector/waits/wait_pace.h"
+#include "collector/waits/wait_peers.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -290,6 +291,8 @@ static void *poller_thread(void *context)
 int wait_poller_new(const struct wait_source *source, uint32_t stack_bytes,
 		    struct wait_poller **out)
 {
+	const struct wait_processes processes = { source->list,
+						  source->context };
 	struct wait_poller *poller = calloc(1, sizeof(*poller) + stack_bytes);
 	int err;
 
@@ -302,7 +305,7 @@ int wait_poller_new(const struct wait_source *source, uint32_t stack_bytes,
 	poller->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = poller->wake_fd < 0 ? -errno : 0;
 	if (!err)
-		err = wait_objects_new(&poller->objects);
+		err = wait_objects_new(&processes, &poller->objects);
 	if (!err)
 		err = -pthread_create(&poller->thread, NULL, poller_thread,
 				      poller);
@@ -384,10 +387,16 @@ static void tell_sums(void *context, const struct cpu_blocked *blocked,
 	cpu_tell_anchor(context, blocked, on_ns, delay_ns);
 }
 
+static size_t list_processes(void *context, pid_t pid, pid_t *out, size_t room)
+{
+	return cpu_list_processes(context, pid, out, room);
+}
+
 struct wait_source wait_source_of(struct cpu_sampler *sampler)
 {
 	return (struct wait_source){ .take = take_blocked,
 				     .tell = tell_wait,
 				     .anchor = tell_sums,
+				     .list = list_processes,
 				     .context = sampler };
 }

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct cpu_blocked;
 struct cpu_sampler;
@@ -27,6 +28,8 @@ struct wait_source {
 		     struct sample *wait);
 	void (*anchor)(void *context, const struct cpu_blocked *blocked,
 		       uint64_t on_ns, uint64_t delay_ns);
+	/* As cpu_list_processes(). */
+	size_t (*list)(void *context, pid_t pid, pid_t *out, size_t room);
 	void *context;
 };
 

@@ -13,9 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/clock.h"
 #include "collector/base/proc.h"
+#include "collector/waits/wait_diag.h"
+#include "collector/waits/wait_peers.h"
 #include "shared/compiler.h"
 
 #define KNOWN 1024u /* a power of two */
@@ -30,20 +33,30 @@ struct known_socket {
 };
 
 struct wait_sockets {
+	struct wait_peers *peers;
+	int diag_fd; /* wait_diag.h; negative: there is none */
 	struct known_socket known[KNOWN]; /* by inode: the last one there */
 	char buffer[FILE_BYTES_MAX];
 };
 
-int wait_sockets_new(struct wait_sockets **out)
+int wait_sockets_new(struct wait_peers *peers, struct wait_sockets **out)
 {
 	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : -ENOMEM;
+	if (!*out)
+		return -ENOMEM;
+	(*out)->peers = peers;
+	(*out)->diag_fd = wait_diag_open();
+	return 0;
 }
 
 void wait_sockets_free(struct wait_sockets **sockets)
 {
-	free(*sockets);
+	struct wait_sockets *old = *sockets;
+
 	*sockets = NULL;
+	if (old && old->diag_fd >= 0)
+		close(old->diag_fd);
+	free(old);
 }
 
 /* --- lines ------------------------------------------------------------------
@@ -52,12 +65,14 @@ void wait_sockets_free(struct wait_sockets **sockets)
 #define ADDRESS_BYTES (INET6_ADDRSTRLEN + 8)
 
 /* Writes the address that @hex is ("0100007F:1F90", each word of 32 bits in the
- * byte order of this machine) to @out. False: it is none. */
-static bool read_address(const char *hex, char out[ADDRESS_BYTES])
+ * byte order of this machine) to @out, and as number @end into @tcp. False: it
+ * is none. */
+static bool read_address(const char *hex, struct wait_diag_tcp *tcp, size_t end,
+			 char out[ADDRESS_BYTES])
 {
 	size_t digits = strcspn(hex, ":"), words = digits / 8;
 	char text[INET6_ADDRSTRLEN], word[9] = "";
-	uint32_t address[4];
+	uint32_t *address = tcp->address[end];
 	unsigned int port;
 
 	if ((words != 1 && words != 4) || digits % 8 ||
@@ -67,26 +82,30 @@ static bool read_address(const char *hex, char out[ADDRESS_BYTES])
 		memcpy(word, hex + 8 * i, 8);
 		address[i] = (uint32_t)strtoul(word, NULL, 16);
 	}
-	if (!inet_ntop(words == 1 ? AF_INET : AF_INET6, address, text,
-		       sizeof(text)))
+	tcp->family = words == 1 ? AF_INET : AF_INET6;
+	tcp->port[end] = (uint16_t)port;
+	if (!inet_ntop(tcp->family, address, text, sizeof(text)))
 		return false;
 	snprintf(out, ADDRESS_BYTES, words == 1 ? "%s:%u" : "[%s]:%u", text,
 		 port & 0xffff);
 	return true;
 }
 
-static bool parse_inet(const char *kind, bool is_tcp, const char *line,
-		       uint64_t inode, char out[WAIT_TEXT_BYTES])
+static bool parse_inet(const char *kind, const char *line, uint64_t inode,
+		       struct wait_diag_tcp *tcp, char out[WAIT_TEXT_BYTES])
 {
+	bool is_tcp = !strcmp(kind, "tcp");
 	char local[64], remote[64], own[ADDRESS_BYTES], peer[ADDRESS_BYTES];
 	unsigned int state;
 	uint64_t number;
 
 	if (sscanf(line, " %*[^:]: %63s %63s %x %*s %*s %*s %*s %*s %" SCNu64,
 		   local, remote, &state, &number) != 4 ||
-	    number != inode || !read_address(local, own) ||
-	    !read_address(remote, peer))
+	    number != inode || !read_address(local, tcp, 0, own) ||
+	    !read_address(remote, tcp, 1, peer))
 		return false;
+	if (!is_tcp || state == TCP_LISTEN)
+		tcp->family = 0;
 	if (is_tcp && state == TCP_LISTEN)
 		wait_text_format(out, kind, "%s listens", own);
 	else if (strstr(remote, ":0000"))
@@ -114,21 +133,32 @@ static bool parse_unix(const char *line, uint64_t inode,
 	return true;
 }
 
-bool wait_sockets_parse(enum wait_socket_file file, const char *line,
-			uint64_t inode, char out[WAIT_TEXT_BYTES])
+/* As wait_sockets_parse(); @tcp becomes the connection, if it is one. */
+static bool parse_line(enum wait_socket_file file, const char *line,
+		       uint64_t inode, struct wait_diag_tcp *tcp,
+		       char out[WAIT_TEXT_BYTES])
 {
+	tcp->family = 0;
 	switch (file) {
 	case WAIT_SOCKET_TCP:
 	case WAIT_SOCKET_TCP6:
-		return parse_inet("tcp", true, line, inode, out);
+		return parse_inet("tcp", line, inode, tcp, out);
 	case WAIT_SOCKET_UDP:
 	case WAIT_SOCKET_UDP6:
-		return parse_inet("udp", false, line, inode, out);
+		return parse_inet("udp", line, inode, tcp, out);
 	case WAIT_SOCKET_UNIX:
 		return parse_unix(line, inode, out);
 	default:
 		return false;
 	}
+}
+
+bool wait_sockets_parse(enum wait_socket_file file, const char *line,
+			uint64_t inode, char out[WAIT_TEXT_BYTES])
+{
+	struct wait_diag_tcp tcp;
+
+	return parse_line(file, line, inode, &tcp, out);
 }
 
 /* --- files ------------------------------------------------------------------
@@ -137,7 +167,7 @@ bool wait_sockets_parse(enum wait_socket_file file, const char *line,
 /* Looks for @inode in the file of @pid. */
 static bool find_in_file(struct wait_sockets *sockets, pid_t pid,
 			 enum wait_socket_file file, uint64_t inode,
-			 char out[WAIT_TEXT_BYTES])
+			 struct wait_diag_tcp *tcp, char out[WAIT_TEXT_BYTES])
 {
 	static const char *const names[] = {
 		[WAIT_SOCKET_TCP] = "net/tcp",
@@ -156,19 +186,55 @@ static bool find_in_file(struct wait_sockets *sockets, pid_t pid,
 			*end++ = '\0';
 		/* Most lines need not be taken apart. */
 		if (strstr(line, number) &&
-		    wait_sockets_parse(file, line, inode, out))
+		    parse_line(file, line, inode, tcp, out))
 			return true;
 	}
 	return false;
 }
 
+/* Adds to @out, what @inode is, who has the socket @peer, to which it is
+ * connected. False: that is not known. */
+static bool add_holder(struct wait_sockets *sockets, pid_t pid, uint64_t peer,
+		       char out[WAIT_TEXT_BYTES])
+{
+	const struct wait_end end = { WAIT_END_SOCKET, peer };
+	char holder[WAIT_PEER_BYTES];
+
+	if (!wait_peers_find(sockets->peers, pid, &end, holder))
+		return false;
+	wait_text_add(out, "to", holder);
+	return true;
+}
+
+static void add_peer(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
+		     const struct wait_diag_tcp *tcp, char out[WAIT_TEXT_BYTES])
+{
+	char name[WAIT_DIAG_NAME_BYTES];
+	uint64_t peer;
+
+	if (sockets->diag_fd < 0)
+		return;
+	if (tcp->family) {
+		if (!wait_diag_tcp(sockets->diag_fd, tcp, inode, &peer))
+			add_holder(sockets, pid, peer, out);
+	} else if (!wait_diag_unix(sockets->diag_fd, inode, &peer, name) &&
+		   !add_holder(sockets, pid, peer, out) && name[0]) {
+		wait_text_add(out, "to", name);
+	}
+}
+
 static void find_socket(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
 			char out[WAIT_TEXT_BYTES])
 {
+	struct wait_diag_tcp tcp;
+
 	for (int file = WAIT_SOCKET_TCP; file <= WAIT_SOCKET_UNIX; file++)
 		if (find_in_file(sockets, pid, (enum wait_socket_file)file,
-				 inode, out))
+				 inode, &tcp, out)) {
+			if (tcp.family || file == WAIT_SOCKET_UNIX)
+				add_peer(sockets, pid, inode, &tcp, out);
 			return;
+		}
 	wait_text_format(out, "socket", "%" PRIu64, inode);
 }
 

@@ -15,15 +15,19 @@
 
 struct wait_sockets;
 
-/* 0 or -ENOMEM; the caller ends *@out with wait_sockets_free(). */
-int wait_sockets_new(struct wait_sockets **out);
+struct wait_peers;
+
+/* @peers outlives it. 0 or -ENOMEM; the caller ends *@out with
+ * wait_sockets_free(). */
+int wait_sockets_new(struct wait_peers *peers, struct wait_sockets **out);
 /* Also for NULL. */
 void wait_sockets_free(struct wait_sockets **sockets);
 
 /* Writes what socket @inode is, of which process @pid has a descriptor, to
  * @out: "[tcp 127.0.0.1:6379 127.0.0.1:41234]" (its own address and that of its
  * peer), "[tcp 0.0.0.0:80 listens]", "[unix /run/x.sock]"; "[socket INODE]", if
- * nothing is known. */
+ * nothing is known. Where the program at the other end is recorded, with "to
+ * NAME PID" behind that; else with the name of a Unix socket there. */
 void wait_sockets_name(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
 		       char out[WAIT_TEXT_BYTES]);
 

@@ -49,3 +49,18 @@ void wait_text_format(char out[WAIT_TEXT_BYTES], const char *kind,
 	va_end(arguments);
 	wait_text_object(out, kind, name);
 }
+
+void wait_text_add(char object[WAIT_TEXT_BYTES], const char *word,
+		   const char *peer)
+{
+	char name[2 * WAIT_TEXT_BYTES], kind[33];
+	size_t length = strcspn(object, " ]");
+
+	/* Without "[" and "]". */
+	snprintf(kind, sizeof(kind), "%.*s", (int)MAX(length, 1u) - 1,
+		 object + 1);
+	snprintf(name, sizeof(name), "%.*s %s %.64s",
+		 (int)(strlen(object) - MIN(strlen(object), length + 2)),
+		 object + MIN(strlen(object), length + 1), word, peer);
+	wait_text_object(object, kind, name);
+}

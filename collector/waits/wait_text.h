@@ -23,4 +23,9 @@ void wait_text_object(char out[WAIT_TEXT_BYTES], const char *kind,
 void wait_text_format(char out[WAIT_TEXT_BYTES], const char *kind,
 		      const char *format, ...) ATTR_PRINTF(3, 4);
 
+/* Adds that something is at the other end of @object: "[pipe 7]" becomes
+ * "[pipe 7 from gzip 4711]". */
+void wait_text_add(char object[WAIT_TEXT_BYTES], const char *word,
+		   const char *peer);
+
 #endif

@@ -12,6 +12,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +23,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/base/proc.h"
 #include "collector/waits/wait_memory.h"
 #include "collector/waits/wait_object.h"
+#include "collector/waits/wait_peers.h"
 #include "collector/waits/wait_places.h"
 #include "collector/waits/wait_sockets.h"
 #include "shared/atomic.h"
@@ -43,6 +47,24 @@ static struct {
 	char text[WAIT_TEXT_BYTES];
 } g;
 
+/* The processes that are recorded: this one, unless it is not, and its
+ * children. */
+static pid_t g_child[2];
+static bool g_alone;
+
+static size_t list(void *context, pid_t pid, pid_t *out, size_t room)
+{
+	(void)context;
+	ck_assert_int_eq(pid, getpid());
+	ck_assert_uint_ge(room, 3);
+	out[0] = pid;
+	out[1] = g_child[1];
+	out[2] = g_child[0];
+	return g_alone ? 0 : 3;
+}
+
+static const struct wait_processes processes = { .list = list };
+
 static void *waiter(void *context)
 {
 	/* order: rel, as a test asks */
@@ -55,7 +77,7 @@ static void begin_wait(void (*wait)(void))
 {
 	g.wait = wait;
 	g.tid = 0;
-	ck_assert_int_eq(wait_objects_new(&g.objects), 0);
+	ck_assert_int_eq(wait_objects_new(&processes, &g.objects), 0);
 	ck_assert_int_eq(pthread_create(&g.thread, NULL, waiter, NULL), 0);
 }
 
@@ -454,6 +476,8 @@ START_TEST(wait_object_names_sockets_by_their_addresses)
 	char text[WAIT_TEXT_BYTES];
 	int listener = socket(AF_INET, SOCK_STREAM, 0);
 
+	g_alone = true;
+
 	SKIP_IF_UNREADABLE();
 	own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	ck_assert_int_eq(bind(listener, (struct sockaddr *)&own, size), 0);
@@ -469,6 +493,237 @@ START_TEST(wait_object_names_sockets_by_their_addresses)
 	close(g_fd);
 	close(g_write_fd);
 	close(listener);
+}
+END_TEST
+
+/* --- who is at the other end ------------------------------------------------
+ */
+
+/* It has all descriptors that this process has now. */
+static void start_child(size_t number)
+{
+	g_child[number] = fork();
+	if (!g_child[number])
+		for (;;)
+			pause();
+}
+
+static void end_children(void)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (g_child[i]) {
+			kill(g_child[i], SIGKILL);
+			waitpid(g_child[i], NULL, 0);
+			g_child[i] = 0;
+		}
+}
+
+static uint64_t inode_of(int fd)
+{
+	struct stat status;
+
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	return status.st_ino;
+}
+
+/* "[@kind INODE of @fd @word NAME PID@more]"; @pid 0: nobody. */
+static const char *peer_text(const char *kind, int fd, const char *word,
+			     pid_t pid, const char *more)
+{
+	static char text[WAIT_TEXT_BYTES];
+	char name[32], peer[64] = "";
+
+	proc_read(getpid(), "comm", name, sizeof(name));
+	name[strcspn(name, "\n")] = '\0';
+	if (pid)
+		snprintf(peer, sizeof(peer), " %s %s %d%s", word, name,
+			 (int)pid, more);
+	snprintf(text, sizeof(text), "[%s %" PRIu64 "%s]", kind, inode_of(fd),
+		 peer);
+	return text;
+}
+
+START_TEST(wait_object_says_who_writes_to_a_pipe)
+{
+	int fds[2];
+	pid_t pid;
+
+	SKIP_IF_UNREADABLE();
+	ck_assert_int_eq(pipe(fds), 0);
+	g_fd = fds[0];
+	g_write_fd = fds[1];
+	/* Only this process has it, which need not mean that it writes. */
+	check_descriptor(wait_read, peer_text("pipe", g_fd, "", 0, ""));
+	start_child(0);
+	check_descriptor(wait_read,
+			 peer_text("pipe", g_fd, "from", g_child[0], ""));
+	start_child(1);
+	pid = g_child[0] < g_child[1] ? g_child[0] : g_child[1];
+	check_descriptor(wait_read,
+			 peer_text("pipe", g_fd, "from", pid, " and others"));
+	/* They are not recorded. */
+	g_alone = true;
+	check_descriptor(wait_read, peer_text("pipe", g_fd, "", 0, ""));
+	end_children();
+	close(fds[0]);
+	close(fds[1]);
+}
+END_TEST
+
+static void wait_write(void)
+{
+	char bytes[4096] = "";
+
+	while (write(g_fd, bytes, sizeof(bytes)) > 0)
+		;
+}
+
+START_TEST(wait_object_says_who_reads_from_a_pipe)
+{
+	int fds[2];
+
+	SKIP_IF_UNREADABLE();
+	ck_assert_int_eq(pipe(fds), 0);
+	g_fd = fds[1];
+	start_child(0);
+	signal(SIGPIPE, SIG_IGN);
+	begin_wait(wait_write);
+	expect_wait(peer_text("pipe", g_fd, "to", g_child[0], ""));
+	end_children();
+	close(fds[0]);
+	end_wait();
+	close(fds[1]);
+}
+END_TEST
+
+START_TEST(wait_object_says_who_has_the_other_unix_socket)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	socklen_t size = offsetof(struct sockaddr_un, sun_path) + 32;
+	char text[WAIT_TEXT_BYTES];
+	int fds[2], listener;
+
+	SKIP_IF_UNREADABLE();
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	g_fd = fds[0];
+	g_write_fd = fds[1];
+	/* This process, of which another thread may answer. */
+	check_descriptor(wait_read,
+			 peer_text("unix socket", g_fd, "to", getpid(), ""));
+	start_child(0);
+	check_descriptor(wait_read,
+			 peer_text("unix socket", g_fd, "to", g_child[0], ""));
+	g_alone = true;
+	check_descriptor(wait_read, peer_text("unix socket", g_fd, "", 0, ""));
+	end_children();
+	close(fds[0]);
+	close(fds[1]);
+	/* A server that is not recorded has a name all the same. */
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "perfrec-%d",
+		 (int)getpid());
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&name, size), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	g_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	ck_assert_int_eq(connect(g_fd, (struct sockaddr *)&name, size), 0);
+	g_write_fd = accept(listener, NULL, NULL);
+	snprintf(text, sizeof(text), "[unix socket %" PRIu64 " to @perfrec-%d@",
+		 inode_of(g_fd), (int)getpid());
+	check_descriptor(wait_read, text);
+	close(g_fd);
+	close(g_write_fd);
+	close(listener);
+}
+END_TEST
+
+/* Each of IPv4, IPv6, and IPv4 to a server of both. */
+static void check_tcp_peer(int family, int server_family)
+{
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6 };
+	socklen_t size = sizeof(address);
+	int listener = socket(server_family, SOCK_STREAM, 0);
+	char peer[32];
+
+	if (listener < 0)
+		return; /* no IPv6 */
+	address.sin6_family = (sa_family_t)server_family;
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, size), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	getsockname(listener, (struct sockaddr *)&address, &size);
+	address.sin6_family = (sa_family_t)family;
+	g_write_fd = socket(family, SOCK_STREAM, 0);
+	if (connect(g_write_fd, (struct sockaddr *)&address, sizeof(address))) {
+		close(listener);
+		return;
+	}
+	g_fd = accept(listener, NULL, NULL);
+	start_child(0);
+	snprintf(peer, sizeof(peer), " %d]", (int)g_child[0]);
+	begin_wait(wait_read);
+	expect_wait("[tcp ");
+	ck_assert_msg(strstr(g.text, " to ") && strstr(g.text, peer), "%s",
+		      g.text);
+	ck_assert_int_eq(write(g_write_fd, "12345678", 8), 8);
+	end_wait();
+	end_children();
+	close(g_fd);
+	close(g_write_fd);
+	close(listener);
+}
+
+START_TEST(wait_object_says_who_has_the_other_tcp_socket)
+{
+	SKIP_IF_UNREADABLE();
+	check_tcp_peer(AF_INET, AF_INET);
+	check_tcp_peer(AF_INET6, AF_INET6);
+	check_tcp_peer(AF_INET, AF_INET6);
+}
+END_TEST
+
+static size_t list_none_of_mine(void *context, pid_t pid, pid_t *out,
+				size_t room)
+{
+	(void)context;
+	(void)pid;
+	(void)room;
+	out[0] = 1 << 23; /* there is none */
+	out[1] = out[2] = 1;
+	return 3;
+}
+
+START_TEST(wait_peers_of_others_are_not_told)
+{
+	const struct wait_processes none = { .list = list_none_of_mine };
+	struct wait_end end = { .kind = WAIT_END_SOCKET, .inode = 1 };
+	char text[WAIT_PEER_BYTES];
+	struct wait_peers *peers;
+
+	ck_assert_int_eq(wait_peers_new(&none, &peers), 0);
+	for (int i = 0; i < 3; i++)
+		ck_assert(!wait_peers_find(peers, getpid(), &end, text));
+	ck_assert(!wait_peers_find(peers, 1 << 23, &end, text));
+	wait_peers_free(&peers);
+	wait_peers_free(&peers);
+}
+END_TEST
+
+START_TEST(wait_text_adds_what_is_at_the_other_end)
+{
+	char path[120];
+
+	wait_text_object(g.text, "pipe", "7");
+	wait_text_add(g.text, "from", "a\x1b[b 4");
+	ck_assert_str_eq(g.text, "[pipe 7 from a?[b 4]");
+	wait_text_object(g.text, "unix", "");
+	wait_text_add(g.text, "to", "b 5");
+	ck_assert_str_eq(g.text, "[unix  to b 5]");
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	wait_text_object(g.text, "unix", path);
+	wait_text_add(g.text, "to", "b 5");
+	ck_assert_uint_eq(strlen(g.text), WAIT_TEXT_BYTES - 1);
+	ck_assert(!strncmp(g.text, "[unix ...xx", 11));
+	ck_assert(strstr(g.text, "xx to b 5]"));
 }
 END_TEST
 
@@ -504,23 +759,18 @@ START_TEST(wait_object_names_sleep)
 }
 END_TEST
 
-static pid_t g_child;
-
 static void wait_child(void)
 {
-	waitpid(g_child, NULL, 0);
+	waitpid(g_child[0], NULL, 0);
 }
 
 START_TEST(wait_object_names_children)
 {
 	SKIP_IF_UNREADABLE();
-	g_child = fork();
-	if (!g_child)
-		for (;;)
-			pause();
+	start_child(0);
 	begin_wait(wait_child);
 	expect_wait("[child processes]");
-	kill(g_child, SIGKILL);
+	kill(g_child[0], SIGKILL);
 	end_wait();
 }
 END_TEST
@@ -531,7 +781,7 @@ START_TEST(wait_object_of_nobody_says_less)
 	const struct wait_thread thread = { .pid = 1 << 23, .tid = 1 << 23 };
 	struct wait_call call = { .in_call = true, .number = SYS_futex };
 
-	ck_assert_int_eq(wait_objects_new(&g.objects), 0);
+	ck_assert_int_eq(wait_objects_new(&processes, &g.objects), 0);
 	call.arg[0] = 0x1000;
 	call.arg[1] = 128;
 	wait_object_name(g.objects, &thread, &call, g.text);
@@ -736,6 +986,12 @@ int main(void)
 	tcase_add_test(tcase, wait_object_names_pipes_and_sets);
 	tcase_add_test(tcase, wait_object_names_what_has_only_a_descriptor);
 	tcase_add_test(tcase, wait_object_names_sockets_by_their_addresses);
+	tcase_add_test(tcase, wait_object_says_who_writes_to_a_pipe);
+	tcase_add_test(tcase, wait_object_says_who_reads_from_a_pipe);
+	tcase_add_test(tcase, wait_object_says_who_has_the_other_unix_socket);
+	tcase_add_test(tcase, wait_object_says_who_has_the_other_tcp_socket);
+	tcase_add_test(tcase, wait_peers_of_others_are_not_told);
+	tcase_add_test(tcase, wait_text_adds_what_is_at_the_other_end);
 	tcase_add_test(tcase, wait_object_names_sleep);
 	tcase_add_test(tcase, wait_object_names_children);
 	tcase_add_test(tcase, wait_object_of_nobody_says_less);

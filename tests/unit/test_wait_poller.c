@@ -81,10 +81,20 @@ static void anchor(void *context, const struct cpu_blocked *blocked,
 	pthread_mutex_unlock(&g.lock);
 }
 
+static size_t list(void *context, pid_t pid, pid_t *out, size_t room)
+{
+	(void)context;
+	(void)pid;
+	(void)out;
+	(void)room;
+	return 0;
+}
+
 static const struct wait_source source = {
 	.take = take,
 	.tell = tell,
 	.anchor = anchor,
+	.list = list,
 	.context = &g,
 };
 
