@@ -6,7 +6,8 @@
  *			join has the id of the thread
  *	descriptor	where the link /proc/PID/fd/N leads; an eventfd or an
  *			epoll has no name but its descriptor
- *	poll, select	the one descriptor of the set, or how many there are
+ *	poll, select	the descriptors of a set of two or three; or of which
+ *			kinds they are, as a set of many changes often
  */
 #include "collector/waits/wait_object.h"
 
@@ -33,6 +34,8 @@
 #define PTHREAD_TID 0x2d0u
 #define TARGET_BYTES 4096
 #define SELECT_BYTES (1024 / 8) /* of a set that are looked at */
+#define SET_MAX 16u /* members of a set that are looked at */
+#define NAMED_MAX 3u /* of a set of so many each is named */
 
 struct wait_objects {
 	struct wait_places *places;
@@ -211,15 +214,15 @@ void wait_object_target(const char *target, int fd, char text[WAIT_TEXT_BYTES])
 		wait_text_object(text, "file", target);
 }
 
-/* Adds to @text who has the other end of the pipe that the link @path of
- * @thread leads to. */
+/* Adds to @text who has the other end of the pipe @fd of @thread. */
 static void add_pipe_peer(struct wait_objects *objects,
-			  const struct wait_thread *thread, const char *path,
+			  const struct wait_thread *thread, int fd,
 			  char text[WAIT_TEXT_BYTES])
 {
-	char holder[WAIT_PEER_BYTES];
+	char path[64], holder[WAIT_PEER_BYTES];
 	struct wait_end end;
 
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)thread->pid, fd);
 	if (!wait_end_read(AT_FDCWD, path, &end) || end.kind == WAIT_END_SOCKET)
 		return;
 	end.kind = end.kind == WAIT_END_READ ? WAIT_END_WRITE : WAIT_END_READ;
@@ -228,55 +231,153 @@ static void add_pipe_peer(struct wait_objects *objects,
 			      holder);
 }
 
-static void name_descriptor(struct wait_objects *objects,
-			    const struct wait_thread *thread, int fd,
-			    char text[WAIT_TEXT_BYTES])
+/* Where the link of @fd leads. False: there is none. */
+static bool read_link(const struct wait_thread *thread, int fd,
+		      char target[TARGET_BYTES])
 {
-	char path[64], target[TARGET_BYTES];
-	uint64_t inode;
+	char path[64];
 	ssize_t length;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)thread->pid, fd);
-	length = readlink(path, target, sizeof(target) - 1);
+	length = readlink(path, target, TARGET_BYTES - 1);
+	target[MAX(length, 0)] = '\0';
+	return length > 0;
+}
+
+/* What @fd of @thread is; @with_peer: and who has the other end. */
+static void name_link(struct wait_objects *objects,
+		      const struct wait_thread *thread, int fd, bool with_peer,
+		      char text[WAIT_TEXT_BYTES])
+{
+	char target[TARGET_BYTES];
+	uint64_t inode;
+
 	/* Another thread has closed it, perhaps. */
-	if (length <= 0) {
+	if (!read_link(thread, fd, target)) {
 		wait_text_format(text, "descriptor", "%d", fd);
 		return;
 	}
-	target[length] = '\0';
 	if (sscanf(target, "socket:[%" SCNu64, &inode) == 1)
 		wait_sockets_name(objects->sockets, thread->pid, inode, text);
 	else
 		wait_object_target(target, fd, text);
-	if (!strncmp(target, "pipe:", 5))
-		add_pipe_peer(objects, thread, path, text);
+	if (with_peer && !strncmp(target, "pipe:", 5))
+		add_pipe_peer(objects, thread, fd, text);
+}
+
+static void name_descriptor(struct wait_objects *objects,
+			    const struct wait_thread *thread, int fd,
+			    char text[WAIT_TEXT_BYTES])
+{
+	name_link(objects, thread, fd, true, text);
+}
+
+/* What a thread polls: the first of it. */
+struct poll_set {
+	uint64_t count; /* of all */
+	size_t known; /* of fd */
+	int fd[SET_MAX];
+};
+
+/* Appends @more to the @size bytes of @list, behind a comma. */
+static void append(char *list, size_t size, const char *more)
+{
+	size_t used = strlen(list);
+
+	snprintf(list + used, size - used, "%s%s", used ? ", " : "", more);
+}
+
+/* Appends what @fd is, without brackets. */
+static void append_member(struct wait_objects *objects,
+			  const struct wait_thread *thread, int fd, char *list,
+			  size_t size)
+{
+	char member[WAIT_TEXT_BYTES];
+
+	name_link(objects, thread, fd, false, member);
+	member[strlen(member) - 1] = '\0';
+	append(list, size, member + 1);
+}
+
+/* Which kinds of descriptors @set has: in one order, each once. */
+static void list_kinds(const struct wait_thread *thread,
+		       const struct poll_set *set, char *list, size_t size)
+{
+	static const struct {
+		const char *target, *name;
+	} kinds[] = {
+		{ "socket:", "sockets" },
+		{ "pipe:", "pipes" },
+		{ "anon_inode:[eventfd]", "eventfds" },
+		{ "anon_inode:[timerfd]", "timerfds" },
+		{ "anon_inode:[signalfd]", "signalfds" },
+		{ "anon_inode:inotify", "inotify" },
+		{ "anon_inode:[eventpoll]", "epolls" },
+		{ "/", "files" },
+		{ "", "others" },
+	};
+	bool has[ARRAY_SIZE(kinds)] = { false };
+	char target[TARGET_BYTES];
+	size_t kind;
+
+	for (size_t i = 0; i < set->known; i++) {
+		if (!read_link(thread, set->fd[i], target))
+			continue;
+		for (kind = 0; strncmp(target, kinds[kind].target,
+				       strlen(kinds[kind].target)) != 0;)
+			kind++;
+		has[kind] = true;
+	}
+	for (kind = 0; kind < ARRAY_SIZE(kinds); kind++)
+		if (has[kind])
+			append(list, size, kinds[kind].name);
 }
 
 static void name_set(struct wait_objects *objects,
-		     const struct wait_thread *thread, uint64_t count, int fd,
-		     char text[WAIT_TEXT_BYTES])
+		     const struct wait_thread *thread,
+		     const struct poll_set *set, char text[WAIT_TEXT_BYTES])
 {
-	if (!count)
+	char list[2 * WAIT_TEXT_BYTES] = "";
+
+	if (!set->count) {
 		wait_text_object(text, "sleep", "");
-	else if (count == 1 && fd >= 0)
-		name_descriptor(objects, thread, fd, text);
+		return;
+	}
+	if (set->count == 1 && set->known && set->fd[0] >= 0) {
+		name_descriptor(objects, thread, set->fd[0], text);
+		return;
+	}
+	if (set->count <= NAMED_MAX)
+		for (size_t i = 0; i < set->known; i++)
+			append_member(objects, thread, set->fd[i], list,
+				      sizeof(list));
+	else
+		list_kinds(thread, set, list, sizeof(list));
+	if (list[0])
+		wait_text_object(text, "poll of", list);
 	else
 		wait_text_format(text, "poll of", "%" PRIu64 " descriptor%s",
-				 count, count == 1 ? "" : "s");
+				 set->count, set->count == 1 ? "" : "s");
 }
 
 static void name_poll(struct wait_objects *objects,
 		      const struct wait_thread *thread,
 		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
 {
-	struct pollfd one = { .fd = -1 };
+	struct poll_set set = { .count = (uint32_t)call->arg[1] };
+	struct pollfd member[SET_MAX];
+	size_t want = MIN(set.count, (uint64_t)SET_MAX) * sizeof(*member);
+	size_t got =
+		want ? wait_memory_read(thread->pid, call->arg[0], member, want)
+		     : 0;
 
-	if (call->arg[1] == 1 &&
-	    wait_memory_read(thread->pid, call->arg[0], &one, sizeof(one)) !=
-		    sizeof(one))
-		one.fd = -1;
-	/* A negative one is no descriptor: the call only sleeps. */
-	name_set(objects, thread, (uint32_t)call->arg[1], one.fd, text);
+	/* A negative one is no descriptor. */
+	for (size_t i = 0; i < got / sizeof(*member); i++)
+		if (member[i].fd >= 0)
+			set.fd[set.known++] = member[i].fd;
+		else
+			set.count--;
+	name_set(objects, thread, &set, text);
 }
 
 /* Sums up to @out, at most SELECT_BYTES of it, the bits of the sets of
@@ -307,15 +408,15 @@ static void name_select(struct wait_objects *objects,
 {
 	uint8_t bits[SELECT_BYTES] = { 0 };
 	size_t bytes = join_sets(thread, call, bits);
-	uint64_t count = 0;
-	int fd = -1;
+	struct poll_set set = { 0 };
 
 	for (size_t i = 0; i < 8 * bytes && i < (uint32_t)call->arg[0]; i++)
 		if (bits[i / 8] >> i % 8 & 1) {
-			count++;
-			fd = (int)i;
+			set.count++;
+			if (set.known < SET_MAX)
+				set.fd[set.known++] = (int)i;
 		}
-	name_set(objects, thread, count, fd, text);
+	name_set(objects, thread, &set, text);
 }
 
 /* --- all --------------------------------------------------------------------

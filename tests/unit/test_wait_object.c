@@ -377,7 +377,7 @@ END_TEST
 /* --- descriptors ------------------------------------------------------------
  */
 
-static int g_fd, g_write_fd;
+static int g_fd, g_write_fd, g_event_fd;
 
 static void wait_read(void)
 {
@@ -395,10 +395,21 @@ static void wait_poll(void)
 
 static void wait_poll_two(void)
 {
-	struct pollfd two[2] = { { .fd = g_fd, .events = POLLIN },
-				 { .fd = g_fd, .events = POLLIN } };
+	struct pollfd two[3] = { { .fd = g_fd, .events = POLLIN },
+				 { .fd = -1, .events = POLLIN },
+				 { .fd = g_event_fd, .events = POLLIN } };
 
-	poll(two, 2, -1);
+	poll(two, 3, -1);
+}
+
+static void wait_poll_many(void)
+{
+	struct pollfd many[40];
+
+	for (size_t i = 0; i < 40; i++)
+		many[i] = (struct pollfd){ .fd = i % 2 ? g_fd : g_event_fd,
+					   .events = POLLIN };
+	poll(many, 40, -1);
 }
 
 static void wait_select(void)
@@ -433,12 +444,18 @@ START_TEST(wait_object_names_pipes_and_sets)
 	fstat(g_fd, &status);
 	snprintf(text, sizeof(text), "[pipe %llu]",
 		 (unsigned long long)status.st_ino);
+	g_event_fd = eventfd(0, 0);
 	check_descriptor(wait_read, text);
 	check_descriptor(wait_poll, text);
 	wait_read();
 	check_descriptor(wait_select, text);
 	wait_read();
-	check_descriptor(wait_poll_two, "[poll of 2 descriptors]");
+	snprintf(text, sizeof(text), "[poll of pipe %llu, eventfd %d]",
+		 (unsigned long long)status.st_ino, g_event_fd);
+	check_descriptor(wait_poll_two, text);
+	wait_read();
+	check_descriptor(wait_poll_many, "[poll of pipes, eventfds]");
+	close(g_event_fd);
 	close(fds[0]);
 	close(fds[1]);
 }
