@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "truth.h"
@@ -119,6 +120,7 @@ static void forks(void)
 
 static int g_listener;
 static int g_requests = 150;
+static long g_answer_us = 1000;
 
 static int await_event(int epoll, int *fd)
 {
@@ -141,7 +143,7 @@ static void answer(int fd)
 	char byte;
 
 	if (read(fd, &byte, 1) == 1) {
-		truth_sleep_us(1000);
+		truth_sleep_us(g_answer_us);
 		check((int)write(fd, &byte, 1));
 	}
 }
@@ -184,21 +186,94 @@ static void *client(void *address)
 	return NULL;
 }
 
+static void listen_on_loopback(struct sockaddr_in *address)
+{
+	socklen_t length = sizeof(*address);
+
+	*address = (struct sockaddr_in){ .sin_family = AF_INET };
+	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	g_listener = check(socket(AF_INET, SOCK_STREAM, 0));
+	check(bind(g_listener, (void *)address, length));
+	check(listen(g_listener, 8));
+	check(getsockname(g_listener, (void *)address, &length));
+}
+
 static void epoll(void)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	socklen_t length = sizeof(address);
+	struct sockaddr_in address;
 	struct truth_thread *threads[2];
 
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	g_listener = check(socket(AF_INET, SOCK_STREAM, 0));
-	check(bind(g_listener, (void *)&address, length));
-	check(listen(g_listener, 8));
-	check(getsockname(g_listener, (void *)&address, &length));
+	listen_on_loopback(&address);
 	threads[0] = truth_start(server, NULL);
 	threads[1] = truth_start(client, &address);
 	truth_join(threads[0]);
 	truth_join(threads[1]);
+}
+
+/* objects: a child that waits for its parent by a pipe and a pair of sockets,
+ * and by a connection to an epoll server there. It prints its id, and what the
+ * inodes are of what each waits on -------------------------------------- */
+
+enum { ROUNDS = 20 };
+
+static long long inode_of(int fd)
+{
+	struct stat status;
+
+	check(fstat(fd, &status));
+	return (long long)status.st_ino;
+}
+
+static void child_of_objects(const int *pipe_ends, const int *pair,
+			     struct sockaddr_in *address, long made_ns)
+{
+	int fd = check(socket(AF_INET, SOCK_STREAM, 0));
+
+	truth_main(made_ns);
+	close(pipe_ends[1]);
+	close(pair[1]);
+	close(g_listener);
+	for (int i = 0; i < ROUNDS; i++) {
+		TRUTH_CALL(read_pipe, pipe_ends[0]);
+		TRUTH_CALL(read_pipe, pair[0]);
+	}
+	check(connect(fd, (void *)address, sizeof(*address)));
+	for (int i = 0; i < g_requests; i++) {
+		TRUTH_CALL(ask, fd);
+		truth_sleep_us(3000);
+	}
+	truth_print();
+	_exit(0);
+}
+
+static void objects(void)
+{
+	struct sockaddr_in address;
+	int pipe_ends[2], pair[2];
+	long made_ns = truth_clock(CLOCK_BOOTTIME);
+	pid_t child;
+
+	g_requests = ROUNDS;
+	g_answer_us = 10000;
+	check(pipe(pipe_ends));
+	check(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	listen_on_loopback(&address);
+	child = check(fork());
+	if (!child)
+		child_of_objects(pipe_ends, pair, &address, made_ns);
+	close(pipe_ends[0]);
+	close(pair[0]);
+	fprintf(stderr, "parent %d child %d pipe %lld socket %lld\n",
+		(int)getpid(), (int)child, inode_of(pipe_ends[1]),
+		inode_of(pair[1]));
+	for (int i = 0; i < ROUNDS; i++) {
+		truth_sleep_us(10000);
+		check((int)write(pipe_ends[1], "x", 1));
+		truth_sleep_us(10000);
+		check((int)write(pair[1], "x", 1));
+	}
+	server(NULL);
+	TRUTH_CALL(wait_child, child);
 }
 
 /* short: a thousand threads --------------------------------------------- */
@@ -315,6 +390,7 @@ static const struct {
 	{ "forks", forks },	    { "epoll", epoll },
 	{ "short", short_threads }, { "credentials", credentials },
 	{ "reused", reused },	    { "stays", stays },
+	{ "objects", objects },
 };
 
 int main(int argc, char **argv)
