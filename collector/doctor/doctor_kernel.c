@@ -177,18 +177,19 @@ static void look_at_samples(struct doctor_findings *findings)
 	int whole = try_samples(false), user = try_samples(true);
 
 	if (!whole) {
-		doctor_say(
-			finding->found,
-			"CPU samples, in the kernel too, at up to %ld a second",
-			read_sysctl("kernel/perf_event_max_sample_rate", 0));
+		doctor_say(finding->found,
+			   "CPU samples, in the kernel too, at up to %ld a "
+			   "second, and switches of threads",
+			   read_sysctl("kernel/perf_event_max_sample_rate", 0));
 		return;
 	}
 	doctor_judge(finding, DOCTOR_LESS);
 	if (!user) {
-		doctor_say(finding->found,
-			   "CPU samples of programs, not of the kernel "
-			   "(kernel.perf_event_paranoid is %ld)",
-			   paranoid);
+		doctor_say(
+			finding->found,
+			"switches of threads, and CPU samples of programs, "
+			"not of the kernel (kernel.perf_event_paranoid is %ld)",
+			paranoid);
 		doctor_say(finding->effect,
 			   "CPU time in the kernel is one row, [kernel]");
 		doctor_say(finding->change,
@@ -196,12 +197,14 @@ static void look_at_samples(struct doctor_findings *findings)
 		return;
 	}
 	doctor_say(finding->found,
-		   "no CPU samples: perf_event_open: %s "
+		   "no CPU samples and no switches of threads: "
+		   "perf_event_open: %s "
 		   "(kernel.perf_event_paranoid is %ld)",
 		   strerror(-user), paranoid);
 	doctor_say(finding->effect,
 		   "--cpu needs the other engine, which runs in the program: "
-		   "--cpu=99,signal");
+		   "--cpu=99,signal; --sched knows sums of threads, and "
+		   "nothing of their calls");
 	doctor_say(
 		finding->change,
 		"as root: sysctl kernel.perf_event_paranoid=2; in a container "

@@ -12,7 +12,7 @@
 
 static const struct table_column async_columns[] = {
 	{ "count", 11, false, 0 }, { "total", 9, false, 0 },
-	{ "busy", 9, false, 1 },   { "on-CPU", 9, false, 3 },
+	{ "busy", 9, false, 1 },   { "on CPU", 9, false, 3 },
 	{ "idle", 9, false, 2 },
 };
 

@@ -78,7 +78,7 @@ expect_eq "times of asynchronous slices that cannot be" \
 			(.entered == 0 and .busy_ns > 0) or
 			(.entered > 0 and .busy_ns == 0))] | length')" 0
 "$PERFREC" report data-stays >report.txt || fail "no report"
-expect_match report.txt 'count +total +busy +on-CPU +idle  asynchronous slice'
+expect_match report.txt 'count +total +busy +on CPU +idle  asynchronous slice'
 expect_match report.txt '^ +1 .* - +- +-  never entered$'
 
 # Annotated slices are in the tree, the summary and the profile as functions
