@@ -247,8 +247,10 @@ static void beat_heart(struct daemon *daemon)
 	heap_ticks_beat(daemon->ticks);
 	readers_tire(symbol_cache_readers(daemon->collector.symbols),
 		     clock_monotonic_ns() - READER_IDLE_NS);
-	if (++daemon->beats % LOOK_BEATS == 0)
+	if (++daemon->beats % LOOK_BEATS == 0) {
 		process_look(&daemon->collector);
+		wait_poller_check(daemon->waits);
+	}
 	if (daemon->beats % PROGRESS_BEATS == 0)
 		send_progress(daemon);
 }

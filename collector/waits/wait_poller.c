@@ -45,48 +45,74 @@
 #define REFUSED_NS UINT64_C(1000000000)
 #define REFUSED_MOST_NS (64 * REFUSED_NS)
 #define NS_PER_S 1000000000u
+#define STUCK_NS NS_PER_S /* a read takes microseconds */
+#define STUCK_REFUSED_NS (3600 * REFUSED_NS)
 
-struct wait_poller {
-	struct wait_source source;
+enum reader_word {
+	READER_FREE,
+	READER_READS, /* the memory of a program */
+	READER_LEFT, /* nobody waits for it any more */
+};
+
+struct refusals {
+	struct refusal {
+		pid_t pid;
+		uint64_t until_ns; /* MONOTONIC */
+		uint64_t pause_ns; /* of the last time */
+	} one[REFUSALS]; /* by pid: the last one there */
+};
+
+/* The thread, and what it reads with. */
+struct wait_reader {
+	struct wait_poller *poller; /* not to be touched while it reads */
 	uint32_t stack_bytes;
-	int wake_fd;
 	pthread_t thread;
-	bool started;
-	bool closing; /* relaxed: wake_fd tells */
-	struct wait_poller_counts counts; /* relaxed: each a word of its own */
+	uint32_t word; /* enum reader_word */
+	uint64_t since_ns; /* relaxed: since when it reads, MONOTONIC */
 
-	/* The thread's from here on. */
+	/* The thread's from here on; of who leaves it, if the word says so. */
 	struct wait_objects *objects;
 	struct wait_files files;
 	struct wait_pace pace;
 	uint64_t switches; /* at the last pass */
 	struct cpu_blocked blocked[ROOM];
-	struct refusal {
-		pid_t pid;
-		uint64_t until_ns; /* MONOTONIC */
-		uint64_t pause_ns; /* of the last time */
-	} refusal[REFUSALS]; /* by pid: the last one there */
+	size_t at, count; /* of these: the next one, and the end */
+	struct refusals refusals;
 	uint8_t stack[]; /* stack_bytes */
 };
+
+struct wait_poller {
+	struct wait_source source;
+	uint32_t stack_bytes;
+	int wake_fd;
+	bool closing; /* relaxed: wake_fd tells */
+	struct wait_poller_counts counts; /* relaxed: each a word of its own */
+	struct wait_reader *reader; /* NULL: too many are stuck */
+	struct refusals refusals; /* for the next reader, if there is none */
+};
+
+/* Readers that were left and are still stuck. Static: they may outlive the
+ * poller. Relaxed. */
+static uint32_t g_stuck;
 
 /* --- refusals ---------------------------------------------------------------
  */
 
-static struct refusal *refusal_of(struct wait_poller *poller, pid_t pid)
+static struct refusal *refusal_of(struct wait_reader *reader, pid_t pid)
 {
-	return &poller->refusal[(uint32_t)pid % REFUSALS];
+	return &reader->refusals.one[(uint32_t)pid % REFUSALS];
 }
 
-static bool has_refused(struct wait_poller *poller, pid_t pid)
+static bool has_refused(struct wait_reader *reader, pid_t pid)
 {
-	const struct refusal *refusal = refusal_of(poller, pid);
+	const struct refusal *refusal = refusal_of(reader, pid);
 
 	return refusal->pid == pid && clock_monotonic_ns() < refusal->until_ns;
 }
 
-static void note_refusal(struct wait_poller *poller, pid_t pid)
+static void note_refusal(struct wait_reader *reader, pid_t pid)
 {
-	struct refusal *refusal = refusal_of(poller, pid);
+	struct refusal *refusal = refusal_of(reader, pid);
 
 	if (refusal->pid != pid)
 		*refusal = (struct refusal){ .pid = pid };
@@ -99,13 +125,13 @@ static void note_refusal(struct wait_poller *poller, pid_t pid)
 /* --- one thread -------------------------------------------------------------
  */
 
-static struct sample *make_sample(struct wait_poller *poller,
+static struct sample *make_sample(struct wait_reader *reader,
 				  const struct cpu_blocked *blocked,
 				  const struct wait_call *call,
 				  const char *text)
 {
-	size_t bytes = wait_memory_read(blocked->pid, call->sp, poller->stack,
-					poller->stack_bytes);
+	size_t bytes = wait_memory_read(blocked->pid, call->sp, reader->stack,
+					reader->stack_bytes);
 	struct sample *sample = sample_new_blocked((uint32_t)bytes, text);
 
 	if (!sample)
@@ -117,11 +143,11 @@ static struct sample *make_sample(struct wait_poller *poller,
 		sample->call = (uint32_t)call->number + 1;
 	if (!bytes)
 		sample->flags = SAMPLE_NO_STACK;
-	else if (bytes == poller->stack_bytes)
+	else if (bytes == reader->stack_bytes)
 		sample->flags = SAMPLE_STACK_CUT;
 	sample->reg[RECORD_REG_SP] = call->sp;
 	sample->reg[RECORD_REG_IP] = call->pc;
-	memcpy(sample->stack, poller->stack, bytes);
+	memcpy(sample->stack, reader->stack, bytes);
 	return sample;
 }
 
@@ -143,7 +169,7 @@ static enum samples_unread why_unread(int err)
 }
 
 /* What @blocked waits on; NULL: that could not be read, *@why. */
-static struct sample *read_wait(struct wait_poller *poller,
+static struct sample *read_wait(struct wait_reader *reader,
 				const struct cpu_blocked *blocked,
 				enum samples_unread *why)
 {
@@ -156,7 +182,7 @@ static struct sample *read_wait(struct wait_poller *poller,
 	struct wait_call call;
 	struct sample *sample;
 	struct wait_files_thread *files =
-		wait_files_thread(&poller->files, blocked->pid, blocked->tid);
+		wait_files_thread(&reader->files, blocked->pid, blocked->tid);
 	int got =
 		wait_files_read(files, WAIT_FILE_CALL, before, sizeof(before));
 
@@ -165,8 +191,8 @@ static struct sample *read_wait(struct wait_poller *poller,
 	*why = why_unread(got);
 	if (got <= 0)
 		return NULL;
-	wait_object_name(poller->objects, &thread, &call, text);
-	sample = make_sample(poller, blocked, &call, text);
+	wait_object_name(reader->objects, &thread, &call, text);
+	sample = make_sample(reader, blocked, &call, text);
 	got = wait_files_read(files, WAIT_FILE_CALL, after, sizeof(after));
 	if (sample && got > 0 && !strcmp(before, after))
 		return sample;
@@ -181,40 +207,75 @@ static void count_one(uint64_t *count)
 	atom_store_rlx(count, *count + 1);
 }
 
-/* Tells what the kernel has counted of @blocked up to now. What is spread
+/* What the kernel has counted of a thread. */
+struct anchor {
+	bool read;
+	unsigned long long on_ns, delay_ns;
+};
+
+/* Reads what the kernel has counted of @blocked up to now. What is spread
  * between two anchors of a thread is more exact where they are near, so each
  * wait would do; but a read costs as much as all the rest. */
-static void tell_anchor(struct wait_poller *poller,
-			const struct cpu_blocked *blocked)
+static struct anchor read_anchor(struct wait_reader *reader,
+				 const struct cpu_blocked *blocked)
 {
-	const struct wait_source *source = &poller->source;
 	struct wait_files_thread *files =
-		wait_files_thread(&poller->files, blocked->pid, blocked->tid);
+		wait_files_thread(&reader->files, blocked->pid, blocked->tid);
 	uint64_t now = clock_monotonic_ns();
-	unsigned long long on_ns, delay_ns;
+	struct anchor anchor = { .read = false };
 	char text[80];
 
 	if (now - files->sums_ns < ANCHOR_NS)
-		return;
+		return anchor;
 	files->sums_ns = now;
-	if (wait_files_read(files, WAIT_FILE_SUMS, text, sizeof(text)) > 0 &&
-	    sscanf(text, "%llu %llu", &on_ns, &delay_ns) == 2)
-		source->anchor(source->context, blocked, on_ns, delay_ns);
+	anchor.read =
+		wait_files_read(files, WAIT_FILE_SUMS, text, sizeof(text)) >
+			0 &&
+		sscanf(text, "%llu %llu", &anchor.on_ns, &anchor.delay_ns) == 2;
+	return anchor;
 }
 
-static void look_at(struct wait_poller *poller,
+static void begin_reading(struct wait_reader *reader)
+{
+	/* relaxed: the word orders it */
+	atom_store_rlx(&reader->since_ns, clock_monotonic_ns());
+	/* order: rel, WAITREAD: since_ns, and what is taken, before it */
+	atom_store_rel(&reader->word, READER_READS);
+}
+
+/* False: nobody waits for @reader any more. */
+static bool end_reading(struct wait_reader *reader)
+{
+	/* order: sc, WAITREAD: either this thread goes on, or who left it
+	 * has all that it had */
+	return atom_cas_sc(&reader->word, READER_READS, READER_FREE);
+}
+
+/* False: it took so long that nobody waits for it any more. */
+static bool look_at(struct wait_reader *reader,
 		    const struct cpu_blocked *blocked)
 {
-	const struct wait_source *source = &poller->source;
+	bool refused = has_refused(reader, blocked->pid);
 	enum samples_unread why = SAMPLES_REFUSED;
+	struct wait_poller *poller = reader->poller;
+	const struct wait_source *source;
 	struct sample *wait = NULL;
+	struct anchor anchor;
 
-	tell_anchor(poller, blocked);
-	if (!has_refused(poller, blocked->pid)) {
-		wait = read_wait(poller, blocked, &why);
-		if (!wait && why == SAMPLES_REFUSED)
-			note_refusal(poller, blocked->pid);
+	begin_reading(reader);
+	anchor = read_anchor(reader, blocked);
+	if (!refused)
+		wait = read_wait(reader, blocked, &why);
+	if (!end_reading(reader)) {
+		free(wait);
+		return false;
 	}
+	source = &poller->source;
+	if (anchor.read)
+		source->anchor(source->context, blocked, anchor.on_ns,
+			       anchor.delay_ns);
+	if (!refused && !wait && why == SAMPLES_REFUSED)
+		note_refusal(reader, blocked->pid);
 	count_one(&poller->counts.taken);
 	if (wait) {
 		count_one(&poller->counts.told);
@@ -222,6 +283,7 @@ static void look_at(struct wait_poller *poller,
 	} else if (blocked->samples) {
 		samples_count_unread(blocked->samples, why);
 	}
+	return true;
 }
 
 /* --- the thread -------------------------------------------------------------
@@ -232,55 +294,102 @@ static uint64_t own_cpu_ns(void)
 	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Looks at all threads that have been blocked for long enough. Returns after
- * how many ns to do so again. */
-static uint64_t run_pass(struct wait_poller *poller)
+/* Gives back what @reader has taken and not looked at. */
+static void give_back(struct wait_reader *reader)
 {
+	for (; reader->at < reader->count; reader->at++)
+		if (reader->blocked[reader->at].samples)
+			samples_put(&reader->blocked[reader->at].samples);
+}
+
+/* False: nobody waits for @reader any more, and nothing of the poller is to be
+ * touched. */
+static bool look_at_all(struct wait_reader *reader)
+{
+	for (; reader->at < reader->count; reader->at++) {
+		struct cpu_blocked *blocked = &reader->blocked[reader->at];
+
+		/* relaxed: wake_fd orders it */
+		if (atom_load_rlx(&reader->poller->closing))
+			break;
+		if (!look_at(reader, blocked))
+			return false;
+		if (blocked->samples)
+			samples_put(&blocked->samples);
+	}
+	give_back(reader);
+	return true;
+}
+
+/* Looks at all threads that have been blocked for long enough. Sets *@pause_ns
+ * to how long it is until it should do so again. False: as look_at_all(). */
+static bool run_pass(struct wait_reader *reader, uint64_t *pause_ns)
+{
+	struct wait_poller *poller = reader->poller;
 	const struct wait_source *source = &poller->source;
-	uint64_t before = clock_boottime_ns() - CPU_LONG_NS, pause;
+	uint64_t before = clock_boottime_ns() - CPU_LONG_NS;
 	struct wait_pace_seen seen;
 	struct cpu_wait_sums sums;
-	size_t count;
 
-	wait_pace_begin(&poller->pace, clock_monotonic_ns(), own_cpu_ns());
-	count = source->take(source->context, before, poller->blocked, ROOM,
-			     &sums);
+	wait_pace_begin(&reader->pace, clock_monotonic_ns(), own_cpu_ns());
+	reader->at = 0;
+	reader->count = source->take(source->context, before, reader->blocked,
+				     ROOM, &sums);
 	seen = (struct wait_pace_seen){
-		.active = count || sums.switches != poller->switches,
+		.active = reader->count || sums.switches != reader->switches,
 		.long_ns = sums.long_ns,
 		.missed_ns = sums.missed_ns,
 	};
-	for (size_t i = 0; i < count; i++) {
-		look_at(poller, &poller->blocked[i]);
-		if (poller->blocked[i].samples)
-			samples_put(&poller->blocked[i].samples);
-	}
-	poller->switches = sums.switches;
+	if (!look_at_all(reader))
+		return false;
+	reader->switches = sums.switches;
 	count_one(&poller->counts.passes);
-	pause = wait_pace_end(&poller->pace, clock_monotonic_ns(), own_cpu_ns(),
-			      &seen);
+	*pause_ns = wait_pace_end(&reader->pace, clock_monotonic_ns(),
+				  own_cpu_ns(), &seen);
 	/* relaxed: for who looks */
-	atom_store_rlx(&poller->counts.cpu_ns, poller->pace.cpu_ns);
-	return pause;
+	atom_store_rlx(&poller->counts.cpu_ns, reader->pace.cpu_ns);
+	return true;
 }
 
-static void *poller_thread(void *context)
+static void free_reader(struct wait_reader *reader)
 {
-	struct wait_poller *poller = context;
-	struct pollfd wake = { .fd = poller->wake_fd, .events = POLLIN };
+	wait_objects_free(&reader->objects);
+	wait_files_release(&reader->files);
+	free(reader);
+}
 
-	pthread_setname_np(pthread_self(), "perfrec-waits");
+/* Passes until the poller is closing. False: as look_at_all(). */
+static bool run_passes(struct wait_reader *reader)
+{
+	struct wait_poller *poller = reader->poller;
+	struct pollfd wake = { .fd = poller->wake_fd, .events = POLLIN };
+	bool waited_for = true;
+
 	/* relaxed: wake_fd orders it */
-	while (!atom_load_rlx(&poller->closing)) {
+	while (waited_for && !atom_load_rlx(&poller->closing)) {
 		struct timespec pause = { 0 };
-		uint64_t ns;
+		uint64_t ns = 0;
 
 		pulse_begin("reads what threads wait on");
-		ns = run_pass(poller);
+		waited_for = run_pass(reader, &ns);
 		pulse_end();
 		pause.tv_sec = (time_t)(ns / NS_PER_S);
 		pause.tv_nsec = (long)(ns % NS_PER_S);
-		ppoll(&wake, 1, &pause, NULL);
+		if (waited_for)
+			ppoll(&wake, 1, &pause, NULL);
+	}
+	return waited_for;
+}
+
+static void *reader_thread(void *context)
+{
+	struct wait_reader *reader = context;
+
+	pthread_setname_np(pthread_self(), "perfrec-waits");
+	if (!run_passes(reader)) {
+		free_reader(reader);
+		/* relaxed: a limit */
+		atom_add_rlx(&g_stuck, -1u);
 	}
 	return NULL;
 }
@@ -288,12 +397,96 @@ static void *poller_thread(void *context)
 /* --- life -------------------------------------------------------------------
  */
 
+/* The source's list(), as long as somebody waits for the reader: the source may
+ * be gone when it is not. */
+static size_t list_of_source(void *context, pid_t pid, pid_t *out, size_t room)
+{
+	struct wait_reader *reader = context;
+	const struct wait_source *source = &reader->poller->source;
+
+	/* relaxed, both: who leaves it alone lets it read for long first */
+	atom_store_rlx(&reader->since_ns, clock_monotonic_ns());
+	if (atom_load_rlx(&reader->word) != READER_READS)
+		return 0;
+	return source->list(source->context, pid, out, room);
+}
+
+static int start_reader(struct wait_poller *poller)
+{
+	struct wait_reader *reader =
+		calloc(1, sizeof(*reader) + poller->stack_bytes);
+	const struct wait_processes processes = { list_of_source, reader };
+	int err;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->poller = poller;
+	reader->stack_bytes = poller->stack_bytes;
+	reader->refusals = poller->refusals;
+	wait_files_init(&reader->files);
+	err = wait_objects_new(&processes, &reader->objects);
+	if (!err)
+		err = -pthread_create(&reader->thread, NULL, reader_thread,
+				      reader);
+	if (err)
+		free_reader(reader);
+	else
+		poller->reader = reader;
+	return err;
+}
+
+/* Leaves the reader alone if it has read for too long. */
+static bool leave_stuck(struct wait_poller *poller)
+{
+	struct wait_reader *reader = poller->reader;
+	struct refusal *refusal;
+	pid_t pid;
+
+	/* relaxed, both: a glance */
+	if (atom_load_rlx(&reader->word) != READER_READS ||
+	    clock_monotonic_ns() - atom_load_rlx(&reader->since_ns) < STUCK_NS)
+		return false;
+	/* relaxed: a limit */
+	atom_add_rlx(&g_stuck, 1);
+	/* order: sc, WAITREAD: what it had taken is whole, and ours */
+	if (!atom_cas_sc(&reader->word, READER_READS, READER_LEFT)) {
+		/* relaxed: as above */
+		atom_add_rlx(&g_stuck, -1u);
+		return false;
+	}
+	pid = reader->blocked[reader->at].pid;
+	refusal = refusal_of(reader, pid);
+	*refusal = (struct refusal){ .pid = pid };
+	refusal->until_ns = clock_monotonic_ns() + STUCK_REFUSED_NS;
+	poller->refusals = reader->refusals;
+	give_back(reader);
+	pthread_detach(reader->thread);
+	poller->reader = NULL;
+	log_warn("the program with pid %d keeps waiting who reads its memory: "
+		 "what its threads wait on is not known",
+		 (int)pid);
+	return true;
+}
+
+void wait_poller_check(struct wait_poller *poller)
+{
+	if (!poller || (poller->reader && !leave_stuck(poller)))
+		return;
+	/* relaxed: a limit. Without memory, the next check tries again. */
+	if (atom_load_rlx(&g_stuck) < WAIT_POLLER_STUCK_MAX)
+		(void)start_reader(poller);
+}
+
+uint32_t wait_poller_stuck(void)
+{
+	/* relaxed: for who looks */
+	return atom_load_rlx(&g_stuck);
+}
+
 int wait_poller_new(const struct wait_source *source, uint32_t stack_bytes,
 		    struct wait_poller **out)
 {
-	const struct wait_processes processes = { source->list,
-						  source->context };
-	struct wait_poller *poller = calloc(1, sizeof(*poller) + stack_bytes);
+	struct wait_poller *poller = calloc(1, sizeof(*poller));
 	int err;
 
 	*out = NULL;
@@ -301,15 +494,10 @@ int wait_poller_new(const struct wait_source *source, uint32_t stack_bytes,
 		return -ENOMEM;
 	poller->source = *source;
 	poller->stack_bytes = stack_bytes;
-	wait_files_init(&poller->files);
 	poller->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = poller->wake_fd < 0 ? -errno : 0;
 	if (!err)
-		err = wait_objects_new(&processes, &poller->objects);
-	if (!err)
-		err = -pthread_create(&poller->thread, NULL, poller_thread,
-				      poller);
-	poller->started = !err;
+		err = start_reader(poller);
 	if (err)
 		wait_poller_free(&poller);
 	*out = poller;
@@ -328,23 +516,37 @@ static void log_counts(const struct wait_poller *poller)
 		(unsigned long long)(counts->cpu_ns / 1000));
 }
 
+/* Ends the reader, or leaves it alone if it is stuck. */
+static void end_reader(struct wait_poller *poller)
+{
+	struct timespec until;
+	uint64_t one = 1;
+
+	/* relaxed: wake_fd orders it */
+	atom_store_rlx(&poller->closing, true);
+	(void)!write(poller->wake_fd, &one, sizeof(one));
+	do {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		if (!pthread_timedjoin_np(poller->reader->thread, NULL,
+					  &until)) {
+			free_reader(poller->reader);
+			poller->reader = NULL;
+			return;
+		}
+	} while (!leave_stuck(poller));
+}
+
 void wait_poller_free(struct wait_poller **poller)
 {
 	struct wait_poller *old = *poller;
-	uint64_t one = 1;
 
 	*poller = NULL;
 	if (!old)
 		return;
-	if (old->started) {
-		/* relaxed: wake_fd orders it */
-		atom_store_rlx(&old->closing, true);
-		(void)!write(old->wake_fd, &one, sizeof(one));
-		pthread_join(old->thread, NULL);
-		log_counts(old);
-	}
-	wait_objects_free(&old->objects);
-	wait_files_release(&old->files);
+	if (old->reader)
+		end_reader(old);
+	log_counts(old);
 	if (old->wake_fd >= 0)
 		close(old->wake_fd);
 	free(old);

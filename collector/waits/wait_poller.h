@@ -17,6 +17,8 @@ struct cpu_wait_sums;
 struct sample;
 struct wait_poller;
 
+#define WAIT_POLLER_STUCK_MAX 16u
+
 /* Where the poller learns of threads that are blocked, and whom it tells. All
  * calls are made by its thread, with @context. */
 struct wait_source {
@@ -40,7 +42,15 @@ struct wait_source wait_source_of(struct cpu_sampler *sampler);
  * of a stack. The caller ends *@out with wait_poller_free(). 0 or -errno. */
 int wait_poller_new(const struct wait_source *source, uint32_t stack_bytes,
 		    struct wait_poller **out);
-/* Ends its thread. Also for NULL. */
+/* To be called a few times a second by the thread that frees @poller: if a
+ * program has kept the poller waiting for a second, it goes on without that
+ * program, with a new thread; the old one stays until it is let go. Where
+ * WAIT_POLLER_STUCK_MAX threads have been kept so, nobody is read until one of
+ * them is let go. Also for NULL. */
+void wait_poller_check(struct wait_poller *poller);
+/* How many threads are kept waiting. Any thread. */
+uint32_t wait_poller_stuck(void);
+/* Ends its thread, or leaves it alone if it is kept waiting. Also for NULL. */
 void wait_poller_free(struct wait_poller **poller);
 
 /* What a poller has done so far; any thread. */

@@ -4,11 +4,16 @@
  * its pace, with times that are made up.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -264,6 +269,107 @@ START_TEST(wait_poller_asks_for_long_waits_only)
 }
 END_TEST
 
+/* --- a program whose memory nobody can read ---------------------------------
+ */
+
+static int g_fault;
+
+/* Waits for a futex in a page that nobody ever provides. */
+static pid_t start_missing(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register all = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint32_t *word = mmap(NULL, page, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char text[256] = "", call[16];
+	pid_t pid = fork();
+
+	if (!pid) {
+		g_fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+		all.range = (struct uffdio_range){ (uintptr_t)word, page };
+		if (g_fault < 0 || ioctl(g_fault, UFFDIO_API, &api) < 0 ||
+		    ioctl(g_fault, UFFDIO_REGISTER, &all) < 0)
+			_exit(77);
+		syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
+		_exit(0);
+	}
+	munmap(word, page);
+	snprintf(call, sizeof(call), "%d ", SYS_futex);
+	for (int i = 0; i < 50000; i++) {
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return 0;
+		proc_read(pid, "syscall", text, sizeof(text));
+		if (!strncmp(text, call, strlen(call)))
+			return pid;
+		usleep(200);
+	}
+	ck_abort_msg("it does not wait");
+	return 0;
+}
+
+static void kill_missing(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	while (wait_poller_stuck())
+		usleep(200);
+}
+
+static void wait_stuck(struct wait_poller *poller)
+{
+	while (!wait_poller_stuck()) {
+		wait_poller_check(poller);
+		usleep(1000);
+	}
+}
+
+/* Others are read, and it is asked no more. */
+START_TEST(wait_poller_leaves_a_program_that_keeps_it_waiting)
+{
+	struct wait_poller *poller;
+	pid_t missing = start_missing(), pid;
+
+	if (!missing)
+		return;
+	pid = start_child(NULL);
+	ck_assert_int_eq(wait_poller_new(&source, STACK_BYTES, &poller), 0);
+	offer(missing, missing);
+	wait_stuck(poller);
+	offer(pid, pid);
+	wait_taken(poller, 1);
+	ck_assert_uint_eq(wait_poller_counts(poller).told, may_read(pid));
+	offer(missing, missing);
+	wait_taken(poller, 2);
+	ck_assert_uint_eq(wait_poller_stuck(), 1);
+	kill_missing(missing);
+	wait_poller_free(&poller);
+	free(g.wait);
+	end_child(pid);
+}
+END_TEST
+
+START_TEST(wait_poller_ends_while_a_program_keeps_it_waiting)
+{
+	struct wait_poller *poller;
+	pid_t missing = start_missing();
+
+	if (!missing)
+		return;
+	ck_assert_int_eq(wait_poller_new(&source, STACK_BYTES, &poller), 0);
+	offer(missing, missing);
+	/* It is taken, and told of never. */
+	for (bool taken = false; !taken; usleep(200)) {
+		pthread_mutex_lock(&g.lock);
+		taken = !g.count;
+		pthread_mutex_unlock(&g.lock);
+	}
+	wait_poller_free(&poller);
+	ck_assert_ptr_null(poller);
+	kill_missing(missing);
+}
+END_TEST
+
 START_TEST(wait_poller_of_nothing_can_be_freed)
 {
 	struct wait_poller *poller = NULL;
@@ -414,6 +520,10 @@ int main(void)
 	tcase_add_test(tcase, wait_poller_leaves_threads_that_wait_no_more);
 	tcase_add_test(tcase, wait_poller_does_not_ask_who_refuses_again);
 	tcase_add_test(tcase, wait_poller_asks_for_long_waits_only);
+	tcase_add_test(tcase,
+		       wait_poller_leaves_a_program_that_keeps_it_waiting);
+	tcase_add_test(tcase,
+		       wait_poller_ends_while_a_program_keeps_it_waiting);
 	tcase_add_test(tcase, wait_poller_of_nothing_can_be_freed);
 	tcase_add_test(tcase,
 		       wait_files_of_the_next_thread_with_that_id_are_opened);
