@@ -206,6 +206,8 @@ static void read_again(struct wait_peers *peers, pid_t pid)
 	peers->links_left += (int64_t)(past * LINKS_A_SECOND / NS_PER_S);
 	peers->links_left = MIN(peers->links_left, (int64_t)LINKS_A_SECOND);
 	peers->filled_ns = now;
+	if (peers->links_left <= 0)
+		return;
 	list_processes(peers, pid);
 	for (size_t i = 0; i < peers->count && peers->links_left > 0; i++) {
 		struct peer_process *process = &peers->process[i];
