@@ -66,7 +66,12 @@
 /* Its ticks are thrown away so many passes after its end, if no drain worker
  * has taken them. */
 #define KEEP_PASSES 400
-#define TASKS_MAX 65536
+/* Threads at hello that get events. Each takes 0.25 ms, for which all programs
+ * wait, and a program waits for 100 ms. task_bases.h asks of as many. */
+#define TASKS_MAX 256u
+/* A program may have this part of our descriptors for events, and all programs
+ * may have half of them. */
+#define PROGRAM_FILES_PART 8u
 
 struct cpu_sampler {
 	const struct collector *collector;
@@ -695,36 +700,95 @@ void cpu_explain(struct recording *recording, int err)
 	recording_note(recording, text);
 }
 
-/* Open events for each thread that is there. Threads that these make later
- * inherit the events, also while we still look. */
-static int open_tasks(struct cpu_group *group, pid_t pid)
+/* How many events one more program may have, each of which takes a
+ * descriptor. */
+static size_t events_allowed(struct cpu_sampler *sampler)
 {
-	struct cpu_sampler *sampler = group->sampler;
-	pid_t *tid = NULL;
-	size_t count = 0;
+	struct rlimit files = { 0 };
+	size_t most, all, used;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	all = (size_t)MIN(files.rlim_cur, (rlim_t)UINT32_MAX) / 2;
+	/* Where there is one program, nobody else lacks them. */
+	most = sampler->collector->recording ? all
+					     : 2 * all / PROGRAM_FILES_PART;
+	lock_acquire(&sampler->lock);
+	used = sampler->owners;
+	lock_release(&sampler->lock);
+	return MIN(most, all - MIN(all, used));
+}
+
+/* Sets @tid to the threads of @pid, at most @room. Returns how many there are.
+ */
+static size_t list_tasks(pid_t pid, pid_t *tid, size_t room)
+{
 	struct dirent *entry;
+	size_t count = 0;
 	char path[64];
-	int err = 0, any = -ESRCH;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
-	tid = calloc(TASKS_MAX, sizeof(*tid));
-	while (dir && tid && count < TASKS_MAX && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			tid[count++] = atoi(entry->d_name);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (count < room)
+			tid[count] = atoi(entry->d_name);
+		count++;
+	}
 	if (dir)
 		closedir(dir);
-	for (size_t i = 0; i < count && (!err || err == -ESRCH); i++) {
+	return count;
+}
+
+/* Of @count threads only @opened have events. */
+static void note_threads_left(struct cpu_group *group, size_t opened,
+			      size_t count)
+{
+	char text[192];
+
+	snprintf(text, sizeof(text),
+		 "nobody knows when some threads ran and waited, and they have "
+		 "no CPU samples: only %zu of the %zu that were there at the "
+		 "beginning are observed",
+		 opened, count);
+	recording_note(group->recording, text);
+}
+
+/* Open events for each thread that is there, or for as many as may have some.
+ * Threads that these make later inherit the events, also while we still look.
+ */
+static int open_tasks(struct cpu_group *group, pid_t pid)
+{
+	struct cpu_sampler *sampler = group->sampler;
+	size_t allowed = events_allowed(sampler);
+	size_t opened = 0, count, last = 0;
+	pid_t tid[TASKS_MAX];
+	int err = 0;
+
+	count = list_tasks(pid, tid, TASKS_MAX);
+	for (size_t i = 0;
+	     i < MIN(count, (size_t)TASKS_MAX) && (!err || err == -ESRCH) &&
+	     group->events.count + last <= allowed;
+	     i++) {
+		size_t before = group->events.count;
+
 		err = perf_events_open(&group->events, sampler->buffers,
 				       &sampler->wanted, tid[i]);
-		if (!err) {
-			cpu_threads_add_first(&group->threads, pid, tid[i]);
-			any = 0;
-		}
+		if (err)
+			continue;
+		last = group->events.count - before;
+		cpu_threads_add_first(&group->threads, pid, tid[i]);
+		opened++;
 	}
-	free(tid);
-	return err && err != -ESRCH ? err : any;
+	if (err && err != -ESRCH)
+		return err;
+	if (!opened)
+		return err ? err : count ? -EMFILE : -ESRCH;
+	if (opened < count &&
+	    (count > TASKS_MAX || group->events.count + last > allowed))
+		note_threads_left(group, opened, count);
+	return 0;
 }
 
 static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
