@@ -638,8 +638,11 @@ static void print_subtracted(const struct summary *summary,
 	if (options->raw)
 		fprintf(out,
 			"  times      are as measured: perfrec itself took "
-			"%s in them\n",
-			time);
+			"%s in them%s\n",
+			time,
+			summary_sched_known(summary)
+				? " (on CPU, runnable and blocked: without)"
+				: "");
 	else
 		fprintf(out,
 			"  times      are without the %s that perfrec took "

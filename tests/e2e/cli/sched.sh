@@ -85,6 +85,11 @@ run "$PERFREC" report --json --view span data
 expect_eq 'the same in the profile' \
 	"$(json out '.functions[] | select(.name == "block") | .self.switches')" \
 	"$(json data/summary.json '.functions[] | select(.name == "block") | .switches')"
+# With what perfrec took they do not add up, and it is said.
+run "$PERFREC" report --raw data
+expect_match out 'perfrec itself took .* in them \(on CPU, runnable and blocked: without\)'
+run "$PERFREC" report --raw off
+expect_match out 'perfrec itself took [^(]* in them$'
 # There are columns for switches only if one asks for it.
 run "$PERFREC" report data
 expect_no_match out '  switches  '
