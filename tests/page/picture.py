@@ -2,7 +2,9 @@
 """picture.py BUILD PROGRAMS [FILE] - the picture of the page in the README: the
 Lua interpreter, recorded within a budget, in Chromium. PROGRAMS: the folder of
 tests/real/fetch-build.sh, which has Lua's sources. FILE: docs/images/page.png,
-if none is given."""
+if none is given.
+picture.py BUILD [FILE] - the picture of where the demo waited: the table of the
+page, with its columns. FILE: docs/images/waits.png."""
 
 import glob
 import os
@@ -37,17 +39,35 @@ def record(perfrec, programs, folder):
     return os.path.join(folder, "lua.html")
 
 
+def record_demo(perfrec, build, folder):
+    """Returns the page of the demo, whose threads wait for each other."""
+    subprocess.run([perfrec, "record", "-q", "-o", "demo.data", "--", os.path.join(build, "tests/progs/demo")],
+                   check=True, cwd=folder, stdout=subprocess.DEVNULL)
+    subprocess.run([perfrec, "report", "--html", "demo.html", "demo.data"], check=True, cwd=folder)
+    return os.path.join(folder, "demo.html")
+
+
+def take(page, waits, file):
+    """The upper part of the page; of @waits the part from the flame graph on."""
+    page.wait("document.documentElement.dataset.state === 'ready'")
+    if waits:
+        page.js("window.scrollTo(0, document.getElementById('value').getBoundingClientRect().top - 4)")
+    os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
+    page.picture(file)
+
+
 def main():
     """Records, opens, takes the picture."""
-    perfrec = os.path.join(os.path.abspath(sys.argv[1]), "perfrec")
-    file = sys.argv[3] if len(sys.argv) > 3 else os.path.join(HERE, "../../docs/images/page.png")
+    build = os.path.abspath(sys.argv[1])
+    perfrec = os.path.join(build, "perfrec")
+    waits = len(sys.argv) < 3 or not os.path.isdir(sys.argv[2])
+    names = sys.argv[2 if waits else 3:]
+    file = names[0] if names else os.path.join(HERE, "../../docs/images", "waits.png" if waits else "page.png")
     folder = tempfile.mkdtemp(prefix="perfrec-picture-")
     chromium = browser.Browser()
     try:
-        page = chromium.open("file://" + record(perfrec, os.path.abspath(sys.argv[2]), folder), width=1200, height=800)
-        page.wait("document.documentElement.dataset.state === 'ready'")
-        os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
-        page.picture(file)
+        html = record_demo(perfrec, build, folder) if waits else record(perfrec, os.path.abspath(sys.argv[2]), folder)
+        take(chromium.open("file://" + html, width=1200, height=560 if waits else 800), waits, file)
     finally:
         chromium.close()
         shutil.rmtree(folder)

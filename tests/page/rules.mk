@@ -13,8 +13,10 @@ check-page-real: all $(O)/page_template.html $(O)/tests/progs/demo
 	$(Q)sh tests/real/fetch-build.sh $(REAL_DIR)
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) PAGE_ALL=1 sh tests/page/run.sh Recorded
 
-# docs/images/page.png, for the README: Lua, whose sources this fetches.
+# docs/images/page.png and waits.png, for the README: Lua, whose sources this
+# fetches, and the demo.
 .PHONY: page-picture
-page-picture: all
+page-picture: all $(O)/tests/progs/demo
+	$(Q)PYTHONDONTWRITEBYTECODE=1 python3 tests/page/picture.py $(O)
 	$(Q)sh tests/real/fetch-build.sh $(REAL_DIR)
 	$(Q)PYTHONDONTWRITEBYTECODE=1 python3 tests/page/picture.py $(O) $(REAL_DIR)
