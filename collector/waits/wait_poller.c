@@ -27,6 +27,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
+#include "collector/base/task_times.h"
 #include "collector/base/proc.h"
 #include "collector/base/pulse.h"
 #include "collector/samples/cpu_samples.h"
@@ -69,6 +70,7 @@ struct wait_reader {
 	pthread_t thread;
 	uint32_t word; /* enum reader_word */
 	uint64_t since_ns; /* relaxed: since when it reads, MONOTONIC */
+	pid_t tid; /* relaxed; 0: it has not begun */
 
 	/* The thread's from here on; of who leaves it, if the word says so. */
 	struct wait_objects *objects;
@@ -386,6 +388,8 @@ static void *reader_thread(void *context)
 	struct wait_reader *reader = context;
 
 	pthread_setname_np(pthread_self(), "perfrec-waits");
+	/* relaxed: who looks at it has seen the word */
+	atom_store_rlx(&reader->tid, gettid());
 	if (!run_passes(reader)) {
 		free_reader(reader);
 		/* relaxed: a limit */
@@ -435,6 +439,17 @@ static int start_reader(struct wait_poller *poller)
 	return err;
 }
 
+/* Whether the reader would go on if it had a CPU: on a busy machine it may get
+ * none for seconds. */
+static bool can_run(const struct wait_reader *reader)
+{
+	struct task_times times;
+	/* relaxed: as where it is written */
+	pid_t tid = atom_load_rlx(&reader->tid);
+
+	return task_times_read(getpid(), tid, &times) < 0 || times.state == 'R';
+}
+
 /* Leaves the reader alone if it has read for too long. */
 static bool leave_stuck(struct wait_poller *poller)
 {
@@ -444,7 +459,9 @@ static bool leave_stuck(struct wait_poller *poller)
 
 	/* relaxed, both: a glance */
 	if (atom_load_rlx(&reader->word) != READER_READS ||
-	    clock_monotonic_ns() - atom_load_rlx(&reader->since_ns) < STUCK_NS)
+	    clock_monotonic_ns() - atom_load_rlx(&reader->since_ns) <
+		    STUCK_NS ||
+	    can_run(reader))
 		return false;
 	/* relaxed: a limit */
 	atom_add_rlx(&g_stuck, 1);

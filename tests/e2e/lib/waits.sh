@@ -27,13 +27,26 @@ waits_record()
 }
 options=
 
-# waits_agree DIR [OPTION...]: of waits_check.py. The recording is true.
-waits_agree()
+# waits_are_true DIR [OPTION...]: of waits_check.py.
+waits_are_true()
 {
 	dir=$1
 	shift
 	python3 "$TOP/tests/tools/waits_check.py" "$@" "$dir/summary.json" \
-		"$dir.truth" || fail "$dir: it is not as the program says"
+		"$dir.truth"
+}
+
+# waits_agree DIR [OPTION...]: the recording is true.
+waits_agree()
+{
+	waits_are_true "$@" || fail "$1: it is not as the program says"
+}
+
+# overloaded: so many threads want a CPU that a collector may get none for
+# seconds. What it then misses is counted, but not to the last switch.
+overloaded()
+{
+	[ "$(cut -d. -f1 /proc/loadavg)" -ge $((8 * $(nproc))) ]
 }
 
 # families PROGRAM FAMILY...: each is recorded, and agrees.
@@ -44,6 +57,14 @@ families()
 	perf_permitted || sums=--sums
 	for family in "$@"; do
 		waits_record "$family" "$program" "$family"
+		# Nobody is to trust one look at an overloaded machine.
+		for again in 1 2 3; do
+			overloaded || break
+			# shellcheck disable=SC2086 # no word, or one
+			waits_are_true "$family" $sums && break
+			rm -rf "$family"
+			waits_record "$family" "$program" "$family"
+		done
 		# shellcheck disable=SC2086 # no word, or one
 		waits_agree "$family" $sums
 	done
