@@ -72,7 +72,7 @@ static void add_node(struct rest *rest, size_t i)
 	uint64_t told = MIN(counts->told_waits, counts->waits);
 	uint64_t told_ns = MIN(counts->told_ns, counts->blocked_ns);
 
-	if (counts->blocked_ns == told_ns)
+	if (counts->blocked_ns == told_ns && counts->waits == told)
 		return;
 	one->stack = stacks_child(rest->stacks, rest->number[i], &unknown);
 	one->value[0] = (int64_t)(counts->waits - told);

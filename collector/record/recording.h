@@ -199,6 +199,10 @@ struct totals {
 		uint64_t spread_ns, stolen_ns;
 		uint64_t waits, preemptions, migrations;
 		uint64_t lost_records; /* of the kernel's */
+		/* Threads that have recorded nothing, by their switches: they
+		 * are in nothing above. */
+		uint64_t silent_threads;
+		uint64_t silent_on_ns, silent_runnable_ns, silent_blocked_ns;
 	} sched;
 	struct sample_totals sampled;
 	struct wait_totals blocked;

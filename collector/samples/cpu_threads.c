@@ -297,11 +297,33 @@ static void list_blocked(struct cpu_threads *threads, struct cpu_thread *thread)
 	threads->blocked_end = &thread->next_blocked;
 }
 
+/* @thread has recorded nothing, so no drain worker has asked for what it did:
+ * it counts for the recording as a whole. */
+static void tell_silent(const struct cpu_threads *threads,
+			const struct cpu_thread *thread)
+{
+	struct sched_track track = kernel_events_sum(&thread->events);
+	struct sched_totals *sched;
+
+	if (track.state == SCHED_NONE)
+		return;
+	if (!thread->ended)
+		(void)sched_track_look(&track, clock_boottime_ns());
+	sched = &recording_lock(threads->recording)->sched;
+	sched->silent_threads++;
+	sched->silent_on_ns += track.sums.on_ns;
+	sched->silent_runnable_ns += track.sums.preempted_ns;
+	sched->silent_blocked_ns += track.sums.blocked_ns;
+	recording_unlock(threads->recording);
+}
+
 /* Forget the thread *@link, which a chain of the table leads to. */
 static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 {
 	struct cpu_thread *thread = *link;
 
+	if (threads->switches && !thread->events.wanted)
+		tell_silent(threads, thread);
 	*link = thread->next;
 	threads->count--;
 	threads->silent -= thread->silent;
@@ -437,7 +459,8 @@ static void begin_first(const struct cpu_threads *threads,
 	if (read_first(threads, thread, &times) < 0)
 		return;
 	now = clock_boottime_ns();
-	waits = times.state == 'S' || times.state == 'D';
+	/* A stopped thread waits for whoever lets it go on. */
+	waits = times.state && strchr("SDTt", times.state);
 	thread->missed = !waits;
 	push_event(threads, thread, waits ? KERNEL_BLOCKED : KERNEL_UNKNOWN,
 		   now, 0);

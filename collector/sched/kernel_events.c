@@ -193,6 +193,20 @@ size_t kernel_events_take(struct kernel_events *events,
 	return taken;
 }
 
+struct sched_track kernel_events_sum(const struct kernel_events *events)
+{
+	struct sched_track track = events->before;
+	uint32_t from = events->head;
+
+	for (const struct kernel_chunk *chunk = events->first; chunk;
+	     chunk = chunk->next) {
+		for (uint32_t i = from; i < chunk->count; i++)
+			(void)sched_track_apply(&track, &chunk->event[i]);
+		from = 0;
+	}
+	return track;
+}
+
 void kernel_events_unwant(struct kernel_events *events)
 {
 	kernel_events_release(events);

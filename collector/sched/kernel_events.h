@@ -54,6 +54,8 @@ void kernel_events_push(struct kernel_events *events,
 size_t kernel_events_take(struct kernel_events *events,
 			  struct kernel_event *out, size_t room,
 			  struct sched_track *before);
+/* The sum of all events so far, of which nobody has taken any. */
+struct sched_track kernel_events_sum(const struct kernel_events *events);
 /* Nobody will take any more: none are kept. */
 void kernel_events_unwant(struct kernel_events *events);
 

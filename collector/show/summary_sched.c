@@ -97,13 +97,34 @@ static void print_unknown_threads(const struct summary_totals *totals,
 			unknown == 1 ? "" : "s", unknown == 1 ? "it" : "they");
 }
 
+/* Threads that are in nothing before it. */
+static void print_silent(const struct summary_totals *totals, FILE *out)
+{
+	char threads[SIZE_TEXT], on_cpu[SIZE_TEXT], runnable[SIZE_TEXT],
+		blocked[SIZE_TEXT];
+
+	if (!totals->silent_threads)
+		return;
+	fprintf(out,
+		"             and %s thread%s that recorded nothing: on CPU "
+		"%s, "
+		"runnable %s,\n"
+		"             blocked %s, by switches only\n",
+		size_format_count(totals->silent_threads, threads),
+		totals->silent_threads == 1 ? "" : "s",
+		size_format_ns(totals->silent_on_cpu_ns, on_cpu),
+		size_format_ns(totals->silent_runnable_ns, runnable),
+		size_format_ns(totals->silent_blocked_ns, blocked));
+}
+
 void summary_sched_print(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
 	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
 
 	if (!summary->settings.sched ||
-	    !(totals->sched_threads + totals->sums_threads))
+	    !(totals->sched_threads + totals->sums_threads +
+	      totals->silent_threads))
 		return;
 	fprintf(out, "  threads    on CPU %s, runnable %s, blocked %s",
 		size_format_ns(totals->on_cpu_ns, on_cpu),
@@ -120,6 +141,7 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 		       "on a CPU were stolen: the host of this machine had it",
 		       out);
 	print_unknown_threads(totals, out);
+	print_silent(totals, out);
 }
 
 void summary_sched_print_cost(const struct summary *summary, FILE *out)

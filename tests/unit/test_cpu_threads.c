@@ -886,6 +886,34 @@ START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
 }
 END_TEST
 
+START_TEST(thread_that_recorded_nothing_counts_for_the_recording)
+{
+	const struct sched_totals *sched =
+		&recording_sums(g.recording)->totals.sched;
+	struct kernel_event event[8];
+
+	begin(WORKER, "worker");
+	switch_at(WORKER, 10, false, false);
+	switch_at(WORKER, 25, true, false);
+	switch_at(WORKER, 65, false, false);
+	end_at(WORKER, 70);
+	/* Of this one a drain worker has asked. */
+	begin(OTHER, "other");
+	switch_at(OTHER, 10, false, false);
+	ck_assert_uint_eq(take(OTHER, event, 8), 2);
+	end_at(OTHER, 70);
+	ck_assert_uint_eq(take(OTHER, event, 8), 1);
+	for (int i = 0; i < 3; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.count, 0);
+	ck_assert_uint_eq(sched->silent_threads, 1);
+	ck_assert_uint_eq(sched->silent_on_ns, 20);
+	ck_assert_uint_eq(sched->silent_blocked_ns, 40);
+	ck_assert_uint_eq(sched->silent_runnable_ns, 10);
+	finish(80);
+}
+END_TEST
+
 /* The switch that ended it was lost. */
 START_TEST(next_wait_has_nothing_of_one_that_nobody_saw_end)
 {
@@ -1002,6 +1030,8 @@ int main(void)
 	tcase_add_test(switches, who_waits_first_is_told_first);
 	tcase_add_test(switches,
 		       what_is_told_of_a_wait_that_is_over_is_not_taken);
+	tcase_add_test(switches,
+		       thread_that_recorded_nothing_counts_for_the_recording);
 	tcase_add_test(switches,
 		       next_wait_has_nothing_of_one_that_nobody_saw_end);
 	tcase_add_test(switches, end_of_a_wait_has_what_was_told_of_it);
