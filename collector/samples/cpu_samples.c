@@ -216,8 +216,8 @@ static void trace_switch(const struct cpu_group *group,
 		sched_trace_take(group->trace->sched, record);
 }
 
-/* The kernel is seen not to tell of a switch, once in 100,000, when threads
- * that have equal events come and go: then the thread is on two CPUs. */
+/* If the switch away from a CPU was lost, the trace still has the thread there.
+ */
 static void take_switch(struct cpu_group *group,
 			const struct perf_record *record)
 {
