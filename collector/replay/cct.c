@@ -343,8 +343,9 @@ void cct_release(struct cct *cct)
 }
 
 /* @done is what perfrec did in all nodes that were entered so far. */
-static void enter_node(struct cct_node *node, struct own_counts *done)
+static void enter_node(struct cct_node *node, void *context)
 {
+	struct own_counts *done = context;
 	struct cct_function *function = node->function;
 	const struct own_counts own = cct_own(node);
 	const struct own_counts in_caller = cct_own_in_caller(node);
@@ -366,8 +367,9 @@ static void enter_node(struct cct_node *node, struct own_counts *done)
 	own_counts_add(done, &own);
 }
 
-static void leave_node(struct cct_node *node, const struct own_counts *done)
+static void leave_node(struct cct_node *node, void *context)
 {
+	const struct own_counts *done = context;
 	struct cct_function *function = node->function;
 	struct own_counts inside;
 
@@ -378,26 +380,33 @@ static void leave_node(struct cct_node *node, const struct own_counts *done)
 }
 
 /* Depth first without recursion: a stack may be a million deep. */
-static void sum_below(struct cct_node *root)
+void cct_walk(struct cct_node *root, cct_visit *enter, cct_visit *leave,
+	      void *context)
 {
 	struct cct_node *node = root->child;
-	struct own_counts done = { 0 };
 
 	while (node) {
-		enter_node(node, &done);
+		enter(node, context);
 		if (node->child) {
 			node = node->child;
 			continue;
 		}
 		while (node != root && !node->sibling) {
-			leave_node(node, &done);
+			leave(node, context);
 			node = node->parent;
 		}
 		if (node == root)
 			return;
-		leave_node(node, &done);
+		leave(node, context);
 		node = node->sibling;
 	}
+}
+
+static void sum_below(struct cct_node *root)
+{
+	struct own_counts done = { 0 };
+
+	cct_walk(root, enter_node, leave_node, &done);
 }
 
 void cct_sum(struct cct *cct)

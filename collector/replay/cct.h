@@ -120,6 +120,12 @@ int cct_init(struct cct *cct, struct budget *budget);
 /* Frees all nodes and functions. @cct may be all zero. */
 void cct_release(struct cct *cct);
 
+/* Calls @enter for each node below @root, then for those below it, then @leave.
+ */
+typedef void cct_visit(struct cct_node *node, void *context);
+void cct_walk(struct cct_node *root, cct_visit *enter, cct_visit *leave,
+	      void *context);
+
 /* Sums the nodes up by function: see struct cct_function. The totals of a
  * recursive function count its outermost calls only. Call it once, when all
  * calls have ended. */

@@ -30,8 +30,9 @@ struct kernel_counts cct_kernel_counts(const struct cct_node *node)
 	return counts;
 }
 
-static void enter_node(struct cct_node *node, struct kernel_counts *done)
+static void enter_node(struct cct_node *node, void *context)
 {
+	struct kernel_counts *done = context;
 	struct cct_function *function = node->function;
 	const struct kernel_counts own = cct_kernel_counts(node);
 
@@ -41,8 +42,9 @@ static void enter_node(struct cct_node *node, struct kernel_counts *done)
 	kernel_counts_add(done, &own);
 }
 
-static void leave_node(struct cct_node *node, const struct kernel_counts *done)
+static void leave_node(struct cct_node *node, void *context)
 {
+	const struct kernel_counts *done = context;
 	struct cct_function *function = node->function;
 	struct kernel_counts inside = *done;
 
@@ -52,27 +54,11 @@ static void leave_node(struct cct_node *node, const struct kernel_counts *done)
 	kernel_counts_add(&function->kernel->total, &inside);
 }
 
-/* Depth first without recursion: a stack may be a million deep. */
 static void sum_below(struct cct_node *root)
 {
-	struct cct_node *node = root->child;
 	struct kernel_counts done = { 0 };
 
-	while (node) {
-		enter_node(node, &done);
-		if (node->child) {
-			node = node->child;
-			continue;
-		}
-		while (node != root && !node->sibling) {
-			leave_node(node, &done);
-			node = node->parent;
-		}
-		if (node == root)
-			return;
-		leave_node(node, &done);
-		node = node->sibling;
-	}
+	cct_walk(root, enter_node, leave_node, &done);
 }
 
 void cct_kernel_sum(struct cct *cct)
