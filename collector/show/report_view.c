@@ -376,8 +376,17 @@ static const char *format_value(const struct sheet *sheet, uint32_t value,
 	return text;
 }
 
+/* Whether the rows are sorted by @column because somebody asked for it. */
+static bool is_asked_for(const struct sheet *sheet, const struct column *column)
+{
+	const char *key = sheet->options->sort;
+
+	return key && column->key && strcmp(key, column->key) == 0;
+}
+
 /* The columns of the table: those of the view, and one for each share. A table
- * has less room than a view has columns: what comes later is left out first. */
+ * has less room than a view has columns: what comes later is left out first,
+ * but never what the rows are sorted by. */
 static size_t make_columns(const struct sheet *sheet,
 			   struct table_column columns[TABLE_COLUMNS_MAX])
 {
@@ -388,9 +397,11 @@ static size_t make_columns(const struct sheet *sheet,
 		size_t width =
 			has_unit(sheet, sheet->value[i], "count") ? 11 : 9;
 
-		columns[count++] =
-			(struct table_column){ column->title, width, false,
-					       2 * (unsigned int)i };
+		unsigned int rank =
+			is_asked_for(sheet, column) ? 0 : 2 * (unsigned int)i;
+
+		columns[count++] = (struct table_column){ column->title, width,
+							  false, rank };
 		if (column->what & PERCENT)
 			columns[count++] = (struct table_column){
 				"%", 5, false, 2 * (unsigned int)i + 1

@@ -121,3 +121,6 @@ run "$PERFREC" diff --fail-if 'blocked(block) > 1s' data data
 expect_status 0
 run "$PERFREC" diff --fail-if 'blocked(block) > 100ms' data data
 expect_status 3
+# What the rows are sorted by is there on any terminal.
+run env COLUMNS=50 "$PERFREC" report --view span --sort blocked data
+expect_match out '^ .*blocked  function$'
