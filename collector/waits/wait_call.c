@@ -85,7 +85,7 @@ static const struct wait_call_kind kinds[] = {
 	ON(futex_wait, WAIT_OTHER),
 #endif
 #ifdef SYS_futex_waitv
-	ON(futex_waitv, WAIT_OTHER),
+	ON(futex_waitv, WAIT_FUTEXES),
 #endif
 	ON_FD(read, 0),
 	ON_FD(write, 0),

@@ -30,6 +30,7 @@ int wait_call_parse(const char *text, struct wait_call *out);
 enum wait_kind {
 	WAIT_OTHER, /* nothing is known but the name of the call */
 	WAIT_FUTEX,
+	WAIT_FUTEXES, /* several: struct futex_waitv at argument 0 */
 	WAIT_DESCRIPTOR, /* on one descriptor, which is an argument */
 	WAIT_POLL, /* a set: struct pollfd at argument 0, their number in 1 */
 	WAIT_SELECT, /* a set: bits at arguments 1 to 3, their number in 0 */

@@ -31,6 +31,7 @@
 
 /* Where the tid is in glibc's struct pthread, which begins with a pointer to
  * itself (tcbhead_t). */
+#define ARENA_PLACE "memfd:perfrec+" /* preload/start/hello.c */
 #define PTHREAD_TID 0x2d0u
 #define TARGET_BYTES 4096
 #define SELECT_BYTES (1024 / 8) /* of a set that are looked at */
@@ -159,6 +160,17 @@ static void read_around(const struct wait_thread *thread,
 	futex->has_behind = got >= sizeof(futex->around);
 }
 
+/* A futex at @place, which is a @kind. In the arena it is perfrec's own: the
+ * thread waits until its ring has room. */
+static void name_at(const char *place, const char *kind,
+		    char text[WAIT_TEXT_BYTES])
+{
+	if (strncmp(place, ARENA_PLACE, strlen(ARENA_PLACE)) == 0)
+		wait_text_object(text, "perfrec", "");
+	else
+		wait_text_object(text, kind, place);
+}
+
 static void name_futex(struct wait_objects *objects,
 		       const struct wait_thread *thread,
 		       const struct wait_call *call, char text[WAIT_TEXT_BYTES])
@@ -182,7 +194,26 @@ static void name_futex(struct wait_objects *objects,
 		return;
 	}
 	wait_places_name(objects->places, thread->pid, object, place);
-	wait_text_object(text, wait_futex_name(kind), place);
+	name_at(place, wait_futex_name(kind), text);
+}
+
+/* The first of several futexes. */
+static void name_futexes(struct wait_objects *objects,
+			 const struct wait_thread *thread,
+			 const struct wait_call *call,
+			 char text[WAIT_TEXT_BYTES])
+{
+	struct {
+		uint64_t value, address;
+		uint32_t flags, pad;
+	} first;
+	char place[WAIT_PLACE_BYTES] = "";
+
+	if (wait_memory_read(thread->pid, call->arg[0], &first,
+			     sizeof(first)) == sizeof(first))
+		wait_places_name(objects->places, thread->pid, first.address,
+				 place);
+	name_at(place, "futex", text);
 }
 
 /* --- descriptors ------------------------------------------------------------
@@ -463,6 +494,9 @@ void wait_object_name(struct wait_objects *objects,
 	switch (kind ? kind->kind : WAIT_OTHER) {
 	case WAIT_FUTEX:
 		name_futex(objects, thread, call, text);
+		break;
+	case WAIT_FUTEXES:
+		name_futexes(objects, thread, call, text);
 		break;
 	case WAIT_DESCRIPTOR:
 		name_descriptor(objects, thread,
