@@ -261,28 +261,35 @@ static struct off_sums stretches_since(const struct off_times *off)
 	};
 }
 
+/* What found no room between two anchors: it belongs behind the second one. The
+ * kernel counts a wait for a CPU just before it tells that the thread came to
+ * it, and the host of this machine may hold the CPU between the two. */
+struct leftover {
+	uint64_t on_ns, delay_ns;
+};
+
 /* Splits the stretches in @rest by what the kernel has counted since the last
  * anchor: @on_ns on CPUs, @delay_ns waiting for one. Some of that may lie in
  * the time that is unknown: what is more than could lie there is shared out. */
-static void split_rest(struct off_times *off, struct off_sums *rest,
-		       uint64_t on_ns, uint64_t delay_ns)
+static struct leftover split_rest(struct off_times *off, struct off_sums *rest,
+				  uint64_t on_ns, uint64_t delay_ns)
 {
-	uint64_t charge = on_ns - MIN(on_ns, rest->on_ns + rest->unknown_ns);
-	uint64_t blocked, preempted, waited, wake = 0;
+	uint64_t charged = on_ns - MIN(on_ns, rest->on_ns + rest->unknown_ns);
+	uint64_t blocked, preempted, waited, charge, wanted = 0, wake = 0;
 
 	/* What is left has to have room for the waits for CPUs. */
 	sum_open(off, &blocked, &preempted);
 	waited = delay_ns - MIN(delay_ns, rest->unknown_ns);
-	charge = MIN(charge,
+	charge = MIN(charged,
 		     blocked + preempted - MIN(blocked + preempted, waited));
 	charge = share_out(off->open, charge, false);
 	rest->stolen_ns = rest->on_ns - MIN(on_ns, rest->on_ns);
 	sum_open(off, &blocked, &preempted);
 	if (delay_ns >= preempted)
-		wake = delay_ns - preempted;
-	wake -= MIN(wake, rest->unknown_ns);
+		wanted = delay_ns - preempted;
+	wanted -= MIN(wanted, rest->unknown_ns);
 	if (delay_ns >= preempted)
-		wake = share_out(off->open, wake, true);
+		wake = share_out(off->open, wanted, true);
 	else
 		scale_preempted(off, preempted - delay_ns, preempted);
 	rest->on_ns += charge - rest->stolen_ns;
@@ -290,23 +297,25 @@ static void split_rest(struct off_times *off, struct off_sums *rest,
 	rest->runnable_ns = preempted + wake;
 	rest->blocked_ns = blocked;
 	rest->spread_ns = charge + wake;
+	return (struct leftover){ charged - charge, wanted - wake };
 }
 
 void off_times_settle(struct off_times *off, uint64_t on_ns, uint64_t delay_ns)
 {
 	struct off_sums rest = stretches_since(off);
 	struct sched_base *base = &off->track.base;
+	struct leftover left = { 0 };
 
 	if (base->known && on_ns >= base->on_ns && delay_ns >= base->delay_ns) {
-		split_rest(off, &rest, on_ns - base->on_ns,
-			   delay_ns - base->delay_ns);
+		left = split_rest(off, &rest, on_ns - base->on_ns,
+				  delay_ns - base->delay_ns);
 		off->measured = true;
 	}
 	close_open(off);
 	add_sums(off, &rest);
 	base->known = true;
-	base->on_ns = on_ns;
-	base->delay_ns = delay_ns;
+	base->on_ns = on_ns - left.on_ns;
+	base->delay_ns = delay_ns - left.delay_ns;
 }
 
 void off_times_close(struct off_times *off)

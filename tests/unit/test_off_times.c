@@ -198,6 +198,22 @@ START_TEST(switching_takes_nothing_of_what_was_waited_for_cpus)
 }
 END_TEST
 
+/* The anchor has a wait for a CPU that ends only after it. */
+START_TEST(what_an_anchor_has_too_early_is_not_lost)
+{
+	tell(g_cct.root, KERNEL_START, 0);
+	tell(g_cct.root, KERNEL_IN, 10);
+	tell(g_f, KERNEL_BLOCKED, 100);
+	tell_value(g_f, KERNEL_DELAY, 100, 510);
+	tell_value(g_f, KERNEL_ANCHOR, 100, 90);
+	tell(g_f, KERNEL_IN, 700);
+	off_times_settle(&g_off, 90, 510);
+	ck_assert_uint_eq(g_off.sums.runnable_ns, 510);
+	ck_assert_uint_eq(g_off.sums.blocked_ns, 100);
+	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 500);
+}
+END_TEST
+
 START_TEST(time_that_the_host_took_is_told_apart)
 {
 	tell(g_cct.root, KERNEL_START, 0);
@@ -345,6 +361,7 @@ int main(void)
 	tcase_add_test(times, what_coming_to_a_cpu_first_costs_is_on_the_cpu);
 	tcase_add_test(times,
 		       switching_takes_nothing_of_what_was_waited_for_cpus);
+	tcase_add_test(times, what_an_anchor_has_too_early_is_not_lost);
 	tcase_add_test(times, time_that_the_host_took_is_told_apart);
 	tcase_add_test(times,
 		       preemption_that_was_no_delay_is_no_waiting_for_a_cpu);
