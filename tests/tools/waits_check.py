@@ -146,6 +146,10 @@ def check_thread_figures(what, found, bounds, sums):
         low, high = bounds.low[name], bounds.high[name]
         if name.endswith("_ns"):
             floor = FLOOR_NS * bounds.count
+            # What is too much of the others is missing here.
+            if name == "blocked_ns":
+                floor += SHARE * (bounds.low["on_cpu_ns"] +
+                                  bounds.low["runnable_ns"])
             low = low * (1 - SHARE) - floor - unknown - stolen
             high = high * (1 + SHARE) + floor + stolen
             high += unknown if name == "blocked_ns" else 0
