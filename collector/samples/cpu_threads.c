@@ -112,15 +112,6 @@ struct cpu_thread {
 /* --- lists ------------------------------------------------------------------
  */
 
-static struct cpu_process *first_process(const struct cpu_threads *threads)
-{
-	struct cpu_process *process = threads->processes;
-
-	while (process->next)
-		process = process->next;
-	return process;
-}
-
 static struct cpu_process *find_process(const struct cpu_threads *threads,
 					pid_t pid)
 {
@@ -141,7 +132,7 @@ static struct cpu_process *process_at(struct cpu_threads *threads, pid_t pid)
 	process = calloc(1, sizeof(*process));
 	if (!process)
 		return NULL;
-	first = first_process(threads);
+	first = threads->first;
 	process->pid = process->inner_pid = pid;
 	process->generation = first->generation;
 	memcpy(process->name, first->name, sizeof(process->name));
@@ -401,6 +392,7 @@ int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 		.mask = CHAINS_MIN - 1,
 		.table = calloc(CHAINS_MIN, sizeof(*threads->table)),
 		.processes = first,
+		.first = first,
 	};
 	if (!first || !threads->table)
 		return -ENOMEM;
@@ -495,7 +487,7 @@ void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)
 static struct samples *samples_of(struct cpu_threads *threads,
 				  struct cpu_process *process)
 {
-	struct cpu_process *first = first_process(threads);
+	struct cpu_process *first = threads->first;
 
 	if (process->samples || !first->samples)
 		return process->samples;
@@ -1140,7 +1132,7 @@ static void share_out_rest(struct cpu_threads *threads, uint64_t left_ns)
 	visit_silent(threads, &sharing, add_weight);
 	visit_silent(threads, &sharing, give_thread_share);
 	/* All have told, as far as we know of them. */
-	first_process(threads)->short_ns += sharing.left_ns;
+	threads->first->short_ns += sharing.left_ns;
 }
 
 void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)

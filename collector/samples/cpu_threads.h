@@ -31,6 +31,7 @@ struct cpu_threads {
 	bool no_kernel; /* kernel time is counted, but not sampled */
 	size_t reads; /* that a thread tells its time with, when it ends */
 	struct cpu_process *processes; /* the first one last */
+	struct cpu_process *first; /* that said hello; stays */
 	struct cpu_thread **table; /* hash chains by tid */
 	uint32_t count, mask;
 	bool events_wanted; /* a drain worker has asked for some */
