@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,8 @@
 enum reader_word {
 	READER_FREE,
 	READER_READS, /* the memory of a program */
-	READER_LEFT, /* nobody waits for it any more */
+	READER_LEAVING, /* the main thread takes what it has */
+	READER_LEFT, /* nobody waits for it any more; it is its own */
 };
 
 struct refusals {
@@ -383,6 +385,14 @@ static bool run_passes(struct wait_reader *reader)
 	return waited_for;
 }
 
+/* The main thread is about to leave @reader: until it has, it uses it. */
+static void wait_until_left(const struct wait_reader *reader)
+{
+	/* order: acq, WAITREAD: its uses come before the end of @reader */
+	while (atom_load_acq(&reader->word) != READER_LEFT)
+		sched_yield();
+}
+
 static void *reader_thread(void *context)
 {
 	struct wait_reader *reader = context;
@@ -391,6 +401,7 @@ static void *reader_thread(void *context)
 	/* relaxed: who looks at it has seen the word */
 	atom_store_rlx(&reader->tid, gettid());
 	if (!run_passes(reader)) {
+		wait_until_left(reader);
 		free_reader(reader);
 		/* relaxed: a limit */
 		atom_add_rlx(&g_stuck, -1u);
@@ -466,7 +477,7 @@ static bool leave_stuck(struct wait_poller *poller)
 	/* relaxed: a limit */
 	atom_add_rlx(&g_stuck, 1);
 	/* order: sc, WAITREAD: what it had taken is whole, and ours */
-	if (!atom_cas_sc(&reader->word, READER_READS, READER_LEFT)) {
+	if (!atom_cas_sc(&reader->word, READER_READS, READER_LEAVING)) {
 		/* relaxed: as above */
 		atom_add_rlx(&g_stuck, -1u);
 		return false;
@@ -479,6 +490,8 @@ static bool leave_stuck(struct wait_poller *poller)
 	give_back(reader);
 	pthread_detach(reader->thread);
 	poller->reader = NULL;
+	/* order: rel, WAITREAD: the last use of it */
+	atom_store_rel(&reader->word, READER_LEFT);
 	log_warn("the program with pid %d keeps waiting who reads its memory: "
 		 "what its threads wait on is not known",
 		 (int)pid);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collector/record/task_bases.h"
+#include "shared/atomic.h"
 #include "tests/suite.h"
 
 #define THREADS 257
@@ -17,7 +18,8 @@ static pid_t g_tid;
 
 static void *thread(void *unused)
 {
-	g_tid = (pid_t)syscall(SYS_gettid);
+	/* relaxed: the barrier orders it; of many threads any will do */
+	atom_store_rlx(&g_tid, (pid_t)syscall(SYS_gettid));
 	pthread_barrier_wait(&g_ready);
 	pthread_barrier_wait(&g_go);
 	return unused;
