@@ -322,11 +322,12 @@ static void cursor_visit(const struct perf_buffers *buffers,
 	cursor->buffer->last_ns = cursor->key;
 	look_if_full(buffers, cursor);
 	cursor->tail += cursor->size;
-	/* order: rel, PERF: read before it is given back */
-	atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
+	/* Before the tail is moved on: who sees nothing unread asks no more. */
 	if (unlikely(cursor->buffer->full &&
 		     cursor->tail >= cursor->buffer->full_at))
 		tell_full(cursor->buffer, visit, context);
+	/* order: rel, PERF: read before it is given back */
+	atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
 }
 
 /* Move the cursor at @at down to its place in a heap of @count cursors, the
