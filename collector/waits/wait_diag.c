@@ -50,11 +50,11 @@ static int ask(int fd, struct nlmsghdr *header, union answer *answer,
 	/* relaxed: as above */
 	header->nlmsg_seq = atom_add_rlx(&number, 1);
 	if (send(fd, header, header->nlmsg_len, MSG_DONTWAIT) < 0)
-		return -errno;
+		return errno ? -errno : -EIO;
 	do {
 		got = recv(fd, answer, sizeof(*answer), MSG_DONTWAIT);
 		if (got < 0)
-			return -errno;
+			return errno ? -errno : -EIO;
 		if (!NLMSG_OK(&answer->header, (size_t)got))
 			return -EBADMSG;
 	} while (answer->header.nlmsg_seq != header->nlmsg_seq);

@@ -51,7 +51,7 @@ static bool read_delay(uint64_t *ns)
 	long fd =
 		sys(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", flags);
 	uint64_t number[SCHEDSTAT_NUMBERS];
-	char text[SCHEDSTAT_BYTES];
+	char text[SCHEDSTAT_BYTES] = { 0 };
 	long bytes;
 
 	if (fd < 0)
