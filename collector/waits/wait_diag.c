@@ -50,11 +50,11 @@ static int ask(int fd, struct nlmsghdr *header, union answer *answer,
 	/* relaxed: as above */
 	header->nlmsg_seq = atom_add_rlx(&number, 1);
 	if (send(fd, header, header->nlmsg_len, MSG_DONTWAIT) < 0)
-		return errno ? -errno : -EIO;
+		return -errno;
 	do {
 		got = recv(fd, answer, sizeof(*answer), MSG_DONTWAIT);
 		if (got < 0)
-			return errno ? -errno : -EIO;
+			return -errno;
 		if (!NLMSG_OK(&answer->header, (size_t)got))
 			return -EBADMSG;
 	} while (answer->header.nlmsg_seq != header->nlmsg_seq);
@@ -201,6 +201,7 @@ static int ask_tcp(int fd, const struct wait_diag_tcp *tcp, size_t own,
 	memcpy(id->idiag_src, tcp->address[own] + from, bytes);
 	memcpy(id->idiag_dst, tcp->address[!own] + from, bytes);
 	id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+	memset(&answer, 0, NLMSG_LENGTH(sizeof(*message)));
 	err = ask(fd, &question.header, &answer, sizeof(*message));
 	if (!err)
 		*inode = message->idiag_inode;
