@@ -80,11 +80,12 @@ static void tell_figures(struct slot_shm *slot)
 	uint32_t told = END_TOLD;
 
 	usage = (struct rusage){ 0 };
+	/* Files and getrusage() tell what the kernel had counted when it last
+	 * looked at the thread, nothing of one that is short: reading the clock
+	 * makes it look. */
+	(void)clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (read_delay(&delay_ns))
 		told |= END_HAS_DELAY;
-	/* The kernel divides what it had counted when it last looked at the
-	 * thread: reading the clock makes it look. */
-	(void)clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	sys(SYS_getrusage, RUSAGE_THREAD, &usage);
 	/* Last: it has all that was just done, too. */
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
