@@ -72,6 +72,8 @@
 /* A program may have this part of our descriptors for events, and all programs
  * may have half of them. */
 #define PROGRAM_FILES_PART 8u
+/* Processes that cpu_list_processes() has of each group but one. */
+#define PROCESSES_OF_OTHERS 16u
 
 struct cpu_sampler {
 	const struct collector *collector;
@@ -181,9 +183,9 @@ static bool is_of_tree(const struct cpu_sampler *sampler, uint64_t id)
 	return false;
 }
 
-static void take_tree_record(const struct cpu_sampler *sampler,
-			     const struct perf_record *record)
+static void take_tree_record(void *context, const struct perf_record *record)
 {
+	const struct cpu_sampler *sampler = context;
 	struct cpu_account *account = sampler->account;
 
 	if (!is_of_tree(sampler, record->id))
@@ -256,7 +258,7 @@ static void take_record(void *context, const struct perf_record *record)
 	if (record->type == PERF_RECORD_LOST)
 		tell_loss(sampler, record);
 	if (!group) {
-		take_tree_record(sampler, record);
+		take_tree_record(context, record);
 		return;
 	}
 	switch (record->type) {
@@ -288,19 +290,14 @@ static void take_record(void *context, const struct perf_record *record)
 	}
 }
 
-static void take_tree_only(void *context, const struct perf_record *record)
-{
-	take_tree_record(context, record);
-}
-
 static void pull_locked(struct cpu_sampler *sampler)
 {
 	uint64_t now_ns = clock_boottime_ns();
 
 	perf_buffers_read(sampler->buffers, now_ns, take_record, sampler);
 	if (sampler->tree_buffers)
-		perf_buffers_read(sampler->tree_buffers, now_ns, take_tree_only,
-				  sampler);
+		perf_buffers_read(sampler->tree_buffers, now_ns,
+				  take_tree_record, sampler);
 }
 
 void cpu_pull(struct cpu_group *group)
@@ -381,9 +378,6 @@ size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 	lock_release(&sampler->lock);
 	return count;
 }
-
-/* Of a group of other processes than the one that is asked for. */
-#define PROCESSES_OF_OTHERS 16u
 
 size_t cpu_list_processes(struct cpu_sampler *sampler, pid_t pid, pid_t *out,
 			  size_t room)
@@ -529,17 +523,21 @@ static uint32_t choose_hz(const struct collect_options *options)
 }
 
 /* Those of a tree first: the others take what is left of the memory that this
- * user may lock. */
+ * user may lock. Without a tree only the CPU time of programs that say no hello
+ * is not known; so if there is room for one of the two, it is for the others.
+ */
 static int open_all_buffers(struct cpu_sampler *sampler)
 {
 	const struct perf_wanted tree = { .tree = true };
-	int err = 0;
+	int err;
 
 	if (sampler->wanted.switches &&
 	    sampler->collector->options->control_fd >= 0)
-		err = perf_buffers_new(&tree, &sampler->tree_buffers);
-	if (err)
+		(void)perf_buffers_new(&tree, &sampler->tree_buffers);
+	err = perf_buffers_new(&sampler->wanted, &sampler->buffers);
+	if (err != -EPERM || !sampler->tree_buffers)
 		return err;
+	perf_buffers_free(&sampler->tree_buffers);
 	return perf_buffers_new(&sampler->wanted, &sampler->buffers);
 }
 
@@ -600,8 +598,10 @@ void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 	if (!sampler || !setup->cpu_account || sampler->account)
 		return;
 	wanted.no_kernel = sampler->wanted.no_kernel;
-	buffers = sampler->tree_buffers ? sampler->tree_buffers
-					: sampler->buffers;
+	buffers = sampler->wanted.switches ? sampler->tree_buffers
+					   : sampler->buffers;
+	if (!buffers)
+		return;
 	if (perf_events_open(&events, buffers, &wanted, pid) < 0)
 		return;
 	cpu_account_root(setup->cpu_account, pid, (uint32_t)events.count);

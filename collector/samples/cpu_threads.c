@@ -100,8 +100,8 @@ struct cpu_thread {
 	struct kernel_events events;
 	uint32_t losses; /* of cpu_loss, that events have been told of */
 	/* Its last wait, if the kernel tells of switches: */
-	int on_cpu; /* on which it is; -1: on none, or not known */
-	bool is_blocked; /* of that: it waits for something */
+	int on_cpu; /* where it runs, if on_ns is not 0 */
+	bool is_blocked; /* it is on none, and waits for something */
 	struct cpu_thread **blocked_link; /* to it, in the list of those that
 					   * are blocked; NULL: not in it */
 	uint64_t off_ns; /* since when it is off */
@@ -224,7 +224,6 @@ static struct cpu_thread *new_thread(struct cpu_threads *threads, pid_t pid,
 	chain = thread_chain(threads, tid);
 	thread->tid = tid;
 	thread->exit_ns = UINT64_MAX;
-	thread->on_cpu = -1;
 	thread->process = process;
 	memcpy(thread->name, process->name, sizeof(thread->name));
 	kernel_events_init(&thread->events,
@@ -353,7 +352,6 @@ static void tell_losses(const struct cpu_threads *threads,
 	unknown.ns = lost_since(threads, thread);
 	thread->losses = threads->loss.count;
 	kernel_events_push(&thread->events, &unknown);
-	thread->on_cpu = -1;
 	thread->is_blocked = false;
 	thread->missed = true;
 	thread->on_ns = 0;
@@ -786,7 +784,6 @@ static void leave_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 	/* Nobody told when the wait before this one was over. */
 	free(thread->wait);
 	thread->wait = NULL;
-	thread->on_cpu = -1;
 	thread->is_blocked = !record->preempted;
 	thread->off_ns = record->ns;
 	if (thread->is_blocked)
@@ -808,7 +805,7 @@ int cpu_threads_switch(struct cpu_threads *threads,
 	if (record->out) {
 		leave_cpu(threads, thread, record);
 	} else {
-		was_on = thread->on_cpu;
+		was_on = thread->on_ns ? thread->on_cpu : -1;
 		come_to_cpu(threads, thread, record);
 	}
 	return was_on;

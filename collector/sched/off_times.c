@@ -152,7 +152,7 @@ static void take_off(struct cct_kernel *kernel, uint64_t ns)
 }
 
 /* One round: each node gets the same for each of its switches, as far as it has
- * room. Returns the switches of nodes that have room left. */
+ * room. */
 static void share_round(struct cct_kernel *open, struct share *share)
 {
 	uint64_t weight = 0, left = share->left_ns;
@@ -202,10 +202,13 @@ static void sum_open(const struct off_times *off, uint64_t *blocked_ns,
 }
 
 /* Takes the part @excess of @all off the preempted stretches of all nodes: they
- * were neither waiting for a CPU nor running, as the kernel counts. */
-static void scale_preempted(struct off_times *off, uint64_t excess,
-			    uint64_t all)
+ * were neither waiting for a CPU nor running, as the kernel counts. Returns how
+ * much that is, without what rounding left. */
+static uint64_t scale_preempted(struct off_times *off, uint64_t excess,
+				uint64_t all)
 {
+	uint64_t scaled = 0;
+
 	for (struct cct_kernel *one = off->open; one; one = one->next_open) {
 		double part = (double)one->open_preempted_ns *
 			      ((double)excess / (double)all);
@@ -214,7 +217,9 @@ static void scale_preempted(struct off_times *off, uint64_t excess,
 		one->open_preempted_ns -= ns;
 		one->open_blocked_ns += ns;
 		one->counts.spread_ns += ns;
+		scaled += ns;
 	}
+	return scaled;
 }
 
 /* What is open is final. */
@@ -234,16 +239,15 @@ static void close_open(struct off_times *off)
 	off->open = NULL;
 }
 
-/* Adds the stretches since the last anchor, of which @charge_ns was charged for
- * switching and @runnable_ns spent waiting for a CPU. */
-static void add_sums(struct off_times *off, const struct off_sums *rest)
+/* Adds @since, the times since the last anchor, to those before it. */
+static void add_sums(struct off_times *off, const struct off_sums *since)
 {
-	off->sums.on_ns += rest->on_ns;
-	off->sums.runnable_ns += rest->runnable_ns;
-	off->sums.blocked_ns += rest->blocked_ns;
-	off->sums.unknown_ns += rest->unknown_ns;
-	off->sums.spread_ns += rest->spread_ns;
-	off->sums.stolen_ns += rest->stolen_ns;
+	off->sums.on_ns += since->on_ns;
+	off->sums.runnable_ns += since->runnable_ns;
+	off->sums.blocked_ns += since->blocked_ns;
+	off->sums.unknown_ns += since->unknown_ns;
+	off->sums.spread_ns += since->spread_ns;
+	off->sums.stolen_ns += since->stolen_ns;
 	off->track.base.at = off->track.sums;
 }
 
@@ -276,6 +280,7 @@ static struct leftover split_rest(struct off_times *off, struct off_sums *rest,
 {
 	uint64_t charged = on_ns - MIN(on_ns, rest->on_ns + rest->unknown_ns);
 	uint64_t blocked, preempted, waited, charge, wanted = 0, wake = 0;
+	uint64_t scaled = 0;
 
 	/* What is left has to have room for the waits for CPUs. */
 	sum_open(off, &blocked, &preempted);
@@ -291,12 +296,12 @@ static struct leftover split_rest(struct off_times *off, struct off_sums *rest,
 	if (delay_ns >= preempted)
 		wake = share_out(off->open, wanted, true);
 	else
-		scale_preempted(off, preempted - delay_ns, preempted);
+		scaled = scale_preempted(off, preempted - delay_ns, preempted);
 	rest->on_ns += charge - rest->stolen_ns;
 	sum_open(off, &blocked, &preempted);
 	rest->runnable_ns = preempted + wake;
 	rest->blocked_ns = blocked;
-	rest->spread_ns = charge + wake;
+	rest->spread_ns = charge + wake + scaled;
 	return (struct leftover){ charged - charge, wanted - wake };
 }
 
@@ -309,7 +314,6 @@ void off_times_settle(struct off_times *off, uint64_t on_ns, uint64_t delay_ns)
 	if (base->known && on_ns >= base->on_ns && delay_ns >= base->delay_ns) {
 		left = split_rest(off, &rest, on_ns - base->on_ns,
 				  delay_ns - base->delay_ns);
-		off->measured = true;
 	}
 	close_open(off);
 	add_sums(off, &rest);

@@ -40,7 +40,6 @@ struct off_times {
 	struct sched_track track;
 	struct cct_kernel *open; /* list by next_open */
 	struct off_sums sums; /* of what is settled */
-	bool measured; /* an anchor has settled something */
 };
 
 /* The span that is open, and the tree it is in. */
