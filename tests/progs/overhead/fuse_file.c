@@ -3,7 +3,7 @@
  * fuse_file FILE FOLDER - mounts a file system at FOLDER that has one file, a
  * copy of FILE that is called "file". A thread that is called perfrec-states or
  * perfrec-reader, and opens or reads it, waits until this process ends. Prints
- * "mounted" or "denied".
+ * "mounted" or "denied", and "held NAME" for each thread that waits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,8 +86,12 @@ static int is_victim(const struct fuse_in_header *in)
 		return 0;
 	(void)!read(fd, name, sizeof(name) - 1);
 	close(fd);
-	return !strncmp(name, "perfrec-states", 14) ||
-	       !strncmp(name, "perfrec-reader", 14);
+	if (strncmp(name, "perfrec-states", 14) != 0 &&
+	    strncmp(name, "perfrec-reader", 14) != 0)
+		return 0;
+	printf("held %s", name); /* the kernel ends the name with a new line */
+	fflush(stdout);
+	return 1;
 }
 
 static void serve(const struct fuse_in_header *in, const void *rest)

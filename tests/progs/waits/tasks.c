@@ -334,7 +334,8 @@ static void reused(void)
 			next_id_is(first);
 		truth_join(truth_start(reusing_thread, NULL));
 		again += g_last_id == first;
-		first = first ? first : g_last_id;
+		/* A thread of perfrec may have taken the id, and keep it. */
+		first = g_last_id;
 	}
 	if (again < 20)
 		exit(77);
