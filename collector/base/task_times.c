@@ -48,7 +48,8 @@ int task_times_parse_schedstat(const char *text, struct task_times *out)
 		return -EBADMSG;
 	out->on_cpu_ns = on_cpu_ns;
 	out->delay_ns = delay_ns;
-	/* Who does not count says 0 for all. */
+	/* Who does not count says 0 for all. So does a thread that never ran.
+	 */
 	out->has_delay = on_cpu_ns || delay_ns || slices;
 	return 0;
 }
@@ -103,6 +104,17 @@ static int read_file(pid_t pid, pid_t tid, const char *name, char *text,
 	return errno && errno != ENOENT ? -errno : -ESRCH;
 }
 
+/* Whether this kernel counts: our first thread has run. */
+static bool kernel_counts(void)
+{
+	struct task_times times = { 0 };
+	char text[PROC_STAT_BYTES];
+	pid_t pid = getpid();
+
+	return !read_file(pid, pid, "schedstat", text, sizeof(text)) &&
+	       !task_times_parse_schedstat(text, &times) && times.has_delay;
+}
+
 int task_times_read(pid_t pid, pid_t tid, struct task_times *out)
 {
 	struct task_times times = { 0 };
@@ -123,6 +135,8 @@ int task_times_read(pid_t pid, pid_t tid, struct task_times *out)
 		return err;
 	if (err)
 		times.on_cpu_ns = times.user_ns + times.system_ns;
+	else if (!times.has_delay)
+		times.has_delay = kernel_counts();
 	*out = times;
 	return 0;
 }

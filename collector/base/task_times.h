@@ -33,7 +33,8 @@ struct task_times {
 int task_times_read(pid_t pid, pid_t tid, struct task_times *out);
 
 /* The parts of it. Take in @text, ended by a NUL, of a file schedstat or stat.
- * 0, or -EBADMSG; then *@out is as it was. */
+ * 0, or -EBADMSG; then *@out is as it was. A thread that never ran has no delay
+ * by the first one alone. */
 int task_times_parse_schedstat(const char *text, struct task_times *out);
 int task_times_parse_stat(const char *text, struct task_times *out);
 

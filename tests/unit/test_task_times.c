@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +228,48 @@ START_TEST(task_times_of_a_dead_process_are_there_until_it_is_waited_for)
 }
 END_TEST
 
+static bool is_all_zero(pid_t pid)
+{
+	char path[32], text[64] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
+	close(fd);
+	return strcmp(text, "0 0 0\n") == 0;
+}
+
+/* It has waited for a CPU since it was made, and that is counted when it gets
+ * one. */
+START_TEST(task_times_of_a_thread_that_never_ran_have_a_delay)
+{
+	struct task_times times;
+	bool seen = false;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	ck_assert(!is_all_zero(getpid()));
+	/* On one CPU a child mostly runs later than this. */
+	for (int i = 0; i < 10000 && !seen; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		ck_assert_int_eq(task_times_read(pid, pid, &times), 0);
+		seen = is_all_zero(pid);
+		ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	}
+	ck_assert(seen);
+	ck_assert_int_eq(times.state, 'R');
+	ck_assert(times.has_delay);
+	ck_assert_uint_eq(times.on_cpu_ns + times.delay_ns, 0);
+}
+END_TEST
+
 START_TEST(task_times_without_descriptors_are_not_taken_for_gone)
 {
 	struct rlimit limit, none;
@@ -266,6 +310,8 @@ int main(void)
 	tcase_add_test(
 		tcase,
 		task_times_of_a_dead_process_are_there_until_it_is_waited_for);
+	tcase_add_test(tcase,
+		       task_times_of_a_thread_that_never_ran_have_a_delay);
 	tcase_add_test(tcase,
 		       task_times_without_descriptors_are_not_taken_for_gone);
 	return suite_run(suite);
