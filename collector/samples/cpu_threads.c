@@ -644,6 +644,28 @@ void cpu_threads_fork(struct cpu_threads *threads,
 		       sizeof(thread->process->name));
 }
 
+/* @thread runs no more from @ns on. */
+static void count_stretch(struct cpu_threads *threads,
+			  struct cpu_thread *thread, uint64_t ns)
+{
+	uint64_t ran = thread->on_ns ? ns - MIN(ns, thread->on_ns) : 0;
+
+	thread->on_ns = 0;
+	thread->counted_ns += ran;
+	threads->counted_ns += ran;
+}
+
+/* @thread is in another image from @ns on: what it does there is not ours. */
+static void leave_image(struct cpu_threads *threads, struct cpu_thread *thread,
+			uint64_t ns)
+{
+	thread->process->execed = true;
+	if (!threads->switches)
+		return;
+	push_event(threads, thread, KERNEL_EXIT, ns, 0);
+	count_stretch(threads, thread, ns);
+}
+
 void cpu_threads_name(struct cpu_threads *threads,
 		      const struct perf_record *record)
 {
@@ -653,7 +675,7 @@ void cpu_threads_name(struct cpu_threads *threads,
 	if (!thread)
 		return;
 	if (record->exec) {
-		thread->process->execed = true;
+		leave_image(threads, thread, record->ns);
 		snprintf(thread->process->name, sizeof(thread->process->name),
 			 "%.15s", record->name);
 	} else
@@ -673,17 +695,6 @@ void cpu_threads_count(struct cpu_threads *threads,
 	thread->counted_ns += record->value;
 	thread->reads++;
 	thread->told = thread->reads >= threads->reads;
-}
-
-/* @thread runs no more from @ns on. */
-static void count_stretch(struct cpu_threads *threads,
-			  struct cpu_thread *thread, uint64_t ns)
-{
-	uint64_t ran = thread->on_ns ? ns - MIN(ns, thread->on_ns) : 0;
-
-	thread->on_ns = 0;
-	thread->counted_ns += ran;
-	threads->counted_ns += ran;
 }
 
 void cpu_threads_exit(struct cpu_threads *threads,

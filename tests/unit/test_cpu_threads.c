@@ -668,7 +668,8 @@ START_TEST(what_is_counted_is_told_with_its_time)
 	/* Of another image it is not known where that was. */
 	name(PID, WORKER, "other", true);
 	cpu_threads_counted(&g.threads, &faults, KERNEL_FAULT, 0);
-	ck_assert_uint_eq(take(WORKER, event, 4), 0);
+	ck_assert_uint_eq(take(WORKER, event, 4), 1);
+	ck_assert_uint_eq(event[0].kind, KERNEL_EXIT);
 	finish(80 * MS);
 }
 END_TEST
@@ -760,6 +761,30 @@ START_TEST(thread_ran_from_switch_to_switch)
 	ck_assert_uint_eq(g.threads.counted_ns, 13 * MS);
 	finish(13 * MS);
 	ck_assert_int_eq(ns_of("worker"), 13 * MS);
+}
+END_TEST
+
+/* Its later switches are not told here, and it was preempted for some time. */
+START_TEST(thread_ran_until_its_exec)
+{
+	const struct perf_record exec = { .type = PERF_RECORD_COMM,
+					  .pid = PID,
+					  .tid = MAIN,
+					  .ns = 104 * MS,
+					  .name = "other",
+					  .exec = true };
+	struct kernel_event event[8];
+
+	switch_at(MAIN, 100 * MS, false, false);
+	cpu_threads_name(&g.threads, &exec);
+	switch_at(MAIN, 105 * MS, true, true);
+	switch_at(MAIN, 180 * MS, false, false);
+	ck_assert_uint_eq(take(MAIN, event, 8), 2);
+	ck_assert_uint_eq(event[1].kind, KERNEL_EXIT);
+	ck_assert_uint_eq(event[1].ns, 104 * MS);
+	end_at(MAIN, 200 * MS);
+	ck_assert_uint_eq(g.threads.counted_ns, 4 * MS);
+	finish(4 * MS);
 }
 END_TEST
 
@@ -1021,6 +1046,7 @@ int main(void)
 	tcase_add_test(ticks, thread_whose_ticks_are_wanted_is_kept_for_them);
 	tcase_add_checked_fixture(switches, set_up_with_switches, tear_down);
 	tcase_add_test(switches, thread_ran_from_switch_to_switch);
+	tcase_add_test(switches, thread_ran_until_its_exec);
 	tcase_add_test(switches, each_thread_of_an_id_has_its_own_events);
 	tcase_add_test(switches,
 		       thread_of_which_switches_were_lost_gets_the_rest);
