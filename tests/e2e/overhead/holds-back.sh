@@ -19,6 +19,9 @@ int main(void)
 {
 	char go;
 
+	puts("began");
+	fflush(stdout);
+	(void)!read(0, &go, 1);
 	/* Of a load the next one tells. */
 	puts(dlopen("mnt/file", RTLD_NOW) && dlopen("libm.so.6", RTLD_NOW)
 		     ? "loaded" : dlerror());
@@ -38,12 +41,16 @@ mkfifo input steps
 PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./holds <input >out.holds 2>err.holds &
 holds=$!
 exec 8>input
+wait_for 30 grep -q began out.holds
+# A file that is there when the collector first looks is only one without names.
+wait_for 30 "$PERFREC" ctl functions $holds
+echo >&8
 PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./busy 0 <steps >out.busy 2>err.busy 8>&- &
 busy=$!
 exec 9>steps
-wait_for 30 test -s out.holds
 wait_for 30 test -s out.busy
-expect_eq 'the hostile program' "$(cat out.holds)" loaded
+wait_for 30 sh -c '[ $(wc -l <out.holds) -ge 2 ]'
+expect_eq 'the hostile program' "$(tail -n 1 out.holds)" loaded
 
 # Its own thread waits for the helper that opens the file, as soon as the collector
 # knows of the file.
