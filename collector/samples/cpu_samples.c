@@ -69,8 +69,9 @@
 /* Threads at hello that get events. Each takes 0.25 ms, for which all programs
  * wait, and a program waits for 100 ms. task_bases.h asks of as many. */
 #define TASKS_MAX 256u
-/* A program may have this part of our descriptors for events, and all programs
- * may have half of them. */
+/* Events may have this part of our descriptors, and those of one program that
+ * part. */
+#define ALL_FILES_PART 2u
 #define PROGRAM_FILES_PART 8u
 /* Processes that cpu_list_processes() has of each group but one. */
 #define PROCESSES_OF_OTHERS 16u
@@ -359,16 +360,16 @@ size_t cpu_take_blocked(struct cpu_sampler *sampler, uint64_t before_ns,
 			struct cpu_wait_sums *sums)
 {
 	struct blocked_room blocked = { before_ns, out };
-	size_t recordings = 1, count;
+	size_t recordings = 0, count;
 
 	*sums = (struct cpu_wait_sums){ 0 };
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
 	for (const struct group_trace *trace = sampler->traces; trace;
 	     trace = trace->next)
-		recordings += trace != sampler->traces;
-	count = turns_take(&sampler->turns, recordings, room, take_of_group,
-			   &blocked);
+		recordings++;
+	count = turns_take(&sampler->turns, MAX(recordings, (size_t)1), room,
+			   take_of_group, &blocked);
 	for (struct cpu_group *group = sampler->groups; group;
 	     group = group->next) {
 		sums->switches += group->threads.switch_count;
@@ -708,10 +709,10 @@ static size_t events_allowed(struct cpu_sampler *sampler)
 	size_t most, all, used;
 
 	getrlimit(RLIMIT_NOFILE, &files);
-	all = (size_t)MIN(files.rlim_cur, (rlim_t)UINT32_MAX) / 2;
+	most = (size_t)MIN(files.rlim_cur, (rlim_t)UINT32_MAX);
+	all = most / ALL_FILES_PART;
 	/* Where there is one program, nobody else lacks them. */
-	most = sampler->collector->recording ? all
-					     : 2 * all / PROGRAM_FILES_PART;
+	most = sampler->collector->recording ? all : most / PROGRAM_FILES_PART;
 	lock_acquire(&sampler->lock);
 	used = sampler->owners;
 	lock_release(&sampler->lock);

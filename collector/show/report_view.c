@@ -277,14 +277,17 @@ static bool was_counted(const struct summary_settings *settings,
 			const char *key)
 {
 	const json_t *one;
+	const char *name;
 	size_t i;
 
 	if (strcmp(key, FAULTS_TYPE) == 0)
 		return settings->faults;
-	json_array_foreach(settings->counters, i,
-			   one) if (json_is_string(one) &&
-				    strcmp(json_string_value(one), key) ==
-					    0) return true;
+	json_array_foreach(settings->counters, i, one)
+	{
+		name = json_string_value(one);
+		if (name && strcmp(name, key) == 0)
+			return true;
+	}
 	return false;
 }
 

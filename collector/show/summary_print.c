@@ -696,14 +696,11 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 
 	fputs("\n  No function of this program is instrumented, so there ",
 	      out);
-	if (print_other_views(summary, out))
-		;
-	else if (recorded)
-		fputs("are no spans,\n  and what perfrec's library was loaded "
-		      "into ended without a sample.\n",
+	if (!print_other_views(summary, out))
+		fputs(recorded ? "are no spans,\n  and what perfrec's library "
+				 "was loaded into ended without a sample.\n"
+			       : "is nothing to see.\n",
 		      out);
-	else
-		fputs("is nothing to see.\n", out);
 	fputs("  For spans rebuild it with\n", out);
 	fputs("      perfrec cc gcc -g ...\n"
 	      "      perfrec c++ g++ -g ...         (or clang, clang++)\n",

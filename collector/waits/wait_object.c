@@ -29,9 +29,9 @@
 #include "collector/waits/wait_sockets.h"
 #include "shared/compiler.h"
 
+#define ARENA_PLACE "memfd:perfrec+" /* preload/start/hello.c */
 /* Where the tid is in glibc's struct pthread, which begins with a pointer to
  * itself (tcbhead_t). */
-#define ARENA_PLACE "memfd:perfrec+" /* preload/start/hello.c */
 #define PTHREAD_TID 0x2d0u
 #define TARGET_BYTES 4096
 #define SELECT_BYTES (1024 / 8) /* of a set that are looked at */

@@ -8,10 +8,9 @@
 
 families cpus storm
 [ -z "$sums" ] || exit 0
-# expect_whole DIR: every switch is there, or time is unknown, and it is said.
+# expect_whole DIR: every switch is there, or its threads have unknown time.
 expect_whole()
 {
-	# This is how it is said.
 	unknown=$(json "$1/summary.json" \
 		'[.processes[].threads[].unknown_sched_ns] | add')
 	switches=$(json "$1/summary.json" \
