@@ -903,10 +903,13 @@ static int begin_group(struct cpu_group *group, struct process *process)
 	err = add_owners(sampler, group);
 	if (!err)
 		join_trace(sampler, group);
-	/* What the image before it did to its end is not told. */
-	if (!err && group->trace)
+	/* The events of the image before it ended with its exec (perf_open.c),
+	 * perhaps on a CPU: that it left it is not told. */
+	if (!err && group->trace) {
+		pull_locked(sampler);
 		sched_trace_gone(group->trace->sched, -1,
 				 process_setup(process)->pid);
+	}
 	lock_release(&sampler->lock);
 	if (!err)
 		perf_events_enable(&group->events, true);

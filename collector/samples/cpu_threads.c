@@ -655,7 +655,8 @@ static void count_stretch(struct cpu_threads *threads,
 	threads->counted_ns += ran;
 }
 
-/* @thread is in another image from @ns on: what it does there is not ours. */
+/* @thread is in another image from @ns on: what it does there is not ours. Only
+ * a kernel whose events do not end with an exec tells so (perf_open.c). */
 static void leave_image(struct cpu_threads *threads, struct cpu_thread *thread,
 			uint64_t ns)
 {
