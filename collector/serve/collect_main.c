@@ -18,7 +18,7 @@
  *   sampler      unwinds copied stacks (sampler.c), where there are any
  *   perf         reads the kernel's samples (cpu_samples.c), where it takes any
  *   metrics      answers who wants figures, with --metrics (metrics.c)
- *   writers      of each trace: compress and write (trace_file.c)
+ *   writers      of each trace: compress and write (trace_writers.c)
  *   closers      close what clients have sent (closer.c)
  *   parked       does nothing but prove that we live (liveness.c)
  *

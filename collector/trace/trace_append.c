@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_append - the file of a trace: what is pending is appended to it whole
+ * or not at all. See the top of trace_file.c.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/trace/encode.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/trace_file_inner.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* The most bytes of a packet that ends a slice at the time of the last event
+ * (see encode.h), and of the mark that says why the trace stopped. */
+#define END_BYTES 16
+#define STOP_MARK_BYTES 64
+
+/* Bytes of room on disk that are made ready at a time; see the top. A file of
+ * less than ROOM_BYTES_MIN gets none. */
+#define ROOM_BYTES_MIN (1u << 20)
+#define ROOM_BYTES_MAX (8u << 20)
+
+static size_t parts_bytes(const struct iovec *parts, int count)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < count; i++)
+		bytes += parts[i].iov_len;
+	return bytes;
+}
+
+/* Writes all of the @count @parts, and changes @parts. 0 or -errno; after an
+ * error a part of the bytes may be written. */
+static int write_parts(int fd, struct iovec *parts, int count)
+{
+	while (count) {
+		ssize_t done = writev(fd, parts, count);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		while (count && (size_t)done >= parts->iov_len) {
+			done -= (ssize_t)parts->iov_len;
+			parts++;
+			count--;
+		}
+		if (count) {
+			parts->iov_base = (uint8_t *)parts->iov_base + done;
+			parts->iov_len -= (size_t)done;
+		}
+	}
+	return 0;
+}
+
+/* Cuts off the bytes that a failed write has left at the end of the file. With
+ * O_APPEND the next write begins there. A full disk does not prevent this. If
+ * it fails all the same, nothing more is appended: readers ignore half a packet
+ * at the end. */
+static void cut_back(struct trace_file *file)
+{
+	file->torn = ftruncate(file->fd, (off_t)file->bytes) < 0;
+	if (file->torn)
+		log_warn("cannot cut half a packet off the trace: %s",
+			 strerror(errno));
+}
+
+/* Makes room on disk ready if there is not enough for @bytes more. If that
+ * fails, blocks are appended without it. write_lock held. */
+static void make_file_room(struct trace_file *file, uint64_t bytes)
+{
+	uint64_t from = MAX(file->room_end, file->bytes);
+	uint64_t room = MIN(file->bytes, ROOM_BYTES_MAX);
+
+	if (file->max_bytes)
+		room = MIN(room, file->max_bytes - MIN(from, file->max_bytes));
+	if (file->no_room || room < ROOM_BYTES_MIN ||
+	    file->bytes + bytes <= file->room_end)
+		return;
+	file->no_room = fallocate(file->fd, FALLOC_FL_KEEP_SIZE, (off_t)from,
+				  (off_t)room) < 0;
+	if (!file->no_room)
+		file->room_end = from + room;
+}
+
+void trace_append_give_room_back(struct trace_file *file)
+{
+	if (file->room_end > file->bytes && !file->torn)
+		(void)!ftruncate(file->fd, (off_t)file->bytes);
+}
+
+/* Appends @parts, which are whole packets, or nothing. Changes @parts. 0 or
+ * -errno. write_lock held. */
+static int put_parts(struct trace_file *file, struct iovec *parts, int count)
+{
+	uint64_t bytes = parts_bytes(parts, count);
+	int err;
+
+	if (file->torn)
+		return -EIO;
+	make_file_room(file, bytes);
+	err = write_parts(file->fd, parts, count);
+	if (err)
+		cut_back(file);
+	else
+		/* relaxed: stored under write_lock alone, and who reads an
+		 * older value stops a little later */
+		atom_store_rlx(&file->bytes, file->bytes + bytes);
+	return err;
+}
+
+/* --- a trace that stops --- */
+
+/* How many bytes the end of the trace can take, if the file has blocks of
+ * @sequences sequences, with @open open slices in all. */
+static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
+{
+	return OUT_LOSSES_BYTES(sequences) +
+	       (uint64_t)sequences * STOP_MARK_BYTES + open * END_BYTES;
+}
+
+/* Returns 0 if pending, which has @bytes when it is written, may be appended;
+ * TRACE_AT_LIMIT: there is no room; or -ENOMEM. write_lock held. */
+static int admit_pending(struct writer *writer, uint64_t bytes)
+{
+	struct trace_file *file = writer->file;
+	uint32_t known = file->sequences.count;
+	uint64_t open = file->sequences.slices;
+
+	for (unsigned int i = 0; i < writer->change_count; i++) {
+		const struct change *change = &writer->changes[i];
+
+		if (sequences_make_room(&file->sequences, change->sequence,
+					writer->change_count) < 0)
+			return -ENOMEM;
+		known += !sequences_know(&file->sequences, change->sequence);
+		open += (uint64_t)(int64_t)change->opened;
+	}
+	bytes += bytes_set_aside(known, open);
+	return file->max_bytes && bytes > file->max_bytes - file->bytes
+		       ? TRACE_AT_LIMIT
+		       : 0;
+}
+
+/* Brings the table up to date after pending was appended. write_lock held. */
+static void apply_pending_changes(struct writer *writer)
+{
+	struct trace_file *file = writer->file;
+
+	for (unsigned int i = 0; i < writer->change_count; i++) {
+		const struct change *change = &writer->changes[i];
+		uint32_t open = sequences_change(
+			&file->sequences, change->sequence, change->opened);
+
+		assert(open <= TRACE_OPEN_MAX);
+	}
+}
+
+/* Appends to sequence @open a mark that says why the trace stopped, and the
+ * ends of its open slices. 0 or -errno. write_lock held. */
+static int end_slices(struct trace_file *file, const struct open_sequence *open)
+{
+	struct out_event mark = { .type = OUT_INSTANT,
+				  .sequence = open->id,
+				  .name = file->stopped == TRACE_AT_LIMIT
+						  ? "trace stopped: size limit"
+						  : "trace stopped: no room" };
+	uint8_t packets[STOP_MARK_BYTES + TRACE_OPEN_MAX * END_BYTES +
+			ENCODE_EVENT_BYTES];
+	struct encoder encoder;
+
+	/* All of them have the time of the last event: the clock of the
+	 * sequence counts from there. */
+	encoder_init(&encoder, open->id, 0);
+	encoder.out =
+		packets + out_perfetto_event(packets, STOP_MARK_BYTES, &mark);
+	for (uint32_t i = 0; i < open->slices; i++)
+		encode_end(&encoder, 0);
+
+	struct iovec part = { packets, (size_t)(encoder.out - packets) };
+
+	return put_parts(file, &part, 1);
+}
+
+/* Stops the trace because of @err, and ends the slices that are open in it, as
+ * far as there is room. write_lock held. */
+static void stop_trace(struct trace_file *file, int err)
+{
+	const struct open_sequence *open;
+	uint32_t at = 0;
+
+	/* relaxed: as in put_parts() */
+	atom_store_rlx(&file->stopped, err);
+	while ((open = sequences_next_open(&file->sequences, &at)))
+		if (end_slices(file, open) < 0)
+			return;
+}
+
+void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
+{
+	struct trace_file *file = writer->file;
+	int err;
+
+	lock_acquire(&file->write_lock);
+	if (!file->stopped) {
+		err = admit_pending(writer, parts_bytes(parts, count));
+		if (!err)
+			err = put_parts(file, parts, count);
+		if (err)
+			stop_trace(file, err);
+		else
+			apply_pending_changes(writer);
+	}
+	lock_release(&file->write_lock);
+	writer->pending_bytes = 0;
+	writer->change_count = 0;
+}
+
+void trace_file_append_last(struct trace_file *file, const void *packets,
+			    size_t bytes)
+{
+	struct iovec part = { (void *)packets, bytes };
+	int err = TRACE_AT_LIMIT;
+
+	lock_acquire(&file->write_lock);
+	if (!file->max_bytes || bytes <= file->max_bytes - file->bytes)
+		err = put_parts(file, &part, 1);
+	if (err && !file->stopped)
+		stop_trace(file, err);
+	lock_release(&file->write_lock);
+}
+
+bool trace_file_has(struct trace_file *file, uint32_t sequence)
+{
+	bool has;
+
+	lock_acquire(&file->write_lock);
+	has = sequences_know(&file->sequences, sequence);
+	lock_release(&file->write_lock);
+	return has;
+}
+
+int trace_file_stopped(struct trace_file *file)
+{
+	/* relaxed: as in put_parts() */
+	return atom_load_rlx(&file->stopped);
+}
+
+uint64_t trace_file_bytes(struct trace_file *file)
+{
+	/* relaxed: as in put_parts() */
+	return atom_load_rlx(&file->bytes);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_blocks - the blocks that producers fill: a pool, and extra blocks when
+ * it is empty. See the top of trace_file.c.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "collector/names/modules.h"
+#include "collector/trace/trace_file_inner.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* About 5 MiB. More blocks only made the memory that is used depend on how slow
+ * the disk was. */
+#define POOL_BLOCKS_MIN 24
+/* About 27 MiB. Samples and values make no more of them. */
+#define EXTRA_BLOCKS_MAX 128
+/* A trace lags while fewer blocks than these are in the pool. */
+#define POOL_BLOCKS_LEAST 4
+
+int trace_blocks_make(struct trace_file *file, unsigned int producers)
+{
+	file->block_count = MAX(POOL_BLOCKS_MIN, 16 + 2 * producers);
+	file->blocks = mmap(NULL, file->block_count * sizeof(*file->blocks),
+			    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	if (file->blocks == MAP_FAILED) {
+		file->blocks = NULL;
+		return -ENOMEM;
+	}
+	for (size_t i = file->block_count; i-- > 0;) {
+		file->blocks[i].next = file->free;
+		file->free = &file->blocks[i];
+	}
+	file->free_count = (uint32_t)file->block_count;
+	return 0;
+}
+
+bool trace_file_lags(struct trace_file *file)
+{
+	/* relaxed: a hint; extra blocks are for what it misses */
+	return atom_load_rlx(&file->free_count) < POOL_BLOCKS_LEAST;
+}
+
+bool trace_file_admits(struct trace_file *file)
+{
+	/* relaxed: a hint, some blocks more are no harm */
+	if (atom_load_rlx(&file->extra_count) < EXTRA_BLOCKS_MAX)
+		return true;
+	/* relaxed: a figure for a person */
+	atom_add_rlx(&file->left_out, 1);
+	return false;
+}
+
+uint64_t trace_file_left_out(struct trace_file *file)
+{
+	/* relaxed: a figure for a person */
+	return atom_load_rlx(&file->left_out);
+}
+
+/* A block of the pool; NULL: all are in use. */
+static struct trace_block *take_from_pool(struct trace_file *file)
+{
+	struct trace_block *block;
+
+	lock_acquire(&file->lock);
+	block = file->free;
+	if (block) {
+		file->free = block->next;
+		/* relaxed: as in trace_block_give_back() */
+		atom_store_rlx(&file->free_count, file->free_count - 1);
+	}
+	lock_release(&file->lock);
+	return block;
+}
+
+/* A block that is not of the pool. The system lacks memory for some time at
+ * most: there is nothing better to do than to try again. */
+static struct trace_block *make_extra_block(struct trace_file *file)
+{
+	const struct timespec pause = { 0, 1000000 };
+	struct trace_block *block = NULL;
+
+	while (!block) {
+		block = mmap(NULL, sizeof(*block), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block != MAP_FAILED) {
+			lock_acquire(&file->lock);
+			/* relaxed: as in trace_block_give_back() */
+			atom_store_rlx(&file->extra_count,
+				       file->extra_count + 1);
+			lock_release(&file->lock);
+			break;
+		}
+		nanosleep(&pause, NULL);
+		block = take_from_pool(file);
+	}
+	return block;
+}
+
+struct trace_block *trace_file_block(struct trace_file *file)
+{
+	struct trace_block *block = take_from_pool(file);
+
+	if (!block)
+		block = make_extra_block(file);
+	block->next = NULL;
+	block->sequence = 0;
+	block->modules = NULL;
+	block->name_count = 0;
+	block->bytes = 0;
+	block->opened = 0;
+	return block;
+}
+
+/* Whether @block is one of the pool, and no extra block. */
+static bool is_of_pool(const struct trace_file *file,
+		       const struct trace_block *block)
+{
+	return block >= file->blocks &&
+	       block < file->blocks + file->block_count;
+}
+
+bool trace_block_give_back(struct writer *writer, struct trace_block *block)
+{
+	struct trace_file *file = writer->file;
+	bool last;
+
+	if (block->modules)
+		modules_put(&block->modules);
+	if (!is_of_pool(file, block)) {
+		munmap(block, sizeof(*block));
+		block = NULL;
+	}
+	lock_acquire(&file->lock);
+	if (!block) {
+		/* relaxed: trace_file_admits() may see it a little later */
+		atom_store_rlx(&file->extra_count, file->extra_count - 1);
+	} else {
+		block->next = file->free;
+		file->free = block;
+		/* relaxed: trace_file_lags() may see it a little later */
+		atom_store_rlx(&file->free_count, file->free_count + 1);
+	}
+	last = !writer->head;
+	lock_release(&file->lock);
+	return last;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_bundle - what a writer has pending: the names of a block, and with
+ * compression the blocks of a bundle. See the top of trace_file.c.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "collector/base/varint.h"
+#include "collector/names/modules.h"
+#include "collector/names/sites.h"
+#include "collector/trace/fields.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/trace_file_inner.h"
+#include "shared/compiler.h"
+
+#define COMPRESSION_LEVEL 1 /* of libdeflate: the fastest that compresses */
+#define NAMES_AT_ONCE 8 /* names of a block that are encoded at a time */
+
+_Static_assert(NAMES_AT_ONCE *OUT_NAME_BYTES <= PENDING_BYTES,
+	       "names fit into an empty bundle");
+_Static_assert(TRACE_BLOCK_BYTES <= PENDING_BYTES, "so does a block");
+
+/* Appends pending as one packet: it holds a zlib stream of all packets of
+ * pending. */
+static void append_bundle(struct writer *writer)
+{
+	uint8_t inner[16], outer[16], *inner_end, *outer_end;
+	size_t bytes, inner_bytes;
+
+	bytes = libdeflate_zlib_compress(writer->compressor, writer->pending,
+					 writer->pending_bytes, writer->packed,
+					 writer->packed_size);
+	assert(bytes); /* packed_size is the bound that libdeflate gave */
+	inner_end = varint_put(inner, TAG_TRACE_PACKET_COMPRESSED_PACKETS);
+	inner_end = varint_put(inner_end, bytes);
+	inner_bytes = (size_t)(inner_end - inner);
+	outer_end = varint_put(outer, TAG_TRACE_PACKET);
+	outer_end = varint_put(outer_end, inner_bytes + bytes);
+
+	struct iovec parts[] = { { outer, (size_t)(outer_end - outer) },
+				 { inner, inner_bytes },
+				 { writer->packed, bytes } };
+	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
+}
+
+void trace_bundle_flush(struct writer *writer)
+{
+	struct iovec parts[] = { { writer->pending, writer->pending_bytes } };
+
+	if (!writer->pending_bytes)
+		return;
+	trace_writer_wait_for_globals(writer);
+	if (writer->compressor)
+		append_bundle(writer);
+	else
+		trace_append_pending(writer, parts, ARRAY_SIZE(parts));
+	trace_writer_report(writer);
+}
+
+/* Returns where to put @bytes more of pending. If there is not enough room, or
+ * if pending has blocks of too many sequences, flushes pending first. */
+static uint8_t *pending_room(struct writer *writer, size_t bytes)
+{
+	if (PENDING_BYTES - writer->pending_bytes < bytes ||
+	    writer->change_count == CHANGES_MAX)
+		trace_bundle_flush(writer);
+	return writer->pending + writer->pending_bytes;
+}
+
+/* Notes what @block, which is pending now, will change. */
+static void note_pending_change(struct writer *writer,
+				const struct trace_block *block)
+{
+	struct change *change = writer->changes;
+	struct change *end = change + writer->change_count;
+
+	while (change < end && change->sequence != block->sequence)
+		change++;
+	if (change == end) {
+		*change = (struct change){ .sequence = block->sequence };
+		writer->change_count++;
+	}
+	change->opened += block->opened;
+}
+
+/* Adds to pending what a reader shall know of @site, which has the number @iid
+ * on the sequence of @block: its category and its place in the source. */
+static void put_site_name(struct writer *writer,
+			  const struct trace_block *block, uint32_t iid,
+			  const struct site *site)
+{
+	const struct out_site out = { .iid = iid,
+				      .category = site->category,
+				      .file = site->file,
+				      .function = site->function,
+				      .line = site->line };
+
+	if (site->category[0] || site->file[0])
+		writer->pending_bytes += out_perfetto_site(
+			pending_room(writer, OUT_SITE_BYTES), OUT_SITE_BYTES,
+			block->sequence, &out);
+}
+
+/* Adds the names of @block to pending. May read symbol tables. */
+static void resolve_block_names(struct writer *writer,
+				const struct trace_block *block)
+{
+	struct out_name names[NAMES_AT_ONCE];
+	struct symbol symbol;
+	uint8_t *out;
+
+	for (uint32_t i = 0; i < block->name_count;) {
+		uint32_t count = 0;
+
+		for (; count < NAMES_AT_ONCE && i < block->name_count; i++) {
+			modules_resolve(block->modules,
+					block->names[i].function,
+					block->names[i].generation, &symbol);
+			if (symbol.site)
+				put_site_name(writer, block,
+					      block->names[i].iid, symbol.site);
+			names[count].iid = block->names[i].iid;
+			names[count++].name = symbol.name;
+		}
+		out = pending_room(writer, NAMES_AT_ONCE * OUT_NAME_BYTES);
+		writer->pending_bytes +=
+			out_perfetto_names(out, NAMES_AT_ONCE * OUT_NAME_BYTES,
+					   block->sequence, names, count);
+	}
+}
+
+void trace_bundle_write(struct writer *writer, struct trace_block *block)
+{
+	bool empty = !block->bytes && !block->name_count;
+
+	if (empty || trace_file_stopped(writer->file))
+		return;
+	writer->after = MAX(writer->after, block->after);
+	resolve_block_names(writer, block);
+	if (writer->compressor) {
+		memcpy(pending_room(writer, block->bytes), block->data,
+		       block->bytes);
+		writer->pending_bytes += block->bytes;
+		note_pending_change(writer, block);
+	} else {
+		struct iovec parts[] = {
+			{ writer->pending, writer->pending_bytes },
+			{ block->data, block->bytes },
+		};
+
+		note_pending_change(writer, block);
+		trace_append_pending(writer, parts, ARRAY_SIZE(parts));
+	}
+}
+
+int trace_bundle_init(struct writer *writer, bool compress)
+{
+	writer->pending = malloc(PENDING_BYTES);
+	if (!writer->pending)
+		return -ENOMEM;
+	if (!compress)
+		return 0;
+	writer->compressor = libdeflate_alloc_compressor(COMPRESSION_LEVEL);
+	if (!writer->compressor)
+		return -ENOMEM;
+	writer->packed_size = libdeflate_zlib_compress_bound(writer->compressor,
+							     PENDING_BYTES);
+	writer->packed = malloc(writer->packed_size);
+	return writer->packed ? 0 : -ENOMEM;
+}
+
+void trace_bundle_release(struct writer *writer)
+{
+	free(writer->pending);
+	free(writer->packed);
+	if (writer->compressor)
+		libdeflate_free_compressor(writer->compressor);
+}

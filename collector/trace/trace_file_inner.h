@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_file_inner - what the files of the module trace_file share. Its design
+ * is at the top of trace_file.c.
+ */
+#ifndef PERFREC_COLLECTOR_TRACE_TRACE_FILE_INNER_H
+#define PERFREC_COLLECTOR_TRACE_TRACE_FILE_INNER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/base/lock.h"
+#include "collector/trace/sequences.h"
+#include "collector/trace/trace_file.h"
+
+struct iovec;
+struct libdeflate_compressor;
+
+/* The most bytes of pending. Perfetto takes a bundle of at most 512 KB with all
+ * its headers. */
+#define PENDING_BYTES (500u * 1024)
+
+/* Pending has blocks of so many sequences at most. If pending has no bytes, it
+ * has no changes either. */
+#define CHANGES_MAX 256
+
+/* What will change for one sequence when pending is in the file. */
+struct change {
+	uint32_t sequence;
+	int32_t opened; /* as in struct trace_block */
+};
+
+struct writer {
+	struct trace_file *file;
+	pthread_t thread;
+
+	/* Guarded by file->lock. */
+	struct trace_block *head, *tail; /* the queue; tail counts only if head
+					  * is not NULL */
+	uint64_t queued, written; /* how many blocks since the start; written
+				   * counts those that were dropped, too */
+	pthread_cond_t wake; /* a block is queued, or the file is closing */
+
+	/* Only the writer thread uses these. */
+	uint64_t taken; /* how many blocks it took from the queue and added to
+			 * pending, wrote or dropped, since the start */
+	uint64_t after; /* so many blocks of the writer of sequence 1 must be
+			 * written before pending */
+	uint8_t *pending;
+	size_t pending_bytes;
+	struct change changes[CHANGES_MAX];
+	unsigned int change_count;
+	struct libdeflate_compressor *compressor; /* NULL: none */
+	uint8_t *packed;
+	size_t packed_size;
+};
+
+struct trace_file {
+	struct lock lock;
+	pthread_cond_t progress; /* a written changed */
+	struct trace_block *free; /* the block that came last is used first: it
+				   * may still be in the cache */
+	uint32_t free_count; /* changes under lock, any thread reads it */
+	uint32_t extra_count; /* as free_count: blocks that are not of the pool
+			       */
+	uint64_t left_out; /* any thread */
+	int nice; /* what the writers are to be; any thread */
+	bool closing; /* the writers end when their queues are empty */
+
+	struct lock write_lock;
+	int fd;
+	uint64_t max_bytes;
+	uint64_t bytes; /* of the file; changes under write_lock, any thread
+			 * reads it */
+	uint64_t room_end; /* where the room on disk ends; 0: none is ready */
+	bool no_room; /* fallocate(2) has failed: it is not tried again */
+	int stopped; /* as trace_file_stopped(); changes under write_lock, any
+		      * thread reads it */
+	bool torn; /* the file ends in half a packet */
+	struct sequences sequences; /* of which the file has blocks */
+
+	struct trace_block *blocks;
+	size_t block_count;
+	struct writer *writers;
+	unsigned int writer_count, writers_running;
+};
+
+/* --- trace_append.c --- */
+
+/* Appends @parts, which are the pending of @writer, and maybe a block behind
+ * it. If that is not possible, stops the trace. Pending is then empty. Changes
+ * @parts. */
+void trace_append_pending(struct writer *writer, struct iovec *parts,
+			  int count);
+/* Gives back the room on disk that was not used. If that fails, it does not
+ * matter: the file keeps some room. The writers have ended. */
+void trace_append_give_room_back(struct trace_file *file);
+
+/* --- trace_bundle.c --- */
+
+/* Makes what @writer needs for its pending. 0 or -ENOMEM; the caller ends it by
+ * trace_bundle_release(), also after an error. */
+int trace_bundle_init(struct writer *writer, bool compress);
+void trace_bundle_release(struct writer *writer);
+/* Appends @block with its names; or, with compression, adds both to pending.
+ * Drops it if the trace has stopped. May read symbol tables. */
+void trace_bundle_write(struct writer *writer, struct trace_block *block);
+/* Appends what is pending; after that nothing is. */
+void trace_bundle_flush(struct writer *writer);
+
+/* --- trace_writers.c --- */
+
+/* The writer of @sequence. */
+struct writer *trace_writer_of(struct trace_file *file, uint32_t sequence);
+/* Counts all blocks that @writer took as written, and wakes those that wait for
+ * that. */
+void trace_writer_report(struct writer *writer);
+/* Waits until all blocks of sequence 1 that must lie before pending are in the
+ * file, or were dropped because the trace has stopped. */
+void trace_writer_wait_for_globals(struct writer *writer);
+/* Starts the writer threads. 0 or -errno; some may then run. */
+int trace_writers_start(struct trace_file *file);
+/* Ends the writer threads that run, after they have emptied their queues. */
+void trace_writers_stop(struct trace_file *file);
+
+/* --- trace_blocks.c --- */
+
+/* Makes the blocks of the pool: more than there are producers, each of which
+ * may hold one and need another for a small packet. 0 or -ENOMEM. */
+int trace_blocks_make(struct trace_file *file, unsigned int producers);
+/* Puts @block back into the pool, or frees it if it is an extra one, and gives
+ * the reference to its modules back. Returns true if no other block waits for
+ * @writer. */
+bool trace_block_give_back(struct writer *writer, struct trace_block *block);
+
+#endif
