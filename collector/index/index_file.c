@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * index_file - items are collected in memory, and written as a batch when there
+ * are BATCH_BYTES of them, or when the trace has got TRACE_BYTES longer. A
+ * batch is written whole, or cut off again.
+ *
+ * Extents tell which sequences have events in a stretch of the trace, so that a
+ * reader of a few threads, or of a short time, can pass over the rest. The
+ * blocks of an extent follow one another in the file.
+ */
+#include "collector/index/index_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/bytes.h"
+#include "collector/base/grow.h"
+#include "collector/base/log.h"
+#include "collector/names/text_store.h"
+#include "collector/output/own_files.h"
+#include "shared/compiler.h"
+#include "shared/hash.h"
+
+#define BATCH_BYTES (64u << 10)
+#define TRACE_BYTES (4u << 20)
+#define EXTENT_BYTES (256u << 10)
+/* Texts that are told once only. Those beyond are told each time. */
+#define TEXTS_BYTES_MAX (64u << 20)
+#define TEXTS_MIN 1024u /* a power of two */
+
+struct text_number {
+	const char *text; /* in the store; NULL: free */
+	uint32_t number;
+};
+
+struct index_file {
+	int fd;
+	int err;
+	uint64_t bytes; /* of the file */
+	uint64_t batches;
+	struct bytes items; /* not written yet */
+	struct bytes payload; /* of the item at hand */
+	uint64_t trace_bytes; /* that items are about, with those written */
+	uint64_t written_trace_bytes;
+	uint8_t tail[INDEX_TAIL_BYTES]; /* the last bytes of the trace */
+	size_t tail_bytes;
+
+	struct text_store *texts;
+	struct text_number *numbers; /* hash table by address */
+	uint32_t number_mask, number_count;
+	uint32_t text_count; /* in the file */
+
+	struct extent {
+		uint64_t offset, end;
+		uint64_t first_ns, last_ns;
+		uint32_t *sequences; /* sorted */
+		uint32_t sequence_count, sequence_room;
+		uint32_t last; /* the sequence added last */
+	} extent;
+};
+
+static void put_items(struct index_file *file, enum index_kind kind)
+{
+	index_put_item(&file->items, kind, file->payload.at,
+		       file->payload.count);
+	if (file->payload.failed)
+		file->items.failed = true;
+	bytes_clear(&file->payload);
+}
+
+/* --- texts ------------------------------------------------------------------
+ */
+
+static struct text_number *text_entry(const struct text_number *table,
+				      uint32_t mask, const char *text)
+{
+	uint64_t at =
+		hash_fold((uint64_t)(uintptr_t)text * 0x9e3779b97f4a7c15ULL);
+
+	while (table[at & mask].text && table[at & mask].text != text)
+		at++;
+	return (struct text_number *)&table[at & mask];
+}
+
+static bool numbers_reserve(struct index_file *file)
+{
+	uint32_t room = file->numbers ? 2 * (file->number_mask + 1) : TEXTS_MIN;
+	struct text_number *more;
+
+	if (file->numbers && 2 * file->number_count <= file->number_mask)
+		return true;
+	more = calloc(room, sizeof(*more));
+	if (!more)
+		return false;
+	for (uint32_t i = 0; file->numbers && i <= file->number_mask; i++)
+		if (file->numbers[i].text)
+			*text_entry(more, room - 1, file->numbers[i].text) =
+				file->numbers[i];
+	free(file->numbers);
+	file->numbers = more;
+	file->number_mask = room - 1;
+	return true;
+}
+
+static uint32_t put_text(struct index_file *file, const char *text)
+{
+	index_put_item(&file->items, INDEX_TEXT, text, strlen(text));
+	return ++file->text_count;
+}
+
+/* The number of @text, which is told if it is new. */
+static uint32_t text_number(struct index_file *file, const char *text)
+{
+	const char *kept = text_store_text(file->texts, text);
+	struct text_number *entry;
+
+	if (!kept || !numbers_reserve(file))
+		return put_text(file, text);
+	entry = text_entry(file->numbers, file->number_mask, kept);
+	if (!entry->text) {
+		entry->text = kept;
+		entry->number = put_text(file, text);
+		file->number_count++;
+	}
+	return entry->number;
+}
+
+void index_file_name(struct index_file *file, uint32_t sequence, uint32_t iid,
+		     const char *text)
+{
+	uint32_t number;
+
+	if (file->err)
+		return;
+	number = text_number(file, text);
+	bytes_varint(&file->payload, sequence);
+	bytes_varint(&file->payload, iid);
+	bytes_varint(&file->payload, number);
+	put_items(file, INDEX_NAME);
+}
+
+void index_file_packet(struct index_file *file, enum index_kind kind,
+		       uint32_t sequence, const void *packet, size_t bytes)
+{
+	if (file->err)
+		return;
+	bytes_varint(&file->payload, sequence);
+	bytes_put(&file->payload, packet, bytes);
+	put_items(file, kind);
+}
+
+/* --- extents --------------------------------------------------------------
+ */
+
+static void extent_put(struct index_file *file)
+{
+	struct extent *extent = &file->extent;
+	uint32_t before = 0;
+
+	if (extent->end == extent->offset)
+		return;
+	bytes_varint(&file->payload, extent->offset);
+	bytes_varint(&file->payload, extent->end - extent->offset);
+	bytes_varint(&file->payload, extent->first_ns);
+	bytes_varint(&file->payload, extent->last_ns - extent->first_ns);
+	bytes_varint(&file->payload, extent->sequence_count);
+	for (uint32_t i = 0; i < extent->sequence_count; i++) {
+		bytes_varint(&file->payload, extent->sequences[i] - before);
+		before = extent->sequences[i];
+	}
+	put_items(file, INDEX_EXTENT);
+	extent->offset = extent->end;
+	extent->first_ns = extent->last_ns = 0;
+	extent->sequence_count = 0;
+	extent->last = 0;
+}
+
+/* Where the extent has, or would have, @sequence. */
+static uint32_t extent_place(const struct extent *extent, uint32_t sequence)
+{
+	uint32_t low = 0, high = extent->sequence_count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (extent->sequences[middle] < sequence)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void extent_add(struct index_file *file, const struct index_place *place)
+{
+	struct extent *extent = &file->extent;
+	uint32_t at;
+
+	if (place->last_ns) {
+		if (!extent->last_ns || place->first_ns < extent->first_ns)
+			extent->first_ns = place->first_ns;
+		extent->last_ns = MAX(extent->last_ns, place->last_ns);
+	}
+	if (place->sequence == extent->last)
+		return;
+	extent->last = place->sequence;
+	at = extent_place(extent, place->sequence);
+	if (at < extent->sequence_count &&
+	    extent->sequences[at] == place->sequence)
+		return;
+	if (grow_array(extent->sequences, extent->sequence_room,
+		       extent->sequence_count + 1)) {
+		file->items.failed = true;
+		return;
+	}
+	memmove(extent->sequences + at + 1, extent->sequences + at,
+		(extent->sequence_count - at) * sizeof(*extent->sequences));
+	extent->sequences[at] = place->sequence;
+	extent->sequence_count++;
+}
+
+/* --- blocks and batches -----------------------------------------------------
+ */
+
+void index_file_block(struct index_file *file, const struct index_place *place,
+		      const void *items, size_t bytes)
+{
+	if (file->err)
+		return;
+	extent_add(file, place);
+	if (!bytes)
+		return;
+	bytes_varint(&file->payload, place->sequence);
+	bytes_varint(&file->payload, place->offset);
+	bytes_varint(&file->payload, place->inner);
+	put_items(file, INDEX_BLOCK);
+	bytes_put(&file->items, items, bytes);
+}
+
+/* Writes @count bytes. 0 or -errno; after an error a part may be written. */
+static int write_all(int fd, const uint8_t *from, size_t count)
+{
+	while (count) {
+		ssize_t done = write(fd, from, count);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		from += done;
+		count -= (size_t)done;
+	}
+	return 0;
+}
+
+static void stop(struct index_file *file, int err)
+{
+	file->err = err;
+	if (ftruncate(file->fd, (off_t)file->bytes) < 0)
+		log_dbg("the index may end in half a batch");
+	bytes_release(&file->items);
+	log_warn("the index ends early, as it cannot be written: %s; `perfrec "
+		 "index` makes it whole",
+		 strerror(-err));
+}
+
+static void write_batch(struct index_file *file)
+{
+	struct index_batch batch = { .bytes = (uint32_t)file->items.count,
+				     .trace_bytes = file->trace_bytes,
+				     .tail_crc = index_crc(file->tail,
+							   file->tail_bytes),
+				     .first = !file->batches,
+				     .number = file->batches };
+	uint8_t head[INDEX_BATCH_BYTES];
+	int err = file->items.failed ? -ENOMEM : 0;
+
+	if (!err) {
+		index_put_batch(head, &batch, file->items.at);
+		err = write_all(file->fd, head, sizeof(head));
+	}
+	if (!err)
+		err = write_all(file->fd, file->items.at, file->items.count);
+	if (err) {
+		stop(file, err);
+		return;
+	}
+	file->bytes += sizeof(head) + file->items.count;
+	file->batches++;
+	file->written_trace_bytes = file->trace_bytes;
+	bytes_clear(&file->items);
+}
+
+void index_file_appended(struct index_file *file, const void *bytes,
+			 size_t count)
+{
+	size_t taken = MIN(count, sizeof(file->tail));
+	size_t kept = MIN(file->tail_bytes, sizeof(file->tail) - taken);
+
+	memmove(file->tail, file->tail + file->tail_bytes - kept, kept);
+	memcpy(file->tail + kept, (const uint8_t *)bytes + count - taken,
+	       taken);
+	file->tail_bytes = kept + taken;
+	file->trace_bytes += count;
+}
+
+void index_file_advance(struct index_file *file)
+{
+	uint64_t trace_bytes = file->trace_bytes;
+
+	if (file->err)
+		return;
+	file->extent.end = trace_bytes;
+	if (trace_bytes - file->extent.offset >= EXTENT_BYTES)
+		extent_put(file);
+	if (file->items.count < BATCH_BYTES &&
+	    trace_bytes - file->written_trace_bytes < TRACE_BYTES)
+		return;
+	extent_put(file);
+	write_batch(file);
+}
+
+uint64_t index_file_bytes(const struct index_file *file)
+{
+	return file->bytes;
+}
+
+int index_file_failed(const struct index_file *file)
+{
+	return file->err;
+}
+
+static int write_header(struct index_file *file)
+{
+	uint8_t header[INDEX_HEADER_BYTES] = INDEX_MAGIC;
+	int err;
+
+	header[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
+	err = write_all(file->fd, header, sizeof(header));
+	file->bytes = sizeof(header);
+	return err;
+}
+
+static void index_file_free(struct index_file *file)
+{
+	bytes_release(&file->items);
+	bytes_release(&file->payload);
+	text_store_free(&file->texts);
+	free(file->numbers);
+	free(file->extent.sequences);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file);
+}
+
+int index_file_open(int dir_fd, const char *name, struct index_file **out)
+{
+	struct index_file *file = calloc(1, sizeof(*file));
+	int err = -ENOMEM;
+
+	if (!file)
+		return err;
+	file->fd = -1;
+	err = text_store_new(TEXTS_BYTES_MAX, &file->texts);
+	if (!err) {
+		file->fd = own_files_create(dir_fd, name, O_APPEND);
+		err = MIN(file->fd, 0);
+	}
+	if (!err) {
+		err = write_header(file);
+		if (err)
+			own_files_discard(dir_fd, name);
+	}
+	if (err)
+		index_file_free(file);
+	else
+		*out = file;
+	return err;
+}
+
+void index_file_close(struct index_file **file, int whole)
+{
+	struct index_file *closed = *file;
+
+	if (!closed)
+		return;
+	if (!closed->err) {
+		extent_put(closed);
+		if (whole)
+			index_put_item(&closed->items, INDEX_END, NULL, 0);
+		if (closed->items.count)
+			write_batch(closed);
+	}
+	index_file_free(closed);
+	*file = NULL;
+}

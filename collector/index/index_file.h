@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * index_file - writes trace.index while trace.pftrace is written. What is told
+ * here about bytes of the trace must be in the trace by then: so an index never
+ * says more than the trace has, whenever the collector is killed. If the index
+ * cannot be written, it ends early, and the recording goes on; `perfrec index`
+ * makes it whole.
+ *
+ * One thread at a time: whoever holds the write lock of the trace. The
+ * functions may write to the disk.
+ */
+#ifndef PERFREC_COLLECTOR_INDEX_INDEX_FILE_H
+#define PERFREC_COLLECTOR_INDEX_INDEX_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/index/index_items.h"
+
+struct index_file;
+
+/* Makes the file called @name (INDEX_NAME) in the folder @dir_fd, which stays
+ * the caller's. Returns 0; the caller then owns *@out and ends it by
+ * index_file_close(). Or returns -errno; then there is no file. */
+int index_file_open(int dir_fd, const char *name, struct index_file **out);
+
+/* What @iid stands for on @sequence. */
+void index_file_name(struct index_file *file, uint32_t sequence, uint32_t iid,
+		     const char *text);
+/* A packet of @sequence without a time, of @bytes at @packet, with its tag and
+ * length; or (@kind INDEX_INTERNED) an InternedData without them. */
+void index_file_packet(struct index_file *file, enum index_kind kind,
+		       uint32_t sequence, const void *packet, size_t bytes);
+
+/* Packets in the file. */
+struct index_place {
+	uint32_t sequence;
+	uint64_t offset; /* of the packets, or of the bundle that has them */
+	uint64_t inner; /* offset in the unpacked bundle + 1; 0: no bundle */
+	uint64_t first_ns, last_ns; /* of the events; 0, 0: none has a time */
+};
+
+/* The packets of a block are in the file at @place, and @items, made for the
+ * block (replay/index_build.h), are about them. */
+void index_file_block(struct index_file *file, const struct index_place *place,
+		      const void *items, size_t bytes);
+
+/* The @count bytes at @bytes are at the end of the trace now. */
+void index_file_appended(struct index_file *file, const void *bytes,
+			 size_t count);
+/* All bytes that are in the trace now have been told about. Now and then a
+ * batch is written. */
+void index_file_advance(struct index_file *file);
+
+/* Returns how many bytes the file has. */
+uint64_t index_file_bytes(const struct index_file *file);
+/* The -errno that ended the index early, or 0. */
+int index_file_failed(const struct index_file *file);
+/* Writes what is left, and that the index is whole if @whole. Closes the file,
+ * frees *@file, which may be NULL, and clears it. */
+void index_file_close(struct index_file **file, int whole);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * index_items - the form of trace.index, byte by byte: docs/INDEX.md says what
+ * it is for. The file is a header and batches; a batch has items.
+ *
+ * All numbers of fixed size are little-endian. The items are varints (see
+ * base/varint.h): its kind, how many bytes follow, and these. A reader passes
+ * over a kind that it does not know, and over what follows the members that it
+ * knows. Pure code; any thread, each with its own buffers.
+ */
+#ifndef PERFREC_COLLECTOR_INDEX_INDEX_ITEMS_H
+#define PERFREC_COLLECTOR_INDEX_INDEX_ITEMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bytes;
+
+#define INDEX_MAGIC "perfidx\n"
+#define INDEX_VERSION 1
+#define INDEX_HEADER_BYTES 16 /* magic, u32 version, u32 0 */
+
+/* In front of the items of a batch. */
+#define INDEX_BATCH_BYTES 32
+struct index_batch {
+	uint32_t bytes; /* of the items */
+	uint32_t crc; /* CRC-32 of the rest of this head, and of the items */
+	uint64_t trace_bytes; /* the first so many bytes of the trace are
+			       * indexed by this batch and those before it */
+	uint32_t tail_crc; /* CRC-32 of the last INDEX_TAIL_BYTES of these, or
+			    * of all if they are fewer */
+	uint32_t first; /* 1: the first batch of the file */
+	uint64_t number; /* of the batch, from 0 on */
+};
+#define INDEX_TAIL_BYTES 64
+/* A batch with more is damage. */
+#define INDEX_BATCH_ITEMS_MAX (64u << 20)
+
+enum index_kind {
+	/* A text. The first of the file has number 1, and so on.
+	 *   its bytes */
+	INDEX_TEXT = 1,
+	/* What a number stands for on a sequence.
+	 *   sequence, iid, number of the text */
+	INDEX_NAME = 2,
+	/* A packet without a time, which a reader needs wherever it begins: it
+	 * describes a track, or says what numbers stand for.
+	 *   sequence, its bytes, without tag and length */
+	INDEX_PACKET = 3,
+	/* The items that follow, of the five kinds below, are about the packets
+	 * of a sequence that begin here.
+	 *   sequence, offset in the file: of the packets, or of the bundle that
+	 *   has them; offset in the unpacked bundle + 1, or 0: not in a bundle
+	 */
+	INDEX_BLOCK = 4,
+	/* A node of the sequence's calling-context tree.
+	 *   number, number of the parent (0: the root; it may follow), iid of
+	 *   the function's name (0: it is INDEX_WAIT_NAME) */
+	INDEX_NODE = 5,
+	/* Here a reader can begin.
+	 *   time of the last event before, in ns of CLOCK_BOOTTIME; number of
+	 *   the chunk that the packets belong to; how many open slices are as
+	 *   at the checkpoint before, 0 if this is the first of its chunk; how
+	 *   many more there are; for each of them, outermost first, number of
+	 *   the node * 2 + 1 if its begin has more than a name; its begin minus
+	 *   that of the slice around it */
+	INDEX_CHECKPOINT = 6,
+	/* All of a chunk: it begins with the first checkpoint that has its
+	 * number, and ends with the packets that this item is about.
+	 *   number of the chunk; flags; times of the last event before it and
+	 *   of its last event; spans that ended; nodes, and for each: number of
+	 *   the node minus that of the one before it (zigzag), calls that
+	 *   ended, their time within the chunk with that of the calls that go
+	 *   on, longest of those that ended */
+	INDEX_CHUNK = 7,
+	/* Levels of detail of the last chunk, or of 4, 16, ... chunks.
+	 *   level, depth, ... : see index_cells.h */
+	INDEX_CELLS = 8,
+	/* Bytes that were interned within the packets of a block: as
+	 * INDEX_PACKET, but only the InternedData. */
+	INDEX_INTERNED = 9,
+	/* A stretch of the file.
+	 *   offset, bytes, smallest and greatest time of its events (0, 0: it
+	 *   has none with a time) as ns and difference, how many sequences,
+	 *   and for each its number minus that of the one before it */
+	INDEX_EXTENT = 10,
+	/* A sequence has ended: nothing is open, and no packets follow.
+	 *   sequence, time of the last event */
+	INDEX_SEQUENCE_END = 11,
+	/* The recording has ended, and the index has all of the trace. */
+	INDEX_END = 12,
+};
+
+#define INDEX_WAIT_NAME "perfrec: waiting for collector"
+
+/* In INDEX_CHUNK: the sums are not to be relied on; read the trace. */
+#define INDEX_CHUNK_ROUGH 1u
+
+/* Appends an item of @kind with the @bytes at @payload to @out. */
+void index_put_item(struct bytes *out, enum index_kind kind,
+		    const void *payload, size_t bytes);
+/* Writes @batch at @out, which has INDEX_BATCH_BYTES, with its crc for the
+ * items at @items; batch->crc is ignored. */
+void index_put_batch(uint8_t *out, const struct index_batch *batch,
+		     const void *items);
+/* Reads the head of a batch. The crc is not looked at. */
+void index_get_batch(const uint8_t *from, struct index_batch *out);
+/* Whether the crc of @batch, whose head lies at @head, is right. */
+bool index_check_batch(const uint8_t *head, const struct index_batch *batch,
+		       const void *items);
+/* The CRC-32 of zlib of @count bytes. */
+uint32_t index_crc(const void *bytes, size_t count);
+
+/* Bytes that are being taken apart. */
+struct index_get {
+	const uint8_t *at, *end;
+	bool bad; /* a number was cut, or had more than 64 bits */
+};
+
+/* The next number; 0 and bad: there is none. */
+uint64_t index_get_number(struct index_get *get);
+/* Takes the next item off @items; *@payload is what is in it. Returns its kind,
+ * or 0: there are no more, or, if items->bad, what is left is no item. */
+uint32_t index_get_item(struct index_get *items, struct index_get *payload);
+
+static inline uint64_t index_zigzag(int64_t number)
+{
+	return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
+}
+
+static inline int64_t index_unzigzag(uint64_t number)
+{
+	return (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+}
+
+#endif
