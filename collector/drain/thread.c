@@ -93,6 +93,11 @@ static void sink_give(void *context, struct trace_block *block)
 	trace_file_submit(trace_of(thread), block);
 }
 
+static uint64_t sink_position(void *context)
+{
+	return trace_file_submitted(trace_of(context));
+}
+
 /*
  * The program itself leaves out functions that filters exclude, as far as they
  * were known when it started. Functions that come here are of modules that it
@@ -309,8 +314,8 @@ static int start_replay(struct thread *thread)
 {
 	const struct process_setup *process = thread->setup;
 	const struct arena_setup *arena = process->arena_setup;
-	struct replay_sink sink = { sink_take, sink_give, sink_excludes,
-				    thread };
+	struct replay_sink sink = { sink_take, sink_give, sink_excludes, thread,
+				    sink_position };
 	struct fibers_sink fibers_sink = { sink_open_track, sink_unloaded,
 					   sink_block, sink_extended, thread };
 	bool ticks = arena->clock == WIRE_CLOCK_TSC;

@@ -63,7 +63,8 @@ struct cct_node {
 	uint64_t address; /* of the function; CCT_RETIRED when it is gone */
 	uint32_t iid; /* its function's; 0: not to be written as it is, for
 		       * the function is new, excluded or off */
-	uint32_t index; /* for cct_flat_copy() */
+	uint32_t index; /* for cct_flat_copy(), and until then for
+			 * index_build_touch() */
 	struct cct_function *function;
 	struct cct_node *parent;
 	struct cct_node *last; /* the child that was called last */
@@ -82,6 +83,7 @@ struct cct_node {
 	struct cct_node *of_function; /* the next one of the same function */
 	uint32_t stack; /* its number in the process' stacks; 0: not asked */
 	uint32_t heap_site; /* that of its blocks; 0: not asked */
+	uint32_t index_number; /* in the index of the trace; 0: none yet */
 	uint64_t dropped; /* of its calls, those without an end; replay's */
 	struct cct_kernel *kernel; /* what the kernel told of it; NULL:
 				    * nothing */

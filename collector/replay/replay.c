@@ -66,6 +66,7 @@
 #include "collector/base/budget.h"
 #include "collector/replay/function_log.h"
 #include "collector/replay/heap_feed.h"
+#include "collector/replay/index_build.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/replay/pause.h"
 #include "collector/names/sites.h"
@@ -116,6 +117,42 @@ static inline bool same_function(uint64_t a, uint64_t b)
 /* --- output ----------------------------------------------------------------
  */
 
+/* What the index is to know where a block begins or ends. */
+static struct index_now index_now(const struct replay *replay)
+{
+	return (struct index_now){
+		.last_ns = replay->encoder.last_ns,
+		.spans = replay->counts.spans,
+		.trace_bytes = replay->sink.position(replay->sink.context),
+		.overflowed = replay->cct.overflowed,
+		.stack = replay->stack,
+		.stack_end = replay->stack + replay->capacity,
+		.written = replay->written,
+		.last = replay->finished,
+		.mid_call = replay->mid_call,
+	};
+}
+
+static void index_begin_block(struct replay *replay)
+{
+	const struct index_now now = index_now(replay);
+
+	index_build_begin(replay->index, &now);
+}
+
+/* Gives @block what the index shall know of it. */
+static void index_end_block(struct replay *replay, struct trace_block *block)
+{
+	const struct index_now now = index_now(replay);
+	const void *items;
+	size_t bytes = index_build_end(replay->index, &now, &items);
+
+	block->index = bytes ? malloc(bytes) : NULL;
+	block->index_bytes = block->index ? bytes : 0;
+	if (block->index)
+		memcpy(block->index, items, bytes);
+}
+
 static void output_take(struct replay *replay)
 {
 	struct replay_stage *stage = replay->stage;
@@ -139,6 +176,9 @@ static void output_take(struct replay *replay)
 		};
 	}
 	replay->encoder.out = replay->output.start;
+	replay->output.first_ns = replay->encoder.last_ns;
+	if (replay->index)
+		index_begin_block(replay);
 }
 
 void replay_flush(struct replay *replay)
@@ -158,6 +198,11 @@ void replay_flush(struct replay *replay)
 	block->sequence = replay->encoder.sequence;
 	block->name_count = output->name_count;
 	block->bytes = (uint32_t)bytes;
+	block->first_ns = output->first_ns;
+	block->last_ns = MAX(output->last_ns, replay->encoder.last_ns);
+	if (replay->index)
+		index_end_block(replay, block);
+	replay->finished = false;
 	block->opened = (int32_t)(replay->written - replay->given);
 	replay->given = replay->written;
 	replay->block = NULL;
@@ -226,15 +271,23 @@ static void write_event(struct replay *replay, uint64_t ns,
 static void write_encoded(struct replay *replay, uint64_t ns,
 			  const struct encode_event *event)
 {
+	struct replay_output *output = &replay->output;
 	bool flush = output_large(replay, encode_event_bytes(event));
 
 	encode_event(&replay->encoder, ns, event);
+	if (event->absolute) {
+		output->first_ns = MIN(output->first_ns, ns);
+		output->last_ns = MAX(output->last_ns, ns);
+	}
 	replay->counts.events++;
 	/* Before the block goes, and not before the event is in it. */
 	replay->written += event->type == OUT_BEGIN;
 	replay->written -= event->type == OUT_END;
+	/* The call that this ends is not counted yet. */
+	replay->mid_call = flush;
 	if (flush)
 		replay_flush(replay);
+	replay->mid_call = false;
 }
 
 /* The begin or end of @function with what the program tells of it. */
@@ -406,6 +459,16 @@ static bool is_too_deep(const struct replay *replay)
 					replay->limit;
 }
 
+/* The call of @frame ends, before it is counted in its node. */
+static void index_call(struct index_build *index,
+		       const struct replay_frame *frame, uint64_t ns)
+{
+	if (frame->written)
+		index_build_call(index, frame->node, ns - frame->begin_ns);
+	else
+		index_build_skip(index, frame->node, ns - frame->begin_ns);
+}
+
 static void pop_frame(struct replay *replay, uint64_t ns,
 		      enum replay_cause cause)
 {
@@ -416,14 +479,17 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 		frame->cut = frame->flat = false;
 		return;
 	}
+	/* First: a block that ends here ends before the call. */
+	if (frame->written)
+		write_end(replay, ns, cause);
+	if (replay->index)
+		index_call(replay->index, frame, ns);
 	cct_count(frame->node, replay->top->node, ns - frame->begin_ns);
 	frame->node->dropped += cause != REPLAY_ENDED;
 	if (cause == REPLAY_OFF)
 		replay->counts.off_slices++;
 	else if (cause != REPLAY_ENDED)
 		replay->counts.repaired_slices++;
-	if (frame->written)
-		write_end(replay, ns, cause);
 }
 
 static bool is_detached(const struct replay_frame *frame)
@@ -904,6 +970,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 	}
 	replay->top->written = true;
 	if (replay->note) {
+		replay->top->noted = true;
 		write_noted(replay, ns, OUT_BEGIN, record_payload(word),
 			    node->iid);
 		return;
@@ -939,6 +1006,18 @@ static void repair_before_begin(struct replay *replay, uint64_t word,
 		pop_frames_above(replay, dead - 1, ns, REPLAY_GUESS);
 }
 
+/* A call from @caller for which there is no frame. */
+static void count_folded(struct replay *replay, struct cct_node *caller,
+			 uint64_t word)
+{
+	struct cct_node *node =
+		cct_child(&replay->cct, caller, record_payload(word));
+
+	if (replay->index)
+		index_build_skip(replay->index, node, 0);
+	cct_count(node, caller, 0);
+}
+
 static void take_begin(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	/* What is beyond the deepest frame hides where it would be. */
@@ -959,8 +1038,7 @@ static void take_begin(struct replay *replay, uint64_t word, uint64_t ns)
 			return;
 		replay->counts.spans++;
 		replay->counts.folded_spans++;
-		cct_count(cct_child(&replay->cct, caller, record_payload(word)),
-			  caller, 0);
+		count_folded(replay, caller, word);
 		return;
 	}
 	if (is_too_deep(replay))
@@ -1175,9 +1253,13 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	replay->top->node->wait_ns += end_ns - ns;
 	if (replay->written == REPLAY_SLICES_MAX)
 		return;
+	/* Both in one block: no stack has this slice. */
+	output_reserve(replay, 2 * PACKET_BYTES);
 	write_event(replay, ns, &event);
 	replay->written++;
 	write_end(replay, not_before_last(replay, end_ns), REPLAY_ENDED);
+	if (replay->index)
+		index_build_wait(replay->index, replay->top->node, end_ns - ns);
 }
 
 static int take_record(struct replay *replay, uint64_t word, uint64_t clock)
@@ -1292,6 +1374,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 	struct replay_frame *top = replay->top;
 	uint64_t last_ns = replay->last_ns, put_ns = replay->encoder.last_ns;
 	struct heap_feed *const feed = replay->feed;
+	struct index_build *const index = replay->index;
 	const struct record *cell = cells, *const end = cells + count;
 	uint8_t *out = replay->encoder.out;
 	size_t blocks = 0, taken;
@@ -1325,6 +1408,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			top->begin_ns = ns;
 			top->node = node;
 			top->written = true;
+			top->noted = false;
 			out = encode_put(out, &node->function->begin,
 					 ns - put_ns);
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
@@ -1342,6 +1426,9 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			if (unlikely(change & RECORD_SP_MASK &&
 				     !node->function->shifted))
 				break;
+			if (likely(index))
+				index_build_call(index, node,
+						 ns - top->begin_ns);
 			cct_count(node, top[-1].node, ns - top->begin_ns);
 			top--;
 			out = encode_put(out, &replay->encoder.end,
@@ -1609,6 +1696,10 @@ void replay_finish(struct replay *replay, uint64_t ns)
 	if (replay->untold_paused)
 		write_pause(replay);
 	replay_clear(replay, ns, REPLAY_ENDED);
+	replay->finished = true;
+	/* The index is to know of the end. */
+	if (replay->index)
+		output_reserve(replay, 0);
 }
 
 int replay_init(struct replay *replay, const struct replay_sink *sink,
@@ -1631,6 +1722,9 @@ int replay_init(struct replay *replay, const struct replay_sink *sink,
 		free(replay->stack);
 		return -ENOMEM;
 	}
+	/* Without memory there is none: a reader does without. */
+	if (sink->position)
+		index_build_new(budget, &replay->index);
 	encoder_init(&replay->encoder, sequence, start_ns);
 	replay->top = replay->stack;
 	replay->top->node = replay->cct.root;
@@ -1648,6 +1742,7 @@ void replay_release(struct replay *replay)
 	if (replay->named.entry)
 		budget_give(replay->cct.budget,
 			    sites_bytes(replay->named.mask + 1));
+	index_build_free(&replay->index);
 	free(replay->named.entry);
 	free(replay->stage);
 	free(replay->stack);

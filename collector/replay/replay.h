@@ -44,6 +44,9 @@ struct replay_sink {
 	/* Whether @function is withheld. Asked once for each function. */
 	bool (*excludes)(void *context, uint64_t function);
 	void *context;
+	/* How many bytes the recording has by now, about; NULL: no index is
+	 * made. */
+	uint64_t (*position)(void *context);
 };
 
 /* What the program told about the next begin or end (thread_notes.c). replay

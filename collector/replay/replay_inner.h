@@ -11,6 +11,8 @@
 #include "collector/replay/clock_sync.h"
 #include "collector/trace/encode.h"
 
+struct index_build;
+
 struct replay_frame {
 	uint64_t word; /* of its BEGIN or PHANTOM */
 	uint64_t begin_ns;
@@ -18,6 +20,7 @@ struct replay_frame {
 	uint32_t same; /* frames below it with the same stack pointer; or
 			* REPLAY_DETACHED */
 	bool written; /* its begin is in the trace */
+	bool noted; /* its begin in the trace has more than a name */
 	/* run_fast() leaves these two alone: false beyond the top. */
 	bool cut; /* too deep: see replay_limit(); node as of a phantom */
 	bool flat; /* an excluded function: deepens nothing */
@@ -59,6 +62,8 @@ struct replay {
 		uint8_t *start, *end; /* for packets; NULL: none is taken */
 		struct trace_name *names;
 		uint32_t name_count, name_room;
+		uint64_t first_ns, last_ns; /* of the events, at most and at
+					     * least */
 	} output;
 	struct replay_repair {
 		enum replay_cause cause; /* REPLAY_ENDED: none yet */
@@ -82,6 +87,9 @@ struct replay {
 	uint64_t search_credit;
 	uint64_t untold_paused; /* spans that no mark in the trace tells */
 	struct heap_feed *feed; /* for blocks; NULL: the caller takes them */
+	struct index_build *index; /* NULL: none is made */
+	bool mid_call; /* an end is written, and its call not counted */
+	bool finished; /* nothing will be written any more */
 	struct replay_counts counts;
 };
 

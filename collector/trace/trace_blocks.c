@@ -4,6 +4,7 @@
  * it is empty. See the top of trace_file.c.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -112,6 +113,9 @@ struct trace_block *trace_file_block(struct trace_file *file)
 	block->name_count = 0;
 	block->bytes = 0;
 	block->opened = 0;
+	block->first_ns = block->last_ns = 0;
+	block->index = NULL;
+	block->index_bytes = 0;
 	return block;
 }
 
@@ -130,6 +134,7 @@ bool trace_block_give_back(struct writer *writer, struct trace_block *block)
 
 	if (block->modules)
 		modules_put(&block->modules);
+	free(block->index);
 	if (!is_of_pool(file, block)) {
 		munmap(block, sizeof(*block));
 		block = NULL;

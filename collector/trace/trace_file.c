@@ -81,6 +81,12 @@ void trace_file_set_nice(struct trace_file *file, int nice)
 	atom_store_rlx(&file->nice, nice);
 }
 
+uint64_t trace_file_submitted(struct trace_file *file)
+{
+	/* relaxed: it is only about how much there is to read */
+	return atom_load_rlx(&file->submitted);
+}
+
 void trace_file_submit(struct trace_file *file, struct trace_block *block)
 {
 	struct writer *writer = trace_writer_of(file, block->sequence);
@@ -94,6 +100,8 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block)
 		writer->head = block;
 	writer->tail = block;
 	writer->queued++;
+	/* relaxed: as in trace_file_submitted() */
+	atom_store_rlx(&file->submitted, file->submitted + block->bytes);
 	pthread_cond_signal(&writer->wake);
 	lock_release(&file->lock);
 }

@@ -55,6 +55,10 @@ struct trace_block {
 	int32_t opened; /* how many slices the block begins, minus how many it
 			 * ends */
 	uint64_t after; /* only trace_file uses it */
+	uint64_t first_ns, last_ns; /* of its events; 0, 0: none has a time */
+	void *index; /* items about the packets, for the index; of malloc(),
+		      * trace_file frees them; NULL: none */
+	size_t index_bytes;
 	struct trace_name names[TRACE_BLOCK_NAMES];
 	uint8_t data[TRACE_BLOCK_BYTES];
 };
@@ -130,6 +134,9 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
  */
 #define TRACE_AT_LIMIT 1 /* the file has no room below max_bytes */
 int trace_file_stopped(struct trace_file *file);
+/* Returns how many bytes of packets were submitted so far; compressed or not,
+ * that is before compression. Any thread; never waits. */
+uint64_t trace_file_submitted(struct trace_file *file);
 /* Returns how many bytes the file has. Any thread; never waits. */
 uint64_t trace_file_bytes(struct trace_file *file);
 /* Waits until all that was submitted before the call is in the file, or was

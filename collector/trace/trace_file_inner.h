@@ -66,6 +66,7 @@ struct trace_file {
 	uint32_t extra_count; /* as free_count: blocks that are not of the pool
 			       */
 	uint64_t left_out; /* any thread */
+	uint64_t submitted; /* bytes; changes under lock, any thread reads it */
 	int nice; /* what the writers are to be; any thread */
 	bool closing; /* the writers end when their queues are empty */
 

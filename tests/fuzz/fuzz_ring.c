@@ -22,6 +22,7 @@
 #include "shared/atomic.h"
 #include "shared/record_ext.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/index_check.h"
 
 #define CELLS RING_CELLS_MIN
 #define BUDGET (8 << 20)
@@ -49,6 +50,7 @@ struct checker { /* of one track */
 	uint32_t names; /* iids 1 to this are known */
 	uint32_t open;
 	uint64_t ns;
+	struct index_check *index;
 };
 
 struct checkers {
@@ -56,6 +58,7 @@ struct checkers {
 	uint32_t count;
 	uint32_t blocks; /* taken and not given back */
 	/* What fibers_run() gave to the sink. */
+	uint64_t position;
 	uint64_t heap_records, extended_cells;
 };
 
@@ -110,12 +113,26 @@ static void give(void *context, struct trace_block *block)
 	trace = perfetto__protos__trace__unpack(NULL, block->bytes,
 						block->data);
 	fuzz_must(trace, "no packets");
-	for (size_t i = 0; i < trace->n_packet; i++)
+	index_check_begin(checker->index, block->index, block->index_bytes);
+	for (size_t i = 0; i < trace->n_packet; i++) {
 		check_event(checker, trace->packet[i]);
+		index_check_event(checker->index, trace->packet[i]);
+	}
+	index_check_end(checker->index, block->index, block->index_bytes);
 	fuzz_must((int32_t)checker->open - open == block->opened,
 		  "a block has other slices than it says");
 	perfetto__protos__trace__free_unpacked(trace, NULL);
+	free(block->index);
 	free(block);
+}
+
+/* As if the trace got longer so fast that each block has a checkpoint, and each
+ * fourth ends a chunk. */
+static uint64_t position(void *context)
+{
+	struct checkers *checkers = context;
+
+	return checkers->position += 5 << 20;
 }
 
 static uint32_t open_track(void *context, uint32_t number, uint64_t start_ns)
@@ -125,6 +142,7 @@ static uint32_t open_track(void *context, uint32_t number, uint64_t start_ns)
 	fuzz_must(number == checkers->count && number <= FIBERS_MAX,
 		  "contexts are not numbered from 1");
 	checkers->track[number].ns = start_ns;
+	checkers->track[number].index = index_check_new(start_ns);
 	checkers->count++;
 	return SEQUENCE + number;
 }
@@ -323,7 +341,7 @@ static uint32_t put(struct record *cells, struct slot_shm *slot,
 static void try_input(const struct record *input, size_t count)
 {
 	struct checkers checkers = { .track[0].ns = START_NS, .count = 1 };
-	struct replay_sink sink = { take, give, excludes, &checkers };
+	struct replay_sink sink = { take, give, excludes, &checkers, position };
 	struct fibers_sink fibers_sink = { open_track, unloaded, block,
 					   extended, &checkers };
 	struct pause_list pauses = { 0 };
@@ -345,6 +363,7 @@ static void try_input(const struct record *input, size_t count)
 			  !fibers_init(&fibers, &fibers_sink, &replay) &&
 			  !function_log_new(&log),
 		  "cannot start");
+	checkers.track[0].index = index_check_new(START_NS);
 	replay_set_function_log(&replay, log);
 	ring_get_init(&ring, &slot, cells, CELLS);
 	for (size_t i = 0; i < count && good; i++) {
@@ -379,6 +398,8 @@ static void try_input(const struct record *input, size_t count)
 	replay_release(&replay);
 	function_log_free(&log);
 	fuzz_must(budget.left == BUDGET, "memory is not given back");
+	for (uint32_t i = 0; i < checkers.count; i++)
+		index_check_free(checkers.track[i].index);
 	free(cells);
 }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "collector/base/budget.h"
+#include "collector/index/index_items.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
@@ -24,7 +25,8 @@
 struct output {
 	struct trace_block *block;
 	uint64_t bytes, hash;
-	bool hashes;
+	uint64_t index_bytes, item_bytes[16], items[16]; /* by kind */
+	bool hashes, indexes;
 };
 
 static void add(struct output *output, const void *bytes, size_t size)
@@ -42,12 +44,31 @@ static struct trace_block *take(void *context)
 	return output->block;
 }
 
+static void count_items(struct output *output, const struct trace_block *block)
+{
+	const uint8_t *at = block->index;
+	struct index_get items = { .at = at, .end = at + block->index_bytes };
+	struct index_get payload;
+	uint32_t kind;
+
+	output->index_bytes += block->index_bytes;
+	while ((kind = index_get_item(&items, &payload))) {
+		output->item_bytes[kind % 16] += (uint64_t)(items.at - at);
+		output->items[kind % 16]++;
+		at = items.at;
+	}
+}
+
 static void give(void *context, struct trace_block *block)
 {
 	struct output *output = context;
 	uint32_t i;
 
 	output->bytes += block->bytes;
+	count_items(output, block);
+	free(block->index);
+	block->index = NULL;
+	block->index_bytes = 0;
 	if (!output->hashes)
 		return;
 	add(output, block->data, block->bytes);
@@ -63,6 +84,13 @@ static bool excludes(void *context, uint64_t function)
 	return false;
 }
 
+static uint64_t position(void *context)
+{
+	const struct output *output = context;
+
+	return output->bytes;
+}
+
 static uint64_t cpu_ns(void)
 {
 	struct timespec now;
@@ -75,7 +103,8 @@ static uint64_t cpu_ns(void)
 static uint64_t replay_all(struct output *output, const struct record *cells,
 			   size_t count)
 {
-	const struct replay_sink sink = { take, give, excludes, output };
+	const struct replay_sink sink = { take, give, excludes, output,
+					  output->indexes ? position : NULL };
 	struct budget budget = { .left = 1ULL << 30 };
 	struct replay replay;
 	uint64_t start, ns;
@@ -142,9 +171,24 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_replay FILE [ROUNDS]\n");
 		return 2;
 	}
-	while (rounds-- > 0)
-		printf("%.2f\n", (double)replay_all(&output, cells, count) /
-					 (double)count);
+	while (rounds-- > 0) {
+		double plain, indexed;
+
+		output.indexes = false;
+		plain = (double)replay_all(&output, cells, count);
+		output.indexes = true;
+		output.bytes = output.index_bytes = 0;
+		indexed = (double)replay_all(&output, cells, count);
+		printf("%.2f, with the index %.2f\n", plain / (double)count,
+		       indexed / (double)count);
+	}
+	printf("index: %.3f %%\n",
+	       100 * (double)output.index_bytes / (double)output.bytes);
+	for (int i = 0; i < 16; i++)
+		if (output.items[i])
+			printf("  kind %d: %llu in %llu bytes\n", i,
+			       (unsigned long long)output.items[i],
+			       (unsigned long long)output.item_bytes[i]);
 	output.bytes = 0;
 	output.hashes = true;
 	replay_all(&output, cells, count);

@@ -138,7 +138,7 @@ static inline void rig_thread(struct rig *rig, int i)
 {
 	struct thread *thread = &rig->thread[i];
 	const struct replay_sink sink = { rig_take, rig_give, rig_excludes,
-					  thread };
+					  thread, NULL };
 	const struct fibers_sink fibers_sink = { rig_open_track, rig_unloaded,
 						 rig_block, rig_extended,
 						 thread };

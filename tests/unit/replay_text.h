@@ -22,6 +22,7 @@
 #include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/ring_shm.h"
+#include "tests/index_check.h"
 
 #define REPLAY_TEXT_BYTES (1 << 20)
 #define REPLAY_NAMES_MAX 4096
@@ -31,6 +32,7 @@
 struct replay_track {
 	uint64_t ns; /* of the last event */
 	uint32_t open; /* slices */
+	struct index_check *index; /* NULL: nothing was written */
 };
 
 struct replay_text {
@@ -39,6 +41,7 @@ struct replay_text {
 	struct pause_list pauses;
 	struct function_log *log;
 	struct budget budget;
+	uint64_t position; /* see replay_position() */
 	uint64_t excluded; /* this address is left out; 0: none */
 	struct address_range unloaded; /* by any MAP record; 0, 0: nothing */
 	size_t unloaded_count; /* 0 or 1, or more than there is room for */
@@ -144,10 +147,21 @@ static inline struct trace_block *replay_take_block(void *context)
 	return block;
 }
 
+static inline struct index_check *replay_index_check(struct replay_text *to,
+						     uint32_t number)
+{
+	struct replay_track *track = &to->track[number];
+
+	if (!track->index)
+		track->index = index_check_new(track->ns);
+	return track->index;
+}
+
 static inline void replay_give(void *context, struct trace_block *block)
 {
 	struct replay_text *to = context;
 	uint32_t number = block->sequence - REPLAY_SEQUENCE;
+	struct index_check *check;
 	Perfetto__Protos__Trace *trace = perfetto__protos__trace__unpack(
 		NULL, block->bytes, block->data);
 
@@ -159,10 +173,25 @@ static inline void replay_give(void *context, struct trace_block *block)
 		*replay_name(to, number, name->iid) = name->function;
 		to->generation[name->iid % REPLAY_NAMES_MAX] = name->generation;
 	}
-	for (size_t i = 0; i < trace->n_packet; i++)
+	check = replay_index_check(to, number);
+	index_check_begin(check, block->index, block->index_bytes);
+	for (size_t i = 0; i < trace->n_packet; i++) {
 		replay_say_event(to, number, trace->packet[i]);
+		index_check_event(check, trace->packet[i]);
+	}
+	index_check_end(check, block->index, block->index_bytes);
 	perfetto__protos__trace__free_unpacked(trace, NULL);
+	free(block->index);
 	free(block);
+}
+
+/* As if the trace got longer so fast that each block has a checkpoint, and each
+ * fourth ends a chunk. */
+static inline uint64_t replay_position(void *context)
+{
+	struct replay_text *to = context;
+
+	return to->position += 5 << 20;
 }
 
 static inline bool replay_excludes(void *context, uint64_t function)
@@ -219,7 +248,7 @@ static inline struct replay_text *replay_text_new(void)
 {
 	struct replay_text *to = calloc(1, sizeof(*to));
 	struct replay_sink sink = { replay_take_block, replay_give,
-				    replay_excludes, to };
+				    replay_excludes, to, replay_position };
 	struct fibers_sink fibers_sink = { replay_open_track, replay_unloaded,
 					   replay_block, replay_extended, to };
 
@@ -241,6 +270,9 @@ static inline void replay_text_free(struct replay_text *to)
 	fibers_release(&to->fibers);
 	replay_release(&to->replay);
 	function_log_free(&to->log);
+	for (int i = 0; i <= FIBERS_MAX; i++)
+		if (to->track[i].index)
+			index_check_free(to->track[i].index);
 	free(to);
 }
 

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * index_build - see index_build.h, and docs/INDEX.md for the items.
+ *
+ * cct_node.index, which cct_flat_copy() uses when the thread has ended, is here
+ * where the node was put into "touched". It may be any number, of another chunk
+ * or of a copy: what lies there tells whether it is this node.
+ *
+ * The time of a chunk. What a node has in a chunk is the time of its slices
+ * within the chunk: of the calls that ended all their time, but for what lies
+ * before the chunk; of those that go on what lies in the chunk.
+ */
+#include "collector/replay/index_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/budget.h"
+#include "collector/base/grow.h"
+#include "collector/index/index_items.h"
+#include "collector/replay/replay_inner.h"
+
+#define CHUNK_SPANS (64u << 10)
+#define CHUNK_BYTES (32u << 20)
+#define CHECKPOINT_SPANS 1024u
+#define CHECKPOINT_BYTES (4u << 20)
+#define TOUCHED_MIN 64u /* a power of two */
+/* Nodes that waited. More make the chunk rough. */
+#define WAITS_MAX 4096u
+
+#define SWAP(a, b)                        \
+	do {                              \
+		__typeof__(a) swap = (a); \
+		(a) = (b);                \
+		(b) = swap;               \
+	} while (0)
+
+/* Makes the room for nodes that are touched @room. */
+static int touched_resize(struct index_build *build, uint32_t room)
+{
+	uint32_t had = build->touched ? build->touch_mask + 1 : 0;
+	uint64_t each = sizeof(*build->touched) + sizeof(*build->before);
+	struct index_touch *touched;
+	struct index_before *before;
+
+	if (!budget_take(build->budget, each * (room - had)))
+		return -ENOMEM;
+	touched = realloc(build->touched, room * sizeof(*touched));
+	build->touched = touched ?: build->touched;
+	before = realloc(build->before, room * sizeof(*before));
+	build->before = before ?: build->before;
+	if (!touched || !before) {
+		budget_give(build->budget, each * (room - had));
+		return -ENOMEM;
+	}
+	memset(touched + had, 0, (room - had) * sizeof(*touched));
+	build->touch_mask = room - 1;
+	return 0;
+}
+
+int index_build_new(struct budget *budget, struct index_build **out)
+{
+	struct index_build *build = calloc(1, sizeof(*build));
+
+	if (!build)
+		return -ENOMEM;
+	build->budget = budget;
+	if (touched_resize(build, TOUCHED_MIN)) {
+		free(build->touched);
+		free(build->before);
+		free(build);
+		return -ENOMEM;
+	}
+	*out = build;
+	return 0;
+}
+
+void index_build_free(struct index_build **build)
+{
+	struct index_build *freed = *build;
+
+	if (!freed)
+		return;
+	budget_give(freed->budget,
+		    (freed->touch_mask + 1ULL) *
+				    (sizeof(*freed->touched) +
+				     sizeof(*freed->before)) +
+			    freed->start_room * sizeof(*freed->start) +
+			    freed->open_room * sizeof(*freed->open) +
+			    freed->listed_room * sizeof(*freed->listed) +
+			    freed->wait_room * sizeof(*freed->waits));
+	free(freed->touched);
+	free(freed->before);
+	free(freed->start);
+	free(freed->open);
+	free(freed->listed);
+	free(freed->waits);
+	bytes_release(&freed->items);
+	bytes_release(&freed->payload);
+	free(freed);
+	*build = NULL;
+}
+
+static void put_item(struct index_build *build, enum index_kind kind)
+{
+	if (build->payload.failed)
+		build->items.failed = true;
+	index_put_item(&build->items, kind, build->payload.at,
+		       build->payload.count);
+	bytes_clear(&build->payload);
+}
+
+static void put(struct index_build *build, uint64_t number)
+{
+	bytes_varint(&build->payload, number);
+}
+
+/* --- nodes ------------------------------------------------------------------
+ */
+
+/* The number of @node, which is told if it has none yet, and so are those above
+ * it. 0: the root. */
+static uint32_t node_number(struct index_build *build, struct cct_node *node)
+{
+	uint32_t number;
+
+	for (struct cct_node *at = node; at->parent && !at->index_number;
+	     at = at->parent) {
+		at->index_number = ++build->next_node;
+		number = at->parent->parent ? at->parent->index_number
+						      ?: build->next_node + 1
+					    : 0;
+		put(build, at->index_number);
+		put(build, number);
+		put(build, at->function->begin.name_iid & ENCODE_IID_MASK);
+		put_item(build, INDEX_NODE);
+	}
+	return node->index_number;
+}
+
+struct index_touch *index_build_touch(struct index_build *build,
+				      struct cct_node *node)
+{
+	uint32_t room = build->touch_mask + 1, at = build->touch_count;
+
+	if (at == room &&
+	    (room > UINT32_MAX / 4 || touched_resize(build, 2 * room))) {
+		build->rough = true;
+		build->spare.longest_ns = 0;
+		return &build->spare;
+	}
+	build->touch_count++;
+	node->index = at;
+	build->before[at] = (struct index_before){ node->calls,
+						   node->total_ns };
+	build->touched[at] = (struct index_touch){ .node = node };
+	return &build->touched[at];
+}
+
+/* What @node had counted when the chunk began; NULL: there is no room. */
+static struct index_before *before_of(struct index_build *build,
+				      struct cct_node *node)
+{
+	struct index_touch *touch =
+		&build->touched[node->index & build->touch_mask];
+
+	if (touch->node != node)
+		touch = index_build_touch(build, node);
+	return touch == &build->spare ? NULL : &build->before[node->index];
+}
+
+void index_build_skip(struct index_build *build, struct cct_node *node,
+		      uint64_t ns)
+{
+	struct index_before *before = before_of(build, node);
+
+	/* So that the difference at the end of the chunk is without it. */
+	if (before) {
+		before->calls++;
+		before->total_ns += ns;
+	}
+}
+
+void index_build_wait(struct index_build *build, struct cct_node *caller,
+		      uint64_t ns)
+{
+	struct index_wait *wait = build->waits;
+	struct index_wait *end = wait + build->wait_count;
+
+	while (wait < end && wait->caller != caller)
+		wait++;
+	if (wait == end) {
+		if (build->wait_count == WAITS_MAX ||
+		    grow_array_from(build->budget, build->waits,
+				    build->wait_room, build->wait_count + 1)) {
+			build->rough = true;
+			return;
+		}
+		wait = &build->waits[build->wait_count++];
+		*wait = (struct index_wait){ .caller = caller };
+	}
+	wait->calls++;
+	wait->total_ns += ns;
+	wait->longest_ns = MAX(wait->longest_ns, ns);
+}
+
+/* --- checkpoints ------------------------------------------------------------
+ */
+
+/* Lists the slices that are open, outermost first. 0 or -ENOMEM. */
+static int list_open(struct index_build *build, const struct index_now *now)
+{
+	const struct replay_frame *frame = now->stack;
+	uint32_t count = 0;
+
+	if (grow_array_from(build->budget, build->listed, build->listed_room,
+			    now->written))
+		return -ENOMEM;
+	while (count < now->written && ++frame < now->stack_end)
+		if (frame->written)
+			build->listed[count++] = (struct index_open){
+				.begin_ns = frame->begin_ns,
+				.node = frame->node,
+				.noted = frame->noted,
+			};
+	build->listed_count = count;
+	return 0;
+}
+
+/* How many of the outermost slices are the same. */
+static uint32_t count_same(const struct index_open *a, uint32_t a_count,
+			   const struct index_open *b, uint32_t b_count)
+{
+	uint32_t same = 0;
+
+	while (same < a_count && same < b_count && a[same].node == b[same].node &&
+	       a[same].begin_ns == b[same].begin_ns)
+		same++;
+	return same;
+}
+
+/* Makes the list of the slices that are open now the last one told, and tells
+ * it, but for the first @same. */
+static void put_checkpoint(struct index_build *build,
+			   const struct index_now *now, uint32_t same)
+{
+	uint64_t outer_ns = same ? build->listed[same - 1].begin_ns : 0;
+
+	for (uint32_t i = same; i < build->listed_count; i++)
+		node_number(build, build->listed[i].node);
+	put(build, now->last_ns);
+	put(build, build->chunk);
+	put(build, same);
+	put(build, build->listed_count - same);
+	for (uint32_t i = same; i < build->listed_count; i++) {
+		const struct index_open *open = &build->listed[i];
+
+		put(build, 2ULL * open->node->index_number + open->noted);
+		put(build, open->begin_ns - outer_ns);
+		outer_ns = open->begin_ns;
+	}
+	put_item(build, INDEX_CHECKPOINT);
+	SWAP(build->open, build->listed);
+	SWAP(build->open_count, build->listed_count);
+	SWAP(build->open_room, build->listed_room);
+	build->told_spans = now->spans;
+	build->told_bytes = now->trace_bytes;
+}
+
+/* Keeps the slices that are open at the start of a chunk. */
+static int start_chunk(struct index_build *build, const struct index_now *now)
+{
+	if (grow_array_from(build->budget, build->start, build->start_room,
+			    build->listed_count))
+		return -ENOMEM;
+	if (build->listed_count)
+		memcpy(build->start, build->listed,
+		       build->listed_count * sizeof(*build->start));
+	build->start_count = build->listed_count;
+	build->start_ns = now->last_ns;
+	build->start_spans = now->spans;
+	build->start_bytes = now->trace_bytes;
+	build->rough = false;
+	build->chunk++;
+	build->started = true;
+	return 0;
+}
+
+void index_build_begin(struct index_build *build, const struct index_now *now)
+{
+	uint32_t same = 0;
+
+	if (build->started &&
+	    now->spans - build->told_spans < CHECKPOINT_SPANS &&
+	    now->trace_bytes - build->told_bytes < CHECKPOINT_BYTES)
+		return;
+	/* Without a checkpoint a reader begins at the one before. */
+	if (list_open(build, now) < 0)
+		return;
+	if (build->started)
+		same = count_same(build->open, build->open_count, build->listed,
+				  build->listed_count);
+	else if (start_chunk(build, now) < 0)
+		return;
+	put_checkpoint(build, now, same);
+}
+
+/* --- chunks -----------------------------------------------------------------
+ */
+
+/* @node has @ns more in this chunk than its calls that ended (modulo 2^64). */
+static void add_time(struct index_build *build, struct cct_node *node,
+		     uint64_t ns)
+{
+	struct index_before *before = before_of(build, node);
+
+	if (before)
+		before->total_ns -= ns;
+}
+
+/* Makes of the time of the calls that ended the time within the chunk. */
+static void clip_times(struct index_build *build, const struct index_now *now)
+{
+	uint32_t same = count_same(build->start, build->start_count,
+				   build->listed, build->listed_count);
+	uint64_t start_ns = build->start_ns;
+
+	for (uint32_t i = 0; i < same; i++)
+		add_time(build, build->start[i].node, now->last_ns - start_ns);
+	for (uint32_t i = same; i < build->start_count; i++)
+		add_time(build, build->start[i].node,
+			 build->start[i].begin_ns - start_ns);
+	for (uint32_t i = same; i < build->listed_count; i++)
+		add_time(build, build->listed[i].node,
+			 now->last_ns - build->listed[i].begin_ns);
+}
+
+/* Whether one of the slices is not where the tree has it, as there was no room:
+ * see cct_node.stray_ns. */
+static bool has_stray(const struct index_open *open, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (open[i].node->parent != open[i - 1].node)
+			return true;
+	return false;
+}
+
+static bool is_rough(const struct index_build *build,
+		     const struct index_now *now)
+{
+	if (build->rough || now->overflowed != build->overflowed)
+		return true;
+	return now->overflowed &&
+	       (has_stray(build->start, build->start_count) ||
+		has_stray(build->listed, build->listed_count));
+}
+
+/* Whether there were such waits in this chunk; then it has a number. */
+static bool number_wait(struct index_build *build, struct index_wait *wait)
+{
+	uint32_t caller;
+
+	if (!wait->calls)
+		return false;
+	caller = node_number(build, wait->caller);
+	if (wait->number)
+		return true;
+	wait->number = ++build->next_node;
+	put(build, wait->number);
+	put(build, caller);
+	put(build, 0);
+	put_item(build, INDEX_NODE);
+	return true;
+}
+
+static void put_row(struct index_build *build, uint32_t number,
+		    uint64_t calls, uint64_t total_ns, uint64_t longest_ns)
+{
+	put(build, index_zigzag((int64_t)number - build->row_before));
+	put(build, calls);
+	put(build, total_ns);
+	put(build, longest_ns);
+	build->row_before = number;
+}
+
+/* Whether something of touched node @at is in the trace in this chunk. */
+static bool has_row(const struct index_build *build, uint32_t at)
+{
+	const struct cct_node *node = build->touched[at].node;
+
+	return node->calls != build->before[at].calls ||
+	       node->total_ns != build->before[at].total_ns;
+}
+
+/* Gives the nodes of rows their numbers; counts the rows. */
+static uint64_t number_rows(struct index_build *build)
+{
+	uint64_t rows = 0;
+
+	for (uint32_t i = 0; i < build->touch_count; i++) {
+		if (!has_row(build, i))
+			continue;
+		node_number(build, build->touched[i].node);
+		rows++;
+	}
+	for (uint32_t i = 0; i < build->wait_count; i++)
+		rows += number_wait(build, &build->waits[i]);
+	return rows;
+}
+
+static void put_rows(struct index_build *build)
+{
+	build->row_before = 0;
+	for (uint32_t i = 0; i < build->touch_count; i++) {
+		const struct index_before *before = &build->before[i];
+		struct index_touch *touch = &build->touched[i];
+		const struct cct_node *node = touch->node;
+
+		if (has_row(build, i))
+			put_row(build, node->index_number,
+				node->calls - before->calls,
+				node->total_ns - before->total_ns,
+				touch->longest_ns);
+		touch->node = NULL;
+	}
+	build->touch_count = 0;
+	for (uint32_t i = 0; i < build->wait_count; i++) {
+		struct index_wait *wait = &build->waits[i];
+
+		if (wait->calls)
+			put_row(build, wait->number, wait->calls,
+				wait->total_ns, wait->longest_ns);
+		wait->calls = wait->total_ns = wait->longest_ns = 0;
+	}
+}
+
+static void put_chunk(struct index_build *build, const struct index_now *now)
+{
+	uint64_t rows;
+
+	clip_times(build, now);
+	rows = number_rows(build);
+	put(build, build->chunk);
+	put(build, is_rough(build, now) ? INDEX_CHUNK_ROUGH : 0);
+	put(build, build->start_ns);
+	put(build, now->last_ns);
+	put(build, now->spans - build->start_spans);
+	put(build, rows);
+	put_rows(build);
+	put_item(build, INDEX_CHUNK);
+	build->overflowed = now->overflowed;
+	build->started = false;
+}
+
+static bool ends_chunk(const struct index_build *build,
+		       const struct index_now *now)
+{
+	if (!build->started || now->mid_call)
+		return false;
+	return now->last ||
+	       now->spans - build->start_spans >= CHUNK_SPANS ||
+	       (now->spans != build->start_spans &&
+		now->trace_bytes - build->start_bytes >= CHUNK_BYTES);
+}
+
+size_t index_build_end(struct index_build *build, const struct index_now *now,
+		       const void **items)
+{
+	size_t bytes;
+
+	if (ends_chunk(build, now) && list_open(build, now) == 0)
+		put_chunk(build, now);
+	if (now->last) {
+		put(build, now->last_ns);
+		put_item(build, INDEX_SEQUENCE_END);
+	}
+	/* What is missing is read from the trace. */
+	bytes = build->items.failed ? 0 : build->items.count;
+	*items = build->items.at;
+	bytes_clear(&build->items);
+	bytes_clear(&build->payload);
+	return bytes;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * index_build - makes the items of the index (index/index_items.h) for one
+ * sequence, while replay makes its packets: where a reader can begin, and what
+ * was called in each chunk. It counts slices that are written, no others: what
+ * a reader finds in the trace and what it finds here must be equal.
+ *
+ * A chunk is CHUNK_SPANS spans, or fewer if the trace has got CHUNK_BYTES
+ * longer since the chunk began, so that the chunks of a slow thread among fast
+ * ones are not spread over all of the file. It ends where a block of packets
+ * ends.
+ *
+ * What a chunk counts is the difference of what the nodes of the tree have
+ * counted. A node that is touched for the first time in a chunk is put into a
+ * list, with its counts so far. That takes a comparison a call. Measured:
+ * docs/BENCHMARKS.md.
+ *
+ * One thread at a time: that of the replay.
+ */
+#ifndef PERFREC_COLLECTOR_REPLAY_INDEX_BUILD_H
+#define PERFREC_COLLECTOR_REPLAY_INDEX_BUILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/base/bytes.h"
+#include "collector/replay/cct.h"
+#include "shared/compiler.h"
+
+struct budget;
+struct replay_frame;
+
+/* A node in whose calls something ended in this chunk. */
+struct index_touch {
+	struct cct_node *node; /* NULL: not in use */
+	uint64_t longest_ns; /* of its calls that ended */
+};
+/* The same node's counts when the chunk began. Apart, as the loop does not need
+ * them, and the others stay in the cache. */
+struct index_before {
+	uint64_t calls, total_ns;
+};
+
+/* A slice that is open at some moment. */
+struct index_open {
+	uint64_t begin_ns;
+	struct cct_node *node;
+	bool noted; /* its begin has more than a name */
+};
+
+struct index_build {
+	struct budget *budget;
+	struct index_touch *touched; /* the first touch_count are in use */
+	uint32_t touch_count, touch_mask; /* room - 1 */
+	struct index_before *before; /* of those in touched */
+	struct index_touch spare; /* of nodes for which there is no room */
+	uint32_t next_node;
+	uint64_t chunk; /* its number, from 1 on */
+	bool rough; /* the sums of this chunk are not right */
+	bool started; /* it has its first checkpoint */
+	uint64_t start_ns; /* the last event before the chunk */
+	uint64_t start_spans, start_bytes;
+	uint64_t overflowed; /* of the tree, when the last chunk ended */
+	struct index_open *start; /* slices open at its start */
+	uint32_t start_count, start_room;
+
+	uint64_t told_spans, told_bytes; /* at the last checkpoint */
+	struct index_open *open; /* slices open at the last checkpoint */
+	uint32_t open_count, open_room;
+	struct index_open *listed; /* slices open now */
+	uint32_t listed_count, listed_room;
+
+	/* Slices of waits for room in the ring; they have no node. */
+	struct index_wait {
+		struct cct_node *caller;
+		uint32_t number;
+		uint64_t calls, total_ns, longest_ns;
+	} *waits;
+	uint32_t wait_count, wait_room;
+
+	struct bytes items; /* of the block at hand */
+	struct bytes payload; /* of the item at hand */
+	int64_t row_before; /* number of the node of the row before */
+};
+
+/* What a checkpoint or the end of a chunk is told. */
+struct index_now {
+	uint64_t last_ns; /* of the last event that was written */
+	uint64_t spans; /* that were written so far, about */
+	uint64_t trace_bytes; /* that the recording has so far, about */
+	uint64_t overflowed; /* of the tree */
+	const struct replay_frame *stack; /* [0] stands for the thread */
+	const struct replay_frame *stack_end; /* of its memory */
+	uint32_t written; /* slices that are open */
+	bool mid_call; /* an end was written, and its call is not counted */
+	bool last; /* nothing will follow on this sequence */
+};
+
+/* Makes *@out. @budget pays and must outlive it. 0 or -ENOMEM; after 0 the
+ * caller ends it by index_build_free(). */
+int index_build_new(struct budget *budget, struct index_build **out);
+/* Frees *@build, which may be NULL, and clears it. */
+void index_build_free(struct index_build **build);
+
+/* A block of packets begins. */
+void index_build_begin(struct index_build *build, const struct index_now *now);
+/* A block of packets ends. Returns how many bytes of items there are for it, at
+ * *@items until the next call. */
+size_t index_build_end(struct index_build *build, const struct index_now *now,
+		       const void **items);
+
+/* A wait of @ns was written as a slice of its own, in @caller. */
+void index_build_wait(struct index_build *build, struct cct_node *caller,
+		      uint64_t ns);
+/* A call of @node that was not written ends, and took @ns. Before it is counted
+ * in the node. */
+void index_build_skip(struct index_build *build, struct cct_node *node,
+		      uint64_t ns);
+
+/* For index_build_call(). */
+struct index_touch *index_build_touch(struct index_build *build,
+				      struct cct_node *node);
+
+/* A call of @node that was written ends, and took @ns. Before it is counted in
+ * the node (cct_count()). */
+static inline void index_build_call(struct index_build *build,
+				    struct cct_node *node, uint64_t ns)
+{
+	struct index_touch *touch =
+		&build->touched[node->index & build->touch_mask];
+
+	if (unlikely(touch->node != node))
+		touch = index_build_touch(build, node);
+	touch->longest_ns = MAX(touch->longest_ns, ns);
+}
+
+#endif
