@@ -178,11 +178,19 @@ static inline void index_check_take_checkpoint(struct index_check *check,
 	check->checkpoints++;
 }
 
+static inline struct index_get index_check_items(const void *items,
+						 size_t bytes)
+{
+	const uint8_t *at = items;
+
+	return (struct index_get){ .at = at, .end = bytes ? at + bytes : at };
+}
+
 /* A block begins, about which there are the items. */
 static inline void index_check_begin(struct index_check *check,
 				     const void *items, size_t bytes)
 {
-	struct index_get get = { items, (const uint8_t *)items + bytes, false };
+	struct index_get get = index_check_items(items, bytes);
 	struct index_get payload;
 	uint32_t kind;
 
@@ -191,8 +199,7 @@ static inline void index_check_begin(struct index_check *check,
 		if (kind == INDEX_NODE)
 			index_check_take_node(check, &payload);
 	index_check_must(!get.bad, "bad items");
-	get = (struct index_get){ items, (const uint8_t *)items + bytes,
-				  false };
+	get = index_check_items(items, bytes);
 	while ((kind = index_get_item(&get, &payload)))
 		if (kind == INDEX_CHECKPOINT)
 			index_check_take_checkpoint(check, &payload);
@@ -323,7 +330,7 @@ static inline void index_check_take_chunk(struct index_check *check,
 static inline void index_check_end(struct index_check *check, const void *items,
 				   size_t bytes)
 {
-	struct index_get get = { items, (const uint8_t *)items + bytes, false };
+	struct index_get get = index_check_items(items, bytes);
 	struct index_get payload;
 	uint32_t kind;
 

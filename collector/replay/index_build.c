@@ -182,23 +182,32 @@ void index_build_skip(struct index_build *build, struct cct_node *node,
 	}
 }
 
+/* The waits in @caller; NULL: there is no room. */
+static struct index_wait *wait_of(struct index_build *build,
+				  struct cct_node *caller)
+{
+	uint32_t at = 0;
+
+	while (at < build->wait_count && build->waits[at].caller != caller)
+		at++;
+	if (at < build->wait_count)
+		return &build->waits[at];
+	if (at == WAITS_MAX || grow_array_from(build->budget, build->waits,
+					       build->wait_room, at + 1))
+		return NULL;
+	build->waits[at] = (struct index_wait){ .caller = caller };
+	build->wait_count++;
+	return &build->waits[at];
+}
+
 void index_build_wait(struct index_build *build, struct cct_node *caller,
 		      uint64_t ns)
 {
-	struct index_wait *wait = build->waits;
-	struct index_wait *end = wait + build->wait_count;
+	struct index_wait *wait = wait_of(build, caller);
 
-	while (wait < end && wait->caller != caller)
-		wait++;
-	if (wait == end) {
-		if (build->wait_count == WAITS_MAX ||
-		    grow_array_from(build->budget, build->waits,
-				    build->wait_room, build->wait_count + 1)) {
-			build->rough = true;
-			return;
-		}
-		wait = &build->waits[build->wait_count++];
-		*wait = (struct index_wait){ .caller = caller };
+	if (!wait) {
+		build->rough = true;
+		return;
 	}
 	wait->calls++;
 	wait->total_ns += ns;

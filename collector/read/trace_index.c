@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_index - the file is read whole, and its items are listed; what they
+ * say stays in the bytes that were read, until somebody asks.
+ */
+#include "collector/read/trace_index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/grow.h"
+#include "collector/output/own_files.h"
+#include "shared/compiler.h"
+
+/* A file with more is damage: that of a trace of a TB has less. */
+#define BYTES_MAX (UINT64_C(16) << 30)
+/* perfrec draws 512. */
+#define OPEN_MAX 1024u
+
+/* --- the file ---------------------------------------------------------------
+ */
+
+/* Reads @count bytes at @offset of @fd. 0 or -errno; -EBADMSG: there are fewer.
+ */
+static int read_at(int fd, void *to, size_t count, uint64_t offset)
+{
+	uint8_t *at = to;
+
+	while (count) {
+		ssize_t got = pread(fd, at, count, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EBADMSG;
+		at += got;
+		offset += (uint64_t)got;
+		count -= (size_t)got;
+	}
+	return 0;
+}
+
+/* All of the file at @path into @index. */
+static enum index_fault load(const char *path, struct trace_index *index)
+{
+	int fd = own_files_open(path), err = 0;
+	struct stat status;
+
+	if (fd < 0) {
+		errno = -fd;
+		return fd == -ENOENT ? INDEX_MISSING : INDEX_UNREADABLE;
+	}
+	if (fstat(fd, &status) < 0)
+		err = -errno;
+	else if ((uint64_t)status.st_size > BYTES_MAX)
+		err = -EFBIG;
+	index->bytes = err ? 0 : (size_t)status.st_size;
+	index->data = malloc(index->bytes + 1);
+	if (!err && !index->data)
+		err = -ENOMEM;
+	if (!err)
+		err = read_at(fd, index->data, index->bytes, 0);
+	close(fd);
+	errno = -err;
+	return err ? INDEX_UNREADABLE : INDEX_FINE;
+}
+
+/* --- items ------------------------------------------------------------------
+ */
+
+/* Where in the list the sequence @id is, or would be. */
+static uint32_t sequence_place(const struct trace_index *index, uint32_t id)
+{
+	uint32_t low = 0, high = index->sequence_count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (index->sequences[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct index_sequence *
+trace_index_sequence(const struct trace_index *index, uint32_t id)
+{
+	uint32_t at = sequence_place(index, id);
+
+	return at < index->sequence_count && index->sequences[at].id == id
+		       ? &index->sequences[at]
+		       : NULL;
+}
+
+/* The sequence @id, made if there is none. NULL: there is no memory. */
+static struct index_sequence *get_sequence(struct trace_index *index,
+					   uint64_t id)
+{
+	uint32_t at = sequence_place(index, (uint32_t)id);
+
+	if (id > UINT32_MAX)
+		return NULL;
+	if (at < index->sequence_count && index->sequences[at].id == id)
+		return &index->sequences[at];
+	if (grow_array(index->sequences, index->sequence_room,
+		       index->sequence_count + 1))
+		return NULL;
+	memmove(index->sequences + at + 1, index->sequences + at,
+		(index->sequence_count - at) * sizeof(*index->sequences));
+	index->sequences[at] = (struct index_sequence){ .id = (uint32_t)id };
+	index->sequence_count++;
+	return &index->sequences[at];
+}
+
+static bool take_text(struct trace_index *index, struct index_get *get)
+{
+	if (grow_array(index->texts, index->text_room, index->text_count + 1))
+		return false;
+	index->texts[index->text_count++] = (struct index_text){
+		.at = get->at,
+		.count = (size_t)(get->end - get->at),
+	};
+	return true;
+}
+
+static bool take_name(struct trace_index *index, struct index_get *get)
+{
+	struct index_sequence *sequence =
+		get_sequence(index, index_get_number(get));
+	uint64_t iid = index_get_number(get), text = index_get_number(get);
+
+	if (get->bad || !sequence || iid > UINT32_MAX || !text ||
+	    text > index->text_count ||
+	    grow_array(sequence->names, sequence->name_room,
+		       sequence->name_count + 1))
+		return false;
+	sequence->names[sequence->name_count++] =
+		(struct index_name){ (uint32_t)iid, (uint32_t)text };
+	return true;
+}
+
+static bool take_packet(struct trace_index *index, struct index_get *get,
+			bool interned)
+{
+	uint64_t sequence = index_get_number(get);
+
+	if (get->bad || sequence > UINT32_MAX ||
+	    grow_array(index->packets, index->packet_room,
+		       index->packet_count + 1))
+		return false;
+	index->packets[index->packet_count++] = (struct index_packet){
+		.sequence = (uint32_t)sequence,
+		.interned = interned,
+		.at = get->at,
+		.count = (size_t)(get->end - get->at),
+	};
+	return true;
+}
+
+static bool take_node(struct index_sequence *sequence, struct index_get *get)
+{
+	uint64_t number = index_get_number(get);
+	uint64_t parent = index_get_number(get);
+	uint64_t iid = index_get_number(get);
+
+	/* Numbers come in order, but for some that were lost. */
+	if (get->bad || !number || number > sequence->node_count + (1u << 20) ||
+	    parent > UINT32_MAX || iid > UINT32_MAX ||
+	    grow_array_zeroed(sequence->nodes, sequence->node_room, number + 1))
+		return false;
+	sequence->node_count =
+		MAX(sequence->node_count, (uint32_t)number + 1);
+	sequence->nodes[number] =
+		(struct index_node){ (uint32_t)parent, (uint32_t)iid };
+	return true;
+}
+
+/* The last chunk of @sequence if it has @number, or a new one. */
+static bool open_chunk(struct index_sequence *sequence, uint64_t number,
+		       uint64_t ns)
+{
+	struct index_chunk *last =
+		sequence->chunk_count
+			? &sequence->chunks[sequence->chunk_count - 1]
+			: NULL;
+
+	if (last && last->number == number && !last->whole)
+		return true;
+	if (grow_array(sequence->chunks, sequence->chunk_room,
+		       sequence->chunk_count + 1))
+		return false;
+	sequence->chunks[sequence->chunk_count++] = (struct index_chunk){
+		.number = number,
+		.first_checkpoint = sequence->checkpoint_count,
+		.start_ns = ns,
+	};
+	return true;
+}
+
+static bool take_checkpoint(struct index_sequence *sequence,
+			    struct trace_place place, struct index_get *get)
+{
+	uint64_t ns = index_get_number(get), chunk = index_get_number(get);
+
+	if (get->bad || !open_chunk(sequence, chunk, ns) ||
+	    grow_array(sequence->checkpoints, sequence->checkpoint_room,
+		       sequence->checkpoint_count + 1))
+		return false;
+	sequence->checkpoints[sequence->checkpoint_count++] =
+		(struct index_checkpoint){ .place = place,
+					   .ns = ns,
+					   .chunk = sequence->chunk_count - 1,
+					   .open = *get };
+	return true;
+}
+
+static bool take_chunk(struct index_sequence *sequence, struct index_get *get)
+{
+	struct index_chunk *chunk =
+		sequence->chunk_count
+			? &sequence->chunks[sequence->chunk_count - 1]
+			: NULL;
+	uint64_t number = index_get_number(get), flags = index_get_number(get);
+	uint64_t start_ns = index_get_number(get);
+
+	if (get->bad)
+		return false;
+	/* Its checkpoint was lost: the trace has what is needed. */
+	if (!chunk || chunk->number != number || chunk->whole ||
+	    chunk->start_ns != start_ns)
+		return true;
+	chunk->end_ns = index_get_number(get);
+	chunk->spans = index_get_number(get);
+	chunk->row_count = index_get_number(get);
+	chunk->rows = *get;
+	chunk->rough = flags & INDEX_CHUNK_ROUGH;
+	chunk->whole = !get->bad && chunk->end_ns >= start_ns;
+	return !get->bad;
+}
+
+static bool take_extent(struct trace_index *index, struct index_get *get)
+{
+	struct index_extent extent = { .offset = index_get_number(get) };
+	uint64_t before = 0, count;
+
+	if (index->extent_count)
+		before = index->extents[index->extent_count - 1].end;
+	extent.end = extent.offset + index_get_number(get);
+	extent.first_ns = index_get_number(get);
+	extent.last_ns = extent.first_ns + index_get_number(get);
+	count = index_get_number(get);
+	extent.sequences = get->at;
+	if (get->bad || extent.offset != before ||
+	    extent.end <= extent.offset || count > UINT32_MAX ||
+	    extent.last_ns < extent.first_ns ||
+	    grow_array(index->extents, index->extent_room,
+		       index->extent_count + 1))
+		return false;
+	for (uint64_t i = 0; i < count && !get->bad; i++)
+		index_get_number(get);
+	extent.sequence_count = (uint32_t)count;
+	if (!get->bad)
+		index->extents[index->extent_count++] = extent;
+	return !get->bad;
+}
+
+/* What the items of a batch are about. */
+struct about {
+	struct index_sequence *sequence; /* NULL: no block was told yet */
+	struct trace_place place;
+};
+
+static bool take_block(struct trace_index *index, struct about *about,
+		       struct index_get *get)
+{
+	uint64_t id = index_get_number(get);
+
+	about->place.offset = index_get_number(get);
+	about->place.inner = index_get_number(get);
+	about->sequence = get->bad ? NULL : get_sequence(index, id);
+	return about->sequence != NULL;
+}
+
+/* Takes an item of @kind in. False: it makes no sense, or there is no memory.
+ */
+static bool take_item(struct trace_index *index, struct about *about,
+		      uint32_t kind, struct index_get *get)
+{
+	switch (kind) {
+	case INDEX_TEXT:
+		return take_text(index, get);
+	case INDEX_NAME:
+		/* Sequences may move. */
+		about->sequence = NULL;
+		return take_name(index, get);
+	case INDEX_PACKET:
+	case INDEX_INTERNED:
+		return take_packet(index, get, kind == INDEX_INTERNED);
+	case INDEX_BLOCK:
+		return take_block(index, about, get);
+	case INDEX_EXTENT:
+		return take_extent(index, get);
+	case INDEX_END:
+		index->whole = true;
+		return true;
+	}
+	if (kind != INDEX_NODE && kind != INDEX_CHECKPOINT &&
+	    kind != INDEX_CHUNK && kind != INDEX_SEQUENCE_END)
+		return true;
+	if (!about->sequence)
+		return false;
+	switch (kind) {
+	case INDEX_NODE:
+		return take_node(about->sequence, get);
+	case INDEX_CHECKPOINT:
+		return take_checkpoint(about->sequence, about->place, get);
+	case INDEX_CHUNK:
+		return take_chunk(about->sequence, get);
+	default:
+		about->sequence->ended = true;
+		return true;
+	}
+}
+
+static bool take_items(struct trace_index *index, const uint8_t *at,
+		       size_t bytes)
+{
+	struct index_get items = { .at = at, .end = at + bytes }, payload;
+	struct about about = { 0 };
+	uint32_t kind;
+
+	while ((kind = index_get_item(&items, &payload)))
+		if (!take_item(index, &about, kind, &payload))
+			return false;
+	return !items.bad;
+}
+
+/* --- batches ----------------------------------------------------------------
+ */
+
+/* Finds the batch at @at, which is to have @number. False: there is none. */
+static bool find_batch(const struct trace_index *index, size_t at,
+		       uint64_t number, struct index_batch *out)
+{
+	if (index->bytes - at < INDEX_BATCH_BYTES)
+		return false;
+	index_get_batch(index->data + at, out);
+	return out->number == number && out->bytes <= INDEX_BATCH_ITEMS_MAX &&
+	       out->bytes <= index->bytes - at - INDEX_BATCH_BYTES;
+}
+
+/* Whether the trace has the last bytes that @batch tells of. */
+static bool fits_trace(const struct index_batch *batch, int trace_fd)
+{
+	uint64_t bytes = batch->trace_bytes;
+	uint8_t tail[INDEX_TAIL_BYTES];
+	size_t count = MIN(bytes, (uint64_t)sizeof(tail));
+
+	return !read_at(trace_fd, tail, count, bytes - count) &&
+	       index_crc(tail, count) == batch->tail_crc;
+}
+
+/*
+ * Takes in all batches that are whole and about the first @trace_bytes of the
+ * trace. Only the last one is held against the trace: what is in a trace stays
+ * as it is, and 5,000 looks at a cold file take half a second.
+ */
+static enum index_fault take_batches(struct trace_index *index, int trace_fd,
+				     uint64_t trace_bytes)
+{
+	size_t at = INDEX_HEADER_BYTES;
+	struct index_batch batch, last;
+	uint64_t number = 0;
+
+	while (find_batch(index, at, number, &batch) &&
+	       batch.trace_bytes >= index->trace_bytes &&
+	       batch.trace_bytes <= trace_bytes) {
+		const uint8_t *head = index->data + at;
+		const uint8_t *items = head + INDEX_BATCH_BYTES;
+
+		if (!index_check_batch(head, &batch, items) ||
+		    !take_items(index, items, batch.bytes))
+			break;
+		index->trace_bytes = batch.trace_bytes;
+		at += INDEX_BATCH_BYTES + batch.bytes;
+		last = batch;
+		number++;
+	}
+	if (!number)
+		return find_batch(index, at, 0, &batch) &&
+				       batch.trace_bytes > trace_bytes
+			       ? INDEX_FOREIGN
+			       : INDEX_DAMAGED;
+	return fits_trace(&last, trace_fd) ? INDEX_FINE : INDEX_FOREIGN;
+}
+
+static enum index_fault take_file(struct trace_index *index, int trace_fd)
+{
+	uint8_t head[INDEX_HEADER_BYTES] = INDEX_MAGIC;
+	struct stat status;
+
+	if (fstat(trace_fd, &status) < 0)
+		return INDEX_UNREADABLE;
+	if (index->bytes < INDEX_HEADER_BYTES ||
+	    memcmp(index->data, head, sizeof(INDEX_MAGIC) - 1) != 0)
+		return INDEX_DAMAGED;
+	head[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
+	if (memcmp(index->data, head, sizeof(head)) != 0)
+		return INDEX_LATER;
+	return take_batches(index, trace_fd, (uint64_t)status.st_size);
+}
+
+enum index_fault trace_index_read(const char *path, const char *trace_path,
+				  struct trace_index **out)
+{
+	struct trace_index *index = calloc(1, sizeof(*index));
+	enum index_fault fault;
+	int trace_fd;
+
+	errno = ENOMEM;
+	if (!index)
+		return INDEX_UNREADABLE;
+	fault = load(path, index);
+	trace_fd = fault ? -1 : own_files_open(trace_path);
+	if (!fault && trace_fd < 0) {
+		fault = INDEX_UNREADABLE;
+		errno = -trace_fd;
+	}
+	if (!fault)
+		fault = take_file(index, trace_fd);
+	if (trace_fd >= 0)
+		close(trace_fd);
+	if (fault)
+		trace_index_free(&index);
+	else
+		*out = index;
+	return fault;
+}
+
+void trace_index_free(struct trace_index **index)
+{
+	struct trace_index *freed = *index;
+
+	if (!freed)
+		return;
+	for (uint32_t i = 0; i < freed->sequence_count; i++) {
+		free(freed->sequences[i].checkpoints);
+		free(freed->sequences[i].chunks);
+		free(freed->sequences[i].nodes);
+		free(freed->sequences[i].names);
+	}
+	free(freed->sequences);
+	free(freed->texts);
+	free(freed->packets);
+	free(freed->extents);
+	free(freed->data);
+	free(freed);
+	*index = NULL;
+}
+
+/* --- what items say ---------------------------------------------------------
+ */
+
+/* Makes of what is open at the checkpoint before what is open at @checkpoint.
+ */
+static int follow_checkpoint(const struct index_sequence *sequence,
+			     const struct index_checkpoint *checkpoint,
+			     struct index_stack *stack)
+{
+	struct index_get get = checkpoint->open;
+	uint64_t kept = index_get_number(&get), more = index_get_number(&get);
+	uint64_t begin_ns;
+
+	if (get.bad || kept > stack->count || more > OPEN_MAX - kept)
+		return -EBADMSG;
+	if (grow_array(stack->slices, stack->room, kept + more))
+		return -ENOMEM;
+	begin_ns = kept ? stack->slices[kept - 1].begin_ns : 0;
+	stack->count = (uint32_t)(kept + more);
+	for (uint64_t i = kept; i < kept + more; i++) {
+		uint64_t node = index_get_number(&get);
+
+		begin_ns += index_get_number(&get);
+		if (get.bad || node >> 1 >= sequence->node_count)
+			return -EBADMSG;
+		stack->slices[i] = (struct index_slice){ (uint32_t)(node >> 1),
+							 node & 1, begin_ns };
+	}
+	return 0;
+}
+
+int trace_index_stack(const struct index_sequence *sequence, uint32_t number,
+		      struct index_stack *out)
+{
+	uint32_t chunk = sequence->checkpoints[number].chunk;
+	uint32_t at = sequence->chunks[chunk].first_checkpoint;
+	int err = 0;
+
+	*out = (struct index_stack){ 0 };
+	for (; at <= number && !err; at++)
+		err = follow_checkpoint(sequence, &sequence->checkpoints[at],
+					out);
+	if (err) {
+		free(out->slices);
+		*out = (struct index_stack){ 0 };
+	}
+	return err;
+}
+
+bool index_row_next(const struct index_sequence *sequence,
+		    struct index_get *rows, int64_t *node,
+		    struct index_row *out)
+{
+	if (rows->at == rows->end)
+		return false;
+	*node += index_unzigzag(index_get_number(rows));
+	out->calls = index_get_number(rows);
+	out->total_ns = index_get_number(rows);
+	out->longest_ns = index_get_number(rows);
+	if (*node < 0 || *node >= sequence->node_count)
+		rows->bad = true;
+	out->node = (uint32_t)*node;
+	return !rows->bad;
+}
+
+bool index_extent_has(const struct index_extent *extent, uint32_t sequence)
+{
+	struct index_get get = { .at = extent->sequences,
+				 .end = extent->sequences +
+					10 * (size_t)extent->sequence_count };
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < extent->sequence_count; i++) {
+		at += index_get_number(&get);
+		if (at >= sequence)
+			return at == sequence;
+	}
+	return false;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_index - trace.index in memory (docs/INDEX.md): where the packets of each
+ * sequence lie, what a reader must know to begin there, and sums of chunks. The
+ * file may come from anywhere: all of it is checked, and what does not fit the
+ * trace is not used. One thread at a time.
+ */
+#ifndef PERFREC_COLLECTOR_READ_TRACE_INDEX_H
+#define PERFREC_COLLECTOR_READ_TRACE_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/index/index_items.h"
+
+/* Where a packet lies. Places are in the order of the file. */
+struct trace_place {
+	uint64_t offset; /* in the file: of it, or of the bundle that has it */
+	uint64_t inner; /* offset in the unpacked bundle + 1; 0: no bundle */
+};
+
+struct index_text {
+	const uint8_t *at;
+	size_t count;
+};
+
+struct index_name {
+	uint32_t iid, text; /* text: number, from 1 on */
+};
+
+struct index_node {
+	uint32_t parent; /* 0: the root */
+	uint32_t iid; /* of its name; 0: INDEX_WAIT_NAME */
+};
+
+struct index_checkpoint {
+	struct trace_place place;
+	uint64_t ns; /* of the last event before */
+	uint32_t chunk; /* number in chunks of the sequence */
+	struct index_get open; /* what follows in the item */
+};
+
+struct index_chunk {
+	uint64_t number; /* one that is missing was lost */
+	uint32_t first_checkpoint; /* number in checkpoints */
+	bool whole; /* it has ended, and the rest is known */
+	bool rough; /* rows are not to be relied on */
+	uint64_t start_ns, end_ns; /* the last event before, and its last */
+	uint64_t spans; /* about */
+	uint64_t row_count;
+	struct index_get rows; /* for index_row_next() */
+};
+
+struct index_sequence {
+	uint32_t id;
+	bool ended;
+	struct index_checkpoint *checkpoints;
+	uint32_t checkpoint_count, checkpoint_room;
+	struct index_chunk *chunks;
+	uint32_t chunk_count, chunk_room;
+	struct index_node *nodes; /* by number; [0]: the root */
+	uint32_t node_count, node_room;
+	struct index_name *names;
+	uint32_t name_count, name_room;
+};
+
+struct index_packet {
+	uint32_t sequence;
+	bool interned; /* bytes are an InternedData, not a packet */
+	const uint8_t *at;
+	size_t count;
+};
+
+struct index_extent {
+	uint64_t offset, end;
+	uint64_t first_ns, last_ns; /* 0, 0: no packet has a time */
+	const uint8_t *sequences; /* varints: differences */
+	uint32_t sequence_count;
+};
+
+struct trace_index {
+	uint8_t *data; /* the file */
+	size_t bytes;
+	uint64_t trace_bytes; /* what of the trace it is about */
+	bool whole; /* the recording had ended when it was written */
+	struct index_text *texts; /* number N is item N - 1 */
+	uint32_t text_count, text_room;
+	struct index_sequence *sequences; /* by id */
+	uint32_t sequence_count, sequence_room;
+	struct index_packet *packets; /* in the order of the file */
+	uint32_t packet_count, packet_room;
+	struct index_extent *extents; /* the same */
+	uint32_t extent_count, extent_room;
+};
+
+/* Why there is no index. */
+enum index_fault {
+	INDEX_FINE,
+	INDEX_MISSING, /* there is no file */
+	INDEX_FOREIGN, /* it is of another trace */
+	INDEX_LATER, /* a later perfrec made it */
+	INDEX_DAMAGED, /* it is none, or broken from its begin on */
+	INDEX_UNREADABLE, /* the file cannot be read: errno */
+};
+
+/*
+ * Reads the index at @path of the trace at @trace_path. What is damaged, and
+ * all behind it, is left out. INDEX_FINE: the caller owns *@out and ends it by
+ * trace_index_free(); else *@out is as it was. Logs nothing.
+ */
+enum index_fault trace_index_read(const char *path, const char *trace_path,
+				  struct trace_index **out);
+/* Frees *@index, which may be NULL, and clears it. */
+void trace_index_free(struct trace_index **index);
+
+/* The sequence @id; NULL: the index has none. */
+const struct index_sequence *
+trace_index_sequence(const struct trace_index *index, uint32_t id);
+
+/* A slice that is open at a checkpoint. */
+struct index_slice {
+	uint32_t node; /* number; always one of the sequence */
+	bool noted; /* its begin has more than a name */
+	uint64_t begin_ns;
+};
+
+/* Slices that are open at a moment, outermost first. All zero: none. */
+struct index_stack {
+	struct index_slice *slices;
+	uint32_t count, room;
+};
+
+/* Sets @out to what is open at checkpoint @number of @sequence. 0; -ENOMEM; or
+ * -EBADMSG: the items make no sense. The caller frees out->slices. */
+int trace_index_stack(const struct index_sequence *sequence, uint32_t number,
+		      struct index_stack *out);
+
+/* What a chunk has of one node. */
+struct index_row {
+	uint32_t node; /* always one of the sequence */
+	uint64_t calls, total_ns, longest_ns;
+};
+
+/* Takes the next row off @rows, a copy of those of a chunk of @sequence, the
+ * node of which is to be kept in @node, at first 0. False: there are no more,
+ * or what is left makes no sense (rows->bad). */
+bool index_row_next(const struct index_sequence *sequence,
+		    struct index_get *rows, int64_t *node,
+		    struct index_row *out);
+
+/* Whether @extent has packets of @sequence. */
+bool index_extent_has(const struct index_extent *extent, uint32_t sequence);
+
+static inline bool trace_place_before(struct trace_place a,
+				      struct trace_place b)
+{
+	return a.offset != b.offset ? a.offset < b.offset : a.inner < b.inner;
+}
+
+#endif
