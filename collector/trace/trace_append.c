@@ -126,22 +126,42 @@ static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
 	       (uint64_t)sequences * STOP_MARK_BYTES + open * END_BYTES;
 }
 
+/* How many sequences pending has that the file does not have. write_lock held.
+ */
+static uint32_t count_new_sequences(const struct writer *writer)
+{
+	const struct pending_block *blocks = writer->blocks;
+	uint32_t count = 0;
+
+	for (unsigned int i = 0; i < writer->block_count; i++) {
+		uint32_t sequence = blocks[i].place.sequence;
+		unsigned int first = 0;
+
+		if (!blocks[i].place.bytes ||
+		    sequences_know(&writer->file->sequences, sequence))
+			continue;
+		while (!blocks[first].place.bytes ||
+		       blocks[first].place.sequence != sequence)
+			first++;
+		count += first == i;
+	}
+	return count;
+}
+
 /* Returns 0 if pending, which has @bytes when it is written, may be appended;
  * TRACE_AT_LIMIT: there is no room; or -ENOMEM. write_lock held. */
 static int admit_pending(struct writer *writer, uint64_t bytes)
 {
 	struct trace_file *file = writer->file;
-	uint32_t known = file->sequences.count;
+	uint32_t known = file->sequences.count + count_new_sequences(writer);
 	uint64_t open = file->sequences.slices;
 
-	for (unsigned int i = 0; i < writer->change_count; i++) {
-		const struct change *change = &writer->changes[i];
-
-		if (sequences_make_room(&file->sequences, change->sequence,
-					writer->change_count) < 0)
+	for (unsigned int i = 0; i < writer->block_count; i++) {
+		if (sequences_make_room(&file->sequences,
+					writer->blocks[i].place.sequence,
+					writer->block_count) < 0)
 			return -ENOMEM;
-		known += !sequences_know(&file->sequences, change->sequence);
-		open += (uint64_t)(int64_t)change->opened;
+		open += (uint64_t)(int64_t)writer->blocks[i].opened;
 	}
 	bytes += bytes_set_aside(known, open);
 	return file->max_bytes && bytes > file->max_bytes - file->bytes
@@ -149,17 +169,34 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 		       : 0;
 }
 
-/* Brings the table up to date after pending was appended. write_lock held. */
-static void apply_pending_changes(struct writer *writer)
+/* A block of pending is now in the file, where what was pending begins at
+ * @offset. This is where a block gets its place; write_lock held. */
+static void put_block_in_place(struct writer *writer,
+			       struct pending_block *block, uint64_t offset)
+{
+	struct trace_file *file = writer->file;
+	uint32_t open = 0;
+
+	if (block->place.bytes)
+		open = sequences_change(&file->sequences, block->place.sequence,
+					block->opened);
+	assert(open <= TRACE_OPEN_MAX);
+	block->place.offset += offset;
+	if (file->placed)
+		file->placed(file->placed_context, &block->place);
+}
+
+/* The blocks of pending are not in the file and never will be. write_lock held.
+ */
+static void drop_pending(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
 
-	for (unsigned int i = 0; i < writer->change_count; i++) {
-		const struct change *change = &writer->changes[i];
-		uint32_t open = sequences_change(
-			&file->sequences, change->sequence, change->opened);
+	for (unsigned int i = 0; file->placed && i < writer->block_count; i++) {
+		struct trace_place place = writer->blocks[i].place;
 
-		assert(open <= TRACE_OPEN_MAX);
+		place.bytes = 0;
+		file->placed(file->placed_context, &place);
 	}
 }
 
@@ -206,21 +243,25 @@ static void stop_trace(struct trace_file *file, int err)
 void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 {
 	struct trace_file *file = writer->file;
+	uint64_t offset;
 	int err;
 
 	lock_acquire(&file->write_lock);
-	if (!file->stopped) {
+	offset = file->bytes;
+	err = file->stopped;
+	if (!err)
 		err = admit_pending(writer, parts_bytes(parts, count));
-		if (!err)
-			err = put_parts(file, parts, count);
-		if (err)
-			stop_trace(file, err);
-		else
-			apply_pending_changes(writer);
-	}
+	if (!err)
+		err = put_parts(file, parts, count);
+	if (err && !file->stopped)
+		stop_trace(file, err);
+	if (err)
+		drop_pending(writer);
+	for (unsigned int i = 0; !err && i < writer->block_count; i++)
+		put_block_in_place(writer, &writer->blocks[i], offset);
 	lock_release(&file->write_lock);
 	writer->pending_bytes = 0;
-	writer->change_count = 0;
+	writer->block_count = 0;
 }
 
 void trace_file_append_last(struct trace_file *file, const void *packets,

@@ -116,6 +116,7 @@ struct trace_block *trace_file_block(struct trace_file *file)
 	block->first_ns = block->last_ns = 0;
 	block->index = NULL;
 	block->index_bytes = 0;
+	block->entry = NULL;
 	return block;
 }
 
@@ -127,11 +128,8 @@ static bool is_of_pool(const struct trace_file *file,
 	       block < file->blocks + file->block_count;
 }
 
-bool trace_block_give_back(struct writer *writer, struct trace_block *block)
+void trace_block_give_back(struct trace_file *file, struct trace_block *block)
 {
-	struct trace_file *file = writer->file;
-	bool last;
-
 	if (block->modules)
 		modules_put(&block->modules);
 	free(block->index);
@@ -149,7 +147,5 @@ bool trace_block_give_back(struct writer *writer, struct trace_block *block)
 		/* relaxed: trace_file_lags() may see it a little later */
 		atom_store_rlx(&file->free_count, file->free_count + 1);
 	}
-	last = !writer->head;
 	lock_release(&file->lock);
-	return last;
 }

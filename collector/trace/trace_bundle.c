@@ -45,6 +45,7 @@ static void append_bundle(struct writer *writer)
 	struct iovec parts[] = { { outer, (size_t)(outer_end - outer) },
 				 { inner, inner_bytes },
 				 { writer->packed, bytes } };
+	trace_writer_await_turn(writer);
 	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
@@ -52,40 +53,40 @@ void trace_bundle_flush(struct writer *writer)
 {
 	struct iovec parts[] = { { writer->pending, writer->pending_bytes } };
 
-	if (!writer->pending_bytes)
+	if (!writer->pending_bytes && !writer->block_count)
 		return;
-	trace_writer_wait_for_globals(writer);
-	if (writer->compressor)
+	if (writer->compress && writer->pending_bytes) {
 		append_bundle(writer);
-	else
-		trace_append_pending(writer, parts, ARRAY_SIZE(parts));
-	trace_writer_report(writer);
+		return;
+	}
+	trace_writer_await_turn(writer);
+	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
-/* Returns where to put @bytes more of pending. If there is not enough room, or
- * if pending has blocks of too many sequences, flushes pending first. */
+/* Returns where to put @bytes more of pending. If there is not enough room,
+ * flushes pending first. */
 static uint8_t *pending_room(struct writer *writer, size_t bytes)
 {
-	if (PENDING_BYTES - writer->pending_bytes < bytes ||
-	    writer->change_count == CHANGES_MAX)
+	if (PENDING_BYTES - writer->pending_bytes < bytes)
 		trace_bundle_flush(writer);
 	return writer->pending + writer->pending_bytes;
 }
 
-/* Notes what @block, which is pending now, will change. */
-static void note_pending_change(struct writer *writer,
-				const struct trace_block *block)
+/* Notes @block, which is the next of pending, or lies behind pending. */
+static void note_pending_block(struct writer *writer,
+			       const struct trace_block *block)
 {
-	struct change *change = writer->changes;
-	struct change *end = change + writer->change_count;
+	size_t at = writer->pending_bytes;
 
-	while (change < end && change->sequence != block->sequence)
-		change++;
-	if (change == end) {
-		*change = (struct change){ .sequence = block->sequence };
-		writer->change_count++;
-	}
-	change->opened += block->opened;
+	writer->blocks[writer->block_count++] = (struct pending_block){
+		.place = { .sequence = block->sequence,
+			   .bytes = block->bytes,
+			   .offset = writer->compress ? 0 : at,
+			   .inner = writer->compress ? (uint32_t)at : 0,
+			   .bundled = writer->compress,
+			   .entry = block->entry },
+		.opened = block->opened,
+	};
 }
 
 /* Adds to pending what a reader shall know of @site, which has the number @iid
@@ -134,28 +135,35 @@ static void resolve_block_names(struct writer *writer,
 	}
 }
 
-void trace_bundle_write(struct writer *writer, struct trace_block *block)
+/* Appends pending, with @block behind it. */
+static void append_block(struct writer *writer, const struct trace_block *block)
 {
-	bool empty = !block->bytes && !block->name_count;
+	struct iovec parts[] = { { writer->pending, writer->pending_bytes },
+				 { (void *)block->data, block->bytes } };
 
-	if (empty || trace_file_stopped(writer->file))
+	note_pending_block(writer, block);
+	trace_writer_await_turn(writer);
+	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
+}
+
+void trace_bundle_write(struct writer *writer, const struct trace_block *block)
+{
+	uint8_t *out;
+
+	if (trace_file_stopped(writer->file)) {
+		/* Pending with this block will be dropped. */
+		note_pending_block(writer, block);
 		return;
-	writer->after = MAX(writer->after, block->after);
-	resolve_block_names(writer, block);
-	if (writer->compressor) {
-		memcpy(pending_room(writer, block->bytes), block->data,
-		       block->bytes);
-		writer->pending_bytes += block->bytes;
-		note_pending_change(writer, block);
-	} else {
-		struct iovec parts[] = {
-			{ writer->pending, writer->pending_bytes },
-			{ block->data, block->bytes },
-		};
-
-		note_pending_change(writer, block);
-		trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 	}
+	resolve_block_names(writer, block);
+	if (!writer->compress) {
+		append_block(writer, block);
+		return;
+	}
+	out = pending_room(writer, block->bytes);
+	memcpy(out, block->data, block->bytes);
+	note_pending_block(writer, block);
+	writer->pending_bytes += block->bytes;
 }
 
 int trace_bundle_init(struct writer *writer, bool compress)

@@ -5,11 +5,22 @@
  * trace_append.c the file.
  *
  * The pool. There is a fixed number of blocks, and they go round. A producer
- * takes a block from the pool, fills it, and submits it to the queue of a
- * writer thread. The writer appends the block to the file, and puts it back
- * into the pool. There is one writer; with compression there are as many as the
- * option says. A sequence always has the same writer: that alone keeps its
- * packets in order.
+ * takes a block from the pool, fills it, and submits it to the queue. A writer
+ * thread appends the block to the file, and puts it back into the pool. There
+ * is one writer; with compression there are as many as the option says.
+ *
+ * Turns. Any writer writes any block. What a writer takes from the queue is its
+ * run: one block, or with compression the blocks of a bundle. It makes the run
+ * ready, which is what takes long: it finds names, and compresses. Then it
+ * waits for its turn: until all blocks that were taken before are in the file.
+ * So the file has all blocks in the order of the queue, and one busy thread of
+ * the program keeps all writers busy. Nobody waits for ever: who has its turn
+ * waits for no other writer. A writer that reads symbol tables holds up those
+ * behind it; each of these has one run ready by then, and no more.
+ *
+ * As long as one writer is busy, the others take nothing unless there is enough
+ * for a bundle. They could not append it before that one is done, and bundles
+ * would be small.
  *
  * A slow disk. No producer ever waits, since a drain worker has the rings of
  * other recordings to read, too. If the pool is empty, a producer gets an extra
@@ -40,13 +51,11 @@
  * that was not used is given back when the file is closed. If the collector is
  * killed, that room stays with the file.
  *
- * Sequence 1. What belongs to no thread (clocks, processes) is on sequence 1,
- * and must lie before what refers to it. When a block is submitted, it notes
- * how many blocks the writer of sequence 1 had got until then. The writer of
- * the block waits until these are written. The writer of sequence 1 waits for
- * no other writer.
+ * Places. Whoever wants to find packets again is told where each block lies as
+ * soon as it is in the file (struct trace_place): in put_block_in_place(), for
+ * blocks as they are and for those in bundles.
  *
- * Locks. "lock" guards the pool, the queues and their counts. It is held for a
+ * Locks. "lock" guards the pool, the queue and their counts. It is held for a
  * few instructions (for a memcpy in trace_file_append()). "write_lock" guards
  * the file, and is held during a write. No thread holds both at a time.
  */
@@ -89,38 +98,35 @@ uint64_t trace_file_submitted(struct trace_file *file)
 
 void trace_file_submit(struct trace_file *file, struct trace_block *block)
 {
-	struct writer *writer = trace_writer_of(file, block->sequence);
-
 	block->next = NULL;
 	lock_acquire(&file->lock);
-	block->after = trace_writer_of(file, 1)->queued;
-	if (writer->head)
-		writer->tail->next = block;
+	if (file->head)
+		file->tail->next = block;
 	else
-		writer->head = block;
-	writer->tail = block;
-	writer->queued++;
+		file->head = block;
+	file->tail = block;
+	file->queued++;
 	/* relaxed: as in trace_file_submitted() */
 	atom_store_rlx(&file->submitted, file->submitted + block->bytes);
-	pthread_cond_signal(&writer->wake);
+	trace_writers_queue_grew(file, block->bytes);
 	lock_release(&file->lock);
 }
 
-/* Adds @packet to the last block in the queue of @writer, and returns true. The
- * block may be of another sequence: a writer keeps the order of all that it
- * gets. False: the queue is empty, or that block has no room. */
-static bool append_to_queue(struct trace_file *file, struct writer *writer,
-			    const void *packet, size_t bytes)
+/* Adds @packet to the last block in the queue, and returns true. The block may
+ * be of another sequence: all keeps its order. False: the queue is empty, or
+ * that block has no room. */
+static bool append_to_queue(struct trace_file *file, const void *packet,
+			    size_t bytes)
 {
 	struct trace_block *last;
 	bool done = false;
 
 	lock_acquire(&file->lock);
-	last = writer->head ? writer->tail : NULL;
+	last = file->head ? file->tail : NULL;
 	if (last && TRACE_BLOCK_BYTES - last->bytes >= bytes) {
 		memcpy(last->data + last->bytes, packet, bytes);
 		last->bytes += (uint32_t)bytes;
-		last->after = trace_writer_of(file, 1)->queued;
+		trace_writers_queue_grew(file, bytes);
 		done = true;
 	}
 	lock_release(&file->lock);
@@ -133,8 +139,7 @@ void trace_file_append(struct trace_file *file, uint32_t sequence,
 	struct trace_block *block;
 
 	assert(bytes <= TRACE_BLOCK_BYTES);
-	if (append_to_queue(file, trace_writer_of(file, sequence), packet,
-			    bytes))
+	if (append_to_queue(file, packet, bytes))
 		return;
 	block = trace_file_block(file);
 	block->sequence = sequence;
@@ -143,24 +148,15 @@ void trace_file_append(struct trace_file *file, uint32_t sequence,
 	trace_file_submit(file, block);
 }
 
-/* Waits until @writer has written or dropped all blocks that are in its queue
- * now. */
-static void wait_for_writer(struct writer *writer)
+void trace_file_flush(struct trace_file *file)
 {
-	struct trace_file *file = writer->file;
 	uint64_t queued;
 
 	lock_acquire(&file->lock);
-	queued = writer->queued;
-	while (writer->written < queued)
+	queued = file->queued;
+	while (file->written < queued)
 		lock_wait(&file->lock, &file->progress);
 	lock_release(&file->lock);
-}
-
-void trace_file_flush(struct trace_file *file)
-{
-	for (unsigned int i = 0; i < file->writer_count; i++)
-		wait_for_writer(&file->writers[i]);
 }
 
 /* --- opening and closing --- */
@@ -189,6 +185,9 @@ static int open_trace_file(struct trace_file *file,
 	if (err)
 		return err;
 	file->max_bytes = options->max_bytes;
+	file->placed = options->placed;
+	file->placed_context = options->placed_context;
+	file->compressing = options->compress;
 	file->writer_count = 1;
 	if (options->compress)
 		file->writer_count = options->compress_threads ?: cpus;
@@ -197,7 +196,7 @@ static int open_trace_file(struct trace_file *file,
 		return -ENOMEM;
 	for (unsigned int i = 0; i < file->writer_count && !err; i++) {
 		file->writers[i].file = file;
-		pthread_cond_init(&file->writers[i].wake, NULL);
+		pthread_cond_init(&file->writers[i].turn, NULL);
 		err = trace_bundle_init(&file->writers[i], options->compress);
 	}
 	if (err)
@@ -224,6 +223,7 @@ int trace_file_open(const struct trace_file_options *options,
 	lock_init(&file->lock, LOCK_TRACE);
 	lock_init(&file->write_lock, LOCK_TRACE_WRITE);
 	pthread_cond_init(&file->progress, NULL);
+	pthread_cond_init(&file->work, NULL);
 	err = open_trace_file(file, options);
 	if (err) {
 		trace_file_free(file);

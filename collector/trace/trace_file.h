@@ -7,11 +7,11 @@
  * for zlib or for the disk. It asks trace_file_lags() before it makes more.
  *
  * Blocks are appended whole. So the file is a valid trace at every moment.
- * Blocks and packets of one sequence keep their order. Two sequences have no
- * order between them, with one exception: whatever is submitted lies in the
- * file behind all of sequence 1 that was submitted or appended before it.
- * Sequence 1 has what the other sequences need: the clocks, and the process of
- * each thread.
+ * Whatever is submitted or appended lies in the file behind all that was
+ * submitted or appended before it, whichever writer thread writes it. So each
+ * sequence keeps its order, and all lies behind what sequence 1 had before it:
+ * sequence 1 has what the other sequences need, which are the clocks, and the
+ * process of each thread.
  *
  * A trace that reaches its size limit stops. It is well formed all the same:
  * room is set aside to end the slices that are open then, and for the packets
@@ -54,14 +54,33 @@ struct trace_block {
 	uint32_t bytes; /* how many of data are used */
 	int32_t opened; /* how many slices the block begins, minus how many it
 			 * ends */
-	uint64_t after; /* only trace_file uses it */
 	uint64_t first_ns, last_ns; /* of its events; 0, 0: none has a time */
 	void *index; /* items about the packets, for the index; of malloc(),
 		      * trace_file frees them; NULL: none */
 	size_t index_bytes;
+	void *entry; /* the caller's: see struct trace_place. NULL at first */
 	struct trace_name names[TRACE_BLOCK_NAMES];
 	uint8_t data[TRACE_BLOCK_BYTES];
 };
+
+/* Where a block is in the file. Blocks of which nothing is there have a place,
+ * too: they were dropped, as the trace has stopped. */
+struct trace_place {
+	uint32_t sequence;
+	uint32_t bytes; /* of the block's packets; 0: it was dropped, or has
+			 * none */
+	uint64_t offset; /* in the file: of these packets; or of the packet that
+			  * is the bundle which has them */
+	uint32_t inner; /* where they are in the unpacked bundle */
+	bool bundled;
+	void *entry; /* as in the block */
+};
+
+/* Called once for each block, in the order in which they were submitted, so
+ * also in that of the file; by a writer thread, which holds the lock of the
+ * file: it may call nothing of this header. The bytes are in the file, whole.
+ */
+typedef void trace_placed(void *context, const struct trace_place *place);
 
 struct trace_file_options {
 	int dir_fd; /* the output folder; stays the caller's, and is used only
@@ -73,6 +92,8 @@ struct trace_file_options {
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */
 	unsigned int producers; /* how many threads may hold a block at the
 				 * same time; 0: one per CPU */
+	trace_placed *placed; /* NULL: nobody asks */
+	void *placed_context;
 };
 
 /* Creates the file and starts the writer threads, which block all signals.

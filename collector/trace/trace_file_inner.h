@@ -22,13 +22,13 @@ struct libdeflate_compressor;
  * its headers. */
 #define PENDING_BYTES (500u * 1024)
 
-/* Pending has blocks of so many sequences at most. If pending has no bytes, it
- * has no changes either. */
-#define CHANGES_MAX 256
+/* Pending has so many blocks at most. */
+#define PLACES_MAX 256
 
-/* What will change for one sequence when pending is in the file. */
-struct change {
-	uint32_t sequence;
+/* A block that is pending. */
+struct pending_block {
+	struct trace_place place; /* offset: in pending, without compression;
+				   * inner: with it */
 	int32_t opened; /* as in struct trace_block */
 };
 
@@ -37,21 +37,18 @@ struct writer {
 	pthread_t thread;
 
 	/* Guarded by file->lock. */
-	struct trace_block *head, *tail; /* the queue; tail counts only if head
-					  * is not NULL */
-	uint64_t queued, written; /* how many blocks since the start; written
-				   * counts those that were dropped, too */
-	pthread_cond_t wake; /* a block is queued, or the file is closing */
+	uint64_t first; /* the number of the first block of its run */
+	uint32_t run; /* how many blocks it took and has not written or dropped;
+		       * 0: it is idle */
+	pthread_cond_t turn; /* all blocks before its run are written */
 
 	/* Only the writer thread uses these. */
-	uint64_t taken; /* how many blocks it took from the queue and added to
-			 * pending, wrote or dropped, since the start */
-	uint64_t after; /* so many blocks of the writer of sequence 1 must be
-			 * written before pending */
+	bool has_turn; /* it has seen that */
+	bool compress; /* its run becomes bundles */
 	uint8_t *pending;
 	size_t pending_bytes;
-	struct change changes[CHANGES_MAX];
-	unsigned int change_count;
+	struct pending_block blocks[PLACES_MAX];
+	unsigned int block_count;
 	struct libdeflate_compressor *compressor; /* NULL: none */
 	uint8_t *packed;
 	size_t packed_size;
@@ -59,7 +56,16 @@ struct writer {
 
 struct trace_file {
 	struct lock lock;
-	pthread_cond_t progress; /* a written changed */
+	pthread_cond_t progress; /* written changed */
+	pthread_cond_t work; /* a writer may take blocks, or the file is closing
+			      */
+	struct trace_block *head, *tail; /* the queue; tail counts only if head
+					  * is not NULL */
+	size_t queue_bytes; /* of the packets in it */
+	uint64_t queued, taken, written; /* how many blocks since the start;
+					  * written counts those that were
+					  * dropped, too */
+	uint32_t busy; /* writers that have a run */
 	struct trace_block *free; /* the block that came last is used first: it
 				   * may still be in the cache */
 	uint32_t free_count; /* changes under lock, any thread reads it */
@@ -68,7 +74,8 @@ struct trace_file {
 	uint64_t left_out; /* any thread */
 	uint64_t submitted; /* bytes; changes under lock, any thread reads it */
 	int nice; /* what the writers are to be; any thread */
-	bool closing; /* the writers end when their queues are empty */
+	bool compressing; /* runs that are taken now become bundles */
+	bool closing; /* the writers end when the queue is empty */
 
 	struct lock write_lock;
 	int fd;
@@ -81,6 +88,8 @@ struct trace_file {
 		      * thread reads it */
 	bool torn; /* the file ends in half a packet */
 	struct sequences sequences; /* of which the file has blocks */
+	trace_placed *placed; /* NULL: nobody asks */
+	void *placed_context;
 
 	struct trace_block *blocks;
 	size_t block_count;
@@ -91,8 +100,8 @@ struct trace_file {
 /* --- trace_append.c --- */
 
 /* Appends @parts, which are the pending of @writer, and maybe a block behind
- * it. If that is not possible, stops the trace. Pending is then empty. Changes
- * @parts. */
+ * it. If that is not possible, stops the trace. Tells where the blocks are.
+ * Pending is then empty. Changes @parts. The writer has its turn. */
 void trace_append_pending(struct writer *writer, struct iovec *parts,
 			  int count);
 /* Gives back the room on disk that was not used. If that fails, it does not
@@ -107,23 +116,20 @@ int trace_bundle_init(struct writer *writer, bool compress);
 void trace_bundle_release(struct writer *writer);
 /* Appends @block with its names; or, with compression, adds both to pending.
  * Drops it if the trace has stopped. May read symbol tables. */
-void trace_bundle_write(struct writer *writer, struct trace_block *block);
-/* Appends what is pending; after that nothing is. */
+void trace_bundle_write(struct writer *writer, const struct trace_block *block);
+/* Appends what is pending; after that nothing is. Waits for the turn. */
 void trace_bundle_flush(struct writer *writer);
 
 /* --- trace_writers.c --- */
 
-/* The writer of @sequence. */
-struct writer *trace_writer_of(struct trace_file *file, uint32_t sequence);
-/* Counts all blocks that @writer took as written, and wakes those that wait for
- * that. */
-void trace_writer_report(struct writer *writer);
-/* Waits until all blocks of sequence 1 that must lie before pending are in the
- * file, or were dropped because the trace has stopped. */
-void trace_writer_wait_for_globals(struct writer *writer);
+/* Waits until all blocks before the run of @writer are in the file, or were
+ * dropped. */
+void trace_writer_await_turn(struct writer *writer);
+/* The queue of @file has @bytes more: a writer may be needed. lock held. */
+void trace_writers_queue_grew(struct trace_file *file, size_t bytes);
 /* Starts the writer threads. 0 or -errno; some may then run. */
 int trace_writers_start(struct trace_file *file);
-/* Ends the writer threads that run, after they have emptied their queues. */
+/* Ends the writer threads that run, after they have emptied the queue. */
 void trace_writers_stop(struct trace_file *file);
 
 /* --- trace_blocks.c --- */
@@ -132,8 +138,7 @@ void trace_writers_stop(struct trace_file *file);
  * may hold one and need another for a small packet. 0 or -ENOMEM. */
 int trace_blocks_make(struct trace_file *file, unsigned int producers);
 /* Puts @block back into the pool, or frees it if it is an extra one, and gives
- * the reference to its modules back. Returns true if no other block waits for
- * @writer. */
-bool trace_block_give_back(struct writer *writer, struct trace_block *block);
+ * the reference to its modules back. */
+void trace_block_give_back(struct trace_file *file, struct trace_block *block);
 
 #endif

@@ -1,81 +1,148 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_writers - the threads that take blocks from their queues and append
- * them. See the top of trace_file.c.
+ * trace_writers - the threads that take blocks from the queue and append them.
+ * See the top of trace_file.c.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include "collector/base/pulse.h"
 #include "collector/base/thread_nice.h"
 #include "collector/trace/trace_file_inner.h"
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 
-struct writer *trace_writer_of(struct trace_file *file, uint32_t sequence)
+/* With so much in the queue one more writer takes a part of it. With less it
+ * only made bundles smaller. */
+#define QUEUE_BYTES_ENOUGH (TRACE_BLOCK_BYTES * 2 / 3)
+/* What a name takes in pending, about. If the names of a bundle take more, it
+ * becomes two. */
+#define NAME_BYTES_ABOUT 100
+
+static const char writes[] = "writes a trace and the names in it";
+
+/* Whether a writer that is idle is to take blocks. lock held. */
+static bool may_take(const struct trace_file *file)
 {
-	return &file->writers[sequence % file->writer_count];
+	return file->head && (!file->busy || file->closing ||
+			      file->queue_bytes >= QUEUE_BYTES_ENOUGH);
 }
 
-void trace_writer_report(struct writer *writer)
+void trace_writers_queue_grew(struct trace_file *file, size_t bytes)
+{
+	file->queue_bytes += bytes;
+	if (may_take(file))
+		pthread_cond_signal(&file->work);
+}
+
+/* Takes blocks for one bundle from the queue, which is not empty; one block
+ * without compression. lock held. */
+static struct trace_block *take_blocks(struct writer *writer)
+{
+	struct trace_file *file = writer->file;
+	struct trace_block *first = file->head, *last;
+	size_t bytes = 0;
+
+	writer->compress = file->compressing;
+	do {
+		last = file->head;
+		file->head = last->next;
+		writer->run++;
+		file->queue_bytes -= last->bytes;
+		bytes += last->bytes + last->name_count * NAME_BYTES_ABOUT;
+	} while (writer->compress && file->head && writer->run < PLACES_MAX &&
+		 bytes + file->head->bytes +
+				 file->head->name_count * NAME_BYTES_ABOUT <=
+			 PENDING_BYTES);
+	last->next = NULL;
+	return first;
+}
+
+/* Waits until there are blocks for @writer, and begins a run with them. NULL:
+ * the file is being closed, and no block is left. */
+static struct trace_block *begin_run(struct writer *writer)
+{
+	struct trace_file *file = writer->file;
+	struct trace_block *blocks = NULL;
+
+	lock_acquire(&file->lock);
+	while (!may_take(file) && !(file->closing && !file->head))
+		lock_wait(&file->lock, &file->work);
+	if (file->head) {
+		blocks = take_blocks(writer);
+		writer->first = file->taken;
+		file->taken += writer->run;
+		file->busy++;
+		writer->has_turn = writer->first == file->written;
+		if (may_take(file))
+			pthread_cond_signal(&file->work);
+	}
+	lock_release(&file->lock);
+	return blocks;
+}
+
+void trace_writer_await_turn(struct writer *writer)
+{
+	struct trace_file *file = writer->file;
+
+	if (writer->has_turn)
+		return;
+	pulse_end();
+	lock_acquire(&file->lock);
+	while (file->written != writer->first)
+		lock_wait(&file->lock, &writer->turn);
+	lock_release(&file->lock);
+	writer->has_turn = true;
+	pulse_begin(writes);
+}
+
+/* All blocks of the run of @writer are in the file, or were dropped. */
+static void end_run(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
 
 	lock_acquire(&file->lock);
-	writer->written = writer->taken;
+	file->written += writer->run;
+	writer->run = 0;
+	file->busy--;
+	for (unsigned int i = 0; i < file->writer_count; i++) {
+		struct writer *other = &file->writers[i];
+
+		if (other->run && other->first == file->written)
+			pthread_cond_signal(&other->turn);
+	}
 	pthread_cond_broadcast(&file->progress);
 	lock_release(&file->lock);
 }
 
-void trace_writer_wait_for_globals(struct writer *writer)
+static void write_run(struct writer *writer, struct trace_block *blocks)
 {
-	struct trace_file *file = writer->file;
-	struct writer *globals = trace_writer_of(file, 1);
+	while (blocks) {
+		struct trace_block *next = blocks->next;
 
-	if (writer == globals)
-		return;
-	lock_acquire(&file->lock);
-	while (globals->written < writer->after)
-		lock_wait(&file->lock, &file->progress);
-	lock_release(&file->lock);
-}
-
-/* Waits for a block in the queue of @writer, and takes it. NULL: the file is
- * being closed, and no block is left. */
-static struct trace_block *take_block(struct writer *writer)
-{
-	struct trace_file *file = writer->file;
-	struct trace_block *block;
-
-	lock_acquire(&file->lock);
-	while (!writer->head && !file->closing)
-		lock_wait(&file->lock, &writer->wake);
-	block = writer->head;
-	if (block)
-		writer->head = block->next;
-	lock_release(&file->lock);
-	return block;
+		trace_bundle_write(writer, blocks);
+		trace_block_give_back(writer->file, blocks);
+		blocks = next;
+	}
+	trace_bundle_flush(writer);
+	/* Nothing may have been to be appended. */
+	trace_writer_await_turn(writer);
 }
 
 static void *writer_main(void *context)
 {
 	struct writer *writer = context;
-	struct trace_block *block;
+	struct trace_block *blocks;
 
 	pthread_setname_np(pthread_self(), "perfrec-writer");
-	while ((block = take_block(writer))) {
+	while ((blocks = begin_run(writer))) {
 		/* relaxed: it stands for nothing else */
 		thread_nice_raise(atom_load_rlx(&writer->file->nice));
-		pulse_begin("writes a trace and the names in it");
-		trace_bundle_write(writer, block);
+		pulse_begin(writes);
+		write_run(writer, blocks);
 		pulse_end();
-		writer->taken++;
-		/* Pending grows only as long as more blocks wait. */
-		if (trace_block_give_back(writer, block))
-			trace_bundle_flush(writer);
-		if (!writer->pending_bytes)
-			trace_writer_report(writer);
+		end_run(writer);
 	}
 	return NULL;
 }
@@ -103,8 +170,7 @@ void trace_writers_stop(struct trace_file *file)
 {
 	lock_acquire(&file->lock);
 	file->closing = true;
-	for (unsigned int i = 0; i < file->writers_running; i++)
-		pthread_cond_signal(&file->writers[i].wake);
+	pthread_cond_broadcast(&file->work);
 	lock_release(&file->lock);
 	for (unsigned int i = 0; i < file->writers_running; i++)
 		pthread_join(file->writers[i].thread, NULL);

@@ -58,7 +58,7 @@ struct modules {
 };
 
 static char g_names[NAME_TABLE][24];
-static int g_go_on;
+static int g_go_on, g_is_slow;
 static char g_long_name[2 * OUT_TEXT_BYTES];
 
 void modules_resolve(struct modules *modules, uint64_t address,
@@ -67,7 +67,9 @@ void modules_resolve(struct modules *modules, uint64_t address,
 	(void)modules;
 	(void)generation;
 	memset(out, 0, sizeof(*out));
-	/* order: rlx, seeing it late only waits a little longer */
+	/* order: rlx, seeing them late only waits a little longer */
+	if (address == SLOW_FUNCTION)
+		atom_store_rlx(&g_is_slow, 1);
 	while (address == SLOW_FUNCTION && !atom_load_rlx(&g_go_on))
 		sched_yield();
 	out->name = address == LONG_NAME_FUNCTION
@@ -575,6 +577,176 @@ START_TEST(trace_file_on_a_full_disk_keeps_what_is_whole)
 }
 END_TEST
 
+/* --- where blocks are --- */
+
+#define PLACES_MOST 1000
+
+struct places {
+	unsigned int count, dropped;
+	struct trace_place place[PLACES_MOST];
+};
+
+/* What a block of the test has for entry. */
+struct told {
+	uint32_t first; /* number of its first event */
+	unsigned int times; /* how often its place was told */
+};
+
+static void take_place(void *context, const struct trace_place *place)
+{
+	struct places *places = context;
+	struct told *told = place->entry;
+
+	EXPECT(places->count < PLACES_MOST);
+	places->place[places->count++] = *place;
+	places->dropped += !place->bytes;
+	if (told)
+		told->times++;
+}
+
+static struct trace_file *open_with_places(bool compress, uint64_t max_bytes,
+					   struct places *places)
+{
+	const struct trace_file_options options = {
+		.dir_fd = g_dir_fd,
+		.name = TRACE_NAME,
+		.compress = compress,
+		.compress_threads = 3,
+		.max_bytes = max_bytes,
+		.placed = take_place,
+		.placed_context = places,
+	};
+	struct trace_file *file;
+
+	ck_assert_int_eq(trace_file_open(&options, &file), 0);
+	return file;
+}
+
+/* A full block or a small one, whose place is told to @told. */
+static void submit_told(struct producer *producer, struct told *told,
+			bool small)
+{
+	uint32_t most = small ? 300 : TRACE_BLOCK_BYTES;
+	struct trace_block *block = trace_file_block(producer->file);
+	size_t used;
+
+	told->first = producer->events;
+	block->sequence = producer->sequence;
+	block->entry = told;
+	while ((used = put_event(producer, block->data + block->bytes,
+				 most - block->bytes, 0)))
+		block->bytes += (uint32_t)used;
+	trace_file_submit(producer->file, block);
+}
+
+struct first_event {
+	bool seen;
+	uint32_t sequence;
+	uint64_t number;
+};
+
+static void take_first(void *context, const pb_packet *packet)
+{
+	struct first_event *first = context;
+
+	if (!first->seen)
+		*first = (struct first_event){
+			true, packet->trusted_packet_sequence_id,
+			packet->timestamp
+		};
+}
+
+/* The packets of @file at @place begin with the event that its entry says. */
+static void check_place(struct bytes file, const struct trace_place *place)
+{
+	struct bytes at = { file.data + place->offset, place->bytes };
+	const struct told *told = place->entry;
+	struct first_event first = { 0 };
+
+	EXPECT(place->offset < file.size);
+	if (place->bundled) {
+		size_t length;
+		pb_trace *trace;
+
+		at.size = file.size - place->offset;
+		length = packet_bytes(at);
+		EXPECT(length);
+		trace = perfetto__protos__trace__unpack(NULL, length, at.data);
+		EXPECT(trace && trace->packet[0]->has_compressed_packets);
+		at = inflate_bundle(trace->packet[0]->compressed_packets);
+		perfetto__protos__trace__free_unpacked(trace, NULL);
+		EXPECT(place->inner + place->bytes <= at.size);
+		at = (struct bytes){ at.data + place->inner, place->bytes };
+	} else {
+		EXPECT(!place->inner);
+		EXPECT(place->offset + place->bytes <= file.size);
+	}
+	EXPECT(each_packet(at, false, take_first, &first) == place->bytes);
+	EXPECT(first.sequence == place->sequence);
+	EXPECT(first.number == told->first);
+}
+
+START_TEST(trace_file_says_where_each_block_is)
+{
+	static struct told told[2][60];
+	static struct places places;
+	struct producer producers[] = { { .sequence = 2 }, { .sequence = 3 } };
+	uint64_t next[2] = { 0 };
+	struct bytes bytes;
+	struct trace_file *file = open_with_places(_i, 0, &places);
+
+	producers[0].file = producers[1].file = file;
+	for (int i = 0; i < 60; i++) {
+		submit_told(&producers[0], &told[0][i], i % 3);
+		submit_told(&producers[1], &told[1][i], i % 4);
+		if (i % 16 == 0)
+			trace_file_flush(file);
+	}
+	ck_assert_int_eq(trace_file_close(&file), 0);
+	ck_assert_uint_eq(places.count, 120);
+	ck_assert_uint_eq(places.dropped, 0);
+	bytes = read_file();
+	for (unsigned int i = 0; i < places.count; i++) {
+		unsigned int which = places.place[i].sequence - 2;
+
+		EXPECT(places.place[i].entry == &told[which][next[which]++]);
+		EXPECT(places.place[i].bundled == _i);
+		check_place(bytes, &places.place[i]);
+	}
+	free(bytes.data);
+}
+END_TEST
+
+START_TEST(trace_file_that_stops_tells_each_block_once)
+{
+	enum { BLOCKS = 100 };
+	static struct told told[BLOCKS];
+	static struct places places;
+	struct producer producer = { .sequence = 3 };
+	struct bytes bytes;
+
+	producer.file = open_with_places(
+		_i, _i ? 200 * 1024 : 10 * TRACE_BLOCK_BYTES, &places);
+	for (int i = 0; i < BLOCKS; i++)
+		submit_told(&producer, &told[i], false);
+	ck_assert_int_eq(trace_file_close(&producer.file), TRACE_AT_LIMIT);
+	ck_assert_uint_eq(places.count, BLOCKS);
+	ck_assert_uint_gt(places.dropped, 0);
+	ck_assert_uint_lt(places.dropped, BLOCKS);
+	bytes = read_file();
+	for (unsigned int i = 0; i < BLOCKS; i++) {
+		bool there = i < BLOCKS - places.dropped;
+
+		EXPECT(places.place[i].entry == &told[i]);
+		EXPECT(told[i].times == 1);
+		EXPECT(!places.place[i].bytes == !there);
+		if (there)
+			check_place(bytes, &places.place[i]);
+	}
+	free(bytes.data);
+}
+END_TEST
+
 /* --- slices that are open where the trace stops --- */
 
 /* Numbered 3, 4, 5 modulo SEQUENCES_MAX; the last takes the most bytes. */
@@ -908,6 +1080,39 @@ START_TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
 }
 END_TEST
 
+/* One writer reads a symbol table. Another makes a bundle of the same sequence
+ * meanwhile, and does not overtake it. */
+START_TEST(trace_file_another_writer_goes_on_and_keeps_the_order)
+{
+	struct trace_file *file = open_file(true, 2, 0);
+	struct producer producer = { .file = file, .sequence = 3 };
+	struct tally tally;
+
+	submit_name(&producer, SLOW_FUNCTION);
+	/* order: rlx, as in modules_resolve() */
+	while (!atom_load_rlx(&g_is_slow))
+		sched_yield();
+	submit_block(&producer, TRACE_BLOCK_BYTES, 3);
+	/* It would wait here for ever, had the block to wait for the other.
+	 * order: rlx, as in modules_put() */
+	while (atom_load_rlx(&g_modules.references) > 1)
+		sched_yield();
+	ck_assert_uint_eq(trace_file_bytes(file), 0);
+	for (int i = 0; i < 40; i++)
+		submit_block(&producer, TRACE_BLOCK_BYTES / 2, 1);
+	ck_assert(trace_file_lags(file));
+	ck_assert_uint_eq(trace_file_bytes(file), 0);
+	/* order: rlx, as in modules_resolve() */
+	atom_store_rlx(&g_go_on, 1);
+	trace_file_flush(file);
+	ck_assert(!trace_file_lags(file));
+	tally = tally_file();
+	ck_assert_uint_eq(tally.events[3], producer.events);
+	ck_assert_uint_eq(tally.names[3], producer.names);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+}
+END_TEST
+
 static void setup(void)
 {
 	strcpy(strrchr(g_dir, '.'), ".XXXXXX");
@@ -951,6 +1156,11 @@ int main(void)
 	tcase_add_test(tcase,
 		       trace_file_at_the_process_limit_stops_without_a_signal);
 	tcase_add_test(tcase, trace_file_on_a_full_disk_keeps_what_is_whole);
+	tcase_add_loop_test(tcase, trace_file_says_where_each_block_is, 0, 2);
+	tcase_add_loop_test(tcase, trace_file_that_stops_tells_each_block_once,
+			    0, 2);
+	tcase_add_test(tcase,
+		       trace_file_another_writer_goes_on_and_keeps_the_order);
 	tcase_add_loop_test(tcase, trace_file_at_its_limit_ends_what_is_open, 0,
 			    1);
 	tcase_add_loop_test(slow, trace_file_at_its_limit_ends_what_is_open, 1,
