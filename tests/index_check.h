@@ -69,9 +69,9 @@ static inline struct index_check *index_check_new(uint64_t start_ns)
 	struct index_check *check = calloc(1, sizeof(*check));
 
 	index_check_must(check, "no memory");
-	index_check_must(!grow_array_zeroed(check->nodes, check->node_room,
-					    64u),
-			 "no memory");
+	index_check_must(
+		!grow_array_zeroed(check->nodes, check->node_room, 64u),
+		"no memory");
 	check->node_count = 1;
 	check->ns = start_ns;
 	return check;
@@ -115,8 +115,7 @@ static inline uint32_t index_check_find(struct index_check *check,
 
 	if (!number)
 		return 0;
-	index_check_must(number < check->told_room &&
-				 check->told[number].told,
+	index_check_must(number < check->told_room && check->told[number].told,
 			 "a node that was not told");
 	parent = index_check_find(check, check->told[number].parent);
 	return index_check_child(check, parent, check->told[number].iid);
@@ -206,8 +205,8 @@ static inline void index_check_begin(struct index_check *check,
 }
 
 /* What the name of the begin @event is called; 0: a wait. */
-static inline uint32_t
-index_check_name(const Perfetto__Protos__TrackEvent *event)
+static inline uint32_t index_check_name(
+	const Perfetto__Protos__TrackEvent *event)
 {
 	if (event->has_name_iid)
 		return (uint32_t)event->name_iid;
@@ -220,9 +219,8 @@ index_check_name(const Perfetto__Protos__TrackEvent *event)
 	return 0;
 }
 
-static inline void
-index_check_slice_begin(struct index_check *check,
-			const Perfetto__Protos__TrackEvent *event)
+static inline void index_check_slice_begin(
+	struct index_check *check, const Perfetto__Protos__TrackEvent *event)
 {
 	uint32_t parent = 0;
 
@@ -257,9 +255,8 @@ static inline void index_check_slice_end(struct index_check *check)
 }
 
 /* An event of the block, on the track of the sequence. */
-static inline void
-index_check_event(struct index_check *check,
-		  const Perfetto__Protos__TracePacket *packet)
+static inline void index_check_event(
+	struct index_check *check, const Perfetto__Protos__TracePacket *packet)
 {
 	const Perfetto__Protos__TrackEvent *event = packet->track_event;
 
@@ -268,7 +265,8 @@ index_check_event(struct index_check *check,
 	check->ns += packet->timestamp;
 	if (event->has_track_uuid)
 		return;
-	if (event->type == PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN)
+	if (event->type ==
+	    PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN)
 		index_check_slice_begin(check, event);
 	if (event->type == PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END)
 		index_check_slice_end(check);

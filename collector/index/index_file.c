@@ -20,7 +20,7 @@
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
-#include "collector/names/text_store.h"
+#include "collector/base/pool.h"
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"
@@ -30,10 +30,11 @@
 #define EXTENT_BYTES (256u << 10)
 /* Texts that are told once only. Those beyond are told each time. */
 #define TEXTS_BYTES_MAX (64u << 20)
-#define TEXTS_MIN 1024u /* a power of two */
 
-struct text_number {
-	const char *text; /* in the store; NULL: free */
+/* A text that was told. */
+struct text {
+	const uint8_t *at; /* ours */
+	size_t bytes;
 	uint32_t number;
 };
 
@@ -49,9 +50,8 @@ struct index_file {
 	uint8_t tail[INDEX_TAIL_BYTES]; /* the last bytes of the trace */
 	size_t tail_bytes;
 
-	struct text_store *texts;
-	struct text_number *numbers; /* hash table by address */
-	uint32_t number_mask, number_count;
+	struct pool texts; /* of struct text */
+	size_t kept_bytes; /* of texts */
 	uint32_t text_count; /* in the file */
 
 	struct extent {
@@ -75,72 +75,76 @@ static void put_items(struct index_file *file, enum index_kind kind)
 /* --- texts ------------------------------------------------------------------
  */
 
-static struct text_number *text_entry(const struct text_number *table,
-				      uint32_t mask, const char *text)
+static uint64_t text_hash(const void *item)
 {
-	uint64_t at =
-		hash_fold((uint64_t)(uintptr_t)text * 0x9e3779b97f4a7c15ULL);
+	const struct text *text = item;
 
-	while (table[at & mask].text && table[at & mask].text != text)
-		at++;
-	return (struct text_number *)&table[at & mask];
+	return hash_bytes(HASH_START, text->at, text->bytes);
 }
 
-static bool numbers_reserve(struct index_file *file)
+static bool is_same_text(const void *a, const void *b)
 {
-	uint32_t room = file->numbers ? 2 * (file->number_mask + 1) : TEXTS_MIN;
-	struct text_number *more;
+	const struct text *first = a, *second = b;
 
-	if (file->numbers && 2 * file->number_count <= file->number_mask)
-		return true;
-	more = calloc(room, sizeof(*more));
-	if (!more)
-		return false;
-	for (uint32_t i = 0; file->numbers && i <= file->number_mask; i++)
-		if (file->numbers[i].text)
-			*text_entry(more, room - 1, file->numbers[i].text) =
-				file->numbers[i];
-	free(file->numbers);
-	file->numbers = more;
-	file->number_mask = room - 1;
-	return true;
+	return first->bytes == second->bytes &&
+	       memcmp(first->at, second->at, first->bytes) == 0;
 }
 
-static uint32_t put_text(struct index_file *file, const char *text)
+static const struct pool_key text_key = { text_hash, is_same_text };
+
+static uint32_t put_text(struct index_file *file, const void *text,
+			 size_t bytes)
 {
-	index_put_item(&file->items, INDEX_TEXT, text, strlen(text));
+	index_put_item(&file->items, INDEX_TEXT, text, bytes);
 	return ++file->text_count;
 }
 
 /* The number of @text, which is told if it is new. */
-static uint32_t text_number(struct index_file *file, const char *text)
+static uint32_t text_number(struct index_file *file, const void *text,
+			    size_t bytes)
 {
-	const char *kept = text_store_text(file->texts, text);
-	struct text_number *entry;
+	struct text item = { .at = text, .bytes = bytes }, *items;
+	uint8_t *copy;
+	uint32_t at;
 
-	if (!kept || !numbers_reserve(file))
-		return put_text(file, text);
-	entry = text_entry(file->numbers, file->number_mask, kept);
-	if (!entry->text) {
-		entry->text = kept;
-		entry->number = put_text(file, text);
-		file->number_count++;
+	if (pool_find(&file->texts, &item, &at)) {
+		items = file->texts.items;
+		return items[at].number;
 	}
-	return entry->number;
+	item.number = put_text(file, text, bytes);
+	copy = file->kept_bytes < TEXTS_BYTES_MAX ? malloc(bytes + 1) : NULL;
+	if (!copy)
+		return item.number;
+	memcpy(copy, text, bytes);
+	item.at = copy;
+	if (pool_intern(&file->texts, &item, &at) < 0)
+		free(copy);
+	else
+		file->kept_bytes += sizeof(item) + bytes;
+	return item.number;
+}
+
+static void forget_texts(struct index_file *file)
+{
+	const struct text *items = file->texts.items;
+
+	for (uint32_t i = 0; i < file->texts.count; i++)
+		free((void *)items[i].at);
+	pool_release(&file->texts);
 }
 
 void index_file_name(struct index_file *file, uint32_t sequence, uint32_t iid,
-		     const char *text)
+		     const void *text, size_t bytes)
 {
 	uint32_t number;
 
 	if (file->err)
 		return;
-	number = text_number(file, text);
+	number = text_number(file, text, bytes);
 	bytes_varint(&file->payload, sequence);
 	bytes_varint(&file->payload, iid);
 	bytes_varint(&file->payload, number);
-	put_items(file, INDEX_NAME);
+	put_items(file, INDEX_IID);
 }
 
 void index_file_packet(struct index_file *file, enum index_kind kind,
@@ -349,8 +353,7 @@ static void index_file_free(struct index_file *file)
 {
 	bytes_release(&file->items);
 	bytes_release(&file->payload);
-	text_store_free(&file->texts);
-	free(file->numbers);
+	forget_texts(file);
 	free(file->extent.sequences);
 	if (file->fd >= 0)
 		close(file->fd);
@@ -360,16 +363,13 @@ static void index_file_free(struct index_file *file)
 int index_file_open(int dir_fd, const char *name, struct index_file **out)
 {
 	struct index_file *file = calloc(1, sizeof(*file));
-	int err = -ENOMEM;
+	int err;
 
 	if (!file)
-		return err;
-	file->fd = -1;
-	err = text_store_new(TEXTS_BYTES_MAX, &file->texts);
-	if (!err) {
-		file->fd = own_files_create(dir_fd, name, O_APPEND);
-		err = MIN(file->fd, 0);
-	}
+		return -ENOMEM;
+	pool_init_key(&file->texts, NULL, sizeof(struct text), &text_key);
+	file->fd = own_files_create(dir_fd, name, O_APPEND);
+	err = MIN(file->fd, 0);
 	if (!err) {
 		err = write_header(file);
 		if (err)

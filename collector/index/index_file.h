@@ -24,11 +24,11 @@ struct index_file;
  * index_file_close(). Or returns -errno; then there is no file. */
 int index_file_open(int dir_fd, const char *name, struct index_file **out);
 
-/* What @iid stands for on @sequence. */
+/* What @iid stands for on @sequence: the @bytes at @text. */
 void index_file_name(struct index_file *file, uint32_t sequence, uint32_t iid,
-		     const char *text);
-/* A packet of @sequence without a time, of @bytes at @packet, with its tag and
- * length; or (@kind INDEX_INTERNED) an InternedData without them. */
+		     const void *text, size_t bytes);
+/* A packet of @sequence without a time, of @bytes at @packet, without its tag
+ * and length; or, if @kind is INDEX_INTERNED, an InternedData. */
 void index_file_packet(struct index_file *file, enum index_kind kind,
 		       uint32_t sequence, const void *packet, size_t bytes);
 

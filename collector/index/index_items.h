@@ -43,7 +43,7 @@ enum index_kind {
 	INDEX_TEXT = 1,
 	/* What a number stands for on a sequence.
 	 *   sequence, iid, number of the text */
-	INDEX_NAME = 2,
+	INDEX_IID = 2,
 	/* A packet without a time, which a reader needs wherever it begins: it
 	 * describes a track, or says what numbers stand for.
 	 *   sequence, its bytes, without tag and length */

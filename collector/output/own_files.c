@@ -36,6 +36,7 @@ static const struct own_file {
 	bool temporary; /* it has another name while it is written */
 } table[] = {
 	{ TRACE_NAME, S_IFREG, false },
+	{ INDEX_NAME, S_IFREG, false },
 	{ SUMMARY_NAME, S_IFREG, true },
 	{ WALL_PROFILE_NAME, S_IFREG, true },
 	{ CPU_PROFILE_NAME, S_IFREG, true },

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #define TRACE_NAME "trace.pftrace"
+#define INDEX_NAME "trace.index"
 #define SUMMARY_NAME "summary.json"
 #define WALL_PROFILE_NAME "wall.pb.gz"
 #define CPU_PROFILE_NAME "cpu.pb.gz"

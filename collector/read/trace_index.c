@@ -88,8 +88,8 @@ static uint32_t sequence_place(const struct trace_index *index, uint32_t id)
 	return low;
 }
 
-const struct index_sequence *
-trace_index_sequence(const struct trace_index *index, uint32_t id)
+const struct index_sequence *trace_index_sequence(
+	const struct trace_index *index, uint32_t id)
 {
 	uint32_t at = sequence_place(index, id);
 
@@ -174,8 +174,7 @@ static bool take_node(struct index_sequence *sequence, struct index_get *get)
 	    parent > UINT32_MAX || iid > UINT32_MAX ||
 	    grow_array_zeroed(sequence->nodes, sequence->node_room, number + 1))
 		return false;
-	sequence->node_count =
-		MAX(sequence->node_count, (uint32_t)number + 1);
+	sequence->node_count = MAX(sequence->node_count, (uint32_t)number + 1);
 	sequence->nodes[number] =
 		(struct index_node){ (uint32_t)parent, (uint32_t)iid };
 	return true;
@@ -295,7 +294,7 @@ static bool take_item(struct trace_index *index, struct about *about,
 	switch (kind) {
 	case INDEX_TEXT:
 		return take_text(index, get);
-	case INDEX_NAME:
+	case INDEX_IID:
 		/* Sequences may move. */
 		about->sequence = NULL;
 		return take_name(index, get);

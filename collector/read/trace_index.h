@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_index - trace.index in memory (docs/INDEX.md): where the packets of each
- * sequence lie, what a reader must know to begin there, and sums of chunks. The
- * file may come from anywhere: all of it is checked, and what does not fit the
- * trace is not used. One thread at a time.
+ * trace_index - trace.index in memory (docs/INDEX.md): where the packets of
+ * each sequence lie, what a reader must know to begin there, and sums of
+ * chunks. The file may come from anywhere: all of it is checked, and what does
+ * not fit the trace is not used. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_TRACE_INDEX_H
 #define PERFREC_COLLECTOR_READ_TRACE_INDEX_H
@@ -115,8 +115,8 @@ enum index_fault trace_index_read(const char *path, const char *trace_path,
 void trace_index_free(struct trace_index **index);
 
 /* The sequence @id; NULL: the index has none. */
-const struct index_sequence *
-trace_index_sequence(const struct trace_index *index, uint32_t id);
+const struct index_sequence *trace_index_sequence(
+	const struct trace_index *index, uint32_t id);
 
 /* A slice that is open at a checkpoint. */
 struct index_slice {

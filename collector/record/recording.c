@@ -149,6 +149,7 @@ static int open_trace(struct recording *recording)
 	struct trace_file_options trace = {
 		.dir_fd = recording->setup.dir_fd,
 		.name = TRACE_NAME,
+		.index_name = INDEX_NAME,
 		.compress = options->compress,
 		.producers = options->workers,
 	};

@@ -83,9 +83,8 @@ void index_build_free(struct index_build **build)
 	if (!freed)
 		return;
 	budget_give(freed->budget,
-		    (freed->touch_mask + 1ULL) *
-				    (sizeof(*freed->touched) +
-				     sizeof(*freed->before)) +
+		    (freed->touch_mask + 1ULL) * (sizeof(*freed->touched) +
+						  sizeof(*freed->before)) +
 			    freed->start_room * sizeof(*freed->start) +
 			    freed->open_room * sizeof(*freed->open) +
 			    freed->listed_room * sizeof(*freed->listed) +
@@ -152,8 +151,8 @@ struct index_touch *index_build_touch(struct index_build *build,
 	}
 	build->touch_count++;
 	node->index = at;
-	build->before[at] = (struct index_before){ node->calls,
-						   node->total_ns };
+	build->before[at] =
+		(struct index_before){ node->calls, node->total_ns };
 	build->touched[at] = (struct index_touch){ .node = node };
 	return &build->touched[at];
 }
@@ -214,6 +213,14 @@ void index_build_wait(struct index_build *build, struct cct_node *caller,
 	wait->longest_ns = MAX(wait->longest_ns, ns);
 }
 
+void index_build_interned(struct index_build *build, uint32_t sequence,
+			  const void *interned, size_t bytes)
+{
+	put(build, sequence);
+	bytes_put(&build->payload, interned, bytes);
+	put_item(build, INDEX_INTERNED);
+}
+
 /* --- checkpoints ------------------------------------------------------------
  */
 
@@ -243,7 +250,8 @@ static uint32_t count_same(const struct index_open *a, uint32_t a_count,
 {
 	uint32_t same = 0;
 
-	while (same < a_count && same < b_count && a[same].node == b[same].node &&
+	while (same < a_count && same < b_count &&
+	       a[same].node == b[same].node &&
 	       a[same].begin_ns == b[same].begin_ns)
 		same++;
 	return same;
@@ -383,8 +391,8 @@ static bool number_wait(struct index_build *build, struct index_wait *wait)
 	return true;
 }
 
-static void put_row(struct index_build *build, uint32_t number,
-		    uint64_t calls, uint64_t total_ns, uint64_t longest_ns)
+static void put_row(struct index_build *build, uint32_t number, uint64_t calls,
+		    uint64_t total_ns, uint64_t longest_ns)
 {
 	put(build, index_zigzag((int64_t)number - build->row_before));
 	put(build, calls);
@@ -467,8 +475,7 @@ static bool ends_chunk(const struct index_build *build,
 {
 	if (!build->started || now->mid_call)
 		return false;
-	return now->last ||
-	       now->spans - build->start_spans >= CHUNK_SPANS ||
+	return now->last || now->spans - build->start_spans >= CHUNK_SPANS ||
 	       (now->spans != build->start_spans &&
 		now->trace_bytes - build->start_bytes >= CHUNK_BYTES);
 }

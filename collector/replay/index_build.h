@@ -76,7 +76,7 @@ struct index_build {
 		struct cct_node *caller;
 		uint32_t number;
 		uint64_t calls, total_ns, longest_ns;
-	} *waits;
+	} * waits;
 	uint32_t wait_count, wait_room;
 
 	struct bytes items; /* of the block at hand */
@@ -110,6 +110,9 @@ void index_build_begin(struct index_build *build, const struct index_now *now);
 size_t index_build_end(struct index_build *build, const struct index_now *now,
 		       const void **items);
 
+/* The InternedData at @interned was written, in a packet of @sequence. */
+void index_build_interned(struct index_build *build, uint32_t sequence,
+			  const void *interned, size_t bytes);
 /* A wait of @ns was written as a slice of its own, in @caller. */
 void index_build_wait(struct index_build *build, struct cct_node *caller,
 		      uint64_t ns);

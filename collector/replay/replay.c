@@ -197,7 +197,7 @@ void replay_flush(struct replay *replay)
 	}
 	block->sequence = replay->encoder.sequence;
 	block->name_count = output->name_count;
-	block->bytes = (uint32_t)bytes;
+	block->bytes = block->own_bytes = (uint32_t)bytes;
 	block->first_ns = output->first_ns;
 	block->last_ns = MAX(output->last_ns, replay->encoder.last_ns);
 	if (replay->index)
@@ -275,6 +275,9 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 	bool flush = output_large(replay, encode_event_bytes(event));
 
 	encode_event(&replay->encoder, ns, event);
+	if (replay->index && event->interned_bytes)
+		index_build_interned(replay->index, replay->encoder.sequence,
+				     event->interned, event->interned_bytes);
 	if (event->absolute) {
 		output->first_ns = MIN(output->first_ns, ns);
 		output->last_ns = MAX(output->last_ns, ns);

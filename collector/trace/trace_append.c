@@ -6,14 +6,17 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "collector/base/log.h"
 #include "collector/trace/encode.h"
+#include "collector/index/index_file.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file_inner.h"
+#include "collector/trace/trace_index.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -21,6 +24,8 @@
  * (see encode.h), and of the mark that says why the trace stopped. */
 #define END_BYTES 16
 #define STOP_MARK_BYTES 64
+/* Of what is appended at a time. */
+#define PARTS_MAX 3
 
 /* Bytes of room on disk that are made ready at a time; see the top. A file of
  * less than ROOM_BYTES_MIN gets none. */
@@ -101,10 +106,13 @@ void trace_append_give_room_back(struct trace_file *file)
 static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 {
 	uint64_t bytes = parts_bytes(parts, count);
+	struct iovec written[PARTS_MAX];
 	int err;
 
 	if (file->torn)
 		return -EIO;
+	assert(count <= PARTS_MAX);
+	memcpy(written, parts, (size_t)count * sizeof(*parts));
 	make_file_room(file, bytes);
 	err = write_parts(file->fd, parts, count);
 	if (err)
@@ -113,6 +121,9 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 		/* relaxed: stored under write_lock alone, and who reads an
 		 * older value stops a little later */
 		atom_store_rlx(&file->bytes, file->bytes + bytes);
+	for (int i = 0; !err && file->index && i < count; i++)
+		index_file_appended(file->index, written[i].iov_base,
+				    written[i].iov_len);
 	return err;
 }
 
@@ -134,14 +145,14 @@ static uint32_t count_new_sequences(const struct writer *writer)
 	uint32_t count = 0;
 
 	for (unsigned int i = 0; i < writer->block_count; i++) {
-		uint32_t sequence = blocks[i].place.sequence;
+		uint32_t sequence = blocks[i].sequence;
 		unsigned int first = 0;
 
-		if (!blocks[i].place.bytes ||
+		if (!blocks[i].bytes ||
 		    sequences_know(&writer->file->sequences, sequence))
 			continue;
-		while (!blocks[first].place.bytes ||
-		       blocks[first].place.sequence != sequence)
+		while (!blocks[first].bytes ||
+		       blocks[first].sequence != sequence)
 			first++;
 		count += first == i;
 	}
@@ -158,7 +169,7 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 
 	for (unsigned int i = 0; i < writer->block_count; i++) {
 		if (sequences_make_room(&file->sequences,
-					writer->blocks[i].place.sequence,
+					writer->blocks[i].sequence,
 					writer->block_count) < 0)
 			return -ENOMEM;
 		open += (uint64_t)(int64_t)writer->blocks[i].opened;
@@ -169,35 +180,31 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 		       : 0;
 }
 
-/* A block of pending is now in the file, where what was pending begins at
- * @offset. This is where a block gets its place; write_lock held. */
-static void put_block_in_place(struct writer *writer,
-			       struct pending_block *block, uint64_t offset)
+/* A block of pending is now in the file. write_lock held. */
+static void count_block(struct trace_file *file,
+			const struct pending_block *block)
 {
-	struct trace_file *file = writer->file;
 	uint32_t open = 0;
 
-	if (block->place.bytes)
-		open = sequences_change(&file->sequences, block->place.sequence,
+	if (block->bytes)
+		open = sequences_change(&file->sequences, block->sequence,
 					block->opened);
 	assert(open <= TRACE_OPEN_MAX);
-	block->place.offset += offset;
-	if (file->placed)
-		file->placed(file->placed_context, &block->place);
 }
 
-/* The blocks of pending are not in the file and never will be. write_lock held.
- */
-static void drop_pending(struct writer *writer)
+/* Appends the @bytes at @packets, of no block. 0 or -errno. write_lock held. */
+static int put_packets(struct trace_file *file, const void *packets,
+		       size_t bytes)
 {
-	struct trace_file *file = writer->file;
+	struct iovec part = { (void *)packets, bytes };
+	uint64_t offset = file->bytes;
+	int err = put_parts(file, &part, 1);
 
-	for (unsigned int i = 0; file->placed && i < writer->block_count; i++) {
-		struct trace_place place = writer->blocks[i].place;
-
-		place.bytes = 0;
-		file->placed(file->placed_context, &place);
+	if (!err && file->index) {
+		trace_index_packets(file->index, offset, 0, packets, bytes);
+		index_file_advance(file->index);
 	}
+	return err;
 }
 
 /* Appends to sequence @open a mark that says why the trace stopped, and the
@@ -221,9 +228,7 @@ static int end_slices(struct trace_file *file, const struct open_sequence *open)
 	for (uint32_t i = 0; i < open->slices; i++)
 		encode_end(&encoder, 0);
 
-	struct iovec part = { packets, (size_t)(encoder.out - packets) };
-
-	return put_parts(file, &part, 1);
+	return put_packets(file, packets, (size_t)(encoder.out - packets));
 }
 
 /* Stops the trace because of @err, and ends the slices that are open in it, as
@@ -255,11 +260,13 @@ void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 		err = put_parts(file, parts, count);
 	if (err && !file->stopped)
 		stop_trace(file, err);
-	if (err)
-		drop_pending(writer);
 	for (unsigned int i = 0; !err && i < writer->block_count; i++)
-		put_block_in_place(writer, &writer->blocks[i], offset);
+		count_block(file, &writer->blocks[i]);
+	if (!err && file->index)
+		trace_index_pending(writer, offset);
 	lock_release(&file->write_lock);
+	for (unsigned int i = 0; i < writer->block_count; i++)
+		free(writer->blocks[i].index);
 	writer->pending_bytes = 0;
 	writer->block_count = 0;
 }
@@ -267,12 +274,11 @@ void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 void trace_file_append_last(struct trace_file *file, const void *packets,
 			    size_t bytes)
 {
-	struct iovec part = { (void *)packets, bytes };
 	int err = TRACE_AT_LIMIT;
 
 	lock_acquire(&file->write_lock);
 	if (!file->max_bytes || bytes <= file->max_bytes - file->bytes)
-		err = put_parts(file, &part, 1);
+		err = put_packets(file, packets, bytes);
 	if (err && !file->stopped)
 		stop_trace(file, err);
 	lock_release(&file->write_lock);

@@ -111,12 +111,11 @@ struct trace_block *trace_file_block(struct trace_file *file)
 	block->sequence = 0;
 	block->modules = NULL;
 	block->name_count = 0;
-	block->bytes = 0;
+	block->bytes = block->own_bytes = 0;
 	block->opened = 0;
 	block->first_ns = block->last_ns = 0;
 	block->index = NULL;
 	block->index_bytes = 0;
-	block->entry = NULL;
 	return block;
 }
 

@@ -72,21 +72,24 @@ static uint8_t *pending_room(struct writer *writer, size_t bytes)
 	return writer->pending + writer->pending_bytes;
 }
 
-/* Notes @block, which is the next of pending, or lies behind pending. */
-static void note_pending_block(struct writer *writer,
-			       const struct trace_block *block)
+/* Notes @block, which is the next of pending, or lies behind pending; its
+ * packets are at @data. */
+static void note_pending_block(struct writer *writer, struct trace_block *block,
+			       const uint8_t *data)
 {
-	size_t at = writer->pending_bytes;
-
 	writer->blocks[writer->block_count++] = (struct pending_block){
-		.place = { .sequence = block->sequence,
-			   .bytes = block->bytes,
-			   .offset = writer->compress ? 0 : at,
-			   .inner = writer->compress ? (uint32_t)at : 0,
-			   .bundled = writer->compress,
-			   .entry = block->entry },
+		.sequence = block->sequence,
 		.opened = block->opened,
+		.at = writer->pending_bytes,
+		.data = data,
+		.bytes = block->bytes,
+		.own_bytes = block->own_bytes,
+		.first_ns = block->first_ns,
+		.last_ns = block->last_ns,
+		.index = block->index,
+		.index_bytes = block->index_bytes,
 	};
+	block->index = NULL;
 }
 
 /* Adds to pending what a reader shall know of @site, which has the number @iid
@@ -136,23 +139,23 @@ static void resolve_block_names(struct writer *writer,
 }
 
 /* Appends pending, with @block behind it. */
-static void append_block(struct writer *writer, const struct trace_block *block)
+static void append_block(struct writer *writer, struct trace_block *block)
 {
 	struct iovec parts[] = { { writer->pending, writer->pending_bytes },
-				 { (void *)block->data, block->bytes } };
+				 { block->data, block->bytes } };
 
-	note_pending_block(writer, block);
+	note_pending_block(writer, block, block->data);
 	trace_writer_await_turn(writer);
 	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
-void trace_bundle_write(struct writer *writer, const struct trace_block *block)
+void trace_bundle_write(struct writer *writer, struct trace_block *block)
 {
 	uint8_t *out;
 
 	if (trace_file_stopped(writer->file)) {
 		/* Pending with this block will be dropped. */
-		note_pending_block(writer, block);
+		note_pending_block(writer, block, block->data);
 		return;
 	}
 	resolve_block_names(writer, block);
@@ -162,7 +165,7 @@ void trace_bundle_write(struct writer *writer, const struct trace_block *block)
 	}
 	out = pending_room(writer, block->bytes);
 	memcpy(out, block->data, block->bytes);
-	note_pending_block(writer, block);
+	note_pending_block(writer, block, out);
 	writer->pending_bytes += block->bytes;
 }
 

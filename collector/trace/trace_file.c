@@ -70,6 +70,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/base/log.h"
+#include "collector/index/index_file.h"
 #include "collector/options/limits.h"
 #include "collector/output/own_files.h"
 #include "collector/trace/trace_file_inner.h"
@@ -169,6 +171,7 @@ static void trace_file_free(struct trace_file *file)
 	for (unsigned int i = 0; file->writers && i < file->writer_count; i++)
 		trace_bundle_release(&file->writers[i]);
 	free(file->writers);
+	index_file_close(&file->index, file->closed);
 	sequences_release(&file->sequences);
 	if (file->blocks)
 		munmap(file->blocks, file->block_count * sizeof(*file->blocks));
@@ -185,8 +188,6 @@ static int open_trace_file(struct trace_file *file,
 	if (err)
 		return err;
 	file->max_bytes = options->max_bytes;
-	file->placed = options->placed;
-	file->placed_context = options->placed_context;
 	file->compressing = options->compress;
 	file->writer_count = 1;
 	if (options->compress)
@@ -204,10 +205,18 @@ static int open_trace_file(struct trace_file *file,
 	file->fd = own_files_create(options->dir_fd, options->name, O_APPEND);
 	if (file->fd < 0)
 		return file->fd;
+	/* Without an index everything is slower, and nothing is wrong. */
+	if (options->index_name &&
+	    index_file_open(options->dir_fd, options->index_name,
+			    &file->index) < 0)
+		log_warn("cannot write the index of the trace; `perfrec index` "
+			 "can, later");
 	err = trace_writers_start(file);
 	if (err) {
 		close(file->fd);
 		own_files_discard(options->dir_fd, options->name);
+		if (file->index)
+			own_files_discard(options->dir_fd, options->index_name);
 	}
 	return err;
 }
@@ -240,6 +249,7 @@ int trace_file_close(struct trace_file **file)
 	trace_file_flush(*file);
 	trace_append_give_room_back(*file);
 	stopped = (*file)->stopped;
+	(*file)->closed = true;
 	trace_file_free(*file);
 	*file = NULL;
 	if (close(fd) < 0 && !stopped)

@@ -52,48 +52,29 @@ struct trace_block {
 				  * names */
 	uint32_t name_count; /* how many of names are used */
 	uint32_t bytes; /* how many of data are used */
+	uint32_t own_bytes; /* the first of them, that first_ns, last_ns and
+			     * index are about; 0 if these are not set */
 	int32_t opened; /* how many slices the block begins, minus how many it
 			 * ends */
 	uint64_t first_ns, last_ns; /* of its events; 0, 0: none has a time */
 	void *index; /* items about the packets, for the index; of malloc(),
 		      * trace_file frees them; NULL: none */
 	size_t index_bytes;
-	void *entry; /* the caller's: see struct trace_place. NULL at first */
 	struct trace_name names[TRACE_BLOCK_NAMES];
 	uint8_t data[TRACE_BLOCK_BYTES];
 };
-
-/* Where a block is in the file. Blocks of which nothing is there have a place,
- * too: they were dropped, as the trace has stopped. */
-struct trace_place {
-	uint32_t sequence;
-	uint32_t bytes; /* of the block's packets; 0: it was dropped, or has
-			 * none */
-	uint64_t offset; /* in the file: of these packets; or of the packet that
-			  * is the bundle which has them */
-	uint32_t inner; /* where they are in the unpacked bundle */
-	bool bundled;
-	void *entry; /* as in the block */
-};
-
-/* Called once for each block, in the order in which they were submitted, so
- * also in that of the file; by a writer thread, which holds the lock of the
- * file: it may call nothing of this header. The bytes are in the file, whole.
- */
-typedef void trace_placed(void *context, const struct trace_place *place);
 
 struct trace_file_options {
 	int dir_fd; /* the output folder; stays the caller's, and is used only
 		     * by trace_file_open() */
 	const char *name; /* TRACE_NAME: see own_files_create() */
+	const char *index_name; /* INDEX_NAME; NULL: no index is written */
 	bool compress; /* packets are written as compressed_packets */
 	unsigned int compress_threads; /* writer threads if compress is set;
 					* 0: one per CPU */
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */
 	unsigned int producers; /* how many threads may hold a block at the
 				 * same time; 0: one per CPU */
-	trace_placed *placed; /* NULL: nobody asks */
-	void *placed_context;
 };
 
 /* Creates the file and starts the writer threads, which block all signals.

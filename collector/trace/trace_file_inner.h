@@ -27,9 +27,14 @@ struct libdeflate_compressor;
 
 /* A block that is pending. */
 struct pending_block {
-	struct trace_place place; /* offset: in pending, without compression;
-				   * inner: with it */
+	uint32_t sequence;
 	int32_t opened; /* as in struct trace_block */
+	size_t at; /* its packets, in pending or behind it */
+	const uint8_t *data; /* the same; until pending is written */
+	uint32_t bytes, own_bytes; /* as in struct trace_block */
+	uint64_t first_ns, last_ns;
+	void *index; /* the same; freed when the block is in its place */
+	size_t index_bytes;
 };
 
 struct writer {
@@ -88,8 +93,8 @@ struct trace_file {
 		      * thread reads it */
 	bool torn; /* the file ends in half a packet */
 	struct sequences sequences; /* of which the file has blocks */
-	trace_placed *placed; /* NULL: nobody asks */
-	void *placed_context;
+	struct index_file *index; /* under write_lock; NULL: none */
+	bool closed; /* by trace_file_close() */
 
 	struct trace_block *blocks;
 	size_t block_count;
@@ -108,6 +113,12 @@ void trace_append_pending(struct writer *writer, struct iovec *parts,
  * matter: the file keeps some room. The writers have ended. */
 void trace_append_give_room_back(struct trace_file *file);
 
+/* --- trace_index.c --- */
+
+/* Tells the index what pending of @writer has, which is in the file at @offset
+ * now. write_lock held. */
+void trace_index_pending(const struct writer *writer, uint64_t offset);
+
 /* --- trace_bundle.c --- */
 
 /* Makes what @writer needs for its pending. 0 or -ENOMEM; the caller ends it by
@@ -116,7 +127,7 @@ int trace_bundle_init(struct writer *writer, bool compress);
 void trace_bundle_release(struct writer *writer);
 /* Appends @block with its names; or, with compression, adds both to pending.
  * Drops it if the trace has stopped. May read symbol tables. */
-void trace_bundle_write(struct writer *writer, const struct trace_block *block);
+void trace_bundle_write(struct writer *writer, struct trace_block *block);
 /* Appends what is pending; after that nothing is. Waits for the turn. */
 void trace_bundle_flush(struct writer *writer);
 

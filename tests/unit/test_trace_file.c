@@ -22,6 +22,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/base/bytes.h"
+#include "collector/index/index_items.h"
 #include "collector/trace/encode.h"
 #include "collector/names/modules.h"
 #include "collector/trace/out_perfetto.h"
@@ -98,15 +100,15 @@ static struct modules *reference(void)
 static char g_dir[] = "/tmp/test_trace_file.XXXXXX";
 static int g_dir_fd = -1;
 
-struct bytes {
+struct file_bytes {
 	uint8_t *data;
 	size_t size;
 };
 
-static struct bytes read_file(void)
+static struct file_bytes read_named(const char *name)
 {
-	int fd = openat(g_dir_fd, TRACE_NAME, O_RDONLY | O_NOFOLLOW);
-	struct bytes file = { NULL, 0 };
+	int fd = openat(g_dir_fd, name, O_RDONLY | O_NOFOLLOW);
+	struct file_bytes file = { NULL, 0 };
 	struct stat status;
 
 	ck_assert_int_ge(fd, 0);
@@ -119,8 +121,13 @@ static struct bytes read_file(void)
 	return file;
 }
 
+static struct file_bytes read_file(void)
+{
+	return read_named(TRACE_NAME);
+}
+
 /* The first packet of @bytes; 0 when there is no whole one. */
-static size_t packet_bytes(struct bytes bytes)
+static size_t packet_bytes(struct file_bytes bytes)
 {
 	size_t length = 0, at = 1;
 
@@ -137,20 +144,20 @@ static size_t packet_bytes(struct bytes bytes)
 	return length <= bytes.size - at ? at + length : 0;
 }
 
-static struct bytes inflate_bundle(ProtobufCBinaryData packed)
+static struct file_bytes inflate_bundle(ProtobufCBinaryData packed)
 {
 	static uint8_t out[BUNDLE_MAX];
 	uLongf size = sizeof(out);
 
 	ck_assert_int_eq(uncompress(out, &size, packed.data, packed.len), Z_OK);
-	return (struct bytes){ out, size };
+	return (struct file_bytes){ out, size };
 }
 
 typedef void visit_packet(void *context, const pb_packet *packet);
 
 /* Calls @visit for each packet, those in bundles too. Returns the bytes of
  * whole packets. */
-static size_t each_packet(struct bytes bytes, bool in_bundle,
+static size_t each_packet(struct file_bytes bytes, bool in_bundle,
 			  visit_packet *visit, void *context)
 {
 	size_t all = bytes.size, length;
@@ -162,7 +169,7 @@ static size_t each_packet(struct bytes bytes, bool in_bundle,
 		EXPECT(trace);
 		EXPECT(trace->n_packet == 1);
 		if (trace->packet[0]->has_compressed_packets) {
-			struct bytes bundle = inflate_bundle(
+			struct file_bytes bundle = inflate_bundle(
 				trace->packet[0]->compressed_packets);
 
 			ck_assert(!in_bundle);
@@ -225,7 +232,7 @@ static void tally_packet(void *context, const pb_packet *packet)
 
 static struct tally tally_file(void)
 {
-	struct bytes file = read_file();
+	struct file_bytes file = read_file();
 	struct tally tally = { 0 };
 
 	ck_assert_uint_eq(each_packet(file, false, tally_packet, &tally),
@@ -415,7 +422,7 @@ static void produce_alone(bool compress)
 /* Puts packets one behind the other, as they were before compression. */
 static void gather_packet(void *context, const pb_packet *packet)
 {
-	struct bytes *all = context;
+	struct file_bytes *all = context;
 	pb_packet *packets = (pb_packet *)packet;
 	Perfetto__Protos__Trace trace = PERFETTO__PROTOS__TRACE__INIT;
 	size_t bytes;
@@ -430,7 +437,7 @@ static void gather_packet(void *context, const pb_packet *packet)
 
 START_TEST(trace_file_compressed_says_the_same_as_uncompressed)
 {
-	struct bytes plain, packed, gathered = { malloc(GATHER_BYTES), 0 };
+	struct file_bytes plain, packed, gathered = { malloc(GATHER_BYTES), 0 };
 
 	produce_alone(false);
 	plain = read_file();
@@ -453,7 +460,7 @@ START_TEST(trace_file_cut_at_any_byte_loads_up_to_there)
 	struct trace_file *file = open_file(_i, 1, 0);
 	struct producer producer = { .file = file, .sequence = 3 };
 	uint32_t before = 0;
-	struct bytes bytes;
+	struct file_bytes bytes;
 
 	for (int i = 0; i < 5; i++) {
 		append_event(&producer);
@@ -464,8 +471,9 @@ START_TEST(trace_file_cut_at_any_byte_loads_up_to_there)
 	bytes = read_file();
 	for (size_t cut = 0; cut <= bytes.size; cut++) {
 		struct tally tally = { 0 };
-		size_t whole = each_packet((struct bytes){ bytes.data, cut },
-					   false, tally_packet, &tally);
+		size_t whole =
+			each_packet((struct file_bytes){ bytes.data, cut },
+				    false, tally_packet, &tally);
 
 		ck_assert_uint_le(whole, cut);
 		ck_assert_uint_ge(tally.packets, before);
@@ -581,40 +589,25 @@ END_TEST
 
 #define PLACES_MOST 1000
 
+struct place {
+	uint64_t sequence, offset, inner; /* as in an INDEX_BLOCK */
+	uint64_t first, bytes; /* what the block's item said */
+};
+
 struct places {
-	unsigned int count, dropped;
-	struct trace_place place[PLACES_MOST];
+	unsigned int count;
+	struct place place[PLACES_MOST];
 };
 
-/* What a block of the test has for entry. */
-struct told {
-	uint32_t first; /* number of its first event */
-	unsigned int times; /* how often its place was told */
-};
-
-static void take_place(void *context, const struct trace_place *place)
-{
-	struct places *places = context;
-	struct told *told = place->entry;
-
-	EXPECT(places->count < PLACES_MOST);
-	places->place[places->count++] = *place;
-	places->dropped += !place->bytes;
-	if (told)
-		told->times++;
-}
-
-static struct trace_file *open_with_places(bool compress, uint64_t max_bytes,
-					   struct places *places)
+static struct trace_file *open_with_index(bool compress, uint64_t max_bytes)
 {
 	const struct trace_file_options options = {
 		.dir_fd = g_dir_fd,
 		.name = TRACE_NAME,
+		.index_name = INDEX_NAME,
 		.compress = compress,
 		.compress_threads = 3,
 		.max_bytes = max_bytes,
-		.placed = take_place,
-		.placed_context = places,
 	};
 	struct trace_file *file;
 
@@ -622,21 +615,67 @@ static struct trace_file *open_with_places(bool compress, uint64_t max_bytes,
 	return file;
 }
 
-/* A full block or a small one, whose place is told to @told. */
-static void submit_told(struct producer *producer, struct told *told,
-			bool small)
+/* A full block or a small one, with an item that says which event is its first,
+ * and how many bytes it has. */
+static void submit_told(struct producer *producer, bool small)
 {
 	uint32_t most = small ? 300 : TRACE_BLOCK_BYTES;
 	struct trace_block *block = trace_file_block(producer->file);
+	uint64_t first = producer->events;
+	struct bytes payload = { 0 }, items = { 0 };
 	size_t used;
 
-	told->first = producer->events;
 	block->sequence = producer->sequence;
-	block->entry = told;
 	while ((used = put_event(producer, block->data + block->bytes,
 				 most - block->bytes, 0)))
 		block->bytes += (uint32_t)used;
+	block->own_bytes = block->bytes;
+	bytes_varint(&payload, first);
+	bytes_varint(&payload, block->bytes);
+	index_put_item(&items, INDEX_NODE, payload.at, payload.count);
+	bytes_release(&payload);
+	block->index = items.at;
+	block->index_bytes = items.count;
 	trace_file_submit(producer->file, block);
+}
+
+static void take_places(struct places *places, const uint8_t *at, size_t bytes)
+{
+	struct index_get items = { .at = at, .end = at + bytes }, get;
+	struct place *place = NULL;
+	uint32_t kind;
+
+	while ((kind = index_get_item(&items, &get))) {
+		if (kind == INDEX_BLOCK) {
+			EXPECT(places->count < PLACES_MOST);
+			place = &places->place[places->count++];
+			place->sequence = index_get_number(&get);
+			place->offset = index_get_number(&get);
+			place->inner = index_get_number(&get);
+		} else if (kind == INDEX_NODE) {
+			EXPECT(place);
+			place->first = index_get_number(&get);
+			place->bytes = index_get_number(&get);
+		}
+	}
+}
+
+/* All that the index says of places. */
+static void read_places(struct places *places)
+{
+	struct file_bytes file = read_named(INDEX_NAME);
+	size_t at = INDEX_HEADER_BYTES;
+
+	*places = (struct places){ 0 };
+	while (at < file.size) {
+		struct index_batch batch;
+
+		index_get_batch(file.data + at, &batch);
+		at += INDEX_BATCH_BYTES;
+		take_places(places, file.data + at, batch.bytes);
+		at += batch.bytes;
+	}
+	free(file.data);
 }
 
 struct first_event {
@@ -656,15 +695,14 @@ static void take_first(void *context, const pb_packet *packet)
 		};
 }
 
-/* The packets of @file at @place begin with the event that its entry says. */
-static void check_place(struct bytes file, const struct trace_place *place)
+/* The packets of @file at @place begin with the event that its item says. */
+static void check_place(struct file_bytes file, const struct place *place)
 {
-	struct bytes at = { file.data + place->offset, place->bytes };
-	const struct told *told = place->entry;
+	struct file_bytes at = { file.data + place->offset, place->bytes };
 	struct first_event first = { 0 };
 
 	EXPECT(place->offset < file.size);
-	if (place->bundled) {
+	if (place->inner) {
 		size_t length;
 		pb_trace *trace;
 
@@ -675,74 +713,67 @@ static void check_place(struct bytes file, const struct trace_place *place)
 		EXPECT(trace && trace->packet[0]->has_compressed_packets);
 		at = inflate_bundle(trace->packet[0]->compressed_packets);
 		perfetto__protos__trace__free_unpacked(trace, NULL);
-		EXPECT(place->inner + place->bytes <= at.size);
-		at = (struct bytes){ at.data + place->inner, place->bytes };
+		EXPECT(place->inner - 1 + place->bytes <= at.size);
+		at = (struct file_bytes){ at.data + place->inner - 1,
+					  place->bytes };
 	} else {
-		EXPECT(!place->inner);
 		EXPECT(place->offset + place->bytes <= file.size);
 	}
 	EXPECT(each_packet(at, false, take_first, &first) == place->bytes);
 	EXPECT(first.sequence == place->sequence);
-	EXPECT(first.number == told->first);
+	EXPECT(first.number == place->first);
 }
 
-START_TEST(trace_file_says_where_each_block_is)
+START_TEST(trace_file_index_says_where_each_block_is)
 {
-	static struct told told[2][60];
 	static struct places places;
 	struct producer producers[] = { { .sequence = 2 }, { .sequence = 3 } };
-	uint64_t next[2] = { 0 };
-	struct bytes bytes;
-	struct trace_file *file = open_with_places(_i, 0, &places);
+	struct trace_file *file = open_with_index(_i, 0);
+	uint64_t last[2] = { 0 };
+	struct file_bytes bytes;
 
 	producers[0].file = producers[1].file = file;
 	for (int i = 0; i < 60; i++) {
-		submit_told(&producers[0], &told[0][i], i % 3);
-		submit_told(&producers[1], &told[1][i], i % 4);
+		submit_told(&producers[0], i % 3);
+		submit_told(&producers[1], i % 4);
 		if (i % 16 == 0)
 			trace_file_flush(file);
 	}
 	ck_assert_int_eq(trace_file_close(&file), 0);
+	read_places(&places);
 	ck_assert_uint_eq(places.count, 120);
-	ck_assert_uint_eq(places.dropped, 0);
 	bytes = read_file();
 	for (unsigned int i = 0; i < places.count; i++) {
-		unsigned int which = places.place[i].sequence - 2;
+		const struct place *place = &places.place[i];
 
-		EXPECT(places.place[i].entry == &told[which][next[which]++]);
-		EXPECT(places.place[i].bundled == _i);
-		check_place(bytes, &places.place[i]);
+		EXPECT(!place->first == !last[place->sequence - 2]);
+		EXPECT(place->first >= last[place->sequence - 2]);
+		last[place->sequence - 2] = place->first + 1;
+		EXPECT(!place->inner == !_i);
+		check_place(bytes, place);
 	}
 	free(bytes.data);
 }
 END_TEST
 
-START_TEST(trace_file_that_stops_tells_each_block_once)
+START_TEST(trace_file_that_stops_has_an_index_of_what_is_there)
 {
 	enum { BLOCKS = 100 };
-	static struct told told[BLOCKS];
 	static struct places places;
 	struct producer producer = { .sequence = 3 };
-	struct bytes bytes;
+	struct file_bytes bytes;
 
-	producer.file = open_with_places(
-		_i, _i ? 200 * 1024 : 10 * TRACE_BLOCK_BYTES, &places);
+	producer.file =
+		open_with_index(_i, _i ? 200 * 1024 : 10 * TRACE_BLOCK_BYTES);
 	for (int i = 0; i < BLOCKS; i++)
-		submit_told(&producer, &told[i], false);
+		submit_told(&producer, false);
 	ck_assert_int_eq(trace_file_close(&producer.file), TRACE_AT_LIMIT);
-	ck_assert_uint_eq(places.count, BLOCKS);
-	ck_assert_uint_gt(places.dropped, 0);
-	ck_assert_uint_lt(places.dropped, BLOCKS);
+	read_places(&places);
+	ck_assert_uint_gt(places.count, 0);
+	ck_assert_uint_lt(places.count, BLOCKS);
 	bytes = read_file();
-	for (unsigned int i = 0; i < BLOCKS; i++) {
-		bool there = i < BLOCKS - places.dropped;
-
-		EXPECT(places.place[i].entry == &told[i]);
-		EXPECT(told[i].times == 1);
-		EXPECT(!places.place[i].bytes == !there);
-		if (there)
-			check_place(bytes, &places.place[i]);
-	}
+	for (unsigned int i = 0; i < places.count; i++)
+		check_place(bytes, &places.place[i]);
 	free(bytes.data);
 }
 END_TEST
@@ -831,7 +862,7 @@ static size_t check_stopped(struct trace_file *file, int why,
 			    struct slices *slices)
 {
 	unsigned int known = 0;
-	struct bytes bytes;
+	struct file_bytes bytes;
 
 	for (size_t i = 0; i < ARRAY_SIZE(g_sliced); i++)
 		known += trace_file_has(file, g_sliced[i]);
@@ -1008,7 +1039,7 @@ START_TEST(trace_file_flush_under_load_brings_own_packets_to_disk)
 	struct producer producer = { .file = other.file, .sequence = 3 };
 	uint64_t bytes[FLUSHES], from = 0;
 	uint32_t count = 0;
-	struct bytes all;
+	struct file_bytes all;
 	pthread_t id;
 
 	ck_assert_int_eq(pthread_create(&id, NULL, flood, &other), 0);
@@ -1023,7 +1054,7 @@ START_TEST(trace_file_flush_under_load_brings_own_packets_to_disk)
 	ck_assert_int_eq(trace_file_close(&other.file), 0);
 	all = read_file();
 	for (uint32_t i = 0; i < FLUSHES; i++) {
-		struct bytes more = { all.data + from, bytes[i] - from };
+		struct file_bytes more = { all.data + from, bytes[i] - from };
 
 		from += each_packet(more, false, count_sequence_3, &count);
 		ck_assert_uint_eq(from, bytes[i]);
@@ -1156,8 +1187,10 @@ int main(void)
 	tcase_add_test(tcase,
 		       trace_file_at_the_process_limit_stops_without_a_signal);
 	tcase_add_test(tcase, trace_file_on_a_full_disk_keeps_what_is_whole);
-	tcase_add_loop_test(tcase, trace_file_says_where_each_block_is, 0, 2);
-	tcase_add_loop_test(tcase, trace_file_that_stops_tells_each_block_once,
+	tcase_add_loop_test(tcase, trace_file_index_says_where_each_block_is, 0,
+			    2);
+	tcase_add_loop_test(tcase,
+			    trace_file_that_stops_has_an_index_of_what_is_there,
 			    0, 2);
 	tcase_add_test(tcase,
 		       trace_file_another_writer_goes_on_and_keeps_the_order);
