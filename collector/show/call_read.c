@@ -34,8 +34,7 @@ struct call_track {
 	struct open_call *open;
 	uint32_t count, room;
 	uint32_t settled; /* the first so many are not pending */
-	uint32_t name; /* of the thread when it was looked at */
-	bool looked_at, chosen;
+	struct thread_choice choice;
 };
 
 enum name_match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
@@ -59,64 +58,6 @@ struct call_reader {
 
 /* --- arguments that are kept --- */
 
-struct kept_argument {
-	size_t name_bytes, text_bytes;
-	uint64_t number;
-	double real;
-	enum trace_argument_kind kind;
-};
-
-/* Appends @argument to @kept, which may be NULL. Without memory @kept stays as
- * it is. */
-static struct call_arguments *add_argument(
-	struct call_arguments *kept, const struct trace_argument *argument)
-{
-	struct kept_argument head = { .name_bytes = argument->name_bytes,
-				      .text_bytes = argument->text_bytes,
-				      .number = argument->number,
-				      .real = argument->real,
-				      .kind = argument->kind };
-	size_t old = kept ? kept->bytes : 0;
-	size_t more = sizeof(head) + head.name_bytes + head.text_bytes;
-	struct call_arguments *larger =
-		realloc(kept, sizeof(*kept) + old + more);
-	char *at;
-
-	if (!larger)
-		return kept;
-	larger->bytes = old + more;
-	at = larger->at + old;
-	memcpy(at, &head, sizeof(head));
-	if (head.name_bytes)
-		memcpy(at + sizeof(head), argument->name, head.name_bytes);
-	if (head.text_bytes)
-		memcpy(at + sizeof(head) + head.name_bytes, argument->text,
-		       head.text_bytes);
-	return larger;
-}
-
-bool call_arguments_next(const struct call_arguments *kept, size_t *at,
-			 struct trace_argument *out)
-{
-	struct kept_argument head;
-
-	if (!kept || *at >= kept->bytes)
-		return false;
-	memcpy(&head, kept->at + *at, sizeof(head));
-	*at += sizeof(head);
-	*out = (struct trace_argument){
-		.name = kept->at + *at,
-		.name_bytes = head.name_bytes,
-		.kind = head.kind,
-		.number = head.number,
-		.real = head.real,
-		.text = kept->at + *at + head.name_bytes,
-		.text_bytes = head.text_bytes,
-	};
-	*at += head.name_bytes + head.text_bytes;
-	return true;
-}
-
 bool call_argument_next(const struct call_reader *reader,
 			struct call_event *event, struct trace_argument *out)
 {
@@ -132,18 +73,7 @@ struct call_arguments *call_arguments_keep(const struct call_reader *reader,
 	struct trace_argument argument;
 
 	while (call_argument_next(reader, event, &argument))
-		kept = add_argument(kept, &argument);
-	return kept;
-}
-
-static struct call_arguments *keep_fields(const struct call_reader *reader,
-					  struct trace_event event)
-{
-	struct call_arguments *kept = NULL;
-	struct trace_argument argument;
-
-	while (trace_argument_next(reader->trace, &event, &argument))
-		kept = add_argument(kept, &argument);
+		kept = call_arguments_add(kept, &argument);
 	return kept;
 }
 
@@ -238,8 +168,7 @@ bool call_reader_sched(const struct call_reader *reader,
 		       const struct trace_track *track, uint64_t from,
 		       uint64_t to, struct trace_sched_sums *out)
 {
-	if (!reader->sched || (track->kind != TRACE_TRACK_THREAD &&
-			       track->kind != TRACE_TRACK_CONTEXT))
+	if (!reader->sched || !track_has_calls(track))
 		return false;
 	track = call_track_thread(reader->trace, track);
 	*out = trace_sched_between(reader->sched, track->tid, from, to);
@@ -266,30 +195,6 @@ uint32_t call_reader_stretches(const struct call_reader *reader,
 
 /* --- what is chosen --- */
 
-const struct trace_track *call_track_thread(const struct trace_reader *reader,
-					    const struct trace_track *track)
-{
-	struct trace_track *parent;
-
-	if (track->kind != TRACE_TRACK_CONTEXT &&
-	    track->kind != TRACE_TRACK_WAITS)
-		return track;
-	parent = trace_reader_find_track(reader, track->parent);
-	return parent ? parent : track;
-}
-
-static bool is_thread_chosen(const struct call_reader *reader,
-			     const struct trace_track *thread)
-{
-	const char *wanted = reader->choice.thread;
-	char tid[24];
-
-	snprintf(tid, sizeof(tid), "%" PRId64, thread->tid);
-	return strcmp(wanted, tid) == 0 ||
-	       strcmp(wanted, trace_reader_text(reader->trace, thread->name)) ==
-		       0;
-}
-
 /* Where perfrec tells that it counts a function, or leaves it out: for all
  * threads. */
 static bool is_of_states(const struct call_reader *reader,
@@ -304,23 +209,15 @@ static bool is_track_chosen(struct call_reader *reader,
 			    struct call_track *track,
 			    const struct trace_track *shown)
 {
-	const struct trace_track *thread;
-
-	if (reader->choice.calls_only && shown->kind != TRACE_TRACK_THREAD &&
-	    shown->kind != TRACE_TRACK_CONTEXT)
+	if (reader->choice.calls_only && !track_has_calls(shown))
 		return false;
 	if (!reader->choice.thread)
 		return true;
-	thread = call_track_thread(reader->trace, shown);
-	/* A thread may get another name; what is open then goes on. */
-	if (track->looked_at && (track->count || track->name == thread->name))
-		return track->chosen;
-	track->looked_at = true;
-	track->name = thread->name;
-	track->chosen = is_thread_chosen(reader, thread);
-	reader->met_thread |= track->chosen;
-	track->chosen |= is_of_states(reader, thread);
-	return track->chosen;
+	if (!thread_choice_has(&track->choice, reader->trace,
+			       reader->choice.thread, shown, track->count))
+		return is_of_states(reader, shown);
+	reader->met_thread = true;
+	return true;
 }
 
 static bool matches_any(const struct call_reader *reader, const char *name)
@@ -409,7 +306,7 @@ static int begin_call(struct call_reader *reader, struct call_track *track,
 	};
 	call->state = first_state(reader, call);
 	if (call->state == CALL_PENDING)
-		call->kept = keep_fields(reader, *event);
+		call->kept = call_arguments_of(reader->trace, event);
 	*out = (struct call_event){ .event = *event, .depth = call->depth };
 	out->event.slice = NULL;
 	return call->state == CALL_SHOWN;

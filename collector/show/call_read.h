@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "collector/read/call_arguments.h"
+#include "collector/read/thread_choice.h"
 #include "collector/read/trace_read.h"
 #include "collector/read/trace_sched.h"
 
@@ -36,12 +38,6 @@ struct call_choice {
 	bool calls_only; /* nothing but begins and ends of calls of threads */
 	bool sched; /* call_reader_sched() will be called: the trace is read
 		     * once more, for its switches */
-};
-
-/* The arguments of a call, kept. */
-struct call_arguments {
-	size_t bytes; /* of at */
-	char at[];
 };
 
 struct call_event {
@@ -73,9 +69,6 @@ bool call_argument_next(const struct call_reader *reader,
  * or there is no memory. */
 struct call_arguments *call_arguments_keep(const struct call_reader *reader,
 					   struct call_event *event);
-/* Takes the argument at *@at off @kept. False: there are no more. */
-bool call_arguments_next(const struct call_arguments *kept, size_t *at,
-			 struct trace_argument *out);
 
 /* The reader below: for texts, tracks, totals. */
 struct trace_reader *call_reader_trace(const struct call_reader *reader);
@@ -105,10 +98,5 @@ bool call_reader_sched(const struct call_reader *reader,
 uint32_t call_reader_stretches(const struct call_reader *reader,
 			       const struct trace_track *track,
 			       const struct trace_stretch **out);
-
-/* The thread that a context is of, or a track of waits; @track itself if it is
- * neither. */
-const struct trace_track *call_track_thread(const struct trace_reader *reader,
-					    const struct trace_track *track);
 
 #endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/read/time_range.h"
+
+#include "collector/read/thread_choice.h"
+#include "collector/read/trace_read.h"
+#include "shared/compiler.h"
+
+static void take_begin(struct trace_bounds *bounds,
+		       const struct trace_event *event)
+{
+	if (event->kind != TRACE_BEGIN || !track_has_calls(event->track))
+		return;
+	if (!bounds->first_ns || event->ns < bounds->first_ns)
+		bounds->first_ns = event->ns;
+}
+
+int trace_bounds_read(const char *path, const struct read_progress *progress,
+		      struct trace_bounds *out)
+{
+	struct trace_bounds bounds = { 0 };
+	struct trace_reader *reader;
+	struct trace_event event;
+	int err = trace_reader_open(path, &reader);
+
+	if (err)
+		return err;
+	if (progress)
+		trace_reader_set_progress(reader, progress);
+	while (trace_reader_next(reader, &event) > 0)
+		take_begin(&bounds, &event);
+	bounds.last_ns = trace_reader_totals(reader).last_ns;
+	trace_reader_close(&reader);
+	*out = bounds;
+	return 0;
+}
+
+enum time_range_error time_wish_check(const struct time_wish *wish)
+{
+	uint64_t from = wish->has_from ? wish->from_ns : 0;
+
+	if (!wish->has_to || wish->to_ns > from)
+		return TIME_RANGE_FINE;
+	return wish->to_ns < from ? TIME_RANGE_REVERSED : TIME_RANGE_EMPTY;
+}
+
+static uint64_t add_limited(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+enum time_range_error time_range_make(const struct time_wish *wish,
+				      const struct trace_bounds *bounds,
+				      struct time_range *out)
+{
+	enum time_range_error error = time_wish_check(wish);
+	struct time_range range = TIME_RANGE_ALL;
+
+	if (error != TIME_RANGE_FINE)
+		return error;
+	if ((wish->has_from || wish->has_to) && !bounds->first_ns)
+		return TIME_RANGE_NO_CALLS;
+	if (wish->has_from)
+		range.from_ns = add_limited(bounds->first_ns, wish->from_ns);
+	if (wish->has_to)
+		range.to_ns = add_limited(bounds->first_ns, wish->to_ns);
+	if (wish->has_from && range.from_ns > bounds->last_ns)
+		return TIME_RANGE_BEYOND;
+	*out = range;
+	return TIME_RANGE_FINE;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each track has its open slices, as the reader below has them. Until the first
+ * event at or after FROM nothing is given. That event is held until the open
+ * slices were given. At the first slice event at or after TO the track is over:
+ * its open slices are given ends, and what comes of it later is left out.
+ *
+ * Counters, states and samples of a thread need not be in the order of its
+ * slices: each is taken by its own time.
+ */
+#include "collector/read/window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/base/grow.h"
+#include "collector/read/thread_choice.h"
+#include "shared/compiler.h"
+
+enum window_phase {
+	PHASE_BEFORE, /* FROM */
+	PHASE_INSIDE,
+	PHASE_OVER,
+};
+
+struct window_track {
+	enum window_phase phase;
+	struct window_slice *slices; /* open, outermost first */
+	uint32_t count, room;
+	struct trace_event *last; /* before FROM: of a counter or a state */
+	struct thread_choice choice;
+};
+
+struct window {
+	struct trace_reader *trace;
+	struct window_choice choice;
+	struct window_track *tracks; /* by number */
+	uint32_t track_room;
+	struct window_slice ended; /* of the end that was given last */
+	/* An event that waits until the slices around it were given. */
+	struct trace_event held;
+	bool has_held;
+	uint32_t given; /* how many of these were */
+	uint32_t at_end; /* at the end: the next track to look at */
+	bool ending, met_thread;
+	int err; /* at the end */
+};
+
+int window_open(const char *path, const struct window_choice *choice,
+		struct window **out)
+{
+	struct window *window = calloc(1, sizeof(*window));
+	int err;
+
+	if (!window)
+		return -ENOMEM;
+	err = trace_reader_open(path, &window->trace);
+	if (err) {
+		free(window);
+		return err;
+	}
+	window->choice = *choice;
+	window->met_thread = !choice->thread;
+	*out = window;
+	return 0;
+}
+
+void window_close(struct window **window_ptr)
+{
+	struct window *window = *window_ptr;
+
+	*window_ptr = NULL;
+	if (!window)
+		return;
+	for (uint32_t i = 0; i < window->track_room; i++) {
+		struct window_track *track = &window->tracks[i];
+
+		for (uint32_t j = 0; j < track->count; j++)
+			free(track->slices[j].arguments);
+		free(track->slices);
+		free(track->last);
+	}
+	free(window->tracks);
+	free(window->ended.arguments);
+	trace_reader_close(&window->trace);
+	free(window);
+}
+
+struct trace_reader *window_trace(const struct window *window)
+{
+	return window->trace;
+}
+
+bool window_met_thread(const struct window *window)
+{
+	return window->met_thread;
+}
+
+/* --- tracks --- */
+
+/* NULL: no memory. */
+static struct window_track *track_of(struct window *window,
+				     const struct trace_track *shown)
+{
+	if (grow_array_zeroed(window->tracks, window->track_room,
+			      (size_t)shown->number + 1))
+		return NULL;
+	return &window->tracks[shown->number];
+}
+
+static bool is_chosen(struct window *window, struct window_track *track,
+		      const struct trace_track *shown)
+{
+	const char *wanted = window->choice.thread;
+
+	if (window->choice.calls_only && !track_has_calls(shown))
+		return false;
+	if (!wanted)
+		return true;
+	if (!thread_choice_has(&track->choice, window->trace, wanted, shown,
+			       track->count))
+		return false;
+	window->met_thread = true;
+	return true;
+}
+
+static bool is_in_range(const struct window *window, uint64_t ns)
+{
+	return ns >= window->choice.range.from_ns &&
+	       ns < window->choice.range.to_ns;
+}
+
+/* --- slices --- */
+
+/* A slice of @track begins. NULL: no memory. */
+static struct window_slice *push_slice(struct window *window,
+				       struct window_track *track,
+				       const struct trace_event *event)
+{
+	struct window_slice *slice;
+
+	if (grow_array(track->slices, track->room, track->count + 1))
+		return NULL;
+	slice = &track->slices[track->count++];
+	*slice = (struct window_slice){
+		.begin_ns = event->ns,
+		.shown_ns = MAX(event->ns, window->choice.range.from_ns),
+		.name = event->name,
+		.category = event->category,
+		.location = event->location,
+	};
+	return slice;
+}
+
+static void forget_innermost(struct window_track *track)
+{
+	free(track->slices[--track->count].arguments);
+}
+
+/* Gives the end of the innermost slice of @track at @event->ns. */
+static void give_end(struct window *window, struct window_track *track,
+		     const struct trace_event *event, bool after,
+		     struct window_event *out)
+{
+	uint64_t took;
+
+	free(window->ended.arguments);
+	window->ended = track->slices[--track->count];
+	*out = (struct window_event){ .event = *event,
+				      .after = after,
+				      .slice = &window->ended };
+	out->event.ns = MAX(event->ns, window->ended.shown_ns);
+	out->event.slice = NULL;
+	out->event.depth = track->count;
+	took = out->event.ns - window->ended.shown_ns;
+	if (track->count)
+		track->slices[track->count - 1].callee_ns += took;
+}
+
+/* The begin of open slice @number of @track, which was before FROM. */
+static void give_open(struct window_track *track, uint32_t number,
+		      struct trace_track *shown, struct window_event *out)
+{
+	struct window_slice *slice = &track->slices[number];
+
+	*out = (struct window_event){
+		.event = { .kind = TRACE_BEGIN,
+			   .ns = slice->begin_ns,
+			   .track = shown,
+			   .depth = number,
+			   .name = slice->name,
+			   .category = slice->category,
+			   .location = slice->location },
+		.before = true,
+		.slice = slice,
+	};
+}
+
+/* The end, at TO, of the innermost slice of @track, which is over. */
+static void give_cut(struct window *window, struct window_track *track,
+		     struct trace_track *shown, struct window_event *out)
+{
+	const struct window_slice *slice = &track->slices[track->count - 1];
+	const struct trace_event end = {
+		.kind = TRACE_END,
+		.ns = window->choice.range.to_ns,
+		.track = shown,
+		.name = slice->name,
+		.category = slice->category,
+		.location = slice->location,
+	};
+
+	give_end(window, track, &end, true, out);
+}
+
+/* --- events --- */
+
+/* Takes an event that was before FROM. 0 or -ENOMEM. */
+static int take_before(struct window *window, struct window_track *track,
+		       const struct trace_event *event)
+{
+	struct window_slice *slice;
+
+	if (event->kind == TRACE_END && track->count)
+		forget_innermost(track);
+	if (event->kind != TRACE_BEGIN)
+		return 0;
+	slice = push_slice(window, track, event);
+	if (!slice)
+		return -ENOMEM;
+	if (event->fields.at)
+		slice->arguments = call_arguments_of(window->trace, event);
+	return 0;
+}
+
+/* Gives a slice event or an instant of the range. 1, 0: it is not given, or
+ * -ENOMEM. */
+static int give_inside(struct window *window, struct window_track *track,
+		       const struct trace_event *event,
+		       struct window_event *out)
+{
+	if (event->kind == TRACE_END) {
+		if (!track->count)
+			return 0;
+		give_end(window, track, event, false, out);
+		return 1;
+	}
+	*out = (struct window_event){ .event = *event };
+	out->event.slice = NULL;
+	if (event->kind != TRACE_BEGIN)
+		return is_in_range(window, event->ns);
+	out->slice = push_slice(window, track, event);
+	return out->slice ? 1 : -ENOMEM;
+}
+
+/* What is held, after all around it that was open at FROM or is at TO. */
+static int give_held(struct window *window, struct window_event *out)
+{
+	const struct trace_event *event = &window->held;
+	struct window_track *track = &window->tracks[event->track->number];
+
+	if (window->given < track->count && track->phase == PHASE_BEFORE) {
+		give_open(track, window->given++, event->track, out);
+		return 1;
+	}
+	track->phase = PHASE_INSIDE;
+	if (event->ns < window->choice.range.to_ns) {
+		window->has_held = false;
+		return give_inside(window, track, event, out);
+	}
+	if (track->count) {
+		give_cut(window, track, event->track, out);
+		return 1;
+	}
+	track->phase = PHASE_OVER;
+	window->has_held = false;
+	return 0;
+}
+
+/* A counter, or a state: the last one before FROM counts. */
+static int take_value(struct window *window, struct window_track *track,
+		      const struct trace_event *event, struct window_event *out)
+{
+	*out = (struct window_event){ .event = *event };
+	if (event->ns >= window->choice.range.from_ns)
+		return is_in_range(window, event->ns);
+	if (!track->last)
+		track->last = malloc(sizeof(*track->last));
+	if (!track->last)
+		return -ENOMEM;
+	*track->last = *event;
+	track->last->fields = (struct wire){ 0 };
+	track->last->argument_names = NULL;
+	return 0;
+}
+
+static bool is_value(const struct trace_event *event)
+{
+	return event->kind == TRACE_COUNTER || event->kind == TRACE_STATE;
+}
+
+/* 1: *@out is the next event; 0: none yet; or -ENOMEM. */
+static int take(struct window *window, const struct trace_event *event,
+		struct window_event *out)
+{
+	struct window_track *track;
+
+	*out = (struct window_event){ .event = *event };
+	if (!event->track)
+		return !window->choice.thread && !window->choice.calls_only &&
+		       is_in_range(window, event->ns);
+	track = track_of(window, event->track);
+	if (!track)
+		return -ENOMEM;
+	if (!is_chosen(window, track, event->track))
+		return 0;
+	if (event->kind == TRACE_SAMPLE)
+		return !window->choice.calls_only &&
+		       is_in_range(window, event->ns);
+	if (is_value(event))
+		return take_value(window, track, event, out);
+	if (track->phase == PHASE_OVER)
+		return 0;
+	if (track->phase == PHASE_BEFORE &&
+	    event->ns < window->choice.range.from_ns)
+		return take_before(window, track, event);
+	window->held = *event;
+	window->has_held = true;
+	window->given = 0;
+	return 0;
+}
+
+/* Gives what counters and states were, before FROM, of all tracks. A trace may
+ * have later values before earlier ones, so they come last. */
+static bool give_last(struct window *window, struct window_event *out)
+{
+	for (; window->at_end < window->track_room; window->at_end++) {
+		struct window_track *track = &window->tracks[window->at_end];
+
+		if (!track->last)
+			continue;
+		*out = (struct window_event){ .event = *track->last,
+					      .before = true };
+		free(track->last);
+		track->last = NULL;
+		return true;
+	}
+	return false;
+}
+
+int window_next(struct window *window, struct window_event *out)
+{
+	struct trace_event event;
+	int got = 0;
+
+	while (!got && !window->ending) {
+		if (window->has_held) {
+			got = give_held(window, out);
+			continue;
+		}
+		got = trace_reader_next(window->trace, &event);
+		if (got > 0) {
+			got = take(window, &event, out);
+			continue;
+		}
+		window->ending = true;
+		window->err = got;
+		got = 0;
+	}
+	if (got)
+		return got;
+	return give_last(window, out) ? 1 : window->err;
+}

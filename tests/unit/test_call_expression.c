@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call_expression: where the comparison of a text is, when names have < and >,
+ * too; what each part may be; and the place of what is wrong.
+ */
+#include "collector/options/call_expression.h"
+#include "tests/suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/compiler.h"
+
+#define MOST UINT64_MAX
+
+static const struct {
+	const char *text, *function;
+	uint64_t min_ns, max_ns;
+} good[] = {
+	{ "f", "f", 0, MOST },
+	{ "  f \t", "f", 0, MOST },
+	{ "f > 10ms", "f", 10000001, MOST },
+	{ "f >= 10ms", "f", 10000000, MOST },
+	{ "f < 10ms", "f", 0, 9999999 },
+	{ "f <= 10ms", "f", 0, 10000000 },
+	{ "f>1.5us", "f", 1501, MOST },
+	{ "f >=2 s ", "f", 2000000000, MOST },
+	{ "f > 0ns", "f", 1, MOST },
+	{ "f >= 0ns", "f", 0, MOST },
+	{ "f <= 0ns", "f", 0, 0 },
+	{ "f < 1ns", "f", 0, 0 },
+	{ "parse_* > 1m", "parse_*", 60000000001, MOST },
+	{ "ns::f(int, char*) > 5ns", "ns::f(int, char*)", 6, MOST },
+	{ "f(unsigned long) const", "f(unsigned long) const", 0, MOST },
+	{ "a<b>::f(int)", "a<b>::f(int)", 0, MOST },
+	{ "a<b>::f(int) > 5ns", "a<b>::f(int)", 6, MOST },
+	{ "a<b>::f(int)<5ns", "a<b>::f(int)", 0, 4 },
+	{ "a<3>", "a<3>", 0, MOST },
+	{ "a<3> > 5ns", "a<3>", 6, MOST },
+	{ "int ns::f<A<int> >(B<C>)", "int ns::f<A<int> >(B<C>)", 0, MOST },
+	{ "f<A<int> >", "f<A<int> >", 0, MOST },
+	{ "f<A<int> > > 5ns", "f<A<int> >", 6, MOST },
+	{ "f<A<int> > const", "f<A<int> > const", 0, MOST },
+	{ "f(g<int> const&)", "f(g<int> const&)", 0, MOST },
+	{ "operator>", "operator>", 0, MOST },
+	{ "operator> > 5ns", "operator>", 6, MOST },
+	{ "operator>>", "operator>>", 0, MOST },
+	{ "operator>> >= 5ns", "operator>>", 5, MOST },
+	{ "operator< < 5ns", "operator<", 0, 4 },
+	{ "operator<", "operator<", 0, MOST },
+	{ "operator<=", "operator<=", 0, MOST },
+	{ "operator<=>", "operator<=>", 0, MOST },
+	{ "operator<=> > 5ns", "operator<=>", 6, MOST },
+	{ "operator->", "operator->", 0, MOST },
+	{ "a::operator->(int) > 5ns", "a::operator->(int)", 6, MOST },
+	{ "ns::operator>(A, B)", "ns::operator>(A, B)", 0, MOST },
+	{ "ns::operator><int>(A) > 5ns", "ns::operator><int>(A)", 6, MOST },
+	{ "bool operator< <A>(B<A>)", "bool operator< <A>(B<A>)", 0, MOST },
+	{ "f<* > 5ns", "f<*", 6, MOST },
+	{ "main::{lambda(int)#1}::operator()(int) const > 5ns",
+	  "main::{lambda(int)#1}::operator()(int) const", 6, MOST },
+	{ "f [clone .part.0] > 5ns", "f [clone .part.0]", 6, MOST },
+	{ "vec<T>::at<3>", "vec<T>::at<3>", 0, MOST },
+	{ "f = 5ms", "f = 5ms", 0, MOST },
+};
+
+START_TEST(the_last_comparison_of_a_text_is_the_one_that_counts)
+{
+	struct call_expression out;
+	struct expression_error error;
+
+	ck_assert_int_eq(call_expression_parse(good[_i].text, &out, &error), 0);
+	ck_assert_str_eq(out.function, good[_i].function);
+	ck_assert_uint_eq(out.min_ns, good[_i].min_ns);
+	ck_assert_uint_eq(out.max_ns, good[_i].max_ns);
+	ck_assert_int_eq(out.compares,
+			 good[_i].min_ns || good[_i].max_ns != MOST ||
+				 strstr(good[_i].text, ">= 0"));
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	size_t at;
+	const char *why; /* a part of it */
+} bad[] = {
+	{ "", 0, "name of a function" },
+	{ "   ", 3, "name of a function" },
+	{ "> 5ms", 0, "name of a function" },
+	{ "  >= 5ms", 2, "name of a function" },
+	{ "@lib.so > 5ms", 0, "no modules" },
+	{ "f >", 3, "give a time" },
+	{ "f > ", 4, "give a time" },
+	{ "f >=", 4, "give a time" },
+	{ "f > fast", 4, "give a time" },
+	{ "f > -5ms", 4, "give a time" },
+	{ "f > =5ms", 4, "give a time" },
+	{ "f < x", 4, "give a time" },
+	{ "f<int> > x", 9, "give a time" },
+	{ "operator> > x", 12, "give a time" },
+	{ "f > 5", 5, "unit" },
+	{ "f > 5  ", 5, "unit" },
+	{ "f > 5 parsecs", 4, "its unit" },
+	{ "f > 5ms and more", 4, "its unit" },
+	{ "f > 5msec", 4, "its unit" },
+	{ "f > 5MS", 4, "its unit" },
+	{ "f > 1.2.3ms", 4, "its unit" },
+	{ "f > 5.ms", 4, "its unit" },
+	{ "f > 99999999999999999999s", 4, "too large" },
+	{ "f > 584942417400s", 4, "too large" },
+	{ "f < 0ns", 2, "less than 0" },
+	{ "f => 5ms", 2, "choose >" },
+};
+
+START_TEST(an_error_has_the_place_of_what_is_wrong)
+{
+	struct call_expression out;
+	struct expression_error error = { 0 };
+
+	ck_assert_int_eq(call_expression_parse(bad[_i].text, &out, &error),
+			 -EINVAL);
+	ck_assert_uint_eq(error.at, bad[_i].at);
+	ck_assert_msg(strstr(error.why, bad[_i].why), "'%s': %s", bad[_i].text,
+		      error.why);
+}
+END_TEST
+
+START_TEST(a_name_or_a_time_that_is_too_long_is_refused)
+{
+	static char text[EXPRESSION_GLOB + 32];
+	struct call_expression out;
+	struct expression_error error;
+
+	memset(text, 'f', EXPRESSION_GLOB - 1);
+	ck_assert_int_eq(call_expression_parse(text, &out, &error), 0);
+	text[EXPRESSION_GLOB - 1] = 'f';
+	ck_assert_int_eq(call_expression_parse(text, &out, &error), -EINVAL);
+	memset(text, '9', sizeof(text) - 1);
+	memcpy(text, "f > ", 4);
+	memcpy(text + sizeof(text) - 4, "ms", 3);
+	ck_assert_int_eq(call_expression_parse(text, &out, &error), -EINVAL);
+	ck_assert_uint_eq(error.at, 4);
+}
+END_TEST
+
+/* Any text is a wish or a mistake with a place in it. */
+START_TEST(any_text_is_read_or_refused_with_a_place_in_it)
+{
+	static const char signs[] = "f<>=- 5ms.operator";
+	struct call_expression out;
+	struct expression_error error;
+	unsigned int seed = 7;
+	char text[24];
+
+	for (int i = 0; i < 200000; i++) {
+		size_t length = (size_t)rand_r(&seed) % (sizeof(text) - 1);
+
+		for (size_t j = 0; j < length; j++)
+			text[j] = signs[(size_t)rand_r(&seed) %
+					(sizeof(signs) - 1)];
+		text[length] = '\0';
+		if (call_expression_parse(text, &out, &error))
+			ck_assert_uint_le(error.at, length);
+		else
+			ck_assert_msg(out.function[0] &&
+					      out.min_ns <= out.max_ns,
+				      "'%s'", text);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("call_expression");
+	TCase *tcase = suite_case(suite, "call_expression");
+
+	tcase_add_loop_test(
+		tcase, the_last_comparison_of_a_text_is_the_one_that_counts, 0,
+		ARRAY_SIZE(good));
+	tcase_add_loop_test(tcase, an_error_has_the_place_of_what_is_wrong, 0,
+			    ARRAY_SIZE(bad));
+	tcase_add_test(tcase, a_name_or_a_time_that_is_too_long_is_refused);
+	tcase_add_test(tcase, any_text_is_read_or_refused_with_a_place_in_it);
+	return suite_run(suite);
+}
