@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -203,7 +204,7 @@ static bool open_chunk(struct index_sequence *sequence, uint64_t number,
 }
 
 static bool take_checkpoint(struct index_sequence *sequence,
-			    struct trace_place place, struct index_get *get)
+			    struct packet_place place, struct index_get *get)
 {
 	uint64_t ns = index_get_number(get), chunk = index_get_number(get);
 
@@ -272,7 +273,7 @@ static bool take_extent(struct trace_index *index, struct index_get *get)
 /* What the items of a batch are about. */
 struct about {
 	struct index_sequence *sequence; /* NULL: no block was told yet */
-	struct trace_place place;
+	struct packet_place place;
 };
 
 static bool take_block(struct trace_index *index, struct about *about,
@@ -439,6 +440,24 @@ enum index_fault trace_index_read(const char *path, const char *trace_path,
 		trace_index_free(&index);
 	else
 		*out = index;
+	return fault;
+}
+
+enum index_fault trace_index_read_beside(const char *trace_path,
+					 struct trace_index **out)
+{
+	static const char ending[] = ".pftrace";
+	size_t length = strlen(trace_path), cut = sizeof(ending) - 1;
+	enum index_fault fault;
+	char *path;
+
+	if (length < cut || strcmp(trace_path + length - cut, ending) != 0)
+		return INDEX_MISSING;
+	errno = ENOMEM;
+	if (asprintf(&path, "%.*s.index", (int)(length - cut), trace_path) < 0)
+		return INDEX_UNREADABLE;
+	fault = trace_index_read(path, trace_path, out);
+	free(path);
 	return fault;
 }
 

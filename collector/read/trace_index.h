@@ -13,12 +13,7 @@
 #include <stdint.h>
 
 #include "collector/index/index_items.h"
-
-/* Where a packet lies. Places are in the order of the file. */
-struct trace_place {
-	uint64_t offset; /* in the file: of it, or of the bundle that has it */
-	uint64_t inner; /* offset in the unpacked bundle + 1; 0: no bundle */
-};
+#include "collector/read/trace_packets.h"
 
 struct index_text {
 	const uint8_t *at;
@@ -35,7 +30,7 @@ struct index_node {
 };
 
 struct index_checkpoint {
-	struct trace_place place;
+	struct packet_place place;
 	uint64_t ns; /* of the last event before */
 	uint32_t chunk; /* number in chunks of the sequence */
 	struct index_get open; /* what follows in the item */
@@ -111,6 +106,10 @@ enum index_fault {
  */
 enum index_fault trace_index_read(const char *path, const char *trace_path,
 				  struct trace_index **out);
+/* The same for the index that lies beside the trace at @trace_path, if that is
+ * called "SOMETHING.pftrace": "SOMETHING.index". */
+enum index_fault trace_index_read_beside(const char *trace_path,
+					 struct trace_index **out);
 /* Frees *@index, which may be NULL, and clears it. */
 void trace_index_free(struct trace_index **index);
 
@@ -151,11 +150,5 @@ bool index_row_next(const struct index_sequence *sequence,
 
 /* Whether @extent has packets of @sequence. */
 bool index_extent_has(const struct index_extent *extent, uint32_t sequence);
-
-static inline bool trace_place_before(struct trace_place a,
-				      struct trace_place b)
-{
-	return a.offset != b.offset ? a.offset < b.offset : a.inner < b.inner;
-}
 
 #endif

@@ -29,6 +29,11 @@ struct trace_packets {
 	int fd;
 	uint64_t size;
 	uint64_t end; /* of the bytes that were read, in the file */
+	uint64_t stop; /* nothing behind this is read, but for stretches */
+	const struct file_stretch *stretches; /* the next ones */
+	size_t stretch_count;
+	uint64_t packet_offset; /* of the packet that came last, in the file */
+	uint64_t packet_inner; /* as in struct packet_place */
 	uint8_t *data; /* bytes that were read */
 	uint32_t room;
 	struct wire file; /* what is left of data */
@@ -57,6 +62,7 @@ int trace_packets_open(const char *path, struct trace_packets **out)
 	}
 	posix_fadvise(packets->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	packets->size = (uint64_t)status.st_size;
+	packets->stop = UINT64_MAX;
 	*out = packets;
 	return 0;
 }
@@ -88,6 +94,27 @@ static size_t left_of(const struct wire *wire)
 	return (size_t)(wire->end - wire->at);
 }
 
+/* Goes to the next stretch. False: there is none. Half a packet at the end of a
+ * stretch, of @kept bytes, is damage: nothing that follows is read. */
+static bool next_stretch(struct trace_packets *packets, size_t kept)
+{
+	if (!packets->stretch_count || kept)
+		return false;
+	packets->end = packets->stretches->offset;
+	packets->stop = packets->stretches->end;
+	packets->stretches++;
+	packets->stretch_count--;
+	return true;
+}
+
+void trace_packets_only(struct trace_packets *packets,
+			const struct file_stretch *stretches, size_t count)
+{
+	packets->stretches = stretches;
+	packets->stretch_count = count;
+	packets->stop = packets->end;
+}
+
 /* Reads on, so that there are at least @wanted bytes from packets->file.at on,
  * if the file has them. 0 or -errno. */
 static int read_on(struct trace_packets *packets, size_t wanted)
@@ -100,15 +127,17 @@ static int read_on(struct trace_packets *packets, size_t wanted)
 		       MAX(wanted, (size_t)PIECE_BYTES)))
 		return -ENOMEM;
 	while (kept < wanted) {
-		ssize_t got = read(packets->fd, packets->data + kept,
-				   packets->room - kept);
+		uint64_t most = MIN((uint64_t)packets->room - kept,
+				    packets->stop - packets->end);
+		ssize_t got = pread(packets->fd, packets->data + kept, most,
+				    (off_t)packets->end);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return -errno;
 		if (!got) {
-			packets->ended = true;
+			packets->ended = !next_stretch(packets, kept);
 			break;
 		}
 		kept += (size_t)got;
@@ -164,11 +193,15 @@ static int next_of_file(struct trace_packets *packets,
 	size_t wanted;
 
 	for (;;) {
+		uint64_t offset = trace_packets_at(packets);
 		enum taken taken = take(&packets->file, out, &wanted);
 		int err;
 
-		if (taken == TAKEN)
+		if (taken == TAKEN) {
+			packets->packet_offset = offset;
+			packets->packet_inner = 0;
 			return 1;
+		}
 		if (taken == TAKE_BAD)
 			return -EBADMSG;
 		if (packets->ended)
@@ -187,6 +220,8 @@ int trace_packets_next(struct trace_packets *packets,
 	if (packets->err)
 		return packets->err;
 	if (packets->bundle.at != packets->bundle.end) {
+		packets->packet_inner =
+			(uint64_t)(packets->bundle.at - packets->unpacked) + 1;
 		if (take(&packets->bundle, out, &wanted) == TAKEN)
 			return 1;
 		/* Half a packet in a bundle is nobody's. */
@@ -226,6 +261,27 @@ int trace_packets_unpack(struct trace_packets *packets, const uint8_t *bundle,
 	packets->bundle =
 		(struct wire){ packets->unpacked, packets->unpacked + got };
 	return 0;
+}
+
+bool trace_packets_open_bundle(struct trace_packets *packets,
+			       struct wire fields)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_COMPRESSED_PACKETS) {
+			if (field.bytes)
+				trace_packets_unpack(packets, field.bytes,
+						     field.value);
+			return true;
+		}
+	return false;
+}
+
+struct packet_place trace_packets_place(const struct trace_packets *packets)
+{
+	return (struct packet_place){ packets->packet_offset,
+				      packets->packet_inner };
 }
 
 uint64_t trace_packets_at(const struct trace_packets *packets)

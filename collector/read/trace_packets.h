@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/read/trace_wire.h"
+
 /* A packet, or a bundle when unpacked, that is larger is damage. Those that
  * perfrec writes have 512 KiB at most. */
 #define TRACE_PACKET_BYTES_MAX (16u << 20)
@@ -58,6 +60,36 @@ int trace_packets_next(struct trace_packets *packets,
  */
 int trace_packets_unpack(struct trace_packets *packets, const uint8_t *bundle,
 			 size_t count);
+
+/* If the packet that came last, whose fields are @fields, is a bundle, unpacks
+ * it, as far as that works. Returns whether it is one. */
+bool trace_packets_open_bundle(struct trace_packets *packets,
+			       struct wire fields);
+
+/* Where a packet lies. Places are in the order of the file. */
+struct packet_place {
+	uint64_t offset; /* in the file: of it, or of the bundle that has it */
+	uint64_t inner; /* offset in the unpacked bundle + 1; 0: no bundle */
+};
+
+static inline bool packet_place_before(struct packet_place a,
+				       struct packet_place b)
+{
+	return a.offset != b.offset ? a.offset < b.offset : a.inner < b.inner;
+}
+
+/* Where the packet that came last is. */
+struct packet_place trace_packets_place(const struct trace_packets *packets);
+
+/* A part of the file that begins and ends with whole packets. */
+struct file_stretch {
+	uint64_t offset, end;
+};
+
+/* Only the @count @stretches are read, which are in the order of the file and
+ * do not overlap; they must outlive @packets. Before the first packet. */
+void trace_packets_only(struct trace_packets *packets,
+			const struct file_stretch *stretches, size_t count);
 
 /* How many bytes of the file the packets up to now took. */
 uint64_t trace_packets_at(const struct trace_packets *packets);

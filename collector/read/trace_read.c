@@ -65,6 +65,7 @@ void trace_reader_close(struct trace_reader **reader)
 	free(self->attributes);
 	trace_texts_release(&self->texts);
 	trace_packets_close(&self->packets);
+	trace_jump_free(&self->jump);
 	free(self);
 	*reader = NULL;
 }
@@ -111,7 +112,7 @@ void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
 	return item;
 }
 
-static struct sequence *find_sequence(struct trace_reader *reader, uint64_t id)
+struct sequence *trace_reader_sequence(struct trace_reader *reader, uint64_t id)
 {
 	struct sequence *sequence = reader->last_sequence;
 
@@ -446,8 +447,8 @@ static struct sequence *sequence_of(struct trace_reader *reader,
 
 	while (wire_next(&fields, &field))
 		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
-			return find_sequence(reader, field.value);
-	return find_sequence(reader, 0);
+			return trace_reader_sequence(reader, field.value);
+	return trace_reader_sequence(reader, 0);
 }
 
 /* Takes in what must come before the event of a packet. */
@@ -486,6 +487,17 @@ static void take_state(struct trace_reader *reader, struct sequence *sequence,
 	}
 }
 
+/* Whether the packet that came last lies before where @sequence begins. */
+static bool is_before_start(struct trace_reader *reader,
+			    struct sequence *sequence)
+{
+	if (likely(!sequence->waits))
+		return false;
+	sequence->waits = packet_place_before(
+		trace_packets_place(reader->packets), sequence->start);
+	return sequence->waits;
+}
+
 /* Takes a packet in. True: @out is its event. */
 static bool take_packet(struct trace_reader *reader,
 			const struct trace_packet_bytes *bytes,
@@ -495,7 +507,7 @@ static bool take_packet(struct trace_reader *reader,
 	struct packet packet = { .sequence = sequence_of(reader, fields) };
 	struct wire_field field;
 
-	if (!packet.sequence)
+	if (!packet.sequence || is_before_start(reader, packet.sequence))
 		return false;
 	while (wire_next(&fields, &field))
 		switch (field.tag) {
@@ -543,7 +555,8 @@ static bool take_usual(struct trace_reader *reader,
 	if (bytes->count < USUAL_BYTES_MIN ||
 	    *fields.at++ != TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID ||
 	    !wire_varint(&fields, &id) || !sequence || sequence->id != id ||
-	    !sequence->track || !is_of_sequence(sequence->clock_id) ||
+	    !sequence->track || sequence->waits ||
+	    !is_of_sequence(sequence->clock_id) ||
 	    fields.end - fields.at < USUAL_BYTES_MIN - 2 ||
 	    fields.at[0] != TAG_TRACE_PACKET_TRACK_EVENT ||
 	    fields.at[2] != TAG_TRACK_EVENT_TYPE)
@@ -570,6 +583,33 @@ static bool take_usual(struct trace_reader *reader,
 	return true;
 }
 
+void trace_reader_take(struct trace_reader *reader, struct wire fields)
+{
+	const struct trace_packet_bytes bytes = {
+		fields.at, (size_t)(fields.end - fields.at)
+	};
+	struct trace_event event;
+
+	take_packet(reader, &bytes, &event);
+}
+
+void trace_reader_take_begin(struct trace_reader *reader,
+			     struct sequence *sequence, struct wire fields,
+			     struct trace_event *out)
+{
+	struct trace_track *track = out->track;
+	uint32_t name = out->name;
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_TRACK_EVENT)
+			take_fields(reader, sequence, wire_of(&field), out);
+	out->kind = TRACE_BEGIN;
+	out->track = track;
+	if (!out->name)
+		out->name = name;
+}
+
 /* The end of the innermost slice of the next track that has an open one. */
 static bool end_open_slice(struct trace_reader *reader, struct trace_event *out)
 {
@@ -594,6 +634,9 @@ int trace_reader_next(struct trace_reader *reader, struct trace_event *out)
 {
 	struct trace_packet_bytes bytes;
 
+	while (unlikely(reader->seeding) && trace_jump_next(reader, out))
+		if (begin_slice(reader, out))
+			return 1;
 	while (!reader->ending) {
 		int got = trace_packets_next(reader->packets, &bytes);
 

@@ -35,6 +35,9 @@ struct sequence {
 	uint64_t clock_ns; /* of the incremental clock */
 	uint64_t clock_id; /* of its packets, if they do not say */
 	struct track *track; /* of its events, if they do not say; or NULL */
+	/* What lies before is left out; after a jump. */
+	struct packet_place start;
+	bool waits; /* no packet behind that has come yet */
 	struct trace_iids iids[IID_KINDS];
 };
 
@@ -86,6 +89,8 @@ struct trace_reader {
 	uint32_t end_track; /* at the end: the track whose slices end */
 	bool ending;
 	int err; /* at the end */
+	struct trace_jump *jump; /* NULL: it reads all */
+	bool seeding; /* slices that are open where it begins come first */
 };
 
 /* --- trace_read.c --- */
@@ -98,6 +103,25 @@ void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
 		size_t bytes);
 /* Nothing more is refused without being counted. */
 void reader_refuse(struct trace_reader *reader);
+
+/* The sequence @id, made if there is none. NULL: there is no room. */
+struct sequence *trace_reader_sequence(struct trace_reader *reader,
+				       uint64_t id);
+/* Takes in the fields of a packet that has no event. */
+void trace_reader_take(struct trace_reader *reader, struct wire fields);
+/* Adds to *@out, the begin of a slice on @sequence, what @fields, its packet,
+ * says beside the time. */
+void trace_reader_take_begin(struct trace_reader *reader,
+			     struct sequence *sequence, struct wire fields,
+			     struct trace_event *out);
+
+/* --- trace_jump.c --- */
+
+/* Frees *@jump, which may be NULL, and clears it. */
+void trace_jump_free(struct trace_jump **jump);
+/* The begin of the next slice that is open where the reader begins. False:
+ * there are no more. */
+bool trace_jump_next(struct trace_reader *reader, struct trace_event *out);
 
 /* --- trace_tracks.c --- */
 

@@ -15,6 +15,8 @@
 
 #include "collector/base/grow.h"
 #include "collector/read/thread_choice.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_jump.h"
 #include "shared/compiler.h"
 
 enum window_phase {
@@ -33,6 +35,7 @@ struct window_track {
 
 struct window {
 	struct trace_reader *trace;
+	struct trace_index *index; /* NULL: all of the trace is read */
 	struct window_choice choice;
 	struct window_track *tracks; /* by number */
 	uint32_t track_room;
@@ -54,8 +57,16 @@ int window_open(const char *path, const struct window_choice *choice,
 
 	if (!window)
 		return -ENOMEM;
-	err = trace_reader_open(path, &window->trace);
+	/* It is complete for calls only. */
+	if (choice->calls_only)
+		trace_index_read_beside(path, &window->index);
+	if (window->index)
+		err = trace_reader_jump(path, window->index, &choice->range,
+					&window->trace);
+	else
+		err = trace_reader_open(path, &window->trace);
 	if (err) {
+		trace_index_free(&window->index);
 		free(window);
 		return err;
 	}
@@ -83,6 +94,7 @@ void window_close(struct window **window_ptr)
 	free(window->tracks);
 	free(window->ended.arguments);
 	trace_reader_close(&window->trace);
+	trace_index_free(&window->index);
 	free(window);
 }
 

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_jump - first the reader takes in what the index has copied: packets that
+ * describe, and names. Then the clock of each sequence is set to its last
+ * checkpoint before the range. Of the file those extents are read that have
+ * packets of a sequence behind its checkpoint, and are not behind the range.
+ *
+ * The index has names of open slices only. If the begin of one has more, such
+ * as arguments, its packet is looked for in the trace.
+ */
+#include "collector/read/trace_jump.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/read/trace_read_inner.h"
+#include "collector/trace/fields.h"
+#include "shared/compiler.h"
+
+#define CLOCK_SEQUENCE_FIRST 64
+
+/* Where a sequence begins. */
+struct start {
+	const struct index_sequence *of;
+	struct packet_place place;
+	uint32_t checkpoint; /* number; counts if has_checkpoint */
+	bool has_checkpoint;
+	bool none; /* it has nothing in the range */
+};
+
+struct trace_jump {
+	const char *path; /* a copy */
+	const struct trace_index *index;
+	struct time_range range;
+	struct start *starts; /* of index->sequences */
+	uint32_t *texts; /* numbers of the reader, by number of the index; 0:
+			  * not asked yet */
+	struct file_stretch *stretches;
+	uint32_t stretch_count, stretch_room;
+
+	/* The seed that is next: slice "slice" of sequence "sequence". */
+	uint32_t sequence, slice;
+	bool has_stack; /* stack is that of sequence */
+	struct index_stack stack;
+	uint8_t *found; /* the packet of a begin */
+	uint32_t found_room;
+};
+
+void trace_jump_free(struct trace_jump **jump)
+{
+	struct trace_jump *freed = *jump;
+
+	if (!freed)
+		return;
+	free((char *)freed->path);
+	free(freed->starts);
+	free(freed->texts);
+	free(freed->stretches);
+	free(freed->stack.slices);
+	free(freed->found);
+	free(freed);
+	*jump = NULL;
+}
+
+/* --- where to begin ---------------------------------------------------------
+ */
+
+/* How many checkpoints of @sequence are before @ns: all events before them are.
+ */
+static uint32_t checkpoints_before(const struct index_sequence *sequence,
+				   uint64_t ns)
+{
+	uint32_t low = 0, high = sequence->checkpoint_count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (sequence->checkpoints[middle].ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether all of @sequence is in its chunks, and before @ns. */
+static bool is_over(const struct index_sequence *sequence, uint64_t ns)
+{
+	const struct index_chunk *last =
+		&sequence->chunks[sequence->chunk_count - 1];
+
+	return sequence->ended && last->whole && last->end_ns < ns;
+}
+
+static struct start start_of(const struct index_sequence *sequence,
+			     uint64_t from_ns)
+{
+	uint32_t before = checkpoints_before(sequence, from_ns);
+	struct start start = { .of = sequence };
+
+	if (!sequence->checkpoint_count)
+		return start;
+	if (is_over(sequence, from_ns)) {
+		start.none = true;
+		return start;
+	}
+	/* If what comes before was lost, it is read from the begin on. */
+	if (!before && sequence->chunks[0].number != 1)
+		return start;
+	start.checkpoint = before ? before - 1 : 0;
+	start.has_checkpoint = true;
+	start.place = sequence->checkpoints[start.checkpoint].place;
+	return start;
+}
+
+/* The start of the sequence @id; NULL: the index does not know it as one with
+ * calls. */
+static const struct start *find_start(const struct trace_jump *jump,
+				      uint32_t id)
+{
+	const struct index_sequence *sequence =
+		trace_index_sequence(jump->index, id);
+
+	if (!sequence || !sequence->checkpoint_count)
+		return NULL;
+	return &jump->starts[sequence - jump->index->sequences];
+}
+
+static bool needs_extent(const struct trace_jump *jump,
+			 const struct index_extent *extent)
+{
+	struct index_get get = { .at = extent->sequences,
+				 .end = jump->index->data +
+					jump->index->bytes };
+	uint64_t id = 0;
+
+	if (extent->first_ns >= jump->range.to_ns)
+		return false;
+	for (uint32_t i = 0; i < extent->sequence_count && !get.bad; i++) {
+		const struct start *start;
+
+		id += index_get_number(&get);
+		start = find_start(jump, (uint32_t)id);
+		if (start && !start->none &&
+		    start->place.offset < extent->end)
+			return true;
+	}
+	return false;
+}
+
+static int add_stretch(struct trace_jump *jump, uint64_t offset, uint64_t end)
+{
+	struct file_stretch *last =
+		jump->stretch_count ? &jump->stretches[jump->stretch_count - 1]
+				    : NULL;
+
+	if (last && last->end == offset) {
+		last->end = end;
+		return 0;
+	}
+	if (grow_array(jump->stretches, jump->stretch_room,
+		       jump->stretch_count + 1))
+		return -ENOMEM;
+	jump->stretches[jump->stretch_count++] =
+		(struct file_stretch){ offset, end };
+	return 0;
+}
+
+static int choose_stretches(struct trace_jump *jump)
+{
+	const struct trace_index *index = jump->index;
+	uint64_t done = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < index->extent_count && !err; i++) {
+		const struct index_extent *extent = &index->extents[i];
+
+		if (extent->end > index->trace_bytes)
+			break;
+		done = extent->end;
+		if (needs_extent(jump, extent))
+			err = add_stretch(jump, extent->offset, extent->end);
+	}
+	/* What no extent tells of may be of any time. */
+	return err ?: add_stretch(jump, done, UINT64_MAX);
+}
+
+/* --- what the index has copied ----------------------------------------------
+ */
+
+/* The number that the reader has for text @number of the index. */
+static uint32_t text_of(struct trace_reader *reader, uint32_t number)
+{
+	struct trace_jump *jump = reader->jump;
+	const struct index_text *text = &jump->index->texts[number - 1];
+
+	if (!jump->texts[number - 1])
+		jump->texts[number - 1] = trace_texts_number(
+			&reader->texts, text->at, text->count);
+	return jump->texts[number - 1];
+}
+
+static void take_names(struct trace_reader *reader,
+		       const struct index_sequence *from)
+{
+	struct sequence *sequence = trace_reader_sequence(reader, from->id);
+
+	for (uint32_t i = 0; i < from->name_count && sequence; i++)
+		if (trace_iids_set(&sequence->iids[IID_NAME], &reader->budget,
+				   from->names[i].iid,
+				   text_of(reader, from->names[i].text)) < 0)
+			reader_refuse(reader);
+}
+
+static void take_packets(struct trace_reader *reader)
+{
+	const struct trace_index *index = reader->jump->index;
+
+	for (uint32_t i = 0; i < index->packet_count; i++) {
+		const struct index_packet *packet = &index->packets[i];
+		struct wire bytes = { packet->at, packet->at + packet->count };
+		struct sequence *sequence;
+
+		if (!packet->interned) {
+			trace_reader_take(reader, bytes);
+			continue;
+		}
+		sequence = trace_reader_sequence(reader, packet->sequence);
+		if (sequence)
+			interned_take(reader, sequence, bytes);
+	}
+}
+
+static void set_clocks(struct trace_reader *reader)
+{
+	struct trace_jump *jump = reader->jump;
+
+	for (uint32_t i = 0; i < jump->index->sequence_count; i++) {
+		struct start *start = &jump->starts[i];
+		struct sequence *sequence =
+			trace_reader_sequence(reader, start->of->id);
+
+		if (sequence && start->none) {
+			sequence->start.offset = UINT64_MAX;
+			sequence->waits = true;
+		}
+		if (!sequence || !start->has_checkpoint)
+			continue;
+		sequence->clock_ns =
+			start->of->checkpoints[start->checkpoint].ns;
+		sequence->start = start->place;
+		sequence->waits = true;
+	}
+}
+
+/* --- the begin of a slice ---------------------------------------------------
+ */
+
+/* What a search needs of a packet. */
+struct glance {
+	uint64_t id, type, track, stamp, clock;
+};
+
+static struct glance glance_at(struct wire fields)
+{
+	struct glance seen = { 0 };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field)) {
+		struct wire event = wire_of(&field);
+
+		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
+			seen.id = field.value;
+		else if (field.tag == TAG_TRACE_PACKET_TIMESTAMP)
+			seen.stamp = field.value;
+		else if (field.tag == TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID)
+			seen.clock = field.value;
+		if (field.tag != TAG_TRACE_PACKET_TRACK_EVENT)
+			continue;
+		while (wire_next(&event, &field))
+			if (field.tag == TAG_TRACK_EVENT_TYPE)
+				seen.type = field.value;
+			else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
+				seen.track = field.value;
+	}
+	return seen;
+}
+
+/* The begin of the slice that @seen's stack has at @depth. */
+struct search {
+	uint64_t id;
+	uint64_t ns; /* now */
+	uint64_t begin_ns;
+	uint32_t open, depth;
+	bool over; /* nothing that follows can be it */
+};
+
+/* Follows an event. Returns whether it may be the begin that is looked for; the
+ * last such one is. */
+static bool follow(struct search *search, const struct glance *seen)
+{
+	if (seen->id != search->id || !seen->type ||
+	    (seen->clock && seen->clock < CLOCK_SEQUENCE_FIRST))
+		return false;
+	search->ns += seen->stamp;
+	search->over = search->ns > search->begin_ns;
+	if (search->over || seen->track)
+		return false;
+	if (seen->type == TYPE_SLICE_END)
+		search->open -= search->open > 0;
+	return seen->type == TYPE_SLICE_BEGIN &&
+	       search->open++ == search->depth &&
+	       search->ns == search->begin_ns;
+}
+
+/* Keeps the packet. */
+static int keep(struct trace_jump *jump, const struct trace_packet_bytes *bytes)
+{
+	if (grow_array(jump->found, jump->found_room, bytes->count))
+		return -ENOMEM;
+	memcpy(jump->found, bytes->at, bytes->count);
+	return (int)bytes->count;
+}
+
+/* Looks for a begin from @place on. How many bytes it has, 0, or -errno. */
+static int search_packets(struct trace_jump *jump, struct search *search,
+			  struct packet_place place)
+{
+	const struct file_stretch all = { place.offset, UINT64_MAX };
+	struct trace_packets *packets;
+	struct trace_packet_bytes bytes;
+	int found = 0, got = trace_packets_open(jump->path, &packets);
+
+	if (got < 0)
+		return got;
+	trace_packets_only(packets, &all, 1);
+	while (!search->over && found >= 0 &&
+	       (got = trace_packets_next(packets, &bytes)) > 0) {
+		struct wire fields = { bytes.at, bytes.at + bytes.count };
+		struct glance seen;
+
+		if (trace_packets_open_bundle(packets, fields) ||
+		    packet_place_before(trace_packets_place(packets), place))
+			continue;
+		seen = glance_at(fields);
+		if (follow(search, &seen))
+			found = keep(jump, &bytes);
+	}
+	trace_packets_close(&packets);
+	return got < 0 ? got : found;
+}
+
+/* Finds the packet of the begin of slice @depth of the stack at hand. How many
+ * bytes of jump->found it has; 0 or -errno: it was not found. */
+static int find_begin(struct trace_jump *jump,
+		      const struct index_sequence *sequence, uint32_t depth)
+{
+	uint64_t begin_ns = jump->stack.slices[depth].begin_ns;
+	uint32_t before = checkpoints_before(sequence, begin_ns);
+	const struct index_checkpoint *checkpoint =
+		&sequence->checkpoints[before ? before - 1 : 0];
+	struct search search = { .id = sequence->id,
+				 .ns = checkpoint->ns,
+				 .begin_ns = begin_ns,
+				 .depth = depth };
+	struct index_stack stack;
+	int err;
+
+	err = trace_index_stack(sequence, before ? before - 1 : 0, &stack);
+	if (err)
+		return err;
+	search.open = stack.count;
+	free(stack.slices);
+	return search_packets(jump, &search, checkpoint->place);
+}
+
+/* --- seeds ------------------------------------------------------------------
+ */
+
+/* Makes *@out the begin of slice @depth of @stack, as far as the index knows
+ * it. */
+static void plain_begin(struct trace_reader *reader,
+			const struct index_sequence *from, uint32_t depth,
+			struct sequence *sequence, struct trace_event *out)
+{
+	const struct index_slice *slice = &reader->jump->stack.slices[depth];
+	/* The category and the place of a site have its number. */
+	uint32_t iid = from->nodes[slice->node].iid;
+
+	*out = (struct trace_event){
+		.kind = TRACE_BEGIN,
+		.ns = slice->begin_ns,
+		.track = &sequence->track->shown,
+		.name = trace_iids_get(&sequence->iids[IID_NAME], iid),
+		.category = trace_iids_get(&sequence->iids[IID_CATEGORY], iid),
+		.location = trace_iids_get(&sequence->iids[IID_LOCATION], iid),
+	};
+}
+
+/* The next open slice. False: there are no more. */
+static bool next_slice(struct trace_jump *jump)
+{
+	const struct trace_index *index = jump->index;
+
+	for (; jump->sequence < index->sequence_count; jump->sequence++) {
+		const struct start *start = &jump->starts[jump->sequence];
+
+		if (!jump->has_stack && start->has_checkpoint)
+			/* What makes no sense is as if nothing were open. */
+			trace_index_stack(start->of, start->checkpoint,
+					  &jump->stack);
+		jump->has_stack = true;
+		if (jump->slice < jump->stack.count)
+			return true;
+		free(jump->stack.slices);
+		jump->stack = (struct index_stack){ 0 };
+		jump->has_stack = false;
+		jump->slice = 0;
+	}
+	return false;
+}
+
+bool trace_jump_next(struct trace_reader *reader, struct trace_event *out)
+{
+	struct trace_jump *jump = reader->jump;
+
+	while (next_slice(jump)) {
+		const struct index_sequence *from =
+			jump->starts[jump->sequence].of;
+		uint32_t depth = jump->slice++;
+		struct sequence *sequence =
+			trace_reader_sequence(reader, from->id);
+		int bytes = 0;
+
+		if (!sequence || !sequence->track)
+			continue;
+		plain_begin(reader, from, depth, sequence, out);
+		if (jump->stack.slices[depth].noted)
+			bytes = find_begin(jump, from, depth);
+		if (bytes > 0)
+			trace_reader_take_begin(
+				reader, sequence,
+				(struct wire){ jump->found,
+					       jump->found + bytes },
+				out);
+		return true;
+	}
+	reader->seeding = false;
+	return false;
+}
+
+static int prepare(struct trace_reader *reader)
+{
+	struct trace_jump *jump = reader->jump;
+	const struct trace_index *index = jump->index;
+	int err;
+
+	for (uint32_t i = 0; i < index->sequence_count; i++)
+		jump->starts[i] =
+			start_of(&index->sequences[i], jump->range.from_ns);
+	err = choose_stretches(jump);
+	if (err)
+		return err;
+	take_packets(reader);
+	for (uint32_t i = 0; i < index->sequence_count; i++)
+		take_names(reader, &index->sequences[i]);
+	set_clocks(reader);
+	trace_packets_only(reader->packets, jump->stretches,
+			   jump->stretch_count);
+	reader->seeding = true;
+	return 0;
+}
+
+int trace_reader_jump(const char *path, const struct trace_index *index,
+		      const struct time_range *range, struct trace_reader **out)
+{
+	struct trace_reader *reader;
+	struct trace_jump *jump;
+	int err = trace_reader_open(path, &reader);
+
+	if (err)
+		return err;
+	err = -ENOMEM;
+	jump = reader->jump = calloc(1, sizeof(*jump));
+	if (jump) {
+		*jump = (struct trace_jump){
+			.path = strdup(path),
+			.index = index,
+			.range = *range,
+			.starts = calloc(index->sequence_count + 1,
+					 sizeof(*jump->starts)),
+			.texts = calloc(index->text_count + 1,
+					sizeof(*jump->texts)),
+		};
+		if (jump->path && jump->starts && jump->texts)
+			err = prepare(reader);
+	}
+	if (err)
+		trace_reader_close(&reader);
+	else
+		*out = reader;
+	return err;
+}
