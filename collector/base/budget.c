@@ -4,24 +4,38 @@
 #include "collector/base/clock.h"
 #include "shared/atomic.h"
 
-bool budget_take(struct budget *budget, uint64_t bytes)
+/* As if it were a part of nothing. */
+static bool take_part(struct budget *budget, uint64_t bytes)
 {
 	/* relaxed: a counter that guards no other memory */
 	uint64_t before = atom_add_rlx(&budget->left, -bytes);
 
 	if (before >= bytes && before <= INT64_MAX)
 		return true;
-	budget_give(budget, bytes);
+	/* relaxed: as above */
+	atom_add_rlx(&budget->left, bytes);
 	if (!budget_full_ns(budget))
 		/* relaxed: a figure for a person */
 		atom_store_rlx(&budget->full_ns, clock_boottime_ns());
 	return false;
 }
 
+bool budget_take(struct budget *budget, uint64_t bytes)
+{
+	if (!take_part(budget, bytes))
+		return false;
+	if (!budget->whole || budget_take(budget->whole, bytes))
+		return true;
+	/* relaxed: as in take_part() */
+	atom_add_rlx(&budget->left, bytes);
+	return false;
+}
+
 void budget_give(struct budget *budget, uint64_t bytes)
 {
-	/* relaxed: as in budget_take() */
-	atom_add_rlx(&budget->left, bytes);
+	for (; budget; budget = budget->whole)
+		/* relaxed: as in take_part() */
+		atom_add_rlx(&budget->left, bytes);
 }
 
 uint64_t budget_full_ns(const struct budget *budget)

@@ -37,6 +37,37 @@ START_TEST(budget_that_is_overdrawn_for_a_moment_gives_nothing)
 }
 END_TEST
 
+START_TEST(budget_that_is_a_part_takes_from_the_whole)
+{
+	struct budget whole = { .left = 100 };
+	struct budget part = { .left = 60, .whole = &whole };
+
+	ck_assert(budget_take(&part, 50));
+	ck_assert_uint_eq(part.left, 10);
+	ck_assert_uint_eq(whole.left, 50);
+	ck_assert(!budget_take(&part, 11));
+	ck_assert_uint_eq(whole.left, 50);
+	ck_assert_uint_eq(whole.full_ns, 0);
+	budget_give(&part, 50);
+	ck_assert_uint_eq(part.left, 60);
+	ck_assert_uint_eq(whole.left, 100);
+}
+END_TEST
+
+START_TEST(budget_that_is_a_part_has_no_more_than_the_whole)
+{
+	struct budget whole = { .left = 100 };
+	struct budget part = { .left = 60, .whole = &whole };
+
+	ck_assert(budget_take(&whole, 90));
+	ck_assert(!budget_take(&part, 20));
+	ck_assert_uint_eq(part.left, 60);
+	ck_assert_uint_eq(whole.left, 10);
+	ck_assert_uint_ne(whole.full_ns, 0);
+	ck_assert(budget_take(&part, 10));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("budget");
@@ -46,5 +77,7 @@ int main(void)
 	tcase_add_test(tcase, budget_refuses_sums_that_wrap_around);
 	tcase_add_test(tcase,
 		       budget_that_is_overdrawn_for_a_moment_gives_nothing);
+	tcase_add_test(tcase, budget_that_is_a_part_takes_from_the_whole);
+	tcase_add_test(tcase, budget_that_is_a_part_has_no_more_than_the_whole);
 	return suite_run(suite);
 }
