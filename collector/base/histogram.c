@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * histogram - a count has 16 bits, which is enough for nearly all of them; so
+ * an octave takes 128 bytes. When the first count of a histogram is larger, all
+ * its counts get 64 bits more: those few functions that are called so often may
+ * take the room. A wrap of 16 bits comes once in 65536 values at most.
+ *
+ * The octaves with memory have no gap between them. Gaps would save a third of
+ * the memory, but then each value has to look up where its octave lies; and one
+ * comparison tells both that there is room and that the maximum stays.
+ */
+#include "collector/base/histogram.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/budget.h"
+#include "collector/base/bytes.h"
+
+#define LOW_BYTES (HISTOGRAM_OCTAVE * sizeof(uint16_t))
+#define HIGH_BYTES (HISTOGRAM_OCTAVE * sizeof(uint64_t))
+#define LOW_VALUES 65536u /* that fit into a count of 16 bits */
+#define ENTRY_BYTES 48 /* two numbers as text */
+
+static uint32_t shift_of(uint32_t bucket)
+{
+	uint32_t octave = bucket >> HISTOGRAM_OCTAVE_BITS;
+
+	return octave ? octave - 1 : 0;
+}
+
+uint64_t histogram_low(uint32_t bucket)
+{
+	uint32_t shift = shift_of(bucket);
+
+	return (uint64_t)(bucket - (shift << HISTOGRAM_OCTAVE_BITS)) << shift;
+}
+
+uint64_t histogram_width(uint32_t bucket)
+{
+	return UINT64_C(1) << shift_of(bucket);
+}
+
+/* --- memory ----------------------------------------------------------------
+ */
+
+static bool take(const struct histogram *histogram, size_t bytes)
+{
+	return !histogram->budget || budget_take(histogram->budget, bytes);
+}
+
+static void give(const struct histogram *histogram, size_t bytes)
+{
+	if (histogram->budget)
+		budget_give(histogram->budget, bytes);
+}
+
+static uint32_t end_bucket(const struct histogram *histogram)
+{
+	return histogram->first_bucket + histogram->octaves * HISTOGRAM_OCTAVE;
+}
+
+static bool has_room(const struct histogram *histogram, uint32_t bucket)
+{
+	return bucket >= histogram->first_bucket &&
+	       bucket < end_bucket(histogram);
+}
+
+/* Bytes of one octave. */
+static size_t octave_bytes(const struct histogram *histogram)
+{
+	return histogram->high ? LOW_BYTES + HIGH_BYTES : LOW_BYTES;
+}
+
+/* What histogram_add() may take. */
+static void set_limits(struct histogram *histogram)
+{
+	uint32_t last = end_bucket(histogram) - 1;
+	uint64_t most = histogram_low(last) + (histogram_width(last) - 1);
+
+	histogram->first = histogram_low(histogram->first_bucket);
+	/* 0 if it is all there is: then each value goes the slow way. */
+	histogram->limit = MIN(histogram->max, most) - histogram->first + 1;
+}
+
+/* Moves the counts to new memory, of @octaves from @first on, among which the
+ * old ones are. */
+static bool move_to(struct histogram *histogram, uint32_t first,
+		    uint32_t octaves)
+{
+	size_t more = (octaves - histogram->octaves) * octave_bytes(histogram);
+	size_t at = histogram->first_bucket - first;
+	uint16_t *low;
+	uint64_t *high = NULL;
+
+	if (!take(histogram, more))
+		return false;
+	low = calloc(octaves, LOW_BYTES);
+	if (histogram->high)
+		high = calloc(octaves, HIGH_BYTES);
+	if (!low || (histogram->high && !high)) {
+		free(low);
+		free(high);
+		give(histogram, more);
+		return false;
+	}
+	if (histogram->octaves)
+		memcpy(low + at, histogram->low,
+		       histogram->octaves * LOW_BYTES);
+	if (high)
+		memcpy(high + at, histogram->high,
+		       histogram->octaves * HIGH_BYTES);
+	free(histogram->low);
+	free(histogram->high);
+	histogram->low = low;
+	histogram->high = high;
+	histogram->first_bucket = first;
+	histogram->octaves = octaves;
+	return true;
+}
+
+/* Room for @bucket, which has none. */
+static bool add_room(struct histogram *histogram, uint32_t bucket)
+{
+	uint32_t first = bucket / HISTOGRAM_OCTAVE * HISTOGRAM_OCTAVE;
+	uint32_t end = first + HISTOGRAM_OCTAVE;
+
+	if (histogram->octaves) {
+		first = MIN(first, histogram->first_bucket);
+		end = MAX(end, end_bucket(histogram));
+	} else {
+		histogram->first_bucket = first;
+	}
+	return move_to(histogram, first, (end - first) / HISTOGRAM_OCTAVE);
+}
+
+static bool add_high(struct histogram *histogram)
+{
+	size_t bytes = histogram->octaves * HIGH_BYTES;
+
+	if (histogram->high)
+		return true;
+	if (!take(histogram, bytes))
+		return false;
+	histogram->high = calloc(1, bytes);
+	if (!histogram->high)
+		give(histogram, bytes);
+	return histogram->high;
+}
+
+void histogram_release(struct histogram *histogram)
+{
+	give(histogram, histogram->octaves * octave_bytes(histogram));
+	free(histogram->low);
+	free(histogram->high);
+	*histogram = (struct histogram){ .budget = histogram->budget };
+}
+
+/* --- counts ----------------------------------------------------------------
+ */
+
+static uint64_t count_of(const struct histogram *histogram, uint32_t bucket)
+{
+	uint32_t at = bucket - histogram->first_bucket;
+	uint64_t high = histogram->high ? histogram->high[at] : 0;
+
+	return high * LOW_VALUES + histogram->low[at];
+}
+
+static void add_to_high(struct histogram *histogram, uint32_t bucket,
+			uint64_t count)
+{
+	if (!count)
+		return;
+	if (add_high(histogram))
+		histogram->high[bucket - histogram->first_bucket] += count;
+	else
+		histogram->missed += count * LOW_VALUES;
+}
+
+void histogram_carry(struct histogram *histogram, uint32_t bucket)
+{
+	add_to_high(histogram, bucket, 1);
+}
+
+static void add_count(struct histogram *histogram, uint32_t bucket,
+		      uint64_t count)
+{
+	uint16_t *low;
+	uint64_t sum;
+
+	if (!has_room(histogram, bucket) && !add_room(histogram, bucket)) {
+		histogram->missed += count;
+		return;
+	}
+	low = &histogram->low[bucket - histogram->first_bucket];
+	sum = *low + count % LOW_VALUES;
+	*low = (uint16_t)sum;
+	add_to_high(histogram, bucket, count / LOW_VALUES + sum / LOW_VALUES);
+}
+
+void histogram_add_slow(struct histogram *histogram, uint64_t value)
+{
+	histogram->max = MAX(histogram->max, value);
+	add_count(histogram, histogram_bucket(value), 1);
+	if (histogram->octaves)
+		set_limits(histogram);
+}
+
+/* @from moves as it is. */
+static void move_all(struct histogram *to, struct histogram *from)
+{
+	uint64_t max = MAX(to->max, from->max);
+	uint64_t missed = to->missed + from->missed;
+
+	*to = *from;
+	to->max = max;
+	to->missed = missed;
+	if (to->octaves)
+		set_limits(to);
+	*from = (struct histogram){ .budget = to->budget };
+}
+
+void histogram_merge(struct histogram *to, struct histogram *from)
+{
+	uint64_t count;
+
+	if (!to->octaves && to->budget == from->budget) {
+		move_all(to, from);
+		return;
+	}
+	for (uint32_t bucket = 0; histogram_next(from, &bucket, &count);
+	     bucket++)
+		add_count(to, bucket, count);
+	to->max = MAX(to->max, from->max);
+	to->missed += from->missed;
+	if (to->octaves)
+		set_limits(to);
+	histogram_release(from);
+}
+
+/* --- what it says ----------------------------------------------------------
+ */
+
+bool histogram_next(const struct histogram *histogram, uint32_t *bucket,
+		    uint64_t *count)
+{
+	uint32_t at = MAX(*bucket, histogram->first_bucket);
+
+	for (; at < end_bucket(histogram); at++) {
+		*count = count_of(histogram, at);
+		if (*count) {
+			*bucket = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t histogram_total(const struct histogram *histogram)
+{
+	uint64_t total = 0, count;
+
+	for (uint32_t bucket = 0; histogram_next(histogram, &bucket, &count);
+	     bucket++)
+		total += count;
+	return total;
+}
+
+/* The rank of the @per_mille thousandths of @total, which is not 0. */
+static uint64_t rank_of(uint64_t total, uint32_t per_mille)
+{
+	uint64_t rank = total / 1000 * per_mille +
+			(total % 1000 * per_mille + 999) / 1000;
+
+	return MAX(rank, (uint64_t)1);
+}
+
+uint64_t histogram_quantile(const struct histogram *histogram,
+			    uint32_t per_mille)
+{
+	uint64_t total = histogram_total(histogram), passed = 0, count, middle;
+	uint64_t rank = total ? rank_of(total, per_mille) : 0;
+
+	for (uint32_t bucket = 0; histogram_next(histogram, &bucket, &count);
+	     bucket++) {
+		passed += count;
+		if (passed < rank)
+			continue;
+		middle = histogram_low(bucket) +
+			 (histogram_width(bucket) - 1) / 2;
+		return MIN(middle, histogram->max);
+	}
+	return 0;
+}
+
+void histogram_text(const struct histogram *histogram, struct bytes *out)
+{
+	char text[ENTRY_BYTES];
+	uint64_t count;
+	bool first = true;
+
+	for (uint32_t bucket = 0; histogram_next(histogram, &bucket, &count);
+	     bucket++) {
+		int length = snprintf(
+			text, sizeof(text), "%s%" PRIu64 ":%" PRIu64,
+			first ? "" : " ", histogram_low(bucket), count);
+
+		bytes_put(out, text, (size_t)length);
+		first = false;
+	}
+}
