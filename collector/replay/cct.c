@@ -31,9 +31,7 @@
 
 _Static_assert(offsetof(struct cct_node, total_ns) + 8 <= LINE_BYTES,
 	       "one line");
-_Static_assert(offsetof(struct cct_function, begin) +
-			       sizeof(struct encode_template) <=
-		       LINE_BYTES,
+_Static_assert(offsetof(struct cct_function, histogram) + 8 <= LINE_BYTES,
 	       "one line");
 
 struct cct_chunk {

@@ -27,6 +27,7 @@
 #include "shared/compiler.h"
 
 struct budget;
+struct histogram;
 
 /* A function, in all its stacks of one tree. */
 struct cct_function {
@@ -38,6 +39,8 @@ struct cct_function {
 	bool asked, connected, entry_build, off;
 	struct encode_template begin; /* of its slices, with its name in the
 				       * thread's sequence; replay's */
+	struct histogram *histogram; /* of its calls (histograms.h); NULL: it
+				      * has none; replay's */
 	/* When it went off last, and when it was connected; 0: never;
 	 * replay's. Equal: it went off to be connected. */
 	uint64_t off_ns, connect_ns;

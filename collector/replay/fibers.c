@@ -230,6 +230,7 @@ static int init_replay(struct fibers *fibers, struct replay *replay,
 	replay->cct.generation = main->cct.generation;
 	replay->sites = main->sites;
 	replay->log = main->log;
+	replay->histograms = main->histograms;
 	replay_limit(replay, main->limit);
 	err = replay_take_turns(replay);
 	if (err)

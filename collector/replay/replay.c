@@ -66,6 +66,7 @@
 #include "collector/base/budget.h"
 #include "collector/replay/function_log.h"
 #include "collector/replay/heap_feed.h"
+#include "collector/replay/histograms.h"
 #include "collector/replay/index_build.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/replay/pause.h"
@@ -472,6 +473,18 @@ static void index_call(struct index_build *index,
 		index_build_skip(index, frame->node, ns - frame->begin_ns);
 }
 
+/* A call of @node has ended: cct_count(). How long one took that lies beyond
+ * the deepest frame is not known: it is not in the histogram. */
+static inline void count_call(struct cct_node *node, struct cct_node *caller,
+			      uint64_t ns)
+{
+	struct histogram *histogram = node->function->histogram;
+
+	cct_count(node, caller, ns);
+	if (likely(histogram))
+		histogram_add(histogram, ns);
+}
+
 static void pop_frame(struct replay *replay, uint64_t ns,
 		      enum replay_cause cause)
 {
@@ -487,7 +500,7 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 		write_end(replay, ns, cause);
 	if (replay->index)
 		index_call(replay->index, frame, ns);
-	cct_count(frame->node, replay->top->node, ns - frame->begin_ns);
+	count_call(frame->node, replay->top->node, ns - frame->begin_ns);
 	frame->node->dropped += cause != REPLAY_ENDED;
 	if (cause == REPLAY_OFF)
 		replay->counts.off_slices++;
@@ -890,6 +903,9 @@ static void introduce_function(struct replay *replay,
 	if (!iid)
 		iid = new_name(replay, address, function->generation);
 	function->begin = encode_template(&replay->encoder, iid);
+	if (replay->histograms)
+		function->histogram = histograms_find(
+			replay->histograms, address, function->generation);
 }
 
 static void push_phantom(struct replay *replay, uint64_t word, uint64_t ns)
@@ -1432,7 +1448,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			if (likely(index))
 				index_build_call(index, node,
 						 ns - top->begin_ns);
-			cct_count(node, top[-1].node, ns - top->begin_ns);
+			count_call(node, top[-1].node, ns - top->begin_ns);
 			top--;
 			out = encode_put(out, &replay->encoder.end,
 					 ns - put_ns);
@@ -1846,6 +1862,11 @@ void replay_set_function_log(struct replay *replay,
 			     const struct function_log *log)
 {
 	replay->log = log;
+}
+
+void replay_set_histograms(struct replay *replay, struct histograms *histograms)
+{
+	replay->histograms = histograms;
 }
 
 void replay_set_feed(struct replay *replay, struct heap_feed *feed)

@@ -24,6 +24,7 @@ struct clock_sync;
 struct encode_event;
 struct function_log;
 struct heap_feed;
+struct histograms;
 struct pause_list;
 struct sites;
 struct trace_block;
@@ -254,6 +255,11 @@ void replay_set_function_log(struct replay *replay,
  * that record was taken in. @note must live as long. */
 void replay_set_note(struct replay *replay, struct replay_note *note);
 struct replay_note *replay_note(const struct replay *replay);
+/* Where the durations of calls are counted; NULL: nowhere. @histograms must
+ * outlive @replay, and so it must all fibers that come from it. Before the
+ * first record. */
+void replay_set_histograms(struct replay *replay,
+			   struct histograms *histograms);
 /* Where allocations are fed, so that replay_run() need not stop at them; NULL:
  * it stops. @feed must outlive @replay. */
 void replay_set_feed(struct replay *replay, struct heap_feed *feed);

@@ -86,6 +86,7 @@ struct replay {
 	uint64_t last_ns;
 	uint64_t search_credit;
 	uint64_t untold_paused; /* spans that no mark in the trace tells */
+	struct histograms *histograms; /* of durations; NULL: none */
 	struct heap_feed *feed; /* for blocks; NULL: the caller takes them */
 	struct index_build *index; /* NULL: none is made */
 	bool mid_call; /* an end is written, and its call not counted */

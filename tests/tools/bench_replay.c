@@ -6,8 +6,9 @@
  * usage: bench_replay FILE [ROUNDS]
  *
  * FILE is records (shared/record.h) as they lay in the ring of one thread,
- * whose clocks are taken for ns. Prints for each round CPU ns for a record, and
- * once bytes, packets and a hash of all bytes and names.
+ * whose clocks are taken for ns. Prints for each round CPU ns for a record,
+ * without and with histograms of durations, and once bytes, packets and a hash
+ * of all bytes and names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "collector/base/budget.h"
 #include "collector/index/index_items.h"
+#include "collector/replay/histograms.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
@@ -26,7 +28,7 @@ struct output {
 	struct trace_block *block;
 	uint64_t bytes, hash;
 	uint64_t index_bytes, item_bytes[16], items[16]; /* by kind */
-	bool hashes, indexes;
+	bool hashes, indexes, histograms;
 };
 
 static void add(struct output *output, const void *bytes, size_t size)
@@ -91,6 +93,17 @@ static uint64_t position(void *context)
 	return output->bytes;
 }
 
+static size_t unloaded(void *context, uint32_t after, uint32_t upto,
+		       struct address_range *out, size_t room)
+{
+	(void)context;
+	(void)after;
+	(void)upto;
+	(void)out;
+	(void)room;
+	return 0;
+}
+
 static uint64_t cpu_ns(void)
 {
 	struct timespec now;
@@ -106,6 +119,7 @@ static uint64_t replay_all(struct output *output, const struct record *cells,
 	const struct replay_sink sink = { take, give, excludes, output,
 					  output->indexes ? position : NULL };
 	struct budget budget = { .left = 1ULL << 30 };
+	struct histograms *histograms = NULL;
 	struct replay replay;
 	uint64_t start, ns;
 	size_t done = 0;
@@ -113,6 +127,10 @@ static uint64_t replay_all(struct output *output, const struct record *cells,
 	if (replay_init(&replay, &sink, 5, cells[0].clock, NULL, NULL,
 			&budget) < 0)
 		abort();
+	if (output->histograms &&
+	    histograms_new(unloaded, NULL, &budget, &histograms) < 0)
+		abort();
+	replay_set_histograms(&replay, histograms);
 	start = cpu_ns();
 	while (done < count) {
 		size_t taken;
@@ -134,6 +152,7 @@ static uint64_t replay_all(struct output *output, const struct record *cells,
 		       (unsigned long long)replay.counts.repaired_slices,
 		       (unsigned long long)output->hash);
 	replay_release(&replay);
+	histograms_free(&histograms);
 	return ns;
 }
 
@@ -172,15 +191,18 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	while (rounds-- > 0) {
-		double plain, indexed;
+		double with[4];
 
-		output.indexes = false;
-		plain = (double)replay_all(&output, cells, count);
-		output.indexes = true;
-		output.bytes = output.index_bytes = 0;
-		indexed = (double)replay_all(&output, cells, count);
-		printf("%.2f, with the index %.2f\n", plain / (double)count,
-		       indexed / (double)count);
+		for (int i = 0; i < 4; i++) {
+			output.indexes = i & 1;
+			output.histograms = i & 2;
+			output.bytes = output.index_bytes = 0;
+			with[i] = (double)replay_all(&output, cells, count) /
+				  (double)count;
+		}
+		printf("%.2f, with the index %.2f, histograms %.2f, both "
+		       "%.2f\n",
+		       with[0], with[1], with[2], with[3]);
 	}
 	printf("index: %.3f %%\n",
 	       100 * (double)output.index_bytes / (double)output.bytes);
