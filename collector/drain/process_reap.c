@@ -13,6 +13,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/process_durations.h"
 #include "collector/drain/states_told.h"
 #include "collector/heap/heap_files.h"
 #include "collector/heap/process_heap.h"
@@ -90,6 +91,7 @@ void process_reap_finish(struct process *process)
 	if (process_gave_up(setup))
 		note_gave_up(setup);
 	process_notes_finish(process);
+	process_durations_finish(process);
 	heap = process_heap_end(process);
 	if (heap)
 		heap_files_finish(heap);

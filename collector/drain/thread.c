@@ -32,12 +32,15 @@
 #include "collector/trace/out_perfetto.h"
 #include "collector/record/process.h"
 #include "collector/record/thread_state.h"
+#include "collector/replay/histograms.h"
 #include "collector/replay/ring_get.h"
 #include "collector/files/snapshot.h"
 #include "collector/files/span_profile.h"
 #include "collector/samples/thread_cpu.h"
 #include "collector/heap/thread_heap.h"
 #include "collector/notes/thread_notes.h"
+#include "collector/drain/drain.h"
+#include "collector/drain/process_durations.h"
 #include "collector/drain/thread_durations.h"
 #include "collector/drain/thread_figures.h"
 #include "collector/drain/thread_samples.h"
@@ -132,13 +135,8 @@ static size_t sink_unloaded(void *context, uint32_t after, uint32_t upto,
 			    struct address_range *out, size_t room)
 {
 	const struct thread *thread = context;
-	struct map_log *log = thread->setup->arena_setup->map_log;
 
-	/* Without all of the log anything may have gone. */
-	if (!log || map_log_lost(log))
-		return SIZE_MAX;
-	return map_log_unloaded(log, thread->setup->inner_pid, after, upto, out,
-				room);
+	return process_unloaded(thread->process, after, upto, out, room);
 }
 
 static uint32_t sink_open_track(void *context, uint32_t number,
@@ -264,6 +262,19 @@ static void follow_thread_name(struct thread *thread)
 /* --- life -------------------------------------------------------------------
  */
 
+static uint32_t slot_index(const struct thread *thread)
+{
+	return (uint32_t)(thread->slot -
+			  arena_slot_shm(thread->setup->arena, 0));
+}
+
+/* The drain worker that reads its slot. */
+static uint32_t worker_index(const struct thread *thread)
+{
+	return slot_index(thread) %
+	       drain_workers(thread->setup->collector->drain);
+}
+
 /* When the slot was claimed, in ns. The program says when; it is moved into the
  * time between the begin of the recording and now. */
 static uint64_t claimed_ns(const struct thread *thread,
@@ -330,6 +341,9 @@ static int start_replay(struct thread *thread)
 		atom_load_rlx(&thread->slot->claim_map);
 	replay_set_sites(thread->replay, arena->sites);
 	replay_set_function_log(thread->replay, arena->functions);
+	replay_set_histograms(
+		thread->replay,
+		process_durations(thread->process, worker_index(thread)));
 	replay_limit(thread->replay, process->collector->options->depth);
 	if (fibers_init(&thread->fibers, &fibers_sink, thread->replay) == 0)
 		return 0;
@@ -549,6 +563,9 @@ static void add_function(struct thread *thread,
 			function->generation, &symbol);
 	total.name = symbol.name;
 	total.module = symbol.module;
+	if (function->histogram)
+		histograms_set_name(function->histogram, total.name,
+				    total.module);
 	recording_add_function(recording_of(thread), &total);
 }
 
@@ -683,12 +700,6 @@ static void sum_up_thread(struct job *job)
 	thread_heap_release(thread);
 	free(thread->counted);
 	free(thread);
-}
-
-static uint32_t slot_index(const struct thread *thread)
-{
-	return (uint32_t)(thread->slot -
-			  arena_slot_shm(thread->setup->arena, 0));
 }
 
 /* Tell of losses and pauses that no record tells of, since the thread ended

@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/bytes.h"
 #include "collector/base/clock.h"
+#include "collector/base/histogram.h"
 #include "collector/base/json_text.h"
 #include "collector/files/summary_cost.h"
 #include "collector/heap/heap_files.h"
@@ -340,30 +342,49 @@ static json_t *counters_json(const struct recording *recording,
 static const char *const function_states[] = { "span", "counted", "off" };
 
 /* The column value of the rows FUNCTION() of counters.def uses these names.
- */
+ * @buckets is function_durations(). */
 static struct summary_function function_of(const struct recording *recording,
-					   const struct function_total *one)
+					   const struct function_total *one,
+					   const char *buckets)
 {
+	const struct histogram *durations = one->durations;
+	bool known = buckets;
+
 	return (struct summary_function){
 #define FUNCTION(kind, name, value, text) .name = value,
 #include "collector/output/counters.def"
 	};
 }
 
+/* The distribution of @one as text, in @text; NULL: it is not known. */
+static const char *function_durations(const struct function_total *one,
+				      struct bytes *text)
+{
+	bytes_clear(text);
+	if (!function_table_knows_durations(one))
+		return NULL;
+	histogram_text(one->durations, text);
+	bytes_put(text, "", 1);
+	return text->failed ? NULL : (const char *)text->at;
+}
+
 static json_t *functions_json(struct recording *recording)
 {
 	size_t count;
+	struct bytes text = { 0 };
 	const struct function_total *totals =
 		recording_sort_functions(recording, &count);
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++) {
 		const struct summary_function function =
-			function_of(recording, &totals[i]);
+			function_of(recording, &totals[i],
+				    function_durations(&totals[i], &text));
 
 		json_array_append_new(
 			list, counters_to_json(COUNTERS_FUNCTION, &function));
 	}
+	bytes_release(&text);
 	return list;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/hash.h"
+#include "collector/base/histogram.h"
 #include "collector/base/pool.h"
 #include "collector/profile/true_time.h"
 #include "shared/compiler.h"
@@ -55,6 +56,34 @@ int function_table_add(struct function_table *table,
 	entry->temporary_objects += one->temporary_objects;
 	entry->state = MAX(entry->state, one->state);
 	return 0;
+}
+
+void function_table_add_durations(struct function_table *table,
+				  const char *name, const char *module,
+				  struct histogram *durations)
+{
+	const struct function_total key = { .name = name, .module = module };
+	struct function_total *entry;
+	uint32_t number;
+
+	if (!table->pool.item_bytes || !pool_find(&table->pool, &key, &number))
+		return;
+	entry = (struct function_total *)table->pool.items + number;
+	if (!entry->durations) {
+		entry->durations = calloc(1, sizeof(*entry->durations));
+		if (!entry->durations)
+			return;
+		entry->durations->budget = durations->budget;
+	}
+	histogram_merge(entry->durations, durations);
+}
+
+bool function_table_knows_durations(const struct function_total *total)
+{
+	const struct histogram *durations = total->durations;
+
+	return durations && total->own_self.inner && !durations->missed &&
+	       histogram_total(durations) == total->own_self.inner;
 }
 
 /* What its recorded calls took more than inner_ns, as most were only counted.
@@ -140,5 +169,12 @@ const struct function_total *function_table_sort(struct function_table *table,
 
 void function_table_release(struct function_table *table)
 {
+	struct function_total *totals = table->pool.items;
+
+	for (size_t i = 0; i < table->pool.count; i++) {
+		if (totals[i].durations)
+			histogram_release(totals[i].durations);
+		free(totals[i].durations);
+	}
 	pool_release(&table->pool);
 }

@@ -6,6 +6,7 @@
 #ifndef PERFREC_COLLECTOR_PROFILE_FUNCTION_TABLE_H
 #define PERFREC_COLLECTOR_PROFILE_FUNCTION_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 #include "collector/replay/kernel_counts.h"
 #include "collector/replay/own_counts.h"
 
+struct histogram;
 struct own_costs;
 struct true_time_sums;
 
@@ -40,6 +42,9 @@ struct function_total {
 	uint64_t alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
 	uint64_t temporary_objects;
 	enum function_told state;
+	/* How long its calls took; NULL: nothing is known of that. The
+	 * table's. */
+	struct histogram *durations;
 };
 
 /* All zero is an empty table. One thread at a time. */
@@ -51,6 +56,14 @@ struct function_table {
  * 0, or -ENOMEM: nothing was added. */
 int function_table_add(struct function_table *table,
 		       const struct function_total *one);
+/* Adds what is in @durations to the function @name of @module, which is there;
+ * else, or without memory, it is lost. It stays the caller's, empty. What it
+ * pays with must outlive the table. */
+void function_table_add_durations(struct function_table *table,
+				  const char *name, const char *module,
+				  struct histogram *durations);
+/* Whether the durations of all recorded calls of @total are known. */
+bool function_table_knows_durations(const struct function_total *total);
 /* Sets self_ns and total_ns of all totals (true_time.h), and *@sums. Once,
  * before they are sorted. */
 void function_table_correct(struct function_table *table,

@@ -158,6 +158,8 @@ static int read_function(json_t *item, void *to)
 	struct summary_function *function = to;
 
 	function->name = function->module = "";
+	function->median_ns = function->p99_ns = COUNTER_UNKNOWN;
+	function->max_ns = COUNTER_UNKNOWN;
 	function->document = item;
 	return counters_from_json(COUNTERS_FUNCTION, item, function);
 }

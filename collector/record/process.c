@@ -34,6 +34,7 @@
 #include "collector/base/log.h"
 #include "collector/base/proc.h"
 #include "collector/base/random.h"
+#include "collector/names/map_log.h"
 #include "collector/names/modules.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
@@ -313,6 +314,18 @@ uint64_t process_rss_track(struct process *process, bool *first)
 	if (*first)
 		process->rss_uuid = random_u64();
 	return process->rss_uuid;
+}
+
+size_t process_unloaded(const struct process *process, uint32_t after,
+			uint32_t upto, struct address_range *out, size_t room)
+{
+	struct map_log *log = process->setup.arena_setup->map_log;
+
+	/* Without all of the log anything may have gone. */
+	if (!log || map_log_lost(log))
+		return SIZE_MAX;
+	return map_log_unloaded(log, process->setup.inner_pid, after, upto, out,
+				room);
 }
 
 void process_note_fork(struct process *process)

@@ -10,16 +10,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/options/limits.h"
 #include "collector/record/recording.h"
 
 /* What a child takes of the budget of its recording: about as much as it takes
  * of memory, without what it maps itself. */
 #define PROCESS_BYTES 12288
 
+struct address_range;
 struct arena;
 struct arena_setup;
 struct async_slices;
 struct collector;
+struct histograms;
 struct kin;
 struct modules;
 struct process; /* process_inner.h */
@@ -54,6 +57,9 @@ struct process_parts {
 				    * it is set; NULL: no block was told of */
 	struct async_slices *slices; /* under the arena's lock until it is set;
 				      * NULL: there were none */
+	/* Durations of calls: drain/process_durations.c. Each is of one drain
+	 * worker; NULL: its threads have called nothing. */
+	struct histograms *histograms[DRAIN_WORKERS_MAX];
 };
 
 /* How a process ends. */
@@ -131,6 +137,10 @@ uint64_t process_take_start_flow(struct process *process);
 /* The uuid of the track of the resident size of @process. The first call makes
  * it up, and sets *@first. Under the collector's lock. */
 uint64_t process_rss_track(struct process *process, bool *first);
+/* What map_log_unloaded() says of @process; SIZE_MAX: anything may be gone, as
+ * the log is not whole. Any thread. */
+size_t process_unloaded(const struct process *process, uint32_t after,
+			uint32_t upto, struct address_range *out, size_t room);
 /* @process has called fork(). A drain worker. */
 void process_note_fork(struct process *process);
 

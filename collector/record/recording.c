@@ -46,6 +46,8 @@
 
 /* For all trees and stacks of a recording, which a program can make grow. */
 #define BUDGET_BYTES (1ULL << 30)
+/* Histograms leave the rest to trees: calls are still counted without them. */
+#define HISTOGRAM_BYTES (BUDGET_BYTES / 4)
 #define LISTED_MAX 65536
 #define WENT_ON_MAX 4096
 /* As many marks as fit into one block of the trace. */
@@ -290,6 +292,8 @@ int recording_new(const struct collector *collector, const char *path,
 		.room_fd = -1,
 		.path = strdup(path),
 		.budget = { .left = BUDGET_BYTES },
+		.histogram_budget = { .left = HISTOGRAM_BYTES,
+				      .whole = &recording->budget },
 		.last_sequence = 1, /* of packets that belong to no thread */
 		.last_process = &recording->sums.processes,
 	};
@@ -303,6 +307,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.start_ns = clock_boottime_ns(),
 		.started = time(NULL),
 		.budget = &recording->budget,
+		.histogram_budget = &recording->histogram_budget,
 	};
 	lock_init(&recording->lock, LOCK_RECORDING);
 	if (recording->path)
@@ -478,6 +483,15 @@ void recording_add_function(struct recording *recording,
 		log_err("out of memory: '%s' is not in the summary, and others "
 			"may be missing as well",
 			total->name);
+	lock_release(&recording->lock);
+}
+
+void recording_add_durations(struct recording *recording, const char *name,
+			     const char *module, struct histogram *durations)
+{
+	lock_acquire(&recording->lock);
+	function_table_add_durations(&recording->functions, name, module,
+				     durations);
 	lock_release(&recording->lock);
 }
 

@@ -21,6 +21,7 @@ struct cpu_account;
 struct jobs;
 struct filter_matches;
 struct function_total;
+struct histogram;
 struct own_costs;
 struct process_heap;
 struct recording; /* recording_inner.h */
@@ -240,6 +241,7 @@ struct recording_setup {
 	uint64_t max_bytes; /* of the trace */
 	struct trace_file *trace; /* NULL after recording_close_trace() */
 	struct budget *budget; /* of all that grows in memory */
+	struct budget *histogram_budget; /* the part for durations of calls */
 	struct symbol_cache *symbols; /* its names; a reference */
 	struct recording_profiles profiles;
 	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
@@ -342,6 +344,11 @@ void recording_unlock(struct recording *recording);
  * the log says so. Any thread; takes the lock. */
 void recording_add_function(struct recording *recording,
 			    const struct function_total *total);
+/* Take what is in @durations, of calls of @name in @module, over to what is
+ * known of this function. It stays the caller's, empty. Any thread; takes the
+ * lock. */
+void recording_add_durations(struct recording *recording, const char *name,
+			     const char *module, struct histogram *durations);
 /* Add @total to what is known of asynchronous slices of its name, or count its
  * slices as unlisted. Any thread; takes the lock. */
 void recording_add_async(struct recording *recording,

@@ -24,6 +24,7 @@ struct recording {
 	int room_fd; /* set aside for what is written last; -1: none */
 	char *path; /* setup.path */
 	struct budget budget; /* setup.budget */
+	struct budget histogram_budget; /* setup.histogram_budget */
 	struct snapshots *snapshots; /* files/snapshot.c; NULL: none yet */
 	uint32_t value_sequence; /* the thread of collector->jobs's; 0: none */
 	int said_err; /* its jobs thread's; see unwritten_say() */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/histogram.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/read/summary_read.h"
@@ -159,6 +160,57 @@ START_TEST(summary_write_says_why_the_trace_stopped)
 }
 END_TEST
 
+/* Adds a function with @recorded calls, and durations of 10 ns, 10 ns and 1000
+ * ns. */
+static void add_timed(const char *name, uint64_t recorded)
+{
+	const struct function_total total = {
+		.name = name,
+		.module = "/m",
+		.calls = recorded,
+		.own_self = { .inner = recorded },
+	};
+	struct histogram durations = { 0 };
+
+	histogram_add(&durations, 10);
+	histogram_add(&durations, 1001);
+	histogram_add(&durations, 10);
+	ck_assert_int_eq(
+		function_table_add(&g_test.recording.functions, &total), 0);
+	function_table_add_durations(&g_test.recording.functions, name, "/m",
+				     &durations);
+	ck_assert_uint_eq(durations.octaves, 0);
+	/* Of a function that is not in the table. */
+	histogram_add(&durations, 1);
+	function_table_add_durations(&g_test.recording.functions, name, "/n",
+				     &durations);
+	histogram_release(&durations);
+}
+
+START_TEST(summary_write_of_durations_is_of_all_calls_or_of_none)
+{
+	struct summary *summary;
+	const struct summary_function *known, *lacking;
+
+	add_timed("known", 3);
+	add_timed("lacking", 4);
+	summary = write_and_read();
+	ck_assert_uint_eq(summary->function_count, 2);
+	summary_sort(summary, SUMMARY_BY_NAME);
+	known = &summary->functions[0];
+	ck_assert_uint_eq(known->median_ns, 10);
+	ck_assert_uint_eq(known->p99_ns, 1001);
+	ck_assert_uint_eq(known->max_ns, 1001);
+	ck_assert_str_eq(known->durations, "10:2 1000:1");
+	lacking = &summary->functions[1];
+	ck_assert_uint_eq(lacking->median_ns, COUNTER_UNKNOWN);
+	ck_assert_uint_eq(lacking->p99_ns, COUNTER_UNKNOWN);
+	ck_assert_uint_eq(lacking->max_ns, COUNTER_UNKNOWN);
+	ck_assert_ptr_null(lacking->durations);
+	summary_free(&summary);
+}
+END_TEST
+
 START_TEST(summary_write_of_functions_puts_the_longest_first)
 {
 	const struct own_costs costs = { .inner_ns = 10 };
@@ -302,6 +354,8 @@ int main(void)
 	tcase_add_test(write, summary_write_says_why_the_trace_stopped);
 	tcase_add_test(write,
 		       summary_write_of_functions_puts_the_longest_first);
+	tcase_add_test(write,
+		       summary_write_of_durations_is_of_all_calls_or_of_none);
 	tcase_add_test(write, summary_write_of_spans_has_their_cost);
 	tcase_add_test(write,
 		       summary_write_of_settings_and_processes_has_all_of_them);
