@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/base/bytes.h"
+#include "collector/base/histogram.h"
 #include "collector/base/json_text.h"
 #include "collector/base/size.h"
 #include "collector/output/own_files.h"
@@ -80,29 +82,56 @@ static json_t *totals_json(const struct trace_sums *sums)
 		number_json(sums->totals.size));
 }
 
+/* The distribution of @one as text. @text is a buffer. */
+static json_t *durations_json(const struct sums_function *one,
+			      struct bytes *text)
+{
+	bytes_clear(text);
+	if (!one->durations)
+		return json_null();
+	histogram_text(one->durations, text);
+	bytes_put(text, "", 1);
+	return text->failed ? NULL : json_text((const char *)text->at);
+}
+
+static json_t *quantile_json(const struct sums_function *one,
+			     uint32_t per_mille)
+{
+	if (!one->durations)
+		return json_null();
+	return number_json(histogram_quantile(one->durations, per_mille));
+}
+
 static json_t *functions_json(const struct trace_sums *sums)
 {
 	json_t *list = json_array();
+	struct bytes text = { 0 };
 
 	for (uint32_t i = 0; i < sums->function_count; i++) {
 		const struct sums_function *one = &sums->functions[i];
 
 		json_array_append_new(
 			list,
-			json_pack("{s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, "
-				  "s:o}",
-				  "name",
-				  json_text(trace_reader_text(sums->reader,
-							      one->name)),
-				  "module", "", "calls",
-				  number_json(one->calls), "recorded",
-				  number_json(one->calls), "state", "span",
-				  "self_ns", number_json(one->self_ns),
-				  "total_ns", number_json(one->total_ns),
-				  "measured_self_ns", number_json(one->self_ns),
-				  "measured_total_ns",
-				  number_json(one->total_ns)));
+			json_pack(
+				"{s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, "
+				"s:o, s:o, s:o, s:o, s:o}",
+				"name",
+				json_text(trace_reader_text(sums->reader,
+							    one->name)),
+				"module", "", "calls", number_json(one->calls),
+				"recorded", number_json(one->calls), "state",
+				"span", "self_ns", number_json(one->self_ns),
+				"total_ns", number_json(one->total_ns),
+				"measured_self_ns", number_json(one->self_ns),
+				"measured_total_ns", number_json(one->total_ns),
+				"median_ns", quantile_json(one, 500), "p99_ns",
+				quantile_json(one, 990), "max_ns",
+				one->durations
+					? number_json(one->durations->max)
+					: json_null(),
+				"durations", durations_json(one, &text)));
 	}
+	bytes_release(&text);
 	return list;
 }
 

@@ -20,6 +20,8 @@
 
 /* About four million stacks. */
 #define BUDGET_BYTES (UINT64_C(256) << 20)
+/* Of this, what durations may take. */
+#define DURATIONS_BYTES (BUDGET_BYTES / 4)
 #define THREADS_MAX (1u << 20)
 
 /* What replay.c calls the time in which a thread waited for room in its ring:
@@ -184,10 +186,32 @@ static void begin_span(struct trace_sums *sums, const struct trace_event *event)
 	event->slice->user = (uint64_t)node << 1;
 }
 
+/* The histogram of the calls of @name; NULL: there is no room for it. */
+static struct histogram *find_durations(struct trace_sums *sums, uint32_t name)
+{
+	struct budget *budget = &sums->durations_budget;
+	struct histogram *one;
+
+	if (likely(name < sums->durations_room && sums->durations[name]))
+		return sums->durations[name];
+	if (grow_array_zeroed(sums->durations, sums->durations_room,
+			      (size_t)name + 1) ||
+	    !budget_take(budget, sizeof(*one)))
+		return NULL;
+	one = calloc(1, sizeof(*one));
+	if (one)
+		one->budget = budget;
+	else
+		budget_give(budget, sizeof(*one));
+	sums->durations[name] = one;
+	return one;
+}
+
 static void end_span(struct trace_sums *sums, const struct trace_event *event)
 {
 	uint64_t user = event->slice->user;
 	uint64_t ns = event->ns - event->slice->begin_ns;
+	struct histogram *durations;
 	struct sums_node *node;
 
 	if (event->track->number >= sums->current_room)
@@ -202,6 +226,9 @@ static void end_span(struct trace_sums *sums, const struct trace_event *event)
 	}
 	node = node_at(sums, (uint32_t)(user >> 1));
 	node->self_ns += ns - MIN(ns, event->slice->callee_ns);
+	durations = find_durations(sums, node->name);
+	if (durations)
+		histogram_add(durations, ns);
 	sums->current[event->track->number] = node->parent;
 }
 
@@ -263,6 +290,20 @@ static void sum_nodes(struct trace_sums *sums)
 	}
 }
 
+/* The durations of all calls of @one, or NULL. */
+static const struct histogram *durations_of(const struct trace_sums *sums,
+					    const struct sums_function *one)
+{
+	const struct histogram *durations = one->name < sums->durations_room
+						    ? sums->durations[one->name]
+						    : NULL;
+
+	return durations && !durations->missed &&
+			       histogram_total(durations) == one->calls
+		       ? durations
+		       : NULL;
+}
+
 /* Adds up functions by name. 0 or -ENOMEM. */
 static int sum_functions(struct trace_sums *sums)
 {
@@ -285,7 +326,9 @@ static int sum_functions(struct trace_sums *sums)
 	for (uint32_t name = 0; name <= texts; name++)
 		if (all[name].calls) {
 			all[count] = all[name];
-			all[count++].name = name;
+			all[count].name = name;
+			all[count].durations = durations_of(sums, &all[count]);
+			count++;
 		}
 	sums->functions = all;
 	sums->function_count = count;
@@ -345,6 +388,8 @@ int trace_sums_read(const char *path, const struct read_progress *progress,
 	if (!sums)
 		return -ENOMEM;
 	sums->budget.left = BUDGET_BYTES;
+	sums->durations_budget = (struct budget){ .left = DURATIONS_BYTES,
+						  .whole = &sums->budget };
 	err = trace_reader_open(path, &sums->reader);
 	if (!err) {
 		if (progress)
@@ -366,6 +411,12 @@ void trace_sums_free(struct trace_sums **sums_ptr)
 	if (!sums)
 		return;
 	pool_release(&sums->nodes);
+	for (uint32_t i = 0; i < sums->durations_room; i++) {
+		if (sums->durations[i])
+			histogram_release(sums->durations[i]);
+		free(sums->durations[i]);
+	}
+	free(sums->durations);
 	free(sums->threads);
 	free(sums->current);
 	free(sums->thread_of);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "collector/base/budget.h"
+#include "collector/base/histogram.h"
 #include "collector/base/pool.h"
 #include "collector/read/trace_read.h"
 
@@ -40,6 +41,8 @@ struct sums_thread {
 struct sums_function {
 	uint32_t name; /* text of the trace */
 	uint64_t calls, self_ns, total_ns;
+	/* How long its calls took; NULL: that is not known of all of them. */
+	const struct histogram *durations;
 };
 
 struct trace_sums {
@@ -52,6 +55,9 @@ struct trace_sums {
 	uint32_t *current; /* by number of a track: the node that runs */
 	uint32_t *thread_of; /* by number of a track; 0: none yet */
 	uint32_t current_room, thread_of_room;
+	struct histogram **durations; /* by number of a text; NULL: none yet */
+	uint32_t durations_room;
+	struct budget durations_budget; /* a part of budget */
 	struct sums_function *functions; /* those with calls */
 	uint32_t function_count, processes;
 	uint64_t spans, samples;

@@ -86,8 +86,8 @@ START_TEST(histogram_has_each_value_in_one_bucket)
 }
 END_TEST
 
-static void check_quantiles(const struct histogram *histogram,
-			    uint64_t *values, size_t count)
+static void check_quantiles(const struct histogram *histogram, uint64_t *values,
+			    size_t count)
 {
 	static const unsigned int asked[] = { 0,   1,	10,  250, 500,
 					      900, 990, 999, 1000 };
@@ -192,8 +192,8 @@ END_TEST
 /* --- merging --- */
 
 /* Adds @count values to @one, and to @both. */
-static void add_values(struct histogram *one, struct histogram *both,
-		       int count, uint64_t *state)
+static void add_values(struct histogram *one, struct histogram *both, int count,
+		       uint64_t *state)
 {
 	for (int i = 0; i < count; i++) {
 		uint64_t value = random_value(state);

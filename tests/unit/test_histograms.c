@@ -296,8 +296,8 @@ START_TEST(replay_counts_durations_of_all_calls_in_the_tree)
 	uint64_t calls = 0;
 
 	for (uint32_t i = 0; i < REPLAY_SLICES_MAX + 88; i++) {
-		struct record begin = cell(RECORD_BEGIN, 0x1000, 0x8000 - 16 * i,
-					   100 + i);
+		struct record begin =
+			cell(RECORD_BEGIN, 0x1000, 0x8000 - 16 * i, 100 + i);
 
 		run(replay, &begin, 1);
 	}
@@ -356,8 +356,7 @@ int main(void)
 	tcase = suite_case(suite, "replay");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, replay_counts_durations_of_two_threads_together);
-	tcase_add_test(tcase,
-		       replay_counts_durations_of_all_calls_in_the_tree);
+	tcase_add_test(tcase, replay_counts_durations_of_all_calls_in_the_tree);
 	tcase_add_test(tcase, replay_counts_no_durations_of_what_it_withholds);
 	return suite_run(suite);
 }

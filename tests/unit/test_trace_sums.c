@@ -105,6 +105,34 @@ START_TEST(outermost_calls_make_the_total_time)
 }
 END_TEST
 
+/* All calls, recursive ones too, and those that are open at the end. */
+START_TEST(durations_are_those_of_all_calls)
+{
+	const struct histogram *leaf, *main;
+
+	write_head();
+	write_begin(MAIN, 10);
+	write_begin(LEAF, 20);
+	write_begin(LEAF, 30);
+	write_end(70);
+	write_end(100);
+	write_begin(LEAF, 200);
+	write_end(205);
+	read_bytes(g_bytes);
+	leaf = function("leaf").durations;
+	ck_assert_ptr_nonnull(leaf);
+	ck_assert_uint_eq(histogram_total(leaf), 3);
+	ck_assert_uint_eq(histogram_quantile(leaf, 1), 5);
+	ck_assert_uint_eq(histogram_quantile(leaf, 500), 40);
+	ck_assert_uint_eq(leaf->max, 80);
+	main = function("main").durations;
+	ck_assert_ptr_nonnull(main);
+	ck_assert_uint_eq(histogram_total(main), 1);
+	ck_assert_uint_eq(main->max, 195);
+	trace_sums_free(&g_sums);
+}
+END_TEST
+
 START_TEST(waiting_is_time_of_the_function_that_waited)
 {
 	write_head();
@@ -167,6 +195,7 @@ int main(void)
 	TCase *tcase = suite_case(suite, "trace_sums");
 
 	tcase_add_test(tcase, outermost_calls_make_the_total_time);
+	tcase_add_test(tcase, durations_are_those_of_all_calls);
 	tcase_add_test(tcase, waiting_is_time_of_the_function_that_waited);
 	tcase_add_test(tcase, what_is_cut_anywhere_has_the_spans_before);
 	tcase_add_test(tcase, a_file_that_is_not_there_is_an_error);

@@ -19,13 +19,16 @@ random()
 	number=$((number % $1))
 }
 
-# figures FILE: calls and times by name, which is what a trace knows.
+# figures FILE: calls and times by name, which is what a trace knows, and how
+# long calls took.
 figures()
 {
 	json "$1" '([.functions[] | select(.recorded > 0)] | group_by(.name) |
 		map([.[0].name, (map(.recorded) | add),
 			(map(.measured_self_ns) | add),
-			(map(.measured_total_ns) | add)])),
+			(map(.measured_total_ns) | add),
+			(if length > 1 then null else .[0] |
+				[.median_ns, .p99_ns, .max_ns, .durations] end)])),
 		(.totals | [.processes, .threads, .spans, .span_threads,
 			.dropped_spans, .waits, .wait_ns])'
 }
