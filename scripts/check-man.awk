@@ -103,7 +103,7 @@ function check_defaults(o, text, found)
 # name, as of a function, is none.
 function check_words(o, text, word, before, after)
 {
-	while (choices[o] && match(text, /([a-z]\010[a-z])+/)) {
+	while (choices[o] && match(text, /[a-z]\010[a-z]([a-z0-9]\010[a-z0-9])*/)) {
 		before = substr(text, RSTART - 1, 1)
 		word = plain(substr(text, RSTART, RLENGTH))
 		after = substr(text, RSTART + RLENGTH, 1)

@@ -289,6 +289,8 @@ uint64_t histogram_quantile(const struct histogram *histogram,
 		passed += count;
 		if (passed < rank)
 			continue;
+		if (rank == total)
+			return histogram->max;
 		middle = histogram_low(bucket) +
 			 (histogram_width(bucket) - 1) / 2;
 		return MIN(middle, histogram->max);

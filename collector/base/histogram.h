@@ -90,8 +90,9 @@ uint64_t histogram_total(const struct histogram *histogram);
 /*
  * The value below or at which @per_mille thousandths of all lie: that of rank
  * total * @per_mille / 1000, rounded up and 1 at least, counted from the least.
- * It is the middle of its bucket, but never above the maximum: exact below 128,
- * else off by 0.8 % at most. 0 if there are no values.
+ * The greatest value is exact; others are the middle of their bucket, but never
+ * above the maximum: exact below 128, else off by 0.8 % at most. 0 if there are
+ * no values.
  */
 uint64_t histogram_quantile(const struct histogram *histogram,
 			    uint32_t per_mille);

@@ -41,10 +41,12 @@ struct report_options {
 
 /* In the order of enum summary_order. */
 static const char *const summary_keys[] = {
-	[SUMMARY_BY_SELF] = "self",	  [SUMMARY_BY_TOTAL] = "total",
-	[SUMMARY_BY_CALLS] = "calls",	  [SUMMARY_BY_NAME] = "name",
-	[SUMMARY_BY_ON_CPU] = "on-cpu",	  [SUMMARY_BY_RUNNABLE] = "runnable",
-	[SUMMARY_BY_BLOCKED] = "blocked", [SUMMARY_BY_SWITCHES] = "switches",
+	[SUMMARY_BY_SELF] = "self",	    [SUMMARY_BY_TOTAL] = "total",
+	[SUMMARY_BY_CALLS] = "calls",	    [SUMMARY_BY_NAME] = "name",
+	[SUMMARY_BY_MEDIAN] = "median",	    [SUMMARY_BY_P99] = "p99",
+	[SUMMARY_BY_MAX] = "max",	    [SUMMARY_BY_ON_CPU] = "on-cpu",
+	[SUMMARY_BY_RUNNABLE] = "runnable", [SUMMARY_BY_BLOCKED] = "blocked",
+	[SUMMARY_BY_SWITCHES] = "switches",
 };
 
 /* These return OPTS_GO_ON, or the exit status. */
@@ -56,8 +58,8 @@ static int find_order(const char *key, enum summary_order *out)
 			return OPTS_GO_ON;
 		}
 	}
-	log_err("--sort '%.200s': choose self, total, calls, on-cpu, "
-		"runnable, blocked, switches or name",
+	log_err("--sort '%.200s': choose self, total, calls, median, p99, max, "
+		"on-cpu, runnable, blocked, switches or name",
 		key);
 	return OPTS_WRONG;
 }
@@ -227,15 +229,36 @@ static int print_view(const struct report_options *options,
 	return report_view_print(summary, &view, stdout);
 }
 
-static int print_summary(struct report_options *options,
-			 struct summary *summary)
+/* 0, or -EINVAL after one line: @summary does not have what to sort by. */
+static int check_order(const struct report_options *options,
+		       const struct summary *summary)
 {
+	enum summary_order order = options->print.order;
+
+	if (order >= SUMMARY_BY_MEDIAN && order <= SUMMARY_BY_MAX &&
+	    summary->totals.spans && !summary_knows_durations(summary)) {
+		log_err("--sort: '%s' does not know how long single calls "
+			"took: it is of an older perfrec, or there was no "
+			"memory for it; perfrec replay shows single calls",
+			options->print.dir);
+		return -EINVAL;
+	}
 	if (options->print.order >= SUMMARY_BY_ON_CPU &&
 	    !summary_sched_known(summary)) {
 		summary_sched_log_unknown(summary, options->print.dir,
 					  "--sort");
 		return -EINVAL;
 	}
+	return 0;
+}
+
+static int print_summary(struct report_options *options,
+			 struct summary *summary)
+{
+	int err = check_order(options, summary);
+
+	if (err)
+		return err;
 	options->print.raw = options->raw;
 	if (options->raw)
 		summary_use_measured(summary);

@@ -436,6 +436,16 @@ static int compare_function_names(const void *left, const void *right)
 			return a->field < b->field ? 1 : -1;            \
 		return compare_function_names(a, b);                    \
 	}
+/* The same for a time that may not be known. */
+#define DEFINE_KNOWN_FIRST(field)                                              \
+	static int compare_##field(const void *left, const void *right)        \
+	{                                                                      \
+		const struct summary_function *a = left, *b = right;           \
+		/* Unknown wraps to 0. */                                      \
+		uint64_t x = a->field + 1, y = b->field + 1;                   \
+                                                                               \
+		return x != y ? x < y ? 1 : -1 : compare_function_names(a, b); \
+	}
 DEFINE_LARGEST_FIRST(self_ns)
 DEFINE_LARGEST_FIRST(total_ns)
 DEFINE_LARGEST_FIRST(calls)
@@ -443,6 +453,17 @@ DEFINE_LARGEST_FIRST(on_cpu_self_ns)
 DEFINE_LARGEST_FIRST(runnable_self_ns)
 DEFINE_LARGEST_FIRST(blocked_self_ns)
 DEFINE_LARGEST_FIRST(switches)
+DEFINE_KNOWN_FIRST(median_ns)
+DEFINE_KNOWN_FIRST(p99_ns)
+DEFINE_KNOWN_FIRST(max_ns)
+
+bool summary_knows_durations(const struct summary *summary)
+{
+	for (size_t i = 0; i < summary->function_count; i++)
+		if (summary->functions[i].max_ns != COUNTER_UNKNOWN)
+			return true;
+	return false;
+}
 
 void summary_sort(struct summary *summary, enum summary_order order)
 {
@@ -451,6 +472,9 @@ void summary_sort(struct summary *summary, enum summary_order order)
 		[SUMMARY_BY_TOTAL] = compare_total_ns,
 		[SUMMARY_BY_CALLS] = compare_calls,
 		[SUMMARY_BY_NAME] = compare_function_names,
+		[SUMMARY_BY_MEDIAN] = compare_median_ns,
+		[SUMMARY_BY_P99] = compare_p99_ns,
+		[SUMMARY_BY_MAX] = compare_max_ns,
 		[SUMMARY_BY_ON_CPU] = compare_on_cpu_self_ns,
 		[SUMMARY_BY_RUNNABLE] = compare_runnable_self_ns,
 		[SUMMARY_BY_BLOCKED] = compare_blocked_self_ns,

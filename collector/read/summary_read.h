@@ -95,13 +95,22 @@ enum summary_order {
 	SUMMARY_BY_TOTAL,
 	SUMMARY_BY_CALLS,
 	SUMMARY_BY_NAME,
+	SUMMARY_BY_MEDIAN, /* this and the next two: of single calls */
+	SUMMARY_BY_P99,
+	SUMMARY_BY_MAX,
 	SUMMARY_BY_ON_CPU, /* this and the next: of the function itself */
 	SUMMARY_BY_RUNNABLE,
 	SUMMARY_BY_BLOCKED,
 	SUMMARY_BY_SWITCHES,
 };
 
-/* Sort the functions of @summary: the largest first, or names from A to Z.
+/* Whether @summary knows of any function how long its single calls took: then
+ * max_ns is not COUNTER_UNKNOWN. A perfrec of before 2026-11-26 wrote nothing
+ * of it. */
+bool summary_knows_durations(const struct summary *summary);
+
+/* Sort the functions of @summary: the largest first, or names from A to Z. What
+ * is not known comes last.
  * Equal functions are sorted by name, then by module. */
 void summary_sort(struct summary *summary, enum summary_order order);
 

@@ -330,6 +330,9 @@ enum {
 	COLUMN_BLOCKED,
 	COLUMN_SWITCHES, /* only if the rows are sorted by it */
 	COLUMN_TOTAL,
+	COLUMN_MEDIAN, /* this and the next two only if that is known */
+	COLUMN_P99,
+	COLUMN_MAX,
 	COLUMN_MEAN, /* this and the next only if there are marks */
 	COLUMN_MARK,
 	COLUMN_COUNT
@@ -346,19 +349,30 @@ static const struct table_column function_columns[COLUMN_COUNT] = {
 	[COLUMN_CALLS] = { "calls", 15, false, 3 },
 	[COLUMN_SELF] = { "self time", 9, false, 0 },
 	[COLUMN_PERCENT] = { "%", 5, false, 2 },
-	[COLUMN_ON_CPU] = { "on CPU", 9, false, 5 },
-	[COLUMN_RUNNABLE] = { "runnable", 9, false, 7 },
+	[COLUMN_ON_CPU] = { "on CPU", 9, false, 7 },
+	[COLUMN_RUNNABLE] = { "runnable", 9, false, 10 },
 	[COLUMN_BLOCKED] = { "blocked", 9, false, 1 },
 	[COLUMN_SWITCHES] = { "switches", 11, false, 0 },
 	[COLUMN_TOTAL] = { "total", 9, false, 4 },
-	[COLUMN_MEAN] = { "mean", 9, false, 6 },
+	[COLUMN_MEDIAN] = { "median", 9, false, 8 },
+	[COLUMN_P99] = { "p99", 9, false, 5 },
+	[COLUMN_MAX] = { "max", 9, false, 6 },
+	[COLUMN_MEAN] = { "mean", 9, false, 9 },
 	[COLUMN_MARK] = { "", 1, false, 0 },
 };
+
+static bool is_sorted_by(enum summary_order order, size_t column)
+{
+	return (order == SUMMARY_BY_MEDIAN && column == COLUMN_MEDIAN) ||
+	       (order == SUMMARY_BY_P99 && column == COLUMN_P99) ||
+	       (order == SUMMARY_BY_MAX && column == COLUMN_MAX);
+}
 
 static struct shown choose_columns(const struct summary *summary,
 				   enum summary_order order, struct marks marks)
 {
 	bool sched = summary_sched_known(summary);
+	bool single = summary_knows_durations(summary);
 	bool marked = marks.counted || marks.off;
 	struct shown shown = {
 		.has = {
@@ -371,14 +385,23 @@ static struct shown choose_columns(const struct summary *summary,
 			[COLUMN_SWITCHES] = sched &&
 					    order == SUMMARY_BY_SWITCHES,
 			[COLUMN_TOTAL] = true,
+			[COLUMN_MEDIAN] = single,
+			[COLUMN_P99] = single,
+			[COLUMN_MAX] = single,
 			[COLUMN_MEAN] = marked,
 			[COLUMN_MARK] = marked,
 		},
 	};
 
-	for (size_t i = 0; i < COLUMN_COUNT; i++)
-		if (shown.has[i])
-			shown.columns[shown.count++] = function_columns[i];
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
+		if (!shown.has[i])
+			continue;
+		shown.columns[shown.count] = function_columns[i];
+		/* What the rows are sorted by is to be seen. */
+		if (is_sorted_by(order, i))
+			shown.columns[shown.count].rank = 0;
+		shown.count++;
+	}
 	return shown;
 }
 
@@ -402,6 +425,11 @@ static void add_shown(struct table *table, const struct shown *shown,
 	table_add(table, list, function->name, module);
 }
 
+static const char *format_known(uint64_t ns, char text[SIZE_TEXT])
+{
+	return ns == COUNTER_UNKNOWN ? "?" : size_format_ns(ns, text);
+}
+
 static void add_function(struct table *table, const struct shown *shown,
 			 const struct summary_function *function,
 			 uint64_t all_self_ns, const char *module)
@@ -409,6 +437,7 @@ static void add_function(struct table *table, const struct shown *shown,
 	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT + 1];
 	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
 	char percent[16], switches[SIZE_TEXT], mean[SIZE_TEXT] = "?";
+	char median[SIZE_TEXT], p99[SIZE_TEXT], max[SIZE_TEXT];
 	uint64_t recorded = recorded_calls(function);
 	double share = all_self_ns
 			       ? (double)function->self_ns / (double)all_self_ns
@@ -429,6 +458,9 @@ static void add_function(struct table *table, const struct shown *shown,
 		[COLUMN_SWITCHES] =
 			size_format_count(function->switches, switches),
 		[COLUMN_TOTAL] = format_total(function, all_self_ns, total),
+		[COLUMN_MEDIAN] = format_known(function->median_ns, median),
+		[COLUMN_P99] = format_known(function->p99_ns, p99),
+		[COLUMN_MAX] = format_known(function->max_ns, max),
 		[COLUMN_MEAN] = mean,
 		[COLUMN_MARK] = mark_of(function),
 	};
@@ -648,6 +680,10 @@ static void print_subtracted(const struct summary *summary,
 			"  times      are without the %s that perfrec took "
 			"in them (--raw: as measured)\n",
 			time);
+	if (!options->raw && summary_knows_durations(summary))
+		fputs("             (median, p99 and max of single calls are "
+		      "as measured)\n",
+		      out);
 	if (!options->raw && is_rough(summary))
 		fputs("             that is more than is left: times of small "
 		      "functions are rough\n",
