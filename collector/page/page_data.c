@@ -473,6 +473,16 @@ static void add_summary_function(struct page_data *data,
 		   from->blocked_ns);
 }
 
+static void add_recorded(struct page_data *data,
+			 const struct summary_function *from, uint32_t function)
+{
+	struct page_function *to =
+		(struct page_function *)data->functions.items + function;
+
+	to->single = to->recorded ? NULL : from;
+	to->recorded += from->recorded;
+}
+
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side)
 {
@@ -493,9 +503,7 @@ void page_data_take_summary(struct page_data *data,
 			continue;
 		add_summary_function(data, from, function, side);
 		if (side == PAGE_SELF)
-			((struct page_function *)
-				 data->functions.items)[function]
-				.recorded += from->recorded;
+			add_recorded(data, from, function);
 	}
 }
 

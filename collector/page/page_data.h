@@ -18,6 +18,7 @@
 #include "collector/read/trace_names.h"
 
 struct summary;
+struct summary_function;
 
 /* The recording, and the one that it is compared with. */
 enum page_side { PAGE_SELF, PAGE_BASE, PAGE_SIDES };
@@ -28,6 +29,9 @@ struct page_function {
 				* without its folder */
 	uint32_t file, line;
 	uint64_t recorded; /* of its calls, so many have times */
+	/* What the summary says of single calls of it; NULL: nothing, or of
+	 * more than one function. */
+	const struct summary_function *single;
 };
 
 /* A stack: its innermost function, and the stack that called it. */
@@ -119,7 +123,7 @@ void page_data_set_calls(struct page_data *data, struct calls *calls);
 int page_data_take_profiles(struct page_data *data, const char *dir,
 			    enum page_side side, bool estimated);
 /* Sums of functions that the summary has (wall time and its parts, calls) are
- * its sums. */
+ * its sums. @summary must outlive @data. */
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side);
 /* Values of calls and of waits that are 0 in all recordings are not known: a

@@ -9,13 +9,17 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/read/summary_read.h"
 #include "collector/show/short_name.h"
 #include "shared/compiler.h"
 
 /* With fewer nodes than these, none is too small. */
 #define NODES_FEW 2000
+/* Of a function: there are no more fourths of octaves. */
+#define BARS_MAX 256
 
 /* The tree that is written. */
 struct tree {
@@ -450,6 +454,108 @@ static void put_recorded(const struct page_data *data,
 				 page_data_function_at(data, i)->recorded);
 }
 
+/* What the summary says of single calls of @function; NULL: nothing. */
+static const struct summary_function *single_at(const struct page_data *data,
+						uint32_t function)
+{
+	const struct summary_function *single =
+		page_data_function_at(data, function)->single;
+
+	return single && single->max_ns != COUNTER_UNKNOWN ? single : NULL;
+}
+
+/* Puts the time at @offset of each function, plus 1; 0: it is not known. */
+static void put_single(const struct page_data *data, const char *name,
+		       size_t offset, struct page_columns *columns)
+{
+	page_columns_begin(columns, "u", "function.%s", name);
+	for (uint32_t i = 0; i < data->functions.count; i++) {
+		const struct summary_function *single = single_at(data, i);
+		uint64_t ns = 0;
+
+		if (single)
+			memcpy(&ns, (const char *)single + offset, sizeof(ns));
+		page_columns_put(columns,
+				 single ? MIN(ns, PAGE_NUMBER_MAX) + 1 : 0);
+	}
+}
+
+/* Bars of the distributions of all functions. */
+struct bars {
+	struct bar {
+		uint64_t low, count;
+	} * list;
+	size_t count, room;
+};
+
+/* The least value of the fourth of an octave that @ns lies in. */
+static uint64_t fourth_of(uint64_t ns)
+{
+	unsigned int shift = ns < 4 ? 0 : 61 - (unsigned)__builtin_clzll(ns);
+
+	return ns >> shift << shift;
+}
+
+/* Adds the bars of @text, a distribution as counters.def has it, as far as it
+ * is one. Returns how many these are, or -ENOMEM. */
+static int add_bars(struct bars *bars, const char *text)
+{
+	size_t first = bars->count;
+
+	while (bars->count - first < BARS_MAX) {
+		struct bar bar = { 0 }, *last = bars->list + bars->count - 1;
+		char *end;
+
+		bar.low = fourth_of(strtoull(text, &end, 10));
+		if (end == text || *end != ':')
+			break;
+		text = end + 1;
+		bar.count = strtoull(text, &end, 10);
+		if (end == text)
+			break;
+		text = end;
+		if (bars->count > first && last->low == bar.low) {
+			last->count += bar.count;
+			continue;
+		}
+		if (grow_array(bars->list, bars->room, bars->count + 1))
+			return -ENOMEM;
+		bars->list[bars->count++] = bar;
+	}
+	return (int)(bars->count - first);
+}
+
+/* How long single calls took; of one recording only. */
+static int put_durations(const struct page_data *data,
+			 struct page_columns *columns)
+{
+	struct bars bars = { 0 };
+	int count = 0;
+
+	put_single(data, "median", offsetof(struct summary_function, median_ns),
+		   columns);
+	put_single(data, "p99", offsetof(struct summary_function, p99_ns),
+		   columns);
+	put_single(data, "max", offsetof(struct summary_function, max_ns),
+		   columns);
+	page_columns_begin(columns, "u", "function.bars");
+	for (uint32_t i = 0; i < data->functions.count && count >= 0; i++) {
+		const struct summary_function *single = single_at(data, i);
+		const char *text = single ? single->durations : NULL;
+
+		count = text ? add_bars(&bars, text) : 0;
+		page_columns_put(columns, (uint64_t)MAX(count, 0));
+	}
+	page_columns_begin(columns, "u", "bar.ns");
+	for (size_t i = 0; i < bars.count; i++)
+		page_columns_put(columns, bars.list[i].low);
+	page_columns_begin(columns, "u", "bar.calls");
+	for (size_t i = 0; i < bars.count; i++)
+		page_columns_put(columns, bars.list[i].count);
+	free(bars.list);
+	return MIN(count, 0);
+}
+
 static int put_short_names(struct page_data *data, struct page_columns *columns)
 {
 	uint32_t count = data->functions.count;
@@ -482,6 +588,8 @@ int page_tree_put_functions(struct page_data *data,
 	put_member(data, "file", offsetof(struct page_function, file), columns);
 	put_member(data, "line", offsetof(struct page_function, line), columns);
 	put_recorded(data, columns);
+	if (!data->compares && put_durations(data, columns) < 0)
+		return -ENOMEM;
 	for (int key = 0; key < PAGE_KEYS; key++)
 		if (data->value[key].known)
 			put_sums(data, (enum page_key)key, columns);

@@ -298,6 +298,23 @@ def difference():
     return data
 
 
+def durations():
+    """Two functions of which it is known how long single calls took."""
+    data = Data()
+    data.functions(["main", "wait"])
+    data.nodes([(0, 1), (1, 2)])
+    data.value("wall", "nanoseconds", [(0, 2000), (1, 90000)], title="Wall time")
+    data.value("calls", "count", [(0, 1), (1, 8)])
+    # Plus 1; of main nothing is known.
+    data.column("function.median", "u", [0, 0, 1001])
+    data.column("function.p99", "u", [0, 0, 80001])
+    data.column("function.max", "u", [0, 0, 81921])
+    data.column("function.bars", "u", [0, 0, 3])
+    data.column("bar.ns", "u", [896, 1280, 81920])
+    data.column("bar.calls", "u", [6, 1, 1])
+    return data
+
+
 def lines():
     """Lines of three files: one of the program, one of a library, one that was not there."""
     data = Data()

@@ -123,12 +123,14 @@ class Recorded(PageTest):
         for function in report["functions"]:
             key = function["name"]
             if function["calls"] or function["self_ns"] or function["total_ns"]:
-                wanted.setdefault(key, []).append((function["calls"], function["self_ns"], function["total_ns"]))
+                single = [function[which] or 0 for which in ("median_ns", "p99_ns", "max_ns")]
+                wanted.setdefault(key, []).append((function["calls"], function["self_ns"], function["total_ns"], *single))
         self.assertTrue(wanted)
         for key, figures in wanted.items():
             self.assertIn(key, rows)
             row = rows[key]
-            self.assertIn((row["calls"], row["self"], row["total"]), figures, key)
+            single = [row.get(which, 0) for which in ("median", "p99", "max")]
+            self.assertIn((row["calls"], row["self"], row["total"], *single), figures, key)
         self.assertIn(os.path.basename(report["command"][0]), page.text("h1"))
         self.silent(page)
         self.shot(page, name)
@@ -387,6 +389,31 @@ class Driven(PageTest):
         calls = Shared.rich.in_range("calls", 0, 999)
         self.assertEqual(rows["hash"]["calls"], calls["hash"])
         self.assertAlmostEqual(rows["hash"]["mean"], own["hash"] / calls["hash"], 3)
+
+    def test_durations(self):
+        """How long single calls took: in the table, and as bars for a function."""
+        page = self.sample("durations", sample.durations().base64())
+        rows = self.rows(page)
+        self.assertEqual([rows["wait"][which] for which in ("median", "p99", "max")], [1000, 80000, 81920])
+        self.assertEqual(page.text('tr[data-name="main"] td[data-id="median"]'), "")
+        self.assertEqual(page.text('tr[data-name="wait"] td[data-id="max"]'), "81.9 µs")
+        page.click_on('thead th[data-id="p99"] button')
+        self.assertEqual(list(self.rows(page)), ["wait", "main"])
+        page.click_on('tr[data-name="wait"] button')
+        page.painted()
+        bars = "[...document.querySelectorAll('#view-callers .bars i')].map((bar) => [bar.title, bar.getBoundingClientRect().height])"
+        bars = page.js(bars)
+        # From 896 to 81,920 ns there are so many fourths of octaves.
+        self.assertEqual(len(bars), 27)
+        self.assertEqual(bars[0][0], "896 ns – 1.02 µs: 6 calls")
+        self.assertEqual(bars[1][0], "1.02 µs – 1.28 µs: 0 calls")
+        self.assertEqual(bars[2][0], "1.28 µs – 1.54 µs: 1 call")
+        self.assertEqual([at for at, bar in enumerate(bars) if bar[1] > 0], [0, 2, 26])
+        self.assertGreater(bars[0][1], bars[2][1])
+        self.assertIn("median 1.00 µs, p99 80.0 µs, max 81.9 µs",
+                      [node[1] for node in page.tree() if "How long" in node[1]][0])
+        self.shot(page, "durations")
+        self.silent(page)
 
     def test_callers_and_callees(self):
         page = self.rich()
@@ -682,6 +709,10 @@ class Hostile(PageTest):
         self.assertIn("node.function", self.failing("index", page_with(replace("node.function", b"\x63" * 6))))
         self.assertIn("bad number", self.failing("short", page_with(replace("value.wall.self", b"\x01\x02\x03\x04\x05\xff"))))
         self.assertIn("before its parent", self.failing("parent", page_with(replace("node.parent", b"\x05" * 6))))
+
+        def bars(data):
+            data.column("function.bars", "u", [0, 5, 0])
+        self.assertIn("bars", self.failing("bars", page_with(bars)))
 
         def long(data):
             data.heads[0]["count"] = 10**9

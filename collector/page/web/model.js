@@ -96,6 +96,11 @@ function readThreads(data) {
   }));
 }
 
+/** @param {number} ns where a bar begins @returns {number} a fourth of its octave */
+export function barWidth(ns) {
+  return ns < 4 ? 1 : 2 ** (Math.floor(Math.log2(ns)) - 2);
+}
+
 /** A recording, or two that are compared. */
 export class Recording {
   /** @param {Data} data */
@@ -112,6 +117,11 @@ export class Recording {
     this.modules = texts('function.module');
     this.files = texts('function.file');
     this.recorded = data.numbers('function.recorded');
+    // How long single calls took: plus 1, and 0 if that is not known.
+    this.single = { median: data.numbers('function.median'), p99: data.numbers('function.p99'), max: data.numbers('function.max') };
+    this.barNs = data.numbers('bar.ns');
+    this.barCalls = data.numbers('bar.calls');
+    this.firstBar = this.bars(data.numbers('function.bars'));
     this.lineNumbers = data.numbers('function.line');
     const parents = data.numbers('node.parent');
     this.nodes = parents.length;
@@ -131,6 +141,37 @@ export class Recording {
     this.known = new Map();
     /** @type {string[]} */
     this.names = [];
+  }
+
+  /** @param {Float64Array} counts of each function @returns {Float64Array} where its bars begin; where all end */
+  bars(counts) {
+    const first = new Float64Array(counts.length + 1);
+    for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
+    if (first[counts.length] !== this.barNs.length || this.barCalls.length !== this.barNs.length)
+      throw new BadData('The columns of bars are not as long as functions have bars.');
+    return first;
+  }
+
+  /** @param {'median' | 'p99' | 'max'} which @param {number} fn @returns {number} ns; NaN: not known */
+  singleOf(which, fn) {
+    const ns = this.single[which][fn] ?? 0;
+    return ns ? ns - 1 : Number.NaN;
+  }
+
+  /** @returns {boolean} whether it is known of any function how long single calls took */
+  get knowsSingle() {
+    return this.single.max.some((ns) => ns > 0);
+  }
+
+  /**
+   * @param {number} fn
+   * @returns {{ ns: number, width: number, calls: number }[]} how many calls took from ns to less than ns + width
+   */
+  barsOf(fn) {
+    const list = [];
+    for (let i = this.firstBar[fn] ?? 0; i < (this.firstBar[fn + 1] ?? 0); i++)
+      list.push({ ns: this.barNs[i], width: barWidth(this.barNs[i]), calls: this.barCalls[i] });
+    return list;
   }
 
   /** @param {Float64Array} parents as the data has them */

@@ -3,6 +3,7 @@ import { FlameView } from './flame.js';
 import { FunctionTable } from './table.js';
 import { amount, percent, shorten } from './format.js';
 import { button, chooser, el, facts, fill } from './dom.js';
+import { barWidth } from './model.js';
 import { treeOfAll, treeOfCallees, treeOfCallers } from './tree.js';
 
 /**
@@ -22,6 +23,31 @@ function sumsOf(store) {
   };
 }
 
+/**
+ * Bars of a distribution: durations from left to right and calls upwards, both
+ * as logarithms, so that one slow call of a million is to be seen.
+ * @param {{ ns: number, width: number, calls: number }[]} bars
+ * @param {[string, string][]} figures
+ * @returns {HTMLElement}
+ */
+function histogram(bars, figures) {
+  const most = Math.log1p(Math.max(...bars.map((bar) => bar.calls)));
+  const last = bars[bars.length - 1];
+  const known = new Map(bars.map((bar) => [bar.ns, bar]));
+  const columns = [];
+  for (let ns = bars[0].ns; ns <= last.ns && columns.length < 256; ns += barWidth(ns)) {
+    const calls = known.get(ns)?.calls ?? 0;
+    const range = `${amount(ns, 'nanoseconds')} – ${amount(ns + barWidth(ns), 'nanoseconds')}`;
+    const bar = el('i', { title: `${range}: ${amount(calls, 'count')} ${calls === 1 ? 'call' : 'calls'}` });
+    bar.style.setProperty('--share', `${((100 * Math.log1p(calls)) / most).toFixed(1)}%`);
+    columns.push(bar);
+  }
+  const said = figures.map(([name, value]) => `${name} ${value}`).join(', ');
+  return el('div', { class: 'histogram' },
+    el('div', { class: 'bars', role: 'img', 'aria-label': `How long calls took: ${said}` }, columns),
+    el('div', { class: 'ends' }, el('span', {}, amount(bars[0].ns, 'nanoseconds')), el('span', {}, amount(last.ns + last.width, 'nanoseconds'))));
+}
+
 /** Says all of one frame in a line below a flame graph. */
 class Details {
   /** @param {Store} store @param {(fn: number) => void} onopen */
@@ -29,6 +55,16 @@ class Details {
     this.store = store;
     this.onopen = onopen;
     this.element = el('div', { class: 'details' });
+  }
+
+  /** @param {number} fn @returns {HTMLElement | null} how long its calls took, where that is known */
+  durations(fn) {
+    const { recording, selection } = this.store;
+    const bars = recording.barsOf(fn);
+    if (!bars.length || recording.isDiff || selection.range || selection.threads) return null;
+    const figures = /** @type {const} */ (['median', 'p99', 'max']).map((which) =>
+      /** @type {[string, string]} */ ([which, amount(recording.singleOf(which, fn), 'nanoseconds')]));
+    return el('div', { class: 'durations' }, histogram(bars, figures), facts(figures));
   }
 
   /** @param {FlameView} view @param {number} node */
@@ -42,6 +78,7 @@ class Details {
       el('div', { class: 'frame-name' }, el('b', {}, shorten(node ? recording.fullName(fn) : 'all', 600)),
         where ? el('span', { class: 'muted' }, where) : null),
       facts(view.figures(node)),
+      node ? this.durations(fn) : null,
       node ? button('Callers and callees', () => this.onopen(fn), { class: 'small' }) : null);
   }
 }

@@ -109,7 +109,20 @@ export class FunctionTable {
       columns.push({ id: 'mean', title: 'Mean', hint: `Total ${value.title.toLowerCase()} a call`, raw: mean,
         text: (fn) => (timed(fn) ? amount(mean(fn), value.unit) : '') });
     }
+    if (value.key === 'wall') columns.push(...this.singleColumns());
     return columns;
+  }
+
+  /** @returns {Column[]} how long single calls took, where it is known: of the whole recording */
+  singleColumns() {
+    const { recording, selection } = this.store;
+    if (!recording.knowsSingle || selection.range || selection.threads) return [];
+    const column = (/** @type {'median' | 'p99' | 'max'} */ id, /** @type {string} */ title, /** @type {string} */ hint) => ({
+      id, title, hint: `${hint} took no longer, from begin to end, as it was measured`,
+      raw: (/** @type {number} */ fn) => recording.singleOf(id, fn) || 0,
+      text: (/** @type {number} */ fn) => amount(recording.singleOf(id, fn), 'nanoseconds'),
+    });
+    return [column('median', 'Median', 'Half of the calls'), column('p99', 'p99', '99 of 100 calls'), column('max', 'Max', 'All calls')];
   }
 
   /** @param {ValueHead} value @returns {Column[]} the parts of a time, where they are known: of the whole recording */
