@@ -5,8 +5,8 @@
  * bits of its payload (enum order) it moves the head by its clock, pauses the
  * recording at its clock or lets it go on, or changes the state of the function
  * that is the rest of its payload, at its clock. Ring and replay must stay
- * within their memory, and what they write must be a well-formed trace,
- * whatever comes.
+ * within their memory, what they write must be a well-formed trace, and each
+ * call has a duration, whatever comes.
  */
 #include <string.h>
 
@@ -15,6 +15,7 @@
 #include "collector/replay/exact_calls.h"
 #include "collector/replay/fibers.h"
 #include "collector/replay/function_log.h"
+#include "collector/replay/histograms.h"
 #include "collector/replay/pause.h"
 #include "collector/replay/ring_get.h"
 #include "collector/trace/trace_file.h"
@@ -280,6 +281,40 @@ static void check_end(struct fibers *fibers, const struct checkers *checkers)
 		  "spans and calls differ");
 }
 
+static void name_all(void *context, struct replay *replay)
+{
+	(void)context;
+	for (struct cct_function *function = replay_tree(replay)->functions;
+	     function; function = function->next)
+		if (function->histogram)
+			histograms_set_name(function->histogram, "f", "m");
+}
+
+static void add_durations(void *context, const char *name, const char *module,
+			  struct histogram *histogram)
+{
+	uint64_t *total = context;
+
+	(void)name;
+	(void)module;
+	*total += histogram_total(histogram) + histogram->missed;
+}
+
+/* Each call has a duration, unless memory was used up. */
+static void check_durations(struct fibers *fibers,
+			    struct histograms *histograms,
+			    const struct budget *budget)
+{
+	uint64_t total = 0, spans = fibers_counts(fibers).spans;
+
+	if (!histograms)
+		return;
+	fibers_each(fibers, name_all, NULL);
+	histograms_each(histograms, add_durations, &total);
+	fuzz_must(budget->full_ns ? total <= spans : total == spans,
+		  "durations and spans differ");
+}
+
 /* Not before the time of the last change, *@last_ns. */
 static void pause_or_go_on(struct pause_list *pauses, uint64_t ns,
 			   uint64_t *last_ns)
@@ -352,6 +387,7 @@ static void try_input(const struct record *input, size_t count)
 	struct replay replay;
 	struct fibers fibers;
 	struct function_log *log = NULL;
+	struct histograms *histograms = NULL;
 	uint64_t pause_ns = 0;
 	uint32_t more = 0; /* cells of data */
 	size_t undrained = 0;
@@ -365,6 +401,9 @@ static void try_input(const struct record *input, size_t count)
 		  "cannot start");
 	checkers.track[0].index = index_check_new(START_NS);
 	replay_set_function_log(&replay, log);
+	fuzz_must(!histograms_new(unloaded, &checkers, &budget, &histograms),
+		  "cannot start");
+	replay_set_histograms(&replay, histograms);
 	ring_get_init(&ring, &slot, cells, CELLS);
 	for (size_t i = 0; i < count && good; i++) {
 		bool order =
@@ -393,10 +432,12 @@ static void try_input(const struct record *input, size_t count)
 	fibers_finish(&fibers, 0);
 	fibers_flush(&fibers);
 	check_end(&fibers, &checkers);
+	check_durations(&fibers, histograms, &budget);
 	fuzz_must(budget.left <= BUDGET, "more memory than there is");
 	fibers_release(&fibers);
 	replay_release(&replay);
 	function_log_free(&log);
+	histograms_free(&histograms);
 	fuzz_must(budget.left == BUDGET, "memory is not given back");
 	for (uint32_t i = 0; i < checkers.count; i++)
 		index_check_free(checkers.track[i].index);
