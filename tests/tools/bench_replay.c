@@ -7,7 +7,7 @@
  *
  * FILE is records (shared/record.h) as they lay in the ring of one thread,
  * whose clocks are taken for ns. Prints for each round CPU ns for a record,
- * without and with histograms of durations, and once bytes, packets and a hash
+ * without and with the index and histograms, and once bytes, packets and a hash
  * of all bytes and names.
  */
 #include <stdio.h>
