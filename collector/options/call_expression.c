@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A FUNC may have the signs < and > in it: operator>, a<b>::f(int), f<A<int> >.
- * A TIME may not. So only the last such sign of the text can be a comparison. It
- * is one if a digit follows. If something else follows, or nothing, it is part
- * of a name if it is of an operator, or closes a < of the name; and else a
+ * A TIME may not. So only the last such sign of the text can be a comparison.
+ * It is one if a digit follows. If something else follows, or nothing, it is
+ * part of a name if it is of an operator, or closes a < of the name; and else a
  * comparison without its time, which is a mistake.
  */
 #include "collector/options/call_expression.h"
@@ -49,8 +49,8 @@ static size_t operator_length(const char *text, size_t at)
 	size_t length = strlen(OPERATOR), signs;
 
 	if (strncmp(text + at, OPERATOR, length) != 0 ||
-	    (at && (isalnum((unsigned char)text[at - 1]) ||
-		    text[at - 1] == '_')))
+	    (at &&
+	     (isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_')))
 		return 0;
 	signs = strspn(text + at + length, "<>=-");
 	return signs ? length + signs : 0;

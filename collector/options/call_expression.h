@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_expression - calls of a function by how long they took, as a person gives
- * them:
+ * call_expression - calls of a function by how long they took, as a person
+ * gives them:
  *
  *   FUNC                    parse_request
  *   FUNC COMPARISON TIME    parse_request > 10ms     ns::f<A> (int) <= 1.5us

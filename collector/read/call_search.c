@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Of each open call whose function matches, trace_slice.user has its arguments,
- * and in the lowest bit that it matches. The calls that are kept are a heap with
- * the one on top that gives way first.
+ * and in the lowest bit that it matches. The calls that are kept are a heap
+ * with the one on top that gives way first.
  */
 #include "collector/read/call_search.h"
 
@@ -207,8 +207,10 @@ static int end_call(struct call_search *search, const struct trace_event *event)
 		.name = event->name,
 		.depth = event->depth,
 		.unfinished = event->unfinished,
-		.arguments = (struct call_arguments *)(uintptr_t)(
-			user & ~(uint64_t)IS_WANTED),
+		.arguments =
+			(struct call_arguments *)(uintptr_t)(user &
+							     ~(uint64_t)
+								     IS_WANTED),
 	};
 
 	if (!(user & IS_WANTED))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_search - the calls of a trace of which a person gave the function and how
- * long they took. All are counted; those that were asked for are kept: the
+ * call_search - the calls of a trace of which a person gave the function and
+ * how long they took. All are counted; those that were asked for are kept: the
  * longest, or the first. Memory is bounded, however large or hostile the trace
  * is. One thread at a time.
  *
@@ -69,9 +69,9 @@ struct call_search {
 /*
  * Reads the trace at @path. @wish->function and ->thread outlive *@out.
  * @progress may be NULL. Returns 0; the caller then owns *@out and ends it by
- * call_search_free(). What is cut or damaged is read as far as it goes: out->err
- * and out->totals say so. Or returns -errno of opening the file or for want of
- * memory; then *@out is as it was. Logs nothing.
+ * call_search_free(). What is cut or damaged is read as far as it goes:
+ * out->err and out->totals say so. Or returns -errno of opening the file or for
+ * want of memory; then *@out is as it was. Logs nothing.
  */
 int call_search_run(const char *path, const struct call_wish *wish,
 		    const struct read_progress *progress,

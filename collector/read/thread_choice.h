@@ -18,8 +18,9 @@ struct thread_choice {
 };
 
 /*
- * Whether @track is of the thread @wanted: its number, or its name. A thread may
- * get another name; then what is @open of the track (calls) goes on as it was.
+ * Whether @track is of the thread @wanted: its number, or its name. A thread
+ * may get another name; then what is @open of the track (calls) goes on as it
+ * was.
  * @choice is of this track.
  */
 bool thread_choice_has(struct thread_choice *choice,

@@ -49,9 +49,9 @@ enum time_range_error {
 /* Whether @wish can be a range of any recording: what is wrong with it, or
  * TIME_RANGE_FINE. Pure. */
 enum time_range_error time_wish_check(const struct time_wish *wish);
-/* Sets *@out to the range of a recording with @bounds. A side that was not given
- * is open: with neither the range is TIME_RANGE_ALL, which has what was before
- * the first slice, too. A TO after the end is fine. Pure. */
+/* Sets *@out to the range of a recording with @bounds. A side that was not
+ * given is open: with neither the range is TIME_RANGE_ALL, which has what was
+ * before the first slice, too. A TO after the end is fine. Pure. */
 enum time_range_error time_range_make(const struct time_wish *wish,
 				      const struct trace_bounds *bounds,
 				      struct time_range *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_jump - first the reader takes in what the index has copied: packets that
- * describe, and names. Then the clock of each sequence is set to its last
+ * trace_jump - first the reader takes in what the index has copied: packets
+ * that describe, and names. Then the clock of each sequence is set to its last
  * checkpoint before the range. Of the file those extents are read that have
  * packets of a sequence behind its checkpoint, and are not behind the range.
  *
@@ -143,8 +143,7 @@ static bool needs_extent(const struct trace_jump *jump,
 
 		id += index_get_number(&get);
 		start = find_start(jump, (uint32_t)id);
-		if (start && !start->none &&
-		    start->place.offset < extent->end)
+		if (start && !start->none && start->place.offset < extent->end)
 			return true;
 	}
 	return false;

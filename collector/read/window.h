@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * window - what a trace has in a range of time. As trace_read.h, in the order of
- * the file, and each track in the order of time; but of each track
+ * window - what a trace has in a range of time. As trace_read.h, in the order
+ * of the file, and each track in the order of time; but of each track
  *
  *   - the slices that were open at FROM come first, outermost first, with the
  *     time when they began;
@@ -10,8 +10,8 @@
  *
  * So each slice of the range has one begin and one end. The last value before
  * FROM of each counter, and the last state, come after all else. Where the
- * events come from is hidden behind this interface. Memory grows with the numbers of names,
- * tracks and open slices only. One thread at a time.
+ * events come from is hidden behind this interface. Memory grows with the
+ * numbers of names, tracks and open slices only. One thread at a time.
  *
  *   window_open(path, &choice, &window);
  *   while ((got = window_next(window, &event)) > 0)

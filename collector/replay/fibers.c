@@ -232,6 +232,7 @@ static int init_replay(struct fibers *fibers, struct replay *replay,
 	replay->log = main->log;
 	replay->histograms = main->histograms;
 	replay_limit(replay, main->limit);
+	replay_set_min_duration(replay, main->min_ns);
 	err = replay_take_turns(replay);
 	if (err)
 		replay_release(replay);
@@ -710,6 +711,20 @@ void fibers_flush(struct fibers *fibers)
 {
 	for (uint32_t i = 0; i < fibers->count; i++)
 		replay_flush(fibers->fiber[i].replay);
+}
+
+bool fibers_hold_back(const struct fibers *fibers)
+{
+	for (uint32_t i = 0; i < fibers->count; i++)
+		if (fibers->fiber[i].replay->pending)
+			return true;
+	return false;
+}
+
+void fibers_write_old(struct fibers *fibers, uint64_t ns)
+{
+	for (uint32_t i = 0; i < fibers->count; i++)
+		replay_write_old(fibers->fiber[i].replay, ns);
 }
 
 void fibers_finish(struct fibers *fibers, uint64_t ns)

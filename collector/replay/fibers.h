@@ -88,6 +88,11 @@ int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
 struct replay *fibers_current(const struct fibers *fibers);
 /* Gives what was written so far to the sink. After every visit of a ring. */
 void fibers_flush(struct fibers *fibers);
+/* Whether a call is open whose begin may have to be written later; see
+ * replay_set_min_duration(). */
+bool fibers_hold_back(const struct fibers *fibers);
+/* Does replay_write_old() for each stack. */
+void fibers_write_old(struct fibers *fibers, uint64_t ns);
 /* The thread has ended: does replay_finish() for each stack. The thread's own
  * stack is the current one after that. */
 void fibers_finish(struct fibers *fibers, uint64_t ns);

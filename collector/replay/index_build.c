@@ -151,8 +151,10 @@ struct index_touch *index_build_touch(struct index_build *build,
 	}
 	build->touch_count++;
 	node->index = at;
-	build->before[at] =
-		(struct index_before){ node->calls, node->total_ns };
+	build->before[at] = (struct index_before){ 0 };
+	if (!build->apart)
+		build->before[at] =
+			(struct index_before){ node->calls, node->total_ns };
 	build->touched[at] = (struct index_touch){ .node = node };
 	return &build->touched[at];
 }
@@ -172,13 +174,46 @@ static struct index_before *before_of(struct index_build *build,
 void index_build_skip(struct index_build *build, struct cct_node *node,
 		      uint64_t ns)
 {
-	struct index_before *before = before_of(build, node);
+	struct index_before *before =
+		build->apart ? NULL : before_of(build, node);
 
 	/* So that the difference at the end of the chunk is without it. */
 	if (before) {
 		before->calls++;
 		before->total_ns += ns;
 	}
+}
+
+void index_build_count_apart(struct index_build *build, bool apart)
+{
+	build->apart = apart;
+}
+
+void index_build_slice(struct index_build *build, struct cct_node *node,
+		       uint64_t ns)
+{
+	struct index_before *before;
+
+	index_build_call(build, node, ns);
+	before = build->apart ? before_of(build, node) : NULL;
+	if (before) {
+		before->calls++;
+		before->total_ns += ns;
+	}
+}
+
+/* What touched node @at has in this chunk. */
+static struct index_before in_chunk(const struct index_build *build,
+				    uint32_t at)
+{
+	const struct cct_node *node = build->touched[at].node;
+	struct index_before in = build->before[at];
+
+	if (!build->apart) {
+		in.calls = node->calls - in.calls;
+		in.total_ns = node->total_ns - in.total_ns;
+	}
+	return in;
 }
 
 /* The waits in @caller; NULL: there is no room. */
@@ -333,7 +368,7 @@ static void add_time(struct index_build *build, struct cct_node *node,
 	struct index_before *before = before_of(build, node);
 
 	if (before)
-		before->total_ns -= ns;
+		before->total_ns -= build->apart ? -ns : ns;
 }
 
 /* Makes of the time of the calls that ended the time within the chunk. */
@@ -404,10 +439,9 @@ static void put_row(struct index_build *build, uint32_t number, uint64_t calls,
 /* Whether something of touched node @at is in the trace in this chunk. */
 static bool has_row(const struct index_build *build, uint32_t at)
 {
-	const struct cct_node *node = build->touched[at].node;
+	const struct index_before in = in_chunk(build, at);
 
-	return node->calls != build->before[at].calls ||
-	       node->total_ns != build->before[at].total_ns;
+	return in.calls || in.total_ns;
 }
 
 /* Gives the nodes of rows their numbers; counts the rows. */
@@ -430,15 +464,12 @@ static void put_rows(struct index_build *build)
 {
 	build->row_before = 0;
 	for (uint32_t i = 0; i < build->touch_count; i++) {
-		const struct index_before *before = &build->before[i];
+		const struct index_before in = in_chunk(build, i);
 		struct index_touch *touch = &build->touched[i];
-		const struct cct_node *node = touch->node;
 
 		if (has_row(build, i))
-			put_row(build, node->index_number,
-				node->calls - before->calls,
-				node->total_ns - before->total_ns,
-				touch->longest_ns);
+			put_row(build, touch->node->index_number, in.calls,
+				in.total_ns, touch->longest_ns);
 		touch->node = NULL;
 	}
 	build->touch_count = 0;

@@ -36,8 +36,9 @@ struct index_touch {
 	struct cct_node *node; /* NULL: not in use */
 	uint64_t longest_ns; /* of its calls that ended */
 };
-/* The same node's counts when the chunk began. Apart, as the loop does not need
- * them, and the others stay in the cache. */
+/* The same node's counts when the chunk began; if they are counted apart, what
+ * it has in the chunk. Not with the others, as the loop does not need them, and
+ * the others stay in the cache. */
 struct index_before {
 	uint64_t calls, total_ns;
 };
@@ -57,6 +58,7 @@ struct index_build {
 	struct index_touch spare; /* of nodes for which there is no room */
 	uint32_t next_node;
 	uint64_t chunk; /* its number, from 1 on */
+	bool apart; /* see index_build_count_apart() */
 	bool rough; /* the sums of this chunk are not right */
 	bool started; /* it has its first checkpoint */
 	uint64_t start_ns; /* the last event before the chunk */
@@ -120,6 +122,15 @@ void index_build_wait(struct index_build *build, struct cct_node *caller,
  * in the node. */
 void index_build_skip(struct index_build *build, struct cct_node *node,
 		      uint64_t ns);
+
+/* The calls that are written are counted here, and not as differences of what
+ * the nodes have: for a replay most of whose calls are not written, and which
+ * calls index_build_slice() for those that are. Before the first block. */
+void index_build_count_apart(struct index_build *build, bool apart);
+/* The same as index_build_call(), also if calls are counted apart; then
+ * index_build_skip() need not be called. */
+void index_build_slice(struct index_build *build, struct cct_node *node,
+		       uint64_t ns);
 
 /* For index_build_call(). */
 struct index_touch *index_build_touch(struct index_build *build,

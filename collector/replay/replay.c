@@ -82,8 +82,6 @@
 #define SEARCH_FRAMES 64
 #define SEARCH_CREDIT_PER_RECORD 4
 #define SEARCH_CREDIT_MAX (1u << 20)
-/* gcc inlines a recursive function at most 8 deep into itself. */
-#define SAME_FRAMES_MAX 64
 /* Less than this between a landing pad and the unwinder leaves no doubt which
  * of the places 64 KiB apart it is. */
 #define LANDING_BYTES_SURE 32768
@@ -108,8 +106,6 @@ struct replay_stage {
 	struct trace_name names[STAGE_NAMES];
 };
 
-#define BEGIN_XOR_END ((uint64_t)(RECORD_BEGIN ^ RECORD_END))
-
 static inline bool same_function(uint64_t a, uint64_t b)
 {
 	return record_payload(a) == record_payload(b);
@@ -123,7 +119,7 @@ static struct index_now index_now(const struct replay *replay)
 {
 	return (struct index_now){
 		.last_ns = replay->encoder.last_ns,
-		.spans = replay->counts.spans,
+		.spans = replay->counts.spans - replay->counts.short_spans,
 		.trace_bytes = replay->sink.position(replay->sink.context),
 		.overflowed = replay->cct.overflowed,
 		.stack = replay->stack,
@@ -182,7 +178,7 @@ static void output_take(struct replay *replay)
 		index_begin_block(replay);
 }
 
-void replay_flush(struct replay *replay)
+static void output_give(struct replay *replay)
 {
 	const struct replay_output *output = &replay->output;
 	size_t bytes = (size_t)(replay->encoder.out - output->start);
@@ -211,13 +207,19 @@ void replay_flush(struct replay *replay)
 	replay->sink.give(replay->sink.context, block);
 }
 
+void replay_flush(struct replay *replay)
+{
+	replay_write_old(replay, replay->last_ns);
+	output_give(replay);
+}
+
 int replay_take_turns(struct replay *replay)
 {
 	struct budget *budget = replay->cct.budget;
 
 	if (!budget_take(budget, sizeof(*replay->stage)))
 		return -ENOMEM;
-	replay_flush(replay);
+	output_give(replay);
 	replay->stage = malloc(sizeof(*replay->stage));
 	if (replay->stage)
 		return 0;
@@ -234,7 +236,7 @@ static size_t output_room(const struct replay *replay)
 static void output_reserve(struct replay *replay, size_t bytes)
 {
 	if (replay->output.start && output_room(replay) < bytes)
-		replay_flush(replay);
+		output_give(replay);
 	if (!replay->output.start)
 		output_take(replay);
 }
@@ -249,18 +251,68 @@ static bool output_large(struct replay *replay, size_t bytes)
 		output_reserve(replay, bytes);
 		return false;
 	}
-	replay_flush(replay);
+	output_give(replay);
 	replay->stage = NULL;
 	output_take(replay);
 	replay->stage = stage;
 	return true;
 }
 
+/* --- pending begins ---------------------------------------------------------
+ */
+
+void replay_write_pending(struct replay *replay, uint64_t until_ns)
+{
+	struct replay_frame *frame = replay->stack + replay->pending_from;
+
+	/* Times do not go back up the stack. */
+	for (; replay->pending; frame++) {
+		if (!frame->written)
+			continue;
+		if (frame->begin_ns > until_ns)
+			break;
+		output_reserve(replay, ENCODE_EVENT_BYTES);
+		encode_begin(&replay->encoder, frame->begin_ns,
+			     &frame->node->function->begin);
+		replay->counts.events++;
+		replay->written++;
+		replay->pending--;
+	}
+	replay->pending_from = (uint32_t)(frame - replay->stack);
+}
+
+void replay_write_old(struct replay *replay, uint64_t ns)
+{
+	if (replay->pending && ns >= replay->min_ns)
+		replay_write_pending(replay, ns - replay->min_ns);
+}
+
+/* The slice of the frame on top is pending. */
+static void add_pending(struct replay *replay)
+{
+	uint32_t depth = (uint32_t)(replay->top - replay->stack);
+
+	replay->pending_from = MIN(replay->pending_from, depth);
+	replay->pending++;
+}
+
+/* Before anything is written that is no begin or end of a call: what is pending
+ * is earlier. */
+static void write_all_pending(struct replay *replay)
+{
+	if (unlikely(replay->pending))
+		replay_write_pending(replay, UINT64_MAX);
+}
+
+/* --- events -----------------------------------------------------------------
+ */
+
 static void write_event(struct replay *replay, uint64_t ns,
 			struct out_event *event)
 {
 	struct encoder *encoder = &replay->encoder;
 
+	write_all_pending(replay);
 	output_reserve(replay, PACKET_BYTES);
 	event->sequence = encoder->sequence;
 	event->delta_ns = ns - encoder->last_ns;
@@ -273,8 +325,10 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 			  const struct encode_event *event)
 {
 	struct replay_output *output = &replay->output;
-	bool flush = output_large(replay, encode_event_bytes(event));
+	bool flush;
 
+	write_all_pending(replay);
+	flush = output_large(replay, encode_event_bytes(event));
 	encode_event(&replay->encoder, ns, event);
 	if (replay->index && event->interned_bytes)
 		index_build_interned(replay->index, replay->encoder.sequence,
@@ -290,7 +344,7 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 	/* The call that this ends is not counted yet. */
 	replay->mid_call = flush;
 	if (flush)
-		replay_flush(replay);
+		output_give(replay);
 	replay->mid_call = false;
 }
 
@@ -340,6 +394,14 @@ static void write_repair(struct replay *replay, uint64_t ns,
 	replay->counts.events++;
 }
 
+void replay_write_end(struct replay *replay, uint64_t ns)
+{
+	output_reserve(replay, ENCODE_EVENT_BYTES);
+	encode_end(&replay->encoder, ns);
+	replay->counts.events++;
+	replay->written--;
+}
+
 static void write_end(struct replay *replay, uint64_t ns,
 		      enum replay_cause cause)
 {
@@ -353,10 +415,24 @@ static void write_end(struct replay *replay, uint64_t ns,
 			    record_payload(replay->top[1].word), 0);
 		return;
 	}
-	output_reserve(replay, ENCODE_EVENT_BYTES);
-	encode_end(&replay->encoder, ns);
-	replay->counts.events++;
-	replay->written--;
+	replay_write_end(replay, ns);
+}
+
+/* The end of the slice that was on top, whose begin may be pending. Returns
+ * whether it is in the trace. What has a note to its end is. */
+static bool end_slice(struct replay *replay, uint64_t begin_ns, uint64_t ns,
+		      enum replay_cause cause)
+{
+	bool noted = replay->note && cause == REPLAY_ENDED;
+
+	if (replay->pending && !noted && ns - begin_ns < replay->min_ns) {
+		replay->pending--;
+		replay->counts.short_spans++;
+		return false;
+	}
+	write_all_pending(replay);
+	write_end(replay, ns, cause);
+	return true;
 }
 
 static uint64_t not_before_last(struct replay *replay, uint64_t ns)
@@ -463,32 +539,23 @@ static bool is_too_deep(const struct replay *replay)
 					replay->limit;
 }
 
-/* The call of @frame ends, before it is counted in its node. */
+/* The call of @frame ends, before it is counted in its node. @written: it is in
+ * the trace. */
 static void index_call(struct index_build *index,
-		       const struct replay_frame *frame, uint64_t ns)
+		       const struct replay_frame *frame, bool written,
+		       uint64_t ns)
 {
-	if (frame->written)
-		index_build_call(index, frame->node, ns - frame->begin_ns);
+	if (written)
+		index_build_slice(index, frame->node, ns - frame->begin_ns);
 	else
 		index_build_skip(index, frame->node, ns - frame->begin_ns);
-}
-
-/* A call of @node has ended: cct_count(). How long one took that lies beyond
- * the deepest frame is not known: it is not in the histogram. */
-static inline void count_call(struct cct_node *node, struct cct_node *caller,
-			      uint64_t ns)
-{
-	struct histogram *histogram = node->function->histogram;
-
-	cct_count(node, caller, ns);
-	if (likely(histogram))
-		histogram_add(histogram, ns);
 }
 
 static void pop_frame(struct replay *replay, uint64_t ns,
 		      enum replay_cause cause)
 {
 	struct replay_frame *frame = replay->top--;
+	bool written;
 
 	if (is_frame_withheld(frame)) {
 		replay->flat -= frame->flat;
@@ -496,11 +563,11 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 		return;
 	}
 	/* First: a block that ends here ends before the call. */
-	if (frame->written)
-		write_end(replay, ns, cause);
+	written =
+		frame->written && end_slice(replay, frame->begin_ns, ns, cause);
 	if (replay->index)
-		index_call(replay->index, frame, ns);
-	count_call(frame->node, replay->top->node, ns - frame->begin_ns);
+		index_call(replay->index, frame, written, ns);
+	replay_count_call(frame->node, replay->top->node, ns - frame->begin_ns);
 	frame->node->dropped += cause != REPLAY_ENDED;
 	if (cause == REPLAY_OFF)
 		replay->counts.off_slices++;
@@ -801,7 +868,7 @@ static uint32_t new_name(struct replay *replay, uint64_t address,
 	struct replay_output *output = &replay->output;
 
 	if (output->start && output->name_count == output->name_room)
-		replay_flush(replay);
+		output_give(replay);
 	output_reserve(replay, ENCODE_EVENT_BYTES);
 	output->names[output->name_count++] =
 		(struct trace_name){ ++replay->next_iid, generation, address };
@@ -983,7 +1050,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 				       .begin_ns = ns,
 				       .node = node,
 				       .same = count_same_sp(below, word) };
-	if (replay->written == REPLAY_SLICES_MAX) {
+	if (replay->written + replay->pending == REPLAY_SLICES_MAX) {
 		replay->counts.folded_spans++;
 		return;
 	}
@@ -992,6 +1059,11 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 		replay->top->noted = true;
 		write_noted(replay, ns, OUT_BEGIN, record_payload(word),
 			    node->iid);
+		replay->pending_from = UINT32_MAX;
+		return;
+	}
+	if (replay->min_ns) {
+		add_pending(replay);
 		return;
 	}
 	output_reserve(replay, ENCODE_EVENT_BYTES);
@@ -1270,8 +1342,9 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	replay->counts.waits++;
 	replay->counts.wait_ns += end_ns - ns;
 	replay->top->node->wait_ns += end_ns - ns;
-	if (replay->written == REPLAY_SLICES_MAX)
+	if (replay->written + replay->pending == REPLAY_SLICES_MAX)
 		return;
+	write_all_pending(replay);
 	/* Both in one block: no stack has this slice. */
 	output_reserve(replay, 2 * PACKET_BYTES);
 	write_event(replay, ns, &event);
@@ -1347,26 +1420,6 @@ static bool is_for_caller(const struct replay *replay, uint64_t word)
 	}
 }
 
-static bool is_block_record(uint64_t word)
-{
-	return record_kind(word) == RECORD_ALLOC ||
-	       record_kind(word) == RECORD_FREE;
-}
-
-/* The last frame that a call may be written fast from. Beyond it lies the end
- * of the stack, or the limit of the depth, or no more slice may be written. */
-static struct replay_frame *last_fast_frame(const struct replay *replay)
-{
-	uint64_t depth = (uint64_t)replay->limit + replay->flat;
-	uint64_t most = (uint64_t)replay->capacity - 1;
-	uint64_t slices = (uint64_t)(replay->top - replay->stack) +
-			  (REPLAY_SLICES_MAX - replay->written);
-
-	if (replay->limit && depth < replay->capacity)
-		most = depth;
-	return replay->stack + MIN(most, slices);
-}
-
 /* @events begins and ends, all written, have led to @top. */
 static void count_fast(struct replay *replay, struct replay_frame *top,
 		       size_t events)
@@ -1389,7 +1442,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 		       size_t count)
 {
 	const struct clock_segment segment = replay->segment;
-	struct replay_frame *const last_frame = last_fast_frame(replay);
+	struct replay_frame *const last_frame = replay_last_fast_frame(replay);
 	struct replay_frame *top = replay->top;
 	uint64_t last_ns = replay->last_ns, put_ns = replay->encoder.last_ns;
 	struct heap_feed *const feed = replay->feed;
@@ -1433,7 +1486,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
 					    BEGIN_XOR_END ||
 				    !top->written)) {
-			if (!feed || !is_block_record(word) ||
+			if (!feed || !replay_is_block(word) ||
 			    !heap_feed_block(feed, word, clock,
 					     top->node->heap_site))
 				break;
@@ -1448,7 +1501,8 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			if (likely(index))
 				index_build_call(index, node,
 						 ns - top->begin_ns);
-			count_call(node, top[-1].node, ns - top->begin_ns);
+			replay_count_call(node, top[-1].node,
+					  ns - top->begin_ns);
 			top--;
 			out = encode_put(out, &replay->encoder.end,
 					 ns - put_ns);
@@ -1471,13 +1525,20 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 
 	look_at_clock(replay, now_ns);
 	while (done < count && !result) {
-		size_t piece, fast = 0;
+		size_t piece = count - done, fast;
+		bool plain = !replay->over && !replay->paused && !replay->note;
 		uint64_t word;
 
-		output_reserve(replay, 16 * ENCODE_EVENT_BYTES);
-		piece = MIN(count - done,
-			    output_room(replay) / ENCODE_EVENT_BYTES);
-		if (likely(!replay->over && !replay->paused && !replay->note))
+		if (!replay->min_ns) {
+			output_reserve(replay, 16 * ENCODE_EVENT_BYTES);
+			piece = MIN(piece,
+				    output_room(replay) / ENCODE_EVENT_BYTES);
+		}
+		if (unlikely(!plain))
+			fast = 0;
+		else if (replay->min_ns)
+			fast = replay_run_lazy(replay, cells + done, piece);
+		else
 			fast = run_fast(replay, cells + done, piece);
 		done += fast;
 		/* The same for a record in whatever piece it comes. */
@@ -1505,6 +1566,13 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 void replay_limit(struct replay *replay, uint32_t depth)
 {
 	replay->limit = depth;
+}
+
+void replay_set_min_duration(struct replay *replay, uint64_t min_ns)
+{
+	replay->min_ns = min_ns;
+	if (replay->index)
+		index_build_count_apart(replay->index, min_ns != 0);
 }
 
 /* --- flow -------------------------------------------------------------------

@@ -101,6 +101,7 @@ struct replay_counts {
 	uint64_t late_begins; /* withheld: their function was off by then */
 	uint64_t off_ends; /* withheld: their begin was not recorded */
 	uint64_t folded_spans; /* too deep to be written */
+	uint64_t short_spans; /* too short: see replay_set_min_duration() */
 	uint64_t lost_spans, truncated_ends; /* as the records say */
 	uint64_t waits, wait_ns;
 	uint64_t events; /* packets written */
@@ -125,6 +126,14 @@ void replay_free(struct replay **replay);
  * counted, though it nests as before. Functions that the sink excludes do not
  * count as around it. 0: no limit. */
 void replay_limit(struct replay *replay, uint32_t depth);
+
+/*
+ * Calls that take less than @min_ns are counted as all others, but not written,
+ * unless something else is written in them, or at their begin or end: a longer
+ * call, a note, an event, a loss, a wait. 0, as at the start: all are written.
+ * Before the first record.
+ */
+void replay_set_min_duration(struct replay *replay, uint64_t min_ns);
 
 /*
  * Takes in the @count records at @cells. They may lie in shared memory and
@@ -212,8 +221,12 @@ void replay_paused(struct replay *replay, uint64_t spans);
  * event if that was later. */
 void replay_finish(struct replay *replay, uint64_t ns);
 
-/* Gives what was written so far to the sink. After every visit of a ring. */
+/* Gives what was written so far to the sink. After every visit of a ring. Calls
+ * that are open and not yet known to be long enough are not written. */
 void replay_flush(struct replay *replay);
+/* What was recorded up to @ns was taken in. Writes the begins of the calls that
+ * were open then, and that have been for as long as is written. */
+void replay_write_old(struct replay *replay, uint64_t ns);
 
 /*
  * From now on packets are collected in memory of @replay's own. It holds a

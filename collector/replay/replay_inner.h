@@ -9,6 +9,7 @@
 #include "collector/replay/replay.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/clock_sync.h"
+#include "collector/replay/histograms.h"
 #include "collector/trace/encode.h"
 
 struct index_build;
@@ -19,7 +20,7 @@ struct replay_frame {
 	struct cct_node *node; /* of a phantom: its caller's */
 	uint32_t same; /* frames below it with the same stack pointer; or
 			* REPLAY_DETACHED */
-	bool written; /* its begin is in the trace */
+	bool written; /* a slice of the trace: its begin is there, or pending */
 	bool noted; /* its begin in the trace has more than a name */
 	/* run_fast() leaves these two alone: false beyond the top. */
 	bool cut; /* too deep: see replay_limit(); node as of a phantom */
@@ -30,6 +31,11 @@ struct replay_frame {
  * so its end need not come. It also sends run_fast() the long way for a begin.
  */
 #define REPLAY_DETACHED UINT32_MAX
+
+/* gcc inlines a recursive function at most 8 deep into itself. */
+#define SAME_FRAMES_MAX 64
+
+#define BEGIN_XOR_END ((uint64_t)(RECORD_BEGIN ^ RECORD_END))
 
 /* Whether @frame stands for a span that is not in the trace, as it was dropped,
  * excluded, or began in a pause. */
@@ -79,6 +85,11 @@ struct replay {
 	uint32_t next_iid;
 	uint32_t written; /* slices open in the trace */
 	uint32_t given; /* as many of them behind the last block given */
+	uint64_t min_ns; /* see replay_set_min_duration(); 0: none */
+	uint32_t pending; /* open slices whose begins are not written yet; all
+			   * of them lie above those that are */
+	uint32_t pending_from; /* no frame below this one is such a slice; none
+				* from it on is another slice */
 	uint32_t over; /* frames beyond the deepest stack there is room for */
 	uint32_t limit; /* of depth; 0: none */
 	uint32_t flat; /* frames that are */
@@ -93,6 +104,54 @@ struct replay {
 	bool finished; /* nothing will be written any more */
 	struct replay_counts counts;
 };
+
+static inline bool replay_is_block(uint64_t word)
+{
+	return record_kind(word) == RECORD_ALLOC ||
+	       record_kind(word) == RECORD_FREE;
+}
+
+/* The last frame that a call may be written fast from. Beyond it lies the end
+ * of the stack, or the limit of the depth, or no more slice may be written. */
+static inline struct replay_frame *replay_last_fast_frame(
+	const struct replay *replay)
+{
+	uint64_t depth = (uint64_t)replay->limit + replay->flat;
+	uint64_t most = (uint64_t)replay->capacity - 1;
+	uint64_t slices =
+		(uint64_t)(replay->top - replay->stack) +
+		(REPLAY_SLICES_MAX - replay->written - replay->pending);
+
+	if (replay->limit && depth < replay->capacity)
+		most = depth;
+	return replay->stack + MIN(most, slices);
+}
+
+/*
+ * What run_fast() of replay.c does, for a replay that leaves short calls out
+ * (replay_lazy.c). Takes in the records from @cells on, at most @count, as far
+ * as they are plain begins and ends, and blocks at sites that are known.
+ * Returns how many it took.
+ */
+size_t replay_run_lazy(struct replay *replay, const struct record *cells,
+		       size_t count);
+/* Writes the pending begins that are not later than @until_ns. */
+void replay_write_pending(struct replay *replay, uint64_t until_ns);
+/* Writes, at @ns, the end of a slice whose begin is written and that has its
+ * end, without a note. */
+void replay_write_end(struct replay *replay, uint64_t ns);
+
+/* A call of @node has ended: cct_count(). How long one took that lies beyond
+ * the deepest frame is not known: it is not in the histogram. */
+static inline void replay_count_call(struct cct_node *node,
+				     struct cct_node *caller, uint64_t ns)
+{
+	struct histogram *histogram = node->function->histogram;
+
+	cct_count(node, caller, ns);
+	if (likely(histogram))
+		histogram_add(histogram, ns);
+}
 
 /* As replay_new(), in the memory of @replay, which is the caller's. After 0 the
  * caller ends it by replay_release(). */

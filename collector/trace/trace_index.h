@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_index - tells the index of a trace (index/index_file.h) what packets say
- * that nobody has told of: those that are no spans of a thread. They are taken
- * apart for that: they are few.
+ * trace_index - tells the index of a trace (index/index_file.h) what packets
+ * say that nobody has told of: those that are no spans of a thread. They are
+ * taken apart for that: they are few.
  *
  * One thread at a time, for one index.
  */
@@ -16,7 +16,8 @@ struct index_file;
 
 /*
  * The @bytes at @packets, which are whole packets with their Trace.packet tags,
- * are in the trace at @offset; or, if @inner is not 0, in the bundle at @offset,
+ * are in the trace at @offset; or, if @inner is not 0, in the bundle at
+ * @offset,
  * @inner - 1 bytes from its begin. The index is told of their sequences and
  * times, and gets a copy of those that have no time.
  */

@@ -4,9 +4,10 @@
  * records of 16 bytes. One of kind 15 is not put in, but done. By the low three
  * bits of its payload (enum order) it moves the head by its clock, pauses the
  * recording at its clock or lets it go on, or changes the state of the function
- * that is the rest of its payload, at its clock. Ring and replay must stay
- * within their memory, what they write must be a well-formed trace, and each
- * call has a duration, whatever comes.
+ * that is the rest of its payload, at its clock. As the first record, with 2
+ * there, its clock is the least duration of calls that are written. Ring and
+ * replay must stay within their memory, what they write must be a well-formed
+ * trace, and each call has a duration, whatever comes.
  */
 #include <string.h>
 
@@ -33,7 +34,8 @@
 /* The kind of an input that is no record: what to do instead. */
 #define KIND_ORDER 15
 enum order {
-	ORDER_MOVE = 0, /* and 2 */
+	ORDER_MOVE = 0, /* and 2, but at the start */
+	ORDER_MINIMUM = 2, /* at the start */
 	ORDER_PAUSE = 1, /* and 3 */
 	ORDER_CONNECT = 4,
 	ORDER_CONNECT_ENTRY = 5,
@@ -61,9 +63,10 @@ struct checkers {
 	/* What fibers_run() gave to the sink. */
 	uint64_t position;
 	uint64_t heap_records, extended_cells;
+	uint64_t slices; /* of calls, that were begun */
 };
 
-static void check_event(struct checker *checker,
+static void check_event(struct checkers *checkers, struct checker *checker,
 			const Perfetto__Protos__TracePacket *packet)
 {
 	const Perfetto__Protos__TrackEvent *event = packet->track_event;
@@ -77,6 +80,7 @@ static void check_event(struct checker *checker,
 					  event->name_iid <= checker->names),
 			  "a slice without a name");
 		fuzz_must(++checker->open <= REPLAY_SLICES_MAX, "too deep");
+		checkers->slices += !event->name;
 		break;
 	case PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END:
 		fuzz_must(checker->open-- > 0, "an end without a begin");
@@ -116,7 +120,7 @@ static void give(void *context, struct trace_block *block)
 	fuzz_must(trace, "no packets");
 	index_check_begin(checker->index, block->index, block->index_bytes);
 	for (size_t i = 0; i < trace->n_packet; i++) {
-		check_event(checker, trace->packet[i]);
+		check_event(checkers, checker, trace->packet[i]);
 		index_check_event(checker->index, trace->packet[i]);
 	}
 	index_check_end(checker->index, block->index, block->index_bytes);
@@ -262,6 +266,7 @@ static void add_calls(void *context, struct replay *replay)
 
 static void check_end(struct fibers *fibers, const struct checkers *checkers)
 {
+	struct replay_counts counts = fibers_counts(fibers);
 	struct exact_calls exact[8];
 	uint64_t calls = 0;
 
@@ -277,8 +282,10 @@ static void check_end(struct fibers *fibers, const struct checkers *checkers)
 	/* Memory may be used up. */
 	(void)exact_calls_set(fibers, exact, 8);
 	fibers_each(fibers, add_calls, &calls);
-	fuzz_must(calls == fibers_counts(fibers).spans,
-		  "spans and calls differ");
+	fuzz_must(calls == counts.spans, "spans and calls differ");
+	fuzz_must(checkers->slices + counts.folded_spans + counts.short_spans ==
+			  counts.spans,
+		  "spans and slices differ");
 }
 
 static void name_all(void *context, struct replay *replay)
@@ -373,6 +380,13 @@ static uint32_t put(struct record *cells, struct slot_shm *slot,
 	return more;
 }
 
+/* Whether @first says which calls are too short. */
+static bool is_minimum(const struct record *first)
+{
+	return (int)record_kind(first->word) == KIND_ORDER &&
+	       record_payload(first->word) % ORDERS == ORDER_MINIMUM;
+}
+
 static void try_input(const struct record *input, size_t count)
 {
 	struct checkers checkers = { .track[0].ns = START_NS, .count = 1 };
@@ -391,7 +405,7 @@ static void try_input(const struct record *input, size_t count)
 	uint64_t pause_ns = 0;
 	uint32_t more = 0; /* cells of data */
 	size_t undrained = 0;
-	bool good = true;
+	bool good = true, shortens = count && is_minimum(&input[0]);
 
 	fuzz_must(cells &&
 			  !replay_init(&replay, &sink, SEQUENCE, START_NS, NULL,
@@ -404,8 +418,10 @@ static void try_input(const struct record *input, size_t count)
 	fuzz_must(!histograms_new(unloaded, &checkers, &budget, &histograms),
 		  "cannot start");
 	replay_set_histograms(&replay, histograms);
+	if (shortens)
+		replay_set_min_duration(&replay, input[0].clock);
 	ring_get_init(&ring, &slot, cells, CELLS);
-	for (size_t i = 0; i < count && good; i++) {
+	for (size_t i = shortens; i < count && good; i++) {
 		bool order =
 			!more && (int)record_kind(input[i].word) == KIND_ORDER;
 		uint32_t data = 0;

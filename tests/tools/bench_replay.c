@@ -3,12 +3,13 @@
  * bench_replay - what the collector takes to make packets of records, and a
  * number that tells whether the packets are still the same.
  *
- * usage: bench_replay FILE [ROUNDS]
+ * usage: bench_replay FILE [ROUNDS [MIN_NS]]
  *
  * FILE is records (shared/record.h) as they lay in the ring of one thread,
- * whose clocks are taken for ns. Prints for each round CPU ns for a record,
- * without and with the index and histograms, and once bytes, packets and a hash
- * of all bytes and names.
+ * whose clocks are taken for ns. Calls shorter than MIN_NS are left out, as by
+ * --min-duration. Prints for each round CPU ns for a record, without and with
+ * the index and histograms, and once bytes, packets and a hash of all bytes and
+ * names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static uint64_t cpu_ns(void)
 
 /* One replay of all; what is for others is passed over. Returns its ns. */
 static uint64_t replay_all(struct output *output, const struct record *cells,
-			   size_t count)
+			   size_t count, uint64_t min_ns)
 {
 	const struct replay_sink sink = { take, give, excludes, output,
 					  output->indexes ? position : NULL };
@@ -131,6 +132,7 @@ static uint64_t replay_all(struct output *output, const struct record *cells,
 	    histograms_new(unloaded, NULL, &budget, &histograms) < 0)
 		abort();
 	replay_set_histograms(&replay, histograms);
+	replay_set_min_duration(&replay, min_ns);
 	start = cpu_ns();
 	while (done < count) {
 		size_t taken;
@@ -179,15 +181,16 @@ static struct record *read_all(const char *name, size_t *count)
 int main(int argc, char **argv)
 {
 	struct output output = { .hash = 0xcbf29ce484222325ULL };
-	int rounds = argc == 3 ? atoi(argv[2]) : 7;
+	int rounds = argc > 2 ? atoi(argv[2]) : 7;
+	uint64_t min_ns = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
 	struct record *cells = NULL;
 	size_t count = 0;
 
-	if (argc == 2 || argc == 3)
+	if (argc > 1 && argc < 5)
 		cells = read_all(argv[1], &count);
 	output.block = calloc(1, sizeof(*output.block));
 	if (!cells || !count || !output.block) {
-		fprintf(stderr, "usage: bench_replay FILE [ROUNDS]\n");
+		fprintf(stderr, "usage: bench_replay FILE [ROUNDS [MIN_NS]]\n");
 		return 2;
 	}
 	while (rounds-- > 0) {
@@ -197,7 +200,8 @@ int main(int argc, char **argv)
 			output.indexes = i & 1;
 			output.histograms = i & 2;
 			output.bytes = output.index_bytes = 0;
-			with[i] = (double)replay_all(&output, cells, count) /
+			with[i] = (double)replay_all(&output, cells, count,
+						     min_ns) /
 				  (double)count;
 		}
 		printf("%.2f, with the index %.2f, histograms %.2f, both "
@@ -213,7 +217,7 @@ int main(int argc, char **argv)
 			       (unsigned long long)output.item_bytes[i]);
 	output.bytes = 0;
 	output.hashes = true;
-	replay_all(&output, cells, count);
+	replay_all(&output, cells, count, min_ns);
 	free(output.block);
 	free(cells);
 	return 0;

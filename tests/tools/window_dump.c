@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * window_dump - what a trace has in a range of time, sorted, so that two ways of
- * reading it can be compared.
+ * window_dump - what a trace has in a range of time, sorted, so that two ways
+ * of reading it can be compared.
  *
  * usage: window_dump TRACE FROM TO	ns of CLOCK_BOOTTIME; 0 0: all
  */

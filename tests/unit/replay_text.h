@@ -52,6 +52,9 @@ struct replay_text {
 	uint32_t open_most, open; /* slices, of all tracks */
 	uint32_t contexts; /* tracks of contexts */
 	bool times;
+	/* Takes what fibers_sink.extended() does; NULL: it is ignored. */
+	void (*extended)(struct replay_text *text, struct replay *replay,
+			 const struct record *cells);
 	size_t length;
 	char text[REPLAY_TEXT_BYTES];
 };
@@ -160,7 +163,7 @@ static inline struct index_check *replay_index_check(struct replay_text *to,
 static inline void replay_give(void *context, struct trace_block *block)
 {
 	struct replay_text *to = context;
-	uint32_t number = block->sequence - REPLAY_SEQUENCE;
+	uint32_t number = block->sequence - REPLAY_SEQUENCE, open;
 	struct index_check *check;
 	Perfetto__Protos__Trace *trace = perfetto__protos__trace__unpack(
 		NULL, block->bytes, block->data);
@@ -173,6 +176,7 @@ static inline void replay_give(void *context, struct trace_block *block)
 		*replay_name(to, number, name->iid) = name->function;
 		to->generation[name->iid % REPLAY_NAMES_MAX] = name->generation;
 	}
+	open = to->track[number].open;
 	check = replay_index_check(to, number);
 	index_check_begin(check, block->index, block->index_bytes);
 	for (size_t i = 0; i < trace->n_packet; i++) {
@@ -180,6 +184,8 @@ static inline void replay_give(void *context, struct trace_block *block)
 		index_check_event(check, trace->packet[i]);
 	}
 	index_check_end(check, block->index, block->index_bytes);
+	if (to->track[number].open != open + (uint32_t)block->opened)
+		abort(); /* other slices than the block says */
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(block->index);
 	free(block);
@@ -237,10 +243,11 @@ static inline void replay_block(void *context, struct replay *replay,
 static inline int replay_extended(void *context, struct replay *replay,
 				  const struct record *cells, size_t count)
 {
-	(void)context;
-	(void)replay;
-	(void)cells;
+	struct replay_text *to = context;
+
 	(void)count;
+	if (to->extended)
+		to->extended(to, replay, cells);
 	return 0;
 }
 

@@ -74,9 +74,9 @@ START_TEST(the_last_comparison_of_a_text_is_the_one_that_counts)
 	ck_assert_str_eq(out.function, good[_i].function);
 	ck_assert_uint_eq(out.min_ns, good[_i].min_ns);
 	ck_assert_uint_eq(out.max_ns, good[_i].max_ns);
-	ck_assert_int_eq(out.compares,
-			 good[_i].min_ns || good[_i].max_ns != MOST ||
-				 strstr(good[_i].text, ">= 0"));
+	ck_assert_int_eq(out.compares, good[_i].min_ns ||
+					       good[_i].max_ns != MOST ||
+					       strstr(good[_i].text, ">= 0"));
 }
 END_TEST
 

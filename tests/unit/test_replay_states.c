@@ -17,6 +17,7 @@
 #include "shared/function_shm.h"
 #include "tests/suite.h"
 #include "tests/unit/replay_text.h"
+#include "tests/unit/short_calls.h"
 
 #define FUNCTIONS 10 /* 1 to FUNCTIONS */
 #define CALLS_MAX 4096
@@ -605,14 +606,17 @@ static void tell_change(struct replay_text *text, const struct change *change)
 }
 
 /* Everything through replay, in pieces of at most @piece; changes are told in
- * the last moment, or with @early some time before. */
-static struct replay_text *run_replay(size_t piece, size_t early)
+ * the last moment, or with @early some time before. Calls shorter than @min_ns
+ * are left out. */
+static struct replay_text *run_replay(size_t piece, size_t early,
+				      uint64_t min_ns)
 {
 	const struct model *m = &g_model;
 	struct replay_text *text = replay_text_new();
 	size_t at = 0, told = 0, done;
 
 	text->times = true;
+	replay_set_min_duration(&text->replay, min_ns);
 	while (at < m->records) {
 		size_t count = MIN(piece, m->records - at);
 
@@ -871,6 +875,27 @@ static void check_same(const char *one, const char *other)
 	     one + at - MIN(at, 30), other + at - MIN(at, 30));
 }
 
+/* Without short calls the trace has the same, but for these. */
+static void check_short(const struct replay_text *all, unsigned long seed,
+			bool one)
+{
+	uint64_t min_ns = 1 + seed * 7 % 200;
+	struct replay_text *text =
+		run_replay(one ? 1 : 1 + seed % 7, 1 + seed % 40, min_ns);
+	size_t gone, none;
+	char *wanted, *found;
+
+	finish_replay(text);
+	wanted = short_left(all->text, min_ns, &gone);
+	found = short_left(text->text, 0, &none);
+	check_same(wanted, found);
+	MUST(fibers_counts(&text->fibers).short_spans == gone, "short spans\n");
+	check_trees(text);
+	free(wanted);
+	free(found);
+	replay_text_free(text);
+}
+
 static void try_seed(unsigned long seed)
 {
 	struct replay_text *text, *other;
@@ -879,13 +904,14 @@ static void try_seed(unsigned long seed)
 	run_program(seed);
 	/* Tracks are written in the order of their flushes. */
 	one = g_model.mode & MODE_CONTEXTS;
-	text = run_replay(one ? 1 : 1 + seed % 300, 0);
+	text = run_replay(one ? 1 : 1 + seed % 300, 0, 0);
 	finish_replay(text);
 	/* The same whenever changes are told, and in whatever pieces. */
-	other = run_replay(one ? 1 : 1 + seed % 7, 1 + seed % 40);
+	other = run_replay(one ? 1 : 1 + seed % 7, 1 + seed % 40, 0);
 	finish_replay(other);
 	check_same(text->text, other->text);
 	replay_text_free(other);
+	check_short(text, seed, one);
 	if (getenv("SHOW"))
 		show(text->text);
 	check_slices(text->text);

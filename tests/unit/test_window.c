@@ -52,9 +52,9 @@ static void write_head(void)
 					  { DEEP, "deep" },
 					  { LATE, "late" } };
 	const struct out_counter counter = { .uuid = COUNTER,
-					   .parent = PROCESS,
-					   .name = "things",
-					   .multiplier = 1 };
+					     .parent = PROCESS,
+					     .name = "things",
+					     .multiplier = 1 };
 
 	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
 	wrote(out_perfetto_process(ROOM, &process));
@@ -108,8 +108,8 @@ static void tear_down(void)
 	close(g_fd);
 }
 
-/* "main@10 " begins, "<main@10 " began before FROM, "/main@1000 " ends, with "?"
- * if the file has no end, "/main@30> " is cut at TO; "!request@600 " is an
+/* "main@10 " begins, "<main@10 " began before FROM, "/main@1000 " ends, with
+ * "?" if the file has no end, "/main@30> " is cut at TO; "!request@600 " is an
  * instant, and each has a '.' before it for each call around it. */
 static void tell(const struct window *window, const struct window_event *event,
 		 FILE *text)
@@ -170,8 +170,7 @@ START_TEST(what_is_open_at_from_comes_first_and_is_cut_at_to)
 	check_window("9", 210, 300, "<late@5 /late@300> ");
 	check_window("worker", 100, 101,
 		     "<main@10 .leaf@100 ./leaf@101> /main@101> ");
-	check_window("worker", 500, 501,
-		     "<main@10 !request@500 /main@501> ");
+	check_window("worker", 500, 501, "<main@10 !request@500 /main@501> ");
 	check_window("worker", 501, 900, "<main@10 /main@900> ");
 }
 END_TEST
@@ -199,11 +198,11 @@ START_TEST(a_counter_tells_its_last_value_before_from)
 {
 	g_bytes = 0;
 	wrote(out_track_value(ROOM, INSTANTS_SEQUENCE, COUNTER, START_NS + 40,
-				1));
+			      1));
 	wrote(out_track_value(ROOM, INSTANTS_SEQUENCE, COUNTER, START_NS + 50,
-				2));
-	wrote(out_track_value(ROOM, INSTANTS_SEQUENCE, COUNTER,
-				START_NS + 950, 3));
+			      2));
+	wrote(out_track_value(ROOM, INSTANTS_SEQUENCE, COUNTER, START_NS + 950,
+			      3));
 	ck_assert_int_eq(write(g_fd, g_trace, g_bytes), (ssize_t)g_bytes);
 	check_window(NULL, 910, 920,
 		     "<main@10 /main@920> <late@5 /late@920> <@50 ");

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay_lazy - the fast loop of a replay that leaves short calls out of the
+ * trace (replay_set_min_duration()). When a call begins nobody knows how long
+ * it will take. So its begin is pending: it is written together with the begins
+ * of the calls around it, the outermost first, when
+ *
+ *   - the call, or one in it, ends and was long enough,
+ *   - something else is written on the sequence, such as an instant, a loss, a
+ *     wait, or a begin or end with a note. Times of a sequence are steps from
+ *     one event to the next, so what is earlier must be written before it, or
+ *   - the ring was read to its end, and the call has been open for as long.
+ *
+ * A call that ends before that leaves nothing. So what is written depends on
+ * the records only, and not on when they are read; and a collector that is
+ * killed has not written the begins of those calls only that it did not know to
+ * be long enough.
+ *
+ * The slices that are pending lie above all that are in the trace, since a
+ * begin is written after those around it. How deep a call lies, and so whether
+ * it is folded, does not depend on what was written.
+ */
+#include "collector/replay/replay_inner.h"
+
+#include "collector/replay/heap_feed.h"
+#include "collector/replay/index_build.h"
+#include "shared/atomic.h"
+
+/* What the loop does not keep in registers. */
+struct lazy_run {
+	struct replay *replay;
+	uint32_t slices; /* open when the loop began */
+	size_t ended; /* slices that were written */
+};
+
+/* The first frame whose slice is, or would be, pending. */
+static struct replay_frame *first_pending(const struct replay *replay)
+{
+	uint32_t next = (uint32_t)(replay->top - replay->stack) + 1;
+
+	return replay->stack + MIN(replay->pending_from, next);
+}
+
+static uint32_t open_slices(const struct lazy_run *run,
+			    const struct replay_frame *top)
+{
+	return run->slices + (uint32_t)(top - run->replay->top);
+}
+
+/* The call of @top, which ends at @ns, is to be written, or its begin is. The
+ * slices from @pending on are not yet. */
+static ATTR_COLD void end_written(struct lazy_run *run,
+				  const struct replay_frame *top,
+				  const struct replay_frame *pending,
+				  uint64_t ns)
+{
+	struct replay *replay = run->replay;
+
+	replay->pending_from = (uint32_t)(pending - replay->stack);
+	replay->pending = open_slices(run, top) - replay->written;
+	if (replay->pending)
+		replay_write_pending(replay, UINT64_MAX);
+	replay_write_end(replay, ns);
+	if (replay->index)
+		index_build_slice(replay->index, top->node, ns - top->begin_ns);
+	run->ended++;
+}
+
+/* @records begins and ends have led to @top. */
+static void count_lazy(struct lazy_run *run, struct replay_frame *top,
+		       const struct replay_frame *pending, size_t records)
+{
+	struct replay *replay = run->replay;
+	uint64_t begins = (records + (uint64_t)(top - replay->top)) / 2;
+
+	replay->pending = open_slices(run, top) - replay->written;
+	replay->pending_from = (uint32_t)(pending - replay->stack);
+	replay->top = top;
+	replay->counts.spans += begins;
+	replay->counts.short_spans += records - begins - run->ended;
+}
+
+size_t replay_run_lazy(struct replay *replay, const struct record *cells,
+		       size_t count)
+{
+	const struct clock_segment segment = replay->segment;
+	struct lazy_run run = { .replay = replay,
+				.slices = replay->written + replay->pending };
+	struct replay_frame *const last_frame = replay_last_fast_frame(replay);
+	struct replay_frame *top = replay->top;
+	struct replay_frame *pending = first_pending(replay);
+	const uint64_t min_ns = replay->min_ns;
+	uint64_t last_ns = replay->last_ns;
+	struct heap_feed *const feed = replay->feed;
+	const struct record *cell = cells, *const end = cells + count;
+	size_t blocks = 0, taken;
+
+	for (; cell < end; cell++) {
+		/* relaxed: as in run_fast() */
+		uint64_t word = atom_load_rlx(&cell->word);
+		uint64_t clock = atom_load_rlx(&cell->clock);
+		uint64_t ns, change = top->word ^ word;
+		struct cct_node *node;
+		int depth;
+
+		if (unlikely(!clock_segment_has(&segment, clock)))
+			break;
+		ns = clock_segment_ns(&segment, clock);
+		ns = MAX(ns, last_ns);
+		if (record_kind(word) == RECORD_BEGIN) {
+			depth = replay_sp_below(top->word, word);
+			if (unlikely(depth < 0 ||
+				     top->same >= SAME_FRAMES_MAX ||
+				     top >= last_frame))
+				break;
+			node = cct_child(&replay->cct, top->node,
+					 record_payload(word));
+			if (unlikely(!node->iid))
+				break;
+			top[1].same = depth ? 0 : top->same + 1;
+			top++;
+			top->word = word;
+			top->begin_ns = ns;
+			top->node = node;
+			top->written = true;
+			top->noted = false;
+		} else if (unlikely((change & ~RECORD_SP_MASK) !=
+					    BEGIN_XOR_END ||
+				    !top->written)) {
+			if (!feed || !replay_is_block(word) ||
+			    !heap_feed_block(feed, word, clock,
+					     top->node->heap_site))
+				break;
+			top->node->blocks++;
+			blocks++;
+			continue;
+		} else {
+			node = top->node;
+			if (unlikely(change & RECORD_SP_MASK &&
+				     !node->function->shifted))
+				break;
+			replay_count_call(node, top[-1].node,
+					  ns - top->begin_ns);
+			if (unlikely(ns - top->begin_ns >= min_ns ||
+				     top < pending)) {
+				end_written(&run, top, pending, ns);
+				pending = top;
+			}
+			top--;
+		}
+		last_ns = ns;
+	}
+	replay->last_ns = last_ns;
+	taken = (size_t)(cell - cells);
+	count_lazy(&run, top, pending, taken - blocks);
+	return taken;
+}
