@@ -307,6 +307,18 @@ int call_command_open(struct call_command *command, FILE *to,
 
 /* --- at the end --- */
 
+/* That the trace never had all calls. */
+static void say_short(const struct trace_reader *trace)
+{
+	uint64_t min_ns = trace_reader_min_duration(trace);
+	char text[SIZE_TEXT];
+
+	if (min_ns)
+		log_info("calls shorter than %s are not in the trace: it was "
+			 "recorded with --min-duration",
+			 size_format_ns(min_ns, text));
+}
+
 static int check_whole(const struct call_command *command,
 		       const struct trace_read_totals *totals)
 {
@@ -380,6 +392,7 @@ int call_command_end(struct call_command *command,
 			command->dir, strerror(-result));
 		return OPTS_FAILED;
 	}
+	say_short(call_reader_trace(reader));
 	status = check_whole(command, &totals);
 	if (status == OPTS_OK)
 		status = check_met(command, reader);

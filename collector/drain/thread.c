@@ -63,6 +63,8 @@
 #define PIECE_CELLS_FIRST 256
 #define PIECE_CELLS_MIN 64
 #define PIECE_NS 1000000
+/* A time of the program's clock and one of ours are that near, at least. */
+#define CLOCK_SLACK_NS 10000000
 
 static struct recording *recording_of(const struct thread *thread)
 {
@@ -345,6 +347,8 @@ static int start_replay(struct thread *thread)
 		thread->replay,
 		process_durations(thread->process, worker_index(thread)));
 	replay_limit(thread->replay, process->collector->options->depth);
+	replay_set_min_duration(thread->replay,
+				process->collector->options->min_ns);
 	if (fibers_init(&thread->fibers, &fibers_sink, thread->replay) == 0)
 		return 0;
 	replay_free(&thread->replay);
@@ -483,11 +487,22 @@ static bool names_lag(const struct thread *thread)
 	       filter_names_lag_now(thread->setup->arena);
 }
 
+/* The thread has recorded nothing until @ns: the calls that are open, and have
+ * been for as long as the trace has calls, are in the trace from now on. */
+static void write_open_calls(struct thread *thread, uint64_t ns)
+{
+	if (!fibers_hold_back(&thread->fibers) || ns < CLOCK_SLACK_NS)
+		return;
+	fibers_write_old(&thread->fibers, ns - CLOCK_SLACK_NS);
+	fibers_flush(&thread->fibers);
+}
+
 int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 		     uint64_t until_ns)
 {
 	bool sampled = thread_cpu_begin(thread);
-	uint64_t before_ns = sampled ? clock_boottime_ns() : 0;
+	bool timed = sampled || fibers_hold_back(&thread->fibers);
+	uint64_t before_ns = timed ? clock_boottime_ns() : 0;
 	int64_t unread =
 		resume ? (int64_t)ring_get_left(ring) : ring_get_look(ring);
 	int err = 0;
@@ -501,6 +516,8 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 	if (unread > 0)
 		err = run_cells(thread, ring, sampled, until_ns);
 	thread_waits_flush(thread);
+	if (!unread && !resume)
+		write_open_calls(thread, before_ns);
 	if (unread <= 0)
 		return unread;
 	thread_notes_flush(thread);
@@ -662,6 +679,7 @@ static void add_thread_totals(struct thread *thread, struct totals *totals)
 	totals->late_begins += counts.late_begins;
 	totals->off_ends += counts.off_ends;
 	totals->folded_spans += counts.folded_spans;
+	totals->short_spans += counts.short_spans;
 	totals->mixed_contexts += thread->fibers.mixed_contexts;
 	totals->skipped_maps += thread->fibers.skipped_maps;
 	totals->waits += counts.waits;

@@ -123,6 +123,9 @@ static int take_choice(struct collect_options *options,
 	case OPT_DEPTH:
 		options->depth = (uint32_t)value->number;
 		return OPTS_GO_ON;
+	case OPT_MIN_DURATION:
+		options->min_ns = value->number;
+		return OPTS_GO_ON;
 	case OPT_CATEGORIES:
 		options->categories = value->text;
 		return OPTS_GO_ON;

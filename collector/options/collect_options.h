@@ -46,6 +46,7 @@ struct collect_options {
 	uint32_t overhead; /* --overhead: 1/1000 of a percent; 0: off */
 	bool no_cache; /* --no-cache */
 	uint32_t depth; /* 0: all */
+	uint64_t min_ns; /* --min-duration; 0: none */
 	uint32_t workers; /* 0: by the number of CPUs */
 	enum alloc_mode alloc; /* --alloc */
 	uint64_t alloc_period; /* of --alloc=sampled */

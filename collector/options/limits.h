@@ -19,6 +19,9 @@
 #define SPAN_DEPTH_MAX WIRE_DEPTH_MAX /* --depth */
 #define CPU_HZ_MAX WIRE_CPU_HZ_MAX /* --cpu: samples a second */
 
+/* --min-duration, in ns */
+#define MIN_DURATION_NS_MAX (3600 * UINT64_C(1000000000))
+
 /* --alloc sampled:BYTES: bytes between two samples */
 #define ALLOC_PERIOD_DEFAULT (512u << 10)
 #define ALLOC_PERIOD_MAX WIRE_ALLOC_PERIOD_MAX

@@ -50,8 +50,11 @@ static bool read_time(const struct opts_row *row, const char *text,
 static bool read_duration(const struct opts_row *row, const char *text,
 			  struct opts_value *out)
 {
-	(void)row;
-	return !size_parse_duration(text, &out->number);
+	/* That is the same in all units. */
+	if (!strcmp(text, "0"))
+		return is_in_range(row, out->number = 0);
+	return !size_parse_duration(text, &out->number) &&
+	       is_in_range(row, out->number);
 }
 
 static bool read_word(const struct opts_row *row, const char *text,
@@ -224,14 +227,14 @@ static const char *format_limit(const struct opts_row *row, uint64_t number,
 {
 	static const char *const sizes[] = { "", "K", "M", "G" };
 	static const uint64_t bytes[] = { 1, 1 << 10, 1 << 20, 1 << 30 };
-	static const char *const times[] = { "ms", "s", "m", "h" };
-	static const uint64_t ns[] = { 1000000, 1000000000, 60000000000,
-				       3600000000000 };
+	static const char *const times[] = { "ns", "us", "ms", "s", "m", "h" };
+	static const uint64_t ns[] = { 1,	   1000,	1000000,
+				       1000000000, 60000000000, 3600000000000 };
 
 	if (row->kind == OPTS_SIZE || row->kind == OPTS_ALLOC)
 		return format_whole(number, sizes, bytes, ARRAY_SIZE(sizes),
 				    text);
-	if (row->kind == OPTS_TIME)
+	if (row->kind == OPTS_TIME || row->kind == OPTS_DURATION)
 		return format_whole(number, times, ns, ARRAY_SIZE(times), text);
 	snprintf(text, NUMBER_BYTES, "%" PRIu64, number);
 	return text;
@@ -243,7 +246,10 @@ static const char *format_range(const struct opts_row *row, char *text,
 	char least[NUMBER_BYTES], most[NUMBER_BYTES];
 
 	format_limit(row, row->least, least);
-	if (row->most)
+	if (row->kind == OPTS_DURATION && !row->least && row->most)
+		snprintf(text, room, "at most %s",
+			 format_limit(row, row->most, most));
+	else if (row->most)
 		snprintf(text, room, "from %s to %s", least,
 			 format_limit(row, row->most, most));
 	else
@@ -254,7 +260,8 @@ static const char *format_range(const struct opts_row *row, char *text,
 const char *opts_value_range(enum opts_id id, char *text, size_t room)
 {
 	const struct opts_row *row = &opts_rows[id];
-	bool endless = !row->most || row->most >= INT32_MAX;
+	bool endless = !row->most ||
+		       (row->most >= INT32_MAX && row->kind != OPTS_DURATION);
 
 	text[0] = '\0';
 	if (row->least <= 1 && endless)
@@ -298,8 +305,10 @@ const char *opts_value_want(enum opts_id id, char *text, size_t room)
 			 range);
 	else if (row->kind == OPTS_DURATION)
 		snprintf(text, room,
-			 "give a time with its unit (ns, us, ms, s, m or h), "
-			 "such as 1.5us or 10ms");
+			 "give a time with its unit (ns, us, ms, s, m or "
+			 "h)%s%s, "
+			 "such as 1.5us or 10ms",
+			 row->most ? " of " : "", row->most ? range : "");
 	else if (row->kind == OPTS_WORD || row->kind == OPTS_KEY)
 		snprintf(text, room, "choose %s", words);
 	else if (row->kind == OPTS_SOME)

@@ -228,6 +228,20 @@ static void note_end(const struct trace_sums *sums, json_t *notes)
 		sums->folded + totals->refused);
 }
 
+/* Calls that the trace never had. */
+static void note_short(const struct trace_sums *sums, json_t *notes)
+{
+	uint64_t min_ns = trace_reader_min_duration(sums->reader);
+	char text[SIZE_TEXT];
+
+	if (min_ns)
+		add_note(notes,
+			 "Calls shorter than %s are missing (--min-duration): "
+			 "the trace does not have them, and their time is that "
+			 "of their callers.",
+			 size_format_ns(min_ns, text));
+}
+
 static json_t *notes_json(const struct trace_sums *sums)
 {
 	json_t *notes = json_array();
@@ -239,6 +253,7 @@ static json_t *notes_json(const struct trace_sums *sums)
 			"too deep, all losses but those that the trace shows.");
 	add_note(notes, "Times are as they were measured, with what perfrec "
 			"took in them.");
+	note_short(sums, notes);
 	note_end(sums, notes);
 	return notes;
 }

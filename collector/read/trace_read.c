@@ -709,6 +709,19 @@ bool trace_reader_attribute(const struct trace_reader *reader, uint32_t index,
 	return true;
 }
 
+uint64_t trace_reader_min_duration(const struct trace_reader *reader)
+{
+	const char *key, *text;
+	int64_t number;
+
+	for (uint32_t i = 0;
+	     trace_reader_attribute(reader, i, &key, &text, &number); i++)
+		if (!text && number > 0 &&
+		    !strcmp(key, "perfrec.min_duration_ns"))
+			return (uint64_t)number;
+	return 0;
+}
+
 /* --- arguments --- */
 
 static void take_argument(const struct trace_reader *reader,

@@ -165,6 +165,11 @@ bool trace_reader_attribute(const struct trace_reader *reader, uint32_t index,
 			    const char **key, const char **text,
 			    int64_t *number);
 
+/* The ns below which calls were left out of the trace (perfrec record
+ * --min-duration). 0: none were; or what says so has not been read yet, or is
+ * lost. */
+uint64_t trace_reader_min_duration(const struct trace_reader *reader);
+
 enum trace_argument_kind {
 	TRACE_ARGUMENT_BOOL,
 	TRACE_ARGUMENT_UINT,

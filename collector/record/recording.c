@@ -86,6 +86,7 @@ static void write_preamble(struct recording *recording)
 		  0 },
 		{ "perfrec.span_cost_ps", NULL,
 		  (int64_t)(recording->setup.span_ns * 1000) },
+		{ "perfrec.min_duration_ns", NULL, (int64_t)options->min_ns },
 	};
 	uint8_t packet[PACKET_BYTES], uuid[16];
 	uint64_t half[2] = { random_u64(), random_u64() };

@@ -124,6 +124,7 @@ struct totals {
 	uint64_t block_timeouts; /* programs that waited for --block-timeout */
 	uint64_t vfork_spans, muted_spans;
 	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
+	uint64_t short_spans; /* replay_counts */
 	uint64_t off_slices, late_begins, off_ends; /* replay_counts */
 	uint64_t paused_spans, mixed_contexts, skipped_maps;
 	uint64_t excluded_hooks, left_out_hooks; /* half a call each */

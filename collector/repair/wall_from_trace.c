@@ -110,6 +110,10 @@ static void make_comments(const struct trace_sums *sums,
 			   "their calls are} not in this profile, {its time is "
 			   "its caller's|their time is their callers'}",
 			   sums->lost);
+	if (trace_reader_min_duration(sums->reader))
+		comments_add(comments,
+			     "# calls shorter than --min-duration are not in "
+			     "this profile, their time is their callers'");
 }
 
 int wall_from_trace(const struct trace_sums *sums, int dir_fd)

@@ -222,6 +222,11 @@ static const struct {
 	{ OPT_COUNTERS, "cycles,instructions", 3, 0 },
 	{ OPT_COUNTERS, "branch-misses,cache-misses,cycles,instructions", 27,
 	  0 },
+	{ OPT_MIN_DURATION, "0", 0, 0 },
+	{ OPT_MIN_DURATION, "0us", 0, 0 },
+	{ OPT_MIN_DURATION, "1.5us", 1500, 0 },
+	{ OPT_MIN_DURATION, "60m", 3600000000000, 0 },
+	{ OPT_CALL_FROM, "0", 0, 0 },
 	{ OPT_ON_FULL, "drop", 0, WIRE_ON_FULL_DROP },
 	{ OPT_VIEW, "span", 0, 3 },
 	{ OPT_FILTER, "*", 0, 0 },
@@ -262,6 +267,21 @@ static const struct {
 	  "give a time from 100ms to 24h, such as 10s or 5m" },
 	{ OPT_SNAPSHOT_INTERVAL, "25h",
 	  "give a time from 100ms to 24h, such as 10s or 5m" },
+	{ OPT_MIN_DURATION, "3600000000001ns",
+	  "give a time with its unit (ns, us, ms, s, m or h) of at most 1h, "
+	  "such as 1.5us or 10ms" },
+	{ OPT_MIN_DURATION, "1",
+	  "give a time with its unit (ns, us, ms, s, m or h) of at most 1h, "
+	  "such as 1.5us or 10ms" },
+	{ OPT_MIN_DURATION, "",
+	  "give a time with its unit (ns, us, ms, s, m or h) of at most 1h, "
+	  "such as 1.5us or 10ms" },
+	{ OPT_MIN_DURATION, "-1us",
+	  "give a time with its unit (ns, us, ms, s, m or h) of at most 1h, "
+	  "such as 1.5us or 10ms" },
+	{ OPT_CALL_MIN, "10",
+	  "give a time with its unit (ns, us, ms, s, m or h), such as 1.5us "
+	  "or 10ms" },
 	{ OPT_ALLOC, "some", NULL },
 	{ OPT_ALLOC, "", NULL },
 	{ OPT_ALLOC, "exact:1", NULL },

@@ -59,7 +59,8 @@ cut()
 
 cuts_open=0
 for limit in 262144 300000 400000 1000000 5000001 \
-	'262144 --compress' '300000 --compress' '350001 --compress'; do
+	'262144 --compress' '300000 --compress' '350001 --compress' \
+	'262144 --min-duration 20ns' '300001 --min-duration 1us'; do
 	cut $limit
 	expect_eq "$limit: calls of leaf" "$(json data/summary.json \
 		'.functions[] | select(.name == "leaf").calls')" \
