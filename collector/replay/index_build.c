@@ -287,7 +287,8 @@ static uint32_t count_same(const struct index_open *a, uint32_t a_count,
 
 	while (same < a_count && same < b_count &&
 	       a[same].node == b[same].node &&
-	       a[same].begin_ns == b[same].begin_ns)
+	       a[same].begin_ns == b[same].begin_ns &&
+	       a[same].noted == b[same].noted)
 		same++;
 	return same;
 }

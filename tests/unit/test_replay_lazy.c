@@ -329,6 +329,21 @@ START_TEST(lazy_contexts_each_have_pending_begins)
 }
 END_TEST
 
+/* --- the index -------------------------------------------------------------
+ */
+
+START_TEST(index_knows_a_noted_slice_from_another_of_the_same_moment)
+{
+	/* Each visit ends a block, about which the index is checked. */
+	replay_set_min_duration(&g_text->replay, 0);
+	VISIT(B(1, 0x900, 0), NOTE(5), B(2, 0x800, 5));
+	VISIT(B(3, 0x700, 5));
+	VISIT(E(3, 0x700, 5), E(2, 0x800, 5), B(2, 0x800, 5));
+	ck_assert_str_eq(VISIT(B(3, 0x700, 6)),
+			 "@0(1 @5<note @5(3 @5) @5) @5(2 @6(3");
+}
+END_TEST
+
 /* --- any records -------------------------------------------------------------
  */
 
@@ -595,7 +610,7 @@ static void try_seed(unsigned long seed)
 START_TEST(lazy_trace_of_any_records_is_the_whole_one_without_short_calls)
 {
 	const char *seed = getenv("SEED"), *seeds = getenv("SEEDS");
-	unsigned long count = seeds ? strtoul(seeds, NULL, 0) : 300;
+	unsigned long count = seeds ? strtoul(seeds, NULL, 0) : 120;
 
 	if (seed)
 		try_seed(strtoul(seed, NULL, 0));
@@ -633,6 +648,9 @@ int main(void)
 	tcase_add_test(tcase, lazy_folded_calls_are_not_counted_as_short);
 	tcase_add_test(tcase, lazy_many_pending_begins_fit_into_small_memory);
 	tcase_add_test(tcase, lazy_contexts_each_have_pending_begins);
+	tcase_add_test(
+		tcase,
+		index_knows_a_noted_slice_from_another_of_the_same_moment);
 	tcase_add_test(
 		tcase,
 		lazy_trace_of_any_records_is_the_whole_one_without_short_calls);
