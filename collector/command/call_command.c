@@ -3,21 +3,13 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collector/base/log.h"
-#include "collector/base/size.h"
-#include "collector/command/name_near.h"
+#include "collector/command/trace_command.h"
 #include "collector/options/limits.h"
-#include "collector/options/spelling.h"
-#include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
-
-#define THREADS_COMPARED 1000 /* names, when none is the one that is given */
 
 static int add_function(struct call_command *command,
 			const struct opts_value *value)
@@ -43,6 +35,8 @@ int call_command_take(struct call_command *command,
 
 	*taken = true;
 	command->chosen = value->name;
+	if (range_command_take(&command->range, value))
+		return OPTS_GO_ON;
 	switch (value->id) {
 	case OPT_CALL_MIN:
 		choice->min_ns = value->number;
@@ -55,14 +49,6 @@ int call_command_take(struct call_command *command,
 	case OPT_CALL_THREAD:
 		choice->thread = value->text;
 		return OPTS_GO_ON;
-	case OPT_CALL_FROM:
-		choice->from_ns = value->number;
-		return OPTS_GO_ON;
-	case OPT_CALL_TO:
-		choice->to_ns = value->number;
-		return value->number
-			       ? OPTS_GO_ON
-			       : opts_refuse(value, "give a time above 0");
 	default:
 		*taken = false;
 		command->chosen = before;
@@ -72,8 +58,6 @@ int call_command_take(struct call_command *command,
 
 int call_command_operands(struct call_command *command, int argc, char **argv)
 {
-	const struct call_choice *choice = &command->choice;
-
 	command->dir = optind < argc ? argv[optind] : RECORDING_DIR;
 	if (argc - optind > 1) {
 		log_err("'%s': one recording at a time", argv[optind + 1]);
@@ -83,124 +67,14 @@ int call_command_operands(struct call_command *command, int argc, char **argv)
 		log_err("'': give the name of a folder");
 		return OPTS_WRONG;
 	}
-	if (choice->to_ns && choice->to_ns <= choice->from_ns) {
-		log_err("--until: give a time that is later than that of "
-			"--from");
-		return OPTS_WRONG;
-	}
-	return OPTS_GO_ON;
-}
-
-/* 0 or -ENAMETOOLONG. */
-static int path_of(const struct call_command *command, const char *name,
-		   char path[PATH_MAX])
-{
-	int length = snprintf(path, PATH_MAX, "%s/%s", command->dir, name);
-
-	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-static bool is_finished(const struct call_command *command)
-{
-	char path[PATH_MAX];
-
-	return !path_of(command, SUMMARY_NAME, path) && access(path, F_OK) == 0;
-}
-
-static void log_no_trace(const struct call_command *command, int err)
-{
-	if (err != -ENOENT && err != -ENOTDIR)
-		log_err("cannot read '%.2000s/" TRACE_NAME "': %s",
-			command->dir,
-			err == -EBADMSG ? "it is no plain file"
-					: strerror(-err));
-	else if (is_finished(command))
-		log_err("'%.2000s' has no " TRACE_NAME ": that file was moved "
-			"or removed, and it has the single calls; perfrec "
-			"report shows the rest",
-			command->dir);
-	else
-		log_err("'%.2000s' is no recording: there is no " TRACE_NAME
-			"; give the folder that perfrec record -o named",
-			command->dir);
+	return range_command_check(&command->range);
 }
 
 /* --- before anything is written --- */
 
-/* The functions of the trace; returns how many. NULL: no memory. */
-static const char **list_functions(const struct call_reader *reader,
-				   size_t *count)
+static bool saw_function(const void *reader, uint32_t text)
 {
-	struct trace_reader *trace = call_reader_trace(reader);
-	uint32_t texts = trace_reader_texts(trace);
-	const char **names = calloc((size_t)texts + 1, sizeof(*names));
-
-	*count = 0;
-	for (uint32_t i = 1; names && i <= texts; i++)
-		if (call_reader_saw_function(reader, i))
-			names[(*count)++] = trace_reader_text(trace, i);
-	return names;
-}
-
-static void say_unmet_function(const char *word,
-			       const struct call_reader *reader)
-{
-	size_t count;
-	const char **names = list_functions(reader, &count);
-	char *near = names ? name_near(word, names, count) : NULL;
-
-	if (near)
-		log_err("--function '%.200s': no function of the trace "
-			"matches: did you mean '%.200s'?",
-			word, near);
-	else
-		log_err("--function '%.200s': no function of the trace matches",
-			word);
-	free(near);
-	free(names);
-}
-
-static bool is_listed(const char *name, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* The names of the first threads of @trace, each once, into @names. Returns how
- * many. */
-static size_t list_threads(const struct trace_reader *trace,
-			   const char *names[THREADS_COMPARED])
-{
-	const struct trace_track *track;
-	size_t count = 0;
-
-	for (uint32_t i = 0; count < THREADS_COMPARED &&
-			     (track = trace_reader_track(trace, i)) != NULL;
-	     i++) {
-		const char *name = trace_reader_text(trace, track->name);
-
-		if (track->kind == TRACE_TRACK_THREAD && name[0] &&
-		    !is_listed(name, names, count))
-			names[count++] = name;
-	}
-	return count;
-}
-
-static void say_unmet_thread(const char *word, const struct call_reader *reader)
-{
-	const char *names[THREADS_COMPARED], *near;
-	size_t count = list_threads(call_reader_trace(reader), names);
-
-	near = spelling_nearest(word, strlen(word), names, count);
-	if (near)
-		log_err("--thread '%.200s': no thread has that number or name: "
-			"did you mean '%.200s'?",
-			word, near);
-	else
-		log_err("--thread '%.200s': no thread has that number or name",
-			word);
+	return call_reader_saw_function(reader, text);
 }
 
 /* A choice that nothing met is a mistake in typing. */
@@ -208,11 +82,14 @@ static int check_met(const struct call_command *command,
 		     const struct call_reader *reader)
 {
 	if (command->choice.thread && !call_reader_met_thread(reader)) {
-		say_unmet_thread(command->choice.thread, reader);
+		trace_command_say_thread(command->choice.thread,
+					 call_reader_trace(reader));
 		return OPTS_FAILED;
 	}
 	if (!call_reader_met_function(reader)) {
-		say_unmet_function(command->functions[0], reader);
+		trace_command_say_function("--function", command->functions[0],
+					   call_reader_trace(reader),
+					   saw_function, reader);
 		return OPTS_FAILED;
 	}
 	return OPTS_OK;
@@ -287,21 +164,35 @@ static int check_choice(struct call_command *command, const char *path)
 	return err;
 }
 
+/* Times are counted from the first call, which may stand anywhere in the trace.
+ * 0, or as range_command_read(). */
+static int set_range(struct call_command *command, const char *path)
+{
+	struct trace_bounds bounds;
+	int err = range_command_read(&command->range, command->dir, path, true,
+				     &bounds, &command->choice.range);
+
+	command->choice.origin_ns = err ? 0 : bounds.first_ns;
+	return err;
+}
+
 int call_command_open(struct call_command *command, FILE *to,
 		      struct call_reader **out)
 {
 	char path[PATH_MAX];
-	int err = path_of(command, TRACE_NAME, path);
+	int err = trace_command_path(command->dir, path);
 
 	if (!err)
 		err = check_choice(command, path);
+	if (!err)
+		err = set_range(command, path);
 	if (!err)
 		err = call_reader_open(path, &command->choice, out);
 	if (!err)
 		begin_progress(command, *out, "reading the trace",
 			       progress_fits(to));
-	else if (err != -ESRCH && err != -ENODATA)
-		log_no_trace(command, err);
+	else if (err != -ESRCH && err != -ENODATA && err != -EDOM)
+		trace_command_log_open(command->dir, err);
 	return err;
 }
 
@@ -319,54 +210,6 @@ static void say_short(const struct trace_reader *trace)
 			 size_format_ns(min_ns, text));
 }
 
-static int check_whole(const struct call_command *command,
-		       const struct trace_read_totals *totals)
-{
-	uint64_t bad =
-		totals->bad_bundles + totals->bad_events + totals->refused;
-	bool finished = is_finished(command);
-
-	if (!totals->packets) {
-		log_err("'%.2000s/" TRACE_NAME "' is no trace, or is empty",
-			command->dir);
-		return OPTS_FAILED;
-	}
-	if (!finished)
-		log_warn("'%.2000s' is no finished recording: %s; this is what "
-			 "its trace has so far",
-			 command->dir,
-			 folder_lock_test(command->dir) == -EBUSY
-				 ? "it still goes on"
-				 : "its collector was killed");
-	if (totals->cut && finished)
-		log_err("'%.2000s/" TRACE_NAME "' was cut: its last %" PRIu64
-			" bytes are a part of a packet, and what came behind "
-			"them is missing",
-			command->dir, totals->cut);
-	if (bad)
-		log_err("'%.2000s/" TRACE_NAME "' is damaged: %" PRIu64
-			" parts of it were left out",
-			command->dir, bad);
-	return bad || (totals->cut && finished) ? OPTS_FAILED : OPTS_OK;
-}
-
-/* Nothing was written, as the recording ends before --from. */
-static bool is_beyond_end(const struct call_command *command,
-			  const struct call_reader *reader,
-			  const struct trace_read_totals *totals)
-{
-	uint64_t origin = call_reader_origin(reader);
-	char text[SIZE_TEXT];
-
-	if (!command->choice.from_ns || totals->last_ns < origin ||
-	    totals->last_ns - origin >= command->choice.from_ns)
-		return false;
-	log_err("--from: nothing was recorded then, the last event is %s after "
-		"the first",
-		size_format_ns(totals->last_ns - origin, text));
-	return true;
-}
-
 int call_command_end(struct call_command *command,
 		     const struct call_reader *reader, int result)
 {
@@ -381,22 +224,11 @@ int call_command_end(struct call_command *command,
 		log_err("cannot write: %s", strerror(errno));
 		return OPTS_FAILED;
 	}
-	if (result == -EBADMSG && totals.packets) {
-		log_err("'%.2000s/" TRACE_NAME "' is damaged from byte %" PRIu64
-			" of %" PRIu64 " on: what is behind that is missing",
-			command->dir, totals.at, totals.size);
-		return OPTS_FAILED;
-	}
-	if (result && result != -EBADMSG) {
-		log_err("cannot read '%.2000s/" TRACE_NAME "': %s",
-			command->dir, strerror(-result));
-		return OPTS_FAILED;
-	}
 	say_short(call_reader_trace(reader));
-	status = check_whole(command, &totals);
+	status = trace_command_check(command->dir, result, &totals);
+	if (result && result != -EBADMSG)
+		return status;
 	if (status == OPTS_OK)
 		status = check_met(command, reader);
-	if (status == OPTS_OK && is_beyond_end(command, reader, &totals))
-		status = OPTS_FAILED;
 	return status;
 }

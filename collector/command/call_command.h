@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "collector/command/range_command.h"
 #include "collector/options/opts.h"
 #include "collector/show/call_read.h"
 #include "collector/show/progress.h"
@@ -19,6 +20,7 @@
 struct call_command {
 	const char *dir;
 	struct call_choice choice;
+	struct range_command range;
 	const char *functions[CALL_FUNCTIONS_MAX];
 	const char *chosen; /* an option that was given, of those below */
 	struct progress progress; /* of reading, from opening to the end */

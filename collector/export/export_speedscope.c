@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * export_speedscope - speedscope's own JSON (file-format-schema.json): of calls
- * an evented profile for each thread, in ns from the first event; of a value of
+ * an evented profile for each thread, in ns from the first call; of a value of
  * a profile a sampled one. Its lists come in any order: the names, which are
  * known last, stand at the end.
  */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/read/time_range.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "collector/read/thread_choice.h"
 #include "collector/read/trace_read.h"
 #include "shared/compiler.h"
@@ -67,4 +71,32 @@ enum time_range_error time_range_make(const struct time_wish *wish,
 		return TIME_RANGE_BEYOND;
 	*out = range;
 	return TIME_RANGE_FINE;
+}
+
+char *time_range_text(uint64_t ns, char text[TIME_RANGE_TEXT])
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+		int digits;
+	} units[] = {
+		{ "s", 1000000000, 9 },
+		{ "ms", 1000000, 6 },
+		{ "us", 1000, 3 },
+		{ "ns", 1, 0 },
+	};
+	size_t unit = 0, length;
+
+	while (ns && ns < units[unit].ns)
+		unit++;
+	length = (size_t)snprintf(text, TIME_RANGE_TEXT,
+				  "%" PRIu64 ".%0*" PRIu64, ns / units[unit].ns,
+				  units[unit].digits, ns % units[unit].ns);
+	while (text[length - 1] == '0')
+		length--;
+	if (text[length - 1] == '.')
+		length--;
+	snprintf(text + length, TIME_RANGE_TEXT - length, "%s",
+		 units[unit].name);
+	return text;
 }

@@ -56,4 +56,10 @@ enum time_range_error time_range_make(const struct time_wish *wish,
 				      const struct trace_bounds *bounds,
 				      struct time_range *out);
 
+#define TIME_RANGE_TEXT 32
+
+/* Writes @ns as a person can type it for a time, exactly, into @text, and
+ * returns @text: "1.250003s", "30us", "0s". Pure. */
+char *time_range_text(uint64_t ns, char text[TIME_RANGE_TEXT]);
+
 #endif

@@ -43,7 +43,7 @@ struct call_reader {
 	struct trace_reader *trace;
 	struct call_choice choice;
 	uint64_t origin_ns;
-	uint64_t from_ns, to_ns; /* of the clock */
+	uint64_t from_ns, to_ns;
 	struct call_track *tracks; /* by number */
 	uint32_t track_room;
 	uint8_t *matches; /* enum name_match, by number of the text */
@@ -100,11 +100,6 @@ static uint64_t find_origin(const char *path)
 	return first;
 }
 
-static uint64_t add_limited(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 int call_reader_open(const char *path, const struct call_choice *choice,
 		     struct call_reader **out)
 {
@@ -122,13 +117,10 @@ int call_reader_open(const char *path, const struct call_choice *choice,
 		return err;
 	}
 	reader->choice = *choice;
-	reader->origin_ns = find_origin(path);
-	reader->from_ns = choice->from_ns ? add_limited(reader->origin_ns,
-							choice->from_ns)
-					  : 0;
-	reader->to_ns = choice->to_ns
-				? add_limited(reader->origin_ns, choice->to_ns)
-				: UINT64_MAX;
+	reader->origin_ns =
+		choice->origin_ns ? choice->origin_ns : find_origin(path);
+	reader->from_ns = choice->range.from_ns;
+	reader->to_ns = choice->range.to_ns ? choice->range.to_ns : UINT64_MAX;
 	reader->met_thread = !choice->thread;
 	reader->met_function = !choice->function_count;
 	*out = reader;

@@ -18,6 +18,7 @@
 
 #include "collector/read/call_arguments.h"
 #include "collector/read/thread_choice.h"
+#include "collector/read/time_range.h"
 #include "collector/read/trace_read.h"
 #include "collector/read/trace_sched.h"
 
@@ -26,9 +27,11 @@ struct call_reader;
 /* All zero: every call. */
 struct call_choice {
 	uint64_t min_ns; /* calls that took less are left out */
-	/* Only calls of which a part lies between these, in ns from the first
-	 * event of the trace. to_ns 0: no end. */
-	uint64_t from_ns, to_ns;
+	/* Only calls of which a part lies in this. Its to_ns 0: no end. */
+	struct time_range range;
+	/* From which times are counted, CLOCK_BOOTTIME; 0: the earliest of the
+	 * first events. */
+	uint64_t origin_ns;
 	uint32_t depth; /* only calls nested less deep; 0: all */
 	const char *thread; /* the number of a thread, or its name; NULL: all */
 	/* Globs (name_pattern.h): only calls of functions that match, and what
@@ -72,7 +75,7 @@ struct call_arguments *call_arguments_keep(const struct call_reader *reader,
 
 /* The reader below: for texts, tracks, totals. */
 struct trace_reader *call_reader_trace(const struct call_reader *reader);
-/* The time from which times are counted: the earliest of the first events. */
+/* The time from which times are counted, CLOCK_BOOTTIME. */
 uint64_t call_reader_origin(const struct call_reader *reader);
 /* Whether some track was of the thread that was chosen, and some function
  * matched. True if none was chosen. */

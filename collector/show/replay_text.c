@@ -11,6 +11,7 @@
 #include "collector/base/size.h"
 #include "collector/names/name_fold.h"
 #include "collector/show/call_merge.h"
+#include "collector/show/call_text.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
 
@@ -20,8 +21,6 @@
 #define COLUMNS_WIDE 60
 /* One that has less has no columns of what a thread did off the CPU. */
 #define COLUMNS_SCHED 110
-#define LINE_BYTES_MAX 16384 /* of a call with its arguments */
-#define THREAD_BYTES 24
 
 /* Columns of what a thread did during a call. */
 enum sched_column {
@@ -45,45 +44,21 @@ struct replay {
 	bool *told; /* by number of a track: its thread was named */
 	uint32_t told_room;
 	/* The part of a line behind its columns, before it is cut. */
-	char line[LINE_BYTES_MAX];
-	size_t used;
+	struct call_text line;
 };
 
 /* --- the text of a line --- */
 
-static void line_put(struct replay *replay, const char *text, size_t count)
-{
-	count = MIN(count, LINE_BYTES_MAX - 1 - replay->used);
-	memcpy(replay->line + replay->used, text, count);
-	replay->used += count;
-}
-
-static void line_text(struct replay *replay, const char *text)
-{
-	line_put(replay, text, strlen(text));
-}
-
-/* Any bytes, without what a terminal takes for a command. */
-static void line_clean(struct replay *replay, const char *text, size_t count)
-{
-	char full[256], clean[NAME_FOLD_BYTES];
-	size_t length;
-
-	count = MIN(count, sizeof(full) - 1);
-	memcpy(full, text, count);
-	full[count] = '\0';
-	length = name_fold_clean(full, clean);
-	line_put(replay, clean, length);
-}
-
 /* Writes the line's text, cut to @room columns (0: not cut). */
 static void put_cut_line(struct replay *replay, size_t room)
 {
-	replay->line[replay->used] = '\0';
+	struct call_text *line = &replay->line;
+
+	line->text[line->used] = '\0';
 	if (room)
-		terminal_put(replay->line, room, replay->out);
+		terminal_put(line->text, room, replay->out);
 	else
-		put_bytes(replay->line, replay->used, replay->out);
+		put_bytes(line->text, line->used, replay->out);
 	put_char('\n', replay->out);
 }
 
@@ -107,84 +82,7 @@ static const char *shown_name(struct replay *replay, uint32_t number)
 	return replay->names[number];
 }
 
-static void line_argument(struct replay *replay,
-			  const struct trace_argument *argument)
-{
-	char text[40];
-
-	line_clean(replay, argument->name, argument->name_bytes);
-	line_text(replay, "=");
-	switch (argument->kind) {
-	case TRACE_ARGUMENT_BOOL:
-		line_text(replay, argument->number ? "true" : "false");
-		return;
-	case TRACE_ARGUMENT_TEXT:
-		line_text(replay, "\"");
-		line_clean(replay, argument->text, argument->text_bytes);
-		line_text(replay, "\"");
-		return;
-	case TRACE_ARGUMENT_DOUBLE:
-		snprintf(text, sizeof(text), "%g", argument->real);
-		break;
-	case TRACE_ARGUMENT_POINTER:
-		snprintf(text, sizeof(text), "0x%" PRIx64, argument->number);
-		break;
-	case TRACE_ARGUMENT_INT:
-		snprintf(text, sizeof(text), "%" PRId64,
-			 (int64_t)argument->number);
-		break;
-	default:
-		snprintf(text, sizeof(text), "%" PRIu64, argument->number);
-	}
-	line_text(replay, text);
-}
-
-static void line_arguments(struct replay *replay,
-			   const struct call_arguments *arguments)
-{
-	struct trace_argument argument;
-	const char *between = "";
-	size_t at = 0;
-
-	while (call_arguments_next(arguments, &at, &argument)) {
-		line_text(replay, between);
-		line_argument(replay, &argument);
-		between = ", ";
-	}
-}
-
-/* "f(a=1)"; a name of C++ or Rust has its parameters already. */
-static void line_call(struct replay *replay, const char *name,
-		      const struct merged_event *event)
-{
-	bool has_parameters = strchr(name, '(');
-
-	line_text(replay, name);
-	if (has_parameters && !event->arguments)
-		return;
-	line_text(replay, has_parameters ? " (" : "(");
-	line_arguments(replay, event->arguments);
-	line_text(replay, ")");
-}
-
 /* --- columns --- */
-
-static void thread_label(const struct replay *replay,
-			 const struct trace_track *track,
-			 char text[THREAD_BYTES])
-{
-	const struct trace_track *thread =
-		call_track_thread(replay->trace, track);
-
-	if (track->kind != TRACE_TRACK_CONTEXT &&
-	    thread->kind == TRACE_TRACK_THREAD)
-		snprintf(text, THREAD_BYTES, "%" PRId64, thread->tid);
-	else if (track->kind == TRACE_TRACK_CONTEXT)
-		snprintf(text, THREAD_BYTES, "%" PRId64 "/%u", thread->tid,
-			 track->number);
-	else
-		snprintf(text, THREAD_BYTES, "-");
-}
 
 static void put_sched_header(const struct replay *replay)
 {
@@ -248,10 +146,10 @@ static size_t put_columns(struct replay *replay,
 			  const struct merged_event *event, const char *took)
 {
 	uint64_t ns = event->ns - MIN(event->ns, replay->origin_ns);
-	char thread[THREAD_BYTES], text[96];
+	char thread[CALL_THREAD_BYTES], text[96];
 	size_t length;
 
-	thread_label(replay, event->track, thread);
+	call_thread_label(replay->trace, event->track, thread);
 	if (replay->narrow)
 		length = (size_t)snprintf(text, sizeof(text), "%9s", took);
 	else
@@ -306,23 +204,25 @@ static int tell_thread(struct replay *replay, const struct merged_event *event)
 	if (replay->told[track->number])
 		return 0;
 	replay->told[track->number] = true;
-	replay->used = 0;
-	line_text(replay, "/* ");
+	replay->line.used = 0;
+	call_text_add(&replay->line, "/* ");
 	if (thread->name) {
-		line_text(replay, track == thread ? "" : "a context of ");
-		line_text(replay, thread->kind == TRACE_TRACK_THREAD
-					  ? "thread "
-					  : "track ");
-		line_text(replay, shown_name(replay, thread->name) ?: "");
+		call_text_add(&replay->line,
+			      track == thread ? "" : "a context of ");
+		call_text_add(&replay->line, thread->kind == TRACE_TRACK_THREAD
+						     ? "thread "
+						     : "track ");
+		call_text_add(&replay->line,
+			      shown_name(replay, thread->name) ?: "");
 	}
 	if (thread->process) {
 		snprintf(text, sizeof(text), "%sprocess %" PRId64 " ",
 			 thread->name ? " of " : "", thread->process->pid);
-		line_text(replay, text);
-		line_text(replay,
-			  shown_name(replay, thread->process->name) ?: "");
+		call_text_add(&replay->line, text);
+		call_text_add(&replay->line,
+			      shown_name(replay, thread->process->name) ?: "");
 	}
-	line_text(replay, " */");
+	call_text_add(&replay->line, " */");
 	put_event(replay, event, "");
 	return 0;
 }
@@ -331,9 +231,9 @@ static int tell_thread(struct replay *replay, const struct merged_event *event)
 
 static void line_indent(struct replay *replay, uint32_t depth)
 {
-	replay->used = 0;
+	replay->line.used = 0;
 	for (uint32_t i = 0; i < MIN(depth, replay->depth_shown) * INDENT; i++)
-		line_text(replay, " ");
+		call_text_add(&replay->line, " ");
 }
 
 /* "1.2 us"; "> 1.2 us" of a call whose end is not there. */
@@ -353,10 +253,11 @@ static void put_begin(struct replay *replay, const struct merged_event *event,
 	char took[SIZE_TEXT + 4];
 
 	line_indent(replay, event->depth);
-	line_call(replay, name, event);
-	line_text(replay, !event->leaf	      ? " {"
-			  : event->unfinished ? "; /* not finished */"
-					      : ";");
+	call_text_call(&replay->line, name, event->arguments);
+	call_text_add(&replay->line, !event->leaf ? " {"
+				     : event->unfinished
+					     ? "; /* not finished */"
+					     : ";");
 	put_event(replay, event,
 		  event->leaf ? took_text(event, took, sizeof(took)) : "");
 }
@@ -367,9 +268,10 @@ static void put_end(struct replay *replay, const struct merged_event *event,
 	char took[SIZE_TEXT + 4];
 
 	line_indent(replay, event->depth);
-	line_text(replay, "} /* ");
-	line_text(replay, name);
-	line_text(replay, event->unfinished ? ": not finished */" : " */");
+	call_text_add(&replay->line, "} /* ");
+	call_text_add(&replay->line, name);
+	call_text_add(&replay->line,
+		      event->unfinished ? ": not finished */" : " */");
 	put_event(replay, event, took_text(event, took, sizeof(took)));
 }
 
@@ -378,14 +280,14 @@ static void put_instant(struct replay *replay, const struct merged_event *event,
 			const char *name)
 {
 	line_indent(replay, event->depth);
-	line_text(replay, "/* ");
-	line_text(replay, name);
+	call_text_add(&replay->line, "/* ");
+	call_text_add(&replay->line, name);
 	if (event->arguments) {
-		line_text(replay, " (");
-		line_arguments(replay, event->arguments);
-		line_text(replay, ")");
+		call_text_add(&replay->line, " (");
+		call_text_arguments(&replay->line, event->arguments);
+		call_text_add(&replay->line, ")");
 	}
-	line_text(replay, " */");
+	call_text_add(&replay->line, " */");
 	put_event(replay, event, "");
 }
 
@@ -398,9 +300,10 @@ static void put_wait(struct replay *replay, const struct merged_event *event,
 	if (event->kind != TRACE_BEGIN)
 		return;
 	line_indent(replay, event->depth);
-	line_text(replay, event->leaf ? "/* waited on " : "/* waits on ");
-	line_text(replay, name);
-	line_text(replay, " */");
+	call_text_add(&replay->line,
+		      event->leaf ? "/* waited on " : "/* waits on ");
+	call_text_add(&replay->line, name);
+	call_text_add(&replay->line, " */");
 	put_event(replay, event,
 		  event->leaf ? took_text(event, took, sizeof(took)) : "");
 }

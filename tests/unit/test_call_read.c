@@ -161,8 +161,8 @@ END_TEST
 
 START_TEST(range_gives_the_calls_of_which_a_part_lies_in_it)
 {
-	/* Counted from the first event, at 10: 210 to 810. */
-	check_calls(&(struct call_choice){ .from_ns = 200, .to_ns = 800 },
+	check_calls(&(struct call_choice){ .range = { START_NS + 210,
+						      START_NS + 810 } },
 		    "main@10 .leaf@100 ..deep@200 ../deep@350 ./leaf@400 "
 		    "/main@1000 ");
 }
@@ -216,9 +216,9 @@ START_TEST(a_thread_has_the_states_of_functions)
 	check_calls(&choice, "deep@200 /deep@350 !leaf off@500 !request@600 ");
 	choice.thread = "worker";
 	check_calls(&choice, "deep@200 /deep@350 !leaf off@500 ");
-	choice.to_ns = 490; /* from the first event, at 10 */
+	choice.range.to_ns = START_NS + 500;
 	check_calls(&choice, "deep@200 /deep@350 ");
-	choice.to_ns = 491;
+	choice.range.to_ns = START_NS + 501;
 	check_calls(&choice, "deep@200 /deep@350 !leaf off@500 ");
 	choice.calls_only = true;
 	check_calls(&choice, "deep@200 /deep@350 ");

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/base/size.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
 #include "shared/compiler.h"
@@ -318,6 +319,37 @@ START_TEST(a_range_is_made_of_the_sides_that_are_given)
 }
 END_TEST
 
+static const struct {
+	uint64_t ns;
+	const char *text;
+} times[] = {
+	{ 0, "0s" },
+	{ 1, "1ns" },
+	{ 999, "999ns" },
+	{ 1000, "1us" },
+	{ 30125, "30.125us" },
+	{ 100000, "100us" },
+	{ 1000001, "1.000001ms" },
+	{ 400000000, "400ms" },
+	{ 1000000000, "1s" },
+	{ 10000000000, "10s" },
+	{ 100250003000, "100.250003s" },
+	{ UINT64_MAX, "18446744073.709551615s" },
+};
+
+START_TEST(a_time_is_told_as_it_can_be_typed)
+{
+	char text[TIME_RANGE_TEXT];
+	uint64_t ns;
+
+	ck_assert_str_eq(time_range_text(times[_i].ns, text), times[_i].text);
+	if (times[_i].ns == UINT64_MAX)
+		return;
+	ck_assert_int_eq(size_parse_duration(text, &ns), 0);
+	ck_assert_uint_eq(ns, times[_i].ns);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("window");
@@ -335,5 +367,7 @@ int main(void)
 	tcase_add_test(tcase, bounds_are_of_slices_and_of_the_last_event);
 	tcase_add_loop_test(tcase, a_range_is_made_of_the_sides_that_are_given,
 			    0, ARRAY_SIZE(ranges));
+	tcase_add_loop_test(tcase, a_time_is_told_as_it_can_be_typed, 0,
+			    ARRAY_SIZE(times));
 	return suite_run(suite);
 }

@@ -77,12 +77,16 @@ expect_says 1 "no thread has that number or name: did you mean 'calls'?"
 for command in replay dump 'export --to chrome'; do
 	# shellcheck disable=SC2086 # words
 	run "$PERFREC" $command --from 1h data
-	expect_says 1 '--from: nothing was recorded then, the last event is '
+	expect_says 1 "--from '1h': 'data' ends before that: give a time from 0s to "
 done
 run "$PERFREC" replay --from 1 data
 expect_says 2 'give a time with its unit'
 run "$PERFREC" replay --from 2s --until 1s data
-expect_says 2 '--until: give a time that is later'
+expect_says 2 "--until '1s': that is before --from '2s': give a later time"
+run "$PERFREC" dump --from 2s --to 2s data
+expect_says 2 "--to '2s': nothing is between that and --from '2s'"
+run "$PERFREC" export --to csv --calls --until 0s data
+expect_says 2 "--until '0s': nothing is between that and --from '0s'"
 
 # A recording without calls: what has something is said, and nothing is written.
 cat >burn.c <<'SOURCE'

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/trace_command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/command/name_near.h"
+#include "collector/options/opts.h"
+#include "collector/options/spelling.h"
+#include "collector/output/folder_lock.h"
+#include "collector/output/own_files.h"
+
+#define THREADS_COMPARED 1000 /* names, when none is the one that is given */
+
+/* 0 or -ENAMETOOLONG. */
+static int path_of(const char *dir, const char *name, char path[PATH_MAX])
+{
+	int length = snprintf(path, PATH_MAX, "%s/%s", dir, name);
+
+	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int trace_command_path(const char *dir, char path[PATH_MAX])
+{
+	return path_of(dir, TRACE_NAME, path);
+}
+
+static bool is_finished(const char *dir)
+{
+	char path[PATH_MAX];
+
+	return !path_of(dir, SUMMARY_NAME, path) && access(path, F_OK) == 0;
+}
+
+void trace_command_log_open(const char *dir, int err)
+{
+	if (err != -ENOENT && err != -ENOTDIR)
+		log_err("cannot read '%.2000s/" TRACE_NAME "': %s", dir,
+			err == -EBADMSG ? "it is no plain file"
+					: strerror(-err));
+	else if (is_finished(dir))
+		log_err("'%.2000s' has no " TRACE_NAME ": that file was moved "
+			"or removed, and it has the single calls; perfrec "
+			"report shows the rest",
+			dir);
+	else
+		log_err("'%.2000s' is no recording: there is no " TRACE_NAME
+			"; give the folder that perfrec record -o named",
+			dir);
+}
+
+/* --- names that are not there --- */
+
+/* The functions of the trace; returns how many. NULL: no memory. */
+static const char **list_functions(const struct trace_reader *trace,
+				   bool (*saw)(const void *of, uint32_t text),
+				   const void *of, size_t *count)
+{
+	uint32_t texts = trace_reader_texts(trace);
+	const char **names = calloc((size_t)texts + 1, sizeof(*names));
+
+	*count = 0;
+	for (uint32_t i = 1; names && i <= texts; i++)
+		if (saw(of, i))
+			names[(*count)++] = trace_reader_text(trace, i);
+	return names;
+}
+
+void trace_command_say_function(const char *name, const char *word,
+				const struct trace_reader *trace,
+				bool (*saw)(const void *of, uint32_t text),
+				const void *of)
+{
+	size_t count;
+	const char **names = list_functions(trace, saw, of, &count);
+	char *near = names ? name_near(word, names, count) : NULL;
+
+	if (near)
+		log_err("%s '%.200s': no function of the trace matches: did "
+			"you mean '%.200s'?",
+			name, word, near);
+	else
+		log_err("%s '%.200s': no function of the trace matches", name,
+			word);
+	free(near);
+	free(names);
+}
+
+static bool is_listed(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The names of the first threads of @trace, each once, into @names. Returns how
+ * many. */
+static size_t list_threads(const struct trace_reader *trace,
+			   const char *names[THREADS_COMPARED])
+{
+	const struct trace_track *track;
+	size_t count = 0;
+
+	for (uint32_t i = 0; count < THREADS_COMPARED &&
+			     (track = trace_reader_track(trace, i)) != NULL;
+	     i++) {
+		const char *name = trace_reader_text(trace, track->name);
+
+		if (track->kind == TRACE_TRACK_THREAD && name[0] &&
+		    !is_listed(name, names, count))
+			names[count++] = name;
+	}
+	return count;
+}
+
+void trace_command_say_thread(const char *word,
+			      const struct trace_reader *trace)
+{
+	const char *names[THREADS_COMPARED], *near;
+	size_t count = list_threads(trace, names);
+
+	near = spelling_nearest(word, strlen(word), names, count);
+	if (near)
+		log_err("--thread '%.200s': no thread has that number or name: "
+			"did you mean '%.200s'?",
+			word, near);
+	else
+		log_err("--thread '%.200s': no thread has that number or name",
+			word);
+}
+
+/* --- at the end --- */
+
+static int check_whole(const char *dir, const struct trace_read_totals *totals)
+{
+	uint64_t bad =
+		totals->bad_bundles + totals->bad_events + totals->refused;
+	bool finished = is_finished(dir);
+
+	if (!totals->packets) {
+		log_err("'%.2000s/" TRACE_NAME "' is no trace, or is empty",
+			dir);
+		return OPTS_FAILED;
+	}
+	if (!finished)
+		log_warn("'%.2000s' is no finished recording: %s; this is what "
+			 "its trace has so far",
+			 dir,
+			 folder_lock_test(dir) == -EBUSY
+				 ? "it still goes on"
+				 : "its collector was killed");
+	if (totals->cut && finished)
+		log_err("'%.2000s/" TRACE_NAME "' was cut: its last %" PRIu64
+			" bytes are a part of a packet, and what came behind "
+			"them is missing",
+			dir, totals->cut);
+	if (bad)
+		log_err("'%.2000s/" TRACE_NAME "' is damaged: %" PRIu64
+			" parts of it were left out",
+			dir, bad);
+	return bad || (totals->cut && finished) ? OPTS_FAILED : OPTS_OK;
+}
+
+int trace_command_check(const char *dir, int err,
+			const struct trace_read_totals *totals)
+{
+	if (err == -EBADMSG && totals->packets) {
+		log_err("'%.2000s/" TRACE_NAME "' is damaged from byte %" PRIu64
+			" of %" PRIu64 " on: what is behind that is missing",
+			dir, totals->at, totals->size);
+		return OPTS_FAILED;
+	}
+	if (err && err != -EBADMSG) {
+		log_err("cannot read '%.2000s/" TRACE_NAME "': %s", dir,
+			strerror(-err));
+		return OPTS_FAILED;
+	}
+	return check_whole(dir, totals);
+}
