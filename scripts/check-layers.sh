@@ -57,7 +57,7 @@ complain 'liblzma enters through mini_debug.c' \
 complain 'libdeflate enters through trace_bundle.c, index_items.c, trace_packets.c and page_write.c' \
 	"$(includes collector 'libdeflate' 'collector/(trace/trace_bundle|index/index_items|read/trace_packets|page/page_write)\.[ch]')"
 complain 'jansson enters through json_text, counters, summary_*.c, report_json.c, page_header.c, *_json.c of compare and show, doctor.c and those of ctl and top' \
-	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|(files|read)/summary_[a-z]+|show/(report|graph|annotate)_json|page/page_header|compare/[a-z]+_json|doctor/doctor|serve/ctl_[a-z]+|command/(cmd_ctl|cmd_top|top_session|ctl_ask)|live/top_rates)\.[ch]')"
+	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|(files|read)/summary_[a-z]+|show/[a-z_]+_json|page/page_header|compare/[a-z]+_json|doctor/doctor|serve/ctl_[a-z]+|command/(cmd_ctl|cmd_top|top_session|ctl_ask)|live/top_rates)\.[ch]')"
 complain 'ncurses enters through top_screen.c' \
 	"$(includes collector '(curses|term)\.h' 'collector/live/top_screen\.c')"
 complain 'libmicrohttpd enters through one_shot.c' \

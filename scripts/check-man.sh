@@ -39,6 +39,7 @@ agree perfrec-collect.1 perfrec-collect OPTIONS
 agree perfrec-ctl.1 'perfrec ctl' OPTIONS
 agree perfrec-aggregate.1 'perfrec aggregate' OPTIONS
 agree perfrec-annotate.1 'perfrec annotate' OPTIONS
+agree perfrec-find.1 'perfrec find' OPTIONS
 agree perfrec-graph.1 'perfrec graph' OPTIONS
 agree perfrec-diff.1 'perfrec diff' OPTIONS
 agree perfrec-doctor.1 'perfrec doctor' OPTIONS
@@ -83,6 +84,7 @@ mentions perfrec-collect.1 perfrec-collect
 mentions perfrec-ctl.1 perfrec ctl
 mentions perfrec-aggregate.1 perfrec aggregate
 mentions perfrec-annotate.1 perfrec annotate
+mentions perfrec-find.1 perfrec find
 mentions perfrec-graph.1 perfrec graph
 mentions perfrec-diff.1 perfrec diff
 mentions perfrec-doctor.1 perfrec doctor

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/base/log.h"
+#include "collector/base/size.h"
 #include "collector/command/trace_command.h"
 #include "collector/options/limits.h"
 #include "collector/output/own_files.h"
@@ -166,11 +167,12 @@ static int check_choice(struct call_command *command, const char *path)
 
 /* Times are counted from the first call, which may stand anywhere in the trace.
  * 0, or as range_command_read(). */
-static int set_range(struct call_command *command, const char *path)
+static int set_range(struct call_command *command, const char *path,
+		     bool progress)
 {
 	struct trace_bounds bounds;
-	int err = range_command_read(&command->range, command->dir, path, true,
-				     &bounds, &command->choice.range);
+	int err = range_command_read(&command->range, command->dir, path,
+				     progress, &bounds, &command->choice.range);
 
 	command->choice.origin_ns = err ? 0 : bounds.first_ns;
 	return err;
@@ -185,7 +187,7 @@ int call_command_open(struct call_command *command, FILE *to,
 	if (!err)
 		err = check_choice(command, path);
 	if (!err)
-		err = set_range(command, path);
+		err = set_range(command, path, progress_fits(to));
 	if (!err)
 		err = call_reader_open(path, &command->choice, out);
 	if (!err)

@@ -11,6 +11,7 @@
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
+#include "collector/command/report_range.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
@@ -37,6 +38,7 @@ struct report_options {
 	const char *html; /* the file; NULL: no page */
 	bool no_source;
 	bool repair;
+	struct report_range part; /* what was given of it */
 };
 
 /* In the order of enum summary_order. */
@@ -104,11 +106,48 @@ static int check_html(const struct report_options *options)
 	return OPTS_WRONG;
 }
 
+/* A part of a recording is made from the trace, which has calls only. */
+static int check_part(struct report_options *options)
+{
+	const char *other = options->html	 ? "--html"
+			    : options->repair	 ? "--repair"
+			    : options->stacks	 ? "--stacks"
+			    : options->no_source ? "--no-source"
+			    : options->view	 ? "--view"
+						 : NULL;
+
+	if (other) {
+		log_err("%s: is of a whole recording: leave it out, or leave "
+			"out %s",
+			other,
+			options->part.range.from ? "--from"
+			: options->part.range.to ? "--to"
+						 : "--thread");
+		return OPTS_WRONG;
+	}
+	if (options->markdown && options->json) {
+		log_err("--markdown has tables of functions: leave out --json");
+		return OPTS_WRONG;
+	}
+	options->part.dir = options->print.dir;
+	options->part.sort = options->sort;
+	options->part.json = options->json;
+	options->part.markdown = options->markdown;
+	options->part.full_names = options->print.full_names;
+	options->part.limit = options->limited	  ? options->print.limit
+			      : options->json	  ? 0
+			      : options->markdown ? MARKDOWN_LIMIT
+						  : options->print.limit;
+	return report_range_check(&options->part);
+}
+
 /* Which keys there are depends on the view. */
 static int check_together(struct report_options *options)
 {
 	const char *keys;
 
+	if (report_range_given(&options->part))
+		return check_part(options);
 	if (check_raw(options) != OPTS_GO_ON ||
 	    check_html(options) != OPTS_GO_ON)
 		return OPTS_WRONG;
@@ -135,7 +174,12 @@ static int take_report_option(void *to, const struct opts_value *value)
 {
 	struct report_options *options = to;
 
+	if (range_command_take(&options->part.range, value))
+		return OPTS_GO_ON;
 	switch (value->id) {
+	case OPT_CALL_THREAD:
+		options->part.thread = value->text;
+		break;
 	case OPT_VIEW:
 		options->view = report_view_find(value->text);
 		break;
@@ -316,6 +360,8 @@ int cmd_report(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
+	if (report_range_given(&options.part))
+		return report_range_print(&options.part);
 	if (options.repair && repair_write(options.print.dir))
 		return OPTS_FAILED;
 	if (options.html)

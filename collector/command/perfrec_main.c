@@ -10,6 +10,7 @@
 #include "collector/command/cmd_annotate.h"
 #include "collector/command/cmd_diff.h"
 #include "collector/command/cmd_doctor.h"
+#include "collector/command/cmd_find.h"
 #include "collector/command/cmd_graph.h"
 #include "collector/command/cmd_open.h"
 #include "collector/command/cmd_export.h"
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 		[CMD_GRAPH] = cmd_graph,   [CMD_ANNOTATE] = cmd_annotate,
 		[CMD_DIFF] = cmd_diff,	   [CMD_AGGREGATE] = cmd_aggregate,
 		[CMD_OPEN] = cmd_open,	   [CMD_EXPORT] = cmd_export,
-		[CMD_TOP] = cmd_top,
+		[CMD_TOP] = cmd_top,	   [CMD_FIND] = cmd_find,
 	};
 	enum opts_command command;
 	int result;

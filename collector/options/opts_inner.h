@@ -59,7 +59,7 @@ enum opts_operands {
 	OPTS_PROGRAM, /* a command line, with options of its own */
 };
 
-#define OPTS_CHOICES_MAX 24
+#define OPTS_CHOICES_MAX 32
 
 struct opts_command_row {
 	const char *title; /* "perfrec record" */

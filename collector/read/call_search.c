@@ -35,7 +35,9 @@ static int compare_found(const struct call_wish *wish,
 		return a->track->number < b->track->number ? -1 : 1;
 	if (a->depth != b->depth)
 		return a->depth < b->depth ? -1 : 1;
-	return a->end_ns < b->end_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
 }
 
 static void swap_found(struct found_call *a, struct found_call *b)
@@ -187,14 +189,19 @@ static int begin_call(struct call_search *search,
 	return 0;
 }
 
-static bool is_wanted_call(const struct call_wish *wish,
+static bool is_wanted_call(struct call_search *search,
 			   const struct found_call *call)
 {
+	const struct call_wish *wish = &search->wish;
 	uint64_t took = call->end_ns - call->begin_ns;
 
-	return took >= wish->min_ns && took <= wish->max_ns &&
-	       call->begin_ns < wish->range.to_ns &&
-	       call->end_ns >= wish->range.from_ns;
+	if (call->begin_ns >= wish->range.to_ns ||
+	    call->end_ns < wish->range.from_ns)
+		return false;
+	if (!search->seen++ || took < search->shortest_ns)
+		search->shortest_ns = took;
+	search->longest_ns = MAX(search->longest_ns, took);
+	return took >= wish->min_ns && took <= wish->max_ns;
 }
 
 static int end_call(struct call_search *search, const struct trace_event *event)
@@ -203,6 +210,7 @@ static int end_call(struct call_search *search, const struct trace_event *event)
 	const struct found_call call = {
 		.begin_ns = event->slice->begin_ns,
 		.end_ns = event->ns,
+		.number = search->matched,
 		.track = event->track,
 		.name = event->name,
 		.depth = event->depth,
@@ -215,7 +223,7 @@ static int end_call(struct call_search *search, const struct trace_event *event)
 
 	if (!(user & IS_WANTED))
 		return 0;
-	if (is_wanted_call(&search->wish, &call))
+	if (is_wanted_call(search, &call))
 		return keep_call(search, &call);
 	forget_arguments(search, call.arguments);
 	return 0;

@@ -39,6 +39,7 @@ struct call_wish {
 struct found_call {
 	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
 	const struct trace_track *track; /* of a thread or a context */
+	uint64_t number; /* among those that matched, as they end in the file */
 	uint32_t name; /* text */
 	uint32_t depth; /* how many slices are around it */
 	bool unfinished; /* the trace has no end of it: this is how far it goes
@@ -53,6 +54,8 @@ struct call_search {
 	struct found_call *calls; /* the longest first, or in order of time */
 	size_t count;
 	uint64_t matched; /* calls, kept or not */
+	/* Of all calls of the function in the range, however long. */
+	uint64_t seen, shortest_ns, longest_ns;
 	bool met_thread, met_function; /* anywhere in the trace */
 	int err; /* how reading ended; 0: at the end of the file */
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/read/thread_choice.h"
 #include "collector/read/time_gaps.h"
 #include "shared/compiler.h"
 
@@ -40,8 +41,7 @@ static struct sums_node *node_at(struct trace_sums *sums, uint32_t number)
 
 static bool has_spans(const struct trace_track *track)
 {
-	return track && (track->kind == TRACE_TRACK_THREAD ||
-			 track->kind == TRACE_TRACK_CONTEXT);
+	return track && track_has_calls(track);
 }
 
 /* Makes room for the track @number. 0 or -ENOMEM. */
@@ -156,17 +156,20 @@ static bool is_wait(struct trace_sums *sums, const struct trace_event *event)
 	return event->name && event->name == sums->wait_name;
 }
 
-static void begin_span(struct trace_sums *sums, const struct trace_event *event)
+static void begin_span(struct trace_sums *sums,
+		       const struct window_event *shown)
 {
+	const struct trace_event *event = &shown->event;
 	uint32_t number = event->track->number, node;
 	uint32_t thread = find_thread(sums, event->track);
 
-	event->slice->user = NO_NODE;
+	shown->slice->user = NO_NODE;
 	if (is_wait(sums, event)) {
 		sums->waits++;
 		return;
 	}
 	sums->spans++;
+	sums->open_before += shown->before;
 	if (!thread) {
 		sums->folded++;
 		return;
@@ -183,7 +186,7 @@ static void begin_span(struct trace_sums *sums, const struct trace_event *event)
 	}
 	node_at(sums, node)->calls++;
 	sums->current[number] = node;
-	event->slice->user = (uint64_t)node << 1;
+	shown->slice->user = (uint64_t)node << 1;
 }
 
 /* The histogram of the calls of @name; NULL: there is no room for it. */
@@ -207,13 +210,26 @@ static struct histogram *find_durations(struct trace_sums *sums, uint32_t name)
 	return one;
 }
 
-static void end_span(struct trace_sums *sums, const struct trace_event *event)
+static void note_longest(struct sums_node *node,
+			 const struct window_event *shown)
 {
-	uint64_t user = event->slice->user;
-	uint64_t ns = event->ns - event->slice->begin_ns;
+	uint64_t ns = shown->event.ns - shown->slice->begin_ns;
+
+	if (!shown->after && !shown->event.unfinished)
+		node->longest_ns = MAX(node->longest_ns, ns);
+}
+
+static void end_span(struct trace_sums *sums, const struct window_event *shown)
+{
+	const struct trace_event *event = &shown->event;
+	const struct window_slice *slice = shown->slice;
+	uint64_t user = slice->user;
+	uint64_t ns = event->ns - slice->shown_ns;
 	struct histogram *durations;
 	struct sums_node *node;
 
+	if (shown->after && event->name != sums->wait_name)
+		sums->open_after++;
 	if (event->track->number >= sums->current_room)
 		return;
 	if (user & NO_NODE && event->name == sums->wait_name)
@@ -221,14 +237,15 @@ static void end_span(struct trace_sums *sums, const struct trace_event *event)
 	if (user & NO_NODE) {
 		/* All of it is its caller's. */
 		node = node_at(sums, sums->current[event->track->number]);
-		node->self_ns += ns - MIN(ns, event->slice->callee_ns);
+		node->self_ns += ns - MIN(ns, slice->callee_ns);
 		return;
 	}
 	node = node_at(sums, (uint32_t)(user >> 1));
-	node->self_ns += ns - MIN(ns, event->slice->callee_ns);
+	node->self_ns += ns - MIN(ns, slice->callee_ns);
+	note_longest(node, shown);
 	durations = find_durations(sums, node->name);
 	if (durations)
-		histogram_add(durations, ns);
+		histogram_add(durations, event->ns - slice->begin_ns);
 	sums->current[event->track->number] = node->parent;
 }
 
@@ -259,8 +276,11 @@ static void take_instant(struct trace_sums *sums,
 		sums->paused += argument.number;
 }
 
-static void take_event(struct trace_sums *sums, const struct trace_event *event)
+static void take_event(struct trace_sums *sums,
+		       const struct window_event *shown)
 {
+	const struct trace_event *event = &shown->event;
+
 	if (event->kind == TRACE_SAMPLE) {
 		sums->samples++;
 		return;
@@ -272,9 +292,9 @@ static void take_event(struct trace_sums *sums, const struct trace_event *event)
 	if (!has_spans(event->track))
 		return;
 	if (event->kind == TRACE_BEGIN)
-		begin_span(sums, event);
+		begin_span(sums, shown);
 	else if (event->kind == TRACE_END)
-		end_span(sums, event);
+		end_span(sums, shown);
 }
 
 /* --- sums --- */
@@ -320,6 +340,7 @@ static int sum_functions(struct trace_sums *sums)
 			continue; /* a root */
 		one->calls += node->calls;
 		one->self_ns += node->self_ns;
+		one->longest_ns = MAX(one->longest_ns, node->longest_ns);
 		if (!node->inner)
 			one->total_ns += node->total_ns;
 	}
@@ -361,7 +382,7 @@ static int count_processes(struct trace_sums *sums)
 static int read_events(struct trace_sums *sums)
 {
 	const struct sums_node none = { 0 };
-	struct trace_event event;
+	struct window_event event;
 	uint32_t zero;
 	int got;
 
@@ -371,7 +392,7 @@ static int read_events(struct trace_sums *sums)
 	    grow_array(sums->threads, sums->thread_room, 1))
 		return -ENOMEM;
 	sums->threads[sums->thread_count++] = (struct sums_thread){ 0 };
-	while ((got = trace_reader_next(sums->reader, &event)) > 0)
+	while ((got = window_next(sums->window, &event)) > 0)
 		take_event(sums, &event);
 	sums->err = got;
 	sums->totals = trace_reader_totals(sums->reader);
@@ -379,9 +400,11 @@ static int read_events(struct trace_sums *sums)
 	return count_processes(sums) ? -ENOMEM : sum_functions(sums);
 }
 
-int trace_sums_read(const char *path, const struct read_progress *progress,
+int trace_sums_read(const char *path, const struct window_choice *choice,
+		    const struct read_progress *progress,
 		    struct trace_sums **out)
 {
+	const struct window_choice all = { .range = TIME_RANGE_ALL };
 	struct trace_sums *sums = calloc(1, sizeof(*sums));
 	int err;
 
@@ -390,8 +413,9 @@ int trace_sums_read(const char *path, const struct read_progress *progress,
 	sums->budget.left = BUDGET_BYTES;
 	sums->durations_budget = (struct budget){ .left = DURATIONS_BYTES,
 						  .whole = &sums->budget };
-	err = trace_reader_open(path, &sums->reader);
+	err = window_open(path, choice ? choice : &all, &sums->window);
 	if (!err) {
+		sums->reader = window_trace(sums->window);
 		if (progress)
 			trace_reader_set_progress(sums->reader, progress);
 		err = read_events(sums);
@@ -421,6 +445,6 @@ void trace_sums_free(struct trace_sums **sums_ptr)
 	free(sums->current);
 	free(sums->thread_of);
 	free(sums->functions);
-	trace_reader_close(&sums->reader);
+	window_close(&sums->window);
 	free(sums);
 }

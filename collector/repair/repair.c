@@ -59,7 +59,7 @@ static int read_trace(const char *dir, struct trace_sums **out)
 
 	progress_begin(&progress, "reading the trace", true);
 	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME, dir) < PATH_MAX)
-		err = trace_sums_read(path, &tell, out);
+		err = trace_sums_read(path, NULL, &tell, out);
 	progress_end(&progress);
 	if (err) {
 		say_cannot_read(dir, err == -EBADMSG ? "it is no plain file"

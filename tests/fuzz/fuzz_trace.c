@@ -5,10 +5,12 @@
  */
 #include <string.h>
 
+#include "collector/read/call_search.h"
 #include "collector/read/calls.h"
 #include "collector/read/trace_read.h"
 #include "collector/read/trace_sched.h"
 #include "collector/read/trace_sums.h"
+#include "collector/read/window.h"
 #include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -110,7 +112,7 @@ static void rebuild(const char *path)
 	struct trace_sums *sums = NULL;
 	uint64_t calls, spans = 0;
 
-	if (trace_sums_read(path, NULL, &sums))
+	if (trace_sums_read(path, NULL, NULL, &sums))
 		abort();
 	calls = sums->folded;
 	for (uint32_t i = 0; i < sums->function_count; i++) {
@@ -166,6 +168,77 @@ static void schedule(const char *path)
 	trace_sched_free(&sched);
 }
 
+/* The middle third of the time that @bounds has. */
+static struct time_range middle(const struct trace_bounds *bounds)
+{
+	uint64_t third = (bounds->last_ns - bounds->first_ns) / 3;
+
+	if (!bounds->first_ns || bounds->last_ns < bounds->first_ns)
+		return TIME_RANGE_ALL;
+	return (struct time_range){ bounds->first_ns + third,
+				    bounds->last_ns - third + 1 };
+}
+
+/* What is in a range of it: each slice that begins ends, and not before. */
+static void look_through(const char *path, struct time_range range)
+{
+	const struct window_choice choice = { .range = range };
+	struct window *window = NULL;
+	struct window_event event;
+	uint64_t begins = 0, ends = 0;
+	int got;
+
+	if (window_open(path, &choice, &window))
+		abort();
+	while ((got = window_next(window, &event)) > 0) {
+		begins += event.event.kind == TRACE_BEGIN;
+		ends += event.event.kind == TRACE_END;
+		if (event.event.kind == TRACE_END &&
+		    event.event.ns < event.slice->shown_ns)
+			abort();
+		use_event(window_trace(window), &event.event);
+	}
+	if (begins != ends || got != window_next(window, &event))
+		abort();
+	window_close(&window);
+}
+
+/* Calls that are found are in the range, the longest first. */
+static void search(const char *path, struct time_range range)
+{
+	const struct call_wish wish = { .function = "*",
+					.max_ns = UINT64_MAX,
+					.range = range,
+					.limit = 5 };
+	struct call_search *found = NULL;
+	uint64_t last = UINT64_MAX;
+
+	if (call_search_run(path, &wish, NULL, &found))
+		abort();
+	for (size_t i = 0; i < found->count; i++) {
+		const struct found_call *call = &found->calls[i];
+
+		if (call->end_ns - call->begin_ns > last ||
+		    call->begin_ns >= range.to_ns ||
+		    call->end_ns < range.from_ns)
+			abort();
+		last = call->end_ns - call->begin_ns;
+	}
+	if (found->matched != found->seen || found->count > found->matched)
+		abort();
+	call_search_free(&found);
+}
+
+static void ranges(const char *path)
+{
+	struct trace_bounds bounds;
+
+	if (trace_bounds_read(path, NULL, &bounds))
+		abort();
+	look_through(path, middle(&bounds));
+	search(path, middle(&bounds));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = fuzz_file(data, size);
@@ -176,6 +249,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sum_up(path);
 	rebuild(path);
 	schedule(path);
+	ranges(path);
 	close(fd);
 	return 0;
 }

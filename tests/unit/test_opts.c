@@ -17,6 +17,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/options/opts_inner.h"
 #include "collector/options/spelling.h"
+#include "collector/show/range_report.h"
 #include "collector/show/report_view.h"
 #include "collector/show/summary_print.h"
 #include "shared/compiler.h"
@@ -140,8 +141,10 @@ START_TEST(opts_sort_has_the_keys_of_all_views)
 	ck_assert_str_eq(views[0], "functions");
 	for (size_t i = 0; words[i]; i++) {
 		bool known = strstr("self total calls name", words[i]);
+		enum range_order order;
 		const char *keys;
 
+		known |= range_report_find_order(words[i], &order, &keys);
 		for (size_t j = 1; views[j]; j++) {
 			const struct report_view *view =
 				report_view_find(views[j]);

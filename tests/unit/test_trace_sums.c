@@ -11,6 +11,7 @@
 #include "collector/read/trace_sums.h"
 #include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
+#include "tests/unit/range_model.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
@@ -56,7 +57,7 @@ static void read_bytes(size_t bytes)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, g_trace, bytes), (ssize_t)bytes);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ck_assert_int_eq(trace_sums_read(path, NULL, &g_sums), 0);
+	ck_assert_int_eq(trace_sums_read(path, NULL, NULL, &g_sums), 0);
 	close(fd);
 }
 
@@ -183,9 +184,182 @@ END_TEST
 
 START_TEST(a_file_that_is_not_there_is_an_error)
 {
-	ck_assert_int_eq(trace_sums_read("/nonexistent/trace", NULL, &g_sums),
-			 -ENOENT);
+	ck_assert_int_eq(
+		trace_sums_read("/nonexistent/trace", NULL, NULL, &g_sums),
+		-ENOENT);
 	ck_assert_ptr_null(g_sums);
+}
+END_TEST
+
+/* --- ranges --- */
+
+#define MODELS 50
+#define RANGES 20 /* of each */
+
+/* What the model has in a range. */
+struct expected {
+	uint64_t calls[MODEL_NAMES], self[MODEL_NAMES], total[MODEL_NAMES];
+	uint64_t longest[MODEL_NAMES];
+	uint64_t spans, open_before, open_after, waits, wait_ns, lost, paused;
+	uint64_t threads, processes;
+};
+
+static bool has_outer_call(const struct model *model, uint32_t number)
+{
+	uint32_t name = model->slices[number].name;
+
+	while ((number = model->slices[number].parent) != MODEL_NONE)
+		if (model->slices[number].name == name)
+			return true;
+	return false;
+}
+
+static void expect_slice(const struct model *model, uint32_t number,
+			 const struct time_range *range, struct expected *out)
+{
+	const struct model_slice *slice = &model->slices[number];
+	uint64_t part = model_part(slice, range->from_ns, range->to_ns);
+
+	if (slice->name == MODEL_WAIT) {
+		out->waits++;
+		out->wait_ns += part;
+		return;
+	}
+	out->spans++;
+	out->open_before += slice->begin < range->from_ns;
+	out->open_after += slice->end >= range->to_ns;
+	out->calls[slice->name]++;
+	out->self[slice->name] += part;
+	if (slice->parent != MODEL_NONE)
+		out->self[model->slices[slice->parent].name] -= part;
+	if (!has_outer_call(model, number))
+		out->total[slice->name] += part;
+	if (slice->ended && slice->end >= range->from_ns &&
+	    slice->end < range->to_ns)
+		out->longest[slice->name] = MAX(out->longest[slice->name],
+						slice->end - slice->begin);
+}
+
+static void expect_missing(const struct model *model, const char *thread,
+			   const struct time_range *range, struct expected *out)
+{
+	for (uint32_t i = 0; i < model->instant_count; i++) {
+		const struct model_instant *one = &model->instants[i];
+
+		if (!model_is_of(one->track, thread) ||
+		    one->ns < range->from_ns || one->ns >= range->to_ns)
+			continue;
+		out->lost += one->lost;
+		out->paused += one->paused;
+	}
+}
+
+static struct expected expect(const struct model *model, const char *thread,
+			      const struct time_range *range)
+{
+	struct expected out = { 0 };
+	bool threads[MODEL_THREADS] = { false };
+
+	for (uint32_t i = 0; i < model->count; i++) {
+		const struct model_slice *slice = &model->slices[i];
+
+		if (!model_is_of(slice->track, thread) ||
+		    !model_in_range(slice, range->from_ns, range->to_ns))
+			continue;
+		threads[model_thread(slice->track)] = true;
+		expect_slice(model, i, range, &out);
+	}
+	for (int i = 0; i < MODEL_THREADS; i++)
+		out.threads += threads[i];
+	out.processes = (threads[0] || threads[1]) + (threads[2] || threads[3]);
+	expect_missing(model, thread, range, &out);
+	return out;
+}
+
+static void check_functions(const struct trace_sums *sums,
+			    const struct expected *expected)
+{
+	uint32_t seen = 0;
+
+	for (uint32_t i = 0; i < sums->function_count; i++) {
+		const struct sums_function *one = &sums->functions[i];
+		const char *text = trace_reader_text(sums->reader, one->name);
+		uint32_t name = 0;
+
+		while (strcmp(model_names[name], text) != 0)
+			name++;
+		ck_assert_uint_eq(one->calls, expected->calls[name]);
+		ck_assert_uint_eq(one->self_ns, expected->self[name]);
+		ck_assert_uint_eq(one->total_ns, expected->total[name]);
+		ck_assert_uint_eq(one->longest_ns, expected->longest[name]);
+		seen++;
+	}
+	for (uint32_t name = 0; name < MODEL_WAIT; name++)
+		seen -= expected->calls[name] > 0;
+	ck_assert_uint_eq(seen, 0);
+}
+
+static void check_range(struct model *model)
+{
+	struct window_choice choice = { .thread = model_choice(model),
+					.calls_only = model_random(model, 2) };
+	struct expected expected;
+	struct trace_sums *sums;
+
+	model_range(model, &choice.range.from_ns, &choice.range.to_ns);
+	expected = expect(model, choice.thread, &choice.range);
+	ck_assert_int_eq(trace_sums_read(model->path, &choice, NULL, &sums), 0);
+	ck_assert_int_eq(sums->err, 0);
+	check_functions(sums, &expected);
+	ck_assert_uint_eq(sums->spans, expected.spans);
+	ck_assert_uint_eq(sums->open_before, expected.open_before);
+	ck_assert_uint_eq(sums->open_after, expected.open_after);
+	ck_assert_uint_eq(sums->waits, expected.waits);
+	ck_assert_uint_eq(sums->wait_ns, expected.wait_ns);
+	ck_assert_uint_eq(sums->lost, expected.lost);
+	ck_assert_uint_eq(sums->paused, expected.paused);
+	ck_assert_uint_eq(sums->thread_count - 1, expected.threads);
+	ck_assert_uint_eq(sums->processes, expected.processes);
+	trace_sums_free(&sums);
+}
+
+START_TEST(a_random_range_has_what_looking_at_each_slice_finds)
+{
+	for (uint64_t seed = 1; seed <= MODELS; seed++) {
+		struct model *model = model_new(seed * 2654435761, seed % 2);
+
+		for (int i = 0; i < RANGES; i++)
+			check_range(model);
+		model_free(model);
+	}
+}
+END_TEST
+
+START_TEST(ranges_beside_each_other_add_up)
+{
+	struct model *model = model_new(77, false);
+	uint64_t self = 0, all = 0;
+
+	for (uint64_t at = 0; at < 64; at++) {
+		uint64_t step = (model->last_ns - MODEL_START_NS) / 63 + 1;
+		const struct window_choice choice = {
+			.range = { MODEL_START_NS + at * step,
+				   MODEL_START_NS + (at + 1) * step },
+		};
+		struct trace_sums *sums;
+
+		ck_assert_int_eq(
+			trace_sums_read(model->path, &choice, NULL, &sums), 0);
+		for (uint32_t i = 0; i < sums->function_count; i++)
+			self += sums->functions[i].self_ns;
+		trace_sums_free(&sums);
+	}
+	for (uint32_t i = 0; i < model->count; i++)
+		if (model->slices[i].parent == MODEL_NONE)
+			all += model->slices[i].end - model->slices[i].begin;
+	ck_assert_uint_gt(all, 0);
+	ck_assert_uint_eq(self, all);
+	model_free(model);
 }
 END_TEST
 
@@ -199,5 +373,8 @@ int main(void)
 	tcase_add_test(tcase, waiting_is_time_of_the_function_that_waited);
 	tcase_add_test(tcase, what_is_cut_anywhere_has_the_spans_before);
 	tcase_add_test(tcase, a_file_that_is_not_there_is_an_error);
+	tcase_add_test(tcase,
+		       a_random_range_has_what_looking_at_each_slice_finds);
+	tcase_add_test(tcase, ranges_beside_each_other_add_up);
 	return suite_run(suite);
 }

@@ -82,7 +82,7 @@ done <<-'END'
 	perfrec record --ring-size 63K touch ran|--ring-size '63K': give a size from 64K to 256M
 	perfrec record --categories ,- touch ran|--categories ',-': give globs
 	perfrec record --exclude @ touch ran|--exclude '@': give a name or a shell pattern
-	perfrec report --frob|unknown option '--frob'; see perfrec report --help
+	perfrec report --frob|unknown option '--frob' .did you mean '--from'\?.; see perfrec report --help
 	perfrec report -v|unknown option '-v'; see perfrec report --help
 	perfrec report --stack=1|option '--stacks' takes no value, and '1' was given; see
 	perfrec report --veiw cpu|unknown option '--veiw' .did you mean '--view'\?.

@@ -86,6 +86,8 @@ wait_for 60 records
 	done
 	"$PERFREC" report --json --stacks --view heap live |
 		members 'perfrec report --stacks'
+	"$PERFREC" report --json --from 0s live | members 'perfrec report --from'
+	"$PERFREC" find --json work live | members 'perfrec find'
 	"$PERFREC" doctor --json . | members 'perfrec doctor'
 	"$PERFREC" diff --json live live | members 'perfrec diff'
 	"$PERFREC" aggregate --json live live | members 'perfrec aggregate'

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/cmd_find.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "collector/base/log.h"
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "collector/command/range_command.h"
+#include "collector/command/trace_command.h"
+#include "collector/options/call_expression.h"
+#include "collector/options/opts.h"
+#include "collector/options/limits.h"
+#include "collector/output/own_files.h"
+#include "collector/read/call_search.h"
+#include "collector/show/find_list.h"
+#include "collector/show/progress.h"
+
+#define LIMIT_USUAL 20
+
+struct find_line {
+	const char *dir, *text;
+	struct call_expression expression;
+	struct range_command range;
+	struct call_wish wish;
+	bool limited, json, full_names;
+};
+
+static int take_find_option(void *to, const struct opts_value *value)
+{
+	struct find_line *line = to;
+
+	if (range_command_take(&line->range, value))
+		return OPTS_GO_ON;
+	switch (value->id) {
+	case OPT_CALL_THREAD:
+		line->wish.thread = value->text;
+		break;
+	case OPT_FIND_LIMIT:
+		line->wish.limit = value->number;
+		line->limited = true;
+		break;
+	case OPT_FIND_SORT:
+		line->wish.by_time = value->word == 1;
+		break;
+	case OPT_FULL_NAMES:
+		line->full_names = true;
+		break;
+	case OPT_JSON:
+		line->json = true;
+		break;
+	default:
+		assert(!"an option of perfrec find that nobody takes");
+	}
+	return OPTS_GO_ON;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* FUNC [DIR]; people also put the folder first. */
+static int take_operands(struct find_line *line, int argc, char **argv)
+{
+	bool swapped = argc == 2 && is_folder(argv[0]) && !is_folder(argv[1]);
+
+	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
+		log_err("give a function and a time, and maybe the folder of a "
+			"recording: perfrec find 'FUNC > TIME' [DIR]");
+		return OPTS_WRONG;
+	}
+	line->text = argv[swapped];
+	if (argc == 2)
+		line->dir = argv[!swapped];
+	return OPTS_GO_ON;
+}
+
+static int parse_find_line(int argc, char **argv, struct find_line *line)
+{
+	int result = opts_parse(CMD_FIND, argc, argv, take_find_option, line);
+	struct expression_error error;
+
+	if (result == OPTS_GO_ON)
+		result = take_operands(line, argc - optind, argv + optind);
+	if (result != OPTS_GO_ON)
+		return result;
+	if (call_expression_parse(line->text, &line->expression, &error)) {
+		expression_complain("perfrec find", line->text, &error);
+		return OPTS_WRONG;
+	}
+	line->wish.function = line->expression.function;
+	line->wish.min_ns = line->expression.min_ns;
+	line->wish.max_ns = line->expression.max_ns;
+	if (!line->limited)
+		line->wish.limit = line->json ? 0 : LIMIT_USUAL;
+	return range_command_check(&line->range);
+}
+
+/* 0, -EDOM and -errno as range_command_read(). */
+static int run_search(struct find_line *line, struct call_search **out)
+{
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	struct trace_bounds bounds;
+	char path[PATH_MAX];
+	int err = trace_command_path(line->dir, path);
+
+	line->wish.range = TIME_RANGE_ALL;
+	/* Without a range the search finds out when the first call was. */
+	if (!err && range_command_given(&line->range))
+		err = range_command_read(&line->range, line->dir, path, true,
+					 &bounds, &line->wish.range);
+	if (err)
+		return err;
+	progress_begin(&progress, "reading the trace", true);
+	err = call_search_run(path, &line->wish, &tell, out);
+	progress_end(&progress);
+	return err;
+}
+
+static bool saw_function(const void *search, uint32_t text)
+{
+	return call_search_saw_function(search, text);
+}
+
+/* Why nothing was found. */
+static void say_none(const struct find_line *line,
+		     const struct call_search *search)
+{
+	char calls[SIZE_TEXT], shortest[SIZE_TEXT], longest[SIZE_TEXT];
+	bool part = line->wish.thread || range_command_given(&line->range);
+
+	if (!search->met_function)
+		trace_command_say_function("perfrec find", line->wish.function,
+					   search->reader, saw_function,
+					   search);
+	else if (!search->met_thread)
+		trace_command_say_thread(line->wish.thread, search->reader);
+	else if (!search->seen)
+		log_err("'%.200s': it was called, but not in %s that was "
+			"chosen",
+			line->wish.function,
+			!range_command_given(&line->range) ? "the thread"
+			: line->wish.thread ? "the thread and the range"
+					    : "the range");
+	else
+		log_err("'%.200s': no call: %s call%s%s took %s to %s",
+			line->text, size_format_count(search->seen, calls),
+			search->seen == 1 ? "" : "s",
+			part ? " of what was chosen" : "",
+			size_format_ns(search->shortest_ns, shortest),
+			size_format_ns(search->longest_ns, longest));
+}
+
+static int print_found(const struct find_line *line,
+		       const struct call_search *search)
+{
+	const struct find_list list = {
+		.search = search,
+		.expression = line->text,
+		.first_ns = search->bounds.first_ns,
+		.full_names = line->full_names,
+	};
+	int err = 0;
+
+	if (!search->count)
+		say_none(line, search);
+	if (line->json && search->met_function && search->met_thread)
+		err = find_list_write_json(&list, stdout);
+	else if (search->count)
+		err = find_list_print(&list, stdout);
+	if (err == -EIO)
+		(void)text_out_finish();
+	else if (err)
+		log_err("out of memory");
+	return err;
+}
+
+int cmd_find(int argc, char **argv)
+{
+	struct find_line line = { .dir = RECORDING_DIR };
+	struct call_search *search = NULL;
+	int err, status, result = parse_find_line(argc, argv, &line);
+
+	if (result != OPTS_GO_ON)
+		return result;
+	err = run_search(&line, &search);
+	if (err) {
+		if (err != -EDOM)
+			trace_command_log_open(line.dir, err);
+		return OPTS_FAILED;
+	}
+	if (!search->totals.packets) {
+		status = trace_command_check(line.dir, search->err,
+					     &search->totals);
+		call_search_free(&search);
+		return status;
+	}
+	err = print_found(&line, search);
+	status = trace_command_check(line.dir, search->err, &search->totals);
+	if (err || !search->count)
+		status = OPTS_FAILED;
+	call_search_free(&search);
+	return status;
+}

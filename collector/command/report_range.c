@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/report_range.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "collector/base/log.h"
+#include "collector/base/text_out.h"
+#include "collector/command/trace_command.h"
+#include "collector/read/trace_sums.h"
+#include "collector/show/progress.h"
+#include "collector/show/range_report.h"
+
+bool report_range_given(const struct report_range *line)
+{
+	return line->thread || range_command_given(&line->range);
+}
+
+int report_range_check(const struct report_range *line)
+{
+	enum range_order order;
+	const char *keys;
+
+	if (line->sort && !range_report_find_order(line->sort, &order, &keys)) {
+		log_err("--sort '%.200s': choose %s", line->sort, keys);
+		return OPTS_WRONG;
+	}
+	return range_command_check(&line->range);
+}
+
+/* What is in the range. 0, -EDOM and -errno as range_command_read(). */
+static int read_sums(const struct report_range *line,
+		     struct range_report *report, struct trace_sums **sums)
+{
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	struct window_choice choice = { .thread = line->thread,
+					.calls_only = true };
+	char path[PATH_MAX];
+	int err = trace_command_path(line->dir, path);
+
+	if (!err)
+		err = range_command_read(&line->range, line->dir, path, true,
+					 &report->bounds, &report->range);
+	if (err)
+		return err;
+	choice.range = report->range;
+	progress_begin(&progress, "reading the trace", true);
+	err = trace_sums_read(path, &choice, &tell, sums);
+	progress_end(&progress);
+	return err;
+}
+
+static int write_report(const struct report_range *line,
+			const struct range_report *report)
+{
+	if (line->json)
+		return range_report_write_json(report, stdout);
+	if (line->markdown)
+		return range_report_print_markdown(report, stdout);
+	return range_report_print(report, stdout);
+}
+
+static int print_sums(const struct report_range *line,
+		      const struct range_report *report)
+{
+	const struct trace_sums *sums = report->sums;
+	int status, err;
+
+	if (!window_met_thread(sums->window)) {
+		trace_command_say_thread(line->thread, sums->reader);
+		return OPTS_FAILED;
+	}
+	err = write_report(line, report);
+	status = trace_command_check(line->dir, sums->err, &sums->totals);
+	if (err == -EIO)
+		(void)text_out_finish();
+	else if (err)
+		log_err("out of memory");
+	return err ? OPTS_FAILED : status;
+}
+
+int report_range_print(const struct report_range *line)
+{
+	struct trace_sums *sums = NULL;
+	struct range_report report = {
+		.dir = line->dir,
+		.thread = line->thread,
+		.limit = line->limit,
+		.full_names = line->full_names,
+	};
+	const char *keys;
+	int status, err = read_sums(line, &report, &sums);
+
+	if (err) {
+		if (err != -EDOM)
+			trace_command_log_open(line->dir, err);
+		return OPTS_FAILED;
+	}
+	if (line->sort)
+		(void)range_report_find_order(line->sort, &report.order, &keys);
+	report.sums = sums;
+	status = print_sums(line, &report);
+	trace_sums_free(&sums);
+	return status;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/find_list.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "collector/names/name_fold.h"
+#include "collector/read/thread_choice.h"
+#include "collector/show/call_text.h"
+#include "collector/show/short_name.h"
+#include "collector/show/terminal.h"
+#include "shared/compiler.h"
+
+#define THREAD_COLUMN 24 /* the most that the column of threads takes */
+#define THREAD_BYTES 256
+
+struct printer {
+	const struct find_list *list;
+	const struct trace_reader *trace;
+	struct short_names names; /* by number of the call */
+	struct terminal terminal;
+	size_t thread_width;
+	FILE *out;
+	struct call_text line;
+};
+
+/* 0 or -ENOMEM. */
+static int make_names(struct printer *printer)
+{
+	const struct call_search *search = printer->list->search;
+	const char **full = calloc(search->count + 1, sizeof(*full));
+	int err = -ENOMEM;
+
+	for (size_t i = 0; full && i < search->count; i++)
+		full[i] = trace_reader_text(printer->trace,
+					    search->calls[i].name);
+	if (full)
+		err = short_names_make(&printer->names, full, search->count,
+				       printer->list->full_names);
+	free(full);
+	return err;
+}
+
+/* "5469 worker" */
+static void thread_text(const struct printer *printer,
+			const struct found_call *call, char text[THREAD_BYTES])
+{
+	const struct trace_track *thread =
+		call_track_thread(printer->trace, call->track);
+	char label[CALL_THREAD_BYTES], clean[NAME_FOLD_BYTES];
+
+	call_thread_label(printer->trace, call->track, label);
+	name_fold_clean(trace_reader_text(printer->trace, thread->name), clean);
+	snprintf(text, THREAD_BYTES, "%s%s%.200s", label, clean[0] ? " " : "",
+		 clean);
+}
+
+static void find_width(struct printer *printer)
+{
+	const struct call_search *search = printer->list->search;
+	char text[THREAD_BYTES];
+
+	printer->thread_width = strlen("thread");
+	for (size_t i = 0; i < search->count; i++) {
+		thread_text(printer, &search->calls[i], text);
+		printer->thread_width =
+			MAX(printer->thread_width, terminal_width(text));
+	}
+	printer->thread_width = MIN(printer->thread_width, THREAD_COLUMN);
+}
+
+/* The columns before the call, of which @thread is the last. Returns how many
+ * characters they take. */
+static size_t put_columns(const struct printer *printer, const char *time,
+			  const char *took, const char *thread)
+{
+	size_t width = terminal_width(thread);
+
+	fprintf(printer->out, "  %14s  %9s  ", time, took);
+	if (width > printer->thread_width)
+		terminal_put(thread, printer->thread_width, printer->out);
+	else
+		fprintf(printer->out, "%s%*s", thread,
+			(int)(printer->thread_width - width), "");
+	fputs("  ", printer->out);
+	return 2 + 14 + 2 + 9 + 2 + printer->thread_width + 2;
+}
+
+static void put_call(struct printer *printer, size_t number)
+{
+	const struct found_call *call = &printer->list->search->calls[number];
+	uint64_t ns =
+		call->begin_ns - MIN(call->begin_ns, printer->list->first_ns);
+	char time[40], took[SIZE_TEXT + 4], size[SIZE_TEXT];
+	char thread[THREAD_BYTES];
+	struct call_text *line = &printer->line;
+	size_t columns;
+
+	snprintf(time, sizeof(time), "%" PRIu64 ".%09us", ns / 1000000000,
+		 (unsigned int)(ns % 1000000000));
+	snprintf(took, sizeof(took), "%s%s", call->unfinished ? "> " : "",
+		 size_format_ns(call->end_ns - call->begin_ns, size));
+	thread_text(printer, call, thread);
+	columns = put_columns(printer, time, took, thread);
+	line->used = 0;
+	call_text_call(line, short_names_get(&printer->names, number),
+		       call->arguments);
+	if (call->unfinished)
+		call_text_add(line, ", not finished");
+	line->text[line->used] = '\0';
+	if (printer->terminal.columns)
+		terminal_put(line->text,
+			     MAX(printer->terminal.columns, columns + 16) -
+				     columns,
+			     printer->out);
+	else
+		fputs(line->text, printer->out);
+	fputc('\n', printer->out);
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void put_title(const struct printer *printer)
+{
+	const struct call_search *search = printer->list->search;
+	char matched[SIZE_TEXT], shown[SIZE_TEXT];
+
+	fprintf(printer->out, "\nperfrec: %s call%s: ",
+		size_format_count(search->matched, matched),
+		plural(search->matched));
+	text_out(printer->list->expression, printer->out);
+	if (search->count < search->matched)
+		fprintf(printer->out, "; the %s %s",
+			size_format_count(search->count, shown),
+			search->wish.by_time ? "first" : "longest");
+	fputs("\n\n", printer->out);
+	put_columns(printer, "time", "took", "thread");
+	fputs("call\n", printer->out);
+}
+
+static int print_list(struct printer *printer)
+{
+	int err = make_names(printer);
+
+	if (err)
+		return err;
+	find_width(printer);
+	put_title(printer);
+	for (size_t i = 0; i < printer->list->search->count; i++)
+		put_call(printer, i);
+	return fflush(printer->out) || ferror(printer->out) ? -EIO : 0;
+}
+
+int find_list_print(const struct find_list *list, FILE *out)
+{
+	struct printer *printer = calloc(1, sizeof(*printer));
+	int err;
+
+	if (!printer)
+		return -ENOMEM;
+	printer->list = list;
+	printer->trace = list->search->reader;
+	printer->terminal = terminal_of(out);
+	printer->out = out;
+	err = print_list(printer);
+	short_names_free(&printer->names);
+	free(printer);
+	return err;
+}

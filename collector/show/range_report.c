@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/range_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "collector/show/table.h"
+#include "collector/show/terminal.h"
+#include "shared/compiler.h"
+
+#define FACT_INDENT 13
+
+static const char *const order_keys[] = {
+	[RANGE_BY_SELF] = "self",   [RANGE_BY_TOTAL] = "total",
+	[RANGE_BY_CALLS] = "calls", [RANGE_BY_LONGEST] = "longest",
+	[RANGE_BY_NAME] = "name",
+};
+
+bool range_report_find_order(const char *key, enum range_order *order,
+			     const char **keys)
+{
+	*keys = "self, total, calls, longest or name";
+	for (size_t i = 0; i < ARRAY_SIZE(order_keys); i++)
+		if (strcmp(order_keys[i], key) == 0) {
+			*order = (enum range_order)i;
+			return true;
+		}
+	return false;
+}
+
+/* --- rows --- */
+
+static uint64_t key_of(const struct sums_function *function,
+		       enum range_order order)
+{
+	switch (order) {
+	case RANGE_BY_TOTAL:
+		return function->total_ns;
+	case RANGE_BY_CALLS:
+		return function->calls;
+	case RANGE_BY_LONGEST:
+		return function->longest_ns;
+	case RANGE_BY_NAME:
+		return 0;
+	default:
+		return function->self_ns;
+	}
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct range_row *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+struct range_row *range_report_rows(const struct range_report *report)
+{
+	const struct trace_sums *sums = report->sums;
+	struct range_row *rows =
+		calloc((size_t)sums->function_count + 1, sizeof(*rows));
+
+	for (uint32_t i = 0; rows && i < sums->function_count; i++)
+		rows[i] = (struct range_row){
+			.function = &sums->functions[i],
+			.name = trace_reader_text(sums->reader,
+						  sums->functions[i].name),
+			.key = key_of(&sums->functions[i], report->order),
+		};
+	if (rows)
+		qsort(rows, sums->function_count, sizeof(*rows), compare_rows);
+	return rows;
+}
+
+size_t range_report_shown(const struct range_report *report)
+{
+	size_t count = report->sums->function_count;
+
+	return report->limit ? MIN(count, report->limit) : count;
+}
+
+/* --- facts --- */
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+uint64_t range_report_from(const struct range_report *report)
+{
+	return report->range.from_ns -
+	       MIN(report->range.from_ns, report->bounds.first_ns);
+}
+
+uint64_t range_report_to(const struct range_report *report)
+{
+	uint64_t to = report->range.to_ns;
+
+	if (to == UINT64_MAX)
+		to = report->bounds.last_ns + 1;
+	return to - MIN(to, report->bounds.first_ns);
+}
+
+static bool is_whole(const struct range_report *report)
+{
+	return !report->range.from_ns && report->range.to_ns == UINT64_MAX;
+}
+
+static void print_range(const struct range_report *report, FILE *out)
+{
+	uint64_t from = range_report_from(report), to = range_report_to(report);
+	char first[TIME_RANGE_TEXT], last[TIME_RANGE_TEXT], size[SIZE_TEXT];
+
+	if (is_whole(report)) {
+		fprintf(out, "  range      all of the recording: %s\n",
+			size_format_ns(to, size));
+		return;
+	}
+	fprintf(out, "  range      %s to %s: %s of the recording's ",
+		time_range_text(from, first), time_range_text(to, last),
+		size_format_ns(to - from, size));
+	fprintf(out, "%s\n",
+		time_range_text(report->bounds.last_ns -
+					report->bounds.first_ns,
+				last));
+}
+
+static void print_calls(const struct range_report *report, FILE *out)
+{
+	const struct trace_sums *sums = report->sums;
+	uint64_t threads = sums->thread_count - 1;
+	char calls[SIZE_TEXT], count[SIZE_TEXT], processes[SIZE_TEXT];
+
+	fprintf(out, "  calls      %s of %s thread%s",
+		size_format_count(sums->spans, calls),
+		size_format_count(threads, count), plural(threads));
+	if (sums->processes)
+		fprintf(out, " in %s process%s",
+			size_format_count(sums->processes, processes),
+			sums->processes == 1 ? "" : "es");
+	if (report->thread) {
+		fputs(": only of thread ", out);
+		text_out(report->thread, out);
+	}
+	fputc('\n', out);
+}
+
+/* A part of these calls is outside. */
+static void print_clipped(const struct trace_sums *sums, FILE *out)
+{
+	char before[SIZE_TEXT], after[SIZE_TEXT];
+
+	if (!sums->open_before && !sums->open_after)
+		return;
+	fprintf(out,
+		"  clipped    %s began before it, %s went on after it: times "
+		"are of what is in it\n",
+		size_format_count(sums->open_before, before),
+		size_format_count(sums->open_after, after));
+}
+
+static void print_missing(const struct trace_sums *sums,
+			  const struct terminal *terminal, FILE *out)
+{
+	char count[SIZE_TEXT], size[SIZE_TEXT];
+
+	if (sums->paused)
+		fprintf(out,
+			"  paused     %s call%s not recorded: in a pause\n",
+			size_format_count(sums->paused, count),
+			sums->paused == 1 ? " was" : "s were");
+	if (sums->waits)
+		fprintf(out,
+			"  waited     %s time%s, %s, for the collector: it is "
+			"time of the functions\n",
+			size_format_count(sums->waits, count),
+			plural(sums->waits),
+			size_format_ns(sums->wait_ns, size));
+	if (sums->folded)
+		fprintf(out,
+			"  left out   %s call%s: more stacks than there is "
+			"memory for; their time is their callers'\n",
+			size_format_count(sums->folded, count),
+			plural(sums->folded));
+	if (!sums->lost) {
+		fputs("  lost       nothing\n", out);
+		return;
+	}
+	terminal_style(terminal, STYLE_LOSS, out);
+	fprintf(out, "  lost       %s call%s: a ring was full\n",
+		size_format_count(sums->lost, count),
+		sums->lost == 1 ? " is missing" : "s are missing");
+	terminal_style(terminal, STYLE_PLAIN, out);
+}
+
+static void write_facts(const struct range_report *report,
+			const struct terminal *terminal, FILE *out)
+{
+	print_range(report, out);
+	print_calls(report, out);
+	print_clipped(report->sums, out);
+	print_missing(report->sums, terminal, out);
+	fputs("  note       from the trace, so times are as measured; without "
+	      "waits, CPU samples,\n"
+	      "             allocations, calls that were only counted, and "
+	      "modules: see perfrec report ",
+	      out);
+	text_out_quoted(report->dir, out);
+	fputc('\n', out);
+}
+
+/* As the summary does it: one line for each fact, or several on a narrow
+ * terminal. */
+static void print_facts(const struct range_report *report,
+			const struct terminal *terminal, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *lines = terminal->columns ? open_memstream(&text, &size) : NULL;
+
+	write_facts(report, terminal, lines ? lines : out);
+	if (lines && !fclose(lines))
+		terminal_wrap(terminal, text, FACT_INDENT, out);
+	free(text);
+}
+
+/* --- the table --- */
+
+static const struct table_column columns[] = {
+	{ "calls", 15, false, 3 },  { "self time", 9, false, 0 },
+	{ "%", 5, false, 2 },	    { "total", 9, false, 4 },
+	{ "longest", 9, false, 5 },
+};
+
+static void add_row(struct table *table, const struct range_row *row,
+		    uint64_t all_self_ns)
+{
+	const struct sums_function *function = row->function;
+	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT];
+	char longest[SIZE_TEXT], percent[16];
+	double share = all_self_ns
+			       ? (double)function->self_ns / (double)all_self_ns
+			       : 0;
+
+	snprintf(percent, sizeof(percent), "%.1f", 100 * share);
+	table_add(table,
+		  (const char *[]){
+			  size_format_count(function->calls, calls),
+			  size_format_ns(function->self_ns, self), percent,
+			  size_format_ns(function->total_ns, total),
+			  size_format_ns(function->longest_ns, longest) },
+		  row->name, NULL);
+}
+
+/* @terminal: NULL for Markdown. */
+static int print_rows(const struct range_report *report,
+		      const struct terminal *terminal, FILE *out)
+{
+	struct range_row *rows = range_report_rows(report);
+	size_t shown = range_report_shown(report);
+	uint64_t all_self_ns = 0;
+	struct table table;
+	int err;
+
+	if (!rows)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < report->sums->function_count; i++)
+		all_self_ns += report->sums->functions[i].self_ns;
+	table_init(&table, columns, ARRAY_SIZE(columns), "function");
+	table.full_names = report->full_names;
+	for (size_t i = 0; i < shown; i++)
+		add_row(&table, &rows[i], all_self_ns);
+	err = terminal ? table_print(&table, terminal, out)
+		       : table_print_markdown(&table, out);
+	table_release(&table);
+	free(rows);
+	return err;
+}
+
+static int print_table(const struct range_report *report,
+		       const struct terminal *terminal, FILE *out)
+{
+	size_t count = report->sums->function_count;
+	int err;
+
+	if (!count) {
+		fputs("\n  No function ran in it.\n", out);
+		return 0;
+	}
+	fputc('\n', out);
+	err = print_rows(report, terminal, out);
+	if (range_report_shown(report) < count && terminal)
+		fprintf(out, "  (%zu of %zu functions; all: --limit 0)\n",
+			range_report_shown(report), count);
+	return err;
+}
+
+int range_report_print(const struct range_report *report, FILE *out)
+{
+	const struct terminal terminal = terminal_of(out);
+	int err;
+
+	fputs("\nperfrec: a part of ", out);
+	text_out_quoted(report->dir, out);
+	fputs("\n\n", out);
+	print_facts(report, &terminal, out);
+	err = print_table(report, &terminal, out);
+	return fflush(out) || ferror(out) ? -EIO : err;
+}
+
+int range_report_print_markdown(const struct range_report *report, FILE *out)
+{
+	static const struct terminal plain;
+	int err;
+
+	fputs("**perfrec**: a part of a recording\n\n```text\n", out);
+	print_facts(report, &plain, out);
+	fputs("```\n", out);
+	err = print_table(report, NULL, out);
+	return fflush(out) || ferror(out) ? -EIO : err;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/range_report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "collector/base/json_text.h"
+#include "collector/names/name_fold.h"
+#include "shared/compiler.h"
+
+static json_t *number_json(uint64_t value)
+{
+	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
+}
+
+static json_t *row_json(const struct range_row *row)
+{
+	const struct sums_function *function = row->function;
+	char text[NAME_FOLD_BYTES];
+
+	name_fold(row->name, text);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+			 json_text(row->name), "short", json_text(text),
+			 "calls", number_json(function->calls), "self_ns",
+			 number_json(function->self_ns), "total_ns",
+			 number_json(function->total_ns), "longest_ns",
+			 number_json(function->longest_ns));
+}
+
+static json_t *totals_json(const struct trace_sums *sums)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "calls", number_json(sums->spans), "threads",
+			 number_json(sums->thread_count - 1), "processes",
+			 number_json(sums->processes), "open_at_from",
+			 number_json(sums->open_before), "open_at_to",
+			 number_json(sums->open_after), "lost_spans",
+			 number_json(sums->lost), "paused_spans",
+			 number_json(sums->paused), "waits",
+			 number_json(sums->waits), "wait_ns",
+			 number_json(sums->wait_ns), "left_out",
+			 number_json(sums->folded));
+}
+
+int range_report_write_json(const struct range_report *report, FILE *out)
+{
+	struct range_row *rows = range_report_rows(report);
+	json_t *list = json_array(), *root = NULL;
+	int err = 0;
+
+	for (size_t i = 0; rows && i < range_report_shown(report); i++)
+		json_array_append_new(list, row_json(&rows[i]));
+	if (rows)
+		root = json_pack(
+			"{s:i, s:s, s:o, s:o, s:o, s:o?, s:o, s:O}", "version",
+			RANGE_REPORT_VERSION, "view", "range", "from_ns",
+			number_json(range_report_from(report)), "to_ns",
+			number_json(range_report_to(report)), "recording_ns",
+			number_json(report->bounds.last_ns -
+				    report->bounds.first_ns),
+			"thread",
+			report->thread ? json_text(report->thread)
+				       : json_null(),
+			"totals", totals_json(report->sums), "functions", list);
+	if (!root)
+		err = -ENOMEM;
+	else if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
+		 fputc('\n', out) == EOF || fflush(out))
+		err = -EIO;
+	json_decref(root);
+	json_decref(list);
+	free(rows);
+	return err;
+}
