@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 180
+#
+# perfrec report --from, --to and --thread, and perfrec find, against looking at
+# each slice of the trace (tools/range_oracle.py): coroutines, exceptions, deep
+# recursion, raw and compressed, and a trace without its end. Then what is said
+# of a range, and what is refused.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+need python3
+
+# agrees FOLDER COUNT [OPTION...]
+agrees()
+{
+	folder=$1
+	count=$2
+	shift 2
+	python3 "$TOP/tests/tools/range_oracle.py" --count "$count" "$@" \
+		"$PERFREC" "$O/tests/tools/trace_check" "$folder" ||
+		fail "$folder: a range is not what its slices are"
+}
+
+prog trace/coroutines
+run timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o co \
+	./coroutines 1
+expect_status 0
+agrees co 25 --demand calls,clipped,recursion,contexts
+
+cat >throws.cc <<'SOURCE'
+#include <cstdio>
+#include <cstdlib>
+template <class T> __attribute__((noinline)) T fall(T n)
+{
+	if (n <= 0)
+		throw n;
+	T got = fall<T>(n - 1);
+	__asm__ volatile("");
+	return got + 1;
+}
+__attribute__((noinline)) int attempt(int n)
+{
+	try {
+		return fall(n);
+	} catch (int caught) {
+		return caught;
+	}
+}
+struct wide {
+	int n;
+	__attribute__((noinline)) bool operator>(int other) const { return n > other; }
+};
+int main()
+{
+	int sum = 0;
+	for (int i = 0; i < 100; i++)
+		sum += attempt(i % 17) + (wide{ i } > 5);
+	printf("%d\n", sum);
+	_Exit(0); // main has no end
+}
+SOURCE
+${CXX:-g++} -O1 -g -finstrument-functions -o throws throws.cc ||
+	fail 'cannot compile throws.cc'
+run "$PERFREC" record --alloc=off --cpu=off --compress -q -o throws.data ./throws
+expect_status 0
+agrees throws.data 25 --demand calls,clipped,recursion
+
+# Half of a trace: what is open there goes as far as the trace does.
+cp -r co half
+truncate -s "$(($(stat -c %s half/trace.pftrace) / 2))" half/trace.pftrace
+agrees half 15 --allow '--allow-open --allow-cut' --demand unfinished
+
+# --- operators ---
+run "$PERFREC" find --json 'wide::operator>(int) const > 0ns' throws.data
+expect_eq 'calls of operator>' "$(json out '.calls_of_function')" 100
+run "$PERFREC" find --json 'wide::operator>' throws.data
+expect_eq 'the same without parameters' "$(json out .matched)" 100
+
+# --- what is said ---
+says()
+{
+	run "$PERFREC" report "$@"
+	expect_status 0
+}
+tid=$("$PERFREC" find --json --limit 1 main throws.data | jq '.calls[0].tid')
+says --thread "$tid" throws.data
+expect_match out '^perfrec: a part of throws\.data$'
+expect_match out '^  range      all of the recording: '
+expect_match out "^  calls      [0-9,]+ of 1 thread in 1 process: only of thread $tid\$"
+expect_match out '^  lost       nothing$'
+expect_match out 'self time +% +total +longest +function$'
+expect_match out ' fall<'
+expect_no_match out 'clipped'
+begin=$("$PERFREC" find --json --sort time --limit 50 attempt throws.data |
+	jq '.calls[49].begin_ns')
+says --from "${begin}ns" --to "$((begin + 1))ns" throws.data
+expect_match out '^  range      [0-9.]+[mu]s to [0-9.]+[mu]s: 1 ns of the recording.s '
+expect_match out '^  clipped    1 began before it, 2 went on after it: '
+expect_match out '^ +1 +1 ns +100\.0 +1 ns +0 ns  attempt\(int\)$'
+says --from 0s --sort longest --limit 1 throws.data
+expect_match out '  \(1 of [0-9]+ functions; all: --limit 0\)$'
+says --from 0s --markdown throws.data
+expect_match out '^\| +[0-9,]+ \|.*`fall<'
+says --from 0s --json throws.data
+expect_eq 'calls of attempt' \
+	"$(json out '.functions[] | select(.name == "attempt(int)") | .calls')" 100
+
+# --- what is refused ---
+refuses()
+{
+	status=$1
+	text=$2
+	shift 2
+	run "$PERFREC" report "$@"
+	expect_status "$status"
+	expect_match err "$text"
+	expect_eq 'nothing on stdout' "$(cat out)" ''
+}
+refuses 1 "--from '1h': 'co' ends before that: give a time from 0s to " --from 1h co
+refuses 2 "--to '1s': that is before --from '2s': give a later time" --from 2s --to 1s co
+refuses 2 "--to '1s': nothing is between that and --from '1s'" --from 1s --to 1s co
+refuses 2 "--from '3': give a time with its unit .*such as 1.5us" --from 3 co
+refuses 2 "--from '-3s': give a time with its unit" --from -3s co
+refuses 2 "--to '3 parsecs': give a time with its unit" --to '3 parsecs' co
+refuses 1 "--thread 'nobody': no thread has that number or name" --thread nobody co
+refuses 2 '--view: is of a whole recording: leave it out, or leave out --from' --view cpu --from 1ms co
+refuses 2 '--html: is of a whole recording: leave it out, or leave out --thread' --html page --thread 7 co
+refuses 2 '--stacks: is of a whole recording.* --to' --stacks --to 1ms co
+refuses 2 "--sort 'blocked': choose self, total, calls, longest or name" --sort blocked --to 1ms co
+refuses 2 "--sort 'longest': choose self, total, calls, on-cpu" --sort longest co
+refuses 1 'is no recording' --from 1ms nowhere
+cat >idle.c <<'SOURCE'
+int main(void) { return 0; }
+SOURCE
+${CC:-gcc} -o idle idle.c || fail 'cannot compile'
+"$PERFREC" record -q --alloc=off --cpu=off -o idle.data ./idle || fail 'cannot record'
+refuses 1 "'idle.data' has no calls, and times count from the first one: leave out --from" --from 0s idle.data
