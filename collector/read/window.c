@@ -114,7 +114,8 @@ bool window_met_thread(const struct window *window)
 static struct window_track *track_of(struct window *window,
 				     const struct trace_track *shown)
 {
-	if (grow_array_zeroed(window->tracks, window->track_room,
+	if (unlikely(shown->number >= window->track_room) &&
+	    grow_array_zeroed(window->tracks, window->track_room,
 			      (size_t)shown->number + 1))
 		return NULL;
 	return &window->tracks[shown->number];
@@ -169,19 +170,17 @@ static void forget_innermost(struct window_track *track)
 	free(track->slices[--track->count].arguments);
 }
 
-/* Gives the end of the innermost slice of @track at @event->ns. */
+/* out->event ends the innermost slice of @track. */
 static void give_end(struct window *window, struct window_track *track,
-		     const struct trace_event *event, bool after,
-		     struct window_event *out)
+		     bool after, struct window_event *out)
 {
 	uint64_t took;
 
 	free(window->ended.arguments);
 	window->ended = track->slices[--track->count];
-	*out = (struct window_event){ .event = *event,
-				      .after = after,
-				      .slice = &window->ended };
-	out->event.ns = MAX(event->ns, window->ended.shown_ns);
+	out->slice = &window->ended;
+	out->after = after;
+	out->event.ns = MAX(out->event.ns, window->ended.shown_ns);
 	out->event.slice = NULL;
 	out->event.depth = track->count;
 	took = out->event.ns - window->ended.shown_ns;
@@ -213,16 +212,16 @@ static void give_cut(struct window *window, struct window_track *track,
 		     struct trace_track *shown, struct window_event *out)
 {
 	const struct window_slice *slice = &track->slices[track->count - 1];
-	const struct trace_event end = {
-		.kind = TRACE_END,
-		.ns = window->choice.range.to_ns,
-		.track = shown,
-		.name = slice->name,
-		.category = slice->category,
-		.location = slice->location,
-	};
 
-	give_end(window, track, &end, true, out);
+	*out = (struct window_event){
+		.event = { .kind = TRACE_END,
+			   .ns = window->choice.range.to_ns,
+			   .track = shown,
+			   .name = slice->name,
+			   .category = slice->category,
+			   .location = slice->location },
+	};
+	give_end(window, track, true, out);
 }
 
 /* --- events --- */
@@ -245,23 +244,21 @@ static int take_before(struct window *window, struct window_track *track,
 	return 0;
 }
 
-/* Gives a slice event or an instant of the range. 1, 0: it is not given, or
- * -ENOMEM. */
+/* out->event is a slice event or an instant of the range. 1; 0: it is not
+ * given; or -ENOMEM. */
 static int give_inside(struct window *window, struct window_track *track,
-		       const struct trace_event *event,
 		       struct window_event *out)
 {
-	if (event->kind == TRACE_END) {
+	if (out->event.kind == TRACE_END) {
 		if (!track->count)
 			return 0;
-		give_end(window, track, event, false, out);
+		give_end(window, track, false, out);
 		return 1;
 	}
-	*out = (struct window_event){ .event = *event };
+	if (out->event.kind != TRACE_BEGIN)
+		return is_in_range(window, out->event.ns);
+	out->slice = push_slice(window, track, &out->event);
 	out->event.slice = NULL;
-	if (event->kind != TRACE_BEGIN)
-		return is_in_range(window, event->ns);
-	out->slice = push_slice(window, track, event);
 	return out->slice ? 1 : -ENOMEM;
 }
 
@@ -278,7 +275,8 @@ static int give_held(struct window *window, struct window_event *out)
 	track->phase = PHASE_INSIDE;
 	if (event->ns < window->choice.range.to_ns) {
 		window->has_held = false;
-		return give_inside(window, track, event, out);
+		*out = (struct window_event){ .event = *event };
+		return give_inside(window, track, out);
 	}
 	if (track->count) {
 		give_cut(window, track, event->track, out);
@@ -291,9 +289,8 @@ static int give_held(struct window *window, struct window_event *out)
 
 /* A counter, or a state: the last one before FROM counts. */
 static int take_value(struct window *window, struct window_track *track,
-		      const struct trace_event *event, struct window_event *out)
+		      const struct trace_event *event)
 {
-	*out = (struct window_event){ .event = *event };
 	if (event->ns >= window->choice.range.from_ns)
 		return is_in_range(window, event->ns);
 	if (!track->last)
@@ -311,35 +308,54 @@ static bool is_value(const struct trace_event *event)
 	return event->kind == TRACE_COUNTER || event->kind == TRACE_STATE;
 }
 
-/* 1: *@out is the next event; 0: none yet; or -ENOMEM. */
-static int take(struct window *window, const struct trace_event *event,
-		struct window_event *out)
+/* What is of no track, or not in the order of its slices. 1, 0 or -ENOMEM. */
+static int take_other(struct window *window, struct window_track *track,
+		      const struct trace_event *event)
 {
-	struct window_track *track;
+	if (track && event->kind != TRACE_SAMPLE)
+		return take_value(window, track, event);
+	return !window->choice.calls_only && is_in_range(window, event->ns);
+}
 
-	*out = (struct window_event){ .event = *event };
+/* A slice event or an instant. 1, 0 or -ENOMEM. */
+static int take_slice(struct window *window, struct window_track *track,
+		      struct window_event *out)
+{
+	uint64_t ns = out->event.ns;
+	bool before = ns < window->choice.range.from_ns;
+
+	if (likely(track->phase == PHASE_INSIDE &&
+		   ns < window->choice.range.to_ns))
+		return give_inside(window, track, out);
+	if (track->phase == PHASE_OVER)
+		return 0;
+	if (track->phase == PHASE_BEFORE && before)
+		return take_before(window, track, &out->event);
+	window->held = out->event;
+	window->has_held = true;
+	window->given = 0;
+	return 0;
+}
+
+/* 1: *@out, whose event was read, is given; 0: it is not; or -ENOMEM. */
+static int take(struct window *window, struct window_event *out)
+{
+	const struct trace_event *event = &out->event;
+	struct window_track *track = NULL;
+
+	out->before = out->after = false;
+	out->slice = NULL;
 	if (!event->track)
-		return !window->choice.thread && !window->choice.calls_only &&
-		       is_in_range(window, event->ns);
+		return !window->choice.thread &&
+		       take_other(window, NULL, event);
 	track = track_of(window, event->track);
 	if (!track)
 		return -ENOMEM;
 	if (!is_chosen(window, track, event->track))
 		return 0;
-	if (event->kind == TRACE_SAMPLE)
-		return !window->choice.calls_only &&
-		       is_in_range(window, event->ns);
-	if (is_value(event))
-		return take_value(window, track, event, out);
-	if (track->phase == PHASE_OVER)
-		return 0;
-	if (track->phase == PHASE_BEFORE &&
-	    event->ns < window->choice.range.from_ns)
-		return take_before(window, track, event);
-	window->held = *event;
-	window->has_held = true;
-	window->given = 0;
-	return 0;
+	if (unlikely(event->kind == TRACE_SAMPLE || is_value(event)))
+		return take_other(window, track, event);
+	return take_slice(window, track, out);
 }
 
 /* Gives what counters and states were, before FROM, of all tracks. A trace may
@@ -362,7 +378,6 @@ static bool give_last(struct window *window, struct window_event *out)
 
 int window_next(struct window *window, struct window_event *out)
 {
-	struct trace_event event;
 	int got = 0;
 
 	while (!got && !window->ending) {
@@ -370,9 +385,9 @@ int window_next(struct window *window, struct window_event *out)
 			got = give_held(window, out);
 			continue;
 		}
-		got = trace_reader_next(window->trace, &event);
-		if (got > 0) {
-			got = take(window, &event, out);
+		got = trace_reader_next(window->trace, &out->event);
+		if (likely(got > 0)) {
+			got = take(window, out);
 			continue;
 		}
 		window->ending = true;
