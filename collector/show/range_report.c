@@ -123,7 +123,9 @@ static void print_range(const struct range_report *report, FILE *out)
 		return;
 	}
 	fprintf(out, "  range      %s to %s: %s of the recording's ",
-		time_range_text(from, first), time_range_text(to, last),
+		time_range_text(from, first),
+		report->range.to_ns == UINT64_MAX ? "the end"
+						  : time_range_text(to, last),
 		size_format_ns(to - from, size));
 	fprintf(out, "%s\n",
 		time_range_text(report->bounds.last_ns -
@@ -207,9 +209,8 @@ static void write_facts(const struct range_report *report,
 	print_clipped(report->sums, out);
 	print_missing(report->sums, terminal, out);
 	fputs("  note       from the trace, so times are as measured; without "
-	      "waits, CPU samples,\n"
-	      "             allocations, calls that were only counted, and "
-	      "modules: see perfrec report ",
+	      "waits, CPU samples, allocations, calls that were only counted, "
+	      "and modules: see perfrec report ",
 	      out);
 	text_out_quoted(report->dir, out);
 	fputc('\n', out);

@@ -4,8 +4,8 @@
 recording in DIR, and what perfrec finds, against looking at each slice.
 
 Reads the whole trace by `CHECK --dump`, which shares no code with perfrec, and
-then asks `PERFREC report --json --from --to [--thread]` and `PERFREC find` for
-random ranges, whose ends are mostly times of events. All numbers must be equal:
+then asks `PERFREC report --json --from --to [--thread]`, `PERFREC find`, and now
+and then `PERFREC export --to csv --calls`, for random ranges, whose ends are mostly times of events. All numbers must be equal:
 calls, self and total time, the longest call, clipped calls, lost and paused
 calls, threads; of find each call.
 
@@ -20,6 +20,8 @@ Exit status 0: all is equal; 1, and what is not.
 """
 import argparse
 import collections
+import csv
+import io
 import json
 import random
 import re
@@ -194,6 +196,20 @@ class Asker:
         if not self.cut and status != (0 if wanted else 1):
             self.complain(words, f"exit status {status}")
 
+    def export(self, start, stop, thread):
+        """The calls of which a part is in the range, each whole."""
+        trace = self.trace
+        words = ["export", "--to", "csv", "--calls"]
+        words += self.range_words(start, stop, thread)
+        words[words.index("--to", 3)] = "--until"
+        _, out, said = self.ask(*words)
+        slices = [trace.slices[i] for i in trace.in_range(start, stop, thread)]
+        wanted = [(s.begin - trace.first, s.end - s.begin) for s in slices]
+        rows = list(csv.DictReader(io.StringIO(out.decode())))
+        got = [(int(r["start_ns"]), int(r["duration_ns"])) for r in rows]
+        if sorted(got) != sorted(wanted):
+            self.complain(words, f"{len(got)} calls, not {len(wanted)}, or others: {said}")
+
 
 def random_time(trace, rng):
     if rng.random() < 0.25:
@@ -245,11 +261,13 @@ def main():
     asker = Asker(args.perfrec, args.dir, trace, bool(args.allow))
     tids = sorted({s.track[1].split("/")[0] for s in trace.slices})
     seen = set()
-    for _ in range(args.count):
+    for number in range(args.count):
         start, stop = random_range(trace, rng)
         thread = rng.choice([None, None, *tids])
         seen |= seen_in(trace, start, stop, thread)
         asker.report(start, stop, thread)
+        if number % 4 == 0:
+            asker.export(start, stop, thread)
         call = rng.choice(trace.slices)
         if call.name != WAIT:
             asker.find(start, stop, thread, call.name, call.end - call.begin)

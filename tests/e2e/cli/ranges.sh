@@ -97,6 +97,7 @@ expect_match out '^  range      [0-9.]+[mu]s to [0-9.]+[mu]s: 1 ns of the record
 expect_match out '^  clipped    1 began before it, 2 went on after it: '
 expect_match out '^ +1 +1 ns +100\.0 +1 ns +0 ns  attempt\(int\)$'
 says --from 0s --sort longest --limit 1 throws.data
+expect_match out '^  range      0s to the end: '
 expect_match out '  \(1 of [0-9]+ functions; all: --limit 0\)$'
 says --from 0s --markdown throws.data
 expect_match out '^\| +[0-9,]+ \|.*`fall<'
