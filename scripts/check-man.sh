@@ -41,6 +41,7 @@ agree perfrec-aggregate.1 'perfrec aggregate' OPTIONS
 agree perfrec-annotate.1 'perfrec annotate' OPTIONS
 agree perfrec-find.1 'perfrec find' OPTIONS
 agree perfrec-graph.1 'perfrec graph' OPTIONS
+agree perfrec-cut.1 'perfrec cut' OPTIONS
 agree perfrec-diff.1 'perfrec diff' OPTIONS
 agree perfrec-doctor.1 'perfrec doctor' OPTIONS
 agree perfrec-dump.1 'perfrec dump' OPTIONS
@@ -86,6 +87,7 @@ mentions perfrec-aggregate.1 perfrec aggregate
 mentions perfrec-annotate.1 perfrec annotate
 mentions perfrec-find.1 perfrec find
 mentions perfrec-graph.1 perfrec graph
+mentions perfrec-cut.1 perfrec cut
 mentions perfrec-diff.1 perfrec diff
 mentions perfrec-doctor.1 perfrec doctor
 mentions perfrec-dump.1 perfrec dump

@@ -6,6 +6,7 @@
 #include "collector/command/cmd_cc.h"
 #include "collector/command/cmd_complete.h"
 #include "collector/command/cmd_ctl.h"
+#include "collector/command/cmd_cut.h"
 #include "collector/command/cmd_aggregate.h"
 #include "collector/command/cmd_annotate.h"
 #include "collector/command/cmd_diff.h"
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
 		[CMD_DIFF] = cmd_diff,	   [CMD_AGGREGATE] = cmd_aggregate,
 		[CMD_OPEN] = cmd_open,	   [CMD_EXPORT] = cmd_export,
 		[CMD_TOP] = cmd_top,	   [CMD_FIND] = cmd_find,
+		[CMD_CUT] = cmd_cut,
 	};
 	enum opts_command command;
 	int result;

@@ -21,11 +21,14 @@
 	X(TRACE_PACKET_INTERNED_DATA, 12, BYTES)                              \
 	X(TRACE_PACKET_SEQUENCE_FLAGS, 13, VARINT)                            \
 	X(TRACE_PACKET_TRACE_STATS, 35, BYTES)                                \
+	X(TRACE_PACKET_PROFILE_PACKET, 37, BYTES)                             \
+	X(TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 42, VARINT)                   \
 	X(TRACE_PACKET_COMPRESSED_PACKETS, 50, BYTES)                         \
 	X(TRACE_PACKET_TIMESTAMP_CLOCK_ID, 58, VARINT)                        \
 	X(TRACE_PACKET_TRACE_PACKET_DEFAULTS, 59, BYTES)                      \
 	X(TRACE_PACKET_TRACK_DESCRIPTOR, 60, BYTES)                           \
 	X(TRACE_PACKET_PERF_SAMPLE, 66, BYTES)                                \
+	X(TRACE_PACKET_TRACE_UUID, 89, BYTES)                                 \
 	X(TRACE_PACKET_TRACE_ATTRIBUTES, 126, BYTES)                          \
                                                                               \
 	X(CLOCK_SNAPSHOT_CLOCKS, 1, BYTES)                                    \
@@ -58,6 +61,10 @@
 	X(PERF_SAMPLE_TID, 3, VARINT)                                         \
 	X(PERF_SAMPLE_CALLSTACK_IID, 4, VARINT)                               \
 	X(PERF_SAMPLE_CPU_MODE, 5, VARINT)                                    \
+                                                                              \
+	X(PROFILE_PACKET_PROCESS_DUMPS, 5, BYTES)                             \
+	X(PROFILE_PACKET_PROCESS_HEAP_SAMPLES_SAMPLES, 2, BYTES)              \
+	X(PROFILE_PACKET_HEAP_SAMPLE_CALLSTACK_ID, 1, VARINT)                 \
                                                                               \
 	X(FTRACE_EVENT_BUNDLE_CPU, 1, VARINT)                                 \
 	X(FTRACE_EVENT_BUNDLE_LOST_EVENTS, 3, VARINT)                         \
@@ -107,9 +114,11 @@
 	X(INTERNED_DATA_FUNCTION_NAMES, 5, BYTES)                             \
 	X(INTERNED_DATA_FRAMES, 6, BYTES)                                     \
 	X(INTERNED_DATA_CALLSTACKS, 7, BYTES)                                 \
+	X(INTERNED_DATA_BUILD_IDS, 16, BYTES)                                 \
 	X(INTERNED_DATA_MAPPING_PATHS, 17, BYTES)                             \
 	X(INTERNED_DATA_MAPPINGS, 19, BYTES)                                  \
 	X(MAPPING_IID, 1, VARINT)                                             \
+	X(MAPPING_BUILD_ID, 2, VARINT)                                        \
 	X(MAPPING_PATH_STRING_IDS, 7, VARINT)                                 \
 	X(FRAME_IID, 1, VARINT)                                               \
 	X(FRAME_FUNCTION_NAME_ID, 2, VARINT)                                  \

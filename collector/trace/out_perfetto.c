@@ -248,6 +248,16 @@ size_t out_perfetto_preamble(uint8_t *buffer, size_t size,
 	return cursor_finish(&cursor);
 }
 
+size_t out_perfetto_attributes(uint8_t *buffer, size_t size,
+			       const struct out_attribute *attributes,
+			       size_t attribute_count)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+
+	put_attributes(&cursor, attributes, attribute_count);
+	return cursor_finish(&cursor);
+}
+
 /* --- processes and threads --- */
 
 /* Fills @out with as much of @cmdline as fits in @room; returns how many. */

@@ -43,6 +43,11 @@ size_t out_perfetto_preamble(uint8_t *buffer, size_t size,
 			     const struct out_attribute *attributes,
 			     size_t attribute_count);
 
+/* Attributes alone, at most OUT_ATTRIBUTES. */
+size_t out_perfetto_attributes(uint8_t *buffer, size_t size,
+			       const struct out_attribute *attributes,
+			       size_t attribute_count);
+
 struct out_process {
 	uint64_t uuid;
 	pid_t pid;

@@ -59,6 +59,7 @@ struct wait {
 	uint64_t from, to; /* to: 0 while it is open */
 	uint64_t track, thread; /* uuid of its track, and of that above */
 	uint32_t name; /* number + 1; 0: none */
+	bool clipped; /* a cut has begun or ended it */
 };
 
 struct totals {

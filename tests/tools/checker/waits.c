@@ -6,7 +6,9 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "tests/tools/checker/pbread.h"
 #include "tests/tools/checker/trace.h"
 
 #define BREAK(trace, rule, ...) \
@@ -39,6 +41,29 @@ static struct wait *last_wait(struct trace *trace, const struct own_track *own)
 	return i ? &trace->waits[i - 1] : NULL;
 }
 
+/* Whether a cut has put one of its marks there: the trace that it is of has the
+ * true begin or end of the wait. */
+static bool is_clipped(const struct event *event)
+{
+	static const char *const marks[] = { "perfrec.began_ns",
+					     "perfrec.goes_on" };
+	struct pb pb = event->all;
+	struct pb_field field, inner;
+
+	while (pb_next(&pb, &field) > 0) {
+		if (field.number != 4)
+			continue;
+		while (pb_next(&field.bytes, &inner) > 0)
+			for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+				if (inner.number == 10 &&
+				    pb_left(&inner.bytes) == strlen(marks[i]) &&
+				    memcmp(inner.bytes.at, marks[i],
+					   strlen(marks[i])) == 0)
+					return true;
+	}
+	return false;
+}
+
 void waits_event(struct trace *trace, struct own_track *own,
 		 const struct event *event, uint32_t name)
 {
@@ -50,10 +75,12 @@ void waits_event(struct trace *trace, struct own_track *own,
 	if (event->type == EVENT_BEGIN && !own->depth) {
 		own->depth++;
 		begin_wait(trace, own, event, name);
+		last_wait(trace, own)->clipped = is_clipped(event);
 	} else if (event->type == EVENT_END && own->depth) {
 		own->depth--;
 		wait = last_wait(trace, own);
 		wait->to = event->ns;
+		wait->clipped |= is_clipped(event);
 	} else {
 		BREAK(trace, WAIT_SLICE,
 		      "track %" PRIu64 ": type %" PRIu64 " with %u open",
@@ -83,8 +110,9 @@ static void check_wait(struct trace *trace, const struct wait *wait, bool exact,
 			      wait->track);
 		return;
 	}
-	if (wait->to && !sched_slept(&trace->sched, (int32_t)thread->tid,
-				     wait->from, wait->to, exact))
+	if (wait->to &&
+	    !sched_slept(&trace->sched, (int32_t)thread->tid, wait->from,
+			 wait->to, exact && !wait->clipped))
 		BREAK(trace, WAIT_BLOCKED,
 		      "thread %" PRId64 " from %" PRIu64 " ns to %" PRIu64,
 		      thread->tid, wait->from, wait->to);

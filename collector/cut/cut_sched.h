@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cut_sched - the switches of threads in the ranges of a cut. A thread that is
+ * on a CPU when a range begins comes there at its begin, and one that is there
+ * when it ends leaves it then, for a reason that the cut does not know. One
+ * thread at a time.
+ */
+#ifndef PERFREC_COLLECTOR_CUT_CUT_SCHED_H
+#define PERFREC_COLLECTOR_CUT_CUT_SCHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/cut/cut_file.h"
+#include "collector/cut/cut_ranges.h"
+#include "collector/read/trace_wire.h"
+
+struct cut_sched;
+
+/* Whether the switches of thread @tid are in the cut. It is called for one that
+ * is about to be written, too. */
+typedef bool cut_sched_has(void *context, int32_t tid);
+
+/* Starts. @ranges and @file outlive it. 0: the caller ends *@out by
+ * cut_sched_free(); or -ENOMEM. */
+int cut_sched_new(const struct cut_ranges *ranges, struct cut_file *file,
+		  cut_sched_has *has, void *context, struct cut_sched **out);
+/* Frees *@sched, which may be NULL, and clears it. */
+void cut_sched_free(struct cut_sched **sched);
+
+/* Takes in an FtraceEventBundle, which stands on @sequence. False: no memory.
+ */
+bool cut_sched_take(struct cut_sched *sched, uint32_t sequence,
+		    struct wire bundle);
+/* The trace ends at @ns: writes what is left. Nothing may be taken after it. */
+void cut_sched_end(struct cut_sched *sched, uint64_t ns);
+
+#endif

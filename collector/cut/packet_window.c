@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/cut/packet_window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/cut/packet_window_inner.h"
+#include "collector/trace/fields.h"
+#include "collector/trace/out_perfetto.h"
+
+/* What names, tracks and slices may take. */
+#define BUDGET_BYTES (UINT64_C(512) << 20)
+#define FLAG_CLEARED 1 /* SEQ_INCREMENTAL_STATE_CLEARED */
+/* An end: 50 S 5a 02 48 02 40 D. */
+#define USUAL_BYTES_MIN 8
+/* What the collector puts into a trace where spans are missing. */
+#define LOST_KEY "perfrec.lost_spans"
+
+/* --- memory ----------------------------------------------------------------
+ */
+
+static void by_number_init(struct by_number *list, struct budget *budget)
+{
+	pool_init(&list->ids, budget, sizeof(uint64_t), sizeof(uint64_t));
+}
+
+void *by_number_find(const struct by_number *list, uint64_t id)
+{
+	uint32_t number;
+
+	return pool_find(&list->ids, &id, &number) ? list->items[number] : NULL;
+}
+
+void *by_number_get(struct packet_window *window, struct by_number *list,
+		    uint64_t id, size_t bytes)
+{
+	void *item = by_number_find(list, id);
+	uint32_t number;
+
+	if (likely(item))
+		return item;
+	if (budget_take(&window->budget, bytes))
+		item = calloc(1, bytes);
+	if (!item ||
+	    grow_array_from(&window->budget, list->items, list->room,
+			    list->ids.count + 1) ||
+	    pool_intern(&list->ids, &id, &number) < 0) {
+		free(item);
+		window->totals.refused++;
+		return NULL;
+	}
+	list->items[number] = item;
+	return item;
+}
+
+bool window_keep(struct packet_window *window, struct bytes *to,
+		 const void *from, size_t count)
+{
+	size_t room = to->room;
+
+	bytes_clear(to);
+	if (count > room) {
+		bytes_release(to);
+		budget_give(&window->budget, room);
+		if (grow_array_from(&window->budget, to->at, to->room, count)) {
+			window->totals.refused++;
+			return false;
+		}
+	}
+	bytes_put(to, from, count);
+	return true;
+}
+
+static void free_sequences(struct packet_window *window)
+{
+	for (uint32_t i = 0; i < window->sequences.ids.count; i++) {
+		struct wsequence *sequence = window->sequences.items[i];
+
+		cut_names_clear(&sequence->names, &window->entries);
+		bytes_release(&sequence->start);
+		free(sequence);
+	}
+	free(window->sequences.items);
+	pool_release(&window->sequences.ids);
+}
+
+void packet_window_free(struct packet_window **window)
+{
+	struct packet_window *self = *window;
+
+	if (!self)
+		return;
+	free_sequences(self);
+	window_tracks_release(self);
+	cut_entries_release(&self->entries);
+	cut_sched_free(&self->sched);
+	bytes_release(&self->packet);
+	bytes_release(&self->event);
+	bytes_release(&self->interned);
+	bytes_release(&self->snapshot);
+	bytes_release(&self->clock);
+	free(self);
+	*window = NULL;
+}
+
+/* For cut_sched. */
+static bool has_switches_of(void *context, int32_t tid)
+{
+	struct packet_window *window = context;
+	struct wtrack *thread = window_thread(window, tid);
+
+	if (!thread)
+		return !window->thread;
+	if (!window_has_track(window, thread))
+		return false;
+	window_use_track(window, thread);
+	return true;
+}
+
+int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
+		      const char *thread, struct packet_window **out)
+{
+	struct packet_window *window = calloc(1, sizeof(*window));
+
+	if (!window)
+		return -ENOMEM;
+	window->budget.left = BUDGET_BYTES;
+	window->ranges = ranges;
+	window->end_ns = ranges->at[ranges->count - 1].to;
+	window->file = file;
+	window->thread = thread;
+	window->edition = 1;
+	window->totals.met_thread = !thread;
+	cut_entries_init(&window->entries, &window->budget);
+	by_number_init(&window->sequences, &window->budget);
+	window_tracks_init(window);
+	if (cut_sched_new(ranges, file, has_switches_of, window,
+			  &window->sched)) {
+		packet_window_free(&window);
+		return -ENOMEM;
+	}
+	*out = window;
+	return 0;
+}
+
+/* --- what sets the state of a sequence --------------------------------------
+ */
+
+static struct wsequence *find_sequence(struct packet_window *window,
+				       uint64_t id)
+{
+	struct wsequence *sequence = window->last_sequence;
+
+	if (likely(sequence && sequence->id == id))
+		return sequence;
+	sequence = by_number_get(window, &window->sequences, id,
+				 sizeof(*sequence));
+	if (!sequence)
+		return NULL;
+	sequence->id = id;
+	if (!sequence->clock_id)
+		sequence->clock_id = CLOCK_BOOTTIME_ID;
+	window->last_sequence = sequence;
+	return sequence;
+}
+
+/* The time of the sequence's own clock in a ClockSnapshot. False: it has none.
+ */
+static bool snapshot_time(struct wire fields, uint64_t *ns)
+{
+	struct wire_field field;
+	bool found = false;
+
+	while (wire_next(&fields, &field)) {
+		struct wire clock = wire_of(&field);
+		uint64_t id = 0, at = 0;
+
+		if (field.tag != TAG_CLOCK_SNAPSHOT_CLOCKS)
+			continue;
+		while (wire_next(&clock, &field))
+			if (field.tag == TAG_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID)
+				id = field.value;
+			else if (field.tag ==
+				 TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP)
+				at = field.value;
+		if (is_clock_of_sequence(id)) {
+			*ns = at;
+			found = true;
+		}
+	}
+	return found;
+}
+
+static void take_defaults(struct packet_window *window,
+			  struct wsequence *sequence, struct wire fields)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field)) {
+		struct wire event = wire_of(&field);
+
+		if (field.tag == TAG_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID)
+			sequence->clock_id = field.value;
+		if (field.tag != TAG_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS)
+			continue;
+		while (wire_next(&event, &field))
+			if (field.tag == TAG_TRACK_EVENT_DEFAULTS_TRACK_UUID)
+				sequence->track =
+					window_track(window, field.value);
+	}
+}
+
+/* Takes in the fields that make @packet one that sets the state of its
+ * sequence. */
+static void take_start(struct packet_window *window,
+		       const struct wpacket *packet)
+{
+	struct wsequence *sequence = packet->sequence;
+	struct wire fields = { packet->bytes.at,
+			       packet->bytes.at + packet->bytes.count };
+	struct wire_field field;
+
+	if (packet->flags & FLAG_CLEARED)
+		cut_names_clear(&sequence->names, &window->entries);
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_TRACE_PACKET_DEFAULTS)
+			take_defaults(window, sequence, wire_of(&field));
+		else if (field.tag == TAG_TRACE_PACKET_CLOCK_SNAPSHOT &&
+			 snapshot_time(wire_of(&field), &sequence->start_ns))
+			sequence->clock_ns = sequence->start_ns;
+	window_keep_start(window, packet);
+	sequence->started = false;
+}
+
+/* --- a packet, taken apart --------------------------------------------------
+ */
+
+static uint64_t sequence_number(struct wire fields)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
+			return field.value;
+	return 0;
+}
+
+static void take_apart_field(struct wpacket *packet,
+			     const struct wire_field *field)
+{
+	uint64_t ns;
+
+	switch (field->tag) {
+	case TAG_TRACE_PACKET_TIMESTAMP:
+		packet->stamp = field->value;
+		packet->has_stamp = true;
+		break;
+	case TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
+		packet->clock_id = field->value;
+		packet->has_clock = true;
+		break;
+	case TAG_TRACE_PACKET_SEQUENCE_FLAGS:
+		packet->flags = field->value;
+		packet->is_start |= field->value & FLAG_CLEARED;
+		break;
+	case TAG_TRACE_PACKET_TRACE_PACKET_DEFAULTS:
+		packet->is_start = true;
+		break;
+	case TAG_TRACE_PACKET_CLOCK_SNAPSHOT:
+		if (snapshot_time(wire_of(field), &ns))
+			packet->is_start = true;
+		else
+			packet->is_other = true;
+		break;
+	case TAG_TRACE_PACKET_TRACK_EVENT:
+		packet->event = wire_of(field);
+		break;
+	case TAG_TRACE_PACKET_PERF_SAMPLE:
+		packet->sample = wire_of(field);
+		break;
+	case TAG_TRACE_PACKET_PROFILE_PACKET:
+		packet->heap = wire_of(field);
+		break;
+	case TAG_TRACE_PACKET_INTERNED_DATA:
+		packet->interned = wire_of(field);
+		break;
+	case TAG_TRACE_PACKET_TRACK_DESCRIPTOR:
+		packet->descriptor = wire_of(field);
+		break;
+	case TAG_TRACE_PACKET_FTRACE_EVENTS:
+		packet->switches = wire_of(field);
+		break;
+	case TAG_TRACE_PACKET_TRACE_ATTRIBUTES:
+		packet->attributes = wire_of(field);
+		break;
+	case TAG_TRACE_PACKET_TRACE_UUID:
+		packet->uuid = wire_of(field);
+		break;
+	case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
+	/* The cut counts its own losses. */
+	case TAG_TRACE_PACKET_TRACE_STATS:
+	case TAG_TRACE_PACKET_PREVIOUS_PACKET_DROPPED:
+		break;
+	default:
+		packet->is_other = true;
+	}
+}
+
+/* Returns where the bundle is that @packet is. */
+static struct trace_packet_bytes take_apart(struct wpacket *packet)
+{
+	struct wire fields = { packet->bytes.at,
+			       packet->bytes.at + packet->bytes.count };
+	struct trace_packet_bytes bundle = { NULL, 0 };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_COMPRESSED_PACKETS)
+			bundle = (struct trace_packet_bytes){ field.bytes,
+							      field.value };
+		else
+			take_apart_field(packet, &field);
+	return bundle;
+}
+
+/* The time of @packet, which moves the clock of its sequence if it is a step.
+ * False: it has none that is known. */
+static bool packet_time(const struct wpacket *packet, uint64_t *ns,
+			bool *is_step)
+{
+	struct wsequence *sequence = packet->sequence;
+	uint64_t clock =
+		packet->has_clock ? packet->clock_id : sequence->clock_id;
+
+	*is_step = is_clock_of_sequence(clock);
+	if (!packet->has_stamp)
+		return false;
+	*ns = packet->stamp;
+	if (*is_step)
+		*ns = sequence->clock_ns += packet->stamp;
+	return *is_step || clock == CLOCK_BOOTTIME_ID;
+}
+
+/* --- events ----------------------------------------------------------------
+ */
+
+static void note_time(struct packet_window *window, const struct wtrack *track,
+		      uint64_t ns)
+{
+	struct packet_window_totals *totals = &window->totals;
+
+	/* A thread may wait before its first call, and after its last one. */
+	if (track && track->is_waits)
+		return;
+	if (unlikely(!totals->first_ns || ns < totals->first_ns))
+		totals->first_ns = ns;
+	totals->last_ns = MAX(totals->last_ns, ns);
+}
+
+struct wevent {
+	struct wtrack *track;
+	uint64_t type, name_iid;
+	bool plain; /* it has nothing but a type and a name */
+};
+
+static struct wevent event_of(struct packet_window *window,
+			      const struct wpacket *packet)
+{
+	struct wevent event = { .track = packet->sequence->track,
+				.plain = true };
+	struct wire fields = packet->event;
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACK_EVENT_TYPE) {
+			event.type = field.value;
+		} else if (field.tag == TAG_TRACK_EVENT_NAME_IID) {
+			event.name_iid = field.value;
+		} else {
+			event.plain = false;
+			if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
+				event.track = window_track(window, field.value);
+		}
+	return event;
+}
+
+/* A begin or an end, at *@ns, which becomes a time that does not fall. Returns
+ * whether the cut has it. */
+static bool take_slice(struct packet_window *window,
+		       const struct wpacket *packet, const struct wevent *event,
+		       uint64_t *ns)
+{
+	const struct wire nothing = { NULL, NULL };
+	struct wtrack *track = event->track;
+
+	*ns = MAX(*ns, track->now_ns);
+	track->now_ns = *ns;
+	window_advance(window, track, *ns);
+	if (event->type == TYPE_SLICE_END)
+		return window_pop(window, track) && track->inside;
+	window_push(window, track, packet->sequence, *ns, event->name_iid,
+		    event->plain ? nothing : packet->event);
+	return track->inside && !track->deeper;
+}
+
+/* Counts what the instant says that was lost. */
+static void note_loss(struct packet_window *window,
+		      const struct wpacket *packet)
+{
+	struct wire fields = packet->event;
+	struct wire_field field;
+
+	while (wire_next(&fields, &field)) {
+		struct wire annotation = wire_of(&field);
+		uint64_t lost = 0;
+		bool is_loss = false;
+
+		if (field.tag != TAG_TRACK_EVENT_DEBUG_ANNOTATIONS)
+			continue;
+		while (wire_next(&annotation, &field))
+			if (field.tag == TAG_DEBUG_ANNOTATION_INT_VALUE)
+				lost = field.value;
+			else if (field.tag == TAG_DEBUG_ANNOTATION_NAME)
+				is_loss = field.value == strlen(LOST_KEY) &&
+					  memcmp(field.bytes, LOST_KEY,
+						 field.value) == 0;
+		if (!is_loss)
+			continue;
+		packet->sequence->lossy = true;
+		window->totals.lost += lost;
+	}
+}
+
+/* An event that is no slice. Returns whether the cut has it. */
+static bool take_point(struct packet_window *window,
+		       const struct wpacket *packet, const struct wevent *event,
+		       uint64_t ns)
+{
+	bool inside = cut_ranges_has(window->ranges, ns);
+
+	if (event->type == TYPE_COUNTER || event->type == TYPE_STATE)
+		window_note_last(window, event->track, packet->sequence, ns,
+				 packet->event);
+	if (!inside || !window_has_track(window, event->track))
+		return false;
+	if (event->type == TYPE_INSTANT &&
+	    event->track == packet->sequence->track)
+		note_loss(window, packet);
+	return true;
+}
+
+static void take_event(struct packet_window *window,
+		       const struct wpacket *packet)
+{
+	struct wsequence *sequence = packet->sequence;
+	struct wevent event = event_of(window, packet);
+	bool is_step, has;
+	uint64_t ns;
+
+	if (!packet_time(packet, &ns, &is_step) || !event.track ||
+	    event.type < TYPE_SLICE_BEGIN || event.type > TYPE_STATE) {
+		window->totals.bad_events++;
+		return;
+	}
+	note_time(window, event.track, ns);
+	/* The slices that are open on the sequence are begun before its clock
+	 * gets further. */
+	if (is_step && sequence->track && ns >= sequence->track->now_ns)
+		window_advance(window, sequence->track, ns);
+	if (event.type == TYPE_SLICE_BEGIN || event.type == TYPE_SLICE_END)
+		has = take_slice(window, packet, &event, &ns) &&
+		      window_has_track(window, event.track);
+	else
+		has = take_point(window, packet, &event, ns);
+	if (!has)
+		return;
+	if (event.type == TYPE_SLICE_BEGIN) {
+		event.track->has_slices = true;
+		window->totals.slices += !event.track->is_waits;
+	}
+	window_use_track(window, event.track);
+	window_put_packet(window, packet, ns, is_step);
+}
+
+static void take_sample(struct packet_window *window,
+			const struct wpacket *packet)
+{
+	struct wire fields = packet->sample;
+	struct wtrack *thread = NULL;
+	struct wire_field field;
+	bool is_step;
+	uint64_t ns;
+
+	if (!packet_time(packet, &ns, &is_step)) {
+		window->totals.bad_events++;
+		return;
+	}
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_PERF_SAMPLE_TID)
+			thread = window_thread(window, (int64_t)field.value);
+	note_time(window, thread, ns);
+	if (!cut_ranges_has(window->ranges, ns) ||
+	    (thread ? !window_has_track(window, thread)
+		    : window->thread != NULL))
+		return;
+	window_use_track(window, thread);
+	window_put_packet(window, packet, ns, is_step);
+}
+
+/* Blocks of memory by their stacks: all numbers count from the begin of the
+ * recording. */
+static void take_heap(struct packet_window *window,
+		      const struct wpacket *packet)
+{
+	bool is_step;
+	uint64_t ns;
+
+	if (packet_time(packet, &ns, &is_step) &&
+	    cut_ranges_has(window->ranges, ns))
+		window_put_packet(window, packet, ns, is_step);
+}
+
+/* --- packets ---------------------------------------------------------------
+ */
+
+/*
+ * The packets that a trace mostly has, as encode.h writes them: number of the
+ * sequence, track event with a type and at most a name, timestamp. False: it is
+ * another one; nothing was taken in.
+ */
+static bool take_usual(struct packet_window *window,
+		       const struct trace_packet_bytes *bytes)
+{
+	struct wire fields = { bytes->at, bytes->at + bytes->count };
+	struct wsequence *sequence = window->last_sequence;
+	struct wpacket packet = { .sequence = sequence };
+	struct wevent event = { .plain = true };
+	uint64_t id, step, ns;
+	const uint8_t *start;
+
+	if (bytes->count < USUAL_BYTES_MIN ||
+	    *fields.at++ != TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID ||
+	    !wire_varint(&fields, &id) || !sequence || sequence->id != id ||
+	    !sequence->track || !is_clock_of_sequence(sequence->clock_id) ||
+	    fields.end - fields.at < USUAL_BYTES_MIN - 2 ||
+	    fields.at[0] != TAG_TRACE_PACKET_TRACK_EVENT ||
+	    fields.at[2] != TAG_TRACK_EVENT_TYPE)
+		return false;
+	start = fields.at + 2;
+	event.type = fields.at[3];
+	fields.at += 4;
+	if (event.type == TYPE_SLICE_BEGIN &&
+	    (*fields.at++ != TAG_TRACK_EVENT_NAME_IID ||
+	     !wire_varint(&fields, &event.name_iid)))
+		return false;
+	if ((event.type != TYPE_SLICE_BEGIN && event.type != TYPE_SLICE_END) ||
+	    fields.at != start + start[-1] || fields.at == fields.end ||
+	    *fields.at++ != TAG_TRACE_PACKET_TIMESTAMP ||
+	    !wire_varint(&fields, &step) || fields.at != fields.end)
+		return false;
+	ns = sequence->clock_ns += step;
+	event.track = sequence->track;
+	note_time(window, event.track, ns);
+	if (!take_slice(window, &packet, &event, &ns) ||
+	    !window_has_track(window, event.track))
+		return true;
+	if (event.type == TYPE_SLICE_BEGIN) {
+		event.track->has_slices = true;
+		window->totals.slices++;
+	}
+	packet.bytes = *bytes;
+	packet.stamp = step;
+	packet.has_stamp = true;
+	packet.event = (struct wire){ start, start + start[-1] };
+	window_put_packet(window, &packet, ns, true);
+	return true;
+}
+
+static void take_other(struct packet_window *window,
+		       const struct wpacket *packet)
+{
+	bool is_step;
+	uint64_t ns;
+
+	if (packet->has_stamp && (!packet_time(packet, &ns, &is_step) ||
+				  !cut_ranges_has(window->ranges, ns)))
+		return;
+	cut_file_packet(window->file, packet->bytes.at, packet->bytes.count);
+}
+
+struct trace_packet_bytes packet_window_take(
+	struct packet_window *window, const struct trace_packet_bytes *bytes)
+{
+	struct trace_packet_bytes bundle = { NULL, 0 };
+	struct wpacket packet = { .bytes = *bytes };
+
+	window->totals.packets++;
+	if (likely(take_usual(window, bytes)))
+		return bundle;
+	bundle = take_apart(&packet);
+	if (bundle.at)
+		return bundle;
+	packet.sequence = find_sequence(
+		window, sequence_number((struct wire){
+				bytes->at, bytes->at + bytes->count }));
+	if (!packet.sequence)
+		return bundle;
+	if (packet.is_start)
+		take_start(window, &packet);
+	if (packet.interned.at)
+		cut_names_take(&packet.sequence->names, &window->entries,
+			       packet.interned);
+	if (packet.descriptor.at)
+		window_describe(window, &packet);
+	if (packet.switches.at &&
+	    !cut_sched_take(window->sched, (uint32_t)packet.sequence->id,
+			    packet.switches))
+		window->totals.refused++;
+	if (packet.event.at)
+		take_event(window, &packet);
+	else if (packet.sample.at)
+		take_sample(window, &packet);
+	else if (packet.heap.at)
+		take_heap(window, &packet);
+	else if (packet.attributes.at)
+		window_put_attributes(window, &packet);
+	else if (packet.uuid.at)
+		window_put_uuid(window, &packet);
+	else if (packet.is_other && !packet.is_start && !packet.switches.at)
+		take_other(window, &packet);
+	return bundle;
+}
+
+/* --- the end ---------------------------------------------------------------
+ */
+
+/* Marks the sequences on which something was lost, and says how much. */
+static void put_losses(struct packet_window *window)
+{
+	uint32_t count = 0, all = window->sequences.ids.count;
+	size_t size = OUT_LOSSES_BYTES(all);
+	uint32_t *lossy = calloc((size_t)all + 1, sizeof(*lossy));
+	uint8_t *packets = malloc(size);
+
+	for (uint32_t i = 0; lossy && packets && i < all; i++) {
+		const struct wsequence *sequence = window->sequences.items[i];
+
+		if (sequence->lossy && sequence->started)
+			lossy[count++] = (uint32_t)sequence->id;
+	}
+	if (count)
+		cut_file_put(window->file, packets,
+			     out_perfetto_losses(packets, size, lossy, count,
+						 window->totals.lost));
+	free(packets);
+	free(lossy);
+}
+
+void packet_window_end(struct packet_window *window)
+{
+	window_tracks_end(window, window->totals.last_ns);
+	cut_sched_end(window->sched,
+		      MIN(window->totals.last_ns, window->end_ns));
+	put_losses(window);
+}
+
+struct packet_window_totals packet_window_totals(
+	const struct packet_window *window)
+{
+	struct packet_window_totals totals = window->totals;
+
+	totals.refused += window->entries.refused;
+	return totals;
+}

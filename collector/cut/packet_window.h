@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * packet_window - the packets of a trace go in, those of a cut come out: what
+ * lies in the ranges as it is, and what a viewer needs to show it.
+ *
+ *   - A slice that is open when a range begins is begun there again, by a copy
+ * of its begin without the ids of flows that end at it, and with an argument
+ *     that says when it truly began. One that is still open when the range ends
+ *     is ended there, with an argument that says so.
+ *   - The last value before a range of each counter, and the last state, stand
+ * at its begin.
+ *   - A track is described, and a name interned, before it is used first: a cut
+ *     has nothing of what it does not show.
+ *   - The first packet of a sequence is written again, with its clock at the
+ *     begin of the range. A step of that clock is another one where the packet
+ *     before it is missing.
+ *
+ * What is kept between packets is the state at the packet that came last: of
+ * each sequence its clock, its track and its names, and of each track its
+ * descriptor, its open slices and its last values. All of it comes from
+ * packets. So whoever knows where in the file a range lies need not give what
+ * is before: he gives packets that say the same, which are the first packet of
+ * each sequence with its clock, its names, and the begins of its open slices.
+ *
+ * Slices of one track come in the order of time, as perfrec writes them; all
+ * else comes in any order. Memory is bounded by a budget, and grows with the
+ * numbers of names, tracks and open slices only. One thread at a time.
+ */
+#ifndef PERFREC_COLLECTOR_CUT_PACKET_WINDOW_H
+#define PERFREC_COLLECTOR_CUT_PACKET_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/cut/cut_file.h"
+#include "collector/cut/cut_ranges.h"
+#include "collector/read/trace_packets.h"
+
+/* Arguments of slices that a cut has clipped: when it began, CLOCK_BOOTTIME in
+ * ns; and that its end is not in the cut. */
+#define CUT_BEGAN_KEY "perfrec.began_ns"
+#define CUT_OPEN_KEY "perfrec.goes_on"
+/* What trace attributes of cuts begin with. */
+#define CUT_ATTRIBUTE "perfrec.cut_"
+
+struct packet_window;
+
+/* Begins. @ranges (ordered, one at least), @file and @thread outlive it.
+ * @thread: only tracks of the thread with that number or name, and those that
+ * belong to no thread; NULL: all. 0: the caller ends *@out by
+ * packet_window_free(); or -ENOMEM. */
+int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
+		      const char *thread, struct packet_window **out);
+/* Frees *@window, which may be NULL, and clears it. */
+void packet_window_free(struct packet_window **window);
+
+/* Takes in the next packet of the file. Returns where the bundle is that it is,
+ * for trace_packets_unpack(); all zero: it is none. */
+struct trace_packet_bytes packet_window_take(
+	struct packet_window *window, const struct trace_packet_bytes *packet);
+/* All of the trace was taken in: writes what is left. Slices that are still
+ * open end at the last event of the trace. */
+void packet_window_end(struct packet_window *window);
+
+struct packet_window_totals {
+	uint64_t packets; /* that were taken in */
+	uint64_t first_ns, last_ns; /* of all events but waits; 0, 0: none */
+	uint64_t slices; /* in the cut, of threads, contexts and lanes */
+	uint64_t clipped; /* of these, began before or ended after a range */
+	uint64_t threads; /* that have slices in the cut */
+	uint64_t lost; /* spans that were lost in the ranges */
+	/* As in trace_read_totals. */
+	uint64_t bad_events, refused;
+	bool met_thread; /* that was chosen; true if none was */
+};
+struct packet_window_totals packet_window_totals(
+	const struct packet_window *window);
+
+#endif
