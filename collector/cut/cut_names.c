@@ -172,6 +172,13 @@ void cut_names_take(struct cut_names *names, struct cut_entries *entries,
 	}
 }
 
+void cut_names_restart(struct cut_names *names)
+{
+	for (unsigned int i = 0; i < CUT_NAME_KINDS; i++)
+		for (uint32_t iid = 0; iid < names->kinds[i].room; iid++)
+			names->kinds[i].number[iid] &= ~CUT_NAME_WRITTEN;
+}
+
 void cut_names_clear(struct cut_names *names, struct cut_entries *entries)
 {
 	for (unsigned int i = 0; i < CUT_NAME_KINDS; i++)

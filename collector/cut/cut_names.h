@@ -46,6 +46,9 @@ void cut_entries_release(struct cut_entries *entries);
 /* Takes in the fields of an InternedData. */
 void cut_names_take(struct cut_names *names, struct cut_entries *entries,
 		    struct wire interned);
+/* The sequence begins anew: the cut has nothing of it. What was interned is
+ * kept for slices that go on, until it is interned again. */
+void cut_names_restart(struct cut_names *names);
 /* Forgets all, and gives the memory back. */
 void cut_names_clear(struct cut_names *names, struct cut_entries *entries);
 

@@ -222,14 +222,17 @@ static void take_start(struct packet_window *window,
 			       packet->bytes.at + packet->bytes.count };
 	struct wire_field field;
 
+	sequence->sets_clock = false;
 	if (packet->flags & FLAG_CLEARED)
-		cut_names_clear(&sequence->names, &window->entries);
+		cut_names_restart(&sequence->names);
 	while (wire_next(&fields, &field))
 		if (field.tag == TAG_TRACE_PACKET_TRACE_PACKET_DEFAULTS)
 			take_defaults(window, sequence, wire_of(&field));
-		else if (field.tag == TAG_TRACE_PACKET_CLOCK_SNAPSHOT &&
-			 snapshot_time(wire_of(&field), &sequence->start_ns))
-			sequence->clock_ns = sequence->start_ns;
+		else if (field.tag == TAG_TRACE_PACKET_CLOCK_SNAPSHOT)
+			sequence->sets_clock |= snapshot_time(
+				wire_of(&field), &sequence->start_ns);
+	if (sequence->sets_clock)
+		sequence->clock_ns = sequence->start_ns;
 	window_keep_start(window, packet);
 	sequence->started = false;
 }

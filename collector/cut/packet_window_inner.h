@@ -31,7 +31,8 @@ struct wsequence {
 	uint64_t clock_id; /* of its packets, if they do not say */
 	struct wtrack *track; /* of its events, if they do not say; or NULL */
 	struct bytes start; /* the fields of its first packet */
-	bool started; /* the cut has that */
+	bool sets_clock; /* that packet does */
+	bool started; /* the cut has it */
 	bool lossy; /* the cut says that something was lost */
 	struct cut_names names;
 };

@@ -78,10 +78,9 @@ static void put_clock(struct bytes *out, struct wire clock, uint64_t ns,
 
 	bytes_clear(scratch);
 	for (; wire_next(&clock, &field); from = clock.at)
-		if (field.tag == TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP)
-			bytes_field(scratch, field.tag, ns);
-		else
+		if (field.tag != TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP)
 			bytes_put(scratch, from, (size_t)(clock.at - from));
+	bytes_field(scratch, TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP, ns);
 	put_message(out, TAG_CLOCK_SNAPSHOT_CLOCKS, scratch);
 }
 
@@ -136,11 +135,13 @@ void window_start(struct packet_window *window, struct wsequence *sequence,
 	if (!sequence->start.count)
 		return;
 	number = cut_ranges_after(ranges, ns);
-	sequence->out_ns = sequence->start_ns;
-	if (number < ranges->count)
-		sequence->out_ns =
-			MAX(sequence->start_ns, ranges->at[number].from);
-	sequence->out_ns = MIN(sequence->out_ns, ns);
+	if (sequence->sets_clock) {
+		sequence->out_ns = sequence->start_ns;
+		if (number < ranges->count)
+			sequence->out_ns = MAX(sequence->start_ns,
+					       ranges->at[number].from);
+		sequence->out_ns = MIN(sequence->out_ns, ns);
+	}
 	put_start(window, sequence);
 }
 
@@ -184,7 +185,7 @@ static void put_time(struct packet_window *window, struct wsequence *sequence,
 	struct bytes *out = &window->packet;
 	bool has_clock = is_clock_of_sequence(sequence->clock_id);
 
-	if (has_clock && sequence->start.count && ns >= sequence->out_ns) {
+	if (has_clock && ns >= sequence->out_ns) {
 		bytes_field(out, TAG_TRACE_PACKET_TIMESTAMP,
 			    ns - sequence->out_ns);
 		sequence->out_ns = ns;
@@ -314,9 +315,10 @@ static void put_mark(struct packet_window *window, const char *key,
 }
 
 /* Copies the fields of a begin to window->event, but for flows that end there:
- * their arrows come from what is not in the cut. Returns whether it is marked
- * as begun before. */
-static bool copy_begin(struct packet_window *window, const struct bytes *begin)
+ * their arrows come from what is not in the cut. Sets *@has_track if they name
+ * their track, and returns whether they are marked as begun before. */
+static bool copy_begin(struct packet_window *window, const struct bytes *begin,
+		       bool *has_track)
 {
 	struct wire fields = { begin->at, begin->at + begin->count };
 	struct bytes *out = &window->event;
@@ -327,6 +329,7 @@ static bool copy_begin(struct packet_window *window, const struct bytes *begin)
 	for (; wire_next(&fields, &field); from = fields.at) {
 		if (field.tag == TAG_TRACK_EVENT_DEBUG_ANNOTATIONS)
 			marked |= is_marked(wire_of(&field));
+		*has_track |= field.tag == TAG_TRACK_EVENT_TRACK_UUID;
 		if (field.tag != TAG_TRACK_EVENT_TERMINATING_FLOW_IDS)
 			bytes_put(out, from, (size_t)(fields.at - from));
 	}
@@ -337,20 +340,19 @@ void window_begin_again(struct packet_window *window, struct wtrack *track,
 			const struct wslice *slice, uint64_t ns)
 {
 	struct bytes *out = &window->event;
-	bool marked = false;
+	bool marked = false, has_track = false;
 
 	bytes_clear(out);
 	if (slice->fields.count) {
-		marked = copy_begin(window, &slice->fields);
+		marked = copy_begin(window, &slice->fields, &has_track);
 	} else {
 		bytes_field(out, TAG_TRACK_EVENT_TYPE, TYPE_SLICE_BEGIN);
 		if (slice->name_iid)
 			bytes_field(out, TAG_TRACK_EVENT_NAME_IID,
 				    slice->name_iid);
-		if (slice->sequence->track != track)
-			bytes_field(out, TAG_TRACK_EVENT_TRACK_UUID,
-				    track->uuid);
 	}
+	if (!has_track && slice->sequence->track != track)
+		bytes_field(out, TAG_TRACK_EVENT_TRACK_UUID, track->uuid);
 	if (!marked)
 		put_mark(window, CUT_BEGAN_KEY, TAG_DEBUG_ANNOTATION_INT_VALUE,
 			 slice->begin_ns);

@@ -3,8 +3,12 @@
  * fuzz_trace - reads the input as a trace. Events that contradict each other
  * are a finding, too.
  */
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "collector/cut/trace_cut.h"
 #include "collector/read/call_search.h"
 #include "collector/read/calls.h"
 #include "collector/read/trace_read.h"
@@ -239,6 +243,56 @@ static void ranges(const char *path)
 	search(path, middle(&bounds));
 }
 
+/* The begins and ends of the calls of a trace. */
+static struct trace_read_totals totals_of(const char *path)
+{
+	struct trace_reader *reader = NULL;
+	struct trace_read_totals totals;
+	struct trace_event event;
+
+	if (trace_reader_open(path, &reader))
+		abort();
+	while (trace_reader_next(reader, &event) > 0)
+		;
+	totals = trace_reader_totals(reader);
+	trace_reader_close(&reader);
+	return totals;
+}
+
+/* Cuts of it: whatever the trace is, a cut ends what it begins, and has nothing
+ * outside of its ranges. */
+static void cut(const char *path)
+{
+	struct trace_read_totals all = totals_of(path), part;
+	uint64_t length = all.last_ns - all.first_ns;
+	struct cut_range two[] = {
+		{ all.first_ns + length / 4, all.first_ns + length / 2 + 1 },
+		{ all.first_ns + length / 2 + 2, UINT64_MAX },
+	};
+	const struct cut_ranges ranges = { two, 2, 2 };
+	const struct trace_cut_wish wish = { .path = path,
+					     .of = "input",
+					     .ranges = &ranges,
+					     .origin_ns = all.first_ns };
+	struct trace_cut_result result;
+	char copy[32];
+	int fd = memfd_create("cut", MFD_CLOEXEC);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (all.last_ns > UINT64_MAX / 2)
+		goto end;
+	if (!out || trace_cut_write(&wish, out, &result))
+		abort();
+	snprintf(copy, sizeof(copy), "/proc/self/fd/%d", fd);
+	part = totals_of(copy);
+	if (part.unfinished || part.cut || part.begins != part.ends ||
+	    (part.first_ns && part.first_ns < two[0].from))
+		abort();
+end:
+	if (out)
+		fclose(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = fuzz_file(data, size);
@@ -250,6 +304,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rebuild(path);
 	schedule(path);
 	ranges(path);
+	cut(path);
 	close(fd);
 	return 0;
 }

@@ -16,9 +16,10 @@ trace.
   --count N    how many ranges (20)
   --compress   every second cut is compressed
   --thread T   cuts of this thread, too
+  --slowest F  cuts around calls of function F, too, with several ranges
   --demand WORD,...   the cuts must have had some of each of these, all
                together: slices, clipped, instants, values, states, samples,
-               switches, flows, arguments, contexts, lanes, waits, losses
+               switches, flows, arguments, contexts, lanes, waits, losses, gaps
 
 Exit status 0: all is as it should be; 1, and what is not.
 """
@@ -113,6 +114,7 @@ class Track:
         self.slices = []  # closed, or open at the end
         self.open = []
         self.points = []  # (ns, type, what)
+        self.writers = set()  # tracks of the sequences that its events are on
 
 
 class Trace:
@@ -265,6 +267,7 @@ class Trace:
                 what.append((number, value))
         assert uuid is not None
         track = self.tracks[uuid]
+        track.writers.add(sequence.track)
         what = tuple(sorted(what, key=repr))
         if self.descriptors.get(uuid, {}).get("kind") != "waits":
             self.last = max(self.last, ns)
@@ -404,6 +407,7 @@ class Window:
         self.slices = collections.defaultdict(list)
         self.points = collections.defaultdict(list)
         self.used = set()
+        self.writers = set()
         for uuid, track in trace.tracks.items():
             if self.has_track(uuid):
                 for at, bounds in enumerate(ranges):
@@ -484,6 +488,14 @@ class Window:
                 stop, state = min(stop, high), 128
             self.stretches[cpu].append((tid, max(low, begin), stop, state))
 
+    # A thread may write to a track that is not its own: the cut has it then.
+    def use_writers(self, uuid):
+        used = set(self.used)
+        for writer in self.trace.tracks[uuid].writers:
+            self.use(writer)
+        self.writers |= self.used - used
+        self.used = used
+
     def use(self, uuid):
         known = self.trace.descriptors.get(uuid)
         if not known or uuid in self.used:
@@ -498,6 +510,9 @@ class Window:
         for uuid in list(self.slices) + list(self.points):
             if self.slices.get(uuid) or self.points.get(uuid):
                 self.use(uuid)
+        for uuid in list(self.slices) + list(self.points):
+            if self.slices.get(uuid) or self.points.get(uuid):
+                self.use_writers(uuid)
         tids = [dict(each[1]).get(3) for each in self.samples]
         for stretches in self.stretches.values():
             tids += [each[0] for each in stretches]
@@ -543,7 +558,7 @@ def differences(want, cut):
         if want.stretches.get(cpu, []) != cut.stretches(cpu):
             yield say("CPU %d: stretches" % cpu, want.stretches.get(cpu, []),
                       cut.stretches(cpu))
-    if want.used != set(cut.descriptors):
+    if want.used != set(cut.descriptors) - (want.writers - want.used):
         yield say("tracks", want.used, set(cut.descriptors))
     for uuid in want.used & set(cut.descriptors):
         if names_only(trace.descriptors[uuid]) != names_only(cut.descriptors[uuid]):
@@ -600,10 +615,13 @@ class Checker:
         print("cut_check: " + what)
 
     def cut(self, folder, trace, low, high, name, *words):
-        out = os.path.join(self.work, name)
         origin = trace.first_slice()
-        command = [self.options.perfrec, "cut", "--from", "%dns" % (low - origin),
-                   "--to", "%dns" % (high - origin), "-o", out, *words, folder]
+        return self.run(folder, name, "--from", "%dns" % (low - origin),
+                        "--to", "%dns" % (high - origin), *words)
+
+    def run(self, folder, name, *words):
+        out = os.path.join(self.work, name)
+        command = [self.options.perfrec, "cut", "-o", out, *words, folder]
         done = subprocess.run(command, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:
@@ -626,7 +644,7 @@ class Checker:
             self.complain("%s: %s" % (path, error))
             return
         for what in differences(want, cut):
-            self.complain("%d to %d: %s" % (*ranges[0], what))
+            self.complain("%d to %d (%d): %s" % (*ranges[0], len(ranges), what))
 
     def cut_again(self, trace, low, high, path, inner):
         """A cut of the cut is the cut of the trace."""
@@ -636,19 +654,61 @@ class Checker:
         os.rename(path, os.path.join(folder, "trace.pftrace"))
         first = Trace(os.path.join(folder, "trace.pftrace"))
         origin = first.first_slice()
-        if max(low, inner[0]) < origin:
+        if inner[0] < origin or inner[0] > first.last:
             return
         again = self.cut(folder, first, *inner, "again.pftrace")
         if again:
             self.compare(trace, [inner], again)
 
 
+def calls_of(trace, function):
+    """(begin, end) of all calls, the slowest first."""
+    wanted = ("name", ((2, function.encode()),))
+    calls = [
+        (each.begin, trace.last if each.end is None else each.end)
+        for uuid, track in trace.tracks.items() if trace.is_of_calls(uuid)
+        for each in track.slices if wanted in each.what
+    ]
+    return sorted(calls, key=lambda call: (call[0] - call[1], call[0]))
+
+
+def ranges_around(calls, margin):
+    merged = []
+    for begin, end in sorted(calls):
+        begin, end = begin - margin, end + margin + 1
+        if merged and begin <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([begin, end])
+    return [tuple(each) for each in merged]
+
+
+def check_slowest(checker, trace, function, chance, seen):
+    calls = calls_of(trace, function)
+    for _ in range(checker.options.count // 4 + 1):
+        count = chance.randrange(1, min(len(calls), 1000) + 1)
+        # Two that took as long may change places.
+        if count < len(calls) and len({b - a for a, b in calls[count - 1:count + 1]}) < 2:
+            continue
+        margin = chance.choice((0, 1, 1000, 100000))
+        path = checker.run(checker.options.dir, "slowest.pftrace", "--slowest",
+                           "%s:%d" % (function, count), "--margin", "%dns" % margin)
+        if not path:
+            return
+        ranges = ranges_around(calls[:count], margin)
+        seen["gaps"] += len(ranges) - 1
+        checker.compare(trace, ranges, path, seen=seen)
+
+
 def ranges_of(trace, low, high, count, chance):
     """Some that are random, and some whose sides are times of events."""
     times = sorted(ns for ns in set(trace.times) if low <= ns <= high)
+    points = sorted({each[0] for track in trace.tracks.values()
+                     for each in track.points if low <= each[0] <= high})
     for i in range(count):
-        if i % 3 == 2 and len(times) > 1:
-            a, b = chance.choice(times), chance.choice(times)
+        if i % 2 and len(times) > 1:
+            some = points if i % 4 == 1 and len(points) > 1 else times
+            a, b = chance.choice(some), chance.choice(some)
         else:
             length = int((high - low) * chance.random() ** 3) + 1
             a = chance.randrange(low, high)
@@ -663,6 +723,7 @@ def main():
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--compress", action="store_true")
     parser.add_argument("--thread", action="append", default=[])
+    parser.add_argument("--slowest", action="append", default=[])
     parser.add_argument("--demand", default="")
     parser.add_argument("perfrec")
     parser.add_argument("check")
@@ -694,6 +755,8 @@ def main():
                 checker.cut_again(trace, a, b, path, inner)
             if checker.failed > 5:
                 break
+        for function in options.slowest:
+            check_slowest(checker, trace, function, chance, seen)
     for word in options.demand.split(",") if options.demand else []:
         if not seen[word]:
             checker.complain("no cut has any %s" % word)
