@@ -42,23 +42,39 @@ struct record_options {
 	char **command;
 	const char **forward; /* options of perfrec-collect, as given */
 	size_t forward_count;
+	char **joined; /* those of them that were made here */
+	size_t joined_count;
 };
 
-/* Remembers the option for perfrec-collect, which reads it once more. */
-static void forward_option(struct record_options *options,
-			   const struct opts_value *value)
+/* Remembers the option for perfrec-collect, which reads it once more. Returns
+ * OPTS_GO_ON or OPTS_FAILED. */
+static int forward_option(struct record_options *options,
+			  const struct opts_value *value)
 {
+	char **joined = &options->joined[options->joined_count];
+
+	if (value->text && opts_is_optional(value->id)) {
+		if (asprintf(joined, "%s=%s", value->name, value->text) < 0) {
+			log_err("out of memory");
+			return OPTS_FAILED;
+		}
+		options->joined_count++;
+		options->forward[options->forward_count++] = *joined;
+		return OPTS_GO_ON;
+	}
 	options->forward[options->forward_count++] = value->name;
 	if (value->text)
 		options->forward[options->forward_count++] = value->text;
+	return OPTS_GO_ON;
 }
 
 static int take_record_option(void *to, const struct opts_value *value)
 {
 	struct record_options *options = to;
 
-	if (opts_is_forwarded(value->id))
-		forward_option(options, value);
+	if (opts_is_forwarded(value->id) &&
+	    forward_option(options, value) != OPTS_GO_ON)
+		return OPTS_FAILED;
 	switch (value->id) {
 	case OPT_RECORDING_DIR:
 		options->dir = value->text;
@@ -278,6 +294,7 @@ int cmd_record(int argc, char **argv)
 	const size_t room = 2 * ((size_t)argc + OPT_COUNT) + 16;
 	struct record_options options = {
 		.forward = calloc(room, sizeof(*options.forward)),
+		.joined = calloc(room, sizeof(*options.joined)),
 	};
 	sigset_t limit, mask;
 	int result;
@@ -286,7 +303,7 @@ int cmd_record(int argc, char **argv)
 	sigemptyset(&limit);
 	sigaddset(&limit, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &limit, &mask);
-	if (!options.forward) {
+	if (!options.forward || !options.joined) {
 		log_err("out of memory");
 		return OPTS_FAILED;
 	}
@@ -295,6 +312,9 @@ int cmd_record(int argc, char **argv)
 		result = OPTS_WRONG;
 	if (result == OPTS_GO_ON)
 		result = record_program(&options, room, &mask);
+	while (options.joined_count)
+		free(options.joined[--options.joined_count]);
+	free(options.joined);
 	free(options.forward);
 	return result;
 }

@@ -232,6 +232,8 @@ int recording_finish(struct recording *recording)
 	recording_unlock(recording);
 	files.trace_name = TRACE_NAME;
 	files.trace_bytes = trace_file_bytes(setup->trace);
+	files.trace_unpacked_bytes = trace_file_unpacked_bytes(setup->trace);
+	files.trace_compressed = trace_file_is_compressed(setup->trace);
 	files.trace_stopped = recording_close_trace(recording);
 	if (files.trace_stopped < 0) /* its limit is no trouble */
 		unwritten_add(&unwritten, TRACE_NAME, files.trace_stopped);

@@ -121,7 +121,8 @@ static json_t *names_json(uint32_t mask)
 }
 
 /* The column value of the rows SETTING() of counters.def uses these names. */
-static struct summary_settings settings_of(const struct recording *recording)
+static struct summary_settings settings_of(const struct recording *recording,
+					   const struct recording_files *files)
 {
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct collect_options *options = setup->options;
@@ -133,9 +134,10 @@ static struct summary_settings settings_of(const struct recording *recording)
 	};
 }
 
-static json_t *settings_json(const struct recording *recording)
+static json_t *settings_json(const struct recording *recording,
+			     const struct recording_files *files)
 {
-	const struct summary_settings settings = settings_of(recording);
+	const struct summary_settings settings = settings_of(recording, files);
 
 	return counters_to_json(COUNTERS_SETTINGS, &settings);
 }
@@ -495,7 +497,7 @@ static json_t *summary_json(struct recording *recording,
 	json_object_set_new(root, "sys_ns",
 			    known_number_json(end->known, end->sys_ns));
 	json_object_set_new(root, "exit", exit_status_json(end));
-	json_object_set_new(root, "settings", settings_json(recording));
+	json_object_set_new(root, "settings", settings_json(recording, files));
 	json_object_set_new(root, "totals", totals_json(recording, files));
 	json_object_set_new(root, "cost",
 			    summary_cost(recording, &files->costs, wall));

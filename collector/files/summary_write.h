@@ -17,6 +17,8 @@ struct recording;
 struct recording_files {
 	const char *trace_name;
 	uint64_t trace_bytes;
+	uint64_t trace_unpacked_bytes; /* as trace_file_unpacked_bytes() */
+	bool trace_compressed;
 	int trace_stopped; /* trace_file_stopped() */
 	const char *profile_name; /* of wall time; NULL: it was not written */
 	uint64_t profile_bytes;

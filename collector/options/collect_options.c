@@ -153,7 +153,9 @@ static int take_collect_option(void *to, const struct opts_value *value)
 		options->on_full = (enum wire_on_full)value->word;
 		return OPTS_GO_ON;
 	case OPT_COMPRESS:
-		options->compress = true;
+		options->compress = value->text
+					    ? (enum compress_when)value->word
+					    : COMPRESS_ON;
 		return OPTS_GO_ON;
 	case OPT_SYNC:
 		options->sync = true;

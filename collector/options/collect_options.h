@@ -35,7 +35,7 @@ struct collect_options {
 	const char *socket; /* NULL: the usual place */
 	enum wire_on_full on_full;
 	uint64_t block_ns; /* --block-timeout */
-	bool compress;
+	enum compress_when compress; /* --compress */
 	bool sync; /* recordings end when their files are on the disk */
 	uint64_t max_bytes; /* 0: by the free space */
 	const char *metrics; /* where to; NULL: nowhere */

@@ -58,4 +58,7 @@
  * for its own end shows nothing. trace_file.c checks that this is enough. */
 #define TRACE_BYTES_MIN (256u << 10)
 
+/* --compress, in the order of its words */
+enum compress_when { COMPRESS_AUTO, COMPRESS_ON, COMPRESS_OFF };
+
 #endif

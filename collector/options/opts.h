@@ -84,6 +84,8 @@ int opts_check(enum opts_id id, const char *name, const char *text);
 
 /* Whether perfrec record hands the option on to its perfrec-collect. */
 bool opts_is_forwarded(enum opts_id id);
+/* Whether the value may be missing, and is given as --name=VALUE only. */
+bool opts_is_optional(enum opts_id id);
 
 /* The word of CHOICES with the index @word, as for summary.json: "exact". A
  * constant. */

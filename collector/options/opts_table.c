@@ -62,6 +62,11 @@ const char *opts_usual(enum opts_command command, size_t id)
 	return row->usual;
 }
 
+bool opts_is_optional(enum opts_id id)
+{
+	return opts_rows[id].optional;
+}
+
 bool opts_is_forwarded(enum opts_id id)
 {
 	return opts_rows[id].forwarded;

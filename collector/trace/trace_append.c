@@ -115,16 +115,18 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 	memcpy(written, parts, (size_t)count * sizeof(*parts));
 	make_file_room(file, bytes);
 	err = write_parts(file->fd, parts, count);
-	if (err)
+	if (err) {
 		cut_back(file);
-	else
-		/* relaxed: stored under write_lock alone, and who reads an
-		 * older value stops a little later */
-		atom_store_rlx(&file->bytes, file->bytes + bytes);
-	for (int i = 0; !err && file->index && i < count; i++)
+		return err;
+	}
+	/* relaxed: stored under write_lock alone, and who reads an older value
+	 * stops a little later */
+	atom_store_rlx(&file->bytes, file->bytes + bytes);
+	atom_store_rlx(&file->unpacked, file->unpacked + bytes);
+	for (int i = 0; file->index && i < count; i++)
 		index_file_appended(file->index, written[i].iov_base,
 				    written[i].iov_len);
-	return err;
+	return 0;
 }
 
 /* --- a trace that stops --- */
@@ -245,6 +247,27 @@ static void stop_trace(struct trace_file *file, int err)
 			return;
 }
 
+/* put_parts() of what is pending; looks how long the disk takes if that may be
+ * a reason to compress. write_lock held. */
+static int put_pending(struct writer *writer, struct iovec *parts, int count)
+{
+	struct trace_file *file = writer->file;
+	uint64_t bytes = parts_bytes(parts, count);
+	bool watched = !writer->compress && file->when == COMPRESS_AUTO;
+	int err;
+
+	if (watched)
+		trace_compress_begin_write(&file->disk);
+	err = put_parts(file, parts, count);
+	if (watched)
+		trace_compress_end_write(&file->disk, trace_file_lags(file));
+	if (!err && writer->compress)
+		/* relaxed: as in put_parts() */
+		atom_store_rlx(&file->unpacked,
+			       file->unpacked + writer->pending_bytes - bytes);
+	return err;
+}
+
 void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 {
 	struct trace_file *file = writer->file;
@@ -257,7 +280,7 @@ void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 	if (!err)
 		err = admit_pending(writer, parts_bytes(parts, count));
 	if (!err)
-		err = put_parts(file, parts, count);
+		err = put_pending(writer, parts, count);
 	if (err && !file->stopped)
 		stop_trace(file, err);
 	for (unsigned int i = 0; !err && i < writer->block_count; i++)
@@ -298,6 +321,22 @@ int trace_file_stopped(struct trace_file *file)
 {
 	/* relaxed: as in put_parts() */
 	return atom_load_rlx(&file->stopped);
+}
+
+bool trace_file_is_compressed(struct trace_file *file)
+{
+	bool compressing;
+
+	lock_acquire(&file->lock);
+	compressing = file->compressing;
+	lock_release(&file->lock);
+	return compressing;
+}
+
+uint64_t trace_file_unpacked_bytes(struct trace_file *file)
+{
+	/* relaxed: as in put_parts() */
+	return atom_load_rlx(&file->unpacked);
 }
 
 uint64_t trace_file_bytes(struct trace_file *file)

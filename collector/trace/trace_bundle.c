@@ -169,13 +169,8 @@ void trace_bundle_write(struct writer *writer, struct trace_block *block)
 	writer->pending_bytes += block->bytes;
 }
 
-int trace_bundle_init(struct writer *writer, bool compress)
+static int make_compressor(struct writer *writer)
 {
-	writer->pending = malloc(PENDING_BYTES);
-	if (!writer->pending)
-		return -ENOMEM;
-	if (!compress)
-		return 0;
 	writer->compressor = libdeflate_alloc_compressor(COMPRESSION_LEVEL);
 	if (!writer->compressor)
 		return -ENOMEM;
@@ -183,6 +178,15 @@ int trace_bundle_init(struct writer *writer, bool compress)
 							     PENDING_BYTES);
 	writer->packed = malloc(writer->packed_size);
 	return writer->packed ? 0 : -ENOMEM;
+}
+
+int trace_bundle_init(struct writer *writer, bool compress)
+{
+	if (!writer->pending)
+		writer->pending = malloc(PENDING_BYTES);
+	if (!writer->pending)
+		return -ENOMEM;
+	return compress ? make_compressor(writer) : 0;
 }
 
 void trace_bundle_release(struct writer *writer)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * trace_file - how blocks of packets become bytes on disk. trace_blocks.c has
- * the pool, trace_writers.c the threads, trace_bundle.c what is pending, and
- * trace_append.c the file.
+ * the pool, trace_writers.c the threads, trace_bundle.c what is pending,
+ * trace_append.c the file, and trace_compress.c when it is compressed.
  *
  * The pool. There is a fixed number of blocks, and they go round. A producer
  * takes a block from the pool, fills it, and submits it to the queue. A writer
  * thread appends the block to the file, and puts it back into the pool. There
- * is one writer; with compression there are as many as the option says.
+ * is one writer; with compression there are as many as the option says
+ * (trace_compress.c has when that begins).
  *
  * Turns. Any writer writes any block. What a writer takes from the queue is its
  * run: one block, or with compression the blocks of a bundle. It makes the run
@@ -178,6 +179,35 @@ static void trace_file_free(struct trace_file *file)
 	free(file);
 }
 
+/* Makes the writers. 0 or -ENOMEM. */
+static int make_writers(struct trace_file *file)
+{
+	unsigned int ready = file->compressing ? file->writer_count : 1;
+	int err = 0;
+
+	file->writers = calloc(file->writer_count, sizeof(*file->writers));
+	if (!file->writers)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < file->writer_count; i++) {
+		file->writers[i].file = file;
+		pthread_cond_init(&file->writers[i].turn, NULL);
+	}
+	for (unsigned int i = 0; i < ready && !err; i++)
+		err = trace_bundle_init(&file->writers[i], file->compressing);
+	return err;
+}
+
+/* Makes the writers of @file, and starts them. 0 or -errno. */
+static int begin_trace_file(struct trace_file *file,
+			    const struct trace_file_options *options)
+{
+	int err;
+
+	trace_compress_init(file, options->compress_from);
+	err = make_writers(file);
+	return err ? err : trace_writers_start(file);
+}
+
 /* Fills @file. 0 or -errno; the caller then calls trace_file_free(). */
 static int open_trace_file(struct trace_file *file,
 			   const struct trace_file_options *options)
@@ -188,20 +218,10 @@ static int open_trace_file(struct trace_file *file,
 	if (err)
 		return err;
 	file->max_bytes = options->max_bytes;
-	file->compressing = options->compress;
-	file->writer_count = 1;
-	if (options->compress)
-		file->writer_count = options->compress_threads ?: cpus;
-	file->writers = calloc(file->writer_count, sizeof(*file->writers));
-	if (!file->writers)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < file->writer_count && !err; i++) {
-		file->writers[i].file = file;
-		pthread_cond_init(&file->writers[i].turn, NULL);
-		err = trace_bundle_init(&file->writers[i], options->compress);
-	}
-	if (err)
-		return err;
+	file->when = options->compress;
+	file->writer_count = file->when == COMPRESS_OFF
+				     ? 1
+				     : options->compress_threads ?: cpus;
 	file->fd = own_files_create(options->dir_fd, options->name, O_APPEND);
 	if (file->fd < 0)
 		return file->fd;
@@ -211,7 +231,7 @@ static int open_trace_file(struct trace_file *file,
 			    &file->index) < 0)
 		log_warn("cannot write the index of the trace; `perfrec index` "
 			 "can, later");
-	err = trace_writers_start(file);
+	err = begin_trace_file(file, options);
 	if (err) {
 		close(file->fd);
 		own_files_discard(options->dir_fd, options->name);

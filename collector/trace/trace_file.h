@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/options/limits.h"
+
 struct modules;
 struct trace_file;
 
@@ -69,9 +71,13 @@ struct trace_file_options {
 		     * by trace_file_open() */
 	const char *name; /* TRACE_NAME: see own_files_create() */
 	const char *index_name; /* INDEX_NAME; NULL: no index is written */
-	bool compress; /* packets are written as compressed_packets */
-	unsigned int compress_threads; /* writer threads if compress is set;
-					* 0: one per CPU */
+	enum compress_when compress; /* packets are written as
+				      * compressed_packets */
+	uint64_t compress_from; /* with COMPRESS_AUTO: from this size of the
+				 * file on, or when the disk is too slow; 0: as
+				 * trace_compress.c has it */
+	unsigned int compress_threads; /* writer threads that do so; 0: one per
+					* CPU */
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */
 	unsigned int producers; /* how many threads may hold a block at the
 				 * same time; 0: one per CPU */
@@ -141,6 +147,12 @@ int trace_file_stopped(struct trace_file *file);
 uint64_t trace_file_submitted(struct trace_file *file);
 /* Returns how many bytes the file has. Any thread; never waits. */
 uint64_t trace_file_bytes(struct trace_file *file);
+/* Whether the trace is compressed, or will be from its next bundle on. Any
+ * thread. */
+bool trace_file_is_compressed(struct trace_file *file);
+/* Returns how many bytes the packets of the file have when its bundles are
+ * unpacked: trace_file_bytes() if it has none. Any thread; never waits. */
+uint64_t trace_file_unpacked_bytes(struct trace_file *file);
 /* Waits until all that was submitted before the call is in the file, or was
  * dropped because the trace has stopped. Any thread. */
 void trace_file_flush(struct trace_file *file);

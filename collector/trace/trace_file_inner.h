@@ -59,6 +59,16 @@ struct writer {
 	size_t packed_size;
 };
 
+/* Whether the disk is too slow: see trace_compress.c. */
+struct disk_watch {
+	/* Of the write that goes on. */
+	uint64_t begin_ns, begin_cpu_ns;
+	long sleeps;
+	/* Since since_ns. */
+	uint64_t since_ns, slept_ns;
+	bool is_slow;
+};
+
 struct trace_file {
 	struct lock lock;
 	pthread_cond_t progress; /* written changed */
@@ -79,7 +89,8 @@ struct trace_file {
 	uint64_t left_out; /* any thread */
 	uint64_t submitted; /* bytes; changes under lock, any thread reads it */
 	int nice; /* what the writers are to be; any thread */
-	bool compressing; /* runs that are taken now become bundles */
+	bool compressing; /* runs that are taken now become bundles; it never
+			   * ends */
 	bool closing; /* the writers end when the queue is empty */
 
 	struct lock write_lock;
@@ -87,6 +98,7 @@ struct trace_file {
 	uint64_t max_bytes;
 	uint64_t bytes; /* of the file; changes under write_lock, any thread
 			 * reads it */
+	uint64_t unpacked; /* the same, with bundles unpacked */
 	uint64_t room_end; /* where the room on disk ends; 0: none is ready */
 	bool no_room; /* fallocate(2) has failed: it is not tried again */
 	int stopped; /* as trace_file_stopped(); changes under write_lock, any
@@ -99,7 +111,15 @@ struct trace_file {
 	struct trace_block *blocks;
 	size_t block_count;
 	struct writer *writers;
-	unsigned int writer_count, writers_running;
+	unsigned int writer_count;
+	bool started; /* the first writer runs */
+
+	/* As long as nothing is compressed the first writer is the only one,
+	 * and only it uses these, after the file was opened. */
+	enum compress_when when;
+	uint64_t compress_from; /* with COMPRESS_AUTO: from this size on */
+	struct disk_watch disk;
+	unsigned int writers_running; /* changes no more when that has ended */
 };
 
 /* --- trace_append.c --- */
@@ -121,8 +141,9 @@ void trace_index_pending(const struct writer *writer, uint64_t offset);
 
 /* --- trace_bundle.c --- */
 
-/* Makes what @writer needs for its pending. 0 or -ENOMEM; the caller ends it by
- * trace_bundle_release(), also after an error. */
+/* Makes what @writer needs for its pending, as far as it is not there. 0 or
+ * -ENOMEM; the caller ends it by trace_bundle_release(), also after an error.
+ */
 int trace_bundle_init(struct writer *writer, bool compress);
 void trace_bundle_release(struct writer *writer);
 /* Appends @block with its names; or, with compression, adds both to pending.
@@ -131,6 +152,18 @@ void trace_bundle_write(struct writer *writer, struct trace_block *block);
 /* Appends what is pending; after that nothing is. Waits for the turn. */
 void trace_bundle_flush(struct writer *writer);
 
+/* --- trace_compress.c --- */
+
+/* Decides whether @file, which is open and empty, is compressed from its begin
+ * on. @from is the option compress_from. */
+void trace_compress_init(struct trace_file *file, uint64_t from);
+/* Stand around a write of a writer that does not compress. @lags: whether
+ * blocks have run out. */
+void trace_compress_begin_write(struct disk_watch *disk);
+void trace_compress_end_write(struct disk_watch *disk, bool lags);
+/* Whether @file, which is not compressed, is to be from now on. */
+bool trace_compress_is_due(struct trace_file *file);
+
 /* --- trace_writers.c --- */
 
 /* Waits until all blocks before the run of @writer are in the file, or were
@@ -138,7 +171,8 @@ void trace_bundle_flush(struct writer *writer);
 void trace_writer_await_turn(struct writer *writer);
 /* The queue of @file has @bytes more: a writer may be needed. lock held. */
 void trace_writers_queue_grew(struct trace_file *file, size_t bytes);
-/* Starts the writer threads. 0 or -errno; some may then run. */
+/* Starts the writer threads: one, or all if the trace is compressed. 0 or
+ * -errno; some may then run. */
 int trace_writers_start(struct trace_file *file);
 /* Ends the writer threads that run, after they have emptied the queue. */
 void trace_writers_stop(struct trace_file *file);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "collector/base/log.h"
 #include "collector/base/pulse.h"
 #include "collector/base/thread_nice.h"
 #include "collector/trace/trace_file_inner.h"
@@ -130,6 +131,40 @@ static void write_run(struct writer *writer, struct trace_block *blocks)
 	trace_writer_await_turn(writer);
 }
 
+static void *writer_main(void *context);
+
+/* 0 or -errno. The new thread has the signal mask of the calling one. */
+static int start_writer(struct trace_file *file)
+{
+	struct writer *writer = &file->writers[file->writers_running];
+	int err = -pthread_create(&writer->thread, NULL, writer_main, writer);
+
+	file->writers_running += !err;
+	return err;
+}
+
+/* From now on the trace is compressed, by as many writers as memory and threads
+ * can be had for; if there is not even memory for @writer, which is the only
+ * one as yet, it never will be. */
+static void start_compressing(struct writer *writer)
+{
+	struct trace_file *file = writer->file;
+
+	if (trace_bundle_init(writer, true)) {
+		file->when = COMPRESS_OFF;
+		log_dbg("no memory to compress a trace");
+		return;
+	}
+	lock_acquire(&file->lock);
+	file->compressing = true;
+	lock_release(&file->lock);
+	while (file->writers_running < file->writer_count)
+		if (trace_bundle_init(&file->writers[file->writers_running],
+				      true) ||
+		    start_writer(file))
+			break;
+}
+
 static void *writer_main(void *context)
 {
 	struct writer *writer = context;
@@ -142,6 +177,8 @@ static void *writer_main(void *context)
 		pulse_begin(writes);
 		write_run(writer, blocks);
 		pulse_end();
+		if (!writer->compress && trace_compress_is_due(writer->file))
+			start_compressing(writer);
 		end_run(writer);
 	}
 	return NULL;
@@ -149,6 +186,7 @@ static void *writer_main(void *context)
 
 int trace_writers_start(struct trace_file *file)
 {
+	unsigned int count = file->compressing ? file->writer_count : 1;
 	sigset_t all, before;
 	int err = 0;
 
@@ -156,12 +194,9 @@ int trace_writers_start(struct trace_file *file)
 	 * SIGXFSZ blocked, a write beyond RLIMIT_FSIZE is an ordinary error. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (unsigned int i = 0; i < file->writer_count && !err; i++) {
-		err = -pthread_create(&file->writers[i].thread, NULL,
-				      writer_main, &file->writers[i]);
-		if (!err)
-			file->writers_running++;
-	}
+	while (!err && file->writers_running < count)
+		err = start_writer(file);
+	file->started = file->writers_running > 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
@@ -172,6 +207,10 @@ void trace_writers_stop(struct trace_file *file)
 	file->closing = true;
 	pthread_cond_broadcast(&file->work);
 	lock_release(&file->lock);
-	for (unsigned int i = 0; i < file->writers_running; i++)
+	if (!file->started)
+		return;
+	/* The first writer may start others: no more when it has ended. */
+	pthread_join(file->writers[0].thread, NULL);
+	for (unsigned int i = 1; i < file->writers_running; i++)
 		pthread_join(file->writers[i].thread, NULL);
 }

@@ -172,8 +172,8 @@ static void tell_arguments(const struct trace_reader *reader,
 }
 
 /* "main@10<5 " begins, and began truly at 5; "/main@20> " ends, and goes on;
- * '.' for each slice around it; "=7@10 " is a value. Behind "~" and "^" are flows
- * that begin and end. */
+ * '.' for each slice around it; "=7@10 " is a value. Behind "~" and "^" are
+ * flows that begin and end. */
 static void tell(const struct trace_reader *reader, struct trace_event *event,
 		 FILE *text)
 {
@@ -316,13 +316,13 @@ START_TEST(window_of_a_thread_has_no_other)
 	char told[TOLD_BYTES];
 
 	write_trace();
-	ck_assert(cut(TIMES(210, 300), "second", false, told)
-			  .totals.met_thread);
+	ck_assert(
+		cut(TIMES(210, 300), "second", false, told).totals.met_thread);
 	ck_assert_str_eq(told, "late@210<5 /late@300> ");
 	ck_assert(cut(TIMES(210, 300), "9", false, told).totals.met_thread);
 	ck_assert_str_eq(told, "late@210<5 /late@300> ");
-	ck_assert(!cut(TIMES(210, 300), "third", false, told)
-			   .totals.met_thread);
+	ck_assert(
+		!cut(TIMES(210, 300), "third", false, told).totals.met_thread);
 	ck_assert_str_eq(told, "");
 }
 END_TEST
@@ -359,8 +359,7 @@ START_TEST(window_has_the_last_value_before)
 	check_cut(TIMES(200, 210), "=2@200 ");
 	check_cut(TIMES(50, 60), "");
 	/* Between two ranges, and not twice. */
-	check_cut(TIMES(150, 160, 170, 180, 250, 260),
-		  "=1@150 =2@250 ");
+	check_cut(TIMES(150, 160, 170, 180, 250, 260), "=1@150 =2@250 ");
 }
 END_TEST
 
@@ -402,14 +401,14 @@ START_TEST(window_has_only_names_and_tracks_that_it_shows)
 	ranges = make_ranges(TIMES(950, 960));
 	in = open_memory(g_trace, g_bytes, in_path);
 	out = open_memory(NULL, 0, out_path);
-	ck_assert_int_eq(trace_cut_write(
-				 &(const struct trace_cut_wish){
-					 .path = in_path,
-					 .of = "test",
-					 .ranges = &ranges,
-					 .thread = "worker" },
-				 out, &result),
-			 0);
+	ck_assert_int_eq(
+		trace_cut_write(
+			&(const struct trace_cut_wish){ .path = in_path,
+							.of = "test",
+							.ranges = &ranges,
+							.thread = "worker" },
+			out, &result),
+		0);
 	ck_assert_int_eq(trace_reader_open(out_path, &reader), 0);
 	while (trace_reader_next(reader, &event) > 0)
 		;
@@ -514,13 +513,12 @@ START_TEST(window_says_that_it_could_not_be_written)
 		return;
 	write_trace();
 	in = open_memory(g_trace, g_bytes, path);
-	ck_assert_int_eq(trace_cut_write(
-				 &(const struct trace_cut_wish){
-					 .path = path,
-					 .of = "test",
-					 .ranges = &ranges },
-				 out, &result),
-			 -ENOSPC);
+	ck_assert_int_eq(
+		trace_cut_write(
+			&(const struct trace_cut_wish){
+				.path = path, .of = "test", .ranges = &ranges },
+			out, &result),
+		-ENOSPC);
 	fclose(in);
 	fclose(out);
 	cut_ranges_release(&ranges);
@@ -543,8 +541,7 @@ int main(void)
 	tcase_add_test(tcase, window_has_the_last_value_before);
 	tcase_add_test(tcase, window_keeps_the_flows_that_may_go_on);
 	tcase_add_test(tcase, window_is_balanced_when_time_falls);
-	tcase_add_test(tcase,
-		       window_has_only_names_and_tracks_that_it_shows);
+	tcase_add_test(tcase, window_has_only_names_and_tracks_that_it_shows);
 	tcase_add_test(tcase, window_takes_a_state_that_is_given_as_packets);
 	tcase_add_test(tcase, window_takes_a_sequence_that_starts_again);
 	tcase_add_test(tcase, ranges_are_in_order_and_do_not_touch);

@@ -19,6 +19,10 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -247,7 +251,7 @@ static struct trace_file *open_file(bool compress, unsigned int threads,
 	const struct trace_file_options options = {
 		.dir_fd = g_dir_fd,
 		.name = TRACE_NAME,
-		.compress = compress,
+		.compress = compress ? COMPRESS_ON : COMPRESS_OFF,
 		.compress_threads = threads,
 		.max_bytes = max_bytes,
 	};
@@ -587,7 +591,7 @@ END_TEST
 
 /* --- where blocks are --- */
 
-#define PLACES_MOST 1000
+#define PLACES_MOST 5000
 
 struct place {
 	uint64_t sequence, offset, inner; /* as in an INDEX_BLOCK */
@@ -599,13 +603,16 @@ struct places {
 	struct place place[PLACES_MOST];
 };
 
-static struct trace_file *open_with_index(bool compress, uint64_t max_bytes)
+static struct trace_file *open_with_index(enum compress_when compress,
+					  uint64_t compress_from,
+					  uint64_t max_bytes)
 {
 	const struct trace_file_options options = {
 		.dir_fd = g_dir_fd,
 		.name = TRACE_NAME,
 		.index_name = INDEX_NAME,
 		.compress = compress,
+		.compress_from = compress_from,
 		.compress_threads = 3,
 		.max_bytes = max_bytes,
 	};
@@ -728,7 +735,8 @@ START_TEST(trace_file_index_says_where_each_block_is)
 {
 	static struct places places;
 	struct producer producers[] = { { .sequence = 2 }, { .sequence = 3 } };
-	struct trace_file *file = open_with_index(_i, 0);
+	struct trace_file *file =
+		open_with_index(_i ? COMPRESS_ON : COMPRESS_OFF, 0, 0);
 	uint64_t last[2] = { 0 };
 	struct file_bytes bytes;
 
@@ -764,7 +772,8 @@ START_TEST(trace_file_that_stops_has_an_index_of_what_is_there)
 	struct file_bytes bytes;
 
 	producer.file =
-		open_with_index(_i, _i ? 200 * 1024 : 10 * TRACE_BLOCK_BYTES);
+		open_with_index(_i ? COMPRESS_ON : COMPRESS_OFF, 0,
+				_i ? 200 * 1024 : 10 * TRACE_BLOCK_BYTES);
 	for (int i = 0; i < BLOCKS; i++)
 		submit_told(&producer, false);
 	ck_assert_int_eq(trace_file_close(&producer.file), TRACE_AT_LIMIT);
@@ -775,6 +784,139 @@ START_TEST(trace_file_that_stops_has_an_index_of_what_is_there)
 	for (unsigned int i = 0; i < places.count; i++)
 		check_place(bytes, &places.place[i]);
 	free(bytes.data);
+}
+END_TEST
+
+/* --- compressed from somewhere on --- */
+
+static unsigned int count_bundled(const struct places *places)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < places->count; i++) {
+		/* Once compressed, always compressed. */
+		EXPECT(!count || places->place[i].inner);
+		count += places->place[i].inner != 0;
+	}
+	return count;
+}
+
+static void check_all_places(const struct places *places)
+{
+	struct file_bytes bytes = read_file();
+
+	for (unsigned int i = 0; i < places->count; i++)
+		check_place(bytes, &places->place[i]);
+	free(bytes.data);
+}
+
+/* All are there and in order, before and behind the place where bundles begin.
+ */
+START_TEST(trace_file_is_compressed_from_a_size_on)
+{
+	enum { BLOCKS = 60 };
+	static struct places places;
+	const uint64_t from = 10 * TRACE_BLOCK_BYTES + 1;
+	struct producer producer = { .sequence = 3 };
+	struct trace_file *file = open_with_index(COMPRESS_AUTO, from, 0);
+	uint64_t bytes = 0, unpacked;
+	struct tally tally;
+
+	producer.file = file;
+	ck_assert(!trace_file_is_compressed(file));
+	for (int i = 0; i < BLOCKS; i++)
+		submit_told(&producer, false);
+	trace_file_flush(file);
+	ck_assert(trace_file_is_compressed(file));
+	unpacked = trace_file_unpacked_bytes(file);
+	ck_assert_uint_lt(trace_file_bytes(file), unpacked / 2);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+	read_places(&places);
+	for (unsigned int i = 0; i < places.count; i++)
+		bytes += places.place[i].bytes;
+	ck_assert_uint_eq(unpacked, bytes);
+	ck_assert_uint_eq(places.count, BLOCKS);
+	/* A block is nearly full. */
+	ck_assert_uint_eq(count_bundled(&places), BLOCKS - 11);
+	check_all_places(&places);
+	tally = tally_file();
+	ck_assert_uint_eq(tally.events[3], producer.events);
+}
+END_TEST
+
+/* What is not asked for does not happen, and what is asked for at once. */
+START_TEST(trace_file_is_compressed_at_once_if_room_is_short)
+{
+	static struct places places;
+	uint64_t limit = _i ? 1ULL << 40 : 900ULL << 20;
+	struct producer producer = { .sequence = 3 };
+	struct trace_file *file = open_with_index(COMPRESS_AUTO, 0, limit);
+	struct statvfs disk;
+
+	ck_assert_int_eq(fstatvfs(g_dir_fd, &disk), 0);
+	if (_i && disk.f_bavail * disk.f_frsize < 2ULL << 30)
+		printf("there is little room here, too\n");
+	else
+		ck_assert(trace_file_is_compressed(file) == !_i);
+	producer.file = file;
+	submit_told(&producer, false);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+	read_places(&places);
+	check_all_places(&places);
+}
+END_TEST
+
+/* The disk of this file: writev() goes to sleep that often, for that long. */
+static int g_disk_sleeps;
+static const struct timespec g_disk_nap = { 0, 200000000 };
+
+ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+	/* order: rlx, the count of a test */
+	if (atom_load_rlx(&g_disk_sleeps) > 0) {
+		atom_add_rlx(&g_disk_sleeps, -1);
+		nanosleep(&g_disk_nap, NULL);
+	}
+	return syscall(SYS_writev, fd, parts, count);
+}
+
+#define HELD_MOST 4096 /* more than the pool has */
+
+/* Naps while blocks run out, as the test holds them; or while they do not,
+ * which is no reason to compress. */
+START_TEST(trace_file_is_compressed_if_the_disk_is_too_slow)
+{
+	enum { BLOCKS = 60 };
+	static struct places places;
+	static struct trace_block *held[HELD_MOST];
+	struct producer producer = { .sequence = 3 };
+	struct trace_file *file = open_with_index(COMPRESS_AUTO, 1ULL << 40, 0);
+	bool lags = !_i;
+	int holds = 0;
+
+	producer.file = file;
+	while (lags && !trace_file_lags(file) && holds < HELD_MOST)
+		held[holds++] = trace_file_block(file);
+	ck_assert(trace_file_lags(file) == lags);
+	/* order: rlx, as in writev() */
+	atom_store_rlx(&g_disk_sleeps, lags ? BLOCKS : 5);
+	for (int i = 0; i < BLOCKS; i++) {
+		submit_told(&producer, true);
+		if (!lags)
+			trace_file_flush(file);
+	}
+	while (lags && !trace_file_is_compressed(file))
+		sched_yield();
+	/* order: rlx, as in writev() */
+	atom_store_rlx(&g_disk_sleeps, 0);
+	while (holds)
+		trace_file_submit(file, held[--holds]);
+	trace_file_flush(file);
+	ck_assert(trace_file_is_compressed(file) == lags);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+	read_places(&places);
+	ck_assert_int_eq(count_bundled(&places) > 0, lags);
+	check_all_places(&places);
 }
 END_TEST
 
@@ -1187,6 +1329,11 @@ int main(void)
 	tcase_add_test(tcase,
 		       trace_file_at_the_process_limit_stops_without_a_signal);
 	tcase_add_test(tcase, trace_file_on_a_full_disk_keeps_what_is_whole);
+	tcase_add_test(tcase, trace_file_is_compressed_from_a_size_on);
+	tcase_add_loop_test(
+		tcase, trace_file_is_compressed_at_once_if_room_is_short, 0, 2);
+	tcase_add_loop_test(
+		tcase, trace_file_is_compressed_if_the_disk_is_too_slow, 0, 2);
 	tcase_add_loop_test(tcase, trace_file_index_says_where_each_block_is, 0,
 			    2);
 	tcase_add_loop_test(tcase,

@@ -16,7 +16,7 @@ build_calls
 mkdir disk
 mount -t tmpfs -o size=2M none disk || fail 'cannot mount'
 
-for compress in '' --compress; do
+for compress in --compress=off --compress; do
 	# Calls of so many different lengths are not much smaller compressed.
 	run timeout 100 "$PERFREC" record $compress -o disk/data \
 		--max-size 1G ./calls 3000000 7
@@ -25,7 +25,7 @@ for compress in '' --compress; do
 	expect_eq 'spans' "$(json disk/data/summary.json .totals.spans)" 3000002
 	"$O/tests/tools/trace_check" --allow-open disk/data/trace.pftrace ||
 		fail "a rule is broken $compress"
-	if [ -z "$compress" ]; then
+	if [ "$compress" = --compress=off ]; then
 		expect_match err \
 			"cannot write all of trace.pftrace in 'disk/data': No space left"
 		expect_match disk/data/summary.json \

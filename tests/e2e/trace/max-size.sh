@@ -58,9 +58,12 @@ cut()
 }
 
 cuts_open=0
-for limit in 262144 300000 400000 1000000 5000001 \
+for limit in '262144 --compress=off' '300000 --compress=off' \
+	'400000 --compress=off' '1000000 --compress=off' \
+	'5000001 --compress=off' \
 	'262144 --compress' '300000 --compress' '350001 --compress' \
-	'262144 --min-duration 20ns' '300001 --min-duration 1us'; do
+	'262144 --compress=off --min-duration 20ns' \
+	'300001 --min-duration 1us'; do
 	cut $limit
 	expect_eq "$limit: calls of leaf" "$(json data/summary.json \
 		'.functions[] | select(.name == "leaf").calls')" \
@@ -79,7 +82,7 @@ done
 export PERFREC_RING_KB=256
 lost=0
 for size in 262144 400000 600000; do
-	cut $size --on-full drop
+	cut $size --compress=off --on-full drop
 	lost=$((lost + $(json trace.json .losses)))
 done
 [ $lost -gt 0 ] || echo 'nothing was lost before a cut: not shown'

@@ -3,9 +3,9 @@
  * ranges - something of all that a trace can have, for tests that look at a
  * part of it: threads that work, sleep and wait for each other, a stack of its
  * own, annotations with arguments, flows, counters, states and asynchronous
- * slices, blocks of memory, a child. "ranges N" makes N rounds. "ranges N burst"
- * calls more than a ring takes between the files "go" and "done", and ends when
- * there is "end".
+ * slices, blocks of memory, a child. "ranges N" makes N rounds. "ranges N
+ * burst" calls more than a ring takes between the files "go" and "done", and
+ * ends when there is "end".
  */
 #define PERFREC_CATEGORY "ranges"
 #include <perfrec.h>

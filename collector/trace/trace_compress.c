@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_compress - when a trace begins to be compressed, if that is left to
+ * perfrec. Compression takes the collector about twice the CPU time, which a
+ * program on a machine with few CPUs has to wait for; it makes a trace a tenth
+ * as large. So a short recording on a fast disk is better off without, and
+ * these are not:
+ *
+ * - A trace of which COMPRESS_FROM_BYTES are written: nobody reads so much as
+ *   it is, and a long recording is what fills disks.
+ * - A trace that has less room than that, by its limit or on the disk:
+ *   compressed from its first block on, since its end would be missing. One
+ *   with a little more room: when a quarter of it is used.
+ * - A trace on a disk that is too slow for it. The disk is too slow if for half
+ *   of a time of DISK_LOOK_NS or more the writer slept in writes while blocks
+ *   ran out, so that rings were left alone. Symbol tables, and other threads on
+ *   the CPU of the writer, make blocks run out, too, but not in writes: what
+ *   counts is that the kernel put the writer to sleep there.
+ *
+ * It stays compressed from then on.
+ */
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "collector/base/clock.h"
+#include "collector/trace/trace_file_inner.h"
+#include "shared/compiler.h"
+
+#define COMPRESS_FROM_BYTES (1ULL << 30)
+#define COMPRESS_FROM_PART 4 /* of the room: see above */
+#define DISK_LOOK_NS 500000000
+
+/* From which size on @file is compressed. */
+static uint64_t usual_size(const struct trace_file *file)
+{
+	uint64_t room = file->max_bytes ?: UINT64_MAX;
+	struct statvfs disk;
+
+	if (fstatvfs(file->fd, &disk) == 0 && disk.f_blocks)
+		room = MIN(room, (uint64_t)disk.f_bavail * disk.f_frsize);
+	if (room < COMPRESS_FROM_BYTES)
+		return 0;
+	return MIN(room / COMPRESS_FROM_PART, COMPRESS_FROM_BYTES);
+}
+
+void trace_compress_init(struct trace_file *file, uint64_t from)
+{
+	file->compress_from = from ?: usual_size(file);
+	file->compressing =
+		file->when == COMPRESS_ON ||
+		(file->when == COMPRESS_AUTO && !file->compress_from);
+	file->disk.since_ns = clock_monotonic_ns();
+}
+
+/* How often the calling thread has gone to sleep. */
+static long count_sleeps(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+}
+
+void trace_compress_begin_write(struct disk_watch *disk)
+{
+	disk->sleeps = count_sleeps();
+	disk->begin_ns = clock_monotonic_ns();
+	disk->begin_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void trace_compress_end_write(struct disk_watch *disk, bool lags)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t cpu_ns =
+		clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - disk->begin_cpu_ns;
+	uint64_t took_ns = now_ns - disk->begin_ns;
+
+	if (lags && count_sleeps() != disk->sleeps)
+		disk->slept_ns += took_ns - MIN(cpu_ns, took_ns);
+	if (now_ns - disk->since_ns < DISK_LOOK_NS)
+		return;
+	disk->is_slow = disk->slept_ns > (now_ns - disk->since_ns) / 2;
+	disk->since_ns = now_ns;
+	disk->slept_ns = 0;
+}
+
+bool trace_compress_is_due(struct trace_file *file)
+{
+	if (file->when != COMPRESS_AUTO || trace_file_stopped(file))
+		return false;
+	return file->disk.is_slow ||
+	       trace_file_bytes(file) >= file->compress_from;
+}
