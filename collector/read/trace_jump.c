@@ -33,7 +33,7 @@ struct start {
 struct trace_jump {
 	const char *path; /* a copy */
 	const struct trace_index *index;
-	struct time_range range;
+	uint64_t from_ns, to_ns;
 	struct start *starts; /* of index->sequences */
 	uint32_t *texts; /* numbers of the reader, by number of the index; 0:
 			  * not asked yet */
@@ -136,7 +136,7 @@ static bool needs_extent(const struct trace_jump *jump,
 					jump->index->bytes };
 	uint64_t id = 0;
 
-	if (extent->first_ns >= jump->range.to_ns)
+	if (extent->first_ns >= jump->to_ns)
 		return false;
 	for (uint32_t i = 0; i < extent->sequence_count && !get.bad; i++) {
 		const struct start *start;
@@ -457,8 +457,7 @@ static int prepare(struct trace_reader *reader)
 	int err;
 
 	for (uint32_t i = 0; i < index->sequence_count; i++)
-		jump->starts[i] =
-			start_of(&index->sequences[i], jump->range.from_ns);
+		jump->starts[i] = start_of(&index->sequences[i], jump->from_ns);
 	err = choose_stretches(jump);
 	if (err)
 		return err;
@@ -473,7 +472,8 @@ static int prepare(struct trace_reader *reader)
 }
 
 int trace_reader_jump(const char *path, const struct trace_index *index,
-		      const struct time_range *range, struct trace_reader **out)
+		      uint64_t from_ns, uint64_t to_ns,
+		      struct trace_reader **out)
 {
 	struct trace_reader *reader;
 	struct trace_jump *jump;
@@ -487,7 +487,8 @@ int trace_reader_jump(const char *path, const struct trace_index *index,
 		*jump = (struct trace_jump){
 			.path = strdup(path),
 			.index = index,
-			.range = *range,
+			.from_ns = from_ns,
+			.to_ns = to_ns,
 			.starts = calloc(index->sequence_count + 1,
 					 sizeof(*jump->starts)),
 			.texts = calloc(index->text_count + 1,

@@ -12,14 +12,13 @@
 #ifndef PERFREC_COLLECTOR_READ_TRACE_JUMP_H
 #define PERFREC_COLLECTOR_READ_TRACE_JUMP_H
 
-#include "collector/read/time_range.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_read.h"
 
-/* As trace_reader_open(), for what lies in @range. @index is of the trace at
- * @path and must outlive *@out. */
+/* As trace_reader_open(), for what lies from @from_ns on and before @to_ns.
+ * @index is of the trace at @path and must outlive *@out. */
 int trace_reader_jump(const char *path, const struct trace_index *index,
-		      const struct time_range *range,
+		      uint64_t from_ns, uint64_t to_ns,
 		      struct trace_reader **out);
 
 #endif
