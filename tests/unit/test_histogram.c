@@ -86,6 +86,38 @@ START_TEST(histogram_has_each_value_in_one_bucket)
 }
 END_TEST
 
+/* What counts fast and what counts slowly agree on the bucket. */
+START_TEST(histogram_counts_at_the_ends_of_each_bucket)
+{
+	for (uint32_t octave = 0; octave < 64; octave++) {
+		struct histogram histogram = { 0 };
+		uint64_t low = UINT64_C(1) << octave;
+		uint64_t most = low + (low - 1);
+		uint64_t second = low + histogram_width(histogram_bucket(low));
+		const uint64_t values[] = { most, low, second - 1, second,
+					    most };
+		uint32_t bucket = 0;
+		uint64_t count, sum = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+			histogram_add(&histogram, values[i]);
+			histogram_add(&histogram, values[i]);
+		}
+		for (; histogram_next(&histogram, &bucket, &count); bucket++) {
+			uint64_t expected = 0;
+
+			for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+				expected +=
+					histogram_bucket(values[i]) == bucket;
+			ck_assert_uint_eq(count, 2 * expected);
+			sum += count;
+		}
+		ck_assert_uint_eq(sum, 2 * ARRAY_SIZE(values));
+		histogram_release(&histogram);
+	}
+}
+END_TEST
+
 static void check_quantiles(const struct histogram *histogram, uint64_t *values,
 			    size_t count)
 {
@@ -394,6 +426,7 @@ int main(void)
 	TCase *tcase = suite_case(suite, "histogram");
 
 	tcase_add_test(tcase, histogram_has_each_value_in_one_bucket);
+	tcase_add_test(tcase, histogram_counts_at_the_ends_of_each_bucket);
 	tcase_add_test(tcase, histogram_has_the_quantiles_of_a_sorted_array);
 	tcase_add_test(tcase, histogram_takes_0_and_the_greatest_number);
 	tcase_add_test(tcase, histogram_of_nothing_says_nothing);
