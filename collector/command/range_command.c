@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "collector/base/log.h"
+#include "collector/read/trace_bounds.h"
 #include "collector/show/progress.h"
 
 bool range_command_take(struct range_command *command,

@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/read/trace_packets.h"
-
 /* CLOCK_BOOTTIME, ns. */
 struct time_range {
 	uint64_t from_ns, to_ns;
@@ -25,12 +23,6 @@ struct trace_bounds {
 	uint64_t first_ns; /* begin of the first slice; 0: there is none */
 	uint64_t last_ns; /* of the last event, waits not counted */
 };
-
-/* Reads the bounds of the trace at @path. @progress may be NULL. What is cut or
- * damaged is read as far as it goes. Returns 0, or -errno of opening the file
- * or for want of memory. Logs nothing. */
-int trace_bounds_read(const char *path, const struct read_progress *progress,
-		      struct trace_bounds *out);
 
 /* What a person gave, ns from the first slice. All zero: all of it. */
 struct time_wish {

@@ -14,6 +14,7 @@
 #include "collector/read/trace_read.h"
 #include "collector/read/trace_sched.h"
 #include "collector/read/trace_sums.h"
+#include "collector/read/trace_bounds.h"
 #include "collector/read/window.h"
 #include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"

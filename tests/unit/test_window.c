@@ -3,6 +3,7 @@
  * window and time_range: what a trace has in a range, in which order, and which
  * ranges there are.
  */
+#include "collector/read/trace_bounds.h"
 #include "collector/read/window.h"
 
 #include <stdio.h>
