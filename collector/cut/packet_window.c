@@ -365,6 +365,7 @@ static void note_time(struct packet_window *window, const struct wtrack *track,
 struct wevent {
 	struct wtrack *track;
 	uint64_t type, name_iid;
+	struct wire fields;
 	bool plain; /* it has nothing but a type and a name */
 };
 
@@ -372,6 +373,7 @@ static struct wevent event_of(struct packet_window *window,
 			      const struct wpacket *packet)
 {
 	struct wevent event = { .track = packet->sequence->track,
+				.fields = packet->event,
 				.plain = true };
 	struct wire fields = packet->event;
 	struct wire_field field;
@@ -389,13 +391,13 @@ static struct wevent event_of(struct packet_window *window,
 	return event;
 }
 
-/* A begin or an end, at *@ns, which becomes a time that does not fall. Returns
- * whether the cut has it. */
-static bool take_slice(struct packet_window *window,
-		       const struct wpacket *packet, const struct wevent *event,
+/* A begin or an end on @sequence, at *@ns, which becomes a time that does not
+ * fall. @fields are those of a begin that has more than a name. Returns whether
+ * the cut has it. */
+static bool take_slice(struct packet_window *window, struct wsequence *sequence,
+		       const struct wevent *event, struct wire fields,
 		       uint64_t *ns)
 {
-	const struct wire nothing = { NULL, NULL };
 	struct wtrack *track = event->track;
 
 	*ns = MAX(*ns, track->now_ns);
@@ -403,9 +405,15 @@ static bool take_slice(struct packet_window *window,
 	window_advance(window, track, *ns);
 	if (event->type == TYPE_SLICE_END)
 		return window_pop(window, track) && track->inside;
-	window_push(window, track, packet->sequence, *ns, event->name_iid,
-		    event->plain ? nothing : packet->event);
+	window_push(window, track, sequence, *ns, event->name_iid, fields);
 	return track->inside && !track->deeper;
+}
+
+/* The cut has a slice of @track. */
+static void count_slice(struct packet_window *window, struct wtrack *track)
+{
+	track->has_slices = true;
+	window->totals.slices += !track->is_waits;
 }
 
 /* Counts what the instant says that was lost. */
@@ -459,6 +467,7 @@ static void take_event(struct packet_window *window,
 {
 	struct wsequence *sequence = packet->sequence;
 	struct wevent event = event_of(window, packet);
+	const struct wire nothing = { NULL, NULL };
 	bool is_step, has;
 	uint64_t ns;
 
@@ -473,16 +482,15 @@ static void take_event(struct packet_window *window,
 	if (is_step && sequence->track && ns >= sequence->track->now_ns)
 		window_advance(window, sequence->track, ns);
 	if (event.type == TYPE_SLICE_BEGIN || event.type == TYPE_SLICE_END)
-		has = take_slice(window, packet, &event, &ns) &&
+		has = take_slice(window, sequence, &event,
+				 event.plain ? nothing : packet->event, &ns) &&
 		      window_has_track(window, event.track);
 	else
 		has = take_point(window, packet, &event, ns);
 	if (!has)
 		return;
-	if (event.type == TYPE_SLICE_BEGIN) {
-		event.track->has_slices = true;
-		window->totals.slices += !event.track->is_waits;
-	}
+	if (event.type == TYPE_SLICE_BEGIN)
+		count_slice(window, event.track);
 	window_use_track(window, event.track);
 	window_put_packet(window, packet, ns, is_step);
 }
@@ -528,6 +536,24 @@ static void take_heap(struct packet_window *window,
 /* --- packets ---------------------------------------------------------------
  */
 
+/* Writes a packet that take_usual() has taken apart. */
+static void put_usual(struct packet_window *window,
+		      const struct trace_packet_bytes *bytes,
+		      const struct wevent *event, uint64_t step, uint64_t ns)
+{
+	const struct wpacket packet = { .sequence = window->last_sequence,
+					.bytes = *bytes,
+					.stamp = step,
+					.has_stamp = true,
+					.event = event->fields };
+
+	if (!window_has_track(window, event->track))
+		return;
+	if (event->type == TYPE_SLICE_BEGIN)
+		count_slice(window, event->track);
+	window_put_packet(window, &packet, ns, true);
+}
+
 /*
  * The packets that a trace mostly has, as encode.h writes them: number of the
  * sequence, track event with a type and at most a name, timestamp. False: it is
@@ -536,9 +562,9 @@ static void take_heap(struct packet_window *window,
 static bool take_usual(struct packet_window *window,
 		       const struct trace_packet_bytes *bytes)
 {
+	const struct wire nothing = { NULL, NULL };
 	struct wire fields = { bytes->at, bytes->at + bytes->count };
 	struct wsequence *sequence = window->last_sequence;
-	struct wpacket packet = { .sequence = sequence };
 	struct wevent event = { .plain = true };
 	uint64_t id, step, ns;
 	const uint8_t *start;
@@ -565,19 +591,10 @@ static bool take_usual(struct packet_window *window,
 		return false;
 	ns = sequence->clock_ns += step;
 	event.track = sequence->track;
+	event.fields = (struct wire){ start, start + start[-1] };
 	note_time(window, event.track, ns);
-	if (!take_slice(window, &packet, &event, &ns) ||
-	    !window_has_track(window, event.track))
-		return true;
-	if (event.type == TYPE_SLICE_BEGIN) {
-		event.track->has_slices = true;
-		window->totals.slices++;
-	}
-	packet.bytes = *bytes;
-	packet.stamp = step;
-	packet.has_stamp = true;
-	packet.event = (struct wire){ start, start + start[-1] };
-	window_put_packet(window, &packet, ns, true);
+	if (take_slice(window, sequence, &event, nothing, &ns))
+		put_usual(window, bytes, &event, step, ns);
 	return true;
 }
 
@@ -593,15 +610,13 @@ static void take_other(struct packet_window *window,
 	cut_file_packet(window->file, packet->bytes.at, packet->bytes.count);
 }
 
-struct trace_packet_bytes packet_window_take(
+/* Takes in a packet of any other kind. */
+static struct trace_packet_bytes take_seldom(
 	struct packet_window *window, const struct trace_packet_bytes *bytes)
 {
-	struct trace_packet_bytes bundle = { NULL, 0 };
+	struct trace_packet_bytes bundle;
 	struct wpacket packet = { .bytes = *bytes };
 
-	window->totals.packets++;
-	if (likely(take_usual(window, bytes)))
-		return bundle;
 	bundle = take_apart(&packet);
 	if (bundle.at)
 		return bundle;
@@ -634,6 +649,15 @@ struct trace_packet_bytes packet_window_take(
 	else if (packet.is_other && !packet.is_start && !packet.switches.at)
 		take_other(window, &packet);
 	return bundle;
+}
+
+struct trace_packet_bytes packet_window_take(
+	struct packet_window *window, const struct trace_packet_bytes *bytes)
+{
+	window->totals.packets++;
+	if (likely(take_usual(window, bytes)))
+		return (struct trace_packet_bytes){ NULL, 0 };
+	return take_seldom(window, bytes);
 }
 
 /* --- the end ---------------------------------------------------------------

@@ -1273,6 +1273,44 @@ static void wait_of_thread(struct trace *trace, uint64_t from, uint64_t to)
 	own_event(trace, 7, T0 + to, END, 0, 0);
 }
 
+/* A begin (called as iid 1) or an end of a wait, with the mark @key of a cut.
+ */
+static void clipped_event(struct trace *trace, uint64_t ns, uint32_t type,
+			  const char *key)
+{
+	struct message packet = { 0 }, inner = { 0 }, mark = { 0 };
+
+	put_uint(&packet, 8, T0 + ns);
+	put_uint(&packet, 58, 6);
+	put_uint(&inner, 9, type);
+	put_uint(&inner, 11, 7);
+	if (type == BEGIN)
+		put_uint(&inner, 10, 1);
+	put_text(&mark, 10, key);
+	put_uint(&mark, 4, 1);
+	put_message(&inner, 4, &mark);
+	put_message(&packet, 11, &inner);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
+/* The thread does not sleep from 500 to 600. */
+static void break_wait_blocked_clipped(struct trace *trace)
+{
+	sleeps(trace);
+	named_track(trace, 7, 102, 0, "perfrec: waits");
+	clipped_event(trace, 400, BEGIN, "perfrec.began_ns");
+	clipped_event(trace, 700, END, "perfrec.goes_on");
+}
+
+static void break_wait_blocked_by_another_mark(struct trace *trace)
+{
+	sleeps(trace);
+	named_track(trace, 7, 102, 0, "perfrec: waits");
+	clipped_event(trace, 400, BEGIN, "perfrec.began");
+	own_event(trace, 7, T0 + 500, END, 0, 0);
+}
+
 static void break_wait_slice(struct trace *trace)
 {
 	sleeps(trace);
@@ -1474,6 +1512,8 @@ static const struct mutation {
 	{ "wait-blocked", break_wait_blocked_by_end },
 	{ "wait-blocked", break_wait_blocked_by_running },
 	{ "wait-blocked", break_wait_blocked_by_preemption },
+	{ "wait-blocked", break_wait_blocked_clipped },
+	{ "wait-blocked", break_wait_blocked_by_another_mark },
 	{ "ids", break_ids_of_switch },
 	{ "snapshot-first", break_snapshot_first_by_switch },
 	{ "time-absurd", break_time_absurd_by_switch },
@@ -1763,6 +1803,21 @@ START_TEST(trace_check_waits_after_the_last_switch_are_accepted)
 }
 END_TEST
 
+/* A cut has begun the first one, and ended the second. */
+START_TEST(trace_check_waits_that_are_clipped_are_accepted)
+{
+	fresh();
+	head(&g_trace);
+	sleeps(&g_trace);
+	named_track(&g_trace, 7, 102, 0, "perfrec: waits");
+	clipped_event(&g_trace, 400, BEGIN, "perfrec.began_ns");
+	own_event(&g_trace, 7, T0 + 500, END, 0, 0);
+	own_event(&g_trace, 7, T0 + 600, BEGIN, 10, 1);
+	clipped_event(&g_trace, 700, END, "perfrec.goes_on");
+	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
+}
+END_TEST
+
 START_TEST(trace_check_sched_by_name_splits_slices)
 {
 	fresh();
@@ -1832,6 +1887,8 @@ int main(void)
 	tcase_add_test(accepted, trace_check_waits_are_no_other_slices);
 	tcase_add_test(accepted,
 		       trace_check_waits_after_the_last_switch_are_accepted);
+	tcase_add_test(accepted,
+		       trace_check_waits_that_are_clipped_are_accepted);
 	tcase_add_test(accepted, trace_check_sched_by_name_splits_slices);
 	tcase_add_test(accepted, trace_check_allow_open_accepts_open_slices);
 	tcase_add_test(accepted, trace_check_allow_cut_accepts_every_cut);
