@@ -53,6 +53,7 @@ struct index_check {
 	uint64_t chunk; /* the one that is open, or the last one */
 	bool chunk_open;
 	uint64_t start_ns;
+	uint64_t lost, paused; /* that marks in the chunk tell of */
 	uint64_t checkpoints, chunks, rough, ends; /* seen */
 };
 
@@ -254,6 +255,21 @@ static inline void index_check_slice_end(struct index_check *check)
 	node->longest = MAX(node->longest, check->ns - slice->begin_ns);
 }
 
+/* Marks tell of calls that are not there. */
+static inline void index_check_mark(struct index_check *check,
+				    const Perfetto__Protos__TrackEvent *event)
+{
+	const Perfetto__Protos__DebugAnnotation *mark;
+
+	if (!event->n_debug_annotations || !event->debug_annotations[0]->name)
+		return;
+	mark = event->debug_annotations[0];
+	if (!strcmp(mark->name, "perfrec.lost_spans"))
+		check->lost += (uint64_t)mark->int_value;
+	if (!strcmp(mark->name, "perfrec.paused_spans"))
+		check->paused += (uint64_t)mark->int_value;
+}
+
 /* An event of the block, on the track of the sequence. */
 static inline void index_check_event(
 	struct index_check *check, const Perfetto__Protos__TracePacket *packet)
@@ -265,6 +281,7 @@ static inline void index_check_event(
 	check->ns += packet->timestamp;
 	if (event->has_track_uuid)
 		return;
+	index_check_mark(check, event);
 	if (event->type ==
 	    PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN)
 		index_check_slice_begin(check, event);
@@ -307,6 +324,10 @@ static inline void index_check_take_chunk(struct index_check *check,
 	index_check_must(start_ns == check->start_ns, "another start");
 	index_check_must(index_get_number(get) == check->ns, "another end");
 	index_get_number(get); /* spans: about */
+	index_check_must(index_get_number(get) == check->lost, "other losses");
+	index_check_must(index_get_number(get) == check->paused,
+			 "other pauses");
+	check->lost = check->paused = 0;
 	rows = index_get_number(get);
 	for (uint32_t i = 0; i < check->depth; i++)
 		check->nodes[check->stack[i].node].ns +=

@@ -69,8 +69,9 @@ enum index_kind {
 	/* All of a chunk: it begins with the first checkpoint that has its
 	 * number, and ends with the packets that this item is about.
 	 *   number of the chunk; flags; times of the last event before it and
-	 *   of its last event; spans that ended; nodes, and for each: number of
-	 *   the node minus that of the one before it (zigzag), calls that
+	 *   of its last event; spans that began, about; calls that marks in it
+	 *   say were lost, and were not recorded in a pause; nodes, and for
+	 *   each: number of the node minus that of the one before it (zigzag), calls that
 	 *   ended, their time within the chunk with that of the calls that go
 	 *   on, longest of those that ended */
 	INDEX_CHUNK = 7,

@@ -237,6 +237,8 @@ static bool take_chunk(struct index_sequence *sequence, struct index_get *get)
 		return true;
 	chunk->end_ns = index_get_number(get);
 	chunk->spans = index_get_number(get);
+	chunk->lost = index_get_number(get);
+	chunk->paused = index_get_number(get);
 	chunk->row_count = index_get_number(get);
 	chunk->rows = *get;
 	chunk->rough = flags & INDEX_CHUNK_ROUGH;

@@ -43,13 +43,14 @@ struct index_chunk {
 	bool rough; /* rows are not to be relied on */
 	uint64_t start_ns, end_ns; /* the last event before, and its last */
 	uint64_t spans; /* about */
+	uint64_t lost, paused; /* calls that marks in it tell of */
 	uint64_t row_count;
 	struct index_get rows; /* for index_row_next() */
 };
 
 struct index_sequence {
 	uint32_t id;
-	bool ended;
+	bool ended; /* nothing follows its last chunk */
 	struct index_checkpoint *checkpoints;
 	uint32_t checkpoint_count, checkpoint_room;
 	struct index_chunk *chunks;

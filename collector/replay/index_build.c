@@ -256,6 +256,13 @@ void index_build_interned(struct index_build *build, uint32_t sequence,
 	put_item(build, INDEX_INTERNED);
 }
 
+void index_build_missing(struct index_build *build, uint64_t lost,
+			 uint64_t paused)
+{
+	build->lost += lost;
+	build->paused += paused;
+}
+
 /* --- checkpoints ------------------------------------------------------------
  */
 
@@ -495,10 +502,13 @@ static void put_chunk(struct index_build *build, const struct index_now *now)
 	put(build, build->start_ns);
 	put(build, now->last_ns);
 	put(build, now->spans - build->start_spans);
+	put(build, build->lost);
+	put(build, build->paused);
 	put(build, rows);
 	put_rows(build);
 	put_item(build, INDEX_CHUNK);
 	build->overflowed = now->overflowed;
+	build->lost = build->paused = 0;
 	build->started = false;
 }
 

@@ -64,6 +64,7 @@ struct index_build {
 	uint64_t start_ns; /* the last event before the chunk */
 	uint64_t start_spans, start_bytes;
 	uint64_t overflowed; /* of the tree, when the last chunk ended */
+	uint64_t lost, paused; /* calls that marks in this chunk tell of */
 	struct index_open *start; /* slices open at its start */
 	uint32_t start_count, start_room;
 
@@ -115,6 +116,9 @@ size_t index_build_end(struct index_build *build, const struct index_now *now,
 /* The InternedData at @interned was written, in a packet of @sequence. */
 void index_build_interned(struct index_build *build, uint32_t sequence,
 			  const void *interned, size_t bytes);
+/* A mark was written that @lost calls were lost, or @paused not recorded. */
+void index_build_missing(struct index_build *build, uint64_t lost,
+			 uint64_t paused);
 /* A wait of @ns was written as a slice of its own, in @caller. */
 void index_build_wait(struct index_build *build, struct cct_node *caller,
 		      uint64_t ns);

@@ -478,6 +478,8 @@ static void write_count(struct replay *replay, const char *key,
 void replay_loss(struct replay *replay, uint64_t spans)
 {
 	write_count(replay, "perfrec.lost_spans", "%llu spans lost", spans);
+	if (replay->index)
+		index_build_missing(replay->index, spans, 0);
 	replay->counts.lost_spans += spans;
 }
 
@@ -486,6 +488,8 @@ static void write_pause(struct replay *replay)
 	write_count(replay, "perfrec.paused_spans",
 		    "recording paused: %llu spans not recorded",
 		    replay->untold_paused);
+	if (replay->index)
+		index_build_missing(replay->index, 0, replay->untold_paused);
 	replay->untold_paused = 0;
 }
 
