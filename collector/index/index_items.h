@@ -71,9 +71,9 @@ enum index_kind {
 	 *   number of the chunk; flags; times of the last event before it and
 	 *   of its last event; spans that began, about; calls that marks in it
 	 *   say were lost, and were not recorded in a pause; nodes, and for
-	 *   each: number of the node minus that of the one before it (zigzag), calls that
-	 *   ended, their time within the chunk with that of the calls that go
-	 *   on, longest of those that ended */
+	 *   each: number of the node minus that of the one before it (zigzag),
+	 * calls that ended, their time within the chunk with that of the calls
+	 * that go on, longest of those that ended */
 	INDEX_CHUNK = 7,
 	/* Levels of detail of the last chunk, or of 4, 16, ... chunks.
 	 *   level, depth, ... : see index_cells.h */

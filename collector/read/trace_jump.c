@@ -28,12 +28,17 @@ struct start {
 	uint32_t checkpoint; /* number; counts if has_checkpoint */
 	bool has_checkpoint;
 	bool none; /* it has nothing in the range */
+	/* Chunks that are left out: from, and up to but not with; equal: none.
+	 */
+	uint32_t skip_from, skip_to;
+	struct packet_place stop; /* where the first of them begins */
 };
 
 struct trace_jump {
 	const char *path; /* a copy */
 	const struct trace_index *index;
 	uint64_t from_ns, to_ns;
+	bool resumed; /* it is in its second part */
 	struct start *starts; /* of index->sequences */
 	uint32_t *texts; /* numbers of the reader, by number of the index; 0:
 			  * not asked yet */
@@ -115,6 +120,47 @@ static struct start start_of(const struct index_sequence *sequence,
 	return start;
 }
 
+/* Whether chunk @number of @start's sequence can be left out. */
+static bool may_skip(const struct trace_jump *jump, const struct start *start,
+		     uint32_t number)
+{
+	const struct index_sequence *sequence = start->of;
+	const struct index_chunk *chunk = &sequence->chunks[number];
+	bool last = number + 1 == sequence->chunk_count;
+
+	/* What follows must be found again. */
+	return chunk->whole && !chunk->rough &&
+	       chunk->start_ns >= jump->from_ns &&
+	       chunk->end_ns < jump->to_ns && (!last || sequence->ended);
+}
+
+/* Finds the chunks of @start's sequence that lie in the range and follow one
+ * another. */
+static void choose_chunks(const struct trace_jump *jump, struct start *start)
+{
+	const struct index_sequence *sequence = start->of;
+	uint32_t at = 0;
+
+	while (at < sequence->chunk_count && !may_skip(jump, start, at))
+		at++;
+	start->skip_from = start->skip_to = at;
+	while (at < sequence->chunk_count && may_skip(jump, start, at) &&
+	       sequence->chunks[at].number ==
+		       sequence->chunks[start->skip_from].number + at -
+			       start->skip_from)
+		start->skip_to = ++at;
+	if (start->skip_from != start->skip_to)
+		start->stop =
+			sequence->checkpoints[sequence->chunks[start->skip_from]
+						      .first_checkpoint]
+				.place;
+}
+
+static bool skips(const struct start *start)
+{
+	return start->skip_from != start->skip_to;
+}
+
 /* The start of the sequence @id; NULL: the index does not know it as one with
  * calls. */
 static const struct start *find_start(const struct trace_jump *jump,
@@ -143,7 +189,9 @@ static bool needs_extent(const struct trace_jump *jump,
 
 		id += index_get_number(&get);
 		start = find_start(jump, (uint32_t)id);
-		if (start && !start->none && start->place.offset < extent->end)
+		if (start && !start->none &&
+		    start->place.offset < extent->end &&
+		    (!skips(start) || extent->offset <= start->stop.offset))
 			return true;
 	}
 	return false;
@@ -251,6 +299,13 @@ static void set_clocks(struct trace_reader *reader)
 			start->of->checkpoints[start->checkpoint].ns;
 		sequence->start = start->place;
 		sequence->waits = true;
+		if (!skips(start))
+			continue;
+		sequence->stop = start->stop;
+		sequence->stops = true;
+		if (sequence->track)
+			sequence->track->stop_ns =
+				start->of->chunks[start->skip_from].start_ns;
 	}
 }
 
@@ -391,6 +446,7 @@ static void plain_begin(struct trace_reader *reader,
 	*out = (struct trace_event){
 		.kind = TRACE_BEGIN,
 		.ns = slice->begin_ns,
+		.seed = true,
 		.track = &sequence->track->shown,
 		.name = trace_iids_get(&sequence->iids[IID_NAME], iid),
 		.category = trace_iids_get(&sequence->iids[IID_CATEGORY], iid),
@@ -450,14 +506,17 @@ bool trace_jump_next(struct trace_reader *reader, struct trace_event *out)
 	return false;
 }
 
-static int prepare(struct trace_reader *reader)
+static int prepare(struct trace_reader *reader, bool skips_chunks)
 {
 	struct trace_jump *jump = reader->jump;
 	const struct trace_index *index = jump->index;
 	int err;
 
-	for (uint32_t i = 0; i < index->sequence_count; i++)
+	for (uint32_t i = 0; i < index->sequence_count; i++) {
 		jump->starts[i] = start_of(&index->sequences[i], jump->from_ns);
+		if (skips_chunks && jump->starts[i].has_checkpoint)
+			choose_chunks(jump, &jump->starts[i]);
+	}
 	err = choose_stretches(jump);
 	if (err)
 		return err;
@@ -472,7 +531,7 @@ static int prepare(struct trace_reader *reader)
 }
 
 int trace_reader_jump(const char *path, const struct trace_index *index,
-		      uint64_t from_ns, uint64_t to_ns,
+		      uint64_t from_ns, uint64_t to_ns, bool skips_chunks,
 		      struct trace_reader **out)
 {
 	struct trace_reader *reader;
@@ -495,11 +554,94 @@ int trace_reader_jump(const char *path, const struct trace_index *index,
 					sizeof(*jump->texts)),
 		};
 		if (jump->path && jump->starts && jump->texts)
-			err = prepare(reader);
+			err = prepare(reader, skips_chunks);
 	}
 	if (err)
 		trace_reader_close(&reader);
 	else
 		*out = reader;
 	return err;
+}
+
+/* --- the second part --------------------------------------------------------
+ */
+
+/* Lets @start begin behind its chunks. False: nothing is there. */
+static bool pass_chunks(struct trace_jump *jump, struct start *start,
+			struct track *track)
+{
+	const struct index_chunk *next;
+
+	start->none = true;
+	start->has_checkpoint = false;
+	if (!skips(start) || start->skip_to == start->of->chunk_count)
+		return false;
+	next = &start->of->chunks[start->skip_to];
+	if (next->start_ns >= jump->to_ns)
+		return false;
+	start->none = false;
+	start->has_checkpoint = true;
+	start->checkpoint = next->first_checkpoint;
+	start->place = start->of->checkpoints[start->checkpoint].place;
+	start->skip_from = start->skip_to = 0;
+	if (track)
+		track->shown.from_ns = next->start_ns;
+	return true;
+}
+
+bool trace_reader_resume(struct trace_reader *reader)
+{
+	struct trace_jump *jump = reader->jump;
+	bool more = false;
+
+	if (!jump || jump->resumed)
+		return false;
+	jump->resumed = true;
+	for (uint32_t i = 0; i < jump->index->sequence_count; i++) {
+		struct start *start = &jump->starts[i];
+		struct sequence *sequence =
+			trace_reader_sequence(reader, start->of->id);
+		struct track *track = sequence ? sequence->track : NULL;
+
+		if (track)
+			track->stop_ns = 0;
+		if (sequence)
+			sequence->stops = false;
+		more |= pass_chunks(jump, start, track);
+	}
+	jump->stretch_count = 0;
+	if (!more || choose_stretches(jump) < 0)
+		return false;
+	set_clocks(reader);
+	jump->sequence = 0;
+	trace_packets_only(reader->packets, jump->stretches,
+			   jump->stretch_count);
+	trace_reader_restart(reader);
+	return true;
+}
+
+bool trace_reader_skipped(struct trace_reader *reader, uint32_t number,
+			  struct skipped_chunks *out)
+{
+	const struct start *start = &reader->jump->starts[number];
+	const struct sequence *sequence;
+
+	if (!skips(start))
+		return false;
+	sequence = trace_reader_sequence(reader, start->of->id);
+	if (!sequence || !sequence->track)
+		return false;
+	*out = (struct skipped_chunks){ .sequence = start->of,
+					.first = start->skip_from,
+					.last = start->skip_to - 1,
+					.track = &sequence->track->shown };
+	return true;
+}
+
+uint32_t trace_reader_name(struct trace_reader *reader, uint32_t id,
+			   uint32_t iid)
+{
+	const struct sequence *sequence = trace_reader_sequence(reader, id);
+
+	return sequence ? trace_iids_get(&sequence->iids[IID_NAME], iid) : 0;
 }

@@ -8,6 +8,13 @@
  *
  * So whoever takes what lies in the range (window.h) finds the same as by
  * reading all of the trace. Only tracks of threads and contexts are complete.
+ *
+ * Whoever wants sums only can leave out the chunks that lie in the range as a
+ * whole, as the index has their sums. Then the reader has two parts. The first
+ * one gives of each track what lies before these chunks, and ends the slices
+ * that are open there. trace_reader_resume() begins the second one, which gives
+ * these slices once more, and what lies behind. Tracks without such chunks have
+ * all in the first part.
  */
 #ifndef PERFREC_COLLECTOR_READ_TRACE_JUMP_H
 #define PERFREC_COLLECTOR_READ_TRACE_JUMP_H
@@ -18,7 +25,25 @@
 /* As trace_reader_open(), for what lies from @from_ns on and before @to_ns.
  * @index is of the trace at @path and must outlive *@out. */
 int trace_reader_jump(const char *path, const struct trace_index *index,
-		      uint64_t from_ns, uint64_t to_ns,
+		      uint64_t from_ns, uint64_t to_ns, bool skips_chunks,
 		      struct trace_reader **out);
+/* After the end of the first part: begins the second one. False: there is none.
+ */
+bool trace_reader_resume(struct trace_reader *reader);
+
+/* Chunks that are left out. */
+struct skipped_chunks {
+	const struct index_sequence *sequence;
+	uint32_t first, last; /* numbers in sequence->chunks */
+	const struct trace_track *track; /* of the sequence */
+};
+
+/* The chunks that are left out of sequence @number of the index. False: none
+ * are. */
+bool trace_reader_skipped(struct trace_reader *reader, uint32_t number,
+			  struct skipped_chunks *out);
+/* The text that @iid stands for on the sequence @id; 0: not known. */
+uint32_t trace_reader_name(struct trace_reader *reader, uint32_t id,
+			   uint32_t iid);
 
 #endif

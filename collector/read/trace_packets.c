@@ -113,6 +113,9 @@ void trace_packets_only(struct trace_packets *packets,
 	packets->stretches = stretches;
 	packets->stretch_count = count;
 	packets->stop = packets->end;
+	packets->file = packets->bundle = (struct wire){ 0 };
+	packets->ended = false;
+	packets->err = 0;
 }
 
 /* Reads on, so that there are at least @wanted bytes from packets->file.at on,

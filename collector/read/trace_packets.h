@@ -87,7 +87,7 @@ struct file_stretch {
 };
 
 /* Only the @count @stretches are read, which are in the order of the file and
- * do not overlap; they must outlive @packets. Before the first packet. */
+ * do not overlap; they must outlive @packets. What was read is forgotten. */
 void trace_packets_only(struct trace_packets *packets,
 			const struct file_stretch *stretches, size_t count);
 

@@ -286,6 +286,8 @@ static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 {
 	struct wire_field field;
 	struct track *track = sequence->track;
+	uint64_t site = 0; /* all that is of a site has one number */
+	bool own_name = false;
 
 	out->fields = fields;
 	while (wire_next(&fields, &field))
@@ -301,14 +303,17 @@ static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 		case TAG_TRACK_EVENT_NAME:
 			out->name = trace_texts_number(
 				&reader->texts, field.bytes, field.value);
+			own_name = true;
 			break;
 		case TAG_TRACK_EVENT_CATEGORY_IIDS:
 			out->category = trace_iids_get(
 				&sequence->iids[IID_CATEGORY], field.value);
+			site = field.value;
 			break;
 		case TAG_TRACK_EVENT_SOURCE_LOCATION_IID:
 			out->location = trace_iids_get(
 				&sequence->iids[IID_LOCATION], field.value);
+			site = field.value;
 			break;
 		case TAG_TRACK_EVENT_TRACK_UUID:
 			track = read_tracks_get(reader, field.value);
@@ -324,6 +329,8 @@ static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 			out->correlation = field.value;
 			break;
 		}
+	if (own_name)
+		out->site = trace_iids_get(&sequence->iids[IID_NAME], site);
 	out->track = track ? &track->shown : NULL;
 	out->argument_names = &sequence->iids[IID_ARGUMENT];
 }
@@ -487,15 +494,19 @@ static void take_state(struct trace_reader *reader, struct sequence *sequence,
 	}
 }
 
-/* Whether the packet that came last lies before where @sequence begins. */
-static bool is_before_start(struct trace_reader *reader,
-			    struct sequence *sequence)
+/* Whether the packet that came last lies before where @sequence begins, or
+ * behind where it stops. */
+static bool is_left_out(struct trace_reader *reader, struct sequence *sequence)
 {
-	if (likely(!sequence->waits))
+	struct packet_place place;
+
+	if (likely(!sequence->waits && !sequence->stops))
 		return false;
-	sequence->waits = packet_place_before(
-		trace_packets_place(reader->packets), sequence->start);
-	return sequence->waits;
+	place = trace_packets_place(reader->packets);
+	if (sequence->waits)
+		sequence->waits = packet_place_before(place, sequence->start);
+	return sequence->waits ||
+	       (sequence->stops && !packet_place_before(place, sequence->stop));
 }
 
 /* Takes a packet in. True: @out is its event. */
@@ -507,7 +518,7 @@ static bool take_packet(struct trace_reader *reader,
 	struct packet packet = { .sequence = sequence_of(reader, fields) };
 	struct wire_field field;
 
-	if (!packet.sequence || is_before_start(reader, packet.sequence))
+	if (!packet.sequence || is_left_out(reader, packet.sequence))
 		return false;
 	while (wire_next(&fields, &field))
 		switch (field.tag) {
@@ -555,7 +566,7 @@ static bool take_usual(struct trace_reader *reader,
 	if (bytes->count < USUAL_BYTES_MIN ||
 	    *fields.at++ != TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID ||
 	    !wire_varint(&fields, &id) || !sequence || sequence->id != id ||
-	    !sequence->track || sequence->waits ||
+	    !sequence->track || sequence->waits || sequence->stops ||
 	    !is_of_sequence(sequence->clock_id) ||
 	    fields.end - fields.at < USUAL_BYTES_MIN - 2 ||
 	    fields.at[0] != TAG_TRACE_PACKET_TRACK_EVENT ||
@@ -620,14 +631,23 @@ static bool end_open_slice(struct trace_reader *reader, struct trace_event *out)
 		track->deeper = 0;
 		if (!track->slice_count)
 			continue;
-		*out = (struct trace_event){ .kind = TRACE_END,
-					     .ns = reader->totals.last_ns,
-					     .track = &track->shown,
-					     .unfinished = true };
-		reader->totals.unfinished++;
+		*out = (struct trace_event){
+			.kind = TRACE_END,
+			.ns = track->stop_ns ?: reader->totals.last_ns,
+			.track = &track->shown,
+			.unfinished = true
+		};
+		reader->totals.unfinished += !track->stop_ns;
 		return end_slice(reader, out);
 	}
 	return false;
+}
+
+void trace_reader_restart(struct trace_reader *reader)
+{
+	reader->ending = false;
+	reader->end_track = 0;
+	reader->seeding = true;
 }
 
 int trace_reader_next(struct trace_reader *reader, struct trace_event *out)

@@ -49,6 +49,7 @@ struct trace_track {
 	bool shows_states;
 	int64_t pid, tid; /* of a process, a thread; else 0 */
 	uint64_t first_ns, last_ns; /* of its events; 0, 0: there were none */
+	uint64_t from_ns; /* what was before is not given; 0: all is */
 };
 
 /* An open slice of a track. It stays where it is until the next call. */
@@ -78,7 +79,11 @@ struct trace_event {
 	struct trace_slice *slice;
 	uint32_t depth;
 	bool unfinished; /* an end that the file does not have */
+	bool seed; /* a begin: it was open where the reader began, or resumed
+		    * (trace_jump.h) */
 	uint32_t name, category; /* texts; of an end: those of its slice */
+	uint32_t site; /* text: of a begin with a name of its own, the name that
+			* its site has; else 0 */
 	uint32_t location;
 	bool is_double;
 	int64_t value; /* of a counter: as it is shown, multiplied */

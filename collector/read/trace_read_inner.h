@@ -38,6 +38,8 @@ struct sequence {
 	/* What lies before is left out; after a jump. */
 	struct packet_place start;
 	bool waits; /* no packet behind that has come yet */
+	struct packet_place stop; /* if stops: what lies from here on, too */
+	bool stops;
 	struct trace_iids iids[IID_KINDS];
 };
 
@@ -47,6 +49,8 @@ struct track {
 	struct trace_slice *slices;
 	uint32_t slice_count, slice_room;
 	uint64_t deeper; /* open slices that are not kept */
+	uint64_t stop_ns; /* what is open at the end ends then; 0: at the end of
+			   * the trace */
 };
 
 struct stack {
@@ -114,6 +118,9 @@ void trace_reader_take(struct trace_reader *reader, struct wire fields);
 void trace_reader_take_begin(struct trace_reader *reader,
 			     struct sequence *sequence, struct wire fields,
 			     struct trace_event *out);
+
+/* After the end: it goes on with what trace_packets_only() has set. */
+void trace_reader_restart(struct trace_reader *reader);
 
 /* --- trace_jump.c --- */
 

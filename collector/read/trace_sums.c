@@ -8,7 +8,7 @@
  * summary that a collector writes. Whether a node has a caller of its own name
  * is found out once, when the node is made.
  */
-#include "collector/read/trace_sums.h"
+#include "collector/read/trace_sums_inner.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,11 +31,6 @@
 
 /* In trace_slice.user: the slice is no node of its own. */
 #define NO_NODE 1u
-
-static struct sums_node *node_at(struct trace_sums *sums, uint32_t number)
-{
-	return &((struct sums_node *)sums->nodes.items)[number];
-}
 
 /* --- threads --- */
 
@@ -79,9 +74,8 @@ static const struct trace_track *owner_of(const struct trace_sums *sums,
 	return parent ? parent : track;
 }
 
-/* The number of the thread that @track is of; 0: no room. */
-static uint32_t find_thread(struct trace_sums *sums,
-			    const struct trace_track *track)
+uint32_t trace_sums_thread(struct trace_sums *sums,
+			   const struct trace_track *track)
 {
 	const struct trace_track *owner;
 
@@ -102,41 +96,39 @@ static uint32_t find_thread(struct trace_sums *sums,
 /* Whether a caller of the node @number has its name. */
 static bool is_inner(struct trace_sums *sums, uint32_t number)
 {
-	uint32_t name = node_at(sums, number)->name;
+	uint32_t name = trace_sums_at(sums, number)->name;
 
 	for (;;) {
-		number = node_at(sums, number)->parent;
-		if (!node_at(sums, number)->parent)
+		number = trace_sums_at(sums, number)->parent;
+		if (!trace_sums_at(sums, number)->parent)
 			return false; /* a root */
-		if (node_at(sums, number)->name == name)
+		if (trace_sums_at(sums, number)->name == name)
 			return true;
 	}
 }
 
-/* The node of @name called by @parent, which is made if there is none. 0: there
- * is no room. */
-static uint32_t find_child(struct trace_sums *sums, uint32_t parent,
-			   uint32_t name)
+uint32_t trace_sums_child(struct trace_sums *sums, uint32_t parent,
+			  uint32_t name)
 {
 	struct sums_node item = { .parent = parent, .name = name };
-	uint32_t child = node_at(sums, parent)->last;
+	uint32_t child = trace_sums_at(sums, parent)->last;
 	int added;
 
-	if (likely(child && node_at(sums, child)->name == name))
+	if (likely(child && trace_sums_at(sums, child)->name == name))
 		return child;
-	item.thread = node_at(sums, parent)->thread;
+	item.thread = trace_sums_at(sums, parent)->thread;
 	added = pool_intern(&sums->nodes, &item, &child);
 	if (added < 0)
 		return 0;
 	if (added)
-		node_at(sums, child)->inner = is_inner(sums, child);
-	node_at(sums, parent)->last = child;
+		trace_sums_at(sums, child)->inner = is_inner(sums, child);
+	trace_sums_at(sums, parent)->last = child;
 	return child;
 }
 
-/* The root of @thread: its key has the number of the thread as the name, and no
- * parent, which no stack has. 0: there is no room. */
-static uint32_t find_root(struct trace_sums *sums, uint32_t thread)
+/* Its key has the number of the thread as the name, and no parent, which no
+ * stack has. */
+uint32_t trace_sums_root(struct trace_sums *sums, uint32_t thread)
 {
 	const struct sums_node item = { .name = thread, .thread = thread };
 	uint32_t root;
@@ -161,30 +153,32 @@ static void begin_span(struct trace_sums *sums,
 {
 	const struct trace_event *event = &shown->event;
 	uint32_t number = event->track->number, node;
-	uint32_t thread = find_thread(sums, event->track);
+	uint32_t thread = trace_sums_thread(sums, event->track);
+	/* One that goes on after chunks, with which it was counted. */
+	bool counts = !event->seed || !event->track->from_ns;
 
 	shown->slice->user = NO_NODE;
 	if (is_wait(sums, event)) {
 		sums->waits++;
 		return;
 	}
-	sums->spans++;
-	sums->open_before += shown->before;
+	sums->spans += counts;
+	sums->open_before += counts && shown->before;
 	if (!thread) {
-		sums->folded++;
+		sums->folded += counts;
 		return;
 	}
-	sums->threads[thread].spans++;
+	sums->threads[thread].spans += counts;
 	node = sums->current[number];
 	if (!node)
-		node = find_root(sums, thread);
+		node = trace_sums_root(sums, thread);
 	if (node)
-		node = find_child(sums, node, event->name);
+		node = trace_sums_child(sums, node, event->site ?: event->name);
 	if (!node) {
-		sums->folded++;
+		sums->folded += counts;
 		return;
 	}
-	node_at(sums, node)->calls++;
+	trace_sums_at(sums, node)->calls += counts;
 	sums->current[number] = node;
 	shown->slice->user = (uint64_t)node << 1;
 }
@@ -236,11 +230,11 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 		sums->wait_ns += ns;
 	if (user & NO_NODE) {
 		/* All of it is its caller's. */
-		node = node_at(sums, sums->current[event->track->number]);
+		node = trace_sums_at(sums, sums->current[event->track->number]);
 		node->self_ns += ns - MIN(ns, slice->callee_ns);
 		return;
 	}
-	node = node_at(sums, (uint32_t)(user >> 1));
+	node = trace_sums_at(sums, (uint32_t)(user >> 1));
 	node->self_ns += ns - MIN(ns, slice->callee_ns);
 	note_longest(node, shown);
 	durations = find_durations(sums, node->name);
@@ -303,10 +297,10 @@ static void take_event(struct trace_sums *sums,
 static void sum_nodes(struct trace_sums *sums)
 {
 	for (uint32_t i = sums->nodes.count; i-- > 1;) {
-		struct sums_node *node = node_at(sums, i);
+		struct sums_node *node = trace_sums_at(sums, i);
 
 		node->total_ns += node->self_ns;
-		node_at(sums, node->parent)->total_ns += node->total_ns;
+		trace_sums_at(sums, node->parent)->total_ns += node->total_ns;
 	}
 }
 
@@ -333,7 +327,7 @@ static int sum_functions(struct trace_sums *sums)
 	if (!all)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < sums->nodes.count; i++) {
-		const struct sums_node *node = node_at(sums, i);
+		const struct sums_node *node = trace_sums_at(sums, i);
 		struct sums_function *one = &all[node->name];
 
 		if (!node->parent)
@@ -392,6 +386,8 @@ static int read_events(struct trace_sums *sums)
 	    grow_array(sums->threads, sums->thread_room, 1))
 		return -ENOMEM;
 	sums->threads[sums->thread_count++] = (struct sums_thread){ 0 };
+	if (trace_chunks_add(sums))
+		return -ENOMEM;
 	while ((got = window_next(sums->window, &event)) > 0)
 		take_event(sums, &event);
 	sums->err = got;
@@ -406,14 +402,17 @@ int trace_sums_read(const char *path, const struct window_choice *choice,
 {
 	const struct window_choice all = { .range = TIME_RANGE_ALL };
 	struct trace_sums *sums = calloc(1, sizeof(*sums));
+	struct window_choice part;
 	int err;
 
 	if (!sums)
 		return -ENOMEM;
+	part = choice ? *choice : all;
+	part.skips_chunks = true;
 	sums->budget.left = BUDGET_BYTES;
 	sums->durations_budget = (struct budget){ .left = DURATIONS_BYTES,
 						  .whole = &sums->budget };
-	err = window_open(path, choice ? choice : &all, &sums->window);
+	err = window_open(path, &part, &sums->window);
 	if (!err) {
 		sums->reader = window_trace(sums->window);
 		if (progress)

@@ -63,7 +63,8 @@ int window_open(const char *path, const struct window_choice *choice,
 	if (window->index)
 		err = trace_reader_jump(path, window->index,
 					choice->range.from_ns,
-					choice->range.to_ns, &window->trace);
+					choice->range.to_ns,
+					choice->skips_chunks, &window->trace);
 	else
 		err = trace_reader_open(path, &window->trace);
 	if (err) {
@@ -138,6 +139,18 @@ static bool is_chosen(struct window *window, struct window_track *track,
 	return true;
 }
 
+const struct trace_index *window_index(const struct window *window)
+{
+	return window->index;
+}
+
+bool window_gives_track(struct window *window, const struct trace_track *shown)
+{
+	struct window_track *track = track_of(window, shown);
+
+	return track && is_chosen(window, track, shown);
+}
+
 static bool is_in_range(const struct window *window, uint64_t ns)
 {
 	return ns >= window->choice.range.from_ns &&
@@ -158,7 +171,8 @@ static struct window_slice *push_slice(struct window *window,
 	slice = &track->slices[track->count++];
 	*slice = (struct window_slice){
 		.begin_ns = event->ns,
-		.shown_ns = MAX(event->ns, window->choice.range.from_ns),
+		.shown_ns = MAX(MAX(event->ns, window->choice.range.from_ns),
+				event->track->from_ns),
 		.name = event->name,
 		.category = event->category,
 		.location = event->location,
@@ -391,6 +405,8 @@ int window_next(struct window *window, struct window_event *out)
 			got = take(window, out);
 			continue;
 		}
+		if (!got && trace_reader_resume(window->trace))
+			continue;
 		window->ending = true;
 		window->err = got;
 		got = 0;

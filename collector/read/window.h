@@ -28,6 +28,7 @@
 #include "collector/read/time_range.h"
 #include "collector/read/trace_read.h"
 
+struct trace_index;
 struct window;
 
 struct window_choice {
@@ -36,6 +37,8 @@ struct window_choice {
 	 * contexts and waits. NULL: all. */
 	const char *thread;
 	bool calls_only; /* only tracks of threads and contexts, no samples */
+	bool skips_chunks; /* chunks of which the index has sums are left out:
+			    * trace_jump.h; with calls_only only */
 };
 
 /* A slice of the range. */
@@ -74,6 +77,10 @@ void window_close(struct window **window);
 /* The next event, as trace_reader_next(); or -ENOMEM. */
 int window_next(struct window *window, struct window_event *out);
 
+/* The index by which it jumps; NULL: there is none. */
+const struct trace_index *window_index(const struct window *window);
+/* Whether what is on @track is given. */
+bool window_gives_track(struct window *window, const struct trace_track *track);
 /* The reader below: for texts, tracks, totals, progress. */
 struct trace_reader *window_trace(const struct window *window);
 /* Whether some track was of the thread that was chosen. True if none was. */

@@ -230,7 +230,7 @@ static bool excludes(void *context, uint64_t function)
 
 static struct replay *new_replay(void)
 {
-	const struct replay_sink sink = { take, give, excludes, NULL };
+	const struct replay_sink sink = { take, give, excludes, NULL, NULL };
 	struct replay *replay;
 
 	ck_assert_int_eq(

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_chunks - the sums of chunks, which the index has, become sums of nodes.
+ *
+ * A row has the time of a node with its callees within the chunk. So the node
+ * has this time itself, and its caller has as much less.
+ *
+ * A row has the calls that ended, and sums count those that began, or were open
+ * at FROM. So of the chunks that follow one another those calls are added that
+ * go on behind the last one, and those are taken off that began before the
+ * first one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_jump.h"
+#include "collector/read/trace_sums_inner.h"
+#include "shared/compiler.h"
+
+struct chunks {
+	struct trace_sums *sums;
+	struct skipped_chunks skipped;
+	uint32_t thread, root;
+	uint32_t *nodes; /* of sums, by number of the index; 0: not asked */
+};
+
+/* The node of sums that is @number in the index. 0: there is no room for it, or
+ * its callers make no sense. */
+static uint32_t node_of(struct chunks *chunks, uint32_t number)
+{
+	const struct index_sequence *sequence = chunks->skipped.sequence;
+	uint32_t path[1024], depth = 0, node = chunks->root;
+
+	for (; number && !chunks->nodes[number]; depth++) {
+		if (depth == ARRAY_SIZE(path) ||
+		    sequence->nodes[number].parent >= sequence->node_count)
+			return 0;
+		path[depth] = number;
+		number = sequence->nodes[number].parent;
+	}
+	if (number)
+		node = chunks->nodes[number];
+	while (depth-- && node) {
+		const struct index_node *item = &sequence->nodes[path[depth]];
+
+		node = trace_sums_child(chunks->sums, node,
+					trace_reader_name(chunks->sums->reader,
+							  sequence->id,
+							  item->iid));
+		chunks->nodes[path[depth]] = node;
+	}
+	return node;
+}
+
+/* Counts @calls of @node, which may be fewer than none. */
+static void count_calls(struct chunks *chunks, uint32_t node, uint64_t calls)
+{
+	struct trace_sums *sums = chunks->sums;
+
+	sums->spans += calls;
+	if (!node) {
+		sums->folded += calls;
+		return;
+	}
+	trace_sums_at(sums, node)->calls += calls;
+	sums->threads[chunks->thread].spans += calls;
+}
+
+static void add_row(struct chunks *chunks, const struct index_row *row)
+{
+	const struct index_node *item =
+		&chunks->skipped.sequence->nodes[row->node];
+	struct trace_sums *sums = chunks->sums;
+	uint32_t node, caller;
+
+	if (!item->iid) {
+		sums->waits += row->calls;
+		sums->wait_ns += row->total_ns;
+		return;
+	}
+	node = node_of(chunks, row->node);
+	count_calls(chunks, node, row->calls);
+	if (!node)
+		return;
+	trace_sums_at(sums, node)->self_ns += row->total_ns;
+	trace_sums_at(sums, node)->longest_ns =
+		MAX(trace_sums_at(sums, node)->longest_ns, row->longest_ns);
+	caller = trace_sums_at(sums, node)->parent;
+	if (caller != chunks->root)
+		trace_sums_at(sums, caller)->self_ns -= row->total_ns;
+}
+
+/* Counts the slices that are open where chunk @number begins, @calls each. 0 or
+ * -ENOMEM. */
+static int count_open(struct chunks *chunks, uint32_t number, uint64_t calls)
+{
+	const struct index_sequence *sequence = chunks->skipped.sequence;
+	struct index_stack stack;
+	int err;
+
+	if (number == sequence->chunk_count)
+		return 0; /* the sequence has ended */
+	err = trace_index_stack(sequence,
+				sequence->chunks[number].first_checkpoint,
+				&stack);
+	for (uint32_t i = 0; !err && i < stack.count; i++)
+		count_calls(chunks, node_of(chunks, stack.slices[i].node),
+			    calls);
+	if (!err)
+		free(stack.slices);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int add_skipped(struct chunks *chunks)
+{
+	const struct skipped_chunks *skipped = &chunks->skipped;
+	int err = count_open(chunks, skipped->first, UINT64_MAX);
+
+	for (uint32_t i = skipped->first; i <= skipped->last; i++) {
+		const struct index_chunk *chunk = &skipped->sequence->chunks[i];
+		struct index_get rows = chunk->rows;
+		struct index_row row;
+		int64_t node = 0;
+
+		for (uint64_t left = chunk->row_count;
+		     left && index_row_next(skipped->sequence, &rows, &node,
+					    &row);
+		     left--)
+			add_row(chunks, &row);
+		chunks->sums->lost += chunk->lost;
+		chunks->sums->paused += chunk->paused;
+	}
+	return err ?: count_open(chunks, skipped->last + 1, 1);
+}
+
+static int add_sequence(struct trace_sums *sums,
+			const struct skipped_chunks *skipped)
+{
+	struct chunks chunks = { .sums = sums, .skipped = *skipped };
+	int err;
+
+	if (!window_gives_track(sums->window, skipped->track))
+		return 0;
+	chunks.thread = trace_sums_thread(sums, skipped->track);
+	chunks.root = trace_sums_root(sums, chunks.thread);
+	chunks.nodes = calloc(skipped->sequence->node_count + 1,
+			      sizeof(*chunks.nodes));
+	if (!chunks.nodes || !chunks.thread || !chunks.root) {
+		free(chunks.nodes);
+		return -ENOMEM;
+	}
+	err = add_skipped(&chunks);
+	free(chunks.nodes);
+	return err;
+}
+
+int trace_chunks_add(struct trace_sums *sums)
+{
+	const struct trace_index *index = window_index(sums->window);
+	struct skipped_chunks skipped;
+	int err = 0;
+
+	for (uint32_t i = 0; index && i < index->sequence_count && !err; i++)
+		if (trace_reader_skipped(sums->reader, i, &skipped))
+			err = add_sequence(sums, &skipped);
+	return err;
+}
