@@ -57,6 +57,7 @@ struct index_file {
 	struct extent {
 		uint64_t offset, end;
 		uint64_t first_ns, last_ns;
+		bool untimed;
 		uint32_t *sequences; /* sorted */
 		uint32_t sequence_count, sequence_room;
 		uint32_t last; /* the sequence added last */
@@ -171,6 +172,7 @@ static void extent_put(struct index_file *file)
 	bytes_varint(&file->payload, extent->end - extent->offset);
 	bytes_varint(&file->payload, extent->first_ns);
 	bytes_varint(&file->payload, extent->last_ns - extent->first_ns);
+	bytes_varint(&file->payload, extent->untimed);
 	bytes_varint(&file->payload, extent->sequence_count);
 	for (uint32_t i = 0; i < extent->sequence_count; i++) {
 		bytes_varint(&file->payload, extent->sequences[i] - before);
@@ -179,6 +181,7 @@ static void extent_put(struct index_file *file)
 	put_items(file, INDEX_EXTENT);
 	extent->offset = extent->end;
 	extent->first_ns = extent->last_ns = 0;
+	extent->untimed = false;
 	extent->sequence_count = 0;
 	extent->last = 0;
 }
@@ -209,6 +212,7 @@ static void extent_add(struct index_file *file, const struct index_place *place)
 			extent->first_ns = place->first_ns;
 		extent->last_ns = MAX(extent->last_ns, place->last_ns);
 	}
+	extent->untimed |= place->untimed;
 	if (place->sequence == extent->last)
 		return;
 	extent->last = place->sequence;

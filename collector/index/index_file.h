@@ -12,6 +12,7 @@
 #ifndef PERFREC_COLLECTOR_INDEX_INDEX_FILE_H
 #define PERFREC_COLLECTOR_INDEX_INDEX_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,7 @@ struct index_place {
 	uint64_t offset; /* of the packets, or of the bundle that has them */
 	uint64_t inner; /* offset in the unpacked bundle + 1; 0: no bundle */
 	uint64_t first_ns, last_ns; /* of the events; 0, 0: none has a time */
+	bool untimed; /* there are events whose time is not known */
 };
 
 /* The packets of a block are in the file at @place, and @items, made for the

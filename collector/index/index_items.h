@@ -83,8 +83,9 @@ enum index_kind {
 	INDEX_INTERNED = 9,
 	/* A stretch of the file.
 	 *   offset, bytes, smallest and greatest time of its events (0, 0: it
-	 *   has none with a time) as ns and difference, how many sequences,
-	 *   and for each its number minus that of the one before it */
+	 *   has none with a time) as ns and difference, 1 if there are events
+	 *   whose time is not known, how many sequences, and for each its
+	 *   number minus that of the one before it */
 	INDEX_EXTENT = 10,
 	/* A sequence has ended: nothing is open, and no packets follow.
 	 *   sequence, time of the last event */

@@ -101,9 +101,8 @@ static int count_open(struct chunks *chunks, uint32_t number, uint64_t calls)
 
 	if (number == sequence->chunk_count)
 		return 0; /* the sequence has ended */
-	err = trace_index_stack(sequence,
-				sequence->chunks[number].first_checkpoint,
-				&stack);
+	err = trace_index_stack(
+		sequence, sequence->chunks[number].first_checkpoint, &stack);
 	for (uint32_t i = 0; !err && i < stack.count; i++)
 		count_calls(chunks, node_of(chunks, stack.slices[i].node),
 			    calls);
@@ -124,8 +123,8 @@ static int add_skipped(struct chunks *chunks)
 		int64_t node = 0;
 
 		for (uint64_t left = chunk->row_count;
-		     left && index_row_next(skipped->sequence, &rows, &node,
-					    &row);
+		     left &&
+		     index_row_next(skipped->sequence, &rows, &node, &row);
 		     left--)
 			add_row(chunks, &row);
 		chunks->sums->lost += chunk->lost;

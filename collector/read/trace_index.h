@@ -71,6 +71,7 @@ struct index_packet {
 struct index_extent {
 	uint64_t offset, end;
 	uint64_t first_ns, last_ns; /* 0, 0: no packet has a time */
+	bool untimed; /* there are events whose time is not known */
 	const uint8_t *sequences; /* varints: differences */
 	uint32_t sequence_count;
 };

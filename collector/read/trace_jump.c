@@ -31,7 +31,11 @@ struct start {
 	/* Chunks that are left out: from, and up to but not with; equal: none.
 	 */
 	uint32_t skip_from, skip_to;
-	struct packet_place stop; /* where the first of them begins */
+	/* What lies from here on is left out: chunks, or, from to_ns on, the
+	 * rest. */
+	struct packet_place stop;
+	uint64_t stop_ns; /* what is open there goes on until then; 0: there is
+			   * no such place */
 };
 
 struct trace_jump {
@@ -120,6 +124,11 @@ static struct start start_of(const struct index_sequence *sequence,
 	return start;
 }
 
+static bool skips(const struct start *start)
+{
+	return start->skip_from != start->skip_to;
+}
+
 /* Whether chunk @number of @start's sequence can be left out. */
 static bool may_skip(const struct trace_jump *jump, const struct start *start,
 		     uint32_t number)
@@ -149,22 +158,16 @@ static void choose_chunks(const struct trace_jump *jump, struct start *start)
 		       sequence->chunks[start->skip_from].number + at -
 			       start->skip_from)
 		start->skip_to = ++at;
-	if (start->skip_from != start->skip_to)
-		start->stop =
-			sequence->checkpoints[sequence->chunks[start->skip_from]
-						      .first_checkpoint]
-				.place;
-}
-
-static bool skips(const struct start *start)
-{
-	return start->skip_from != start->skip_to;
+	if (!skips(start))
+		return;
+	at = sequence->chunks[start->skip_from].first_checkpoint;
+	start->stop = sequence->checkpoints[at].place;
+	start->stop_ns = sequence->chunks[start->skip_from].start_ns;
 }
 
 /* The start of the sequence @id; NULL: the index does not know it as one with
  * calls. */
-static const struct start *find_start(const struct trace_jump *jump,
-				      uint32_t id)
+static struct start *find_start(const struct trace_jump *jump, uint32_t id)
 {
 	const struct index_sequence *sequence =
 		trace_index_sequence(jump->index, id);
@@ -174,27 +177,41 @@ static const struct start *find_start(const struct trace_jump *jump,
 	return &jump->starts[sequence - jump->index->sequences];
 }
 
+/* Whether something of @start's sequence is wanted that may lie in @extent. If
+ * that is behind the range, all of the sequence is from here on. */
+static bool wants(const struct trace_jump *jump, struct start *start,
+		  const struct index_extent *extent)
+{
+	if (start->none || start->place.offset >= extent->end ||
+	    (start->stop_ns && extent->offset > start->stop.offset))
+		return false;
+	if (extent->first_ns < jump->to_ns)
+		return true;
+	if (!start->stop_ns) {
+		start->stop = (struct packet_place){ .offset = extent->offset };
+		start->stop_ns = jump->to_ns;
+	}
+	return false;
+}
+
 static bool needs_extent(const struct trace_jump *jump,
 			 const struct index_extent *extent)
 {
 	struct index_get get = { .at = extent->sequences,
 				 .end = jump->index->data +
 					jump->index->bytes };
+	bool needed = false;
 	uint64_t id = 0;
 
-	if (extent->first_ns >= jump->to_ns)
-		return false;
 	for (uint32_t i = 0; i < extent->sequence_count && !get.bad; i++) {
-		const struct start *start;
+		struct start *start;
 
 		id += index_get_number(&get);
 		start = find_start(jump, (uint32_t)id);
-		if (start && !start->none &&
-		    start->place.offset < extent->end &&
-		    (!skips(start) || extent->offset <= start->stop.offset))
-			return true;
+		if (start)
+			needed |= wants(jump, start, extent);
 	}
-	return false;
+	return needed;
 }
 
 static int add_stretch(struct trace_jump *jump, uint64_t offset, uint64_t end)
@@ -280,6 +297,19 @@ static void take_packets(struct trace_reader *reader)
 	}
 }
 
+/* Sequences without calls are not complete, so they are left out, but for what
+ * the index does not tell of. */
+static void leave_out_others(struct trace_reader *reader)
+{
+	reader->indexed = reader->jump->index->trace_bytes;
+	for (uint32_t i = 0; i < reader->sequences.ids.count; i++) {
+		struct sequence *sequence = reader->sequences.items[i];
+
+		sequence->start.offset = reader->indexed;
+		sequence->waits = true;
+	}
+}
+
 static void set_clocks(struct trace_reader *reader)
 {
 	struct trace_jump *jump = reader->jump;
@@ -292,6 +322,8 @@ static void set_clocks(struct trace_reader *reader)
 		if (sequence && start->none) {
 			sequence->start.offset = UINT64_MAX;
 			sequence->waits = true;
+		} else if (sequence && start->of->checkpoint_count) {
+			sequence->waits = false;
 		}
 		if (!sequence || !start->has_checkpoint)
 			continue;
@@ -299,13 +331,10 @@ static void set_clocks(struct trace_reader *reader)
 			start->of->checkpoints[start->checkpoint].ns;
 		sequence->start = start->place;
 		sequence->waits = true;
-		if (!skips(start))
-			continue;
 		sequence->stop = start->stop;
-		sequence->stops = true;
+		sequence->stops = start->stop_ns;
 		if (sequence->track)
-			sequence->track->stop_ns =
-				start->of->chunks[start->skip_from].start_ns;
+			sequence->track->stop_ns = start->stop_ns;
 	}
 }
 
@@ -506,6 +535,16 @@ bool trace_jump_next(struct trace_reader *reader, struct trace_event *out)
 	return false;
 }
 
+/* The time of the last event that an extent tells of. */
+static uint64_t last_known(const struct trace_index *index)
+{
+	uint64_t last_ns = 0;
+
+	for (uint32_t i = 0; i < index->extent_count; i++)
+		last_ns = MAX(last_ns, index->extents[i].last_ns);
+	return last_ns;
+}
+
 static int prepare(struct trace_reader *reader, bool skips_chunks)
 {
 	struct trace_jump *jump = reader->jump;
@@ -523,7 +562,9 @@ static int prepare(struct trace_reader *reader, bool skips_chunks)
 	take_packets(reader);
 	for (uint32_t i = 0; i < index->sequence_count; i++)
 		take_names(reader, &index->sequences[i]);
+	leave_out_others(reader);
 	set_clocks(reader);
+	reader->totals.last_ns = last_known(index);
 	trace_packets_only(reader->packets, jump->stretches,
 			   jump->stretch_count);
 	reader->seeding = true;
@@ -584,6 +625,7 @@ static bool pass_chunks(struct trace_jump *jump, struct start *start,
 	start->checkpoint = next->first_checkpoint;
 	start->place = start->of->checkpoints[start->checkpoint].place;
 	start->skip_from = start->skip_to = 0;
+	start->stop_ns = 0;
 	if (track)
 		track->shown.from_ns = next->start_ns;
 	return true;

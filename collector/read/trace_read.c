@@ -126,6 +126,9 @@ struct sequence *trace_reader_sequence(struct trace_reader *reader, uint64_t id)
 			return NULL;
 		sequence->id = id;
 		sequence->clock_id = CLOCK_BOOTTIME_ID;
+		/* Until a jump says where it begins. */
+		sequence->start.offset = reader->indexed;
+		sequence->waits = reader->indexed;
 	}
 	reader->last_sequence = sequence;
 	return sequence;
@@ -352,6 +355,14 @@ static bool begin_slice(struct trace_reader *reader, struct trace_event *event)
 	return true;
 }
 
+/* Whether slices of @track may have begun before what is read. */
+static bool is_partly_given(const struct trace_reader *reader,
+			    const struct trace_track *track)
+{
+	return reader->jump && track->kind != TRACE_TRACK_THREAD &&
+	       track->kind != TRACE_TRACK_CONTEXT;
+}
+
 /* Ends the innermost slice of event->track. */
 static bool end_slice(struct trace_reader *reader, struct trace_event *event)
 {
@@ -361,7 +372,8 @@ static bool end_slice(struct trace_reader *reader, struct trace_event *event)
 
 	slice = read_tracks_pop(track, &deeper);
 	if (!slice) {
-		reader->totals.bad_events += !deeper;
+		reader->totals.bad_events +=
+			!deeper && !is_partly_given(reader, event->track);
 		return false;
 	}
 	event->ns = MAX(event->ns, slice->begin_ns);
@@ -500,7 +512,8 @@ static bool is_left_out(struct trace_reader *reader, struct sequence *sequence)
 {
 	struct packet_place place;
 
-	if (likely(!sequence->waits && !sequence->stops))
+	/* Bundles are of no sequence. */
+	if (likely(!sequence->waits && !sequence->stops) || !sequence->id)
 		return false;
 	place = trace_packets_place(reader->packets);
 	if (sequence->waits)

@@ -94,6 +94,8 @@ struct trace_reader {
 	bool ending;
 	int err; /* at the end */
 	struct trace_jump *jump; /* NULL: it reads all */
+	uint64_t indexed; /* bytes of the file that its index tells of; 0: none
+			   */
 	bool seeding; /* slices that are open where it begins come first */
 };
 

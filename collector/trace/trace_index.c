@@ -183,9 +183,9 @@ static void put_packet(struct index_file *index, struct index_place place,
 	take_packet(fields, &packet);
 	place.sequence = packet.sequence;
 	if (packet.event) {
-		/* At any time, if it is not known. */
 		place.first_ns = packet.stamped ? packet.first_ns : 0;
-		place.last_ns = packet.stamped ? packet.last_ns : UINT64_MAX;
+		place.last_ns = packet.stamped ? packet.last_ns : 0;
+		place.untimed = !packet.stamped;
 		index_file_block(index, &place, NULL, 0);
 	}
 	if (packet.interned.at && (packet.event || !packet.more))
