@@ -137,7 +137,18 @@ class Recorded(PageTest):
         return page
 
     def test_demo(self):
-        self.check("demo")
+        """Each recorded call of a function is in one of its bars."""
+        page = self.check("demo")
+        _, _, report = Shared.recordings.get("demo")
+        recorded = {f["name"]: f["recorded"] for f in report["functions"] if f["max_ns"] is not None}
+        for name in ("same_word", "queue_take", "main"):
+            page.click_on('#view-profile tr[data-name="%s"] button' % name)
+            page.painted()
+            titles = page.js("[...document.querySelectorAll('#view-callers .bars i')].map((bar) => bar.title)")
+            calls = [int(title.split(": ")[1].split(" ")[0].replace(",", "")) for title in titles]
+            self.assertEqual(sum(calls), recorded[name], name)
+            page.press("1")
+            page.painted()
 
     def test_where_time_went(self):
         """Wall time has its parts beside it, each is a value of the flame graph, and another value has none."""

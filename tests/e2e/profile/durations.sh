@@ -214,6 +214,13 @@ check rebuilt.json
 "$PERFREC" record -q --workers 4 -o four ./planted >measured || fail "status $?"
 check four/summary.json
 
+# Calls that are kept out of the trace are not kept out of this.
+"$PERFREC" record -q --min-duration 100us -o short ./planted >measured ||
+	fail "status $?"
+check short/summary.json
+[ "$(json short/summary.json .totals.short_spans)" -ge 1 ] ||
+	fail 'the trace has all calls'
+
 # --- what a person sees ---
 run "$PERFREC" report data
 expect_status 0
