@@ -200,18 +200,6 @@ int call_command_open(struct call_command *command, FILE *to,
 
 /* --- at the end --- */
 
-/* That the trace never had all calls. */
-static void say_short(const struct trace_reader *trace)
-{
-	uint64_t min_ns = trace_reader_min_duration(trace);
-	char text[SIZE_TEXT];
-
-	if (min_ns)
-		log_info("calls shorter than %s are not in the trace: it was "
-			 "recorded with --min-duration",
-			 size_format_ns(min_ns, text));
-}
-
 int call_command_end(struct call_command *command,
 		     const struct call_reader *reader, int result)
 {
@@ -226,7 +214,7 @@ int call_command_end(struct call_command *command,
 		log_err("cannot write: %s", strerror(errno));
 		return OPTS_FAILED;
 	}
-	say_short(call_reader_trace(reader));
+	trace_command_say_short(call_reader_trace(reader));
 	status = trace_command_check(command->dir, result, &totals);
 	if (result && result != -EBADMSG)
 		return status;

@@ -206,6 +206,7 @@ int cmd_find(int argc, char **argv)
 		return status;
 	}
 	err = print_found(&line, search);
+	trace_command_say_short(search->reader);
 	status = trace_command_check(line.dir, search->err, &search->totals);
 	if (err || !search->count)
 		status = OPTS_FAILED;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
+#include "collector/base/size.h"
 #include "collector/command/name_near.h"
 #include "collector/options/opts.h"
 #include "collector/options/spelling.h"
@@ -136,6 +137,17 @@ void trace_command_say_thread(const char *word,
 }
 
 /* --- at the end --- */
+
+void trace_command_say_short(const struct trace_reader *trace)
+{
+	uint64_t min_ns = trace_reader_min_duration(trace);
+	char text[SIZE_TEXT];
+
+	if (min_ns)
+		log_info("calls shorter than %s are not in the trace: it was "
+			 "recorded with --min-duration",
+			 size_format_ns(min_ns, text));
+}
 
 static int check_whole(const char *dir, const struct trace_read_totals *totals)
 {

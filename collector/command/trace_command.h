@@ -26,6 +26,9 @@ void trace_command_log_open(const char *dir, int err);
 int trace_command_check(const char *dir, int err,
 			const struct trace_read_totals *totals);
 
+/* Says so if calls were left out of @trace when it was recorded. */
+void trace_command_say_short(const struct trace_reader *trace);
+
 /* Logs that no thread is called @word, and which it may be. */
 void trace_command_say_thread(const char *word,
 			      const struct trace_reader *trace);

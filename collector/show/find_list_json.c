@@ -98,11 +98,13 @@ int find_list_write_json(const struct find_list *list, FILE *out)
 	for (size_t i = 0; i < search->count; i++)
 		json_array_append_new(calls,
 				      call_json(list, &search->calls[i]));
-	root = json_pack("{s:i, s:o, s:o, s:o, s:o}", "version",
+	root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "version",
 			 FIND_LIST_VERSION, "expression",
 			 json_text(list->expression), "matched",
 			 number_json(search->matched), "calls_of_function",
-			 number_json(search->seen), "calls", calls);
+			 number_json(search->seen), "min_duration_ns",
+			 number_json(trace_reader_min_duration(search->reader)),
+			 "calls", calls);
 	if (!root)
 		return -ENOMEM;
 	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||

@@ -201,12 +201,27 @@ static void print_missing(const struct trace_sums *sums,
 	terminal_style(terminal, STYLE_PLAIN, out);
 }
 
+/* Calls that the trace never had. */
+static void print_short(const struct trace_sums *sums, FILE *out)
+{
+	uint64_t min_ns = trace_reader_min_duration(sums->reader);
+	char text[SIZE_TEXT];
+
+	if (min_ns)
+		fprintf(out,
+			"  short      calls shorter than %s are missing: they "
+			"are not in the trace (--min-duration), and their time "
+			"is their callers'\n",
+			size_format_ns(min_ns, text));
+}
+
 static void write_facts(const struct range_report *report,
 			const struct terminal *terminal, FILE *out)
 {
 	print_range(report, out);
 	print_calls(report, out);
 	print_clipped(report->sums, out);
+	print_short(report->sums, out);
 	print_missing(report->sums, terminal, out);
 	fputs("  note       from the trace, so times are as measured; without "
 	      "waits, CPU samples, allocations, calls that were only counted, "

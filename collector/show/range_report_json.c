@@ -53,12 +53,16 @@ int range_report_write_json(const struct range_report *report, FILE *out)
 		json_array_append_new(list, row_json(&rows[i]));
 	if (rows)
 		root = json_pack(
-			"{s:i, s:s, s:o, s:o, s:o, s:o?, s:o, s:O}", "version",
-			RANGE_REPORT_VERSION, "view", "range", "from_ns",
-			number_json(range_report_from(report)), "to_ns",
-			number_json(range_report_to(report)), "recording_ns",
+			"{s:i, s:s, s:o, s:o, s:o, s:o, s:o?, s:o, s:O}",
+			"version", RANGE_REPORT_VERSION, "view", "range",
+			"from_ns", number_json(range_report_from(report)),
+			"to_ns", number_json(range_report_to(report)),
+			"recording_ns",
 			number_json(report->bounds.last_ns -
 				    report->bounds.first_ns),
+			"min_duration_ns",
+			number_json(trace_reader_min_duration(
+				report->sums->reader)),
 			"thread",
 			report->thread ? json_text(report->thread)
 				       : json_null(),

@@ -120,12 +120,30 @@ for name in branch leaf; do
 done
 
 # --- who says so
+mkdir cut
 run "$PERFREC" report short
 expect_match out 'short +[0-9,]+ calls shorter than --min-duration'
 run "$PERFREC" replay short
 expect_match err 'calls shorter than 20.0 ms are not in the trace'
 run "$PERFREC" replay all
 expect_no_match err 'are not in the trace'
+run "$PERFREC" find 'request > 1ns' short
+expect_status 0
+expect_match err 'calls shorter than 20.0 ms are not in the trace'
+expect_eq 'the minimum of find' \
+	"$("$PERFREC" find --json 'request > 1ns' short 2>err |
+		jq .min_duration_ns)" 20000000
+run "$PERFREC" report --from 0s short
+expect_match out 'short +calls shorter than 20.0 ms are missing'
+run "$PERFREC" report --from 0s all
+expect_no_match out 'are missing'
+expect_eq 'the minimum of a range' \
+	"$("$PERFREC" report --json --from 0s short | jq .min_duration_ns)" \
+	20000000
+"$PERFREC" cut --from 0s --to 10s -o cut/trace.pftrace short 2>err ||
+	fail "cut: $(cat err)"
+run "$PERFREC" replay cut
+expect_match err 'calls shorter than 20.0 ms are not in the trace'
 run "$PERFREC" dump short
 expect_match out '"perfrec.min_duration_ns":"?20000000'
 cp -r short lost
