@@ -25,7 +25,6 @@
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
 #include "collector/output/whole_file.h"
-#include "collector/read/trace_read.h"
 #include "collector/show/progress.h"
 
 #define OUT_BYTES (256u << 10)
@@ -153,21 +152,6 @@ static struct trace_read_totals totals_of(const struct trace_cut_result *result)
 	};
 }
 
-/* No thread is the one that was chosen: the trace says which there are. */
-static void say_unmet_thread(const struct cut_line *line,
-			     const struct cut_plan *plan)
-{
-	struct trace_reader *reader;
-	struct trace_event event;
-
-	if (trace_reader_open(plan->path, &reader))
-		return;
-	while (trace_reader_next(reader, &event) > 0)
-		;
-	trace_command_say_thread(line->thread, reader);
-	trace_reader_close(&reader);
-}
-
 /* "1.5s", or the end of the recording. */
 static const char *time_text(uint64_t ns, const struct trace_bounds *bounds,
 			     char text[TIME_RANGE_TEXT])
@@ -251,7 +235,7 @@ static int write_cut(const struct cut_line *line, const struct cut_plan *plan,
 	err = trace_cut_write(&wish, out, result);
 	progress_end(&progress);
 	if (!err && !result->totals.met_thread) {
-		say_unmet_thread(line, plan);
+		trace_command_say_unmet_thread(plan->path, line->thread);
 		err = -ESRCH;
 	}
 	return err;

@@ -22,6 +22,7 @@
 #include "collector/base/log.h"
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
+#include "collector/command/open_range.h"
 #include "collector/command/spawn.h"
 #include "collector/open/browser.h"
 #include "collector/open/one_shot.h"
@@ -48,6 +49,7 @@ struct open_options {
 	const char *view;
 	uint16_t port;
 	bool any_size;
+	struct open_range part;
 };
 
 /* --- the command line --------------------------------------------------------
@@ -70,7 +72,12 @@ static int take_open_option(void *to, const struct opts_value *value)
 {
 	struct open_options *options = to;
 
+	if (range_command_take(&options->part.range, value))
+		return OPTS_GO_ON;
 	switch (value->id) {
+	case OPT_CALL_THREAD:
+		options->part.thread = value->text;
+		break;
 	case OPT_OPEN_HTML:
 		return choose_way(options, OPEN_PAGE, value->name);
 	case OPT_OPEN_SPEEDSCOPE:
@@ -93,6 +100,20 @@ static int take_open_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
+/* Only a trace has parts. */
+static int check_part(const struct open_options *options)
+{
+	const char *given = open_range_given(&options->part);
+
+	if (given && options->way != OPEN_PERFETTO) {
+		log_err("%s: only a trace can be cut: leave it out, or leave "
+			"out %s",
+			given, options->way_name);
+		return OPTS_WRONG;
+	}
+	return range_command_check(&options->part.range);
+}
+
 static int parse_open_line(int argc, char **argv, struct open_options *options)
 {
 	int result =
@@ -112,7 +133,7 @@ static int parse_open_line(int argc, char **argv, struct open_options *options)
 	}
 	if (optind < argc)
 		options->dir = argv[optind];
-	return OPTS_GO_ON;
+	return check_part(options);
 }
 
 /* Sets @path to the file @name of the recording, and *@size to its size.
@@ -184,28 +205,30 @@ static int refuse_size(const struct open_options *options, uint64_t size)
 {
 	char text[SIZE_TEXT];
 
-	log_err("the trace in '%s' has %s, which is more than a browser takes: "
-		"perfrec open --html shows all of it (or try: --any-size; or "
-		"record less: --max-size, --overhead)",
-		options->dir, size_format_bytes(size, text));
+	log_err("%s '%s' has %s, which is more than a browser takes: perfrec "
+		"open --from TIME --to TIME shows a %spart, --html all of it "
+		"(or try: --any-size; or record less: --max-size, --overhead)",
+		open_range_given(&options->part) ? "that part of"
+						 : "the trace in",
+		options->dir, size_format_bytes(size, text),
+		open_range_given(&options->part) ? "smaller " : "");
 	return OPTS_FAILED;
 }
 
-static int open_in_perfetto(const struct open_options *options)
+/* Shows the trace at @path, which has @size bytes. */
+static int show_trace(const struct open_options *options, const char *path,
+		      uint64_t size)
 {
-	char path[PATH_MAX], url[PATH_MAX];
-	struct one_shot_plan plan = {
+	char url[PATH_MAX];
+	const struct one_shot_plan plan = {
 		.path = path,
 		.name = TRACE_NAME,
 		.origin = PERFETTO,
 		.port = options->port,
 	};
 	struct one_shot *server;
-	uint64_t size;
-	int result = find_file(options, TRACE_NAME, path, &size);
+	int result;
 
-	if (result != OPTS_GO_ON)
-		return result;
 	if (size > BROWSER_BYTES && !options->any_size)
 		return refuse_size(options, size);
 	if (one_shot_start(&plan, &server))
@@ -214,6 +237,24 @@ static int open_in_perfetto(const struct open_options *options)
 		 one_shot_url(server, TRACE_NAME));
 	result = show_served(server, url);
 	one_shot_stop(&server);
+	return result;
+}
+
+static int open_in_perfetto(const struct open_options *options)
+{
+	char path[PATH_MAX];
+	FILE *cut = NULL;
+	uint64_t size;
+	int result = find_file(options, TRACE_NAME, path, &size);
+
+	if (result == OPTS_GO_ON && open_range_given(&options->part))
+		result = open_range_cut(&options->part, options->dir, &cut,
+					path, &size);
+	if (result != OPTS_GO_ON)
+		return result;
+	result = show_trace(options, path, size);
+	if (cut)
+		fclose(cut);
 	return result;
 }
 

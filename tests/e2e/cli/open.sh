@@ -73,6 +73,26 @@ expect_eq 'whose page may fetch it' "$(cat headers)" '200 https://ui.perfetto.de
 expect_eq 'the question before' "$(cat asked)" '204 https://ui.perfetto.dev'
 expect_eq 'what is refused' "$(cat refused)" '404 404 404 404 404 404 405'
 
+# --- a part of it: what perfrec cut writes, and nothing is left of it
+"$PERFREC" cut --from 1us --to 4us -o part.pftrace data >/dev/null || fail 'cut'
+run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
+	--from 1us --to 4us data
+expect_status 0
+fetched part.pftrace
+"$PERFREC" cut --from 0s --thread calls -o part.pftrace data >/dev/null || fail 'cut'
+run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
+	--from 0s --thread calls data
+expect_status 0
+fetched part.pftrace
+run "$PERFREC" open --from 1h data
+expect_error 1 "--from '1h': 'data' ends before that: give a time from 0s to "
+run "$PERFREC" open --thread nobody data
+expect_error 1 "--thread 'nobody': no thread has that number or name"
+run "$PERFREC" open --from 2s --to 1s data
+expect_error 2 "--to '1s': that is before --from '2s'"
+run "$PERFREC" open --html --to 1s data
+expect_error 2 '--to: only a trace can be cut: leave it out, or leave out --html'
+
 # --- speedscope: its files, and the profile; nobody else's page may fetch it
 mkdir -p speedscope/dist/release
 echo '<p>a viewer' >speedscope/dist/release/index.html
@@ -133,7 +153,7 @@ expect_error 1 "'empty' has no trace.pftrace"
 cp -r data large
 truncate -s 600M large/trace.pftrace
 run "$PERFREC" open large
-expect_error 1 "'large' has 600.* more than a browser takes: perfrec open --html"
+expect_error 1 "'large' has 600.* more than a browser takes: perfrec open --from TIME --to TIME shows a part"
 run "$PERFREC" open --html --pprof data
 expect_error 2 '--pprof: it is --html already'
 run "$PERFREC" open data large

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/open_range.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collector/base/log.h"
+#include "collector/command/trace_command.h"
+#include "collector/cut/trace_cut.h"
+#include "collector/show/progress.h"
+
+const char *open_range_given(const struct open_range *wish)
+{
+	if (wish->range.from)
+		return "--from";
+	if (wish->range.to)
+		return wish->range.to_name;
+	return wish->thread ? "--thread" : NULL;
+}
+
+/* 0, -EDOM after one line in the log, or another -errno. */
+static int find_range(const struct open_range *wish, const char *dir,
+		      const char *path, struct cut_ranges *ranges,
+		      struct trace_bounds *bounds)
+{
+	struct time_range range;
+	int err = range_command_read(&wish->range, dir, path, true, bounds,
+				     &range);
+
+	return err ? err : cut_ranges_add(ranges, range.from_ns, range.to_ns);
+}
+
+/* 0, -ESRCH: the thread is not there, or another -errno. */
+static int write_cut(const struct trace_cut_wish *wish, FILE *file)
+{
+	struct trace_cut_result result;
+	int err = trace_cut_write(wish, file, &result);
+
+	if (!err && fflush(file))
+		err = -errno;
+	return !err && !result.totals.met_thread ? -ESRCH : err;
+}
+
+/* Cuts into @file. 0, -EDOM or -ESRCH after one line in the log, or another
+ * -errno. */
+static int cut_to(const struct open_range *wish, const char *dir,
+		  const char *trace, FILE *file)
+{
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	struct trace_bounds bounds = { 0 };
+	struct cut_ranges ranges = { 0 };
+	int err = find_range(wish, dir, trace, &ranges, &bounds);
+	const struct trace_cut_wish cut = {
+		.path = trace,
+		.of = dir,
+		.ranges = &ranges,
+		.origin_ns = bounds.first_ns,
+		.thread = wish->thread,
+		.progress = &tell,
+	};
+
+	if (!err) {
+		progress_begin(&progress, "cutting", true);
+		err = write_cut(&cut, file);
+		progress_end(&progress);
+	}
+	if (err == -ESRCH)
+		trace_command_say_unmet_thread(trace, wish->thread);
+	cut_ranges_release(&ranges);
+	return err;
+}
+
+int open_range_cut(const struct open_range *wish, const char *dir, FILE **out,
+		   char path[PATH_MAX], uint64_t *size)
+{
+	char trace[PATH_MAX];
+	FILE *file = tmpfile();
+	int err = file ? trace_command_path(dir, trace) : -errno;
+
+	if (!err)
+		err = cut_to(wish, dir, trace, file);
+	if (!err) {
+		*out = file;
+		*size = (uint64_t)ftello(file);
+		snprintf(path, PATH_MAX, "/proc/self/fd/%d", fileno(file));
+		return OPTS_GO_ON;
+	}
+	if (err != -EDOM && err != -ESRCH)
+		log_err("cannot cut '%.2000s': %s", dir, strerror(-err));
+	if (file)
+		fclose(file);
+	return OPTS_FAILED;
+}
