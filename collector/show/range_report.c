@@ -16,14 +16,14 @@
 
 static const char *const order_keys[] = {
 	[RANGE_BY_SELF] = "self",   [RANGE_BY_TOTAL] = "total",
-	[RANGE_BY_CALLS] = "calls", [RANGE_BY_LONGEST] = "longest",
+	[RANGE_BY_CALLS] = "calls", [RANGE_BY_MAX] = "max",
 	[RANGE_BY_NAME] = "name",
 };
 
 bool range_report_find_order(const char *key, enum range_order *order,
 			     const char **keys)
 {
-	*keys = "self, total, calls, longest or name";
+	*keys = "self, total, calls, max or name";
 	for (size_t i = 0; i < ARRAY_SIZE(order_keys); i++)
 		if (strcmp(order_keys[i], key) == 0) {
 			*order = (enum range_order)i;
@@ -42,7 +42,7 @@ static uint64_t key_of(const struct sums_function *function,
 		return function->total_ns;
 	case RANGE_BY_CALLS:
 		return function->calls;
-	case RANGE_BY_LONGEST:
+	case RANGE_BY_MAX:
 		return function->longest_ns;
 	case RANGE_BY_NAME:
 		return 0;
@@ -249,9 +249,9 @@ static void print_facts(const struct range_report *report,
 /* --- the table --- */
 
 static const struct table_column columns[] = {
-	{ "calls", 15, false, 3 },  { "self time", 9, false, 0 },
-	{ "%", 5, false, 2 },	    { "total", 9, false, 4 },
-	{ "longest", 9, false, 5 },
+	{ "calls", 15, false, 3 }, { "self time", 9, false, 0 },
+	{ "%", 5, false, 2 },	   { "total", 9, false, 4 },
+	{ "max", 9, false, 5 },
 };
 
 static void add_row(struct table *table, const struct range_row *row,

@@ -24,7 +24,7 @@ static json_t *row_json(const struct range_row *row)
 			 json_text(row->name), "short", json_text(text),
 			 "calls", number_json(function->calls), "self_ns",
 			 number_json(function->self_ns), "total_ns",
-			 number_json(function->total_ns), "longest_ns",
+			 number_json(function->total_ns), "max_ns",
 			 number_json(function->longest_ns));
 }
 

@@ -164,7 +164,7 @@ class Asker:
             return self.complain(words, f"nothing is written: {said}")
         got = json.loads(out)
         rows, totals = expect(self.trace, start, stop, thread)
-        members = ("calls", "self_ns", "total_ns", "longest_ns")
+        members = ("calls", "self_ns", "total_ns", "max_ns")
         given = {f["name"]: tuple(f[m] for m in members) for f in got["functions"]}
         for name in given.keys() | rows.keys():
             if given.get(name) != rows.get(name):

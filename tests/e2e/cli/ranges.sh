@@ -87,7 +87,7 @@ expect_match out '^perfrec: a part of throws\.data$'
 expect_match out '^  range      all of the recording: '
 expect_match out "^  calls      [0-9,]+ of 1 thread in 1 process: only of thread $tid\$"
 expect_match out '^  lost       nothing$'
-expect_match out 'self time +% +total +longest +function$'
+expect_match out 'self time +% +total +max +function$'
 expect_match out ' fall<'
 expect_no_match out 'clipped'
 begin=$("$PERFREC" find --json --sort time --limit 50 attempt throws.data |
@@ -96,7 +96,7 @@ says --from "${begin}ns" --to "$((begin + 1))ns" throws.data
 expect_match out '^  range      [0-9.]+[mu]s to [0-9.]+[mu]s: 1 ns of the recording.s '
 expect_match out '^  clipped    1 began before it, 2 went on after it: '
 expect_match out '^ +1 +1 ns +100\.0 +1 ns +0 ns  attempt\(int\)$'
-says --from 0s --sort longest --limit 1 throws.data
+says --from 0s --sort max --limit 1 throws.data
 expect_match out '^  range      0s to the end: '
 expect_match out '  \(1 of [0-9]+ functions; all: --limit 0\)$'
 says --from 0s --markdown throws.data
@@ -126,8 +126,7 @@ refuses 1 "--thread 'nobody': no thread has that number or name" --thread nobody
 refuses 2 '--view: is of a whole recording: leave it out, or leave out --from' --view cpu --from 1ms co
 refuses 2 '--html: is of a whole recording: leave it out, or leave out --thread' --html page --thread 7 co
 refuses 2 '--stacks: is of a whole recording.* --to' --stacks --to 1ms co
-refuses 2 "--sort 'blocked': choose self, total, calls, longest or name" --sort blocked --to 1ms co
-refuses 2 "--sort 'longest': choose self, total, calls, on-cpu" --sort longest co
+refuses 2 "--sort 'blocked': choose self, total, calls, max or name" --sort blocked --to 1ms co
 refuses 1 'is no recording' --from 1ms nowhere
 cat >idle.c <<'SOURCE'
 int main(void) { return 0; }
