@@ -124,7 +124,8 @@ static size_t put_sched(const struct replay *replay,
 	ended = ended &&
 		call_reader_sched(replay->reader, event->track, event->begin_ns,
 				  event->end_ns, &sums);
-	for (uint32_t i = 0; i < replay->sched_columns; i++) {
+	for (uint32_t i = 0;
+	     i < MIN(replay->sched_columns, (uint32_t)SCHED_COLUMNS); i++) {
 		const uint64_t parts[SCHED_COLUMNS] = {
 			[SCHED_ON_CPU] = sums.on_cpu,
 			[SCHED_PREEMPTED] = sums.preempted,
