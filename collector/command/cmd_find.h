@@ -6,8 +6,9 @@
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_FIND_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_FIND_H
 
-/* Runs "perfrec find"; argv[0] is "find". Returns the exit status: 1 if there
- * is no such call. */
+/* @argv is the command line of perfrec from its subcommand on: @argv[0] is
+ * "find". Returns the exit status: OPTS_FAILED if there is no such call. Once,
+ * in the only thread of a process. */
 int cmd_find(int argc, char **argv);
 
 #endif
