@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * cmd_cut - the trace is read twice: for the range in its own times, or for the
- * calls that were chosen, and then for what lies there.
+ * calls that were chosen, and then for what lies there. Before that it is read
+ * for the thread, if one was chosen.
  */
 #include "collector/command/cmd_cut.h"
 
@@ -11,6 +12,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/command/cut_calls.h"
+#include "collector/command/cut_threads.h"
 #include "collector/command/range_command.h"
 #include "collector/command/trace_command.h"
 #include "collector/cut/trace_cut.h"
@@ -43,6 +46,7 @@ struct cut_line {
 struct cut_plan {
 	char path[PATH_MAX]; /* of the trace */
 	struct cut_ranges ranges;
+	struct cut_threads threads; /* none: all */
 	struct trace_bounds bounds;
 	struct cut_calls_found found;
 };
@@ -122,7 +126,10 @@ static int plan_ranges(const struct cut_line *line, struct cut_plan *plan)
 	struct time_range range = TIME_RANGE_ALL;
 	int err = 0;
 
-	if (range_command_given(&line->range))
+	if (line->thread)
+		err = cut_threads_find(line->thread, plan->path,
+				       &plan->threads);
+	if (!err && range_command_given(&line->range))
 		err = range_command_read(&line->range, line->dir, plan->path,
 					 true, &plan->bounds, &range);
 	if (err)
@@ -224,6 +231,7 @@ static int write_cut(const struct cut_line *line, const struct cut_plan *plan,
 		.of = line->dir,
 		.ranges = &plan->ranges,
 		.origin_ns = plan->bounds.first_ns,
+		.threads = line->thread ? &plan->threads : NULL,
 		.thread = line->thread,
 		.compress = line->compress,
 		.progress = &tell,
@@ -234,17 +242,11 @@ static int write_cut(const struct cut_line *line, const struct cut_plan *plan,
 	progress_begin(&progress, "cutting", progress_fits(out));
 	err = trace_cut_write(&wish, out, result);
 	progress_end(&progress);
-	if (!err && !result->totals.met_thread) {
-		trace_command_say_unmet_thread(plan->path, line->thread);
-		err = -ESRCH;
-	}
 	return err;
 }
 
 static void say_unwritten(const struct cut_line *line, int err)
 {
-	if (err == -ESRCH)
-		return;
 	if (line->file)
 		log_err("cannot write '%.2000s': %s", line->file,
 			strerror(-err));
@@ -308,5 +310,6 @@ int cmd_cut(int argc, char **argv)
 	else if (err != -EDOM && err != -ESRCH)
 		trace_command_log_open(line.dir, err);
 	cut_ranges_release(&plan.ranges);
+	free(plan.threads.tids);
 	return err ? OPTS_FAILED : result;
 }

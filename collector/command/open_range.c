@@ -2,9 +2,11 @@
 #include "collector/command/open_range.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/log.h"
+#include "collector/command/cut_threads.h"
 #include "collector/command/trace_command.h"
 #include "collector/cut/trace_cut.h"
 #include "collector/show/progress.h"
@@ -30,7 +32,6 @@ static int find_range(const struct open_range *wish, const char *dir,
 	return err ? err : cut_ranges_add(ranges, range.from_ns, range.to_ns);
 }
 
-/* 0, -ESRCH: the thread is not there, or another -errno. */
 static int write_cut(const struct trace_cut_wish *wish, FILE *file)
 {
 	struct trace_cut_result result;
@@ -38,7 +39,7 @@ static int write_cut(const struct trace_cut_wish *wish, FILE *file)
 
 	if (!err && fflush(file))
 		err = -errno;
-	return !err && !result.totals.met_thread ? -ESRCH : err;
+	return err;
 }
 
 /* Cuts into @file. 0, -EDOM or -ESRCH after one line in the log, or another
@@ -50,23 +51,26 @@ static int cut_to(const struct open_range *wish, const char *dir,
 	const struct read_progress tell = { progress_tell, &progress };
 	struct trace_bounds bounds = { 0 };
 	struct cut_ranges ranges = { 0 };
+	struct cut_threads threads = { 0 };
 	int err = find_range(wish, dir, trace, &ranges, &bounds);
 	const struct trace_cut_wish cut = {
 		.path = trace,
 		.of = dir,
 		.ranges = &ranges,
 		.origin_ns = bounds.first_ns,
+		.threads = wish->thread ? &threads : NULL,
 		.thread = wish->thread,
 		.progress = &tell,
 	};
 
+	if (!err && wish->thread)
+		err = cut_threads_find(wish->thread, trace, &threads);
 	if (!err) {
 		progress_begin(&progress, "cutting", true);
 		err = write_cut(&cut, file);
 		progress_end(&progress);
 	}
-	if (err == -ESRCH)
-		trace_command_say_unmet_thread(trace, wish->thread);
+	free(threads.tids);
 	cut_ranges_release(&ranges);
 	return err;
 }

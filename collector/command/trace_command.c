@@ -136,19 +136,6 @@ void trace_command_say_thread(const char *word,
 			word);
 }
 
-void trace_command_say_unmet_thread(const char *path, const char *word)
-{
-	struct trace_reader *reader;
-	struct trace_event event;
-
-	if (trace_reader_open(path, &reader))
-		return;
-	while (trace_reader_next(reader, &event) > 0)
-		;
-	trace_command_say_thread(word, reader);
-	trace_reader_close(&reader);
-}
-
 /* --- at the end --- */
 
 void trace_command_say_short(const struct trace_reader *trace)

@@ -32,9 +32,6 @@ void trace_command_say_short(const struct trace_reader *trace);
 /* Logs that no thread is called @word, and which it may be. */
 void trace_command_say_thread(const char *word,
 			      const struct trace_reader *trace);
-/* The same of the trace at @path, which is read for the threads that there are.
- */
-void trace_command_say_unmet_thread(const char *path, const char *word);
 /* Logs that no function matches @word, the value of the option or operand
  * @name ("--function "), and which it may be. @saw says of which texts of
  * @trace functions have the names; it is given @of. */

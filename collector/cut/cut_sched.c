@@ -1,17 +1,41 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cut_sched - a CPU's switches are in order, but those of two CPUs are not:
+ * what a thread did last before a range is known when all have been taken in.
+ * So what is written is kept until then, if it is not too much: nearly all cuts
+ * are short.
+ */
 #include "collector/cut/cut_sched.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/base/bytes.h"
+#include "collector/base/pool.h"
 #include "collector/read/trace_switches.h"
 #include "collector/trace/out_sched.h"
+#include "shared/compiler.h"
+
+/* Beyond that the states of threads that sleep when the cut begins are not
+ * told.
+ */
+#define KEPT_BYTES (16u << 20)
+
+/* What a thread did last before the first range. */
+struct sched_thread {
+	int64_t tid;
+	uint64_t ns; /* since then */
+	uint32_t cpu;
+	uint32_t runs; /* it came to the CPU; why does not count */
+	uint64_t why; /* enum trace_left */
+};
 
 struct sched_cpu {
 	int32_t running; /* 0: none of the recording */
 	uint32_t range; /* the one that it is in, or that comes next */
 	bool inside;
 	bool lost; /* switches are missing since the last one */
+	bool written; /* the cut has switches of it */
 };
 
 struct cut_sched {
@@ -20,12 +44,17 @@ struct cut_sched {
 	cut_sched_has *has;
 	void *context;
 	struct out_sched *out; /* NULL: nothing was taken yet */
+	uint32_t sequence;
+	struct pool threads; /* of struct sched_thread */
+	struct bytes kept; /* packets */
+	bool told; /* nothing is kept any more */
 	struct trace_switches switches;
 	struct sched_cpu cpus[TRACE_CPUS_MAX];
 };
 
 int cut_sched_new(const struct cut_ranges *ranges, struct cut_file *file,
-		  cut_sched_has *has, void *context, struct cut_sched **out)
+		  struct budget *budget, cut_sched_has *has, void *context,
+		  struct cut_sched **out)
 {
 	struct cut_sched *sched = calloc(1, sizeof(*sched));
 
@@ -35,29 +64,162 @@ int cut_sched_new(const struct cut_ranges *ranges, struct cut_file *file,
 	sched->file = file;
 	sched->has = has;
 	sched->context = context;
+	pool_init(&sched->threads, budget, sizeof(struct sched_thread),
+		  sizeof(int64_t));
 	*out = sched;
 	return 0;
 }
 
 void cut_sched_free(struct cut_sched **sched)
 {
-	if (*sched)
-		out_sched_free(&(*sched)->out);
+	if (!*sched)
+		return;
+	out_sched_free(&(*sched)->out);
+	pool_release(&(*sched)->threads);
+	bytes_release(&(*sched)->kept);
 	free(*sched);
 	*sched = NULL;
 }
 
+static void put_kept(struct cut_sched *sched)
+{
+	cut_file_put(sched->file, sched->kept.at, sched->kept.count);
+	if (sched->kept.failed)
+		sched->file->pending.failed = true;
+	bytes_release(&sched->kept);
+	sched->told = true;
+}
+
+/* For out_sched. */
 static void put_switches(void *context, const void *packets, size_t bytes)
 {
-	cut_file_put(context, packets, bytes);
+	struct cut_sched *sched = context;
+
+	if (!sched->told) {
+		bytes_put(&sched->kept, packets, bytes);
+		if (sched->kept.count > KEPT_BYTES)
+			put_kept(sched);
+	} else {
+		cut_file_put(sched->file, packets, bytes);
+	}
+}
+
+static bool is_shown(struct cut_sched *sched, int32_t tid)
+{
+	return tid && sched->has(sched->context, tid);
+}
+
+static enum out_sched_left left_of(enum trace_left why)
+{
+	switch (why) {
+	case TRACE_LEFT_PREEMPTED:
+		return OUT_SCHED_PREEMPTED;
+	case TRACE_LEFT_WAITS:
+		return OUT_SCHED_BLOCKED;
+	case TRACE_LEFT_ENDED:
+		return OUT_SCHED_ENDED;
+	default:
+		return OUT_SCHED_UNKNOWN;
+	}
+}
+
+/* --- threads that are on no CPU when a cut begins
+ * -----------------------------
+ */
+
+/* Thread @tid does something else from @at->ns on. */
+static void note_thread(struct cut_sched *sched, const struct trace_switch *at,
+			int32_t tid, bool runs)
+{
+	struct sched_thread item = { .tid = tid,
+				     .ns = at->ns,
+				     .cpu = at->cpu,
+				     .runs = runs,
+				     .why = at->why },
+			    *known;
+	uint32_t number;
+
+	/* Without memory its state is not told. */
+	if (!tid || pool_intern(&sched->threads, &item, &number) < 0)
+		return;
+	known = (struct sched_thread *)sched->threads.items + number;
+	/* At one time it may leave a CPU and come to another, in any order. */
+	if (known->ns < at->ns ||
+	    (known->ns == at->ns && (runs || known->cpu == at->cpu)))
+		*known = item;
+}
+
+static void note_threads(struct cut_sched *sched, const struct trace_switch *at)
+{
+	if (at->ns >= sched->ranges->at[0].from)
+		return;
+	note_thread(sched, at, at->left, false);
+	note_thread(sched, at, at->came, true);
+}
+
+/* Whether the state of @thread is to be told on its CPU, which the cut has
+ * switches of if @written. */
+static bool has_state(struct cut_sched *sched,
+		      const struct sched_thread *thread, bool written)
+{
+	return !thread->runs &&
+	       (thread->why == TRACE_LEFT_PREEMPTED ||
+		thread->why == TRACE_LEFT_WAITS) &&
+	       sched->cpus[thread->cpu].written == written &&
+	       is_shown(sched, (int32_t)thread->tid);
+}
+
+/* Writes the states of threads whose last CPU has no more switches in the cut,
+ * or has some, if @written. @end_ns: see out_sched_end(); 0: not known. */
+static void put_states(struct cut_sched *sched, bool written, uint64_t end_ns)
+{
+	const struct sched_thread *thread = sched->threads.items;
+	uint64_t ns = sched->ranges->at[0].from;
+	struct out_sched *out;
+
+	/* Without memory they are not told. */
+	if (out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence, put_switches,
+			  sched, &out))
+		return;
+	for (uint32_t i = 0; i < sched->threads.count; i++, thread++) {
+		if (!has_state(sched, thread, written))
+			continue;
+		out_sched_in(out, thread->cpu, ns, (int32_t)thread->tid);
+		out_sched_out(out, thread->cpu, ns, (int32_t)thread->tid,
+			      left_of((enum trace_left)thread->why));
+	}
+	if (!written && end_ns)
+		out_sched_end(out, end_ns);
+	else
+		out_sched_flush(out);
+	out_sched_free(&out);
 }
 
 /* --- one CPU ---------------------------------------------------------------
  */
 
-static bool is_shown(struct cut_sched *sched, int32_t tid)
+static void put_in(struct cut_sched *sched, uint32_t cpu, uint64_t ns,
+		   int32_t tid)
 {
-	return tid && sched->has(sched->context, tid);
+	if (!is_shown(sched, tid))
+		return;
+	sched->cpus[cpu].written = true;
+	out_sched_in(sched->out, cpu, ns, tid);
+}
+
+static void put_out(struct cut_sched *sched, uint32_t cpu, uint64_t ns,
+		    int32_t tid, enum out_sched_left why)
+{
+	if (!is_shown(sched, tid))
+		return;
+	sched->cpus[cpu].written = true;
+	out_sched_out(sched->out, cpu, ns, tid, why);
+}
+
+static void put_lost(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
+{
+	sched->cpus[cpu].written = true;
+	out_sched_lost(sched->out, cpu, ns);
 }
 
 static void begin_range(struct cut_sched *sched, uint32_t cpu)
@@ -67,9 +229,9 @@ static void begin_range(struct cut_sched *sched, uint32_t cpu)
 
 	at->inside = true;
 	if (at->lost)
-		out_sched_lost(sched->out, cpu, ns);
-	else if (is_shown(sched, at->running))
-		out_sched_in(sched->out, cpu, ns, at->running);
+		put_lost(sched, cpu, ns);
+	else
+		put_in(sched, cpu, ns, at->running);
 }
 
 static void end_range(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
@@ -78,9 +240,8 @@ static void end_range(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 
 	at->inside = false;
 	at->range++;
-	if (is_shown(sched, at->running) && !at->lost)
-		out_sched_out(sched->out, cpu, ns, at->running,
-			      OUT_SCHED_UNKNOWN);
+	if (!at->lost)
+		put_out(sched, cpu, ns, at->running, OUT_SCHED_UNKNOWN);
 }
 
 /* The next switch of @cpu is at @ns: begins and ends ranges up to it. */
@@ -99,38 +260,22 @@ static void advance(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 		begin_range(sched, cpu);
 }
 
-static enum out_sched_left left_of(enum trace_left why)
-{
-	switch (why) {
-	case TRACE_LEFT_PREEMPTED:
-		return OUT_SCHED_PREEMPTED;
-	case TRACE_LEFT_WAITS:
-		return OUT_SCHED_BLOCKED;
-	case TRACE_LEFT_ENDED:
-		return OUT_SCHED_ENDED;
-	default:
-		return OUT_SCHED_UNKNOWN;
-	}
-}
-
 static void take_switch(struct cut_sched *sched, const struct trace_switch *at)
 {
 	struct sched_cpu *cpu = &sched->cpus[at->cpu];
 
+	note_threads(sched, at);
 	advance(sched, at->cpu, at->ns);
 	cpu->running = at->came;
 	cpu->lost = at->lost;
 	if (!cpu->inside)
 		return;
 	if (at->lost) {
-		out_sched_lost(sched->out, at->cpu, at->ns);
+		put_lost(sched, at->cpu, at->ns);
 		return;
 	}
-	if (is_shown(sched, at->left))
-		out_sched_out(sched->out, at->cpu, at->ns, at->left,
-			      left_of(at->why));
-	if (is_shown(sched, at->came))
-		out_sched_in(sched->out, at->cpu, at->ns, at->came);
+	put_out(sched, at->cpu, at->ns, at->left, left_of(at->why));
+	put_in(sched, at->cpu, at->ns, at->came);
 }
 
 bool cut_sched_take(struct cut_sched *sched, uint32_t sequence,
@@ -138,10 +283,12 @@ bool cut_sched_take(struct cut_sched *sched, uint32_t sequence,
 {
 	struct trace_switch next;
 
-	if (!sched->out &&
-	    out_sched_new(OUT_SCHED_CPUS_MAX, sequence ? sequence : 1,
-			  put_switches, sched->file, &sched->out))
-		return false;
+	if (!sched->out) {
+		sched->sequence = sequence ? sequence : 1;
+		if (out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence,
+				  put_switches, sched, &sched->out))
+			return false;
+	}
 	trace_switches_begin(&sched->switches, bundle);
 	while (trace_switches_next(&sched->switches, &next))
 		take_switch(sched, &next);
@@ -159,14 +306,45 @@ static void end_cpu(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 		end_range(sched, cpu, ns);
 }
 
+/* Until when the trace has all switches, or 0: of some CPU it lacks them before
+ * the cut ends. Each CPU has one at the end of a recording (out_sched_end()).
+ */
+static uint64_t whole_until(const struct cut_sched *sched)
+{
+	uint64_t first = UINT64_MAX, last = 0,
+		 end = sched->ranges->at[sched->ranges->count - 1].to;
+
+	for (uint32_t i = 0; i < TRACE_CPUS_MAX; i++) {
+		uint64_t ns = sched->switches.cpus[i].last_ns;
+
+		if (!ns)
+			continue;
+		first = MIN(first, ns);
+		last = MAX(last, ns);
+	}
+	return first >= end ? end : first == last ? first : 0;
+}
+
 void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 {
+	uint64_t end_ns;
+
 	if (!sched->out)
 		return;
 	for (uint32_t i = 0; i < TRACE_CPUS_MAX; i++)
-		end_cpu(sched, i,
-			ns > sched->switches.cpus[i].last_ns
-				? ns
-				: sched->switches.cpus[i].last_ns);
-	out_sched_flush(sched->out);
+		end_cpu(sched, i, MAX(ns, sched->switches.cpus[i].last_ns));
+	end_ns = whole_until(sched);
+	if (end_ns < sched->ranges->at[0].from)
+		end_ns = 0;
+	if (end_ns)
+		out_sched_end(sched->out, end_ns);
+	else
+		out_sched_flush(sched->out);
+	if (!sched->told) {
+		/* These stand before what was kept. */
+		sched->told = true;
+		put_states(sched, true, end_ns);
+		put_states(sched, false, end_ns);
+		put_kept(sched);
+	}
 }

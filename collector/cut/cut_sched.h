@@ -2,8 +2,10 @@
  *
  * cut_sched - the switches of threads in the ranges of a cut. A thread that is
  * on a CPU when a range begins comes there at its begin, and one that is there
- * when it ends leaves it then, for a reason that the cut does not know. One
- * thread at a time.
+ * when it ends leaves it then, for a reason that the cut does not know. A
+ * thread that sleeps or was preempted when the first range begins comes to its
+ * last CPU then, and leaves it at once, for the same reason: so its state is
+ * known from there on. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_CUT_CUT_SCHED_H
 #define PERFREC_COLLECTOR_CUT_CUT_SCHED_H
@@ -15,16 +17,18 @@
 #include "collector/cut/cut_ranges.h"
 #include "collector/read/trace_wire.h"
 
+struct budget;
 struct cut_sched;
 
 /* Whether the switches of thread @tid are in the cut. It is called for one that
  * is about to be written, too. */
 typedef bool cut_sched_has(void *context, int32_t tid);
 
-/* Starts. @ranges and @file outlive it. 0: the caller ends *@out by
+/* Starts. @ranges, @file and @budget outlive it. 0: the caller ends *@out by
  * cut_sched_free(); or -ENOMEM. */
 int cut_sched_new(const struct cut_ranges *ranges, struct cut_file *file,
-		  cut_sched_has *has, void *context, struct cut_sched **out);
+		  struct budget *budget, cut_sched_has *has, void *context,
+		  struct cut_sched **out);
 /* Frees *@sched, which may be NULL, and clears it. */
 void cut_sched_free(struct cut_sched **sched);
 

@@ -109,18 +109,16 @@ void packet_window_free(struct packet_window **window)
 static bool has_switches_of(void *context, int32_t tid)
 {
 	struct packet_window *window = context;
-	struct wtrack *thread = window_thread(window, tid);
 
-	if (!thread)
-		return !window->thread;
-	if (!window_has_track(window, thread))
+	if (!window_has_thread(window, tid))
 		return false;
-	window_use_track(window, thread);
+	window_use_thread(window, tid);
 	return true;
 }
 
 int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
-		      const char *thread, struct packet_window **out)
+		      const struct cut_threads *threads,
+		      struct packet_window **out)
 {
 	struct packet_window *window = calloc(1, sizeof(*window));
 
@@ -130,14 +128,12 @@ int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
 	window->ranges = ranges;
 	window->end_ns = ranges->at[ranges->count - 1].to;
 	window->file = file;
-	window->thread = thread;
-	window->edition = 1;
-	window->totals.met_thread = !thread;
+	window->threads = threads;
 	cut_entries_init(&window->entries, &window->budget);
 	by_number_init(&window->sequences, &window->budget);
 	window_tracks_init(window);
-	if (cut_sched_new(ranges, file, has_switches_of, window,
-			  &window->sched)) {
+	if (cut_sched_new(ranges, file, &window->budget, has_switches_of,
+			  window, &window->sched)) {
 		packet_window_free(&window);
 		return -ENOMEM;
 	}
@@ -499,8 +495,8 @@ static void take_sample(struct packet_window *window,
 			const struct wpacket *packet)
 {
 	struct wire fields = packet->sample;
-	struct wtrack *thread = NULL;
 	struct wire_field field;
+	int64_t tid = 0;
 	bool is_step;
 	uint64_t ns;
 
@@ -510,13 +506,12 @@ static void take_sample(struct packet_window *window,
 	}
 	while (wire_next(&fields, &field))
 		if (field.tag == TAG_PERF_SAMPLE_TID)
-			thread = window_thread(window, (int64_t)field.value);
-	note_time(window, thread, ns);
+			tid = (int64_t)field.value;
+	note_time(window, NULL, ns);
 	if (!cut_ranges_has(window->ranges, ns) ||
-	    (thread ? !window_has_track(window, thread)
-		    : window->thread != NULL))
+	    !window_has_thread(window, tid))
 		return;
-	window_use_track(window, thread);
+	window_use_thread(window, tid);
 	window_put_packet(window, packet, ns, is_step);
 }
 

@@ -46,12 +46,20 @@
 
 struct packet_window;
 
-/* Begins. @ranges (ordered, one at least), @file and @thread outlive it.
- * @thread: only tracks of the thread with that number or name, and those that
- * belong to no thread; NULL: all. 0: the caller ends *@out by
- * packet_window_free(); or -ENOMEM. */
+/* Threads, by their numbers, in order; all zero: none. */
+struct cut_threads {
+	int64_t *tids;
+	uint32_t count, room;
+};
+/* The order of tids, for qsort(3). */
+int cut_threads_compare(const void *left, const void *right);
+
+/* Begins. @ranges (ordered, one at least), @file and @threads outlive it.
+ * @threads: only tracks of these, and those that belong to no thread; NULL:
+ * all. 0: the caller ends *@out by packet_window_free(); or -ENOMEM. */
 int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
-		      const char *thread, struct packet_window **out);
+		      const struct cut_threads *threads,
+		      struct packet_window **out);
 /* Frees *@window, which may be NULL, and clears it. */
 void packet_window_free(struct packet_window **window);
 
@@ -72,7 +80,6 @@ struct packet_window_totals {
 	uint64_t lost; /* spans that were lost in the ranges */
 	/* As in trace_read_totals. */
 	uint64_t bad_events, refused;
-	bool met_thread; /* that was chosen; true if none was */
 };
 struct packet_window_totals packet_window_totals(
 	const struct packet_window *window);

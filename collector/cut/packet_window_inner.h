@@ -60,10 +60,6 @@ struct wtrack {
 	bool used, described, using;
 	bool has_slices; /* in the cut */
 	struct bytes descriptor; /* its packet's fields */
-	char *name; /* of a thread, if one was chosen; NULL: none */
-	/* Whether it is of the thread that was chosen, as of an edition. */
-	uint32_t choice_edition;
-	bool chosen;
 
 	struct wslice *slices; /* open, outermost first */
 	uint32_t slice_count, slice_room;
@@ -87,13 +83,12 @@ struct packet_window {
 	struct budget budget;
 	const struct cut_ranges *ranges;
 	struct cut_file *file;
-	const char *thread;
+	const struct cut_threads *threads; /* NULL: all */
 	uint64_t end_ns; /* of the last range */
 	struct cut_entries entries;
 	struct by_number sequences, tracks;
 	struct pool pids, tids; /* of struct id_track */
 	struct wsequence *last_sequence; /* of the packet before */
-	uint32_t edition; /* of the threads' names and numbers */
 	struct cut_sched *sched;
 	struct bytes packet, event, interned; /* of one packet that goes out */
 	struct bytes snapshot, clock; /* of a first packet */
@@ -129,13 +124,15 @@ bool window_keep(struct packet_window *window, struct bytes *to,
 void window_tracks_init(struct packet_window *window);
 void window_tracks_release(struct packet_window *window);
 struct wtrack *window_track(struct packet_window *window, uint64_t uuid);
-/* The thread with @tid that came last; NULL: not known. */
-struct wtrack *window_thread(const struct packet_window *window, int64_t tid);
+/* Whether the cut has what thread @tid does. */
+bool window_has_thread(const struct packet_window *window, int64_t tid);
+/* Writes what describes it, or does so when it comes. */
+void window_use_thread(struct packet_window *window, int64_t tid);
 /* Takes in a packet with a TrackDescriptor. */
 void window_describe(struct packet_window *window,
 		     const struct wpacket *packet);
 /* Whether the cut has what is on @track. */
-bool window_has_track(struct packet_window *window, struct wtrack *track);
+bool window_has_track(const struct packet_window *window, struct wtrack *track);
 /* Writes what describes @track, and those that it lies below, if the cut does
  * not have it. @track may be NULL. */
 void window_use_track(struct packet_window *window, struct wtrack *track);

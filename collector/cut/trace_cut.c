@@ -94,7 +94,7 @@ static int write_cut(const struct trace_cut_wish *wish,
 		     struct trace_cut_result *result)
 {
 	struct packet_window *window;
-	int err = packet_window_new(wish->ranges, file, wish->thread, &window);
+	int err = packet_window_new(wish->ranges, file, wish->threads, &window);
 
 	if (err)
 		return err;

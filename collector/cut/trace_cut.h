@@ -19,7 +19,8 @@ struct trace_cut_wish {
 	const char *of; /* what it is of, for people: the cut says it */
 	const struct cut_ranges *ranges; /* ordered, one at least */
 	uint64_t origin_ns; /* from which people count times */
-	const char *thread; /* as packet_window_new() takes it */
+	const struct cut_threads *threads; /* as packet_window_new() has it */
+	const char *thread; /* how people chose them; NULL: they did not */
 	bool compress;
 	const struct read_progress *progress; /* NULL: nobody is told */
 };

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +13,8 @@
  */
 #define PARENTS_MAX 16
 
-/* The track that came last with this pid or tid: numbers come round again. */
+/* The track that came last with this pid or tid: numbers come round again.
+ * NULL: none has come yet, and the cut has switches of the thread. */
 struct id_track {
 	int64_t id;
 	struct wtrack *track;
@@ -38,7 +37,6 @@ static void free_track(struct wtrack *track)
 	for (uint32_t i = 0; i < track->last_count; i++)
 		bytes_release(&track->lasts[i].fields);
 	bytes_release(&track->descriptor);
-	free(track->name);
 	free(track->slices);
 	free(track->lasts);
 	free(track);
@@ -76,32 +74,32 @@ static struct wtrack *track_of_id(const struct pool *ids, int64_t id)
 static void keep_id(struct packet_window *window, struct pool *ids, int64_t id,
 		    struct wtrack *track)
 {
-	struct id_track item = { id, track };
+	struct id_track item = { id, track }, *known;
 	uint32_t number;
 
-	if (pool_intern(ids, &item, &number) < 0)
+	if (pool_intern(ids, &item, &number) < 0) {
 		window->totals.refused++;
-	else
-		((struct id_track *)ids->items)[number] = item;
+		return;
+	}
+	known = (struct id_track *)ids->items + number;
+	track->used |= !known->track;
+	*known = item;
 }
 
-struct wtrack *window_thread(const struct packet_window *window, int64_t tid)
+void window_use_thread(struct packet_window *window, int64_t tid)
 {
-	return track_of_id(&window->tids, tid);
+	const struct id_track item = { .id = tid };
+	struct wtrack *thread = track_of_id(&window->tids, tid);
+	uint32_t number;
+
+	if (thread)
+		window_use_track(window, thread);
+	else if (pool_intern(&window->tids, &item, &number) < 0)
+		window->totals.refused++;
 }
 
 /* --- descriptors -----------------------------------------------------------
  */
-
-static bool is_wanted_thread(const struct packet_window *window,
-			     const struct wtrack *thread)
-{
-	char tid[32];
-
-	snprintf(tid, sizeof(tid), "%" PRId64, thread->tid);
-	return strcmp(window->thread, tid) == 0 ||
-	       (thread->name && strcmp(window->thread, thread->name) == 0);
-}
 
 static void describe_process(struct packet_window *window, struct wtrack *track,
 			     struct wire fields)
@@ -120,23 +118,14 @@ static void describe_thread(struct packet_window *window, struct wtrack *track,
 {
 	struct wire_field field;
 
-	free(track->name);
-	track->name = NULL;
 	while (wire_next(&fields, &field))
 		if (field.tag == TAG_THREAD_DESCRIPTOR_PID)
 			track->pid = (int32_t)field.value;
 		else if (field.tag == TAG_THREAD_DESCRIPTOR_TID)
 			track->tid = (int64_t)field.value;
-		else if (field.tag == TAG_THREAD_DESCRIPTOR_THREAD_NAME &&
-			 window->thread && field.bytes && !track->name)
-			track->name =
-				strndup((const char *)field.bytes, field.value);
 	if (!track->process)
 		track->process = track_of_id(&window->pids, track->pid);
 	keep_id(window, &window->tids, track->tid, track);
-	window->edition++;
-	if (window->thread && is_wanted_thread(window, track))
-		window->totals.met_thread = true;
 }
 
 static uint64_t uuid_of(struct wire fields)
@@ -221,7 +210,7 @@ void window_use_track(struct packet_window *window, struct wtrack *track)
 			track->descriptor.count);
 }
 
-/* --- the thread that was chosen --------------------------------------------
+/* --- the threads that were chosen --------------------------------------------
  */
 
 /* The thread that @track belongs to; NULL: none. */
@@ -238,20 +227,29 @@ static struct wtrack *thread_of(const struct packet_window *window,
 	return NULL;
 }
 
-bool window_has_track(struct packet_window *window, struct wtrack *track)
+int cut_threads_compare(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+bool window_has_thread(const struct packet_window *window, int64_t tid)
+{
+	const struct cut_threads *threads = window->threads;
+
+	return !threads || bsearch(&tid, threads->tids, threads->count,
+				   sizeof(tid), cut_threads_compare);
+}
+
+bool window_has_track(const struct packet_window *window, struct wtrack *track)
 {
 	struct wtrack *thread;
 
-	if (likely(!window->thread))
+	if (likely(!window->threads))
 		return true;
-	/* A thread may get another name; what is open then goes on. */
-	if (track->choice_edition == window->edition ||
-	    (track->choice_edition && track->inside && track->slice_count))
-		return track->chosen;
 	thread = thread_of(window, track);
-	track->choice_edition = window->edition;
-	track->chosen = !thread || is_wanted_thread(window, thread);
-	return track->chosen;
+	return !thread || window_has_thread(window, thread->tid);
 }
 
 /* --- slices ----------------------------------------------------------------

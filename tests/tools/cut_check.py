@@ -421,6 +421,7 @@ class Window:
         for cpu in trace.cpus:
             for bounds in ranges:
                 self.cut_stretches(cpu, *bounds)
+        self.cut_sleepers(ranges[0][0])
         self.use_threads()
         self.lost = sum(
             lost for ns, uuid, lost in trace.losses
@@ -496,6 +497,21 @@ class Window:
         self.writers |= self.used - used
         self.used = used
 
+    # Of threads that are on no CPU at the begin the cut tells the state.
+    def cut_sleepers(self, low):
+        if low > self.trace.last:
+            return
+        last = {}
+        for cpu in self.trace.cpus:
+            for tid, begin, end, state in self.trace.stretches(cpu):
+                if begin < low:
+                    runs = end is None or end >= low
+                    last[tid] = max(last.get(tid, ()),
+                                    (begin if runs else end, runs, cpu, state))
+        for tid, (_, runs, cpu, state) in last.items():
+            if not runs and state in (1, 256) and self.has_tid(tid):
+                self.stretches[cpu].append((tid, low, low, state))
+
     def use(self, uuid):
         known = self.trace.descriptors.get(uuid)
         if not known or uuid in self.used:
@@ -555,9 +571,10 @@ def differences(want, cut):
     if want.heaps != cut.heaps:
         yield say("heaps", want.heaps, cut.heaps)
     for cpu in set(want.stretches) | set(cut.cpus):
-        if want.stretches.get(cpu, []) != cut.stretches(cpu):
-            yield say("CPU %d: stretches" % cpu, want.stretches.get(cpu, []),
-                      cut.stretches(cpu))
+        expected = sorted(want.stretches.get(cpu, []))
+        got = sorted(cut.stretches(cpu))
+        if expected != got:
+            yield say("CPU %d: stretches" % cpu, expected, got)
     if want.used != set(cut.descriptors) - (want.writers - want.used):
         yield say("tracks", want.used, set(cut.descriptors))
     for uuid in want.used & set(cut.descriptors):

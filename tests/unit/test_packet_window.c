@@ -16,8 +16,10 @@
 #include "collector/base/bytes.h"
 #include "collector/cut/trace_cut.h"
 #include "collector/read/trace_read.h"
+#include "collector/read/trace_sched.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_sched.h"
 #include "collector/trace/out_track.h"
 #include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
@@ -222,7 +224,8 @@ static struct cut_ranges make_ranges(const int *times)
 }
 
 /* Cuts @times out of the trace that was written, and tells the cut. */
-static struct trace_cut_result cut(const int *times, const char *thread,
+static struct trace_cut_result cut(const int *times,
+				   const struct cut_threads *threads,
 				   bool compress, char told[TOLD_BYTES])
 {
 	struct cut_ranges ranges = make_ranges(times);
@@ -234,7 +237,7 @@ static struct trace_cut_result cut(const int *times, const char *thread,
 					     .of = "test",
 					     .ranges = &ranges,
 					     .origin_ns = START_NS,
-					     .thread = thread,
+					     .threads = threads,
 					     .compress = compress };
 
 	ck_assert_int_eq(trace_cut_write(&wish, out, &result), 0);
@@ -313,16 +316,15 @@ END_TEST
 
 START_TEST(window_of_a_thread_has_no_other)
 {
+	int64_t tids[] = { 4, 9, 12 };
+	struct cut_threads threads = { .tids = tids, .count = 3 };
 	char told[TOLD_BYTES];
 
 	write_trace();
-	ck_assert(
-		cut(TIMES(210, 300), "second", false, told).totals.met_thread);
+	cut(TIMES(210, 300), &threads, false, told);
 	ck_assert_str_eq(told, "late@210<5 /late@300> ");
-	ck_assert(cut(TIMES(210, 300), "9", false, told).totals.met_thread);
-	ck_assert_str_eq(told, "late@210<5 /late@300> ");
-	ck_assert(
-		!cut(TIMES(210, 300), "third", false, told).totals.met_thread);
+	tids[1] = 10;
+	cut(TIMES(210, 300), &threads, false, told);
 	ck_assert_str_eq(told, "");
 }
 END_TEST
@@ -395,6 +397,8 @@ START_TEST(window_has_only_names_and_tracks_that_it_shows)
 	char in_path[32], out_path[32];
 	struct trace_reader *reader;
 	struct trace_event event;
+	int64_t tid = 8;
+	const struct cut_threads worker = { .tids = &tid, .count = 1 };
 	FILE *in, *out;
 
 	write_trace();
@@ -406,7 +410,7 @@ START_TEST(window_has_only_names_and_tracks_that_it_shows)
 			&(const struct trace_cut_wish){ .path = in_path,
 							.of = "test",
 							.ranges = &ranges,
-							.thread = "worker" },
+							.threads = &worker },
 			out, &result),
 		0);
 	ck_assert_int_eq(trace_reader_open(out_path, &reader), 0);
@@ -427,6 +431,133 @@ START_TEST(window_has_only_names_and_tracks_that_it_shows)
 	fclose(in);
 	fclose(out);
 	cut_ranges_release(&ranges);
+}
+END_TEST
+
+/* --- switches --- */
+
+static void put_switches(void *context, const void *packets, size_t bytes)
+{
+	(void)context;
+	ck_assert_uint_le(bytes, sizeof(g_trace) - g_bytes);
+	memcpy(g_trace + g_bytes, packets, bytes);
+	g_bytes += bytes;
+}
+
+/* Thread 8 runs on CPU 0 from 0 to 100 and from 250 to 280, and on CPU 1 from
+ * 120 to 150; between it sleeps. Thread 9 runs on CPU 1 from 50 to 110, is
+ * preempted, and runs again from 160 on. Of CPU 1 the file has all first. */
+static void write_switches(void)
+{
+	struct out_sched *sched;
+
+	ck_assert_int_eq(out_sched_new(4, 1, put_switches, NULL, &sched), 0);
+	out_sched_in(sched, 1, START_NS + 50, 9);
+	out_sched_out(sched, 1, START_NS + 110, 9, OUT_SCHED_PREEMPTED);
+	out_sched_in(sched, 1, START_NS + 120, 8);
+	out_sched_out(sched, 1, START_NS + 150, 8, OUT_SCHED_BLOCKED);
+	out_sched_in(sched, 1, START_NS + 160, 9);
+	out_sched_flush(sched);
+	out_sched_in(sched, 0, START_NS + 0, 8);
+	out_sched_out(sched, 0, START_NS + 100, 8, OUT_SCHED_BLOCKED);
+	out_sched_in(sched, 0, START_NS + 250, 8);
+	out_sched_out(sched, 0, START_NS + 280, 8, OUT_SCHED_BLOCKED);
+	out_sched_end(sched, START_NS + 300);
+	out_sched_free(&sched);
+}
+
+static void check_between(const struct trace_sched *sched, int64_t tid,
+			  uint64_t from, uint64_t to,
+			  struct trace_sched_sums expected)
+{
+	struct trace_sched_sums sums =
+		trace_sched_between(sched, tid, START_NS + from, START_NS + to);
+
+	ck_assert_uint_eq(sums.on_cpu, expected.on_cpu);
+	ck_assert_uint_eq(sums.preempted, expected.preempted);
+	ck_assert_uint_eq(sums.waited, expected.waited);
+	ck_assert_uint_eq(sums.unknown, expected.unknown);
+}
+
+/* The cut of @times has been read by trace_sched, and is kept at @path. */
+static struct trace_sched *cut_switches(const int *times, char path[32],
+					FILE **out)
+{
+	struct cut_ranges ranges = make_ranges(times);
+	struct trace_cut_result result;
+	struct trace_sched *sched;
+	char in_path[32];
+	FILE *in = open_memory(g_trace, g_bytes, in_path);
+	const struct trace_cut_wish wish = { .path = in_path,
+					     .of = "test",
+					     .ranges = &ranges };
+
+	*out = open_memory(NULL, 0, path);
+	ck_assert_int_eq(trace_cut_write(&wish, *out, &result), 0);
+	ck_assert_int_eq(trace_sched_read(path, NULL, &sched), 0);
+	ck_assert_ptr_nonnull(sched);
+	fclose(in);
+	cut_ranges_release(&ranges);
+	return sched;
+}
+
+START_TEST(window_knows_what_threads_do_when_it_begins)
+{
+	struct trace_sched *sched;
+	char path[32];
+	FILE *out;
+
+	write_trace();
+	write_switches();
+	/* 8 sleeps, 9 runs. */
+	sched = cut_switches(TIMES(200, 300), path, &out);
+	check_between(sched, 8, 200, 300,
+		      (struct trace_sched_sums){ .on_cpu = 30, .waited = 70 });
+	check_between(sched, 9, 200, 300,
+		      (struct trace_sched_sums){ .on_cpu = 100 });
+	trace_sched_free(&sched);
+	fclose(out);
+	/* 9 is preempted; 8 sleeps since it left another CPU. */
+	sched = cut_switches(TIMES(115, 170), path, &out);
+	check_between(sched, 8, 115, 170,
+		      (struct trace_sched_sums){ .on_cpu = 30, .waited = 25 });
+	check_between(
+		sched, 9, 115, 170,
+		(struct trace_sched_sums){ .on_cpu = 10, .preempted = 45 });
+	trace_sched_free(&sched);
+	fclose(out);
+}
+END_TEST
+
+/* A thread is described where its first calls are, and that may be behind its
+ * switches. */
+START_TEST(window_describes_a_thread_that_comes_after_its_switches)
+{
+	struct trace_sched *sched;
+	struct trace_reader *reader;
+	struct trace_event event;
+	const struct trace_track *track;
+	char path[32];
+	FILE *out;
+
+	g_bytes = 0;
+	write_switches();
+	write_head();
+	write_thread(33, 9, 10, "late");
+	encoder_init(&g_encoder, 9, START_NS);
+	write_begin(MAIN, 900);
+	write_end(910);
+	sched = cut_switches(TIMES(200, 300), path, &out);
+	trace_sched_free(&sched);
+	ck_assert_int_eq(trace_reader_open(path, &reader), 0);
+	while (trace_reader_next(reader, &event) > 0)
+		;
+	track = trace_reader_find_track(reader, THREAD);
+	ck_assert_ptr_nonnull(track);
+	ck_assert_str_eq(trace_reader_text(reader, track->name), "worker");
+	ck_assert_ptr_null(trace_reader_find_track(reader, 33));
+	trace_reader_close(&reader);
+	fclose(out);
 }
 END_TEST
 
@@ -542,6 +673,9 @@ int main(void)
 	tcase_add_test(tcase, window_keeps_the_flows_that_may_go_on);
 	tcase_add_test(tcase, window_is_balanced_when_time_falls);
 	tcase_add_test(tcase, window_has_only_names_and_tracks_that_it_shows);
+	tcase_add_test(tcase, window_knows_what_threads_do_when_it_begins);
+	tcase_add_test(tcase,
+		       window_describes_a_thread_that_comes_after_its_switches);
 	tcase_add_test(tcase, window_takes_a_state_that_is_given_as_packets);
 	tcase_add_test(tcase, window_takes_a_sequence_that_starts_again);
 	tcase_add_test(tcase, ranges_are_in_order_and_do_not_touch);

@@ -48,7 +48,7 @@ static bool is_clipped(const struct event *event)
 	static const char *const marks[] = { "perfrec.began_ns",
 					     "perfrec.goes_on" };
 	struct pb pb = event->all;
-	struct pb_field field, inner;
+	struct pb_field field = { 0 }, inner = { 0 };
 
 	while (pb_next(&pb, &field) > 0) {
 		if (field.number != 4)
