@@ -24,7 +24,7 @@ static void put_ns(struct bytes *text, uint64_t ns, uint64_t origin_ns)
 	bytes_put(text, number, (size_t)count);
 }
 
-/* "0ns..400000ns, 700000ns..800000ns", with a NUL. */
+/* "0ns..400000ns, 700000ns..", with a NUL; a side that is open is not named. */
 static void name_ranges(const struct trace_cut_wish *wish, struct bytes *text)
 {
 	const struct cut_ranges *ranges = wish->ranges;
@@ -32,9 +32,11 @@ static void name_ranges(const struct trace_cut_wish *wish, struct bytes *text)
 	for (uint32_t i = 0; i < ranges->count && i < RANGES_NAMED; i++) {
 		if (i)
 			bytes_put(text, ", ", 2);
-		put_ns(text, ranges->at[i].from, wish->origin_ns);
+		if (ranges->at[i].from)
+			put_ns(text, ranges->at[i].from, wish->origin_ns);
 		bytes_put(text, "..", 2);
-		put_ns(text, ranges->at[i].to, wish->origin_ns);
+		if (ranges->at[i].to != UINT64_MAX)
+			put_ns(text, ranges->at[i].to, wish->origin_ns);
 	}
 	if (ranges->count > RANGES_NAMED)
 		bytes_put(text, ", ...", 5);
@@ -53,8 +55,6 @@ static void put_about(const struct trace_cut_wish *wish, struct cut_file *file)
 			{ .key = CUT_ATTRIBUTE "of", .text = wish->of },
 			{ .key = CUT_ATTRIBUTE "ranges",
 			  .text = (const char *)ranges.at },
-			{ .key = CUT_ATTRIBUTE "from_ns",
-			  .number = (int64_t)wish->ranges->at[0].from },
 			{ .key = CUT_ATTRIBUTE "origin_ns",
 			  .number = (int64_t)wish->origin_ns },
 			{ .key = CUT_ATTRIBUTE "thread", .text = wish->thread },

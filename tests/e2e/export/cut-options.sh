@@ -52,6 +52,18 @@ expect_eq 'compressed' "$("$check" --text packed.pftrace)" \
 [ "$("$check" --json packed.pftrace | jq .bundles)" -gt 0 ] ||
 	fail 'it is not compressed'
 
+# What it says of itself; of an open side nothing.
+for sides in '--from=0s --to=1us 0ns..1000ns' '--from=1us --to=1h 1000ns..3600000000000ns' \
+	'--from=1us 1000ns..' '--to=1us ..1000ns'; do
+	# shellcheck disable=SC2086 # words
+	"$PERFREC" cut ${sides% *} -o about.pftrace data >/dev/null || fail "$sides"
+	"$check" about.pftrace || fail "$sides"
+	tr -c '[:print:]' '\n' <about.pftrace >about
+	grep -A 3 '^perfrec\.cut_ranges' about | grep -qx -- "${sides##* }" ||
+		fail "its ranges are not ${sides##* }: $(cat about)"
+	expect_match about '^perfrec\.cut_of$' '^perfrec\.cut_origin_ns'
+done
+
 # Around calls. Which of the three of slow() takes longest is not known.
 longest=$("$PERFREC" export --to csv --calls data |
 	awk -F, '/"slow"/ && $5 > most { most = $5 } END { print most }')
