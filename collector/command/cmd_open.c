@@ -35,9 +35,6 @@
 #include "shared/compiler.h"
 
 #define PERFETTO "https://ui.perfetto.dev"
-/* More than this needs more memory than a page of a browser has
- * (docs/BENCHMARKS.md). */
-#define BROWSER_BYTES (500ULL << 20)
 
 enum open_way { OPEN_PERFETTO, OPEN_PAGE, OPEN_SPEEDSCOPE, OPEN_PPROF };
 
@@ -201,13 +198,28 @@ static int show_served(struct one_shot *server, const char *url)
 /* --- ui.perfetto.dev ---------------------------------------------------------
  */
 
+/* How many bytes of packets the trace has, whose file has @size. */
+static uint64_t count_packet_bytes(const struct open_options *options,
+				   uint64_t size)
+{
+	struct summary *summary = NULL;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, options->dir);
+	if (access(path, F_OK) == 0 && !summary_read(options->dir, &summary))
+		size = MAX(size, summary->totals.trace_unpacked_bytes);
+	summary_free(&summary);
+	return size;
+}
+
 static int refuse_size(const struct open_options *options, uint64_t size)
 {
 	char text[SIZE_TEXT];
 
 	log_err("%s '%s' has %s, which is more than a browser takes: perfrec "
-		"open --from TIME --to TIME shows a %spart, --html all of it "
-		"(or try: --any-size; or record less: --max-size, --overhead)",
+		"open --from TIME --to TIME shows a %spart, --html all of it, "
+		"and perfrec cut --slowest FUNC -o FILE makes a trace of the "
+		"slowest calls (or try: --any-size)",
 		open_range_given(&options->part) ? "that part of"
 						 : "the trace in",
 		options->dir, size_format_bytes(size, text),
@@ -229,7 +241,9 @@ static int show_trace(const struct open_options *options, const char *path,
 	struct one_shot *server;
 	int result;
 
-	if (size > BROWSER_BYTES && !options->any_size)
+	if (!options->any_size && !open_range_given(&options->part))
+		size = count_packet_bytes(options, size);
+	if (!options->any_size && size > BROWSER_TRACE_BYTES)
 		return refuse_size(options, size);
 	if (one_shot_start(&plan, &server))
 		return OPTS_FAILED;

@@ -465,6 +465,16 @@ bool summary_knows_durations(const struct summary *summary)
 	return false;
 }
 
+uint64_t summary_trace_bytes(const struct summary *summary)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < summary->file_count; i++)
+		if (!strcmp(summary->files[i].name, TRACE_NAME))
+			bytes = summary->files[i].bytes;
+	return bytes ? MAX(bytes, summary->totals.trace_unpacked_bytes) : 0;
+}
+
 void summary_sort(struct summary *summary, enum summary_order order)
 {
 	static int (*const compare[])(const void *, const void *) = {

@@ -109,6 +109,18 @@ enum summary_order {
  * of it. */
 bool summary_knows_durations(const struct summary *summary);
 
+/* The largest trace that a browser opens, in bytes of packets, however they are
+ * compressed. What ui.perfetto.dev runs in the page is trace_processor. As a
+ * program it took 8.8 s for 7.5 million slices and 186 MB of memory for each
+ * million, which have 21.5 MB: 9 bytes a byte. For 10^9 slices, 21.5 GB, it
+ * would take 186 GB and 20 minutes or more. A page has 4 GB. */
+#define BROWSER_TRACE_BYTES (500ULL << 20)
+
+/* How many bytes of packets the trace has, unpacked if it is compressed: what a
+ * viewer has to take in. Of a summary that does not say so, those of the file.
+ * 0: there is no trace. */
+uint64_t summary_trace_bytes(const struct summary *summary);
+
 /* Sort the functions of @summary: the largest first, or names from A to Z. What
  * is not known comes last.
  * Equal functions are sorted by name, then by module. */

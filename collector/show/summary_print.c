@@ -787,9 +787,36 @@ static const char *file_hint(const char *name)
 	return NULL;
 }
 
+static bool is_too_large(const struct summary *summary)
+{
+	return summary_trace_bytes(summary) > BROWSER_TRACE_BYTES;
+}
+
+/* What to do with a trace that no browser opens. */
+static void print_large_ways(const char *dir, FILE *out)
+{
+	static const struct {
+		const char *command, *does;
+	} ways[] = {
+		{ "perfrec report ", "all functions" },
+		{ "perfrec open --html ", "a page that shows all of it" },
+		{ "perfrec cut --slowest FUNC -o cut.pftrace ",
+		  "a part of it, for ui.perfetto.dev" },
+	};
+
+	fputs("\n  The trace is too large to be opened as it is. Instead:\n",
+	      out);
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		fprintf(out, "      %s", ways[i].command);
+		text_out_quoted(dir, out);
+		fprintf(out, "   %s\n", ways[i].does);
+	}
+}
+
 static void print_file_list(const struct summary *summary, const char *dir,
 			    FILE *out)
 {
+	bool too_large = is_too_large(summary);
 	char bytes[SIZE_TEXT];
 
 	fputs("\n  files in ", out);
@@ -797,18 +824,23 @@ static void print_file_list(const struct summary *summary, const char *dir,
 	fputc('\n', out);
 	for (size_t i = 0; i < summary->file_count; i++) {
 		const struct summary_file *file = &summary->files[i];
+		const char *hint = file_hint(file->name);
 
+		if (too_large && !strcmp(file->name, TRACE_NAME))
+			hint = "too large for a browser; see below";
 		fprintf(out, "  %9s  ", size_format_bytes(file->bytes, bytes));
 		text_out(file->name, out);
-		if (file_hint(file->name))
-			fprintf(out, "  %s", file_hint(file->name));
+		if (hint)
+			fprintf(out, "  %s", hint);
 		fputc('\n', out);
 	}
-	if (summary->unwritten)
-		return;
-	fputs("             " SUMMARY_NAME "   perfrec report ", out);
-	text_out_quoted(dir, out);
-	fputc('\n', out);
+	if (!summary->unwritten) {
+		fputs("             " SUMMARY_NAME "   perfrec report ", out);
+		text_out_quoted(dir, out);
+		fputc('\n', out);
+	}
+	if (too_large)
+		print_large_ways(dir, out);
 }
 
 #define FACT_INDENT 13

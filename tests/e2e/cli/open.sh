@@ -153,7 +153,22 @@ expect_error 1 "'empty' has no trace.pftrace"
 cp -r data large
 truncate -s 600M large/trace.pftrace
 run "$PERFREC" open large
-expect_error 1 "'large' has 600.* more than a browser takes: perfrec open --from TIME --to TIME shows a part"
+expect_error 1 "'large' has 600.* more than a browser takes: perfrec open --from TIME --to TIME shows a part, --html all of it, and perfrec cut"
+# A compressed one counts with what is in it.
+cp data/trace.pftrace large/trace.pftrace
+jq '.totals.trace_unpacked_bytes = 22548578304' data/summary.json >large/summary.json
+run "$PERFREC" open large
+expect_error 1 "'large' has 21.*GiB, which is more than a browser takes: perfrec open --from"
+run "$PERFREC" report large
+expect_status 0
+expect_match out 'trace.pftrace  too large for a browser; see below' \
+	'too large to be opened as it is. Instead' '^ +perfrec report large +' \
+	'^ +perfrec open --html large  ' \
+	'^ +perfrec cut --slowest FUNC -o cut.pftrace large  '
+expect_no_match out 'open it in'
+run "$PERFREC" report data
+expect_match out 'open it in https://ui.perfetto.dev$'
+expect_no_match out 'too large' 'perfrec cut'
 run "$PERFREC" open --html --pprof data
 expect_error 2 '--pprof: it is --html already'
 run "$PERFREC" open data large
