@@ -548,8 +548,16 @@ START_TEST(trace_file_at_its_limit_stops_below_it)
 }
 END_TEST
 
+/* A block, a bundle, or a bundle behind blocks is what does not fit. */
 START_TEST(trace_file_at_the_process_limit_stops_without_a_signal)
 {
+	const struct trace_file_options options = {
+		.dir_fd = g_dir_fd,
+		.name = TRACE_NAME,
+		.compress = (enum compress_when)_i,
+		.compress_from = 2 * TRACE_BLOCK_BYTES,
+		.compress_threads = 2,
+	};
 	struct rlimit before, tight;
 	struct trace_file *file;
 	size_t size;
@@ -558,7 +566,7 @@ START_TEST(trace_file_at_the_process_limit_stops_without_a_signal)
 	tight = before;
 	tight.rlim_cur = 5 * TRACE_BLOCK_BYTES + 77;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &tight), 0);
-	file = open_file(false, 0, 0);
+	ck_assert_int_eq(trace_file_open(&options, &file), 0);
 	size = fill_until(file, -EFBIG);
 	setrlimit(RLIMIT_FSIZE, &before);
 	ck_assert_uint_gt(size, 3 * TRACE_BLOCK_BYTES);
@@ -1326,8 +1334,9 @@ int main(void)
 	tcase_add_loop_test(tcase, trace_file_long_names_are_all_written, 0, 2);
 	tcase_add_loop_test(tcase, trace_file_at_its_limit_stops_below_it, 0,
 			    2);
-	tcase_add_test(tcase,
-		       trace_file_at_the_process_limit_stops_without_a_signal);
+	tcase_add_loop_test(
+		tcase, trace_file_at_the_process_limit_stops_without_a_signal,
+		COMPRESS_AUTO, COMPRESS_OFF + 1);
 	tcase_add_test(tcase, trace_file_on_a_full_disk_keeps_what_is_whole);
 	tcase_add_test(tcase, trace_file_is_compressed_from_a_size_on);
 	tcase_add_loop_test(
