@@ -38,6 +38,11 @@ struct text {
 	uint32_t number;
 };
 
+/* 0, 0: of nothing. */
+struct times {
+	uint64_t first_ns, last_ns;
+};
+
 struct index_file {
 	int fd;
 	int err;
@@ -56,7 +61,7 @@ struct index_file {
 
 	struct extent {
 		uint64_t offset, end;
-		uint64_t first_ns, last_ns;
+		struct times events, sched;
 		bool untimed;
 		uint32_t *sequences; /* sorted */
 		uint32_t sequence_count, sequence_room;
@@ -161,6 +166,21 @@ void index_file_packet(struct index_file *file, enum index_kind kind,
 /* --- extents --------------------------------------------------------------
  */
 
+static void put_times(struct index_file *file, const struct times *times)
+{
+	bytes_varint(&file->payload, times->first_ns);
+	bytes_varint(&file->payload, times->last_ns - times->first_ns);
+}
+
+static void add_times(struct times *times, const struct index_place *place)
+{
+	if (!place->last_ns)
+		return;
+	if (!times->last_ns || place->first_ns < times->first_ns)
+		times->first_ns = place->first_ns;
+	times->last_ns = MAX(times->last_ns, place->last_ns);
+}
+
 static void extent_put(struct index_file *file)
 {
 	struct extent *extent = &file->extent;
@@ -170,8 +190,8 @@ static void extent_put(struct index_file *file)
 		return;
 	bytes_varint(&file->payload, extent->offset);
 	bytes_varint(&file->payload, extent->end - extent->offset);
-	bytes_varint(&file->payload, extent->first_ns);
-	bytes_varint(&file->payload, extent->last_ns - extent->first_ns);
+	put_times(file, &extent->events);
+	put_times(file, &extent->sched);
 	bytes_varint(&file->payload, extent->untimed);
 	bytes_varint(&file->payload, extent->sequence_count);
 	for (uint32_t i = 0; i < extent->sequence_count; i++) {
@@ -180,7 +200,7 @@ static void extent_put(struct index_file *file)
 	}
 	put_items(file, INDEX_EXTENT);
 	extent->offset = extent->end;
-	extent->first_ns = extent->last_ns = 0;
+	extent->events = extent->sched = (struct times){ 0 };
 	extent->untimed = false;
 	extent->sequence_count = 0;
 	extent->last = 0;
@@ -207,11 +227,7 @@ static void extent_add(struct index_file *file, const struct index_place *place)
 	struct extent *extent = &file->extent;
 	uint32_t at;
 
-	if (place->last_ns) {
-		if (!extent->last_ns || place->first_ns < extent->first_ns)
-			extent->first_ns = place->first_ns;
-		extent->last_ns = MAX(extent->last_ns, place->last_ns);
-	}
+	add_times(place->sched ? &extent->sched : &extent->events, place);
 	extent->untimed |= place->untimed;
 	if (place->sequence == extent->last)
 		return;

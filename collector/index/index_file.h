@@ -40,6 +40,7 @@ struct index_place {
 	uint64_t inner; /* offset in the unpacked bundle + 1; 0: no bundle */
 	uint64_t first_ns, last_ns; /* of the events; 0, 0: none has a time */
 	bool untimed; /* there are events whose time is not known */
+	bool sched; /* they are switches of threads, as the kernel tells */
 };
 
 /* The packets of a block are in the file at @place, and @items, made for the

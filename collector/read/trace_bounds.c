@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/read/trace_bounds.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "collector/read/thread_choice.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_jump.h"
 #include "collector/read/trace_read.h"
+
+/* How much is read at first. */
+#define FIRST_REACH_NS 1000000
 
 static void take_begin(struct trace_bounds *bounds,
 		       const struct trace_event *event)
@@ -15,21 +21,79 @@ static void take_begin(struct trace_bounds *bounds,
 		bounds->first_ns = event->ns;
 }
 
+/* Reads @reader to its end. */
+static void take_all(struct trace_reader *reader, struct trace_bounds *bounds)
+{
+	struct trace_event event;
+
+	while (trace_reader_next(reader, &event) > 0)
+		take_begin(bounds, &event);
+	bounds->last_ns = trace_reader_totals(reader).last_ns;
+}
+
+/* The first time that an extent tells of; 0: none does. */
+static uint64_t first_known(const struct trace_index *index)
+{
+	uint64_t first_ns = 0;
+
+	for (uint32_t i = 0; i < index->extent_count; i++)
+		if (index->extents[i].last_ns &&
+		    (!first_ns || index->extents[i].first_ns < first_ns))
+			first_ns = index->extents[i].first_ns;
+	return first_ns;
+}
+
+/*
+ * Finds the first begin by @index: all that was before some time is read, and
+ * if nothing has begun by then, before twice that time. A begin that was found
+ * before that time is the first one. 0 or -errno.
+ */
+static int jump_bounds(const char *path, const struct trace_index *index,
+		       struct trace_bounds *out)
+{
+	uint64_t start_ns = first_known(index), reach_ns = FIRST_REACH_NS;
+	struct trace_reader *reader;
+	int err;
+
+	do {
+		uint64_t to_ns = reach_ns > UINT64_MAX - start_ns
+					 ? UINT64_MAX
+					 : start_ns + reach_ns;
+
+		*out = (struct trace_bounds){ 0 };
+		err = trace_reader_jump(path, index, 0, to_ns, false, &reader);
+		if (err)
+			return err;
+		take_all(reader, out);
+		trace_reader_close(&reader);
+		if (to_ns == UINT64_MAX ||
+		    (out->first_ns && out->first_ns < to_ns))
+			return 0;
+		reach_ns *= 16;
+	} while (true);
+}
+
 int trace_bounds_read(const char *path, const struct read_progress *progress,
 		      struct trace_bounds *out)
 {
 	struct trace_bounds bounds = { 0 };
+	struct trace_index *index = NULL;
 	struct trace_reader *reader;
-	struct trace_event event;
-	int err = trace_reader_open(path, &reader);
+	int err;
 
+	if (!trace_index_read_beside(path, &index)) {
+		err = jump_bounds(path, index, &bounds);
+		trace_index_free(&index);
+		if (!err)
+			*out = bounds;
+		return err;
+	}
+	err = trace_reader_open(path, &reader);
 	if (err)
 		return err;
 	if (progress)
 		trace_reader_set_progress(reader, progress);
-	while (trace_reader_next(reader, &event) > 0)
-		take_begin(&bounds, &event);
-	bounds.last_ns = trace_reader_totals(reader).last_ns;
+	take_all(reader, &bounds);
 	trace_reader_close(&reader);
 	*out = bounds;
 	return 0;

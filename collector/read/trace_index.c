@@ -256,6 +256,8 @@ static bool take_extent(struct trace_index *index, struct index_get *get)
 	extent.end = extent.offset + index_get_number(get);
 	extent.first_ns = index_get_number(get);
 	extent.last_ns = extent.first_ns + index_get_number(get);
+	extent.sched_first_ns = index_get_number(get);
+	extent.sched_last_ns = extent.sched_first_ns + index_get_number(get);
 	extent.untimed = index_get_number(get);
 	count = index_get_number(get);
 	extent.sequences = get->at;

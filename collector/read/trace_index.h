@@ -70,7 +70,8 @@ struct index_packet {
 
 struct index_extent {
 	uint64_t offset, end;
-	uint64_t first_ns, last_ns; /* 0, 0: no packet has a time */
+	uint64_t first_ns, last_ns; /* of events; 0, 0: none has a time */
+	uint64_t sched_first_ns, sched_last_ns; /* of switches of threads */
 	bool untimed; /* there are events whose time is not known */
 	const uint8_t *sequences; /* varints: differences */
 	uint32_t sequence_count;

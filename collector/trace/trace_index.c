@@ -186,6 +186,7 @@ static void put_packet(struct index_file *index, struct index_place place,
 		place.first_ns = packet.stamped ? packet.first_ns : 0;
 		place.last_ns = packet.stamped ? packet.last_ns : 0;
 		place.untimed = !packet.stamped;
+		place.sched = packet.ftrace.at;
 		index_file_block(index, &place, NULL, 0);
 	}
 	if (packet.interned.at && (packet.event || !packet.more))
