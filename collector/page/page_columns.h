@@ -11,7 +11,7 @@
 
 #include "collector/base/bytes.h"
 
-#define PAGE_COLUMNS_MAX 160
+#define PAGE_COLUMNS_MAX 256
 /* Above it, a number of JavaScript is not exact. */
 #define PAGE_NUMBER_MAX ((UINT64_C(1) << 53) - 1)
 
