@@ -129,12 +129,12 @@ uint32_t index_get_item(struct index_get *items, struct index_get *payload);
 
 static inline uint64_t index_zigzag(int64_t number)
 {
-	return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
+	return (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0);
 }
 
 static inline int64_t index_unzigzag(uint64_t number)
 {
-	return (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+	return (int64_t)(number >> 1 ^ (0 - (number & 1)));
 }
 
 #endif

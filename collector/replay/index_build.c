@@ -47,9 +47,11 @@ static int touched_resize(struct index_build *build, uint32_t room)
 	if (!budget_take(build->budget, each * (room - had)))
 		return -ENOMEM;
 	touched = realloc(build->touched, room * sizeof(*touched));
-	build->touched = touched ?: build->touched;
+	if (touched)
+		build->touched = touched;
 	before = realloc(build->before, room * sizeof(*before));
-	build->before = before ?: build->before;
+	if (before)
+		build->before = before;
 	if (!touched || !before) {
 		budget_give(build->budget, each * (room - had));
 		return -ENOMEM;
