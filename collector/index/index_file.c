@@ -287,8 +287,8 @@ static void stop(struct index_file *file, int err)
 	if (ftruncate(file->fd, (off_t)file->bytes) < 0)
 		log_dbg("the index may end in half a batch");
 	bytes_release(&file->items);
-	log_warn("the index ends early, as it cannot be written: %s; `perfrec "
-		 "index` makes it whole",
+	log_warn("the index of the trace ends early, as it cannot be written: "
+		 "%s; readers will need longer",
 		 strerror(-err));
 }
 

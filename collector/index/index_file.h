@@ -3,8 +3,8 @@
  * index_file - writes trace.index while trace.pftrace is written. What is told
  * here about bytes of the trace must be in the trace by then: so an index never
  * says more than the trace has, whenever the collector is killed. If the index
- * cannot be written, it ends early, and the recording goes on; `perfrec index`
- * makes it whole.
+ * cannot be written, it ends early, and the recording goes on: readers read the
+ * rest of the trace as a whole.
  *
  * One thread at a time: whoever holds the write lock of the trace. The
  * functions may write to the disk.

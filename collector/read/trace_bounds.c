@@ -9,8 +9,9 @@
 #include "collector/read/trace_jump.h"
 #include "collector/read/trace_read.h"
 
-/* How much is read at first. */
-#define FIRST_REACH_NS 1000000
+/* How much is read at first, and how often 16 times more. */
+#define FIRST_REACH_NS UINT64_C(1000000)
+#define FIRST_REACHES 5
 
 static void take_begin(struct trace_bounds *bounds,
 		       const struct trace_event *event)
@@ -43,34 +44,39 @@ static uint64_t first_known(const struct trace_index *index)
 	return first_ns;
 }
 
+/* Reads what was before @to_ns. 0 or -errno. */
+static int take_before(const char *path, const struct trace_index *index,
+		       uint64_t to_ns, struct trace_bounds *out)
+{
+	struct trace_reader *reader;
+	int err = trace_reader_jump(path, index, 0, to_ns, false, &reader);
+
+	if (err)
+		return err;
+	*out = (struct trace_bounds){ 0 };
+	take_all(reader, out);
+	trace_reader_close(&reader);
+	return 0;
+}
+
 /*
- * Finds the first begin by @index: all that was before some time is read, and
- * if nothing has begun by then, before twice that time. A begin that was found
- * before that time is the first one. 0 or -errno.
+ * Finds the first begin by @index: what was before some time is read, and if
+ * nothing had begun by then, what was before a later time; in the end, all. A
+ * begin that was found before that time is the first one. 0 or -errno.
  */
 static int jump_bounds(const char *path, const struct trace_index *index,
 		       struct trace_bounds *out)
 {
-	uint64_t start_ns = first_known(index), reach_ns = FIRST_REACH_NS;
-	struct trace_reader *reader;
-	int err;
+	uint64_t start_ns = first_known(index);
 
-	do {
-		uint64_t to_ns = reach_ns > UINT64_MAX - start_ns
-					 ? UINT64_MAX
-					 : start_ns + reach_ns;
+	for (int i = 0; i < FIRST_REACHES; i++) {
+		uint64_t to_ns = start_ns + (FIRST_REACH_NS << (4 * i));
+		int err = take_before(path, index, to_ns, out);
 
-		*out = (struct trace_bounds){ 0 };
-		err = trace_reader_jump(path, index, 0, to_ns, false, &reader);
-		if (err)
+		if (err || (out->first_ns && out->first_ns < to_ns))
 			return err;
-		take_all(reader, out);
-		trace_reader_close(&reader);
-		if (to_ns == UINT64_MAX ||
-		    (out->first_ns && out->first_ns < to_ns))
-			return 0;
-		reach_ns *= 16;
-	} while (true);
+	}
+	return take_before(path, index, UINT64_MAX, out);
 }
 
 int trace_bounds_read(const char *path, const struct read_progress *progress,
