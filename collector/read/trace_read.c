@@ -290,7 +290,7 @@ static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 	struct wire_field field;
 	struct track *track = sequence->track;
 	uint64_t site = 0; /* all that is of a site has one number */
-	bool own_name = false;
+	uint64_t named = 0;
 
 	out->fields = fields;
 	while (wire_next(&fields, &field))
@@ -302,11 +302,11 @@ static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 		case TAG_TRACK_EVENT_NAME_IID:
 			out->name = trace_iids_get(&sequence->iids[IID_NAME],
 						   field.value);
+			named = field.value;
 			break;
 		case TAG_TRACK_EVENT_NAME:
 			out->name = trace_texts_number(
 				&reader->texts, field.bytes, field.value);
-			own_name = true;
 			break;
 		case TAG_TRACK_EVENT_CATEGORY_IIDS:
 			out->category = trace_iids_get(
@@ -332,7 +332,7 @@ static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 			out->correlation = field.value;
 			break;
 		}
-	if (own_name)
+	if (site && site != named)
 		out->site = trace_iids_get(&sequence->iids[IID_NAME], site);
 	out->track = track ? &track->shown : NULL;
 	out->argument_names = &sequence->iids[IID_ARGUMENT];

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# trace.index: readers find the same with it and without it, in random ranges of
+# recordings that have all that a trace can have, raw and compressed, of threads
+# that make so many calls that they have several chunks, and of a recording whose
+# collector was killed; and whatever is wrong with the index. The index of another
+# trace is not used.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/daemon.sh"
+need python3
+
+prog trace/ranges
+prog trace/coroutines
+
+# same FOLDER [OPTION...]
+same()
+{
+	folder=$1
+	shift
+	[ -s "$folder/trace.index" ] || fail "$folder has no index"
+	python3 "$TOP/tests/tools/index_same.py" "$@" "$PERFREC" \
+		"$O/tests/tools/window_dump" "$folder" ||
+		fail "$folder: the index does not say what the trace says"
+}
+
+run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
+expect_status 0
+same data --count 15 --damage 40
+
+run "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
+	./ranges 5
+expect_status 0
+same packed --seed 2 --count 15 --damage 10
+
+run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
+expect_status 0
+same stacks --seed 3 --count 10
+
+run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
+expect_status 0
+same long --seed 4 --count 10
+
+# Several chunks: of 64 Ki calls, and a part of one.
+cat >many.c <<'SOURCE'
+#include <pthread.h>
+static volatile long sum;
+__attribute__((noinline)) static void leaf(long i) { sum += i; }
+__attribute__((noinline)) static void twig(long n)
+{
+	for (long i = 0; i < n; i++)
+		leaf(i);
+}
+__attribute__((noinline)) static void deep(long n)
+{
+	if (n)
+		deep(n - 1);
+	else
+		twig(40);
+}
+static void *work(void *rounds)
+{
+	for (long i = 0; i < (long)rounds; i++)
+		i % 3 ? twig(50) : deep(i % 40);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t one;
+
+	pthread_create(&one, NULL, work, (void *)4000L);
+	work((void *)6000L);
+	pthread_join(one, NULL);
+	return 0;
+}
+SOURCE
+gcc -g -O1 -finstrument-functions -pthread -o many many.c || fail 'many.c'
+for compress in off on; do
+	run "$PERFREC" record -q --on-full=block --compress=$compress \
+		-o "many-$compress" ./many
+	expect_status 0
+	same "many-$compress" --seed 5 --count 8
+done
+
+# What the collector had not told of yet is read from the trace.
+start_daemon
+LD_PRELOAD=$SHIM ./ranges 3 burst &
+program=$!
+has_trace()
+{
+	set -- data-killed/*/trace.pftrace
+	[ -s "$1" ]
+}
+: >go
+: >end
+wait $program || fail "status $?"
+kill -KILL "$collector"
+wait "$collector" 2>/dev/null
+killed=$(echo data/ranges-*)
+[ -s "$killed/trace.index" ] || : >"$killed/trace.index"
+same "$killed" --seed 6 --count 5
+
+# That of another trace.
+cp -r data other
+cp packed/trace.index other/trace.index
+same other --seed 7 --count 3
