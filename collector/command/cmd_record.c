@@ -304,6 +304,8 @@ int cmd_record(int argc, char **argv)
 	sigaddset(&limit, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &limit, &mask);
 	if (!options.forward || !options.joined) {
+		free(options.forward);
+		free(options.joined);
 		log_err("out of memory");
 		return OPTS_FAILED;
 	}
