@@ -8,6 +8,7 @@
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_jump.h"
 #include "collector/read/trace_read.h"
+#include "shared/compiler.h"
 
 /* How much is read at first, and how often 16 times more. */
 #define FIRST_REACH_NS UINT64_C(1000000)
@@ -44,17 +45,21 @@ static uint64_t first_known(const struct trace_index *index)
 	return first_ns;
 }
 
-/* Reads what was before @to_ns. 0 or -errno. */
-static int take_before(const char *path, const struct trace_index *index,
-		       uint64_t to_ns, struct trace_bounds *out)
+/* Reads from @from_ns on to before @to_ns. Sets *@tail to whether the index
+ * does not tell of all of the trace. 0 or -errno. */
+static int take_part(const char *path, const struct trace_index *index,
+		     uint64_t from_ns, uint64_t to_ns, struct trace_bounds *out,
+		     bool *tail)
 {
 	struct trace_reader *reader;
-	int err = trace_reader_jump(path, index, 0, to_ns, false, &reader);
+	int err =
+		trace_reader_jump(path, index, from_ns, to_ns, false, &reader);
 
 	if (err)
 		return err;
 	*out = (struct trace_bounds){ 0 };
 	take_all(reader, out);
+	*tail = trace_reader_totals(reader).size > index->trace_bytes;
 	trace_reader_close(&reader);
 	return 0;
 }
@@ -64,19 +69,34 @@ static int take_before(const char *path, const struct trace_index *index,
  * nothing had begun by then, what was before a later time; in the end, all. A
  * begin that was found before that time is the first one. 0 or -errno.
  */
-static int jump_bounds(const char *path, const struct trace_index *index,
-		       struct trace_bounds *out)
+static int find_first(const char *path, const struct trace_index *index,
+		      struct trace_bounds *out, bool *tail)
 {
 	uint64_t start_ns = first_known(index);
 
 	for (int i = 0; i < FIRST_REACHES; i++) {
 		uint64_t to_ns = start_ns + (FIRST_REACH_NS << (4 * i));
-		int err = take_before(path, index, to_ns, out);
+		int err = take_part(path, index, 0, to_ns, out, tail);
 
 		if (err || (out->first_ns && out->first_ns < to_ns))
 			return err;
 	}
-	return take_before(path, index, UINT64_MAX, out);
+	return take_part(path, index, 0, UINT64_MAX, out, tail);
+}
+
+static int jump_bounds(const char *path, const struct trace_index *index,
+		       struct trace_bounds *out)
+{
+	struct trace_bounds end = { 0 };
+	bool tail = false;
+	int err = find_first(path, index, out, &tail);
+
+	/* The last event may be one that the index does not tell of. */
+	if (!err && tail)
+		err = take_part(path, index, out->last_ns, UINT64_MAX, &end,
+				&tail);
+	out->last_ns = MAX(out->last_ns, end.last_ns);
+	return err;
 }
 
 int trace_bounds_read(const char *path, const struct read_progress *progress,
