@@ -287,9 +287,8 @@ static void stop(struct index_file *file, int err)
 	if (ftruncate(file->fd, (off_t)file->bytes) < 0)
 		log_dbg("the index may end in half a batch");
 	bytes_release(&file->items);
-	log_warn("the index of the trace ends early, as it cannot be written: "
-		 "%s; readers will need longer",
-		 strerror(-err));
+	/* The trace most likely has the same trouble, and says so. */
+	log_dbg("the index of the trace ends early: %s", strerror(-err));
 }
 
 static void write_batch(struct index_file *file)

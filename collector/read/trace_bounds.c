@@ -110,13 +110,16 @@ int trace_bounds_read(const char *path, const struct read_progress *progress,
 	if (!trace_index_read_beside(path, &index)) {
 		err = jump_bounds(path, index, &bounds);
 		trace_index_free(&index);
-		if (!err)
+		/* Nothing at all: it is better not to rely on the index. */
+		if (!err && bounds.first_ns)
 			*out = bounds;
-		return err;
+		if (err || bounds.first_ns)
+			return err;
 	}
 	err = trace_reader_open(path, &reader);
 	if (err)
 		return err;
+	bounds = (struct trace_bounds){ 0 };
 	if (progress)
 		trace_reader_set_progress(reader, progress);
 	take_all(reader, &bounds);

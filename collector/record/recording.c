@@ -273,8 +273,10 @@ static int new_matches(const struct collect_options *options,
 /* A file that somebody else has put there keeps the folder. */
 static void remove_folder(struct recording *recording)
 {
-	if (recording->setup.dir_fd >= 0)
+	if (recording->setup.dir_fd >= 0) {
 		(void)unlinkat(recording->setup.dir_fd, TRACE_NAME, 0);
+		(void)unlinkat(recording->setup.dir_fd, INDEX_NAME, 0);
+	}
 	(void)rmdir(recording->path);
 }
 

@@ -153,8 +153,9 @@ static void finish(uint64_t total_ns)
 
 static void tear_down(void)
 {
-	static const char *const files[] = { "trace.pftrace", "wall.pb.gz",
-					     "cpu.pb.gz", "summary.json" };
+	static const char *const files[] = { "trace.pftrace", "trace.index",
+					     "wall.pb.gz", "cpu.pb.gz",
+					     "summary.json" };
 	char path[96];
 
 	if (g.profile)

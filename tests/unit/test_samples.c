@@ -71,9 +71,9 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	static const char *const files[] = { "trace.pftrace", "wall.pb.gz",
-					     "cpu.pb.gz", "offcpu.pb.gz",
-					     "summary.json" };
+	static const char *const files[] = { "trace.pftrace", "trace.index",
+					     "wall.pb.gz",    "cpu.pb.gz",
+					     "offcpu.pb.gz",  "summary.json" };
 	char path[96];
 
 	pb_free(&g.read);

@@ -120,7 +120,7 @@ recorded mine
 expect_eq 'folders' "$(echo mine*)" 'mine mine.old'
 
 # --- whatever perfrec may have written is removed with a recording
-all='trace.pftrace summary.json wall.pb.gz cpu.pb.gz heap.pb.gz heap-peak.pb.gz
+all='trace.pftrace trace.index summary.json wall.pb.gz cpu.pb.gz heap.pb.gz heap-peak.pb.gz
 	span.pb.gz wall.20261121T100500.123.pb.gz heap.20261121T100500.123.pb.gz
 	.summary.json.new .wall.pb.gz.new .heap.20261121T100500.123.pb.gz.new'
 for name in $all; do
