@@ -159,9 +159,11 @@ class Asker:
 
     def report(self, start, stop, thread):
         words = ["report", "--json", *self.range_words(start, stop, thread)]
-        _, out, said = self.ask(*words)
+        status, out, said = self.ask(*words)
         if not out:
             return self.complain(words, f"nothing is written: {said}")
+        if not self.cut and (status or said):
+            self.complain(words, f"exit status {status}: {said}")
         got = json.loads(out)
         rows, totals = expect(self.trace, start, stop, thread)
         members = ("calls", "self_ns", "total_ns", "max_ns")

@@ -64,6 +64,41 @@ run "$PERFREC" record --alloc=off --cpu=off --compress -q -o throws.data ./throw
 expect_status 0
 agrees throws.data 25 --demand calls,clipped,recursion
 
+# Waits and samples lie in the trace, too: a reader that begins within it does not
+# know when they began, and takes that for no damage.
+build naps -pthread <<'SOURCE'
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noinline)) static void nap(int us) { usleep((unsigned int)us); }
+__attribute__((noinline)) static void tick(void) { __asm__ volatile(""); }
+__attribute__((noinline)) static void spin(void)
+{
+	for (int i = 0; i < 25; i++)
+		tick();
+}
+__attribute__((noinline)) static void *run(void *unused)
+{
+	for (int i = 0; i < 200; i++) {
+		nap(1500);
+		spin();
+	}
+	return unused;
+}
+int main(void)
+{
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, run, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+SOURCE
+run "$PERFREC" record --cpu=999 -q -o naps.data ./naps
+expect_status 0
+agrees naps.data 25 --demand calls,clipped
+
 # Half of a trace: what is open there goes as far as the trace does.
 cp -r co half
 truncate -s "$(($(stat -c %s half/trace.pftrace) / 2))" half/trace.pftrace
