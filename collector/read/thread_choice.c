@@ -40,3 +40,15 @@ bool thread_choice_has(struct thread_choice *choice,
 	choice->chosen = is_called(reader, thread, wanted);
 	return choice->chosen;
 }
+
+bool thread_choice_exists(const struct trace_reader *reader, const char *wanted)
+{
+	const struct trace_track *track;
+
+	for (uint32_t i = 0; (track = trace_reader_track(reader, i)) != NULL;
+	     i++)
+		if (track->kind == TRACE_TRACK_THREAD &&
+		    is_called(reader, track, wanted))
+			return true;
+	return false;
+}

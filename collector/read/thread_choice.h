@@ -27,6 +27,11 @@ bool thread_choice_has(struct thread_choice *choice,
 		       const struct trace_reader *reader, const char *wanted,
 		       const struct trace_track *track, bool open);
 
+/* Whether a thread is called @wanted, as far as @reader knows by now: it may
+ * have no events. */
+bool thread_choice_exists(const struct trace_reader *reader,
+			  const char *wanted);
+
 /* The thread that a context is of, or a track of waits; @track itself if it is
  * neither. */
 const struct trace_track *call_track_thread(const struct trace_reader *reader,

@@ -107,7 +107,9 @@ struct trace_reader *window_trace(const struct window *window)
 
 bool window_met_thread(const struct window *window)
 {
-	return window->met_thread;
+	/* By the index events of the thread may have been passed over. */
+	return window->met_thread ||
+	       thread_choice_exists(window->trace, window->choice.thread);
 }
 
 /* --- tracks --- */

@@ -83,7 +83,8 @@ const struct trace_index *window_index(const struct window *window);
 bool window_gives_track(struct window *window, const struct trace_track *track);
 /* The reader below: for texts, tracks, totals, progress. */
 struct trace_reader *window_trace(const struct window *window);
-/* Whether some track was of the thread that was chosen. True if none was. */
+/* Whether there is the thread that was chosen, with events in the range or
+ * without. True if none was chosen. To be asked at the end. */
 bool window_met_thread(const struct window *window);
 
 #endif

@@ -21,6 +21,8 @@
 #define SECOND_SEQUENCE 6
 #define SECOND 23 /* the uuid of the second thread */
 #define COUNTER 24
+#define IDLE 25 /* the uuid of a thread without events */
+#define IDLE_SEQUENCE 8
 #define INSTANTS_SEQUENCE 7
 #define MAIN 1
 #define LEAF 2
@@ -49,6 +51,12 @@ static void write_head(void)
 					   .tid = 9,
 					   .name = "second",
 					   .start_ns = START_NS };
+	const struct out_thread idle = { .uuid = IDLE,
+					 .sequence = IDLE_SEQUENCE,
+					 .pid = 7,
+					 .tid = 10,
+					 .name = "idle",
+					 .start_ns = START_NS };
 	const struct out_name names[] = { { MAIN, "main" },
 					  { LEAF, "leaf" },
 					  { DEEP, "deep" },
@@ -63,6 +71,7 @@ static void write_head(void)
 	wrote(out_perfetto_thread(ROOM, &thread));
 	wrote(out_perfetto_names(ROOM, SEQUENCE, names, ARRAY_SIZE(names)));
 	wrote(out_perfetto_thread(ROOM, &second));
+	wrote(out_perfetto_thread(ROOM, &idle));
 	wrote(out_perfetto_names(ROOM, SECOND_SEQUENCE, names,
 				 ARRAY_SIZE(names)));
 	wrote(out_track_counter(ROOM, &counter));
@@ -244,6 +253,25 @@ START_TEST(a_slice_of_the_range_knows_its_times)
 }
 END_TEST
 
+START_TEST(a_thread_without_events_is_there)
+{
+	const struct window_choice choices[] = {
+		{ .range = TIME_RANGE_ALL, .thread = "idle" },
+		{ .range = TIME_RANGE_ALL, .thread = "10" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		struct window *window;
+		struct window_event event;
+
+		ck_assert_int_eq(window_open(g_path, &choices[i], &window), 0);
+		ck_assert_int_eq(window_next(window, &event), 0);
+		ck_assert(window_met_thread(window));
+		window_close(&window);
+	}
+}
+END_TEST
+
 START_TEST(a_thread_that_is_not_there_is_not_met)
 {
 	const struct window_choice choice = { .range = TIME_RANGE_ALL,
@@ -364,6 +392,7 @@ int main(void)
 		       an_event_at_from_is_in_the_range_and_one_at_to_is_not);
 	tcase_add_test(tcase, a_counter_tells_its_last_value_before_from);
 	tcase_add_test(tcase, a_slice_of_the_range_knows_its_times);
+	tcase_add_test(tcase, a_thread_without_events_is_there);
 	tcase_add_test(tcase, a_thread_that_is_not_there_is_not_met);
 	tcase_add_test(tcase, bounds_are_of_slices_and_of_the_last_event);
 	tcase_add_loop_test(tcase, a_range_is_made_of_the_sides_that_are_given,
