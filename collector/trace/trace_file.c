@@ -229,8 +229,7 @@ static int open_trace_file(struct trace_file *file,
 	if (options->index_name &&
 	    index_file_open(options->dir_fd, options->index_name,
 			    &file->index) < 0)
-		log_warn("cannot write the index of the trace: readers will "
-			 "need longer");
+		log_dbg("the trace has no index");
 	err = begin_trace_file(file, options);
 	if (err) {
 		close(file->fd);
