@@ -164,14 +164,15 @@ static bool take_packet(struct trace_index *index, struct index_get *get,
 	return true;
 }
 
-static bool take_node(struct index_sequence *sequence, struct index_get *get)
+static bool take_node(const struct trace_index *index,
+		      struct index_sequence *sequence, struct index_get *get)
 {
 	uint64_t number = index_get_number(get);
 	uint64_t parent = index_get_number(get);
 	uint64_t iid = index_get_number(get);
 
-	/* Numbers come in order, but for some that were lost. */
-	if (get->bad || !number || number > sequence->node_count + (1u << 20) ||
+	/* Each has a number, from 1 on, and takes bytes of the file. */
+	if (get->bad || !number || number > MIN(index->bytes, UINT32_MAX - 1) ||
 	    parent > UINT32_MAX || iid > UINT32_MAX ||
 	    grow_array_zeroed(sequence->nodes, sequence->node_room, number + 1))
 		return false;
@@ -208,9 +209,10 @@ static bool take_checkpoint(struct index_sequence *sequence,
 {
 	uint64_t ns = index_get_number(get), chunk = index_get_number(get);
 
-	if (get->bad || !open_chunk(sequence, chunk, ns) ||
+	if (get->bad ||
 	    grow_array(sequence->checkpoints, sequence->checkpoint_room,
-		       sequence->checkpoint_count + 1))
+		       sequence->checkpoint_count + 1) ||
+	    !open_chunk(sequence, chunk, ns))
 		return false;
 	sequence->checkpoints[sequence->checkpoint_count++] =
 		(struct index_checkpoint){ .place = place,
@@ -322,7 +324,7 @@ static bool take_item(struct trace_index *index, struct about *about,
 		return false;
 	switch (kind) {
 	case INDEX_NODE:
-		return take_node(about->sequence, get);
+		return take_node(index, about->sequence, get);
 	case INDEX_CHECKPOINT:
 		return take_checkpoint(about->sequence, about->place, get);
 	case INDEX_CHUNK:

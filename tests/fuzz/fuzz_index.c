@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz_index - the input is a trace and the items of its index: two bytes that
+ * say how long the trace is, little-endian, the trace, the items. The index is
+ * given heads that are right. All that it says is looked at, and a reader jumps
+ * into the trace by it, with chunks and without: it must give as many ends as
+ * begins.
+ */
+#include <string.h>
+
+#include "collector/index/index_items.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_jump.h"
+#include "shared/compiler.h"
+#include "tests/fuzz/fuzz.h"
+
+static volatile uint64_t g_sink;
+
+static void look_at_sequence(const struct index_sequence *sequence)
+{
+	struct index_stack stack;
+	struct index_row row;
+
+	for (uint32_t i = 0; i < sequence->checkpoint_count; i++) {
+		if (trace_index_stack(sequence, i, &stack))
+			continue;
+		for (uint32_t j = 0; j < stack.count; j++)
+			fuzz_must(stack.slices[j].node < sequence->node_count,
+				  "a slice of no node");
+		free(stack.slices);
+	}
+	for (uint32_t i = 0; i < sequence->chunk_count; i++) {
+		struct index_get rows = sequence->chunks[i].rows;
+		int64_t node = 0;
+
+		while (sequence->chunks[i].whole &&
+		       index_row_next(sequence, &rows, &node, &row))
+			fuzz_must(row.node < sequence->node_count,
+				  "a row of no node");
+	}
+}
+
+static void look_at(const struct trace_index *index)
+{
+	for (uint32_t i = 0; i < index->sequence_count; i++)
+		look_at_sequence(&index->sequences[i]);
+	for (uint32_t i = 0; i < index->extent_count; i++)
+		g_sink += index_extent_has(&index->extents[i], 2);
+}
+
+static void jump(const char *path, const struct trace_index *index,
+		 uint64_t from_ns, uint64_t to_ns, bool skips)
+{
+	struct trace_reader *reader;
+	struct skipped_chunks skipped;
+	struct trace_event event;
+	uint64_t begins = 0, ends = 0;
+
+	if (trace_reader_jump(path, index, from_ns, to_ns, skips, &reader))
+		return;
+	for (uint32_t i = 0; skips && i < index->sequence_count; i++)
+		if (trace_reader_skipped(reader, i, &skipped))
+			g_sink += skipped.last - skipped.first;
+	do {
+		while (trace_reader_next(reader, &event) > 0) {
+			begins += event.kind == TRACE_BEGIN;
+			ends += event.kind == TRACE_END;
+		}
+	} while (skips && trace_reader_resume(reader));
+	fuzz_must(begins == ends, "begins and ends differ");
+	trace_reader_close(&reader);
+}
+
+static int index_file(const uint8_t *items, size_t size, const uint8_t *trace,
+		      size_t trace_bytes)
+{
+	size_t tail = MIN(trace_bytes, (size_t)INDEX_TAIL_BYTES);
+	struct index_batch batch = {
+		.bytes = (uint32_t)size,
+		.trace_bytes = trace_bytes,
+		.tail_crc = index_crc(trace + trace_bytes - tail, tail),
+		.first = 1,
+	};
+	size_t bytes = INDEX_HEADER_BYTES + INDEX_BATCH_BYTES + size;
+	uint8_t *file = calloc(1, bytes);
+	int fd;
+
+	fuzz_must(file, "no memory");
+	memcpy(file, INDEX_MAGIC, sizeof(INDEX_MAGIC) - 1);
+	file[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
+	index_put_batch(file + INDEX_HEADER_BYTES, &batch, items);
+	if (size)
+		memcpy(file + bytes - size, items, size);
+	fd = fuzz_file(file, bytes);
+	free(file);
+	return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t trace_bytes = size < 2 ? 0 : data[0] | data[1] << 8;
+	struct trace_index *index = NULL;
+	char trace_path[32], path[32];
+	int trace_fd, fd;
+
+	if (size < 2 || trace_bytes > size - 2)
+		return 0;
+	data += 2;
+	size -= 2 + trace_bytes;
+	trace_fd = fuzz_file(data, trace_bytes);
+	fd = index_file(data + trace_bytes, size, data, trace_bytes);
+	snprintf(trace_path, sizeof(trace_path), "/proc/self/fd/%d", trace_fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!trace_index_read(path, trace_path, &index)) {
+		look_at(index);
+		jump(trace_path, index, 0, UINT64_MAX, false);
+		jump(trace_path, index, 1000, 2000, false);
+		jump(trace_path, index, 1000, 1ULL << 60, true);
+	}
+	trace_index_free(&index);
+	close(trace_fd);
+	close(fd);
+	return 0;
+}
