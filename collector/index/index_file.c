@@ -28,6 +28,9 @@
 #define BATCH_BYTES (64u << 10)
 #define TRACE_BYTES (4u << 20)
 #define EXTENT_BYTES (256u << 10)
+/* An index that gets larger than this beside the half of its trace ends early:
+ * a program that makes stacks for it alone does not fill the disk. */
+#define INDEX_BYTES (16u << 20)
 /* Texts that are told once only. Those beyond are told each time. */
 #define TEXTS_BYTES_MAX (64u << 20)
 
@@ -302,6 +305,8 @@ static void write_batch(struct index_file *file)
 	uint8_t head[INDEX_BATCH_BYTES];
 	int err = file->items.failed ? -ENOMEM : 0;
 
+	if (file->bytes + batch.bytes > INDEX_BYTES + file->trace_bytes / 2)
+		err = -EFBIG;
 	if (!err) {
 		index_put_batch(head, &batch, file->items.at);
 		err = write_all(file->fd, head, sizeof(head));

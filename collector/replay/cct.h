@@ -66,8 +66,8 @@ struct cct_node {
 	uint64_t address; /* of the function; CCT_RETIRED when it is gone */
 	uint32_t iid; /* its function's; 0: not to be written as it is, for
 		       * the function is new, excluded or off */
-	uint32_t index; /* for cct_flat_copy(), and until then for
-			 * index_build_touch() */
+	uint32_t index; /* for index_build_touch(), and for cct_flat_copy()
+			 * while it runs */
 	struct cct_function *function;
 	struct cct_node *parent;
 	struct cct_node *last; /* the child that was called last */

@@ -2,9 +2,9 @@
  *
  * index_build - see index_build.h, and docs/INDEX.md for the items.
  *
- * cct_node.index, which cct_flat_copy() uses when the thread has ended, is here
- * where the node was put into "touched". It may be any number, of another chunk
- * or of a copy: what lies there tells whether it is this node.
+ * cct_node.index is where the node was put into "touched". It may be a number
+ * of another chunk: what lies there tells whether it is this node.
+ * cct_flat_copy() uses it too, while it runs.
  *
  * The time of a chunk. What a node has in a chunk is the time of its slices
  * within the chunk: of the calls that ended all their time, but for what lies
@@ -159,6 +159,12 @@ struct index_touch *index_build_touch(struct index_build *build,
 			(struct index_before){ node->calls, node->total_ns };
 	build->touched[at] = (struct index_touch){ .node = node };
 	return &build->touched[at];
+}
+
+void index_build_renumber(struct index_build *build)
+{
+	for (uint32_t i = 0; i < build->touch_count; i++)
+		build->touched[i].node->index = i;
 }
 
 /* What @node had counted when the chunk began; NULL: there is no room. */

@@ -136,6 +136,9 @@ void index_build_count_apart(struct index_build *build, bool apart);
 void index_build_slice(struct index_build *build, struct cct_node *node,
 		       uint64_t ns);
 
+/* cct_node.index was used for something else, and is taken back. */
+void index_build_renumber(struct index_build *build);
+
 /* For index_build_call(). */
 struct index_touch *index_build_touch(struct index_build *build,
 				      struct cct_node *node);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "collector/replay/cct_flat.h"
 #include "tests/suite.h"
 #include "tests/unit/replay_text.h"
 
@@ -31,6 +32,25 @@ START_TEST(replay_nested_calls_are_nested)
 			 "@0(1 @5(2 @7) @7(3 @8) @9)");
 	ck_assert_uint_eq(COUNTS->spans, 3);
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
+}
+END_TEST
+
+/* The copy numbers the nodes anew. */
+START_TEST(replay_whose_tree_is_copied_counts_each_call_once_in_the_index)
+{
+	const struct record records[] = { B(1, 0x900, 0), B(2, 0x800, 5),
+					  E(2, 0x800, 7) };
+	struct cct_flat flat;
+	size_t taken;
+
+	ck_assert_int_eq(
+		fibers_run(&g_text->fibers, records, 3, UINT64_MAX, &taken), 0);
+	ck_assert_int_eq(cct_flat_copy(&g_text->replay, 8, &flat), 0);
+	cct_flat_release(&flat);
+	/* index_check.h has sums of its own. */
+	ck_assert_str_eq(RUN(B(2, 0x800, 8), E(2, 0x800, 9), E(1, 0x900, 10)),
+			 "(1 (2 ) (2 ) )");
+	ck_assert_uint_eq(g_text->track[0].index->chunks, 1);
 }
 END_TEST
 
@@ -522,6 +542,9 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_set_timeout(slow, 60);
 	tcase_add_test(tcase, replay_nested_calls_are_nested);
+	tcase_add_test(
+		tcase,
+		replay_whose_tree_is_copied_counts_each_call_once_in_the_index);
 	tcase_add_test(tcase, replay_clock_steps_back_is_clamped);
 	tcase_add_test(tcase, replay_end_missing_is_supplied_by_outer_end);
 	tcase_add_test(tcase, replay_end_without_begin_is_withheld);
