@@ -169,6 +169,12 @@ static void table_release(struct cct *cct, struct cct_table *table)
 	free(table->entry);
 }
 
+/* CCT_PLAIN, or 0. */
+static uint32_t is_plain(const struct cct_function *function)
+{
+	return function->begin.name_iid && !function->off ? CCT_PLAIN : 0;
+}
+
 /* @parent NULL: it is a root. NULL when there is no room. */
 static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 				 struct cct_function *function)
@@ -181,9 +187,7 @@ static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 	if (!node)
 		return NULL;
 	*node = (struct cct_node){ .address = function->address,
-				   .iid = function->off
-						  ? 0
-						  : function->begin.name_iid,
+				   .stamp = is_plain(function),
 				   .function = function,
 				   .parent = parent,
 				   .last = &g_none,

@@ -64,10 +64,12 @@ struct cct_function {
 
 struct cct_node {
 	uint64_t address; /* of the function; CCT_RETIRED when it is gone */
-	uint32_t iid; /* its function's; 0: not to be written as it is, for
-		       * the function is new, excluded or off */
-	uint32_t index; /* for index_build_touch(), and for cct_flat_copy()
-			 * while it runs */
+	/* Whether begins of it may be written as they are (CCT_PLAIN): its
+	 * function is not new, excluded or off. And twice a number, which
+	 * says in which chunk of the index a call of it ended last. */
+	uint32_t stamp;
+	uint32_t longest_ns; /* of its calls that ended in that chunk, up to
+			      * UINT32_MAX */
 	struct cct_function *function;
 	struct cct_node *parent;
 	struct cct_node *last; /* the child that was called last */
@@ -87,10 +89,14 @@ struct cct_node {
 	uint32_t stack; /* its number in the process' stacks; 0: not asked */
 	uint32_t heap_site; /* that of its blocks; 0: not asked */
 	uint32_t index_number; /* in the index of the trace; 0: none yet */
+	uint32_t touch; /* for index_build_touch() */
+	uint32_t index; /* for cct_flat_copy() */
 	uint64_t dropped; /* of its calls, those without an end; replay's */
 	struct cct_kernel *kernel; /* what the kernel told of it; NULL:
 				    * nothing */
 };
+
+#define CCT_PLAIN 1u
 
 /* Wider than a payload: no record carries it. */
 #define CCT_RETIRED UINT64_MAX

@@ -7,7 +7,6 @@
 
 #include "collector/base/grow.h"
 #include "collector/replay/cct_kernel.h"
-#include "collector/replay/index_build.h"
 #include "collector/replay/replay_inner.h"
 #include "shared/compiler.h"
 
@@ -184,8 +183,6 @@ int cct_flat_copy(struct replay *replay, uint64_t now_ns, struct cct_flat *out)
 		err = copy_kernel(&copy);
 	if (!err)
 		count_open_spans(replay, MAX(now_ns, replay->last_ns), &flat);
-	if (replay->index)
-		index_build_renumber(replay->index);
 	if (err) {
 		cct_flat_release(&flat);
 		return err;

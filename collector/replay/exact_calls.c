@@ -7,7 +7,6 @@
 
 #include "collector/base/grow.h"
 #include "collector/replay/fibers.h"
-#include "collector/replay/index_build.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/replay/scale_calls.h"
 
@@ -122,13 +121,6 @@ static void search_stack(void *context, struct replay *replay)
 		search->place[i].node->index = 0;
 }
 
-static void renumber(void *context, struct replay *replay)
-{
-	(void)context;
-	if (replay->index)
-		index_build_renumber(replay->index);
-}
-
 static void set_unknown_callers(struct cct *cct, uint64_t function,
 				uint64_t calls)
 {
@@ -181,7 +173,6 @@ int exact_calls_set(struct fibers *fibers, struct exact_calls *exact,
 	qsort(exact, count, sizeof(*exact), by_address);
 	if (search.before && search.excluded)
 		fibers_each(fibers, search_stack, &search);
-	fibers_each(fibers, renumber, NULL);
 	search.calls = calloc(search.places + 1, sizeof(*search.calls));
 	if (!search.before || !search.excluded || !search.calls) {
 		search.failed = true;

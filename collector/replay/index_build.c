@@ -2,9 +2,9 @@
  *
  * index_build - see index_build.h, and docs/INDEX.md for the items.
  *
- * cct_node.index is where the node was put into "touched". It may be a number
- * of another chunk: what lies there tells whether it is this node.
- * cct_flat_copy() uses it too, while it runs.
+ * The stamp of a node has CCT_PLAIN and the number of the chunk in which it was
+ * touched last; numbers come again after 2^31 chunks. cct_node.touch is then
+ * where the node is in "touched".
  *
  * The time of a chunk. What a node has in a chunk is the time of its slices
  * within the chunk: of the calls that ended all their time, but for what lies
@@ -25,7 +25,8 @@
 #define CHUNK_BYTES (32u << 20)
 #define CHECKPOINT_SPANS 1024u
 #define CHECKPOINT_BYTES (4u << 20)
-#define TOUCHED_MIN 64u /* a power of two */
+/* Those of a node that no chunk has touched are smaller. */
+#define STAMP_FIRST (2 + CCT_PLAIN)
 /* Nodes that waited. More make the chunk rough. */
 #define WAITS_MAX 4096u
 
@@ -36,31 +37,6 @@
 		(b) = swap;               \
 	} while (0)
 
-/* Makes the room for nodes that are touched @room. */
-static int touched_resize(struct index_build *build, uint32_t room)
-{
-	uint32_t had = build->touched ? build->touch_mask + 1 : 0;
-	uint64_t each = sizeof(*build->touched) + sizeof(*build->before);
-	struct index_touch *touched;
-	struct index_before *before;
-
-	if (!budget_take(build->budget, each * (room - had)))
-		return -ENOMEM;
-	touched = realloc(build->touched, room * sizeof(*touched));
-	if (touched)
-		build->touched = touched;
-	before = realloc(build->before, room * sizeof(*before));
-	if (before)
-		build->before = before;
-	if (!touched || !before) {
-		budget_give(build->budget, each * (room - had));
-		return -ENOMEM;
-	}
-	memset(touched + had, 0, (room - had) * sizeof(*touched));
-	build->touch_mask = room - 1;
-	return 0;
-}
-
 int index_build_new(struct budget *budget, struct index_build **out)
 {
 	struct index_build *build = calloc(1, sizeof(*build));
@@ -68,12 +44,7 @@ int index_build_new(struct budget *budget, struct index_build **out)
 	if (!build)
 		return -ENOMEM;
 	build->budget = budget;
-	if (touched_resize(build, TOUCHED_MIN)) {
-		free(build->touched);
-		free(build->before);
-		free(build);
-		return -ENOMEM;
-	}
+	build->stamp = STAMP_FIRST;
 	*out = build;
 	return 0;
 }
@@ -85,14 +56,12 @@ void index_build_free(struct index_build **build)
 	if (!freed)
 		return;
 	budget_give(freed->budget,
-		    (freed->touch_mask + 1ULL) * (sizeof(*freed->touched) +
-						  sizeof(*freed->before)) +
+		    freed->touch_room * sizeof(*freed->touched) +
 			    freed->start_room * sizeof(*freed->start) +
 			    freed->open_room * sizeof(*freed->open) +
 			    freed->listed_room * sizeof(*freed->listed) +
 			    freed->wait_room * sizeof(*freed->waits));
 	free(freed->touched);
-	free(freed->before);
 	free(freed->start);
 	free(freed->open);
 	free(freed->listed);
@@ -140,55 +109,55 @@ static uint32_t node_number(struct index_build *build, struct cct_node *node)
 	return node->index_number;
 }
 
-struct index_touch *index_build_touch(struct index_build *build,
-				      struct cct_node *node)
+/* What @node had counted when the chunk began; it is touched now, if it was not
+ * before. NULL: there is no room. */
+static struct index_touch *touch_of(struct index_build *build,
+				    struct cct_node *node)
 {
-	uint32_t room = build->touch_mask + 1, at = build->touch_count;
+	uint32_t at = build->touch_count, plain = node->stamp & CCT_PLAIN;
+	struct index_touch *touch;
 
-	if (at == room &&
-	    (room > UINT32_MAX / 4 || touched_resize(build, 2 * room))) {
+	/* A function may go off between. */
+	if ((node->stamp | CCT_PLAIN) == build->stamp)
+		return &build->touched[node->touch];
+	if (at == UINT32_MAX || grow_array_from(build->budget, build->touched,
+						build->touch_room, at + 1)) {
 		build->rough = true;
-		build->spare.longest_ns = 0;
-		return &build->spare;
+		return NULL;
 	}
-	build->touch_count++;
-	node->index = at;
-	build->before[at] = (struct index_before){ 0 };
-	if (!build->apart)
-		build->before[at] =
-			(struct index_before){ node->calls, node->total_ns };
-	build->touched[at] = (struct index_touch){ .node = node };
-	return &build->touched[at];
+	touch = &build->touched[build->touch_count++];
+	*touch = (struct index_touch){ .node = node };
+	if (!build->apart) {
+		touch->calls = node->calls;
+		touch->total_ns = node->total_ns;
+	}
+	node->touch = at;
+	node->stamp = (build->stamp & ~CCT_PLAIN) | plain;
+	node->longest_ns = 0;
+	return touch;
 }
 
-void index_build_renumber(struct index_build *build)
+void index_build_call_slow(struct index_build *build, struct cct_node *node,
+			   uint64_t ns)
 {
-	for (uint32_t i = 0; i < build->touch_count; i++)
-		build->touched[i].node->index = i;
-}
+	struct index_touch *touch = touch_of(build, node);
 
-/* What @node had counted when the chunk began; NULL: there is no room. */
-static struct index_before *before_of(struct index_build *build,
-				      struct cct_node *node)
-{
-	struct index_touch *touch =
-		&build->touched[node->index & build->touch_mask];
-
-	if (touch->node != node)
-		touch = index_build_touch(build, node);
-	return touch == &build->spare ? NULL : &build->before[node->index];
+	if (!touch)
+		return;
+	node->longest_ns = MAX(node->longest_ns, (uint32_t)MIN(ns, UINT32_MAX));
+	if (ns >= UINT32_MAX)
+		touch->longest_ns = MAX(touch->longest_ns, ns);
 }
 
 void index_build_skip(struct index_build *build, struct cct_node *node,
 		      uint64_t ns)
 {
-	struct index_before *before =
-		build->apart ? NULL : before_of(build, node);
+	struct index_touch *touch = build->apart ? NULL : touch_of(build, node);
 
 	/* So that the difference at the end of the chunk is without it. */
-	if (before) {
-		before->calls++;
-		before->total_ns += ns;
+	if (touch) {
+		touch->calls++;
+		touch->total_ns += ns;
 	}
 }
 
@@ -200,27 +169,27 @@ void index_build_count_apart(struct index_build *build, bool apart)
 void index_build_slice(struct index_build *build, struct cct_node *node,
 		       uint64_t ns)
 {
-	struct index_before *before;
+	struct index_touch *touch;
 
 	index_build_call(build, node, ns);
-	before = build->apart ? before_of(build, node) : NULL;
-	if (before) {
-		before->calls++;
-		before->total_ns += ns;
+	touch = build->apart ? touch_of(build, node) : NULL;
+	if (touch) {
+		touch->calls++;
+		touch->total_ns += ns;
 	}
 }
 
-/* What touched node @at has in this chunk. */
-static struct index_before in_chunk(const struct index_build *build,
-				    uint32_t at)
+/* What a touched node has in this chunk. */
+static struct index_touch in_chunk(const struct index_build *build, uint32_t at)
 {
-	const struct cct_node *node = build->touched[at].node;
-	struct index_before in = build->before[at];
+	struct index_touch in = build->touched[at];
+	const struct cct_node *node = in.node;
 
 	if (!build->apart) {
 		in.calls = node->calls - in.calls;
 		in.total_ns = node->total_ns - in.total_ns;
 	}
+	in.longest_ns = MAX(in.longest_ns, node->longest_ns);
 	return in;
 }
 
@@ -381,10 +350,10 @@ void index_build_begin(struct index_build *build, const struct index_now *now)
 static void add_time(struct index_build *build, struct cct_node *node,
 		     uint64_t ns)
 {
-	struct index_before *before = before_of(build, node);
+	struct index_touch *touch = touch_of(build, node);
 
-	if (before)
-		before->total_ns -= build->apart ? -ns : ns;
+	if (touch)
+		touch->total_ns -= build->apart ? -ns : ns;
 }
 
 /* Makes of the time of the calls that ended the time within the chunk. */
@@ -455,7 +424,7 @@ static void put_row(struct index_build *build, uint32_t number, uint64_t calls,
 /* Whether something of touched node @at is in the trace in this chunk. */
 static bool has_row(const struct index_build *build, uint32_t at)
 {
-	const struct index_before in = in_chunk(build, at);
+	const struct index_touch in = in_chunk(build, at);
 
 	return in.calls || in.total_ns;
 }
@@ -480,15 +449,14 @@ static void put_rows(struct index_build *build)
 {
 	build->row_before = 0;
 	for (uint32_t i = 0; i < build->touch_count; i++) {
-		const struct index_before in = in_chunk(build, i);
-		struct index_touch *touch = &build->touched[i];
+		const struct index_touch in = in_chunk(build, i);
 
 		if (has_row(build, i))
-			put_row(build, touch->node->index_number, in.calls,
-				in.total_ns, touch->longest_ns);
-		touch->node = NULL;
+			put_row(build, in.node->index_number, in.calls,
+				in.total_ns, in.longest_ns);
 	}
 	build->touch_count = 0;
+	build->stamp += 2;
 	for (uint32_t i = 0; i < build->wait_count; i++) {
 		struct index_wait *wait = &build->waits[i];
 

@@ -12,8 +12,8 @@
  *
  * What a chunk counts is the difference of what the nodes of the tree have
  * counted. A node that is touched for the first time in a chunk is put into a
- * list, with its counts so far. That takes a comparison a call. Measured:
- * docs/BENCHMARKS.md.
+ * list, with its counts so far. Whether it was says a stamp in the node, in the
+ * line of the cache that is needed anyway.
  *
  * One thread at a time: that of the replay.
  */
@@ -31,16 +31,11 @@
 struct budget;
 struct replay_frame;
 
-/* A node in whose calls something ended in this chunk. */
+/* A node of which a call ended in this chunk, or that has time in it. */
 struct index_touch {
-	struct cct_node *node; /* NULL: not in use */
-	uint64_t longest_ns; /* of its calls that ended */
-};
-/* The same node's counts when the chunk began; if they are counted apart, what
- * it has in the chunk. Not with the others, as the loop does not need them, and
- * the others stay in the cache. */
-struct index_before {
-	uint64_t calls, total_ns;
+	struct cct_node *node;
+	uint64_t calls, total_ns; /* of the node when the chunk began */
+	uint64_t longest_ns; /* of those calls that took UINT32_MAX or longer */
 };
 
 /* A slice that is open at some moment. */
@@ -52,10 +47,9 @@ struct index_open {
 
 struct index_build {
 	struct budget *budget;
-	struct index_touch *touched; /* the first touch_count are in use */
-	uint32_t touch_count, touch_mask; /* room - 1 */
-	struct index_before *before; /* of those in touched */
-	struct index_touch spare; /* of nodes for which there is no room */
+	uint32_t stamp; /* that nodes which were touched in this chunk have */
+	struct index_touch *touched;
+	uint32_t touch_count, touch_room;
 	uint32_t next_node;
 	uint64_t chunk; /* its number, from 1 on */
 	bool apart; /* see index_build_count_apart() */
@@ -136,24 +130,20 @@ void index_build_count_apart(struct index_build *build, bool apart);
 void index_build_slice(struct index_build *build, struct cct_node *node,
 		       uint64_t ns);
 
-/* cct_node.index was used for something else, and is taken back. */
-void index_build_renumber(struct index_build *build);
-
-/* For index_build_call(). */
-struct index_touch *index_build_touch(struct index_build *build,
-				      struct cct_node *node);
+/* For index_build_call(): of a node that was not touched in this chunk, or of a
+ * call of more than UINT32_MAX ns. */
+void index_build_call_slow(struct index_build *build, struct cct_node *node,
+			   uint64_t ns);
 
 /* A call of @node that was written ends, and took @ns. Before it is counted in
  * the node (cct_count()). */
 static inline void index_build_call(struct index_build *build,
 				    struct cct_node *node, uint64_t ns)
 {
-	struct index_touch *touch =
-		&build->touched[node->index & build->touch_mask];
-
-	if (unlikely(touch->node != node))
-		touch = index_build_touch(build, node);
-	touch->longest_ns = MAX(touch->longest_ns, ns);
+	if (unlikely(node->stamp != build->stamp || ns >= UINT32_MAX))
+		index_build_call_slow(build, node, ns);
+	else
+		node->longest_ns = MAX(node->longest_ns, (uint32_t)ns);
 }
 
 #endif

@@ -711,7 +711,7 @@ static void set_state(struct replay *replay, struct cct_function *function,
 	if (function->off)
 		for (struct cct_node *node = function->nodes; node;
 		     node = node->of_function)
-			node->iid = 0;
+			node->stamp &= ~CCT_PLAIN;
 }
 
 /* Takes over what the log says of @function at @ns. */
@@ -1027,7 +1027,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 					  record_payload(word));
 	struct replay_frame *below = replay->top;
 
-	if (!node->iid) {
+	if (!(node->stamp & CCT_PLAIN)) {
 		if (!node->function->begin.name_iid &&
 		    !node->function->excluded)
 			introduce_function(replay, node->function);
@@ -1046,7 +1046,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 			replay->top->same = REPLAY_DETACHED;
 			return;
 		}
-		node->iid = node->function->begin.name_iid;
+		node->stamp |= CCT_PLAIN;
 	}
 	replay->counts.spans++;
 	*++replay->top =
@@ -1062,7 +1062,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 	if (replay->note) {
 		replay->top->noted = true;
 		write_noted(replay, ns, OUT_BEGIN, record_payload(word),
-			    node->iid);
+			    node->function->begin.name_iid);
 		replay->pending_from = UINT32_MAX;
 		return;
 	}
@@ -1476,7 +1476,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 				break;
 			node = cct_child(&replay->cct, top->node,
 					 record_payload(word));
-			if (unlikely(!node->iid))
+			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
 			top[1].same = depth ? 0 : top->same + 1;
 			top++;

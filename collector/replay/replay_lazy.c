@@ -115,7 +115,7 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 				break;
 			node = cct_child(&replay->cct, top->node,
 					 record_payload(word));
-			if (unlikely(!node->iid))
+			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
 			top[1].same = depth ? 0 : top->same + 1;
 			top++;
