@@ -194,7 +194,8 @@ static bool open_chunk(struct index_sequence *sequence, uint64_t number,
 	if (last && last->number == number && !last->whole)
 		return true;
 	if (grow_array(sequence->chunks, sequence->chunk_room,
-		       sequence->chunk_count + 1))
+		       sequence->chunk_count + 1) ||
+	    !sequence->chunks)
 		return false;
 	sequence->chunks[sequence->chunk_count++] = (struct index_chunk){
 		.number = number,

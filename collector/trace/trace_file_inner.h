@@ -80,18 +80,18 @@ struct trace_file {
 	uint64_t queued, taken, written; /* how many blocks since the start;
 					  * written counts those that were
 					  * dropped, too */
-	uint32_t busy; /* writers that have a run */
 	struct trace_block *free; /* the block that came last is used first: it
 				   * may still be in the cache */
+	uint32_t busy; /* writers that have a run */
 	uint32_t free_count; /* changes under lock, any thread reads it */
 	uint32_t extra_count; /* as free_count: blocks that are not of the pool
 			       */
-	uint64_t left_out; /* any thread */
-	uint64_t submitted; /* bytes; changes under lock, any thread reads it */
 	int nice; /* what the writers are to be; any thread */
 	bool compressing; /* runs that are taken now become bundles; it never
 			   * ends */
 	bool closing; /* the writers end when the queue is empty */
+	uint64_t left_out; /* any thread */
+	uint64_t submitted; /* bytes; changes under lock, any thread reads it */
 
 	struct lock write_lock;
 	int fd;
@@ -100,19 +100,19 @@ struct trace_file {
 			 * reads it */
 	uint64_t unpacked; /* the same, with bundles unpacked */
 	uint64_t room_end; /* where the room on disk ends; 0: none is ready */
-	bool no_room; /* fallocate(2) has failed: it is not tried again */
 	int stopped; /* as trace_file_stopped(); changes under write_lock, any
 		      * thread reads it */
+	bool no_room; /* fallocate(2) has failed: it is not tried again */
 	bool torn; /* the file ends in half a packet */
+	bool closed; /* by trace_file_close() */
+	bool started; /* the first writer runs */
 	struct sequences sequences; /* of which the file has blocks */
 	struct index_file *index; /* under write_lock; NULL: none */
-	bool closed; /* by trace_file_close() */
 
 	struct trace_block *blocks;
 	size_t block_count;
 	struct writer *writers;
 	unsigned int writer_count;
-	bool started; /* the first writer runs */
 
 	/* As long as nothing is compressed the first writer is the only one,
 	 * and only it uses these, after the file was opened. */

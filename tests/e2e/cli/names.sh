@@ -69,7 +69,7 @@ for columns in 40 60 80; do
 	expect_match out "$(printf '\033')\[1m"
 done
 run env COLUMNS=40 "$PERFREC" report data
-expect_match out '^  \(no room for: ' ' total\)$'
+expect_match out '^  \(no room for: ' ' p99, max\)$'
 run env NO_COLOR=1 TERM=xterm script -qec "'$PERFREC' report data" /dev/null
 expect_no_match out "$(printf '\033')"
 run env -u NO_COLOR TERM=dumb script -qec "'$PERFREC' report data" /dev/null

@@ -54,6 +54,8 @@ done
 shows 'reading the trace' "$PERFREC replay a >out"
 shows 'reading the trace' "$PERFREC dump a >/dev/null"
 shows 'reading the trace' "$PERFREC report --html page.html a"
+# Its index knows.
+rm a/trace.index
 shows 'looking for the first call' "$PERFREC replay --from 0s a >out"
 shows 'looking for the first call' "$PERFREC report --from 0s a >out"
 shows 'reading the trace' "$PERFREC report --thread calls a >out"
