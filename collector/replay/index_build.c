@@ -328,19 +328,29 @@ void index_build_begin(struct index_build *build, const struct index_now *now)
 {
 	uint32_t same = 0;
 
+	if (build->stopped)
+		return;
 	if (build->started &&
 	    now->spans - build->told_spans < CHECKPOINT_SPANS &&
 	    now->trace_bytes - build->told_bytes < CHECKPOINT_BYTES)
 		return;
 	/* Without a checkpoint a reader begins at the one before. */
-	if (list_open(build, now) < 0)
+	if (list_open(build, now) < 0) {
+		build->stopped = !build->started;
 		return;
+	}
 	if (build->started)
 		same = count_same(build->open, build->open_count, build->listed,
 				  build->listed_count);
 	else if (start_chunk(build, now) < 0)
-		return;
-	put_checkpoint(build, now, same);
+		index_build_stop(build);
+	if (!build->stopped)
+		put_checkpoint(build, now, same);
+}
+
+void index_build_stop(struct index_build *build)
+{
+	build->stopped = true;
 }
 
 /* --- chunks -----------------------------------------------------------------
@@ -509,8 +519,9 @@ size_t index_build_end(struct index_build *build, const struct index_now *now,
 		put(build, now->last_ns);
 		put_item(build, INDEX_SEQUENCE_END);
 	}
-	/* What is missing is read from the trace. */
-	bytes = build->items.failed ? 0 : build->items.count;
+	if (build->items.failed)
+		index_build_stop(build);
+	bytes = build->stopped ? 0 : build->items.count;
 	*items = build->items.at;
 	bytes_clear(&build->items);
 	bytes_clear(&build->payload);

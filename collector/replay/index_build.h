@@ -55,6 +55,7 @@ struct index_build {
 	bool apart; /* see index_build_count_apart() */
 	bool rough; /* the sums of this chunk are not right */
 	bool started; /* it has its first checkpoint */
+	bool stopped; /* see index_build_stop() */
 	uint64_t start_ns; /* the last event before the chunk */
 	uint64_t start_spans, start_bytes;
 	uint64_t overflowed; /* of the tree, when the last chunk ended */
@@ -106,6 +107,10 @@ void index_build_begin(struct index_build *build, const struct index_now *now);
  * *@items until the next call. */
 size_t index_build_end(struct index_build *build, const struct index_now *now,
 		       const void **items);
+
+/* Items were lost: later ones would build on them, so there will be none. What
+ * follows on the sequence is read from the trace. */
+void index_build_stop(struct index_build *build);
 
 /* The InternedData at @interned was written, in a packet of @sequence. */
 void index_build_interned(struct index_build *build, uint32_t sequence,

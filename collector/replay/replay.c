@@ -146,6 +146,8 @@ static void index_end_block(struct replay *replay, struct trace_block *block)
 
 	block->index = bytes ? malloc(bytes) : NULL;
 	block->index_bytes = block->index ? bytes : 0;
+	if (bytes && !block->index)
+		index_build_stop(replay->index);
 	if (block->index)
 		memcpy(block->index, items, bytes);
 }
