@@ -27,7 +27,10 @@
 
 #define BATCH_BYTES (64u << 10)
 #define TRACE_BYTES (4u << 20)
+/* An extent has EXTENT_BYTES, and so many more for each sequence in it: a
+ * reader looks at all sequences of all extents. */
 #define EXTENT_BYTES (256u << 10)
+#define EXTENT_SEQUENCE_BYTES 1024u
 /* An index that gets larger than this beside the half of its trace ends early:
  * a program that makes stacks for it alone does not fill the disk. */
 #define INDEX_BYTES (16u << 20)
@@ -343,7 +346,9 @@ void index_file_advance(struct index_file *file)
 	if (file->err)
 		return;
 	file->extent.end = trace_bytes;
-	if (trace_bytes - file->extent.offset >= EXTENT_BYTES)
+	if (trace_bytes - file->extent.offset >=
+	    EXTENT_BYTES + (uint64_t)EXTENT_SEQUENCE_BYTES *
+				   file->extent.sequence_count)
 		extent_put(file);
 	if (file->items.count < BATCH_BYTES &&
 	    trace_bytes - file->written_trace_bytes < TRACE_BYTES)

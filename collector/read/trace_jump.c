@@ -166,15 +166,21 @@ static void choose_chunks(const struct trace_jump *jump, struct start *start)
 }
 
 /* The start of the sequence @id; NULL: the index does not know it as one with
- * calls. */
-static struct start *find_start(const struct trace_jump *jump, uint32_t id)
+ * calls. Starts at @*next, where it mostly is, and moves that on. */
+static struct start *find_start(const struct trace_jump *jump, uint32_t id,
+				uint32_t *next)
 {
-	const struct index_sequence *sequence =
-		trace_index_sequence(jump->index, id);
+	const struct trace_index *index = jump->index;
+	const struct index_sequence *sequence = NULL;
 
-	if (!sequence || !sequence->checkpoint_count)
+	if (*next < index->sequence_count && index->sequences[*next].id == id)
+		sequence = &index->sequences[*next];
+	else
+		sequence = trace_index_sequence(index, id);
+	if (!sequence)
 		return NULL;
-	return &jump->starts[sequence - jump->index->sequences];
+	*next = (uint32_t)(sequence - index->sequences) + 1;
+	return sequence->checkpoint_count ? &jump->starts[*next - 1] : NULL;
 }
 
 /* Whether something of @start's sequence is wanted that may lie in @extent. If
@@ -201,13 +207,14 @@ static bool needs_extent(const struct trace_jump *jump,
 				 .end = jump->index->data +
 					jump->index->bytes };
 	bool needed = false;
+	uint32_t next = 0;
 	uint64_t id = 0;
 
 	for (uint32_t i = 0; i < extent->sequence_count && !get.bad; i++) {
 		struct start *start;
 
 		id += index_get_number(&get);
-		start = find_start(jump, (uint32_t)id);
+		start = find_start(jump, (uint32_t)id, &next);
 		if (start)
 			needed |= wants(jump, start, extent);
 	}
@@ -297,11 +304,10 @@ static void take_packets(struct trace_reader *reader)
 	}
 }
 
-/* Sequences without calls are not complete, so they are left out, but for what
- * the index does not tell of. */
-static void leave_out_others(struct trace_reader *reader)
+/* All sequences begin at @offset, but for those that set_clocks() knows of. */
+static void leave_out_others(struct trace_reader *reader, uint64_t offset)
 {
-	reader->indexed = reader->jump->index->trace_bytes;
+	reader->indexed = offset;
 	for (uint32_t i = 0; i < reader->sequences.ids.count; i++) {
 		struct sequence *sequence = reader->sequences.items[i];
 
@@ -562,7 +568,8 @@ static int prepare(struct trace_reader *reader, bool skips_chunks)
 	take_packets(reader);
 	for (uint32_t i = 0; i < index->sequence_count; i++)
 		take_names(reader, &index->sequences[i]);
-	leave_out_others(reader);
+	/* Those without calls are not complete. */
+	leave_out_others(reader, index->trace_bytes);
 	set_clocks(reader);
 	reader->totals.last_ns = last_known(index);
 	trace_packets_only(reader->packets, jump->stretches,
@@ -654,6 +661,8 @@ bool trace_reader_resume(struct trace_reader *reader)
 	jump->stretch_count = 0;
 	if (!more || choose_stretches(jump) < 0)
 		return false;
+	/* They were in the first part. */
+	leave_out_others(reader, UINT64_MAX);
 	set_clocks(reader);
 	jump->sequence = 0;
 	trace_packets_only(reader->packets, jump->stretches,

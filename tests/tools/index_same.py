@@ -3,12 +3,15 @@
 """index_same.py - holds what readers find by the index of a recording against
 what they find without it, in random ranges.
 
-usage: index_same.py [--count N] [--damage N] [--seed N] PERFREC WINDOW_DUMP FOLDER
+usage: index_same.py [--count N] [--damage N] [--batches N] [--seed N]
+                     PERFREC WINDOW_DUMP FOLDER
 
-Each of N ranges is read by window_dump and by perfrec report, once with
+All of it and each of N ranges are read by window_dump and by perfrec report, once with
 trace.index and once in a folder that does not have it. Some ranges begin and
 end at the times of events. --damage N: so many times the index is cut short,
 has a byte changed, or has bytes behind its end; the answers must be the same.
+--batches N: the index has its first N batches only, and the rest of the trace is
+not told of.
 """
 import argparse
 import json
@@ -95,6 +98,17 @@ def damage(index, path):
     return f"{how} at {at}"
 
 
+def cut_batches(index, batches, path):
+    """Writes the first batches of an index."""
+    at = 16
+    for _ in range(batches):
+        at += 32 + int.from_bytes(index[at:at + 4], "little")
+    if at >= len(index):
+        sys.exit(f"the index has no more than {batches} batches")
+    with open(path, "wb") as file:
+        file.write(index[:at])
+
+
 def ranges(times, count):
     for _ in range(count):
         if random.random() < 0.5:
@@ -110,6 +124,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--damage", type=int, default=0)
+    parser.add_argument("--batches", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("perfrec")
     parser.add_argument("window_dump")
@@ -123,7 +138,13 @@ def main():
                         if line.split()[2] in "12"})
         # A begin is the first of them.
         first = times[0]
-        for begin, end in ranges(times, arguments.count):
+        if arguments.batches:
+            with open(folders.index(), "rb") as file:
+                index = file.read()
+            cut_batches(index, arguments.batches, folders.index())
+        tried = [(first, times[-1] + 1)]
+        tried += ranges(times, arguments.count)
+        for begin, end in tried:
             wrong = folders.differ(begin, end, first)
             if wrong:
                 sys.exit(f"{begin} to {end}: {wrong}")

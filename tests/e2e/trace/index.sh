@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 300
 #
 # trace.index: readers find the same with it and without it, in random ranges of
 # recordings that have all that a trace can have, raw and compressed, of threads
@@ -70,6 +71,8 @@ int main(void)
 	pthread_create(&one, NULL, work, (void *)2500L);
 	work((void *)4000L);
 	pthread_join(one, NULL);
+	pthread_create(&one, NULL, work, (void *)100L);
+	pthread_join(one, NULL);
 	return 0;
 }
 SOURCE
@@ -80,6 +83,8 @@ for compress in off on; do
 	expect_status 0
 	same "many-$compress" --seed 5 --count 3
 done
+# A thread of which the index does not tell at all.
+same many-off --seed 8 --count 4 --batches 1
 
 # What the collector had not told of yet is read from the trace.
 start_daemon --on-full block
