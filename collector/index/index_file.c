@@ -303,7 +303,6 @@ static void write_batch(struct index_file *file)
 				     .trace_bytes = file->trace_bytes,
 				     .tail_crc = index_crc(file->tail,
 							   file->tail_bytes),
-				     .first = !file->batches,
 				     .number = file->batches };
 	uint8_t head[INDEX_BATCH_BYTES];
 	int err = file->items.failed ? -ENOMEM : 0;
@@ -357,16 +356,6 @@ void index_file_advance(struct index_file *file)
 	write_batch(file);
 }
 
-uint64_t index_file_bytes(const struct index_file *file)
-{
-	return file->bytes;
-}
-
-int index_file_failed(const struct index_file *file)
-{
-	return file->err;
-}
-
 static int write_header(struct index_file *file)
 {
 	uint8_t header[INDEX_HEADER_BYTES] = INDEX_MAGIC;
@@ -411,7 +400,7 @@ int index_file_open(int dir_fd, const char *name, struct index_file **out)
 	return err;
 }
 
-void index_file_close(struct index_file **file, int whole)
+void index_file_close(struct index_file **file, bool whole)
 {
 	struct index_file *closed = *file;
 

@@ -55,12 +55,8 @@ void index_file_appended(struct index_file *file, const void *bytes,
  * batch is written. */
 void index_file_advance(struct index_file *file);
 
-/* Returns how many bytes the file has. */
-uint64_t index_file_bytes(const struct index_file *file);
-/* The -errno that ended the index early, or 0. */
-int index_file_failed(const struct index_file *file);
 /* Writes what is left, and that the index is whole if @whole. Closes the file,
  * frees *@file, which may be NULL, and clears it. */
-void index_file_close(struct index_file **file, int whole);
+void index_file_close(struct index_file **file, bool whole);
 
 #endif

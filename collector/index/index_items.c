@@ -62,7 +62,7 @@ void index_put_batch(uint8_t *out, const struct index_batch *batch,
 	put32(out, batch->bytes);
 	put64(out + 8, batch->trace_bytes);
 	put32(out + 16, batch->tail_crc);
-	put32(out + 20, batch->first);
+	put32(out + 20, 0);
 	put64(out + 24, batch->number);
 	put32(out + 4, batch_crc(out, items, batch->bytes));
 }
@@ -73,7 +73,6 @@ void index_get_batch(const uint8_t *from, struct index_batch *out)
 				     .crc = get32(from + 4),
 				     .trace_bytes = get64(from + 8),
 				     .tail_crc = get32(from + 16),
-				     .first = get32(from + 20),
 				     .number = get64(from + 24) };
 }
 

@@ -30,7 +30,6 @@ struct index_batch {
 			       * indexed by this batch and those before it */
 	uint32_t tail_crc; /* CRC-32 of the last INDEX_TAIL_BYTES of these, or
 			    * of all if they are fewer */
-	uint32_t first; /* 1: the first batch of the file */
 	uint64_t number; /* of the batch, from 0 on */
 };
 #define INDEX_TAIL_BYTES 64
@@ -75,9 +74,6 @@ enum index_kind {
 	 * calls that ended, their time within the chunk with that of the calls
 	 * that go on, longest of those that ended */
 	INDEX_CHUNK = 7,
-	/* Levels of detail of the last chunk, or of 4, 16, ... chunks.
-	 *   level, depth, ... : see index_cells.h */
-	INDEX_CELLS = 8,
 	/* Bytes that were interned within the packets of a block: as
 	 * INDEX_PACKET, but only the InternedData. */
 	INDEX_INTERNED = 9,

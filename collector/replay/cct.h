@@ -90,7 +90,7 @@ struct cct_node {
 	uint32_t heap_site; /* that of its blocks; 0: not asked */
 	uint32_t index_number; /* in the index of the trace; 0: none yet */
 	uint32_t touch; /* for index_build_touch() */
-	uint32_t index; /* for cct_flat_copy() */
+	uint32_t index; /* for cct_flat_copy() and exact_calls.c */
 	uint64_t dropped; /* of its calls, those without an end; replay's */
 	struct cct_kernel *kernel; /* what the kernel told of it; NULL:
 				    * nothing */

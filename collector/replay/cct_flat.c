@@ -181,12 +181,11 @@ int cct_flat_copy(struct replay *replay, uint64_t now_ns, struct cct_flat *out)
 		err = copy_nodes_below(&copy, cct->overflow);
 	if (!err)
 		err = copy_kernel(&copy);
-	if (!err)
-		count_open_spans(replay, MAX(now_ns, replay->last_ns), &flat);
 	if (err) {
 		cct_flat_release(&flat);
 		return err;
 	}
+	count_open_spans(replay, MAX(now_ns, replay->last_ns), &flat);
 	*out = flat;
 	return 0;
 }

@@ -79,7 +79,6 @@ static int index_file(const uint8_t *items, size_t size, const uint8_t *trace,
 		.bytes = (uint32_t)size,
 		.trace_bytes = trace_bytes,
 		.tail_crc = index_crc(trace + trace_bytes - tail, tail),
-		.first = 1,
 	};
 	size_t bytes = INDEX_HEADER_BYTES + INDEX_BATCH_BYTES + size;
 	uint8_t *file = calloc(1, bytes);
