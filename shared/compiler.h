@@ -12,6 +12,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 #define ATTR_NOINLINE __attribute__((noinline))
+#define ATTR_ALWAYS_INLINE inline __attribute__((always_inline))
 #define ATTR_COLD __attribute__((cold, noinline))
 #define ATTR_EXPORT __attribute__((visibility("default")))
 #define ATTR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))

@@ -327,8 +327,13 @@ static int start_replay(struct thread *thread)
 {
 	const struct process_setup *process = thread->setup;
 	const struct arena_setup *arena = process->arena_setup;
-	struct replay_sink sink = { sink_take, sink_give, sink_excludes, thread,
-				    sink_position };
+	struct replay_sink sink = {
+		.take = sink_take,
+		.give = sink_give,
+		.excludes = sink_excludes,
+		.context = thread,
+		.position = sink_position,
+	};
 	struct fibers_sink fibers_sink = { sink_open_track, sink_unloaded,
 					   sink_block, sink_extended, thread };
 	bool ticks = arena->clock == WIRE_CLOCK_TSC;

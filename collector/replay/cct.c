@@ -212,7 +212,8 @@ static struct cct_function *add_function(struct cct *cct, uint64_t address)
 	if (!function)
 		return NULL;
 	*function = (struct cct_function){ .address = address,
-					   .generation = cct->generation };
+					   .generation = cct->generation,
+					   .slow_ns = UINT64_MAX };
 	/* Room to count it, should there be none for its stacks some day. */
 	if (cct->overflow && !add_node(cct, cct->overflow, function))
 		return NULL;

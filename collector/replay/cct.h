@@ -39,6 +39,8 @@ struct cct_function {
 	bool asked, connected, entry_build, off;
 	struct encode_template begin; /* of its slices, with its name in the
 				       * thread's sequence; replay's */
+	uint64_t slow_ns; /* calls that take so long are told (replay_sink);
+			   * replay's */
 	struct histogram *histogram; /* of its calls (histograms.h); NULL: it
 				      * has none; replay's */
 	/* When it went off last, and when it was connected; 0: never;

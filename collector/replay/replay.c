@@ -68,6 +68,7 @@
 #include "collector/replay/heap_feed.h"
 #include "collector/replay/histograms.h"
 #include "collector/replay/index_build.h"
+#include "collector/trace/compact.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/replay/pause.h"
 #include "collector/names/sites.h"
@@ -87,6 +88,9 @@
 #define LANDING_BYTES_SURE 32768
 /* Room for any one packet with a name and an argument. */
 #define PACKET_BYTES 512
+/* So many bytes of events in the compact form may lie between two places where
+ * a reader can begin. */
+#define RESTART_BYTES 8192
 /* What replays that take turns collect before they need a block. */
 #define STAGE_BYTES 16384
 #define STAGE_NAMES 64
@@ -152,6 +156,41 @@ static void index_end_block(struct replay *replay, struct trace_block *block)
 		memcpy(block->index, items, bytes);
 }
 
+static bool is_restart_due(const struct replay *replay)
+{
+	const struct replay_restart *restart = &replay->restart;
+
+	return replay->sink.restart_ns &&
+	       (!restart->begun || restart->bytes >= RESTART_BYTES ||
+		replay->now_ns - restart->ns >= replay->sink.restart_ns);
+}
+
+/* Writes that a reader can begin here, and what is open. */
+static void write_restart(struct replay *replay)
+{
+	const struct replay_frame *frame = replay->stack;
+	uint32_t left = replay->written;
+	uint64_t begin_ns = 0;
+	uint8_t *out = compact_put_restart(replay->encoder.out,
+					   replay->encoder.last_ns, left);
+
+	/* An end may be on its way: its frame lies above the top. */
+	while (left) {
+		frame++;
+		if (!frame->written)
+			continue;
+		out = compact_put_open(
+			out, &begin_ns,
+			&(struct compact_slice){
+				frame->node->function->begin.name_iid,
+				frame->begin_ns, frame->noted });
+		left--;
+	}
+	replay->encoder.out = out;
+	replay->restart =
+		(struct replay_restart){ .begun = true, .ns = replay->now_ns };
+}
+
 static void output_take(struct replay *replay)
 {
 	struct replay_stage *stage = replay->stage;
@@ -176,6 +215,8 @@ static void output_take(struct replay *replay)
 	}
 	replay->encoder.out = replay->output.start;
 	replay->output.first_ns = replay->encoder.last_ns;
+	if (is_restart_due(replay))
+		write_restart(replay);
 	if (replay->index)
 		index_begin_block(replay);
 }
@@ -199,6 +240,9 @@ static void output_give(struct replay *replay)
 	block->bytes = block->own_bytes = (uint32_t)bytes;
 	block->first_ns = output->first_ns;
 	block->last_ns = MAX(output->last_ns, replay->encoder.last_ns);
+	block->compact = replay->encoder.compact;
+	block->ended = replay->finished;
+	replay->restart.bytes += bytes;
 	if (replay->index)
 		index_end_block(replay, block);
 	replay->finished = false;
@@ -318,8 +362,10 @@ static void write_event(struct replay *replay, uint64_t ns,
 	output_reserve(replay, PACKET_BYTES);
 	event->sequence = encoder->sequence;
 	event->delta_ns = ns - encoder->last_ns;
-	encoder->out += out_perfetto_event(encoder->out, PACKET_BYTES, event);
-	encoder->last_ns = ns;
+	encode_packet_done(encoder, ns,
+			   out_perfetto_event(encode_packet_at(encoder),
+					      PACKET_BYTES - ENCODE_PACKET_HEAD,
+					      event));
 	replay->counts.events++;
 }
 
@@ -574,6 +620,9 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 	if (replay->index)
 		index_call(replay->index, frame, written, ns);
 	replay_count_call(frame->node, replay->top->node, ns - frame->begin_ns);
+	if (replay_is_slow(replay, frame->node->function, ns - frame->begin_ns))
+		replay->sink.slow(replay->sink.context, frame->node,
+				  frame->begin_ns, ns);
 	frame->node->dropped += cause != REPLAY_ENDED;
 	if (cause == REPLAY_OFF)
 		replay->counts.off_slices++;
@@ -976,6 +1025,10 @@ static void introduce_function(struct replay *replay,
 	if (!iid)
 		iid = new_name(replay, address, function->generation);
 	function->begin = encode_template(&replay->encoder, iid);
+	function->slow_ns =
+		replay->sink.slow_ns
+			? replay->sink.slow_ns(replay->sink.context, address)
+			: UINT64_MAX;
 	if (replay->histograms)
 		function->histogram = histograms_find(
 			replay->histograms, address, function->generation);
@@ -1439,13 +1492,24 @@ static void count_fast(struct replay *replay, struct replay_frame *top,
 	replay->counts.events += events;
 }
 
+static ATTR_ALWAYS_INLINE uint8_t *put_event(
+	uint8_t *out, const struct encode_template *event, uint64_t delta_ns,
+	bool compact)
+{
+	return compact ? encode_put_compact(out, event, delta_ns)
+		       : encode_put(out, event, delta_ns);
+}
+
 /*
  * The records from @cells on, as far as they are plain begins and ends, and
  * blocks at sites that are known. Returns how many it took; there is room for
  * the packets of @count events. All frames that it pushes or pops are written.
+ * @compact is a constant: there are two loops, each without the other's
+ * branches. Only with @compact somebody is told of slow calls.
  */
-static size_t run_fast(struct replay *replay, const struct record *cells,
-		       size_t count)
+static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
+					     const struct record *cells,
+					     size_t count, bool compact)
 {
 	const struct clock_segment segment = replay->segment;
 	struct replay_frame *const last_frame = replay_last_fast_frame(replay);
@@ -1487,8 +1551,8 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			top->node = node;
 			top->written = true;
 			top->noted = false;
-			out = encode_put(out, &node->function->begin,
-					 ns - put_ns);
+			out = put_event(out, &node->function->begin,
+					ns - put_ns, compact);
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
 					    BEGIN_XOR_END ||
 				    !top->written)) {
@@ -1504,14 +1568,18 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			if (unlikely(change & RECORD_SP_MASK &&
 				     !node->function->shifted))
 				break;
-			if (likely(index))
+			if (!compact && likely(index))
 				index_build_call(index, node,
 						 ns - top->begin_ns);
+			if (compact && replay_is_slow(replay, node->function,
+						      ns - top->begin_ns))
+				replay->sink.slow(replay->sink.context, node,
+						  top->begin_ns, ns);
 			replay_count_call(node, top[-1].node,
 					  ns - top->begin_ns);
 			top--;
-			out = encode_put(out, &replay->encoder.end,
-					 ns - put_ns);
+			out = put_event(out, &replay->encoder.end, ns - put_ns,
+					compact);
 		}
 		last_ns = put_ns = ns;
 	}
@@ -1521,6 +1589,18 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 	taken = (size_t)(cell - cells);
 	count_fast(replay, top, taken - blocks);
 	return taken;
+}
+
+static size_t run_fast(struct replay *replay, const struct record *cells,
+		       size_t count)
+{
+	return run_fast_in(replay, cells, count, false);
+}
+
+static size_t run_fast_compact(struct replay *replay,
+			       const struct record *cells, size_t count)
+{
+	return run_fast_in(replay, cells, count, true);
 }
 
 int replay_run(struct replay *replay, const struct record *cells, size_t count,
@@ -1544,6 +1624,8 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 			fast = 0;
 		else if (replay->min_ns)
 			fast = replay_run_lazy(replay, cells + done, piece);
+		else if (replay->encoder.compact)
+			fast = run_fast_compact(replay, cells + done, piece);
 		else
 			fast = run_fast(replay, cells + done, piece);
 		done += fast;
@@ -1818,7 +1900,10 @@ int replay_init(struct replay *replay, const struct replay_sink *sink,
 	/* Without memory there is none: a reader does without. */
 	if (sink->position)
 		index_build_new(budget, &replay->index);
-	encoder_init(&replay->encoder, sequence, start_ns);
+	if (sink->restart_ns)
+		encoder_init_compact(&replay->encoder, sequence, start_ns);
+	else
+		encoder_init(&replay->encoder, sequence, start_ns);
 	replay->top = replay->stack;
 	replay->top->node = replay->cct.root;
 	return 0;

@@ -48,6 +48,17 @@ struct replay_sink {
 	/* How many bytes the recording has by now, about; NULL: no index is
 	 * made. */
 	uint64_t (*position)(void *context);
+	/* Not 0: blocks have the form of trace/compact.h, in which a reader can
+	 * begin at least that often, in ns. */
+	uint64_t restart_ns;
+	/* From which duration on calls of @function are told (UINT64_MAX: no
+	 * call). Asked once for each function; it may be changed in the tree
+	 * later (cct_function.slow_ns). NULL: none is told. */
+	uint64_t (*slow_ns)(void *context, uint64_t function);
+	/* A call of @node has ended that took as long. In the middle of a
+	 * piece of the ring: it must be short. */
+	void (*slow)(void *context, const struct cct_node *node,
+		     uint64_t begin_ns, uint64_t end_ns);
 };
 
 /* What the program told about the next begin or end (thread_notes.c). replay

@@ -76,6 +76,11 @@ struct replay {
 		uint32_t bytes;
 		uint8_t packet[ENCODE_AGAIN_BYTES];
 	} repair; /* the last end with a mark */
+	struct replay_restart {
+		bool begun; /* there is one */
+		uint64_t bytes; /* of events behind the last one */
+		uint64_t ns; /* when that was written */
+	} restart; /* in the compact form */
 	struct trace_block *block; /* what it lies in; NULL: in stage */
 	struct replay_stage *stage; /* see replay_take_turns() */
 	struct cct cct;
@@ -140,6 +145,14 @@ void replay_write_pending(struct replay *replay, uint64_t until_ns);
 /* Writes, at @ns, the end of a slice whose begin is written and that has its
  * end, without a note. */
 void replay_write_end(struct replay *replay, uint64_t ns);
+
+/* Whether a call of @function that took @ns is told to the sink. */
+static inline bool replay_is_slow(const struct replay *replay,
+				  const struct cct_function *function,
+				  uint64_t ns)
+{
+	return unlikely(ns >= function->slow_ns) && replay->sink.slow;
+}
 
 /* A call of @node has ended: cct_count(). How long one took that lies beyond
  * the deepest frame is not known: it is not in the histogram. */

@@ -139,6 +139,10 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 			if (unlikely(change & RECORD_SP_MASK &&
 				     !node->function->shifted))
 				break;
+			if (replay_is_slow(replay, node->function,
+					   ns - top->begin_ns))
+				replay->sink.slow(replay->sink.context, node,
+						  top->begin_ns, ns);
 			replay_count_call(node, top[-1].node,
 					  ns - top->begin_ns);
 			if (unlikely(ns - top->begin_ns >= min_ns ||

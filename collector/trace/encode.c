@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "collector/base/varint.h"
+#include "collector/trace/compact.h"
 #include "collector/trace/fields.h"
 
 #define CLOCK_ID_BOOTTIME 6
@@ -78,10 +79,27 @@ static struct encode_template make_template(uint32_t sequence,
 	return template;
 }
 
+/* What encode_put_compact() writes behind the time, @name_iid 0: an end. */
+static struct encode_template make_compact_template(uint32_t name_iid)
+{
+	struct encode_template template = { .name_iid = name_iid,
+					    .limit = ENCODE_DELTA_LIMIT,
+					    .high = name_iid != 0 };
+	uint8_t bytes[VARINT_BYTES_MAX + 8] = { 0 }, *end = bytes;
+
+	if (name_iid)
+		end = varint_put(bytes, (uint64_t)name_iid + COMPACT_NAMES);
+	template.bytes = (uint16_t)(end - bytes);
+	memcpy(&template.low, bytes, sizeof(template.low));
+	template.low = le64toh(template.low);
+	return template;
+}
+
 struct encode_template encode_template(const struct encoder *encoder,
 				       uint32_t name_iid)
 {
-	return make_template(encoder->sequence, name_iid);
+	return encoder->compact ? make_compact_template(name_iid)
+				: make_template(encoder->sequence, name_iid);
 }
 
 void encoder_init(struct encoder *encoder, uint32_t sequence, uint64_t start_ns)
@@ -89,6 +107,30 @@ void encoder_init(struct encoder *encoder, uint32_t sequence, uint64_t start_ns)
 	*encoder = (struct encoder){ .last_ns = start_ns,
 				     .sequence = sequence,
 				     .end = make_template(sequence, 0) };
+}
+
+void encoder_init_compact(struct encoder *encoder, uint32_t sequence,
+			  uint64_t start_ns)
+{
+	*encoder = (struct encoder){ .last_ns = start_ns,
+				     .sequence = sequence,
+				     .compact = true,
+				     .end = make_compact_template(0) };
+}
+
+void encode_packet_done(struct encoder *encoder, uint64_t ns, size_t bytes)
+{
+	const uint8_t *packet = encode_packet_at(encoder);
+	uint8_t *out = encoder->out;
+
+	if (encoder->compact) {
+		out = varint_put(out, (ns - encoder->last_ns) << 1 | 1);
+		out = varint_put(out, COMPACT_PACKET);
+		out = varint_put(out, bytes);
+		memmove(out, packet, bytes);
+	}
+	encoder->out = out + bytes;
+	encoder->last_ns = ns;
 }
 
 static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t count)
@@ -145,7 +187,7 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 {
 	struct piece head = { .count = 0 }, own = head, middle = head,
 		     tail = head;
-	uint8_t *out = encoder->out;
+	uint8_t *const packet = encode_packet_at(encoder), *out = packet;
 	uint64_t bytes;
 
 	make_packet_head(encoder, event, &head);
@@ -165,15 +207,15 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 	out = put_bytes(out, middle.bytes, middle.count);
 	out = put_bytes(out, own.bytes, own.count);
 	out = put_bytes(out, event->fields, event->field_bytes);
-	encoder->out = put_bytes(out, tail.bytes, tail.count);
-	if (!event->absolute)
-		encoder->last_ns = ns;
+	out = put_bytes(out, tail.bytes, tail.count);
+	encode_packet_done(encoder, event->absolute ? encoder->last_ns : ns,
+			   (size_t)(out - packet));
 }
 
 void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 		  size_t bytes)
 {
-	uint8_t *out = encoder->out, *end;
+	uint8_t *out = encode_packet_at(encoder), *end;
 
 	assert(bytes >= 4 && bytes < ENCODE_AGAIN_BYTES &&
 	       packet[0] == TAG_TRACE_PACKET &&
@@ -183,8 +225,7 @@ void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 	out[1] = (uint8_t)(packet[1] + (end - (out + 4)));
 	out[2] = packet[2];
 	memcpy(end, packet + 4, bytes - 4);
-	encoder->out = end + bytes - 4;
-	encoder->last_ns = ns;
+	encode_packet_done(encoder, ns, (size_t)(end - out) + bytes - 4);
 }
 
 uint8_t *ATTR_COLD encode_slow(uint8_t *out,
@@ -203,4 +244,13 @@ uint8_t *ATTR_COLD encode_slow(uint8_t *out,
 	out = varint_put(out, delta_ns);
 	start[1] = (uint8_t)(out - start - 2);
 	return out;
+}
+
+uint8_t *ATTR_COLD encode_slow_compact(uint8_t *out,
+				       const struct encode_template *event,
+				       uint64_t delta_ns)
+{
+	out = varint_put(out, delta_ns << 1 | event->high);
+	encode_store(out, event->low);
+	return out + event->bytes;
 }

@@ -50,6 +50,7 @@ struct encoder {
 	uint8_t *out; /* next byte to write; the caller may move it */
 	uint64_t last_ns; /* of the last event; the caller may move it */
 	uint32_t sequence;
+	bool compact; /* events get the form of compact.h, not of packets */
 	struct encode_template end; /* of slices */
 };
 
@@ -59,6 +60,9 @@ struct encoder {
  */
 void encoder_init(struct encoder *encoder, uint32_t sequence,
 		  uint64_t start_ns);
+/* The same for events in the form of compact.h. */
+void encoder_init_compact(struct encoder *encoder, uint32_t sequence,
+			  uint64_t start_ns);
 
 /* The begin of slices with the name @name_iid on the sequence of @encoder.
  * @name_iid counts from 1, and may have the flags of a site's. */
@@ -80,9 +84,29 @@ static inline uint8_t *encode_put(uint8_t *out,
 				  const struct encode_template *event,
 				  uint64_t delta_ns);
 
-/* The same for values beyond the template; for encode_put() only. */
+/* The same in the form of compact.h, for a template of an encoder that has it.
+ */
+static inline uint8_t *encode_put_compact(uint8_t *out,
+					  const struct encode_template *event,
+					  uint64_t delta_ns);
+
+/* The same for values beyond the template; for encode_put() and
+ * encode_put_compact() only. */
 uint8_t *encode_slow(uint8_t *out, const struct encode_template *event,
 		     uint64_t delta_ns);
+uint8_t *encode_slow_compact(uint8_t *out, const struct encode_template *event,
+			     uint64_t delta_ns);
+
+/*
+ * Stand around a packet that the caller writes himself: where it goes, of at
+ * most @room bytes with ENCODE_PACKET_HEAD; and that it was written there, with
+ * @bytes bytes, at @ns. The caller has counted its time from last_ns. @ns is
+ * last_ns if its time is no step.
+ */
+static inline uint8_t *encode_packet_at(const struct encoder *encoder);
+void encode_packet_done(struct encoder *encoder, uint64_t ns, size_t bytes);
+/* What the compact form has in front of a packet, at most. */
+#define ENCODE_PACKET_HEAD 24
 
 /* A name that is a site's: its category or its place in the source has the same
  * number (out_perfetto_names()), and is written with it. */
@@ -105,7 +129,8 @@ struct encode_event {
 /* Room that encode_event() needs. */
 static inline size_t encode_event_bytes(const struct encode_event *event)
 {
-	return ENCODE_EVENT_BYTES + event->field_bytes + event->interned_bytes;
+	return ENCODE_EVENT_BYTES + ENCODE_PACKET_HEAD + event->field_bytes +
+	       event->interned_bytes;
 }
 
 /* Writes @event at encoder->out and moves that on. There must be room for
@@ -116,7 +141,8 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 
 /* Writes, at @ns, a copy of a packet that somebody has packed before with a
  * time of 0: the @bytes at @packet begin with "0a LL 40 00" and are fewer than
- * ENCODE_AGAIN_BYTES. There must be room for @bytes and 9 bytes more. */
+ * ENCODE_AGAIN_BYTES. There must be room for @bytes and 9 bytes more, and
+ * for ENCODE_PACKET_HEAD. */
 void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 		  size_t bytes);
 #define ENCODE_AGAIN_BYTES 112
@@ -146,11 +172,36 @@ static inline uint8_t *encode_put(uint8_t *out,
 	return out + 1 + two;
 }
 
+static inline uint8_t *encode_put_compact(uint8_t *out,
+					  const struct encode_template *event,
+					  uint64_t delta_ns)
+{
+	/* Of an end, low and high are 0; of a begin, high is 1. */
+	uint64_t head = delta_ns << 1 | event->high, two = head >= 1u << 7;
+
+	if (unlikely(head >= event->limit))
+		return encode_slow_compact(out, event, delta_ns);
+	encode_store(out, head + (head & 0x3f80) + (two << 7));
+	out += 1 + two;
+	encode_store(out, event->low);
+	return out + event->bytes;
+}
+
 static inline void encode_begin(struct encoder *encoder, uint64_t ns,
 				const struct encode_template *begin)
 {
-	encoder->out = encode_put(encoder->out, begin, ns - encoder->last_ns);
+	uint64_t delta_ns = ns - encoder->last_ns;
+
+	encoder->out =
+		encoder->compact
+			? encode_put_compact(encoder->out, begin, delta_ns)
+			: encode_put(encoder->out, begin, delta_ns);
 	encoder->last_ns = ns;
+}
+
+static inline uint8_t *encode_packet_at(const struct encoder *encoder)
+{
+	return encoder->out + (encoder->compact ? ENCODE_PACKET_HEAD : 0);
 }
 
 static inline void encode_end(struct encoder *encoder, uint64_t ns)

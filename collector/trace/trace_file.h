@@ -54,8 +54,12 @@ struct trace_block {
 				  * names */
 	uint32_t name_count; /* how many of names are used */
 	uint32_t bytes; /* how many of data are used */
-	uint32_t own_bytes; /* the first of them, that first_ns, last_ns and
-			     * index are about; 0 if these are not set */
+	uint32_t own_bytes; /* the first of them, that compact, first_ns,
+			     * last_ns and index are about; 0 if these are not
+			     * set */
+	bool compact; /* they have the form of compact.h: only for a trace that
+		       * is kept in memory */
+	bool ended; /* nothing more will come on the sequence */
 	int32_t opened; /* how many slices the block begins, minus how many it
 			 * ends */
 	uint64_t first_ns, last_ns; /* of its events; 0, 0: none has a time */

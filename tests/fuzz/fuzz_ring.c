@@ -390,7 +390,13 @@ static bool is_minimum(const struct record *first)
 static void try_input(const struct record *input, size_t count)
 {
 	struct checkers checkers = { .track[0].ns = START_NS, .count = 1 };
-	struct replay_sink sink = { take, give, excludes, &checkers, position };
+	struct replay_sink sink = {
+		.take = take,
+		.give = give,
+		.excludes = excludes,
+		.context = &checkers,
+		.position = position,
+	};
 	struct fibers_sink fibers_sink = { open_track, unloaded, block,
 					   extended, &checkers };
 	struct pause_list pauses = { 0 };

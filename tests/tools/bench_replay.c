@@ -8,8 +8,8 @@
  * FILE is records (shared/record.h) as they lay in the ring of one thread,
  * whose clocks are taken for ns. Calls shorter than MIN_NS are left out, as by
  * --min-duration. Prints for each round CPU ns for a record, without and with
- * the index and histograms, and once bytes, packets and a hash of all bytes and
- * names.
+ * the index and histograms, and in the compact form; and once bytes, packets
+ * and a hash of all bytes and names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct output {
 	struct trace_block *block;
 	uint64_t bytes, hash;
 	uint64_t index_bytes, item_bytes[16], items[16]; /* by kind */
-	bool hashes, indexes, histograms;
+	bool hashes, indexes, histograms, compact;
 };
 
 static void add(struct output *output, const void *bytes, size_t size)
@@ -117,8 +117,14 @@ static uint64_t cpu_ns(void)
 static uint64_t replay_all(struct output *output, const struct record *cells,
 			   size_t count, uint64_t min_ns)
 {
-	const struct replay_sink sink = { take, give, excludes, output,
-					  output->indexes ? position : NULL };
+	const struct replay_sink sink = {
+		.take = take,
+		.give = give,
+		.excludes = excludes,
+		.context = output,
+		.position = output->indexes ? position : NULL,
+		.restart_ns = output->compact ? 1000000000 : 0,
+	};
 	struct budget budget = { .left = 1ULL << 30 };
 	struct histograms *histograms = NULL;
 	struct replay replay;
@@ -194,20 +200,26 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	while (rounds-- > 0) {
-		double with[4];
+		double with[5], compact;
 
-		for (int i = 0; i < 4; i++) {
+		for (int i = 0; i < 5; i++) {
 			output.indexes = i & 1;
 			output.histograms = i & 2;
+			output.compact = i == 4;
 			output.bytes = output.index_bytes = 0;
 			with[i] = (double)replay_all(&output, cells, count,
 						     min_ns) /
 				  (double)count;
 		}
+		compact = 2 * (double)output.bytes / (double)count;
 		printf("%.2f, with the index %.2f, histograms %.2f, both "
-		       "%.2f\n",
-		       with[0], with[1], with[2], with[3]);
+		       "%.2f, compact %.2f (%.1f bytes a span)\n",
+		       with[0], with[1], with[2], with[3], with[4], compact);
 	}
+	output.indexes = true;
+	output.histograms = output.compact = false;
+	output.bytes = output.index_bytes = 0;
+	replay_all(&output, cells, count, min_ns);
 	printf("index: %.3f %%\n",
 	       100 * (double)output.index_bytes / (double)output.bytes);
 	for (int i = 0; i < 16; i++)

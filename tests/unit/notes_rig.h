@@ -137,8 +137,12 @@ static inline int rig_extended(void *context, struct replay *replay,
 static inline void rig_thread(struct rig *rig, int i)
 {
 	struct thread *thread = &rig->thread[i];
-	const struct replay_sink sink = { rig_take, rig_give, rig_excludes,
-					  thread, NULL };
+	const struct replay_sink sink = {
+		.take = rig_take,
+		.give = rig_give,
+		.excludes = rig_excludes,
+		.context = thread,
+	};
 	const struct fibers_sink fibers_sink = { rig_open_track, rig_unloaded,
 						 rig_block, rig_extended,
 						 thread };

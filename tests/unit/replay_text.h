@@ -19,6 +19,8 @@
 #include "collector/replay/fibers.h"
 #include "collector/replay/function_log.h"
 #include "collector/replay/pause.h"
+#include "collector/base/bytes.h"
+#include "collector/trace/compact.h"
 #include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/ring_shm.h"
@@ -33,6 +35,13 @@ struct replay_track {
 	uint64_t ns; /* of the last event */
 	uint32_t open; /* slices */
 	struct index_check *index; /* NULL: nothing was written */
+	struct replay_text_slice {
+		uint64_t ns, iid;
+		bool noted;
+	} slices[REPLAY_SLICES_MAX]; /* open ones */
+	struct compact_unpack unpack;
+	bool unpacks;
+	uint64_t restarts;
 };
 
 struct replay_text {
@@ -76,12 +85,51 @@ static inline uint64_t *replay_name(struct replay_text *to, uint32_t context,
 		       : &to->name[iid % REPLAY_NAMES_MAX];
 }
 
+static inline void replay_text_must(bool right, const char *what)
+{
+	if (right)
+		return;
+	fprintf(stderr, "compact form: %s\n", what);
+	abort();
+}
+
+/* Holds a restart point against what is open by the packets before it. */
+static inline void replay_check_restart(struct replay_track *track,
+					struct compact *from, uint32_t open)
+{
+	struct compact_slice slice;
+	uint64_t begin_ns = 0;
+
+	track->restarts++;
+	replay_text_must(from->ns == track->ns, "time of a restart point");
+	replay_text_must(open == track->open, "slices of a restart point");
+	for (uint32_t i = 0; i < open; i++) {
+		const struct replay_text_slice *is = &track->slices[i];
+
+		replay_text_must(
+			compact_open(from, &begin_ns, &slice) &&
+				slice.begin_ns == is->ns &&
+				slice.noted == is->noted &&
+				(slice.noted ||
+				 (slice.name_iid & ENCODE_IID_MASK) == is->iid),
+			"a slice of a restart point");
+	}
+}
+
 static inline void replay_say_begin(struct replay_text *to, uint32_t context,
 				    const Perfetto__Protos__TrackEvent *event)
 {
+	struct replay_track *track = &to->track[context];
 	char text[160];
 
-	to->track[context].open++;
+	/* Not a begin on a track of its own. */
+	track->slices[track->open % REPLAY_SLICES_MAX] =
+		(struct replay_text_slice){
+			track->ns,
+			event->name_iid,
+			event->n_debug_annotations || event->name,
+		};
+	track->open++;
 	if (++to->open > to->open_most)
 		to->open_most = to->open;
 	if (event->name)
@@ -147,6 +195,8 @@ static inline struct trace_block *replay_take_block(void *context)
 	if (!block)
 		abort();
 	block->name_count = 0;
+	block->index = NULL;
+	block->index_bytes = 0;
 	return block;
 }
 
@@ -160,16 +210,72 @@ static inline struct index_check *replay_index_check(struct replay_text *to,
 	return track->index;
 }
 
+static inline Perfetto__Protos__Trace *replay_unpack(struct bytes *packets)
+{
+	Perfetto__Protos__Trace *trace = perfetto__protos__trace__unpack(
+		NULL, packets->count, packets->at);
+
+	replay_text_must(trace && !packets->failed, "no valid packets");
+	bytes_release(packets);
+	return trace;
+}
+
+/* Says what is in a block in the compact form: event by event, as a restart
+ * point is held against what came before it. */
+static inline void replay_say_compact(struct replay_text *to, uint32_t number,
+				      const struct trace_block *block)
+{
+	struct replay_track *track = &to->track[number];
+	struct compact from = { block->data, block->data + block->bytes,
+				track->ns };
+
+	if (!track->unpacks)
+		compact_unpack_init(&track->unpack, block->sequence, track->ns);
+	track->unpacks = true;
+	while (from.at != from.end) {
+		struct compact_event event = compact_next(&from);
+		struct bytes packets = { 0 };
+		Perfetto__Protos__Trace *trace;
+
+		replay_text_must(event.kind, "no events");
+		if (event.kind == COMPACT_IS_RESTART) {
+			replay_check_restart(track, &from, event.open);
+			continue;
+		}
+		compact_unpack_event(&track->unpack, from.ns, &event, &packets);
+		trace = replay_unpack(&packets);
+		for (size_t i = 0; i < trace->n_packet; i++)
+			replay_say_event(to, number, trace->packet[i]);
+		perfetto__protos__trace__free_unpacked(trace, NULL);
+	}
+	replay_text_must(track->restarts, "no restart point");
+}
+
+static inline void replay_say_packets(struct replay_text *to, uint32_t number,
+				      const struct trace_block *block)
+{
+	struct index_check *check = replay_index_check(to, number);
+	Perfetto__Protos__Trace *trace = perfetto__protos__trace__unpack(
+		NULL, block->bytes, block->data);
+
+	if (!trace)
+		abort(); /* no valid packets */
+	index_check_begin(check, block->index, block->index_bytes);
+	for (size_t i = 0; i < trace->n_packet; i++) {
+		replay_say_event(to, number, trace->packet[i]);
+		index_check_event(check, trace->packet[i]);
+	}
+	index_check_end(check, block->index, block->index_bytes);
+	perfetto__protos__trace__free_unpacked(trace, NULL);
+}
+
 static inline void replay_give(void *context, struct trace_block *block)
 {
 	struct replay_text *to = context;
 	uint32_t number = block->sequence - REPLAY_SEQUENCE, open;
-	struct index_check *check;
-	Perfetto__Protos__Trace *trace = perfetto__protos__trace__unpack(
-		NULL, block->bytes, block->data);
 
-	if (!trace || number > to->contexts)
-		abort(); /* no valid packets, or of nobody's sequence */
+	if (number > to->contexts)
+		abort(); /* of nobody's sequence */
 	for (uint32_t i = 0; i < block->name_count; i++) {
 		const struct trace_name *name = &block->names[i];
 
@@ -177,16 +283,12 @@ static inline void replay_give(void *context, struct trace_block *block)
 		to->generation[name->iid % REPLAY_NAMES_MAX] = name->generation;
 	}
 	open = to->track[number].open;
-	check = replay_index_check(to, number);
-	index_check_begin(check, block->index, block->index_bytes);
-	for (size_t i = 0; i < trace->n_packet; i++) {
-		replay_say_event(to, number, trace->packet[i]);
-		index_check_event(check, trace->packet[i]);
-	}
-	index_check_end(check, block->index, block->index_bytes);
+	if (block->compact)
+		replay_say_compact(to, number, block);
+	else
+		replay_say_packets(to, number, block);
 	if (to->track[number].open != open + (uint32_t)block->opened)
 		abort(); /* other slices than the block says */
-	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(block->index);
 	free(block);
 }
@@ -254,8 +356,24 @@ static inline int replay_extended(void *context, struct replay *replay,
 static inline struct replay_text *replay_text_new(void)
 {
 	struct replay_text *to = calloc(1, sizeof(*to));
-	struct replay_sink sink = { replay_take_block, replay_give,
-				    replay_excludes, to, replay_position };
+#ifdef REPLAY_TEXT_COMPACT
+	/* A restart point in each block. */
+	struct replay_sink sink = {
+		.take = replay_take_block,
+		.give = replay_give,
+		.excludes = replay_excludes,
+		.context = to,
+		.restart_ns = 1,
+	};
+#else
+	struct replay_sink sink = {
+		.take = replay_take_block,
+		.give = replay_give,
+		.excludes = replay_excludes,
+		.context = to,
+		.position = replay_position,
+	};
+#endif
 	struct fibers_sink fibers_sink = { replay_open_track, replay_unloaded,
 					   replay_block, replay_extended, to };
 

@@ -230,7 +230,11 @@ static bool excludes(void *context, uint64_t function)
 
 static struct replay *new_replay(void)
 {
-	const struct replay_sink sink = { take, give, excludes, NULL, NULL };
+	const struct replay_sink sink = {
+		.take = take,
+		.give = give,
+		.excludes = excludes,
+	};
 	struct replay *replay;
 
 	ck_assert_int_eq(

@@ -79,8 +79,11 @@ static bool excludes_nothing(void *context, uint64_t function)
 
 static void begin_thread(int i)
 {
-	static const struct replay_sink sink = { take_block, give_block,
-						 excludes_nothing, NULL, NULL };
+	static const struct replay_sink sink = {
+		.take = take_block,
+		.give = give_block,
+		.excludes = excludes_nothing,
+	};
 	static const struct fibers_sink fibers_sink = { 0 };
 	struct thread *thread = &g.thread[i];
 
