@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
+#include "collector/options/collect_options.h"
 #include "collector/options/opts.h"
 #include "collector/output/output_dir.h"
 #include "collector/output/own_files.h"
@@ -35,6 +36,7 @@
 struct record_options {
 	const char *dir;
 	uint64_t ring_bytes; /* 0: as the environment says */
+	struct flight_mix mix;
 	bool cpu_given; /* --cpu, and so not the default */
 	bool json, quiet, follow, full_names;
 	bool html, no_source;
@@ -75,6 +77,7 @@ static int take_record_option(void *to, const struct opts_value *value)
 	if (opts_is_forwarded(value->id) &&
 	    forward_option(options, value) != OPTS_GO_ON)
 		return OPTS_FAILED;
+	flight_mix_take(&options->mix, value);
 	switch (value->id) {
 	case OPT_RECORDING_DIR:
 		options->dir = value->text;
@@ -124,6 +127,8 @@ static int parse_record_line(int argc, char **argv,
 		log_err("--no-source: only with --html");
 		return OPTS_WRONG;
 	}
+	if (result == OPTS_GO_ON)
+		result = flight_mix_check(&options->mix);
 	options->command = argv + optind;
 	options->separated = optind > 1 && !strcmp(argv[optind - 1], "--");
 	return result;

@@ -27,6 +27,72 @@ const char *collect_options_counter_name(uint32_t number)
 	return opts_choice(OPT_COUNTERS, number);
 }
 
+/* What belongs to --flight. False: @value does not. */
+static bool take_flight_option(struct flight_options *flight,
+			       const struct opts_value *value)
+{
+	switch (value->id) {
+	case OPT_FLIGHT:
+		flight->on = true;
+		return true;
+	case OPT_FLIGHT_KEEP:
+		flight->keep_ns = value->number;
+		return true;
+	case OPT_FLIGHT_MEMORY:
+		flight->bytes = value->number;
+		return true;
+	case OPT_FLIGHT_MARGIN:
+		flight->margin_ns = value->number;
+		return true;
+	case OPT_FLIGHT_SNAPSHOTS:
+		flight->snapshots = (uint32_t)value->number;
+		return true;
+	case OPT_FLIGHT_DISK:
+		flight->disk_bytes = value->number;
+		return true;
+	default:
+		return false;
+	}
+}
+
+void flight_mix_take(struct flight_mix *mix, const struct opts_value *value)
+{
+	bool flight = take_flight_option(&mix->options, value);
+
+	if (value->usual)
+		return;
+	if (flight && value->id != OPT_FLIGHT)
+		mix->only = value->name;
+	if (value->id == OPT_MAX_SIZE || value->id == OPT_COMPRESS)
+		mix->never = value->name;
+}
+
+int flight_mix_check(const struct flight_mix *mix)
+{
+	const struct flight_options *flight = &mix->options;
+	char margin[SIZE_TEXT], keep[SIZE_TEXT];
+
+	if (!flight->on && mix->only) {
+		log_err("%s: only with --flight", mix->only);
+		return OPTS_WRONG;
+	}
+	if (flight->on && mix->never) {
+		log_err("%s: not with --flight, which writes snapshots in "
+			"place of a trace (see --snapshot-bytes and --memory)",
+			mix->never);
+		return OPTS_WRONG;
+	}
+	if (flight->on &&
+	    flight->margin_ns > flight->keep_ns / FLIGHT_MARGINS) {
+		log_err("--margin %s: give at most a quarter of --keep, which "
+			"is %s",
+			size_format_ns(flight->margin_ns, margin),
+			size_format_ns(flight->keep_ns, keep));
+		return OPTS_WRONG;
+	}
+	return OPTS_GO_ON;
+}
+
 static int append_glob(const char *const **list, size_t *count,
 		       const char *glob)
 {
@@ -134,11 +200,20 @@ static int take_choice(struct collect_options *options,
 	}
 }
 
+struct parsed {
+	struct collect_options *options;
+	struct flight_mix mix;
+};
+
 /* How it is recorded, and by whom. */
 static int take_collect_option(void *to, const struct opts_value *value)
 {
-	struct collect_options *options = to;
+	struct parsed *parsed = to;
+	struct collect_options *options = parsed->options;
 
+	flight_mix_take(&parsed->mix, value);
+	if (take_flight_option(&options->flight, value))
+		return OPTS_GO_ON;
 	switch (value->id) {
 	case OPT_OUTPUT:
 		options->output = value->text;
@@ -193,10 +268,15 @@ static int take_collect_option(void *to, const struct opts_value *value)
 
 int collect_options_parse(int argc, char **argv, struct collect_options *out)
 {
+	struct parsed parsed = { .options = out };
 	int result;
 
 	*out = (struct collect_options){ .control_fd = -1 };
-	result = opts_parse(CMD_COLLECT, argc, argv, take_collect_option, out);
+	result = opts_parse(CMD_COLLECT, argc, argv, take_collect_option,
+			    &parsed);
+	/* perfrec record has checked, and hands defaults on, too. */
+	if (result == OPTS_GO_ON && out->control_fd < 0)
+		result = flight_mix_check(&parsed.mix);
 	/* Nothing could hold back what all allocations of a program cost. */
 	if (out->overhead && out->alloc == ALLOC_AUTO)
 		out->alloc = ALLOC_SAMPLED;

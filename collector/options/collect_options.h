@@ -15,6 +15,8 @@
 #include "collector/options/limits.h"
 #include "shared/wire.h"
 
+struct opts_value;
+
 /* --alloc, in the order of opts.def */
 enum alloc_mode {
 	ALLOC_OFF,
@@ -28,6 +30,22 @@ enum alloc_mode {
 enum cpu_engine {
 	CPU_PERF, /* perf_event: nothing in the program */
 	CPU_SIGNAL, /* timers and SIGPROF in the program: only if asked for */
+};
+
+/* --flight and what goes with it. */
+struct flight_options {
+	bool on; /* nothing of what follows matters otherwise */
+	uint64_t keep_ns, bytes; /* in memory, at most */
+	uint64_t margin_ns;
+	uint32_t snapshots; /* on the disk, at most */
+	uint64_t disk_bytes; /* the same */
+};
+
+/* What was given of the options that do not go together. All zero at first. */
+struct flight_mix {
+	struct flight_options options;
+	const char *only; /* one that goes with --flight only */
+	const char *never; /* one that does not go with it */
 };
 
 struct collect_options {
@@ -58,6 +76,7 @@ struct collect_options {
 	uint32_t stack_bytes; /* --stack-size: the most to copy for a sample */
 	uint64_t snapshot_ns; /* --snapshot-interval; 0: none */
 	const char *categories; /* --categories; NULL: the usual ones */
+	struct flight_options flight;
 	int control_fd; /* --recording; -1: daemon */
 	const uid_t *allowed;
 	size_t allowed_count;
@@ -82,6 +101,12 @@ static inline bool collect_options_want_all(
  * log.
  */
 int collect_options_parse(int argc, char **argv, struct collect_options *out);
+
+/* Take @value in, of whatever option. One thread. */
+void flight_mix_take(struct flight_mix *mix, const struct opts_value *value);
+/* After all options: whether they go together. OPTS_GO_ON, or OPTS_WRONG after
+ * one line in the log. */
+int flight_mix_check(const struct flight_mix *mix);
 
 /* As --alloc and --cpu take them, for summary.json: "exact", "signal".
  * Constants. */

@@ -58,6 +58,16 @@
  * for its own end shows nothing. trace_file.c checks that this is enough. */
 #define TRACE_BYTES_MIN (256u << 10)
 
+/* --flight: --memory in bytes, --keep and --margin in ns. A window may have
+ * half of --keep: what it begins with is in memory when it ends. */
+#define FLIGHT_BYTES_MIN (16u << 20)
+#define FLIGHT_BYTES_MAX (UINT64_C(1) << 40)
+#define FLIGHT_KEEP_NS_MIN (100 * UINT64_C(1000000))
+#define FLIGHT_KEEP_NS_MAX (24 * 3600 * UINT64_C(1000000000))
+#define FLIGHT_MARGINS 4 /* in --keep, at least */
+#define FLIGHT_SNAPSHOTS_MAX 9999
+#define FLIGHT_DISK_MIN (1u << 20)
+
 /* --compress, in the order of its words */
 enum compress_when { COMPRESS_AUTO, COMPRESS_ON, COMPRESS_OFF };
 

@@ -26,6 +26,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/clock.h"
 #include "collector/base/random.h"
+#include "collector/flight/flight_queue.h"
 #include "collector/names/filter_matches.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -212,6 +213,7 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->setup.profiles.offcpu_rest);
 	cpu_account_free(&recording->setup.cpu_account);
 	filter_matches_free(&recording->setup.matches);
+	flight_queue_free(&recording->setup.flight);
 	stack_profile_free(&recording->setup.profiles.heap);
 	stack_profile_free(&recording->setup.profiles.heap_peak);
 	stack_profile_free(&recording->setup.profiles.span);
@@ -341,6 +343,10 @@ int recording_new(const struct collector *collector, const char *path,
 				  &recording->setup.matches);
 	if (!err)
 		err = new_stack_profiles(collector, recording);
+	if (!err && collector->options->flight.on) {
+		recording->setup.flight = flight_queue_new();
+		err = recording->setup.flight ? 0 : -ENOMEM;
+	}
 	if (!err)
 		err = open_recording_folder(path, exclusive,
 					    &recording->setup.dir_fd);
@@ -600,6 +606,11 @@ struct recording_live recording_live(const struct recording *recording)
 struct snapshots **recording_snapshots(struct recording *recording)
 {
 	return &recording->snapshots;
+}
+
+struct flight_recorder **recording_flight(struct recording *recording)
+{
+	return &recording->flight;
 }
 
 void recording_say_unwritten(struct recording *recording, const char *name,

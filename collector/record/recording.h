@@ -20,6 +20,8 @@ struct collector;
 struct cpu_account;
 struct jobs;
 struct filter_matches;
+struct flight_queue;
+struct flight_recorder;
 struct function_total;
 struct histogram;
 struct own_costs;
@@ -247,6 +249,8 @@ struct recording_setup {
 	struct recording_profiles profiles;
 	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
 	struct filter_matches *matches; /* NULL: the options have no patterns */
+	struct flight_queue *flight; /* of what triggers snapshots; NULL: not
+				      * with --flight */
 };
 
 /* What perfrec record shows while it runs. */
@@ -407,6 +411,9 @@ struct recording_live recording_live(const struct recording *recording);
 /* What files/snapshot.c keeps of @recording; NULL at first. snapshot_forget()
  * frees it when the recording is finished. */
 struct snapshots **recording_snapshots(struct recording *recording);
+/* What files/flight_recorder.c keeps of @recording; NULL: it is none of
+ * --flight. It frees it when the recording is finished. */
+struct flight_recorder **recording_flight(struct recording *recording);
 /* File @name, written while the recording goes on, is not whole because of
  * -errno @err, which the log says if it did not say the same last time. 0:
  * nothing is said. Jobs thread. */

@@ -26,6 +26,7 @@ struct recording {
 	struct budget budget; /* setup.budget */
 	struct budget histogram_budget; /* setup.histogram_budget */
 	struct snapshots *snapshots; /* files/snapshot.c; NULL: none yet */
+	struct flight_recorder *flight; /* recording_flight() */
 	uint32_t value_sequence; /* the thread of collector->jobs's; 0: none */
 	int said_err; /* its jobs thread's; see unwritten_say() */
 	bool is_discarded; /* see recording_discard() */

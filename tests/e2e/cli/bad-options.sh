@@ -75,8 +75,8 @@ done <<-'END'
 	perfrec record -qx touch ran|unknown option '-x'; see perfrec record --help
 	perfrec record --fitler x touch ran|unknown option '--fitler' .did you mean '--filter'\?.
 	perfrec record --frob=3 touch ran|unknown option '--frob=3'; see
-	perfrec record --s 16K touch ran|option '--s' is ambiguous: choose --sched, --stack-size, --snapshot-interval or --sync; see
-	perfrec record --f=x touch ran|option '--f=x' is ambiguous: choose --filter, --faults, --follow or --full-names; see
+	perfrec record --s 16K touch ran|option '--s' is ambiguous: choose --sched, --stack-size, --snapshot-interval, --snapshots, --snapshot-bytes or --sync; see
+	perfrec record --f=x touch ran|option '--f=x' is ambiguous: choose --filter, --faults, --flight, --follow or --full-names; see
 	perfrec record --log debug touch ran|unknown option '--log'; see
 	perfrec record --ring-size 257M touch ran|--ring-size '257M': give a size from 64K to 256M
 	perfrec record --ring-size 63K touch ran|--ring-size '63K': give a size from 64K to 256M
@@ -84,6 +84,12 @@ done <<-'END'
 	perfrec record --exclude @ touch ran|--exclude '@': give a name or a shell pattern
 	perfrec report --frob|unknown option '--frob' .did you mean '--from'\?.; see perfrec report --help
 	perfrec report -v|unknown option '-v'; see perfrec report --help
+	perfrec record --keep 1s touch ran|--keep: only with --flight
+	perfrec record --snapshots 3 touch ran|--snapshots: only with --flight
+	perfrec record --flight --max-size 1G touch ran|--max-size: not with --flight, which writes snapshots
+	perfrec record --flight --compress touch ran|--compress: not with --flight, which writes snapshots
+	perfrec record --flight --keep 1s --margin 300ms touch ran|--margin 300 ms: give at most a quarter of --keep, which is 1.00 s
+	perfrec-collect --flight --max-size 1G|--max-size: not with --flight, which writes snapshots
 	perfrec report --stack=1|option '--stacks' takes no value, and '1' was given; see
 	perfrec report --veiw cpu|unknown option '--veiw' .did you mean '--view'\?.
 	perfrec report --s self|option '--s' is ambiguous: choose --sort or --stacks; see
