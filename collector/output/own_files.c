@@ -5,6 +5,10 @@
  * as a recording only if the contents of one of these two files say that
  * perfrec wrote it. Files are opened below the descriptor of the folder, never
  * through a symbolic link.
+ *
+ * Snapshots of the flight recorder are folders in SNAPSHOTS_NAME. That folder
+ * is perfrec's if it holds nothing but folders with such names, and these
+ * nothing but files of the table: so what a person puts there keeps all of it.
  */
 #include "collector/output/own_files.h"
 
@@ -45,6 +49,7 @@ static const struct own_file {
 	{ HEAP_PEAK_NAME, S_IFREG, true },
 	{ SPAN_PROFILE_NAME, S_IFREG, true },
 	{ PAGE_NAME, S_IFREG, true },
+	{ WHY_NAME, S_IFREG, true },
 	/* snapshot_make_name() */
 	{ "wall.########T######.###.pb.gz", S_IFREG, true },
 	{ "heap.########T######.###.pb.gz", S_IFREG, true },
@@ -86,6 +91,14 @@ static const struct own_file *find_file(const char *name)
 	return NULL;
 }
 
+static bool is_own_summary(int dir_fd, const char *name);
+
+/* Of other names nobody thinks but perfrec. */
+static bool is_own_why(int dir_fd, const char *name)
+{
+	return strcmp(name, WHY_NAME) != 0 || is_own_summary(dir_fd, WHY_NAME);
+}
+
 static bool is_own_file(int dir_fd, const char *name)
 {
 	struct stat status;
@@ -94,7 +107,8 @@ static bool is_own_file(int dir_fd, const char *name)
 		if (may_be_file(&table[i], name))
 			return fstatat(dir_fd, name, &status,
 				       AT_SYMLINK_NOFOLLOW) == 0 &&
-			       (status.st_mode & S_IFMT) == table[i].type;
+			       (status.st_mode & S_IFMT) == table[i].type &&
+			       is_own_why(dir_fd, name);
 	return false;
 }
 
@@ -193,11 +207,11 @@ static bool is_own_trace(int dir_fd)
 }
 
 /* "perfrec" is the first key of the object. */
-static bool is_own_summary(int dir_fd)
+static bool is_own_summary(int dir_fd, const char *name)
 {
 	static const char *const tokens[] = { "{", "\"perfrec\"", ":" };
 	uint8_t bytes[LOOK_BYTES + 1];
-	ssize_t count = read_start(dir_fd, SUMMARY_NAME, bytes);
+	ssize_t count = read_start(dir_fd, name, bytes);
 	const char *at = (const char *)bytes;
 
 	if (count < 0)
@@ -212,11 +226,11 @@ static bool is_own_summary(int dir_fd)
 	return true;
 }
 
-static bool has_summary_file(int dir_fd)
+static bool has_file(int dir_fd, const char *name)
 {
 	struct stat status;
 
-	return fstatat(dir_fd, SUMMARY_NAME, &status, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* --- the folder --- */
@@ -247,6 +261,89 @@ static const char *next_name(DIR *dir)
 	return entry ? entry->d_name : NULL;
 }
 
+/* Opens the folder @name, which is no symbolic link. A descriptor, or -errno.
+ */
+static int open_folder(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Whether all that is in the folder @dir_fd is an own file. */
+static bool has_own_files_only(int dir_fd)
+{
+	DIR *dir = open_stream(dir_fd);
+	const char *name;
+	bool own = dir;
+
+	while (own && (name = next_name(dir)))
+		own = is_own_file(dir_fd, name);
+	if (dir)
+		closedir(dir);
+	return own;
+}
+
+/* "0001-101500-call", or ".0001-101500-call.new" while it is written. */
+static bool is_snapshot_name(const char *name)
+{
+	bool hidden = name[0] == '.';
+	size_t digits = strspn(name + hidden, "0123456789");
+	const char *at = name + hidden + digits;
+
+	if (digits < 4 || digits > 9 || at[0] != '-' ||
+	    strspn(at + 1, "0123456789") != 6 || at[7] != '-')
+		return false;
+	at += 8;
+	digits = strspn(at, "abcdefghijklmnopqrstuvwxyz");
+	return digits && !strcmp(at + digits, hidden ? TEMPORARY_SUFFIX : "");
+}
+
+/* Opens the snapshot @name. A descriptor; or -errno, -ENOTEMPTY: something is
+ * in it that perfrec did not write. */
+static int open_snapshot(int snapshots_fd, const char *name)
+{
+	int fd = is_snapshot_name(name) ? open_folder(snapshots_fd, name)
+					: -EINVAL;
+
+	if (fd < 0 || has_own_files_only(fd))
+		return fd;
+	close(fd);
+	return -ENOTEMPTY;
+}
+
+/* Opens the folder of snapshots. A descriptor, or -errno as above. */
+static int open_snapshots(int dir_fd)
+{
+	int fd = open_folder(dir_fd, SNAPSHOTS_NAME), one = 0;
+	DIR *dir = fd < 0 ? NULL : open_stream(fd);
+	const char *name;
+
+	while (dir && one >= 0 && (name = next_name(dir))) {
+		one = open_snapshot(fd, name);
+		if (one >= 0)
+			close(one);
+	}
+	if (dir)
+		closedir(dir);
+	if (fd < 0 || (dir && one >= 0))
+		return fd;
+	close(fd);
+	return -ENOTEMPTY;
+}
+
+/* Whether @name is the folder of snapshots. */
+static bool is_own_folder(int dir_fd, const char *name)
+{
+	int fd =
+		strcmp(name, SNAPSHOTS_NAME) ? -ENOENT : open_snapshots(dir_fd);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static void note_foreign(struct own_files *files, const char *name)
 {
 	char *first = files->first_foreign;
@@ -264,14 +361,18 @@ int own_files_look(int dir_fd, struct own_files *out)
 	if (!dir)
 		return -errno;
 	while ((name = next_name(dir)))
-		if (is_own_file(dir_fd, name))
+		if (is_own_file(dir_fd, name) || is_own_folder(dir_fd, name))
 			files.own++;
 		else
 			note_foreign(&files, name);
 	closedir(dir);
-	files.summarized = has_summary_file(dir_fd);
-	files.recorded = files.summarized ? is_own_summary(dir_fd)
-					  : is_own_trace(dir_fd);
+	files.summarized = has_file(dir_fd, SUMMARY_NAME);
+	if (files.summarized)
+		files.recorded = is_own_summary(dir_fd, SUMMARY_NAME);
+	else if (has_file(dir_fd, TRACE_NAME))
+		files.recorded = is_own_trace(dir_fd);
+	else /* a flight recorder that was killed */
+		files.recorded = is_own_folder(dir_fd, SNAPSHOTS_NAME);
 	*out = files;
 	return 0;
 }
@@ -292,7 +393,7 @@ bool own_files_has(const char *dir, const char *path)
 	return false;
 }
 
-void own_files_remove(int dir_fd)
+static void remove_files(int dir_fd)
 {
 	DIR *dir = open_stream(dir_fd);
 	const char *name;
@@ -303,6 +404,39 @@ void own_files_remove(int dir_fd)
 		if (is_own_file(dir_fd, name))
 			unlinkat(dir_fd, name, 0);
 	closedir(dir);
+}
+
+int own_files_remove_snapshot(int snapshots_fd, const char *name)
+{
+	int fd = open_snapshot(snapshots_fd, name);
+
+	if (fd < 0)
+		return fd;
+	remove_files(fd);
+	close(fd);
+	return unlinkat(snapshots_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+static void remove_snapshots(int dir_fd)
+{
+	int fd = open_snapshots(dir_fd);
+	DIR *dir = fd < 0 ? NULL : open_stream(fd);
+	const char *name;
+
+	while (dir && (name = next_name(dir)))
+		(void)own_files_remove_snapshot(fd, name);
+	if (dir)
+		closedir(dir);
+	if (fd < 0)
+		return;
+	close(fd);
+	(void)unlinkat(dir_fd, SNAPSHOTS_NAME, AT_REMOVEDIR);
+}
+
+void own_files_remove(int dir_fd)
+{
+	remove_files(dir_fd);
+	remove_snapshots(dir_fd);
 }
 
 /* --- the disk --- */

@@ -21,15 +21,17 @@
 #define HEAP_PROFILE_NAME "heap.pb.gz"
 #define HEAP_PEAK_NAME "heap-peak.pb.gz"
 #define PAGE_NAME "report.html" /* perfrec record --html */
+#define SNAPSHOTS_NAME "snapshots" /* the folder of those of --flight */
+#define WHY_NAME "why.json" /* of a snapshot: why it was taken */
 
 /* What is in a folder. */
 struct own_files {
 	unsigned int own; /* files that perfrec may have written, by name and
-			   * type */
+			   * type, and the folder of snapshots */
 	unsigned int foreign; /* all others */
 	char first_foreign[NAME_MAX + 1]; /* by strcmp(); "": there is none */
 	bool recorded; /* perfrec wrote the summary; or, without a summary, the
-			* trace */
+			* trace; or, without either, the snapshots */
 	bool summarized; /* there is a summary, the last file of a recording */
 };
 
@@ -40,9 +42,14 @@ int own_files_look(int dir_fd, struct own_files *out);
 /* Whether the file at @path is one of the table that is in the folder @dir, by
  * whatever name. */
 bool own_files_has(const char *dir, const char *path);
-/* Removes the files of the table, and nothing else. If one of them cannot be
+/* Removes the files of the table, and the folder of snapshots unless something
+ * else is in it; nothing else. If one of them cannot be
  * removed, it stays, and nothing is said. */
 void own_files_remove(int dir_fd);
+/* Removes the snapshot @name from the folder of snapshots @snapshots_fd. 0 or
+ * -errno; -ENOTEMPTY: something is in it that perfrec did not write, and all of
+ * it stays; -EINVAL: snapshots have other names. */
+int own_files_remove_snapshot(int snapshots_fd, const char *name);
 /* Waits until the files of the table, the folder and its own name are on the
  * disk. 0; or -errno of the first that failed, after all were tried. May take
  * as long as the disk takes to write all of the trace. */

@@ -120,6 +120,126 @@ START_TEST(discarded_is_gone)
 }
 END_TEST
 
+static void put_file(const char *name, const char *text)
+{
+	int fd = openat(g_dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (int)strlen(text));
+	close(fd);
+}
+
+static void put_folder(const char *name)
+{
+	ck_assert_int_eq(mkdirat(g_dir_fd, name, 0700), 0);
+}
+
+#define ONE "snapshots/0001-101500-call"
+#define WHY "{\"perfrec\": {}}"
+
+/* A snapshot, and another that was not finished. */
+static void put_snapshots(void)
+{
+	put_folder("snapshots");
+	put_folder(ONE);
+	put_file(ONE "/trace.pftrace", "");
+	put_file(ONE "/why.json", WHY);
+	put_folder("snapshots/.12345-235959-asked.new");
+	put_file("snapshots/.12345-235959-asked.new/.why.json.new", "{");
+}
+
+START_TEST(snapshots_are_own)
+{
+	struct own_files files;
+
+	put_snapshots();
+	expect_folder(1, 0);
+	ck_assert_int_eq(own_files_look(g_dir_fd, &files), 0);
+	ck_assert(files.recorded);
+	ck_assert(!files.summarized);
+	own_files_remove(g_dir_fd);
+	ck_assert(!is_there("snapshots"));
+}
+END_TEST
+
+/* Whatever is no snapshot keeps all of the folder. */
+START_TEST(what_is_beside_snapshots_keeps_them)
+{
+	static const char *const others[] = {
+		"snapshots/notes",
+		"snapshots/001-101500-call",
+		"snapshots/0001-10150-call",
+		"snapshots/0001-101500-",
+		"snapshots/0001-101500-Call",
+		"snapshots/.0001-101500-call",
+		ONE "/notes",
+		ONE "/trace.pftrace.gz",
+		ONE "/snapshots",
+	};
+
+	put_snapshots();
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(others); i++) {
+		const char *other = others[i / 2];
+
+		if (i % 2)
+			put_folder(other);
+		else
+			put_file(other, "mine");
+		expect_folder(0, 1);
+		own_files_remove(g_dir_fd);
+		ck_assert(is_there(ONE "/trace.pftrace"));
+		ck_assert_int_eq(
+			unlinkat(g_dir_fd, other, i % 2 ? AT_REMOVEDIR : 0), 0);
+	}
+	/* Nor are links followed. */
+	ck_assert_int_eq(renameat(g_dir_fd, "snapshots", g_dir_fd, "moved"), 0);
+	ck_assert_int_eq(symlinkat("moved", g_dir_fd, "snapshots"), 0);
+	expect_folder(0, 2);
+	own_files_remove(g_dir_fd);
+	ck_assert(is_there("moved/0001-101500-call/why.json"));
+	unlinkat(g_dir_fd, "snapshots", 0);
+	ck_assert_int_eq(renameat(g_dir_fd, "moved", g_dir_fd, "snapshots"), 0);
+	own_files_remove(g_dir_fd);
+	expect_folder(0, 0);
+}
+END_TEST
+
+START_TEST(one_snapshot_is_removed)
+{
+	int fd;
+
+	put_snapshots();
+	fd = openat(g_dir_fd, "snapshots", O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(own_files_remove_snapshot(fd, "notes"), -EINVAL);
+	ck_assert_int_eq(own_files_remove_snapshot(fd, "0002-101500-call"),
+			 -ENOENT);
+	put_file(ONE "/notes", "mine");
+	ck_assert_int_eq(own_files_remove_snapshot(fd, "0001-101500-call"),
+			 -ENOTEMPTY);
+	ck_assert(is_there(ONE "/trace.pftrace"));
+	unlinkat(g_dir_fd, ONE "/notes", 0);
+	ck_assert_int_eq(own_files_remove_snapshot(fd, "0001-101500-call"), 0);
+	ck_assert(!is_there(ONE));
+	ck_assert(is_there("snapshots/.12345-235959-asked.new"));
+	close(fd);
+	own_files_remove(g_dir_fd);
+}
+END_TEST
+
+/* Other tools write a file of this name, too. */
+START_TEST(another_why_is_foreign)
+{
+	put_file("why.json", "{\"because\": 1}");
+	expect_folder(0, 1);
+	own_files_remove(g_dir_fd);
+	ck_assert(is_there("why.json"));
+	put_file("why.json", WHY);
+	expect_folder(1, 0);
+	own_files_remove(g_dir_fd);
+	ck_assert(!is_there("why.json"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("own_files");
@@ -131,6 +251,10 @@ int main(void)
 	tcase_add_test(tests, only_what_the_table_has);
 	tcase_add_test(tests, what_is_made_is_own);
 	tcase_add_test(tests, discarded_is_gone);
+	tcase_add_test(tests, snapshots_are_own);
+	tcase_add_test(tests, what_is_beside_snapshots_keeps_them);
+	tcase_add_test(tests, one_snapshot_is_removed);
+	tcase_add_test(tests, another_why_is_foreign);
 	failed = suite_run(suite);
 	scratch_leave();
 	return failed;

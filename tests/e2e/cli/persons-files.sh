@@ -127,6 +127,9 @@ for name in $all; do
 	[ -e "mine/$name" ] || : >"mine/$name"
 done
 ln -s /gone/perfrec.sock.ctl mine/control
+mkdir -p mine/snapshots/0001-101500-call mine/snapshots/.0002-101501-call.new
+: >mine/snapshots/0001-101500-call/trace.pftrace
+echo '{"perfrec": {}}' >mine/snapshots/0001-101500-call/why.json
 for round in 1 2 3; do
 	recorded mine
 	expect_eq "folders of round $round" "$(echo mine*)" 'mine mine.old'
