@@ -43,8 +43,8 @@ static void name_ranges(const struct trace_cut_wish *wish, struct bytes *text)
 	bytes_put(text, "", 1);
 }
 
-/* What the cut says of itself. */
-static void put_about(const struct trace_cut_wish *wish, struct cut_file *file)
+void trace_cut_put_about(const struct trace_cut_wish *wish,
+			 struct cut_file *file)
 {
 	struct bytes ranges = { 0 };
 	uint8_t *packet = malloc(ATTRIBUTES_BYTES);
@@ -102,7 +102,7 @@ static int write_cut(const struct trace_cut_wish *wish,
 		trace_packets_set_progress(packets, wish->progress);
 	take_packets(packets, window, file, result);
 	packet_window_end(window);
-	put_about(wish, file);
+	trace_cut_put_about(wish, file);
 	result->totals = packet_window_totals(window);
 	result->size = trace_packets_size(packets);
 	result->at = trace_packets_at(packets);

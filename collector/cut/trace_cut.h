@@ -25,6 +25,10 @@ struct trace_cut_wish {
 	const struct read_progress *progress; /* NULL: nobody is told */
 };
 
+/* Appends what a cut says of itself: of, ranges, origin_ns and thread. */
+void trace_cut_put_about(const struct trace_cut_wish *wish,
+			 struct cut_file *file);
+
 struct trace_cut_result {
 	struct packet_window_totals totals;
 	uint64_t size, at, left; /* bytes of the trace, as trace_packets.h */

@@ -241,6 +241,7 @@ static void output_give(struct replay *replay)
 	block->first_ns = output->first_ns;
 	block->last_ns = MAX(output->last_ns, replay->encoder.last_ns);
 	block->compact = replay->encoder.compact;
+	block->packets = output->packets;
 	block->ended = replay->finished;
 	replay->restart.bytes += bytes;
 	if (replay->index)
@@ -366,6 +367,7 @@ static void write_event(struct replay *replay, uint64_t ns,
 			   out_perfetto_event(encode_packet_at(encoder),
 					      PACKET_BYTES - ENCODE_PACKET_HEAD,
 					      event));
+	replay->output.packets = true;
 	replay->counts.events++;
 }
 
@@ -378,6 +380,7 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 	write_all_pending(replay);
 	flush = output_large(replay, encode_event_bytes(event));
 	encode_event(&replay->encoder, ns, event);
+	output->packets = true;
 	if (replay->index && event->interned_bytes)
 		index_build_interned(replay->index, replay->encoder.sequence,
 				     event->interned, event->interned_bytes);
@@ -1872,8 +1875,8 @@ void replay_finish(struct replay *replay, uint64_t ns)
 		write_pause(replay);
 	replay_clear(replay, ns, REPLAY_ENDED);
 	replay->finished = true;
-	/* The index is to know of the end. */
-	if (replay->index)
+	/* The index, or the flight recorder, is to know of the end. */
+	if (replay->index || replay->encoder.compact)
 		output_reserve(replay, 0);
 }
 

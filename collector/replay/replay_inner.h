@@ -70,6 +70,7 @@ struct replay {
 		uint32_t name_count, name_room;
 		uint64_t first_ns, last_ns; /* of the events, at most and at
 					     * least */
+		bool packets; /* more than begins and ends of slices */
 	} output;
 	struct replay_repair {
 		enum replay_cause cause; /* REPLAY_ENDED: none yet */

@@ -2,7 +2,7 @@
  *
  * compact - the events of one sequence in the form that the flight recorder
  * keeps them in: 3 to 6 bytes a span, where packets take 22. An encoder writes
- * them (encode.h); here they are read, and become packets again.
+ * them (encode.h); here they are read. compact_unpack.h makes packets of them.
  *
  *   end      2 * D
  *   other    2 * D + 1, N, and then for
@@ -23,10 +23,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "collector/trace/encode.h"
-
-struct bytes;
 
 #define COMPACT_PACKET 0u
 #define COMPACT_RESTART 1u
@@ -76,20 +72,5 @@ bool compact_open(struct compact *from, uint64_t *begin_ns,
 uint8_t *compact_put_restart(uint8_t *out, uint64_t last_ns, uint32_t open);
 uint8_t *compact_put_open(uint8_t *out, uint64_t *begin_ns,
 			  const struct compact_slice *slice);
-
-/* Makes packets of events again. */
-struct compact_unpack {
-	struct encoder encoder; /* its last_ns is that of the last packet */
-};
-
-/* Begins with the sequence @sequence, of which the packet that describes it has
- * said that its clock starts at @start_ns. */
-void compact_unpack_init(struct compact_unpack *unpack, uint32_t sequence,
-			 uint64_t start_ns);
-/* Appends the packet of @event, which is at @ns: of an end, a begin or a
- * packet. A packet whose time is a step gets another step, if the packets
- * between are missing. */
-void compact_unpack_event(struct compact_unpack *unpack, uint64_t ns,
-			  const struct compact_event *event, struct bytes *out);
 
 #endif

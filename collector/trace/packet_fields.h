@@ -19,7 +19,7 @@ struct packet_field {
 
 /* Takes the next field off @from. False: there are no more. */
 static inline bool packet_field_next(struct index_get *from,
-				    struct packet_field *out)
+				     struct packet_field *out)
 {
 	if (from->bad || from->at == from->end)
 		return false;
@@ -44,7 +44,8 @@ static inline bool packet_field_next(struct index_get *from,
 	}
 }
 
-static inline struct index_get packet_field_part(const struct packet_field *field)
+static inline struct index_get packet_field_part(
+	const struct packet_field *field)
 {
 	return (struct index_get){ .at = field->bytes,
 				   .end = field->bytes + field->value };

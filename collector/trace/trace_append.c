@@ -299,6 +299,8 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
 {
 	int err = TRACE_AT_LIMIT;
 
+	if (file->flight)
+		return;
 	lock_acquire(&file->write_lock);
 	if (!file->max_bytes || bytes <= file->max_bytes - file->bytes)
 		err = put_packets(file, packets, bytes);

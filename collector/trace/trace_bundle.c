@@ -14,6 +14,7 @@
 #include "collector/names/modules.h"
 #include "collector/names/sites.h"
 #include "collector/trace/fields.h"
+#include "collector/trace/flight_memory.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file_inner.h"
 #include "shared/compiler.h"
@@ -49,10 +50,22 @@ static void append_bundle(struct writer *writer)
 	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
+/* What is pending are names, for a trace that is kept in memory. */
+static void keep_pending(struct writer *writer)
+{
+	flight_memory_describe(writer->file->flight, writer->pending,
+			       writer->pending_bytes);
+	writer->pending_bytes = 0;
+}
+
 void trace_bundle_flush(struct writer *writer)
 {
 	struct iovec parts[] = { { writer->pending, writer->pending_bytes } };
 
+	if (writer->file->flight) {
+		keep_pending(writer);
+		return;
+	}
 	if (!writer->pending_bytes && !writer->block_count)
 		return;
 	if (writer->compress && writer->pending_bytes) {
@@ -149,10 +162,33 @@ static void append_block(struct writer *writer, struct trace_block *block)
 	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
+/* With its names, which come first. */
+static void keep_block(struct writer *writer, const struct trace_block *block)
+{
+	const struct flight_block kept = {
+		.sequence = block->sequence,
+		.compact = block->compact,
+		.packets = block->packets,
+		.ended = block->ended,
+		.data = block->data,
+		.bytes = block->bytes,
+		.own_bytes = block->own_bytes,
+		.last_ns = block->last_ns,
+	};
+
+	resolve_block_names(writer, block);
+	keep_pending(writer);
+	flight_memory_take(writer->file->flight, &kept);
+}
+
 void trace_bundle_write(struct writer *writer, struct trace_block *block)
 {
 	uint8_t *out;
 
+	if (writer->file->flight) {
+		keep_block(writer, block);
+		return;
+	}
 	if (trace_file_stopped(writer->file)) {
 		/* Pending with this block will be dropped. */
 		note_pending_block(writer, block, block->data);

@@ -75,6 +75,7 @@
 #include "collector/index/index_file.h"
 #include "collector/options/limits.h"
 #include "collector/output/own_files.h"
+#include "collector/trace/flight_memory.h"
 #include "collector/trace/trace_file_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -173,6 +174,7 @@ static void trace_file_free(struct trace_file *file)
 		trace_bundle_release(&file->writers[i]);
 	free(file->writers);
 	index_file_close(&file->index, file->closed);
+	flight_memory_free(&file->flight);
 	sequences_release(&file->sequences);
 	if (file->blocks)
 		munmap(file->blocks, file->block_count * sizeof(*file->blocks));
@@ -208,6 +210,32 @@ static int begin_trace_file(struct trace_file *file,
 	return err ? err : trace_writers_start(file);
 }
 
+/* Creates the file and its index. 0 or -errno. */
+static int create_files(struct trace_file *file,
+			const struct trace_file_options *options)
+{
+	file->fd = own_files_create(options->dir_fd, options->name, O_APPEND);
+	if (file->fd < 0)
+		return file->fd;
+	/* Without an index everything is slower, and nothing is wrong. */
+	if (options->index_name &&
+	    index_file_open(options->dir_fd, options->index_name,
+			    &file->index) < 0)
+		log_dbg("the trace has no index");
+	return 0;
+}
+
+static void discard_files(struct trace_file *file,
+			  const struct trace_file_options *options)
+{
+	if (file->flight)
+		return;
+	close(file->fd);
+	own_files_discard(options->dir_fd, options->name);
+	if (file->index)
+		own_files_discard(options->dir_fd, options->index_name);
+}
+
 /* Fills @file. 0 or -errno; the caller then calls trace_file_free(). */
 static int open_trace_file(struct trace_file *file,
 			   const struct trace_file_options *options)
@@ -217,27 +245,27 @@ static int open_trace_file(struct trace_file *file,
 
 	if (err)
 		return err;
+	file->fd = -1;
 	file->max_bytes = options->max_bytes;
-	file->when = options->compress;
+	file->when = options->flight_bytes ? COMPRESS_OFF : options->compress;
 	file->writer_count = file->when == COMPRESS_OFF
 				     ? 1
 				     : options->compress_threads ?: cpus;
-	file->fd = own_files_create(options->dir_fd, options->name, O_APPEND);
-	if (file->fd < 0)
-		return file->fd;
-	/* Without an index everything is slower, and nothing is wrong. */
-	if (options->index_name &&
-	    index_file_open(options->dir_fd, options->index_name,
-			    &file->index) < 0)
-		log_dbg("the trace has no index");
+	err = options->flight_bytes
+		      ? flight_memory_new(options->flight_bytes,
+					  options->flight_ns, &file->flight)
+		      : create_files(file, options);
+	if (err)
+		return err;
 	err = begin_trace_file(file, options);
-	if (err) {
-		close(file->fd);
-		own_files_discard(options->dir_fd, options->name);
-		if (file->index)
-			own_files_discard(options->dir_fd, options->index_name);
-	}
+	if (err)
+		discard_files(file, options);
 	return err;
+}
+
+struct flight_memory *trace_file_flight(const struct trace_file *file)
+{
+	return file->flight;
 }
 
 int trace_file_open(const struct trace_file_options *options,
@@ -266,12 +294,13 @@ int trace_file_close(struct trace_file **file)
 	int stopped, fd = (*file)->fd;
 
 	trace_file_flush(*file);
-	trace_append_give_room_back(*file);
+	if (fd >= 0)
+		trace_append_give_room_back(*file);
 	stopped = (*file)->stopped;
 	(*file)->closed = true;
 	trace_file_free(*file);
 	*file = NULL;
-	if (close(fd) < 0 && !stopped)
+	if (fd >= 0 && close(fd) < 0 && !stopped)
 		stopped = -errno;
 	return stopped;
 }

@@ -27,6 +27,7 @@
 
 #include "collector/options/limits.h"
 
+struct flight_memory;
 struct modules;
 struct trace_file;
 
@@ -59,6 +60,8 @@ struct trace_block {
 			     * set */
 	bool compact; /* they have the form of compact.h: only for a trace that
 		       * is kept in memory */
+	bool packets; /* compact: there is more than begins and ends of slices
+		       */
 	bool ended; /* nothing more will come on the sequence */
 	int32_t opened; /* how many slices the block begins, minus how many it
 			 * ends */
@@ -83,6 +86,10 @@ struct trace_file_options {
 	unsigned int compress_threads; /* writer threads that do so; 0: one per
 					* CPU */
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */
+	uint64_t flight_bytes; /* not 0: there is no file. The newest packets
+				* are kept in about so many bytes of memory
+				* (flight_memory.h) */
+	uint64_t flight_ns; /* and at most so long */
 	unsigned int producers; /* how many threads may hold a block at the
 				 * same time; 0: one per CPU */
 };
@@ -92,6 +99,10 @@ struct trace_file_options {
  * returns -errno; then there is no file, and *@out is as before. */
 int trace_file_open(const struct trace_file_options *options,
 		    struct trace_file **out);
+
+/* The memory that the packets are in, which is @file's; NULL: they go to a
+ * file. Any thread. */
+struct flight_memory *trace_file_flight(const struct trace_file *file);
 
 /* The writer threads become as nice as @nice before they write the next block,
  * if they are less so. Any thread. */

@@ -108,6 +108,8 @@ struct trace_file {
 	bool started; /* the first writer runs */
 	struct sequences sequences; /* of which the file has blocks */
 	struct index_file *index; /* under write_lock; NULL: none */
+	struct flight_memory *flight; /* has a lock of its own; NULL: packets go
+				       * to the file */
 
 	struct trace_block *blocks;
 	size_t block_count;

@@ -20,7 +20,7 @@
 #include "collector/replay/function_log.h"
 #include "collector/replay/pause.h"
 #include "collector/base/bytes.h"
-#include "collector/trace/compact.h"
+#include "collector/trace/compact_unpack.h"
 #include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/ring_shm.h"

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/flight/flight_write.h"
+
+#include "collector/cut/trace_cut.h"
+#include "collector/index/index_items.h"
+#include "collector/trace/flight_view.h"
+#include "shared/compiler.h"
+
+/* All of @view goes through @window. 0 or -errno. */
+static int take_packets(struct flight_view *view, struct packet_window *window,
+			struct cut_file *file)
+{
+	struct index_get packet;
+	int got;
+
+	while ((got = flight_view_next(view, &packet)) > 0) {
+		const struct trace_packet_bytes bytes = {
+			packet.at, (size_t)(packet.end - packet.at)
+		};
+
+		packet_window_take(window, &bytes);
+		/* A full disk: the rest need not be made. */
+		if (unlikely(file->err))
+			break;
+	}
+	return got < 0 ? got : 0;
+}
+
+static int write_view(const struct flight_wish *wish, struct cut_file *file,
+		      struct flight_result *result)
+{
+	struct cut_range range = { wish->from_ns, wish->to_ns };
+	const struct cut_ranges ranges = { &range, 1, 1 };
+	const struct trace_cut_wish about = { .of = wish->of,
+					      .ranges = &ranges,
+					      .origin_ns = wish->origin_ns };
+	struct packet_window *window = NULL;
+	struct flight_view *view;
+	int err = flight_view_new(wish->memory, wish->from_ns, wish->to_ns,
+				  &view);
+
+	if (err)
+		return err;
+	result->kept_from_ns = flight_view_first_ns(view);
+	err = packet_window_new(&ranges, file, NULL, &window);
+	if (!err)
+		err = take_packets(view, window, file);
+	if (!err) {
+		packet_window_end(window);
+		trace_cut_put_about(&about, file);
+		result->totals = packet_window_totals(window);
+	}
+	packet_window_free(&window);
+	flight_view_free(&view);
+	return err;
+}
+
+int flight_write(const struct flight_wish *wish, FILE *out,
+		 struct flight_result *result)
+{
+	struct cut_file file;
+	int err = cut_file_begin(&file, out, wish->compress), end;
+
+	*result = (struct flight_result){ 0 };
+	if (err)
+		return err;
+	err = write_view(wish, &file, result);
+	end = cut_file_end(&file);
+	result->bytes = file.bytes;
+	return err ? err : end;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/trace/compact_unpack.h"
+
+#include "collector/base/bytes.h"
+#include "collector/trace/fields.h"
+#include "collector/trace/packet_fields.h"
+
+void compact_unpack_init(struct compact_unpack *unpack, uint32_t sequence,
+			 uint64_t start_ns)
+{
+	encoder_init(&unpack->encoder, sequence, start_ns);
+}
+
+/* Copies the fields of a packet but for its time, of which *@step becomes
+ * whether it is one. */
+static void copy_without_step(struct index_get fields, bool *step,
+			      struct bytes *out)
+{
+	struct packet_field field;
+	const uint8_t *from = fields.at;
+
+	*step = true;
+	while (packet_field_next(&fields, &field)) {
+		if (field.tag == TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID)
+			*step = false;
+		if (field.tag != TAG_TRACE_PACKET_TIMESTAMP)
+			bytes_put(out, from, (size_t)(fields.at - from));
+		from = fields.at;
+	}
+}
+
+/* Appends a packet whose step is to be @delta_ns, if it has one. Returns
+ * whether it does. */
+static bool put_with_step(const struct compact_event *event, uint64_t delta_ns,
+			  struct bytes *out)
+{
+	struct index_get whole = { .at = event->packet,
+				   .end = event->packet + event->packet_bytes };
+	struct bytes fields = { 0 };
+	struct packet_field packet;
+	bool step = false;
+
+	if (packet_field_next(&whole, &packet))
+		copy_without_step(packet_field_part(&packet), &step, &fields);
+	if (step) {
+		bytes_field(&fields, TAG_TRACE_PACKET_TIMESTAMP, delta_ns);
+		out->failed |= fields.failed;
+		bytes_field(out, TAG_TRACE_PACKET, fields.count);
+		bytes_put(out, fields.at, fields.count);
+	} else {
+		bytes_put(out, event->packet, event->packet_bytes);
+	}
+	bytes_release(&fields);
+	return step;
+}
+
+static void unpack_packet(struct encoder *encoder, uint64_t ns,
+			  const struct compact_event *event, struct bytes *out)
+{
+	if (ns - encoder->last_ns == event->delta_ns) {
+		bytes_put(out, event->packet, event->packet_bytes);
+		encoder->last_ns = ns;
+	} else if (put_with_step(event, ns - encoder->last_ns, out)) {
+		encoder->last_ns = ns;
+	}
+}
+
+void compact_unpack_event(struct compact_unpack *unpack, uint64_t ns,
+			  const struct compact_event *event, struct bytes *out)
+{
+	struct encoder *encoder = &unpack->encoder;
+	struct encode_template begin;
+
+	if (event->kind == COMPACT_IS_PACKET) {
+		unpack_packet(encoder, ns, event, out);
+		return;
+	}
+	encoder->out = bytes_add(out, ENCODE_EVENT_BYTES);
+	if (!encoder->out)
+		return;
+	if (event->kind == COMPACT_IS_BEGIN) {
+		begin = encode_template(encoder, event->name_iid);
+		encode_begin(encoder, ns, &begin);
+	} else {
+		encode_end(encoder, ns);
+	}
+	out->count = (size_t)(encoder->out - out->at);
+}

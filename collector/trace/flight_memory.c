@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/trace/flight_memory_inner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/base/grow.h"
+#include "collector/trace/compact.h"
+#include "shared/compiler.h"
+
+/* A segment of finished packets is sealed when it is that long. */
+#define SEGMENT_BYTES 16384u
+
+/* --- sequences --------------------------------------------------------------
+ */
+
+/* NULL: no memory. */
+static struct flight_sequence *sequence_of(struct flight_memory *memory,
+					   uint32_t id)
+{
+	struct flight_sequence *sequence;
+
+	if (grow_array_zeroed(memory->sequences, memory->sequence_room,
+			      (size_t)id + 1))
+		return NULL;
+	if (memory->sequences[id])
+		return memory->sequences[id];
+	sequence = calloc(1, sizeof(*sequence));
+	if (!sequence)
+		return NULL;
+	sequence->id = id;
+	sequence->kept = flight_text_new();
+	if (!sequence->kept) {
+		free(sequence);
+		return NULL;
+	}
+	memory->bytes += sizeof(*sequence) + sequence->kept->memory;
+	memory->sequences[id] = sequence;
+	return sequence;
+}
+
+/* @sequence has no segment. */
+static void forget_sequence(struct flight_memory *memory,
+			    struct flight_sequence *sequence)
+{
+	memory->bytes -= sizeof(*sequence) + sequence->kept->memory +
+			 sequence->left.memory;
+	memory->sequences[sequence->id] = NULL;
+	flight_text_drop(sequence->kept);
+	flight_left_release(&sequence->left);
+	free(sequence);
+}
+
+/* Appends to @text, which counts in the memory. */
+static void put(struct flight_memory *memory, struct flight_text *text,
+		const uint8_t *from, size_t bytes)
+{
+	uint64_t before = text->memory;
+
+	if (!flight_text_put(text, from, bytes))
+		memory->lost++;
+	memory->bytes += text->memory - before;
+}
+
+/* --- segments ---------------------------------------------------------------
+ */
+
+static void seal(struct flight_memory *memory, struct flight_sequence *sequence)
+{
+	struct flight_segment *segment = sequence->last;
+
+	if (!sequence->open)
+		return;
+	sequence->open = false;
+	if (memory->newest)
+		memory->newest->newer = segment;
+	else
+		memory->oldest = segment;
+	memory->newest = segment;
+}
+
+/* A new segment, which begins at @ns. NULL: no memory. */
+static struct flight_segment *begin_segment(struct flight_memory *memory,
+					    struct flight_sequence *sequence,
+					    uint64_t ns)
+{
+	struct flight_segment *segment = calloc(1, sizeof(*segment));
+	struct flight_text *text = flight_text_new();
+
+	seal(memory, sequence);
+	if (!segment || !text) {
+		free(segment);
+		flight_text_drop(text);
+		return NULL;
+	}
+	segment->of = sequence;
+	segment->text = text;
+	segment->first_ns = segment->last_ns = ns;
+	if (sequence->first)
+		sequence->last->next = segment;
+	else
+		sequence->first = segment;
+	sequence->last = segment;
+	sequence->open = true;
+	memory->bytes += sizeof(*segment) + text->memory;
+	return segment;
+}
+
+/* The oldest segment of @sequence, which is sealed, goes, and with it a
+ * sequence that has ended. */
+static void forget_segment(struct flight_memory *memory,
+			   struct flight_sequence *sequence)
+{
+	struct flight_segment *segment = sequence->first;
+	struct flight_cut cut = { segment->text, segment->text->last,
+				  segment->text->last
+					  ? segment->text->last->bytes
+					  : 0 };
+	struct flight_cut next = { 0 };
+	uint64_t kept = sequence->kept->memory, left = sequence->left.memory;
+
+	if (segment->next && segment->next->text->last)
+		next = (struct flight_cut){ segment->next->text,
+					    segment->next->text->last,
+					    segment->next->text->last->bytes };
+	flight_segment_leave(segment, &cut, &next, &sequence->left,
+			     sequence->kept);
+	memory->bytes += sequence->kept->memory - kept;
+	memory->bytes += sequence->left.memory - left;
+	memory->bytes -= sizeof(*segment) + segment->text->memory;
+	memory->first_ns = MAX(memory->first_ns, segment->last_ns + 1);
+	sequence->first = segment->next;
+	if (!sequence->first)
+		sequence->last = NULL;
+	flight_text_drop(segment->text);
+	free(segment);
+	if (!sequence->first && sequence->ended)
+		forget_sequence(memory, sequence);
+}
+
+/* Forgets what there is no room for, and what is too old. Segments of one
+ * sequence are sealed in their order. */
+static void forget_old(struct flight_memory *memory)
+{
+	struct flight_segment *oldest;
+	uint64_t from_ns = memory->last_ns > memory->keep_ns
+				   ? memory->last_ns - memory->keep_ns
+				   : 0;
+
+	while ((oldest = memory->oldest) &&
+	       (memory->bytes > memory->most_bytes ||
+		oldest->last_ns < from_ns)) {
+		memory->oldest = oldest->newer;
+		if (!memory->oldest)
+			memory->newest = NULL;
+		forget_segment(memory, oldest->of);
+	}
+}
+
+/* --- what comes in ----------------------------------------------------------
+ */
+
+/* Whether the @bytes at @data begin with a restart point. *@ns is its time. */
+static bool is_restart(const uint8_t *data, size_t bytes, uint64_t *ns)
+{
+	struct compact from = { .at = data, .end = data + bytes };
+	struct compact_event event = compact_next(&from);
+
+	*ns = from.ns;
+	return event.kind == COMPACT_IS_RESTART;
+}
+
+static void take_compact(struct flight_memory *memory,
+			 const struct flight_block *block)
+{
+	struct flight_sequence *sequence = sequence_of(memory, block->sequence);
+	struct flight_segment *segment = sequence ? sequence->last : NULL;
+	uint64_t ns;
+
+	if (sequence && is_restart(block->data, block->own_bytes, &ns)) {
+		if (!sequence->compact)
+			sequence->start_ns = ns;
+		sequence->compact = true;
+		segment = begin_segment(memory, sequence, ns);
+	} else if (sequence && !sequence->open) {
+		segment = NULL;
+	}
+	if (!segment) {
+		memory->lost++;
+		return;
+	}
+	put(memory, segment->text, block->data, block->own_bytes);
+	segment->packets |= block->packets;
+	segment->last_ns = MAX(segment->last_ns, block->last_ns);
+	memory->last_ns = MAX(memory->last_ns, block->last_ns);
+	if (block->ended) {
+		sequence->ended = true;
+		seal(memory, sequence);
+	}
+}
+
+/* A packet with a time that is no step. */
+static void take_stamped(struct flight_memory *memory,
+			 struct flight_sequence *sequence,
+			 const struct flight_packet *packet,
+			 const uint8_t *from, size_t bytes)
+{
+	struct flight_segment *segment = sequence->last;
+
+	if (!sequence->open || segment->text->memory >= SEGMENT_BYTES ||
+	    packet->last_ns > segment->first_ns + memory->keep_ns / 8)
+		segment = begin_segment(memory, sequence, packet->first_ns);
+	if (!segment) {
+		memory->lost++;
+		return;
+	}
+	put(memory, segment->text, from, bytes);
+	segment->packets = true;
+	segment->first_ns = MIN(segment->first_ns, packet->first_ns);
+	segment->last_ns = MAX(segment->last_ns, packet->last_ns);
+	memory->last_ns = MAX(memory->last_ns, packet->last_ns);
+}
+
+/* @fields lie in the packet that is the @bytes at @from. */
+static void take_packet(struct flight_memory *memory, struct index_get fields,
+			const uint8_t *from, size_t bytes)
+{
+	struct flight_sequence *sequence;
+	struct flight_packet packet;
+
+	flight_packet_look(fields, &packet);
+	sequence = sequence_of(memory, packet.sequence);
+	if (!sequence || (packet.event && sequence->compact))
+		memory->lost++;
+	else if (packet.event && packet.stamped)
+		take_stamped(memory, sequence, &packet, from, bytes);
+	else if (packet.event)
+		memory->lost++;
+	else
+		put(memory, sequence->kept, from, bytes);
+}
+
+static void take_packets(struct flight_memory *memory, const uint8_t *packets,
+			 size_t bytes)
+{
+	struct index_get left = { .at = packets, .end = packets + bytes };
+	const uint8_t *start = packets;
+	struct packet_field field;
+
+	for (; packet_field_next(&left, &field); start = left.at)
+		if (field.bytes)
+			take_packet(memory, packet_field_part(&field), start,
+				    (size_t)(left.at - start));
+}
+
+void flight_memory_describe(struct flight_memory *memory,
+			    const uint8_t *packets, size_t bytes)
+{
+	lock_acquire(&memory->lock);
+	take_packets(memory, packets, bytes);
+	lock_release(&memory->lock);
+}
+
+void flight_memory_take(struct flight_memory *memory,
+			const struct flight_block *block)
+{
+	uint32_t own = block->compact ? block->own_bytes : 0;
+
+	lock_acquire(&memory->lock);
+	if (own)
+		take_compact(memory, block);
+	take_packets(memory, block->data + own, block->bytes - own);
+	forget_old(memory);
+	lock_release(&memory->lock);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+void flight_memory_reach(struct flight_memory *memory, struct flight_reach *out)
+{
+	lock_acquire(&memory->lock);
+	*out = (struct flight_reach){
+		.first_ns = memory->first_ns,
+		.last_ns = memory->last_ns,
+		.bytes = memory->bytes,
+		.lost = memory->lost,
+	};
+	lock_release(&memory->lock);
+}
+
+int flight_memory_new(uint64_t bytes, uint64_t keep_ns,
+		      struct flight_memory **out)
+{
+	struct flight_memory *memory = calloc(1, sizeof(*memory));
+
+	if (!memory)
+		return -ENOMEM;
+	lock_init(&memory->lock, LOCK_FLIGHT_MEMORY);
+	memory->most_bytes = bytes;
+	memory->keep_ns = keep_ns;
+	*out = memory;
+	return 0;
+}
+
+void flight_memory_free(struct flight_memory **memory)
+{
+	struct flight_memory *old = *memory;
+
+	if (!old)
+		return;
+	for (uint32_t i = 0; i < old->sequence_room; i++) {
+		struct flight_sequence *sequence = old->sequences[i];
+
+		while (sequence && sequence->first) {
+			struct flight_segment *segment = sequence->first;
+
+			sequence->first = segment->next;
+			flight_text_drop(segment->text);
+			free(segment);
+		}
+		if (sequence)
+			forget_sequence(old, sequence);
+	}
+	free(old->sequences);
+	free(old);
+	*memory = NULL;
+}

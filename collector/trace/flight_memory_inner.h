@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * flight_memory_inner - the body of struct flight_memory, for flight_view.c.
+ */
+#ifndef PERFREC_COLLECTOR_TRACE_FLIGHT_MEMORY_INNER_H
+#define PERFREC_COLLECTOR_TRACE_FLIGHT_MEMORY_INNER_H
+
+#include "collector/base/lock.h"
+#include "collector/trace/flight_left.h"
+#include "collector/trace/flight_memory.h"
+#include "collector/trace/flight_text.h"
+#include "collector/trace/packet_fields.h"
+
+struct flight_segment {
+	struct flight_segment *next; /* of its sequence */
+	struct flight_segment *newer; /* of all that are sealed */
+	struct flight_text *text;
+	struct flight_sequence *of;
+	uint64_t first_ns, last_ns; /* of its events; in the compact form the
+				     * first is that of the restart point */
+	bool packets; /* it has more than begins and ends of slices */
+};
+
+struct flight_sequence {
+	uint32_t id;
+	bool compact;
+	uint64_t start_ns; /* where its clock starts; if it is compact */
+	struct flight_text *kept; /* packets without times */
+	struct flight_segment *first, *last; /* last: open, unless it is sealed
+					      */
+	bool open; /* last is */
+	bool ended; /* nothing will come any more */
+	struct flight_left left; /* behind by what was forgotten */
+};
+
+struct flight_memory {
+	struct lock lock;
+	uint64_t most_bytes, keep_ns;
+	uint64_t bytes; /* of texts, and what was left behind */
+	uint64_t first_ns; /* what is before may have been forgotten; 0:
+			    * nothing was */
+	uint64_t last_ns; /* of all events */
+	uint64_t lost;
+	struct flight_sequence **sequences; /* by number; NULL: unknown */
+	uint32_t sequence_room;
+	struct flight_segment *oldest, *newest; /* that are sealed */
+};
+
+/* What a finished packet is. */
+struct flight_packet {
+	uint32_t sequence;
+	bool event; /* or a sample, or switches */
+	bool stamped; /* with a time that is no step */
+	uint64_t first_ns, last_ns;
+	struct index_get track_event, interned; /* at NULL: none */
+	uint32_t type; /* of the event */
+	uint64_t track; /* that it names; 0: none */
+};
+
+/* @fields: without tag and length. */
+void flight_packet_look(struct index_get fields, struct flight_packet *out);
+
+/* A segment is forgotten, or passed over: takes what it leaves behind into
+ * @left. @texts: bytes it has (flight_text_cut()). @next: the segment after it;
+ * NULL: none. @kept: where packets without times go that lie in it; NULL: they
+ * were kept. */
+void flight_segment_leave(const struct flight_segment *segment,
+			  const struct flight_cut *cut,
+			  const struct flight_cut *next,
+			  struct flight_left *left, struct flight_text *kept);
+
+#endif
