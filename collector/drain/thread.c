@@ -63,6 +63,9 @@
 #define PIECE_CELLS_FIRST 256
 #define PIECE_CELLS_MIN 64
 #define PIECE_NS 1000000
+/* So often at least, in the time that the flight recorder keeps, a reader can
+ * begin: what is older is forgotten by as much at a time. */
+#define RESTARTS 16
 /* A time of the program's clock and one of ours are that near, at least. */
 #define CLOCK_SLACK_NS 10000000
 
@@ -327,12 +330,15 @@ static int start_replay(struct thread *thread)
 {
 	const struct process_setup *process = thread->setup;
 	const struct arena_setup *arena = process->arena_setup;
+	const struct flight_options *flight =
+		&process->collector->options->flight;
 	struct replay_sink sink = {
 		.take = sink_take,
 		.give = sink_give,
 		.excludes = sink_excludes,
 		.context = thread,
-		.position = sink_position,
+		.position = flight->on ? NULL : sink_position,
+		.restart_ns = flight->on ? flight->keep_ns / RESTARTS + 1 : 0,
 	};
 	struct fibers_sink fibers_sink = { sink_open_track, sink_unloaded,
 					   sink_block, sink_extended, thread };

@@ -159,6 +159,10 @@ static int open_trace(struct recording *recording)
 	};
 	int err;
 
+	if (options->flight.on) {
+		trace.flight_bytes = options->flight.bytes;
+		trace.flight_ns = options->flight.keep_ns;
+	}
 	recording->setup.max_bytes = options->max_bytes;
 	if (!recording->setup.max_bytes)
 		recording->setup.max_bytes =
