@@ -47,7 +47,7 @@ static struct {
 		uint64_t word;
 	} stack[64];
 	uint32_t depth;
-} *g;
+} * g;
 
 static uint32_t any(uint32_t below)
 {
@@ -72,10 +72,10 @@ static void append(const uint8_t *packets, size_t bytes)
 {
 	ck_assert_uint_gt(bytes, 0);
 	bytes_put(&g->trace, packets, bytes);
-	flight_memory_take(g->memory, &(struct flight_block){
-					      .sequence = 1,
-					      .data = packets,
-					      .bytes = (uint32_t)bytes });
+	flight_memory_take(g->memory,
+			   &(struct flight_block){ .sequence = 1,
+						   .data = packets,
+						   .bytes = (uint32_t)bytes });
 }
 
 static void give(void *context, struct trace_block *block)
@@ -90,22 +90,22 @@ static void give(void *context, struct trace_block *block)
 
 		snprintf(name, sizeof(name), "function_%llu",
 			 (unsigned long long)block->names[i].function);
-		bytes += out_perfetto_names(names + bytes,
-					    sizeof(names) - bytes,
-					    block->sequence, &one, 1);
+		bytes +=
+			out_perfetto_names(names + bytes, sizeof(names) - bytes,
+					   block->sequence, &one, 1);
 	}
 	if (way->flight) {
 		flight_memory_describe(g->memory, names, bytes);
-		flight_memory_take(g->memory,
-				   &(struct flight_block){
-					   .sequence = block->sequence,
-					   .compact = block->compact,
-					   .packets = block->packets,
-					   .ended = block->ended,
-					   .data = block->data,
-					   .bytes = block->bytes,
-					   .own_bytes = block->own_bytes,
-					   .last_ns = block->last_ns });
+		flight_memory_take(
+			g->memory,
+			&(struct flight_block){ .sequence = block->sequence,
+						.compact = block->compact,
+						.packets = block->packets,
+						.ended = block->ended,
+						.data = block->data,
+						.bytes = block->bytes,
+						.own_bytes = block->own_bytes,
+						.last_ns = block->last_ns });
 	} else {
 		bytes_put(&g->trace, names, bytes);
 		bytes_put(&g->trace, block->data, block->bytes);
@@ -180,10 +180,10 @@ static void mark(struct replay *replay, const struct record *cell)
 static void step_call(void)
 {
 	bool begins = !g->depth || (g->depth < 60 && any(100) < 50);
-	uint64_t word = begins ? record_word(RECORD_BEGIN, 1 + any(9),
-					     0x9000 - 64 * (g->depth + 1))
-			       : g->stack[g->depth].word ^
-					 (RECORD_BEGIN ^ RECORD_END);
+	uint64_t word =
+		begins ? record_word(RECORD_BEGIN, 1 + any(9),
+				     0x9000 - 64 * (g->depth + 1))
+		       : g->stack[g->depth].word ^ (RECORD_BEGIN ^ RECORD_END);
 	const struct record cell = { word, g->ns };
 
 	if (begins)
@@ -208,9 +208,9 @@ static void step_track(void)
 					    .field_bytes = 3 };
 
 	if (any(2)) {
-		append(packet, out_track_value(packet, sizeof(packet), 3,
-					       COUNTER_UUID + lane, g->ns,
-					       any(100)));
+		append(packet,
+		       out_track_value(packet, sizeof(packet), 3,
+				       COUNTER_UUID + lane, g->ns, any(100)));
 		return;
 	}
 	uuid[1] = (uint8_t)(track | 0x80);
@@ -259,8 +259,7 @@ static void describe_tracks(void)
 			       packet, sizeof(packet),
 			       &(struct out_clocks){ .boottime = START_NS },
 			       (const uint8_t[16]){ 1 }, NULL, 0));
-	append(packet,
-	       out_perfetto_process(packet, sizeof(packet), &process));
+	append(packet, out_perfetto_process(packet, sizeof(packet), &process));
 	append(packet, out_perfetto_thread(packet, sizeof(packet), &thread));
 	append(packet, out_track_sequence(packet, sizeof(packet), 3));
 	append(packet, out_track_sequence(packet, sizeof(packet), 4));
@@ -321,8 +320,7 @@ static void cut(uint64_t from, uint64_t to, FILE *out)
 {
 	struct cut_range range = { from, to };
 	const struct cut_ranges ranges = { &range, 1, 1 };
-	const struct trace_cut_wish about = { .of = "test",
-					      .ranges = &ranges };
+	const struct trace_cut_wish about = { .of = "test", .ranges = &ranges };
 	struct index_get left = { .at = g->trace.at,
 				  .end = g->trace.at + g->trace.count };
 	struct packet_window *window;
@@ -348,8 +346,8 @@ struct line {
 static int compare_lines(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
-	int order = memcmp(a->at, b->at, a->bytes < b->bytes ? a->bytes
-							     : b->bytes);
+	int order =
+		memcmp(a->at, b->at, a->bytes < b->bytes ? a->bytes : b->bytes);
 
 	return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
@@ -376,10 +374,9 @@ static void check_range(uint64_t from, uint64_t to)
 	size_t cut_bytes, flight_bytes, count;
 	FILE *cut_file = open_memstream(&cut_text, &cut_bytes);
 	FILE *flight_file = open_memstream(&flight_text, &flight_bytes);
-	const struct flight_wish wish = { .memory = g->memory,
-					  .from_ns = from,
-					  .to_ns = to,
-					  .of = "test" };
+	const struct flight_wish wish = {
+		.memory = g->memory, .from_ns = from, .to_ns = to, .of = "test"
+	};
 	struct flight_result result;
 
 	cut(from, to, cut_file);
