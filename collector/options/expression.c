@@ -7,12 +7,12 @@
 #include "collector/options/expression.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/log.h"
+#include "collector/options/expression_text.h"
 #include "shared/compiler.h"
 
 #define DIGITS_MAX 18
@@ -30,42 +30,21 @@ static const struct unit {
 	{ "M", EXPRESSION_BYTES, 1 << 20 }, { "G", EXPRESSION_BYTES, 1 << 30 },
 };
 
-static int fail_at(struct expression_error *error, size_t at, const char *why)
+static int read_unit(const char *text, size_t at, double *number,
+		     enum expression_unit *unit, struct expression_error *error)
 {
-	*error = (struct expression_error){ at, why };
-	return -EINVAL;
-}
-
-static size_t skip_spaces(const char *text, size_t at)
-{
-	while (isspace((unsigned char)text[at]))
-		at++;
-	return at;
-}
-
-/* The end of text[from..to), without the spaces it ends with. */
-static size_t trim_end(const char *text, size_t from, size_t to)
-{
-	while (to > from && isspace((unsigned char)text[to - 1]))
-		to--;
-	return to;
-}
-
-static int read_unit(const char *text, size_t at, struct expression *out,
-		     struct expression_error *error)
-{
-	size_t end = trim_end(text, at, strlen(text));
+	size_t end = expression_trim(text, at, strlen(text));
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (strlen(units[i].name) != end - at ||
 		    strncmp(units[i].name, text + at, end - at) != 0)
 			continue;
-		out->unit = units[i].unit;
-		out->number *= units[i].factor;
+		*unit = units[i].unit;
+		*number *= units[i].factor;
 		return 0;
 	}
-	return fail_at(error, at,
-		       "choose %, ns, us, ms, s, B, K, M or G, or no unit");
+	return expression_fail(
+		error, at, "choose %, ns, us, ms, s, B, K, M or G, or no unit");
 }
 
 /* Digits, with a point among them or without. Locales do not matter. Returns
@@ -93,26 +72,35 @@ static size_t read_number(const char *text, double *out)
 	return digits && text[at - 1] != '.' ? at : 0;
 }
 
+int expression_number(const char *text, size_t at, double *number,
+		      enum expression_unit *unit,
+		      struct expression_error *error)
+{
+	size_t length = read_number(text + at, number);
+
+	if (!length)
+		return expression_fail(error, at,
+				       "give a number of up to 18 digits");
+	at = expression_skip(text, at + length);
+	return read_unit(text, at, number, unit, error);
+}
+
 static int read_bound(const char *text, size_t at, struct expression *out,
 		      struct expression_error *error)
 {
-	size_t length, start;
+	size_t start;
 	int err;
 
-	at = skip_spaces(text, at);
+	at = expression_skip(text, at);
 	out->growth = text[at] == '+';
 	if (out->growth)
-		at = skip_spaces(text, at + 1);
+		at = expression_skip(text, at + 1);
 	start = at;
-	length = read_number(text + at, &out->number);
-	if (!length)
-		return fail_at(error, at, "give a number of up to 18 digits");
-	at = skip_spaces(text, at + length);
-	err = read_unit(text, at, out, error);
+	err = expression_number(text, at, &out->number, &out->unit, error);
 	if (err)
 		return err;
 	if (out->unit == EXPRESSION_PERCENT && !out->growth)
-		return fail_at(
+		return expression_fail(
 			error, start,
 			"percent are of growth: put + before the number");
 	return 0;
@@ -122,12 +110,13 @@ static int read_bound(const char *text, size_t at, struct expression *out,
 static int read_glob(const char *text, size_t at, size_t end,
 		     struct expression *out, struct expression_error *error)
 {
-	at = skip_spaces(text, at);
-	end = trim_end(text, at, MAX(at, end));
+	at = expression_skip(text, at);
+	end = expression_trim(text, at, MAX(at, end));
 	if (at == end)
-		return fail_at(error, at, "give a pattern of functions");
+		return expression_fail(error, at,
+				       "give a pattern of functions");
 	if (end - at >= sizeof(out->glob))
-		return fail_at(error, at, "the pattern is too long");
+		return expression_fail(error, at, "the pattern is too long");
 	memcpy(out->glob, text + at, end - at);
 	out->glob[end - at] = '\0';
 	return 0;
@@ -147,24 +136,26 @@ static size_t word_end(const char *text, size_t at)
 static int read_subject(const char *text, size_t end, bool bare,
 			struct expression *out, struct expression_error *error)
 {
-	size_t start = skip_spaces(text, 0), word = word_end(text, start);
-	size_t open = skip_spaces(text, word);
+	size_t start = expression_skip(text, 0), word = word_end(text, start);
+	size_t open = expression_skip(text, word);
 
-	end = trim_end(text, 0, end);
+	end = expression_trim(text, 0, end);
 	if (word == start || text[open] != '(') {
 		if (bare)
 			return read_glob(text, start, end, out, error);
-		return fail_at(error, word == start ? start : open,
-			       "give VALUE(GLOB), such as calls(parse*)");
+		return expression_fail(
+			error, word == start ? start : open,
+			"give VALUE(GLOB), such as calls(parse*)");
 	}
 	if (end <= open + 1 || text[end - 1] != ')') {
 		/* A name with arguments, "main(int) const", is no VALUE(). */
 		if (bare)
 			return read_glob(text, start, end, out, error);
-		return fail_at(error, end, "a ) is missing");
+		return expression_fail(error, end, "a ) is missing");
 	}
 	if (word - start >= sizeof(out->value))
-		return fail_at(error, start, "no value has such a long name");
+		return expression_fail(error, start,
+				       "no value has such a long name");
 	memcpy(out->value, text + start, word - start);
 	out->value[word - start] = '\0';
 	return read_glob(text, open + 1, end - 1, out, error);
@@ -178,8 +169,9 @@ int expression_parse(const char *text, bool bare, struct expression *out,
 
 	*out = (struct expression){ .text = text };
 	if (!greater)
-		return fail_at(error, strlen(text),
-			       "give VALUE(GLOB) > NUMBER: the > is missing");
+		return expression_fail(
+			error, strlen(text),
+			"give VALUE(GLOB) > NUMBER: the > is missing");
 	err = read_subject(text, (size_t)(greater - text), bare, out, error);
 	if (err)
 		return err;

@@ -50,6 +50,13 @@ struct expression_error {
 int expression_parse(const char *text, bool bare, struct expression *out,
 		     struct expression_error *error);
 
+/* Reads NUMBER[UNIT], which text[at..) has to be. The number is not negative,
+ * and in ns or bytes if it has such a unit. 0; or -EINVAL, with *@error set.
+ * Any thread. */
+int expression_number(const char *text, size_t at, double *number,
+		      enum expression_unit *unit,
+		      struct expression_error *error);
+
 /* Log what is wrong with @text, the value of the option @name: one line for a
  * program, and two below it that show a person the place. */
 void expression_complain(const char *name, const char *text,

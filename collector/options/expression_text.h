@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * expression_text - what all readers of expressions do with their text
+ * (expression.c, comparison.c, call_expression.c, trigger.c). Pure.
+ */
+#ifndef PERFREC_COLLECTOR_OPTIONS_EXPRESSION_TEXT_H
+#define PERFREC_COLLECTOR_OPTIONS_EXPRESSION_TEXT_H
+
+#include <ctype.h>
+#include <errno.h>
+#include <stddef.h>
+
+#include "collector/options/expression.h"
+
+/* The text is wrong at byte @at, because of @why. -EINVAL. */
+static inline int expression_fail(struct expression_error *error, size_t at,
+				  const char *why)
+{
+	*error = (struct expression_error){ at, why };
+	return -EINVAL;
+}
+
+/* The first byte from text[at] on that is no space. */
+static inline size_t expression_skip(const char *text, size_t at)
+{
+	while (isspace((unsigned char)text[at]))
+		at++;
+	return at;
+}
+
+/* The end of text[from..to), without the spaces it ends with. */
+static inline size_t expression_trim(const char *text, size_t from, size_t to)
+{
+	while (to > from && isspace((unsigned char)text[to - 1]))
+		to--;
+	return to;
+}
+
+#endif
