@@ -99,11 +99,13 @@ int comparison_time(const char *text, size_t at, uint64_t *ns,
 	int err;
 
 	if (!digits)
-		return expression_fail(error, at, "give a time, such as 10ms or 1.5us");
+		return expression_fail(error, at,
+				       "give a time, such as 10ms or 1.5us");
 	if (unit == end)
-		return expression_fail(error, at + digits,
-			       "give the unit of the time: ns, us, ms, s, m or "
-			       "h, such as 10ms");
+		return expression_fail(
+			error, at + digits,
+			"give the unit of the time: ns, us, ms, s, m or "
+			"h, such as 10ms");
 	if (digits + (end - unit) >= sizeof(time))
 		return expression_fail(error, at, "the time is too long");
 	snprintf(time, sizeof(time), "%.*s%.*s", (int)digits, text + at,
@@ -111,7 +113,8 @@ int comparison_time(const char *text, size_t at, uint64_t *ns,
 	err = size_parse_duration(time, ns);
 	if (err == -ERANGE)
 		return expression_fail(error, at, "the time is too large");
-	return err ? expression_fail(error, at,
+	return err ? expression_fail(
+			     error, at,
 			     "give a number and its unit (ns, us, ms, s, m or "
 			     "h), such as 10ms or 1.5us")
 		   : 0;
