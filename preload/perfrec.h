@@ -65,6 +65,8 @@ enum perfrec_flags {
 	PERFREC_DOUBLE = 1 << 0, /* values are doubles; else int64_t */
 	PERFREC_INCREMENTAL = 1 << 1, /* each value is a step */
 	PERFREC_PER_THREAD = 1 << 2, /* one counter for each thread */
+	/* of what PERFREC_TRIGGER() makes */
+	PERFREC_TRIGGERS_ = 1 << 3,
 
 	/* of a track: where it is without a parent (else: of the process), */
 	PERFREC_OF_THREAD = 1 << 8, /* below the thread that makes it */
@@ -510,11 +512,13 @@ template <size_t Count> struct perfrec_args_ {
 	}
 
 /* The keys and the site, in a function. */
-#define PERFREC_SITE_(site, keys, kind, category, ...)                    \
-	PERFREC_LOCAL_ const char *const keys[] = { PERFREC_PICK_(        \
-		PERFREC_KEYS_, __VA_ARGS__) PERFREC_NULL_ };              \
-	PERFREC_LOCAL_ struct perfrec_site site = PERFREC_SITE_INIT_(     \
-		kind, 0, PERFREC_FIRST_(__VA_ARGS__), category, __func__, \
+#define PERFREC_SITE_(site, keys, kind, category, ...) \
+	PERFREC_SITE_WITH_(site, keys, kind, 0, category, __VA_ARGS__)
+#define PERFREC_SITE_WITH_(site, keys, kind, flags, category, ...)            \
+	PERFREC_LOCAL_ const char *const keys[] = { PERFREC_PICK_(            \
+		PERFREC_KEYS_, __VA_ARGS__) PERFREC_NULL_ };                  \
+	PERFREC_LOCAL_ struct perfrec_site site = PERFREC_SITE_INIT_(         \
+		kind, flags, PERFREC_FIRST_(__VA_ARGS__), category, __func__, \
 		keys, sizeof(keys) / sizeof(*(keys)) - 1)
 
 /* How many pairs @keys has. */
@@ -548,14 +552,14 @@ PERFREC_INLINE_ void perfrec_end(perfrec_span span)
  */
 #if defined(PERFREC_DISABLE)
 #define PERFREC_ACTIVE_ 0
-#define PERFREC_EVENT_(kind, category, call, ...)                         \
-	do {                                                              \
-		if (0) {                                                  \
-			PERFREC_SITE_(perfrec_here_, perfrec_keys_, kind, \
-				      category, __VA_ARGS__);             \
-			(void)&perfrec_here_;                             \
-			(void)(call);                                     \
-		}                                                         \
+#define PERFREC_EVENT_WITH_(kind, flags, category, call, ...)                  \
+	do {                                                                   \
+		if (0) {                                                       \
+			PERFREC_SITE_WITH_(perfrec_here_, perfrec_keys_, kind, \
+					   flags, category, __VA_ARGS__);      \
+			(void)&perfrec_here_;                                  \
+			(void)(call);                                          \
+		}                                                              \
 	} while (0)
 #define PERFREC_EVENT_EXPR_(none, kind, category, call, ...)       \
 	__extension__({                                            \
@@ -564,12 +568,12 @@ PERFREC_INLINE_ void perfrec_end(perfrec_span span)
 	})
 #else
 #define PERFREC_ACTIVE_ 1
-#define PERFREC_EVENT_(kind, category, call, ...)                           \
-	do {                                                                \
-		PERFREC_SITE_(perfrec_here_, perfrec_keys_, kind, category, \
-			      __VA_ARGS__);                                 \
-		if (perfrec_on_(&perfrec_here_))                            \
-			(void)(call);                                       \
+#define PERFREC_EVENT_WITH_(kind, flags, category, call, ...)                 \
+	do {                                                                  \
+		PERFREC_SITE_WITH_(perfrec_here_, perfrec_keys_, kind, flags, \
+				   category, __VA_ARGS__);                    \
+		if (perfrec_on_(&perfrec_here_))                              \
+			(void)(call);                                         \
 	} while (0)
 #define PERFREC_EVENT_EXPR_(none, kind, category, call, ...)                \
 	__extension__({                                                     \
@@ -578,6 +582,9 @@ PERFREC_INLINE_ void perfrec_end(perfrec_span span)
 		perfrec_on_(&perfrec_here_) ? (call) : none;                \
 	})
 #endif
+
+#define PERFREC_EVENT_(kind, category, call, ...) \
+	PERFREC_EVENT_WITH_(kind, 0, category, call, __VA_ARGS__)
 
 #define PERFREC_BEGIN_CALL_(site, keys, ...)                              \
 	perfrec_span_(PERFREC_PAIRS_(keys) == 0                           \
@@ -683,6 +690,16 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 #define PERFREC_MARK(...)                                    \
 	PERFREC_EVENT_(PERFREC_SPAN_KIND_, PERFREC_CATEGORY, \
 		       PERFREC_CALL_(mark, __VA_ARGS__), __VA_ARGS__)
+
+/*
+ * PERFREC_TRIGGER(name, pairs ...): this moment is what one looks for. If the
+ * flight recorder runs (perfrec record --flight), it writes a snapshot of what
+ * happened around it. Else it is PERFREC_INSTANT().
+ */
+#define PERFREC_TRIGGER(...)                                       \
+	PERFREC_EVENT_WITH_(PERFREC_SPAN_KIND_, PERFREC_TRIGGERS_, \
+			    PERFREC_CATEGORY,                      \
+			    PERFREC_CALL_(instant, __VA_ARGS__), __VA_ARGS__)
 
 #define PERFREC_CALL_(function, ...)                                          \
 	(perfrec_shim_()->function(&perfrec_here_,                            \

@@ -37,6 +37,8 @@ enum site_flags {
 	SITE_DOUBLE = 1 << 0, /* a counter's values are doubles */
 	SITE_INCREMENTAL = 1 << 1, /* each value is a step */
 	SITE_OF_THREAD = 1 << 2, /* one counter for each thread */
+	SITE_TRIGGER = 1 << 3, /* an instant that the flight recorder is to
+				* write a snapshot for */
 };
 
 enum track_order { /* how the tracks below a track are ordered */

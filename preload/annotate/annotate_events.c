@@ -23,7 +23,8 @@
 
 _Static_assert((int)PERFREC_DOUBLE == SITE_DOUBLE &&
 		       (int)PERFREC_INCREMENTAL == SITE_INCREMENTAL &&
-		       (int)PERFREC_PER_THREAD == SITE_OF_THREAD,
+		       (int)PERFREC_PER_THREAD == SITE_OF_THREAD &&
+		       (int)PERFREC_TRIGGERS_ == SITE_TRIGGER,
 	       "perfrec.h");
 _Static_assert(PERFREC_PROCESS_TRACK == TRACK_PROCESS &&
 		       PERFREC_THREAD_TRACK == TRACK_THREAD &&
