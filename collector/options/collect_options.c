@@ -10,6 +10,7 @@
 
 #include "collector/base/size.h"
 #include "collector/options/opts.h"
+#include "collector/options/trigger.h"
 #include "shared/record.h"
 
 const char *collect_options_alloc_name(enum alloc_mode mode)
@@ -27,6 +28,23 @@ const char *collect_options_counter_name(uint32_t number)
 	return opts_choice(OPT_COUNTERS, number);
 }
 
+/* More than there may be are only counted, for flight_mix_check(). */
+static void append_trigger(struct flight_options *flight, const char *text)
+{
+	struct expression_error error;
+	struct trigger *longer;
+
+	if (flight->trigger_count++ >= TRIGGERS_MAX)
+		return;
+	longer = realloc(flight->triggers,
+			 flight->trigger_count * sizeof(*longer));
+	if (!longer)
+		abort(); /* a few pages, at start */
+	flight->triggers = longer;
+	/* It was found to be good. */
+	(void)trigger_parse(text, &longer[flight->trigger_count - 1], &error);
+}
+
 /* What belongs to --flight. False: @value does not. */
 static bool take_flight_option(struct flight_options *flight,
 			       const struct opts_value *value)
@@ -40,6 +58,9 @@ static bool take_flight_option(struct flight_options *flight,
 		return true;
 	case OPT_FLIGHT_MEMORY:
 		flight->bytes = value->number;
+		return true;
+	case OPT_TRIGGER:
+		append_trigger(flight, value->text);
 		return true;
 	case OPT_FLIGHT_MARGIN:
 		flight->margin_ns = value->number;
@@ -74,6 +95,12 @@ int flight_mix_check(const struct flight_mix *mix)
 
 	if (!flight->on && mix->only) {
 		log_err("%s: only with --flight", mix->only);
+		return OPTS_WRONG;
+	}
+	if (flight->trigger_count > TRIGGERS_MAX) {
+		log_err("--trigger: give at most %d of them; FUNC and NAME may "
+			"be patterns",
+			TRIGGERS_MAX);
 		return OPTS_WRONG;
 	}
 	if (flight->on && mix->never) {

@@ -16,6 +16,7 @@
 #include "shared/wire.h"
 
 struct opts_value;
+struct trigger;
 
 /* --alloc, in the order of opts.def */
 enum alloc_mode {
@@ -39,6 +40,8 @@ struct flight_options {
 	uint64_t margin_ns;
 	uint32_t snapshots; /* on the disk, at most */
 	uint64_t disk_bytes; /* the same */
+	struct trigger *triggers; /* --trigger */
+	size_t trigger_count; /* at most TRIGGERS_MAX, once it was checked */
 };
 
 /* What was given of the options that do not go together. All zero at first. */

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "collector/options/expression_text.h"
+
 enum expression_unit {
 	EXPRESSION_COUNT, /* no unit */
 	EXPRESSION_NS, /* the number is in ns */
@@ -35,12 +37,6 @@ struct expression {
 	bool growth; /* with "+" */
 	double number; /* not negative; in ns or bytes, if it has such a unit */
 	enum expression_unit unit;
-};
-
-/* Where and why a text is no condition. */
-struct expression_error {
-	size_t at; /* the byte of the text, from 0 on */
-	const char *why; /* a constant: "give a number" */
 };
 
 /*

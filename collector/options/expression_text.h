@@ -10,7 +10,11 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "collector/options/expression.h"
+/* Where and why a text is no expression. */
+struct expression_error {
+	size_t at; /* the byte of the text, from 0 on */
+	const char *why; /* a constant: "give a number" */
+};
 
 /* The text is wrong at byte @at, because of @why. -EINVAL. */
 static inline int expression_fail(struct expression_error *error, size_t at,

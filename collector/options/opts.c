@@ -14,6 +14,7 @@
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/options/opts_inner.h"
+#include "collector/options/trigger.h"
 #include "collector/options/spelling.h"
 
 /* What getopt_long() returns for a long name; letters lie below. */
@@ -218,10 +219,24 @@ int opts_unknown_command(const char *name)
 /* --- what is given -----------------------------------------------------------
  */
 
+/* Shows the place of what is wrong. */
+static int check_trigger(const struct opts_value *value)
+{
+	struct expression_error error;
+	struct trigger trigger;
+
+	if (!trigger_parse(value->text, &trigger, &error))
+		return OPTS_GO_ON;
+	expression_complain(value->name, value->text, &error);
+	return OPTS_WRONG;
+}
+
 static int read_value(struct opts_value *value)
 {
 	char want[OPTS_TEXT_BYTES];
 
+	if (value->text && opts_rows[value->id].kind == OPTS_TRIGGER)
+		return check_trigger(value);
 	if (!value->text || opts_value_read(value))
 		return OPTS_GO_ON;
 	return opts_refuse(value,

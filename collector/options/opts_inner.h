@@ -44,6 +44,7 @@ enum opts_kind {
 	OPTS_CPU, /* "off", or a count and maybe one of CHOICES */
 	OPTS_PERCENT, /* "5%", "2.5" or "off" */
 	OPTS_USER, /* the command looks it up */
+	OPTS_TRIGGER, /* opts.c has it read by trigger.h */
 };
 
 /* What follows the options of a command. */

@@ -198,6 +198,7 @@ bool opts_value_read(struct opts_value *value)
 		[OPTS_CPU] = read_cpu,
 		[OPTS_PERCENT] = read_percent,
 		[OPTS_USER] = read_text,
+		[OPTS_TRIGGER] = read_text,
 	};
 	const struct opts_row *row = &opts_rows[value->id];
 

@@ -158,8 +158,8 @@ static int read_counter(const char *text, size_t at, struct trigger *out,
 		return expression_fail(error, strlen(text),
 				       "a comparison is missing: counter NAME "
 				       "> 100, or < 5");
-	err = read_name(text, at, comparison.sign,
-			"give the name of a counter", out, error);
+	err = read_name(text, at, comparison.sign, "give the name of a counter",
+			out, error);
 	if (!err)
 		err = comparison_check(text, &comparison, error);
 	if (err)

@@ -4,13 +4,12 @@
  * it:
  *
  *   FUNC > TIME               a call of FUNC took longer       parse* > 10ms
- *   FUNC > [K x] p99          it took longer than K times what 99 % of the calls
- *                             of FUNC take                     parse* > 5 x p99
- *   counter NAME > NUMBER     the counter went beyond          counter queue > 100
- *   counter NAME < NUMBER     it went below
- *   annotation [NAME]         PERFREC_TRIGGER() was met
- *   signal USR1               perfrec-collect got the signal (or USR2)
- *   crash                     a program was ended by a signal
+ *   FUNC > [K x] p99          it took longer than K times what 99 % of the
+ * calls of FUNC take                     parse* > 5 x p99 counter NAME > NUMBER
+ * the counter went beyond          counter queue > 100 counter NAME < NUMBER it
+ * went below annotation [NAME]         PERFREC_TRIGGER() was met signal USR1
+ * perfrec-collect got the signal (or USR2) crash                     a program
+ * was ended by a signal
  *
  * >= and <= include the bound. FUNC is the full name of a function or a pattern
  * of name_pattern.h (also @GLOB); NAME is a name or a glob (fnmatch(3)).
@@ -25,8 +24,8 @@
 
 #include "collector/options/expression.h"
 
-/* As many as a recording can have: a set of them is a mask. */
-#define TRIGGERS_MAX 32
+/* As many as a recording can have. */
+#define TRIGGERS_MAX 30
 #define TRIGGER_TIMES_MAX 1e6
 
 enum trigger_kind {

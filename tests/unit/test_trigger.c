@@ -246,11 +246,17 @@ int main(void)
 	Suite *suite = suite_create("trigger");
 	TCase *tcase = suite_case(suite, "trigger");
 
-	tcase_add_loop_test(tcase, a_call_has_a_name_and_a_time, 0, ARRAY_SIZE(calls));
-	tcase_add_loop_test(tcase, a_call_may_be_held_against_the_p99_of_its_function, 0, ARRAY_SIZE(relative));
-	tcase_add_loop_test(tcase, a_counter_has_a_bound_on_one_side, 0, ARRAY_SIZE(counters));
-	tcase_add_loop_test(tcase, a_word_says_what_else_it_is_of, 0, ARRAY_SIZE(others));
-	tcase_add_loop_test(tcase, an_error_has_the_place_of_what_is_wrong, 0, ARRAY_SIZE(bad));
+	tcase_add_loop_test(tcase, a_call_has_a_name_and_a_time, 0,
+			    ARRAY_SIZE(calls));
+	tcase_add_loop_test(tcase,
+			    a_call_may_be_held_against_the_p99_of_its_function,
+			    0, ARRAY_SIZE(relative));
+	tcase_add_loop_test(tcase, a_counter_has_a_bound_on_one_side, 0,
+			    ARRAY_SIZE(counters));
+	tcase_add_loop_test(tcase, a_word_says_what_else_it_is_of, 0,
+			    ARRAY_SIZE(others));
+	tcase_add_loop_test(tcase, an_error_has_the_place_of_what_is_wrong, 0,
+			    ARRAY_SIZE(bad));
 	tcase_add_test(tcase, a_name_that_is_too_long_is_refused);
 	tcase_add_test(tcase, any_text_is_read_or_refused_with_a_place_in_it);
 	return suite_run(suite);
