@@ -12,6 +12,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
+#include "collector/drain/call_watches.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/process_durations.h"
 #include "collector/drain/states_told.h"
@@ -92,6 +93,7 @@ void process_reap_finish(struct process *process)
 		note_gave_up(setup);
 	process_notes_finish(process);
 	process_durations_finish(process);
+	call_watches_finish(process);
 	heap = process_heap_end(process);
 	if (heap)
 		heap_files_finish(heap);

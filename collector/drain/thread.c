@@ -44,6 +44,7 @@
 #include "collector/drain/thread_durations.h"
 #include "collector/drain/thread_figures.h"
 #include "collector/drain/thread_samples.h"
+#include "collector/drain/thread_triggers.h"
 #include "collector/drain/thread_waits.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/states/states.h"
@@ -344,6 +345,7 @@ static int start_replay(struct thread *thread)
 					   sink_block, sink_extended, thread };
 	bool ticks = arena->clock == WIRE_CLOCK_TSC;
 
+	thread_triggers_begin(thread, worker_index(thread), &sink);
 	if (replay_new(&sink, thread->sequence, thread->start_ns,
 		       ticks ? process->collector->clock : NULL, arena->pauses,
 		       recording_setup(arena->recording)->budget,
@@ -385,6 +387,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->start_ns = claimed_ns(thread, slot);
 	identify_thread(thread);
 	if (start_replay(thread) < 0) {
+		thread_triggers_finish(thread);
 		free(thread);
 		return -ENOMEM;
 	}
@@ -491,10 +494,11 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 }
 
 /* Whether functions that the ring speaks of may have no names yet, which a
- * filter must know. */
+ * filter or a trigger must know. */
 static bool names_lag(const struct thread *thread)
 {
-	return filter_is_active(&thread->setup->collector->options->filter) &&
+	return (filter_is_active(&thread->setup->collector->options->filter) ||
+		thread_triggers_need_names(thread)) &&
 	       filter_names_lag_now(thread->setup->arena);
 }
 
@@ -512,7 +516,8 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 		     uint64_t until_ns)
 {
 	bool sampled = thread_cpu_begin(thread);
-	bool timed = sampled || fibers_hold_back(&thread->fibers);
+	bool timed = sampled || fibers_hold_back(&thread->fibers) ||
+		     recording_setup(recording_of(thread))->triggers;
 	uint64_t before_ns = timed ? clock_boottime_ns() : 0;
 	int64_t unread =
 		resume ? (int64_t)ring_get_left(ring) : ring_get_look(ring);
@@ -529,6 +534,8 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 	thread_waits_flush(thread);
 	if (!unread && !resume)
 		write_open_calls(thread, before_ns);
+	if (timed)
+		thread_triggers_visit(thread, before_ns, !unread && !resume);
 	if (unread <= 0)
 		return unread;
 	thread_notes_flush(thread);
@@ -798,6 +805,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	thread_notes_finish(old);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
+	thread_triggers_finish(old);
 	ending = process_ending(old->process);
 	if (ending && ending->why == PROCESS_EXECED &&
 	    old->entry.tid == old->setup->pid)

@@ -70,8 +70,8 @@ int triggers_new(const struct trigger *list, size_t count,
 	for (size_t i = 0; i < count; i++)
 		add_trigger(triggers, &list[i]);
 	for (int i = 0; i < OWN; i++) {
-		triggers->own[i] = (struct trigger){ .text = "",
-						     .kind = own[i] };
+		triggers->own[i] =
+			(struct trigger){ .text = "", .kind = own[i] };
 		add_trigger(triggers, &triggers->own[i]);
 	}
 	*out = triggers;
@@ -142,8 +142,8 @@ static void leave_gate(struct gate *gate)
 
 static bool is_period_over(const struct gate *gate, uint64_t ns)
 {
-	return ns == UINT64_MAX || (ns > gate->since_ns &&
-				    ns - gate->since_ns > PERIOD_NS);
+	return ns == UINT64_MAX ||
+	       (ns > gate->since_ns && ns - gate->since_ns > PERIOD_NS);
 }
 
 static void put_held(struct triggers *triggers, struct gate *gate)
@@ -275,8 +275,8 @@ uint64_t triggers_slow_ns(const struct triggers *triggers, uint32_t set,
 
 	for (uint32_t i = 0; i < triggers->count; i++)
 		if (set >> i & 1)
-			least = MIN(least, slow_ns(triggers->gate[i].trigger,
-						   p99_ns));
+			least = MIN(least,
+				    slow_ns(triggers->gate[i].trigger, p99_ns));
 	return least;
 }
 

@@ -21,6 +21,7 @@ struct address_range;
 struct arena;
 struct arena_setup;
 struct async_slices;
+struct call_watches;
 struct collector;
 struct histograms;
 struct kin;
@@ -60,6 +61,8 @@ struct process_parts {
 	/* Durations of calls: drain/process_durations.c. Each is of one drain
 	 * worker; NULL: its threads have called nothing. */
 	struct histograms *histograms[DRAIN_WORKERS_MAX];
+	/* Functions that have triggers: drain/call_watches.c. The same. */
+	struct call_watches *watches[DRAIN_WORKERS_MAX];
 };
 
 /* How a process ends. */

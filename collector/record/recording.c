@@ -27,6 +27,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/random.h"
 #include "collector/flight/flight_queue.h"
+#include "collector/flight/triggers.h"
 #include "collector/names/filter_matches.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -217,6 +218,7 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->setup.profiles.offcpu_rest);
 	cpu_account_free(&recording->setup.cpu_account);
 	filter_matches_free(&recording->setup.matches);
+	triggers_free(&recording->setup.triggers);
 	flight_queue_free(&recording->setup.flight);
 	stack_profile_free(&recording->setup.profiles.heap);
 	stack_profile_free(&recording->setup.profiles.heap_peak);
@@ -350,6 +352,12 @@ int recording_new(const struct collector *collector, const char *path,
 	if (!err && collector->options->flight.on) {
 		recording->setup.flight = flight_queue_new();
 		err = recording->setup.flight ? 0 : -ENOMEM;
+		if (!err)
+			err = triggers_new(
+				collector->options->flight.triggers,
+				collector->options->flight.trigger_count,
+				recording->setup.flight,
+				&recording->setup.triggers);
 	}
 	if (!err)
 		err = open_recording_folder(path, exclusive,

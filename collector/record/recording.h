@@ -31,6 +31,7 @@ struct snapshots;
 struct stack_profile;
 struct symbol_cache;
 struct trace_file;
+struct triggers;
 struct true_time_sums;
 
 /* Of a trace, in bytes, where nobody says and there is room. */
@@ -251,6 +252,7 @@ struct recording_setup {
 	struct filter_matches *matches; /* NULL: the options have no patterns */
 	struct flight_queue *flight; /* of what triggers snapshots; NULL: not
 				      * with --flight */
+	struct triggers *triggers; /* which these are; NULL: the same */
 };
 
 /* What perfrec record shows while it runs. */

@@ -23,6 +23,7 @@ struct states_calls;
 struct thread_cpu;
 struct thread_heap;
 struct thread_notes;
+struct thread_triggers;
 struct thread_waits;
 
 /* A wait of a thread that is over, of which it is known on what it was. */
@@ -52,6 +53,7 @@ struct thread {
 	struct thread_cpu *cpu; /* samples/thread_cpu.c */
 	struct thread_heap *heap; /* heap/thread_heap.c */
 	struct thread_waits *waits; /* drain/thread_waits.c */
+	struct thread_triggers *triggers; /* drain/thread_triggers.c */
 	/* How often connected functions were called: once the thread has ended,
 	 * see states_slot_calls(). */
 	struct states_calls *counted;

@@ -1960,6 +1960,19 @@ void replay_free(struct replay **replay)
 	*replay = NULL;
 }
 
+void replay_each_open(const struct replay *replay, size_t most,
+		      replay_open *visit, void *context)
+{
+	const struct replay_frame *frame = replay->stack;
+	size_t depth = (size_t)(replay->top - frame);
+
+	for (size_t i = MIN(depth, most); i; i--) {
+		frame++;
+		if (!is_frame_withheld(frame) && !is_detached(frame))
+			visit(context, frame->node, frame->begin_ns);
+	}
+}
+
 struct cct *replay_tree(struct replay *replay)
 {
 	return &replay->cct;

@@ -249,6 +249,13 @@ int replay_take_turns(struct replay *replay);
 /* --- what it is made of and has found ----------------------------------------
  */
 
+/* Calls @visit for each call that is open and counted, the outermost first, and
+ * for @most of them at most, with when it began. */
+typedef void replay_open(void *context, const struct cct_node *node,
+			 uint64_t begin_ns);
+void replay_each_open(const struct replay *replay, size_t most,
+		      replay_open *visit, void *context);
+
 /* The calling-context tree, which is @replay's. */
 struct cct *replay_tree(struct replay *replay);
 /* The node of the frame on top, or the root if there is none. Never NULL. */

@@ -28,6 +28,7 @@
 #include "collector/drain/drain.h"
 #include "collector/drain/filter_names.h"
 #include "collector/drain/process_meet.h"
+#include "collector/flight/triggers.h"
 #include "collector/base/log.h"
 #include "collector/base/thread_nice.h"
 #include "collector/names/modules.h"
@@ -198,6 +199,15 @@ static bool has_filter(const struct collector *collector)
 	return filter_is_active(&collector->options->filter);
 }
 
+/* Whether functions must have names before their calls are counted. */
+static bool needs_names(const struct collector *collector, struct arena *arena)
+{
+	const struct recording *recording = arena_setup(arena)->recording;
+
+	return has_filter(collector) ||
+	       triggers_of_calls(recording_setup(recording)->triggers);
+}
+
 /* Whether functions of @arena's program are connected before it goes on. */
 static bool connects_functions(const struct collector *collector,
 			       struct arena *arena)
@@ -219,8 +229,8 @@ static void set_waits(const struct collector *collector, struct arena *arena)
 	struct arena_session *session = arena_session(arena);
 
 	session->waits_for_files = modules_are_behind(first_modules(arena));
-	session->waits_for_names =
-		has_filter(collector) || connects_functions(collector, arena);
+	session->waits_for_names = needs_names(collector, arena) ||
+				   connects_functions(collector, arena);
 }
 
 /* What the threads of @arena's program have had of the machine so far. */
@@ -430,6 +440,9 @@ static void run_start_job(struct job *job)
 		filter_publish(&start->collector->options->filter,
 			       start->modules, setup->page, FILTER_ENTRIES,
 			       recording_setup(setup->recording)->matches);
+	}
+	if (needs_names(start->collector, start->arena)) {
+		modules_read_tables(start->modules);
 		filter_names_done(start->arena);
 	}
 	connect_or_release(start->collector, start->arena);
@@ -453,14 +466,15 @@ static void post_start_job(struct collector *collector, struct arena *arena)
 	start->job.run = run_start_job;
 	start->arena = arena_get(arena);
 	start->modules = modules_get(first_modules(arena));
-	if (has_filter(collector))
+	if (needs_names(collector, arena))
 		filter_names_begin(arena);
 	jobs_post(arena_setup(arena)->jobs, &start->job);
 }
 
 void attach_complete(struct collector *collector, struct arena *arena)
 {
-	if (has_filter(collector) || arena_session(arena)->waits_for_files)
+	if (needs_names(collector, arena) ||
+	    arena_session(arena)->waits_for_files)
 		post_start_job(collector, arena);
 	else if (connects_functions(collector, arena))
 		states_connect(arena, session_release);

@@ -32,10 +32,10 @@ static void begin(const char *const *texts, size_t count)
 	ck_assert_int_eq(triggers_new(g_list, count, g_queue, &g_triggers), 0);
 }
 
-#define BEGIN(...)                                              \
-	do {                                                    \
+#define BEGIN(...)                                                  \
+	do {                                                        \
 		static const char *const texts[] = { __VA_ARGS__ }; \
-		begin(texts, ARRAY_SIZE(texts));                \
+		begin(texts, ARRAY_SIZE(texts));                    \
 	} while (0)
 
 static void end(void)
@@ -135,8 +135,8 @@ START_TEST(a_counter_fires_when_it_crosses_its_bound)
 	static const struct {
 		double value;
 		int fires;
-	} steps[] = { { 50, 0 }, { 101, 1 }, { 150, 0 }, { 100, 0 },
-		      { 101, 1 }, { 2, 2 },  { 3, 0 },	 { 200, 1 } };
+	} steps[] = { { 50, 0 },  { 101, 1 }, { 150, 0 }, { 100, 0 },
+		      { 101, 1 }, { 2, 2 },   { 3, 0 },	  { 200, 1 } };
 	const struct trigger_place place = { 5, 7, 8 };
 	struct flight_event event;
 	uint32_t set, beyond = 0;
@@ -225,7 +225,8 @@ START_TEST(a_name_that_nothing_has_is_told)
 {
 	size_t at = 0;
 
-	BEGIN("f > 1ms", "gone > 1ms", "counter c > 1", "annotation a", "crash");
+	BEGIN("f > 1ms", "gone > 1ms", "counter c > 1", "annotation a",
+	      "crash");
 	(void)triggers_of_function(g_triggers, "f", "/m");
 	(void)triggers_of_counter(g_triggers, "c");
 	ck_assert_str_eq(triggers_missing(g_triggers, &at), "gone > 1ms");
@@ -319,7 +320,10 @@ START_TEST(a_long_name_is_cut_between_characters)
 	triggers_annotation(g_triggers, &place, name, true);
 	ck_assert(flight_queue_take(g_queue, &event));
 	ck_assert_uint_eq(strlen(event.what), 126);
-	triggers_annotation(g_triggers, &place, "a\xff" "b", true);
+	triggers_annotation(g_triggers, &place,
+			    "a\xff"
+			    "b",
+			    true);
 	(void)take("", "a?b");
 	end();
 }
@@ -339,7 +343,8 @@ int main(void)
 	tcase_add_test(tcase, a_signal_fires_if_it_was_asked_for);
 	tcase_add_test(tcase, without_triggers_nothing_happens);
 	tcase_add_test(tcase, a_name_that_nothing_has_is_told);
-	tcase_add_test(tcase, a_trigger_that_always_fires_is_told_by_few_events);
+	tcase_add_test(tcase,
+		       a_trigger_that_always_fires_is_told_by_few_events);
 	tcase_add_test(tcase, threads_fire_one_trigger_together);
 	tcase_add_test(tcase, a_long_name_is_cut_between_characters);
 	return suite_run(suite);
