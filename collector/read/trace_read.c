@@ -7,6 +7,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/read/trace_read_inner.h"
+#include "collector/read/usual_packet.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
@@ -20,8 +21,6 @@
 #define CLOCK_SEQUENCE_LAST 127
 #define FLAG_CLEARED 1 /* SEQ_INCREMENTAL_STATE_CLEARED */
 #define MODE_KERNEL 1 /* Profiling.CpuMode */
-/* An end: 50 S 5a 02 48 02 40 D. */
-#define USUAL_BYTES_MIN 8
 
 /* --- opening and closing --- */
 
@@ -561,47 +560,26 @@ static bool take_packet(struct trace_reader *reader,
 	return false;
 }
 
-/*
- * The packets that a trace mostly has, as encode.h writes them: number of the
- * sequence, track event with a type and at most a name, timestamp. False: it is
- * another one, or begins or ends no slice; nothing was taken in.
- */
+/* The packets that a trace mostly has. False: it is another one, or begins or
+ * ends no slice; nothing was taken in. */
 static bool take_usual(struct trace_reader *reader,
 		       const struct trace_packet_bytes *bytes,
 		       struct trace_event *out)
 {
 	struct wire fields = { bytes->at, bytes->at + bytes->count };
 	struct sequence *sequence = reader->last_sequence;
-	uint64_t id, iid = 0, step;
-	const uint8_t *event;
-	uint8_t type;
+	struct usual_packet usual;
 
-	if (bytes->count < USUAL_BYTES_MIN ||
-	    *fields.at++ != TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID ||
-	    !wire_varint(&fields, &id) || !sequence || sequence->id != id ||
-	    !sequence->track || sequence->waits || sequence->stops ||
-	    !is_of_sequence(sequence->clock_id) ||
-	    fields.end - fields.at < USUAL_BYTES_MIN - 2 ||
-	    fields.at[0] != TAG_TRACE_PACKET_TRACK_EVENT ||
-	    fields.at[2] != TAG_TRACK_EVENT_TYPE)
-		return false;
-	event = fields.at + 2;
-	type = fields.at[3];
-	fields.at += 4;
-	if (type == TYPE_SLICE_BEGIN &&
-	    (*fields.at++ != TAG_TRACK_EVENT_NAME_IID ||
-	     !wire_varint(&fields, &iid)))
-		return false;
-	if ((type != TYPE_SLICE_BEGIN && type != TYPE_SLICE_END) ||
-	    fields.at != event + event[-1] || fields.at == fields.end ||
-	    *fields.at++ != TAG_TRACE_PACKET_TIMESTAMP ||
-	    !wire_varint(&fields, &step) || fields.at != fields.end)
+	if (!sequence || !sequence->track || sequence->waits ||
+	    sequence->stops || !is_of_sequence(sequence->clock_id) ||
+	    !usual_packet_take(fields, sequence->id, &usual))
 		return false;
 	*out = (struct trace_event){
-		.kind = (enum trace_event_kind)type,
-		.ns = sequence->clock_ns += step,
+		.kind = (enum trace_event_kind)usual.type,
+		.ns = sequence->clock_ns += usual.step,
 		.track = &sequence->track->shown,
-		.name = trace_iids_get(&sequence->iids[IID_NAME], iid),
+		.name = trace_iids_get(&sequence->iids[IID_NAME],
+				       usual.name_iid),
 	};
 	note_time(reader, out);
 	return true;
