@@ -42,6 +42,7 @@ agree perfrec-annotate.1 'perfrec annotate' OPTIONS
 agree perfrec-find.1 'perfrec find' OPTIONS
 agree perfrec-graph.1 'perfrec graph' OPTIONS
 agree perfrec-cut.1 'perfrec cut' OPTIONS
+agree perfrec-index.1 'perfrec index' OPTIONS
 agree perfrec-diff.1 'perfrec diff' OPTIONS
 agree perfrec-doctor.1 'perfrec doctor' OPTIONS
 agree perfrec-dump.1 'perfrec dump' OPTIONS
@@ -88,6 +89,7 @@ mentions perfrec-annotate.1 perfrec annotate
 mentions perfrec-find.1 perfrec find
 mentions perfrec-graph.1 perfrec graph
 mentions perfrec-cut.1 perfrec cut
+mentions perfrec-index.1 perfrec index
 mentions perfrec-diff.1 perfrec diff
 mentions perfrec-doctor.1 perfrec doctor
 mentions perfrec-dump.1 perfrec dump

@@ -13,6 +13,7 @@
 #include "collector/command/cmd_doctor.h"
 #include "collector/command/cmd_find.h"
 #include "collector/command/cmd_graph.h"
+#include "collector/command/cmd_index.h"
 #include "collector/command/cmd_open.h"
 #include "collector/command/cmd_export.h"
 #include "collector/command/cmd_record.h"
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
 		[CMD_DIFF] = cmd_diff,	   [CMD_AGGREGATE] = cmd_aggregate,
 		[CMD_OPEN] = cmd_open,	   [CMD_EXPORT] = cmd_export,
 		[CMD_TOP] = cmd_top,	   [CMD_FIND] = cmd_find,
-		[CMD_CUT] = cmd_cut,
+		[CMD_CUT] = cmd_cut,	   [CMD_INDEX] = cmd_index,
 	};
 	enum opts_command command;
 	int result;

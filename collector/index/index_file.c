@@ -308,7 +308,7 @@ static void write_batch(struct index_file *file)
 	int err = file->items.failed ? -ENOMEM : 0;
 
 	if (file->bytes + batch.bytes > INDEX_BYTES + file->trace_bytes / 2)
-		err = -EFBIG;
+		err = -EOVERFLOW;
 	if (!err) {
 		index_put_batch(head, &batch, file->items.at);
 		err = write_all(file->fd, head, sizeof(head));
@@ -336,6 +336,14 @@ void index_file_appended(struct index_file *file, const void *bytes,
 	       taken);
 	file->tail_bytes = kept + taken;
 	file->trace_bytes += count;
+}
+
+void index_file_passed(struct index_file *file, uint64_t trace_bytes,
+		       const void *tail, size_t count)
+{
+	file->tail_bytes = 0;
+	index_file_appended(file, tail, count);
+	file->trace_bytes = trace_bytes;
 }
 
 void index_file_advance(struct index_file *file)
@@ -400,12 +408,13 @@ int index_file_open(int dir_fd, const char *name, struct index_file **out)
 	return err;
 }
 
-void index_file_close(struct index_file **file, bool whole)
+int index_file_close(struct index_file **file, bool whole)
 {
 	struct index_file *closed = *file;
+	int err;
 
 	if (!closed)
-		return;
+		return 0;
 	if (!closed->err) {
 		extent_put(closed);
 		if (whole)
@@ -413,6 +422,8 @@ void index_file_close(struct index_file **file, bool whole)
 		if (closed->items.count)
 			write_batch(closed);
 	}
+	err = closed->err;
 	index_file_free(closed);
 	*file = NULL;
+	return err;
 }

@@ -51,12 +51,18 @@ void index_file_block(struct index_file *file, const struct index_place *place,
 /* The @count bytes at @bytes are at the end of the trace now. */
 void index_file_appended(struct index_file *file, const void *bytes,
 			 size_t count);
+/* The same, where the trace was there before: it has @trace_bytes, which are no
+ * fewer than before, and the last of them are the @count bytes at @tail: all,
+ * or INDEX_TAIL_BYTES at least. */
+void index_file_passed(struct index_file *file, uint64_t trace_bytes,
+		       const void *tail, size_t count);
 /* All bytes that are in the trace now have been told about. Now and then a
  * batch is written. */
 void index_file_advance(struct index_file *file);
 
 /* Writes what is left, and that the index is whole if @whole. Closes the file,
- * frees *@file, which may be NULL, and clears it. */
-void index_file_close(struct index_file **file, bool whole);
+ * frees *@file, which may be NULL, and clears it. Returns 0, or the -errno for
+ * which the index ends early; -EOVERFLOW: it became too large. */
+int index_file_close(struct index_file **file, bool whole);
 
 #endif

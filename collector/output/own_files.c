@@ -41,6 +41,9 @@ static const struct own_file {
 } table[] = {
 	{ TRACE_NAME, S_IFREG, false },
 	{ INDEX_NAME, S_IFREG, false },
+	/* Of perfrec index: while a trace is recorded, its index has its own
+	 * name. */
+	{ INDEX_NEW_NAME, S_IFREG, false },
 	{ SUMMARY_NAME, S_IFREG, true },
 	{ WALL_PROFILE_NAME, S_IFREG, true },
 	{ CPU_PROFILE_NAME, S_IFREG, true },
@@ -509,18 +512,24 @@ int own_files_create(int dir_fd, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+int own_files_replace(int dir_fd, const char *from, const char *to)
+{
+	int err;
+
+	if (renameat(dir_fd, from, dir_fd, to) == 0)
+		return 0;
+	err = -errno;
+	unlinkat(dir_fd, from, 0);
+	return err;
+}
+
 int own_files_keep(int dir_fd, const char *name)
 {
 	char path[NAME_MAX + 1];
-	int err;
 
-	if (!name_while_written(name, path))
-		return -EINVAL;
-	if (renameat(dir_fd, path, dir_fd, name) == 0)
-		return 0;
-	err = -errno;
-	unlinkat(dir_fd, path, 0);
-	return err;
+	return name_while_written(name, path)
+		       ? own_files_replace(dir_fd, path, name)
+		       : -EINVAL;
 }
 
 void own_files_discard(int dir_fd, const char *name)

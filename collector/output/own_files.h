@@ -13,6 +13,7 @@
 
 #define TRACE_NAME "trace.pftrace"
 #define INDEX_NAME "trace.index"
+#define INDEX_NEW_NAME ".trace.index.new" /* that is to become it */
 #define SUMMARY_NAME "summary.json"
 #define WALL_PROFILE_NAME "wall.pb.gz"
 #define CPU_PROFILE_NAME "cpu.pb.gz"
@@ -71,5 +72,8 @@ int own_files_create(int dir_fd, const char *name, int flags);
 int own_files_keep(int dir_fd, const char *name);
 /* Removes the file that was made to be @name. */
 void own_files_discard(int dir_fd, const char *name);
+/* Gives the file @from the name @to, in place of the file that has it, if one
+ * does. The table has both. 0; or -errno, and @from is removed. */
+int own_files_replace(int dir_fd, const char *from, const char *to);
 
 #endif

@@ -287,6 +287,25 @@ struct packet_place trace_packets_place(const struct trace_packets *packets)
 				      packets->packet_inner };
 }
 
+int trace_packets_read_at(const struct trace_packets *packets, void *to,
+			  size_t count, uint64_t offset)
+{
+	uint8_t *at = to;
+
+	while (count) {
+		ssize_t got = pread(packets->fd, at, count, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EBADMSG;
+		at += got;
+		offset += (uint64_t)got;
+		count -= (size_t)got;
+	}
+	return 0;
+}
+
 uint64_t trace_packets_at(const struct trace_packets *packets)
 {
 	return packets->end - left_of(&packets->file);

@@ -91,6 +91,11 @@ struct file_stretch {
 void trace_packets_only(struct trace_packets *packets,
 			const struct file_stretch *stretches, size_t count);
 
+/* Reads the @count bytes at @offset of the file to @to, whatever the packets
+ * are at. 0 or -errno; -EBADMSG: the file has fewer. */
+int trace_packets_read_at(const struct trace_packets *packets, void *to,
+			  size_t count, uint64_t offset);
+
 /* How many bytes of the file the packets up to now took. */
 uint64_t trace_packets_at(const struct trace_packets *packets);
 /* How many bytes the file had when it was opened. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * usual_packet - the packets that a trace mostly has, as encode.h writes them:
- * number of the sequence, track event with a type and at most a name, timestamp.
- * Pure, any thread.
+ * number of the sequence, track event with a type and at most a name,
+ * timestamp. Pure, any thread.
  */
 #ifndef PERFREC_COLLECTOR_READ_USUAL_PACKET_H
 #define PERFREC_COLLECTOR_READ_USUAL_PACKET_H

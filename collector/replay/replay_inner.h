@@ -10,22 +10,10 @@
 #include "collector/replay/cct.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/replay/histograms.h"
+#include "collector/replay/replay_frame.h"
 #include "collector/trace/encode.h"
 
 struct index_build;
-
-struct replay_frame {
-	uint64_t word; /* of its BEGIN or PHANTOM */
-	uint64_t begin_ns;
-	struct cct_node *node; /* of a phantom: its caller's */
-	uint32_t same; /* frames below it with the same stack pointer; or
-			* REPLAY_DETACHED */
-	bool written; /* a slice of the trace: its begin is there, or pending */
-	bool noted; /* its begin in the trace has more than a name */
-	/* run_fast() leaves these two alone: false beyond the top. */
-	bool cut; /* too deep: see replay_limit(); node as of a phantom */
-	bool flat; /* an excluded function: deepens nothing */
-};
 
 /* In the place of replay_frame.same: its function went off while it was open,
  * so its end need not come. It also sends run_fast() the long way for a begin.

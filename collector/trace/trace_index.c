@@ -174,10 +174,11 @@ static void put_interned(struct index_file *index, uint32_t sequence,
 	}
 }
 
-static void put_packet(struct index_file *index, struct index_place place,
-		       const uint8_t *bytes, size_t count)
+void trace_index_packet(struct index_file *index, uint64_t offset,
+			uint64_t inner, const uint8_t *bytes, size_t count)
 {
 	const struct index_get fields = { .at = bytes, .end = bytes + count };
+	struct index_place place = { .offset = offset, .inner = inner };
 	struct packet packet;
 
 	take_packet(fields, &packet);
@@ -203,12 +204,12 @@ void trace_index_packets(struct index_file *index, uint64_t offset,
 
 	while (left.at != left.end && !left.bad) {
 		const uint8_t *start = left.at;
-		struct index_place place = { .offset = offset, .inner = inner };
 		struct field field;
 
 		if (!next_field(&left, &field) || !field.bytes)
 			return;
-		put_packet(index, place, field.bytes, field.value);
+		trace_index_packet(index, offset, inner, field.bytes,
+				   field.value);
 		if (inner)
 			inner += (uint64_t)(left.at - start);
 		else

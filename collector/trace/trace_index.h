@@ -23,5 +23,9 @@ struct index_file;
  */
 void trace_index_packets(struct index_file *index, uint64_t offset,
 			 uint64_t inner, const uint8_t *packets, size_t bytes);
+/* The same for one packet, the @count bytes at @bytes without its tag and
+ * length, which are at @offset, or at @inner - 1 of the bundle there. */
+void trace_index_packet(struct index_file *index, uint64_t offset,
+			uint64_t inner, const uint8_t *bytes, size_t count);
 
 #endif

@@ -42,41 +42,7 @@ expect_status 0
 same long --seed 4 --count 5
 
 # Several chunks: of 64 Ki calls, and a part of one.
-cat >many.c <<'SOURCE'
-#include <pthread.h>
-static volatile long sum;
-__attribute__((noinline)) static void leaf(long i) { sum += i; }
-__attribute__((noinline)) static void twig(long n)
-{
-	for (long i = 0; i < n; i++)
-		leaf(i);
-}
-__attribute__((noinline)) static void deep(long n)
-{
-	if (n)
-		deep(n - 1);
-	else
-		twig(40);
-}
-static void *work(void *rounds)
-{
-	for (long i = 0; i < (long)rounds; i++)
-		i % 3 ? twig(50) : deep(i % 40);
-	return NULL;
-}
-int main(void)
-{
-	pthread_t one;
-
-	pthread_create(&one, NULL, work, (void *)2500L);
-	work((void *)4000L);
-	pthread_join(one, NULL);
-	pthread_create(&one, NULL, work, (void *)100L);
-	pthread_join(one, NULL);
-	return 0;
-}
-SOURCE
-gcc -g -O1 -finstrument-functions -pthread -o many many.c || fail 'many.c'
+prog trace/many
 for compress in off on; do
 	run "$PERFREC" record -q --on-full=block --compress=$compress \
 		-o "many-$compress" ./many

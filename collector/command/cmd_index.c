@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/cmd_index.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "collector/base/log.h"
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "collector/command/trace_command.h"
+#include "collector/options/limits.h"
+#include "collector/options/opts.h"
+#include "collector/output/own_files.h"
+#include "collector/reindex/reindex.h"
+#include "collector/show/progress.h"
+
+struct index_line {
+	const char *dir;
+	bool again;
+};
+
+static int take_index_option(void *to, const struct opts_value *value)
+{
+	struct index_line *line = to;
+
+	switch (value->id) {
+	case OPT_INDEX_AGAIN:
+		line->again = true;
+		break;
+	default:
+		assert(!"an option of perfrec index that nobody takes");
+	}
+	return OPTS_GO_ON;
+}
+
+static int parse_index_line(int argc, char **argv, struct index_line *line)
+{
+	int result = opts_parse(CMD_INDEX, argc, argv, take_index_option, line);
+
+	if (result != OPTS_GO_ON)
+		return result;
+	if (argc - optind > 1) {
+		log_err("'%.2000s': one recording at a time", argv[optind + 1]);
+		return OPTS_WRONG;
+	}
+	if (optind < argc)
+		line->dir = argv[optind];
+	if (!line->dir[0]) {
+		log_err("'': give the name of a folder");
+		return OPTS_WRONG;
+	}
+	return OPTS_GO_ON;
+}
+
+static struct trace_read_totals totals_of(
+	const struct trace_reindex_result *trace)
+{
+	return (struct trace_read_totals){
+		.size = trace->size,
+		.at = trace->at,
+		.cut = trace->read_err ? 0 : trace->size - trace->at,
+		.packets = trace->packets,
+	};
+}
+
+static void say_given_up(const char *dir, uint32_t sequences)
+{
+	char count[SIZE_TEXT];
+
+	if (sequences)
+		log_warn("%s thread%s of '%.2000s' %s in the index in part "
+			 "only, for want of memory or because of packets that "
+			 "perfrec does not write: the rest is read from the "
+			 "trace",
+			 size_format_count(sequences, count),
+			 sequences == 1 ? "" : "s", dir,
+			 sequences == 1 ? "is" : "are");
+}
+
+/* What was made. Returns the exit status. */
+static int print_made(const char *dir, const struct reindex_result *result)
+{
+	const struct trace_reindex_result *trace = &result->trace;
+	const struct trace_read_totals totals = totals_of(trace);
+	char slices[SIZE_TEXT], size[SIZE_TEXT];
+	int status = trace_command_check(dir, trace->read_err, &totals);
+
+	say_given_up(dir, trace->given_up);
+	printf("%s/" INDEX_NAME ": %s slice%s, %s\n", dir,
+	       size_format_count(trace->slices, slices),
+	       trace->slices == 1 ? "" : "s",
+	       size_format_bytes(result->bytes, size));
+	return text_out_finish() ? OPTS_FAILED : status;
+}
+
+static void block_size_limit(void)
+{
+	sigset_t limit;
+
+	/* A write beyond RLIMIT_FSIZE is an ordinary error. */
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &limit, NULL);
+}
+
+int cmd_index(int argc, char **argv)
+{
+	struct index_line line = { .dir = RECORDING_DIR };
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	struct reindex_result result;
+	int status = parse_index_line(argc, argv, &line);
+
+	if (status != OPTS_GO_ON)
+		return status;
+	block_size_limit();
+	progress_begin(&progress, "reading the trace", true);
+	result = reindex_folder(line.dir, line.again, &tell);
+	progress_end(&progress);
+	if (result.end == REINDEX_NO_TRACE)
+		trace_command_log_open(line.dir, -ENOENT);
+	reindex_log(line.dir, &result);
+	if (result.end == REINDEX_NEEDLESS)
+		return OPTS_OK;
+	if (result.end == REINDEX_DONE || result.end == REINDEX_PART)
+		return print_made(line.dir, &result);
+	return OPTS_FAILED;
+}

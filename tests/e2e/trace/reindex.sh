@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+#
+# perfrec index makes the index of a trace from the trace alone: readers find the
+# same with it and without it, in random ranges of recordings that have all that a
+# trace can have, raw and compressed, cut at any byte, and whatever was there in its
+# place. What is wrong is said, and then nothing has changed.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/daemon.sh"
+need python3
+
+seed=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
+echo "seed $seed"
+prog trace/ranges
+prog trace/coroutines
+prog trace/many
+
+# random LESS_THAN: a number in $number
+random()
+{
+	seed=$(((seed * 1103515245 + 12345) % 2147483648))
+	number=$((seed / 65536 * 32768 + seed % 32768))
+	number=$((number % $1))
+}
+
+# same FOLDER [OPTION...]: with the index and without.
+same()
+{
+	folder=$1
+	shift
+	[ -s "$folder/trace.index" ] || fail "$folder has no index"
+	python3 "$TOP/tests/tools/index_same.py" --seed "$seed" "$@" "$PERFREC" \
+		"$O/tests/tools/window_dump" "$folder" ||
+		fail "$folder: the index does not say what the trace says"
+}
+
+# indexed FOLDER REGEX: perfrec index makes what it says, and another time
+# nothing.
+indexed()
+{
+	run "$PERFREC" index "$1"
+	expect_status 0
+	expect_match out "^$1/trace.index: $2 slices?, [0-9.]+ [KM]?i?B"
+	expect_none "$1/.trace.index.new"
+	cp "$1/trace.index" made
+	run "$PERFREC" index "$1"
+	expect_status 0
+	expect_match err "'$1' has its index, which tells of all of the trace"
+	cmp -s "$1/trace.index" made || fail "$1: another index"
+}
+
+# again FOLDER REGEX [OPTION...]: what is made where there is none.
+again()
+{
+	folder=$1 slices=$2
+	shift 2
+	rm "$folder/trace.index"
+	indexed "$folder" "$slices"
+	same "$folder" "$@"
+}
+
+run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
+expect_status 0
+again data '[0-9,]+' --count 5
+run "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
+	./ranges 5
+expect_status 0
+again packed '[0-9,]+' --count 3
+run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
+expect_status 0
+again stacks '[0-9,]+' --count 3
+run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
+expect_status 0
+again long '[0-9,]+' --count 3
+# Losses and waits, and from somewhere on compressed.
+run "$PERFREC" record -q --ring-size 64K --on-full drop -o lossy ./many
+expect_status 0
+again lossy '[0-9,]+' --count 2
+
+# Several chunks.
+for compress in off on; do
+	run "$PERFREC" record -q --on-full=block --compress=$compress \
+		-o "many-$compress" ./many
+	expect_status 0
+	again "many-$compress" '359,605' --count 2
+done
+
+# A thread that an index cut short does not tell of; one with a byte changed; one
+# of another trace; none that perfrec knows.
+cp -r many-off worse
+for how in cut byte foreign none; do
+	cp many-off/trace.index worse/trace.index
+	case $how in
+	cut) head -c 9000 many-off/trace.index >worse/trace.index ;;
+	byte) printf 'x' | dd of=worse/trace.index bs=1 seek=5000 conv=notrunc \
+		2>/dev/null ;;
+	foreign) cp data/trace.index worse/trace.index ;;
+	none) echo 'no index' >worse/trace.index ;;
+	esac
+	indexed worse '359,605'
+	cmp -s worse/trace.index many-off/trace.index ||
+		fail "$how: another index of the same trace"
+done
+run "$PERFREC" index --again worse
+expect_status 0
+expect_match out '^worse/trace.index: 359,605 slices'
+
+# A trace that was cut at any byte: what is whole of it is indexed, and threads go
+# on to its end.
+for trace in many-off many-on data packed; do
+	rm -rf cut
+	mkdir cut
+	random "$(stat -c %s $trace/trace.pftrace)"
+	head -c $((number / 2 + 100000)) $trace/trace.pftrace >cut/trace.pftrace
+	run "$PERFREC" index cut
+	expect_status 0
+	expect_match err "'cut' is no finished recording: its collector was killed"
+	same cut --count 2
+done
+# Damaged from somewhere on: what is before that has its index.
+cp -r many-off torn
+rm torn/trace.index
+head -c 3000000 many-off/trace.pftrace >torn/trace.pftrace
+head -c 5000 /dev/zero >>torn/trace.pftrace
+tail -c +3005001 many-off/trace.pftrace >>torn/trace.pftrace
+run "$PERFREC" index torn
+expect_status 1
+expect_match err "'torn/trace.pftrace' is damaged from byte [0-9]* of"
+expect_match out '^torn/trace.index: [0-9,]+ slices'
+"$PERFREC" report --json --from 0ns --to 1ms many-off >whole.json
+"$PERFREC" report --json --from 0ns --to 1ms torn >torn.json 2>err
+for file in whole torn; do
+	json $file.json '.functions, .totals.calls' >$file.txt
+done
+cmp whole.txt torn.txt || fail 'what is before the damage is reported otherwise'
+
+# --- mistakes ---
+cp many-off/trace.index before
+run "$PERFREC" index nowhere
+expect_error 1 "'nowhere' is no recording: there is no trace.pftrace"
+run "$PERFREC" index ''
+expect_error 2 "'': give the name of a folder"
+run "$PERFREC" index many-off many-on
+expect_error 2 "'many-on': one recording at a time"
+run "$PERFREC" index many-off/summary.json
+expect_error 1 "'many-off/summary.json' is no recording"
+mkdir other empty
+echo 'a trace of something else' >other/trace.pftrace
+: >empty/trace.pftrace
+run "$PERFREC" index other
+expect_error 1 "'other' is no recording of perfrec"
+run "$PERFREC" index empty
+expect_error 1 "'empty/trace.pftrace' is no trace, or is empty"
+expect_none other/trace.index empty/trace.index empty/.trace.index.new
+# The file would be larger than it may be.
+(ulimit -f 1 && exec "$PERFREC" index --again many-off) >out 2>err
+status=$?
+expect_error 1 "cannot write 'many-off/trace.index': File too large"
+cmp before many-off/trace.index || fail 'another index'
+expect_none many-off/.trace.index.new
+# A recording that still goes on.
+start_daemon --on-full block
+preload ./ranges 1 burst >/dev/null &
+program=$!
+started()
+{
+	set -- data/ranges-*/trace.pftrace
+	[ -s "$1" ]
+}
+wait_for 60 started
+run "$PERFREC" index "$(echo data/ranges-*)"
+expect_error 1 "'data/ranges-[0-9-]*' is in use: its recording still goes on"
+touch go end
+wait $program || fail "status $?"
+stop_daemon
