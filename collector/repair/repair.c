@@ -19,7 +19,9 @@
 #include "collector/output/own_files.h"
 #include "collector/read/summary_read.h"
 #include "collector/read/summary_rebuild.h"
+#include "collector/read/time_range.h"
 #include "collector/read/trace_sums.h"
+#include "collector/reindex/reindex.h"
 #include "collector/repair/wall_from_trace.h"
 #include "collector/show/progress.h"
 
@@ -155,26 +157,57 @@ static int write_summary(const char *dir, int dir_fd,
 	return err ? cannot_write(dir, SUMMARY_NAME, err) : 0;
 }
 
+/* What there was of an index may end early. Without one all commands work, only
+ * slower. Returns whether a new one was made. */
+static bool write_index(const char *dir, int dir_fd)
+{
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	struct reindex_result result;
+
+	if (!reindex_is_needed(dir))
+		return false;
+	progress_begin(&progress, "indexing the trace", true);
+	result = reindex_locked(dir, dir_fd, &tell);
+	progress_end(&progress);
+	reindex_log(dir, &result);
+	return result.end == REINDEX_DONE;
+}
+
+static void say_made(const char *dir, const struct trace_read_totals *totals,
+		     bool indexed)
+{
+	char until[TIME_RANGE_TEXT];
+
+	log_info("'%s' has " SUMMARY_NAME "%s " WALL_PROFILE_NAME
+		 "%s now, made from its trace, which stays as it was, and ends "
+		 "at %s: what came later is lost",
+		 dir, indexed ? "," : " and", indexed ? " and " INDEX_NAME : "",
+		 time_range_text(totals->last_ns - totals->first_ns, until));
+}
+
 static int write_files(const char *dir, int dir_fd)
 {
+	struct trace_read_totals totals;
 	struct trace_sums *sums;
 	struct summary *summary;
+	bool indexed;
 	int err = read_trace(dir, &sums);
 
 	if (err)
 		return err;
+	totals = sums->totals;
 	err = write_wall(dir, dir_fd, sums);
 	if (!err)
 		err = make_summary(dir, sums, &summary);
 	trace_sums_free(&sums);
 	if (err)
 		return err;
+	indexed = write_index(dir, dir_fd);
 	err = write_summary(dir, dir_fd, summary);
 	summary_free(&summary);
 	if (!err)
-		log_info("'%s' has " SUMMARY_NAME " and " WALL_PROFILE_NAME
-			 " now, made from its trace, which stays as it was",
-			 dir);
+		say_made(dir, &totals, indexed);
 	return err;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * repair - a recording without a summary, whose collector was killed or whose
- * machine stopped: shown from its trace, or given its summary.json and its
- * wall.pb.gz. The trace stays as it is. One thread at a time.
+ * machine stopped: shown from its trace, or given its summary.json, its
+ * wall.pb.gz and its trace.index. The trace stays as it is. One thread at a
+ * time.
  */
 #ifndef PERFREC_COLLECTOR_REPAIR_REPAIR_H
 #define PERFREC_COLLECTOR_REPAIR_REPAIR_H
@@ -24,7 +25,8 @@ bool repair_is_needed(const char *dir);
 int repair_show(const char *dir, struct summary **out);
 
 /*
- * Writes summary.json, and wall.pb.gz if that is missing, into @dir. Where
+ * Writes summary.json, wall.pb.gz if that is missing, and trace.index if there
+ * is none that tells of all of the trace, into @dir; the last may fail. Where
  * there is a summary, nothing is done. Both cases are logged. Returns 0; or
  * -errno as repair_show(), and then there is still no summary.
  */
