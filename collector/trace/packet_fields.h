@@ -7,6 +7,7 @@
 #define PERFREC_COLLECTOR_TRACE_PACKET_FIELDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collector/index/index_items.h"
@@ -47,8 +48,11 @@ static inline bool packet_field_next(struct index_get *from,
 static inline struct index_get packet_field_part(
 	const struct packet_field *field)
 {
+	/* One that is hostile may be a number. */
 	return (struct index_get){ .at = field->bytes,
-				   .end = field->bytes + field->value };
+				   .end = field->bytes
+						  ? field->bytes + field->value
+						  : NULL };
 }
 
 #endif

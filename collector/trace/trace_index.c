@@ -51,8 +51,11 @@ static bool next_field(struct index_get *from, struct field *out)
 
 static struct index_get part(const struct field *field)
 {
+	/* One that is hostile may be a number. */
 	return (struct index_get){ .at = field->bytes,
-				   .end = field->bytes + field->value };
+				   .end = field->bytes
+						  ? field->bytes + field->value
+						  : NULL };
 }
 
 /* What is in a packet. */
