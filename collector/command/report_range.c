@@ -72,6 +72,8 @@ static int print_sums(const struct report_range *line,
 		return OPTS_FAILED;
 	}
 	err = write_report(line, report);
+	trace_command_say_index(line->dir, window_index(sums->window),
+				sums->totals.size);
 	status = trace_command_check(line->dir, sums->err, &sums->totals);
 	if (err == -EIO)
 		(void)text_out_finish();

@@ -15,7 +15,11 @@
 #include "collector/options/spelling.h"
 #include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
+#include "collector/read/trace_index.h"
 
+/* Of a trace that no index tells of, it is worth a line: they take some tenths
+ * of a second, and if they are compressed, some seconds. */
+#define UNTOLD_BYTES (32u << 20)
 #define THREADS_COMPARED 1000 /* names, when none is the one that is given */
 
 /* 0 or -ENAMETOOLONG. */
@@ -147,6 +151,25 @@ void trace_command_say_short(const struct trace_reader *trace)
 		log_info("calls shorter than %s are not in the trace: it was "
 			 "recorded with --min-duration",
 			 size_format_ns(min_ns, text));
+}
+
+void trace_command_say_index(const char *dir, const struct trace_index *index,
+			     uint64_t bytes)
+{
+	uint64_t told = index ? index->trace_bytes : 0;
+	char size[SIZE_TEXT];
+
+	if (bytes <= told || bytes - told < UNTOLD_BYTES)
+		return;
+	/* Its index has yet to be written. */
+	if (folder_lock_test(dir) == -EBUSY)
+		return;
+	log_info(
+		"%s of the trace were read, as %s: perfrec index %.2000s makes "
+		"the index that spares this",
+		size_format_bytes(bytes - told, size),
+		index ? "its index ends early" : "it has no index that fits",
+		dir);
 }
 
 static int check_whole(const char *dir, const struct trace_read_totals *totals)

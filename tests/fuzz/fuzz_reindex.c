@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_reindex - the input is a trace. Its index is made from it, which must be
- * one that a reader takes, and tell of no more than the trace has. A reader jumps
- * into the trace by it, with chunks and without: it must give as many ends as
- * begins.
+ * one that a reader takes, and tell of no more than the trace has. A reader
+ * jumps into the trace by it, with chunks and without: it must give as many
+ * ends as begins.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sequence_index: the items that it makes of packets are held against these
- * packets (tests/index_check.h). tests/e2e/trace/reindex.sh has real recordings.
+ * packets (tests/index_check.h). tests/e2e/trace/reindex.sh has real
+ * recordings.
  */
 #include "collector/reindex/sequence_index.h"
 

@@ -134,6 +134,26 @@ for file in whole torn; do
 done
 cmp whole.txt torn.txt || fail 'what is before the damage is reported otherwise'
 
+# A large trace that has to be read says how not to.
+run "$PERFREC" record -q --on-full=block --compress=off --max-size 1G -o large \
+	./many 6
+expect_status 0
+cp large/trace.index whole.index
+for how in none short whole; do
+	case $how in
+	none) rm large/trace.index ;;
+	short) head -c $(($(stat -c %s whole.index) / 8)) whole.index >large/trace.index ;;
+	whole) cp whole.index large/trace.index ;;
+	esac
+	run "$PERFREC" report --from 0ns --to 1ms large
+	expect_status 0
+	case $how in
+	none) expect_match err '[0-9.]+ MiB of the trace were read, as it has no index that fits: perfrec index large makes' ;;
+	short) expect_match err '[0-9.]+ MiB of the trace were read, as its index ends early: perfrec index large' ;;
+	whole) expect_no_match err 'perfrec index' ;;
+	esac
+done
+
 # --- mistakes ---
 cp many-off/trace.index before
 run "$PERFREC" index nowhere
