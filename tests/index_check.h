@@ -38,6 +38,16 @@ struct index_check_slice {
 	bool noted;
 };
 
+/* What ended, or a mark: row 0. */
+struct index_check_end {
+	uint32_t row, node;
+	uint64_t begin_ns, end_ns; /* of a mark: its time */
+	uint64_t lost, paused;
+	uint64_t order;
+};
+
+#define INDEX_CHECK_LEVELS 16
+
 struct index_check {
 	uint64_t ns;
 	struct index_check_slice stack[INDEX_CHECK_SLICES];
@@ -54,7 +64,17 @@ struct index_check {
 	bool chunk_open;
 	uint64_t start_ns;
 	uint64_t lost, paused; /* that marks in the chunk tell of */
-	uint64_t checkpoints, chunks, rough, ends; /* seen */
+	struct index_check_end *ended; /* all, in their order */
+	uint64_t ended_count, ended_room;
+	struct index_check_start {
+		uint64_t ended; /* as many before it */
+		uint64_t start_ns, end_ns;
+		bool rough;
+	} * starts; /* by number of a chunk, from 1 on */
+	uint64_t start_room;
+	uint64_t covered[INDEX_CHECK_LEVELS]; /* last chunk that has cells */
+	bool starved; /* there may be no memory for cells */
+	uint64_t checkpoints, chunks, rough, ends, cells; /* seen */
 };
 
 static inline void index_check_must(bool right, const char *what)
@@ -82,6 +102,8 @@ static inline void index_check_free(struct index_check *check)
 {
 	free(check->nodes);
 	free(check->told);
+	free(check->ended);
+	free(check->starts);
 	free(check);
 }
 
@@ -140,6 +162,26 @@ static inline void index_check_take_node(struct index_check *check,
 	check->told[number].iid = (uint32_t)iid;
 }
 
+static inline void index_check_start_chunk(struct index_check *check,
+					   uint64_t chunk)
+{
+	index_check_must(
+		!grow_array_zeroed(check->starts, check->start_room, chunk + 2),
+		"no memory");
+	check->starts[chunk].ended = check->ended_count;
+	check->starts[chunk].start_ns = check->ns;
+}
+
+static inline void index_check_add_end(struct index_check *check,
+				       struct index_check_end end)
+{
+	index_check_must(!grow_array(check->ended, check->ended_room,
+				     check->ended_count + 1),
+			 "no memory");
+	end.order = check->ended_count;
+	check->ended[check->ended_count++] = end;
+}
+
 static inline void index_check_take_checkpoint(struct index_check *check,
 					       struct index_get *get)
 {
@@ -152,7 +194,7 @@ static inline void index_check_take_checkpoint(struct index_check *check,
 		index_check_must(!kept, "a chunk begins with a difference");
 		check->start_ns = ns;
 		check->chunk_open = true;
-		check->chunk++;
+		index_check_start_chunk(check, ++check->chunk);
 	}
 	index_check_must(chunk == check->chunk, "another chunk");
 	index_check_must(kept <= check->open_count &&
@@ -253,6 +295,12 @@ static inline void index_check_slice_end(struct index_check *check)
 	node->calls++;
 	node->ns += index_check_inside(check, slice->begin_ns);
 	node->longest = MAX(node->longest, check->ns - slice->begin_ns);
+	index_check_add_end(check, (struct index_check_end){
+					   .row = check->depth + 1,
+					   .node = slice->node,
+					   .begin_ns = slice->begin_ns,
+					   .end_ns = check->ns,
+				   });
 }
 
 /* Marks tell of calls that are not there. */
@@ -260,14 +308,19 @@ static inline void index_check_mark(struct index_check *check,
 				    const Perfetto__Protos__TrackEvent *event)
 {
 	const Perfetto__Protos__DebugAnnotation *mark;
+	struct index_check_end end = { .end_ns = check->ns };
 
 	if (!event->n_debug_annotations || !event->debug_annotations[0]->name)
 		return;
 	mark = event->debug_annotations[0];
 	if (!strcmp(mark->name, "perfrec.lost_spans"))
-		check->lost += (uint64_t)mark->int_value;
+		end.lost = (uint64_t)mark->int_value;
 	if (!strcmp(mark->name, "perfrec.paused_spans"))
-		check->paused += (uint64_t)mark->int_value;
+		end.paused = (uint64_t)mark->int_value;
+	check->lost += end.lost;
+	check->paused += end.paused;
+	if (end.lost || end.paused)
+		index_check_add_end(check, end);
 }
 
 /* An event of the block, on the track of the sequence. */
@@ -338,11 +391,233 @@ static inline void index_check_take_chunk(struct index_check *check,
 	}
 	index_check_must(!get->bad, "a cut chunk");
 	check->rough += flags & INDEX_CHUNK_ROUGH;
+	check->starts[number].rough = flags & INDEX_CHUNK_ROUGH;
+	check->starts[number].end_ns = check->ns;
+	check->starts[number + 1].ended = check->ended_count;
 	for (uint32_t i = 0;
 	     i < check->node_count && !(flags & INDEX_CHUNK_ROUGH); i++)
 		index_check_must(!check->nodes[i].calls && !check->nodes[i].ns,
 				 "a node is missing");
 	index_check_clear(check);
+}
+
+/* --- levels of detail -------------------------------------------------------
+ */
+
+/* A block of cells that is being read. */
+struct index_check_cells {
+	uint64_t level, first, last; /* chunks */
+	uint64_t beyond_calls, beyond_ns;
+	uint64_t shift;
+	bool rough;
+	struct index_check_end *ended; /* sorted by bucket and row */
+	uint64_t count;
+	uint64_t bucket; /* of the cell before */
+	uint64_t row;
+	uint64_t node[INDEX_CHECK_SLICES + 2];
+};
+
+static inline int index_check_order(const void *a, const void *b)
+{
+	const struct index_check_end *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns) /* here: the bucket */
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/* What a cell is to have of the slices that ended in it. */
+struct index_check_cell {
+	uint64_t calls, total_ns, longest_ns, lost, paused;
+};
+
+/* Takes the slices of (bucket, row) off the sorted ones. */
+static inline struct index_check_cell index_check_group(
+	const struct index_check *check, const struct index_check_cells *cells,
+	uint64_t *at)
+{
+	const struct index_check_end *first = &cells->ended[*at];
+	struct index_check_cell sum = { 0 };
+
+	for (; *at < cells->count &&
+	       cells->ended[*at].begin_ns == first->begin_ns &&
+	       cells->ended[*at].row == first->row;
+	     ++*at) {
+		const struct index_check_end *end =
+			&check->ended[cells->ended[*at].order];
+		uint64_t ns = end->end_ns - end->begin_ns;
+
+		sum.lost += end->lost;
+		sum.paused += end->paused;
+		if (!end->row)
+			continue;
+		sum.calls++;
+		sum.total_ns += ns;
+		sum.longest_ns = MAX(sum.longest_ns, ns);
+	}
+	return sum;
+}
+
+/* Whether one of the slices [@from, @to) is the one that is told. */
+static inline bool index_check_is_one(const struct index_check *check,
+				      const struct index_check_cells *cells,
+				      uint64_t from, uint64_t to, uint32_t node,
+				      uint64_t begin_ns, uint64_t end_ns)
+{
+	for (; from < to; from++) {
+		const struct index_check_end *end =
+			&check->ended[cells->ended[from].order];
+
+		if (end->begin_ns == begin_ns && end->end_ns == end_ns &&
+		    (cells->rough || end->node == node))
+			return true;
+	}
+	return false;
+}
+
+/* The bucket and row of the next cell. */
+static inline void index_check_step(struct index_check_cells *cells,
+				    struct index_get *get)
+{
+	uint64_t step = index_get_number(get);
+
+	if (step & 1) {
+		cells->bucket += step >> 1;
+		cells->row = index_get_number(get);
+	} else {
+		cells->row += step >> 1;
+	}
+	index_check_must(!get->bad && cells->row <= INDEX_CHECK_SLICES + 1,
+			 "no row");
+}
+
+static inline void index_check_cell(struct index_check *check,
+				    struct index_check_cells *cells,
+				    uint64_t from, uint64_t to,
+				    const struct index_check_cell *sum,
+				    struct index_get *get)
+{
+	uint64_t first = index_get_number(get), end_ns, ns, calls = 1, others;
+	uint64_t *node = &cells->node[cells->row];
+
+	if (!cells->row) {
+		index_check_must(first == sum->lost &&
+					 index_get_number(get) == sum->paused,
+				 "other marks in a cell");
+		return;
+	}
+	*node += (uint64_t)index_unzigzag(first >> 1);
+	end_ns = (cells->bucket << cells->shift) + index_get_number(get);
+	ns = index_get_number(get);
+	if (first & 1)
+		calls = index_get_number(get);
+	others = first & 1 ? index_get_number(get) : 0;
+	index_check_must(calls == sum->calls, "other calls in a cell");
+	index_check_must(ns == sum->longest_ns, "another longest in a cell");
+	index_check_must(ns + others == sum->total_ns, "another time in cell");
+	index_check_must(
+		index_check_is_one(
+			check, cells, from, to,
+			cells->rough ? 0 : index_check_find(check, *node),
+			end_ns - ns, end_ns),
+		"a cell has a slice that is none");
+}
+
+/* All cells; slices that are in none must be those that are left out. */
+static inline void index_check_all_cells(struct index_check *check,
+					 struct index_check_cells *cells,
+					 struct index_get *get)
+{
+	uint64_t at = 0, calls = 0, ns = 0, deepest = 0, left_out = UINT64_MAX;
+
+	while (get->at < get->end) {
+		bool found = false;
+
+		index_check_step(cells, get);
+		while (at < cells->count && !found) {
+			uint64_t from = at, bucket = cells->ended[at].begin_ns;
+			uint32_t row = cells->ended[at].row;
+			struct index_check_cell sum =
+				index_check_group(check, cells, &at);
+
+			found = bucket == cells->bucket && row == cells->row;
+			if (found) {
+				deepest = MAX(deepest, row);
+				index_check_cell(check, cells, from, at, &sum,
+						 get);
+				continue;
+			}
+			left_out = MIN(left_out, row);
+			calls += sum.calls;
+			ns += sum.total_ns;
+		}
+		index_check_must(found, "a cell of nothing");
+	}
+	while (at < cells->count) {
+		uint32_t row = cells->ended[at].row;
+		struct index_check_cell sum =
+			index_check_group(check, cells, &at);
+
+		left_out = MIN(left_out, row);
+		calls += sum.calls;
+		ns += sum.total_ns;
+	}
+	index_check_must(calls == cells->beyond_calls &&
+				 ns == cells->beyond_ns && left_out > deepest,
+			 "slices in no cell");
+}
+
+/* The slices of the block, by bucket and row. */
+static inline void index_check_sort(const struct index_check *check,
+				    struct index_check_cells *cells)
+{
+	uint64_t from = check->starts[cells->first].ended;
+
+	cells->count = check->starts[cells->last + 1].ended - from;
+	cells->ended = calloc(cells->count + 1, sizeof(*cells->ended));
+	index_check_must(cells->ended, "no memory");
+	for (uint64_t i = 0; i < cells->count; i++) {
+		cells->ended[i] = check->ended[from + i];
+		cells->ended[i].begin_ns =
+			check->ended[from + i].end_ns >> cells->shift;
+	}
+	qsort(cells->ended, cells->count, sizeof(*cells->ended),
+	      index_check_order);
+}
+
+static inline void index_check_take_cells(struct index_check *check,
+					  struct index_get *get)
+{
+	struct index_check_cells cells = { .level = index_get_number(get) };
+	uint64_t start_ns, end_ns;
+
+	cells.first = index_get_number(get);
+	cells.last = cells.first + index_get_number(get);
+	start_ns = index_get_number(get);
+	end_ns = start_ns + index_get_number(get);
+	index_get_number(get); /* spans: about */
+	cells.beyond_calls = index_get_number(get);
+	cells.beyond_ns = index_get_number(get);
+	cells.shift = index_get_number(get);
+	index_check_must(!get->bad && cells.level < INDEX_CHECK_LEVELS &&
+				 cells.shift < 64 && cells.first &&
+				 cells.last <= check->chunk,
+			 "no block of cells");
+	index_check_must(cells.first == check->covered[cells.level] + 1,
+			 "cells of other chunks");
+	check->covered[cells.level] = cells.last;
+	index_check_must(check->starts[cells.first].start_ns == start_ns &&
+				 check->starts[cells.last].end_ns == end_ns,
+			 "other times of cells");
+	for (uint64_t i = cells.first; i <= cells.last; i++)
+		cells.rough |= check->starts[i].rough;
+	cells.bucket = (start_ns >> cells.shift) - 1;
+	index_check_sort(check, &cells);
+	index_check_all_cells(check, &cells, get);
+	free(cells.ended);
+	check->cells++;
 }
 
 /* The block that index_check_begin() was told of ends. */
@@ -356,10 +631,15 @@ static inline void index_check_end(struct index_check *check, const void *items,
 	while ((kind = index_get_item(&get, &payload))) {
 		if (kind == INDEX_CHUNK)
 			index_check_take_chunk(check, &payload);
+		if (kind == INDEX_CELLS)
+			index_check_take_cells(check, &payload);
 		if (kind != INDEX_SEQUENCE_END)
 			continue;
 		index_check_must(!check->depth && !check->chunk_open,
 				 "open at the end");
+		index_check_must(check->starved ||
+					 check->covered[0] == check->chunk,
+				 "chunks without cells");
 		check->ends++;
 	}
 }

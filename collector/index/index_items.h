@@ -87,6 +87,21 @@ enum index_kind {
 	/* A sequence has ended: nothing is open, and no packets follow.
 	 *   sequence, time of the last event */
 	INDEX_SEQUENCE_END = 11,
+	/* A level of detail of the sequence (index_cells.h): a block of it.
+	 *   level; number of the first chunk, how many follow; time of the
+	 *   last event before it, and of its last event as a difference; spans
+	 *   that began, about; calls and their time in cells that are left
+	 *   out, of the deepest slices; shift, and then cells until the end.
+	 *   A cell of the bucket of the cell before: row minus that of it, * 2;
+	 *   else: bucket minus that of it, * 2 + 1, and row. At first, bucket
+	 *   is that of the time before minus 1. Row 0: calls that marks say
+	 *   were lost, and were not recorded in a pause. Else, of what ended
+	 *   in the bucket with row - 1 slices around it: (number of the node
+	 *   of the longest minus that of the cell of this row before, zigzag)
+	 *   * 2 + 1 if there are several; its end minus the begin of the
+	 *   bucket; its duration; and if there are several, how many, and the
+	 *   time of the others */
+	INDEX_CELLS = 14,
 	/* The recording has ended, and the index has all of the trace. */
 	INDEX_END = 12,
 };

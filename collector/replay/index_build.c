@@ -43,7 +43,7 @@ int index_build_new(struct budget *budget, struct index_build **out)
 
 	if (!build)
 		return -ENOMEM;
-	build->budget = budget;
+	build->budget = build->cells.budget = budget;
 	build->stamp = STAMP_FIRST;
 	*out = build;
 	return 0;
@@ -66,6 +66,7 @@ void index_build_free(struct index_build **build)
 	free(freed->open);
 	free(freed->listed);
 	free(freed->waits);
+	index_cells_release(&freed->cells);
 	bytes_release(&freed->items);
 	bytes_release(&freed->payload);
 	free(freed);
@@ -137,8 +138,9 @@ static struct index_touch *touch_of(struct index_build *build,
 	return touch;
 }
 
-void index_build_call_slow(struct index_build *build, struct cct_node *node,
-			   uint64_t ns)
+/* A call of @node ended, for the sums of the chunk. */
+static void sum_call(struct index_build *build, struct cct_node *node,
+		     uint64_t ns)
 {
 	struct index_touch *touch = touch_of(build, node);
 
@@ -147,6 +149,22 @@ void index_build_call_slow(struct index_build *build, struct cct_node *node,
 	node->longest_ns = MAX(node->longest_ns, (uint32_t)MIN(ns, UINT32_MAX));
 	if (ns >= UINT32_MAX)
 		touch->longest_ns = MAX(touch->longest_ns, ns);
+}
+
+void index_build_call_slow(struct index_build *build, struct cct_node *node,
+			   uint32_t depth, uint64_t begin_ns, uint64_t end_ns)
+{
+	sum_call(build, node, end_ns - begin_ns);
+	index_cells_end(&build->cells, depth, node, begin_ns, end_ns);
+}
+
+struct index_build *index_build_reserve(struct index_build *build,
+					uint32_t depths)
+{
+	if (!build || index_cells_reserve(&build->cells, depths))
+		return build;
+	index_build_stop(build);
+	return NULL;
 }
 
 void index_build_skip(struct index_build *build, struct cct_node *node,
@@ -167,11 +185,13 @@ void index_build_count_apart(struct index_build *build, bool apart)
 }
 
 void index_build_slice(struct index_build *build, struct cct_node *node,
-		       uint64_t ns)
+		       const struct index_slice_end *end)
 {
+	uint64_t ns = end->end_ns - end->begin_ns;
 	struct index_touch *touch;
 
-	index_build_call(build, node, ns);
+	index_build_call_slow(build, node, end->depth, end->begin_ns,
+			      end->end_ns);
 	touch = build->apart ? touch_of(build, node) : NULL;
 	if (touch) {
 		touch->calls++;
@@ -212,10 +232,13 @@ static struct index_wait *wait_of(struct index_build *build,
 }
 
 void index_build_wait(struct index_build *build, struct cct_node *caller,
-		      uint64_t ns)
+		      const struct index_slice_end *end)
 {
 	struct index_wait *wait = wait_of(build, caller);
+	uint64_t ns = end->end_ns - end->begin_ns;
 
+	index_cells_wait(&build->cells, end->depth, caller, end->begin_ns,
+			 end->end_ns);
 	if (!wait) {
 		build->rough = true;
 		return;
@@ -234,8 +257,9 @@ void index_build_interned(struct index_build *build, uint32_t sequence,
 }
 
 void index_build_missing(struct index_build *build, uint64_t lost,
-			 uint64_t paused)
+			 uint64_t paused, uint64_t ns)
 {
+	index_cells_missing(&build->cells, lost, paused, ns);
 	build->lost += lost;
 	build->paused += paused;
 }
@@ -498,6 +522,78 @@ static void put_chunk(struct index_build *build, const struct index_now *now)
 	build->started = false;
 }
 
+/* --- levels of detail -------------------------------------------------------
+ */
+
+/* The number of the waits in @caller; 0: not known. */
+static uint32_t wait_number(const struct index_build *build,
+			    const struct cct_node *caller)
+{
+	for (uint32_t i = 0; i < build->wait_count; i++)
+		if (build->waits[i].caller == caller)
+			return build->waits[i].number;
+	return 0;
+}
+
+static void number_cells(struct index_build *build,
+			 struct index_cell_block *block)
+{
+	struct index_cell_list *list = &block->list;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct index_cell *cell = &list->cells[i];
+
+		if (cell->number || !cell->row)
+			continue;
+		cell->number = cell->wait ? wait_number(build, cell->node)
+					  : node_number(build, cell->node);
+	}
+}
+
+/* Tells the blocks that are full. */
+static void put_levels(struct index_build *build, bool last)
+{
+	struct index_cells *cells = &build->cells;
+
+	for (unsigned int level = 0; level < INDEX_CELL_LEVELS; level++) {
+		struct index_cell_block *block =
+			index_cells_full(cells, level, last);
+
+		if (!block && !last)
+			break;
+		if (!block)
+			continue;
+		number_cells(build, block);
+		index_cells_put(cells, level, &build->payload);
+		put_item(build, INDEX_CELLS);
+	}
+}
+
+/* What the levels of detail are told of the chunk that ends. */
+static void cells_chunk(struct index_build *build, const struct index_now *now)
+{
+	const struct index_cell_block chunk = {
+		.first_chunk = build->chunk,
+		.last_chunk = build->chunk,
+		.start_ns = build->start_ns,
+		.end_ns = now->last_ns,
+		.spans = now->spans - build->start_spans,
+	};
+
+	index_cells_chunk(&build->cells, &chunk);
+}
+
+static void end_chunk(struct index_build *build, const struct index_now *now)
+{
+	if (list_open(build, now) < 0) {
+		index_cells_stop(&build->cells);
+		return;
+	}
+	cells_chunk(build, now);
+	put_chunk(build, now);
+	put_levels(build, now->last);
+}
+
 static bool ends_chunk(const struct index_build *build,
 		       const struct index_now *now)
 {
@@ -513,8 +609,8 @@ size_t index_build_end(struct index_build *build, const struct index_now *now,
 {
 	size_t bytes;
 
-	if (ends_chunk(build, now) && list_open(build, now) == 0)
-		put_chunk(build, now);
+	if (ends_chunk(build, now))
+		end_chunk(build, now);
 	if (now->last) {
 		put(build, now->last_ns);
 		put_item(build, INDEX_SEQUENCE_END);

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "collector/base/bytes.h"
+#include "collector/index/index_cells.h"
 #include "collector/replay/cct.h"
 #include "shared/compiler.h"
 
@@ -77,6 +78,7 @@ struct index_build {
 	} * waits;
 	uint32_t wait_count, wait_room;
 
+	struct index_cells cells; /* levels of detail */
 	struct bytes items; /* of the block at hand */
 	struct bytes payload; /* of the item at hand */
 	int64_t row_before; /* number of the node of the row before */
@@ -115,12 +117,19 @@ void index_build_stop(struct index_build *build);
 /* The InternedData at @interned was written, in a packet of @sequence. */
 void index_build_interned(struct index_build *build, uint32_t sequence,
 			  const void *interned, size_t bytes);
-/* A mark was written that @lost calls were lost, or @paused not recorded. */
+/* A mark was written, at @ns, that @lost calls were lost, or @paused not
+ * recorded. */
 void index_build_missing(struct index_build *build, uint64_t lost,
-			 uint64_t paused);
-/* A wait of @ns was written as a slice of its own, in @caller. */
+			 uint64_t paused, uint64_t ns);
+/* What is told of a slice that ended: how many slices of the trace were around
+ * it, and its times. */
+struct index_slice_end {
+	uint32_t depth;
+	uint64_t begin_ns, end_ns;
+};
+/* A wait was written as a slice of its own, in @caller. */
 void index_build_wait(struct index_build *build, struct cct_node *caller,
-		      uint64_t ns);
+		      const struct index_slice_end *end);
 /* A call of @node that was not written ends, and took @ns. Before it is counted
  * in the node. */
 void index_build_skip(struct index_build *build, struct cct_node *node,
@@ -133,22 +142,33 @@ void index_build_count_apart(struct index_build *build, bool apart);
 /* The same as index_build_call(), also if calls are counted apart; then
  * index_build_skip() need not be called. */
 void index_build_slice(struct index_build *build, struct cct_node *node,
-		       uint64_t ns);
+		       const struct index_slice_end *end);
 
-/* For index_build_call(): of a node that was not touched in this chunk, or of a
- * call of more than UINT32_MAX ns. */
+/* Before index_build_call() of slices with less than @depths around them.
+ * Returns @build; or NULL: it may not be called, as there is no index, or no
+ * room. @build may be NULL. */
+struct index_build *index_build_reserve(struct index_build *build,
+					uint32_t depths);
+
+/* For index_build_call(). */
 void index_build_call_slow(struct index_build *build, struct cct_node *node,
-			   uint64_t ns);
+			   uint32_t depth, uint64_t begin_ns, uint64_t end_ns);
 
-/* A call of @node that was written ends, and took @ns. Before it is counted in
- * the node (cct_count()). */
+/* A call of @node that was written ends, with @depth slices around it. Before
+ * it is counted in the node (cct_count()). */
 static inline void index_build_call(struct index_build *build,
-				    struct cct_node *node, uint64_t ns)
+				    struct cct_node *node, uint32_t depth,
+				    uint64_t begin_ns, uint64_t end_ns)
 {
-	if (unlikely(node->stamp != build->stamp || ns >= UINT32_MAX))
-		index_build_call_slow(build, node, ns);
-	else
-		node->longest_ns = MAX(node->longest_ns, (uint32_t)ns);
+	uint64_t ns = end_ns - begin_ns;
+
+	if (unlikely((node->stamp != build->stamp) | (ns >= UINT32_MAX) |
+		     (end_ns >= build->cells.until_ns))) {
+		index_build_call_slow(build, node, depth, begin_ns, end_ns);
+		return;
+	}
+	node->longest_ns = MAX(node->longest_ns, (uint32_t)ns);
+	index_cells_count(&build->cells, depth, node, begin_ns, (uint32_t)ns);
 }
 
 #endif

@@ -91,6 +91,8 @@
 /* So many bytes of events in the compact form may lie between two places where
  * a reader can begin. */
 #define RESTART_BYTES 8192
+/* So many slices run_fast() may open more than are open, with an index. */
+#define INDEX_FRAMES 32
 /* What replays that take turns collect before they need a block. */
 #define STAGE_BYTES 16384
 #define STAGE_NAMES 64
@@ -530,7 +532,7 @@ void replay_loss(struct replay *replay, uint64_t spans)
 {
 	write_count(replay, "perfrec.lost_spans", "%llu spans lost", spans);
 	if (replay->index)
-		index_build_missing(replay->index, spans, 0);
+		index_build_missing(replay->index, spans, 0, replay->last_ns);
 	replay->counts.lost_spans += spans;
 }
 
@@ -540,7 +542,8 @@ static void write_pause(struct replay *replay)
 		    "recording paused: %llu spans not recorded",
 		    replay->untold_paused);
 	if (replay->index)
-		index_build_missing(replay->index, 0, replay->untold_paused);
+		index_build_missing(replay->index, 0, replay->untold_paused,
+				    replay->last_ns);
 	replay->untold_paused = 0;
 }
 
@@ -596,14 +599,18 @@ static bool is_too_deep(const struct replay *replay)
 
 /* The call of @frame ends, before it is counted in its node. @written: it is in
  * the trace. */
-static void index_call(struct index_build *index,
-		       const struct replay_frame *frame, bool written,
-		       uint64_t ns)
+static void index_call(struct replay *replay, const struct replay_frame *frame,
+		       bool written, uint64_t ns)
 {
+	const struct index_slice_end end = { .depth = replay->written,
+					     .begin_ns = frame->begin_ns,
+					     .end_ns = ns };
+
 	if (written)
-		index_build_slice(index, frame->node, ns - frame->begin_ns);
+		index_build_slice(replay->index, frame->node, &end);
 	else
-		index_build_skip(index, frame->node, ns - frame->begin_ns);
+		index_build_skip(replay->index, frame->node,
+				 ns - frame->begin_ns);
 }
 
 static void pop_frame(struct replay *replay, uint64_t ns,
@@ -621,7 +628,7 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 	written =
 		frame->written && end_slice(replay, frame->begin_ns, ns, cause);
 	if (replay->index)
-		index_call(replay->index, frame, written, ns);
+		index_call(replay, frame, written, ns);
 	replay_count_call(frame->node, replay->top->node, ns - frame->begin_ns);
 	if (replay_is_slow(replay, frame->node->function, ns - frame->begin_ns))
 		replay->sink.slow(replay->sink.context, frame->node,
@@ -1399,6 +1406,7 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 {
 	struct out_event event = { .type = OUT_BEGIN,
 				   .name = "perfrec: waiting for collector" };
+	struct index_slice_end end;
 
 	end_ns = MAX(ns, end_ns);
 	replay->counts.waits++;
@@ -1412,8 +1420,10 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	write_event(replay, ns, &event);
 	replay->written++;
 	write_end(replay, not_before_last(replay, end_ns), REPLAY_ENDED);
-	if (replay->index)
-		index_build_wait(replay->index, replay->top->node, end_ns - ns);
+	if (replay->index) {
+		end = (struct index_slice_end){ replay->written, ns, end_ns };
+		index_build_wait(replay->index, replay->top->node, &end);
+	}
 }
 
 static int take_record(struct replay *replay, uint64_t word, uint64_t clock)
@@ -1503,6 +1513,15 @@ static ATTR_ALWAYS_INLINE uint8_t *put_event(
 		       : encode_put(out, event, delta_ns);
 }
 
+/* As replay_last_fast_frame(); and the index need not have room for more than
+ * INDEX_FRAMES more slices. */
+static struct replay_frame *last_indexed_frame(const struct replay *replay)
+{
+	struct replay_frame *last = replay_last_fast_frame(replay);
+
+	return replay->index ? MIN(last, replay->top + INDEX_FRAMES) : last;
+}
+
 /*
  * The records from @cells on, as far as they are plain begins and ends, and
  * blocks at sites that are known. Returns how many it took; there is room for
@@ -1515,11 +1534,15 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					     size_t count, bool compact)
 {
 	const struct clock_segment segment = replay->segment;
-	struct replay_frame *const last_frame = replay_last_fast_frame(replay);
+	struct replay_frame *const last_frame = last_indexed_frame(replay);
 	struct replay_frame *top = replay->top;
 	uint64_t last_ns = replay->last_ns, put_ns = replay->encoder.last_ns;
 	struct heap_feed *const feed = replay->feed;
-	struct index_build *const index = replay->index;
+	struct index_build *const index = index_build_reserve(
+		replay->index, replay->written + INDEX_FRAMES);
+	/* Depth in the trace of the slice of the first frame. */
+	const uint32_t depth_first =
+		replay->written - (uint32_t)(replay->top - replay->stack) - 1;
 	const struct record *cell = cells, *const end = cells + count;
 	uint8_t *out = replay->encoder.out;
 	size_t blocks = 0, taken;
@@ -1572,8 +1595,11 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 				     !node->function->shifted))
 				break;
 			if (!compact && likely(index))
-				index_build_call(index, node,
-						 ns - top->begin_ns);
+				index_build_call(
+					index, node,
+					(uint32_t)(top - replay->stack) +
+						depth_first,
+					top->begin_ns, ns);
 			if (compact && replay_is_slow(replay, node->function,
 						      ns - top->begin_ns))
 				replay->sink.slow(replay->sink.context, node,

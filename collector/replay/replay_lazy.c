@@ -54,6 +54,8 @@ static ATTR_COLD void end_written(struct lazy_run *run,
 				  const struct replay_frame *pending,
 				  uint64_t ns)
 {
+	struct index_slice_end end = { .begin_ns = top->begin_ns,
+				       .end_ns = ns };
 	struct replay *replay = run->replay;
 
 	replay->pending_from = (uint32_t)(pending - replay->stack);
@@ -61,8 +63,9 @@ static ATTR_COLD void end_written(struct lazy_run *run,
 	if (replay->pending)
 		replay_write_pending(replay, UINT64_MAX);
 	replay_write_end(replay, ns);
+	end.depth = replay->written;
 	if (replay->index)
-		index_build_slice(replay->index, top->node, ns - top->begin_ns);
+		index_build_slice(replay->index, top->node, &end);
 	run->ended++;
 }
 

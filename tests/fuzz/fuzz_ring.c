@@ -148,6 +148,7 @@ static uint32_t open_track(void *context, uint32_t number, uint64_t start_ns)
 		  "contexts are not numbered from 1");
 	checkers->track[number].ns = start_ns;
 	checkers->track[number].index = index_check_new(start_ns);
+	checkers->track[number].index->starved = true;
 	checkers->count++;
 	return SEQUENCE + number;
 }
@@ -420,6 +421,7 @@ static void try_input(const struct record *input, size_t count)
 			  !function_log_new(&log),
 		  "cannot start");
 	checkers.track[0].index = index_check_new(START_NS);
+	checkers.track[0].index->starved = true;
 	replay_set_function_log(&replay, log);
 	fuzz_must(!histograms_new(unloaded, &checkers, &budget, &histograms),
 		  "cannot start");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "collector/replay/cct_flat.h"
+#include "tests/random.h"
 #include "tests/suite.h"
 #include "tests/unit/replay_text.h"
 
@@ -533,6 +534,61 @@ START_TEST(replay_memory_stays_within_the_budget)
 }
 END_TEST
 
+/* Calls at random depths, each @step_ns after the one before or so; with losses
+ * and waits. Returns when the last one was. */
+static uint64_t run_stretch(uint64_t *random, uint64_t ns, uint64_t step_ns,
+			    size_t spans)
+{
+	static struct record records[1 << 16];
+	static uint32_t depth;
+	size_t count = 0;
+
+	for (size_t i = 0; i < 2 * spans; i++) {
+		uint64_t any = next_random(random);
+		bool deeper = depth < 2 || (depth < 40 && any & 1);
+
+		ns += any % 3 ? any % step_ns : 0;
+		depth -= !deeper;
+		records[count++] = rec(deeper ? RECORD_BEGIN : RECORD_END,
+				       1 + depth, 0x8000 - 48 * depth, ns);
+		depth += deeper;
+		if (any % 30000 == 1)
+			records[count++] = rec(RECORD_LOSS, any % 77, 0, ns);
+		if (any % 30000 == 2)
+			records[count++] = rec(RECORD_WAIT, any % 5, 0, ns);
+		if (count + 3 < ARRAY_SIZE(records) && i + 1 < 2 * spans)
+			continue;
+		ck_assert_int_eq(fibers_run(&g_text->fibers, records, count,
+					    UINT64_MAX, &(size_t){ 0 }),
+				 0);
+		count = 0;
+	}
+	return ns;
+}
+
+/* index_check.h holds all cells against the slices. */
+START_TEST(replay_levels_of_detail_have_the_longest_of_all_rates)
+{
+	enum { SPANS = 1 << 19 };
+	uint64_t random = 7, ns;
+
+	ns = run_stretch(&random, 0, 50, SPANS);
+	ns = run_stretch(&random, ns, 5000000, SPANS / 8);
+	/* Longer than 32 bits can say. */
+	ns = run_stretch(&random, ns, 3000000000, 1000);
+	run_stretch(&random, ns, 500, SPANS);
+	replay_finish(&g_text->replay, 0);
+	replay_flush(&g_text->replay);
+	ck_assert_uint_eq(g_text->track[0].index->covered[0],
+			  g_text->track[0].index->chunk);
+	/* 16 blocks of level 0 or some more. One block has all of them. */
+	ck_assert_uint_ge(g_text->track[0].index->covered[2], 16);
+	ck_assert_uint_eq(MAX(g_text->track[0].index->covered[2],
+			      g_text->track[0].index->covered[3]),
+			  g_text->track[0].index->chunk);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("replay");
@@ -588,5 +644,7 @@ int main(void)
 	tcase_add_test(tcase, replay_recursion_of_100000_is_whole);
 	tcase_add_test(tcase, replay_thread_that_ends_100000_deep_is_whole);
 	tcase_add_test(slow, replay_memory_stays_within_the_budget);
+	tcase_add_test(slow,
+		       replay_levels_of_detail_have_the_longest_of_all_rates);
 	return suite_run(suite);
 }

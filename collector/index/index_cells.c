@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * index_cells - see index_cells.h.
+ *
+ * How wide. A block begins with buckets that are a 256th of the shortest of the
+ * last few blocks: a program may work in bursts. As its list gets longer than it will be when it is written, buckets get
+ * wider; at the end, until they are 64 at most and the item is as small as it
+ * has to be. So a thread that makes a span a second has wide buckets, one that
+ * makes 50 million has narrow ones, and both have as many bytes of cells for a
+ * span.
+ */
+#include "collector/index/index_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/budget.h"
+#include "collector/base/bytes.h"
+#include "collector/base/grow.h"
+
+#define BLOCK_SPANS (64u << 10)
+#define PARTS 4u
+#define BUCKETS_MAX 64u
+#define BUCKETS_FIRST_BITS 8 /* see above */
+/* Times are below 2^63: with this, 64 buckets are all of them. */
+#define SHIFT_MAX 57
+/* Bytes of cells: one for SPANS_BYTE spans of the block, or, from level 1 on,
+ * of its parts on average. */
+#define SPANS_BYTE 16u
+#define BYTES_MIN 64u
+#define BYTES_MAX 4096u
+#define CELL_BYTES 6u /* of a cell, at least, but for a few */
+#define STEP_BYTES 3u /* of what says where a cell is, and its node */
+/* Cells of a list that may get longer. */
+#define LIST_MIN 64u
+#define LIST_MAX 1024u
+#define LIST_CALLS 32u /* calls for each cell between */
+#define ROWS_MAX 1024u
+
+/* What is counted from now on is lost. */
+static void fail(struct index_cells *cells)
+{
+	cells->failed = true;
+	cells->until_ns = UINT64_MAX;
+}
+
+void index_cells_stop(struct index_cells *cells)
+{
+	fail(cells);
+}
+
+void index_cells_release(struct index_cells *cells)
+{
+	size_t bytes = cells->column_count * sizeof(*cells->columns) +
+		       cells->spare_room * sizeof(*cells->spare);
+
+	for (int i = 0; i < INDEX_CELL_LEVELS; i++) {
+		bytes += cells->level[i].list.room * sizeof(*cells->spare);
+		free(cells->level[i].list.cells);
+	}
+	if (cells->budget)
+		budget_give(cells->budget, bytes);
+	free(cells->columns);
+	free(cells->spare);
+	*cells = (struct index_cells){ .budget = cells->budget };
+}
+
+bool index_cells_reserve(struct index_cells *cells, uint32_t depths)
+{
+	uint32_t before = cells->column_count;
+
+	if (cells->failed)
+		return false;
+	if (depths <= before)
+		return true;
+	if (grow_array_from(cells->budget, cells->columns, cells->column_count,
+			    depths)) {
+		fail(cells);
+		return false;
+	}
+	memset(cells->columns + before, 0,
+	       (cells->column_count - before) * sizeof(*cells->columns));
+	return true;
+}
+
+/* --- lists ------------------------------------------------------------------
+ */
+
+/* Whether the cell of @a comes before that of @b in a list. */
+static bool is_before(const struct index_cell *a, const struct index_cell *b)
+{
+	return a->bucket != b->bucket ? a->bucket < b->bucket : a->row < b->row;
+}
+
+/* Two cells become one. */
+static void merge_cells(struct index_cell *to, const struct index_cell *from)
+{
+	bool longer = from->longest_ns != to->longest_ns
+			      ? from->longest_ns > to->longest_ns
+			      : from->begin_ns >= to->begin_ns;
+
+	to->calls += from->calls;
+	to->total_ns += from->total_ns;
+	if (!longer)
+		return;
+	to->node = from->node;
+	to->number = from->number;
+	to->wait = from->wait;
+	to->begin_ns = from->begin_ns;
+	to->longest_ns = from->longest_ns;
+}
+
+static struct index_cell *reserve_spare(struct index_cells *cells,
+					uint32_t count)
+{
+	if (grow_array_from(cells->budget, cells->spare, cells->spare_room,
+			    count))
+		fail(cells);
+	return cells->failed ? NULL : cells->spare;
+}
+
+/* The end of the bucket that begins with cell @at. */
+static uint32_t bucket_end(const struct index_cell_list *list, uint32_t at)
+{
+	uint64_t bucket = list->cells[at].bucket;
+
+	while (at < list->count && list->cells[at].bucket == bucket)
+		at++;
+	return at;
+}
+
+/* Merges the rows of cells [@a, @b) and [@b, @end) to @out. Returns its end. */
+static struct index_cell *merge_rows(const struct index_cell *cells, uint32_t a,
+				     uint32_t b, uint32_t end,
+				     struct index_cell *out)
+{
+	for (uint32_t i = a, k = b; i < b || k < end; out++) {
+		bool first = k == end ||
+			     (i < b && cells[i].row <= cells[k].row);
+		bool both = first && k < end && cells[i].row == cells[k].row;
+
+		*out = first ? cells[i++] : cells[k++];
+		if (both)
+			merge_cells(out, &cells[k++]);
+		out->bucket >>= 1;
+	}
+	return out;
+}
+
+/* Makes the buckets of @list twice as wide. */
+static void widen(struct index_cells *cells, struct index_cell_list *list)
+{
+	struct index_cell *out = reserve_spare(cells, list->count + 1), *kept;
+	uint32_t room = list->room;
+
+	if (!out)
+		return;
+	for (uint32_t at = 0; at < list->count;) {
+		uint32_t middle = bucket_end(list, at), end = middle;
+
+		if (middle < list->count &&
+		    list->cells[at].bucket >> 1 ==
+			    list->cells[middle].bucket >> 1)
+			end = bucket_end(list, middle);
+		out = merge_rows(list->cells, at, middle, end, out);
+		at = end;
+	}
+	kept = list->cells;
+	list->count = (uint32_t)(out - cells->spare);
+	list->cells = cells->spare;
+	list->room = cells->spare_room;
+	cells->spare = kept;
+	cells->spare_room = room;
+	list->shift++;
+}
+
+/* Adds @cell, of a bucket of the list's width. */
+static void list_put(struct index_cells *cells, struct index_cell_list *list,
+		     const struct index_cell *cell)
+{
+	uint32_t at = list->count;
+
+	while (at && is_before(cell, &list->cells[at - 1]))
+		at--;
+	if (at && !is_before(&list->cells[at - 1], cell)) {
+		merge_cells(&list->cells[at - 1], cell);
+		return;
+	}
+	if (grow_array_from(cells->budget, list->cells, list->room,
+			    list->count + 1)) {
+		fail(cells);
+		return;
+	}
+	memmove(list->cells + at + 1, list->cells + at,
+		(list->count - at) * sizeof(*list->cells));
+	list->cells[at] = *cell;
+	list->count++;
+}
+
+/* Buckets from the first to the last that has a cell. */
+static uint64_t bucket_span(const struct index_cell_list *list)
+{
+	return list->count ? list->cells[list->count - 1].bucket -
+				     list->cells[0].bucket + 1
+			   : 0;
+}
+
+/* --- counting ---------------------------------------------------------------
+ */
+
+/* Wider buckets for a list that has become too long; then at the bucket of
+ * @ns. */
+static void go_to(struct index_cells *cells, uint64_t ns)
+{
+	struct index_cell_list *list = &cells->level[0].list;
+	uint64_t most = cells->calls / LIST_CALLS;
+
+	most = MIN(MAX(most, LIST_MIN), LIST_MAX);
+	while (list->count > most && bucket_span(list) > 1 &&
+	       list->shift < SHIFT_MAX && !cells->failed)
+		widen(cells, list);
+	cells->bucket = ns >> list->shift;
+	if (!cells->failed)
+		cells->until_ns = (cells->bucket + 1) << list->shift;
+}
+
+/* Puts the columns into the list. */
+static void flush_columns(struct index_cells *cells)
+{
+	for (uint32_t i = 0; i < cells->column_count; i++) {
+		struct index_column *column = &cells->columns[i];
+		const struct index_cell cell = {
+			.bucket = cells->bucket,
+			.row = (uint16_t)(i + 1),
+			.node = column->node,
+			.begin_ns = column->begin_ns,
+			.longest_ns = column->longest_ns,
+			.calls = column->calls,
+			.total_ns = column->total_ns,
+		};
+
+		if (!column->calls)
+			continue;
+		list_put(cells, &cells->level[0].list, &cell);
+		cells->calls += column->calls;
+		*column = (struct index_column){ 0 };
+	}
+}
+
+static void advance(struct index_cells *cells, uint64_t ns)
+{
+	if (ns < cells->until_ns)
+		return;
+	flush_columns(cells);
+	if (!cells->failed)
+		go_to(cells, ns);
+}
+
+static void put_apart(struct index_cells *cells, uint32_t depth,
+		      struct index_cell *cell, uint64_t ns)
+{
+	if (cells->failed || depth >= ROWS_MAX)
+		return;
+	advance(cells, ns);
+	cell->bucket = cells->bucket;
+	list_put(cells, &cells->level[0].list, cell);
+	cells->calls++;
+}
+
+static void end_apart(struct index_cells *cells, uint32_t depth, void *node,
+		      bool wait, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct index_cell cell = { .row = (uint16_t)(depth + 1),
+				   .node = node,
+				   .wait = wait,
+				   .begin_ns = begin_ns,
+				   .longest_ns = end_ns - begin_ns,
+				   .calls = 1,
+				   .total_ns = end_ns - begin_ns };
+
+	put_apart(cells, depth, &cell, end_ns);
+}
+
+void index_cells_end(struct index_cells *cells, uint32_t depth, void *node,
+		     uint64_t begin_ns, uint64_t end_ns)
+{
+	uint64_t ns = end_ns - begin_ns;
+
+	if (!index_cells_reserve(cells, depth + 1))
+		return;
+	advance(cells, end_ns);
+	if (ns >= UINT32_MAX)
+		end_apart(cells, depth, node, false, begin_ns, end_ns);
+	else
+		index_cells_count(cells, depth, node, begin_ns, (uint32_t)ns);
+}
+
+void index_cells_wait(struct index_cells *cells, uint32_t depth, void *node,
+		      uint64_t begin_ns, uint64_t end_ns)
+{
+	end_apart(cells, depth, node, true, begin_ns, end_ns);
+}
+
+void index_cells_missing(struct index_cells *cells, uint64_t lost,
+			 uint64_t paused, uint64_t ns)
+{
+	struct index_cell cell = { .calls = lost, .total_ns = paused };
+
+	if (lost || paused)
+		put_apart(cells, 0, &cell, ns);
+}
+
+/* --- blocks -----------------------------------------------------------------
+ */
+
+/* Adds times and counts of @part. */
+static void add_part(struct index_cell_block *block,
+		     const struct index_cell_block *part)
+{
+	if (!block->parts++) {
+		block->first_chunk = part->first_chunk;
+		block->start_ns = part->start_ns;
+	}
+	block->last_chunk = part->last_chunk;
+	block->end_ns = part->end_ns;
+	block->spans += part->spans;
+	block->beyond_calls += part->beyond_calls;
+	block->beyond_ns += part->beyond_ns;
+}
+
+void index_cells_chunk(struct index_cells *cells,
+		       const struct index_cell_block *chunk)
+{
+	add_part(&cells->level[0], chunk);
+}
+
+/* How many bytes the cells of @block may take. */
+static size_t bytes_most(const struct index_cell_block *block, unsigned int level)
+{
+	uint64_t bytes = block->spans / SPANS_BYTE;
+
+	if (level)
+		bytes /= block->parts;
+	return (size_t)MIN(MAX(bytes, BYTES_MIN), BYTES_MAX);
+}
+
+static size_t number_bytes(uint64_t number)
+{
+	return (70 - (size_t)__builtin_clzll(number | 1)) / 7;
+}
+
+/* How many bytes the cells of @list take, about. */
+static size_t list_bytes(const struct index_cell_list *list)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct index_cell *cell = &list->cells[i];
+
+		bytes += STEP_BYTES + (list->shift + 6) / 7 +
+			 number_bytes(cell->longest_ns);
+		if (cell->calls > 1)
+			bytes += number_bytes(cell->calls) +
+				 number_bytes(cell->total_ns);
+	}
+	return bytes;
+}
+
+/* Whether the block is as small as it has to be. */
+static bool is_small(const struct index_cell_block *block, unsigned int level)
+{
+	const struct index_cell_list *list = &block->list;
+	size_t most = bytes_most(block, level);
+
+	return bucket_span(list) <= BUCKETS_MAX &&
+	       list->count * CELL_BYTES <= most && list_bytes(list) <= most;
+}
+
+/* Leaves the deepest row out. */
+static void drop_row(struct index_cell_block *block)
+{
+	struct index_cell_list *list = &block->list;
+	uint32_t kept = 0;
+	uint16_t row = 0;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		row = MAX(row, list->cells[i].row);
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->cells[i].row != row) {
+			list->cells[kept++] = list->cells[i];
+			continue;
+		}
+		block->beyond_calls += list->cells[i].calls;
+		block->beyond_ns += list->cells[i].total_ns;
+	}
+	list->count = kept;
+}
+
+/* Makes the block smaller. False: it is as small as can be. */
+static bool shrink(struct index_cells *cells, struct index_cell_block *block)
+{
+	struct index_cell_list *list = &block->list;
+
+	if (bucket_span(list) > 1 && list->shift < SHIFT_MAX)
+		widen(cells, list);
+	else if (list->count > 1)
+		drop_row(block);
+	else
+		return false;
+	return !cells->failed;
+}
+
+/* Makes @part, which is written, a part of @block. */
+static void join_block(struct index_cells *cells,
+		       struct index_cell_block *block,
+		       const struct index_cell_block *part)
+{
+	struct index_cell_list *list = &block->list;
+	const struct index_cell_list *from = &part->list;
+
+	if (!block->parts)
+		list->shift = from->shift;
+	while (list->shift < from->shift && !cells->failed)
+		widen(cells, list);
+	add_part(block, part);
+	for (uint32_t i = 0; i < from->count && !cells->failed; i++) {
+		struct index_cell cell = from->cells[i];
+
+		cell.bucket >>= list->shift - from->shift;
+		list_put(cells, list, &cell);
+		while (list->count > LIST_MAX && bucket_span(list) > 1 &&
+		       list->shift < SHIFT_MAX && !cells->failed)
+			widen(cells, list);
+	}
+}
+
+/* How wide the buckets of a block that takes @ns shall be at first. */
+static uint8_t first_shift(uint64_t ns)
+{
+	ns >>= BUCKETS_FIRST_BITS;
+	return ns ? (uint8_t)(63 ^ __builtin_clzll(ns)) : 0;
+}
+
+/* How wide those of the next block of level 0 shall be, after one that took
+ * @ns. */
+static uint8_t next_shift(struct index_cells *cells, uint64_t ns)
+{
+	uint8_t shift = first_shift(ns);
+
+	cells->recent[cells->blocks++ % INDEX_CELL_RECENT] = shift;
+	for (uint32_t i = 0; i < MIN(cells->blocks, INDEX_CELL_RECENT); i++)
+		shift = MIN(shift, cells->recent[i]);
+	return shift;
+}
+
+static void clear_block(struct index_cells *cells, unsigned int level)
+{
+	struct index_cell_block *block = &cells->level[level];
+	struct index_cell_list list = block->list;
+
+	list.count = 0;
+	if (!level)
+		list.shift = next_shift(cells,
+					block->end_ns - block->start_ns);
+	*block = (struct index_cell_block){ .list = list };
+	if (level)
+		return;
+	cells->calls = 0;
+	cells->until_ns = 0;
+}
+
+/* The block of @level becomes a part of one of the next level. */
+static void pass_on(struct index_cells *cells, unsigned int level)
+{
+	struct index_cell_block *block = &cells->level[level];
+
+	if (level + 1 < INDEX_CELL_LEVELS)
+		join_block(cells, block + 1, block);
+	clear_block(cells, level);
+}
+
+struct index_cell_block *index_cells_full(struct index_cells *cells,
+					  unsigned int level, bool last)
+{
+	struct index_cell_block *block = &cells->level[level];
+	bool full = level ? block->parts == PARTS : block->spans >= BLOCK_SPANS;
+
+	if (last)
+		full |= block->parts > (level ? 1 : 0);
+	if (cells->failed)
+		return NULL;
+	/* It is what was written of the level below. */
+	if (last && !full && block->parts)
+		pass_on(cells, level);
+	if (!full)
+		return NULL;
+	if (!level)
+		flush_columns(cells);
+	while (!is_small(block, level) && shrink(cells, block))
+		;
+	return cells->failed ? NULL : block;
+}
+
+/* --- items ------------------------------------------------------------------
+ */
+
+/* What the cells before have. */
+struct before {
+	uint64_t bucket;
+	uint32_t row;
+	uint32_t number[ROWS_MAX + 1];
+};
+
+static void put_slices(struct before *before, const struct index_cell *cell,
+		       unsigned int shift, struct bytes *out)
+{
+	int64_t step = (int64_t)cell->number - before->number[cell->row];
+	uint64_t end_ns = cell->begin_ns + cell->longest_ns;
+
+	before->number[cell->row] = cell->number;
+	bytes_varint(out, index_zigzag(step) << 1 | (cell->calls > 1));
+	bytes_varint(out, end_ns - (cell->bucket << shift));
+	bytes_varint(out, cell->longest_ns);
+	if (cell->calls == 1)
+		return;
+	bytes_varint(out, cell->calls);
+	bytes_varint(out, cell->total_ns - cell->longest_ns);
+}
+
+static void put_cell(struct before *before, const struct index_cell *cell,
+		     unsigned int shift, struct bytes *out)
+{
+	if (cell->bucket == before->bucket) {
+		bytes_varint(out, 2 * (uint64_t)(cell->row - before->row));
+	} else {
+		bytes_varint(out, 2 * (cell->bucket - before->bucket) + 1);
+		bytes_varint(out, cell->row);
+	}
+	before->bucket = cell->bucket;
+	before->row = cell->row;
+	if (cell->row) {
+		put_slices(before, cell, shift, out);
+		return;
+	}
+	bytes_varint(out, cell->calls);
+	bytes_varint(out, cell->total_ns);
+}
+
+static void put_cells(const struct index_cell_list *list, uint64_t start_ns,
+		      struct bytes *out)
+{
+	/* No cell is of this bucket, as none ends before the block. */
+	struct before before = { .bucket = (start_ns >> list->shift) - 1 };
+
+	for (uint32_t i = 0; i < list->count; i++)
+		put_cell(&before, &list->cells[i], list->shift, out);
+}
+
+static void put_block(const struct index_cell_block *block, unsigned int level,
+		      struct bytes *out)
+{
+	bytes_varint(out, level);
+	bytes_varint(out, block->first_chunk);
+	bytes_varint(out, block->last_chunk - block->first_chunk);
+	bytes_varint(out, block->start_ns);
+	bytes_varint(out, block->end_ns - block->start_ns);
+	bytes_varint(out, block->spans);
+	bytes_varint(out, block->beyond_calls);
+	bytes_varint(out, block->beyond_ns);
+	bytes_varint(out, block->list.shift);
+	put_cells(&block->list, block->start_ns, out);
+}
+
+void index_cells_put(struct index_cells *cells, unsigned int level,
+		     struct bytes *out)
+{
+	struct index_cell_block *block = &cells->level[level];
+
+	put_block(block, level, out);
+	pass_on(cells, level);
+}
