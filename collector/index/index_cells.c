@@ -2,12 +2,12 @@
  *
  * index_cells - see index_cells.h.
  *
- * How wide. A block begins with buckets that are a 256th of the shortest of the
- * last few blocks: a program may work in bursts. As its list gets longer than it will be when it is written, buckets get
- * wider; at the end, until they are 64 at most and the item is as small as it
- * has to be. So a thread that makes a span a second has wide buckets, one that
- * makes 50 million has narrow ones, and both have as many bytes of cells for a
- * span.
+ * How wide. A block begins with buckets that are a 128th of the shortest of the
+ * last few blocks: a program may work in bursts. As its list gets longer than
+ * it will be when it is written, buckets get wider; at the end, until they are
+ * 64 at most and the item is as small as it has to be. So a thread that makes a
+ * span a second has wide buckets, one that makes 50 million has narrow ones,
+ * and both have as many bytes of cells for a span.
  */
 #include "collector/index/index_cells.h"
 
@@ -21,7 +21,7 @@
 #define BLOCK_SPANS (64u << 10)
 #define PARTS 4u
 #define BUCKETS_MAX 64u
-#define BUCKETS_FIRST_BITS 8 /* see above */
+#define BUCKETS_FIRST_BITS 7 /* see above */
 /* Times are below 2^63: with this, 64 buckets are all of them. */
 #define SHIFT_MAX 57
 /* Bytes of cells: one for SPANS_BYTE spans of the block, or, from level 1 on,
@@ -71,6 +71,8 @@ bool index_cells_reserve(struct index_cells *cells, uint32_t depths)
 
 	if (cells->failed)
 		return false;
+	cells->reserved = depths;
+	cells->used = MAX(cells->used, depths);
 	if (depths <= before)
 		return true;
 	if (grow_array_from(cells->budget, cells->columns, cells->column_count,
@@ -135,8 +137,8 @@ static struct index_cell *merge_rows(const struct index_cell *cells, uint32_t a,
 				     struct index_cell *out)
 {
 	for (uint32_t i = a, k = b; i < b || k < end; out++) {
-		bool first = k == end ||
-			     (i < b && cells[i].row <= cells[k].row);
+		bool first =
+			k == end || (i < b && cells[i].row <= cells[k].row);
 		bool both = first && k < end && cells[i].row == cells[k].row;
 
 		*out = first ? cells[i++] : cells[k++];
@@ -191,8 +193,9 @@ static void list_put(struct index_cells *cells, struct index_cell_list *list,
 		fail(cells);
 		return;
 	}
-	memmove(list->cells + at + 1, list->cells + at,
-		(list->count - at) * sizeof(*list->cells));
+	if (unlikely(at < list->count))
+		memmove(list->cells + at + 1, list->cells + at,
+			(list->count - at) * sizeof(*list->cells));
 	list->cells[at] = *cell;
 	list->count++;
 }
@@ -227,7 +230,7 @@ static void go_to(struct index_cells *cells, uint64_t ns)
 /* Puts the columns into the list. */
 static void flush_columns(struct index_cells *cells)
 {
-	for (uint32_t i = 0; i < cells->column_count; i++) {
+	for (uint32_t i = 0; i < cells->used; i++) {
 		struct index_column *column = &cells->columns[i];
 		const struct index_cell cell = {
 			.bucket = cells->bucket,
@@ -245,6 +248,7 @@ static void flush_columns(struct index_cells *cells)
 		cells->calls += column->calls;
 		*column = (struct index_column){ 0 };
 	}
+	cells->used = cells->reserved;
 }
 
 static void advance(struct index_cells *cells, uint64_t ns)
@@ -286,7 +290,9 @@ void index_cells_end(struct index_cells *cells, uint32_t depth, void *node,
 {
 	uint64_t ns = end_ns - begin_ns;
 
-	if (!index_cells_reserve(cells, depth + 1))
+	if (depth >= cells->reserved)
+		index_cells_reserve(cells, depth + 1);
+	if (cells->failed)
 		return;
 	advance(cells, end_ns);
 	if (ns >= UINT32_MAX)
@@ -335,7 +341,8 @@ void index_cells_chunk(struct index_cells *cells,
 }
 
 /* How many bytes the cells of @block may take. */
-static size_t bytes_most(const struct index_cell_block *block, unsigned int level)
+static size_t bytes_most(const struct index_cell_block *block,
+			 unsigned int level)
 {
 	uint64_t bytes = block->spans / SPANS_BYTE;
 
@@ -460,8 +467,7 @@ static void clear_block(struct index_cells *cells, unsigned int level)
 
 	list.count = 0;
 	if (!level)
-		list.shift = next_shift(cells,
-					block->end_ns - block->start_ns);
+		list.shift = next_shift(cells, block->end_ns - block->start_ns);
 	*block = (struct index_cell_block){ .list = list };
 	if (level)
 		return;

@@ -73,6 +73,8 @@ struct index_cells {
 	uint64_t until_ns; /* the end of the bucket at hand */
 	struct index_column *columns; /* by depth */
 	uint32_t column_count; /* there is room for */
+	uint32_t reserved; /* by the last index_cells_reserve() */
+	uint32_t used; /* from here on columns are empty */
 	bool failed; /* there was no room: no more cells */
 	uint64_t bucket; /* at hand */
 	uint64_t calls; /* in the list */
@@ -92,8 +94,9 @@ void index_cells_release(struct index_cells *cells);
 /* Something was lost: there will be no more cells. */
 void index_cells_stop(struct index_cells *cells);
 
-/* Makes room for columns of depths below @depths. False: there is none; then
- * there will be no cells any more. */
+/* Makes room for columns of depths below @depths: until the next call there is
+ * room for no others. False: there is none; then there will be no cells any
+ * more. */
 bool index_cells_reserve(struct index_cells *cells, uint32_t depths);
 
 /* A slice at @depth ended at @end_ns, which is not earlier than ends before.

@@ -18,6 +18,7 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
+#include "collector/base/varint.h"
 #include "collector/index/index_items.h"
 #include "collector/replay/replay_inner.h"
 
@@ -448,32 +449,37 @@ static bool number_wait(struct index_build *build, struct index_wait *wait)
 static void put_row(struct index_build *build, uint32_t number, uint64_t calls,
 		    uint64_t total_ns, uint64_t longest_ns)
 {
-	put(build, index_zigzag((int64_t)number - build->row_before));
-	put(build, calls);
-	put(build, total_ns);
-	put(build, longest_ns);
+	uint8_t *at = bytes_add(&build->payload, 4 * VARINT_BYTES_MAX), *end;
+
+	if (!at)
+		return;
+	end = varint_put(at, index_zigzag((int64_t)number - build->row_before));
+	end = varint_put(end, calls);
+	end = varint_put(end, total_ns);
+	end = varint_put(end, longest_ns);
+	build->payload.count -= (size_t)(at + 4 * VARINT_BYTES_MAX - end);
 	build->row_before = number;
 }
 
-/* Whether something of touched node @at is in the trace in this chunk. */
-static bool has_row(const struct index_build *build, uint32_t at)
+/* Makes of the list of touched nodes one of those of which something is in the
+ * trace in this chunk, and what. They get their numbers. Returns how many rows
+ * there are. */
+static uint64_t make_rows(struct index_build *build)
 {
-	const struct index_touch in = in_chunk(build, at);
-
-	return in.calls || in.total_ns;
-}
-
-/* Gives the nodes of rows their numbers; counts the rows. */
-static uint64_t number_rows(struct index_build *build)
-{
-	uint64_t rows = 0;
+	uint32_t kept = 0;
+	uint64_t rows;
 
 	for (uint32_t i = 0; i < build->touch_count; i++) {
-		if (!has_row(build, i))
+		const struct index_touch in = in_chunk(build, i);
+
+		if (!in.calls && !in.total_ns)
 			continue;
-		node_number(build, build->touched[i].node);
-		rows++;
+		if (!in.node->index_number)
+			node_number(build, in.node);
+		build->touched[kept++] = in;
 	}
+	build->touch_count = kept;
+	rows = kept;
 	for (uint32_t i = 0; i < build->wait_count; i++)
 		rows += number_wait(build, &build->waits[i]);
 	return rows;
@@ -483,11 +489,10 @@ static void put_rows(struct index_build *build)
 {
 	build->row_before = 0;
 	for (uint32_t i = 0; i < build->touch_count; i++) {
-		const struct index_touch in = in_chunk(build, i);
+		const struct index_touch *in = &build->touched[i];
 
-		if (has_row(build, i))
-			put_row(build, in.node->index_number, in.calls,
-				in.total_ns, in.longest_ns);
+		put_row(build, in->node->index_number, in->calls, in->total_ns,
+			in->longest_ns);
 	}
 	build->touch_count = 0;
 	build->stamp += 2;
@@ -506,7 +511,7 @@ static void put_chunk(struct index_build *build, const struct index_now *now)
 	uint64_t rows;
 
 	clip_times(build, now);
-	rows = number_rows(build);
+	rows = make_rows(build);
 	put(build, build->chunk);
 	put(build, is_rough(build, now) ? INDEX_CHUNK_ROUGH : 0);
 	put(build, build->start_ns);
