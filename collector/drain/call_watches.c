@@ -70,8 +70,8 @@ static struct call_watches *new_watches(struct process *process,
 struct call_watches *call_watches_of(struct process *process, uint32_t worker)
 {
 	struct process_parts *parts = process_parts(process);
-	const struct recording_setup *recording = recording_setup(
-		process_setup(process)->arena_setup->recording);
+	const struct recording_setup *recording =
+		recording_setup(process_setup(process)->arena_setup->recording);
 
 	if (!parts->watches[worker] && triggers_of_calls(recording->triggers))
 		parts->watches[worker] =
@@ -156,8 +156,7 @@ static void look_at(struct call_watches *watches, struct watch *watch)
 {
 	uint64_t p99_ns;
 
-	if (!watch->histogram ||
-	    histogram_total(watch->histogram) < P99_CALLS)
+	if (!watch->histogram || histogram_total(watch->histogram) < P99_CALLS)
 		return;
 	/* Of calls that take no time it is a nanosecond, too. */
 	p99_ns = MAX(histogram_quantile(watch->histogram, P99_PER_MILLE), 1);

@@ -167,8 +167,8 @@ void thread_triggers_visit(struct thread *thread, uint64_t ns, bool quiet)
 		return;
 	own->look_ns = ns + LOOK_NS;
 	last_ns = replay_last_ns(fibers_current(&thread->fibers));
-	look_at_open(thread, quiet ? MAX(last_ns, ns - CLOCK_SLACK_NS)
-				   : last_ns);
+	look_at_open(thread,
+		     quiet ? MAX(last_ns, ns - CLOCK_SLACK_NS) : last_ns);
 }
 
 void thread_triggers_finish(struct thread *thread)

@@ -196,17 +196,30 @@ static void begin_slice(struct sequence_index *sequence, uint64_t iid,
 	sequence->spans++;
 }
 
+/* What is told of a slice that began at @begin_ns, and has ended. */
+static struct index_slice_end slice_end(const struct sequence_index *sequence,
+					uint64_t begin_ns)
+{
+	return (struct index_slice_end){
+		.depth = (uint32_t)(sequence->top - sequence->stack),
+		.begin_ns = begin_ns,
+		.end_ns = sequence->ns,
+	};
+}
+
 static void end_wait(struct sequence_index *sequence)
 {
+	const struct index_slice_end end =
+		slice_end(sequence, sequence->wait_ns);
+
 	sequence->waits = false;
-	index_build_wait(sequence->build, sequence->top->node,
-			 sequence->ns - sequence->wait_ns);
+	index_build_wait(sequence->build, sequence->top->node, &end);
 }
 
 static void end_slice(struct sequence_index *sequence)
 {
 	struct replay_frame *frame = sequence->top;
-	uint64_t ns = sequence->ns - frame->begin_ns;
+	struct index_slice_end end;
 
 	if (unlikely(sequence->waits)) {
 		end_wait(sequence);
@@ -216,8 +229,9 @@ static void end_slice(struct sequence_index *sequence)
 	if (unlikely(frame == sequence->stack))
 		return;
 	sequence->top--;
-	index_build_call(sequence->build, frame->node, ns);
-	cct_count(frame->node, frame[-1].node, ns);
+	end = slice_end(sequence, frame->begin_ns);
+	index_build_slice(sequence->build, frame->node, &end);
+	cct_count(frame->node, frame[-1].node, end.end_ns - end.begin_ns);
 }
 
 static void step(struct sequence_index *sequence, uint64_t ns)
@@ -408,7 +422,8 @@ void sequence_index_event(struct sequence_index *sequence, struct wire fields)
 	if (sequence->given_up || event.track ||
 	    (event.clock && event.clock < CLOCK_SEQUENCE_FIRST))
 		return;
-	index_build_missing(sequence->build, event.lost, event.paused);
+	index_build_missing(sequence->build, event.lost, event.paused,
+			    sequence->ns);
 	if (event.type == TYPE_SLICE_BEGIN || event.type == TYPE_SLICE_END)
 		take_slice(sequence, &event);
 }
