@@ -20,6 +20,7 @@
 #include "shared/compiler.h"
 
 #define INDEX_CHECK_SLICES 1024
+#define INDEX_CHECK_VALUES 256
 
 struct index_check_node {
 	uint32_t parent, iid; /* iid 0: a wait */
@@ -75,6 +76,14 @@ struct index_check {
 	uint64_t covered[INDEX_CHECK_LEVELS]; /* last chunk that has cells */
 	bool starved; /* there may be no memory for cells */
 	uint64_t checkpoints, chunks, rough, ends, cells; /* seen */
+	/* The last values of tracks in the block, and times. */
+	struct index_check_value {
+		uint64_t track, ns;
+		int64_t number;
+		bool absolute, told;
+	} values[INDEX_CHECK_VALUES];
+	uint32_t value_count;
+	uint64_t first_ns, last_ns;
 };
 
 static inline void index_check_must(bool right, const char *what)
@@ -323,15 +332,97 @@ static inline void index_check_mark(struct index_check *check,
 		index_check_add_end(check, end);
 }
 
+/* A value or a state: of those of a track the last one is kept. */
+static inline void index_check_value(struct index_check *check,
+				     const Perfetto__Protos__TrackEvent *event,
+				     uint64_t ns, bool absolute)
+{
+	struct index_check_value *value = check->values;
+	uint64_t track = event->has_track_uuid ? event->track_uuid : 0;
+
+	if (event->type != PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER &&
+	    event->type != PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_STATE)
+		return;
+	while (value < check->values + check->value_count &&
+	       (value->track != track || value->absolute != absolute))
+		value++;
+	index_check_must(value < check->values + INDEX_CHECK_VALUES,
+			 "too many values");
+	if (value == check->values + check->value_count)
+		check->value_count++;
+	else if (ns < value->ns)
+		return;
+	*value = (struct index_check_value){ track, ns, event->counter_value,
+					     absolute, false };
+}
+
+/* An event with a time that is no step. */
+static inline void index_check_absolute(
+	struct index_check *check, const Perfetto__Protos__TrackEvent *event,
+	uint64_t ns)
+{
+	if (!check->last_ns || ns < check->first_ns)
+		check->first_ns = ns;
+	check->last_ns = MAX(check->last_ns, ns);
+	index_check_value(check, event, ns, true);
+}
+
+/* A value that the index tells of is right if it is the last one. */
+static inline void index_check_take_value(struct index_check *check,
+					  struct index_get *get)
+{
+	uint64_t ns = index_get_number(get);
+	Perfetto__Protos__TrackEvent *event =
+		perfetto__protos__track_event__unpack(
+			NULL, (size_t)(get->end - get->at), get->at);
+
+	index_check_must(event && !get->bad, "no value");
+	for (uint32_t i = 0; i < check->value_count; i++) {
+		struct index_check_value *value = &check->values[i];
+
+		value->told |= value->track == (event->has_track_uuid
+							? event->track_uuid
+							: 0) &&
+			       value->ns == ns &&
+			       value->number == event->counter_value;
+	}
+	perfetto__protos__track_event__free_unpacked(event, NULL);
+}
+
+static inline void index_check_take_times(struct index_check *check,
+					  struct index_get *get)
+{
+	uint64_t first_ns = index_get_number(get);
+
+	index_check_must(first_ns == check->first_ns &&
+				 first_ns + index_get_number(get) ==
+					 check->last_ns,
+			 "other absolute times");
+	check->first_ns = check->last_ns = 0;
+}
+
+static inline void index_check_values_told(struct index_check *check)
+{
+	for (uint32_t i = 0; i < check->value_count; i++)
+		index_check_must(check->values[i].told, "a value is missing");
+	check->value_count = 0;
+	index_check_must(!check->last_ns, "absolute times are missing");
+}
+
 /* An event of the block, on the track of the sequence. */
 static inline void index_check_event(
 	struct index_check *check, const Perfetto__Protos__TracePacket *packet)
 {
 	const Perfetto__Protos__TrackEvent *event = packet->track_event;
 
-	if (!event || packet->has_timestamp_clock_id)
+	if (!event)
 		return;
+	if (packet->has_timestamp_clock_id) {
+		index_check_absolute(check, event, packet->timestamp);
+		return;
+	}
 	check->ns += packet->timestamp;
+	index_check_value(check, event, check->ns, false);
 	if (event->has_track_uuid)
 		return;
 	index_check_mark(check, event);
@@ -633,6 +724,10 @@ static inline void index_check_end(struct index_check *check, const void *items,
 			index_check_take_chunk(check, &payload);
 		if (kind == INDEX_CELLS)
 			index_check_take_cells(check, &payload);
+		if (kind == INDEX_VALUE)
+			index_check_take_value(check, &payload);
+		if (kind == INDEX_TIMES)
+			index_check_take_times(check, &payload);
 		if (kind != INDEX_SEQUENCE_END)
 			continue;
 		index_check_must(!check->depth && !check->chunk_open,
@@ -642,6 +737,10 @@ static inline void index_check_end(struct index_check *check, const void *items,
 				 "chunks without cells");
 		check->ends++;
 	}
+	if (bytes)
+		index_check_values_told(check);
+	check->value_count = 0;
+	check->first_ns = check->last_ns = 0;
 }
 
 #endif

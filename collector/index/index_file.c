@@ -4,9 +4,11 @@
  * are BATCH_BYTES of them, or when the trace has got TRACE_BYTES longer. A
  * batch is written whole, or cut off again.
  *
- * Extents tell which sequences have events in a stretch of the trace, so that a
+ * Extents tell which threads have events in a stretch of the trace, so that a
  * reader of a few threads, or of a short time, can pass over the rest. The
- * blocks of an extent follow one another in the file.
+ * blocks of an extent follow one another in the file. So do the items about
+ * them in the index: those of an extent come before it, and behind the one
+ * before it.
  */
 #include "collector/index/index_file.h"
 
@@ -64,6 +66,9 @@ struct index_file {
 	struct pool texts; /* of struct text */
 	size_t kept_bytes; /* of texts */
 	uint32_t text_count; /* in the file */
+
+	index_file_more *more; /* NULL: nobody tells more */
+	void *more_context;
 
 	struct extent {
 		uint64_t offset, end;
@@ -169,8 +174,22 @@ void index_file_packet(struct index_file *file, enum index_kind kind,
 	put_items(file, kind);
 }
 
+void index_file_item(struct index_file *file, enum index_kind kind,
+		     const void *payload, size_t bytes)
+{
+	if (!file->err)
+		index_put_item(&file->items, kind, payload, bytes);
+}
+
 /* --- extents --------------------------------------------------------------
  */
+
+void index_file_set_more(struct index_file *file, index_file_more *more,
+			 void *context)
+{
+	file->more = more;
+	file->more_context = context;
+}
 
 static void put_times(struct index_file *file, const struct times *times)
 {
@@ -194,6 +213,8 @@ static void extent_put(struct index_file *file)
 
 	if (extent->end == extent->offset)
 		return;
+	if (file->more)
+		file->more(file->more_context, file);
 	bytes_varint(&file->payload, extent->offset);
 	bytes_varint(&file->payload, extent->end - extent->offset);
 	put_times(file, &extent->events);
@@ -235,7 +256,7 @@ static void extent_add(struct index_file *file, const struct index_place *place)
 
 	add_times(place->sched ? &extent->sched : &extent->events, place);
 	extent->untimed |= place->untimed;
-	if (place->sequence == extent->last)
+	if (place->apart || place->sequence == extent->last)
 		return;
 	extent->last = place->sequence;
 	at = extent_place(extent, place->sequence);

@@ -25,6 +25,17 @@ struct index_file;
  * index_file_close(). Or returns -errno; then there is no file. */
 int index_file_open(int dir_fd, const char *name, struct index_file **out);
 
+/* Tells more of a stretch of the trace, by index_file_item(), before the extent
+ * is told that is about it. */
+typedef void index_file_more(void *context, struct index_file *file);
+
+/* Has @more called for each extent from now on. @context outlives @file. */
+void index_file_set_more(struct index_file *file, index_file_more *more,
+			 void *context);
+/* An item of @kind, with the @bytes at @payload. */
+void index_file_item(struct index_file *file, enum index_kind kind,
+		     const void *payload, size_t bytes);
+
 /* What @iid stands for on @sequence: the @bytes at @text. */
 void index_file_name(struct index_file *file, uint32_t sequence, uint32_t iid,
 		     const void *text, size_t bytes);
@@ -40,6 +51,7 @@ struct index_place {
 	uint64_t inner; /* offset in the unpacked bundle + 1; 0: no bundle */
 	uint64_t first_ns, last_ns; /* of the events; 0, 0: none has a time */
 	bool untimed; /* there are events whose time is not known */
+	bool apart; /* they are no thread's own: their sequence is not listed */
 	bool sched; /* they are switches of threads, as the kernel tells */
 };
 

@@ -47,8 +47,9 @@ enum index_kind {
 	 * describes a track, or says what numbers stand for.
 	 *   sequence, its bytes, without tag and length */
 	INDEX_PACKET = 3,
-	/* The items that follow, of the five kinds below, are about the packets
-	 * of a sequence that begin here.
+	/* The items that follow, of the kinds NODE, CHECKPOINT, CHUNK,
+	 * SEQUENCE_END, VALUE and TIMES, are about the packets of a sequence
+	 * that begin here.
 	 *   sequence, offset in the file: of the packets, or of the bundle that
 	 *   has them; offset in the unpacked bundle + 1, or 0: not in a bundle
 	 */
@@ -74,6 +75,10 @@ enum index_kind {
 	 * calls that ended, their time within the chunk with that of the calls
 	 * that go on, longest of those that ended */
 	INDEX_CHUNK = 7,
+	/* The last value of a counter that the packets have, or the last state
+	 * of a track; of those with an absolute time it is told apart.
+	 *   time; the fields of its TrackEvent */
+	INDEX_VALUE = 8,
 	/* Bytes that were interned within the packets of a block: as
 	 * INDEX_PACKET, but only the InternedData. */
 	INDEX_INTERNED = 9,
@@ -104,9 +109,34 @@ enum index_kind {
 	INDEX_CELLS = 14,
 	/* The recording has ended, and the index has all of the trace. */
 	INDEX_END = 12,
+	/* There are events with an absolute time among the packets, which may
+	 * be any time before.
+	 *   smallest and greatest such time, as ns and difference */
+	INDEX_TIMES = 13,
+	/* What a cut needs to know of the next extent, which follows, and of
+	 * which the items of the two kinds below are, too. Here and there
+	 * events are meant that are of no thread's own sequence.
+	 *   INDEX_REST_LOST or 0; smallest and greatest time of them, as ns and
+	 *   difference, and the greatest but for waits (0, 0, 0: there are
+	 *   none); switches are not among these */
+	INDEX_REST = 20,
+	/* A track that has such slices or values in the extent.
+	 *   its uuid; how many of the slices that were open when the extent
+	 *   began are open still; to the end: length and fields of packets,
+	 *   which begin the other open slices, and the last value or state */
+	INDEX_TRACK = 21,
+	/* Switches of threads in the extent: the last ones of each thread, and
+	 * of each CPU.
+	 *   sequence; to the end, for each: CPU, ns minus that of the one
+	 *   before it (zigzag), threads that left and came (0: none of the
+	 *   recording), prev_state * 2 + 1 if switches are missing behind it */
+	INDEX_SWITCHES = 22,
 };
 
 #define INDEX_WAIT_NAME "perfrec: waiting for collector"
+
+/* In INDEX_REST: not all was kept, here or before; read the trace. */
+#define INDEX_REST_LOST 1u
 
 /* In INDEX_CHUNK: the sums are not to be relied on; read the trace. */
 #define INDEX_CHUNK_ROUGH 1u

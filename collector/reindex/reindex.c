@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
-#include "collector/index/index_file.h"
+#include "collector/trace/trace_index.h"
 #include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
 #include "collector/read/trace_index.h"
@@ -61,19 +61,19 @@ static struct reindex_result write_index(const char *dir, int dir_fd,
 					 const struct read_progress *progress)
 {
 	struct reindex_result result = { 0 };
-	struct index_file *index;
+	struct trace_index_to index;
 	char path[PATH_MAX];
 	int err, written;
 
 	/* A perfrec that was killed may have left it. */
 	own_files_discard(dir_fd, INDEX_NEW_NAME);
-	err = index_file_open(dir_fd, INDEX_NEW_NAME, &index);
+	err = trace_index_open(dir_fd, INDEX_NEW_NAME, &index);
 	if (err)
 		return ended(REINDEX_UNWRITTEN, err);
 	err = trace_path(dir, path);
 	if (!err)
-		err = trace_reindex(path, index, progress, &result.trace);
-	written = index_file_close(&index, !err && !result.trace.read_err);
+		err = trace_reindex(path, &index, progress, &result.trace);
+	written = trace_index_close(&index, !err && !result.trace.read_err);
 	result.end = end_of(err, written, &result.trace);
 	result.err = err ?: written;
 	return result;

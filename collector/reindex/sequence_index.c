@@ -16,6 +16,7 @@
 #include "collector/read/time_gaps.h"
 #include "collector/read/usual_packet.h"
 #include "collector/replay/index_build.h"
+#include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
@@ -269,6 +270,7 @@ struct event {
 	struct wire name; /* at NULL: none */
 	bool stamped, noted;
 	uint64_t lost, paused; /* calls that it says are missing */
+	struct wire rest; /* all of the TrackEvent behind its type */
 	struct wire interned; /* at NULL: none */
 };
 
@@ -308,6 +310,7 @@ static void take_track_event(struct wire fields, struct event *event)
 		switch (field.tag) {
 		case TAG_TRACK_EVENT_TYPE:
 			event->type = field.value;
+			event->rest = fields;
 			break;
 		case TAG_TRACK_EVENT_NAME_IID:
 			event->name_iid = field.value;
@@ -405,6 +408,26 @@ static void take_absolute(struct sequence_index *sequence,
 		give_up(sequence);
 }
 
+static bool is_absolute(const struct event *event)
+{
+	return event->clock && event->clock < CLOCK_SEQUENCE_FIRST;
+}
+
+/* The index keeps last values. perfrec writes the type of an event first. */
+static void tell_event(struct sequence_index *sequence,
+		       const struct event *event)
+{
+	const struct encode_event told = {
+		.type = (uint32_t)event->type,
+		.absolute = is_absolute(event),
+		.fields = event->rest.at,
+		.field_bytes = (size_t)(event->rest.end - event->rest.at),
+	};
+
+	index_build_event(sequence->build,
+			  told.absolute ? event->stamp : sequence->ns, &told);
+}
+
 void sequence_index_event(struct sequence_index *sequence, struct wire fields)
 {
 	const struct event event = take_fields(fields);
@@ -415,12 +438,14 @@ void sequence_index_event(struct sequence_index *sequence, struct wire fields)
 			(size_t)(event.interned.end - event.interned.at));
 	if (!event.stamped || event.track == sequence->track)
 		give_up(sequence);
-	else if (event.clock && event.clock < CLOCK_SEQUENCE_FIRST)
+	else if (is_absolute(&event))
 		take_absolute(sequence, &event);
 	else
 		step(sequence, event.stamp);
-	if (sequence->given_up || event.track ||
-	    (event.clock && event.clock < CLOCK_SEQUENCE_FIRST))
+	if (sequence->given_up)
+		return;
+	tell_event(sequence, &event);
+	if (event.track || is_absolute(&event))
 		return;
 	index_build_missing(sequence->build, event.lost, event.paused,
 			    sequence->ns);

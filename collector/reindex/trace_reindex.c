@@ -37,7 +37,7 @@
 
 struct reindex {
 	struct trace_packets *packets;
-	struct index_file *index;
+	const struct trace_index_to *index;
 	struct trace_reindex_result *result;
 	struct budget budget, trees;
 	struct pool ids; /* of uint64_t */
@@ -70,7 +70,7 @@ static void tell_block(struct reindex *reindex,
 		.untimed = sequence->bad_clock,
 	};
 
-	index_file_block(reindex->index, &place, items, bytes);
+	index_file_block(reindex->index->file, &place, items, bytes);
 }
 
 static void end_block(struct reindex *reindex)
@@ -113,8 +113,8 @@ static int end_group(struct reindex *reindex)
 	err = trace_packets_read_at(reindex->packets, tail, count, end - count);
 	if (err)
 		return err;
-	index_file_passed(reindex->index, end, tail, count);
-	index_file_advance(reindex->index);
+	index_file_passed(reindex->index->file, end, tail, count);
+	index_file_advance(reindex->index->file);
 	reindex->result->at = end;
 	return 0;
 }
@@ -402,7 +402,7 @@ static void release(struct reindex *reindex)
 	trace_packets_close(&reindex->packets);
 }
 
-int trace_reindex(const char *path, struct index_file *index,
+int trace_reindex(const char *path, const struct trace_index_to *index,
 		  const struct read_progress *progress,
 		  struct trace_reindex_result *result)
 {

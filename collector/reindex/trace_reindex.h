@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-struct index_file;
 struct read_progress;
+struct trace_index_to;
 
 struct trace_reindex_result {
 	uint64_t size; /* bytes of the trace */
@@ -28,7 +28,7 @@ struct trace_reindex_result {
  * memory; -EPROTO: the trace clears what it has said on a sequence, which
  * perfrec never does. Logs nothing.
  */
-int trace_reindex(const char *path, struct index_file *index,
+int trace_reindex(const char *path, const struct trace_index_to *index,
 		  const struct read_progress *progress,
 		  struct trace_reindex_result *result);
 

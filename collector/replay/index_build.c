@@ -68,6 +68,7 @@ void index_build_free(struct index_build **build)
 	free(freed->listed);
 	free(freed->waits);
 	index_cells_release(&freed->cells);
+	index_values_release(&freed->values, freed->budget);
 	bytes_release(&freed->items);
 	bytes_release(&freed->payload);
 	free(freed);
@@ -255,6 +256,13 @@ void index_build_interned(struct index_build *build, uint32_t sequence,
 	put(build, sequence);
 	bytes_put(&build->payload, interned, bytes);
 	put_item(build, INDEX_INTERNED);
+}
+
+void index_build_event(struct index_build *build, uint64_t ns,
+		       const struct encode_event *event)
+{
+	index_values_take(&build->values, build->budget, ns, event,
+			  &build->items);
 }
 
 void index_build_missing(struct index_build *build, uint64_t lost,
@@ -620,6 +628,7 @@ size_t index_build_end(struct index_build *build, const struct index_now *now,
 		put(build, now->last_ns);
 		put_item(build, INDEX_SEQUENCE_END);
 	}
+	index_values_put(&build->values, &build->items);
 	if (build->items.failed)
 		index_build_stop(build);
 	bytes = build->stopped ? 0 : build->items.count;

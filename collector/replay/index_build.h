@@ -27,9 +27,11 @@
 #include "collector/base/bytes.h"
 #include "collector/index/index_cells.h"
 #include "collector/replay/cct.h"
+#include "collector/replay/index_values.h"
 #include "shared/compiler.h"
 
 struct budget;
+struct encode_event;
 struct replay_frame;
 
 /* A node of which a call ended in this chunk, or that has time in it. */
@@ -79,7 +81,8 @@ struct index_build {
 	uint32_t wait_count, wait_room;
 
 	struct index_cells cells; /* levels of detail */
-	struct bytes items; /* of the block at hand */
+	struct index_values values; /* of the block at hand */
+	struct bytes items; /* the same */
 	struct bytes payload; /* of the item at hand */
 	int64_t row_before; /* number of the node of the row before */
 };
@@ -117,6 +120,9 @@ void index_build_stop(struct index_build *build);
 /* The InternedData at @interned was written, in a packet of @sequence. */
 void index_build_interned(struct index_build *build, uint32_t sequence,
 			  const void *interned, size_t bytes);
+/* @event was written, at @ns. */
+void index_build_event(struct index_build *build, uint64_t ns,
+		       const struct encode_event *event);
 /* A mark was written, at @ns, that @lost calls were lost, or @paused not
  * recorded. */
 void index_build_missing(struct index_build *build, uint64_t lost,

@@ -386,6 +386,8 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 	if (replay->index && event->interned_bytes)
 		index_build_interned(replay->index, replay->encoder.sequence,
 				     event->interned, event->interned_bytes);
+	if (replay->index)
+		index_build_event(replay->index, ns, event);
 	if (event->absolute) {
 		output->first_ns = MIN(output->first_ns, ns);
 		output->last_ns = MAX(output->last_ns, ns);

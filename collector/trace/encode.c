@@ -182,6 +182,26 @@ static void make_packet_tail(const struct encoder *encoder, uint64_t ns,
 			    CLOCK_ID_BOOTTIME);
 }
 
+/* The fields of @event that are not in event->fields. */
+static void make_own_fields(const struct encode_event *event, struct piece *out)
+{
+	piece_field(out, TAG_TRACK_EVENT_TYPE, event->type);
+	out->count = (size_t)(put_name_iids(out->bytes + out->count,
+					    event->name_iid) -
+			      out->bytes);
+}
+
+size_t encode_fields(uint8_t *out, const struct encode_event *event)
+{
+	struct piece own = { .count = 0 };
+	uint8_t *end;
+
+	make_own_fields(event, &own);
+	end = put_bytes(out, own.bytes, own.count);
+	return (size_t)(put_bytes(end, event->fields, event->field_bytes) -
+			out);
+}
+
 void encode_event(struct encoder *encoder, uint64_t ns,
 		  const struct encode_event *event)
 {
@@ -192,10 +212,7 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 
 	make_packet_head(encoder, event, &head);
 	make_packet_tail(encoder, ns, event, &tail);
-	piece_field(&own, TAG_TRACK_EVENT_TYPE, event->type);
-	own.count =
-		(size_t)(put_name_iids(own.bytes + own.count, event->name_iid) -
-			 own.bytes);
+	make_own_fields(event, &own);
 	bytes = own.count + event->field_bytes;
 	piece_field(&middle, TAG_TRACE_PACKET_TRACK_EVENT, bytes);
 	bytes += head.count + event->interned_bytes + middle.count + tail.count;

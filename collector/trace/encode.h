@@ -139,6 +139,11 @@ static inline size_t encode_event_bytes(const struct encode_event *event)
 void encode_event(struct encoder *encoder, uint64_t ns,
 		  const struct encode_event *event);
 
+/* Writes the fields of the TrackEvent that encode_event() makes of @event, at
+ * @out, which has room for encode_event_bytes(). Returns how many bytes they
+ * are. */
+size_t encode_fields(uint8_t *out, const struct encode_event *event);
+
 /* Writes, at @ns, a copy of a packet that somebody has packed before with a
  * time of 0: the @bytes at @packet begin with "0a LL 40 00" and are fewer than
  * ENCODE_AGAIN_BYTES. There must be room for @bytes and 9 bytes more, and

@@ -123,8 +123,8 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 	 * stops a little later */
 	atom_store_rlx(&file->bytes, file->bytes + bytes);
 	atom_store_rlx(&file->unpacked, file->unpacked + bytes);
-	for (int i = 0; file->index && i < count; i++)
-		index_file_appended(file->index, written[i].iov_base,
+	for (int i = 0; file->index.file && i < count; i++)
+		index_file_appended(file->index.file, written[i].iov_base,
 				    written[i].iov_len);
 	return 0;
 }
@@ -202,9 +202,9 @@ static int put_packets(struct trace_file *file, const void *packets,
 	uint64_t offset = file->bytes;
 	int err = put_parts(file, &part, 1);
 
-	if (!err && file->index) {
-		trace_index_packets(file->index, offset, 0, packets, bytes);
-		index_file_advance(file->index);
+	if (!err && file->index.file) {
+		trace_index_packets(&file->index, offset, 0, packets, bytes);
+		index_file_advance(file->index.file);
 	}
 	return err;
 }
@@ -285,7 +285,7 @@ void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 		stop_trace(file, err);
 	for (unsigned int i = 0; !err && i < writer->block_count; i++)
 		count_block(file, &writer->blocks[i]);
-	if (!err && file->index)
+	if (!err && file->index.file)
 		trace_index_pending(writer, offset);
 	lock_release(&file->write_lock);
 	for (unsigned int i = 0; i < writer->block_count; i++)

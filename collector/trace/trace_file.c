@@ -72,7 +72,6 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
-#include "collector/index/index_file.h"
 #include "collector/options/limits.h"
 #include "collector/output/own_files.h"
 #include "collector/trace/flight_memory.h"
@@ -173,7 +172,7 @@ static void trace_file_free(struct trace_file *file)
 	for (unsigned int i = 0; file->writers && i < file->writer_count; i++)
 		trace_bundle_release(&file->writers[i]);
 	free(file->writers);
-	index_file_close(&file->index, file->closed);
+	trace_index_close(&file->index, file->closed);
 	flight_memory_free(&file->flight);
 	sequences_release(&file->sequences);
 	if (file->blocks)
@@ -219,8 +218,8 @@ static int create_files(struct trace_file *file,
 		return file->fd;
 	/* Without an index everything is slower, and nothing is wrong. */
 	if (options->index_name &&
-	    index_file_open(options->dir_fd, options->index_name,
-			    &file->index) < 0)
+	    trace_index_open(options->dir_fd, options->index_name,
+			     &file->index) < 0)
 		log_dbg("the trace has no index");
 	return 0;
 }
@@ -232,7 +231,7 @@ static void discard_files(struct trace_file *file,
 		return;
 	close(file->fd);
 	own_files_discard(options->dir_fd, options->name);
-	if (file->index)
+	if (file->index.file)
 		own_files_discard(options->dir_fd, options->index_name);
 }
 

@@ -14,6 +14,7 @@
 #include "collector/base/lock.h"
 #include "collector/trace/sequences.h"
 #include "collector/trace/trace_file.h"
+#include "collector/trace/trace_index.h"
 
 struct iovec;
 struct libdeflate_compressor;
@@ -107,7 +108,7 @@ struct trace_file {
 	bool closed; /* by trace_file_close() */
 	bool started; /* the first writer runs */
 	struct sequences sequences; /* of which the file has blocks */
-	struct index_file *index; /* under write_lock; NULL: none */
+	struct trace_index_to index; /* under write_lock */
 	struct flight_memory *flight; /* has a lock of its own; NULL: packets go
 				       * to the file */
 

@@ -11,60 +11,22 @@
 #include <string.h>
 
 #include "collector/index/index_file.h"
-#include "collector/trace/fields.h"
+#include "collector/trace/index_tracks.h"
+#include "collector/trace/packet_fields.h"
 #include "collector/trace/trace_file_inner.h"
 #include "shared/compiler.h"
 
 #define CLOCK_BOOTTIME_ID 6
 #define CLOCK_SEQUENCE_FIRST 64
 
-struct field {
-	uint64_t tag, value; /* value: of bytes, how many there are */
-	const uint8_t *bytes; /* NULL: a number */
-};
-
-/* Takes the next field off @from. False: there are no more. */
-static bool next_field(struct index_get *from, struct field *out)
-{
-	if (from->bad || from->at == from->end)
-		return false;
-	*out = (struct field){ .tag = index_get_number(from) };
-	switch (out->tag & 7) {
-	case TRACE_WIRE_VARINT:
-		out->value = index_get_number(from);
-		return !from->bad;
-	case TRACE_WIRE_FIXED64:
-		from->bad |= from->end - from->at < 8;
-		from->at += from->bad ? 0 : 8;
-		return !from->bad;
-	case TRACE_WIRE_BYTES:
-		out->value = index_get_number(from);
-		from->bad |= out->value > (uint64_t)(from->end - from->at);
-		out->bytes = from->at;
-		from->at += from->bad ? 0 : out->value;
-		return !from->bad;
-	default:
-		from->bad = true;
-		return false;
-	}
-}
-
-static struct index_get part(const struct field *field)
-{
-	/* One that is hostile may be a number. */
-	return (struct index_get){ .at = field->bytes,
-				   .end = field->bytes
-						  ? field->bytes + field->value
-						  : NULL };
-}
-
 /* What is in a packet. */
 struct packet {
 	uint32_t sequence;
-	bool event; /* or a sample */
 	bool stamped; /* with an absolute time */
 	uint64_t first_ns, last_ns;
-	struct index_get ftrace, interned; /* at NULL: none */
+	/* at NULL: none. */
+	struct index_get event, ftrace, interned, descriptor;
+	bool sample;
 	bool more; /* something else */
 };
 
@@ -86,28 +48,27 @@ static void take_times(struct index_get list, struct packet *packet)
 static void take_ftrace(struct packet *packet)
 {
 	struct index_get fields = packet->ftrace;
-	struct field field;
+	struct packet_field field;
 
-	packet->event = true;
-	while (next_field(&fields, &field)) {
-		struct index_get sched = part(&field);
+	while (packet_field_next(&fields, &field)) {
+		struct index_get sched = packet_field_part(&field);
 
 		if (field.tag != TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
 			continue;
-		while (next_field(&sched, &field))
+		while (packet_field_next(&sched, &field))
 			if (field.tag ==
 			    TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP)
-				take_times(part(&field), packet);
+				take_times(packet_field_part(&field), packet);
 	}
 }
 
 static void take_packet(struct index_get fields, struct packet *packet)
 {
 	uint64_t clock = CLOCK_BOOTTIME_ID;
-	struct field field;
+	struct packet_field field;
 
 	*packet = (struct packet){ 0 };
-	while (next_field(&fields, &field))
+	while (packet_field_next(&fields, &field))
 		switch (field.tag) {
 		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
 			packet->sequence = (uint32_t)field.value;
@@ -120,21 +81,28 @@ static void take_packet(struct index_get fields, struct packet *packet)
 			clock = field.value;
 			break;
 		case TAG_TRACE_PACKET_TRACK_EVENT:
+			packet->event = packet_field_part(&field);
+			break;
 		case TAG_TRACE_PACKET_PERF_SAMPLE:
-			packet->event = true;
+			packet->sample = true;
 			break;
 		case TAG_TRACE_PACKET_FTRACE_EVENTS:
-			packet->ftrace = part(&field);
+			packet->ftrace = packet_field_part(&field);
 			break;
 		case TAG_TRACE_PACKET_INTERNED_DATA:
-			packet->interned = part(&field);
+			packet->interned = packet_field_part(&field);
+			break;
+		case TAG_TRACE_PACKET_TRACK_DESCRIPTOR:
+			packet->descriptor = packet_field_part(&field);
+			packet->more = true;
 			break;
 		default:
 			packet->more = true;
 		}
 	if (packet->ftrace.at)
 		take_ftrace(packet);
-	packet->stamped &= clock < CLOCK_SEQUENCE_FIRST;
+	/* A step of 0 is one from a thread's last event. */
+	packet->stamped &= clock < CLOCK_SEQUENCE_FIRST && packet->last_ns;
 }
 
 /* --- what goes into the index -----------------------------------------------
@@ -147,9 +115,9 @@ static void put_name(struct index_file *index, uint32_t sequence,
 	const uint8_t *text = NULL;
 	size_t bytes = 0;
 	uint64_t iid = 0;
-	struct field field;
+	struct packet_field field;
 
-	while (next_field(&fields, &field))
+	while (packet_field_next(&fields, &field))
 		if (field.tag == TAG_EVENT_NAME_IID) {
 			iid = field.value;
 		} else if (field.tag == TAG_EVENT_NAME_NAME) {
@@ -165,11 +133,11 @@ static void put_interned(struct index_file *index, uint32_t sequence,
 			 struct index_get fields)
 {
 	const uint8_t *from = fields.at;
-	struct field field;
+	struct packet_field field;
 
-	while (next_field(&fields, &field)) {
+	while (packet_field_next(&fields, &field)) {
 		if (field.tag == TAG_INTERNED_DATA_EVENT_NAMES)
-			put_name(index, sequence, part(&field));
+			put_name(index, sequence, packet_field_part(&field));
 		else
 			index_file_packet(index, INDEX_INTERNED, sequence, from,
 					  (size_t)(fields.at - from));
@@ -177,47 +145,89 @@ static void put_interned(struct index_file *index, uint32_t sequence,
 	}
 }
 
-void trace_index_packet(struct index_file *index, uint64_t offset,
+/* An event, a sample, or switches: whose packet is the @count bytes at @bytes.
+ */
+static void put_event(const struct trace_index_to *to, struct index_place place,
+		      const struct packet *packet, const uint8_t *bytes,
+		      size_t count)
+{
+	place.first_ns = packet->stamped ? packet->first_ns : 0;
+	place.last_ns = packet->stamped ? packet->last_ns : 0;
+	place.untimed = !packet->stamped;
+	place.sched = packet->ftrace.at;
+	/* Those of a thread that are not told of by replay have no stamp. */
+	place.apart = packet->stamped || place.sched;
+	index_file_block(to->file, &place, NULL, 0);
+	if (place.sched)
+		index_tracks_switches(to->tracks, packet->sequence,
+				      packet->ftrace);
+	else if (packet->stamped && packet->event.at)
+		index_tracks_event(to->tracks, packet->first_ns, packet->event,
+				   bytes, count);
+	else if (packet->stamped)
+		index_tracks_sample(to->tracks, packet->first_ns);
+}
+
+void trace_index_packet(const struct trace_index_to *to, uint64_t offset,
 			uint64_t inner, const uint8_t *bytes, size_t count)
 {
 	const struct index_get fields = { .at = bytes, .end = bytes + count };
 	struct index_place place = { .offset = offset, .inner = inner };
 	struct packet packet;
+	bool event;
 
 	take_packet(fields, &packet);
+	event = packet.event.at || packet.sample || packet.ftrace.at;
 	place.sequence = packet.sequence;
-	if (packet.event) {
-		place.first_ns = packet.stamped ? packet.first_ns : 0;
-		place.last_ns = packet.stamped ? packet.last_ns : 0;
-		place.untimed = !packet.stamped;
-		place.sched = packet.ftrace.at;
-		index_file_block(index, &place, NULL, 0);
-	}
-	if (packet.interned.at && (packet.event || !packet.more))
-		put_interned(index, packet.sequence, packet.interned);
-	else if (!packet.event)
-		index_file_packet(index, INDEX_PACKET, packet.sequence, bytes,
-				  count);
+	if (event)
+		put_event(to, place, &packet, bytes, count);
+	if (packet.descriptor.at)
+		index_tracks_describe(to->tracks, packet.descriptor);
+	if (packet.interned.at && (event || !packet.more))
+		put_interned(to->file, packet.sequence, packet.interned);
+	else if (!event)
+		index_file_packet(to->file, INDEX_PACKET, packet.sequence,
+				  bytes, count);
 }
 
-void trace_index_packets(struct index_file *index, uint64_t offset,
+void trace_index_packets(const struct trace_index_to *to, uint64_t offset,
 			 uint64_t inner, const uint8_t *packets, size_t bytes)
 {
 	struct index_get left = { .at = packets, .end = packets + bytes };
 
 	while (left.at != left.end && !left.bad) {
 		const uint8_t *start = left.at;
-		struct field field;
+		struct packet_field field;
 
-		if (!next_field(&left, &field) || !field.bytes)
+		if (!packet_field_next(&left, &field) || !field.bytes)
 			return;
-		trace_index_packet(index, offset, inner, field.bytes,
-				   field.value);
+		trace_index_packet(to, offset, inner, field.bytes, field.value);
 		if (inner)
 			inner += (uint64_t)(left.at - start);
 		else
 			offset += (uint64_t)(left.at - start);
 	}
+}
+
+int trace_index_open(int dir_fd, const char *name, struct trace_index_to *to)
+{
+	int err = index_tracks_new(&to->tracks);
+
+	if (!err)
+		err = index_file_open(dir_fd, name, &to->file);
+	if (err)
+		index_tracks_free(&to->tracks);
+	else
+		index_file_set_more(to->file, index_tracks_put, to->tracks);
+	return err;
+}
+
+int trace_index_close(struct trace_index_to *to, bool whole)
+{
+	int err = index_file_close(&to->file, whole);
+
+	index_tracks_free(&to->tracks);
+	return err;
 }
 
 /* --- what a writer has appended ---------------------------------------------
@@ -229,7 +239,7 @@ static void tell_packets(const struct writer *writer, uint64_t offset,
 {
 	bool bundle = writer->compress;
 
-	trace_index_packets(writer->file->index, bundle ? offset : offset + at,
+	trace_index_packets(&writer->file->index, bundle ? offset : offset + at,
 			    bundle ? at + 1 : 0, packets, bytes);
 }
 
@@ -245,7 +255,7 @@ static void tell_block(const struct writer *writer, uint64_t offset,
 	};
 
 	if (block->own_bytes || block->index_bytes)
-		index_file_block(writer->file->index, &place, block->index,
+		index_file_block(writer->file->index.file, &place, block->index,
 				 block->index_bytes);
 	tell_packets(writer, offset, block->at + block->own_bytes,
 		     block->data + block->own_bytes,
@@ -267,5 +277,5 @@ void trace_index_pending(const struct writer *writer, uint64_t offset)
 	if (done < writer->pending_bytes)
 		tell_packets(writer, offset, done, writer->pending + done,
 			     writer->pending_bytes - done);
-	index_file_advance(writer->file->index);
+	index_file_advance(writer->file->index.file);
 }

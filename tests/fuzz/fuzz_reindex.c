@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "collector/index/index_file.h"
+#include "collector/trace/trace_index.h"
 #include "collector/output/own_files.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_jump.h"
@@ -77,17 +77,17 @@ static void read_back(const char *path,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace_reindex_result result;
-	struct index_file *index;
+	struct trace_index_to index;
 	int err, fd = fuzz_file(data, size);
 	char path[32];
 
 	make_folder();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	fuzz_must(!index_file_open(g_dir_fd, INDEX_NAME, &index),
+	fuzz_must(!trace_index_open(g_dir_fd, INDEX_NAME, &index),
 		  "cannot make an index");
-	err = trace_reindex(path, index, NULL, &result);
+	err = trace_reindex(path, &index, NULL, &result);
 	fuzz_must(!err || err == -EPROTO || err == -ENOMEM, "another error");
-	index_file_close(&index, !err);
+	trace_index_close(&index, !err);
 	if (!err)
 		read_back(path, &result);
 	own_files_discard(g_dir_fd, INDEX_NAME);

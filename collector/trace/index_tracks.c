@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * index_tracks - of each track its open slices are kept, as the packets that
+ * began them. What was told already need not be told again: with an extent goes
+ * how many of these are open still, and those that are new. A track with no
+ * open slice is forgotten after it was told, so there are no more of them than
+ * are in use.
+ *
+ * Switches of an extent are kept until its end. A thread's last one counts,
+ * which is the one with the greatest time: those of two CPUs come in any order.
+ */
+#include "collector/trace/index_tracks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/budget.h"
+#include "collector/base/bytes.h"
+#include "collector/base/grow.h"
+#include "collector/base/pool.h"
+#include "collector/index/index_file.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_sched.h"
+#include "collector/trace/packet_fields.h"
+#include "shared/compiler.h"
+
+/* What all of it may take. */
+#define BUDGET_BYTES (UINT64_C(64) << 20)
+/* As deep as readers follow it (cut/window_tracks.c). */
+#define SLICES_MAX 1024u
+/* So many tracks without open slices may be kept, beside as many as were in
+ * use.
+ */
+#define SPARE_TRACKS 1024u
+
+struct kept_packet {
+	uint8_t *at; /* malloc()ed; NULL: none */
+	uint32_t count, room;
+};
+
+struct kept_track {
+	uint64_t uuid;
+	struct kept_packet *slices; /* open, outermost first */
+	uint32_t slice_count, slice_room;
+	uint32_t told; /* how many were open when the extent began */
+	uint32_t still; /* of these are open still */
+	bool touched;
+	struct kept_packet value; /* of this extent */
+	uint64_t value_ns;
+};
+
+struct kept_switch {
+	uint64_t ns;
+	uint32_t cpu;
+	int32_t left, came;
+	uint64_t state;
+	bool lost;
+};
+
+/* When a thread came to a CPU or left one last, in this extent. */
+struct last_switch {
+	int64_t tid;
+	uint64_t ns;
+};
+
+struct index_tracks {
+	struct budget budget;
+	struct pool tracks; /* of struct kept_track */
+	struct pool waits; /* of uint64_t: uuids of tracks of waits */
+	uint32_t *touched; /* numbers in tracks */
+	uint32_t touched_count, touched_room;
+	uint32_t used; /* how many tracks were in use when the others were
+			* forgotten */
+	uint64_t first_ns, last_ns; /* of events in the extent; 0, 0: none */
+	uint64_t last_event_ns; /* but for waits */
+	bool lost; /* something was not kept */
+
+	uint32_t sequence; /* of switches */
+	struct kept_switch *switches; /* of the extent */
+	uint32_t switch_count, switch_room;
+	struct pool threads; /* of struct last_switch */
+	struct sched_cpu {
+		uint64_t ns;
+		int32_t running;
+		uint32_t last; /* number in switches, + 1 */
+	} cpus[OUT_SCHED_CPUS_MAX];
+
+	struct bytes payload;
+};
+
+int index_tracks_new(struct index_tracks **out)
+{
+	struct index_tracks *tracks = calloc(1, sizeof(*tracks));
+
+	if (!tracks)
+		return -ENOMEM;
+	tracks->budget.left = BUDGET_BYTES;
+	pool_init(&tracks->tracks, &tracks->budget, sizeof(struct kept_track),
+		  sizeof(uint64_t));
+	pool_init(&tracks->waits, &tracks->budget, sizeof(uint64_t),
+		  sizeof(uint64_t));
+	pool_init(&tracks->threads, &tracks->budget, sizeof(struct last_switch),
+		  sizeof(int64_t));
+	*out = tracks;
+	return 0;
+}
+
+static void release_packet(struct index_tracks *tracks,
+			   struct kept_packet *packet)
+{
+	free(packet->at);
+	budget_give(&tracks->budget, packet->room);
+	*packet = (struct kept_packet){ 0 };
+}
+
+static void release_track(struct index_tracks *tracks, struct kept_track *track)
+{
+	for (uint32_t i = 0; i < track->slice_room; i++)
+		release_packet(tracks, &track->slices[i]);
+	free(track->slices);
+	budget_give(&tracks->budget,
+		    track->slice_room * sizeof(*track->slices));
+	release_packet(tracks, &track->value);
+}
+
+void index_tracks_free(struct index_tracks **tracks)
+{
+	struct index_tracks *freed = *tracks;
+	struct kept_track *track;
+
+	if (!freed)
+		return;
+	track = freed->tracks.items;
+	for (uint32_t i = 0; i < freed->tracks.count; i++, track++)
+		release_track(freed, track);
+	pool_release(&freed->tracks);
+	pool_release(&freed->waits);
+	pool_release(&freed->threads);
+	bytes_release(&freed->payload);
+	free(freed->touched);
+	free(freed->switches);
+	free(freed);
+	*tracks = NULL;
+}
+
+/* --- events ----------------------------------------------------------------
+ */
+
+static void note_time(struct index_tracks *tracks, uint64_t ns, bool is_wait)
+{
+	if (!tracks->last_ns || ns < tracks->first_ns)
+		tracks->first_ns = ns;
+	tracks->last_ns = MAX(tracks->last_ns, ns);
+	if (!is_wait)
+		tracks->last_event_ns = MAX(tracks->last_event_ns, ns);
+}
+
+void index_tracks_sample(struct index_tracks *tracks, uint64_t ns)
+{
+	note_time(tracks, ns, false);
+}
+
+void index_tracks_describe(struct index_tracks *tracks,
+			   struct index_get descriptor)
+{
+	static const char waits[] = OUT_TRACK_WAITS;
+	struct packet_field field;
+	uint64_t uuid = 0;
+	bool is_waits = false;
+	uint32_t number;
+
+	while (packet_field_next(&descriptor, &field))
+		if (field.tag == TAG_TRACK_DESCRIPTOR_UUID)
+			uuid = field.value;
+		else if (field.tag == TAG_TRACK_DESCRIPTOR_NAME)
+			is_waits = field.value == sizeof(waits) - 1 &&
+				   memcmp(field.bytes, waits, field.value) == 0;
+	if (is_waits && pool_intern(&tracks->waits, &uuid, &number) < 0)
+		tracks->lost = true;
+}
+
+/* The track @uuid, which is touched now; NULL: there is no room. */
+static struct kept_track *touch(struct index_tracks *tracks, uint64_t uuid)
+{
+	const struct kept_track new = { .uuid = uuid };
+	struct kept_track *track;
+	uint32_t number;
+
+	if (pool_intern(&tracks->tracks, &new, &number) < 0 ||
+	    grow_array_from(&tracks->budget, tracks->touched,
+			    tracks->touched_room, tracks->touched_count + 1)) {
+		tracks->lost = true;
+		return NULL;
+	}
+	track = (struct kept_track *)tracks->tracks.items + number;
+	if (!track->touched)
+		tracks->touched[tracks->touched_count++] = number;
+	track->touched = true;
+	return track;
+}
+
+static void keep_packet(struct index_tracks *tracks, struct kept_packet *to,
+			const void *packet, size_t bytes)
+{
+	if (bytes > UINT32_MAX ||
+	    grow_array_from(&tracks->budget, to->at, to->room, bytes)) {
+		tracks->lost = true;
+		return;
+	}
+	memcpy(to->at, packet, bytes);
+	to->count = (uint32_t)bytes;
+}
+
+static void begin_slice(struct index_tracks *tracks, struct kept_track *track,
+			const void *packet, size_t bytes)
+{
+	uint32_t before = track->slice_room;
+
+	if (track->slice_count == SLICES_MAX ||
+	    grow_array_from(&tracks->budget, track->slices, track->slice_room,
+			    track->slice_count + 1)) {
+		tracks->lost = true;
+		return;
+	}
+	memset(track->slices + before, 0,
+	       (track->slice_room - before) * sizeof(*track->slices));
+	keep_packet(tracks, &track->slices[track->slice_count++], packet,
+		    bytes);
+}
+
+static void end_slice(struct kept_track *track)
+{
+	if (track->slice_count)
+		track->slice_count--;
+	track->still = MIN(track->still, track->slice_count);
+}
+
+/* Of a counter or of states. */
+static void take_value(struct index_tracks *tracks, struct kept_track *track,
+		       uint64_t ns, const void *packet, size_t bytes)
+{
+	if (track->value.count && ns < track->value_ns)
+		return;
+	track->value_ns = ns;
+	keep_packet(tracks, &track->value, packet, bytes);
+}
+
+void index_tracks_event(struct index_tracks *tracks, uint64_t ns,
+			struct index_get event, const void *packet,
+			size_t bytes)
+{
+	struct kept_track *track;
+	struct packet_field field;
+	uint64_t uuid = 0, type = 0;
+	uint32_t number;
+
+	while (packet_field_next(&event, &field))
+		if (field.tag == TAG_TRACK_EVENT_TYPE)
+			type = field.value;
+		else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
+			uuid = field.value;
+	note_time(tracks, ns, pool_find(&tracks->waits, &uuid, &number));
+	if (type == TYPE_INSTANT)
+		return;
+	track = touch(tracks, uuid);
+	if (!track)
+		return;
+	if (type == TYPE_SLICE_BEGIN)
+		begin_slice(tracks, track, packet, bytes);
+	else if (type == TYPE_SLICE_END)
+		end_slice(track);
+	else
+		take_value(tracks, track, ns, packet, bytes);
+}
+
+/* --- switches --------------------------------------------------------------
+ */
+
+static void note_thread(struct index_tracks *tracks, int32_t tid, uint64_t ns)
+{
+	const struct last_switch item = { tid, ns };
+	struct last_switch *known;
+	uint32_t number;
+
+	if (!tid)
+		return;
+	if (pool_intern(&tracks->threads, &item, &number) < 0) {
+		tracks->lost = true;
+		return;
+	}
+	known = (struct last_switch *)tracks->threads.items + number;
+	known->ns = MAX(known->ns, ns);
+}
+
+static void take_switch(struct index_tracks *tracks, struct kept_switch at)
+{
+	struct sched_cpu *cpu = &tracks->cpus[at.cpu];
+
+	if (grow_array_from(&tracks->budget, tracks->switches,
+			    tracks->switch_room, tracks->switch_count + 1)) {
+		tracks->lost = true;
+		return;
+	}
+	/* As readers take it. */
+	at.ns = cpu->ns = MAX(cpu->ns, at.ns);
+	at.left = cpu->running;
+	cpu->running = at.came;
+	tracks->switches[tracks->switch_count++] = at;
+	cpu->last = tracks->switch_count;
+	note_thread(tracks, at.left, at.ns);
+	note_thread(tracks, at.came, at.ns);
+}
+
+/* The lists of a CompactSched. */
+struct switch_lists {
+	struct index_get times, states, threads;
+};
+
+static struct switch_lists lists_of(struct index_get sched)
+{
+	struct switch_lists lists = { 0 };
+	struct packet_field field;
+
+	while (packet_field_next(&sched, &field))
+		switch (field.tag) {
+		case TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP:
+			lists.times = packet_field_part(&field);
+			break;
+		case TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE:
+			lists.states = packet_field_part(&field);
+			break;
+		case TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID:
+			lists.threads = packet_field_part(&field);
+			break;
+		}
+	return lists;
+}
+
+static void take_lists(struct index_tracks *tracks, struct switch_lists *lists,
+		       uint32_t cpu, bool lost)
+{
+	struct kept_switch at = { .cpu = cpu, .lost = lost };
+
+	while (lists->times.at != lists->times.end) {
+		at.ns += index_get_number(&lists->times);
+		at.state = index_get_number(&lists->states);
+		at.came = (int32_t)index_get_number(&lists->threads);
+		if (lists->times.bad || lists->states.bad || lists->threads.bad)
+			return;
+		take_switch(tracks, at);
+		at.lost = false;
+	}
+}
+
+void index_tracks_switches(struct index_tracks *tracks, uint32_t sequence,
+			   struct index_get bundle)
+{
+	struct switch_lists lists = { 0 };
+	struct packet_field field;
+	uint64_t cpu = UINT64_MAX;
+	bool lost = false;
+
+	tracks->sequence = sequence;
+	while (packet_field_next(&bundle, &field))
+		if (field.tag == TAG_FTRACE_EVENT_BUNDLE_CPU)
+			cpu = field.value;
+		else if (field.tag == TAG_FTRACE_EVENT_BUNDLE_LOST_EVENTS)
+			lost = field.value;
+		else if (field.tag == TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
+			lists = lists_of(packet_field_part(&field));
+	if (cpu < OUT_SCHED_CPUS_MAX)
+		take_lists(tracks, &lists, (uint32_t)cpu, lost);
+}
+
+/* Whether nothing that thread @tid does in the extent is later than @ns. */
+static bool is_last_of(const struct index_tracks *tracks, int32_t tid,
+		       uint64_t ns)
+{
+	const struct last_switch item = { .tid = tid };
+	const struct last_switch *known = tracks->threads.items;
+	uint32_t number;
+
+	return tid && pool_find(&tracks->threads, &item, &number) &&
+	       known[number].ns == ns;
+}
+
+static bool is_told(const struct index_tracks *tracks, uint32_t number)
+{
+	const struct kept_switch *at = &tracks->switches[number];
+
+	return tracks->cpus[at->cpu].last == number + 1 ||
+	       is_last_of(tracks, at->left, at->ns) ||
+	       is_last_of(tracks, at->came, at->ns);
+}
+
+static void put_switches(struct index_tracks *tracks, struct index_file *file)
+{
+	struct bytes *out = &tracks->payload;
+	uint64_t before = 0;
+
+	if (!tracks->switch_count)
+		return;
+	bytes_clear(out);
+	bytes_varint(out, tracks->sequence);
+	for (uint32_t i = 0; i < tracks->switch_count; i++) {
+		const struct kept_switch *at = &tracks->switches[i];
+
+		if (!is_told(tracks, i))
+			continue;
+		bytes_varint(out, at->cpu);
+		bytes_varint(out, index_zigzag((int64_t)(at->ns - before)));
+		bytes_varint(out, (uint32_t)at->left);
+		bytes_varint(out, (uint32_t)at->came);
+		bytes_varint(out, 2 * at->state + at->lost);
+		before = at->ns;
+	}
+	tracks->lost |= out->failed;
+	index_file_item(file, INDEX_SWITCHES, out->at, out->count);
+	tracks->switch_count = 0;
+	pool_release(&tracks->threads);
+	pool_init(&tracks->threads, &tracks->budget, sizeof(struct last_switch),
+		  sizeof(int64_t));
+	for (uint32_t i = 0; i < OUT_SCHED_CPUS_MAX; i++)
+		tracks->cpus[i].last = 0;
+}
+
+/* --- the end of an extent ---------------------------------------------------
+ */
+
+static void put_packet(struct bytes *out, const struct kept_packet *packet)
+{
+	bytes_varint(out, packet->count);
+	bytes_put(out, packet->at, packet->count);
+}
+
+static void put_track(struct index_tracks *tracks, struct index_file *file,
+		      struct kept_track *track)
+{
+	struct bytes *out = &tracks->payload;
+
+	bytes_clear(out);
+	bytes_varint(out, track->uuid);
+	bytes_varint(out, track->still);
+	for (uint32_t i = track->still; i < track->slice_count; i++)
+		put_packet(out, &track->slices[i]);
+	if (track->value.count)
+		put_packet(out, &track->value);
+	tracks->lost |= out->failed;
+	if (track->told || track->slice_count || track->value.count)
+		index_file_item(file, INDEX_TRACK, out->at, out->count);
+	track->told = track->still = track->slice_count;
+	track->value.count = 0;
+	track->touched = false;
+}
+
+/* Keeps only those that have open slices. */
+static void forget_tracks(struct index_tracks *tracks)
+{
+	struct pool old = tracks->tracks;
+	struct kept_track *track = old.items;
+	uint32_t number;
+
+	pool_init(&tracks->tracks, &tracks->budget, sizeof(*track),
+		  sizeof(uint64_t));
+	for (uint32_t i = 0; i < old.count; i++, track++)
+		if (!track->slice_count) {
+			release_track(tracks, track);
+		} else if (pool_intern(&tracks->tracks, track, &number) < 0) {
+			release_track(tracks, track);
+			tracks->lost = true;
+		}
+	pool_release(&old);
+	tracks->used = tracks->tracks.count;
+}
+
+static void put_rest(struct index_tracks *tracks, struct index_file *file)
+{
+	struct bytes *out = &tracks->payload;
+
+	bytes_clear(out);
+	bytes_varint(out, tracks->lost ? INDEX_REST_LOST : 0);
+	bytes_varint(out, tracks->first_ns);
+	bytes_varint(out, tracks->last_ns - tracks->first_ns);
+	bytes_varint(out, tracks->last_event_ns);
+	index_file_item(file, INDEX_REST, out->at, out->count);
+	tracks->first_ns = tracks->last_ns = tracks->last_event_ns = 0;
+}
+
+void index_tracks_put(void *context, struct index_file *file)
+{
+	struct index_tracks *tracks = context;
+
+	for (uint32_t i = 0; i < tracks->touched_count; i++)
+		put_track(tracks, file,
+			  (struct kept_track *)tracks->tracks.items +
+				  tracks->touched[i]);
+	tracks->touched_count = 0;
+	put_switches(tracks, file);
+	put_rest(tracks, file);
+	if (tracks->tracks.count > 2 * tracks->used + SPARE_TRACKS)
+		forget_tracks(tracks);
+}
