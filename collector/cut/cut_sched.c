@@ -278,17 +278,33 @@ static void take_switch(struct cut_sched *sched, const struct trace_switch *at)
 	put_in(sched, at->cpu, at->ns, at->came);
 }
 
+/* Makes what writes switches, if it is not there. False: no memory. */
+static bool begin_out(struct cut_sched *sched, uint32_t sequence)
+{
+	if (sched->out)
+		return true;
+	sched->sequence = sequence ? sequence : 1;
+	return out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence, put_switches,
+			     sched, &sched->out) == 0;
+}
+
+bool cut_sched_pass(struct cut_sched *sched, uint32_t sequence,
+		    const struct trace_switch *at)
+{
+	if (!begin_out(sched, sequence))
+		return false;
+	trace_switches_pass(&sched->switches, at);
+	take_switch(sched, at);
+	return true;
+}
+
 bool cut_sched_take(struct cut_sched *sched, uint32_t sequence,
 		    struct wire bundle)
 {
 	struct trace_switch next;
 
-	if (!sched->out) {
-		sched->sequence = sequence ? sequence : 1;
-		if (out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence,
-				  put_switches, sched, &sched->out))
-			return false;
-	}
+	if (!begin_out(sched, sequence))
+		return false;
 	trace_switches_begin(&sched->switches, bundle);
 	while (trace_switches_next(&sched->switches, &next))
 		take_switch(sched, &next);
@@ -325,6 +341,22 @@ static uint64_t whole_until(const struct cut_sched *sched)
 	return first >= end ? end : first == last ? first : 0;
 }
 
+static int compare_threads(const void *left, const void *right)
+{
+	const struct sched_thread *a = left, *b = right;
+
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+/* So that the cut does not depend on what was left out before it. Nothing is
+ * looked up any more. */
+static void sort_threads(struct cut_sched *sched)
+{
+	if (sched->threads.count)
+		qsort(sched->threads.items, sched->threads.count,
+		      sizeof(struct sched_thread), compare_threads);
+}
+
 void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 {
 	uint64_t end_ns;
@@ -343,6 +375,7 @@ void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 	if (!sched->told) {
 		/* These stand before what was kept. */
 		sched->told = true;
+		sort_threads(sched);
 		put_states(sched, true, end_ns);
 		put_states(sched, false, end_ns);
 		put_kept(sched);

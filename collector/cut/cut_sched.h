@@ -19,6 +19,7 @@
 
 struct budget;
 struct cut_sched;
+struct trace_switch;
 
 /* Whether the switches of thread @tid are in the cut. It is called for one that
  * is about to be written, too. */
@@ -36,6 +37,10 @@ void cut_sched_free(struct cut_sched **sched);
  */
 bool cut_sched_take(struct cut_sched *sched, uint32_t sequence,
 		    struct wire bundle);
+/* Takes in a switch that is in no range, and whose bundle was left out. False:
+ * no memory. */
+bool cut_sched_pass(struct cut_sched *sched, uint32_t sequence,
+		    const struct trace_switch *at);
 /* The trace ends at @ns: writes what is left. Nothing may be taken after it. */
 void cut_sched_end(struct cut_sched *sched, uint64_t ns);
 

@@ -655,6 +655,51 @@ struct trace_packet_bytes packet_window_take(
 	return take_seldom(window, bytes);
 }
 
+/* --- what was left out ------------------------------------------------------
+ */
+
+void packet_window_restart(struct packet_window *window, uint32_t id,
+			   uint64_t ns)
+{
+	struct wsequence *sequence = find_sequence(window, id);
+	struct wtrack *track = sequence ? sequence->track : NULL;
+
+	if (!sequence)
+		return;
+	sequence->clock_ns = ns;
+	if (!track)
+		return;
+	window_advance(window, track, ns);
+	track->slice_count = 0;
+	track->deeper = 0;
+	/* The begins that follow are earlier. */
+	track->now_ns = 0;
+}
+
+void packet_window_pass(struct packet_window *window, uint64_t uuid,
+			uint64_t count, uint64_t ns)
+{
+	struct wtrack *track = window_track(window, uuid);
+
+	if (!track)
+		return;
+	window_advance(window, track, MAX(ns, track->now_ns));
+	track->slice_count = (uint32_t)MIN(track->slice_count, count);
+	track->deeper = 0;
+}
+
+void packet_window_switch(struct packet_window *window, uint32_t sequence,
+			  const struct trace_switch *at)
+{
+	if (!cut_sched_pass(window->sched, sequence, at))
+		window->totals.refused++;
+}
+
+void packet_window_reach(struct packet_window *window, uint64_t ns)
+{
+	note_time(window, NULL, ns);
+}
+
 /* --- the end ---------------------------------------------------------------
  */
 

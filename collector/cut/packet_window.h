@@ -20,7 +20,9 @@
  * descriptor, its open slices and its last values. All of it comes from
  * packets. So whoever knows where in the file a range lies need not give what
  * is before: he gives packets that say the same, which are the first packet of
- * each sequence with its clock, its names, and the begins of its open slices.
+ * each sequence with its clock, its names, and the begins of its open slices;
+ * or says what became of those that he gave before (packet_window_restart() and
+ * what follows it).
  *
  * Slices of one track come in the order of time, as perfrec writes them; all
  * else comes in any order. Memory is bounded by a budget, and grows with the
@@ -45,6 +47,7 @@
 #define CUT_ATTRIBUTE "perfrec.cut_"
 
 struct packet_window;
+struct trace_switch;
 
 /* Threads, by their numbers, in order; all zero: none. */
 struct cut_threads {
@@ -67,6 +70,29 @@ void packet_window_free(struct packet_window **window);
  * for trace_packets_unpack(); all zero: it is none. */
 struct trace_packet_bytes packet_window_take(
 	struct packet_window *window, const struct trace_packet_bytes *packet);
+
+/*
+ * For whoever leaves out packets that are in no range. What is left out may lie
+ * between ranges, too: those that it has passed are ended.
+ *
+ * Packets of @sequence were left out, up to its event at @ns: its clock stands
+ * there, and on its own track nothing is open. Give the begins of what is open
+ * after it, outermost first, with absolute times.
+ */
+void packet_window_restart(struct packet_window *window, uint32_t sequence,
+			   uint64_t ns);
+/* Events of track @uuid were left out, none before @ns. Of the slices that were
+ * open only the @count outermost ones are open still. Give the begins of
+ * others, and the last value, after it. */
+void packet_window_pass(struct packet_window *window, uint64_t uuid,
+			uint64_t count, uint64_t ns);
+/* The switch @at, which stands on @sequence, was left out, and so were others:
+ * it is the last one of its CPU or of a thread in what was. */
+void packet_window_switch(struct packet_window *window, uint32_t sequence,
+			  const struct trace_switch *at);
+/* There is an event at @ns, which may be one that was left out. */
+void packet_window_reach(struct packet_window *window, uint64_t ns);
+
 /* All of the trace was taken in: writes what is left. Slices that are still
  * open end at the last event of the trace. */
 void packet_window_end(struct packet_window *window);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/cut/trace_cut.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/bytes.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_parts.h"
 #include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
@@ -69,30 +72,49 @@ void trace_cut_put_about(const struct trace_cut_wish *wish,
 	bytes_release(&ranges);
 }
 
-/* Reads all packets of @packets into @window. */
-static void take_packets(struct trace_packets *packets,
-			 struct packet_window *window, struct cut_file *file,
-			 struct trace_cut_result *result)
+static void take_part(struct packet_window *window,
+		      const struct trace_part *part)
 {
-	struct trace_packet_bytes packet, bundle;
+	switch (part->kind) {
+	case PART_PACKET:
+		/* Bundles were unpacked. */
+		packet_window_take(window, &part->bytes);
+		break;
+	case PART_RESTART:
+		packet_window_restart(window, part->sequence, part->ns);
+		break;
+	case PART_TRACK:
+		packet_window_pass(window, part->uuid, part->count, part->ns);
+		break;
+	case PART_SWITCH:
+		packet_window_switch(window, part->sequence, &part->at);
+		break;
+	}
+}
+
+/* Takes all parts into @window. Returns how reading ended. */
+static int take_parts(struct trace_parts *parts, struct packet_window *window,
+		      const struct cut_file *file)
+{
+	struct trace_part part;
 	int got;
 
-	while ((got = trace_packets_next(packets, &packet)) > 0) {
-		bundle = packet_window_take(window, &packet);
-		if (bundle.at &&
-		    trace_packets_unpack(packets, bundle.at, bundle.count) < 0)
-			result->bad_bundles++;
+	while ((got = trace_parts_next(parts, &part)) > 0) {
+		take_part(window, &part);
 		/* A full disk: the rest need not be read. */
 		if (unlikely(file->err))
 			break;
 	}
-	result->read_err = got < 0 ? got : 0;
+	if (trace_parts_last_ns(parts))
+		packet_window_reach(window, trace_parts_last_ns(parts));
+	return got < 0 ? got : 0;
 }
 
 static int write_cut(const struct trace_cut_wish *wish,
-		     struct trace_packets *packets, struct cut_file *file,
+		     struct trace_parts *parts, struct cut_file *file,
 		     struct trace_cut_result *result)
 {
+	struct trace_packets *packets = trace_parts_packets(parts);
 	struct packet_window *window;
 	int err = packet_window_new(wish->ranges, file, wish->threads, &window);
 
@@ -100,10 +122,11 @@ static int write_cut(const struct trace_cut_wish *wish,
 		return err;
 	if (wish->progress)
 		trace_packets_set_progress(packets, wish->progress);
-	take_packets(packets, window, file, result);
+	result->read_err = take_parts(parts, window, file);
 	packet_window_end(window);
 	trace_cut_put_about(wish, file);
 	result->totals = packet_window_totals(window);
+	result->bad_bundles = trace_parts_bad_bundles(parts);
 	result->size = trace_packets_size(packets);
 	result->at = trace_packets_at(packets);
 	result->left = result->read_err ? 0 : trace_packets_left(packets);
@@ -111,23 +134,54 @@ static int write_cut(const struct trace_cut_wish *wish,
 	return 0;
 }
 
-int trace_cut_write(const struct trace_cut_wish *wish, FILE *out,
-		    struct trace_cut_result *result)
+/* The same for a reader of parts. NULL: no memory. */
+static struct time_range *copy_ranges(const struct cut_ranges *ranges)
 {
-	struct trace_packets *packets;
-	struct cut_file file;
-	int err = trace_packets_open(wish->path, &packets), end;
+	struct time_range *copy = calloc(ranges->count + 1, sizeof(*copy));
 
-	*result = (struct trace_cut_result){ 0 };
+	for (uint32_t i = 0; copy && i < ranges->count; i++)
+		copy[i] = (struct time_range){ ranges->at[i].from,
+					       ranges->at[i].to };
+	return copy;
+}
+
+static int cut_parts(const struct trace_cut_wish *wish,
+		     const struct trace_index *index,
+		     const struct time_range *ranges, FILE *out,
+		     struct trace_cut_result *result)
+{
+	struct trace_parts *parts;
+	struct cut_file file;
+	int err, end;
+
+	err = trace_parts_open(wish->path, index, ranges, wish->ranges->count,
+			       &parts);
 	if (err)
 		return err;
 	err = cut_file_begin(&file, out, wish->compress);
 	if (!err) {
-		err = write_cut(wish, packets, &file, result);
+		err = write_cut(wish, parts, &file, result);
 		end = cut_file_end(&file);
 		err = err ? err : end;
 		result->bytes = file.bytes;
 	}
-	trace_packets_close(&packets);
+	trace_parts_close(&parts);
+	return err;
+}
+
+int trace_cut_write(const struct trace_cut_wish *wish, FILE *out,
+		    struct trace_cut_result *result)
+{
+	struct time_range *ranges = copy_ranges(wish->ranges);
+	struct trace_index *index = NULL;
+	int err = -ENOMEM;
+
+	*result = (struct trace_cut_result){ 0 };
+	/* Without an index all of the trace is read. */
+	trace_index_read_beside(wish->path, &index);
+	if (ranges)
+		err = cut_parts(wish, index, ranges, out, result);
+	trace_index_free(&index);
+	free(ranges);
 	return err;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_cut - writes a cut of a trace: ranges of it, as a trace of its own. The
- * trace is read once, front to back; memory is bounded. One thread at a time.
+ * trace_cut - writes a cut of a trace: ranges of it, as a trace of its own. By
+ * the index that lies beside the trace only what the ranges need is read
+ * (read/trace_parts.h); without one the trace is read once, front to back. One
+ * thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_CUT_TRACE_CUT_H
 #define PERFREC_COLLECTOR_CUT_TRACE_CUT_H

@@ -422,10 +422,35 @@ static void end_track(struct packet_window *window, struct wtrack *track,
 	put_lasts(window, track, ns);
 }
 
+static int compare_tracks(const void *left, const void *right)
+{
+	uint64_t a = (*(struct wtrack *const *)left)->uuid;
+	uint64_t b = (*(struct wtrack *const *)right)->uuid;
+
+	return a < b ? -1 : a > b;
+}
+
+/* In an order that does not depend on which packets were left out. */
+static void end_tracks(struct packet_window *window, uint64_t ns)
+{
+	uint32_t count = window->tracks.ids.count;
+	struct wtrack **tracks = calloc((size_t)count + 1, sizeof(*tracks));
+
+	for (uint32_t i = 0; tracks && i < count; i++)
+		tracks[i] = window->tracks.items[i];
+	if (tracks)
+		qsort(tracks, count, sizeof(*tracks), compare_tracks);
+	else
+		window->totals.refused++;
+	for (uint32_t i = 0; i < count; i++)
+		end_track(window, tracks ? tracks[i] : window->tracks.items[i],
+			  ns);
+	free(tracks);
+}
+
 void window_tracks_end(struct packet_window *window, uint64_t ns)
 {
-	for (uint32_t i = 0; i < window->tracks.ids.count; i++)
-		end_track(window, window->tracks.items[i], ns);
+	end_tracks(window, ns);
 	for (uint32_t i = 0; i < window->tracks.ids.count; i++) {
 		struct wtrack *track = window->tracks.items[i], *thread;
 

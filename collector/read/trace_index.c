@@ -146,8 +146,8 @@ static bool take_name(struct trace_index *index, struct index_get *get)
 	return true;
 }
 
-static bool take_packet(struct trace_index *index, struct index_get *get,
-			bool interned)
+static bool take_packet(struct trace_index *index, uint32_t kind,
+			struct index_get *get)
 {
 	uint64_t sequence = index_get_number(get);
 
@@ -156,11 +156,24 @@ static bool take_packet(struct trace_index *index, struct index_get *get,
 		       index->packet_count + 1))
 		return false;
 	index->packets[index->packet_count++] = (struct index_packet){
+		.kind = kind,
 		.sequence = (uint32_t)sequence,
-		.interned = interned,
 		.at = get->at,
 		.count = (size_t)(get->end - get->at),
 	};
+	return true;
+}
+
+/* An item that is looked into when somebody asks. */
+static bool take_later(struct trace_index *index, struct index_packet item,
+		       const struct index_get *get)
+{
+	if (grow_array(index->packets, index->packet_room,
+		       index->packet_count + 1))
+		return false;
+	item.at = get->at;
+	item.count = (size_t)(get->end - get->at);
+	index->packets[index->packet_count++] = item;
 	return true;
 }
 
@@ -249,10 +262,47 @@ static bool take_chunk(struct index_sequence *sequence, struct index_get *get)
 	return !get->bad;
 }
 
-static bool take_extent(struct trace_index *index, struct index_get *get)
+/* What the items of a batch are about. */
+struct about {
+	struct index_sequence *sequence; /* NULL: no block was told yet */
+	struct packet_place place;
+	struct index_extent extent; /* what is known of the next one */
+};
+
+static bool take_times(struct index_extent *extent, struct index_get *get)
 {
-	struct index_extent extent = { .offset = index_get_number(get) };
+	uint64_t first_ns = index_get_number(get);
+	uint64_t last_ns = first_ns + index_get_number(get);
+
+	if (get->bad || last_ns < first_ns)
+		return false;
+	if (!extent->absolute_last_ns || first_ns < extent->absolute_first_ns)
+		extent->absolute_first_ns = first_ns;
+	extent->absolute_last_ns = MAX(extent->absolute_last_ns, last_ns);
+	return true;
+}
+
+static bool take_rest(struct index_rest *rest, struct index_get *get)
+{
+	uint64_t flags = index_get_number(get);
+
+	rest->first_ns = index_get_number(get);
+	rest->last_ns = rest->first_ns + index_get_number(get);
+	rest->last_event_ns = index_get_number(get);
+	rest->told = !(flags & INDEX_REST_LOST);
+	return !get->bad && rest->last_ns >= rest->first_ns;
+}
+
+static bool take_extent(struct trace_index *index, struct about *about,
+			struct index_get *get)
+{
+	struct index_extent extent = about->extent;
 	uint64_t before = 0, count;
+
+	about->extent = (struct index_extent){ 0 };
+	extent.offset = index_get_number(get);
+	extent.packet_end = index->packet_count;
+	index->has_rest &= extent.rest.told;
 
 	if (index->extent_count)
 		before = index->extents[index->extent_count - 1].end;
@@ -277,12 +327,6 @@ static bool take_extent(struct trace_index *index, struct index_get *get)
 		index->extents[index->extent_count++] = extent;
 	return !get->bad;
 }
-
-/* What the items of a batch are about. */
-struct about {
-	struct index_sequence *sequence; /* NULL: no block was told yet */
-	struct packet_place place;
-};
 
 static bool take_block(struct trace_index *index, struct about *about,
 		       struct index_get *get)
@@ -309,17 +353,24 @@ static bool take_item(struct trace_index *index, struct about *about,
 		return take_name(index, get);
 	case INDEX_PACKET:
 	case INDEX_INTERNED:
-		return take_packet(index, get, kind == INDEX_INTERNED);
+		return take_packet(index, kind, get);
+	case INDEX_TRACK:
+	case INDEX_SWITCHES:
+		return take_later(index, (struct index_packet){ .kind = kind },
+				  get);
+	case INDEX_REST:
+		return take_rest(&about->extent.rest, get);
 	case INDEX_BLOCK:
 		return take_block(index, about, get);
 	case INDEX_EXTENT:
-		return take_extent(index, get);
+		return take_extent(index, about, get);
 	case INDEX_END:
 		index->whole = true;
 		return true;
 	}
 	if (kind != INDEX_NODE && kind != INDEX_CHECKPOINT &&
-	    kind != INDEX_CHUNK && kind != INDEX_SEQUENCE_END)
+	    kind != INDEX_CHUNK && kind != INDEX_SEQUENCE_END &&
+	    kind != INDEX_VALUE && kind != INDEX_TIMES)
 		return true;
 	if (!about->sequence)
 		return false;
@@ -330,6 +381,15 @@ static bool take_item(struct trace_index *index, struct about *about,
 		return take_checkpoint(about->sequence, about->place, get);
 	case INDEX_CHUNK:
 		return take_chunk(about->sequence, get);
+	case INDEX_TIMES:
+		return take_times(&about->extent, get);
+	case INDEX_VALUE:
+		return take_later(
+			index,
+			(struct index_packet){ .kind = kind,
+					       .sequence = about->sequence->id,
+					       .place = about->place },
+			get);
 	default:
 		about->sequence->ended = true;
 		return true;
@@ -434,6 +494,7 @@ enum index_fault trace_index_read(const char *path, const char *trace_path,
 	errno = ENOMEM;
 	if (!index)
 		return INDEX_UNREADABLE;
+	index->has_rest = true;
 	fault = load(path, index);
 	trace_fd = fault ? -1 : own_files_open(trace_path);
 	if (!fault && trace_fd < 0) {
@@ -492,6 +553,30 @@ void trace_index_free(struct trace_index **index)
 
 /* --- what items say ---------------------------------------------------------
  */
+
+uint32_t index_checkpoints_before(const struct index_sequence *sequence,
+				  uint64_t ns)
+{
+	uint32_t low = 0, high = sequence->checkpoint_count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (sequence->checkpoints[middle].ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool index_sequence_is_over(const struct index_sequence *sequence, uint64_t ns)
+{
+	const struct index_chunk *last =
+		&sequence->chunks[sequence->chunk_count - 1];
+
+	return sequence->ended && last->whole && last->end_ns < ns;
+}
 
 /* Makes of what is open at the checkpoint before what is open at @checkpoint.
  */

@@ -61,10 +61,12 @@ struct index_sequence {
 	uint32_t name_count, name_room;
 };
 
+/* INDEX_PACKET, INDEX_INTERNED, INDEX_VALUE, INDEX_TRACK or INDEX_SWITCHES. */
 struct index_packet {
-	uint32_t sequence;
-	bool interned; /* bytes are an InternedData, not a packet */
-	const uint8_t *at;
+	uint32_t kind;
+	uint32_t sequence; /* of the first three */
+	struct packet_place place; /* INDEX_VALUE: of the block */
+	const uint8_t *at; /* what follows in the item */
 	size_t count;
 };
 
@@ -73,8 +75,17 @@ struct index_extent {
 	uint64_t first_ns, last_ns; /* of events; 0, 0: none has a time */
 	uint64_t sched_first_ns, sched_last_ns; /* of switches of threads */
 	bool untimed; /* there are events whose time is not known */
-	const uint8_t *sequences; /* varints: differences */
+	const uint8_t *sequences; /* of threads; varints: differences */
 	uint32_t sequence_count;
+	uint32_t packet_end; /* in packets: those of it are the ones between
+			      * this and the end of the extent before it */
+	/* Of threads' events with an absolute time; 0, 0: none. */
+	uint64_t absolute_first_ns, absolute_last_ns;
+	struct index_rest { /* INDEX_REST */
+		bool told; /* what follows is known */
+		uint64_t first_ns, last_ns; /* 0, 0: none has a time */
+		uint64_t last_event_ns; /* but for waits */
+	} rest;
 };
 
 struct trace_index {
@@ -82,6 +93,7 @@ struct trace_index {
 	size_t bytes;
 	uint64_t trace_bytes; /* what of the trace it is about */
 	bool whole; /* the recording had ended when it was written */
+	bool has_rest; /* all extents have, and nothing of it was lost */
 	struct index_text *texts; /* number N is item N - 1 */
 	uint32_t text_count, text_room;
 	struct index_sequence *sequences; /* by id */
@@ -119,6 +131,13 @@ void trace_index_free(struct trace_index **index);
 /* The sequence @id; NULL: the index has none. */
 const struct index_sequence *trace_index_sequence(
 	const struct trace_index *index, uint32_t id);
+
+/* How many checkpoints of @sequence are before @ns: all events before them are.
+ */
+uint32_t index_checkpoints_before(const struct index_sequence *sequence,
+				  uint64_t ns);
+/* Whether all of @sequence, which has chunks, is in these, and before @ns. */
+bool index_sequence_is_over(const struct index_sequence *sequence, uint64_t ns);
 
 /* A slice that is open at a checkpoint. */
 struct index_slice {

@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/bytes.h"
 #include "collector/base/grow.h"
+#include "collector/read/trace_begin.h"
 #include "collector/read/trace_read_inner.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
-
-#define CLOCK_SEQUENCE_FIRST 64
 
 /* Where a sequence begins. */
 struct start {
@@ -53,8 +53,7 @@ struct trace_jump {
 	uint32_t sequence, slice;
 	bool has_stack; /* stack is that of sequence */
 	struct index_stack stack;
-	uint8_t *found; /* the packet of a begin */
-	uint32_t found_room;
+	struct bytes found; /* the packet of a begin */
 };
 
 void trace_jump_free(struct trace_jump **jump)
@@ -68,7 +67,7 @@ void trace_jump_free(struct trace_jump **jump)
 	free(freed->texts);
 	free(freed->stretches);
 	free(freed->stack.slices);
-	free(freed->found);
+	bytes_release(&freed->found);
 	free(freed);
 	*jump = NULL;
 }
@@ -76,42 +75,15 @@ void trace_jump_free(struct trace_jump **jump)
 /* --- where to begin ---------------------------------------------------------
  */
 
-/* How many checkpoints of @sequence are before @ns: all events before them are.
- */
-static uint32_t checkpoints_before(const struct index_sequence *sequence,
-				   uint64_t ns)
-{
-	uint32_t low = 0, high = sequence->checkpoint_count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (sequence->checkpoints[middle].ns < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Whether all of @sequence is in its chunks, and before @ns. */
-static bool is_over(const struct index_sequence *sequence, uint64_t ns)
-{
-	const struct index_chunk *last =
-		&sequence->chunks[sequence->chunk_count - 1];
-
-	return sequence->ended && last->whole && last->end_ns < ns;
-}
-
 static struct start start_of(const struct index_sequence *sequence,
 			     uint64_t from_ns)
 {
-	uint32_t before = checkpoints_before(sequence, from_ns);
+	uint32_t before = index_checkpoints_before(sequence, from_ns);
 	struct start start = { .of = sequence };
 
 	if (!sequence->checkpoint_count)
 		return start;
-	if (is_over(sequence, from_ns)) {
+	if (index_sequence_is_over(sequence, from_ns)) {
 		start.none = true;
 		return start;
 	}
@@ -294,10 +266,10 @@ static void take_packets(struct trace_reader *reader)
 		struct wire bytes = { packet->at, packet->at + packet->count };
 		struct sequence *sequence;
 
-		if (!packet->interned) {
+		if (packet->kind == INDEX_PACKET)
 			trace_reader_take(reader, bytes);
+		if (packet->kind != INDEX_INTERNED)
 			continue;
-		}
 		sequence = trace_reader_sequence(reader, packet->sequence);
 		if (sequence)
 			interned_take(reader, sequence, bytes);
@@ -342,127 +314,6 @@ static void set_clocks(struct trace_reader *reader)
 		if (sequence->track)
 			sequence->track->stop_ns = start->stop_ns;
 	}
-}
-
-/* --- the begin of a slice ---------------------------------------------------
- */
-
-/* What a search needs of a packet. */
-struct glance {
-	uint64_t id, type, track, stamp, clock;
-};
-
-static struct glance glance_at(struct wire fields)
-{
-	struct glance seen = { 0 };
-	struct wire_field field;
-
-	while (wire_next(&fields, &field)) {
-		struct wire event = wire_of(&field);
-
-		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
-			seen.id = field.value;
-		else if (field.tag == TAG_TRACE_PACKET_TIMESTAMP)
-			seen.stamp = field.value;
-		else if (field.tag == TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID)
-			seen.clock = field.value;
-		if (field.tag != TAG_TRACE_PACKET_TRACK_EVENT)
-			continue;
-		while (wire_next(&event, &field))
-			if (field.tag == TAG_TRACK_EVENT_TYPE)
-				seen.type = field.value;
-			else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
-				seen.track = field.value;
-	}
-	return seen;
-}
-
-/* The begin of the slice that @seen's stack has at @depth. */
-struct search {
-	uint64_t id;
-	uint64_t ns; /* now */
-	uint64_t begin_ns;
-	uint32_t open, depth;
-	bool over; /* nothing that follows can be it */
-};
-
-/* Follows an event. Returns whether it may be the begin that is looked for; the
- * last such one is. */
-static bool follow(struct search *search, const struct glance *seen)
-{
-	if (seen->id != search->id || !seen->type ||
-	    (seen->clock && seen->clock < CLOCK_SEQUENCE_FIRST))
-		return false;
-	search->ns += seen->stamp;
-	search->over = search->ns > search->begin_ns;
-	if (search->over || seen->track)
-		return false;
-	if (seen->type == TYPE_SLICE_END)
-		search->open -= search->open > 0;
-	return seen->type == TYPE_SLICE_BEGIN &&
-	       search->open++ == search->depth &&
-	       search->ns == search->begin_ns;
-}
-
-/* Keeps the packet. */
-static int keep(struct trace_jump *jump, const struct trace_packet_bytes *bytes)
-{
-	if (grow_array(jump->found, jump->found_room, bytes->count))
-		return -ENOMEM;
-	memcpy(jump->found, bytes->at, bytes->count);
-	return (int)bytes->count;
-}
-
-/* Looks for a begin from @place on. How many bytes it has, 0, or -errno. */
-static int search_packets(struct trace_jump *jump, struct search *search,
-			  struct packet_place place)
-{
-	const struct file_stretch all = { place.offset, UINT64_MAX };
-	struct trace_packets *packets;
-	struct trace_packet_bytes bytes;
-	int found = 0, got = trace_packets_open(jump->path, &packets);
-
-	if (got < 0)
-		return got;
-	trace_packets_only(packets, &all, 1);
-	while (!search->over && found >= 0 &&
-	       (got = trace_packets_next(packets, &bytes)) > 0) {
-		struct wire fields = { bytes.at, bytes.at + bytes.count };
-		struct glance seen;
-
-		if (trace_packets_open_bundle(packets, fields) ||
-		    packet_place_before(trace_packets_place(packets), place))
-			continue;
-		seen = glance_at(fields);
-		if (follow(search, &seen))
-			found = keep(jump, &bytes);
-	}
-	trace_packets_close(&packets);
-	return got < 0 ? got : found;
-}
-
-/* Finds the packet of the begin of slice @depth of the stack at hand. How many
- * bytes of jump->found it has; 0 or -errno: it was not found. */
-static int find_begin(struct trace_jump *jump,
-		      const struct index_sequence *sequence, uint32_t depth)
-{
-	uint64_t begin_ns = jump->stack.slices[depth].begin_ns;
-	uint32_t before = checkpoints_before(sequence, begin_ns);
-	const struct index_checkpoint *checkpoint =
-		&sequence->checkpoints[before ? before - 1 : 0];
-	struct search search = { .id = sequence->id,
-				 .ns = checkpoint->ns,
-				 .begin_ns = begin_ns,
-				 .depth = depth };
-	struct index_stack stack;
-	int err;
-
-	err = trace_index_stack(sequence, before ? before - 1 : 0, &stack);
-	if (err)
-		return err;
-	search.open = stack.count;
-	free(stack.slices);
-	return search_packets(jump, &search, checkpoint->place);
 }
 
 /* --- seeds ------------------------------------------------------------------
@@ -522,18 +373,22 @@ bool trace_jump_next(struct trace_reader *reader, struct trace_event *out)
 		uint32_t depth = jump->slice++;
 		struct sequence *sequence =
 			trace_reader_sequence(reader, from->id);
-		int bytes = 0;
+		bool found = false;
 
 		if (!sequence || !sequence->track)
 			continue;
 		plain_begin(reader, from, depth, sequence, out);
 		if (jump->stack.slices[depth].noted)
-			bytes = find_begin(jump, from, depth);
-		if (bytes > 0)
+			found = trace_begin_find(
+				jump->path, from,
+				jump->stack.slices[depth].begin_ns, depth,
+				&jump->found);
+		if (found)
 			trace_reader_take_begin(
 				reader, sequence,
-				(struct wire){ jump->found,
-					       jump->found + bytes },
+				(struct wire){ jump->found.at,
+					       jump->found.at +
+						       jump->found.count },
 				out);
 		return true;
 	}

@@ -52,7 +52,7 @@ void trace_switches_begin(struct trace_switches *switches, struct wire bundle)
 	}
 }
 
-static enum trace_left why_of(uint64_t state)
+enum trace_left trace_left_of(uint64_t state)
 {
 	switch (state) {
 	case SCHED_STATE_RUNS:
@@ -91,11 +91,20 @@ bool trace_switches_next(struct trace_switches *switches,
 		.cpu = switches->cpu,
 		.left = cpu->running,
 		.came = (int32_t)thread,
-		.why = why_of(state),
+		.why = trace_left_of(state),
 		.lost = switches->lost,
 	};
 	cpu->running = out->came;
 	switches->lost = false;
 	switches->count++;
 	return true;
+}
+
+void trace_switches_pass(struct trace_switches *switches,
+			 const struct trace_switch *at)
+{
+	struct switches_cpu *cpu = &switches->cpus[at->cpu];
+
+	cpu->last_ns = MAX(cpu->last_ns, at->ns);
+	cpu->running = at->came;
 }

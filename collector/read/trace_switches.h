@@ -53,5 +53,11 @@ void trace_switches_begin(struct trace_switches *switches, struct wire bundle);
 /* The next switch of the bundle. False: there are no more. */
 bool trace_switches_next(struct trace_switches *switches,
 			 struct trace_switch *out);
+/* The switch @at, whose cpu is below TRACE_CPUS_MAX, was known without its
+ * bundle; those before it on its CPU were left out. */
+void trace_switches_pass(struct trace_switches *switches,
+			 const struct trace_switch *at);
+/* What the prev_state of a switch says. Pure. */
+enum trace_left trace_left_of(uint64_t state);
 
 #endif

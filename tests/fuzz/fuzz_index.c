@@ -4,13 +4,15 @@
  * say how long the trace is, little-endian, the trace, the items. The index is
  * given heads that are right. All that it says is looked at, and a reader jumps
  * into the trace by it, with chunks and without: it must give as many ends as
- * begins.
+ * begins. Two ranges are cut by it.
  */
 #include <string.h>
 
+#include "collector/cut/trace_cut.h"
 #include "collector/index/index_items.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_jump.h"
+#include "collector/read/trace_parts.h"
 #include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -71,6 +73,44 @@ static void jump(const char *path, const struct trace_index *index,
 	trace_reader_close(&reader);
 }
 
+static void take(struct packet_window *window, const struct trace_part *part)
+{
+	if (part->kind == PART_PACKET)
+		packet_window_take(window, &part->bytes);
+	else if (part->kind == PART_RESTART)
+		packet_window_restart(window, part->sequence, part->ns);
+	else if (part->kind == PART_TRACK)
+		packet_window_pass(window, part->uuid, part->count, part->ns);
+	else
+		packet_window_switch(window, part->sequence, &part->at);
+}
+
+static void cut(const char *path, const struct trace_index *index)
+{
+	struct time_range ranges[] = { { 1000, 2000 }, { 5000, 1ULL << 60 } };
+	struct cut_range at[] = { { 1000, 2000 }, { 5000, 1ULL << 60 } };
+	const struct cut_ranges same = { .at = at, .count = ARRAY_SIZE(at) };
+	struct packet_window *window;
+	struct trace_parts *parts;
+	struct trace_part part;
+	struct cut_file file;
+	FILE *out = fopen("/dev/null", "w");
+
+	fuzz_must(out, "no file");
+	fuzz_must(!cut_file_begin(&file, out, false), "no memory");
+	fuzz_must(!packet_window_new(&same, &file, NULL, &window), "no memory");
+	if (!trace_parts_open(path, index, ranges, ARRAY_SIZE(ranges),
+			      &parts)) {
+		while (trace_parts_next(parts, &part) > 0)
+			take(window, &part);
+		trace_parts_close(&parts);
+	}
+	packet_window_end(window);
+	packet_window_free(&window);
+	fuzz_must(!cut_file_end(&file), "a cut was not written");
+	fclose(out);
+}
+
 static int index_file(const uint8_t *items, size_t size, const uint8_t *trace,
 		      size_t trace_bytes)
 {
@@ -115,6 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		jump(trace_path, index, 0, UINT64_MAX, false);
 		jump(trace_path, index, 1000, 2000, false);
 		jump(trace_path, index, 1000, 1ULL << 60, true);
+		cut(trace_path, index);
 	}
 	trace_index_free(&index);
 	close(trace_fd);

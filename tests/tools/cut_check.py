@@ -782,4 +782,5 @@ def main():
     sys.exit(1 if checker.failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

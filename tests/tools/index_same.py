@@ -158,4 +158,5 @@ def main():
                     sys.exit(f"{how}, {begin} to {end}: {wrong}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -24,6 +24,15 @@ same()
 		fail "$folder: the index does not say what the trace says"
 }
 
+# same_cuts FOLDER [OPTION...]: of short ranges; trace/cut-index has others.
+same_cuts()
+{
+	folder=$1
+	shift
+	python3 "$TOP/tests/tools/cut_same.py" --short --count 6 "$@" "$PERFREC" \
+		"$folder" || fail "$folder: a cut by the index is another one"
+}
+
 run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
 expect_status 0
 same data --count 8 --damage 15
@@ -51,6 +60,7 @@ for compress in off on; do
 done
 # A thread of which the index does not tell at all.
 same many-off --seed 8 --count 4 --batches 1
+same_cuts many-off --seed 8 --batches 1
 
 # What the collector had not told of yet is read from the trace.
 start_daemon --on-full block
@@ -67,6 +77,7 @@ wait $collector 2>/dev/null
 collector=
 wait $program || fail "status $?"
 same "$(echo data/many-*)" --seed 6 --count 3
+same_cuts "$(echo data/many-*)" --seed 6 --slowest deep
 
 # That of another trace.
 cp -r packed other

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/read/trace_begin.h"
+
+#include <stdlib.h>
+
+#include "collector/base/bytes.h"
+#include "collector/read/trace_packets.h"
+#include "collector/trace/fields.h"
+
+#define CLOCK_SEQUENCE_FIRST 64
+
+/* What a search needs of a packet. */
+struct glance {
+	uint64_t id, type, track, stamp, clock;
+};
+
+static struct glance glance_at(struct wire fields)
+{
+	struct glance seen = { 0 };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field)) {
+		struct wire event = wire_of(&field);
+
+		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
+			seen.id = field.value;
+		else if (field.tag == TAG_TRACE_PACKET_TIMESTAMP)
+			seen.stamp = field.value;
+		else if (field.tag == TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID)
+			seen.clock = field.value;
+		if (field.tag != TAG_TRACE_PACKET_TRACK_EVENT)
+			continue;
+		while (wire_next(&event, &field))
+			if (field.tag == TAG_TRACK_EVENT_TYPE)
+				seen.type = field.value;
+			else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
+				seen.track = field.value;
+	}
+	return seen;
+}
+
+/* For the begin of a slice that has @depth others around it. */
+struct search {
+	uint64_t id;
+	uint64_t ns; /* now */
+	uint64_t begin_ns;
+	uint32_t open, depth;
+	bool over; /* nothing that follows can be it */
+};
+
+/* Follows an event. Returns whether it may be the begin that is looked for; the
+ * last such one is. */
+static bool follow(struct search *search, const struct glance *seen)
+{
+	if (seen->id != search->id || !seen->type ||
+	    (seen->clock && seen->clock < CLOCK_SEQUENCE_FIRST))
+		return false;
+	search->ns += seen->stamp;
+	search->over = search->ns > search->begin_ns;
+	if (search->over || seen->track)
+		return false;
+	if (seen->type == TYPE_SLICE_END)
+		search->open -= search->open > 0;
+	return seen->type == TYPE_SLICE_BEGIN &&
+	       search->open++ == search->depth &&
+	       search->ns == search->begin_ns;
+}
+
+/* Looks for a begin from @place on. True: @found has its packet. */
+static bool search_packets(const char *path, struct search *search,
+			   struct packet_place place, struct bytes *found)
+{
+	const struct file_stretch all = { place.offset, UINT64_MAX };
+	struct trace_packets *packets;
+	struct trace_packet_bytes bytes;
+
+	bytes_clear(found);
+	if (trace_packets_open(path, &packets) < 0)
+		return false;
+	trace_packets_only(packets, &all, 1);
+	while (!search->over && !found->failed &&
+	       trace_packets_next(packets, &bytes) > 0) {
+		struct wire fields = { bytes.at, bytes.at + bytes.count };
+		struct glance seen;
+
+		if (trace_packets_open_bundle(packets, fields) ||
+		    packet_place_before(trace_packets_place(packets), place))
+			continue;
+		seen = glance_at(fields);
+		if (!follow(search, &seen))
+			continue;
+		bytes_clear(found);
+		bytes_put(found, bytes.at, bytes.count);
+	}
+	trace_packets_close(&packets);
+	return found->count && !found->failed;
+}
+
+bool trace_begin_find(const char *path, const struct index_sequence *sequence,
+		      uint64_t begin_ns, uint32_t depth, struct bytes *found)
+{
+	uint32_t before = index_checkpoints_before(sequence, begin_ns);
+	const struct index_checkpoint *checkpoint =
+		&sequence->checkpoints[before ? before - 1 : 0];
+	struct search search = { .id = sequence->id,
+				 .ns = checkpoint->ns,
+				 .begin_ns = begin_ns,
+				 .depth = depth };
+	struct index_stack stack;
+
+	if (trace_index_stack(sequence, before ? before - 1 : 0, &stack))
+		return false;
+	search.open = stack.count;
+	free(stack.slices);
+	return search_packets(path, &search, checkpoint->place, found);
+}

@@ -1,0 +1,970 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_parts - an extent is read as a whole or not at all. Within one that is
+ * read, events of threads that have nothing to do with a range are left out:
+ * the clocks of their sequences are not known there.
+ *
+ * A thread has something to do with a range from its last checkpoint before the
+ * range on, up to its first one that is not before the end. What its counters and
+ * states had before is in the index (INDEX_VALUE). Events with an absolute time
+ * are taken wherever they are.
+ */
+#include "collector/read/trace_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/bytes.h"
+#include "collector/base/grow.h"
+#include "collector/base/pool.h"
+#include "collector/read/trace_begin.h"
+#include "collector/trace/fields.h"
+#include "shared/compiler.h"
+
+#define CLOCK_BOOTTIME_ID 6
+#define CLOCK_SEQUENCE_FIRST 64
+
+/* Packets of a thread's sequence that are given. */
+struct follow {
+	struct packet_place from, to; /* up to, but not with */
+	uint32_t checkpoint; /* at from; counts if seeded */
+	bool seeded; /* what is open there must be told */
+};
+
+/* What is to be done with a sequence. */
+struct wanted {
+	const struct index_sequence *of; /* without checkpoints: give all */
+	struct follow *follows;
+	uint32_t count, room;
+	uint32_t planned; /* those before it are before the extent at hand */
+	uint32_t at; /* the one that it is in, or comes to */
+	bool following;
+	bool named; /* its names were given */
+	bool closed; /* it was told that nothing is open behind the last one */
+};
+
+/* A sequence that begins in the middle. */
+struct seeding {
+	struct wanted *of; /* NULL: none does */
+	uint64_t ns; /* of the last event before */
+	bool restarted;
+	struct index_stack stack;
+	uint32_t slice; /* the next one */
+};
+
+/* What a number of a sequence stands for. */
+#define HAS_NAME 1u
+#define HAS_CATEGORY 2u
+#define HAS_LOCATION 4u
+struct interned_kinds {
+	uint64_t key; /* sequence << 32 | iid */
+	uint64_t has;
+};
+
+struct trace_parts {
+	char *path;
+	const struct trace_index *index; /* NULL: all is read */
+	const struct time_range *ranges;
+	uint32_t range_count;
+	struct trace_packets *packets;
+	struct wanted *wanted; /* of index->sequences */
+	uint64_t last_ns, bad_bundles;
+	struct pool interned; /* of struct interned_kinds */
+
+	uint32_t extent; /* the next one */
+	struct file_stretch stretch; /* that is read */
+	bool reading, at_tail, ended;
+	uint32_t item, item_end; /* of the extent at hand */
+	struct index_get track, switches; /* what is left of an item */
+	uint64_t switch_ns;
+	uint32_t switch_sequence;
+	struct seeding seeding;
+	uint32_t last; /* the sequence that was looked up last */
+	struct trace_packet_bytes held; /* a packet that waits; at NULL: none */
+	struct bytes made, inner, found; /* packets that are made */
+};
+
+/* --- ranges -----------------------------------------------------------------
+ */
+
+/* The first range that ends after @ns. */
+static uint32_t range_after(const struct trace_parts *parts, uint64_t ns)
+{
+	uint32_t low = 0, high = parts->range_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (parts->ranges[middle].to_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether a range has one of the times. @last_ns 0: there are none. */
+static bool overlaps(const struct trace_parts *parts, uint64_t first_ns,
+		     uint64_t last_ns)
+{
+	uint32_t at = range_after(parts, first_ns);
+
+	return last_ns && at < parts->range_count &&
+	       parts->ranges[at].from_ns <= last_ns;
+}
+
+/* --- what is wanted of a thread
+ * -----------------------------------------------
+ */
+
+static int add_follow(struct wanted *wanted, struct follow next)
+{
+	struct follow *last =
+		wanted->count ? &wanted->follows[wanted->count - 1] : NULL;
+
+	if (!packet_place_before(next.from, next.to))
+		return 0;
+	if (last && !packet_place_before(last->to, next.from)) {
+		if (packet_place_before(last->to, next.to))
+			last->to = next.to;
+		return 0;
+	}
+	if (grow_array(wanted->follows, wanted->room, wanted->count + 1))
+		return -ENOMEM;
+	wanted->follows[wanted->count++] = next;
+	return 0;
+}
+
+static int want_range(struct wanted *wanted, const struct time_range *range)
+{
+	const struct index_sequence *of = wanted->of;
+	uint32_t before = index_checkpoints_before(of, range->from_ns);
+	uint32_t behind = index_checkpoints_before(of, range->to_ns);
+	struct follow follow = { .to = { .offset = UINT64_MAX } };
+
+	if (index_sequence_is_over(of, range->from_ns))
+		return 0;
+	/* If what comes before was lost, it is read from the begin on. */
+	if (before || of->chunks[0].number == 1) {
+		follow.seeded = true;
+		follow.checkpoint = before ? before - 1 : 0;
+		follow.from = of->checkpoints[follow.checkpoint].place;
+	}
+	if (behind < of->checkpoint_count)
+		follow.to = of->checkpoints[behind].place;
+	return add_follow(wanted, follow);
+}
+
+static int want(struct trace_parts *parts, struct wanted *wanted)
+{
+	const struct index_sequence *of = wanted->of;
+	int err = 0;
+
+	if (!of->checkpoint_count)
+		return 0;
+	for (uint32_t i = 0; i < parts->range_count && !err; i++)
+		err = want_range(wanted, &parts->ranges[i]);
+	/* The first one may be of no event. */
+	if (of->checkpoints[of->checkpoint_count - 1].ns >
+	    of->checkpoints[0].ns)
+		parts->last_ns =
+			MAX(parts->last_ns,
+			    of->checkpoints[of->checkpoint_count - 1].ns);
+	for (uint32_t i = 0; i < of->chunk_count; i++)
+		if (of->chunks[i].whole &&
+		    of->chunks[i].end_ns > of->chunks[i].start_ns)
+			parts->last_ns =
+				MAX(parts->last_ns, of->chunks[i].end_ns);
+	return err;
+}
+
+/* --- what numbers stand for ---------------------------------------------------
+ */
+
+static int note_interned(struct trace_parts *parts, uint64_t sequence,
+			 uint64_t iid, uint64_t has)
+{
+	const struct interned_kinds item = { sequence << 32 | (uint32_t)iid,
+					     0 };
+	struct interned_kinds *known;
+	uint32_t number;
+
+	if (pool_intern(&parts->interned, &item, &number) < 0)
+		return -ENOMEM;
+	known = (struct interned_kinds *)parts->interned.items + number;
+	known->has |= has;
+	return 0;
+}
+
+static uint32_t interned_with(const struct trace_parts *parts,
+			      uint64_t sequence, uint32_t iid)
+{
+	const struct interned_kinds item = { sequence << 32 | iid, 0 };
+	const struct interned_kinds *known = parts->interned.items;
+	uint32_t number;
+
+	return pool_find(&parts->interned, &item, &number)
+		       ? (uint32_t)known[number].has
+		       : 0;
+}
+
+/* Takes in what an InternedData has of categories and places. */
+static int note_item(struct trace_parts *parts, const struct index_packet *item)
+{
+	struct wire fields = { item->at, item->at + item->count };
+	struct wire_field field;
+	int err = 0;
+
+	while (!err && wire_next(&fields, &field)) {
+		struct wire entry = wire_of(&field);
+		uint64_t has = 0;
+
+		if (field.tag == TAG_INTERNED_DATA_EVENT_CATEGORIES)
+			has = HAS_CATEGORY;
+		else if (field.tag == TAG_INTERNED_DATA_SOURCE_LOCATIONS)
+			has = HAS_LOCATION;
+		while (has && !err && wire_next(&entry, &field))
+			if (field.tag == TAG_EVENT_NAME_IID)
+				err = note_interned(parts, item->sequence,
+						    field.value, has);
+	}
+	return err;
+}
+
+/* Of all sequences with checkpoints. 0 or -ENOMEM. */
+static int note_all(struct trace_parts *parts)
+{
+	const struct trace_index *index = parts->index;
+	int err = 0;
+
+	pool_init(&parts->interned, NULL, sizeof(struct interned_kinds),
+		  sizeof(uint64_t));
+	for (uint32_t i = 0; i < index->sequence_count; i++) {
+		const struct index_sequence *of = &index->sequences[i];
+
+		for (uint32_t j = 0; of->checkpoint_count && !err &&
+				     j < of->name_count; j++)
+			err = note_interned(parts, of->id, of->names[j].iid,
+					    HAS_NAME);
+	}
+	for (uint32_t i = 0; i < index->packet_count && !err; i++)
+		if (index->packets[i].kind == INDEX_INTERNED)
+			err = note_item(parts, &index->packets[i]);
+	return err;
+}
+
+static int plan(struct trace_parts *parts)
+{
+	const struct trace_index *index = parts->index;
+	int err = 0;
+
+	parts->wanted = calloc((size_t)index->sequence_count + 1,
+			       sizeof(*parts->wanted));
+	if (!parts->wanted)
+		return -ENOMEM;
+	err = note_all(parts);
+	for (uint32_t i = 0; i < index->sequence_count && !err; i++) {
+		parts->wanted[i].of = &index->sequences[i];
+		err = want(parts, &parts->wanted[i]);
+	}
+	for (uint32_t i = 0; i < index->extent_count; i++) {
+		const struct index_extent *extent = &index->extents[i];
+
+		parts->last_ns = MAX(parts->last_ns,
+				     MAX(extent->rest.last_event_ns,
+					 extent->absolute_last_ns));
+	}
+	return err;
+}
+
+int trace_parts_open(const char *path, const struct trace_index *index,
+		     const struct time_range *ranges, uint32_t count,
+		     struct trace_parts **out)
+{
+	struct trace_parts *parts = calloc(1, sizeof(*parts));
+	int err;
+
+	if (!parts)
+		return -ENOMEM;
+	parts->ranges = ranges;
+	parts->range_count = count;
+	err = trace_packets_open(path, &parts->packets);
+	if (!err && index && index->has_rest) {
+		parts->index = index;
+		parts->path = strdup(path);
+		err = parts->path ? plan(parts) : -ENOMEM;
+	} else {
+		parts->reading = parts->at_tail = true;
+	}
+	if (err)
+		trace_parts_close(&parts);
+	else
+		*out = parts;
+	return err;
+}
+
+void trace_parts_close(struct trace_parts **parts)
+{
+	struct trace_parts *freed = *parts;
+
+	if (!freed)
+		return;
+	for (uint32_t i = 0; freed->wanted && i < freed->index->sequence_count;
+	     i++)
+		free(freed->wanted[i].follows);
+	free(freed->wanted);
+	pool_release(&freed->interned);
+	free(freed->path);
+	free(freed->seeding.stack.slices);
+	bytes_release(&freed->made);
+	bytes_release(&freed->inner);
+	bytes_release(&freed->found);
+	trace_packets_close(&freed->packets);
+	free(freed);
+	*parts = NULL;
+}
+
+/* The entry of sequence @id; NULL: the index does not tell of it. */
+static struct wanted *wanted_of(struct trace_parts *parts, uint64_t id)
+{
+	const struct trace_index *index = parts->index;
+	const struct index_sequence *sequence;
+
+	if (parts->last < index->sequence_count &&
+	    index->sequences[parts->last].id == id)
+		return &parts->wanted[parts->last];
+	sequence = id <= UINT32_MAX ? trace_index_sequence(index, (uint32_t)id)
+				    : NULL;
+	if (!sequence)
+		return NULL;
+	parts->last = (uint32_t)(sequence - index->sequences);
+	return &parts->wanted[parts->last];
+}
+
+/* --- which extents are read
+ * ---------------------------------------------------
+ */
+
+/* Whether packets of @wanted's sequence that are given lie in @extent. Extents
+ * are asked about in their order. */
+static bool wants(struct wanted *wanted, const struct index_extent *extent)
+{
+	const struct follow *follow;
+
+	while (wanted->planned < wanted->count &&
+	       wanted->follows[wanted->planned].to.offset < extent->offset)
+		wanted->planned++;
+	if (wanted->planned == wanted->count)
+		return false;
+	follow = &wanted->follows[wanted->planned];
+	return follow->from.offset < extent->end;
+}
+
+static bool needs_threads(struct trace_parts *parts,
+			  const struct index_extent *extent)
+{
+	struct index_get get = { .at = extent->sequences,
+				 .end = parts->index->data +
+					parts->index->bytes };
+	uint32_t kept = parts->last;
+	bool needed = false;
+	uint64_t id = 0;
+
+	parts->last = 0;
+	for (uint32_t i = 0; i < extent->sequence_count && !needed; i++) {
+		struct wanted *wanted;
+
+		id += index_get_number(&get);
+		wanted = wanted_of(parts, id);
+		/* One of which nothing is known is read from its begin on. */
+		needed = !wanted || !wanted->of->checkpoint_count ||
+			 wants(wanted, extent);
+		parts->last++;
+	}
+	parts->last = kept;
+	return needed;
+}
+
+static bool needs_extent(struct trace_parts *parts,
+			 const struct index_extent *extent)
+{
+	return extent->untimed ||
+	       overlaps(parts, extent->rest.first_ns, extent->rest.last_ns) ||
+	       overlaps(parts, extent->sched_first_ns, extent->sched_last_ns) ||
+	       overlaps(parts, extent->absolute_first_ns,
+			extent->absolute_last_ns) ||
+	       needs_threads(parts, extent);
+}
+
+static void read_stretch(struct trace_parts *parts, uint64_t offset,
+			 uint64_t end)
+{
+	parts->stretch = (struct file_stretch){ offset, end };
+	parts->reading = true;
+	trace_packets_only(parts->packets, &parts->stretch, 1);
+}
+
+/* Goes to the next extent, or to what no extent tells of: that may be of any
+ * time. */
+static void next_extent(struct trace_parts *parts)
+{
+	const struct trace_index *index = parts->index;
+	const struct index_extent *extent = &index->extents[parts->extent];
+	uint64_t done = 0;
+
+	if (parts->extent)
+		done = extent[-1].end;
+	if (parts->extent == index->extent_count ||
+	    extent->end > index->trace_bytes) {
+		parts->at_tail = true;
+		read_stretch(parts, done, UINT64_MAX);
+		return;
+	}
+	parts->item = parts->extent ? extent[-1].packet_end : 0;
+	parts->item_end = extent->packet_end;
+	parts->extent++;
+	if (needs_extent(parts, extent))
+		read_stretch(parts, extent->offset, extent->end);
+}
+
+/* --- packets that are made
+ * ----------------------------------------------------
+ */
+
+static void begin_made(struct trace_parts *parts, uint32_t sequence)
+{
+	bytes_clear(&parts->made);
+	bytes_field(&parts->made, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+		    sequence);
+}
+
+static void put_message(struct trace_parts *parts, uint32_t tag, const void *at,
+			size_t count)
+{
+	bytes_field(&parts->made, tag, count);
+	bytes_put(&parts->made, at, count);
+}
+
+/* Gives the packet that was made. 1 or -ENOMEM. */
+static int give_made(struct trace_parts *parts, struct trace_part *out)
+{
+	if (parts->made.failed || parts->inner.failed)
+		return -ENOMEM;
+	*out = (struct trace_part){ .kind = PART_PACKET,
+				    .bytes = { parts->made.at,
+					       parts->made.count } };
+	return 1;
+}
+
+static int give_packet(struct trace_packet_bytes bytes, struct trace_part *out)
+{
+	*out = (struct trace_part){ .kind = PART_PACKET, .bytes = bytes };
+	return 1;
+}
+
+static int give_interned(struct trace_parts *parts, uint32_t sequence,
+			 const void *at, size_t count, struct trace_part *out)
+{
+	begin_made(parts, sequence);
+	put_message(parts, TAG_TRACE_PACKET_INTERNED_DATA, at, count);
+	return give_made(parts, out);
+}
+
+/* An event at @ns with these fields. */
+static int give_event(struct trace_parts *parts, uint32_t sequence, uint64_t ns,
+		      const void *at, size_t count, struct trace_part *out)
+{
+	begin_made(parts, sequence);
+	put_message(parts, TAG_TRACE_PACKET_TRACK_EVENT, at, count);
+	bytes_field(&parts->made, TAG_TRACE_PACKET_TIMESTAMP, ns);
+	bytes_field(&parts->made, TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
+		    CLOCK_BOOTTIME_ID);
+	return give_made(parts, out);
+}
+
+static bool lacks_names(const struct wanted *wanted)
+{
+	return wanted && !wanted->named && wanted->of->name_count;
+}
+
+/* All names of a sequence, before something uses them. */
+static int give_names(struct trace_parts *parts, struct wanted *wanted,
+		      struct trace_part *out)
+{
+	const struct index_sequence *of = wanted->of;
+	struct bytes *inner = &parts->inner;
+
+	wanted->named = true;
+	bytes_clear(inner);
+	for (uint32_t i = 0; i < of->name_count; i++) {
+		const struct index_text *text =
+			&parts->index->texts[of->names[i].text - 1];
+		uint32_t iid = of->names[i].iid;
+
+		bytes_field(inner, TAG_INTERNED_DATA_EVENT_NAMES,
+			    bytes_field_size(TAG_EVENT_NAME_IID, iid) +
+				    bytes_field_size(TAG_EVENT_NAME_NAME,
+						     text->count) +
+				    text->count);
+		bytes_field(inner, TAG_EVENT_NAME_IID, iid);
+		bytes_field(inner, TAG_EVENT_NAME_NAME, text->count);
+		bytes_put(inner, text->at, text->count);
+	}
+	return give_interned(parts, of->id, inner->at, inner->count, out);
+}
+
+/* --- what is open where a sequence begins -------------------------------------
+ */
+
+static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
+{
+	const struct follow *follow = &wanted->follows[wanted->at];
+
+	wanted->following = true;
+	if (!follow->seeded)
+		return;
+	free(parts->seeding.stack.slices);
+	parts->seeding = (struct seeding){
+		.of = wanted,
+		.ns = wanted->of->checkpoints[follow->checkpoint].ns,
+	};
+	/* What makes no sense is as if nothing were open. */
+	trace_index_stack(wanted->of, follow->checkpoint,
+			  &parts->seeding.stack);
+}
+
+/* The fields of the begin of a slice that has nothing but what its site has, in
+ * the order of encode.c. */
+static void make_begin(struct trace_parts *parts,
+		       const struct index_sequence *of, uint32_t iid)
+{
+	struct bytes *inner = &parts->inner;
+	uint32_t has = interned_with(parts, of->id, iid);
+
+	bytes_clear(inner);
+	bytes_field(inner, TAG_TRACK_EVENT_TYPE, TYPE_SLICE_BEGIN);
+	if (has & HAS_CATEGORY)
+		bytes_field(inner, TAG_TRACK_EVENT_CATEGORY_IIDS, iid);
+	if (has & HAS_NAME)
+		bytes_field(inner, TAG_TRACK_EVENT_NAME_IID, iid);
+	if (has & HAS_LOCATION)
+		bytes_field(inner, TAG_TRACK_EVENT_SOURCE_LOCATION_IID, iid);
+}
+
+/* Gives the begin in parts->found. 0: it has none. */
+static int give_found(struct trace_parts *parts, uint32_t sequence, uint64_t ns,
+		      struct trace_part *out)
+{
+	struct wire fields = { parts->found.at,
+			       parts->found.at + parts->found.count };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_TRACK_EVENT)
+			return give_event(parts, sequence, ns, field.bytes,
+					  field.value, out);
+	return 0;
+}
+
+static int give_slice(struct trace_parts *parts, struct trace_part *out)
+{
+	struct seeding *seeding = &parts->seeding;
+	const struct index_sequence *of = seeding->of->of;
+	uint32_t depth = seeding->slice++;
+	const struct index_slice *slice = &seeding->stack.slices[depth];
+	uint32_t iid = of->nodes[slice->node].iid;
+	int got = 0;
+
+	/* Without a name it is a wait. */
+	if ((slice->noted || !iid) &&
+	    trace_begin_find(parts->path, of, slice->begin_ns, depth,
+			     &parts->found))
+		got = give_found(parts, of->id, slice->begin_ns, out);
+	if (got)
+		return got;
+	make_begin(parts, of, iid);
+	return give_event(parts, of->id, slice->begin_ns, parts->inner.at,
+			  parts->inner.count, out);
+}
+
+static uint64_t end_of(const struct index_sequence *of)
+{
+	return of->chunks[of->chunk_count - 1].end_ns;
+}
+
+/* Whether @wanted's sequence ends behind what is given of it: then nothing is
+ * open in ranges that are later still. */
+static bool must_close(const struct wanted *wanted)
+{
+	return wanted->count && !wanted->closed &&
+	       wanted->follows[wanted->count - 1].to.offset != UINT64_MAX &&
+	       index_sequence_is_over(wanted->of, UINT64_MAX);
+}
+
+static int give_seed(struct trace_parts *parts, struct trace_part *out)
+{
+	struct seeding *seeding = &parts->seeding;
+	struct wanted *of = seeding->of;
+
+	if (lacks_names(of))
+		return give_names(parts, of, out);
+	if (!seeding->restarted) {
+		seeding->restarted = true;
+		*out = (struct trace_part){ .kind = PART_RESTART,
+					    .sequence = of->of->id,
+					    .ns = seeding->ns };
+		return 1;
+	}
+	if (seeding->slice < seeding->stack.count)
+		return give_slice(parts, out);
+	seeding->of = NULL;
+	return 0;
+}
+
+/* From here on nothing of @wanted's sequence is open. */
+static void start_closing(struct trace_parts *parts, struct wanted *wanted)
+{
+	wanted->closed = true;
+	free(parts->seeding.stack.slices);
+	parts->seeding =
+		(struct seeding){ .of = wanted, .ns = end_of(wanted->of) };
+}
+
+/* A sequence that comes to none of its packets, as they were cut off, has open
+ * slices all the same. */
+static bool seed_left(struct trace_parts *parts)
+{
+	for (uint32_t i = 0; parts->index && i < parts->index->sequence_count;
+	     i++) {
+		struct wanted *wanted = &parts->wanted[i];
+
+		if (wanted->at < wanted->count && !wanted->following)
+			start_seeding(parts, wanted);
+		else if (must_close(wanted))
+			start_closing(parts, wanted);
+		if (parts->seeding.of)
+			return true;
+	}
+	return false;
+}
+
+/* --- what is not read
+ * ---------------------------------------------------------
+ */
+
+/* Whether packets of @wanted's sequence at @place are given. */
+static bool is_followed(const struct wanted *wanted, struct packet_place place)
+{
+	for (uint32_t i = 0; i < wanted->count; i++)
+		if (packet_place_before(place, wanted->follows[i].to))
+			return !packet_place_before(place,
+						    wanted->follows[i].from);
+	return false;
+}
+
+static int give_value(struct trace_parts *parts,
+		      const struct index_packet *item, struct trace_part *out)
+{
+	struct index_get get = { .at = item->at, .end = item->at + item->count };
+	struct wanted *wanted = wanted_of(parts, item->sequence);
+	uint64_t ns = index_get_number(&get);
+	int got = 0;
+
+	if (get.bad || !wanted || is_followed(wanted, item->place) ||
+	    overlaps(parts, ns, ns)) {
+		parts->item++;
+		return 0;
+	}
+	if (lacks_names(wanted))
+		return give_names(parts, wanted, out);
+	parts->item++;
+	got = give_event(parts, item->sequence, ns, get.at,
+			 (size_t)(get.end - get.at), out);
+	return got;
+}
+
+static int give_track(struct trace_parts *parts,
+		      const struct index_packet *item, struct trace_part *out)
+{
+	const struct index_extent *extent =
+		&parts->index->extents[parts->extent - 1];
+
+	parts->track = (struct index_get){ .at = item->at,
+					   .end = item->at + item->count };
+	*out = (struct trace_part){ .kind = PART_TRACK,
+				    .ns = extent->rest.first_ns };
+	out->uuid = index_get_number(&parts->track);
+	out->count = index_get_number(&parts->track);
+	return !parts->track.bad;
+}
+
+static void start_switches(struct trace_parts *parts,
+			   const struct index_packet *item)
+{
+	parts->switches = (struct index_get){ .at = item->at,
+					      .end = item->at + item->count };
+	parts->switch_sequence = (uint32_t)index_get_number(&parts->switches);
+	parts->switch_ns = 0;
+}
+
+static int give_switch(struct trace_parts *parts, struct trace_part *out)
+{
+	struct index_get *get = &parts->switches;
+	uint64_t cpu = index_get_number(get), state;
+
+	*out = (struct trace_part){ .kind = PART_SWITCH,
+				    .sequence = parts->switch_sequence };
+	parts->switch_ns += (uint64_t)index_unzigzag(index_get_number(get));
+	out->at.ns = parts->switch_ns;
+	out->at.cpu = (uint32_t)cpu;
+	out->at.left = (int32_t)index_get_number(get);
+	out->at.came = (int32_t)index_get_number(get);
+	state = index_get_number(get);
+	out->at.why = trace_left_of(state >> 1);
+	out->at.lost = state & 1;
+	if (!get->bad && cpu < TRACE_CPUS_MAX)
+		return 1;
+	get->at = get->end;
+	return 0;
+}
+
+static uint64_t sequence_of(struct trace_packet_bytes bytes)
+{
+	struct wire fields = { bytes.at, bytes.at + bytes.count };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
+			return field.value;
+	return 0;
+}
+
+/* The next packet that a track has in an item. */
+static int give_left(struct trace_parts *parts, struct trace_part *out)
+{
+	struct index_get next = parts->track;
+	uint64_t count = index_get_number(&next);
+	struct trace_packet_bytes bytes = { next.at, count };
+	struct wanted *wanted;
+
+	if (next.bad || count > (uint64_t)(next.end - next.at)) {
+		parts->track.at = parts->track.end;
+		return 0;
+	}
+	wanted = wanted_of(parts, sequence_of(bytes));
+	if (lacks_names(wanted))
+		return give_names(parts, wanted, out);
+	parts->track.at = next.at + count;
+	return give_packet(bytes, out);
+}
+
+/* The next item of the extent at hand. If that is read, only values are of
+ * interest. 1; 0: it gives nothing; or -ENOMEM. */
+static int give_item(struct trace_parts *parts, struct trace_part *out)
+{
+	const struct index_packet *item = &parts->index->packets[parts->item];
+
+	if (item->kind == INDEX_VALUE)
+		return give_value(parts, item, out);
+	parts->item++;
+	if (parts->reading)
+		return 0;
+	switch (item->kind) {
+	case INDEX_PACKET:
+		return give_packet(
+			(struct trace_packet_bytes){ item->at, item->count },
+			out);
+	case INDEX_INTERNED:
+		return give_interned(parts, item->sequence, item->at,
+				     item->count, out);
+	case INDEX_TRACK:
+		return give_track(parts, item, out);
+	default:
+		start_switches(parts, item);
+		return 0;
+	}
+}
+
+/* --- what is read -------------------------------------------------------------
+ */
+
+/* What a decision needs of a packet. */
+struct look {
+	uint64_t sequence, clock;
+	bool has_stamp, event, bundle;
+	struct wire interned;
+};
+
+static struct look look_at(struct trace_parts *parts,
+			   struct trace_packet_bytes bytes)
+{
+	struct wire fields = { bytes.at, bytes.at + bytes.count };
+	struct look look = { 0 };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		switch (field.tag) {
+		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
+			look.sequence = field.value;
+			break;
+		case TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
+			look.clock = field.value;
+			break;
+		case TAG_TRACE_PACKET_TRACK_EVENT:
+			look.event = true;
+			break;
+		case TAG_TRACE_PACKET_INTERNED_DATA:
+			look.interned = wire_of(&field);
+			break;
+		case TAG_TRACE_PACKET_COMPRESSED_PACKETS:
+			look.bundle = true;
+			if (trace_packets_unpack(parts->packets, field.bytes,
+						 field.value) < 0)
+				parts->bad_bundles++;
+			return look;
+		}
+	return look;
+}
+
+/* A packet of a sequence of which nothing is wanted here. */
+static int give_passed(struct trace_parts *parts, struct wanted *wanted,
+		       const struct look *look, struct trace_packet_bytes bytes,
+		       struct trace_part *out)
+{
+	bool absolute = look->clock && look->clock < CLOCK_SEQUENCE_FIRST;
+
+	if (!look->event)
+		return give_packet(bytes, out);
+	if (absolute && lacks_names(wanted)) {
+		parts->held = bytes;
+		return give_names(parts, wanted, out);
+	}
+	if (absolute)
+		return give_packet(bytes, out);
+	if (!look->interned.at)
+		return 0;
+	return give_interned(parts, wanted->of->id, look->interned.at,
+			     (size_t)(look->interned.end - look->interned.at),
+			     out);
+}
+
+/* Begins and ends to give packets of @wanted's sequence, which has one at
+ * @place. True: something must be given before it. */
+static bool go_to(struct trace_parts *parts, struct wanted *wanted,
+		  struct packet_place place)
+{
+	while (wanted->at < wanted->count &&
+	       !packet_place_before(place, wanted->follows[wanted->at].to)) {
+		wanted->at++;
+		wanted->following = false;
+	}
+	if (wanted->at == wanted->count && must_close(wanted))
+		start_closing(parts, wanted);
+	else if (wanted->at < wanted->count && !wanted->following &&
+		 !packet_place_before(place, wanted->follows[wanted->at].from))
+		start_seeding(parts, wanted);
+	return parts->seeding.of;
+}
+
+static int take_packet(struct trace_parts *parts,
+		       struct trace_packet_bytes bytes, struct trace_part *out)
+{
+	struct wanted *wanted;
+	struct look look;
+
+	/* All but bundles begin so, mostly. */
+	if (!parts->index && bytes.count &&
+	    *bytes.at == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
+		return give_packet(bytes, out);
+	look = look_at(parts, bytes);
+	if (look.bundle)
+		return 0;
+	wanted = parts->index ? wanted_of(parts, look.sequence) : NULL;
+	if (!wanted)
+		return give_packet(bytes, out);
+	if (!wanted->of->checkpoint_count) {
+		if (!lacks_names(wanted))
+			return give_packet(bytes, out);
+		parts->held = bytes;
+		return give_names(parts, wanted, out);
+	}
+	if (go_to(parts, wanted, trace_packets_place(parts->packets))) {
+		parts->held = bytes;
+		return 0;
+	}
+	if (wanted->following)
+		return give_packet(bytes, out);
+	return give_passed(parts, wanted, &look, bytes, out);
+}
+
+/* The next packet that is read. 1; 0: none is given; or -errno. */
+static int read_packet(struct trace_parts *parts, struct trace_part *out)
+{
+	struct trace_packet_bytes bytes;
+	int got = trace_packets_next(parts->packets, &bytes);
+
+	if (got > 0)
+		return take_packet(parts, bytes, out);
+	if (!got && !parts->at_tail) {
+		parts->reading = false;
+		return 0;
+	}
+	parts->reading = false;
+	parts->ended = true;
+	return got;
+}
+
+/* --- the next part
+ * ------------------------------------------------------------
+ */
+
+/* 1; 0: nothing came of this step; or -errno. */
+static int step(struct trace_parts *parts, struct trace_part *out)
+{
+	struct trace_packet_bytes held = parts->held;
+
+	if (parts->seeding.of)
+		return give_seed(parts, out);
+	if (held.at) {
+		parts->held.at = NULL;
+		return take_packet(parts, held, out);
+	}
+	if (parts->track.at != parts->track.end)
+		return give_left(parts, out);
+	if (parts->switches.at != parts->switches.end)
+		return give_switch(parts, out);
+	if (parts->item != parts->item_end)
+		return give_item(parts, out);
+	if (parts->reading)
+		return read_packet(parts, out);
+	next_extent(parts);
+	return 0;
+}
+
+int trace_parts_next(struct trace_parts *parts, struct trace_part *out)
+{
+	int got = 0;
+
+	while (!got) {
+		if (parts->ended && !parts->seeding.of && !seed_left(parts))
+			return 0;
+		got = step(parts, out);
+	}
+	return got;
+}
+
+uint64_t trace_parts_last_ns(const struct trace_parts *parts)
+{
+	return parts->last_ns;
+}
+
+uint64_t trace_parts_bad_bundles(const struct trace_parts *parts)
+{
+	return parts->bad_bundles;
+}
+
+struct trace_packets *trace_parts_packets(struct trace_parts *parts)
+{
+	return parts->packets;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_parts - the packets of a trace, as far as they matter for some ranges of
+ * time. Whoever takes them in knows as much of the ranges as one who has read all
+ * of the trace: in the place of what is not read there are packets that say the
+ * same, and what became of the rest:
+ *
+ *   - Of a thread's sequence those packets are given that lie around a range.
+ *     Before them come PART_RESTART and the begins of the slices that are open.
+ *   - Other packets are given extent by extent (docs/INDEX.md). In the place of an
+ *     extent there are the packets without a time that it has, the last values
+ *     and states, what became of open slices (PART_TRACK), and the last switches
+ *     of threads (PART_SWITCH).
+ *
+ * Without an index, or by one that does not have what is needed, these are all
+ * packets of the file. The file may come from anywhere. One thread at a time.
+ */
+#ifndef PERFREC_COLLECTOR_READ_TRACE_PARTS_H
+#define PERFREC_COLLECTOR_READ_TRACE_PARTS_H
+
+#include <stdint.h>
+
+#include "collector/read/time_range.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_packets.h"
+#include "collector/read/trace_switches.h"
+
+enum trace_part_kind {
+	/* A packet. */
+	PART_PACKET,
+	/* The packets of a sequence up to the event at ns were left out; none
+	 * of them was in a range. The begins of its open slices follow,
+	 * outermost first, with an absolute time. */
+	PART_RESTART,
+	/* Events of a track were left out, none before ns and none in a range.
+	 * Of the slices that were open only the outermost ones are open still:
+	 * count. Begins that were left out may follow. */
+	PART_TRACK,
+	/* A switch on a CPU; others before it were left out. */
+	PART_SWITCH,
+};
+
+struct trace_part {
+	enum trace_part_kind kind;
+	struct trace_packet_bytes bytes; /* PART_PACKET; until the next call */
+	uint32_t sequence; /* PART_RESTART, PART_SWITCH */
+	uint64_t ns;
+	uint64_t uuid, count; /* PART_TRACK */
+	struct trace_switch at; /* PART_SWITCH */
+};
+
+struct trace_parts;
+
+/* Opens the trace at @path, of which @index is; NULL: there is none. @index and
+ * the @count @ranges, in order and apart, must outlive *@out. 0: the caller ends
+ * *@out by trace_parts_close(); or -errno of trace_packets_open(), or -ENOMEM.
+ */
+int trace_parts_open(const char *path, const struct trace_index *index,
+		     const struct time_range *ranges, uint32_t count,
+		     struct trace_parts **out);
+/* Frees *@parts, which may be NULL, and clears it. */
+void trace_parts_close(struct trace_parts **parts);
+
+/* The next part: 1, 0 or -errno, as trace_packets_next(). */
+int trace_parts_next(struct trace_parts *parts, struct trace_part *out);
+
+/* The time of some event of the trace: if there is one behind the last range,
+ * that was not given, this one is behind it, too. 0: of none. */
+uint64_t trace_parts_last_ns(const struct trace_parts *parts);
+/* How many bundles could not be unpacked. */
+uint64_t trace_parts_bad_bundles(const struct trace_parts *parts);
+/* What reads the file: for its size, and how far it was read. */
+struct trace_packets *trace_parts_packets(struct trace_parts *parts);
+
+#endif

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+#
+# perfrec cut by the index: packet by packet what it cuts without it, in random
+# ranges, of recordings that have all that a trace can have, with several extents:
+# raw and compressed, with switches, samples and blocks of memory; with calls left
+# out; of contexts; and with an index that is cut short, damaged, or of another trace.
+# (trace/index has one whose collector was killed, and a part of an index.)
+. "$TOP/tests/e2e/lib.sh"
+need python3
+
+prog trace/ranges
+prog trace/coroutines
+
+# same FOLDER [OPTION...]
+same()
+{
+	folder=$1
+	shift
+	[ -s "$folder/trace.index" ] || fail "$folder has no index"
+	python3 "$TOP/tests/tools/cut_same.py" "$@" "$PERFREC" "$folder" ||
+		fail "$folder: a cut by the index is another one"
+}
+
+run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 500
+expect_status 0
+# Several extents, or all is read each time.
+[ "$(stat -c %s data/trace.pftrace)" -gt 600000 ] || fail 'a small trace'
+same data --count 6 --damage 4 --slowest leaf --slowest one_round \
+	--thread '5 worker'
+
+run "$PERFREC" record -q --on-full=block --compress --alloc exact --cpu 499 \
+	-o packed ./ranges 300
+expect_status 0
+same packed --seed 3 --count 5 --slowest annotate
+
+run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
+expect_status 0
+same long --seed 4 --count 3
+
+run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
+expect_status 0
+same stacks --seed 5 --count 3
+
+# That of another trace.
+cp -r packed other
+cp stacks/trace.index other/trace.index
+same other --seed 7 --count 1
