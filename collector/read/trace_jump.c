@@ -42,7 +42,8 @@ struct trace_jump {
 	const char *path; /* a copy */
 	const struct trace_index *index;
 	uint64_t from_ns, to_ns;
-	bool resumed; /* it is in its second part */
+	bool parted; /* it has a second part */
+	bool resumed; /* it is in that */
 	struct start *starts; /* of index->sequences */
 	uint32_t *texts; /* numbers of the reader, by number of the index; 0:
 			  * not asked yet */
@@ -416,6 +417,7 @@ static int prepare(struct trace_reader *reader, bool skips_chunks)
 		jump->starts[i] = start_of(&index->sequences[i], jump->from_ns);
 		if (skips_chunks && jump->starts[i].has_checkpoint)
 			choose_chunks(jump, &jump->starts[i]);
+		jump->parted |= skips(&jump->starts[i]);
 	}
 	err = choose_stretches(jump);
 	if (err)
@@ -493,12 +495,37 @@ static bool pass_chunks(struct trace_jump *jump, struct start *start,
 	return true;
 }
 
+/* Reads on where the chunks end. 0 or -ENOMEM. */
+static int begin_second(struct trace_reader *reader)
+{
+	struct trace_jump *jump = reader->jump;
+	int err;
+
+	jump->stretch_count = 0;
+	err = choose_stretches(jump);
+	if (err)
+		return err;
+	/* They were in the first part. */
+	leave_out_others(reader, UINT64_MAX);
+	set_clocks(reader);
+	trace_packets_only(reader->packets, jump->stretches,
+			   jump->stretch_count);
+	return 0;
+}
+
+bool trace_jump_goes_on(const struct trace_reader *reader)
+{
+	const struct trace_jump *jump = reader->jump;
+
+	return jump && jump->parted && !jump->resumed;
+}
+
 bool trace_reader_resume(struct trace_reader *reader)
 {
 	struct trace_jump *jump = reader->jump;
 	bool more = false;
 
-	if (!jump || jump->resumed)
+	if (!trace_jump_goes_on(reader))
 		return false;
 	jump->resumed = true;
 	for (uint32_t i = 0; i < jump->index->sequence_count; i++) {
@@ -513,15 +540,10 @@ bool trace_reader_resume(struct trace_reader *reader)
 			sequence->stops = false;
 		more |= pass_chunks(jump, start, track);
 	}
-	jump->stretch_count = 0;
-	if (!more || choose_stretches(jump) < 0)
+	if (more && begin_second(reader) < 0)
 		return false;
-	/* They were in the first part. */
-	leave_out_others(reader, UINT64_MAX);
-	set_clocks(reader);
+	/* What is open at the end of the trace ends now. */
 	jump->sequence = 0;
-	trace_packets_only(reader->packets, jump->stretches,
-			   jump->stretch_count);
 	trace_reader_restart(reader);
 	return true;
 }

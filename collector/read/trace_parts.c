@@ -5,9 +5,9 @@
  * the clocks of their sequences are not known there.
  *
  * A thread has something to do with a range from its last checkpoint before the
- * range on, up to its first one that is not before the end. What its counters and
- * states had before is in the index (INDEX_VALUE). Events with an absolute time
- * are taken wherever they are.
+ * range on, up to its first one that is not before the end. What its counters
+ * and states had before is in the index (INDEX_VALUE). Events with an absolute
+ * time are taken wherever they are.
  */
 #include "collector/read/trace_parts.h"
 
@@ -179,7 +179,8 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 	return err;
 }
 
-/* --- what numbers stand for ---------------------------------------------------
+/* --- what numbers stand for
+ * ---------------------------------------------------
  */
 
 static int note_interned(struct trace_parts *parts, uint64_t sequence,
@@ -243,8 +244,8 @@ static int note_all(struct trace_parts *parts)
 	for (uint32_t i = 0; i < index->sequence_count; i++) {
 		const struct index_sequence *of = &index->sequences[i];
 
-		for (uint32_t j = 0; of->checkpoint_count && !err &&
-				     j < of->name_count; j++)
+		for (uint32_t j = 0;
+		     of->checkpoint_count && !err && j < of->name_count; j++)
 			err = note_interned(parts, of->id, of->names[j].iid,
 					    HAS_NAME);
 	}
@@ -271,9 +272,9 @@ static int plan(struct trace_parts *parts)
 	for (uint32_t i = 0; i < index->extent_count; i++) {
 		const struct index_extent *extent = &index->extents[i];
 
-		parts->last_ns = MAX(parts->last_ns,
-				     MAX(extent->rest.last_event_ns,
-					 extent->absolute_last_ns));
+		parts->last_ns =
+			MAX(parts->last_ns, MAX(extent->rest.last_event_ns,
+						extent->absolute_last_ns));
 	}
 	return err;
 }
@@ -514,7 +515,8 @@ static int give_names(struct trace_parts *parts, struct wanted *wanted,
 	return give_interned(parts, of->id, inner->at, inner->count, out);
 }
 
-/* --- what is open where a sequence begins -------------------------------------
+/* --- what is open where a sequence begins
+ * -------------------------------------
  */
 
 static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
@@ -666,7 +668,8 @@ static bool is_followed(const struct wanted *wanted, struct packet_place place)
 static int give_value(struct trace_parts *parts,
 		      const struct index_packet *item, struct trace_part *out)
 {
-	struct index_get get = { .at = item->at, .end = item->at + item->count };
+	struct index_get get = { .at = item->at,
+				 .end = item->at + item->count };
 	struct wanted *wanted = wanted_of(parts, item->sequence);
 	uint64_t ns = index_get_number(&get);
 	int got = 0;
@@ -786,7 +789,8 @@ static int give_item(struct trace_parts *parts, struct trace_part *out)
 	}
 }
 
-/* --- what is read -------------------------------------------------------------
+/* --- what is read
+ * -------------------------------------------------------------
  */
 
 /* What a decision needs of a packet. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_parts - the packets of a trace, as far as they matter for some ranges of
- * time. Whoever takes them in knows as much of the ranges as one who has read all
- * of the trace: in the place of what is not read there are packets that say the
- * same, and what became of the rest:
+ * trace_parts - the packets of a trace, as far as they matter for some ranges
+ * of time. Whoever takes them in knows as much of the ranges as one who has
+ * read all of the trace: in the place of what is not read there are packets
+ * that say the same, and what became of the rest:
  *
  *   - Of a thread's sequence those packets are given that lie around a range.
  *     Before them come PART_RESTART and the begins of the slices that are open.
- *   - Other packets are given extent by extent (docs/INDEX.md). In the place of an
- *     extent there are the packets without a time that it has, the last values
- *     and states, what became of open slices (PART_TRACK), and the last switches
- *     of threads (PART_SWITCH).
+ *   - Other packets are given extent by extent (docs/INDEX.md). In the place of
+ * an extent there are the packets without a time that it has, the last values
+ *     and states, what became of open slices (PART_TRACK), and the last
+ * switches of threads (PART_SWITCH).
  *
  * Without an index, or by one that does not have what is needed, these are all
  * packets of the file. The file may come from anywhere. One thread at a time.
@@ -52,7 +52,8 @@ struct trace_part {
 struct trace_parts;
 
 /* Opens the trace at @path, of which @index is; NULL: there is none. @index and
- * the @count @ranges, in order and apart, must outlive *@out. 0: the caller ends
+ * the @count @ranges, in order and apart, must outlive *@out. 0: the caller
+ * ends
  * *@out by trace_parts_close(); or -errno of trace_packets_open(), or -ENOMEM.
  */
 int trace_parts_open(const char *path, const struct trace_index *index,

@@ -619,6 +619,9 @@ static bool end_open_slice(struct trace_reader *reader, struct trace_event *out)
 	     reader->end_track++) {
 		struct track *track = reader->tracks.items[reader->end_track];
 
+		if (!track->stop_ns && !reader->err &&
+		    trace_jump_goes_on(reader))
+			continue;
 		track->deeper = 0;
 		if (!track->slice_count)
 			continue;

@@ -131,6 +131,9 @@ void trace_jump_free(struct trace_jump **jump);
 /* The begin of the next slice that is open where the reader begins. False:
  * there are no more. */
 bool trace_jump_next(struct trace_reader *reader, struct trace_event *out);
+/* Whether a second part follows: the end of the trace may be known only then.
+ */
+bool trace_jump_goes_on(const struct trace_reader *reader);
 
 /* --- trace_tracks.c --- */
 

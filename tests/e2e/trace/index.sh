@@ -62,6 +62,17 @@ done
 same many-off --seed 8 --count 4 --batches 1
 same_cuts many-off --seed 8 --batches 1
 
+# What is open at the end goes on to the last event of all: also of a thread all of
+# which is read before it is known which event that is.
+for percent in 65 75; do
+	rm -rf cut-off
+	cp -r many-off cut-off
+	rm cut-off/summary.json
+	truncate -s $(($(stat -c %s many-off/trace.pftrace) * percent / 100)) \
+		cut-off/trace.pftrace
+	same cut-off --count 0
+done
+
 # What the collector had not told of yet is read from the trace.
 start_daemon --on-full block
 preload ./many &
