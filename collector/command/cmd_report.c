@@ -21,6 +21,7 @@
 #include "collector/show/summary_print.h"
 #include "collector/show/summary_sched.h"
 #include "collector/read/summary_read.h"
+#include "collector/read/summary_snapshot.h"
 #include "shared/compiler.h"
 
 #define MARKDOWN_LIMIT 10 /* rows that one reads in a bug report */
@@ -333,7 +334,8 @@ static int print_markdown(struct report_options *options,
 	return !err && options->view ? print_view(options, summary) : err;
 }
 
-/* A recording whose collector was killed is shown from its trace. */
+/* A recording whose collector was killed is shown from its trace, and so is a
+ * snapshot. */
 static int read_summary(const char *dir, struct summary **out)
 {
 	int err;
@@ -341,7 +343,7 @@ static int read_summary(const char *dir, struct summary **out)
 	if (!repair_is_needed(dir))
 		return summary_read(dir, out);
 	err = repair_show(dir, out);
-	if (!err)
+	if (!err && !summary_is_snapshot(dir))
 		log_info("'%s' has no " SUMMARY_NAME ", as its collector was "
 			 "killed: this is from its trace; perfrec report "
 			 "--repair %s writes the files that other commands "

@@ -15,6 +15,7 @@
 #include "collector/options/spelling.h"
 #include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
+#include "collector/read/summary_snapshot.h"
 #include "collector/read/trace_index.h"
 
 /* Of a trace that no index tells of, it is worth a line: they take some tenths
@@ -39,7 +40,16 @@ static bool is_finished(const char *dir)
 {
 	char path[PATH_MAX];
 
-	return !path_of(dir, SUMMARY_NAME, path) && access(path, F_OK) == 0;
+	return (!path_of(dir, SUMMARY_NAME, path) && access(path, F_OK) == 0) ||
+	       summary_is_snapshot(dir);
+}
+
+/* Whether the trace of @dir was kept in memory. */
+static bool has_snapshots(const char *dir)
+{
+	char path[PATH_MAX];
+
+	return !path_of(dir, SNAPSHOTS_NAME, path) && access(path, F_OK) == 0;
 }
 
 void trace_command_log_open(const char *dir, int err)
@@ -48,6 +58,12 @@ void trace_command_log_open(const char *dir, int err)
 		log_err("cannot read '%.2000s/" TRACE_NAME "': %s", dir,
 			err == -EBADMSG ? "it is no plain file"
 					: strerror(-err));
+	else if (has_snapshots(dir))
+		log_err("'%.2000s' has no " TRACE_NAME
+			", as it is of --flight: "
+			"name one of its snapshots, which are in "
+			"'%.2000s/" SNAPSHOTS_NAME "'",
+			dir, dir);
 	else if (is_finished(dir))
 		log_err("'%.2000s' has no " TRACE_NAME ": that file was moved "
 			"or removed, and it has the single calls; perfrec "

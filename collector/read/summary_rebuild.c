@@ -20,6 +20,7 @@
 #include "collector/base/size.h"
 #include "collector/output/own_files.h"
 #include "collector/read/summary_read.h"
+#include "collector/read/summary_snapshot.h"
 #include "collector/read/trace_sums.h"
 #include "shared/compiler.h"
 
@@ -242,12 +243,24 @@ static void note_short(const struct trace_sums *sums, json_t *notes)
 			 size_format_ns(min_ns, text));
 }
 
-static json_t *notes_json(const struct trace_sums *sums)
+/* Why there is no summary.json. */
+static void note_begin(const char *dir, json_t *notes)
+{
+	json_t *lines = summary_snapshot_notes(dir);
+
+	if (lines)
+		json_array_extend(notes, lines);
+	else
+		add_note(notes, "This summary was made from the trace: the "
+				"collector was killed before it wrote one.");
+	json_decref(lines);
+}
+
+static json_t *notes_json(const char *dir, const struct trace_sums *sums)
 {
 	json_t *notes = json_array();
 
-	add_note(notes, "This summary was made from the trace: the collector "
-			"was killed before it wrote one.");
+	note_begin(dir, notes);
 	add_note(notes, "Not known: allocations, CPU samples, the exit status, "
 			"modules of functions, calls that were only counted or "
 			"too deep, all losses but those that the trace shows.");
@@ -291,7 +304,7 @@ static json_t *make_document(const char *dir, const struct trace_sums *sums)
 	json_object_set_new(root, "totals", totals_json(sums));
 	json_object_set_new(root, "functions", functions_json(sums));
 	json_object_set_new(root, "files", files_json(dir));
-	json_object_set_new(root, "notes", notes_json(sums));
+	json_object_set_new(root, "notes", notes_json(dir, sums));
 	return root;
 }
 

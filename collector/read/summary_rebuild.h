@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * summary_rebuild - a summary of a recording without summary.json: its
- * collector was killed before it wrote the file. It is made from the trace, as
- * a document with the members of summary.json that the trace knows. The others
- * are not there, and the member "rebuilt" says so. One thread at a time.
+ * collector was killed before it wrote the file, or it is a snapshot. It is
+ * made from the trace, as a document with the members of summary.json that the
+ * trace knows. The others are not there, and the member "rebuilt" says so. One
+ * thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_SUMMARY_REBUILD_H
 #define PERFREC_COLLECTOR_READ_SUMMARY_REBUILD_H
