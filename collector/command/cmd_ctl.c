@@ -31,8 +31,10 @@ struct ctl_options {
 	bool json, full_names;
 	const char *verb, *target; /* target: NULL for all */
 	const char *list; /* of categories or changes; NULL: none */
-	uint64_t timeout_ns; /* of flush; 0: the usual one */
-	char timeout[32]; /* the same, as in ctl_wire.h */
+	const char *why; /* of a snapshot; NULL: none */
+	uint64_t timeout_ns; /* of flush and snapshot; 0: the usual one */
+	/* The same, and what it is of, as in ctl_wire.h. */
+	char timeout[CTL_REQUEST_MAX / 4];
 	/* Of functions: what to change, as in ctl_wire.h. */
 	char changes[CTL_REQUEST_MAX / 2];
 };
@@ -73,6 +75,13 @@ static int take_ctl_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_CTL_TIMEOUT:
 		options->timeout_ns = value->number;
+		break;
+	case OPT_CTL_WHY:
+		if (strpbrk(value->text, "\t\n") ||
+		    strlen(value->text) > CTL_REQUEST_MAX / 8)
+			return opts_refuse(value, "give a short text without "
+						  "tabs and newlines");
+		options->why = value->text;
 		break;
 	case OPT_CTL_SPAN:
 		return add_change(options, CTL_FUNCTIONS_SPAN, value);
@@ -135,8 +144,9 @@ static void set_timeout(struct ctl_options *options)
 {
 	if (!options->timeout_ns)
 		options->timeout_ns = FLUSH_NS_USUAL;
-	snprintf(options->timeout, sizeof(options->timeout), "%llu",
-		 (unsigned long long)(options->timeout_ns / 1000000));
+	snprintf(options->timeout, sizeof(options->timeout), "%llu%s%s",
+		 (unsigned long long)(options->timeout_ns / 1000000),
+		 options->why ? "\t" : "", options->why ? options->why : "");
 	options->list = options->timeout;
 }
 
@@ -161,10 +171,15 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 			"perfrec ctl --help");
 		return OPTS_WRONG;
 	}
-	if (!strcmp(argv[0], "flush")) {
+	if (options->why && strcmp(argv[0], "snapshot") != 0) {
+		log_err("--why goes with snapshot; see perfrec ctl --help");
+		return OPTS_WRONG;
+	}
+	if (!strcmp(argv[0], "flush") || !strcmp(argv[0], "snapshot")) {
 		set_timeout(options);
 	} else if (options->timeout_ns) {
-		log_err("--timeout goes with flush; see perfrec ctl --help");
+		log_err("--timeout goes with flush and snapshot; see perfrec "
+			"ctl --help");
 		return OPTS_WRONG;
 	}
 	options->verb = argv[0];
@@ -338,18 +353,38 @@ static void print_flushed(const json_t *answer)
 		print_files(json_array_get(flushed, i));
 }
 
-/* Returns whether there is anything that was not flushed. */
-static bool say_not_flushed(const json_t *answer)
+static void print_snapshots(const json_t *answer)
 {
-	const json_t *rows = json_object_get(answer, "not_flushed");
+	const json_t *rows = json_object_get(answer, "snapshots");
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		print_name(text_of(json_array_get(rows, i), "folder"), 0);
+		putchar('\n');
+	}
+}
+
+/* Says of each row in @key of @answer that it is not @what. Returns whether
+ * there are any. */
+static bool say_not_done(const json_t *answer, const char *key,
+			 const char *what)
+{
+	const json_t *rows = json_object_get(answer, key);
 
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
-		log_err("'%s' is not flushed: %s", text_of(row, "folder"),
+		log_err("'%s' is not %s: %s", text_of(row, "folder"), what,
 			text_of(row, "why"));
 	}
 	return json_array_size(rows) > 0;
+}
+
+/* Returns whether there is anything that was not flushed, or not written. */
+static bool say_not_flushed(const json_t *answer)
+{
+	bool some = say_not_done(answer, "not_flushed", "flushed");
+
+	return say_not_done(answer, "not_written", "in a snapshot") || some;
 }
 
 static const struct table_column function_columns[] = {
@@ -558,6 +593,8 @@ static int print_answer(const struct ctl_options *options, const json_t *answer)
 			       json_object_get(answer, "collector"), "pid"));
 	else if (!strcmp(options->verb, "stop"))
 		print_done("ended", answer);
+	else if (!strcmp(options->verb, "snapshot"))
+		print_snapshots(answer);
 	else if (!strcmp(options->verb, "categories"))
 		print_done("told", answer);
 	else if (!strcmp(options->verb, "functions"))

@@ -10,6 +10,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/files/cpu_profile.h"
+#include "collector/files/flight_recorder.h"
 #include "collector/files/offcpu_profile.h"
 #include "collector/files/snapshot.h"
 #include "collector/files/summary_write.h"
@@ -23,6 +24,7 @@
 #include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/recording.h"
+#include "collector/trace/flight_memory.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 
@@ -213,6 +215,32 @@ static void count_unkept(struct recording *recording)
 	recording_unlock(recording);
 }
 
+/* What the flight recorder has kept and written. */
+static void note_flight(struct recording *recording)
+{
+	const struct flight_recorder_sums sums =
+		flight_recorder_sums(recording);
+	struct flight_memory *memory =
+		trace_file_flight(recording_setup(recording)->trace);
+	struct flight_reach reach = { 0 };
+	struct totals *totals;
+
+	if (memory)
+		flight_memory_reach(memory, &reach);
+	totals = recording_lock(recording);
+	totals->triggers = sums.triggers;
+	totals->lost_triggers = sums.lost;
+	totals->snapshots = sums.folder.written;
+	totals->removed_snapshots = sums.folder.removed;
+	totals->snapshot_bytes = sums.folder.bytes;
+	totals->unwritten_snapshots = sums.unwritten;
+	totals->flight_kept_ns =
+		reach.last_ns -
+		MIN(reach.last_ns,
+		    MAX(reach.first_ns, recording_setup(recording)->start_ns));
+	recording_unlock(recording);
+}
+
 int recording_finish(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -227,10 +255,12 @@ int recording_finish(struct recording *recording)
 	note_missing(recording);
 	write_losses(recording);
 	trace_file_flush(setup->trace);
+	flight_recorder_finish(recording);
+	note_flight(recording);
 	recording_lock(recording)->left_out_events =
 		trace_file_left_out(setup->trace);
 	recording_unlock(recording);
-	files.trace_name = TRACE_NAME;
+	files.trace_name = setup->flight ? NULL : TRACE_NAME;
 	files.trace_bytes = trace_file_bytes(setup->trace);
 	files.trace_unpacked_bytes = trace_file_unpacked_bytes(setup->trace);
 	files.trace_compressed = trace_file_is_compressed(setup->trace);
@@ -247,5 +277,6 @@ int recording_finish(struct recording *recording)
 			      own_files_sync(setup->dir_fd));
 	free(files.cpu_sum);
 	snapshot_forget(recording);
+	flight_recorder_forget(recording);
 	return unwritten_log(&unwritten, setup->path);
 }

@@ -21,6 +21,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/histogram.h"
 #include "collector/base/json_text.h"
+#include "collector/files/flight_recorder.h"
 #include "collector/files/summary_cost.h"
 #include "collector/heap/heap_files.h"
 #include "collector/options/collect_options.h"
@@ -435,8 +436,9 @@ static json_t *files_list_json(const struct recording_files *files)
 {
 	json_t *list = json_array();
 
-	json_array_append_new(list,
-			      file_json(files->trace_name, files->trace_bytes));
+	if (files->trace_name)
+		json_array_append_new(
+			list, file_json(files->trace_name, files->trace_bytes));
 	if (files->profile_name)
 		json_array_append_new(list, file_json(files->profile_name,
 						      files->profile_bytes));
@@ -459,6 +461,18 @@ static json_t *files_list_json(const struct recording_files *files)
 		json_array_append_new(list,
 				      file_json(SPAN_PROFILE_NAME,
 						files->span_profile_bytes));
+	return list;
+}
+
+/* Those of the flight recorder that are on the disk. */
+static json_t *snapshots_json(struct recording *recording)
+{
+	uint32_t count = flight_recorder_sums(recording).folder.count;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(
+			list, json_text(flight_recorder_name(recording, i)));
 	return list;
 }
 
@@ -509,6 +523,7 @@ static json_t *summary_json(struct recording *recording,
 	json_object_set_new(root, "functions", functions_json(recording));
 	json_object_set_new(root, "async", async_json(recording));
 	json_object_set_new(root, "files", files_list_json(files));
+	json_object_set_new(root, "snapshots", snapshots_json(recording));
 	json_object_set_new(root, "notes", notes_json(recording));
 	return root;
 }

@@ -15,7 +15,7 @@ struct recording;
 
 /* The other files of a recording, as they were written. */
 struct recording_files {
-	const char *trace_name;
+	const char *trace_name; /* NULL: there is no trace (--flight) */
 	uint64_t trace_bytes;
 	uint64_t trace_unpacked_bytes; /* as trace_file_unpacked_bytes() */
 	bool trace_compressed;

@@ -237,7 +237,7 @@ int flight_folder_keep(struct flight_folder *folder, struct flight_draft *draft)
 	one->bytes =
 		size_of(draft->fd, TRACE_NAME) + size_of(draft->fd, WHY_NAME);
 	if (!err && one->bytes > folder->most_bytes)
-		err = -EFBIG;
+		err = -E2BIG;
 	if (!err && fstat(draft->fd, &status) < 0)
 		err = -errno;
 	if (!err)

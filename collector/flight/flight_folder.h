@@ -40,7 +40,7 @@ int flight_folder_begin(struct flight_folder *folder, const char *why,
 			struct flight_draft *out);
 /* All files of @draft are written and closed: waits until they are on the disk,
  * and gives the folder its name. Then removes the oldest snapshots, as many as
- * must go. 0; or -errno, and @draft is discarded; -EFBIG: it has more bytes
+ * must go. 0; or -errno, and @draft is discarded; -E2BIG: it has more bytes
  * than all may have. */
 int flight_folder_keep(struct flight_folder *folder,
 		       struct flight_draft *draft);

@@ -132,6 +132,13 @@ bool flight_queue_take(struct flight_queue *queue, struct flight_event *out)
 	return true;
 }
 
+bool flight_queue_is_empty(const struct flight_queue *queue)
+{
+	/* relaxed: whoever takes looks once more */
+	return atom_load_rlx(&queue->cell[queue->taken % CELLS].turn) !=
+	       queue->taken + 1;
+}
+
 bool flight_queue_rest(struct flight_queue *queue, struct flight_rest *out)
 {
 	/* order: sc, FLIGHT: whose begin it is has put his end before */

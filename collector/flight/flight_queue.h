@@ -56,6 +56,9 @@ void flight_queue_put(struct flight_queue *queue,
  * thread. */
 bool flight_queue_take(struct flight_queue *queue, struct flight_event *out);
 
+/* Whether there is nothing to take, but for what found no room. One thread. */
+bool flight_queue_is_empty(const struct flight_queue *queue);
+
 /* Events for which there was no room, since the last call. */
 struct flight_rest {
 	uint64_t begin_ns, end_ns; /* all of them lie between */

@@ -190,6 +190,11 @@ struct totals {
 	uint64_t unlisted_threads; /* that no row is kept of */
 	uint64_t unlisted_functions; /* the same, of what a thread called */
 	uint64_t left_out_events; /* trace_file_left_out() */
+	/* With --flight: see files/flight_recorder.h. */
+	uint64_t triggers, lost_triggers;
+	uint64_t snapshots, removed_snapshots, snapshot_bytes;
+	uint64_t unwritten_snapshots;
+	uint64_t flight_kept_ns; /* of the trace, in memory at the end */
 	uint64_t unkept_names, unkept_tables; /* struct symbol_cache_use */
 	uint64_t refused_programs; /* in perfrec record */
 	uint64_t went_on; /* processes, when perfrec record ended */

@@ -12,6 +12,7 @@
  *   jobs         one for each recording: what takes its time, such as names,
  *                sums and its end (jobs.c)
  *   ticks        resident sizes (heap_ticks.c)
+ *   flight       one for each recording: writes snapshots (flights.c)
  *   dog          logs threads that make no progress (watchdog.c)
  *   states       one for each program of whose functions anybody asks
  *                (states_thread.c)
@@ -57,6 +58,7 @@
 #include "collector/drain/drain.h"
 #include "collector/drain/process_reap.h"
 #include "collector/drain/worker.h"
+#include "collector/serve/flights.h"
 #include "collector/serve/heap_ticks.h"
 #include "collector/base/jobs.h"
 #include "collector/base/limit_hint.h"
@@ -105,6 +107,7 @@ struct daemon {
 	struct watch signals, timer, done, control;
 	struct workers *workers;
 	struct heap_ticks *ticks;
+	struct flights *flights; /* NULL: not with --flight */
 	struct wait_poller *waits; /* NULL: nobody wants to know */
 	struct metrics *metrics; /* NULL: nobody wants any */
 	struct jobs_group endings; /* the jobs threads of recordings */
@@ -245,6 +248,7 @@ static void beat_heart(struct daemon *daemon)
 {
 	liveness_beat(daemon->collector.liveness);
 	heap_ticks_beat(daemon->ticks);
+	flights_beat(daemon->flights);
 	readers_tire(symbol_cache_readers(daemon->collector.symbols),
 		     clock_monotonic_ns() - READER_IDLE_NS);
 	if (++daemon->beats % LOOK_BEATS == 0) {
@@ -458,6 +462,8 @@ static int start_threads(struct daemon *daemon)
 		err = jobs_new("perfrec-ticks", NULL, &collector->jobs);
 	if (!err)
 		err = heap_ticks_new(collector, &daemon->ticks);
+	if (!err)
+		err = flights_new(collector, &daemon->flights);
 	if (!err && wants_samples(collector->options))
 		err = sampler_new(&collector->sampler);
 	collector->counters = perf_counters_there(collector->options->counters,
@@ -575,9 +581,11 @@ static void run_loop(struct daemon *daemon)
 	struct collector *collector = &daemon->collector;
 
 	while (!collector->closing || collector->arenas ||
-	       ctl_server_is_busy(daemon->ctl)) {
+	       ctl_server_is_busy(daemon->ctl) ||
+	       flights_are_busy(daemon->flights)) {
 		set_timer(daemon,
 			  states_are_ending(collector->states) ||
+				  flights_are_busy(daemon->flights) ||
 				  collector->arenas || collector->recording ||
 				  server_has_connections(daemon->server) ||
 				  ctl_server_has_connections(daemon->ctl));
@@ -619,6 +627,7 @@ static int stop_daemon(struct daemon *daemon, int err)
 	cpu_sampler_free(&collector->cpu);
 	jobs_free(&collector->jobs);
 	heap_ticks_free(&daemon->ticks);
+	flights_free(&daemon->flights);
 	end_recordings(collector);
 	if (collector->sampler)
 		sampler_free(&collector->sampler);

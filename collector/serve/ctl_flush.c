@@ -55,6 +55,7 @@ struct ctl_flush {
 		char heap[SNAPSHOT_NAME_BYTES]; /* the same */
 		char *path;
 		uint64_t bytes;
+		bool flight; /* it has no trace */
 	} item[];
 };
 
@@ -102,6 +103,7 @@ static void add_recording(struct ctl_flush *flush, struct recording *recording)
 			return;
 	item->recording = recording_get(recording);
 	item->path = strdup(recording_setup(recording)->path);
+	item->flight = recording_setup(recording)->flight;
 	item->done_fd = flush->collector->done_fd;
 	flush->count++;
 }
@@ -191,7 +193,8 @@ static json_t *files_of(const struct flushed *item)
 	json_t *row = folder_of(item);
 
 	json_object_set_new(row, "files",
-			    json_pack("[s, s*, s*]", "trace.pftrace",
+			    json_pack("[s*, s*, s*]",
+				      item->flight ? NULL : "trace.pftrace",
 				      *item->profile ? item->profile : NULL,
 				      *item->heap ? item->heap : NULL));
 	json_object_set_new(row, "bytes",

@@ -11,14 +11,13 @@
  * and is freed by the next ctl_server_reap() after it has ended.
  *
  * A client that hangs up while it waits is freed when its request has been
- * fulfilled; one that waits for a flush at once. A flush whose client has left
- * goes on, and the server keeps it until it is done.
- * There are at most CONNECTIONS_MAX clients that do not wait; one more takes
- * the place of the oldest that says nothing, or reads its answer slowly. At
- * most WAITING_MAX wait, with those that have hung up, or twice as many for a
- * stop; others are told so. So what is answered at once (list, stats) is,
- * whatever a recording makes others wait for. A request has at most
- * CTL_REQUEST_MAX bytes.
+ * fulfilled; one that waits for a flush or a snapshot at once. A flush whose
+ * client has left goes on, and the server keeps it until it is done. There are
+ * at most CONNECTIONS_MAX clients that do not wait; one more takes the place of
+ * the oldest that says nothing, or reads its answer slowly. At most WAITING_MAX
+ * wait, with those that have hung up, or twice as many for a stop; others are
+ * told so. So what is answered at once (list, stats) is, whatever a recording
+ * makes others wait for. A request has at most CTL_REQUEST_MAX bytes.
  *
  * Only our own user and root may connect: the socket has such a mode, and
  * SO_PEERCRED is looked at, too.
@@ -43,6 +42,7 @@
 #include "collector/serve/ctl_answer.h"
 #include "collector/serve/ctl_flush.h"
 #include "collector/serve/ctl_functions.h"
+#include "collector/serve/ctl_snapshot.h"
 #include "collector/serve/ctl_stats.h"
 #include "collector/serve/ctl_top.h"
 #include "collector/serve/ctl_wire.h"
@@ -52,6 +52,7 @@
 #include "collector/base/loop.h"
 #include "collector/options/limits.h"
 #include "collector/serve/session.h"
+#include "shared/compiler.h"
 
 #define CONNECTIONS_MAX 16
 #define WAITING_MAX 16
@@ -72,6 +73,7 @@ struct client {
 	json_t *json; /* the answer, while it waits */
 	struct ctl_flush *flush; /* waits for it; NULL: for none */
 	struct ctl_functions *functions; /* the same */
+	struct ctl_snapshot *snapshot; /* the same */
 	struct ctl_top *top; /* the same */
 	uint64_t *sessions; /* waits for their end */
 	size_t session_count;
@@ -237,6 +239,37 @@ static void run_flush(struct client *client, const struct choice *choice)
 		make_client_wait(client, describe_choice(client, choice));
 }
 
+/* @choice->list is "MILLISECONDS", with a TAB and a text behind it. */
+static void run_snapshot(struct client *client, const struct choice *choice)
+{
+	char ms[32] = "";
+	const char *list = choice->list ? choice->list : "", *why;
+	size_t length = strcspn(list, "\t");
+	uint64_t wait_ns;
+	int err;
+
+	snprintf(ms, sizeof(ms), "%.*s", (int)MIN(length, sizeof(ms)), list);
+	why = list + length + (list[length] == '\t');
+	if (!read_wait(ms[0] ? ms : NULL, &wait_ns)) {
+		answer_client(client, ctl_answer_error("this is no time"));
+		return;
+	}
+	err = ctl_snapshot_start(client->server->collector, choice->arena,
+				 choice->count, why, wait_ns,
+				 &client->snapshot);
+	if (err == -EINVAL)
+		answer_client(client,
+			      ctl_answer_error(
+				      "there is nothing to take a snapshot "
+				      "of: recording goes on without --flight "
+				      "(perfrec ctl flush writes what has been "
+				      "recorded so far)"));
+	else if (err)
+		answer_client(client, ctl_answer_error(strerror(-err)));
+	else
+		make_client_wait(client, describe_choice(client, choice));
+}
+
 static void run_stop(struct client *client, const struct choice *choice)
 {
 	client->sessions = calloc(choice->count + 1, sizeof(uint64_t));
@@ -335,6 +368,7 @@ static void take_request(struct client *client, char *line)
 		{ "pause", run_pause, 0 },
 		{ "resume", run_resume, 0 },
 		{ "flush", run_flush, WAITING_MAX },
+		{ "snapshot", run_snapshot, WAITING_MAX },
 		/* Of those that wait in vain one has to get rid somehow. */
 		{ "stop", run_stop, 2 * WAITING_MAX },
 		{ "categories", run_categories, 0 },
@@ -413,6 +447,12 @@ static void client_ready(struct watch *watch)
 			client_end(client);
 			return;
 		}
+		if (client->snapshot) {
+			ctl_snapshot_end(&client->snapshot, NULL);
+			json_decref(client->json);
+			client_end(client);
+			return;
+		}
 		client->hung_up = true;
 		loop_remove(client->server->collector->loop, watch);
 	}
@@ -486,6 +526,7 @@ static bool is_fulfilled(struct client *client)
 	       (!client->functions ||
 		ctl_functions_are_done(client->functions)) &&
 	       (!client->top || ctl_top_is_done(client->top)) &&
+	       (!client->snapshot || ctl_snapshot_is_over(client->snapshot)) &&
 	       (!client->flush || ctl_flush_is_over(client->flush));
 }
 
@@ -498,6 +539,8 @@ static void answer_waiting(struct client *client)
 		ctl_flush_tell(client->flush, json);
 		ctl_flush_leave(&client->flush, &client->server->left);
 	}
+	if (client->snapshot)
+		ctl_snapshot_end(&client->snapshot, json);
 	if (client->top)
 		ctl_top_end(&client->top, json);
 	if (client->functions)
@@ -545,7 +588,7 @@ bool ctl_server_is_busy(const struct ctl_server *server)
 		/* The connection is the first member. */
 		const struct client *client = (const struct client *)one;
 
-		if (client->flush || client->top)
+		if (client->flush || client->top || client->snapshot)
 			return true;
 	}
 	return server->left;

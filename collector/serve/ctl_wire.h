@@ -8,6 +8,7 @@
  *
  *     list | pause [TARGET] | resume [TARGET] | stop [TARGET]
  *     flush [TARGET] [TAB MILLISECONDS]
+ *     snapshot [TARGET] [TAB MILLISECONDS [TAB WHY]]
  *     categories [TARGET] TAB LIST
  *     functions [TARGET] { TAB CHANGE }
  *     top [TARGET]
@@ -26,6 +27,11 @@
  *
  *     "flushed": [{"folder", "files", "bytes"}],
  *     "not_flushed": [{"folder", "why"}]
+ *
+ * A snapshot is answered in the same way, with "snapshots" (the folders that
+ * are on the disk) and "not_written":
+ *
+ *     "snapshots": [{"folder"}], "not_written": [{"folder", "why"}]
  *
  * A CHANGE is a letter for the state that functions shall have, and a glob that
  * says which. After functions the answer has for each program an array of its

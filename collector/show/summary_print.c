@@ -201,6 +201,29 @@ static void print_peaks(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
+/* Of a recording with --flight. */
+static void print_flight(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char kept[SIZE_TEXT], count[SIZE_TEXT], bytes[SIZE_TEXT];
+
+	if (!summary->settings.flight)
+		return;
+	fprintf(out, "  flight     the last %s in memory; ",
+		size_format_ns(totals->flight_kept_ns, kept));
+	if (!totals->snapshots) {
+		fputs("no snapshot was taken\n", out);
+		return;
+	}
+	fprintf(out, "%s snapshot%s of %s trigger%s, ",
+		size_format_count(totals->snapshots, count),
+		plural(totals->snapshots),
+		size_format_count(totals->triggers, kept),
+		plural(totals->triggers));
+	fprintf(out, "%s in " SNAPSHOTS_NAME "/\n",
+		size_format_bytes(totals->snapshot_bytes, bytes));
+}
+
 static void print_heap(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -857,6 +880,7 @@ static void write_facts(const struct summary *summary,
 	print_cpu(summary, out);
 	summary_sched_print(summary, out);
 	print_heap(summary, out);
+	print_flight(summary, out);
 	if (!whole) {
 		terminal_style(terminal, STYLE_LOSS, out);
 		summary_losses_print(summary, "  lost       ", out);

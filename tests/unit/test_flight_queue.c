@@ -34,6 +34,7 @@ START_TEST(flight_queue_gives_events_in_order)
 
 	ck_assert_ptr_nonnull(queue);
 	ck_assert(!flight_queue_take(queue, &out));
+	ck_assert(flight_queue_is_empty(queue));
 	/* More than fit at a time. */
 	for (uint64_t i = 0; i < 3 * ROOM; i++) {
 		struct flight_event event = event_of(i, i + 5);
@@ -91,6 +92,7 @@ START_TEST(flight_queue_takes_an_end_before_the_begin_for_a_moment)
 
 	event.end_ns = 7;
 	flight_queue_put(queue, &event);
+	ck_assert(!flight_queue_is_empty(queue));
 	ck_assert(flight_queue_take(queue, &out));
 	ck_assert_uint_eq(out.begin_ns, 100);
 	ck_assert_uint_eq(out.end_ns, 100);

@@ -154,6 +154,10 @@ START_TEST(flight_windows_stand_times_at_both_ends)
 	expect(UINT64_MAX, 0, UINT64_MAX - 105, UINT64_MAX, 1);
 	add(0, UINT64_MAX);
 	expect(UINT64_MAX, 0, UINT64_MAX - 2 * MOST, UINT64_MAX, 1);
+	/* Without a margin the end is in it, too. */
+	flight_windows_init(&g_windows, 0, MOST);
+	add(500, 600);
+	expect(UINT64_MAX, 0, 499, 601, 1);
 }
 END_TEST
 

@@ -100,8 +100,10 @@ done <<-'END'
 	perfrec ctl --frob list|unknown option '--frob'; see perfrec ctl --help
 	perfrec ctl list -x|unknown option '-x'; see perfrec ctl --help
 	perfrec ctl --sokcet x list|unknown option '--sokcet' .did you mean '--socket'\?.
-	perfrec ctl halt|unknown command 'halt': choose list, pause, resume, flush, stop, categories, functions, stats or forget; see perfrec ctl --help
+	perfrec ctl halt|unknown command 'halt': choose list, pause, resume, flush, snapshot, stop, categories, functions, stats or forget; see perfrec ctl --help
 	perfrec ctl|give a command: choose list, pause
+	perfrec ctl --why x list|--why goes with snapshot; see perfrec ctl --help
+	perfrec ctl --timeout 1s list|--timeout goes with flush and snapshot; see
 	perfrec ctl categories ,|categories ',': give globs
 	perfrec ctl categories|give a list of categories
 	perfrec ctl pause a b|'b': one target at a time; see perfrec ctl --help

@@ -51,7 +51,7 @@ offers 'functions cpu heap span wait' perfrec report --view ''
 offers '--view' perfrec report folder --vi
 offers 'cpu' perfrec report folder --view cp
 offers 'error warning info debug' perfrec-collect --log ''
-offers 'list pause resume flush stop categories functions stats forget' perfrec ctl ''
+offers 'list pause resume flush snapshot stop categories functions stats forget' perfrec ctl ''
 offers 'pause' perfrec ctl --json p
 offers '' perfrec ctl pause ''
 offers '' perfrec record --filter '' # there is no recording

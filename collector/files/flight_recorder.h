@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * flight_recorder - the snapshots of one recording with --flight: which are
+ * due, and writing them.
+ *
+ * flight_recorder_next() and _note() are for the main thread, _write() for any
+ * one thread at a time, and _finish() for the thread that finishes the
+ * recording, when all others are done with it.
+ */
+#ifndef PERFREC_COLLECTOR_FILES_FLIGHT_RECORDER_H
+#define PERFREC_COLLECTOR_FILES_FLIGHT_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/flight/flight_folder.h"
+#include "collector/flight/flight_windows.h"
+
+struct jobs;
+struct recording;
+
+/* A window that is being written, or was. */
+struct flight_written {
+	struct flight_window window;
+	bool drained; /* the caller has waited until it was */
+	int err; /* 0: the snapshot is on the disk */
+	char name[FLIGHT_NAME_BYTES]; /* of its folder, if so */
+};
+
+/* Takes in what has triggered snapshots of @recording so far. Returns whether
+ * one is due at @now_ns; then sets @out to it, and the caller has it written.
+ */
+bool flight_recorder_next(struct recording *recording, uint64_t now_ns,
+			  struct flight_written *out);
+/* The thread for writing; NULL: it could not be started. Main thread, after
+ * flight_recorder_next(). */
+struct jobs *flight_recorder_jobs(struct recording *recording);
+/* Writes the snapshot of @now->window and fills in the rest of *@now. The log
+ * says what comes of it. Waits for the disk. */
+void flight_recorder_write(struct recording *recording,
+			   struct flight_written *now);
+/* Remembers @now, for flight_recorder_find(). */
+void flight_recorder_note(struct recording *recording,
+			  const struct flight_written *now);
+/* What has become of the newest window that has @ns in it. False: none was
+ * written, or has failed. Main thread. */
+bool flight_recorder_find(struct recording *recording, uint64_t ns,
+			  struct flight_written *out);
+
+/* Writes what is left, and ends the thread. Also if nothing was ever triggered.
+ */
+void flight_recorder_finish(struct recording *recording);
+
+struct flight_recorder_sums {
+	struct flight_folder_sums folder;
+	uint64_t triggers; /* that came */
+	uint64_t lost; /* of them: no snapshot is of them */
+	uint64_t unwritten; /* snapshots that could not be written */
+};
+/* All zero without --flight. After flight_recorder_finish(), or on the main
+ * thread while nothing is written. */
+struct flight_recorder_sums flight_recorder_sums(struct recording *recording);
+/* The name of the snapshot @at of those that are on the disk. */
+const char *flight_recorder_name(struct recording *recording, uint32_t at);
+/* Frees all. */
+void flight_recorder_forget(struct recording *recording);
+
+#endif

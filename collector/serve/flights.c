@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A snapshot that is due has two steps. First the drain workers read what is in
+ * the rings now; they have DRAIN_NS for it, as a program that is stopped or a
+ * disk that hangs must not keep it out of what is in memory. Then the thread of
+ * the recording for its snapshots writes it. A recording has one under way at a
+ * time, which holds a reference.
+ */
+#include "collector/serve/flights.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/jobs.h"
+#include "collector/base/log.h"
+#include "collector/drain/drain.h"
+#include "collector/files/flight_recorder.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/record/recording.h"
+#include "collector/serve/session.h"
+#include "shared/atomic.h"
+
+#define DRAIN_NS 1000000000
+
+/* A snapshot that is under way. */
+struct flying {
+	struct job job;
+	struct flying *next;
+	struct recording *recording; /* a reference */
+	int done_fd; /* the collector's */
+	bool posted;
+	uint32_t done; /* the writing thread sets it, at last */
+	uint64_t deadline_ns; /* BOOTTIME */
+	struct drain_wait wait;
+	struct flight_written now;
+};
+
+struct flights {
+	struct collector *collector;
+	struct flying *first;
+	struct flying *spare; /* for the next one; NULL: none yet */
+};
+
+static void write_job(struct job *job)
+{
+	/* The job is the first member. */
+	struct flying *flying = (struct flying *)job;
+	int done_fd = flying->done_fd;
+	uint64_t one = 1;
+
+	flight_recorder_write(flying->recording, &flying->now);
+	/* order: rel, FLUSH: the files are written. The main thread may free
+	 * it from now on. */
+	atom_store_rel(&flying->done, 1);
+	if (write(done_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake the main thread: %m");
+}
+
+static bool is_flying(const void *context, const struct recording *recording)
+{
+	return context == recording;
+}
+
+static void post(struct flying *flying)
+{
+	struct jobs *jobs = flight_recorder_jobs(flying->recording);
+
+	flying->posted = true;
+	flying->job.run = write_job;
+	/* Where no thread can be started, its recording's has the time. */
+	jobs_post(jobs ? jobs : recording_setup(flying->recording)->jobs,
+		  &flying->job);
+}
+
+static void step_flying(struct flights *flights, struct flying *flying)
+{
+	bool over;
+
+	if (flying->posted)
+		return;
+	over = drain_wait_is_over(&flying->wait, flights->collector->drain);
+	if (!over && clock_boottime_ns() < flying->deadline_ns)
+		return;
+	flying->now.drained &= over;
+	post(flying);
+}
+
+static void free_flying(struct flying *flying)
+{
+	drain_wait_release(&flying->wait);
+	recording_put(&flying->recording);
+	free(flying);
+}
+
+/* Takes those out that are written. */
+static void reap(struct flights *flights)
+{
+	struct flying **link = &flights->first, *flying;
+
+	while ((flying = *link)) {
+		step_flying(flights, flying);
+		/* order: acq, FLUSH: the files are written */
+		if (!flying->posted || !atom_load_acq(&flying->done)) {
+			link = &flying->next;
+			continue;
+		}
+		*link = flying->next;
+		flight_recorder_note(flying->recording, &flying->now);
+		free_flying(flying);
+	}
+}
+
+static bool has_one(const struct flights *flights,
+		    const struct recording *recording)
+{
+	const struct flying *flying = flights->first;
+
+	while (flying && flying->recording != recording)
+		flying = flying->next;
+	return flying;
+}
+
+/* Begins the next snapshot of @recording that is due. */
+static void begin(struct flights *flights, struct recording *recording)
+{
+	struct collector *collector = flights->collector;
+	uint64_t now_ns = clock_boottime_ns(), due_ns = now_ns;
+	struct flying *flying;
+
+	/* When all has ended, no margin is waited for. */
+	if (collector->closing && !collector->arenas)
+		due_ns = UINT64_MAX;
+	if (has_one(flights, recording))
+		return;
+	if (!flights->spare)
+		flights->spare = calloc(1, sizeof(*flying));
+	flying = flights->spare;
+	/* Without memory at the next beat. */
+	if (!flying || !flight_recorder_next(recording, due_ns, &flying->now))
+		return;
+	flights->spare = NULL;
+	flying->recording = recording_get(recording);
+	flying->done_fd = collector->done_fd;
+	flying->deadline_ns = now_ns + DRAIN_NS;
+	flying->next = flights->first;
+	flights->first = flying;
+	flying->now.drained =
+		!drain_wait_begin(&flying->wait, collector->drain,
+				  collector->arenas, is_flying, recording);
+	step_flying(flights, flying);
+}
+
+void flights_beat(struct flights *flights)
+{
+	struct recording *recording;
+
+	if (!flights)
+		return;
+	reap(flights);
+	if (flights->collector->recording)
+		begin(flights, flights->collector->recording);
+	for (size_t i = 0;
+	     (recording = session_open_recording(flights->collector, i)); i++) {
+		begin(flights, recording);
+		recording_put(&recording);
+	}
+}
+
+int flights_new(struct collector *collector, struct flights **out)
+{
+	*out = NULL;
+	if (!collector->options->flight.on)
+		return 0;
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->collector = collector;
+	return 0;
+}
+
+bool flights_are_busy(const struct flights *flights)
+{
+	return flights && flights->first;
+}
+
+void flights_free(struct flights **flights)
+{
+	struct flights *old = *flights;
+
+	*flights = NULL;
+	if (!old)
+		return;
+	assert(!old->first);
+	free(old->spare);
+	free(old);
+}

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The flight recorder: no trace, but snapshots of what was in memory, each a
+# recording of its own; those that overlap become one, the oldest go, and one
+# that cannot be written harms nobody.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+build server -lpthread <<'SOURCE'
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((noinline)) void step(void)
+{
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) void request(void)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	for (int i = 0; i < 50; i++)
+		step();
+	nanosleep(&pause, 0);
+}
+
+static void *serve(void *unused)
+{
+	(void)unused;
+	while (access("stop", F_OK))
+		request();
+	return 0;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, 0, serve, 0);
+	serve(0);
+	pthread_join(thread, 0);
+	return 0;
+}
+SOURCE
+
+trap 'touch stop' EXIT
+
+# begin DIR OPTION...: records the server, which runs on.
+begin()
+{
+	data=$1
+	shift
+	rm -f stop
+	"$PERFREC" record --flight "$@" -o "$data" ./server >"$data.out" \
+		2>"$data.err" &
+	recorder=$!
+	wait_for 60 is_recorded
+}
+
+# There are requests in memory.
+is_recorded()
+{
+	spans=$("$PERFREC" ctl -o "$data" list --json 2>/dev/null |
+		jq '.programs[0].spans // 0')
+	[ "${spans:-0}" -gt 1000 ]
+}
+
+end()
+{
+	touch stop
+	wait $recorder || fail "perfrec record: status $?: $(cat "$data.err")"
+}
+
+snapshot()
+{
+	run timeout 60 "$PERFREC" ctl -o "$data" snapshot "$@"
+}
+
+total()
+{
+	json "$data/summary.json" ".totals.$1"
+}
+
+# --- one snapshot is a recording
+begin one --margin 50ms
+snapshot --why 'somebody asked'
+expect_status 0
+folder=$(cat out)
+[ -d "$folder" ] || fail "no folder '$folder'"
+[ ! -e one/trace.pftrace ] || fail 'there is a trace'
+"$O/tests/tools/trace_check" "$folder/trace.pftrace" || fail 'the trace'
+why=$folder/why.json
+expect_eq 'cause' "$(json "$why" '.listed[0].cause')" '"asked"'
+expect_eq 'what' "$(json "$why" '.listed[0].what')" '"somebody asked"'
+expect_eq 'window' "$(json "$why" '.to_ns - .from_ns')" 100000000
+expect_eq 'missing' "$(json "$why" '.missing | length')" 0
+expect_eq 'threads' "$(json "$why" .trace.threads)" 2
+slices=$(json "$why" .trace.slices)
+run "$PERFREC" report --json "$folder"
+expect_status 0
+[ ! -s err ] || fail "report said: $(cat err)"
+expect_eq 'slices' "$(json out .totals.spans)" "$slices"
+grep -q 'This is a snapshot of .*somebody asked' out ||
+	fail "report does not say what it is: $(cat out)"
+expect_eq 'functions' "$(jq -r '[.functions[].name] | sort | join(" ")' out)" \
+	'main request serve step'
+run "$PERFREC" find --json --limit 0 'request > 0us' "$folder"
+expect_status 0
+[ "$(jq '.calls | length' out)" -gt 0 ] || fail 'no request is found'
+run "$PERFREC" replay "$folder"
+expect_status 0
+[ ! -s err ] || fail "replay said: $(cat err)"
+run "$PERFREC" cut --from 10ms --to 20ms -o cut.pftrace "$folder"
+expect_status 0
+"$O/tests/tools/trace_check" cut.pftrace || fail 'the cut of a snapshot'
+run "$PERFREC" report --repair "$folder"
+expect_status 0
+end
+grep -q "snapshot 'one/snapshots/${folder##*/}': .*somebody asked" one.err ||
+	fail "not announced: $(cat one.err)"
+expect_eq 'snapshots' "$(total snapshots)" 1
+expect_eq 'triggers' "$(total triggers)" 1
+expect_eq 'lost' "$(total lost_triggers)" 0
+expect_eq 'list' "$(json one/summary.json '.snapshots[0]')" "\"${folder##*/}\""
+[ "$(total flight_kept_ns)" -gt 100000000 ] || fail 'nothing was kept'
+run "$PERFREC" find request one
+expect_error 1 "is of --flight: name one of its snapshots"
+
+# --- those that overlap are one
+begin two --margin 2s
+for i in 1 2; do
+	timeout 60 "$PERFREC" ctl -o two snapshot --why $i >two.$i &
+	eval "asker$i=$!"
+done
+wait "$asker1" && wait "$asker2" || fail 'no snapshot'
+end
+times=$(jq -s '[.[].listed[].begin_ns] | unique | max - min' \
+	two/snapshots/*/why.json)
+# They ask at about the same time; if not, they need not be one.
+if [ "$times" -lt 1900000000 ]; then
+	expect_eq 'folders' "$(cat two.1)" "$(cat two.2)"
+	expect_eq 'events' "$(json two/snapshots/*/why.json .events)" 2
+fi
+expect_eq 'triggers' "$(total triggers)" 2
+
+# --- the oldest go, but for one that was renamed
+begin three --margin 1ms --snapshots 2
+for i in 1 2 3 4; do
+	snapshot --why $i
+	expect_status 0
+	[ $i != 1 ] || mv "$(cat out)" three/snapshots/interesting
+done
+end
+expect_eq 'left' "$(jq -r '.listed[].what' three/snapshots/*/why.json |
+	sort | tr '\n' ' ')" '1 3 4 '
+expect_eq 'removed' "$(total removed_snapshots)" 1
+expect_eq 'hidden' "$(find three/snapshots -name '.*' | wc -l)" 0
+
+# --- what cannot be written is said once, and the recording goes on
+(
+	ulimit -f 64
+	begin four --margin 500ms
+	for i in 1 2; do
+		snapshot
+		expect_error 1 'is not in a snapshot: File too large'
+	done
+	end
+)
+expect_eq 'said' "$(grep -c 'cannot write all of a snapshot' four.err)" 1
+data=four
+expect_eq 'unwritten' "$(total unwritten_snapshots)" 2
+expect_eq 'lost' "$(total lost_triggers)" 2
+expect_eq 'snapshots' "$(total snapshots)" 0
+expect_eq 'left behind' "$(find four/snapshots -mindepth 1 | wc -l)" 0
+
+# --- without --flight there are none
+rm stop
+"$PERFREC" record -q -o five ./server &
+recorder=$!
+data=five
+wait_for 60 is_recorded
+snapshot
+expect_error 1 'recording goes on without --flight'
+end
