@@ -22,6 +22,8 @@
 
 #define PERIOD_NS 100000000
 #define PERIOD_EVENTS 16
+/* Tracks of counters that have triggers; a power of two. */
+#define COUNTERS 1024
 /* The two that nobody has to ask for. */
 #define OWN 2
 
@@ -39,8 +41,15 @@ struct gate {
 	struct flight_event rest;
 };
 
+/* A track of a counter. */
+struct counter {
+	uint64_t track; /* uuid; 0: free; atomic */
+	uint32_t beyond; /* whose bound the last value was beyond; atomic */
+};
+
 struct triggers {
 	struct flight_queue *queue;
+	struct counter *counter; /* hash table; NULL: no trigger is of them */
 	uint32_t count;
 	uint32_t of_kind[TRIGGER_CRASH + 1]; /* sets */
 	struct trigger own[OWN]; /* with no text: not asked for */
@@ -74,12 +83,21 @@ int triggers_new(const struct trigger *list, size_t count,
 			(struct trigger){ .text = "", .kind = own[i] };
 		add_trigger(triggers, &triggers->own[i]);
 	}
+	if (triggers->of_kind[TRIGGER_COUNTER]) {
+		triggers->counter = calloc(COUNTERS, sizeof(struct counter));
+		if (!triggers->counter) {
+			free(triggers);
+			return -ENOMEM;
+		}
+	}
 	*out = triggers;
 	return 0;
 }
 
 void triggers_free(struct triggers **triggers)
 {
+	if (*triggers)
+		free((*triggers)->counter);
 	free(*triggers);
 	*triggers = NULL;
 }
@@ -380,20 +398,43 @@ static int64_t nearest(double number)
 	return number > -0x1p63 ? (int64_t)number : INT64_MIN;
 }
 
-void triggers_counter(struct triggers *triggers, uint32_t set, uint32_t *beyond,
+/* The entry of @track; NULL: there are too many. */
+static struct counter *counter_of(struct triggers *triggers, uint64_t track)
+{
+	for (uint32_t i = 0; i < COUNTERS; i++) {
+		struct counter *counter =
+			&triggers->counter[(track + i) % COUNTERS];
+		/* relaxed: it is set once */
+		uint64_t old = atom_load_rlx(&counter->track);
+
+		/* order: sc, GATE: one track has the entry */
+		if (!old && atom_cas_sc(&counter->track, 0, track))
+			return counter;
+		/* relaxed: as above */
+		if (atom_load_rlx(&counter->track) == track)
+			return counter;
+	}
+	return NULL;
+}
+
+void triggers_counter(struct triggers *triggers, uint32_t set, uint64_t track,
 		      const struct trigger_place *place, const char *name,
 		      double value)
 {
-	uint32_t before = *beyond, left = set, now = 0;
+	struct counter *counter = counter_of(triggers, track);
+	uint32_t left = set, now = 0, before;
 	struct flight_event event;
 
+	if (!counter)
+		return;
 	while (left) {
 		struct gate *gate = take_first(triggers, &left);
 
 		if (trigger_is_beyond(gate->trigger, value))
 			now |= set_of(triggers, gate);
 	}
-	*beyond = now;
+	/* order: sc, GATE: of two threads one has crossed the bound */
+	before = atom_xchg_sc(&counter->beyond, now);
 	for (left = now & ~before; left;) {
 		struct gate *gate = take_first(triggers, &left);
 

@@ -74,10 +74,10 @@ void triggers_annotation(struct triggers *triggers,
 
 /* Those that are of the counter @name; 0: none. */
 uint32_t triggers_of_counter(struct triggers *triggers, const char *name);
-/* A counter of @set has @value from now on. Fires those whose bound it has
- * crossed: *@beyond are those that it was beyond before, 0 at first. Not
- * NULL. */
-void triggers_counter(struct triggers *triggers, uint32_t set, uint32_t *beyond,
+/* The counter @name of @set, which has the track @track (its uuid), has @value
+ * from now on. Fires those whose bound it has crossed. Of the first COUNTERS
+ * tracks; those beyond that fire nothing. Not NULL. */
+void triggers_counter(struct triggers *triggers, uint32_t set, uint64_t track,
 		      const struct trigger_place *place, const char *name,
 		      double value);
 

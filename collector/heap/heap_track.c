@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "collector/base/clock.h"
+#include "collector/flight/triggers.h"
 #include "collector/heap/heap.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
@@ -22,22 +23,22 @@
 /* A program that frees twice all the time need not be told each time. */
 #define DOUBLES_TOLD_MAX 1000
 
+static const struct {
+	const char *name, *description;
+	enum site_unit unit;
+} rows[HEAP_COUNTERS] = {
+	[HEAP_COUNTER_BYTES] = { "heap: bytes in use",
+				 "as the program asked for them", UNIT_BYTES },
+	[HEAP_COUNTER_BLOCKS] = { "heap: blocks", "allocated and live",
+				  UNIT_COUNT },
+	[HEAP_COUNTER_ALLOCATED] = { "heap: allocated",
+				     "since the start, freed or not",
+				     UNIT_BYTES },
+};
+
 static void describe_counters(const struct heap_track *track,
 			      enum heap_counter which)
 {
-	static const struct {
-		const char *name, *description;
-		enum site_unit unit;
-	} rows[HEAP_COUNTERS] = {
-		[HEAP_COUNTER_BYTES] = { "heap: bytes in use",
-					 "as the program asked for them",
-					 UNIT_BYTES },
-		[HEAP_COUNTER_BLOCKS] = { "heap: blocks", "allocated and live",
-					  UNIT_COUNT },
-		[HEAP_COUNTER_ALLOCATED] = { "heap: allocated",
-					     "since the start, freed or not",
-					     UNIT_BYTES },
-	};
 	const struct out_counter counter = {
 		.uuid = track->uuid[which],
 		.parent = track->process_uuid,
@@ -81,6 +82,28 @@ uint64_t heap_track_ns(struct heap_track *track, uint64_t clock)
 	return clock_segment_ns(&track->segment, clock);
 }
 
+static void fire_counters(struct heap_track *track,
+			  const uint64_t value[HEAP_COUNTERS])
+{
+	const struct trigger_place place = { .ns = track->last_ns,
+					     .pid = track->pid };
+
+	for (int i = 0; i < HEAP_COUNTERS; i++)
+		if (track->set[i])
+			triggers_counter(track->triggers, track->set[i],
+					 track->uuid[i], &place, rows[i].name,
+					 (double)value[i]);
+}
+
+void heap_track_set_triggers(struct heap_track *track,
+			     struct triggers *triggers, pid_t pid)
+{
+	track->triggers = triggers;
+	track->pid = pid;
+	for (int i = 0; i < HEAP_COUNTERS; i++)
+		track->set[i] = triggers_of_counter(triggers, rows[i].name);
+}
+
 static void write_values(struct heap_track *track, struct heap *heap)
 {
 	const struct heap_values *now = &heap->totals.now;
@@ -97,6 +120,7 @@ static void write_values(struct heap_track *track, struct heap *heap)
 				       (int64_t)value[i]);
 	trace_file_append(track->trace, track->sequence, packets,
 			  (size_t)(out - packets));
+	fire_counters(track, value);
 }
 
 static uint64_t ticks_of(const struct heap_track *track, uint64_t ns)

@@ -14,6 +14,7 @@
 
 struct heap;
 struct trace_file;
+struct triggers;
 
 enum heap_counter {
 	HEAP_COUNTER_BYTES,
@@ -33,6 +34,9 @@ struct heap_track {
 	uint64_t last_clock; /* of the last record taken in; the consumer's */
 	uint64_t next_clock; /* counters are not written again before */
 	uint64_t doubles; /* double frees told */
+	struct triggers *triggers; /* those of set */
+	uint32_t set[HEAP_COUNTERS]; /* of each counter */
+	pid_t pid; /* for these */
 };
 
 /* Begin, and write the descriptors of the counters. The tracks lie below the
@@ -42,6 +46,10 @@ struct heap_track {
 void heap_track_init(struct heap_track *track, struct trace_file *trace,
 		     struct clock_sync *sync, uint64_t process_uuid,
 		     uint32_t sequence);
+/* The counters, of process @pid, are held against @triggers (NULL: none), which
+ * must outlive @track. Before the first step. */
+void heap_track_set_triggers(struct heap_track *track,
+			     struct triggers *triggers, pid_t pid);
 /* Write the counters as they are now. To be called before @heap takes in a
  * record of @clock, if @clock is at least track->next_clock. */
 void heap_track_step(struct heap_track *track, struct heap *heap,

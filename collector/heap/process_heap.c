@@ -458,6 +458,7 @@ static int start_heap(struct process_heap *heap, struct process *process)
 			arena->clock == WIRE_CLOCK_TSC ? of->collector->clock
 						       : NULL,
 			of->uuid, recording_sequence(heap->recording));
+	heap_track_set_triggers(&heap->track, setup->triggers, of->pid);
 	return orders_add(arena->orders, heap->order);
 }
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "shared/site_shm.h"
 
@@ -63,5 +64,16 @@ const struct site *sites_find(struct sites *sites, uint32_t id);
 /* The site of the kind SITE_TRACK that has the number @track; NULL: there is
  * none. Lives as long as @sites. */
 const struct site *sites_track(struct sites *sites, uint64_t track);
+
+/* What @bits stands for, a value of the counter @site: a double or an int64_t,
+ * times its multiplier, as people see it. Pure. */
+static inline double site_counter_value(const struct site *site, uint64_t bits)
+{
+	double value = (double)(int64_t)bits;
+
+	if (site->flags & SITE_DOUBLE)
+		memcpy(&value, &bits, sizeof(value));
+	return value * (double)site->multiplier;
+}
 
 #endif

@@ -21,6 +21,7 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
+#include "collector/flight/triggers.h"
 #include "collector/names/sites.h"
 #include "collector/notes/note.h"
 #include "collector/record/recording.h"
@@ -58,6 +59,8 @@ struct shared_track {
 	uint32_t count, room;
 	uint32_t first_free; /* lanes below it are taken */
 	uint64_t sum; /* of a counter: bits of an int64_t or a double */
+	uint32_t set; /* of its triggers, if it has_set */
+	bool has_set;
 };
 
 uint32_t lanes_bucket(uint64_t a, uint64_t b, uint32_t buckets)
@@ -440,6 +443,21 @@ static uint64_t add_step(const struct site *site, uint64_t sum, uint64_t step)
 	return sum;
 }
 
+static void fire_counter(struct async_lanes *lanes, struct shared_track *track,
+			 const struct site *site, uint64_t ns)
+{
+	struct triggers *triggers = lanes->setup->triggers;
+	const struct trigger_place place = { .ns = ns, .pid = lanes->pid };
+
+	if (!track->has_set)
+		track->set = triggers_of_counter(triggers, site->name);
+	track->has_set = true;
+	if (track->set)
+		triggers_counter(triggers, track->set, track->uuid, &place,
+				 site->name,
+				 site_counter_value(site, track->sum));
+}
+
 bool lanes_step(struct async_lanes *lanes, uint64_t uuid,
 		const struct site *site, uint64_t step, uint64_t ns)
 {
@@ -450,6 +468,7 @@ bool lanes_step(struct async_lanes *lanes, uint64_t uuid,
 		return false;
 	start_sequence(lanes);
 	track->sum = add_step(site, track->sum, step);
+	fire_counter(lanes, track, site, ns);
 	bytes_clear(fields);
 	bytes_field(fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
 	if (site->flags & SITE_DOUBLE)
@@ -467,11 +486,12 @@ bool lanes_step(struct async_lanes *lanes, uint64_t uuid,
  */
 
 void lanes_init(struct async_lanes *lanes, struct recording *recording,
-		struct tracks *tracks)
+		struct tracks *tracks, pid_t pid)
 {
 	*lanes = (struct async_lanes){ .recording = recording,
 				       .setup = recording_setup(recording),
-				       .tracks = tracks };
+				       .tracks = tracks,
+				       .pid = pid };
 	seq_names_init(&lanes->names, lanes->setup->budget, &lanes->last_iid);
 }
 

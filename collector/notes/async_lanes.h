@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collector/base/bytes.h"
 #include "collector/notes/note.h"
@@ -31,6 +32,7 @@ struct async_lanes {
 	struct recording *recording; /* outlives it */
 	const struct recording_setup *setup; /* of the recording */
 	struct tracks *tracks;
+	pid_t pid;
 	struct encoder encoder;
 	uint32_t last_iid;
 	struct seq_names names;
@@ -44,10 +46,10 @@ struct async_lanes {
 	struct note_counts notes;
 };
 
-/* Lanes of the tracks of a process. @recording and @tracks must outlive them,
- * which lanes_release() ends. */
+/* Lanes of the tracks of process @pid. @recording and @tracks must outlive
+ * them, which lanes_release() ends. */
 void lanes_init(struct async_lanes *lanes, struct recording *recording,
-		struct tracks *tracks);
+		struct tracks *tracks, pid_t pid);
 void lanes_release(struct async_lanes *lanes);
 /* Gives what was written so far to the trace; what is kept is not. */
 void lanes_flush(struct async_lanes *lanes);

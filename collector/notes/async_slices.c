@@ -396,7 +396,7 @@ void async_slices_close(struct async_feed **feed, uint64_t clock, uint64_t ns,
  */
 
 int async_slices_new(struct recording *recording, struct tracks *tracks,
-		     struct async_slices **out)
+		     pid_t pid, struct async_slices **out)
 {
 	struct budget *budget = recording_setup(recording)->budget;
 	struct async_slices *slices = calloc(1, sizeof(*slices));
@@ -405,7 +405,7 @@ int async_slices_new(struct recording *recording, struct tracks *tracks,
 		return -ENOMEM;
 	slices->recording = recording;
 	slices->budget = budget;
-	lanes_init(&slices->lanes, recording, tracks);
+	lanes_init(&slices->lanes, recording, tracks, pid);
 	pool_init(&slices->sites, budget, sizeof(struct site_sums),
 		  offsetof(struct site_sums, sums));
 	if (order_new(budget, ORDER_BYTES, consume_events, slices,

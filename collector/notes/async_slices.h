@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collector/notes/async_event.h"
 #include "collector/notes/note.h"
@@ -33,11 +34,11 @@ struct async_counts {
 	struct note_counts notes;
 };
 
-/* Those of a process whose tracks are @tracks. @recording and @tracks must
+/* Those of process @pid, whose tracks are @tracks. @recording and @tracks must
  * outlive *@out, which the caller ends with async_slices_free(). Any thread. 0
  * or -ENOMEM. */
 int async_slices_new(struct recording *recording, struct tracks *tracks,
-		     struct async_slices **out);
+		     pid_t pid, struct async_slices **out);
 /* All streams must be closed. Also for NULL. */
 void async_slices_free(struct async_slices **slices);
 /* Its order, so that the watermark can be told to it: orders_add(). */

@@ -27,6 +27,7 @@
 #include "collector/replay/cct.h"
 #include "collector/base/pool.h"
 #include "collector/base/grow.h"
+#include "collector/flight/triggers.h"
 #include "collector/record/arena.h"
 #include "collector/notes/async_slices.h"
 #include "collector/base/clock.h"
@@ -47,6 +48,7 @@
 #include "shared/atomic.h"
 #include "shared/wire.h"
 
+#define INSTANT_NAME_BYTES 256 /* as far as triggers look at it */
 #define TRACK_TEXT_BYTES 1024 /* of a name or description */
 
 /* A counter, as this thread uses it. */
@@ -54,6 +56,7 @@ struct counter {
 	const struct site *site;
 
 	uint64_t track; /* uuid; 0: there is no room for it */
+	uint32_t set; /* of its triggers */
 	uint64_t sum; /* of the thread's own steps */
 };
 
@@ -85,6 +88,11 @@ struct thread_notes {
 static struct recording *recording_of(const struct thread *thread)
 {
 	return thread->setup->arena_setup->recording;
+}
+
+static struct triggers *triggers_of(const struct thread_notes *notes)
+{
+	return recording_setup(recording_of(notes->thread))->triggers;
 }
 
 /* --- names ------------------------------------------------------------------
@@ -199,6 +207,34 @@ static bool event_time(const struct event *event, uint64_t *out)
 	return true;
 }
 
+static struct trigger_place place_of(const struct event *event, uint64_t ns)
+{
+	const struct thread *thread = event->notes->thread;
+
+	return (struct trigger_place){ .ns = ns,
+				       .pid = thread->setup->pid,
+				       .tid = thread->entry.tid };
+}
+
+/* An instant, which may be what a trigger is of. */
+static void fire_instant(const struct event *event, uint64_t ns)
+{
+	struct triggers *triggers = triggers_of(event->notes);
+	const struct note *note = &event->notes->note;
+	const struct trigger_place place = place_of(event, ns);
+	char name[INSTANT_NAME_BYTES];
+
+	if (!triggers)
+		return;
+	if (note->has_name)
+		snprintf(name, sizeof(name), "%.*s", (int)note->name.count,
+			 (const char *)note->name.at);
+	else
+		snprintf(name, sizeof(name), "%s", event->site->name);
+	triggers_annotation(triggers, &place, name,
+			    event->site->flags & SITE_TRIGGER);
+}
+
 /* Write @event on the sequence of its thread, with notes->fields and its note.
  */
 static void write_event(const struct event *event, enum trace_event_type type,
@@ -209,6 +245,8 @@ static void write_event(const struct event *event, enum trace_event_type type,
 	uint64_t ns;
 
 	out.absolute = event_time(event, &ns);
+	if (type == TYPE_INSTANT)
+		fire_instant(event, ns);
 	if (nameless) {
 		notes->note.has_name = false;
 		out.name_iid = 0;
@@ -251,9 +289,12 @@ static struct counter *counter_of(const struct event *event)
 	if (added < 0)
 		return NULL;
 	counter = (struct counter *)notes->counters.items + number;
-	if (added)
+	if (added) {
 		counter->track = tracks_counter(thread->setup->tracks,
 						thread->uuid, event->site);
+		counter->set = triggers_of_counter(triggers_of(notes),
+						   event->site->name);
+	}
 	return counter->track ? counter : NULL;
 }
 
@@ -270,7 +311,8 @@ static struct async_slices *slices_of(struct thread *thread)
 	arena_lock(arena);
 	if (!parts->slices &&
 	    async_slices_new(thread->setup->arena_setup->recording,
-			     thread->setup->tracks, &parts->slices) == 0)
+			     thread->setup->tracks, thread->setup->pid,
+			     &parts->slices) == 0)
 		/* Without memory for that, all is released at the end. */
 		(void)orders_add(thread->setup->arena_setup->orders,
 				 async_slices_order(parts->slices));
@@ -328,6 +370,18 @@ static void keep_note_time(struct thread_notes *notes)
 	notes->note.has_at = has_at;
 }
 
+/* @counter, of @event, has the value @bits. */
+static void fire_counter(const struct event *event,
+			 const struct counter *counter, uint64_t bits)
+{
+	const struct trigger_place place = place_of(event, event->ns);
+
+	if (counter->set)
+		triggers_counter(triggers_of(event->notes), counter->set,
+				 counter->track, &place, event->site->name,
+				 site_counter_value(event->site, bits));
+}
+
 static void take_counter_value(const struct event *event)
 {
 	struct thread_notes *notes = event->notes;
@@ -360,6 +414,7 @@ static void take_counter_value(const struct event *event)
 	} else if (site->flags & SITE_INCREMENTAL) {
 		bits = counter->sum += bits;
 	}
+	fire_counter(event, counter, bits);
 	if (site->flags & SITE_DOUBLE)
 		bytes_fixed64(&notes->fields,
 			      TAG_TRACK_EVENT_DOUBLE_COUNTER_VALUE, bits);

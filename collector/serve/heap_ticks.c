@@ -17,6 +17,7 @@
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
+#include "collector/flight/triggers.h"
 #include "collector/heap/heap_files.h"
 #include "collector/base/jobs.h"
 #include "collector/base/log.h"
@@ -101,6 +102,18 @@ static uint64_t resident_bytes(pid_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static void fire_resident(const struct seen *seen, double bytes)
+{
+	struct triggers *triggers = recording_setup(seen->recording)->triggers;
+	const struct trigger_place place = { .ns = clock_boottime_ns(),
+					     .pid = seen->pid };
+	uint32_t set = triggers_of_counter(triggers, "RSS");
+
+	if (set)
+		triggers_counter(triggers, set, seen->rss_uuid, &place, "RSS",
+				 bytes);
+}
+
 static void write_resident(const struct seen *seen)
 {
 	struct trace_file *trace = recording_setup(seen->recording)->trace;
@@ -114,6 +127,8 @@ static void write_resident(const struct seen *seen)
 	uint64_t bytes = resident_bytes(seen->pid);
 	uint8_t packet[PACKET_BYTES];
 
+	if (bytes)
+		fire_resident(seen, (double)bytes);
 	if (seen->first)
 		trace_file_append(
 			trace, OUT_SEQUENCE_GLOBAL, packet,

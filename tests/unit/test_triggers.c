@@ -139,13 +139,13 @@ START_TEST(a_counter_fires_when_it_crosses_its_bound)
 		      { 101, 1 }, { 2, 2 },   { 3, 0 },	  { 200, 1 } };
 	const struct trigger_place place = { 5, 7, 8 };
 	struct flight_event event;
-	uint32_t set, beyond = 0;
+	uint32_t set;
 
 	BEGIN("counter q* > 100", "counter queue < 5", "counter other < 1000");
 	set = triggers_of_counter(g_triggers, "queue");
 	ck_assert_uint_eq(set, 3);
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-		triggers_counter(g_triggers, set, &beyond, &place, "queue",
+		triggers_counter(g_triggers, set, 7, &place, "queue",
 				 steps[i].value);
 		if (!steps[i].fires) {
 			expect_none();
@@ -160,6 +160,14 @@ START_TEST(a_counter_fires_when_it_crosses_its_bound)
 		ck_assert_uint_eq(event.begin_ns, 5);
 		ck_assert_uint_eq(event.end_ns, 5);
 	}
+	expect_none();
+	/* That of another thread, whose place in the table is the same. */
+	triggers_counter(g_triggers, set, 7 + 1024, &place, "queue", 300);
+	(void)take("counter q* > 100", "queue");
+	triggers_counter(g_triggers, set, 7, &place, "queue", 300);
+	expect_none();
+	for (uint64_t i = 0; i < 5000; i++)
+		triggers_counter(g_triggers, set, i + 1, &place, "queue", 50);
 	expect_none();
 	end();
 }
