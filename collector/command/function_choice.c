@@ -8,7 +8,7 @@
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
-#include "collector/command/name_near.h"
+#include "collector/options/name_near.h"
 #include "collector/names/name_pattern.h"
 
 #define LISTED_MAX 20

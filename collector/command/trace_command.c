@@ -10,7 +10,7 @@
 
 #include "collector/base/log.h"
 #include "collector/base/size.h"
-#include "collector/command/name_near.h"
+#include "collector/options/name_near.h"
 #include "collector/options/opts.h"
 #include "collector/options/spelling.h"
 #include "collector/output/folder_lock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/command/name_near.h"
+#include "collector/options/name_near.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * name_near - the function of a recording that a person may have meant.
  */
-#ifndef PERFREC_COLLECTOR_COMMAND_NAME_NEAR_H
-#define PERFREC_COLLECTOR_COMMAND_NAME_NEAR_H
+#ifndef PERFREC_COLLECTOR_OPTIONS_NAME_NEAR_H
+#define PERFREC_COLLECTOR_OPTIONS_NAME_NEAR_H
 
 #include <stddef.h>
 
