@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define STAT_STATE_FIELD 3 /* proc(5) */
 #define STAT_FLAGS_FIELD 9
+#define STAT_EXIT_FIELD 52
 #define STAT_START_FIELD 22
 #define FLAG_EXITING 4u /* PF_EXITING, linux/sched.h */
 
@@ -138,6 +140,48 @@ uint64_t proc_began(pid_t pid)
 	if (strchr("ZX", *proc_stat_field(text, STAT_STATE_FIELD)))
 		return 0;
 	return strtoull(proc_stat_field(text, STAT_START_FIELD), NULL, 10);
+}
+
+/* struct pidfd_info of <linux/pidfd.h>, as it was first. */
+struct pidfd_state {
+	uint64_t mask, cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+
+#define PIDFD_STATE _IOWR(0xff, 11, struct pidfd_state) /* PIDFD_GET_INFO */
+#define PIDFD_STATE_EXIT (UINT64_C(1) << 3) /* PIDFD_INFO_EXIT */
+
+/* What @pidfd says of a process that was waited for; -1: it says nothing. */
+static int pidfd_wait_status(int pidfd)
+{
+	struct pidfd_state state = { .mask = PIDFD_STATE_EXIT };
+
+	if (pidfd < 0 || ioctl(pidfd, PIDFD_STATE, &state) < 0 ||
+	    !(state.mask & PIDFD_STATE_EXIT))
+		return -1;
+	return state.exit_code;
+}
+
+/* What /proc says of process @pid; -1: it is waited for, or runs. */
+static int zombie_wait_status(pid_t pid)
+{
+	char text[PROC_STAT_BYTES];
+
+	if (!proc_read(pid, "stat", text, sizeof(text)) ||
+	    *proc_stat_field(text, STAT_STATE_FIELD) != 'Z')
+		return -1;
+	return (int)strtol(proc_stat_field(text, STAT_EXIT_FIELD), NULL, 10);
+}
+
+int proc_wait_status(pid_t pid, int pidfd)
+{
+	int status = pidfd_wait_status(pidfd);
+
+	if (status < 0)
+		status = zombie_wait_status(pid);
+	/* It may have been waited for meanwhile. */
+	return status < 0 ? pidfd_wait_status(pidfd) : status;
 }
 
 int proc_status_inner(const char *status, pid_t *inner)

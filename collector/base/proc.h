@@ -46,6 +46,11 @@ bool proc_is_dying(pid_t pid);
 uint64_t proc_began(pid_t pid);
 #define PROC_UNKNOWN UINT64_MAX
 
+/* The status that waitpid(2) gives for process @pid, which has exited; @pidfd
+ * is its pidfd, or -1. Until its parent has waited for it, /proc says so, if we
+ * may look; from then on the pidfd does, since Linux 6.15. -1: not known. */
+int proc_wait_status(pid_t pid, int pidfd);
+
 /* Sets *@inner to the id that a process or thread has in its own pid namespace,
  * from @status, the text of its status file. Returns in how many namespaces it
  * has an id, from ours inwards: 1 if its own namespace is ours, 0 if @status

@@ -20,6 +20,7 @@
  * but the recording does not wait for the end of a process that has no part in
  * it.
  */
+#include "collector/drain/process_crash.h"
 #include "collector/drain/process_meet.h"
 
 #include <errno.h>
@@ -126,6 +127,7 @@ static void end_process(struct process *process, enum process_end why)
 static void process_exited(struct process *process)
 {
 	end_process(process, PROCESS_EXITED);
+	process_crash_look(process);
 }
 
 /* The setup of a process, without modules and samples. @above: the tracks of

@@ -51,6 +51,7 @@ struct triggers {
 	struct flight_queue *queue;
 	struct counter *counter; /* hash table; NULL: no trigger is of them */
 	uint32_t count;
+	pid_t crashed; /* the last process; atomic */
 	uint32_t of_kind[TRIGGER_CRASH + 1]; /* sets */
 	struct trigger own[OWN]; /* with no text: not asked for */
 	struct gate gate[];
@@ -469,7 +470,9 @@ void triggers_crash(struct triggers *triggers,
 {
 	struct flight_event event;
 
-	if (!triggers)
+	/* order: sc, GATE: of two who tell of it, one is the second */
+	if (!triggers ||
+	    atom_xchg_sc(&triggers->crashed, place->pid) == place->pid)
 		return;
 	event = event_at(FLIGHT_CRASH, place, name);
 	event.value = number;
@@ -489,14 +492,15 @@ uint64_t triggers_fired(const struct triggers *triggers)
 	return fired;
 }
 
-const char *triggers_missing(const struct triggers *triggers, size_t *at)
+const struct trigger *triggers_missing(const struct triggers *triggers,
+				       size_t *at)
 {
 	while (triggers && *at < triggers->count) {
 		const struct gate *gate = &triggers->gate[(*at)++];
 
 		/* relaxed: asked when nobody records any more */
 		if (gate->trigger->name[0] && !atom_load_rlx(&gate->met))
-			return gate->trigger->text;
+			return gate->trigger;
 	}
 	return NULL;
 }

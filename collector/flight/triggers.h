@@ -83,8 +83,8 @@ void triggers_counter(struct triggers *triggers, uint32_t set, uint64_t track,
 
 /* Signal @number came to perfrec-collect. */
 void triggers_signal(struct triggers *triggers, uint64_t ns, int number);
-/* A process, called @name, was ended by signal @number; 0: which is not
- * known. */
+/* A process, called @name, was ended by signal @number. Told twice in a row of
+ * one process, it fires once. */
 void triggers_crash(struct triggers *triggers,
 		    const struct trigger_place *place, const char *name,
 		    int number);
@@ -97,8 +97,10 @@ void triggers_crash(struct triggers *triggers,
 void triggers_flush(struct triggers *triggers, uint64_t ns);
 /* How often all of them have fired. */
 uint64_t triggers_fired(const struct triggers *triggers);
-/* The next trigger from *@at (0 at first) on whose FUNC or NAME nothing had, as
- * it was given; sets *@at behind it. NULL: there is no more. */
-const char *triggers_missing(const struct triggers *triggers, size_t *at);
+/* The next trigger from *@at (0 at first) on whose FUNC or NAME nothing had;
+ * sets
+ * *@at behind it. NULL: there is no more. */
+const struct trigger *triggers_missing(const struct triggers *triggers,
+				       size_t *at);
 
 #endif

@@ -416,6 +416,11 @@ bool process_has_exited(const struct process *process)
 	return process->watch.fd >= 0 && poll(&poll_fd, 1, 0) > 0;
 }
 
+int process_wait_status(const struct process *process)
+{
+	return proc_wait_status(process->setup.pid, process->watch.fd);
+}
+
 bool process_is_running(const struct process *process)
 {
 	return (process->watch.fd >= 0 || process->setup.began) &&

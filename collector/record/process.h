@@ -182,6 +182,9 @@ bool process_is_drained(const struct process *process, uint32_t worker);
  * it was met. Of one that is not watched /proc is asked. Any thread. */
 bool process_has_exited(const struct process *process);
 bool process_is_running(const struct process *process);
+/* How @process has ended, as waitid(2) would tell its parent; -1: the kernel
+ * does not tell. Main thread. */
+int process_wait_status(const struct process *process);
 /* Look which processes that are not watched have exited: those that were not
  * waited for only at times, as each takes a reading of /proc. Cheap if there
  * are none. Main thread, a few times a second. */

@@ -50,13 +50,16 @@
 #include "collector/base/lock.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/options/collect_options.h"
+#include "collector/options/trigger.h"
 #include "collector/record/collector.h"
 #include "collector/serve/record_wire.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/samples/perf_counters.h"
 #include "collector/serve/ctl_server.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/process_crash.h"
 #include "collector/drain/process_reap.h"
+#include "collector/flight/triggers.h"
 #include "collector/drain/worker.h"
 #include "collector/serve/flights.h"
 #include "collector/serve/heap_ticks.h"
@@ -86,6 +89,7 @@
 #include "collector/serve/went_on.h"
 #include "collector/waits/wait_poller.h"
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 #include "shared/own_cost.h"
 
 #define HEARTBEAT_NS 25000000
@@ -113,6 +117,7 @@ struct daemon {
 	struct jobs_group endings; /* the jobs threads of recordings */
 	uint32_t beats;
 	bool beating;
+	pid_t command; /* of perfrec record; 0: not known yet */
 	bool hung_up; /* perfrec is gone */
 	bool ending; /* went_on_list() has been called */
 };
@@ -191,6 +196,8 @@ static void note_command_end(struct daemon *daemon,
 	};
 
 	recording_set_command_end(daemon->collector.recording, &end);
+	process_crash_told(daemon->collector.recording, daemon->command,
+			   end.end_ns, end.wait_status);
 	daemon->collector.closing = true;
 }
 
@@ -200,6 +207,7 @@ static void watch_child(struct daemon *daemon, pid_t pid)
 {
 	struct control_message message = { .type = CONTROL_WATCHED };
 
+	daemon->command = pid;
 	cpu_tree_start(daemon->collector.cpu, daemon->collector.recording, pid);
 	send_control(daemon, &message);
 }
@@ -231,12 +239,45 @@ static void control_ready(struct watch *watch)
 /* --- other events -----------------------------------------------------------
  */
 
+/* Whether @recording is that of an arena before @end in the list. */
+static bool is_listed_before(struct arena *list, const struct arena *end,
+			     const struct recording *recording)
+{
+	for (; list != end; list = arena_next(list))
+		if (arena_setup(list)->recording == recording)
+			return true;
+	return false;
+}
+
+/* Fires the triggers of signal @number in all recordings. */
+static void fire_signal(struct collector *collector, int number)
+{
+	struct arena *list = collector->arenas;
+	uint64_t ns = clock_boottime_ns();
+	struct recording *recording = collector->recording;
+
+	if (recording)
+		triggers_signal(recording_setup(recording)->triggers, ns,
+				number);
+	for (struct arena *arena = list; arena; arena = arena_next(arena)) {
+		struct recording *other = arena_setup(arena)->recording;
+
+		if (other != recording && !is_listed_before(list, arena, other))
+			triggers_signal(recording_setup(other)->triggers, ns,
+					number);
+	}
+}
+
 static void signals_ready(struct watch *watch)
 {
 	struct signalfd_siginfo info;
 
 	if (read(watch->fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	if (info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2) {
+		fire_signal(&g_daemon.collector, (int)info.ssi_signo);
+		return;
+	}
 	g_daemon.collector.closing = true;
 	/* Ctrl-C of a terminal reaches perfrec record's, too, which may take
 	 * the time that its names need. */
@@ -336,11 +377,15 @@ static int add_watch(struct daemon *daemon, struct watch *watch, int fd,
 
 static int watch_signals(struct daemon *daemon)
 {
+	const struct flight_options *flight = &daemon->options.flight;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	for (size_t i = 0; i < MIN(flight->trigger_count, TRIGGERS_MAX); i++)
+		if (flight->triggers[i].kind == TRIGGER_SIGNAL)
+			sigaddset(&set, flight->triggers[i].signal);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return add_watch(daemon, &daemon->signals,
 			 signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
