@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/files/recording_finish.h"
+#include "collector/flight/triggers.h"
+#include "collector/options/name_near.h"
+#include "collector/options/trigger.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -166,6 +169,56 @@ static bool are_nameless(const struct function_total *functions, size_t count)
 	return nameless > count / 2;
 }
 
+/* ": did you mean 'f'?", or "", in @text: a function of the recording whose
+ * name is near that of @trigger. */
+static void name_nearest(const struct trigger *trigger,
+			 const struct function_total *function, size_t count,
+			 char *text, size_t room)
+{
+	const char **names = calloc(MAX(count, 1), sizeof(*names));
+	char *near = NULL;
+
+	for (size_t i = 0; names && i < count; i++)
+		names[i] = function[i].name;
+	if (names)
+		near = name_near(trigger->name, names, count);
+	text[0] = '\0';
+	if (near)
+		snprintf(text, room, " (did you mean '%.80s'?)", near);
+	free(near);
+	free(names);
+}
+
+static void note_missing_triggers(struct recording *recording)
+{
+	const struct triggers *triggers = recording_setup(recording)->triggers;
+	const struct function_total *function;
+	const struct trigger *trigger;
+	char text[256], near[128] = "";
+	size_t functions, at = 0;
+	int count = 0;
+
+	function = recording_functions(recording, &functions);
+	while (count++ < MISSING_MAX &&
+	       (trigger = triggers_missing(triggers, &at))) {
+		bool of_calls = trigger->kind == TRIGGER_CALL ||
+				trigger->kind == TRIGGER_P99;
+
+		if (of_calls)
+			name_nearest(trigger, function, functions, near,
+				     sizeof(near));
+		snprintf(text, sizeof(text),
+			 "--trigger '%.80s': no %s of this "
+			 "name was %s%s.",
+			 trigger->text,
+			 of_calls			    ? "function"
+			 : trigger->kind == TRIGGER_COUNTER ? "counter"
+							    : "annotation",
+			 of_calls ? "called" : "met", of_calls ? near : "");
+		recording_note(recording, text);
+	}
+}
+
 /* What nobody can have meant. */
 static void note_missing(struct recording *recording)
 {
@@ -253,6 +306,7 @@ int recording_finish(struct recording *recording)
 			 "counted without their callers",
 			 (unsigned long long)sums->totals.overflowed_stacks);
 	note_missing(recording);
+	note_missing_triggers(recording);
 	write_losses(recording);
 	trace_file_flush(setup->trace);
 	flight_recorder_finish(recording);
