@@ -235,7 +235,8 @@ static int read_value(struct opts_value *value)
 {
 	char want[OPTS_TEXT_BYTES];
 
-	if (value->text && opts_rows[value->id].kind == OPTS_TRIGGER)
+	if (value->text && value->text[0] &&
+	    opts_rows[value->id].kind == OPTS_TRIGGER)
 		return check_trigger(value);
 	if (!value->text || opts_value_read(value))
 		return OPTS_GO_ON;
