@@ -17,6 +17,7 @@
 #include "collector/base/budget.h"
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
+#include "collector/base/varint.h"
 
 #define BLOCK_SPANS (64u << 10)
 #define PARTS 4u
@@ -33,8 +34,8 @@
 #define STEP_BYTES 3u /* of what says where a cell is, and its node */
 /* Cells of a list that may get longer. */
 #define LIST_MIN 64u
-#define LIST_MAX 1024u
-#define LIST_CALLS 32u /* calls for each cell between */
+#define LIST_MAX 448u
+#define LIST_CALLS 128u /* calls for each cell between */
 #define ROWS_MAX 1024u
 
 /* What is counted from now on is lost. */
@@ -49,19 +50,34 @@ void index_cells_stop(struct index_cells *cells)
 	fail(cells);
 }
 
+static void free_list(struct index_cells *cells, struct index_cell_list *list)
+{
+	if (cells->budget)
+		budget_give(cells->budget, list->room * sizeof(*list->cells));
+	free(list->cells);
+	*list = (struct index_cell_list){ .shift = list->shift };
+}
+
+static void free_packed(struct index_cells *cells,
+			struct index_cell_block *block)
+{
+	if (cells->budget)
+		budget_give(cells->budget, block->packed_room);
+	free(block->packed);
+	block->packed = NULL;
+	block->packed_bytes = block->packed_room = 0;
+}
+
 void index_cells_release(struct index_cells *cells)
 {
-	size_t bytes = cells->column_count * sizeof(*cells->columns) +
-		       cells->spare_room * sizeof(*cells->spare);
-
 	for (int i = 0; i < INDEX_CELL_LEVELS; i++) {
-		bytes += cells->level[i].list.room * sizeof(*cells->spare);
-		free(cells->level[i].list.cells);
+		free_list(cells, &cells->level[i].list);
+		free_packed(cells, &cells->level[i]);
 	}
 	if (cells->budget)
-		budget_give(cells->budget, bytes);
+		budget_give(cells->budget,
+			    cells->column_count * sizeof(*cells->columns));
 	free(cells->columns);
-	free(cells->spare);
 	*cells = (struct index_cells){ .budget = cells->budget };
 }
 
@@ -112,15 +128,6 @@ static void merge_cells(struct index_cell *to, const struct index_cell *from)
 	to->longest_ns = from->longest_ns;
 }
 
-static struct index_cell *reserve_spare(struct index_cells *cells,
-					uint32_t count)
-{
-	if (grow_array_from(cells->budget, cells->spare, cells->spare_room,
-			    count))
-		fail(cells);
-	return cells->failed ? NULL : cells->spare;
-}
-
 /* The end of the bucket that begins with cell @at. */
 static uint32_t bucket_end(const struct index_cell_list *list, uint32_t at)
 {
@@ -152,11 +159,15 @@ static struct index_cell *merge_rows(const struct index_cell *cells, uint32_t a,
 /* Makes the buckets of @list twice as wide. */
 static void widen(struct index_cells *cells, struct index_cell_list *list)
 {
-	struct index_cell *out = reserve_spare(cells, list->count + 1), *kept;
-	uint32_t room = list->room;
+	struct index_cell_list wide = { .shift = list->shift + 1 };
+	struct index_cell *out;
 
-	if (!out)
+	if (grow_array_from(cells->budget, wide.cells, wide.room,
+			    list->count + 1)) {
+		fail(cells);
 		return;
+	}
+	out = wide.cells;
 	for (uint32_t at = 0; at < list->count;) {
 		uint32_t middle = bucket_end(list, at), end = middle;
 
@@ -167,13 +178,9 @@ static void widen(struct index_cells *cells, struct index_cell_list *list)
 		out = merge_rows(list->cells, at, middle, end, out);
 		at = end;
 	}
-	kept = list->cells;
-	list->count = (uint32_t)(out - cells->spare);
-	list->cells = cells->spare;
-	list->room = cells->spare_room;
-	cells->spare = kept;
-	cells->spare_room = room;
-	list->shift++;
+	wide.count = (uint32_t)(out - wide.cells);
+	free_list(cells, list);
+	*list = wide;
 }
 
 /* Adds @cell, of a bucket of the list's width. */
@@ -316,6 +323,76 @@ void index_cells_missing(struct index_cells *cells, uint64_t lost,
 		put_apart(cells, 0, &cell, ns);
 }
 
+/* --- items ------------------------------------------------------------------
+ */
+
+/* What the cells before have. */
+struct before {
+	uint64_t bucket;
+	uint32_t row;
+	uint32_t number[ROWS_MAX + 1];
+};
+
+static void put_slices(struct before *before, const struct index_cell *cell,
+		       unsigned int shift, struct bytes *out)
+{
+	int64_t step = (int64_t)cell->number - before->number[cell->row];
+	uint64_t end_ns = cell->begin_ns + cell->longest_ns;
+
+	before->number[cell->row] = cell->number;
+	bytes_varint(out, index_zigzag(step) << 1 | (cell->calls > 1));
+	bytes_varint(out, end_ns - (cell->bucket << shift));
+	bytes_varint(out, cell->longest_ns);
+	if (cell->calls == 1)
+		return;
+	bytes_varint(out, cell->calls);
+	bytes_varint(out, cell->total_ns - cell->longest_ns);
+}
+
+static void put_cell(struct before *before, const struct index_cell *cell,
+		     unsigned int shift, struct bytes *out)
+{
+	if (cell->bucket == before->bucket) {
+		bytes_varint(out, 2 * (uint64_t)(cell->row - before->row));
+	} else {
+		bytes_varint(out, 2 * (cell->bucket - before->bucket) + 1);
+		bytes_varint(out, cell->row);
+	}
+	before->bucket = cell->bucket;
+	before->row = cell->row;
+	if (cell->row) {
+		put_slices(before, cell, shift, out);
+		return;
+	}
+	bytes_varint(out, cell->calls);
+	bytes_varint(out, cell->total_ns);
+}
+
+static void put_cells(const struct index_cell_list *list, uint64_t start_ns,
+		      struct bytes *out)
+{
+	/* No cell is of this bucket, as none ends before the block. */
+	struct before before = { .bucket = (start_ns >> list->shift) - 1 };
+
+	for (uint32_t i = 0; i < list->count; i++)
+		put_cell(&before, &list->cells[i], list->shift, out);
+}
+
+/* All but the cells. */
+static void put_block(const struct index_cell_block *block, unsigned int level,
+		      struct bytes *out)
+{
+	bytes_varint(out, level);
+	bytes_varint(out, block->first_chunk);
+	bytes_varint(out, block->last_chunk - block->first_chunk);
+	bytes_varint(out, block->start_ns);
+	bytes_varint(out, block->end_ns - block->start_ns);
+	bytes_varint(out, block->spans);
+	bytes_varint(out, block->beyond_calls);
+	bytes_varint(out, block->beyond_ns);
+	bytes_varint(out, block->list.shift);
+}
+
 /* --- blocks -----------------------------------------------------------------
  */
 
@@ -417,28 +494,110 @@ static bool shrink(struct index_cells *cells, struct index_cell_block *block)
 	return !cells->failed;
 }
 
-/* Makes @part, which is written, a part of @block. */
-static void join_block(struct index_cells *cells,
-		       struct index_cell_block *block,
-		       const struct index_cell_block *part)
+/* Adds a cell of a part, whose buckets are 2^@shift wide. */
+static void join_cell(struct index_cells *cells, struct index_cell_list *list,
+		      struct index_cell *cell, unsigned int shift)
 {
-	struct index_cell_list *list = &block->list;
-	const struct index_cell_list *from = &part->list;
-
-	if (!block->parts)
-		list->shift = from->shift;
-	while (list->shift < from->shift && !cells->failed)
+	cell->bucket >>= list->shift - shift;
+	list_put(cells, list, cell);
+	while (list->count > LIST_MAX && bucket_span(list) > 1 &&
+	       list->shift < SHIFT_MAX && !cells->failed)
 		widen(cells, list);
-	add_part(block, part);
-	for (uint32_t i = 0; i < from->count && !cells->failed; i++) {
-		struct index_cell cell = from->cells[i];
+}
 
-		cell.bucket >>= list->shift - from->shift;
-		list_put(cells, list, &cell);
-		while (list->count > LIST_MAX && bucket_span(list) > 1 &&
-		       list->shift < SHIFT_MAX && !cells->failed)
-			widen(cells, list);
+/* Takes the next cell off @get; what put_cell() does not say is zero. */
+static struct index_cell get_cell(struct before *before, unsigned int shift,
+				  struct index_get *get)
+{
+	uint64_t step = index_get_number(get), first;
+	struct index_cell cell = { .calls = 1 };
+
+	before->bucket += step & 1 ? step >> 1 : 0;
+	before->row = step & 1 ? (uint32_t)index_get_number(get)
+			       : before->row + (uint32_t)(step >> 1);
+	cell.bucket = before->bucket;
+	cell.row = (uint16_t)before->row;
+	first = index_get_number(get);
+	if (!cell.row) {
+		cell.calls = first;
+		cell.total_ns = index_get_number(get);
+		return cell;
 	}
+	before->number[cell.row] += (uint32_t)index_unzigzag(first >> 1);
+	cell.number = before->number[cell.row];
+	cell.begin_ns = (cell.bucket << shift) + index_get_number(get);
+	cell.longest_ns = index_get_number(get);
+	cell.begin_ns -= cell.longest_ns;
+	cell.total_ns = cell.longest_ns;
+	if (first & 1) {
+		cell.calls = index_get_number(get);
+		cell.total_ns += index_get_number(get);
+	}
+	return cell;
+}
+
+/* Takes the next part off @get to the list of @block. */
+static void unpack_part(struct index_cells *cells,
+			struct index_cell_block *block, struct index_get *get)
+{
+	unsigned int shift = (unsigned int)index_get_number(get);
+	struct before before = { .bucket = index_get_number(get) };
+	uint64_t bytes = index_get_number(get);
+	struct index_get part = { .at = get->at, .end = get->at + bytes };
+
+	while (block->list.shift < shift && !cells->failed)
+		if (block->list.count)
+			widen(cells, &block->list);
+		else
+			block->list.shift = shift;
+	while (part.at < part.end && !cells->failed) {
+		struct index_cell cell = get_cell(&before, shift, &part);
+
+		join_cell(cells, &block->list, &cell, shift);
+	}
+	get->at = part.end;
+}
+
+/* Makes the list of @block of its parts. */
+static void unpack(struct index_cells *cells, struct index_cell_block *block)
+{
+	struct index_get get = { .at = block->packed,
+				 .end = block->packed + block->packed_bytes };
+
+	block->list.shift = 0;
+	while (get.at < get.end && !cells->failed)
+		unpack_part(cells, block, &get);
+	free_packed(cells, block);
+}
+
+/* Adds @count bytes to the parts of @block. */
+static void keep(struct index_cells *cells, struct index_cell_block *block,
+		 const uint8_t *from, size_t count)
+{
+	if (cells->failed || !count)
+		return;
+	if (grow_array_from(cells->budget, block->packed, block->packed_room,
+			    block->packed_bytes + count)) {
+		fail(cells);
+		return;
+	}
+	memcpy(block->packed + block->packed_bytes, from, count);
+	block->packed_bytes += count;
+}
+
+/* Adds the cells of @part, which were written as the @count bytes at @from, to
+ * the parts of @block. */
+static void keep_part(struct index_cells *cells, struct index_cell_block *block,
+		      const struct index_cell_block *part, const uint8_t *from,
+		      size_t count)
+{
+	uint8_t head[3 * VARINT_BYTES_MAX], *end;
+
+	end = varint_put(head, part->list.shift);
+	end = varint_put(end, (part->start_ns >> part->list.shift) - 1);
+	end = varint_put(end, count);
+	keep(cells, block, head, (size_t)(end - head));
+	keep(cells, block, from, count);
 }
 
 /* How wide the buckets of a block that takes @ns shall be at first. */
@@ -465,23 +624,27 @@ static void clear_block(struct index_cells *cells, unsigned int level)
 	struct index_cell_block *block = &cells->level[level];
 	struct index_cell_list list = block->list;
 
-	list.count = 0;
-	if (!level)
+	free_packed(cells, block);
+	if (level) {
+		free_list(cells, &list);
+	} else {
+		list.count = 0;
 		list.shift = next_shift(cells, block->end_ns - block->start_ns);
+		cells->calls = 0;
+		cells->until_ns = cells->failed ? UINT64_MAX : 0;
+	}
 	*block = (struct index_cell_block){ .list = list };
-	if (level)
-		return;
-	cells->calls = 0;
-	cells->until_ns = 0;
 }
 
-/* The block of @level becomes a part of one of the next level. */
-static void pass_on(struct index_cells *cells, unsigned int level)
+/* The block of @level, the only part of one of the next level, moves there. */
+static void move_up(struct index_cells *cells, unsigned int level)
 {
 	struct index_cell_block *block = &cells->level[level];
 
-	if (level + 1 < INDEX_CELL_LEVELS)
-		join_block(cells, block + 1, block);
+	if (level + 1 == INDEX_CELL_LEVELS)
+		return;
+	keep(cells, block + 1, block->packed, block->packed_bytes);
+	add_part(block + 1, block);
 	clear_block(cells, level);
 }
 
@@ -497,91 +660,33 @@ struct index_cell_block *index_cells_full(struct index_cells *cells,
 		return NULL;
 	/* It is what was written of the level below. */
 	if (last && !full && block->parts)
-		pass_on(cells, level);
+		move_up(cells, level);
 	if (!full)
 		return NULL;
-	if (!level)
+	if (level)
+		unpack(cells, block);
+	else
 		flush_columns(cells);
 	while (!is_small(block, level) && shrink(cells, block))
 		;
 	return cells->failed ? NULL : block;
 }
 
-/* --- items ------------------------------------------------------------------
- */
-
-/* What the cells before have. */
-struct before {
-	uint64_t bucket;
-	uint32_t row;
-	uint32_t number[ROWS_MAX + 1];
-};
-
-static void put_slices(struct before *before, const struct index_cell *cell,
-		       unsigned int shift, struct bytes *out)
-{
-	int64_t step = (int64_t)cell->number - before->number[cell->row];
-	uint64_t end_ns = cell->begin_ns + cell->longest_ns;
-
-	before->number[cell->row] = cell->number;
-	bytes_varint(out, index_zigzag(step) << 1 | (cell->calls > 1));
-	bytes_varint(out, end_ns - (cell->bucket << shift));
-	bytes_varint(out, cell->longest_ns);
-	if (cell->calls == 1)
-		return;
-	bytes_varint(out, cell->calls);
-	bytes_varint(out, cell->total_ns - cell->longest_ns);
-}
-
-static void put_cell(struct before *before, const struct index_cell *cell,
-		     unsigned int shift, struct bytes *out)
-{
-	if (cell->bucket == before->bucket) {
-		bytes_varint(out, 2 * (uint64_t)(cell->row - before->row));
-	} else {
-		bytes_varint(out, 2 * (cell->bucket - before->bucket) + 1);
-		bytes_varint(out, cell->row);
-	}
-	before->bucket = cell->bucket;
-	before->row = cell->row;
-	if (cell->row) {
-		put_slices(before, cell, shift, out);
-		return;
-	}
-	bytes_varint(out, cell->calls);
-	bytes_varint(out, cell->total_ns);
-}
-
-static void put_cells(const struct index_cell_list *list, uint64_t start_ns,
-		      struct bytes *out)
-{
-	/* No cell is of this bucket, as none ends before the block. */
-	struct before before = { .bucket = (start_ns >> list->shift) - 1 };
-
-	for (uint32_t i = 0; i < list->count; i++)
-		put_cell(&before, &list->cells[i], list->shift, out);
-}
-
-static void put_block(const struct index_cell_block *block, unsigned int level,
-		      struct bytes *out)
-{
-	bytes_varint(out, level);
-	bytes_varint(out, block->first_chunk);
-	bytes_varint(out, block->last_chunk - block->first_chunk);
-	bytes_varint(out, block->start_ns);
-	bytes_varint(out, block->end_ns - block->start_ns);
-	bytes_varint(out, block->spans);
-	bytes_varint(out, block->beyond_calls);
-	bytes_varint(out, block->beyond_ns);
-	bytes_varint(out, block->list.shift);
-	put_cells(&block->list, block->start_ns, out);
-}
-
 void index_cells_put(struct index_cells *cells, unsigned int level,
 		     struct bytes *out)
 {
 	struct index_cell_block *block = &cells->level[level];
+	size_t head;
 
 	put_block(block, level, out);
-	pass_on(cells, level);
+	head = out->count;
+	put_cells(&block->list, block->start_ns, out);
+	if (out->failed)
+		fail(cells);
+	if (level + 1 < INDEX_CELL_LEVELS && !cells->failed) {
+		keep_part(cells, block + 1, block, out->at + head,
+			  out->count - head);
+		add_part(block + 1, block);
+	}
+	clear_block(cells, level);
 }

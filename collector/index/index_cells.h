@@ -61,7 +61,9 @@ struct index_cell_list {
 
 /* A block: all of its chunks. */
 struct index_cell_block {
-	struct index_cell_list list;
+	struct index_cell_list list; /* from level 1 on: while it is written */
+	uint8_t *packed; /* its parts, from level 1 on, as they were written */
+	size_t packed_bytes, packed_room;
 	uint32_t parts; /* blocks of the level below; of level 0: chunks */
 	uint64_t first_chunk, last_chunk; /* numbers */
 	uint64_t start_ns, end_ns; /* the last event before, and its last */
@@ -83,8 +85,6 @@ struct index_cells {
 	uint32_t blocks; /* of level 0, that were written */
 	struct budget *budget;
 	struct index_cell_block level[INDEX_CELL_LEVELS];
-	struct index_cell *spare; /* to merge into */
-	uint32_t spare_room;
 };
 
 /* @cells is all zero but for the budget (NULL: none), and until_ns 0. Frees

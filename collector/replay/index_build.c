@@ -556,7 +556,7 @@ static void number_cells(struct index_build *build,
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct index_cell *cell = &list->cells[i];
 
-		if (cell->number || !cell->row)
+		if (cell->number || !cell->node)
 			continue;
 		cell->number = cell->wait ? wait_number(build, cell->node)
 					  : node_number(build, cell->node);

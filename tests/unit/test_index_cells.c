@@ -5,7 +5,7 @@
  */
 #include "collector/index/index_cells.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/bytes.h"
@@ -24,6 +24,7 @@ static void setup(void)
 {
 	g_budget = (struct budget){ .left = BUDGET_BYTES };
 	g_cells = (struct index_cells){ .budget = &g_budget };
+	memset(g_blocks, 0, sizeof(g_blocks));
 	g_random = 1;
 	g_ns = 1000000000000;
 	g_chunk = 0;
@@ -153,6 +154,26 @@ START_TEST(index_cells_widths_follow_the_rate)
 }
 END_TEST
 
+/* There may be a thousand such threads. */
+START_TEST(index_cells_take_little_memory)
+{
+	uint64_t most = 0;
+
+	for (int i = 0; i < 40; i++) {
+		run_chunk(1500, 1000000, 8, false);
+		most = MAX(most, BUDGET_BYTES - g_budget.left);
+	}
+	ck_assert_uint_lt(most, 40 << 10);
+	for (int i = 0; i < 70; i++) {
+		run_chunk(65536, 50, 8, false);
+		most = MAX(most, BUDGET_BYTES - g_budget.left);
+	}
+	/* That of three levels, and of a list while it is merged. */
+	ck_assert_uint_lt(most, 80 << 10);
+	ck_assert(!g_cells.failed);
+}
+END_TEST
+
 START_TEST(index_cells_without_memory_are_none)
 {
 	for (uint64_t left = 0; left < 100000; left += 3000) {
@@ -181,6 +202,7 @@ int main(void)
 		       index_cells_of_a_rate_that_changes_are_half_a_percent);
 	tcase_add_test(tcase, index_cells_of_few_spans_are_few);
 	tcase_add_test(tcase, index_cells_widths_follow_the_rate);
+	tcase_add_test(tcase, index_cells_take_little_memory);
 	tcase_add_test(tcase, index_cells_without_memory_are_none);
 	return suite_run(suite);
 }
