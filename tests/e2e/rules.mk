@@ -9,10 +9,14 @@ E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 E2E_TOOLS = $(addprefix $(O)/tests/tools/,code_sites count_names flips_drive \
 	  step_states text_same trace_check)
 
-.PHONY: check-e2e e2e-programs
+.PHONY: check-e2e check-kill e2e-programs
 e2e-programs: all $(E2E_PROGS) $(E2E_TOOLS)
 check-e2e: e2e-programs
 	$(Q)O=$(O) sh scripts/run-e2e.sh
+
+# Not in make check, which kills some.
+check-kill: e2e-programs
+	$(Q)O=$(O) KILLS=$${KILLS:-100} sh scripts/run-e2e.sh robust/killed-index
 
 # Of each theme some that are quick, for `make check-fast`.
 E2E_QUICK = annotate/control annotate/golden annotate/install cli/bad-input \
