@@ -23,6 +23,7 @@
 #include "collector/replay/replay_inner.h"
 
 #define CHUNK_SPANS (64u << 10)
+#define ROW_SPANS 64 /* for each row of the sums */
 #define CHUNK_BYTES (32u << 20)
 #define CHECKPOINT_SPANS 1024u
 #define CHECKPOINT_BYTES (4u << 20)
@@ -610,9 +611,12 @@ static void end_chunk(struct index_build *build, const struct index_now *now)
 static bool ends_chunk(const struct index_build *build,
 		       const struct index_now *now)
 {
+	uint64_t spans = MAX((uint64_t)build->touch_count * ROW_SPANS,
+			     (uint64_t)CHUNK_SPANS);
+
 	if (!build->started || now->mid_call)
 		return false;
-	return now->last || now->spans - build->start_spans >= CHUNK_SPANS ||
+	return now->last || now->spans - build->start_spans >= spans ||
 	       (now->spans != build->start_spans &&
 		now->trace_bytes - build->start_bytes >= CHUNK_BYTES);
 }

@@ -5,10 +5,11 @@
  * was called in each chunk. It counts slices that are written, no others: what
  * a reader finds in the trace and what it finds here must be equal.
  *
- * A chunk is CHUNK_SPANS spans, or fewer if the trace has got CHUNK_BYTES
- * longer since the chunk began, so that the chunks of a slow thread among fast
- * ones are not spread over all of the file. It ends where a block of packets
- * ends.
+ * A chunk is CHUNK_SPANS spans, or ROW_SPANS for each row of its sums if that
+ * is more, so that the index stays small beside the trace. It is fewer if the
+ * trace has got CHUNK_BYTES longer since the chunk began, so that the chunks of
+ * a slow thread among fast ones are not spread over all of the file. It ends
+ * where a block of packets ends.
  *
  * What a chunk counts is the difference of what the nodes of the tree have
  * counted. A node that is touched for the first time in a chunk is put into a

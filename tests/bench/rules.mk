@@ -53,6 +53,21 @@ $(O)/tests/bench/page_calls: tests/bench/page_calls.c
 	$(say) CC $@
 	$(BENCH_CC) -finstrument-functions -o $@ $< -lpthread
 
+# --- recordings of 10^9 spans and of 1,000 threads (docs/BENCHMARKS.md, large
+# recordings). LARGE has options: LARGE='--spans 1e8 --only lua'. ---------------
+LARGE_PROGS = $(O)/tests/bench/slow_threads $(O)/tests/bench/save_ring
+
+$(O)/tests/bench/slow_threads: tests/bench/slow_threads.c
+	$(say) CC $@
+	$(BENCH_CC) -finstrument-functions -o $@ $< -lpthread
+$(O)/tests/bench/save_ring: tests/bench/save_ring.c tests/shim/mini_collector.c
+	$(say) CC $@
+	$(BENCH_CC) -o $@ $< tests/shim/mini_collector.c -lpthread
+
+.PHONY: bench-large
+bench-large: all $(LARGE_PROGS) $(O)/tests/tools/bench_replay
+	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/large.sh $(LARGE)
+
 # Needs 2.3 GB in $(O).
 .PHONY: bench-page
 bench-page: all $(O)/page_template.html $(O)/tests/bench/page_calls

@@ -5,7 +5,8 @@ E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 	  libcount_alloc_preload.so libcount_preload.so \
 	  librefuse_writes_preload.so libsite_preload.so \
 	  libstall_writes_preload.so witness \
-	  $(THEME_PROGS)) $(HOSTILE) $(VICTIM)
+	  $(THEME_PROGS)) $(HOSTILE) $(VICTIM) \
+	  $(addprefix $(O)/tests/bench/,page_calls slow_threads)
 E2E_TOOLS = $(addprefix $(O)/tests/tools/,code_sites count_names flips_drive \
 	  step_states text_same trace_check)
 
