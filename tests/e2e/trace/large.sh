@@ -19,7 +19,7 @@ record()
 	start_daemon --on-full block --compress=off
 	preload "$O/tests/bench/$1" "$2" "$3" >out || fail "$1: status $?"
 	wait_for 100 has_summary "$1"
-	peak=$(awk '/^VmHWM/ { print $2 }' /proc/$collector/status)
+	peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$collector/status")
 	stop_daemon
 	mv data/"$1"-* "$folder"
 	expect_eq "$folder: spans" "$(json "$folder/summary.json" .totals.spans)" \
