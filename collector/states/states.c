@@ -26,6 +26,7 @@
 #include "collector/record/watches.h"
 #include "collector/states/controller.h"
 #include "collector/states/states_inner.h"
+#include "collector/options/trigger.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -56,6 +57,22 @@ static int add_pattern(struct states *states, char letter, const char *glob)
 	return 0;
 }
 
+/* A call that is not recorded fires nothing: functions that have triggers stay
+ * recorded. */
+static int add_triggers(struct states *states,
+			const struct flight_options *flight)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < MIN(flight->trigger_count, TRIGGERS_MAX) && !err;
+	     i++)
+		if (flight->triggers[i].kind == TRIGGER_CALL ||
+		    flight->triggers[i].kind == TRIGGER_P99)
+			err = add_pattern(states, 's',
+					  flight->triggers[i].name);
+	return err;
+}
+
 static int add_options(struct states *states)
 {
 	const struct collect_options *options =
@@ -64,6 +81,8 @@ static int add_options(struct states *states)
 
 	for (size_t i = 0; i < options->count_count && !err; i++)
 		err = add_pattern(states, 'c', options->count[i]);
+	if ((options->overhead || options->count_count) && !err)
+		err = add_triggers(states, &options->flight);
 	if (options->overhead && !err) {
 		states->controller =
 			controller_new(options->overhead / 100000.0);

@@ -127,3 +127,15 @@ expect_status 0
 expect_match err "'lea > 5ms': no function .* [(]did you mean 'leaf'[?][)]" \
 	"'counter c > 1': no counter" "'annotation a': no annotation"
 expect_no_match err "'work > 1s'"
+
+# --- a function with a trigger is recorded, whatever else is asked for
+run "$PERFREC" record -q --flight --count 'lea*' -o counted \
+	--trigger 'work > 1000s' -- ./calls 5000
+expect_status 0
+[ "$(json counted/summary.json .totals.counted_calls)" -gt 4000 ] ||
+	fail 'leaf() is not counted'
+run "$PERFREC" record -q --flight --count 'lea*' -o recorded \
+	--trigger 'leaf > 1000s' -- ./calls 5000
+expect_status 0
+expect_eq 'calls that were only counted' \
+	"$(json recorded/summary.json .totals.counted_calls)" 0
