@@ -173,6 +173,27 @@ static void put_held(struct triggers *triggers, struct gate *gate)
 	atom_store_rlx(&gate->held, 0);
 }
 
+/* Whether the call lies in what is held back from now on, with nothing else to
+ * tell: most are that of a trigger that fires all the time. */
+static bool extend_held(struct gate *gate, const struct trigger_call *call)
+{
+	struct flight_event *rest = &gate->rest;
+	bool extended;
+
+	if (!enter_gate(gate))
+		return false;
+	extended = gate->held && !is_period_over(gate, call->end_ns) &&
+		   call->end_ns - call->begin_ns <= (uint64_t)rest->value;
+	if (extended) {
+		rest->begin_ns = MIN(rest->begin_ns, call->begin_ns);
+		rest->end_ns = MAX(rest->end_ns, call->end_ns);
+		/* relaxed: a figure for a person */
+		atom_add_rlx(&gate->fired, 1);
+	}
+	leave_gate(gate);
+	return extended;
+}
+
 static void fire(struct triggers *triggers, struct gate *gate,
 		 struct flight_event *event)
 {
@@ -301,28 +322,28 @@ uint64_t triggers_slow_ns(const struct triggers *triggers, uint32_t set,
 
 void triggers_call(struct triggers *triggers, const struct trigger_call *call)
 {
-	uint64_t ns = call->end_ns - call->begin_ns, bound;
+	uint64_t ns = call->end_ns - call->begin_ns, bound = UINT64_MAX;
 	uint32_t left = call->set;
-	struct flight_event event = {
+	struct gate *gate = NULL;
+	struct flight_event event;
+
+	while (left && ns < bound) {
+		gate = take_first(triggers, &left);
+		bound = slow_ns(gate->trigger, call->p99_ns);
+	}
+	if (!gate || ns < bound || extend_held(gate, call))
+		return;
+	event = (struct flight_event){
 		.cause = FLIGHT_CALL,
 		.begin_ns = call->begin_ns,
 		.end_ns = call->end_ns,
 		.pid = call->pid,
 		.tid = call->tid,
 		.value = (int64_t)ns,
+		.bound = (int64_t)bound,
 	};
-
-	while (left) {
-		struct gate *gate = take_first(triggers, &left);
-
-		bound = slow_ns(gate->trigger, call->p99_ns);
-		if (ns < bound)
-			continue;
-		event.bound = (int64_t)bound;
-		copy_text(event.what, call->function);
-		fire(triggers, gate, &event);
-		return;
-	}
+	copy_text(event.what, call->function);
+	fire(triggers, gate, &event);
 }
 
 /* --- others -----------------------------------------------------------------
