@@ -10,6 +10,8 @@
 
 #include "collector/base/grow.h"
 #include "collector/command/trace_command.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_jump.h"
 #include "collector/read/trace_read.h"
 #include "collector/show/progress.h"
 
@@ -45,14 +47,24 @@ static int add_threads(const char *word, const struct trace_reader *reader,
 	return 0;
 }
 
-int cut_threads_find(const char *word, const char *path,
-		     struct cut_threads *threads)
+/* Opens the trace: by the index, which has what describes threads, only what
+ * that does not tell of is read. */
+static int open_reader(const char *path, const struct trace_index *index,
+		       struct trace_reader **out)
+{
+	return index ? trace_reader_jump(path, index, 0, 0, false, out)
+		     : trace_reader_open(path, out);
+}
+
+static int find_threads(const char *word, const char *path,
+			const struct trace_index *index,
+			struct cut_threads *threads)
 {
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
 	struct trace_reader *reader;
 	struct trace_event event;
-	int err = trace_reader_open(path, &reader);
+	int err = open_reader(path, index, &reader);
 
 	if (err)
 		return err;
@@ -68,5 +80,17 @@ int cut_threads_find(const char *word, const char *path,
 		err = -ESRCH;
 	}
 	trace_reader_close(&reader);
+	return err;
+}
+
+int cut_threads_find(const char *word, const char *path,
+		     struct cut_threads *threads)
+{
+	struct trace_index *index = NULL;
+	int err;
+
+	trace_index_read_beside(path, &index);
+	err = find_threads(word, path, index, threads);
+	trace_index_free(&index);
 	return err;
 }

@@ -12,7 +12,11 @@
 
 #include "collector/base/grow.h"
 #include "collector/names/name_pattern.h"
+#include "collector/read/call_chunks.h"
 #include "collector/read/thread_choice.h"
+#include "collector/read/trace_bounds.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_parts.h"
 #include "shared/compiler.h"
 
 #define IS_WANTED 1u /* in trace_slice.user */
@@ -223,7 +227,7 @@ static int end_call(struct call_search *search, const struct trace_event *event)
 
 	if (!(user & IS_WANTED))
 		return 0;
-	if (is_wanted_call(search, &call))
+	if (!event->left && is_wanted_call(search, &call))
 		return keep_call(search, &call);
 	forget_arguments(search, call.arguments);
 	return 0;
@@ -260,26 +264,102 @@ static int read_events(struct call_search *search)
 	return err;
 }
 
-int call_search_run(const char *path, const struct call_wish *wish,
-		    const struct read_progress *progress,
-		    struct call_search **out)
+static int new_search(const struct call_wish *wish, struct call_search **out)
 {
 	struct call_search *search = calloc(1, sizeof(*search));
-	int err;
 
 	if (!search)
 		return -ENOMEM;
 	search->wish = *wish;
 	search->met_thread = !wish->thread;
-	err = trace_reader_open(path, &search->reader);
-	if (!err) {
-		if (progress)
-			trace_reader_set_progress(search->reader, progress);
-		err = read_events(search);
+	*out = search;
+	return 0;
+}
+
+/* Reads with @reader, which it takes. 0 or -errno. */
+static int run_with(const struct call_wish *wish, struct trace_reader *reader,
+		    const struct read_progress *progress,
+		    struct call_search **out)
+{
+	struct call_search *search;
+	int err = new_search(wish, &search);
+
+	if (err) {
+		trace_reader_close(&reader);
+		return err;
 	}
+	search->reader = reader;
+	if (progress)
+		trace_reader_set_progress(reader, progress);
+	err = read_events(search);
 	if (err)
 		call_search_free(&search);
 	else
+		*out = search;
+	return err;
+}
+
+/* Reads those chunks only that may have such calls. 0 or -errno; *@out stays
+ * NULL if there is no such call, or if something is not as it should be. */
+static int run_by_index(const char *path, const struct trace_index *index,
+			const struct call_wish *wish,
+			const struct read_progress *progress,
+			struct call_search **out)
+{
+	struct call_chunks chunks;
+	struct trace_reader *reader;
+	struct trace_parts *parts;
+	int err = call_chunks_take(&chunks, index, wish);
+
+	if (!err)
+		err = trace_parts_open_chunks(path, index, call_chunks_want,
+					      &chunks, &parts);
+	if (!err)
+		err = trace_reader_open_parts(parts, &reader);
+	if (!err)
+		err = run_with(wish, reader, progress, out);
+	if (!err) {
+		(*out)->seen += chunks.passed;
+		(*out)->matched += chunks.all ? chunks.passed : 0;
+	}
+	call_chunks_release(&chunks);
+	if (!err)
+		err = trace_bounds_read(path, NULL, &(*out)->bounds);
+	if (*out && (err || !(*out)->count || (*out)->err))
+		call_search_free(out);
+	return err;
+}
+
+/* Without an index; also if it is not known what to say of calls that there are
+ * not. */
+static int run_on_all(const char *path, const struct call_wish *wish,
+		      const struct read_progress *progress,
+		      struct call_search **out)
+{
+	struct trace_reader *reader;
+	int err = trace_reader_open(path, &reader);
+
+	return err ? err : run_with(wish, reader, progress, out);
+}
+
+int call_search_run(const char *path, const struct call_wish *wish,
+		    const struct read_progress *progress,
+		    struct call_search **out)
+{
+	struct call_search *search = NULL;
+	struct trace_index *index = NULL;
+	int err = 0;
+
+	if (!trace_index_read_beside(path, &index) && index->has_rest)
+		err = run_by_index(path, index, wish, progress, &search);
+	if (search) {
+		search->index = index;
+		index = NULL;
+	}
+	trace_index_free(&index);
+	if (!err && !search)
+		err = run_on_all(path, wish, progress, &search);
+	if (!err)
 		*out = search;
 	return err;
 }
@@ -297,6 +377,7 @@ void call_search_free(struct call_search **search_ptr)
 	free(search->matches);
 	free(search->choices);
 	trace_reader_close(&search->reader);
+	trace_index_free(&search->index);
 	free(search);
 }
 

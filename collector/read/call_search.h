@@ -47,6 +47,8 @@ struct found_call {
 	struct call_arguments *arguments; /* NULL: none */
 };
 
+struct trace_index;
+
 struct call_search {
 	struct trace_reader *reader; /* has texts and tracks */
 	struct trace_read_totals totals;
@@ -61,6 +63,7 @@ struct call_search {
 
 	/* Private. */
 	struct call_wish wish;
+	struct trace_index *index; /* by which it was read; NULL: none */
 	size_t room;
 	uint64_t argument_bytes; /* that are kept */
 	uint8_t *matches; /* by number of a text */

@@ -17,7 +17,7 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
-#include "collector/base/pool.h"
+#include "collector/read/index_interned.h"
 #include "collector/read/trace_begin.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
@@ -28,6 +28,7 @@
 /* Packets of a thread's sequence that are given. */
 struct follow {
 	struct packet_place from, to; /* up to, but not with */
+	uint64_t to_ns; /* of the last event before to, if that is a place */
 	uint32_t checkpoint; /* at from; counts if seeded */
 	bool seeded; /* what is open there must be told */
 };
@@ -53,24 +54,17 @@ struct seeding {
 	uint32_t slice; /* the next one */
 };
 
-/* What a number of a sequence stands for. */
-#define HAS_NAME 1u
-#define HAS_CATEGORY 2u
-#define HAS_LOCATION 4u
-struct interned_kinds {
-	uint64_t key; /* sequence << 32 | iid */
-	uint64_t has;
-};
-
 struct trace_parts {
 	char *path;
 	const struct trace_index *index; /* NULL: all is read */
 	const struct time_range *ranges;
 	uint32_t range_count;
+	trace_parts_wants *wants; /* NULL: ranges say what is wanted */
+	void *wants_context;
 	struct trace_packets *packets;
 	struct wanted *wanted; /* of index->sequences */
 	uint64_t last_ns, bad_bundles;
-	struct pool interned; /* of struct interned_kinds */
+	struct index_interned interned;
 
 	uint32_t extent; /* the next one */
 	struct file_stretch stretch; /* that is read */
@@ -126,14 +120,23 @@ static int add_follow(struct wanted *wanted, struct follow next)
 	if (!packet_place_before(next.from, next.to))
 		return 0;
 	if (last && !packet_place_before(last->to, next.from)) {
-		if (packet_place_before(last->to, next.to))
+		if (packet_place_before(last->to, next.to)) {
 			last->to = next.to;
+			last->to_ns = next.to_ns;
+		}
 		return 0;
 	}
 	if (grow_array(wanted->follows, wanted->room, wanted->count + 1))
 		return -ENOMEM;
 	wanted->follows[wanted->count++] = next;
 	return 0;
+}
+
+static void end_follow(struct follow *follow,
+		       const struct index_checkpoint *checkpoint)
+{
+	follow->to = checkpoint->place;
+	follow->to_ns = checkpoint->ns;
 }
 
 static int want_range(struct wanted *wanted, const struct time_range *range)
@@ -152,8 +155,49 @@ static int want_range(struct wanted *wanted, const struct time_range *range)
 		follow.from = of->checkpoints[follow.checkpoint].place;
 	}
 	if (behind < of->checkpoint_count)
-		follow.to = of->checkpoints[behind].place;
+		end_follow(&follow, &of->checkpoints[behind]);
 	return add_follow(wanted, follow);
+}
+
+/* Whether chunk @number is to be given, or more than it is in its place. */
+static bool wants_chunk(struct trace_parts *parts,
+			const struct index_sequence *of, uint32_t number)
+{
+	const struct index_chunk *chunk = &of->chunks[number];
+	bool last = number + 1 == of->chunk_count;
+
+	return !chunk->whole || (last && !of->ended) ||
+	       (!last && chunk[1].number != chunk->number + 1) ||
+	       parts->wants(parts->wants_context, of, number);
+}
+
+static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
+{
+	const struct index_sequence *of = wanted->of;
+	struct follow follow = { 0 };
+	int err = 0;
+
+	/* What comes before was lost: it is read from the begin on. */
+	if (of->chunks[0].number != 1) {
+		end_follow(&follow, &of->checkpoints[0]);
+		err = add_follow(wanted, follow);
+	}
+	for (uint32_t i = 0; i < of->chunk_count && !err; i++) {
+		uint32_t first = of->chunks[i].first_checkpoint;
+
+		if (!wants_chunk(parts, of, i))
+			continue;
+		follow = (struct follow){ .from = of->checkpoints[first].place,
+					  .to = { .offset = UINT64_MAX },
+					  .checkpoint = first,
+					  .seeded = true };
+		if (i + 1 < of->chunk_count)
+			end_follow(&follow,
+				   &of->checkpoints[of->chunks[i + 1]
+							    .first_checkpoint]);
+		err = add_follow(wanted, follow);
+	}
+	return err;
 }
 
 static int want(struct trace_parts *parts, struct wanted *wanted)
@@ -163,6 +207,8 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 
 	if (!of->checkpoint_count)
 		return 0;
+	if (parts->wants)
+		return want_chunks(parts, wanted);
 	for (uint32_t i = 0; i < parts->range_count && !err; i++)
 		err = want_range(wanted, &parts->ranges[i]);
 	/* The first one may be of no event. */
@@ -179,82 +225,6 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 	return err;
 }
 
-/* --- what numbers stand for
- * ---------------------------------------------------
- */
-
-static int note_interned(struct trace_parts *parts, uint64_t sequence,
-			 uint64_t iid, uint64_t has)
-{
-	const struct interned_kinds item = { sequence << 32 | (uint32_t)iid,
-					     0 };
-	struct interned_kinds *known;
-	uint32_t number;
-
-	if (pool_intern(&parts->interned, &item, &number) < 0)
-		return -ENOMEM;
-	known = (struct interned_kinds *)parts->interned.items + number;
-	known->has |= has;
-	return 0;
-}
-
-static uint32_t interned_with(const struct trace_parts *parts,
-			      uint64_t sequence, uint32_t iid)
-{
-	const struct interned_kinds item = { sequence << 32 | iid, 0 };
-	const struct interned_kinds *known = parts->interned.items;
-	uint32_t number;
-
-	return pool_find(&parts->interned, &item, &number)
-		       ? (uint32_t)known[number].has
-		       : 0;
-}
-
-/* Takes in what an InternedData has of categories and places. */
-static int note_item(struct trace_parts *parts, const struct index_packet *item)
-{
-	struct wire fields = { item->at, item->at + item->count };
-	struct wire_field field;
-	int err = 0;
-
-	while (!err && wire_next(&fields, &field)) {
-		struct wire entry = wire_of(&field);
-		uint64_t has = 0;
-
-		if (field.tag == TAG_INTERNED_DATA_EVENT_CATEGORIES)
-			has = HAS_CATEGORY;
-		else if (field.tag == TAG_INTERNED_DATA_SOURCE_LOCATIONS)
-			has = HAS_LOCATION;
-		while (has && !err && wire_next(&entry, &field))
-			if (field.tag == TAG_EVENT_NAME_IID)
-				err = note_interned(parts, item->sequence,
-						    field.value, has);
-	}
-	return err;
-}
-
-/* Of all sequences with checkpoints. 0 or -ENOMEM. */
-static int note_all(struct trace_parts *parts)
-{
-	const struct trace_index *index = parts->index;
-	int err = 0;
-
-	pool_init(&parts->interned, NULL, sizeof(struct interned_kinds),
-		  sizeof(uint64_t));
-	for (uint32_t i = 0; i < index->sequence_count; i++) {
-		const struct index_sequence *of = &index->sequences[i];
-
-		for (uint32_t j = 0;
-		     of->checkpoint_count && !err && j < of->name_count; j++)
-			err = note_interned(parts, of->id, of->names[j].iid,
-					    HAS_NAME);
-	}
-	for (uint32_t i = 0; i < index->packet_count && !err; i++)
-		if (index->packets[i].kind == INDEX_INTERNED)
-			err = note_item(parts, &index->packets[i]);
-	return err;
-}
-
 static int plan(struct trace_parts *parts)
 {
 	const struct trace_index *index = parts->index;
@@ -264,7 +234,7 @@ static int plan(struct trace_parts *parts)
 			       sizeof(*parts->wanted));
 	if (!parts->wanted)
 		return -ENOMEM;
-	err = note_all(parts);
+	err = index_interned_take(&parts->interned, index);
 	for (uint32_t i = 0; i < index->sequence_count && !err; i++) {
 		parts->wanted[i].of = &index->sequences[i];
 		err = want(parts, &parts->wanted[i]);
@@ -279,6 +249,23 @@ static int plan(struct trace_parts *parts)
 	return err;
 }
 
+/* Opens the file, and plans by @index. 0 or -errno. */
+static int begin_parts(struct trace_parts *parts, const char *path,
+		       const struct trace_index *index)
+{
+	int err = trace_packets_open(path, &parts->packets);
+
+	if (err)
+		return err;
+	if (!index || !index->has_rest) {
+		parts->reading = parts->at_tail = true;
+		return 0;
+	}
+	parts->index = index;
+	parts->path = strdup(path);
+	return parts->path ? plan(parts) : -ENOMEM;
+}
+
 int trace_parts_open(const char *path, const struct trace_index *index,
 		     const struct time_range *ranges, uint32_t count,
 		     struct trace_parts **out)
@@ -290,14 +277,26 @@ int trace_parts_open(const char *path, const struct trace_index *index,
 		return -ENOMEM;
 	parts->ranges = ranges;
 	parts->range_count = count;
-	err = trace_packets_open(path, &parts->packets);
-	if (!err && index && index->has_rest) {
-		parts->index = index;
-		parts->path = strdup(path);
-		err = parts->path ? plan(parts) : -ENOMEM;
-	} else {
-		parts->reading = parts->at_tail = true;
-	}
+	err = begin_parts(parts, path, index);
+	if (err)
+		trace_parts_close(&parts);
+	else
+		*out = parts;
+	return err;
+}
+
+int trace_parts_open_chunks(const char *path, const struct trace_index *index,
+			    trace_parts_wants *wants, void *context,
+			    struct trace_parts **out)
+{
+	struct trace_parts *parts = calloc(1, sizeof(*parts));
+	int err;
+
+	if (!parts)
+		return -ENOMEM;
+	parts->wants = wants;
+	parts->wants_context = context;
+	err = begin_parts(parts, path, index);
 	if (err)
 		trace_parts_close(&parts);
 	else
@@ -315,7 +314,7 @@ void trace_parts_close(struct trace_parts **parts)
 	     i++)
 		free(freed->wanted[i].follows);
 	free(freed->wanted);
-	pool_release(&freed->interned);
+	index_interned_release(&freed->interned);
 	free(freed->path);
 	free(freed->seeding.stack.slices);
 	bytes_release(&freed->made);
@@ -542,15 +541,15 @@ static void make_begin(struct trace_parts *parts,
 		       const struct index_sequence *of, uint32_t iid)
 {
 	struct bytes *inner = &parts->inner;
-	uint32_t has = interned_with(parts, of->id, iid);
+	uint32_t has = index_interned_has(&parts->interned, of->id, iid);
 
 	bytes_clear(inner);
 	bytes_field(inner, TAG_TRACK_EVENT_TYPE, TYPE_SLICE_BEGIN);
-	if (has & HAS_CATEGORY)
+	if (has & INTERNED_CATEGORY)
 		bytes_field(inner, TAG_TRACK_EVENT_CATEGORY_IIDS, iid);
-	if (has & HAS_NAME)
+	if (has & INTERNED_NAME)
 		bytes_field(inner, TAG_TRACK_EVENT_NAME_IID, iid);
-	if (has & HAS_LOCATION)
+	if (has & INTERNED_LOCATION)
 		bytes_field(inner, TAG_TRACK_EVENT_SOURCE_LOCATION_IID, iid);
 }
 
@@ -590,18 +589,12 @@ static int give_slice(struct trace_parts *parts, struct trace_part *out)
 			  parts->inner.count, out);
 }
 
-static uint64_t end_of(const struct index_sequence *of)
-{
-	return of->chunks[of->chunk_count - 1].end_ns;
-}
-
-/* Whether @wanted's sequence ends behind what is given of it: then nothing is
- * open in ranges that are later still. */
+/* Whether @wanted's sequence goes on behind what is given of it: then nothing
+ * that follows has to do with what is open there. */
 static bool must_close(const struct wanted *wanted)
 {
 	return wanted->count && !wanted->closed &&
-	       wanted->follows[wanted->count - 1].to.offset != UINT64_MAX &&
-	       index_sequence_is_over(wanted->of, UINT64_MAX);
+	       wanted->follows[wanted->count - 1].to.offset != UINT64_MAX;
 }
 
 static int give_seed(struct trace_parts *parts, struct trace_part *out)
@@ -629,8 +622,10 @@ static void start_closing(struct trace_parts *parts, struct wanted *wanted)
 {
 	wanted->closed = true;
 	free(parts->seeding.stack.slices);
-	parts->seeding =
-		(struct seeding){ .of = wanted, .ns = end_of(wanted->of) };
+	parts->seeding = (struct seeding){
+		.of = wanted,
+		.ns = wanted->follows[wanted->count - 1].to_ns,
+	};
 }
 
 /* A sequence that comes to none of its packets, as they were cut off, has open

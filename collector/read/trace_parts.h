@@ -18,6 +18,7 @@
 #ifndef PERFREC_COLLECTOR_READ_TRACE_PARTS_H
 #define PERFREC_COLLECTOR_READ_TRACE_PARTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collector/read/time_range.h"
@@ -30,7 +31,8 @@ enum trace_part_kind {
 	PART_PACKET,
 	/* The packets of a sequence up to the event at ns were left out; none
 	 * of them was in a range. The begins of its open slices follow,
-	 * outermost first, with an absolute time. */
+	 * outermost first, with an absolute time; none, if nothing more of it
+	 * is given. */
 	PART_RESTART,
 	/* Events of a track were left out, none before ns and none in a range.
 	 * Of the slices that were open only the outermost ones are open still:
@@ -59,6 +61,18 @@ struct trace_parts;
 int trace_parts_open(const char *path, const struct trace_index *index,
 		     const struct time_range *ranges, uint32_t count,
 		     struct trace_parts **out);
+
+/* Whether chunk @number of @sequence is of interest. */
+typedef bool trace_parts_wants(void *context,
+			       const struct index_sequence *sequence,
+			       uint32_t number);
+
+/* The same for chunks of threads, wherever they are, instead of ranges; other
+ * packets may be missing. Chunks of which the index does not tell enough are
+ * given in any case. @wants is called before it returns. @index is not NULL. */
+int trace_parts_open_chunks(const char *path, const struct trace_index *index,
+			    trace_parts_wants *wants, void *context,
+			    struct trace_parts **out);
 /* Frees *@parts, which may be NULL, and clears it. */
 void trace_parts_close(struct trace_parts **parts);
 

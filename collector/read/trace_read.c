@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/read/trace_parts.h"
 #include "collector/read/trace_read_inner.h"
 #include "collector/read/usual_packet.h"
 #include "collector/trace/fields.h"
@@ -24,20 +25,27 @@
 
 /* --- opening and closing --- */
 
-int trace_reader_open(const char *path, struct trace_reader **out)
+/* As trace_reader_open(); @parts may be NULL. */
+static int open_reader(const char *path, struct trace_parts *parts,
+		       struct trace_reader **out)
 {
 	struct trace_reader *reader = calloc(1, sizeof(*reader));
 	int err;
 
-	if (!reader)
+	if (!reader) {
+		trace_parts_close(&parts);
 		return -ENOMEM;
+	}
 	reader->budget.left = BUDGET_BYTES;
 	pool_init(&reader->sequences.ids, &reader->budget, sizeof(uint64_t),
 		  sizeof(uint64_t));
 	read_tracks_init(reader);
 	interned_init(reader);
 	err = trace_texts_init(&reader->texts, &reader->budget);
-	if (!err)
+	reader->parts = parts;
+	if (parts)
+		reader->packets = trace_parts_packets(parts);
+	else if (!err)
 		err = trace_packets_open(path, &reader->packets);
 	if (err) {
 		trace_reader_close(&reader);
@@ -45,6 +53,17 @@ int trace_reader_open(const char *path, struct trace_reader **out)
 	}
 	*out = reader;
 	return 0;
+}
+
+int trace_reader_open(const char *path, struct trace_reader **out)
+{
+	return open_reader(path, NULL, out);
+}
+
+int trace_reader_open_parts(struct trace_parts *parts,
+			    struct trace_reader **out)
+{
+	return open_reader(NULL, parts, out);
 }
 
 void trace_reader_close(struct trace_reader **reader)
@@ -63,7 +82,10 @@ void trace_reader_close(struct trace_reader **reader)
 	interned_release(self);
 	free(self->attributes);
 	trace_texts_release(&self->texts);
-	trace_packets_close(&self->packets);
+	if (self->parts)
+		trace_parts_close(&self->parts);
+	else
+		trace_packets_close(&self->packets);
 	trace_jump_free(&self->jump);
 	free(self);
 	*reader = NULL;
@@ -358,7 +380,8 @@ static bool begin_slice(struct trace_reader *reader, struct trace_event *event)
 static bool is_partly_given(const struct trace_reader *reader,
 			    const struct trace_track *track)
 {
-	return reader->jump && track->kind != TRACE_TRACK_THREAD &&
+	return (reader->jump || reader->parts) &&
+	       track->kind != TRACE_TRACK_THREAD &&
 	       track->kind != TRACE_TRACK_CONTEXT;
 }
 
@@ -644,6 +667,55 @@ void trace_reader_restart(struct trace_reader *reader)
 	reader->seeding = true;
 }
 
+/* Gives the next slice up that is left where a sequence goes on elsewhere. */
+static bool leave_slice(struct trace_reader *reader, struct trace_event *out)
+{
+	struct track *track = reader->leaving;
+
+	*out = (struct trace_event){ .kind = TRACE_END,
+				     .track = &track->shown,
+				     .left = true };
+	track->deeper = 0;
+	if (track->slice_count && end_slice(reader, out))
+		return true;
+	reader->leaving = NULL;
+	return false;
+}
+
+static void restart(struct trace_reader *reader, const struct trace_part *part)
+{
+	struct sequence *sequence =
+		trace_reader_sequence(reader, part->sequence);
+
+	if (!sequence)
+		return;
+	sequence->clock_ns = part->ns;
+	reader->leaving = sequence->track;
+}
+
+/* The next packet of the parts. 1; 2: slices are left; 0 or -errno. */
+static int next_of_parts(struct trace_reader *reader,
+			 struct trace_packet_bytes *out)
+{
+	struct trace_part part;
+	int got;
+
+	while ((got = trace_parts_next(reader->parts, &part)) > 0) {
+		if (part.kind == PART_PACKET) {
+			*out = part.bytes;
+			return 1;
+		}
+		if (part.kind == PART_RESTART)
+			restart(reader, &part);
+		if (reader->leaving)
+			return 2;
+	}
+	reader->totals.bad_bundles = trace_parts_bad_bundles(reader->parts);
+	reader->totals.last_ns =
+		MAX(reader->totals.last_ns, trace_parts_last_ns(reader->parts));
+	return got;
+}
+
 int trace_reader_next(struct trace_reader *reader, struct trace_event *out)
 {
 	struct trace_packet_bytes bytes;
@@ -652,8 +724,15 @@ int trace_reader_next(struct trace_reader *reader, struct trace_event *out)
 		if (begin_slice(reader, out))
 			return 1;
 	while (!reader->ending) {
-		int got = trace_packets_next(reader->packets, &bytes);
+		int got;
 
+		if (unlikely(reader->leaving) && leave_slice(reader, out))
+			return 1;
+		got = likely(!reader->parts)
+			      ? trace_packets_next(reader->packets, &bytes)
+			      : next_of_parts(reader, &bytes);
+		if (unlikely(got == 2))
+			continue;
 		if (unlikely(got <= 0)) {
 			reader->ending = true;
 			reader->err = got;

@@ -23,6 +23,7 @@
 #include "collector/read/trace_wire.h"
 
 struct trace_reader;
+struct trace_parts;
 
 enum trace_track_kind {
 	TRACE_TRACK_OTHER, /* asynchronous slices, states, or not described */
@@ -79,6 +80,8 @@ struct trace_event {
 	struct trace_slice *slice;
 	uint32_t depth;
 	bool unfinished; /* an end that the file does not have */
+	bool left; /* an end that is not given: the reader goes on elsewhere,
+		    * after trace_reader_open_parts(); ns means nothing */
 	bool seed; /* a begin: it was open where the reader began, or resumed
 		    * (trace_jump.h) */
 	uint32_t name, category; /* texts; of an end: those of its slice */
@@ -100,6 +103,10 @@ struct trace_event {
  * by trace_reader_close(). Or returns -errno, -EBADMSG: it is no plain file;
  * then *@out is as it was. Logs nothing. */
 int trace_reader_open(const char *path, struct trace_reader **out);
+/* The same for the parts of a trace (trace_parts.h), which the reader closes,
+ * also after an error. */
+int trace_reader_open_parts(struct trace_parts *parts,
+			    struct trace_reader **out);
 /* Frees *@reader, which may be NULL, with all that it gave out, and clears it.
  */
 void trace_reader_close(struct trace_reader **reader);

@@ -94,6 +94,8 @@ struct trace_reader {
 	bool ending;
 	int err; /* at the end */
 	struct trace_jump *jump; /* NULL: it reads all */
+	struct trace_parts *parts; /* NULL: packets has what is read */
+	struct track *leaving; /* its open slices are left; NULL: none is */
 	uint64_t indexed; /* bytes of the file that its index tells of; 0: none
 			   */
 	bool seeding; /* slices that are open where it begins come first */

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """cut_same.py - holds cuts of a recording by its index against cuts of all of its
-trace, in random ranges: packet by packet.
+trace, in random ranges: packet by packet. And calls that perfrec find finds.
 
-usage: cut_same.py [--count N] [--damage N] [--batches N] [--seed N]
+usage: cut_same.py [--count N] [--damage N] [--batches N] [--seed N] [--find F]
                    [--slowest F] [--thread T] [--short] PERFREC FOLDER
 
 Each range is cut twice, with trace.index and in a folder that does not have it.
 Each sequence must have the same packets in the same order, but for those that
 describe tracks: of these, the same, in any order. --slowest F: ranges around calls of F,
 too, which are several. --thread T: cuts of this thread, too. --short: none of the
-ranges is long. --damage N: so many times the index is cut short or
+ranges is long. --find F: what is found of F must be the same, too. --damage N: so many times the index is cut short or
 changed. --batches N: the index has its first N batches only.
 """
 import argparse
@@ -70,6 +70,29 @@ def differ(folders, options):
     return None
 
 
+def find_differs(folders, options):
+    """The same for perfrec find."""
+    answers = []
+    for folder in (folders.with_index, folders.without):
+        done = subprocess.run([folders.perfrec, "find", *options, folder],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False)
+        answers.append([done.returncode,
+                        (done.stdout + done.stderr).decode().replace(folder, "")])
+    return None if answers[0] == answers[1] else f"{answers[0]} and {answers[1]}"
+
+
+def searches(function, length, thread):
+    for bound in ("", " > 300ns", " > 3us", " > 30us", " > 200us", " > 5s", " < 1us"):
+        yield [function + bound]
+        yield ["--limit", "3", function + bound]
+        yield ["--json", function + bound]
+        for options in ranges(length, 1, False):
+            yield ["--sort", "time", *options, function + bound]
+        if thread:
+            yield ["--thread", thread[0], "--limit", "2", function + bound]
+
+
 def shown(packet_list, at):
     if at >= len(packet_list):
         return "nothing"
@@ -112,6 +135,7 @@ def main():
     parser.add_argument("--batches", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--slowest", action="append", default=[])
+    parser.add_argument("--find", action="append", default=[])
     parser.add_argument("--thread", action="append", default=[])
     parser.add_argument("--short", action="store_true")
     parser.add_argument("perfrec")
@@ -142,6 +166,11 @@ def main():
             wrong = differ(folders, options)
             if wrong:
                 sys.exit(f"{' '.join(options)}: {wrong}")
+        for function in arguments.find:
+            for options in searches(function, length, arguments.thread):
+                wrong = find_differs(folders, options)
+                if wrong:
+                    sys.exit(f"find {' '.join(options)}: {wrong}")
         with open(folders.index(), "rb") as file:
             index = file.read()
         for _ in range(arguments.damage):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# perfrec cut by the index: packet by packet what it cuts without it, in random
-# ranges, of recordings that have all that a trace can have, with several extents:
+# perfrec cut and find by the index: packet by packet, and call by call, what they
+# give without it, in random ranges, of recordings that have all that a trace can have, with several extents:
 # raw and compressed, with switches, samples and blocks of memory; with calls left
 # out; of contexts; and with an index that is cut short, damaged, or of another trace.
 # (trace/index has one whose collector was killed, and a part of an index.)
@@ -32,7 +32,7 @@ same data --count 6 --damage 4 --slowest leaf --slowest one_round \
 run "$PERFREC" record -q --on-full=block --compress --alloc exact --cpu 499 \
 	-o packed ./ranges 300
 expect_status 0
-same packed --seed 3 --count 5 --slowest annotate
+same packed --seed 3 --count 5 --slowest annotate --find annotate --find job
 
 run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
 expect_status 0
@@ -40,7 +40,7 @@ same long --seed 4 --count 3
 
 run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 expect_status 0
-same stacks --seed 5 --count 3
+same stacks --seed 5 --count 3 --find leaf
 
 # That of another trace.
 cp -r packed other

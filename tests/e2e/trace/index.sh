@@ -57,10 +57,11 @@ for compress in off on; do
 		-o "many-$compress" ./many
 	expect_status 0
 	same "many-$compress" --seed 5 --count 3
+	same_cuts "many-$compress" --seed 5 --find leaf
 done
 # A thread of which the index does not tell at all.
 same many-off --seed 8 --count 4 --batches 1
-same_cuts many-off --seed 8 --batches 1
+same_cuts many-off --seed 8 --batches 1 --find deep
 
 # What is open at the end goes on to the last event of all: also of a thread all of
 # which is read before it is known which event that is.

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call_chunks - a chunk has a row for each stack of slices: how many calls ended,
+ * and how long the longest of them took. A slice that the program has named
+ * counts for its site: so a row of a site may be of any name.
+ *
+ * The N longest calls: each row has one call as long as it says. So no call that
+ * is shorter than the N-th of these is among the N longest.
+ */
+#include "collector/read/call_chunks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/names/name_pattern.h"
+#include "collector/read/call_search.h"
+#include "shared/compiler.h"
+
+enum chunk_match { NOT_ASKED, MATCHES, MAY_MATCH, DIFFERS };
+
+/* --- names ------------------------------------------------------------------
+ */
+
+static enum chunk_match match_name(const struct call_chunks *chunks,
+				   const char *name)
+{
+	const char *wanted = chunks->wish->function;
+
+	return strcmp(name, wanted) == 0 ||
+			       name_pattern_matches(wanted, name, "")
+		       ? MATCHES
+		       : DIFFERS;
+}
+
+static enum chunk_match match_text(const struct call_chunks *chunks,
+				   uint32_t number)
+{
+	const struct index_text *text = &chunks->index->texts[number - 1];
+	enum chunk_match match = MAY_MATCH;
+	char *copy;
+
+	if (chunks->texts[number - 1])
+		return chunks->texts[number - 1];
+	copy = strndup((const char *)text->at, text->count);
+	if (copy)
+		match = match_name(chunks, copy);
+	free(copy);
+	chunks->texts[number - 1] = (uint8_t)match;
+	return match;
+}
+
+/* Of the nodes of @sequence, whose names are not known yet: numbers of texts by
+ * iid, 0: none. NULL: no memory. */
+static uint32_t *texts_of(const struct index_sequence *sequence,
+			  uint32_t *count)
+{
+	uint32_t *texts;
+
+	*count = 0;
+	for (uint32_t i = 0; i < sequence->name_count; i++)
+		*count = MAX(*count, sequence->names[i].iid + 1);
+	texts = calloc((size_t)*count + 1, sizeof(*texts));
+	for (uint32_t i = 0; texts && i < sequence->name_count; i++)
+		texts[sequence->names[i].iid] = sequence->names[i].text;
+	return texts;
+}
+
+static enum chunk_match match_node(const struct call_chunks *chunks,
+				   const struct index_sequence *sequence,
+				   uint32_t iid, const uint32_t *texts,
+				   uint32_t count)
+{
+	if (!iid)
+		return match_name(chunks, INDEX_WAIT_NAME);
+	if (index_interned_has(&chunks->interned, sequence->id, iid) !=
+	    INTERNED_NAME)
+		return MAY_MATCH;
+	return iid < count && texts[iid] ? match_text(chunks, texts[iid])
+					 : MAY_MATCH;
+}
+
+/* How the nodes of sequence @number match. 0 or -ENOMEM. */
+static int match_nodes(struct call_chunks *chunks, uint32_t number)
+{
+	const struct index_sequence *sequence =
+		&chunks->index->sequences[number];
+	uint8_t *nodes = calloc((size_t)sequence->node_count + 1, 1);
+	uint32_t count = 0, *texts = NULL;
+
+	chunks->nodes[number] = nodes;
+	if (nodes)
+		texts = texts_of(sequence, &count);
+	if (!texts)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < sequence->node_count; i++)
+		nodes[i] = (uint8_t)match_node(chunks, sequence,
+					       sequence->nodes[i].iid, texts,
+					       count);
+	free(texts);
+	return 0;
+}
+
+/* --- the longest calls --------------------------------------------------------
+ */
+
+/* The lengths of the longest calls of rows. */
+struct lengths {
+	uint64_t *list;
+	size_t count, room;
+	bool unsure; /* some row may match, or not */
+};
+
+static int add_lengths(const struct call_chunks *chunks, uint32_t number,
+		       const struct index_chunk *chunk, struct lengths *lengths)
+{
+	struct index_get rows = chunk->rows;
+	struct index_row row;
+	int64_t node = 0;
+
+	for (uint64_t left = chunk->row_count;
+	     left && index_row_next(&chunks->index->sequences[number], &rows,
+				    &node, &row);
+	     left--) {
+		uint8_t match = chunks->nodes[number][row.node];
+
+		lengths->unsure |= match == MAY_MATCH && row.calls;
+		if (match != MATCHES || !row.calls)
+			continue;
+		if (grow_array(lengths->list, lengths->room,
+			       lengths->count + 1))
+			return -ENOMEM;
+		lengths->list[lengths->count++] = row.longest_ns;
+	}
+	return 0;
+}
+
+static int compare_lengths(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* Whether only the longest calls are asked for, of all that there are. */
+static bool wants_longest(const struct call_wish *wish)
+{
+	return wish->limit && wish->limit <= CALL_SEARCH_MAX &&
+	       !wish->by_time && !wish->thread && !wish->min_ns &&
+	       wish->max_ns == UINT64_MAX && !wish->range.from_ns &&
+	       wish->range.to_ns == UINT64_MAX;
+}
+
+/* Finds how long a call is at least that is among the longest. */
+static int find_least(struct call_chunks *chunks)
+{
+	const struct trace_index *index = chunks->index;
+	struct lengths lengths = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < index->sequence_count && !err; i++)
+		for (uint32_t j = 0;
+		     j < index->sequences[i].chunk_count && !err; j++) {
+			const struct index_chunk *chunk =
+				&index->sequences[i].chunks[j];
+
+			if (chunk->whole && !chunk->rough)
+				err = add_lengths(chunks, i, chunk, &lengths);
+		}
+	if (!err && !lengths.unsure && lengths.count >= chunks->wish->limit) {
+		qsort(lengths.list, lengths.count, sizeof(*lengths.list),
+		      compare_lengths);
+		chunks->least_ns = lengths.list[chunks->wish->limit - 1];
+		chunks->all = true;
+	}
+	free(lengths.list);
+	return err;
+}
+
+int call_chunks_take(struct call_chunks *chunks,
+		     const struct trace_index *index,
+		     const struct call_wish *wish)
+{
+	int err;
+
+	*chunks = (struct call_chunks){ .index = index,
+					.wish = wish,
+					.least_ns = wish->min_ns };
+	err = index_interned_take(&chunks->interned, index);
+	chunks->texts = calloc((size_t)index->text_count + 1, 1);
+	chunks->nodes = calloc((size_t)index->sequence_count + 1,
+			       sizeof(*chunks->nodes));
+	if (!chunks->texts || !chunks->nodes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < index->sequence_count && !err; i++)
+		err = match_nodes(chunks, i);
+	if (!err && wants_longest(wish))
+		err = find_least(chunks);
+	return err;
+}
+
+void call_chunks_release(struct call_chunks *chunks)
+{
+	for (uint32_t i = 0; chunks->nodes && i < chunks->index->sequence_count;
+	     i++)
+		free(chunks->nodes[i]);
+	free(chunks->nodes);
+	free(chunks->texts);
+	index_interned_release(&chunks->interned);
+}
+
+/* --- chunks ----------------------------------------------------------------
+ */
+
+/* Whether all calls that end in @chunk have a part in the range, or none. */
+static bool is_apart(const struct call_chunks *chunks,
+		     const struct index_chunk *chunk, bool *outside)
+{
+	const struct time_range *range = &chunks->wish->range;
+
+	*outside = chunk->end_ns < range->from_ns;
+	return *outside || (chunk->start_ns >= range->from_ns &&
+			    chunk->end_ns < range->to_ns);
+}
+
+/* Whether the calls of a row that was not left out by its name must be read. */
+static bool wants_row(const struct call_chunks *chunks,
+		      const struct index_row *row, uint8_t match)
+{
+	return match == MAY_MATCH || chunks->wish->thread ||
+	       row->longest_ns >= chunks->least_ns;
+}
+
+bool call_chunks_want(void *context, const struct index_sequence *sequence,
+		      uint32_t number)
+{
+	struct call_chunks *chunks = context;
+	const struct index_chunk *chunk = &sequence->chunks[number];
+	const uint8_t *nodes =
+		chunks->nodes[sequence - chunks->index->sequences];
+	struct index_get rows = chunk->rows;
+	uint64_t calls = 0, left = chunk->row_count;
+	bool outside, apart = is_apart(chunks, chunk, &outside);
+	struct index_row row;
+	int64_t node = 0;
+
+	if (chunk->rough || outside)
+		return !outside;
+	for (; left && index_row_next(sequence, &rows, &node, &row); left--) {
+		if (nodes[row.node] == DIFFERS || !row.calls)
+			continue;
+		if (!apart || wants_row(chunks, &row, nodes[row.node]))
+			return true;
+		calls += row.calls;
+	}
+	/* What is left makes no sense. */
+	if (left)
+		return true;
+	chunks->passed += calls;
+	return false;
+}
