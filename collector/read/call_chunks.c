@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_chunks - a chunk has a row for each stack of slices: how many calls ended,
- * and how long the longest of them took. A slice that the program has named
- * counts for its site: so a row of a site may be of any name.
+ * call_chunks - a chunk has a row for each stack of slices: how many calls
+ * ended, and how long the longest of them took. A slice that the program has
+ * named counts for its site: so a row of a site may be of any name.
  *
- * The N longest calls: each row has one call as long as it says. So no call that
- * is shorter than the N-th of these is among the N longest.
+ * The N longest calls: each row has one call as long as it says. So no call
+ * that is shorter than the N-th of these is among the N longest.
  */
 #include "collector/read/call_chunks.h"
 
@@ -95,14 +95,14 @@ static int match_nodes(struct call_chunks *chunks, uint32_t number)
 	if (!texts)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < sequence->node_count; i++)
-		nodes[i] = (uint8_t)match_node(chunks, sequence,
-					       sequence->nodes[i].iid, texts,
-					       count);
+		nodes[i] = (uint8_t)match_node(
+			chunks, sequence, sequence->nodes[i].iid, texts, count);
 	free(texts);
 	return 0;
 }
 
-/* --- the longest calls --------------------------------------------------------
+/* --- the longest calls
+ * --------------------------------------------------------
  */
 
 /* The lengths of the longest calls of rows. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_chunks - which chunks of an index may have calls that a search is for, by
- * the longest call of each function in them. One thread at a time.
+ * call_chunks - which chunks of an index may have calls that a search is for,
+ * by the longest call of each function in them. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_CALL_CHUNKS_H
 #define PERFREC_COLLECTOR_READ_CALL_CHUNKS_H
@@ -31,8 +31,8 @@ int call_chunks_take(struct call_chunks *chunks,
 		     const struct trace_index *index,
 		     const struct call_wish *wish);
 void call_chunks_release(struct call_chunks *chunks);
-/* Whether chunk @number of @sequence is to be read; as trace_parts_wants(), once
- * for each chunk. */
+/* Whether chunk @number of @sequence is to be read; as trace_parts_wants(),
+ * once for each chunk. */
 bool call_chunks_want(void *chunks, const struct index_sequence *sequence,
 		      uint32_t number);
 

@@ -21,8 +21,8 @@ struct index_interned {
 	struct pool kinds; /* of struct interned_kinds */
 };
 
-/* Takes in all of @index. 0 or -ENOMEM; index_interned_release() frees it in any
- * case. */
+/* Takes in all of @index. 0 or -ENOMEM; index_interned_release() frees it in
+ * any case. */
 int index_interned_take(struct index_interned *interned,
 			const struct trace_index *index);
 void index_interned_release(struct index_interned *interned);

@@ -40,11 +40,14 @@ static void put_value(struct index_values *values, uint64_t ns,
 
 static uint64_t track_of(const struct encode_event *event)
 {
-	struct index_get fields = { .at = event->fields,
-				    .end = event->fields + event->field_bytes };
+	struct index_get fields = { 0 };
 	struct packet_field field;
 
-	while (event->fields && packet_field_next(&fields, &field))
+	if (!event->fields)
+		return 0;
+	fields.at = event->fields;
+	fields.end = event->fields + event->field_bytes;
+	while (packet_field_next(&fields, &field))
 		if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
 			return field.value;
 	return 0;

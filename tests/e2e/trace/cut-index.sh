@@ -32,7 +32,7 @@ same data --count 6 --damage 4 --slowest leaf --slowest one_round \
 run "$PERFREC" record -q --on-full=block --compress --alloc exact --cpu 499 \
 	-o packed ./ranges 300
 expect_status 0
-same packed --seed 3 --count 5 --slowest annotate --find annotate --find job
+same packed --seed 3 --count 3 --slowest annotate --find annotate
 
 run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
 expect_status 0
