@@ -15,6 +15,7 @@
 #include "collector/options/spelling.h"
 #include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
+#include "collector/read/summary_read.h"
 #include "collector/read/summary_snapshot.h"
 #include "collector/read/trace_index.h"
 
@@ -188,11 +189,43 @@ void trace_command_say_index(const char *dir, const struct trace_index *index,
 		dir);
 }
 
+/* Whether the collector was killed, and perfrec report --repair made the
+ * summary. */
+static bool is_repaired(const char *dir)
+{
+	struct summary *summary;
+	bool rebuilt;
+
+	if (summary_read(dir, &summary))
+		return false;
+	rebuilt = summary->rebuilt;
+	summary_free(&summary);
+	return rebuilt;
+}
+
+/* The trace in @dir, whose recording was finished, ends in @cut bytes of a
+ * packet. Returns the exit status. */
+static int say_cut(const char *dir, uint64_t cut)
+{
+	if (is_repaired(dir)) {
+		log_warn("'%.2000s/" TRACE_NAME "' ends in %" PRIu64
+			 " bytes of half a packet, as its collector was killed",
+			 dir, cut);
+		return OPTS_OK;
+	}
+	log_err("'%.2000s/" TRACE_NAME "' was cut: its last %" PRIu64
+		" bytes are a part of a packet, and what came behind them is "
+		"missing",
+		dir, cut);
+	return OPTS_FAILED;
+}
+
 static int check_whole(const char *dir, const struct trace_read_totals *totals)
 {
 	uint64_t bad =
 		totals->bad_bundles + totals->bad_events + totals->refused;
 	bool finished = is_finished(dir);
+	int status = OPTS_OK;
 
 	if (!totals->packets) {
 		log_err("'%.2000s/" TRACE_NAME "' is no trace, or is empty",
@@ -207,15 +240,12 @@ static int check_whole(const char *dir, const struct trace_read_totals *totals)
 				 ? "it still goes on"
 				 : "its collector was killed");
 	if (totals->cut && finished)
-		log_err("'%.2000s/" TRACE_NAME "' was cut: its last %" PRIu64
-			" bytes are a part of a packet, and what came behind "
-			"them is missing",
-			dir, totals->cut);
+		status = say_cut(dir, totals->cut);
 	if (bad)
 		log_err("'%.2000s/" TRACE_NAME "' is damaged: %" PRIu64
 			" parts of it were left out",
 			dir, bad);
-	return bad || (totals->cut && finished) ? OPTS_FAILED : OPTS_OK;
+	return bad ? OPTS_FAILED : status;
 }
 
 int trace_command_check(const char *dir, int err,

@@ -141,6 +141,17 @@ false"
 	done
 done
 
+# --- half a packet is no damage once it is repaired, either ---
+for dir in whole whole-z; do
+	rm -rf cut
+	mkdir cut
+	head -c -3 $dir/trace.pftrace >cut/trace.pftrace
+	"$PERFREC" report --repair cut >out 2>err || fail "$(cat err)"
+	run "$PERFREC" report --json --from 0ns cut
+	expect_status 0
+	expect_match err "warning: 'cut/trace.pftrace' ends in [0-9]* bytes of half a packet, as its collector was killed"
+done
+
 # --- damaged inside: one note says so, without a word of half a packet ---
 rm -rf cut
 mkdir cut
