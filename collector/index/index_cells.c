@@ -163,7 +163,8 @@ static void widen(struct index_cells *cells, struct index_cell_list *list)
 	struct index_cell *out;
 
 	if (grow_array_from(cells->budget, wide.cells, wide.room,
-			    list->count + 1)) {
+			    list->count + 1) ||
+	    !wide.cells) {
 		fail(cells);
 		return;
 	}
@@ -210,9 +211,9 @@ static void list_put(struct index_cells *cells, struct index_cell_list *list,
 /* Buckets from the first to the last that has a cell. */
 static uint64_t bucket_span(const struct index_cell_list *list)
 {
-	return list->count ? list->cells[list->count - 1].bucket -
-				     list->cells[0].bucket + 1
-			   : 0;
+	if (!list->cells || !list->count)
+		return 0;
+	return list->cells[list->count - 1].bucket - list->cells[0].bucket + 1;
 }
 
 /* --- counting ---------------------------------------------------------------
