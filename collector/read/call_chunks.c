@@ -15,7 +15,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/names/name_pattern.h"
-#include "collector/read/call_search.h"
+#include "collector/read/call_wish.h"
 #include "shared/compiler.h"
 
 enum chunk_match { NOT_ASKED, MATCHES, MAY_MATCH, DIFFERS };

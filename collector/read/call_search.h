@@ -18,23 +18,9 @@
 #include <stdint.h>
 
 #include "collector/read/call_arguments.h"
+#include "collector/read/call_wish.h"
 #include "collector/read/time_range.h"
 #include "collector/read/trace_read.h"
-
-/* So many calls are kept at most, and so many bytes of their arguments. */
-#define CALL_SEARCH_MAX (1u << 20)
-#define CALL_SEARCH_ARGUMENT_BYTES (UINT64_C(256) << 20)
-
-/* Which calls. Their durations are from begin to end, wherever the range
- * begins and ends. */
-struct call_wish {
-	const char *function; /* its full name, or a glob (name_pattern.h) */
-	uint64_t min_ns, max_ns; /* of the duration, both included */
-	struct time_range range; /* of which the call has a part */
-	const char *thread; /* the number of a thread, or its name; NULL: all */
-	size_t limit; /* how many to keep; 0: all, up to CALL_SEARCH_MAX */
-	bool by_time; /* keep the first ones, not the longest */
-};
 
 struct found_call {
 	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
