@@ -115,21 +115,23 @@ struct lengths {
 static int add_lengths(const struct call_chunks *chunks, uint32_t number,
 		       const struct index_chunk *chunk, struct lengths *lengths)
 {
+	const uint8_t *nodes = chunks->nodes[number];
 	struct index_get rows = chunk->rows;
 	struct index_row row;
 	int64_t node = 0;
 
-	for (uint64_t left = chunk->row_count;
+	for (uint64_t left = nodes ? chunk->row_count : 0;
 	     left && index_row_next(&chunks->index->sequences[number], &rows,
 				    &node, &row);
 	     left--) {
-		uint8_t match = chunks->nodes[number][row.node];
+		uint8_t match = nodes[row.node];
 
 		lengths->unsure |= match == MAY_MATCH && row.calls;
 		if (match != MATCHES || !row.calls)
 			continue;
 		if (grow_array(lengths->list, lengths->room,
-			       lengths->count + 1))
+			       lengths->count + 1) ||
+		    !lengths->list)
 			return -ENOMEM;
 		lengths->list[lengths->count++] = row.longest_ns;
 	}
@@ -168,7 +170,8 @@ static int find_least(struct call_chunks *chunks)
 			if (chunk->whole && !chunk->rough)
 				err = add_lengths(chunks, i, chunk, &lengths);
 		}
-	if (!err && !lengths.unsure && lengths.count >= chunks->wish->limit) {
+	if (!err && lengths.list && !lengths.unsure &&
+	    lengths.count >= chunks->wish->limit) {
 		qsort(lengths.list, lengths.count, sizeof(*lengths.list),
 		      compare_lengths);
 		chunks->least_ns = lengths.list[chunks->wish->limit - 1];

@@ -126,7 +126,8 @@ static int add_follow(struct wanted *wanted, struct follow next)
 		}
 		return 0;
 	}
-	if (grow_array(wanted->follows, wanted->room, wanted->count + 1))
+	if (grow_array(wanted->follows, wanted->room, wanted->count + 1) ||
+	    !wanted->follows)
 		return -ENOMEM;
 	wanted->follows[wanted->count++] = next;
 	return 0;
