@@ -410,6 +410,9 @@ static void add_part(struct index_cell_block *block,
 	block->spans += part->spans;
 	block->beyond_calls += part->beyond_calls;
 	block->beyond_ns += part->beyond_ns;
+	/* A row that one part is without would be too small. */
+	if (part->rows && (!block->rows || part->rows < block->rows))
+		block->rows = part->rows;
 }
 
 void index_cells_chunk(struct index_cells *cells,
@@ -479,6 +482,7 @@ static void drop_row(struct index_cell_block *block)
 		block->beyond_ns += list->cells[i].total_ns;
 	}
 	list->count = kept;
+	block->rows = row - 1U;
 }
 
 /* Makes the block smaller. False: it is as small as can be. */
@@ -488,7 +492,7 @@ static bool shrink(struct index_cells *cells, struct index_cell_block *block)
 
 	if (bucket_span(list) > 1 && list->shift < SHIFT_MAX)
 		widen(cells, list);
-	else if (list->count > 1)
+	else if (list->count > 2)
 		drop_row(block);
 	else
 		return false;
@@ -554,6 +558,11 @@ static void unpack_part(struct index_cells *cells,
 	while (part.at < part.end && !cells->failed) {
 		struct index_cell cell = get_cell(&before, shift, &part);
 
+		if (block->rows && cell.row > block->rows) {
+			block->beyond_calls += cell.calls;
+			block->beyond_ns += cell.total_ns;
+			continue;
+		}
 		join_cell(cells, &block->list, &cell, shift);
 	}
 	get->at = part.end;

@@ -69,6 +69,7 @@ struct index_cell_block {
 	uint64_t start_ns, end_ns; /* the last event before, and its last */
 	uint64_t spans; /* about */
 	uint64_t beyond_calls, beyond_ns; /* in rows that are left out */
+	uint32_t rows; /* those beyond are left out; 0: none are */
 };
 
 struct index_cells {
