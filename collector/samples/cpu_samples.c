@@ -974,6 +974,21 @@ void cpu_group_free(struct cpu_group **group)
 	free(old);
 }
 
+void cpu_sampler_flush(struct cpu_sampler *sampler,
+		       const struct recording *recording)
+{
+	const struct group_trace *trace;
+
+	if (!sampler || !sampler->wanted.switches)
+		return;
+	lock_acquire(&sampler->lock);
+	pull_locked(sampler);
+	for (trace = sampler->traces; trace; trace = trace->next)
+		if (trace->recording == recording)
+			sched_trace_flush(trace->sched);
+	lock_release(&sampler->lock);
+}
+
 /* Nothing will be told of the threads of @group for a while. */
 static void lose_group(struct cpu_group *group)
 {

@@ -49,6 +49,11 @@ void cpu_group_free(struct cpu_group **group);
  * also for NULL. */
 void cpu_group_pause(struct cpu_group *group, bool paused);
 
+/* All switches of @recording up to now are handed to its trace. Any thread;
+ * also for NULL. */
+void cpu_sampler_flush(struct cpu_sampler *sampler,
+		       const struct recording *recording);
+
 /*
  * Count the CPU time of process @pid, which has not called exec() yet, and of
  * all processes that it makes, across execs, into the account of @recording.

@@ -68,6 +68,11 @@ void sched_trace_free(struct sched_trace **trace, uint64_t ns)
 	free(old);
 }
 
+void sched_trace_flush(struct sched_trace *trace)
+{
+	out_sched_flush(trace->out);
+}
+
 void sched_trace_lose(struct sched_trace *trace, int cpu, uint64_t ns)
 {
 	if (cpu >= 0)

@@ -21,6 +21,9 @@ int sched_trace_new(struct recording *recording, struct sched_trace **out);
  * Also for NULL. */
 void sched_trace_free(struct sched_trace **trace, uint64_t ns);
 
+/* All that was taken in is handed to the trace. */
+void sched_trace_flush(struct sched_trace *trace);
+
 /* Thread @tid, which the trace has on @cpu (-1: on any), is not there, or has
  * come there anew: what it did meanwhile was not told. */
 void sched_trace_gone(struct sched_trace *trace, int cpu, pid_t tid);

@@ -28,6 +28,7 @@
 #include "collector/base/log.h"
 #include "collector/record/recording.h"
 #include "collector/files/snapshot.h"
+#include "collector/samples/cpu_samples.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 
@@ -136,6 +137,7 @@ static bool step_item(const struct collector *collector, struct flushed *item)
 		begin_item(collector, item);
 	if (item->step == READS &&
 	    drain_wait_is_over(&item->wait, collector->drain)) {
+		cpu_sampler_flush(collector->cpu, item->recording);
 		item->step = WRITES;
 		item->job.run = flush_files;
 		jobs_post(recording_setup(item->recording)->jobs, &item->job);

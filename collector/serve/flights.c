@@ -22,6 +22,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/record/recording.h"
+#include "collector/samples/cpu_samples.h"
 #include "collector/serve/session.h"
 #include "shared/atomic.h"
 
@@ -87,6 +88,8 @@ static void step_flying(struct flights *flights, struct flying *flying)
 	if (!over && clock_boottime_ns() < flying->deadline_ns)
 		return;
 	flying->now.drained &= over;
+	/* What the kernel has told of CPUs waits until there is much of it. */
+	cpu_sampler_flush(flights->collector->cpu, flying->recording);
 	post(flying);
 }
 

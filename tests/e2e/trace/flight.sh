@@ -12,6 +12,8 @@ build server -lpthread <<'SOURCE'
 #include <time.h>
 #include <unistd.h>
 
+static struct timespec pause_for = { .tv_nsec = 100000 };
+
 __attribute__((noinline)) void step(void)
 {
 	__asm__ volatile("");
@@ -19,11 +21,9 @@ __attribute__((noinline)) void step(void)
 
 __attribute__((noinline)) void request(void)
 {
-	const struct timespec pause = { .tv_nsec = 100000 };
-
 	for (int i = 0; i < 50; i++)
 		step();
-	nanosleep(&pause, 0);
+	nanosleep(&pause_for, 0);
 }
 
 static void *serve(void *unused)
@@ -34,10 +34,14 @@ static void *serve(void *unused)
 	return 0;
 }
 
-int main(void)
+/* server [slow] */
+int main(int argc, char **argv)
 {
 	pthread_t thread;
 
+	(void)argv;
+	if (argc > 1)
+		pause_for.tv_nsec = 10000000;
 	pthread_create(&thread, 0, serve, 0);
 	serve(0);
 	pthread_join(thread, 0);
@@ -46,6 +50,7 @@ int main(void)
 SOURCE
 
 trap 'touch stop' EXIT
+slow=
 
 # begin DIR OPTION...: records the server, which runs on.
 begin()
@@ -53,8 +58,8 @@ begin()
 	data=$1
 	shift
 	rm -f stop
-	"$PERFREC" record --flight "$@" -o "$data" ./server >"$data.out" \
-		2>"$data.err" &
+	"$PERFREC" record --flight "$@" -o "$data" ./server $slow \
+		>"$data.out" 2>"$data.err" &
 	recorder=$!
 	wait_for 60 is_recorded
 }
@@ -175,6 +180,22 @@ expect_eq 'said' "$(grep -c 'cannot write all of a snapshot' four.err)" 1
 expect_eq 'unwritten' "$(total unwritten_snapshots)" 2
 expect_eq 'lost' "$(total lost_triggers)" 2
 expect_eq 'snapshots' "$(total snapshots)" 1
+
+# --- a few switches of threads are there, too, though a packet has room for more
+slow=slow
+begin slow --sched on --margin 100ms
+snapshot
+expect_status 0
+folder=$(cat out)
+end
+slow=
+"$PERFREC" report --json slow | jq -e .settings.sched >/dev/null &&
+	[ "$(total sched_threads)" -gt 0 ] &&
+	{
+		"$PERFREC" dump "$folder" >events || fail 'dump'
+		[ "$(grep -c '"kind":"stretch"' events)" -gt 5 ] ||
+			fail "no switches: $(head -c 2000 events)"
+	}
 
 # --- without --flight there are none
 rm stop
