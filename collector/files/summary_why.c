@@ -41,7 +41,7 @@ static void say_event(const struct flight_event *event, char *text, size_t room)
 	case FLIGHT_CALL:
 		say_call(event, text, room);
 		break;
-	case FLIGHT_MARK:
+	case FLIGHT_ANNOTATION:
 		snprintf(text, room, "the program asked for it%s%s",
 			 *what ? ": " : "", what);
 		break;

@@ -34,9 +34,12 @@ struct flight_queue {
 const char *flight_cause_name(enum flight_cause cause)
 {
 	static const char *const names[FLIGHT_CAUSES] = {
-		[FLIGHT_CALL] = "call",	      [FLIGHT_MARK] = "mark",
-		[FLIGHT_COUNTER] = "counter", [FLIGHT_SIGNAL] = "signal",
-		[FLIGHT_ASKED] = "asked",     [FLIGHT_CRASH] = "crash",
+		[FLIGHT_CALL] = "call",
+		[FLIGHT_ANNOTATION] = "annotation",
+		[FLIGHT_COUNTER] = "counter",
+		[FLIGHT_SIGNAL] = "signal",
+		[FLIGHT_ASKED] = "asked",
+		[FLIGHT_CRASH] = "crash",
 	};
 
 	return names[cause];

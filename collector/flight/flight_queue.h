@@ -14,7 +14,7 @@
 
 enum flight_cause {
 	FLIGHT_CALL, /* of a function; it was slow */
-	FLIGHT_MARK, /* an annotation of the program */
+	FLIGHT_ANNOTATION, /* an annotation of the program */
 	FLIGHT_COUNTER, /* beyond its bound */
 	FLIGHT_SIGNAL, /* that the program, or the collector, was sent */
 	FLIGHT_ASKED, /* perfrec ctl snapshot */

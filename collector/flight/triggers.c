@@ -392,7 +392,7 @@ void triggers_annotation(struct triggers *triggers,
 	}
 	if (!set)
 		return;
-	event = event_at(FLIGHT_MARK, place, name);
+	event = event_at(FLIGHT_ANNOTATION, place, name);
 	fire_first(triggers, set, &event);
 }
 

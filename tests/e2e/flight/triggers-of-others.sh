@@ -106,9 +106,9 @@ expect_eq queue "$(fired "counter 'queue'")" 2
 expect_eq lag "$(fired "counter 'lag'")" 1
 expect_eq jobs "$(fired "counter 'jobs'")" 1
 expect_eq 'own of each thread' "$(fired "counter 'own'")" 2
-expect_eq help "$(fired "mark 'help'")" 1
-expect_eq late "$(fired "mark 'late ")" 2
-expect_eq renamed "$(fired "mark 'renamed'")" 1
+expect_eq help "$(fired "annotation 'help'")" 1
+expect_eq late "$(fired "annotation 'late ")" 2
+expect_eq renamed "$(fired "annotation 'renamed'")" 1
 expect_eq 'signals' "$(fired "signal ''")" 1
 [ "$(fired "counter 'heap: allocated'")" -ge 1 ] || fail 'no heap counter'
 expect_eq 'no TERM' "$(fired "crash 'dies-15'")" 0
