@@ -6,6 +6,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/trace/compact.h"
+#include "collector/trace/packet_look.h"
 #include "shared/compiler.h"
 
 /* A segment of finished packets is sealed when it is that long. */
@@ -202,8 +203,8 @@ static void take_compact(struct flight_memory *memory,
 /* A packet with a time that is no step. */
 static void take_stamped(struct flight_memory *memory,
 			 struct flight_sequence *sequence,
-			 const struct flight_packet *packet,
-			 const uint8_t *from, size_t bytes)
+			 const struct packet_look *packet, const uint8_t *from,
+			 size_t bytes)
 {
 	struct flight_segment *segment = sequence->last;
 
@@ -226,15 +227,17 @@ static void take_packet(struct flight_memory *memory, struct index_get fields,
 			const uint8_t *from, size_t bytes)
 {
 	struct flight_sequence *sequence;
-	struct flight_packet packet;
+	struct packet_look packet;
+	bool event;
 
-	flight_packet_look(fields, &packet);
+	packet_look(fields, &packet);
+	event = packet_is_event(&packet);
 	sequence = sequence_of(memory, packet.sequence);
-	if (!sequence || (packet.event && sequence->compact))
+	if (!sequence || (event && sequence->compact))
 		memory->lost++;
-	else if (packet.event && packet.stamped)
+	else if (event && packet.stamped)
 		take_stamped(memory, sequence, &packet, from, bytes);
-	else if (packet.event)
+	else if (event)
 		memory->lost++;
 	else
 		put(memory, sequence->kept, from, bytes);

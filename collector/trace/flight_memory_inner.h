@@ -9,7 +9,6 @@
 #include "collector/trace/flight_left.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/flight_text.h"
-#include "collector/trace/packet_fields.h"
 
 struct flight_segment {
 	struct flight_segment *next; /* of its sequence */
@@ -45,20 +44,6 @@ struct flight_memory {
 	uint32_t sequence_room;
 	struct flight_segment *oldest, *newest; /* that are sealed */
 };
-
-/* What a finished packet is. */
-struct flight_packet {
-	uint32_t sequence;
-	bool event; /* or a sample, or switches */
-	bool stamped; /* with a time that is no step */
-	uint64_t first_ns, last_ns;
-	struct index_get track_event, interned; /* at NULL: none */
-	uint32_t type; /* of the event */
-	uint64_t track; /* that it names; 0: none */
-};
-
-/* @fields: without tag and length. */
-void flight_packet_look(struct index_get fields, struct flight_packet *out);
 
 /* A segment is forgotten, or passed over: takes what it leaves behind into
  * @left. @texts: bytes it has (flight_text_cut()). @next: the segment after it;

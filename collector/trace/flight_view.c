@@ -18,6 +18,7 @@
 #include "collector/base/grow.h"
 #include "collector/trace/compact_unpack.h"
 #include "collector/trace/flight_memory_inner.h"
+#include "collector/trace/packet_fields.h"
 #include "shared/compiler.h"
 
 struct view_segment {

@@ -12,98 +12,9 @@
 
 #include "collector/index/index_file.h"
 #include "collector/trace/index_tracks.h"
-#include "collector/trace/packet_fields.h"
+#include "collector/trace/packet_look.h"
 #include "collector/trace/trace_file_inner.h"
 #include "shared/compiler.h"
-
-#define CLOCK_BOOTTIME_ID 6
-#define CLOCK_SEQUENCE_FIRST 64
-
-/* What is in a packet. */
-struct packet {
-	uint32_t sequence;
-	bool stamped; /* with an absolute time */
-	uint64_t first_ns, last_ns;
-	/* at NULL: none. */
-	struct index_get event, ftrace, interned, descriptor;
-	bool sample;
-	bool more; /* something else */
-};
-
-/* The times in a packed list: one, and then steps. */
-static void take_times(struct index_get list, struct packet *packet)
-{
-	uint64_t ns = 0;
-
-	while (!list.bad && list.at != list.end) {
-		ns += index_get_number(&list);
-		if (!packet->stamped)
-			packet->first_ns = ns;
-		packet->stamped = true;
-		packet->last_ns = MAX(packet->last_ns, ns);
-	}
-}
-
-/* The times of an FtraceEventBundle. */
-static void take_ftrace(struct packet *packet)
-{
-	struct index_get fields = packet->ftrace;
-	struct packet_field field;
-
-	while (packet_field_next(&fields, &field)) {
-		struct index_get sched = packet_field_part(&field);
-
-		if (field.tag != TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
-			continue;
-		while (packet_field_next(&sched, &field))
-			if (field.tag ==
-			    TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP)
-				take_times(packet_field_part(&field), packet);
-	}
-}
-
-static void take_packet(struct index_get fields, struct packet *packet)
-{
-	uint64_t clock = CLOCK_BOOTTIME_ID;
-	struct packet_field field;
-
-	*packet = (struct packet){ 0 };
-	while (packet_field_next(&fields, &field))
-		switch (field.tag) {
-		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
-			packet->sequence = (uint32_t)field.value;
-			break;
-		case TAG_TRACE_PACKET_TIMESTAMP:
-			packet->first_ns = packet->last_ns = field.value;
-			packet->stamped = true;
-			break;
-		case TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
-			clock = field.value;
-			break;
-		case TAG_TRACE_PACKET_TRACK_EVENT:
-			packet->event = packet_field_part(&field);
-			break;
-		case TAG_TRACE_PACKET_PERF_SAMPLE:
-			packet->sample = true;
-			break;
-		case TAG_TRACE_PACKET_FTRACE_EVENTS:
-			packet->ftrace = packet_field_part(&field);
-			break;
-		case TAG_TRACE_PACKET_INTERNED_DATA:
-			packet->interned = packet_field_part(&field);
-			break;
-		case TAG_TRACE_PACKET_TRACK_DESCRIPTOR:
-			packet->descriptor = packet_field_part(&field);
-			packet->more = true;
-			break;
-		default:
-			packet->more = true;
-		}
-	if (packet->ftrace.at)
-		take_ftrace(packet);
-	/* A step of 0 is one from a thread's last event. */
-	packet->stamped &= clock < CLOCK_SEQUENCE_FIRST && packet->last_ns;
-}
 
 /* --- what goes into the index -----------------------------------------------
  */
@@ -148,7 +59,7 @@ static void put_interned(struct index_file *index, uint32_t sequence,
 /* An event, a sample, or switches: whose packet is the @count bytes at @bytes.
  */
 static void put_event(const struct trace_index_to *to, struct index_place place,
-		      const struct packet *packet, const uint8_t *bytes,
+		      const struct packet_look *packet, const uint8_t *bytes,
 		      size_t count)
 {
 	place.first_ns = packet->stamped ? packet->first_ns : 0;
@@ -173,11 +84,11 @@ void trace_index_packet(const struct trace_index_to *to, uint64_t offset,
 {
 	const struct index_get fields = { .at = bytes, .end = bytes + count };
 	struct index_place place = { .offset = offset, .inner = inner };
-	struct packet packet;
+	struct packet_look packet;
 	bool event;
 
-	take_packet(fields, &packet);
-	event = packet.event.at || packet.sample || packet.ftrace.at;
+	packet_look(fields, &packet);
+	event = packet_is_event(&packet);
 	place.sequence = packet.sequence;
 	if (event)
 		put_event(to, place, &packet, bytes, count);

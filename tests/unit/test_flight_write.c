@@ -5,6 +5,7 @@
  * something behind: slices with notes, counters, slices on tracks of their own.
  * `SEED=n` runs one of them alone.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #include "collector/trace/out_track.h"
 #include "collector/trace/packet_fields.h"
 #include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define START_NS 1000000ULL
@@ -438,6 +441,57 @@ START_TEST(flight_writes_what_a_cut_of_the_whole_trace_has)
 }
 END_TEST
 
+/* Writes stretches until it is told to end. */
+static void *look_on(void *end)
+{
+	uint64_t slices = 0;
+
+	do {
+		struct flight_reach reach;
+		struct flight_wish wish = { .memory = g->memory, .of = "test" };
+		struct flight_result result;
+		char *text;
+		size_t bytes;
+		FILE *file = open_memstream(&text, &bytes);
+
+		flight_memory_reach(g->memory, &reach);
+		wish.from_ns = reach.first_ns;
+		wish.to_ns = MAX(reach.last_ns, reach.first_ns) + 1;
+		ck_assert_int_eq(flight_write(&wish, file, &result), 0);
+		fclose(file);
+		free(text);
+		ck_assert_uint_eq(result.totals.bad_events, 0);
+		slices += result.totals.slices;
+		/* order: acq, END: a test's own */
+	} while (!atom_load_acq((int *)end));
+	ck_assert_uint_gt(slices, 0);
+	return NULL;
+}
+
+START_TEST(flight_memory_is_written_while_it_is_looked_at)
+{
+	pthread_t thread;
+	int end = 0;
+
+	start(2, 60000, 1ULL << 40);
+	for (int i = 0; i < 2000; i++)
+		step();
+	both(flush, NULL);
+	ck_assert_int_eq(pthread_create(&thread, NULL, look_on, &end), 0);
+	for (int i = 0; i < 100000; i++) {
+		step();
+		if (any(50))
+			continue;
+		both(flush, NULL);
+		bytes_clear(&g->trace);
+	}
+	/* order: rel, END */
+	atom_store_rel(&end, 1);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	stop();
+}
+END_TEST
+
 START_TEST(flight_memory_stays_near_its_limit)
 {
 	struct flight_reach reach;
@@ -468,6 +522,7 @@ int main(void)
 	TCase *tcase = suite_slow_case(suite);
 
 	tcase_add_test(tcase, flight_writes_what_a_cut_of_the_whole_trace_has);
+	tcase_add_test(tcase, flight_memory_is_written_while_it_is_looked_at);
 	tcase_add_test(tcase, flight_memory_stays_near_its_limit);
 	return suite_run(suite);
 }

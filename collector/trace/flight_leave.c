@@ -1,106 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_packet - what a packet is, and what a segment leaves behind when it is
- * forgotten: see flight_memory_inner.h.
+ * flight_leave - what a segment leaves behind when it is forgotten: see
+ * flight_memory_inner.h.
  */
-#include "collector/base/grow.h"
-#include "collector/base/bytes.h"
-#include "collector/trace/compact.h"
 #include "collector/trace/flight_memory_inner.h"
 
 #include <stdlib.h>
 
+#include "collector/base/bytes.h"
+#include "collector/base/grow.h"
+#include "collector/trace/compact.h"
+#include "collector/trace/packet_look.h"
 #include "shared/compiler.h"
-
-#define CLOCK_SEQUENCE_FIRST 64
-
-/* The times in a packed list: one, and then steps. */
-static void look_at_times(struct index_get list, struct flight_packet *out)
-{
-	uint64_t ns = 0;
-
-	while (!list.bad && list.at != list.end) {
-		ns += index_get_number(&list);
-		if (!out->stamped)
-			out->first_ns = ns;
-		out->stamped = true;
-		out->last_ns = MAX(out->last_ns, ns);
-	}
-}
-
-/* An FtraceEventBundle. */
-static void look_at_switches(struct index_get fields, struct flight_packet *out)
-{
-	struct packet_field field;
-
-	while (packet_field_next(&fields, &field)) {
-		struct index_get sched = packet_field_part(&field);
-
-		if (field.tag != TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
-			continue;
-		while (packet_field_next(&sched, &field))
-			if (field.tag ==
-			    TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP)
-				look_at_times(packet_field_part(&field), out);
-	}
-}
-
-static void look_at_event(struct index_get fields, struct flight_packet *out)
-{
-	struct packet_field field;
-
-	out->track_event = fields;
-	while (packet_field_next(&fields, &field))
-		if (field.tag == TAG_TRACK_EVENT_TYPE)
-			out->type = (uint32_t)field.value;
-		else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
-			out->track = field.value;
-}
-
-void flight_packet_look(struct index_get fields, struct flight_packet *out)
-{
-	struct packet_field field;
-	uint64_t ns = 0, clock = 0;
-	bool has_ns = false;
-
-	*out = (struct flight_packet){ 0 };
-	while (packet_field_next(&fields, &field))
-		switch (field.tag) {
-		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
-			out->sequence = (uint32_t)field.value;
-			break;
-		case TAG_TRACE_PACKET_TIMESTAMP:
-			ns = field.value;
-			has_ns = true;
-			break;
-		case TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
-			clock = field.value;
-			break;
-		case TAG_TRACE_PACKET_TRACK_EVENT:
-			out->event = true;
-			look_at_event(packet_field_part(&field), out);
-			break;
-		case TAG_TRACE_PACKET_FTRACE_EVENTS:
-			out->event = true;
-			look_at_switches(packet_field_part(&field), out);
-			break;
-		case TAG_TRACE_PACKET_PERF_SAMPLE:
-			out->event = true;
-			break;
-		case TAG_TRACE_PACKET_INTERNED_DATA:
-			out->interned = packet_field_part(&field);
-			break;
-		default:
-			break;
-		}
-	if (has_ns && out->event && clock < CLOCK_SEQUENCE_FIRST) {
-		out->first_ns = out->last_ns = ns;
-		out->stamped = true;
-	}
-}
-
-/* --- what is left behind ----------------------------------------------------
- */
 
 /* Where what a segment leaves behind goes. */
 struct leaving {
@@ -109,7 +20,7 @@ struct leaving {
 };
 
 static void leave_interned(const struct leaving *to,
-			   const struct flight_packet *packet)
+			   const struct packet_look *packet)
 {
 	size_t count = (size_t)(packet->interned.end - packet->interned.at);
 	struct bytes fields = { 0 }, out = { 0 };
@@ -133,18 +44,20 @@ static void leave_packet(const struct leaving *to, const uint8_t *bytes,
 			 size_t count, uint64_t ns, uint64_t delta_ns)
 {
 	struct index_get whole = { .at = bytes, .end = bytes + count };
-	struct flight_packet packet;
+	struct packet_event event;
+	struct packet_look packet;
 	struct packet_field field;
 
 	if (!packet_field_next(&whole, &field) || !field.bytes)
 		return;
-	flight_packet_look(packet_field_part(&field), &packet);
-	if (packet.interned.at && packet.event && to->kept)
+	packet_look(packet_field_part(&field), &packet);
+	if (packet.interned.at && packet_is_event(&packet) && to->kept)
 		leave_interned(to, &packet);
-	if (!packet.track_event.at)
+	if (!packet.event.at)
 		return;
-	flight_left_take(to->left, &(struct left_event){ .track = packet.track,
-							 .type = packet.type,
+	packet_look_at_event(packet.event, &event);
+	flight_left_take(to->left, &(struct left_event){ .track = event.track,
+							 .type = event.type,
 							 .ns = ns,
 							 .delta_ns = delta_ns,
 							 .packet = bytes,
