@@ -436,7 +436,7 @@ START_TEST(flight_writes_what_a_cut_of_the_whole_trace_has)
 
 	if (seed)
 		try_seed((uint32_t)atoi(seed));
-	for (uint32_t i = 0; !seed && i < 60; i++)
+	for (uint32_t i = 0; !seed && i < 30; i++)
 		try_seed(i);
 }
 END_TEST
@@ -478,7 +478,7 @@ START_TEST(flight_memory_is_written_while_it_is_looked_at)
 		step();
 	both(flush, NULL);
 	ck_assert_int_eq(pthread_create(&thread, NULL, look_on, &end), 0);
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < 30000; i++) {
 		step();
 		if (any(50))
 			continue;
@@ -521,6 +521,7 @@ int main(void)
 	Suite *suite = suite_create("flight_write");
 	TCase *tcase = suite_slow_case(suite);
 
+	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, flight_writes_what_a_cut_of_the_whole_trace_has);
 	tcase_add_test(tcase, flight_memory_is_written_while_it_is_looked_at);
 	tcase_add_test(tcase, flight_memory_stays_near_its_limit);
