@@ -282,6 +282,7 @@ static int run_plan(const struct cut_line *line, const struct cut_plan *plan)
 		return OPTS_FAILED;
 	}
 	totals = totals_of(&result);
+	trace_command_say_index(line->dir, result.told, result.size);
 	status = trace_command_check(line->dir, result.read_err, &totals);
 	if (line->file && print_written(line, plan, &result) != OPTS_OK)
 		return OPTS_FAILED;

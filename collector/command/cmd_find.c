@@ -19,6 +19,7 @@
 #include "collector/options/limits.h"
 #include "collector/output/own_files.h"
 #include "collector/read/call_search.h"
+#include "collector/read/trace_index.h"
 #include "collector/show/find_list.h"
 #include "collector/show/progress.h"
 
@@ -207,6 +208,8 @@ int cmd_find(int argc, char **argv)
 	}
 	err = print_found(&line, search);
 	trace_command_say_short(search->reader);
+	trace_command_say_index(line.dir, trace_index_told(search->index),
+				search->totals.size);
 	status = trace_command_check(line.dir, search->err, &search->totals);
 	if (err || !search->count)
 		status = OPTS_FAILED;

@@ -7,6 +7,7 @@
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/command/trace_command.h"
+#include "collector/read/trace_index.h"
 #include "collector/read/trace_sums.h"
 #include "collector/show/progress.h"
 #include "collector/show/range_report.h"
@@ -72,7 +73,8 @@ static int print_sums(const struct report_range *line,
 		return OPTS_FAILED;
 	}
 	err = write_report(line, report);
-	trace_command_say_index(line->dir, window_index(sums->window),
+	trace_command_say_index(line->dir,
+				trace_index_told(window_index(sums->window)),
 				sums->totals.size);
 	status = trace_command_check(line->dir, sums->err, &sums->totals);
 	if (err == -EIO)

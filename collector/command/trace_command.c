@@ -17,7 +17,6 @@
 #include "collector/output/own_files.h"
 #include "collector/read/summary_read.h"
 #include "collector/read/summary_snapshot.h"
-#include "collector/read/trace_index.h"
 
 /* Of a trace that no index tells of, it is worth a line: they take some tenths
  * of a second, and if they are compressed, some seconds. */
@@ -170,10 +169,8 @@ void trace_command_say_short(const struct trace_reader *trace)
 			 size_format_ns(min_ns, text));
 }
 
-void trace_command_say_index(const char *dir, const struct trace_index *index,
-			     uint64_t bytes)
+void trace_command_say_index(const char *dir, uint64_t told, uint64_t bytes)
 {
-	uint64_t told = index ? index->trace_bytes : 0;
 	char size[SIZE_TEXT];
 
 	if (bytes <= told || bytes - told < UNTOLD_BYTES)
@@ -185,7 +182,7 @@ void trace_command_say_index(const char *dir, const struct trace_index *index,
 		"%s of the trace were read, as %s: perfrec index %.2000s makes "
 		"the index that spares this",
 		size_format_bytes(bytes - told, size),
-		index ? "its index ends early" : "it has no index that fits",
+		told ? "its index ends early" : "it has no index that fits",
 		dir);
 }
 

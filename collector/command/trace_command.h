@@ -13,8 +13,6 @@
 
 #include "collector/read/trace_read.h"
 
-struct trace_index;
-
 /* Sets @path to that of the trace in the folder @dir. 0 or -ENAMETOOLONG. */
 int trace_command_path(const char *dir, char path[PATH_MAX]);
 /* Logs why the trace in @dir could not be opened: @err. */
@@ -29,10 +27,8 @@ int trace_command_check(const char *dir, int err,
 			const struct trace_read_totals *totals);
 
 /* Says how the next such command is faster, if much of the trace in @dir, which
- * has @bytes, was read because @index, which may be NULL, does not tell of it.
- */
-void trace_command_say_index(const char *dir, const struct trace_index *index,
-			     uint64_t bytes);
+ * has @bytes, was read because its index tells of the first @told only. */
+void trace_command_say_index(const char *dir, uint64_t told, uint64_t bytes);
 
 /* Says so if calls were left out of @trace when it was recorded. */
 void trace_command_say_short(const struct trace_reader *trace);

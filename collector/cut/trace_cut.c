@@ -181,6 +181,7 @@ int trace_cut_write(const struct trace_cut_wish *wish, FILE *out,
 	trace_index_read_beside(wish->path, &index);
 	if (ranges)
 		err = cut_parts(wish, index, ranges, out, result);
+	result->told = trace_index_told(index);
 	trace_index_free(&index);
 	free(ranges);
 	return err;

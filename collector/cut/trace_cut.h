@@ -34,6 +34,7 @@ void trace_cut_put_about(const struct trace_cut_wish *wish,
 struct trace_cut_result {
 	struct packet_window_totals totals;
 	uint64_t size, at, left; /* bytes of the trace, as trace_packets.h */
+	uint64_t told; /* so many of them its index tells of */
 	uint64_t bad_bundles;
 	uint64_t bytes; /* of the cut */
 	int read_err; /* how reading ended; 0: at the end of the trace */

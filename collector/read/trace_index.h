@@ -121,6 +121,12 @@ enum index_fault {
  */
 enum index_fault trace_index_read(const char *path, const char *trace_path,
 				  struct trace_index **out);
+/* How many bytes of the trace @index tells of; NULL: none. */
+static inline uint64_t trace_index_told(const struct trace_index *index)
+{
+	return index ? index->trace_bytes : 0;
+}
+
 /* The same for the index that lies beside the trace at @trace_path, if that is
  * called "SOMETHING.pftrace": "SOMETHING.index". */
 enum index_fault trace_index_read_beside(const char *trace_path,
