@@ -632,9 +632,7 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 	if (replay->index)
 		index_call(replay, frame, written, ns);
 	replay_count_call(frame->node, replay->top->node, ns - frame->begin_ns);
-	if (replay_is_slow(replay, frame->node->function, ns - frame->begin_ns))
-		replay->sink.slow(replay->sink.context, frame->node,
-				  frame->begin_ns, ns);
+	replay_tell_slow(replay, frame->node, frame->begin_ns, ns);
 	frame->node->dropped += cause != REPLAY_ENDED;
 	if (cause == REPLAY_OFF)
 		replay->counts.off_slices++;
@@ -1572,23 +1570,16 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					 record_payload(word));
 			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
-			top[1].same = depth ? 0 : top->same + 1;
+			replay_set_frame(top + 1, word, ns, node,
+					 depth ? 0 : top->same + 1);
 			top++;
-			top->word = word;
-			top->begin_ns = ns;
-			top->node = node;
-			top->written = true;
-			top->noted = false;
 			out = put_event(out, &node->function->begin,
 					ns - put_ns, compact);
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
 					    BEGIN_XOR_END ||
 				    !top->written)) {
-			if (!feed || !replay_is_block(word) ||
-			    !heap_feed_block(feed, word, clock,
-					     top->node->heap_site))
+			if (!replay_feed_block(feed, top->node, word, clock))
 				break;
-			top->node->blocks++;
 			blocks++;
 			continue;
 		} else {
@@ -1602,10 +1593,9 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					(uint32_t)(top - replay->stack) +
 						depth_first,
 					top->begin_ns, ns);
-			if (compact && replay_is_slow(replay, node->function,
-						      ns - top->begin_ns))
-				replay->sink.slow(replay->sink.context, node,
-						  top->begin_ns, ns);
+			if (compact)
+				replay_tell_slow(replay, node, top->begin_ns,
+						 ns);
 			replay_count_call(node, top[-1].node,
 					  ns - top->begin_ns);
 			top--;

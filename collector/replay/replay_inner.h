@@ -9,6 +9,7 @@
 #include "collector/replay/replay.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/clock_sync.h"
+#include "collector/replay/heap_feed.h"
 #include "collector/replay/histograms.h"
 #include "collector/replay/replay_frame.h"
 #include "collector/trace/encode.h"
@@ -135,12 +136,42 @@ void replay_write_pending(struct replay *replay, uint64_t until_ns);
  * end, without a note. */
 void replay_write_end(struct replay *replay, uint64_t ns);
 
-/* Whether a call of @function that took @ns is told to the sink. */
-static inline bool replay_is_slow(const struct replay *replay,
-				  const struct cct_function *function,
-				  uint64_t ns)
+/* What a plain begin makes of the frame at @frame, the one above the top.
+ * @same: as in struct replay_frame. */
+static inline void replay_set_frame(struct replay_frame *frame, uint64_t word,
+				    uint64_t ns, struct cct_node *node,
+				    uint32_t same)
 {
-	return unlikely(ns >= function->slow_ns) && replay->sink.slow;
+	frame->same = same;
+	frame->word = word;
+	frame->begin_ns = ns;
+	frame->node = node;
+	frame->written = true;
+	frame->noted = false;
+}
+
+/* Feeds a block, in a call of @node, if that is what the record is. False: it
+ * is something else, or at a site that is not known. */
+static inline bool replay_feed_block(struct heap_feed *feed,
+				     struct cct_node *node, uint64_t word,
+				     uint64_t clock)
+{
+	if (!feed || !replay_is_block(word) ||
+	    !heap_feed_block(feed, word, clock, node->heap_site))
+		return false;
+	node->blocks++;
+	return true;
+}
+
+/* A call of @node has ended: tells the sink, if it took so long that the sink
+ * wants to know. */
+static inline void replay_tell_slow(const struct replay *replay,
+				    const struct cct_node *node,
+				    uint64_t begin_ns, uint64_t end_ns)
+{
+	if (unlikely(end_ns - begin_ns >= node->function->slow_ns) &&
+	    replay->sink.slow)
+		replay->sink.slow(replay->sink.context, node, begin_ns, end_ns);
 }
 
 /* A call of @node has ended: cct_count(). How long one took that lies beyond

@@ -120,21 +120,14 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 					 record_payload(word));
 			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
-			top[1].same = depth ? 0 : top->same + 1;
+			replay_set_frame(top + 1, word, ns, node,
+					 depth ? 0 : top->same + 1);
 			top++;
-			top->word = word;
-			top->begin_ns = ns;
-			top->node = node;
-			top->written = true;
-			top->noted = false;
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
 					    BEGIN_XOR_END ||
 				    !top->written)) {
-			if (!feed || !replay_is_block(word) ||
-			    !heap_feed_block(feed, word, clock,
-					     top->node->heap_site))
+			if (!replay_feed_block(feed, top->node, word, clock))
 				break;
-			top->node->blocks++;
 			blocks++;
 			continue;
 		} else {
@@ -142,10 +135,7 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 			if (unlikely(change & RECORD_SP_MASK &&
 				     !node->function->shifted))
 				break;
-			if (replay_is_slow(replay, node->function,
-					   ns - top->begin_ns))
-				replay->sink.slow(replay->sink.context, node,
-						  top->begin_ns, ns);
+			replay_tell_slow(replay, node, top->begin_ns, ns);
 			replay_count_call(node, top[-1].node,
 					  ns - top->begin_ns);
 			if (unlikely(ns - top->begin_ns >= min_ns ||

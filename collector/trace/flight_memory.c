@@ -233,12 +233,11 @@ static void take_packet(struct flight_memory *memory, struct index_get fields,
 	packet_look(fields, &packet);
 	event = packet_is_event(&packet);
 	sequence = sequence_of(memory, packet.sequence);
-	if (!sequence || (event && sequence->compact))
+	/* Whatever has a clock with steps comes in the compact form. */
+	if (!sequence || (event && (sequence->compact || !packet.stamped)))
 		memory->lost++;
-	else if (event && packet.stamped)
-		take_stamped(memory, sequence, &packet, from, bytes);
 	else if (event)
-		memory->lost++;
+		take_stamped(memory, sequence, &packet, from, bytes);
 	else
 		put(memory, sequence->kept, from, bytes);
 }
