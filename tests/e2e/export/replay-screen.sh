@@ -30,13 +30,15 @@ terminal()
 }
 trap 'terminal kill-server 2>/dev/null' EXIT
 
-# on_screen COLUMNS COMMAND: a terminal runs it, and shows its status after it.
+# on_screen COLUMNS COMMAND: a terminal runs it, and shows its status after it,
+# on a line of its own, in whatever column a Ctrl-C has left the cursor.
 on_screen()
 {
 	terminal kill-server 2>/dev/null
 	screens=$((screens + 1))
 	terminal new-session -d -x "$1" -y 30 "env -u COLUMNS TERM=screen \
-		sh -c 'trap : INT; $2; echo status \$?'; exec sleep 180"
+		sh -c 'trap : INT; $2; was=\$?; echo; echo status \$was'
+		exec sleep 180"
 }
 has()
 {
