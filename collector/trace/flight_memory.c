@@ -194,10 +194,20 @@ static void take_compact(struct flight_memory *memory,
 	segment->packets |= block->packets;
 	segment->last_ns = MAX(segment->last_ns, block->last_ns);
 	memory->last_ns = MAX(memory->last_ns, block->last_ns);
-	if (block->ended) {
-		sequence->ended = true;
-		seal(memory, sequence);
-	}
+}
+
+/* Nothing more will come on sequence @id. */
+static void end_sequence(struct flight_memory *memory, uint32_t id)
+{
+	struct flight_sequence *sequence =
+		id < memory->sequence_room ? memory->sequences[id] : NULL;
+
+	if (!sequence)
+		return;
+	sequence->ended = true;
+	seal(memory, sequence);
+	if (!sequence->first)
+		forget_sequence(memory, sequence);
 }
 
 /* A packet with a time that is no step. */
@@ -272,6 +282,9 @@ void flight_memory_take(struct flight_memory *memory,
 	if (own)
 		take_compact(memory, block);
 	take_packets(memory, block->data + own, block->bytes - own);
+	/* The block that says so may be empty. */
+	if (block->ended)
+		end_sequence(memory, block->sequence);
 	forget_old(memory);
 	lock_release(&memory->lock);
 }

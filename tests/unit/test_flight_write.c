@@ -280,7 +280,7 @@ static void describe_tracks(void)
 	}
 }
 
-static void start_way(struct way *way, bool flight)
+static void start_way(struct way *way, bool flight, uint32_t sequence)
 {
 	const struct replay_sink sink = { .take = take,
 					  .give = give,
@@ -289,7 +289,7 @@ static void start_way(struct way *way, bool flight)
 					  .restart_ns = flight ? 20000 : 0 };
 
 	way->flight = flight;
-	ck_assert_int_eq(replay_init(&way->replay, &sink, SEQUENCE, START_NS,
+	ck_assert_int_eq(replay_init(&way->replay, &sink, sequence, START_NS,
 				     NULL, NULL, &g->budget),
 			 0);
 }
@@ -301,8 +301,8 @@ static void start(uint32_t seed, uint64_t bytes, uint64_t keep_ns)
 	g->ns = START_NS;
 	g->budget.left = 64 << 20;
 	ck_assert_int_eq(flight_memory_new(bytes, keep_ns, &g->memory), 0);
-	start_way(&g->whole, false);
-	start_way(&g->flight, true);
+	start_way(&g->whole, false, SEQUENCE);
+	start_way(&g->flight, true, SEQUENCE);
 	describe_tracks();
 }
 
@@ -516,6 +516,40 @@ START_TEST(flight_memory_stays_near_its_limit)
 }
 END_TEST
 
+/* What a thread did is often read before its end is known. */
+static void run_short_thread(uint32_t sequence)
+{
+	const struct record begin = { record_word(RECORD_BEGIN, 1, 0x8000),
+				      g->ns };
+	const struct record end = { record_word(RECORD_END, 1, 0x8000),
+				    g->ns + 10 };
+	struct way way;
+
+	start_way(&way, true, sequence);
+	run(&way.replay, &begin);
+	run(&way.replay, &end);
+	replay_flush(&way.replay);
+	replay_finish(&way.replay, g->ns + 20);
+	replay_flush(&way.replay);
+	replay_release(&way.replay);
+	g->ns += 100;
+}
+
+START_TEST(threads_that_have_ended_are_forgotten)
+{
+	struct flight_reach reach;
+
+	start(1, 100000, 1ULL << 40);
+	for (uint32_t i = 0; i < 5000; i++)
+		run_short_thread(SEQUENCE + 3 + i);
+	flight_memory_reach(g->memory, &reach);
+	ck_assert_uint_le(reach.bytes, 100000);
+	ck_assert_uint_gt(reach.bytes, 50000);
+	ck_assert_uint_eq(reach.lost, 0);
+	stop();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("flight_write");
@@ -525,5 +559,6 @@ int main(void)
 	tcase_add_test(tcase, flight_writes_what_a_cut_of_the_whole_trace_has);
 	tcase_add_test(tcase, flight_memory_is_written_while_it_is_looked_at);
 	tcase_add_test(tcase, flight_memory_stays_near_its_limit);
+	tcase_add_test(tcase, threads_that_have_ended_are_forgotten);
 	return suite_run(suite);
 }
