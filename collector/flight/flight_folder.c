@@ -27,6 +27,7 @@ struct kept {
 struct flight_folder {
 	int dir_fd; /* the caller's */
 	int fd; /* the folder of snapshots; -1: not opened yet */
+	bool named; /* its name is on the disk */
 	uint32_t number; /* of the last one that was begun */
 	uint32_t most;
 	uint64_t most_bytes;
@@ -75,12 +76,27 @@ static int open_below(int dir_fd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Somebody may have removed or moved it. */
+static bool is_open(const struct flight_folder *folder)
+{
+	struct stat ours, there;
+
+	return folder->fd >= 0 && fstat(folder->fd, &ours) == 0 &&
+	       fstatat(folder->dir_fd, SNAPSHOTS_NAME, &there,
+		       AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
 static int open_snapshots(struct flight_folder *folder)
 {
 	int fd;
 
-	if (folder->fd >= 0)
+	if (is_open(folder))
 		return 0;
+	if (folder->fd >= 0)
+		close(folder->fd);
+	folder->fd = -1;
+	folder->named = false;
 	if (mkdirat(folder->dir_fd, SNAPSHOTS_NAME, 0700) < 0 &&
 	    errno != EEXIST)
 		return -errno;
@@ -221,8 +237,9 @@ static int show_folder(struct flight_folder *folder,
 		return -errno;
 	err = sync_folder(folder->fd);
 	/* Its own name is as new, the first time. */
-	if (!err && !folder->sums.written)
+	if (!err && !folder->named)
 		err = sync_folder(folder->dir_fd);
+	folder->named |= !err;
 	if (err)
 		(void)renameat(folder->fd, draft->name, folder->fd, name);
 	return err;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -179,6 +180,26 @@ START_TEST(flight_folder_removes_only_what_it_made)
 }
 END_TEST
 
+START_TEST(flight_folder_is_made_again_when_it_was_removed)
+{
+	struct flight_draft draft;
+
+	begin(1, MUCH);
+	ck_assert_int_eq(make_one("call", 100, &draft), 0);
+	own_files_remove(g_dir_fd);
+	ck_assert_int_ne(access("snapshots", F_OK), 0);
+	ck_assert_int_eq(make_one("call", 100, &draft), 0);
+	ck_assert_uint_eq(count_of("snapshots/0002-*-call"), 1);
+	ck_assert_int_eq(rename("snapshots", "moved"), 0);
+	ck_assert_int_eq(make_one("call", 100, &draft), 0);
+	ck_assert_uint_eq(count_of("snapshots/0003-*-call"), 1);
+	ck_assert_uint_eq(count_of("moved/0002-*-call"), 1);
+	ck_assert_uint_eq(all(), 1);
+	own_files_remove(g_dir_fd);
+	ck_assert_int_eq(rename("moved", "snapshots"), 0);
+}
+END_TEST
+
 START_TEST(flight_folder_takes_no_link_for_its_folder)
 {
 	struct flight_draft draft;
@@ -208,6 +229,7 @@ int main(void)
 	tcase_add_test(tests, flight_folder_has_no_more_bytes_than_it_may);
 	tcase_add_test(tests, flight_folder_removes_only_what_it_made);
 	tcase_add_test(tests, flight_folder_takes_no_link_for_its_folder);
+	tcase_add_test(tests, flight_folder_is_made_again_when_it_was_removed);
 	failed = suite_run(suite);
 	scratch_leave();
 	return failed;
