@@ -2,7 +2,7 @@
  *
  * fuzz_ring - takes the input for what a hostile program puts into a ring:
  * records of 16 bytes. One of kind 15 is not put in, but done. By the low three
- * bits of its payload (enum order) it moves the head by its clock, pauses the
+ * bits of its payload (enum take_order) it moves the head by its clock, pauses the
  * recording at its clock or lets it go on, or changes the state of the function
  * that is the rest of its payload, at its clock. As the first record, with 2
  * there, its clock is the least duration of calls that are written. Ring and
@@ -33,7 +33,7 @@
 #define NOW_NS (START_NS + (1ULL << 40))
 /* The kind of an input that is no record: what to do instead. */
 #define KIND_ORDER 15
-enum order {
+enum take_order {
 	ORDER_MOVE = 0, /* and 2, but at the start */
 	ORDER_MINIMUM = 2, /* at the start */
 	ORDER_PAUSE = 1, /* and 3 */
