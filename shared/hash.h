@@ -40,12 +40,17 @@ static inline uint64_t hash_words(uint64_t hash, const void *bytes,
 	const unsigned char *byte = bytes;
 	uint64_t word;
 
+	if (count < sizeof(word))
+		return hash_bytes(hash, bytes, count);
 	for (; count >= sizeof(word); count -= sizeof(word)) {
 		__builtin_memcpy(&word, byte, sizeof(word));
 		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 32;
 		byte += sizeof(word);
 	}
+	/* The last bytes of the last word are in the middle now, where
+	 * hash_fold() does not find them. */
+	hash *= 0x9e3779b97f4a7c15ULL;
 	return hash_bytes(hash, byte, count);
 }
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shared/hash.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/compiler.h"
 #include "tests/suite.h"
 
 /* Vectors of the authors of FNV. */
@@ -46,6 +51,33 @@ START_TEST(hash_words_differs_by_each_byte)
 }
 END_TEST
 
+/* Names with numbers at their ends, of @bytes, have places of their own in a
+ * table. */
+static void check_numbered(int bytes)
+{
+	static bool used[1 << 16];
+	uint32_t places = 0;
+	char text[64];
+
+	memset(used, 0, sizeof(used));
+	for (int i = 0; i < 4096; i++) {
+		uint64_t hash;
+
+		snprintf(text, sizeof(text), "%0*d", bytes, i);
+		hash = hash_fold(hash_words(HASH_START, text, (size_t)bytes));
+		places += !used[hash % ARRAY_SIZE(used)];
+		used[hash % ARRAY_SIZE(used)] = true;
+	}
+	ck_assert_msg(places > 3500, "%u of names of %d bytes", places, bytes);
+}
+
+START_TEST(hash_words_of_numbered_names_differ_in_low_bits)
+{
+	for (int bytes = 16; bytes < 40; bytes++)
+		check_numbered(bytes);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("hash");
@@ -55,5 +87,6 @@ int main(void)
 	tcase_add_test(tcase, hash_of_two_parts_is_that_of_the_whole);
 	tcase_add_test(tcase, hash_fold_mixes_high_bits_into_low_ones);
 	tcase_add_test(tcase, hash_words_differs_by_each_byte);
+	tcase_add_test(tcase, hash_words_of_numbered_names_differ_in_low_bits);
 	return suite_run(suite);
 }
