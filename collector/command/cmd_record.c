@@ -230,6 +230,21 @@ static int write_page(const struct record_options *options)
 	return err;
 }
 
+/* The collector was killed. */
+static void hint_at_rest(const struct record_options *options)
+{
+	if (options->mix.options.on)
+		log_warn("the recording in '%s' is not complete: there are "
+			 "only the snapshots that were told",
+			 options->dir);
+	else
+		log_warn("the recording in '%s' is not complete: its trace "
+			 "holds what came before (see it with perfrec report "
+			 "%s; perfrec report --repair %s makes the other files "
+			 "from it)",
+			 options->dir, options->dir, options->dir);
+}
+
 /* From here on the program decides how perfrec ends. But a recording that is
  * not whole must be seen as such: then exit status 0 becomes OPTS_FAILED. */
 static _Noreturn void wait_and_exit(const struct record_options *options,
@@ -240,11 +255,7 @@ static _Noreturn void wait_and_exit(const struct record_options *options,
 
 	hint_at_option(options);
 	if (end == SUPERVISE_LOST)
-		log_warn("the recording in '%s' is not complete: its trace "
-			 "holds what came before (see it with perfrec report "
-			 "%s; perfrec report --repair %s makes the other files "
-			 "from it)",
-			 options->dir, options->dir, options->dir);
+		hint_at_rest(options);
 	else if (end == SUPERVISE_WHOLE ||
 		 (end == SUPERVISE_UNWRITTEN && has_summary(options->dir)))
 		show_summary(options, end == SUPERVISE_UNWRITTEN);

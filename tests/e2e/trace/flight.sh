@@ -181,6 +181,19 @@ expect_eq 'unwritten' "$(total unwritten_snapshots)" 2
 expect_eq 'lost' "$(total lost_triggers)" 2
 expect_eq 'snapshots' "$(total snapshots)" 1
 
+# --- a collector that is killed leaves the snapshots, and no trace to repair
+begin killed
+snapshot
+expect_status 0
+kill -KILL "$("$PERFREC" ctl -o killed list --json | jq .collector.pid)"
+wait_for 60 test -s killed.err
+touch stop
+wait $recorder && fail 'status 0'
+expect_match killed.err "'killed' is not complete: there are only the snapshots"
+expect_no_match killed.err '--repair'
+run "$PERFREC" report "$(ls -d killed/snapshots/*)"
+expect_status 0
+
 # --- a few switches of threads are there, too, though a packet has room for more
 slow=slow
 begin slow --sched on --margin 100ms
