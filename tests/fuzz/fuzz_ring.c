@@ -2,12 +2,12 @@
  *
  * fuzz_ring - takes the input for what a hostile program puts into a ring:
  * records of 16 bytes. One of kind 15 is not put in, but done. By the low three
- * bits of its payload (enum take_order) it moves the head by its clock, pauses the
- * recording at its clock or lets it go on, or changes the state of the function
- * that is the rest of its payload, at its clock. As the first record, with 2
- * there, its clock is the least duration of calls that are written. Ring and
- * replay must stay within their memory, what they write must be a well-formed
- * trace, and each call has a duration, whatever comes.
+ * bits of its payload (enum take_order) it moves the head by its clock, pauses
+ * the recording at its clock or lets it go on, or changes the state of the
+ * function that is the rest of its payload, at its clock. As the first record,
+ * with 2 there, its clock is the least duration of calls that are written. Ring
+ * and replay must stay within their memory, what they write must be a
+ * well-formed trace, and each call has a duration, whatever comes.
  */
 #include <string.h>
 
