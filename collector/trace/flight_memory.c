@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/base/bytes.h"
 #include "collector/base/grow.h"
 #include "collector/trace/compact.h"
 #include "collector/trace/packet_look.h"
@@ -11,6 +12,8 @@
 
 /* A segment of finished packets is sealed when it is that long. */
 #define SEGMENT_BYTES 16384u
+/* Folding one that takes no more is not worth it. */
+#define FOLD_BYTES 2048u
 
 /* --- sequences --------------------------------------------------------------
  */
@@ -107,29 +110,40 @@ static struct flight_segment *begin_segment(struct flight_memory *memory,
 	return segment;
 }
 
+/* All that @text has, without a holder. */
+static struct flight_cut cut_of(struct flight_text *text)
+{
+	return (struct flight_cut){ text, text->last,
+				    text->last ? text->last->bytes : 0 };
+}
+
+/* The events of @segment, which are in @cut, are forgotten; @next follows. */
+static void leave(struct flight_memory *memory,
+		  const struct flight_segment *segment,
+		  const struct flight_cut *cut, const struct flight_cut *next)
+{
+	struct flight_sequence *sequence = segment->of;
+	uint64_t before = sequence->kept->memory + sequence->left.memory;
+
+	flight_segment_leave(segment, cut, next, &sequence->left,
+			     sequence->kept);
+	memory->bytes += sequence->kept->memory + sequence->left.memory;
+	memory->bytes -= before;
+	memory->first_ns = MAX(memory->first_ns, segment->last_ns + 1);
+}
+
 /* The oldest segment of @sequence, which is sealed, goes, and with it a
  * sequence that has ended. */
 static void forget_segment(struct flight_memory *memory,
 			   struct flight_sequence *sequence)
 {
 	struct flight_segment *segment = sequence->first;
-	struct flight_cut cut = { segment->text, segment->text->last,
-				  segment->text->last
-					  ? segment->text->last->bytes
-					  : 0 };
-	struct flight_cut next = { 0 };
-	uint64_t kept = sequence->kept->memory, left = sequence->left.memory;
+	struct flight_cut cut = cut_of(segment->text), next = { 0 };
 
-	if (segment->next && segment->next->text->last)
-		next = (struct flight_cut){ segment->next->text,
-					    segment->next->text->last,
-					    segment->next->text->last->bytes };
-	flight_segment_leave(segment, &cut, &next, &sequence->left,
-			     sequence->kept);
-	memory->bytes += sequence->kept->memory - kept;
-	memory->bytes += sequence->left.memory - left;
+	if (segment->next)
+		next = cut_of(segment->next->text);
+	leave(memory, segment, &cut, &next);
 	memory->bytes -= sizeof(*segment) + segment->text->memory;
-	memory->first_ns = MAX(memory->first_ns, segment->last_ns + 1);
 	sequence->first = segment->next;
 	if (!sequence->first)
 		sequence->last = NULL;
@@ -156,6 +170,66 @@ static void forget_old(struct flight_memory *memory)
 			memory->newest = NULL;
 		forget_segment(memory, oldest->of);
 	}
+}
+
+/* --- threads that do nothing ------------------------------------------------
+ */
+
+/* What the segment of @sequence that is open has is forgotten, but for what is
+ * open at its end. */
+static void fold(struct flight_memory *memory, struct flight_sequence *sequence)
+{
+	struct flight_segment *segment = sequence->last;
+	struct flight_cut cut = cut_of(segment->text), next;
+	struct flight_text *text = flight_text_new();
+	struct bytes restart = { 0 };
+	uint64_t ns;
+
+	if (text && flight_segment_fold(&cut, &ns, &restart) &&
+	    flight_text_put(text, restart.at, restart.count)) {
+		next = cut_of(text);
+		leave(memory, segment, &cut, &next);
+		memory->bytes += text->memory;
+		memory->bytes -= segment->text->memory;
+		flight_text_drop(segment->text);
+		segment->text = text;
+		segment->first_ns = ns;
+		segment->packets = false;
+	} else {
+		flight_text_drop(text);
+	}
+	bytes_release(&restart);
+}
+
+/* Folds or seals what is open and was not written to since @ns. */
+static void sweep(struct flight_memory *memory, uint64_t ns)
+{
+	for (uint32_t i = 0; i < memory->sequence_room; i++) {
+		struct flight_sequence *sequence = memory->sequences[i];
+
+		if (!sequence || !sequence->open ||
+		    sequence->last->last_ns >= ns)
+			continue;
+		if (!sequence->compact)
+			seal(memory, sequence);
+		else if (sequence->last->text->memory > FOLD_BYTES)
+			fold(memory, sequence);
+	}
+}
+
+/* Now and then, so that it costs little however many threads there are. */
+static void sweep_sometimes(struct flight_memory *memory)
+{
+	bool full = memory->bytes > memory->most_bytes && !memory->oldest;
+	uint64_t keep_ns = memory->keep_ns, idle_ns = keep_ns / 4;
+
+	if (memory->last_ns < memory->sweep_ns + (full ? 0 : keep_ns / 16))
+		return;
+	/* Then what may go on is folded, too. */
+	if (full)
+		idle_ns = keep_ns / 64;
+	sweep(memory, memory->last_ns - MIN(memory->last_ns, idle_ns));
+	memory->sweep_ns = memory->last_ns + keep_ns / 64;
 }
 
 /* --- what comes in ----------------------------------------------------------
@@ -286,6 +360,7 @@ void flight_memory_take(struct flight_memory *memory,
 	if (block->ended)
 		end_sequence(memory, block->sequence);
 	forget_old(memory);
+	sweep_sometimes(memory);
 	lock_release(&memory->lock);
 }
 

@@ -5,9 +5,10 @@
  *
  * Each sequence has segments: bytes in the form of compact.h that begin with a
  * restart point, or finished packets with times. The oldest segment of all is
- * forgotten when there is no room, or when it is too old. What is needed of it
- * later is kept: packets without a time, which describe tracks and names, and
- * what flight_left.h keeps.
+ * forgotten when there is no room, or when it is too old. The last one of a
+ * thread that does nothing is folded: of it stays what is open at its end. What
+ * is needed of it later is kept: packets without a time, which describe tracks
+ * and names, and what flight_left.h keeps.
  *
  * The writer thread appends; any thread may look at what there is
  * (flight_view.h). A lock is held for the copy of a block.

@@ -10,6 +10,8 @@
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/flight_text.h"
 
+struct bytes;
+
 struct flight_segment {
 	struct flight_segment *next; /* of its sequence */
 	struct flight_segment *newer; /* of all that are sealed */
@@ -40,6 +42,8 @@ struct flight_memory {
 			    * nothing was */
 	uint64_t last_ns; /* of all events */
 	uint64_t lost;
+	uint64_t sweep_ns; /* from then on threads that do nothing are looked
+			    * for */
 	struct flight_sequence **sequences; /* by number; NULL: unknown */
 	uint32_t sequence_room;
 	struct flight_segment *oldest, *newest; /* that are sealed */
@@ -53,5 +57,11 @@ void flight_segment_leave(const struct flight_segment *segment,
 			  const struct flight_cut *cut,
 			  const struct flight_cut *next,
 			  struct flight_left *left, struct flight_text *kept);
+
+/* Appends to @out a restart point with what is open at the end of @cut, which
+ * has events in the compact form from a restart point on; *@ns becomes the time
+ * of the last of them. False: no memory, or they are no events. */
+bool flight_segment_fold(const struct flight_cut *cut, uint64_t *ns,
+			 struct bytes *out);
 
 #endif

@@ -246,7 +246,7 @@ static void put_open(struct flight_view *view, struct view_sequence *sequence,
 
 	if (noted)
 		put_left_packet(view, sequence, noted, slice->begin_ns);
-	else
+	else if (slice->name_iid)
 		compact_unpack_event(&sequence->unpack, slice->begin_ns, &plain,
 				     &view->packets);
 }

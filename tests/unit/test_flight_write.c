@@ -550,6 +550,79 @@ START_TEST(threads_that_have_ended_are_forgotten)
 }
 END_TEST
 
+/* A snapshot from @from on has the call that each of @threads is in. */
+static void check_idle(uint64_t from, uint32_t threads)
+{
+	const struct flight_wish wish = { .memory = g->memory,
+					  .from_ns = from,
+					  .to_ns = g->ns,
+					  .of = "test" };
+	struct flight_result result;
+	char *text;
+	size_t bytes;
+	FILE *file = open_memstream(&text, &bytes);
+
+	ck_assert_int_eq(flight_write(&wish, file, &result), 0);
+	fclose(file);
+	free(text);
+	ck_assert_uint_ge(result.totals.clipped, threads);
+	ck_assert_uint_eq(result.totals.bad_events, 0);
+}
+
+/* Each has a call open, and waits in it. */
+static void run_idle_thread(uint32_t sequence, struct way *way)
+{
+	uint8_t packet[512];
+	const struct out_thread thread = { .uuid = 1000 + sequence,
+					   .sequence = sequence,
+					   .pid = 10,
+					   .tid = 10 + (pid_t)sequence,
+					   .start_ns = START_NS };
+
+	append(packet, out_perfetto_thread(packet, sizeof(packet), &thread));
+	start_way(way, true, sequence);
+	for (uint32_t i = 0; i < 1500; i++) {
+		const struct record cell = {
+			record_word(!i || i % 2 ? RECORD_BEGIN : RECORD_END,
+				    i ? 2 : 1, i ? 0x7000 : 0x8000),
+			g->ns + i
+		};
+
+		run(&way->replay, &cell);
+	}
+	replay_flush(&way->replay);
+}
+
+START_TEST(threads_that_do_nothing_leave_the_memory_to_others)
+{
+	enum { THREADS = 200 };
+	static struct way idle[THREADS];
+	struct flight_reach reach;
+	uint64_t from_ns;
+
+	start(1, 600000, 1000000);
+	for (uint32_t i = 0; i < THREADS; i++)
+		run_idle_thread(SEQUENCE + 3 + i, &idle[i]);
+	g->ns += 2000;
+	from_ns = g->ns + 500000;
+	while (g->ns < from_ns + 500000) {
+		step_call();
+		g->ns += 100;
+		if (!any(100))
+			both(flush, NULL);
+	}
+	both(flush, NULL);
+	flight_memory_reach(g->memory, &reach);
+	ck_assert_uint_le(reach.bytes, 600000);
+	ck_assert_uint_eq(reach.lost, 0);
+	ck_assert_uint_le(reach.first_ns, from_ns);
+	check_idle(from_ns, THREADS);
+	for (uint32_t i = 0; i < THREADS; i++)
+		replay_release(&idle[i].replay);
+	stop();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("flight_write");
@@ -560,5 +633,7 @@ int main(void)
 	tcase_add_test(tcase, flight_memory_is_written_while_it_is_looked_at);
 	tcase_add_test(tcase, flight_memory_stays_near_its_limit);
 	tcase_add_test(tcase, threads_that_have_ended_are_forgotten);
+	tcase_add_test(tcase,
+		       threads_that_do_nothing_leave_the_memory_to_others);
 	return suite_run(suite);
 }
