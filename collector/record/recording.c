@@ -288,6 +288,31 @@ static void remove_folder(struct recording *recording)
 	(void)rmdir(recording->path);
 }
 
+/* 0 or -ENOMEM. */
+static int new_offcpu_profiles(struct recording *recording)
+{
+	struct recording_setup *setup = &recording->setup;
+	int err =
+		stack_profile_new(&stack_profile_offcpu, setup->symbols,
+				  &recording->budget, &setup->profiles.offcpu);
+
+	return err
+		       ?: stack_profile_new(&stack_profile_offcpu,
+					    setup->symbols, &recording->budget,
+					    &setup->profiles.offcpu_rest);
+}
+
+/* What triggers snapshots. 0 or -ENOMEM. */
+static int new_flight(const struct flight_options *options,
+		      struct recording_setup *setup)
+{
+	setup->flight = flight_queue_new();
+	if (!setup->flight)
+		return -ENOMEM;
+	return triggers_new(options->triggers, options->trigger_count,
+			    setup->flight, &setup->triggers);
+}
+
 int recording_new(const struct collector *collector, const char *path,
 		  bool exclusive, struct recording **out)
 {
@@ -333,14 +358,7 @@ int recording_new(const struct collector *collector, const char *path,
 			&stack_profile_cpu, recording->setup.symbols,
 			&recording->budget, &recording->setup.profiles.cpu);
 	if (!err && collector->options->sched)
-		err = stack_profile_new(
-			&stack_profile_offcpu, recording->setup.symbols,
-			&recording->budget, &recording->setup.profiles.offcpu);
-	if (!err && collector->options->sched)
-		err = stack_profile_new(&stack_profile_offcpu,
-					recording->setup.symbols,
-					&recording->budget,
-					&recording->setup.profiles.offcpu_rest);
+		err = new_offcpu_profiles(recording);
 	if (!err && collector->options->cpu_hz &&
 	    collector->options->cpu_engine == CPU_PERF)
 		err = cpu_account_new(&recording->setup.cpu_account);
@@ -349,16 +367,9 @@ int recording_new(const struct collector *collector, const char *path,
 				  &recording->setup.matches);
 	if (!err)
 		err = new_stack_profiles(collector, recording);
-	if (!err && collector->options->flight.on) {
-		recording->setup.flight = flight_queue_new();
-		err = recording->setup.flight ? 0 : -ENOMEM;
-		if (!err)
-			err = triggers_new(
-				collector->options->flight.triggers,
-				collector->options->flight.trigger_count,
-				recording->setup.flight,
-				&recording->setup.triggers);
-	}
+	if (!err && collector->options->flight.on)
+		err = new_flight(&collector->options->flight,
+				 &recording->setup);
 	if (!err)
 		err = open_recording_folder(path, exclusive,
 					    &recording->setup.dir_fd);

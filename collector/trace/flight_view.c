@@ -127,12 +127,13 @@ static void note_all(struct flight_view *view)
 static uint32_t count_early(const struct flight_view *view,
 			    const struct view_sequence *sequence)
 {
-	const struct view_segment *segments = view->segments + sequence->first;
+	const struct view_segment *segments;
 	uint32_t early = 0;
 
 	/* No sequence has any. */
 	if (!view->segments)
 		return 0;
+	segments = view->segments + sequence->first;
 	while (early + 1 < sequence->count &&
 	       (sequence->compact ? segments[early + 1].first_ns < view->from_ns
 				  : segments[early].last_ns < view->from_ns))
