@@ -1545,7 +1545,7 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 		replay->written - (uint32_t)(replay->top - replay->stack) - 1;
 	const struct record *cell = cells, *const end = cells + count;
 	uint8_t *out = replay->encoder.out;
-	size_t blocks = 0, taken;
+	size_t blocks = 0;
 
 	for (; cell < end; cell++) {
 		/* relaxed: below head, so whole; one load each, as the program
@@ -1607,9 +1607,8 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 	replay->encoder.out = out;
 	replay->encoder.last_ns = put_ns;
 	replay->last_ns = last_ns;
-	taken = (size_t)(cell - cells);
-	count_fast(replay, top, taken - blocks);
-	return taken;
+	count_fast(replay, top, (size_t)(cell - cells) - blocks);
+	return (size_t)(cell - cells);
 }
 
 static size_t run_fast(struct replay *replay, const struct record *cells,

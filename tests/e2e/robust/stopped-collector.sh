@@ -34,6 +34,9 @@ is_met()
 	[ -n "$(ls -d data/waiter-* 2>/dev/null)" ]
 }
 wait_for 60 is_met
+# The folder is made before the program is looked at. The thread that does both
+# answers only when it has.
+"$PERFREC" ctl stats >stats || fail 'perfrec ctl stats'
 exec 9>&-
 wait $program || fail "exit status $?"
 wait_for 60 grep -q "'waiter' (pid [0-9]*) was not recorded: it could not wait for an answer any longer" \
