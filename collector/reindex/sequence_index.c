@@ -119,6 +119,7 @@ void sequence_index_begin_block(struct sequence_index *sequence,
 	const struct index_now now = now_of(sequence, trace_bytes, false);
 
 	sequence->first_ns = sequence->last_ns = sequence->ns;
+	sequence->begun = true;
 	if (!sequence->build)
 		return;
 	index_build_begin(sequence->build, &now);

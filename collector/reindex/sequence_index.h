@@ -34,6 +34,7 @@ struct sequence_index {
 	uint64_t first_ns, last_ns; /* of the events of the block at hand */
 	bool bad_clock; /* ns is not known any more */
 	bool given_up; /* no items any more, from the next block on */
+	bool begun; /* it has had a block: until then no event is known */
 	bool waits; /* a wait for room in the ring is open, since wait_ns */
 	uint64_t wait_ns;
 	uint64_t spans; /* slices that began */

@@ -353,7 +353,8 @@ static void finish_sequence(struct reindex *reindex,
 
 	reindex->result->slices += sequence->spans;
 	reindex->result->given_up += sequence->given_up;
-	if (sequence->given_up)
+	/* Of a thread that has only begun, readers know no time either. */
+	if (sequence->given_up || !sequence->begun)
 		return;
 	/* What is open goes on to the end of the trace: readers see to that. */
 	if (sequence_index_is_open(sequence)) {

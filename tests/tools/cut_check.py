@@ -34,6 +34,8 @@ import sys
 import tempfile
 import zlib
 
+from wire import fields, varint
+
 BEGAN = b"perfrec.began_ns"
 GOES_ON = b"perfrec.goes_on"
 BEGIN, END, INSTANT, COUNTER, STATE = 1, 2, 3, 4, 5
@@ -41,39 +43,6 @@ BOOTTIME = 6
 
 
 # --- protobuf ----------------------------------------------------------------
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """[(number, value)]: an int, or bytes."""
-    out = []
-    at, end = 0, len(data)
-    while at < end:
-        tag, at = varint(data, at)
-        wire = tag & 7
-        if wire == 0:
-            value, at = varint(data, at)
-        elif wire == 1:
-            value = data[at : at + 8]
-            at += 8
-        elif wire == 2:
-            count, at = varint(data, at)
-            value = data[at : at + count]
-            at += count
-        else:
-            sys.exit("cut_check: wire type %d" % wire)
-        out.append((tag >> 3, value))
-    return out
 
 
 def packed(data):

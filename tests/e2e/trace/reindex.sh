@@ -117,6 +117,18 @@ for trace in many-off many-on data packed; do
 	expect_match err "'cut' is no finished recording: its collector was killed"
 	same cut --count 2
 done
+# One that ends where a thread has begun, and has done nothing yet.
+python3 "$TOP/tests/tools/thread_starts.py" many-off/trace.pftrace >starts ||
+	fail 'see above'
+expect_eq 'threads that begin' "$(wc -l <starts)" 3
+for at in $(tail -n 2 starts); do
+	rm -rf cut
+	mkdir cut
+	head -c "$at" many-off/trace.pftrace >cut/trace.pftrace
+	run "$PERFREC" index cut
+	expect_status 0
+	same cut --count 2
+done
 # Damaged from somewhere on: what is before that has its index.
 cp -r many-off torn
 rm torn/trace.index
