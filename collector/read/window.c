@@ -393,6 +393,23 @@ static bool give_last(struct window *window, struct window_event *out)
 	return false;
 }
 
+/* The trace was read up to an end, which @got tells of: 0 or -errno. Returns
+ * whether there is a second part to read. */
+static bool reads_on(struct window *window, int got)
+{
+	struct trace_read_totals totals = trace_reader_totals(window->trace);
+	bool indexed;
+
+	if (!window->err)
+		window->err = got;
+	if (!window->index)
+		return false;
+	/* Damage behind all that the index tells of is the end of the trace. */
+	indexed = !got ||
+		  (got == -EBADMSG && totals.at >= window->index->trace_bytes);
+	return indexed && trace_reader_resume(window->trace);
+}
+
 int window_next(struct window *window, struct window_event *out)
 {
 	int got = 0;
@@ -407,10 +424,7 @@ int window_next(struct window *window, struct window_event *out)
 			got = take(window, out);
 			continue;
 		}
-		if (!got && trace_reader_resume(window->trace))
-			continue;
-		window->ending = true;
-		window->err = got;
+		window->ending = !reads_on(window, got);
 		got = 0;
 	}
 	if (got)

@@ -3,7 +3,7 @@
 """index_same.py - holds what readers find by the index of a recording against
 what they find without it, in random ranges.
 
-usage: index_same.py [--count N] [--damage N] [--batches N] [--seed N]
+usage: index_same.py [--count N] [--damage N] [--batches N] [--torn] [--seed N]
                      PERFREC WINDOW_DUMP FOLDER
 
 All of it and each of N ranges are read by window_dump and by perfrec report, once with
@@ -11,7 +11,7 @@ trace.index and once in a folder that does not have it. Some ranges begin and
 end at the times of events. --damage N: so many times the index is cut short,
 has a byte changed, or has bytes behind its end; the answers must be the same.
 --batches N: the index has its first N batches only, and the rest of the trace is
-not told of.
+not told of. --torn: the trace is damaged somewhere.
 """
 import argparse
 import json
@@ -37,6 +37,7 @@ class Folders:
     def __init__(self, arguments, scratch):
         self.perfrec = arguments.perfrec
         self.dump = arguments.window_dump
+        self.torn = arguments.torn
         self.with_index = self.copy(arguments.folder, scratch, "with")
         self.without = self.copy(arguments.folder, scratch, "without")
         os.remove(os.path.join(self.without, INDEX))
@@ -57,9 +58,10 @@ class Folders:
         return os.path.join(self.with_index, INDEX)
 
     def events(self, folder, begin, end):
+        """Of a damaged trace, what is in front of the damage."""
         status, text = output(self.dump, os.path.join(folder, TRACE),
                               str(begin), str(end))
-        if status:
+        if status and not self.torn:
             sys.exit(f"window_dump of {folder}: status {status}")
         return sorted(text.splitlines())
 
@@ -125,6 +127,7 @@ def main():
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--damage", type=int, default=0)
     parser.add_argument("--batches", type=int, default=0)
+    parser.add_argument("--torn", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("perfrec")
     parser.add_argument("window_dump")

@@ -132,13 +132,14 @@ done
 # Damaged from somewhere on: what is before that has its index.
 cp -r many-off torn
 rm torn/trace.index
-head -c 3000000 many-off/trace.pftrace >torn/trace.pftrace
+head -c 4800000 many-off/trace.pftrace >torn/trace.pftrace
 head -c 5000 /dev/zero >>torn/trace.pftrace
-tail -c +3005001 many-off/trace.pftrace >>torn/trace.pftrace
+tail -c +4805001 many-off/trace.pftrace >>torn/trace.pftrace
 run "$PERFREC" index torn
 expect_status 1
 expect_match err "'torn/trace.pftrace' is damaged from byte [0-9]* of"
 expect_match out '^torn/trace.index: [0-9,]+ slices'
+same torn --torn --count 2
 "$PERFREC" report --json --from 0ns --to 1ms many-off >whole.json
 "$PERFREC" report --json --from 0ns --to 1ms torn >torn.json 2>err
 for file in whole torn; do
