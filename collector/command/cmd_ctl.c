@@ -534,6 +534,14 @@ static const struct table_column recording_columns[] = {
 	{ "LOST", 8, false, 3 },
 };
 
+static const char *folder_name(const json_t *row)
+{
+	const char *folder = text_of(row, "folder");
+	const char *slash = strrchr(folder, '/');
+
+	return slash ? slash + 1 : folder;
+}
+
 static void add_recording(struct table *table, const json_t *row)
 {
 	char text[ARRAY_SIZE(recording_columns)][SIZE_TEXT];
@@ -548,36 +556,74 @@ static void add_recording(struct table *table, const json_t *row)
 		size_format_bytes(number_of(row, "trace_bytes"), text[7]),
 		size_format_count(number_of(row, "lost"), text[8]),
 	};
-	const char *folder = text_of(row, "folder");
-	const char *slash = strrchr(folder, '/');
 
-	table_add(table, cells, slash ? slash + 1 : folder, NULL);
+	table_add(table, cells, folder_name(row), NULL);
 	if (number_of(row, "lagging"))
 		table_behind(table, "(its disk or its names are behind)");
 }
 
-static int print_stats(const struct ctl_options *options, const json_t *answer)
+/* What the flight recorder has of each recording. NO SNAP.: triggers. */
+static const struct table_column flight_columns[] = {
+	{ "KEPT", 9, false, 0 },      { "MEMORY", 9, false, 0 },
+	{ "TRIGGERS", 8, false, 2 },  { "NO SNAP.", 8, false, 1 },
+	{ "SNAPSHOTS", 9, false, 0 }, { "REMOVED", 7, false, 4 },
+	{ "FAILED", 6, false, 3 },    { "ON DISK", 9, false, 5 },
+};
+
+static void add_flight(struct table *table, const json_t *row)
+{
+	char text[ARRAY_SIZE(flight_columns)][SIZE_TEXT];
+	const char *cells[ARRAY_SIZE(flight_columns)] = {
+		size_format_ns(number_of(row, "flight_kept_ns"), text[0]),
+		size_format_bytes(number_of(row, "flight_bytes"), text[1]),
+		size_format_count(number_of(row, "triggers"), text[2]),
+		size_format_count(number_of(row, "lost_triggers"), text[3]),
+		size_format_count(number_of(row, "snapshots"), text[4]),
+		size_format_count(number_of(row, "removed_snapshots"), text[5]),
+		size_format_count(number_of(row, "unwritten_snapshots"),
+				  text[6]),
+		size_format_bytes(number_of(row, "snapshot_bytes"), text[7]),
+	};
+
+	if (number_of(row, "flight_bytes_max"))
+		table_add(table, cells, folder_name(row), NULL);
+}
+
+/* Prints a row of each of @rows that @add has one of. 0 or -ENOMEM. */
+static int print_rows(const struct ctl_options *options, const json_t *rows,
+		      const struct table_column *columns, size_t column_count,
+		      void (*add)(struct table *table, const json_t *row))
 {
 	const struct terminal terminal = terminal_of(stdout);
-	const json_t *rows =
-		json_object_get(json_object_get(answer, "stats"), "recordings");
 	struct table table;
 	int err = 0;
+
+	table_init(&table, columns, column_count, "FOLDER");
+	table.indent = "";
+	table.full_names = options->full_names;
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		add(&table, json_array_get(rows, i));
+	if (table.count || table.failed)
+		err = table_print(&table, &terminal, stdout);
+	table_release(&table);
+	return err;
+}
+
+static int print_stats(const struct ctl_options *options, const json_t *answer)
+{
+	const json_t *rows =
+		json_object_get(json_object_get(answer, "stats"), "recordings");
+	int err;
 
 	print_process_stats(answer);
 	print_sum_stats(answer);
 	print_cache_stats(answer);
 	print_refusals(answer);
-	table_init(&table, recording_columns, ARRAY_SIZE(recording_columns),
-		   "FOLDER");
-	table.indent = "";
-	table.full_names = options->full_names;
-	for (size_t i = 0; i < json_array_size(rows); i++)
-		add_recording(&table, json_array_get(rows, i));
-	if (json_array_size(rows))
-		err = table_print(&table, &terminal, stdout);
-	table_release(&table);
-	return err;
+	err = print_rows(options, rows, recording_columns,
+			 ARRAY_SIZE(recording_columns), add_recording);
+	return err ? err
+		   : print_rows(options, rows, flight_columns,
+				ARRAY_SIZE(flight_columns), add_flight);
 }
 
 /* 0 or -ENOMEM. */

@@ -24,6 +24,7 @@
 #include "collector/record/recording.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/trace_file.h"
+#include "shared/compiler.h"
 
 #define REMEMBERED 16
 /* Memory that is as full forgets the oldest soon. */
@@ -37,6 +38,7 @@ struct flight_recorder {
 	int said; /* unwritten_say() */
 	uint64_t unwritten, lost; /* the windows', and events of windows that
 				   * could not be written */
+	struct flight_recorder_sums seen; /* when nothing was written last */
 	struct flight_written last[REMEMBERED];
 	uint32_t noted; /* in all */
 };
@@ -244,6 +246,7 @@ void flight_recorder_note(struct recording *recording,
 	struct flight_recorder *recorder = recorder_of(recording);
 
 	recorder->last[recorder->noted++ % REMEMBERED] = *now;
+	recorder->seen = flight_recorder_sums(recording);
 }
 
 bool flight_recorder_find(struct recording *recording, uint64_t ns,
@@ -282,18 +285,50 @@ void flight_recorder_finish(struct recording *recording)
 		flight_recorder_write(recording, &now);
 }
 
+static void add_memory(const struct recording *recording,
+		       struct flight_recorder_sums *sums)
+{
+	const struct recording_setup *setup = recording_setup(recording);
+	struct flight_memory *memory =
+		setup->trace ? trace_file_flight(setup->trace) : NULL;
+	struct flight_reach reach;
+
+	if (!memory)
+		return;
+	flight_memory_reach(memory, &reach);
+	sums->memory_bytes = reach.bytes;
+	sums->kept_ns =
+		reach.last_ns -
+		MIN(reach.last_ns, MAX(reach.first_ns, setup->start_ns));
+}
+
 struct flight_recorder_sums flight_recorder_sums(struct recording *recording)
 {
 	const struct flight_recorder *recorder = recorder_of(recording);
+	struct flight_recorder_sums sums = { 0 };
 
-	if (!recorder)
-		return (struct flight_recorder_sums){ 0 };
-	return (struct flight_recorder_sums){
-		.folder = flight_folder_sums(recorder->folder),
-		.triggers = recorder->triggers,
-		.lost = recorder->lost + recorder->windows.lost,
-		.unwritten = recorder->unwritten,
-	};
+	if (recorder)
+		sums = (struct flight_recorder_sums){
+			.folder = flight_folder_sums(recorder->folder),
+			.triggers = recorder->triggers,
+			.lost = recorder->lost + recorder->windows.lost,
+			.unwritten = recorder->unwritten,
+		};
+	add_memory(recording, &sums);
+	return sums;
+}
+
+struct flight_recorder_sums flight_recorder_seen(struct recording *recording)
+{
+	const struct flight_recorder *recorder = recorder_of(recording);
+	struct flight_recorder_sums sums = { 0 };
+
+	if (recorder) {
+		sums = recorder->seen;
+		sums.triggers = recorder->triggers;
+	}
+	add_memory(recording, &sums);
+	return sums;
 }
 
 const char *flight_recorder_name(struct recording *recording, uint32_t at)

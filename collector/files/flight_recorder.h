@@ -56,10 +56,16 @@ struct flight_recorder_sums {
 	uint64_t triggers; /* that came */
 	uint64_t lost; /* of them: no snapshot is of them */
 	uint64_t unwritten; /* snapshots that could not be written */
+	uint64_t memory_bytes; /* what the trace takes that is kept */
+	uint64_t kept_ns; /* how long a stretch of time that is. Both are 0
+			   * when the trace was closed */
 };
 /* All zero without --flight. After flight_recorder_finish(), or on the main
  * thread while nothing is written. */
 struct flight_recorder_sums flight_recorder_sums(struct recording *recording);
+/* The same on the main thread at any time: a snapshot counts from its
+ * flight_recorder_note() on. */
+struct flight_recorder_sums flight_recorder_seen(struct recording *recording);
 /* The name of the snapshot @at of those that are on the disk. */
 const char *flight_recorder_name(struct recording *recording, uint32_t at);
 /* Frees all. */

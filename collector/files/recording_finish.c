@@ -27,7 +27,6 @@
 #include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/recording.h"
-#include "collector/trace/flight_memory.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 
@@ -273,24 +272,15 @@ static void note_flight(struct recording *recording)
 {
 	const struct flight_recorder_sums sums =
 		flight_recorder_sums(recording);
-	struct flight_memory *memory =
-		trace_file_flight(recording_setup(recording)->trace);
-	struct flight_reach reach = { 0 };
-	struct totals *totals;
+	struct totals *totals = recording_lock(recording);
 
-	if (memory)
-		flight_memory_reach(memory, &reach);
-	totals = recording_lock(recording);
 	totals->triggers = sums.triggers;
 	totals->lost_triggers = sums.lost;
 	totals->snapshots = sums.folder.written;
 	totals->removed_snapshots = sums.folder.removed;
 	totals->snapshot_bytes = sums.folder.bytes;
 	totals->unwritten_snapshots = sums.unwritten;
-	totals->flight_kept_ns =
-		reach.last_ns -
-		MIN(reach.last_ns,
-		    MAX(reach.first_ns, recording_setup(recording)->start_ns));
+	totals->flight_kept_ns = sums.kept_ns;
 	recording_unlock(recording);
 }
 

@@ -20,6 +20,7 @@
 #include "collector/base/lock.h"
 #include "collector/base/proc.h"
 #include "collector/drain/drain.h"
+#include "collector/files/flight_recorder.h"
 #include "collector/names/helper.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -134,6 +135,22 @@ static void add_arena(const struct collector *collector,
 			MAX(row->lag_ns, drain_lag_ns(collector->drain, arena));
 }
 
+static void fill_flight(struct stats_recording *row,
+			struct recording *recording)
+{
+	const struct flight_recorder_sums sums =
+		flight_recorder_seen(recording);
+
+	row->flight_bytes = sums.memory_bytes;
+	row->flight_kept_ns = sums.kept_ns;
+	row->triggers = sums.triggers;
+	row->lost_triggers = sums.lost;
+	row->snapshots = sums.folder.written;
+	row->removed_snapshots = sums.folder.removed;
+	row->unwritten_snapshots = sums.unwritten;
+	row->snapshot_bytes = sums.folder.bytes;
+}
+
 static void fill_recording(struct stats_recording *row,
 			   struct recording *recording)
 {
@@ -153,6 +170,10 @@ static void fill_recording(struct stats_recording *row,
 	row->lagging = trace_file_lags(setup->trace);
 	row->trace_bytes = trace_file_bytes(setup->trace);
 	row->trace_bytes_max = setup->max_bytes;
+	if (!setup->flight)
+		return;
+	row->flight_bytes_max = setup->options->flight.bytes;
+	fill_flight(row, recording);
 }
 
 /* The row of @recording, which is added if it is new. NULL: no memory. */

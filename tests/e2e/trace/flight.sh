@@ -88,6 +88,13 @@ total()
 	json "$data/summary.json" ".totals.$1"
 }
 
+# figure MEMBER: of the recording that goes on.
+figure()
+{
+	"$PERFREC" ctl -o "$data" stats --json >stats.json || fail 'ctl stats'
+	json stats.json ".stats.recordings[0].$1"
+}
+
 # --- one snapshot is a recording
 begin one --margin 50ms
 snapshot --why 'somebody asked'
@@ -157,6 +164,17 @@ for i in 1 2 3 4; do
 	expect_status 0
 	[ $i != 1 ] || mv "$(cat out)" three/snapshots/interesting
 done
+expect_eq 'triggers so far' "$(figure triggers)" 4
+expect_eq 'snapshots so far' "$(figure snapshots)" 4
+expect_eq 'removed so far' "$(figure removed_snapshots)" 1
+[ "$(figure snapshot_bytes)" -gt 0 ] || fail 'snapshots have no bytes'
+[ "$(figure flight_bytes)" -gt 0 ] || fail 'the memory is empty'
+expect_eq 'memory' "$(figure flight_bytes_max)" 268435456
+[ "$(figure flight_kept_ns)" -gt 0 ] || fail 'nothing is kept'
+run "$PERFREC" ctl -o three stats
+expect_status 0
+expect_match out 'KEPT +MEMORY +TRIGGERS +NO SNAP\. +SNAPSHOTS +REMOVED' \
+	' 4 +0 +4 +1 +0 .* three'
 end
 expect_eq 'left' "$(jq -r '.listed[].what' three/snapshots/*/why.json |
 	sort | tr '\n' ' ')" '1 3 4 '
@@ -171,6 +189,8 @@ for i in 1 2; do
 	snapshot
 	expect_error 1 'is not in a snapshot: File too large'
 done
+expect_eq 'unwritten so far' "$(figure unwritten_snapshots)" 2
+expect_eq 'lost so far' "$(figure lost_triggers)" 2
 expect_eq 'left behind' "$(find four/snapshots -mindepth 1 | wc -l)" 0
 prlimit --pid "$collector" --fsize=unlimited:
 snapshot
@@ -218,4 +238,5 @@ data=five
 wait_for 60 is_recorded
 snapshot
 expect_error 1 'recording goes on without --flight'
+expect_eq 'memory' "$(figure flight_bytes_max)" 0
 end
