@@ -7,7 +7,7 @@
 # compute, so N is one more than there are CPUs, unless it is given.
 #
 # A test is a shell script. It fails by a non-zero status, skips by status 77
-# with the reason as its last line of output, and gets 180 seconds unless a
+# with the reason as its last line of output, and gets 300 seconds unless a
 # line "# timeout: SECONDS" in it says otherwise. It sees:
 #
 #     TOP      this source tree
@@ -32,7 +32,7 @@ run_one()
 	dir=$(mktemp -d "${TMPDIR:-/tmp}/perfrec-e2e.XXXXXX") || exit 1
 	log=$dir.log
 	limit=$(sed -n 's/^# timeout: *\([0-9]*\)$/\1/p' "$test")
-	limit=${limit:-180}
+	limit=${limit:-300}
 	. "$TOP/scripts/test-times.sh"
 	time_begin
 
@@ -99,7 +99,7 @@ trap 'rm -f "$results"' EXIT
 if [ $# -eq 0 ]; then
 	# Those that may take longest come first, so that nobody waits for them.
 	for test in $(awk -F ': *' 'FNR == 1 && file { print limit, file }
-			FNR == 1 { file = FILENAME; limit = 180 }
+			FNR == 1 { file = FILENAME; limit = 300 }
 			/^# timeout: *[0-9]+$/ { limit = $2 }
 			END { print limit, file }' "$TOP"/tests/e2e/*/*.sh |
 			sort -k1,1nr -k2 | cut -d ' ' -f 2-); do

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # run-suites.sh PROGRAM... - run test programs made with check, two at a time,
-# each with a limit of 300 seconds, and each test in it with one of 60: check's
-# own limit, 4 seconds, is too short for a machine that is busy with other work.
+# each with a limit of 300 seconds, and each test in it with that of tests/suite.h.
 # A program's output is shown when it fails.
 # Ends with the sum: "N passed, N failed", and status 1 if anything failed.
 set -u
@@ -11,7 +10,6 @@ set -u
 if [ "${1:-}" = --one ]; then
 	results=$2 program=$3
 	log=$(mktemp) || exit 1
-	export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-60}"
 	. "${0%/*}/test-times.sh"
 	time_begin
 	timeout -k 5 300 "$program" </dev/null >"$log" 2>&1

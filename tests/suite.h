@@ -20,6 +20,11 @@
 
 #include "shared/atomic.h"
 
+/* The seconds that a test has, unless CK_DEFAULT_TIMEOUT or the test case says
+ * otherwise. check's own limit, 4 seconds, is too short for a busy machine.
+ */
+enum { SUITE_TIMEOUT = 60 };
+
 /* check tells its runner, through a pipe, of every assertion that held, for the
  * line to print when a test crashes: a million assertions in a loop are
  * seconds. Here each line is told of when a test comes to it for the first
@@ -45,6 +50,8 @@ static inline TCase *suite_case(Suite *suite, const char *name)
 {
 	TCase *tcase = tcase_create(name);
 
+	if (!getenv("CK_DEFAULT_TIMEOUT"))
+		tcase_set_timeout(tcase, SUITE_TIMEOUT);
 	suite_add_tcase(suite, tcase);
 	return tcase;
 }

@@ -750,12 +750,11 @@ static void without_rseq(void)
 	setenv("PERFREC_RSEQ", "off", 1);
 }
 
-static TCase *all_tests(const char *name, SFun setup)
+static void add_all_tests(Suite *suite, const char *name, SFun setup)
 {
-	TCase *tcase = tcase_create(name);
+	TCase *tcase = suite_case(suite, name);
 
 	tcase_add_unchecked_fixture(tcase, setup, NULL);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, annotate_spans);
 	tcase_add_test(tcase, annotate_scalars);
 	tcase_add_test(tcase, annotate_texts);
@@ -776,7 +775,6 @@ static TCase *all_tests(const char *name, SFun setup)
 	tcase_add_test(tcase, annotate_categories_are_chosen);
 	tcase_add_test(tcase, annotate_categories_change);
 	tcase_add_test(tcase, annotate_without_ids);
-	return tcase;
 }
 
 int main(void)
@@ -784,7 +782,7 @@ int main(void)
 	Suite *suite = suite_create("annotate");
 
 	setenv("PERFREC_QUIET", "1", 1);
-	suite_add_tcase(suite, all_tests("rseq", with_rseq));
-	suite_add_tcase(suite, all_tests("no rseq", without_rseq));
+	add_all_tests(suite, "rseq", with_rseq);
+	add_all_tests(suite, "no rseq", without_rseq);
 	return suite_run(suite);
 }

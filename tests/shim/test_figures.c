@@ -209,7 +209,6 @@ int main(void)
 	int cases = sizeof(g_cases) / sizeof(g_cases[0]);
 
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_set_timeout(tcase, 20);
 	tcase_add_loop_test(tcase, figures_of_a_thread_are_told_at_its_end, 0,
 			    cases);
 	tcase_add_loop_test(tcase,

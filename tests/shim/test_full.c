@@ -357,8 +357,6 @@ int main(void)
 	TCase *tcase = suite_case(suite, "full");
 	TCase *slow = suite_slow_case(suite);
 
-	tcase_set_timeout(tcase, 60);
-	tcase_set_timeout(slow, 60);
 	tcase_add_loop_test(tcase, full_ring_counts_every_span, 0,
 			    sizeof(g_runs) / sizeof(g_runs[0]));
 	tcase_add_test(tcase, stop_is_believed_after_full_waits);

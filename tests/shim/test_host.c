@@ -176,7 +176,6 @@ int main(void)
 	int declined = sizeof(g_declined) / sizeof(g_declined[0]);
 
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_set_timeout(tcase, 20);
 	tcase_add_loop_test(tcase, host_recorded_runs_as_always, 0, cases);
 	tcase_add_loop_test(tcase, host_without_collector_runs_as_always, 0,
 			    cases);

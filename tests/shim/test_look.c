@@ -113,7 +113,6 @@ int main(void)
 	TCase *tcase = suite_case(suite, "look");
 
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_set_timeout(tcase, 20);
 	tcase_add_test(tcase, look_is_permitted_at_hello_where_it_is_asked_for);
 	tcase_add_test(tcase, look_is_permitted_again_in_a_forked_child);
 	tcase_add_test(tcase, look_is_not_permitted_under_a_filter);

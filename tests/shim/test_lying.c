@@ -656,7 +656,6 @@ int main(void)
 	TCase *tcase = suite_case(suite, "lying");
 
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_set_timeout(tcase, 20);
 	tcase_add_loop_test(tcase, liveness_page_that_may_vanish_is_refused, 0,
 			    PAGE_LIES);
 	tcase_add_loop_test(tcase, descriptors_beyond_the_first_are_closed, 0,

@@ -362,7 +362,6 @@ int main(void)
 	int cases = sizeof(g_cases) / sizeof(g_cases[0]);
 
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, map_every_record_means_what_was_called, 0,
 			    2 * cases);
 	tcase_add_loop_test(tcase, map_unrecorded_runs_as_always, 0, cases);

@@ -250,7 +250,6 @@ int main(void)
 	Suite *suite = suite_create("closer");
 	TCase *tcase = suite_case(suite, "closer");
 
-	tcase_set_timeout(tcase, 30);
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, closer_receives_descriptors);
 	tcase_add_loop_test(tcase, closer_leaves_too_many_descriptors_alone, 0,

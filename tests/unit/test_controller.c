@@ -797,7 +797,6 @@ int main(void)
 	tcase_add_test(tcase, controller_obeys_0_and_100_percent);
 	tcase_add_test(tcase, controller_begins_where_it_ended);
 	tcase_add_loop_test(tcase, controller_stands_anything, 0, 20);
-	tcase_set_timeout(tcase, 60);
 	tcase_set_timeout(slow, 120);
 	return suite_run(suite);
 }

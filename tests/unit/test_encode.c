@@ -271,6 +271,5 @@ int main(void)
 	tcase_add_test(tcase, encode_any_small_delta_equals_protobuf);
 	tcase_add_test(tcase, encode_again_equals_packing_anew);
 	tcase_add_test(tcase, encode_many_events_join_without_gaps);
-	tcase_set_timeout(tcase, 60);
 	return suite_run(suite);
 }

@@ -1004,7 +1004,6 @@ int main(void)
 	TCase *tcase = suite_case(suite, "fibers");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 60);
 	add_jumps(tcase);
 	add_contexts(tcase);
 	add_rest(tcase);

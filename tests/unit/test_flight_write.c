@@ -628,7 +628,6 @@ int main(void)
 	Suite *suite = suite_create("flight_write");
 	TCase *tcase = suite_slow_case(suite);
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, flight_writes_what_a_cut_of_the_whole_trace_has);
 	tcase_add_test(tcase, flight_memory_is_written_while_it_is_looked_at);
 	tcase_add_test(tcase, flight_memory_stays_near_its_limit);

@@ -466,7 +466,6 @@ static Suite *make_suite(void)
 	TCase *files = suite_case(suite, "files");
 
 	tcase_add_checked_fixture(map, setup, teardown);
-	tcase_set_timeout(map, 60);
 	tcase_add_test(map, jit_map_text_is_start_size_and_name);
 	tcase_add_test(map, jit_map_of_nothing_knows_nothing);
 	tcase_add_test(map, jit_map_later_ranges_win);

@@ -478,7 +478,6 @@ static Suite *make_suite(void)
 	Suite *suite = suite_create("map_log");
 	TCase *all = suite_case(suite, "all");
 
-	tcase_set_timeout(all, 60);
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_add_loop_test(all, map_log_names_are_kept_by_build_id,
 			    MAP_ENTRIES - 9, MAP_ENTRIES + 1);

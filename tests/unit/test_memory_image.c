@@ -244,7 +244,6 @@ static Suite *make_suite(void)
 	TCase *all = suite_case(suite, "all");
 
 	tcase_add_checked_fixture(all, setup, teardown);
-	tcase_set_timeout(all, 60);
 	tcase_add_loop_test(all, memory_image_has_names_build_id_and_bounds, 0,
 			    3);
 	tcase_add_test(all, memory_image_of_names_has_these_and_build_id);

@@ -958,7 +958,6 @@ static Suite *make_suite(void)
 	Suite *suite = suite_create("modules");
 	TCase *all = suite_case(suite, "all");
 
-	tcase_set_timeout(all, 60);
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_add_test(all, maps_parse_takes_a_line_apart);
 	tcase_add_test(all, maps_parse_nonsense_is_refused);

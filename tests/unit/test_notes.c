@@ -974,6 +974,5 @@ int main(void)
 	tcase_add_test(tcase, notes_open_stays_are_bounded);
 	tcase_add_test(tcase, notes_many_stays_keep_little_unwritten);
 	tcase_add_test(tcase, notes_names_of_slices_are_bounded);
-	tcase_set_timeout(tcase, 60);
 	return suite_run(suite);
 }

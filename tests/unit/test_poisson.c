@@ -110,7 +110,6 @@ int main(void)
 	Suite *suite = suite_create("poisson");
 	TCase *tcase = suite_case(suite, "poisson");
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, log2_is_right_to_30_bits);
 	tcase_add_test(tcase, mean_and_spread_are_those_of_an_exponential);
 	tcase_add_test(tcase, estimates_are_unbiased);

@@ -452,10 +452,9 @@ END_TEST
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("reader");
-	TCase *tcase = tcase_create("reader");
+	TCase *tcase = suite_case(suite, "reader");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, reader_says_what_the_file_says);
 	tcase_add_test(tcase, reader_copies_bytes_up_to_the_end_of_the_file);
 	tcase_add_test(tcase, readers_that_are_idle_for_long_end);
@@ -469,7 +468,6 @@ static Suite *make_suite(void)
 	tcase_add_test(tcase, reader_that_is_missing_is_told);
 	tcase_add_loop_test(tcase, reader_answers_are_checked, 0,
 			    (int)ARRAY_SIZE(g_answers));
-	suite_add_tcase(suite, tcase);
 	return suite;
 }
 

@@ -599,8 +599,6 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_checked_fixture(slow, setup, teardown);
-	tcase_set_timeout(tcase, 60);
-	tcase_set_timeout(slow, 60);
 	tcase_add_test(tcase, replay_nested_calls_are_nested);
 	tcase_add_test(
 		tcase,

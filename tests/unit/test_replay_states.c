@@ -940,7 +940,6 @@ int main(void)
 	Suite *suite = suite_create("replay_states");
 	TCase *tcase = suite_case(suite, "states");
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, replay_states_of_random_programs);
 	return suite_run(suite);
 }

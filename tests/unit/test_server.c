@@ -940,7 +940,6 @@ int main(void)
 
 	scratch_enter();
 	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_set_timeout(tcase, 30);
 	add_tests(tcase);
 	failed = suite_run(suite);
 	scratch_leave();

@@ -341,6 +341,5 @@ int main(void)
 	tcase_add_test(tcase, sites_track_behind_a_hole_is_found);
 	tcase_add_test(tcase, sites_closed_keep_what_was_asked_for);
 	tcase_add_test(tcase, sites_noise_hurts_nobody);
-	tcase_set_timeout(tcase, 60);
 	return suite_run(suite);
 }

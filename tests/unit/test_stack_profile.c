@@ -313,7 +313,6 @@ int main(void)
 	log_init("test_stack_profile", LOG_ERR);
 	find_symbolize();
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, stack_profile_says_stacks_values_and_period);
 	tcase_add_test(tcase,
 		       stack_profile_return_address_has_inlined_functions);

@@ -385,7 +385,6 @@ int main(void)
 	log_init("test_stack_profile_flat",
 		 LOG_ERR); /* of lines that are not found */
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, profile_written_says_stacks_and_values);
 	tcase_add_test(tcase, profile_written_has_true_times);
 	tcase_add_test(tcase, profile_written_maps_functions_to_their_module);

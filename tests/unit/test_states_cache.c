@@ -358,7 +358,6 @@ int main(void)
 	tcase_add_test(tcase, states_cache_is_written_whole_or_not);
 	tcase_add_test(tcase, states_cache_drops_what_is_old_or_too_much);
 	tcase_add_test(tcase, states_cache_forgets_its_own_files);
-	tcase_set_timeout(tcase, 60);
 	status = suite_run(suite);
 	scratch_leave();
 	return status;

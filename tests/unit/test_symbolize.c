@@ -889,10 +889,8 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(debug_files, debug_file_of_4_gb_is_read_or_refused,
 			    0, 2);
 	TCase *all[] = { sources, debug_files, process };
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		tcase_set_timeout(all[i], 60);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		tcase_add_checked_fixture(all[i], setup, teardown);
-	}
 	return suite;
 }
 

@@ -1026,10 +1026,8 @@ static Suite *make_suite(void)
 	tcase_add_test(slow, symbols_of_lying_headers_are_survived);
 	tcase_add_test(hostile, symbols_of_huge_sections_are_refused);
 	TCase *all[] = { names, tables, cache, hostile, slow };
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		tcase_set_timeout(all[i], 60);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		tcase_add_checked_fixture(all[i], setup, teardown);
-	}
 	return suite;
 }
 

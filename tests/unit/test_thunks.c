@@ -566,7 +566,6 @@ int main(void)
 	TCase *tcase = suite_case(suite, "thunks");
 
 #if defined(__x86_64__)
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, thunks_of_other_files_are_refused);
 	tcase_add_test(tcase, thunks_that_a_program_cannot_have_are_refused);

@@ -1893,7 +1893,6 @@ int main(void)
 	tcase_add_test(accepted, trace_check_allow_open_accepts_open_slices);
 	tcase_add_test(accepted, trace_check_allow_cut_accepts_every_cut);
 	tcase_add_test(accepted, trace_check_missing_file_exits_1_and_usage_2);
-	tcase_set_timeout(accepted, 60);
 	tcase_add_loop_test(rejected,
 			    trace_check_mutated_is_rejected_by_that_rule_alone,
 			    0, ARRAY_SIZE(g_mutations));

@@ -1366,7 +1366,5 @@ int main(void)
 	tcase_add_loop_test(
 		tcase, trace_file_flush_under_load_brings_own_packets_to_disk,
 		0, 2);
-	tcase_set_timeout(tcase, 60);
-	tcase_set_timeout(slow, 60);
 	return suite_run(suite);
 }

@@ -860,7 +860,6 @@ int main(void)
 		tcase_add_test(tcase, measure);
 		return suite_run(suite);
 	}
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, unwind_own_stack_is_what_backtrace_says);
 	tcase_add_test(tcase, unwind_frame_of_unknown_size);
 	tcase_add_test(tcase, unwind_callback_of_a_library);

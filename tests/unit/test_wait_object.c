@@ -992,7 +992,6 @@ int main(void)
 	Suite *suite = suite_create("wait_object");
 	TCase *tcase = suite_case(suite, "wait_object");
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, wait_object_names_mutexes);
 	tcase_add_test(tcase, wait_object_names_conditions);
 	tcase_add_test(tcase, wait_object_names_semaphores);

@@ -515,7 +515,6 @@ int main(void)
 	Suite *suite = suite_create("wait_poller");
 	TCase *tcase = suite_case(suite, "wait_poller");
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, wait_poller_tells_object_and_stack);
 	tcase_add_test(tcase, wait_poller_leaves_threads_that_wait_no_more);
 	tcase_add_test(tcase, wait_poller_does_not_ask_who_refuses_again);

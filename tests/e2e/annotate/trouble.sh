@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 {
 	char path[256];
 
-	alarm(100);
+	alarm(600);
 	for (int n = 0; n < 3; n++) {
 		for (int i = 0; i < 100; i++) {
 			PERFREC_SCOPE_IN("a", "in a", "n", n);

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
 #
 # `perfrec cc` and `perfrec c++` in the places where build systems have room
 # for a compiler. A build system that is not installed is left out.

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
 #
 # `perfrec cc` and `perfrec c++`: what gets hooks and what is left alone, for
 # gcc and clang, on every kind of command line a build comes up with.

@@ -23,7 +23,7 @@ __attribute__((noinline)) static void work(void)
 }
 int main(int argc, char **argv)
 {
-	alarm(180);
+	alarm(600);
 	for (int i = 0; i < 10; i++)
 		free(allocate());
 	if (!allocate())

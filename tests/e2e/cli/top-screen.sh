@@ -16,7 +16,7 @@ __attribute__((noinline)) static void other(void)
 }
 int main(void)
 {
-	alarm(180);
+	alarm(600);
 	while (access("end", F_OK) < 0)
 		other();
 	return 0;

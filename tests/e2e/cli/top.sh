@@ -19,7 +19,7 @@ static void await(const char *file)
 }
 int main(void)
 {
-	alarm(120);
+	alarm(600);
 	for (int i = 0; i < 1000; i++)
 		early();
 	if (creat("began", 0600) < 0)

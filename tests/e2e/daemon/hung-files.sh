@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 {
 	void *plugin;
 
-	alarm(180); /* whatever becomes of the test */
+	alarm(600); /* whatever becomes of the test */
 	fclose(fopen(argv[1], "w"));
 	plugin = dlopen(argc > 2 ? argv[2] : NULL, RTLD_NOW);
 	if (argc > 2) {

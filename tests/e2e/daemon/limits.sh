@@ -48,7 +48,7 @@ build waits <<'SOURCE'
 __attribute__((noinline)) static void leaf(void) { usleep(1000); }
 int main(int argc, char **argv)
 {
-	alarm(180); /* whatever becomes of the test */
+	alarm(600); /* whatever becomes of the test */
 	leaf();
 	fclose(fopen(argv[1], "w"));
 	while (access("go", F_OK) < 0)

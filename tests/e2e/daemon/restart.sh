@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 {
 	int dir = open(argv[1], O_RDONLY | O_DIRECTORY);
 
-	alarm(180); /* whatever becomes of the test */
+	alarm(600); /* whatever becomes of the test */
 	leaf();
 	close(openat(dir, "up", O_CREAT | O_WRONLY, 0600));
 	while (faccessat(dir, "go", F_OK, 0) < 0)

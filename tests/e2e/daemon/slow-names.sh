@@ -89,7 +89,7 @@ build later -ldl <<'SOURCE'
 #include <unistd.h>
 int main(void)
 {
-	alarm(180); /* whatever becomes of the test */
+	alarm(600); /* whatever becomes of the test */
 	fclose(fopen("up", "w"));
 	while (access("go", F_OK) < 0)
 		usleep(1000);

@@ -2,7 +2,6 @@
 #
 # Many short programs, up to 50 at a time: nothing leaks, and every folder is
 # complete. `make check-soak` does this for ten minutes.
-# timeout: 120
 . "$TOP/tests/e2e/lib.sh"
 need jq
 

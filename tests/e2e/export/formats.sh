@@ -69,11 +69,11 @@ cmp -s wanted.sorted got || { diff wanted.sorted got; fail 'calls by csv'; }
 # In the chart and in Firefox' samples the time that functions take themselves.
 export_to flamechart
 read_back folded flamechart | awk -F'\t' '
-	$2 ~ /;/ { own += $1 } END { print own }' >got
+	$2 ~ /;/ { own += $1 } END { printf "%.0f\n", own }' >got
 expect_eq 'time of the chart' "$(cat got)" "$own"
 export_to firefox
 read_back firefox firefox >got
-expect_eq 'time of Firefox' "$(awk '{ own += $1 } END { print own }' got)" "$own"
+expect_eq 'time of Firefox' "$(awk '{ own += $1 } END { printf "%.0f\n", own }' got)" "$own"
 expect_match got '	main$' '	fib$' '	name_all$'
 
 # Functions: as the report has them.
@@ -97,7 +97,7 @@ read_back speedscope speedscope | sed 's/;b "q/:b "q/; s/&amp;/\&amp:/; s/\xe2\x
 read_back folded folded | LC_ALL=C sort >stacks
 cmp -s stacks scope || { diff stacks scope; fail 'speedscope of calls'; }
 export_to folded
-sum=$(read_back folded folded | awk '{ own += $1 } END { print own }')
+sum=$(read_back folded folded | awk '{ own += $1 } END { printf "%.0f\n", own }')
 "$flamegraph" folded >folded.svg || fail 'flamegraph.pl'
 expect_eq 'total of flamegraph.pl' "$(sed -n \
 	's/.*<title>all (\([0-9,]*\) samples, 100%)<.*/\1/p' folded.svg |

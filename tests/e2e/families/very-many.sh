@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 {
 	int count = argc > 2 ? atoi(argv[1]) : 0, bad = 0, status;
 
-	alarm(180); /* whatever becomes of the test */
+	alarm(600); /* whatever becomes of the test */
 	for (int i = 0; i < count; i++) {
 		pid_t pid = fork();
 

@@ -45,7 +45,7 @@ for column in 1:allocs 2:alloc_bytes 3:live_blocks 4:live_bytes; do
 	expect_eq "${column#*:}" \
 		"$(json data/summary.json ".totals.${column#*:}")" \
 		"$(profile_stacks data/heap.pb.gz |
-		awk -v n="${column%:*}" '{ s += $n } END { print s }')"
+		awk -v n="${column%:*}" '{ s += $n } END { printf "%.0f\n", s }')"
 done
 expect_eq "blocks of plain()" "$(jq -c '.functions[] |
 	select(.name == "plain") | [.alloc_objects, .alloc_bytes,

@@ -27,7 +27,7 @@ row()
 {
 	profile_stacks "$1" | awk -v end="$2" -v column="$3" \
 		'{ n = split($NF, stack, ";") }
-		stack[n] == end { sum += $column } END { print sum + 0 }'
+		stack[n] == end { sum += $column } END { printf "%.0f\n", sum }'
 }
 
 run "$PERFREC" record -q --cpu=off --alloc=exact -o data -- ./native
@@ -38,11 +38,11 @@ for column in 1:allocs:102000 2:alloc_bytes:16000000 3:live_blocks:7000 \
 	expect_eq "${name%:*}" "$(json data/summary.json ".totals.${name%:*}")" \
 		"${name#*:}"
 	expect_eq "the sum of ${name%:*}" "$(profile_stacks data/heap.pb.gz |
-		awk -v n="${column%%:*}" '{ s += $n } END { print s }')" \
+		awk -v n="${column%%:*}" '{ s += $n } END { printf "%.0f\n", s }')" \
 		"${name#*:}"
 done
 expect_eq 'the sum at the peak' "$(profile_stacks data/heap-peak.pb.gz |
-	awk '{ s += $4 } END { print s }')" \
+	awk '{ s += $4 } END { printf "%.0f\n", s }')" \
 	"$(json data/summary.json .totals.peak_bytes)"
 # Some 370 samples; each of these has 40 at least.
 near 'mixed, allocated' "$(row data/heap.pb.gz mixed 2)" 4000000 60
@@ -59,7 +59,7 @@ run "$PERFREC" record -q --alloc=exact -o forked -- ./native fork
 expect_status 0
 near "a child's" "$(row forked/heap.pb.gz child 4)" 1000000 10
 expect_eq 'in use, in all' "$(json forked/summary.json .totals.live_bytes)" \
-	"$(profile_stacks forked/heap.pb.gz | awk '{ s += $4 } END { print s }')"
+	"$(profile_stacks forked/heap.pb.gz | awk '{ s += $4 } END { printf "%.0f\n", s }')"
 
 run "$PERFREC" record -q --alloc=exact -o spans.data -- ./spans
 expect_status 0

@@ -114,7 +114,7 @@ profile_stacks sampled/heap.pb.gz >got
 for want in 'keep 3' 'keep 4' 'keep 1' 'drop 1' 'drop 2'; do
 	column=${want#* }
 	sum=$(awk -v n="$column" -v name="main;${want% *}" \
-		'index($0, name) { s += $n } END { printf "%d", s }' got)
+		'index($0, name) { s += $n } END { printf "%.0f", s }' got)
 	[ $((column % 2)) -eq 1 ] || sum=$((sum / 1000))
 	if [ "$sum" -lt 27000 ] || [ "$sum" -gt 33000 ]; then
 		fail "estimate '$want' is $sum, of 30000"

@@ -49,7 +49,7 @@ profile_functions()
 			all_self[key] += self[id]
 		}
 		for (key in all_calls)
-			printf "%d\t%d\t%s\n", all_calls[key], all_self[key], key
+			printf "%.0f\t%.0f\t%s\n", all_calls[key], all_self[key], key
 	}' | LC_ALL=C sort
 }
 
@@ -64,6 +64,6 @@ expect_profile()
 		fail "profile (<) and summary (>) of $1 differ"
 	}
 	expect_eq "calls in $1" \
-		"$(awk '{ sum += $1 } END { printf "%d", sum }' profile.tsv)" \
+		"$(awk '{ sum += $1 } END { printf "%.0f", sum }' profile.tsv)" \
 		"$(json "$1/summary.json" .totals.spans)"
 }

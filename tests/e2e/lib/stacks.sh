@@ -44,7 +44,7 @@ profile_stacks()
 		for (text in seen) {
 			line = ""
 			for (i = 0; i < seen[text]; i++)
-				line = line sprintf("%d ", sum[text, i])
+				line = line sprintf("%.0f ", sum[text, i])
 			print line text
 		}
 	}' stacks.text | LC_ALL=C sort

@@ -4,7 +4,7 @@
 # and below a daemon: the objects are the same, and it takes hardly longer.
 # Meant to be at most 1.05 times as long. Other load on the machine counts too,
 # so that only what no load explains, ten times, is a failure.
-# timeout: 300
+# timeout: 600
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need make gcc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 #
 # perfrec cut and find by the index: packet by packet, and call by call, what they
 # give without it, in random ranges, of recordings that have all that a trace can have, with several extents:

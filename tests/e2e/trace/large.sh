@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 #
 # The short form of `make bench-large`: of a fast thread and of many slow threads, all
 # calls are there, the parts of a recording add up to the whole, the index is at most

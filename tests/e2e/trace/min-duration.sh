@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
-	alarm(180);
+	alarm(600);
 	pthread_create(&thread, NULL, run, NULL);
 	run(NULL);
 	pthread_join(thread, NULL);

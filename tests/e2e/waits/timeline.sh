@@ -80,7 +80,7 @@ SOURCE
 by_object()
 {
 	awk -F '\t' '{ n[$4]++; ns[$4] += $3 } END { for (object in n)
-		printf "%d\t%d\t%s\n", n[object], ns[object], object }' "$1" |
+		printf "%.0f\t%.0f\t%s\n", n[object], ns[object], object }' "$1" |
 		sort
 }
 

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	pthread_t thread[THREADS_MAX];
 
 	end_file = argc > 2 ? argv[2] : NULL;
-	alarm(180);
+	alarm(600);
 	if (count > THREADS_MAX)
 		return 1;
 	for (int i = 0; i < count; i++)
