@@ -8,9 +8,9 @@ E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 	  $(THEME_PROGS)) $(HOSTILE) $(VICTIM) \
 	  $(addprefix $(O)/tests/bench/,page_calls slow_threads)
 E2E_TOOLS = $(addprefix $(O)/tests/tools/,code_sites count_names flips_drive \
-	  step_states text_same trace_check)
+	  step_states text_same trace_check window_dump)
 
-.PHONY: check-e2e check-kill e2e-programs
+.PHONY: check-e2e check-kill check-ranges e2e-programs
 e2e-programs: all $(E2E_PROGS) $(E2E_TOOLS)
 check-e2e: e2e-programs
 	$(Q)O=$(O) sh scripts/run-e2e.sh
@@ -18,6 +18,10 @@ check-e2e: e2e-programs
 # Not in make check, which kills some.
 check-kill: e2e-programs
 	$(Q)O=$(O) KILLS=$${KILLS:-100} sh scripts/run-e2e.sh robust/killed-index
+# Above 1,000 ranges.
+check-ranges: e2e-programs
+	$(Q)O=$(O) RANGES=$${RANGES:-8} sh scripts/run-e2e.sh cli/ranges \
+		trace/cut trace/index trace/reindex
 
 # Of each theme some that are quick, for `make check-fast`.
 E2E_QUICK = annotate/control annotate/golden annotate/install cli/bad-input \

@@ -34,6 +34,7 @@ import sys
 import tempfile
 import zlib
 
+from often import often
 from wire import fields, varint
 
 BEGAN = b"perfrec.began_ns"
@@ -706,7 +707,7 @@ def ranges_of(trace, low, high, count, chance):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--count", type=often, default=20)
     parser.add_argument("--compress", action="store_true")
     parser.add_argument("--thread", action="append", default=[])
     parser.add_argument("--slowest", action="append", default=[])

@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+from often import often
+
 TRACE, INDEX = "trace.pftrace", "trace.index"
 
 
@@ -124,7 +126,7 @@ def ranges(times, count):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--count", type=often, default=20)
     parser.add_argument("--damage", type=int, default=0)
     parser.add_argument("--batches", type=int, default=0)
     parser.add_argument("--torn", action="store_true")

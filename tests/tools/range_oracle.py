@@ -28,6 +28,8 @@ import re
 import subprocess
 import sys
 
+from often import often
+
 WAIT = "perfrec: waiting for collector"
 MISSING = re.compile(r"(?:recording paused: )?(\d+) spans (lost|not recorded)")
 
@@ -251,7 +253,7 @@ def seen_in(trace, start, stop, thread):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--count", type=often, default=20)
     parser.add_argument("--allow", default="")
     parser.add_argument("--demand", default="")
     parser.add_argument("perfrec")

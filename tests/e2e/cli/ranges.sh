@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 3000
 #
 # perfrec report --from, --to and --thread, and perfrec find, against looking at
 # each slice of the trace (tools/range_oracle.py): coroutines, exceptions, deep

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 3000
 #
 # perfrec cut, held against a reading of the whole trace (tools/cut_check.py):
 # random ranges of recordings that have all that a trace can have, raw and

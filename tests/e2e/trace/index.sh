@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 3000
 #
 # trace.index: readers find the same with it and without it, in random ranges of
 # recordings that have all that a trace can have, raw and compressed, of threads

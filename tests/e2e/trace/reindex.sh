@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 3000
 #
 # perfrec index makes the index of a trace from the trace alone: readers find the
 # same with it and without it, in random ranges of recordings that have all that a
