@@ -56,7 +56,7 @@ compile instrumented gcc -std=gnu11 -O2 -finstrument-functions all.c
 record()
 {
 	rm -rf data
-	timeout 60 "$PERFREC" record -o data -- "./$1" >out 2>err ||
+	timeout 200 "$PERFREC" record -o data -- "./$1" >out 2>err ||
 		{ cat err; fail "$2 does not run"; }
 	expect_eq "$2" "$(head -n 1 out)" recording
 }
@@ -139,7 +139,7 @@ gcc -O2 -I"$TOP/preload" -o copies "$progs/copies.c" -L. -lcopy -ldl \
 	-Wl,-rpath,"$PWD" || fail 'copies does not compile'
 ./copies || fail 'copies fails without the shim'
 rm -rf data
-timeout 60 "$PERFREC" record -o data -- ./copies >out 2>err ||
+timeout 200 "$PERFREC" record -o data -- ./copies >out 2>err ||
 	{ cat err; fail 'copies fails'; }
 "$PERFREC" report --json data >report.json || fail 'no report'
 expect_eq 'calls of all copies of a site' \

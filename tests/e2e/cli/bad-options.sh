@@ -13,7 +13,7 @@ refused()
 {
 	regex=$1
 	shift
-	run timeout 20 "$@"
+	run timeout 200 "$@"
 	expect_error 2 "$regex"
 	expect_none perfrec.data perfrec.sock ran
 }

@@ -62,7 +62,7 @@ rm "$marker"
 
 for wrong in --alloc=some --cpu=0 --cpu=99,perfs --stack-size=1 \
 	--snapshot-interval=10 --max-size=255K --depth=65536; do
-	run timeout 20 "$O/perfrec-collect" -o recordings $wrong
+	run timeout 200 "$O/perfrec-collect" -o recordings $wrong
 	expect_error 2 "${wrong%%=*} '${wrong#*=}'"
 	expect_none recordings "$socket" "$marker"
 done

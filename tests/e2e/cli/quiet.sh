@@ -54,7 +54,7 @@ is_reaped()
 }
 "$PERFREC" record -q -o data sh limited.sh 2>err &
 perfrec=$!
-wait_for 30 [ -s pid ]
+wait_for 60 [ -s pid ]
 collector=$(pgrep -P $perfrec perfrec-collect) || fail 'no collector'
 stop_process "$collector"
 echo >go

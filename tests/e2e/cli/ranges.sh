@@ -128,7 +128,7 @@ expect_no_match out 'clipped'
 begin=$("$PERFREC" find --json --sort time --limit 50 attempt throws.data |
 	jq '.calls[49].begin_ns')
 says --from "${begin}ns" --to "$((begin + 1))ns" throws.data
-expect_match out '^  range      [0-9.]+[mu]s to [0-9.]+[mu]s: 1 ns of the recording.s '
+expect_match out '^  range      [0-9.]+[mu]?s to [0-9.]+[mu]?s: 1 ns of the recording.s '
 expect_match out '^  clipped    1 began before it, 2 went on after it: '
 expect_match out '^ +1 +1 ns +100\.0 +1 ns +0 ns  attempt\(int\)$'
 says --from 0s --sort max --limit 1 throws.data

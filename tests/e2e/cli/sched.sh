@@ -73,8 +73,11 @@ first()
 }
 for view in functions span; do
 	expect_eq "most blocked, $view" "$(first blocked $view)" block
-	expect_eq "most switches, $view" "$(first switches $view)" \
-		"$(json data/summary.json '.functions | max_by(.switches).name')"
+	# Two may have as many.
+	most=$(first switches $view)
+	expect_eq "most switches, $view: $most" "$(json data/summary.json \
+		".functions | (map(.switches) | max) ==
+		(map(select(.name == \"$most\"))[0].switches)")" true
 	expect_eq "most on a CPU, $view" "$(first on-cpu $view)" work
 done
 run "$PERFREC" report --json --sort blocked --limit 1 data

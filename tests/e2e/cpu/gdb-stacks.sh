@@ -21,7 +21,7 @@ gcc -O1 -g -fno-optimize-sibling-calls -fno-omit-frame-pointer -o places \
 # Functions of the program, outermost first; those of C libraries have other
 # names in the files that some machines have for debuggers.
 ours='main|recurse|compare|bare|in_bare|handler|spin'
-timeout 60 gdb -nx -batch -ex 'set debuginfod enabled off' \
+timeout 200 gdb -nx -batch -ex 'set debuginfod enabled off' \
 	-ex 'handle SIGUSR1 nostop noprint pass' -ex 'break spin' -ex run \
 	-ex backtrace ./places >gdb.out 2>gdb.err ||
 	skip "gdb cannot run a program here"

@@ -56,7 +56,7 @@ expect_partial()
 	expect_eq 'not flushed' "$(jq -r '.not_flushed[].folder' flush.json)" \
 		"$(realpath data/hung-*)"
 }
-timeout 60 "$PERFREC" ctl flush --timeout 2s --json >flush.json 2>flush.err
+timeout 200 "$PERFREC" ctl flush --timeout 10s --json >flush.json 2>flush.err
 expect_eq 'status' $? 1
 expect_partial
 grep -q "'.*data/hung-.*' is not flushed: " flush.err ||
@@ -67,17 +67,17 @@ done
 expect_eq 'profiles' "$(find data/waits-* -name 'wall.*.pb.gz' | wc -l)" 1
 
 # As text, and more of them at once than there are connections.
-timeout 60 "$PERFREC" ctl flush --timeout 1ms >flush.out 2>flush.err
+timeout 200 "$PERFREC" ctl flush --timeout 1ms >flush.out 2>flush.err
 expect_eq 'status as text' $? 1
 grep -q "'.*data/hung-.*' is not flushed: " flush.err ||
 	fail "not said: $(cat flush.err)"
 clients=
 for i in $(seq 20); do
-	timeout 60 "$PERFREC" ctl flush --timeout 500ms hung >/dev/null 2>&1 &
+	timeout 200 "$PERFREC" ctl flush --timeout 500ms hung >/dev/null 2>&1 &
 	clients="$clients $!"
 done
 wait $clients
-timeout 60 "$PERFREC" ctl flush waits >flush.out 2>flush.err ||
+timeout 200 "$PERFREC" ctl flush waits >flush.out 2>flush.err ||
 	fail "a flush of the other one: status $? $(cat flush.err)"
 expect_match flush.out 'data/waits-.*/wall[.]'
 # Whoever is killed has nothing any more.
@@ -88,7 +88,7 @@ for i in $(seq 16); do
 	kill -KILL $killed
 	wait $killed 2>/dev/null
 done
-timeout 60 "$PERFREC" ctl list >list.out || fail 'ctl list is not answered'
+timeout 200 "$PERFREC" ctl list >list.out || fail 'ctl list is not answered'
 
 # The program of the other one ends meanwhile.
 touch go

@@ -74,7 +74,7 @@ kill -STOP $collector
 ' >>holders || fail "ctl: line $?"
 ./linger metrics.sock stream GET >>holders || fail "metrics: line $?"
 kill -CONT $collector
-run timeout 60 "$PERFREC" ctl list --socket perfrec.sock
+run timeout 200 "$PERFREC" ctl list --socket perfrec.sock
 expect_status 0
 preload ./calls 1000
 wait_for 60 has_summary calls

@@ -46,10 +46,10 @@ build_calls
 ulimit -n 1024
 start_daemon --sched on
 mkfifo hold
-LD_PRELOAD="$PWD/early.so:$SHIM" PERFREC_QUIET=1 PERFREC_DEADLINE_MS=5000 \
+LD_PRELOAD="$PWD/early.so:$SHIM" PERFREC_QUIET=1 \
 	./held <hold >out 2>err &
 exec 6>hold
-wait_for 30 grep -q ready out
+wait_for 60 grep -q ready out
 ls /proc/$collector/fd | wc -l >files
 [ "$(cat files)" -lt 512 ] || fail "the daemon has $(cat files) descriptors open"
 preload ./calls 10 >calls.out 2>calls.err

@@ -35,7 +35,7 @@ wait_for 60 waits
 kill -0 $hung || fail 'the program does not wait for its disk'
 
 for i in 1 2 3; do
-	preload timeout 60 ./calls 200000 >out ||
+	preload timeout 200 ./calls 200000 >out ||
 		fail "a program waits for the disk of another one: status $?"
 done
 count_summaries()

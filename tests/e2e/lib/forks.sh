@@ -60,7 +60,7 @@ start_forks()
 	preload ./forks <input >out.forks 2>err.forks &
 	program=$!
 	exec 9>input
-	wait_for 30 both_there
+	wait_for 60 both_there
 	parent=$(awk '$1 == "parent" { print $2 }' out.forks)
 	child=$(awk '$1 == "child" { print $2 }' out.forks)
 }
@@ -73,14 +73,14 @@ switch()
 switch_all_off()
 {
 	switch --off '*'
-	wait_for 30 differs "$parent"
-	wait_for 30 differs "$child"
+	wait_for 60 differs "$parent"
+	wait_for 60 differs "$child"
 }
 # end_forks: all text is as in the files, and the program comes to its end.
 end_forks()
 {
-	wait_for 30 same "$parent"
-	wait_for 30 same "$child"
+	wait_for 60 same "$parent"
+	wait_for 60 same "$child"
 	exec 9>&-
 	wait $program || fail "exit status $?"
 	expect_eq sums "$(grep -c '^sum 4498500$' out.forks)" 2

@@ -41,7 +41,7 @@ mkfifo input
 	./phases <input >out.phases 2>err.phases &
 recorder=$!
 exec 9>input
-wait_for 30 test -s out.phases
+wait_for 60 test -s out.phases
 tiny_is()
 {
 	"$PERFREC" ctl -o data functions --json >list.json || return 1

@@ -70,7 +70,7 @@ mkfifo input
 preload ./service <input >out.service 2>err.service &
 root=$!
 exec 9>input
-wait_for 30 grep -q service out.service
+wait_for 60 grep -q service out.service
 service=$(awk '$1 == "service" { print $2 }' out.service)
 done_steps=0
 steps_are_done()
@@ -81,7 +81,7 @@ step()
 {
 	echo "$1" >&9
 	done_steps=$((done_steps + 1))
-	wait_for 30 steps_are_done
+	wait_for 60 steps_are_done
 }
 same()
 {
@@ -111,23 +111,23 @@ has_calls()
 wait $root || fail "the first process: status $?"
 step load
 step run
-wait_for 30 counted
+wait_for 60 counted
 step run
-wait_for 30 has_calls 1000
+wait_for 60 has_calls 1000
 list --off '*' || fail "ctl functions: $(cat err)"
-wait_for 30 differs "$service" plug.so
-wait_for 30 differs "$service" service
+wait_for 60 differs "$service" plug.so
+wait_for 60 differs "$service" service
 
 # The library goes in one of two.
 step fork
-wait_for 30 grep -q child out.service
+wait_for 60 grep -q child out.service
 child=$(awk '$1 == "child" { print $2 }' out.service)
-wait_for 30 differs "$child" plug.so
+wait_for 60 differs "$child" plug.so
 step unload
 # The program tells of it when it next loads something. Its child has it still;
 # what lies at its address now has its state.
 step 'load other'
-wait_for 30 differs "$service" other.so
+wait_for 60 differs "$service" other.so
 differs "$child" plug.so || fail "the library of the child was let go"
 run "$PERFREC" ctl stop service
 expect_status 0
@@ -140,7 +140,7 @@ ended()
 {
 	[ ! -e "/proc/$service" ]
 }
-wait_for 30 ended
+wait_for 60 ended
 stop_daemon
 
 # perfrec record ends with the first process, and lets go of the others.
@@ -149,7 +149,7 @@ exec 8<>input2
 run "$PERFREC" record -q --exclude '*' -o data2 -- ./service <input2
 expect_status 0
 # It may say who it is after its parent, and with that the recording, has ended.
-wait_for 30 grep -q service out
+wait_for 60 grep -q service out
 service=$(awk '$1 == "service" { print $2 }' out)
 same "$service" || fail "$(cat same.out)"
 kill "$service"

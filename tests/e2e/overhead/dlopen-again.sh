@@ -62,7 +62,7 @@ tell()
 {
 	lines=$((lines + 1))
 	echo "$1" >&9
-	wait_for 30 lines_there
+	wait_for 60 lines_there
 }
 # How many functions of the library are recorded.
 connected()
@@ -71,10 +71,10 @@ connected()
 	[ "$(jq '[.functions[0].functions[] | select((.module | endswith("plugin.so")) and .refused == null)] | length' \
 		list.json)" -eq $((functions + 1)) ]
 }
-wait_for 30 lines_there
+wait_for 60 lines_there
 for round in 1 2 3 4; do
 	tell load
-	wait_for 30 connected
+	wait_for 60 connected
 	tell work
 	tell unload
 	# So that it is seen to have gone.
@@ -82,7 +82,7 @@ for round in 1 2 3 4; do
 	{
 		! connected
 	}
-	wait_for 30 gone
+	wait_for 60 gone
 done
 exec 9>&-
 wait $recorder || fail "exit status $?: $(cat err.host)"

@@ -50,12 +50,12 @@ lines_there()
 {
 	[ "$(wc -l <out.host)" -ge $lines ]
 }
-wait_for 30 lines_there
+wait_for 60 lines_there
 tell()
 {
 	lines=$((lines + 1))
 	echo "$1" >&9
-	wait_for 30 lines_there
+	wait_for 60 lines_there
 }
 connected()
 {
@@ -66,7 +66,7 @@ connected()
 for round in 1 2; do
 	tell load
 	tell work
-	wait_for 30 connected
+	wait_for 60 connected
 	tell work
 	tell unload
 done

@@ -58,8 +58,8 @@ PERFREC_RSEQ=off "$PERFREC" record -q --count recurse --alloc=off --cpu=off \
 	-o data -- ./stepped <input >out.stepped 2>err.stepped &
 recorder=$!
 exec 9>input
-wait_for 30 test -s out.stepped
-wait_for 30 test -L data/control
+wait_for 60 test -s out.stepped
+wait_for 60 test -L data/control
 "$O/tests/tools/step_states" "$(readlink data/control)" "$(head -n 1 out.stepped)" \
 	recurse 1 "${STRIDE:-7}" >changes 2>err.steps &
 stepper=$!
@@ -67,7 +67,7 @@ traced()
 {
 	! grep -q 'TracerPid:.0$' "/proc/$(head -n 1 out.stepped)/status"
 }
-wait_for 30 traced
+wait_for 60 traced
 echo >&9
 wait $stepper || {
 	grep -q 'PTRACE_ATTACH' err.steps && {

@@ -34,22 +34,22 @@ mkdir mnt
 ./fuse_file holds.so mnt >out.fuse &
 fuse=$!
 trap 'kill -KILL $fuse $holds $collector; umount -l mnt' EXIT
-wait_for 30 test -s out.fuse
+wait_for 60 test -s out.fuse
 grep -qx mounted out.fuse || skip "nothing can be mounted here"
 start_daemon
 mkfifo input steps
 PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./holds <input >out.holds 2>err.holds &
 holds=$!
 exec 8>input
-wait_for 30 grep -q began out.holds
+wait_for 60 grep -q began out.holds
 # A file that is there when the collector first looks is only one without names.
-wait_for 30 "$PERFREC" ctl functions $holds
+wait_for 60 "$PERFREC" ctl functions $holds
 echo >&8
 PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./busy 0 <steps >out.busy 2>err.busy 8>&- &
 busy=$!
 exec 9>steps
-wait_for 30 test -s out.busy
-wait_for 30 sh -c '[ $(wc -l <out.holds) -ge 2 ]'
+wait_for 60 test -s out.busy
+wait_for 60 sh -c '[ $(wc -l <out.holds) -ge 2 ]'
 expect_eq 'the hostile program' "$(tail -n 1 out.holds)" loaded
 
 # Its own thread waits for the helper that opens the file, as soon as the collector
@@ -64,7 +64,7 @@ first()
 }
 first &
 first=$!
-wait_for 30 grep -q held out.fuse
+wait_for 60 grep -q held out.fuse
 is_set()
 {
 	run "$PERFREC" ctl functions $busy "$1" leaf --json
@@ -86,7 +86,7 @@ wait $holds
 wait_for 60 sh -c 'ls data/holds-*/summary.json >/dev/null 2>&1'
 run "$PERFREC" ctl stop $busy
 expect_status 0
-wait_for 30 sh -c "! grep -q perfrec-states /proc/$collector/task/*/comm"
+wait_for 60 sh -c "! grep -q perfrec-states /proc/$collector/task/*/comm"
 kill -KILL $fuse
 stop_daemon
 exec 9>&-

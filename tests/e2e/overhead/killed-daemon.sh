@@ -23,7 +23,7 @@ kill_daemon()
 end_well()
 {
 	end_forks
-	[ ! -e "/proc/$keeper" ] || wait_for 30 expect_gone
+	[ ! -e "/proc/$keeper" ] || wait_for 60 expect_gone
 }
 expect_gone()
 {
@@ -34,7 +34,7 @@ expect_gone()
 start_daemon
 start_forks
 switch_all_off
-wait_for 30 find_keeper
+wait_for 60 find_keeper
 kill -TERM "$keeper"
 kill -INT "$keeper"
 expect_eq 'descriptors of the keeper' \
@@ -46,21 +46,21 @@ end_well
 start_daemon
 start_forks
 switch --off leaf
-wait_for 30 find_keeper
+wait_for 60 find_keeper
 kill -KILL "$keeper"
 old=$keeper
 new_keeper()
 {
 	find_keeper && [ "$keeper" != "$old" ]
 }
-wait_for 30 new_keeper
-wait_for 30 grep -q 'perfrec-keeper, .* has ended' collect.log
+wait_for 60 new_keeper
+wait_for 60 grep -q 'perfrec-keeper, .* has ended' collect.log
 # It has taken in the memory of both, and their lists.
 has_all()
 {
 	[ "$(find "/proc/$keeper/fd" -lname '*perfrec-text*' | wc -l)" -eq 2 ]
 }
-wait_for 30 has_all
+wait_for 60 has_all
 kill_daemon
 end_well
 
@@ -68,7 +68,7 @@ end_well
 start_daemon
 start_forks
 switch --off '*'
-wait_for 30 find_keeper
+wait_for 60 find_keeper
 while :; do
 	"$PERFREC" ctl functions --span '*' || break
 	"$PERFREC" ctl functions --off '*' || break
@@ -87,7 +87,7 @@ end_well
 start_daemon
 start_forks
 switch --off '*'
-wait_for 30 find_keeper
+wait_for 60 find_keeper
 stop_daemon
-wait_for 30 expect_gone
+wait_for 60 expect_gone
 end_well

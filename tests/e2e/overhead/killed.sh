@@ -41,7 +41,7 @@ both_there()
 {
 	[ "$(wc -l <out.forks)" -eq 2 ]
 }
-wait_for 30 both_there
+wait_for 60 both_there
 parent=$(awk '$1 == "parent" { print $2 }' out.forks)
 child=$(awk '$1 == "child" { print $2 }' out.forks)
 run "$PERFREC" ctl -o data functions --off '*'
@@ -51,8 +51,8 @@ differs()
 {
 	! "$O/tests/tools/text_same" "$1" forks >/dev/null
 }
-wait_for 30 differs "$parent"
-wait_for 30 differs "$child"
+wait_for 60 differs "$parent"
+wait_for 60 differs "$child"
 
 run "$PERFREC" ctl -o data list --json
 expect_status 0
@@ -61,8 +61,8 @@ restored()
 {
 	"$O/tests/tools/text_same" "$1" >/dev/null
 }
-wait_for 30 restored "$parent"
-wait_for 30 restored "$child"
+wait_for 60 restored "$parent"
+wait_for 60 restored "$child"
 # perfrec says this only where it sees the collector's end before the program's.
 wait_for 60 grep -q 'goes on unrecorded' err.forks
 exec 9>&-

@@ -68,7 +68,7 @@ start()
 	preload ./forker <input >out.forker 2>err.forker &
 	program=$!
 	exec 9>input
-	wait_for 30 grep -q parent out.forker
+	wait_for 60 grep -q parent out.forker
 	run "$PERFREC" ctl functions --off '*'
 	expect_status 0
 	parent=$(awk '$1 == "parent" { print $2 }' out.forker)
@@ -76,15 +76,15 @@ start()
 		fail "no text was patched"
 	mv run/perfrec.sock run/away
 	echo 6 >&9
-	wait_for 30 forked 12
+	wait_for 60 forked 12
 	mv run/away run/perfrec.sock
 	same && fail "no text of children was patched"
 }
 end()
 {
-	wait_for 30 same
+	wait_for 60 same
 	echo 1 >&9
-	wait_for 30 forked 14
+	wait_for 60 forked 14
 	same || fail "a child that was forked later: $(cat same.out)"
 	exec 9>&-
 	wait $program || fail "exit status $?: $(cat err.forker)"

@@ -69,7 +69,7 @@ run_once()
 {
 	lines=$((lines + 1))
 	echo run >&9
-	wait_for 30 lines_there
+	wait_for 60 lines_there
 }
 of_shared()
 {
@@ -77,14 +77,14 @@ of_shared()
 	jq -r '.functions[0].functions[] | select(.name | startswith("shared")) | .'"$1" list.json
 }
 lines=1
-wait_for 30 lines_there
+wait_for 60 lines_there
 run_once
 # Its sites are those of both from now on; then it is on again.
 is_counted()
 {
 	[ "$(of_shared state)" = counted ] && [ "$(of_shared sites)" -ge 4 ]
 }
-wait_for 30 is_counted
+wait_for 60 is_counted
 calls_now()
 {
 	of_shared calls
@@ -96,6 +96,6 @@ grew()
 	run_once
 	[ $(($(calls_now) - now)) -eq 2000 ]
 }
-wait_for 30 grew
+wait_for 60 grew
 exec 9>&-
 wait $recorder || fail "exit status $?: $(cat err.host)"

@@ -10,7 +10,7 @@ mkfifo input
 "$PERFREC" record -q -o data -- ./busy 0 <input >out.busy 2>err.busy &
 recorder=$!
 exec 9>input
-wait_for 30 test -s out.busy
+wait_for 60 test -s out.busy
 ctl()
 {
 	run "$PERFREC" ctl -o data functions --json "$@"

@@ -35,7 +35,7 @@ start()
 	"$PERFREC" record -q "$@" -o data -- ./locks <input >out.locks 2>err.locks &
 	recorder=$!
 	exec 9>input
-	wait_for 30 test -s out.locks
+	wait_for 60 test -s out.locks
 	[ "$(cat out.locks)" = 0 ] || skip 'memory cannot be locked here'
 }
 go_on()

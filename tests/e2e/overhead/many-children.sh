@@ -41,7 +41,7 @@ for options in '' '--count leaf'; do
 	"$PERFREC" ctl -o data list --json >list.json ||
 		fail "ctl list: $?"
 	collector=$(jq .collector.pid list.json)
-	wait_for 30 descriptors
+	wait_for 60 descriptors
 	exec 9>&-
 	wait $recorder || fail "exit status $?: $(cat err.forks)"
 done

@@ -70,7 +70,7 @@ REFUSE_FROM=30 LD_PRELOAD=$O/tests/progs/librefuse_writes_preload.so \
 	"$PERFREC" record -o data -- ./busy 0 <input >rounds 2>err.recorder &
 recorder=$!
 exec 9>input
-wait_for 30 test -s rounds
+wait_for 60 test -s rounds
 for state in off span off span; do
 	run "$PERFREC" ctl -o data functions --$state '*'
 	expect_status 0

@@ -53,7 +53,7 @@ for how in plain undumpable; do
 		<input >out.child 2>err.child &
 	recorder=$!
 	exec 9>input
-	wait_for 30 test -s out.child
+	wait_for 60 test -s out.child
 	child=$(cat out.child)
 	# Only root may look at one that is undumpable.
 	if [ $how = plain ] || [ "$(id -u)" -eq 0 ]; then
@@ -67,7 +67,7 @@ for how in plain undumpable; do
 		"$O/tests/tools/text_same" "$child" >same.out 2>&1
 	}
 	if [ $how = plain ] || [ "$(id -u)" -eq 0 ]; then
-		wait_for 30 restored || fail "$how: $(cat same.out)"
+		wait_for 60 restored || fail "$how: $(cat same.out)"
 	fi
 	exec 9>&-
 	wait $recorder || fail "$how: exit status $?"

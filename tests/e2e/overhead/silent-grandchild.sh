@@ -87,18 +87,18 @@ start_daemon
 mkfifo input
 preload ./family <input >out.family 2>err.family &
 exec 9>input
-wait_for 30 there child
-wait_for 30 there parent
+wait_for 60 there child
+wait_for 60 there parent
 off || fail "ctl functions: $(cat err.ctl)"
-wait_for 30 differs "$(pid_of child)" plug.so
-wait_for 30 differs "$(pid_of parent)" big.so
+wait_for 60 differs "$(pid_of child)" plug.so
+wait_for 60 differs "$(pid_of parent)" big.so
 echo >&9
-wait_for 30 there grandchild
+wait_for 60 there grandchild
 child_is_gone()
 {
 	[ ! -d "/proc/$(pid_of child)" ] || grep -q '^State:.Z' "/proc/$(pid_of child)/status"
 }
-wait_for 30 child_is_gone
+wait_for 60 child_is_gone
 grandchild=$(pid_of grandchild)
 differs "$grandchild" plug.so || fail 'the grandchild has another text than its parent'
 run "$PERFREC" ctl stop

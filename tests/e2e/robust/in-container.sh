@@ -18,9 +18,9 @@ works 'unshare -U' unshare -U "$PERFREC" record -q -o data ./calls 1000
 # /proc of another namespace of processes: pids in it are not ours.
 in_words 'the /proc of others' '/proc shows another pid namespace' unshare -Urpfm \
 	"$PERFREC" record -q -o data ./calls 1000
-run timeout 60 unshare -Urpfm "$O/perfrec-collect" -o data
+run timeout 200 unshare -Urpfm "$O/perfrec-collect" -o data
 expect_error 1 '/proc shows another pid namespace'
-run timeout 60 unshare -Urpfm "$PERFREC" record -o data ./calls 10
+run timeout 200 unshare -Urpfm "$PERFREC" record -o data ./calls 10
 expect_eq 'lines of a record' "$(wc -l <err)" 1
 # Nothing is mounted at /proc.
 cat >bare.sh <<'SCRIPT'

@@ -40,7 +40,7 @@ judge()
 }
 
 # Where a program takes longer than 15 ms to begin, it has longer to live.
-for ms in 15 150; do
+for ms in 15 150 1500; do
 	start_daemon --on-full block
 	"$progs/killer" 180 "$seed" $ms 3 env LD_PRELOAD="$SHIM" \
 		PERFREC_QUIET=1 "$progs/witness" >witnessed || fail 'killer'
@@ -58,7 +58,7 @@ expect_no_match collect.log 'ends:|lost'
 
 total=0
 for run in $(seq 20); do
-	"$progs/killer" 1 $((seed + run)) 15 2 "$PERFREC" record -q -o one \
+	"$progs/killer" 1 $((seed + run)) $ms 2 "$PERFREC" record -q -o one \
 		"$progs/witness" >witnessed || fail 'killer'
 	judge one/trace.pftrace 0 witnessed
 	expect_eq 'lost spans' "$(json one/summary.json \

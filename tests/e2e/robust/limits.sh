@@ -89,7 +89,8 @@ no more than 500 KiB: raise it, or record less, see --max-size)"
 done
 # Its own limit is no trouble, with or without the other.
 run timeout 100 sh -c 'ulimit -f 1000000; exec "$@"' - \
-	"$PERFREC" record -q -o data --max-size 256K ./calls 300000
+	"$PERFREC" record -q --compress=off -o data --max-size 256K \
+	./calls 300000
 expect_status 0
 expect_eq 'its own limit' "$(json data/summary.json .totals.trace_limited)" true
 
@@ -140,7 +141,8 @@ for ignored in '' 'XFSZ' 'PIPE' 'CHLD' 'XFSZ PIPE CHLD HUP INT QUIT TERM'; do
 done
 
 # --max-size: the trace ends, the counts go on.
-run timeout 100 "$PERFREC" record -o data --max-size 1M ./calls 3000000 7
+run timeout 100 "$PERFREC" record -o data --compress=off --max-size 1M \
+	./calls 3000000 7
 expect_status 7
 expect_match err 'max-size reached'
 expect_eq 'spans beyond --max-size' "$(json data/summary.json .totals.spans)" \

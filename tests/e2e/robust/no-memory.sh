@@ -107,7 +107,7 @@ end_failing()
 failing()
 {
 	begin_failing "$@"
-	preload timeout 60 ./calls >out 2>err
+	preload timeout 200 ./calls >out 2>err
 	program_ended "$*" $?
 	end_failing "$@"
 }

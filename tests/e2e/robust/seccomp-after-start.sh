@@ -18,7 +18,7 @@ grep -qx filter plain || skip 'no seccomp filter can be set here'
 
 # What main() records, each early thread, and each late one: 2, 3 and 2.
 for mode in '' raw; do
-	run timeout 60 "$PERFREC" record -q --alloc=off --cpu=off -o data \
+	run timeout 200 "$PERFREC" record -q --alloc=off --cpu=off -o data \
 		./filtered $mode
 	expect_status 0
 	expect_match out '^filter$'

@@ -42,7 +42,7 @@ run valgrind --leak-check=full ./leaks
 expect_status 0
 stacks err >expected
 grep -q 'by main' expected || skip 'valgrind sees no callers here'
-run timeout 60 "$PERFREC" record -q -o data valgrind --leak-check=full ./leaks
+run timeout 200 "$PERFREC" record -q -o data valgrind --leak-check=full ./leaks
 expect_status 0
 stacks err >got
 cmp -s expected got || fail "valgrind's leaks have changed: $(diff expected got)"

@@ -80,7 +80,7 @@ end()
 
 snapshot()
 {
-	run timeout 60 "$PERFREC" ctl -o "$data" snapshot "$@"
+	run timeout 200 "$PERFREC" ctl -o "$data" snapshot "$@"
 }
 
 total()
@@ -143,7 +143,7 @@ expect_error 1 "is of --flight: name one of its snapshots"
 # --- those that overlap are one
 begin two --margin 2s
 for i in 1 2; do
-	timeout 60 "$PERFREC" ctl -o two snapshot --why $i >two.$i &
+	timeout 200 "$PERFREC" ctl -o two snapshot --why $i >two.$i &
 	eval "asker$i=$!"
 done
 wait "$asker1" && wait "$asker2" || fail 'no snapshot'

@@ -170,7 +170,7 @@ is_open()
 }
 "$PERFREC" record -q -o killed --min-duration 20ms ./calls go 2>err &
 recorder=$!
-wait_for 30 collector_of
+wait_for 60 collector_of
 wait_for 60 is_open
 kill -9 "$(cat pid)"
 touch go

@@ -12,7 +12,7 @@ need jq
 recorded()
 {
 	./"$1" >expected 2>&1
-	run timeout 60 "$PERFREC" record -q --alloc=off --cpu=off -o data ./"$1"
+	run timeout 200 "$PERFREC" record -q --alloc=off --cpu=off -o data ./"$1"
 	expect_status 0
 	cmp -s expected out || fail "$1: output has changed"
 	"$O/tests/tools/trace_check" data/trace.pftrace ||
