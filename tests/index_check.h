@@ -76,7 +76,8 @@ struct index_check {
 	uint64_t covered[INDEX_CHECK_LEVELS]; /* last chunk that has cells */
 	bool starved; /* there may be no memory for cells */
 	uint64_t checkpoints, chunks, rough, ends, cells; /* seen */
-	/* The last values of tracks in the block, and times. */
+	/* The last values of tracks since the last checkpoint, and times of
+	 * the block. */
 	struct index_check_value {
 		uint64_t track, ns;
 		int64_t number;
@@ -191,6 +192,24 @@ static inline void index_check_add_end(struct index_check *check,
 	check->ended[check->ended_count++] = end;
 }
 
+/* Those with an absolute time, or those without, were told. */
+static inline void index_check_values_told(struct index_check *check,
+					   bool absolute, bool told)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < check->value_count; i++) {
+		if (check->values[i].absolute != absolute)
+			check->values[kept++] = check->values[i];
+		else
+			index_check_must(!told || check->values[i].told,
+					 "a value is missing");
+	}
+	check->value_count = kept;
+	if (absolute && told)
+		index_check_must(!check->last_ns, "absolute times are missing");
+}
+
 static inline void index_check_take_checkpoint(struct index_check *check,
 					       struct index_get *get)
 {
@@ -199,6 +218,7 @@ static inline void index_check_take_checkpoint(struct index_check *check,
 	uint64_t begin_ns;
 
 	index_check_must(ns == check->ns, "another time at a checkpoint");
+	index_check_values_told(check, false, true);
 	if (!check->chunk_open) {
 		index_check_must(!kept, "a chunk begins with a difference");
 		check->start_ns = ns;
@@ -399,14 +419,6 @@ static inline void index_check_take_times(struct index_check *check,
 					 check->last_ns,
 			 "other absolute times");
 	check->first_ns = check->last_ns = 0;
-}
-
-static inline void index_check_values_told(struct index_check *check)
-{
-	for (uint32_t i = 0; i < check->value_count; i++)
-		index_check_must(check->values[i].told, "a value is missing");
-	check->value_count = 0;
-	index_check_must(!check->last_ns, "absolute times are missing");
 }
 
 /* An event of the block, on the track of the sequence. */
@@ -717,6 +729,7 @@ static inline void index_check_end(struct index_check *check, const void *items,
 {
 	struct index_get get = index_check_items(items, bytes);
 	struct index_get payload;
+	bool ended = false;
 	uint32_t kind;
 
 	while ((kind = index_get_item(&get, &payload))) {
@@ -732,14 +745,16 @@ static inline void index_check_end(struct index_check *check, const void *items,
 			continue;
 		index_check_must(!check->depth && !check->chunk_open,
 				 "open at the end");
+		ended = true;
 		index_check_must(check->starved ||
 					 check->covered[0] == check->chunk,
 				 "chunks without cells");
 		check->ends++;
 	}
-	if (bytes)
-		index_check_values_told(check);
-	check->value_count = 0;
+	if (ended)
+		index_check_values_told(check, false, true);
+	/* Without items there is no index of the sequence any more. */
+	index_check_values_told(check, true, bytes != 0);
 	check->first_ns = check->last_ns = 0;
 }
 

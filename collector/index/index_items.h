@@ -75,8 +75,9 @@ enum index_kind {
 	 * calls that ended, their time within the chunk with that of the calls
 	 * that go on, longest of those that ended */
 	INDEX_CHUNK = 7,
-	/* The last value of a counter that the packets have, or the last state
-	 * of a track; of those with an absolute time it is told apart.
+	/* The last value of a counter, or the last state of a track, that the
+	 * packets have from the checkpoint before on; of those with an
+	 * absolute time it is told apart, and that of the packets at hand.
 	 *   time; the fields of its TrackEvent */
 	INDEX_VALUE = 8,
 	/* Bytes that were interned within the packets of a block: as

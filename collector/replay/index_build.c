@@ -27,6 +27,10 @@
 #define CHUNK_BYTES (32u << 20)
 #define CHECKPOINT_SPANS 1024u
 #define CHECKPOINT_BYTES (4u << 20)
+/* Values of counters are so small a part of the packets between two
+ * checkpoints, if these are no more than CHUNK_BYTES of the trace apart. */
+#define VALUES_PART 256
+#define SPAN_BYTES 22 /* of packets, about */
 /* Those of a node that no chunk has touched are smaller. */
 #define STAMP_FIRST (2 + CCT_PLAIN)
 /* Nodes that waited. More make the chunk rough. */
@@ -47,6 +51,7 @@ int index_build_new(struct budget *budget, struct index_build **out)
 		return -ENOMEM;
 	build->budget = build->cells.budget = budget;
 	build->stamp = STAMP_FIRST;
+	index_values_init(&build->values, budget);
 	*out = build;
 	return 0;
 }
@@ -69,7 +74,7 @@ void index_build_free(struct index_build **build)
 	free(freed->listed);
 	free(freed->waits);
 	index_cells_release(&freed->cells);
-	index_values_release(&freed->values, freed->budget);
+	index_values_release(&freed->values);
 	bytes_release(&freed->items);
 	bytes_release(&freed->payload);
 	free(freed);
@@ -262,8 +267,7 @@ void index_build_interned(struct index_build *build, uint32_t sequence,
 void index_build_event(struct index_build *build, uint64_t ns,
 		       const struct encode_event *event)
 {
-	index_values_take(&build->values, build->budget, ns, event,
-			  &build->items);
+	index_values_take(&build->values, ns, event, &build->items);
 }
 
 void index_build_missing(struct index_build *build, uint64_t lost,
@@ -362,11 +366,7 @@ void index_build_begin(struct index_build *build, const struct index_now *now)
 {
 	uint32_t same = 0;
 
-	if (build->stopped)
-		return;
-	if (build->started &&
-	    now->spans - build->told_spans < CHECKPOINT_SPANS &&
-	    now->trace_bytes - build->told_bytes < CHECKPOINT_BYTES)
+	if (build->stopped || (build->started && !build->due))
 		return;
 	/* Without a checkpoint a reader begins at the one before. */
 	if (list_open(build, now) < 0) {
@@ -621,6 +621,23 @@ static bool ends_chunk(const struct index_build *build,
 		now->trace_bytes - build->start_bytes >= CHUNK_BYTES);
 }
 
+/* Whether a checkpoint is to be at the next block. The values that must be told
+ * for it are a small part of the packets since the one before. */
+static bool is_checkpoint_due(const struct index_build *build,
+			      const struct index_now *now)
+{
+	uint64_t spans = now->spans - build->told_spans;
+	uint64_t bytes = now->trace_bytes - build->told_bytes;
+
+	if (!build->started)
+		return true;
+	if (spans < CHECKPOINT_SPANS && bytes < CHECKPOINT_BYTES)
+		return false;
+	return bytes >= CHUNK_BYTES ||
+	       build->values.steps_bytes * VALUES_PART <=
+		       build->values.taken_bytes + spans * SPAN_BYTES;
+}
+
 size_t index_build_end(struct index_build *build, const struct index_now *now,
 		       const void **items)
 {
@@ -628,11 +645,14 @@ size_t index_build_end(struct index_build *build, const struct index_now *now,
 
 	if (ends_chunk(build, now))
 		end_chunk(build, now);
+	build->due = is_checkpoint_due(build, now);
 	if (now->last) {
 		put(build, now->last_ns);
 		put_item(build, INDEX_SEQUENCE_END);
 	}
-	index_values_put(&build->values, &build->items);
+	index_values_put_block(&build->values, &build->items);
+	if (build->due || now->last)
+		index_values_put_steps(&build->values, &build->items);
 	if (build->items.failed)
 		index_build_stop(build);
 	bytes = build->stopped ? 0 : build->items.count;

@@ -60,6 +60,7 @@ struct index_build {
 	bool rough; /* the sums of this chunk are not right */
 	bool started; /* it has its first checkpoint */
 	bool stopped; /* see index_build_stop() */
+	bool due; /* a checkpoint, at the next block */
 	uint64_t start_ns; /* the last event before the chunk */
 	uint64_t start_spans, start_bytes;
 	uint64_t overflowed; /* of the tree, when the last chunk ended */
@@ -82,7 +83,7 @@ struct index_build {
 	uint32_t wait_count, wait_room;
 
 	struct index_cells cells; /* levels of detail */
-	struct index_values values; /* of the block at hand */
+	struct index_values values; /* that were not told yet */
 	struct bytes items; /* the same */
 	struct bytes payload; /* of the item at hand */
 	int64_t row_before; /* number of the node of the row before */

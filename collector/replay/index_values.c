@@ -13,18 +13,50 @@
 
 /* The values of so many tracks are kept; those of others are told one by one.
  */
-#define VALUES_MAX 64u
+#define VALUES_MAX 16384u
+/* Of a counter, the fields are not more. */
+#define NEAR_BYTES 32
+/* What an item has beside the fields, and a packet beside those, about. */
+#define ITEM_BYTES 10
+#define PACKET_BYTES 10
 
-void index_values_release(struct index_values *values, struct budget *budget)
+struct index_value {
+	uint64_t uuid; /* of the track; 0: that of the sequence */
+	uint64_t absolute; /* 0 or 1 */
+	uint64_t ns;
+	uint8_t near[NEAR_BYTES], *far; /* fields of its TrackEvent */
+	uint32_t bytes, far_room;
+	bool untold;
+};
+
+void index_values_init(struct index_values *values, struct budget *budget)
 {
-	for (uint32_t i = 0; i < values->room; i++) {
-		budget_give(budget, values->list[i].room);
-		free(values->list[i].fields);
-	}
-	budget_give(budget, values->room * sizeof(*values->list));
-	free(values->list);
-	bytes_release(&values->payload);
 	*values = (struct index_values){ 0 };
+	pool_init(&values->pool, budget, sizeof(struct index_value),
+		  2 * sizeof(uint64_t));
+}
+
+static void release_untold(struct index_values *values,
+			   struct index_untold *untold)
+{
+	if (values->pool.budget)
+		budget_give(values->pool.budget,
+			    untold->room * sizeof(*untold->numbers));
+	free(untold->numbers);
+}
+
+void index_values_release(struct index_values *values)
+{
+	struct index_value *value = values->pool.items;
+
+	for (uint32_t i = 0; i < values->pool.count; i++, value++) {
+		budget_give(values->pool.budget, value->far_room);
+		free(value->far);
+	}
+	release_untold(values, &values->steps);
+	release_untold(values, &values->absolute);
+	bytes_release(&values->payload);
+	pool_release(&values->pool);
 }
 
 static void put_value(struct index_values *values, uint64_t ns,
@@ -53,66 +85,97 @@ static uint64_t track_of(const struct encode_event *event)
 	return 0;
 }
 
-/* Where the value of track @uuid is kept; NULL: there is no room. */
+/* Where the value of the track of @event is kept, which will be told; NULL:
+ * there is no room. */
 static struct index_value *value_of(struct index_values *values,
-				    struct budget *budget, uint64_t uuid,
-				    bool absolute)
+				    const struct encode_event *event)
 {
-	uint32_t at = 0, before = values->room;
+	struct index_untold *untold =
+		event->absolute ? &values->absolute : &values->steps;
+	const struct index_value key = { .uuid = track_of(event),
+					 .absolute = event->absolute };
 	struct index_value *value;
+	uint32_t number;
 
-	while (at < values->count && (values->list[at].uuid != uuid ||
-				      values->list[at].absolute != absolute))
-		at++;
-	if (at == VALUES_MAX ||
-	    grow_array_from(budget, values->list, values->room, at + 1))
+	if (values->pool.count >= VALUES_MAX
+		    ? !pool_find(&values->pool, &key, &number)
+		    : pool_intern(&values->pool, &key, &number) < 0)
 		return NULL;
-	memset(values->list + before, 0,
-	       (values->room - before) * sizeof(*values->list));
-	value = &values->list[at];
-	if (at == values->count) {
-		values->count++;
-		value->uuid = uuid;
-		value->absolute = absolute;
-		value->bytes = 0;
-	}
+	value = (struct index_value *)values->pool.items + number;
+	if (value->untold)
+		return value;
+	if (grow_array_from(values->pool.budget, untold->numbers, untold->room,
+			    untold->count + 1))
+		return NULL;
+	untold->numbers[untold->count++] = number;
+	if (!event->absolute)
+		values->steps_bytes += ITEM_BYTES;
+	value->untold = true;
+	value->bytes = 0;
 	return value;
 }
 
-static void take_value(struct index_values *values, struct budget *budget,
-		       uint64_t ns, const struct encode_event *event,
-		       struct bytes *items)
+static const uint8_t *fields_of(const struct index_value *value)
 {
-	struct index_value *value =
-		value_of(values, budget, track_of(event), event->absolute);
-	size_t most = encode_event_bytes(event);
+	return value->bytes > NEAR_BYTES ? value->far : value->near;
+}
+
+/* Keeps the @count bytes at @fields, which were of @ns. False: there is no
+ * room. */
+static bool keep(struct index_values *values, struct index_value *value,
+		 uint64_t ns, const uint8_t *fields, size_t count)
+{
+	if (count > NEAR_BYTES &&
+	    (count > UINT32_MAX ||
+	     grow_array_from(values->pool.budget, value->far, value->far_room,
+			     count)))
+		return false;
+	memcpy(count > NEAR_BYTES ? value->far : value->near, fields, count);
+	if (!value->absolute)
+		values->steps_bytes += count - value->bytes;
+	value->bytes = (uint32_t)count;
+	value->ns = ns;
+	return true;
+}
+
+/* The event of @value, whose fields are the @count bytes at @fields. */
+static void take_fields(struct index_values *values, struct index_value *value,
+			uint64_t ns, const uint8_t *fields, size_t count,
+			struct bytes *items)
+{
+	struct bytes kept = values->payload;
 
 	if (value && value->bytes && ns < value->ns)
 		return;
-	if (value &&
-	    !grow_array_from(budget, value->fields, value->room, most)) {
-		value->ns = ns;
-		value->bytes = (uint32_t)encode_fields(value->fields, event);
+	if (value && keep(values, value, ns, fields, count))
 		return;
-	}
+	/* It is not the last one any more. */
 	if (value)
 		value->bytes = 0;
-	if (bytes_add(&values->payload, most)) {
-		uint8_t *fields = values->payload.at;
-		size_t bytes = encode_fields(fields, event);
-		struct bytes copy = values->payload;
-
-		values->payload = (struct bytes){ 0 };
-		put_value(values, ns, fields, bytes, items);
-		bytes_release(&copy);
-	} else {
-		items->failed = true;
-	}
+	values->payload = (struct bytes){ 0 };
+	put_value(values, ns, fields, count, items);
+	bytes_release(&values->payload);
+	values->payload = kept;
 }
 
-void index_values_take(struct index_values *values, struct budget *budget,
-		       uint64_t ns, const struct encode_event *event,
-		       struct bytes *items)
+static void take_value(struct index_values *values, uint64_t ns,
+		       const struct encode_event *event, struct bytes *items)
+{
+	size_t most = encode_event_bytes(event), count;
+	uint8_t *fields = bytes_add(&values->payload, most);
+
+	if (!fields) {
+		items->failed = true;
+		return;
+	}
+	count = encode_fields(fields, event);
+	values->taken_bytes += count + PACKET_BYTES;
+	take_fields(values, value_of(values, event), ns, fields, count, items);
+	bytes_clear(&values->payload);
+}
+
+void index_values_take(struct index_values *values, uint64_t ns,
+		       const struct encode_event *event, struct bytes *items)
 {
 	if (event->absolute) {
 		if (!values->last_ns || ns < values->first_ns)
@@ -120,17 +183,28 @@ void index_values_take(struct index_values *values, struct budget *budget,
 		values->last_ns = MAX(values->last_ns, ns);
 	}
 	if (event->type == TYPE_COUNTER || event->type == TYPE_STATE)
-		take_value(values, budget, ns, event, items);
+		take_value(values, ns, event, items);
 }
 
-void index_values_put(struct index_values *values, struct bytes *items)
+static void put_untold(struct index_values *values, struct index_untold *untold,
+		       struct bytes *items)
 {
-	for (uint32_t i = 0; i < values->count; i++)
-		if (values->list[i].bytes)
-			put_value(values, values->list[i].ns,
-				  values->list[i].fields, values->list[i].bytes,
-				  items);
-	values->count = 0;
+	struct index_value *all = values->pool.items;
+
+	for (uint32_t i = 0; i < untold->count; i++) {
+		struct index_value *value = &all[untold->numbers[i]];
+
+		if (value->bytes)
+			put_value(values, value->ns, fields_of(value),
+				  value->bytes, items);
+		value->untold = false;
+	}
+	untold->count = 0;
+}
+
+void index_values_put_block(struct index_values *values, struct bytes *items)
+{
+	put_untold(values, &values->absolute, items);
 	if (!values->last_ns)
 		return;
 	bytes_varint(&values->payload, values->first_ns);
@@ -140,4 +214,10 @@ void index_values_put(struct index_values *values, struct bytes *items)
 		       values->payload.count);
 	bytes_clear(&values->payload);
 	values->first_ns = values->last_ns = 0;
+}
+
+void index_values_put_steps(struct index_values *values, struct bytes *items)
+{
+	put_untold(values, &values->steps, items);
+	values->steps_bytes = values->taken_bytes = 0;
 }

@@ -24,6 +24,7 @@ PROG_FLAGS_names/jit = -g0 $(NO_HOOKS)
 PROG_FLAGS_names/reload = -rdynamic
 PROG_FLAGS_names/tells_names = -I preload
 PROG_FLAGS_trace/ranges = -g -I preload
+PROG_FLAGS_trace/counters = -g -I preload
 PROG_FLAGS_trace/many = -g
 PROG_FLAGS_robust/others = -g0 $(NO_HOOKS) -Wno-deprecated-declarations
 PROG_FLAGS_robust/steps = -Wl,-z,now

@@ -63,6 +63,17 @@ same_cuts many-on --seed 5 --find leaf
 same many-off --seed 8 --count 4 --batches 1
 same_cuts many-off --seed 8 --batches 1 --find deep
 
+# Of many counters the last values are told, and the index is small nevertheless.
+prog trace/counters
+run "$PERFREC" record -q --on-full=block --compress=off -o set \
+	./counters 248 600 2 calls
+expect_status 0
+same_cuts set --seed 9
+index_bytes=$(stat -c %s set/trace.index)
+trace_bytes=$(stat -c %s set/trace.pftrace)
+[ $((index_bytes * 50)) -lt "$trace_bytes" ] ||
+	fail "an index of $index_bytes bytes for a trace of $trace_bytes"
+
 # What is open at the end goes on to the last event of all: also of a thread all of
 # which is read before it is known which event that is.
 for percent in 65 75; do
