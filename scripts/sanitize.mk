@@ -64,8 +64,9 @@ check-arm64:
 	{ command -v qemu-aarch64 >/dev/null || { \
 		echo 'skipped arm64 rings: no qemu-aarch64'; exit 0; }; } && \
 	qemu-aarch64 -L /usr/aarch64-linux-gnu $(ARM)/stress_ring 2 3 $(SEED)
-$(O)/stress_ring: tests/stress/stress_ring.c collector/replay/ring_get.c
+$(O)/stress_ring: tests/stress/stress_ring.c collector/replay/ring_get.c \
+		collector/base/clock.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ tests/stress/stress_ring.c \
-		collector/replay/ring_get.c -lpthread
+		collector/replay/ring_get.c collector/base/clock.c -lpthread

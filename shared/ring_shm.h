@@ -190,10 +190,12 @@ struct slot_shm {
 	uint8_t pad0[SHM_LINE - 88];
 
 	/* Collector writes. */
-	uint64_t tail; /* cells ever read */
-	uint32_t room; /* futex; changes whenever tail does */
+	uint64_t tail; /* cells that may be written over: read, and their memory
+			* is not being given back */
+	uint64_t read; /* cells ever read: tail, or a little more */
+	uint32_t room; /* futex; changes whenever tail may */
 	uint32_t pad_room;
-	uint8_t pad1[SHM_LINE - 16];
+	uint8_t pad1[SHM_LINE - 24];
 
 	/* The owning thread writes; cold. */
 	uint32_t state; /* enum slot_state */

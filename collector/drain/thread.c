@@ -482,8 +482,8 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 			err = -EBADMSG;
 		ring_get_consume(ring, count);
 		thread->cells += count;
-		ring_get_publish(ring);
 		now_ns = clock_boottime_ns();
+		ring_get_publish(ring, now_ns);
 		piece = next_piece(piece, most, now_ns - before_ns);
 		before_ns = now_ns;
 		if (trace_file_lags(trace) || now_ns >= until_ns)

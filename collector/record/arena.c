@@ -550,8 +550,8 @@ struct ring_get *arena_ring(struct arena *arena, uint32_t index)
 
 	if (!ring->cells)
 		ring_get_init(ring, arena_slot_shm(arena, index),
-			      ring_cells(arena, index),
-			      arena->setup.ring_cells);
+			      ring_cells(arena, index), arena->setup.ring_cells,
+			      &arena->setup.give_after_ns);
 	return ring;
 }
 

@@ -72,6 +72,7 @@ struct arena_setup {
 	struct page_shm *page; /* the mapping */
 	uint64_t bytes;
 	uint32_t slot_count, ring_cells; /* as checked: page's may change */
+	uint64_t give_after_ns; /* the readers' of its rings: ring_get_init() */
 	struct arena_slot *slots; /* slot_count of them */
 	int thunk_fd; /* memfd of the thunk area, of the right size and sealed;
 		       * -1: the program has none */

@@ -3,20 +3,42 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/futex.h"
 
+/* So much memory is given back at once, or a page if that is larger. */
+#define GIVE_BYTES 16384
+/* A ring of fewer parts of that size keeps them all. */
+#define GIVE_PARTS 16
+/* A writer is slow if a cell takes it so long, which is 50 ms for 4 KiB: so
+ * long has it for each page fault that giving back costs it. */
+#define SLOW_CELL_NS 195313
+/* The program can hold the kernel up that gives the memory of its file back.
+ * Where it took LONG_NS, no more is given back for LONG_PAUSE times as long. */
+#define LONG_NS 5000000
+#define LONG_PAUSE 100
+
 void ring_get_init(struct ring_get *ring, struct slot_shm *slot,
-		   const struct record *cells, uint32_t cell_count)
+		   struct record *cells, uint32_t cell_count, uint64_t *wait_ns)
 {
+	uint64_t give =
+		MAX((uint64_t)GIVE_BYTES, (uint64_t)sysconf(_SC_PAGESIZE)) /
+		sizeof(*cells);
+
 	*ring = (struct ring_get){
 		.slot = slot,
 		.cells = cells,
 		.cell_count = cell_count,
+		.wait_ns = wait_ns,
+		.give_cells =
+			cell_count / give >= GIVE_PARTS ? (uint32_t)give : 0,
 	};
 }
 
@@ -47,11 +69,85 @@ void ring_get_consume(struct ring_get *ring, size_t count)
 	ring->tail += count;
 }
 
-void ring_get_publish(struct ring_get *ring)
+static bool must_wait(const struct ring_get *ring, uint64_t now_ns)
 {
-	/* order: sc, TAIL: our reads of the cells are done; ROOM: then a look
-	 * at who waits */
-	atom_store_sc(&ring->slot->tail, ring->tail);
+	/* relaxed: a hint */
+	return ring->wait_ns && now_ns < atom_load_rlx(ring->wait_ns);
+}
+
+/* Whoever holds the kernel up gets memory back more rarely. */
+static void note_duration(const struct ring_get *ring, uint64_t begin_ns,
+			  uint64_t end_ns)
+{
+	uint64_t took_ns = end_ns - begin_ns;
+
+	if (ring->wait_ns && took_ns >= LONG_NS)
+		/* relaxed: a hint */
+		atom_store_rlx(ring->wait_ns, end_ns + took_ns * LONG_PAUSE);
+}
+
+/* Give the memory of the cells from @from to @upto back. False: the kernel did
+ * not take it. */
+static bool give_back(const struct ring_get *ring, uint64_t from, uint64_t upto)
+{
+	uint64_t begin_ns = clock_boottime_ns(), index, count;
+	int err = 0;
+
+	for (; from < upto && !err; from += count) {
+		index = from & (ring->cell_count - 1);
+		count = MIN(upto - from, ring->cell_count - index);
+		err = madvise(ring->cells + index, count * sizeof(*ring->cells),
+			      MADV_REMOVE);
+	}
+	note_duration(ring, begin_ns, clock_boottime_ns());
+	return !err;
+}
+
+/* Whether it took the writer long to fill what was read since freed moved. */
+static bool is_slow(const struct ring_get *ring, uint64_t now_ns)
+{
+	return ring->freed_ns && now_ns > ring->freed_ns &&
+	       (now_ns - ring->freed_ns) / SLOW_CELL_NS >=
+		       ring->tail - ring->freed_tail;
+}
+
+/* Up to where cells may be written over at @now_ns; the memory of some is given
+ * back before. */
+static uint64_t find_free(struct ring_get *ring, uint64_t now_ns)
+{
+	uint64_t give = ring->give_cells, read = ring->tail - ring->freed;
+	uint64_t upto = ring->tail & ~(give - 1);
+
+	/* The program may have written beyond where it may. */
+	if (!give || read > ring->cell_count)
+		return ring->tail;
+	if (read < give)
+		return ring->freed;
+	if (!is_slow(ring, now_ns))
+		return ring->tail;
+	if (must_wait(ring, now_ns))
+		return read < ring->cell_count / GIVE_PARTS ? ring->freed
+							    : ring->tail;
+	if (give_back(ring, ALIGN_UP(ring->freed, give), upto))
+		return upto;
+	ring->give_cells = 0; /* it never will */
+	return ring->tail;
+}
+
+void ring_get_publish(struct ring_get *ring, uint64_t now_ns)
+{
+	uint64_t freed = find_free(ring, now_ns);
+
+	if (freed != ring->freed || !ring->freed_ns) {
+		ring->freed_ns = now_ns;
+		ring->freed_tail = ring->tail;
+	}
+	ring->freed = freed;
+	/* order: rel, READ: who sees it finds in the trace what it recorded */
+	atom_store_rel(&ring->slot->read, ring->tail);
+	/* order: sc, TAIL: our reads of the cells are done, and their memory is
+	 * given back; ROOM: then a look at who waits */
+	atom_store_sc(&ring->slot->tail, freed);
 	/* order: sc, ROOM: a writer that goes to wait now sees it changed */
 	atom_store_sc(&ring->slot->room, ++ring->room);
 	/* order: sc, ROOM: it sees the new tail, or we see it waiting */

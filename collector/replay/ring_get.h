@@ -15,18 +15,28 @@
 
 struct ring_get {
 	struct slot_shm *slot;
-	const struct record *cells;
-	uint64_t tail; /* cells read so far: the truth, slot->tail is a copy */
+	struct record *cells;
+	uint64_t tail; /* cells read so far: the truth, slot->read is a copy */
 	uint64_t head; /* as of the last ring_get_look() */
 	uint64_t cell_count; /* a power of two */
+	uint64_t freed; /* the truth of slot->tail: cells below it may be
+			 * written over */
+	uint64_t freed_ns; /* when it moved last; 0: not yet ... */
+	uint64_t freed_tail; /* and what tail was then */
+	uint64_t *wait_ns; /* no memory is given back before; may be NULL */
+	uint32_t give_cells; /* their memory is given back at once; 0: none is
+			      */
 	uint32_t room; /* the last value of slot->room */
 };
 
 /* Makes @ring the reader of the ring of @slot, from its first cell on. @cells
  * are the @cell_count cells of the ring, a power of two. @slot and @cells stay
- * the caller's, and must stay mapped. */
+ * the caller's, and must stay mapped. Where @cells are a shared mapping of a
+ * file in memory, the memory of slow threads is given back; @wait_ns is then a
+ * word that the readers of all rings of the file share, 0 at first, or NULL. */
 void ring_get_init(struct ring_get *ring, struct slot_shm *slot,
-		   const struct record *cells, uint32_t cell_count);
+		   struct record *cells, uint32_t cell_count,
+		   uint64_t *wait_ns);
 
 /*
  * Looks how far the writer has come. Returns how many cells are unread, or
@@ -54,8 +64,13 @@ static inline uint64_t ring_get_left(const struct ring_get *ring)
  * to the writer by the next ring_get_publish(). */
 void ring_get_consume(struct ring_get *ring, size_t count);
 
-/* Tells the writer how far the ring has been read, and wakes it if it waits for
- * room. */
-void ring_get_publish(struct ring_get *ring);
+/*
+ * Tells the writer at @now_ns (BOOTTIME) how far the ring has been read, and
+ * wakes it if it waits for room. What a slow writer has filled loses its memory
+ * first, some KiB at once: until then the writer may not write over it, for
+ * which it has no use, either. It blocks for no longer than it takes the kernel
+ * to give the memory back.
+ */
+void ring_get_publish(struct ring_get *ring, uint64_t now_ns);
 
 #endif

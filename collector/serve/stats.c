@@ -93,9 +93,9 @@ static void add_rings(struct stats_recording *row, const struct arena *arena)
 	for (uint32_t i = 0; i < setup->slot_count; i++) {
 		const struct slot_shm *slot = arena_slot_shm(arena, i);
 		/* relaxed: a figure for a person */
-		uint64_t tail = atom_load_rlx(&slot->tail);
+		uint64_t read = atom_load_rlx(&slot->read);
 		/* relaxed: the same; the program may have written anything */
-		uint64_t unread = atom_load_rlx(&slot->head) - tail;
+		uint64_t unread = atom_load_rlx(&slot->head) - read;
 
 		/* relaxed: claimers take the lowest slot that is free */
 		if (!atom_load_rlx(&slot->claims))

@@ -57,10 +57,10 @@ void note_pause(int paused)
 
 static bool is_drained(uint64_t head)
 {
-	/* order: acq, TAIL: cells below the tail have been read */
-	uint64_t tail = atom_load_acq(&t_thread.slot->tail);
+	/* order: acq, READ: cells below it have been read */
+	uint64_t read = atom_load_acq(&t_thread.slot->read);
 
-	return (int64_t)(tail - head) >= 0;
+	return (int64_t)(read - head) >= 0;
 }
 
 static bool wait_until_drained(uint64_t head)

@@ -26,7 +26,7 @@
 #define WAIT_NS 50000000ULL
 /* So many looks in a row, one a wait, must find the collector stopped. */
 #define LOOKS_STOPPED 3
-/* A look at all tails. */
+/* A look at what was read of all slots. */
 #define READS_LOOK_NS 500000000ULL
 #define NS_PER_MS 1000000
 
@@ -48,7 +48,7 @@ static bool collector_stopped(void)
 	return sys(SYS_futex, parked, FUTEX_OP_REQUEUE, 0, 1, parked) == 0;
 }
 
-/* How many cells of this process were ever read. A tail that cannot be is left
+/* How many cells of this process were ever read. A count that cannot be is left
  * out: so the sum grows for as long only as there is something to read. */
 static uint64_t cells_read(void)
 {
@@ -56,7 +56,7 @@ static uint64_t cells_read(void)
 
 	for (uint32_t i = 0; i < g_shim.slot_count; i++) {
 		const struct slot_shm *slot = &g_shim.slots[i];
-		uint64_t tail;
+		uint64_t read;
 
 		/* relaxed, all: what is missed is seen at the next look */
 		if (!atom_load_rlx(&slot->claims))
@@ -64,10 +64,10 @@ static uint64_t cells_read(void)
 		if (atom_load_rlx(&slot->pid) != g_shim.pid)
 			continue;
 		/* relaxed: as above */
-		tail = atom_load_rlx(&slot->tail);
+		read = atom_load_rlx(&slot->read);
 		/* relaxed: as above */
-		if (tail <= atom_load_rlx(&slot->head))
-			cells += tail;
+		if (read <= atom_load_rlx(&slot->head))
+			cells += read;
 	}
 	return cells;
 }
@@ -198,7 +198,7 @@ static bool wait_until_room(void)
 		 * make another look. */
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (now >= next_look) {
-			/* The first look at all tails is not worth it where the
+			/* The first look at all slots is not worth it where the
 			 * wait is short. */
 			if (next_look && !reads_go_on(&reads, now)) {
 				end_waiting(reads.cells);

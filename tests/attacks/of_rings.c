@@ -239,7 +239,7 @@ int attack_forks(int argc, char **argv)
 			be_child(&client, i);
 	/* A slot whose cells were read belongs to a process that is known. */
 	for (uint32_t i = 0; i < count; i++)
-		while (!atom_load_acq(&client_slot(&client, i)->tail))
+		while (!atom_load_acq(&client_slot(&client, i)->read))
 			usleep(POLL_US);
 	client_say_ready();
 	return client_wait_for_end();

@@ -27,6 +27,8 @@ static void nap(void)
 
 static void give_room(struct slot_shm *slot, uint64_t tail)
 {
+	/* relaxed: only counted */
+	atom_store_rlx(&slot->read, tail);
 	/* order: sc, TAIL, ROOM: as the collector does */
 	atom_store_sc(&slot->tail, tail);
 	atom_add_rlx(&slot->room, 1); /* relaxed: the wake orders it */

@@ -250,7 +250,7 @@ static int drain(struct ring_get *ring, struct fibers *fibers,
 		if (!err && !count)
 			err = -1;
 		ring_get_consume(ring, count);
-		ring_get_publish(ring);
+		ring_get_publish(ring, NOW_NS);
 	}
 	fibers_flush(fibers);
 	return err;
@@ -428,7 +428,7 @@ static void try_input(const struct record *input, size_t count)
 	replay_set_histograms(&replay, histograms);
 	if (shortens)
 		replay_set_min_duration(&replay, input[0].clock);
-	ring_get_init(&ring, &slot, cells, CELLS);
+	ring_get_init(&ring, &slot, cells, CELLS, NULL);
 	for (size_t i = shortens; i < count && good; i++) {
 		bool order =
 			!more && (int)record_kind(input[i].word) == KIND_ORDER;

@@ -125,6 +125,8 @@ static void drain(uint32_t i, uint64_t most)
 	for (; reader->tail != head && most; reader->tail++, most--)
 		read_one(reader,
 			 ring[reader->tail & (g_mini.hello.ring_cells - 1)]);
+	/* relaxed: only counted */
+	atom_store_rlx(&slot->read, reader->tail);
 	/* order: sc, TAIL and ROOM: done with the cells, then who waits */
 	atom_store_sc(&slot->tail, reader->tail);
 	atom_add_sc(&slot->room, 1);

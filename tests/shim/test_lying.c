@@ -495,6 +495,8 @@ static void read_all(void)
 {
 	struct slot_shm *slot = mini_slot(&g_mini, 0);
 
+	/* relaxed: only counted */
+	atom_store_rlx(&slot->read, atom_load_acq(&slot->head));
 	/* order: sc, ROOM: as a collector */
 	atom_store_sc(&slot->tail, atom_load_acq(&slot->head));
 	/* relaxed: the wake orders it */
@@ -546,8 +548,8 @@ START_TEST(block_ends_where_nothing_is_read)
 }
 END_TEST
 
-/* A tail that lies beyond the head is no reading, though it changes. */
-START_TEST(block_ends_where_tails_are_nonsense)
+/* What cannot have been read is no reading, though it changes. */
+START_TEST(block_ends_where_what_was_read_is_nonsense)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK,
 				       .block_ns = NS_PER_S };
@@ -565,6 +567,8 @@ START_TEST(block_ends_where_tails_are_nonsense)
 	for (uint64_t lie = 0; !(page_flags() & PAGE_BLOCK_OVER); lie++) {
 		/* relaxed: nothing is read through it */
 		atom_store_rlx(&mini_slot(&g_mini, 0)->tail,
+			       UINT64_MAX / 2 + lie);
+		atom_store_rlx(&mini_slot(&g_mini, 0)->read,
 			       UINT64_MAX / 2 + lie);
 		usleep(1000);
 	}
@@ -596,7 +600,7 @@ static void scribble(uint64_t *state)
 	struct page_shm *page = g_mini.page;
 	char *arena = (char *)page;
 	struct slot_shm *slot = mini_slot(&g_mini, (uint32_t)(draw(state) % 4));
-	uint64_t which = draw(state) % 11, value = draw(state);
+	uint64_t which = draw(state) % 12, value = draw(state);
 	uint64_t *filter = (uint64_t *)(arena + ARENA_FILTER);
 	uint16_t *numbers = (uint16_t *)(arena + ARENA_FILTER_NUMBERS);
 	uint32_t *words[] = { &page->control,
@@ -615,6 +619,8 @@ static void scribble(uint64_t *state)
 	else if (which == 8)
 		atom_store_rlx(&slot->tail, value);
 	else if (which == 9)
+		atom_store_rlx(&slot->read, value);
+	else if (which == 10)
 		atom_store_rlx((uint32_t *)(arena + ARENA_CATEGORIES) +
 				       draw(state) % (CATEGORIES_BYTES / 4),
 			       (uint32_t)value);
@@ -670,7 +676,7 @@ int main(void)
 	tcase_add_test(tcase, hold_outlasts_a_write_into_the_text);
 	tcase_add_loop_test(tcase, filter_that_comes_late_is_used, 0, 2);
 	tcase_add_loop_test(tcase, block_ends_where_nothing_is_read, 0, 2);
-	tcase_add_test(tcase, block_ends_where_tails_are_nonsense);
+	tcase_add_test(tcase, block_ends_where_what_was_read_is_nonsense);
 	tcase_add_loop_test(tcase, words_may_be_anything, 0, 2 * SCRIBBLED);
 	return suite_run(suite);
 }

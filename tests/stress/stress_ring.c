@@ -15,8 +15,10 @@
  * not have had a CPU.)
  *
  * Rings are of random, small sizes, and both sides dawdle at random, so that
- * either is the slow one for a while. The seed is printed; it fixes sizes and
- * dawdling, not what the scheduler does.
+ * either is the slow one for a while. Some lie in a file in memory; to their
+ * reader all writers seem slow, so that it gives their memory back while they
+ * write. The seed is printed; it fixes sizes and dawdling, not what the
+ * scheduler does.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +44,9 @@
 #define THREADS_MAX 64
 #define RING_CELLS_LOG2_LOW 4
 #define RING_CELLS_LOG2_HIGH 12
+#define FILE_CELLS_LOG2 14 /* enough to give memory back */
+#define FILES 4 /* one ring of so many is in a file */
+#define HOUR_NS 3600000000000ULL
 #define CHUNKS 4
 #define WAIT_SECONDS 5
 
@@ -59,6 +65,7 @@ struct reader {
 	uint64_t read[THREADS_MAX];
 	uint64_t random;
 	uint64_t sleeps;
+	uint64_t ns; /* its time: an hour between two looks */
 };
 
 static struct doorbell_shm g_doorbell;
@@ -243,7 +250,7 @@ static void drain(struct reader *reader, uint32_t index)
 		check_cells(cells, count, index, reader->read[index]);
 		reader->read[index] += count;
 		ring_get_consume(ring, count);
-		ring_get_publish(ring);
+		ring_get_publish(ring, reader->ns += HOUR_NS);
 		dawdle(&reader->random);
 	}
 }
@@ -313,6 +320,23 @@ static void *stop_later(void *seconds)
 	return NULL;
 }
 
+/* @count cells of zeros, in a file or not; munmap() ends them. */
+static struct record *make_cells(uint64_t count, bool file)
+{
+	uint64_t bytes = count * sizeof(struct record);
+	int fd = file ? memfd_create("stress_ring", MFD_CLOEXEC) : -1;
+	int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+	void *cells = MAP_FAILED;
+
+	if (!file || (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0))
+		cells = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (cells == MAP_FAILED)
+		fail("out of memory");
+	if (fd >= 0)
+		close(fd);
+	return cells;
+}
+
 static void start_writer(struct reader *reader, uint32_t index)
 {
 	struct writer *writer = &g_writer[index];
@@ -321,16 +345,13 @@ static void start_writer(struct reader *reader, uint32_t index)
 						       RING_CELLS_LOG2_LOW + 1);
 
 	writer->index = index;
+	if (index % FILES == 0)
+		log2 = FILE_CELLS_LOG2;
 	writer->cell_count = 1ULL << log2;
 	writer->random = next_random(&reader->random);
-	writer->cells =
-		aligned_alloc(sizeof(struct record),
-			      writer->cell_count * sizeof(struct record));
-	if (!writer->cells)
-		fail("out of memory");
-	memset(writer->cells, 0, writer->cell_count * sizeof(struct record));
+	writer->cells = make_cells(writer->cell_count, index % FILES == 0);
 	ring_get_init(&reader->ring[index], &writer->slot, writer->cells,
-		      (uint32_t)writer->cell_count);
+		      (uint32_t)writer->cell_count, NULL);
 	if (pthread_create(&writer->thread, NULL, write_records, writer))
 		fail("cannot start a thread");
 }
@@ -368,7 +389,8 @@ int main(int argc, char **argv)
 			fail("writer %u: not all its records were read", i);
 		records += reader.read[i];
 		waits += g_writer[i].waits;
-		free(g_writer[i].cells);
+		munmap(g_writer[i].cells,
+		       g_writer[i].cell_count * sizeof(struct record));
 	}
 	printf("stress_ring: %llu records, %llu waits for room, %llu sleeps\n",
 	       (unsigned long long)records, (unsigned long long)waits,

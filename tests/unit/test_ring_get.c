@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,10 +16,19 @@
 #include "tests/suite.h"
 
 #define CELLS RING_CELLS_MIN
+#define FILE_CELLS (1u << 15)
+#define MS_NS 1000000
+/* A slow ring may keep so much: what is not yet given back, a page that is
+ * being written, and the one behind it. */
+#define KEPT_BYTES (16384 + 2 * 4096)
 
 static struct slot_shm *g_slot;
 static struct record *g_cells;
+static uint32_t g_cell_count;
+static int g_fd; /* of the file that the cells are in */
+static uint64_t g_wait_ns;
 static struct ring_get g_ring;
+static uint64_t g_now_ns = 1;
 
 static void setup(void)
 {
@@ -25,7 +36,8 @@ static void setup(void)
 	g_cells = aligned_alloc(16, CELLS * sizeof(*g_cells));
 	memset(g_slot, 0, sizeof(*g_slot));
 	memset(g_cells, 0, CELLS * sizeof(*g_cells));
-	ring_get_init(&g_ring, g_slot, g_cells, CELLS);
+	g_cell_count = CELLS;
+	ring_get_init(&g_ring, g_slot, g_cells, CELLS, NULL);
 }
 
 static void teardown(void)
@@ -41,10 +53,11 @@ static void put(uint64_t count)
 	struct ring_put put;
 
 	while (count--) {
-		ck_assert(ring_put_begin(g_slot, g_cells, CELLS - 1, &put));
+		ck_assert(ring_put_begin(g_slot, g_cells, g_cell_count - 1,
+					 &put));
 		new.clock = put.head;
-		ck_assert(
-			ring_put_commit(g_slot, g_cells, CELLS - 1, &put, new));
+		ck_assert(ring_put_commit(g_slot, g_cells, g_cell_count - 1,
+					  &put, new));
 	}
 }
 
@@ -63,7 +76,7 @@ static uint64_t get_all(void)
 		ring_get_consume(&g_ring, count);
 		all += count;
 	}
-	ring_get_publish(&g_ring);
+	ring_get_publish(&g_ring, g_now_ns);
 	return all;
 }
 
@@ -118,9 +131,11 @@ START_TEST(ring_get_shared_tail_is_never_believed)
 {
 	put(10);
 	g_slot->tail = 1234567;
+	g_slot->read = 7654321;
 	g_slot->room = 99;
 	ck_assert_uint_eq(get_all(), 10);
 	ck_assert_uint_eq(g_slot->tail, 10);
+	ck_assert_uint_eq(g_slot->read, 10);
 	ck_assert_uint_eq(g_slot->room, 1);
 }
 END_TEST
@@ -151,6 +166,140 @@ START_TEST(ring_get_publish_wakes_who_waits)
 }
 END_TEST
 
+/* --- memory that is given back
+ * -------------------------------------------------
+ */
+
+/* In the place of the C library's: the writer may not write into cells whose
+ * memory is being given back. */
+int madvise(void *address, size_t bytes, int advice)
+{
+	uint64_t index = (uint64_t)((struct record *)address - g_cells);
+	uint64_t behind = (index - g_slot->tail) & (g_cell_count - 1);
+
+	if (advice == MADV_REMOVE)
+		ck_assert_uint_le(behind + bytes / sizeof(struct record),
+				  g_ring.tail - g_slot->tail);
+	return (int)syscall(SYS_madvise, address, bytes, advice);
+}
+
+static void setup_file(void)
+{
+	g_slot = aligned_alloc(SHM_LINE, sizeof(*g_slot));
+	memset(g_slot, 0, sizeof(*g_slot));
+	g_cell_count = FILE_CELLS;
+	g_fd = memfd_create("test_ring_get", MFD_CLOEXEC);
+	ck_assert_int_eq(ftruncate(g_fd, FILE_CELLS * sizeof(*g_cells)), 0);
+	g_cells = mmap(NULL, FILE_CELLS * sizeof(*g_cells),
+		       PROT_READ | PROT_WRITE, MAP_SHARED, g_fd, 0);
+	ck_assert_ptr_ne(g_cells, MAP_FAILED);
+	g_wait_ns = 0;
+	ring_get_init(&g_ring, g_slot, g_cells, FILE_CELLS, &g_wait_ns);
+}
+
+static void teardown_file(void)
+{
+	munmap(g_cells, FILE_CELLS * sizeof(*g_cells));
+	close(g_fd);
+	free(g_slot);
+}
+
+static uint64_t bytes_in_file(void)
+{
+	struct stat status;
+
+	ck_assert_int_eq(fstat(g_fd, &status), 0);
+	return (uint64_t)status.st_blocks * 512;
+}
+
+/* The writer puts @count cells, one in @cell_ns, @each between two looks of the
+ * reader. */
+static void put_and_get(uint64_t count, uint64_t each, uint64_t cell_ns)
+{
+	for (; count >= each; count -= each) {
+		put(each);
+		g_now_ns += each * cell_ns;
+		ck_assert_uint_eq(get_all(), each);
+		ck_assert_uint_eq(g_slot->read, g_slot->head);
+		ck_assert_uint_le(g_slot->tail, g_slot->read);
+	}
+}
+
+START_TEST(ring_get_gives_memory_of_slow_writers_back)
+{
+	for (int i = 0; i < 3 * 8; i++) {
+		/* As fast as a slow one may be. */
+		put_and_get(FILE_CELLS / 8, 100, 195313);
+		ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
+		ck_assert_uint_ge(g_slot->tail + 1024, g_slot->read);
+	}
+}
+END_TEST
+
+/* Much at once, over the end of the ring, too, after a long time. */
+START_TEST(ring_get_gives_memory_of_rare_bursts_back)
+{
+	put_and_get(1, 1, MS_NS);
+	for (int i = 0; i < 20; i++) {
+		put_and_get(FILE_CELLS / 3, FILE_CELLS / 3, MS_NS);
+		ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
+	}
+}
+END_TEST
+
+START_TEST(ring_get_leaves_memory_to_fast_writers)
+{
+	put_and_get(2 * FILE_CELLS, 1024, 1000);
+	ck_assert_uint_eq(bytes_in_file(), FILE_CELLS * sizeof(*g_cells));
+	ck_assert_uint_eq(g_slot->tail, g_slot->read);
+	/* One that becomes slow has given it back after a lap. */
+	put_and_get(FILE_CELLS + 4096, 64, MS_NS);
+	ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
+}
+END_TEST
+
+/* A kernel that gives no memory back: here, since this is no file. */
+START_TEST(ring_get_goes_on_where_memory_cannot_be_given_back)
+{
+	void *again = mmap(g_cells, FILE_CELLS * sizeof(*g_cells),
+			   PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	ck_assert_ptr_eq(again, g_cells);
+	put_and_get(3 * FILE_CELLS, 100, MS_NS);
+	ck_assert_uint_eq(g_slot->tail, g_slot->read);
+}
+END_TEST
+
+/* Giving back took too long: for a while the memory stays, and the writer has
+ * its room. */
+START_TEST(ring_get_waits_before_it_gives_memory_back)
+{
+	g_wait_ns = UINT64_MAX;
+	put_and_get(FILE_CELLS, 100, MS_NS);
+	ck_assert_uint_ge(bytes_in_file(),
+			  (FILE_CELLS - 100) * sizeof(*g_cells));
+	ck_assert_uint_ge(g_slot->tail + FILE_CELLS / 16, g_slot->read);
+	g_wait_ns = 0;
+	put_and_get(FILE_CELLS + 4096, 100, MS_NS);
+	ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
+}
+END_TEST
+
+/* A writer that does not keep to its room loses its own records only. */
+START_TEST(ring_get_survives_a_writer_that_writes_beyond_its_room)
+{
+	put_and_get(1000, 1000, MS_NS);
+	ck_assert_uint_eq(g_slot->tail, 0);
+	g_slot->head += FILE_CELLS;
+	g_now_ns += FILE_CELLS * (uint64_t)MS_NS;
+	ck_assert_int_eq(ring_get_look(&g_ring), FILE_CELLS);
+	ring_get_consume(&g_ring, FILE_CELLS);
+	ring_get_publish(&g_ring, g_now_ns);
+	ck_assert_uint_eq(g_slot->tail, FILE_CELLS + 1000);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ring_get");
@@ -164,5 +313,15 @@ int main(void)
 	tcase_add_test(tcase, ring_get_head_backward_is_broken);
 	tcase_add_test(tcase, ring_get_shared_tail_is_never_believed);
 	tcase_add_test(tcase, ring_get_publish_wakes_who_waits);
+	tcase = suite_case(suite, "ring_get_memory");
+	tcase_add_checked_fixture(tcase, setup_file, teardown_file);
+	tcase_add_test(tcase, ring_get_gives_memory_of_slow_writers_back);
+	tcase_add_test(tcase, ring_get_gives_memory_of_rare_bursts_back);
+	tcase_add_test(tcase, ring_get_leaves_memory_to_fast_writers);
+	tcase_add_test(tcase,
+		       ring_get_goes_on_where_memory_cannot_be_given_back);
+	tcase_add_test(tcase, ring_get_waits_before_it_gives_memory_back);
+	tcase_add_test(tcase,
+		       ring_get_survives_a_writer_that_writes_beyond_its_room);
 	return suite_run(suite);
 }

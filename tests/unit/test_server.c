@@ -824,6 +824,7 @@ static void run_scribbling(struct program *program)
 		x ^= x >> 7;
 		x ^= x << 17;
 		slot->tail = x;
+		slot->read = x;
 		slot->room = (uint32_t)x;
 		slot->dropped_spans = x;
 		slot->name_changes = (uint32_t)x;
