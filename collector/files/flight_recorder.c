@@ -27,8 +27,6 @@
 #include "shared/compiler.h"
 
 #define REMEMBERED 16
-/* Memory that is as full forgets the oldest soon. */
-#define IS_FULL(bytes, most) ((bytes) > (most) / 8 * 7)
 
 struct flight_recorder {
 	struct flight_windows windows;
@@ -103,8 +101,7 @@ static uint64_t hurry_before(struct recording *recording, uint64_t now_ns)
 
 	if (memory)
 		flight_memory_reach(memory, &reach);
-	if (!reach.first_ns || reach.first_ns > now_ns ||
-	    !IS_FULL(reach.bytes, setup->options->flight.bytes))
+	if (!reach.first_ns || reach.first_ns > now_ns || !reach.nearly_full)
 		return 0;
 	return now_ns - (now_ns - reach.first_ns) / 2;
 }

@@ -20,6 +20,7 @@ struct cpu_sampler;
 struct collect_options;
 struct ctl_top;
 struct drain;
+struct flight_share;
 struct jobs;
 struct jobs_group;
 struct liveness;
@@ -40,6 +41,7 @@ struct collector {
 	double span_ns; /* cost of one span */
 	struct own_cost_halves halves; /* of it */
 	struct symbol_cache *symbols;
+	struct flight_share *flight; /* NULL: recordings have no --flight */
 	struct liveness *liveness;
 	struct jobs *jobs; /* what is about no recording, and is quick */
 	struct jobs_group *endings; /* the threads of recordings; NULL: none */

@@ -148,7 +148,8 @@ void recording_give_room_back(struct recording *recording)
 	recording->room_fd = -1;
 }
 
-static int open_trace(struct recording *recording)
+static int open_trace(const struct collector *collector,
+		      struct recording *recording)
 {
 	const struct collect_options *options = recording->setup.options;
 	struct trace_file_options trace = {
@@ -160,10 +161,8 @@ static int open_trace(struct recording *recording)
 	};
 	int err;
 
-	if (options->flight.on) {
-		trace.flight_bytes = options->flight.bytes;
-		trace.flight_ns = options->flight.keep_ns;
-	}
+	trace.flight = collector->flight;
+	trace.flight_ns = options->flight.keep_ns;
 	recording->setup.max_bytes = options->max_bytes;
 	if (!recording->setup.max_bytes)
 		recording->setup.max_bytes =
@@ -377,7 +376,7 @@ int recording_new(const struct collector *collector, const char *path,
 	if (!err)
 		recording->room_fd = set_room_aside(recording->setup.dir_fd);
 	if (!err)
-		err = open_trace(recording);
+		err = open_trace(collector, recording);
 	if (!err)
 		err = start_jobs(collector, recording);
 	if (err) {

@@ -53,6 +53,7 @@
 #include "collector/options/trigger.h"
 #include "collector/record/collector.h"
 #include "collector/serve/record_wire.h"
+#include "collector/trace/flight_share.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/samples/perf_counters.h"
 #include "collector/serve/ctl_server.h"
@@ -469,6 +470,9 @@ static int start_parts(struct daemon *daemon)
 		err = clock_sync_new(&collector->clock);
 	if (!err)
 		err = symbol_cache_new(&collector->symbols);
+	if (!err && daemon->options.flight.on)
+		err = flight_share_new(daemon->options.flight.bytes,
+				       &collector->flight);
 	if (!err)
 		err = liveness_new(&collector->liveness);
 	if (err == -EFBIG && unwritten_file_limit(limit))
@@ -686,6 +690,8 @@ static int stop_daemon(struct daemon *daemon, int err)
 	liveness_free(&collector->liveness);
 	if (collector->symbols && ended)
 		symbol_cache_put(&collector->symbols);
+	if (ended)
+		flight_share_free(&collector->flight);
 	clock_sync_free(&collector->clock);
 	watchdog_stop();
 	return err;

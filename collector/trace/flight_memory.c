@@ -7,7 +7,9 @@
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
 #include "collector/trace/compact.h"
+#include "collector/trace/flight_share.h"
 #include "collector/trace/packet_look.h"
+#include "shared/atomic.h"
 #include "shared/compiler.h"
 
 /* A segment of finished packets is sealed when it is that long. */
@@ -76,6 +78,9 @@ static void seal(struct flight_memory *memory, struct flight_sequence *sequence)
 	if (!sequence->open)
 		return;
 	sequence->open = false;
+	memory->bytes -= segment->text->memory;
+	flight_text_trim(segment->text);
+	memory->bytes += segment->text->memory;
 	if (memory->newest)
 		memory->newest->newer = segment;
 	else
@@ -153,23 +158,25 @@ static void forget_segment(struct flight_memory *memory,
 		forget_sequence(memory, sequence);
 }
 
-/* Forgets what there is no room for, and what is too old. Segments of one
- * sequence are sealed in their order. */
-static void forget_old(struct flight_memory *memory)
+/* The oldest segment of all that are sealed, of which there is one. Those of
+ * one sequence are sealed in their order. */
+static void forget_oldest(struct flight_memory *memory)
 {
-	struct flight_segment *oldest;
-	uint64_t from_ns = memory->last_ns > memory->keep_ns
-				   ? memory->last_ns - memory->keep_ns
-				   : 0;
+	struct flight_segment *oldest = memory->oldest;
 
-	while ((oldest = memory->oldest) &&
-	       (memory->bytes > memory->most_bytes ||
-		oldest->last_ns < from_ns)) {
-		memory->oldest = oldest->newer;
-		if (!memory->oldest)
-			memory->newest = NULL;
-		forget_segment(memory, oldest->of);
-	}
+	memory->oldest = oldest->newer;
+	if (!memory->oldest)
+		memory->newest = NULL;
+	forget_segment(memory, oldest->of);
+}
+
+/* Forgets what is too old at @now_ns. */
+static void forget_old(struct flight_memory *memory, uint64_t now_ns)
+{
+	uint64_t from_ns = now_ns - MIN(now_ns, memory->keep_ns);
+
+	while (memory->oldest && memory->oldest->last_ns < from_ns)
+		forget_oldest(memory);
 }
 
 /* --- threads that do nothing ------------------------------------------------
@@ -217,19 +224,58 @@ static void sweep(struct flight_memory *memory, uint64_t ns)
 	}
 }
 
-/* Now and then, so that it costs little however many threads there are. */
-static void sweep_sometimes(struct flight_memory *memory)
+/* Now and then, so that it costs little however many threads there are. @full:
+ * what may go on is folded, too. */
+static void sweep_sometimes(struct flight_memory *memory, uint64_t now_ns,
+			    bool full)
 {
-	bool full = memory->bytes > memory->most_bytes && !memory->oldest;
-	uint64_t keep_ns = memory->keep_ns, idle_ns = keep_ns / 4;
+	uint64_t keep_ns = memory->keep_ns;
+	uint64_t idle_ns = full ? keep_ns / 64 : keep_ns / 4;
 
-	if (memory->last_ns < memory->sweep_ns + (full ? 0 : keep_ns / 16))
+	if (now_ns < memory->sweep_ns + (full ? 0 : keep_ns / 16))
 		return;
-	/* Then what may go on is folded, too. */
-	if (full)
-		idle_ns = keep_ns / 64;
-	sweep(memory, memory->last_ns - MIN(memory->last_ns, idle_ns));
-	memory->sweep_ns = memory->last_ns + keep_ns / 64;
+	sweep(memory, now_ns - MIN(now_ns, idle_ns));
+	memory->sweep_ns = now_ns + keep_ns / 64;
+}
+
+/* --- the share of the memory ------------------------------------------------
+ */
+
+static void tell_share(struct flight_memory *memory)
+{
+	/* relaxed: only the holder of the lock changes it */
+	uint64_t told = atom_load_rlx(&memory->told_bytes);
+
+	flight_share_count(memory->share, (int64_t)(memory->bytes - told));
+	/* relaxed: to compare members */
+	atom_store_rlx(&memory->told_bytes, memory->bytes);
+}
+
+bool flight_memory_give(struct flight_memory *memory, uint64_t bytes,
+			uint64_t now_ns)
+{
+	uint64_t before;
+	bool less;
+
+	lock_acquire(&memory->lock);
+	before = memory->bytes;
+	if (!memory->oldest)
+		sweep_sometimes(memory, now_ns, true);
+	while (memory->oldest && memory->bytes + bytes > before)
+		forget_oldest(memory);
+	less = memory->bytes < before;
+	tell_share(memory);
+	lock_release(&memory->lock);
+	return less;
+}
+
+void flight_memory_age(struct flight_memory *memory, uint64_t now_ns)
+{
+	lock_acquire(&memory->lock);
+	forget_old(memory, now_ns);
+	sweep_sometimes(memory, now_ns, false);
+	tell_share(memory);
+	lock_release(&memory->lock);
 }
 
 /* --- what comes in ----------------------------------------------------------
@@ -344,6 +390,7 @@ void flight_memory_describe(struct flight_memory *memory,
 {
 	lock_acquire(&memory->lock);
 	take_packets(memory, packets, bytes);
+	tell_share(memory);
 	lock_release(&memory->lock);
 }
 
@@ -351,6 +398,7 @@ void flight_memory_take(struct flight_memory *memory,
 			const struct flight_block *block)
 {
 	uint32_t own = block->compact ? block->own_bytes : 0;
+	uint64_t now_ns;
 
 	lock_acquire(&memory->lock);
 	if (own)
@@ -359,9 +407,12 @@ void flight_memory_take(struct flight_memory *memory,
 	/* The block that says so may be empty. */
 	if (block->ended)
 		end_sequence(memory, block->sequence);
-	forget_old(memory);
-	sweep_sometimes(memory);
+	now_ns = memory->last_ns;
+	forget_old(memory, now_ns);
+	sweep_sometimes(memory, now_ns, false);
+	tell_share(memory);
 	lock_release(&memory->lock);
+	flight_share_settle(memory->share, now_ns);
 }
 
 /* --- life -------------------------------------------------------------------
@@ -375,11 +426,13 @@ void flight_memory_reach(struct flight_memory *memory, struct flight_reach *out)
 		.last_ns = memory->last_ns,
 		.bytes = memory->bytes,
 		.lost = memory->lost,
+		.nearly_full =
+			flight_share_is_full(memory->share, memory->bytes, 7),
 	};
 	lock_release(&memory->lock);
 }
 
-int flight_memory_new(uint64_t bytes, uint64_t keep_ns,
+int flight_memory_new(struct flight_share *share, uint64_t keep_ns,
 		      struct flight_memory **out)
 {
 	struct flight_memory *memory = calloc(1, sizeof(*memory));
@@ -387,8 +440,9 @@ int flight_memory_new(uint64_t bytes, uint64_t keep_ns,
 	if (!memory)
 		return -ENOMEM;
 	lock_init(&memory->lock, LOCK_FLIGHT_MEMORY);
-	memory->most_bytes = bytes;
+	memory->share = share;
 	memory->keep_ns = keep_ns;
+	flight_share_join(share, memory);
 	*out = memory;
 	return 0;
 }
@@ -399,6 +453,8 @@ void flight_memory_free(struct flight_memory **memory)
 
 	if (!old)
 		return;
+	flight_share_leave(old->share, old);
+	flight_share_count(old->share, -(int64_t)old->told_bytes);
 	for (uint32_t i = 0; i < old->sequence_room; i++) {
 		struct flight_sequence *sequence = old->sequences[i];
 

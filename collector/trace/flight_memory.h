@@ -5,10 +5,10 @@
  *
  * Each sequence has segments: bytes in the form of compact.h that begin with a
  * restart point, or finished packets with times. The oldest segment of all is
- * forgotten when there is no room, or when it is too old. The last one of a
- * thread that does nothing is folded: of it stays what is open at its end. What
- * is needed of it later is kept: packets without a time, which describe tracks
- * and names, and what flight_left.h keeps.
+ * forgotten when it is too old, or when there is no room (flight_share.h). The
+ * last one of a thread that does nothing is folded: of it stays what is open at
+ * its end. What is needed of it later is kept: packets without a time, which
+ * describe tracks and names, and what flight_left.h keeps.
  *
  * The writer thread appends; any thread may look at what there is
  * (flight_view.h). A lock is held for the copy of a block.
@@ -21,10 +21,11 @@
 #include <stdint.h>
 
 struct flight_memory;
+struct flight_share;
 
-/* Keeps @keep_ns of time, in at most @bytes, or a little more. 0: the caller
- * ends *@out by flight_memory_free(); or -ENOMEM. */
-int flight_memory_new(uint64_t bytes, uint64_t keep_ns,
+/* Keeps @keep_ns of time, in its part of @share or a little more, which
+ * outlives it. 0: the caller ends *@out by flight_memory_free(); or -ENOMEM. */
+int flight_memory_new(struct flight_share *share, uint64_t keep_ns,
 		      struct flight_memory **out);
 /* Frees *@memory, which may be NULL, and clears it. There is no view. */
 void flight_memory_free(struct flight_memory **memory);
@@ -51,6 +52,7 @@ struct flight_reach {
 	uint64_t last_ns; /* of the last event; 0: none */
 	uint64_t bytes; /* of memory */
 	uint64_t lost; /* packets for which there was no memory */
+	bool nearly_full; /* so that it will soon forget what is oldest */
 };
 /* Any thread. */
 void flight_memory_reach(struct flight_memory *memory,

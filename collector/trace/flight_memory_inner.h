@@ -35,8 +35,13 @@ struct flight_sequence {
 };
 
 struct flight_memory {
-	struct lock lock;
-	uint64_t most_bytes, keep_ns;
+	struct flight_share *share; /* the lock of that guards the next two */
+	struct flight_memory *next; /* member */
+	bool exhausted; /* it has nothing to forget any more, for now */
+	uint64_t told_bytes; /* atomic: of bytes, as share was told */
+
+	struct lock lock; /* of everything below, but keep_ns */
+	uint64_t keep_ns;
 	uint64_t bytes; /* of texts, and what was left behind */
 	uint64_t first_ns; /* what is before may have been forgotten; 0:
 			    * nothing was */
@@ -48,6 +53,13 @@ struct flight_memory {
 	uint32_t sequence_room;
 	struct flight_segment *oldest, *newest; /* that are sealed */
 };
+
+/* For flight_share.c. @memory forgets its oldest segments until it has @bytes
+ * less, or folds what is open. False: there is nothing to forget. */
+bool flight_memory_give(struct flight_memory *memory, uint64_t bytes,
+			uint64_t now_ns);
+/* The same of what is too old at @now_ns, though nothing came since. */
+void flight_memory_age(struct flight_memory *memory, uint64_t now_ns);
 
 /* A segment is forgotten, or passed over: takes what it leaves behind into
  * @left. @texts: bytes it has (flight_text_cut()). @next: the segment after it;

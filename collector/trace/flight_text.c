@@ -70,6 +70,27 @@ bool flight_text_put(struct flight_text *text, const void *from, size_t bytes)
 	return true;
 }
 
+void flight_text_trim(struct flight_text *text)
+{
+	struct flight_part *part = text->last, *before = NULL, *trimmed;
+
+	if (!part || text->holders > 1)
+		return;
+	for (struct flight_part *one = text->first; one != part;
+	     one = one->next)
+		before = one;
+	trimmed = realloc(part, sizeof(*part) + part->bytes);
+	if (!trimmed)
+		return;
+	text->memory -= trimmed->room - trimmed->bytes;
+	trimmed->room = trimmed->bytes;
+	text->last = trimmed;
+	if (before)
+		before->next = trimmed;
+	else
+		text->first = trimmed;
+}
+
 struct flight_cut flight_text_cut(struct flight_text *text)
 {
 	text->holders++;

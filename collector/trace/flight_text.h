@@ -36,6 +36,9 @@ struct flight_text *flight_text_new(void);
 void flight_text_drop(struct flight_text *text);
 /* Appends @bytes at @from; they lie in one part. False: no memory. */
 bool flight_text_put(struct flight_text *text, const void *from, size_t bytes);
+/* Nothing more will be appended to @text: gives the room that is left back,
+ * unless somebody has a cut of it. */
+void flight_text_trim(struct flight_text *text);
 /* What @text has now. The cut is one more holder. */
 struct flight_cut flight_text_cut(struct flight_text *text);
 

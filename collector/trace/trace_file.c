@@ -246,13 +246,13 @@ static int open_trace_file(struct trace_file *file,
 		return err;
 	file->fd = -1;
 	file->max_bytes = options->max_bytes;
-	file->when = options->flight_bytes ? COMPRESS_OFF : options->compress;
+	file->when = options->flight ? COMPRESS_OFF : options->compress;
 	file->writer_count = file->when == COMPRESS_OFF
 				     ? 1
 				     : options->compress_threads ?: cpus;
-	err = options->flight_bytes
-		      ? flight_memory_new(options->flight_bytes,
-					  options->flight_ns, &file->flight)
+	err = options->flight
+		      ? flight_memory_new(options->flight, options->flight_ns,
+					  &file->flight)
 		      : create_files(file, options);
 	if (err)
 		return err;

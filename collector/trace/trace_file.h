@@ -28,6 +28,7 @@
 #include "collector/options/limits.h"
 
 struct flight_memory;
+struct flight_share;
 struct modules;
 struct trace_file;
 
@@ -86,9 +87,8 @@ struct trace_file_options {
 	unsigned int compress_threads; /* writer threads that do so; 0: one per
 					* CPU */
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */
-	uint64_t flight_bytes; /* not 0: there is no file. The newest packets
-				* are kept in about so many bytes of memory
-				* (flight_memory.h) */
+	struct flight_share *flight; /* not NULL: there is no file. The newest
+				      * packets are kept in this memory */
 	uint64_t flight_ns; /* and at most so long */
 	unsigned int producers; /* how many threads may hold a block at the
 				 * same time; 0: one per CPU */

@@ -18,6 +18,7 @@
 #include "collector/replay/replay_inner.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/flight_memory.h"
+#include "collector/trace/flight_share.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
 #include "collector/trace/packet_fields.h"
@@ -42,6 +43,7 @@ struct way {
 static struct {
 	struct way whole, flight;
 	struct bytes trace; /* all packets */
+	struct flight_share *share;
 	struct flight_memory *memory;
 	struct budget budget;
 	uint64_t ns;
@@ -300,7 +302,8 @@ static void start(uint32_t seed, uint64_t bytes, uint64_t keep_ns)
 	g->random = seed;
 	g->ns = START_NS;
 	g->budget.left = 64 << 20;
-	ck_assert_int_eq(flight_memory_new(bytes, keep_ns, &g->memory), 0);
+	ck_assert_int_eq(flight_share_new(bytes, &g->share), 0);
+	ck_assert_int_eq(flight_memory_new(g->share, keep_ns, &g->memory), 0);
 	start_way(&g->whole, false, SEQUENCE);
 	start_way(&g->flight, true, SEQUENCE);
 	describe_tracks();
@@ -311,6 +314,7 @@ static void stop(void)
 	replay_release(&g->whole.replay);
 	replay_release(&g->flight.replay);
 	flight_memory_free(&g->memory);
+	flight_share_free(&g->share);
 	bytes_release(&g->trace);
 	free(g);
 }
