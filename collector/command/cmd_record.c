@@ -28,6 +28,7 @@
 #include "collector/output/own_files.h"
 #include "collector/command/spawn.h"
 #include "collector/page/page.h"
+#include "collector/repair/repair.h"
 #include "collector/show/summary_losses.h"
 #include "collector/show/summary_print.h"
 #include "collector/read/summary_read.h"
@@ -233,16 +234,18 @@ static int write_page(const struct record_options *options)
 /* The collector was killed. */
 static void hint_at_rest(const struct record_options *options)
 {
-	if (options->mix.options.on)
+	if (options->mix.options.on) {
+		repair_tidy(options->dir);
 		log_warn("the recording in '%s' is not complete: there are "
 			 "only the snapshots that were told",
 			 options->dir);
-	else
+	} else {
 		log_warn("the recording in '%s' is not complete: its trace "
 			 "holds what came before (see it with perfrec report "
 			 "%s; perfrec report --repair %s makes the other files "
 			 "from it)",
 			 options->dir, options->dir, options->dir);
+	}
 }
 
 /* From here on the program decides how perfrec ends. But a recording that is

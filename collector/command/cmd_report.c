@@ -358,14 +358,15 @@ int cmd_report(int argc, char **argv)
 		.print = { .dir = RECORDING_DIR, .limit = SUMMARY_LIMIT },
 	};
 	struct summary *summary;
-	int result = parse_report_line(argc, argv, &options);
+	int result = parse_report_line(argc, argv, &options), repaired;
 
 	if (result != OPTS_GO_ON)
 		return result;
 	if (report_range_given(&options.part))
 		return report_range_print(&options.part);
-	if (options.repair && repair_write(options.print.dir))
-		return OPTS_FAILED;
+	repaired = options.repair ? repair_write(options.print.dir) : 0;
+	if (repaired)
+		return repaired < 0 ? OPTS_FAILED : OPTS_OK;
 	if (options.html)
 		return write_page(&options);
 	if (read_summary(options.print.dir, &summary))

@@ -73,15 +73,20 @@ static bool matches_pattern(const char *pattern, const char *name,
 	return true;
 }
 
-static bool may_be_file(const struct own_file *file, const char *name)
+/* Whether @name is that of @file while it is written. */
+static bool is_unfinished(const struct own_file *file, const char *name)
 {
 	size_t length = strlen(name), suffix = strlen(TEMPORARY_SUFFIX);
 
-	if (matches_pattern(file->name, name, length))
-		return true;
 	return file->temporary && name[0] == '.' && length > 1 + suffix &&
 	       strcmp(name + length - suffix, TEMPORARY_SUFFIX) == 0 &&
 	       matches_pattern(file->name, name + 1, length - 1 - suffix);
+}
+
+static bool may_be_file(const struct own_file *file, const char *name)
+{
+	return matches_pattern(file->name, name, strlen(name)) ||
+	       is_unfinished(file, name);
 }
 
 /* The regular file in the table whose final name is @name, or NULL. */
@@ -440,6 +445,53 @@ void own_files_remove(int dir_fd)
 {
 	remove_files(dir_fd);
 	remove_snapshots(dir_fd);
+}
+
+/* --- what a collector leaves that is killed --- */
+
+/* Those whose names are hidden still. Returns how many went. */
+static unsigned int remove_left_snapshots(int dir_fd)
+{
+	int fd = open_folder(dir_fd, SNAPSHOTS_NAME);
+	DIR *dir = fd < 0 ? NULL : open_stream(fd);
+	unsigned int removed = 0;
+	const char *name;
+
+	while (dir && (name = next_name(dir)))
+		removed +=
+			name[0] == '.' && !own_files_remove_snapshot(fd, name);
+	if (dir)
+		closedir(dir);
+	if (fd >= 0)
+		close(fd);
+	return removed;
+}
+
+/* Which count the file @name belongs to, if it is left; NULL: it is none. */
+static unsigned int *count_of(struct own_left *left, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (is_unfinished(&table[i], name))
+			return &left->files;
+	return strcmp(name, SOCKET_PATH_LINK) ? NULL : &left->links;
+}
+
+struct own_left own_files_remove_left(int dir_fd)
+{
+	struct own_left left = { .snapshots = remove_left_snapshots(dir_fd) };
+	DIR *dir = open_stream(dir_fd);
+	const char *name;
+
+	while (dir && (name = next_name(dir))) {
+		unsigned int *count = count_of(&left, name);
+
+		if (count && is_own_file(dir_fd, name) &&
+		    unlinkat(dir_fd, name, 0) == 0)
+			++*count;
+	}
+	if (dir)
+		closedir(dir);
+	return left;
 }
 
 /* --- the disk --- */

@@ -51,6 +51,14 @@ void own_files_remove(int dir_fd);
  * -errno; -ENOTEMPTY: something is in it that perfrec did not write, and all of
  * it stays; -EINVAL: snapshots have other names. */
 int own_files_remove_snapshot(int snapshots_fd, const char *name);
+/* Removes what a collector leaves in the folder when it is killed: snapshots
+ * and files of the table that have not got their names yet, and the link to its
+ * socket; nothing else. Nobody writes there any more (folder_lock.h). Returns
+ * how many went. */
+struct own_left {
+	unsigned int snapshots, files, links;
+};
+struct own_left own_files_remove_left(int dir_fd);
 /* Waits until the files of the table, the folder and its own name are on the
  * disk. 0; or -errno of the first that failed, after all were tried. May take
  * as long as the disk takes to write all of the trace. */

@@ -286,6 +286,21 @@ void summary_log_unfinished(const char *dir)
 			dir, dir);
 }
 
+/* The same of a flight recorder. */
+static void log_no_flight(const char *dir)
+{
+	if (folder_lock_test(dir) == -EBUSY)
+		log_err("'%s' is no finished recording: it still goes on; its "
+			"snapshots so far are in '%s/" SNAPSHOTS_NAME "'",
+			dir, dir);
+	else
+		log_err("'%s' is no finished recording: its collector was "
+			"killed; its snapshots are in '%s/" SNAPSHOTS_NAME "' "
+			"(perfrec report --repair %s removes what was not "
+			"finished)",
+			dir, dir, dir);
+}
+
 /* One line for the user: @dir has no summary. */
 static void log_no_summary(const char *dir, const char *path)
 {
@@ -298,6 +313,8 @@ static void log_no_summary(const char *dir, const char *path)
 			dir);
 	else if (holds(dir, TRACE_NAME))
 		summary_log_unfinished(dir);
+	else if (holds(dir, SNAPSHOTS_NAME))
+		log_no_flight(dir);
 	else if (find_inner(dir, inner))
 		log_err("'%s' is no finished recording, but folders in it "
 			"are: give one, such as %s",

@@ -41,6 +41,14 @@ bool repair_is_needed(const char *dir)
 	return !has_file(dir, SUMMARY_NAME) && has_file(dir, TRACE_NAME);
 }
 
+/* A flight recorder that has not ended in good order: there is neither a
+ * summary nor a trace. */
+static bool has_only_snapshots(const char *dir)
+{
+	return !has_file(dir, SUMMARY_NAME) && !has_file(dir, TRACE_NAME) &&
+	       has_file(dir, SNAPSHOTS_NAME);
+}
+
 static int say_busy(const char *dir)
 {
 	summary_log_unfinished(dir);
@@ -228,30 +236,98 @@ static int say_needless(const char *dir)
 	return 0;
 }
 
-static int lock_and_write(const char *dir, int dir_fd)
+static const char *plural(unsigned int count)
 {
-	struct own_files files;
+	return count == 1 ? "" : "s";
+}
+
+/* The lock is held. */
+static void remove_left(const char *dir, int dir_fd)
+{
+	const struct own_left left = own_files_remove_left(dir_fd);
+
+	if (left.snapshots)
+		log_info("removed %u snapshot%s of '%s' that the collector had "
+			 "not finished when it was killed",
+			 left.snapshots, plural(left.snapshots), dir);
+	if (left.files)
+		log_info("removed %u file%s of '%s' that the collector had not "
+			 "finished when it was killed",
+			 left.files, plural(left.files), dir);
+}
+
+/* 0; or -errno, which was said. */
+static int take_lock(const char *dir, int dir_fd)
+{
 	int err = folder_lock_take(dir_fd);
 
 	if (err == -EBUSY)
 		return say_busy(dir);
-	if (err) {
+	if (err)
 		log_err("cannot lock '%s', so that it may still be recorded: "
 			"%s (copy it to another file system)",
 			dir, strerror(-err));
+	return err;
+}
+
+/* 0; or -errno, which was said. */
+static int check_own(const char *dir, int dir_fd, const char *name)
+{
+	struct own_files files;
+	int err = own_files_look(dir_fd, &files);
+
+	if (err)
+		return cannot_write(dir, SUMMARY_NAME, err);
+	if (files.summarized || files.recorded)
+		return 0;
+	log_err("'%s' is no recording of perfrec: something else wrote its %s",
+		dir, name);
+	return -EBADMSG;
+}
+
+static int repair_flight(const char *dir, int dir_fd)
+{
+	int err = check_own(dir, dir_fd, SNAPSHOTS_NAME);
+
+	if (err)
 		return err;
-	}
+	remove_left(dir, dir_fd);
+	log_info("'%s' is of --flight: its snapshots, in '%s/" SNAPSHOTS_NAME
+		 "', are recordings of their own, and the rest is lost",
+		 dir, dir);
+	return 1;
+}
+
+static int lock_and_write(const char *dir, int dir_fd)
+{
+	int err = take_lock(dir, dir_fd);
+
+	if (err)
+		return err;
+	if (has_only_snapshots(dir))
+		return repair_flight(dir, dir_fd);
 	if (!repair_is_needed(dir))
 		return say_needless(dir);
-	err = own_files_look(dir_fd, &files);
-	if (!err && !files.summarized && !files.recorded) {
-		log_err("'%s' is no recording of perfrec: something else wrote "
-			"its " TRACE_NAME,
-			dir);
-		return -EBADMSG;
-	}
-	return err ? cannot_write(dir, SUMMARY_NAME, err)
-		   : write_files(dir, dir_fd);
+	err = check_own(dir, dir_fd, TRACE_NAME);
+	if (err)
+		return err;
+	err = write_files(dir, dir_fd);
+	if (!err)
+		remove_left(dir, dir_fd);
+	return err;
+}
+
+void repair_tidy(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct own_files files;
+
+	if (fd < 0)
+		return;
+	if (!folder_lock_take(fd) && !own_files_look(fd, &files) &&
+	    files.recorded)
+		remove_left(dir, fd);
+	close(fd);
 }
 
 int repair_write(const char *dir)
@@ -260,7 +336,7 @@ int repair_write(const char *dir)
 	int fd, err;
 
 	/* Says what is wrong, if there is nothing that could be repaired. */
-	if (!has_file(dir, TRACE_NAME)) {
+	if (!has_file(dir, TRACE_NAME) && !has_only_snapshots(dir)) {
 		err = summary_read(dir, &summary);
 		if (!err)
 			summary_free(&summary);
