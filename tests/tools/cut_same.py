@@ -24,6 +24,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from index_same import INDEX, Folders, cut_batches, damage  # noqa: E402
 from cut_check import fields, packets  # noqa: E402
+from often import often  # noqa: E402
 
 SEQUENCE, DESCRIPTOR, ATTRIBUTES = 10, 60, 126
 
@@ -134,7 +135,7 @@ def length_of(folders):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--count", type=often, default=20)
     parser.add_argument("--damage", type=int, default=0)
     parser.add_argument("--batches", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)

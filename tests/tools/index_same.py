@@ -36,10 +36,10 @@ def output(*command):
 class Folders:
     """A recording, and what is the same without its index."""
 
-    def __init__(self, arguments, scratch):
+    def __init__(self, arguments, scratch, torn=False):
         self.perfrec = arguments.perfrec
         self.dump = arguments.window_dump
-        self.torn = arguments.torn
+        self.torn = torn
         self.with_index = self.copy(arguments.folder, scratch, "with")
         self.without = self.copy(arguments.folder, scratch, "without")
         os.remove(os.path.join(self.without, INDEX))
@@ -137,7 +137,7 @@ def main():
     arguments = parser.parse_args()
     random.seed(arguments.seed)
     with tempfile.TemporaryDirectory(dir=".") as scratch:
-        folders = Folders(arguments, scratch)
+        folders = Folders(arguments, scratch, arguments.torn)
         times = sorted({int(line.split()[1]) for line in
                         folders.events(folders.without, 0, 0)
                         if line.split()[2] in "12"})
