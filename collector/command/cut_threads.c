@@ -52,7 +52,8 @@ static int add_threads(const char *word, const struct trace_reader *reader,
 static int open_reader(const char *path, const struct trace_index *index,
 		       struct trace_reader **out)
 {
-	return index ? trace_reader_jump(path, index, 0, 0, false, out)
+	return index ? trace_reader_jump(path, index, 0, 0, JUMP_SKIPS_NONE,
+					 out)
 		     : trace_reader_open(path, out);
 }
 

@@ -23,8 +23,6 @@
 #define PARTS 4u
 #define BUCKETS_MAX 64u
 #define BUCKETS_FIRST_BITS 7 /* see above */
-/* Times are below 2^63: with this, 64 buckets are all of them. */
-#define SHIFT_MAX 57
 /* Bytes of cells: one for SPANS_BYTE spans of the block, or, from level 1 on,
  * of its parts on average. */
 #define SPANS_BYTE 16u
@@ -36,7 +34,6 @@
 #define LIST_MIN 64u
 #define LIST_MAX 448u
 #define LIST_CALLS 128u /* calls for each cell between */
-#define ROWS_MAX 1024u
 
 /* What is counted from now on is lost. */
 static void fail(struct index_cells *cells)
@@ -228,7 +225,7 @@ static void go_to(struct index_cells *cells, uint64_t ns)
 
 	most = MIN(MAX(most, LIST_MIN), LIST_MAX);
 	while (list->count > most && bucket_span(list) > 1 &&
-	       list->shift < SHIFT_MAX && !cells->failed)
+	       list->shift < INDEX_CELL_SHIFT_MAX && !cells->failed)
 		widen(cells, list);
 	cells->bucket = ns >> list->shift;
 	if (!cells->failed)
@@ -271,7 +268,7 @@ static void advance(struct index_cells *cells, uint64_t ns)
 static void put_apart(struct index_cells *cells, uint32_t depth,
 		      struct index_cell *cell, uint64_t ns)
 {
-	if (cells->failed || depth >= ROWS_MAX)
+	if (cells->failed || depth >= INDEX_CELL_ROWS_MAX)
 		return;
 	advance(cells, ns);
 	cell->bucket = cells->bucket;
@@ -331,7 +328,7 @@ void index_cells_missing(struct index_cells *cells, uint64_t lost,
 struct before {
 	uint64_t bucket;
 	uint32_t row;
-	uint32_t number[ROWS_MAX + 1];
+	uint32_t number[INDEX_CELL_ROWS_MAX + 1];
 };
 
 static void put_slices(struct before *before, const struct index_cell *cell,
@@ -392,6 +389,70 @@ static void put_block(const struct index_cell_block *block, unsigned int level,
 	bytes_varint(out, block->beyond_calls);
 	bytes_varint(out, block->beyond_ns);
 	bytes_varint(out, block->list.shift);
+}
+
+/* --- items, taken apart -----------------------------------------------------
+ */
+
+/* The cell before the first one is of @bucket. */
+static void take_from(struct index_cell_take *take, struct index_get cells,
+		      unsigned int shift, uint64_t bucket)
+{
+	*take = (struct index_cell_take){ .get = cells,
+					  .shift = shift,
+					  .bucket = bucket };
+}
+
+void index_cell_take(struct index_cell_take *take, struct index_get cells,
+		     unsigned int shift, uint64_t start_ns)
+{
+	take_from(take, cells, shift, (start_ns >> shift) - 1);
+}
+
+/* What the item says of slices. */
+static void take_slices(struct index_cell_take *take, struct index_cell *out)
+{
+	struct index_get *get = &take->get;
+	uint64_t node = index_get_number(get);
+	uint64_t end_ns = (out->bucket << take->shift) + index_get_number(get);
+
+	out->number = take->number[out->row] +=
+		(uint32_t)index_unzigzag(node >> 1);
+	out->longest_ns = index_get_number(get);
+	out->begin_ns = end_ns - out->longest_ns;
+	get->bad |= out->longest_ns > end_ns;
+	out->calls = 1;
+	out->total_ns = out->longest_ns;
+	if (!(node & 1))
+		return;
+	out->calls = index_get_number(get);
+	out->total_ns += index_get_number(get);
+}
+
+bool index_cell_next(struct index_cell_take *take, struct index_cell *out)
+{
+	struct index_get *get = &take->get;
+	uint64_t step, row;
+
+	if (get->at == get->end || get->bad)
+		return false;
+	step = index_get_number(get);
+	take->bucket += step & 1 ? step >> 1 : 0;
+	row = step & 1 ? index_get_number(get) : take->row + (step >> 1);
+	if (get->bad || row > INDEX_CELL_ROWS_MAX) {
+		get->bad = true;
+		return false;
+	}
+	take->row = (uint32_t)row;
+	*out = (struct index_cell){ .bucket = take->bucket,
+				    .row = (uint16_t)row };
+	if (row) {
+		take_slices(take, out);
+	} else {
+		out->calls = index_get_number(get);
+		out->total_ns = index_get_number(get);
+	}
+	return !get->bad;
 }
 
 /* --- blocks -----------------------------------------------------------------
@@ -490,7 +551,7 @@ static bool shrink(struct index_cells *cells, struct index_cell_block *block)
 {
 	struct index_cell_list *list = &block->list;
 
-	if (bucket_span(list) > 1 && list->shift < SHIFT_MAX)
+	if (bucket_span(list) > 1 && list->shift < INDEX_CELL_SHIFT_MAX)
 		widen(cells, list);
 	else if (list->count > 2)
 		drop_row(block);
@@ -506,39 +567,8 @@ static void join_cell(struct index_cells *cells, struct index_cell_list *list,
 	cell->bucket >>= list->shift - shift;
 	list_put(cells, list, cell);
 	while (list->count > LIST_MAX && bucket_span(list) > 1 &&
-	       list->shift < SHIFT_MAX && !cells->failed)
+	       list->shift < INDEX_CELL_SHIFT_MAX && !cells->failed)
 		widen(cells, list);
-}
-
-/* Takes the next cell off @get; what put_cell() does not say is zero. */
-static struct index_cell get_cell(struct before *before, unsigned int shift,
-				  struct index_get *get)
-{
-	uint64_t step = index_get_number(get), first;
-	struct index_cell cell = { .calls = 1 };
-
-	before->bucket += step & 1 ? step >> 1 : 0;
-	before->row = step & 1 ? (uint32_t)index_get_number(get)
-			       : before->row + (uint32_t)(step >> 1);
-	cell.bucket = before->bucket;
-	cell.row = (uint16_t)before->row;
-	first = index_get_number(get);
-	if (!cell.row) {
-		cell.calls = first;
-		cell.total_ns = index_get_number(get);
-		return cell;
-	}
-	before->number[cell.row] += (uint32_t)index_unzigzag(first >> 1);
-	cell.number = before->number[cell.row];
-	cell.begin_ns = (cell.bucket << shift) + index_get_number(get);
-	cell.longest_ns = index_get_number(get);
-	cell.begin_ns -= cell.longest_ns;
-	cell.total_ns = cell.longest_ns;
-	if (first & 1) {
-		cell.calls = index_get_number(get);
-		cell.total_ns += index_get_number(get);
-	}
-	return cell;
 }
 
 /* Takes the next part off @get to the list of @block. */
@@ -546,18 +576,19 @@ static void unpack_part(struct index_cells *cells,
 			struct index_cell_block *block, struct index_get *get)
 {
 	unsigned int shift = (unsigned int)index_get_number(get);
-	struct before before = { .bucket = index_get_number(get) };
+	uint64_t bucket = index_get_number(get);
 	uint64_t bytes = index_get_number(get);
 	struct index_get part = { .at = get->at, .end = get->at + bytes };
+	struct index_cell_take take;
+	struct index_cell cell;
 
 	while (block->list.shift < shift && !cells->failed)
 		if (block->list.count)
 			widen(cells, &block->list);
 		else
 			block->list.shift = shift;
-	while (part.at < part.end && !cells->failed) {
-		struct index_cell cell = get_cell(&before, shift, &part);
-
+	take_from(&take, part, shift, bucket);
+	while (!cells->failed && index_cell_next(&take, &cell)) {
 		if (block->rows && cell.row > block->rows) {
 			block->beyond_calls += cell.calls;
 			block->beyond_ns += cell.total_ns;

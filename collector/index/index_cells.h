@@ -30,6 +30,10 @@ struct bytes;
 
 #define INDEX_CELL_LEVELS 16
 #define INDEX_CELL_RECENT 4
+/* Deeper slices are in no cell. */
+#define INDEX_CELL_ROWS_MAX 1024u
+/* Times are below 2^63: with this, 64 buckets are all of them. */
+#define INDEX_CELL_SHIFT_MAX 57u
 
 /* What ended in the bucket at hand, at one depth. */
 struct index_column {
@@ -126,6 +130,25 @@ static inline void index_cells_count(struct index_cells *cells, uint32_t depth,
 		column->node = node;
 	}
 }
+
+/* Cells of a block, that are taken out of its item one by one:
+ * index_cell_take() sets it to the first, index_cell_next() goes on. The item
+ * may come from anywhere. */
+struct index_cell_take {
+	struct index_get get;
+	unsigned int shift;
+	uint64_t bucket; /* of the last cell */
+	uint32_t row;
+	uint32_t number[INDEX_CELL_ROWS_MAX + 1]; /* of the node, by row */
+};
+
+/* @cells is what follows the shift in the item, @start_ns the time of the last
+ * event before the block. */
+void index_cell_take(struct index_cell_take *take, struct index_get cells,
+		     unsigned int shift, uint64_t start_ns);
+/* Sets *@out, of which node and wait are not set, to the next cell. False:
+ * there are no more, or what is left makes no sense (take->get.bad). */
+bool index_cell_next(struct index_cell_take *take, struct index_cell *out);
 
 /* A chunk ends. @chunk has its number as first_chunk and last_chunk, its times
  * and its spans. */

@@ -89,6 +89,19 @@ static void add_trace_notes(const struct calls *calls, json_t *list)
 			 "The timeline is without %llu calls, of deep stacks "
 			 "or of too many threads.",
 			 (unsigned long long)calls->timeline.refused);
+	if (calls->by_index)
+		add_note(
+			list,
+			"This is a large recording, and the page is made from "
+			"the index of its trace: calls are spread evenly over "
+			"short stretches of time, and CPU samples and counters "
+			"have no time. perfrec cut, and a page of a range, "
+			"show more of a shorter time.");
+	if (calls->beyond)
+		add_note(list,
+			 "The timeline is without %llu calls that are too deep "
+			 "for the index.",
+			 (unsigned long long)calls->beyond);
 	if (calls->curves_refused)
 		add_note(list,
 			 "%llu values of counters are not in the overview: "

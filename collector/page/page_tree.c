@@ -313,7 +313,9 @@ static void put_entries(const struct entries *entries, enum page_key key,
 
 bool page_tree_is_timed(const struct page_data *data, enum page_key key)
 {
-	return data->calls && key <= PAGE_CPU;
+	/* The index does not tell of samples. */
+	return data->calls && key <= PAGE_CPU &&
+	       (key != PAGE_CPU || !data->calls->by_index);
 }
 
 /* How much each bucket has. */

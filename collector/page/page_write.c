@@ -57,6 +57,10 @@ struct page {
 
 /* --- what is read --- */
 
+/* Of a recording with more calls, what the index tells is enough: all of the
+ * trace would take more than some seconds. */
+#define READ_SPANS_MAX (16u << 20)
+
 /* A recording may have no trace, or one that nobody can read: the page is then
  * without times. */
 static int read_trace(struct page *page)
@@ -65,13 +69,17 @@ static int read_trace(struct page *page)
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
 	struct calls *calls = NULL;
+	const struct calls_choice choice = {
+		.range = TIME_RANGE_ALL,
+		.by_index = page->summary->totals.spans > READ_SPANS_MAX,
+	};
 	int err;
 
 	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME,
 		     page->options->dir) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	progress_begin(&progress, "reading the trace", !page->options->quiet);
-	err = calls_read(path, &tell, &calls);
+	err = calls_read(path, &choice, &tell, &calls);
 	progress_end(&progress);
 	if (err && err != -ENOENT) {
 		log_err("cannot read '%s': %s", path, strerror(-err));

@@ -6,13 +6,15 @@
  *
  * Slices of annotations are no functions: they are in the timeline only.
  */
-#include "collector/read/calls.h"
+#include "collector/read/calls_inner.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/read/thread_choice.h"
+#include "collector/read/trace_index.h"
 #include "shared/compiler.h"
 
 #define CELLS_MAX (2u << 20)
@@ -40,9 +42,7 @@ static int add_thread(struct calls *calls, const struct trace_track *track)
 	return 0;
 }
 
-/* The number of the thread of @track; 0: no room, or NULL. */
-static uint32_t find_thread(struct calls *calls,
-			    const struct trace_track *track)
+uint32_t calls_thread_of(struct calls *calls, const struct trace_track *track)
 {
 	uint32_t known = calls->thread_of_room;
 
@@ -60,17 +60,9 @@ static uint32_t find_thread(struct calls *calls,
 	return calls->thread_of[track->number];
 }
 
-static bool has_calls(const struct trace_track *track)
-{
-	return track->kind == TRACE_TRACK_THREAD ||
-	       track->kind == TRACE_TRACK_CONTEXT;
-}
-
 /* --- nodes --- */
 
-/* The node of @name called by @parent, which is made if there is none. 0: there
- * is no room. */
-static uint32_t find_child(struct calls *calls, uint32_t parent, uint32_t name)
+uint32_t calls_child(struct calls *calls, uint32_t parent, uint32_t name)
 {
 	const struct call_node item = { .parent = parent, .name = name };
 	uint32_t last = node_at(calls, parent)->last;
@@ -107,33 +99,40 @@ static void put_time(struct calls *calls, uint32_t number, uint64_t ns)
 	thread->at_ns = MAX(thread->at_ns, ns);
 }
 
-static void begin_call(struct calls *calls, const struct trace_event *event)
+static void begin_call(struct calls *calls, const struct window_event *shown)
 {
-	uint32_t number = find_thread(calls, event->track), node;
+	const struct trace_event *event = &shown->event;
+	uint32_t number = calls_thread_of(calls, event->track), node;
 	struct calls_thread *thread = &calls->threads[number];
+	/* One that goes on after chunks, with which it was counted. */
+	bool counts = !event->seed || !event->track->from_ns;
 	struct time_cell *cell;
 
-	event->slice->user = NO_NODE;
+	shown->slice->user = NO_NODE;
 	if (!number || event->category || event->location)
 		return;
-	put_time(calls, number, event->ns);
-	node = find_child(calls, thread->node, event->name);
+	put_time(calls, number, shown->slice->shown_ns);
+	node = calls_child(calls, thread->node, event->name);
 	if (!node) {
-		calls->folded++;
+		calls->folded += counts;
 		return;
 	}
-	event->slice->user = (uint64_t)node << 1;
+	shown->slice->user = (uint64_t)node << 1;
 	thread->node = node;
+	if (!counts)
+		return;
 	cell = time_cells_get(&calls->cells, number, node, thread->at_ns,
 			      &node_at(calls, node)->hint);
 	if (cell)
 		cell->calls++;
 }
 
-static void end_call(struct calls *calls, const struct trace_event *event)
+static void end_call(struct calls *calls, const struct window_event *shown)
 {
-	uint32_t number = find_thread(calls, event->track);
-	uint64_t user = event->slice->user, begin = event->slice->begin_ns;
+	const struct trace_event *event = &shown->event;
+	uint32_t number = calls_thread_of(calls, event->track);
+	uint64_t user = shown->slice->user;
+	uint64_t begin = MAX(shown->slice->begin_ns, calls->range.from_ns);
 	struct timeline_call call = { .thread = number,
 				      .depth = event->depth,
 				      .begin_ns = begin,
@@ -147,7 +146,8 @@ static void end_call(struct calls *calls, const struct trace_event *event)
 	if (!(user & NO_NODE))
 		calls->threads[number].node =
 			calls_node(calls, (uint32_t)(user >> 1))->parent;
-	timeline_take(&calls->timeline, &call);
+	if (!event->left)
+		timeline_take(&calls->timeline, &call);
 }
 
 /* --- samples --- */
@@ -159,7 +159,7 @@ static uint32_t walk_stack(struct calls *calls, uint32_t stack)
 	uint32_t node = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t child = find_child(calls, node, frames[i].function);
+		uint32_t child = calls_child(calls, node, frames[i].function);
 
 		node = child ? child : node;
 	}
@@ -182,7 +182,7 @@ static uint32_t find_stack(struct calls *calls, uint32_t stack)
 
 static void take_sample(struct calls *calls, const struct trace_event *event)
 {
-	uint32_t number = find_thread(calls, event->track);
+	uint32_t number = calls_thread_of(calls, event->track);
 	uint32_t node = find_stack(calls, event->stack);
 	struct time_cell *cell;
 
@@ -207,7 +207,7 @@ static void take_instant(struct calls *calls, const struct trace_event *event)
 		[TIME_GAP_LOST] = TIME_GAP_LOST_NAME,
 		[TIME_GAP_PAUSED] = TIME_GAP_PAUSED_NAME,
 	};
-	uint32_t number = find_thread(calls, event->track);
+	uint32_t number = calls_thread_of(calls, event->track);
 	struct trace_event copy = *event;
 	struct trace_argument argument;
 
@@ -307,10 +307,30 @@ static void add_point(struct calls_curve *curve,
 		curve->points[curve->count++] = *point;
 }
 
-static void take_counter(struct calls *calls, const struct trace_event *event)
+/* Makes @point, of before the range, the first one of @curve. */
+static void put_first(struct calls_curve *curve,
+		      const struct calls_point *point)
 {
+	while (curve->count == CALLS_CURVE_POINTS && curve->shift < 63)
+		halve_curve(curve);
+	if (curve->count == CALLS_CURVE_POINTS)
+		return;
+	memmove(curve->points + 1, curve->points,
+		curve->count * sizeof(*curve->points));
+	curve->points[0] = *point;
+	curve->count++;
+	if (point->value > curve->peak.value)
+		curve->peak = *point;
+	if (curve->count == 1)
+		curve->last = *point;
+}
+
+static void take_counter(struct calls *calls, const struct window_event *shown)
+{
+	const struct trace_event *event = &shown->event;
 	uint64_t value = (uint64_t)MAX(event->value, 0);
-	const struct calls_point point = { event->ns, value, value };
+	const struct calls_point point = { MAX(event->ns, calls->range.from_ns),
+					   value, value };
 	struct calls_curve *curve;
 
 	if (event->track->kind != TRACE_TRACK_COUNTER)
@@ -319,7 +339,9 @@ static void take_counter(struct calls *calls, const struct trace_event *event)
 			? NULL
 			: find_curve(calls, event->track);
 	calls->curves_refused += !curve;
-	if (curve && event->ns >= curve->last.ns)
+	if (curve && shown->before)
+		put_first(curve, &point);
+	else if (curve && event->ns >= curve->last.ns)
 		add_point(curve, &point);
 }
 
@@ -342,63 +364,107 @@ static void finish_curves(struct calls *calls)
 
 /* --- the pass --- */
 
-static void take_event(struct calls *calls, const struct trace_event *event)
+static void take_event(struct calls *calls, const struct window_event *shown)
 {
+	const struct trace_event *event = &shown->event;
+
 	switch (event->kind) {
 	case TRACE_BEGIN:
-		if (has_calls(event->track))
-			begin_call(calls, event);
+		if (track_has_calls(event->track))
+			begin_call(calls, shown);
 		else
-			event->slice->user = NO_NODE;
+			shown->slice->user = NO_NODE;
 		break;
 	case TRACE_END:
-		if (has_calls(event->track))
-			end_call(calls, event);
+		if (track_has_calls(event->track))
+			end_call(calls, shown);
 		break;
 	case TRACE_INSTANT:
-		if (has_calls(event->track))
+		if (track_has_calls(event->track))
 			take_instant(calls, event);
 		break;
 	case TRACE_SAMPLE:
 		take_sample(calls, event);
 		break;
 	case TRACE_COUNTER:
-		take_counter(calls, event);
+		take_counter(calls, shown);
 		break;
 	default:
 		break;
 	}
 }
 
-static void read_all(struct calls *calls)
+static void set_totals(struct calls *calls)
 {
-	struct trace_event event;
-	int got;
+	uint64_t first_ns, last_ns;
 
-	while ((got = trace_reader_next(calls->reader, &event)) > 0)
-		take_event(calls, &event);
-	calls->err = got;
 	calls->totals = trace_reader_totals(calls->reader);
+	if (!calls->by_index)
+		return;
+	trace_index_times(window_index(calls->window), &first_ns, &last_ns);
+	if (first_ns &&
+	    (!calls->totals.first_ns || first_ns < calls->totals.first_ns))
+		calls->totals.first_ns = first_ns;
+	calls->totals.last_ns = MAX(calls->totals.last_ns, last_ns);
+}
+
+/* 0 or -ENOMEM. */
+static int read_all(struct calls *calls)
+{
+	struct window_event shown;
+	int got = calls->by_index ? calls_index_add(calls) : 0;
+
+	if (got)
+		return got;
+	while ((got = window_next(calls->window, &shown)) > 0)
+		take_event(calls, &shown);
+	calls->err = got;
+	set_totals(calls);
 	time_cells_sort(&calls->cells);
 	timeline_finish(&calls->timeline);
 	finish_gaps(calls);
 	finish_curves(calls);
+	return 0;
 }
 
-static int start(struct calls *calls, const char *path)
+static int open_window(struct calls *calls, const char *path,
+		       const struct calls_choice *choice)
+{
+	struct window_choice part = { .range = choice->range,
+				      .thread = choice->thread };
+	int err = 0;
+
+	if (choice->by_index) {
+		part.calls_only = true;
+		part.skips = JUMP_SKIPS_DETAILED;
+		err = window_open(path, &part, &calls->window);
+		calls->by_index = !err && window_index(calls->window);
+		if (err || calls->by_index)
+			return err;
+		window_close(&calls->window);
+		part.calls_only = false;
+	}
+	return window_open(path, &part, &calls->window);
+}
+
+static int start(struct calls *calls, const char *path,
+		 const struct calls_choice *choice)
 {
 	const struct call_node none = { 0 };
 	uint32_t number;
 	int err;
 
+	calls->range = choice->range;
 	calls->budget.left = BUDGET_BYTES;
 	pool_init(&calls->nodes, &calls->budget, sizeof(struct call_node),
 		  offsetof(struct call_node, last));
 	time_cells_init(&calls->cells, CELLS_MAX);
 	time_cells_init(&calls->gaps, GAP_CELLS_MAX);
-	err = trace_reader_open(path, &calls->reader);
-	if (!err)
-		err = timeline_init(&calls->timeline);
+	err = open_window(calls, path, choice);
+	if (err)
+		return err;
+	calls->reader = window_trace(calls->window);
+	err = timeline_init(&calls->timeline);
 	if (!err)
 		err = add_thread(calls, NULL);
 	if (!err && pool_intern(&calls->nodes, &none, &number) < 0)
@@ -406,24 +472,25 @@ static int start(struct calls *calls, const char *path)
 	return err;
 }
 
-int calls_read(const char *path, const struct read_progress *progress,
-	       struct calls **out)
+int calls_read(const char *path, const struct calls_choice *choice,
+	       const struct read_progress *progress, struct calls **out)
 {
+	static const struct calls_choice all = { .range = TIME_RANGE_ALL };
 	struct calls *calls = calloc(1, sizeof(*calls));
 	int err;
 
 	if (!calls)
 		return -ENOMEM;
-	err = start(calls, path);
-	if (err) {
-		calls_free(&calls);
-		return err;
-	}
-	if (progress)
+	err = start(calls, path, choice ? choice : &all);
+	if (!err && progress)
 		trace_reader_set_progress(calls->reader, progress);
-	read_all(calls);
-	*out = calls;
-	return 0;
+	if (!err)
+		err = read_all(calls);
+	if (err)
+		calls_free(&calls);
+	else
+		*out = calls;
+	return err;
 }
 
 void calls_free(struct calls **calls)
@@ -441,7 +508,7 @@ void calls_free(struct calls **calls)
 	free(self->threads);
 	free(self->thread_of);
 	free(self->stack_nodes);
-	trace_reader_close(&self->reader);
+	window_close(&self->window);
 	free(self);
 	*calls = NULL;
 }

@@ -6,6 +6,11 @@
  * recorded (time_gaps.h); and the curves of the counters. Memory is bounded,
  * however large or hostile the trace is. One thread at a time.
  *
+ * By the index only a little of a large trace is read: sums of chunks say how
+ * much, and levels of detail which calls were longest. Then the time of a chunk
+ * is spread evenly over it, and what the index does not tell is missing:
+ * samples, counters, and the names that the program gave to single slices.
+ *
  * A trace knows functions by their names only, and has only calls that were
  * recorded: their times are as they were measured. The profiles of a recording
  * are better at both. This is for when and where.
@@ -21,8 +26,10 @@
 #include "collector/base/pool.h"
 #include "collector/read/time_cells.h"
 #include "collector/read/time_gaps.h"
+#include "collector/read/time_range.h"
 #include "collector/read/timeline.h"
 #include "collector/read/trace_read.h"
+#include "collector/read/window.h"
 
 /* A stack: its innermost function, and the stack that called it. */
 struct call_node {
@@ -61,8 +68,17 @@ struct calls_curve {
 	struct calls_point last, peak;
 };
 
+struct calls_choice {
+	struct time_range range;
+	const char *thread; /* as that of struct window_choice */
+	bool by_index; /* if there is an index */
+};
+
 struct calls {
-	struct trace_reader *reader; /* has texts and tracks */
+	struct window *window;
+	struct trace_reader *reader; /* has texts and tracks; of the window */
+	struct time_range range; /* that was chosen */
+	bool by_index; /* see above */
 	struct trace_read_totals totals;
 	struct budget budget;
 	struct pool nodes; /* of struct call_node; 0 is no function */
@@ -84,17 +100,20 @@ struct calls {
 	struct calls_curve *curve;
 	uint32_t in_use_count;
 	uint64_t folded; /* stacks that found no room: part of their callers */
+	uint64_t beyond; /* calls that are too deep for the index */
 	int err; /* how reading ended; 0: at the end of the file */
 };
 
 /*
- * Reads the trace at @path. @progress may be NULL. Returns 0; the caller then
+ * Reads what @choice gives of the trace at @path; NULL: all. Calls that began
+ * before the range begin with it then, and those that went on end with it.
+ * @progress may be NULL. Returns 0; the caller then
  * owns *@out and ends it by calls_free(). What is cut or damaged is read as far
  * as it goes: out->err and out->totals say so. Or returns -errno of opening
  * the file or for want of memory; then *@out is as it was. Logs nothing.
  */
-int calls_read(const char *path, const struct read_progress *progress,
-	       struct calls **out);
+int calls_read(const char *path, const struct calls_choice *choice,
+	       const struct read_progress *progress, struct calls **out);
 /* Frees *@calls, which may be NULL, and clears it. */
 void calls_free(struct calls **calls);
 

@@ -187,6 +187,59 @@ void time_cells_add(struct time_cells *table, uint32_t thread, uint32_t node,
 	}
 }
 
+void time_cells_reach(struct time_cells *table, uint64_t from, uint64_t to)
+{
+	reach(table, from);
+	reach(table, to);
+}
+
+/* The part of @amount that belongs to the first @part of @whole. */
+static uint64_t share_of(uint64_t amount, uint64_t part, uint64_t whole)
+{
+	return (uint64_t)((unsigned __int128)amount * part / whole);
+}
+
+static void add_amount(struct time_cells *table, uint32_t thread, uint32_t node,
+		       uint64_t at, const struct time_amount *amount)
+{
+	uint32_t hint = 0;
+	struct time_cell *cell = time_cells_get(table, thread, node, at, &hint);
+
+	if (!cell)
+		return;
+	cell->ns += amount->ns;
+	cell->calls += amount->calls;
+}
+
+void time_cells_spread(struct time_cells *table, uint32_t thread, uint32_t node,
+		       uint64_t from, uint64_t to,
+		       const struct time_amount *amount)
+{
+	struct time_amount given = { 0 };
+
+	/* So that the width does not change on the way. */
+	time_cells_reach(table, from, MAX(from, to));
+	if (to <= from || from >> table->shift == to >> table->shift) {
+		add_amount(table, thread, node, from, amount);
+		return;
+	}
+	for (uint64_t at = from; at < to;) {
+		uint64_t end = ((at >> table->shift) + 1) << table->shift;
+		uint64_t until = end > at ? MIN(end, to) : to;
+		const struct time_amount sum = {
+			share_of(amount->ns, until - from, to - from),
+			share_of(amount->calls, until - from, to - from),
+		};
+		const struct time_amount part = { sum.ns - given.ns,
+						  sum.calls - given.calls };
+
+		if (part.ns || part.calls)
+			add_amount(table, thread, node, at, &part);
+		given = sum;
+		at = until;
+	}
+}
+
 static int compare_keys(const void *a, const void *b)
 {
 	const struct time_cell *one = a, *other = b;

@@ -54,6 +54,21 @@ struct time_cell *time_cells_get(struct time_cells *table, uint32_t thread,
 void time_cells_add(struct time_cells *table, uint32_t thread, uint32_t node,
 		    uint64_t from, uint64_t to, uint32_t *hint);
 
+/* From now on buckets are so wide that all of the time from @from to @to is in
+ * the table. */
+void time_cells_reach(struct time_cells *table, uint64_t from, uint64_t to);
+
+/* So much time and so many calls. */
+struct time_amount {
+	uint64_t ns, calls;
+};
+
+/* Spreads @amount evenly over the time from @from to @to. Nothing is lost by
+ * rounding. */
+void time_cells_spread(struct time_cells *table, uint32_t thread, uint32_t node,
+		       uint64_t from, uint64_t to,
+		       const struct time_amount *amount);
+
 /* Sorts the cells by bucket, thread, node. Only time_cells_release(), and what
  * is below, may be called then. */
 void time_cells_sort(struct time_cells *table);

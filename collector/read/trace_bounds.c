@@ -33,18 +33,6 @@ static void take_all(struct trace_reader *reader, struct trace_bounds *bounds)
 	bounds->last_ns = trace_reader_totals(reader).last_ns;
 }
 
-/* The first time that an extent tells of; 0: none does. */
-static uint64_t first_known(const struct trace_index *index)
-{
-	uint64_t first_ns = 0;
-
-	for (uint32_t i = 0; i < index->extent_count; i++)
-		if (index->extents[i].last_ns &&
-		    (!first_ns || index->extents[i].first_ns < first_ns))
-			first_ns = index->extents[i].first_ns;
-	return first_ns;
-}
-
 /* Reads from @from_ns on to before @to_ns. Sets *@tail to whether the index
  * does not tell of all of the trace. 0 or -errno. */
 static int take_part(const char *path, const struct trace_index *index,
@@ -52,8 +40,8 @@ static int take_part(const char *path, const struct trace_index *index,
 		     bool *tail)
 {
 	struct trace_reader *reader;
-	int err =
-		trace_reader_jump(path, index, from_ns, to_ns, false, &reader);
+	int err = trace_reader_jump(path, index, from_ns, to_ns,
+				    JUMP_SKIPS_NONE, &reader);
 
 	if (err)
 		return err;
@@ -72,8 +60,9 @@ static int take_part(const char *path, const struct trace_index *index,
 static int find_first(const char *path, const struct trace_index *index,
 		      struct trace_bounds *out, bool *tail)
 {
-	uint64_t start_ns = first_known(index);
+	uint64_t start_ns, last_ns;
 
+	trace_index_times(index, &start_ns, &last_ns);
 	for (int i = 0; i < FIRST_REACHES; i++) {
 		uint64_t to_ns = start_ns + (FIRST_REACH_NS << (4 * i));
 		int err = take_part(path, index, 0, to_ns, out, tail);

@@ -25,38 +25,18 @@ struct chunks {
 	uint32_t *nodes; /* of sums, by number of the index; 0: not asked */
 };
 
-#define PATH_MOST 1024u
-
-/* Lists @number and its callers that were not asked for yet, the innermost
- * first. Returns how many there are; PATH_MOST: they make no sense. Sets *@top
- * to the node of sums that is above them. */
-static uint32_t list_path(struct chunks *chunks, uint32_t number,
-			  uint32_t path[PATH_MOST], uint32_t *top)
-{
-	const struct index_sequence *sequence = chunks->skipped.sequence;
-	uint32_t depth = 0;
-
-	while (number && !chunks->nodes[number]) {
-		if (depth + 1 == PATH_MOST ||
-		    sequence->nodes[number].parent >= sequence->node_count)
-			return PATH_MOST;
-		path[depth++] = number;
-		number = sequence->nodes[number].parent;
-	}
-	*top = number ? chunks->nodes[number] : chunks->root;
-	return depth;
-}
-
 /* The node of sums that is @number in the index. 0: there is no room for it, or
  * its callers make no sense. */
 static uint32_t node_of(struct chunks *chunks, uint32_t number)
 {
 	const struct index_sequence *sequence = chunks->skipped.sequence;
-	uint32_t path[PATH_MOST], node = 0;
-	uint32_t depth = list_path(chunks, number, path, &node);
+	uint32_t path[INDEX_PATH_MOST], top, node;
+	uint32_t depth =
+		index_node_path(sequence, number, chunks->nodes, path, &top);
 
-	if (depth == PATH_MOST)
+	if (depth == INDEX_PATH_MOST)
 		return 0;
+	node = top ? chunks->nodes[top] : chunks->root;
 	while (depth && node) {
 		uint32_t at = path[--depth];
 

@@ -262,6 +262,56 @@ static bool take_chunk(struct index_sequence *sequence, struct index_get *get)
 	return !get->bad;
 }
 
+/* Says which chunks of @sequence the cells of @block, of level 0, are of. The
+ * item follows that of its last chunk. */
+static void mark_chunks(struct index_sequence *sequence,
+			const struct index_block *block)
+{
+	uint64_t before = block->last_chunk - block->first_chunk, at;
+
+	if (!sequence->chunk_count)
+		return;
+	at = sequence->chunk_count - 1;
+	if (sequence->chunks[at].number != block->last_chunk && at &&
+	    sequence->chunks[at - 1].number == block->last_chunk)
+		at--;
+	if (before > at || sequence->chunks[at].number != block->last_chunk ||
+	    sequence->chunks[at - before].number != block->first_chunk)
+		return;
+	sequence->chunks[at - before].begins_cells = true;
+	sequence->chunks[at].ends_cells = true;
+}
+
+static bool take_cells(struct index_sequence *sequence, struct index_get *get)
+{
+	uint64_t level = index_get_number(get), shift;
+	struct index_block block = { .level = (unsigned int)level };
+
+	block.first_chunk = index_get_number(get);
+	block.last_chunk = block.first_chunk + index_get_number(get);
+	block.start_ns = index_get_number(get);
+	block.end_ns = block.start_ns + index_get_number(get);
+	index_get_number(get); /* spans */
+	block.beyond_calls = index_get_number(get);
+	index_get_number(get); /* their time */
+	shift = index_get_number(get);
+	/* A level that nobody reads is no damage. */
+	if (!get->bad && level >= INDEX_CELL_LEVELS)
+		return true;
+	if (get->bad || shift > INDEX_CELL_SHIFT_MAX ||
+	    block.last_chunk < block.first_chunk ||
+	    block.end_ns < block.start_ns ||
+	    grow_array(sequence->blocks, sequence->block_room,
+		       sequence->block_count + 1))
+		return false;
+	block.shift = (unsigned int)shift;
+	block.cells = *get;
+	sequence->blocks[sequence->block_count++] = block;
+	if (!block.level)
+		mark_chunks(sequence, &block);
+	return true;
+}
+
 /* What the items of a batch are about. */
 struct about {
 	struct index_sequence *sequence; /* NULL: no block was told yet */
@@ -369,8 +419,9 @@ static bool take_item(struct trace_index *index, struct about *about,
 		return true;
 	}
 	if (kind != INDEX_NODE && kind != INDEX_CHECKPOINT &&
-	    kind != INDEX_CHUNK && kind != INDEX_SEQUENCE_END &&
-	    kind != INDEX_VALUE && kind != INDEX_TIMES)
+	    kind != INDEX_CHUNK && kind != INDEX_CELLS &&
+	    kind != INDEX_SEQUENCE_END && kind != INDEX_VALUE &&
+	    kind != INDEX_TIMES)
 		return true;
 	if (!about->sequence)
 		return false;
@@ -381,6 +432,8 @@ static bool take_item(struct trace_index *index, struct about *about,
 		return take_checkpoint(about->sequence, about->place, get);
 	case INDEX_CHUNK:
 		return take_chunk(about->sequence, get);
+	case INDEX_CELLS:
+		return take_cells(about->sequence, get);
 	case INDEX_TIMES:
 		return take_times(&about->extent, get);
 	case INDEX_VALUE:
@@ -539,6 +592,7 @@ void trace_index_free(struct trace_index **index)
 	for (uint32_t i = 0; i < freed->sequence_count; i++) {
 		free(freed->sequences[i].checkpoints);
 		free(freed->sequences[i].chunks);
+		free(freed->sequences[i].blocks);
 		free(freed->sequences[i].nodes);
 		free(freed->sequences[i].names);
 	}
@@ -553,6 +607,21 @@ void trace_index_free(struct trace_index **index)
 
 /* --- what items say ---------------------------------------------------------
  */
+
+void trace_index_times(const struct trace_index *index, uint64_t *first_ns,
+		       uint64_t *last_ns)
+{
+	*first_ns = *last_ns = 0;
+	for (uint32_t i = 0; i < index->extent_count; i++) {
+		const struct index_extent *extent = &index->extents[i];
+
+		if (!extent->last_ns)
+			continue;
+		if (!*first_ns || extent->first_ns < *first_ns)
+			*first_ns = extent->first_ns;
+		*last_ns = MAX(*last_ns, extent->last_ns);
+	}
+}
 
 uint32_t index_checkpoints_before(const struct index_sequence *sequence,
 				  uint64_t ns)
@@ -638,6 +707,23 @@ bool index_row_next(const struct index_sequence *sequence,
 		rows->bad = true;
 	out->node = (uint32_t)*node;
 	return !rows->bad;
+}
+
+uint32_t index_node_path(const struct index_sequence *sequence, uint32_t number,
+			 const uint32_t *known, uint32_t path[INDEX_PATH_MOST],
+			 uint32_t *top)
+{
+	uint32_t depth = 0;
+
+	while (number && !known[number]) {
+		if (depth + 1 == INDEX_PATH_MOST ||
+		    sequence->nodes[number].parent >= sequence->node_count)
+			return INDEX_PATH_MOST;
+		path[depth++] = number;
+		number = sequence->nodes[number].parent;
+	}
+	*top = number;
+	return depth;
 }
 
 bool index_extent_has(const struct index_extent *extent, uint32_t sequence)

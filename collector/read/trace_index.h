@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/index/index_cells.h"
 #include "collector/index/index_items.h"
 #include "collector/read/trace_packets.h"
 
@@ -41,11 +42,23 @@ struct index_chunk {
 	uint32_t first_checkpoint; /* number in checkpoints */
 	bool whole; /* it has ended, and the rest is known */
 	bool rough; /* rows are not to be relied on */
+	/* A block of cells of level 0 that is known begins, or ends, with it.
+	 */
+	bool begins_cells, ends_cells;
 	uint64_t start_ns, end_ns; /* the last event before, and its last */
 	uint64_t spans; /* about */
 	uint64_t lost, paused; /* calls that marks in it tell of */
 	uint64_t row_count;
 	struct index_get rows; /* for index_row_next() */
+};
+
+/* A block of a level of detail (INDEX_CELLS). */
+struct index_block {
+	unsigned int level, shift;
+	uint64_t first_chunk, last_chunk; /* numbers */
+	uint64_t start_ns, end_ns; /* the last event before, and its last */
+	uint64_t beyond_calls; /* in rows that are left out */
+	struct index_get cells; /* for index_cell_take() */
 };
 
 struct index_sequence {
@@ -55,6 +68,9 @@ struct index_sequence {
 	uint32_t checkpoint_count, checkpoint_room;
 	struct index_chunk *chunks;
 	uint32_t chunk_count, chunk_room;
+	struct index_block *blocks; /* in the order of the file: of each level
+				     * in that of time */
+	uint32_t block_count, block_room;
 	struct index_node *nodes; /* by number; [0]: the root */
 	uint32_t node_count, node_room;
 	struct index_name *names;
@@ -138,6 +154,11 @@ void trace_index_free(struct trace_index **index);
 const struct index_sequence *trace_index_sequence(
 	const struct trace_index *index, uint32_t id);
 
+/* Sets *@first_ns and *@last_ns to the first and the last time that an extent
+ * of @index tells of; 0, 0: none does. */
+void trace_index_times(const struct trace_index *index, uint64_t *first_ns,
+		       uint64_t *last_ns);
+
 /* How many checkpoints of @sequence are before @ns: all events before them are.
  */
 uint32_t index_checkpoints_before(const struct index_sequence *sequence,
@@ -175,6 +196,16 @@ struct index_row {
 bool index_row_next(const struct index_sequence *sequence,
 		    struct index_get *rows, int64_t *node,
 		    struct index_row *out);
+
+#define INDEX_PATH_MOST 1024u
+
+/* Lists node @number of @sequence and its callers, the innermost first, up to
+ * one of which @known, by number, is not 0. Returns how many there are, and
+ * sets
+ * *@top to that one, or 0: the root. INDEX_PATH_MOST: they make no sense. */
+uint32_t index_node_path(const struct index_sequence *sequence, uint32_t number,
+			 const uint32_t *known, uint32_t path[INDEX_PATH_MOST],
+			 uint32_t *top);
 
 /* Whether @extent has packets of @sequence. */
 bool index_extent_has(const struct index_extent *extent, uint32_t sequence);

@@ -97,7 +97,7 @@ static struct start start_of(const struct index_sequence *sequence,
 	return start;
 }
 
-static bool skips(const struct start *start)
+static bool has_skipped(const struct start *start)
 {
 	return start->skip_from != start->skip_to;
 }
@@ -117,21 +117,31 @@ static bool may_skip(const struct trace_jump *jump, const struct start *start,
 }
 
 /* Finds the chunks of @start's sequence that lie in the range and follow one
- * another. */
-static void choose_chunks(const struct trace_jump *jump, struct start *start)
+ * another. @detailed: there are cells of them, and of no others in the same
+ * blocks. */
+static void choose_chunks(const struct trace_jump *jump, struct start *start,
+			  bool detailed)
 {
 	const struct index_sequence *sequence = start->of;
-	uint32_t at = 0;
+	uint32_t at = 0, to;
 
-	while (at < sequence->chunk_count && !may_skip(jump, start, at))
+	while (at < sequence->chunk_count &&
+	       (!may_skip(jump, start, at) ||
+		(detailed && !sequence->chunks[at].begins_cells)))
 		at++;
-	start->skip_from = start->skip_to = at;
+	start->skip_from = to = at;
 	while (at < sequence->chunk_count && may_skip(jump, start, at) &&
 	       sequence->chunks[at].number ==
 		       sequence->chunks[start->skip_from].number + at -
-			       start->skip_from)
-		start->skip_to = ++at;
-	if (!skips(start))
+			       start->skip_from) {
+		if (detailed && to == at && !sequence->chunks[at].begins_cells)
+			break;
+		at++;
+		if (!detailed || sequence->chunks[at - 1].ends_cells)
+			to = at;
+	}
+	start->skip_to = to;
+	if (!has_skipped(start))
 		return;
 	at = sequence->chunks[start->skip_from].first_checkpoint;
 	start->stop = sequence->checkpoints[at].place;
@@ -397,27 +407,19 @@ bool trace_jump_next(struct trace_reader *reader, struct trace_event *out)
 	return false;
 }
 
-/* The time of the last event that an extent tells of. */
-static uint64_t last_known(const struct trace_index *index)
-{
-	uint64_t last_ns = 0;
-
-	for (uint32_t i = 0; i < index->extent_count; i++)
-		last_ns = MAX(last_ns, index->extents[i].last_ns);
-	return last_ns;
-}
-
-static int prepare(struct trace_reader *reader, bool skips_chunks)
+static int prepare(struct trace_reader *reader, enum jump_skips skips)
 {
 	struct trace_jump *jump = reader->jump;
 	const struct trace_index *index = jump->index;
+	uint64_t first_ns;
 	int err;
 
 	for (uint32_t i = 0; i < index->sequence_count; i++) {
 		jump->starts[i] = start_of(&index->sequences[i], jump->from_ns);
-		if (skips_chunks && jump->starts[i].has_checkpoint)
-			choose_chunks(jump, &jump->starts[i]);
-		jump->parted |= skips(&jump->starts[i]);
+		if (skips && jump->starts[i].has_checkpoint)
+			choose_chunks(jump, &jump->starts[i],
+				      skips == JUMP_SKIPS_DETAILED);
+		jump->parted |= has_skipped(&jump->starts[i]);
 	}
 	err = choose_stretches(jump);
 	if (err)
@@ -428,7 +430,7 @@ static int prepare(struct trace_reader *reader, bool skips_chunks)
 	/* Those without calls are not complete. */
 	leave_out_others(reader, index->trace_bytes);
 	set_clocks(reader);
-	reader->totals.last_ns = last_known(index);
+	trace_index_times(index, &first_ns, &reader->totals.last_ns);
 	trace_packets_only(reader->packets, jump->stretches,
 			   jump->stretch_count);
 	reader->seeding = true;
@@ -436,7 +438,7 @@ static int prepare(struct trace_reader *reader, bool skips_chunks)
 }
 
 int trace_reader_jump(const char *path, const struct trace_index *index,
-		      uint64_t from_ns, uint64_t to_ns, bool skips_chunks,
+		      uint64_t from_ns, uint64_t to_ns, enum jump_skips skips,
 		      struct trace_reader **out)
 {
 	struct trace_reader *reader;
@@ -459,7 +461,7 @@ int trace_reader_jump(const char *path, const struct trace_index *index,
 					sizeof(*jump->texts)),
 		};
 		if (jump->path && jump->starts && jump->texts)
-			err = prepare(reader, skips_chunks);
+			err = prepare(reader, skips);
 	}
 	if (err)
 		trace_reader_close(&reader);
@@ -479,7 +481,7 @@ static bool pass_chunks(struct trace_jump *jump, struct start *start,
 
 	start->none = true;
 	start->has_checkpoint = false;
-	if (!skips(start) || start->skip_to == start->of->chunk_count)
+	if (!has_skipped(start) || start->skip_to == start->of->chunk_count)
 		return false;
 	next = &start->of->chunks[start->skip_to];
 	if (next->start_ns >= jump->to_ns)
@@ -554,7 +556,7 @@ bool trace_reader_skipped(struct trace_reader *reader, uint32_t number,
 	const struct start *start = &reader->jump->starts[number];
 	const struct sequence *sequence;
 
-	if (!skips(start))
+	if (!has_skipped(start))
 		return false;
 	sequence = trace_reader_sequence(reader, start->of->id);
 	if (!sequence || !sequence->track)
@@ -569,7 +571,21 @@ bool trace_reader_skipped(struct trace_reader *reader, uint32_t number,
 uint32_t trace_reader_name(struct trace_reader *reader, uint32_t id,
 			   uint32_t iid)
 {
+	static const char wait[] = INDEX_WAIT_NAME;
 	const struct sequence *sequence = trace_reader_sequence(reader, id);
 
+	if (!iid)
+		return trace_texts_number(&reader->texts, (const uint8_t *)wait,
+					  sizeof(wait) - 1);
 	return sequence ? trace_iids_get(&sequence->iids[IID_NAME], iid) : 0;
+}
+
+bool trace_reader_is_site(struct trace_reader *reader, uint32_t id,
+			  uint32_t iid)
+{
+	const struct sequence *sequence = trace_reader_sequence(reader, id);
+
+	return sequence &&
+	       (trace_iids_get(&sequence->iids[IID_CATEGORY], iid) ||
+		trace_iids_get(&sequence->iids[IID_LOCATION], iid));
 }

@@ -22,10 +22,17 @@
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_read.h"
 
+/* Which chunks are left out. */
+enum jump_skips {
+	JUMP_SKIPS_NONE,
+	JUMP_SKIPS_CHUNKS,
+	JUMP_SKIPS_DETAILED, /* those of which the index has cells, too */
+};
+
 /* As trace_reader_open(), for what lies from @from_ns on and before @to_ns.
  * @index is of the trace at @path and must outlive *@out. */
 int trace_reader_jump(const char *path, const struct trace_index *index,
-		      uint64_t from_ns, uint64_t to_ns, bool skips_chunks,
+		      uint64_t from_ns, uint64_t to_ns, enum jump_skips skips,
 		      struct trace_reader **out);
 /* After the end of the first part: begins the second one. False: there is none.
  */
@@ -42,8 +49,13 @@ struct skipped_chunks {
  * are. */
 bool trace_reader_skipped(struct trace_reader *reader, uint32_t number,
 			  struct skipped_chunks *out);
-/* The text that @iid stands for on the sequence @id; 0: not known. */
+/* The text that @iid stands for on the sequence @id; 0: not known. As in nodes
+ * of the index, iid 0 stands for INDEX_WAIT_NAME. */
 uint32_t trace_reader_name(struct trace_reader *reader, uint32_t id,
 			   uint32_t iid);
+/* Whether @iid is of a site of the program, that has a category or a place, and
+ * not of a function. */
+bool trace_reader_is_site(struct trace_reader *reader, uint32_t id,
+			  uint32_t iid);
 
 #endif

@@ -652,7 +652,8 @@ static bool end_open_slice(struct trace_reader *reader, struct trace_event *out)
 			.kind = TRACE_END,
 			.ns = track->stop_ns ?: reader->totals.last_ns,
 			.track = &track->shown,
-			.unfinished = true
+			.unfinished = true,
+			.left = track->stop_ns
 		};
 		reader->totals.unfinished += !track->stop_ns;
 		return end_slice(reader, out);

@@ -80,8 +80,8 @@ struct trace_event {
 	struct trace_slice *slice;
 	uint32_t depth;
 	bool unfinished; /* an end that the file does not have */
-	bool left; /* an end that is not given: the reader goes on elsewhere,
-		    * after trace_reader_open_parts(); ns means nothing */
+	bool left; /* an end that is not given: the reader goes on elsewhere;
+		    * after trace_reader_open_parts() ns means nothing */
 	bool seed; /* a begin: it was open where the reader began, or resumed
 		    * (trace_jump.h) */
 	uint32_t name, category; /* texts; of an end: those of its slice */

@@ -408,7 +408,7 @@ int trace_sums_read(const char *path, const struct window_choice *choice,
 	if (!sums)
 		return -ENOMEM;
 	part = choice ? *choice : all;
-	part.skips_chunks = true;
+	part.skips = JUMP_SKIPS_CHUNKS;
 	sums->budget.left = BUDGET_BYTES;
 	sums->durations_budget = (struct budget){ .left = DURATIONS_BYTES,
 						  .whole = &sums->budget };

@@ -61,10 +61,9 @@ int window_open(const char *path, const struct window_choice *choice,
 	if (choice->calls_only)
 		trace_index_read_beside(path, &window->index);
 	if (window->index)
-		err = trace_reader_jump(path, window->index,
-					choice->range.from_ns,
-					choice->range.to_ns,
-					choice->skips_chunks, &window->trace);
+		err = trace_reader_jump(
+			path, window->index, choice->range.from_ns,
+			choice->range.to_ns, choice->skips, &window->trace);
 	else
 		err = trace_reader_open(path, &window->trace);
 	if (err) {

@@ -26,6 +26,7 @@
 
 #include "collector/read/call_arguments.h"
 #include "collector/read/time_range.h"
+#include "collector/read/trace_jump.h"
 #include "collector/read/trace_read.h"
 
 struct trace_index;
@@ -37,8 +38,8 @@ struct window_choice {
 	 * contexts and waits. NULL: all. */
 	const char *thread;
 	bool calls_only; /* only tracks of threads and contexts, no samples */
-	bool skips_chunks; /* chunks of which the index has sums are left out:
-			    * trace_jump.h; with calls_only only */
+	enum jump_skips skips; /* chunks of which the index has sums are left
+				* out: trace_jump.h; with calls_only only */
 };
 
 /* A slice of the range. */

@@ -49,7 +49,7 @@ static void read_bytes(size_t bytes)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, g_trace, bytes), (ssize_t)bytes);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ck_assert_int_eq(calls_read(path, NULL, &g_calls), 0);
+	ck_assert_int_eq(calls_read(path, NULL, NULL, &g_calls), 0);
 	close(fd);
 }
 
@@ -198,7 +198,7 @@ END_TEST
 
 START_TEST(calls_of_a_file_that_is_not_there)
 {
-	ck_assert_int_eq(calls_read("/nonexistent/trace", NULL, &g_calls),
+	ck_assert_int_eq(calls_read("/nonexistent/trace", NULL, NULL, &g_calls),
 			 -ENOENT);
 	ck_assert_ptr_null(g_calls);
 }

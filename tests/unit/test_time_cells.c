@@ -30,6 +30,25 @@ static void count_call(uint32_t thread, uint32_t node, uint64_t ns)
 	cell->calls++;
 }
 
+START_TEST(time_cells_spread_an_amount_and_lose_nothing)
+{
+	const struct time_amount amount = { .ns = 1001, .calls = 7 };
+	uint64_t ns, calls;
+
+	time_cells_init(&g_table, 1000);
+	time_cells_spread(&g_table, 1, 2, 1000, 9000, &amount);
+	time_cells_spread(&g_table, 1, 2, 5000, 5000, &amount);
+	sum(&ns, &calls);
+	ck_assert_uint_eq(ns, 2002);
+	ck_assert_uint_eq(calls, 14);
+	time_cells_sort(&g_table);
+	ck_assert_uint_eq(g_table.cells[0].ns, 1001 * 24 / 8000);
+	ck_assert_uint_eq(g_table.cells[4].ns,
+			  1001 * 4120 / 8000 - 1001 * 3096 / 8000 + 1001);
+	time_cells_release(&g_table);
+}
+END_TEST
+
 START_TEST(time_cells_share_a_stretch_out_among_its_buckets)
 {
 	uint32_t hint = 0;
@@ -125,6 +144,7 @@ int main(void)
 	Suite *suite = suite_create("time_cells");
 	TCase *tcase = suite_case(suite, "time_cells");
 
+	tcase_add_test(tcase, time_cells_spread_an_amount_and_lose_nothing);
 	tcase_add_test(tcase, time_cells_share_a_stretch_out_among_its_buckets);
 	tcase_add_test(tcase, time_cells_take_earlier_and_much_later_times);
 	tcase_add_test(tcase,

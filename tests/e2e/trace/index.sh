@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 3000
 #
-# trace.index: readers find the same with it and without it, in random ranges of
-# recordings that have all that a trace can have, raw and compressed, of threads
+# trace.index: readers find the same with it and without it, and a page is made of
+# the same, in random ranges of recordings that have all that a trace can have, raw and compressed, of threads
 # that make so many calls that they have several chunks, and of a recording whose
 # collector was killed; and whatever is wrong with the index. The index of another
 # trace is not used.
@@ -24,6 +24,16 @@ same()
 		fail "$folder: the index does not say what the trace says"
 }
 
+# same_calls FOLDER [OPTION...]
+same_calls()
+{
+	folder=$1
+	shift
+	python3 "$TOP/tests/tools/calls_same.py" "$@" "$O/tests/tools/window_dump" \
+		"$O/tests/tools/calls_dump" "$folder" ||
+		fail "$folder: a page by the index is another one"
+}
+
 # same_cuts FOLDER [OPTION...]: of short ranges; trace/cut-index has others.
 same_cuts()
 {
@@ -36,6 +46,7 @@ same_cuts()
 run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
 expect_status 0
 same data --count 8 --damage 15
+same_calls data
 
 run "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
 	./ranges 5
@@ -45,6 +56,7 @@ same packed --seed 2 --count 6 --damage 5
 run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 expect_status 0
 same stacks --seed 3 --count 5
+same_calls stacks --seed 3
 
 run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
 expect_status 0
@@ -59,6 +71,7 @@ for compress in off on; do
 	same "many-$compress" --seed 5 --count 3
 done
 same_cuts many-on --seed 5 --find leaf
+same_calls many-on --seed 5 --count 1
 # A thread of which the index does not tell at all.
 same many-off --seed 8 --count 4 --batches 1
 same_cuts many-off --seed 8 --batches 1 --find deep

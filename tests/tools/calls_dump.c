@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * calls_dump - what a page is made of (read/calls.h), so that two ways of
+ *making it can be compared.
+ *
+ * usage: calls_dump TRACE FROM TO	ns of CLOCK_BOOTTIME; 0 0: all
+ *
+ * By the index, if there is one. Lines are
+ *
+ *	index YES			1: it was made by the index
+ *	sum UUID CALLS NS STACK		of a thread's stack, outermost first
+ *	gap KIND CALLS			that were not recorded
+ *	call LEVEL UUID DEPTH BEGIN END COUNT NAME	of the timeline
+ *	beyond CALLS			that the timeline is without
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collector/read/calls.h"
+
+static void show_stack(const struct calls *calls, uint32_t number)
+{
+	const struct call_node *node = calls_node(calls, number);
+
+	if (!number)
+		return;
+	show_stack(calls, node->parent);
+	printf(";%s", trace_reader_text(calls->reader, node->name));
+}
+
+static uint64_t uuid_of(const struct calls *calls, uint32_t thread)
+{
+	return thread ? calls->threads[thread].track->uuid : 0;
+}
+
+static void show_sum(const struct calls *calls, uint32_t thread, uint32_t node,
+		     const struct time_amount *sum)
+{
+	if (!sum->ns && !sum->calls)
+		return;
+	printf("sum %016" PRIx64 " %" PRIu64 " %" PRIu64 " ",
+	       uuid_of(calls, thread), sum->calls, sum->ns);
+	show_stack(calls, node);
+	putchar('\n');
+}
+
+static int show_sums(const struct calls *calls)
+{
+	struct time_amount *sums =
+		calloc((size_t)calls->nodes.count * calls->thread_count,
+		       sizeof(*sums));
+
+	if (!sums)
+		return 1;
+	for (uint32_t i = 0; i < calls->cells.count; i++) {
+		const struct time_cell *cell = &calls->cells.cells[i];
+		size_t at =
+			(size_t)time_cells_thread(cell) * calls->nodes.count +
+			time_cells_node(cell);
+
+		sums[at].ns += cell->ns;
+		sums[at].calls += cell->calls;
+	}
+	for (uint32_t i = 0; i < calls->thread_count; i++)
+		for (uint32_t j = 0; j < calls->nodes.count; j++)
+			show_sum(calls, i, j,
+				 &sums[(size_t)i * calls->nodes.count + j]);
+	free(sums);
+	return 0;
+}
+
+static void show_gaps(const struct calls *calls)
+{
+	uint64_t sums[TIME_GAP_KINDS] = { 0 };
+
+	for (uint32_t i = 0; i < calls->gaps.count; i++)
+		sums[time_cells_node(&calls->gaps.cells[i]) - 1] +=
+			calls->gaps.cells[i].calls;
+	for (int i = 0; i < TIME_GAP_KINDS; i++)
+		printf("gap %d %" PRIu64 "\n", i, sums[i]);
+}
+
+static void show_level(const struct calls *calls, int number)
+{
+	const struct timeline_level *level = &calls->timeline.level[number];
+
+	for (uint32_t i = 0; i < level->count; i++) {
+		const struct timeline_call *call = &level->calls[i];
+
+		printf("call %d %016" PRIx64 " %u %" PRIu64 " %" PRIu64
+		       " %u %s\n",
+		       number, uuid_of(calls, call->thread), call->depth,
+		       call->begin_ns, call->begin_ns + call->duration_ns,
+		       call->count,
+		       trace_reader_text(calls->reader, call->name));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct calls_choice choice = { .by_index = true };
+	struct calls *calls = NULL;
+	int err;
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: calls_dump TRACE FROM TO\n");
+		return 2;
+	}
+	choice.range.from_ns = strtoull(argv[2], NULL, 10);
+	choice.range.to_ns = strtoull(argv[3], NULL, 10) ?: UINT64_MAX;
+	err = calls_read(argv[1], &choice, NULL, &calls);
+	if (err) {
+		fprintf(stderr, "calls_dump: %d\n", err);
+		return 1;
+	}
+	printf("index %d\n", calls->by_index);
+	err = show_sums(calls);
+	show_gaps(calls);
+	for (int i = 0; i < TIMELINE_LEVELS; i++)
+		show_level(calls, i);
+	printf("beyond %" PRIu64 "\n", calls->beyond + calls->timeline.refused);
+	calls_free(&calls);
+	return err;
+}
