@@ -5,13 +5,17 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
+#include "collector/command/cut_threads.h"
 #include "collector/command/report_range.h"
+#include "collector/command/trace_command.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
@@ -103,29 +107,30 @@ static int check_html(const struct report_options *options)
 	    (!options->view && !options->sort && !options->stacks &&
 	     !options->raw && !options->json && !options->limited))
 		return check_file(options);
-	log_err("--html: takes no option but --no-source");
+	log_err("--html: takes no option but --no-source, --from, --to and "
+		"--thread");
 	return OPTS_WRONG;
 }
 
 /* A part of a recording is made from the trace, which has calls only. */
 static int check_part(struct report_options *options)
 {
-	const char *other = options->html	 ? "--html"
-			    : options->repair	 ? "--repair"
-			    : options->stacks	 ? "--stacks"
-			    : options->no_source ? "--no-source"
-			    : options->view	 ? "--view"
-						 : NULL;
+	const char *other = options->repair   ? "--repair"
+			    : options->stacks ? "--stacks"
+			    : options->view   ? "--view"
+					      : NULL;
 
 	if (other) {
 		log_err("%s: is of a whole recording: leave it out, or leave "
 			"out %s",
 			other,
 			options->part.range.from ? "--from"
-			: options->part.range.to ? "--to"
+			: options->part.range.to ? options->part.range.to_name
 						 : "--thread");
 		return OPTS_WRONG;
 	}
+	if (check_html(options) != OPTS_GO_ON)
+		return OPTS_WRONG;
 	if (options->markdown && options->json) {
 		log_err("--markdown has tables of functions: leave out --json");
 		return OPTS_WRONG;
@@ -243,6 +248,31 @@ static int parse_report_line(int argc, char **argv,
 	if (options->named)
 		options->print.dir = argv[optind];
 	return check_together(options);
+}
+
+/* A page of a part of the recording. */
+static int write_part(const struct report_options *options)
+{
+	const struct report_range *wish = &options->part;
+	struct page_part part = { .thread = wish->thread };
+	const struct page_options page = { .dir = options->print.dir,
+					   .file = options->html,
+					   .part = &part };
+	struct cut_threads threads = { 0 };
+	char path[PATH_MAX];
+	int err = trace_command_path(wish->dir, path);
+
+	if (!err)
+		err = range_command_read(&wish->range, wish->dir, path, true,
+					 &part.bounds, &part.range);
+	if (err && err != -EDOM)
+		trace_command_log_open(wish->dir, err);
+	if (!err && wish->thread)
+		err = cut_threads_find(wish->thread, path, &threads);
+	free(threads.tids);
+	if (!err)
+		err = page_write(&page);
+	return err ? OPTS_FAILED : OPTS_OK;
 }
 
 static int write_page(const struct report_options *options)
@@ -363,7 +393,8 @@ int cmd_report(int argc, char **argv)
 	if (result != OPTS_GO_ON)
 		return result;
 	if (report_range_given(&options.part))
-		return report_range_print(&options.part);
+		return options.html ? write_part(&options)
+				    : report_range_print(&options.part);
 	repaired = options.repair ? repair_write(options.print.dir) : 0;
 	if (repaired)
 		return repaired < 0 ? OPTS_FAILED : OPTS_OK;

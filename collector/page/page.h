@@ -7,12 +7,24 @@
 #define PERFREC_COLLECTOR_PAGE_PAGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/read/time_range.h"
+
+/* A part of a recording. */
+struct page_part {
+	struct time_range range;
+	struct trace_bounds bounds; /* of the recording: times count from the
+				     * first slice, as those of --from */
+	const char *thread; /* NULL: all; else one that there is */
+};
 
 struct page_options {
 	const char *dir; /* of the recording */
 	const char *base; /* of the one before it, to compare; NULL: none */
 	const char *file; /* to write; NULL: report.html in @dir */
-	bool no_source; /* no lines of source */
+	const struct page_part *part; /* only this; NULL: all. Not with @base */
+	bool no_source; /* no lines of source; a part has none */
 	bool quiet; /* no progress on a terminal */
 };
 

@@ -103,11 +103,13 @@ static uint32_t find_module(struct page_data *data, const char *module)
 			      data->compares && slash ? slash + 1 : module);
 }
 
-void page_data_set_calls(struct page_data *data, struct calls *calls)
+void page_data_set_calls(struct page_data *data, struct calls *calls,
+			 uint64_t origin_ns)
 {
 	uint32_t count = calls ? calls->nodes.count : 0;
 
 	data->calls = calls;
+	data->origin_ns = origin_ns;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t name = calls_node(calls, i)->name, text;
 		uint32_t known = data->trace_text_room;
@@ -526,6 +528,13 @@ void page_data_drop_empty(struct page_data *data)
 
 /* --- without wall.pb.gz --- */
 
+/* The nodes of the trace, by number. */
+struct call_sums {
+	struct time_cell *cells; /* all of its cells added up */
+	uint32_t *nodes; /* its stack here, + 1; 0: none */
+	bool *shown; /* there is something of it, or of what it calls */
+};
+
 /* The stack of node @leaf of the trace; its number + 1. Callers come first. */
 static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
 			       const uint32_t *nodes)
@@ -540,41 +549,82 @@ static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
 	return walk.node;
 }
 
-/* Puts what the stacks @nodes have into the values. */
-static void take_call_sums(struct page_data *data, const uint32_t *nodes,
-			   const struct time_cell *sums)
+/* Puts what the stacks have into the values. */
+static void take_call_sums(struct page_data *data, const struct call_sums *sums,
+			   bool part, uint64_t sample_ns)
 {
 	for (uint32_t leaf = 1; leaf < data->calls->nodes.count; leaf++) {
-		struct page_amount amount = { nodes[leaf] - 1, leaf, PAGE_SELF,
-					      sums[leaf].ns };
+		const struct time_cell *cell = &sums->cells[leaf];
+		bool wait = part && calls_is_wait(data->calls, leaf);
+		uint32_t node = wait ? sums->nodes[calls_node(data->calls, leaf)
+							   ->parent]
+				     : sums->nodes[leaf];
+		struct page_amount amount = { node - 1, leaf, PAGE_SELF,
+					      cell->ns };
 
-		if (!nodes[leaf])
+		if (!node)
 			continue;
 		add_amount(data, PAGE_WALL, &amount);
-		amount.amount = sums[leaf].calls;
+		amount.amount = wait ? 0 : cell->calls;
 		add_amount(data, PAGE_CALLS, &amount);
+		amount.amount = cell->samples * sample_ns;
+		if (sample_ns)
+			add_amount(data, PAGE_CPU, &amount);
 	}
+}
+
+static void sum_cells(const struct calls *calls, struct call_sums *sums)
+{
+	const struct time_cells *cells = &calls->cells;
+
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct time_cell *cell = &cells->cells[i];
+		struct time_cell *sum = &sums->cells[time_cells_node(cell)];
+
+		sum->ns += cell->ns;
+		sum->calls += cell->calls;
+		sum->samples += cell->samples;
+	}
+}
+
+static void take_trace(struct page_data *data, bool part, uint64_t sample_ns)
+{
+	uint32_t count = data->calls->nodes.count;
+	struct call_sums sums = {
+		.cells = calloc(count, sizeof(*sums.cells)),
+		.nodes = calloc(count, sizeof(*sums.nodes)),
+		.shown = calloc(count, sizeof(*sums.shown)),
+	};
+	bool fits = sums.cells && sums.nodes && sums.shown;
+
+	if (fits)
+		sum_cells(data->calls, &sums);
+	for (uint32_t i = count; fits && i-- > 1;) {
+		const struct time_cell *cell = &sums.cells[i];
+
+		sums.shown[i] |=
+			cell->calls || cell->ns || (sample_ns && cell->samples);
+		sums.shown[calls_node(data->calls, i)->parent] |= sums.shown[i];
+	}
+	for (uint32_t i = 1; i < count && fits; i++)
+		if (sums.shown[i] && !(part && calls_is_wait(data->calls, i)))
+			sums.nodes[i] = take_call_node(data, i, sums.nodes);
+	if (fits)
+		take_call_sums(data, &sums, part, sample_ns);
+	data->short_of_memory |= !fits;
+	free(sums.cells);
+	free(sums.nodes);
+	free(sums.shown);
 }
 
 void page_data_take_calls(struct page_data *data)
 {
-	const struct time_cells *cells = &data->calls->cells;
-	uint32_t count = data->calls->nodes.count;
-	uint32_t *nodes = calloc(count, sizeof(*nodes));
-	struct time_cell *sums = calloc(count, sizeof(*sums));
+	take_trace(data, false, 0);
+}
 
-	for (uint32_t i = 0; i < cells->count && sums; i++) {
-		const struct time_cell *cell = &cells->cells[i];
-
-		sums[time_cells_node(cell)].ns += cell->ns;
-		sums[time_cells_node(cell)].calls += cell->calls;
-	}
-	for (uint32_t i = 1; i < count && nodes && sums; i++)
-		if (sums[i].calls)
-			nodes[i] = take_call_node(data, i, nodes);
-	if (nodes && sums)
-		take_call_sums(data, nodes, sums);
-	data->short_of_memory |= !nodes || !sums;
-	free(nodes);
-	free(sums);
+void page_data_take_part(struct page_data *data, uint64_t sample_ns)
+{
+	data->value[PAGE_WALL].known = data->value[PAGE_CALLS].known = true;
+	data->value[PAGE_CPU].estimated = true;
+	take_trace(data, true, sample_ns);
 }

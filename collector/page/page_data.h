@@ -100,6 +100,7 @@ struct page_data {
 	struct page_value value[PAGE_KEYS];
 	/* Of the recording; NULL: there is no trace. */
 	struct calls *calls;
+	uint64_t origin_ns; /* times count from here */
 	/* By number of a text: the same text's number in the trace. */
 	uint32_t *trace_texts;
 	uint32_t trace_text_room;
@@ -115,9 +116,10 @@ struct page_data {
 int page_data_init(struct page_data *data, bool compares);
 void page_data_release(struct page_data *data);
 
-/* The trace of the recording; NULL: none. Owned by @data from then on. Call it
- * before the profiles are taken. */
-void page_data_set_calls(struct page_data *data, struct calls *calls);
+/* The trace of the recording; NULL: none. Owned by @data from then on. Times
+ * count from @origin_ns. Call it before the profiles are taken. */
+void page_data_set_calls(struct page_data *data, struct calls *calls,
+			 uint64_t origin_ns);
 
 /* Takes the profiles in @dir that there are. 0, or -errno after one line. */
 int page_data_take_profiles(struct page_data *data, const char *dir,
@@ -131,6 +133,10 @@ void page_data_take_summary(struct page_data *data,
 void page_data_drop_empty(struct page_data *data);
 /* Without wall.pb.gz: wall time and calls as the trace has them. */
 void page_data_take_calls(struct page_data *data);
+/* The same of a part of a recording, in which waits for the collector are time
+ * of their callers, as in all that is said of parts; and CPU time, of samples
+ * that have @sample_ns each. */
+void page_data_take_part(struct page_data *data, uint64_t sample_ns);
 
 /* The function of @name in @module (texts), which is made if there is none. 0:
  * no room, which is noted. */

@@ -188,14 +188,45 @@ static json_t *values_json(const struct page_data *data)
 	return list;
 }
 
-static void add_time(const struct page_data *data, json_t *header)
+/* What is on the page: from when to when. */
+static json_t *time_json(const struct page_data *data,
+			 const struct page_part *part)
+{
+	uint64_t last = data->calls->totals.last_ns;
+	uint64_t first = part ? MAX(part->range.from_ns, data->origin_ns)
+			      : data->origin_ns;
+
+	if (part)
+		last = MIN(part->range.to_ns, part->bounds.last_ns);
+	return json_pack("{s:o, s:o}", "first_ns",
+			 number_json(first - data->origin_ns), "last_ns",
+			 number_json(MAX(last, first) - data->origin_ns));
+}
+
+/* What was chosen of the recording. */
+static void add_part(const struct page_part *part, json_t *header)
+{
+	uint64_t first = part->bounds.first_ns;
+	json_t *object = json_pack("{s:o}", "whole_ns",
+				   number_json(part->bounds.last_ns - first));
+
+	if (part->thread)
+		json_object_set_new(object, "thread", json_text(part->thread));
+	json_object_set_new(object, "ranged",
+			    json_boolean(part->range.from_ns ||
+					 part->range.to_ns != UINT64_MAX));
+	json_object_set_new(header, "part", object);
+}
+
+static void add_time(const struct page_data *data, const struct page_part *part,
+		     json_t *header)
 {
 	const struct calls *calls = data->calls;
 	/* The curve has values of now and then; the profile is exact. */
 	uint64_t peak = MAX(calls->curve ? calls->curve->peak.value : 0,
 			    data->value[PAGE_PEAK_SPACE].sum[PAGE_SELF]);
 	const struct time_cells *cells = &calls->cells;
-	uint64_t first = calls->totals.first_ns;
+	uint64_t first = data->origin_ns;
 	json_t *levels = json_array();
 
 	json_object_set_new(
@@ -204,10 +235,7 @@ static void add_time(const struct page_data *data, json_t *header)
 			  (json_int_t)time_cells_buckets(cells), "first_ns",
 			  (json_int_t)(time_cells_begin(cells, 0) - first),
 			  "width_ns", (json_int_t)(1ULL << cells->shift)));
-	json_object_set_new(
-		header, "time",
-		json_pack("{s:I, s:o}", "first_ns", (json_int_t)0, "last_ns",
-			  number_json(calls->totals.last_ns - first)));
+	json_object_set_new(header, "time", time_json(data, part));
 	for (int i = 0; i < TIMELINE_LEVELS; i++)
 		json_array_append_new(
 			levels,
@@ -290,9 +318,11 @@ char *page_header_make(const struct page_data *data,
 	char *text;
 
 	if (data->calls) {
-		add_time(data, header);
+		add_time(data, options->part, header);
 		add_counters(data->calls, header);
 	}
+	if (options->part)
+		add_part(options->part, header);
 	if (base)
 		json_object_set_new(
 			header, "diff",

@@ -70,26 +70,30 @@ static const struct trace_track *track_of(const struct page_data *data,
 	return data->calls ? data->calls->threads[thread].track : NULL;
 }
 
+/* @ns from where times count on; 0: it is not known, or was before. */
+static uint64_t since_origin(const struct page_data *data, uint64_t ns)
+{
+	return ns > data->origin_ns ? ns - data->origin_ns : 0;
+}
+
 static void put_thread_times(const struct page_data *data, uint32_t count,
 			     struct page_columns *columns)
 {
-	uint64_t first_ns = data->calls ? data->calls->totals.first_ns : 0;
-
 	page_columns_begin(columns, "u", "thread.first_ns");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct trace_track *track = track_of(data, i);
 
-		page_columns_put(columns, track && track->first_ns
-						  ? track->first_ns - first_ns
-						  : 0);
+		page_columns_put(columns,
+				 track ? since_origin(data, track->first_ns)
+				       : 0);
 	}
 	page_columns_begin(columns, "u", "thread.last_ns");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct trace_track *track = track_of(data, i);
 
-		page_columns_put(columns, track && track->last_ns
-						  ? track->last_ns - first_ns
-						  : 0);
+		page_columns_put(columns,
+				 track ? since_origin(data, track->last_ns)
+				       : 0);
 	}
 }
 
@@ -198,7 +202,6 @@ static void put_level(struct page_data *data, struct named *named, int number,
 {
 	const struct timeline_level *level =
 		&data->calls->timeline.level[number];
-	uint64_t first_ns = data->calls->totals.first_ns;
 
 	page_columns_begin(columns, "u", "timeline.%d.thread", number);
 	for (uint32_t i = 0; i < level->count; i++)
@@ -210,7 +213,7 @@ static void put_level(struct page_data *data, struct named *named, int number,
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put_signed(
 			columns,
-			(int64_t)(level->calls[i].begin_ns - first_ns));
+			(int64_t)(level->calls[i].begin_ns - data->origin_ns));
 	page_columns_begin(columns, "u", "timeline.%d.duration", number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put(columns, level->calls[i].duration_ns);
@@ -334,8 +337,10 @@ static void put_gaps(const struct calls *calls, enum time_gap_kind kind,
 		put_buckets(calls, name, amounts, columns);
 }
 
-static void put_memory(const struct calls *calls, struct page_columns *columns)
+static void put_memory(const struct page_data *data,
+		       struct page_columns *columns)
 {
+	const struct calls *calls = data->calls;
 	const struct calls_curve *curve = calls->curve;
 	uint64_t most[TIME_BUCKETS_MAX] = { 0 };
 
@@ -343,19 +348,20 @@ static void put_memory(const struct calls *calls, struct page_columns *columns)
 	put_buckets(calls, "memory", most, columns);
 	page_columns_begin(columns, "d", "heap.ns");
 	for (uint32_t i = 0; i < curve->count; i++)
-		page_columns_put_signed(columns,
-					(int64_t)(curve->points[i].ns -
-						  calls->totals.first_ns));
+		page_columns_put_signed(columns, (int64_t)(curve->points[i].ns -
+							   data->origin_ns));
 	page_columns_begin(columns, "u", "heap.bytes");
 	for (uint32_t i = 0; i < curve->count; i++)
 		page_columns_put(columns, curve->points[i].value);
 }
 
-static void put_overview(const struct calls *calls,
+static void put_overview(const struct page_data *data,
 			 struct page_columns *columns)
 {
+	const struct calls *calls = data->calls;
+
 	if (calls->curve)
-		put_memory(calls, columns);
+		put_memory(data, columns);
 	put_gaps(calls, TIME_GAP_LOST, "lost", columns);
 	put_gaps(calls, TIME_GAP_PAUSED, "paused", columns);
 	put_counters(calls, columns);
@@ -370,6 +376,6 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 		put_level(data, &named, i, columns);
 	free(named.function);
 	if (!err)
-		put_overview(data->calls, columns);
+		put_overview(data, columns);
 	return err;
 }

@@ -69,12 +69,17 @@ static int read_trace(struct page *page)
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
 	struct calls *calls = NULL;
-	const struct calls_choice choice = {
-		.range = TIME_RANGE_ALL,
+	const struct page_part *part = page->options->part;
+	struct calls_choice choice = {
+		.range = part ? part->range : TIME_RANGE_ALL,
+		.thread = part ? part->thread : NULL,
 		.by_index = page->summary->totals.spans > READ_SPANS_MAX,
 	};
 	int err;
 
+	if (choice.range.from_ns)
+		choice.range.to_ns =
+			MIN(choice.range.to_ns, part->bounds.last_ns + 1);
 	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME,
 		     page->options->dir) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
@@ -85,10 +90,46 @@ static int read_trace(struct page *page)
 		log_err("cannot read '%s': %s", path, strerror(-err));
 		return err;
 	}
-	if (calls && !calls->totals.begins && !calls->cells.begun)
+	if (calls && !part && !calls->totals.begins && !calls->cells.begun)
 		calls_free(&calls);
-	page_data_set_calls(&page->data, calls);
+	page_data_set_calls(&page->data, calls,
+			    part    ? part->bounds.first_ns
+			    : calls ? calls->totals.first_ns
+				    : 0);
 	return 0;
+}
+
+/* How much CPU time one sample of the recording stands for; 0: not known. */
+static int find_sample_ns(const struct page *page, uint64_t *out)
+{
+	uint64_t samples = page->summary->totals.cpu_samples, sum = 0;
+	struct pprof *pprof;
+	uint32_t value;
+	int err = pprof_read(page->options->dir, CPU_PROFILE_NAME, &pprof);
+
+	*out = 0;
+	if (err || page->data.calls->by_index)
+		return err == -ENOENT ? 0 : err;
+	value = pprof_find_type(pprof, "cpu");
+	for (size_t i = 0; value != PPROF_NONE && i < pprof->sample_count; i++)
+		sum += (uint64_t)pprof->samples[i].value[value];
+	pprof_free(&pprof);
+	*out = samples ? sum / samples : 0;
+	return 0;
+}
+
+/* Profiles and sums are of the whole recording. */
+static int take_part(struct page *page)
+{
+	uint64_t sample_ns;
+	int err;
+
+	if (!page->data.calls)
+		return 0;
+	err = find_sample_ns(page, &sample_ns);
+	if (!err)
+		page_data_take_part(&page->data, sample_ns);
+	return err;
 }
 
 static int take_side(struct page *page, const char *dir,
@@ -114,6 +155,8 @@ static int read_recordings(struct page *page)
 		err = summary_read(options->base, &page->base);
 	if (!err && !options->base)
 		err = read_trace(page);
+	if (!err && options->part)
+		return take_part(page);
 	if (!err)
 		err = take_side(page, options->dir, page->summary, PAGE_SELF);
 	if (!err && options->base)

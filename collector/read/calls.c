@@ -412,8 +412,14 @@ static void set_totals(struct calls *calls)
 static int read_all(struct calls *calls)
 {
 	struct window_event shown;
-	int got = calls->by_index ? calls_index_add(calls) : 0;
+	int got = 0;
 
+	/* A part of the time is shown as a whole. */
+	if (calls->range.from_ns && calls->range.to_ns != UINT64_MAX)
+		time_cells_reach(&calls->cells, calls->range.from_ns,
+				 calls->range.to_ns - 1);
+	if (calls->by_index)
+		got = calls_index_add(calls);
 	if (got)
 		return got;
 	while ((got = window_next(calls->window, &shown)) > 0)
@@ -519,4 +525,11 @@ bool calls_find(const struct calls *calls, uint32_t parent, uint32_t name,
 	const struct call_node item = { .parent = parent, .name = name };
 
 	return pool_find(&calls->nodes, &item, out);
+}
+
+bool calls_is_wait(const struct calls *calls, uint32_t number)
+{
+	uint32_t name = calls_node(calls, number)->name;
+
+	return !strcmp(trace_reader_text(calls->reader, name), INDEX_WAIT_NAME);
 }

@@ -120,6 +120,9 @@ void calls_free(struct calls **calls);
 /* Finds the node of @name called by @parent. False: there is none. */
 bool calls_find(const struct calls *calls, uint32_t parent, uint32_t name,
 		uint32_t *out);
+/* Whether node @number is no call: a wait of the one that calls it for room in
+ * the ring. */
+bool calls_is_wait(const struct calls *calls, uint32_t number);
 /* The name of the counter of @curve. */
 const char *calls_curve_name(const struct calls *calls,
 			     const struct calls_curve *curve);

@@ -144,6 +144,8 @@ def main():
                       if bucket == page["buckets"]["count"])
         for v in page["values"] if v["timed"]}
     page["lines"] = [columns["text"][t] for t in columns.get("source.text", [])]
+    page["calls"] = [{"begin": begin, "duration": duration} for begin, duration in
+                     zip(columns.get("timeline.2.begin", []), columns.get("timeline.2.duration", []))]
     page["overview"] = {name[len("overview."):]: amounts for name, amounts in columns.items()
                         if name.startswith("overview.")}
     must(all(len(amounts) == page["buckets"]["count"] for amounts in page["overview"].values()),

@@ -20,6 +20,8 @@ export class BadData extends Error {}
  *   version: number, made_by?: string, title?: string, host?: string,
  *   summary?: any, columns: ColumnHead[], values?: ValueHead[],
  *   buckets?: { count: number, first_ns: number, width_ns: number },
+ *   time?: { first_ns: number, last_ns: number },
+ *   part?: { whole_ns: number, ranged: boolean, thread?: string },
  *   counters?: { key: string, title: string, unit: string }[],
  *   timeline?: { level: number, width_ns: number }[],
  *   heap?: { peak_ns?: number, peak_bytes?: number },

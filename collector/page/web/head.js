@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { amount, percent, visible } from './format.js';
 import { el } from './dom.js';
+import { spanText } from './axis.js';
 
 /** The head of the page: what was recorded, and what to know about it. */
 
@@ -47,6 +48,17 @@ function figuresOf(summary) {
 function figureList(rows) {
   return el('dl', { class: 'figures' }, rows.filter(([, value]) => value).map(([name, value, hint]) =>
     el('div', { title: hint || null }, el('dt', {}, name), el('dd', {}, value))));
+}
+
+/** @param {Recording} recording @returns {HTMLElement | null} which part of the recording the page shows */
+function partOf({ header }) {
+  const { part, time } = header;
+  if (!part) return null;
+  const text = [];
+  if (part.ranged && time) text.push(`${spanText({ from: time.first_ns, to: time.last_ns })} of its ${amount(part.whole_ns, 'nanoseconds')}`);
+  if (part.thread) text.push(`thread ${visible(String(part.thread))}`);
+  return el('p', { class: 'part', role: 'note' }, el('b', {}, 'A part of the recording: '), text.join(', '),
+    '. Times count from its first call; the figures above are of the whole.');
 }
 
 /** @param {Recording} recording @returns {HTMLElement} what was lost, in one badge and sentences */
@@ -106,5 +118,6 @@ export function head(recording, controls) {
       header.title && !header.diff && title !== header.title ? el('span', { class: 'muted folder' }, visible(String(header.title))) : null,
       el('span', { class: 'space' }), controls),
     header.diff ? comparison(recording) : figureList(figuresOf(header.summary)),
+    partOf(recording),
     el('div', { class: 'head-notes' }, lossesOf(recording), notesOf(recording)));
 }
