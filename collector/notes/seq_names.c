@@ -55,7 +55,8 @@ static struct seq_name *name_at(const struct seq_names *names, uint32_t number)
 void seq_names_init(struct seq_names *names, struct budget *budget,
 		    uint32_t *last_iid)
 {
-	*names = (struct seq_names){ .last_iid = last_iid };
+	*names = (struct seq_names){ .last_iid = last_iid,
+				     .last_key = ENCODE_KEYS };
 	pool_init_key(&names->pool, budget, sizeof(struct seq_name), &name_key);
 }
 

@@ -69,6 +69,7 @@
 #include "collector/replay/histograms.h"
 #include "collector/replay/index_build.h"
 #include "collector/trace/compact.h"
+#include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/replay/pause.h"
 #include "collector/names/sites.h"
@@ -91,6 +92,8 @@
 /* So many bytes of events in the compact form may lie between two places where
  * a reader can begin. */
 #define RESTART_BYTES 8192
+/* Room for the key of the mark of an end that was repaired, and for a mark. */
+#define MARK_BYTES 32
 /* So many slices run_fast() may open more than are open, with an index. */
 #define INDEX_FRAMES 32
 /* What replays that take turns collect before they need a block. */
@@ -415,38 +418,65 @@ static void write_noted(struct replay *replay, uint64_t ns,
 	write_encoded(replay, ns, &event);
 }
 
-/* An end with the mark of @cause, as if no time had passed. */
-static void make_repair_packet(struct replay *replay, enum replay_cause cause)
+/* Writes @text, which is shorter than 128 bytes. Returns where that ends. */
+static uint8_t *put_text(uint8_t *out, enum trace_tag tag, const char *text)
+{
+	size_t bytes = strlen(text);
+
+	*out++ = (uint8_t)tag;
+	*out++ = (uint8_t)bytes;
+	memcpy(out, text, bytes);
+	return out + bytes;
+}
+
+/* Writes that ENCODE_KEY_REPAIRED is the key of the mark, as InternedData.
+ * Returns how many bytes that takes, of MARK_BYTES. */
+static size_t put_mark_key(uint8_t *out)
+{
+	uint8_t *end;
+
+	out[0] = TAG_INTERNED_DATA_DEBUG_ANNOTATION_NAMES;
+	out[2] = TAG_DEBUG_ANNOTATION_NAME_IID;
+	out[3] = ENCODE_KEY_REPAIRED;
+	end = put_text(out + 4, TAG_DEBUG_ANNOTATION_NAME_NAME,
+		       "perfrec.repaired");
+	out[1] = (uint8_t)(end - out - 2);
+	return (size_t)(end - out);
+}
+
+/* The same for the mark of @cause, fields of a TrackEvent. */
+static size_t put_mark(uint8_t *out, enum replay_cause cause)
 {
 	static const char *const text[] = {
 		[REPLAY_GUESS] = "guess",	  [REPLAY_LONGJMP] = "longjmp",
 		[REPLAY_EXCEPTION] = "exception", [REPLAY_CONTEXT] = "context",
 		[REPLAY_EXIT] = "exit",		  [REPLAY_OFF] = "off",
 	};
-	struct out_attribute mark = { .key = "perfrec.repaired",
-				      .text = text[cause] };
-	struct out_event event = { .type = OUT_END,
-				   .sequence = replay->encoder.sequence,
-				   .arguments = &mark,
-				   .argument_count = 1 };
-	struct replay_repair *repair = &replay->repair;
+	uint8_t *end;
 
-	repair->cause = cause;
-	repair->bytes = (uint32_t)out_perfetto_event(
-		repair->packet, sizeof(repair->packet), &event);
+	out[0] = TAG_TRACK_EVENT_DEBUG_ANNOTATIONS;
+	out[2] = TAG_DEBUG_ANNOTATION_NAME_IID;
+	out[3] = ENCODE_KEY_REPAIRED;
+	end = put_text(out + 4, TAG_DEBUG_ANNOTATION_STRING_VALUE, text[cause]);
+	out[1] = (uint8_t)(end - out - 2);
+	return (size_t)(end - out);
 }
 
-/* Programs that jump have many, and the library takes some 4,000 instructions
- * to pack one: that is done once for each cause. */
+/* The end of a slice with the mark of @cause. */
 static void write_repair(struct replay *replay, uint64_t ns,
 			 enum replay_cause cause)
 {
-	output_reserve(replay, PACKET_BYTES);
-	if (replay->repair.cause != cause)
-		make_repair_packet(replay, cause);
-	encode_again(&replay->encoder, ns, replay->repair.packet,
-		     replay->repair.bytes);
-	replay->counts.events++;
+	uint8_t key[MARK_BYTES], mark[MARK_BYTES];
+	struct encode_event event = { .type = OUT_END,
+				      .fields = mark,
+				      .field_bytes = put_mark(mark, cause) };
+
+	if (!replay->has_mark_key) {
+		event.interned = key;
+		event.interned_bytes = put_mark_key(key);
+		replay->has_mark_key = true;
+	}
+	write_encoded(replay, ns, &event);
 }
 
 void replay_write_end(struct replay *replay, uint64_t ns)
@@ -462,7 +492,6 @@ static void write_end(struct replay *replay, uint64_t ns,
 {
 	if (cause != REPLAY_ENDED) {
 		write_repair(replay, ns, cause);
-		replay->written--;
 		return;
 	}
 	if (replay->note) {

@@ -61,11 +61,6 @@ struct replay {
 					     * least */
 		bool packets; /* more than begins and ends of slices */
 	} output;
-	struct replay_repair {
-		enum replay_cause cause; /* REPLAY_ENDED: none yet */
-		uint32_t bytes;
-		uint8_t packet[ENCODE_AGAIN_BYTES];
-	} repair; /* the last end with a mark */
 	struct replay_restart {
 		bool begun; /* there is one */
 		uint64_t bytes; /* of events behind the last one */
@@ -96,6 +91,7 @@ struct replay {
 	struct heap_feed *feed; /* for blocks; NULL: the caller takes them */
 	struct index_build *index; /* NULL: none is made */
 	bool mid_call; /* an end is written, and its call not counted */
+	bool has_mark_key; /* the trace says what ENCODE_KEY_REPAIRED is */
 	bool finished; /* nothing will be written any more */
 	struct replay_counts counts;
 };

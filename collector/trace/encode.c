@@ -4,8 +4,6 @@
  */
 #include "collector/trace/encode.h"
 
-#include <assert.h>
-
 #include "collector/base/varint.h"
 #include "collector/trace/compact.h"
 #include "collector/trace/fields.h"
@@ -227,22 +225,6 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 	out = put_bytes(out, tail.bytes, tail.count);
 	encode_packet_done(encoder, event->absolute ? encoder->last_ns : ns,
 			   (size_t)(out - packet));
-}
-
-void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
-		  size_t bytes)
-{
-	uint8_t *out = encode_packet_at(encoder), *end;
-
-	assert(bytes >= 4 && bytes < ENCODE_AGAIN_BYTES &&
-	       packet[0] == TAG_TRACE_PACKET &&
-	       packet[2] == TAG_TRACE_PACKET_TIMESTAMP && !packet[3]);
-	end = varint_put(out + 3, ns - encoder->last_ns);
-	out[0] = packet[0];
-	out[1] = (uint8_t)(packet[1] + (end - (out + 4)));
-	out[2] = packet[2];
-	memcpy(end, packet + 4, bytes - 4);
-	encode_packet_done(encoder, ns, (size_t)(end - out) + bytes - 4);
 }
 
 uint8_t *ATTR_COLD encode_slow(uint8_t *out,

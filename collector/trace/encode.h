@@ -144,13 +144,9 @@ void encode_event(struct encoder *encoder, uint64_t ns,
  * are. */
 size_t encode_fields(uint8_t *out, const struct encode_event *event);
 
-/* Writes, at @ns, a copy of a packet that somebody has packed before with a
- * time of 0: the @bytes at @packet begin with "0a LL 40 00" and are fewer than
- * ENCODE_AGAIN_BYTES. There must be room for @bytes and 9 bytes more, and
- * for ENCODE_PACKET_HEAD. */
-void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
-		  size_t bytes);
-#define ENCODE_AGAIN_BYTES 112
+/* Keys of arguments with fixed iids: those of seq_names.h come after them. */
+#define ENCODE_KEY_REPAIRED 1 /* "perfrec.repaired" */
+#define ENCODE_KEYS 1
 
 #define ENCODE_DELTA_LIMIT (1u << 14) /* 16 us: a varint of 2 bytes */
 #define ENCODE_IID_LIMIT (1u << 14) /* the same */

@@ -42,6 +42,7 @@ struct replay_track {
 	struct compact_unpack unpack;
 	bool unpacks;
 	uint64_t restarts;
+	size_t mark_keys; /* packets that tell the key of marks */
 };
 
 struct replay_text {
@@ -150,6 +151,10 @@ static inline void replay_say_end(struct replay_text *to, uint32_t context,
 	if (event->n_debug_annotations) {
 		const char *why = event->debug_annotations[0]->string_value;
 
+		/* Of a note the key is in full. */
+		if (event->debug_annotations[0]->name_iid &&
+		    to->track[context].mark_keys != 1)
+			abort(); /* a mark whose key nobody knows */
 		replay_say(to, strcmp(why, "guess") ? why : "?");
 	}
 	replay_say(to, ")");
@@ -163,6 +168,9 @@ static inline void replay_say_event(struct replay_text *to, uint32_t context,
 	char text[64];
 
 	track->ns += packet->timestamp;
+	if (packet->interned_data)
+		track->mark_keys +=
+			packet->interned_data->n_debug_annotation_names;
 	if (to->length)
 		replay_say(to, " ");
 	if (context) {

@@ -223,41 +223,6 @@ START_TEST(encode_many_events_join_without_gaps)
 }
 END_TEST
 
-/* The same bytes as the library packs, whatever the time and the sequence. */
-START_TEST(encode_again_equals_packing_anew)
-{
-	struct out_attribute mark = { .key = "perfrec.repaired",
-				      .text = "exception" };
-	struct out_event event = { .type = OUT_END,
-				   .arguments = &mark,
-				   .argument_count = 1 };
-	uint8_t first[512], anew[512], again[ENCODE_AGAIN_BYTES + 9];
-	struct encoder encoder;
-
-	for (size_t i = 0; i < ARRAY_SIZE(g_sequences); i++) {
-		size_t bytes;
-
-		event.sequence = g_sequences[i];
-		event.delta_ns = 0;
-		bytes = out_perfetto_event(first, sizeof(first), &event);
-		for (size_t j = 0; j < ARRAY_SIZE(g_deltas); j++) {
-			size_t size;
-
-			encoder_init(&encoder, g_sequences[i], START_NS);
-			encoder.out = again;
-			encode_again(&encoder, START_NS + g_deltas[j], first,
-				     bytes);
-			event.delta_ns = g_deltas[j];
-			size = out_perfetto_event(anew, sizeof(anew), &event);
-			ck_assert_uint_eq((size_t)(encoder.out - again), size);
-			ck_assert_mem_eq(again, anew, size);
-			ck_assert_uint_eq(encoder.last_ns,
-					  START_NS + g_deltas[j]);
-		}
-	}
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("encode");
@@ -269,7 +234,6 @@ int main(void)
 	tcase_add_test(tcase, encode_event_with_fields_equals_protobuf);
 	tcase_add_test(tcase, encode_end_of_any_length_equals_protobuf);
 	tcase_add_test(tcase, encode_any_small_delta_equals_protobuf);
-	tcase_add_test(tcase, encode_again_equals_packing_anew);
 	tcase_add_test(tcase, encode_many_events_join_without_gaps);
 	return suite_run(suite);
 }
