@@ -118,11 +118,22 @@ static bool take_window(struct recording *recording, uint64_t now_ns,
 					       hurry_ns, &out->window);
 }
 
+bool flight_recorder_is_due(struct recording *recording, uint64_t now_ns)
+{
+	struct flight_recorder *recorder;
+
+	if (!recording_setup(recording)->flight)
+		return false;
+	take_events(recording);
+	recorder = recorder_of(recording);
+	return recorder &&
+	       flight_windows_are_due(&recorder->windows, now_ns,
+				      hurry_before(recording, now_ns));
+}
+
 bool flight_recorder_next(struct recording *recording, uint64_t now_ns,
 			  struct flight_written *out)
 {
-	if (!recording_setup(recording)->flight)
-		return false;
 	take_events(recording);
 	return recorder_of(recording) &&
 	       take_window(recording, now_ns, hurry_before(recording, now_ns),

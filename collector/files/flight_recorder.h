@@ -28,8 +28,12 @@ struct flight_written {
 };
 
 /* Takes in what has triggered snapshots of @recording so far. Returns whether
- * one is due at @now_ns; then sets @out to it, and the caller has it written.
- */
+ * one is due at @now_ns; then the caller has the rings read up to there, and
+ * calls flight_recorder_next() with the same time. */
+bool flight_recorder_is_due(struct recording *recording, uint64_t now_ns);
+/* Takes in what has triggered snapshots since then, which may belong to one
+ * that was due. If there still is one, sets @out to it, and the caller has it
+ * written. False: it has become longer, and is not due any more. */
 bool flight_recorder_next(struct recording *recording, uint64_t now_ns,
 			  struct flight_written *out);
 /* The thread for writing; NULL: it could not be started. Main thread, after

@@ -129,8 +129,9 @@ void flight_windows_add_rest(struct flight_windows *windows,
 	add_window(windows, &window);
 }
 
-bool flight_windows_take(struct flight_windows *windows, uint64_t now_ns,
-			 uint64_t hurry_ns, struct flight_window *out)
+/* The window that is to be taken; UINT32_MAX: none is. */
+static uint32_t find_due(const struct flight_windows *windows, uint64_t now_ns,
+			 uint64_t hurry_ns)
 {
 	uint32_t best = UINT32_MAX;
 
@@ -142,10 +143,24 @@ bool flight_windows_take(struct flight_windows *windows, uint64_t now_ns,
 		     one->to_ns < windows->window[best].to_ns))
 			best = i;
 	}
-	if (best == UINT32_MAX)
+	return best;
+}
+
+bool flight_windows_are_due(const struct flight_windows *windows,
+			    uint64_t now_ns, uint64_t hurry_ns)
+{
+	return find_due(windows, now_ns, hurry_ns) != UINT32_MAX;
+}
+
+bool flight_windows_take(struct flight_windows *windows, uint64_t now_ns,
+			 uint64_t hurry_ns, struct flight_window *out)
+{
+	uint32_t due = find_due(windows, now_ns, hurry_ns);
+
+	if (due == UINT32_MAX)
 		return false;
-	*out = windows->window[best];
+	*out = windows->window[due];
 	out->to_ns = MIN(out->to_ns, MAX(now_ns, out->from_ns));
-	take_out(windows, best);
+	take_out(windows, due);
 	return true;
 }

@@ -45,6 +45,9 @@ void flight_windows_add(struct flight_windows *windows,
 void flight_windows_add_rest(struct flight_windows *windows,
 			     const struct flight_rest *rest);
 
+/* Whether flight_windows_take() would take one out. */
+bool flight_windows_are_due(const struct flight_windows *windows,
+			    uint64_t now_ns, uint64_t hurry_ns);
 /* Takes the window out that ends first, if it has ended at @now_ns; or one that
  * began before @hurry_ns, before it is lost (0: none is), and then ends at
  * @now_ns if it has not ended yet. False: there is none. */

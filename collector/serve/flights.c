@@ -2,9 +2,10 @@
  *
  * A snapshot that is due has two steps. First the drain workers read what is in
  * the rings now; they have DRAIN_NS for it, as a program that is stopped or a
- * disk that hangs must not keep it out of what is in memory. Then the thread of
- * the recording for its snapshots writes it. A recording has one under way at a
- * time, which holds a reference.
+ * disk that hangs must not keep it out of what is in memory. What they find may
+ * trigger snapshots, too, which become one with this if they overlap; so which
+ * one it is, is known then. The thread of the recording for its snapshots
+ * writes it. A recording has one under way at a time, which holds a reference.
  */
 #include "collector/serve/flights.h"
 
@@ -34,8 +35,11 @@ struct flying {
 	struct flying *next;
 	struct recording *recording; /* a reference */
 	int done_fd; /* the collector's */
+	bool drains; /* wait was begun */
 	bool posted;
+	bool idle; /* there is nothing to write after all */
 	uint32_t done; /* the writing thread sets it, at last */
+	uint64_t due_ns; /* see flight_recorder_next() */
 	uint64_t deadline_ns; /* BOOTTIME */
 	struct drain_wait wait;
 	struct flight_written now;
@@ -87,7 +91,12 @@ static void step_flying(struct flights *flights, struct flying *flying)
 	over = drain_wait_is_over(&flying->wait, flights->collector->drain);
 	if (!over && clock_boottime_ns() < flying->deadline_ns)
 		return;
-	flying->now.drained &= over;
+	if (!flight_recorder_next(flying->recording, flying->due_ns,
+				  &flying->now)) {
+		flying->idle = true;
+		return;
+	}
+	flying->now.drained = flying->drains && over;
 	/* What the kernel has told of CPUs waits until there is much of it. */
 	cpu_sampler_flush(flights->collector->cpu, flying->recording);
 	post(flying);
@@ -100,6 +109,12 @@ static void free_flying(struct flying *flying)
 	free(flying);
 }
 
+static bool is_written(const struct flying *flying)
+{
+	/* order: acq, FLUSH: the files are written */
+	return flying->posted && atom_load_acq(&flying->done);
+}
+
 /* Takes those out that are written. */
 static void reap(struct flights *flights)
 {
@@ -107,13 +122,13 @@ static void reap(struct flights *flights)
 
 	while ((flying = *link)) {
 		step_flying(flights, flying);
-		/* order: acq, FLUSH: the files are written */
-		if (!flying->posted || !atom_load_acq(&flying->done)) {
+		if (!flying->idle && !is_written(flying)) {
 			link = &flying->next;
 			continue;
 		}
 		*link = flying->next;
-		flight_recorder_note(flying->recording, &flying->now);
+		if (!flying->idle)
+			flight_recorder_note(flying->recording, &flying->now);
 		free_flying(flying);
 	}
 }
@@ -144,15 +159,16 @@ static void begin(struct flights *flights, struct recording *recording)
 		flights->spare = calloc(1, sizeof(*flying));
 	flying = flights->spare;
 	/* Without memory at the next beat. */
-	if (!flying || !flight_recorder_next(recording, due_ns, &flying->now))
+	if (!flying || !flight_recorder_is_due(recording, due_ns))
 		return;
 	flights->spare = NULL;
+	flying->due_ns = due_ns;
 	flying->recording = recording_get(recording);
 	flying->done_fd = collector->done_fd;
 	flying->deadline_ns = now_ns + DRAIN_NS;
 	flying->next = flights->first;
 	flights->first = flying;
-	flying->now.drained =
+	flying->drains =
 		!drain_wait_begin(&flying->wait, collector->drain,
 				  collector->arenas, is_flying, recording);
 	step_flying(flights, flying);
