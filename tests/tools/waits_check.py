@@ -218,7 +218,9 @@ def check_threads(summary, truths, sums):
     processes = {p["pid"]: p for p in summary["processes"]}
     found = defaultdict(list)
     for process, thread in threads_of(summary):
-        found[process["pid"], thread["tid"]].append(thread)
+        # The truth is of the last image: not of a shell that became it.
+        if process["ended"] != "exec":
+            found[process["pid"], thread["tid"]].append(thread)
     everything = Bounds()
     all_found = []
     for key, same in group(truths, lambda t: (t["pid"], t["tid"])).items():

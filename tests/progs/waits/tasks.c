@@ -325,17 +325,21 @@ static void next_id_is(int id)
 		exit(77);
 }
 
+/* A thread that was joined has its id for a moment more: that of one before it
+ * is taken. Where it is not free yet, another one comes again later. */
 static void reused(void)
 {
-	int first = 0, again = 0;
+	int ids[8] = { 0 }, again = 0;
 
-	for (int i = 0; i < 200; i++) {
-		if (first)
-			next_id_is(first);
+	for (int i = 0; i < 200 || (again < 20 && i < 1000); i++) {
+		int *id = &ids[i % 8];
+
+		if (*id)
+			next_id_is(*id);
 		truth_join(truth_start(reusing_thread, NULL));
-		again += g_last_id == first;
+		again += g_last_id == *id;
 		/* A thread of perfrec may have taken the id, and keep it. */
-		first = g_last_id;
+		*id = g_last_id;
 	}
 	if (again < 20)
 		exit(77);
