@@ -11,6 +11,7 @@ trap '[ -z "$collector" ] || kill -KILL $collector' EXIT
 # unless --overhead is among the options.
 start_daemon()
 {
+	daemon_options=$*
 	rm -rf data
 	: >collect.log
 	"$O/perfrec-collect" -o data --overhead off "$@" 2>collect.log &
@@ -26,6 +27,24 @@ stop_daemon()
 	status=$?
 	collector=
 	[ $status -eq 0 ] || fail "perfrec-collect: status $status"
+}
+
+# elsewhere COMMAND...: with a daemon of its own, which has the options of the last
+# one, in a folder of its own. A time that seems long is held against what it takes
+# there: other load is the same for both. False: it has failed.
+elsewhere()
+{
+	mkdir elsewhere
+	(
+		collector=
+		trap '[ -z "$collector" ] || kill -KILL $collector' EXIT
+		cd elsewhere || exit
+		export XDG_RUNTIME_DIR="$PWD"
+		# shellcheck disable=SC2086 # words
+		start_daemon $daemon_options
+		"$@"
+		stop_daemon
+	) && rm -rf elsewhere
 }
 
 # preload COMMAND...: with the shim.
