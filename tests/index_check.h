@@ -18,6 +18,7 @@
 #include "collector/index/index_items.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/compiler.h"
+#include "tests/curve_check.h"
 
 #define INDEX_CHECK_SLICES 1024
 #define INDEX_CHECK_VALUES 256
@@ -85,6 +86,7 @@ struct index_check {
 	} values[INDEX_CHECK_VALUES];
 	uint32_t value_count;
 	uint64_t first_ns, last_ns;
+	struct curve_check curves;
 };
 
 static inline void index_check_must(bool right, const char *what)
@@ -114,6 +116,7 @@ static inline void index_check_free(struct index_check *check)
 	free(check->told);
 	free(check->ended);
 	free(check->starts);
+	curve_check_release(&check->curves);
 	free(check);
 }
 
@@ -352,6 +355,18 @@ static inline void index_check_mark(struct index_check *check,
 		index_check_add_end(check, end);
 }
 
+static inline void index_check_counter(
+	struct index_check *check, const Perfetto__Protos__TrackEvent *event,
+	uint64_t ns)
+{
+	bool real = event->has_double_counter_value;
+	uint64_t bits = (uint64_t)event->counter_value;
+
+	if (real)
+		memcpy(&bits, &event->double_counter_value, sizeof(bits));
+	curve_check_value(&check->curves, event->track_uuid, real, bits, ns);
+}
+
 /* A value or a state: of those of a track the last one is kept. */
 static inline void index_check_value(struct index_check *check,
 				     const Perfetto__Protos__TrackEvent *event,
@@ -360,6 +375,8 @@ static inline void index_check_value(struct index_check *check,
 	struct index_check_value *value = check->values;
 	uint64_t track = event->has_track_uuid ? event->track_uuid : 0;
 
+	if (event->type == PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER)
+		index_check_counter(check, event, ns);
 	if (event->type != PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER &&
 	    event->type != PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_STATE)
 		return;
@@ -733,6 +750,7 @@ static inline void index_check_end(struct index_check *check, const void *items,
 	uint32_t kind;
 
 	while ((kind = index_get_item(&get, &payload))) {
+		curve_check_item(&check->curves, kind, payload);
 		if (kind == INDEX_CHUNK)
 			index_check_take_chunk(check, &payload);
 		if (kind == INDEX_CELLS)
@@ -746,6 +764,8 @@ static inline void index_check_end(struct index_check *check, const void *items,
 		index_check_must(!check->depth && !check->chunk_open,
 				 "open at the end");
 		ended = true;
+		index_check_must(check->starved || check->curves.ended,
+				 "no curves");
 		index_check_must(check->starved ||
 					 check->covered[0] == check->chunk,
 				 "chunks without cells");

@@ -181,6 +181,12 @@ void index_file_item(struct index_file *file, enum index_kind kind,
 		index_put_item(&file->items, kind, payload, bytes);
 }
 
+void index_file_items(struct index_file *file, const void *items, size_t bytes)
+{
+	if (!file->err && bytes)
+		bytes_put(&file->items, items, bytes);
+}
+
 /* --- extents --------------------------------------------------------------
  */
 

@@ -36,6 +36,9 @@ void index_file_set_more(struct index_file *file, index_file_more *more,
 void index_file_item(struct index_file *file, enum index_kind kind,
 		     const void *payload, size_t bytes);
 
+/* The @bytes at @items are whole items. */
+void index_file_items(struct index_file *file, const void *items, size_t bytes);
+
 /* What @iid stands for on @sequence: the @bytes at @text. */
 void index_file_name(struct index_file *file, uint32_t sequence, uint32_t iid,
 		     const void *text, size_t bytes);

@@ -47,9 +47,10 @@ enum index_kind {
 	 * describes a track, or says what numbers stand for.
 	 *   sequence, its bytes, without tag and length */
 	INDEX_PACKET = 3,
-	/* The items that follow, of the kinds NODE, CHECKPOINT, CHUNK,
+	/* The items that follow, of the kinds NODE, CHECKPOINT, CHUNK, CELLS,
 	 * SEQUENCE_END, VALUE and TIMES, are about the packets of a sequence
-	 * that begin here.
+	 * that begin here; and COUNTER, CURVE, CURVES_END of the sequence, if
+	 * they are not apart.
 	 *   sequence, offset in the file: of the packets, or of the bundle that
 	 *   has them; offset in the unpacked bundle + 1, or 0: not in a bundle
 	 */
@@ -114,6 +115,28 @@ enum index_kind {
 	 * be any time before.
 	 *   smallest and greatest such time, as ns and difference */
 	INDEX_TIMES = 13,
+	/* A counter whose values are told of as curves: those that are on a
+	 * thread's sequence, or, apart, those that are on no such one.
+	 *   1 if apart; its number; uuid of its track (0: that of the
+	 *   sequence); 1 if its values are doubles, else they are int64_t */
+	INDEX_COUNTER = 15,
+	/* A block of the curve of a counter (index_curves.h). One of level N
+	 * has all of those of level 0 that came since the one of level N before
+	 * it.
+	 *   level * 2 + 1 if apart; number of the counter; how many values;
+	 *   shift; first bucket; last one minus that; and then buckets until
+	 *   the end: (number minus that of the one before, at first of the
+	 *   first) * 8 + 4 if it has several values, + 2 if it has a greatest
+	 *   one, + 1 if it has a least one: else they are the last one; time of
+	 *   the last value minus begin
+	 *   of the bucket; last value minus that of the bucket before, at first
+	 *   0, least and greatest minus the last (zigzag; of doubles: the bits
+	 *   of both that differ, as a number whose least significant byte is
+	 *   the first one) */
+	INDEX_CURVE = 16,
+	/* The curves have all values of the sequence, or all that are apart.
+	 *   1 if apart */
+	INDEX_CURVES_END = 17,
 	/* What a cut needs to know of the next extent, which follows, and of
 	 * which the items of the two kinds below are, too. Here and there
 	 * events are meant that are of no thread's own sequence.

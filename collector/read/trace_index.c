@@ -389,6 +389,30 @@ static bool take_block(struct trace_index *index, struct about *about,
 	return about->sequence != NULL;
 }
 
+/* An item about curves. */
+static bool take_curve(struct trace_index *index, const struct about *about,
+		       uint32_t kind, struct index_get *get)
+{
+	struct index_curve_item item = { .kind = kind, .get = *get };
+	bool apart = index_get_number(get) & 1;
+
+	if (get->bad || (!apart && !about->sequence))
+		return false;
+	if (kind == INDEX_CURVES_END && apart)
+		index->curves_end = true;
+	else if (kind == INDEX_CURVES_END)
+		about->sequence->curves_end = true;
+	if (kind == INDEX_CURVES_END)
+		return true;
+	if (!apart)
+		item.sequence = about->sequence->id;
+	if (grow_array(index->curves, index->curve_room,
+		       index->curve_count + 1))
+		return false;
+	index->curves[index->curve_count++] = item;
+	return true;
+}
+
 /* Takes an item of @kind in. False: it makes no sense, or there is no memory.
  */
 static bool take_item(struct trace_index *index, struct about *about,
@@ -417,6 +441,10 @@ static bool take_item(struct trace_index *index, struct about *about,
 	case INDEX_END:
 		index->whole = true;
 		return true;
+	case INDEX_COUNTER:
+	case INDEX_CURVE:
+	case INDEX_CURVES_END:
+		return take_curve(index, about, kind, get);
 	}
 	if (kind != INDEX_NODE && kind != INDEX_CHECKPOINT &&
 	    kind != INDEX_CHUNK && kind != INDEX_CELLS &&
@@ -599,6 +627,7 @@ void trace_index_free(struct trace_index **index)
 	free(freed->sequences);
 	free(freed->texts);
 	free(freed->packets);
+	free(freed->curves);
 	free(freed->extents);
 	free(freed->data);
 	free(freed);

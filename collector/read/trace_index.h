@@ -64,6 +64,7 @@ struct index_block {
 struct index_sequence {
 	uint32_t id;
 	bool ended; /* nothing follows its last chunk */
+	bool curves_end; /* curves have all its values */
 	struct index_checkpoint *checkpoints;
 	uint32_t checkpoint_count, checkpoint_room;
 	struct index_chunk *chunks;
@@ -84,6 +85,13 @@ struct index_packet {
 	struct packet_place place; /* INDEX_VALUE: of the block */
 	const uint8_t *at; /* what follows in the item */
 	size_t count;
+};
+
+/* INDEX_COUNTER or INDEX_CURVE. */
+struct index_curve_item {
+	uint32_t kind;
+	uint32_t sequence; /* 0: those that are apart */
+	struct index_get get; /* what is in it */
 };
 
 struct index_extent {
@@ -116,6 +124,9 @@ struct trace_index {
 	uint32_t sequence_count, sequence_room;
 	struct index_packet *packets; /* in the order of the file */
 	uint32_t packet_count, packet_room;
+	struct index_curve_item *curves; /* the same */
+	uint32_t curve_count, curve_room;
+	bool curves_end; /* they have all values that are apart */
 	struct index_extent *extents; /* the same */
 	uint32_t extent_count, extent_room;
 };

@@ -147,6 +147,11 @@ size_t sequence_index_end_block(struct sequence_index *sequence,
 	return bytes;
 }
 
+size_t sequence_index_break(struct sequence_index *sequence, const void **items)
+{
+	return sequence->build ? index_build_break(sequence->build, items) : 0;
+}
+
 /* --- slices -----------------------------------------------------------------
  */
 

@@ -76,6 +76,11 @@ size_t sequence_index_end_block(struct sequence_index *sequence,
 				uint64_t trace_bytes, bool last,
 				const void **items);
 
+/* No packets of the sequence follow, though slices are open. Between blocks.
+ * Returns as sequence_index_end_block(). */
+size_t sequence_index_break(struct sequence_index *sequence,
+			    const void **items);
+
 /* Whether slices are open. */
 static inline bool sequence_index_is_open(const struct sequence_index *sequence)
 {

@@ -359,11 +359,12 @@ static void finish_sequence(struct reindex *reindex,
 	/* What is open goes on to the end of the trace: readers see to that. */
 	if (sequence_index_is_open(sequence)) {
 		reindex->result->unfinished++;
-		return;
+		bytes = sequence_index_break(sequence, &items);
+	} else {
+		sequence_index_begin_block(sequence, reindex->unpacked);
+		bytes = sequence_index_end_block(sequence, reindex->unpacked,
+						 true, &items);
 	}
-	sequence_index_begin_block(sequence, reindex->unpacked);
-	bytes = sequence_index_end_block(sequence, reindex->unpacked, true,
-					 &items);
 	tell_block(reindex, sequence, end, items, bytes);
 }
 

@@ -21,6 +21,7 @@
 #include "collector/base/varint.h"
 #include "collector/index/index_items.h"
 #include "collector/replay/replay_inner.h"
+#include "collector/trace/packet_look.h"
 
 #define CHUNK_SPANS (64u << 10)
 #define ROW_SPANS 64 /* for each row of the sums */
@@ -52,6 +53,7 @@ int index_build_new(struct budget *budget, struct index_build **out)
 	build->budget = build->cells.budget = budget;
 	build->stamp = STAMP_FIRST;
 	index_values_init(&build->values, budget);
+	index_curves_init(&build->curves, budget, false);
 	*out = build;
 	return 0;
 }
@@ -75,6 +77,7 @@ void index_build_free(struct index_build **build)
 	free(freed->waits);
 	index_cells_release(&freed->cells);
 	index_values_release(&freed->values);
+	index_curves_release(&freed->curves);
 	bytes_release(&freed->items);
 	bytes_release(&freed->payload);
 	free(freed);
@@ -264,10 +267,28 @@ void index_build_interned(struct index_build *build, uint32_t sequence,
 	put_item(build, INDEX_INTERNED);
 }
 
+/* The value of a counter. */
+static void take_count(struct index_build *build, uint64_t ns,
+		       const struct encode_event *event)
+{
+	const struct index_get fields = {
+		.at = event->fields, .end = event->fields + event->field_bytes
+	};
+	struct packet_event about;
+	struct index_count count;
+
+	packet_look_at_event(fields, &about);
+	count = (struct index_count){ about.track, about.is_double,
+				      about.value };
+	index_curves_take(&build->curves, ns, &count, &build->items);
+}
+
 void index_build_event(struct index_build *build, uint64_t ns,
 		       const struct encode_event *event)
 {
 	index_values_take(&build->values, ns, event, &build->items);
+	if (event->type == TYPE_COUNTER)
+		take_count(build, ns, event);
 }
 
 void index_build_missing(struct index_build *build, uint64_t lost,
@@ -638,21 +659,11 @@ static bool is_checkpoint_due(const struct index_build *build,
 		       build->values.taken_bytes + spans * SPAN_BYTES;
 }
 
-size_t index_build_end(struct index_build *build, const struct index_now *now,
-		       const void **items)
+/* The items of a block. */
+static size_t give_items(struct index_build *build, const void **items)
 {
 	size_t bytes;
 
-	if (ends_chunk(build, now))
-		end_chunk(build, now);
-	build->due = is_checkpoint_due(build, now);
-	if (now->last) {
-		put(build, now->last_ns);
-		put_item(build, INDEX_SEQUENCE_END);
-	}
-	index_values_put_block(&build->values, &build->items);
-	if (build->due || now->last)
-		index_values_put_steps(&build->values, &build->items);
 	if (build->items.failed)
 		index_build_stop(build);
 	bytes = build->stopped ? 0 : build->items.count;
@@ -660,4 +671,34 @@ size_t index_build_end(struct index_build *build, const struct index_now *now,
 	bytes_clear(&build->items);
 	bytes_clear(&build->payload);
 	return bytes;
+}
+
+size_t index_build_end(struct index_build *build, const struct index_now *now,
+		       const void **items)
+{
+
+	if (ends_chunk(build, now))
+		end_chunk(build, now);
+	build->due = is_checkpoint_due(build, now);
+	index_values_put_block(&build->values, &build->items);
+	if (build->due || now->last)
+		index_values_put_steps(&build->values, &build->items);
+	if (now->spans - build->curves_spans >= CHECKPOINT_SPANS) {
+		index_curves_spare(&build->curves,
+				   (now->spans - build->curves_spans) *
+					   SPAN_BYTES);
+		build->curves_spans = now->spans;
+	}
+	if (now->last) {
+		index_curves_end(&build->curves, &build->items);
+		put(build, now->last_ns);
+		put_item(build, INDEX_SEQUENCE_END);
+	}
+	return give_items(build, items);
+}
+
+size_t index_build_break(struct index_build *build, const void **items)
+{
+	index_curves_end(&build->curves, &build->items);
+	return give_items(build, items);
 }

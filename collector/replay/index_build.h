@@ -27,6 +27,7 @@
 
 #include "collector/base/bytes.h"
 #include "collector/index/index_cells.h"
+#include "collector/index/index_curves.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/index_values.h"
 #include "shared/compiler.h"
@@ -84,6 +85,8 @@ struct index_build {
 
 	struct index_cells cells; /* levels of detail */
 	struct index_values values; /* that were not told yet */
+	struct index_curves curves;
+	uint64_t curves_spans; /* written, when they were told of spans last */
 	struct bytes items; /* the same */
 	struct bytes payload; /* of the item at hand */
 	int64_t row_before; /* number of the node of the row before */
@@ -114,6 +117,10 @@ void index_build_begin(struct index_build *build, const struct index_now *now);
  * *@items until the next call. */
 size_t index_build_end(struct index_build *build, const struct index_now *now,
 		       const void **items);
+
+/* No packets follow, though slices are open. Between blocks. Returns as
+ * index_build_end() how many bytes of items there are, at the end of all. */
+size_t index_build_break(struct index_build *build, const void **items);
 
 /* Items were lost: later ones would build on them, so there will be none. What
  * follows on the sequence is read from the trace. */

@@ -19,16 +19,21 @@
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
 #include "collector/base/pool.h"
+#include "collector/index/index_curves.h"
 #include "collector/index/index_file.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_sched.h"
-#include "collector/trace/packet_fields.h"
+#include "collector/trace/packet_look.h"
 #include "shared/compiler.h"
 
 /* What all of it may take. */
 #define BUDGET_BYTES (UINT64_C(64) << 20)
 /* As deep as readers follow it (cut/window_tracks.c). */
 #define SLICES_MAX 1024u
+/* There are few that are shorter. */
+#define EXTENT_BYTES (256u << 10)
+/* What curves of counters may take. */
+#define CURVES_BYTES (UINT64_C(32) << 20)
 /* So many tracks without open slices may be kept, beside as many as were in
  * use.
  */
@@ -86,6 +91,10 @@ struct index_tracks {
 		uint32_t last; /* number in switches, + 1 */
 	} cpus[OUT_SCHED_CPUS_MAX];
 
+	struct budget curves_budget;
+	struct index_curves curves;
+	struct bytes curve_items; /* not told yet */
+
 	struct bytes payload;
 };
 
@@ -96,6 +105,8 @@ int index_tracks_new(struct index_tracks **out)
 	if (!tracks)
 		return -ENOMEM;
 	tracks->budget.left = BUDGET_BYTES;
+	tracks->curves_budget.left = CURVES_BYTES;
+	index_curves_init(&tracks->curves, &tracks->curves_budget, true);
 	pool_init(&tracks->tracks, &tracks->budget, sizeof(struct kept_track),
 		  sizeof(uint64_t));
 	pool_init(&tracks->waits, &tracks->budget, sizeof(uint64_t),
@@ -137,6 +148,8 @@ void index_tracks_free(struct index_tracks **tracks)
 	pool_release(&freed->tracks);
 	pool_release(&freed->waits);
 	pool_release(&freed->threads);
+	index_curves_release(&freed->curves);
+	bytes_release(&freed->curve_items);
 	bytes_release(&freed->payload);
 	free(freed->touched);
 	free(freed->switches);
@@ -246,29 +259,35 @@ static void take_value(struct index_tracks *tracks, struct kept_track *track,
 	keep_packet(tracks, &track->value, packet, bytes);
 }
 
+static void take_count(struct index_tracks *tracks, uint64_t ns,
+		       const struct packet_event *about)
+{
+	const struct index_count count = { about->track, about->is_double,
+					   about->value };
+
+	index_curves_take(&tracks->curves, ns, &count, &tracks->curve_items);
+}
+
 void index_tracks_event(struct index_tracks *tracks, uint64_t ns,
 			struct index_get event, const void *packet,
 			size_t bytes)
 {
+	struct packet_event about;
 	struct kept_track *track;
-	struct packet_field field;
-	uint64_t uuid = 0, type = 0;
 	uint32_t number;
 
-	while (packet_field_next(&event, &field))
-		if (field.tag == TAG_TRACK_EVENT_TYPE)
-			type = field.value;
-		else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
-			uuid = field.value;
-	note_time(tracks, ns, pool_find(&tracks->waits, &uuid, &number));
-	if (type == TYPE_INSTANT)
+	packet_look_at_event(event, &about);
+	note_time(tracks, ns, pool_find(&tracks->waits, &about.track, &number));
+	if (about.type == TYPE_COUNTER)
+		take_count(tracks, ns, &about);
+	if (about.type == TYPE_INSTANT)
 		return;
-	track = touch(tracks, uuid);
+	track = touch(tracks, about.track);
 	if (!track)
 		return;
-	if (type == TYPE_SLICE_BEGIN)
+	if (about.type == TYPE_SLICE_BEGIN)
 		begin_slice(tracks, track, packet, bytes);
-	else if (type == TYPE_SLICE_END)
+	else if (about.type == TYPE_SLICE_END)
 		end_slice(track);
 	else
 		take_value(tracks, track, ns, packet, bytes);
@@ -487,6 +506,24 @@ static void put_rest(struct index_tracks *tracks, struct index_file *file)
 	tracks->first_ns = tracks->last_ns = tracks->last_event_ns = 0;
 }
 
+/* Tells what there is of curves. */
+static void put_curves(struct index_tracks *tracks, struct index_file *file)
+{
+	struct bytes *items = &tracks->curve_items;
+
+	index_curves_spare(&tracks->curves, EXTENT_BYTES);
+	tracks->curves.lost |= items->failed;
+	if (!items->failed)
+		index_file_items(file, items->at, items->count);
+	bytes_clear(items);
+}
+
+void index_tracks_end(struct index_tracks *tracks, struct index_file *file)
+{
+	index_curves_end(&tracks->curves, &tracks->curve_items);
+	put_curves(tracks, file);
+}
+
 void index_tracks_put(void *context, struct index_file *file)
 {
 	struct index_tracks *tracks = context;
@@ -496,6 +533,7 @@ void index_tracks_put(void *context, struct index_file *file)
 			  (struct kept_track *)tracks->tracks.items +
 				  tracks->touched[i]);
 	tracks->touched_count = 0;
+	put_curves(tracks, file);
 	put_switches(tracks, file);
 	put_rest(tracks, file);
 	if (tracks->tracks.count > 2 * tracks->used + SPARE_TRACKS)

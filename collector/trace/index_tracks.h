@@ -38,6 +38,9 @@ void index_tracks_sample(struct index_tracks *tracks, uint64_t ns);
 void index_tracks_switches(struct index_tracks *tracks, uint32_t sequence,
 			   struct index_get bundle);
 
+/* No packets follow: tells what is left of the curves of counters. */
+void index_tracks_end(struct index_tracks *tracks, struct index_file *file);
+
 /* An extent ends: tells what was left behind. As index_file_set_more() has it;
  * @context is the struct index_tracks. */
 void index_tracks_put(void *context, struct index_file *file);

@@ -6,9 +6,11 @@
 #ifndef PERFREC_COLLECTOR_TRACE_PACKET_FIELDS_H
 #define PERFREC_COLLECTOR_TRACE_PACKET_FIELDS_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "collector/index/index_items.h"
 #include "collector/trace/fields.h"
@@ -31,8 +33,12 @@ static inline bool packet_field_next(struct index_get *from,
 		return !from->bad;
 	case TRACE_WIRE_FIXED64:
 		from->bad |= from->end - from->at < 8;
-		from->at += from->bad ? 0 : 8;
-		return !from->bad;
+		if (from->bad)
+			return false;
+		memcpy(&out->value, from->at, 8);
+		out->value = le64toh(out->value);
+		from->at += 8;
+		return true;
 	case TRACE_WIRE_BYTES:
 		out->value = index_get_number(from);
 		from->bad |= out->value > (uint64_t)(from->end - from->at);

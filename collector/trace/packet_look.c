@@ -87,8 +87,19 @@ void packet_look_at_event(struct index_get fields, struct packet_event *out)
 
 	*out = (struct packet_event){ 0 };
 	while (packet_field_next(&fields, &field))
-		if (field.tag == TAG_TRACK_EVENT_TYPE)
+		switch (field.tag) {
+		case TAG_TRACK_EVENT_TYPE:
 			out->type = (uint32_t)field.value;
-		else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
+			break;
+		case TAG_TRACK_EVENT_TRACK_UUID:
 			out->track = field.value;
+			break;
+		case TAG_TRACK_EVENT_COUNTER_VALUE:
+			out->value = field.value;
+			break;
+		case TAG_TRACK_EVENT_DOUBLE_COUNTER_VALUE:
+			out->is_double = true;
+			out->value = field.value;
+			break;
+		}
 }

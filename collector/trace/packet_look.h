@@ -30,6 +30,8 @@ static inline bool packet_is_event(const struct packet_look *packet)
 struct packet_event {
 	uint32_t type; /* TrackEvent.Type */
 	uint64_t track; /* that it names; 0: none */
+	bool is_double;
+	uint64_t value; /* of a counter: the bits of an int64_t or a double */
 };
 
 /* @fields: of a TrackEvent. */

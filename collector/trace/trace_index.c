@@ -135,8 +135,11 @@ int trace_index_open(int dir_fd, const char *name, struct trace_index_to *to)
 
 int trace_index_close(struct trace_index_to *to, bool whole)
 {
-	int err = index_file_close(&to->file, whole);
+	int err;
 
+	if (to->file)
+		index_tracks_end(to->tracks, to->file);
+	err = index_file_close(&to->file, whole);
 	index_tracks_free(&to->tracks);
 	return err;
 }
