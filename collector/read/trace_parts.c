@@ -61,6 +61,9 @@ struct trace_parts {
 	uint32_t range_count;
 	trace_parts_wants *wants; /* NULL: ranges say what is wanted */
 	void *wants_context;
+	trace_parts_has *has; /* NULL: all sequences are wanted */
+	void *has_context;
+	bool no_rest; /* events of no thread are not wanted */
 	struct trace_packets *packets;
 	struct wanted *wanted; /* of index->sequences */
 	uint64_t last_ns, bad_bundles;
@@ -201,6 +204,12 @@ static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
 	return err;
 }
 
+static bool has_sequence(const struct trace_parts *parts,
+			 const struct index_sequence *of)
+{
+	return !parts->has || parts->has(parts->has_context, of);
+}
+
 static int want(struct trace_parts *parts, struct wanted *wanted)
 {
 	const struct index_sequence *of = wanted->of;
@@ -210,7 +219,8 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 		return 0;
 	if (parts->wants)
 		return want_chunks(parts, wanted);
-	for (uint32_t i = 0; i < parts->range_count && !err; i++)
+	for (uint32_t i = 0;
+	     i < parts->range_count && !err && has_sequence(parts, of); i++)
 		err = want_range(wanted, &parts->ranges[i]);
 	/* The first one may be of no event. */
 	if (of->checkpoints[of->checkpoint_count - 1].ns >
@@ -271,11 +281,23 @@ int trace_parts_open(const char *path, const struct trace_index *index,
 		     const struct time_range *ranges, uint32_t count,
 		     struct trace_parts **out)
 {
+	return trace_parts_open_some(path, index, ranges, count, NULL, NULL,
+				     true, out);
+}
+
+int trace_parts_open_some(const char *path, const struct trace_index *index,
+			  const struct time_range *ranges, uint32_t count,
+			  trace_parts_has *has, void *context, bool rest,
+			  struct trace_parts **out)
+{
 	struct trace_parts *parts = calloc(1, sizeof(*parts));
 	int err;
 
 	if (!parts)
 		return -ENOMEM;
+	parts->has = has;
+	parts->has_context = context;
+	parts->no_rest = !rest;
 	parts->ranges = ranges;
 	parts->range_count = count;
 	err = begin_parts(parts, path, index);
@@ -387,12 +409,20 @@ static bool needs_threads(struct trace_parts *parts,
 	return needed;
 }
 
+/* Whether events of no thread are in a range. */
+static bool needs_rest(const struct trace_parts *parts,
+		       const struct index_extent *extent)
+{
+	if (parts->no_rest)
+		return false;
+	return overlaps(parts, extent->rest.first_ns, extent->rest.last_ns) ||
+	       overlaps(parts, extent->sched_first_ns, extent->sched_last_ns);
+}
+
 static bool needs_extent(struct trace_parts *parts,
 			 const struct index_extent *extent)
 {
-	return extent->untimed ||
-	       overlaps(parts, extent->rest.first_ns, extent->rest.last_ns) ||
-	       overlaps(parts, extent->sched_first_ns, extent->sched_last_ns) ||
+	return extent->untimed || needs_rest(parts, extent) ||
 	       overlaps(parts, extent->absolute_first_ns,
 			extent->absolute_last_ns) ||
 	       needs_threads(parts, extent);

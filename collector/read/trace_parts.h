@@ -62,6 +62,18 @@ int trace_parts_open(const char *path, const struct trace_index *index,
 		     const struct time_range *ranges, uint32_t count,
 		     struct trace_parts **out);
 
+/* Whether packets of the thread's @sequence are of interest in a range. */
+typedef bool trace_parts_has(void *context,
+			     const struct index_sequence *sequence);
+
+/* As trace_parts_open(), for some sequences of threads; and for events of no
+ * thread, if @rest. What there is of others may be given, too. @has is called
+ * before it returns. */
+int trace_parts_open_some(const char *path, const struct trace_index *index,
+			  const struct time_range *ranges, uint32_t count,
+			  trace_parts_has *has, void *context, bool rest,
+			  struct trace_parts **out);
+
 /* Whether chunk @number of @sequence is of interest. */
 typedef bool trace_parts_wants(void *context,
 			       const struct index_sequence *sequence,

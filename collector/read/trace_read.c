@@ -410,14 +410,37 @@ static bool end_slice(struct trace_reader *reader, struct trace_event *event)
 	return true;
 }
 
+static int64_t scale_whole(int64_t by, int64_t value)
+{
+	int64_t scaled;
+
+	if (!__builtin_mul_overflow(value, by, &scaled))
+		return scaled;
+	return (value < 0) == (by < 0) ? INT64_MAX : INT64_MIN;
+}
+
+uint64_t trace_scale_counter(const struct trace_track *track, bool is_double,
+			     uint64_t bits)
+{
+	int64_t by = track->multiplier;
+	double real;
+
+	if (!is_double)
+		return (uint64_t)scale_whole(by, (int64_t)bits);
+	memcpy(&real, &bits, sizeof(real));
+	real *= (double)by;
+	memcpy(&bits, &real, sizeof(bits));
+	return bits;
+}
+
 static void scale_counter(struct trace_event *event)
 {
-	int64_t by = event->track->multiplier, value = event->value;
+	int64_t by = event->track->multiplier;
 
 	if (event->is_double)
 		event->real *= (double)by;
-	else if (__builtin_mul_overflow(value, by, &event->value))
-		event->value = (value < 0) == (by < 0) ? INT64_MAX : INT64_MIN;
+	else
+		event->value = scale_whole(by, event->value);
 }
 
 /* Makes @out of the track event of @packet. False: nothing is to be shown. */

@@ -124,6 +124,11 @@ void trace_reader_set_progress(struct trace_reader *reader,
  */
 int trace_reader_next(struct trace_reader *reader, struct trace_event *out);
 
+/* What the counter @track shows for a value in the trace. Values are int64_t
+ * or, if @is_double, double, by their bits. */
+uint64_t trace_scale_counter(const struct trace_track *track, bool is_double,
+			     uint64_t bits);
+
 /* What was read. */
 struct trace_read_totals {
 	uint64_t size; /* bytes of the file when it was opened */

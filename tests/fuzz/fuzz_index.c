@@ -10,6 +10,7 @@
 
 #include "collector/cut/trace_cut.h"
 #include "collector/index/index_items.h"
+#include "collector/read/index_curve_set.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_jump.h"
 #include "collector/read/trace_parts.h"
@@ -42,8 +43,34 @@ static void look_at_sequence(const struct index_sequence *sequence)
 	}
 }
 
+/* No bucket is behind the last one that the block tells of. */
+static void look_at_curves(const struct trace_index *index)
+{
+	struct index_curve_set set = { 0 };
+	bool made = !index_curve_set_make(index, &set);
+
+	for (uint32_t i = 0; made && i < set.count; i++)
+		for (uint32_t j = 0; j < set.counters[i].count; j++) {
+			const struct index_curve_block *block =
+				&set.counters[i].blocks[j];
+			struct index_bucket bucket = {
+				.number = block->head.first
+			};
+			struct index_get buckets = block->buckets;
+
+			while (index_curve_next(&buckets, &block->head,
+						set.counters[i].real, &bucket))
+				fuzz_must(bucket.number <= block->head.last,
+					  "a bucket behind the last");
+			g_sink += index_curve_end(block);
+		}
+	g_sink += index_curves_are_whole(index);
+	index_curve_set_release(&set);
+}
+
 static void look_at(const struct trace_index *index)
 {
+	look_at_curves(index);
 	for (uint32_t i = 0; i < index->sequence_count; i++)
 		look_at_sequence(&index->sequences[i]);
 	for (uint32_t i = 0; i < index->extent_count; i++)

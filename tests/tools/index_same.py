@@ -9,7 +9,8 @@ usage: index_same.py [--count N] [--damage N] [--batches N] [--torn] [--seed N]
 All of it and each of N ranges are read by window_dump and by perfrec report, once with
 trace.index and once in a folder that does not have it. Some ranges begin and
 end at the times of events. --damage N: so many times the index is cut short,
-has a byte changed, or has bytes behind its end; the answers must be the same.
+has a byte changed, or has bytes behind its end; the answers must be the same, and
+those of curves_check, which lies beside WINDOW_DUMP, right.
 --batches N: the index has its first N batches only, and the rest of the trace is
 not told of. --torn: the trace is damaged somewhere.
 """
@@ -71,6 +72,17 @@ class Folders:
         status, text = output(self.perfrec, "report", "--json", "--from",
                               f"{begin}ns", "--to", f"{end}ns", folder)
         return [status, json.loads(text) if text else None]
+
+    def curves(self):
+        """What is wrong with the curves of counters, or None."""
+        check = os.path.join(os.path.dirname(self.dump), "curves_check")
+        done = subprocess.run([check, os.path.join(self.with_index, TRACE),
+                               "1", str(random.randrange(1 << 20))],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              check=False)
+        if done.returncode:
+            return f"status {done.returncode}: {done.stdout.decode()}"
+        return None
 
     def differ(self, begin, end, first):
         """What differs in [begin, end), or None."""
@@ -158,7 +170,7 @@ def main():
         for _ in range(arguments.damage):
             how = damage(index, folders.index())
             for begin, end in ranges(times, 1):
-                wrong = folders.differ(begin, end, first)
+                wrong = folders.differ(begin, end, first) or folders.curves()
                 if wrong:
                     sys.exit(f"{how}, {begin} to {end}: {wrong}")
 

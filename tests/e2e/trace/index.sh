@@ -34,6 +34,13 @@ same_calls()
 		fail "$folder: a page by the index is another one"
 }
 
+# curves FOLDER [-i]: those of counters; -i: by the index.
+curves()
+{
+	"$O/tests/tools/curves_check" ${2:+"$2"} "$1/trace.pftrace" 12 7 ||
+		fail "$1: the curves of counters are others"
+}
+
 # same_cuts FOLDER [OPTION...]: of short ranges; trace/cut-index has others.
 same_cuts()
 {
@@ -47,11 +54,13 @@ run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
 expect_status 0
 same data --count 8 --damage 15
 same_calls data
+curves data -i
 
 run "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
 	./ranges 5
 expect_status 0
 same packed --seed 2 --count 6 --damage 5
+curves packed -i
 
 run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 expect_status 0
@@ -79,12 +88,13 @@ same_cuts many-off --seed 8 --batches 1 --find deep
 # Of many counters the last values are told, and the index is small nevertheless.
 prog trace/counters
 run "$PERFREC" record -q --on-full=block --compress=off -o set \
-	./counters 248 600 2 calls
+	./counters 248 300 2 calls
 expect_status 0
 same_cuts set --seed 9
+curves set -i
 index_bytes=$(stat -c %s set/trace.index)
 trace_bytes=$(stat -c %s set/trace.pftrace)
-[ $((index_bytes * 50)) -lt "$trace_bytes" ] ||
+[ $((index_bytes * 33)) -lt "$trace_bytes" ] ||
 	fail "an index of $index_bytes bytes for a trace of $trace_bytes"
 
 # What is open at the end goes on to the last event of all: also of a thread all of
@@ -115,7 +125,10 @@ wait $program || fail "status $?"
 same "$(echo data/many-*)" --seed 6 --count 3
 same_cuts "$(echo data/many-*)" --seed 6 --slowest deep
 
+curves "$(echo data/many-*)"
+
 # That of another trace.
 cp -r packed other
 cp stacks/trace.index other/trace.index
 same other --seed 7 --count 2
+curves other

@@ -32,6 +32,8 @@ same()
 	python3 "$TOP/tests/tools/index_same.py" --seed "$seed" "$@" "$PERFREC" \
 		"$O/tests/tools/window_dump" "$folder" ||
 		fail "$folder: the index does not say what the trace says"
+	"$O/tests/tools/curves_check" -i "$folder/trace.pftrace" 3 "$seed" ||
+		fail "$folder: the curves of counters are others"
 }
 
 # indexed FOLDER REGEX: perfrec index makes what it says, and another time
