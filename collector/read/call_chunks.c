@@ -112,11 +112,12 @@ struct lengths {
 	bool unsure; /* some row may match, or not */
 };
 
-static int add_lengths(const struct call_chunks *chunks, uint32_t number,
+static int add_lengths(struct call_chunks *chunks, uint32_t number,
 		       const struct index_chunk *chunk, struct lengths *lengths)
 {
 	const uint8_t *nodes = chunks->nodes[number];
-	struct index_get rows = chunk->rows;
+	struct index_get rows =
+		index_load(chunks->index, chunk->rows, &chunks->rows);
 	struct index_row row;
 	int64_t node = 0;
 
@@ -210,6 +211,7 @@ void call_chunks_release(struct call_chunks *chunks)
 		free(chunks->nodes[i]);
 	free(chunks->nodes);
 	free(chunks->texts);
+	free(chunks->rows.at);
 	index_interned_release(&chunks->interned);
 }
 
@@ -242,14 +244,15 @@ bool call_chunks_want(void *context, const struct index_sequence *sequence,
 	const struct index_chunk *chunk = &sequence->chunks[number];
 	const uint8_t *nodes =
 		chunks->nodes[sequence - chunks->index->sequences];
-	struct index_get rows = chunk->rows;
 	uint64_t calls = 0, left = chunk->row_count;
 	bool outside, apart = is_apart(chunks, chunk, &outside);
+	struct index_get rows;
 	struct index_row row;
 	int64_t node = 0;
 
 	if (chunk->rough || outside)
 		return !outside;
+	rows = index_load(chunks->index, chunk->rows, &chunks->rows);
 	for (; left && index_row_next(sequence, &rows, &node, &row); left--) {
 		if (nodes[row.node] == DIFFERS || !row.calls)
 			continue;

@@ -42,6 +42,8 @@ struct added {
 	uint32_t *touched; /* numbers */
 	uint32_t touched_count;
 	uint64_t from_ns, to_ns; /* of the chunks that are in sums */
+	const struct trace_index *index;
+	struct index_buffer buffer; /* rows or cells at hand */
 };
 
 /* --- nodes --- */
@@ -141,7 +143,8 @@ static int add_chunk(struct added *added, uint32_t number)
 {
 	const struct index_sequence *sequence = added->skipped.sequence;
 	const struct index_chunk *chunk = &sequence->chunks[number];
-	struct index_get rows = chunk->rows;
+	struct index_get rows =
+		index_load(added->index, chunk->rows, &added->buffer);
 	struct index_row row;
 	int64_t node = 0;
 	int err = add_open(added, number, UINT64_MAX);
@@ -224,7 +227,9 @@ static void add_block(struct added *added, const struct index_block *block)
 	struct time_gap gap = { 0 };
 	struct index_cell cell;
 
-	index_cell_take(&take, block->cells, block->shift, block->start_ns);
+	index_cell_take(&take,
+			index_load(added->index, block->cells, &added->buffer),
+			block->shift, block->start_ns);
 	while (index_cell_next(&take, &cell)) {
 		if (!cell.row) {
 			add_missing(added, &gap, &cell, block->shift);
@@ -307,7 +312,7 @@ static uint64_t level_bytes(const struct skipped_chunks *skipped,
 
 	for (uint32_t at = 0; (block = next_block(skipped, &at, level, 0));
 	     at++)
-		bytes += (uint64_t)(block->cells.end - block->cells.at);
+		bytes += block->cells.bytes;
 	return bytes;
 }
 
@@ -384,6 +389,7 @@ static int add_sequence(struct calls *calls,
 	struct added added = {
 		.calls = calls,
 		.skipped = *skipped,
+		.index = window_index(calls->window),
 		.thread = calls_thread_of(calls, skipped->track),
 		.nodes = calloc(count, sizeof(*added.nodes)),
 		.sums = calloc(count, sizeof(*added.sums)),
@@ -401,6 +407,7 @@ static int add_sequence(struct calls *calls,
 	free(added.nodes);
 	free(added.sums);
 	free(added.touched);
+	free(added.buffer.at);
 	return err;
 }
 

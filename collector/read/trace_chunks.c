@@ -23,6 +23,7 @@ struct chunks {
 	struct skipped_chunks skipped;
 	uint32_t thread, root;
 	uint32_t *nodes; /* of sums, by number of the index; 0: not asked */
+	struct index_buffer rows; /* of the chunk at hand */
 };
 
 /* The node of sums that is @number in the index. 0: there is no room for it, or
@@ -109,12 +110,14 @@ static int count_open(struct chunks *chunks, uint32_t number, uint64_t calls)
 
 static int add_skipped(struct chunks *chunks)
 {
+	const struct trace_index *index = window_index(chunks->sums->window);
 	const struct skipped_chunks *skipped = &chunks->skipped;
 	int err = count_open(chunks, skipped->first, UINT64_MAX);
 
 	for (uint32_t i = skipped->first; i <= skipped->last; i++) {
 		const struct index_chunk *chunk = &skipped->sequence->chunks[i];
-		struct index_get rows = chunk->rows;
+		struct index_get rows =
+			index_load(index, chunk->rows, &chunks->rows);
 		struct index_row row;
 		int64_t node = 0;
 
@@ -146,6 +149,7 @@ static int add_sequence(struct trace_sums *sums,
 		return -ENOMEM;
 	}
 	err = add_skipped(&chunks);
+	free(chunks.rows.at);
 	free(chunks.nodes);
 	return err;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_index - the file is read whole, and its items are listed; what they
- * say stays in the bytes that were read, until somebody asks.
+ * trace_index - the file is read batch by batch, and its items are listed. What
+ * small items say is kept as it is, until somebody asks. Of rows and cells, the
+ * most of the file, only the place is kept.
  */
 #include "collector/read/trace_index.h"
 
@@ -45,29 +46,84 @@ static int read_at(int fd, void *to, size_t count, uint64_t offset)
 	return 0;
 }
 
-/* All of the file at @path into @index. */
-static enum index_fault load(const char *path, struct trace_index *index)
+/* Opens the file at @path. */
+static enum index_fault open_file(const char *path, struct trace_index *index)
 {
-	int fd = own_files_open(path), err = 0;
 	struct stat status;
+	int err = 0;
 
-	if (fd < 0) {
-		errno = -fd;
-		return fd == -ENOENT ? INDEX_MISSING : INDEX_UNREADABLE;
+	index->fd = own_files_open(path);
+	if (index->fd < 0) {
+		errno = -index->fd;
+		return index->fd == -ENOENT ? INDEX_MISSING : INDEX_UNREADABLE;
 	}
-	if (fstat(fd, &status) < 0)
+	if (fstat(index->fd, &status) < 0)
 		err = -errno;
 	else if ((uint64_t)status.st_size > BYTES_MAX)
 		err = -EFBIG;
-	index->bytes = err ? 0 : (size_t)status.st_size;
-	index->data = malloc(index->bytes + 1);
-	if (!err && !index->data)
-		err = -ENOMEM;
-	if (!err)
-		err = read_at(fd, index->data, index->bytes, 0);
-	close(fd);
+	else
+		index->bytes = (uint64_t)status.st_size;
 	errno = -err;
 	return err ? INDEX_UNREADABLE : INDEX_FINE;
+}
+
+struct index_get index_load(const struct trace_index *index,
+			    struct index_stretch stretch,
+			    struct index_buffer *buffer)
+{
+	struct index_get get = { .bad = true };
+
+	if (grow_array(buffer->at, buffer->room, (size_t)stretch.bytes + 1) ||
+	    read_at(index->fd, buffer->at, stretch.bytes, stretch.offset))
+		return get;
+	return (struct index_get){ .at = buffer->at,
+				   .end = buffer->at + stretch.bytes };
+}
+
+/* --- what is kept -----------------------------------------------------------
+ */
+
+#define KEPT_BYTES (128u << 10)
+
+struct index_kept {
+	struct index_kept *next;
+	size_t used, room;
+	uint8_t bytes[];
+};
+
+/* Copies what @get has left. False: there is no memory. */
+static bool keep(struct trace_index *index, struct index_get *get)
+{
+	size_t count = (size_t)(get->end - get->at);
+	struct index_kept *kept = index->kept;
+
+	if (!kept || kept->room - kept->used < count) {
+		size_t room = MAX((size_t)KEPT_BYTES, count);
+
+		kept = malloc(sizeof(*kept) + room);
+		if (!kept)
+			return false;
+		kept->next = index->kept;
+		kept->used = 0;
+		kept->room = room;
+		index->kept = kept;
+	}
+	if (count)
+		memcpy(kept->bytes + kept->used, get->at, count);
+	get->at = kept->bytes + kept->used;
+	get->end = get->at + count;
+	kept->used += count;
+	return true;
+}
+
+static void free_kept(struct index_kept *kept)
+{
+	while (kept) {
+		struct index_kept *next = kept->next;
+
+		free(kept);
+		kept = next;
+	}
 }
 
 /* --- items ------------------------------------------------------------------
@@ -121,7 +177,8 @@ static struct index_sequence *get_sequence(struct trace_index *index,
 
 static bool take_text(struct trace_index *index, struct index_get *get)
 {
-	if (grow_array(index->texts, index->text_room, index->text_count + 1))
+	if (grow_array(index->texts, index->text_room, index->text_count + 1) ||
+	    !keep(index, get))
 		return false;
 	index->texts[index->text_count++] = (struct index_text){
 		.at = get->at,
@@ -153,7 +210,8 @@ static bool take_packet(struct trace_index *index, uint32_t kind,
 
 	if (get->bad || sequence > UINT32_MAX ||
 	    grow_array(index->packets, index->packet_room,
-		       index->packet_count + 1))
+		       index->packet_count + 1) ||
+	    !keep(index, get))
 		return false;
 	index->packets[index->packet_count++] = (struct index_packet){
 		.kind = kind,
@@ -166,10 +224,11 @@ static bool take_packet(struct trace_index *index, uint32_t kind,
 
 /* An item that is looked into when somebody asks. */
 static bool take_later(struct trace_index *index, struct index_packet item,
-		       const struct index_get *get)
+		       struct index_get *get)
 {
 	if (grow_array(index->packets, index->packet_room,
-		       index->packet_count + 1))
+		       index->packet_count + 1) ||
+	    !keep(index, get))
 		return false;
 	item.at = get->at;
 	item.count = (size_t)(get->end - get->at);
@@ -185,7 +244,8 @@ static bool take_node(const struct trace_index *index,
 	uint64_t iid = index_get_number(get);
 
 	/* Each has a number, from 1 on, and takes bytes of the file. */
-	if (get->bad || !number || number > MIN(index->bytes, UINT32_MAX - 1) ||
+	if (get->bad || !number ||
+	    number > MIN(index->bytes, (uint64_t)UINT32_MAX - 1) ||
 	    parent > UINT32_MAX || iid > UINT32_MAX ||
 	    grow_array_zeroed(sequence->nodes, sequence->node_room, number + 1))
 		return false;
@@ -218,7 +278,8 @@ static bool open_chunk(struct index_sequence *sequence, uint64_t number,
 	return true;
 }
 
-static bool take_checkpoint(struct index_sequence *sequence,
+static bool take_checkpoint(struct trace_index *index,
+			    struct index_sequence *sequence,
 			    struct packet_place place, struct index_get *get)
 {
 	uint64_t ns = index_get_number(get), chunk = index_get_number(get);
@@ -226,7 +287,7 @@ static bool take_checkpoint(struct index_sequence *sequence,
 	if (get->bad ||
 	    grow_array(sequence->checkpoints, sequence->checkpoint_room,
 		       sequence->checkpoint_count + 1) ||
-	    !open_chunk(sequence, chunk, ns))
+	    !open_chunk(sequence, chunk, ns) || !keep(index, get))
 		return false;
 	sequence->checkpoints[sequence->checkpoint_count++] =
 		(struct index_checkpoint){ .place = place,
@@ -236,8 +297,29 @@ static bool take_checkpoint(struct index_sequence *sequence,
 	return true;
 }
 
-static bool take_chunk(struct index_sequence *sequence, struct index_get *get)
+/* What the items of a batch are about. */
+struct about {
+	struct index_sequence *sequence; /* NULL: no block was told yet */
+	struct packet_place place;
+	struct index_extent extent; /* what is known of the next one */
+	const uint8_t
+		*items; /* of the batch, which lie at offset of the file */
+	uint64_t offset;
+};
+
+/* Where what @get has left stands in the file. */
+static struct index_stretch stretch_of(const struct about *about,
+				       const struct index_get *get)
 {
+	return (struct index_stretch){
+		.offset = about->offset + (uint64_t)(get->at - about->items),
+		.bytes = (uint32_t)(get->end - get->at),
+	};
+}
+
+static bool take_chunk(const struct about *about, struct index_get *get)
+{
+	struct index_sequence *sequence = about->sequence;
 	struct index_chunk *chunk =
 		sequence->chunk_count
 			? &sequence->chunks[sequence->chunk_count - 1]
@@ -256,7 +338,7 @@ static bool take_chunk(struct index_sequence *sequence, struct index_get *get)
 	chunk->lost = index_get_number(get);
 	chunk->paused = index_get_number(get);
 	chunk->row_count = index_get_number(get);
-	chunk->rows = *get;
+	chunk->rows = stretch_of(about, get);
 	chunk->rough = flags & INDEX_CHUNK_ROUGH;
 	chunk->whole = !get->bad && chunk->end_ns >= start_ns;
 	return !get->bad;
@@ -282,8 +364,9 @@ static void mark_chunks(struct index_sequence *sequence,
 	sequence->chunks[at].ends_cells = true;
 }
 
-static bool take_cells(struct index_sequence *sequence, struct index_get *get)
+static bool take_cells(const struct about *about, struct index_get *get)
 {
+	struct index_sequence *sequence = about->sequence;
 	uint64_t level = index_get_number(get), shift;
 	struct index_block block = { .level = (unsigned int)level };
 
@@ -305,19 +388,12 @@ static bool take_cells(struct index_sequence *sequence, struct index_get *get)
 		       sequence->block_count + 1))
 		return false;
 	block.shift = (unsigned int)shift;
-	block.cells = *get;
+	block.cells = stretch_of(about, get);
 	sequence->blocks[sequence->block_count++] = block;
 	if (!block.level)
 		mark_chunks(sequence, &block);
 	return true;
 }
-
-/* What the items of a batch are about. */
-struct about {
-	struct index_sequence *sequence; /* NULL: no block was told yet */
-	struct packet_place place;
-	struct index_extent extent; /* what is known of the next one */
-};
 
 static bool take_times(struct index_extent *extent, struct index_get *get)
 {
@@ -363,13 +439,13 @@ static bool take_extent(struct trace_index *index, struct about *about,
 	extent.sched_last_ns = extent.sched_first_ns + index_get_number(get);
 	extent.untimed = index_get_number(get);
 	count = index_get_number(get);
-	extent.sequences = get->at;
-	if (get->bad || extent.offset != before ||
+	if (get->bad || !keep(index, get) || extent.offset != before ||
 	    extent.end <= extent.offset || count > UINT32_MAX ||
 	    extent.last_ns < extent.first_ns ||
 	    grow_array(index->extents, index->extent_room,
 		       index->extent_count + 1))
 		return false;
+	extent.sequences = *get;
 	for (uint64_t i = 0; i < count && !get->bad; i++)
 		index_get_number(get);
 	extent.sequence_count = (uint32_t)count;
@@ -457,11 +533,12 @@ static bool take_item(struct trace_index *index, struct about *about,
 	case INDEX_NODE:
 		return take_node(index, about->sequence, get);
 	case INDEX_CHECKPOINT:
-		return take_checkpoint(about->sequence, about->place, get);
+		return take_checkpoint(index, about->sequence, about->place,
+				       get);
 	case INDEX_CHUNK:
-		return take_chunk(about->sequence, get);
+		return take_chunk(about, get);
 	case INDEX_CELLS:
-		return take_cells(about->sequence, get);
+		return take_cells(about, get);
 	case INDEX_TIMES:
 		return take_times(&about->extent, get);
 	case INDEX_VALUE:
@@ -478,10 +555,10 @@ static bool take_item(struct trace_index *index, struct about *about,
 }
 
 static bool take_items(struct trace_index *index, const uint8_t *at,
-		       size_t bytes)
+		       size_t bytes, uint64_t offset)
 {
 	struct index_get items = { .at = at, .end = at + bytes }, payload;
-	struct about about = { 0 };
+	struct about about = { .items = at, .offset = offset };
 	uint32_t kind;
 
 	while ((kind = index_get_item(&items, &payload)))
@@ -493,15 +570,38 @@ static bool take_items(struct trace_index *index, const uint8_t *at,
 /* --- batches ----------------------------------------------------------------
  */
 
+/* The batch that lies at some place of the file. */
+struct found_batch {
+	struct index_batch batch;
+	uint8_t head[INDEX_BATCH_BYTES];
+	struct index_buffer items;
+};
+
 /* Finds the batch at @at, which is to have @number. False: there is none. */
-static bool find_batch(const struct trace_index *index, size_t at,
-		       uint64_t number, struct index_batch *out)
+static bool find_batch(const struct trace_index *index, uint64_t at,
+		       uint64_t number, struct found_batch *out)
 {
-	if (index->bytes - at < INDEX_BATCH_BYTES)
+	if (index->bytes - at < INDEX_BATCH_BYTES ||
+	    read_at(index->fd, out->head, INDEX_BATCH_BYTES, at))
 		return false;
-	index_get_batch(index->data + at, out);
-	return out->number == number && out->bytes <= INDEX_BATCH_ITEMS_MAX &&
-	       out->bytes <= index->bytes - at - INDEX_BATCH_BYTES;
+	index_get_batch(out->head, &out->batch);
+	return out->batch.number == number &&
+	       out->batch.bytes <= INDEX_BATCH_ITEMS_MAX &&
+	       out->batch.bytes <= index->bytes - at - INDEX_BATCH_BYTES;
+}
+
+/* Takes in @found, which lies at @at. False: it is damaged, or makes no sense.
+ */
+static bool take_batch(struct trace_index *index, uint64_t at,
+		       struct found_batch *found)
+{
+	const struct index_stretch items = { at + INDEX_BATCH_BYTES,
+					     found->batch.bytes };
+	struct index_get get = index_load(index, items, &found->items);
+
+	return !get.bad &&
+	       index_check_batch(found->head, &found->batch, get.at) &&
+	       take_items(index, get.at, items.bytes, items.offset);
 }
 
 /* Whether the trace has the last bytes that @batch tells of. */
@@ -523,44 +623,41 @@ static bool fits_trace(const struct index_batch *batch, int trace_fd)
 static enum index_fault take_batches(struct trace_index *index, int trace_fd,
 				     uint64_t trace_bytes)
 {
-	size_t at = INDEX_HEADER_BYTES;
-	struct index_batch batch, last;
-	uint64_t number = 0;
+	struct found_batch found = { .items = { 0 } };
+	uint64_t at = INDEX_HEADER_BYTES, number = 0;
+	struct index_batch last = { 0 };
+	bool later = false;
 
-	while (find_batch(index, at, number, &batch) &&
-	       batch.trace_bytes >= index->trace_bytes &&
-	       batch.trace_bytes <= trace_bytes) {
-		const uint8_t *head = index->data + at;
-		const uint8_t *items = head + INDEX_BATCH_BYTES;
-
-		if (!index_check_batch(head, &batch, items) ||
-		    !take_items(index, items, batch.bytes))
+	while (find_batch(index, at, number, &found) &&
+	       found.batch.trace_bytes >= index->trace_bytes) {
+		later = found.batch.trace_bytes > trace_bytes;
+		if (later || !take_batch(index, at, &found))
 			break;
-		index->trace_bytes = batch.trace_bytes;
-		at += INDEX_BATCH_BYTES + batch.bytes;
-		last = batch;
+		index->trace_bytes = found.batch.trace_bytes;
+		at += INDEX_BATCH_BYTES + found.batch.bytes;
+		last = found.batch;
 		number++;
 	}
+	free(found.items.at);
 	if (!number)
-		return find_batch(index, at, 0, &batch) &&
-				       batch.trace_bytes > trace_bytes
-			       ? INDEX_FOREIGN
-			       : INDEX_DAMAGED;
+		return later ? INDEX_FOREIGN : INDEX_DAMAGED;
 	return fits_trace(&last, trace_fd) ? INDEX_FINE : INDEX_FOREIGN;
 }
 
 static enum index_fault take_file(struct trace_index *index, int trace_fd)
 {
 	uint8_t head[INDEX_HEADER_BYTES] = INDEX_MAGIC;
+	uint8_t begin[INDEX_HEADER_BYTES];
 	struct stat status;
 
 	if (fstat(trace_fd, &status) < 0)
 		return INDEX_UNREADABLE;
 	if (index->bytes < INDEX_HEADER_BYTES ||
-	    memcmp(index->data, head, sizeof(INDEX_MAGIC) - 1) != 0)
+	    read_at(index->fd, begin, sizeof(begin), 0) ||
+	    memcmp(begin, head, sizeof(INDEX_MAGIC) - 1) != 0)
 		return INDEX_DAMAGED;
 	head[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
-	if (memcmp(index->data, head, sizeof(head)) != 0)
+	if (memcmp(begin, head, sizeof(head)) != 0)
 		return INDEX_LATER;
 	return take_batches(index, trace_fd, (uint64_t)status.st_size);
 }
@@ -575,8 +672,9 @@ enum index_fault trace_index_read(const char *path, const char *trace_path,
 	errno = ENOMEM;
 	if (!index)
 		return INDEX_UNREADABLE;
+	index->fd = -1;
 	index->has_rest = true;
-	fault = load(path, index);
+	fault = open_file(path, index);
 	trace_fd = fault ? -1 : own_files_open(trace_path);
 	if (!fault && trace_fd < 0) {
 		fault = INDEX_UNREADABLE;
@@ -629,7 +727,9 @@ void trace_index_free(struct trace_index **index)
 	free(freed->packets);
 	free(freed->curves);
 	free(freed->extents);
-	free(freed->data);
+	free_kept(freed->kept);
+	if (freed->fd >= 0)
+		close(freed->fd);
 	free(freed);
 	*index = NULL;
 }
@@ -757,9 +857,7 @@ uint32_t index_node_path(const struct index_sequence *sequence, uint32_t number,
 
 bool index_extent_has(const struct index_extent *extent, uint32_t sequence)
 {
-	struct index_get get = { .at = extent->sequences,
-				 .end = extent->sequences +
-					10 * (size_t)extent->sequence_count };
+	struct index_get get = extent->sequences;
 	uint64_t at = 0;
 
 	for (uint32_t i = 0; i < extent->sequence_count; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * trace_index - trace.index in memory (docs/INDEX.md): where the packets of
- * each sequence lie, what a reader must know to begin there, and sums of
- * chunks. The file may come from anywhere: all of it is checked, and what does
- * not fit the trace is not used. One thread at a time.
+ * each sequence lie, what a reader must know to begin there, and where the sums
+ * of chunks and the levels of detail stand: these, most of the file, stay there
+ * until somebody asks. The file may come from anywhere: all of it is checked,
+ * and what does not fit the trace is not used. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_TRACE_INDEX_H
 #define PERFREC_COLLECTOR_READ_TRACE_INDEX_H
@@ -15,6 +16,12 @@
 #include "collector/index/index_cells.h"
 #include "collector/index/index_items.h"
 #include "collector/read/trace_packets.h"
+
+/* A part of the file, for index_load(). */
+struct index_stretch {
+	uint64_t offset;
+	uint32_t bytes;
+};
 
 struct index_text {
 	const uint8_t *at;
@@ -49,7 +56,7 @@ struct index_chunk {
 	uint64_t spans; /* about */
 	uint64_t lost, paused; /* calls that marks in it tell of */
 	uint64_t row_count;
-	struct index_get rows; /* for index_row_next() */
+	struct index_stretch rows; /* for index_row_next() */
 };
 
 /* A block of a level of detail (INDEX_CELLS). */
@@ -58,7 +65,7 @@ struct index_block {
 	uint64_t first_chunk, last_chunk; /* numbers */
 	uint64_t start_ns, end_ns; /* the last event before, and its last */
 	uint64_t beyond_calls; /* in rows that are left out */
-	struct index_get cells; /* for index_cell_take() */
+	struct index_stretch cells; /* for index_cell_take() */
 };
 
 struct index_sequence {
@@ -99,7 +106,7 @@ struct index_extent {
 	uint64_t first_ns, last_ns; /* of events; 0, 0: none has a time */
 	uint64_t sched_first_ns, sched_last_ns; /* of switches of threads */
 	bool untimed; /* there are events whose time is not known */
-	const uint8_t *sequences; /* of threads; varints: differences */
+	struct index_get sequences; /* of threads; varints: differences */
 	uint32_t sequence_count;
 	uint32_t packet_end; /* in packets: those of it are the ones between
 			      * this and the end of the extent before it */
@@ -113,8 +120,9 @@ struct index_extent {
 };
 
 struct trace_index {
-	uint8_t *data; /* the file */
-	size_t bytes;
+	int fd; /* the file */
+	uint64_t bytes; /* of it */
+	struct index_kept *kept; /* what was taken out of it */
 	uint64_t trace_bytes; /* what of the trace it is about */
 	bool whole; /* the recording had ended when it was written */
 	bool has_rest; /* all extents have, and nothing of it was lost */
@@ -161,6 +169,19 @@ enum index_fault trace_index_read_beside(const char *trace_path,
 /* Frees *@index, which may be NULL, and clears it. */
 void trace_index_free(struct trace_index **index);
 
+/* Bytes that were read. All zero: none. */
+struct index_buffer {
+	uint8_t *at;
+	size_t room;
+};
+
+/* Reads @stretch of the file of @index into @buffer, which the caller has for
+ * one after another and frees at the end. Returns its bytes; none, and bad:
+ * they are not there any more, or there is no memory. */
+struct index_get index_load(const struct trace_index *index,
+			    struct index_stretch stretch,
+			    struct index_buffer *buffer);
+
 /* The sequence @id; NULL: the index has none. */
 const struct index_sequence *trace_index_sequence(
 	const struct trace_index *index, uint32_t id);
@@ -201,8 +222,8 @@ struct index_row {
 	uint64_t calls, total_ns, longest_ns;
 };
 
-/* Takes the next row off @rows, a copy of those of a chunk of @sequence, the
- * node of which is to be kept in @node, at first 0. False: there are no more,
+/* Takes the next row off @rows, those of a chunk of @sequence, the node of
+ * which is to be kept in @node, at first 0. False: there are no more,
  * or what is left makes no sense (rows->bad). */
 bool index_row_next(const struct index_sequence *sequence,
 		    struct index_get *rows, int64_t *node,

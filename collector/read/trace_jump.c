@@ -186,9 +186,7 @@ static bool wants(const struct trace_jump *jump, struct start *start,
 static bool needs_extent(const struct trace_jump *jump,
 			 const struct index_extent *extent)
 {
-	struct index_get get = { .at = extent->sequences,
-				 .end = jump->index->data +
-					jump->index->bytes };
+	struct index_get get = extent->sequences;
 	bool needed = false;
 	uint32_t next = 0;
 	uint64_t id = 0;

@@ -387,9 +387,7 @@ static bool wants(struct wanted *wanted, const struct index_extent *extent)
 static bool needs_threads(struct trace_parts *parts,
 			  const struct index_extent *extent)
 {
-	struct index_get get = { .at = extent->sequences,
-				 .end = parts->index->data +
-					parts->index->bytes };
+	struct index_get get = extent->sequences;
 	uint32_t kept = parts->last;
 	bool needed = false;
 	uint64_t id = 0;

@@ -19,8 +19,10 @@
 
 static volatile uint64_t g_sink;
 
-static void look_at_sequence(const struct index_sequence *sequence)
+static void look_at_sequence(const struct trace_index *index,
+			     const struct index_sequence *sequence)
 {
+	struct index_buffer buffer = { 0 };
 	struct index_stack stack;
 	struct index_row row;
 
@@ -33,7 +35,8 @@ static void look_at_sequence(const struct index_sequence *sequence)
 		free(stack.slices);
 	}
 	for (uint32_t i = 0; i < sequence->chunk_count; i++) {
-		struct index_get rows = sequence->chunks[i].rows;
+		struct index_get rows =
+			index_load(index, sequence->chunks[i].rows, &buffer);
 		int64_t node = 0;
 
 		while (sequence->chunks[i].whole &&
@@ -41,6 +44,17 @@ static void look_at_sequence(const struct index_sequence *sequence)
 			fuzz_must(row.node < sequence->node_count,
 				  "a row of no node");
 	}
+	for (uint32_t i = 0; i < sequence->block_count; i++) {
+		const struct index_block *block = &sequence->blocks[i];
+		struct index_cell_take take;
+		struct index_cell cell;
+
+		index_cell_take(&take, index_load(index, block->cells, &buffer),
+				block->shift, block->start_ns);
+		while (index_cell_next(&take, &cell))
+			g_sink += cell.longest_ns;
+	}
+	free(buffer.at);
 }
 
 /* No bucket is behind the last one that the block tells of. */
@@ -72,7 +86,7 @@ static void look_at(const struct trace_index *index)
 {
 	look_at_curves(index);
 	for (uint32_t i = 0; i < index->sequence_count; i++)
-		look_at_sequence(&index->sequences[i]);
+		look_at_sequence(index, &index->sequences[i]);
 	for (uint32_t i = 0; i < index->extent_count; i++)
 		g_sink += index_extent_has(&index->extents[i], 2);
 }

@@ -97,14 +97,8 @@ def main():
         trace = os.path.join(os.path.realpath(arguments.folder), TRACE)
         without = os.path.join(scratch, TRACE)
         os.symlink(trace, without)
-        events = lines_of(arguments.window_dump, without, "0", "0")
-        times = sorted({int(line.split()[1]) for line in events
-                        if line.split()[2] in "12"})
-        tried = [(0, 0)]
-        for _ in range(arguments.count):
-            begin, end = sorted(random.sample(times, 2))
-            tried.append((begin, end))
-        for begin, end in tried:
+        begin, end = 0, 0
+        for _ in range(1 + arguments.count):
             wanted = [str(begin), str(end)]
             index, sums, levels, beyond = read_calls(lines_of(arguments.calls_dump, trace, *wanted))
             other = read_calls(lines_of(arguments.calls_dump, without, *wanted))
@@ -118,6 +112,9 @@ def main():
                 wrong = slices.check(levels[level], beyond)
                 if wrong:
                     sys.exit(f"{begin} to {end}, level {level}: {wrong}")
+            if not end:
+                times = sorted({ns for key in slices.found for ns in key[2:]})
+            begin, end = sorted(random.sample(times, 2))
 
 
 if __name__ == "__main__":
