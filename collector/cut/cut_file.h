@@ -40,13 +40,19 @@ int cut_file_end(struct cut_file *file);
 /* For the functions below only. */
 void cut_file_write_pending(struct cut_file *file);
 
+/* Packets were put into file->pending. */
+static inline void cut_file_check(struct cut_file *file)
+{
+	if (unlikely(file->pending.count > CUT_PENDING_BYTES))
+		cut_file_write_pending(file);
+}
+
 /* Appends @count bytes that are whole packets with their tags. */
 static inline void cut_file_put(struct cut_file *file, const void *packets,
 				size_t count)
 {
 	bytes_put(&file->pending, packets, count);
-	if (unlikely(file->pending.count > CUT_PENDING_BYTES))
-		cut_file_write_pending(file);
+	cut_file_check(file);
 }
 
 /* Appends a packet whose fields are the @count bytes at @fields. */
@@ -62,8 +68,7 @@ static inline void cut_file_packet(struct cut_file *file, const uint8_t *fields,
 	end = varint_put(at + 1, count);
 	memcpy(end, fields, count);
 	file->pending.count -= (size_t)(at + 1 + VARINT_BYTES_MAX - end);
-	if (unlikely(file->pending.count > CUT_PENDING_BYTES))
-		cut_file_write_pending(file);
+	cut_file_check(file);
 }
 
 #endif

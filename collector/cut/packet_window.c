@@ -218,6 +218,7 @@ static void take_start(struct packet_window *window,
 			       packet->bytes.at + packet->bytes.count };
 	struct wire_field field;
 
+	window_forget_templates(window);
 	sequence->sets_clock = false;
 	if (packet->flags & FLAG_CLEARED)
 		cut_names_restart(&sequence->names);
@@ -622,9 +623,11 @@ static struct trace_packet_bytes take_seldom(
 		return bundle;
 	if (packet.is_start)
 		take_start(window, &packet);
-	if (packet.interned.at)
+	if (packet.interned.at) {
 		cut_names_take(&packet.sequence->names, &window->entries,
 			       packet.interned);
+		window_forget_templates(window);
+	}
 	if (packet.descriptor.at)
 		window_describe(window, &packet);
 	if (packet.switches.at &&

@@ -46,6 +46,7 @@
 /* What trace attributes of cuts begin with. */
 #define CUT_ATTRIBUTE "perfrec.cut_"
 
+struct compact;
 struct packet_window;
 struct trace_switch;
 
@@ -70,6 +71,14 @@ void packet_window_free(struct packet_window **window);
  * for trace_packets_unpack(); all zero: it is none. */
 struct trace_packet_bytes packet_window_take(
 	struct packet_window *window, const struct trace_packet_bytes *packet);
+
+/* Takes in plain begins and ends of slices of @sequence in the compact form, as
+ * packet_window_take() would take in their packets, and moves @from behind
+ * them. Stops at the first event that is something else, or that needs what the
+ * cut does not have yet. Returns how many it has taken, often 0: then a packet
+ * of the next event has to be given. */
+uint64_t packet_window_run(struct packet_window *window, uint32_t sequence,
+			   struct compact *from);
 
 /*
  * For whoever leaves out packets that are in no range. What is left out may lie

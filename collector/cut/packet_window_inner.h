@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * packet_window_inner - what the parts of packet_window share. packet_window.c
- * has the packets that come, window_tracks.c the tracks and their slices,
- * window_out.c the packets that go.
+ * has the packets that come, window_run.c events in the compact form,
+ * window_tracks.c the tracks and their slices, window_out.c the packets that
+ * go.
  */
 #ifndef PERFREC_COLLECTOR_CUT_PACKET_WINDOW_INNER_H
 #define PERFREC_COLLECTOR_CUT_PACKET_WINDOW_INNER_H
@@ -14,9 +15,11 @@
 #include "collector/cut/cut_sched.h"
 #include "collector/cut/packet_window.h"
 #include "collector/read/trace_wire.h"
+#include "collector/trace/encode.h"
 #include "shared/compiler.h"
 
 #define CLOCK_BOOTTIME_ID 6
+#define WINDOW_TEMPLATES 256
 
 static inline bool is_clock_of_sequence(uint64_t clock)
 {
@@ -92,6 +95,10 @@ struct packet_window {
 	struct cut_sched *sched;
 	struct bytes packet, event, interned; /* of one packet that goes out */
 	struct bytes snapshot, clock; /* of a first packet */
+	/* Of window_run.c: of names that the cut has, at the place of their
+	 * iid; the first is that of an end. */
+	struct encode_template templates[WINDOW_TEMPLATES];
+	const struct wsequence *templates_of; /* NULL: none is valid */
 	struct packet_window_totals totals;
 };
 
@@ -118,6 +125,11 @@ void *by_number_find(const struct by_number *list, uint64_t id);
 /* Makes @to a copy of @count bytes. False, and counted: there is no room. */
 bool window_keep(struct packet_window *window, struct bytes *to,
 		 const void *from, size_t count);
+
+/* --- window_run.c --- */
+
+/* The cut may lack a name that it had. */
+void window_forget_templates(struct packet_window *window);
 
 /* --- window_tracks.c --- */
 

@@ -6,6 +6,16 @@
 #include "collector/trace/flight_view.h"
 #include "shared/compiler.h"
 
+/* The events that come next, as far as they need no packets of their own. */
+static void take_run(struct flight_view *view, struct packet_window *window)
+{
+	uint32_t sequence;
+	struct compact *events = flight_view_run(view, &sequence);
+
+	if (events && packet_window_run(window, sequence, events))
+		flight_view_ran(view);
+}
+
 /* All of @view goes through @window. 0 or -errno. */
 static int take_packets(struct flight_view *view, struct packet_window *window,
 			struct cut_file *file)
@@ -13,7 +23,8 @@ static int take_packets(struct flight_view *view, struct packet_window *window,
 	struct index_get packet;
 	int got;
 
-	while ((got = flight_view_next(view, &packet)) > 0) {
+	while (take_run(view, window),
+	       (got = flight_view_next(view, &packet)) > 0) {
 		const struct trace_packet_bytes bytes = {
 			packet.at, (size_t)(packet.end - packet.at)
 		};

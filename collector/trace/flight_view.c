@@ -55,7 +55,13 @@ struct flight_view {
 	/* What comes next. */
 	uint32_t at_kept; /* sequences whose packets without times were given */
 	uint32_t at_segment;
-	struct bytes packets; /* of a segment, or what describes a sequence */
+	/* Of a segment in the compact form, its events that were not read yet.
+	 */
+	const struct view_segment *compact; /* NULL: none is being read */
+	struct flight_part *part; /* that they are in */
+	struct compact from;
+	struct bytes packets; /* of a segment, of an event, or what describes a
+			       * sequence */
 	size_t at; /* in packets */
 };
 
@@ -267,37 +273,68 @@ static void put_restart(struct flight_view *view,
 	sequence->begun = true;
 }
 
-static void put_compact(struct flight_view *view,
-			struct view_sequence *sequence, const uint8_t *bytes,
-			size_t count)
+/* Comes to the next part of the segment that is being read. */
+static void next_part(struct flight_view *view)
 {
-	struct compact from = { bytes, bytes + count, sequence->ns };
-	struct compact_event event;
-
-	while ((event = compact_next(&from)).kind)
-		if (event.kind == COMPACT_IS_RESTART)
-			put_restart(view, sequence, &from, event.open);
-		else
-			compact_unpack_event(&sequence->unpack, from.ns, &event,
-					     &view->packets);
-	sequence->ns = from.ns;
-}
-
-static void put_segment(struct flight_view *view,
-			const struct view_segment *segment)
-{
-	struct view_sequence *sequence = &view->sequences[segment->sequence];
-	struct flight_part *part = NULL;
+	struct view_sequence *sequence =
+		&view->sequences[view->compact->sequence];
 	uint32_t bytes;
 
-	if (!sequence->compact)
-		put_cut(view, &segment->cut);
-	while (sequence->compact &&
-	       flight_cut_next(&segment->cut, &part, &bytes))
-		put_compact(view, sequence, part->at, bytes);
+	sequence->ns = view->from.ns;
+	if (flight_cut_next(&view->compact->cut, &view->part, &bytes))
+		view->from = (struct compact){ view->part->at,
+					       view->part->at + bytes,
+					       sequence->ns };
+	else
+		view->compact = NULL;
 }
 
-/* Fills view->packets again. False: there is nothing more. */
+static void begin_compact(struct flight_view *view,
+			  const struct view_segment *segment)
+{
+	view->compact = segment;
+	view->part = NULL;
+	view->from.ns = view->sequences[segment->sequence].ns;
+	next_part(view);
+}
+
+/* The next event of the segment that is being read. */
+static void put_compact(struct flight_view *view)
+{
+	struct view_sequence *sequence =
+		&view->sequences[view->compact->sequence];
+	struct compact_event event = compact_next(&view->from);
+
+	if (event.kind == COMPACT_IS_RESTART)
+		put_restart(view, sequence, &view->from, event.open);
+	else if (event.kind)
+		compact_unpack_event(&sequence->unpack, view->from.ns, &event,
+				     &view->packets);
+	else
+		next_part(view);
+}
+
+/* Comes to the next segment that is in the view. False: there is none. */
+static bool next_segment(struct flight_view *view)
+{
+	while (view->at_segment < view->segment_count) {
+		const struct view_segment *segment =
+			&view->segments[view->at_segment++];
+
+		if (segment->sequence == UINT32_MAX ||
+		    segment->first_ns >= view->to_ns)
+			continue;
+		if (view->sequences[segment->sequence].compact)
+			begin_compact(view, segment);
+		else
+			put_cut(view, &segment->cut);
+		return true;
+	}
+	return false;
+}
+
+/* Fills view->packets again, though it may find nothing. False: there is
+ * nothing more. */
 static bool fill(struct flight_view *view)
 {
 	bytes_clear(&view->packets);
@@ -306,17 +343,24 @@ static bool fill(struct flight_view *view)
 		put_kept(view, &view->sequences[view->at_kept++]);
 		return true;
 	}
-	while (view->at_segment < view->segment_count) {
-		const struct view_segment *segment =
-			&view->segments[view->at_segment++];
+	if (!view->compact)
+		return next_segment(view);
+	put_compact(view);
+	return true;
+}
 
-		if (segment->sequence == UINT32_MAX ||
-		    segment->first_ns >= view->to_ns)
-			continue;
-		put_segment(view, segment);
-		return true;
-	}
-	return false;
+struct compact *flight_view_run(struct flight_view *view, uint32_t *sequence)
+{
+	if (view->at != view->packets.count || !view->compact)
+		return NULL;
+	*sequence = view->sequences[view->compact->sequence].id;
+	return &view->from;
+}
+
+void flight_view_ran(struct flight_view *view)
+{
+	view->sequences[view->compact->sequence].unpack.encoder.last_ns =
+		view->from.ns;
 }
 
 int flight_view_next(struct flight_view *view, struct index_get *out)

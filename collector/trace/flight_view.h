@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+struct compact;
 struct flight_memory;
 struct flight_view;
 struct index_get;
@@ -28,5 +29,11 @@ void flight_view_free(struct flight_view **view);
 /* The next packet, without tag and length, until the next call. 1; 0: there are
  * no more; or -ENOMEM. */
 int flight_view_next(struct flight_view *view, struct index_get *out);
+/* The events that come next, if they are in the compact form, and *@sequence of
+ * which they are; NULL: they are not. Whoever can do without their packets
+ * moves it behind as many begins and ends as he has taken, and says so by
+ * flight_view_ran(). */
+struct compact *flight_view_run(struct flight_view *view, uint32_t *sequence);
+void flight_view_ran(struct flight_view *view);
 
 #endif

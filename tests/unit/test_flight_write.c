@@ -323,8 +323,9 @@ static void stop(void)
  */
 
 /* The cut of [@from, @to) of the whole trace, to @out. */
-static void cut(uint64_t from, uint64_t to, FILE *out)
+static struct packet_window_totals cut(uint64_t from, uint64_t to, FILE *out)
 {
+	struct packet_window_totals totals;
 	struct cut_range range = { from, to };
 	const struct cut_ranges ranges = { &range, 1, 1 };
 	const struct trace_cut_wish about = { .of = "test", .ranges = &ranges };
@@ -340,9 +341,11 @@ static void cut(uint64_t from, uint64_t to, FILE *out)
 		packet_window_take(window, &(struct trace_packet_bytes){
 						   field.bytes, field.value });
 	packet_window_end(window);
+	totals = packet_window_totals(window);
 	trace_cut_put_about(&about, &file);
 	packet_window_free(&window);
 	ck_assert_int_eq(cut_file_end(&file), 0);
+	return totals;
 }
 
 struct line {
@@ -384,13 +387,19 @@ static void check_range(uint64_t from, uint64_t to)
 	const struct flight_wish wish = {
 		.memory = g->memory, .from_ns = from, .to_ns = to, .of = "test"
 	};
+	struct packet_window_totals totals;
 	struct flight_result result;
 
-	cut(from, to, cut_file);
+	totals = cut(from, to, cut_file);
 	ck_assert_int_eq(flight_write(&wish, flight_file, &result), 0);
 	fclose(cut_file);
 	fclose(flight_file);
 	ck_assert_uint_le(result.kept_from_ns, from);
+	ck_assert_uint_eq(result.totals.slices, totals.slices);
+	ck_assert_uint_eq(result.totals.clipped, totals.clipped);
+	ck_assert_uint_eq(result.totals.threads, totals.threads);
+	ck_assert_uint_eq(result.totals.lost, totals.lost);
+	ck_assert_uint_eq(result.totals.bad_events, totals.bad_events);
 	count = lines_of(cut_text, cut_bytes, ours);
 	ck_assert_uint_eq(lines_of(flight_text, flight_bytes, theirs), count);
 	for (size_t i = 0; i < count; i++)
