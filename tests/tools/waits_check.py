@@ -315,13 +315,14 @@ def check_functions(summary, truths):
         whole = check_function_parts(function["name"], function) and whole
     if not whole:
         return
-    by_tid = {(p["pid"], t["tid"]): t for p, t in threads_of(summary)}
+    by_tid = group(threads_of(summary), lambda pt: (pt[0]["pid"], pt[1]["tid"]))
     for name, same in group(truths, lambda t: t["name"]).items():
         if name not in found:
             complain(f"{name} is not in the summary")
             continue
         keys = {(t["pid"], t["tid"]) for t in same}
-        threads = [by_tid[k] for k in keys if k in by_tid]
+        # Several threads may have had an id.
+        threads = [t for k in keys for _, t in by_tid.get(k, [])]
         check_function(found[name], same, threads)
 
 
