@@ -23,6 +23,10 @@
 #     Of waits for a CPU so much may have been left in blocked time.
 #   - A look takes time, which the truth has, and the span has not: what may have
 #     come after the span is `after_ns`, much of which may be a wait for a CPU.
+#   - A thread that is moved to another CPU while it falls asleep is counted as
+#     waiting for one until it runs again (Linux 6.12 on). Of the main thread that
+#     may be its wait for the reply to its hello: what it had waited for CPUs
+#     before main() may be missing in blocked time.
 #   - Time that the host has taken is `stolen_ns`: spans have it, sums have not.
 
 import argparse
@@ -103,16 +107,17 @@ class Bounds:
         both("major_faults", ["major"], 1000)
         both("preemptions", ["involuntary"], gap // 50_000)
         both("switches", ["voluntary", "involuntary"], gap // 50_000 + 8)
-        self.add_wall(begin, end, made or process["start_ns"], gap)
+        self.add_wall(begin, end, made or process["start_ns"], gap,
+                      0 if made else begin["delay_ns"])
 
-    def add_wall(self, begin, end, made, gap):
+    def add_wall(self, begin, end, made, gap, early):
         def blocked(now):
             return now["wall_ns"] - now["cpu_ns"] - now["delay_ns"]
 
         before = max(begin["wall_ns"] - made, 0)
         self.low["wall_ns"] += end["wall_ns"] - begin["wall_ns"]
         self.high["wall_ns"] += end["wall_ns"] - made + gap
-        self.low["blocked_ns"] += blocked(end) - blocked(begin)
+        self.low["blocked_ns"] += blocked(end) - blocked(begin) - early
         self.high["blocked_ns"] += blocked(end) - blocked(begin) + before + gap
 
 
