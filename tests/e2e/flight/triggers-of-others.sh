@@ -5,6 +5,7 @@
 # fired.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
+need jq
 
 fired()
 {
@@ -76,7 +77,13 @@ SOURCE
 preload ./waits &
 waits=$!
 exec 3>hold
-wait_for 60 sh -c 'ls -d data/waits-*'
+# Its folder is there a moment before.
+is_listed()
+{
+	"$PERFREC" ctl list --json | jq -e '.programs[] | select(.program == "waits")' \
+		>listed
+}
+wait_for 60 is_listed
 kill -USR1 "$collector"
 wait_for 60 has_fired 'USR1'
 exec 3>&-
