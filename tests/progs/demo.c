@@ -6,6 +6,8 @@
  * timeline is not.
  *
  *	writer --> queue of documents --> indexer 1..3 --> merge --> result
+ *
+ * demo [DOCUMENTS]: 600, unless it is told.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,13 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOCUMENTS 600
 #define DOCUMENT_WORDS 900
 #define VOCABULARY 2000
 #define WORD_BYTES 16
 #define INDEXERS 3
 #define QUEUE_ROOM 8
 #define SLOTS 8192 /* of an index: a power of two, more than VOCABULARY */
+
+static int g_documents = 600;
 
 struct document {
 	size_t length;
@@ -142,7 +145,7 @@ static void *writer_main(void *argument)
 
 	(void)argument;
 	pthread_setname_np(pthread_self(), "writer");
-	for (int i = 0; i < DOCUMENTS; i++)
+	for (int i = 0; i < g_documents; i++)
 		queue_put(&g_queue, write_document(&random));
 	queue_close(&g_queue);
 	return NULL;
@@ -278,7 +281,7 @@ static void print_result(struct index *index)
 	while (distinct < SLOTS && index->entries[distinct].count)
 		distinct++;
 	printf("%d documents, %llu words, %zu distinct; most frequent:",
-	       DOCUMENTS, (unsigned long long)index->words, distinct);
+	       g_documents, (unsigned long long)index->words, distinct);
 	for (size_t i = 0; i < 3; i++)
 		printf(" %s (%llu)", index->entries[i].word,
 		       (unsigned long long)index->entries[i].count);
@@ -296,12 +299,15 @@ static pthread_t start(void *(*run)(void *), void *argument)
 	return thread;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct indexer indexers[INDEXERS];
 	static struct index merged;
-	pthread_t writer = start(writer_main, NULL);
+	pthread_t writer;
 
+	if (argc > 1)
+		g_documents = atoi(argv[1]);
+	writer = start(writer_main, NULL);
 	for (int i = 0; i < INDEXERS; i++) {
 		indexers[i].number = i + 1;
 		indexers[i].thread = start(indexer_main, &indexers[i]);

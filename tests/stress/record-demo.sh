@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# record-demo.sh - the demo, recorded in each way there is to record, and sixteen
-# threads that free each other's blocks ($ALLOC_PAIRS of them), by a perfrec and
-# a collector that are built with a sanitizer: it must have nothing to say, the
+# record-demo.sh - a third of the demo, recorded in each way there is to record, and
+# sixteen threads that free each other's blocks ($ALLOC_PAIRS of them), by a perfrec
+# and a collector that are built with a sanitizer: it must have nothing to say, the
 # traces must pass the checker, and the programs must not notice. O is the build
 # directory.
 set -u
@@ -16,7 +16,7 @@ cd "$work" || exit 1
 for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
 	eval "export $options=\"\${$options:-}:log_path=$work/report\""
 done
-program=$O/tests/progs/demo
+program="$O/tests/progs/demo 200"
 $program >expected || exit 1
 
 # record NAME OPTION...
@@ -52,7 +52,7 @@ record small-drop --on-full drop --ring-size 64K
 record depth --depth 3 --exclude 'hash*'
 "$O/perfrec" report block >/dev/null || exit 1
 
-program="$O/tests/progs/alloc_torture 16 ${ALLOC_PAIRS:-100000}"
+program="$O/tests/progs/alloc_torture 16 ${ALLOC_PAIRS:-30000}"
 $program >expected || exit 1
 record memory --alloc=exact --snapshot-interval 100ms
 record memory-sampled --alloc=sampled:16K
