@@ -10,8 +10,7 @@
 static bool extent_is_whole(const struct trace_index *index,
 			    const struct index_extent *extent)
 {
-	struct index_get get = { .at = extent->sequences,
-				 .end = index->data + index->bytes };
+	struct index_get get = extent->sequences;
 	const struct index_sequence *sequence;
 	uint64_t id = 0;
 

@@ -469,10 +469,11 @@ static bool take_block(struct trace_index *index, struct about *about,
 static bool take_curve(struct trace_index *index, const struct about *about,
 		       uint32_t kind, struct index_get *get)
 {
-	struct index_curve_item item = { .kind = kind, .get = *get };
-	bool apart = index_get_number(get) & 1;
+	struct index_curve_item item = { .kind = kind };
+	struct index_get rest = *get;
+	bool apart = index_get_number(&rest) & 1;
 
-	if (get->bad || (!apart && !about->sequence))
+	if (rest.bad || (!apart && !about->sequence))
 		return false;
 	if (kind == INDEX_CURVES_END && apart)
 		index->curves_end = true;
@@ -483,8 +484,10 @@ static bool take_curve(struct trace_index *index, const struct about *about,
 	if (!apart)
 		item.sequence = about->sequence->id;
 	if (grow_array(index->curves, index->curve_room,
-		       index->curve_count + 1))
+		       index->curve_count + 1) ||
+	    !keep(index, get))
 		return false;
+	item.get = *get;
 	index->curves[index->curve_count++] = item;
 	return true;
 }
