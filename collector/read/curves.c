@@ -17,6 +17,9 @@
 #include "collector/read/trace_parts.h"
 #include "shared/compiler.h"
 
+/* A trace in which more counters are not described is not perfrec's. */
+#define EARLY_MAX (1u << 20)
+
 /* What must be read of the trace. */
 struct needs {
 	struct time_range *ranges;
@@ -26,6 +29,13 @@ struct needs {
 	int err;
 };
 
+/* A value of a counter that was not described yet. */
+struct early_value {
+	uint64_t uuid;
+	bool real;
+	struct index_bucket bucket;
+};
+
 struct reading {
 	const struct curves_wish *wish;
 	struct curves *curves;
@@ -33,6 +43,9 @@ struct reading {
 	struct needs needs;
 	bool taking; /* else it is found out what is needed */
 	struct pool list; /* of struct curve, by uuid and is_double */
+	/* Last values may come before the packets of their extent. */
+	struct early_value *early;
+	uint32_t early_count, early_room;
 	int err;
 };
 
@@ -139,21 +152,6 @@ static void take_bucket(struct reading *reading, struct curve *curve,
 		take_inside(reading, curve, bucket);
 }
 
-static void take_event(struct reading *reading, const struct trace_event *event)
-{
-	union curve_value value = { .whole = event->value };
-	struct curve *curve =
-		curve_of(reading, event->track->uuid, event->is_double);
-	struct index_bucket bucket = { .last_ns = event->ns };
-
-	if (!curve)
-		return;
-	if (event->is_double)
-		value.real = event->real;
-	bucket.min = bucket.max = bucket.last = bits_of(value);
-	take_bucket(reading, curve, &bucket);
-}
-
 /* --- what the index has -----------------------------------------------------
  */
 
@@ -173,6 +171,56 @@ static void scale(struct index_bucket *bucket, const struct trace_track *track,
 	swap = bucket->min;
 	bucket->min = bucket->max;
 	bucket->max = swap;
+}
+
+/* Keeps @bucket, of @event, for later. */
+static void keep_early(struct reading *reading, const struct trace_event *event,
+		       const struct index_bucket *bucket)
+{
+	if (grow_array(reading->early, reading->early_room,
+		       reading->early_count + 1))
+		reading->err = -ENOMEM;
+	else
+		reading->early[reading->early_count++] =
+			(struct early_value){ event->track->uuid,
+					      event->is_double, *bucket };
+}
+
+static void take_event(struct reading *reading, const struct trace_event *event)
+{
+	union curve_value value = { .whole = event->value };
+	struct index_bucket bucket = { .last_ns = event->ns };
+	struct curve *curve;
+
+	if (event->is_double)
+		value.real = event->real;
+	bucket.min = bucket.max = bucket.last = bits_of(value);
+	if (event->track->kind != TRACE_TRACK_COUNTER &&
+	    reading->early_count < EARLY_MAX) {
+		keep_early(reading, event, &bucket);
+		return;
+	}
+	curve = curve_of(reading, event->track->uuid, event->is_double);
+	if (curve)
+		take_bucket(reading, curve, &bucket);
+}
+
+/* All is described that will be. */
+static void take_early(struct reading *reading)
+{
+	for (uint32_t i = 0; i < reading->early_count && !reading->err; i++) {
+		struct early_value *early = &reading->early[i];
+		struct curve *curve =
+			curve_of(reading, early->uuid, early->real);
+
+		if (!curve)
+			return;
+		scale(&early->bucket,
+		      trace_reader_find_track(reading->curves->reader,
+					      early->uuid),
+		      early->real);
+		take_bucket(reading, curve, &early->bucket);
+	}
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -335,23 +383,35 @@ static void look_at_all(struct reading *reading, bool taking)
 static int read_events(struct reading *reading)
 {
 	struct trace_event event;
-	int got;
+	int got = 0;
 
 	while (!reading->err &&
 	       (got = trace_reader_next(reading->curves->reader, &event)) > 0)
 		if (event.kind == TRACE_COUNTER)
 			take_event(reading, &event);
+	take_early(reading);
 	if (reading->err)
 		return reading->err;
 	reading->curves->err = got == -EBADMSG ? got : 0;
 	return got == -EBADMSG ? 0 : got;
 }
 
-static int read_all(struct reading *reading, const char *path,
-		    const struct read_progress *progress)
+/* The range, and what values there were before it. */
+static int read_range(struct reading *reading, const char *path,
+		      const struct read_progress *progress)
 {
-	int err = trace_reader_open(path, &reading->curves->reader);
+	struct curves *curves = reading->curves;
+	struct trace_parts *parts;
+	int err;
 
+	free(curves->ranges);
+	curves->ranges = malloc(sizeof(*curves->ranges));
+	if (!curves->ranges)
+		return -ENOMEM;
+	*curves->ranges = reading->wish->range;
+	err = trace_parts_open(path, curves->index, curves->ranges, 1, &parts);
+	if (!err)
+		err = trace_reader_open_parts(parts, &curves->reader);
 	if (err)
 		return err;
 	if (progress)
@@ -373,10 +433,12 @@ static int read_needed(struct reading *reading, const char *path)
 	int err;
 
 	join_ranges(&reading->needs);
+	reading->curves->ranges = reading->needs.ranges;
+	reading->needs.ranges = NULL;
 	err = trace_parts_open_some(path, reading->curves->index,
-				    reading->needs.ranges, reading->needs.count,
-				    is_needed, reading, reading->needs.apart,
-				    &parts);
+				    reading->curves->ranges,
+				    reading->needs.count, is_needed, reading,
+				    reading->needs.apart, &parts);
 	if (!err)
 		err = trace_reader_open_parts(parts, &reading->curves->reader);
 	return err ?: read_events(reading);
@@ -453,15 +515,18 @@ static int read_curves(struct reading *reading, const char *path,
 {
 	int err = -EBADMSG;
 
-	if (reading->curves->index)
+	if (reading->curves->index &&
+	    index_curves_are_whole(reading->curves->index)) {
 		err = read_by_index(reading, path);
+		reading->curves->by_curves = !err;
+	}
 	/* The index is an accelerator, and nothing else. */
 	if (err == -EBADMSG) {
 		reading->err = 0;
 		free_list(reading);
+		reading->early_count = 0;
 		trace_reader_close(&reading->curves->reader);
-		trace_index_free(&reading->curves->index);
-		err = read_all(reading, path, progress);
+		err = read_range(reading, path, progress);
 	}
 	return err ?: give_list(reading);
 }
@@ -477,14 +542,13 @@ int curves_read(const char *path, const struct curves_wish *wish,
 		return -ENOMEM;
 	free_list(&reading);
 	reading.curves->shift = shift_for(wish);
-	if (!trace_index_read_beside(path, &reading.curves->index) &&
-	    !index_curves_are_whole(reading.curves->index))
-		trace_index_free(&reading.curves->index);
+	trace_index_read_beside(path, &reading.curves->index);
 	err = read_curves(&reading, path, progress);
 	free_list(&reading);
 	index_curve_set_release(&reading.set);
 	free(reading.needs.ranges);
 	free(reading.needs.sequences);
+	free(reading.early);
 	if (err)
 		curves_free(&reading.curves);
 	else
@@ -503,6 +567,7 @@ void curves_free(struct curves **curves)
 	free(freed->list);
 	trace_reader_close(&freed->reader);
 	trace_index_free(&freed->index);
+	free(freed->ranges);
 	free(freed);
 	*curves = NULL;
 }

@@ -5,11 +5,11 @@
  * buckets of 2^shift ns, counted from time 0. Buckets without a value are left
  * out: the counter has the last value of the bucket before.
  *
- * What it gives is what one finds who reads all of the trace. By the index
- * (docs/INDEX.md) it reads only where a bucket of the index is in several of
- * those that are asked for, or only partly in the range; or nothing, if it need
- * not be exact. Memory grows with the number of counters and buckets. One
- * thread at a time.
+ * What it gives is what one finds who reads all of the trace. By the curves of
+ * the index (docs/INDEX.md) it reads only where a bucket of the index is in
+ * several of those that are asked for, or only partly in the range; or nothing,
+ * if it need not be exact. Without these it reads the range. Memory grows with
+ * the number of counters and buckets. One thread at a time.
  *
  *   curves_read(path, &wish, NULL, &curves);
  *   for (i = 0; i < curves->count; i++)
@@ -37,7 +37,7 @@ struct curves_wish {
 	uint32_t buckets; /* at most; 1 to CURVES_BUCKETS_MAX */
 	/* Nothing is read for it but the index: values near the ends of the
 	 * range, or of counters that were set seldom, may be in a bucket beside
-	 * theirs. Without an index it is exact. */
+	 * theirs. Without curves in the index it is exact. */
 	bool rough;
 };
 
@@ -69,8 +69,10 @@ struct curve {
 
 struct curves {
 	struct trace_reader *reader; /* for texts and tracks */
-	struct trace_index *index; /* by which it was read; NULL: all of the
-				    * trace was */
+	struct trace_index *index; /* by which it was read; NULL: there is none
+				    */
+	struct time_range *ranges; /* that were read by it */
+	bool by_curves; /* of the index; else all of the range was read */
 	unsigned int shift;
 	struct curve *list; /* in no order; those without a value up to the end
 			     * of the range are left out */

@@ -6,8 +6,8 @@
  *
  * usage: curves_check [-i] TRACE COUNT SEED
  *
- * -i: the index must have been used. Prints how many counters and values there
- * are. Exit status 1: something differs.
+ * -i: the curves of the index must have been used. Prints how many counters and
+ * values there are. Exit status 1: something differs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -221,12 +221,12 @@ static struct curves_wish any_wish(uint64_t first_ns, uint64_t last_ns)
 
 int main(int argc, char **argv)
 {
-	bool by_index = argc == 5 && !strcmp(argv[1], "-i");
+	bool by_curves = argc == 5 && !strcmp(argv[1], "-i");
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
 	const char *path = argv[argc - 3];
 	uint32_t counters = 0;
 
-	if (argc != 4 + by_index)
+	if (argc != 4 + by_curves)
 		return 2;
 	srandom((unsigned int)atoi(argv[argc - 1]));
 	read_values(path);
@@ -242,8 +242,8 @@ int main(int argc, char **argv)
 			wish.range = (struct time_range){ 0, last_ns + 1 };
 		if (curves_read(path, &wish, NULL, &curves))
 			return 2;
-		if (by_index && !curves->index)
-			fail(&wish, g_values, "without the index");
+		if (by_curves && !curves->by_curves)
+			fail(&wish, g_values, "without the curves");
 		counters = check_all(&wish, curves);
 		curves_free(&curves);
 	}
