@@ -171,7 +171,7 @@ static int set_range(struct call_command *command, const char *path,
 		     bool progress)
 {
 	struct trace_bounds bounds;
-	int err = range_command_read(&command->range, command->dir, path,
+	int err = range_command_read(&command->range, command->dir, path, NULL,
 				     progress, &bounds, &command->choice.range);
 
 	command->choice.origin_ns = err ? 0 : bounds.first_ns;

@@ -131,7 +131,7 @@ static int plan_ranges(const struct cut_line *line, struct cut_plan *plan)
 				       &plan->threads);
 	if (!err && range_command_given(&line->range))
 		err = range_command_read(&line->range, line->dir, plan->path,
-					 true, &plan->bounds, &range);
+					 NULL, true, &plan->bounds, &range);
 	if (err)
 		return err;
 	if (!line->calls.option)

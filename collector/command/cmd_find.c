@@ -118,8 +118,8 @@ static int run_search(struct find_line *line, struct call_search **out)
 	line->wish.range = TIME_RANGE_ALL;
 	/* Without a range the search finds out when the first call was. */
 	if (!err && range_command_given(&line->range))
-		err = range_command_read(&line->range, line->dir, path, true,
-					 &bounds, &line->wish.range);
+		err = range_command_read(&line->range, line->dir, path, NULL,
+					 true, &bounds, &line->wish.range);
 	if (err)
 		return err;
 	progress_begin(&progress, "reading the trace", true);

@@ -25,6 +25,7 @@
 #include "collector/show/summary_print.h"
 #include "collector/show/summary_sched.h"
 #include "collector/read/summary_read.h"
+#include "collector/read/trace_index.h"
 #include "collector/read/summary_snapshot.h"
 #include "shared/compiler.h"
 
@@ -258,13 +259,17 @@ static int write_part(const struct report_options *options)
 	const struct page_options page = { .dir = options->print.dir,
 					   .file = options->html,
 					   .part = &part };
+	struct trace_index *index = NULL;
 	struct cut_threads threads = { 0 };
 	char path[PATH_MAX];
 	int err = trace_command_path(wish->dir, path);
 
 	if (!err)
-		err = range_command_read(&wish->range, wish->dir, path, true,
-					 &part.bounds, &part.range);
+		trace_index_read_beside(path, &index);
+	part.index = index;
+	if (!err)
+		err = range_command_read(&wish->range, wish->dir, path, index,
+					 true, &part.bounds, &part.range);
 	if (err && err != -EDOM)
 		trace_command_log_open(wish->dir, err);
 	if (!err && wish->thread)
@@ -272,6 +277,7 @@ static int write_part(const struct report_options *options)
 	free(threads.tids);
 	if (!err)
 		err = page_write(&page);
+	trace_index_free(&index);
 	return err ? OPTS_FAILED : OPTS_OK;
 }
 

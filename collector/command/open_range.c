@@ -26,8 +26,8 @@ static int find_range(const struct open_range *wish, const char *dir,
 		      struct trace_bounds *bounds)
 {
 	struct time_range range;
-	int err = range_command_read(&wish->range, dir, path, true, bounds,
-				     &range);
+	int err = range_command_read(&wish->range, dir, path, NULL, true,
+				     bounds, &range);
 
 	return err ? err : cut_ranges_add(ranges, range.from_ns, range.to_ns);
 }

@@ -74,8 +74,9 @@ static void say_error(const struct range_command *command, const char *dir,
 }
 
 int range_command_read(const struct range_command *command, const char *dir,
-		       const char *path, bool progress,
-		       struct trace_bounds *bounds, struct time_range *range)
+		       const char *path, const struct trace_index *index,
+		       bool progress, struct trace_bounds *bounds,
+		       struct time_range *range)
 {
 	struct progress line;
 	const struct read_progress tell = { progress_tell, &line };
@@ -83,7 +84,7 @@ int range_command_read(const struct range_command *command, const char *dir,
 	int err;
 
 	progress_begin(&line, "looking for the first call", progress);
-	err = trace_bounds_read(path, &tell, bounds);
+	err = trace_bounds_read(path, index, &tell, bounds);
 	progress_end(&line);
 	if (err)
 		return err;

@@ -28,14 +28,19 @@ bool range_command_given(const struct range_command *command);
  * log. */
 int range_command_check(const struct range_command *command);
 
+struct trace_index;
+
 /*
  * Reads when the recording in @dir, whose trace is at @path, began and ended,
- * and sets *@range to what was given of it. A line on the terminal says how far
- * reading is, if @progress. 0; -EDOM after one line in the log: the recording
- * has no such range; or what trace_bounds_read() returned.
+ * by
+ * @index as trace_bounds_read(), and sets *@range to what was given of it. A
+ * line on the terminal says how far reading is, if @progress. 0; -EDOM after
+ * one line in the log: the recording has no such range; or what
+ * trace_bounds_read() returned.
  */
 int range_command_read(const struct range_command *command, const char *dir,
-		       const char *path, bool progress,
-		       struct trace_bounds *bounds, struct time_range *range);
+		       const char *path, const struct trace_index *index,
+		       bool progress, struct trace_bounds *bounds,
+		       struct time_range *range);
 
 #endif

@@ -29,9 +29,11 @@ int report_range_check(const struct report_range *line)
 	return range_command_check(&line->range);
 }
 
-/* What is in the range. 0, -EDOM and -errno as range_command_read(). */
+/* What is in the range. 0, -EDOM and -errno as range_command_read(). The caller
+ * frees *@index in any case, after *@sums. */
 static int read_sums(const struct report_range *line,
-		     struct range_report *report, struct trace_sums **sums)
+		     struct range_report *report, struct trace_index **index,
+		     struct trace_sums **sums)
 {
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
@@ -41,11 +43,14 @@ static int read_sums(const struct report_range *line,
 	int err = trace_command_path(line->dir, path);
 
 	if (!err)
-		err = range_command_read(&line->range, line->dir, path, true,
-					 &report->bounds, &report->range);
+		trace_index_read_beside(path, index);
+	if (!err)
+		err = range_command_read(&line->range, line->dir, path, *index,
+					 true, &report->bounds, &report->range);
 	if (err)
 		return err;
 	choice.range = report->range;
+	choice.index = *index;
 	progress_begin(&progress, "reading the trace", true);
 	err = trace_sums_read(path, &choice, &tell, sums);
 	progress_end(&progress);
@@ -86,6 +91,7 @@ static int print_sums(const struct report_range *line,
 
 int report_range_print(const struct report_range *line)
 {
+	struct trace_index *index = NULL;
 	struct trace_sums *sums = NULL;
 	struct range_report report = {
 		.dir = line->dir,
@@ -94,9 +100,10 @@ int report_range_print(const struct report_range *line)
 		.full_names = line->full_names,
 	};
 	const char *keys;
-	int status, err = read_sums(line, &report, &sums);
+	int status, err = read_sums(line, &report, &index, &sums);
 
 	if (err) {
+		trace_index_free(&index);
 		if (err != -EDOM)
 			trace_command_log_open(line->dir, err);
 		return OPTS_FAILED;
@@ -106,5 +113,6 @@ int report_range_print(const struct report_range *line)
 	report.sums = sums;
 	status = print_sums(line, &report);
 	trace_sums_free(&sums);
+	trace_index_free(&index);
 	return status;
 }

@@ -11,12 +11,15 @@
 
 #include "collector/read/time_range.h"
 
+struct trace_index;
+
 /* A part of a recording. */
 struct page_part {
 	struct time_range range;
 	struct trace_bounds bounds; /* of the recording: times count from the
 				     * first slice, as those of --from */
 	const char *thread; /* NULL: all; else one that there is */
+	const struct trace_index *index; /* of the trace; NULL: there is none */
 };
 
 struct page_options {

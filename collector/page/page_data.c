@@ -549,6 +549,16 @@ static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
 	return walk.node;
 }
 
+/* All calls of a part have times. */
+static void add_recorded_calls(struct page_data *data, uint32_t node,
+			       uint64_t calls)
+{
+	uint32_t number = page_data_node_at(data, node)->function;
+
+	((struct page_function *)data->functions.items)[number].recorded +=
+		calls;
+}
+
 /* Puts what the stacks have into the values. */
 static void take_call_sums(struct page_data *data, const struct call_sums *sums,
 			   bool part, uint64_t sample_ns)
@@ -567,6 +577,8 @@ static void take_call_sums(struct page_data *data, const struct call_sums *sums,
 		add_amount(data, PAGE_WALL, &amount);
 		amount.amount = wait ? 0 : cell->calls;
 		add_amount(data, PAGE_CALLS, &amount);
+		if (part)
+			add_recorded_calls(data, node - 1, amount.amount);
 		amount.amount = cell->samples * sample_ns;
 		if (sample_ns)
 			add_amount(data, PAGE_CPU, &amount);

@@ -90,13 +90,17 @@ static void add_trace_notes(const struct calls *calls, json_t *list)
 			 "or of too many threads.",
 			 (unsigned long long)calls->timeline.refused);
 	if (calls->by_index)
+		add_note(list,
+			 "This is a large recording: the page is made by the "
+			 "index of its trace, and is without the times of CPU "
+			 "samples, and without counters.");
+	if (calls->summed)
 		add_note(
 			list,
-			"This is a large recording, and the page is made from "
-			"the index of its trace: calls are spread evenly over "
-			"short stretches of time, and CPU samples and counters "
-			"have no time. perfrec cut, and a page of a range, "
-			"show more of a shorter time.");
+			"Calls are spread evenly over short stretches of "
+			"time. The page of a range (perfrec report --html FILE "
+			"--from TIME --to TIME) has a finer timeline, if it "
+			"has fewer than some millions of calls.");
 	if (calls->beyond)
 		add_note(list,
 			 "The timeline is without %llu calls that are too deep "
@@ -203,6 +207,18 @@ static json_t *time_json(const struct page_data *data,
 			 number_json(MAX(last, first) - data->origin_ns));
 }
 
+/* "19.01s to 19.06s": as it can be typed again. */
+static json_t *range_json(const struct page_part *part)
+{
+	uint64_t first = part->bounds.first_ns, from, to;
+	char begin[TIME_RANGE_TEXT], end[TIME_RANGE_TEXT];
+
+	from = MAX(part->range.from_ns, first) - first;
+	to = MIN(part->range.to_ns, part->bounds.last_ns) - first;
+	return json_sprintf("%s to %s", time_range_text(from, begin),
+			    time_range_text(to, end));
+}
+
 /* What was chosen of the recording. */
 static void add_part(const struct page_part *part, json_t *header)
 {
@@ -212,9 +228,8 @@ static void add_part(const struct page_part *part, json_t *header)
 
 	if (part->thread)
 		json_object_set_new(object, "thread", json_text(part->thread));
-	json_object_set_new(object, "ranged",
-			    json_boolean(part->range.from_ns ||
-					 part->range.to_ns != UINT64_MAX));
+	if (part->range.from_ns || part->range.to_ns != UINT64_MAX)
+		json_object_set_new(object, "range", range_json(part));
 	json_object_set_new(header, "part", object);
 }
 

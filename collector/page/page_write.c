@@ -30,6 +30,7 @@
 #include "collector/page/page_time.h"
 #include "collector/page/page_tree.h"
 #include "collector/read/summary_read.h"
+#include "collector/read/trace_index.h"
 #include "collector/show/progress.h"
 #include "shared/compiler.h"
 
@@ -51,15 +52,25 @@ struct page {
 	struct summary *summary, *base;
 	struct page_data data;
 	struct page_columns columns;
+	struct trace_index *index; /* which the data needs; NULL: it needs none,
+				    * or options->part has it */
 	uint8_t *packed; /* the data, gzipped */
 	size_t packed_bytes;
 };
 
 /* --- what is read --- */
 
-/* Of a recording with more calls, what the index tells is enough: all of the
- * trace would take more than some seconds. */
-#define READ_SPANS_MAX (16u << 20)
+/* Of a recording with more calls, only a part of the trace is read, by the
+ * index: all of it would take more than some seconds. */
+#define READ_SPANS_MAX (8u << 20)
+
+static const struct trace_index *find_index(struct page *page, const char *path)
+{
+	if (page->options->part && page->options->part->index)
+		return page->options->part->index;
+	trace_index_read_beside(path, &page->index);
+	return page->index;
+}
 
 /* A recording may have no trace, or one that nobody can read: the page is then
  * without times. */
@@ -73,7 +84,7 @@ static int read_trace(struct page *page)
 	struct calls_choice choice = {
 		.range = part ? part->range : TIME_RANGE_ALL,
 		.thread = part ? part->thread : NULL,
-		.by_index = page->summary->totals.spans > READ_SPANS_MAX,
+		.few_calls = READ_SPANS_MAX,
 	};
 	int err;
 
@@ -83,6 +94,8 @@ static int read_trace(struct page *page)
 	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME,
 		     page->options->dir) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
+	if (page->summary->totals.spans > READ_SPANS_MAX)
+		choice.index = find_index(page, path);
 	progress_begin(&progress, "reading the trace", !page->options->quiet);
 	err = calls_read(path, &choice, &tell, &calls);
 	progress_end(&progress);
@@ -423,6 +436,7 @@ int page_write(const struct page_options *options)
 	free(page.packed);
 	page_columns_release(&page.columns);
 	page_data_release(&page.data);
+	trace_index_free(&page.index);
 	summary_free(&page.summary);
 	summary_free(&page.base);
 	return err;

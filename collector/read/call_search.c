@@ -324,7 +324,7 @@ static int run_by_index(const char *path, const struct trace_index *index,
 	}
 	call_chunks_release(&chunks);
 	if (!err)
-		err = trace_bounds_read(path, NULL, &(*out)->bounds);
+		err = trace_bounds_read(path, index, NULL, &(*out)->bounds);
 	if (*out && (err || !(*out)->count || (*out)->err))
 		call_search_free(out);
 	return err;

@@ -418,7 +418,7 @@ static int read_all(struct calls *calls)
 	if (calls->range.from_ns && calls->range.to_ns != UINT64_MAX)
 		time_cells_reach(&calls->cells, calls->range.from_ns,
 				 calls->range.to_ns - 1);
-	if (calls->by_index)
+	if (calls->summed)
 		got = calls_index_add(calls);
 	if (got)
 		return got;
@@ -433,23 +433,39 @@ static int read_all(struct calls *calls)
 	return 0;
 }
 
+/* How many calls there are in the range, about: those of chunks of which a part
+ * lies in it. */
+static uint64_t count_calls(const struct calls_choice *choice)
+{
+	const struct trace_index *index = choice->index;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < index->sequence_count; i++)
+		for (uint32_t j = 0; j < index->sequences[i].chunk_count; j++) {
+			const struct index_chunk *chunk =
+				&index->sequences[i].chunks[j];
+
+			if (chunk->whole &&
+			    chunk->end_ns >= choice->range.from_ns &&
+			    chunk->start_ns < choice->range.to_ns)
+				count += chunk->spans;
+		}
+	return count;
+}
+
 static int open_window(struct calls *calls, const char *path,
 		       const struct calls_choice *choice)
 {
 	struct window_choice part = { .range = choice->range,
-				      .thread = choice->thread };
-	int err = 0;
+				      .thread = choice->thread,
+				      .index = choice->index,
+				      .calls_only = choice->index };
 
-	if (choice->by_index) {
-		part.calls_only = true;
+	calls->by_index = choice->index;
+	calls->summed =
+		choice->index && count_calls(choice) > choice->few_calls;
+	if (calls->summed)
 		part.skips = JUMP_SKIPS_DETAILED;
-		err = window_open(path, &part, &calls->window);
-		calls->by_index = !err && window_index(calls->window);
-		if (err || calls->by_index)
-			return err;
-		window_close(&calls->window);
-		part.calls_only = false;
-	}
 	return window_open(path, &part, &calls->window);
 }
 

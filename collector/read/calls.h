@@ -71,14 +71,20 @@ struct calls_curve {
 struct calls_choice {
 	struct time_range range;
 	const char *thread; /* as that of struct window_choice */
-	bool by_index; /* if there is an index */
+	/* By the index, if there is one, which is this; it outlives the calls.
+	 * NULL: all of the trace is read. */
+	const struct trace_index *index;
+	/* If the range has no more calls than these, about, all of them are
+	 * read; they are not left to the sums of chunks. */
+	uint64_t few_calls;
 };
 
 struct calls {
 	struct window *window;
 	struct trace_reader *reader; /* has texts and tracks; of the window */
 	struct time_range range; /* that was chosen */
-	bool by_index; /* see above */
+	bool by_index; /* without samples and counters */
+	bool summed; /* chunks were left to their sums */
 	struct trace_read_totals totals;
 	struct budget budget;
 	struct pool nodes; /* of struct call_node; 0 is no function */

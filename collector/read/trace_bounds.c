@@ -88,31 +88,44 @@ static int jump_bounds(const char *path, const struct trace_index *index,
 	return err;
 }
 
-int trace_bounds_read(const char *path, const struct read_progress *progress,
+/* 0 or -errno; *@out stays as it was: it is better not to rely on the index. */
+static int read_by_index(const char *path, const struct trace_index *index,
+			 struct trace_bounds *out)
+{
+	struct trace_index *own = NULL;
+	struct trace_bounds bounds = { 0 };
+	int err = 0;
+
+	if (!index) {
+		trace_index_read_beside(path, &own);
+		index = own;
+	}
+	if (index)
+		err = jump_bounds(path, index, &bounds);
+	trace_index_free(&own);
+	if (!err && bounds.first_ns)
+		*out = bounds;
+	return err;
+}
+
+int trace_bounds_read(const char *path, const struct trace_index *index,
+		      const struct read_progress *progress,
 		      struct trace_bounds *out)
 {
 	struct trace_bounds bounds = { 0 };
-	struct trace_index *index = NULL;
 	struct trace_reader *reader;
-	int err;
+	int err = read_by_index(path, index, &bounds);
 
-	if (!trace_index_read_beside(path, &index)) {
-		err = jump_bounds(path, index, &bounds);
-		trace_index_free(&index);
-		/* Nothing at all: it is better not to rely on the index. */
-		if (!err && bounds.first_ns)
-			*out = bounds;
-		if (err || bounds.first_ns)
+	if (!err && !bounds.first_ns) {
+		err = trace_reader_open(path, &reader);
+		if (err)
 			return err;
+		if (progress)
+			trace_reader_set_progress(reader, progress);
+		take_all(reader, &bounds);
+		trace_reader_close(&reader);
 	}
-	err = trace_reader_open(path, &reader);
-	if (err)
-		return err;
-	bounds = (struct trace_bounds){ 0 };
-	if (progress)
-		trace_reader_set_progress(reader, progress);
-	take_all(reader, &bounds);
-	trace_reader_close(&reader);
-	*out = bounds;
-	return 0;
+	if (!err)
+		*out = bounds;
+	return err;
 }

@@ -9,10 +9,14 @@
 #include "collector/read/time_range.h"
 #include "collector/read/trace_packets.h"
 
-/* Reads the bounds of the trace at @path. @progress may be NULL. What is cut or
+struct trace_index;
+
+/* Reads the bounds of the trace at @path by its @index; NULL: by that which
+ * lies beside it, if there is one. @progress may be NULL. What is cut or
  * damaged is read as far as it goes. Returns 0, or -errno of opening the file
  * or for want of memory. Logs nothing. */
-int trace_bounds_read(const char *path, const struct read_progress *progress,
+int trace_bounds_read(const char *path, const struct trace_index *index,
+		      const struct read_progress *progress,
 		      struct trace_bounds *out);
 
 #endif

@@ -35,7 +35,8 @@ struct window_track {
 
 struct window {
 	struct trace_reader *trace;
-	struct trace_index *index; /* NULL: all of the trace is read */
+	const struct trace_index *index; /* NULL: all of the trace is read */
+	struct trace_index *own_index; /* that one, if it was read here */
 	struct window_choice choice;
 	struct window_track *tracks; /* by number */
 	uint32_t track_room;
@@ -58,8 +59,11 @@ int window_open(const char *path, const struct window_choice *choice,
 	if (!window)
 		return -ENOMEM;
 	/* It is complete for calls only. */
-	if (choice->calls_only)
-		trace_index_read_beside(path, &window->index);
+	window->index = choice->calls_only ? choice->index : NULL;
+	if (choice->calls_only && !choice->index) {
+		trace_index_read_beside(path, &window->own_index);
+		window->index = window->own_index;
+	}
 	if (window->index)
 		err = trace_reader_jump(
 			path, window->index, choice->range.from_ns,
@@ -67,7 +71,7 @@ int window_open(const char *path, const struct window_choice *choice,
 	else
 		err = trace_reader_open(path, &window->trace);
 	if (err) {
-		trace_index_free(&window->index);
+		trace_index_free(&window->own_index);
 		free(window);
 		return err;
 	}
@@ -95,7 +99,7 @@ void window_close(struct window **window_ptr)
 	free(window->tracks);
 	free(window->ended.arguments);
 	trace_reader_close(&window->trace);
-	trace_index_free(&window->index);
+	trace_index_free(&window->own_index);
 	free(window);
 }
 

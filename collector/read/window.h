@@ -38,6 +38,9 @@ struct window_choice {
 	 * contexts and waits. NULL: all. */
 	const char *thread;
 	bool calls_only; /* only tracks of threads and contexts, no samples */
+	/* With calls_only: the index of the trace, which outlives the window;
+	 * NULL: that which lies beside it, if there is one. */
+	const struct trace_index *index;
 	enum jump_skips skips; /* chunks of which the index has sums are left
 				* out: trace_jump.h; with calls_only only */
 };

@@ -238,7 +238,7 @@ static void ranges(const char *path)
 {
 	struct trace_bounds bounds;
 
-	if (trace_bounds_read(path, NULL, &bounds))
+	if (trace_bounds_read(path, NULL, NULL, &bounds))
 		abort();
 	look_through(path, middle(&bounds));
 	search(path, middle(&bounds));

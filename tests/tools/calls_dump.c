@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "collector/read/calls.h"
+#include "collector/read/trace_index.h"
 
 static void show_stack(const struct calls *calls, uint32_t number)
 {
@@ -99,7 +100,8 @@ static void show_level(const struct calls *calls, int number)
 
 int main(int argc, char **argv)
 {
-	struct calls_choice choice = { .by_index = true };
+	struct calls_choice choice = { 0 };
+	struct trace_index *index = NULL;
 	struct calls *calls = NULL;
 	int err;
 
@@ -109,17 +111,20 @@ int main(int argc, char **argv)
 	}
 	choice.range.from_ns = strtoull(argv[2], NULL, 10);
 	choice.range.to_ns = strtoull(argv[3], NULL, 10) ?: UINT64_MAX;
+	trace_index_read_beside(argv[1], &index);
+	choice.index = index;
 	err = calls_read(argv[1], &choice, NULL, &calls);
 	if (err) {
 		fprintf(stderr, "calls_dump: %d\n", err);
 		return 1;
 	}
-	printf("index %d\n", calls->by_index);
+	printf("index %d\n", calls->summed);
 	err = show_sums(calls);
 	show_gaps(calls);
 	for (int i = 0; i < TIMELINE_LEVELS; i++)
 		show_level(calls, i);
 	printf("beyond %" PRIu64 "\n", calls->beyond + calls->timeline.refused);
 	calls_free(&calls);
+	trace_index_free(&index);
 	return err;
 }

@@ -293,10 +293,10 @@ START_TEST(bounds_are_of_slices_and_of_the_last_event)
 {
 	struct trace_bounds bounds;
 
-	ck_assert_int_eq(trace_bounds_read(g_path, NULL, &bounds), 0);
+	ck_assert_int_eq(trace_bounds_read(g_path, NULL, NULL, &bounds), 0);
 	ck_assert_uint_eq(bounds.first_ns, START_NS + 5);
 	ck_assert_uint_eq(bounds.last_ns, START_NS + 1000);
-	ck_assert_int_lt(trace_bounds_read("/nowhere", NULL, &bounds), 0);
+	ck_assert_int_lt(trace_bounds_read("/nowhere", NULL, NULL, &bounds), 0);
 }
 END_TEST
 

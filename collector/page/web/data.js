@@ -21,7 +21,7 @@ export class BadData extends Error {}
  *   summary?: any, columns: ColumnHead[], values?: ValueHead[],
  *   buckets?: { count: number, first_ns: number, width_ns: number },
  *   time?: { first_ns: number, last_ns: number },
- *   part?: { whole_ns: number, ranged: boolean, thread?: string },
+ *   part?: { whole_ns: number, range?: string, thread?: string },
  *   counters?: { key: string, title: string, unit: string }[],
  *   timeline?: { level: number, width_ns: number }[],
  *   heap?: { peak_ns?: number, peak_bytes?: number },

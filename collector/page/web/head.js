@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { amount, percent, visible } from './format.js';
 import { el } from './dom.js';
-import { spanText } from './axis.js';
 
 /** The head of the page: what was recorded, and what to know about it. */
 
@@ -52,10 +51,10 @@ function figureList(rows) {
 
 /** @param {Recording} recording @returns {HTMLElement | null} which part of the recording the page shows */
 function partOf({ header }) {
-  const { part, time } = header;
+  const { part } = header;
   if (!part) return null;
   const text = [];
-  if (part.ranged && time) text.push(`${spanText({ from: time.first_ns, to: time.last_ns })} of its ${amount(part.whole_ns, 'nanoseconds')}`);
+  if (part.range) text.push(`${visible(String(part.range))} of its ${amount(part.whole_ns, 'nanoseconds')}`);
   if (part.thread) text.push(`thread ${visible(String(part.thread))}`);
   return el('p', { class: 'part', role: 'note' }, el('b', {}, 'A part of the recording: '), text.join(', '),
     '. Times count from its first call; the figures above are of the whole.');

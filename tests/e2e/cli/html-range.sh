@@ -64,16 +64,17 @@ same()
 wall=$(jq .wall_ns data/summary.json)
 from=$((wall / 4)) to=$((wall / 2))
 same --from ${from}ns --to ${to}ns
-expect_eq 'the part' "$(jq -c '[.time.first_ns, .time.last_ns, .part.ranged, .part.thread]' \
-	page.json)" "[$from,$to,true,null]"
+expect_eq 'the part' "$(jq -c '[.time.first_ns, .time.last_ns, .part.thread]' page.json)" \
+	"[$from,$to,null]"
+expect_match page.json '"range": "[0-9.]*[mu]*s to [0-9.]*m*s"'
 expect_eq 'calls outside' "$(jq --argjson from $from --argjson to $to '[.calls[] |
 	select(.begin < $from or .begin + .duration > $to)] | length' page.json)" 0
 expect_eq 'calls inside' "$(jq '.calls | length > 10' page.json)" true
 # The other thread is called as the program, too.
 tid=$("$PERFREC" find --json --sort time 'run' data | jq '[.calls[].tid] | max')
 same --thread "$tid"
-expect_eq 'the part' "$(jq -c '[.part.ranged, .part.thread, (.threads | length)]' page.json)" \
-	"[false,\"$tid\",2]"
+expect_eq 'the part' "$(jq -c '[.part.range, .part.thread, (.threads | length)]' page.json)" \
+	"[null,\"$tid\",2]"
 expect_eq 'CPU time in some bucket' "$(jq '.overview.cpu | add > 0' page.json)" true
 same --to ${to}ns --thread "$tid"
 same --from ${to}ns
