@@ -23,6 +23,7 @@
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/command/open_range.h"
+#include "collector/command/page_range.h"
 #include "collector/command/spawn.h"
 #include "collector/open/browser.h"
 #include "collector/open/one_shot.h"
@@ -97,14 +98,15 @@ static int take_open_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-/* Only a trace has parts. */
+/* A trace and a page have parts. */
 static int check_part(const struct open_options *options)
 {
 	const char *given = open_range_given(&options->part);
 
-	if (given && options->way != OPEN_PERFETTO) {
-		log_err("%s: only a trace can be cut: leave it out, or leave "
-			"out %s",
+	if (given && options->way != OPEN_PERFETTO &&
+	    options->way != OPEN_PAGE) {
+		log_err("%s: a profile is of a whole recording: leave it out, "
+			"or leave out %s",
 			given, options->way_name);
 		return OPTS_WRONG;
 	}
@@ -280,7 +282,9 @@ static int open_in_perfetto(const struct open_options *options)
 static int make_page(const struct open_options *options, char path[PATH_MAX])
 {
 	const struct page_options page = { .dir = options->dir, .file = path };
+	const struct open_range *part = &options->part;
 	struct stat status;
+	int err;
 
 	snprintf(path, PATH_MAX, "%s/" PAGE_NAME, options->dir);
 	if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
@@ -289,7 +293,11 @@ static int make_page(const struct open_options *options, char path[PATH_MAX])
 			path);
 		return OPTS_FAILED;
 	}
-	return page_write(&page) ? OPTS_FAILED : OPTS_GO_ON;
+	err = open_range_given(part)
+		      ? page_range_write(&part->range, part->thread,
+					 options->dir, path)
+		      : page_write(&page);
+	return err ? OPTS_FAILED : OPTS_GO_ON;
 }
 
 static int open_page(const struct open_options *options)

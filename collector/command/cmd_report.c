@@ -5,17 +5,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
-#include "collector/command/cut_threads.h"
+#include "collector/command/page_range.h"
 #include "collector/command/report_range.h"
-#include "collector/command/trace_command.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
@@ -25,7 +22,6 @@
 #include "collector/show/summary_print.h"
 #include "collector/show/summary_sched.h"
 #include "collector/read/summary_read.h"
-#include "collector/read/trace_index.h"
 #include "collector/read/summary_snapshot.h"
 #include "shared/compiler.h"
 
@@ -251,43 +247,18 @@ static int parse_report_line(int argc, char **argv,
 	return check_together(options);
 }
 
-/* A page of a part of the recording. */
-static int write_part(const struct report_options *options)
-{
-	const struct report_range *wish = &options->part;
-	struct page_part part = { .thread = wish->thread };
-	const struct page_options page = { .dir = options->print.dir,
-					   .file = options->html,
-					   .part = &part };
-	struct trace_index *index = NULL;
-	struct cut_threads threads = { 0 };
-	char path[PATH_MAX];
-	int err = trace_command_path(wish->dir, path);
-
-	if (!err)
-		trace_index_read_beside(path, &index);
-	part.index = index;
-	if (!err)
-		err = range_command_read(&wish->range, wish->dir, path, index,
-					 true, &part.bounds, &part.range);
-	if (err && err != -EDOM)
-		trace_command_log_open(wish->dir, err);
-	if (!err && wish->thread)
-		err = cut_threads_find(wish->thread, path, &threads);
-	free(threads.tids);
-	if (!err)
-		err = page_write(&page);
-	trace_index_free(&index);
-	return err ? OPTS_FAILED : OPTS_OK;
-}
-
 static int write_page(const struct report_options *options)
 {
 	const struct page_options page = { .dir = options->print.dir,
 					   .file = options->html,
 					   .no_source = options->no_source };
+	int err = report_range_given(&options->part)
+			  ? page_range_write(&options->part.range,
+					     options->part.thread, page.dir,
+					     page.file)
+			  : page_write(&page);
 
-	return page_write(&page) ? OPTS_FAILED : OPTS_OK;
+	return err ? OPTS_FAILED : OPTS_OK;
 }
 
 static int print_view(const struct report_options *options,
@@ -398,9 +369,8 @@ int cmd_report(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (report_range_given(&options.part))
-		return options.html ? write_part(&options)
-				    : report_range_print(&options.part);
+	if (report_range_given(&options.part) && !options.html)
+		return report_range_print(&options.part);
 	repaired = options.repair ? repair_write(options.print.dir) : 0;
 	if (repaired)
 		return repaired < 0 ? OPTS_FAILED : OPTS_OK;

@@ -90,8 +90,13 @@ run "$PERFREC" open --thread nobody data
 expect_error 1 "--thread 'nobody': no thread has that number or name"
 run "$PERFREC" open --from 2s --to 1s data
 expect_error 2 "--to '1s': that is before --from '2s'"
-run "$PERFREC" open --html --to 1s data
-expect_error 2 '--to: only a trace can be cut: leave it out, or leave out --html'
+run "$PERFREC" open --pprof --to 1s data
+expect_error 2 '--to: a profile is of a whole recording: leave it out, or leave out --pprof'
+run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --html --from 0s data
+expect_status 0
+grep -q 'perfrec-data' data/report.html || fail 'no page of a part'
+run "$PERFREC" open --html --from 1h data
+expect_error 1 "--from '1h': 'data' ends before that: give a time from 0s to "
 
 # --- speedscope: its files, and the profile; nobody else's page may fetch it
 mkdir -p speedscope/dist/release

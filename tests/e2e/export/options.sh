@@ -59,7 +59,7 @@ for command in replay dump 'export --to chrome'; do
 	[ ! -s out ] || fail "it writes $(cat out)"
 done
 run "$PERFREC" export --to svg data
-expect_says 2 'choose folded, flamechart, flamegraph, chrome, speedscope, firefox, callgrind or csv'
+expect_says 2 'a format, which is folded, flamechart, flamegraph, chrome, speedscope, firefox, callgrind or csv'
 run "$PERFREC" export data
 expect_says 2 'give --to and a format: folded, flamechart'
 run "$PERFREC" export --to folded --value heat data
