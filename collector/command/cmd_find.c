@@ -154,11 +154,14 @@ static void say_none(const struct find_line *line,
 			: line->wish.thread ? "the thread and the range"
 					    : "the range");
 	else
-		log_err("'%.200s': no call: %s call%s%s took %s to %s",
+		log_err("'%.200s': no call: %s call%s%s took %s%s%s",
 			line->text, size_format_count(search->seen, calls),
 			search->seen == 1 ? "" : "s",
 			part ? " of what was chosen" : "",
-			size_format_ns(search->shortest_ns, shortest),
+			search->knows_shortest
+				? size_format_ns(search->shortest_ns, shortest)
+				: "at most",
+			search->knows_shortest ? " to " : " ",
 			size_format_ns(search->longest_ns, longest));
 }
 

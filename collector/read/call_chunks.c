@@ -244,7 +244,7 @@ bool call_chunks_want(void *context, const struct index_sequence *sequence,
 	const struct index_chunk *chunk = &sequence->chunks[number];
 	const uint8_t *nodes =
 		chunks->nodes[sequence - chunks->index->sequences];
-	uint64_t calls = 0, left = chunk->row_count;
+	uint64_t calls = 0, longest_ns = 0, left = chunk->row_count;
 	bool outside, apart = is_apart(chunks, chunk, &outside);
 	struct index_get rows;
 	struct index_row row;
@@ -259,10 +259,12 @@ bool call_chunks_want(void *context, const struct index_sequence *sequence,
 		if (!apart || wants_row(chunks, &row, nodes[row.node]))
 			return true;
 		calls += row.calls;
+		longest_ns = MAX(longest_ns, row.longest_ns);
 	}
 	/* What is left makes no sense. */
 	if (left)
 		return true;
 	chunks->passed += calls;
+	chunks->longest_ns = MAX(chunks->longest_ns, longest_ns);
 	return false;
 }

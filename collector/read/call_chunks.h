@@ -22,6 +22,7 @@ struct call_chunks {
 	uint8_t **nodes; /* the same, by sequence and node */
 	uint64_t least_ns; /* calls that are shorter are not of interest */
 	uint64_t passed; /* calls of the function in chunks that are left out */
+	uint64_t longest_ns; /* of these */
 	struct index_buffer rows; /* of the chunk at hand */
 	bool all; /* they match, but are not among the longest */
 };

@@ -271,6 +271,7 @@ static int new_search(const struct call_wish *wish, struct call_search **out)
 	if (!search)
 		return -ENOMEM;
 	search->wish = *wish;
+	search->knows_shortest = true;
 	search->met_thread = !wish->thread;
 	*out = search;
 	return 0;
@@ -299,8 +300,27 @@ static int run_with(const struct call_wish *wish, struct trace_reader *reader,
 	return err;
 }
 
+/* Adds the calls of chunks that were left out. */
+static void add_passed(struct call_search *search,
+		       const struct call_chunks *chunks)
+{
+	search->seen += chunks->passed;
+	search->matched += chunks->all ? chunks->passed : 0;
+	search->longest_ns = MAX(search->longest_ns, chunks->longest_ns);
+	search->met_function |= chunks->passed > 0;
+	search->knows_shortest = !chunks->passed;
+}
+
+/* Whether it is known what to say of calls that there are not. */
+static bool says_enough(const struct call_search *search)
+{
+	return search->count ||
+	       (search->seen && search->met_function && search->met_thread);
+}
+
 /* Reads those chunks only that may have such calls. 0 or -errno; *@out stays
- * NULL if there is no such call, or if something is not as it should be. */
+ * NULL if there is no call of the function, or if something is not as it should
+ * be. */
 static int run_by_index(const char *path, const struct trace_index *index,
 			const struct call_wish *wish,
 			const struct read_progress *progress,
@@ -318,14 +338,12 @@ static int run_by_index(const char *path, const struct trace_index *index,
 		err = trace_reader_open_parts(parts, &reader);
 	if (!err)
 		err = run_with(wish, reader, progress, out);
-	if (!err) {
-		(*out)->seen += chunks.passed;
-		(*out)->matched += chunks.all ? chunks.passed : 0;
-	}
+	if (!err)
+		add_passed(*out, &chunks);
 	call_chunks_release(&chunks);
 	if (!err)
 		err = trace_bounds_read(path, index, NULL, &(*out)->bounds);
-	if (*out && (err || !(*out)->count || (*out)->err))
+	if (*out && (err || (*out)->err || !says_enough(*out)))
 		call_search_free(out);
 	return err;
 }

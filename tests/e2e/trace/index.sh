@@ -81,6 +81,13 @@ for compress in off on; do
 done
 same_cuts many-on --seed 5 --find leaf
 same_calls many-on --seed 5 --count 1
+# Of calls that there are not, the index says enough.
+run "$PERFREC" find 'leaf > 1h' many-on
+expect_error 1 "'leaf > 1h': no call: [0-9,]* calls took at most "
+expect_eq 'calls of leaf' "$(sed 's/.*no call: \([0-9,]*\) .*/\1/; s/,//g; q' err)" \
+	"$(json many-on/summary.json '.functions[] | select(.name == "leaf(long)" or
+		.name == "leaf") | .calls')"
+expect_no_match err 'has no index'
 # A thread of which the index does not tell at all.
 same many-off --seed 8 --count 4 --batches 1
 same_cuts many-off --seed 8 --batches 1 --find deep
