@@ -300,10 +300,8 @@ void index_cells_end(struct index_cells *cells, uint32_t depth, void *node,
 	if (cells->failed)
 		return;
 	advance(cells, end_ns);
-	if (ns >= UINT32_MAX)
+	if (!index_cells_count(&cells->columns[depth], node, begin_ns, ns))
 		end_apart(cells, depth, node, false, begin_ns, end_ns);
-	else
-		index_cells_count(cells, depth, node, begin_ns, (uint32_t)ns);
 }
 
 void index_cells_wait(struct index_cells *cells, uint32_t depth, void *node,

@@ -115,20 +115,22 @@ void index_cells_wait(struct index_cells *cells, uint32_t depth, void *node,
 void index_cells_missing(struct index_cells *cells, uint64_t lost,
 			 uint64_t paused, uint64_t ns);
 
-/* index_cells_end() of a slice of less than UINT32_MAX ns that ends before
- * until_ns. There is room for its column. */
-static inline void index_cells_count(struct index_cells *cells, uint32_t depth,
-				     void *node, uint64_t begin_ns, uint32_t ns)
+/* index_cells_end() of a slice that ends before until_ns, whose depth has
+ * @column. False: it is too long for that, and was not counted. */
+static inline bool index_cells_count(struct index_column *column, void *node,
+				     uint64_t begin_ns, uint64_t ns)
 {
-	struct index_column *column = &cells->columns[depth];
-
-	column->total_ns += ns;
-	column->calls++;
+	/* Those that are too long are among these. */
 	if (unlikely(ns >= column->longest_ns)) {
-		column->longest_ns = ns;
+		if (ns >= UINT32_MAX)
+			return false;
+		column->longest_ns = (uint32_t)ns;
 		column->begin_ns = begin_ns;
 		column->node = node;
 	}
+	column->total_ns += ns;
+	column->calls++;
+	return true;
 }
 
 /* Cells of a block, that are taken out of its item one by one:

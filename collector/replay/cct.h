@@ -209,9 +209,9 @@ static inline void cct_count(struct cct_node *node, struct cct_node *caller,
 			     uint64_t ns)
 {
 	node->calls++;
-	node->total_ns += ns;
 	if (unlikely(node->parent != caller))
 		caller->stray_ns += ns;
+	node->total_ns += ns;
 }
 
 #endif

@@ -160,8 +160,9 @@ void index_build_slice(struct index_build *build, struct cct_node *node,
 		       const struct index_slice_end *end);
 
 /* Before index_build_call() of slices with less than @depths around them.
- * Returns @build; or NULL: it may not be called, as there is no index, or no
- * room. @build may be NULL. */
+ * Returns @build, whose columns stay where they are until the next call; or
+ * NULL: index_build_call() may not be called, as there is no index, or no room.
+ * @build may be NULL. */
 struct index_build *index_build_reserve(struct index_build *build,
 					uint32_t depths);
 
@@ -169,21 +170,24 @@ struct index_build *index_build_reserve(struct index_build *build,
 void index_build_call_slow(struct index_build *build, struct cct_node *node,
 			   uint32_t depth, uint64_t begin_ns, uint64_t end_ns);
 
-/* A call of @node that was written ends, with @depth slices around it. Before
- * it is counted in the node (cct_count()). */
+/* A call of @node that was written ends; the column of its depth, which is how
+ * many slices are around it, is @column. Before it is counted in the node
+ * (cct_count()). */
 static inline void index_build_call(struct index_build *build,
-				    struct cct_node *node, uint32_t depth,
+				    struct cct_node *node,
+				    struct index_column *column,
 				    uint64_t begin_ns, uint64_t end_ns)
 {
 	uint64_t ns = end_ns - begin_ns;
 
-	if (unlikely((node->stamp != build->stamp) | (ns >= UINT32_MAX) |
-		     (end_ns >= build->cells.until_ns))) {
-		index_build_call_slow(build, node, depth, begin_ns, end_ns);
-		return;
-	}
-	node->longest_ns = MAX(node->longest_ns, (uint32_t)ns);
-	index_cells_count(&build->cells, depth, node, begin_ns, (uint32_t)ns);
+	if (unlikely(node->stamp != build->stamp) ||
+	    unlikely(end_ns >= build->cells.until_ns) ||
+	    unlikely(!index_cells_count(column, node, begin_ns, ns)))
+		index_build_call_slow(build, node,
+				      (uint32_t)(column - build->cells.columns),
+				      begin_ns, end_ns);
+	else
+		node->longest_ns = MAX(node->longest_ns, (uint32_t)ns);
 }
 
 #endif

@@ -1551,6 +1551,13 @@ static struct replay_frame *last_indexed_frame(const struct replay *replay)
 	return replay->index ? MIN(last, replay->top + INDEX_FRAMES) : last;
 }
 
+/* Where the frame of the outermost slice would be if all frames up to the top
+ * were slices, as those are that run_fast() pops. */
+static const struct replay_frame *lowest_written(const struct replay *replay)
+{
+	return replay->top + 1 - replay->written;
+}
+
 /*
  * The records from @cells on, as far as they are plain begins and ends, and
  * blocks at sites that are known. Returns how many it took; there is room for
@@ -1569,9 +1576,7 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 	struct heap_feed *const feed = replay->feed;
 	struct index_build *const index = index_build_reserve(
 		replay->index, replay->written + INDEX_FRAMES);
-	/* Depth in the trace of the slice of the first frame. */
-	const uint32_t depth_first =
-		replay->written - (uint32_t)(replay->top - replay->stack) - 1;
+	const struct replay_frame *const lowest = lowest_written(replay);
 	const struct record *cell = cells, *const end = cells + count;
 	uint8_t *out = replay->encoder.out;
 	size_t blocks = 0;
@@ -1617,11 +1622,10 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 				     !node->function->shifted))
 				break;
 			if (!compact && likely(index))
-				index_build_call(
-					index, node,
-					(uint32_t)(top - replay->stack) +
-						depth_first,
-					top->begin_ns, ns);
+				index_build_call(index, node,
+						 index->cells.columns +
+							 (top - lowest),
+						 top->begin_ns, ns);
 			if (compact)
 				replay_tell_slow(replay, node, top->begin_ns,
 						 ns);
