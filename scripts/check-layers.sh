@@ -54,8 +54,8 @@ complain 'Zydis enters through code_decode.c' \
 	"$(includes collector 'Zydis' 'collector/code/code_decode\.c')"
 complain 'liblzma enters through mini_debug.c' \
 	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
-complain 'libdeflate enters through trace_bundle.c, index_items.c, trace_packets.c, cut_file.c and page_write.c' \
-	"$(includes collector 'libdeflate' 'collector/(trace/trace_bundle|index/index_items|read/trace_packets|cut/cut_file|page/page_write)\.[ch]')"
+complain 'libdeflate enters through trace_bundle.c, index_items.c, trace_packets.c, cut_file.c, cut_pack.c and page_write.c' \
+	"$(includes collector 'libdeflate' 'collector/(trace/trace_bundle|index/index_items|read/trace_packets|cut/cut_(file|pack)|page/page_write)\.[ch]')"
 complain 'jansson enters through json_text, counters, summary_*.c, report_json.c, page_header.c, *_json.c of compare and show, doctor.c and those of ctl and top' \
 	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|(files|read)/summary_[a-z]+|show/[a-z_]+_json|page/page_header|compare/[a-z]+_json|doctor/doctor|serve/ctl_[a-z]+|command/(cmd_ctl|cmd_top|top_session|ctl_ask)|live/top_rates)\.[ch]')"
 complain 'ncurses enters through top_screen.c' \

@@ -5,7 +5,8 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 
-#define COMPRESSION_LEVEL 1 /* as of a recording */
+#include "collector/cut/cut_pack.h"
+
 /* Perfetto takes a bundle of less than 512 KB, packed and unpacked. */
 #define BUNDLE_BYTES (500u << 10)
 
@@ -14,7 +15,7 @@ int cut_file_begin(struct cut_file *file, FILE *out, bool compress)
 	*file = (struct cut_file){ .out = out };
 	if (!compress)
 		return 0;
-	file->compressor = libdeflate_alloc_compressor(COMPRESSION_LEVEL);
+	file->compressor = libdeflate_alloc_compressor(CUT_COMPRESSION_LEVEL);
 	if (!file->compressor)
 		return -ENOMEM;
 	file->packed_room =
@@ -37,25 +38,59 @@ static void write_bytes(struct cut_file *file, const void *bytes, size_t count)
 		file->bytes += count;
 }
 
-/* Writes what is pending as one packet: a zlib stream of all its packets. */
-static void write_bundle(struct cut_file *file)
+/* Writes a packet that is a zlib stream of packets. */
+static void write_packed(struct cut_file *file, const struct cut_packed *packed)
 {
 	uint8_t head[2 * (2 + VARINT_BYTES_MAX)], *end, inner[16], *inner_end;
-	size_t bytes = libdeflate_zlib_compress(
-		file->compressor, file->pending.at, file->pending.count,
-		file->packed, file->packed_room);
 
-	if (!bytes) {
+	if (!packed->bytes) {
 		file->err = file->err ? file->err : -EIO;
 		return;
 	}
 	inner_end = varint_put(inner, TAG_TRACE_PACKET_COMPRESSED_PACKETS);
-	inner_end = varint_put(inner_end, bytes);
+	inner_end = varint_put(inner_end, packed->bytes);
 	*head = TAG_TRACE_PACKET;
-	end = varint_put(head + 1, (size_t)(inner_end - inner) + bytes);
+	end = varint_put(head + 1, (size_t)(inner_end - inner) + packed->bytes);
 	write_bytes(file, head, (size_t)(end - head));
 	write_bytes(file, inner, (size_t)(inner_end - inner));
-	write_bytes(file, file->packed, bytes);
+	write_bytes(file, packed->at, packed->bytes);
+}
+
+/* Writes the bundles that are compressed: all of them, or so many that there is
+ * room for one more. */
+static void write_done(struct cut_file *file, bool all)
+{
+	struct cut_packed packed;
+
+	while (file->pack && cut_pack_take(file->pack, all, &packed))
+		write_packed(file, &packed);
+}
+
+/* Whether threads compress what is pending. A small file is not worth them, and
+ * without them it only takes longer. */
+static bool has_threads(struct cut_file *file)
+{
+	if (!file->bundles++)
+		return false;
+	if (file->bundles == 2)
+		(void)cut_pack_new(BUNDLE_BYTES, &file->pack);
+	return file->pack;
+}
+
+static void write_bundle(struct cut_file *file)
+{
+	struct bytes *pending = &file->pending;
+	struct cut_packed packed = { .at = file->packed };
+
+	if (has_threads(file)) {
+		write_done(file, false);
+		cut_pack_put(file->pack, pending);
+		return;
+	}
+	packed.bytes = libdeflate_zlib_compress(file->compressor, pending->at,
+						pending->count, file->packed,
+						file->packed_room);
+	write_packed(file, &packed);
 }
 
 void cut_file_write_pending(struct cut_file *file)
@@ -66,10 +101,12 @@ void cut_file_write_pending(struct cut_file *file)
 		file->err = -ENOMEM;
 	/* A packet that is larger than any of perfrec's stays as it is. */
 	if (file->compressor && pending->count &&
-	    pending->count <= BUNDLE_BYTES)
+	    pending->count <= BUNDLE_BYTES) {
 		write_bundle(file);
-	else
+	} else {
+		write_done(file, true);
 		write_bytes(file, pending->at, pending->count);
+	}
 	bytes_clear(pending);
 }
 
@@ -78,6 +115,8 @@ int cut_file_end(struct cut_file *file)
 	int err;
 
 	cut_file_write_pending(file);
+	write_done(file, true);
+	cut_pack_free(&file->pack);
 	if (!file->err && fflush(file->out))
 		file->err = -errno;
 	err = file->err;

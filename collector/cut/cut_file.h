@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * cut_file - packets on their way to the file of a cut, as they are or in
- * compressed bundles. One thread at a time.
+ * compressed bundles. Of a large file threads of their own compress them. One
+ * thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_CUT_CUT_FILE_H
 #define PERFREC_COLLECTOR_CUT_CUT_FILE_H
@@ -20,12 +21,16 @@
 /* More packets wait than this. */
 #define CUT_PENDING_BYTES (256u << 10)
 
+struct cut_pack;
+
 struct cut_file {
 	FILE *out; /* stays the caller's */
 	struct bytes pending; /* whole packets */
 	struct libdeflate_compressor *compressor; /* NULL: not compressed */
 	uint8_t *packed;
 	size_t packed_room;
+	struct cut_pack *pack; /* threads that do so; NULL: not yet */
+	uint64_t bundles; /* so far */
 	uint64_t bytes; /* that were written */
 	int err; /* the first; nothing is written after it */
 };
