@@ -141,13 +141,16 @@ static json_t *missing_json(const struct flight_taken *taken)
 	json_t *list = json_array();
 	char text[SIZE_TEXT];
 
-	if (kept > window->from_ns)
+	if (kept >= window->to_ns)
 		add_missing(list,
-			    "Of the first %s something may be missing: memory "
-			    "did not reach back so far (--memory, --keep).",
-			    size_format_ns(MIN(kept, window->to_ns) -
-						   window->from_ns,
-					   text));
+			    "%s may be missing: memory did not reach back so "
+			    "far (--memory, --keep).",
+			    "Much of it");
+	else if (kept > window->from_ns)
+		add_missing(list,
+			    "The first %s are missing: memory did not reach "
+			    "back so far (--memory, --keep).",
+			    size_format_ns(kept - window->from_ns, text));
 	if (!taken->drained)
 		add_missing(list,
 			    "%s was recorded last may be missing: it could not "

@@ -37,10 +37,18 @@ static int take_packets(struct flight_view *view, struct packet_window *window,
 	return got < 0 ? got : 0;
 }
 
+/* Where some of the threads are missing none is shown. But if all of it may be,
+ * what there is is better than nothing. */
+static uint64_t begin_of(const struct flight_wish *wish, uint64_t kept_from_ns)
+{
+	return kept_from_ns < wish->to_ns ? MAX(wish->from_ns, kept_from_ns)
+					  : wish->from_ns;
+}
+
 static int write_view(const struct flight_wish *wish, struct cut_file *file,
 		      struct flight_result *result)
 {
-	struct cut_range range = { wish->from_ns, wish->to_ns };
+	struct cut_range range = { .to = wish->to_ns };
 	const struct cut_ranges ranges = { &range, 1, 1 };
 	const struct trace_cut_wish about = { .of = wish->of,
 					      .ranges = &ranges,
@@ -53,6 +61,7 @@ static int write_view(const struct flight_wish *wish, struct cut_file *file,
 	if (err)
 		return err;
 	result->kept_from_ns = flight_view_first_ns(view);
+	range.from = begin_of(wish, result->kept_from_ns);
 	err = packet_window_new(&ranges, file, NULL, &window);
 	if (!err)
 		err = take_packets(view, window, file);

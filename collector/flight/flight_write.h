@@ -30,9 +30,9 @@ struct flight_result {
 };
 
 /* Writes the trace to @out, which stays the caller's. All that the memory was
- * given before the call is in it. 0; or -errno of writing, or -ENOMEM: what was
- * written then is no whole trace. Any thread; the memory goes on being written
- * meanwhile. Logs nothing. */
+ * given before the call is in it, from where on the memory has all. 0; or
+ * -errno of writing, or -ENOMEM: what was written then is no whole trace. Any
+ * thread; the memory goes on being written meanwhile. Logs nothing. */
 int flight_write(const struct flight_wish *wish, FILE *out,
 		 struct flight_result *result);
 

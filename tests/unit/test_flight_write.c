@@ -377,7 +377,8 @@ static size_t lines_of(const char *text, size_t bytes, struct line *lines)
 	return count;
 }
 
-static void check_range(uint64_t from, uint64_t to)
+/* A snapshot of [@asked, @to) is the cut of [@from, @to). */
+static void check_asked(uint64_t asked, uint64_t from, uint64_t to)
 {
 	static struct line ours[1 << 16], theirs[1 << 16];
 	char *cut_text, *flight_text;
@@ -385,7 +386,7 @@ static void check_range(uint64_t from, uint64_t to)
 	FILE *cut_file = open_memstream(&cut_text, &cut_bytes);
 	FILE *flight_file = open_memstream(&flight_text, &flight_bytes);
 	const struct flight_wish wish = {
-		.memory = g->memory, .from_ns = from, .to_ns = to, .of = "test"
+		.memory = g->memory, .from_ns = asked, .to_ns = to, .of = "test"
 	};
 	struct packet_window_totals totals;
 	struct flight_result result;
@@ -409,6 +410,11 @@ static void check_range(uint64_t from, uint64_t to)
 			      (unsigned long long)(to - START_NS), i, count);
 	free(cut_text);
 	free(flight_text);
+}
+
+static void check_range(uint64_t from, uint64_t to)
+{
+	check_asked(from, from, to);
 }
 
 static uint64_t first_ns(void)
@@ -440,6 +446,8 @@ static void try_seed(uint32_t seed)
 	replay_finish(&g->flight.replay, g->ns);
 	both(flush, NULL);
 	check_range(first_ns(), g->ns + 1);
+	/* What was forgotten of some is in it of none. */
+	check_asked(START_NS, first_ns(), g->ns + 1);
 	stop();
 }
 
