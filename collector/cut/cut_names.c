@@ -243,6 +243,15 @@ void cut_names_use(struct cut_names *names, struct cut_entries *entries,
 	bytes_put(interned, entry->at, entry->count);
 }
 
+uint64_t cut_names_use_from(struct cut_names *names,
+			    struct cut_entries *entries, unsigned int kind,
+			    uint64_t iid, size_t most, struct bytes *interned)
+{
+	while (iid < names->kinds[kind].room && interned->count < most)
+		cut_names_use(names, entries, kind, iid++, interned);
+	return iid < names->kinds[kind].room ? iid : 0;
+}
+
 static void use_key(struct cut_names *names, struct cut_entries *entries,
 		    struct wire annotation, struct bytes *interned)
 {

@@ -65,6 +65,11 @@ static inline bool cut_names_ready(const struct cut_names *names,
  * fields of InternedData, if the cut does not have it and the sequence does. */
 void cut_names_use(struct cut_names *names, struct cut_entries *entries,
 		   unsigned int kind, uint64_t iid, struct bytes *interned);
+/* The same for the entries of @kind from @iid on, until @interned has @most
+ * bytes. Returns the iid to go on with; 0: that was the last one. */
+uint64_t cut_names_use_from(struct cut_names *names,
+			    struct cut_entries *entries, unsigned int kind,
+			    uint64_t iid, size_t most, struct bytes *interned);
 /* The same for all that the fields of a TrackEvent, of a PerfSample or of a
  * ProfilePacket name. */
 void cut_names_use_event(struct cut_names *names, struct cut_entries *entries,

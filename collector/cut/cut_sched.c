@@ -47,6 +47,8 @@ struct cut_sched {
 	uint32_t sequence;
 	struct pool threads; /* of struct sched_thread */
 	struct bytes kept; /* packets */
+	bool leaves; /* cut_sched_leave() was called, with leave_ns */
+	uint64_t leave_ns;
 	bool told; /* nothing is kept any more */
 	struct trace_switches switches;
 	struct sched_cpu cpus[TRACE_CPUS_MAX];
@@ -169,12 +171,19 @@ static bool has_state(struct cut_sched *sched,
 	       is_shown(sched, (int32_t)thread->tid);
 }
 
+/* When the state of @thread is told. */
+static uint64_t state_ns(const struct cut_sched *sched,
+			 const struct sched_thread *thread)
+{
+	return sched->leaves ? MAX(sched->leave_ns, thread->ns)
+			     : sched->ranges->at[0].from;
+}
+
 /* Writes the states of threads whose last CPU has no more switches in the cut,
  * or has some, if @written. @end_ns: see out_sched_end(); 0: not known. */
 static void put_states(struct cut_sched *sched, bool written, uint64_t end_ns)
 {
 	const struct sched_thread *thread = sched->threads.items;
-	uint64_t ns = sched->ranges->at[0].from;
 	struct out_sched *out;
 
 	/* Without memory they are not told. */
@@ -182,6 +191,8 @@ static void put_states(struct cut_sched *sched, bool written, uint64_t end_ns)
 			  sched, &out))
 		return;
 	for (uint32_t i = 0; i < sched->threads.count; i++, thread++) {
+		uint64_t ns = state_ns(sched, thread);
+
 		if (!has_state(sched, thread, written))
 			continue;
 		out_sched_in(out, thread->cpu, ns, (int32_t)thread->tid);
@@ -380,4 +391,44 @@ void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 		put_states(sched, false, end_ns);
 		put_kept(sched);
 	}
+}
+
+/* In the order in which they are told; a CPU's are to be in order. */
+static int compare_times(const void *left, const void *right)
+{
+	const struct sched_thread *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	return compare_threads(left, right);
+}
+
+uint64_t cut_sched_last_ns(const struct cut_sched *sched)
+{
+	uint64_t last_ns = 0;
+
+	for (uint32_t i = 0; i < TRACE_CPUS_MAX; i++)
+		last_ns = MAX(last_ns, sched->switches.cpus[i].last_ns);
+	return last_ns;
+}
+
+void cut_sched_leave(struct cut_sched *sched, uint64_t ns)
+{
+	if (!sched->out)
+		return;
+	sched->leaves = sched->told = true;
+	sched->leave_ns = ns;
+	if (sched->threads.count)
+		qsort(sched->threads.items, sched->threads.count,
+		      sizeof(struct sched_thread), compare_times);
+	put_states(sched, false, 0);
+	for (uint32_t i = 0; i < TRACE_CPUS_MAX; i++) {
+		uint64_t from = MAX(ns, sched->switches.cpus[i].last_ns);
+
+		if (sched->cpus[i].lost)
+			put_lost(sched, i, from);
+		else
+			put_in(sched, i, from, sched->cpus[i].running);
+	}
+	out_sched_flush(sched->out);
 }

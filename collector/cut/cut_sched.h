@@ -43,5 +43,11 @@ bool cut_sched_pass(struct cut_sched *sched, uint32_t sequence,
 		    const struct trace_switch *at);
 /* The trace ends at @ns: writes what is left. Nothing may be taken after it. */
 void cut_sched_end(struct cut_sched *sched, uint64_t ns);
+/* The time of the last switch that was taken in; 0: there was none. */
+uint64_t cut_sched_last_ns(const struct cut_sched *sched);
+/* What follows stays as it is. It is not before @ns, nor before the last switch
+ * on the same CPU. Writes who is on which CPU, and the states of the others. No
+ * range has anything. Nothing may be taken after it. */
+void cut_sched_leave(struct cut_sched *sched, uint64_t ns);
 
 #endif

@@ -299,6 +299,8 @@ static void take_apart_field(struct wpacket *packet,
 		packet->uuid = wire_of(field);
 		break;
 	case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
+	/* It only fills up (kept_head.c). */
+	case TAG_TRACE_PACKET_SYNCHRONIZATION_MARKER:
 	/* The cut counts its own losses. */
 	case TAG_TRACE_PACKET_TRACE_STATS:
 	case TAG_TRACE_PACKET_PREVIOUS_PACKET_DROPPED:

@@ -106,6 +106,41 @@ void packet_window_reach(struct packet_window *window, uint64_t ns);
  * open end at the last event of the trace. */
 void packet_window_end(struct packet_window *window);
 
+/*
+ * For a trace whose begin is given up, when all of that was taken in: what
+ * follows in the trace stays as it is, and before it come the packets that this
+ * writes. No range has anything of what was taken in. So a cut from any moment
+ * on finds in the rest what it finds in the whole, if all of the events after
+ * that moment are in the rest.
+ */
+struct packet_window_rest {
+	/* Whether anything may follow on @sequence. */
+	bool (*lives)(void *context, uint32_t sequence);
+	/* How far the clock of @sequence goes to the next event on it, in ns;
+	 * UINT64_MAX: none follows. Asked if all is known. */
+	uint64_t (*next_step)(void *context, uint32_t sequence);
+	void *context;
+	/* All that follows is known. Otherwise more will follow, at any time
+	 * that is not before the last one of its sequence. */
+	bool all_known;
+	uint64_t from_ns; /* if all is known: when the rest begins */
+	uint64_t first_ns; /* the same: no event that follows is earlier; 0:
+			    * none follows */
+};
+
+/*
+ * Writes what the rest of the trace needs: the first packet of each sequence
+ * that lives, with its clock as it stands; its names; tracks; the slices that
+ * are open, marked as begun before; the last values, and the threads that are
+ * on a CPU. If all is known these begin at from_ns or, if it is earlier, at the
+ * next event of their sequence; otherwise at the last one before it. Returns
+ * the time of the last event that was taken in; 0: there was none.
+ * Nothing may be taken after it. What was written may be taken in again, by
+ * another window: it says the same.
+ */
+uint64_t packet_window_leave(struct packet_window *window,
+			     const struct packet_window_rest *rest);
+
 struct packet_window_totals {
 	uint64_t packets; /* that were taken in */
 	uint64_t first_ns, last_ns; /* of all events but waits; 0, 0: none */

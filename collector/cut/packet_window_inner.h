@@ -62,6 +62,7 @@ struct wtrack {
 	bool is_process, is_waits;
 	bool used, described, using;
 	bool has_slices; /* in the cut */
+	bool gone; /* nothing will follow on its sequence */
 	struct bytes descriptor; /* its packet's fields */
 
 	struct wslice *slices; /* open, outermost first */
@@ -88,6 +89,7 @@ struct packet_window {
 	struct cut_file *file;
 	const struct cut_threads *threads; /* NULL: all */
 	uint64_t end_ns; /* of the last range */
+	bool leaves; /* clocks stay as they stand: packet_window_leave() */
 	struct cut_entries entries;
 	struct by_number sequences, tracks;
 	struct pool pids, tids; /* of struct id_track */
@@ -173,6 +175,11 @@ void window_tracks_end(struct packet_window *window, uint64_t ns);
  * starts at @ns, or when it did in the trace if that was later. */
 void window_start(struct packet_window *window, struct wsequence *sequence,
 		  uint64_t ns);
+/* The same with its clock as it stands in the trace. */
+void window_start_as_is(struct packet_window *window,
+			struct wsequence *sequence);
+/* Writes all names of @sequence that the cut does not have. */
+void window_put_names(struct packet_window *window, struct wsequence *sequence);
 /* Writes an event of @sequence at @ns, whose fields are in window->event. */
 void window_put_event(struct packet_window *window, struct wsequence *sequence,
 		      uint64_t ns);

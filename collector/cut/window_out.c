@@ -6,6 +6,9 @@
 #include "collector/trace/fields.h"
 #include "shared/hash.h"
 
+/* So many bytes of names are in a packet of them, or a little more. */
+#define NAMES_BYTES (64u << 10)
+
 static void put_message(struct bytes *out, uint32_t tag,
 			const struct bytes *message)
 {
@@ -145,6 +148,16 @@ void window_start(struct packet_window *window, struct wsequence *sequence,
 	put_start(window, sequence);
 }
 
+void window_start_as_is(struct packet_window *window,
+			struct wsequence *sequence)
+{
+	sequence->started = true;
+	window_use_track(window, sequence->track);
+	sequence->out_ns = sequence->clock_ns;
+	if (sequence->start.count)
+		put_start(window, sequence);
+}
+
 /* --- names -----------------------------------------------------------------
  */
 
@@ -174,6 +187,23 @@ static void use_names(struct packet_window *window, struct wsequence *sequence,
 	put_interned(window, sequence);
 }
 
+void window_put_names(struct packet_window *window, struct wsequence *sequence)
+{
+	struct bytes *out = &window->interned;
+
+	for (unsigned int kind = 0; kind < CUT_NAME_KINDS; kind++) {
+		uint64_t iid = 0;
+
+		do {
+			bytes_clear(out);
+			iid = cut_names_use_from(&sequence->names,
+						 &window->entries, kind, iid,
+						 NAMES_BYTES, out);
+			put_interned(window, sequence);
+		} while (iid);
+	}
+}
+
 /* --- events ----------------------------------------------------------------
  */
 
@@ -185,7 +215,8 @@ static void put_time(struct packet_window *window, struct wsequence *sequence,
 	struct bytes *out = &window->packet;
 	bool has_clock = is_clock_of_sequence(sequence->clock_id);
 
-	if (has_clock && ns >= sequence->out_ns) {
+	if (has_clock && (window->leaves ? ns == sequence->out_ns
+					 : ns >= sequence->out_ns)) {
 		bytes_field(out, TAG_TRACE_PACKET_TIMESTAMP,
 			    ns - sequence->out_ns);
 		sequence->out_ns = ns;
@@ -353,7 +384,7 @@ void window_begin_again(struct packet_window *window, struct wtrack *track,
 	}
 	if (!has_track && slice->sequence->track != track)
 		bytes_field(out, TAG_TRACK_EVENT_TRACK_UUID, track->uuid);
-	if (!marked)
+	if (!marked && slice->begin_ns < ns)
 		put_mark(window, CUT_BEGAN_KEY, TAG_DEBUG_ANNOTATION_INT_VALUE,
 			 slice->begin_ns);
 	window_use_track(window, track);

@@ -333,12 +333,14 @@ static int start_replay(struct thread *thread)
 	const struct arena_setup *arena = process->arena_setup;
 	const struct flight_options *flight =
 		&process->collector->options->flight;
+	bool indexed = !flight->on && !process->collector->options->keep_last;
 	struct replay_sink sink = {
 		.take = sink_take,
 		.give = sink_give,
 		.excludes = sink_excludes,
 		.context = thread,
-		.position = flight->on ? NULL : sink_position,
+		.tells_end = process->collector->options->keep_last,
+		.position = indexed ? sink_position : NULL,
 		.restart_ns = flight->on ? flight->keep_ns / RESTARTS + 1 : 0,
 	};
 	struct fibers_sink fibers_sink = { sink_open_track, sink_unloaded,

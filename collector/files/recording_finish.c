@@ -27,6 +27,7 @@
 #include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/recording.h"
+#include "collector/reindex/reindex.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 
@@ -284,6 +285,24 @@ static void note_flight(struct recording *recording)
 	recording_unlock(recording);
 }
 
+/* A trace of which the newest part was kept is whole now, and has no index. */
+static void look_at_kept(struct recording *recording,
+			 struct recording_files *files)
+{
+	int dir_fd = recording_setup(recording)->dir_fd;
+	struct reindex_result result;
+	struct stat status;
+	char path[64];
+
+	if (fstatat(dir_fd, TRACE_NAME, &status, 0) == 0)
+		files->trace_bytes = (uint64_t)status.st_size;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir_fd);
+	result = reindex_locked(path, dir_fd, NULL);
+	/* Without an index everything is slower, and nothing is wrong. */
+	if (result.end != REINDEX_DONE)
+		log_dbg("the trace has no index");
+}
+
 int recording_finish(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -307,10 +326,13 @@ int recording_finish(struct recording *recording)
 	files.trace_name = setup->flight ? NULL : TRACE_NAME;
 	files.trace_bytes = trace_file_bytes(setup->trace);
 	files.trace_unpacked_bytes = trace_file_unpacked_bytes(setup->trace);
+	files.trace_kept = trace_file_kept(setup->trace);
 	files.trace_compressed = trace_file_is_compressed(setup->trace);
 	files.trace_stopped = recording_close_trace(recording);
 	if (files.trace_stopped < 0) /* its limit is no trouble */
 		unwritten_add(&unwritten, TRACE_NAME, files.trace_stopped);
+	if (setup->options->keep_last)
+		look_at_kept(recording, &files);
 	recording_give_room_back(recording);
 	write_profiles(recording, &files, &unwritten);
 	count_unkept(recording);

@@ -168,6 +168,15 @@ static const char *stopped(const struct recording *recording,
 	return err ? why_stopped(recording, err) : NULL;
 }
 
+static uint64_t trace_from_ns(const struct recording *recording,
+			      const struct recording_files *files)
+{
+	uint64_t start_ns = recording_setup(recording)->start_ns;
+	uint64_t from_ns = files->trace_kept.from_ns;
+
+	return from_ns - MIN(from_ns, start_ns);
+}
+
 static uint64_t own_cpu_ns(void)
 {
 	struct rusage usage;

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "collector/trace/trace_keep.h"
 #include "collector/files/own_costs.h"
 
 struct cpu_sum;
@@ -18,6 +19,7 @@ struct recording_files {
 	const char *trace_name; /* NULL: there is no trace (--flight) */
 	uint64_t trace_bytes;
 	uint64_t trace_unpacked_bytes; /* as trace_file_unpacked_bytes() */
+	struct trace_kept trace_kept; /* trace_file_kept() */
 	bool trace_compressed;
 	int trace_stopped; /* trace_file_stopped() */
 	const char *profile_name; /* of wall time; NULL: it was not written */

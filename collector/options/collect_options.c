@@ -54,7 +54,8 @@ static bool take_flight_option(struct flight_options *flight,
 		flight->on = true;
 		return true;
 	case OPT_FLIGHT_KEEP:
-		flight->keep_ns = value->number;
+		if (value->number)
+			flight->keep_ns = value->number;
 		return true;
 	case OPT_FLIGHT_MEMORY:
 		flight->bytes = value->number;
@@ -76,16 +77,54 @@ static bool take_flight_option(struct flight_options *flight,
 	}
 }
 
+/* The last one counts. */
+static void take_keep(struct flight_mix *mix, const struct opts_value *value)
+{
+	mix->keep_time = value->number ? value->text : NULL;
+	mix->keep_word = value->number ? NULL : value->text;
+	mix->keep_last = mix->keep_word && value->word == KEEP_LAST;
+}
+
 void flight_mix_take(struct flight_mix *mix, const struct opts_value *value)
 {
 	bool flight = take_flight_option(&mix->options, value);
 
 	if (value->usual)
 		return;
-	if (flight && value->id != OPT_FLIGHT)
+	if (value->id == OPT_FLIGHT_KEEP)
+		take_keep(mix, value);
+	else if (flight && value->id != OPT_FLIGHT)
 		mix->only = value->name;
+	if (value->id == OPT_MAX_SIZE)
+		mix->max_bytes = value->number;
 	if (value->id == OPT_MAX_SIZE || value->id == OPT_COMPRESS)
 		mix->never = value->name;
+}
+
+/* Whether --keep has a value that is of use. */
+static int check_keep(const struct flight_mix *mix)
+{
+	if (mix->options.on && mix->keep_word) {
+		log_err("--keep %s: with --flight give a time, such as "
+			"--keep 30s; %s is for a trace that is written, with "
+			"--max-size",
+			mix->keep_word, mix->keep_word);
+		return OPTS_WRONG;
+	}
+	if (!mix->options.on && mix->keep_time) {
+		log_err("--keep %s: a time only with --flight; a trace that is "
+			"written is kept by its size: --max-size SIZE --keep "
+			"last",
+			mix->keep_time);
+		return OPTS_WRONG;
+	}
+	if (mix->keep_last && mix->max_bytes &&
+	    mix->max_bytes < KEEP_BYTES_MIN) {
+		log_err("--keep last: give a --max-size of at least %lluM",
+			(unsigned long long)(KEEP_BYTES_MIN >> 20));
+		return OPTS_WRONG;
+	}
+	return OPTS_GO_ON;
 }
 
 int flight_mix_check(const struct flight_mix *mix)
@@ -93,6 +132,8 @@ int flight_mix_check(const struct flight_mix *mix)
 	const struct flight_options *flight = &mix->options;
 	char margin[SIZE_TEXT], keep[SIZE_TEXT];
 
+	if (check_keep(mix) != OPTS_GO_ON)
+		return OPTS_WRONG;
 	if (!flight->on && mix->only) {
 		log_err("%s: only with --flight", mix->only);
 		return OPTS_WRONG;
@@ -239,6 +280,7 @@ static int take_collect_option(void *to, const struct opts_value *value)
 	struct collect_options *options = parsed->options;
 
 	flight_mix_take(&parsed->mix, value);
+	options->keep_last = parsed->mix.keep_last;
 	if (take_flight_option(&options->flight, value))
 		return OPTS_GO_ON;
 	switch (value->id) {

@@ -48,6 +48,10 @@ struct flight_options {
 struct flight_mix {
 	struct flight_options options;
 	const char *only; /* one that goes with --flight only */
+	const char *keep_time; /* the value of --keep, if it is a time */
+	const char *keep_word; /* the same, if it is none */
+	bool keep_last;
+	uint64_t max_bytes; /* 0: not given */
 	const char *never; /* one that does not go with it */
 };
 
@@ -59,6 +63,7 @@ struct collect_options {
 	enum compress_when compress; /* --compress */
 	bool sync; /* recordings end when their files are on the disk */
 	uint64_t max_bytes; /* 0: by the free space */
+	bool keep_last; /* of the trace the newest max_bytes */
 	const char *metrics; /* where to; NULL: nowhere */
 	uint64_t max_total; /* of the daemon's recordings; 0: the same */
 	struct filter filter;

@@ -57,6 +57,10 @@
 /* --max-size, in bytes: a trace that has no room for one block of events and
  * for its own end shows nothing. trace_file.c checks that this is enough. */
 #define TRACE_BYTES_MIN (256u << 10)
+/* With --keep last it is divided into so many parts, each of which has room for
+ * what is written at a time (trace_keep.c). */
+#define KEEP_PARTS 16
+#define KEEP_BYTES_MIN (UINT64_C(8) << 20)
 
 /* --flight: --memory in bytes, --keep and --margin in ns. A window may have
  * half of --keep: what it begins with is in memory when it ends. */
@@ -67,6 +71,9 @@
 #define FLIGHT_MARGINS 4 /* in --keep, at least */
 #define FLIGHT_SNAPSHOTS_MAX 9999
 #define FLIGHT_DISK_MIN (1u << 20)
+
+/* --keep, in the order of its words */
+enum keep_word { KEEP_FIRST, KEEP_LAST };
 
 /* --compress, in the order of its words */
 enum compress_when { COMPRESS_AUTO, COMPRESS_ON, COMPRESS_OFF };

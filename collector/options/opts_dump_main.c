@@ -41,6 +41,7 @@ static const char *complete_name(const struct opts_row *row)
 	case OPTS_SOME:
 	case OPTS_KEY:
 	case OPTS_ALLOC:
+	case OPTS_KEEP:
 	case OPTS_CPU:
 		return "words";
 	case OPTS_FOLDER:

@@ -43,6 +43,7 @@ enum opts_kind {
 	OPTS_ALLOC, /* one of CHOICES, or "sampled:BYTES" */
 	OPTS_CPU, /* "off", or a count and maybe one of CHOICES */
 	OPTS_PERCENT, /* "5%", "2.5" or "off" */
+	OPTS_KEEP, /* one of CHOICES, with number 0; or ns: "30s" */
 	OPTS_USER, /* the command looks it up */
 	OPTS_TRIGGER, /* opts.c has it read by trigger.h */
 };

@@ -66,6 +66,14 @@ static bool read_word(const struct opts_row *row, const char *text,
 	return word >= 0;
 }
 
+/* "last" or "30s". */
+static bool read_keep(const struct opts_row *row, const char *text,
+		      struct opts_value *out)
+{
+	out->number = 0;
+	return read_word(row, text, out) || read_time(row, text, out);
+}
+
 /* "cycles", or more words: "cycles,cache-misses". Each once. */
 static bool read_some(const struct opts_row *row, const char *text,
 		      struct opts_value *out)
@@ -197,6 +205,7 @@ bool opts_value_read(struct opts_value *value)
 		[OPTS_ALLOC] = read_alloc,
 		[OPTS_CPU] = read_cpu,
 		[OPTS_PERCENT] = read_percent,
+		[OPTS_KEEP] = read_keep,
 		[OPTS_USER] = read_text,
 		[OPTS_TRIGGER] = read_text,
 	};
@@ -235,7 +244,8 @@ static const char *format_limit(const struct opts_row *row, uint64_t number,
 	if (row->kind == OPTS_SIZE || row->kind == OPTS_ALLOC)
 		return format_whole(number, sizes, bytes, ARRAY_SIZE(sizes),
 				    text);
-	if (row->kind == OPTS_TIME || row->kind == OPTS_DURATION)
+	if (row->kind == OPTS_TIME || row->kind == OPTS_DURATION ||
+	    row->kind == OPTS_KEEP)
 		return format_whole(number, times, ns, ARRAY_SIZE(times), text);
 	snprintf(text, NUMBER_BYTES, "%" PRIu64, number);
 	return text;
@@ -304,6 +314,11 @@ const char *opts_value_want(enum opts_id id, char *text, size_t room)
 	else if (row->kind == OPTS_TIME)
 		snprintf(text, room, "give a time %s, such as 10s or 5m",
 			 range);
+	else if (row->kind == OPTS_KEEP)
+		snprintf(text, room,
+			 "choose %s; or, with --flight, give a time %s, such "
+			 "as 10s or 5m",
+			 words, range);
 	else if (row->kind == OPTS_DURATION)
 		snprintf(text, room,
 			 "give a time with its unit (ns, us, ms, s, m or "

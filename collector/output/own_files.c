@@ -40,6 +40,8 @@ static const struct own_file {
 	bool temporary; /* it has another name while it is written */
 } table[] = {
 	{ TRACE_NAME, S_IFREG, false },
+	{ HEAD_NAME, S_IFREG, true },
+	{ TRACE_JOINED_NAME, S_IFREG, false },
 	{ INDEX_NAME, S_IFREG, false },
 	/* Of perfrec index: while a trace is recorded, its index has its own
 	 * name. */
@@ -199,12 +201,24 @@ static size_t unpack_start(const uint8_t *bytes, size_t count,
 	return LOOK_BYTES - stream.avail_out;
 }
 
+/* Reads the first packets of the trace. Returns how many bytes, or -1. */
+static ssize_t read_trace_start(int dir_fd, uint8_t bytes[LOOK_BYTES])
+{
+	ssize_t count = read_start(dir_fd, HEAD_NAME, bytes);
+
+	if (count <= HEAD_HEADER_BYTES)
+		return read_start(dir_fd, TRACE_NAME, bytes);
+	count -= HEAD_HEADER_BYTES;
+	memmove(bytes, bytes + HEAD_HEADER_BYTES, (size_t)count);
+	return count;
+}
+
 /* An empty trace counts: a collector that was killed early leaves one, and
  * nothing is lost with it. */
 static bool is_own_trace(int dir_fd)
 {
 	uint8_t bytes[LOOK_BYTES], unpacked[LOOK_BYTES];
-	ssize_t count = read_start(dir_fd, TRACE_NAME, bytes);
+	ssize_t count = read_trace_start(dir_fd, bytes);
 	size_t mark = strlen(TRACE_MARK);
 
 	if (count <= 0)

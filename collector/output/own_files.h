@@ -12,6 +12,9 @@
 #include <stdbool.h>
 
 #define TRACE_NAME "trace.pftrace"
+#define HEAD_NAME "trace.head" /* with --keep last: see kept_trace.h */
+#define HEAD_HEADER_BYTES 24 /* before its packets */
+#define TRACE_JOINED_NAME ".trace.joined" /* that is to become the trace */
 #define INDEX_NAME "trace.index"
 #define INDEX_NEW_NAME ".trace.index.new" /* that is to become it */
 #define SUMMARY_NAME "summary.json"

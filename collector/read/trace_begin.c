@@ -52,18 +52,24 @@ struct search {
  * last such one is. */
 static bool follow(struct search *search, const struct glance *seen)
 {
-	if (seen->id != search->id || !seen->type ||
-	    (seen->clock && seen->clock < CLOCK_SEQUENCE_FIRST))
+	bool absolute = seen->clock && seen->clock < CLOCK_SEQUENCE_FIRST;
+	uint64_t ns = seen->stamp;
+
+	if (seen->id != search->id || !seen->type)
 		return false;
-	search->ns += seen->stamp;
+	/* Slices that were open when what was before was given up have a time
+	 * of their own. */
+	if (absolute && seen->type != TYPE_SLICE_BEGIN)
+		return false;
+	if (!absolute)
+		ns = search->ns += seen->stamp;
 	search->over = search->ns > search->begin_ns;
 	if (search->over || seen->track)
 		return false;
 	if (seen->type == TYPE_SLICE_END)
 		search->open -= search->open > 0;
 	return seen->type == TYPE_SLICE_BEGIN &&
-	       search->open++ == search->depth &&
-	       search->ns == search->begin_ns;
+	       search->open++ == search->depth && ns == search->begin_ns;
 }
 
 /* Looks for a begin from @place on. True: @found has its packet. */
@@ -96,21 +102,40 @@ static bool search_packets(const char *path, struct search *search,
 	return found->count && !found->failed;
 }
 
+/* Goes back from checkpoint *@number to one at which the slice is not open: one
+ * with a time of its own may be open where the clock of the sequence has not
+ * come to it yet. Sets search->open. False: the index makes no sense. */
+static bool find_start(const struct index_sequence *sequence, uint32_t *number,
+		       struct search *search)
+{
+	for (;; --*number) {
+		struct index_stack stack;
+		bool open;
+
+		if (trace_index_stack(sequence, *number, &stack))
+			return false;
+		open = search->depth < stack.count &&
+		       stack.slices[search->depth].begin_ns == search->begin_ns;
+		search->open = stack.count;
+		free(stack.slices);
+		if (!open || !*number)
+			return true;
+	}
+}
+
 bool trace_begin_find(const char *path, const struct index_sequence *sequence,
 		      uint64_t begin_ns, uint32_t depth, struct bytes *found)
 {
-	uint32_t before = index_checkpoints_before(sequence, begin_ns);
-	const struct index_checkpoint *checkpoint =
-		&sequence->checkpoints[before ? before - 1 : 0];
+	uint32_t number = index_checkpoints_before(sequence, begin_ns);
+	const struct index_checkpoint *checkpoint;
 	struct search search = { .id = sequence->id,
-				 .ns = checkpoint->ns,
 				 .begin_ns = begin_ns,
 				 .depth = depth };
-	struct index_stack stack;
 
-	if (trace_index_stack(sequence, before ? before - 1 : 0, &stack))
+	number -= number > 0;
+	if (!find_start(sequence, &number, &search))
 		return false;
-	search.open = stack.count;
-	free(stack.slices);
+	checkpoint = &sequence->checkpoints[number];
+	search.ns = checkpoint->ns;
 	return search_packets(path, &search, checkpoint->place, found);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/output/kept_trace.h"
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
@@ -608,14 +609,22 @@ static bool take_batch(struct trace_index *index, uint64_t at,
 }
 
 /* Whether the trace has the last bytes that @batch tells of. */
-static bool fits_trace(const struct index_batch *batch, int trace_fd)
+static bool fits_trace(const struct index_batch *batch,
+		       const struct kept_trace *trace)
 {
 	uint64_t bytes = batch->trace_bytes;
 	uint8_t tail[INDEX_TAIL_BYTES];
 	size_t count = MIN(bytes, (uint64_t)sizeof(tail));
 
-	return !read_at(trace_fd, tail, count, bytes - count) &&
-	       index_crc(tail, count) == batch->tail_crc;
+	for (size_t at = 0; at < count;) {
+		ssize_t got = kept_trace_read(trace, tail + at, count - at,
+					      bytes - count + at);
+
+		if (got <= 0)
+			return false;
+		at += (size_t)got;
+	}
+	return index_crc(tail, count) == batch->tail_crc;
 }
 
 /*
@@ -623,9 +632,10 @@ static bool fits_trace(const struct index_batch *batch, int trace_fd)
  * trace. Only the last one is held against the trace: what is in a trace stays
  * as it is, and 5,000 looks at a cold file take half a second.
  */
-static enum index_fault take_batches(struct trace_index *index, int trace_fd,
-				     uint64_t trace_bytes)
+static enum index_fault take_batches(struct trace_index *index,
+				     const struct kept_trace *trace)
 {
+	uint64_t trace_bytes = trace->bytes;
 	struct found_batch found = { .items = { 0 } };
 	uint64_t at = INDEX_HEADER_BYTES, number = 0;
 	struct index_batch last = { 0 };
@@ -644,17 +654,15 @@ static enum index_fault take_batches(struct trace_index *index, int trace_fd,
 	free(found.items.at);
 	if (!number)
 		return later ? INDEX_FOREIGN : INDEX_DAMAGED;
-	return fits_trace(&last, trace_fd) ? INDEX_FINE : INDEX_FOREIGN;
+	return fits_trace(&last, trace) ? INDEX_FINE : INDEX_FOREIGN;
 }
 
-static enum index_fault take_file(struct trace_index *index, int trace_fd)
+static enum index_fault take_file(struct trace_index *index,
+				  const struct kept_trace *trace)
 {
 	uint8_t head[INDEX_HEADER_BYTES] = INDEX_MAGIC;
 	uint8_t begin[INDEX_HEADER_BYTES];
-	struct stat status;
 
-	if (fstat(trace_fd, &status) < 0)
-		return INDEX_UNREADABLE;
 	if (index->bytes < INDEX_HEADER_BYTES ||
 	    read_at(index->fd, begin, sizeof(begin), 0) ||
 	    memcmp(begin, head, sizeof(INDEX_MAGIC) - 1) != 0)
@@ -662,15 +670,16 @@ static enum index_fault take_file(struct trace_index *index, int trace_fd)
 	head[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
 	if (memcmp(begin, head, sizeof(head)) != 0)
 		return INDEX_LATER;
-	return take_batches(index, trace_fd, (uint64_t)status.st_size);
+	return take_batches(index, trace);
 }
 
 enum index_fault trace_index_read(const char *path, const char *trace_path,
 				  struct trace_index **out)
 {
 	struct trace_index *index = calloc(1, sizeof(*index));
+	struct kept_trace trace;
 	enum index_fault fault;
-	int trace_fd;
+	int err;
 
 	errno = ENOMEM;
 	if (!index)
@@ -678,15 +687,14 @@ enum index_fault trace_index_read(const char *path, const char *trace_path,
 	index->fd = -1;
 	index->has_rest = true;
 	fault = open_file(path, index);
-	trace_fd = fault ? -1 : own_files_open(trace_path);
-	if (!fault && trace_fd < 0) {
+	err = fault ? 0 : kept_trace_open(trace_path, &trace);
+	if (err) {
 		fault = INDEX_UNREADABLE;
-		errno = -trace_fd;
+		errno = -err;
+	} else if (!fault) {
+		fault = take_file(index, &trace);
+		kept_trace_close(&trace);
 	}
-	if (!fault)
-		fault = take_file(index, trace_fd);
-	if (trace_fd >= 0)
-		close(trace_fd);
 	if (fault)
 		trace_index_free(&index);
 	else

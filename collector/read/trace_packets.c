@@ -10,11 +10,9 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "collector/base/grow.h"
-#include "collector/output/own_files.h"
+#include "collector/output/kept_trace.h"
 #include "collector/read/trace_wire.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
@@ -26,8 +24,7 @@
 #define UNPACKED_BYTES_MIN (1u << 20)
 
 struct trace_packets {
-	int fd;
-	uint64_t size;
+	struct kept_trace trace;
 	uint64_t end; /* of the bytes that were read, in the file */
 	uint64_t stop; /* nothing behind this is read, but for stretches */
 	const struct file_stretch *stretches; /* the next ones */
@@ -49,19 +46,16 @@ struct trace_packets {
 int trace_packets_open(const char *path, struct trace_packets **out)
 {
 	struct trace_packets *packets = calloc(1, sizeof(*packets));
-	struct stat status;
+	int err;
 
 	if (!packets)
 		return -ENOMEM;
-	packets->fd = own_files_open(path);
-	if (packets->fd < 0 || fstat(packets->fd, &status) < 0) {
-		int err = packets->fd < 0 ? packets->fd : -errno;
-
-		trace_packets_close(&packets);
+	err = kept_trace_open(path, &packets->trace);
+	if (err) {
+		free(packets);
 		return err;
 	}
-	posix_fadvise(packets->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	packets->size = (uint64_t)status.st_size;
+	posix_fadvise(packets->trace.fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	packets->stop = UINT64_MAX;
 	*out = packets;
 	return 0;
@@ -73,8 +67,7 @@ void trace_packets_close(struct trace_packets **packets)
 
 	if (!self)
 		return;
-	if (self->fd >= 0)
-		close(self->fd);
+	kept_trace_close(&self->trace);
 	if (self->decompressor)
 		libdeflate_free_decompressor(self->decompressor);
 	free(self->unpacked);
@@ -132,13 +125,12 @@ static int read_on(struct trace_packets *packets, size_t wanted)
 	while (kept < wanted) {
 		uint64_t most = MIN((uint64_t)packets->room - kept,
 				    packets->stop - packets->end);
-		ssize_t got = pread(packets->fd, packets->data + kept, most,
-				    (off_t)packets->end);
+		ssize_t got =
+			kept_trace_read(&packets->trace, packets->data + kept,
+					most, packets->end);
 
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (got < 0)
-			return -errno;
+			return (int)got;
 		if (!got) {
 			packets->ended = !next_stretch(packets, kept);
 			break;
@@ -149,7 +141,7 @@ static int read_on(struct trace_packets *packets, size_t wanted)
 	packets->file = (struct wire){ packets->data, packets->data + kept };
 	if (packets->progress.tell)
 		packets->progress.tell(packets->progress.to, packets->end,
-				       packets->size);
+				       packets->trace.bytes);
 	return 0;
 }
 
@@ -293,17 +285,22 @@ int trace_packets_read_at(const struct trace_packets *packets, void *to,
 	uint8_t *at = to;
 
 	while (count) {
-		ssize_t got = pread(packets->fd, at, count, (off_t)offset);
+		ssize_t got =
+			kept_trace_read(&packets->trace, at, count, offset);
 
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (got <= 0)
-			return got ? -errno : -EBADMSG;
+			return got ? (int)got : -EBADMSG;
 		at += got;
 		offset += (uint64_t)got;
 		count -= (size_t)got;
 	}
 	return 0;
+}
+
+uint64_t trace_packets_offset_of(const struct trace_packets *packets,
+				 uint64_t offset)
+{
+	return packets->trace.head_bytes + offset - packets->trace.gone;
 }
 
 uint64_t trace_packets_at(const struct trace_packets *packets)
@@ -313,7 +310,7 @@ uint64_t trace_packets_at(const struct trace_packets *packets)
 
 uint64_t trace_packets_size(const struct trace_packets *packets)
 {
-	return packets->size;
+	return packets->trace.bytes;
 }
 
 uint64_t trace_packets_left(const struct trace_packets *packets)

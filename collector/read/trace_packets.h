@@ -86,6 +86,11 @@ struct file_stretch {
 	uint64_t offset, end;
 };
 
+/* Where the byte is that lies at @offset of the file, which may be apart
+ * (output/kept_trace.h). */
+uint64_t trace_packets_offset_of(const struct trace_packets *packets,
+				 uint64_t offset);
+
 /* Only the @count @stretches are read, which are in the order of the file and
  * do not overlap; they must outlive @packets. What was read is forgotten. */
 void trace_packets_only(struct trace_packets *packets,

@@ -26,6 +26,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/clock.h"
 #include "collector/base/random.h"
+#include "collector/cut/kept_head.h"
 #include "collector/flight/flight_queue.h"
 #include "collector/flight/triggers.h"
 #include "collector/names/filter_matches.h"
@@ -167,9 +168,23 @@ static int open_trace(const struct collector *collector,
 	if (!recording->setup.max_bytes)
 		recording->setup.max_bytes =
 			default_max_bytes(recording->setup.dir_fd);
-	trace.max_bytes = recording->setup.max_bytes;
+	if (options->keep_last) {
+		recording->setup.max_bytes =
+			MAX(recording->setup.max_bytes, KEEP_BYTES_MIN);
+		trace.keep_bytes = recording->setup.max_bytes;
+		trace.make_head = kept_head_make;
+		/* It is made when the trace is whole. */
+		trace.index_name = NULL;
+	} else {
+		trace.max_bytes = recording->setup.max_bytes;
+	}
 	err = trace_file_open(&trace, &recording->setup.trace);
-	if (err)
+	if (err == -EOPNOTSUPP && options->keep_last)
+		log_err("cannot write '%s/%s': the file system cannot give up "
+			"the begin of a file, as --keep last has to (choose "
+			"another with -o, or leave --keep last out)",
+			recording->path, TRACE_NAME);
+	else if (err)
 		log_err("cannot write '%s/%s': %s (%s)", recording->path,
 			TRACE_NAME, strerror(-err), unwritten_way_out(err));
 	return err;

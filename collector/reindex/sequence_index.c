@@ -178,8 +178,8 @@ static void name_function(struct cct_node *node, uint32_t iid)
 	node->stamp |= CCT_PLAIN;
 }
 
-static void begin_slice(struct sequence_index *sequence, uint64_t iid,
-			bool noted)
+static void begin_slice(struct sequence_index *sequence, uint64_t ns,
+			uint64_t iid, bool noted)
 {
 	struct cct_node *node;
 
@@ -196,11 +196,15 @@ static void begin_slice(struct sequence_index *sequence, uint64_t iid,
 		give_up(sequence);
 		return;
 	}
-	*++sequence->top = (struct replay_frame){ .begin_ns = sequence->ns,
-						  .node = node,
-						  .written = true,
-						  .noted = noted };
+	*++sequence->top = (struct replay_frame){
+		.begin_ns = ns, .node = node, .written = true, .noted = noted
+	};
 	sequence->spans++;
+}
+
+static uint64_t depth_of(const struct sequence_index *sequence)
+{
+	return (uint64_t)(sequence->top - sequence->stack);
 }
 
 /* What is told of a slice that began at @begin_ns, and has ended. */
@@ -261,7 +265,7 @@ bool sequence_index_usual(struct sequence_index *sequence, struct wire fields)
 	if (unlikely(sequence->given_up))
 		return true;
 	if (usual.type == TYPE_SLICE_BEGIN)
-		begin_slice(sequence, usual.name_iid, false);
+		begin_slice(sequence, sequence->ns, usual.name_iid, false);
 	else
 		end_slice(sequence);
 	return true;
@@ -383,7 +387,7 @@ static bool has_own_name(const struct event *event)
 	return event->name_iid && event->name_iid != slice_iid(event);
 }
 
-static void take_slice(struct sequence_index *sequence,
+static void take_slice(struct sequence_index *sequence, uint64_t ns,
 		       const struct event *event)
 {
 	uint64_t iid = slice_iid(event);
@@ -394,11 +398,12 @@ static void take_slice(struct sequence_index *sequence,
 	}
 	if (iid || sequence->waits || !event->name.at ||
 	    !is_text(event->name, INDEX_WAIT_NAME)) {
-		begin_slice(sequence, iid, event->noted || has_own_name(event));
+		begin_slice(sequence, ns, iid,
+			    event->noted || has_own_name(event));
 		return;
 	}
 	sequence->waits = true;
-	sequence->wait_ns = sequence->ns;
+	sequence->wait_ns = ns;
 }
 
 /* An event with a time of its own, which the clock of the sequence does not
@@ -408,10 +413,18 @@ static void take_absolute(struct sequence_index *sequence,
 {
 	sequence->first_ns = MIN(sequence->first_ns, event->stamp);
 	sequence->last_ns = MAX(sequence->last_ns, event->stamp);
-	/* Slices of threads have none. */
-	if (!event->track &&
-	    (event->type == TYPE_SLICE_BEGIN || event->type == TYPE_SLICE_END))
+	if (event->track)
+		return;
+	/* Slices of threads have none, but for those that were open when what
+	 * was before was given up (--keep last). */
+	if (event->type == TYPE_SLICE_END ||
+	    (event->type == TYPE_SLICE_BEGIN &&
+	     (sequence->spans > depth_of(sequence) ||
+	      event->stamp < sequence->top->begin_ns ||
+	      event->stamp < sequence->ns)))
 		give_up(sequence);
+	else if (event->type == TYPE_SLICE_BEGIN)
+		take_slice(sequence, event->stamp, event);
 }
 
 static bool is_absolute(const struct event *event)
@@ -450,11 +463,14 @@ void sequence_index_event(struct sequence_index *sequence, struct wire fields)
 		step(sequence, event.stamp);
 	if (sequence->given_up)
 		return;
-	tell_event(sequence, &event);
+	/* Slices are told of by their checkpoints. */
+	if (event.track || !is_absolute(&event) ||
+	    event.type != TYPE_SLICE_BEGIN)
+		tell_event(sequence, &event);
 	if (event.track || is_absolute(&event))
 		return;
 	index_build_missing(sequence->build, event.lost, event.paused,
 			    sequence->ns);
 	if (event.type == TYPE_SLICE_BEGIN || event.type == TYPE_SLICE_END)
-		take_slice(sequence, &event);
+		take_slice(sequence, sequence->ns, &event);
 }

@@ -1925,8 +1925,8 @@ void replay_finish(struct replay *replay, uint64_t ns)
 		write_pause(replay);
 	replay_clear(replay, ns, REPLAY_ENDED);
 	replay->finished = true;
-	/* The index, or the flight recorder, is to know of the end. */
-	if (replay->index || replay->encoder.compact)
+	/* The index, or who keeps the newest part, is to know of the end. */
+	if (replay->index || replay->encoder.compact || replay->sink.tells_end)
 		output_reserve(replay, 0);
 }
 

@@ -48,6 +48,8 @@ struct replay_sink {
 	/* How many bytes the recording has by now, about; NULL: no index is
 	 * made. */
 	uint64_t (*position)(void *context);
+	/* There is a last block, which may be empty, that says so. */
+	bool tells_end;
 	/* Not 0: blocks have the form of trace/compact.h, in which a reader can
 	 * begin at least that often, in ns. */
 	uint64_t restart_ns;

@@ -224,6 +224,21 @@ static void print_flight(const struct summary *summary, FILE *out)
 		size_format_bytes(totals->snapshot_bytes, bytes));
 }
 
+/* Of a trace of which the newest part was kept. */
+static void print_kept(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char from[SIZE_TEXT], bytes[SIZE_TEXT];
+
+	if (!totals->trace_given_up_bytes)
+		return;
+	fprintf(out,
+		"  trace      from %s after its begin on; what was before, %s, "
+		"was given up (--keep last)\n",
+		size_format_ns(totals->trace_from_ns, from),
+		size_format_bytes(totals->trace_given_up_bytes, bytes));
+}
+
 static void print_heap(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -881,6 +896,7 @@ static void write_facts(const struct summary *summary,
 	summary_sched_print(summary, out);
 	print_heap(summary, out);
 	print_flight(summary, out);
+	print_kept(summary, out);
 	if (!whole) {
 		terminal_style(terminal, STYLE_LOSS, out);
 		summary_losses_print(summary, "  lost       ", out);

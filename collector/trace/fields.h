@@ -21,6 +21,7 @@
 	X(TRACE_PACKET_INTERNED_DATA, 12, BYTES)                              \
 	X(TRACE_PACKET_SEQUENCE_FLAGS, 13, VARINT)                            \
 	X(TRACE_PACKET_TRACE_STATS, 35, BYTES)                                \
+	X(TRACE_PACKET_SYNCHRONIZATION_MARKER, 36, BYTES)                     \
 	X(TRACE_PACKET_PROFILE_PACKET, 37, BYTES)                             \
 	X(TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 42, VARINT)                   \
 	X(TRACE_PACKET_COMPRESSED_PACKETS, 50, BYTES)                         \

@@ -84,6 +84,8 @@ static void make_file_room(struct trace_file *file, uint64_t bytes)
 	uint64_t from = MAX(file->room_end, file->bytes);
 	uint64_t room = MIN(file->bytes, ROOM_BYTES_MAX);
 
+	if (file->keep)
+		room = MIN(room, trace_keep_room(file->keep));
 	if (file->max_bytes)
 		room = MIN(room, file->max_bytes - MIN(from, file->max_bytes));
 	if (file->no_room || room < ROOM_BYTES_MIN ||
@@ -247,6 +249,12 @@ static void stop_trace(struct trace_file *file, int err)
 			return;
 }
 
+void trace_append_stop(struct trace_file *file, int err)
+{
+	if (!file->stopped)
+		stop_trace(file, err);
+}
+
 /* put_parts() of what is pending; looks how long the disk takes if that may be
  * a reason to compress. write_lock held. */
 static int put_pending(struct writer *writer, struct iovec *parts, int count)
@@ -268,6 +276,24 @@ static int put_pending(struct writer *writer, struct iovec *parts, int count)
 	return err;
 }
 
+/* The same; if the disk is full, gives up what is old, if it is kept only as
+ * long as there is room. Sets *@offset to where it is. */
+static int put_or_make_room(struct writer *writer, struct iovec *parts,
+			    int count, uint64_t *offset)
+{
+	struct trace_file *file = writer->file;
+	struct iovec written[PARTS_MAX];
+	int err;
+
+	do {
+		memcpy(written, parts, (size_t)count * sizeof(*parts));
+		*offset = file->bytes;
+		err = put_pending(writer, written, count);
+	} while (err == -ENOSPC && file->keep &&
+		 trace_keep_make_room(file->keep));
+	return err;
+}
+
 void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 {
 	struct trace_file *file = writer->file;
@@ -275,16 +301,20 @@ void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 	int err;
 
 	lock_acquire(&file->write_lock);
-	offset = file->bytes;
 	err = file->stopped;
+	if (!err && file->keep)
+		err = trace_keep_await_room(file->keep,
+					    parts_bytes(parts, count));
 	if (!err)
 		err = admit_pending(writer, parts_bytes(parts, count));
 	if (!err)
-		err = put_pending(writer, parts, count);
-	if (err && !file->stopped)
-		stop_trace(file, err);
+		err = put_or_make_room(writer, parts, count, &offset);
+	if (err)
+		trace_append_stop(file, err);
 	for (unsigned int i = 0; !err && i < writer->block_count; i++)
 		count_block(file, &writer->blocks[i]);
+	if (!err && file->keep)
+		trace_keep_appended(writer, offset);
 	if (!err && file->index.file)
 		trace_index_pending(writer, offset);
 	lock_release(&file->write_lock);
@@ -304,8 +334,8 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
 	lock_acquire(&file->write_lock);
 	if (!file->max_bytes || bytes <= file->max_bytes - file->bytes)
 		err = put_packets(file, packets, bytes);
-	if (err && !file->stopped)
-		stop_trace(file, err);
+	if (err)
+		trace_append_stop(file, err);
 	lock_release(&file->write_lock);
 }
 
@@ -338,11 +368,20 @@ bool trace_file_is_compressed(struct trace_file *file)
 uint64_t trace_file_unpacked_bytes(struct trace_file *file)
 {
 	/* relaxed: as in put_parts() */
-	return atom_load_rlx(&file->unpacked);
+	return atom_load_rlx(&file->unpacked) - trace_file_kept(file).given_up;
 }
 
 uint64_t trace_file_bytes(struct trace_file *file)
 {
+	uint64_t gone = file->keep ? trace_keep_gone(file->keep) : 0;
+
 	/* relaxed: as in put_parts() */
-	return atom_load_rlx(&file->bytes);
+	return atom_load_rlx(&file->bytes) - gone;
+}
+
+struct trace_kept trace_file_kept(struct trace_file *file)
+{
+	const struct trace_kept nothing = { 0 };
+
+	return file->keep ? trace_keep_told(file->keep) : nothing;
 }

@@ -34,7 +34,8 @@
 /* From which size on @file is compressed. */
 static uint64_t usual_size(const struct trace_file *file)
 {
-	uint64_t room = file->max_bytes ?: UINT64_MAX;
+	uint64_t room = file->keep ? trace_keep_bytes(file->keep)
+				   : file->max_bytes ?: UINT64_MAX;
 	struct statvfs disk;
 
 	if (fstatvfs(file->fd, &disk) == 0 && disk.f_blocks)

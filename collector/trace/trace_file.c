@@ -73,6 +73,7 @@
 
 #include "collector/base/log.h"
 #include "collector/options/limits.h"
+#include "collector/output/kept_trace.h"
 #include "collector/output/own_files.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/trace_file_inner.h"
@@ -173,6 +174,7 @@ static void trace_file_free(struct trace_file *file)
 		trace_bundle_release(&file->writers[i]);
 	free(file->writers);
 	trace_index_close(&file->index, file->closed);
+	trace_keep_free(&file->keep);
 	flight_memory_free(&file->flight);
 	sequences_release(&file->sequences);
 	if (file->blocks)
@@ -256,7 +258,10 @@ static int open_trace_file(struct trace_file *file,
 		      : create_files(file, options);
 	if (err)
 		return err;
-	err = begin_trace_file(file, options);
+	if (options->keep_bytes)
+		err = trace_keep_new(file, options);
+	if (!err)
+		err = begin_trace_file(file, options);
 	if (err)
 		discard_files(file, options);
 	return err;
@@ -288,11 +293,30 @@ int trace_file_open(const struct trace_file_options *options,
 	return 0;
 }
 
+/* Joins a trace of which a part was given up, and closes @dir_fd. -1: there is
+ * none. Returns @stopped; or, if that is 0, -errno. */
+static int join_parts(int dir_fd, int stopped)
+{
+	int err;
+
+	if (dir_fd < 0)
+		return stopped;
+	err = kept_trace_join(dir_fd);
+	if (err)
+		log_warn("the trace is in two files still: %s "
+			 "('perfrec index' joins them)",
+			 strerror(-err));
+	close(dir_fd);
+	return stopped ?: err;
+}
+
 int trace_file_close(struct trace_file **file)
 {
-	int stopped, fd = (*file)->fd;
+	int stopped, fd = (*file)->fd, dir_fd = -1;
 
 	trace_file_flush(*file);
+	if ((*file)->keep)
+		dir_fd = trace_keep_end((*file)->keep);
 	if (fd >= 0)
 		trace_append_give_room_back(*file);
 	stopped = (*file)->stopped;
@@ -301,5 +325,5 @@ int trace_file_close(struct trace_file **file)
 	*file = NULL;
 	if (fd >= 0 && close(fd) < 0 && !stopped)
 		stopped = -errno;
-	return stopped;
+	return join_parts(dir_fd, stopped);
 }

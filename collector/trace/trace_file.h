@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "collector/options/limits.h"
+#include "collector/trace/trace_keep.h"
 
 struct flight_memory;
 struct flight_share;
@@ -61,8 +62,7 @@ struct trace_block {
 			     * set */
 	bool compact; /* they have the form of compact.h: only for a trace that
 		       * is kept in memory */
-	bool packets; /* compact: there is more than begins and ends of slices
-		       */
+	bool packets; /* there is more than begins and ends of slices */
 	bool ended; /* nothing more will come on the sequence */
 	int32_t opened; /* how many slices the block begins, minus how many it
 			 * ends */
@@ -87,6 +87,10 @@ struct trace_file_options {
 	unsigned int compress_threads; /* writer threads that do so; 0: one per
 					* CPU */
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */
+	uint64_t keep_bytes; /* not 0: the newest packets are kept, in so many
+			      * bytes of the disk with the index; max_bytes is 0
+			      */
+	trace_head_make *make_head; /* with keep_bytes */
 	struct flight_share *flight; /* not NULL: there is no file. The newest
 				      * packets are kept in this memory */
 	uint64_t flight_ns; /* and at most so long */
@@ -160,7 +164,8 @@ int trace_file_stopped(struct trace_file *file);
 /* Returns how many bytes of packets were submitted so far; compressed or not,
  * that is before compression. Any thread; never waits. */
 uint64_t trace_file_submitted(struct trace_file *file);
-/* Returns how many bytes the file has. Any thread; never waits. */
+/* Returns how many bytes the file has, without those that were given up. Any
+ * thread; never waits. */
 uint64_t trace_file_bytes(struct trace_file *file);
 /* Whether the trace is compressed, or will be from its next bundle on. Any
  * thread. */
@@ -168,6 +173,8 @@ bool trace_file_is_compressed(struct trace_file *file);
 /* Returns how many bytes the packets of the file have when its bundles are
  * unpacked: trace_file_bytes() if it has none. Any thread; never waits. */
 uint64_t trace_file_unpacked_bytes(struct trace_file *file);
+/* What was given up of it. Any thread; never waits. */
+struct trace_kept trace_file_kept(struct trace_file *file);
 /* Waits until all that was submitted before the call is in the file, or was
  * dropped because the trace has stopped. Any thread. */
 void trace_file_flush(struct trace_file *file);

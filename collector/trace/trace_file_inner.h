@@ -33,6 +33,7 @@ struct pending_block {
 	size_t at; /* its packets, in pending or behind it */
 	const uint8_t *data; /* the same; until pending is written */
 	uint32_t bytes, own_bytes; /* as in struct trace_block */
+	bool ended, packets; /* the same */
 	uint64_t first_ns, last_ns;
 	void *index; /* the same; freed when the block is in its place */
 	size_t index_bytes;
@@ -109,6 +110,7 @@ struct trace_file {
 	bool started; /* the first writer runs */
 	struct sequences sequences; /* of which the file has blocks */
 	struct trace_index_to index; /* under write_lock */
+	struct trace_keep *keep; /* NULL: nothing is given up */
 	struct flight_memory *flight; /* has a lock of its own; NULL: packets go
 				       * to the file */
 
@@ -135,6 +137,42 @@ void trace_append_pending(struct writer *writer, struct iovec *parts,
 /* Gives back the room on disk that was not used. If that fails, it does not
  * matter: the file keeps some room. The writers have ended. */
 void trace_append_give_room_back(struct trace_file *file);
+
+/* Stops the trace because of @err. write_lock held. */
+void trace_append_stop(struct trace_file *file, int err);
+
+/* --- trace_keep.c --- */
+
+/* Begins to keep the newest part of @file, which is open and empty. 0; or
+ * -errno, of which -EOPNOTSUPP: the file system cannot give up the begin of a
+ * file. In either case file->keep is ended by trace_keep_free(), if there is
+ * one. */
+int trace_keep_new(struct trace_file *file,
+		   const struct trace_file_options *options);
+/* Nothing is given up any more. Returns a descriptor of the folder, which is
+ * the caller's; -1: there is none. No lock held. */
+int trace_keep_end(struct trace_keep *keep);
+/* Frees *@keep, which may be NULL, and clears it. */
+void trace_keep_free(struct trace_keep **keep);
+
+/* How many bytes the file has too many; what was given up. Any thread. */
+uint64_t trace_keep_gone(const struct trace_keep *keep);
+struct trace_kept trace_keep_told(const struct trace_keep *keep);
+/* How many bytes it may have. While nothing is written yet. */
+uint64_t trace_keep_bytes(const struct trace_keep *keep);
+
+/* The functions below: write_lock held.
+ *
+ * Waits until there is room for @bytes more. 0, or what trace_file_stopped()
+ * is to say from now on. */
+int trace_keep_await_room(struct trace_keep *keep, uint64_t bytes);
+/* The disk is full: gives something up, and waits for that. False: there is
+ * nothing, or the trace has stopped. */
+bool trace_keep_make_room(struct trace_keep *keep);
+/* What is pending of @writer was appended at @offset. */
+void trace_keep_appended(const struct writer *writer, uint64_t offset);
+/* How much room on the disk may be made ready at a time. */
+uint64_t trace_keep_room(const struct trace_keep *keep);
 
 /* --- trace_index.c --- */
 

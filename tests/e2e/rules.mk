@@ -3,6 +3,7 @@
 E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 	  cpu_share_static cpu_split demo gaps killer \
 	  libcount_alloc_preload.so libcount_preload.so \
+	  libkeep_whole_preload.so \
 	  librefuse_writes_preload.so libsite_preload.so \
 	  libstall_writes_preload.so witness \
 	  $(THEME_PROGS)) $(HOSTILE) $(VICTIM) \

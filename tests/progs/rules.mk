@@ -43,6 +43,10 @@ $(O)/tests/progs/libcount_alloc_preload.so: tests/progs/count_alloc_preload.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TEST_CC) -fPIC -fvisibility=hidden \
 		-shared -Wl,-z,now,-z,defs -o $@ $< -pthread $(LDFLAGS)
+$(O)/tests/progs/libkeep_whole_preload.so: tests/progs/keep_whole_preload.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) -fPIC -fvisibility=hidden -shared -o $@ $< $(LDFLAGS)
 $(O)/tests/progs/librefuse_writes_preload.so: tests/progs/refuse_writes_preload.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)

@@ -187,4 +187,5 @@ def main():
                     sys.exit(f"{how}, {' '.join(options)}: {wrong}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -84,7 +84,11 @@ done <<-'END'
 	perfrec record --exclude @ touch ran|--exclude '@': give a name or a shell pattern
 	perfrec report --frob|unknown option '--frob' .did you mean '--from'\?.; see perfrec report --help
 	perfrec report -v|unknown option '-v'; see perfrec report --help
-	perfrec record --keep 1s touch ran|--keep: only with --flight
+	perfrec record --keep 1s touch ran|--keep 1s: a time only with --flight; .*--keep last
+	perfrec record --keep newest touch ran|--keep 'newest': choose first or last; or, with --flight, give a time
+	perfrec record --flight --keep last touch ran|--keep last: with --flight give a time, such as --keep 30s
+	perfrec record --keep last --max-size 7M touch ran|--keep last: give a --max-size of at least 8M
+	perfrec-collect --keep last --max-size 1M|--keep last: give a --max-size of at least 8M
 	perfrec record --snapshots 3 touch ran|--snapshots: only with --flight
 	perfrec record --flight --max-size 1G touch ran|--max-size: not with --flight, which writes snapshots
 	perfrec record --flight --compress touch ran|--compress: not with --flight, which writes snapshots

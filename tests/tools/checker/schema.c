@@ -25,6 +25,7 @@ static const struct field g_fields[] = {
 	{ TRACE_PACKET, 12, MESSAGE, INTERNED_DATA, 0 },
 	{ TRACE_PACKET, 13, UINT, 0, 0 }, /* sequence_flags */
 	{ TRACE_PACKET, 35, MESSAGE, TRACE_STATS, PAYLOAD },
+	{ TRACE_PACKET, 36, BYTES, 0, PAYLOAD }, /* synchronization_marker */
 	{ TRACE_PACKET, 37, MESSAGE, PROFILE_PACKET, PAYLOAD },
 	{ TRACE_PACKET, 42, UINT, 0, 0 }, /* previous_packet_dropped */
 	{ TRACE_PACKET, 45, MESSAGE, SYSTEM_INFO, PAYLOAD },

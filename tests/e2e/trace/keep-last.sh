@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 240
+#
+# --keep last: of a trace the newest part is kept. It is a whole trace, which
+# says packet by packet what all of it would say from some moment on, raw and
+# compressed, with all that a trace can have, with its index and without it. Its
+# files take no more of the disk than they may. The counts are of the whole run.
+. "$TOP/tests/e2e/lib.sh"
+need python3 jq
+
+prog trace/ranges
+build bulk <<'SOURCE'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) static void leaf(void)
+{
+	__asm__ volatile("");
+}
+__attribute__((noinline)) static void nest(int depth)
+{
+	leaf();
+	if (depth)
+		nest(depth - 1);
+	leaf();
+}
+int main(int count, char **words)
+{
+	int rounds = count > 1 ? atoi(words[1]) : 1;
+
+	for (int i = 0; i < rounds; i++) {
+		for (int j = 0; j < 300; j++)
+			nest(20);
+		usleep(10000);
+	}
+	return 0;
+}
+SOURCE
+# In a round of bulk.
+calls=$((300 * 21 * 3))
+
+# check DIR: a trace of which a part was given up, and its index.
+check()
+{
+	"$O/tests/tools/trace_check" --json "$1/trace.pftrace" >trace.json ||
+		fail "$1: a rule is broken"
+	expect_none "$1/trace.head" "$1/.trace.joined" "$1/.trace.head.new"
+	[ "$(json "$1/summary.json" .totals.trace_given_up_bytes)" -gt 0 ] ||
+		fail "$1: nothing was given up"
+	[ "$(json "$1/summary.json" .totals.trace_from_ns)" -gt 0 ] ||
+		fail "$1: the trace does not say when it begins"
+	expect_eq "$1: trace_stopped" \
+		"$(json "$1/summary.json" .totals.trace_stopped)" null
+	cp "$1/trace.index" index.first
+	run "$PERFREC" index "$1"
+	expect_status 0
+	cmp -s index.first "$1/trace.index" || fail "$1: another index"
+}
+
+# Two processes, one of which does much. All of the trace stays, as
+# whole.pftrace, since no file system can make holes here.
+LD_PRELOAD=$O/tests/progs/libkeep_whole_preload.so \
+	run "$PERFREC" record -q --on-full=block --sched on --compress=off \
+	--keep last --max-size 8M -o data -- \
+	sh -c './ranges 100 & ./bulk 60; wait'
+expect_status 0
+mkdir whole
+mv data/whole.pftrace whole/trace.pftrace || fail 'nothing was given up'
+check data
+expect_eq 'calls of nest' "$(json data/summary.json \
+	'[.functions[] | select(.name == "nest").calls] | add')" \
+	$((60 * 300 * 21))
+python3 "$TOP/tests/tools/kept_same.py" --count 12 "$PERFREC" data whole ||
+	fail 'what was kept is not the end of the whole'
+rm data/trace.index
+python3 "$TOP/tests/tools/kept_same.py" --count 3 "$PERFREC" data whole ||
+	fail 'without the index it is not'
+
+# On file systems that can take bytes out of a file, and in memory. Its files
+# take no more than 8 MiB, and the index.
+record()
+{
+	dir=$1
+	shift
+	"$PERFREC" record -q --on-full=block --alloc=off --cpu=off --sched off \
+		--keep last --max-size 8M -o "$dir" "$@" &
+	recorder=$!
+	most=0
+	while kill -0 $recorder 2>/dev/null; do
+		now=$(find "$dir" -name '*trace*' -printf '%b + ' 2>/dev/null)
+		now=$((${now}0))
+		[ $now -le $most ] || most=$now
+		sleep 0.02
+	done
+	wait $recorder || fail "status $?"
+	echo "$dir: at most $((most * 512)) bytes"
+	[ $((most * 512)) -le $((9 << 20)) ] || fail "$dir takes too much"
+}
+record raw --compress=off -- ./bulk 60
+check raw
+expect_eq 'spans' "$(json raw/summary.json .totals.spans)" $((60 * calls + 1))
+size=$(stat -c %s raw/trace.pftrace)
+[ "$size" -gt $((5 << 20)) ] || fail "only $size bytes were kept"
+[ $(($(stat -c %b raw/trace.pftrace) * 512)) -ge $((size / 2)) ] ||
+	fail 'the trace has a hole'
+if [ -d /dev/shm ] && memory=$(mktemp -d /dev/shm/keep-last.XXXXXX); then
+	trap 'rm -rf "$memory"' EXIT
+	record "$memory/data" --compress=off -- ./bulk 60
+	check "$memory/data"
+fi
+
+# Less than that: all of it is there.
+run "$PERFREC" record -q --keep last --max-size 8M -o all ./bulk 2
+expect_status 0
+expect_eq 'given up' "$(json all/summary.json .totals.trace_given_up_bytes)" 0
+expect_eq 'slices' "$("$O/tests/tools/trace_check" --counts all/trace.pftrace |
+	awk '$2 == "nest" { print $1 }')" $((2 * 300 * 21))
+[ -s all/trace.index ] || fail 'no index'
