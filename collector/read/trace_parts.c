@@ -821,8 +821,22 @@ static int give_item(struct trace_parts *parts, struct trace_part *out)
 struct look {
 	uint64_t sequence, clock;
 	bool has_stamp, event, bundle;
+	bool own_begin; /* of a slice on the track of its sequence */
 	struct wire interned;
 };
+
+static bool is_own_begin(struct wire event)
+{
+	struct wire_field field;
+	bool begin = false, own = true;
+
+	while (wire_next(&event, &field))
+		if (field.tag == TAG_TRACK_EVENT_TYPE)
+			begin = field.value == TYPE_SLICE_BEGIN;
+		else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
+			own = false;
+	return begin && own;
+}
 
 static struct look look_at(struct trace_parts *parts,
 			   struct trace_packet_bytes bytes)
@@ -841,6 +855,7 @@ static struct look look_at(struct trace_parts *parts,
 			break;
 		case TAG_TRACE_PACKET_TRACK_EVENT:
 			look.event = true;
+			look.own_begin = is_own_begin(wire_of(&field));
 			break;
 		case TAG_TRACE_PACKET_INTERNED_DATA:
 			look.interned = wire_of(&field);
@@ -860,7 +875,10 @@ static int give_passed(struct trace_parts *parts, struct wanted *wanted,
 		       const struct look *look, struct trace_packet_bytes bytes,
 		       struct trace_part *out)
 {
-	bool absolute = look->clock && look->clock < CLOCK_SEQUENCE_FIRST;
+	/* A checkpoint tells of the thread's own slices, also of those that
+	 * have a time of their own. */
+	bool absolute = look->clock && look->clock < CLOCK_SEQUENCE_FIRST &&
+			!look->own_begin;
 
 	if (!look->event)
 		return give_packet(bytes, out);

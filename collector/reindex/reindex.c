@@ -12,6 +12,7 @@
 #include "collector/base/log.h"
 #include "collector/trace/trace_index.h"
 #include "collector/output/folder_lock.h"
+#include "collector/output/kept_trace.h"
 #include "collector/output/own_files.h"
 #include "collector/read/trace_index.h"
 
@@ -116,6 +117,9 @@ static struct reindex_result lock_and_write(
 		return ended(REINDEX_NO_FOLDER, err);
 	if (!files.recorded)
 		return ended(REINDEX_FOREIGN, 0);
+	err = kept_trace_join(dir_fd);
+	if (err)
+		return ended(REINDEX_APART, err);
 	if (!again && !reindex_is_needed(dir))
 		return ended(REINDEX_NEEDLESS, 0);
 	return reindex_locked(dir, dir_fd, progress);
@@ -172,6 +176,11 @@ static void log_failure(const char *dir, const struct reindex_result *result)
 		log_err("'%.2000s' is no recording of perfrec: something else "
 			"wrote its " TRACE_NAME,
 			dir);
+		return;
+	case REINDEX_APART:
+		log_err("cannot join '%.2000s/" HEAD_NAME
+			"' and its " TRACE_NAME ": %s",
+			dir, why);
 		return;
 	case REINDEX_EMPTY:
 		log_err("'%.2000s/" TRACE_NAME "' is no trace, or is empty",

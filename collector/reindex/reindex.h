@@ -23,6 +23,7 @@ enum reindex_end {
 	REINDEX_BUSY, /* it is being recorded or changed */
 	REINDEX_NO_LOCK, /* whether it is cannot be known: err */
 	REINDEX_FOREIGN, /* perfrec did not write the trace */
+	REINDEX_APART, /* the two files of the trace cannot be joined: err */
 	REINDEX_UNREAD, /* the trace cannot be read: err */
 	REINDEX_EMPTY, /* it has no packet */
 	REINDEX_STRANGE, /* a sequence begins twice in it */
@@ -49,7 +50,8 @@ bool reindex_is_needed(const char *dir);
 struct reindex_result reindex_locked(const char *dir, int dir_fd,
 				     const struct read_progress *progress);
 
-/* The same without a lock: takes it. If there is an index that tells of all of
+/* The same without a lock: takes it, and joins a trace that is apart
+ * (output/kept_trace.h). If there is an index that tells of all of
  * the trace, makes it only if @again. */
 struct reindex_result reindex_folder(const char *dir, bool again,
 				     const struct read_progress *progress);

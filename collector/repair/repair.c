@@ -16,6 +16,7 @@
 
 #include "collector/base/log.h"
 #include "collector/output/folder_lock.h"
+#include "collector/output/kept_trace.h"
 #include "collector/output/own_files.h"
 #include "collector/read/summary_read.h"
 #include "collector/read/summary_rebuild.h"
@@ -311,6 +312,9 @@ static int lock_and_write(const char *dir, int dir_fd)
 	err = check_own(dir, dir_fd, TRACE_NAME);
 	if (err)
 		return err;
+	err = kept_trace_join(dir_fd);
+	if (err)
+		return cannot_write(dir, TRACE_NAME, err);
 	err = write_files(dir, dir_fd);
 	if (!err)
 		remove_left(dir, dir_fd);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A trace in two files reads as one, and becomes one, wherever joining was
+ * killed before.
+ */
+#include "collector/output/kept_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/output/own_files.h"
+#include "shared/compiler.h"
+#include "tests/suite.h"
+#include "tests/unit/scratch.h"
+
+#define HEAD_BYTES 5000u
+/* What is gone is more than the head by a multiple of KEPT_ALIGN, or by less
+ * than that: then the files can only be copied. */
+#define GONE_ALIGNED (HEAD_BYTES + 4u * KEPT_ALIGN)
+#define GONE_ODD (HEAD_BYTES + 2u * KEPT_ALIGN + 17)
+#define REST_BYTES (3u << 20)
+
+static int g_dir_fd;
+static uint8_t g_expected[HEAD_BYTES + REST_BYTES];
+
+static void setup(void)
+{
+	g_dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(g_dir_fd, 0);
+	own_files_remove(g_dir_fd);
+	for (size_t i = 0; i < sizeof(g_expected); i++)
+		g_expected[i] = (uint8_t)(1 + i * 7 % 251);
+}
+
+static void teardown(void)
+{
+	own_files_remove(g_dir_fd);
+	close(g_dir_fd);
+}
+
+static void write_at(const char *name, const void *bytes, size_t count,
+		     off_t offset)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pwrite(fd, bytes, count, offset), (ssize_t)count);
+	close(fd);
+}
+
+static void put_header(uint64_t gone, bool joining)
+{
+	uint8_t header[KEPT_HEADER_BYTES];
+
+	kept_trace_put_header(header, gone);
+	header[16] = joining;
+	write_at(HEAD_NAME, header, sizeof(header), 0);
+}
+
+/* The two files, the begin of one of which is a hole, or is still there. */
+static void put_apart(uint64_t gone, bool joining, bool hole)
+{
+	put_header(gone, joining);
+	write_at(HEAD_NAME, g_expected, HEAD_BYTES, KEPT_HEADER_BYTES);
+	write_at(TRACE_NAME, g_expected + HEAD_BYTES, REST_BYTES, (off_t)gone);
+	if (!hole)
+		write_at(TRACE_NAME, "\x0a", 1, 0);
+}
+
+static void expect_bytes(void)
+{
+	struct kept_trace trace;
+	uint8_t *got = malloc(sizeof(g_expected) + 1);
+	size_t count = 0;
+	ssize_t some;
+
+	ck_assert_ptr_nonnull(got);
+	ck_assert_int_eq(kept_trace_open("./" TRACE_NAME, &trace), 0);
+	ck_assert_uint_eq(trace.bytes, sizeof(g_expected));
+	while ((some = kept_trace_read(&trace, got + count,
+				       sizeof(g_expected) + 1 - count, count)) >
+	       0)
+		count += (size_t)some;
+	ck_assert_int_eq(some, 0);
+	ck_assert_uint_eq(count, sizeof(g_expected));
+	ck_assert_int_eq(memcmp(got, g_expected, count), 0);
+	kept_trace_close(&trace);
+	free(got);
+}
+
+static void expect_joined(void)
+{
+	struct stat status;
+
+	ck_assert_int_eq(kept_trace_join(g_dir_fd), 0);
+	ck_assert(!kept_trace_is_apart(g_dir_fd));
+	ck_assert_int_eq(access(TRACE_JOINED_NAME, F_OK), -1);
+	ck_assert_int_eq(stat(TRACE_NAME, &status), 0);
+	ck_assert_int_eq(status.st_size, (off_t)sizeof(g_expected));
+	expect_bytes();
+	/* There is nothing to do any more. */
+	ck_assert_int_eq(kept_trace_join(g_dir_fd), 0);
+	expect_bytes();
+}
+
+static const uint64_t g_gone[] = { GONE_ALIGNED, GONE_ODD };
+
+START_TEST(apart_is_read_and_joined)
+{
+	put_apart(g_gone[_i], false, true);
+	ck_assert(kept_trace_is_apart(g_dir_fd));
+	expect_bytes();
+	expect_joined();
+}
+END_TEST
+
+/* The head has its name, and what it stands for is not a hole yet. */
+START_TEST(killed_before_the_hole)
+{
+	put_apart(g_gone[_i], false, false);
+	expect_bytes();
+	expect_joined();
+}
+END_TEST
+
+START_TEST(killed_when_joining_had_begun)
+{
+	put_apart(g_gone[_i], true, true);
+	expect_bytes();
+	expect_joined();
+}
+END_TEST
+
+/* A part of the head is in the hole. */
+START_TEST(killed_before_the_hole_is_taken_out)
+{
+	put_apart(GONE_ALIGNED, true, true);
+	write_at(TRACE_NAME, g_expected, HEAD_BYTES / 2,
+		 GONE_ALIGNED - HEAD_BYTES);
+	expect_bytes();
+	expect_joined();
+}
+END_TEST
+
+START_TEST(killed_when_all_was_joined)
+{
+	put_header(g_gone[_i], true);
+	write_at(HEAD_NAME, g_expected, HEAD_BYTES, KEPT_HEADER_BYTES);
+	write_at(TRACE_NAME, g_expected, sizeof(g_expected), 0);
+	expect_bytes();
+	expect_joined();
+}
+END_TEST
+
+/* So many bytes are in the copy; those but the last piece are holes. */
+START_TEST(killed_while_copying)
+{
+	static const size_t copied[] = { 0,
+					 1,
+					 HEAD_BYTES - 1,
+					 HEAD_BYTES,
+					 HEAD_BYTES + 1,
+					 HEAD_BYTES + (1u << 20),
+					 HEAD_BYTES + (1u << 20) + 12345,
+					 sizeof(g_expected) - 1,
+					 sizeof(g_expected) };
+	size_t count = copied[_i], whole;
+	uint8_t *zeros = calloc(1, REST_BYTES);
+
+	ck_assert_ptr_nonnull(zeros);
+	put_apart(GONE_ALIGNED, true, true);
+	write_at(TRACE_JOINED_NAME, g_expected, count, 0);
+	whole = count > HEAD_BYTES ? (count - HEAD_BYTES) >> 20 << 20 : 0;
+	write_at(TRACE_NAME, zeros, whole, GONE_ALIGNED);
+	free(zeros);
+	expect_joined();
+}
+END_TEST
+
+/* What is no head, or not one of this trace, is not believed. */
+START_TEST(odd_heads)
+{
+	static const char nonsense[KEPT_HEADER_BYTES] = "no head";
+
+	write_at(TRACE_NAME, g_expected, sizeof(g_expected), 0);
+	write_at(HEAD_NAME, nonsense, sizeof(nonsense), 0);
+	expect_bytes();
+	ck_assert_int_eq(kept_trace_join(g_dir_fd), -EBADMSG);
+	ck_assert_int_eq(truncate(HEAD_NAME, 3), 0);
+	expect_bytes();
+	ck_assert_int_eq(kept_trace_join(g_dir_fd), -EBADMSG);
+	put_header(sizeof(g_expected) + 1, false);
+	expect_bytes();
+	ck_assert_int_eq(kept_trace_join(g_dir_fd), -EBADMSG);
+	put_header(UINT64_MAX, true);
+	expect_bytes();
+	expect_joined();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("kept_trace");
+	TCase *tests = suite_case(suite, "files");
+	int failed;
+
+	scratch_enter();
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_loop_test(tests, apart_is_read_and_joined, 0, 2);
+	tcase_add_loop_test(tests, killed_before_the_hole, 0, 2);
+	tcase_add_loop_test(tests, killed_when_joining_had_begun, 0, 2);
+	tcase_add_test(tests, killed_before_the_hole_is_taken_out);
+	tcase_add_loop_test(tests, killed_when_all_was_joined, 0, 2);
+	tcase_add_loop_test(tests, killed_while_copying, 0, 9);
+	tcase_add_test(tests, odd_heads);
+	failed = suite_run(suite);
+	scratch_leave();
+	return failed;
+}
