@@ -7,6 +7,7 @@
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/command/trace_command.h"
+#include "collector/read/curves.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_sums.h"
 #include "collector/show/progress.h"
@@ -30,15 +31,16 @@ int report_range_check(const struct report_range *line)
 }
 
 /* What is in the range. 0, -EDOM and -errno as range_command_read(). The caller
- * frees *@index in any case, after *@sums. */
+ * frees *@sums, if it is there, and then *@index, in any case. */
 static int read_sums(const struct report_range *line,
 		     struct range_report *report, struct trace_index **index,
-		     struct trace_sums **sums)
+		     struct trace_sums **sums, struct curves **curves)
 {
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
 	struct window_choice choice = { .thread = line->thread,
 					.calls_only = true };
+	struct curves_wish wish = { .buckets = 1 };
 	char path[PATH_MAX];
 	int err = trace_command_path(line->dir, path);
 
@@ -49,10 +51,12 @@ static int read_sums(const struct report_range *line,
 					 true, &report->bounds, &report->range);
 	if (err)
 		return err;
-	choice.range = report->range;
-	choice.index = *index;
+	choice.range = wish.range = report->range;
+	choice.index = wish.index = *index;
 	progress_begin(&progress, "reading the trace", true);
 	err = trace_sums_read(path, &choice, &tell, sums);
+	if (!err)
+		err = curves_read(path, &wish, &tell, curves);
 	progress_end(&progress);
 	return err;
 }
@@ -93,6 +97,7 @@ int report_range_print(const struct report_range *line)
 {
 	struct trace_index *index = NULL;
 	struct trace_sums *sums = NULL;
+	struct curves *curves = NULL;
 	struct range_report report = {
 		.dir = line->dir,
 		.thread = line->thread,
@@ -100,18 +105,21 @@ int report_range_print(const struct report_range *line)
 		.full_names = line->full_names,
 	};
 	const char *keys;
-	int status, err = read_sums(line, &report, &index, &sums);
+	int status, err = read_sums(line, &report, &index, &sums, &curves);
 
 	if (err) {
-		trace_index_free(&index);
 		if (err != -EDOM)
 			trace_command_log_open(line->dir, err);
+		trace_sums_free(&sums);
+		trace_index_free(&index);
 		return OPTS_FAILED;
 	}
 	if (line->sort)
 		(void)range_report_find_order(line->sort, &report.order, &keys);
 	report.sums = sums;
+	report.curves = curves;
 	status = print_sums(line, &report);
+	curves_free(&curves);
 	trace_sums_free(&sums);
 	trace_index_free(&index);
 	return status;

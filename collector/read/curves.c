@@ -542,7 +542,9 @@ int curves_read(const char *path, const struct curves_wish *wish,
 		return -ENOMEM;
 	free_list(&reading);
 	reading.curves->shift = shift_for(wish);
-	trace_index_read_beside(path, &reading.curves->index);
+	if (!wish->index)
+		trace_index_read_beside(path, &reading.curves->own_index);
+	reading.curves->index = wish->index ?: reading.curves->own_index;
 	err = read_curves(&reading, path, progress);
 	free_list(&reading);
 	index_curve_set_release(&reading.set);
@@ -566,7 +568,7 @@ void curves_free(struct curves **curves)
 		free(freed->list[i].points);
 	free(freed->list);
 	trace_reader_close(&freed->reader);
-	trace_index_free(&freed->index);
+	trace_index_free(&freed->own_index);
 	free(freed->ranges);
 	free(freed);
 	*curves = NULL;

@@ -39,6 +39,9 @@ struct curves_wish {
 	 * range, or of counters that were set seldom, may be in a bucket beside
 	 * theirs. Without curves in the index it is exact. */
 	bool rough;
+	/* Of the trace, if somebody has read it; outlives the curves. NULL: it
+	 * is read, if it lies beside the trace. */
+	const struct trace_index *index;
 };
 
 /* As a counter shows it: multiplied. */
@@ -69,8 +72,9 @@ struct curve {
 
 struct curves {
 	struct trace_reader *reader; /* for texts and tracks */
-	struct trace_index *index; /* by which it was read; NULL: there is none
-				    */
+	const struct trace_index *index; /* by which it was read; NULL: there is
+					  * none */
+	struct trace_index *own_index; /* if it was read for this */
 	struct time_range *ranges; /* that were read by it */
 	bool by_curves; /* of the index; else all of the range was read */
 	unsigned int shift;

@@ -299,6 +299,24 @@ static int print_rows(const struct range_report *report,
 	return err;
 }
 
+struct range_counters range_report_counters(const struct range_report *report)
+{
+	return (struct range_counters){
+		.curves = report->curves,
+		.thread = report->thread,
+		.limit = report->limit,
+	};
+}
+
+/* @terminal: NULL for Markdown. */
+static int print_counters(const struct range_report *report,
+			  const struct terminal *terminal, FILE *out)
+{
+	const struct range_counters counters = range_report_counters(report);
+
+	return range_counters_print(&counters, terminal, out);
+}
+
 static int print_table(const struct range_report *report,
 		       const struct terminal *terminal, FILE *out)
 {
@@ -327,6 +345,8 @@ int range_report_print(const struct range_report *report, FILE *out)
 	fputs("\n\n", out);
 	print_facts(report, &terminal, out);
 	err = print_table(report, &terminal, out);
+	if (!err)
+		err = print_counters(report, &terminal, out);
 	return fflush(out) || ferror(out) ? -EIO : err;
 }
 
@@ -339,5 +359,7 @@ int range_report_print_markdown(const struct range_report *report, FILE *out)
 	print_facts(report, &plain, out);
 	fputs("```\n", out);
 	err = print_table(report, NULL, out);
+	if (!err)
+		err = print_counters(report, NULL, out);
 	return fflush(out) || ferror(out) ? -EIO : err;
 }

@@ -13,6 +13,7 @@
 
 #include "collector/read/time_range.h"
 #include "collector/read/trace_sums.h"
+#include "collector/show/range_counters.h"
 
 #define RANGE_REPORT_VERSION 1
 
@@ -27,6 +28,8 @@ enum range_order {
 struct range_report {
 	const char *dir; /* of the recording, as the user wrote it */
 	const struct trace_sums *sums; /* of the range and the thread */
+	const struct curves *curves; /* of the range in one bucket; NULL: none
+				      */
 	struct trace_bounds bounds; /* of the recording */
 	struct time_range range; /* CLOCK_BOOTTIME */
 	const char *thread; /* as the user chose it; NULL: all */
@@ -59,6 +62,8 @@ int range_report_write_json(const struct range_report *report, FILE *out);
 struct range_row *range_report_rows(const struct range_report *report);
 /* How many of them are shown. */
 size_t range_report_shown(const struct range_report *report);
+/* What is shown of its counters. */
+struct range_counters range_report_counters(const struct range_report *report);
 /* The range in ns from the first slice; of the open end of a recording: just
  * behind its last event. */
 uint64_t range_report_from(const struct range_report *report);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "collector/base/json_text.h"
@@ -43,17 +44,65 @@ static json_t *totals_json(const struct trace_sums *sums)
 			 number_json(sums->folded));
 }
 
+/* JSON has neither NaN nor infinities. */
+static json_t *value_json(const struct curve *curve, union curve_value value)
+{
+	if (!curve->is_double)
+		return json_integer((json_int_t)value.whole);
+	return isfinite(value.real) ? json_real(value.real) : json_null();
+}
+
+static json_t *counter_json(const struct range_report *report,
+			    const struct counter_row *row)
+{
+	const struct curve *curve = row->curve;
+	uint64_t last_ns = curve->count
+				   ? curve->points[curve->count - 1].last_ns
+				   : curve->before_ns;
+
+	return json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+		json_text(row->name), "unit", json_text(row->unit), "pid",
+		row->process ? json_integer(row->process->pid) : json_null(),
+		"tid",
+		row->thread ? json_integer(row->thread->tid) : json_null(),
+		"at_from",
+		curve->has_before ? value_json(curve, curve->before)
+				  : json_null(),
+		"min", value_json(curve, row->min), "max",
+		value_json(curve, row->max), "at_to",
+		value_json(curve, row->last), "set_ns",
+		json_integer((json_int_t)(last_ns - report->bounds.first_ns)));
+}
+
+/* NULL: no memory. */
+static json_t *counters_json(const struct range_report *report)
+{
+	const struct range_counters counters = range_report_counters(report);
+	size_t count;
+	struct counter_row *rows = range_counters_rows(&counters, &count);
+	json_t *list = rows ? json_array() : NULL;
+
+	if (report->limit)
+		count = MIN(count, report->limit);
+	for (size_t i = 0; list && i < count; i++)
+		json_array_append_new(list, counter_json(report, &rows[i]));
+	free(rows);
+	return list;
+}
+
 int range_report_write_json(const struct range_report *report, FILE *out)
 {
 	struct range_row *rows = range_report_rows(report);
 	json_t *list = json_array(), *root = NULL;
+	json_t *counters = counters_json(report);
 	int err = 0;
 
 	for (size_t i = 0; rows && i < range_report_shown(report); i++)
 		json_array_append_new(list, row_json(&rows[i]));
-	if (rows)
+	if (rows && counters)
 		root = json_pack(
-			"{s:i, s:s, s:o, s:o, s:o, s:o, s:o?, s:o, s:O}",
+			"{s:i, s:s, s:o, s:o, s:o, s:o, s:o?, s:o, s:O, s:O}",
 			"version", RANGE_REPORT_VERSION, "view", "range",
 			"from_ns", number_json(range_report_from(report)),
 			"to_ns", number_json(range_report_to(report)),
@@ -66,7 +115,8 @@ int range_report_write_json(const struct range_report *report, FILE *out)
 			"thread",
 			report->thread ? json_text(report->thread)
 				       : json_null(),
-			"totals", totals_json(report->sums), "functions", list);
+			"totals", totals_json(report->sums), "functions", list,
+			"counters", counters);
 	if (!root)
 		err = -ENOMEM;
 	else if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
@@ -74,6 +124,7 @@ int range_report_write_json(const struct range_report *report, FILE *out)
 		err = -EIO;
 	json_decref(root);
 	json_decref(list);
+	json_decref(counters);
 	free(rows);
 	return err;
 }

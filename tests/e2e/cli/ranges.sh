@@ -141,6 +141,66 @@ says --from 0s --json throws.data
 expect_eq 'calls of attempt' \
 	"$(json out '.functions[] | select(.name == "attempt(int)") | .calls')" 100
 
+# --- counters ---
+build counts -I"$TOP/preload" <<'SOURCE'
+#include <math.h>
+#include <perfrec.h>
+PERFREC_COUNTER(g_level, "level", "items", PERFREC_PER_THREAD);
+PERFREC_COUNTER_TIMES(g_real, "real", "bytes", PERFREC_DOUBLE, 4);
+PERFREC_COUNTER(g_late, "late", PERFREC_BYTES, 0);
+__attribute__((noinline)) static void step(void) { __asm__ volatile(""); }
+int main(void)
+{
+	PERFREC_COUNT(&g_level, 5);
+	PERFREC_COUNT(&g_real, -0.5);
+	step();
+	PERFREC_COUNT(&g_level, 2);
+	step();
+	PERFREC_COUNT(&g_level, -7000);
+	PERFREC_COUNT(&g_level, 9);
+	PERFREC_COUNT(&g_real, NAN);
+	step();
+	PERFREC_COUNT(&g_late, 2048);
+	step();
+	return 0;
+}
+SOURCE
+run "$PERFREC" record -q --alloc=off --cpu=off -o counts.data ./counts
+expect_status 0
+# step N: when it began, from 1 on
+step()
+{
+	"$PERFREC" find --json --sort time step counts.data |
+		jq -r ".calls[$1 - 1].begin_ns"
+}
+# counted FROM TO VALUES: of level, real, late, as "name at_from min max at_to"
+counted()
+{
+	says --json --from "$(step "$1")ns" --to "$(step "$2")ns" counts.data
+	expect_eq "counters from step $1 to $2" "$(json out '.counters[] |
+		select(.name != "RSS") |
+		"\(.name) \(.at_from) \(.min) \(.max) \(.at_to)"' |
+		tr '\n' ';')" "$3"
+}
+for index in with without; do
+	counted 1 2 'level 5 2 5 2;real -2 -2 -2 -2;'
+	counted 2 3 'level 2 -7000 9 9;real -2 -2 -2 null;'
+	counted 3 4 'late null 2048 2048 2048;level 9 9 9 9;real null null null null;'
+	says --from "$(step 2)ns" --to "$(step 4)ns" counts.data
+	expect_match out ' at begin +least +greatest +at end  counter$'
+	expect_match out '^ +2 +-7,000 +9 +9  level    items, thread [0-9]+ '
+	expect_match out '^ +- +2\.00 KiB .*  late    bytes, process [0-9]+ counts$'
+	expect_match out '^ +-2 +-2 +-2 +nan  real    bytes, process '
+	says --json --from 0s counts.data
+	says --from 0s --thread "$(json out '.counters[] |
+		select(.name == "level") | .tid')" counts.data
+	expect_match out '  level '
+	expect_no_match out '  real '
+	says --markdown --from 0s --limit 1 counts.data
+	expect_match out '^\| .*`late`'
+	rm -f counts.data/trace.index
+done
+
 # --- what is refused ---
 refuses()
 {
