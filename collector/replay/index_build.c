@@ -32,6 +32,8 @@
  * checkpoints, if these are no more than CHUNK_BYTES of the trace apart. */
 #define VALUES_PART 256
 #define SPAN_BYTES 22 /* of packets, about */
+/* See spare_for_curves(). */
+#define OTHERS_PART 256
 /* Those of a node that no chunk has touched are smaller. */
 #define STAMP_FIRST (2 + CCT_PLAIN)
 /* Nodes that waited. More make the chunk rough. */
@@ -673,6 +675,23 @@ static size_t give_items(struct index_build *build, const void **items)
 	return bytes;
 }
 
+/* Packets without values are those of slices. A thread that makes few of them
+ * has a part of what other threads have, so that not all that these have done
+ * between two values of a counter must be read for one of them. */
+static void spare_for_curves(struct index_build *build,
+			     const struct index_now *now)
+{
+	uint64_t spans = now->spans - build->curves_spans;
+	uint64_t bytes = now->trace_bytes - build->curves_trace_bytes;
+
+	if (spans < CHECKPOINT_SPANS && bytes < CHECKPOINT_BYTES)
+		return;
+	index_curves_spare(&build->curves,
+			   spans * SPAN_BYTES + bytes / OTHERS_PART);
+	build->curves_spans = now->spans;
+	build->curves_trace_bytes = now->trace_bytes;
+}
+
 size_t index_build_end(struct index_build *build, const struct index_now *now,
 		       const void **items)
 {
@@ -683,12 +702,7 @@ size_t index_build_end(struct index_build *build, const struct index_now *now,
 	index_values_put_block(&build->values, &build->items);
 	if (build->due || now->last)
 		index_values_put_steps(&build->values, &build->items);
-	if (now->spans - build->curves_spans >= CHECKPOINT_SPANS) {
-		index_curves_spare(&build->curves,
-				   (now->spans - build->curves_spans) *
-					   SPAN_BYTES);
-		build->curves_spans = now->spans;
-	}
+	spare_for_curves(build, now);
 	if (now->last) {
 		index_curves_end(&build->curves, &build->items);
 		put(build, now->last_ns);

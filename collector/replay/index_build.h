@@ -86,7 +86,8 @@ struct index_build {
 	struct index_cells cells; /* levels of detail */
 	struct index_values values; /* that were not told yet */
 	struct index_curves curves;
-	uint64_t curves_spans; /* written, when they were told of spans last */
+	/* When curves were told last what is to spare. */
+	uint64_t curves_spans, curves_trace_bytes;
 	struct bytes items; /* the same */
 	struct bytes payload; /* of the item at hand */
 	int64_t row_before; /* number of the node of the row before */
