@@ -376,6 +376,8 @@ static struct curve_block *level_of(struct index_curves *curves,
 {
 	uint32_t before = curve->level_room;
 
+	if (likely(level < before))
+		return &curve->levels[level];
 	if (grow_array_from(curves->pool.budget, curve->levels,
 			    curve->level_room, level + 1)) {
 		curves->lost = true;

@@ -269,28 +269,26 @@ void index_build_interned(struct index_build *build, uint32_t sequence,
 	put_item(build, INDEX_INTERNED);
 }
 
-/* The value of a counter. */
-static void take_count(struct index_build *build, uint64_t ns,
-		       const struct encode_event *event)
-{
-	const struct index_get fields = {
-		.at = event->fields, .end = event->fields + event->field_bytes
-	};
-	struct packet_event about;
-	struct index_count count;
-
-	packet_look_at_event(fields, &about);
-	count = (struct index_count){ about.track, about.is_double,
-				      about.value };
-	index_curves_take(&build->curves, ns, &count, &build->items);
-}
-
 void index_build_event(struct index_build *build, uint64_t ns,
 		       const struct encode_event *event)
 {
-	index_values_take(&build->values, ns, event, &build->items);
-	if (event->type == TYPE_COUNTER)
-		take_count(build, ns, event);
+	const uint8_t *fields = event->fields;
+	struct packet_event about = { 0 };
+	struct index_count count;
+
+	if (fields)
+		packet_look_at_event(
+			(struct index_get){ .at = fields,
+					    .end = fields +
+						   event->field_bytes },
+			&about);
+	index_values_take(&build->values, ns, event, about.track,
+			  &build->items);
+	if (event->type != TYPE_COUNTER)
+		return;
+	count = (struct index_count){ about.track, about.is_double,
+				      about.value };
+	index_curves_take(&build->curves, ns, &count, &build->items);
 }
 
 void index_build_missing(struct index_build *build, uint64_t lost,

@@ -70,29 +70,15 @@ static void put_value(struct index_values *values, uint64_t ns,
 	bytes_clear(&values->payload);
 }
 
-static uint64_t track_of(const struct encode_event *event)
-{
-	struct index_get fields = { 0 };
-	struct packet_field field;
-
-	if (!event->fields)
-		return 0;
-	fields.at = event->fields;
-	fields.end = event->fields + event->field_bytes;
-	while (packet_field_next(&fields, &field))
-		if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
-			return field.value;
-	return 0;
-}
-
-/* Where the value of the track of @event is kept, which will be told; NULL:
- * there is no room. */
-static struct index_value *value_of(struct index_values *values,
+/* Where the value of @track is kept, which will be told; NULL: there is no
+ * room.
+ */
+static struct index_value *value_of(struct index_values *values, uint64_t track,
 				    const struct encode_event *event)
 {
 	struct index_untold *untold =
 		event->absolute ? &values->absolute : &values->steps;
-	const struct index_value key = { .uuid = track_of(event),
+	const struct index_value key = { .uuid = track,
 					 .absolute = event->absolute };
 	struct index_value *value;
 	uint32_t number;
@@ -159,7 +145,8 @@ static void take_fields(struct index_values *values, struct index_value *value,
 }
 
 static void take_value(struct index_values *values, uint64_t ns,
-		       const struct encode_event *event, struct bytes *items)
+		       const struct encode_event *event, uint64_t track,
+		       struct bytes *items)
 {
 	size_t most = encode_event_bytes(event), count;
 	uint8_t *fields = bytes_add(&values->payload, most);
@@ -170,12 +157,14 @@ static void take_value(struct index_values *values, uint64_t ns,
 	}
 	count = encode_fields(fields, event);
 	values->taken_bytes += count + PACKET_BYTES;
-	take_fields(values, value_of(values, event), ns, fields, count, items);
+	take_fields(values, value_of(values, track, event), ns, fields, count,
+		    items);
 	bytes_clear(&values->payload);
 }
 
 void index_values_take(struct index_values *values, uint64_t ns,
-		       const struct encode_event *event, struct bytes *items)
+		       const struct encode_event *event, uint64_t track,
+		       struct bytes *items)
 {
 	if (event->absolute) {
 		if (!values->last_ns || ns < values->first_ns)
@@ -183,7 +172,7 @@ void index_values_take(struct index_values *values, uint64_t ns,
 		values->last_ns = MAX(values->last_ns, ns);
 	}
 	if (event->type == TYPE_COUNTER || event->type == TYPE_STATE)
-		take_value(values, ns, event, items);
+		take_value(values, ns, event, track, items);
 }
 
 static void put_untold(struct index_values *values, struct index_untold *untold,

@@ -43,10 +43,11 @@ struct index_values {
 void index_values_init(struct index_values *values, struct budget *budget);
 void index_values_release(struct index_values *values);
 
-/* @event was written, at @ns. Puts items into @items if there is no room to
- * keep the value. */
+/* @event, which names @track (0: none), was written, at @ns. Puts items into
+ * @items if there is no room to keep the value. */
 void index_values_take(struct index_values *values, uint64_t ns,
-		       const struct encode_event *event, struct bytes *items);
+		       const struct encode_event *event, uint64_t track,
+		       struct bytes *items);
 /* A block ends: puts the items that are about it into @items. */
 void index_values_put_block(struct index_values *values, struct bytes *items);
 /* A block ends, behind which a reader may begin: the same for values whose
