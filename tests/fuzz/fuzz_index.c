@@ -10,6 +10,7 @@
 
 #include "collector/cut/trace_cut.h"
 #include "collector/index/index_items.h"
+#include "collector/read/curves.h"
 #include "collector/read/index_curve_set.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_jump.h"
@@ -152,6 +153,44 @@ static void cut(const char *path, const struct trace_index *index)
 	fclose(out);
 }
 
+/* Reads curves by it: points are in order, and least is not above greatest. */
+static void curves(const char *path, const struct trace_index *index,
+		   struct time_range range, bool rough)
+{
+	const struct curves_wish wish = {
+		.range = range, .buckets = 16, .rough = rough, .index = index
+	};
+	struct curves *curves;
+
+	if (curves_read(path, &wish, NULL, &curves))
+		return;
+	for (uint32_t i = 0; i < curves->count; i++) {
+		const struct curve *curve = &curves->list[i];
+
+		for (uint32_t j = 0; j < curve->count; j++) {
+			const struct curve_point *point = &curve->points[j];
+
+			fuzz_must(!j || point[-1].begin_ns < point->begin_ns,
+				  "points in no order");
+			fuzz_must(point->last_ns >= range.from_ns &&
+					  point->last_ns < range.to_ns,
+				  "a value outside");
+		}
+	}
+	curves_free(&curves);
+}
+
+static void look_at_some(const char *path, const struct trace_index *index)
+{
+	const struct time_range all = { 0, 1ULL << 60 };
+	uint64_t ns = index->extent_count ? index->extents[0].last_ns : 0;
+
+	curves(path, index, all, false);
+	curves(path, index, all, true);
+	curves(path, index, (struct time_range){ ns - MIN(ns, 20000U), ns + 1 },
+	       false);
+}
+
 static int index_file(const uint8_t *items, size_t size, const uint8_t *trace,
 		      size_t trace_bytes)
 {
@@ -197,6 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		jump(trace_path, index, 1000, 2000, false);
 		jump(trace_path, index, 1000, 1ULL << 60, true);
 		cut(trace_path, index);
+		look_at_some(trace_path, index);
 	}
 	trace_index_free(&index);
 	close(trace_fd);
