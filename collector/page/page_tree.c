@@ -219,7 +219,7 @@ static int add_entry(struct entries *entries, const struct entry *entry)
 	return 0;
 }
 
-/* Shares @amount out among the cells of its stack. */
+/* Shares @amount, of a node of the page, out among the cells of its stack. */
 static int spread_amount(const struct tree *tree, const struct by_leaf *by_leaf,
 			 enum page_key key, const struct page_amount *amount,
 			 struct entries *entries)
@@ -235,7 +235,7 @@ static int spread_amount(const struct tree *tree, const struct by_leaf *by_leaf,
 		const struct time_cell *cell = &cells->cells[by_leaf->order[i]];
 		struct entry entry = { time_cells_bucket(cells, cell),
 				       time_cells_thread(cell),
-				       tree->number[amount->node],
+				       amount->node,
 				       { 0 } };
 		uint64_t to;
 
@@ -338,17 +338,60 @@ static int put_overview(const struct tree *tree, const struct entries *entries,
 	return 0;
 }
 
+static int compare_amounts(const void *a, const void *b)
+{
+	const struct page_amount *x = a, *y = b;
+
+	if (x->leaf != y->leaf)
+		return x->leaf < y->leaf ? -1 : 1;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->side < y->side ? -1 : x->side > y->side;
+}
+
+/* The amounts of nodes of the page: those of stacks that are one here, and have
+ * the same cells, are one. Sets *@count to how many. NULL: no memory; the
+ * caller frees them. */
+static struct page_amount *fold_amounts(const struct tree *tree,
+					enum page_key key, size_t *count)
+{
+	const struct page_value *value = &tree->data->value[key];
+	struct page_amount *list = calloc(value->count + 1, sizeof(*list));
+	size_t kept = 0;
+
+	for (size_t i = 0; i < value->count && list; i++) {
+		list[i] = value->amounts[i];
+		list[i].node = tree->number[list[i].node];
+		list[i].leaf = list[i].leaf ? calls_cells_of(tree->data->calls,
+							     list[i].leaf)
+					    : 0;
+	}
+	if (list)
+		qsort(list, value->count, sizeof(*list), compare_amounts);
+	for (size_t i = 0; i < value->count && list; i++) {
+		struct page_amount *to = &list[kept ? kept - 1 : 0];
+
+		if (kept && !compare_amounts(to, &list[i]))
+			to->amount += list[i].amount;
+		else
+			list[kept++] = list[i];
+	}
+	*count = kept;
+	return list;
+}
+
 static int put_value(const struct tree *tree, const struct by_leaf *by_leaf,
 		     enum page_key key, struct page_columns *columns)
 {
-	const struct page_value *value = &tree->data->value[key];
 	bool timed = page_tree_is_timed(tree->data, key);
 	struct entries entries = { 0 };
-	int err = 0;
+	size_t count;
+	struct page_amount *amounts = fold_amounts(tree, key, &count);
+	int err = amounts ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < value->count && err >= 0; i++) {
-		const struct page_amount *amount = &value->amounts[i];
-		struct entry entry = { .node = tree->number[amount->node] };
+	for (size_t i = 0; i < count && err >= 0; i++) {
+		const struct page_amount *amount = &amounts[i];
+		struct entry entry = { .node = amount->node };
 
 		err = timed && amount->leaf && by_leaf->first
 			      ? spread_amount(tree, by_leaf, key, amount,
@@ -369,6 +412,7 @@ static int put_value(const struct tree *tree, const struct by_leaf *by_leaf,
 		err = timed ? put_overview(tree, &entries, key, columns) : 0;
 	}
 	free(entries.list);
+	free(amounts);
 	return MIN(err, 0);
 }
 

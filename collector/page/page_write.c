@@ -85,6 +85,7 @@ static int read_trace(struct page *page)
 		.range = part ? part->range : TIME_RANGE_ALL,
 		.thread = part ? part->thread : NULL,
 		.few_calls = READ_SPANS_MAX,
+		.folds = !part,
 	};
 	int err;
 

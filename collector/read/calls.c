@@ -93,7 +93,8 @@ static void put_time(struct calls *calls, uint32_t number, uint64_t ns)
 	if (unlikely(thread->has_gap))
 		end_gap(calls, thread, ns);
 	if (thread->node && ns > thread->at_ns)
-		time_cells_add(&calls->cells, number, thread->node,
+		time_cells_add(&calls->cells, number,
+			       calls_cells_of(calls, thread->node),
 			       thread->at_ns, ns,
 			       &node_at(calls, thread->node)->hint);
 	thread->at_ns = MAX(thread->at_ns, ns);
@@ -121,7 +122,8 @@ static void begin_call(struct calls *calls, const struct window_event *shown)
 	thread->node = node;
 	if (!counts)
 		return;
-	cell = time_cells_get(&calls->cells, number, node, thread->at_ns,
+	cell = time_cells_get(&calls->cells, number,
+			      calls_cells_of(calls, node), thread->at_ns,
 			      &node_at(calls, node)->hint);
 	if (cell)
 		cell->calls++;
@@ -409,7 +411,7 @@ static void set_totals(struct calls *calls)
 }
 
 /* 0 or -ENOMEM. */
-static int read_all(struct calls *calls)
+static int read_all(struct calls *calls, bool folds)
 {
 	struct window_event shown;
 	int got = 0;
@@ -419,7 +421,7 @@ static int read_all(struct calls *calls)
 		time_cells_reach(&calls->cells, calls->range.from_ns,
 				 calls->range.to_ns - 1);
 	if (calls->summed)
-		got = calls_index_add(calls);
+		got = calls_index_add(calls, folds);
 	if (got)
 		return got;
 	while ((got = window_next(calls->window, &shown)) > 0)
@@ -507,7 +509,7 @@ int calls_read(const char *path, const struct calls_choice *choice,
 	if (!err && progress)
 		trace_reader_set_progress(calls->reader, progress);
 	if (!err)
-		err = read_all(calls);
+		err = read_all(calls, choice && choice->folds);
 	if (err)
 		calls_free(&calls);
 	else
@@ -530,9 +532,24 @@ void calls_free(struct calls **calls)
 	free(self->threads);
 	free(self->thread_of);
 	free(self->stack_nodes);
+	free(self->folded_to);
 	window_close(&self->window);
 	free(self);
 	*calls = NULL;
+}
+
+uint32_t calls_cells_of(const struct calls *calls, uint32_t number)
+{
+	uint32_t caller = number;
+
+	if (likely(!calls->folded_count))
+		return number;
+	/* Nodes that came later are of stacks that have next to nothing. */
+	while (caller >= calls->folded_count) {
+		number = caller;
+		caller = calls_node(calls, caller)->parent;
+	}
+	return calls->folded_to[caller] ?: caller ?: number;
 }
 
 bool calls_find(const struct calls *calls, uint32_t parent, uint32_t name,

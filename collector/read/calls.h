@@ -77,6 +77,9 @@ struct calls_choice {
 	/* If the range has no more calls than these, about, all of them are
 	 * read; they are not left to the sums of chunks. */
 	uint64_t few_calls;
+	/* If calls are left to sums: a stack that has little, with all that it
+	 * calls, is not told apart from what it calls: calls_cells_of(). */
+	bool folds;
 };
 
 struct calls {
@@ -105,6 +108,10 @@ struct calls {
 	 * processes have such a curve. */
 	struct calls_curve *curve;
 	uint32_t in_use_count;
+	/* By number of a node: 0, or the node that has its cells; of nodes
+	 * below folded_count. */
+	uint32_t *folded_to;
+	uint32_t folded_count;
 	uint64_t folded; /* stacks that found no room: part of their callers */
 	uint64_t beyond; /* calls that are too deep for the index */
 	int err; /* how reading ended; 0: at the end of the file */
@@ -126,6 +133,8 @@ void calls_free(struct calls **calls);
 /* Finds the node of @name called by @parent. False: there is none. */
 bool calls_find(const struct calls *calls, uint32_t parent, uint32_t name,
 		uint32_t *out);
+/* The node that has the cells of node @number: itself, or one that calls it. */
+uint32_t calls_cells_of(const struct calls *calls, uint32_t number);
 /* Whether node @number is no call: a wait of the one that calls it for room in
  * the ring. */
 bool calls_is_wait(const struct calls *calls, uint32_t number);

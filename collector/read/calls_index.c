@@ -8,6 +8,10 @@
  * without those that went on at its begin. Rows of chunks that lie in one
  * bucket are added up before they go to the cells.
  *
+ * A large program has so many stacks that most of them have next to nothing. If
+ * the caller wants them folded, some chunks are looked at first: what has
+ * little there, with all that it calls, has its cells together.
+ *
  * Of the levels of detail each sequence has the finest one that is not too long
  * for the timeline. A block that is not of these chunks alone, or is missing,
  * gives way to blocks of the level below.
@@ -15,6 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "collector/index/index_cells.h"
 #include "collector/read/calls_inner.h"
 #include "collector/read/trace_index.h"
@@ -23,7 +28,13 @@
 
 /* Bytes of cells that are read, of all sequences. A cell has some 7: these are
  * more cells than the timeline has calls. */
-#define CELL_BYTES_MOST (4u << 20)
+#define CELL_BYTES_MOST (2u << 20)
+/* So many chunks of a sequence are looked at for stacks that have little: a
+ * stack that has less than this part of the time and of the calls. */
+#define CHUNKS_LOOKED_AT 64u
+#define LITTLE 2000u
+/* The same, for those that have next to nothing. */
+#define NOTHING 50000u
 
 /* A node of the index. */
 struct node_sum {
@@ -110,7 +121,8 @@ static void flush_sums(struct added *added)
 
 		if (node && (amount.ns || amount.calls))
 			time_cells_spread(&added->calls->cells, added->thread,
-					  node, added->from_ns, added->to_ns,
+					  calls_cells_of(added->calls, node),
+					  added->from_ns, added->to_ns,
 					  &amount);
 		added->calls->folded += node ? 0 : sum->calls;
 		sum->ns = sum->calls = 0;
@@ -382,41 +394,154 @@ static void note_times(struct added *added)
 	track->last_ns = MAX(track->last_ns, chunks[skipped->last].end_ns);
 }
 
-static int add_sequence(struct calls *calls,
-			const struct skipped_chunks *skipped, uint64_t most)
+/* Begins to add @skipped. 0 or -ENOMEM; the caller ends it by end_added() in
+ * any case. */
+static int begin_added(struct added *added, struct calls *calls,
+		       const struct skipped_chunks *skipped)
 {
 	size_t count = (size_t)skipped->sequence->node_count + 1;
-	struct added added = {
+
+	*added = (struct added){
 		.calls = calls,
 		.skipped = *skipped,
 		.index = window_index(calls->window),
 		.thread = calls_thread_of(calls, skipped->track),
-		.nodes = calloc(count, sizeof(*added.nodes)),
-		.sums = calloc(count, sizeof(*added.sums)),
-		.touched = calloc(count, sizeof(*added.touched)),
+		.nodes = calloc(count, sizeof(*added->nodes)),
+		.sums = calloc(count, sizeof(*added->sums)),
+		.touched = calloc(count, sizeof(*added->touched)),
 	};
-	uint64_t bytes;
-	int err = -ENOMEM;
+	return added->thread && added->nodes && added->sums && added->touched
+		       ? 0
+		       : -ENOMEM;
+}
 
-	if (added.thread && added.nodes && added.sums && added.touched) {
+static void end_added(struct added *added)
+{
+	free(added->nodes);
+	free(added->sums);
+	free(added->touched);
+	free(added->buffer.at);
+}
+
+static int add_sequence(struct calls *calls,
+			const struct skipped_chunks *skipped, uint64_t most)
+{
+	struct added added;
+	uint64_t bytes;
+	int err = begin_added(&added, calls, skipped);
+
+	if (!err) {
 		note_times(&added);
 		err = add_chunks(&added);
 		add_levels(&added, find_level(skipped, most, &bytes),
 			   first_number(skipped), last_number(skipped));
 	}
-	free(added.nodes);
-	free(added.sums);
-	free(added.touched);
-	free(added.buffer.at);
+	end_added(&added);
 	return err;
 }
 
-int calls_index_add(struct calls *calls)
+/* --- stacks that have little --- */
+
+/* What nodes of calls have in the chunks that were looked at. */
+struct looked {
+	struct time_amount *nodes;
+	uint32_t room;
+};
+
+/* Adds what was added up to @looked. 0 or -ENOMEM. */
+static int look_at_sums(struct added *added, struct looked *looked)
+{
+	for (uint32_t i = 0; i < added->touched_count; i++) {
+		struct node_sum *sum = &added->sums[added->touched[i]];
+		uint32_t node = node_of(added, added->touched[i]);
+
+		if (grow_array_zeroed(looked->nodes, looked->room,
+				      (size_t)node + 1))
+			return -ENOMEM;
+		looked->nodes[node].ns += sum->ns;
+		looked->nodes[node].calls += sum->is_call ? sum->calls : 0;
+	}
+	return 0;
+}
+
+static int look_at(struct calls *calls, const struct skipped_chunks *skipped,
+		   struct looked *looked)
+{
+	uint32_t count = skipped->last - skipped->first + 1;
+	struct added added;
+	int err = begin_added(&added, calls, skipped);
+
+	for (uint32_t i = skipped->first; i <= skipped->last && !err;
+	     i += MAX(count / CHUNKS_LOOKED_AT, 1u))
+		err = add_chunk(&added, i);
+	if (!err)
+		err = look_at_sums(&added, looked);
+	end_added(&added);
+	return err;
+}
+
+static bool has_less(const struct time_amount *amount,
+		     const struct time_amount *all, uint64_t part)
+{
+	return amount->ns < all->ns / part && amount->calls < all->calls / part;
+}
+
+/* What stacks have that have little goes to the outermost of them, or, if that
+ * has next to nothing, to its caller. */
+static int fold_little(struct calls *calls, struct looked *looked)
+{
+	uint32_t count = calls->nodes.count;
+	struct time_amount *nodes;
+
+	if (grow_array_zeroed(looked->nodes, looked->room, count))
+		return -ENOMEM;
+	calls->folded_to = calloc(count, sizeof(*calls->folded_to));
+	if (!calls->folded_to)
+		return -ENOMEM;
+	nodes = looked->nodes;
+	/* Callers come first. */
+	for (uint32_t i = count; i-- > 1;) {
+		uint32_t parent = calls_node(calls, i)->parent;
+
+		nodes[parent].ns += nodes[i].ns;
+		nodes[parent].calls += nodes[i].calls;
+	}
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t parent = calls_node(calls, i)->parent;
+
+		if (calls->folded_to[parent])
+			calls->folded_to[i] = calls->folded_to[parent];
+		else if (parent && has_less(&nodes[i], &nodes[0], NOTHING))
+			calls->folded_to[i] = parent;
+		else if (has_less(&nodes[i], &nodes[0], LITTLE))
+			calls->folded_to[i] = i;
+	}
+	calls->folded_count = count;
+	return 0;
+}
+
+static int find_little(struct calls *calls)
+{
+	uint32_t count = window_index(calls->window)->sequence_count;
+	struct looked looked = { 0 };
+	struct skipped_chunks skipped;
+	int err = 0;
+
+	for (uint32_t i = 0; i < count && !err; i++)
+		if (has_skipped(calls, i, &skipped))
+			err = look_at(calls, &skipped, &looked);
+	if (!err)
+		err = fold_little(calls, &looked);
+	free(looked.nodes);
+	return err;
+}
+
+int calls_index_add(struct calls *calls, bool folds)
 {
 	const struct trace_index *index = window_index(calls->window);
 	uint64_t first_ns, last_ns, most = find_most(calls);
 	struct skipped_chunks skipped;
-	int err = 0;
+	int err = folds ? find_little(calls) : 0;
 
 	trace_index_times(index, &first_ns, &last_ns);
 	first_ns = MAX(first_ns, calls->range.from_ns);

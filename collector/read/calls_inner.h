@@ -18,7 +18,8 @@ uint32_t calls_child(struct calls *calls, uint32_t parent, uint32_t name);
 
 /* --- calls_index.c --- */
 
-/* Adds the chunks that the window leaves out. 0 or -ENOMEM. */
-int calls_index_add(struct calls *calls);
+/* Adds the chunks that the window leaves out. @folds: see struct calls_choice.
+ * 0 or -ENOMEM. */
+int calls_index_add(struct calls *calls, bool folds);
 
 #endif

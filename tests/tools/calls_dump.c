@@ -3,7 +3,8 @@
  * calls_dump - what a page is made of (read/calls.h), so that two ways of
  *making it can be compared.
  *
- * usage: calls_dump TRACE FROM TO	ns of CLOCK_BOOTTIME; 0 0: all
+ * usage: calls_dump TRACE FROM TO [fold]	ns of CLOCK_BOOTTIME; 0 0: all;
+ *					fold: stacks that have little
  *
  * By the index, if there is one. Lines are
  *
@@ -105,14 +106,15 @@ int main(int argc, char **argv)
 	struct calls *calls = NULL;
 	int err;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: calls_dump TRACE FROM TO\n");
+	if (argc < 4 || argc > 5) {
+		fprintf(stderr, "usage: calls_dump TRACE FROM TO [fold]\n");
 		return 2;
 	}
 	choice.range.from_ns = strtoull(argv[2], NULL, 10);
 	choice.range.to_ns = strtoull(argv[3], NULL, 10) ?: UINT64_MAX;
 	trace_index_read_beside(argv[1], &index);
 	choice.index = index;
+	choice.folds = argc == 5;
 	err = calls_read(argv[1], &choice, NULL, &calls);
 	if (err) {
 		fprintf(stderr, "calls_dump: %d\n", err);

@@ -84,6 +84,18 @@ def read_calls(lines):
     return index, sorted(sums), levels, beyond
 
 
+def totals(sums):
+    """Calls and times of each thread, and how many stacks these are of."""
+    out, stacks = collections.Counter(), 0
+    for line in sums:
+        if line.startswith("sum "):
+            _, uuid, calls, ns, _ = line.split(" ", 4)
+            out[uuid, "calls"] += int(calls)
+            out[uuid, "ns"] += int(ns)
+            stacks += 1
+    return out, stacks
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=3)
@@ -107,6 +119,11 @@ def main():
             if sums != other[1]:
                 only = sorted(set(sums) ^ set(other[1]))[:6]
                 sys.exit(f"{begin} to {end}: " + "; ".join(only))
+            folded = read_calls(lines_of(arguments.calls_dump, trace, *wanted, "fold"))
+            all_of, stacks = totals(sums)
+            few_of, fewer = totals(folded[1])
+            if few_of != all_of or fewer > stacks:
+                sys.exit(f"{begin} to {end}: folding has lost something")
             slices = Slices(lines_of(arguments.window_dump, without, *wanted), begin)
             for level in levels:
                 wrong = slices.check(levels[level], beyond)

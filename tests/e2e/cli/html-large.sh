@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 200
+#
+# The page of a recording of more than 8 million calls is made by its index: its
+# figures are those of perfrec report, all of them have a time, and nothing but a
+# little of the trace was read.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+need python3
+
+run "$PERFREC" record -q --on-full=block --alloc=off --cpu=off -o data \
+	"$O/tests/bench/page_calls" 8700000 1
+expect_status 0
+spans=$(json data/summary.json .totals.spans)
+[ "$spans" -gt 8500000 ] || fail "$spans calls"
+
+page()
+{
+	run "$PERFREC" report --html page.html "$@" data
+	expect_status 0
+	python3 "$TOP/tests/tools/page_read.py" page.html >page.json ||
+		fail "$*: the page breaks the rules"
+}
+
+page
+expect_match page.json 'made by the index'
+expect_match page.json 'spread evenly'
+expect_eq 'figures' "$(jq -c '[.functions[] | select(.["wall.self"] > 0) |
+	[.name, .["wall.self"], .["wall.total"], .["calls.self"]]] | sort' page.json)" \
+	"$("$PERFREC" report --json data | jq -c '[.functions[] |
+	[.name, .self_ns, .total_ns, .calls]] | sort')"
+expect_eq 'calls of the tree' "$(jq '[.tree.calls.self[]] | add' page.json)" "$spans"
+expect_eq 'calls over time' "$(jq '.overview.calls | add' page.json)" "$spans"
+expect_eq 'the longest call' "$(jq '[.calls[].duration] | max' page.json)" \
+	"$("$PERFREC" find --json --limit 1 main data | jq '.calls[0].duration_ns')"
+# A little of it has all its calls.
+wall=$(json data/summary.json .wall_ns)
+page --from $((wall / 2))ns --to $((wall / 2 + wall / 50))ns
+expect_match page.json 'made by the index'
+expect_no_match page.json 'spread evenly'
+expect_eq 'calls of the part' "$(jq '[.tree.calls.self[]] | add' page.json)" \
+	"$("$PERFREC" report --json --from $((wall / 2))ns \
+	--to $((wall / 2 + wall / 50))ns data | jq .totals.calls)"
