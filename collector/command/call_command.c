@@ -32,10 +32,7 @@ int call_command_take(struct call_command *command,
 {
 	struct call_choice *choice = &command->choice;
 
-	const char *before = command->chosen;
-
 	*taken = true;
-	command->chosen = value->name;
 	if (range_command_take(&command->range, value))
 		return OPTS_GO_ON;
 	switch (value->id) {
@@ -52,7 +49,6 @@ int call_command_take(struct call_command *command,
 		return OPTS_GO_ON;
 	default:
 		*taken = false;
-		command->chosen = before;
 		return OPTS_GO_ON;
 	}
 }

@@ -22,7 +22,6 @@ struct call_command {
 	struct call_choice choice;
 	struct range_command range;
 	const char *functions[CALL_FUNCTIONS_MAX];
-	const char *chosen; /* an option that was given, of those below */
 	struct progress progress; /* of reading, from opening to the end */
 };
 

@@ -15,6 +15,7 @@
 
 #include "collector/base/log.h"
 #include "collector/command/call_command.h"
+#include "collector/command/export_part.h"
 #include "collector/export/export.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
@@ -71,6 +72,54 @@ static bool is_of_calls(const struct export_options *options)
 	return options->calls || !format->summary;
 }
 
+/* What was given that chooses a part, and what chooses single calls; NULL:
+ * nothing was. */
+static const char *part_option(const struct export_options *options)
+{
+	return range_command_option(&options->call.range,
+				    options->call.choice.thread);
+}
+
+static const char *single_option(const struct export_options *options)
+{
+	const struct call_choice *choice = &options->call.choice;
+
+	return choice->function_count ? "--function"
+	       : choice->depth	      ? "--depth"
+	       : choice->min_ns	      ? "--min-duration"
+				      : NULL;
+}
+
+/* The trace has calls, and how long they took. */
+static bool is_value_of_parts(const char *value)
+{
+	return !value || !strcmp(value, "wall") || !strcmp(value, "calls");
+}
+
+/* Of a format that sums calls up. */
+static int check_part(const struct export_options *options)
+{
+	const struct export_format *format = options->format;
+	const char *single = single_option(options);
+
+	if (!single && !format->profile)
+		single = part_option(options);
+	if (single) {
+		log_err("%s: --to %s%s%s sums all calls up; see --calls of "
+			"--to csv, or --to chrome",
+			single, format->name, options->value ? " --value " : "",
+			options->value ? options->value : "");
+		return OPTS_WRONG;
+	}
+	if (part_option(options) && !is_value_of_parts(options->value)) {
+		log_err("--value %.100s: is of a whole recording: choose wall "
+			"or calls, or leave out %s",
+			options->value, part_option(options));
+		return OPTS_WRONG;
+	}
+	return OPTS_GO_ON;
+}
+
 static int check_together(const struct export_options *options)
 {
 	const struct export_format *format = options->format;
@@ -90,14 +139,8 @@ static int check_together(const struct export_options *options)
 		log_err("--calls: only with --to csv");
 		return OPTS_WRONG;
 	}
-	if (options->call.chosen && !is_of_calls(options)) {
-		log_err("%s: --to %s%s%s sums all calls up; see --calls of "
-			"--to csv, or --to chrome",
-			options->call.chosen, format->name,
-			options->value ? " --value " : "",
-			options->value ? options->value : "");
-		return OPTS_WRONG;
-	}
+	if (!is_of_calls(options))
+		return check_part(options);
 	return OPTS_GO_ON;
 }
 
@@ -264,6 +307,22 @@ static void make_title(const struct summary *summary, char *text, size_t room)
 					 i ? " " : "", summary->command[i]);
 }
 
+static int write_part(const struct export_options *options, const char *value,
+		      const char *title, FILE *out)
+{
+	const struct export_part part = {
+		.dir = options->call.dir,
+		.range = options->call.range,
+		.thread = options->call.choice.thread,
+		.value = value,
+		.title = title,
+		.write = options->format->profile,
+	};
+	int result = export_part_write(&part, out);
+
+	return result > 0 ? result : say_written(result, out);
+}
+
 static int write_profile(struct export_options *options, FILE *out)
 {
 	struct export_profile profile;
@@ -277,6 +336,8 @@ static int write_profile(struct export_options *options, FILE *out)
 		return OPTS_FAILED;
 	make_title(summary, title, sizeof(title));
 	summary_free(&summary);
+	if (part_option(options))
+		return write_part(options, value, title, out);
 	if (find_profile(options->call.dir, value, &pprof, &profile.value))
 		return OPTS_FAILED;
 	if (!has_value(pprof, profile.value)) {

@@ -121,9 +121,8 @@ static int check_part(struct report_options *options)
 		log_err("%s: is of a whole recording: leave it out, or leave "
 			"out %s",
 			other,
-			options->part.range.from ? "--from"
-			: options->part.range.to ? options->part.range.to_name
-						 : "--thread");
+			range_command_option(&options->part.range,
+					     options->part.thread));
 		return OPTS_WRONG;
 	}
 	if (check_html(options) != OPTS_GO_ON)

@@ -13,11 +13,7 @@
 
 const char *open_range_given(const struct open_range *wish)
 {
-	if (wish->range.from)
-		return "--from";
-	if (wish->range.to)
-		return wish->range.to_name;
-	return wish->thread ? "--thread" : NULL;
+	return range_command_option(&wish->range, wish->thread);
 }
 
 /* 0, -EDOM after one line in the log, or another -errno. */

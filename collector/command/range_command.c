@@ -34,6 +34,16 @@ bool range_command_given(const struct range_command *command)
 	return command->wish.has_from || command->wish.has_to;
 }
 
+const char *range_command_option(const struct range_command *command,
+				 const char *thread)
+{
+	if (command->from)
+		return "--from";
+	if (command->to)
+		return command->to_name;
+	return thread ? "--thread" : NULL;
+}
+
 int range_command_check(const struct range_command *command)
 {
 	const char *from = command->from ? command->from : "0s";

@@ -24,6 +24,10 @@ bool range_command_take(struct range_command *command,
 			const struct opts_value *value);
 /* Whether either was given. */
 bool range_command_given(const struct range_command *command);
+/* The option that chooses a part, "--from", where --thread may do so, too: with
+ * @thread. NULL: none was given. */
+const char *range_command_option(const struct range_command *command,
+				 const char *thread);
 /* Checks both together. Returns OPTS_GO_ON, or OPTS_WRONG after one line in the
  * log. */
 int range_command_check(const struct range_command *command);

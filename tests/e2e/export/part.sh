@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Formats that sum calls up, of a part of a recording: their sums are those of
+# perfrec report of the same part.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+prog trace/coroutines
+run timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o data ./coroutines 1
+expect_status 0
+wall=$(json data/summary.json .wall_ns)
+
+# same KEY VALUE OPTION...: folded stacks add up, by their innermost function, to what
+# the report has as KEY.
+same()
+{
+	key=$1 value=$2
+	shift 2
+	run "$PERFREC" export --to folded --value "$value" "$@" data
+	expect_status 0
+	[ "$(wc -l <out)" -gt 3 ] || fail "$*: few stacks"
+	sed 's/^.*;//' out | awk '{ value = $NF; sub(/ [0-9]*$/, ""); sum[$0] += value }
+		END { for (name in sum) print name, sum[name] }' | sort >folded
+	# Of export, the end of a range is --until.
+	"$PERFREC" report --json $(echo "$*" | sed 's/--until/--to/') data |
+		jq -r ".functions[] | select(.$key > 0) | \"\(.name) \(.$key)\"" |
+		sort >report
+	cmp folded report || fail "$*: $(diff folded report | head -n 4)"
+}
+same self_ns wall --from $((wall / 4))ns --until $((wall / 2))ns
+same calls calls --from $((wall / 4))ns --until $((wall / 2))ns
+same self_ns wall --until $((wall / 3))ns
+tid=$("$PERFREC" find --json --limit 1 main data | jq '.calls[0].tid')
+same self_ns wall --thread "$tid" --from $((wall / 2))ns
+
+for format in flamegraph callgrind 'speedscope --value wall'; do
+	# shellcheck disable=SC2086 # words
+	run "$PERFREC" export --to $format --from $((wall / 4))ns data
+	expect_status 0
+	expect_match out leaf
+done
+
+refuses()
+{
+	status=$1 text=$2
+	shift 2
+	run "$PERFREC" export "$@" data
+	expect_error "$status" "$text"
+	[ ! -s out ] || fail "$*: it writes"
+}
+refuses 1 "--from '1h': 'data' ends before that" --to folded --from 1h
+refuses 2 "--until '1s': that is before --from '2s'" --to folded --from 2s --until 1s
+refuses 2 "--until '0s': nothing is between that and --from '0s'" --to folded --until 0s
+refuses 2 "--until '3': give a time with its unit" --to folded --until 3
+refuses 1 "--thread 'nobody': no thread has that number or name" --to folded --thread nobody
+refuses 2 '--value cpu: is of a whole recording: choose wall or calls, or leave out --from' \
+	--to folded --value cpu --from 1ms
+refuses 2 '--depth: --to folded sums all calls up' --to folded --depth 3 --from 1ms
+refuses 2 '--from: --to csv sums all calls up; see --calls' --to csv --from 1ms
