@@ -204,6 +204,12 @@ rows_of_commands()
 		"$(moment "$1" 50)" --to "$(moment "$1" 50 100)" -o cut "$1"
 	rm -f cut
 	timed "find $2 > 5 ms" '-' "$PERFREC" find "$2 > 5ms" "$1"
+	timed "find $2 > 1 h, which there are not" '0.3 s' sh -c \
+		"'$PERFREC' find '$2 > 1h' '$1' || [ \$? = 1 ]"
+	timed 'page' '1 s, 200 MB' "$PERFREC" report --html page.html "$1"
+	timed 'page of 100 ms at 50 %' '-' "$PERFREC" report --html page.html \
+		--from "$(moment "$1" 50)" --to "$(moment "$1" 50 100)" "$1"
+	rm -f page.html
 }
 
 # What recording $1 is, after record().

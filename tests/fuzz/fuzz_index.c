@@ -4,12 +4,13 @@
  * say how long the trace is, little-endian, the trace, the items. The index is
  * given heads that are right. All that it says is looked at, and a reader jumps
  * into the trace by it, with chunks and without: it must give as many ends as
- * begins. Two ranges are cut by it.
+ * begins. Two ranges are cut by it, and what a page is made of is read by it.
  */
 #include <string.h>
 
 #include "collector/cut/trace_cut.h"
 #include "collector/index/index_items.h"
+#include "collector/read/calls.h"
 #include "collector/read/curves.h"
 #include "collector/read/index_curve_set.h"
 #include "collector/read/trace_index.h"
@@ -191,6 +192,28 @@ static void look_at_some(const char *path, const struct trace_index *index)
 	       false);
 }
 
+/* What is on a page, by sums of chunks and levels of detail. */
+static void sum_up(const char *path, const struct trace_index *index,
+		   bool folds)
+{
+	const struct calls_choice choice = { .range = TIME_RANGE_ALL,
+					     .index = index,
+					     .folds = folds };
+	struct calls *calls = NULL;
+
+	if (calls_read(path, &choice, NULL, &calls))
+		return;
+	for (uint32_t i = 0; i < calls->cells.count; i++) {
+		const struct time_cell *cell = &calls->cells.cells[i];
+
+		fuzz_must(time_cells_node(cell) < calls->nodes.count,
+			  "a cell of no node");
+		fuzz_must(time_cells_thread(cell) < calls->thread_count,
+			  "a cell of no thread");
+	}
+	calls_free(&calls);
+}
+
 static int index_file(const uint8_t *items, size_t size, const uint8_t *trace,
 		      size_t trace_bytes)
 {
@@ -237,6 +260,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		jump(trace_path, index, 1000, 1ULL << 60, true);
 		cut(trace_path, index);
 		look_at_some(trace_path, index);
+		sum_up(trace_path, index, false);
+		sum_up(trace_path, index, true);
 	}
 	trace_index_free(&index);
 	close(trace_fd);
