@@ -53,6 +53,7 @@
 #include "shared/ring_shm.h"
 
 #define PACKET_BYTES 512
+#define COST_PAGE_CELLS (COST_PAGE_BYTES / sizeof(struct record))
 #define NAME_TRIES 4
 /* The writer gets its room back in pieces: this part of the ring each. */
 #define PUBLISH_PARTS 8
@@ -466,7 +467,7 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 	size_t piece = MIN(thread->piece_cells, most), count;
 	bool ticks = thread->setup->arena_setup->clock == WIRE_CLOCK_TSC;
 	uint64_t before_ns = clock_boottime_ns(), now_ns;
-	uint64_t start_ns = ticks ? 0 : before_ns;
+	uint64_t start_ns = ticks ? 0 : before_ns, given = ring->given;
 	const struct record *cells;
 	int err = 0;
 
@@ -492,6 +493,7 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 			break;
 	}
 	thread->piece_cells = piece;
+	thread->given += ring->given - given;
 	return err;
 }
 
@@ -642,15 +644,18 @@ static void add_thread_costs(const struct thread *thread, uint64_t spans,
 {
 	uint64_t room = thread->setup->arena_setup->ring_cells;
 	uint64_t touched = ALIGN_UP(thread->cells + 1, (uint64_t)TOUCH_CELLS);
-	uint64_t pages =
-		MIN(touched, room) * sizeof(struct record) / COST_PAGE_BYTES;
+	uint64_t first_lap = MIN(touched, room);
+	/* Later laps come to pages that were given back. */
+	uint64_t given =
+		MIN(thread->given, touched - first_lap) / COST_PAGE_CELLS;
 
 	if (thread->general)
 		totals->general_spans += spans;
 	if (thread->ring_used)
-		totals->pages_again += pages;
+		totals->pages_again += first_lap / COST_PAGE_CELLS;
 	else
-		totals->pages_first += pages;
+		totals->pages_first += first_lap / COST_PAGE_CELLS;
+	totals->pages_first += given;
 	totals->heap_samples += thread->heap_samples;
 	totals->heap_sample_cells += thread->heap_sample_cells;
 	totals->note_events += thread->note_events;

@@ -73,6 +73,7 @@ struct thread {
 	bool ring_used; /* the same: by another before it, in this slot */
 	bool general; /* the same: its program is PAGE_GENERAL */
 	uint64_t cells; /* taken in */
+	uint64_t given; /* cells whose memory was given back meanwhile */
 	size_t piece_cells; /* how many are taken in at a time */
 	uint64_t heap_samples, heap_sample_cells;
 	uint64_t note_events; /* annotations that are no spans */

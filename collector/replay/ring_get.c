@@ -88,9 +88,10 @@ static void note_duration(const struct ring_get *ring, uint64_t begin_ns,
 
 /* Give the memory of the cells from @from to @upto back. False: the kernel did
  * not take it. */
-static bool give_back(const struct ring_get *ring, uint64_t from, uint64_t upto)
+static bool give_back(struct ring_get *ring, uint64_t from, uint64_t upto)
 {
 	uint64_t begin_ns = clock_boottime_ns(), index, count;
+	uint64_t all = upto - from;
 	int err = 0;
 
 	for (; from < upto && !err; from += count) {
@@ -100,6 +101,7 @@ static bool give_back(const struct ring_get *ring, uint64_t from, uint64_t upto)
 			      MADV_REMOVE);
 	}
 	note_duration(ring, begin_ns, clock_boottime_ns());
+	ring->given += err ? 0 : all;
 	return !err;
 }
 

@@ -23,6 +23,7 @@ struct ring_get {
 			 * written over */
 	uint64_t freed_ns; /* when it moved last; 0: not yet ... */
 	uint64_t freed_tail; /* and what tail was then */
+	uint64_t given; /* cells whose memory was ever given back */
 	uint64_t *wait_ns; /* no memory is given back before; may be NULL */
 	uint32_t give_cells; /* their memory is given back at once; 0: none is
 			      */

@@ -231,6 +231,7 @@ START_TEST(ring_get_gives_memory_of_slow_writers_back)
 		put_and_get(FILE_CELLS / 8, 100, 195313);
 		ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
 		ck_assert_uint_ge(g_slot->tail + 1024, g_slot->read);
+		ck_assert_uint_eq(g_ring.given, g_slot->tail);
 	}
 }
 END_TEST
