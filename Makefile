@@ -92,6 +92,7 @@ help:
 	@echo 'make lint-web     its JavaScript: types and mistakes (npm fetches the checkers)'
 	@echo 'make check-page-real   its recorded part, with Lua and SQLite from their sources'
 	@echo 'make bench-page   the page of a trace of 100 million spans (2.3 GB)'
+	@echo 'make bench-flight the flight recorder: cost of a snapshot, planted slow requests (3 minutes)'
 	@echo 'make bench-large  10^9 spans, and 1,000 threads: what they cost (10 GB, 20 minutes)'
 	@echo 'make lint         style, layers, atomics, exports, man pages (format)'
 	@echo 'make check-asan   unit tests, fuzz targets and collector under ASan, UBSan'

@@ -33,6 +33,7 @@ struct flight_recorder {
 	struct flight_folder *folder;
 	struct jobs *jobs; /* NULL: not needed yet */
 	uint64_t triggers;
+	uint64_t read_ns; /* rings were read up to then */
 	int said; /* unwritten_say() */
 	uint64_t unwritten, lost; /* the windows', and events of windows that
 				   * could not be written */
@@ -138,6 +139,18 @@ bool flight_recorder_next(struct recording *recording, uint64_t now_ns,
 	return recorder_of(recording) &&
 	       take_window(recording, now_ns, hurry_before(recording, now_ns),
 			   out);
+}
+
+void flight_recorder_was_read(struct recording *recording, uint64_t ns)
+{
+	recorder_of(recording)->read_ns = ns;
+}
+
+uint64_t flight_recorder_read_ns(struct recording *recording)
+{
+	const struct flight_recorder *recorder = recorder_of(recording);
+
+	return recorder ? recorder->read_ns : 0;
 }
 
 struct jobs *flight_recorder_jobs(struct recording *recording)

@@ -36,6 +36,9 @@ bool flight_recorder_is_due(struct recording *recording, uint64_t now_ns);
  * written. False: it has become longer, and is not due any more. */
 bool flight_recorder_next(struct recording *recording, uint64_t now_ns,
 			  struct flight_written *out);
+/* The rings were read up to @ns; and up to when they were, at least. */
+void flight_recorder_was_read(struct recording *recording, uint64_t ns);
+uint64_t flight_recorder_read_ns(struct recording *recording);
 /* The thread for writing; NULL: it could not be started. Main thread, after
  * flight_recorder_next(). */
 struct jobs *flight_recorder_jobs(struct recording *recording);

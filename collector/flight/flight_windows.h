@@ -16,8 +16,9 @@
 
 /* So many events of a window are told one by one. */
 #define FLIGHT_LISTED 16
-/* So many windows wait: there are more only if the disk hangs. */
-#define FLIGHT_PENDING 8
+/* So many windows wait: there are more only if the disk hangs, or if the
+ * machine has no time for it. */
+#define FLIGHT_PENDING 128
 
 struct flight_window {
 	uint64_t from_ns, to_ns; /* [from, to), CLOCK_BOOTTIME */

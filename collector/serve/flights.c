@@ -35,7 +35,8 @@ struct flying {
 	struct flying *next;
 	struct recording *recording; /* a reference */
 	int done_fd; /* the collector's */
-	bool drains; /* wait was begun */
+	bool read; /* the rings were, up to due_ns */
+	bool waits; /* for that: wait was begun */
 	bool posted;
 	bool idle; /* there is nothing to write after all */
 	uint32_t done; /* the writing thread sets it, at last */
@@ -84,19 +85,22 @@ static void post(struct flying *flying)
 
 static void step_flying(struct flights *flights, struct flying *flying)
 {
-	bool over;
-
 	if (flying->posted)
 		return;
-	over = drain_wait_is_over(&flying->wait, flights->collector->drain);
-	if (!over && clock_boottime_ns() < flying->deadline_ns)
+	if (flying->waits)
+		flying->read = drain_wait_is_over(&flying->wait,
+						  flights->collector->drain);
+	if (flying->waits && !flying->read &&
+	    clock_boottime_ns() < flying->deadline_ns)
 		return;
+	if (flying->read)
+		flight_recorder_was_read(flying->recording, flying->due_ns);
 	if (!flight_recorder_next(flying->recording, flying->due_ns,
 				  &flying->now)) {
 		flying->idle = true;
 		return;
 	}
-	flying->now.drained = flying->drains && over;
+	flying->now.drained = flying->read;
 	/* What the kernel has told of CPUs waits until there is much of it. */
 	cpu_sampler_flush(flights->collector->cpu, flying->recording);
 	post(flying);
@@ -143,34 +147,49 @@ static bool has_one(const struct flights *flights,
 	return flying;
 }
 
-/* Begins the next snapshot of @recording that is due. */
+/* Up to when a window has to have ended. When all has ended, no margin is
+ * waited for. */
+static uint64_t due_at(const struct collector *collector)
+{
+	return collector->closing && !collector->arenas ? UINT64_MAX
+							: clock_boottime_ns();
+}
+
+/* Has the drain workers read what is in the rings. */
+static void read_rings(struct collector *collector, struct flying *flying)
+{
+	flying->deadline_ns = clock_boottime_ns() + DRAIN_NS;
+	flying->waits = !drain_wait_begin(&flying->wait, collector->drain,
+					  collector->arenas, is_flying,
+					  flying->recording);
+}
+
+/* Begins the next snapshot of @recording that is due. Of those that were due
+ * when the rings were read last, they need not be read again. */
 static void begin(struct flights *flights, struct recording *recording)
 {
-	struct collector *collector = flights->collector;
-	uint64_t now_ns = clock_boottime_ns(), due_ns = now_ns;
+	uint64_t read_ns = flight_recorder_read_ns(recording);
 	struct flying *flying;
 
-	/* When all has ended, no margin is waited for. */
-	if (collector->closing && !collector->arenas)
-		due_ns = UINT64_MAX;
 	if (has_one(flights, recording))
 		return;
 	if (!flights->spare)
 		flights->spare = calloc(1, sizeof(*flying));
 	flying = flights->spare;
 	/* Without memory at the next beat. */
-	if (!flying || !flight_recorder_is_due(recording, due_ns))
+	if (!flying)
+		return;
+	flying->read = flight_recorder_is_due(recording, read_ns);
+	flying->due_ns = flying->read ? read_ns : due_at(flights->collector);
+	if (!flying->read && !flight_recorder_is_due(recording, flying->due_ns))
 		return;
 	flights->spare = NULL;
-	flying->due_ns = due_ns;
 	flying->recording = recording_get(recording);
-	flying->done_fd = collector->done_fd;
-	flying->deadline_ns = now_ns + DRAIN_NS;
+	flying->done_fd = flights->collector->done_fd;
 	flying->next = flights->first;
 	flights->first = flying;
-	flying->drains =
-		!drain_wait_begin(&flying->wait, collector->drain,
-				  collector->arenas, is_flying, recording);
+	if (!flying->read)
+		read_rings(flights->collector, flying);
 	step_flying(flights, flying);
 }
 

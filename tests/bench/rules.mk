@@ -68,6 +68,19 @@ $(O)/tests/bench/save_ring: tests/bench/save_ring.c tests/shim/mini_collector.c
 bench-large: all $(LARGE_PROGS) $(O)/tests/tools/bench_replay
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/large.sh $(LARGE)
 
+# --- the flight recorder (docs/BENCHMARKS.md). FLIGHT has options:
+# FLIGHT='--seconds 600 --slow 1000 --only planted'. -----------------------------
+$(O)/tests/bench/flight_load: tests/bench/flight_load.c
+	$(say) CC $@
+	$(BENCH_CC) -finstrument-functions \
+		-finstrument-functions-exclude-function-list=now_ns,sleep_until,slow_at \
+		-o $@ $< -lpthread
+
+.PHONY: bench-flight
+bench-flight: all $(O)/tests/bench/flight_load $(O)/tests/bench/save_ring \
+		$(O)/tests/tools/bench_snapshot
+	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/flight.sh $(FLIGHT)
+
 # Needs 2.3 GB in $(O).
 .PHONY: bench-page
 bench-page: all $(O)/page_template.html $(O)/tests/bench/page_calls

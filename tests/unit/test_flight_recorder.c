@@ -109,6 +109,22 @@ START_TEST(what_makes_a_snapshot_longer_is_waited_for)
 }
 END_TEST
 
+/* Two that are due at once need the rings to be read once. */
+START_TEST(what_was_read_is_remembered)
+{
+	ck_assert_uint_eq(flight_recorder_read_ns(g.recording), 0);
+	trigger(2000);
+	trigger(2300);
+	ck_assert(!flight_recorder_is_due(g.recording, 0));
+	ck_assert(flight_recorder_is_due(g.recording, 2500));
+	flight_recorder_was_read(g.recording, 2500);
+	check_next(2500, 1890, 2100, 1);
+	ck_assert_uint_eq(flight_recorder_read_ns(g.recording), 2500);
+	ck_assert(flight_recorder_is_due(g.recording, 2500));
+	check_next(2500, 2190, 2400, 1);
+}
+END_TEST
+
 START_TEST(what_is_far_from_it_is_a_snapshot_of_its_own)
 {
 	trigger(2000);
@@ -129,6 +145,7 @@ int main(void)
 	tcase_add_test(tcase,
 		       what_is_read_while_a_snapshot_is_due_belongs_to_it);
 	tcase_add_test(tcase, what_makes_a_snapshot_longer_is_waited_for);
+	tcase_add_test(tcase, what_was_read_is_remembered);
 	tcase_add_test(tcase, what_is_far_from_it_is_a_snapshot_of_its_own);
 	return suite_run(suite);
 }

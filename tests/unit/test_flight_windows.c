@@ -129,18 +129,18 @@ START_TEST(flight_windows_count_what_finds_no_room)
 		add(i * 10000, i * 10000 + 1);
 	ck_assert_uint_eq(g_windows.lost, 3);
 	flight_windows_add_rest(&g_windows,
-				&(struct flight_rest){ 500000, 500001, 7 });
+				&(struct flight_rest){ 5000000, 5000001, 7 });
 	ck_assert_uint_eq(g_windows.lost, 10);
 	/* What lies in one that waits is not lost. */
 	add(10000, 10001);
 	ck_assert_uint_eq(g_windows.lost, 10);
 	expect(UINT64_MAX, 0, 9900, 10101, 2);
 	flight_windows_add_rest(&g_windows,
-				&(struct flight_rest){ 500000, 500001, 7 });
+				&(struct flight_rest){ 5000000, 5000001, 7 });
 	ck_assert_uint_eq(g_windows.lost, 10);
 	for (uint64_t i = 2; i <= FLIGHT_PENDING; i++)
 		expect(UINT64_MAX, 0, i * 10000 - 100, i * 10000 + 101, 1);
-	expect(UINT64_MAX, 0, 499900, 500101, 7);
+	expect(UINT64_MAX, 0, 4999900, 5000101, 7);
 	ck_assert_uint_eq(g_out.listed, 0);
 }
 END_TEST
