@@ -1220,14 +1220,15 @@ static int copy_places(struct modules *modules, struct reading *out)
 	return out->list ? 0 : -ENOMEM;
 }
 
-/* Copies the place of @address in @generation to *@out, as find_place_copy(),
- * if its tables have been read. False: they have not, or no place is known. */
-static bool is_read_place(struct modules *modules, uint64_t address,
-			  uint32_t generation, struct place *out)
+/* Copies the place of @address in @generation to *@out, as find_place_copy().
+ * lock held. A child that has not inherited yet has the places of its parent:
+ * nobody may have asked for any until it calls its first function. */
+static bool copy_known_place(const struct modules *modules, uint64_t address,
+			     uint32_t generation, struct place *out)
 {
 	const struct place *place = NULL;
+	bool found;
 
-	lock_acquire(&modules->lock);
 	/* What a later one has unloaded the log may tell, which nobody has
 	 * read yet: to advance would end everything. */
 	if (generation <= modules->map.generation)
@@ -1235,11 +1236,29 @@ static bool is_read_place(struct modules *modules, uint64_t address,
 	if (place) {
 		*out = *place;
 		symbol_file_get(out->file);
-	}
-	lock_release(&modules->lock);
-	if (place && out->file && symbol_file_is_read(out->file))
 		return true;
-	if (place)
+	}
+	if (!modules->parent || generation > modules->claimed)
+		return false;
+	lock_acquire_chained(&modules->parent->lock);
+	found = copy_known_place(modules->parent, address, generation, out);
+	lock_release(&modules->parent->lock);
+	return found;
+}
+
+/* The same, if its tables have been read. False: they have not, or no place is
+ * known. */
+static bool is_read_place(struct modules *modules, uint64_t address,
+			  uint32_t generation, struct place *out)
+{
+	bool known;
+
+	lock_acquire(&modules->lock);
+	known = copy_known_place(modules, address, generation, out);
+	lock_release(&modules->lock);
+	if (known && out->file && symbol_file_is_read(out->file))
+		return true;
+	if (known)
 		symbol_file_put(&out->file);
 	return false;
 }

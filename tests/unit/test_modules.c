@@ -395,13 +395,19 @@ START_TEST(modules_fork_has_its_parents_map)
 	struct program program = start("./pie", "f");
 	uint64_t quiet = heard(&program, "quiet");
 	struct modules *parent = modules_of(program.pid), *child = NULL;
+	struct symbol symbol;
 	pid_t pid;
 
 	skip_lines(&program, 3);
 	step(&program);
 	pid = (pid_t)heard(&program, "child");
+	modules_read_tables(parent);
 	ck_assert_int_eq(modules_fork(parent, pid, pid, 0, &child), 0);
 	modules_put(&parent);
+	/* For drain workers, who read nothing. */
+	ck_assert(modules_resolve_read(child, quiet, 0, &symbol));
+	ck_assert_str_eq(symbol.name, "quiet");
+	ck_assert(!modules_resolve_read(child, 1, 0, &symbol));
 	expect(child, quiet, "quiet", "pie");
 	ck_assert_int_eq(modules_refresh(child), 0);
 	expect(child, quiet, "quiet", "pie");
