@@ -111,7 +111,8 @@ int mini_collector_hear(struct mini_collector *mini, uint32_t control)
 	struct pollfd comes = { mini->listener, POLLIN, 0 };
 	int peer, arena, fds[3];
 
-	if (poll(&comes, 1, 5000) != 1)
+	/* As long as a test has. */
+	if (poll(&comes, 1, -1) != 1)
 		errx(1, "nobody says hello");
 	peer = accept4(mini->listener, NULL, NULL, SOCK_CLOEXEC);
 	arena = receive_hello(peer, &mini->hello, fds);
