@@ -549,7 +549,7 @@ static int add_bars(struct bars *bars, const char *text)
 	size_t first = bars->count;
 
 	while (bars->count - first < BARS_MAX) {
-		struct bar bar = { 0 }, *last = bars->list + bars->count - 1;
+		struct bar bar = { 0 }, *last = NULL;
 		char *end;
 
 		bar.low = fourth_of(strtoull(text, &end, 10));
@@ -560,7 +560,9 @@ static int add_bars(struct bars *bars, const char *text)
 		if (end == text)
 			break;
 		text = end;
-		if (bars->count > first && last->low == bar.low) {
+		if (bars->count > first)
+			last = &bars->list[bars->count - 1];
+		if (last && last->low == bar.low) {
 			last->count += bar.count;
 			continue;
 		}

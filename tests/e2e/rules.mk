@@ -8,8 +8,8 @@ E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 	  libstall_writes_preload.so witness \
 	  $(THEME_PROGS)) $(HOSTILE) $(VICTIM) \
 	  $(addprefix $(O)/tests/bench/,page_calls slow_threads)
-E2E_TOOLS = $(addprefix $(O)/tests/tools/,code_sites count_names flips_drive \
-	  step_states text_same trace_check window_dump)
+E2E_TOOLS = $(patsubst %.c,$(O)/%,$(filter-out tests/tools/bench_%, \
+	  $(wildcard tests/tools/*.c)))
 
 .PHONY: check-e2e check-kill check-ranges e2e-programs
 e2e-programs: all $(E2E_PROGS) $(E2E_TOOLS)

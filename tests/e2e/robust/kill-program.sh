@@ -42,7 +42,7 @@ judge()
 # Where a program takes longer than 15 ms to begin, it has longer to live.
 for ms in 15 150 1500; do
 	start_daemon --on-full block
-	"$progs/killer" 180 "$seed" $ms 3 env LD_PRELOAD="$SHIM" \
+	"$progs/killer" 60 "$seed" $ms 3 env LD_PRELOAD="$SHIM" \
 		PERFREC_QUIET=1 "$progs/witness" >witnessed || fail 'killer'
 	stop_daemon
 	runs=$(awk '$4 { print $1 }' witnessed | uniq | wc -l)
@@ -57,7 +57,7 @@ done || exit 1
 expect_no_match collect.log 'ends:|lost'
 
 total=0
-for run in $(seq 20); do
+for run in $(seq 10); do
 	"$progs/killer" 1 $((seed + run)) $ms 2 "$PERFREC" record -q -o one \
 		"$progs/witness" >witnessed || fail 'killer'
 	judge one/trace.pftrace 0 witnessed

@@ -52,14 +52,14 @@ same_cuts()
 
 run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
 expect_status 0
-same data --count 8 --damage 15
+same data --count 8 --damage 6
 same_calls data
 curves data -i
 
 run "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
 	./ranges 5
 expect_status 0
-same packed --seed 2 --count 6 --damage 5
+same packed --seed 2 --count 6 --damage 3
 curves packed -i
 
 run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
