@@ -74,12 +74,17 @@ static int take_all(struct trace_packets *packets, struct packet_window *window)
 	int got;
 
 	while ((got = trace_packets_next(packets, &bytes)) > 0) {
+		struct wire *ahead;
+
 		bundle = packet_window_take(window, &bytes);
 		if (unlikely(bundle.at))
 			got = trace_packets_unpack(packets, bundle.at,
 						   bundle.count);
 		if (unlikely(got < 0))
 			return got;
+		ahead = trace_packets_ahead(packets);
+		ahead->at += packet_window_skip(
+			window, ahead->at, (size_t)(ahead->end - ahead->at));
 	}
 	return got ?: trace_packets_left(packets) ? -EBADMSG : 0;
 }

@@ -154,6 +154,10 @@ void window_use_track(struct packet_window *window, struct wtrack *track);
 /* The next event of @track is at @ns: begins and ends ranges up to it. */
 void window_advance(struct packet_window *window, struct wtrack *track,
 		    uint64_t ns);
+/* Makes room for a slice on top of the open ones of @track; NULL: there is
+ * none, and the slice is counted. */
+struct wslice *window_new_slice(struct packet_window *window,
+				struct wtrack *track);
 /* A slice begins, with nothing but a name if @fields.at is NULL; or one ends,
  * which returns false if there is none. */
 void window_push(struct packet_window *window, struct wtrack *track,

@@ -2,12 +2,145 @@
  *
  * window_leave - what is written when the rest of a trace follows as it is.
  */
+#include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "collector/base/varint.h"
 #include "collector/cut/packet_window_inner.h"
+#include "collector/trace/fields.h"
 
 /* Tracks lie below each other: a track of waits below its thread. */
 #define PARENTS_MAX 16
+
+/* --- the usual packets ------------------------------------------------------
+ */
+
+/* As encode.h writes them: 0a LL  50 S  5a MM 48 01 50 N  40 D. Of these 34
+ * bytes are the most, so that more need no bounds. */
+#define USUAL_BYTES 40
+
+/* Takes a varint of at most 10 bytes off *@at. */
+static inline uint64_t take_varint(const uint8_t **at)
+{
+	const uint8_t *from = *at;
+	uint64_t value = *from & 0x7f;
+
+	for (unsigned int shift = 7; *from++ & 0x80 && shift < 70; shift += 7)
+		value |= (uint64_t)(*from & 0x7f) << (shift & 63);
+	*at = from;
+	return value;
+}
+
+struct skipped {
+	uint64_t type, name_iid, step;
+};
+
+/* Takes the packet at @at, whose bytes after its length begin with the first
+ * @count ones of @head. Returns its end; NULL: it is no usual one. */
+static inline const uint8_t *take_skipped(const uint8_t *at, uint64_t head,
+					  unsigned int count,
+					  struct skipped *out)
+{
+	uint64_t begin, mask = UINT64_MAX >> (64 - 8 * count);
+	const uint8_t *end = at + 2 + at[1], *event;
+
+	memcpy(&begin, at + 2, sizeof(begin));
+	if (at[0] != TAG_TRACE_PACKET || at[1] & 0x80 ||
+	    (le64toh(begin) & mask) != head)
+		return NULL;
+	at += 2 + count;
+	event = at + 1 + at[0];
+	if (at[1] != TAG_TRACK_EVENT_TYPE)
+		return NULL;
+	out->type = at[2];
+	at += 3;
+	if (out->type == TYPE_SLICE_BEGIN) {
+		if (*at++ != TAG_TRACK_EVENT_NAME_IID)
+			return NULL;
+		out->name_iid = take_varint(&at);
+	} else if (out->type != TYPE_SLICE_END) {
+		return NULL;
+	}
+	if (at != event || *at++ != TAG_TRACE_PACKET_TIMESTAMP)
+		return NULL;
+	out->step = take_varint(&at);
+	return at == end ? end : NULL;
+}
+
+/* What the usual packets of @sequence have after their length, as a
+ * little-endian number; sets *@count to how many bytes that are. */
+static uint64_t usual_head(const struct wsequence *sequence,
+			   unsigned int *count)
+{
+	uint8_t bytes[2 + VARINT_BYTES_MAX] = {
+		TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID
+	};
+	uint8_t *end = varint_put(bytes + 1, (uint32_t)sequence->id);
+	uint64_t head;
+
+	*end++ = TAG_TRACE_PACKET_TRACK_EVENT;
+	*count = (unsigned int)(end - bytes);
+	memset(end, 0, sizeof(bytes) - *count);
+	memcpy(&head, bytes, sizeof(head));
+	return le64toh(head);
+}
+
+/* Returns false for a begin for which there is no room. */
+static inline bool skip_slice(struct packet_window *window,
+			      struct wsequence *sequence,
+			      const struct skipped *skipped)
+{
+	struct wtrack *track = sequence->track;
+	struct wslice *slice;
+
+	sequence->clock_ns += skipped->step;
+	track->now_ns = MAX(track->now_ns, sequence->clock_ns);
+	if (skipped->type == TYPE_SLICE_END) {
+		if (track->slice_count)
+			track->slice_count--;
+		return true;
+	}
+	slice = window_new_slice(window, track);
+	if (!slice)
+		return false;
+	slice->sequence = sequence;
+	slice->begin_ns = track->now_ns;
+	slice->name_iid = skipped->name_iid;
+	bytes_clear(&slice->fields);
+	return true;
+}
+
+size_t packet_window_skip(struct packet_window *window, const uint8_t *at,
+			  size_t count)
+{
+	struct wsequence *sequence = window->last_sequence;
+	const uint8_t *from = at, *end = at + count, *next;
+	struct skipped skipped = { 0 };
+	unsigned int head_bytes;
+	uint64_t head;
+
+	if (!sequence || !sequence->track || sequence->track->deeper ||
+	    sequence->id > UINT32_MAX ||
+	    !is_clock_of_sequence(sequence->clock_id))
+		return 0;
+	head = usual_head(sequence, &head_bytes);
+	while (end - at >= USUAL_BYTES && at[1] < USUAL_BYTES) {
+		next = take_skipped(at, head, head_bytes, &skipped);
+		if (!next || next > end)
+			break;
+		at = next;
+		if (unlikely(!skip_slice(window, sequence, &skipped)))
+			break;
+	}
+	if (at != from)
+		window->totals.last_ns =
+			MAX(window->totals.last_ns, sequence->clock_ns);
+	return (size_t)(at - from);
+}
+
+/* --- what is written --------------------------------------------------------
+ */
 
 struct leaving {
 	struct packet_window *window;

@@ -305,8 +305,7 @@ void window_advance(struct packet_window *window, struct wtrack *track,
 		advance_slow(window, track, ns);
 }
 
-/* Makes room for one slice more. */
-static struct wslice *new_slice(struct packet_window *window,
+struct wslice *window_new_slice(struct packet_window *window,
 				struct wtrack *track)
 {
 	uint32_t before = track->slice_room;
@@ -328,7 +327,7 @@ void window_push(struct packet_window *window, struct wtrack *track,
 		 struct wsequence *sequence, uint64_t ns, uint64_t name_iid,
 		 struct wire fields)
 {
-	struct wslice *slice = new_slice(window, track);
+	struct wslice *slice = window_new_slice(window, track);
 
 	if (!slice)
 		return;

@@ -50,8 +50,8 @@ struct flight_mix {
 	const char *only; /* one that goes with --flight only */
 	const char *keep_time; /* the value of --keep, if it is a time */
 	const char *keep_word; /* the same, if it is none */
-	bool keep_last;
 	uint64_t max_bytes; /* 0: not given */
+	bool keep_last;
 	const char *never; /* one that does not go with it */
 };
 
@@ -62,8 +62,8 @@ struct collect_options {
 	uint64_t block_ns; /* --block-timeout */
 	enum compress_when compress; /* --compress */
 	bool sync; /* recordings end when their files are on the disk */
-	uint64_t max_bytes; /* 0: by the free space */
 	bool keep_last; /* of the trace the newest max_bytes */
+	uint64_t max_bytes; /* 0: by the free space */
 	const char *metrics; /* where to; NULL: nowhere */
 	uint64_t max_total; /* of the daemon's recordings; 0: the same */
 	struct filter filter;

@@ -297,6 +297,12 @@ int trace_packets_read_at(const struct trace_packets *packets, void *to,
 	return 0;
 }
 
+struct wire *trace_packets_ahead(struct trace_packets *packets)
+{
+	return packets->bundle.at != packets->bundle.end ? &packets->bundle
+							 : &packets->file;
+}
+
 uint64_t trace_packets_offset_of(const struct trace_packets *packets,
 				 uint64_t offset)
 {

@@ -86,6 +86,11 @@ struct file_stretch {
 	uint64_t offset, end;
 };
 
+/* Packets that were read already, or unpacked, and are the next ones; maybe
+ * none, and the last one may be cut. Who knows some of them takes them off,
+ * whole and with their tags, by moving at; until the next call. */
+struct wire *trace_packets_ahead(struct trace_packets *packets);
+
 /* Where the byte is that lies at @offset of the file, which may be apart
  * (output/kept_trace.h). */
 uint64_t trace_packets_offset_of(const struct trace_packets *packets,

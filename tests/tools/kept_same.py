@@ -10,6 +10,7 @@ it has all. A range begins there at the earliest. What belongs to threads that h
 ended by then may be missing: descriptors of tracks, and last values.
 """
 import argparse
+import ast
 import json
 import os
 import random
@@ -61,15 +62,16 @@ def last_ns(tools, folder):
     return json.loads(done.stdout)["to_ns"]
 
 
-def without_uuid(parts):
-    """Each trace has its own."""
-    return [part for part in parts if UUID not in dict(part)]
+def tracks_of(descriptors):
+    """The tracks that packets describe, which are texts."""
+    return {dict(fields(dict(ast.literal_eval(text))[60]))[1]
+            for text in descriptors}
 
 
-def is_value(part):
-    """Whether the packet has an event of a counter or a state, or none."""
-    event = dict(part).get(11)
-    return event is None or dict(fields(event)).get(9) in (4, 5)
+def is_lost(part, described):
+    """Whether the packet has a value or a state of a track that is not known."""
+    event = dict(fields(dict(part).get(11, b"")))
+    return event.get(9) in (4, 5) and event.get(11) not in described
 
 
 def main():
@@ -107,11 +109,17 @@ def main():
                          f"at {start} +{length}: {cuts[0][1]}{cuts[1][1]}")
             for sequence in sorted(set(cuts[0][2]) | set(cuts[1][2])):
                 one, other = (cut[2].get(sequence, []) for cut in cuts)
-                if sequence >= 0:
-                    one, other = without_uuid(one), without_uuid(other)
-                else:
+                if sequence == -1:
                     other = [part for part in other if part in one]
-                if not one and all(is_value(part) for part in other):
+                    described = tracks_of(one)
+                else:
+                    one, other = (
+                        [part for part in parts
+                         if UUID not in dict(part)
+                         and not is_lost(part, described)]
+                        for parts in (one, other))
+                if not one and sequence >= 0 and not any(
+                        11 in dict(part) for part in other):
                     continue
                 if one != other:
                     at = next((i for i, both in enumerate(zip(one, other))
