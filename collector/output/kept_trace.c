@@ -282,7 +282,7 @@ static int copy_rest(const struct apart *apart, int to)
 		from += (uint64_t)done;
 		/* Where there are no holes, it takes more room meanwhile. */
 		(void)make_hole(apart->fd, hole, from - hole);
-		hole = from;
+		hole = from - from % KEPT_ALIGN;
 	}
 	return 0;
 }

@@ -41,6 +41,9 @@
 _Static_assert(KEEP_BYTES_MIN / PARTS >= PENDING_BYTES,
 	       "a part has room for what is appended at a time");
 
+/* No block of a file system is larger. */
+#define HOLE_ALIGN (64u << 10)
+
 struct keep_sequence {
 	uint64_t id;
 	uint64_t step; /* to its first event in the part; UINT64_MAX: none */
@@ -70,6 +73,7 @@ struct trace_keep {
 	uint64_t too_many; /* bytes of the file */
 	uint64_t gone_unpacked, from_ns;
 	bool crowded; /* the disk is full */
+	bool pressed; /* a writer waits for room */
 	bool closing, running;
 	pthread_t thread;
 	pthread_cond_t work, room;
@@ -228,7 +232,7 @@ void trace_keep_appended(const struct writer *writer, uint64_t offset)
 static bool is_due(const struct trace_keep *keep)
 {
 	return keep->count > 1 &&
-	       (keep->crowded ||
+	       (keep->crowded || keep->pressed ||
 		bytes_now(keep) > keep->bytes - PARTS_SPARE * keep->part_bytes);
 }
 
@@ -239,8 +243,9 @@ int trace_keep_await_room(struct trace_keep *keep, uint64_t bytes)
 	while (!file->stopped &&
 	       bytes_now(keep) + bytes >
 		       keep->bytes - PARTS_INDEX * keep->part_bytes) {
-		if (!is_due(keep))
+		if (keep->count < 2)
 			return TRACE_AT_LIMIT;
+		keep->pressed = true;
 		pthread_cond_signal(&keep->work);
 		lock_wait(&file->write_lock, &keep->room);
 	}
@@ -277,8 +282,8 @@ bool trace_keep_make_room(struct trace_keep *keep)
 		return false;
 	keep->crowded = true;
 	/* That is all that the disk has for it. */
-	keep->bytes = MAX(MIN(keep->bytes, bytes_now(keep)),
-			  (PARTS_SPARE + 1) * keep->part_bytes);
+	keep->bytes = MIN(keep->bytes, bytes_now(keep));
+	keep->part_bytes = keep->bytes / PARTS;
 	pthread_cond_signal(&keep->work);
 	while (keep->crowded && !file->stopped)
 		lock_wait(&file->write_lock, &keep->room);
@@ -360,7 +365,7 @@ static void forget_part(struct trace_keep *keep, const struct trace_head *head)
 		keep->count * sizeof(*keep->parts));
 	keep->gone = keep->parts[0].offset;
 	keep->head_bytes = head->bytes;
-	keep->crowded = false;
+	keep->crowded = keep->pressed = false;
 	/* relaxed: figures for a person */
 	atom_store_rlx(&keep->too_many,
 		       keep->gone - MIN(keep->head_bytes, keep->gone));
@@ -371,8 +376,11 @@ static void forget_part(struct trace_keep *keep, const struct trace_head *head)
 		atom_store_rlx(&keep->from_ns, head->from_ns);
 }
 
+/* The block of the file system in which the hole before ends has something of
+ * this one, too. */
 static void make_hole(struct trace_keep *keep, uint64_t from, uint64_t to)
 {
+	from -= from % HOLE_ALIGN;
 	/* If it fails, the disk gets full, and that is said. */
 	(void)!fallocate(keep->file->fd,
 			 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

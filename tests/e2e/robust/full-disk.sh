@@ -34,6 +34,19 @@ for compress in --compress=off --compress; do
 	rm -rf disk/data
 done
 
+# With --keep last the disk has less than the trace may have: it gives up what is
+# old, and goes on to the end.
+run timeout 100 "$PERFREC" record -q --compress=off --alloc=off --cpu=off \
+	-o disk/data --max-size 8M --keep last ./calls 3000000 7
+expect_status 7
+expect_eq 'trace_stopped' \
+	"$(json disk/data/summary.json .totals.trace_stopped)" null
+"$O/tests/tools/trace_check" disk/data/trace.pftrace ||
+	fail 'a rule is broken with --keep last'
+[ "$(stat -c %s disk/data/trace.pftrace)" -gt 300000 ] ||
+	fail 'next to nothing was kept'
+rm -rf disk/data
+
 # A limit that nobody has set is called by what it is. Raw from here on: calls of
 # equal lengths, as some machines have them, are a 50th compressed.
 run timeout 100 "$PERFREC" record -q --compress=off -o disk/data ./calls 3000000 7
