@@ -275,8 +275,8 @@ START_TEST(what_perfrec_does_not_write_ends_the_items)
 {
 	/* Each is a TrackEvent's part of a packet that ends with a time. */
 	static const struct encode_event strange[] = {
-		/* A slice with a time of its own. */
-		{ .type = TYPE_SLICE_BEGIN, .name_iid = 1, .absolute = true },
+		/* The end of a slice, with a time of its own. */
+		{ .type = TYPE_SLICE_END, .absolute = true },
 		/* A slice of no name. */
 		{ .type = TYPE_SLICE_BEGIN },
 		/* One that names its track, which is that of all. */
@@ -299,6 +299,41 @@ START_TEST(what_perfrec_does_not_write_ends_the_items)
 		check_given_up(sequence, items, bytes);
 		ck_assert_uint_eq(budget.left, 1u << 20);
 	}
+}
+END_TEST
+
+/* What is open when the begin of a trace was given up: its time is not a step,
+ * and the next step is one from the event before. */
+START_TEST(slices_may_be_open_at_first)
+{
+	static const struct encode_event open = { .type = TYPE_SLICE_BEGIN,
+						  .name_iid = 1,
+						  .absolute = true };
+	struct budget budget = { .left = 1u << 20 };
+	struct sequence_index *sequence = start(&budget);
+	uint64_t start_ns = g_ns;
+	const void *items;
+
+	begin_packets();
+	encode_event(&g_encoder, g_ns + 500, &open);
+	encode_event(&g_encoder, g_ns + 500, &open);
+	block(sequence, 0, false, &items);
+	ck_assert(!sequence->given_up);
+	ck_assert_uint_eq(sequence->ns, start_ns);
+	ck_assert_int_eq(sequence->top - sequence->stack, 2);
+	ck_assert_uint_eq(sequence->top->begin_ns, start_ns + 500);
+	begin_packets();
+	g_ns += 700;
+	encode_end(&g_encoder, g_ns);
+	block(sequence, 0, false, &items);
+	ck_assert(!sequence->given_up);
+	ck_assert_uint_eq(sequence->ns, start_ns + 700);
+	/* Not any more. */
+	begin_packets();
+	encode_event(&g_encoder, g_ns + 1, &open);
+	block(sequence, 0, false, &items);
+	ck_assert(sequence->given_up);
+	sequence_index_free(&sequence);
 }
 END_TEST
 
@@ -387,6 +422,7 @@ int main(void)
 
 	tcase_add_test(tcase, items_say_what_packets_say);
 	tcase_add_test(tcase, what_perfrec_does_not_write_ends_the_items);
+	tcase_add_test(tcase, slices_may_be_open_at_first);
 	tcase_add_test(tcase, too_deep_a_stack_ends_the_items);
 	tcase_add_test(tcase, a_slice_within_a_wait_ends_the_items);
 	tcase_add_test(tcase, without_memory_readers_find_the_begin);
