@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -27,6 +28,7 @@
 #include "collector/command/spawn.h"
 #include "collector/open/browser.h"
 #include "collector/open/one_shot.h"
+#include "collector/output/kept_trace.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
@@ -256,6 +258,24 @@ static int show_trace(const struct open_options *options, const char *path,
 	return result;
 }
 
+/* A browser takes one file. */
+static int refuse_apart(const struct open_options *options)
+{
+	int fd = open(options->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool apart = fd >= 0 && kept_trace_is_apart(fd);
+
+	if (fd >= 0)
+		close(fd);
+	if (!apart)
+		return OPTS_GO_ON;
+	log_err("the trace in '%s' is in two files, as it goes on or its "
+		"collector was killed: perfrec open --from TIME --to TIME "
+		"shows a part of it, and perfrec index joins them when nobody "
+		"writes it",
+		options->dir);
+	return OPTS_FAILED;
+}
+
 static int open_in_perfetto(const struct open_options *options)
 {
 	char path[PATH_MAX];
@@ -266,6 +286,8 @@ static int open_in_perfetto(const struct open_options *options)
 	if (result == OPTS_GO_ON && open_range_given(&options->part))
 		result = open_range_cut(&options->part, options->dir, &cut,
 					path, &size);
+	else if (result == OPTS_GO_ON)
+		result = refuse_apart(options);
 	if (result != OPTS_GO_ON)
 		return result;
 	result = show_trace(options, path, size);

@@ -128,6 +128,9 @@ wait $recorder
 run "$PERFREC" report killed
 expect_status 0
 expect_match out 'nest'
+run "$PERFREC" open killed
+expect_status 1
+expect_match err 'is in two files'
 run "$PERFREC" report --repair killed
 expect_status 0
 expect_none killed/trace.head killed/.trace.joined
