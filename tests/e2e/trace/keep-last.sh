@@ -9,6 +9,7 @@
 need python3 jq
 
 prog trace/ranges
+prog trace/coroutines
 build bulk <<'SOURCE'
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,12 +57,12 @@ check()
 	cmp -s index.first "$1/trace.index" || fail "$1: another index"
 }
 
-# Two processes, one of which does much. All of the trace stays, as
+# Processes of which one does much, and one has contexts. All of the trace stays, as
 # whole.pftrace, since no file system can make holes here.
 LD_PRELOAD=$O/tests/progs/libkeep_whole_preload.so \
 	run "$PERFREC" record -q --on-full=block --sched on --compress=off \
 	--keep last --max-size 8M -o data -- \
-	sh -c './ranges 100 & ./bulk 60; wait'
+	sh -c './ranges 100 & ./bulk 60; ./coroutines >stacks; wait'
 expect_status 0
 mkdir whole
 mv data/whole.pftrace whole/trace.pftrace || fail 'nothing was given up'
