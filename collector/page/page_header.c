@@ -93,7 +93,8 @@ static void add_trace_notes(const struct calls *calls, json_t *list)
 		add_note(list,
 			 "This is a large recording: the page is made by the "
 			 "index of its trace, and is without the times of CPU "
-			 "samples, and without counters.");
+			 "samples%s.",
+			 calls->no_counters ? ", and without counters" : "");
 	if (calls->summed)
 		add_note(
 			list,

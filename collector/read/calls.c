@@ -411,7 +411,8 @@ static void set_totals(struct calls *calls)
 }
 
 /* 0 or -ENOMEM. */
-static int read_all(struct calls *calls, bool folds)
+static int read_all(struct calls *calls, const char *path,
+		    const struct calls_choice *choice)
 {
 	struct window_event shown;
 	int got = 0;
@@ -421,7 +422,7 @@ static int read_all(struct calls *calls, bool folds)
 		time_cells_reach(&calls->cells, calls->range.from_ns,
 				 calls->range.to_ns - 1);
 	if (calls->summed)
-		got = calls_index_add(calls, folds);
+		got = calls_index_add(calls, choice->folds);
 	if (got)
 		return got;
 	while ((got = window_next(calls->window, &shown)) > 0)
@@ -431,8 +432,9 @@ static int read_all(struct calls *calls, bool folds)
 	time_cells_sort(&calls->cells);
 	timeline_finish(&calls->timeline);
 	finish_gaps(calls);
+	got = calls->by_index ? calls_counters_add(calls, path, choice) : 0;
 	finish_curves(calls);
-	return 0;
+	return got;
 }
 
 /* How many calls there are in the range, about: those of chunks of which a part
@@ -505,11 +507,12 @@ int calls_read(const char *path, const struct calls_choice *choice,
 
 	if (!calls)
 		return -ENOMEM;
-	err = start(calls, path, choice ? choice : &all);
+	choice = choice ?: &all;
+	err = start(calls, path, choice);
 	if (!err && progress)
 		trace_reader_set_progress(calls->reader, progress);
 	if (!err)
-		err = read_all(calls, choice && choice->folds);
+		err = read_all(calls, path, choice);
 	if (err)
 		calls_free(&calls);
 	else

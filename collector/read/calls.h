@@ -86,7 +86,8 @@ struct calls {
 	struct window *window;
 	struct trace_reader *reader; /* has texts and tracks; of the window */
 	struct time_range range; /* that was chosen */
-	bool by_index; /* without samples and counters */
+	bool by_index; /* without samples */
+	bool no_counters; /* by the index, which does not have them */
 	bool summed; /* chunks were left to their sums */
 	struct trace_read_totals totals;
 	struct budget budget;

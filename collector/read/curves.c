@@ -70,12 +70,17 @@ static struct index_bucket bucket_of(const struct curve_point *point)
 				      .last = bits_of(point->last) };
 }
 
-/* The curve of the counter; NULL: no memory. */
+/* The curve of the counter; NULL: there are too many, or no memory. */
 static struct curve *curve_of(struct reading *reading, uint64_t uuid, bool real)
 {
 	const struct curve key = { .uuid = uuid, .is_double = real };
-	uint32_t number;
+	uint32_t number, most = reading->wish->most;
 
+	if (most && reading->list.count >= most &&
+	    !pool_find(&reading->list, &key, &number)) {
+		reading->curves->refused++;
+		return NULL;
+	}
 	if (pool_intern(&reading->list, &key, &number) < 0) {
 		reading->err = -ENOMEM;
 		return NULL;
@@ -214,7 +219,7 @@ static void take_early(struct reading *reading)
 			curve_of(reading, early->uuid, early->real);
 
 		if (!curve)
-			return;
+			continue;
 		scale(&early->bucket,
 		      trace_reader_find_track(reading->curves->reader,
 					      early->uuid),

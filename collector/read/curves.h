@@ -35,6 +35,8 @@ struct curves_wish {
 	 * very wide. */
 	struct time_range range;
 	uint32_t buckets; /* at most; 1 to CURVES_BUCKETS_MAX */
+	/* At most so many counters, those that come first; 0: all. */
+	uint32_t most;
 	/* Nothing is read for it but the index: values near the ends of the
 	 * range, or of counters that were set seldom, may be in a bucket beside
 	 * theirs. Without curves in the index it is exact. */
@@ -81,6 +83,7 @@ struct curves {
 	struct curve *list; /* in no order; those without a value up to the end
 			     * of the range are left out */
 	uint32_t count;
+	uint64_t refused; /* values, or buckets, of counters beyond the most */
 	int err; /* of reading what there is: 0 or -EBADMSG */
 };
 

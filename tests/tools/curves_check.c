@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/read/calls.h"
 #include "collector/read/curves.h"
 #include "collector/read/trace_index.h"
 #include "shared/compiler.h"
@@ -219,6 +220,49 @@ static struct curves_wish any_wish(uint64_t first_ns, uint64_t last_ns)
 	return wish;
 }
 
+static const struct calls_curve *calls_curve_of(const struct calls *calls,
+						uint64_t uuid)
+{
+	for (uint32_t i = 0; i < calls->curve_count; i++)
+		if (calls->curves[i]->track->uuid == uuid)
+			return calls->curves[i];
+	return NULL;
+}
+
+/* What the page has of counters by the index. One that is set by several
+ * threads has fewer values without it: those that come late are left out. */
+static void check_calls(const char *path, bool by_curves)
+{
+	struct calls_choice choice = { .range = TIME_RANGE_ALL };
+	struct trace_index *index = NULL;
+	struct calls *all, *some;
+	bool same = true;
+
+	if (trace_index_read_beside(path, &index))
+		return;
+	if (calls_read(path, &choice, NULL, &all))
+		exit(2);
+	choice.index = index;
+	if (calls_read(path, &choice, NULL, &some))
+		exit(2);
+	same = !by_curves || !some->no_counters;
+	for (uint32_t i = 0; i < some->curve_count; i++) {
+		const struct calls_curve *curve = some->curves[i];
+		const struct calls_curve *other =
+			calls_curve_of(all, curve->track->uuid);
+
+		same &= !other || (curve->last.value == other->last.value &&
+				   curve->peak.value >= other->peak.value);
+	}
+	if (!same) {
+		fprintf(stderr, "the page has other counters by the index\n");
+		exit(1);
+	}
+	calls_free(&all);
+	calls_free(&some);
+	trace_index_free(&index);
+}
+
 int main(int argc, char **argv)
 {
 	bool by_curves = argc == 5 && !strcmp(argv[1], "-i");
@@ -247,6 +291,7 @@ int main(int argc, char **argv)
 		counters = check_all(&wish, curves);
 		curves_free(&curves);
 	}
+	check_calls(path, by_curves && g_count);
 	printf("%u counters, %zu values\n", counters, g_count);
 	free(g_values);
 	return 0;

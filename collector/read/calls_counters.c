@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/read/calls_inner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/read/curves.h"
+#include "collector/read/index_curve_set.h"
+#include "shared/compiler.h"
+
+/* One point is left for the value before the range. */
+#define BUCKETS (CALLS_CURVE_POINTS - 1)
+
+/* Whether the page can show it. */
+static bool is_plain(const struct curve *from)
+{
+	if (from->is_double || (from->has_before && from->before.whole < 0))
+		return false;
+	for (uint32_t i = 0; i < from->count; i++)
+		if (from->points[i].min.whole < 0)
+			return false;
+	return true;
+}
+
+static void put_point(struct calls_curve *curve, uint64_t ns, uint64_t value,
+		      uint64_t after)
+{
+	const struct calls_point point = { ns, value, after };
+
+	curve->points[curve->count++] = point;
+	if (curve->count == 1 || value > curve->peak.value)
+		curve->peak = point;
+	curve->last = (struct calls_point){ ns, after, after };
+}
+
+static void copy_points(struct calls_curve *curve, const struct curve *from,
+			const struct time_range *range, unsigned int shift)
+{
+	curve->shift = shift;
+	if (from->has_before)
+		put_point(curve, range->from_ns, (uint64_t)from->before.whole,
+			  (uint64_t)from->before.whole);
+	for (uint32_t i = 0; i < MIN(from->count, BUCKETS); i++) {
+		const struct curve_point *point = &from->points[i];
+
+		put_point(curve, MAX(point->begin_ns, range->from_ns),
+			  (uint64_t)point->max.whole,
+			  (uint64_t)point->last.whole);
+		curve->last.ns = point->last_ns;
+	}
+}
+
+/* 0 or -ENOMEM. */
+static int add_curve(struct calls *calls, const struct curve *from,
+		     const struct time_range *range, unsigned int shift)
+{
+	const struct trace_track *track =
+		trace_reader_find_track(calls->reader, from->uuid);
+	struct calls_curve *curve;
+
+	if (!track || track->kind != TRACE_TRACK_COUNTER || !is_plain(from) ||
+	    calls->curve_count == ARRAY_SIZE(calls->curves)) {
+		calls->curves_refused++;
+		return 0;
+	}
+	curve = calloc(1, sizeof(*curve));
+	if (!curve)
+		return -ENOMEM;
+	curve->track = track;
+	copy_points(curve, from, range, shift);
+	calls->curves[calls->curve_count++] = curve;
+	return 0;
+}
+
+int calls_counters_add(struct calls *calls, const char *path,
+		       const struct calls_choice *choice)
+{
+	struct curves_wish wish = {
+		.range = { MAX(choice->range.from_ns, calls->totals.first_ns),
+			   MIN(choice->range.to_ns,
+			       calls->totals.last_ns + 1) },
+		.buckets = BUCKETS,
+		.most = CALLS_CURVES,
+		.rough = true,
+		.index = choice->index,
+	};
+	struct curves *curves;
+	int err;
+
+	calls->no_counters = choice->thread ||
+			     !index_curves_are_whole(choice->index) ||
+			     wish.range.from_ns >= wish.range.to_ns;
+	if (calls->no_counters)
+		return 0;
+	err = curves_read(path, &wish, NULL, &curves);
+	if (err)
+		return err;
+	calls->curves_refused += curves->refused;
+	for (uint32_t i = 0; i < curves->count && !err; i++)
+		err = add_curve(calls, &curves->list[i], &wish.range,
+				curves->shift);
+	curves_free(&curves);
+	return err;
+}
