@@ -247,8 +247,23 @@ static int compare_keys(const void *a, const void *b)
 	return one->key < other->key ? -1 : one->key > other->key;
 }
 
+/* Gives back what only new cells would need: sorting needs as much again. */
+static void shrink_table(struct time_cells *table)
+{
+	struct time_cell *cells = realloc(
+		table->cells, ((size_t)table->count + 1) * sizeof(*cells));
+
+	free(table->slots);
+	table->slots = NULL;
+	if (!cells)
+		return;
+	table->cells = cells;
+	table->room = table->count + 1;
+}
+
 void time_cells_sort(struct time_cells *table)
 {
+	shrink_table(table);
 	/* Keys whose buckets are counted from the first. */
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct time_cell *cell = &table->cells[i];

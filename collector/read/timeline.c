@@ -196,6 +196,13 @@ void timeline_finish(struct timeline *timeline)
 						 last);
 				last->count = 0;
 			}
-	for (int i = 0; i < TIMELINE_LEVELS; i++)
-		shrink_level(&timeline->level[i]);
+	for (int i = 0; i < TIMELINE_LEVELS; i++) {
+		struct timeline_level *level = &timeline->level[i];
+		struct timeline_call *calls;
+
+		shrink_level(level);
+		calls = realloc(level->calls,
+				(level->count + 1) * sizeof(*level->calls));
+		level->calls = calls ?: level->calls;
+	}
 }
