@@ -178,6 +178,13 @@ class Recordings:
         self.perfrec("diff", "--html", page, before, after)
         return after, page
 
+    def part(self, name, *options):
+        """(page of a part of it, `report --json` of that part)."""
+        data, _, _ = self.get(name)
+        page = os.path.join(self.folder, name + ".part.html")
+        self.perfrec("report", "--html", page, *options, data)
+        return page, json.loads(self.perfrec("report", "--json", *options, data))
+
     def get(self, name):
         """(folder of the recording, its page, `report --json`)."""
         if name not in self.made:

@@ -150,6 +150,34 @@ class Recorded(PageTest):
             page.press("1")
             page.painted()
 
+    def test_part(self):
+        """The page of a range says which it is; its timeline has that time, and zooms within it."""
+        _, _, whole = Shared.recordings.get("demo")
+        begin, end = whole["wall_ns"] // 4, whole["wall_ns"] // 2
+        path, report = Shared.recordings.part("demo", "--from", f"{begin}ns", "--to", f"{end}ns")
+        page = self.open(path)
+        rows = self.rows(page)
+        for function in report["functions"]:
+            if function["calls"] and sum(f["name"] == function["name"] for f in report["functions"]) == 1:
+                row = rows[function["name"]]
+                self.assertEqual((row["calls"], row["self"], row["total"]),
+                                 (function["calls"], function["self_ns"], function["total_ns"]))
+        self.assertRegex(page.text(".part"), r"^A part of the recording: [0-9.]+m?s to [0-9.]+m?s of its ")
+        self.assertNotIn("calls recorded", page.text("#view-profile"))
+        page.press("3")
+        page.painted()
+        seen = "document.querySelector('#view-threads .panel-head .muted').textContent"
+        self.shot(page, "part")
+        before = page.js(seen)
+        self.assertRegex(before, r"^[1-9]")
+        page.js("document.querySelector('#view-threads [aria-label=\"Zoom in\"]').click()")
+        page.painted()
+        self.assertNotEqual(page.js(seen), before)
+        page.js("document.querySelector('#view-threads [aria-label=\"Show the whole time\"]').click()")
+        page.painted()
+        self.assertEqual(page.js(seen), before)
+        self.silent(page)
+
     def test_where_time_went(self):
         """Wall time has its parts beside it, each is a value of the flame graph, and another value has none."""
         _, _, report = Shared.recordings.get("demo")

@@ -33,6 +33,9 @@ overview lost.html
 lost=$(jq .totals.dropped_spans lost/summary.json)
 [ "$lost" -gt 0 ] || fail 'nothing was lost'
 expect_eq 'lost calls over time' "$(sum lost)" "$lost"
+# The same as a large recording has them, by the sums and cells of its index.
+expect_eq 'by the index, lost calls' "$("$O/tests/tools/calls_dump" lost/trace.pftrace 0 0 |
+	awk '$1 == "index" || $1 == "gap" { printf "%s ", $NF }')" "1 $lost 0 "
 expect_eq 'nothing is muted' "$(jq '.overview.muted' page.json)" null
 
 run "$PERFREC" record -q --count leaf -o muted ./bursts stay
