@@ -275,19 +275,40 @@ static bool is_skipped(const struct skipped_chunks *skipped,
 	       block->last_chunk <= last_number(skipped);
 }
 
-/* The next block from *@at on of @level of which all chunks are left out, the
- * first one of them @from or later. NULL: there is none. */
+/* Where in the blocks of @sequence those of @level are whose first chunk is
+ * @from or later. */
+static uint32_t find_blocks(const struct index_sequence *sequence,
+			    unsigned int level, uint64_t from)
+{
+	uint32_t low = 0, high = sequence->block_count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		const struct index_block *block = &sequence->blocks[middle];
+
+		if (block->level < level ||
+		    (block->level == level && block->first_chunk < from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The next block from *@at on of @level, that begins with chunk @to or before,
+ * and of which all chunks are left out. NULL: there is none. */
 static const struct index_block *next_block(
 	const struct skipped_chunks *skipped, uint32_t *at, unsigned int level,
-	uint64_t from)
+	uint64_t to)
 {
 	const struct index_sequence *sequence = skipped->sequence;
 
 	for (; *at < sequence->block_count; ++*at) {
 		const struct index_block *block = &sequence->blocks[*at];
 
-		if (block->level == level && block->first_chunk >= from &&
-		    is_skipped(skipped, block))
+		if (block->level != level || block->first_chunk > to)
+			return NULL;
+		if (is_skipped(skipped, block))
 			return block;
 	}
 	return NULL;
@@ -298,13 +319,14 @@ static const struct index_block *next_block(
 static void add_levels(struct added *added, unsigned int level, uint64_t from,
 		       uint64_t to)
 {
+	uint32_t at = find_blocks(added->skipped.sequence, level, from);
 	const struct index_block *block;
-	uint32_t at = 0;
 
-	for (;; at++) {
-		block = next_block(&added->skipped, &at, level, from);
-		if (!block || block->last_chunk > to)
-			break;
+	for (; (block = next_block(&added->skipped, &at, level, to)); at++) {
+		/* Damage: it is of chunks that were added, or of others, too.
+		 */
+		if (block->first_chunk < from || block->last_chunk > to)
+			continue;
 		if (level && block->first_chunk > from)
 			add_levels(added, level - 1, from,
 				   block->first_chunk - 1);
@@ -319,10 +341,12 @@ static void add_levels(struct added *added, unsigned int level, uint64_t from,
 static uint64_t level_bytes(const struct skipped_chunks *skipped,
 			    unsigned int level)
 {
+	uint32_t at =
+		find_blocks(skipped->sequence, level, first_number(skipped));
 	const struct index_block *block;
 	uint64_t bytes = 0;
 
-	for (uint32_t at = 0; (block = next_block(skipped, &at, level, 0));
+	for (; (block = next_block(skipped, &at, level, last_number(skipped)));
 	     at++)
 		bytes += block->cells.bytes;
 	return bytes;

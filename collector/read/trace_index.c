@@ -673,6 +673,32 @@ static enum index_fault take_file(struct trace_index *index,
 	return take_batches(index, trace);
 }
 
+static int compare_blocks(const void *a, const void *b)
+{
+	const struct index_block *x = a, *y = b;
+
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return x->first_chunk < y->first_chunk
+		       ? -1
+		       : x->first_chunk > y->first_chunk;
+}
+
+static void sort_blocks(struct index_sequence *sequence)
+{
+	uint32_t kept = 0;
+
+	if (!sequence->block_count)
+		return;
+	qsort(sequence->blocks, sequence->block_count,
+	      sizeof(*sequence->blocks), compare_blocks);
+	for (uint32_t i = 1; i < sequence->block_count; i++)
+		if (compare_blocks(&sequence->blocks[kept],
+				   &sequence->blocks[i]))
+			sequence->blocks[++kept] = sequence->blocks[i];
+	sequence->block_count = kept + 1;
+}
+
 enum index_fault trace_index_read(const char *path, const char *trace_path,
 				  struct trace_index **out)
 {
@@ -694,6 +720,8 @@ enum index_fault trace_index_read(const char *path, const char *trace_path,
 	} else if (!fault) {
 		fault = take_file(index, &trace);
 		kept_trace_close(&trace);
+		for (uint32_t i = 0; i < index->sequence_count; i++)
+			sort_blocks(&index->sequences[i]);
 	}
 	if (fault)
 		trace_index_free(&index);

@@ -76,8 +76,8 @@ struct index_sequence {
 	uint32_t checkpoint_count, checkpoint_room;
 	struct index_chunk *chunks;
 	uint32_t chunk_count, chunk_room;
-	struct index_block *blocks; /* in the order of the file: of each level
-				     * in that of time */
+	struct index_block *blocks; /* by level, then by first chunk, of which
+				     * none is that of two of a level */
 	uint32_t block_count, block_room;
 	struct index_node *nodes; /* by number; [0]: the root */
 	uint32_t node_count, node_room;
