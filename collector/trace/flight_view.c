@@ -25,6 +25,8 @@ struct view_segment {
 	struct flight_cut cut;
 	uint32_t sequence; /* its place in sequences */
 	uint64_t first_ns, last_ns;
+	uint64_t place_ns; /* of its sequence none is before the one in front */
+	uint32_t number; /* in segments, as they are noted */
 	bool packets;
 };
 
@@ -72,6 +74,8 @@ static void note_segments(struct flight_view *view,
 			  const struct flight_sequence *from,
 			  struct view_sequence *sequence)
 {
+	uint64_t place_ns = 0;
+
 	sequence->first = view->segment_count;
 	for (struct flight_segment *segment = from->first; segment;
 	     segment = segment->next) {
@@ -80,13 +84,19 @@ static void note_segments(struct flight_view *view,
 			view->failed = true;
 			return;
 		}
-		view->segments[view->segment_count++] = (struct view_segment){
+		/* Packets of a later segment may begin earlier: the switches of
+		 * a CPU that has few. */
+		place_ns = MAX(place_ns, segment->first_ns);
+		view->segments[view->segment_count] = (struct view_segment){
 			.cut = flight_text_cut(segment->text),
 			.sequence = view->sequence_count,
 			.first_ns = segment->first_ns,
 			.last_ns = segment->last_ns,
+			.place_ns = place_ns,
+			.number = view->segment_count,
 			.packets = segment->packets,
 		};
+		view->segment_count++;
 	}
 	sequence->count = view->segment_count - sequence->first;
 }
@@ -176,9 +186,9 @@ static int compare_times(const void *left, const void *right)
 {
 	const struct view_segment *a = left, *b = right;
 
-	if (a->first_ns != b->first_ns)
-		return a->first_ns < b->first_ns ? -1 : 1;
-	return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+	if (a->place_ns != b->place_ns)
+		return a->place_ns < b->place_ns ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
 }
 
 /* --- packets ----------------------------------------------------------------

@@ -12,7 +12,9 @@
 #include "collector/trace/fields.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/flight_share.h"
+#include "collector/trace/flight_view.h"
 #include "collector/trace/packet_fields.h"
+#include "collector/trace/packet_look.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
@@ -256,6 +258,38 @@ START_TEST(members_come_and_go_at_once)
 }
 END_TEST
 
+/* The time of the next packet of @view; 0: there is none. */
+static uint64_t next_ns(struct flight_view *view)
+{
+	struct packet_look packet;
+	struct index_get fields;
+
+	if (flight_view_next(view, &fields) <= 0)
+		return 0;
+	packet_look(fields, &packet);
+	return packet.first_ns;
+}
+
+/* Switches of a CPU that has few are told late, so a segment may begin before
+ * the one in front of it. Its packets come behind all the same. */
+START_TEST(packets_of_a_sequence_keep_their_order)
+{
+	struct flight_memory *memory = join(8000);
+	struct flight_view *view;
+
+	put_at(memory, 2000, 100);
+	put_at(memory, 3500, 100); /* another segment */
+	put_at(memory, 1000, 100);
+	ck_assert_int_eq(flight_view_new(memory, 0, 9000, &view), 0);
+	ck_assert_uint_eq(next_ns(view), 2000);
+	ck_assert_uint_eq(next_ns(view), 3500);
+	ck_assert_uint_eq(next_ns(view), 1000);
+	ck_assert_uint_eq(next_ns(view), 0);
+	flight_view_free(&view);
+	flight_memory_free(&memory);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("flight_share");
@@ -273,5 +307,6 @@ int main(void)
 		       what_is_too_old_goes_though_its_recording_is_idle);
 	tcase_add_test(tcase, times_of_one_recording_do_not_age_another);
 	tcase_add_test(tcase, members_come_and_go_at_once);
+	tcase_add_test(tcase, packets_of_a_sequence_keep_their_order);
 	return suite_run(suite);
 }
