@@ -248,9 +248,15 @@ static int check_child(const struct arena *arena, pid_t pid)
 	    (uid_t)uid != arena_setup(arena)->uid)
 		return -EPERM;
 	errno = 0;
-	if (!arena_is_mapped_by(arena, pid))
-		return is_lack(-errno) ? -errno : -ENOEXEC;
-	return 0;
+	if (arena_is_mapped_by(arena, pid))
+		return 0;
+	if (is_lack(-errno))
+		return -errno;
+	/* One that has exited meanwhile has no memory, either. */
+	if (!proc_read(pid, "status", status, sizeof(status)) ||
+	    proc_status_number(status, "VmSize:") < 0)
+		return -ESRCH;
+	return -ENOEXEC;
 }
 
 /* A pidfd of process @pid; -ESRCH when it is gone; -ENOEXEC when it does not
