@@ -85,11 +85,11 @@ enum index_kind {
 	 * INDEX_PACKET, but only the InternedData. */
 	INDEX_INTERNED = 9,
 	/* A stretch of the file.
-	 *   offset, bytes, smallest and greatest time of its events (0, 0: it
-	 *   has none with a time) as ns and difference, the same of switches
-	 *   of threads that the kernel has told, 1 if there are events whose
-	 *   time is not known, how many sequences, and for each its number
-	 *   minus that of the one before it */
+	 *   offset, bytes, smallest and greatest time of its events but for
+	 *   waits (0, 0: it has none with a time) as ns and difference, the
+	 *   same of switches of threads that the kernel has told, 1 if there
+	 * are events whose time is not known, how many sequences, and for each
+	 * its number minus that of the one before it */
 	INDEX_EXTENT = 10,
 	/* A sequence has ended: nothing is open, and no packets follow.
 	 *   sequence, time of the last event */

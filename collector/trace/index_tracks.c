@@ -268,16 +268,33 @@ static void take_count(struct index_tracks *tracks, uint64_t ns,
 	index_curves_take(&tracks->curves, ns, &count, &tracks->curve_items);
 }
 
+static bool is_wait(struct index_tracks *tracks,
+		    const struct packet_event *about)
+{
+	uint32_t number;
+
+	return pool_find(&tracks->waits, &about->track, &number);
+}
+
+bool index_tracks_is_wait(struct index_tracks *tracks, struct index_get event)
+{
+	struct packet_event about;
+
+	if (!tracks->waits.count)
+		return false;
+	packet_look_at_event(event, &about);
+	return is_wait(tracks, &about);
+}
+
 void index_tracks_event(struct index_tracks *tracks, uint64_t ns,
 			struct index_get event, const void *packet,
 			size_t bytes)
 {
 	struct packet_event about;
 	struct kept_track *track;
-	uint32_t number;
 
 	packet_look_at_event(event, &about);
-	note_time(tracks, ns, pool_find(&tracks->waits, &about.track, &number));
+	note_time(tracks, ns, is_wait(tracks, &about));
 	if (about.type == TYPE_COUNTER)
 		take_count(tracks, ns, &about);
 	if (about.type == TYPE_INSTANT)

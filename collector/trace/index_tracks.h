@@ -12,6 +12,7 @@
 #ifndef PERFREC_COLLECTOR_TRACE_INDEX_TRACKS_H
 #define PERFREC_COLLECTOR_TRACE_INDEX_TRACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ void index_tracks_free(struct index_tracks **tracks);
 /* The fields of a TrackDescriptor. */
 void index_tracks_describe(struct index_tracks *tracks,
 			   struct index_get descriptor);
+/* Whether the event, the fields of a TrackEvent, is on a track of waits. */
+bool index_tracks_is_wait(struct index_tracks *tracks, struct index_get event);
 /* An event at @ns, which names its track: the fields of the TrackEvent, and the
  * @bytes at @packet, which is all of the packet. */
 void index_tracks_event(struct index_tracks *tracks, uint64_t ns,

@@ -62,8 +62,13 @@ static void put_event(const struct trace_index_to *to, struct index_place place,
 		      const struct packet_look *packet, const uint8_t *bytes,
 		      size_t count)
 {
-	place.first_ns = packet->stamped ? packet->first_ns : 0;
-	place.last_ns = packet->stamped ? packet->last_ns : 0;
+	/* A thread may wait after the last event of the recording: of that
+	 * INDEX_REST tells. */
+	bool timed = packet->stamped &&
+		     !index_tracks_is_wait(to->tracks, packet->event);
+
+	place.first_ns = timed ? packet->first_ns : 0;
+	place.last_ns = timed ? packet->last_ns : 0;
 	place.untimed = !packet->stamped;
 	place.sched = packet->ftrace.at;
 	/* Those of a thread that are not told of by replay have no stamp. */

@@ -112,7 +112,7 @@ expect_match out '^worse/trace.index: 359,605 slices'
 
 # A trace that was cut at any byte: what is whole of it is indexed, and threads go
 # on to its end.
-for trace in many-off many-on data packed; do
+for trace in many-off many-on; do
 	rm -rf cut
 	mkdir cut
 	random "$(stat -c %s $trace/trace.pftrace)"
@@ -121,6 +121,16 @@ for trace in many-off many-on data packed; do
 	expect_status 0
 	expect_match err "'cut' is no finished recording: its collector was killed"
 	same cut --count 2
+done
+# Also where the last thing of all is a wait, which is told of before the calls.
+size=$(stat -c %s data/trace.pftrace)
+for part in 3 4 5 6 7; do
+	rm -rf cut
+	mkdir cut
+	head -c $((size * part / 8)) data/trace.pftrace >cut/trace.pftrace
+	run "$PERFREC" index cut
+	expect_status 0
+	same cut --count 1
 done
 # One that ends where a thread has begun, and has done nothing yet.
 python3 "$TOP/tests/tools/thread_starts.py" many-off/trace.pftrace >starts ||
