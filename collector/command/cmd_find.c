@@ -139,6 +139,8 @@ static void say_none(const struct find_line *line,
 {
 	char calls[SIZE_TEXT], shortest[SIZE_TEXT], longest[SIZE_TEXT];
 	bool part = line->wish.thread || range_command_given(&line->range);
+	/* Of calls that are too short the index tells no more. */
+	bool at_most = line->wish.min_ns;
 
 	if (!search->met_function)
 		trace_command_say_function("perfrec find", line->wish.function,
@@ -158,10 +160,9 @@ static void say_none(const struct find_line *line,
 			line->text, size_format_count(search->seen, calls),
 			search->seen == 1 ? "" : "s",
 			part ? " of what was chosen" : "",
-			search->knows_shortest
-				? size_format_ns(search->shortest_ns, shortest)
-				: "at most",
-			search->knows_shortest ? " to " : " ",
+			at_most ? "at most"
+				: size_format_ns(search->shortest_ns, shortest),
+			at_most ? " " : " to ",
 			size_format_ns(search->longest_ns, longest));
 }
 

@@ -271,7 +271,6 @@ static int new_search(const struct call_wish *wish, struct call_search **out)
 	if (!search)
 		return -ENOMEM;
 	search->wish = *wish;
-	search->knows_shortest = true;
 	search->met_thread = !wish->thread;
 	*out = search;
 	return 0;
@@ -308,7 +307,6 @@ static void add_passed(struct call_search *search,
 	search->matched += chunks->all ? chunks->passed : 0;
 	search->longest_ns = MAX(search->longest_ns, chunks->longest_ns);
 	search->met_function |= chunks->passed > 0;
-	search->knows_shortest = !chunks->passed;
 }
 
 /* Whether it is known what to say of calls that there are not. */

@@ -44,8 +44,7 @@ struct call_search {
 	uint64_t matched; /* calls, kept or not */
 	/* Of all calls of the function in the range, however long. */
 	uint64_t seen, longest_ns;
-	uint64_t shortest_ns; /* if knows_shortest */
-	bool knows_shortest; /* no call is known by the index only */
+	uint64_t shortest_ns; /* known if wish.min_ns is 0 */
 	bool met_thread, met_function; /* anywhere in the trace */
 	int err; /* how reading ended; 0: at the end of the file */
 

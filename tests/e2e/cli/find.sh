@@ -43,10 +43,10 @@ SOURCE
 # finds STATUS WORD...: perfrec find ended so.
 finds()
 {
-	status=$1
+	wanted=$1
 	shift
 	run "$PERFREC" find "$@"
-	expect_status "$status"
+	expect_status "$wanted"
 }
 
 finds 0 --json 'request > 20ms' data
@@ -88,7 +88,7 @@ expect_match out '; the 5 first$'
 
 # None.
 finds 1 'request > 1h' data
-expect_match err "'request > 1h': no call: 100 calls took [0-9.]+ .s to [0-9.]+ "
+expect_match err "'request > 1h': no call: 100 calls took at most [0-9.]+ "
 expect_eq 'nothing on stdout' "$(cat out)" ''
 finds 1 --json 'request > 1h' data
 expect_eq 'as JSON' "$(json out '[.matched, .calls_of_function, (.calls | length)] | @csv')" 0,100,0
