@@ -86,10 +86,10 @@ expect_eq 'of 1 ns' "$(jq -c '[.time.last_ns - .time.first_ns, .tree.wall.sum]' 
 
 refuses()
 {
-	status=$1 text=$2
+	wanted=$1 text=$2
 	shift 2
 	run "$PERFREC" report --html no.html "$@" data
-	expect_error "$status" "$text"
+	expect_error "$wanted" "$text"
 	[ ! -e no.html ] || fail "$*: a page"
 }
 refuses 1 "--from '1h': 'data' ends before that" --from 1h

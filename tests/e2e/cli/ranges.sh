@@ -204,11 +204,11 @@ done
 # --- what is refused ---
 refuses()
 {
-	status=$1
+	wanted=$1
 	text=$2
 	shift 2
 	run "$PERFREC" report "$@"
-	expect_status "$status"
+	expect_status "$wanted"
 	expect_match err "$text"
 	expect_eq 'nothing on stdout' "$(cat out)" ''
 }

@@ -42,10 +42,10 @@ done
 
 refuses()
 {
-	status=$1 text=$2
+	wanted=$1 text=$2
 	shift 2
 	run "$PERFREC" export "$@" data
-	expect_error "$status" "$text"
+	expect_error "$wanted" "$text"
 	[ ! -s out ] || fail "$*: it writes"
 }
 refuses 1 "--from '1h': 'data' ends before that" --to folded --from 1h
