@@ -60,7 +60,6 @@
 
 #define CHAINS_MIN 64u
 #define FIRST_LOOKS 20
-#define LOOK_NS 1000000 /* a look that takes longer is of several moments */
 /* If there are more, records were lost, and with them the time of threads. */
 #define SILENT_MAX 4096u
 
@@ -422,31 +421,23 @@ void cpu_threads_release(struct cpu_threads *threads)
 	*threads = (struct cpu_threads){ 0 };
 }
 
-/* Read what the kernel has counted of @thread, at *@now. The first one waits
- * for the reply to its hello, or is about to: it is seen to wait, within a few
- * looks. So is what is seen in one moment: this thread may lose its CPU in a
- * look. 0 or -errno. */
+/* Read what the kernel has counted of @thread. The first one waits for the
+ * reply to its hello, or is about to: it is seen to wait, within a few looks. 0
+ * or -errno. */
 static int read_first(const struct cpu_threads *threads,
-		      const struct cpu_thread *thread, struct task_times *out,
-		      uint64_t *now)
+		      const struct cpu_thread *thread, struct task_times *out)
 {
-	bool alone = threads->count == 1, again;
-	int looks = FIRST_LOOKS, err;
-	uint64_t begin;
+	int looks = threads->count == 1 ? FIRST_LOOKS : 1, err;
 
 	do {
-		begin = clock_boottime_ns();
 		err = task_times_read(thread->process->pid, thread->tid, out);
-		*now = clock_boottime_ns();
-		again = (alone && out->state == 'R') || *now - begin > LOOK_NS;
-	} while (!err && again && --looks && !sched_yield());
+	} while (!err && out->state == 'R' && --looks && !sched_yield());
 	return err;
 }
 
 /* A thread that was there at hello: whether it is blocked now, and what the
  * kernel has counted of it. The state of one that runs is unknown until its
- * first switch; and it may be waiting for a CPU, for how long nobody tells
- * before it has one: what was counted says nothing then. */
+ * first switch. */
 static void begin_first(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
@@ -455,14 +446,15 @@ static void begin_first(const struct cpu_threads *threads,
 	bool waits;
 
 	thread->missed = true;
-	if (read_first(threads, thread, &times, &now) < 0)
+	if (read_first(threads, thread, &times) < 0)
 		return;
+	now = clock_boottime_ns();
 	/* A stopped thread waits for whoever lets it go on. */
 	waits = times.state && strchr("SDTt", times.state);
 	thread->missed = !waits;
 	push_event(threads, thread, waits ? KERNEL_BLOCKED : KERNEL_UNKNOWN,
 		   now, 0);
-	if (!waits || !times.has_delay)
+	if (!times.has_delay)
 		return;
 	push_event(threads, thread, KERNEL_DELAY, now, times.delay_ns);
 	push_event(threads, thread, KERNEL_ANCHOR, now, times.on_cpu_ns);

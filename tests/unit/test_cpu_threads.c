@@ -7,16 +7,13 @@
 #include "collector/samples/cpu_threads.h"
 
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "collector/base/jobs.h"
-#include "collector/base/task_times.h"
 #include "collector/files/recording_finish.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
@@ -717,36 +714,6 @@ START_TEST(switches_are_told_in_their_order)
 }
 END_TEST
 
-/* A thread that can run may be waiting for a CPU, and what the kernel has
- * counted of it lacks that wait: nothing is counted from there on. */
-START_TEST(what_was_counted_of_a_thread_that_can_run_is_not_told)
-{
-	struct kernel_event event[8];
-	struct task_times times;
-	pid_t child = fork();
-
-	ck_assert_int_ge(child, 0);
-	while (!child)
-		pause();
-	do
-		ck_assert_int_eq(task_times_read(child, child, &times), 0);
-	while (times.state != 'S');
-	cpu_threads_add_first(&g.threads, child, child);
-	cpu_threads_add_first(&g.threads, getpid(), gettid());
-	kill(child, SIGKILL);
-	ck_assert_int_eq(waitpid(child, NULL, 0), child);
-	if (times.has_delay) {
-		ck_assert_uint_eq(take(child, event, 8), 3);
-		ck_assert_uint_eq(event[0].kind, KERNEL_BLOCKED);
-		ck_assert_uint_eq(event[1].kind, KERNEL_DELAY);
-		ck_assert_uint_eq(event[2].kind, KERNEL_ANCHOR);
-	}
-	ck_assert_uint_eq(take(gettid(), event, 8), 1);
-	ck_assert_uint_eq(event[0].kind, KERNEL_UNKNOWN);
-	finish(0);
-}
-END_TEST
-
 START_TEST(after_a_loss_each_thread_is_unknown_once)
 {
 	struct kernel_event event[8];
@@ -1085,8 +1052,6 @@ int main(void)
 	tcase_add_test(switches,
 		       thread_of_which_switches_were_lost_gets_the_rest);
 	tcase_add_test(switches, switches_are_told_in_their_order);
-	tcase_add_test(switches,
-		       what_was_counted_of_a_thread_that_can_run_is_not_told);
 	tcase_add_test(switches, after_a_loss_each_thread_is_unknown_once);
 	tcase_add_test(switches, threads_that_are_blocked_are_told_once_a_wait);
 	tcase_add_test(switches, who_waits_first_is_told_first);
