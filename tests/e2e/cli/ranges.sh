@@ -29,6 +29,7 @@ agrees co 25 --demand calls,clipped,recursion,contexts
 cat >throws.cc <<'SOURCE'
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 template <class T> __attribute__((noinline)) T fall(T n)
 {
 	if (n <= 0)
@@ -39,6 +40,8 @@ template <class T> __attribute__((noinline)) T fall(T n)
 }
 __attribute__((noinline)) int attempt(int n)
 {
+	if (n == 16)
+		usleep(2000);
 	try {
 		return fall(n);
 	} catch (int caught) {
@@ -125,12 +128,12 @@ expect_match out '^  lost       nothing$'
 expect_match out 'self time +% +total +max +function$'
 expect_match out ' fall<'
 expect_no_match out 'clipped'
-begin=$("$PERFREC" find --json --sort time --limit 50 attempt throws.data |
-	jq '.calls[49].begin_ns')
+# Within the nap of the first attempt(16), one ms after its begin.
+begin=$("$PERFREC" find --json --sort time --limit 17 attempt throws.data |
+	jq '.calls[16].begin_ns + 1000000')
 says --from "${begin}ns" --to "$((begin + 1))ns" throws.data
 expect_match out '^  range      [0-9.]+[mu]?s to [0-9.]+[mu]?s: 1 ns of the recording.s '
-# The call before may end in the same nanosecond.
-expect_match out '^  clipped    [12] began before it, 2 went on after it: '
+expect_match out '^  clipped    2 began before it, 2 went on after it: '
 expect_match out '^ +1 +1 ns +100\.0 +1 ns +0 ns  attempt\(int\)$'
 says --from 0s --sort max --limit 1 throws.data
 expect_match out '^  range      0s to the end: '
