@@ -221,7 +221,7 @@ static void put_switch(struct out_sched *sched, struct cpu *cpu, uint64_t ns,
 		       uint16_t state, pid_t next)
 {
 	if (unlikely(is_full(cpu)))
-		hand_over(sched, cpu);
+		out_sched_flush(sched);
 	cpu->times_bytes =
 		(uint16_t)(varint_put(cpu->times + cpu->times_bytes,
 				      cpu->count ? ns - cpu->last_ns : ns) -
@@ -273,6 +273,16 @@ void out_sched_in(struct out_sched *sched, uint32_t cpu_number, uint64_t ns,
 	}
 }
 
+void out_sched_none(struct out_sched *sched, uint32_t cpu_number, uint64_t ns)
+{
+	struct cpu *cpu = find_cpu(sched, cpu_number, &ns, 0);
+
+	if (cpu)
+		put_switch(sched, cpu, ns,
+			   cpu->running ? SCHED_STATE_IDLE : SCHED_STATE_RUNS,
+			   0);
+}
+
 void out_sched_out(struct out_sched *sched, uint32_t cpu_number, uint64_t ns,
 		   pid_t tid, enum out_sched_left why)
 {
@@ -293,7 +303,7 @@ void out_sched_lost(struct out_sched *sched, uint32_t cpu_number, uint64_t ns)
 	if (!cpu)
 		return;
 	if (cpu->count)
-		hand_over(sched, cpu);
+		out_sched_flush(sched);
 	cpu->lost = true;
 	put_switch(sched, cpu, ns, SCHED_STATE_IDLE, 0);
 }
@@ -312,13 +322,8 @@ void out_sched_gone(struct out_sched *sched, uint32_t cpu_number, pid_t tid)
 void out_sched_end(struct out_sched *sched, uint64_t ns)
 {
 	for (uint32_t i = 0; i < sched->cpu_count; i++) {
-		struct cpu *cpu = &sched->cpus[i];
-
-		if (cpu->armed)
-			put_switch(sched, cpu, MAX(ns, cpu->last_ns),
-				   cpu->running ? SCHED_STATE_IDLE
-						: SCHED_STATE_RUNS,
-				   0);
+		if (sched->cpus[i].armed)
+			out_sched_none(sched, i, ns);
 	}
 	out_sched_flush(sched);
 }

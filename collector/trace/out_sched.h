@@ -6,8 +6,12 @@
  *
  * The caller says when threads of the recording come to a CPU and leave it. A
  * CPU that has none of them runs "thread 0", whatever it really does. Switches
- * are kept per CPU and handed to the sink as whole packets, one for some
- * hundred switches of a CPU.
+ * are kept per CPU and handed to the sink as whole packets. When one CPU has
+ * some hundred of them, those of all CPUs are handed over: so what a CPU that
+ * does little had is not written long after what the others had later. If all
+ * that is told comes in the order of time, a packet has no switch that is
+ * earlier than the last one in the packet of its CPU before it, nor earlier
+ * than any in packets that were handed over before that flush.
  *
  * One thread at a time. A call takes some 10 ns and allocates nothing.
  */
@@ -62,6 +66,11 @@ void out_sched_in(struct out_sched *sched, uint32_t cpu, uint64_t ns,
 /* Thread @tid left @cpu at @ns. It need not be known to have been there. */
 void out_sched_out(struct out_sched *sched, uint32_t cpu, uint64_t ns,
 		   pid_t tid, enum out_sched_left why);
+/* No thread of the recording is on @cpu at @ns: one that is there still has
+ * left it then, OUT_SCHED_UNKNOWN. For a CPU of which switches follow that
+ * somebody else has written: of the first one of all, importers show nothing.
+ */
+void out_sched_none(struct out_sched *sched, uint32_t cpu, uint64_t ns);
 /* Switches of @cpu are missing from @ns on, until the next one that is told: a
  * thread that is on @cpu has left it at @ns, OUT_SCHED_UNKNOWN. */
 void out_sched_lost(struct out_sched *sched, uint32_t cpu, uint64_t ns);

@@ -223,12 +223,11 @@ START_TEST(out_sched_closes_the_thread_at_a_loss)
 	out_sched_lost(g_sched, 3, 9500); /* nothing was told of it before */
 	see();
 	ck_assert_uint_eq(g_seen_count, 5);
-	/* As the packets come: the thread that was lost, and what the flush
-	 * brings, by CPU. */
+	/* As the packets come: a loss hands over what was before it. */
 	check(0, (struct seen){ 0, 1000, 0, 5, 0, false });
-	check(1, (struct seen){ 0, 1200, 5, 0, 128, true });
-	check(2, (struct seen){ 0, 9000, 0, 6, 0, false });
-	check(3, (struct seen){ 1, 1000, 0, 6, 0, false });
+	check(1, (struct seen){ 1, 1000, 0, 6, 0, false });
+	check(2, (struct seen){ 0, 1200, 5, 0, 128, true });
+	check(3, (struct seen){ 0, 9000, 0, 6, 0, false });
 	check(4, (struct seen){ 3, 9500, 0, 0, 128, true });
 }
 END_TEST
@@ -357,6 +356,37 @@ START_TEST(out_sched_keeps_all_switches_of_all_cpus)
 }
 END_TEST
 
+/* What is told in the order of time: a packet has nothing that is earlier than
+ * what its CPU had before, and no packet that follows has. */
+START_TEST(out_sched_hands_over_what_all_cpus_had)
+{
+	enum { STRETCHES = 5000 };
+	uint64_t last[CPUS] = { 0 }, before_ns = 0, ns = 1;
+	uint32_t cpu = CPUS;
+
+	out_sched_in(g_sched, 1, ns, 71);
+	for (uint32_t i = 0; i < STRETCHES; i++) {
+		out_sched_in(g_sched, 0, ++ns, 70);
+		if (i % 1000 == 0)
+			out_sched_lost(g_sched, 2, ++ns);
+		out_sched_out(g_sched, 0, ++ns, 70, OUT_SCHED_BLOCKED);
+		if (i % 300 == 0) {
+			out_sched_out(g_sched, 1, ++ns, 71, OUT_SCHED_BLOCKED);
+			out_sched_in(g_sched, 1, ++ns, 71);
+		}
+	}
+	see();
+	for (uint32_t i = 0; i < g_seen_count; i++) {
+		const struct seen *seen = &g_seen[i];
+
+		if (seen->cpu != cpu)
+			before_ns = last[cpu = seen->cpu];
+		ck_assert_uint_ge(seen->ns, before_ns);
+		last[cpu] = seen->ns;
+	}
+}
+END_TEST
+
 START_TEST(out_sched_takes_less_than_eight_bytes_a_switch)
 {
 	enum { STRETCHES = 10000 };
@@ -391,6 +421,7 @@ int main(void)
 	tcase_add_test(tcase, out_sched_leaves_out_cpus_that_there_are_not);
 	tcase_add_test(tcase, out_sched_must_have_cpus_and_a_sequence);
 	tcase_add_test(tcase, out_sched_keeps_all_switches_of_all_cpus);
+	tcase_add_test(tcase, out_sched_hands_over_what_all_cpus_had);
 	tcase_add_test(tcase, out_sched_takes_less_than_eight_bytes_a_switch);
 	return suite_run(suite);
 }
