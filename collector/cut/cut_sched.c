@@ -49,6 +49,7 @@ struct cut_sched {
 	struct bytes kept; /* packets */
 	bool leaves; /* cut_sched_leave() was called, with leave_ns */
 	uint64_t leave_ns;
+	uint64_t rest_ns; /* no switch that follows is earlier */
 	bool told; /* nothing is kept any more */
 	struct trace_switches switches;
 	struct sched_cpu cpus[TRACE_CPUS_MAX];
@@ -159,16 +160,25 @@ static void note_threads(struct cut_sched *sched, const struct trace_switch *at)
 	note_thread(sched, at, at->came, true);
 }
 
+/* What follows may have older switches of @thread, on another CPU. If it has
+ * ended, its track is forgotten, and it is told without. */
+static bool has_older(const struct cut_sched *sched,
+		      const struct sched_thread *thread)
+{
+	return sched->leaves && thread->ns > sched->rest_ns;
+}
+
 /* Whether the state of @thread is to be told on its CPU, which the cut has
  * switches of if @written. */
 static bool has_state(struct cut_sched *sched,
 		      const struct sched_thread *thread, bool written)
 {
-	return !thread->runs &&
-	       (thread->why == TRACE_LEFT_PREEMPTED ||
-		thread->why == TRACE_LEFT_WAITS) &&
-	       sched->cpus[thread->cpu].written == written &&
-	       is_shown(sched, (int32_t)thread->tid);
+	if (thread->runs || sched->cpus[thread->cpu].written != written)
+		return false;
+	if (thread->why == TRACE_LEFT_PREEMPTED ||
+	    thread->why == TRACE_LEFT_WAITS)
+		return is_shown(sched, (int32_t)thread->tid);
+	return has_older(sched, thread);
 }
 
 /* When the state of @thread is told. */
@@ -179,17 +189,13 @@ static uint64_t state_ns(const struct cut_sched *sched,
 			     : sched->ranges->at[0].from;
 }
 
-/* Writes the states of threads whose last CPU has no more switches in the cut,
- * or has some, if @written. @end_ns: see out_sched_end(); 0: not known. */
-static void put_states(struct cut_sched *sched, bool written, uint64_t end_ns)
+/* Tells @out the states of threads whose last CPU has no more switches in the
+ * cut, or has some, if @written. */
+static void put_states(struct cut_sched *sched, bool written,
+		       struct out_sched *out)
 {
 	const struct sched_thread *thread = sched->threads.items;
-	struct out_sched *out;
 
-	/* Without memory they are not told. */
-	if (out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence, put_switches,
-			  sched, &out))
-		return;
 	for (uint32_t i = 0; i < sched->threads.count; i++, thread++) {
 		uint64_t ns = state_ns(sched, thread);
 
@@ -199,6 +205,19 @@ static void put_states(struct cut_sched *sched, bool written, uint64_t end_ns)
 		out_sched_out(out, thread->cpu, ns, (int32_t)thread->tid,
 			      left_of((enum trace_left)thread->why));
 	}
+}
+
+/* Writes them before what was kept. @end_ns: see out_sched_end(); 0: not known.
+ */
+static void write_states(struct cut_sched *sched, bool written, uint64_t end_ns)
+{
+	struct out_sched *out;
+
+	/* Without memory they are not told. */
+	if (out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence, put_switches,
+			  sched, &out))
+		return;
+	put_states(sched, written, out);
 	if (!written && end_ns)
 		out_sched_end(out, end_ns);
 	else
@@ -317,6 +336,9 @@ bool cut_sched_take(struct cut_sched *sched, uint32_t sequence,
 	if (!begin_out(sched, sequence))
 		return false;
 	trace_switches_begin(&sched->switches, bundle);
+	/* All that was told up to its first switch stands before it
+	 * (out_sched.h). */
+	sched->rest_ns = sched->switches.cpus[sched->switches.cpu].last_ns;
 	while (trace_switches_next(&sched->switches, &next))
 		take_switch(sched, &next);
 	return true;
@@ -387,8 +409,8 @@ void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 		/* These stand before what was kept. */
 		sched->told = true;
 		sort_threads(sched);
-		put_states(sched, true, end_ns);
-		put_states(sched, false, end_ns);
+		write_states(sched, true, end_ns);
+		write_states(sched, false, end_ns);
 		put_kept(sched);
 	}
 }
@@ -418,17 +440,21 @@ void cut_sched_leave(struct cut_sched *sched, uint64_t ns)
 		return;
 	sched->leaves = sched->told = true;
 	sched->leave_ns = ns;
+	sched->rest_ns = MAX(sched->rest_ns, ns);
 	if (sched->threads.count)
 		qsort(sched->threads.items, sched->threads.count,
 		      sizeof(struct sched_thread), compare_times);
-	put_states(sched, false, 0);
+	put_states(sched, false, sched->out);
 	for (uint32_t i = 0; i < TRACE_CPUS_MAX; i++) {
-		uint64_t from = MAX(ns, sched->switches.cpus[i].last_ns);
+		uint64_t last_ns = sched->switches.cpus[i].last_ns,
+			 from = MAX(ns, last_ns);
 
 		if (sched->cpus[i].lost)
 			put_lost(sched, i, from);
-		else
+		else if (sched->cpus[i].running)
 			put_in(sched, i, from, sched->cpus[i].running);
+		else if (last_ns)
+			out_sched_none(sched->out, i, from);
 	}
 	out_sched_flush(sched->out);
 }

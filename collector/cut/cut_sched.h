@@ -46,8 +46,10 @@ void cut_sched_end(struct cut_sched *sched, uint64_t ns);
 /* The time of the last switch that was taken in; 0: there was none. */
 uint64_t cut_sched_last_ns(const struct cut_sched *sched);
 /* What follows stays as it is. It is not before @ns, nor before the last switch
- * on the same CPU. Writes who is on which CPU, and the states of the others. No
- * range has anything. Nothing may be taken after it. */
+ * on the same CPU. Writes who is on which CPU, if only that no thread is, and
+ * the states of the others: that a thread has ended, too, as long as older
+ * switches of it may follow, of other CPUs. No range has anything. Nothing may
+ * be taken after it. */
 void cut_sched_leave(struct cut_sched *sched, uint64_t ns);
 
 #endif
