@@ -17,7 +17,24 @@ __attribute__((noinline)) int slow(int n)
 	nanosleep(&time, NULL);
 	return inner(n);
 }
-int main(void) { return slow(1) + inner(1) + slow(3) + slow(1) == 0; }
+/* So that no call begins in the tick of the clock in which another ends. */
+__attribute__((no_instrument_function)) static void pause_a_little(void)
+{
+	const struct timespec time = { .tv_nsec = 10000 };
+
+	nanosleep(&time, NULL);
+}
+int main(void)
+{
+	int sum = slow(1);
+
+	pause_a_little();
+	sum += inner(1);
+	pause_a_little();
+	sum += slow(3);
+	pause_a_little();
+	return sum + slow(1) == 0;
+}
 SOURCE
 "$PERFREC" record -q --sched off --alloc off -o data ./calls ||
 	fail 'cannot record'
