@@ -134,6 +134,15 @@ uint32_t sequences_change(struct sequences *sequences, uint32_t id,
 	return slices;
 }
 
+void sequences_forget(struct sequences *sequences, uint32_t id)
+{
+	if (!sequences_know(sequences, id) ||
+	    find_entry(sequences->open, sequences->open_room, id)->id)
+		return;
+	sequences->known[id / WORD_BITS] &= ~(1ULL << id % WORD_BITS);
+	sequences->count--;
+}
+
 const struct open_sequence *sequences_next_open(
 	const struct sequences *sequences, uint32_t *at)
 {

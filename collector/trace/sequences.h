@@ -41,6 +41,8 @@ bool sequences_know(const struct sequences *sequences, uint32_t id);
  * the sequence are open now. */
 uint32_t sequences_change(struct sequences *sequences, uint32_t id,
 			  int32_t opened);
+/* The file has nothing of sequence @id any more. One with open slices stays. */
+void sequences_forget(struct sequences *sequences, uint32_t id);
 /* Go through the sequences with open slices, in any order: *@at is 0 at first.
  * Returns the next one, or NULL after the last. Nothing may change between. */
 const struct open_sequence *sequences_next_open(

@@ -357,8 +357,10 @@ static void forget_part(struct trace_keep *keep, const struct trace_head *head)
 	init_sequences(&keep->ended);
 	/* Without memory the head stays larger than it has to be. */
 	for (uint32_t i = 0; i < part->sequences.count; i++, item++)
-		if (item->ended)
-			(void)pool_intern(&keep->ended, item, &number);
+		if (item->ended &&
+		    pool_intern(&keep->ended, item, &number) >= 0)
+			sequences_forget(&keep->file->sequences,
+					 (uint32_t)item->id);
 	pool_release(&part->sequences);
 	keep->count--;
 	memmove(keep->parts, keep->parts + 1,

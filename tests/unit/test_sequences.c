@@ -89,6 +89,28 @@ END_TEST
 
 /* One after the other, a million threads open slices and end them; some hundred
  * of them live at a time. */
+START_TEST(sequences_that_are_forgotten_are_known_no_more)
+{
+	change(3, 2);
+	change(3, -2);
+	change(4, 1);
+	change(67, 0);
+	ck_assert_uint_eq(g_sequences.count, 3);
+	sequences_forget(&g_sequences, 3);
+	sequences_forget(&g_sequences, 3);
+	sequences_forget(&g_sequences, 4);
+	sequences_forget(&g_sequences, 5);
+	sequences_forget(&g_sequences, UINT32_MAX);
+	ck_assert(!sequences_know(&g_sequences, 3));
+	ck_assert(sequences_know(&g_sequences, 4));
+	ck_assert(sequences_know(&g_sequences, 67));
+	ck_assert_uint_eq(g_sequences.count, 2);
+	ck_assert_uint_eq(g_sequences.slices, 1);
+	change(3, 0);
+	ck_assert_uint_eq(g_sequences.count, 3);
+}
+END_TEST
+
 START_TEST(sequences_take_memory_while_they_live)
 {
 	uint64_t ids;
@@ -127,6 +149,7 @@ int main(void)
 	tcase_add_test(tcase, sequences_all_zero_are_none);
 	tcase_add_test(tcase, sequences_count_their_open_slices);
 	tcase_add_test(tcase, sequences_with_one_place_are_told_apart);
+	tcase_add_test(tcase, sequences_that_are_forgotten_are_known_no_more);
 	tcase_add_test(tcase, sequences_take_memory_while_they_live);
 	tcase_add_test(tcase, sequences_give_back_what_a_crowd_took);
 	return suite_run(suite);

@@ -111,6 +111,16 @@ if [ -d /dev/shm ] && memory=$(mktemp -d /dev/shm/keep-last.XXXXXX); then
 	check "$memory/data"
 fi
 
+# What programs lost that are forgotten is counted, and the trace marks nothing
+# of them.
+PERFREC_RING_KB=64 run "$PERFREC" record -q --on-full=drop --alloc=off --cpu=off \
+	--compress=off --keep last --max-size 8M -o lossy -- sh -c \
+	'for i in 1 2 3 4; do ./bulk 1; done; exec env PERFREC_RING_KB=4096 ./bulk 60'
+expect_status 0
+check lossy
+[ "$(json lossy/summary.json .totals.dropped_spans)" -gt 0 ] ||
+	fail 'nothing was lost'
+
 # The collector is killed when something was given up. The two files are read as
 # one, by perfrec report, too; then they are joined.
 "$PERFREC" record -q --on-full=block --alloc=off --cpu=off --compress=off \
