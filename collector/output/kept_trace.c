@@ -123,7 +123,8 @@ static int look(struct apart *apart)
 	err = read_at(apart->fd, &first, sizeof(first), 0);
 	if (apart->joining && !err && first)
 		return -ENODATA;
-	if (apart->gone > INT64_MAX || apart->size < apart->gone)
+	if (!apart->gone || apart->gone > INT64_MAX ||
+	    apart->size < apart->gone)
 		return -EBADMSG;
 	return 0;
 }
@@ -338,7 +339,7 @@ static int join(int dir_fd, struct apart *apart)
 	if (err)
 		return err;
 	to = openat(dir_fd, TRACE_JOINED_NAME,
-		    O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+		    O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (to < 0 && collapse(apart))
 		return 0;
 	return copy(dir_fd, apart, to);

@@ -203,6 +203,29 @@ START_TEST(odd_heads)
 }
 END_TEST
 
+/* Nothing is gone, so that no byte may change. */
+START_TEST(head_of_nothing)
+{
+	write_at(TRACE_NAME, g_expected, sizeof(g_expected), 0);
+	put_header(0, false);
+	expect_bytes();
+	ck_assert_int_eq(kept_trace_join(g_dir_fd), -EBADMSG);
+	expect_bytes();
+}
+END_TEST
+
+/* Somebody else's pipe in the place of the copy is not waited for. */
+START_TEST(pipe_for_the_copy)
+{
+	put_apart(GONE_ODD, false, true);
+	ck_assert_int_eq(mkfifo(TRACE_JOINED_NAME, 0600), 0);
+	ck_assert_int_eq(kept_trace_join(g_dir_fd), -EEXIST);
+	expect_bytes();
+	ck_assert_int_eq(unlink(TRACE_JOINED_NAME), 0);
+	expect_joined();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kept_trace");
@@ -218,6 +241,8 @@ int main(void)
 	tcase_add_loop_test(tests, killed_when_all_was_joined, 0, 2);
 	tcase_add_loop_test(tests, killed_while_copying, 0, 9);
 	tcase_add_test(tests, odd_heads);
+	tcase_add_test(tests, head_of_nothing);
+	tcase_add_test(tests, pipe_for_the_copy);
 	failed = suite_run(suite);
 	scratch_leave();
 	return failed;
