@@ -410,7 +410,7 @@ static void set_totals(struct calls *calls)
 	calls->totals.last_ns = MAX(calls->totals.last_ns, last_ns);
 }
 
-/* 0 or -ENOMEM. */
+/* 0, or -errno as calls_read(). */
 static int read_all(struct calls *calls, const char *path,
 		    const struct calls_choice *choice)
 {

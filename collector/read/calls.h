@@ -121,10 +121,11 @@ struct calls {
 /*
  * Reads what @choice gives of the trace at @path; NULL: all. Calls that began
  * before the range begin with it then, and those that went on end with it.
- * @progress may be NULL. Returns 0; the caller then
- * owns *@out and ends it by calls_free(). What is cut or damaged is read as far
- * as it goes: out->err and out->totals say so. Or returns -errno of opening
- * the file or for want of memory; then *@out is as it was. Logs nothing.
+ * @progress may be NULL. Returns 0; the caller then owns *@out and ends it by
+ * calls_free(). What is cut or damaged is read as far as it goes: out->err and
+ * out->totals say so. Or returns -errno of opening the file, -EIO for what the
+ * index has and cannot be read any more, or -ENOMEM; then *@out is as it was.
+ * Logs nothing.
  */
 int calls_read(const char *path, const struct calls_choice *choice,
 	       const struct read_progress *progress, struct calls **out);

@@ -55,6 +55,7 @@ struct added {
 	uint64_t from_ns, to_ns; /* of the chunks that are in sums */
 	const struct trace_index *index;
 	struct index_buffer buffer; /* rows or cells at hand */
+	bool unread; /* some cells could not be read */
 };
 
 /* --- nodes --- */
@@ -159,7 +160,7 @@ static int add_chunk(struct added *added, uint32_t number)
 		index_load(added->index, chunk->rows, &added->buffer);
 	struct index_row row;
 	int64_t node = 0;
-	int err = add_open(added, number, UINT64_MAX);
+	int err = rows.bad ? -EIO : add_open(added, number, UINT64_MAX);
 
 	for (uint64_t left = chunk->row_count;
 	     left && index_row_next(sequence, &rows, &node, &row); left--) {
@@ -235,13 +236,14 @@ static void add_cell(struct added *added, const struct index_cell *cell)
 
 static void add_block(struct added *added, const struct index_block *block)
 {
+	struct index_get cells =
+		index_load(added->index, block->cells, &added->buffer);
 	struct index_cell_take take;
 	struct time_gap gap = { 0 };
 	struct index_cell cell;
 
-	index_cell_take(&take,
-			index_load(added->index, block->cells, &added->buffer),
-			block->shift, block->start_ns);
+	added->unread |= cells.bad;
+	index_cell_take(&take, cells, block->shift, block->start_ns);
 	while (index_cell_next(&take, &cell)) {
 		if (!cell.row) {
 			add_missing(added, &gap, &cell, block->shift);
@@ -459,6 +461,7 @@ static int add_sequence(struct calls *calls,
 		err = add_chunks(&added);
 		add_levels(&added, find_level(skipped, most, &bytes),
 			   first_number(skipped), last_number(skipped));
+		err = err ?: added.unread ? -EIO : 0;
 	}
 	end_added(&added);
 	return err;

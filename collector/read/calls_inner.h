@@ -19,7 +19,7 @@ uint32_t calls_child(struct calls *calls, uint32_t parent, uint32_t name);
 /* --- calls_index.c --- */
 
 /* Adds the chunks that the window leaves out. @folds: see struct calls_choice.
- * 0 or -ENOMEM. */
+ * 0, -EIO or -ENOMEM. */
 int calls_index_add(struct calls *calls, bool folds);
 
 /* --- calls_counters.c --- */

@@ -114,13 +114,14 @@ static int add_skipped(struct chunks *chunks)
 	const struct skipped_chunks *skipped = &chunks->skipped;
 	int err = count_open(chunks, skipped->first, UINT64_MAX);
 
-	for (uint32_t i = skipped->first; i <= skipped->last; i++) {
+	for (uint32_t i = skipped->first; i <= skipped->last && !err; i++) {
 		const struct index_chunk *chunk = &skipped->sequence->chunks[i];
 		struct index_get rows =
 			index_load(index, chunk->rows, &chunks->rows);
 		struct index_row row;
 		int64_t node = 0;
 
+		err = rows.bad ? -EIO : 0;
 		for (uint64_t left = chunk->row_count;
 		     left &&
 		     index_row_next(skipped->sequence, &rows, &node, &row);

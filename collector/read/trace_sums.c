@@ -378,7 +378,7 @@ static int read_events(struct trace_sums *sums)
 	const struct sums_node none = { 0 };
 	struct window_event event;
 	uint32_t zero;
-	int got;
+	int got, err;
 
 	pool_init(&sums->nodes, &sums->budget, sizeof(struct sums_node),
 		  2 * sizeof(uint32_t));
@@ -386,8 +386,9 @@ static int read_events(struct trace_sums *sums)
 	    grow_array(sums->threads, sums->thread_room, 1))
 		return -ENOMEM;
 	sums->threads[sums->thread_count++] = (struct sums_thread){ 0 };
-	if (trace_chunks_add(sums))
-		return -ENOMEM;
+	err = trace_chunks_add(sums);
+	if (err)
+		return err;
 	while ((got = window_next(sums->window, &event)) > 0)
 		take_event(sums, &event);
 	sums->err = got;

@@ -81,8 +81,9 @@ struct trace_sums {
  * Reads what @choice gives of the trace at @path; NULL: all of it. @progress
  * may be NULL, too. Returns 0; the caller then owns *@out and ends it by
  * trace_sums_free(). What is cut or damaged is read as far as it goes: out->err
- * and out->totals say so. Or returns -errno of opening the file or for want of
- * memory; then *@out is as it was. Logs nothing.
+ * and out->totals say so. Or returns -errno of opening the file, -EIO for sums
+ * of the index that cannot be read any more, or -ENOMEM; then *@out is as it
+ * was. Logs nothing.
  */
 int trace_sums_read(const char *path, const struct window_choice *choice,
 		    const struct read_progress *progress,

@@ -26,7 +26,8 @@ uint32_t trace_sums_child(struct trace_sums *sums, uint32_t parent,
 
 /* --- trace_chunks.c --- */
 
-/* Adds the chunks that the window leaves out. 0 or -ENOMEM. */
+/* Adds the chunks that the window leaves out. 0; -EIO: the index has
+ * their sums, but they cannot be read any more; or -ENOMEM. */
 int trace_chunks_add(struct trace_sums *sums);
 
 #endif

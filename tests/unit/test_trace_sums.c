@@ -3,15 +3,22 @@
  * Traces as the writers of collector/trace write them, summed up as a summary.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/output/own_files.h"
+#include "collector/read/calls.h"
+#include "collector/read/trace_index.h"
 #include "collector/read/trace_sums.h"
+#include "collector/reindex/trace_reindex.h"
+#include "collector/trace/trace_index.h"
 #include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 #include "tests/unit/range_model.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
@@ -361,10 +368,69 @@ START_TEST(ranges_beside_each_other_add_up)
 }
 END_TEST
 
+#define CALLS 1000
+
+/* Writes a trace of one thread to TRACE_NAME. */
+static void write_calls(void)
+{
+	FILE *file = fopen(TRACE_NAME, "we");
+
+	write_head();
+	for (uint64_t i = 0; i < CALLS; i++) {
+		write_begin(LEAF, 10 * i);
+		write_end(10 * i + 5);
+	}
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(g_trace, 1, g_bytes, file), g_bytes);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+static struct trace_index *make_index(void)
+{
+	int dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct trace_reindex_result result;
+	struct trace_index *index = NULL;
+	struct trace_index_to to;
+
+	ck_assert_int_eq(trace_index_open(dir_fd, INDEX_NAME, &to), 0);
+	ck_assert_int_eq(trace_reindex(TRACE_NAME, &to, NULL, &result), 0);
+	ck_assert_int_eq(trace_index_close(&to, true), 0);
+	ck_assert_int_eq(trace_index_read(INDEX_NAME, TRACE_NAME, &index), 0);
+	close(dir_fd);
+	return index;
+}
+
+/* Sums that are not there any more are no sums of nothing. */
+START_TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
+{
+	struct window_choice part = { .range = TIME_RANGE_ALL,
+				      .calls_only = true };
+	struct calls_choice all = { .range = TIME_RANGE_ALL };
+	struct trace_index *index;
+	struct trace_sums *sums = NULL;
+	struct calls *calls = NULL;
+
+	write_calls();
+	part.index = all.index = index = make_index();
+	ck_assert_int_eq(trace_sums_read(TRACE_NAME, &part, NULL, &sums), 0);
+	ck_assert_uint_eq(sums->spans, CALLS);
+	trace_sums_free(&sums);
+	ck_assert_int_eq(calls_read(TRACE_NAME, &all, NULL, &calls), 0);
+	ck_assert(calls->summed);
+	calls_free(&calls);
+	ck_assert_int_eq(truncate(INDEX_NAME, INDEX_HEADER_BYTES), 0);
+	ck_assert_int_eq(trace_sums_read(TRACE_NAME, &part, NULL, &sums), -EIO);
+	ck_assert_int_eq(calls_read(TRACE_NAME, &all, NULL, &calls), -EIO);
+	trace_index_free(&index);
+	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("trace_sums");
 	TCase *tcase = suite_case(suite, "trace_sums");
+	int failed;
 
 	tcase_add_test(tcase, outermost_calls_make_the_total_time);
 	tcase_add_test(tcase, durations_are_those_of_all_calls);
@@ -376,5 +442,10 @@ int main(void)
 			    a_random_range_has_what_looking_at_each_slice_finds,
 			    1, MODELS + 1);
 	tcase_add_test(tcase, ranges_beside_each_other_add_up);
-	return suite_run(suite);
+	tcase_add_test(tcase,
+		       sums_of_an_index_that_cannot_be_read_are_an_error);
+	scratch_enter();
+	failed = suite_run(suite);
+	scratch_leave();
+	return failed;
 }
