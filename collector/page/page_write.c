@@ -119,10 +119,14 @@ static int find_sample_ns(const struct page *page, uint64_t *out)
 	uint64_t samples = page->summary->totals.cpu_samples, sum = 0;
 	struct pprof *pprof;
 	uint32_t value;
-	int err = pprof_read(page->options->dir, CPU_PROFILE_NAME, &pprof);
+	int err;
 
 	*out = 0;
-	if (err || page->data.calls->by_index)
+	/* The index does not tell of samples. */
+	if (page->data.calls->by_index)
+		return 0;
+	err = pprof_read(page->options->dir, CPU_PROFILE_NAME, &pprof);
+	if (err)
 		return err == -ENOENT ? 0 : err;
 	value = pprof_find_type(pprof, "cpu");
 	for (size_t i = 0; value != PPROF_NONE && i < pprof->sample_count; i++)
