@@ -285,10 +285,11 @@ static bool take_checkpoint(struct trace_index *index,
 {
 	uint64_t ns = index_get_number(get), chunk = index_get_number(get);
 
+	/* The chunk comes last: each has its first checkpoint. */
 	if (get->bad ||
 	    grow_array(sequence->checkpoints, sequence->checkpoint_room,
 		       sequence->checkpoint_count + 1) ||
-	    !open_chunk(sequence, chunk, ns) || !keep(index, get))
+	    !keep(index, get) || !open_chunk(sequence, chunk, ns))
 		return false;
 	sequence->checkpoints[sequence->checkpoint_count++] =
 		(struct index_checkpoint){ .place = place,
@@ -867,7 +868,8 @@ bool index_row_next(const struct index_sequence *sequence,
 {
 	if (rows->at == rows->end)
 		return false;
-	*node += index_unzigzag(index_get_number(rows));
+	__builtin_add_overflow(*node, index_unzigzag(index_get_number(rows)),
+			       node);
 	out->calls = index_get_number(rows);
 	out->total_ns = index_get_number(rows);
 	out->longest_ns = index_get_number(rows);

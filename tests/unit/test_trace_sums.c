@@ -426,6 +426,24 @@ START_TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 }
 END_TEST
 
+/* The second node is the first one plus INT64_MAX. */
+START_TEST(rows_of_no_node_make_no_sense)
+{
+	static const uint8_t bytes[] = { 2,    0,    0,	   0,	 0xfe, 0xff,
+					 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+					 0xff, 0x01, 0,	   0,	 0 };
+	const struct index_sequence sequence = { .node_count = 2 };
+	struct index_get rows = { .at = bytes, .end = bytes + sizeof(bytes) };
+	struct index_row row;
+	int64_t node = 0;
+
+	ck_assert(index_row_next(&sequence, &rows, &node, &row));
+	ck_assert_uint_eq(row.node, 1);
+	ck_assert(!index_row_next(&sequence, &rows, &node, &row));
+	ck_assert(rows.bad);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("trace_sums");
@@ -444,6 +462,7 @@ int main(void)
 	tcase_add_test(tcase, ranges_beside_each_other_add_up);
 	tcase_add_test(tcase,
 		       sums_of_an_index_that_cannot_be_read_are_an_error);
+	tcase_add_test(tcase, rows_of_no_node_make_no_sense);
 	scratch_enter();
 	failed = suite_run(suite);
 	scratch_leave();
