@@ -36,9 +36,8 @@ struct trace_index;
 
 /*
  * Reads when the recording in @dir, whose trace is at @path, began and ended,
- * by
- * @index as trace_bounds_read(), and sets *@range to what was given of it. A
- * line on the terminal says how far reading is, if @progress. 0; -EDOM after
+ * by @index as trace_bounds_read(), and sets *@range to what was given of it.
+ * A line on the terminal says how far reading is, if @progress. 0; -EDOM after
  * one line in the log: the recording has no such range; or what
  * trace_bounds_read() returned.
  */

@@ -73,8 +73,8 @@ enum index_kind {
 	 *   of its last event; spans that began, about; calls that marks in it
 	 *   say were lost, and were not recorded in a pause; nodes, and for
 	 *   each: number of the node minus that of the one before it (zigzag),
-	 * calls that ended, their time within the chunk with that of the calls
-	 * that go on, longest of those that ended */
+	 *   calls that ended, their time within the chunk with that of the
+	 *   calls that go on, longest of those that ended */
 	INDEX_CHUNK = 7,
 	/* The last value of a counter, or the last state of a track, that the
 	 * packets have from the checkpoint before on; of those with an
@@ -88,8 +88,8 @@ enum index_kind {
 	 *   offset, bytes, smallest and greatest time of its events but for
 	 *   waits (0, 0: it has none with a time) as ns and difference, the
 	 *   same of switches of threads that the kernel has told, 1 if there
-	 * are events whose time is not known, how many sequences, and for each
-	 * its number minus that of the one before it */
+	 *   are events whose time is not known, how many sequences, and for
+	 *   each its number minus that of the one before it */
 	INDEX_EXTENT = 10,
 	/* A sequence has ended: nothing is open, and no packets follow.
 	 *   sequence, time of the last event */
@@ -128,11 +128,10 @@ enum index_kind {
 	 *   the end: (number minus that of the one before, at first of the
 	 *   first) * 8 + 4 if it has several values, + 2 if it has a greatest
 	 *   one, + 1 if it has a least one: else they are the last one; time of
-	 *   the last value minus begin
-	 *   of the bucket; last value minus that of the bucket before, at first
-	 *   0, least and greatest minus the last (zigzag; of doubles: the bits
-	 *   of both that differ, as a number whose least significant byte is
-	 *   the first one) */
+	 *   the last value minus begin of the bucket; last value minus that of
+	 *   the bucket before, at first 0, least and greatest minus the last
+	 *   (zigzag; of doubles: the bits of both that differ, as a number
+	 *   whose least significant byte is the first one) */
 	INDEX_CURVE = 16,
 	/* The curves have all values of the sequence, or all that are apart.
 	 *   1 if apart */

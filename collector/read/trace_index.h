@@ -233,8 +233,8 @@ bool index_row_next(const struct index_sequence *sequence,
 
 /* Lists node @number of @sequence and its callers, the innermost first, up to
  * one of which @known, by number, is not 0. Returns how many there are, and
- * sets
- * *@top to that one, or 0: the root. INDEX_PATH_MOST: they make no sense. */
+ * sets *@top to that one, or 0: the root. INDEX_PATH_MOST: they make no sense.
+ */
 uint32_t index_node_path(const struct index_sequence *sequence, uint32_t number,
 			 const uint32_t *known, uint32_t path[INDEX_PATH_MOST],
 			 uint32_t *top);

@@ -693,7 +693,6 @@ static void spare_for_curves(struct index_build *build,
 size_t index_build_end(struct index_build *build, const struct index_now *now,
 		       const void **items)
 {
-
 	if (ends_chunk(build, now))
 		end_chunk(build, now);
 	build->due = is_checkpoint_due(build, now);
