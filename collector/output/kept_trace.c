@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/file_at.h"
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
@@ -53,25 +54,6 @@ static void put_header(uint8_t out[KEPT_HEADER_BYTES], uint64_t gone,
 void kept_trace_put_header(uint8_t out[KEPT_HEADER_BYTES], uint64_t gone)
 {
 	put_header(out, gone, false);
-}
-
-/* Reads @count bytes. 0; or -errno; -EBADMSG: there are fewer. */
-static int read_at(int fd, void *to, size_t count, uint64_t offset)
-{
-	uint8_t *at = to;
-
-	while (count) {
-		ssize_t got = pread(fd, at, count, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EBADMSG;
-		at += got;
-		offset += (uint64_t)got;
-		count -= (size_t)got;
-	}
-	return 0;
 }
 
 static int write_at(int fd, const void *from, size_t count, uint64_t offset)
@@ -112,7 +94,7 @@ static int look(struct apart *apart)
 	struct kept_header header;
 	uint64_t head_size = size_of(apart->head_fd);
 	uint8_t first = 0;
-	int err = read_at(apart->head_fd, &header, sizeof(header), 0);
+	int err = file_read_at(apart->head_fd, &header, sizeof(header), 0);
 
 	if (err || memcmp(header.magic, magic, sizeof(magic)) != 0)
 		return err ?: -EBADMSG;
@@ -120,7 +102,7 @@ static int look(struct apart *apart)
 	apart->joining = le64toh(header.joining);
 	apart->head_bytes = head_size - sizeof(header);
 	apart->size = size_of(apart->fd);
-	err = read_at(apart->fd, &first, sizeof(first), 0);
+	err = file_read_at(apart->fd, &first, sizeof(first), 0);
 	if (apart->joining && !err && first)
 		return -ENODATA;
 	if (!apart->gone || apart->gone > INT64_MAX ||
@@ -217,8 +199,8 @@ static int put_head(const struct apart *apart, int fd, uint64_t offset)
 	for (uint64_t at = 0; !err && at < apart->head_bytes;) {
 		size_t count = MIN(COPY_BYTES, apart->head_bytes - at);
 
-		err = read_at(apart->head_fd, piece, count,
-			      KEPT_HEADER_BYTES + at);
+		err = file_read_at(apart->head_fd, piece, count,
+				   KEPT_HEADER_BYTES + at);
 		if (!err)
 			err = write_at(fd, piece, count, offset + at);
 		at += count;
@@ -260,7 +242,7 @@ static ssize_t copy_piece(const struct apart *apart, int to, uint64_t from_at,
 	if (done >= 0 || errno == ENOSPC)
 		return done < 0 ? -errno : done;
 	piece = malloc(count);
-	err = piece ? read_at(apart->fd, piece, count, from_at) : -ENOMEM;
+	err = piece ? file_read_at(apart->fd, piece, count, from_at) : -ENOMEM;
 	if (!err)
 		err = write_at(to, piece, count, to_at);
 	free(piece);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/file_at.h"
 #include "collector/base/grow.h"
 #include "collector/output/kept_trace.h"
 #include "collector/output/own_files.h"
@@ -26,26 +27,6 @@
 
 /* --- the file ---------------------------------------------------------------
  */
-
-/* Reads @count bytes at @offset of @fd. 0 or -errno; -EBADMSG: there are fewer.
- */
-static int read_at(int fd, void *to, size_t count, uint64_t offset)
-{
-	uint8_t *at = to;
-
-	while (count) {
-		ssize_t got = pread(fd, at, count, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EBADMSG;
-		at += got;
-		offset += (uint64_t)got;
-		count -= (size_t)got;
-	}
-	return 0;
-}
 
 /* Opens the file at @path. */
 static enum index_fault open_file(const char *path, struct trace_index *index)
@@ -75,7 +56,7 @@ struct index_get index_load(const struct trace_index *index,
 	struct index_get get = { .bad = true };
 
 	if (grow_array(buffer->at, buffer->room, (size_t)stretch.bytes + 1) ||
-	    read_at(index->fd, buffer->at, stretch.bytes, stretch.offset))
+	    file_read_at(index->fd, buffer->at, stretch.bytes, stretch.offset))
 		return get;
 	return (struct index_get){ .at = buffer->at,
 				   .end = buffer->at + stretch.bytes };
@@ -587,7 +568,7 @@ static bool find_batch(const struct trace_index *index, uint64_t at,
 		       uint64_t number, struct found_batch *out)
 {
 	if (index->bytes - at < INDEX_BATCH_BYTES ||
-	    read_at(index->fd, out->head, INDEX_BATCH_BYTES, at))
+	    file_read_at(index->fd, out->head, INDEX_BATCH_BYTES, at))
 		return false;
 	index_get_batch(out->head, &out->batch);
 	return out->batch.number == number &&
@@ -665,7 +646,7 @@ static enum index_fault take_file(struct trace_index *index,
 	uint8_t begin[INDEX_HEADER_BYTES];
 
 	if (index->bytes < INDEX_HEADER_BYTES ||
-	    read_at(index->fd, begin, sizeof(begin), 0) ||
+	    file_read_at(index->fd, begin, sizeof(begin), 0) ||
 	    memcmp(begin, head, sizeof(INDEX_MAGIC) - 1) != 0)
 		return INDEX_DAMAGED;
 	head[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
