@@ -138,18 +138,12 @@ static int add_open(struct added *added, uint32_t number, uint64_t calls)
 {
 	const struct index_sequence *sequence = added->skipped.sequence;
 	struct index_stack stack;
-	int err;
+	int err = index_chunk_stack(sequence, number, &stack);
 
-	if (number == sequence->chunk_count)
-		return 0; /* the sequence has ended */
-	err = trace_index_stack(
-		sequence, sequence->chunks[number].first_checkpoint, &stack);
-	if (err)
-		return err == -ENOMEM ? err : 0;
 	for (uint32_t i = 0; i < stack.count; i++)
 		touch(added, stack.slices[i].node)->calls += calls;
 	free(stack.slices);
-	return 0;
+	return err;
 }
 
 static int add_chunk(struct added *added, uint32_t number)

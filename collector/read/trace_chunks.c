@@ -94,18 +94,13 @@ static int count_open(struct chunks *chunks, uint32_t number, uint64_t calls)
 {
 	const struct index_sequence *sequence = chunks->skipped.sequence;
 	struct index_stack stack;
-	int err;
+	int err = index_chunk_stack(sequence, number, &stack);
 
-	if (number == sequence->chunk_count)
-		return 0; /* the sequence has ended */
-	err = trace_index_stack(
-		sequence, sequence->chunks[number].first_checkpoint, &stack);
-	for (uint32_t i = 0; !err && i < stack.count; i++)
+	for (uint32_t i = 0; i < stack.count; i++)
 		count_calls(chunks, node_of(chunks, stack.slices[i].node),
 			    calls);
-	if (!err)
-		free(stack.slices);
-	return err == -ENOMEM ? err : 0;
+	free(stack.slices);
+	return err;
 }
 
 static int add_skipped(struct chunks *chunks)

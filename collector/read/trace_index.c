@@ -843,6 +843,19 @@ int trace_index_stack(const struct index_sequence *sequence, uint32_t number,
 	return err;
 }
 
+int index_chunk_stack(const struct index_sequence *sequence, uint32_t number,
+		      struct index_stack *out)
+{
+	int err;
+
+	*out = (struct index_stack){ 0 };
+	if (number == sequence->chunk_count)
+		return 0;
+	err = trace_index_stack(sequence,
+				sequence->chunks[number].first_checkpoint, out);
+	return err == -ENOMEM ? err : 0;
+}
+
 bool index_row_next(const struct index_sequence *sequence,
 		    struct index_get *rows, int64_t *node,
 		    struct index_row *out)

@@ -215,6 +215,11 @@ struct index_stack {
  * -EBADMSG: the items make no sense. The caller frees out->slices. */
 int trace_index_stack(const struct index_sequence *sequence, uint32_t number,
 		      struct index_stack *out);
+/* The same of what is open where chunk @number begins: nothing behind the last
+ * chunk, with which the sequence has ended, or if the items make no sense. 0 or
+ * -ENOMEM. */
+int index_chunk_stack(const struct index_sequence *sequence, uint32_t number,
+		      struct index_stack *out);
 
 /* What a chunk has of one node. */
 struct index_row {
