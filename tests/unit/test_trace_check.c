@@ -1786,6 +1786,42 @@ START_TEST(trace_check_waits_are_no_other_slices)
 }
 END_TEST
 
+static void kept_from(struct trace *trace, uint64_t ns)
+{
+	struct message packet = { 0 }, attributes = { 0 }, attribute = { 0 };
+
+	put_text(&attribute, 1, "perfrec.cut_kept_from_ns");
+	put_uint(&attribute, 2, T0 + ns);
+	put_message(&attributes, 1, &attribute);
+	put_message(&packet, 126, &attributes);
+	put_uint(&packet, 10, 1);
+	put_packet(trace, &packet);
+}
+
+/* The switches of a part that was given up are missing, but its waits may be
+ * told later. */
+START_TEST(trace_check_waits_before_a_trace_has_all_are_accepted)
+{
+	fresh();
+	head(&g_trace);
+	kept_from(&g_trace, 250);
+	sleeps(&g_trace);
+	named_track(&g_trace, 7, 102, 0, "perfrec: waits");
+	own_event(&g_trace, 7, T0 - 200, BEGIN, 10, 1);
+	own_event(&g_trace, 7, T0 - 100, END, 0, 0);
+	own_event(&g_trace, 7, T0 + 300, BEGIN, 10, 1);
+	own_event(&g_trace, 7, T0 + 500, END, 0, 0);
+	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
+	fresh();
+	head(&g_trace);
+	kept_from(&g_trace, 250);
+	sleeps(&g_trace);
+	wait_of_thread(&g_trace, 301, 500);
+	ck_assert_int_ne(run(&g_trace, ""), 0);
+	ck_assert_ptr_nonnull(strstr(g_output, "wait-blocked"));
+}
+END_TEST
+
 /* A trace that stopped at its limit may lack the last switches. */
 START_TEST(trace_check_waits_after_the_last_switch_are_accepted)
 {
@@ -1889,6 +1925,8 @@ int main(void)
 		       trace_check_waits_after_the_last_switch_are_accepted);
 	tcase_add_test(accepted,
 		       trace_check_waits_that_are_clipped_are_accepted);
+	tcase_add_test(accepted,
+		       trace_check_waits_before_a_trace_has_all_are_accepted);
 	tcase_add_test(accepted, trace_check_sched_by_name_splits_slices);
 	tcase_add_test(accepted, trace_check_allow_open_accepts_open_slices);
 	tcase_add_test(accepted, trace_check_allow_cut_accepts_every_cut);

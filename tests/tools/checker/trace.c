@@ -43,7 +43,9 @@ enum part {
 	PART_TRACK = 60,
 	PART_SAMPLE, /* in the place of */
 	FIELD_SAMPLE = 66,
-	PART_LIMIT = PART_SAMPLE + 1,
+	PART_ATTRIBUTES = PART_SAMPLE + 1, /* in the place of */
+	FIELD_ATTRIBUTES = 126,
+	PART_LIMIT,
 };
 
 struct packet {
@@ -814,7 +816,40 @@ static void trace_stats(struct trace *trace, const struct packet *packet)
 	}
 }
 
+static void trace_attribute(struct trace *trace, struct pb pb)
+{
+	static const char key[] = "perfrec.cut_kept_from_ns";
+	struct pb_field field;
+	bool is_kept = false;
+	uint64_t number = 0;
+
+	while (pb_next(&pb, &field) > 0) {
+		if (field.number == 1)
+			is_kept = pb_left(&field.bytes) == strlen(key) &&
+				  memcmp(field.bytes.at, key, strlen(key)) == 0;
+		else if (field.number == 2)
+			number = field.value;
+	}
+	if (is_kept)
+		trace->kept_from_ns = number;
+}
+
+static void trace_attributes(struct trace *trace, struct pb pb)
+{
+	struct pb_field field;
+
+	while (pb_next(&pb, &field) > 0)
+		if (field.number == 1)
+			trace_attribute(trace, field.bytes);
+}
+
 /* --- packets -------------------------------------------------------------- */
+
+static void set_part(struct packet *packet, uint32_t part, struct pb bytes)
+{
+	packet->parts[part] = bytes;
+	packet->present |= 1ULL << part;
+}
 
 static void read_parts(struct trace *trace, struct pb pb, struct packet *packet)
 {
@@ -846,13 +881,14 @@ static void read_parts(struct trace *trace, struct pb pb, struct packet *packet)
 			packet->dropped = field.value;
 			break;
 		case FIELD_SAMPLE:
-			field.number = PART_SAMPLE;
-			/* fall through */
+			set_part(packet, PART_SAMPLE, field.bytes);
+			break;
+		case FIELD_ATTRIBUTES:
+			set_part(packet, PART_ATTRIBUTES, field.bytes);
+			break;
 		default:
-			if (field.number < PART_LIMIT) {
-				packet->parts[field.number] = field.bytes;
-				packet->present |= 1ULL << field.number;
-			}
+			if (field.number < PART_SAMPLE)
+				set_part(packet, field.number, field.bytes);
 		}
 	}
 }
@@ -888,6 +924,8 @@ static void apply_packet(struct trace *trace, const struct packet *packet)
 		track_descriptor(trace, packet);
 	if (has_part(packet, PART_STATS))
 		trace_stats(trace, packet);
+	if (has_part(packet, PART_ATTRIBUTES))
+		trace_attributes(trace, packet->parts[PART_ATTRIBUTES]);
 	if (has_part(packet, PART_BUNDLE))
 		read_bundle(trace, packet->parts[PART_BUNDLE]);
 }

@@ -85,6 +85,8 @@ struct trace {
 	bool snapshot_seen;
 	uint64_t snapshot_ns; /* BOOTTIME of the last global snapshot */
 	uint64_t origin_ns; /* BOOTTIME of the first one */
+	uint64_t kept_from_ns; /* a begin was given up: it has all from then on
+				*/
 	struct totals totals;
 	struct sched sched;
 	struct wait *waits; /* in the order of the file */

@@ -110,9 +110,10 @@ static void check_wait(struct trace *trace, const struct wait *wait, bool exact,
 			      wait->track);
 		return;
 	}
-	if (wait->to &&
-	    !sched_slept(&trace->sched, (int32_t)thread->tid, wait->from,
-			 wait->to, exact && !wait->clipped))
+	if (wait->to && !sched_slept(&trace->sched, (int32_t)thread->tid,
+				     wait->from, wait->to,
+				     exact && !wait->clipped &&
+					     wait->from >= trace->kept_from_ns))
 		BREAK(trace, WAIT_BLOCKED,
 		      "thread %" PRId64 " from %" PRIu64 " ns to %" PRIu64,
 		      thread->tid, wait->from, wait->to);
