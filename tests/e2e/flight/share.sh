@@ -41,7 +41,8 @@ is_above()
 	[ "$(figure "$1" "$2")" -gt "$3" ]
 }
 
-preload ./quiet quiet 1000 &
+# So little in a minute that it is below its share, however slow the other one is.
+preload ./quiet quiet 20000 &
 quiet=$!
 wait_for 60 is_above quiet spans 1000
 preload ./busy busy &
