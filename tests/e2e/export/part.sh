@@ -8,8 +8,14 @@ need jq
 prog trace/coroutines
 run timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o data ./coroutines 1
 expect_status 0
-# From the first call on; the program has begun before.
-wall=$("$PERFREC" report --json --from 0ns data | jq .recording_ns)
+# By calls, and not by time: the program may be on no CPU for a quarter of that.
+"$PERFREC" find --json --sort time --limit 100000 leaf data >calls.json
+# at PART: when so much of the calls has been made, of 12
+at()
+{
+	jq ".calls | .[length * $1 / 12 | floor].begin_ns" calls.json
+}
+quarter=$(at 3) third=$(at 4) half=$(at 6)
 
 # same KEY VALUE OPTION...: folded stacks add up, by their innermost function, to what
 # the report has as KEY.
@@ -28,15 +34,15 @@ same()
 		sort >report
 	cmp folded report || fail "$*: $(diff folded report | head -n 4)"
 }
-same self_ns wall --from $((wall / 4))ns --until $((wall / 2))ns
-same calls calls --from $((wall / 4))ns --until $((wall / 2))ns
-same self_ns wall --until $((wall / 3))ns
+same self_ns wall --from ${quarter}ns --until ${half}ns
+same calls calls --from ${quarter}ns --until ${half}ns
+same self_ns wall --until ${third}ns
 tid=$("$PERFREC" find --json --limit 1 main data | jq '.calls[0].tid')
-same self_ns wall --thread "$tid" --from $((wall / 2))ns
+same self_ns wall --thread "$tid" --from ${half}ns
 
 for format in flamegraph callgrind 'speedscope --value wall'; do
 	# shellcheck disable=SC2086 # words
-	run "$PERFREC" export --to $format --from $((wall / 4))ns data
+	run "$PERFREC" export --to $format --from ${quarter}ns data
 	expect_status 0
 	expect_match out leaf
 done
