@@ -133,7 +133,6 @@ int main(void)
 	Suite *suite = suite_create("cut_file");
 	TCase *tcase = suite_slow_case(suite);
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, file_has_what_was_put);
 	tcase_add_test(tcase, file_on_a_full_disk_says_so);
 	return suite_run(suite);

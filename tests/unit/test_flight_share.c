@@ -295,7 +295,6 @@ int main(void)
 	Suite *suite = suite_create("flight_share");
 	TCase *tcase = suite_slow_case(suite);
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, begin, end);
 	tcase_add_test(tcase, one_alone_has_all);
 	tcase_add_test(tcase, memory_is_mostly_events);
