@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/summary_functions.h"
+
+#include <string.h>
+
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "collector/show/summary_sched.h"
+#include "collector/show/table.h"
+#include "collector/show/terminal.h"
+#include "shared/compiler.h"
+
+static bool has_many_modules(const struct summary *summary)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *one = &summary->functions[i];
+
+		if (!one->calls)
+			continue;
+		if (first && strcmp(one->module, first) != 0)
+			return true;
+		first = one->module;
+	}
+	return false;
+}
+
+/* What is shown of functions of which not all calls were recorded. */
+struct marks {
+	bool counted, off; /* there are such functions */
+};
+
+static bool is_off(const struct summary_function *function)
+{
+	return function->state && strcmp(function->state, "off") == 0;
+}
+
+/* Now, or for some time. */
+static bool is_counted(const struct summary_function *function)
+{
+	return !is_off(function) && function->recorded < function->calls;
+}
+
+/* An older perfrec wrote no such counts, as it recorded all calls. */
+static uint64_t recorded_calls(const struct summary_function *function)
+{
+	return function->state ? function->recorded : function->calls;
+}
+
+/* Functions with calls, and those that were off from the start, of which
+ * nothing is known. The others are in the list because they allocated. */
+static bool is_listed(const struct summary_function *function)
+{
+	return function->calls || is_off(function);
+}
+
+static struct marks find_marks(const struct summary *summary)
+{
+	struct marks marks = { false, false };
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *one = &summary->functions[i];
+
+		if (!is_listed(one) || !one->state)
+			continue;
+		marks.counted |= is_counted(one);
+		marks.off |= is_off(one);
+	}
+	return marks;
+}
+
+/* The mean of fewer calls says nothing of the rest: durations differ by more.
+ */
+#define ESTIMATE_CALLS_MIN 30
+
+/* What all calls took: "~9.1 s" if it is estimated by those that were recorded;
+ * ">9.1 s" if these are too few, or that says more than @most_ns, so that
+ * nothing is known but what was recorded. */
+static const char *format_total(const struct summary_function *function,
+				uint64_t most_ns, char text[SIZE_TEXT + 1])
+{
+	uint64_t recorded = recorded_calls(function);
+	uint64_t ns = function->total_ns;
+	double all_ns;
+
+	if (!function->calls)
+		return "?";
+	if (recorded == function->calls) {
+		size_format_ns(ns, text);
+		return text;
+	}
+	if (!recorded)
+		return "?";
+	all_ns = (double)ns * (double)function->calls / (double)recorded;
+	text[0] = '>';
+	if (recorded >= ESTIMATE_CALLS_MIN && all_ns <= (double)most_ns) {
+		text[0] = '~';
+		ns = (uint64_t)all_ns;
+	}
+	size_format_ns(ns, text + 1);
+	return text;
+}
+
+/* The table of functions. */
+enum {
+	COLUMN_CALLS,
+	COLUMN_SELF,
+	COLUMN_PERCENT,
+	COLUMN_ON_CPU, /* this and the next three only if that is known */
+	COLUMN_RUNNABLE,
+	COLUMN_BLOCKED,
+	COLUMN_SWITCHES, /* only if the rows are sorted by it */
+	COLUMN_TOTAL,
+	COLUMN_MEDIAN, /* this and the next two only if that is known */
+	COLUMN_P99,
+	COLUMN_MAX,
+	COLUMN_MEAN, /* this and the next only if there are marks */
+	COLUMN_MARK,
+	COLUMN_COUNT
+};
+
+/* Those that a table has. */
+struct shown {
+	struct table_column columns[COLUMN_COUNT];
+	size_t count;
+	bool has[COLUMN_COUNT];
+};
+
+static const struct table_column function_columns[COLUMN_COUNT] = {
+	[COLUMN_CALLS] = { "calls", 15, false, 3 },
+	[COLUMN_SELF] = { "self time", 9, false, 0 },
+	[COLUMN_PERCENT] = { "%", 5, false, 2 },
+	[COLUMN_ON_CPU] = { "on CPU", 9, false, 7 },
+	[COLUMN_RUNNABLE] = { "runnable", 9, false, 10 },
+	[COLUMN_BLOCKED] = { "blocked", 9, false, 1 },
+	[COLUMN_SWITCHES] = { "switches", 11, false, 0 },
+	[COLUMN_TOTAL] = { "total", 9, false, 4 },
+	[COLUMN_MEDIAN] = { "median", 9, false, 8 },
+	[COLUMN_P99] = { "p99", 9, false, 5 },
+	[COLUMN_MAX] = { "max", 9, false, 6 },
+	[COLUMN_MEAN] = { "mean", 9, false, 9 },
+	[COLUMN_MARK] = { "", 1, false, 0 },
+};
+
+static bool is_sorted_by(enum summary_order order, size_t column)
+{
+	return (order == SUMMARY_BY_MEDIAN && column == COLUMN_MEDIAN) ||
+	       (order == SUMMARY_BY_P99 && column == COLUMN_P99) ||
+	       (order == SUMMARY_BY_MAX && column == COLUMN_MAX);
+}
+
+static struct shown choose_columns(const struct summary *summary,
+				   enum summary_order order, struct marks marks)
+{
+	bool sched = summary_sched_known(summary);
+	bool single = summary_knows_durations(summary);
+	bool marked = marks.counted || marks.off;
+	struct shown shown = {
+		.has = {
+			[COLUMN_CALLS] = true,
+			[COLUMN_SELF] = true,
+			[COLUMN_PERCENT] = true,
+			[COLUMN_ON_CPU] = sched,
+			[COLUMN_RUNNABLE] = sched,
+			[COLUMN_BLOCKED] = sched,
+			[COLUMN_SWITCHES] = sched &&
+					    order == SUMMARY_BY_SWITCHES,
+			[COLUMN_TOTAL] = true,
+			[COLUMN_MEDIAN] = single,
+			[COLUMN_P99] = single,
+			[COLUMN_MAX] = single,
+			[COLUMN_MEAN] = marked,
+			[COLUMN_MARK] = marked,
+		},
+	};
+
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
+		if (!shown.has[i])
+			continue;
+		shown.columns[shown.count] = function_columns[i];
+		/* What the rows are sorted by is to be seen. */
+		if (is_sorted_by(order, i))
+			shown.columns[shown.count].rank = 0;
+		shown.count++;
+	}
+	return shown;
+}
+
+static const char *mark_of(const struct summary_function *function)
+{
+	return is_off(function) ? "o" : is_counted(function) ? "c" : "";
+}
+
+/* Adds those of @cells, one for each column, that are shown. */
+static void add_shown(struct table *table, const struct shown *shown,
+		      const char *const cells[COLUMN_COUNT],
+		      const struct summary_function *function,
+		      const char *module)
+{
+	const char *list[COLUMN_COUNT];
+	size_t count = 0;
+
+	for (size_t i = 0; i < COLUMN_COUNT; i++)
+		if (shown->has[i])
+			list[count++] = cells[i];
+	table_add(table, list, function->name, module);
+}
+
+static const char *format_known(uint64_t ns, char text[SIZE_TEXT])
+{
+	return ns == COUNTER_UNKNOWN ? "?" : size_format_ns(ns, text);
+}
+
+static void add_function(struct table *table, const struct shown *shown,
+			 const struct summary_function *function,
+			 uint64_t all_self_ns, const char *module)
+{
+	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT + 1];
+	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
+	char percent[16], switches[SIZE_TEXT], mean[SIZE_TEXT] = "?";
+	char median[SIZE_TEXT], p99[SIZE_TEXT], max[SIZE_TEXT];
+	uint64_t recorded = recorded_calls(function);
+	double share = all_self_ns
+			       ? (double)function->self_ns / (double)all_self_ns
+			       : 0;
+	const char *cells[COLUMN_COUNT] = {
+		[COLUMN_CALLS] =
+			function->calls
+				? size_format_count(function->calls, calls)
+				: "?",
+		[COLUMN_SELF] = size_format_ns(function->self_ns, self),
+		[COLUMN_PERCENT] = percent,
+		[COLUMN_ON_CPU] =
+			size_format_ns(function->on_cpu_self_ns, on_cpu),
+		[COLUMN_RUNNABLE] =
+			size_format_ns(function->runnable_self_ns, runnable),
+		[COLUMN_BLOCKED] =
+			size_format_ns(function->blocked_self_ns, blocked),
+		[COLUMN_SWITCHES] =
+			size_format_count(function->switches, switches),
+		[COLUMN_TOTAL] = format_total(function, all_self_ns, total),
+		[COLUMN_MEDIAN] = format_known(function->median_ns, median),
+		[COLUMN_P99] = format_known(function->p99_ns, p99),
+		[COLUMN_MAX] = format_known(function->max_ns, max),
+		[COLUMN_MEAN] = mean,
+		[COLUMN_MARK] = mark_of(function),
+	};
+
+	snprintf(percent, sizeof(percent), "%.1f", 100 * share);
+	if (recorded)
+		size_format_ns(function->total_ns / recorded, mean);
+	add_shown(table, shown, cells, function, module);
+}
+
+static void print_marks(struct marks marks, FILE *out)
+{
+	if (marks.counted)
+		fputs("  c: all calls are counted, few were recorded: the rest "
+		      "of the time is in the\n"
+		      "     callers' self time; mean is of those that were "
+		      "recorded, ~ an estimate by it,\n"
+		      "     > what was recorded\n",
+		      out);
+	if (marks.off)
+		fputs("  o: off at the end: only calls before that are counted "
+		      "and recorded; ? is one\n"
+		      "     that was off from the start\n",
+		      out);
+}
+
+static size_t count_listed(const struct summary *summary)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < summary->function_count; i++)
+		count += is_listed(&summary->functions[i]);
+	return count;
+}
+
+/* Adds the first @count functions that were called. */
+static void add_functions(struct table *table, const struct shown *shown,
+			  const struct summary *summary, size_t count)
+{
+	bool with_module = has_many_modules(summary);
+	uint64_t all_self_ns = 0;
+
+	for (size_t i = 0; i < summary->function_count; i++)
+		all_self_ns += summary->functions[i].self_ns;
+	for (size_t i = 0; count; i++) {
+		const struct summary_function *one = &summary->functions[i];
+
+		if (!is_listed(one))
+			continue;
+		add_function(table, shown, one, all_self_ns,
+			     with_module ? one->module : NULL);
+		count--;
+	}
+}
+
+int summary_functions_print(const struct summary *summary,
+			    const struct summary_print_options *options,
+			    const struct terminal *terminal, FILE *out)
+{
+	size_t count = count_listed(summary);
+	size_t shown = options->limit ? MIN(count, options->limit) : count;
+	const struct marks marks = find_marks(summary);
+	const struct shown columns =
+		choose_columns(summary, options->order, marks);
+	struct table table;
+	int err;
+
+	if (!count)
+		return 0;
+	table_init(&table, columns.columns, columns.count, "function");
+	table.full_names = options->full_names;
+	add_functions(&table, &columns, summary, shown);
+	fputc('\n', out);
+	err = terminal ? table_print(&table, terminal, out)
+		       : table_print_markdown(&table, out);
+	table_release(&table);
+	if (shown < count && terminal) {
+		fprintf(out,
+			"  (%zu of %zu functions; all: perfrec report "
+			"--limit 0 ",
+			shown, count);
+		text_out_quoted(options->dir, out);
+		fputs(")\n", out);
+	}
+	print_marks(marks, out);
+	return err;
+}
