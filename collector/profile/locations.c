@@ -37,6 +37,7 @@ struct place {
 	uint64_t bias; /* from virtual addresses of the file to ours */
 	struct symbol_file *file; /* a reference; NULL: none */
 	bool has_functions; /* any of them has a name */
+	bool is_own; /* perfrec's own code */
 };
 
 enum location_kind {
@@ -138,6 +139,7 @@ static int find_module_place(struct locations *locations,
 		.bias = address - symbol->offset,
 		.file = where.file,
 		.has_functions = symbol->found,
+		.is_own = where.is_own,
 	};
 	err = intern_place(locations, &place, &number);
 	symbol_file_put(&where.file);
@@ -243,57 +245,57 @@ void locations_name(const struct locations *locations, uint32_t number,
 			  : "";
 }
 
-/* --- writing ----------------------------------------------------------------
+bool locations_is_own(const struct locations *locations, uint32_t number)
+{
+	uint32_t place = location_at(locations, number)->place;
+
+	return place && place_at(locations, place - 1)->is_own;
+}
+
+/* --- sources ----------------------------------------------------------------
  */
 
-struct writing {
+/* The source lines of all locations, and the locations by place. */
+struct sources {
 	const struct locations *locations;
-	struct out_pprof *out;
 	struct source *source; /* of each location */
 	size_t *first; /* see sort_by_place() */
 	uint32_t *order;
-	struct pool functions; /* struct function */
-	struct budget budget; /* its */
 };
 
-struct function {
-	const char *name, *file;
-	uint64_t start_line;
-};
-
-/* Sorts the numbers of locations by place into writing->order; those of place i
- * begin at writing->first[i]. 0 or -ENOMEM. */
-static int sort_by_place(struct writing *writing)
+/* Sorts the numbers of locations by place into sources->order; those of place i
+ * begin at sources->first[i]. 0 or -ENOMEM. */
+static int sort_by_place(struct sources *sources)
 {
-	const struct locations *locations = writing->locations;
+	const struct locations *locations = sources->locations;
 	size_t places = locations->places.count, all = locations->items.count;
 
-	writing->first = calloc(places + 2, sizeof(*writing->first));
-	writing->order = calloc(all + 1, sizeof(*writing->order));
-	if (!writing->first || !writing->order)
+	sources->first = calloc(places + 2, sizeof(*sources->first));
+	sources->order = calloc(all + 1, sizeof(*sources->order));
+	if (!sources->first || !sources->order)
 		return -ENOMEM;
 	/* first[i + 2] is how many locations place i has, and after that where
 	 * the next of them goes. */
 	for (size_t i = 0; i < all; i++)
 		if (location_at(locations, i)->place)
-			writing->first[location_at(locations, i)->place + 1]++;
+			sources->first[location_at(locations, i)->place + 1]++;
 	for (size_t i = 2; i < places + 2; i++)
-		writing->first[i] += writing->first[i - 1];
+		sources->first[i] += sources->first[i - 1];
 	for (size_t i = 0; i < all; i++) {
 		uint32_t place = location_at(locations, i)->place;
 
 		if (place)
-			writing->order[writing->first[place]++] = (uint32_t)i;
+			sources->order[sources->first[place]++] = (uint32_t)i;
 	}
 	return 0;
 }
 
 /* Finds the source lines of the locations of @place. 0 or -ENOMEM. */
-static int find_sources(struct writing *writing, size_t place)
+static int find_place_sources(struct sources *sources, size_t place)
 {
-	const struct locations *locations = writing->locations;
-	const uint32_t *order = writing->order + writing->first[place];
-	size_t count = writing->first[place + 1] - writing->first[place];
+	const struct locations *locations = sources->locations;
+	const uint32_t *order = sources->order + sources->first[place];
+	size_t count = sources->first[place + 1] - sources->first[place];
 	uint64_t *vaddr = calloc(count + 1, sizeof(*vaddr));
 	struct source *source = calloc(count + 1, sizeof(*source));
 	int err = vaddr && source ? 0 : -ENOMEM;
@@ -304,22 +306,142 @@ static int find_sources(struct writing *writing, size_t place)
 		symbol_file_sources(place_at(locations, place)->file, vaddr,
 				    count, source);
 	for (size_t i = 0; i < count && !err; i++)
-		writing->source[order[i]] = source[i];
+		sources->source[order[i]] = source[i];
 	free(vaddr);
 	free(source);
 	return err;
 }
 
+static void sources_release(struct sources *sources)
+{
+	free(sources->source);
+	free(sources->first);
+	free(sources->order);
+}
+
+/* Finds the sources of all of @locations. The caller ends *@out with
+ * sources_release() in any case. 0 or -ENOMEM. */
+static int sources_find(const struct locations *locations, struct sources *out)
+{
+	int err;
+
+	*out = (struct sources){
+		.locations = locations,
+		.source = calloc(locations->items.count + 1,
+				 sizeof(*out->source)),
+	};
+	err = out->source ? sort_by_place(out) : -ENOMEM;
+	for (size_t i = 0; i < locations->places.count && !err; i++)
+		if (place_at(locations, i)->file)
+			err = find_place_sources(out, i);
+	return err;
+}
+
+/* The functions of location @index are the frames from the number that this
+ * returns up to *@last, which has code of its own. */
+static size_t first_frame(const struct sources *sources, size_t index,
+			  size_t *last)
+{
+	const struct location *location =
+		location_at(sources->locations, index);
+	const struct source *source = &sources->source[index];
+	size_t first;
+
+	*last = source->count ? source->count - 1 : 0;
+	/* At the entry of a function, what is inlined there has not begun. */
+	first = location->kind == LOCATION_ENTRY ? *last : 0;
+	/* If there are too many functions, the innermost are left out. */
+	if (*last - first >= SYMBOLIZE_FRAMES_MAX)
+		first = *last - (SYMBOLIZE_FRAMES_MAX - 1);
+	return first;
+}
+
+/* The name of frame @i of location @index, of which @last is the outermost. */
+static const char *frame_name(const struct sources *sources, size_t index,
+			      size_t i, size_t last)
+{
+	const struct source *source = &sources->source[index];
+
+	if (i < last && source->frames[i].function[0])
+		return source->frames[i].function;
+	return location_at(sources->locations, index)->name;
+}
+
+static int names_of_sources(const struct sources *sources,
+			    struct location_names *out)
+{
+	size_t locations = sources->locations->items.count, all = 0, last;
+
+	for (size_t i = 0; i < locations; i++) {
+		size_t at = first_frame(sources, i, &last);
+
+		out->first[i] = all;
+		all += last + 1 - at;
+	}
+	out->first[locations] = all;
+	out->name = calloc(all + 1, sizeof(*out->name));
+	if (!out->name)
+		return -ENOMEM;
+	for (size_t i = 0; i < locations; i++) {
+		size_t at = first_frame(sources, i, &last);
+		const char **name = &out->name[out->first[i]];
+
+		for (; at <= last; at++)
+			*name++ = frame_name(sources, i, at, last);
+	}
+	return 0;
+}
+
+int location_names_find(const struct locations *locations,
+			struct location_names *out)
+{
+	struct sources sources;
+	int err = sources_find(locations, &sources);
+
+	*out = (struct location_names){
+		.first = calloc(locations->items.count + 1,
+				sizeof(*out->first)),
+	};
+	if (!err)
+		err = out->first ? names_of_sources(&sources, out) : -ENOMEM;
+	sources_release(&sources);
+	return err;
+}
+
+void location_names_release(struct location_names *names)
+{
+	free(names->name);
+	free(names->first);
+}
+
+/* --- writing ----------------------------------------------------------------
+ */
+
+struct writing {
+	const struct locations *locations;
+	struct sources sources;
+	struct out_pprof *out;
+	struct pool functions; /* struct function */
+	struct budget budget; /* its */
+};
+
+struct function {
+	const char *name, *file;
+	uint64_t start_line;
+};
+
 static bool has_lines(const struct writing *writing, size_t place)
 {
-	for (size_t i = writing->first[place]; i < writing->first[place + 1];
+	const struct sources *sources = &writing->sources;
+
+	for (size_t i = sources->first[place]; i < sources->first[place + 1];
 	     i++)
-		if (writing->source[writing->order[i]].count)
+		if (sources->source[sources->order[i]].count)
 			return true;
 	return false;
 }
 
-static int write_place(struct writing *writing, size_t number)
+static void write_place(struct writing *writing, size_t number)
 {
 	const struct place *place = place_at(writing->locations, number);
 	struct out_mapping mapping = {
@@ -330,14 +452,10 @@ static int write_place(struct writing *writing, size_t number)
 		.path = place->path,
 		.build_id = place->build_id,
 		.has_functions = place->has_functions,
+		.has_lines = has_lines(writing, number),
 	};
-	int err = place->file ? find_sources(writing, number) : 0;
 
-	if (err)
-		return err;
-	mapping.has_lines = has_lines(writing, number);
 	out_pprof_mapping(writing->out, &mapping);
-	return 0;
 }
 
 /* Whether @path is that of a program whose main thread is called @name. */
@@ -350,21 +468,19 @@ static bool is_program(const char *path, const char *name)
 }
 
 /* Readers take the first mapping of a file for that of the program. */
-static int write_places(struct writing *writing, const char *program)
+static void write_places(struct writing *writing, const char *program)
 {
 	const struct locations *locations = writing->locations;
 	size_t count = locations->places.count, first = 0;
-	int err = 0;
 
 	for (size_t i = count; i > 0; i--)
 		if (is_program(place_at(locations, i - 1)->path, program))
 			first = i - 1;
 	if (count)
-		err = write_place(writing, first);
-	for (size_t i = 0; i < count && !err; i++)
+		write_place(writing, first);
+	for (size_t i = 0; i < count; i++)
 		if (i != first)
-			err = write_place(writing, i);
-	return err;
+			write_place(writing, i);
 }
 
 /* Writes @function if it is new. Returns its id; 0: no memory. */
@@ -411,8 +527,8 @@ static size_t make_lines(struct writing *writing, size_t index,
 {
 	const struct location *location =
 		location_at(writing->locations, index);
-	const struct source *source = &writing->source[index];
-	size_t last = source->count ? source->count - 1 : 0, i, made = 0;
+	const struct source *source = &writing->sources.source[index];
+	size_t last, made = 0;
 
 	if (location->kind == LOCATION_SITE) {
 		const struct source_frame site = {
@@ -423,18 +539,13 @@ static size_t make_lines(struct writing *writing, size_t index,
 
 		return make_line(writing, &site, location->name, &out[0]);
 	}
-	/* At the entry of a function, what is inlined there has not begun. */
-	i = location->kind == LOCATION_ENTRY ? last : 0;
-	/* If there are too many functions, the innermost are left out. */
-	if (last - i >= SYMBOLIZE_FRAMES_MAX)
-		i = last - (SYMBOLIZE_FRAMES_MAX - 1);
-	for (; i <= last; i++) {
+	for (size_t i = first_frame(&writing->sources, index, &last); i <= last;
+	     i++) {
 		const struct source_frame *frame =
 			source->count ? &source->frames[i] : NULL;
-		const char *name = location->name;
+		const char *name =
+			frame_name(&writing->sources, index, i, last);
 
-		if (i < last && frame->function[0])
-			name = frame->function;
 		if (!make_line(writing, frame, name, &out[made++]))
 			return 0;
 	}
@@ -477,21 +588,17 @@ int locations_write(const struct locations *locations, const char *program,
 	struct writing writing = {
 		.locations = locations,
 		.out = out,
-		.source = calloc(locations->items.count + 1,
-				 sizeof(*writing.source)),
 		.budget = { .left = INT64_MAX },
 	};
-	int err = writing.source ? sort_by_place(&writing) : -ENOMEM;
+	int err = sources_find(locations, &writing.sources);
 
 	pool_init(&writing.functions, &writing.budget, sizeof(struct function),
 		  sizeof(struct function));
-	if (!err)
-		err = write_places(&writing, program);
-	if (!err)
+	if (!err) {
+		write_places(&writing, program);
 		err = write_items(&writing);
+	}
 	pool_release(&writing.functions);
-	free(writing.source);
-	free(writing.first);
-	free(writing.order);
+	sources_release(&writing.sources);
 	return err;
 }

@@ -8,6 +8,8 @@
 #ifndef PERFREC_COLLECTOR_PROFILE_LOCATIONS_H
 #define PERFREC_COLLECTOR_PROFILE_LOCATIONS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collector/base/pool.h"
@@ -45,6 +47,25 @@ int locations_merge(struct locations *locations, const struct locations *from,
  * the path of its module or "". Both live as long as the symbol cache. */
 void locations_name(const struct locations *locations, uint32_t number,
 		    const char **name, const char **module);
+/* Whether location @number lies in the code that perfrec brings into a program:
+ * its library and its thunks. */
+bool locations_is_own(const struct locations *locations, uint32_t number);
+
+/* The functions of all locations, as locations_write() names them: those of
+ * location i are name[first[i]] to name[first[i + 1] - 1], innermost first.
+ * The names live as long as the symbol cache. */
+struct location_names {
+	const char **name;
+	size_t *first;
+};
+
+/* Finds the functions of all locations, inlined ones included; reads debug
+ * information. The caller ends *@out with location_names_release(), whatever
+ * this returns: 0 or -ENOMEM. */
+int location_names_find(const struct locations *locations,
+			struct location_names *out);
+void location_names_release(struct location_names *names);
+
 /*
  * Writes the mappings, functions and locations. Location i gets the id i + 1.
  * The first mapping is that of the program whose main thread has the name
