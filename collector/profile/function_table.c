@@ -2,6 +2,7 @@
 #include "collector/profile/function_table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,19 +28,31 @@ static bool is_same_function(const void *a, const void *b)
 
 static const struct pool_key function_key = { hash_function, is_same_function };
 
-int function_table_add(struct function_table *table,
-		       const struct function_total *one)
+static struct function_total *total_at(const struct function_table *table,
+				       uint32_t number)
 {
-	const struct function_total empty = { .name = one->name,
-					      .module = one->module };
-	struct function_total *entry;
-	uint32_t number;
+	return (struct function_total *)table->pool.items + number;
+}
+
+int function_table_number(struct function_table *table, const char *name,
+			  const char *module, uint32_t *number)
+{
+	const struct function_total empty = { .name = name, .module = module };
 
 	if (!table->pool.item_bytes)
 		pool_init_key(&table->pool, NULL, sizeof(empty), &function_key);
-	if (pool_intern(&table->pool, &empty, &number) < 0)
+	return MIN(pool_intern(&table->pool, &empty, number), 0);
+}
+
+int function_table_add(struct function_table *table,
+		       const struct function_total *one)
+{
+	struct function_total *entry;
+	uint32_t number;
+
+	if (function_table_number(table, one->name, one->module, &number) < 0)
 		return -ENOMEM;
-	entry = (struct function_total *)table->pool.items + number;
+	entry = total_at(table, number);
 	entry->calls += one->calls;
 	entry->measured_self_ns += one->measured_self_ns;
 	entry->measured_total_ns += one->measured_total_ns;
@@ -68,7 +81,7 @@ void function_table_add_durations(struct function_table *table,
 
 	if (!table->pool.item_bytes || !pool_find(&table->pool, &key, &number))
 		return;
-	entry = (struct function_total *)table->pool.items + number;
+	entry = total_at(table, number);
 	if (!entry->durations) {
 		entry->durations = calloc(1, sizeof(*entry->durations));
 		if (!entry->durations)
@@ -132,10 +145,76 @@ void function_table_correct(struct function_table *table,
 					&one->own_total, &of_totals);
 		/* Where the halves do not fit both. */
 		one->total_ns = MAX(one->total_ns, one->self_ns);
+		one->recorded_self_ns = one->self_ns;
+		one->recorded_total_ns = one->total_ns;
 		kernel_counts_fit(&one->kernel_self, one->self_ns,
 				  one->own_self.wait_ns);
 		kernel_counts_fit(&one->kernel_total, one->total_ns,
 				  one->own_total.wait_ns);
+	}
+}
+
+bool function_table_has_hooks(const struct function_table *table,
+			      const char *name, const char *module)
+{
+	const struct function_total key = { .name = name, .module = module };
+	const struct function_total *total;
+	uint32_t number;
+
+	if (!table->pool.item_bytes || !pool_find(&table->pool, &key, &number))
+		return false;
+	total = total_at(table, number);
+	return total->calls || total->state != TOLD_SPAN;
+}
+
+uint32_t function_table_count(const struct function_table *table)
+{
+	return table->pool.count;
+}
+
+/* The standard error of @times: each sample is one draw, so the deviation of
+ * their number is its square root. Runnable time was spread like samples, waits
+ * were measured. Where no sample is, 3 were due in one of 20 cases. */
+static uint64_t sampling_error(const struct function_times *times,
+			       uint64_t period_ns)
+{
+	uint64_t ns = times->on_cpu_ns + times->runnable_ns;
+
+	if (!times->samples)
+		return 3 * period_ns;
+	return (uint64_t)((double)MAX(ns, period_ns) /
+			  sqrt((double)times->samples));
+}
+
+static uint64_t set_kernel(struct kernel_counts *kernel,
+			   const struct function_times *times)
+{
+	kernel->runnable_ns = times->runnable_ns;
+	kernel->blocked_ns = times->blocked_ns;
+	kernel->unknown_ns = 0;
+	kernel->spread_ns = 0;
+	return times->on_cpu_ns + times->runnable_ns + times->blocked_ns;
+}
+
+void function_table_set_times(struct function_table *table,
+			      const struct function_times *self,
+			      const struct function_times *total,
+			      uint64_t period_ns)
+{
+	struct function_total *totals = table->pool.items;
+
+	for (size_t i = 0; i < table->pool.count; i++) {
+		struct function_total *one = &totals[i];
+
+		one->self_ns = set_kernel(&one->kernel_self, &self[i]);
+		one->total_ns = set_kernel(&one->kernel_total, &total[i]);
+		one->cpu_samples = self[i].samples;
+		one->cpu_ns = self[i].on_cpu_ns;
+		one->sampled = (struct function_errors){
+			self[i].samples, total[i].samples,
+			sampling_error(&self[i], period_ns),
+			sampling_error(&total[i], period_ns)
+		};
 	}
 }
 

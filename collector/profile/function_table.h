@@ -33,6 +33,12 @@ struct function_total {
 	struct own_counts own_self, own_total;
 	/* Without what perfrec took: by function_table_correct(). */
 	uint64_t self_ns, total_ns;
+	/* The same, whatever function_table_set_times() makes of those. */
+	uint64_t recorded_self_ns, recorded_total_ns;
+	/* Times from samples: their number, and the standard error. */
+	struct function_errors {
+		uint64_t samples, total_samples, self_ns, total_ns;
+	} sampled;
 	/* What was sampled or allocated in the function itself, and of that
 	 * what was in use at the end. */
 	uint64_t cpu_samples, cpu_ns;
@@ -69,6 +75,30 @@ bool function_table_knows_durations(const struct function_total *total);
 void function_table_correct(struct function_table *table,
 			    const struct own_costs *costs,
 			    struct true_time_sums *sums);
+
+/* Times of a function that come from samples and from off-CPU stacks. */
+struct function_times {
+	uint64_t samples, on_cpu_ns, runnable_ns, blocked_ns;
+};
+
+/* Sets *@number to the number of the function @name of @module, which is added
+ * if there is none. The strings must outlive the table. 0 or -ENOMEM. */
+int function_table_number(struct function_table *table, const char *name,
+			  const char *module, uint32_t *number);
+/* Whether the function @name of @module has calls, or is known to be muted. */
+bool function_table_has_hooks(const struct function_table *table,
+			      const char *name, const char *module);
+/* How many functions there are: numbers are below this. */
+uint32_t function_table_count(const struct function_table *table);
+/*
+ * Replaces the times of all functions by @self and @total, one for each number.
+ * A sample stands for @period_ns. After function_table_correct(), once, before
+ * the table is sorted.
+ */
+void function_table_set_times(struct function_table *table,
+			      const struct function_times *self,
+			      const struct function_times *total,
+			      uint64_t period_ns);
 /* All totals, as they lie; sets *@count to their number. They are the table's,
  * and valid until one is added. */
 const struct function_total *function_table_all(

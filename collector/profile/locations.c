@@ -367,7 +367,7 @@ static const char *frame_name(const struct sources *sources, size_t index,
 	return location_at(sources->locations, index)->name;
 }
 
-static int names_of_sources(const struct sources *sources,
+static int names_of_sources(const struct sources *sources, bool inlined,
 			    struct location_names *out)
 {
 	size_t locations = sources->locations->items.count, all = 0, last;
@@ -376,7 +376,7 @@ static int names_of_sources(const struct sources *sources,
 		size_t at = first_frame(sources, i, &last);
 
 		out->first[i] = all;
-		all += last + 1 - at;
+		all += inlined ? last + 1 - at : 1;
 	}
 	out->first[locations] = all;
 	out->name = calloc(all + 1, sizeof(*out->name));
@@ -386,24 +386,25 @@ static int names_of_sources(const struct sources *sources,
 		size_t at = first_frame(sources, i, &last);
 		const char **name = &out->name[out->first[i]];
 
-		for (; at <= last; at++)
+		for (at = inlined ? at : last; at <= last; at++)
 			*name++ = frame_name(sources, i, at, last);
 	}
 	return 0;
 }
 
-int location_names_find(const struct locations *locations,
+int location_names_find(const struct locations *locations, bool inlined,
 			struct location_names *out)
 {
 	struct sources sources;
 	int err = sources_find(locations, &sources);
 
 	*out = (struct location_names){
-		.first = calloc(locations->items.count + 1,
-				sizeof(*out->first)),
+		.first =
+			calloc(locations->items.count + 1, sizeof(*out->first)),
 	};
 	if (!err)
-		err = out->first ? names_of_sources(&sources, out) : -ENOMEM;
+		err = out->first ? names_of_sources(&sources, inlined, out)
+				 : -ENOMEM;
 	sources_release(&sources);
 	return err;
 }

@@ -59,10 +59,11 @@ struct location_names {
 	size_t *first;
 };
 
-/* Finds the functions of all locations, inlined ones included; reads debug
- * information. The caller ends *@out with location_names_release(), whatever
- * this returns: 0 or -ENOMEM. */
-int location_names_find(const struct locations *locations,
+/* Finds the functions of all locations; reads debug information. With @inlined
+ * false, a location has one name, that of the function which has code of its
+ * own. The caller ends *@out with location_names_release(), whatever this
+ * returns: 0 or -ENOMEM. */
+int location_names_find(const struct locations *locations, bool inlined,
 			struct location_names *out);
 void location_names_release(struct location_names *names);
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "collector/profile/function_table.h"
+#include "collector/profile/profile_tree_inner.h"
 #include "collector/replay/kernel_counts.h"
 #include "shared/compiler.h"
 
@@ -24,34 +25,6 @@
 #define BYTES_MAX (1ULL << 30)
 
 #define NOT_THERE UINT32_MAX
-
-/* Keys come first in both; see pool.h. */
-struct owner {
-	char process[16], thread[16];
-	uint64_t pid;
-
-	int64_t tid; /* 0: of several threads */
-};
-
-/* The node of an owner is a root: its parent is 0, and what is the owner's
- * number. */
-struct node {
-	uint32_t parent; /* number + 1 */
-	uint32_t what; /* location */
-
-	int64_t value[]; /* as many as the tree has */
-};
-
-static struct owner *owner_at(const struct profile_tree *tree, size_t number)
-{
-	return (struct owner *)tree->owners.items + number;
-}
-
-static struct node *node_at(const struct profile_tree *tree, size_t number)
-{
-	return (struct node *)((uint8_t *)tree->nodes.items +
-			       number * tree->nodes.item_bytes);
-}
 
 void profile_tree_init(struct profile_tree *tree, struct symbol_cache *cache,
 		       struct budget *budget, size_t type_count,
@@ -79,8 +52,8 @@ void profile_tree_release(struct profile_tree *tree)
 /* --- adding -----------------------------------------------------------------
  */
 
-static int add_owner(struct profile_tree *tree, const struct owner *owner,
-		     uint32_t *out)
+int profile_tree_add_owner(struct profile_tree *tree, const struct owner *owner,
+			   uint32_t *out)
 {
 	int err = pool_intern(&tree->owners, owner, out);
 
@@ -89,8 +62,8 @@ static int add_owner(struct profile_tree *tree, const struct owner *owner,
 	return MIN(err, 0);
 }
 
-static int intern_node(struct profile_tree *tree, uint32_t parent,
-		       uint32_t what, uint32_t *out)
+int profile_tree_node(struct profile_tree *tree, uint32_t parent, uint32_t what,
+		      uint32_t *out)
 {
 	union {
 		struct node node;
@@ -111,9 +84,9 @@ int profile_tree_root(struct profile_tree *tree,
 
 	snprintf(one.process, sizeof(one.process), "%s", owner->process);
 	snprintf(one.thread, sizeof(one.thread), "%s", owner->thread);
-	err = add_owner(tree, &one, &number);
+	err = profile_tree_add_owner(tree, &one, &number);
 	if (!err)
-		err = intern_node(tree, 0, number, &node);
+		err = profile_tree_node(tree, 0, number, &node);
 	if (!err)
 		*out = (struct tree_place){ .node = node };
 	return err;
@@ -138,7 +111,7 @@ static int find_written_parent(struct profile_tree *tree,
 		return 0;
 	err = locations_mark(&tree->locations, "[truncated]", &location);
 	if (!err)
-		err = intern_node(tree, *out, location, &mark);
+		err = profile_tree_node(tree, *out, location, &mark);
 	if (!err)
 		*out = mark + 1;
 	return err;
@@ -152,7 +125,7 @@ int profile_tree_child(struct profile_tree *tree,
 	int err = find_written_parent(tree, parent, depth, &above);
 
 	if (!err)
-		err = intern_node(tree, above, location, &out->node);
+		err = profile_tree_node(tree, above, location, &out->node);
 	if (!err)
 		out->depth = MIN(depth, PROFILE_DEPTH_MAX + 1);
 	return err;
@@ -164,8 +137,8 @@ static void add_value(int64_t *sum, int64_t value)
 		*sum = value < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static void add_values(const struct profile_tree *tree, int64_t *sum,
-		       const int64_t *value)
+void profile_tree_add_values(const struct profile_tree *tree, int64_t *sum,
+			     const int64_t *value)
 {
 	for (size_t i = 0; i < tree->value_count; i++)
 		add_value(&sum[i], value[i]);
@@ -176,12 +149,12 @@ void profile_tree_count(struct profile_tree *tree,
 {
 	if (place->depth > PROFILE_DEPTH_MAX)
 		add_value(&tree->truncated, value[0]);
-	add_values(tree, node_at(tree, place->node)->value, value);
+	profile_tree_add_values(tree, node_at(tree, place->node)->value, value);
 }
 
 void profile_tree_lose(struct profile_tree *tree, const int64_t *value)
 {
-	add_values(tree, tree->lost, value);
+	profile_tree_add_values(tree, tree->lost, value);
 }
 
 void profile_tree_scale(struct profile_tree *tree, size_t type, double factor)
@@ -209,13 +182,16 @@ static int merge_node(struct profile_tree *tree, const struct node *node,
 	int err;
 
 	if (!node->parent)
-		return intern_node(tree, 0, renamed->owner[node->what], out);
+		return profile_tree_node(tree, 0, renamed->owner[node->what],
+					 out);
 	parent = renamed->node[node->parent - 1];
 	if (parent == NOT_THERE)
 		return -ENOMEM;
-	err = intern_node(tree, parent + 1, renamed->location[node->what], out);
+	err = profile_tree_node(tree, parent + 1, renamed->location[node->what],
+				out);
 	if (!err)
-		add_values(tree, node_at(tree, *out)->value, node->value);
+		profile_tree_add_values(tree, node_at(tree, *out)->value,
+					node->value);
 	return err;
 }
 
@@ -248,7 +224,8 @@ static int merge_rest(struct profile_tree *tree,
 	err = locations_merge(&tree->locations, &from->locations,
 			      renamed->location);
 	for (size_t i = 0; i < from->owners.count && !err; i++)
-		err = add_owner(tree, owner_at(from, i), &renamed->owner[i]);
+		err = profile_tree_add_owner(tree, owner_at(from, i),
+					     &renamed->owner[i]);
 	return err;
 }
 
@@ -306,6 +283,32 @@ static void fit_on_cpu(const struct profile_times *times, const int64_t *value,
 	on_cpu[2] = (int64_t)counts.blocked_ns;
 }
 
+void profile_tree_begin_times(struct profile_tree *tree)
+{
+	const struct profile_times *times = tree->times;
+	const size_t own_bytes = OWN_COUNTS * sizeof(int64_t);
+
+	tree->timed = true;
+	for (size_t i = 0; i < tree->nodes.count; i++)
+		memset(&node_at(tree, i)->value[times->own], 0, own_bytes);
+	memset(&tree->lost[times->own], 0, own_bytes);
+}
+
+/* The times of a tree after profile_tree_begin_times(). */
+static bool take_times(const struct profile_times *times, const int64_t *value,
+		       int64_t out[OUT_VALUES_MAX])
+{
+	const int64_t *given = &value[times->own];
+	int64_t all =
+		given[TIME_ON_CPU] + given[TIME_RUNNABLE] + given[TIME_BLOCKED];
+
+	out[times->own] = out[times->time];
+	out[times->time] = all;
+	if (times->on_cpu)
+		memcpy(&out[times->on_cpu], given, 3 * sizeof(*given));
+	return all > 0;
+}
+
 /* Negative values, which clocks that were repaired may leave, become 0. */
 bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 			 const struct own_costs *costs,
@@ -323,6 +326,8 @@ bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 	}
 	if (!times)
 		return any;
+	if (tree->timed)
+		return take_times(times, value, out) || any;
 	memcpy(&own, &value[times->own], sizeof(own));
 	out[times->own] = out[times->time];
 	out[times->time] = true_time(out[times->time], costs, &own, &below_ns);

@@ -52,6 +52,14 @@ struct profile_tree {
 	/* The values of stacks that found no memory. */
 	int64_t lost[OUT_VALUES_MAX];
 	int64_t truncated; /* the first value, of stacks that are too deep */
+	bool timed; /* profile_tree_begin_times() */
+};
+
+/* The times that a stack is given, in this order from @own of its tree on. */
+enum given_time {
+	TIME_ON_CPU,
+	TIME_RUNNABLE,
+	TIME_BLOCKED,
 };
 
 /* One node of the tree. */
@@ -93,6 +101,13 @@ void profile_tree_scale(struct profile_tree *tree, size_t type, double factor);
 int profile_tree_merge(struct profile_tree *tree,
 		       const struct profile_tree *from);
 
+/*
+ * From now on the times of @tree are not those of the recorded calls, but those
+ * that are added at @own (enum given_time): a file has their sum as its time,
+ * and keeps what was measured. Forgets what perfrec did in the recorded calls,
+ * so profile_tree_sum() comes before.
+ */
+void profile_tree_begin_times(struct profile_tree *tree);
 /* Adds calls, measured self times and what perfrec did in them to @table, by
  * function. The tree has times, and calls as its first value. 0 or -ENOMEM. */
 int profile_tree_sum(const struct profile_tree *tree,

@@ -349,7 +349,11 @@ static void add_losses(const struct stack_profile *profile, int64_t unwritten,
 		 "# {%s is|%s are} not in this profile: it would have been too "
 		 "large",
 		 unwritten, comments);
-	if (profile->counted)
+	if (profile->timed)
+		comments_add(comments,
+			     "# times are from samples: stacks with calls have "
+			     "no time, and stacks with time have no calls");
+	else if (profile->counted)
 		comments_add_count(
 			comments,
 			"# {call was|calls were} only counted: {its|their} "

@@ -25,6 +25,7 @@ struct stack_profile {
 	struct profile_tree tree;
 	struct own_costs costs; /* that are subtracted when it is written */
 	uint64_t counted; /* calls that were not recorded */
+	bool timed; /* its times are not those of the calls (time_profile.h) */
 	uint32_t other; /* location of what found no room, if it is kept */
 };
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * time_from - the one rule for where the times of functions come from. Pure.
+ *
+ * A recorded call tells its time by two clock reads. Where calls were only
+ * counted, or not even that, recorded calls know too little: the time of the
+ * others is in their callers. CPU samples and the stacks of waits know of all
+ * calls alike, with the error of their number.
+ */
+#ifndef PERFREC_COLLECTOR_PROFILE_TIME_FROM_H
+#define PERFREC_COLLECTOR_PROFILE_TIME_FROM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* So many samples tell more than recorded calls do that are a part of all. */
+#define TIME_SAMPLES_MIN 25
+/* So many tell more than times of which most was perfrec's own. */
+#define TIME_SAMPLES_ROUGH 200
+
+enum time_from {
+	TIME_FROM_CALLS,
+	TIME_FROM_SAMPLES,
+};
+
+struct time_facts {
+	bool muted; /* not every call of every function was recorded */
+	uint64_t samples; /* of CPU time, in processes that were recorded */
+	/* Of the self times of functions: what perfrec took in them without
+	 * waits, and what is left. */
+	uint64_t own_ns, left_ns;
+};
+
+enum time_from time_from_choose(const struct time_facts *facts);
+/* "calls" or "samples": the member time_from of a summary. */
+const char *time_from_text(enum time_from from);
+
+#endif
