@@ -15,6 +15,7 @@
 #include "collector/files/cpu_profile.h"
 #include "collector/files/flight_recorder.h"
 #include "collector/files/offcpu_profile.h"
+#include "collector/files/sampled_times.h"
 #include "collector/files/snapshot.h"
 #include "collector/files/summary_write.h"
 #include "collector/files/wall_profile.h"
@@ -154,6 +155,7 @@ static void write_profiles(struct recording *recording,
 		      offcpu_profile_write(recording, duration_ns,
 					   &files->offcpu_profile_bytes));
 	find_costs(recording, &files->costs);
+	files->time_from = sampled_times_take(recording, &files->costs);
 	write_wall(recording, duration_ns, files, unwritten);
 	write_heap(recording, duration_ns, files, unwritten);
 	write_spans(recording, duration_ns, files, unwritten);

@@ -351,7 +351,13 @@ static json_t *counters_json(const struct recording *recording,
 	return list;
 }
 
-static const char *const function_states[] = { "span", "counted", "off" };
+static const char *function_state(const struct function_total *one)
+{
+	static const char *const states[] = { "span", "counted", "off" };
+
+	return one->calls || one->state != TOLD_SPAN ? states[one->state]
+						     : "none";
+}
 
 /* The column value of the rows FUNCTION() of counters.def uses these names.
  * @buckets is function_durations(). */

@@ -10,6 +10,7 @@
 
 #include "collector/trace/trace_keep.h"
 #include "collector/files/own_costs.h"
+#include "collector/profile/time_from.h"
 
 struct cpu_sum;
 struct recording;
@@ -29,6 +30,7 @@ struct recording_files {
 	uint64_t heap_profile_bytes, heap_peak_bytes, span_profile_bytes;
 	struct cpu_sum *cpu_sum; /* of cpu_profile_write(); NULL: nothing */
 	struct own_costs_found costs; /* that were subtracted from times */
+	enum time_from time_from; /* of functions */
 };
 
 /* Write the file to the recording's folder. It is written under another name

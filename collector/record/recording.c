@@ -592,6 +592,11 @@ const struct function_total *recording_functions(
 	return function_table_all(&recording->functions, count);
 }
 
+struct function_table *recording_function_table(struct recording *recording)
+{
+	return &recording->functions;
+}
+
 const struct function_total *recording_sort_functions(
 	struct recording *recording, size_t *count)
 {

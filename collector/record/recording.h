@@ -141,6 +141,7 @@ struct totals {
 		uint64_t cost_ns, cpu_ns;
 		bool unmet; /* of one of them */
 	} states;
+	bool entry_build; /* some program has a module that is one */
 	uint64_t start_ns; /* CPU time of programs, until they recorded */
 	/* What else is part of the own cost. */
 	uint64_t general_spans; /* by PAGE_GENERAL programs */
@@ -392,6 +393,8 @@ const struct function_total *recording_functions(
 void recording_correct_functions(struct recording *recording,
 				 const struct own_costs *costs,
 				 struct true_time_sums *sums);
+/* The table behind recording_functions(). As recording_correct_functions(). */
+struct function_table *recording_function_table(struct recording *recording);
 /* All functions, the one with the most time first; sets *@count to their
  * number. The array belongs to @recording. The thread that finishes the
  * recording. */

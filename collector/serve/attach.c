@@ -274,6 +274,8 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	setup->alloc = choose_alloc(collector->options, hello->instrumented);
 	setup->stackless = !hello->instrumented;
 	setup->entry_build = hello->entry_build;
+	recording_lock(setup->recording)->entry_build |= hello->entry_build;
+	recording_unlock(setup->recording);
 	setup->late = has_threads(peer->pid);
 	recording_set_ring_cells(setup->recording, setup->ring_cells);
 	setup->jobs = recording_setup(setup->recording)->jobs;

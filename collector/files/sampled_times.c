@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/files/sampled_times.h"
+
+#include "collector/base/log.h"
+#include "collector/files/own_costs.h"
+#include "collector/options/collect_options.h"
+#include "collector/profile/function_table.h"
+#include "collector/profile/stack_profile.h"
+#include "collector/profile/time_profile.h"
+#include "collector/record/recording.h"
+#include "shared/compiler.h"
+
+#define SECOND_NS 1000000000u
+
+static struct time_facts find_facts(const struct recording *recording,
+				    const struct own_costs_found *costs)
+{
+	const struct totals *sum = &recording_sums(recording)->totals;
+	const struct true_time_sums *times = &costs->sums;
+	struct time_facts facts = {
+		.muted = sum->counted_calls || sum->excluded_hooks ||
+			 sum->states.counted || sum->states.off,
+		.samples = sum->sampled.count,
+		.own_ns = times->subtracted_ns -
+			  MIN(times->subtracted_ns, sum->wait_ns),
+	};
+	const struct function_total *one;
+	size_t count;
+
+	one = recording_functions(recording, &count);
+	for (size_t i = 0; i < count; i++)
+		facts.left_ns += one[i].self_ns;
+	return facts;
+}
+
+/* Makes @times of the samples and waits of @recording. 0 or -ENOMEM. */
+static int make_times(struct recording *recording,
+		      const struct time_functions *functions,
+		      struct stack_profile *times)
+{
+	const struct recording_profiles *profiles =
+		&recording_setup(recording)->profiles;
+	uint64_t own_ns;
+	int err = time_profile_add_cpu(times, profiles->cpu, &own_ns);
+
+	if (!err && profiles->offcpu)
+		err = time_profile_add_blocked(times, profiles->offcpu,
+					       functions);
+	if (!err && profiles->span)
+		time_profile_spread_runnable(times, profiles->span);
+	return err;
+}
+
+static int take_times(struct recording *recording, struct stack_profile *times)
+{
+	const struct recording_setup *setup = recording_setup(recording);
+	const struct time_functions functions = {
+		.table = recording_function_table(recording),
+		.inlined = !recording_sums(recording)->totals.entry_build,
+	};
+	int err = make_times(recording, &functions, times);
+
+	if (!err)
+		err = time_profile_sum(times, &functions,
+				       SECOND_NS / setup->options->cpu_hz);
+	if (!err && setup->profiles.wall)
+		err = time_profile_give(times, setup->profiles.wall);
+	if (!err && setup->profiles.span)
+		err = time_profile_give(times, setup->profiles.span);
+	return err;
+}
+
+enum time_from sampled_times_take(struct recording *recording,
+				  const struct own_costs_found *costs)
+{
+	const struct recording_setup *setup = recording_setup(recording);
+	const struct time_facts facts = find_facts(recording, costs);
+	struct stack_profile *times;
+	int err;
+
+	if (!setup->profiles.cpu || !setup->options->cpu_hz ||
+	    time_from_choose(&facts) == TIME_FROM_CALLS)
+		return TIME_FROM_CALLS;
+	err = stack_profile_new(&stack_profile_time, setup->symbols,
+				setup->budget, &times);
+	if (err)
+		times = NULL;
+	else
+		err = take_times(recording, times);
+	stack_profile_free(&times);
+	if (!err)
+		return TIME_FROM_SAMPLES;
+	log_err("out of memory: times are those of the recorded calls");
+	return TIME_FROM_CALLS;
+}
