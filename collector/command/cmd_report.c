@@ -33,6 +33,7 @@ struct report_options {
 	const char *sort; /* as given; NULL: not */
 	bool stacks;
 	bool raw;
+	bool recorded;
 	bool json;
 	bool markdown;
 	bool limited; /* --limit was given */
@@ -68,9 +69,14 @@ static int find_order(const char *key, enum summary_order *out)
 	return OPTS_WRONG;
 }
 
-/* Only wall time is corrected. */
+/* Only wall time is corrected, and only functions have times of two sources. */
 static int check_raw(const struct report_options *options)
 {
+	if (options->recorded && (options->view || options->raw)) {
+		log_err("--recorded: only for --view functions, without "
+			"--raw");
+		return OPTS_WRONG;
+	}
 	if (!options->raw || !options->view ||
 	    report_view_has_raw(options->view))
 		return OPTS_GO_ON;
@@ -102,7 +108,8 @@ static int check_html(const struct report_options *options)
 	}
 	if (!options->html ||
 	    (!options->view && !options->sort && !options->stacks &&
-	     !options->raw && !options->json && !options->limited))
+	     !options->raw && !options->recorded && !options->json &&
+	     !options->limited))
 		return check_file(options);
 	log_err("--html: takes no option but --no-source, --from, --to and "
 		"--thread");
@@ -193,6 +200,9 @@ static int take_report_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_RAW:
 		options->raw = true;
+		break;
+	case OPT_RECORDED:
+		options->recorded = true;
 		break;
 	case OPT_LIMIT:
 		options->print.limit = value->number;
@@ -303,6 +313,17 @@ static int check_order(const struct report_options *options,
 	return 0;
 }
 
+/* Selects the times of functions that the options ask for. */
+static void choose_times(struct report_options *options,
+			 struct summary *summary)
+{
+	options->print.raw = options->raw;
+	if (options->raw)
+		summary_use_measured(summary);
+	else if (options->recorded)
+		summary_use_recorded(summary);
+}
+
 static int print_summary(struct report_options *options,
 			 struct summary *summary)
 {
@@ -310,9 +331,7 @@ static int print_summary(struct report_options *options,
 
 	if (err)
 		return err;
-	options->print.raw = options->raw;
-	if (options->raw)
-		summary_use_measured(summary);
+	choose_times(options, summary);
 	if (!options->json)
 		return summary_print(summary, &options->print, stdout);
 	summary_sort(summary, options->print.order);
@@ -329,9 +348,7 @@ static int print_markdown(struct report_options *options,
 
 	if (!options->limited)
 		options->print.limit = MARKDOWN_LIMIT;
-	options->print.raw = options->raw;
-	if (options->raw)
-		summary_use_measured(summary);
+	choose_times(options, summary);
 	err = summary_print_markdown(summary, &options->print, !view, stdout);
 	if (!view && summary->totals.cpu_samples) {
 		options->view = report_view_find("cpu");

@@ -423,8 +423,29 @@ void summary_free(struct summary **summary)
 	*summary = NULL;
 }
 
+bool summary_time_is_sampled(const struct summary *summary)
+{
+	const char *from = summary->totals.time_from;
+
+	return from && strcmp(from, "samples") == 0;
+}
+
+void summary_use_recorded(struct summary *summary)
+{
+	if (!summary_time_is_sampled(summary))
+		return;
+	summary->totals.time_from = "calls";
+	for (size_t i = 0; i < summary->function_count; i++) {
+		struct summary_function *one = &summary->functions[i];
+
+		one->self_ns = one->recorded_self_ns;
+		one->total_ns = one->recorded_total_ns;
+	}
+}
+
 void summary_use_measured(struct summary *summary)
 {
+	summary_use_recorded(summary);
 	for (size_t i = 0; i < summary->function_count; i++) {
 		struct summary_function *one = &summary->functions[i];
 

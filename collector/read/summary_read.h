@@ -86,9 +86,15 @@ int summary_from_document(void *document, struct summary **out);
 /* Free *@summary, which may be NULL, and set it to NULL. */
 void summary_free(struct summary **summary);
 
+/* Whether the times of the functions of @summary are from samples, not from
+ * recorded calls. An older perfrec knew no such times. */
+bool summary_time_is_sampled(const struct summary *summary);
+
 /* From now on the times of the functions of @summary are those that were
- * measured, with what perfrec took in them. */
+ * measured in recorded calls, with what perfrec took in them. */
 void summary_use_measured(struct summary *summary);
+/* The same, without what perfrec took in them. */
+void summary_use_recorded(struct summary *summary);
 
 enum summary_order {
 	SUMMARY_BY_SELF,

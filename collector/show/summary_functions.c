@@ -17,7 +17,7 @@ static bool has_many_modules(const struct summary *summary)
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *one = &summary->functions[i];
 
-		if (!one->calls)
+		if (!one->calls && !one->self_ns)
 			continue;
 		if (first && strcmp(one->module, first) != 0)
 			return true;
@@ -48,11 +48,17 @@ static uint64_t recorded_calls(const struct summary_function *function)
 	return function->state ? function->recorded : function->calls;
 }
 
-/* Functions with calls, and those that were off from the start, of which
- * nothing is known. The others are in the list because they allocated. */
+static bool has_hooks(const struct summary_function *function)
+{
+	return !function->state || strcmp(function->state, "none") != 0;
+}
+
+/* Functions with calls, those that were off from the start, and those without
+ * hooks in which time was sampled. The others are in the list because they
+ * allocated, or called one of these. */
 static bool is_listed(const struct summary_function *function)
 {
-	return function->calls || is_off(function);
+	return function->calls || is_off(function) || function->self_ns;
 }
 
 static struct marks find_marks(const struct summary *summary)
@@ -73,6 +79,23 @@ static struct marks find_marks(const struct summary *summary)
 /* The mean of fewer calls says nothing of the rest: durations differ by more.
  */
 #define ESTIMATE_CALLS_MIN 30
+
+/* A time from samples; "< 3.0 ms" if it was not seen in one. */
+static const char *format_sampled(uint64_t ns, uint64_t error_ns,
+				  const struct summary_function *function,
+				  char text[SIZE_TEXT + 2])
+{
+	if (ns) {
+		size_format_ns(ns, text);
+		return text;
+	}
+	/* All calls together took no longer than they were measured to take. */
+	if (function->calls && function->recorded == function->calls)
+		error_ns = MIN(error_ns, function->recorded_total_ns);
+	memcpy(text, "< ", 2);
+	size_format_ns(error_ns, text + 2);
+	return text;
+}
 
 /* What all calls took: "~9.1 s" if it is estimated by those that were recorded;
  * ">9.1 s" if these are too few, or that says more than @most_ns, so that
@@ -106,6 +129,7 @@ static const char *format_total(const struct summary_function *function,
 enum {
 	COLUMN_CALLS,
 	COLUMN_SELF,
+	COLUMN_ERROR, /* only of times from samples */
 	COLUMN_PERCENT,
 	COLUMN_ON_CPU, /* this and the next three only if that is known */
 	COLUMN_RUNNABLE,
@@ -115,8 +139,8 @@ enum {
 	COLUMN_MEDIAN, /* this and the next two only if that is known */
 	COLUMN_P99,
 	COLUMN_MAX,
-	COLUMN_MEAN, /* this and the next only if there are marks */
-	COLUMN_MARK,
+	COLUMN_MEAN, /* only of times from calls, if there are marks */
+	COLUMN_MARK, /* only if there are marks */
 	COLUMN_COUNT
 };
 
@@ -130,6 +154,7 @@ struct shown {
 static const struct table_column function_columns[COLUMN_COUNT] = {
 	[COLUMN_CALLS] = { "calls", 15, false, 3 },
 	[COLUMN_SELF] = { "self time", 9, false, 0 },
+	[COLUMN_ERROR] = { "+-", 7, false, 3 },
 	[COLUMN_PERCENT] = { "%", 5, false, 2 },
 	[COLUMN_ON_CPU] = { "on CPU", 9, false, 7 },
 	[COLUMN_RUNNABLE] = { "runnable", 9, false, 10 },
@@ -156,10 +181,12 @@ static struct shown choose_columns(const struct summary *summary,
 	bool sched = summary_sched_known(summary);
 	bool single = summary_knows_durations(summary);
 	bool marked = marks.counted || marks.off;
+	bool sampled = summary_time_is_sampled(summary);
 	struct shown shown = {
 		.has = {
 			[COLUMN_CALLS] = true,
 			[COLUMN_SELF] = true,
+			[COLUMN_ERROR] = sampled,
 			[COLUMN_PERCENT] = true,
 			[COLUMN_ON_CPU] = sched,
 			[COLUMN_RUNNABLE] = sched,
@@ -170,7 +197,7 @@ static struct shown choose_columns(const struct summary *summary,
 			[COLUMN_MEDIAN] = single,
 			[COLUMN_P99] = single,
 			[COLUMN_MAX] = single,
-			[COLUMN_MEAN] = marked,
+			[COLUMN_MEAN] = marked && !sampled,
 			[COLUMN_MARK] = marked,
 		},
 	};
@@ -212,11 +239,46 @@ static const char *format_known(uint64_t ns, char text[SIZE_TEXT])
 	return ns == COUNTER_UNKNOWN ? "?" : size_format_ns(ns, text);
 }
 
+/* The time columns of a function. */
+struct time_cells {
+	char self[SIZE_TEXT + 2], total[SIZE_TEXT + 2], error[SIZE_TEXT];
+	const char *self_cell, *total_cell;
+};
+
+static void make_time_cells(const struct summary_function *function,
+			    bool sampled, uint64_t all_self_ns,
+			    struct time_cells *out)
+{
+	out->error[0] = '\0';
+	if (!sampled) {
+		out->self_cell = size_format_ns(function->self_ns, out->self);
+		out->total_cell =
+			format_total(function, all_self_ns, out->total);
+		return;
+	}
+	out->self_cell =
+		format_sampled(function->self_ns, function->self_error_ns,
+			       function, out->self);
+	out->total_cell =
+		format_sampled(function->total_ns, function->total_error_ns,
+			       function, out->total);
+	if (function->self_samples)
+		size_format_ns(function->self_error_ns, out->error);
+}
+
+static const char *format_calls(const struct summary_function *function,
+				char text[SIZE_TEXT])
+{
+	if (function->calls)
+		return size_format_count(function->calls, text);
+	return has_hooks(function) ? "?" : "-";
+}
+
 static void add_function(struct table *table, const struct shown *shown,
 			 const struct summary_function *function,
 			 uint64_t all_self_ns, const char *module)
 {
-	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT + 1];
+	char calls[SIZE_TEXT];
 	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
 	char percent[16], switches[SIZE_TEXT], mean[SIZE_TEXT] = "?";
 	char median[SIZE_TEXT], p99[SIZE_TEXT], max[SIZE_TEXT];
@@ -224,12 +286,10 @@ static void add_function(struct table *table, const struct shown *shown,
 	double share = all_self_ns
 			       ? (double)function->self_ns / (double)all_self_ns
 			       : 0;
+	struct time_cells times;
 	const char *cells[COLUMN_COUNT] = {
-		[COLUMN_CALLS] =
-			function->calls
-				? size_format_count(function->calls, calls)
-				: "?",
-		[COLUMN_SELF] = size_format_ns(function->self_ns, self),
+		[COLUMN_CALLS] = format_calls(function, calls),
+		[COLUMN_ERROR] = times.error,
 		[COLUMN_PERCENT] = percent,
 		[COLUMN_ON_CPU] =
 			size_format_ns(function->on_cpu_self_ns, on_cpu),
@@ -239,7 +299,6 @@ static void add_function(struct table *table, const struct shown *shown,
 			size_format_ns(function->blocked_self_ns, blocked),
 		[COLUMN_SWITCHES] =
 			size_format_count(function->switches, switches),
-		[COLUMN_TOTAL] = format_total(function, all_self_ns, total),
 		[COLUMN_MEDIAN] = format_known(function->median_ns, median),
 		[COLUMN_P99] = format_known(function->p99_ns, p99),
 		[COLUMN_MAX] = format_known(function->max_ns, max),
@@ -247,10 +306,30 @@ static void add_function(struct table *table, const struct shown *shown,
 		[COLUMN_MARK] = mark_of(function),
 	};
 
+	make_time_cells(function, shown->has[COLUMN_ERROR], all_self_ns,
+			&times);
+	cells[COLUMN_SELF] = times.self_cell;
+	cells[COLUMN_TOTAL] = times.total_cell;
+	if (!has_hooks(function))
+		cells[COLUMN_MEDIAN] = cells[COLUMN_P99] = cells[COLUMN_MAX] =
+			"-";
 	snprintf(percent, sizeof(percent), "%.1f", 100 * share);
 	if (recorded)
 		size_format_ns(function->total_ns / recorded, mean);
 	add_shown(table, shown, cells, function, module);
+}
+
+/* Explains the marks of a table of times from samples. */
+static void print_sampled_marks(struct marks marks, FILE *out)
+{
+	if (marks.counted)
+		fputs("  c: all calls are counted, few were recorded: median, "
+		      "p99 and max are of those\n",
+		      out);
+	if (marks.off)
+		fputs("  o: switched off: calls since then are not counted; ? "
+		      "was off from the start\n",
+		      out);
 }
 
 static void print_marks(struct marks marks, FILE *out)
@@ -299,21 +378,21 @@ static void add_functions(struct table *table, const struct shown *shown,
 }
 
 int summary_functions_print(const struct summary *summary,
-			    const struct summary_print_options *options,
+			    const struct summary_rows *rows,
 			    const struct terminal *terminal, FILE *out)
 {
 	size_t count = count_listed(summary);
-	size_t shown = options->limit ? MIN(count, options->limit) : count;
+	size_t shown = rows->limit ? MIN(count, rows->limit) : count;
 	const struct marks marks = find_marks(summary);
 	const struct shown columns =
-		choose_columns(summary, options->order, marks);
+		choose_columns(summary, rows->order, marks);
 	struct table table;
 	int err;
 
 	if (!count)
 		return 0;
 	table_init(&table, columns.columns, columns.count, "function");
-	table.full_names = options->full_names;
+	table.full_names = rows->full_names;
 	add_functions(&table, &columns, summary, shown);
 	fputc('\n', out);
 	err = terminal ? table_print(&table, terminal, out)
@@ -324,9 +403,12 @@ int summary_functions_print(const struct summary *summary,
 			"  (%zu of %zu functions; all: perfrec report "
 			"--limit 0 ",
 			shown, count);
-		text_out_quoted(options->dir, out);
+		text_out_quoted(rows->dir, out);
 		fputs(")\n", out);
 	}
-	print_marks(marks, out);
+	if (columns.has[COLUMN_ERROR])
+		print_sampled_marks(marks, out);
+	else
+		print_marks(marks, out);
 	return err;
 }

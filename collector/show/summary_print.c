@@ -374,6 +374,22 @@ static bool is_rough(const struct summary *summary)
 	       took - summary->totals.wait_ns > left;
 }
 
+/* That times of functions are from samples, and how well they are known. */
+static void print_sampled_times(const struct summary *summary, FILE *out)
+{
+	char count[SIZE_TEXT];
+
+	fprintf(out,
+		"  times      are from %s CPU samples%s, without perfrec's "
+		"own; "
+		"+- is the error of\n"
+		"             chance; median, p99 and max are of recorded "
+		"calls "
+		"(--recorded: all times)\n",
+		size_format_count(summary->totals.cpu_samples, count),
+		summary_sched_known(summary) ? " and the stacks of waits" : "");
+}
+
 /* What perfrec took in the times of functions, by what is subtracted. */
 static void print_subtracted(const struct summary *summary,
 			     const struct summary_print_options *options,
@@ -381,6 +397,10 @@ static void print_subtracted(const struct summary *summary,
 {
 	char time[SIZE_TEXT];
 
+	if (summary_time_is_sampled(summary)) {
+		print_sampled_times(summary, out);
+		return;
+	}
 	if (!summary->cost.subtracted_ns)
 		return;
 	size_format_ns(summary->cost.subtracted_ns, time);
@@ -614,6 +634,20 @@ static void print_facts(const struct summary *summary,
 	free(text);
 }
 
+static int print_functions(const struct summary *summary,
+			   const struct summary_print_options *options,
+			   const struct terminal *terminal, FILE *out)
+{
+	const struct summary_rows rows = {
+		.dir = options->dir,
+		.order = options->order,
+		.limit = options->limit,
+		.full_names = options->full_names,
+	};
+
+	return summary_functions_print(summary, &rows, terminal, out);
+}
+
 int summary_print(struct summary *summary,
 		  const struct summary_print_options *options, FILE *out)
 {
@@ -626,7 +660,7 @@ int summary_print(struct summary *summary,
 	print_exit(summary, out);
 	fputs("\n\n", out);
 	print_facts(summary, options, &terminal, out);
-	err = summary_functions_print(summary, options, &terminal, out);
+	err = print_functions(summary, options, &terminal, out);
 	if (!err)
 		err = summary_async_print(summary, options->limit,
 					  options->full_names, &terminal, out);
@@ -681,7 +715,7 @@ int summary_print_markdown(struct summary *summary,
 	print_facts(summary, options, &plain, out);
 	fputs("```\n", out);
 	if (with_functions && !err)
-		err = summary_functions_print(summary, options, NULL, out);
+		err = print_functions(summary, options, NULL, out);
 	if (with_functions && !err)
 		err = summary_async_print(summary, options->limit,
 					  options->full_names, NULL, out);
