@@ -464,9 +464,11 @@ static void add_summary_function(struct page_data *data,
 				 const struct summary_function *from,
 				 uint32_t function, enum page_side side)
 {
+	add_summed(data, PAGE_CALLS, function, side, from->calls, from->calls);
+	if (data->sampled)
+		return;
 	add_summed(data, PAGE_WALL, function, side, from->self_ns,
 		   from->total_ns);
-	add_summed(data, PAGE_CALLS, function, side, from->calls, from->calls);
 	add_summed(data, PAGE_ON_CPU, function, side, from->on_cpu_self_ns,
 		   from->on_cpu_ns);
 	add_summed(data, PAGE_RUNNABLE, function, side, from->runnable_self_ns,
@@ -485,15 +487,31 @@ static void add_recorded(struct page_data *data,
 	to->recorded += from->recorded;
 }
 
+/* Whether the summary's sums of @key are taken. Times from samples are in the
+ * profiles, also those of inlined functions, which the summary adds to the
+ * function that they are in. */
+static bool takes_sums(const struct page_data *data, enum page_key key)
+{
+	return !data->sampled || key == PAGE_CALLS;
+}
+
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side)
 {
+	if (summary_time_is_sampled(summary)) {
+		data->sampled = true;
+		for (size_t k = 0; k < ARRAY_SIZE(summed_keys); k++)
+			data->value[summed_keys[k]].estimated |=
+				summed_keys[k] != PAGE_CALLS;
+	}
 	for (size_t i = 0; i < summary->function_count; i++) {
 		uint32_t function =
 			summed_function(data, &summary->functions[i]);
 
 		for (size_t k = 0; k < ARRAY_SIZE(summed_keys); k++)
-			clear_sums(data, summed_keys[k], function, side);
+			if (takes_sums(data, summed_keys[k]))
+				clear_sums(data, summed_keys[k], function,
+					   side);
 	}
 	/* Two of them may be one function here, if modules go by their names.
 	 */

@@ -92,6 +92,7 @@ struct page_line {
 
 struct page_data {
 	bool compares; /* two recordings */
+	bool sampled; /* wall time and its parts are from samples */
 	struct budget budget;
 	struct trace_texts texts;
 	struct pool functions; /* of struct page_function, by name, module */

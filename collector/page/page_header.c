@@ -175,15 +175,19 @@ static json_t *values_json(const struct page_data *data)
 		const struct page_value *value = &data->value[key];
 		const struct page_key_text *text = &page_keys[key];
 		bool timed = page_tree_is_timed(data, (enum page_key)key);
+		bool sampled = data->sampled &&
+			       (key == PAGE_WALL ||
+				(key >= PAGE_ON_CPU && key <= PAGE_BLOCKED));
 		json_t *object;
 
 		if (!value->known)
 			continue;
 		object = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:o}",
 				   "key", text->key, "title", text->title,
-				   "unit", text->unit, "from", text->from,
-				   "timed", timed, "by_thread", timed,
-				   "estimated", value->estimated, "sum",
+				   "unit", text->unit, "from",
+				   sampled ? "samples" : text->from, "timed",
+				   timed, "by_thread", timed, "estimated",
+				   value->estimated, "sum",
 				   number_json(value->sum[PAGE_SELF]));
 		if (data->compares)
 			json_object_set_new(object, "base_sum",

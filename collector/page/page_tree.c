@@ -313,6 +313,9 @@ static void put_entries(const struct entries *entries, enum page_key key,
 
 bool page_tree_is_timed(const struct page_data *data, enum page_key key)
 {
+	/* Only calls and CPU samples have a time of their own then. */
+	if (data->sampled && key != PAGE_CALLS && key != PAGE_CPU)
+		return false;
 	/* The index does not tell of samples. */
 	return data->calls && key <= PAGE_CPU &&
 	       (key != PAGE_CPU || !data->calls->by_index);

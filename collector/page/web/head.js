@@ -67,6 +67,14 @@ function lossesOf(recording) {
   return el('div', { class: 'lost', role: 'note' }, el('b', {}, 'Lost: '), losses.join(' · '));
 }
 
+/** @param {Recording} recording @returns {HTMLElement | null} where times come from, if not from every call */
+function timesOf({ header }) {
+  const totals = header.summary?.totals;
+  if (totals?.time_from !== 'samples') return null;
+  return el('p', { class: 'times', role: 'note' }, el('b', {}, 'Times '),
+    `are from ${amount(totals.cpu_samples ?? 0, 'count')} CPU samples and the stacks of waits, as not every call was recorded. Calls are counted.`);
+}
+
 /** @param {Recording} recording */
 function holdings({ header }) {
   const text = [];
@@ -118,5 +126,5 @@ export function head(recording, controls) {
       el('span', { class: 'space' }), controls),
     header.diff ? comparison(recording) : figureList(figuresOf(header.summary)),
     partOf(recording),
-    el('div', { class: 'head-notes' }, lossesOf(recording), notesOf(recording)));
+    el('div', { class: 'head-notes' }, timesOf(recording), lossesOf(recording), notesOf(recording)));
 }
