@@ -147,6 +147,18 @@ static bool note_rebuilt(const struct runs *runs, char *text, size_t room)
 	return false;
 }
 
+static bool note_mixed(const struct runs *runs, char *text, size_t room)
+{
+	if (!runs->mixed_times)
+		return false;
+	snprintf(text, room,
+		 "some recordings have times from samples, others from calls: "
+		 "%s; record all of them with the same --overhead",
+		 runs->stacks ? "times of stacks do not compare"
+			      : "times of recorded calls are compared");
+	return true;
+}
+
 static bool note_left_out(const struct runs *runs, char *text, size_t room)
 {
 	if (!runs->left_out[0])
@@ -160,8 +172,8 @@ bool diff_note(const struct runs *runs, size_t i, char *text, size_t room)
 {
 	static bool (*const notes[])(const struct runs *runs, char *text,
 				     size_t room) = {
-		note_programs,	 note_versions, note_running,
-		note_incomplete, note_rebuilt,	note_left_out,
+		note_programs, note_versions, note_running,  note_incomplete,
+		note_rebuilt,  note_mixed,    note_left_out,
 	};
 
 	for (size_t k = 0; k < ARRAY_SIZE(notes); k++)

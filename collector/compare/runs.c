@@ -233,6 +233,25 @@ static void keep_shared_metrics(struct runs *runs)
 	runs->metric_count = kept;
 }
 
+/* Whether @metric is a time that may be from samples (time_from). */
+static bool is_wall(const struct runs_metric *metric)
+{
+	return strncmp(metric->key, "wall", 4) == 0 &&
+	       strncmp(metric->key, "wall_measured", 13) != 0;
+}
+
+/* Times from calls and times from samples do not compare. */
+static void use_same_times(struct runs *runs)
+{
+	size_t sampled = 0;
+
+	for (size_t i = 0; i < runs->count; i++)
+		sampled += summary_time_is_sampled(runs->list[i].summary);
+	runs->mixed_times = sampled && sampled < runs->count;
+	for (size_t i = 0; i < runs->count && runs->mixed_times; i++)
+		summary_use_recorded(runs->list[i].summary);
+}
+
 /* Which values are estimates. The period of a profile is about its last type.
  */
 static void set_sampled(struct runs *runs)
@@ -243,7 +262,9 @@ static void set_sampled(struct runs *runs)
 		for (size_t i = 0; i < runs->count; i++) {
 			const struct run *run = &runs->list[i];
 
-			if (metric->profile == CPU) {
+			if (metric->profile == CPU ||
+			    (is_wall(metric) && run->profile[CPU] &&
+			     summary_time_is_sampled(run->summary))) {
 				metric->sampled = true;
 				metric->grain =
 					MAX(metric->grain,
@@ -597,6 +618,7 @@ static int compare_read(struct runs *runs)
 {
 	int err = 0;
 
+	use_same_times(runs);
 	add_metrics(runs);
 	keep_shared_metrics(runs);
 	set_sampled(runs);

@@ -63,6 +63,8 @@ struct runs {
 	size_t count;
 	size_t first_b; /* from here on they are side B; count: all are A */
 	bool stacks; /* rows are stacks, not functions */
+	bool mixed_times; /* some had times from samples, some from calls: those
+			   * of the summaries are from calls now */
 	struct runs_metric metric[RUNS_METRICS_MAX];
 	size_t metric_count;
 	/* Keys of values that only some of the runs have, with ", " between. */
