@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # overhead_build.sh BUILD DIR [PROGRAM...] - builds the programs that
-# overhead.sh runs: DIR/PROGRAM.KIND. PROGRAMs are lua, sqlite, zstd (from
-# Debian's sources, fetched once) and templates; KINDs:
+# overhead.sh runs: DIR/PROGRAM.KIND. PROGRAMs are lua, sqlite, zstd,
+# bzip2 (from Debian's sources, fetched once) and templates; KINDs:
 #
 #	plain, clang		without hooks, by gcc and clang
 #	calls, entry		perfrec cc --hooks=..., gcc
@@ -91,6 +91,15 @@ make_zstd()
 		"$top/tests/bench/overhead_zstd.c" -lpthread
 }
 
+make_bzip2()
+{
+	src=$(echo "$dir"/src/bzip2-*/)
+	$compiler -O2 -g -D_FILE_OFFSET_BITS=64 -o "$1" "$src/bzip2.c" \
+		"$src/blocksort.c" "$src/huffman.c" "$src/crctable.c" \
+		"$src/randtable.c" "$src/compress.c" "$src/decompress.c" \
+		"$src/bzlib.c"
+}
+
 make_templates()
 {
 	# perfrec cc puts no hooks into what lies in /usr/include.
@@ -122,6 +131,7 @@ for program; do
 	lua)	fetch lua5.4 ;;
 	sqlite)	fetch sqlite3 ;;
 	zstd)	fetch libzstd ;;
+	bzip2)	fetch bzip2 ;;
 	esac
 	for kind in ${KINDS:-$kinds}; do
 		make_one "$program" "$kind"

@@ -113,6 +113,13 @@ bench-overhead: all $(O)/tests/bench/libmeter.so
 bench-true-time: all
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/true_time.sh $(TRUE_TIME)
 
+# Whether the first table of a recording is right, within budgets and without: ten
+# minutes. TRUTH has options: TRUTH='--only lua --cells entry-5'.
+.PHONY: check-truth
+check-truth: all
+	$(Q)sh scripts/install-deps.sh bench || true
+	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/truth.sh $(TRUTH)
+
 # --- of the collector: a profile of 100,000 distinct stacks, and 100 MB of debug
 # information, both made for the purpose ------------------------------------------
 BENCH	+= $(O)/tests/bench/profile $(O)/tests/bench/symbolize

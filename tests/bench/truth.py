@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# truth.py PROGRAM - see truth.sh, which calls it.
+#
+# perf samples the plain build 4,000 times a second. Its shares of the self time
+# of functions are the truth, and a second run of perf shows how far two runs of
+# the same sampler are apart. Then each cell, a kind of build and a budget, is
+# recorded, and the table that `perfrec report` prints first, and that of --view
+# cpu, are held against it.
+#
+# "off" is the sum of the absolute differences of the 15 largest shares, in
+# points. Shares are of the time in user space, without perfrec's own frames.
+#
+# Where the times of the table are from samples (time_from of its JSON), symbols
+# are compared. Where they are from calls, what was sampled in code without hooks
+# belongs to its nearest caller with hooks, as it does in the recording.
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+from sampled import PROGRAMS, Program, fold, plain_name, read_profile
+
+CELLS = {
+    # name: (build, options, short run)
+    "unmodified": ("plain", [], False),
+    "entry-full": ("entry", [], True),
+    "entry-20": ("entry", ["--overhead", "20%"], False),
+    "entry-5": ("entry", ["--overhead", "5%"], False),
+    "entry-1": ("entry", ["--overhead", "1%"], False),
+    "calls-full": ("calls", [], True),
+    "calls-20": ("calls", ["--overhead", "20%"], False),
+    "calls-5": ("calls", ["--overhead", "5%"], False),
+    "calls-1": ("calls", ["--overhead", "1%"], False),
+}
+LARGEST = 15
+NOT_PROGRAM = {"[kernel]", "[perfrec]"}
+SHIM = "libperfrec_preload.so"
+
+
+# --- names --------------------------------------------------------------------
+
+def output_of(*command, text=None):
+    return subprocess.run(command, input=text, capture_output=True, text=True,
+                          check=False).stdout
+
+
+def demangle(names):
+    return output_of("c++filt", "-i", text="\n".join(names)).split("\n")
+
+
+def debug_file_of(path):
+    for line in output_of("readelf", "-nW", path).split("\n"):
+        if "Build ID:" in line:
+            name = line.split()[-1]
+            return f"/usr/lib/debug/.build-id/{name[:2]}/{name[2:]}.debug"
+    return None
+
+
+class Names:
+    """One name for each function: symbols of a library may have one address."""
+
+    def __init__(self):
+        self.first = {}
+        self.read = set()
+
+    def add_library(self, path):
+        if path in self.read or not os.path.isfile(path):
+            return
+        self.read.add(path)
+        lines = output_of("nm", "-D", "--defined-only", path).split("\n")
+        debug = debug_file_of(path)
+        if debug and os.path.exists(debug):
+            lines += output_of("nm", "--defined-only", debug).split("\n")
+        places = {}
+        parts = [line.split() for line in lines]
+        parts = [one for one in parts if len(one) == 3 and one[1] in "tTwWiI"]
+        names = demangle([one[2].split("@")[0] for one in parts])
+        for (place, _, _), name in zip(parts, names):
+            places.setdefault(place, set()).add(name)
+        for names in places.values():
+            for name in names:
+                self.first.setdefault(name, min(names))
+
+    def of(self, name):
+        name = plain_name(name)
+        # Stubs of the procedure linkage table.
+        if name.endswith("@plt") or "+0x" in name:
+            return "[stubs]"
+        name = name.split("@")[0]
+        return self.first.get(name, name)
+
+
+# --- shares -------------------------------------------------------------------
+
+def shares_of(times):
+    whole = sum(times.values())
+    return {name: 100 * one / whole for name, one in times.items()} \
+        if whole else {}
+
+
+def distance(truth, other):
+    largest = sorted(truth, key=lambda name: -truth[name])[:LARGEST]
+    return sum(abs(truth[name] - other.get(name, 0)) for name in largest)
+
+
+def worst(truth, other, count=3):
+    def error(name):
+        return abs(truth.get(name, 0) - other.get(name, 0))
+    names = sorted(set(truth) | set(other), key=lambda name: -error(name))
+    return "; ".join(f"{name[:40]} {other.get(name, 0):.1f} for"
+                     f" {truth.get(name, 0):.1f}" for name in names[:count])
+
+
+class Truth:
+    def __init__(self, program, names):
+        self.program = program
+        self.names = names
+        command = program.command("plain", False)
+        # The libraries of this recording say which names are one function.
+        program.record(command, ["--cpu=4000", "--stack-size", "8K"])
+        self.stacks = read_profile("data/cpu.pb.gz")
+        self.view("cpu")
+        self.perf = self.by_perf(command)
+        self.floor = distance(self.perf, self.by_perf(command))
+
+    def by_perf(self, command):
+        self.program.call(["perf", "record", "-q", "-e", "cpu-clock", "-F",
+                           "4000", "-o", "perf.data", "--", *command])
+        text = output_of("perf", "report", "-i", "perf.data", "--stdio", "-n",
+                         "-q", "--no-inline", "--no-demangle", "--sort",
+                         "dso,sym", "-t", "\t")
+        rows = [[part.strip() for part in line.split("\t")]
+                for line in text.split("\n") if line.count("\t") == 3]
+        rows = [row for row in rows if row[3].startswith("[.]")]
+        names = demangle([row[3][3:].strip() for row in rows])
+        times = {}
+        for row, name in zip(rows, names):
+            name = self.names.of(name)
+            times[name] = times.get(name, 0) + int(row[1])
+        return shares_of(times)
+
+    def view(self, view):
+        """(JSON, {name: self time}) of perfrec report --view."""
+        text = output_of(self.program.options.perfrec, "report", "--json",
+                         "--limit", "0", "--view", view, "data")
+        report = json.loads(text or "{}")
+        times = {}
+        for one in report.get("functions", []):
+            if (os.path.basename(one["module"] or "") == SHIM or
+                    one["name"] in NOT_PROGRAM):
+                continue
+            if not os.path.basename(one["module"] or "").startswith(
+                    self.program.name + "."):
+                self.names.add_library(one["module"] or "")
+            name = self.names.of(one["name"])
+            if view == "cpu":
+                time = one["self"]["cpu"]
+            else:
+                time = one.get("on_cpu_self_ns")
+                time = one["self_ns"] if time is None else time
+            times[name] = times.get(name, 0) + time
+        return report, shares_of(times)
+
+    def by_table(self):
+        """(time_from, truth, told) of the table that is printed first."""
+        report, told = self.view("functions")
+        source = report.get("time_from", "calls")
+        if source == "samples":
+            return source, self.perf, told
+        known = {plain_name(one["name"]) for one in report["functions"]}
+        known &= {name for stack, _ in self.stacks for name in stack}
+        spans = read_profile("data/span.pb.gz")
+        sums = fold(spans, "on_cpu", known)
+        plain = fold(self.stacks, "cpu", known)
+        sums.pop(None, None)
+        plain.pop(None, None)
+        return source, shares_of(plain), shares_of(sums)
+
+
+# --- cells --------------------------------------------------------------------
+
+def bound_of(cell, floor, options):
+    if options.bound:
+        return options.bound
+    return 30 if cell == "calls-full" else max(20, 2 * floor)
+
+
+def say(cell, what, source, plain, told, bound):
+    """Prints a view of a cell. True if it is within @bound, or has none."""
+    off = distance(plain, told)
+    verdict = "    " if not bound else "PASS" if off <= bound else "FAIL"
+    print(f"  {verdict} {cell:11} {what}, from {source}: {off:.1f} off"
+          f"{f' (bound {bound:.0f})' if bound else ''}; {worst(plain, told)}",
+          flush=True)
+    return verdict != "FAIL"
+
+
+def measure(truth, cell, options):
+    """Whether the table that is printed first is within its bound."""
+    build, how, short = CELLS[cell]
+    program = truth.program
+    command = program.command(build, short)
+    if not command:
+        print(f"  {cell}: there is no such build", flush=True)
+        return True
+    if how: # what a budget learns is there in the next run
+        program.record(command, how)
+    program.record(command, how)
+    bound = bound_of(cell, truth.floor, options)
+    report, told = truth.view("cpu")
+    good = say(cell, "--view cpu", f"{report['sum']['samples']} samples",
+               truth.perf, told, bound if build == "plain" else 0)
+    if build == "plain":
+        return good
+    source, plain, told = truth.by_table()
+    return say(cell, "default table", source, plain, told, bound)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("perfrec", "programs", "top", "run", "cells"):
+        parser.add_argument("--" + name, default="")
+    parser.add_argument("--scale", type=int, default=2)
+    parser.add_argument("--bound", type=float, default=0)
+    parser.add_argument("program", choices=PROGRAMS)
+    options = parser.parse_args()
+    truth = Truth(Program(options, options.scale), Names())
+    print(f"{options.program}: perf against perf: {truth.floor:.1f} off;"
+          f" perf against perfrec record --cpu=4000 of the plain build:"
+          f" {distance(truth.perf, shares_of(fold_symbols(truth))):.1f} off",
+          flush=True)
+    cells = options.cells.split(",") if options.cells else list(CELLS)
+    good = [measure(truth, cell, options) for cell in cells]
+    sys.exit(not all(good))
+
+
+def fold_symbols(truth):
+    times = {}
+    for stack, values in truth.stacks:
+        if stack and stack[0] not in NOT_PROGRAM:
+            name = truth.names.of(stack[0])
+            times[name] = times.get(name, 0) + values.get("cpu", 0)
+    return times
+
+
+main()
