@@ -17,10 +17,13 @@ static struct time_facts find_facts(const struct recording *recording,
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
 	const struct true_time_sums *times = &costs->sums;
+	uint64_t own_samples =
+		MIN(sum->sampled.library_count + sum->sampled.thunk_count,
+		    sum->sampled.count);
 	struct time_facts facts = {
 		.muted = sum->counted_calls || sum->excluded_hooks ||
 			 sum->states.counted || sum->states.off,
-		.samples = sum->sampled.count,
+		.samples = sum->sampled.count - own_samples,
 		.own_ns = times->subtracted_ns -
 			  MIN(times->subtracted_ns, sum->wait_ns),
 	};
@@ -29,7 +32,8 @@ static struct time_facts find_facts(const struct recording *recording,
 
 	one = recording_functions(recording, &count);
 	for (size_t i = 0; i < count; i++)
-		facts.left_ns += one[i].self_ns;
+		facts.left_ns += one[i].self_ns -
+				 kernel_counts_off_ns(&one[i].kernel_self);
 	return facts;
 }
 

@@ -362,6 +362,7 @@ static const char *function_state(const struct function_total *one)
 /* The column value of the rows FUNCTION() of counters.def uses these names.
  * @buckets is function_durations(). */
 static struct summary_function function_of(const struct recording *recording,
+					   const struct recording_files *files,
 					   const struct function_total *one,
 					   const char *buckets)
 {
@@ -386,7 +387,8 @@ static const char *function_durations(const struct function_total *one,
 	return text->failed ? NULL : (const char *)text->at;
 }
 
-static json_t *functions_json(struct recording *recording)
+static json_t *functions_json(struct recording *recording,
+			      const struct recording_files *files)
 {
 	size_t count;
 	struct bytes text = { 0 };
@@ -396,7 +398,7 @@ static json_t *functions_json(struct recording *recording)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct summary_function function =
-			function_of(recording, &totals[i],
+			function_of(recording, files, &totals[i],
 				    function_durations(&totals[i], &text));
 
 		json_array_append_new(
@@ -535,7 +537,8 @@ static json_t *summary_json(struct recording *recording,
 	json_object_set_new(root, "went_on", went_on_json(recording));
 	json_object_set_new(root, "unsampled_processes",
 			    unsampled_json(files->cpu_sum));
-	json_object_set_new(root, "functions", functions_json(recording));
+	json_object_set_new(root, "functions",
+			    functions_json(recording, files));
 	json_object_set_new(root, "async", async_json(recording));
 	json_object_set_new(root, "files", files_list_json(files));
 	json_object_set_new(root, "snapshots", snapshots_json(recording));

@@ -25,9 +25,9 @@ enum time_from {
 
 struct time_facts {
 	bool muted; /* not every call of every function was recorded */
-	uint64_t samples; /* of CPU time, in processes that were recorded */
-	/* Of the self times of functions: what perfrec took in them without
-	 * waits, and what is left. */
+	uint64_t samples; /* of CPU time, without those in perfrec's own code */
+	/* Of the self times of functions on a CPU: what perfrec took in them,
+	 * and what is left. */
 	uint64_t own_ns, left_ns;
 };
 

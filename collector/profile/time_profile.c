@@ -22,11 +22,11 @@ enum time_value {
 };
 
 const struct stack_profile_kind stack_profile_time = {
-	.types = (const struct out_value_type[]){ { "samples", "count" },
-						  { "on_cpu", "nanoseconds" },
-						  { "runnable", "nanoseconds" },
-						  { "blocked",
-						    "nanoseconds" } },
+	.types =
+		(const struct out_value_type[]){ { "samples", "count" },
+						 { "on_cpu", "nanoseconds" },
+						 { "runnable", "nanoseconds" },
+						 { "blocked", "nanoseconds" } },
 	.count = TIME_VALUES,
 	.default_type = TIME_GIVEN,
 	.period_type = { "cpu", "nanoseconds" },
@@ -173,8 +173,8 @@ static bool *find_hooks(const struct profile_tree *tree,
 			const struct time_functions *functions)
 {
 	const struct locations *locations = &tree->locations;
-	bool *has_hooks = calloc(locations->items.count + 1,
-				 sizeof(*has_hooks));
+	bool *has_hooks =
+		calloc(locations->items.count + 1, sizeof(*has_hooks));
 	struct location_names names;
 	int err = location_names_find(locations, functions->inlined, &names);
 
@@ -284,9 +284,8 @@ static void sum_runnable(const struct profile_tree *times,
 	for (size_t i = 0; owner && i < spans->nodes.count; i++) {
 		int64_t ns = node_at(spans, i)->value[SPAN_RUNNABLE];
 
-		if (ns > 0 &&
-		    pool_find(&times->owners, owner_at(spans, owner[i]),
-			      &number))
+		if (ns > 0 && pool_find(&times->owners,
+					owner_at(spans, owner[i]), &number))
 			spread[number].runnable_ns += (double)ns;
 	}
 	free(owner);
@@ -297,8 +296,7 @@ void time_profile_spread_runnable(struct stack_profile *times,
 {
 	struct profile_tree *tree = &times->tree;
 	uint32_t *owner = find_owners(tree);
-	struct spread *spread =
-		calloc(tree->owners.count + 1, sizeof(*spread));
+	struct spread *spread = calloc(tree->owners.count + 1, sizeof(*spread));
 
 	if (spread && owner)
 		sum_runnable(tree, &spans->tree, spread);
@@ -312,7 +310,8 @@ void time_profile_spread_runnable(struct stack_profile *times,
 		int64_t *given = &node_at(tree, i)->value[TIME_GIVEN];
 		const struct spread *one = &spread[owner[i]];
 		bool by_cpu = one->on_cpu_ns > 0;
-		double part = (double)given[by_cpu ? TIME_ON_CPU : TIME_BLOCKED];
+		double part =
+			(double)given[by_cpu ? TIME_ON_CPU : TIME_BLOCKED];
 		double all = by_cpu ? one->on_cpu_ns : one->blocked_ns;
 
 		if (part > 0)

@@ -22,9 +22,9 @@ struct stack_profile_kind;
 /* The functions that times are for. */
 struct time_functions {
 	struct function_table *table;
-	/* Inlined functions have hooks, and so are functions of their own. In an
-	 * entry build they have none: their time is that of the function whose
-	 * code they are in. */
+	/* Inlined functions have hooks, and so are functions of their own. In
+	 * an entry build they have none: their time is that of the function
+	 * whose code they are in. */
 	bool inlined;
 };
 
@@ -36,9 +36,9 @@ extern const struct stack_profile_kind stack_profile_time;
  * were not recorded are left out. */
 int time_profile_add_cpu(struct stack_profile *times,
 			 const struct stack_profile *cpu, uint64_t *own_ns);
-/* Adds the waits of @offcpu, of the kind stack_profile_offcpu. A wait counts for
- * the innermost function of its stack that has hooks by @functions, or else for
- * the innermost function. */
+/* Adds the waits of @offcpu, of the kind stack_profile_offcpu. A wait counts
+ * for the innermost function of its stack that has hooks by @functions, or else
+ * for the innermost function. */
 int time_profile_add_blocked(struct stack_profile *times,
 			     const struct stack_profile *offcpu,
 			     const struct time_functions *functions);

@@ -168,7 +168,7 @@ class Truth:
     def by_table(self):
         """(time_from, truth, told) of the table that is printed first."""
         report, told = self.view("functions")
-        source = report.get("time_from", "calls")
+        source = report["totals"].get("time_from") or "calls"
         if source == "samples":
             return source, self.perf, told
         known = {plain_name(one["name"]) for one in report["functions"]}

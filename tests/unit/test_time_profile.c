@@ -166,7 +166,8 @@ START_TEST(time_from_is_samples_where_calls_were_not_recorded)
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
 	facts.samples--;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
-	facts = (struct time_facts){ .samples = 1000000, .own_ns = 100,
+	facts = (struct time_facts){ .samples = 1000000,
+				     .own_ns = 100,
 				     .left_ns = 100 };
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
 	facts.left_ns--;
@@ -317,9 +318,8 @@ int main(void)
 	tcase_add_test(tcase,
 		       time_from_is_samples_where_calls_were_not_recorded);
 	tcase_add_test(tcase, time_profile_samples_are_times_with_an_error);
-	tcase_add_test(
-		tcase,
-		time_profile_function_without_sample_may_be_below_three);
+	tcase_add_test(tcase,
+		       time_profile_function_without_sample_may_be_below_three);
 	tcase_add_test(tcase, time_profile_recursion_counts_once);
 	tcase_add_test(
 		tcase,
