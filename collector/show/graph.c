@@ -149,6 +149,7 @@ static bool has_counted_calls(const struct summary *summary, const char *name)
 
 static void mark_estimates(struct graph *graph, const struct summary *summary)
 {
+	graph->sampled = summary_time_is_sampled(summary);
 	if (!summary->totals.counted_calls)
 		return;
 	graph->estimated = has_counted_calls(summary, graph->name);
@@ -247,8 +248,10 @@ static void add_edge_row(struct table *table, const struct graph *graph,
 	size_format_count((uint64_t)MAX(edge->calls, 0), calls + 1);
 	format_time(edge->total_ns, total);
 	snprintf(share, sizeof(share), "%.1f", part);
+	if (graph->sampled && !edge->calls) /* it was in samples only */
+		strcpy(calls, "~-");
 	table_add(table,
-		  (const char *[]){ calls + !edge->estimated,
+		  (const char *[]){ calls + !(edge->estimated && edge->calls),
 				    recursion ? "" : total,
 				    recursion ? "" : share },
 		  edge->name[0] ? edge->name : "(thread)", edge->module);
@@ -337,9 +340,16 @@ int graph_print(const struct graph *graph, size_t limit, bool full_names,
 	if (!err)
 		err = print_edges(graph, false, limit, full_names, out);
 	if (has_estimates(graph))
-		fputs("\n  ~: these calls were counted, few were recorded: the "
-		      "sum is exact, the callers\n     are an estimate, and "
-		      "the time is that of the recorded ones\n",
+		fprintf(out,
+			"\n  ~: these calls were counted, few were recorded: "
+			"the "
+			"sum is exact, the callers\n     are an estimate%s\n",
+			graph->sampled ? ""
+				       : ", and the time is that of the "
+					 "recorded ones");
+	if (graph->sampled)
+		fputs("\n  times are from CPU samples and the stacks of waits; "
+		      "-: no call was recorded there\n",
 		      out);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;

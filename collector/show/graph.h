@@ -35,6 +35,7 @@ struct graph {
 	uint32_t line; /* 0: unknown */
 	int64_t calls, self_ns, total_ns;
 	bool estimated; /* as in an edge: the times are those of few calls */
+	bool sampled; /* times are from samples (time_from) */
 	/* Both sorted: the longest time, then the most calls first. */
 	struct graph_edge *callers, *callees;
 	size_t caller_count, callee_count;

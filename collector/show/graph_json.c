@@ -38,15 +38,18 @@ static json_t *edges_json(const struct graph_edge *list, size_t count)
 int graph_write_json(const struct graph *graph, FILE *out)
 {
 	json_t *root = json_pack(
-		"{s:i, s:o, s:o, s:o, s:o, s:i, s:I, s:I, s:I, s:b, s:o, s:o}",
+		"{s:i, s:o, s:o, s:o, s:o, s:i, s:s, s:I, s:I, s:I, s:b, s:o, "
+		"s:o}",
 		"version", GRAPH_JSON_VERSION, "name", json_text(graph->name),
 		"short", short_json(graph->name), "module",
 		json_text(graph->module), "file", json_text(graph->file),
-		"line", (int)graph->line, "calls", (json_int_t)graph->calls,
-		"self_ns", (json_int_t)graph->self_ns, "total_ns",
-		(json_int_t)graph->total_ns, "estimated", graph->estimated,
-		"callers", edges_json(graph->callers, graph->caller_count),
-		"callees", edges_json(graph->callees, graph->callee_count));
+		"line", (int)graph->line, "time_from",
+		graph->sampled ? "samples" : "calls", "calls",
+		(json_int_t)graph->calls, "self_ns", (json_int_t)graph->self_ns,
+		"total_ns", (json_int_t)graph->total_ns, "estimated",
+		graph->estimated, "callers",
+		edges_json(graph->callers, graph->caller_count), "callees",
+		edges_json(graph->callees, graph->callee_count));
 	int err = 0;
 
 	if (!root)

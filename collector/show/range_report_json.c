@@ -101,22 +101,23 @@ int range_report_write_json(const struct range_report *report, FILE *out)
 	for (size_t i = 0; rows && i < range_report_shown(report); i++)
 		json_array_append_new(list, row_json(&rows[i]));
 	if (rows && counters)
-		root = json_pack(
-			"{s:i, s:s, s:o, s:o, s:o, s:o, s:o?, s:o, s:O, s:O}",
-			"version", RANGE_REPORT_VERSION, "view", "range",
-			"from_ns", number_json(range_report_from(report)),
-			"to_ns", number_json(range_report_to(report)),
-			"recording_ns",
-			number_json(report->bounds.last_ns -
-				    report->bounds.first_ns),
-			"min_duration_ns",
-			number_json(trace_reader_min_duration(
-				report->sums->reader)),
-			"thread",
-			report->thread ? json_text(report->thread)
-				       : json_null(),
-			"totals", totals_json(report->sums), "functions", list,
-			"counters", counters);
+		root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o?, "
+				 "s:o, s:O, s:O}",
+				 "version", RANGE_REPORT_VERSION, "view",
+				 "range", "time_from", "calls", "from_ns",
+				 number_json(range_report_from(report)),
+				 "to_ns", number_json(range_report_to(report)),
+				 "recording_ns",
+				 number_json(report->bounds.last_ns -
+					     report->bounds.first_ns),
+				 "min_duration_ns",
+				 number_json(trace_reader_min_duration(
+					 report->sums->reader)),
+				 "thread",
+				 report->thread ? json_text(report->thread)
+						: json_null(),
+				 "totals", totals_json(report->sums),
+				 "functions", list, "counters", counters);
 	if (!root)
 		err = -ENOMEM;
 	else if (json_text_write(root, JSON_INDENT(1), out) < 0 ||

@@ -390,6 +390,26 @@ static void print_sampled_times(const struct summary *summary, FILE *out)
 		summary_sched_known(summary) ? " and the stacks of waits" : "");
 }
 
+/* Warns that recorded calls are all that is known of times, though many calls
+ * were not recorded. */
+static void print_partial_times(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char count[SIZE_TEXT];
+
+	if (!totals->functions_counted && !totals->functions_off &&
+	    !totals->counted_calls)
+		return;
+	fprintf(out,
+		"  times      are of recorded calls only; those of all others "
+		"are in their callers:\n"
+		"             %s CPU sample%s: too few to tell more (--cpu "
+		"997, "
+		"or a longer run)\n",
+		size_format_count(totals->cpu_samples, count),
+		plural(totals->cpu_samples));
+}
+
 /* What perfrec took in the times of functions, by what is subtracted. */
 static void print_subtracted(const struct summary *summary,
 			     const struct summary_print_options *options,
@@ -401,6 +421,7 @@ static void print_subtracted(const struct summary *summary,
 		print_sampled_times(summary, out);
 		return;
 	}
+	print_partial_times(summary, out);
 	if (!summary->cost.subtracted_ns)
 		return;
 	size_format_ns(summary->cost.subtracted_ns, time);

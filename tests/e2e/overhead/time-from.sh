@@ -105,8 +105,9 @@ run "$PERFREC" diff data data
 expect_status 0
 
 # Without samples, nothing else is known than recorded calls.
-run "$PERFREC" record -q --overhead 5% --cpu=off -o nocpu -- ./hot 200
+run "$PERFREC" record --overhead 5% --cpu=off -o nocpu -- ./hot 200
 expect_status 0
+expect_match err 'times +are of recorded calls only' '0 CPU samples: too few'
 expect_true nocpu/summary.json '.totals.time_from == "calls"'
 expect_true nocpu/summary.json 'all(.functions[]; .self_samples == 0)'
 
