@@ -239,7 +239,9 @@ static inline void index_check_take_checkpoint(struct index_check *check,
 
 		begin_ns += index_get_number(get);
 		check->open[i] = (struct index_check_slice){
-			index_check_find(check, node >> 1), begin_ns, node & 1
+			.node = index_check_find(check, node >> 1),
+			.begin_ns = begin_ns,
+			.noted = node & 1,
 		};
 	}
 	for (uint32_t i = 0; i < check->depth; i++)
@@ -319,14 +321,29 @@ static inline uint64_t index_check_inside(const struct index_check *check,
 	return check->ns - MAX(begin_ns, check->start_ns);
 }
 
-static inline void index_check_slice_end(struct index_check *check)
+/* For how long the program waited for the collector in the slice that ends. */
+static inline uint64_t index_check_waited(
+	const Perfetto__Protos__TrackEvent *event)
+{
+	for (size_t i = 0; i < event->n_debug_annotations; i++)
+		if (event->debug_annotations[i]->name &&
+		    !strcmp(event->debug_annotations[i]->name,
+			    "perfrec.waited_ns"))
+			return (uint64_t)event->debug_annotations[i]->int_value;
+	return 0;
+}
+
+static inline void index_check_slice_end(
+	struct index_check *check, const Perfetto__Protos__TrackEvent *event)
 {
 	struct index_check_slice *slice = &check->stack[--check->depth];
 	struct index_check_node *node = &check->nodes[slice->node];
+	uint64_t ns = check->ns - slice->begin_ns;
 
+	index_check_must(index_check_waited(event) <= ns, "too long a wait");
 	node->calls++;
 	node->ns += index_check_inside(check, slice->begin_ns);
-	node->longest = MAX(node->longest, check->ns - slice->begin_ns);
+	node->longest = MAX(node->longest, ns - index_check_waited(event));
 	index_check_add_end(check, (struct index_check_end){
 					   .row = check->depth + 1,
 					   .node = slice->node,
@@ -459,7 +476,7 @@ static inline void index_check_event(
 	    PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN)
 		index_check_slice_begin(check, event);
 	if (event->type == PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END)
-		index_check_slice_end(check);
+		index_check_slice_end(check, event);
 }
 
 static inline void index_check_row(struct index_check *check, uint64_t number,

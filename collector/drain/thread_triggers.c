@@ -57,11 +57,12 @@ static uint64_t tell_bound(void *context, uint64_t function)
 }
 
 static void fire(struct thread *thread, const struct cct_function *function,
-		 uint64_t begin_ns, uint64_t end_ns)
+		 uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns)
 {
 	struct trigger_call call = {
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
+		.took_ns = took_ns,
 		.pid = thread->setup->pid,
 		.tid = thread->entry.tid,
 	};
@@ -70,9 +71,9 @@ static void fire(struct thread *thread, const struct cct_function *function,
 }
 
 static void take_slow(void *context, const struct cct_node *node,
-		      uint64_t begin_ns, uint64_t end_ns)
+		      uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns)
 {
-	fire(context, node->function, begin_ns, end_ns);
+	fire(context, node->function, begin_ns, end_ns, took_ns);
 }
 
 void thread_triggers_begin(struct thread *thread, uint32_t worker,
@@ -130,16 +131,19 @@ static bool was_told(const struct thread_triggers *own, uint64_t begin_ns)
 }
 
 static void look_at_call(void *context, const struct cct_node *node,
-			 uint64_t begin_ns)
+			 uint64_t begin_ns, uint64_t waited_ns)
 {
 	struct look *look = context;
-	uint64_t slow_ns = node->function->slow_ns;
+	uint64_t slow_ns = node->function->slow_ns, took_ns;
 
 	if (slow_ns > INT64_MAX || look->ns < begin_ns ||
-	    look->ns - begin_ns < slow_ns + HANG_NS || look->count == TOLD_MAX)
+	    look->ns - begin_ns < waited_ns || look->count == TOLD_MAX)
+		return;
+	took_ns = look->ns - begin_ns - waited_ns;
+	if (took_ns < slow_ns + HANG_NS)
 		return;
 	if (!was_told(look->thread->triggers, begin_ns))
-		fire(look->thread, node->function, begin_ns, look->ns);
+		fire(look->thread, node->function, begin_ns, look->ns, took_ns);
 	look->told[look->count++] = begin_ns;
 }
 

@@ -124,7 +124,8 @@ static void put_event(struct triggers *triggers,
 	log_dbg("trigger '%s': %s '%s' of thread %d at %llu ns took %llu ns",
 		event->trigger, flight_cause_name(event->cause), event->what,
 		(int)event->tid, (unsigned long long)event->begin_ns,
-		(unsigned long long)(event->end_ns - event->begin_ns));
+		(unsigned long long)(event->cause == FLIGHT_CALL ? event->value
+								 : 0));
 	flight_queue_put(triggers->queue, event);
 }
 
@@ -183,7 +184,7 @@ static bool extend_held(struct gate *gate, const struct trigger_call *call)
 	if (!enter_gate(gate))
 		return false;
 	extended = gate->held && !is_period_over(gate, call->end_ns) &&
-		   call->end_ns - call->begin_ns <= (uint64_t)rest->value;
+		   call->took_ns <= (uint64_t)rest->value;
 	if (extended) {
 		rest->begin_ns = MIN(rest->begin_ns, call->begin_ns);
 		rest->end_ns = MAX(rest->end_ns, call->end_ns);
@@ -322,7 +323,7 @@ uint64_t triggers_slow_ns(const struct triggers *triggers, uint32_t set,
 
 void triggers_call(struct triggers *triggers, const struct trigger_call *call)
 {
-	uint64_t ns = call->end_ns - call->begin_ns, bound = UINT64_MAX;
+	uint64_t ns = call->took_ns, bound = UINT64_MAX;
 	uint32_t left = call->set;
 	struct gate *gate = NULL;
 	struct flight_event event;

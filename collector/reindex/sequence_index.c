@@ -227,7 +227,7 @@ static void end_wait(struct sequence_index *sequence)
 	index_build_wait(sequence->build, sequence->top->node, &end);
 }
 
-static void end_slice(struct sequence_index *sequence)
+static void end_slice(struct sequence_index *sequence, uint64_t waited_ns)
 {
 	struct replay_frame *frame = sequence->top;
 	struct index_slice_end end;
@@ -241,6 +241,7 @@ static void end_slice(struct sequence_index *sequence)
 		return;
 	sequence->top--;
 	end = slice_end(sequence, frame->begin_ns);
+	end.waited_ns = MIN(waited_ns, end.end_ns - end.begin_ns);
 	index_build_slice(sequence->build, frame->node, &end);
 	cct_count(frame->node, frame[-1].node, end.end_ns - end.begin_ns);
 }
@@ -267,7 +268,7 @@ bool sequence_index_usual(struct sequence_index *sequence, struct wire fields)
 	if (usual.type == TYPE_SLICE_BEGIN)
 		begin_slice(sequence, sequence->ns, usual.name_iid, false);
 	else
-		end_slice(sequence);
+		end_slice(sequence, 0);
 	return true;
 }
 
@@ -280,6 +281,7 @@ struct event {
 	struct wire name; /* at NULL: none */
 	bool stamped, noted;
 	uint64_t lost, paused; /* calls that it says are missing */
+	uint64_t waited_ns; /* of an end */
 	struct wire rest; /* all of the TrackEvent behind its type */
 	struct wire interned; /* at NULL: none */
 };
@@ -310,6 +312,8 @@ static void take_argument(struct wire fields, struct event *event)
 		event->lost += number;
 	else if (is_text(name, TIME_GAP_PAUSED_NAME))
 		event->paused += number;
+	else if (is_text(name, ENCODE_WAITED))
+		event->waited_ns = number;
 }
 
 static void take_track_event(struct wire fields, struct event *event)
@@ -393,7 +397,7 @@ static void take_slice(struct sequence_index *sequence, uint64_t ns,
 	uint64_t iid = slice_iid(event);
 
 	if (event->type == TYPE_SLICE_END) {
-		end_slice(sequence);
+		end_slice(sequence, event->waited_ns);
 		return;
 	}
 	if (iid || sequence->waits || !event->name.at ||

@@ -165,10 +165,11 @@ static void sum_call(struct index_build *build, struct cct_node *node,
 }
 
 void index_build_call_slow(struct index_build *build, struct cct_node *node,
-			   uint32_t depth, uint64_t begin_ns, uint64_t end_ns)
+			   const struct index_slice_end *end)
 {
-	sum_call(build, node, end_ns - begin_ns);
-	index_cells_end(&build->cells, depth, node, begin_ns, end_ns);
+	sum_call(build, node, end->end_ns - end->begin_ns - end->waited_ns);
+	index_cells_end(&build->cells, end->depth, node, end->begin_ns,
+			end->end_ns);
 }
 
 struct index_build *index_build_reserve(struct index_build *build,
@@ -203,8 +204,7 @@ void index_build_slice(struct index_build *build, struct cct_node *node,
 	uint64_t ns = end->end_ns - end->begin_ns;
 	struct index_touch *touch;
 
-	index_build_call_slow(build, node, end->depth, end->begin_ns,
-			      end->end_ns);
+	index_build_call_slow(build, node, end);
 	touch = build->apart ? touch_of(build, node) : NULL;
 	if (touch) {
 		touch->calls++;

@@ -142,6 +142,7 @@ void index_build_missing(struct index_build *build, uint64_t lost,
 struct index_slice_end {
 	uint32_t depth;
 	uint64_t begin_ns, end_ns;
+	uint64_t waited_ns; /* for the collector: no time of the call */
 };
 /* A wait was written as a slice of its own, in @caller. */
 void index_build_wait(struct index_build *build, struct cct_node *caller,
@@ -169,9 +170,10 @@ struct index_build *index_build_reserve(struct index_build *build,
 
 /* For index_build_call(). */
 void index_build_call_slow(struct index_build *build, struct cct_node *node,
-			   uint32_t depth, uint64_t begin_ns, uint64_t end_ns);
+			   const struct index_slice_end *end);
 
-/* A call of @node that was written ends; the column of its depth, which is how
+/* A call of @node that was written ends, in which the program did not wait for
+ * the collector; the column of its depth, which is how
  * many slices are around it, is @column. Before it is counted in the node
  * (cct_count()). */
 static inline void index_build_call(struct index_build *build,
@@ -184,9 +186,13 @@ static inline void index_build_call(struct index_build *build,
 	if (unlikely(node->stamp != build->stamp) ||
 	    unlikely(end_ns >= build->cells.until_ns) ||
 	    unlikely(!index_cells_count(column, node, begin_ns, ns)))
-		index_build_call_slow(build, node,
-				      (uint32_t)(column - build->cells.columns),
-				      begin_ns, end_ns);
+		index_build_call_slow(
+			build, node,
+			&(const struct index_slice_end){
+				.depth = (uint32_t)(column -
+						    build->cells.columns),
+				.begin_ns = begin_ns,
+				.end_ns = end_ns });
 	else
 		node->longest_ns = MAX(node->longest_ns, (uint32_t)ns);
 }

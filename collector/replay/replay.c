@@ -407,11 +407,9 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 }
 
 /* The begin or end of @function with what the program tells of it. */
-static void write_noted(struct replay *replay, uint64_t ns,
-			enum out_event_type type, uint64_t function,
-			uint32_t name_iid)
+static void write_noted(struct replay *replay, uint64_t ns, uint64_t function,
+			struct encode_event event)
 {
-	struct encode_event event = { .type = type, .name_iid = name_iid };
 	struct replay_note *note = replay->note;
 
 	note->describe(note, replay, function, &event);
@@ -463,11 +461,12 @@ static size_t put_mark(uint8_t *out, enum replay_cause cause)
 }
 
 /* The end of a slice with the mark of @cause. */
-static void write_repair(struct replay *replay, uint64_t ns,
+static void write_repair(struct replay *replay, uint64_t ns, uint64_t waited_ns,
 			 enum replay_cause cause)
 {
 	uint8_t key[MARK_BYTES], mark[MARK_BYTES];
 	struct encode_event event = { .type = OUT_END,
+				      .waited_ns = waited_ns,
 				      .fields = mark,
 				      .field_bytes = put_mark(mark, cause) };
 
@@ -487,35 +486,38 @@ void replay_write_end(struct replay *replay, uint64_t ns)
 	replay->written--;
 }
 
-static void write_end(struct replay *replay, uint64_t ns,
+static void write_end(struct replay *replay, uint64_t ns, uint64_t waited_ns,
 		      enum replay_cause cause)
 {
-	if (cause != REPLAY_ENDED) {
-		write_repair(replay, ns, cause);
-		return;
-	}
-	if (replay->note) {
-		write_noted(replay, ns, OUT_END,
-			    record_payload(replay->top[1].word), 0);
-		return;
-	}
-	replay_write_end(replay, ns);
+	const struct encode_event event = { .type = OUT_END,
+					    .waited_ns = waited_ns };
+
+	if (cause != REPLAY_ENDED)
+		write_repair(replay, ns, waited_ns, cause);
+	else if (replay->note)
+		write_noted(replay, ns, record_payload(replay->top[1].word),
+			    event);
+	else if (waited_ns)
+		write_encoded(replay, ns, &event);
+	else
+		replay_write_end(replay, ns);
 }
 
 /* The end of the slice that was on top, whose begin may be pending. Returns
  * whether it is in the trace. What has a note to its end is. */
-static bool end_slice(struct replay *replay, uint64_t begin_ns, uint64_t ns,
+static bool end_slice(struct replay *replay, const struct index_slice_end *end,
 		      enum replay_cause cause)
 {
 	bool noted = replay->note && cause == REPLAY_ENDED;
 
-	if (replay->pending && !noted && ns - begin_ns < replay->min_ns) {
+	if (replay->pending && !noted &&
+	    end->end_ns - end->begin_ns - end->waited_ns < replay->min_ns) {
 		replay->pending--;
 		replay->counts.short_spans++;
 		return false;
 	}
 	write_all_pending(replay);
-	write_end(replay, ns, cause);
+	write_end(replay, end->end_ns, end->waited_ns, cause);
 	return true;
 }
 
@@ -628,26 +630,29 @@ static bool is_too_deep(const struct replay *replay)
 					replay->limit;
 }
 
-/* The call of @frame ends, before it is counted in its node. @written: it is in
- * the trace. */
-static void index_call(struct replay *replay, const struct replay_frame *frame,
-		       bool written, uint64_t ns)
+/* A call of @node ends, before it is counted there. @written: it is in the
+ * trace. */
+static void index_call(struct replay *replay, struct cct_node *node,
+		       bool written, struct index_slice_end *end)
 {
-	const struct index_slice_end end = { .depth = replay->written,
-					     .begin_ns = frame->begin_ns,
-					     .end_ns = ns };
-
+	end->depth = replay->written;
 	if (written)
-		index_build_slice(replay->index, frame->node, &end);
+		index_build_slice(replay->index, node, end);
 	else
-		index_build_skip(replay->index, frame->node,
-				 ns - frame->begin_ns);
+		index_build_skip(replay->index, node,
+				 end->end_ns - end->begin_ns);
 }
 
 static void pop_frame(struct replay *replay, uint64_t ns,
 		      enum replay_cause cause)
 {
 	struct replay_frame *frame = replay->top--;
+	struct index_slice_end end = {
+		.begin_ns = frame->begin_ns,
+		.end_ns = ns,
+		.waited_ns = replay->counts.wait_ns - frame->waited_ns,
+	};
+	uint64_t took_ns = ns - frame->begin_ns - end.waited_ns;
 	bool written;
 
 	if (is_frame_withheld(frame)) {
@@ -656,12 +661,11 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 		return;
 	}
 	/* First: a block that ends here ends before the call. */
-	written =
-		frame->written && end_slice(replay, frame->begin_ns, ns, cause);
+	written = frame->written && end_slice(replay, &end, cause);
 	if (replay->index)
-		index_call(replay, frame, written, ns);
-	replay_count_call(frame->node, replay->top->node, ns - frame->begin_ns);
-	replay_tell_slow(replay, frame->node, frame->begin_ns, ns);
+		index_call(replay, frame->node, written, &end);
+	replay_count_call(frame, ns, took_ns);
+	replay_tell_slow(replay, frame, ns, took_ns);
 	frame->node->dropped += cause != REPLAY_ENDED;
 	if (cause == REPLAY_OFF)
 		replay->counts.off_slices++;
@@ -1080,6 +1084,7 @@ static void push_phantom(struct replay *replay, uint64_t word, uint64_t ns)
 	*++replay->top = (struct replay_frame){
 		.word = (word & ~RECORD_KIND_MASK) | RECORD_PHANTOM,
 		.begin_ns = ns,
+		.waited_ns = replay->counts.wait_ns,
 		.node = node,
 	};
 }
@@ -1109,6 +1114,7 @@ static void push_deep_span(struct replay *replay, uint64_t word, uint64_t ns)
 	*++replay->top = (struct replay_frame){
 		.word = word,
 		.begin_ns = ns,
+		.waited_ns = replay->counts.wait_ns,
 		.node = below->node,
 		.same = count_same_sp(below, word),
 		.cut = true,
@@ -1146,6 +1152,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 	*++replay->top =
 		(struct replay_frame){ .word = word,
 				       .begin_ns = ns,
+				       .waited_ns = replay->counts.wait_ns,
 				       .node = node,
 				       .same = count_same_sp(below, word) };
 	if (replay->written + replay->pending == REPLAY_SLICES_MAX) {
@@ -1155,8 +1162,11 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 	replay->top->written = true;
 	if (replay->note) {
 		replay->top->noted = true;
-		write_noted(replay, ns, OUT_BEGIN, record_payload(word),
-			    node->function->begin.name_iid);
+		write_noted(replay, ns, record_payload(word),
+			    (struct encode_event){
+				    .type = OUT_BEGIN,
+				    .name_iid = node->function->begin.name_iid,
+			    });
 		replay->pending_from = UINT32_MAX;
 		return;
 	}
@@ -1437,7 +1447,8 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 				   .name = "perfrec: waiting for collector" };
 	struct index_slice_end end;
 
-	end_ns = MAX(ns, end_ns);
+	/* No call that is open ends before that. */
+	end_ns = not_before_last(replay, MAX(ns, end_ns));
 	replay->counts.waits++;
 	replay->counts.wait_ns += end_ns - ns;
 	replay->top->node->wait_ns += end_ns - ns;
@@ -1448,9 +1459,11 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	output_reserve(replay, 2 * PACKET_BYTES);
 	write_event(replay, ns, &event);
 	replay->written++;
-	write_end(replay, not_before_last(replay, end_ns), REPLAY_ENDED);
+	write_end(replay, end_ns, 0, REPLAY_ENDED);
 	if (replay->index) {
-		end = (struct index_slice_end){ replay->written, ns, end_ns };
+		end = (struct index_slice_end){ .depth = replay->written,
+						.begin_ns = ns,
+						.end_ns = end_ns };
 		index_build_wait(replay->index, replay->top->node, &end);
 	}
 }
@@ -1563,7 +1576,8 @@ static const struct replay_frame *lowest_written(const struct replay *replay)
  * blocks at sites that are known. Returns how many it took; there is room for
  * the packets of @count events. All frames that it pushes or pops are written.
  * @compact is a constant: there are two loops, each without the other's
- * branches. Only with @compact somebody is told of slow calls.
+ * branches. Only with @compact somebody is told of slow calls. It stops at the
+ * end of a call in which the program waited for the collector.
  */
 static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					     const struct record *cells,
@@ -1577,6 +1591,7 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 	struct index_build *const index = index_build_reserve(
 		replay->index, replay->written + INDEX_FRAMES);
 	const struct replay_frame *const lowest = lowest_written(replay);
+	const uint64_t waited_ns = replay->counts.wait_ns;
 	const struct record *cell = cells, *const end = cells + count;
 	uint8_t *out = replay->encoder.out;
 	size_t blocks = 0;
@@ -1604,7 +1619,7 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					 record_payload(word));
 			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
-			replay_set_frame(top + 1, word, ns, node,
+			replay_set_frame(top + 1, word, ns, waited_ns, node,
 					 depth ? 0 : top->same + 1);
 			top++;
 			out = put_event(out, &node->function->begin,
@@ -1619,7 +1634,8 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 		} else {
 			node = top->node;
 			if (unlikely(change & RECORD_SP_MASK &&
-				     !node->function->shifted))
+				     !node->function->shifted) ||
+			    unlikely(top->waited_ns != waited_ns))
 				break;
 			if (!compact && likely(index))
 				index_build_call(index, node,
@@ -1627,10 +1643,9 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 							 (top - lowest),
 						 top->begin_ns, ns);
 			if (compact)
-				replay_tell_slow(replay, node, top->begin_ns,
-						 ns);
-			replay_count_call(node, top[-1].node,
-					  ns - top->begin_ns);
+				replay_tell_slow(replay, top, ns,
+						 ns - top->begin_ns);
+			replay_count_call(top, ns, ns - top->begin_ns);
 			top--;
 			out = put_event(out, &replay->encoder.end, ns - put_ns,
 					compact);
@@ -2019,7 +2034,8 @@ void replay_each_open(const struct replay *replay, size_t most,
 	for (size_t i = MIN(depth, most); i; i--) {
 		frame++;
 		if (!is_frame_withheld(frame) && !is_detached(frame))
-			visit(context, frame->node, frame->begin_ns);
+			visit(context, frame->node, frame->begin_ns,
+			      replay->counts.wait_ns - frame->waited_ns);
 	}
 }
 

@@ -57,10 +57,11 @@ struct replay_sink {
 	 * call). Asked once for each function; it may be changed in the tree
 	 * later (cct_function.slow_ns). NULL: none is told. */
 	uint64_t (*slow_ns)(void *context, uint64_t function);
-	/* A call of @node has ended that took as long. In the middle of a
-	 * piece of the ring: it must be short. */
+	/* A call of @node has ended that took as long: @took_ns, without what
+	 * the program waited for the collector in it. In the middle of a piece
+	 * of the ring: it must be short. */
 	void (*slow)(void *context, const struct cct_node *node,
-		     uint64_t begin_ns, uint64_t end_ns);
+		     uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns);
 };
 
 /* What the program told about the next begin or end (thread_notes.c). replay
@@ -252,9 +253,10 @@ int replay_take_turns(struct replay *replay);
  */
 
 /* Calls @visit for each call that is open and counted, the outermost first, and
- * for @most of them at most, with when it began. */
+ * for @most of them at most, with when it began, and for how long the program
+ * has waited for the collector in it. */
 typedef void replay_open(void *context, const struct cct_node *node,
-			 uint64_t begin_ns);
+			 uint64_t begin_ns, uint64_t waited_ns);
 void replay_each_open(const struct replay *replay, size_t most,
 		      replay_open *visit, void *context);
 

@@ -133,14 +133,15 @@ void replay_write_pending(struct replay *replay, uint64_t until_ns);
 void replay_write_end(struct replay *replay, uint64_t ns);
 
 /* What a plain begin makes of the frame at @frame, the one above the top.
- * @same: as in struct replay_frame. */
+ * @waited_ns, @same: as in struct replay_frame. */
 static inline void replay_set_frame(struct replay_frame *frame, uint64_t word,
-				    uint64_t ns, struct cct_node *node,
-				    uint32_t same)
+				    uint64_t ns, uint64_t waited_ns,
+				    struct cct_node *node, uint32_t same)
 {
 	frame->same = same;
 	frame->word = word;
 	frame->begin_ns = ns;
+	frame->waited_ns = waited_ns;
 	frame->node = node;
 	frame->written = true;
 	frame->noted = false;
@@ -159,27 +160,32 @@ static inline bool replay_feed_block(struct heap_feed *feed,
 	return true;
 }
 
-/* A call of @node has ended: tells the sink, if it took so long that the sink
- * wants to know. */
+/* The call of @frame ends at @ns, and took @took_ns: ns - frame->begin_ns
+ * without what the program waited for the collector in it. Tells the sink, if
+ * that is so long that the sink wants to know. */
 static inline void replay_tell_slow(const struct replay *replay,
-				    const struct cct_node *node,
-				    uint64_t begin_ns, uint64_t end_ns)
+				    const struct replay_frame *frame,
+				    uint64_t ns, uint64_t took_ns)
 {
-	if (unlikely(end_ns - begin_ns >= node->function->slow_ns) &&
-	    replay->sink.slow)
-		replay->sink.slow(replay->sink.context, node, begin_ns, end_ns);
+	const struct replay_sink *sink = &replay->sink;
+
+	if (unlikely(took_ns >= frame->node->function->slow_ns) && sink->slow)
+		sink->slow(sink->context, frame->node, frame->begin_ns, ns,
+			   took_ns);
 }
 
-/* A call of @node has ended: cct_count(). How long one took that lies beyond
- * the deepest frame is not known: it is not in the histogram. */
-static inline void replay_count_call(struct cct_node *node,
-				     struct cct_node *caller, uint64_t ns)
+/* The call of @frame ends at @ns, and took @took_ns: as above. Counts it in the
+ * tree, from which waits are subtracted later (own_counts.h), and in its
+ * histogram. How long a call took that lies beyond the deepest frame is not
+ * known: it is not in the histogram. */
+static inline void replay_count_call(const struct replay_frame *frame,
+				     uint64_t ns, uint64_t took_ns)
 {
-	struct histogram *histogram = node->function->histogram;
+	struct histogram *histogram = frame->node->function->histogram;
 
-	cct_count(node, caller, ns);
+	cct_count(frame->node, frame[-1].node, ns - frame->begin_ns);
 	if (likely(histogram))
-		histogram_add(histogram, ns);
+		histogram_add(histogram, took_ns);
 }
 
 /* As replay_new(), in the memory of @replay, which is the caller's. After 0 the

@@ -93,6 +93,7 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 	struct replay_frame *top = replay->top;
 	struct replay_frame *pending = first_pending(replay);
 	const uint64_t min_ns = replay->min_ns;
+	const uint64_t waited_ns = replay->counts.wait_ns;
 	uint64_t last_ns = replay->last_ns;
 	struct heap_feed *const feed = replay->feed;
 	const struct record *cell = cells, *const end = cells + count;
@@ -120,7 +121,7 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 					 record_payload(word));
 			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
-			replay_set_frame(top + 1, word, ns, node,
+			replay_set_frame(top + 1, word, ns, waited_ns, node,
 					 depth ? 0 : top->same + 1);
 			top++;
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
@@ -133,11 +134,11 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 		} else {
 			node = top->node;
 			if (unlikely(change & RECORD_SP_MASK &&
-				     !node->function->shifted))
+				     !node->function->shifted) ||
+			    unlikely(top->waited_ns != waited_ns))
 				break;
-			replay_tell_slow(replay, node, top->begin_ns, ns);
-			replay_count_call(node, top[-1].node,
-					  ns - top->begin_ns);
+			replay_tell_slow(replay, top, ns, ns - top->begin_ns);
+			replay_count_call(top, ns, ns - top->begin_ns);
 			if (unlikely(ns - top->begin_ns >= min_ns ||
 				     top < pending)) {
 				end_written(&run, top, pending, ns);

@@ -140,7 +140,7 @@ static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t count)
 
 /* A few fields, before it is known where they go. */
 struct piece {
-	uint8_t bytes[32];
+	uint8_t bytes[32 + ENCODE_WAITED_BYTES];
 	size_t count;
 };
 
@@ -155,6 +155,12 @@ static void piece_field(struct piece *piece, uint32_t tag, uint64_t value)
 {
 	piece_varint(piece, tag);
 	piece_varint(piece, value);
+}
+
+static void piece_bytes(struct piece *piece, const void *bytes, size_t count)
+{
+	memcpy(piece->bytes + piece->count, bytes, count);
+	piece->count += count;
 }
 
 /* What lies in front of the event, in its packet; of its length. */
@@ -180,6 +186,18 @@ static void make_packet_tail(const struct encoder *encoder, uint64_t ns,
 			    CLOCK_ID_BOOTTIME);
 }
 
+static void piece_waited(struct piece *piece, uint64_t waited_ns)
+{
+	static const char name[] = ENCODE_WAITED;
+	struct piece argument = { .count = 0 };
+
+	piece_field(&argument, TAG_DEBUG_ANNOTATION_INT_VALUE, waited_ns);
+	piece_field(&argument, TAG_DEBUG_ANNOTATION_NAME, sizeof(name) - 1);
+	piece_bytes(&argument, name, sizeof(name) - 1);
+	piece_field(piece, TAG_TRACK_EVENT_DEBUG_ANNOTATIONS, argument.count);
+	piece_bytes(piece, argument.bytes, argument.count);
+}
+
 /* The fields of @event that are not in event->fields. */
 static void make_own_fields(const struct encode_event *event, struct piece *out)
 {
@@ -187,6 +205,8 @@ static void make_own_fields(const struct encode_event *event, struct piece *out)
 	out->count = (size_t)(put_name_iids(out->bytes + out->count,
 					    event->name_iid) -
 			      out->bytes);
+	if (event->waited_ns)
+		piece_waited(out, event->waited_ns);
 }
 
 size_t encode_fields(uint8_t *out, const struct encode_event *event)

@@ -120,17 +120,24 @@ struct encode_event {
 	uint32_t type; /* TrackEvent.Type */
 	uint32_t name_iid; /* as encode_template(); 0: none */
 	bool absolute; /* ns is BOOTTIME, not a step: last_ns stays */
+	/* Of an end: how long the program waited for the collector in the
+	 * slice; it becomes the argument ENCODE_WAITED. 0: no argument. */
+	uint64_t waited_ns;
 	const uint8_t *fields; /* more of TrackEvent; NULL: none */
 	size_t field_bytes;
 	const uint8_t *interned; /* of InternedData, which come first */
 	size_t interned_bytes;
 };
 
+/* An argument of ends, in ns: not time of the call (docs/OVERHEAD.md). */
+#define ENCODE_WAITED "perfrec.waited_ns"
+#define ENCODE_WAITED_BYTES 34 /* as a field of a TrackEvent, at most */
+
 /* Room that encode_event() needs. */
 static inline size_t encode_event_bytes(const struct encode_event *event)
 {
-	return ENCODE_EVENT_BYTES + ENCODE_PACKET_HEAD + event->field_bytes +
-	       event->interned_bytes;
+	return ENCODE_EVENT_BYTES + ENCODE_PACKET_HEAD + ENCODE_WAITED_BYTES +
+	       event->field_bytes + event->interned_bytes;
 }
 
 /* Writes @event at encoder->out and moves that on. There must be room for

@@ -3,9 +3,10 @@
  * replay_text - run the records of a thread through replay and show what it
  * writes as a line of text: "(7" a slice of the function at address 7 begins,
  * ")" one ends, "?)" one whose end replay has guessed, "longjmp)" one with an
- * end that it knows for that reason, "*text" an instant, "<text" a slice with
- * a name of its own. "N:" precedes what is on the track of context N, "@" and
- * ns since the start each event, if asked.
+ * end that it knows for that reason, "waited=N)" one with waits of N ns,
+ * "*text" an instant, "<text" a slice with a name of its own. "N:" precedes
+ * what is on the track of context N, "@" and ns since the start each event, if
+ * asked.
  */
 #ifndef PERFREC_TESTS_UNIT_REPLAY_TEXT_H
 #define PERFREC_TESTS_UNIT_REPLAY_TEXT_H
@@ -145,16 +146,24 @@ static inline void replay_say_begin(struct replay_text *to, uint32_t context,
 static inline void replay_say_end(struct replay_text *to, uint32_t context,
 				  const Perfetto__Protos__TrackEvent *event)
 {
+	char text[40];
+
 	if (!to->track[context].open--)
 		abort(); /* an end without a begin */
 	to->open--;
-	if (event->n_debug_annotations) {
-		const char *why = event->debug_annotations[0]->string_value;
+	for (size_t i = 0; i < event->n_debug_annotations; i++) {
+		const Perfetto__Protos__DebugAnnotation *one =
+			event->debug_annotations[i];
+		const char *why = one->string_value;
 
 		/* Of a note the key is in full. */
-		if (event->debug_annotations[0]->name_iid &&
-		    to->track[context].mark_keys != 1)
+		if (one->name_iid && to->track[context].mark_keys != 1)
 			abort(); /* a mark whose key nobody knows */
+		if (one->name && !strcmp(one->name, "perfrec.waited_ns")) {
+			snprintf(text, sizeof(text), "waited=%lld",
+				 (long long)one->int_value);
+			why = text;
+		}
 		replay_say(to, strcmp(why, "guess") ? why : "?");
 	}
 	replay_say(to, ")");

@@ -266,9 +266,77 @@ START_TEST(replay_wait_is_a_slice)
 	g_text->times = true;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), rec(RECORD_WAIT, 30, 0, 10),
 			     E(1, 0x900, 50)),
-			 "@0(1 @10<perfrec: waiting for collector @40) @50)");
+			 "@0(1 @10<perfrec: waiting for collector @40) "
+			 "@50waited=30)");
 	ck_assert_uint_eq(COUNTS->waits, 1);
 	ck_assert_uint_eq(COUNTS->wait_ns, 30);
+}
+END_TEST
+
+START_TEST(replay_wait_is_told_at_the_ends_of_the_calls_around_it)
+{
+	/* Neither of 3, which was over, nor of 4, which came later; that 2 was
+	 * left by a jump is no matter. */
+	g_text->times = true;
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
+			     E(3, 0x700, 3), rec(RECORD_WAIT, 30, 0, 10),
+			     rec(RECORD_WAIT, 5, 0, 42), B(4, 0x700, 50),
+			     E(4, 0x700, 51), E(1, 0x900, 60), B(5, 0x900, 61),
+			     E(5, 0x900, 62)),
+			 "@0(1 @1(2 @2(3 @3) @10<perfrec: waiting for "
+			 "collector @40) @42<perfrec: waiting for collector "
+			 "@47) @50(4 @51) @60waited=35?) @60waited=35) @61(5 "
+			 "@62)");
+}
+END_TEST
+
+static uint64_t g_slow_ns[2];
+
+static uint64_t tell_all(void *context, uint64_t function)
+{
+	(void)context;
+	return function == 1 ? 25 : 20;
+}
+
+static void take_slow(void *context, const struct cct_node *node,
+		      uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns)
+{
+	(void)context;
+	ck_assert_uint_gt(end_ns - begin_ns, took_ns);
+	ck_assert_uint_eq(node->address, 2);
+	g_slow_ns[0]++;
+	g_slow_ns[1] = took_ns;
+}
+
+static size_t unload_none(void *context, uint32_t after, uint32_t until,
+			  struct address_range *ranges, size_t most)
+{
+	(void)context, (void)after, (void)until, (void)ranges, (void)most;
+	return 0;
+}
+
+START_TEST(replay_wait_is_no_time_of_the_calls_around_it)
+{
+	struct replay *replay = &g_text->replay;
+	struct cct_function *function;
+
+	ck_assert_int_eq(histograms_new(unload_none, NULL, &g_text->budget,
+					&replay->histograms),
+			 0);
+	replay->sink.slow_ns = tell_all;
+	replay->sink.slow = take_slow;
+	(void)RUN(B(1, 0x900, 0), B(2, 0x800, 2), rec(RECORD_WAIT, 30, 0, 10),
+		  B(3, 0x700, 40), E(3, 0x700, 42), E(2, 0x800, 52),
+		  E(1, 0x900, 54));
+	function = cct_find_function(replay_tree(replay), 1);
+	ck_assert_uint_eq(function->histogram->max, 24);
+	function = cct_find_function(replay_tree(replay), 2);
+	ck_assert_uint_eq(function->histogram->max, 20);
+	function = cct_find_function(replay_tree(replay), 3);
+	ck_assert_uint_eq(function->histogram->max, 2);
+	ck_assert_uint_eq(g_slow_ns[0], 1);
+	ck_assert_uint_eq(g_slow_ns[1], 20);
+	histograms_free(&replay->histograms);
 }
 END_TEST
 
@@ -625,6 +693,9 @@ int main(void)
 	tcase_add_test(tcase, replay_trunc_ends_the_innermost);
 	tcase_add_test(tcase, replay_trunc_of_more_than_open_ends_all);
 	tcase_add_test(tcase, replay_wait_is_a_slice);
+	tcase_add_test(tcase,
+		       replay_wait_is_told_at_the_ends_of_the_calls_around_it);
+	tcase_add_test(tcase, replay_wait_is_no_time_of_the_calls_around_it);
 	tcase_add_test(tcase, replay_deep_recursion_is_folded_and_counted);
 	tcase_add_test(
 		tcase,

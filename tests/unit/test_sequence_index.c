@@ -30,6 +30,7 @@ static size_t g_bytes;
 static struct encoder g_encoder;
 static uint32_t g_depth;
 static uint64_t g_ns;
+static uint64_t g_begin_ns[2048]; /* of the open slices */
 
 static void put_event(const struct out_event *event)
 {
@@ -46,13 +47,22 @@ static void put_begin(uint32_t iid)
 	struct encode_template begin = encode_template(&g_encoder, iid);
 
 	encode_begin(&g_encoder, g_ns, &begin);
-	g_depth++;
+	g_begin_ns[g_depth++] = g_ns;
 }
 
+/* Of some the end says that the program waited for a part of them. */
 static void put_end(void)
 {
-	encode_end(&g_encoder, g_ns);
-	g_depth--;
+	uint64_t ns = g_ns - g_begin_ns[--g_depth];
+	const struct encode_event waited = {
+		.type = TYPE_SLICE_END,
+		.waited_ns = (uint64_t)random() % (ns + 1),
+	};
+
+	if (random() % 20)
+		encode_end(&g_encoder, g_ns);
+	else
+		encode_event(&g_encoder, g_ns, &waited);
 }
 
 /* A begin with an argument, which has a name and the place of a site. */
@@ -67,7 +77,7 @@ static void put_noted(void)
 	};
 
 	encode_event(&g_encoder, g_ns, &event);
-	g_depth++;
+	g_begin_ns[g_depth++] = g_ns;
 }
 
 /* A value of a counter, with a time of its own. */

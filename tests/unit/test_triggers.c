@@ -62,17 +62,24 @@ static void expect_none(void)
 	ck_assert(!flight_queue_take(g_queue, &event));
 }
 
-static void call(uint32_t set, uint64_t p99_ns, uint64_t begin_ns, uint64_t ns)
+static void call_that_waited(uint32_t set, uint64_t p99_ns, uint64_t begin_ns,
+			     uint64_t ns, uint64_t waited_ns)
 {
 	const struct trigger_call call = { .set = set,
 					   .function = "f",
 					   .p99_ns = p99_ns,
 					   .begin_ns = begin_ns,
 					   .end_ns = begin_ns + ns,
+					   .took_ns = ns - waited_ns,
 					   .pid = 7,
 					   .tid = 8 };
 
 	triggers_call(g_triggers, &call);
+}
+
+static void call(uint32_t set, uint64_t p99_ns, uint64_t begin_ns, uint64_t ns)
+{
+	call_that_waited(set, p99_ns, begin_ns, ns, 0);
 }
 
 START_TEST(a_call_that_is_too_long_fires_the_first_trigger_of_its_function)
@@ -102,6 +109,20 @@ START_TEST(a_call_that_is_too_long_fires_the_first_trigger_of_its_function)
 	(void)take("f > 10ms", "f");
 	expect_none();
 	ck_assert_uint_eq(triggers_fired(g_triggers), 2);
+	end();
+}
+END_TEST
+
+START_TEST(a_call_that_waited_for_the_collector_was_not_too_long)
+{
+	uint32_t set;
+
+	BEGIN("f > 5ms");
+	set = triggers_of_function(g_triggers, "f", "/m");
+	call_that_waited(set, 0, 100, 500 * MS, 496 * MS);
+	expect_none();
+	call_that_waited(set, 0, 100, 500 * MS, 494 * MS);
+	ck_assert_int_eq(take("f > 5ms", "f").value, 6 * MS);
 	end();
 }
 END_TEST
@@ -346,6 +367,8 @@ int main(void)
 	tcase_add_test(
 		tcase,
 		a_call_that_is_too_long_fires_the_first_trigger_of_its_function);
+	tcase_add_test(tcase,
+		       a_call_that_waited_for_the_collector_was_not_too_long);
 	tcase_add_test(tcase, a_relative_bound_follows_the_p99);
 	tcase_add_test(tcase, a_counter_fires_when_it_crosses_its_bound);
 	tcase_add_test(tcase, annotations_and_crashes_fire_unasked);
