@@ -276,7 +276,7 @@ static void put_end_members(const struct dump *dump,
 	uint64_t took = event->event.ns - event->begin_ns;
 	FILE *out = dump->out;
 
-	put_number("took_ns", took, out);
+	put_number("took_ns", event->took_ns, out);
 	put_number("self_ns", took - MIN(took, event->callee_ns), out);
 	put_sched(dump, event);
 	if (event->event.unfinished)

@@ -92,7 +92,7 @@ static void put_call(const struct trace_reader *trace, uint64_t origin_ns,
 	put_char(',', out);
 	put_cell(trace_reader_text(trace, thread->name), out);
 	put_comma_count(event->begin_ns - MIN(event->begin_ns, origin_ns), out);
-	put_comma_count(took, out);
+	put_comma_count(event->took_ns, out);
 	put_comma_count(took - MIN(took, event->callee_ns), out);
 	put_comma_count(event->depth, out);
 	put_char(',', out);

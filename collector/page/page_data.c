@@ -577,23 +577,21 @@ static void add_recorded_calls(struct page_data *data, uint32_t node,
 		calls;
 }
 
-/* Puts what the stacks have into the values. */
+/* Puts what the stacks have into the values. Waits for the collector have no
+ * stack here. */
 static void take_call_sums(struct page_data *data, const struct call_sums *sums,
 			   bool part, uint64_t sample_ns)
 {
 	for (uint32_t leaf = 1; leaf < data->calls->nodes.count; leaf++) {
 		const struct time_cell *cell = &sums->cells[leaf];
-		bool wait = part && calls_is_wait(data->calls, leaf);
-		uint32_t node = wait ? sums->nodes[calls_node(data->calls, leaf)
-							   ->parent]
-				     : sums->nodes[leaf];
+		uint32_t node = sums->nodes[leaf];
 		struct page_amount amount = { node - 1, leaf, PAGE_SELF,
 					      cell->ns };
 
 		if (!node)
 			continue;
 		add_amount(data, PAGE_WALL, &amount);
-		amount.amount = wait ? 0 : cell->calls;
+		amount.amount = cell->calls;
 		add_amount(data, PAGE_CALLS, &amount);
 		if (part)
 			add_recorded_calls(data, node - 1, amount.amount);
@@ -637,7 +635,7 @@ static void take_trace(struct page_data *data, bool part, uint64_t sample_ns)
 		sums.shown[calls_node(data->calls, i)->parent] |= sums.shown[i];
 	}
 	for (uint32_t i = 1; i < count && fits; i++)
-		if (sums.shown[i] && !(part && calls_is_wait(data->calls, i)))
+		if (sums.shown[i] && !calls_is_wait(data->calls, i))
 			sums.nodes[i] = take_call_node(data, i, sums.nodes);
 	if (fits)
 		take_call_sums(data, &sums, part, sample_ns);

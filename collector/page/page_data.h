@@ -132,11 +132,11 @@ void page_data_take_summary(struct page_data *data,
 /* Values of calls and of waits that are 0 in all recordings are not known: a
  * program without hooks has none. Call it when all is taken. */
 void page_data_drop_empty(struct page_data *data);
-/* Without wall.pb.gz: wall time and calls as the trace has them. */
+/* Without wall.pb.gz: wall time and calls as the trace has them. Waits for the
+ * collector are time of no function. */
 void page_data_take_calls(struct page_data *data);
-/* The same of a part of a recording, in which waits for the collector are time
- * of their callers, as in all that is said of parts; and CPU time, of samples
- * that have @sample_ns each. */
+/* The same of a part of a recording; and CPU time, of samples that have
+ * @sample_ns each. */
 void page_data_take_part(struct page_data *data, uint64_t sample_ns);
 
 /* The function of @name in @module (texts), which is made if there is none. 0:

@@ -29,10 +29,8 @@ enum name_match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
 static int compare_found(const struct call_wish *wish,
 			 const struct found_call *a, const struct found_call *b)
 {
-	uint64_t a_ns = a->end_ns - a->begin_ns, b_ns = b->end_ns - b->begin_ns;
-
-	if (!wish->by_time && a_ns != b_ns)
-		return a_ns > b_ns ? -1 : 1;
+	if (!wish->by_time && a->took_ns != b->took_ns)
+		return a->took_ns > b->took_ns ? -1 : 1;
 	if (a->begin_ns != b->begin_ns)
 		return a->begin_ns < b->begin_ns ? -1 : 1;
 	if (a->track != b->track)
@@ -197,7 +195,7 @@ static bool is_wanted_call(struct call_search *search,
 			   const struct found_call *call)
 {
 	const struct call_wish *wish = &search->wish;
-	uint64_t took = call->end_ns - call->begin_ns;
+	uint64_t took = call->took_ns;
 
 	if (call->begin_ns >= wish->range.to_ns ||
 	    call->end_ns < wish->range.from_ns)
@@ -214,6 +212,7 @@ static int end_call(struct call_search *search, const struct trace_event *event)
 	const struct found_call call = {
 		.begin_ns = event->slice->begin_ns,
 		.end_ns = event->ns,
+		.took_ns = trace_event_took(event, event->slice->begin_ns),
 		.number = search->matched,
 		.track = event->track,
 		.name = event->name,

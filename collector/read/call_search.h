@@ -24,6 +24,7 @@
 
 struct found_call {
 	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
+	uint64_t took_ns; /* of these: trace_event_took() */
 	const struct trace_track *track; /* of a thread or a context */
 	uint64_t number; /* among those that matched, as they end in the file */
 	uint32_t name; /* text */

@@ -64,16 +64,25 @@ static void count_calls(struct chunks *chunks, uint32_t node, uint64_t calls)
 	sums->threads[chunks->thread].spans += calls;
 }
 
+/* @ns of node @caller are not its own time. */
+static void take_off(struct chunks *chunks, uint32_t caller, uint64_t ns)
+{
+	if (caller && caller != chunks->root)
+		trace_sums_at(chunks->sums, caller)->self_ns -= ns;
+}
+
 static void add_row(struct chunks *chunks, const struct index_row *row)
 {
 	const struct index_node *item =
 		&chunks->skipped.sequence->nodes[row->node];
 	struct trace_sums *sums = chunks->sums;
-	uint32_t node, caller;
+	uint32_t node;
 
 	if (!item->iid) {
 		sums->waits += row->calls;
 		sums->wait_ns += row->total_ns;
+		/* No time of its caller's: as a callee's. */
+		take_off(chunks, node_of(chunks, item->parent), row->total_ns);
 		return;
 	}
 	node = node_of(chunks, row->node);
@@ -83,9 +92,7 @@ static void add_row(struct chunks *chunks, const struct index_row *row)
 	trace_sums_at(sums, node)->self_ns += row->total_ns;
 	trace_sums_at(sums, node)->longest_ns =
 		MAX(trace_sums_at(sums, node)->longest_ns, row->longest_ns);
-	caller = trace_sums_at(sums, node)->parent;
-	if (caller != chunks->root)
-		trace_sums_at(sums, caller)->self_ns -= row->total_ns;
+	take_off(chunks, trace_sums_at(sums, node)->parent, row->total_ns);
 }
 
 /* Counts the slices that are open where chunk @number begins, @calls each. 0 or

@@ -9,6 +9,7 @@
 #include "collector/read/trace_parts.h"
 #include "collector/read/trace_read_inner.h"
 #include "collector/read/usual_packet.h"
+#include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
@@ -304,6 +305,25 @@ static void note_time(struct trace_reader *reader, struct trace_event *event)
 	track->last_ns = MAX(track->last_ns, event->ns);
 }
 
+/* An argument of @out. Only of that which all ends of calls have in which the
+ * program waited for the collector readers know what it means. */
+static void take_waited(struct wire fields, struct trace_event *out)
+{
+	static const char waited[] = ENCODE_WAITED;
+	struct wire_field field;
+	uint64_t number = 0;
+	bool is_waited = false;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_DEBUG_ANNOTATION_INT_VALUE)
+			number = field.value;
+		else if (field.tag == TAG_DEBUG_ANNOTATION_NAME)
+			is_waited = field.value == sizeof(waited) - 1 &&
+				    !memcmp(field.bytes, waited, field.value);
+	if (is_waited)
+		out->waited_ns = number;
+}
+
 /* The fields of a TrackEvent go to @out. */
 static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 			struct wire fields, struct trace_event *out)
@@ -348,6 +368,10 @@ static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 		case TAG_TRACK_EVENT_DOUBLE_COUNTER_VALUE:
 			memcpy(&out->real, &field.value, sizeof(out->real));
 			out->is_double = true;
+			break;
+		case TAG_TRACK_EVENT_DEBUG_ANNOTATIONS:
+			if (out->kind == TRACE_END)
+				take_waited(wire_of(&field), out);
 			break;
 		case TAG_TRACK_EVENT_CORRELATION_ID:
 			out->correlation = field.value;

@@ -21,6 +21,7 @@
 
 #include "collector/read/trace_packets.h"
 #include "collector/read/trace_wire.h"
+#include "shared/compiler.h"
 
 struct trace_reader;
 struct trace_parts;
@@ -88,6 +89,9 @@ struct trace_event {
 	uint32_t site; /* text: of a begin with a name of its own, the name that
 			* its site has; else 0 */
 	uint32_t location;
+	/* Of an end: for how long the program waited for the collector in the
+	 * slice. No time of the call: see trace_event_took(). */
+	uint64_t waited_ns;
 	bool is_double;
 	int64_t value; /* of a counter: as it is shown, multiplied */
 	double real; /* the same if is_double */
@@ -98,6 +102,17 @@ struct trace_event {
 	struct wire fields;
 	const struct trace_iids *argument_names;
 };
+
+/* How long the call took that began at @begin_ns, and that @end ends: without
+ * what the program waited for the collector in it, as the summary, triggers and
+ * the index have it. */
+static inline uint64_t trace_event_took(const struct trace_event *end,
+					uint64_t begin_ns)
+{
+	uint64_t ns = end->ns - begin_ns;
+
+	return ns - MIN(ns, end->waited_ns);
+}
 
 /* Opens the trace at @path. Returns 0; the caller then owns *@out and ends it
  * by trace_reader_close(). Or returns -errno, -EBADMSG: it is no plain file;

@@ -26,7 +26,7 @@
 #define THREADS_MAX (1u << 20)
 
 /* What replay.c calls the time in which a thread waited for room in its ring:
- * it is time of the function that ran, and no span. */
+ * it is no span, and no time of the function that ran. */
 #define WAIT_NAME "perfrec: waiting for collector"
 
 /* In trace_slice.user: the slice is no node of its own. */
@@ -207,7 +207,7 @@ static struct histogram *find_durations(struct trace_sums *sums, uint32_t name)
 static void note_longest(struct sums_node *node,
 			 const struct window_event *shown)
 {
-	uint64_t ns = shown->event.ns - shown->slice->begin_ns;
+	uint64_t ns = trace_event_took(&shown->event, shown->slice->begin_ns);
 
 	if (!shown->after && !shown->event.unfinished)
 		node->longest_ns = MAX(node->longest_ns, ns);
@@ -226,8 +226,11 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 		sums->open_after++;
 	if (event->track->number >= sums->current_room)
 		return;
-	if (user & NO_NODE && event->name == sums->wait_name)
+	if (user & NO_NODE && event->name == sums->wait_name) {
+		/* No time of its caller's, whose callee it is. */
 		sums->wait_ns += ns;
+		return;
+	}
 	if (user & NO_NODE) {
 		/* All of it is its caller's. */
 		node = trace_sums_at(sums, sums->current[event->track->number]);
@@ -239,7 +242,8 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 	note_longest(node, shown);
 	durations = find_durations(sums, node->name);
 	if (durations)
-		histogram_add(durations, event->ns - slice->begin_ns);
+		histogram_add(durations,
+			      trace_event_took(event, slice->begin_ns));
 	sums->current[event->track->number] = node->parent;
 }
 

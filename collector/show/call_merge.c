@@ -13,7 +13,7 @@
 #define NO_ITEM UINT32_MAX
 
 struct held {
-	uint64_t ns, begin_ns;
+	uint64_t ns, begin_ns, took_ns;
 	const struct trace_track *track;
 	struct call_arguments *arguments;
 	uint32_t name, category, depth;
@@ -165,6 +165,7 @@ static int hold(struct call_merge *merge, struct call_event *event)
 	merge->held[item] = (struct held){
 		.ns = event->event.ns,
 		.begin_ns = event->begin_ns,
+		.took_ns = event->took_ns,
 		.track = event->event.track,
 		.name = event->event.name,
 		.category = event->event.category,
@@ -255,6 +256,7 @@ static void give(struct call_merge *merge, struct merge_track *track,
 		.ns = held->ns,
 		.begin_ns = held->begin_ns,
 		.end_ns = held->ns,
+		.took_ns = held->took_ns,
 		.track = held->track,
 		.name = held->name,
 		.category = held->category,
@@ -284,6 +286,7 @@ static void take_leaf(struct call_merge *merge, struct merge_track *track,
 	out->unfinished = end.unfinished;
 	out->begin_ns = end.begin_ns;
 	out->end_ns = end.ns;
+	out->took_ns = end.took_ns;
 }
 
 int call_merge_next(struct call_merge *merge, struct merged_event *out)

@@ -23,6 +23,7 @@ struct merged_event {
 	bool unfinished; /* the file does not have the end */
 	uint64_t ns; /* as in the trace */
 	uint64_t begin_ns, end_ns; /* of an end and of a leaf */
+	uint64_t took_ns; /* the same: trace_event_took() */
 	const struct trace_track *track;
 	uint32_t name, category; /* texts */
 	uint32_t depth; /* of an instant: how many calls are open */

@@ -333,10 +333,12 @@ static bool give_pending(struct call_reader *reader, struct call_track *track,
 }
 
 static bool is_long_enough(const struct call_reader *reader,
-			   const struct open_call *call, uint64_t end_ns)
+			   const struct open_call *call)
 {
-	return end_ns - call->begin_ns >= reader->choice.min_ns &&
-	       end_ns >= reader->from_ns;
+	const struct trace_event *end = &reader->end;
+
+	return trace_event_took(end, call->begin_ns) >= reader->choice.min_ns &&
+	       end->ns >= reader->from_ns;
 }
 
 /* Ends the innermost call of the track of reader->end, or gives a begin that
@@ -346,16 +348,18 @@ static bool end_call(struct call_reader *reader, struct call_event *out)
 	struct trace_event *event = &reader->end;
 	struct call_track *track = &reader->tracks[event->track->number];
 	struct open_call *call = &track->open[track->count - 1];
-	bool shown = call->state == CALL_SHOWN ||
-		     (call->state == CALL_PENDING &&
-		      is_long_enough(reader, call, event->ns));
+	bool shown =
+		call->state == CALL_SHOWN ||
+		(call->state == CALL_PENDING && is_long_enough(reader, call));
 
 	if (shown && give_pending(reader, track, event->track, out))
 		return true;
 	reader->has_end = false;
 	*out = (struct call_event){ .event = *event,
 				    .depth = call->depth,
-				    .begin_ns = call->begin_ns };
+				    .begin_ns = call->begin_ns,
+				    .took_ns = trace_event_took(
+					    event, call->begin_ns) };
 	if (event->slice)
 		out->callee_ns = event->slice->callee_ns;
 	out->event.slice = NULL;

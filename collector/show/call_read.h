@@ -50,6 +50,7 @@ struct call_event {
 	struct trace_event event;
 	uint32_t depth; /* among what is shown of the track */
 	uint64_t begin_ns; /* of an end */
+	uint64_t took_ns; /* of an end: trace_event_took() */
 	uint64_t callee_ns; /* of an end: in calls, shown or not */
 	/* Of a begin that comes late; NULL: the event has them. The reader
 	 * has them until the next call. */

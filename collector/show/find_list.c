@@ -103,7 +103,7 @@ static void put_call(struct printer *printer, size_t number)
 	snprintf(time, sizeof(time), "%" PRIu64 ".%09us", ns / 1000000000,
 		 (unsigned int)(ns % 1000000000));
 	snprintf(took, sizeof(took), "%s%s", call->unfinished ? "> " : "",
-		 size_format_ns(call->end_ns - call->begin_ns, size));
+		 size_format_ns(call->took_ns, size));
 	thread_text(printer, call, thread);
 	columns = put_columns(printer, time, took, thread);
 	line->used = 0;

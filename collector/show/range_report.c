@@ -179,8 +179,8 @@ static void print_missing(const struct trace_sums *sums,
 			sums->paused == 1 ? " was" : "s were");
 	if (sums->waits)
 		fprintf(out,
-			"  waited     %s time%s, %s, for the collector: it is "
-			"time of the functions\n",
+			"  waited     %s time%s, %s, for the collector: in "
+			"no time of a function\n",
 			size_format_count(sums->waits, count),
 			plural(sums->waits),
 			size_format_ns(sums->wait_ns, size));

@@ -244,7 +244,7 @@ static const char *took_text(const struct merged_event *event, char *text,
 	char size[SIZE_TEXT];
 
 	snprintf(text, room, "%s%s", event->unfinished ? "> " : "",
-		 size_format_ns(event->end_ns - event->begin_ns, size));
+		 size_format_ns(event->took_ns, size));
 	return text;
 }
 

@@ -33,7 +33,12 @@ from often import often
 WAIT = "perfrec: waiting for collector"
 MISSING = re.compile(r"(?:recording paused: )?(\d+) spans (lost|not recorded)")
 
-Slice = collections.namedtuple("Slice", "track name begin end ended parent depth")
+Slice = collections.namedtuple("Slice", "track name begin end ended parent depth waited")
+
+
+def took(call):
+    """How long a call took: what it waited for the collector is no time of it."""
+    return call.end - call.begin - call.waited
 
 
 class Trace:
@@ -62,9 +67,17 @@ class Trace:
             else:
                 ends[opened[track].pop()] = ns
         self.slices = [
-            Slice(t, n, b, ends.get(i, self.last), i in ends, p, d)
+            Slice(t, n, b, ends.get(i, self.last), i in ends, p, d, 0)
             for i, (t, n, b, _, p, d) in enumerate(self.slices)
         ]
+        for wait in self.slices:
+            around = wait.parent if wait.name == WAIT else None
+            while around is not None:
+                s = self.slices[around]
+                # The end says so: without one nobody knows.
+                waited = s.waited + wait.end - wait.begin if s.ended else 0
+                self.slices[around] = s._replace(waited=waited)
+                around = s.parent
         self.first = min(s.begin for s in self.slices)
 
     @staticmethod
@@ -118,6 +131,10 @@ def expect(trace, start, stop, thread):
         if s.name == WAIT:
             totals["waits"] += 1
             totals["wait_ns"] += part
+            if s.parent is not None:
+                rows[trace.slices[s.parent].name][1] -= part
+            while (i := trace.slices[i].parent) is not None:
+                rows[trace.slices[i].name][2] -= part if trace.outer(i) else 0
             continue
         totals["calls"] += 1
         totals["open_at_from"] += s.begin < start
@@ -127,7 +144,7 @@ def expect(trace, start, stop, thread):
         row[1] += part
         row[2] += part if trace.outer(i) else 0
         if s.ended and start <= s.end < stop:
-            row[3] = max(row[3], s.end - s.begin)
+            row[3] = max(row[3], took(s))
         if s.parent is not None:
             rows[trace.slices[s.parent].name][1] -= part
     totals["threads"] = len(threads)
@@ -185,9 +202,9 @@ class Asker:
         status, out, said = self.ask(*words)
         wanted = sorted(
             (
-                (s.end - s.begin, s.begin - trace.first, s.depth, not s.ended)
+                (took(s), s.begin - trace.first, s.depth, not s.ended)
                 for s in (trace.slices[i] for i in trace.in_range(start, stop, thread))
-                if s.name == name and s.end - s.begin >= least
+                if s.name == name and took(s) >= least
             ),
             key=lambda c: (-c[0], c[1:]),
         )
@@ -208,7 +225,7 @@ class Asker:
         words[words.index("--to", 3)] = "--until"
         _, out, said = self.ask(*words)
         slices = [trace.slices[i] for i in trace.in_range(start, stop, thread)]
-        wanted = [(s.begin - trace.first, s.end - s.begin) for s in slices]
+        wanted = [(s.begin - trace.first, took(s)) for s in slices]
         rows = list(csv.DictReader(io.StringIO(out.decode())))
         got = [(int(r["start_ns"]), int(r["duration_ns"])) for r in rows]
         if sorted(got) != sorted(wanted):
@@ -274,7 +291,7 @@ def main():
             asker.export(start, stop, thread)
         call = rng.choice(trace.slices)
         if call.name != WAIT:
-            asker.find(start, stop, thread, call.name, call.end - call.begin)
+            asker.find(start, stop, thread, call.name, took(call))
     lacking = set(filter(None, args.demand.split(","))) - seen
     if lacking:
         print(f"no range had {', '.join(sorted(lacking))}", file=sys.stderr)

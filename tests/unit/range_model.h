@@ -46,6 +46,7 @@ struct model_slice {
 	uint64_t begin, end; /* BOOTTIME; of one without an end: that of the
 			      * trace's last event */
 	bool ended;
+	uint64_t waited; /* for the collector, as its end says */
 	int64_t argument; /* 0: none */
 };
 
@@ -208,15 +209,28 @@ static inline void model_begin(struct model_walk *walk)
 	walk->open[walk->depth++] = model->count++;
 }
 
+/* How long a call took. */
+static inline uint64_t model_took(const struct model_slice *slice)
+{
+	return slice->end - slice->begin - (slice->ended ? slice->waited : 0);
+}
+
 static inline void model_end(struct model_walk *walk)
 {
-	struct model_slice *slice =
-		&walk->model->slices[walk->open[--walk->depth]];
+	struct model_slice *slices = walk->model->slices;
+	struct model_slice *slice = &slices[walk->open[--walk->depth]];
+	const struct encode_event waited = { .type = OUT_END,
+					     .waited_ns = slice->waited };
 
 	slice->end = walk->ns;
 	slice->ended = true;
+	for (uint32_t i = 0; slice->name == MODEL_WAIT && i < walk->depth; i++)
+		slices[walk->open[i]].waited += slice->end - slice->begin;
 	walk->encoder.out = walk->to->bytes + walk->to->used;
-	encode_end(&walk->encoder, walk->ns);
+	if (slice->waited)
+		encode_event(&walk->encoder, walk->ns, &waited);
+	else
+		encode_end(&walk->encoder, walk->ns);
 	walk->to->used = (uint32_t)(walk->encoder.out - walk->to->bytes);
 }
 

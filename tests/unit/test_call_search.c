@@ -27,18 +27,13 @@ struct wanted {
 
 static bool g_by_time;
 
-static uint64_t took(const struct model_slice *slice)
-{
-	return slice->end - slice->begin;
-}
-
 static int compare_slices(const void *a, const void *b)
 {
 	const struct model_slice *x = *(const struct model_slice *const *)a;
 	const struct model_slice *y = *(const struct model_slice *const *)b;
 
-	if (!g_by_time && took(x) != took(y))
-		return took(x) > took(y) ? -1 : 1;
+	if (!g_by_time && model_took(x) != model_took(y))
+		return model_took(x) > model_took(y) ? -1 : 1;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
 	if (x->track != y->track)
@@ -66,9 +61,10 @@ static void look(const struct model *model, const struct call_wish *wish,
 				    wish->range.to_ns))
 			continue;
 		out->seen++;
-		out->shortest = MIN(out->shortest, took(slice));
-		out->longest = MAX(out->longest, took(slice));
-		if (took(slice) >= wish->min_ns && took(slice) <= wish->max_ns)
+		out->shortest = MIN(out->shortest, model_took(slice));
+		out->longest = MAX(out->longest, model_took(slice));
+		if (model_took(slice) >= wish->min_ns &&
+		    model_took(slice) <= wish->max_ns)
 			out->list[out->count++] = slice;
 	}
 	g_by_time = wish->by_time;
@@ -97,6 +93,7 @@ static void check_call(const struct call_search *search,
 
 	ck_assert_uint_eq(call->begin_ns, slice->begin);
 	ck_assert_uint_eq(call->end_ns, slice->end);
+	ck_assert_uint_eq(call->took_ns, model_took(slice));
 	ck_assert_uint_eq(call->depth, slice->depth);
 	ck_assert_int_eq(call->unfinished, !slice->ended);
 	ck_assert_int_eq(thread->tid, model_tid(slice->track));
