@@ -1295,13 +1295,6 @@ void modules_read_tables(struct modules *modules)
 	reading_release(&places);
 }
 
-static bool is_own_library(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return !strncmp(slash ? slash + 1 : path, "libperfrec_preload.", 19);
-}
-
 bool modules_place(struct modules *modules, uint64_t address,
 		   uint32_t generation, struct module_place *out)
 {
@@ -1314,10 +1307,15 @@ bool modules_place(struct modules *modules, uint64_t address,
 				      .file_offset = place.map_offset,
 				      .bias = bias_of_place(&place),
 				      .file = place.file,
-				      .is_thunks = is_thunk_area(&place),
-				      .is_own = is_thunk_area(&place) ||
-						is_own_library(place.path) };
+				      .is_thunks = is_thunk_area(&place) };
 	return true;
+}
+
+static bool is_own_library(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, "libperfrec_preload.", 19);
 }
 
 enum module_owner modules_owner(struct modules *modules, uint64_t address,

@@ -110,7 +110,6 @@ struct module_place {
 	uint64_t bias; /* what is added to virtual addresses of the file */
 	struct symbol_file *file; /* a reference; NULL: there is no access */
 	bool is_thunks; /* it is a thunk area (function_shm.h) */
-	bool is_own; /* a thunk area, or perfrec's library */
 };
 
 /* Where the module lies that @address was in, in @generation, into *@out.

@@ -24,6 +24,9 @@
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
 
+#define OWN_NAME "[perfrec]"
+#define KERNEL_NAME "[kernel]"
+
 /* The longest name of a thread, without its NUL. */
 #define COMM_BYTES 15
 
@@ -37,7 +40,6 @@ struct place {
 	uint64_t bias; /* from virtual addresses of the file to ours */
 	struct symbol_file *file; /* a reference; NULL: none */
 	bool has_functions; /* any of them has a name */
-	bool is_own; /* perfrec's own code */
 };
 
 enum location_kind {
@@ -139,13 +141,43 @@ static int find_module_place(struct locations *locations,
 		.bias = address - symbol->offset,
 		.file = where.file,
 		.has_functions = symbol->found,
-		.is_own = where.is_own,
 	};
 	err = intern_place(locations, &place, &number);
 	symbol_file_put(&where.file);
 	if (!err)
 		location->place = number + 1;
 	return err;
+}
+
+int locations_mark(struct locations *locations, const char *name, uint32_t *out)
+{
+	const struct location location = { .name = unique_text(locations, name),
+					   .kind = LOCATION_MARK };
+
+	return MIN(pool_intern(&locations->items, &location, out), 0);
+}
+
+static bool is_mark(const struct locations *locations, uint32_t number,
+		    const char *name)
+{
+	const struct location *location = location_at(locations, number);
+
+	return location->kind == LOCATION_MARK && !strcmp(location->name, name);
+}
+
+bool locations_is_own(const struct locations *locations, uint32_t number)
+{
+	return is_mark(locations, number, OWN_NAME);
+}
+
+bool locations_is_kernel(const struct locations *locations, uint32_t number)
+{
+	const struct location *location = location_at(locations, number);
+
+	return is_mark(locations, number, KERNEL_NAME) ||
+	       (location->place &&
+		!strcmp(place_at(locations, location->place - 1)->path,
+			"[vdso]"));
 }
 
 static int find_address(struct locations *locations, struct modules *modules,
@@ -159,6 +191,10 @@ static int find_address(struct locations *locations, struct modules *modules,
 	struct symbol symbol;
 	int err;
 
+	if (frame->kind != FRAME_ENTRY &&
+	    modules_owner(modules, address, frame->generation) !=
+		    MODULE_PROGRAM)
+		return locations_mark(locations, OWN_NAME, out);
 	modules_resolve(modules, address, frame->generation, &symbol);
 	location.name = unique_text(locations, symbol.name);
 	if (symbol.site) {
@@ -175,19 +211,11 @@ static int find_address(struct locations *locations, struct modules *modules,
 	return MIN(pool_intern(&locations->items, &location, out), 0);
 }
 
-int locations_mark(struct locations *locations, const char *name, uint32_t *out)
-{
-	const struct location location = { .name = unique_text(locations, name),
-					   .kind = LOCATION_MARK };
-
-	return MIN(pool_intern(&locations->items, &location, out), 0);
-}
-
 int locations_find(struct locations *locations, struct modules *modules,
 		   const struct stack_frame *frame, uint32_t *out)
 {
 	static const char *const names[] = {
-		[FRAME_KERNEL] = "[kernel]",
+		[FRAME_KERNEL] = KERNEL_NAME,
 		[FRAME_UNKNOWN] = "[unknown]",
 		[FRAME_CUT] = "[truncated]",
 		[FRAME_OTHER] = "[other stacks]",
@@ -243,13 +271,6 @@ void locations_name(const struct locations *locations, uint32_t number,
 	*module = location->place
 			  ? place_at(locations, location->place - 1)->path
 			  : "";
-}
-
-bool locations_is_own(const struct locations *locations, uint32_t number)
-{
-	uint32_t place = location_at(locations, number)->place;
-
-	return place && place_at(locations, place - 1)->is_own;
 }
 
 /* --- sources ----------------------------------------------------------------

@@ -32,13 +32,20 @@ void locations_init(struct locations *locations, struct symbol_cache *cache,
 void locations_release(struct locations *locations);
 
 /* Sets *@out to the number of the location of @frame, a frame of the process of
- * @modules. 0 or -ENOMEM. */
+ * @modules. All code of perfrec itself has one location, "[perfrec]": see
+ * locations_is_own(). 0 or -ENOMEM. */
 int locations_find(struct locations *locations, struct modules *modules,
 		   const struct stack_frame *frame, uint32_t *out);
 /* Sets *@out to the number of a location that is no place in a program, and has
  * the name @name, which is copied. 0 or -ENOMEM. */
 int locations_mark(struct locations *locations, const char *name,
 		   uint32_t *out);
+/* Whether location @number is perfrec itself: hooks, wrappers and thunks in the
+ * program, or the object "[perfrec]" that a thread waits on. */
+bool locations_is_own(const struct locations *locations, uint32_t number);
+/* Whether location @number is the kernel or the vdso: it works for the frame
+ * that called it. */
+bool locations_is_kernel(const struct locations *locations, uint32_t number);
 /* Adds all locations of @from, which has the same cache. Sets out[i] to the
  * number that its location i has here. 0 or -ENOMEM. */
 int locations_merge(struct locations *locations, const struct locations *from,
@@ -47,10 +54,6 @@ int locations_merge(struct locations *locations, const struct locations *from,
  * the path of its module or "". Both live as long as the symbol cache. */
 void locations_name(const struct locations *locations, uint32_t number,
 		    const char **name, const char **module);
-/* Whether location @number lies in the code that perfrec brings into a program:
- * its library and its thunks. */
-bool locations_is_own(const struct locations *locations, uint32_t number);
-
 /* The functions of all locations, as locations_write() names them: those of
  * location i are name[first[i]] to name[first[i + 1] - 1], innermost first.
  * The names live as long as the symbol cache. */

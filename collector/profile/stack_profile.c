@@ -136,6 +136,12 @@ void stack_profile_free(struct stack_profile **profile)
 /* --- adding -----------------------------------------------------------------
  */
 
+enum placed {
+	PLACED_NOT, /* yet */
+	PLACED_PROGRAM,
+	PLACED_OWN, /* its innermost frame is perfrec's, or works for it */
+};
+
 /* The stacks of a process on their way into a profile. */
 struct addition {
 	struct profile_tree *tree;
@@ -144,7 +150,7 @@ struct addition {
 	struct pool frames; /* struct known_frame */
 	struct budget budget; /* theirs */
 	struct tree_place *place; /* of each stack */
-	uint8_t *is_placed;
+	uint8_t *placed; /* of each stack: enum placed */
 	uint32_t *path; /* room for stacks */
 	uint32_t stack_count;
 };
@@ -180,6 +186,43 @@ static int find_location(struct addition *add, uint32_t stack, uint32_t *out)
 	return *out == UINT32_MAX ? -ENOMEM : 0;
 }
 
+/* The place of the innermost frame of @stack that is not perfrec's. */
+static const struct tree_place *program_place(const struct addition *add,
+					      uint32_t stack)
+{
+	while (add->placed[stack] == PLACED_OWN)
+		stack = stacks_parent(add->stacks, stack);
+	return &add->place[stack];
+}
+
+/*
+ * Finds the place of @stack, whose innermost frame is @location; its caller has
+ * one. What perfrec does in the program, with the kernel's work for it, is one
+ * frame "[perfrec]" below the frame that is recorded. What the program has
+ * called through perfrec (malloc() behind its wrapper, the function of a
+ * thread) is called by the program: perfrec's frames between are left out. So
+ * no profile, text, page or export has to know of them. 0 or -ENOMEM.
+ */
+static int place_frame(struct addition *add, uint32_t stack, uint32_t location)
+{
+	const struct locations *locations = &add->tree->locations;
+	uint32_t caller = stacks_parent(add->stacks, stack);
+	bool in_own = add->placed[caller] == PLACED_OWN;
+	bool own = locations_is_own(locations, location) ||
+		   (in_own && locations_is_kernel(locations, location));
+	struct tree_place *place = &add->place[stack];
+	int err = 0;
+
+	if (own && in_own)
+		*place = add->place[caller];
+	else
+		err = profile_tree_child(add->tree, program_place(add, caller),
+					 location, place);
+	if (!err)
+		add->placed[stack] = own ? PLACED_OWN : PLACED_PROGRAM;
+	return err;
+}
+
 /* Sets *@out to the place of @stack. Its callers get their places first. 0, or
  * -errno. */
 static int place_of_stack(struct addition *add, uint32_t stack,
@@ -191,23 +234,16 @@ static int place_of_stack(struct addition *add, uint32_t stack,
 	if (stack >= add->stack_count)
 		return -EINVAL;
 	/* A caller has a smaller number, so this ends. */
-	for (; !add->is_placed[stack];
+	for (; add->placed[stack] == PLACED_NOT;
 	     stack = stacks_parent(add->stacks, stack))
 		add->path[depth++] = stack;
-	*out = add->place[stack];
 	while (depth && !err) {
-		const struct tree_place above = *out;
-
 		stack = add->path[--depth];
 		err = find_location(add, stack, &location);
 		if (!err)
-			err = profile_tree_child(add->tree, &above, location,
-						 out);
-		if (err)
-			break;
-		add->place[stack] = *out;
-		add->is_placed[stack] = 1;
+			err = place_frame(add, stack, location);
 	}
+	*out = add->place[stack];
 	return err;
 }
 
@@ -218,12 +254,12 @@ static int begin_addition(struct addition *add,
 
 	add->stack_count = stacks_count(add->stacks);
 	add->place = calloc(add->stack_count, sizeof(*add->place));
-	add->is_placed = calloc(add->stack_count, 1);
+	add->placed = calloc(add->stack_count, 1);
 	add->path = calloc(add->stack_count, sizeof(*add->path));
-	if (!add->place || !add->is_placed || !add->path)
+	if (!add->place || !add->placed || !add->path)
 		return -ENOMEM;
 	err = profile_tree_root(add->tree, owner, &add->place[STACKS_ROOT]);
-	add->is_placed[STACKS_ROOT] = !err;
+	add->placed[STACKS_ROOT] = err ? PLACED_NOT : PLACED_PROGRAM;
 	return err;
 }
 
@@ -267,7 +303,7 @@ int stack_profile_add(struct stack_profile *profile,
 			profile_tree_lose(add.tree, values[i].value);
 	pool_release(&add.frames);
 	free(add.place);
-	free(add.is_placed);
+	free(add.placed);
 	free(add.path);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "collector/base/budget.h"
@@ -20,6 +21,7 @@
 #include "collector/profile/function_table.h"
 #include "collector/stacks/stacks.h"
 #include "collector/names/symbols.h"
+#include "shared/function_shm.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/profile_back.h"
@@ -145,6 +147,47 @@ START_TEST(stack_profile_says_stacks_values_and_period)
 	ck_assert_int_eq(g.read->period, 7);
 	ck_assert_str_eq(pb_string(g.read, g.read->default_sample_type), "cpu");
 	ck_assert(pb_has_comment(g.read, "of the test"));
+}
+END_TEST
+
+START_TEST(stack_profile_has_no_frame_of_perfrec_but_one_innermost)
+{
+	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC);
+	uint32_t thread, one, two, hook, kernel, behind;
+	uintptr_t own;
+
+	ck_assert_int_eq(ftruncate(fd, 4096), 0);
+	own = (uintptr_t)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd,
+			      0);
+	ck_assert_uint_ne(own, (uintptr_t)MAP_FAILED);
+	/* A thread's function that perfrec calls, and a hook that calls code of
+	 * perfrec's and the kernel. */
+	thread = child(STACKS_ROOT, own, FRAME_PC);
+	one = child(thread, (uintptr_t)outer, FRAME_ENTRY);
+	two = child(one, (uintptr_t)mark, FRAME_ENTRY);
+	hook = child(child(two, own + 1, FRAME_RETURN), own + 9, FRAME_PC);
+	kernel = child(hook, FRAME_KERNEL, FRAME_NAMED);
+	/* A function that is called through a wrapper. */
+	behind = child(hook, (uintptr_t)mark, FRAME_ENTRY);
+	ck_assert_int_eq(add(two, 1, 1), 0);
+	ck_assert_int_eq(add(hook, 1, 10), 0);
+	ck_assert_int_eq(add(kernel, 1, 100), 0);
+	ck_assert_int_eq(add(behind, 1, 1000), 0);
+	ck_assert_int_eq(add(child(behind, FRAME_KERNEL, FRAME_NAMED), 1, 5),
+			 0);
+	ck_assert_int_eq(add(thread, 1, 7), 0);
+	write_and_read();
+	ck_assert_int_eq(g.read->n_sample, 5);
+	ck_assert_int_eq(pb_sample_of(g.read, "mark outer")->value[1], 1);
+	ck_assert_int_eq(pb_sample_of(g.read, "[perfrec] mark outer")->value[1],
+			 110);
+	ck_assert_int_eq(pb_sample_of(g.read, "mark mark outer")->value[1],
+			 1000);
+	ck_assert_int_eq(
+		pb_sample_of(g.read, "[kernel] mark mark outer")->value[1], 5);
+	ck_assert_int_eq(pb_sample_of(g.read, "[perfrec]")->value[1], 7);
+	munmap((void *)own, 4096); // NOLINT
+	close(fd);
 }
 END_TEST
 
@@ -314,6 +357,8 @@ int main(void)
 	find_symbolize();
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, stack_profile_says_stacks_values_and_period);
+	tcase_add_test(tcase,
+		       stack_profile_has_no_frame_of_perfrec_but_one_innermost);
 	tcase_add_test(tcase,
 		       stack_profile_return_address_has_inlined_functions);
 	tcase_add_test(tcase, stack_profile_without_memory_keeps_the_total);
