@@ -11,7 +11,7 @@
 #include "shared/compiler.h"
 
 /* For functions, stacks and texts. */
-#define SHIM_NAME "libperfrec_preload.so"
+#define OWN_NAME "[perfrec]" /* a frame: perfrec itself (locations.h) */
 #define KERNEL_NAME "[kernel]" /* a frame of cpu.pb.gz */
 #define BUDGET_BYTES (UINT64_C(160) << 20)
 
@@ -306,25 +306,31 @@ static void add_amount(struct page_data *data, enum page_key key,
 
 /* --- profiles --- */
 
-/* The innermost line of a sample that is not in the shim: a hook belongs to the
- * line that it was called for. NULL: there is none. */
+/* The innermost line of a sample. NULL: there is none. */
 static const struct pprof_line *find_line(const struct pprof *pprof,
 					  const struct pprof_sample *sample)
 {
 	const struct pprof_location *location;
-	const char *slash;
-	uint32_t depth = 0;
 
-	for (; depth < sample->depth; depth++) {
-		location = &pprof->locations[sample->stack[depth]];
-		slash = strrchr(location->module, '/');
-		if (!slash || strcmp(slash + 1, SHIM_NAME))
-			break;
-	}
-	if (depth == sample->depth || !location->line_count ||
-	    !location->lines[0].line)
+	if (!sample->depth)
 		return NULL;
-	return &location->lines[0];
+	location = &pprof->locations[sample->stack[0]];
+	return location->line_count && location->lines[0].line
+		       ? &location->lines[0]
+		       : NULL;
+}
+
+/* Whether @sample is of perfrec itself, and not of the program. */
+static bool is_own(const struct pprof *pprof, const struct pprof_sample *sample)
+{
+	const struct pprof_location *leaf;
+
+	if (!sample->depth)
+		return false;
+	leaf = &pprof->locations[sample->stack[0]];
+	return leaf->line_count == 1 && !leaf->module[0] &&
+	       !strcmp(pprof->functions[leaf->lines[0].function].name,
+		       OWN_NAME);
 }
 
 static void add_line(struct page_data *data, const struct pprof *pprof,
@@ -389,8 +395,11 @@ static void take_profile(struct page_data *data, const struct pprof *pprof,
 	}
 	for (size_t k = 0; k < pprof->sample_count; k++) {
 		const struct pprof_sample *sample = &pprof->samples[k];
-		struct walk walk = walk_sample(data, pprof, sample);
+		struct walk walk;
 
+		if (is_own(pprof, sample))
+			continue;
+		walk = walk_sample(data, pprof, sample);
 		for (size_t i = 0; type[i].type && walk.node; i++) {
 			struct page_amount amount = { walk.node - 1, walk.leaf,
 						      side, 0 };

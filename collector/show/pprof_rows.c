@@ -15,6 +15,8 @@
 
 #include "shared/compiler.h"
 
+#define OWN_NAME "[perfrec]"
+
 static void add_saturating(int64_t *to, int64_t value)
 {
 	if (__builtin_add_overflow(*to, value, to))
@@ -34,6 +36,11 @@ static int compare_names(const struct pprof_frame *a,
 	int order = strcmp(a->name, b->name);
 
 	return order ? order : strcmp(a->module, b->module);
+}
+
+static bool is_own(const struct pprof_frame *innermost)
+{
+	return !innermost->module[0] && !strcmp(innermost->name, OWN_NAME);
 }
 
 /* --- frames ------------------------------------------------------------------
@@ -144,6 +151,7 @@ static int make_function_rows(struct by_function *by)
 	for (size_t i = 0; i < count; i++) {
 		if (!i || compare_names(sorted[i - 1], sorted[i]) != 0) {
 			rows->list[rows->count].frames = sorted[i];
+			rows->list[rows->count].own = is_own(sorted[i]);
 			rows->list[rows->count++].depth = 1;
 		}
 		by->row[sorted[i] - by->frames.list] =
@@ -153,11 +161,28 @@ static int make_function_rows(struct by_function *by)
 	return 0;
 }
 
+/* Counts a sample of perfrec itself, if it is one. */
+static bool count_own(struct by_function *by, const struct pprof_sample *sample)
+{
+	struct pprof_row *row;
+
+	if (!sample->depth)
+		return false;
+	row = &by->rows->list[by->row[by->frames.first[sample->stack[0]]]];
+	if (!row->own)
+		return false;
+	add_sample(by->pprof, row->self, sample->value);
+	add_sample(by->pprof, row->total, sample->value);
+	return true;
+}
+
 static void count_sample(struct by_function *by, size_t number)
 {
 	const struct pprof_sample *sample = &by->pprof->samples[number];
 	bool leaf = true;
 
+	if (count_own(by, sample))
+		return;
 	add_sample(by->pprof, by->rows->sum, sample->value);
 	for (uint32_t i = 0; i < sample->depth; i++) {
 		size_t at = by->frames.first[sample->stack[i]];
@@ -184,7 +209,7 @@ int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out)
 	struct by_function by = { .pprof = pprof, .rows = out };
 	int err = make_frames(pprof, &by.frames);
 
-	*out = (struct pprof_rows){ 0 };
+	*out = (struct pprof_rows){ .by_function = true };
 	if (!err)
 		err = make_function_rows(&by);
 	out->frames = by.frames.list;
@@ -241,6 +266,7 @@ static struct pprof_row *start_row(const struct pprof *pprof,
 			*at++ = make_frame(pprof, location, k);
 	}
 	row->depth = (size_t)(at - row->frames);
+	row->own = row->depth && is_own(row->frames);
 	return row;
 }
 
@@ -288,6 +314,38 @@ int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out)
 	return 0;
 }
 
+bool pprof_rows_fold_own(struct pprof_rows *rows)
+{
+	struct pprof_row own = { 0 };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct pprof_row *row = &rows->list[i];
+
+		if (!row->own) {
+			rows->list[kept++] = *row;
+			continue;
+		}
+		for (size_t k = 0; k < PPROF_VALUES_MAX; k++) {
+			add_saturating(&own.self[k], row->self[k]);
+			add_saturating(&own.total[k], row->total[k]);
+			/* By function there is one, which is in no sum. */
+			if (!rows->by_function)
+				add_saturating(&rows->sum[k],
+					       row->self[k] == INT64_MIN
+						       ? INT64_MAX
+						       : -row->self[k]);
+		}
+		own.frames = row->frames;
+		own.depth = 1;
+		own.own = true;
+	}
+	if (own.own)
+		rows->list[kept++] = own;
+	rows->count = kept;
+	return own.own;
+}
+
 void pprof_rows_free(struct pprof_rows *rows)
 {
 	free(rows->list);
@@ -319,6 +377,8 @@ static int compare_rows(const void *left, const void *right, void *context)
 	const struct pprof_row *a = left, *b = right;
 	const struct order *order = context;
 
+	if (order->count && a->own != b->own)
+		return a->own ? 1 : -1;
 	for (size_t i = 0; i < order->count; i++) {
 		uint32_t value = order->keys[i].value;
 		bool total = order->keys[i].total;

@@ -457,7 +457,10 @@ static void add_values(const struct sheet *sheet, const struct pprof_row *row,
 		count++;
 		if (!(column->what & PERCENT))
 			continue;
-		format_share(sheet, value, number, texts[count]);
+		/* perfrec itself is no part of the program. */
+		texts[count][0] = '\0';
+		if (!row->own)
+			format_share(sheet, value, number, texts[count]);
 		cells[count] = texts[count];
 		count++;
 	}
@@ -551,6 +554,9 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	table.full_names = options->full_names;
 	for (size_t i = 0; i < shown; i++)
 		add_view_row(sheet, &sheet->rows.list[i], &table);
+	/* That is the last row, also of a table that is cut. */
+	if (shown < count && sheet->rows.list[count - 1].own)
+		add_view_row(sheet, &sheet->rows.list[count - 1], &table);
 	fputc('\n', out);
 	err = options->markdown ? table_print_markdown(&table, out)
 				: table_print(&table, &sheet->terminal, out);
@@ -884,6 +890,7 @@ static int print_pprof(struct sheet *sheet, const struct summary *summary,
 		log_err("out of memory");
 		return err;
 	}
+	pprof_rows_fold_own(&sheet->rows);
 	add_columns(sheet, summary);
 	choose_columns(sheet);
 	drop_empty_rows(sheet);

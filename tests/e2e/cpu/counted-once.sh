@@ -53,6 +53,7 @@ check_sum()
 	"$PERFREC" report --view cpu --json --limit 0 "$1.data" >view.json ||
 		fail "$1: no view"
 	sum=$(jq .sum.cpu view.json)
+	sum=$((sum + $(row '[perfrec]')))
 	used=$(jq '.user_ns + .sys_ns' "$1.data/summary.json")
 	expect_share "$1: the profile" "$sum" "$used" $((100 - off)) \
 		$((100 + off))

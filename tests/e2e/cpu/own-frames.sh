@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# What perfrec does in the program is no function of it: one row "[perfrec]", the
+# last one, which is in no sum, share or total of the program's functions. Tables
+# had rows such as `heap_live_remove [libperfrec_preload.so]`.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+build program -O1 <<'SOURCE'
+#include <stdlib.h>
+#include <time.h>
+
+#define NOINLINE __attribute__((noinline))
+
+static volatile long sum;
+
+NOINLINE static void leaf(void)
+{
+	free(malloc(100 + (size_t)sum++ % 100));
+}
+
+/* For 300 ms of CPU time. */
+int main(void)
+{
+	while (clock() < CLOCKS_PER_SEC * 3 / 10)
+		for (int i = 0; i < 1000; i++)
+			leaf();
+	return 0;
+}
+SOURCE
+
+run "$PERFREC" record -q --overhead off --cpu 999 --alloc exact -o data ./program
+expect_status 0
+[ -s data/cpu.pb.gz ] || skip 'no CPU samples here'
+
+run "$PERFREC" report --view cpu --limit 0 data
+expect_status 0
+expect_no_match out 'libperfrec'
+expect_eq 'the last row' "$(awk 'NF { row = $0 } END { print row }' out |
+	grep -c '\[perfrec\]$')" 1
+expect_eq 'its share' "$(awk 'NF { row = $0 } END { print row }' out |
+	sed 's/ \[perfrec\]$//; s/[0-9., ]*[mun]*s//g; s/[ 0-9,]//g')" ''
+# The last one of a table that is cut, too.
+run "$PERFREC" report --view cpu --limit 1 data
+expect_match out ' \[perfrec\]$'
+for stacks in '' --stacks; do
+	run "$PERFREC" report --view cpu $stacks --limit 0 --json data
+	expect_status 0
+	expect_eq "$stacks: one row, the last, in no sum" "$(jq -c '
+		(.stacks // .functions) as $rows |
+		def own: (.name // .stack[0].name) == "[perfrec]";
+		def values: .self // .value;
+		[([$rows[] | select(own)] | length), ($rows[-1] | own),
+		 ($rows[-1] | values.cpu > 0),
+		 ([$rows[] | select(own | not) | values.cpu] | add) == .sum.cpu]' out)" \
+		'[1,true,true,true]'
+done
+expect_eq 'no total is more than the sum' "$("$PERFREC" report --view cpu --limit 0 \
+	--json data | jq '.sum.cpu as $sum | [.functions[] |
+	select(.name != "[perfrec]") | .total.cpu <= $sum] | all')" true
+# An export shows where perfrec was called.
+"$PERFREC" export --to folded --value cpu data >folded
+grep -q '^[^ ]*;leaf;\[perfrec\] [0-9]*$' folded ||
+	fail "no hook below leaf: $(cat folded)"
+! grep -q 'libperfrec\|\[perfrec\];' folded || fail 'frames of perfrec in a stack'
