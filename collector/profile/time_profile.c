@@ -211,13 +211,14 @@ static size_t place_of_wait(const struct profile_tree *tree, size_t i,
 	const struct node *node = node_at(tree, i);
 	size_t innermost;
 
-	while (is_mark(tree, node) && node_at(tree, node->parent - 1)->parent) {
+	for (; is_mark(tree, node); node = node_at(tree, i)) {
+		if (locations_is_own(&tree->locations, node->what))
+			return NO_NODE;
+		if (!node_at(tree, node->parent - 1)->parent)
+			break;
 		i = node->parent - 1;
-		node = node_at(tree, i);
 	}
 	innermost = i;
-	if (locations_is_own(&tree->locations, node->what))
-		return NO_NODE;
 	for (; node->parent; node = node_at(tree, i)) {
 		if (has_hooks[node->what])
 			return i;
