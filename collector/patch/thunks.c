@@ -269,7 +269,24 @@ static void write_choice(struct thunk_area *area,
 	memcpy(area->at + start, code, sizeof(code));
 }
 
+uint32_t thunk_pushed(uint64_t offset)
+{
+	uint64_t in_thunk = (offset - THUNK_CODE) % THUNK_BYTES;
+	uint32_t pushed = 0;
+
+	for (const struct thunk_frame *frame = thunk_frames;
+	     offset >= THUNK_CODE && frame->offset <= in_thunk; frame++)
+		pushed = frame->pushed;
+	return pushed;
+}
+
 #else
+
+uint32_t thunk_pushed(uint64_t offset)
+{
+	(void)offset;
+	return 0;
+}
 
 static void write_choice(struct thunk_area *area,
 			 const struct thunk_choice *choice)

@@ -96,4 +96,11 @@ bool thunk_area_operand(struct thunk_area *area, uint64_t map, uint32_t number,
 			enum thunk_side side, bool through_memory,
 			uint64_t next, int32_t *operand);
 
+/*
+ * How many bytes lie on the stack below the return address of a thunk, before
+ * its instruction at @offset bytes in the area is run. A thunk calls nothing
+ * while it has bytes there. Any @offset will do; any thread.
+ */
+uint32_t thunk_pushed(uint64_t offset);
+
 #endif

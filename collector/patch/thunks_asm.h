@@ -37,6 +37,16 @@ struct thunk_hole {
 	uint16_t kind, offset;
 };
 
+/* What a thunk has on the stack from @offset on: @pushed bytes below the
+ * address to which it returns. */
+struct thunk_frame {
+	uint16_t offset, pushed;
+};
+
+/* Of the thunks of entry builds, by offset; the last is THUNK_BYTES. Those of
+ * calls builds push nothing. */
+extern const struct thunk_frame thunk_frames[];
+
 /* THUNK_BYTES each, and their holes, the last of which is a HOLE_END. */
 extern const uint8_t thunk_template_calls[], thunk_template_entry[];
 extern const struct thunk_hole thunk_holes_calls[], thunk_holes_entry[];

@@ -34,6 +34,15 @@ thunk_template_\name:
 	.set	.Ltemplate, thunk_template_\name
 	.endm
 
+	/* From here on a thunk has @bytes on the stack below the address to
+	 * which it returns; none at the begin of the template. */
+	.macro pushed bytes
+.Lpushed_\@:
+	.pushsection .rodata.thunk_frames, "a"
+	.short	.Lpushed_\@ - .Ltemplate, \bytes
+	.popsection
+	.endm
+
 	.macro at offset
 	.org	.Ltemplate + \offset, 0xcc
 	.endm
@@ -122,6 +131,11 @@ thunk_template_\name:
 	hole	\page_word
 	.endm
 
+	.section .rodata.thunk_frames, "a"
+	.globl	thunk_frames
+	.hidden	thunk_frames
+thunk_frames:
+
 	/* endbr64: sites that were compiled with -fno-plt go through memory. */
 	.section .rodata.thunks, "a"
 	template calls
@@ -144,6 +158,9 @@ thunk_template_\name:
 1:	ret
 2:	count_open 1b
 	jump_to	HOLE_EXIT
+	/* thunk_pushed() does not know the template of a thunk. So no code of
+	 * this one may lie where the other one has something pushed. */
+	at	336
 	end_template
 
 	/* No site of an entry build goes through memory. The places of the
@@ -187,14 +204,19 @@ thunk_template_\name:
 
 	at	336
 	pushq	%r11
+	pushed	8
 	entry_counts_or 1f
 	count_exit 2f
 1:	popq	%r11
+	pushed	0
 	ret
+	pushed	8
 2:	count_open 1b
 	movq	0(%rip), %r11
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_EXIT_PUSHED
 	end_template
 
+	.section .rodata.thunk_frames, "a"
+	.short	448, 0
 	.section .note.GNU-stack, "", @progbits

@@ -23,8 +23,9 @@
  * bytes above that the return address. Both must lie in the copy, not below the
  * stack pointer. The result is then "guessed". A stub of the procedure linkage
  * table (PLT) has not pushed anything yet: its return address lies where the
- * stack pointer points. So it does in a thunk (shared/function_shm.h), which
- * has no frame description, either; but that is known, and not guessed.
+ * stack pointer points. A thunk (shared/function_shm.h) has no frame
+ * description either, but what it has pushed is known (thunk_pushed()), and not
+ * guessed.
  *
  * The function of an interrupted instruction is looked up by the address of
  * that instruction. The function of a return address is looked up by the byte
@@ -59,6 +60,7 @@
 
 #include "collector/options/collect_options.h"
 #include "collector/names/modules.h"
+#include "collector/patch/thunks.h"
 #include "collector/stacks/unwind_space.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
@@ -535,19 +537,19 @@ static void set_frame_pointer(struct unwind *unwind, uint64_t fp, bool known)
 		known ? unwind->unknown_reg & ~bit : unwind->unknown_reg | bit;
 }
 
-/* Steps out of code that has pushed nothing: the return address lies where the
- * stack pointer points. */
-static enum step step_empty(struct unwind *unwind)
+/* Steps out of code that has @pushed bytes below its return address, and has
+ * changed no register that a function must save. */
+static enum step step_simple(struct unwind *unwind, uint32_t pushed)
 {
 	unw_word_t fp = 0;
 	uint64_t ip;
 	int err = unw_get_reg(&unwind->cursor, RECORD_REG_FP, &fp);
 
-	if (!is_in_window(unwind, unwind->sp) ||
-	    !read_stack(unwind, unwind->sp, &ip))
+	if (!is_in_window(unwind, unwind->sp + pushed) ||
+	    !read_stack(unwind, unwind->sp + pushed, &ip))
 		return STEP_CUT;
 	set_frame_pointer(unwind, fp, err >= 0);
-	return step_to_frame(unwind, ip, unwind->sp + 8);
+	return step_to_frame(unwind, ip, unwind->sp + pushed + 8);
 }
 
 /* Steps to the caller by the frame pointer, or out of a PLT stub. The result is
@@ -559,7 +561,7 @@ static enum step step_guessed(struct unwind *unwind)
 
 	unwind->out->guessed = true;
 	if (is_plt_stub(unwind))
-		return step_empty(unwind);
+		return step_simple(unwind, 0);
 	if (unw_get_reg(&unwind->cursor, RECORD_REG_FP, &fp) < 0)
 		return STEP_CUT;
 	if (!fp)
@@ -733,8 +735,11 @@ static enum step step_to_caller(struct unwind *unwind)
 	enum step what;
 	bool is_signal;
 
-	if (code && code->is_thunk && unwind->kind == FRAME_PC)
-		return step_empty(unwind);
+	/* A thunk that stands for the exit of a function has called the hook,
+	 * and returns to the function's caller. */
+	if (code && code->is_thunk)
+		return step_simple(unwind,
+				   thunk_pushed(unwind->ip - code->bias));
 	if (!code || code->fde.verdict == CFI_BAD)
 		return step_guessed(unwind);
 	is_signal = code->fde.verdict == CFI_SIGNAL;

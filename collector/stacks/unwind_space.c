@@ -51,13 +51,16 @@ static const struct unwind_module *ask_for_module(struct unwind_space *space,
 		return NULL;
 	module = add_module(space);
 	if (module) {
-		*module =
-			(struct unwind_module){ .start = place.start,
-						.end = place.end,
-						.low = place.start,
-						.high = place.end,
-						.bias = place.bias,
-						.is_thunks = place.is_thunks };
+		*module = (struct unwind_module){
+			.start = place.start,
+			.end = place.end,
+			.low = place.start,
+			.high = place.end,
+			.bias = place.is_thunks
+					? place.start - place.file_offset
+					: place.bias,
+			.is_thunks = place.is_thunks
+		};
 		if (place.file)
 			module->file =
 				unwind_files_get(space->files, place.file);

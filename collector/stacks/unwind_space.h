@@ -18,7 +18,9 @@ struct modules;
 struct unwind_module {
 	uint64_t start, end; /* of the mapping that was asked for */
 	uint64_t low, high; /* of all segments of the file */
-	uint64_t bias; /* from virtual addresses of the file to ours */
+	/* From virtual addresses of the file, or offsets in a thunk area, to
+	 * ours. */
+	uint64_t bias;
 	struct unwind_file *file; /* NULL: nothing can be read of it */
 	bool is_thunks; /* a thunk area (function_shm.h) */
 };

@@ -28,6 +28,10 @@
 #include "shared/function_shm.h"
 #include "shared/record_ext.h"
 #include "tests/suite.h"
+#if defined(__x86_64__)
+#include "collector/patch/thunks.h"
+#include "tests/unit/thunk_rig.h"
+#endif
 
 #define COPY_BYTES (32u << 10)
 #define CALLERS_MAX 256
@@ -357,6 +361,7 @@ __attribute__((noinline, no_sanitize("address"))) static int leaf(int a)
 int framed(int a);
 int framed_leaf(int a);
 __asm__(".text\n"
+	".balign 64\n"
 	".type framed_leaf, @function\n"
 	"framed_leaf:\n"
 	"	.cfi_startproc\n"
@@ -394,6 +399,7 @@ __asm__(".text\n"
 	".size framed, . - framed\n");
 
 static uintptr_t g_stepped; /* the function that is stepped through */
+static uintptr_t g_stepped_bytes = 64;
 static int g_steps;
 static struct copy g_step[64];
 
@@ -404,7 +410,9 @@ static void handle_trap(int number, siginfo_t *info, void *context)
 
 	(void)number;
 	(void)info;
-	if (ip - g_stepped < 64 && g_steps < 64)
+	if ((ip - g_stepped < g_stepped_bytes ||
+	     (ip >= (uintptr_t)rig_enter && ip < (uintptr_t)rig_end)) &&
+	    g_steps < 64)
 		copy_context(context, &g_step[g_steps++]);
 }
 
@@ -637,6 +645,116 @@ START_TEST(unwind_thunk_returns_where_the_stack_pointer_points)
 	modules_resolve(g.modules, (uintptr_t)area + 4100, 0, &symbol);
 	ck_assert_str_eq(symbol.name, "[perfrec]");
 	munmap(area, 8192);
+	close(fd);
+}
+END_TEST
+
+/* How sites of entry builds reach thunks. */
+int call_thunk(int n), leave_by_thunk(int n);
+
+extern const void *g_thunk; /* of the assembler below */
+const void *g_thunk;
+
+__asm__(".text\n"
+	".type call_thunk, @function\n"
+	"call_thunk:\n"
+	"	.cfi_startproc\n"
+	"	subq $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call *g_thunk(%rip)\n"
+	"	addq $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size call_thunk, . - call_thunk\n"
+	".type leave_by_thunk, @function\n"
+	"leave_by_thunk:\n"
+	"	.cfi_startproc\n"
+	"	jmp *g_thunk(%rip)\n"
+	"	.cfi_endproc\n"
+	".size leave_by_thunk, . - leave_by_thunk\n");
+
+#define THUNK_NUMBER 5u
+
+static const struct thunk_way {
+	enum thunk_kind kind;
+	uint32_t offset;
+	int (*from)(int n);
+	const char *caller; /* of the thunk */
+} g_ways[] = {
+	{ THUNK_ENTRY, 0, call_thunk, "call_thunk" },
+	{ THUNK_ENTRY, THUNK_EXIT, call_thunk, "call_thunk" },
+	{ THUNK_ENTRY, THUNK_EXIT_R11, call_thunk, "call_thunk" },
+	{ THUNK_ENTRY, THUNK_EXIT_JUMP, leave_by_thunk, "step_thunk" },
+	{ THUNK_CALLS, 0, call_thunk, "call_thunk" },
+	{ THUNK_CALLS, THUNK_EXIT, call_thunk, "call_thunk" },
+};
+
+__attribute__((noinline, noclone)) static void step_thunk(
+	const struct thunk_way *way, const uint8_t *thunk)
+{
+	g_steps = 0;
+	g_thunk = thunk + way->offset;
+	step_through(way->from, (int (*)(int))(uintptr_t)thunk);
+	g_sink++;
+}
+
+/* How many frames are of the thunk in the area at @map, and of the routine that
+ * it goes on to. */
+static size_t own_frames(const uint8_t *map)
+{
+	size_t count = 0;
+
+	while (count < g.result.count) {
+		uint64_t at = g.result.frame[count].address;
+
+		if (at - (uintptr_t)map >= THUNK_AREA_BYTES &&
+		    (at < (uintptr_t)rig_enter || at >= (uintptr_t)rig_end))
+			break;
+		count++;
+	}
+	return count;
+}
+
+/* In three states: the call is not recorded, it is, and the thread has no
+ * counts. */
+START_TEST(unwind_at_every_instruction_of_thunks)
+{
+	const struct thunk_way *way = &g_ways[_i / 3];
+	int fd = rig_memfd(THUNK_AREA_BYTES, RIG_SEALS);
+	struct thunk_shim shim = rig_shim();
+	struct thunk_area *area;
+	uint8_t *map;
+
+	ck_assert_int_eq(thunk_area_map(fd, &shim, &area), 0);
+	map = rig_map(fd, capture, 1u << 26);
+	ck_assert_ptr_ne(map, MAP_FAILED);
+	ck_assert_int_eq(thunk_area_add(area, THUNK_NUMBER, 0x1234, way->kind),
+			 0);
+	rig_reset();
+	if (_i % 3 == 1) {
+		thunk_area_mode(area, THUNK_NUMBER, THUNK_MASK_ALL);
+		g_cells[THUNK_NUMBER].recorded = way->offset ? 1 : 0;
+	}
+	if (_i % 3 == 2)
+		t_counts = NULL;
+	g_stepped_bytes = THUNK_BYTES;
+	step_thunk(way, map + THUNK_CODE + THUNK_NUMBER * THUNK_BYTES);
+	ck_assert_int_ge(g_steps, _i % 3 == 1 ? 12 : 7);
+	ck_assert_int_lt(g_steps, 64);
+	for (int i = 0; i < g_steps; i++) {
+		size_t own;
+
+		unwind(&g_step[i]);
+		own = own_frames(map);
+		ck_assert_uint_ge(own, 1);
+		ck_assert_msg(is_in(own, way->caller),
+			      "step %d of %d, frame %zu", i, g_steps, own);
+		ck_assert(!g.result.cut && !g.result.guessed);
+		find_frame("main");
+	}
+	munmap(map, THUNK_AREA_BYTES);
+	thunk_area_unmap(area);
 	close(fd);
 }
 END_TEST
@@ -884,6 +1002,8 @@ int main(void)
 		       unwind_stub_returns_where_the_stack_pointer_points);
 	tcase_add_test(tcase,
 		       unwind_thunk_returns_where_the_stack_pointer_points);
+	tcase_add_loop_test(tcase, unwind_at_every_instruction_of_thunks, 0,
+			    3 * ARRAY_SIZE(g_ways));
 #endif
 	tcase_add_test(tcase, unwind_of_nonsense_ends);
 	tcase_add_test(tcase, stack_cache_finds_what_unwinding_says);

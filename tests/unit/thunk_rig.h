@@ -35,31 +35,42 @@ struct rig_seen g_rig_seen;
 void rig_enter(void), rig_exit(void), rig_general(void);
 void rig_entry_enter(void), rig_entry_exit(void), rig_entry_general(void);
 void rig_entry_exit_pushed(void);
+void rig_end(void); /* behind all of them */
 
 /* As the routines of the shim they keep all registers. */
 __asm__(".text\n"
 	".macro rig_note count, returns=0\n"
+	"	.cfi_startproc\n"
+	".if \\returns\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	".endif\n"
 	"	endbr64\n"
 	"	movq	%r11, g_rig_seen+48(%rip)\n"
 	"	movq	%rsp, g_rig_seen+56(%rip)\n"
 	"	incq	g_rig_seen+8*\\count(%rip)\n"
 	".if \\returns\n"
 	"	popq	%r11\n"
+	"	.cfi_adjust_cfa_offset -8\n"
 	".endif\n"
+	".endm\n"
+	".macro rig_return\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
 	".endm\n"
 	"rig_enter: rig_note 0\n"
 	"	movq	%rdi, g_rig_seen+64(%rip)\n"
 	"	movq	%rsi, g_rig_seen+72(%rip)\n"
-	"	ret\n"
+	"	rig_return\n"
 	"rig_exit: rig_note 1\n"
 	"	movq	%rdi, g_rig_seen+64(%rip)\n"
 	"	movq	%rsi, g_rig_seen+72(%rip)\n"
-	"	ret\n"
-	"rig_general: rig_note 2\n	ret\n"
-	"rig_entry_enter: rig_note 3\n	ret\n"
-	"rig_entry_exit: rig_note 4\n	ret\n"
-	"rig_entry_exit_pushed: rig_note 4, 1\n	ret\n"
-	"rig_entry_general: rig_note 5\n	ret\n"
+	"	rig_return\n"
+	"rig_general: rig_note 2\n	rig_return\n"
+	"rig_entry_enter: rig_note 3\n	rig_return\n"
+	"rig_entry_exit: rig_note 4\n	rig_return\n"
+	"rig_entry_exit_pushed: rig_note 4, 1\n	rig_return\n"
+	"rig_entry_general: rig_note 5\n	rig_return\n"
+	"rig_end:\n"
 	".previous\n");
 
 static inline int64_t rig_from_fs(const void *of_thread)
@@ -100,7 +111,7 @@ static inline void rig_reset(void)
 /* A memfd of @bytes with @seals, or -1. */
 static inline int rig_memfd(uint64_t bytes, int seals)
 {
-	int fd = memfd_create("thunks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd >= 0 && (ftruncate(fd, (off_t)bytes) < 0 ||
 			fcntl(fd, F_ADD_SEALS, seals) < 0)) {
