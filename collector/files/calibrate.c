@@ -183,6 +183,14 @@ static double median_gap_ns(struct perf_event_mmap_page *page)
 	return (double)gap[MIDDLE];
 }
 
+/*
+ * How many times as long a program pays for a sample as the kernel takes for
+ * one: it finds its caches and its predicted branches taken. Lua and a C++
+ * parser at 4,000 samples a second, against none, paid 22 to 36 us, where the
+ * kernel took 14 to 20.
+ */
+#define PERF_COLD 1.6
+
 double calibrate_perf_ns(uint32_t stack_bytes)
 {
 	/* A sample copies what lies above the stack pointer: this. */
@@ -210,5 +218,5 @@ double calibrate_perf_ns(uint32_t stack_bytes)
 	ns = median_gap_ns(page);
 	munmap(page, bytes);
 	close(fd);
-	return ns;
+	return ns * PERF_COLD;
 }

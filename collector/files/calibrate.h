@@ -34,7 +34,7 @@ double calibrate_own_sample_ns(uint32_t stack_bytes);
  * process may use SIGPROF. */
 double calibrate_signal_ns(uint32_t stack_bytes);
 /* What a sample by the perf engine takes, in ns, with a copy of @stack_bytes of
- * stack: for so long the kernel takes the CPU away from this thread. 0: the
+ * stack: the kernel takes the CPU away, and leaves caches that are cold. 0: the
  * kernel does not sample this thread, or has no memory for it. Takes at most 50
  * ms of CPU time, usually 4. Any thread. */
 double calibrate_perf_ns(uint32_t stack_bytes);

@@ -207,7 +207,9 @@ static int take_metric(struct collect_options *options,
 		options->alloc_period = value->number;
 		return OPTS_GO_ON;
 	case OPT_CPU:
-		options->cpu_hz = (uint32_t)value->number;
+		options->cpu_auto = value->number == CPU_HZ_AUTO;
+		options->cpu_hz = options->cpu_auto ? CPU_HZ_USUAL
+						    : (uint32_t)value->number;
 		options->cpu_engine = (enum cpu_engine)value->word;
 		return OPTS_GO_ON;
 	case OPT_SCHED:

@@ -77,6 +77,7 @@ struct collect_options {
 	enum alloc_mode alloc; /* --alloc */
 	uint64_t alloc_period; /* of --alloc=sampled */
 	uint32_t cpu_hz; /* --cpu: samples a second of each thread; 0: none */
+	bool cpu_auto; /* --cpu auto: cpu_hz may become another rate */
 	enum cpu_engine cpu_engine;
 	bool sched; /* --sched: when threads ran and waited */
 	bool faults; /* --faults: page faults, by call */

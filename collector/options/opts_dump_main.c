@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/options/limits.h"
 #include "collector/options/opts_inner.h"
 
 static void print_choices(const char *const *choices)
@@ -24,12 +25,12 @@ static void print_choices(const char *const *choices)
 		printf("%s%s", i ? " " : "", choices[i]);
 }
 
-/* Of --cpu: "off", and the usual rate with each engine. */
+/* Of --cpu: "off", "auto", and a rate with each engine. */
 static void print_cpu_choices(const struct opts_row *row)
 {
-	printf("off %s", row->usual_record);
+	printf("off %s %u", row->usual_record, CPU_HZ_USUAL);
 	for (size_t i = 0; row->choices[i]; i++)
-		printf(" %s,%s", row->usual_record, row->choices[i]);
+		printf(" %u,%s", CPU_HZ_USUAL, row->choices[i]);
 }
 
 static const char *complete_name(const struct opts_row *row)

@@ -9,6 +9,7 @@
 
 #include "collector/base/size.h"
 #include "collector/options/categories.h"
+#include "collector/options/limits.h"
 #include "collector/options/opts_inner.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
@@ -108,7 +109,7 @@ static bool read_alloc(const struct opts_row *row, const char *text,
 	       !size_parse_bytes(row->usual_bytes, &out->number);
 }
 
-/* "off", "99", or with an engine behind it "99,signal". */
+/* "off", "auto", "99", or with an engine behind it "99,signal". */
 static bool read_cpu(const struct opts_row *row, const char *text,
 		     struct opts_value *out)
 {
@@ -117,6 +118,10 @@ static bool read_cpu(const struct opts_row *row, const char *text,
 
 	if (!strcmp(text, "off"))
 		return true;
+	if (!strcmp(text, "auto")) {
+		out->number = CPU_HZ_AUTO;
+		return true;
+	}
 	snprintf(number, sizeof(number), "%.*s", (int)MIN(digits, HZ_DIGITS),
 		 text);
 	if (!read_count(row, number, out))
@@ -339,7 +344,7 @@ const char *opts_value_want(enum opts_id id, char *text, size_t room)
 	else if (row->kind == OPTS_CPU)
 		snprintf(text, room,
 			 "give samples a second %s, with ,perf or ,signal "
-			 "behind them if you like, or off",
+			 "behind them if you like, auto, or off",
 			 range);
 	else if (row->kind == OPTS_PERCENT)
 		snprintf(text, room,

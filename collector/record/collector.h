@@ -53,6 +53,10 @@ struct collector {
 	struct sampler *sampler; /* NULL: no stacks are unwound */
 	struct cpu_sampler *cpu; /* NULL: the kernel samples nothing */
 	int cpu_err; /* -errno: why it does not, though it should */
+	/* For all recordings, if not empty: how CPU time is sampled otherwise
+	 * than a person may think. */
+	char cpu_note[192];
+	double sample_ns; /* cost of a CPU sample; 0: unknown, or no budget */
 	uint32_t counters; /* of --counters, those that this machine has */
 	int counters_err; /* -errno: why it lacks others */
 	struct recording *recording; /* of perfrec record; NULL: daemon */

@@ -509,10 +509,9 @@ static long sysctl_number(const char *name, long otherwise)
 	return value;
 }
 
-static uint32_t choose_hz(const struct collect_options *options)
+uint32_t cpu_permitted_hz(uint32_t hz)
 {
 	long most = sysctl_number("perf_event_max_sample_rate", CPU_HZ_MAX);
-	uint32_t hz = options->cpu_hz;
 
 	if (most > 0 && hz > (uint64_t)most) {
 		log_warn("the kernel allows %ld samples a second, not %u "
@@ -574,7 +573,7 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 		return -ENOMEM;
 	sampler->collector = collector;
 	if (samples)
-		sampler->wanted.period_ns = 1000000000 / choose_hz(options);
+		sampler->wanted.period_ns = 1000000000 / options->cpu_hz;
 	sampler->wanted.switches = options->sched;
 	sampler->wanted.faults = options->faults;
 	sampler->wanted.counters = collector->counters;

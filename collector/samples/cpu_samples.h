@@ -64,6 +64,9 @@ void cpu_sampler_flush(struct cpu_sampler *sampler,
 void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 		    pid_t pid);
 
+/* @hz, or less if the kernel permits no more: the log says so. Any thread. */
+uint32_t cpu_permitted_hz(uint32_t hz);
+
 /* Put into @recording's notes why there are no samples (@err: -errno of the
  * kernel), and what a person can do about it. */
 void cpu_explain(struct recording *recording, int err);

@@ -303,6 +303,8 @@ static int begin_program(struct collector *collector, struct arena *arena,
 					   arena_first_process(arena));
 	else if (collector->cpu_err)
 		cpu_explain(setup->recording, collector->cpu_err);
+	if (collector->cpu_note[0])
+		recording_note(setup->recording, collector->cpu_note);
 	perf_counters_explain(setup->recording,
 			      collector->options->counters &
 				      ~collector->counters,

@@ -79,6 +79,7 @@
 #include "collector/record/recording.h"
 #include "collector/record/watches.h"
 #include "collector/samples/samples.h"
+#include "collector/serve/sample_rate.h"
 #include "collector/serve/server.h"
 #include "collector/serve/session.h"
 #include "collector/states/states.h"
@@ -513,6 +514,7 @@ static int start_threads(struct daemon *daemon)
 		err = heap_ticks_new(collector, &daemon->ticks);
 	if (!err)
 		err = flights_new(collector, &daemon->flights);
+	sample_rate_choose(&daemon->options, collector);
 	if (!err && wants_samples(collector->options))
 		err = sampler_new(&collector->sampler);
 	collector->counters = perf_counters_there(collector->options->counters,
@@ -520,6 +522,7 @@ static int start_threads(struct daemon *daemon)
 	if (!err)
 		collector->cpu_err =
 			cpu_sampler_new(collector, &collector->cpu);
+	sample_rate_refused(&daemon->options, collector);
 	/* Without it, nobody knows what threads wait on. */
 	if (!err && collector->cpu && collector->options->sched)
 		start_waits(daemon);

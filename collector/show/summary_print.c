@@ -177,10 +177,12 @@ static void print_cpu(const struct summary *summary, FILE *out)
 	if (!summary->totals.cpu_ns)
 		return;
 	fprintf(out,
-		"  CPU time   %s in %s sample%s (perfrec report --view cpu)\n",
+		"  CPU time   %s in %s sample%s, %u a second (perfrec report "
+		"--view cpu)\n",
 		size_format_ns(summary->totals.cpu_ns, time),
 		size_format_count(summary->totals.cpu_samples, samples),
-		plural(summary->totals.cpu_samples));
+		plural(summary->totals.cpu_samples),
+		(unsigned int)summary->settings.cpu_hz);
 	print_unsampled(summary, out);
 }
 

@@ -18,6 +18,7 @@
 #include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
+#include "collector/options/cpu_rate.h"
 #include "collector/patch/patch.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
@@ -73,6 +74,15 @@ static int add_triggers(struct states *states,
 	return err;
 }
 
+/* Samples of CPU time are paid from the same budget. */
+static double budget_of_hooks(const struct collector *collector)
+{
+	const struct collect_options *options = collector->options;
+
+	return cpu_rate_rest(options->overhead / 100000.0, options->cpu_hz,
+			     collector->sample_ns);
+}
+
 static int add_options(struct states *states)
 {
 	const struct collect_options *options =
@@ -84,8 +94,8 @@ static int add_options(struct states *states)
 	if ((options->overhead || options->count_count) && !err)
 		err = add_triggers(states, &options->flight);
 	if (options->overhead && !err) {
-		states->controller =
-			controller_new(options->overhead / 100000.0);
+		states->controller = controller_new(
+			budget_of_hooks(states->thread->collector));
 		err = states->controller ? 0 : -ENOMEM;
 		/* relaxed: a hint, as all stores of it */
 		atom_store_rlx(&states->want_durations, !err);

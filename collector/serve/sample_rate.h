@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sample_rate - how often CPU time is sampled, and by which engine, where the
+ * user leaves it to us (--cpu auto): as often as --overhead has room for.
+ */
+#ifndef PERFREC_COLLECTOR_SERVE_SAMPLE_RATE_H
+#define PERFREC_COLLECTOR_SERVE_SAMPLE_RATE_H
+
+struct collect_options;
+struct collector;
+
+/* Sets @options->cpu_hz to a rate that the budget and the kernel permit, and
+ * @collector->sample_ns if there is a budget. What a person should know becomes
+ * @collector->cpu_note. Takes some ms with a budget. Before the sampler is
+ * there, on the main thread. */
+void sample_rate_choose(struct collect_options *options,
+			struct collector *collector);
+/* The kernel has refused its samples (@collector->cpu_err): with a budget the
+ * other engine takes them, if the user has named none. On the main thread,
+ * before programs are met. */
+void sample_rate_refused(struct collect_options *options,
+			 struct collector *collector);
+
+#endif
