@@ -774,9 +774,10 @@ static uint64_t find_end(const struct thread *thread, uint64_t end_ns,
 }
 
 /* Count what is left of what the kernel told of @thread, until its end at @ns
- * (0: not known), and hold it against what the kernel had counted by then. */
-static void finish_cpu(struct thread *thread, uint64_t ns,
-		       const struct thread_end *end)
+ * (0: not known), and hold it against what the kernel had counted by then.
+ * Returns when the thread ended; its process may go on, or be noticed late. */
+static uint64_t finish_cpu(struct thread *thread, uint64_t ns,
+			   const struct thread_end *end)
 {
 	bool sampled = thread_cpu_begin(thread);
 	struct sched_end counted = { 0 };
@@ -790,9 +791,12 @@ static void finish_cpu(struct thread *thread, uint64_t ns,
 	}
 	if (sampled)
 		thread_cpu_count(thread, ns ? ns : UINT64_MAX);
+	if (sampled && !end && process_is_gone(thread->process))
+		thread_cpu_lose_end(thread);
 	thread_notes_leave(thread, ns ? ns : clock_boottime_ns());
 	if (sampled)
-		thread_cpu_finish(thread, ns, settles ? &counted : NULL);
+		ns = thread_cpu_finish(thread, ns, settles ? &counted : NULL);
+	return ns;
 }
 
 void thread_finish(struct thread **thread, uint64_t end_ns)
@@ -804,8 +808,8 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	bool known = thread_figures_end(old, &end);
 
 	*thread = NULL;
-	finish_cpu(old, find_end(old, end_ns, known ? &end : NULL),
-		   known ? &end : NULL);
+	end_ns = finish_cpu(old, find_end(old, end_ns, known ? &end : NULL),
+			    known ? &end : NULL);
 	thread_waits_finish(old);
 	thread_figures_finish(old, known ? &end : NULL);
 	tell_lost_rest(old);

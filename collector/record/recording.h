@@ -214,6 +214,7 @@ struct totals {
 		 * are in nothing above. */
 		uint64_t silent_threads;
 		uint64_t silent_on_ns, silent_runnable_ns, silent_blocked_ns;
+		uint64_t silent_unknown_ns;
 	} sched;
 	struct sample_totals sampled;
 	struct wait_totals blocked;

@@ -184,6 +184,15 @@ static bool is_of_tree(const struct cpu_sampler *sampler, uint64_t id)
 	return false;
 }
 
+/* A thread that execs is not told of by its own events, which end there. */
+static void tell_exec(const struct cpu_sampler *sampler,
+		      const struct perf_record *record)
+{
+	for (struct cpu_group *group = sampler->groups; group;
+	     group = group->next)
+		cpu_threads_exec(&group->threads, record->pid, record->ns);
+}
+
 static void take_tree_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
@@ -199,6 +208,8 @@ static void take_tree_record(void *context, const struct perf_record *record)
 	case PERF_RECORD_COMM:
 		cpu_account_name(account, record->pid, record->tid,
 				 record->name, record->ns);
+		if (record->exec)
+			tell_exec(sampler, record);
 		break;
 	case PERF_RECORD_READ:
 		cpu_account_count(account, record->pid, record->value);
@@ -305,7 +316,9 @@ void cpu_pull(struct cpu_group *group)
 {
 	struct cpu_sampler *sampler = group->sampler;
 
-	if (!perf_buffers_ready(sampler->buffers))
+	if (!perf_buffers_ready(sampler->buffers) &&
+	    !(sampler->tree_buffers &&
+	      perf_buffers_ready(sampler->tree_buffers)))
 		return;
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);

@@ -24,7 +24,14 @@
  *
  * Where the kernel tells of switches there is no READ (perf_open.c): a thread
  * ran from each switch to it to the next one away from it. It is silent if some
- * of these were lost, if it ran at hello, or if it went on as another image.
+ * of these were lost, if it ran at hello, or if it went on as another image
+ * without the end of its events.
+ *
+ * Exec. The kernel ends the events of a thread that calls exec()
+ * (remove_on_exec), and writes no record of that. The thread would stay in the
+ * state it had, which is on a CPU. Events of the tree of processes go on
+ * (cpu_samples.c), and tell of the exec: the thread ends there. A daemon has no
+ * tree; there the time since the last event of such a thread is unknown.
  *
  * Displaced samples. With its events a thread also gives away what is left of
  * its period, so the sample that it would have had is taken in the other
@@ -287,6 +294,38 @@ static void list_blocked(struct cpu_threads *threads, struct cpu_thread *thread)
 	threads->blocked_end = &thread->next_blocked;
 }
 
+/* The CPU time in ns of a thread that goes on, since it began. 0: it is gone.
+ */
+static uint64_t read_runtime(const struct cpu_thread *thread)
+{
+	char file[48], text[128];
+
+	snprintf(file, sizeof(file), "task/%d/schedstat", (int)thread->tid);
+	if (!proc_read(thread->process->pid, file, text, sizeof(text)))
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* Nothing has ended the events of @thread: @track goes on until now. A thread
+ * that ran at its last event may have called exec() then, so /proc must say
+ * that it ran. */
+static void look_now(const struct cpu_thread *thread, struct sched_track *track)
+{
+	struct sched_stretches *sums = &track->sums;
+	const struct sched_base *base = &track->base;
+	struct sched_step step = sched_track_look(track, clock_boottime_ns());
+	uint64_t ran, since, unseen;
+
+	if (step.state != SCHED_RUNS)
+		return;
+	ran = read_runtime(thread);
+	ran = base->known ? ran - MIN(ran, base->on_ns) : ran;
+	since = base->known ? sums->on_ns - base->at.on_ns : sums->on_ns;
+	unseen = MIN(since - MIN(since, ran), step.ns);
+	sums->on_ns -= unseen;
+	sums->unknown_ns += unseen;
+}
+
 /* @thread has recorded nothing, so no drain worker has asked for what it did:
  * it counts for the recording as a whole. */
 static void tell_silent(const struct cpu_threads *threads,
@@ -298,12 +337,13 @@ static void tell_silent(const struct cpu_threads *threads,
 	if (track.state == SCHED_NONE)
 		return;
 	if (!thread->ended)
-		(void)sched_track_look(&track, clock_boottime_ns());
+		look_now(thread, &track);
 	sched = &recording_lock(threads->recording)->sched;
 	sched->silent_threads++;
 	sched->silent_on_ns += track.sums.on_ns;
 	sched->silent_runnable_ns += track.sums.preempted_ns;
 	sched->silent_blocked_ns += track.sums.blocked_ns;
+	sched->silent_unknown_ns += track.sums.unknown_ns;
 	recording_unlock(threads->recording);
 }
 
@@ -387,6 +427,7 @@ int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 		.no_kernel = wanted->no_kernel,
 		.switches = wanted->switches,
 		.reads = reads,
+		.begun_ns = clock_boottime_ns(),
 		.mask = CHAINS_MIN - 1,
 		.table = calloc(CHAINS_MIN, sizeof(*threads->table)),
 		.processes = first,
@@ -667,6 +708,33 @@ static void leave_image(struct cpu_threads *threads, struct cpu_thread *thread,
 	count_stretch(threads, thread, ns);
 }
 
+/* Nothing will be told of @thread after @ns. */
+static void end_thread(struct cpu_threads *threads, struct cpu_thread *thread,
+		       uint64_t ns)
+{
+	thread->ended = true;
+	thread->exit_ns = ns;
+	if (!threads->switches)
+		return;
+	push_event(threads, thread, KERNEL_EXIT, ns, 0);
+	count_stretch(threads, thread, ns);
+	thread->told = !thread->missed;
+}
+
+void cpu_threads_exec(struct cpu_threads *threads, pid_t pid, uint64_t ns)
+{
+	const struct cpu_process *process = find_process(threads, pid);
+
+	/* The next image may have said hello by now. */
+	if (!process || process->execed || ns < threads->begun_ns)
+		return;
+	for (uint32_t i = 0; i <= threads->mask; i++)
+		for (struct cpu_thread *thread = threads->table[i]; thread;
+		     thread = thread->next)
+			if (thread->process == process && !thread->ended)
+				end_thread(threads, thread, ns);
+}
+
 void cpu_threads_name(struct cpu_threads *threads,
 		      const struct perf_record *record)
 {
@@ -705,13 +773,7 @@ void cpu_threads_exit(struct cpu_threads *threads,
 
 	if (!thread || thread->process->pid != record->pid)
 		return;
-	thread->ended = true;
-	thread->exit_ns = record->ns;
-	if (!threads->switches)
-		return;
-	push_event(threads, thread, KERNEL_EXIT, record->ns, 0);
-	count_stretch(threads, thread, record->ns);
-	thread->told = !thread->missed;
+	end_thread(threads, thread, record->ns);
 }
 
 /* --- switches ---------------------------------------------------------------
@@ -1059,18 +1121,6 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 			forget_thread(threads, link);
 		}
 	}
-}
-
-/* The CPU time in ns of a thread that goes on, since it began. 0: it is gone.
- */
-static uint64_t read_runtime(const struct cpu_thread *thread)
-{
-	char file[48], text[128];
-
-	snprintf(file, sizeof(file), "task/%d/schedstat", (int)thread->tid);
-	if (!proc_read(thread->process->pid, file, text, sizeof(text)))
-		return 0;
-	return strtoull(text, NULL, 10);
 }
 
 /* The time of all silent threads together, on its way to each of them. */

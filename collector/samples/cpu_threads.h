@@ -28,6 +28,7 @@ struct cpu_threads {
 	struct sampler *sampler;
 	struct recording *recording; /* outlives it */
 	uint64_t period_ns;
+	uint64_t begun_ns; /* BOOTTIME */
 	bool no_kernel; /* kernel time is counted, but not sampled */
 	size_t reads; /* that a thread tells its time with, when it ends */
 	struct cpu_process *processes; /* the first one last */
@@ -77,6 +78,10 @@ void cpu_threads_fork(struct cpu_threads *threads,
 		      const struct perf_record *record);
 void cpu_threads_name(struct cpu_threads *threads,
 		      const struct perf_record *record);
+/* Process @pid has called exec() at @ns (BOOTTIME), and its events have ended
+ * there without a record: its threads end. For a process that is not one of
+ * @threads, or has said hello after @ns, this does nothing. */
+void cpu_threads_exec(struct cpu_threads *threads, pid_t pid, uint64_t ns);
 void cpu_threads_count(struct cpu_threads *threads,
 		       const struct perf_record *record);
 void cpu_threads_exit(struct cpu_threads *threads,

@@ -329,15 +329,35 @@ static void tell_entry(struct thread_entry *entry, const struct off_times *off)
 	entry->migrations = off->track.sums.migrations;
 }
 
-void thread_cpu_finish(struct thread *thread, uint64_t ns,
-		       const struct sched_end *end)
+static uint64_t last_record_ns(const struct thread *thread)
+{
+	return replay_last_ns(fibers_current(&thread->fibers));
+}
+
+void thread_cpu_lose_end(struct thread *thread)
+{
+	struct off_times *off = &thread->cpu->off;
+	const struct kernel_event unknown = { .kind = KERNEL_UNKNOWN,
+					      .ns = last_record_ns(thread) };
+	const struct off_place place = place_now(thread);
+
+	thread_cpu_count(thread, UINT64_MAX);
+	if (off->track.state == SCHED_RUNS)
+		off_times_event(off, &unknown, &place);
+}
+
+uint64_t thread_cpu_finish(struct thread *thread, uint64_t ns,
+			   const struct sched_end *end)
 {
 	struct off_times *off = &thread->cpu->off;
 
 	thread_cpu_count(thread, ns ? ns : UINT64_MAX);
 	/* An EXIT has ended it, or nobody knows when it ended. */
+	if (off->track.state == SCHED_ENDED &&
+	    (!ns || off->track.since_ns < ns))
+		ns = off->track.since_ns;
 	if (!ns)
-		ns = replay_last_ns(fibers_current(&thread->fibers));
+		ns = last_record_ns(thread);
 	thread_cpu_look(thread, ns);
 	if (end)
 		off_times_settle(off, end->on_ns, end->delay_ns);
@@ -352,4 +372,5 @@ void thread_cpu_finish(struct thread *thread, uint64_t ns,
 			 thread->start_ns);
 	free(thread->cpu);
 	thread->cpu = NULL;
+	return ns;
 }

@@ -51,11 +51,16 @@ void thread_cpu_look(struct thread *thread, uint64_t ns);
  * how long it is not known whether it was. False: nothing is known. */
 bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns,
 		      uint64_t *unknown_ns);
+/* The process of @thread is gone, all records are replayed, and the thread has
+ * not reported its end. If the kernel has not reported it either, the state
+ * of the thread after its last record is unknown: it may have called exec(). */
+void thread_cpu_lose_end(struct thread *thread);
 /* The thread has ended at @ns, or before if that is not known (0), and all of
  * its records are replayed. @end is what the kernel had counted of it; NULL:
- * nobody knows. Puts the sums into thread->entry, and frees thread->cpu. */
-void thread_cpu_finish(struct thread *thread, uint64_t ns,
-		       const struct sched_end *end);
+ * nobody knows. Puts the sums into thread->entry, and frees thread->cpu.
+ * Returns when the thread ended: @ns, or earlier where the kernel says so. */
+uint64_t thread_cpu_finish(struct thread *thread, uint64_t ns,
+			   const struct sched_end *end);
 /* Count an EXT_CPU_SAMPLE of @count cells, a copy: a sample that the thread of
  * @replay took of itself. */
 void thread_cpu_own(struct replay *replay, const struct record *cells,

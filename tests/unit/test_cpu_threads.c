@@ -789,6 +789,63 @@ START_TEST(thread_ran_until_its_exec)
 }
 END_TEST
 
+/* Its events ended there: no record of them tells so. */
+START_TEST(exec_ends_all_threads_of_its_process)
+{
+	struct kernel_event event[8];
+
+	g.threads.begun_ns = 50 * MS;
+	begin(WORKER, "worker");
+	switch_at(WORKER, 100 * MS, false, false);
+	switch_at(OTHER, 101 * MS, false, false);
+	cpu_threads_exec(&g.threads, CHILD, 104 * MS);
+	cpu_threads_exec(&g.threads, PID, 104 * MS);
+	ck_assert_uint_eq(take(OTHER, event, 8), 2);
+	ck_assert_uint_eq(event[1].kind, KERNEL_EXIT);
+	ck_assert_uint_eq(event[1].ns, 104 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.count, 0);
+	ck_assert_uint_eq(g.threads.counted_ns, 7 * MS);
+	ck_assert_uint_eq(g.recording->sums.totals.sched.silent_on_ns, 4 * MS);
+	finish(7 * MS);
+}
+END_TEST
+
+/* The process said hello after it, as another image. */
+START_TEST(exec_before_hello_ends_nothing)
+{
+	struct kernel_event event[8];
+
+	g.threads.begun_ns = 105 * MS;
+	switch_at(MAIN, 110 * MS, false, false);
+	cpu_threads_exec(&g.threads, PID, 104 * MS);
+	ck_assert_uint_eq(take(MAIN, event, 8), 1);
+	finish(0);
+}
+END_TEST
+
+/* Nobody tells of its end, and it is gone: it has called exec(). */
+START_TEST(silent_thread_that_is_gone_ran_until_its_last_event)
+{
+	const struct sched_totals *sched = &g.recording->sums.totals.sched;
+
+	begin(WORKER, "worker");
+	switch_at(WORKER, 100 * MS, false, false);
+	switch_at(WORKER, 103 * MS, true, false);
+	switch_at(WORKER, 109 * MS, false, false);
+	cpu_threads_release(&g.threads);
+	ck_assert_uint_eq(sched->silent_on_ns, 3 * MS);
+	ck_assert_uint_gt(sched->silent_unknown_ns, 0);
+	ck_assert_int_eq(
+		cpu_threads_init(&g.threads, &g.process,
+				 &(struct perf_wanted){ .period_ns = PERIOD },
+				 READS),
+		0);
+	finish(0);
+}
+END_TEST
+
 START_TEST(thread_of_which_switches_were_lost_gets_the_rest)
 {
 	begin(WORKER, "worker");
@@ -1048,6 +1105,10 @@ int main(void)
 	tcase_add_checked_fixture(switches, set_up_with_switches, tear_down);
 	tcase_add_test(switches, thread_ran_from_switch_to_switch);
 	tcase_add_test(switches, thread_ran_until_its_exec);
+	tcase_add_test(switches, exec_ends_all_threads_of_its_process);
+	tcase_add_test(switches, exec_before_hello_ends_nothing);
+	tcase_add_test(switches,
+		       silent_thread_that_is_gone_ran_until_its_last_event);
 	tcase_add_test(switches, each_thread_of_an_id_has_its_own_events);
 	tcase_add_test(switches,
 		       thread_of_which_switches_were_lost_gets_the_rest);
