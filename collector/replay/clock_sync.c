@@ -236,10 +236,10 @@ static struct clock_segment last_segment(const struct clock_pair *last,
 
 	if (last->ns_per_tick)
 		ticks = MIN(ticks, (ns << 32) / last->ns_per_tick);
+	/* Of this tick only: callers keep segments, and the ticks around it
+	 * become known with later pairs. */
 	if (tick - last->tick >= ticks)
-		return frozen_segment(last->tick + ticks,
-				      UINT64_MAX - last->tick - ticks + 1,
-				      last->ns + ns);
+		return frozen_segment(tick, 1, last->ns + ns);
 	return (struct clock_segment){ last->tick, ticks, last->ns,
 				       last->ns + ns, last->ns_per_tick };
 }

@@ -79,6 +79,19 @@ START_TEST(clock_sync_beyond_last_pair_goes_on_for_a_while)
 }
 END_TEST
 
+/* Bytes of a stack that were taken for a clock stopped the clock of a thread
+ * for good: its preemptions went to whatever function it was in then. */
+START_TEST(clock_sync_segment_of_a_future_tick_holds_no_later_one)
+{
+	struct clock_segment segment;
+
+	append(0, 5);
+	clock_sync_segment(g_sync, TICK(1000000 * MS), &segment);
+	append(6, 500);
+	ck_assert(!clock_segment_has(&segment, TICK(500 * MS)));
+}
+END_TEST
+
 START_TEST(clock_sync_before_first_pair_is_first_pair)
 {
 	append(0, 5);
@@ -169,6 +182,8 @@ int main(void)
 	tcase_add_test(tcase, clock_sync_between_pairs_is_a_line);
 	tcase_add_test(tcase, clock_sync_now_is_now);
 	tcase_add_test(tcase, clock_sync_beyond_last_pair_goes_on_for_a_while);
+	tcase_add_test(tcase,
+		       clock_sync_segment_of_a_future_tick_holds_no_later_one);
 	tcase_add_test(tcase, clock_sync_before_first_pair_is_first_pair);
 	tcase_add_test(tcase, clock_sync_tick_is_the_inverse);
 	tcase_add_test(tcase, clock_sync_suspend_is_a_jump);
