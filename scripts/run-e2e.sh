@@ -23,6 +23,29 @@ TOP=$(cd "$(dirname "$0")/.." && pwd)
 O=$(cd "${O:-$TOP/build}" && pwd) || exit 2
 export TOP O
 
+# check_times DIR: the times of no recording that a test has left below DIR
+# contradict each other, or had to be corrected.
+check_times()
+{
+	find "$1" -name summary.json >"$1.found"
+	while read -r data; do
+		data=${data%/summary.json}
+		# Others cannot be read, as the test wanted it.
+		"$O/perfrec" doctor "$data" >"$1.times" 2>&1
+		if grep '^bad' "$1.times"; then
+			echo "$data: its times contradict each other"
+			return 1
+		fi
+		jq -e '.totals | .surplus_functions_ns + .surplus_threads_ns +
+			.surplus_silent_ns != 0' "$data/summary.json" \
+			>/dev/null 2>&1 || continue
+		echo "$data: on-CPU time was taken back:"
+		jq -c '.totals | with_entries(select(.key |
+			startswith("surplus_")))' "$data/summary.json"
+		return 1
+	done <"$1.found"
+}
+
 # Runs in a process of its own for each test: "run-e2e.sh --one RESULTS TEST".
 run_one()
 {
@@ -50,6 +73,7 @@ run_one()
 		exec timeout -k 5 "$limit" sh "$test" </dev/null >"$log" 2>&1
 	)
 	status=$?
+	[ $status -ne 0 ] || check_times "$dir" >>"$log" 2>&1 || status=1
 	time_end "$name"
 
 	case $status in
@@ -65,7 +89,7 @@ run_one()
 		{ echo "$line"; tail -n 40 "$log" | sed 's/^/    | /'; } ;;
 	*)	echo "$line" ;;
 	esac | flock "$results" cat
-	rm -rf "$dir" "$log"
+	rm -rf "$dir" "$log" "$dir.found" "$dir.times"
 }
 
 if [ "${1:-}" = --one ]; then

@@ -25,6 +25,7 @@
 #include "collector/doctor/doctor.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
+#include "collector/output/own_files.h"
 #include "collector/read/summary_read.h"
 #include "shared/compiler.h"
 
@@ -32,7 +33,7 @@
 #define NAME "perfrec doctor"
 
 struct doctor_options {
-	const char *dir;
+	const char *dir; /* NULL: none was given */
 	bool json;
 };
 
@@ -223,6 +224,18 @@ static void try_recording(struct doctor_findings *findings)
 		log_warn("cannot remove '%s': %s", folder, strerror(errno));
 }
 
+/* --- a recording -------------------------------------------------------------
+ */
+
+static bool is_recording(const char *dir)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, dir) <
+		       (int)sizeof(path) &&
+	       access(path, F_OK) == 0;
+}
+
 /* --- the answer --------------------------------------------------------------
  */
 
@@ -236,30 +249,52 @@ static const char *const conclusions[] = {
 		"why.",
 };
 
-static int print_findings(const struct doctor_findings *findings, bool json)
+static const char *const sums_conclusions[] = {
+	[DOCTOR_GOOD] = "The times of this recording do not contradict each "
+			"other.",
+	[DOCTOR_BAD] = "The times of this recording contradict each other in "
+		       "the lines marked \"bad\".",
+};
+
+static int print_findings(const struct doctor_findings *findings, bool json,
+			  const char *const conclusion[])
 {
 	if (json)
 		return doctor_print_json(findings, stdout);
 	doctor_print(findings, stdout);
-	printf("\n%s\n", conclusions[doctor_worst(findings)]);
+	printf("\n%s\n", conclusion[doctor_worst(findings)]);
 	return 0;
+}
+
+static void look_at_machine(const char *dir, struct doctor_findings *findings)
+{
+	doctor_look_at_kernel(findings);
+	doctor_look_at_room(dir, findings);
+	look_at_compilers(findings);
+	look_at_daemon(findings);
+	if (look_at_parts(findings))
+		try_recording(findings);
 }
 
 int cmd_doctor(int argc, char **argv)
 {
-	struct doctor_options options = { .dir = RECORDING_DIR };
+	const char *const *conclusion = conclusions;
+	struct doctor_options options = { 0 };
 	struct doctor_findings findings = { 0 };
 	int result = parse_doctor_line(argc, argv, &options);
 
 	if (result != OPTS_GO_ON)
 		return result;
-	doctor_look_at_kernel(&findings);
-	doctor_look_at_room(options.dir, &findings);
-	look_at_compilers(&findings);
-	look_at_daemon(&findings);
-	if (look_at_parts(&findings))
-		try_recording(&findings);
-	if (print_findings(&findings, options.json) || fflush(stdout)) {
+	if (options.dir && is_recording(options.dir)) {
+		conclusion = sums_conclusions;
+		if (doctor_look_at_recording(options.dir, &findings))
+			return OPTS_FAILED;
+	} else {
+		look_at_machine(options.dir ? options.dir : RECORDING_DIR,
+				&findings);
+	}
+	if (print_findings(&findings, options.json, conclusion) ||
+	    fflush(stdout)) {
 		log_err("cannot print: %s", strerror(errno ? errno : ENOMEM));
 		return OPTS_FAILED;
 	}

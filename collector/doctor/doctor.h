@@ -53,6 +53,10 @@ void doctor_look_at_kernel(struct doctor_findings *findings);
  * in the folder that it would be made in. */
 void doctor_look_at_room(const char *dir, struct doctor_findings *findings);
 
+/* Whether the times of the recording in folder @dir contradict each other: each
+ * sum that must hold is a finding. 0, or what summary_read() returns. */
+int doctor_look_at_recording(const char *dir, struct doctor_findings *findings);
+
 /* Returns the worst verdict of @findings. */
 enum doctor_verdict doctor_worst(const struct doctor_findings *findings);
 /* Prints @findings for people. */

@@ -124,8 +124,11 @@ static void add_sums(struct thread *thread, const struct thread_end *end)
 	entry->sums = true;
 	entry->on_cpu_ns = end->times.on_cpu_ns - end->base.on_cpu_ns;
 	entry->runnable_ns = end->times.delay_ns - end->base.delay_ns;
-	wall_ns -= MIN(wall_ns, entry->on_cpu_ns + entry->runnable_ns);
-	entry->blocked_ns = wall_ns;
+	entry->on_cpu_ns = MIN(entry->on_cpu_ns, wall_ns);
+	entry->runnable_ns =
+		MIN(entry->runnable_ns, wall_ns - entry->on_cpu_ns);
+	entry->blocked_ns = wall_ns - entry->on_cpu_ns - entry->runnable_ns;
+	entry->sched_wall_ns = wall_ns;
 }
 
 void thread_figures_finish(struct thread *thread, const struct thread_end *end)

@@ -18,6 +18,7 @@
 #include "collector/files/sampled_times.h"
 #include "collector/files/snapshot.h"
 #include "collector/files/summary_write.h"
+#include "collector/files/time_check.h"
 #include "collector/files/wall_profile.h"
 #include "collector/heap/heap_files.h"
 #include "collector/names/filter_matches.h"
@@ -156,6 +157,7 @@ static void write_profiles(struct recording *recording,
 					   &files->offcpu_profile_bytes));
 	find_costs(recording, &files->costs);
 	files->time_from = sampled_times_take(recording, &files->costs);
+	time_check(recording);
 	write_wall(recording, duration_ns, files, unwritten);
 	write_heap(recording, duration_ns, files, unwritten);
 	write_spans(recording, duration_ns, files, unwritten);

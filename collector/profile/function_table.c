@@ -218,6 +218,25 @@ void function_table_set_times(struct function_table *table,
 	}
 }
 
+static void doubt(struct kernel_counts *counts, uint64_t ns, double part)
+{
+	uint64_t on_ns = ns - kernel_counts_off_ns(counts);
+
+	counts->unknown_ns += MIN((uint64_t)((double)on_ns * part), on_ns);
+}
+
+void function_table_doubt(struct function_table *table, double part)
+{
+	struct function_total *totals = table->pool.items;
+
+	for (size_t i = 0; i < table->pool.count; i++) {
+		struct function_total *one = &totals[i];
+
+		doubt(&one->kernel_self, one->self_ns, part);
+		doubt(&one->kernel_total, one->total_ns, part);
+	}
+}
+
 const struct function_total *function_table_all(
 	const struct function_table *table, size_t *count)
 {

@@ -70,6 +70,9 @@ void function_table_add_durations(struct function_table *table,
 				  struct histogram *durations);
 /* Whether the durations of all recorded calls of @total are known. */
 bool function_table_knows_durations(const struct function_total *total);
+/* The part @part, from 0 to 1, of the on-CPU time of all totals becomes
+ * unknown. After function_table_correct(). */
+void function_table_doubt(struct function_table *table, double part);
 /* Sets self_ns and total_ns of all totals (true_time.h), and *@sums. Once,
  * before they are sorted. */
 void function_table_correct(struct function_table *table,

@@ -586,6 +586,11 @@ void recording_correct_functions(struct recording *recording,
 	function_table_correct(&recording->functions, costs, sums);
 }
 
+void recording_doubt_functions(struct recording *recording, double part)
+{
+	function_table_doubt(&recording->functions, part);
+}
+
 const struct function_total *recording_functions(
 	const struct recording *recording, size_t *count)
 {

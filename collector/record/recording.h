@@ -55,6 +55,7 @@ struct thread_entry {
 	bool sched; /* what follows is known, by its switches */
 	bool sums; /* the times are, as sums of the whole thread */
 	uint64_t on_cpu_ns, runnable_ns, blocked_ns, unknown_ns;
+	uint64_t sched_wall_ns; /* these and stolen_ns together */
 	uint64_t spread_ns; /* of these: shared out, not measured */
 	uint64_t stolen_ns; /* of the CPU: the host had it */
 	uint64_t waits, preemptions, migrations;
@@ -215,6 +216,10 @@ struct totals {
 		uint64_t silent_threads;
 		uint64_t silent_on_ns, silent_runnable_ns, silent_blocked_ns;
 		uint64_t silent_unknown_ns;
+		/* On-CPU time that cannot be, and is unknown time of those
+		 * that had it: files/time_check.h. */
+		uint64_t surplus_functions_ns, surplus_threads_ns;
+		uint64_t surplus_silent_ns;
 	} sched;
 	struct sample_totals sampled;
 	struct wait_totals blocked;
@@ -396,6 +401,9 @@ void recording_correct_functions(struct recording *recording,
 				 struct true_time_sums *sums);
 /* The table behind recording_functions(). As recording_correct_functions(). */
 struct function_table *recording_function_table(struct recording *recording);
+/* The part @part, from 0 to 1, of the on-CPU time of each function becomes
+ * unknown. After recording_correct_functions(), on the same thread. */
+void recording_doubt_functions(struct recording *recording, double part);
 /* All functions, the one with the most time first; sets *@count to their
  * number. The array belongs to @recording. The thread that finishes the
  * recording. */

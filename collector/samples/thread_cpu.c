@@ -156,6 +156,7 @@ static void forget_events_of_spans(const struct thread *thread,
 		return;
 	*before = (struct sched_track){
 		.state = SCHED_UNKNOWN,
+		.begun_ns = thread->start_ns,
 		.since_ns = thread->start_ns,
 		.base = before->base,
 	};
@@ -322,6 +323,7 @@ static void tell_entry(struct thread_entry *entry, const struct off_times *off)
 	entry->runnable_ns = off->sums.runnable_ns;
 	entry->blocked_ns = off->sums.blocked_ns;
 	entry->unknown_ns = off->sums.unknown_ns;
+	entry->sched_wall_ns = off->track.since_ns - off->track.begun_ns;
 	entry->spread_ns = off->sums.spread_ns;
 	entry->stolen_ns = off->sums.stolen_ns;
 	entry->waits = off->track.sums.waits;

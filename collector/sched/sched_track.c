@@ -102,6 +102,8 @@ struct sched_step sched_track_apply(struct sched_track *track,
 		return step;
 	}
 	track->since_ns = MAX(event->ns, track->since_ns);
+	if (!track->begun_ns)
+		track->begun_ns = track->since_ns;
 	return step;
 }
 

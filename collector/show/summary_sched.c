@@ -81,6 +81,20 @@ static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
 			what);
 }
 
+/* On-CPU time that was recorded and cannot be (files/time_check.h). */
+static void print_surplus(const struct summary_totals *totals, FILE *out)
+{
+	uint64_t ns = totals->surplus_functions_ns +
+		      totals->surplus_threads_ns + totals->surplus_silent_ns;
+	char text[SIZE_TEXT];
+
+	if (ns)
+		fprintf(out,
+			"             %s on CPUs contradicts what the kernel "
+			"counted, and is shown as unknown\n",
+			size_format_ns(ns, text));
+}
+
 static void print_unknown_threads(const struct summary_totals *totals,
 				  FILE *out)
 {
@@ -140,6 +154,7 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 	print_odd_part(totals, totals->stolen_ns,
 		       "on a CPU were stolen: the host of this machine had it",
 		       out);
+	print_surplus(totals, out);
 	print_unknown_threads(totals, out);
 	print_silent(totals, out);
 }
