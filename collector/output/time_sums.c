@@ -40,8 +40,8 @@ uint64_t time_sums_cpu_ns(uint64_t waited_ns, uint64_t sampled_ns, bool sampled)
 
 bool time_sums_make_up(uint64_t parts_ns, uint64_t wall_ns)
 {
-	uint64_t off = parts_ns > wall_ns ? parts_ns - wall_ns
-					  : wall_ns - parts_ns;
+	uint64_t off =
+		parts_ns > wall_ns ? parts_ns - wall_ns : wall_ns - parts_ns;
 
 	return off <= tolerance(wall_ns);
 }

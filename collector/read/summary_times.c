@@ -15,11 +15,10 @@ static void check_thread(json_t *item, struct summary_times *times)
 	    !thread.sched || !json_object_get(item, "sched_wall_ns"))
 		return;
 	times->threads++;
-	if (time_sums_make_up(thread.on_cpu_ns + thread.runnable_ns +
-				      thread.blocked_ns +
-				      thread.unknown_sched_ns +
-				      thread.stolen_ns,
-			      thread.sched_wall_ns))
+	if (time_sums_make_up(
+		    thread.on_cpu_ns + thread.runnable_ns + thread.blocked_ns +
+			    thread.unknown_sched_ns + thread.stolen_ns,
+		    thread.sched_wall_ns))
 		return;
 	if (!times->odd_threads++)
 		times->odd_tid = (int)thread.tid;

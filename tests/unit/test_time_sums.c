@@ -33,7 +33,8 @@ START_TEST(time_sums_may_be_off_by_a_percent_or_5_ms)
 	/* one percent of 990 ms is less than 10 ms */
 	sums.cpu_ns -= MS;
 	ck_assert_uint_eq(time_sums_check(&sums).threads_ns, 10 * MS);
-	sums = (struct time_sums){ .functions_ns = 6 * MS, .threads_ns = 1 * MS };
+	sums = (struct time_sums){ .functions_ns = 6 * MS,
+				   .threads_ns = 1 * MS };
 	ck_assert_uint_eq(time_sums_check(&sums).functions_ns, 0);
 	sums.functions_ns++;
 	ck_assert_uint_eq(time_sums_check(&sums).functions_ns, 5 * MS + 1);
