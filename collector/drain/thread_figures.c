@@ -124,9 +124,8 @@ static void add_sums(struct thread *thread, const struct thread_end *end)
 	entry->sums = true;
 	entry->on_cpu_ns = end->times.on_cpu_ns - end->base.on_cpu_ns;
 	entry->runnable_ns = end->times.delay_ns - end->base.delay_ns;
-	entry->on_cpu_ns = MIN(entry->on_cpu_ns, wall_ns);
-	entry->runnable_ns =
-		MIN(entry->runnable_ns, wall_ns - entry->on_cpu_ns);
+	/* The thread may have begun before its first record. */
+	wall_ns = MAX(wall_ns, entry->on_cpu_ns + entry->runnable_ns);
 	entry->blocked_ns = wall_ns - entry->on_cpu_ns - entry->runnable_ns;
 	entry->sched_wall_ns = wall_ns;
 }

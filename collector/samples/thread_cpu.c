@@ -49,6 +49,7 @@ struct thread_cpu {
 	struct clock_segment segment; /* of the clock, as last asked for */
 	struct off_times off;
 	bool begun; /* off has begun */
+	bool settled; /* and has ended: the thread has told its end */
 	uint64_t blocked_ns; /* since when it waits; 0: it does not, or that is
 			      * not known */
 	uint32_t first, count; /* of event */
@@ -141,6 +142,8 @@ static void count_first_event(struct thread *thread)
 			counts->counter[event->flag] += event->value;
 		return;
 	default:
+		if (cpu->settled)
+			return;
 		follow_wait(thread, event);
 		off_times_event(&cpu->off, event, &place);
 	}
@@ -365,7 +368,8 @@ uint64_t thread_cpu_finish(struct thread *thread, uint64_t ns,
 		off_times_settle(off, end->on_ns, end->delay_ns);
 	else
 		off_times_close(off);
-	/* What is left is CPU samples, at most. */
+	/* Calls and states end here; CPU samples may come later. */
+	thread->cpu->settled = true;
 	thread_cpu_count(thread, UINT64_MAX);
 	/* Without switches there are samples, and nothing else is known. */
 	if (thread->cpu->begun && thread->setup->collector->options->sched)
