@@ -126,6 +126,30 @@ static uint64_t correct(uint64_t measured_ns, int64_t more_ns,
 	return (uint64_t)(ns > 0 ? MAX(ns - more_ns, 0) : ns);
 }
 
+/* Fits the states of @one into its times. Those of its callees are fitted apart
+ * from its own, so that no total is below its self time. */
+static void fit_kernel(struct function_total *one)
+{
+	struct kernel_counts *self = &one->kernel_self;
+	struct kernel_counts *total = &one->kernel_total;
+	struct kernel_counts rest = *total;
+	uint64_t measured_ns = one->measured_total_ns;
+	uint64_t wait_ns = one->own_total.wait_ns;
+
+	kernel_counts_take(&rest.runnable_ns, self->runnable_ns);
+	kernel_counts_take(&rest.blocked_ns, self->blocked_ns);
+	kernel_counts_take(&rest.unknown_ns, self->unknown_ns);
+	kernel_counts_take(&measured_ns, one->measured_self_ns);
+	kernel_counts_take(&wait_ns, one->own_self.wait_ns);
+	kernel_counts_fit(self, one->measured_self_ns, one->self_ns,
+			  one->own_self.wait_ns);
+	kernel_counts_fit(&rest, measured_ns, one->total_ns - one->self_ns,
+			  wait_ns);
+	total->runnable_ns = self->runnable_ns + rest.runnable_ns;
+	total->blocked_ns = self->blocked_ns + rest.blocked_ns;
+	total->unknown_ns = self->unknown_ns + rest.unknown_ns;
+}
+
 void function_table_correct(struct function_table *table,
 			    const struct own_costs *costs,
 			    struct true_time_sums *sums)
@@ -147,10 +171,7 @@ void function_table_correct(struct function_table *table,
 		one->total_ns = MAX(one->total_ns, one->self_ns);
 		one->recorded_self_ns = one->self_ns;
 		one->recorded_total_ns = one->total_ns;
-		kernel_counts_fit(&one->kernel_self, one->self_ns,
-				  one->own_self.wait_ns);
-		kernel_counts_fit(&one->kernel_total, one->total_ns,
-				  one->own_total.wait_ns);
+		fit_kernel(one);
 	}
 }
 

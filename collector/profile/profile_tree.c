@@ -277,7 +277,8 @@ static void fit_on_cpu(const struct profile_times *times, const int64_t *value,
 	struct kernel_counts counts = kernel_of(times, value);
 	uint64_t ns = (uint64_t)MAX(out[times->time], 0);
 
-	kernel_counts_fit(&counts, ns, own->wait_ns);
+	kernel_counts_fit(&counts, (uint64_t)MAX(value[times->time], 0), ns,
+			  own->wait_ns);
 	on_cpu[0] = (int64_t)(ns - kernel_counts_off_ns(&counts));
 	on_cpu[1] = (int64_t)counts.runnable_ns;
 	on_cpu[2] = (int64_t)counts.blocked_ns;

@@ -77,21 +77,39 @@ static inline uint64_t kernel_counts_off_ns(const struct kernel_counts *counts)
 	return counts->runnable_ns + counts->blocked_ns + counts->unknown_ns;
 }
 
-/* Makes the time off the CPU that is told in @counts fit into @ns, from which
- * @wait_ns of waiting for perfrec itself was subtracted. */
-static inline void kernel_counts_fit(struct kernel_counts *counts, uint64_t ns,
+/* Takes up to @most off *@ns. Returns how much that is. */
+static inline uint64_t kernel_counts_take(uint64_t *ns, uint64_t most)
+{
+	uint64_t taken = *ns < most ? *ns : most;
+
+	*ns -= taken;
+	return taken;
+}
+
+/* Makes the time off the CPU in @counts, which is a part of @measured_ns, fit
+ * into @ns: that is @measured_ns without what perfrec took, of which @wait_ns
+ * was waiting for room in the ring. Hooks block nowhere else. They are
+ * preempted as often as the program, so the rest comes off the time on a CPU
+ * and the runnable time in proportion. */
+static inline void kernel_counts_fit(struct kernel_counts *counts,
+				     uint64_t measured_ns, uint64_t ns,
 				     uint64_t wait_ns)
 {
-	counts->blocked_ns -=
-		wait_ns < counts->blocked_ns ? wait_ns : counts->blocked_ns;
-	if (counts->unknown_ns > ns)
-		counts->unknown_ns = ns;
-	ns -= counts->unknown_ns;
-	if (counts->runnable_ns > ns)
-		counts->runnable_ns = ns;
-	ns -= counts->runnable_ns;
-	if (counts->blocked_ns > ns)
-		counts->blocked_ns = ns;
+	uint64_t part;
+
+	kernel_counts_take(&counts->blocked_ns, wait_ns);
+	kernel_counts_take(&measured_ns, wait_ns);
+	part = counts->unknown_ns;
+	counts->unknown_ns = kernel_counts_take(&ns, part);
+	kernel_counts_take(&measured_ns, part);
+	part = counts->blocked_ns;
+	counts->blocked_ns = kernel_counts_take(&ns, part);
+	kernel_counts_take(&measured_ns, part);
+	if (ns < measured_ns)
+		counts->runnable_ns =
+			(uint64_t)((double)counts->runnable_ns * (double)ns /
+				   (double)measured_ns);
+	counts->runnable_ns = kernel_counts_take(&ns, counts->runnable_ns);
 }
 
 #endif

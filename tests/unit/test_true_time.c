@@ -343,6 +343,69 @@ START_TEST(function_table_corrects_self_and_total)
 }
 END_TEST
 
+/* It was preempted in hooks, too: "on CPU 0 ns" of a function that had 16 % of
+ * the CPU time. */
+START_TEST(function_table_subtracts_from_runnable_time_too)
+{
+	const struct own_costs half = { .inner_ns = 5, .outer_ns = 5 };
+	const struct function_total one = {
+		.name = "f",
+		.module = "/m",
+		.calls = 100,
+		.measured_self_ns = 1000,
+		.measured_total_ns = 2000,
+		.own_self = { .inner = 100 },
+		.own_total = { .inner = 100, .outer = 40 },
+		.kernel_self = { .runnable_ns = 500, .blocked_ns = 200 },
+		.kernel_total = { .runnable_ns = 600, .blocked_ns = 1000 },
+	};
+	struct function_table table = { 0 };
+	struct true_time_sums sums;
+	const struct function_total *all;
+	size_t count;
+
+	ck_assert_int_eq(function_table_add(&table, &one), 0);
+	function_table_correct(&table, &half, &sums);
+	all = function_table_all(&table, &count);
+	/* 300 are left of 800 that were not blocked. */
+	ck_assert_uint_eq(all->self_ns, 500);
+	ck_assert_uint_eq(all->kernel_self.blocked_ns, 200);
+	ck_assert_uint_eq(all->kernel_self.runnable_ns, 500 * 300 / 800);
+	/* Its callees: 800 of 1000 were blocked, the rest is wholly own cost.
+	 */
+	ck_assert_uint_eq(all->total_ns, 1300);
+	ck_assert_uint_eq(all->kernel_total.blocked_ns, 200 + 800);
+	ck_assert_uint_eq(all->kernel_total.runnable_ns, 500 * 300 / 800);
+	function_table_release(&table);
+}
+END_TEST
+
+START_TEST(function_table_has_no_self_time_above_its_total)
+{
+	const struct function_total one = {
+		.name = "f",
+		.module = "/m",
+		.calls = 1,
+		.measured_self_ns = 1000,
+		.measured_total_ns = 1100,
+		.kernel_self = { .runnable_ns = 100 },
+		/* more than fits: the callees' records were late */
+		.kernel_total = { .runnable_ns = 900 },
+	};
+	struct function_table table = { 0 };
+	struct true_time_sums sums;
+	const struct function_total *all;
+	size_t count;
+
+	ck_assert_int_eq(function_table_add(&table, &one), 0);
+	function_table_correct(&table, &costs, &sums);
+	all = function_table_all(&table, &count);
+	ck_assert_uint_eq(all->kernel_self.runnable_ns, 100);
+	ck_assert_uint_eq(all->kernel_total.runnable_ns, 200);
+	function_table_release(&table);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("true_time");
@@ -363,5 +426,7 @@ int main(void)
 	tcase_add_test(tcase, true_time_halves_need_some_functions);
 	tcase_add_test(tcase, function_table_subtracts_what_rare_calls_cost);
 	tcase_add_test(tcase, function_table_corrects_self_and_total);
+	tcase_add_test(tcase, function_table_subtracts_from_runnable_time_too);
+	tcase_add_test(tcase, function_table_has_no_self_time_above_its_total);
 	return suite_run(suite);
 }
