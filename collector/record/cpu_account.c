@@ -64,7 +64,7 @@ struct entry {
 	uint64_t counted_ns, told_ns;
 	uint64_t tasks, ended, reads;
 	bool forked; /* its beginning was told */
-	bool sampled;
+	bool told, sampled; /* whoever samples it knows it; has samples */
 };
 
 struct cpu_account {
@@ -332,6 +332,7 @@ void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 	if (!entry->name[0])
 		set_entry_name(entry, name);
 	entry->told_ns += ns;
+	entry->told = true;
 	entry->sampled |= sampled;
 	lock_release(&account->lock);
 }
@@ -474,8 +475,8 @@ static void keep_rows(const struct cpu_row *row, size_t count,
 		add_row(last, &row[i]);
 }
 
-/* Make a row for each process that has no sample. A process that had less than
- * two periods of CPU time was too short for a sample. */
+/* Make a row for each process that has no sample. It was too short for one if
+ * it had less than two periods of CPU time, or could have been sampled. */
 static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 			struct cpu_row *row)
 {
@@ -490,7 +491,7 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 			continue;
 		row[count].count = i ? 1 : MAX(entry->tasks, 1u);
 		row[count].ns = ns;
-		row[count].is_short = !i || ns < 2 * period_ns;
+		row[count].is_short = !i || entry->told || ns < 2 * period_ns;
 		memcpy(row[count].name, entry->name, sizeof(entry->name));
 		count++;
 	}

@@ -17,6 +17,17 @@
  * mean what its parent's did. The lists of a group grow with its threads, not
  * with its samples.
  *
+ * Shots. Each thread begins with a whole period, so a thread that ends before
+ * it has no sample. So a thread has a second event, which samples each 100 us
+ * and is disabled (perf_events_shoot()). While samples are owed for threads
+ * that ended without one, the thread that reads enables these events at random
+ * times for a moment: a shot. Whatever runs then is sampled, however short it
+ * lives. As many samples are taken as the periods say, and no more; where all
+ * threads are long, there are no shots. What was tried: a period that is drawn
+ * anew for new threads (PERF_EVENT_IOC_PERIOD) does not reach them any more
+ * once a swap has moved the event that we opened to a thread that ended; an
+ * event for each CPU needs kernel.perf_event_paranoid 0.
+ *
  * A program that `perfrec record` starts has a tree as well: events that only
  * count, from before its first exec, in every process that it makes, whether
  * that process says hello or not (cpu_account.c says why). These cannot be the
@@ -57,9 +68,18 @@
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "shared/atomic.h"
+#include "shared/hash.h"
 
 #define PASS_MS 50
 #define NICE (-10)
+/* A shot takes so long, and 50 us of the kernel's timer slack: it ends in the
+ * middle between two samples, which else would see the wake-up of this thread.
+ */
+#define SHOT_NS (2 * PERF_SHOT_NS)
+/* Shots come every few ms, or less often while they hit nothing. */
+#define SHOT_EVERY_MIN_MS 2u
+#define SHOT_EVERY_MAX_MS 1000u
+#define SHOT_MISSES 8u /* in a row, after which they come half as often */
 /* A thread's counts are taken for whole so many passes after its end: they may
  * lie in other buffers than the record of its end. */
 #define SETTLE_PASSES 3
@@ -86,6 +106,8 @@ struct cpu_sampler {
 	bool started;
 	bool closing; /* relaxed: wake_fd tells */
 	uint32_t group_count; /* relaxed: a hint */
+	uint32_t shot_misses; /* in a row; the perf thread's, as the next */
+	uint64_t next_shot_ns; /* BOOTTIME */
 
 	struct lock lock; /* of all below, and of the groups' lists */
 	struct perf_events tree;
@@ -93,6 +115,10 @@ struct cpu_sampler {
 		*account; /* of the tree; its recording outlives us */
 	struct cpu_group *groups;
 	struct turns turns; /* whose blocked threads are told */
+	uint32_t shots; /* so far, also the number of the last one */
+	uint32_t *shot_of_cpu; /* the last one that got a sample there */
+	size_t cpus; /* of these */
+	uint64_t shot_hits; /* samples that shots have got */
 	/* The switches of a recording, which all its groups share. */
 	struct group_trace {
 		struct group_trace *next;
@@ -119,6 +145,7 @@ struct cpu_group {
 	struct group_trace *trace; /* of its recording; NULL: none */
 	struct turn turn;
 	bool throttled; /* that is said */
+	bool paused; /* under the sampler's lock */
 	uint64_t lost; /* records, perhaps of it */
 };
 
@@ -242,6 +269,21 @@ static void take_switch(struct cpu_group *group,
 	trace_switch(group, record);
 }
 
+/* A shot looks once at each CPU. A thread that comes to a CPU later than others
+ * come to theirs, as the thread that shoots was there, would have fewer
+ * samples. */
+static void take_shot_sample(const struct event_owner *owner,
+			     const struct perf_record *record)
+{
+	struct cpu_sampler *sampler = owner->group->sampler;
+
+	if ((size_t)record->cpu >= sampler->cpus ||
+	    sampler->shot_of_cpu[record->cpu] == sampler->shots)
+		return;
+	sampler->shot_of_cpu[record->cpu] = sampler->shots;
+	sampler->shot_hits += cpu_threads_shot(&owner->group->threads, record);
+}
+
 /* What is counted is told apart by the event; a sample of another one than it
  * looks like is none. */
 static void take_sample(const struct event_owner *owner,
@@ -252,6 +294,8 @@ static void take_sample(const struct event_owner *owner,
 
 	if (owner->kind == PERF_EVENT_TIME && !record->counted)
 		cpu_threads_sample(threads, record);
+	else if (owner->kind == PERF_EVENT_SHOT && !record->counted)
+		take_shot_sample(owner, record);
 	else if (owner->kind == PERF_EVENT_FAULTS && record->counted)
 		cpu_threads_counted(threads, record, KERNEL_FAULT, 0);
 	else if (owner->kind == PERF_EVENT_COUNTER && record->counted)
@@ -470,6 +514,67 @@ static void read_pass(struct cpu_sampler *sampler)
 	lock_release(&sampler->lock);
 }
 
+/* Begins (@on) or ends a shot in all groups. Returns how many samples shots
+ * have got so far. */
+static uint64_t shoot_groups(struct cpu_sampler *sampler, bool on)
+{
+	uint64_t hits;
+
+	lock_acquire(&sampler->lock);
+	sampler->shots += on;
+	for (struct cpu_group *group = sampler->groups; group;
+	     group = group->next)
+		if (!on || !group->paused)
+			perf_events_shoot(&group->events, on);
+	if (!on)
+		pull_locked(sampler);
+	hits = sampler->shot_hits;
+	lock_release(&sampler->lock);
+	return hits;
+}
+
+/* Whether a sample is owed, at least. */
+static bool owes_samples(struct cpu_sampler *sampler)
+{
+	int64_t owed_ns = 0;
+
+	if (!sampler->wanted.period_ns)
+		return false;
+	lock_acquire(&sampler->lock);
+	for (const struct cpu_group *group = sampler->groups; group;
+	     group = group->next)
+		owed_ns += MAX(group->threads.owed_ns, (int64_t)0);
+	lock_release(&sampler->lock);
+	return owed_ns >= (int64_t)sampler->wanted.period_ns;
+}
+
+/* Takes a shot if one is due. Returns for how many ms to wait, at most. */
+static int take_shot(struct cpu_sampler *sampler)
+{
+	const struct timespec shot = { 0, SHOT_NS };
+	uint64_t now_ns = clock_boottime_ns(), hits, wait_ns;
+	uint32_t every = (uint32_t)(sampler->wanted.period_ns / 2000000);
+
+	if (!owes_samples(sampler))
+		return PASS_MS;
+	if (now_ns < sampler->next_shot_ns)
+		return (int)MIN((sampler->next_shot_ns - now_ns) / 1000000 + 1,
+				(uint64_t)PASS_MS);
+	hits = shoot_groups(sampler, true);
+	nanosleep(&shot, NULL);
+	if (shoot_groups(sampler, false) > hits)
+		sampler->shot_misses = 0;
+	else
+		sampler->shot_misses++;
+	every = MAX(every, SHOT_EVERY_MIN_MS)
+		<< MIN(sampler->shot_misses / SHOT_MISSES, 9u);
+	/* At random, as programs have periods, too. */
+	wait_ns = MIN(every, SHOT_EVERY_MAX_MS) * 500000ULL;
+	wait_ns += (now_ns * HASH_MULTIPLIER >> 32) % (2 * wait_ns);
+	sampler->next_shot_ns = clock_boottime_ns() + wait_ns;
+	return (int)MIN(wait_ns / 1000000 + 1, (uint64_t)PASS_MS);
+}
+
 static void *perf_thread(void *context)
 {
 	struct cpu_sampler *sampler = context;
@@ -477,6 +582,7 @@ static void *perf_thread(void *context)
 		{ .fd = perf_buffers_fd(sampler->buffers), .events = POLLIN },
 		{ .fd = sampler->wake_fd, .events = POLLIN },
 	};
+	int wait_ms = PASS_MS;
 	uint64_t count;
 
 	pthread_setname_np(pthread_self(), "perfrec-perf");
@@ -487,10 +593,11 @@ static void *perf_thread(void *context)
 		/* relaxed: who changes it wakes us */
 		bool idle = !atom_load_rlx(&sampler->group_count);
 
-		poll(wait, 2, idle ? -1 : PASS_MS);
+		poll(wait, 2, idle ? -1 : wait_ms);
 		if (wait[1].revents & POLLIN)
 			(void)!read(sampler->wake_fd, &count, sizeof(count));
 		read_pass(sampler);
+		wait_ms = take_shot(sampler);
 	}
 	return NULL;
 }
@@ -562,6 +669,11 @@ static int start_perf_thread(struct cpu_sampler *sampler)
 	if (sampler->wake_fd < 0)
 		return -errno;
 	sampler->wanted.no_kernel = !perf_events_kernel();
+	sampler->cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	sampler->shot_of_cpu =
+		calloc(sampler->cpus, sizeof(*sampler->shot_of_cpu));
+	if (!sampler->shot_of_cpu)
+		return -ENOMEM;
 	err = open_all_buffers(sampler);
 	if (err)
 		return err;
@@ -660,6 +772,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 		close(old->wake_fd);
 	lock_destroy(&old->lock);
 	free(old->owner);
+	free(old->shot_of_cpu);
 	free(old);
 }
 
@@ -1020,6 +1133,9 @@ void cpu_group_pause(struct cpu_group *group, bool paused)
 
 	if (!group)
 		return;
+	lock_acquire(&group->sampler->lock);
+	group->paused = paused;
+	lock_release(&group->sampler->lock);
 	perf_events_enable(&group->events, !paused);
 	if (paused)
 		lose_group(group);

@@ -101,6 +101,8 @@ struct cpu_thread {
 	uint32_t passes; /* since it has ended */
 	uint32_t reads; /* so far */
 	uint64_t sampled_ns, counted_ns;
+	uint64_t owed_ns; /* what it added to owed_ns of all */
+	uint32_t shots; /* samples by shots */
 	bool missed; /* switches of it are not known */
 	uint64_t on_ns; /* since when it runs, by its switches; 0: it does not,
 			 * or nobody knows */
@@ -604,26 +606,83 @@ void cpu_threads_counted(struct cpu_threads *threads,
 	kernel_events_push(&thread->events, &event);
 }
 
-void cpu_threads_sample(struct cpu_threads *threads,
+/* Whether swaps may have taken samples for @ns of CPU time out of a thread:
+ * each thread that ends takes a part of a period with it. */
+static bool swaps_may_lose(const struct cpu_threads *threads, uint64_t ns)
+{
+	return threads->unsampled_ends * threads->period_ns >= ns;
+}
+
+/* Whether @thread had CPU time for two samples more than it has: swaps took
+ * them to other threads, which ended with them. Where the kernel is hidden it
+ * may have been there. */
+static bool lacks_samples(const struct cpu_threads *threads,
+			  const struct cpu_thread *thread)
+{
+	uint64_t rest = thread->counted_ns -
+			MIN(thread->counted_ns, thread->sampled_ns);
+
+	return rest >= 2 * threads->period_ns &&
+	       (!threads->no_kernel || !thread->sampled_ns ||
+		swaps_may_lose(threads, rest));
+}
+
+/* Adds to what is owed the time of @thread that has no sample and will have
+ * none: if it has @ended all of it, if it has none at all. */
+static void owe_samples(struct cpu_threads *threads, struct cpu_thread *thread,
+			bool ended)
+{
+	uint64_t owed = 0;
+
+	if (lacks_samples(threads, thread))
+		owed = thread->counted_ns - thread->sampled_ns;
+	else if (ended && !thread->sampled_ns)
+		owed = thread->counted_ns;
+	threads->unsampled_ends += ended && !thread->sampled_ns;
+	if (owed <= thread->owed_ns)
+		return;
+	threads->owed_ns += (int64_t)(owed - thread->owed_ns);
+	thread->owed_ns = owed;
+}
+
+/* @thread runs no more from @ns on. */
+static void count_stretch(struct cpu_threads *threads,
+			  struct cpu_thread *thread, uint64_t ns)
+{
+	uint64_t ran = thread->on_ns ? ns - MIN(ns, thread->on_ns) : 0;
+
+	thread->on_ns = 0;
+	thread->counted_ns += ran;
+	threads->counted_ns += ran;
+	if (threads->period_ns)
+		owe_samples(threads, thread, false);
+}
+
+/* @thread ran up to @ns, and runs on. */
+static void count_until(struct cpu_threads *threads, struct cpu_thread *thread,
+			uint64_t ns)
+{
+	if (!thread->on_ns || ns <= thread->on_ns)
+		return;
+	count_stretch(threads, thread, ns);
+	thread->on_ns = ns;
+}
+
+/* Post the sample that @record has of @thread. False: it was not posted, and
+ * its time stays in the rest. */
+static bool post_sample(struct cpu_threads *threads, struct cpu_thread *thread,
 			const struct perf_record *record)
 {
-	struct cpu_thread *thread =
-		thread_at(threads, record->pid, record->tid);
 	uint32_t bytes = record->has_user ? record->stack_bytes : 0;
-	struct samples *samples;
+	struct samples *samples = samples_of(threads, thread->process);
 	struct sample *sample;
 
-	if (!thread || thread->process->execed)
-		return;
 	push_tick(threads, thread, record);
-	samples = samples_of(threads, thread->process);
 	sample = samples ? make_sample(thread->process, thread, record->ns,
 				       bytes)
 			 : NULL;
-	/* If not posted, it stays in the rest. */
 	if (!sample)
-		return;
-	thread->sampled_ns += threads->period_ns;
+		return false;
 	thread->process->sampled = true;
 	sample->kind = record->in_kernel ? SAMPLE_KERNEL : SAMPLE_CPU;
 	sample->count = 1;
@@ -636,6 +695,38 @@ void cpu_threads_sample(struct cpu_threads *threads,
 	if (bytes)
 		memcpy(sample->stack, record->stack, bytes);
 	samples_post(samples, sample);
+	return true;
+}
+
+void cpu_threads_sample(struct cpu_threads *threads,
+			const struct perf_record *record)
+{
+	struct cpu_thread *thread =
+		thread_at(threads, record->pid, record->tid);
+
+	if (!thread || thread->process->execed)
+		return;
+	if (post_sample(threads, thread, record))
+		thread->sampled_ns += threads->period_ns;
+	count_until(threads, thread, record->ns);
+}
+
+bool cpu_threads_shot(struct cpu_threads *threads,
+		      const struct perf_record *record)
+{
+	struct cpu_thread *thread =
+		thread_at(threads, record->pid, record->tid);
+
+	if (!thread || thread->process->execed)
+		return false;
+	count_until(threads, thread, record->ns);
+	if (thread->sampled_ns && !lacks_samples(threads, thread))
+		return false;
+	if (!post_sample(threads, thread, record))
+		return false;
+	thread->shots++;
+	threads->owed_ns -= (int64_t)threads->period_ns;
+	return true;
 }
 
 /* Post a sample for @ns of CPU time that @thread spent in the kernel, which we
@@ -683,17 +774,6 @@ void cpu_threads_fork(struct cpu_threads *threads,
 	if (record->pid == record->tid)
 		memcpy(thread->process->name, parent->process->name,
 		       sizeof(thread->process->name));
-}
-
-/* @thread runs no more from @ns on. */
-static void count_stretch(struct cpu_threads *threads,
-			  struct cpu_thread *thread, uint64_t ns)
-{
-	uint64_t ran = thread->on_ns ? ns - MIN(ns, thread->on_ns) : 0;
-
-	thread->on_ns = 0;
-	thread->counted_ns += ran;
-	threads->counted_ns += ran;
 }
 
 /* @thread is in another image from @ns on: what it does there is not ours. Only
@@ -774,6 +854,8 @@ void cpu_threads_exit(struct cpu_threads *threads,
 	if (!thread || thread->process->pid != record->pid)
 		return;
 	end_thread(threads, thread, record->ns);
+	if (threads->period_ns)
+		owe_samples(threads, thread, true);
 }
 
 /* --- switches ---------------------------------------------------------------
@@ -1046,11 +1128,13 @@ static void tell_process(struct cpu_threads *threads,
 static uint64_t hidden_time(const struct cpu_threads *threads,
 			    const struct cpu_thread *thread)
 {
-	uint64_t rest = thread->counted_ns -
-			MIN(thread->counted_ns, thread->sampled_ns);
+	uint64_t sampled =
+		thread->sampled_ns + thread->shots * threads->period_ns;
+	uint64_t rest = thread->counted_ns - MIN(thread->counted_ns, sampled);
 
 	/* What comes after an exec may be another recorder's. */
-	if (!threads->no_kernel || thread->process->execed)
+	if (!threads->no_kernel || thread->process->execed ||
+	    swaps_may_lose(threads, rest))
 		return 0;
 	return rest - rest % threads->period_ns;
 }
@@ -1063,15 +1147,21 @@ static void settle_thread(struct cpu_threads *threads,
 	thread->settled = true;
 	if (!threads->period_ns)
 		return;
-	post_kernel(threads, thread, hidden_time(threads, thread));
-	if (!thread->sampled_ns) {
+	if (thread->sampled_ns || !thread->shots)
+		post_kernel(threads, thread, hidden_time(threads, thread));
+	if (!thread->sampled_ns && !thread->shots) {
 		/* The first sample comes after a period. */
 		if (thread->counted_ns < threads->period_ns)
 			process->short_ns += thread->counted_ns;
 		else
 			process->displaced_ns += thread->counted_ns;
 	} else if (!thread->counted_ns || process->execed) {
-		process->posted_ns += thread->sampled_ns;
+		process->posted_ns +=
+			thread->sampled_ns + thread->shots * threads->period_ns;
+	} else if (!thread->sampled_ns) {
+		process->posted_ns += thread->counted_ns;
+		samples_by_shots(process->samples, thread->tid,
+				 thread->counted_ns);
 	} else {
 		process->posted_ns += thread->counted_ns;
 		samples_total(process->samples, thread->tid,

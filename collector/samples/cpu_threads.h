@@ -52,6 +52,10 @@ struct cpu_threads {
 	uint64_t long_ns, missed_ns;
 	uint32_t silent; /* threads that ended and never told all their time */
 	uint64_t counted_ns; /* that all threads told */
+	uint64_t unsampled_ends; /* threads that ended without a sample */
+	/* CPU time for which the samples of threads are missing, less what
+	 * shots stand for. */
+	int64_t owed_ns;
 };
 
 /* For @process, which need not outlive it. @wanted: what its events do.
@@ -68,6 +72,10 @@ void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid);
 /* Each takes in one record of the kernel, of the kind it is named after. */
 void cpu_threads_sample(struct cpu_threads *threads,
 			const struct perf_record *record);
+/* The same for a sample of a shot (cpu_samples.c). False: its thread has enough
+ * others, and it was dropped. */
+bool cpu_threads_shot(struct cpu_threads *threads,
+		      const struct perf_record *record);
 /* @record, a sample, tells that something was counted: page faults
  * (KERNEL_FAULT), or what hardware counter number @flag of the recording counts
  * (KERNEL_COUNTER). */

@@ -103,24 +103,28 @@ static int add_events(struct perf_events *events,
 		      const struct perf_buffer *buffer)
 {
 	const struct perf_event time = { .kind = PERF_EVENT_TIME };
+	const struct perf_event shot = { .kind = PERF_EVENT_SHOT };
 	const struct perf_event faults = { .kind = PERF_EVENT_FAULTS };
-	int fd;
+	int leader, fd;
 
 	add_counters(events, wanted, tid, buffer);
-	fd = add_event(events, &time, perf_open_attributes(wanted), tid, buffer,
-		       -1);
+	fd = leader = add_event(events, &time, perf_open_attributes(wanted),
+				tid, buffer, -1);
+	if (fd >= 0 && wanted->period_ns && !wanted->tree)
+		fd = add_event(events, &shot, perf_open_for_shots(wanted), tid,
+			       buffer, leader);
 	if (fd >= 0 && wanted->faults)
 		fd = add_event(events, &faults,
 			       perf_open_counted(PERF_TYPE_SOFTWARE,
 						 PERF_COUNT_SW_PAGE_FAULTS, 1),
-			       tid, buffer, fd);
+			       tid, buffer, leader);
 	return MIN(fd, 0);
 }
 
 /* How many events add_events() adds, at most. */
 static size_t events_each(const struct perf_wanted *wanted)
 {
-	return 1 + wanted->faults +
+	return 1 + (wanted->period_ns != 0) + wanted->faults +
 	       (size_t)__builtin_popcount(wanted->counters);
 }
 
@@ -180,8 +184,21 @@ void perf_events_close(struct perf_events *events)
 void perf_events_enable(const struct perf_events *events, bool on)
 {
 	for (size_t i = 0; i < events->count; i++)
-		ioctl(events->event[i].fd,
-		      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		if (!on || events->event[i].kind != PERF_EVENT_SHOT)
+			ioctl(events->event[i].fd,
+			      on ? PERF_EVENT_IOC_ENABLE
+				 : PERF_EVENT_IOC_DISABLE,
+			      0);
+}
+
+void perf_events_shoot(const struct perf_events *events, bool on)
+{
+	for (size_t i = 0; i < events->count; i++)
+		if (events->event[i].kind == PERF_EVENT_SHOT)
+			ioctl(events->event[i].fd,
+			      on ? PERF_EVENT_IOC_ENABLE
+				 : PERF_EVENT_IOC_DISABLE,
+			      0);
 }
 
 uint64_t perf_events_total(const struct perf_events *events)

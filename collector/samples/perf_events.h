@@ -24,6 +24,7 @@ struct perf_wanted;
 enum perf_event_kind {
 	PERF_EVENT_TIME, /* CPU time; it also samples, and tells of threads */
 	PERF_EVENT_FENCE, /* nothing: see perf_events.c */
+	PERF_EVENT_SHOT, /* samples while it is enabled: perf_events_shoot() */
 	PERF_EVENT_FAULTS,
 	PERF_EVENT_COUNTER,
 };
@@ -53,6 +54,9 @@ int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 void perf_events_close(struct perf_events *events);
 /* Let all of @events count and sample (@on), or stop that for now. */
 void perf_events_enable(const struct perf_events *events, bool on);
+/* Begin (@on) or end a shot: every thread of @events that runs for PERF_SHOT_NS
+ * meanwhile is sampled, however short its life. */
+void perf_events_shoot(const struct perf_events *events, bool on);
 /* CPU time of all its threads that were ever sampled, in ns. */
 uint64_t perf_events_total(const struct perf_events *events);
 

@@ -117,6 +117,16 @@ struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted)
 	return attr;
 }
 
+struct perf_event_attr perf_open_for_shots(const struct perf_wanted *wanted)
+{
+	struct perf_event_attr attr = perf_open_attributes(wanted);
+
+	attr.sample_period = PERF_SHOT_NS;
+	attr.inherit_stat = attr.context_switch = 0;
+	attr.comm = attr.comm_exec = attr.task = 0;
+	return attr;
+}
+
 int perf_open_self_on(const struct perf_wanted *wanted, int cpu)
 {
 	struct perf_event_attr attr = perf_open_attributes(wanted);

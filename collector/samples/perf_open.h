@@ -51,6 +51,14 @@ struct perf_wanted {
  * opens it and in whatever that thread makes. Any thread. */
 struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted);
 
+/* How much CPU time passes in a thread before an event of
+ * perf_open_for_shots() takes a sample, in ns. */
+#define PERF_SHOT_NS 100000
+
+/* The attributes of the event beside one that does what @wanted says: it only
+ * samples, each PERF_SHOT_NS, and only while it is enabled. Any thread. */
+struct perf_event_attr perf_open_for_shots(const struct perf_wanted *wanted);
+
 /* The attributes of an event of @type and @config that says in PERF_COUNTED
  * samples how often something happened in user mode, once for @period, and
  * nothing else; in the thread that opens it and in what that makes. Any thread.

@@ -54,11 +54,15 @@ struct counts {
 	int64_t other[2]; /* no room: count and ns */
 };
 
-/* The CPU time of a thread, as samples_total() was told. */
+/* A sample by a shot stands for so many times its weight, at most. */
+#define SHOT_STANDS_FOR 2
+
+/* The CPU time of a thread, as samples_total() and samples_by_shots() were
+ * told. */
 struct told {
 	uint64_t tid;
 
-	uint64_t told_ns;
+	uint64_t told_ns, shot_ns;
 	uint64_t sampled_ns; /* at the end: of its samples */
 };
 
@@ -192,6 +196,17 @@ void samples_total(struct samples *samples, pid_t tid, uint64_t ns)
 	told = told_of_thread(samples, (uint32_t)tid);
 	if (told)
 		told->told_ns += ns;
+	lock_release(&samples->told_lock);
+}
+
+void samples_by_shots(struct samples *samples, pid_t tid, uint64_t ns)
+{
+	struct told *told;
+
+	lock_acquire(&samples->told_lock);
+	told = told_of_thread(samples, (uint32_t)tid);
+	if (told)
+		told->shot_ns += ns;
 	lock_release(&samples->told_lock);
 }
 
@@ -501,8 +516,9 @@ static struct told *told_of_counted(struct samples *samples,
 
 /* The time that samples stand for, divided by the time that was told. Time that
  * was lost is a part of what was told, but nobody knows of which thread, so it
- * is subtracted from all. Time that was displaced is added to all. */
-static double part_of_told(const struct samples *samples)
+ * is subtracted from all. Time that was displaced is added to all, or to that
+ * of short threads where there are none. */
+static double part_of_told(struct samples *samples)
 {
 	const struct told *told = samples->told.items;
 	uint64_t sum = 0, lost = samples->lost.weight_ns;
@@ -510,29 +526,68 @@ static double part_of_told(const struct samples *samples)
 
 	for (size_t i = 0; i < samples->told.count; i++)
 		sum += told[i].told_ns;
+	if (!sum)
+		samples->short_ns += samples->displaced_ns;
 	if (sum <= lost)
 		return 0;
 	return ((double)(sum - lost) + more) / (double)sum;
 }
 
 static void scale_count(struct samples *samples, struct counted *counted,
-			double part)
+			double part, double shot_part)
 {
 	const struct told *told = told_of_counted(samples, counted);
 	int64_t ns = counted->ns;
 
-	if (!told || !told->told_ns || !told->sampled_ns)
+	if (!told || !told->sampled_ns)
 		return;
-	ns = (int64_t)((double)ns * ((double)told->told_ns * part /
-				     (double)told->sampled_ns));
+	if (told->told_ns && part > 0)
+		ns = (int64_t)((double)ns * ((double)told->told_ns * part /
+					     (double)told->sampled_ns));
+	else if (told->shot_ns)
+		ns = (int64_t)((double)ns * shot_part);
 	samples->totals.ns += (uint64_t)(ns - counted->ns);
 	counted->ns = ns;
+}
+
+/* Moves up to @most ns out of *@from. Returns how many. */
+static uint64_t move_time(uint64_t *from, uint64_t most)
+{
+	uint64_t ns = MIN(*from, most);
+
+	*from -= ns;
+	return ns;
+}
+
+/* The time of threads that have samples by shots only, or none at all, divided
+ * by what those samples stand for. Which of these threads has one is chance, in
+ * proportion to their times: so all have their time by all such samples. What
+ * these may not stand for stays where it is. */
+static double part_of_shots(struct samples *samples)
+{
+	struct told *told = samples->told.items;
+	uint64_t shots_ns = 0, all = 0, room;
+
+	for (size_t i = 0; i < samples->told.count; i++) {
+		if (told[i].told_ns) {
+			told[i].told_ns += told[i].shot_ns;
+			continue;
+		}
+		all += told[i].shot_ns;
+		shots_ns += told[i].shot_ns ? told[i].sampled_ns : 0;
+	}
+	if (!shots_ns)
+		return 1;
+	room = SHOT_STANDS_FOR * shots_ns;
+	all += move_time(&samples->displaced_ns, room - MIN(room, all));
+	all += move_time(&samples->short_ns, room - MIN(room, all));
+	return (double)all / (double)shots_ns;
 }
 
 static void scale_counts(struct samples *samples)
 {
 	struct counted *counted = samples->cpu.pool.items;
-	double part = part_of_told(samples);
+	double part, shot_part;
 	struct told *told;
 
 	for (size_t i = 0; i < samples->cpu.pool.count; i++) {
@@ -540,8 +595,10 @@ static void scale_counts(struct samples *samples)
 		if (told)
 			told->sampled_ns += (uint64_t)counted[i].ns;
 	}
-	for (size_t i = 0; i < samples->cpu.pool.count && part > 0; i++)
-		scale_count(samples, &counted[i], part);
+	shot_part = part_of_shots(samples);
+	part = part_of_told(samples);
+	for (size_t i = 0; i < samples->cpu.pool.count; i++)
+		scale_count(samples, &counted[i], part, shot_part);
 }
 
 /* Whose code ran in @stack. What the kernel does for a hook (a page of a new

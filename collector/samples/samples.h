@@ -106,6 +106,10 @@ void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns);
  * end the samples of the thread are scaled to the sum. Without a call they
  * stand for their own weights. Any thread. */
 void samples_total(struct samples *samples, pid_t tid, uint64_t ns);
+/* Thread @tid had @ns of CPU time, and only samples by shots (cpu_samples.c).
+ * Together with what samples_short() is told this is the time that all such
+ * samples of the process stand for. Any thread. */
+void samples_by_shots(struct samples *samples, pid_t tid, uint64_t ns);
 /* Threads that were too short for a sample had @ns of CPU time together. Other
  * threads had @displaced_ns, but their samples were taken in other threads of
  * the process, which stand for that time, too (cpu_threads.c). Any thread. */

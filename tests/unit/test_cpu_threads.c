@@ -389,6 +389,74 @@ START_TEST(thread_without_a_sample_was_short_or_displaced)
 }
 END_TEST
 
+static bool shoot(pid_t pid, pid_t tid)
+{
+	const struct perf_record record = { .type = PERF_RECORD_SAMPLE,
+					    .pid = pid,
+					    .tid = tid };
+
+	return cpu_threads_shot(&g.threads, &record);
+}
+
+/* Samples are owed for the first, not for the other, which has some. */
+START_TEST(shots_are_for_threads_without_samples)
+{
+	begin(WORKER, "short");
+	end_with(PID, WORKER, 4 * MS);
+	ck_assert_int_eq(g.threads.owed_ns, 4 * MS);
+	begin(OTHER, "long");
+	sample(PID, OTHER, 2);
+	ck_assert(!shoot(PID, OTHER));
+	end_with(PID, OTHER, 25 * MS);
+	ck_assert_int_eq(g.threads.owed_ns, 4 * MS);
+	begin(CHILD, "next");
+	ck_assert(shoot(PID, CHILD));
+	end_with(PID, CHILD, 4 * MS);
+	ck_assert_int_eq(g.threads.owed_ns, 8 * (int64_t)MS - (int64_t)PERIOD);
+	finish(33 * MS);
+	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 0);
+	ck_assert_int_eq(sum("next", NULL, 0), 1);
+	ck_assert_int_eq(ns_of("next"), 8 * MS);
+	ck_assert_int_eq(ns_of("long"), 25 * MS);
+}
+END_TEST
+
+/* Swaps took its samples to threads that ended with them. */
+START_TEST(shots_are_for_a_thread_that_lost_samples)
+{
+	begin(WORKER, "long");
+	sample(PID, WORKER, 1);
+	ck_assert(!shoot(PID, WORKER));
+	count(PID, WORKER, 40 * MS);
+	ck_assert(shoot(PID, WORKER));
+	count(PID, WORKER, 10 * MS);
+	end(PID, WORKER);
+	ck_assert_int_eq(g.threads.owed_ns, 30 * MS);
+	finish(50 * MS);
+	ck_assert_int_eq(sum("long", NULL, 0), 2);
+	ck_assert_int_eq(ns_of("long"), 50 * MS);
+}
+END_TEST
+
+/* Where the kernel is hidden, time without a sample was there; but not where
+ * threads end without a sample. */
+START_TEST(time_that_swaps_took_is_not_of_the_kernel)
+{
+	for (int i = 0; i < 5; i++) {
+		begin(OTHER, "short");
+		end_with(PID, OTHER, 4 * MS);
+	}
+	begin(WORKER, "long");
+	sample(PID, WORKER, 1);
+	count(PID, WORKER, 40 * MS);
+	ck_assert(shoot(PID, WORKER));
+	end(PID, WORKER);
+	finish(60 * MS);
+	ck_assert_int_eq(sum(NULL, "[kernel]", 1), 0);
+	ck_assert_int_eq(ns_of("long"), 40 * MS);
+}
+END_TEST
+
 START_TEST(time_that_the_kernel_hides_is_its_own)
 {
 	begin(WORKER, "worker");
@@ -1087,7 +1155,10 @@ int main(void)
 	tcase_add_test(times, thread_is_kept_for_some_passes_after_its_end);
 	tcase_add_test(times, id_that_is_used_again_is_another_thread);
 	tcase_add_test(times, thread_without_a_sample_was_short_or_displaced);
+	tcase_add_test(times, shots_are_for_threads_without_samples);
+	tcase_add_test(times, shots_are_for_a_thread_that_lost_samples);
 	tcase_add_test(hidden, time_that_the_kernel_hides_is_its_own);
+	tcase_add_test(hidden, time_that_swaps_took_is_not_of_the_kernel);
 	tcase_add_test(missing, thread_that_never_told_gets_what_is_left);
 	tcase_add_test(missing, thread_of_which_a_count_was_lost_gets_the_rest);
 	tcase_add_test(missing, count_that_comes_late_ends_the_waiting);

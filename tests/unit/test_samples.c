@@ -346,6 +346,48 @@ START_TEST(samples_are_scaled_to_what_their_thread_had)
 }
 END_TEST
 
+/* Threads without a sample had 90 ns, one with samples by shots 30 ns. Which of
+ * them a shot hits is chance. */
+START_TEST(samples_by_shots_stand_for_threads_without_a_sample)
+{
+	for (uint64_t i = 0; i < 10; i++)
+		ck_assert(samples_post(g.samples, chain(0)));
+	samples_by_shots(g.samples, 8, 30);
+	samples_short(g.samples, 50, 40);
+	finish();
+	ck_assert_int_eq(sum(NULL, 0), 10);
+	ck_assert_int_eq(sum(NULL, 1), 120);
+	ck_assert_int_eq(sum("[short threads]", 1), 0);
+}
+END_TEST
+
+/* Ten samples of 10 ns stand for 200 ns at most. */
+START_TEST(samples_by_shots_stand_for_twice_their_weight_at_most)
+{
+	for (uint64_t i = 0; i < 10; i++)
+		ck_assert(samples_post(g.samples, chain(0)));
+	samples_by_shots(g.samples, 8, 30);
+	samples_short(g.samples, 500, 40);
+	finish();
+	ck_assert_int_eq(sum(NULL, 1), 570);
+	ck_assert_int_eq(sum("[short threads]", 1), 370);
+}
+END_TEST
+
+/* A thread that has both kinds of samples is scaled to its own time. */
+START_TEST(thread_with_usual_samples_stands_for_no_other)
+{
+	for (uint64_t i = 0; i < 10; i++)
+		ck_assert(samples_post(g.samples, chain(0)));
+	samples_total(g.samples, 8, 80);
+	samples_by_shots(g.samples, 8, 30);
+	samples_short(g.samples, 5, 0);
+	finish();
+	ck_assert_int_eq(sum(NULL, 1), 115);
+	ck_assert_int_eq(sum("[short threads]", 1), 5);
+}
+END_TEST
+
 /* The kernel has moved their samples to other threads. */
 START_TEST(samples_of_other_threads_stand_for_what_was_displaced)
 {
@@ -424,6 +466,11 @@ int main(void)
 	tcase_add_test(tcase, samples_are_scaled_to_what_their_thread_had);
 	tcase_add_test(tcase,
 		       samples_of_other_threads_stand_for_what_was_displaced);
+	tcase_add_test(tcase,
+		       samples_by_shots_stand_for_threads_without_a_sample);
+	tcase_add_test(tcase,
+		       samples_by_shots_stand_for_twice_their_weight_at_most);
+	tcase_add_test(tcase, thread_with_usual_samples_stands_for_no_other);
 	tcase_add_test(tcase, sampler_flush_waits_for_what_was_posted);
 	tcase_add_test(
 		tcase,

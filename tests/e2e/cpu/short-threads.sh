@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that makes a thread for each task, each of which has a twentieth of a
+# sampling period of CPU time: the first thread works as much between them. Each
+# thread began with a whole period, so all time was in one row "[not sampled]".
+# Now there are as many samples as the CPU time says, and each function has half.
+
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+build tasks -O2 -g -pthread <<'SOURCE'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+volatile uint64_t sink;
+
+__attribute__((noinline)) void thread_work(uint64_t n)
+{
+	uint64_t s = n;
+
+	for (uint64_t i = 0; i < n; i++) {
+		s = s * 6364136223846793005ull + i;
+		__asm__ volatile("" ::"r"(s));
+	}
+	sink = s;
+}
+
+__attribute__((noinline)) void main_work(uint64_t n)
+{
+	uint64_t s = n;
+
+	for (uint64_t i = 0; i < n; i++) {
+		s = s * 6364136223846793005ull + i;
+		__asm__ volatile("" ::"r"(s));
+	}
+	sink = s;
+}
+
+static void *task(void *n)
+{
+	thread_work((uintptr_t)n);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = 500000;
+	struct rusage used;
+
+	for (int i = argc > 1 ? atoi(argv[1]) : 1500; i; i--) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, task, (void *)n);
+		main_work(n);
+		pthread_join(thread, NULL);
+	}
+	getrusage(RUSAGE_SELF, &used);
+	printf("%ld\n", (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+		(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000);
+	return 0;
+}
+SOURCE
+# function NAME: samples and CPU time in ns below a function, in two lines.
+function_has()
+{
+	jq "[.functions[] | select(.name == \"$1\") | .total] |
+		map(.samples) + [0], map(.cpu) + [0] | add" view.json
+}
+
+run "$PERFREC" record -q --alloc=off --cpu=99 -o data ./tasks
+expect_status 0
+ms=$(cat out)
+if jq -e '.notes | any(test("^no CPU samples"))' data/summary.json >/dev/null
+then
+	skip "perf_event is denied here"
+fi
+"$PERFREC" report --view cpu --json data >view.json || fail "no view"
+set -- $(function_has main_work) $(function_has thread_work) \
+	$(function_has '[short threads]')
+echo "of $ms ms: main_work has $1 samples, $2 ns; thread_work $3, $4;" \
+	"[short threads] $6 ns"
+# 99 a second were asked for. A machine that is busy lets a shot hit nothing, or
+# take longer, so that it hits more.
+[ $((($1 + $3) * 100)) -ge $((ms * 99 / 1000 * 70)) ] ||
+	fail "$1 and $3 samples, but $ms ms of CPU time"
+all=$(($2 + $4))
+[ $all -ge $((ms * 1000000 * 70 / 100)) ] || fail "only $all ns have functions"
+[ "$2" -ge $((all * 30 / 100)) ] && [ "$4" -ge $((all * 30 / 100)) ] ||
+	fail "main_work and thread_work do not have a half each"
+[ "$6" -le $((ms * 1000000 * 20 / 100)) ] ||
+	fail "$6 ns of $ms ms are [short threads]"
+jq -e '[.functions[].name | select(test("^.not sampled"))] == []' view.json \
+	>/dev/null || fail "the program has no samples"
