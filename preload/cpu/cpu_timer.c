@@ -18,9 +18,13 @@
  *
  * The kernel looks at timers of CPU time at its ticks. At 250 ticks and 1000
  * samples a second, three of four samples come as overruns of the fourth: the
- * weight of a sample counts them. The first period of a thread is drawn at
- * random, so that in sum threads are not left out that are shorter than a
- * period.
+ * weight of a sample counts them.
+ *
+ * A thread may be shorter than a period, or than a tick. Each tick that finds
+ * it has to become a sample as often as a tick goes into a period, the first
+ * one too (first_part()). It then counts for more than the thread ran until it,
+ * and what the thread runs after its last tick counts nothing: the two even
+ * out.
  *
  * The kernel deletes timers in a forked child and at exec, but not when their
  * thread ends.
@@ -51,6 +55,7 @@
 #define NS_PER_S 1000000000ULL
 /* No timer fires sooner than this after it was set. */
 #define FIRST_MIN_NS 50000ULL
+#define AT_ONCE_NS 1000ULL
 #define FIRST_STACK_BYTES (128ULL << 20)
 #define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
 
@@ -67,11 +72,13 @@ static struct {
 	 * does not count: a thread that is just setting it arms it again. */
 	int32_t left;
 	bool have_signal; /* SIGPROF is ours */
+	uint64_t tick_ns; /* between two looks of the kernel at timers */
 } g_timers;
 
 static __thread struct {
 	uint32_t timer; /* index in g_timers.id plus 1; 0: none */
 	bool deaf; /* the handler shall return at once */
+	uint64_t first_weight; /* of its next sample; 0: by overruns */
 	uintptr_t stack_start, stack_end; /* 0: not known */
 } t_cpu;
 
@@ -167,7 +174,9 @@ static void handler(int signal, siginfo_t *info, void *context)
 		return;
 	}
 	put_sample(&interrupted->uc_mcontext,
-		   1 + (uint64_t)MAX(info->si_overrun, 0));
+		   t_cpu.first_weight ? t_cpu.first_weight
+				      : 1 + (uint64_t)MAX(info->si_overrun, 0));
+	t_cpu.first_weight = 0;
 }
 
 /* --- timers -----------------------------------------------------------------
@@ -217,11 +226,28 @@ static void delete_timer(uint32_t index)
 	free_index(index);
 }
 
-static uint64_t random_part(uint64_t period_ns)
+static uint64_t random_below(uint64_t ns)
 {
 	uint64_t mixed = (ticks_now() ^ (uintptr_t)&t_cpu) * HASH_MULTIPLIER;
 
-	return MAX((mixed >> 32) % period_ns, FIRST_MIN_NS);
+	return (mixed >> 32) % ns;
+}
+
+/* When the timer of a thread that begins shall fire: in one of as many threads
+ * as there are ticks in a period it is the first tick. Where a tick has several
+ * periods, the sample at the first tick stands for all of these, whatever part
+ * of the tick the thread has run. */
+static uint64_t first_part(uint64_t period_ns)
+{
+	uint64_t tick_ns = g_timers.tick_ns, drawn;
+
+	if (period_ns <= tick_ns) {
+		t_cpu.first_weight = MAX(
+			(tick_ns + random_below(period_ns)) / period_ns, 1ULL);
+		return AT_ONCE_NS;
+	}
+	drawn = random_below(period_ns);
+	return drawn <= tick_ns ? AT_ONCE_NS : drawn - tick_ns / 2;
 }
 
 /* Make a timer for this thread. Returns its id plus 1, or 0. */
@@ -239,9 +265,9 @@ static int32_t make_timer(void)
 	return id + 1;
 }
 
-static void set_timer(int32_t timer)
+static void set_timer(int32_t timer, uint64_t first)
 {
-	uint64_t period = g_cpu.period_ns, first = random_part(period);
+	uint64_t period = g_cpu.period_ns;
 	const struct itimerspec when = {
 		.it_interval = { (time_t)(period / NS_PER_S),
 				 (long)(period % NS_PER_S) },
@@ -277,7 +303,7 @@ static void arm_timer(void)
 	atom_xchg_sc(&g_timers.id[index - 1], timer);
 	/* order: sc, TIMER: as above */
 	if (atom_load_sc(&g_cpu.on))
-		set_timer(timer);
+		set_timer(timer, first_part(g_cpu.period_ns));
 	else
 		delete_timer(index);
 }
@@ -445,7 +471,7 @@ void cpu_timer_switch(const ucontext_t *context)
 		KERNEL_SIGSET_BYTES) == SIGPROF &&
 	    info.si_code == SI_TIMER)
 		put_sample(NULL, 1 + (uint64_t)MAX(info.si_overrun, 0));
-	set_timer(timer);
+	set_timer(timer, MAX(random_below(g_cpu.period_ns), FIRST_MIN_NS));
 }
 
 void cpu_timer_spare(ucontext_t *context)
@@ -482,6 +508,8 @@ static void arm_first_timer(void)
 
 void cpu_timer_start(const struct wire_reply *reply, bool quiet)
 {
+	struct timespec tick = { 0, 0 };
+
 	if (!reply->cpu_hz || g_shim.no_syscalls)
 		return;
 	g_cpu.period_ns = NS_PER_S / reply->cpu_hz;
@@ -489,6 +517,8 @@ void cpu_timer_start(const struct wire_reply *reply, bool quiet)
 	g_cpu.pid = g_shim.pid;
 	if (!g_cpu.period_ns)
 		return;
+	sys(SYS_clock_getres, CLOCK_REALTIME_COARSE, &tick);
+	g_timers.tick_ns = (uint64_t)tick.tv_nsec;
 	if (!take_signal()) {
 		/* relaxed: a count */
 		count_unsampled();
