@@ -23,6 +23,7 @@
 #include "collector/options/opts.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
+#include "collector/states/cache_files.h"
 #include "collector/states/states_cache.h"
 #include "shared/compiler.h"
 
@@ -669,7 +670,7 @@ static int forget(json_t **out)
 	char folder[PATH_MAX];
 	int err = states_cache_forget(&removed);
 
-	if (err && states_cache_folder(folder))
+	if (err && cache_files_folder(folder))
 		log_err("cannot forget: %s", strerror(-err));
 	else if (err)
 		log_err("cannot remove the files in '%s': %s", folder,

@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * states_cache - what --overhead has learned about the functions of a module,
- * kept from one recording to the next: a file for each build-id, in the folder
- * $XDG_CACHE_HOME/perfrec, or else ~/.cache/perfrec. Any thread; no state but
- * the files.
- *
- * A file is believed only if it is whole: a regular file of ours, not too
- * large, of this version, for this build-id, with the right checksum, and all
- * values in range. Anything else is as good as no file. It is written whole or
- * not at all; what cannot be written is not kept, and nothing else happens.
+ * kept from one recording to the next, in a file for each build-id
+ * (cache_files.h). Any thread; no state but the files. What cannot be written
+ * is not kept, and nothing else happens.
  */
 #ifndef PERFREC_COLLECTOR_STATES_STATES_CACHE_H
 #define PERFREC_COLLECTOR_STATES_STATES_CACHE_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "collector/states/controller.h"
 
-/* Limits: functions of a file, files of the folder (the oldest go), days that a
- * file is good for after it was last written. */
+/* Limits: functions of a file, files of the folder (the oldest go). */
 #define STATES_CACHE_FUNCTIONS_MAX 65536u
 #define STATES_CACHE_FILES_MAX 256u
-#define STATES_CACHE_DAYS 90
 
 struct states_cache_function {
 	uint64_t offset; /* of its first instruction: address in the ELF file */
@@ -35,10 +27,6 @@ struct states_cache_list {
 	struct states_cache_function *functions; /* by offset, each once */
 	size_t count;
 };
-
-/* Writes the path of the folder, which need not be there, to @path. -ENOENT:
- * there is no home. */
-int states_cache_folder(char path[PATH_MAX]);
 
 /*
  * Reads what is known of the module with @build_id, lower case hex. 0: @list is

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <utime.h>
 
+#include "collector/states/cache_files.h"
 #include "shared/hash.h"
 #include "tests/random.h"
 #include "tests/suite.h"
@@ -191,7 +192,8 @@ START_TEST(states_cache_stands_any_file)
 		for (uint64_t i = next_random(&random) % 4; i < 4; i++)
 			changed[160 + next_random(&random) % (size - 160)] =
 				(char)next_random(&random);
-		hash = hash_bytes(HASH_START, changed + 24, size - 24);
+		hash = hash_bytes(HASH_START, changed + 24, 160 - 24);
+		hash = hash_words(hash, changed + 160, size - 160);
 		memcpy(changed + 16, &hash, sizeof(hash));
 		scratch_write(PATH, changed, size);
 		err = states_cache_load(ID, &list);
@@ -256,17 +258,17 @@ START_TEST(states_cache_needs_a_home)
 
 	unsetenv("XDG_CACHE_HOME");
 	setenv("HOME", g_scratch, 1);
-	ck_assert_int_eq(states_cache_folder(path), 0);
+	ck_assert_int_eq(cache_files_folder(path), 0);
 	ck_assert_int_eq(strncmp(path, g_scratch, strlen(g_scratch)), 0);
 	ck_assert_str_eq(path + strlen(g_scratch), "/.cache/perfrec");
 	setenv("XDG_CACHE_HOME", "relative", 1);
-	ck_assert_int_eq(states_cache_folder(path), 0);
+	ck_assert_int_eq(cache_files_folder(path), 0);
 	ck_assert_str_eq(path + strlen(g_scratch), "/.cache/perfrec");
 	store();
 	ck_assert_int_eq(load(ID), 0);
 	scratch_run("rm -r .cache");
 	unsetenv("HOME");
-	ck_assert_int_eq(states_cache_folder(path), -ENOENT);
+	ck_assert_int_eq(cache_files_folder(path), -ENOENT);
 	ck_assert_int_eq(load(ID), -ENOENT);
 	ck_assert_int_eq(states_cache_store(ID, g_functions, 3), -ENOENT);
 	/* A file is in the way. */
