@@ -24,6 +24,7 @@
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "collector/states/cache_files.h"
+#include "collector/states/plan_cache.h"
 #include "collector/states/states_cache.h"
 #include "shared/compiler.h"
 
@@ -670,6 +671,8 @@ static int forget(json_t **out)
 	char folder[PATH_MAX];
 	int err = states_cache_forget(&removed);
 
+	if (!err)
+		err = plan_cache_forget();
 	if (err && cache_files_folder(folder))
 		log_err("cannot forget: %s", strerror(-err));
 	else if (err)

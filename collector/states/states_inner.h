@@ -33,6 +33,7 @@
 #include "collector/patch/text_guard.h"
 #include "collector/patch/text_map.h"
 #include "collector/states/controller.h"
+#include "collector/states/plan_cache.h"
 #include "collector/states/states.h"
 #include "collector/states/states_cache.h"
 #include "shared/function_shm.h"
@@ -78,6 +79,8 @@ struct states_plan {
 	int fd; /* until the plan is ready; -1 */
 	const char *why; /* there is none; NULL: nothing to tell */
 	uint64_t spent_ns; /* CPU time that it took so far */
+	struct plan_key key; /* of its file, if has_key */
+	bool has_key;
 	/* Under the lock of all: */
 	uint32_t users; /* modules */
 	uint64_t busy_ns; /* since when a thread makes it; 0: none does */
@@ -450,6 +453,9 @@ void states_give_numbers(struct states *states, const uint32_t *functions,
 void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held);
 void states_restore_text(struct states *states);
+/* Adds the CPU time of this thread since @begin_ns, on its own clock, to what
+ * planning and patching took. Takes the lock. */
+void states_count_work(struct states *states, uint64_t begin_ns);
 void states_processes_free(struct states *states);
 /* The processes, the youngest first. Takes the lock. */
 struct states_process *states_first(struct states *states);

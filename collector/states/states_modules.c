@@ -21,9 +21,12 @@
 #include "collector/names/modules.h"
 #include "collector/names/nowait.h"
 #include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
 #include "collector/patch/patch.h"
 #include "collector/record/arena.h"
+#include "collector/record/collector.h"
 #include "collector/replay/function_log.h"
+#include "collector/states/plan_cache.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -35,6 +38,9 @@
 #define TABLE_MIN 1024
 #define MODULES_MAX 4096
 #define PLANS_KEPT 64 /* that no program uses */
+/* A plan that took less CPU time is made again: that costs no more than a file
+ * in the cache. */
+#define PLAN_CACHE_NS 2000000
 /* The longest that a program may take to relocate what it has loaded. */
 #define RELOCATION_NS 2000000000
 
@@ -116,8 +122,32 @@ static bool open_local(struct states_plan *plan)
 	return true;
 }
 
-/* -ENODATA, that there is nothing to plan, is no news. Whether that was all. */
-static bool begin_planning(struct states_plan *plan)
+/* Whether the plan of an earlier recording was found. */
+static bool recall_plan(struct states_plan *plan)
+{
+	if (plan_cache_key(plan->fd, &plan->key) < 0)
+		return false;
+	plan->has_key = true;
+	return plan_cache_load(symbol_file_build_id(plan->file), &plan->key,
+			       &plan->plan) == 0;
+}
+
+/* Keep @plan, which is ready, for the next recording, unless its file has
+ * changed meanwhile. */
+static void remember_plan(const struct states_plan *plan)
+{
+	struct plan_key key;
+
+	if (plan->has_key && plan->spent_ns >= PLAN_CACHE_NS &&
+	    plan_cache_key(plan->fd, &key) == 0 &&
+	    memcmp(&key, &plan->key, sizeof(key)) == 0)
+		(void)plan_cache_store(symbol_file_build_id(plan->file), &key,
+				       plan->plan);
+}
+
+/* -ENODATA, that there is nothing to plan, is no news. Whether that was all.
+ * @recall: the plan of an earlier recording will do. */
+static bool begin_planning(struct states_plan *plan, bool recall)
 {
 	struct code_input input = { .read = read_code,
 				    .size = symbol_file_size(plan->file),
@@ -134,6 +164,8 @@ static bool begin_planning(struct states_plan *plan)
 	if (open_local(plan)) {
 		input.read = NULL;
 		input.fd = plan->fd;
+		if (recall && recall_plan(plan))
+			return end_planning(plan, NULL);
 	}
 	err = code_plan_begin(&input, NULL, &plan->plan, &why);
 	if (err == -ENODATA)
@@ -144,13 +176,14 @@ static bool begin_planning(struct states_plan *plan)
 	return false;
 }
 
-/* Go on with @plan, which is not ready, until @until_ns. Whether it is. */
-static bool make_plan(struct states_plan *plan, uint64_t until_ns)
+/* Go on with @plan, which is not ready, until @until_ns. Whether it is.
+ * @cached: plans are kept from one recording to the next. */
+static bool make_plan(struct states_plan *plan, uint64_t until_ns, bool cached)
 {
 	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	int more = 1;
 
-	if (!plan->plan && begin_planning(plan))
+	if (!plan->plan && begin_planning(plan, cached))
 		return true;
 	while (more > 0 && clock_boottime_ns() < until_ns &&
 	       plan->spent_ns < PLAN_NS_MAX)
@@ -160,6 +193,8 @@ static bool make_plan(struct states_plan *plan, uint64_t until_ns)
 		return end_planning(plan, "its code takes too long to read");
 	if (more > 0)
 		return false;
+	if (!more && cached)
+		remember_plan(plan);
 	return end_planning(plan,
 			    more < 0 ? "its code takes too much memory to read"
 				     : NULL);
@@ -178,6 +213,7 @@ static enum planned go_on_planning(struct states *states,
 {
 	struct states_thread *thread = states->thread;
 	uint64_t busy_ns, now = clock_boottime_ns();
+	uint64_t begin_ns;
 	bool ready;
 
 	lock_acquire(&thread->lock);
@@ -192,10 +228,13 @@ static enum planned go_on_planning(struct states *states,
 		return now - busy_ns > STATES_AWAY_NS ? PLAN_STUCK
 						      : PLAN_ELSEWHERE;
 	states->making = plan;
+	begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	states_go_away(states);
-	ready = make_plan(plan, until_ns);
+	ready = make_plan(plan, until_ns,
+			  !thread->collector->options->no_cache);
 	states_come_back(states);
 	states->making = NULL;
+	states_count_work(states, begin_ns);
 	lock_acquire(&thread->lock);
 	plan->ready = ready;
 	plan->busy_ns = 0;

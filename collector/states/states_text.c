@@ -703,10 +703,12 @@ void states_processes_free(struct states *states)
 /* --- writing ----------------------------------------------------------------
  */
 
-static void add_patch_ns(struct states *states, uint64_t begin_ns)
+void states_count_work(struct states *states, uint64_t begin_ns)
 {
+	uint64_t now = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+
 	lock_acquire(&states->lock);
-	states->patch_ns += clock_boottime_ns() - begin_ns;
+	states->patch_ns += now - begin_ns;
 	lock_release(&states->lock);
 }
 
@@ -754,7 +756,7 @@ void states_make_gate(struct states *states)
 void states_switch(struct states *states, const uint32_t *functions,
 		   size_t count, bool on)
 {
-	uint64_t begin_ns = clock_boottime_ns();
+	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint32_t *numbers;
 	size_t n = 0;
 
@@ -775,7 +777,7 @@ void states_switch(struct states *states, const uint32_t *functions,
 		    !states_has_ended(states, process))
 			switch_in(states, process, numbers, n, on);
 	states_free(states, numbers);
-	add_patch_ns(states, begin_ns);
+	states_count_work(states, begin_ns);
 }
 
 static bool is_stuck_in(const struct states *states,
@@ -943,7 +945,7 @@ static size_t count_parts(const struct states *states,
 void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held)
 {
-	uint64_t begin_ns = clock_boottime_ns();
+	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct connecting connecting = {
 		.functions = functions,
 		.count = count,
@@ -962,7 +964,7 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 	states_free(states, connecting.first);
 	states_free(states, connecting.list);
 	states->late_news = true;
-	add_patch_ns(states, begin_ns);
+	states_count_work(states, begin_ns);
 }
 
 void states_restore_text(struct states *states)

@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "collector/base/bytes.h"
+#include "collector/code/code_pack.h"
 #include "collector/code/code_plan.h"
+#include "tests/random.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
@@ -276,6 +279,114 @@ START_TEST(code_makes_the_same_plan_in_pieces)
 }
 END_TEST
 
+/* A plan with a refused function and a site that stands for two. */
+static void plan_variety(void)
+{
+	ck_assert_int_eq(
+		plan_code(PLAIN("a") PLAIN("b") FUNCTION(
+			"c", "push %rbx; lea a(%rip), %rdi; test %esi, %esi;"
+			     "lea b(%rip), %rax; cmovne %rax, %rdi;"
+			     "call " ENTER "@PLT; pop %rbx; ret")
+				  FUNCTION("d",
+					   "mov %rsi, %rdi; jmp " EXIT "@PLT")),
+		0);
+}
+
+START_TEST(code_packs_a_plan_and_unpacks_the_same)
+{
+	struct bytes bytes = { 0 };
+	struct code_plan *again;
+	uint32_t numbers = 0;
+
+	plan_variety();
+	ck_assert_uint_eq(sites_of(2), 1);
+	bytes_put(&bytes, "x", 1); /* nothing is aligned */
+	code_pack(g_plan, &bytes);
+	ck_assert_int_eq(code_unpack(bytes.at + 1, bytes.count - 1, &again), 0);
+	ck_assert_uint_eq(again->function_count, g_plan->function_count);
+	for (size_t i = 0; i < again->function_count; i++) {
+		const struct code_function *one = &g_plan->functions[i];
+		const struct code_function *other = &again->functions[i];
+
+		ck_assert(one->address == other->address &&
+			  one->slot == other->slot &&
+			  one->refused == other->refused &&
+			  one->entry_build == other->entry_build &&
+			  one->refused_at == other->refused_at &&
+			  one->first == other->first &&
+			  one->count == other->count);
+		numbers += one->count;
+	}
+	ck_assert_mem_eq(again->function_sites, g_plan->function_sites,
+			 numbers * sizeof(numbers));
+	ck_assert_uint_eq(again->site_count, g_plan->site_count);
+	ck_assert_mem_eq(again->sites, g_plan->sites,
+			 g_plan->site_count * sizeof(*g_plan->sites));
+	numbers = 0;
+	for (size_t i = 0; i < again->site_count; i++)
+		numbers += again->sites[i].count;
+	ck_assert_mem_eq(again->site_functions, g_plan->site_functions,
+			 numbers * sizeof(numbers));
+	ck_assert_uint_eq(again->unknown_sites, g_plan->unknown_sites);
+	ck_assert_ptr_null(again->work);
+	code_plan_free(&again);
+	bytes_release(&bytes);
+}
+END_TEST
+
+/* Reads all that the tables of @plan point to. */
+static void walk(const struct code_plan *plan)
+{
+	for (size_t i = 0; i < plan->function_count; i++)
+		for (uint32_t j = 0; j < plan->functions[i].count; j++)
+			ck_assert_uint_lt(
+				plan->function_sites[plan->functions[i].first +
+						     j],
+				plan->site_count);
+	for (size_t i = 0; i < plan->site_count; i++) {
+		ck_assert_uint_lt(plan->sites[i].form, CODE_FORMS);
+		ck_assert(i == 0 || plan->sites[i].address >=
+					    plan->sites[i - 1].address +
+						    plan->sites[i - 1].length);
+		for (uint32_t j = 0; j < plan->sites[i].count; j++)
+			ck_assert_uint_lt(
+				plan->site_functions[plan->sites[i].first + j],
+				plan->function_count);
+	}
+}
+
+START_TEST(code_unpacks_no_plan_that_would_lead_out_of_its_tables)
+{
+	struct bytes bytes = { 0 };
+	struct code_plan *plan;
+	uint64_t random = 4711;
+	unsigned int unpacked = 0;
+
+	plan_variety();
+	code_pack(g_plan, &bytes);
+	for (size_t size = 0; size < bytes.count; size++)
+		ck_assert_int_eq(code_unpack(bytes.at, size, &plan), -EBADMSG);
+	for (int round = 0; round < 20000; round++) {
+		size_t at = next_random(&random) % bytes.count;
+		uint8_t was = bytes.at[at];
+		int err;
+
+		bytes.at[at] = (uint8_t)next_random(&random);
+		err = code_unpack(bytes.at, bytes.count, &plan);
+		ck_assert(err == 0 || err == -EBADMSG || err == -ENOMEM);
+		ck_assert(!err == !!plan);
+		unpacked += !err;
+		if (plan)
+			walk(plan);
+		code_plan_free(&plan);
+		bytes.at[at] = was;
+	}
+	ck_assert_uint_gt(unpacked, 0);
+	ck_assert_uint_lt(unpacked, 20000);
+	bytes_release(&bytes);
+}
+END_TEST
+
 START_TEST(code_says_why_there_is_no_plan)
 {
 	const struct code_limits small = { 16, 1u << 20 };
@@ -380,6 +491,9 @@ int main(void)
 	tcase_add_test(calls, code_takes_calls_through_the_got);
 	tcase_add_test(calls, code_names_a_function_of_anybody_by_its_slot);
 	tcase_add_test(calls, code_makes_the_same_plan_in_pieces);
+	tcase_add_test(calls, code_packs_a_plan_and_unpacks_the_same);
+	tcase_add_test(calls,
+		       code_unpacks_no_plan_that_would_lead_out_of_its_tables);
 	tcase_add_test(calls, code_says_why_there_is_no_plan);
 	tcase_add_test(entries, code_finds_the_exits_of_an_entry_build);
 	tcase_add_test(entries,

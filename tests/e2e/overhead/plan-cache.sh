@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The plan of a large program is made once: the next recording takes it from the
+# cache, unless the file is another one, or the plan is damaged. Calls are counted
+# right in all of them.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+export XDG_CACHE_HOME="$PWD/cache"
+functions=2000
+
+# write_large EXTRA: functions that each do EXTRA first; main calls all of them.
+write_large()
+{
+	echo 'static volatile long sum;'
+	i=0
+	while [ $i -lt $functions ]; do
+		echo "__attribute__((noinline)) void f$i(long n)"
+		echo "{ $1 if (n > 0) sum += n * $i; else sum -= n; }"
+		i=$((i + 1))
+	done
+	echo 'int main(void) {'
+	i=0
+	while [ $i -lt $functions ]; do
+		echo "f$i($i);"
+		i=$((i + 1))
+	done
+	echo 'return 0; }'
+}
+# make_large EXTRA: the build-id is the same, whatever the code is.
+make_large()
+{
+	write_large "$1" >large.c
+	"$PERFREC" cc --hooks=entry gcc -O0 -Wl,--build-id=0x123456 \
+		-o large.new large.c || fail 'it does not compile'
+	mv large.new large
+}
+record()
+{
+	run "$PERFREC" record -q --overhead 5% --alloc=off --cpu=off -o data "$@" \
+		-- ./large
+	expect_status 0
+	expect_eq "stderr, $*" "$(cat err)" ''
+	expect_eq 'calls' "$(json data/summary.json \
+		'[.functions[] | select(.name | test("^f[0-9]")) | .calls] | add')" \
+		$functions
+}
+# What the collector took to plan and patch, in us of CPU time.
+patch_us()
+{
+	json data/summary.json '.totals.patch_ns / 1000 | floor'
+}
+
+make_large ''
+record --no-cache
+[ ! -e cache/perfrec/plan-123456 ] || fail '--no-cache has kept a plan'
+record
+first=$(patch_us)
+plan=cache/perfrec/plan-123456
+[ -s $plan ] || fail "no plan in the cache: $(ls cache/perfrec)"
+cp $plan first.plan
+record
+second=$(patch_us)
+[ $((second * 2)) -lt "$first" ] ||
+	fail "planning took $first us, and $second us with its plan in the cache"
+cmp -s $plan first.plan || fail 'the plan was made again'
+
+# The same build-id, and other code at the same addresses.
+make_large 'sum ^= 1;'
+record
+! cmp -s $plan first.plan || fail 'the plan of another file was taken'
+cp $plan other.plan
+
+head -c 5000 other.plan >$plan
+record
+cmp -s $plan other.plan || fail 'the damaged plan is still there'
+run "$PERFREC" ctl forget
+expect_status 0
+[ ! -e $plan ] || fail 'ctl forget has left the plan'
