@@ -418,14 +418,20 @@ static int read_file(struct code_plan_work *work,
 	if (work->file.defines_hooks)
 		return -EPERM;
 	*why = "not enough memory";
+	err = code_scan_slots(&work->scan, &work->file);
+	if (err)
+		return err;
+	/* As most libraries: nobody looks at their code. */
+	*why = "it calls no hooks";
+	if (!work->scan.slots.count && !work->file.entry_kinds)
+		return -ENODATA;
+	*why = "not enough memory";
 	err = find_pieces(work, input);
 	if (!err)
 		err = code_scan_file(&work->scan, &work->file, &work->pieces);
-	if (err)
-		return err;
-	refuse_if_wild(work);
-	*why = "it calls no hooks";
-	return work->scan.slots.count || work->file.entry_kinds ? 0 : -ENODATA;
+	if (!err)
+		refuse_if_wild(work);
+	return err;
 }
 
 int code_plan_begin(const struct code_input *input,

@@ -54,7 +54,7 @@ static int compare_targets(const void *left, const void *right)
 }
 
 /* The relocations are sorted, so the slots are. */
-static int find_slots(struct code_scan *scan, struct code_file *file)
+int code_scan_slots(struct code_scan *scan, struct code_file *file)
 {
 	int err = 0;
 
@@ -222,9 +222,7 @@ int code_scan_file(struct code_scan *scan, struct code_file *file,
 	int err;
 
 	mark_pieces(file, pieces);
-	err = find_slots(scan, file);
-	if (!err)
-		err = find_all_hits(scan, file, &scan->slots);
+	err = find_all_hits(scan, file, &scan->slots);
 	if (!err)
 		err = find_stubs(scan, file);
 	if (!err)

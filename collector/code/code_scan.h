@@ -34,7 +34,9 @@ struct code_scan {
 	size_t hit_count, hit_room;
 };
 
-/* Finds all that; marks the pieces that something could call. 0 or -ENOMEM. */
+/* Finds the slots, which takes no look at the code. 0 or -ENOMEM. */
+int code_scan_slots(struct code_scan *scan, struct code_file *file);
+/* Then the rest; marks the pieces that something could call. 0 or -ENOMEM. */
 int code_scan_file(struct code_scan *scan, struct code_file *file,
 		   struct code_pieces *pieces);
 void code_scan_release(struct code_scan *scan);

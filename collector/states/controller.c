@@ -179,12 +179,9 @@ static struct function *take_function(struct controller *controller,
 	if (number >= CONTROLLER_FUNCTIONS_MAX)
 		return NULL;
 	if (number >= controller->count) {
-		if (grow_array(controller->functions, controller->room,
-			       (size_t)number + 1))
+		if (grow_array_zeroed(controller->functions, controller->room,
+				      (size_t)number + 1))
 			return NULL;
-		memset(controller->functions + controller->count, 0,
-		       (controller->room - controller->count) *
-			       sizeof(*controller->functions));
 		controller->count = (size_t)number + 1;
 	}
 	return &controller->functions[number];
