@@ -187,8 +187,7 @@ static bool take_numbers(uint32_t *to, const uint8_t *from, uint64_t count,
 
 static bool make_tables(struct code_plan *plan, const struct packed_head *head)
 {
-	plan->functions =
-		calloc(head->functions + 1, sizeof(*plan->functions));
+	plan->functions = calloc(head->functions + 1, sizeof(*plan->functions));
 	plan->sites = calloc(head->sites + 1, sizeof(*plan->sites));
 	plan->site_functions =
 		calloc(head->site_functions + 1, sizeof(*plan->site_functions));
@@ -235,7 +234,8 @@ int code_unpack(const void *from, size_t size, struct code_plan **out)
 	plan = calloc(1, sizeof(*plan));
 	if (!plan || !make_tables(plan, &head))
 		err = -ENOMEM;
-	else if (!take_tables(plan, &head, (const uint8_t *)from + sizeof(head)))
+	else if (!take_tables(plan, &head,
+			      (const uint8_t *)from + sizeof(head)))
 		err = -EBADMSG;
 	if (err)
 		code_plan_free(&plan);

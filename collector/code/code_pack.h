@@ -17,7 +17,8 @@ void code_pack(const struct code_plan *plan, struct bytes *out);
 /*
  * The plan in the @size bytes at @from, which need not be aligned. Every number
  * in it is checked, so that its user stays within its tables; whether it is the
- * plan of a file, nobody checks. The caller frees *@out. 0, -EBADMSG or -ENOMEM.
+ * plan of a file, nobody checks. The caller frees *@out. 0, -EBADMSG or
+ * -ENOMEM.
  */
 int code_unpack(const void *from, size_t size, struct code_plan **out);
 

@@ -26,6 +26,9 @@ static void add_totals(struct recording *recording,
 	sum->changes += from->changes;
 	sum->unpatched_processes += from->unpatched_processes;
 	sum->patch_ns += from->patch_ns;
+	sum->held_ns += from->held_ns;
+	sum->hooked += from->hooked;
+	sum->recalled += from->recalled;
 	sum->cost_ns += from->cost_ns;
 	sum->cpu_ns += from->cpu_ns;
 	sum->unmet |= from->unmet;

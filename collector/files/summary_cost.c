@@ -18,6 +18,8 @@
 #include "shared/own_cost.h"
 
 #define SWITCHES_MEASURED 1000
+/* Of the time of a run, this part at least is the program's. */
+#define REST_LEAST 0.01
 
 /* What one of each takes, in ns; 0: there was none. */
 struct cost_of {
@@ -214,29 +216,32 @@ static double known_cpu_ns(const struct recording *recording)
 
 /* The share is of the CPU time of the programs, if that is known, and not of
  * wall time: hooks run on all threads at once. */
-json_t *summary_cost(const struct recording *recording,
-		     const struct own_costs_found *found, uint64_t wall_ns)
+void summary_cost(const struct recording *recording,
+		  const struct own_costs_found *found, uint64_t wall_ns,
+		  struct summary_cost *out)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
 	struct own_costs copy = found->costs, *costs = &copy;
 	struct cost_of ns = { .cpu_sample = costs->cpu_sample_ns };
 	const double pages = page_cost(recording);
-	double total = correct_for_budget(recording, found, &ns, costs) +
-		       idle_cost(recording, &ns) + note_cost(recording) +
-		       heap_cost(recording, costs, &ns) +
-		       ns.cpu_sample * (double)sum->sampled.count +
-		       switch_cost(recording, &ns) + pages +
-		       (double)sum->start_ns;
-	double cpu = known_cpu_ns(recording);
-	double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);
+	const double hooks = correct_for_budget(recording, found, &ns, costs) +
+			     idle_cost(recording, &ns);
+	const double heap = heap_cost(recording, costs, &ns);
+	const double samples = ns.cpu_sample * (double)sum->sampled.count;
+	const double switches = switch_cost(recording, &ns);
+	const double total = hooks + note_cost(recording) + heap + samples +
+			     switches + pages + (double)sum->start_ns;
+	const double patching = (double)sum->states.patch_ns;
+	const double cpu = known_cpu_ns(recording);
+	const double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);
+	/* Where nearly all of the time would be ours, the cost is not known. */
+	const double rest = MAX(run - total, run * REST_LEAST);
 	bool is_general = sum->general_spans > sum->spans / 2;
 
 	/* The column value of the rows COST() of counters.def uses the
 	 * names above. */
-	const struct summary_cost cost = {
+	*out = (struct summary_cost){
 #define COST(kind, name, value, text) .name = value,
 #include "collector/output/counters.def"
 	};
-
-	return counters_to_json(COUNTERS_COST, &cost);
 }

@@ -199,7 +199,8 @@ static uint64_t temporary(const struct recording *recording, uint64_t blocks)
 
 /* The column value of the rows TOTAL() of counters.def uses these names. */
 static struct summary_totals totals_of(const struct recording *recording,
-				       const struct recording_files *files)
+				       const struct recording_files *files,
+				       const struct summary_cost *cost)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
 	const struct heap_sums *heap = &sum->heap;
@@ -212,9 +213,10 @@ static struct summary_totals totals_of(const struct recording *recording,
 }
 
 static json_t *totals_json(const struct recording *recording,
-			   const struct recording_files *files)
+			   const struct recording_files *files,
+			   const struct summary_cost *cost)
 {
-	const struct summary_totals totals = totals_of(recording, files);
+	const struct summary_totals totals = totals_of(recording, files, cost);
 
 	return counters_to_json(COUNTERS_TOTALS, &totals);
 }
@@ -516,8 +518,10 @@ static json_t *summary_json(struct recording *recording,
 {
 	const struct command_end *end = &recording_sums(recording)->command_end;
 	uint64_t wall = wall_time_ns(recording);
+	struct summary_cost cost;
 	json_t *root = json_object();
 
+	summary_cost(recording, &files->costs, wall, &cost);
 	json_object_set_new(root, "perfrec", perfrec_json());
 	json_object_set_new(root, "version", json_integer(SUMMARY_VERSION));
 	json_object_set_new(root, "command", command_json(recording));
@@ -529,9 +533,10 @@ static json_t *summary_json(struct recording *recording,
 			    known_number_json(end->known, end->sys_ns));
 	json_object_set_new(root, "exit", exit_status_json(end));
 	json_object_set_new(root, "settings", settings_json(recording, files));
-	json_object_set_new(root, "totals", totals_json(recording, files));
+	json_object_set_new(root, "totals",
+			    totals_json(recording, files, &cost));
 	json_object_set_new(root, "cost",
-			    summary_cost(recording, &files->costs, wall));
+			    counters_to_json(COUNTERS_COST, &cost));
 	json_object_set_new(root, "processes", processes_json(recording));
 	json_object_set_new(root, "refused", refused_json(recording));
 	json_object_set_new(root, "went_on", went_on_json(recording));

@@ -136,7 +136,8 @@ struct totals {
 	/* Functions whose states can be changed, of all programs. */
 	struct state_totals {
 		uint64_t known, counted, off, gated, refused, changes;
-		uint64_t unpatched_processes, patch_ns;
+		uint64_t unpatched_processes, patch_ns, held_ns;
+		uint64_t hooked, recalled;
 		uint64_t late_modules, late_ns, missed_modules;
 		/* With --overhead: of programs while that was watched. */
 		uint64_t cost_ns, cpu_ns;

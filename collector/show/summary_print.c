@@ -16,6 +16,7 @@
 #include "collector/show/summary_advice.h"
 #include "collector/show/summary_async.h"
 #include "collector/show/summary_functions.h"
+#include "collector/show/summary_budget.h"
 #include "collector/show/summary_losses.h"
 #include "collector/show/summary_sched.h"
 #include "collector/show/table.h"
@@ -99,59 +100,6 @@ static void print_states(const struct summary *summary, FILE *out)
 			100 * (double)totals->counted_calls / (double)all,
 			size_format_count(all, calls));
 	fputc('\n', out);
-}
-
-static void print_overhead(const struct summary *summary, FILE *out)
-{
-	if (summary->totals.overhead_unmet)
-		fprintf(out,
-			"  overhead   could not be kept within %g %%: hooks "
-			"took "
-			"%.1f %%, and not all of them can be switched off\n",
-			100 * summary->settings.overhead,
-			100 * summary->totals.overhead_reached);
-}
-
-/* The share of hooks, by the costs that the own cost is made of. An older
- * perfrec did not write them all. */
-static double share_of_hooks(const struct summary *summary)
-{
-	const struct summary_totals *totals = &summary->totals;
-	const struct summary_cost *cost = &summary->cost;
-	double ns = cost->span_ns * (double)totals->spans +
-		    cost->counted_ns * (double)totals->counted_calls;
-
-	if (!cost->total_ns || cost->share <= 0)
-		return totals->overhead_reached;
-	return ns * cost->share / (double)cost->total_ns;
-}
-
-/* --overhead steers functions, and no more: what they took of the own cost. */
-static void print_cost_of_hooks(const struct summary *summary, FILE *out)
-{
-	const struct summary_totals *totals = &summary->totals;
-	double limit = summary->settings.overhead;
-	double share = share_of_hooks(summary);
-	bool over = share > limit && !totals->overhead_unmet;
-
-	if (limit <= 0 || totals->overhead_reached <= 0)
-		return;
-	if (over)
-		fprintf(out,
-			"             hooks took about %.1f %% of the CPU "
-			"time, "
-			"more than --overhead %g%%:\n"
-			"             it takes a moment to see what is called "
-			"too often; %sthe next run knows\n",
-			100 * share, 100 * limit,
-			summary->settings.no_cache ? "without --no-cache "
-						   : "");
-	else
-		fprintf(out,
-			"             hooks took %.1f %% of the CPU time, "
-			"which "
-			"--overhead %g%% limits\n",
-			100 * share, 100 * limit);
 }
 
 /* The part of the CPU time that has no samples. */
@@ -358,7 +306,7 @@ static void print_cost(const struct summary *summary, FILE *out)
 	fprintf(out, "%s%s in all: %.1f %% of the %s\n", separator,
 		size_format_ns(summary->cost.total_ns, time),
 		100 * summary->cost.share, cost_base(summary));
-	print_cost_of_hooks(summary, out);
+	summary_budget_print_cost(summary, out);
 	summary_sched_print_cost(summary, out);
 	summary_advice_print(summary, out);
 }
@@ -611,9 +559,9 @@ static void write_facts(const struct summary *summary,
 {
 	bool whole = summary_losses_none(summary);
 
+	summary_budget_print_over(summary, out);
 	print_run(summary, out);
 	print_states(summary, out);
-	print_overhead(summary, out);
 	print_cpu(summary, out);
 	summary_sched_print(summary, out);
 	print_heap(summary, out);

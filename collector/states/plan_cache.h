@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * plan_cache - plans of modules (code_plan.h), kept from one recording to the
- * next: a program waits with its start until its code has been read, about 80 ms
- * for each MB. A file for each build-id (cache_files.h). Any thread; no state but
- * the files.
+ * next: a program waits with its start until its code has been read, about 80
+ * ms for each MB. A file for each build-id (cache_files.h). Any thread; no
+ * state but the files.
  *
  * A plan is used again only for the very file that it was made of, by the same
  * build of perfrec. Whoever patches by it still compares each byte before it is

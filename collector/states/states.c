@@ -197,6 +197,7 @@ void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 		return;
 	lock_acquire(&states->lock);
 	states->ready = ready;
+	states->ready_asked_ns = clock_boottime_ns();
 	states->wants_plans = true;
 	/* relaxed: see add_options() */
 	atom_store_rlx(&states->want_durations, true);

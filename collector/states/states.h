@@ -189,6 +189,11 @@ struct states_summary {
 	uint64_t changes; /* of states */
 	uint64_t unpatched_processes; /* children that could not be patched */
 	uint64_t patch_ns; /* what the collector took for planning, patching */
+	uint64_t
+		held_ns; /* how long the program waited for that at its start */
+	uint64_t hooked; /* of connected ones: their calls of hooks are code of
+			  * the build (calls builds) */
+	uint64_t recalled; /* of which an earlier recording knew something */
 	const char *unwritable; /* why no text could be written at all; NULL */
 	uint64_t unheard; /* then: functions of entry builds, of which nothing
 			   * could be recorded */

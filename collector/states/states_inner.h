@@ -309,6 +309,9 @@ struct states {
 	bool want_durations; /* read without the lock, too */
 	/* Requests. */
 	void (*ready)(struct arena *arena); /* NULL: not asked for */
+	uint64_t ready_asked_ns; /* since when the program waits for it */
+	uint64_t held_ns; /* how long it has waited for that */
+	uint32_t recalled; /* functions that an earlier recording knew */
 	bool wants_plans;
 	bool wants_restore, wants_end;
 	uint64_t end_ns; /* since when it wants that; 0: it does not */

@@ -304,6 +304,7 @@ void states_recall(struct states *states, uint32_t index)
 	function->wanted = (uint8_t)known->state;
 	function->wanted_shift = (uint8_t)known->shift;
 	function->steered = true;
+	states->recalled++;
 	lock_release(&states->lock);
 }
 

@@ -336,6 +336,7 @@ static void add_function(const struct states *states,
 		      (states_are_gated(states) && function->connected);
 	if (!function->connected)
 		return;
+	out->hooked += !function->entry_build;
 	out->counted += function->state == FUNCTION_COUNTED;
 	out->off += function->state == FUNCTION_OFF ||
 		    function->state == FUNCTION_DRAINING;
@@ -506,6 +507,8 @@ void states_summary(struct arena *arena, struct states_summary *out)
 	out->changes = states->change_count;
 	out->unpatched_processes = states->unpatched_processes;
 	out->patch_ns = states->patch_ns;
+	out->held_ns = states->held_ns;
+	out->recalled = states->recalled;
 	out->unwritable = is_wanted(states) ? states->unwritable : NULL;
 	out->unmet = states->reached.unmet;
 	out->cost_ns = states->reached.cost_ns;

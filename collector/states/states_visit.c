@@ -46,6 +46,8 @@ static void release(struct states *states)
 	lock_acquire(&states->lock);
 	ready = states->ready;
 	states->ready = NULL;
+	if (ready)
+		states->held_ns += clock_boottime_ns() - states->ready_asked_ns;
 	lock_release(&states->lock);
 	states->hold_ns = 0;
 	if (ready)

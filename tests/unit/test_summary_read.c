@@ -424,43 +424,74 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 	text = print(summary, 0);
 	ck_assert_has(text, ">21.0 us     700 ns  c  ");
 	free(text);
-	summary->totals.overhead_unmet = true;
+	summary_free(&summary);
+}
+END_TEST
+
+/* Whether the first line of the summary says that it is over its budget. */
+static bool begins_with_over(const char *text)
+{
+	const char *over = strstr(text, "  over budget  ");
+
+	return over && over < strstr(text, "  wall time  ");
+}
+
+START_TEST(summary_print_says_first_that_a_budget_was_not_kept)
+{
+	struct summary *summary = read_sample();
+	struct summary_totals *totals = &summary->totals;
+	struct summary_cost *cost = &summary->cost;
+	char *text;
+
+	totals->overhead_reached = 0.17;
+	text = print(summary, 0);
+	ck_assert_has_not(text, "budget"); /* there was none */
+	free(text);
 	summary->settings.overhead = 0.05;
+	cost->hooks_ns = 100000;
 	text = print(summary, 0);
-	ck_assert_has_not(text, "of the CPU time, which");
+	ck_assert(begins_with_over(text));
+	ck_assert_has(text, "  over budget  recording cost about 17 % of the "
+			    "CPU time, not 5 %: the next run knows what is "
+			    "called most\n");
+	ck_assert_has(text, " 17.0 % of the CPU time without perfrec; the "
+			    "budget was 5 %\n");
 	free(text);
-	summary->totals.overhead_reached = 0.083;
-	/* An older perfrec did not write what hooks cost. */
-	summary->cost.total_ns = 0;
-	text = print(summary, 0);
-	ck_assert_has(text, "could not be kept within 5 %: hooks took 8.3 %");
-	ck_assert_has(text, "hooks took 8.3 % of the CPU time, which "
-			    "--overhead 5% limits");
-	free(text);
-	summary->totals.overhead_unmet = false;
-	text = print(summary, 0);
-	ck_assert_has(text, "hooks took about 8.3 % of the CPU time, more than "
-			    "--overhead 5%:\n");
-	ck_assert_has_not(text, "--overhead 5% limits");
-	ck_assert_has(text, "the next run knows");
 	summary->settings.no_cache = true;
-	free(text);
 	text = print(summary, 0);
-	ck_assert_has(text, "without --no-cache the next run knows");
+	ck_assert_has(text, "called most, without --no-cache\n");
 	free(text);
-	summary->totals.overhead_reached = 0.05;
+	totals->functions_recalled = 1;
 	text = print(summary, 0);
-	ck_assert_has(text, "--overhead 5% limits");
+	ck_assert_has(text, "not 5 %: exclude what is called most");
 	free(text);
-	/* By the costs of which the own cost consists: it is a part of it. */
-	summary->totals.spans = 1000;
-	summary->cost.span_ns = 46;
-	summary->cost.counted_ns = 4;
-	summary->cost.total_ns = 100000;
-	summary->cost.share = 0.04;
+	totals->functions_hooked = 1;
 	text = print(summary, 0);
-	ck_assert_has(text, "hooks took 2.0 % of the CPU time, which "
-			    "--overhead 5% limits");
+	ck_assert_has(text, "not 5 %: build with perfrec cc --hooks=entry\n");
+	ck_assert_has(text, "what the build itself costs is not in it");
+	free(text);
+	/* It is the largest part that is to be smaller. */
+	totals->patch_ns = 200000;
+	text = print(summary, 0);
+	ck_assert_has(text, "not 5 %: most of it is the start");
+	ck_assert_has(text, "and 200 us to connect functions: 17.0 %");
+	free(text);
+	cost->switches_ns = 300000;
+	text = print(summary, 0);
+	ck_assert_has(text, "(--sched off)\n");
+	free(text);
+	/* A budget that was kept, as far as that is known. */
+	totals->overhead_reached = 0.052;
+	text = print(summary, 0);
+	ck_assert_has_not(text, "over budget");
+	ck_assert_has(text, " 5.2 % of the CPU time without perfrec; the "
+			    "budget was 5 %\n");
+	ck_assert_has_not(text, "the start waited");
+	free(text);
+	totals->held_ns = 90000000;
+	text = print(summary, 0);
+	ck_assert_has(text, "the start waited 90.0 ms until functions were "
+			    "connected\n");
 	free(text);
 	summary_free(&summary);
 }
@@ -547,6 +578,8 @@ int main(void)
 	tcase_add_test(show,
 		       summary_print_when_hooks_cost_much_says_what_to_do);
 	tcase_add_test(show, summary_print_marks_functions_that_were_muted);
+	tcase_add_test(show,
+		       summary_print_says_first_that_a_budget_was_not_kept);
 	tcase_add_test(show, summary_print_says_what_was_subtracted);
 	tcase_add_test(show, summary_print_says_when_times_are_rough);
 	tcase_add_test(show,

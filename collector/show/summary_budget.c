@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "collector/show/summary_budget.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "collector/base/size.h"
+#include "shared/compiler.h"
+
+/* The cost is known within a tenth, at best: less above the budget is kept. */
+#define TOLERANCE 1.1
+/* A shorter wait is not worth a line. */
+#define HELD_NS 20000000
+
+static bool is_over(const struct summary *summary)
+{
+	double limit = summary->settings.overhead;
+
+	return limit > 0 &&
+	       summary->totals.overhead_reached > limit * TOLERANCE;
+}
+
+static const char *time_of(const struct summary *summary)
+{
+	return summary->cost.of && !strcmp(summary->cost.of, "wall")
+		       ? "run time"
+		       : "CPU time";
+}
+
+/* What is done once, mostly at the start of programs. */
+static uint64_t start_ns(const struct summary *summary)
+{
+	return summary->cost.start_ns + summary->cost.pages_ns +
+	       summary->totals.patch_ns;
+}
+
+/* What to do about hooks that cost too much. */
+static const char *advice_for_hooks(const struct summary *summary)
+{
+	if (summary->totals.functions_hooked)
+		return "build with perfrec cc --hooks=entry";
+	if (summary->totals.overhead_unmet)
+		return "not all of its hooks can be switched off; exclude "
+		       "what is called most (--exclude)";
+	if (summary->totals.functions_recalled)
+		return "exclude what is called most (--exclude)";
+	return summary->settings.no_cache
+		       ? "the next run knows what is called most, without "
+			 "--no-cache"
+		       : "the next run knows what is called most";
+}
+
+/* What to do about the largest part of the cost. */
+static const char *advice(const struct summary *summary)
+{
+	const struct summary_cost *cost = &summary->cost;
+	const struct {
+		uint64_t ns;
+		const char *text;
+	} parts[] = {
+		{ cost->hooks_ns, advice_for_hooks(summary) },
+		{ start_ns(summary), "most of it is the start: a longer run is "
+				     "nearer to the budget" },
+		{ cost->samples_ns, "sample CPU time less often (--cpu 99)" },
+		{ cost->switches_ns,
+		  "do without switches of threads (--sched off)" },
+		{ cost->heap_ns, "do without allocations (--alloc off)" },
+	};
+	size_t most = 0;
+
+	for (size_t i = 1; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].ns > parts[most].ns)
+			most = i;
+	return parts[most].text;
+}
+
+void summary_budget_print_over(const struct summary *summary, FILE *out)
+{
+	if (is_over(summary))
+		fprintf(out,
+			"  over budget  recording cost about %.*f %% of the %s, "
+			"not %g %%: %s\n",
+			summary->totals.overhead_reached < 0.1,
+			100 * summary->totals.overhead_reached,
+			time_of(summary), 100 * summary->settings.overhead,
+			advice(summary));
+}
+
+void summary_budget_print_cost(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char patching[SIZE_TEXT], held[SIZE_TEXT];
+
+	if (summary->settings.overhead <= 0 || totals->overhead_reached <= 0)
+		return;
+	fputs("             ", out);
+	if (totals->patch_ns)
+		fprintf(out, "and %s to connect functions: ",
+			size_format_ns(totals->patch_ns, patching));
+	fprintf(out,
+		"%.1f %% of the %s without perfrec; the budget was %g %%\n",
+		100 * totals->overhead_reached, time_of(summary),
+		100 * summary->settings.overhead);
+	if (totals->held_ns >= HELD_NS)
+		fprintf(out,
+			"             the start waited %s until functions were "
+			"connected\n",
+			size_format_ns(totals->held_ns, held));
+	if (totals->functions_hooked)
+		fputs("             what the build itself costs is not in it: 5 "
+		      "to 50 % (perfrec cc --hooks=entry: nothing)\n",
+		      out);
+}
