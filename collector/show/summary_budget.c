@@ -79,7 +79,8 @@ void summary_budget_print_over(const struct summary *summary, FILE *out)
 {
 	if (is_over(summary))
 		fprintf(out,
-			"  over budget  recording cost about %.*f %% of the %s, "
+			"  over budget  recording cost about %.*f %% of the "
+			"%s, "
 			"not %g %%: %s\n",
 			summary->totals.overhead_reached < 0.1,
 			100 * summary->totals.overhead_reached,
@@ -108,7 +109,8 @@ void summary_budget_print_cost(const struct summary *summary, FILE *out)
 			"connected\n",
 			size_format_ns(totals->held_ns, held));
 	if (totals->functions_hooked)
-		fputs("             what the build itself costs is not in it: 5 "
+		fputs("             what the build itself costs is not in it: "
+		      "5 "
 		      "to 50 % (perfrec cc --hooks=entry: nothing)\n",
 		      out);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_budget - whether a recording with --overhead stayed within its budget,
- * for a person: what it cost, what most of that was, and what to do about it.
+ * summary_budget - whether a recording with --overhead stayed within its
+ * budget, for a person: what it cost, what most of that was, and what to do
+ * about it.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_SUMMARY_BUDGET_H
 #define PERFREC_COLLECTOR_SHOW_SUMMARY_BUDGET_H

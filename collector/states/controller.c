@@ -37,6 +37,11 @@
 #define OVER_SLOW 1.0
 #define QUIET_TO 0.8
 #define LOUD_TO 0.85
+/* Part of the budget that may be taken to pay for what functions do not cost.
+ */
+#define PAYS 0.8
+/* A debt is at most so many ns of the budget's: a clock may jump. */
+#define DEBT_MOST_NS (10 * SECOND)
 /* What may be touched gets at least this part, though the rest be too much. */
 #define LEAST 0.1
 /* Of what may be touched: what counting may cost; what is recorded of counted
@@ -50,6 +55,13 @@
 #define TOLD_NS SECOND
 /* A window keeps this part of the weight of recorded durations. */
 #define MEAN_KEEPS 0.8
+/* But not more than this many times the weight of its own durations, nor than
+ * MEAN_LEAST of them if they are fewer: a function that was called often, and
+ * is called now and then, is judged by what its calls take now. */
+#define MEAN_TIMES 4
+#define MEAN_LEAST 32
+/* One that is found to be long by so many durations becomes louder at once. */
+#define LONG_ENDED 4
 
 /* A wish counts as fulfilled for this long, and is said again after this. */
 #define WISH_TRUSTED_NS SECOND
@@ -57,6 +69,9 @@
 /* How long a function is quiet before it becomes louder: at first, at most. */
 #define WAIT_FIRST_NS (500 * MS)
 #define WAIT_MOST_NS (64 * SECOND)
+/* The same of a function that was muted in an earlier run: this one may call it
+ * less often, or for longer. */
+#define WAIT_KNOWN_NS (60 * MS)
 /* Whoever is quiet again so soon waits longer the next time. */
 #define SOON_NS (10 * SECOND)
 /* So much less than when it went quiet is rare: then the wait is shorter. */
@@ -118,7 +133,9 @@ struct change {
 };
 
 struct controller {
-	double load; /* the budget: cost per ns of work */
+	double budget; /* cost per ns of work */
+	double load; /* of it, what functions may cost in this window */
+	double debt; /* what else has cost, ns, and is not paid yet */
 	struct function *functions;
 	size_t count, room;
 	struct change *changes;
@@ -156,7 +173,7 @@ struct controller *controller_new(double budget)
 	struct controller *controller = calloc(1, sizeof(*controller));
 
 	if (controller)
-		controller->load = load_of_budget(budget);
+		controller->budget = controller->load = load_of_budget(budget);
 	return controller;
 }
 
@@ -322,7 +339,9 @@ static void wish_quieter(struct controller *controller,
 	if (state != function->wish) {
 		if (function->louder_at > 0 &&
 		    loud_for < fmax(4 * function->wait, SOON_NS))
-			function->wait = fmin(2 * function->wait, WAIT_MOST_NS);
+			function->wait =
+				fmin(2 * fmax(function->wait, WAIT_FIRST_NS),
+				     WAIT_MOST_NS);
 		else
 			function->wait =
 				fmax(function->wait / 2, WAIT_FIRST_NS);
@@ -355,9 +374,13 @@ static bool has_waited(const struct controller *controller,
 {
 	double quiet_for = controller->wall - function->quieter_at;
 
+	/* Whoever was loud already, and had to go back, waits all the same. */
+	if (is_long(function) && function->ended >= LONG_ENDED &&
+	    function->wait <= WAIT_FIRST_NS)
+		return true;
 	if (function->held < function->quiet_rate / RARE)
-		return quiet_for >=
-		       fmax(function->wait / RARE_WAITS, WAIT_FIRST_NS);
+		return quiet_for >= fmax(function->wait / RARE_WAITS,
+					 fmin(function->wait, WAIT_FIRST_NS));
 	return quiet_for >= function->wait;
 }
 
@@ -464,11 +487,16 @@ static double cost_of_off(const struct controller *controller, double work)
 
 static void update_mean(struct function *function)
 {
+	double most = fmax(MEAN_TIMES * function->new_ended, MEAN_LEAST);
+	double keeps = MEAN_KEEPS;
+
 	if (!(function->new_ended > 0))
 		return;
-	function->ended = function->ended * MEAN_KEEPS + function->new_ended;
+	if (function->ended * keeps > most)
+		keeps = most / function->ended;
+	function->ended = function->ended * keeps + function->new_ended;
 	function->ended_ns =
-		function->ended_ns * MEAN_KEEPS + function->new_ended_ns;
+		function->ended_ns * keeps + function->new_ended_ns;
 	function->new_ended = function->new_ended_ns = 0;
 }
 
@@ -944,12 +972,25 @@ static void tell_window(struct controller *controller, const struct plan *plan)
 	controller->told_cpu =
 		controller->told_cpu * keep + controller->window_cpu;
 	controller->floor = plan->fixed / (1 + plan->fixed);
-	over = plan->fixed > controller->load && plan->slow > controller->load;
+	over = plan->fixed > controller->budget &&
+	       plan->slow > controller->budget;
 	if (over)
 		controller->unmet_for += controller->window_wall;
-	else if (plan->slow < 0.9 * controller->load || !plan->fixed)
+	else if (plan->slow < 0.9 * controller->budget || !plan->fixed)
 		controller->unmet_for = 0;
 	controller->unmet = controller->unmet_for >= SECOND;
+}
+
+/* Takes from the budget of this window what else has cost. */
+static void pay(struct controller *controller)
+{
+	double most = PAYS * controller->budget * controller->window_work;
+	double paid = fmin(controller->debt, most);
+
+	controller->debt -= paid;
+	controller->load = controller->budget;
+	if (paid > 0)
+		controller->load -= paid / controller->window_work;
 }
 
 static void decide(struct controller *controller)
@@ -957,6 +998,7 @@ static void decide(struct controller *controller)
 	struct plan plan;
 	double room;
 
+	pay(controller);
 	controller->slow_keeps = exp(-controller->window_wall / SLOW_NS);
 	controller->held_keeps = exp(-controller->window_wall / HELD_NS);
 	for (size_t i = 0; i < controller->count; i++) {
@@ -1108,6 +1150,8 @@ size_t controller_tick(struct controller *controller,
 	controller->window_work += work;
 	controller->cost_ns += cost;
 	controller->cpu_ns += cpu;
+	controller->debt = fmin(controller->debt + (double)time->other_ns,
+				controller->budget * DEBT_MOST_NS);
 	if (controller->window_cpu >= WINDOW_CPU_NS ||
 	    (controller->window_wall >= WINDOW_WALL_NS &&
 	     controller->window_cpu > 0)) {
@@ -1146,7 +1190,7 @@ void controller_know(struct controller *controller, uint32_t number,
 		.held = known->calls_per_second / 1e9f,
 		.quiet_rate = known->calls_per_second / 1e9f,
 		.quieter_at = controller->wall,
-		.wait = WAIT_FIRST_NS,
+		.wait = WAIT_KNOWN_NS,
 		.visible = controller->work,
 		.probe_at =
 			controller->wall + PROBE_FIRST_NS + jitter(number) * MS,

@@ -13,6 +13,11 @@
  *   - A function whose calls take CONTROLLER_LONG_NS or longer on average stays
  *     as it is. While the mean is unknown, a function is touched only if so
  *     many calls cannot take that long.
+ *   - No judgement is final. The mean follows the calls of late, so a function
+ *     whose calls become long is recorded again at once, and one that was muted
+ *     in an earlier run is looked at after 60 ms.
+ *   - What perfrec costs besides (other_ns) is paid first, by up to four fifths
+ *     of the budget.
  *   - A counted function has one call in 2^shift recorded: all counted
  *     functions share a part of the budget for that.
  *   - Where counting alone costs too much, functions go off. One that is off is
@@ -53,6 +58,9 @@ struct controller_time {
 	uint64_t wall_ns;
 	uint64_t cpu_ns; /* that it ran, with what perfrec cost in it */
 	uint32_t threads; /* how many there are; 0 counts as 1 */
+	/* What else perfrec cost, that no state of a function changes:
+	 * connecting, samples. It is paid from the same budget. */
+	uint64_t other_ns;
 };
 
 /* A function since the last tick. What is not given had no calls, and is in the

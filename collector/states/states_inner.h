@@ -299,6 +299,7 @@ struct states {
 	size_t pattern_count, pattern_room;
 	uint64_t change_count; /* ever */
 	uint64_t patch_ns, patched_sites, unpatched_processes;
+	uint64_t patch_ns_told; /* of patch_ns, to the controller */
 	struct states_heard *heard;
 	size_t heard_count, heard_room;
 	struct states_late late[STATES_LATE_MAX];

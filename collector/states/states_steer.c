@@ -96,6 +96,8 @@ static uint64_t take_cpu_ns(struct states *states)
  * in thunks and in the shim, of Lua and of a C++ program of templates.
  */
 #define COLD_SPAN 2.2f
+/* CPU time of a sample, by either engine: 12 to 24 us (docs/BENCHMARKS.md). */
+#define SAMPLE_NS 16000.0
 #define COLD_COUNTED 3.0f
 
 struct controller_cost states_cost(const struct states *states, bool entry)
@@ -218,6 +220,24 @@ static void tick(struct states *states, const struct controller_time *time)
 	lock_release(&states->lock);
 }
 
+/* What else the program has paid for since the last call: reading and writing
+ * its text, for which it waits, and samples in @cpu_ns of CPU time. */
+static uint64_t take_other_ns(struct states *states, uint64_t cpu_ns)
+{
+	const struct collect_options *options =
+		states->thread->collector->options;
+	uint64_t ns;
+
+	lock_acquire(&states->lock);
+	ns = states->patch_ns - states->patch_ns_told;
+	states->patch_ns_told = states->patch_ns;
+	lock_release(&states->lock);
+	if (options->cpu_hz)
+		ns += (uint64_t)((double)cpu_ns * (double)options->cpu_hz *
+				 (SAMPLE_NS / 1e9));
+	return ns;
+}
+
 uint64_t states_steer(struct states *states)
 {
 	uint64_t now = clock_boottime_ns();
@@ -236,8 +256,10 @@ uint64_t states_steer(struct states *states)
 		.cpu_ns = take_cpu_ns(states),
 		.threads = arena_live(states->arena).threads,
 	};
-	if (states->tick_ns)
+	if (states->tick_ns) {
+		time.other_ns = take_other_ns(states, time.cpu_ns);
 		tick(states, &time);
+	}
 	states->tick_ns = now;
 	states->tick_cost_ns = clock_boottime_ns() - now;
 	return pause;

@@ -48,6 +48,7 @@ struct sim {
 	unsigned int tick;
 	double rest_ns; /* of a stretch that sim_run() runs */
 	uint64_t random;
+	double other; /* that something else costs in the next tick, ns */
 	double share; /* that was true in the last tick */
 	unsigned int said; /* changes of the last tick, without probes */
 	double cost, cpu; /* since sim_clear() */
@@ -190,14 +191,16 @@ static void sim_tick(void)
 		.wall_ns = (uint64_t)tick_ns,
 		.cpu_ns = (uint64_t)(tick_ns * g_sim.busy),
 		.threads = g_sim.threads,
+		.other_ns = (uint64_t)g_sim.other,
 	};
 	double load = sim_load();
 	double work = (double)time.cpu_ns / (1 + load);
 	size_t said;
 
 	g_sim.share = load / (1 + load);
-	g_sim.cost += load * work;
+	g_sim.cost += load * work + g_sim.other;
 	g_sim.cpu += (double)time.cpu_ns;
+	g_sim.other = 0;
 	for (size_t i = 0; i < g_sim.count; i++) {
 		g_sim.told[i].number = (uint32_t)i;
 		run_function(&g_sim.functions[i], &g_sim.told[i], work);
@@ -646,6 +649,112 @@ START_TEST(controller_obeys_0_and_100_percent)
 }
 END_TEST
 
+/* Ticks until function @number is recorded, at most @most. */
+static unsigned int ticks_until_span(size_t number, unsigned int most)
+{
+	unsigned int ticks = 0;
+
+	while (g_sim.functions[number].state != FUNCTION_SPAN && ticks < most) {
+		sim_tick();
+		ticks++;
+	}
+	return ticks;
+}
+
+/* As an interpreter's main loop: its first calls are short. */
+START_TEST(controller_records_again_at_once_what_turns_out_to_be_long)
+{
+	sim_start(2, BUDGET);
+	g_sim.functions[0].rate = 0.005;
+	g_sim.functions[0].mean = 10;
+	g_sim.functions[1].rate = 0.002;
+	g_sim.functions[1].mean = 300;
+	sim_run(SECOND / 5);
+	ck_assert_int_eq(g_sim.functions[1].state, FUNCTION_COUNTED);
+	g_sim.functions[1].rate = 0.00003;
+	g_sim.functions[1].mean = 30000;
+	ck_assert_uint_lt(ticks_until_span(1, SECOND), 8);
+	sim_clear();
+	sim_run(5 * SECOND);
+	ck_assert_int_eq(g_sim.functions[1].state, FUNCTION_SPAN);
+	ck_assert_uint_eq(g_sim.functions[1].changes, 0);
+}
+END_TEST
+
+/* Now short, now long: that costs no more than one of both. */
+START_TEST(controller_does_not_follow_one_that_is_long_by_turns)
+{
+	sim_start(2, BUDGET);
+	g_sim.functions[0].rate = 0.005;
+	g_sim.functions[0].mean = 10;
+	sim_run(SECOND);
+	sim_clear();
+	for (int turn = 0; turn < 60; turn++) {
+		g_sim.functions[1].rate = turn % 2 ? 0.00003 : 0.005;
+		g_sim.functions[1].mean = turn % 2 ? 30000 : 200;
+		sim_run(SECOND / 3);
+	}
+	ck_assert_double_lt(sim_reached(), 1.3 * BUDGET);
+	ck_assert_uint_le(g_sim.functions[1].changes, 16);
+}
+END_TEST
+
+static void know(size_t number, double calls_per_second, float mean)
+{
+	const struct controller_known known = {
+		.state = FUNCTION_COUNTED,
+		.shift = 12,
+		.mean_ns = mean,
+		.calls_per_second = (float)calls_per_second,
+	};
+
+	controller_know(g_sim.controller, (uint32_t)number, &known);
+	g_sim.functions[number].state = known.state;
+	g_sim.functions[number].shift = known.shift;
+}
+
+/* This run is another one than that in which it was muted. */
+START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
+{
+	sim_start(3, BUDGET);
+	know(0, 5e6, 10);
+	know(1, 2e6, 500);
+	know(2, 2e6, 500);
+	g_sim.functions[0].rate = 0.005;
+	g_sim.functions[0].mean = 10;
+	g_sim.functions[1].rate = 0.00003; /* long */
+	g_sim.functions[1].mean = 30000;
+	g_sim.functions[2].rate = 0.000002; /* rare */
+	g_sim.functions[2].mean = 500;
+	ck_assert_uint_lt(ticks_until_span(1, SECOND), 8);
+	ck_assert_uint_lt(ticks_until_span(2, SECOND), 8);
+	sim_clear();
+	sim_run(5 * SECOND);
+	ck_assert_int_eq(g_sim.functions[0].state, FUNCTION_COUNTED);
+	ck_assert_uint_eq(most_changes(), 0);
+	ck_assert_double_lt(sim_reached(), 1.05 * BUDGET);
+}
+END_TEST
+
+/* What connecting costs is paid from the same budget. */
+START_TEST(controller_pays_what_else_costs_from_the_budget)
+{
+	sim_start(500, BUDGET);
+	sim_zipf(0.3);
+	sim_run(2 * SECOND);
+	sim_clear();
+	g_sim.other = 20e6;
+	sim_run(SECOND / 2);
+	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
+	/* And then there is as much room for calls as before. */
+	sim_run(2 * SECOND);
+	sim_clear();
+	sim_run(SECOND);
+	ck_assert_double_gt(sim_reached(), 0.7 * BUDGET);
+	ck_assert_double_lt(sim_reached(), 1.05 * BUDGET);
+}
+END_TEST
+
 START_TEST(controller_begins_where_it_ended)
 {
 	struct controller_known known[500];
@@ -795,6 +904,15 @@ int main(void)
 	tcase_add_test(tcase, controller_says_later_what_has_no_room);
 	tcase_add_test(tcase, controller_gains_nothing_by_a_dear_off);
 	tcase_add_test(tcase, controller_obeys_0_and_100_percent);
+	tcase_add_test(
+		tcase,
+		controller_records_again_at_once_what_turns_out_to_be_long);
+	tcase_add_test(tcase,
+		       controller_does_not_follow_one_that_is_long_by_turns);
+	tcase_add_test(
+		tcase,
+		controller_looks_early_at_what_was_muted_in_an_earlier_run);
+	tcase_add_test(tcase, controller_pays_what_else_costs_from_the_budget);
 	tcase_add_test(tcase, controller_begins_where_it_ended);
 	tcase_add_loop_test(tcase, controller_stands_anything, 0, 20);
 	tcase_set_timeout(slow, 120);
