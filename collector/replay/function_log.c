@@ -18,12 +18,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record.h"
 
 #define TABLE_ENTRIES 65536u
+/* So many functions are on most pages of the table. */
+#define EXPECT_MIN 2048
 
 #define FLAG_CONNECTED 1u
 #define FLAG_ENTRY_BUILD 2u
@@ -154,6 +158,17 @@ static void set_flags(struct function_log *log, struct entry *entry,
 			(uint32_t)(entry - log->entry);
 	/* relaxed: append_change() publishes it */
 	atom_store_rlx(&entry->flags, flags);
+}
+
+void function_log_expect(struct function_log *log, size_t count)
+{
+	const uintptr_t page = (uintptr_t)getpagesize();
+	uintptr_t start = ((uintptr_t)log->entry + page - 1) & ~(page - 1);
+	uintptr_t end = (uintptr_t)(log->entry + TABLE_ENTRIES) & ~(page - 1);
+
+	/* Else each page is faulted in twice, to be read and to be written. */
+	if (count >= EXPECT_MIN)
+		(void)madvise((void *)start, end - start, MADV_POPULATE_WRITE);
 }
 
 int function_log_connect(struct function_log *log, uint64_t function,

@@ -24,6 +24,7 @@
 #define PERFREC_COLLECTOR_REPLAY_FUNCTION_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define FUNCTION_LOG_MAX 49152u
@@ -40,6 +41,9 @@ int function_log_new(struct function_log **out);
 void function_log_free(struct function_log **log);
 
 /* --- written by one thread ------------------------------------------------ */
+
+/* About @count functions will be connected at once: has memory ready. */
+void function_log_expect(struct function_log *log, size_t count);
 
 /*
  * The sites of @function call thunks from @ns on. So it may be counted: an end

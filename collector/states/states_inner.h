@@ -62,7 +62,7 @@ struct thunk_area;
  * takes very long. */
 #define PLAN_NS_MAX UINT64_C(60000000000)
 #define BATCH 256
-#define BATCH_HELD 1024
+#define BATCH_HELD 8192
 #define GATE_NS 5.0f /* of a call that the gate leaves out */
 #define NONE UINT32_MAX
 

@@ -472,6 +472,7 @@ static size_t tell_connecting(struct states *states, uint32_t *list,
 	uint64_t ns = clock_boottime_ns() + (held ? 0 : AHEAD_NS);
 	size_t kept = 0;
 
+	function_log_expect(log, count);
 	for (size_t i = 0; i < count; i++) {
 		struct function *function = &states->functions[list[i]];
 
