@@ -354,7 +354,9 @@ enum site_state image_loudest(const struct image_module *module, uint32_t index)
 	const uint32_t *functions = functions_of(module->plan, site);
 
 	for (uint32_t i = 0; i < site->count; i++)
-		if (!module->numbers[functions[i]] || module->on[functions[i]])
+		if (!module->numbers[functions[i]] ||
+		    module->on[functions[i]] >=
+			    (site->is_exit ? PATCH_BOTH : PATCH_ENTRIES))
 			return SITE_ON;
 	return SITE_OFF;
 }
@@ -518,13 +520,14 @@ static void look_again_at(struct patch_image *image,
 		look_again(image, module, sites_of(plan, function)[i]);
 }
 
-static void want_on(struct patch_image *image, uint32_t number, bool on)
+static void want_on(struct patch_image *image, uint32_t number,
+		    enum patch_sites on)
 {
 	for (uint32_t link = first_link(image, number); link;
 	     link = image->links[link - 1].next) {
 		const struct image_link *it = &image->links[link - 1];
 
-		image->modules[it->module].on[it->function] = on;
+		image->modules[it->module].on[it->function] = (uint8_t)on;
 	}
 }
 
@@ -547,7 +550,7 @@ static int write_wanted(struct patch_image *image, const uint32_t *numbers,
 }
 
 int patch_switch(struct patch_image *image, const uint32_t *numbers,
-		 size_t count, bool on)
+		 size_t count, enum patch_sites on)
 {
 	bool any_stuck = false;
 	int err;
@@ -559,12 +562,12 @@ int patch_switch(struct patch_image *image, const uint32_t *numbers,
 		     link = image->links[link - 1].next)
 			look_again_at(image, &image->links[link - 1]);
 		want_on(image, numbers[i],
-			on && !patch_is_stuck(image, numbers[i]));
+			patch_is_stuck(image, numbers[i]) ? PATCH_NEITHER : on);
 	}
 	err = write_wanted(image, numbers, count);
 	for (size_t i = 0; !err && on && i < count; i++)
 		if (patch_is_stuck(image, numbers[i])) {
-			want_on(image, numbers[i], false);
+			want_on(image, numbers[i], PATCH_NEITHER);
 			any_stuck = true;
 		}
 	return any_stuck ? write_wanted(image, numbers, count) : err;

@@ -103,13 +103,20 @@ int patch_module_restore(struct patch_image *image, int module);
  * written. */
 void patch_module_forget(struct patch_image *image, int module);
 
+/* Which sites of a function call their thunks. */
+enum patch_sites {
+	PATCH_NEITHER, /* the function is off */
+	PATCH_ENTRIES, /* it is counted */
+	PATCH_BOTH, /* entries and exits */
+};
+
 struct patch_function {
 	int module;
 	uint32_t function; /* its index in the plan */
 	uint32_t number; /* shared/function_shm.h. Several functions may have
 			  * the same number if they are at one address: an
 			  * inline function of several modules */
-	bool off; /* connect it, and leave it off */
+	enum patch_sites on; /* once it is connected */
 	enum patch_reason reason; /* set */
 	uint64_t address; /* set, if connected: of the function itself */
 };
@@ -125,14 +132,15 @@ size_t patch_connect(struct patch_image *image, struct patch_function *list,
 bool patch_is_connected(const struct patch_image *image, uint32_t number);
 
 /*
- * Switches the @count functions with these @numbers on or off: one byte at each
- * site. Those that are so, or not connected, are left as they are; so are sites
- * where somebody else has written meanwhile. A function that is not wholly on
- * then is switched off again, as far as that can be: its thunks must record
- * nothing. Returns 0, -ESRCH if the image is gone, or -ENOMEM.
+ * Switches the sites @on of the @count functions with these @numbers on and
+ * their other sites off: one byte at each site. Sites that are so, or not
+ * connected, are left as they are; so are sites where somebody else has written
+ * meanwhile. If a function has such a site, all its sites are switched off, as
+ * far as that can be: its thunks must record nothing. Returns 0, -ESRCH if the
+ * image is gone, or -ENOMEM.
  */
 int patch_switch(struct patch_image *image, const uint32_t *numbers,
-		 size_t count, bool on);
+		 size_t count, enum patch_sites on);
 /* After patch_switch(): whether function @number has a site that could not be
  * written. The next patch_switch() tries again. */
 bool patch_is_stuck(const struct patch_image *image, uint32_t number);

@@ -188,7 +188,7 @@ static void begin_function(struct patch_image *image, struct batch *batch,
 		return;
 	}
 	module->numbers[function] = wanted->number;
-	module->on[function] = !wanted->off;
+	module->on[function] = (uint8_t)wanted->on;
 	module->batch[function] = index + 1;
 }
 

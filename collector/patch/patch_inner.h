@@ -29,7 +29,7 @@ struct image_module {
 	ino_t inode;
 	struct image_site *sites; /* as plan->sites */
 	uint32_t *numbers; /* as plan->functions; 0: not connected */
-	bool *on; /* the same, of those with numbers */
+	uint8_t *on; /* the same, of those with numbers: enum patch_sites */
 	uint32_t *batch; /* the same: 1 + index in the list that is being
 			  * connected; 0: not in it */
 	uint32_t *merged; /* sites that stand for several functions */

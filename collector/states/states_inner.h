@@ -30,6 +30,7 @@
 #include <sys/types.h>
 
 #include "collector/base/lock.h"
+#include "collector/patch/patch.h"
 #include "collector/patch/text_guard.h"
 #include "collector/patch/text_map.h"
 #include "collector/states/controller.h"
@@ -441,10 +442,11 @@ void states_module_leaves(struct states_process *process, uint32_t module);
 /* What @process knows of it; NULL: nothing. */
 struct process_module *states_module_of(const struct states_process *process,
 					uint32_t module);
-/* Switch the functions at @list on or off in all processes, by their sites or
- * by the gate. */
+/* Switch the sites @on of the functions at @list on in all processes and their
+ * other sites off; or have the gate leave the functions out, unless both are
+ * on. */
 void states_switch(struct states *states, const uint32_t *functions,
-		   size_t count, bool on);
+		   size_t count, enum patch_sites on);
 /* After that: why @function is not what it was switched to, in some process;
  * NULL: it is. Static. */
 const char *states_stuck(struct states *states, const struct function *function,

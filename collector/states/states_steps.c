@@ -293,7 +293,7 @@ static void go_off(struct states *states, uint32_t *list, size_t count)
 	/* No begin may be later than that it is off: it would not be counted.
 	 * Thunks record none by now, the gate does. */
 	if (gated) {
-		states_switch(states, list, count, false);
+		states_switch(states, list, count, PATCH_NEITHER);
 		count = drop_ungated(states, list, count);
 		ns = clock_boottime_ns();
 	}
@@ -313,7 +313,7 @@ static void go_off(struct states *states, uint32_t *list, size_t count)
 	}
 	wait_until(ns);
 	if (!gated)
-		states_switch(states, list, kept, false);
+		states_switch(states, list, kept, PATCH_NEITHER);
 	for (size_t i = 0; i < kept; i++) {
 		struct function *function = &states->functions[list[i]];
 
@@ -336,7 +336,7 @@ static void go_on(struct states *states, const uint32_t *list, size_t count)
 		each_slot(states, clear_open_calls, &search);
 		function_log_on(log, search.function->address, ns);
 	}
-	states_switch(states, list, count, true);
+	states_switch(states, list, count, PATCH_BOTH);
 	for (size_t i = 0; i < count; i++) {
 		struct function *function = &states->functions[list[i]];
 		const char *why = function->connected
@@ -381,7 +381,7 @@ static void switch_off_again(struct states *states, uint32_t index)
 {
 	struct function *function = &states->functions[index];
 
-	states_switch(states, &index, 1, false);
+	states_switch(states, &index, 1, PATCH_NEITHER);
 	set_wanted(states, function, FUNCTION_OFF,
 		   states_stuck(states, function, false));
 	function->again = false;

@@ -345,7 +345,7 @@ static void make_child_image(struct states *states,
  * Returns how many. */
 static size_t list_parts(const struct states *states,
 			 const struct states_process *process,
-			 const struct function *function, bool off,
+			 const struct function *function, enum patch_sites on,
 			 struct patch_function *list, size_t room)
 {
 	size_t count = 0;
@@ -363,7 +363,7 @@ static size_t list_parts(const struct states *states,
 				.module = module,
 				.function = part->index,
 				.number = part->number,
-				.off = off,
+				.on = on,
 			};
 	}
 	return count;
@@ -382,7 +382,8 @@ static void connect_in(struct states *states,
 
 static void switch_in(struct states *states,
 		      const struct states_process *process,
-		      const uint32_t *numbers, size_t count, bool on)
+		      const uint32_t *numbers, size_t count,
+		      enum patch_sites on)
 {
 	states_go_away(states);
 	patch_switch(process->image, numbers, count, on);
@@ -441,8 +442,8 @@ static void connect_rest(struct states *states, struct states_process *process)
 
 		if (function->connected && function->parts != NONE &&
 		    !is_connected_in(states, process, function))
-			count += list_parts(states, process, function, true,
-					    list + count,
+			count += list_parts(states, process, function,
+					    PATCH_NEITHER, list + count,
 					    states->part_count - count);
 	}
 	if (count)
@@ -450,9 +451,15 @@ static void connect_rest(struct states *states, struct states_process *process)
 	states_free(states, list);
 }
 
-/* Switch what is connected in @process and in state off, or what is not. */
+static enum patch_sites sites_of(enum function_state state)
+{
+	return state == FUNCTION_OFF ? PATCH_NEITHER : PATCH_BOTH;
+}
+
+/* Switch the connected functions of @process whose state has the sites @on. */
 static void switch_rest(struct states *states,
-			const struct states_process *process, bool on)
+			const struct states_process *process,
+			enum patch_sites on)
 {
 	uint32_t *numbers =
 		states_calloc(states, states->next_number, sizeof(*numbers));
@@ -464,7 +471,7 @@ static void switch_rest(struct states *states,
 			&states->functions[states->owner[number]];
 
 		if (function->connected &&
-		    (function->state != FUNCTION_OFF) == on)
+		    sites_of((enum function_state)function->state) == on)
 			numbers[count++] = number;
 	}
 	if (count)
@@ -476,8 +483,8 @@ static void switch_rest(struct states *states,
 static void catch_up(struct states *states, struct states_process *process)
 {
 	connect_rest(states, process);
-	switch_rest(states, process, false);
-	switch_rest(states, process, true);
+	switch_rest(states, process, PATCH_NEITHER);
+	switch_rest(states, process, PATCH_BOTH);
 	states->late_news = true;
 }
 
@@ -725,13 +732,13 @@ static void say_patched(struct states *states)
 /* The gate has room for GATE_ENTRIES / 4 functions: the others stay, and have
  * no entry (states_stuck()). */
 static void switch_gate(struct states *states, const uint32_t *functions,
-			size_t count, bool on)
+			size_t count, enum patch_sites on)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct function *function =
 			&states->functions[functions[i]];
 
-		if (on)
+		if (on == PATCH_BOTH)
 			filter_table_remove(states->gate, function->address);
 		else
 			(void)filter_table_add(
@@ -754,7 +761,7 @@ void states_make_gate(struct states *states)
 }
 
 void states_switch(struct states *states, const uint32_t *functions,
-		   size_t count, bool on)
+		   size_t count, enum patch_sites on)
 {
 	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint32_t *numbers;
@@ -889,8 +896,10 @@ static void connect_all_in(struct states *states,
 		if (!connecting->known[i] || function->connected)
 			n += list_parts(
 				states, process, function,
-				!connecting->held ||
-					function->wanted == FUNCTION_OFF,
+				connecting->held
+					? sites_of((enum function_state)
+							   function->wanted)
+					: PATCH_NEITHER,
 				connecting->list + n, connecting->room - n);
 	}
 	connecting->first[connecting->count] = n;

@@ -262,7 +262,7 @@ static size_t g_listed;
 static uint32_t g_numbers[VICTIM_NUMBERS];
 
 /* Connects all functions of the plan. Returns how many were. */
-static size_t connect_all(bool held, bool off)
+static size_t connect_all(bool held, enum patch_sites on)
 {
 	size_t count;
 
@@ -274,7 +274,7 @@ static size_t connect_all(bool held, bool off)
 			.module = g_module,
 			.function = i,
 			.number = i + 1,
-			.off = off,
+			.on = on,
 		};
 	}
 	count = patch_connect(g_image, g_list, g_listed, held);
@@ -288,7 +288,7 @@ static size_t connect_all(bool held, bool off)
 	return count;
 }
 
-static void switch_all(bool on)
+static void switch_all(enum patch_sites on)
 {
 	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, on), 0);
 	ck_assert_uint_eq(patch_counts(g_image).foreign, 0);
@@ -364,7 +364,7 @@ START_TEST(patch_counts_each_call_of_connected_functions)
 		bias = g_bias;
 	}
 	start(kind, 50);
-	connect_all(true, false);
+	connect_all(true, PATCH_BOTH);
 	go();
 	while (g_control->rounds < 49 * VICTIM_THREADS)
 		usleep(1000);
@@ -395,7 +395,7 @@ START_TEST(patch_passes_calls_on_to_the_hooks)
 
 	NEEDS(kind);
 	start(kind, 50);
-	connect_all(true, false);
+	connect_all(true, PATCH_BOTH);
 	for (uint32_t i = 0; i < g_listed; i++)
 		thunk_area_mode(g_area, g_numbers[i], THUNK_MASK_ALL);
 	go();
@@ -426,17 +426,17 @@ START_TEST(patch_flips_while_threads_run)
 	start(kind, 0);
 	go();
 	let_work();
-	connect_all(false, false);
+	connect_all(false, PATCH_BOTH);
 	let_work();
 	calls = all_calls();
 	ck_assert_uint_gt(calls, 0);
 	for (int i = 0; i < rounds; i++) {
 		uint32_t mask = i % 3 ? THUNK_MASK_SHARE(4) : THUNK_MASK_ALL;
 
-		switch_all(i & 1);
+		switch_all((enum patch_sites)(i % 3));
 		thunk_area_mode(g_area, g_numbers[(size_t)i % g_listed], mask);
 	}
-	switch_all(false);
+	switch_all(PATCH_NEITHER);
 	calls = all_calls();
 	let_work();
 	/* A thread may have been in a thunk. */
@@ -456,6 +456,51 @@ START_TEST(patch_flips_while_threads_run)
 }
 END_TEST
 
+static bool is_connected(uint32_t function)
+{
+	return g_list[function].reason == PATCH_DONE;
+}
+
+/* How many connected sites are exits. */
+static uint64_t connected_exits(void)
+{
+	uint64_t exits = 0;
+
+	for (size_t i = 0; i < g_plan->site_count; i++) {
+		const struct code_site *site = &g_plan->sites[i];
+
+		exits += site->is_exit && site->count &&
+			 is_connected(g_plan->site_functions[site->first]);
+	}
+	return exits;
+}
+
+/* A counted function needs no exits. */
+START_TEST(patch_switches_exits_off_alone)
+{
+	const struct kind *kind = &g_kinds[_i];
+	uint64_t calls;
+
+	NEEDS(kind);
+	start(kind, 0);
+	go();
+	let_work();
+	connect_all(false, PATCH_BOTH);
+	for (int i = 0; i < 2; i++) {
+		switch_all(PATCH_ENTRIES);
+		ck_assert_uint_eq(patch_counts(g_image).off, connected_exits());
+		calls = all_calls();
+		let_work();
+		ck_assert_uint_gt(all_calls(), calls + VICTIM_THREADS);
+		switch_all(i ? PATCH_BOTH : PATCH_NEITHER);
+	}
+	ck_assert_uint_eq(patch_counts(g_image).off, 0);
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	ck_assert(is_plain(g_pid));
+	stop();
+}
+END_TEST
+
 /* Text is connected and put back again and again. */
 START_TEST(patch_restores_while_threads_run)
 {
@@ -467,8 +512,8 @@ START_TEST(patch_restores_while_threads_run)
 	for (int i = 0; i < 30; i++) {
 		uint64_t calls = all_calls();
 
-		connect_all(false, i % 3 == 2);
-		switch_all(true);
+		connect_all(false, (enum patch_sites)(i % 3));
+		switch_all(PATCH_BOTH);
 		let_work();
 		ck_assert_uint_gt(all_calls(), calls);
 		ck_assert_int_eq(patch_restore(g_image), 0);
@@ -489,7 +534,7 @@ START_TEST(patch_off_is_off_and_on_is_on)
 	start(kind, 0);
 	go();
 	let_work();
-	connect_all(false, true);
+	connect_all(false, PATCH_NEITHER);
 	let_work();
 	witnessed = all_witnessed();
 	ck_assert_uint_gt(witnessed, 0);
@@ -499,7 +544,7 @@ START_TEST(patch_off_is_off_and_on_is_on)
 	for (uint32_t i = 0; i < g_listed; i++)
 		if (g_list[i].reason == PATCH_DONE)
 			ck_assert(patch_is_connected(g_image, g_numbers[i]));
-	switch_all(true);
+	switch_all(PATCH_BOTH);
 	let_work();
 	calls = all_calls();
 	ck_assert_uint_gt(calls, 0);
@@ -537,7 +582,8 @@ START_TEST(patch_site_of_two_functions_serves_both)
 		at[k] = g_bias + g_plan->functions[function].address;
 		both[k] = (struct patch_function){ .module = g_module,
 						   .function = function,
-						   .number = k + 1 };
+						   .number = k + 1,
+						   .on = PATCH_BOTH };
 	}
 	go();
 	ck_assert_uint_eq(patch_connect(g_image, &both[0], 1, false), 1);
@@ -570,7 +616,8 @@ START_TEST(patch_site_of_two_functions_serves_both)
 	}
 	for (uint32_t k = 1; k <= 2; k++) {
 		ck_assert_uint_eq(byte_at(site->address), 0xe8);
-		ck_assert_int_eq(patch_switch(g_image, &k, 1, false), 0);
+		ck_assert_int_eq(patch_switch(g_image, &k, 1, PATCH_NEITHER),
+				 0);
 	}
 	ck_assert_uint_eq(byte_at(site->address), 0xa9);
 	calls = calls_of(1) + calls_of(2);
@@ -578,7 +625,7 @@ START_TEST(patch_site_of_two_functions_serves_both)
 	ck_assert_uint_le(calls_of(1) + calls_of(2), calls + VICTIM_THREADS);
 	g_numbers[0] = 1;
 	g_numbers[1] = 2;
-	ck_assert_int_eq(patch_switch(g_image, g_numbers, 2, true), 0);
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, 2, PATCH_BOTH), 0);
 	ck_assert_uint_eq(byte_at(site->address), 0xe8);
 	ck_assert_uint_eq(patch_counts(g_image).foreign, 0);
 	ck_assert_int_eq(patch_restore(g_image), 0);
@@ -604,24 +651,26 @@ START_TEST(patch_follows_a_forked_child)
 	start(kind, 0);
 	go();
 	for (int i = 0; i < 5; i++) {
-		connect_all(false, false);
+		connect_all(false, PATCH_BOTH);
 		g_control->child = 0;
 		/* relaxed: looked at again */
 		atom_store_rlx(&g_control->fork, 1);
 		while (!has_child()) {
 			ck_assert_int_eq(patch_restore(g_image), 0);
-			connect_all(false, i & 1);
+			connect_all(false, i & 1 ? PATCH_NEITHER : PATCH_BOTH);
 		}
 		pid = g_control->child;
 		child = patch_image_fork(g_image, pid, patch_mem_open(pid));
 		ck_assert_ptr_nonnull(child);
 		ck_assert_int_eq(patch_restore(g_image), 0);
 		ck_assert(is_plain(g_pid));
-		ck_assert_int_eq(patch_switch(child, g_numbers, g_listed, true),
-				 0);
+		ck_assert_int_eq(
+			patch_switch(child, g_numbers, g_listed, PATCH_BOTH),
+			0);
 		let_work();
 		ck_assert_int_eq(
-			patch_switch(child, g_numbers, g_listed, false), 0);
+			patch_switch(child, g_numbers, g_listed, PATCH_NEITHER),
+			0);
 		let_work();
 		ck_assert_uint_eq(patch_counts(child).foreign, 0);
 		ck_assert_int_eq(patch_restore(child), 0);
@@ -656,9 +705,9 @@ START_TEST(patch_is_restored_from_a_list)
 	go();
 	bytes_clear(&g_told);
 	patch_tell_to(g_image, tell, &g_told);
-	connect_all(false, false);
+	connect_all(false, PATCH_BOTH);
 	sites = patch_counts(g_image).sites;
-	switch_all(false);
+	switch_all(PATCH_NEITHER);
 	patch_export(g_image, &list);
 	ck_assert_uint_eq(list.count, g_told.count);
 	mem = patch_mem_open(g_pid);
@@ -695,7 +744,8 @@ static _Noreturn void write_for_ever(void)
 	for (;;) {
 		patch_connect(g_image, g_list, g_listed, false);
 		for (int i = 0; i < 4; i++)
-			patch_switch(g_image, g_numbers, g_listed, i & 1);
+			patch_switch(g_image, g_numbers, g_listed,
+				     (enum patch_sites)(i % 3));
 		patch_restore(g_image);
 	}
 }
@@ -711,7 +761,7 @@ START_TEST(patch_is_restored_when_its_writer_was_killed)
 	start(kind, 0);
 	go();
 	/* Fills in g_list. */
-	connect_all(false, false);
+	connect_all(false, PATCH_BOTH);
 	ck_assert_int_eq(patch_restore(g_image), 0);
 	mem = patch_mem_open(g_pid);
 	patch_tell_to(g_image, tell_file, &list);
@@ -749,7 +799,7 @@ START_TEST(patch_half_a_body_is_restored)
 	NEEDS(&g_kinds[0]);
 	start(&g_kinds[0], 0);
 	/* No thread runs what is written here. */
-	connect_all(true, true);
+	connect_all(true, PATCH_NEITHER);
 	patch_export(g_image, &list);
 	mem = patch_mem_open(g_pid);
 	site = &g_plan->sites[0];
@@ -783,7 +833,7 @@ START_TEST(patch_lists_that_are_not_whole_write_nothing)
 	NEEDS(&g_kinds[0]);
 	start(&g_kinds[0], 0);
 	go();
-	connect_all(false, false);
+	connect_all(false, PATCH_BOTH);
 	patch_export(g_image, &list);
 	mem = patch_mem_open(g_pid);
 	ck_assert_int_eq(patch_restore_from(mem, list.at, list.count - 1, false,
@@ -851,7 +901,7 @@ START_TEST(patch_leaves_breakpoints_alone)
 	NEEDS(&g_kinds[0]);
 	start(&g_kinds[0], 0);
 	mem = patch_mem_open(g_pid);
-	connect_all(true, false);
+	connect_all(true, PATCH_BOTH);
 	while (g_list[victim].reason != PATCH_DONE ||
 	       g_plan->functions[victim].count < 2)
 		victim++;
@@ -879,13 +929,15 @@ START_TEST(patch_leaves_breakpoints_alone)
 	patch_connect(g_image, g_list, g_listed, true);
 	ck_assert_int_eq(g_list[victim].reason, PATCH_DONE);
 	ck_assert_int_eq(memory_write(mem, at, &trap, 1), 0);
-	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, false), 0);
+	ck_assert_int_eq(
+		patch_switch(g_image, g_numbers, g_listed, PATCH_NEITHER), 0);
 	counts = patch_counts(g_image);
 	ck_assert_uint_eq(counts.foreign, 1);
 	ck_assert_uint_eq(counts.off, counts.sites - 1);
 	ck_assert_int_eq(memory_read(mem, at, &byte, 1), 0);
 	ck_assert_uint_eq(byte, trap);
-	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, true), 0);
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, PATCH_BOTH),
+			 0);
 	ck_assert_int_eq(patch_restore(g_image), 0);
 	ck_assert_uint_eq(patch_counts(g_image).sites, 1);
 	ck_assert_int_eq(memory_read(mem, at, &byte, 1), 0);
@@ -951,7 +1003,7 @@ START_TEST(patch_switches_nothing_on_by_half)
 	NEEDS(&g_kinds[0]);
 	start(&g_kinds[0], 0);
 	mem = patch_mem_open(g_pid);
-	connect_all(true, true);
+	connect_all(true, PATCH_NEITHER);
 	while (!is_alone(victim))
 		victim++;
 	function = &g_plan->functions[victim];
@@ -962,12 +1014,14 @@ START_TEST(patch_switches_nothing_on_by_half)
 	/* The first time it is found out in the middle of the change. */
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(
-			patch_switch(g_image, g_numbers, g_listed, true), 0);
+			patch_switch(g_image, g_numbers, g_listed, PATCH_BOTH),
+			0);
 		ck_assert(patch_is_stuck(g_image, g_numbers[victim]));
 		ck_assert_uint_eq(sites_on(victim, mem), 0);
 	}
 	ck_assert_int_eq(memory_write(mem, at, &byte, 1), 0);
-	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, true), 0);
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, PATCH_BOTH),
+			 0);
 	ck_assert(!patch_is_stuck(g_image, g_numbers[victim]));
 	ck_assert_uint_eq(sites_on(victim, mem), function->count);
 	ck_assert_uint_eq(patch_counts(g_image).off, 0);
@@ -989,19 +1043,20 @@ START_TEST(patch_writes_nothing_into_a_process_that_is_gone)
 	NEEDS(&g_kinds[0]);
 	start(&g_kinds[0], 0);
 	go();
-	connect_all(false, false);
+	connect_all(false, PATCH_BOTH);
 	if (by_exec)
 		/* relaxed: looked at again */
 		atom_store_rlx(&g_control->exec, 1);
 	else
 		kill(g_pid, SIGKILL);
-	while (!patch_switch(g_image, g_numbers, g_listed, false))
+	while (!patch_switch(g_image, g_numbers, g_listed, PATCH_NEITHER))
 		ck_assert_int_eq(
-			patch_switch(g_image, g_numbers, g_listed, true) &
+			patch_switch(g_image, g_numbers, g_listed, PATCH_BOTH) &
 				~-ESRCH,
 			0);
 	ck_assert(patch_is_gone(g_image));
-	ck_assert_int_eq(patch_switch(g_image, g_numbers, 1, true), -ESRCH);
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, 1, PATCH_BOTH),
+			 -ESRCH);
 	ck_assert_int_eq(patch_restore(g_image), -ESRCH);
 	patch_connect(g_image, g_list, g_listed, false);
 	for (size_t i = 0; i < g_listed; i++)
@@ -1234,6 +1289,7 @@ int main(void)
 	tcase_add_loop_test(tcase, patch_passes_calls_on_to_the_hooks, 0,
 			    KINDS);
 	tcase_add_loop_test(tcase, patch_flips_while_threads_run, 0, KINDS);
+	tcase_add_loop_test(tcase, patch_switches_exits_off_alone, 0, KINDS);
 	tcase_add_loop_test(tcase, patch_restores_while_threads_run, 0, KINDS);
 	tcase_add_test(tcase, patch_off_is_off_and_on_is_on);
 	tcase_add_test(tcase, patch_site_of_two_functions_serves_both);
