@@ -6,8 +6,8 @@
  * The collector numbers the functions of a program that it wants to change: 1,
  * 2 and so on, the *function number*. Numbers belong to the arena: a forked
  * child has those of its parent. For each number there are two thunks, one that
- * the function calls where it is entered and one where it is left, and a mode,
- * which says which of the calls are recorded.
+ * the function calls where it is entered and one where it is left, and a path,
+ * which says what becomes of a call.
  *
  * Thunks lie in the *thunk area*: a memfd that the program makes, maps to read
  * and to execute, and passes with the hello. The collector writes the thunks.
@@ -41,10 +41,11 @@
  */
 struct count_cell {
 	uint64_t calls; /* ever entered through the thunk, since the claim */
-	/* A bit for each call that is open, the innermost lowest: 1: its begin
-	 * was recorded, so its end must be. An entry shifts left, an exit
-	 * shifts right (arithmetically: beyond 64 calls the oldest bit
-	 * repeats). What is 0 need not be shifted. */
+	/* A bit for each call that was entered on another path than
+	 * THUNK_COUNT and is open, the innermost lowest. 1: its begin was
+	 * recorded, so its end must be. An entry shifts left, an exit shifts
+	 * right (arithmetically: beyond 64 calls the oldest bit repeats). What
+	 * is 0 need not be shifted. */
 	uint64_t recorded;
 };
 
@@ -59,25 +60,23 @@ static inline uint32_t function_numbers(uint32_t ring_cells)
 }
 
 /*
- * The mode of a function (collector writes, one store; thunks read). A call is
- * recorded whole if thunk_turn(calls) & mask is 0, where calls counts this one.
- * The step is 2^32 / golden ratio, made odd, so that the calls which are
- * recorded are spread evenly, yet follow no period of the program. The first
- * call of a thread has turn 1: it is recorded in every state that records some.
+ * What the thunk of entries does with a call. A byte of its code chooses
+ * THUNK_COUNT: `ret` in place of a short jump to the rest of the thunk, which
+ * reads the mode.
  */
-#define THUNK_STEP 0x9e3779b1u
-#define THUNK_MASK_ALL 0u /* state span: every call */
-#define THUNK_MASK_NONE 0xffffffffu /* none (but one in 2^32) */
-/* One call in 2^@shift, for shift 1 to 31. */
-#define THUNK_MASK_SHARE(shift) (0xffffffffu << (32 - (shift)))
+enum thunk_path {
+	/* Counts it. The function's exits are off, or find no call open: the
+	 * path is chosen while count_cell.recorded is 0. */
+	THUNK_COUNT,
+	/* Counts it, and notes that its begin was not recorded. */
+	THUNK_DRAIN,
+	/* Counts and records it. */
+	THUNK_RECORD,
+};
 
-static inline uint32_t thunk_turn(uint64_t calls)
-{
-	return ((uint32_t)calls - 1) * THUNK_STEP + 1;
-}
-
+/* The mode of a function: the collector writes it, thunks and hooks read it. */
 struct thunk_mode {
-	uint32_t mask;
+	uint32_t path; /* enum thunk_path */
 	uint32_t entry_build; /* 1: the function has no hooks' arguments */
 	uint64_t function; /* its address */
 };

@@ -403,9 +403,6 @@ static void add_function(struct table *table, const json_t *row)
 	const char *cells[] = { state, calls, mean, cost, share, sites };
 
 	snprintf(state, sizeof(state), "%s", text_of(row, "state"));
-	if (number_of(row, "one_in"))
-		snprintf(state, sizeof(state), "counted/%llu",
-			 (unsigned long long)number_of(row, "one_in"));
 	if (json_object_get(row, "calls"))
 		size_format_count(number_of(row, "calls"), calls);
 	if (number_of(row, "mean_ns"))

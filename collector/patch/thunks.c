@@ -28,7 +28,7 @@
 
 struct thunk_function {
 	uint64_t function;
-	uint32_t mask;
+	uint8_t path; /* enum thunk_path */
 	uint8_t kind;
 	bool is_there;
 };
@@ -189,9 +189,11 @@ static uint64_t hole_value(const struct thunk_area *area, uint32_t number,
 		return cell + offsetof(struct count_cell, recorded);
 	case HOLE_NUMBER:
 		return number;
-	case HOLE_MASK:
-		return mode_offset(number) + offsetof(struct thunk_mode, mask) -
-		       next;
+	case HOLE_PATH:
+		return THUNK_PATH_COUNT;
+	case HOLE_MODE:
+		return mode_offset(number) + offsetof(struct thunk_mode, path) -
+		       next - 1;
 	case HOLE_FUNCTION:
 		return mode_offset(number) +
 		       offsetof(struct thunk_mode, function) - next;
@@ -200,11 +202,43 @@ static uint64_t hole_value(const struct thunk_area *area, uint32_t number,
 	}
 }
 
+static const struct thunk_hole *holes_of(enum thunk_kind kind)
+{
+	return kind == THUNK_ENTRY ? thunk_holes_entry : thunk_holes_calls;
+}
+
+static size_t hole_bytes(const struct thunk_hole *hole)
+{
+	switch (hole->kind) {
+	case HOLE_COUNT_EPOCH:
+		return 8;
+	case HOLE_PATH:
+		return 1;
+	default:
+		return 4;
+	}
+}
+
+/* Makes the thunk of entries of function @number go on by @path. */
+static void write_path(struct thunk_area *area, uint32_t number,
+		       enum thunk_path path)
+{
+	const struct thunk_hole *hole =
+		holes_of((enum thunk_kind)area->function[number].kind);
+
+	while (hole->kind != HOLE_PATH)
+		hole++;
+	/* relaxed: either is right at any time */
+	atom_store_rlx(area->at + thunk_offset(number, THUNK_SIDE_ENTRY) +
+			       hole->offset,
+		       (uint8_t)(path == THUNK_COUNT ? THUNK_PATH_COUNT
+						     : THUNK_PATH_REST));
+}
+
 static void write_thunks(struct thunk_area *area, uint32_t number,
 			 enum thunk_kind kind)
 {
-	const struct thunk_hole *hole =
-		kind == THUNK_ENTRY ? thunk_holes_entry : thunk_holes_calls;
+	const struct thunk_hole *hole = holes_of(kind);
 	uint64_t start = thunk_offset(number, THUNK_SIDE_ENTRY);
 	uint8_t code[THUNK_BYTES];
 
@@ -213,11 +247,11 @@ static void write_thunks(struct thunk_area *area, uint32_t number,
 				   : thunk_template_calls,
 	       sizeof(code));
 	for (; hole->kind != HOLE_END; hole++) {
-		size_t bytes = hole->kind == HOLE_COUNT_EPOCH ? 8 : 4;
+		size_t bytes = hole_bytes(hole);
 		uint64_t value = hole_value(area, number, hole->kind,
 					    start + hole->offset + bytes);
 
-		/* x86 is little endian: of four bytes these are the lower. */
+		/* x86 is little endian: the lower bytes. */
 		memcpy(code + hole->offset, &value, bytes);
 	}
 	memcpy(area->at + start, code, sizeof(code));
@@ -300,6 +334,12 @@ static void write_thunks(struct thunk_area *area, uint32_t number,
 	(void)area, (void)number, (void)kind;
 }
 
+static void write_path(struct thunk_area *area, uint32_t number,
+		       enum thunk_path path)
+{
+	(void)area, (void)number, (void)path;
+}
+
 #endif
 
 static bool is_number(uint32_t number)
@@ -331,8 +371,8 @@ int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 	mode = mode_of(area, number);
 	mode->entry_build = kind == THUNK_ENTRY;
 	mode->function = function;
-	thunk_area_mode(area, number, THUNK_MASK_NONE);
 	write_thunks(area, number, kind);
+	thunk_area_choose(area, number, THUNK_COUNT);
 	return 0;
 }
 
@@ -382,19 +422,23 @@ int thunk_area_choice(struct thunk_area *area, const uint32_t *numbers,
 	return 0;
 }
 
-void thunk_area_mode(struct thunk_area *area, uint32_t number, uint32_t mask)
+void thunk_area_choose(struct thunk_area *area, uint32_t number,
+		       enum thunk_path path)
 {
 	if (!is_number(number) || !area->function[number].is_there ||
 	    area->function[number].kind == KIND_CHOICE)
 		return;
-	area->function[number].mask = mask;
-	/* relaxed: it stands for nothing else */
-	atom_store_rlx(&mode_of(area, number)->mask, mask);
+	area->function[number].path = (uint8_t)path;
+	/* relaxed: a thunk that reads the mode before or after the byte leaves
+	 * the bits of open calls right */
+	atom_store_rlx(&mode_of(area, number)->path, (uint32_t)path);
+	write_path(area, number, path);
 }
 
-uint32_t thunk_area_mask(const struct thunk_area *area, uint32_t number)
+enum thunk_path thunk_area_path(const struct thunk_area *area, uint32_t number)
 {
-	return is_number(number) ? area->function[number].mask : 0;
+	return is_number(number) ? (enum thunk_path)area->function[number].path
+				 : THUNK_COUNT;
 }
 
 /* --- reaching them ----------------------------------------------------------

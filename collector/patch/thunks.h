@@ -50,9 +50,9 @@ void thunk_area_unmap(struct thunk_area *area);
 bool thunk_area_takes_calls(const struct thunk_area *area);
 /*
  * Writes both thunks of function @number (1 to FUNCTIONS_MAX - 1), which is at
- * address @function in the program, with the mode THUNK_MASK_NONE: calls are
- * counted. Nobody may call them yet. Returns 0, or -EINVAL: there is no such
- * number, or it has thunks already.
+ * address @function in the program, with the path THUNK_COUNT. Nobody may call
+ * them yet. Returns 0, or -EINVAL: there is no such number, or it has thunks
+ * already.
  */
 int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 		   enum thunk_kind kind);
@@ -71,11 +71,13 @@ int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 int thunk_area_choice(struct thunk_area *area, const uint32_t *numbers,
 		      uint32_t count, enum thunk_side side, uint32_t *number);
 
-/* Says which calls of function @number are recorded, from now on: one of the
- * THUNK_MASK_*. All threads of the program see it at once. */
-void thunk_area_mode(struct thunk_area *area, uint32_t number, uint32_t mask);
-/* Which it was told last. 0 for a number without thunks. */
-uint32_t thunk_area_mask(const struct thunk_area *area, uint32_t number);
+/* Chooses the @path of the calls of function @number from now on. All threads
+ * of the program see it at once; a thread that is in the thunk may still go on
+ * by the path before. */
+void thunk_area_choose(struct thunk_area *area, uint32_t number,
+		       enum thunk_path path);
+/* The path that was chosen last; THUNK_COUNT for a number without thunks. */
+enum thunk_path thunk_area_path(const struct thunk_area *area, uint32_t number);
 
 /* Whether the file with @device and @inode is the one of the area: so a map of
  * a process says where the area is. */

@@ -6,7 +6,7 @@
 #ifndef PERFREC_COLLECTOR_PATCH_THUNKS_ASM_H
 #define PERFREC_COLLECTOR_PATCH_THUNKS_ASM_H
 
-/* Four bytes, but HOLE_COUNT_EPOCH: eight. */
+/* Four bytes; HOLE_COUNT_EPOCH: eight. */
 #define HOLE_END 0
 #define HOLE_EPOCH 1 /* offset from the thread pointer */
 #define HOLE_COUNTS 2 /* the same */
@@ -14,11 +14,14 @@
 #define HOLE_CALLS 4 /* offset of count_cell.calls from the counts */
 #define HOLE_RECORDED 5 /* of count_cell.recorded */
 #define HOLE_NUMBER 6 /* the function number */
-/* From the end of the instruction: to the function's struct thunk_mode, */
-#define HOLE_MASK 7
-#define HOLE_FUNCTION 8
+/* One byte: THUNK_PATH_COUNT or THUNK_PATH_REST. */
+#define HOLE_PATH 7
+/* From the end of the instruction: to the function's struct thunk_mode (an
+ * immediate byte follows the hole), */
+#define HOLE_MODE 8
+#define HOLE_FUNCTION 9
 /* and to the words of struct thunk_page, in their order. */
-#define HOLE_PAGE 9
+#define HOLE_PAGE 10
 #define HOLE_ENTER (HOLE_PAGE + 0)
 #define HOLE_EXIT (HOLE_PAGE + 1)
 #define HOLE_ENTER_GENERAL (HOLE_PAGE + 2)
@@ -27,6 +30,10 @@
 #define HOLE_ENTRY_ENTER_GENERAL (HOLE_PAGE + 5)
 #define HOLE_ENTRY_EXIT_PUSHED (HOLE_PAGE + 6)
 #define HOLE_KINDS (HOLE_PAGE + 7)
+
+/* ret; jmp rel8, whose second byte stays behind the ret. */
+#define THUNK_PATH_COUNT 0xc3
+#define THUNK_PATH_REST 0xeb
 
 #ifndef __ASSEMBLER__
 

@@ -11,7 +11,7 @@
  */
 #include "collector/patch/thunks_asm.h"
 
-#define THUNK_STEP 0x9e3779b1
+#define PATH_RECORD 2 /* enum thunk_path */
 
 	/* The @size bytes that lie @before bytes in front of here are a hole. */
 	.macro hole kind, size=4, before=0
@@ -82,34 +82,39 @@ thunk_template_\name:
 	.endm
 
 	/*
-	 * One more call; ZF says whether to record it. Takes @scratch, which
-	 * may be r11. Where no call is open that is recorded, there is nothing
-	 * to shift: two changes of a word in each call would wait for each
-	 * other. Else goes to @shift, which comes back to @shifted.
+	 * One more call. Returns if it is only counted, else goes to @rest: one
+	 * byte chooses, `ret` or the `jmp` that it is the first byte of.
 	 */
-	.macro count_call scratch, shift, shifted
+	.macro count_call rest
 	incq	0x7fffffff(%r11)
 	hole	HOLE_CALLS
+	.byte	THUNK_PATH_REST
+	hole	HOLE_PATH, 1
+	.byte	\rest - . - 1
+	.endm
+
+	/*
+	 * Goes on if the call is to be recorded, which is noted; else to @none.
+	 * Where no call is open that is recorded, there is nothing to shift:
+	 * two changes of a word in each call would wait for each other. Else
+	 * goes to @shift, which comes back to @shifted.
+	 */
+	.macro count_record none, shift, shifted
 	cmpq	$0, 0x7fffffff(%r11)
 	hole	HOLE_RECORDED, 4, 1
 	jne	\shift
 \shifted:
-	imull	$THUNK_STEP, 0x7fffffff(%r11), \scratch
-	hole	HOLE_CALLS, 4, 4
-	addl	$(1 - THUNK_STEP), \scratch	/* thunk_turn() */
-	testl	\scratch, 0(%rip)
-	hole	HOLE_MASK
+	cmpl	$PATH_RECORD, 0(%rip)
+	hole	HOLE_MODE, 4, 1
+	jne	\none
+	orb	$1, 0x7fffffff(%r11)
+	hole	HOLE_RECORDED, 4, 1
 	.endm
 
 	.macro count_shift shifted
 	shlq	0x7fffffff(%r11)
 	hole	HOLE_RECORDED
 	jmp	\shifted
-	.endm
-
-	.macro count_record
-	orb	$1, 0x7fffffff(%r11)
-	hole	HOLE_RECORDED, 4, 1
 	.endm
 
 	/* Goes on if no begin was recorded, else to @open, ... */
@@ -141,15 +146,14 @@ thunk_frames:
 	template calls
 	endbr64
 	counts_or 1f
-	count_call %eax, 4f, 3
-	jz	2f
-	ret
+	count_call 2f
 1:	movl	$0, %r11d
 	hole	HOLE_NUMBER
 	jump_to	HOLE_ENTER_GENERAL
-2:	count_record
+2:	count_record 5f, 4f, 3
 	jump_to	HOLE_ENTER
 4:	count_shift 3b
+5:	ret
 
 	at	256
 	endbr64
@@ -167,21 +171,16 @@ thunk_frames:
 	 * thunks are those of THUNK_EXIT_*. */
 	template entry
 	entry_counts_or 1f
-	count_call %r11d, 5f, 4
-	jz	2f
-3:	ret
+	count_call 2f
 1:	movl	$0, %r11d
 	hole	HOLE_NUMBER
 	jump_to	HOLE_ENTRY_ENTER_GENERAL
-2:	movq	%fs:0, %r11
-	hole	HOLE_COUNTS
-	testq	%r11, %r11
-	jz	3b
-	count_record
+2:	count_record 5f, 4f, 3
 	movq	0(%rip), %r11
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_ENTER
-5:	count_shift 4b
+4:	count_shift 3b
+5:	ret
 
 	/* In place of the function's ret: a call and its return take as long
 	 * as all the rest. */

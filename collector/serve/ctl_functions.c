@@ -106,7 +106,7 @@ static json_t *describe(const struct states_function *function)
 		[FUNCTION_SPAN] = "span",
 		[FUNCTION_COUNTED] = "counted",
 		[FUNCTION_OFF] = "off",
-		[FUNCTION_DRAINING] = "off",
+		[FUNCTION_DRAINING] = "counted",
 	};
 	json_t *row = json_object();
 
@@ -116,8 +116,6 @@ static json_t *describe(const struct states_function *function)
 		row, "module",
 		json_text(function->module ? function->module : ""));
 	json_object_set_new(row, "state", json_string(names[function->state]));
-	if (function->state == FUNCTION_COUNTED)
-		set_number(row, "one_in", 1ULL << function->shift);
 	json_object_set_new(row, "by_hand", json_boolean(function->by_hand));
 	json_object_set_new(row, "gated", json_boolean(function->gated));
 	json_object_set_new(row, "entry_build",

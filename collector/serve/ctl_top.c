@@ -70,7 +70,7 @@ static int add_states(struct arena *arena, struct function_table *table)
 		[FUNCTION_SPAN] = TOLD_SPAN,
 		[FUNCTION_COUNTED] = TOLD_COUNTED,
 		[FUNCTION_OFF] = TOLD_OFF,
-		[FUNCTION_DRAINING] = TOLD_OFF,
+		[FUNCTION_DRAINING] = TOLD_COUNTED,
 	};
 	struct states_function *list;
 	size_t count = states_list(arena, &list);

@@ -8,11 +8,10 @@
 /* The numbers stand in files of states_cache. */
 enum function_state {
 	FUNCTION_SPAN = 0, /* each call is recorded */
-	FUNCTION_COUNTED =
-		1, /* each call is counted, one in 2^shift recorded */
+	FUNCTION_COUNTED = 1, /* each call is counted, none is recorded */
 	FUNCTION_OFF = 2, /* neither */
-	/* On the way to FUNCTION_OFF: calls are counted, none is recorded.
-	 * Nobody asks for this state. */
+	/* On the way from FUNCTION_SPAN to another state: no new call is
+	 * recorded, and recorded calls end. Nobody asks for this state. */
 	FUNCTION_DRAINING = 3,
 };
 

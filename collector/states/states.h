@@ -125,7 +125,6 @@ struct states_change {
 	uint64_t address; /* of the function */
 	const char *name; /* as long as the symbol cache; NULL: not known */
 	enum function_state from, to;
-	uint32_t shift; /* of FUNCTION_COUNTED */
 	/* Why: what it cost in the time before, in parts of 2^32 of the
 	 * program's CPU time, and its mean duration; 0: not known. */
 	uint32_t share;
@@ -161,7 +160,6 @@ struct states_function {
 	const char *name, *module; /* as long as the symbol cache */
 	uint32_t number; /* 0: not connected */
 	enum function_state state;
-	uint32_t shift; /* of FUNCTION_COUNTED: one in 2^shift is recorded */
 	bool by_hand; /* asked for, by option or by ctl */
 	bool gated; /* the filter table does it: nothing could be written */
 	bool entry_build;

@@ -53,10 +53,8 @@ struct thunk_area;
 /* How long one visit of an arena may take, before others have their turn. */
 #define VISIT_NS 20000000
 #define TICK_NS 20000000
-/* How long a function that is to go off waits for its open calls. */
+/* How long a function that is recorded no more waits for its open calls. */
 #define DRAIN_NS 1000000000
-/* The shift of functions that are counted because somebody said so. */
-#define HAND_SHIFT 10
 /* So many probes are in the trace; the functions stay muted meanwhile. */
 #define PROBES_TOLD 1000
 /* CPU time that the plan of a file may take: a file may be made so that it
@@ -121,7 +119,6 @@ struct function {
 	uint32_t generation;
 	uint32_t sites;
 	uint8_t state, wanted; /* enum function_state */
-	uint8_t shift, wanted_shift;
 	bool entry_build;
 	bool connected;
 	bool wants_connection;
@@ -494,6 +491,19 @@ void states_restore_late(struct states *states);
 void states_search(struct states *states);
 /* Whether its programs have registered for membarrier. */
 bool states_are_registered(const struct states *states);
+
+/* The sites that are on in @state. */
+static inline enum patch_sites states_sites_of(enum function_state state)
+{
+	switch (state) {
+	case FUNCTION_OFF:
+		return PATCH_NEITHER;
+	case FUNCTION_COUNTED:
+		return PATCH_ENTRIES;
+	default:
+		return PATCH_BOTH;
+	}
+}
 
 /* Whether the gate stands in for patches. */
 static inline bool states_are_gated(const struct states *states)

@@ -131,8 +131,9 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 	*out = (struct controller_function){
 		.number = states->parts[function->parts].number,
 		.state = function->state,
-		.shift = function->shift,
-		.fixed = function->by_hand || function->excluded,
+		.shift = CONTROLLER_SHIFT_MAX,
+		.fixed = function->by_hand || function->excluded ||
+			 function->refused,
 		.calls = calls > function->calls_told
 				 ? calls - function->calls_told
 				 : 0,
@@ -141,7 +142,6 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 	/* The gate counts what it leaves out. */
 	if (states_are_gated(states) && function->state == FUNCTION_OFF) {
 		out->state = FUNCTION_COUNTED;
-		out->shift = CONTROLLER_SHIFT_MAX;
 	}
 	lock_acquire(&states->lock);
 	out->ended = function->ended - function->ended_told;
@@ -186,7 +186,6 @@ static void obey(struct states *states, const struct controller_change *change)
 		return;
 	lock_acquire(&states->lock);
 	function->wanted = (uint8_t)change->state;
-	function->wanted_shift = (uint8_t)change->shift;
 	function->steered = true;
 	function->probe = change->probe;
 	lock_release(&states->lock);
@@ -324,7 +323,6 @@ void states_recall(struct states *states, uint32_t index)
 	controller_know(states->controller, part->number, known);
 	lock_acquire(&states->lock);
 	function->wanted = (uint8_t)known->state;
-	function->wanted_shift = (uint8_t)known->shift;
 	function->steered = true;
 	states->recalled++;
 	lock_release(&states->lock);

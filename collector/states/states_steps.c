@@ -3,10 +3,12 @@
  * states_steps - what each function shall be, and the way there
  * (docs/OVERHEAD.md):
  *
- *   span <-> counted   one store to its mode
- *   -> off             mode NONE; when no call of it is open that was recorded,
- *                      or after DRAIN_NS, its sites go off
- *   off ->             its bits are cleared, its sites go on, then its mode
+ *   span ->            path DRAIN; when no call of it is open that was
+ *                      recorded, or after DRAIN_NS, its exits go off, and its
+ *                      entries unless it is to be counted; then path COUNT
+ *   -> span            its bits are cleared, its exits go on, then its entries;
+ *                      then path RECORD
+ *   counted <-> off    its entries go on or off
  *   connect            with the program held: at once. Else by the way of off,
  *                      also where a part of the function comes later
  *
@@ -51,7 +53,6 @@ static void obey_pattern(struct function *function,
 	function->wanted = pattern->letter == 's'   ? FUNCTION_SPAN
 			   : pattern->letter == 'c' ? FUNCTION_COUNTED
 						    : FUNCTION_OFF;
-	function->wanted_shift = HAND_SHIFT;
 }
 
 /* Which patterns of the options have matched; NULL: nobody wants to know. */
@@ -122,26 +123,17 @@ void states_evaluate(struct states *states)
 	lock_release(&states->lock);
 }
 
-/* --- modes ------------------------------------------------------------------
+/* --- paths and states -------------------------------------------------------
  */
 
-static uint32_t mask_of(enum function_state state, uint32_t shift)
-{
-	if (state == FUNCTION_SPAN)
-		return THUNK_MASK_ALL;
-	if (state == FUNCTION_COUNTED && shift >= 1 && shift <= 31)
-		return THUNK_MASK_SHARE(shift);
-	return THUNK_MASK_NONE;
-}
-
-static void set_mask(struct states *states, const struct function *function,
-		     uint32_t mask)
+static void choose_path(struct states *states, const struct function *function,
+			enum thunk_path path)
 {
 	for (uint32_t at = function->parts; states->area && at != NONE;
 	     at = states->parts[at].next)
 		if (states->parts[at].number)
-			thunk_area_mode(states->area, states->parts[at].number,
-					mask);
+			thunk_area_choose(states->area,
+					  states->parts[at].number, path);
 }
 
 static void set_state(struct states *states, struct function *function,
@@ -152,13 +144,11 @@ static void set_state(struct states *states, struct function *function,
 	lock_acquire(&states->lock);
 	function->state = (uint8_t)state;
 	function->muted = function->muted || state != FUNCTION_SPAN;
-	if (state == FUNCTION_COUNTED)
-		function->shift = function->wanted_shift;
 	lock_release(&states->lock);
 	/* What is excluded was never there. */
 	if (state != FUNCTION_DRAINING && !function->excluded)
 		states_note_change(states, function,
-				   from == FUNCTION_DRAINING ? FUNCTION_COUNTED
+				   from == FUNCTION_DRAINING ? FUNCTION_SPAN
 							     : from,
 				   clock_boottime_ns(), false);
 }
@@ -235,7 +225,7 @@ static bool is_drained(struct states *states, const struct function *function)
 	       !each_slot(states, has_open_call, &search);
 }
 
-/* --- off and on -------------------------------------------------------------
+/* --- quieter and louder -----------------------------------------------------
  */
 
 static void set_wanted(struct states *states, struct function *function,
@@ -274,7 +264,7 @@ static size_t drop_ungated(struct states *states, uint32_t *list, size_t count)
 static void stay_off(struct states *states, struct function *function,
 		     const char *why)
 {
-	set_mask(states, function, THUNK_MASK_NONE);
+	choose_path(states, function, THUNK_COUNT);
 	(void)function_log_off(arena_setup(states->arena)->functions,
 			       function->address, clock_boottime_ns());
 	set_wanted(states, function, FUNCTION_OFF, why);
@@ -282,8 +272,20 @@ static void stay_off(struct states *states, struct function *function,
 		set_state(states, function, FUNCTION_OFF);
 }
 
-/* Switch those functions off: first the log is told, as far as it has room. */
-static void go_off(struct states *states, uint32_t *list, size_t count)
+/* What was to go quiet is recorded as before. */
+static void stay_loud(struct states *states, struct function *function)
+{
+	lock_acquire(&states->lock);
+	function->wanted = FUNCTION_SPAN;
+	function->probe = false;
+	function->joins = false;
+	lock_release(&states->lock);
+}
+
+/* Take those functions, of which no call is recorded any more, to @state:
+ * counted or off. First the log is told. */
+static void go_quiet(struct states *states, uint32_t *list, size_t count,
+		     enum function_state state)
 {
 	struct function_log *log = arena_setup(states->arena)->functions;
 	bool gated = states_are_gated(states);
@@ -300,30 +302,30 @@ static void go_off(struct states *states, uint32_t *list, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct function *function = &states->functions[list[i]];
 
-		if (function_log_off(log, function->address, ns) == 0) {
+		if (function_log_off(log, function->address, ns) == 0)
 			list[kept++] = list[i];
-			continue;
-		}
-		lock_acquire(&states->lock);
-		function->wanted = FUNCTION_COUNTED;
-		function->wanted_shift = HAND_SHIFT;
-		function->probe = false;
-		function->joins = false;
-		lock_release(&states->lock);
+		else
+			stay_loud(states, function);
 	}
 	wait_until(ns);
 	if (!gated)
-		states_switch(states, list, kept, PATCH_NEITHER);
+		states_switch(states, list, kept, states_sites_of(state));
 	for (size_t i = 0; i < kept; i++) {
 		struct function *function = &states->functions[list[i]];
+		const char *why = states_stuck(states, function, false);
 
-		set_wanted(states, function, function->wanted,
-			   states_stuck(states, function, false));
-		set_state(states, function, FUNCTION_OFF);
+		if (why && state == FUNCTION_COUNTED) {
+			stay_off(states, function, why);
+			continue;
+		}
+		choose_path(states, function, THUNK_COUNT);
+		set_wanted(states, function, function->wanted, why);
+		set_state(states, function, state);
 	}
 }
 
-static void go_on(struct states *states, const uint32_t *list, size_t count)
+/* Have those functions recorded. */
+static void go_loud(struct states *states, const uint32_t *list, size_t count)
 {
 	struct function_log *log = arena_setup(states->arena)->functions;
 	uint64_t ns = clock_boottime_ns();
@@ -332,7 +334,6 @@ static void go_on(struct states *states, const uint32_t *list, size_t count)
 		struct open_search search = { states,
 					      &states->functions[list[i]] };
 
-		set_mask(states, search.function, THUNK_MASK_NONE);
 		each_slot(states, clear_open_calls, &search);
 		function_log_on(log, search.function->address, ns);
 	}
@@ -348,33 +349,28 @@ static void go_on(struct states *states, const uint32_t *list, size_t count)
 			continue;
 		}
 		set_wanted(states, function, function->wanted, why);
-		set_mask(states, function,
-			 mask_of(function->wanted, function->wanted_shift));
-		set_state(states, function, function->wanted);
+		choose_path(states, function, THUNK_RECORD);
+		set_state(states, function, FUNCTION_SPAN);
 	}
 }
 
-/* One that is to get a part more goes off first. */
-static bool goes_off(const struct states *states,
-		     const struct function *function)
+/* The state that @function goes to. The gate counts all calls that it leaves
+ * out: counted is off. A function that is to get a part more goes off first. */
+static enum function_state goes_to(const struct states *states,
+				   const struct function *function)
 {
 	if (states_are_gated(states))
-		return function->wanted != FUNCTION_SPAN;
-	return function->joins || function->wanted == FUNCTION_OFF;
+		return function->wanted == FUNCTION_SPAN ? FUNCTION_SPAN
+							 : FUNCTION_OFF;
+	return function->joins ? FUNCTION_OFF
+			       : (enum function_state)function->wanted;
 }
 
 static bool is_as_wanted(const struct states *states,
 			 const struct function *function)
 {
-	if (function->joins && !states_are_gated(states))
-		return false;
-	/* The gate counts all calls that it leaves out: counted is off. */
-	if (states_are_gated(states))
-		return (function->state == FUNCTION_OFF) ==
-		       (function->wanted != FUNCTION_SPAN);
-	return function->state == function->wanted &&
-	       (function->state != FUNCTION_COUNTED ||
-		function->shift == function->wanted_shift);
+	return (!function->joins || states_are_gated(states)) &&
+	       function->state == goes_to(states, function);
 }
 
 static void switch_off_again(struct states *states, uint32_t index)
@@ -403,12 +399,40 @@ static void join_parts(struct states *states, uint32_t index)
 		start_connected(states, &index, 1, false);
 }
 
-/* What is done for function @index alone. Adds it to @off or @on if its sites
- * are to be switched. Whether it is as it shall be. */
-static bool take_step(struct states *states, uint32_t index, uint32_t *off,
-		      size_t *off_count, uint32_t *on, size_t *on_count)
+/* Functions whose sites are to be switched, by the state that they go to. */
+struct due {
+	uint32_t list[FUNCTION_OFF + 1][BATCH];
+	size_t count[FUNCTION_OFF + 1];
+};
+
+/* False: there is no room. */
+static bool add_due(struct due *due, enum function_state state, uint32_t index)
+{
+	if (due->count[state] == BATCH)
+		return false;
+	due->list[state][due->count[state]++] = index;
+	return true;
+}
+
+static void go_due(struct states *states, struct due *due)
+{
+	for (int state = FUNCTION_COUNTED; state <= FUNCTION_OFF; state++)
+		if (due->count[state])
+			go_quiet(states, due->list[state], due->count[state],
+				 (enum function_state)state);
+	if (due->count[FUNCTION_SPAN])
+		go_loud(states, due->list[FUNCTION_SPAN],
+			due->count[FUNCTION_SPAN]);
+	for (int state = FUNCTION_SPAN; state <= FUNCTION_OFF; state++)
+		due->count[state] = 0;
+}
+
+/* What is done for function @index alone. Adds it to @due if its sites are to
+ * be switched. Whether it is as it shall be. */
+static bool take_step(struct states *states, uint32_t index, struct due *due)
 {
 	struct function *function = &states->functions[index];
+	enum function_state to = goes_to(states, function);
 
 	if (!function->connected || is_gone(function))
 		return true;
@@ -421,41 +445,32 @@ static bool take_step(struct states *states, uint32_t index, uint32_t *off,
 		join_parts(states, index);
 		return false;
 	}
-	if (goes_off(states, function)) {
-		if (function->state != FUNCTION_DRAINING) {
-			set_mask(states, function, THUNK_MASK_NONE);
-			function->draining_ns = clock_boottime_ns();
-			set_state(states, function, FUNCTION_DRAINING);
-		}
-		if (*off_count < BATCH && is_drained(states, function))
-			off[(*off_count)++] = index;
-		return false;
+	if (to == FUNCTION_SPAN && function->state == FUNCTION_DRAINING) {
+		choose_path(states, function, THUNK_RECORD);
+		set_state(states, function, FUNCTION_SPAN);
+		return true;
 	}
-	if (function->state == FUNCTION_OFF) {
-		if (*on_count < BATCH)
-			on[(*on_count)++] = index;
-		return false;
+	if (function->state == FUNCTION_SPAN) {
+		choose_path(states, function, THUNK_DRAIN);
+		function->draining_ns = clock_boottime_ns();
+		set_state(states, function, FUNCTION_DRAINING);
 	}
-	set_mask(states, function,
-		 mask_of(function->wanted, function->wanted_shift));
-	set_state(states, function, function->wanted);
-	return true;
+	if (function->state != FUNCTION_DRAINING ||
+	    is_drained(states, function))
+		(void)add_due(due, to, index);
+	return false;
 }
 
 /* Whether all connected functions are what they shall be. */
 static bool change_states(struct states *states)
 {
-	uint32_t off[BATCH], on[BATCH];
-	size_t off_count = 0, on_count = 0;
+	struct due due = { 0 };
 	bool done = true;
 
 	for (uint32_t i = 0; i < states->function_count; i++)
-		if (!take_step(states, i, off, &off_count, on, &on_count))
+		if (!take_step(states, i, &due))
 			done = false;
-	if (off_count)
-		go_off(states, off, off_count);
-	if (on_count)
-		go_on(states, on, on_count);
+	go_due(states, &due);
 	return done;
 }
 
@@ -478,7 +493,7 @@ static size_t tell_connecting(struct states *states, uint32_t *list,
 
 		if (!function_log_connect(log, function->address,
 					  function->entry_build, ns) &&
-		    ((held && function->wanted != FUNCTION_OFF) ||
+		    ((held && function->wanted == FUNCTION_SPAN) ||
 		     !function_log_off(log, function->address, ns))) {
 			list[kept++] = list[i];
 			continue;
@@ -492,17 +507,15 @@ static size_t tell_connecting(struct states *states, uint32_t *list,
 	return kept;
 }
 
-/* After states_connect_functions(): those of @list are connected, and are on if
- * they were held, else off. */
+/* After states_connect_functions(): those of @list are connected, and as they
+ * shall be if they were held, else off. */
 static void start_connected(struct states *states, const uint32_t *list,
 			    size_t count, bool held)
 {
-	uint32_t on[BATCH];
-	size_t on_count = 0;
+	struct due due = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		struct function *function = &states->functions[list[i]];
-		bool off = !held || function->wanted == FUNCTION_OFF;
 
 		if (function->refused == patch_reason_text(PATCH_STUCK)) {
 			stay_off(states, function, function->refused);
@@ -514,19 +527,19 @@ static void start_connected(struct states *states, const uint32_t *list,
 			function->wanted = FUNCTION_SPAN;
 			lock_release(&states->lock);
 		}
-		set_mask(states, function,
-			 mask_of(function->wanted, function->wanted_shift));
-		if (!off || function->wanted == FUNCTION_OFF)
+		if (function->connected &&
+		    (held || function->wanted == FUNCTION_OFF)) {
+			choose_path(states, function,
+				    function->wanted == FUNCTION_SPAN
+					    ? THUNK_RECORD
+					    : THUNK_COUNT);
 			set_state(states, function, function->wanted);
-		else
-			on[on_count++] = list[i];
-		if (on_count == BATCH) {
-			go_on(states, on, on_count);
-			on_count = 0;
+		} else if (!add_due(&due, function->wanted, list[i])) {
+			go_due(states, &due);
+			(void)add_due(&due, function->wanted, list[i]);
 		}
 	}
-	if (on_count)
-		go_on(states, on, on_count);
+	go_due(states, &due);
 }
 
 /* Those of @list are changed by the gate, as far as they have numbers. */

@@ -133,7 +133,7 @@ void states_note_change(struct states *states, struct function *function,
 {
 	struct states_change change;
 
-	if (from == function->state && from != FUNCTION_COUNTED)
+	if (from == function->state)
 		return;
 	states_name(states, function);
 	change = (struct states_change){
@@ -142,7 +142,6 @@ void states_note_change(struct states *states, struct function *function,
 		.name = function->name,
 		.from = from,
 		.to = function->state,
-		.shift = function->shift,
 		.share = function->share,
 		.mean_ns = function->mean_ns,
 		.by_hand = function->by_hand || function->excluded,
@@ -220,9 +219,8 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 		.number = function->connected
 				  ? states->parts[function->parts].number
 				  : 0,
-		.state = function->state == FUNCTION_DRAINING ? FUNCTION_OFF
+		.state = function->state == FUNCTION_DRAINING ? FUNCTION_COUNTED
 							      : function->state,
-		.shift = function->shift,
 		.by_hand = function->by_hand || function->excluded,
 		.gated = (states_are_gated(states) &&
 			  function->state == FUNCTION_OFF) ||
@@ -337,9 +335,9 @@ static void add_function(const struct states *states,
 	if (!function->connected)
 		return;
 	out->hooked += !function->entry_build;
-	out->counted += function->state == FUNCTION_COUNTED;
-	out->off += function->state == FUNCTION_OFF ||
-		    function->state == FUNCTION_DRAINING;
+	out->counted += function->state == FUNCTION_COUNTED ||
+			function->state == FUNCTION_DRAINING;
+	out->off += function->state == FUNCTION_OFF;
 }
 
 /* Whether somebody wants a function to be in another state than span, or has

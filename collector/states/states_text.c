@@ -451,11 +451,6 @@ static void connect_rest(struct states *states, struct states_process *process)
 	states_free(states, list);
 }
 
-static enum patch_sites sites_of(enum function_state state)
-{
-	return state == FUNCTION_OFF ? PATCH_NEITHER : PATCH_BOTH;
-}
-
 /* Switch the connected functions of @process whose state has the sites @on. */
 static void switch_rest(struct states *states,
 			const struct states_process *process,
@@ -471,7 +466,7 @@ static void switch_rest(struct states *states,
 			&states->functions[states->owner[number]];
 
 		if (function->connected &&
-		    sites_of((enum function_state)function->state) == on)
+		    states_sites_of((enum function_state)function->state) == on)
 			numbers[count++] = number;
 	}
 	if (count)
@@ -484,6 +479,7 @@ static void catch_up(struct states *states, struct states_process *process)
 {
 	connect_rest(states, process);
 	switch_rest(states, process, PATCH_NEITHER);
+	switch_rest(states, process, PATCH_ENTRIES);
 	switch_rest(states, process, PATCH_BOTH);
 	states->late_news = true;
 }
@@ -897,8 +893,9 @@ static void connect_all_in(struct states *states,
 			n += list_parts(
 				states, process, function,
 				connecting->held
-					? sites_of((enum function_state)
-							   function->wanted)
+					? states_sites_of(
+						  (enum function_state)
+							  function->wanted)
 					: PATCH_NEITHER,
 				connecting->list + n, connecting->room - n);
 	}

@@ -66,8 +66,7 @@ void states_trace_name(const struct states_change *change,
 					    : "");
 	else if (change->to == FUNCTION_COUNTED)
 		snprintf(text, STATES_TRACE_TEXT,
-			 "perfrec: %.300s counted, one call in %llu recorded%s",
-			 change->name, 1ULL << (change->shift & 63), why);
+			 "perfrec: %.300s only counted%s", change->name, why);
 	else if (change->to == FUNCTION_SPAN)
 		snprintf(text, STATES_TRACE_TEXT,
 			 "perfrec: %.300s recorded again%s", change->name, why);

@@ -190,7 +190,7 @@ void thunk_map_near(uint64_t start, uint64_t end)
 
 const struct thunk_mode *thunk_map_mode(uint32_t number)
 {
-	static const struct thunk_mode none = { .mask = THUNK_MASK_NONE };
+	static const struct thunk_mode none = { .path = THUNK_COUNT };
 	/* relaxed: it is not unmapped while functions call thunks */
 	uint64_t map = atom_load_rlx(&g_thunks.map[0]);
 	const struct thunk_mode *modes =

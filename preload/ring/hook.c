@@ -201,7 +201,8 @@ void hook_entry_general_exit(void *function, void *unused, uintptr_t sp)
  */
 static bool count_call(uint64_t function, uint32_t number)
 {
-	uint32_t mask = thunk_map_mode(number)->mask;
+	/* relaxed: it may change at any time */
+	uint32_t path = atom_load_rlx(&thunk_map_mode(number)->path);
 	uint64_t gate = open_gate();
 	struct count_cell *cell = NULL;
 
@@ -212,13 +213,15 @@ static bool count_call(uint64_t function, uint32_t number)
 	if (!cell) {
 		/* relaxed: a count */
 		atom_add_rlx(&g_shim.page->uncounted_calls, 1);
-		if (mask == THUNK_MASK_ALL)
+		if (path == THUNK_RECORD)
 			slot_count_span();
 		return false;
 	}
 	count_up(&cell->calls);
+	if (path == THUNK_COUNT)
+		return false;
 	count_shift(&cell->recorded);
-	if (thunk_turn(cell->calls) & mask)
+	if (path != THUNK_RECORD)
 		return false;
 	/* In one instruction, as the two above. */
 	count_or(&cell->recorded, 1);

@@ -28,17 +28,17 @@ static struct witness g_witness;
 static uint64_t g_calls[THUNK_NUMBERS];
 static uint64_t g_records[3][THUNK_NUMBERS]; /* by kind */
 
-static uint32_t mask_of(int number)
+static enum thunk_path path_of(int number)
 {
 	switch (number) {
 	case THUNK_CALLS_COUNTED:
 	case THUNK_ENTRY_COUNTED:
-		return THUNK_MASK_NONE;
-	case THUNK_CALLS_SHARE:
-	case THUNK_ENTRY_SHARE:
-		return THUNK_MASK_SHARE(1);
+		return THUNK_COUNT;
+	case THUNK_CALLS_DRAINED:
+	case THUNK_ENTRY_DRAINED:
+		return THUNK_DRAIN;
 	default:
-		return THUNK_MASK_ALL;
+		return THUNK_RECORD;
 	}
 }
 
@@ -55,7 +55,7 @@ static struct thunk_area *make_thunks(struct mini_collector *mini)
 							? THUNK_ENTRY
 							: THUNK_CALLS),
 				 0);
-		thunk_area_mode(area, (uint32_t)number, mask_of(number));
+		thunk_area_choose(area, (uint32_t)number, path_of(number));
 	}
 	return area;
 }
@@ -160,23 +160,16 @@ static void check_counts(uint64_t slack)
 	}
 }
 
-/* What is recorded is a share of what is counted, and ends. */
+/* All calls are recorded, or none, and end. */
 static void check_records(void)
 {
 	for (int number = 1; number < THUNK_NUMBERS; number++) {
 		uint64_t begins = g_records[RECORD_BEGIN][number];
 
 		ck_assert_uint_eq(begins, g_records[RECORD_END][number]);
-		if (mask_of(number) == THUNK_MASK_ALL)
-			ck_assert_uint_eq(begins, g_calls[number]);
-		else if (mask_of(number) == THUNK_MASK_NONE)
-			ck_assert_uint_eq(begins, 0);
-		else if (g_calls[number] >= 1000)
-			ck_assert_msg(begins * 10 > g_calls[number] * 4 &&
-					      begins * 10 < g_calls[number] * 6,
-				      "function %d: %lu of %lu", number,
-				      (unsigned long)begins,
-				      (unsigned long)g_calls[number]);
+		ck_assert_uint_eq(begins, path_of(number) == THUNK_RECORD
+						  ? g_calls[number]
+						  : 0);
 	}
 }
 

@@ -397,7 +397,7 @@ START_TEST(patch_passes_calls_on_to_the_hooks)
 	start(kind, 50);
 	connect_all(true, PATCH_BOTH);
 	for (uint32_t i = 0; i < g_listed; i++)
-		thunk_area_mode(g_area, g_numbers[i], THUNK_MASK_ALL);
+		thunk_area_choose(g_area, g_numbers[i], THUNK_RECORD);
 	go();
 	while (g_control->rounds < 49 * VICTIM_THREADS)
 		usleep(1000);
@@ -431,10 +431,9 @@ START_TEST(patch_flips_while_threads_run)
 	calls = all_calls();
 	ck_assert_uint_gt(calls, 0);
 	for (int i = 0; i < rounds; i++) {
-		uint32_t mask = i % 3 ? THUNK_MASK_SHARE(4) : THUNK_MASK_ALL;
-
 		switch_all((enum patch_sites)(i % 3));
-		thunk_area_mode(g_area, g_numbers[(size_t)i % g_listed], mask);
+		thunk_area_choose(g_area, g_numbers[(size_t)i % g_listed],
+				  (enum thunk_path)(i / 3 % 3));
 	}
 	switch_all(PATCH_NEITHER);
 	calls = all_calls();
@@ -607,9 +606,9 @@ START_TEST(patch_site_of_two_functions_serves_both)
 	ck_assert_uint_le(enters[1], witness_of(g_control, at[1])->enters);
 	for (uint32_t k = 1; k <= 2; k++) {
 		enters[0] = witness_of(g_control, at[k - 1])->exits;
-		thunk_area_mode(g_area, k, THUNK_MASK_ALL);
+		thunk_area_choose(g_area, k, THUNK_RECORD);
 		let_work();
-		thunk_area_mode(g_area, k, THUNK_MASK_NONE);
+		thunk_area_choose(g_area, k, THUNK_DRAIN);
 		let_work();
 		ck_assert_uint_gt(witness_of(g_control, at[k - 1])->exits,
 				  enters[0]);

@@ -53,8 +53,9 @@ struct function {
 	bool tiny; /* it calls at once, without a frame; what it calls is
 		    * local, so neither a landing pad nor setjmp() */
 	uint32_t size; /* of its frame */
-	uint32_t mask;
+	enum thunk_path path;
 	bool entry_on, exit_on[2];
+	bool counted; /* where its exits go off, its entry stays on */
 	enum phase phase;
 	uint64_t since_ns;
 	struct count_cell cell;
@@ -143,19 +144,15 @@ static void tell(uint32_t function, int what, uint64_t ns)
 }
 
 /* One of three sites; when all are as they shall be, true. */
-static bool flip_some(struct function *function, bool on)
+static bool flip_some(struct function *function, bool entry, bool exits)
 {
 	bool *site[] = { &function->entry_on, &function->exit_on[0],
 			 &function->exit_on[1] };
+	uint32_t which = any(3);
 
-	*site[any(3)] = on;
-	return function->entry_on == on && function->exit_on[0] == on &&
-	       function->exit_on[1] == on;
-}
-
-static uint32_t any_mask(void)
-{
-	return one_in(3) ? THUNK_MASK_ALL : THUNK_MASK_SHARE(1 + any(3));
+	*site[which] = which ? exits : entry;
+	return function->entry_on == entry && function->exit_on[0] == exits &&
+	       function->exit_on[1] == exits;
 }
 
 /* What the collector may do with function @number in a moment. */
@@ -166,19 +163,18 @@ static void step_function(uint32_t number)
 
 	switch (function->phase) {
 	case ON:
-		if (one_in(3)) {
-			function->mask = THUNK_MASK_NONE;
-			function->phase = DRAINING;
-			function->since_ns = ns;
-		} else {
-			function->mask = any_mask();
-		}
+		if (!one_in(3))
+			break;
+		function->path = THUNK_DRAIN;
+		function->phase = DRAINING;
+		function->since_ns = ns;
+		function->counted = one_in(2);
 		break;
 	case DRAINING:
 		if (ns < g_model.told_ns) /* it waits until that is over */
 			break;
 		if (one_in(8)) { /* it has changed its mind */
-			function->mask = any_mask();
+			function->path = THUNK_RECORD;
 			function->phase = ON;
 		} else if (!function->cell.recorded ||
 			   ns > function->since_ns + BOUND_NS) {
@@ -192,10 +188,14 @@ static void step_function(uint32_t number)
 			function->phase = GOING_OFF;
 		break;
 	case GOING_OFF:
-		if (flip_some(function, false))
-			function->phase = OFF;
+		if (!flip_some(function, function->counted, false))
+			break;
+		function->path = THUNK_COUNT;
+		function->phase = OFF;
 		break;
 	case OFF:
+		if (one_in(4))
+			function->entry_on = !function->entry_on;
 		if (!one_in(4) || ns < g_model.told_ns)
 			break;
 		function->cell.recorded = 0;
@@ -203,10 +203,10 @@ static void step_function(uint32_t number)
 		function->phase = GOING_ON;
 		break;
 	case GOING_ON:
-		if (flip_some(function, true)) {
-			function->mask = any_mask();
-			function->phase = ON;
-		}
+		if (!flip_some(function, true, true))
+			break;
+		function->path = THUNK_RECORD;
+		function->phase = ON;
 		break;
 	}
 }
@@ -355,7 +355,6 @@ static uint64_t end_hint(const struct call *call)
 static bool thunk_enter(struct function *function)
 {
 	struct count_cell *cell = &function->cell;
-	bool records;
 
 	if (function->kind == KIND_GATE)
 		return true;
@@ -363,9 +362,13 @@ static bool thunk_enter(struct function *function)
 		return false;
 	preempt();
 	cell->calls++;
-	records = ((uint32_t)cell->calls * THUNK_STEP & function->mask) == 0;
-	cell->recorded = cell->recorded << 1 | records;
-	return records;
+	if (function->path == THUNK_COUNT)
+		return false;
+	cell->recorded <<= 1;
+	if (function->path != THUNK_RECORD)
+		return false;
+	cell->recorded |= 1;
+	return true;
 }
 
 static bool thunk_exit(struct function *function)
@@ -554,6 +557,7 @@ static void make_functions(void)
 		function->size = 16 * any(m->mode & MODE_DEEP ? 8 : 100);
 		if (m->mode & MODE_LARGE && one_in(4))
 			function->size = 16 * (2100 + any(2500));
+		function->path = THUNK_RECORD;
 		function->entry_on = function->exit_on[0] =
 			function->exit_on[1] = true;
 		if (function->kind != KIND_GATE)

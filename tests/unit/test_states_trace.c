@@ -23,15 +23,13 @@ START_TEST(states_trace_says_what_changed_and_why)
 		.name = "f",
 		.from = FUNCTION_SPAN,
 		.to = FUNCTION_COUNTED,
-		.shift = 10,
 	};
 
-	says(&change, "perfrec: f counted, one call in 1024 recorded");
+	says(&change, "perfrec: f only counted");
 	change.share = 1u << 29; /* of 2^32 */
 	change.mean_ns = 1500;
 	says(&change,
-	     "perfrec: f counted, one call in 1024 recorded: 12.5 % of "
-	     "the CPU time, 1.50 us a call");
+	     "perfrec: f only counted: 12.5 % of the CPU time, 1.50 us a call");
 	change.by_hand = true;
 	change.to = FUNCTION_OFF;
 	says(&change, "perfrec: f off: asked for, 12.5 % of the CPU time, "
@@ -60,7 +58,6 @@ START_TEST(states_trace_of_a_long_name_fits)
 	struct states_change change = {
 		.name = name,
 		.to = FUNCTION_COUNTED,
-		.shift = UINT32_MAX,
 		.share = UINT32_MAX,
 		.mean_ns = UINT32_MAX,
 		.by_hand = true,

@@ -148,8 +148,8 @@ END_TEST
 
 START_TEST(thunks_go_to_the_hooks_with_their_arguments)
 {
-	thunk_area_mode(g_area, CALLS, THUNK_MASK_ALL);
-	ck_assert_uint_eq(thunk_area_mask(g_area, CALLS), THUNK_MASK_ALL);
+	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
+	ck_assert_uint_eq(thunk_area_path(g_area, CALLS), THUNK_RECORD);
 	enter(0);
 	ck_assert_uint_eq(g_rig_seen.enters, 1);
 	ck_assert_uint_eq(g_rig_seen.function, FUNCTION);
@@ -164,50 +164,46 @@ START_TEST(thunks_go_to_the_hooks_with_their_arguments)
 }
 END_TEST
 
-/* One in 2^shift is recorded, and no gap is much longer than that. */
-START_TEST(thunks_record_a_share_of_calls_that_is_spread_evenly)
+/* The path is chosen while nothing is open that was recorded. */
+START_TEST(thunks_that_only_count_leave_the_bits_alone)
 {
-	for (unsigned int shift = 1; shift <= 10; shift++) {
-		uint64_t last = 0, gap = 0, seen = 0;
-
-		rig_reset();
-		thunk_area_mode(g_area, CALLS, THUNK_MASK_SHARE(shift));
-		for (uint64_t i = 1; i <= 1 << 16; i++) {
-			enter(0);
-			/* The first call is recorded. */
-			ck_assert_uint_ge(g_rig_seen.enters, 1);
-			if (g_rig_seen.enters != seen) {
-				gap = MAX(gap, i - last);
-				last = i;
-			}
-			seen = g_rig_seen.enters;
-			leave(0);
-		}
-		ck_assert_uint_eq(g_rig_seen.exits, g_rig_seen.enters);
-		ck_assert_uint_ge(g_rig_seen.enters + 2, 65536u >> shift);
-		ck_assert_uint_le(g_rig_seen.enters, (65536u >> shift) + 2);
-		ck_assert_uint_le(gap, 3u << shift);
-	}
+	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
+	enter(0);
+	leave(0);
+	thunk_area_choose(g_area, CALLS, THUNK_COUNT);
+	ck_assert_uint_eq(thunk_area_path(g_area, CALLS), THUNK_COUNT);
+	for (int i = 0; i < 100; i++)
+		enter(i % 2);
+	/* Bits that others have left there. */
+	g_cells[CALLS].recorded = 5;
+	enter(0);
+	ck_assert_uint_eq(g_cells[CALLS].recorded, 5);
+	ck_assert_uint_eq(g_cells[CALLS].calls, 102);
+	ck_assert_uint_eq(g_rig_seen.enters, 1);
+	thunk_area_choose(g_area, CALLS, THUNK_DRAIN);
+	enter(1);
+	ck_assert_uint_eq(g_cells[CALLS].recorded, 10);
+	ck_assert_uint_eq(g_cells[CALLS].calls, 103);
+	ck_assert_uint_eq(g_rig_seen.enters, 1);
 }
 END_TEST
 
-/* Each call has a mode of its own; each exit is recorded that has a begin. */
+/* Each call has a path of its own; each exit is recorded that has a begin. */
 START_TEST(thunks_end_those_calls_whose_begin_was_recorded)
 {
 	uint64_t bits = 0x9d3fa6c2715be084u;
 
 	for (int i = 0; i < 64; i++) {
-		thunk_area_mode(g_area, CALLS,
-				bits >> i & 1 ? THUNK_MASK_ALL
-					      : THUNK_MASK_NONE);
+		thunk_area_choose(g_area, CALLS,
+				  bits >> i & 1 ? THUNK_RECORD : THUNK_DRAIN);
 		enter(0);
 		ck_assert_uint_eq(g_cells[CALLS].recorded & 1, bits >> i & 1);
 	}
 	for (int i = 63; i >= 0; i--) {
 		uint64_t exits = g_rig_seen.exits;
 
-		thunk_area_mode(g_area, CALLS,
-				i % 3 ? THUNK_MASK_ALL : THUNK_MASK_NONE);
+		thunk_area_choose(g_area, CALLS,
+				  i % 3 ? THUNK_RECORD : THUNK_DRAIN);
 		leave(1);
 		ck_assert_uint_eq(g_rig_seen.exits - exits, bits >> i & 1);
 	}
@@ -216,7 +212,7 @@ END_TEST
 
 START_TEST(thunks_deeper_than_64_calls_repeat_the_oldest)
 {
-	thunk_area_mode(g_area, CALLS, THUNK_MASK_ALL);
+	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
 	for (int i = 0; i < 1000; i++)
 		enter(0);
 	for (int i = 0; i < 1000; i++)
@@ -229,7 +225,7 @@ END_TEST
 /* No thread counts for another process, nor without a place to count. */
 START_TEST(thunks_without_counts_take_the_general_path)
 {
-	thunk_area_mode(g_area, CALLS, THUNK_MASK_ALL);
+	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
 	g_cells[CALLS].recorded = 1;
 	g_count_epoch = 0;
 	enter(0);
@@ -417,11 +413,10 @@ START_TEST(thunks_of_entry_builds_keep_all_registers)
 {
 	const struct exit_thunk *it = &g_exit_thunks[_i % 3];
 	int map = _i / 3 % 2;
-	bool records = _i / 6;
+	bool records = _i / 6 == THUNK_RECORD;
 	uint64_t rsp;
 
-	thunk_area_mode(g_area, ENTRY,
-			records ? THUNK_MASK_ALL : THUNK_MASK_NONE);
+	thunk_area_choose(g_area, ENTRY, (enum thunk_path)(_i / 6));
 	rsp = call_and_compare(thunk(map, ENTRY, 0), false);
 	ck_assert_uint_eq(g_cells[ENTRY].calls, 1);
 	ck_assert_uint_eq(g_cells[ENTRY].recorded, records);
@@ -444,7 +439,7 @@ END_TEST
 
 START_TEST(thunks_of_entry_builds_without_counts_take_the_general_path)
 {
-	thunk_area_mode(g_area, ENTRY, THUNK_MASK_ALL);
+	thunk_area_choose(g_area, ENTRY, THUNK_RECORD);
 	for (int i = 0; i < 2; i++) {
 		rig_reset();
 		g_cells[ENTRY].recorded = 1;
@@ -525,8 +520,7 @@ static void trap_steps(void)
 START_TEST(thunks_count_exactly_with_a_signal_at_each_instruction)
 {
 	g_stepped = _i % 2 ? ENTRY : CALLS;
-	thunk_area_mode(g_area, g_stepped,
-			_i / 2 ? THUNK_MASK_ALL : THUNK_MASK_NONE);
+	thunk_area_choose(g_area, g_stepped, (enum thunk_path)(_i / 2));
 	trap_steps();
 	g_nested = 0;
 	for (int i = 0; i < 10; i++) {
@@ -537,9 +531,9 @@ START_TEST(thunks_count_exactly_with_a_signal_at_each_instruction)
 	ck_assert_uint_eq(g_cells[g_stepped].calls, 10 + g_nested);
 	ck_assert_uint_eq(g_cells[g_stepped].recorded, 0);
 	ck_assert_uint_eq(g_rig_seen.enters + g_rig_seen.entry_enters,
-			  _i / 2 ? 10 + g_nested : 0);
+			  _i / 2 == THUNK_RECORD ? 10 + g_nested : 0);
 	ck_assert_uint_eq(g_rig_seen.exits + g_rig_seen.entry_exits,
-			  _i / 2 ? 10 + g_nested : 0);
+			  _i / 2 == THUNK_RECORD ? 10 + g_nested : 0);
 }
 END_TEST
 
@@ -547,7 +541,7 @@ END_TEST
 START_TEST(thunks_live_through_a_signal_that_takes_the_counts)
 {
 	g_stepped = _i % 2 ? ENTRY : CALLS;
-	thunk_area_mode(g_area, g_stepped, THUNK_MASK_ALL);
+	thunk_area_choose(g_area, g_stepped, THUNK_RECORD);
 	trap_steps();
 	g_takes_counts = true;
 	g_nested = 0;
@@ -572,8 +566,7 @@ int main(void)
 	tcase_add_test(tcase, thunks_of_a_number_are_those_of_one_function);
 	tcase_add_test(tcase, thunks_count_each_call_and_record_none_of_it);
 	tcase_add_test(tcase, thunks_go_to_the_hooks_with_their_arguments);
-	tcase_add_test(tcase,
-		       thunks_record_a_share_of_calls_that_is_spread_evenly);
+	tcase_add_test(tcase, thunks_that_only_count_leave_the_bits_alone);
 	tcase_add_test(tcase, thunks_end_those_calls_whose_begin_was_recorded);
 	tcase_add_test(tcase, thunks_deeper_than_64_calls_repeat_the_oldest);
 	tcase_add_test(tcase, thunks_without_counts_take_the_general_path);
@@ -583,13 +576,13 @@ int main(void)
 		tcase,
 		thunks_have_pointers_for_as_many_mappings_as_there_are_rows);
 	tcase_add_loop_test(tcase, thunks_of_entry_builds_keep_all_registers, 0,
-			    12);
+			    18);
 	tcase_add_test(
 		tcase,
 		thunks_of_entry_builds_without_counts_take_the_general_path);
 	tcase_add_loop_test(
 		tcase, thunks_count_exactly_with_a_signal_at_each_instruction,
-		0, 4);
+		0, 6);
 	tcase_add_loop_test(tcase,
 			    thunks_live_through_a_signal_that_takes_the_counts,
 			    0, 2);

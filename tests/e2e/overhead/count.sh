@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --count: each call of a function is counted, in threads and in forked
-# children, and one in 1024 is recorded.
+# children, and none is recorded.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 prog overhead/busy
@@ -20,8 +20,9 @@ expect_eq 'calls of leaf' "$(calls_of leaf)" 600000
 expect_eq 'calls of fib' "$(calls_of fib)" $((6 * 1973))
 expect_eq 'calls of work' "$(calls_of work)" 6
 spans=$(json data/summary.json .totals.spans)
-[ "$spans" -lt 2000 ] || fail "$spans spans: they were recorded, not counted"
-[ "$spans" -gt 500 ] || fail "only $spans spans"
+expect_eq 'spans of the others' "$spans" 13
+expect_eq 'recorded calls of leaf and fib' "$(json data/summary.json \
+	'[.functions[] | select(.name == "leaf" or .name == "fib") | .recorded] | add')" 0
 "$O/tests/tools/trace_check" data/trace.pftrace >check || {
 	cat check
 	fail "the trace is not well formed"

@@ -255,7 +255,7 @@ static void check_call(int number, unsigned int at, uint64_t how, bool r11)
 
 static void *check_registers(void *unused)
 {
-	static const int numbers[] = { THUNK_ENTRY_SHARE, THUNK_ENTRY_COUNTED,
+	static const int numbers[] = { THUNK_ENTRY_DRAINED, THUNK_ENTRY_COUNTED,
 				       THUNK_ENTRY_SPAN };
 	static const struct {
 		unsigned int at;

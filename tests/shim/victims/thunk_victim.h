@@ -5,16 +5,16 @@
 #ifndef PERFREC_TESTS_SHIM_THUNK_VICTIM_H
 #define PERFREC_TESTS_SHIM_THUNK_VICTIM_H
 
-/* Functions of a calls build, then of an entry build: recorded, counted, one
- * call in two recorded; and one that handlers call. */
+/* Functions of a calls build, then of an entry build: recorded, only counted,
+ * drained; and one that handlers call. */
 enum {
 	THUNK_CALLS_SPAN = 1,
 	THUNK_CALLS_COUNTED,
-	THUNK_CALLS_SHARE,
+	THUNK_CALLS_DRAINED,
 	THUNK_CALLS_INNER,
 	THUNK_ENTRY_SPAN,
 	THUNK_ENTRY_COUNTED,
-	THUNK_ENTRY_SHARE,
+	THUNK_ENTRY_DRAINED,
 	THUNK_ENTRY_INNER,
 	THUNK_NUMBERS,
 };
