@@ -33,7 +33,7 @@ run "$PERFREC" cc --hooks=entry "${CC:-cc}" -O1 -g -Wl,-z,now -o entries \
 	"$TOP/tests/progs/robust/steps.c"
 [ "$status" -eq 0 ] || skip "no entry builds here: $(cat err)"
 run env PERFREC_SLOTS=8 timeout 150 "$PERFREC" record -q -o data-entries \
-	--count leaf gdb -nx -batch -x "$TOP/tests/e2e/lib/gdb_steps.py" ./entries
+	gdb -nx -batch -x "$TOP/tests/e2e/lib/gdb_steps.py" ./entries
 expect_no_match out '^wrong:'
 for function in hook_entry_enter hook_entry_exit; do
 	expect_match out "^functions:.* $function( |\$)"
