@@ -208,7 +208,7 @@ static int take_metric(struct collect_options *options,
 		return OPTS_GO_ON;
 	case OPT_CPU:
 		options->cpu_auto = value->number == CPU_HZ_AUTO;
-		options->cpu_hz = options->cpu_auto ? CPU_HZ_USUAL
+		options->cpu_hz = options->cpu_auto ? CPU_HZ_FREE
 						    : (uint32_t)value->number;
 		options->cpu_engine = (enum cpu_engine)value->word;
 		return OPTS_GO_ON;

@@ -23,7 +23,7 @@ uint32_t cpu_rate_for_budget(double budget, double sample_ns)
 	uint32_t hz;
 
 	if (budget <= 0)
-		return CPU_HZ_USUAL;
+		return CPU_HZ_FREE;
 	quarter = MIN(budget / 4 * per_second, (double)CPU_RATE_MOST);
 	half = MIN(budget / 2 * per_second, (double)CPU_HZ_USUAL);
 	hz = (uint32_t)(MAX(quarter, half) + 0.5);

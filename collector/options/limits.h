@@ -18,7 +18,8 @@
 
 #define SPAN_DEPTH_MAX WIRE_DEPTH_MAX /* --depth */
 #define CPU_HZ_MAX WIRE_CPU_HZ_MAX /* --cpu: samples a second */
-#define CPU_HZ_USUAL 99u /* --cpu auto without --overhead */
+#define CPU_HZ_USUAL 99u
+#define CPU_HZ_FREE 499u /* --cpu auto without --overhead */
 #define CPU_HZ_AUTO UINT32_MAX /* the number of --cpu auto */
 
 /* --min-duration, in ns */

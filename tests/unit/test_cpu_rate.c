@@ -20,8 +20,8 @@ END_TEST
 
 START_TEST(cpu_rate_without_a_budget_is_the_usual_one)
 {
-	ck_assert_uint_eq(cpu_rate_for_budget(0, 25 * US), CPU_HZ_USUAL);
-	ck_assert_uint_eq(cpu_rate_for_budget(0, 0), CPU_HZ_USUAL);
+	ck_assert_uint_eq(cpu_rate_for_budget(0, 25 * US), CPU_HZ_FREE);
+	ck_assert_uint_eq(cpu_rate_for_budget(0, 0), CPU_HZ_FREE);
 }
 END_TEST
 
