@@ -144,11 +144,12 @@ double calibrate_signal_ns(uint32_t stack_bytes)
 	return ns;
 }
 
-#define MIDDLE 10
+#define TRIES 5
+#define MIDDLE 5
 #define GAPS (2 * MIDDLE + 1)
 #define GAP_MIN_NS 1000 /* nothing but an interrupt takes that long */
 #define GAP_PERIOD_NS 200000 /* between two samples */
-#define GAP_TIME_NS 50000000
+#define GAP_TIME_NS 10000000 /* that one try may take */
 #define BUFFER_PAGES 128 /* a power of two; any user may lock as many */
 
 static int compare_gaps(const void *a, const void *b)
@@ -183,6 +184,20 @@ static double median_gap_ns(struct perf_event_mmap_page *page)
 	return (double)gap[MIDDLE];
 }
 
+/* The least of some tries: another program can only add to one. */
+static double least_gap_ns(struct perf_event_mmap_page *page)
+{
+	double least = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		double ns = median_gap_ns(page);
+
+		if (ns > 0 && (least <= 0 || ns < least))
+			least = ns;
+	}
+	return least;
+}
+
 /*
  * How many times as long a program pays for a sample as the kernel takes for
  * one: it finds its caches and its predicted branches taken. Lua and a C++
@@ -215,7 +230,7 @@ double calibrate_perf_ns(uint32_t stack_bytes)
 	for (size_t i = 0; i < sizeof(stack); i++)
 		stack[i] = 0;
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	ns = median_gap_ns(page);
+	ns = least_gap_ns(page);
 	munmap(page, bytes);
 	close(fd);
 	return ns * PERF_COLD;

@@ -6,6 +6,8 @@
  */
 #include "collector/files/summary_cost.h"
 
+#include <math.h>
+
 #include "collector/files/calibrate.h"
 #include "collector/files/own_costs.h"
 #include "collector/files/switch_cost.h"
@@ -24,6 +26,9 @@
 #define COLD_BLOCK 3.0
 /* Of the time of a run, this part at least is the program's. */
 #define REST_LEAST 0.01
+/* The kernel divides CPU time by its ticks: that much system time may be
+ * missing. */
+#define TICK_NS 10000000.0
 
 /* What one of each takes, in ns; 0: there was none. */
 struct cost_of {
@@ -181,6 +186,19 @@ static double page_cost(const struct recording *recording)
 	       page.again_ns * (double)sum->pages_again;
 }
 
+/* The most that one switch can have cost: all of it is system time. */
+static double switch_most_ns(const struct recording *recording)
+{
+	const struct recording_sums *sums = recording_sums(recording);
+	const struct sched_totals *sched = &sums->totals.sched;
+	const struct command_end *end = &sums->command_end;
+
+	if (!end->known)
+		return INFINITY;
+	return ((double)end->sys_ns + TICK_NS) /
+	       (double)(sched->waits + sched->preemptions);
+}
+
 /* Cost of switches of threads that have events. Of few of them it is less than
  * what measuring it takes. */
 static double switch_cost(const struct recording *recording, struct cost_of *ns)
@@ -200,8 +218,8 @@ static double switch_cost(const struct recording *recording, struct cost_of *ns)
 		wanted.stack_bytes = options->stack_bytes;
 	}
 	costs = switch_cost_measure(&wanted);
-	ns->a_switch = costs.all_ns;
-	ns->told_switch = costs.told_ns;
+	ns->a_switch = MIN(costs.all_ns, switch_most_ns(recording));
+	ns->told_switch = MIN(costs.told_ns, ns->a_switch);
 	return ns->a_switch * (double)(sum->waits + sum->preemptions);
 }
 
@@ -233,11 +251,13 @@ void summary_cost(const struct recording *recording,
 	const double heap = heap_cost(recording, costs, &ns);
 	const double samples = ns.cpu_sample * (double)sum->sampled.count;
 	const double switches = switch_cost(recording, &ns);
-	const double total = hooks + note_cost(recording) + heap + samples +
-			     switches + pages + (double)sum->start_ns;
+	const double all = hooks + note_cost(recording) + heap + samples +
+			   switches + pages + (double)sum->start_ns;
 	const double patching = (double)sum->states.patch_ns;
 	const double cpu = known_cpu_ns(recording);
-	const double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);
+	const double run = cpu > 0 ? cpu : (double)wall_ns;
+	const bool capped = run > 0 && all > run;
+	const double total = capped ? run : all;
 	/* Where nearly all of the time would be ours, the cost is not known. */
 	const double rest = MAX(run - total, run * REST_LEAST);
 	bool is_general = sum->general_spans > sum->spans / 2;

@@ -303,9 +303,13 @@ static void print_cost(const struct summary *summary, FILE *out)
 				    separator, out);
 	separator = print_cost_once(summary->cost.pages_ns,
 				    "for memory of the rings", separator, out);
-	fprintf(out, "%s%s in all: %.1f %% of the %s\n", separator,
-		size_format_ns(summary->cost.total_ns, time),
-		100 * summary->cost.share, cost_base(summary));
+	if (summary->cost.capped)
+		fprintf(out, "%sin all more than could be measured\n",
+			separator);
+	else
+		fprintf(out, "%s%s in all: %.1f %% of the %s\n", separator,
+			size_format_ns(summary->cost.total_ns, time),
+			100 * summary->cost.share, cost_base(summary));
 	summary_budget_print_cost(summary, out);
 	summary_sched_print_cost(summary, out);
 	summary_advice_print(summary, out);

@@ -281,6 +281,27 @@ START_TEST(summary_write_of_spans_has_their_cost)
 }
 END_TEST
 
+START_TEST(summary_write_of_costs_beyond_the_cpu_time_is_capped)
+{
+	struct summary *summary;
+
+	g_test.recording.sums.totals.spans = 1000;
+	g_test.recording.setup.span_ns = 20;
+	g_test.recording.sums.command_end = (struct command_end){
+		.known = true, .end_ns = 1000000, .user_ns = 20001
+	};
+	summary = write_and_read();
+	ck_assert(!summary->cost.capped);
+	summary_free(&summary);
+	g_test.recording.sums.command_end.user_ns = 10000;
+	summary = write_and_read();
+	ck_assert(summary->cost.capped);
+	ck_assert_uint_eq(summary->cost.total_ns, 10000);
+	ck_assert_double_eq(summary->cost.share, 1);
+	summary_free(&summary);
+}
+END_TEST
+
 START_TEST(summary_write_of_settings_and_processes_has_all_of_them)
 {
 	struct thread_entry thread = { .tid = 5, .spans = 6 };
@@ -357,6 +378,8 @@ int main(void)
 	tcase_add_test(write,
 		       summary_write_of_durations_is_of_all_calls_or_of_none);
 	tcase_add_test(write, summary_write_of_spans_has_their_cost);
+	tcase_add_test(write,
+		       summary_write_of_costs_beyond_the_cpu_time_is_capped);
 	tcase_add_test(write,
 		       summary_write_of_settings_and_processes_has_all_of_them);
 	tcase_add_test(write, summary_write_of_hostile_words_is_read_again);
