@@ -954,7 +954,9 @@ int cpu_threads_switch(struct cpu_threads *threads,
 
 	int was_on = -1;
 
-	if (!thread || thread->process->execed)
+	/* A thread that calls exec() takes the id of the first one, which has
+	 * ended, some time before its events end. */
+	if (!thread || thread->ended || thread->process->execed)
 		return -1;
 	threads->switch_count++;
 	tell_losses(threads, thread);

@@ -880,6 +880,22 @@ START_TEST(exec_ends_all_threads_of_its_process)
 }
 END_TEST
 
+/* By then the thread that calls exec() has the id of the first one. */
+START_TEST(switch_of_a_thread_that_has_ended_is_of_another)
+{
+	struct kernel_event event[8];
+
+	switch_at(MAIN, 100 * MS, false, false);
+	end_at(MAIN, 101 * MS);
+	switch_at(MAIN, 102 * MS, true, true);
+	switch_at(MAIN, 103 * MS, false, false);
+	ck_assert_uint_eq(take(MAIN, event, 8), 2);
+	ck_assert_uint_eq(event[1].kind, KERNEL_EXIT);
+	ck_assert_uint_eq(g.threads.counted_ns, 1 * MS);
+	finish(1 * MS);
+}
+END_TEST
+
 /* The process said hello after it, as another image. */
 START_TEST(exec_before_hello_ends_nothing)
 {
@@ -1177,6 +1193,8 @@ int main(void)
 	tcase_add_test(switches, thread_ran_from_switch_to_switch);
 	tcase_add_test(switches, thread_ran_until_its_exec);
 	tcase_add_test(switches, exec_ends_all_threads_of_its_process);
+	tcase_add_test(switches,
+		       switch_of_a_thread_that_has_ended_is_of_another);
 	tcase_add_test(switches, exec_before_hello_ends_nothing);
 	tcase_add_test(switches,
 		       silent_thread_that_is_gone_ran_until_its_last_event);
