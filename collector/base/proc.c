@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STAT_STATE_FIELD 3 /* proc(5) */
@@ -56,6 +57,32 @@ static const char *find_key(const char *status, const char *key)
 			status++;
 	}
 	return status ? status + length : NULL;
+}
+
+int64_t proc_boottime_offset_ns(void)
+{
+	long long seconds, ns;
+	int64_t offset_ns = 0;
+	FILE *file = fopen("/proc/self/timens_offsets", "re");
+	char name[16];
+
+	/* What children get, and so what this process got. */
+	while (file && fscanf(file, "%15s %lld %lld", name, &seconds, &ns) == 3)
+		if (strcmp(name, "boottime") == 0)
+			offset_ns = seconds * 1000000000 + ns;
+	if (file)
+		fclose(file);
+	return offset_ns;
+}
+
+bool proc_has_other_clocks(pid_t pid)
+{
+	struct stat own, other;
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/time", (int)pid);
+	return stat("/proc/self/ns/time", &own) == 0 &&
+	       stat(path, &other) == 0 && own.st_ino != other.st_ino;
 }
 
 long proc_status_number(const char *status, const char *key)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/proc.h"
 #include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
 #include "shared/atomic.h"
@@ -146,6 +147,7 @@ int perf_buffers_new(const struct perf_wanted *wanted,
 	buffers->cursor = calloc((size_t)cpus, sizeof(*buffers->cursor));
 	buffers->scratch = malloc(RECORD_BYTES_MAX);
 	buffers->epoll = epoll_create1(EPOLL_CLOEXEC);
+	buffers->offset_ns = (uint64_t)proc_boottime_offset_ns();
 	if (buffers->epoll < 0)
 		err = -errno;
 	if (buffers->buffer && buffers->cursor && buffers->scratch &&
@@ -264,6 +266,7 @@ static bool cursor_look(const struct perf_buffers *buffers,
 	}
 	ns = time_of_record(&header, in_one_piece(buffers, data, cursor->tail,
 						  header.size));
+	ns += ns ? buffers->offset_ns : 0;
 	if (ns > until_ns)
 		return false;
 	cursor->size = header.size;
@@ -316,6 +319,7 @@ static void cursor_visit(const struct perf_buffers *buffers,
 		    in_one_piece(buffers, data, cursor->tail, cursor->size),
 		    &record)) {
 		record.cpu = cursor->buffer->cpu;
+		record.ns += buffers->offset_ns;
 		record.before_ns = cursor->buffer->last_ns;
 		visit(context, &record);
 	}

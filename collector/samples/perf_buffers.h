@@ -32,6 +32,9 @@ struct perf_buffers {
 		uint64_t full_at;
 	} * buffer;
 	size_t count, bytes; /* bytes: of the data of one, a power of two */
+	/* To be added to times of records: the kernel knows no time namespace
+	 * when it writes them. Modulo 2^64. */
+	uint64_t offset_ns;
 	int epoll;
 	/* One for each: where perf_buffers_read() is. */
 	struct perf_cursor {

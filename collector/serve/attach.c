@@ -30,6 +30,7 @@
 #include "collector/drain/process_meet.h"
 #include "collector/flight/triggers.h"
 #include "collector/base/log.h"
+#include "collector/base/proc.h"
 #include "collector/base/thread_nice.h"
 #include "collector/names/modules.h"
 #include "collector/record/process.h"
@@ -183,6 +184,12 @@ static enum wire_alloc choose_alloc(const struct collect_options *options,
 	}
 }
 
+static bool may_use_ticks(const struct collector *collector,
+			  const struct wire_hello *hello)
+{
+	return collector->ticks && hello->tsc_allowed;
+}
+
 /* Whether @pid has more than one thread; true also when that cannot be seen. */
 static bool has_threads(pid_t pid)
 {
@@ -268,9 +275,8 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	/* Whoever may take little of the CPU gets no more of it through us. */
 	if (!collector->recording)
 		recording_set_nice(setup->recording, thread_nice_of(peer->pid));
-	setup->clock = collector->ticks && hello->tsc_allowed
-			       ? WIRE_CLOCK_TSC
-			       : WIRE_CLOCK_BOOTTIME;
+	setup->clock = may_use_ticks(collector, hello) ? WIRE_CLOCK_TSC
+						       : WIRE_CLOCK_BOOTTIME;
 	setup->alloc = choose_alloc(collector->options, hello->instrumented);
 	setup->stackless = !hello->instrumented;
 	setup->entry_build = hello->entry_build;
@@ -336,6 +342,13 @@ static enum wire_status accept_program(struct collector *collector,
 			     hello->arena_bytes);
 	if (why)
 		return refuse_program(collector, peer, WIRE_REFUSED_LIMIT, why);
+	if (!may_use_ticks(collector, hello) &&
+	    proc_has_other_clocks(peer->pid))
+		return refuse_program(
+			collector, peer, WIRE_REFUSED_LIMIT,
+			"it is in another time namespace than the collector, "
+			"and the CPU's counter may not be used as a clock "
+			"(record it from inside of its namespace)");
 	if (arena_map(fds[0], hello, &arena, &why) < 0)
 		return refuse_program(collector, peer, WIRE_REFUSED_ARENA, why);
 	arena_adopt_fds(arena, hello, fds + 1);
