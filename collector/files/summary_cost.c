@@ -236,6 +236,26 @@ static double known_cpu_ns(const struct recording *recording)
 	return (double)MAX(waited, sums->totals.sampled.ns);
 }
 
+/* How many times as long the run took, at least, as it was recorded: it has
+ * @cpu ns of CPU time, of which @cost ns, known to a tenth, are perfrec's. Time
+ * in which no thread
+ * ran, wanted a CPU or waited for its ring was as long without perfrec; it is
+ * what is left of the wall time when threads ran one after the other, so it is
+ * rather too long. 0: not known. */
+static double dilation(const struct recording *recording, double cpu,
+		       double cost, uint64_t wall_ns)
+{
+	const struct totals *sum = &recording_sums(recording)->totals;
+	double waited = (double)sum->wait_ns;
+	double idle =
+		(double)wall_ns - cpu - waited - (double)sum->sched.runnable_ns;
+
+	if (cpu <= 0)
+		return 0;
+	idle = MAX(idle, 0);
+	return (cpu + waited + idle) / (cpu - 0.9 * MIN(cost, cpu) + idle);
+}
+
 /* The share is of the CPU time of the programs, if that is known, and not of
  * wall time: hooks run on all threads at once. */
 void summary_cost(const struct recording *recording,

@@ -19,6 +19,7 @@
 #include "collector/show/pprof_rows.h"
 #include "collector/show/report_json.h"
 #include "collector/show/summary_sched.h"
+#include "collector/show/summary_slowed.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
@@ -200,6 +201,7 @@ struct sheet {
 	/* The columns for which the profile has values. */
 	const struct column *column[COLUMNS_MAX];
 	uint32_t value[COLUMNS_MAX]; /* number of the value, for each column */
+	char title[COLUMNS_MAX][24];
 	size_t column_count;
 	struct terminal terminal;
 };
@@ -233,6 +235,15 @@ static uint32_t find_value(const struct sheet *sheet,
 		       : pprof_find_type(sheet->pprof, column->type);
 }
 
+/* Whether @column has times that are wrong of a run that recording slowed. */
+static bool is_slowed(const struct sheet *sheet, const struct column *column)
+{
+	return summary_is_slowed(sheet->summary) &&
+	       (strcmp(column->type, TRUE_TYPE) == 0 ||
+		strcmp(column->type, "runnable") == 0 ||
+		strcmp(column->type, BLOCKED_TYPE) == 0);
+}
+
 static void choose_columns(struct sheet *sheet)
 {
 	const struct column *column = sheet->options->view->columns;
@@ -244,6 +255,10 @@ static void choose_columns(struct sheet *sheet)
 		if (value == PPROF_NONE ||
 		    (column[i].what & TOTAL && sheet->options->stacks))
 			continue;
+		snprintf(sheet->title[sheet->column_count],
+			 sizeof(sheet->title[0]), "%s%s", column[i].title,
+			 is_slowed(sheet, &column[i]) ? SUMMARY_SLOWED_MARK
+						      : "");
 		sheet->value[sheet->column_count] = value;
 		sheet->column[sheet->column_count++] = &column[i];
 	}
@@ -403,8 +418,8 @@ static size_t make_columns(const struct sheet *sheet,
 		unsigned int rank =
 			is_asked_for(sheet, column) ? 0 : 2 * (unsigned int)i;
 
-		columns[count++] = (struct table_column){ column->title, width,
-							  false, rank };
+		columns[count++] = (struct table_column){ sheet->title[i],
+							  width, false, rank };
 		if (column->what & PERCENT)
 			columns[count++] = (struct table_column){
 				"%", 5, false, 2 * (unsigned int)i + 1
@@ -566,6 +581,11 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 			count, options->stacks ? "stack" : options->view->rows);
 	if (!options->markdown)
 		print_unread(sheet, shown, out);
+	for (size_t i = 0; i < sheet->column_count; i++)
+		if (is_slowed(sheet, sheet->column[i])) {
+			summary_slowed_print_mark(sheet->summary, out);
+			break;
+		}
 	return err;
 }
 
@@ -594,6 +614,8 @@ static void print_view_head(const struct sheet *sheet,
 	text_out(sheet->options->dir, out);
 	fprintf(out, "/%s\n", view->file);
 	print_sums(sheet, out);
+	if (sheet->column_count && is_slowed(sheet, sheet->column[0]))
+		summary_slowed_print(summary, out);
 	for (size_t i = 0; i < sheet->pprof->comment_count; i++) {
 		fputs("  note       ", out);
 		text_out(sheet->pprof->comments[i], out);

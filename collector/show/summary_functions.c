@@ -6,6 +6,7 @@
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/show/summary_sched.h"
+#include "collector/show/summary_slowed.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
@@ -168,6 +169,14 @@ static const struct table_column function_columns[COLUMN_COUNT] = {
 	[COLUMN_MARK] = { "", 1, false, 0 },
 };
 
+/* Of a run that recording has slowed. */
+static const char *const slowed_titles[COLUMN_COUNT] = {
+	[COLUMN_SELF] = "self time" SUMMARY_SLOWED_MARK,
+	[COLUMN_RUNNABLE] = "runnable" SUMMARY_SLOWED_MARK,
+	[COLUMN_BLOCKED] = "blocked" SUMMARY_SLOWED_MARK,
+	[COLUMN_TOTAL] = "total" SUMMARY_SLOWED_MARK,
+};
+
 static bool is_sorted_by(enum summary_order order, size_t column)
 {
 	return (order == SUMMARY_BY_MEDIAN && column == COLUMN_MEDIAN) ||
@@ -182,6 +191,7 @@ static struct shown choose_columns(const struct summary *summary,
 	bool single = summary_knows_durations(summary);
 	bool marked = marks.counted || marks.off;
 	bool sampled = summary_time_is_sampled(summary);
+	bool slowed = summary_is_slowed(summary);
 	struct shown shown = {
 		.has = {
 			[COLUMN_CALLS] = true,
@@ -206,6 +216,8 @@ static struct shown choose_columns(const struct summary *summary,
 		if (!shown.has[i])
 			continue;
 		shown.columns[shown.count] = function_columns[i];
+		if (slowed && slowed_titles[i])
+			shown.columns[shown.count].title = slowed_titles[i];
 		/* What the rows are sorted by is to be seen. */
 		if (is_sorted_by(order, i))
 			shown.columns[shown.count].rank = 0;
@@ -410,5 +422,6 @@ int summary_functions_print(const struct summary *summary,
 		print_sampled_marks(marks, out);
 	else
 		print_marks(marks, out);
+	summary_slowed_print_mark(summary, out);
 	return err;
 }

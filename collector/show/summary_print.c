@@ -2,7 +2,7 @@
  *
  * One function prints one part of the page, or nothing if there is nothing to
  * say. summary_print() has their order. summary_losses.c prints what was lost,
- * summary_advice.c which functions to exclude.
+ * summary_slowed.c by how much the program was slowed.
  */
 #include "collector/show/summary_print.h"
 
@@ -13,12 +13,12 @@
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/output/own_files.h"
-#include "collector/show/summary_advice.h"
 #include "collector/show/summary_async.h"
 #include "collector/show/summary_functions.h"
 #include "collector/show/summary_budget.h"
 #include "collector/show/summary_losses.h"
 #include "collector/show/summary_sched.h"
+#include "collector/show/summary_slowed.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
@@ -312,7 +312,6 @@ static void print_cost(const struct summary *summary, FILE *out)
 			100 * summary->cost.share, cost_base(summary));
 	summary_budget_print_cost(summary, out);
 	summary_sched_print_cost(summary, out);
-	summary_advice_print(summary, out);
 }
 
 /* Whether perfrec took more of the times of functions than is left of them, so

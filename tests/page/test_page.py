@@ -429,6 +429,19 @@ class Driven(PageTest):
         self.assertEqual(rows["hash"]["calls"], calls["hash"])
         self.assertAlmostEqual(rows["hash"]["mean"], own["hash"] / calls["hash"], 3)
 
+    def test_slowed(self):
+        """A banner says by how much recording slowed the program, if it did, and what to do next."""
+        data = sample.durations()
+        data.header["summary"].update(cost={"dilation": 11.2}, settings={"overhead": 0}, totals={"threads": 2})
+        page = self.sample("slowed", data.base64())
+        self.assertRegex(page.text(".slowed"), "at least 11 x slower.*blocked times.*--overhead 5%")
+        data.header["summary"].update(cost={"dilation": 120}, settings={"overhead": 0.05})
+        page = self.sample("budget", data.base64())
+        self.assertRegex(page.text(".slowed"), "at least 50 x slower.*--hooks=entry")
+        data.header["summary"]["cost"]["dilation"] = 1.2
+        page = self.sample("unslowed", data.base64())
+        self.assertEqual(page.js("document.querySelectorAll('.slowed').length"), 0)
+
     def test_durations(self):
         """How long single calls took: in the table, and as bars for a function."""
         page = self.sample("durations", sample.durations().base64())

@@ -60,6 +60,23 @@ function partOf({ header }) {
     '. Times count from its first call; the figures above are of the whole.');
 }
 
+/**
+ * What summary_slowed.c says in text.
+ * @param {any} summary
+ * @param {string} name
+ * @returns {HTMLElement | null} that recording slowed the program, and what that means
+ */
+function slowedBy(summary, name) {
+  const times = summary?.cost?.dilation;
+  if (!Number.isFinite(times) || times < 1.3) return null;
+  const most = Math.min(times, 50);
+  return el('p', { class: 'warning slowed', role: 'note' },
+    el('b', {}, `${name ? `${name}: r` : 'R'}ecording made this run at least ${most.toFixed(most < 10 ? 1 : 0)} x slower. `),
+    summary?.totals?.threads > 1 ? 'Wall and blocked times include waits for threads that it slowed. ' : '',
+    summary?.settings?.overhead > 0 ? 'A build of perfrec cc --hooks=entry, or one without hooks, is slowed less.'
+      : 'Next: perfrec record --overhead 5% -- COMMAND');
+}
+
 /** @param {Recording} recording @returns {HTMLElement} what was lost, in one badge and sentences */
 function lossesOf(recording) {
   const losses = (recording.header.losses ?? []).map((text) => visible(String(text)));
@@ -125,6 +142,7 @@ export function head(recording, controls) {
       header.title && !header.diff && title !== header.title ? el('span', { class: 'muted folder' }, visible(String(header.title))) : null,
       el('span', { class: 'space' }), controls),
     header.diff ? comparison(recording) : figureList(figuresOf(header.summary)),
+    header.diff ? [slowedBy(header.diff.a?.summary, 'A'), slowedBy(header.diff.b?.summary, 'B')] : slowedBy(header.summary, ''),
     partOf(recording),
     el('div', { class: 'head-notes' }, timesOf(recording), lossesOf(recording), notesOf(recording)));
 }

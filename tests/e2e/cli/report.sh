@@ -60,9 +60,9 @@ expect_match err 'cannot write to stdout: No space left on device$'
 
 # The advice can be pasted, and helps; with it there is none.
 run "$PERFREC" record -o data ./calls 2000000
-expect_match err '^ +--overhead 5%'
+expect_match err '^ +next: perfrec record --overhead 5%'
 run "$PERFREC" record -o data --overhead 5% --no-cache ./calls 2000000
-expect_no_match err '^ +--overhead 5%'
+expect_no_match err '^ +next: perfrec record --overhead 5%'
 # Nothing to see: what to do about it.
 echo 'int main(void) { return 0; }' >plain.c
 gcc -o plain plain.c

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/summary_slowed.h"
+
+#include "shared/compiler.h"
+
+/* Below this, what threads waited for slowed ones is within what runs differ. */
+#define SLOWED_LEAST 1.3
+/* Above this, what is left of the CPU time is only the error of what was
+ * subtracted. */
+#define SLOWED_MOST 50.0
+
+static bool is_slower(const struct summary *summary)
+{
+	return !summary->rebuilt && summary->cost.dilation >= SLOWED_LEAST;
+}
+
+bool summary_is_slowed(const struct summary *summary)
+{
+	return is_slower(summary) && summary->totals.threads > 1;
+}
+
+bool summary_slowed_print(const struct summary *summary, FILE *out)
+{
+	double times = MIN(summary->cost.dilation, SLOWED_MOST);
+
+	if (!is_slower(summary))
+		return false;
+	fprintf(out,
+		"  slowed     recording made this run at least %.*f x slower\n",
+		times < 10 ? 1 : 0, times);
+	if (summary_is_slowed(summary))
+		fputs("             wall and blocked times include waits for "
+		      "threads that it slowed\n",
+		      out);
+	if (summary->settings.overhead > 0)
+		fputs("             next: a build of perfrec cc --hooks=entry, "
+		      "or without hooks\n",
+		      out);
+	else
+		fputs("             next: perfrec record --overhead 5% -- "
+		      "COMMAND\n",
+		      out);
+	return true;
+}
+
+void summary_slowed_print_mark(const struct summary *summary, FILE *out)
+{
+	if (summary_is_slowed(summary))
+		fputs("  " SUMMARY_SLOWED_MARK
+		      ": with waits for threads that recording slowed\n",
+		      out);
+}

@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that recording slowed is said to be slowed before any table: there,
+# threads wait for threads that perfrec slowed, and wall and blocked times are not
+# those of a run that is not recorded. What is said is a lower bound of what it was.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+build program -O1 -pthread <<'SOURCE'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+#define PLAIN __attribute__((no_instrument_function))
+
+static volatile long sum;
+
+NOINLINE static void leaf(void)
+{
+	sum++;
+}
+
+static void *calls(void *none)
+{
+	for (int i = 0; i < 1000000; i++)
+		leaf();
+	return none;
+}
+
+NOINLINE static void spin(void)
+{
+	for (int i = 0; i < 1000000; i++)
+		sum++;
+}
+
+/* Writes its CPU time. */
+int main(int argc, char **argv)
+{
+	struct rusage used;
+	pthread_t thread[2];
+
+	if (argc > 1 && !strcmp(argv[1], "sleep"))
+		usleep(300000);
+	for (int i = 0; argc > 1 && i < 50; i++)
+		spin();
+	for (int i = 0; argc == 1 && i < 2; i++)
+		if (pthread_create(&thread[i], NULL, calls, NULL))
+			return 1;
+	for (int i = 0; argc == 1 && i < 2; i++)
+		pthread_join(thread[i], NULL);
+	getrusage(RUSAGE_SELF, &used);
+	printf("%ld\n", (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+				used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+	return 0;
+}
+SOURCE
+
+least=
+for i in 1 2 3; do
+	us=$(./program)
+	[ -n "$least" ] && [ "$least" -le "$us" ] || least=$us
+done
+run "$PERFREC" record --overhead off --cpu 999 --alloc=off -o data ./program
+expect_status 0
+cp err summary
+expect_eq 'what is said first' "$(sed -n '/^perfrec: /,$ { /^  /p }' summary |
+	head -n 1 | cut -d' ' -f3)" slowed
+expect_match summary '^  slowed     recording made this run at least [0-9.]* x slower$'
+expect_match summary 'next: perfrec record --overhead 5% -- COMMAND$'
+expect_match summary ' self time\* .* blocked\* .*total\*'
+expect_match summary '^  \*: with waits for threads that recording slowed$'
+# The same program, that is not recorded: its CPU time says what it was at most.
+json data/summary.json '[.cost.dilation, (.user_ns + .sys_ns + .totals.wait_ns) / 1000]
+	| @tsv' >said
+awk -v least="$least" '{ exit !($1 >= 1.3 && $1 <= 1.25 * $2 / least) }' said ||
+	fail "$(cat said) with, $least us without perfrec"
+run "$PERFREC" report data
+expect_match out '^  slowed     '
+run "$PERFREC" report --view wait data
+expect_match out '^  slowed     '
+expect_match out ' blocked\* '
+expect_match out '^  \*: with waits'
+run "$PERFREC" report --view cpu data
+expect_no_match out 'slowed'
+# A thread alone waits for nobody.
+jq '.totals.threads = 1' data/summary.json >changed
+mkdir alone
+mv changed alone/summary.json
+run "$PERFREC" report alone
+expect_match out '^  slowed     recording made this run at least [0-9.]* x slower$'
+expect_no_match out 'waits for threads'
+expect_no_match out 'blocked\*'
+# With a budget another one is the next.
+jq '.settings.overhead = 0.05' data/summary.json >changed
+mkdir budget
+mv changed budget/summary.json
+run "$PERFREC" report budget
+expect_match out '^             next: a build of perfrec cc --hooks=entry'
+
+# Few calls, and mostly sleep: nothing of the kind.
+for how in spin sleep; do
+	run "$PERFREC" record --overhead off --alloc=off -o $how ./program $how
+	expect_status 0
+	expect_no_match err '^  slowed  '
+	expect_no_match err 'blocked\*'
+	expect_eq "$how" "$(json $how/summary.json \
+		'.cost.dilation >= 1 and .cost.dilation < 1.3')" true
+done
