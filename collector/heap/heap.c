@@ -46,6 +46,18 @@
  * 1952). Go's runtime/pprof, scaleHeapSample(), and heapprofd scale by the same
  * factor. The weight follows from the size alone, so what a free takes away is
  * exactly what its alloc has added.
+ *
+ * The peak of a sampled heap. The maximum of an estimate is too high: it is
+ * where the noise is. So the samples are divided into HEAP_FOLDS folds, each of
+ * which is what a Poisson process of a third of the rate would have sampled,
+ * independent of the others; a large block may be in several. The moment at
+ * which all others together have most is no special one for a fold, whose
+ * estimate there is right on average. heap_peak_bytes() is the mean over all
+ * folds. It is low where the noise hides a short peak: with three folds by 12 %
+ * for one of 2.66 MiB in a quarter of the time, above 1.33 MiB, sampled each
+ * 512 KiB; with two by 19 %, with more folds the error grows. Where there is
+ * nothing but 1.33 MiB the maximum is 4.4 MiB, and the folds say 1.37
+ * (test_heap.c).
  */
 #include "collector/heap/heap.h"
 
@@ -244,6 +256,131 @@ static struct weight weigh_block(const struct heap *heap, uint64_t size)
 				(uint64_t)(scale * (double)size + 0.5) };
 }
 
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93ULL;
+	return x ^ x >> 32;
+}
+
+/* The same whenever it is asked of the same block. */
+static uint64_t random_bits(const struct heap *heap,
+			    const struct heap_block *block)
+{
+	return mix(
+		mix((block->key ^ heap->table.secret) * 0x9e3779b97f4a7c15ULL) ^
+		block->clock * 0x9e3779b97f4a7c15ULL);
+}
+
+/* The folds of @block, a bit for each: it is in each with the probability @q,
+ * but not in none. */
+static uint32_t draw_folds(const struct heap *heap,
+			   const struct heap_block *block, double q)
+{
+	double none = -expm1(HEAP_FOLDS * log1p(-q)); /* 1 less that of none */
+	uint64_t random = random_bits(heap, block);
+	double drawn = (double)(random >> 11) / (double)(1ULL << 53);
+	uint32_t first, folds;
+
+	if (q >= 1)
+		return (1u << HEAP_FOLDS) - 1;
+	first = (uint32_t)(log1p(-drawn * none) / log1p(-q));
+	first = MIN(first, HEAP_FOLDS - 1u);
+	folds = 1u << first;
+	while (++first < HEAP_FOLDS) {
+		random = mix(random);
+		if ((double)(random >> 11) < q * (double)(1ULL << 53))
+			folds |= 1u << first;
+	}
+	return folds;
+}
+
+/* @size bytes that are in use as sampled with the probability @p. */
+static uint64_t bytes_by(uint64_t size, double p)
+{
+	return (uint64_t)((1 << HEAP_FRACTION_BITS) * (double)size / p + 0.5);
+}
+
+/* The variance of what a block of @size says, sampled with the probability @p.
+ */
+static double variance_by(uint64_t size, double p)
+{
+	return (double)size * (double)size * (1 - p) / (p * p);
+}
+
+/* Adds @block to what its folds have in use, or takes it away (@sign -1). */
+static void count_in_folds(struct heap *heap, const struct heap_block *block,
+			   int sign)
+{
+	uint64_t size = heap_block_size(block), by_one, by_others;
+	double part = (double)MAX(size, 1) / (double)heap->period / HEAP_FOLDS;
+	double q = -expm1(-part), others = -expm1(-part * (HEAP_FOLDS - 1));
+	uint32_t folds = draw_folds(heap, block, q);
+
+	heap->variance += sign * variance_by(size, -expm1(-part * HEAP_FOLDS));
+	by_one = sign < 0 ? -bytes_by(size, q) : bytes_by(size, q);
+	by_others = sign < 0 ? -bytes_by(size, others) : bytes_by(size, others);
+	for (uint32_t i = 0; i < HEAP_FOLDS; i++) {
+		struct heap_fold *fold = &heap->fold[i];
+
+		if (folds & ~(1u << i))
+			fold->others += by_others;
+		if (!(folds & 1u << i))
+			continue;
+		fold->now += by_one;
+		fold->variance += sign * variance_by(size, q);
+	}
+}
+
+/* What was just added to folds may make peaks. */
+static void note_fold_peaks(struct heap *heap)
+{
+	for (int i = 0; i < HEAP_FOLDS; i++) {
+		struct heap_fold *fold = &heap->fold[i];
+
+		if (fold->others <= fold->most)
+			continue;
+		fold->most = fold->others;
+		fold->then = fold->now;
+		fold->then_variance = fold->variance;
+	}
+}
+
+uint64_t heap_peak_bytes(const struct heap *heap, uint64_t *error)
+{
+	double variance = 0;
+	uint64_t sum = 0;
+
+	*error = 0;
+	if (!heap->period)
+		return heap->totals.peak.inuse_bytes;
+	for (int i = 0; i < HEAP_FOLDS; i++) {
+		const struct heap_fold *fold = &heap->fold[i];
+
+		/* Of a few samples one fold may have all. */
+		if (!fold->most) {
+			*error = (uint64_t)sqrt(MAX(heap->peak_variance, 0.0));
+			return heap_round(heap, heap->totals.peak.inuse_bytes);
+		}
+		sum += fold->then / HEAP_FOLDS;
+		variance += fold->then_variance / (HEAP_FOLDS * HEAP_FOLDS);
+	}
+	*error = (uint64_t)sqrt(MAX(variance, 0.0));
+	return heap_round(heap, sum);
+}
+
+uint64_t heap_scale_peak(const struct heap *heap, uint64_t value)
+{
+	double most = (double)heap_round(heap, heap->totals.peak.inuse_bytes);
+	uint64_t error;
+
+	if (!heap->period || most < 1)
+		return value;
+	return (uint64_t)((double)value *
+				  ((double)heap_peak_bytes(heap, &error) /
+				   most) +
+			  0.5);
+}
+
 uint64_t heap_sampled_size(uint64_t size, uint32_t level)
 {
 	return (uint64_t)MIN(level, LEVEL_MAX) << LEVEL_SHIFT |
@@ -308,8 +445,15 @@ static void add_live(struct heap *heap, struct heap_site *site,
 	    !heap->follows) {
 		totals->peak = totals->now;
 		totals->peak_clock = clock;
+		heap->peak_variance = heap->variance;
 		heap->epoch++;
 	}
+}
+
+/* Whether the samples of @heap are all that is known of it. */
+static bool is_estimate(const struct heap *heap)
+{
+	return heap->period && !heap->follows;
 }
 
 /* Remove @block from the table, and from what its site has in use. */
@@ -331,6 +475,8 @@ static void end_block(struct heap *heap, struct heap_block *block,
 		site->temporary += weight.objects;
 		heap->totals.temporary += weight.objects;
 	}
+	if (is_estimate(heap))
+		count_in_folds(heap, block, -1);
 	heap_table_remove(&heap->table, block);
 }
 
@@ -495,6 +641,10 @@ void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 	block = heap_table_add(&heap->table, address, size, clock, number);
 	if (likely(block)) {
 		block->unsure = unsure;
+		if (is_estimate(heap)) {
+			count_in_folds(heap, block, 1);
+			note_fold_peaks(heap);
+		}
 		add_live(heap, get_site(heap, number), weight, clock);
 		return;
 	}

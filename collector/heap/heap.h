@@ -54,6 +54,18 @@ struct heap_site {
 		then; /* at that peak, if epoch is still that of it */
 };
 
+/* One of HEAP_FOLDS independent parts of the samples of a sampled heap, and
+ * what it and all others say of the bytes in use; see heap.c. */
+#define HEAP_FOLDS 3
+
+struct heap_fold {
+	uint64_t now, others; /* by this fold, and by all others */
+	double variance; /* of now */
+	uint64_t most; /* by all others */
+	uint64_t then; /* now, when others was most */
+	double then_variance;
+};
+
 /* Of the whole heap. Counts are of records, unless said otherwise. */
 struct heap_totals {
 	struct heap_values now, peak; /* of all sites; peak: most bytes */
@@ -78,6 +90,8 @@ struct heap_totals {
 struct heap {
 	struct budget *budget;
 	uint64_t period; /* of a sampled heap; 0: exact */
+	struct heap_fold fold[HEAP_FOLDS]; /* of a sampled heap */
+	double variance, peak_variance; /* of totals.now, and at the peak */
 	struct heap_table table;
 	struct heap_totals totals;
 	uint64_t epoch; /* counts peaks */
@@ -165,6 +179,13 @@ struct heap_site *heap_site_at(struct heap *heap, uint32_t site);
 /* What @site had when the process had most bytes in use. */
 struct heap_values heap_at_peak(const struct heap *heap,
 				const struct heap_site *site);
+/* The most bytes that were in use, in whole ones: in a sampled heap right on
+ * average, while totals.peak is the maximum of an estimate, which is too high.
+ * *@error: one standard error, in bytes; 0 in an exact heap. */
+uint64_t heap_peak_bytes(const struct heap *heap, uint64_t *error);
+/* @value, of what was in use at the peak, scaled so that all sites together
+ * have heap_peak_bytes(). */
+uint64_t heap_scale_peak(const struct heap *heap, uint64_t value);
 /* @value of objects or bytes, in whole ones. */
 uint64_t heap_round(const struct heap *heap, uint64_t value);
 /*

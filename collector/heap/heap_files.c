@@ -50,14 +50,26 @@ struct row_sums {
 	uint64_t of[4];
 };
 
+static struct heap_values site_values(const struct heap *heap,
+				      const struct heap_site *site,
+				      enum heap_moment moment)
+{
+	struct heap_values values;
+
+	if (moment != HEAP_AT_PEAK)
+		return site->now;
+	values = heap_at_peak(heap, site);
+	values.inuse_objects = heap_scale_peak(heap, values.inuse_objects);
+	values.inuse_bytes = heap_scale_peak(heap, values.inuse_bytes);
+	return values;
+}
+
 static void fill_row(const struct process_heap *heap,
 		     const struct heap_site *site, enum heap_moment moment,
 		     struct row_sums *sums, struct row *row)
 {
 	size_t first = moment == HEAP_OF_SPANS ? SPAN_ALLOC_OBJECTS : 0;
-	struct heap_values values = moment == HEAP_AT_PEAK
-					    ? heap_at_peak(&heap->heap, site)
-					    : site->now;
+	struct heap_values values = site_values(&heap->heap, site, moment);
 	const uint64_t value[] = { values.alloc_objects, values.alloc_bytes,
 				   values.inuse_objects, values.inuse_bytes };
 
@@ -307,7 +319,7 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 {
 	const struct heap_totals *from = &heap->heap.totals;
 	struct heap *core = &heap->heap;
-	uint64_t peak = heap_round(core, from->peak.inuse_bytes);
+	uint64_t error, peak = heap_peak_bytes(core, &error);
 
 	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
 	sum->allocs += heap_round(core, from->now.alloc_objects);
@@ -331,8 +343,10 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	sum->peaks_bytes += peak;
 	if (peak > sum->peak_bytes) {
 		sum->peak_bytes = peak;
+		sum->peak_error_bytes = error;
 		memcpy(sum->peak_name, heap->name, sizeof(sum->peak_name));
-		sum->peak_blocks = heap_round(core, from->peak.inuse_objects);
+		sum->peak_blocks = heap_round(
+			core, heap_scale_peak(core, from->peak.inuse_objects));
 		sum->peak_ns = heap_track_ns(&heap->track, from->peak_clock);
 		sum->peak_pid = heap->pid;
 	}

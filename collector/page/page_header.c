@@ -238,13 +238,33 @@ static void add_part(const struct page_part *part, json_t *header)
 	json_object_set_new(header, "part", object);
 }
 
+/* What the memory over time shows: the process that used most. The summary has
+ * its peak; the curve has values of now and then, or the noise of samples. */
+static void add_heap(const struct page_data *data,
+		     const struct page_options *options,
+		     const struct summary *summary, json_t *header)
+{
+	const struct calls_curve *curve = data->calls->curve;
+	const struct summary_totals *totals = &summary->totals;
+	bool whole = !options->part && totals->peak_bytes;
+
+	if (!curve)
+		return;
+	json_object_set_new(
+		header, "heap",
+		json_pack("{s:o, s:o, s:o}", "peak_ns",
+			  number_json(curve->peak.ns - data->origin_ns),
+			  "peak_bytes",
+			  number_json(whole ? totals->peak_bytes
+					    : curve->peak.value),
+			  "peak_error_bytes",
+			  number_json(whole ? totals->peak_error_bytes : 0)));
+}
+
 static void add_time(const struct page_data *data, const struct page_part *part,
 		     json_t *header)
 {
 	const struct calls *calls = data->calls;
-	/* The curve has values of now and then; the profile is exact. */
-	uint64_t peak = MAX(calls->curve ? calls->curve->peak.value : 0,
-			    data->value[PAGE_PEAK_SPACE].sum[PAGE_SELF]);
 	const struct time_cells *cells = &calls->cells;
 	uint64_t first = data->origin_ns;
 	json_t *levels = json_array();
@@ -264,12 +284,6 @@ static void add_time(const struct page_data *data, const struct page_part *part,
 					  1ULL
 					  << calls->timeline.level[i].shift)));
 	json_object_set_new(header, "timeline", levels);
-	if (calls->curve)
-		json_object_set_new(
-			header, "heap",
-			json_pack("{s:o, s:o}", "peak_ns",
-				  number_json(calls->curve->peak.ns - first),
-				  "peak_bytes", number_json(peak)));
 }
 
 /* The unit of @curve, as values have it. */
@@ -339,6 +353,7 @@ char *page_header_make(const struct page_data *data,
 
 	if (data->calls) {
 		add_time(data, options->part, header);
+		add_heap(data, options, summary, header);
 		add_counters(data->calls, header);
 	}
 	if (options->part)

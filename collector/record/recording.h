@@ -170,7 +170,7 @@ struct totals {
 		uint64_t allocs, alloc_bytes, temporary;
 		uint64_t live, live_bytes; /* at the end */
 		/* Of the process in which most bytes were in use at once. */
-		uint64_t peak_bytes, peak_blocks, peak_ns;
+		uint64_t peak_bytes, peak_error_bytes, peak_blocks, peak_ns;
 		pid_t peak_pid;
 		char peak_name[16];
 		/* Of all that allocated, each at its own peak. */

@@ -134,17 +134,29 @@ static void print_cpu(const struct summary *summary, FILE *out)
 	print_unsampled(summary, out);
 }
 
+/* The largest peak of one process, with its error where it is an estimate. */
+static void print_peak(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char peak[SIZE_TEXT], error[SIZE_TEXT];
+
+	fputs(size_format_bytes(totals->peak_bytes, peak), out);
+	if (totals->peak_error_bytes)
+		fprintf(out, " ± %s",
+			size_format_bytes(totals->peak_error_bytes, error));
+}
+
 /* For several processes, which need not have had their peaks at the same time.
  */
 static void print_peaks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
-	char peak[SIZE_TEXT], peaks[SIZE_TEXT];
+	char peaks[SIZE_TEXT];
 
-	fprintf(out,
-		"  at peak    %s, each process at its own; at most %s in one",
-		size_format_bytes(totals->peaks_bytes, peaks),
-		size_format_bytes(totals->peak_bytes, peak));
+	fprintf(out, "  at peak    %s, each process at its own; at most ",
+		size_format_bytes(totals->peaks_bytes, peaks));
+	print_peak(summary, out);
+	fputs(" in one", out);
 	if (totals->peak_program && totals->peak_program[0]) {
 		fputs(": ", out);
 		text_out(totals->peak_program, out);
@@ -193,7 +205,7 @@ static void print_kept(const struct summary *summary, FILE *out)
 static void print_heap(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
-	char blocks[SIZE_TEXT], bytes[SIZE_TEXT], peak[SIZE_TEXT];
+	char blocks[SIZE_TEXT], bytes[SIZE_TEXT], count[SIZE_TEXT];
 	char live[SIZE_TEXT], live_bytes[SIZE_TEXT];
 
 	if (!totals->allocs)
@@ -203,12 +215,14 @@ static void print_heap(const struct summary *summary, FILE *out)
 		size_format_count(totals->allocs, blocks),
 		plural(totals->allocs),
 		size_format_bytes(totals->alloc_bytes, bytes));
-	if (totals->heap_processes < 2)
-		fprintf(out, "; at most %s at once",
-			size_format_bytes(totals->peak_bytes, peak));
-	else
+	if (totals->heap_processes < 2) {
+		fputs("; at most ", out);
+		print_peak(summary, out);
+		fputs(" at once", out);
+	} else {
 		fprintf(out, ", in %s processes",
-			size_format_count(totals->heap_processes, peak));
+			size_format_count(totals->heap_processes, count));
+	}
 	fprintf(out, "; not freed: %s block%s, %s\n",
 		size_format_count(totals->live_blocks, live),
 		plural(totals->live_blocks),

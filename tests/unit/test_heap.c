@@ -3,6 +3,7 @@
  * heap and heap_table: against models that look at everything each time.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -560,6 +561,88 @@ START_TEST(heap_weighs_samples)
 }
 END_TEST
 
+#define CHURN_LIVE 170
+
+/* A program that has CHURN_LIVE blocks of 8 KiB, and once, in the middle, twice
+ * as many; it frees and allocates @rounds times. Its blocks are sampled. */
+static void churn(uint64_t rounds, bool peak)
+{
+	const uint64_t size = 8192;
+	double p = -expm1(-(double)size / (double)g_heap.period);
+	uint64_t live = 0;
+
+	for (uint64_t i = 1; i <= rounds; i++) {
+		bool twice = peak && i > rounds / 2 && i < 3 * rounds / 4;
+		uint64_t most = CHURN_LIVE * (twice ? 2 : 1), at;
+
+		for (; live > most; live--)
+			heap_free(&g_heap, 2 * i, live * 16, 0, false);
+		for (; live < most; live++)
+			if ((double)random() / 2147483648.0 < p)
+				heap_alloc(&g_heap, 2 * i, (live + 1) * 16,
+					   size, 0);
+		at = (uint64_t)random() % live + 1;
+		heap_free(&g_heap, 2 * i, at * 16, 0, false);
+		if ((double)random() / 2147483648.0 < p)
+			heap_alloc(&g_heap, 2 * i + 1, at * 16, size, 0);
+	}
+}
+
+/* The maximum of what samples say was two to three times as much. */
+START_TEST(heap_has_a_peak_that_is_right_on_average)
+{
+	const int runs = 300;
+	double sum = 0, sum_squares = 0, sum_errors = 0, maxima = 0, mean;
+	double want = (double)(CHURN_LIVE * 8192) * (_i ? 2 : 1), spread;
+	uint64_t error, peak;
+
+	srandom(4711);
+	for (int run = 0; run < runs; run++) {
+		new_heap(512 << 10);
+		g_heap.table.secret = (uint64_t)random();
+		churn(20000, _i);
+		peak = heap_peak_bytes(&g_heap, &error);
+		sum += (double)peak;
+		sum_squares += (double)peak * (double)peak;
+		sum_errors += (double)error * (double)error;
+		maxima += (double)heap_round(&g_heap,
+					     g_heap.totals.peak.inuse_bytes);
+		ck_assert_uint_eq(
+			heap_round(&g_heap,
+				   heap_scale_peak(
+					   &g_heap,
+					   g_heap.totals.peak.inuse_bytes)),
+			peak);
+		end_heap();
+	}
+	mean = sum / runs;
+	spread = sqrt(sum_squares / runs - mean * mean);
+	printf("%.0f on average, %.0f by maxima, of %.0f; spread %.0f, error "
+	       "%.0f\n",
+	       mean, maxima / runs, want, spread, sqrt(sum_errors / runs));
+	/* A moment's peak is now and then missed in the noise. */
+	ck_assert_double_le(fabs(mean - want), want / (_i ? 5 : 10));
+	ck_assert_double_le(fabs(sqrt(sum_errors / runs) - spread), spread / 3);
+}
+END_TEST
+
+/* Blocks that are larger than the period are sampled all, so there is no error;
+ * and an exact heap has none. */
+START_TEST(heap_has_an_exact_peak_of_large_blocks)
+{
+	uint64_t error;
+
+	new_heap(_i ? 4096 : 0);
+	for (uint64_t i = 1; i <= 20; i++)
+		heap_alloc(&g_heap, i, i * 8, 1 << 20, 0);
+	for (uint64_t i = 1; i <= 20; i++)
+		heap_free(&g_heap, 20 + i, i * 8, 0, false);
+	ck_assert_uint_eq(heap_peak_bytes(&g_heap, &error), 20 << 20);
+	ck_assert_uint_eq(error, 0);
+	end_heap();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("heap");
@@ -586,6 +669,10 @@ int main(void)
 	tcase_add_test(tcase, heap_counts_on_without_memory);
 	tcase_add_test(tcase, heap_rounds_parts_to_their_sum);
 	tcase_add_loop_test(tcase, heap_weighs_samples, 0, 6);
+	tcase_add_loop_test(tcase, heap_has_a_peak_that_is_right_on_average, 0,
+			    2);
+	tcase_add_loop_test(tcase, heap_has_an_exact_peak_of_large_blocks, 0,
+			    2);
 	tcase_set_timeout(tcase, 180);
 	return suite_run(suite);
 }

@@ -24,7 +24,7 @@ export class BadData extends Error {}
  *   part?: { whole_ns: number, range?: string, thread?: string },
  *   counters?: { key: string, title: string, unit: string }[],
  *   timeline?: { level: number, width_ns: number }[],
- *   heap?: { peak_ns?: number, peak_bytes?: number },
+ *   heap?: { peak_ns?: number, peak_bytes?: number, peak_error_bytes?: number },
  *   diff?: { a: { name: string, summary?: any }, b: { name: string, summary?: any } },
  *   notes?: string[], losses?: string[], paths?: boolean, source?: boolean,
  * }} Header

@@ -52,11 +52,17 @@ export class MemoryView {
     store.follow(['query'], () => this.fillTable());
   }
 
+  /** One standard error of the peak, where blocks were sampled. */
+  error() {
+    const error = this.store.recording.header.heap?.peak_error_bytes;
+    return error ? ` ± ${amount(error, 'bytes')}` : '';
+  }
+
   sentence() {
     const { heap } = this.store.recording.header;
     const end = this.bytes.length ? this.bytes[this.bytes.length - 1] : Number.NaN;
     const parts = [];
-    if (heap?.peak_bytes) parts.push(`at most ${amount(heap.peak_bytes, 'bytes')}`);
+    if (heap?.peak_bytes) parts.push(`at most ${amount(heap.peak_bytes, 'bytes')}${this.error()}`);
     if (!Number.isNaN(end)) parts.push(`${amount(end, 'bytes')} at the end`);
     return parts.join(', ');
   }
@@ -134,7 +140,7 @@ export class MemoryView {
     g.beginPath();
     g.arc(at, y(heap.peak_bytes), 4, 0, 7);
     g.fill();
-    const text = `peak ${amount(heap.peak_bytes, 'bytes')}`;
+    const text = `peak ${amount(heap.peak_bytes, 'bytes')}${this.error()}`;
     const room = g.measureText(text).width;
     g.fillStyle = color('--text');
     g.fillText(text, at + 8 + room > box.x + box.width ? at - 8 - room : at + 8, y(heap.peak_bytes) + 1);
