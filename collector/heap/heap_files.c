@@ -22,6 +22,7 @@
 #include "collector/replay/order.h"
 #include "collector/heap/process_heap.h"
 #include "collector/record/recording.h"
+#include "collector/samples/samples.h"
 #include "collector/base/size.h"
 #include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
@@ -187,6 +188,10 @@ static void make_comments(const struct recording *recording,
 		"# {block was sampled: its values|blocks were sampled: "
 		"their values} are estimates",
 		sum->sampled);
+	comments_add_count(out,
+			   "# {block is|blocks are} below [unknown]: blocks "
+			   "came faster than stacks could be unwound",
+			   sum->lost_stacks);
 	comments_add_count(
 		out,
 		"# {allocation found no room in a ring: it is|allocations "
@@ -322,6 +327,8 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	uint64_t error, peak = heap_peak_bytes(core, &error);
 
 	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
+	if (heap->samples)
+		sum->lost_stacks += samples_lost_stacks(heap->samples);
 	sum->allocs += heap_round(core, from->now.alloc_objects);
 	sum->alloc_bytes += heap_round(core, from->now.alloc_bytes);
 	sum->live += heap_round(core, from->now.inuse_objects);

@@ -166,6 +166,7 @@ struct totals {
 	struct heap_sums {
 		uint64_t exact, sampled; /* blocks, by how they are known */
 		uint64_t stacks; /* of exact ones, that were sampled */
+		uint64_t lost_stacks; /* that could not be unwound in time */
 		/* Estimates where blocks are sampled. */
 		uint64_t allocs, alloc_bytes, temporary;
 		uint64_t live, live_bytes; /* at the end */

@@ -177,6 +177,7 @@ bool lane_post(struct lane *lane, struct sample *sample,
 	lock_acquire(&lane->lock);
 	if (must_stay_queued(sample) &&
 	    lane->bytes + sample_bytes(sample) > max) {
+		lost->stacks += sample->stack_bytes != 0;
 		sample = strip_stack(sample);
 		max = QUEUE_BYTES_HARD;
 	}
@@ -189,6 +190,16 @@ bool lane_post(struct lane *lane, struct sample *sample,
 	if (!fits)
 		free(sample);
 	return fits;
+}
+
+uint64_t lane_lost_stacks(struct lane *lane, const struct samples_lost *lost)
+{
+	uint64_t stacks;
+
+	lock_acquire(&lane->lock);
+	stacks = lost->stacks;
+	lock_release(&lane->lock);
+	return stacks;
 }
 
 void lane_lose(struct lane *lane, uint64_t count, uint64_t weight_ns,

@@ -225,6 +225,11 @@ void samples_count_unread(struct samples *samples, enum samples_unread why)
 	lock_release(&samples->told_lock);
 }
 
+uint64_t samples_lost_stacks(const struct samples *samples)
+{
+	return lane_lost_stacks(samples->lane, &samples->lost);
+}
+
 struct modules *samples_modules(struct samples *samples)
 {
 	return samples->modules;

@@ -127,6 +127,10 @@ typedef void samples_take_block(void *context, const struct sample *sample,
 void samples_take_blocks(struct samples *samples, samples_take_block *take,
 			 void *context);
 
+/* Stacks of blocks that found no room in the queue; the blocks are counted
+ * without. Any thread. */
+uint64_t samples_lost_stacks(const struct samples *samples);
+
 /* Why it is not known what a thread waited on that was asked for it. */
 enum samples_unread {
 	SAMPLES_LEFT, /* it ran again, or had ended, before that was read */

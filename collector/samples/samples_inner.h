@@ -30,6 +30,7 @@ struct sampler_tools {
 struct samples_lost {
 	uint64_t samples; /* that were posted */
 	uint64_t count, weight_ns; /* of those, what they stood for */
+	uint64_t stacks; /* of blocks that were allocated; these are queued */
 };
 
 /* The lane of @recording, which is made if it is new. NULL: no memory, or no
@@ -42,6 +43,8 @@ struct sampler_tools *lane_tools(struct lane *lane);
  * *@lost, under the lane's lock. */
 bool lane_post(struct lane *lane, struct sample *sample,
 	       struct samples_lost *lost);
+/* @lost->stacks. Any thread. */
+uint64_t lane_lost_stacks(struct lane *lane, const struct samples_lost *lost);
 /* Count one sample, as one that lane_post() had to free. */
 void lane_lose(struct lane *lane, uint64_t count, uint64_t weight_ns,
 	       struct samples_lost *lost);
