@@ -51,34 +51,64 @@ static enum chunk_match match_text(const struct call_chunks *chunks,
 	return match;
 }
 
-/* Of the nodes of @sequence, whose names are not known yet: numbers of texts by
- * iid, 0: none. NULL: no memory. */
-static uint32_t *texts_of(const struct index_sequence *sequence,
-			  uint32_t *count)
+/* An iid is what the file says, so a table by iid could have any size. */
+static int compare_names(const void *a, const void *b)
 {
-	uint32_t *texts;
+	const struct index_name *x = a, *y = b;
 
-	*count = 0;
-	for (uint32_t i = 0; i < sequence->name_count; i++)
-		*count = MAX(*count, sequence->names[i].iid + 1);
-	texts = calloc((size_t)*count + 1, sizeof(*texts));
-	for (uint32_t i = 0; texts && i < sequence->name_count; i++)
-		texts[sequence->names[i].iid] = sequence->names[i].text;
-	return texts;
+	if (x->iid != y->iid)
+		return x->iid < y->iid ? -1 : 1;
+	return x->text < y->text ? -1 : x->text > y->text;
+}
+
+/* The names of @sequence by iid. The caller frees them. NULL: no memory. */
+static struct index_name *sort_names(const struct index_sequence *sequence)
+{
+	size_t count = sequence->name_count;
+	struct index_name *names = calloc(count + 1, sizeof(*names));
+
+	if (names && count) {
+		memcpy(names, sequence->names, count * sizeof(*names));
+		qsort(names, count, sizeof(*names), compare_names);
+	}
+	return names;
+}
+
+/* The number of the text of @iid in @names, sorted by it. 0: none, or several.
+ */
+static uint32_t find_text(const struct index_name *names, uint32_t count,
+			  uint32_t iid)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (names[middle].iid <= iid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || names[low - 1].iid != iid ||
+	    (low > 1 && names[low - 2].iid == iid &&
+	     names[low - 2].text != names[low - 1].text))
+		return 0;
+	return names[low - 1].text;
 }
 
 static enum chunk_match match_node(const struct call_chunks *chunks,
 				   const struct index_sequence *sequence,
-				   uint32_t iid, const uint32_t *texts,
-				   uint32_t count)
+				   uint32_t iid, const struct index_name *names)
 {
+	uint32_t text;
+
 	if (!iid)
 		return match_name(chunks, INDEX_WAIT_NAME);
 	if (index_interned_has(&chunks->interned, sequence->id, iid) !=
 	    INTERNED_NAME)
 		return MAY_MATCH;
-	return iid < count && texts[iid] ? match_text(chunks, texts[iid])
-					 : MAY_MATCH;
+	text = find_text(names, sequence->name_count, iid);
+	return text ? match_text(chunks, text) : MAY_MATCH;
 }
 
 /* How the nodes of sequence @number match. 0 or -ENOMEM. */
@@ -87,17 +117,15 @@ static int match_nodes(struct call_chunks *chunks, uint32_t number)
 	const struct index_sequence *sequence =
 		&chunks->index->sequences[number];
 	uint8_t *nodes = calloc((size_t)sequence->node_count + 1, 1);
-	uint32_t count = 0, *texts = NULL;
+	struct index_name *names = nodes ? sort_names(sequence) : NULL;
 
 	chunks->nodes[number] = nodes;
-	if (nodes)
-		texts = texts_of(sequence, &count);
-	if (!texts)
+	if (!names)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < sequence->node_count; i++)
 		nodes[i] = (uint8_t)match_node(
-			chunks, sequence, sequence->nodes[i].iid, texts, count);
-	free(texts);
+			chunks, sequence, sequence->nodes[i].iid, names);
+	free(names);
 	return 0;
 }
 

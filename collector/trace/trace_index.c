@@ -127,8 +127,10 @@ void trace_index_packets(const struct trace_index_to *to, uint64_t offset,
 
 int trace_index_open(int dir_fd, const char *name, struct trace_index_to *to)
 {
-	int err = index_tracks_new(&to->tracks);
+	int err;
 
+	*to = (struct trace_index_to){ 0 };
+	err = index_tracks_new(&to->tracks);
 	if (!err)
 		err = index_file_open(dir_fd, name, &to->file);
 	if (err)

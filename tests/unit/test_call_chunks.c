@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call_chunks: names of an index that no perfrec wrote.
+ */
+#include "collector/read/call_chunks.h"
+
+#include "collector/read/call_search.h"
+#include "shared/compiler.h"
+#include "tests/suite.h"
+
+/* The table of names had an entry for each iid up to the largest, plus 1: none
+ * for this one, and the name was written 16 GiB behind it. */
+START_TEST(name_with_the_largest_iid_takes_one_place)
+{
+	struct index_text texts[] = { { (const uint8_t *)"main", 4 } };
+	struct index_name names[] = { { UINT32_MAX, 1 }, { 7, 1 } };
+	struct index_node nodes[] = { { 0, 0 }, { 0, UINT32_MAX } };
+	struct index_sequence sequence = {
+		.id = 1,
+		.nodes = nodes,
+		.node_count = ARRAY_SIZE(nodes),
+		.names = names,
+		.name_count = ARRAY_SIZE(names),
+	};
+	const struct trace_index index = {
+		.fd = -1,
+		.texts = texts,
+		.text_count = ARRAY_SIZE(texts),
+		.sequences = &sequence,
+		.sequence_count = 1,
+	};
+	const struct call_wish wish = { .function = "main",
+					.range = { 0, UINT64_MAX } };
+	struct call_chunks chunks;
+
+	ck_assert_int_eq(call_chunks_take(&chunks, &index, &wish), 0);
+	call_chunks_release(&chunks);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("call_chunks");
+	TCase *tcase = suite_case(suite, "call_chunks");
+
+	tcase_add_test(tcase, name_with_the_largest_iid_takes_one_place);
+	return suite_run(suite);
+}
