@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_index_open() without memory: what it could not make it does not free.
+ * The end of a recording with --keep last makes its index again, and crashed.
+ */
+#include "collector/trace/trace_index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suite.h"
+
+/* A sanitizer has an allocator of its own. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static bool g_fail;
+
+void *__libc_calloc(size_t count, size_t size);
+
+void *calloc(size_t count, size_t size)
+{
+	if (!g_fail)
+		return __libc_calloc(count, size);
+	errno = ENOMEM;
+	return NULL;
+}
+
+START_TEST(index_without_memory_is_not_opened)
+{
+	struct trace_index_to to;
+
+	memset(&to, 0x5a, sizeof(to));
+	g_fail = true;
+	ck_assert_int_eq(trace_index_open(AT_FDCWD, "/nowhere", &to), -ENOMEM);
+	g_fail = false;
+	ck_assert_int_eq(trace_index_close(&to, false), 0);
+}
+END_TEST
+#endif
+
+/* The tracks were made, and are freed. */
+START_TEST(index_without_a_folder_is_not_opened)
+{
+	struct trace_index_to to;
+
+	memset(&to, 0x5a, sizeof(to));
+	ck_assert_int_lt(trace_index_open(AT_FDCWD, "/nowhere/index", &to), 0);
+	ck_assert_int_eq(trace_index_close(&to, false), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("trace_index_open");
+	TCase *tcase = suite_case(suite, "trace_index_open");
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	tcase_add_test(tcase, index_without_memory_is_not_opened);
+#endif
+	tcase_add_test(tcase, index_without_a_folder_is_not_opened);
+	return suite_run(suite);
+}
