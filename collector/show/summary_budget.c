@@ -111,6 +111,11 @@ void summary_budget_print_cost(const struct summary *summary, FILE *out)
 	if (totals->functions_hooked)
 		fputs("             what the build itself costs is not in it: "
 		      "5 "
-		      "to 50 % (perfrec cc --hooks=entry: nothing)\n",
+		      "to 50 % (perfrec cc --hooks=entry: 0 to 7 %)\n",
+		      out);
+	else if (totals->functions_known)
+		fputs("             what the build itself costs is not in it: "
+		      "0 "
+		      "to 7 %\n",
 		      out);
 }
