@@ -44,10 +44,8 @@
 #define DEBT_MOST_NS (10 * SECOND)
 /* What may be touched gets at least this part, though the rest be too much. */
 #define LEAST 0.1
-/* Of what may be touched: what counting may cost; what is recorded of counted
- * functions. */
-#define COUNTING 0.5
-#define SAMPLING 0.15
+/* Of the budget: what episodes may cost. */
+#define EPISODES 0.15
 
 /* Time constants, of wall time. */
 #define SLOW_NS (400 * MS)
@@ -78,17 +76,14 @@
 #define RARE 8
 #define RARE_WAITS 4
 
-/* Probes: the part of work that they may cost, for how long it can be saved up;
- * the time between two of one function; how many go on at once. */
-#define PROBE_SHARE 0.003
-#define PROBE_BUDGET 0.06 /* at most this part of the budget */
-#define PROBE_SAVED_NS (2 * SECOND)
-#define PROBE_FIRST_NS SECOND
-#define PROBE_MOST_NS (32 * SECOND)
-#define PROBES_MAX 64
-#define PROBE_WORK_NS MS
-/* A probe ends when nothing has come of it for so long. */
-#define PROBE_LOST_NS (2 * SECOND)
+/* For how long the cost of episodes can be saved up; the time between two of
+ * one function; how many go on at once; what opening and closing one costs. */
+#define EPISODES_SAVED_NS (2 * SECOND)
+#define EPISODE_PAUSE_NS (SECOND / 2)
+#define EPISODES_MAX 16
+#define EPISODE_PATCH_NS 10000.0
+/* An episode ends when nothing has come of it for so long. */
+#define EPISODE_LOST_NS (2 * SECOND)
 
 /* The load has changed when this part of the calls is of other functions than
  * before, in so many windows one after the other. */
@@ -104,27 +99,23 @@ struct function {
 	bool known; /* anything of this struct is */
 	bool fixed;
 	bool asked; /* its wish was said, at asked_at */
-	bool probing;
-	bool charged; /* what it costs is paid from what probes may cost */
-	bool fresh; /* calls are told since some moment within this tick */
-	bool rated; /* there was a window since calls are told */
-	uint8_t state, shift; /* as it is */
-	uint8_t wish, wish_shift;
+	bool episode; /* counted, but recorded for a moment */
+	bool charged; /* what it costs is paid from what episodes may cost */
+	bool rated; /* there was a window with its calls */
+	uint8_t state, wish;
 	uint16_t bucket; /* scratch of record_again() */
-	float span, counted, off; /* ns of a call */
+	float span, counted; /* ns of a call */
 	float now, slow, held; /* rates */
 	float quiet_rate; /* when it was last made quieter */
 	double ended, ended_ns; /* of windows before, the last ones most */
 	/* Of this window. */
 	uint64_t calls;
 	double new_ended, new_ended_ns;
-	double visible; /* on the clock of work: since then all calls are told
-			 */
 	/* On the clock of wall time. */
-	double asked_at, louder_at, quieter_at, probe_at;
+	double asked_at, louder_at, quieter_at;
+	double episode_at; /* when the last one began, or the next one may */
 	double wait; /* before it becomes louder, ns */
-	double probe_wait; /* between probes */
-	double probe_price; /* reserved for the one that goes on */
+	double episode_price; /* reserved for the one that goes on */
 };
 
 struct change {
@@ -148,16 +139,15 @@ struct controller {
 	uint32_t threads;
 	unsigned int changed; /* windows in which the load was another one */
 
-	double probe_saved, probe_reserved;
-	unsigned int probes;
-	bool ending; /* one has ended, and its function is not off yet */
-	uint32_t probe_next; /* function to look at first */
+	double episodes_saved, episodes_reserved;
+	unsigned int episodes; /* that go on */
+	uint32_t episode_next; /* function to look at first */
 
 	/* What is told. */
 	double told_cost, told_cpu; /* decaying */
 	double floor, unmet_for;
 	bool unmet;
-	double cost_ns, cpu_ns, probe_ns;
+	double cost_ns, cpu_ns, episode_ns;
 	uint64_t asked;
 };
 
@@ -212,25 +202,16 @@ static struct function *find_function(const struct controller *controller,
 	return &controller->functions[number];
 }
 
-/* Whether calls are told in this state. */
-static bool is_visible(unsigned int state)
-{
-	return state != FUNCTION_OFF;
-}
-
-/* Cost of a call in a state, on average. */
-static double cost_in(const struct function *function, unsigned int state,
-		      unsigned int shift)
+/* Cost of a call in a state. */
+static double cost_in(const struct function *function, unsigned int state)
 {
 	switch (state) {
 	case FUNCTION_SPAN:
 		return function->span;
-	case FUNCTION_COUNTED:
-		return function->counted + ldexp(function->span, -(int)shift);
-	case FUNCTION_DRAINING:
-		return function->counted;
+	case FUNCTION_OFF:
+		return 0;
 	default:
-		return function->off;
+		return function->counted;
 	}
 }
 
@@ -243,22 +224,16 @@ static bool wish_trusted(const struct controller *controller,
 
 /* The state that sums are made with. */
 static unsigned int state_of(const struct controller *controller,
-			     const struct function *function,
-			     unsigned int *shift)
+			     const struct function *function)
 {
-	bool wished = wish_trusted(controller, function);
-
-	*shift = wished ? function->wish_shift : function->shift;
-	return wished ? function->wish : function->state;
+	/* What an episode costs is paid otherwise. */
+	if (function->episode || function->charged)
+		return FUNCTION_COUNTED;
+	return wish_trusted(controller, function) ? function->wish
+						  : function->state;
 }
 
-/* What a function costs more if it is counted than off, and recorded than
- * counted; per call. */
-static double step_counted(const struct function *function)
-{
-	return fmax((double)function->counted - (double)function->off, 0);
-}
-
+/* What a call costs more if it is recorded than counted. */
 static double step_span(const struct function *function)
 {
 	return fmax((double)function->span - (double)function->counted, 0);
@@ -288,7 +263,7 @@ static bool is_stuck(const struct controller *controller,
 {
 	/* A call that is open for long keeps it on its way. */
 	if (function->state == FUNCTION_DRAINING &&
-	    function->wish == FUNCTION_OFF)
+	    function->wish == FUNCTION_COUNTED)
 		return false;
 	return function->asked && function->state != function->wish &&
 	       !wish_trusted(controller, function);
@@ -304,7 +279,7 @@ static bool may_touch(const struct controller *controller,
 	double calls = (double)function->calls;
 
 	*mean = mean_of(function);
-	if (function->fixed || function->probing ||
+	if (function->fixed || function->episode ||
 	    is_stuck(controller, function))
 		return false;
 	if (*mean > 0)
@@ -321,51 +296,46 @@ static unsigned int jitter(uint32_t number)
 }
 
 static void wish(struct controller *controller, struct function *function,
-		 unsigned int state, unsigned int shift)
+		 unsigned int state)
 {
 	function->wish = (uint8_t)state;
-	function->wish_shift = (uint8_t)shift;
 	/* Said by say_wishes(). */
 	function->asked = false;
 	function->asked_at = controller->wall;
 }
 
+/* When the next episode of @function may begin: not all at once. */
+static void delay_episode(const struct controller *controller,
+			  struct function *function)
+{
+	uint32_t number = (uint32_t)(function - controller->functions);
+
+	function->episode_at = controller->wall +
+			       EPISODE_PAUSE_NS * (1 + jitter(number) / 256.0);
+}
+
 static void wish_quieter(struct controller *controller,
-			 struct function *function, unsigned int state,
-			 unsigned int shift)
+			 struct function *function)
 {
 	double loud_for = controller->wall - function->louder_at;
 
-	if (state != function->wish) {
-		if (function->louder_at > 0 &&
-		    loud_for < fmax(4 * function->wait, SOON_NS))
-			function->wait =
-				fmin(2 * fmax(function->wait, WAIT_FIRST_NS),
-				     WAIT_MOST_NS);
-		else
-			function->wait =
-				fmax(function->wait / 2, WAIT_FIRST_NS);
-		function->quieter_at = controller->wall;
-		function->quiet_rate = (float)louder_rate(function);
-	}
-	if (state == FUNCTION_OFF && function->wish != FUNCTION_OFF) {
-		uint32_t number = (uint32_t)(function - controller->functions);
-
-		function->probe_wait =
-			fmax(PROBE_FIRST_NS, function->wait / RARE_WAITS);
-		function->probe_at = controller->wall + function->probe_wait +
-				     jitter(number) * MS;
-	}
-	wish(controller, function, state, shift);
+	if (function->louder_at > 0 &&
+	    loud_for < fmax(4 * function->wait, SOON_NS))
+		function->wait = fmin(2 * fmax(function->wait, WAIT_FIRST_NS),
+				      WAIT_MOST_NS);
+	else
+		function->wait = fmax(function->wait / 2, WAIT_FIRST_NS);
+	function->quieter_at = controller->wall;
+	function->quiet_rate = (float)louder_rate(function);
+	delay_episode(controller, function);
+	wish(controller, function, FUNCTION_COUNTED);
 }
 
 static void wish_louder(struct controller *controller,
-			struct function *function, unsigned int state,
-			unsigned int shift)
+			struct function *function)
 {
-	if (state != function->wish)
-		function->louder_at = controller->wall;
-	wish(controller, function, state, shift);
+	function->louder_at = controller->wall;
+	wish(controller, function, FUNCTION_SPAN);
 }
 
 /* Whether it has been quiet for long enough. */
@@ -382,6 +352,16 @@ static bool has_waited(const struct controller *controller,
 		return quiet_for >= fmax(function->wait / RARE_WAITS,
 					 fmin(function->wait, WAIT_FIRST_NS));
 	return quiet_for >= function->wait;
+}
+
+static void episode_over(struct controller *controller,
+			 struct function *function)
+{
+	if (!function->episode)
+		return;
+	controller->episodes--;
+	controller->episodes_reserved -= function->episode_price;
+	function->episode = false;
 }
 
 /* --- a tick ------------------------------------------------------------------
@@ -402,45 +382,20 @@ static void see_function(struct controller *controller,
 	if (first) {
 		function->known = true;
 		function->wait = WAIT_FIRST_NS;
-		function->probe_wait = PROBE_FIRST_NS;
-		function->visible = controller->work;
-	} else if (!is_visible(function->state) && is_visible(told->state)) {
-		function->fresh = true;
-		function->rated = false;
-		function->calls = 0;
 	}
 	function->state = (uint8_t)told->state;
-	function->shift = (uint8_t)(told->shift < 31 ? told->shift : 31);
 	function->fixed = told->fixed;
 	function->span = sane(told->cost->span);
 	function->counted = sane(told->cost->counted);
-	function->off = sane(told->cost->off);
 	if (first || told->fixed) {
-		function->wish = told->state == FUNCTION_DRAINING
-					 ? FUNCTION_OFF
-					 : (uint8_t)told->state;
-		function->wish_shift = function->shift;
+		episode_over(controller, function);
+		function->wish = told->state == FUNCTION_SPAN
+					 ? FUNCTION_SPAN
+					 : FUNCTION_COUNTED;
 	}
-}
-
-/* What the calls cost of which we are told, when the state was @before at the
- * begin of the tick. */
-static double cost_of_told(const struct function *function, unsigned int before,
-			   unsigned int before_shift, uint64_t calls)
-{
-	unsigned int after = function->state;
-	double before_cost, after_cost;
-
-	/* Nobody tells of the calls of a function that is off. */
-	if (!is_visible(before) && !is_visible(after))
-		before = after = FUNCTION_DRAINING;
-	before_cost = cost_in(function, before, before_shift);
-	after_cost = cost_in(function, after, function->shift);
-	if (!is_visible(before))
-		before_cost = after_cost;
-	if (!is_visible(after))
-		after_cost = before_cost;
-	return (double)calls * (before_cost + after_cost) / 2;
+	function->charged =
+		function->charged &&
+		(function->episode || function->state != FUNCTION_COUNTED);
 }
 
 /* Returns what the function has cost. */
@@ -448,38 +403,27 @@ static double take_told(struct controller *controller,
 			const struct controller_function *told)
 {
 	struct function *function = take_function(controller, told->number);
-	unsigned int before, before_shift;
-	double cost;
+	double calls = (double)told->calls, cost;
+	unsigned int before;
+	bool charged;
 
 	if (!function || told->state > FUNCTION_DRAINING)
 		return 0;
 	before = function->known ? function->state : told->state;
-	before_shift = function->known ? function->shift : told->shift;
+	charged = function->charged;
 	see_function(controller, function, told);
-	cost = cost_of_told(function, before, before_shift, told->calls);
-	if (function->charged) {
-		controller->probe_ns += cost;
-		controller->probe_saved -= cost;
+	/* It may have changed at any time since the last tick. */
+	cost = calls *
+	       (cost_in(function, before) + cost_in(function, told->state)) / 2;
+	if (charged) {
+		controller->episode_ns += cost;
+		controller->episodes_saved -=
+			fmax(cost - calls * (double)function->counted, 0);
 	}
-	if (!function->fresh)
-		function->calls += told->calls;
+	function->calls += told->calls;
 	function->new_ended += (double)told->ended;
 	function->new_ended_ns += (double)told->ended_ns;
 	return cost;
-}
-
-/* What is off costs a little, too: by the rate that it last had. */
-static double cost_of_off(const struct controller *controller, double work)
-{
-	double cost = 0;
-
-	for (size_t i = 0; i < controller->count; i++) {
-		const struct function *function = &controller->functions[i];
-
-		if (function->known && function->state == FUNCTION_OFF)
-			cost += (double)function->held * (double)function->off;
-	}
-	return cost * work;
 }
 
 /* --- a window: rates ---------------------------------------------------------
@@ -503,14 +447,9 @@ static void update_mean(struct function *function)
 static void update_rate(struct controller *controller,
 			struct function *function)
 {
-	double work = controller->window_work;
-	double seen = fmin(work, controller->work - function->visible);
-	float now;
+	float now = (float)((double)function->calls /
+			    fmax(controller->window_work, 1));
 
-	if (!is_visible(function->state) || function->fresh ||
-	    !(seen > work / 4))
-		return;
-	now = (float)((double)function->calls / seen);
 	if (!function->rated) {
 		function->slow = function->held = now;
 	} else {
@@ -532,8 +471,7 @@ static bool load_changed(struct controller *controller)
 	for (size_t i = 0; i < controller->count; i++) {
 		const struct function *function = &controller->functions[i];
 
-		if (!function->known || !is_visible(function->state) ||
-		    function->probing || !function->rated)
+		if (!function->known)
 			continue;
 		calls += (double)function->calls;
 		differ += fabs((double)function->now - (double)function->slow);
@@ -548,37 +486,20 @@ static bool load_changed(struct controller *controller)
 	return controller->changed >= CHANGED_WINDOWS;
 }
 
-/* After that, what is off is probed soon. */
+/* The averages of before say nothing any more. */
 static void forget_load(struct controller *controller)
 {
 	controller->changed = 0;
-	for (size_t i = 0; i < controller->count; i++) {
-		struct function *function = &controller->functions[i];
-
-		if (!function->known)
-			continue;
-		if (is_visible(function->state))
-			function->slow = function->now;
-		if (function->probing)
-			continue;
-		function->probe_wait =
-			fmax(PROBE_FIRST_NS, function->wait / RARE_WAITS);
-		/* As if it had waited for that only. */
-		function->probe_at =
-			fmin(function->probe_at,
-			     fmax(controller->wall,
-				  function->quieter_at + function->probe_wait));
-	}
+	for (size_t i = 0; i < controller->count; i++)
+		controller->functions[i].slow = controller->functions[i].now;
 }
 
 /* --- a window: the sums of a plan --------------------------------------------
  */
 
 struct plan {
-	double now, slow; /* loads, without probes */
-	double fixed; /* load that no plan changes */
-	unsigned int counted; /* functions that are so, and may be touched */
-	double counting; /* load of their counting */
+	double now, slow; /* loads, without what episodes cost more */
+	double fixed; /* load that no plan changes: counting is in it */
 };
 
 static void sum_up(const struct controller *controller, struct plan *plan)
@@ -586,33 +507,16 @@ static void sum_up(const struct controller *controller, struct plan *plan)
 	*plan = (struct plan){ 0 };
 	for (size_t i = 0; i < controller->count; i++) {
 		const struct function *function = &controller->functions[i];
-		unsigned int shift, state;
 		double cost, mean;
 
-		if (!function->known || function->probing)
+		if (!function->known)
 			continue;
-		state = state_of(controller, function, &shift);
-		cost = cost_in(function, state, shift);
-		if (state == FUNCTION_OFF) {
-			cost *= (double)function->held;
-			plan->now += cost;
-			plan->slow += cost;
-			plan->fixed += cost;
-			continue;
-		}
+		cost = cost_in(function, state_of(controller, function));
 		plan->now += cost * (double)function->now;
 		plan->slow += cost * (double)function->slow;
-		if (!may_touch(controller, function, &mean)) {
-			plan->fixed += cost * louder_rate(function);
-			continue;
-		}
-		/* No plan makes it cost less than off. */
-		plan->fixed += louder_rate(function) * (double)function->off;
-		if (state == FUNCTION_COUNTED) {
-			plan->counted++;
-			plan->counting +=
-				louder_rate(function) * step_counted(function);
-		}
+		if (may_touch(controller, function, &mean))
+			cost = fmin(cost, (double)function->counted);
+		plan->fixed += cost * louder_rate(function);
 	}
 }
 
@@ -635,19 +539,6 @@ static unsigned int score_of(const struct function *function, double rate,
 			     double mean)
 {
 	return bucket_of(rate * (double)function->span / fmax(mean, 1));
-}
-
-/* The sampling that fits, if it is shared by @counted functions: @load for all
- * of them. */
-static unsigned int shift_for(const struct function *function, double rate,
-			      double load, unsigned int counted)
-{
-	double cost = rate * (double)function->span * (counted ? counted : 1);
-	unsigned int shift = 1;
-
-	while (shift < CONTROLLER_SHIFT_MAX && ldexp(cost, -(int)shift) > load)
-		shift++;
-	return shift;
 }
 
 /* Load by bucket, and from which bucket on it is too much: what is in the
@@ -685,79 +576,42 @@ static bool within(struct limit *limit, unsigned int bucket, double load)
 /* Whether @function is among those that a plan makes quieter; *@rate and
  * *@bucket are its. */
 static bool may_quieten(const struct controller *controller,
-			const struct function *function, unsigned int *state,
-			double *rate, unsigned int *bucket)
+			const struct function *function, double *rate,
+			unsigned int *bucket)
 {
-	unsigned int shift;
 	double mean;
 
-	if (!function->known)
-		return false;
-	*state = state_of(controller, function, &shift);
 	*rate = louder_rate(function);
-	if ((*state != FUNCTION_SPAN && *state != FUNCTION_COUNTED) ||
-	    !(*rate > 0) || !may_touch(controller, function, &mean))
+	if (!function->known ||
+	    state_of(controller, function) != FUNCTION_SPAN || !(*rate > 0) ||
+	    !may_touch(controller, function, &mean))
 		return false;
 	*bucket = score_of(function, *rate, mean);
 	return true;
 }
 
-static void quieten_one(struct controller *controller,
-			struct function *function, unsigned int state,
-			bool count, bool span, unsigned int shift)
-{
-	if (!count && step_counted(function) > 0)
-		wish_quieter(controller, function, FUNCTION_OFF, 0);
-	else if (state == FUNCTION_SPAN && !(count && span))
-		wish_quieter(controller, function, FUNCTION_COUNTED, shift);
-	else if (state == FUNCTION_COUNTED && shift > function->wish_shift)
-		wish(controller, function, FUNCTION_COUNTED, shift);
-}
-
 static void quieten(struct controller *controller, const struct plan *plan)
 {
-	double allowed = fmax(QUIET_TO * controller->load - plan->fixed,
-			      LEAST * controller->load);
-	struct limit count = { .at = 0 }, span = { .at = 0 };
-	unsigned int state, bucket, counted = 0;
-	double rate, counting = 0;
+	double allowed =
+		fmax((QUIET_TO - EPISODES) * controller->load - plan->fixed,
+		     LEAST * controller->load);
+	struct limit limit = { .at = 0 };
+	unsigned int bucket;
+	double rate;
 
 	for (size_t i = 0; i < controller->count; i++) {
 		const struct function *function = &controller->functions[i];
 
-		if (!may_quieten(controller, function, &state, &rate, &bucket))
-			continue;
-		count.load[bucket] += rate * step_counted(function);
-		if (state == FUNCTION_SPAN)
-			span.load[bucket] += rate * step_span(function);
+		if (may_quieten(controller, function, &rate, &bucket))
+			limit.load[bucket] += rate * step_span(function);
 	}
-	find_limit(&count, allowed * COUNTING);
-	for (unsigned int i = 0; i < count.at && i < BUCKETS; i++)
-		counting += count.load[i];
-	if (count.at < BUCKETS)
-		counting += count.left;
-	find_limit(&span, fmax(allowed * (1 - SAMPLING) - counting, 0));
-	/* Now it is known how many share the sampling. */
-	for (size_t i = 0; i < controller->count; i++) {
-		const struct function *function = &controller->functions[i];
-
-		if (may_quieten(controller, function, &state, &rate, &bucket))
-			counted += bucket <= count.at &&
-				   (state == FUNCTION_COUNTED ||
-				    bucket >= span.at);
-	}
+	find_limit(&limit, allowed);
 	for (size_t i = 0; i < controller->count; i++) {
 		struct function *function = &controller->functions[i];
 
-		if (!may_quieten(controller, function, &state, &rate, &bucket))
-			continue;
-		quieten_one(
-			controller, function, state,
-			within(&count, bucket, rate * step_counted(function)),
-			state == FUNCTION_SPAN &&
-				within(&span, bucket,
-				       rate * step_span(function)),
-			shift_for(function, rate, allowed * SAMPLING, counted));
+		if (may_quieten(controller, function, &rate, &bucket) &&
+		    !within(&limit, bucket, rate * step_span(function)))
+			wish_quieter(controller, function);
 	}
 }
 
@@ -768,7 +622,7 @@ static void quieten(struct controller *controller, const struct plan *plan)
 static bool may_record(const struct controller *controller,
 		       const struct function *function)
 {
-	return function->known && !function->fixed && !function->probing &&
+	return function->known && !function->fixed && !function->episode &&
 	       function->wish == FUNCTION_COUNTED &&
 	       function->state == FUNCTION_COUNTED &&
 	       has_waited(controller, function);
@@ -785,7 +639,7 @@ static void record_again(struct controller *controller, double room)
 		if (!may_record(controller, function))
 			continue;
 		if (is_long(function)) {
-			wish_louder(controller, function, FUNCTION_SPAN, 0);
+			wish_louder(controller, function);
 			room -= load;
 			continue;
 		}
@@ -800,163 +654,97 @@ static void record_again(struct controller *controller, double room)
 		if (may_record(controller, function) && !is_long(function) &&
 		    within(&limit, function->bucket,
 			   (double)function->held * step_span(function)))
-			wish_louder(controller, function, FUNCTION_SPAN, 0);
+			wish_louder(controller, function);
 	}
 }
 
-/* Each Nth call is another N when the rate, or the number of those that share,
- * has changed. */
-static void sample_anew(struct controller *controller, const struct plan *plan)
-{
-	double allowed = fmax(QUIET_TO * controller->load - plan->fixed,
-			      LEAST * controller->load);
-
-	for (size_t i = 0; i < controller->count; i++) {
-		struct function *function = &controller->functions[i];
-		unsigned int shift;
-
-		if (!function->known || function->fixed || function->probing ||
-		    function->wish != FUNCTION_COUNTED ||
-		    function->state != FUNCTION_COUNTED ||
-		    controller->wall - function->asked_at < WISH_TRUSTED_NS)
-			continue;
-		shift = shift_for(function, (double)function->held,
-				  allowed * SAMPLING, plan->counted);
-		if (shift >= function->wish_shift + 2u ||
-		    shift + 2u <= function->wish_shift)
-			wish(controller, function, FUNCTION_COUNTED, shift);
-	}
-}
-
-/* --- probes ------------------------------------------------------------------
+/* --- episodes ----------------------------------------------------------------
  */
 
-static double probe_price(const struct controller *controller,
-			  const struct function *function)
+/* What an episode costs more than counting: about two ticks pass until it is
+ * over. */
+static double episode_price(const struct controller *controller,
+			    const struct function *function)
 {
-	/* About three ticks pass until it is off again. */
-	return (double)function->held * (double)function->counted *
-	       fmax(controller->window_work / controller->window_wall *
-			    CONTROLLER_HURRY_NS,
-		    PROBE_WORK_NS) *
-	       3;
+	double load = (double)function->held * step_span(function);
+	double cpu_ns = fmax(controller->window_cpu * CONTROLLER_HURRY_NS /
+				     fmax(controller->window_wall, 1),
+			     WINDOW_CPU_NS);
+
+	return 2 * cpu_ns * load / (1 + load) + EPISODE_PATCH_NS;
 }
 
-static void probe_begin(struct controller *controller,
-			struct function *function, double price)
+static void episode_begin(struct controller *controller,
+			  struct function *function, double price)
 {
-	function->probing = function->charged = true;
-	function->probe_at = controller->wall;
-	function->probe_price = price;
-	controller->probe_reserved += price;
-	controller->probes++;
-	wish(controller, function, FUNCTION_COUNTED,
-	     shift_for(function, (double)function->held,
-		       LEAST * SAMPLING * controller->load, 1));
+	function->episode = function->charged = true;
+	function->episode_at = controller->wall;
+	function->episode_price = price;
+	controller->episodes_reserved += price;
+	controller->episodes_saved -= EPISODE_PATCH_NS;
+	controller->episodes++;
+	wish(controller, function, FUNCTION_SPAN);
 }
 
-static void probe_done(struct controller *controller, struct function *function)
+static void episode_end(struct controller *controller,
+			struct function *function)
 {
-	controller->probes--;
-	controller->probe_reserved -= function->probe_price;
-	function->probing = false;
+	episode_over(controller, function);
+	delay_episode(controller, function);
+	wish(controller, function, FUNCTION_COUNTED);
 }
 
-static void probe_failed(struct controller *controller,
-			 struct function *function)
-{
-	uint32_t number = (uint32_t)(function - controller->functions);
-
-	probe_done(controller, function);
-	function->probe_at = controller->wall + function->probe_wait +
-			     jitter(number) * function->probe_wait / 1024;
-	function->probe_wait = fmin(2 * function->probe_wait, PROBE_MOST_NS);
-	wish(controller, function, FUNCTION_OFF, 0);
-}
-
-/* Looks at what a probe has shown. @room is the load that counting may still
- * take. */
-static void probe_look(struct controller *controller, struct function *function,
-		       double *room)
-{
-	double seen = controller->work - function->visible;
-	double load = (double)function->now * step_counted(function);
-
-	if (!is_visible(function->state) || !function->rated ||
-	    !(seen >= PROBE_WORK_NS)) {
-		if (controller->wall - function->probe_at > PROBE_LOST_NS)
-			probe_failed(controller, function);
-		return;
-	}
-	if (load > *room && !is_long(function)) {
-		probe_failed(controller, function);
-		return;
-	}
-	*room -= load;
-	probe_done(controller, function);
-	function->charged = false;
-	function->louder_at = controller->wall;
-	function->quieter_at = controller->wall;
-}
-
-static bool may_probe(const struct controller *controller,
+static bool may_begin(const struct controller *controller,
 		      const struct function *function)
 {
-	return function->known && !function->fixed && !function->probing &&
-	       function->wish == FUNCTION_OFF &&
-	       function->state == FUNCTION_OFF &&
-	       controller->wall >= function->probe_at;
+	return function->known && !function->fixed && !function->episode &&
+	       !function->charged && function->wish == FUNCTION_COUNTED &&
+	       function->state == FUNCTION_COUNTED && function->now > 0 &&
+	       controller->wall >= function->episode_at;
 }
 
-static void probe_some(struct controller *controller, double most)
+static void episodes_begin(struct controller *controller, double most)
 {
 	for (size_t i = 0; i < controller->count; i++) {
-		uint32_t number = (uint32_t)((controller->probe_next + i) %
+		uint32_t number = (uint32_t)((controller->episode_next + i) %
 					     controller->count);
 		struct function *function = &controller->functions[number];
 		double price;
 
-		if (controller->probes >= PROBES_MAX)
+		if (controller->episodes >= EPISODES_MAX)
 			return;
-		if (!may_probe(controller, function))
+		if (!may_begin(controller, function))
 			continue;
-		price = probe_price(controller, function);
-		if (controller->probe_saved - controller->probe_reserved <
-		    fmin(price, most / 2)) {
-			/* It is the first the next time. */
-			controller->probe_next = number;
+		/* It is the first the next time, unless it begins. */
+		controller->episode_next = number;
+		price = episode_price(controller, function);
+		if (controller->episodes_saved - controller->episodes_reserved <
+		    fmin(price, most / 2))
 			return;
-		}
-		probe_begin(controller, function, price);
+		episode_begin(controller, function, price);
 	}
 }
 
-static void probes(struct controller *controller, const struct plan *plan)
+/* Ends the episodes that have begun, and begins others. */
+static void episodes(struct controller *controller)
 {
-	double share = fmin(PROBE_SHARE, PROBE_BUDGET * controller->load);
-	double most = share * PROBE_SAVED_NS * controller->window_work /
+	double share = EPISODES * controller->load;
+	double most = share * EPISODES_SAVED_NS * controller->window_work /
 		      fmax(controller->window_wall, 1);
-	double room =
-		fmin(LOUD_TO * controller->load - fmax(plan->now, plan->slow),
-		     0.9 * COUNTING * controller->load - plan->counting);
 
-	controller->probe_saved =
-		fmin(controller->probe_saved + share * controller->window_work,
-		     most);
-	controller->ending = false;
+	controller->episodes_saved = fmin(
+		controller->episodes_saved + share * controller->window_work,
+		most);
 	for (size_t i = 0; i < controller->count; i++) {
 		struct function *function = &controller->functions[i];
 
-		if (!function->known)
-			continue;
-		if (function->probing)
-			probe_look(controller, function, &room);
-		else if (function->charged && !is_visible(function->state))
-			function->charged = false;
-		controller->ending |= function->charged;
+		if (function->episode &&
+		    (function->state == FUNCTION_SPAN ||
+		     controller->wall - function->episode_at > EPISODE_LOST_NS))
+			episode_end(controller, function);
 	}
 	if (controller->load > 0)
-		probe_some(controller, most);
+		episodes_begin(controller, most);
 }
 
 /* --- a window: everything ----------------------------------------------------
@@ -1017,10 +805,8 @@ static void decide(struct controller *controller)
 	    plan.slow > OVER_SLOW * controller->load) {
 		quieten(controller, &plan);
 		sum_up(controller, &plan);
-	} else {
-		sample_anew(controller, &plan);
 	}
-	probes(controller, &plan);
+	episodes(controller);
 	room = LOUD_TO * controller->load - fmax(plan.now, plan.slow);
 	record_again(controller, room);
 }
@@ -1041,14 +827,12 @@ static bool to_say(const struct controller *controller,
 {
 	if (!function->known || function->fixed)
 		return false;
-	if (function->asked)
-		return controller->wall - function->asked_at >= WISH_AGAIN_NS &&
-		       function->state != function->wish &&
-		       !(function->wish == FUNCTION_OFF &&
-			 function->state == FUNCTION_DRAINING);
-	return function->state != function->wish ||
-	       (function->wish == FUNCTION_COUNTED &&
-		function->shift != function->wish_shift);
+	if (function->asked &&
+	    (controller->wall - function->asked_at < WISH_AGAIN_NS ||
+	     (function->wish == FUNCTION_COUNTED &&
+	      function->state == FUNCTION_DRAINING)))
+		return false;
+	return function->state != function->wish;
 }
 
 static int compare_urgency(const void *one, const void *other)
@@ -1076,17 +860,12 @@ static void gather(struct controller *controller)
 		change->change = (struct controller_change){
 			.number = (uint32_t)i,
 			.state = function->wish,
-			.shift = function->wish_shift,
-			.probe = function->probing ||
-				 (function->charged &&
-				  function->wish == FUNCTION_OFF),
+			.episode = function->charged,
 		};
 		/* What saves most comes first. */
 		change->urgency = (float)(louder_rate(function) *
-					  (cost_in(function, function->state,
-						   function->shift) -
-					   cost_in(function, function->wish,
-						   function->wish_shift)));
+					  (cost_in(function, function->state) -
+					   cost_in(function, function->wish)));
 	}
 	if (controller->changes_count > 1)
 		qsort(controller->changes, controller->changes_count,
@@ -1113,18 +892,6 @@ static size_t say_wishes(struct controller *controller,
 	return count;
 }
 
-/* Calls are whole from the next tick on. */
-static void end_tick(struct controller *controller)
-{
-	for (size_t i = 0; i < controller->count; i++) {
-		struct function *function = &controller->functions[i];
-
-		if (function->fresh)
-			function->visible = controller->work;
-		function->fresh = false;
-	}
-}
-
 size_t controller_tick(struct controller *controller,
 		       const struct controller_time *time,
 		       const struct controller_function *functions,
@@ -1141,7 +908,6 @@ size_t controller_tick(struct controller *controller,
 	/* What costs has run, even where no clock says so. */
 	cpu = fmax(cpu, cost);
 	work = fmax(cpu - cost, cpu * WORK_LEAST);
-	cost += cost_of_off(controller, work);
 	controller->wall += wall;
 	controller->work += work;
 	controller->window_wall += wall;
@@ -1158,7 +924,6 @@ size_t controller_tick(struct controller *controller,
 		decide(controller);
 		end_window(controller);
 	}
-	end_tick(controller);
 	return say_wishes(controller, changes, room);
 }
 
@@ -1167,22 +932,22 @@ size_t controller_tick(struct controller *controller,
 
 bool controller_hurries(const struct controller *controller)
 {
-	return controller->probes > 0 || controller->ending;
+	return controller->episodes > 0;
 }
 
 void controller_know(struct controller *controller, uint32_t number,
 		     const struct controller_known *known)
 {
 	struct function *function = take_function(controller, number);
+	bool span = known->state == FUNCTION_SPAN;
 
 	if (!function)
 		return;
+	episode_over(controller, function);
 	*function = (struct function){
 		.known = true,
-		.state = (uint8_t)known->state,
-		.shift = (uint8_t)known->shift,
-		.wish = (uint8_t)known->state,
-		.wish_shift = (uint8_t)known->shift,
+		.state = span ? FUNCTION_SPAN : FUNCTION_COUNTED,
+		.wish = span ? FUNCTION_SPAN : FUNCTION_COUNTED,
 		.asked = true,
 		.asked_at = controller->wall,
 		.now = known->calls_per_second / 1e9f,
@@ -1191,10 +956,8 @@ void controller_know(struct controller *controller, uint32_t number,
 		.quiet_rate = known->calls_per_second / 1e9f,
 		.quieter_at = controller->wall,
 		.wait = WAIT_KNOWN_NS,
-		.visible = controller->work,
-		.probe_at =
-			controller->wall + PROBE_FIRST_NS + jitter(number) * MS,
-		.probe_wait = PROBE_FIRST_NS,
+		.rated = true,
+		.episode_at = controller->wall + jitter(number) * MS / 2,
 	};
 	if (known->mean_ns > 0) {
 		function->ended = 1;
@@ -1210,8 +973,7 @@ bool controller_known(const struct controller *controller, uint32_t number,
 	if (!function)
 		return false;
 	*known = (struct controller_known){
-		.state = function->probing ? FUNCTION_OFF : function->wish,
-		.shift = function->probing ? 0 : function->wish_shift,
+		.state = function->episode ? FUNCTION_COUNTED : function->wish,
 		.mean_ns = (float)mean_of(function),
 		.calls_per_second = function->held * 1e9f,
 	};
@@ -1224,8 +986,7 @@ void controller_forget(struct controller *controller, uint32_t number)
 
 	if (!function)
 		return;
-	if (function->probing)
-		probe_done(controller, function);
+	episode_over(controller, function);
 	*function = (struct function){ 0 };
 }
 
@@ -1243,7 +1004,7 @@ void controller_reached(const struct controller *controller,
 		.unmet = controller->unmet,
 		.cost_ns = (uint64_t)controller->cost_ns,
 		.cpu_ns = (uint64_t)controller->cpu_ns,
-		.probe_ns = (uint64_t)controller->probe_ns,
+		.episode_ns = (uint64_t)controller->episode_ns,
 		.changes = controller->asked,
 	};
 	for (size_t i = 0; i < controller->count; i++) {
@@ -1251,9 +1012,7 @@ void controller_reached(const struct controller *controller,
 
 		if (!function->known || function->fixed)
 			continue;
-		reached->counted += function->wish == FUNCTION_COUNTED &&
-				    !function->probing;
-		reached->off +=
-			function->wish == FUNCTION_OFF || function->probing;
+		reached->counted +=
+			function->wish == FUNCTION_COUNTED || function->episode;
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * controller - decides which functions are recorded, counted or off, so that
+ * controller - decides which functions are recorded or only counted, so that
  * what perfrec costs the program stays within a share of its CPU time
  * (--overhead). Pure code: what happened since the last tick goes in, what
  * shall change comes out. No clock, no lock, no file; one thread at a time.
@@ -8,8 +8,9 @@
  * What it does:
  *
  *   - Only while the program costs more than its budget is a function made
- *     quieter. First goes what is called most for the time that it takes:
- *     calls, times the cost of one, by the mean duration of one.
+ *     quieter: from recorded to counted. First goes what is called most for the
+ *     time that it takes: calls, times the cost of one, by the mean duration of
+ *     one.
  *   - A function whose calls take CONTROLLER_LONG_NS or longer on average stays
  *     as it is. While the mean is unknown, a function is touched only if so
  *     many calls cannot take that long.
@@ -18,11 +19,9 @@
  *     in an earlier run is looked at after 60 ms.
  *   - What perfrec costs besides (other_ns) is paid first, by up to four fifths
  *     of the budget.
- *   - A counted function has one call in 2^shift recorded: all counted
- *     functions share a part of the budget for that.
- *   - Where counting alone costs too much, functions go off. One that is off is
- *     counted for a moment now and then (a *probe*), ever more rarely while it
- *     is as busy as it was; all probes together cost less than 0.5 %.
+ *   - A counted function is recorded for a moment now and then (an *episode*),
+ *     so that the durations of its calls are known. All episodes share a part
+ *     of the budget.
  *   - A function becomes louder when there was room for it for a while. Each
  *     time that it has to go back soon after, it waits twice as long.
  *
@@ -41,8 +40,6 @@ struct controller;
 
 /* Mean durations from here on are never touched. */
 #define CONTROLLER_LONG_NS 10000
-/* The shift of a counted function is 1 to this. */
-#define CONTROLLER_SHIFT_MAX 20
 /* A short tick, of wall time. */
 #define CONTROLLER_HURRY_NS 4000000
 /* Function numbers are below this. */
@@ -50,7 +47,7 @@ struct controller;
 
 /* What one call costs the program in each state, in ns of its CPU time. */
 struct controller_cost {
-	float span, counted, off;
+	float span, counted;
 };
 
 /* The program since the last tick, all its threads and processes together. */
@@ -70,7 +67,6 @@ struct controller_function {
 	/* As it is now; that it was asked for something else does not matter. A
 	 * function that takes long to change, or never does, is no harm. */
 	enum function_state state;
-	uint32_t shift; /* of FUNCTION_COUNTED */
 	/* Stays as it is: asked for by hand, or it cannot be changed. What it
 	 * costs counts. */
 	bool fixed;
@@ -84,18 +80,14 @@ struct controller_function {
 /* What the controller wants. */
 struct controller_change {
 	uint32_t number;
-	enum function_state state; /* never FUNCTION_DRAINING */
-	uint32_t shift; /* of FUNCTION_COUNTED: 1 to CONTROLLER_SHIFT_MAX */
-	/* Begin or end of a probe: counted for a moment, to see whether it is
-	 * still busy. If it is not, nothing is said: it stays counted. */
-	bool probe;
+	enum function_state state; /* FUNCTION_SPAN or _COUNTED */
+	bool episode; /* the begin or the end of one */
 };
 
 /* What a function was like: kept from one recording to the next
  * (states_cache.h), and told. */
 struct controller_known {
-	enum function_state state; /* FUNCTION_SPAN, _COUNTED or _OFF */
-	uint32_t shift;
+	enum function_state state; /* FUNCTION_SPAN or _COUNTED */
 	float mean_ns; /* of a recorded call; 0: unknown */
 	float calls_per_second; /* of CPU time of the program */
 };
@@ -104,12 +96,12 @@ struct controller_known {
 struct controller_reached {
 	double share; /* cost of the last second of CPU time */
 	double share_all; /* and of all since the start */
-	double floor; /* what is left when all that may be touched is off */
+	double floor; /* what is left when all that may be touched is counted */
 	bool unmet; /* the budget cannot be met: share is what is reached */
 	uint64_t cost_ns, cpu_ns; /* since the start */
-	uint64_t probe_ns; /* of cost_ns, what probes cost */
-	uint64_t changes; /* that were asked for, probes among them */
-	uint32_t counted, off; /* functions that are now so because of us */
+	uint64_t episode_ns; /* of cost_ns, what episodes cost */
+	uint64_t changes; /* that were asked for, episodes among them */
+	uint32_t counted; /* functions that are now so because of us */
 };
 
 /* Begins to steer. @budget is a share of CPU time, 0 to 1: 0.05. NULL: no
@@ -134,15 +126,15 @@ size_t controller_tick(struct controller *controller,
 		       size_t room);
 
 /* Whether the next tick should come after CONTROLLER_HURRY_NS in place of the
- * usual time: a probe goes on, and the sooner it ends the less it costs. */
+ * usual time: an episode goes on, and the sooner it ends the less it costs. */
 bool controller_hurries(const struct controller *controller);
 
 /* What is known of function @number from an earlier recording: it is taken to
  * be in @known->state, or soon. Before the first tick that has the function. */
 void controller_know(struct controller *controller, uint32_t number,
 		     const struct controller_known *known);
-/* What is known of it now, for the next recording: as if no probe were going
- * on. False: nothing. */
+/* What is known of it now, for the next recording: as if no episode were
+ * going on. False: nothing. */
 bool controller_known(const struct controller *controller, uint32_t number,
 		      struct controller_known *known);
 /* The function is there no more (its module was unloaded): its number may be

@@ -132,10 +132,10 @@ struct states_change {
 	bool by_hand; /* asked for, by option or by ctl */
 	bool entry_build;
 	bool connected; /* its calls go through thunks from now on */
-	/* Begin (to FUNCTION_COUNTED) or end (to FUNCTION_OFF) of a probe
+	/* Begin (to FUNCTION_SPAN) or end (to FUNCTION_COUNTED) of an episode
 	 * (controller.h). */
-	bool probe;
-	bool last_probe; /* those that begin later are not told */
+	bool episode;
+	bool last_episode; /* those that begin later are not told */
 };
 
 /* Recorded calls of functions that ended, for the controller. */

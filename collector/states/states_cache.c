@@ -13,7 +13,7 @@
 
 struct entry {
 	uint64_t offset;
-	uint32_t state, shift;
+	uint32_t state, unused;
 	float mean_ns, calls_per_second;
 };
 
@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct entry) == 24, "no gaps");
 static const struct cache_kind g_kind = {
 	.prefix = "functions-",
 	.magic = "perfrecF",
-	.version = 1,
+	.version = 2,
 	.item_bytes = sizeof(struct entry),
 	.items_max = STATES_CACHE_FUNCTIONS_MAX,
 	.files_max = STATES_CACHE_FILES_MAX,
@@ -43,13 +43,9 @@ static bool entries_hold(const struct entry *entries, uint32_t count)
 
 		if (i && entry->offset <= entries[i - 1].offset)
 			return false;
-		if (entry->state > FUNCTION_OFF || !is_range(entry->mean_ns) ||
+		if (entry->state > FUNCTION_COUNTED || entry->unused ||
+		    !is_range(entry->mean_ns) ||
 		    !is_range(entry->calls_per_second))
-			return false;
-		if (entry->state == FUNCTION_COUNTED
-			    ? entry->shift < 1 ||
-				      entry->shift > CONTROLLER_SHIFT_MAX
-			    : entry->shift != 0)
 			return false;
 	}
 	return true;
@@ -67,7 +63,6 @@ static int take_entries(const struct entry *entries, uint32_t count,
 			.offset = entries[i].offset,
 			.known = {
 				.state = (enum function_state)entries[i].state,
-				.shift = entries[i].shift,
 				.mean_ns = entries[i].mean_ns,
 				.calls_per_second = entries[i].calls_per_second,
 			},
@@ -125,17 +120,13 @@ static uint32_t make_entries(const struct states_cache_function *functions,
 	for (size_t i = 0; i < count && made < STATES_CACHE_FUNCTIONS_MAX;
 	     i++) {
 		const struct controller_known *known = &functions[i].known;
-		bool counted = known->state == FUNCTION_COUNTED;
 
-		if (known->state > FUNCTION_OFF ||
-		    (i && functions[i].offset == functions[i - 1].offset) ||
-		    (counted &&
-		     (known->shift < 1 || known->shift > CONTROLLER_SHIFT_MAX)))
+		if (known->state > FUNCTION_COUNTED ||
+		    (i && functions[i].offset == functions[i - 1].offset))
 			continue;
 		entries[made++] = (struct entry){
 			.offset = functions[i].offset,
 			.state = known->state,
-			.shift = counted ? known->shift : 0,
 			.mean_ns = in_range(known->mean_ns),
 			.calls_per_second = in_range(known->calls_per_second),
 		};

@@ -55,8 +55,8 @@ struct thunk_area;
 #define TICK_NS 20000000
 /* How long a function that is recorded no more waits for its open calls. */
 #define DRAIN_NS 1000000000
-/* So many probes are in the trace; the functions stay muted meanwhile. */
-#define PROBES_TOLD 1000
+/* So many episodes are in the trace; the functions stay muted meanwhile. */
+#define EPISODES_TOLD 1000
 /* CPU time that the plan of a file may take: a file may be made so that it
  * takes very long. */
 #define PLAN_NS_MAX UINT64_C(60000000000)
@@ -126,8 +126,8 @@ struct function {
 	bool by_hand; /* asked for */
 	bool excluded; /* by --filter or --exclude */
 	bool steered; /* the controller decides */
-	bool probe; /* wanted begins or ends a probe */
-	bool probe_told; /* its begin is in the trace */
+	bool episode; /* wanted begins or ends an episode */
+	bool episode_told; /* its begin is in the trace */
 	bool joins; /* connected, but for parts that came later */
 	bool muted; /* not all calls were recorded: it was counted or off */
 	const char *refused; /* static; NULL: it can be changed */
@@ -251,7 +251,7 @@ struct states {
 	uint64_t *sums; /* of calls, by number: of the last tick */
 	uint32_t sequence; /* of changes in the trace; 0: none yet */
 	uint32_t muted; /* functions that are not in state span */
-	uint32_t probes_told; /* in the trace */
+	uint32_t episodes_told; /* in the trace */
 	pid_t led_by; /* the leader whose modules were read last */
 	uint64_t evaluated_for; /* evaluated: as of that request, or a later
 				 * one */

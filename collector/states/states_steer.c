@@ -96,8 +96,6 @@ static uint64_t take_cpu_ns(struct states *states)
  * in thunks and in the shim, of Lua and of a C++ program of templates.
  */
 #define COLD_SPAN 2.2f
-/* CPU time of a sample, by either engine: 12 to 24 us (docs/BENCHMARKS.md). */
-#define SAMPLE_NS 16000.0
 #define COLD_COUNTED 3.0f
 
 struct controller_cost states_cost(const struct states *states, bool entry)
@@ -107,8 +105,7 @@ struct controller_cost states_cost(const struct states *states, bool entry)
 	/* What a site costs that is off is the build's, not ours. */
 	if (states_are_gated(states))
 		return (struct controller_cost){ .span = span * COLD_SPAN,
-						 .counted = GATE_NS,
-						 .off = GATE_NS };
+						 .counted = GATE_NS };
 	return (struct controller_cost){
 		.span = (span +
 			 (entry ? ENTRY_SPAN_MORE_NS : CALLS_SPAN_MORE_NS)) *
@@ -131,7 +128,6 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 	*out = (struct controller_function){
 		.number = states->parts[function->parts].number,
 		.state = function->state,
-		.shift = CONTROLLER_SHIFT_MAX,
 		.fixed = function->by_hand || function->excluded ||
 			 function->refused,
 		.calls = calls > function->calls_told
@@ -166,8 +162,7 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 			(uint32_t)MIN((double)spent * 0x1p32 / (double)cpu_ns,
 				      (double)UINT32_MAX);
 	/* One that is off has no calls: its state is told once. */
-	told = 1u + out->state + (out->shift << 2) +
-	       ((uint32_t)out->fixed << 8);
+	told = 1u + out->state + ((uint32_t)out->fixed << 8);
 	if (!out->calls && !out->ended && function->state_told == told)
 		return false;
 	function->state_told = told;
@@ -187,11 +182,12 @@ static void obey(struct states *states, const struct controller_change *change)
 	lock_acquire(&states->lock);
 	function->wanted = (uint8_t)change->state;
 	function->steered = true;
-	function->probe = change->probe;
+	function->episode = change->episode;
 	lock_release(&states->lock);
 }
 
-static void tick(struct states *states, const struct controller_time *time)
+/* Returns how many changes the controller wants. */
+static size_t tick(struct states *states, const struct controller_time *time)
 {
 	const struct controller_cost calls = states_cost(states, false),
 				     entry = states_cost(states, true);
@@ -217,23 +213,19 @@ static void tick(struct states *states, const struct controller_time *time)
 	lock_acquire(&states->lock);
 	controller_reached(states->controller, &states->reached);
 	lock_release(&states->lock);
+	return count;
 }
 
 /* What else the program has paid for since the last call: reading and writing
- * its text, for which it waits, and samples in @cpu_ns of CPU time. */
-static uint64_t take_other_ns(struct states *states, uint64_t cpu_ns)
+ * its text, for which it waits. Samples are paid already: budget_of_hooks(). */
+static uint64_t take_other_ns(struct states *states)
 {
-	const struct collect_options *options =
-		states->thread->collector->options;
 	uint64_t ns;
 
 	lock_acquire(&states->lock);
 	ns = states->patch_ns - states->patch_ns_told;
 	states->patch_ns_told = states->patch_ns;
 	lock_release(&states->lock);
-	if (options->cpu_hz)
-		ns += (uint64_t)((double)cpu_ns * (double)options->cpu_hz *
-				 (SAMPLE_NS / 1e9));
 	return ns;
 }
 
@@ -242,6 +234,7 @@ uint64_t states_steer(struct states *states)
 	uint64_t now = clock_boottime_ns();
 	uint64_t pause;
 	struct controller_time time;
+	size_t changes = 0;
 
 	if (!states->controller || states->next_number < 2)
 		return UINT64_MAX;
@@ -256,12 +249,12 @@ uint64_t states_steer(struct states *states)
 		.threads = arena_live(states->arena).threads,
 	};
 	if (states->tick_ns) {
-		time.other_ns = take_other_ns(states, time.cpu_ns);
-		tick(states, &time);
+		time.other_ns = take_other_ns(states);
+		changes = tick(states, &time);
 	}
 	states->tick_ns = now;
 	states->tick_cost_ns = clock_boottime_ns() - now;
-	return pause;
+	return changes ? 0 : pause;
 }
 
 /* --- the cache --------------------------------------------------------------

@@ -49,7 +49,7 @@ static void obey_pattern(struct function *function,
 {
 	pattern->matched = true;
 	function->by_hand = true;
-	function->probe = false;
+	function->episode = false;
 	function->wanted = pattern->letter == 's'   ? FUNCTION_SPAN
 			   : pattern->letter == 'c' ? FUNCTION_COUNTED
 						    : FUNCTION_OFF;
@@ -277,7 +277,7 @@ static void stay_loud(struct states *states, struct function *function)
 {
 	lock_acquire(&states->lock);
 	function->wanted = FUNCTION_SPAN;
-	function->probe = false;
+	function->episode = false;
 	function->joins = false;
 	lock_release(&states->lock);
 }

@@ -113,19 +113,19 @@ void states_slot_ended(struct arena *arena, uint32_t index, bool gone)
 /* --- changes ----------------------------------------------------------------
  */
 
-/* Whether @function, which has begun or ended a probe, is to be told so: an end
- * if its begin was. The thread perfrec-states. */
-static bool tells_probe(struct states *states, struct function *function)
+/* Whether @function, which has begun or ended an episode, is to be told so: an
+ * end if its begin was. The thread perfrec-states. */
+static bool tells_episode(struct states *states, struct function *function)
 {
-	bool told = function->probe_told;
+	bool told = function->episode_told;
 
-	if (function->state != FUNCTION_COUNTED) {
-		function->probe_told = false;
+	if (function->state != FUNCTION_SPAN) {
+		function->episode_told = false;
 		return told;
 	}
-	function->probe_told = states->probes_told < PROBES_TOLD;
-	states->probes_told += function->probe_told;
-	return function->probe_told;
+	function->episode_told = states->episodes_told < EPISODES_TOLD;
+	states->episodes_told += function->episode_told;
+	return function->episode_told;
 }
 
 void states_note_change(struct states *states, struct function *function,
@@ -147,14 +147,14 @@ void states_note_change(struct states *states, struct function *function,
 		.by_hand = function->by_hand || function->excluded,
 		.entry_build = function->entry_build,
 		.connected = connected,
-		.probe = function->probe,
+		.episode = function->episode,
 	};
 	lock_acquire(&states->lock);
 	states->change_count++;
 	lock_release(&states->lock);
-	if (change.probe && !tells_probe(states, function))
+	if (change.episode && !tells_episode(states, function))
 		return;
-	change.last_probe = states->probes_told == PROBES_TOLD;
+	change.last_episode = states->episodes_told == EPISODES_TOLD;
 	states_trace_change(states, &change);
 }
 
@@ -204,6 +204,15 @@ static uint64_t cpu_ns_of(const struct states *states)
 	return sum;
 }
 
+/* One that is recorded for a moment is counted. */
+static enum function_state state_told(const struct function *function)
+{
+	if (function->state == FUNCTION_DRAINING ||
+	    (function->state == FUNCTION_SPAN && function->episode))
+		return FUNCTION_COUNTED;
+	return (enum function_state)function->state;
+}
+
 /* Under the lock. */
 static void copy_function(const struct states *states, const uint64_t *sums,
 			  const struct function *function,
@@ -219,8 +228,7 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 		.number = function->connected
 				  ? states->parts[function->parts].number
 				  : 0,
-		.state = function->state == FUNCTION_DRAINING ? FUNCTION_COUNTED
-							      : function->state,
+		.state = state_told(function),
 		.by_hand = function->by_hand || function->excluded,
 		.gated = (states_are_gated(states) &&
 			  function->state == FUNCTION_OFF) ||
@@ -335,8 +343,7 @@ static void add_function(const struct states *states,
 	if (!function->connected)
 		return;
 	out->hooked += !function->entry_build;
-	out->counted += function->state == FUNCTION_COUNTED ||
-			function->state == FUNCTION_DRAINING;
+	out->counted += state_told(function) == FUNCTION_COUNTED;
 	out->off += function->state == FUNCTION_OFF;
 }
 

@@ -53,17 +53,15 @@ void states_trace_name(const struct states_change *change,
 	char why[STATES_TRACE_TEXT / 4];
 
 	put_why(change, why, sizeof(why));
-	if (change->probe && change->to == FUNCTION_OFF)
+	if (change->episode && change->to == FUNCTION_COUNTED)
 		snprintf(text, STATES_TRACE_TEXT,
-			 "perfrec: %.300s off again, as it is still busy",
-			 change->name);
-	else if (change->probe)
+			 "perfrec: %.300s only counted again", change->name);
+	else if (change->episode)
 		snprintf(text, STATES_TRACE_TEXT,
-			 "perfrec: %.300s counted for a moment, to see whether "
-			 "it is still busy%s",
+			 "perfrec: %.300s recorded for a moment%s",
 			 change->name,
-			 change->last_probe ? " (later ones are not shown)"
-					    : "");
+			 change->last_episode ? " (later moments are not shown)"
+					      : "");
 	else if (change->to == FUNCTION_COUNTED)
 		snprintf(text, STATES_TRACE_TEXT,
 			 "perfrec: %.300s only counted%s", change->name, why);
@@ -151,6 +149,9 @@ static void count_muted(struct states *states,
 	bool before = change->from != FUNCTION_SPAN;
 	bool after = change->to != FUNCTION_SPAN;
 
+	/* It is muted all the while: not each of its episodes is told. */
+	if (change->episode)
+		return;
 	if (after && !before)
 		states->muted++;
 	else if (before && !after && states->muted)

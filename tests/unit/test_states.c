@@ -475,22 +475,31 @@ START_TEST(states_list_has_the_dearest_first)
 }
 END_TEST
 
-/* The end of a probe is told if its begin was. */
-START_TEST(states_tell_so_many_probes)
+/* The end of an episode is told if its begin was. */
+START_TEST(states_tell_so_many_episodes)
 {
-	g_states->probes_told = PROBES_TOLD - 1;
+	struct states_function *list;
+
+	g_states->episodes_told = EPISODES_TOLD - 1;
 	for (uint32_t i = 0; i < 2; i++) {
-		function(i)->probe = true;
-		function(i)->state = FUNCTION_COUNTED;
-		states_note_change(g_states, function(i), FUNCTION_OFF, 1,
+		function(i)->episode = true;
+		function(i)->state = FUNCTION_SPAN;
+		states_note_change(g_states, function(i), FUNCTION_COUNTED, 1,
 				   false);
-		ck_assert(function(i)->probe_told == (i == 0));
+		ck_assert(function(i)->episode_told == (i == 0));
 	}
-	ck_assert_uint_eq(g_states->probes_told, PROBES_TOLD);
-	function(0)->state = FUNCTION_OFF;
-	states_note_change(g_states, function(0), FUNCTION_COUNTED, 2, false);
-	ck_assert(!function(0)->probe_told);
-	ck_assert_uint_eq(g_states->probes_told, PROBES_TOLD);
+	ck_assert_uint_eq(g_states->episodes_told, EPISODES_TOLD);
+	/* It is counted all the while. */
+	ck_assert_uint_eq(states_list(&g_arena, &list), FUNCTIONS);
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		ck_assert_int_eq(list[i].state, list[i].address <= ADDRESS(1)
+							? FUNCTION_COUNTED
+							: FUNCTION_SPAN);
+	free(list);
+	function(0)->state = FUNCTION_COUNTED;
+	states_note_change(g_states, function(0), FUNCTION_SPAN, 2, false);
+	ck_assert(!function(0)->episode_told);
+	ck_assert_uint_eq(g_states->episodes_told, EPISODES_TOLD);
 }
 END_TEST
 
@@ -639,7 +648,7 @@ int main(void)
 	tcase_add_test(tcase, states_modules_are_matched_by_path);
 	tcase_add_test(tcase, states_sums_are_of_all_slots);
 	tcase_add_test(tcase, states_list_has_the_dearest_first);
-	tcase_add_test(tcase, states_tell_so_many_probes);
+	tcase_add_test(tcase, states_tell_so_many_episodes);
 	tcase_add_test(tcase, states_child_of_nobody_is_not_met);
 	tcase_add_test(tcase, states_restored_ones_are_given_up);
 	tcase_add_test(tcase, states_that_end_are_given_up);

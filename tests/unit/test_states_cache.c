@@ -29,8 +29,8 @@ static void setup(void)
 	for (size_t i = 0; i < 3; i++)
 		g_functions[i] = (struct states_cache_function){
 			.offset = 0x3000 - i * 0x1000,
-			.known = { .state = (enum function_state)i,
-				   .shift = i == 1 ? 7 : 0,
+			.known = { .state = i == 1 ? FUNCTION_COUNTED
+						   : FUNCTION_SPAN,
 				   .mean_ns = 1.5f * (float)i,
 				   .calls_per_second = 1e6f * (float)i },
 		};
@@ -66,8 +66,8 @@ START_TEST(states_cache_gives_back_what_it_keeps)
 		const struct controller_known *known = &list.functions[i].known;
 
 		ck_assert_uint_eq(list.functions[i].offset, 0x1000 * (i + 1));
-		ck_assert_uint_eq(known->state, 2 - i);
-		ck_assert_uint_eq(known->shift, i == 1 ? 7 : 0);
+		ck_assert_uint_eq(known->state,
+				  i == 1 ? FUNCTION_COUNTED : FUNCTION_SPAN);
 		ck_assert_float_eq(known->mean_ns, 1.5f * (float)(2 - i));
 		ck_assert_float_eq(known->calls_per_second,
 				   1e6f * (float)(2 - i));
@@ -82,22 +82,20 @@ END_TEST
 
 START_TEST(states_cache_keeps_each_offset_once_and_no_nonsense)
 {
-	struct states_cache_function functions[6] = {
-		{ 8, { FUNCTION_OFF, 0, 1, 1 } },
-		{ 8, { FUNCTION_OFF, 0, 1, 1 } },
-		{ 9, { FUNCTION_COUNTED, 0, 1, 1 } },
-		{ 10, { FUNCTION_DRAINING, 0, 1, 1 } },
-		{ 11, { FUNCTION_COUNTED, 31, 1, 1 } },
-		{ 12, { FUNCTION_SPAN, 5, NAN, INFINITY } },
+	struct states_cache_function functions[5] = {
+		{ 8, { FUNCTION_COUNTED, 1, 1 } },
+		{ 8, { FUNCTION_COUNTED, 1, 1 } },
+		{ 9, { FUNCTION_OFF, 1, 1 } },
+		{ 10, { FUNCTION_DRAINING, 1, 1 } },
+		{ 12, { FUNCTION_SPAN, NAN, INFINITY } },
 	};
 	struct states_cache_list list;
 
-	ck_assert_int_eq(states_cache_store(ID, functions, 6), 0);
+	ck_assert_int_eq(states_cache_store(ID, functions, 5), 0);
 	ck_assert_int_eq(states_cache_load(ID, &list), 0);
 	ck_assert_uint_eq(list.count, 2);
 	ck_assert_uint_eq(list.functions[0].offset, 8);
 	ck_assert_uint_eq(list.functions[1].offset, 12);
-	ck_assert_uint_eq(list.functions[1].known.shift, 0);
 	ck_assert_float_eq(list.functions[1].known.mean_ns, 0);
 	states_cache_release(&list);
 }
@@ -202,8 +200,7 @@ START_TEST(states_cache_stands_any_file)
 			const struct controller_known *known =
 				&list.functions[i].known;
 
-			ck_assert(known->state <= FUNCTION_OFF &&
-				  known->shift <= CONTROLLER_SHIFT_MAX &&
+			ck_assert(known->state <= FUNCTION_COUNTED &&
 				  isfinite(known->mean_ns) &&
 				  isfinite(known->calls_per_second));
 		}

@@ -39,16 +39,14 @@ START_TEST(states_trace_says_what_changed_and_why)
 	change.by_hand = false;
 	change.to = FUNCTION_SPAN;
 	says(&change, "perfrec: f recorded again");
-	change.probe = true;
-	change.share = 1u << 29; /* of the time before it was off */
+	change.episode = true;
+	change.share = 1u << 29; /* of the time before */
+	says(&change, "perfrec: f recorded for a moment");
+	change.last_episode = true;
+	says(&change, "perfrec: f recorded for a moment (later moments are "
+		      "not shown)");
 	change.to = FUNCTION_COUNTED;
-	says(&change, "perfrec: f counted for a moment, to see whether it is "
-		      "still busy");
-	change.last_probe = true;
-	says(&change, "perfrec: f counted for a moment, to see whether it is "
-		      "still busy (later ones are not shown)");
-	change.to = FUNCTION_OFF;
-	says(&change, "perfrec: f off again, as it is still busy");
+	says(&change, "perfrec: f only counted again");
 }
 END_TEST
 
