@@ -30,6 +30,7 @@ static void add_totals(struct recording *recording,
 	sum->hooked += from->hooked;
 	sum->recalled += from->recalled;
 	sum->cost_ns += from->cost_ns;
+	sum->counting_ns += from->counting_ns;
 	sum->cpu_ns += from->cpu_ns;
 	sum->unmet |= from->unmet;
 	sum->late_modules += from->modules.late;

@@ -93,24 +93,31 @@ static double span_cost(const struct recording *recording,
 	       ns->general * general;
 }
 
-/* With --overhead, calls are so rare that hooks find no cache warm, and what
- * was measured here is too little. Without samples of that the controller knows
- * better: what it reckons with then holds here, too. */
+/* With --overhead, recorded calls are so rare that hooks find no cache warm,
+ * and what was measured here is too little. Without samples of that the
+ * controller knows better: what it reckons with then holds here, too; and
+ * always for counted calls, of whose time samples in thunks are a part. */
 static double correct_for_budget(const struct recording *recording,
 				 const struct own_costs_found *found,
 				 struct cost_of *ns, struct own_costs *costs)
 {
 	const struct recording_sums *sums = recording_sums(recording);
-	double counted = costs->counted_ns * (double)sums->totals.counted_calls;
-	double warm = span_cost(recording, found, ns) + counted;
-	double more = (double)sums->totals.states.cost_ns / MAX(warm, 1);
+	const struct state_totals *states = &sums->totals.states;
+	double calls = (double)sums->totals.counted_calls;
+	double counted =
+		MAX(costs->counted_ns * calls, (double)states->counting_ns);
+	double warm = span_cost(recording, found, ns);
+	double more = (double)(states->cost_ns -
+			       MIN(states->cost_ns, states->counting_ns)) /
+		      MAX(warm, 1);
 
+	if (calls > 0)
+		costs->counted_ns = counted / calls;
 	if (found->sampled || more <= 1)
-		return warm;
+		return warm + counted;
 	ns->span *= more;
 	ns->general *= more;
-	costs->counted_ns *= more;
-	return warm * more;
+	return warm * more + counted;
 }
 
 /* Cost of hooks that recorded nothing. */

@@ -140,7 +140,7 @@ struct totals {
 		uint64_t hooked, recalled;
 		uint64_t late_modules, late_ns, missed_modules;
 		/* With --overhead: of programs while that was watched. */
-		uint64_t cost_ns, cpu_ns;
+		uint64_t cost_ns, counting_ns, cpu_ns;
 		bool unmet; /* of one of them */
 	} states;
 	bool entry_build; /* some program has a module that is one */

@@ -41,7 +41,7 @@ static const char *advice_for_hooks(const struct summary *summary)
 	if (summary->totals.functions_hooked)
 		return "build with perfrec cc --hooks=entry";
 	if (summary->totals.overhead_unmet)
-		return "not all of its hooks can be switched off; exclude "
+		return "counting alone costs more; exclude "
 		       "what is called most (--exclude)";
 	if (summary->totals.functions_recalled)
 		return "exclude what is called most (--exclude)";

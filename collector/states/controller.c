@@ -147,7 +147,7 @@ struct controller {
 	double told_cost, told_cpu; /* decaying */
 	double floor, unmet_for;
 	bool unmet;
-	double cost_ns, cpu_ns, episode_ns;
+	double cost_ns, counting_ns, cpu_ns, episode_ns;
 	uint64_t asked;
 };
 
@@ -420,6 +420,8 @@ static double take_told(struct controller *controller,
 		controller->episodes_saved -=
 			fmax(cost - calls * (double)function->counted, 0);
 	}
+	if (told->state != FUNCTION_OFF)
+		controller->counting_ns += calls * (double)function->counted;
 	function->calls += told->calls;
 	function->new_ended += (double)told->ended;
 	function->new_ended_ns += (double)told->ended_ns;
@@ -1003,6 +1005,7 @@ void controller_reached(const struct controller *controller,
 		.floor = controller->floor,
 		.unmet = controller->unmet,
 		.cost_ns = (uint64_t)controller->cost_ns,
+		.counting_ns = (uint64_t)controller->counting_ns,
 		.cpu_ns = (uint64_t)controller->cpu_ns,
 		.episode_ns = (uint64_t)controller->episode_ns,
 		.changes = controller->asked,

@@ -99,6 +99,7 @@ struct controller_reached {
 	double floor; /* what is left when all that may be touched is counted */
 	bool unmet; /* the budget cannot be met: share is what is reached */
 	uint64_t cost_ns, cpu_ns; /* since the start */
+	uint64_t counting_ns; /* of cost_ns, counting all calls */
 	uint64_t episode_ns; /* of cost_ns, what episodes cost */
 	uint64_t changes; /* that were asked for, episodes among them */
 	uint32_t counted; /* functions that are now so because of us */

@@ -212,7 +212,7 @@ struct states_summary {
 	} modules;
 	/* With --overhead, what the controller has reached; all 0 without. */
 	bool unmet;
-	uint64_t cost_ns, cpu_ns;
+	uint64_t cost_ns, counting_ns, cpu_ns;
 	/* Why functions are refused, and how many for each reason. */
 	struct states_refusal {
 		const char *why; /* static; NULL: no more */

@@ -517,6 +517,7 @@ void states_summary(struct arena *arena, struct states_summary *out)
 	out->unwritable = is_wanted(states) ? states->unwritable : NULL;
 	out->unmet = states->reached.unmet;
 	out->cost_ns = states->reached.cost_ns;
+	out->counting_ns = states->reached.counting_ns;
 	out->cpu_ns = states->reached.cpu_ns;
 	lock_release(&states->lock);
 	tell_modules(arena, states, &out->modules);

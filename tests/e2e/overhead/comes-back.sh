@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# --overhead: a function that is called all the time goes off, and comes back when
-# it has become rare.
+# --overhead: a function that is called all the time is only counted, and is
+# recorded again when it has become rare.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 build phases <<'SOURCE'
@@ -48,7 +48,7 @@ tiny_is()
 	jq -e --arg state "$1" '.functions[0].functions[] |
 		select(.name == "tiny" and .state == $state)' list.json >/dev/null
 }
-wait_for 60 tiny_is off
+wait_for 60 tiny_is counted
 echo rare >&9
 wait_for 120 tiny_is span
 exec 9>&-

@@ -44,6 +44,7 @@ record()
 	run "$PERFREC" record -q --overhead 5% --alloc=off --cpu=off -o data "$@" \
 		-- ./busy $rounds
 	expect_status 0
+	expect_eq "calls of tiny, $*" "$(calls_of tiny)" $((rounds * 20000))
 }
 files()
 {
