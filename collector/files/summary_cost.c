@@ -16,6 +16,7 @@
 #include "collector/record/recording.h"
 #include "collector/samples/perf_events.h"
 #include "collector/samples/perf_open.h"
+#include "collector/states/states.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
 
@@ -104,8 +105,11 @@ static double correct_for_budget(const struct recording *recording,
 	const struct recording_sums *sums = recording_sums(recording);
 	const struct state_totals *states = &sums->totals.states;
 	double calls = (double)sums->totals.counted_calls;
+	/* Behind the gate a counted call costs more, as the controller knows.
+	 */
 	double counted =
-		MAX(costs->counted_ns * calls, (double)states->counting_ns);
+		MAX(MAX(costs->counted_ns, (double)STATES_COUNTED_NS) * calls,
+		    (double)states->counting_ns);
 	double warm = span_cost(recording, found, ns);
 	double more = (double)(states->cost_ns -
 			       MIN(states->cost_ns, states->counting_ns)) /

@@ -15,8 +15,9 @@
  * The samples for each second of CPU time, of which each costs the program
  * @sample_ns (0: unknown), for a program that may become slower by the share
  * @budget (0 to 1; 0: there is no limit, and the rate is CPU_HZ_FREE). Samples
- * take a quarter of the budget. For the usual rate (CPU_HZ_USUAL) they take up to half of it. 0: even
- * CPU_RATE_LEAST samples would cost more than half of the budget.
+ * take a quarter of the budget. For the usual rate (CPU_HZ_USUAL) they take up
+ * to half of it. 0: even CPU_RATE_LEAST samples would cost more than half of
+ * the budget.
  */
 uint32_t cpu_rate_for_budget(double budget, double sample_ns);
 

@@ -123,8 +123,8 @@ static int match_nodes(struct call_chunks *chunks, uint32_t number)
 	if (!names)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < sequence->node_count; i++)
-		nodes[i] = (uint8_t)match_node(
-			chunks, sequence, sequence->nodes[i].iid, names);
+		nodes[i] = (uint8_t)match_node(chunks, sequence,
+					       sequence->nodes[i].iid, names);
 	free(names);
 	return 0;
 }

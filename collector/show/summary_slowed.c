@@ -3,7 +3,8 @@
 
 #include "shared/compiler.h"
 
-/* Below this, what threads waited for slowed ones is within what runs differ. */
+/* Below this, what threads waited for slowed ones is within what runs differ.
+ */
 #define SLOWED_LEAST 1.3
 /* Above this, what is left of the CPU time is only the error of what was
  * subtracted. */

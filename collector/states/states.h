@@ -21,6 +21,11 @@
 
 #include "collector/states/function_state.h"
 
+/* ns of a counted call over the same build that is not recorded: Lua, 209
+ * million calls in 1.45 s, takes 1.35 to 1.5 ns a call more with --count '*',
+ * of which allocations and samples are 0.2 to 0.3. */
+#define STATES_COUNTED_NS 1.2f
+
 struct arena;
 struct cct;
 struct collect_options;

@@ -81,13 +81,6 @@ static uint64_t take_cpu_ns(struct states *states)
 /* --- a tick -----------------------------------------------------------------
  */
 
-/*
- * ns of a counted call over one whose sites are off: the same programs, Lua and
- * SQLite, with `--count '*'` and with `--exclude '*'`. 1.6 to 1.9 in an entry
- * build, 1.2 to 2.4 in a calls build.
- */
-#define CALLS_COUNTED_NS 1.8f
-#define ENTRY_COUNTED_NS 1.8f
 /* What comes to span_ns where a call is recorded, in a loop that does nothing
  * else. Hooks of entry builds keep all registers. */
 #define CALLS_SPAN_MORE_NS 2.7f
@@ -112,7 +105,7 @@ struct controller_cost states_cost(const struct states *states, bool entry)
 		.span = (span +
 			 (entry ? ENTRY_SPAN_MORE_NS : CALLS_SPAN_MORE_NS)) *
 			COLD_SPAN,
-		.counted = entry ? ENTRY_COUNTED_NS : CALLS_COUNTED_NS,
+		.counted = STATES_COUNTED_NS,
 	};
 }
 

@@ -667,7 +667,8 @@ START_TEST(controller_records_again_at_once_what_turns_out_to_be_long)
 	ck_assert_int_eq(g_sim.functions[1].state, FUNCTION_COUNTED);
 	g_sim.functions[1].rate = 0.00003;
 	g_sim.functions[1].mean = 30000;
-	/* The next episode tells: two of one function are half a second apart. */
+	/* The next episode tells: two of one function are half a second apart.
+	 */
 	ck_assert_uint_lt(ticks_until_span(1, SECOND), SECOND * 3 / 4);
 	sim_run(SECOND / 4);
 	sim_clear();

@@ -65,9 +65,11 @@ int main(void)
 
 	tcase_add_test(tcase, cpu_rate_follows_the_budget);
 	tcase_add_test(tcase, cpu_rate_without_a_budget_is_the_usual_one);
-	tcase_add_test(tcase, cpu_rate_of_a_small_budget_takes_up_to_half_of_it);
 	tcase_add_test(tcase,
-		       cpu_rate_is_zero_where_samples_cost_more_than_the_budget);
+		       cpu_rate_of_a_small_budget_takes_up_to_half_of_it);
+	tcase_add_test(
+		tcase,
+		cpu_rate_is_zero_where_samples_cost_more_than_the_budget);
 	tcase_add_test(tcase, cpu_rate_of_an_unknown_cost_takes_a_usual_one);
 	tcase_add_test(tcase, cpu_rate_leaves_the_rest_for_hooks);
 	return suite_run(suite);
