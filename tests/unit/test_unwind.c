@@ -733,7 +733,7 @@ START_TEST(unwind_at_every_instruction_of_thunks)
 			 0);
 	rig_reset();
 	if (_i % 3 == 1) {
-		thunk_area_mode(area, THUNK_NUMBER, THUNK_MASK_ALL);
+		thunk_area_choose(area, THUNK_NUMBER, THUNK_RECORD);
 		g_cells[THUNK_NUMBER].recorded = way->offset ? 1 : 0;
 	}
 	if (_i % 3 == 2)
