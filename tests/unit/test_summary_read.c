@@ -331,22 +331,37 @@ START_TEST(summary_print_of_an_unknown_end_claims_nothing)
 }
 END_TEST
 
-START_TEST(summary_print_when_hooks_cost_much_says_what_to_do)
+START_TEST(summary_print_when_recording_slowed_it_says_what_to_do)
 {
 	struct summary *summary = read_sample();
-	char *text = print(summary, 0);
+	char *text;
 
+	summary->cost.dilation = 2.04;
+	summary->totals.threads = 1;
+	text = print(summary, 0);
 	ck_assert_has(text,
 		      "20.5 ns a span, 20.5 us in all: 50.0 % of the CPU time");
+	ck_assert_has(text, "\n\n  slowed     recording made this run at least "
+			    "2.0 x slower\n");
 	ck_assert_has(text, "--overhead 5%");
+	ck_assert_has_not(text, "self time*");
+	free(text);
+	summary->totals.threads = 2;
+	summary->cost.dilation = 200;
+	text = print(summary, 0);
+	ck_assert_has(text, "at least 50 x slower\n");
+	ck_assert_has(text, "blocked times include waits");
+	ck_assert_has(text, "self time*");
 	free(text);
 	summary->settings.overhead = 0.05;
 	text = print(summary, 0);
 	ck_assert_has_not(text, "--overhead");
+	ck_assert_has(text, "--hooks=entry");
 	free(text);
 	summary->settings.overhead = 0;
-	summary->cost.share = 0.3;
+	summary->cost.dilation = 1.29;
 	text = print(summary, 0);
+	ck_assert_has_not(text, "slowed");
 	ck_assert_has_not(text, "--overhead");
 	free(text);
 	summary_free(&summary);
@@ -576,7 +591,7 @@ int main(void)
 	tcase_add_test(show, summary_print_tells_of_cpu_time_and_memory);
 	tcase_add_test(show, summary_print_of_an_unknown_end_claims_nothing);
 	tcase_add_test(show,
-		       summary_print_when_hooks_cost_much_says_what_to_do);
+		       summary_print_when_recording_slowed_it_says_what_to_do);
 	tcase_add_test(show, summary_print_marks_functions_that_were_muted);
 	tcase_add_test(show,
 		       summary_print_says_first_that_a_budget_was_not_kept);
