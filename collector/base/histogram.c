@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * histogram - a count has 16 bits, which is enough for nearly all of them; so
- * an octave takes 128 bytes. When the first count of a histogram is larger, all
- * its counts get 64 bits more: those few functions that are called so often may
- * take the room. A wrap of 16 bits comes once in 65536 values at most.
+ * an octave takes 136 bytes, with its weight. When the first count of a
+ * histogram is larger, all its counts get 64 bits more: those few functions
+ * that are called so often may take the room. A wrap of 16 bits comes once in
+ * 65536 values at most.
  *
  * The octaves with memory have no gap between them. Gaps would save a third of
  * the memory, but then each value has to look up where its octave lies; and one
@@ -21,6 +22,7 @@
 
 #define LOW_BYTES (HISTOGRAM_OCTAVE * sizeof(uint16_t))
 #define HIGH_BYTES (HISTOGRAM_OCTAVE * sizeof(uint64_t))
+#define WEIGHT_BYTES sizeof(uint64_t)
 #define LOW_VALUES 65536u /* that fit into a count of 16 bits */
 #define ENTRY_BYTES 48 /* two numbers as text */
 
@@ -71,7 +73,7 @@ static bool has_room(const struct histogram *histogram, uint32_t bucket)
 /* Bytes of one octave. */
 static size_t octave_bytes(const struct histogram *histogram)
 {
-	return histogram->high ? LOW_BYTES + HIGH_BYTES : LOW_BYTES;
+	return LOW_BYTES + WEIGHT_BYTES + (histogram->high ? HIGH_BYTES : 0);
 }
 
 /* What histogram_add() may take. */
@@ -93,28 +95,35 @@ static bool move_to(struct histogram *histogram, uint32_t first,
 	size_t more = (octaves - histogram->octaves) * octave_bytes(histogram);
 	size_t at = histogram->first_bucket - first;
 	uint16_t *low;
-	uint64_t *high = NULL;
+	uint64_t *high = NULL, *weight;
 
 	if (!take(histogram, more))
 		return false;
 	low = calloc(octaves, LOW_BYTES);
+	weight = calloc(octaves, WEIGHT_BYTES);
 	if (histogram->high)
 		high = calloc(octaves, HIGH_BYTES);
-	if (!low || (histogram->high && !high)) {
+	if (!low || !weight || (histogram->high && !high)) {
 		free(low);
+		free(weight);
 		free(high);
 		give(histogram, more);
 		return false;
 	}
-	if (histogram->octaves)
+	if (histogram->octaves) {
 		memcpy(low + at, histogram->low,
 		       histogram->octaves * LOW_BYTES);
+		memcpy(weight + at / HISTOGRAM_OCTAVE, histogram->weight,
+		       histogram->octaves * WEIGHT_BYTES);
+	}
 	if (high)
 		memcpy(high + at, histogram->high,
 		       histogram->octaves * HIGH_BYTES);
 	free(histogram->low);
+	free(histogram->weight);
 	free(histogram->high);
 	histogram->low = low;
+	histogram->weight = weight;
 	histogram->high = high;
 	histogram->first_bucket = first;
 	histogram->octaves = octaves;
@@ -154,6 +163,7 @@ void histogram_release(struct histogram *histogram)
 {
 	give(histogram, histogram->octaves * octave_bytes(histogram));
 	free(histogram->low);
+	free(histogram->weight);
 	free(histogram->high);
 	*histogram = (struct histogram){ .budget = histogram->budget };
 }
@@ -186,7 +196,7 @@ void histogram_carry(struct histogram *histogram, uint32_t bucket)
 }
 
 static void add_count(struct histogram *histogram, uint32_t bucket,
-		      uint64_t count)
+		      uint64_t count, uint64_t weight)
 {
 	uint16_t *low;
 	uint64_t sum;
@@ -195,18 +205,33 @@ static void add_count(struct histogram *histogram, uint32_t bucket,
 		histogram->missed += count;
 		return;
 	}
+	histogram->weight[(bucket - histogram->first_bucket) /
+			  HISTOGRAM_OCTAVE] += weight;
 	low = &histogram->low[bucket - histogram->first_bucket];
 	sum = *low + count % LOW_VALUES;
 	*low = (uint16_t)sum;
 	add_to_high(histogram, bucket, count / LOW_VALUES + sum / LOW_VALUES);
 }
 
-void histogram_add_slow(struct histogram *histogram, uint64_t value)
+static void add_value(struct histogram *histogram, uint64_t value,
+		      uint64_t count, uint64_t weight)
 {
 	histogram->max = MAX(histogram->max, value);
-	add_count(histogram, histogram_bucket(value), 1);
+	add_count(histogram, histogram_bucket(value), count, weight);
 	if (histogram->octaves)
 		set_limits(histogram);
+}
+
+void histogram_add_slow(struct histogram *histogram, uint64_t value,
+			uint64_t weight)
+{
+	add_value(histogram, value, 1, weight);
+}
+
+void histogram_add_many(struct histogram *histogram, uint64_t value,
+			uint64_t count)
+{
+	add_value(histogram, value, count, 0);
 }
 
 /* @from moves as it is. */
@@ -225,6 +250,7 @@ static void move_all(struct histogram *to, struct histogram *from)
 
 void histogram_merge(struct histogram *to, struct histogram *from)
 {
+	uint32_t octave = UINT32_MAX;
 	uint64_t count;
 
 	if (!to->octaves && to->budget == from->budget) {
@@ -232,8 +258,14 @@ void histogram_merge(struct histogram *to, struct histogram *from)
 		return;
 	}
 	for (uint32_t bucket = 0; histogram_next(from, &bucket, &count);
-	     bucket++)
-		add_count(to, bucket, count);
+	     bucket++) {
+		/* The weight of an octave goes with its first value. */
+		bool first = bucket / HISTOGRAM_OCTAVE != octave;
+
+		octave = bucket / HISTOGRAM_OCTAVE;
+		add_count(to, bucket, count,
+			  first ? histogram_weight(from, bucket) : 0);
+	}
 	to->max = MAX(to->max, from->max);
 	to->missed += from->missed;
 	if (to->octaves)
@@ -257,6 +289,12 @@ bool histogram_next(const struct histogram *histogram, uint32_t *bucket,
 		}
 	}
 	return false;
+}
+
+uint64_t histogram_weight(const struct histogram *histogram, uint32_t bucket)
+{
+	return histogram
+		->weight[(bucket - histogram->first_bucket) / HISTOGRAM_OCTAVE];
 }
 
 uint64_t histogram_total(const struct histogram *histogram)

@@ -37,6 +37,7 @@ struct histogram {
 	uint16_t *low; /* HISTOGRAM_OCTAVE counts of each octave */
 	uint32_t first_bucket; /* in low[0] */
 	uint32_t octaves; /* that have memory */
+	uint64_t *weight; /* of each octave: what its values weigh */
 	uint64_t *high; /* the rest of the counts, in units of 65536; NULL: no
 			 * count is that large */
 	uint64_t max; /* the greatest value, also of those missed */
@@ -59,20 +60,36 @@ uint64_t histogram_low(uint32_t bucket);
 uint64_t histogram_width(uint32_t bucket);
 
 /* For histogram_add() only: counts a value outside of first and limit. */
-void histogram_add_slow(struct histogram *histogram, uint64_t value);
+void histogram_add_slow(struct histogram *histogram, uint64_t value,
+			uint64_t weight);
 /* The same: the low half of the count of @bucket has wrapped. */
 void histogram_carry(struct histogram *histogram, uint32_t bucket);
+
+/* Counts @value, and adds @weight to what the values of its octave weigh. */
+static inline void histogram_add_weight(struct histogram *histogram,
+					uint64_t value, uint64_t weight)
+{
+	uint32_t bucket = histogram_bucket(value), at;
+
+	if (unlikely(value - histogram->first >= histogram->limit)) {
+		histogram_add_slow(histogram, value, weight);
+		return;
+	}
+	at = bucket - histogram->first_bucket;
+	histogram->weight[at >> HISTOGRAM_OCTAVE_BITS] += weight;
+	if (unlikely(!++histogram->low[at]))
+		histogram_carry(histogram, bucket);
+}
 
 /* Counts @value. */
 static inline void histogram_add(struct histogram *histogram, uint64_t value)
 {
-	uint32_t bucket = histogram_bucket(value);
-
-	if (unlikely(value - histogram->first >= histogram->limit))
-		histogram_add_slow(histogram, value);
-	else if (unlikely(!++histogram->low[bucket - histogram->first_bucket]))
-		histogram_carry(histogram, bucket);
+	histogram_add_weight(histogram, value, 0);
 }
+
+/* Counts @value @count times. */
+void histogram_add_many(struct histogram *histogram, uint64_t value,
+			uint64_t count);
 
 /* Adds all of @from to @to. @from is empty after it: where @to has nothing and
  * the budget is the same, its memory moves. */
@@ -85,6 +102,9 @@ void histogram_release(struct histogram *histogram);
  * *@bucket + 1. */
 bool histogram_next(const struct histogram *histogram, uint32_t *bucket,
 		    uint64_t *count);
+/* What the values of the octave of @bucket, which has a count, weigh together.
+ */
+uint64_t histogram_weight(const struct histogram *histogram, uint32_t bucket);
 /* How many values are counted, without those missed. */
 uint64_t histogram_total(const struct histogram *histogram);
 /*

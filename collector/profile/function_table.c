@@ -150,6 +150,84 @@ static void fit_kernel(struct function_total *one)
 	total->unknown_ns = self->unknown_ns + rest.unknown_ns;
 }
 
+/* --- durations ---------------------------------------------------------------
+ */
+
+/* A bucket as one value: exact if it is the only one of the greatest. */
+static double bucket_ns(const struct histogram *durations, uint32_t bucket,
+			uint64_t count)
+{
+	uint64_t middle =
+		histogram_low(bucket) + (histogram_width(bucket) - 1) / 2;
+
+	if (count == 1 && bucket == histogram_bucket(durations->max))
+		return (double)durations->max;
+	return (double)MIN(middle, durations->max);
+}
+
+/* What is to be known of the values of a histogram. */
+struct duration_sums {
+	double octave_ns[HISTOGRAM_OCTAVES], ns, weight;
+};
+
+static void sum_durations(const struct histogram *durations,
+			  struct duration_sums *sums)
+{
+	uint32_t octave = HISTOGRAM_OCTAVES;
+	uint64_t count;
+
+	*sums = (struct duration_sums){ .ns = 0 };
+	for (uint32_t bucket = 0; histogram_next(durations, &bucket, &count);
+	     bucket++) {
+		double ns = bucket_ns(durations, bucket, count) * (double)count;
+
+		if (bucket / HISTOGRAM_OCTAVE != octave)
+			sums->weight +=
+				(double)histogram_weight(durations, bucket);
+		octave = bucket / HISTOGRAM_OCTAVE;
+		sums->octave_ns[octave] += ns;
+		sums->ns += ns;
+	}
+}
+
+/*
+ * Takes off the calls of @one what was taken off their total, so that the
+ * columns of a function agree: each record in a call has the same part of it.
+ * How many records there were is known of each octave of durations, within
+ * which it is shared out by time. So a call that slept keeps its time among
+ * calls that made others. Of a recursive function the total has the outermost
+ * calls only; all its calls have as much more to give off.
+ */
+static void correct_durations(struct function_total *one)
+{
+	struct histogram *durations = one->durations, corrected = { 0 };
+	uint64_t measured = one->measured_total_ns - one->own_total.wait_ns;
+	struct duration_sums sums;
+	double each;
+	uint64_t count;
+
+	if (!durations || measured > INT64_MAX || measured <= one->total_ns)
+		return;
+	sum_durations(durations, &sums);
+	each = (double)(measured - one->total_ns) / MAX(sums.weight, 1) *
+	       MAX(sums.ns / (double)measured, 1);
+	corrected.budget = durations->budget;
+	for (uint32_t bucket = 0; histogram_next(durations, &bucket, &count);
+	     bucket++) {
+		double ns = bucket_ns(durations, bucket, count);
+		double part = each *
+			      (double)histogram_weight(durations, bucket) /
+			      MAX(sums.octave_ns[bucket / HISTOGRAM_OCTAVE], 1);
+		double left = ns * (1 - MIN(part, 1)) + 0.5;
+
+		histogram_add_many(&corrected,
+				   MIN((uint64_t)left, one->total_ns), count);
+	}
+	corrected.missed += durations->missed;
+	histogram_release(durations);
+	*durations = corrected;
+}
+
 void function_table_correct(struct function_table *table,
 			    const struct own_costs *costs,
 			    struct true_time_sums *sums)
@@ -171,6 +249,7 @@ void function_table_correct(struct function_table *table,
 		one->total_ns = MAX(one->total_ns, one->self_ns);
 		one->recorded_self_ns = one->self_ns;
 		one->recorded_total_ns = one->total_ns;
+		correct_durations(one);
 		fit_kernel(one);
 	}
 }

@@ -73,8 +73,10 @@ bool function_table_knows_durations(const struct function_total *total);
 /* The part @part, from 0 to 1, of the on-CPU time of all totals becomes
  * unknown. After function_table_correct(). */
 void function_table_doubt(struct function_table *table, double part);
-/* Sets self_ns and total_ns of all totals (true_time.h), and *@sums. Once,
- * before they are sorted. */
+/* Sets self_ns and total_ns of all totals (true_time.h), takes the same cost
+ * off the durations of their calls, and sets *@sums. Once, before they are
+ * sorted.
+ */
 void function_table_correct(struct function_table *table,
 			    const struct own_costs *costs,
 			    struct true_time_sums *sums);

@@ -664,7 +664,7 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 	written = frame->written && end_slice(replay, &end, cause);
 	if (replay->index)
 		index_call(replay, frame->node, written, &end);
-	replay_count_call(frame, ns, took_ns);
+	replay_count_call(frame, replay->cells, ns, took_ns);
 	replay_tell_slow(replay, frame, ns, took_ns);
 	frame->node->dropped += cause != REPLAY_ENDED;
 	if (cause == REPLAY_OFF)
@@ -1153,6 +1153,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 		(struct replay_frame){ .word = word,
 				       .begin_ns = ns,
 				       .waited_ns = replay->counts.wait_ns,
+				       .cell = replay->cells,
 				       .node = node,
 				       .same = count_same_sp(below, word) };
 	if (replay->written + replay->pending == REPLAY_SLICES_MAX) {
@@ -1514,6 +1515,7 @@ int replay_take(struct replay *replay, uint64_t word, uint64_t clock)
 		replay->note = NULL;
 	err = take_record(replay, word, clock);
 	replay->note = NULL;
+	replay->cells++;
 	return err;
 }
 
@@ -1592,6 +1594,7 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 		replay->index, replay->written + INDEX_FRAMES);
 	const struct replay_frame *const lowest = lowest_written(replay);
 	const uint64_t waited_ns = replay->counts.wait_ns;
+	const uint64_t before = replay->cells;
 	const struct record *cell = cells, *const end = cells + count;
 	uint8_t *out = replay->encoder.out;
 	size_t blocks = 0;
@@ -1619,7 +1622,8 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					 record_payload(word));
 			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
-			replay_set_frame(top + 1, word, ns, waited_ns, node,
+			replay_set_frame(top + 1, word, ns, waited_ns,
+					 before + (size_t)(cell - cells), node,
 					 depth ? 0 : top->same + 1);
 			top++;
 			out = put_event(out, &node->function->begin,
@@ -1645,7 +1649,8 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 			if (compact)
 				replay_tell_slow(replay, top, ns,
 						 ns - top->begin_ns);
-			replay_count_call(top, ns, ns - top->begin_ns);
+			replay_count_call(top, before + (size_t)(cell - cells),
+					  ns, ns - top->begin_ns);
 			top--;
 			out = put_event(out, &replay->encoder.end, ns - put_ns,
 					compact);
@@ -1655,6 +1660,7 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 	replay->encoder.out = out;
 	replay->encoder.last_ns = put_ns;
 	replay->last_ns = last_ns;
+	replay->cells += (size_t)(cell - cells);
 	count_fast(replay, top, (size_t)(cell - cells) - blocks);
 	return (size_t)(cell - cells);
 }

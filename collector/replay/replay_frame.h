@@ -16,6 +16,7 @@ struct replay_frame {
 	uint64_t begin_ns;
 	uint64_t waited_ns; /* replay_counts.wait_ns when it began: how much
 			     * that has grown since is no time of the call */
+	uint64_t cell; /* replay.cells when it began */
 	struct cct_node *node; /* of a phantom: its caller's */
 	uint32_t same; /* frames below it with the same stack pointer; or
 			* REPLAY_DETACHED */

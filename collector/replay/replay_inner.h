@@ -73,6 +73,7 @@ struct replay {
 	struct replay_frame *top;
 	uint32_t capacity;
 	uint32_t next_iid;
+	uint64_t cells; /* records before the one at hand */
 	uint32_t written; /* slices open in the trace */
 	uint32_t given; /* as many of them behind the last block given */
 	uint64_t min_ns; /* see replay_set_min_duration(); 0: none */
@@ -133,15 +134,17 @@ void replay_write_pending(struct replay *replay, uint64_t until_ns);
 void replay_write_end(struct replay *replay, uint64_t ns);
 
 /* What a plain begin makes of the frame at @frame, the one above the top.
- * @waited_ns, @same: as in struct replay_frame. */
+ * @waited_ns, @cell, @same: as in struct replay_frame. */
 static inline void replay_set_frame(struct replay_frame *frame, uint64_t word,
 				    uint64_t ns, uint64_t waited_ns,
-				    struct cct_node *node, uint32_t same)
+				    uint64_t cell, struct cct_node *node,
+				    uint32_t same)
 {
 	frame->same = same;
 	frame->word = word;
 	frame->begin_ns = ns;
 	frame->waited_ns = waited_ns;
+	frame->cell = cell;
 	frame->node = node;
 	frame->written = true;
 	frame->noted = false;
@@ -176,16 +179,19 @@ static inline void replay_tell_slow(const struct replay *replay,
 
 /* The call of @frame ends at @ns, and took @took_ns: as above. Counts it in the
  * tree, from which waits are subtracted later (own_counts.h), and in its
- * histogram. How long a call took that lies beyond the deepest frame is not
- * known: it is not in the histogram. */
+ * histogram, which has the records in it as its weight: so much of its time is
+ * perfrec's (function_table_correct()). @cell: its end. How long a call took
+ * that lies beyond the deepest frame is not known: it is not in the histogram.
+ */
 static inline void replay_count_call(const struct replay_frame *frame,
-				     uint64_t ns, uint64_t took_ns)
+				     uint64_t cell, uint64_t ns,
+				     uint64_t took_ns)
 {
 	struct histogram *histogram = frame->node->function->histogram;
 
 	cct_count(frame->node, frame[-1].node, ns - frame->begin_ns);
 	if (likely(histogram))
-		histogram_add(histogram, took_ns);
+		histogram_add_weight(histogram, took_ns, cell - frame->cell);
 }
 
 /* As replay_new(), in the memory of @replay, which is the caller's. After 0 the

@@ -94,6 +94,7 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 	struct replay_frame *pending = first_pending(replay);
 	const uint64_t min_ns = replay->min_ns;
 	const uint64_t waited_ns = replay->counts.wait_ns;
+	const uint64_t before = replay->cells;
 	uint64_t last_ns = replay->last_ns;
 	struct heap_feed *const feed = replay->feed;
 	const struct record *cell = cells, *const end = cells + count;
@@ -121,7 +122,8 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 					 record_payload(word));
 			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
-			replay_set_frame(top + 1, word, ns, waited_ns, node,
+			replay_set_frame(top + 1, word, ns, waited_ns,
+					 before + (size_t)(cell - cells), node,
 					 depth ? 0 : top->same + 1);
 			top++;
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
@@ -138,7 +140,8 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 			    unlikely(top->waited_ns != waited_ns))
 				break;
 			replay_tell_slow(replay, top, ns, ns - top->begin_ns);
-			replay_count_call(top, ns, ns - top->begin_ns);
+			replay_count_call(top, before + (size_t)(cell - cells),
+					  ns, ns - top->begin_ns);
 			if (unlikely(ns - top->begin_ns >= min_ns ||
 				     top < pending)) {
 				end_written(&run, top, pending, ns);
@@ -150,6 +153,7 @@ size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 	}
 	replay->last_ns = last_ns;
 	taken = (size_t)(cell - cells);
+	replay->cells += taken;
 	count_lazy(&run, top, pending, taken - blocks);
 	return taken;
 }

@@ -405,9 +405,9 @@ static void print_subtracted(const struct summary *summary,
 			"  times      are without the %s that perfrec took "
 			"in them (--raw: as measured)\n",
 			time);
-	if (!options->raw && summary_knows_durations(summary))
-		fputs("             (median, p99 and max of single calls are "
-		      "as measured)\n",
+	if (options->raw && summary_knows_durations(summary))
+		fputs("             (median, p99 and max of single calls: "
+		      "without)\n",
 		      out);
 	if (!options->raw && is_rough(summary))
 		fputs("             that is more than is left: times of small "

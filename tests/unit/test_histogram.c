@@ -14,6 +14,7 @@
 
 #define VALUES 20000
 #define BUDGET_BYTES 1000000
+#define OCTAVE_BYTES (64 * 2 + 8) /* counts and the weight */
 
 /* Of any size: as many bits as not, and all of them. */
 static uint64_t random_value(uint64_t *state)
@@ -230,9 +231,23 @@ static void add_values(struct histogram *one, struct histogram *both, int count,
 	for (int i = 0; i < count; i++) {
 		uint64_t value = random_value(state);
 
-		histogram_add(one, value);
-		histogram_add(both, value);
+		histogram_add_weight(one, value, value % 7);
+		histogram_add_weight(both, value, value % 7);
 	}
+}
+
+static void check_weights(const struct histogram *one,
+			  const struct histogram *two)
+{
+	uint64_t count, all = 0;
+
+	for (uint32_t bucket = 0; histogram_next(one, &bucket, &count);
+	     bucket++) {
+		ck_assert_uint_eq(histogram_weight(one, bucket),
+				  histogram_weight(two, bucket));
+		all += histogram_weight(one, bucket);
+	}
+	ck_assert_uint_gt(all, 0);
 }
 
 START_TEST(histogram_merged_is_that_of_all_values)
@@ -256,6 +271,7 @@ START_TEST(histogram_merged_is_that_of_all_values)
 		ck_assert_uint_eq(histogram_total(&part), 0);
 		histogram_release(&part);
 	}
+	check_weights(&sum, &both);
 	found = text_of(&sum);
 	expected = text_of(&both);
 	ck_assert_str_eq(found, expected);
@@ -347,7 +363,7 @@ END_TEST
 /* What had room before still has it. */
 START_TEST(histogram_goes_on_with_the_octaves_that_it_has)
 {
-	struct budget budget = { .left = 128 }; /* one */
+	struct budget budget = { .left = OCTAVE_BYTES }; /* one */
 	struct histogram histogram = { .budget = &budget };
 
 	histogram_add(&histogram, 1000);
@@ -360,13 +376,13 @@ START_TEST(histogram_goes_on_with_the_octaves_that_it_has)
 	assert_text(&histogram, "600:1 1000:2");
 	ck_assert_uint_eq(budget.left, 0);
 	histogram_release(&histogram);
-	ck_assert_uint_eq(budget.left, 128);
+	ck_assert_uint_eq(budget.left, OCTAVE_BYTES);
 }
 END_TEST
 
 START_TEST(histogram_without_memory_for_a_carry_misses_all_of_it)
 {
-	struct budget budget = { .left = 128 };
+	struct budget budget = { .left = OCTAVE_BYTES };
 	struct histogram histogram = { .budget = &budget };
 
 	for (int i = 0; i < 65536 + 10; i++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/histogram.h"
 #include "collector/profile/true_time.h"
 
 #include <math.h>
@@ -303,6 +304,49 @@ START_TEST(function_table_subtracts_what_rare_calls_cost)
 }
 END_TEST
 
+/* A call with a cost of 153 ns in it, and one of another function, which slept
+ * among calls that made others. */
+START_TEST(function_table_takes_the_same_off_durations)
+{
+	const struct own_costs ten = { .inner_ns = 10 };
+	struct function_total one = { .name = "once",
+				      .module = "/m",
+				      .calls = 1,
+				      .measured_total_ns = 320,
+				      .own_self = { .inner = 1 },
+				      .own_total = { .inner = 15 } };
+	struct histogram durations = { 0 };
+	struct function_table table = { 0 };
+	struct true_time_sums sums;
+	const struct function_total *all;
+	size_t count;
+
+	ck_assert_int_eq(function_table_add(&table, &one), 0);
+	histogram_add_weight(&durations, 320, 30);
+	function_table_add_durations(&table, "once", "/m", &durations);
+	one.name = "sleeps";
+	one.calls = one.own_self.inner = 11;
+	one.measured_total_ns = 10 * 1000 + 1000000;
+	one.own_total.inner = 502;
+	ck_assert_int_eq(function_table_add(&table, &one), 0);
+	for (int i = 0; i < 10; i++)
+		histogram_add_weight(&durations, 1000, 50);
+	histogram_add_weight(&durations, 1000000, 2);
+	function_table_add_durations(&table, "sleeps", "/m", &durations);
+	function_table_correct(&table, &ten, &sums);
+	all = function_table_all(&table, &count);
+	ck_assert_uint_eq(count, 2);
+	ck_assert_uint_eq(all[0].total_ns, 170);
+	ck_assert_uint_eq(histogram_quantile(all[0].durations, 500), 170);
+	ck_assert_uint_eq(all[0].durations->max, 170);
+	ck_assert(function_table_knows_durations(&all[1]));
+	ck_assert_uint_ge(histogram_quantile(all[1].durations, 500), 495);
+	ck_assert_uint_le(histogram_quantile(all[1].durations, 500), 505);
+	ck_assert_uint_eq(all[1].durations->max, 1000000 - 20);
+	function_table_release(&table);
+}
+END_TEST
+
 START_TEST(function_table_corrects_self_and_total)
 {
 	struct function_total one = {
@@ -428,5 +472,6 @@ int main(void)
 	tcase_add_test(tcase, function_table_corrects_self_and_total);
 	tcase_add_test(tcase, function_table_subtracts_from_runnable_time_too);
 	tcase_add_test(tcase, function_table_has_no_self_time_above_its_total);
+	tcase_add_test(tcase, function_table_takes_the_same_off_durations);
 	return suite_run(suite);
 }
