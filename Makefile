@@ -124,7 +124,7 @@ help:
 .PHONY: demo check
 demo:
 	$(Q)sh scripts/install-deps.sh build
-	$(Q)$(MAKE) --no-print-directory all $(O)/tests/progs/demo
+	$(Q)$(MAKE) --no-print-directory all
 	$(Q)O=$(O) sh scripts/demo.sh
 check:
 	$(Q)sh scripts/install-deps.sh build check

@@ -1,20 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# demo.sh - record tests/progs/demo, a small multi-threaded program built with
-# -finstrument-functions, and say how to look at what came of it. `make demo`
-# has built everything into $O.
+# demo.sh [FOLDER] - build tests/progs/demo.c, a small multi-threaded program, with
+# entry hooks, record it within a budget, and say how to look at what came of it.
+# Its tiny functions are only counted then, so threads wait for each other as they
+# do without perfrec; tests/e2e/cli/demo.sh holds it to that. `make demo` has built
+# everything into $O. FOLDER: where to put it ($O/demo).
 set -eu
 
 O=${O:-build}
-dir=$O/demo/perfrec.data
+to=${1:-$O/demo}
+dir=$to/perfrec.data
+source=$(dirname "$0")/../tests/progs/demo.c
 
-mkdir -p "$O/demo"
-echo "\$ $O/perfrec record -o $dir -- $O/tests/progs/demo"
-"$O/perfrec" record -o "$dir" -- "$O/tests/progs/demo"
+mkdir -p "$to"
+run()
+{
+	echo "\$ $*"
+	"$@"
+}
+run "$O/perfrec" cc --hooks=entry "${CC:-cc}" -O1 -g -D_GNU_SOURCE -pthread \
+	-o "$to/demo" "$source"
+run "$O/perfrec" record --overhead 5% -o "$dir" -- "$to/demo" 20000
 cat <<END
 
-The trace has every call the program made. To look at it, open
+The trace has the calls that were recorded. To look at it, open
 https://ui.perfetto.dev and drop this file on the page; it stays on this
 machine:
 
@@ -26,6 +36,6 @@ Where the time went, by full stack and source line (Debian: golang-go):
 
 The summary again, with other columns first, or for a script:
 
-    $O/perfrec report --sort calls $dir
+    $O/perfrec report --sort blocked $dir
     $O/perfrec report --json $dir
 END

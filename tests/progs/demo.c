@@ -23,6 +23,9 @@
 #define QUEUE_ROOM 8
 #define SLOTS 8192 /* of an index: a power of two, more than VOCABULARY */
 
+/* What the threads do, as functions of their own in a build of any kind. */
+#define STEP __attribute__((noinline)) static
+
 static int g_documents = 600;
 
 struct document {
@@ -47,7 +50,7 @@ static struct queue g_queue = {
 	.has_documents = PTHREAD_COND_INITIALIZER,
 };
 
-static void queue_put(struct queue *queue, struct document *document)
+STEP void queue_put(struct queue *queue, struct document *document)
 {
 	pthread_mutex_lock(&queue->lock);
 	while (queue->count == QUEUE_ROOM)
@@ -59,7 +62,7 @@ static void queue_put(struct queue *queue, struct document *document)
 }
 
 /* NULL: there will be no more. */
-static struct document *queue_take(struct queue *queue)
+STEP struct document *queue_take(struct queue *queue)
 {
 	struct document *document = NULL;
 
@@ -120,7 +123,7 @@ static uint32_t pick_word(struct random *random)
 	return random_below(random, limit);
 }
 
-static struct document *write_document(struct random *random)
+STEP struct document *write_document(struct random *random)
 {
 	struct document *document = malloc(sizeof(*document));
 
@@ -220,7 +223,7 @@ static size_t next_word(const struct document *document, size_t *at,
 	return length;
 }
 
-static void index_document(struct index *index, const struct document *document)
+STEP void index_document(struct index *index, const struct document *document)
 {
 	char word[WORD_BYTES];
 	size_t at = 0, length;
@@ -253,7 +256,7 @@ static void *indexer_main(void *argument)
 /* --- the result -------------------------------------------------------------
  */
 
-static void index_merge(struct index *into, const struct index *from)
+STEP void index_merge(struct index *into, const struct index *from)
 {
 	for (size_t i = 0; i < SLOTS; i++)
 		if (from->entries[i].word[0])
@@ -272,7 +275,7 @@ static int compare_entries(const void *left, const void *right)
 	return strcmp(a->word, b->word);
 }
 
-static void print_result(struct index *index)
+STEP void print_result(struct index *index)
 {
 	size_t distinct = 0;
 
