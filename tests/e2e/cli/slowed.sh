@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 SOURCE
 
 least=
-for i in 1 2 3; do
+for _ in 1 2 3; do
 	us=$(./program)
 	[ -n "$least" ] && [ "$least" -le "$us" ] || least=$us
 done

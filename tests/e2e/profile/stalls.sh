@@ -45,11 +45,11 @@ sleeps()
 	[ -e stalling ] && grep -q '^State:.S' "/proc/$program/status"
 }
 
-# record OPTION...: to ./data; the collector stands still while stall() calls leaf().
+# record: to ./data; the collector stands still while stall() calls leaf().
 record()
 {
 	rm -rf data ready go stalling
-	start_daemon --on-full block --cpu off "$@"
+	start_daemon --on-full block --cpu off
 	LD_PRELOAD=$SHIM PERFREC_RING_KB=64 ./stalled &
 	program=$!
 	wait_for 60 test -e ready
