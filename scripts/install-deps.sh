@@ -51,6 +51,7 @@ check gdb              backtraces that stacks of samples must agree with
 check valgrind          its leaks, recorded and not
 check libdevel-nytprof-perl  flamegraph.pl reads exported stacks
 check tmux                presses keys in perfrec top
+check linux-perf          shares of CPU time must agree with it
 check uftrace             replay and counts must agree with it
 check python3             reads exports strictly
 check musl-tools          perfrec cc for a C library without hooks

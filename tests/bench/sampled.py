@@ -24,7 +24,7 @@ PROGRAMS = {
     "zstd": ("{0} text {n}", 100, 100, None),
     "templates": ("{0} {n}", 3000, 300, None),
     "bzip2": ("{0} -kc9 {input}", 0, 0, None),
-    "threads": ("{0} {n}", 1500, 40, None),
+    "threads": ("{0} {n}", 800, 40, None),
 }
 
 

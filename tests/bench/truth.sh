@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# truth.sh [--only PROGRAM,...] [--cells CELL,...] [--scale N] [--bound POINTS] -
-# holds the first table of recordings against perf's samples of the same program
+# truth.sh [--only PROGRAM,...] [--cells CELL,...] [--scale N] [--bound POINTS]
+# [--samples-only] - holds the first table of recordings against perf's samples of the same program
 # built plain; truth.py says how. Cells are kinds of builds and budgets; --scale
 # says how long programs run (2: two to four seconds of CPU time).
 #
@@ -16,14 +16,19 @@ set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 programs='lua sqlite templates bzip2 threads' cells='' scale=2 bound=0
+more=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--only)	programs=$(echo "$2" | tr , ' ') ;;
 	--cells) cells=$2 ;;
 	--scale) scale=$2 ;;
 	--bound) bound=$2 ;;
+	--samples-only)
+		more=$1
+		shift
+		continue ;;
 	*)	echo "usage: $0 [--only PROGRAM,...] [--cells CELL,...]" \
-			"[--scale N] [--bound POINTS]" >&2
+			"[--scale N] [--bound POINTS] [--samples-only]" >&2
 		exit 2 ;;
 	esac
 	shift 2
@@ -39,9 +44,10 @@ texts=$((scale * 4))
 
 failed=
 for program in $programs; do
+	# shellcheck disable=SC2086 # an option, or nothing
 	python3 "$top/tests/bench/truth.py" --perfrec "$O/perfrec" \
 		--programs "$dir" --top "$top" --scale "$scale" \
-		--bound "$bound" --cells "$cells" "$program" ||
+		--bound "$bound" --cells "$cells" $more "$program" ||
 		failed="$failed $program"
 done
 [ -z "$failed" ] || {
