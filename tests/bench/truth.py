@@ -16,7 +16,8 @@
 # if its times are.
 #
 # Where the times of the table are from samples (time_from of its JSON), symbols
-# are compared. Where they are from calls, what was sampled in code without hooks
+# are compared. (What a calls build has not inlined belongs to the symbol that it is
+# inlined into in the plain build.) Where they are from calls, what was sampled in code without hooks
 # belongs to its nearest caller with hooks, as it does in the recording.
 
 import argparse
@@ -53,6 +54,12 @@ def output_of(*command, text=None):
 
 def demangle(names):
     return output_of("c++filt", "-i", text="\n".join(names)).split("\n")
+
+
+def symbols_of(path):
+    parts = [line.split() for line in
+             output_of("nm", "--defined-only", path).split("\n")]
+    return demangle([one[2] for one in parts if len(one) == 3])
 
 
 def debug_file_of(path):
@@ -126,6 +133,7 @@ class Truth:
         # The libraries of this recording say which names are one function.
         program.record(command, ["--cpu=4000", "--stack-size", "8K"])
         self.stacks = read_profile("data/cpu.pb.gz")
+        self.plain = {names.of(one) for one in symbols_of(command[0])}
         self.view("cpu")
         self.perf = self.by_perf(command)
         self.floor = distance(self.perf, self.by_perf(command))
@@ -146,26 +154,47 @@ class Truth:
             times[name] = times.get(name, 0) + int(row[1])
         return shares_of(times)
 
+    def to_callers(self, times, inlined):
+        """Calls builds inline less. The time of @inlined functions, which the
+        plain build does not have, belongs to those that they are inlined into:
+        their nearest callers that it has, as the samples say."""
+        parts = {}
+        for stack, values in read_profile("data/cpu.pb.gz"):
+            name = stack and self.names.of(stack[0])
+            caller = next((one for one in map(self.names.of, stack)
+                           if one not in inlined), None)
+            if name in inlined and caller:
+                sums = parts.setdefault(name, {})
+                sums[caller] = sums.get(caller, 0) + values.get("cpu", 0)
+        for name, sums in parts.items():
+            time, whole = times.pop(name, 0), sum(sums.values())
+            for caller, part in sums.items():
+                times[caller] = times.get(caller, 0) + time * part / whole
+
     def view(self, view):
         """(JSON, {name: self time}) of perfrec report --view."""
         text = output_of(self.program.options.perfrec, "report", "--json",
                          "--limit", "0", "--view", view, "data")
         report = json.loads(text or "{}")
-        times = {}
+        times, own = {}, set()
         for one in report.get("functions", []):
             if (os.path.basename(one["module"] or "") == SHIM or
                     one["name"] in NOT_PROGRAM):
                 continue
-            if not os.path.basename(one["module"] or "").startswith(
-                    self.program.name + "."):
+            is_own = os.path.basename(one["module"] or "").startswith(
+                self.program.name + ".")
+            if not is_own:
                 self.names.add_library(one["module"] or "")
             name = self.names.of(one["name"])
+            if is_own:
+                own.add(name)
             if view == "cpu":
                 time = one["self"]["cpu"]
             else:
                 time = one.get("on_cpu_self_ns")
                 time = one["self_ns"] if time is None else time
             times[name] = times.get(name, 0) + time
+        self.to_callers(times, own - self.plain)
         return report, shares_of(times)
 
     def by_table(self):
