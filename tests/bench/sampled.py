@@ -24,6 +24,9 @@ PROGRAMS = {
     "zstd": ("{0} text {n}", 100, 100, None),
     "templates": ("{0} {n}", 3000, 300, None),
     "bzip2": ("{0} -kc9 {input}", 0, 0, None),
+    # Of Debian: there is a plain build only.
+    "node": ("{0} --perf-basic-prof {top}/tests/bench/truth_node.js {n}", 3000,
+             3000, None),
     "threads": ("{0} {n}", 800, 40, None),
 }
 
@@ -142,8 +145,13 @@ class Program:
             return None
         copy = f"./{self.name}.{build}"
         if not os.path.exists(copy):
-            subprocess.run(["objcopy", "--strip-debug", path, copy],
-                           check=True)
+            sections = subprocess.run(["readelf", "-SW", path], check=True,
+                                      capture_output=True).stdout
+            if b".debug_info" in sections:
+                subprocess.run(["objcopy", "--strip-debug", path, copy],
+                               check=True)
+            else:
+                os.symlink(path, copy)
         self.stdin = stdin and stdin[short]
         return text.format(
             copy, n=few if short else long * self.scale, top=self.options.top,

@@ -36,6 +36,8 @@ mkdir -p "$dir"
 for program in $programs; do
 	case $program in
 	loops)	build_own loops "$top/tests/bench/true_time_loops.c" ;;
+	node)	! command -v node >/dev/null ||
+			ln -sf "$(command -v node)" "$dir/node.plain" ;;
 	threads) build_own threads "$top/tests/bench/truth_threads.c" ;;
 	*)	KINDS='plain entry calls' sh "$top/tests/bench/overhead_build.sh" \
 			"$O" "$dir" "$program" ;;

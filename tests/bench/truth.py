@@ -23,6 +23,7 @@
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -125,25 +126,44 @@ def worst(truth, other, count=3):
                      f" {truth.get(name, 0):.1f}" for name in names[:count])
 
 
+def remove_perf_map(pid):
+    """What node --perf-basic-prof leaves behind."""
+    try:
+        os.unlink(f"/tmp/perf-{pid}.map")
+    except FileNotFoundError:
+        pass
+
+
 class Truth:
     def __init__(self, program, names):
         self.program = program
         self.names = names
         command = program.command("plain", False)
         # The libraries of this recording say which names are one function.
-        program.record(command, ["--cpu=4000", "--stack-size", "8K"])
+        self.record(command, ["--cpu=4000", "--stack-size", "8K"])
         self.stacks = read_profile("data/cpu.pb.gz")
         self.plain = {names.of(one) for one in symbols_of(command[0])}
         self.view("cpu")
         self.perf = self.by_perf(command)
         self.floor = distance(self.perf, self.by_perf(command))
 
+    def record(self, command, how):
+        self.program.record(command, how)
+        with open("data/summary.json", encoding="utf-8") as file:
+            for one in json.load(file)["processes"]:
+                remove_perf_map(one["pid"])
+
     def by_perf(self, command):
-        self.program.call(["perf", "record", "-q", "-e", "cpu-clock", "-F",
+        # A cache of its own: by its build-id, the copy of a program without
+        # debug information is another run's program.
+        perf = ["perf", "--buildid-dir", "builds"]
+        self.program.call([*perf, "record", "-q", "-e", "cpu-clock", "-F",
                            "4000", "-o", "perf.data", "--", *command])
-        text = output_of("perf", "report", "-i", "perf.data", "--stdio", "-n",
+        text = output_of(*perf, "report", "-i", "perf.data", "--stdio", "-n",
                          "-q", "--no-inline", "--no-demangle", "--sort",
                          "dso,sym", "-t", "\t")
+        for pid in set(re.findall(r"\[JIT\] tid (\d+)", text)):
+            remove_perf_map(pid)
         rows = [[part.strip() for part in line.split("\t")]
                 for line in text.split("\n") if line.count("\t") == 3]
         rows = [row for row in rows if row[3].startswith("[.]")]
@@ -240,8 +260,8 @@ def measure(truth, cell, options):
         print(f"  {cell}: there is no such build", flush=True)
         return True
     if how: # what a budget learns is there in the next run
-        program.record(command, how)
-    program.record(command, how)
+        truth.record(command, how)
+    truth.record(command, how)
     bound = bound_of(cell, truth.floor, options)
     report, told = truth.view("cpu")
     good = say(cell, "--view cpu", f"{report['sum']['samples']} samples",
