@@ -416,9 +416,21 @@ static void note_full(struct symbol_cache *cache, uint64_t *count,
 			 (unsigned long long)most >> 20);
 }
 
+/* A name was not kept, and errno says why. */
 static void note_names_full(struct symbol_cache *cache, const char *what,
 			    uint64_t most)
 {
+	static struct log_limit limit;
+
+	if (errno == ENOMEM) {
+		lock_acquire(&cache->all->lock);
+		cache->unkept_names++;
+		lock_release(&cache->all->lock);
+		log_limited(&limit, LOG_ERR,
+			    "out of memory: some functions or annotations "
+			    "have no names");
+		return;
+	}
 	note_full(cache, &cache->unkept_names, &cache->names_full_ns, what,
 		  most);
 }

@@ -89,16 +89,18 @@ static void grow_buckets(struct text_store *store)
 	store->bucket_count = count;
 }
 
-/* store.lock held. The new copy of bytes that hash to @hash; NULL: there is no
- * room among the first @most bytes. */
+/* store.lock held. The new copy of bytes that hash to @hash; NULL: errno is
+ * ENOSPC where there is no room among the first @most bytes, or ENOMEM. */
 static const struct kept_bytes *keep_bytes(struct text_store *store,
 					   const void *bytes, size_t size,
 					   uint32_t hash, uint64_t most)
 {
 	struct kept_bytes **bucket, *kept;
 
-	if (store->bytes + sizeof(*kept) + size > most)
+	if (store->bytes + sizeof(*kept) + size > most) {
+		errno = ENOSPC;
 		return NULL;
+	}
 	kept = malloc(sizeof(*kept) + size);
 	if (!kept)
 		return NULL;

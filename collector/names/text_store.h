@@ -19,8 +19,8 @@ int text_store_new(uint64_t bytes_max, struct text_store **out);
 /* Frees *@store, which may be NULL, with all that it keeps, and clears it. */
 void text_store_free(struct text_store **store);
 
-/* The kept copy of @text, the same one for equal texts. NULL: the store is
- * full, or there is no memory. */
+/* The kept copy of @text, the same one for equal texts. NULL: errno is ENOSPC
+ * where the store is full, or ENOMEM. */
 const char *text_store_text(struct text_store *store, const char *text);
 /* The same for a text that a program told of itself. NULL also: the store takes
  * half of its limit already. So what programs make up leaves room for what

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/names/text_store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,25 @@
 #define BYTES_MAX (16u << 20)
 
 static struct text_store *g_store;
+
+/* A sanitizer has an allocator of its own. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CAN_FAIL 1
+static bool g_fail;
+
+void *__libc_malloc(size_t size);
+
+void *malloc(size_t size)
+{
+	if (!g_fail)
+		return __libc_malloc(size);
+	errno = ENOMEM;
+	return NULL;
+}
+#else
+#define CAN_FAIL 0
+static bool g_fail;
+#endif
 
 static void setup(void)
 {
@@ -83,6 +103,27 @@ START_TEST(text_store_finds_each_of_many)
 }
 END_TEST
 
+/* The summary said that names took all of their 256 MiB. */
+START_TEST(text_store_without_memory_is_not_full)
+{
+	static char text[BYTES_MAX];
+	const char *kept;
+	int err;
+
+	memset(text, 'x', sizeof(text) - 1);
+	errno = 0;
+	ck_assert_ptr_null(text_store_text(g_store, text));
+	ck_assert_int_eq(errno, ENOSPC);
+	/* libcheck allocates, too. */
+	g_fail = CAN_FAIL;
+	kept = text_store_text(g_store, "leaf");
+	err = errno;
+	g_fail = false;
+	ck_assert(!CAN_FAIL || (!kept && err == ENOMEM));
+	ck_assert_ptr_nonnull(text_store_text(g_store, "leaf"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("text_store");
@@ -93,5 +134,6 @@ int main(void)
 	tcase_add_test(tcase, text_store_finds_each_of_many);
 	tcase_add_test(tcase, text_store_told_texts_leave_half_of_the_room);
 	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, text_store_without_memory_is_not_full);
 	return suite_run(suite);
 }
