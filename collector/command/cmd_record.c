@@ -294,6 +294,8 @@ static int record_program(const struct record_options *options, size_t room,
 		return OPTS_FAILED;
 	collector_argv = collector_command(options, output.dir, &parts, room);
 	plan.collector_argv = (char *const *)collector_argv;
+	if (!collector_argv)
+		log_err("out of memory");
 	err = collector_argv ? supervise_start(&plan, &supervise) : -ENOMEM;
 	free(collector_argv);
 	if (err) {

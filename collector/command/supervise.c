@@ -466,8 +466,10 @@ int supervise_start(const struct supervise_plan *plan, struct supervise **out)
 	struct supervise *s = calloc(1, sizeof(*s));
 	int err;
 
-	if (!s)
+	if (!s) {
+		log_err("out of memory");
 		return -ENOMEM;
+	}
 	s->plan = plan;
 	s->control = -1;
 	err = plan->follow ? descendants_adopt() : 0;

@@ -354,8 +354,10 @@ static int load_json(const char *dir, json_t **out)
 	char *path;
 	int fd;
 
-	if (asprintf(&path, "%s/" SUMMARY_NAME, dir) < 0)
+	if (asprintf(&path, "%s/" SUMMARY_NAME, dir) < 0) {
+		log_err("out of memory");
 		return -ENOMEM;
+	}
 	fd = own_files_open(path);
 	if (fd < 0) {
 		log_no_recording(dir, path, fd);
@@ -402,6 +404,8 @@ int summary_read(const char *dir, struct summary **out)
 		log_err("'%s' is no recording of perfrec: its " SUMMARY_NAME " "
 			"holds something else",
 			dir);
+	if (err == -ENOMEM)
+		log_err("'%s': out of memory", dir);
 	return err;
 }
 
