@@ -69,6 +69,9 @@
 #define FIRST_LOOKS 20
 /* If there are more, records were lost, and with them the time of threads. */
 #define SILENT_MAX 4096u
+/* Children without a sample that others may stand for; those that find no room
+ * are short processes of the account at once. */
+#define UNSAMPLED_MAX 4096u
 
 struct cpu_process {
 	struct cpu_process *next;
@@ -85,6 +88,8 @@ struct cpu_process {
 	uint64_t posted_ns; /* of threads that have samples */
 	uint64_t short_ns; /* of threads that were too short for one */
 	uint64_t displaced_ns; /* of threads that have none all the same */
+	uint64_t shots_ns; /* of posted_ns, of threads with samples by shots */
+	uint32_t shots; /* these samples */
 	char name[16];
 };
 
@@ -461,6 +466,7 @@ void cpu_threads_release(struct cpu_threads *threads)
 		process_release(process);
 	}
 	free(threads->table);
+	free(threads->unsampled);
 	*threads = (struct cpu_threads){ 0 };
 }
 
@@ -1105,6 +1111,63 @@ void cpu_threads_tell_anchor(struct cpu_threads *threads,
 /* --- the time of each -------------------------------------------------------
  */
 
+/* Keeps the time of @process, a child without a sample, for one that a shot
+ * hits: which of them it hits is chance. False: there is no room. */
+static bool keep_unsampled(struct cpu_threads *threads,
+			   const struct cpu_process *process)
+{
+	struct cpu_unsampled *kept;
+
+	if (process == threads->first || process->execed ||
+	    threads->unsampled_count == UNSAMPLED_MAX ||
+	    grow_array(threads->unsampled, threads->unsampled_room,
+		       threads->unsampled_count + 1))
+		return false;
+	kept = &threads->unsampled[threads->unsampled_count++];
+	kept->pid = process->pid;
+	memcpy(kept->name, process->name, sizeof(kept->name));
+	kept->ns = process->short_ns + process->displaced_ns;
+	return true;
+}
+
+/* The samples by shots of @process stand for children without a sample, too, as
+ * far as samples_by_shots() lets them. */
+static void stand_for_unsampled(struct cpu_threads *threads,
+				struct cpu_process *process,
+				struct cpu_account *account)
+{
+	uint64_t most = 2 * process->shots * threads->period_ns;
+	uint64_t ns =
+		process->shots_ns + process->short_ns + process->displaced_ns;
+
+	while (threads->unsampled_count) {
+		const struct cpu_unsampled *kept =
+			&threads->unsampled[threads->unsampled_count - 1];
+
+		if (ns + kept->ns > most)
+			return;
+		ns += kept->ns;
+		process->short_ns += kept->ns;
+		threads->unsampled_count--;
+		cpu_account_tell(account, kept->pid, kept->name, 0, true);
+	}
+}
+
+/* Nobody will stand for these any more. */
+static void tell_unsampled(struct cpu_threads *threads)
+{
+	struct cpu_account *account =
+		recording_setup(threads->recording)->cpu_account;
+
+	while (threads->unsampled_count) {
+		const struct cpu_unsampled *kept =
+			&threads->unsampled[--threads->unsampled_count];
+
+		cpu_account_tell(account, kept->pid, kept->name, kept->ns,
+				 false);
+	}
+}
+
 /* All times of @process are known: tell its samples, if it has any, and the
  * account. */
 static void tell_process(struct cpu_threads *threads,
@@ -1114,6 +1177,10 @@ static void tell_process(struct cpu_threads *threads,
 	struct cpu_account *account =
 		recording_setup(threads->recording)->cpu_account;
 
+	if (account && !samples && keep_unsampled(threads, process))
+		return;
+	if (account && samples && process->shots)
+		stand_for_unsampled(threads, process, account);
 	if (samples)
 		samples_short(samples, process->short_ns,
 			      process->displaced_ns);
@@ -1123,6 +1190,7 @@ static void tell_process(struct cpu_threads *threads,
 					 process->displaced_ns,
 				 samples);
 	process->posted_ns = process->short_ns = process->displaced_ns = 0;
+	process->shots_ns = process->shots = 0;
 }
 
 /* The time of @thread in the kernel, where that is not sampled: the whole
@@ -1162,6 +1230,8 @@ static void settle_thread(struct cpu_threads *threads,
 			thread->sampled_ns + thread->shots * threads->period_ns;
 	} else if (!thread->sampled_ns) {
 		process->posted_ns += thread->counted_ns;
+		process->shots_ns += thread->counted_ns;
+		process->shots += thread->shots;
 		samples_by_shots(process->samples, thread->tid,
 				 thread->counted_ns);
 	} else {
@@ -1297,4 +1367,5 @@ void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
 	for (struct cpu_process *process = threads->processes; process;
 	     process = process->next)
 		tell_process(threads, process);
+	tell_unsampled(threads);
 }

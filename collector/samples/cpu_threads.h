@@ -24,6 +24,13 @@ struct recording;
 struct sample;
 struct sampler;
 
+/* A child that ended without a sample. */
+struct cpu_unsampled {
+	pid_t pid;
+	char name[16];
+	uint64_t ns;
+};
+
 struct cpu_threads {
 	struct sampler *sampler;
 	struct recording *recording; /* outlives it */
@@ -52,6 +59,9 @@ struct cpu_threads {
 	uint64_t long_ns, missed_ns;
 	uint32_t silent; /* threads that ended and never told all their time */
 	uint64_t counted_ns; /* that all threads told */
+	/* The last such children for which no other stands yet. */
+	struct cpu_unsampled *unsampled;
+	size_t unsampled_count, unsampled_room;
 	uint64_t unsampled_ends; /* threads that ended without a sample */
 	/* CPU time for which the samples of threads are missing, less what
 	 * shots stand for. */

@@ -610,6 +610,31 @@ START_TEST(child_without_a_sample_is_in_the_account)
 }
 END_TEST
 
+/* A shot hits one of two children, by chance: it stands for both. For a third,
+ * which had more than that, it does not. */
+START_TEST(child_that_a_shot_hits_stands_for_others)
+{
+	fork_from(PID, MAIN, CHILD, CHILD);
+	end_with(CHILD, CHILD, 19 * MS);
+	cpu_threads_settle(&g.threads, 0, 0);
+	fork_from(PID, MAIN, CHILD + 1, CHILD + 1);
+	end_with(CHILD + 1, CHILD + 1, 4 * MS);
+	cpu_threads_settle(&g.threads, 0, 0);
+	fork_from(PID, MAIN, CHILD + 2, CHILD + 2);
+	ck_assert(shoot(CHILD + 2, CHILD + 2));
+	end_with(CHILD + 2, CHILD + 2, 5 * MS);
+	cpu_threads_settle(&g.threads, 0, 0);
+	sample(PID, MAIN, 1);
+	count(PID, MAIN, 10 * MS);
+	finish(38 * MS);
+	ck_assert_int_eq(ns_of(NULL), 19 * MS);
+	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 0);
+	ck_assert_uint_eq(g.account.rows, 1);
+	ck_assert_uint_eq(g.account.row[0].count, 1);
+	ck_assert_uint_eq(g.account.row[0].ns, 19 * MS);
+}
+END_TEST
+
 START_TEST(program_after_exec_is_not_ours)
 {
 	fork_from(PID, MAIN, CHILD, CHILD);
@@ -1183,6 +1208,7 @@ int main(void)
 	tcase_add_test(missing, totals_below_the_counts_take_nothing_away);
 	tcase_add_test(processes, child_has_times_of_its_own);
 	tcase_add_test(processes, child_without_a_sample_is_in_the_account);
+	tcase_add_test(processes, child_that_a_shot_hits_stands_for_others);
 	tcase_add_test(processes, program_after_exec_is_not_ours);
 	tcase_add_test(processes, end_told_of_another_process_ends_nothing);
 	tcase_add_test(processes, thousands_of_threads_are_told_apart);

@@ -105,3 +105,24 @@ check_engine()
 
 check_engine signal
 check_engine perf
+
+# The same with a child for each task, which was in a row "[short processes]".
+sed -e 's/static void \*task(void \*n)/static void task(void *n)/' \
+	-e 's/^	return NULL;/	_exit(0);/' \
+	-e 's/pthread_t thread;/pid_t child = fork();/' \
+	-e 's/pthread_create(.*/if (!child) task((void *)n);/' \
+	-e 's/pthread_join(.*/waitpid(child, NULL, 0);/' \
+	-e 's/getrusage(RUSAGE_SELF/getrusage(RUSAGE_CHILDREN/' \
+	-e 's/#include <pthread.h>/#include <sys\/wait.h>\n#include <unistd.h>/' \
+	tasks.c >forks.c
+${CC:-gcc} -O2 -g -o forks forks.c || fail 'cannot compile forks.c'
+run "$PERFREC" record -q --alloc=off --cpu=99 -o forks.data ./forks
+expect_status 0
+ms=$(cat out)
+"$PERFREC" report --view cpu --json forks.data >view.json || fail "no view"
+set -- $(function_has thread_work)
+echo "perf, of $ms ms in children: $1 samples, $2 ns"
+[ $(($1 * 100)) -ge $((ms * 99 / 1000 * 40)) ] ||
+	fail "$1 samples, but $ms ms of CPU time in children"
+[ "$2" -ge $((ms * 1000000 * 60 / 100)) ] ||
+	fail "only $2 ns of $ms ms in children have functions"
