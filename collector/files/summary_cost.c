@@ -21,11 +21,6 @@
 #include "shared/own_cost.h"
 
 #define SWITCHES_MEASURED 1000
-/* A block of which no stack is taken costs this many times what it does in a
- * loop that does nothing else, which is 2.7 ns: Lua and a C++ program of
- * templates take 15 to 20 ns longer for each allocation and its free. Half of
- * that is in the wrappers. */
-#define COLD_BLOCK 6.0
 /* Of the time of a run, this part at least is the program's. */
 #define REST_LEAST 0.01
 /* The kernel divides CPU time by its ticks: that much system time may be
@@ -47,23 +42,6 @@ struct cost_of {
 static uint64_t whole(double ns)
 {
 	return ns < (double)INT64_MAX ? (uint64_t)ns : (uint64_t)INT64_MAX;
-}
-
-/* Whether every block was recorded. --alloc=auto does so in instrumented
- * programs.
- */
-static bool is_exact(const struct recording *recording)
-{
-	const struct recording_setup *setup = recording_setup(recording);
-
-	if (setup->options->alloc != ALLOC_AUTO)
-		return setup->options->alloc == ALLOC_EXACT;
-	for (const struct process_entry *entry =
-		     recording_sums(recording)->processes;
-	     entry; entry = entry->next)
-		if (entry->instrumented)
-			return true;
-	return false;
 }
 
 static double cost_if(bool wanted, enum own_cost_kind kind,
@@ -163,7 +141,7 @@ static double note_cost(const struct recording *recording)
 /* Cost of allocations and frees. If blocks were sampled, their number is an
  * estimate. */
 static double heap_cost(const struct recording *recording,
-			const struct own_costs *costs, struct cost_of *ns)
+			const struct own_costs_found *found, struct cost_of *ns)
 {
 	const struct totals *all = &recording_sums(recording)->totals;
 	const struct heap_sums *sum = &all->heap;
@@ -172,16 +150,14 @@ static double heap_cost(const struct recording *recording,
 	double lost = (double)(sum->dropped_allocs + sum->dropped_frees);
 	double recorded, dropped;
 
-	if (is_exact(recording)) {
-		ns->record = costs->block_ns;
+	if (found->blocks_exact) {
+		ns->record = found->costs.block_ns;
 		recorded = ns->record * ((double)sum->allocs + frees);
 	} else {
-		recorded = (double)sum->allocs * COLD_BLOCK *
-			   cost_if(sum->allocs, OWN_COST_BLOCK_NOT_SAMPLED,
-				   recording);
+		recorded = (double)sum->allocs * found->unsampled_ns;
 	}
 	dropped = cost_if(lost > 0, OWN_COST_BLOCK_DROPPED, recording) / 2;
-	ns->heap_sample = costs->heap_sample_ns;
+	ns->heap_sample = found->costs.heap_sample_ns;
 	return recorded + dropped * lost +
 	       ns->heap_sample * (double)all->heap_samples;
 }
@@ -280,7 +256,7 @@ void summary_cost(const struct recording *recording,
 	const double pages = page_cost(recording);
 	const double hooks = correct_for_budget(recording, found, &ns, costs) +
 			     idle_cost(recording, &ns);
-	const double heap = heap_cost(recording, costs, &ns);
+	const double heap = heap_cost(recording, found, &ns);
 	const double samples = ns.cpu_sample * (double)sum->sampled.count;
 	const double switches = switch_cost(recording, &ns);
 	const double all = hooks + note_cost(recording) + heap + samples +

@@ -120,6 +120,12 @@ check-truth: all
 	$(Q)sh scripts/install-deps.sh bench || true
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/truth.sh $(TRUTH)
 
+# What --overhead promises, costs and prints: some minutes. BUDGET has options:
+# BUDGET='--only lua --long --budgets 5 --rounds 5'.
+.PHONY: bench-budget
+bench-budget: all
+	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/budget.sh $(BUDGET)
+
 # --- of the collector: a profile of 100,000 distinct stacks, and 100 MB of debug
 # information, both made for the purpose ------------------------------------------
 BENCH	+= $(O)/tests/bench/profile $(O)/tests/bench/symbolize
