@@ -27,7 +27,7 @@
 
 #define TABLE_ENTRIES 65536u
 /* So many functions are on most pages of the table. */
-#define EXPECT_MIN 2048
+#define EXPECT_MIN 512
 
 #define FLAG_CONNECTED 1u
 #define FLAG_ENTRY_BUILD 2u
