@@ -52,6 +52,8 @@
  * work for a record.
  */
 #include "collector/replay/fibers.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_kernel.h"
 #include "collector/replay/replay_inner.h"
 
 #include <errno.h>
@@ -191,13 +193,26 @@ static bool is_point_alive(const struct fibers *fibers,
 }
 
 /* What runs on fiber @index never will again. */
+/* The calls of @fiber went on until @ns, and since control left it none of them
+ * has run: that time is no time on a CPU. */
+static void count_suspended(struct fiber *fiber, uint64_t ns)
+{
+	struct cct *tree = replay_tree(fiber->replay);
+	struct cct_node *node = replay_top_node(fiber->replay);
+
+	if (fiber->left_ns && fiber->left_ns < ns && node != tree->root)
+		cct_kernel_of(tree, node)->counts.unknown_ns +=
+			ns - fiber->left_ns;
+	fiber->left_ns = 0;
+}
+
 static void end_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
 {
 	struct fiber *fiber = &fibers->fiber[index];
+	uint64_t ns = replay_ns(fiber->replay, clock, fibers->now_ns);
 
-	replay_clear(fiber->replay,
-		     replay_ns(fiber->replay, clock, fibers->now_ns),
-		     REPLAY_CONTEXT);
+	count_suspended(fiber, ns);
+	replay_clear(fiber->replay, ns, REPLAY_CONTEXT);
 	replay_link(fiber->replay, false);
 	fiber->life++;
 	fiber->idle = true;
@@ -336,11 +351,23 @@ static void set_context_link(struct fibers *fibers, uint64_t link)
 		point->link = link;
 }
 
+/* Control leaves the fiber that runs, for fiber @index. */
+static void switch_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
+{
+	uint64_t ns = fiber_ns(fibers, clock);
+
+	if (index == fibers->current)
+		return;
+	fibers->fiber[fibers->current].left_ns = ns;
+	fibers->current = index;
+	count_suspended(&fibers->fiber[index], ns);
+}
+
 /* Control goes on where @point was set. Whether the frame is known. */
 static bool go_to_point(struct fibers *fibers, const struct point *point,
 			uint64_t clock, enum replay_cause cause)
 {
-	fibers->current = point->fiber;
+	switch_fiber(fibers, point->fiber, clock);
 	return replay_unwind(fibers_current(fibers), &point->mark,
 			     fiber_ns(fibers, clock), cause);
 }
@@ -372,7 +399,7 @@ static void start_context(struct fibers *fibers, struct point *point,
 				    "on");
 		return;
 	}
-	fibers->current = index;
+	switch_fiber(fibers, index, clock);
 	point->fiber = index;
 	point->life = fibers->fiber[index].life;
 	fibers->fiber[index].idle = false;
@@ -730,8 +757,10 @@ void fibers_write_old(struct fibers *fibers, uint64_t ns)
 void fibers_finish(struct fibers *fibers, uint64_t ns)
 {
 	fibers->current = 0;
-	for (uint32_t i = 0; i < fibers->count; i++)
+	for (uint32_t i = 0; i < fibers->count; i++) {
+		count_suspended(&fibers->fiber[i], ns);
 		replay_finish(fibers->fiber[i].replay, ns);
+	}
 }
 
 void fibers_each(struct fibers *fibers, fibers_visit *visit, void *context)

@@ -48,6 +48,8 @@ struct fiber {
 			* will tell its end */
 	uint64_t resume; /* the point by which control left last */
 	uint64_t guests; /* contexts that run here, as no fiber was free */
+	uint64_t left_ns; /* when control left it; 0: it is there, or has never
+			   * been */
 };
 
 struct fibers {
