@@ -171,6 +171,24 @@ char *size_format_ns(uint64_t ns, char *text)
 	return text;
 }
 
+char *size_format_ns_within(uint64_t ns, uint64_t error_ns, char *text)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	uint64_t digit = 1, value, scale = 1;
+	size_t unit = 0;
+
+	if (ns >= error_ns)
+		return size_format_ns(ns, text);
+	while (error_ns / digit >= 10)
+		digit *= 10;
+	value = (error_ns / digit + (error_ns % digit != 0)) * digit;
+	for (; value / scale >= 1000 && unit + 1 < ARRAY_SIZE(units); unit++)
+		scale *= 1000;
+	snprintf(text, SIZE_TEXT, "< %" PRIu64 " %s", value / scale,
+		 units[unit]);
+	return text;
+}
+
 char *size_format_count(uint64_t count, char *text)
 {
 	char digits[SIZE_TEXT];

@@ -30,6 +30,9 @@ int size_parse_duration(const char *text, uint64_t *out);
 /* Each writes at most SIZE_TEXT bytes to @text, and returns @text. */
 char *size_format_bytes(uint64_t bytes, char *text); /* "1.50 MiB" */
 char *size_format_ns(uint64_t ns, char *text); /* "1.24 ms", "12 min 05 s" */
+/* The same of @ns if it is @error_ns or more; else that it is less, with one
+ * digit of @error_ns rounded up: "< 300 us". */
+char *size_format_ns_within(uint64_t ns, uint64_t error_ns, char *text);
 char *size_format_count(uint64_t count, char *text); /* "1,234,567" */
 
 /*

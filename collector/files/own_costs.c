@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/files/own_costs.h"
 
+#include <math.h>
+
 #include "collector/files/calibrate.h"
 #include "collector/options/collect_options.h"
 #include "collector/profile/cost_fit.h"
@@ -21,6 +23,11 @@
 #define COLD_BLOCK_NS 13.0
 /* The part of that which samples find in the wrappers. */
 #define IN_WRAPPERS 0.5
+/* How far costs may be off: by calibration and the fastest functions a quarter,
+ * and by samples twice their deviation, but no less than the second
+ * (docs/OVERHEAD.md, "The error that is left"). */
+#define ERROR_USUAL 0.25
+#define ERROR_LEAST 0.05
 
 struct own_costs own_costs_early(const struct recording *recording)
 {
@@ -134,6 +141,14 @@ static void fit_to_samples(const struct recording *recording,
 	out->sampled = sampled.library.samples >= SAMPLES_TRUSTED;
 }
 
+static double error_of(const struct totals *sum, bool sampled)
+{
+	double samples = (double)sum->sampled.library_count;
+
+	return sampled ? MIN(MAX(2 / sqrt(samples), ERROR_LEAST), ERROR_USUAL)
+		       : ERROR_USUAL;
+}
+
 void own_costs_measure(const struct recording *recording,
 		       struct own_costs_found *out)
 {
@@ -174,4 +189,5 @@ void own_costs_measure(const struct recording *recording,
 		fit_to_samples(recording, out);
 		cost_fit_halves(costs, totals, count);
 	}
+	costs->error = error_of(sum, out->sampled);
 }

@@ -243,6 +243,9 @@ void function_table_correct(struct function_table *table,
 		one->self_ns = correct(one->measured_self_ns, more_ns, costs,
 				       &one->own_self, &sums->below_ns);
 		sums->subtracted_ns += one->measured_self_ns - one->self_ns;
+		one->self_error_ns = (uint64_t)MIN(
+			true_time_cost(costs, &one->own_self) * costs->error,
+			(double)one->measured_self_ns);
 		one->total_ns = correct(one->measured_total_ns, more_ns, costs,
 					&one->own_total, &of_totals);
 		/* Where the halves do not fit both. */
@@ -310,11 +313,9 @@ void function_table_set_times(struct function_table *table,
 		one->total_ns = set_kernel(&one->kernel_total, &total[i]);
 		one->cpu_samples = self[i].samples;
 		one->cpu_ns = self[i].on_cpu_ns;
-		one->sampled = (struct function_errors){
-			self[i].samples, total[i].samples,
-			sampling_error(&self[i], period_ns),
-			sampling_error(&total[i], period_ns)
-		};
+		one->self_samples = self[i].samples;
+		one->self_error_ns = sampling_error(&self[i], period_ns);
+		one->total_error_ns = sampling_error(&total[i], period_ns);
 	}
 }
 

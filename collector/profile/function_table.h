@@ -35,10 +35,10 @@ struct function_total {
 	uint64_t self_ns, total_ns;
 	/* The same, whatever function_table_set_times() makes of those. */
 	uint64_t recorded_self_ns, recorded_total_ns;
-	/* Times from samples: their number, and the standard error. */
-	struct function_errors {
-		uint64_t samples, total_samples, self_ns, total_ns;
-	} sampled;
+	uint64_t self_samples; /* of times from samples: their number */
+	/* How far the times may be off: by the cost that was subtracted (0 for
+	 * the total), or by the number of samples. */
+	uint64_t self_error_ns, total_error_ns;
 	/* What was sampled or allocated in the function itself, and of that
 	 * what was in use at the end. */
 	uint64_t cpu_samples, cpu_ns;

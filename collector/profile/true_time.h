@@ -24,6 +24,7 @@ struct own_costs {
 	double block_ns; /* a record of an allocation or free */
 	double heap_sample_ns; /* the stack of an allocation */
 	double cpu_sample_ns;
+	double error; /* of all these, as a part of 1 */
 };
 
 /* Of self times. */

@@ -443,6 +443,7 @@ void summary_use_recorded(struct summary *summary)
 		struct summary_function *one = &summary->functions[i];
 
 		one->self_ns = one->recorded_self_ns;
+		one->self_error_ns = one->total_error_ns = 0;
 		one->total_ns = one->recorded_total_ns;
 	}
 }
@@ -457,6 +458,7 @@ void summary_use_measured(struct summary *summary)
 		if (!one->measured_total_ns)
 			continue;
 		one->self_ns = one->measured_self_ns;
+		one->self_error_ns = 0;
 		one->total_ns = one->measured_total_ns;
 	}
 }

@@ -84,18 +84,14 @@ static struct marks find_marks(const struct summary *summary)
 /* A time from samples; "< 3.0 ms" if it was not seen in one. */
 static const char *format_sampled(uint64_t ns, uint64_t error_ns,
 				  const struct summary_function *function,
-				  char text[SIZE_TEXT + 2])
+				  char text[SIZE_TEXT])
 {
-	if (ns) {
-		size_format_ns(ns, text);
-		return text;
-	}
+	if (ns)
+		return size_format_ns(ns, text);
 	/* All calls together took no longer than they were measured to take. */
 	if (function->calls && function->recorded == function->calls)
 		error_ns = MIN(error_ns, function->recorded_total_ns);
-	memcpy(text, "< ", 2);
-	size_format_ns(error_ns, text + 2);
-	return text;
+	return size_format_ns_within(0, error_ns, text);
 }
 
 /* What all calls took: "~9.1 s" if it is estimated by those that were recorded;
@@ -253,7 +249,7 @@ static const char *format_known(uint64_t ns, char text[SIZE_TEXT])
 
 /* The time columns of a function. */
 struct time_cells {
-	char self[SIZE_TEXT + 2], total[SIZE_TEXT + 2], error[SIZE_TEXT];
+	char self[SIZE_TEXT], total[SIZE_TEXT + 1], error[SIZE_TEXT];
 	const char *self_cell, *total_cell;
 };
 
@@ -263,7 +259,8 @@ static void make_time_cells(const struct summary_function *function,
 {
 	out->error[0] = '\0';
 	if (!sampled) {
-		out->self_cell = size_format_ns(function->self_ns, out->self);
+		out->self_cell = size_format_ns_within(
+			function->self_ns, function->self_error_ns, out->self);
 		out->total_cell =
 			format_total(function, all_self_ns, out->total);
 		return;

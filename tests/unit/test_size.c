@@ -137,6 +137,22 @@ START_TEST(size_format_ns_picks_the_unit)
 }
 END_TEST
 
+START_TEST(size_format_ns_within_does_not_pretend)
+{
+	char text[SIZE_TEXT];
+
+	ck_assert_str_eq(size_format_ns_within(300, 300, text), "300 ns");
+	ck_assert_str_eq(size_format_ns_within(0, 0, text), "0 ns");
+	ck_assert_str_eq(size_format_ns_within(0, 286000, text), "< 300 us");
+	ck_assert_str_eq(size_format_ns_within(299, 300, text), "< 300 ns");
+	ck_assert_str_eq(size_format_ns_within(0, 301, text), "< 400 ns");
+	ck_assert_str_eq(size_format_ns_within(0, 950001, text), "< 1 ms");
+	ck_assert_str_eq(size_format_ns_within(5, 4000000001, text), "< 5 s");
+	ck_assert_str_eq(size_format_ns_within(5, 1000, text), "< 1 us");
+	size_format_ns_within(0, UINT64_MAX, text);
+}
+END_TEST
+
 START_TEST(size_format_count_groups_by_thousands)
 {
 	char text[SIZE_TEXT];
@@ -164,6 +180,7 @@ int main(void)
 	tcase_add_test(parse, size_parse_ns_wants_a_unit);
 	tcase_add_test(format, size_format_bytes_has_three_digits);
 	tcase_add_test(format, size_format_ns_picks_the_unit);
+	tcase_add_test(format, size_format_ns_within_does_not_pretend);
 	tcase_add_test(format, size_format_count_groups_by_thousands);
 	return suite_run(suite);
 }

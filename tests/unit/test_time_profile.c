@@ -187,8 +187,8 @@ START_TEST(time_profile_samples_are_times_with_an_error)
 	ck_assert_uint_eq(own_ns, 0);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("hooked")->self_ns, 16000);
-	ck_assert_uint_eq(find("hooked")->sampled.samples, 16);
-	ck_assert_uint_eq(find("hooked")->sampled.self_ns, 4000);
+	ck_assert_uint_eq(find("hooked")->self_samples, 16);
+	ck_assert_uint_eq(find("hooked")->self_error_ns, 4000);
 	ck_assert_uint_eq(find("outer")->self_ns, 4000);
 	ck_assert_uint_eq(find("outer")->total_ns, 20000);
 	ck_assert_ptr_null(find("library"));
@@ -205,7 +205,7 @@ START_TEST(time_profile_function_without_sample_may_be_below_three)
 	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu, &own_ns), 0);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("library")->self_ns, 0);
-	ck_assert_uint_eq(find("library")->sampled.self_ns, 3000);
+	ck_assert_uint_eq(find("library")->self_error_ns, 3000);
 }
 END_TEST
 

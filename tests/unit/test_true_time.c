@@ -391,7 +391,9 @@ END_TEST
  * the CPU time. */
 START_TEST(function_table_subtracts_from_runnable_time_too)
 {
-	const struct own_costs half = { .inner_ns = 5, .outer_ns = 5 };
+	const struct own_costs half = { .inner_ns = 5,
+					.outer_ns = 5,
+					.error = 0.25 };
 	const struct function_total one = {
 		.name = "f",
 		.module = "/m",
@@ -413,6 +415,7 @@ START_TEST(function_table_subtracts_from_runnable_time_too)
 	all = function_table_all(&table, &count);
 	/* 300 are left of 800 that were not blocked. */
 	ck_assert_uint_eq(all->self_ns, 500);
+	ck_assert_uint_eq(all->self_error_ns, 500 / 4);
 	ck_assert_uint_eq(all->kernel_self.blocked_ns, 200);
 	ck_assert_uint_eq(all->kernel_self.runnable_ns, 500 * 300 / 800);
 	/* Its callees: 800 of 1000 were blocked, the rest is wholly own cost.
