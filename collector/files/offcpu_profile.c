@@ -123,13 +123,16 @@ int offcpu_profile_write(struct recording *recording, uint64_t duration_ns,
 		.period = 1,
 		.comments = &comments,
 	};
+	const struct sched_totals *sched =
+		&recording_sums(recording)->totals.sched;
 	struct stat status;
 	int err;
 
 	*bytes = 0;
+	/* Without a wait, too: that nothing waited is known then. */
 	if (!setup->profiles.offcpu ||
 	    !(recording_sums(recording)->totals.blocked.count ||
-	      recording_sums(recording)->totals.sched.waits))
+	      sched->threads || sched->silent_threads))
 		return 0;
 	/* The profile counts what it has no room for. */
 	(void)stack_profile_merge(setup->profiles.offcpu,

@@ -561,7 +561,10 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	int err;
 
 	if (!count) {
-		fprintf(out, "\n  There is nothing in it.\n");
+		fprintf(out, "\n  %s\n",
+			sheet->options->view->of_waits
+				? "No thread waited long enough to be shown."
+				: "There is nothing in it.");
 		return 0;
 	}
 	table_init(&table, columns, make_columns(sheet, columns),

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that waited for nothing, and recorded nothing: its waits are known,
+# and are none. perfrec report said that the kernel had told nothing of it.
+
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/waits.sh"
+perf_permitted || skip 'the kernel permits no perf events here'
+
+gcc -O1 -x c -o loops - <<-'SOURCE' || fail 'cannot compile'
+	static volatile long sum;
+
+	int main(void)
+	{
+		for (long i = 0; i < 3000000; i++)
+			sum += i;
+		return 0;
+	}
+	SOURCE
+run "$PERFREC" record -q -o data -- ./loops
+expect_status 0
+expect_eq 'silent threads' "$(json data/summary.json .totals.silent_threads)" 1
+run "$PERFREC" report --view wait data
+expect_status 0
+# On a busy machine it may wait for a page of its file.
+expect_match out '^  in all +blocked '
