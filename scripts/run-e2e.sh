@@ -27,7 +27,7 @@ export TOP O
 # contradict each other, or had to be corrected.
 check_times()
 {
-	find "$1" -name summary.json >"$1.found"
+	find "$1" -type f -name summary.json >"$1.found"
 	while read -r data; do
 		data=${data%/summary.json}
 		# Others cannot be read, as the test wanted it.
