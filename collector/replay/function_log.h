@@ -16,9 +16,8 @@
  * still counted once, but a begin that was taken in meanwhile stays written.
  *
  * Addresses are those of records (the low 48 bits). A log holds
- * FUNCTION_LOG_MAX different functions, ever. States "span" and "counted" are
- * none of its business: whether a call is recorded is decided for begin and end
- * together, by the thunks.
+ * FUNCTION_LOG_MAX different functions, ever. A function that is only counted
+ * is off here, too: its exits are off, and its thunk records nothing.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_FUNCTION_LOG_H
 #define PERFREC_COLLECTOR_REPLAY_FUNCTION_LOG_H
@@ -58,7 +57,7 @@ int function_log_connect(struct function_log *log, uint64_t function,
 			 bool entry_build, uint64_t ns);
 /*
  * From @ns on no begin of @function is wanted, and ends may be missing. @ns
- * lies after the time when its mask became THUNK_MASK_NONE (and after draining,
+ * lies after the time when its path became THUNK_DRAIN (and after draining,
  * so that little is open), and before its first site is written. 0, also if it
  * is off already; -ENOSPC as above, so do not switch it off.
  */

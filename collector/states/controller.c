@@ -77,11 +77,13 @@
 #define RARE_WAITS 4
 
 /* For how long the cost of episodes can be saved up; the time between two of
- * one function; how many go on at once; what opening and closing one costs. */
+ * one function; how many go on at once; what opening and closing one costs:
+ * some six writes into the text of the program, and the replay of each thread
+ * hears of it. */
 #define EPISODES_SAVED_NS (2 * SECOND)
 #define EPISODE_PAUSE_NS (SECOND / 2)
 #define EPISODES_MAX 16
-#define EPISODE_PATCH_NS 10000.0
+#define EPISODE_PATCH_NS 30000.0
 /* An episode ends when nothing has come of it for so long. */
 #define EPISODE_LOST_NS (2 * SECOND)
 
