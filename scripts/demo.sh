@@ -21,7 +21,7 @@ run()
 }
 run "$O/perfrec" cc --hooks=entry "${CC:-cc}" -O1 -g -D_GNU_SOURCE -pthread \
 	-o "$to/demo" "$source"
-run "$O/perfrec" record --overhead 5% -o "$dir" -- "$to/demo" 20000
+run "$O/perfrec" record --overhead 10% -o "$dir" -- "$to/demo" 4000 9000
 cat <<END
 
 The trace has the calls that were recorded. To look at it, open

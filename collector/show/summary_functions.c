@@ -250,7 +250,8 @@ static const char *format_known(uint64_t ns, char text[SIZE_TEXT])
 /* The time columns of a function. */
 struct time_cells {
 	char self[SIZE_TEXT], total[SIZE_TEXT + 1], error[SIZE_TEXT];
-	const char *self_cell, *total_cell;
+	char on_cpu[SIZE_TEXT];
+	const char *self_cell, *total_cell, *on_cpu_cell;
 };
 
 static void make_time_cells(const struct summary_function *function,
@@ -259,12 +260,17 @@ static void make_time_cells(const struct summary_function *function,
 {
 	out->error[0] = '\0';
 	if (!sampled) {
+		out->on_cpu_cell =
+			size_format_ns(function->on_cpu_self_ns, out->on_cpu);
 		out->self_cell = size_format_ns_within(
 			function->self_ns, function->self_error_ns, out->self);
 		out->total_cell =
 			format_total(function, all_self_ns, out->total);
 		return;
 	}
+	out->on_cpu_cell =
+		format_sampled(function->on_cpu_self_ns,
+			       function->self_error_ns, function, out->on_cpu);
 	out->self_cell =
 		format_sampled(function->self_ns, function->self_error_ns,
 			       function, out->self);
@@ -288,7 +294,7 @@ static void add_function(struct table *table, const struct shown *shown,
 			 uint64_t all_self_ns, const char *module)
 {
 	char calls[SIZE_TEXT];
-	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
+	char runnable[SIZE_TEXT], blocked[SIZE_TEXT];
 	char percent[16], switches[SIZE_TEXT], mean[SIZE_TEXT] = "?";
 	char median[SIZE_TEXT], p99[SIZE_TEXT], max[SIZE_TEXT];
 	uint64_t recorded = recorded_calls(function);
@@ -300,8 +306,6 @@ static void add_function(struct table *table, const struct shown *shown,
 		[COLUMN_CALLS] = format_calls(function, calls),
 		[COLUMN_ERROR] = times.error,
 		[COLUMN_PERCENT] = percent,
-		[COLUMN_ON_CPU] =
-			size_format_ns(function->on_cpu_self_ns, on_cpu),
 		[COLUMN_RUNNABLE] =
 			size_format_ns(function->runnable_self_ns, runnable),
 		[COLUMN_BLOCKED] =
@@ -318,6 +322,7 @@ static void add_function(struct table *table, const struct shown *shown,
 	make_time_cells(function, shown->has[COLUMN_ERROR], all_self_ns,
 			&times);
 	cells[COLUMN_SELF] = times.self_cell;
+	cells[COLUMN_ON_CPU] = times.on_cpu_cell;
 	cells[COLUMN_TOTAL] = times.total_cell;
 	if (!has_hooks(function))
 		cells[COLUMN_MEDIAN] = cells[COLUMN_P99] = cells[COLUMN_MAX] =

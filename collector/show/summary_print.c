@@ -140,6 +140,11 @@ static void print_peak(const struct summary *summary, FILE *out)
 	const struct summary_totals *totals = &summary->totals;
 	char peak[SIZE_TEXT], error[SIZE_TEXT];
 
+	/* The true peak is not 0, as something was allocated. */
+	if (summary->estimates && !totals->peak_bytes) {
+		fputs("too little to be sampled", out);
+		return;
+	}
 	fputs(size_format_bytes(totals->peak_bytes, peak), out);
 	if (totals->peak_error_bytes)
 		fprintf(out, " ± %s",

@@ -7,7 +7,7 @@
  *
  *	writer --> queue of documents --> indexer 1..3 --> merge --> result
  *
- * demo [DOCUMENTS]: 600, unless it is told.
+ * demo [DOCUMENTS [WORDS]]: 600 documents of 900 words, unless told otherwise.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOCUMENT_WORDS 900
 #define VOCABULARY 2000
 #define WORD_BYTES 16
 #define INDEXERS 3
@@ -26,11 +25,11 @@
 /* What the threads do, as functions of their own in a build of any kind. */
 #define STEP __attribute__((noinline)) static
 
-static int g_documents = 600;
+static int g_documents = 600, g_words = 900;
 
 struct document {
 	size_t length;
-	char text[DOCUMENT_WORDS * WORD_BYTES];
+	char text[]; /* room for g_words words */
 };
 
 /* --- the queue: a bounded one, closed by its writer ------------------------
@@ -125,12 +124,13 @@ static uint32_t pick_word(struct random *random)
 
 STEP struct document *write_document(struct random *random)
 {
-	struct document *document = malloc(sizeof(*document));
+	struct document *document =
+		malloc(sizeof(*document) + (size_t)g_words * WORD_BYTES);
 
 	if (!document)
 		abort();
 	document->length = 0;
-	for (int i = 0; i < DOCUMENT_WORDS; i++) {
+	for (int i = 0; i < g_words; i++) {
 		char *word = &document->text[document->length];
 		size_t length = spell_word(pick_word(random), word);
 
@@ -310,6 +310,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		g_documents = atoi(argv[1]);
+	if (argc > 2)
+		g_words = atoi(argv[2]);
 	writer = start(writer_main, NULL);
 	for (int i = 0; i < INDEXERS; i++) {
 		indexers[i].number = i + 1;

@@ -18,7 +18,7 @@ if [ "$(json $summary .totals.sched_threads)" = 0 ]; then
 	skip 'the kernel tells of no switches here'
 fi
 expect_match err '^ .* queue_take'
-expect_match out '^20000 documents, '
+expect_match out '^4000 documents, '
 
 gcc -O1 -g -D_GNU_SOURCE -pthread -o plain "$TOP/tests/progs/demo.c"
 # of NAME VALUE VIEW: what the samples or waits of the plain program have below NAME.
@@ -43,7 +43,7 @@ near()
 as_plain()
 {
 	rm -rf plain.data
-	"$PERFREC" record -q --alloc off --cpu 999 -o plain.data ./plain 20000 \
+	"$PERFREC" record -q --alloc off --cpu 999 -o plain.data ./plain 4000 9000 \
 		>plain.out || fail 'the plain program'
 	blocked="$(shown queue_take blocked_self_ns) $(of queue_take blocked wait)"
 	# shellcheck disable=SC2086 # two numbers
