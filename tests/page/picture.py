@@ -41,9 +41,9 @@ def record(perfrec, programs, folder):
 
 def record_demo(perfrec, build, folder):
     """Returns the page of the demo, whose threads wait for each other."""
-    subprocess.run([perfrec, "record", "-q", "-o", "demo.data", "--", os.path.join(build, "tests/progs/demo")],
-                   check=True, cwd=folder, stdout=subprocess.DEVNULL)
-    subprocess.run([perfrec, "report", "--html", "demo.html", "demo.data"], check=True, cwd=folder)
+    subprocess.run(["sh", os.path.join(HERE, "../../scripts/demo.sh"), folder], check=True,
+                   env=dict(os.environ, O=build), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([perfrec, "report", "--html", "demo.html", "perfrec.data"], check=True, cwd=folder)
     return os.path.join(folder, "demo.html")
 
 
