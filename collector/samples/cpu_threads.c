@@ -619,9 +619,10 @@ static bool swaps_may_lose(const struct cpu_threads *threads, uint64_t ns)
 	return threads->unsampled_ends * threads->period_ns >= ns;
 }
 
-/* Whether @thread had CPU time for two samples more than it has: swaps took
- * them to other threads, which ended with them. Where the kernel is hidden it
- * may have been there. */
+/* Whether @thread had CPU time for two samples more than it has, which it can
+ * only lack because it has none yet, or because swaps took them to other
+ * threads, which ended with them. A long thread may have run in a hidden kernel
+ * instead, or while the host had the CPU. */
 static bool lacks_samples(const struct cpu_threads *threads,
 			  const struct cpu_thread *thread)
 {
@@ -629,8 +630,7 @@ static bool lacks_samples(const struct cpu_threads *threads,
 			MIN(thread->counted_ns, thread->sampled_ns);
 
 	return rest >= 2 * threads->period_ns &&
-	       (!threads->no_kernel || !thread->sampled_ns ||
-		swaps_may_lose(threads, rest));
+	       (!thread->sampled_ns || swaps_may_lose(threads, rest));
 }
 
 /* Adds to what is owed the time of @thread that has no sample and will have

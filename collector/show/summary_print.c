@@ -581,6 +581,7 @@ static void write_facts(const struct summary *summary,
 {
 	bool whole = summary_losses_none(summary);
 
+	(void)summary_slowed_print(summary, out);
 	summary_budget_print_over(summary, out);
 	print_run(summary, out);
 	print_states(summary, out);

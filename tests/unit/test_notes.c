@@ -526,7 +526,7 @@ START_TEST(notes_open_slices_take_no_more_than_the_budget)
 	rig_end(g_rig);
 	budget_give(&g_rig->recording.budget, other);
 	ck_assert_uint_gt(TOTAL(withheld_notes), 0);
-	ck_assert_uint_gt(TOTAL(unended_async), 10000);
+	ck_assert_uint_gt(TOTAL(unended_async), 9000);
 }
 END_TEST
 
