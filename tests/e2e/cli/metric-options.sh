@@ -76,7 +76,7 @@ build_calls
 run "$PERFREC" record -q -o data ./calls
 expect_eq 'defaults' \
 	"$(setting '[.alloc, .alloc_period, .cpu_hz, .cpu_engine] | @csv')" \
-	'"auto",524288,99,"perf"'
+	'"auto",524288,499,"perf"'
 run "$PERFREC" record -q -o data --alloc sampled:64K --cpu 250,signal \
 	--stack-size 1000 --snapshot-interval 5m --categories 'net*,-net.x' \
 	./calls

@@ -55,18 +55,28 @@ record --no-cache
 [ "$(state_of tiny)" != span ] || fail "tiny was recorded to the end"
 expect_eq 'state of longer' "$(state_of longer)" span
 expect_eq 'calls of longer' "$(calls_of longer)" $rounds
-first=$(json data/summary.json .totals.spans)
-[ "$first" -lt $((rounds * 10000)) ] || fail "$first spans"
+spans=$(json data/summary.json .totals.spans)
+[ "$spans" -lt $((rounds * 10000)) ] || fail "$spans spans"
 expect_eq 'files of --no-cache' "$(files)" 0
 
 record
 expect_eq 'files that keep what was learned' "$(files)" 1
-record
-again=$(json data/summary.json .totals.spans)
-# Not even the first moment records each call.
+expect_eq 'state of longer' "$(state_of longer)" span
+
+# The first moment of a run: not even there is each call recorded. Where the
+# machine takes long for it, what was muted is looked at again meanwhile.
+rounds=40
+record --no-cache
+first=$(json data/summary.json .totals.spans)
+again=$first
+for run in 1 2 3; do
+	record
+	spans=$(json data/summary.json .totals.spans)
+	[ "$spans" -ge "$again" ] || again=$spans
+done
 [ "$again" -lt $((first / 2)) ] ||
 	fail "$again spans, and $first when nothing was known"
-expect_eq 'state of longer' "$(state_of longer)" span
+rounds=2000
 
 file=$(find cache -name 'functions-*')
 head -c 100 "$file" >damaged
