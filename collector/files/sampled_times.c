@@ -23,6 +23,7 @@ static struct time_facts find_facts(const struct recording *recording,
 	struct time_facts facts = {
 		.muted = sum->counted_calls || sum->excluded_hooks ||
 			 sum->states.counted || sum->states.off,
+		.waits = recording_setup(recording)->profiles.offcpu,
 		.samples = sum->sampled.count - own_samples,
 		.own_ns = times->subtracted_ns -
 			  MIN(times->subtracted_ns, sum->wait_ns),

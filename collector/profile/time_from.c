@@ -3,7 +3,8 @@
 
 enum time_from time_from_choose(const struct time_facts *facts)
 {
-	bool rough = facts->own_ns > facts->left_ns;
+	/* Without waits, samples would take them from times that have them. */
+	bool rough = facts->waits && facts->own_ns > facts->left_ns;
 
 	if (facts->muted && facts->samples >= TIME_SAMPLES_MIN)
 		return TIME_FROM_SAMPLES;

@@ -25,6 +25,7 @@ enum time_from {
 
 struct time_facts {
 	bool muted; /* not every call of every function was recorded */
+	bool waits; /* the stacks of blocked threads are known */
 	uint64_t samples; /* of CPU time, without those in perfrec's own code */
 	/* Of the self times of functions on a CPU: what perfrec took in them,
 	 * and what is left. */

@@ -359,7 +359,8 @@ static void print_sampled_times(const struct summary *summary, FILE *out)
 		"calls "
 		"(--recorded: all times)\n",
 		size_format_count(summary->totals.cpu_samples, count),
-		summary_sched_known(summary) ? " and the stacks of waits" : "");
+		summary_sched_known(summary) ? " and the stacks of waits"
+					     : " (waits are not known)");
 }
 
 /* Warns that recorded calls are all that is known of times, though many calls

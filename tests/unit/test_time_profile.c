@@ -166,12 +166,15 @@ START_TEST(time_from_is_samples_where_calls_were_not_recorded)
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
 	facts.samples--;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
-	facts = (struct time_facts){ .samples = 1000000,
-				     .own_ns = 100,
-				     .left_ns = 100 };
+	facts = (struct time_facts){
+		.waits = true, .samples = 1000000, .own_ns = 100, .left_ns = 100
+	};
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
 	facts.left_ns--;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
+	facts.waits = false;
+	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
+	facts.waits = true;
 	facts.samples = TIME_SAMPLES_ROUGH - 1;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
 }
