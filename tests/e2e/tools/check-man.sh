@@ -38,8 +38,8 @@ wrong perfrec-collect.1 's/^least 256K/least 255K/' \
 wrong perfrec.1 's/^Size of each/Of at least 3, the size of each/' \
 	"perfrec record: --ring-size: 'at least 3' is not its range"
 # A default.
-wrong perfrec.1 's/; default: 99\././' \
-	"perfrec record: --cpu: the default is '99'"
+wrong perfrec.1 's/; default: auto\././' \
+	"perfrec record: --cpu: the default is 'auto'"
 wrong perfrec.1 's/^(the default) waits/waits/' \
 	"perfrec record: --on-full: the default is 'block'"
 wrong perfrec-collect.1 's/(from 1 to 1G; default: 512K)/(from 1 to 1G)/' \
