@@ -80,6 +80,11 @@
 #define SHOT_EVERY_MIN_MS 2u
 #define SHOT_EVERY_MAX_MS 1000u
 #define SHOT_MISSES 8u /* in a row, after which they come half as often */
+/* A shot that took longer lost its CPU meanwhile, and the kernel sampled on. So
+ * the machine is busy: the next one comes this many times later, and each
+ * further one that is slow, too, twice as late as the one before. */
+#define SHOT_SLOW_NS (8 * SHOT_NS)
+#define SHOT_SLOW_SHIFT 4u
 /* A thread's counts are taken for whole so many passes after its end: they may
  * lie in other buffers than the record of its end. */
 #define SETTLE_PASSES 3
@@ -106,7 +111,8 @@ struct cpu_sampler {
 	bool started;
 	bool closing; /* relaxed: wake_fd tells */
 	uint32_t group_count; /* relaxed: a hint */
-	uint32_t shot_misses; /* in a row; the perf thread's, as the next */
+	/* In a row; the perf thread's, as the next. */
+	uint32_t shot_misses, slow_shots;
 	uint64_t next_shot_ns; /* BOOTTIME */
 
 	struct lock lock; /* of all below, and of the groups' lists */
@@ -538,7 +544,7 @@ static bool owes_samples(struct cpu_sampler *sampler)
 {
 	int64_t owed_ns = 0;
 
-	if (!sampler->wanted.period_ns)
+	if (!perf_wants_shots(&sampler->wanted))
 		return false;
 	lock_acquire(&sampler->lock);
 	for (const struct cpu_group *group = sampler->groups; group;
@@ -553,6 +559,7 @@ static int take_shot(struct cpu_sampler *sampler)
 {
 	const struct timespec shot = { 0, SHOT_NS };
 	uint64_t now_ns = clock_boottime_ns(), hits, wait_ns;
+	uint32_t shift;
 	uint32_t every = (uint32_t)(sampler->wanted.period_ns / 2000000);
 
 	if (!owes_samples(sampler))
@@ -566,8 +573,13 @@ static int take_shot(struct cpu_sampler *sampler)
 		sampler->shot_misses = 0;
 	else
 		sampler->shot_misses++;
-	every = MAX(every, SHOT_EVERY_MIN_MS)
-		<< MIN(sampler->shot_misses / SHOT_MISSES, 9u);
+	sampler->slow_shots = clock_boottime_ns() - now_ns > SHOT_SLOW_NS
+				      ? sampler->slow_shots + 1
+				      : sampler->slow_shots / 2;
+	shift = sampler->shot_misses / SHOT_MISSES;
+	if (sampler->slow_shots)
+		shift += SHOT_SLOW_SHIFT + sampler->slow_shots;
+	every = MAX(every, SHOT_EVERY_MIN_MS) << MIN(shift, 9u);
 	/* At random, as programs have periods, too. */
 	wait_ns = MIN(every, SHOT_EVERY_MAX_MS) * 500000ULL;
 	wait_ns += (now_ns * HASH_MULTIPLIER >> 32) % (2 * wait_ns);
@@ -700,6 +712,7 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 	if (samples)
 		sampler->wanted.period_ns = 1000000000 / options->cpu_hz;
 	sampler->wanted.switches = options->sched;
+	sampler->wanted.shots = !options->cpu_auto;
 	sampler->wanted.faults = options->faults;
 	sampler->wanted.counters = collector->counters;
 	sampler->wanted.stack_bytes = options->stack_bytes;

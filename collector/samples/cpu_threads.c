@@ -961,8 +961,10 @@ int cpu_threads_switch(struct cpu_threads *threads,
 	int was_on = -1;
 
 	/* A thread that calls exec() takes the id of the first one, which has
-	 * ended, some time before its events end. */
-	if (!thread || thread->ended || thread->process->execed)
+	 * ended, some time before its events end. A switch before the end may
+	 * be read after it: it was on another CPU. */
+	if (!thread || thread->process->execed ||
+	    (thread->ended && record->ns >= thread->exit_ns))
 		return -1;
 	threads->switch_count++;
 	tell_losses(threads, thread);

@@ -110,7 +110,7 @@ static int add_events(struct perf_events *events,
 	add_counters(events, wanted, tid, buffer);
 	fd = leader = add_event(events, &time, perf_open_attributes(wanted),
 				tid, buffer, -1);
-	if (fd >= 0 && wanted->period_ns && !wanted->tree)
+	if (fd >= 0 && perf_wants_shots(wanted))
 		fd = add_event(events, &shot, perf_open_for_shots(wanted), tid,
 			       buffer, leader);
 	if (fd >= 0 && wanted->faults)

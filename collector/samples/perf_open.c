@@ -122,6 +122,10 @@ struct perf_event_attr perf_open_for_shots(const struct perf_wanted *wanted)
 	struct perf_event_attr attr = perf_open_attributes(wanted);
 
 	attr.sample_period = PERF_SHOT_NS;
+	/* Should the collector lose its CPU in a shot, 10,000 whole stacks a
+	 * second would fill the buffer in 25 ms, and switches would be lost. */
+	attr.sample_stack_user =
+		MIN(attr.sample_stack_user, (uint32_t)PERF_SHOT_STACK_BYTES);
 	attr.inherit_stat = attr.context_switch = 0;
 	attr.comm = attr.comm_exec = attr.task = 0;
 	return attr;

@@ -45,6 +45,9 @@ struct perf_wanted {
 	bool faults; /* count page faults in user mode, too */
 	uint32_t counters; /* and these (perf_counters.h) */
 	bool switches; /* tell when a thread leaves a CPU or comes to one */
+	/* Have shots (cpu_samples.c). On a busy machine one of 300 short
+	 * threads lacks switches where events were enabled meanwhile. */
+	bool shots;
 };
 
 /* The attributes of an event that does what @wanted says, in the thread that
@@ -54,6 +57,13 @@ struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted);
 /* How much CPU time passes in a thread before an event of
  * perf_open_for_shots() takes a sample, in ns. */
 #define PERF_SHOT_NS 100000
+static inline bool perf_wants_shots(const struct perf_wanted *wanted)
+{
+	return wanted->shots && wanted->period_ns && !wanted->tree;
+}
+
+/* The most that it copies of a stack. */
+#define PERF_SHOT_STACK_BYTES 4096
 
 /* The attributes of the event beside one that does what @wanted says: it only
  * samples, each PERF_SHOT_NS, and only while it is enabled. Any thread. */
