@@ -121,12 +121,25 @@ static void search_stack(void *context, struct replay *replay)
 		search->place[i].node->index = 0;
 }
 
-static void set_unknown_callers(struct cct *cct, uint64_t function,
-				uint64_t calls)
+/* No call of @exact was recorded, so it is no function of @cct yet. What is
+ * live at its address, if anything, is the function of another load of a
+ * module. */
+static void set_unknown_callers(struct cct *cct,
+				const struct exact_calls *exact, uint64_t calls)
 {
 	struct cct_node *above = cct_child(cct, cct->root, CCT_UNKNOWN_CALLERS);
+	const uint64_t address = exact->address;
+	const uint32_t generation = cct->generation;
+	bool other = cct_find_function(cct, address);
 
-	cct_child(cct, above, function)->unrecorded = calls;
+	if (other)
+		cct_retire(cct, address, address + 1);
+	cct->generation = exact->generation;
+	cct_child(cct, above, address)->unrecorded = calls;
+	cct->generation = generation;
+	/* The next call there is not of this one, unless it is the newest. */
+	if (other || exact->generation != generation)
+		cct_retire(cct, address, address + 1);
 }
 
 /* Of function @exact, whose places are the first of @count at @place. Returns
@@ -155,7 +168,7 @@ static size_t set_function(struct search *search, struct fibers *fibers,
 		place[i].node->unrecorded = search->calls[i] - place[i].calls;
 	if (unknown)
 		set_unknown_callers(&fibers->fiber[0].replay->cct,
-				    search->exact[exact].address, unknown);
+				    &search->exact[exact], unknown);
 	return places;
 }
 

@@ -128,6 +128,28 @@ START_TEST(exact_calls_without_a_record_have_unknown_callers)
 }
 END_TEST
 
+/* A plugin that came twice, and of whose calls none was recorded. */
+START_TEST(exact_calls_without_a_record_are_of_each_load)
+{
+	struct cct *cct = &g_text->fibers.fiber[0].replay->cct;
+	uint64_t calls[3] = { 0 };
+
+	for (int round = 0; round < 2; round++) {
+		SET(CALLED(9, 1, 100), CALLED(9, 2, 300));
+		calls[1] = calls[2] = 0;
+		for (struct cct_function *function = cct->functions; function;
+		     function = function->next)
+			for (struct cct_node *node = function->nodes; node;
+			     node = node->of_function)
+				if (function->address == 9)
+					calls[function->generation] +=
+						node->unrecorded;
+		ck_assert_uint_eq(calls[1], 100);
+		ck_assert_uint_eq(calls[2], 300);
+	}
+}
+END_TEST
+
 START_TEST(exact_calls_are_of_all_stacks)
 {
 	TAKE(B(1, 0x900, 0), rec_flow(FLOW_CONTEXT_MAKE, 0x1000, 0, 2),
@@ -263,6 +285,7 @@ int main(void)
 	tcase_add_test(tcase, exact_calls_that_are_open_are_recorded);
 	tcase_add_test(tcase,
 		       exact_calls_without_a_record_have_unknown_callers);
+	tcase_add_test(tcase, exact_calls_without_a_record_are_of_each_load);
 	tcase_add_test(tcase, exact_calls_are_of_all_stacks);
 	tcase_add_test(tcase, exact_calls_before_thunks_are_besides);
 	tcase_add_test(tcase, exact_calls_before_thunks_may_be_read_later);

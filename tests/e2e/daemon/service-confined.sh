@@ -162,7 +162,7 @@ record()
 	stop_daemon
 	mv collect.log $how.log
 	json "$(echo data/work-*/summary.json)" \
-		'[.functions[].name] | sort | .[]' >$how.names
+		'[.functions[] | select(.calls > 0).name] | sort | .[]' >$how.names
 	json "$(echo data/work-*/summary.json)" '.notes[]?' >$how.notes
 	"$PERFREC" report --view cpu data/work-* >$how.cpu 2>&1
 	"$PERFREC" report --view heap data/work-* >$how.heap 2>&1

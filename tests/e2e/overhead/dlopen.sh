@@ -75,6 +75,8 @@ wait $recorder || fail "exit status $?"
 calls=$(json data/summary.json '[.functions[] | select(.name == "plugin_leaf") | .calls] | add')
 # Those of the moment in which it was connected may be missing: on a busy machine
 # all of the first hundred thousand. Those after it are not.
+[ "$calls" != null ] || fail "no plugin_leaf: $(json data/summary.json \
+	'[.functions[] | [.name, .module, .calls]]')"
 [ "$calls" -le 400000 ] || fail "$calls calls of plugin_leaf"
 [ "$calls" -ge 200000 ] || fail "only $calls calls of plugin_leaf"
 spans=$(json data/summary.json .totals.spans)
