@@ -49,7 +49,7 @@ sleeps()
 record()
 {
 	rm -rf data ready go stalling
-	start_daemon --on-full block --cpu off
+	start_daemon --on-full block --cpu off --overhead off
 	LD_PRELOAD=$SHIM PERFREC_RING_KB=64 ./stalled &
 	program=$!
 	wait_for 60 test -e ready
