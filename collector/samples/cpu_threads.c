@@ -964,7 +964,7 @@ int cpu_threads_switch(struct cpu_threads *threads,
 	 * ended, some time before its events end. A switch before the end may
 	 * be read after it: it was on another CPU. */
 	if (!thread || thread->process->execed ||
-	    (thread->ended && record->ns >= thread->exit_ns))
+	    (thread->ended && record->ns > thread->exit_ns))
 		return -1;
 	threads->switch_count++;
 	tell_losses(threads, thread);
