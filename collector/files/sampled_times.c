@@ -4,6 +4,7 @@
 #include "collector/base/log.h"
 #include "collector/files/own_costs.h"
 #include "collector/options/collect_options.h"
+#include "collector/output/own_files.h"
 #include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/profile/time_profile.h"
@@ -45,8 +46,7 @@ static int make_times(struct recording *recording,
 {
 	const struct recording_profiles *profiles =
 		&recording_setup(recording)->profiles;
-	uint64_t own_ns;
-	int err = time_profile_add_cpu(times, profiles->cpu, &own_ns);
+	int err = time_profile_add_cpu(times, profiles->cpu);
 
 	if (!err && profiles->offcpu)
 		err = time_profile_add_blocked(times, profiles->offcpu,
@@ -56,9 +56,10 @@ static int make_times(struct recording *recording,
 	return err;
 }
 
-static int take_times(struct recording *recording, struct stack_profile *times)
+/* Gives functions the times in @times. 0, or -ENOMEM: they are as before. */
+static int give_functions(struct recording *recording,
+			  struct stack_profile *times)
 {
-	const struct recording_setup *setup = recording_setup(recording);
 	const struct time_functions functions = {
 		.table = recording_function_table(recording),
 		.inlined = !recording_sums(recording)->totals.entry_build,
@@ -66,13 +67,19 @@ static int take_times(struct recording *recording, struct stack_profile *times)
 	int err = make_times(recording, &functions, times);
 
 	if (!err)
-		err = time_profile_sum(times, &functions,
-				       SECOND_NS / setup->options->cpu_hz);
-	if (!err && setup->profiles.wall)
-		err = time_profile_give(times, setup->profiles.wall);
-	if (!err && setup->profiles.span)
-		err = time_profile_give(times, setup->profiles.span);
+		err = time_profile_sum(
+			times, &functions,
+			SECOND_NS /
+				recording_setup(recording)->options->cpu_hz);
 	return err;
+}
+
+/* Gives the profile of calls @profile (NULL: there is none) the same times. */
+static void give_stacks(const struct stack_profile *times,
+			struct stack_profile *profile, const char *name)
+{
+	if (profile && time_profile_give(times, profile))
+		log_err("out of memory: stacks of %s have no times", name);
 }
 
 enum time_from sampled_times_take(struct recording *recording,
@@ -88,13 +95,17 @@ enum time_from sampled_times_take(struct recording *recording,
 		return TIME_FROM_CALLS;
 	err = stack_profile_new(&stack_profile_time, setup->symbols,
 				setup->budget, &times);
-	if (err)
-		times = NULL;
-	else
-		err = take_times(recording, times);
+	if (err) {
+		log_err("out of memory: times are those of recorded calls");
+		return TIME_FROM_CALLS;
+	}
+	err = give_functions(recording, times);
+	if (err) {
+		log_err("out of memory: times are those of recorded calls");
+	} else {
+		give_stacks(times, setup->profiles.wall, WALL_PROFILE_NAME);
+		give_stacks(times, setup->profiles.span, SPAN_PROFILE_NAME);
+	}
 	stack_profile_free(&times);
-	if (!err)
-		return TIME_FROM_SAMPLES;
-	log_err("out of memory: times are those of the recorded calls");
-	return TIME_FROM_CALLS;
+	return err ? TIME_FROM_CALLS : TIME_FROM_SAMPLES;
 }

@@ -224,12 +224,13 @@ static double known_cpu_ns(const struct recording *recording)
 	return (double)MAX(waited, sums->totals.sampled.ns);
 }
 
-/* How many times as long the run took, at least, as it was recorded: it has
+/*
+ * How many times as long the run took because it was recorded, at least. It has
  * @cpu ns of CPU time, of which @cost ns, known to a tenth, are perfrec's. Time
- * in which no thread
- * ran, wanted a CPU or waited for its ring was as long without perfrec; it is
- * what is left of the wall time when threads ran one after the other, so it is
- * rather too long. 0: not known. */
+ * in which no thread ran, wanted a CPU or waited for its ring was as long
+ * without perfrec. It is taken as the wall time without all of these, as if
+ * threads ran one after the other, so it is rather too long. 0: not known.
+ */
 static double dilation(const struct recording *recording, double cpu,
 		       double cost, uint64_t wall_ns)
 {

@@ -138,21 +138,17 @@ static void convert_cpu(const int64_t *value, int64_t *out)
 }
 
 int time_profile_add_cpu(struct stack_profile *times,
-			 const struct stack_profile *cpu, uint64_t *own_ns)
+			 const struct stack_profile *cpu)
 {
 	const struct profile_tree *from = &cpu->tree;
 	struct transfer transfer = { .convert = convert_cpu };
 	int err = transfer_begin(&transfer, &times->tree, from);
 
-	*own_ns = 0;
 	for (size_t i = 0; i < from->nodes.count && !err; i++) {
 		const struct node *node = node_at(from, i);
 
-		if (!node->parent)
-			continue;
-		if (locations_is_own(&from->locations, node->what))
-			*own_ns += (uint64_t)MAX(node->value[1], 0);
-		else
+		if (node->parent &&
+		    !locations_is_own(&from->locations, node->what))
 			transfer_values(&transfer, i, i);
 	}
 	transfer_release(&transfer);

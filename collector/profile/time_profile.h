@@ -32,10 +32,9 @@ struct time_functions {
 extern const struct stack_profile_kind stack_profile_time;
 
 /* Adds the samples of @cpu, a profile of the kind stack_profile_cpu, to @times.
- * Sets *@own_ns to the CPU time that was perfrec's own. Rows of processes that
- * were not recorded are left out. */
+ * Rows of processes that were not recorded are left out. */
 int time_profile_add_cpu(struct stack_profile *times,
-			 const struct stack_profile *cpu, uint64_t *own_ns);
+			 const struct stack_profile *cpu);
 /* Adds the waits of @offcpu, of the kind stack_profile_offcpu. A wait counts
  * for the innermost function of its stack that has hooks by @functions, or else
  * for the innermost function. */

@@ -192,7 +192,6 @@ static bool is_point_alive(const struct fibers *fibers,
 	return fibers->fiber[point->fiber].life == point->life;
 }
 
-/* What runs on fiber @index never will again. */
 /* The calls of @fiber went on until @ns, and since control left it none of them
  * has run: that time is no time on a CPU. */
 static void count_suspended(struct fiber *fiber, uint64_t ns)
@@ -206,6 +205,7 @@ static void count_suspended(struct fiber *fiber, uint64_t ns)
 	fiber->left_ns = 0;
 }
 
+/* Nothing runs on fiber @index any more. */
 static void end_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
 {
 	struct fiber *fiber = &fibers->fiber[index];

@@ -182,12 +182,9 @@ END_TEST
 
 START_TEST(time_profile_samples_are_times_with_an_error)
 {
-	uint64_t own_ns;
-
 	add(g.cpu, g.hooked, 16, 16000);
 	add(g.cpu, g.outer, 4, 4000);
-	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu, &own_ns), 0);
-	ck_assert_uint_eq(own_ns, 0);
+	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu), 0);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("hooked")->self_ns, 16000);
 	ck_assert_uint_eq(find("hooked")->self_samples, 16);
@@ -200,12 +197,10 @@ END_TEST
 
 START_TEST(time_profile_function_without_sample_may_be_below_three)
 {
-	uint64_t own_ns;
-
 	add_span(g.library, 1, 10, 0);
 	set_hooks("library");
 	add(g.cpu, g.outer, 4, 4000);
-	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu, &own_ns), 0);
+	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu), 0);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("library")->self_ns, 0);
 	ck_assert_uint_eq(find("library")->self_error_ns, 3000);
@@ -215,10 +210,9 @@ END_TEST
 START_TEST(time_profile_recursion_counts_once)
 {
 	uint32_t again = child(g.hooked, (uintptr_t)outer, FRAME_ENTRY);
-	uint64_t own_ns;
 
 	add(g.cpu, again, 1, 1000);
-	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu, &own_ns), 0);
+	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu), 0);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("outer")->total_ns, 1000);
 	ck_assert_uint_eq(find("hooked")->total_ns, 1000);
@@ -229,13 +223,12 @@ END_TEST
 START_TEST(time_profile_processes_that_nobody_recorded_are_left_out)
 {
 	const int64_t value[] = { 0, 5000 };
-	uint64_t own_ns;
 	size_t count;
 
 	ck_assert_int_eq(stack_profile_add_mark(g.cpu, &g_nobody,
 						"[not sampled] sh", value),
 			 0);
-	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu, &own_ns), 0);
+	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu), 0);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	function_table_all(&g.table, &count);
 	ck_assert_uint_eq(count, 0);
@@ -273,12 +266,10 @@ END_TEST
 
 START_TEST(time_profile_runnable_is_spread_like_cpu_time)
 {
-	uint64_t own_ns;
-
 	add_span(g.outer, 1, 10000, 500);
 	add(g.cpu, g.hooked, 3, 3000);
 	add(g.cpu, g.outer, 1, 1000);
-	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu, &own_ns), 0);
+	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu), 0);
 	time_profile_spread_runnable(g.times, g.span);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("hooked")->kernel_self.runnable_ns, 375);
@@ -292,12 +283,12 @@ START_TEST(time_profile_given_times_replace_those_of_calls)
 {
 	struct function_table calls = { 0 };
 	const struct function_total *all;
-	uint64_t own_ns, measured_ns = 0;
+	uint64_t measured_ns = 0;
 	size_t count;
 
 	add_span(g.hooked, 5, 10000, 0);
 	add(g.cpu, g.hooked, 2, 2000);
-	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu, &own_ns), 0);
+	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu), 0);
 	ck_assert_int_eq(time_profile_give(g.times, g.span), 0);
 	ck_assert_int_eq(stack_profile_sum(g.span, &calls), 0);
 	all = function_table_all(&calls, &count);
