@@ -573,6 +573,8 @@ static double part_of_shots(struct samples *samples)
 	struct told *told = samples->told.items;
 	uint64_t shots_ns = 0, all = 0, room;
 
+	if (!told)
+		return 1;
 	for (size_t i = 0; i < samples->told.count; i++) {
 		if (told[i].told_ns) {
 			told[i].told_ns += told[i].shot_ns;
