@@ -21,7 +21,7 @@
 #include "shared/own_cost.h"
 
 #define SWITCHES_MEASURED 1000
-/* Of the time of a run, this part at least is the program's. */
+/* At least this part of the time of a run is the program's. */
 #define REST_LEAST 0.01
 /* The kernel divides CPU time by its ticks: that much system time may be
  * missing. */
@@ -72,10 +72,10 @@ static double span_cost(const struct recording *recording,
 	       ns->general * general;
 }
 
-/* With --overhead, recorded calls are so rare that hooks find no cache warm,
- * and what was measured here is too little. Without samples of that the
- * controller knows better: what it reckons with then holds here, too; and
- * always for counted calls, of whose time samples in thunks are a part. */
+/* With --overhead, recorded calls are so rare that hooks run with cold caches,
+ * so the cost that was measured here is too low. Without enough samples, the
+ * controller's estimate raises it. It always does so for counted calls, because
+ * samples in thunks are only a part of their time. */
 static double correct_for_budget(const struct recording *recording,
 				 const struct own_costs_found *found,
 				 struct cost_of *ns, struct own_costs *costs)
@@ -225,11 +225,12 @@ static double known_cpu_ns(const struct recording *recording)
 }
 
 /*
- * How many times as long the run took because it was recorded, at least. It has
- * @cpu ns of CPU time, of which @cost ns, known to a tenth, are perfrec's. Time
- * in which no thread ran, wanted a CPU or waited for its ring was as long
- * without perfrec. It is taken as the wall time without all of these, as if
- * threads ran one after the other, so it is rather too long. 0: not known.
+ * How many times as long the run took because it was recorded, about. It has
+ * @cpu ns of CPU time; perfrec used @cost ns of it, known to a tenth. Idle
+ * time (no thread ran, wanted a CPU or waited for its ring) was as long without
+ * perfrec. It is the wall time minus the sums of these times, as if threads ran
+ * one after the other. Where threads run at the same time and also wait at the
+ * same time, this idle time is too short and the result too high. 0: not known.
  */
 static double dilation(const struct recording *recording, double cpu,
 		       double cost, uint64_t wall_ns)
@@ -245,8 +246,8 @@ static double dilation(const struct recording *recording, double cpu,
 	return (cpu + waited + idle) / (cpu - 0.9 * MIN(cost, cpu) + idle);
 }
 
-/* The share is of the CPU time of the programs, if that is known, and not of
- * wall time: hooks run on all threads at once. */
+/* Hooks run on all threads at once, so the base of the share is the CPU time of
+ * the programs, if that is known, and not wall time. */
 void summary_cost(const struct recording *recording,
 		  const struct own_costs_found *found, uint64_t wall_ns,
 		  struct summary_cost *out)

@@ -6,8 +6,7 @@
 /* Below this, what threads waited for slowed ones is within what runs differ.
  */
 #define SLOWED_LEAST 1.3
-/* Above this, what is left of the CPU time is only the error of what was
- * subtracted. */
+/* Above this, the rest of the CPU time is only the error of the cost. */
 #define SLOWED_MOST 50.0
 
 static bool is_slower(const struct summary *summary)
@@ -26,9 +25,9 @@ bool summary_slowed_print(const struct summary *summary, FILE *out)
 
 	if (!is_slower(summary))
 		return false;
-	fprintf(out,
-		"  slowed     recording made this run at least %.*f x slower\n",
-		times < 10 ? 1 : 0, times);
+	fprintf(out, "  slowed     recording made this run %s %.*f x slower\n",
+		times < SLOWED_MOST ? "about" : "at least", times < 10 ? 1 : 0,
+		times);
 	if (summary_is_slowed(summary))
 		fputs("             wall and blocked times include waits for "
 		      "threads that it slowed\n",

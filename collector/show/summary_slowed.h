@@ -18,9 +18,9 @@
  * perfrec had slowed: then wall and blocked times are not those of a run that
  * is not recorded. False if that is not known. */
 bool summary_is_slowed(const struct summary *summary);
-/* Prints the headline to @out, in the form of the facts about a run, if
- * recording made it much slower: by how much, what is wrong then, and the next
- * command. Returns whether it did. */
+/* If recording made the run much slower, prints the headline to @out, in the
+ * form of the facts about a run: the factor, the times that are wrong, and the
+ * next command. Returns whether it did. */
 bool summary_slowed_print(const struct summary *summary, FILE *out);
 /* Prints below a table what SUMMARY_SLOWED_MARK means, if summary_is_slowed().
  */

@@ -61,7 +61,7 @@ function partOf({ header }) {
 }
 
 /**
- * What summary_slowed.c says in text.
+ * The warning that summary_slowed.c prints as text.
  * @param {any} summary
  * @param {string} name
  * @returns {HTMLElement | null} that recording slowed the program, and what that means
@@ -71,7 +71,7 @@ function slowedBy(summary, name) {
   if (!Number.isFinite(times) || times < 1.3) return null;
   const most = Math.min(times, 50);
   return el('p', { class: 'warning slowed', role: 'note' },
-    el('b', {}, `${name ? `${name}: r` : 'R'}ecording made this run at least ${most.toFixed(most < 10 ? 1 : 0)} x slower. `),
+    el('b', {}, `${name ? `${name}: r` : 'R'}ecording made this run ${times < 50 ? 'about' : 'at least'} ${most.toFixed(most < 10 ? 1 : 0)} x slower. `),
     summary?.totals?.threads > 1 ? 'Wall and blocked times include waits for threads that it slowed. ' : '',
     summary?.settings?.overhead > 0 ? 'A build of perfrec cc --hooks=entry, or one without hooks, is slowed less.'
       : 'Next: perfrec record --overhead 5% -- COMMAND');

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that recording slowed is said to be slowed before any table: there,
+# When recording slowed a program, perfrec says so before any table: there,
 # threads wait for threads that perfrec slowed, and wall and blocked times are not
-# those of a run that is not recorded. What is said is a lower bound of what it was.
+# those of a run that is not recorded. The printed factor has an upper bound.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -70,11 +70,11 @@ expect_status 0
 cp err summary
 expect_eq 'what is said first' "$(sed -n '/^perfrec: /,$ { /^  /p }' summary |
 	head -n 1 | cut -d' ' -f3)" slowed
-expect_match summary '^  slowed     recording made this run at least [0-9.]* x slower$'
+expect_match summary '^  slowed     recording made this run about [0-9.]* x slower$'
 expect_match summary 'next: perfrec record --overhead 5% -- COMMAND$'
 expect_match summary ' self time\* .* blocked\* .*total\*'
 expect_match summary '^  \*: with waits for threads that recording slowed$'
-# The same program, that is not recorded: its CPU time says what it was at most.
+# The CPU time of unrecorded runs gives an upper bound of the factor.
 json data/summary.json '[.cost.dilation, (.user_ns + .sys_ns + .totals.wait_ns) / 1000]
 	| @tsv' >said
 awk -v least="$least" '{ exit !($1 >= 1.3 && $1 <= 1.25 * $2 / least) }' said ||
@@ -92,7 +92,7 @@ jq '.totals.threads = 1' data/summary.json >changed
 mkdir alone
 mv changed alone/summary.json
 run "$PERFREC" report alone
-expect_match out '^  slowed     recording made this run at least [0-9.]* x slower$'
+expect_match out '^  slowed     recording made this run about [0-9.]* x slower$'
 expect_no_match out 'waits for threads'
 expect_no_match out 'blocked\*'
 # With a budget another one is the next.
