@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# demo.sh [FOLDER] - build tests/progs/demo.c, a small multi-threaded program, with
-# entry hooks, record it within a budget, and say how to look at what came of it.
+# demo.sh [FOLDER] - build tests/progs/demo.c, a small multi-threaded program,
+# with entry hooks, record it within a budget, and say how to view the result.
 # Its tiny functions are only counted then, so threads wait for each other as they
 # do without perfrec; tests/e2e/cli/demo.sh holds it to that. `make demo` has built
 # everything into $O. FOLDER: where to put it ($O/demo).
