@@ -5,9 +5,8 @@
  *
  * The collector numbers the functions of a program that it wants to change: 1,
  * 2 and so on, the *function number*. Numbers belong to the arena: a forked
- * child has those of its parent. For each number there are two thunks, one that
- * the function calls where it is entered and one where it is left, and a path,
- * which says what becomes of a call.
+ * child has those of its parent. Each number has two thunks: the function calls
+ * one at its entry and one at its exit. Its path says how a call is handled.
  *
  * Thunks lie in the *thunk area*: a memfd that the program makes, maps to read
  * and to execute, and passes with the hello. The collector writes the thunks.
@@ -41,11 +40,11 @@
  */
 struct count_cell {
 	uint64_t calls; /* ever entered through the thunk, since the claim */
-	/* A bit for each call that was entered on another path than
-	 * THUNK_COUNT and is open, the innermost lowest. 1: its begin was
-	 * recorded, so its end must be. An entry shifts left, an exit shifts
-	 * right (arithmetically: beyond 64 calls the oldest bit repeats). What
-	 * is 0 need not be shifted. */
+	/* A bit for each open call whose entry took another path than
+	 * THUNK_COUNT, the innermost lowest. 1: its entry was recorded, so its
+	 * exit must be. An entry shifts left, an exit shifts right
+	 * (arithmetically: beyond 64 calls the oldest bit repeats). A word of 0
+	 * need not be shifted. */
 	uint64_t recorded;
 };
 
@@ -60,15 +59,15 @@ static inline uint32_t function_numbers(uint32_t ring_cells)
 }
 
 /*
- * What the thunk of entries does with a call. A byte of its code chooses
- * THUNK_COUNT: `ret` in place of a short jump to the rest of the thunk, which
- * reads the mode.
+ * How the thunk of entries handles a call. A byte of its code chooses
+ * THUNK_COUNT: it is `ret`. On other paths it starts a short jump to the rest
+ * of the thunk, which reads the mode.
  */
 enum thunk_path {
 	/* Counts it. The function's exits are off, or find no call open: the
 	 * path is chosen while count_cell.recorded is 0. */
 	THUNK_COUNT,
-	/* Counts it, and notes that its begin was not recorded. */
+	/* Counts it, and notes that its entry was not recorded. */
 	THUNK_DRAIN,
 	/* Counts and records it. */
 	THUNK_RECORD,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * histogram - a count has 16 bits, which is enough for nearly all of them; so
- * an octave takes 136 bytes, with its weight. When the first count of a
- * histogram is larger, all its counts get 64 bits more: those few functions
+ * histogram - 16 bits are enough for nearly all counts, so an octave and its
+ * weight take 136 bytes. When the first count of a histogram is larger, all
+ * its counts get 64 bits more: those few functions
  * that are called so often may take the room. A wrap of 16 bits comes once in
  * 65536 values at most.
  *

@@ -102,8 +102,7 @@ void histogram_release(struct histogram *histogram);
  * *@bucket + 1. */
 bool histogram_next(const struct histogram *histogram, uint32_t *bucket,
 		    uint64_t *count);
-/* What the values of the octave of @bucket, which has a count, weigh together.
- */
+/* The sum of the weights in the octave of @bucket, which has a count. */
 uint64_t histogram_weight(const struct histogram *histogram, uint32_t bucket);
 /* How many values are counted, without those missed. */
 uint64_t histogram_total(const struct histogram *histogram);

@@ -66,7 +66,7 @@ int64_t proc_boottime_offset_ns(void)
 	FILE *file = fopen("/proc/self/timens_offsets", "re");
 	char name[16];
 
-	/* What children get, and so what this process got. */
+	/* The file is about children; this process has the same offsets. */
 	while (file && fscanf(file, "%15s %lld %lld", name, &seconds, &ns) == 3)
 		if (strcmp(name, "boottime") == 0)
 			offset_ns = seconds * 1000000000 + ns;

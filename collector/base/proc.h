@@ -22,12 +22,12 @@ bool proc_is_ours(void);
  * with a NUL. Returns how many; 0: the file is empty or cannot be read. */
 size_t proc_read(pid_t pid, const char *name, char *buffer, size_t size);
 
-/* What the clock CLOCK_BOOTTIME of this process is ahead of the kernel's own,
- * in ns: in a time namespace another number than 0. */
+/* How far CLOCK_BOOTTIME of this process is ahead of the kernel's own clock, in
+ * ns: 0 unless a time namespace shifts it. */
 int64_t proc_boottime_offset_ns(void);
 
 /* Whether process @pid is in another time namespace, so that its clocks are not
- * ours. False, too, if we may not look. */
+ * ours. Also false if we may not look. */
 bool proc_has_other_clocks(pid_t pid);
 
 /* Returns the number behind "@key:\t" in @status, the text of a status file, or

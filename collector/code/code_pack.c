@@ -96,7 +96,7 @@ void code_pack(const struct code_plan *plan, struct bytes *out)
 /* --- and back ---------------------------------------------------------------
  */
 
-/* Whether @head tells of exactly @size bytes. */
+/* Whether @head describes exactly @size bytes. */
 static bool head_holds(const struct packed_head *head, size_t size)
 {
 	const uint64_t most = UINT32_MAX;

@@ -33,7 +33,7 @@
 #define NAME "perfrec doctor"
 
 struct doctor_options {
-	const char *dir; /* NULL: none was given */
+	const char *dir; /* NULL: no folder argument */
 	bool json;
 };
 

@@ -398,7 +398,7 @@ static int read_profile(struct runs *runs, struct run *run, int profile)
 						 &run->rows[profile])
 			   : pprof_rows_by_function(run->profile[profile],
 						    &run->rows[profile]);
-	/* What perfrec does is no change of the program. */
+	/* perfrec's own rows are no change of the program. */
 	if (!err && pprof_rows_fold_own(&run->rows[profile]))
 		run->rows[profile].count--;
 	return err;

@@ -48,7 +48,7 @@ void doctor_judge(struct doctor_finding *finding, enum doctor_verdict verdict);
 
 /* What the kernel and the C library let a program do. Takes some ms. */
 void doctor_look_at_kernel(struct doctor_findings *findings);
-/* What a recording in folder @dir has: room on the disk, memory, CPUs, limits.
+/* The room of a recording in folder @dir: disk space, memory, CPUs, limits.
  * Writes 16 MiB to a file without a name, in @dir or, if that does not exist,
  * in the folder that it would be made in. */
 void doctor_look_at_room(const char *dir, struct doctor_findings *findings);

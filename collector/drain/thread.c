@@ -773,8 +773,8 @@ static uint64_t find_end(const struct thread *thread, uint64_t end_ns,
 	return end ? MAX(MIN(end->ns, latest_ns), last_ns) : end_ns;
 }
 
-/* Count what is left of what the kernel told of @thread, until its end at @ns
- * (0: not known), and hold it against what the kernel had counted by then.
+/* Counts the remaining kernel events of @thread, until its end at @ns (0: not
+ * known), and compares the sums with the kernel's own counts at the end.
  * Returns when the thread ended; its process may go on, or be noticed late. */
 static uint64_t finish_cpu(struct thread *thread, uint64_t ns,
 			   const struct thread_end *end)

@@ -33,9 +33,9 @@ double calibrate_own_sample_ns(uint32_t stack_bytes);
  * copy of @stack_bytes of stack. 0: not known. Any thread; nobody else in the
  * process may use SIGPROF. */
 double calibrate_signal_ns(uint32_t stack_bytes);
-/* What a sample by the perf engine takes, in ns, with a copy of @stack_bytes of
- * stack: the kernel takes the CPU away, and leaves caches that are cold. 0: the
- * kernel does not sample this thread, or has no memory for it. Takes at most 50
+/* Cost of a sample by the perf engine, in ns, with a copy of @stack_bytes of
+ * stack. The kernel interrupts the thread and leaves cold caches. 0: the kernel
+ * does not sample this thread, or has no memory for it. Takes at most 50
  * ms of CPU time, usually 4. Any thread. */
 double calibrate_perf_ns(uint32_t stack_bytes);
 

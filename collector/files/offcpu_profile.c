@@ -129,7 +129,7 @@ int offcpu_profile_write(struct recording *recording, uint64_t duration_ns,
 	int err;
 
 	*bytes = 0;
-	/* Without a wait, too: that nothing waited is known then. */
+	/* An empty profile says that nothing waited. */
 	if (!setup->profiles.offcpu ||
 	    !(recording_sums(recording)->totals.blocked.count ||
 	      sched->threads || sched->silent_threads))

@@ -17,14 +17,14 @@
 #define OTHER_PART 10u
 /* With so many samples, their word counts. */
 #define SAMPLES_TRUSTED 50u
-/* A block of which no stack is taken costs so many ns more than in a loop that
- * does nothing else, where it is 2.7: Lua and a C++ program of templates take
- * 15 to 20 ns longer for each allocation and its free. */
+/* A block without a stack costs this many ns more than in a loop that does
+ * nothing else, where it costs 2.7: Lua and a C++ program of templates take 15
+ * to 20 ns longer for each allocation and its free. */
 #define COLD_BLOCK_NS 13.0
-/* The part of that which samples find in the wrappers. */
+/* Samples find this share of that cost in the wrappers. */
 #define IN_WRAPPERS 0.5
-/* How far costs may be off: by calibration and the fastest functions a quarter,
- * and by samples twice their deviation, but no less than the second
+/* The error of calibration and the fastest functions is a quarter. That of
+ * samples is twice their deviation, but no less than the second number
  * (docs/OVERHEAD.md, "The error that is left"). */
 #define ERROR_USUAL 0.25
 #define ERROR_LEAST 0.05
@@ -118,7 +118,7 @@ static void fit_to_samples(const struct recording *recording,
 	const struct collect_options *options =
 		recording_setup(recording)->options;
 	const struct own_counts counts = all_counts(recording);
-	/* Wrappers of blocks of which nothing was recorded. */
+	/* Time in the wrappers of blocks that were not recorded. */
 	const double others =
 		(double)sum->heap.allocs * out->unsampled_ns * IN_WRAPPERS;
 	const struct cost_sampled sampled = {

@@ -19,8 +19,7 @@ struct own_costs_found {
 	double fitted; /* cost_fit() and cost_fit_sampled(), less 1 */
 	bool sampled; /* enough samples said what a span costs */
 	bool blocks_exact; /* each block was recorded */
-	double unsampled_ns; /* else: of one whose stack was not taken, and its
-			      * free */
+	double unsampled_ns; /* else: of a block without stack, and its free */
 	struct true_time_sums sums; /* of recording_correct_functions() */
 };
 

@@ -11,10 +11,10 @@ struct own_costs_found;
 struct recording;
 struct summary_cost;
 
-/* The cost of @recording, which has ended and took @wall_ns, into *@out: how
- * many spans, blocks, samples and so on were recorded, each times what one
- * takes on this machine: what own_costs_measure() has @found, and what is
- * measured now, which takes some ms. Any thread. */
+/* Sets *@out to the cost of @recording, which has ended and took @wall_ns: the
+ * number of spans, blocks, samples and so on, times the cost of one on this
+ * machine. own_costs_measure() has @found some of these costs; this function
+ * measures the others, which takes some ms. Any thread. */
 void summary_cost(const struct recording *recording,
 		  const struct own_costs_found *found, uint64_t wall_ns,
 		  struct summary_cost *out);

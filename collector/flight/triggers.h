@@ -58,7 +58,7 @@ struct trigger_call {
 	const char *function;
 	uint64_t p99_ns; /* 0: not known */
 	uint64_t begin_ns, end_ns;
-	uint64_t took_ns; /* without what it waited for the collector */
+	uint64_t took_ns; /* without waits for the collector */
 	pid_t pid, tid;
 };
 /* A call has ended, or is open since begin_ns: fires the first one of the set

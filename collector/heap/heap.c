@@ -48,16 +48,15 @@
  * exactly what its alloc has added.
  *
  * The peak of a sampled heap. The maximum of an estimate is too high: it is
- * where the noise is. So the samples are divided into HEAP_FOLDS folds, each of
- * which is what a Poisson process of a third of the rate would have sampled,
- * independent of the others; a large block may be in several. The moment at
- * which all others together have most is no special one for a fold, whose
- * estimate there is right on average. heap_peak_bytes() is the mean over all
- * folds. It is low where the noise hides a short peak: with three folds by 12 %
- * for one of 2.66 MiB in a quarter of the time, above 1.33 MiB, sampled each
- * 512 KiB; with two by 19 %, with more folds the error grows. Where there is
- * nothing but 1.33 MiB the maximum is 4.4 MiB, and the folds say 1.37
- * (test_heap.c).
+ * where the noise is. So the samples are divided into HEAP_FOLDS folds. Each
+ * fold is an independent Poisson process of a third of the rate; a large block
+ * may be in several. The peak of all other folds together is not a special
+ * moment for a fold, so the estimate of the fold there is right on average.
+ * heap_peak_bytes() is the mean over all folds. It is low where the noise hides
+ * a short peak: with three folds by 12 % for one of 2.66 MiB in a quarter of
+ * the time, above 1.33 MiB, sampled each 512 KiB; with two by 19 %, with more
+ * folds the error grows. For a steady 1.33 MiB the maximum is 4.4 MiB, and the
+ * folds say 1.37 (test_heap.c).
  */
 #include "collector/heap/heap.h"
 
@@ -262,7 +261,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
-/* The same whenever it is asked of the same block. */
+/* Every call for the same block returns the same. */
 static uint64_t random_bits(const struct heap *heap,
 			    const struct heap_block *block)
 {
@@ -331,7 +330,7 @@ static void count_in_folds(struct heap *heap, const struct heap_block *block,
 	}
 }
 
-/* What was just added to folds may make peaks. */
+/* Updates the peaks after a block was added to folds. */
 static void note_fold_peaks(struct heap *heap)
 {
 	for (int i = 0; i < HEAP_FOLDS; i++) {
@@ -356,7 +355,7 @@ uint64_t heap_peak_bytes(const struct heap *heap, uint64_t *error)
 	for (int i = 0; i < HEAP_FOLDS; i++) {
 		const struct heap_fold *fold = &heap->fold[i];
 
-		/* Of a few samples one fold may have all. */
+		/* One fold may have all samples if they are few. */
 		if (!fold->most) {
 			*error = (uint64_t)sqrt(MAX(heap->peak_variance, 0.0));
 			return heap_round(heap, heap->totals.peak.inuse_bytes);
@@ -450,7 +449,7 @@ static void add_live(struct heap *heap, struct heap_site *site,
 	}
 }
 
-/* Whether the samples of @heap are all that is known of it. */
+/* Whether only the samples of @heap are known. */
 static bool is_estimate(const struct heap *heap)
 {
 	return heap->period && !heap->follows;

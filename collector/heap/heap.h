@@ -54,8 +54,9 @@ struct heap_site {
 		then; /* at that peak, if epoch is still that of it */
 };
 
-/* One of HEAP_FOLDS independent parts of the samples of a sampled heap, and
- * what it and all others say of the bytes in use; see heap.c. */
+/* One of HEAP_FOLDS independent parts of the samples of a sampled heap, and two
+ * estimates of the bytes in use: its own, and that of all others; see heap.c.
+ */
 #define HEAP_FOLDS 3
 
 struct heap_fold {
@@ -183,8 +184,8 @@ struct heap_values heap_at_peak(const struct heap *heap,
  * average, while totals.peak is the maximum of an estimate, which is too high.
  * *@error: one standard error, in bytes; 0 in an exact heap. */
 uint64_t heap_peak_bytes(const struct heap *heap, uint64_t *error);
-/* @value, of what was in use at the peak, scaled so that all sites together
- * have heap_peak_bytes(). */
+/* Scales @value, objects or bytes in use at the peak, so that all sites
+ * together have heap_peak_bytes(). */
 uint64_t heap_scale_peak(const struct heap *heap, uint64_t value);
 /* @value of objects or bytes, in whole ones. */
 uint64_t heap_round(const struct heap *heap, uint64_t value);

@@ -12,18 +12,17 @@
 #define CPU_RATE_MOST 1000u
 
 /*
- * The samples for each second of CPU time, of which each costs the program
- * @sample_ns (0: unknown), for a program that may become slower by the share
- * @budget (0 to 1; 0: there is no limit, and the rate is CPU_HZ_FREE). Samples
- * take a quarter of the budget. For the usual rate (CPU_HZ_USUAL) they take up
- * to half of it. 0: even CPU_RATE_LEAST samples would cost more than half of
- * the budget.
+ * Returns the samples per second of CPU time for a program that may become
+ * slower by the share @budget (0 to 1; 0: no limit, the rate is CPU_HZ_FREE).
+ * A sample costs the program @sample_ns (0: unknown). Samples take a quarter of
+ * the budget, or up to half of it to reach the usual rate (CPU_HZ_USUAL).
+ * Returns 0 if even CPU_RATE_LEAST samples would take more than half.
  */
 uint32_t cpu_rate_for_budget(double budget, double sample_ns);
 
-/* What is left of @budget for hooks when @hz samples a second cost @sample_ns
- * each (0: unknown): at least a quarter, as a budget of nothing would switch
- * off all. */
+/* Returns the part of @budget that @hz samples a second, at @sample_ns each (0:
+ * unknown), leave for hooks. It is at least a quarter, because a budget of 0
+ * would switch off all functions. */
 double cpu_rate_rest(double budget, uint32_t hz, double sample_ns);
 
 #endif

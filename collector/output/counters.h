@@ -27,7 +27,7 @@ enum counter_kind {
 	COUNTER_NS, /* a duration, or a time of CLOCK_BOOTTIME */
 	COUNTER_NS_OR_NULL, /* a duration; COUNTER_UNKNOWN is null */
 	COUNTER_ID, /* of a process or thread; -1: not known */
-	COUNTER_NS_EACH, /* what one of many costs: less than a ns counts */
+	COUNTER_NS_EACH, /* the cost of one event: fractions of a ns count */
 	COUNTER_SHARE, /* a part, from 0 to 1, or how many times as much */
 	COUNTER_TEXT, /* NULL is null */
 	COUNTER_FLAG,

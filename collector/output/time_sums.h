@@ -30,11 +30,11 @@ struct time_surplus {
 };
 
 /*
- * Holds @sums against each other: functions ran no longer than their threads;
- * threads no longer than the CPU time of the processes, and silent threads no
- * longer than the rest of it. A sum that is too large by more than the
- * tolerance has all above its bound as its surplus. Each bound is what is left
- * of the sum before it without its surplus.
+ * Compares @sums: functions ran no longer than their threads, threads no longer
+ * than the CPU time of the processes, and silent threads no longer than the
+ * rest of that. A sum that is too large by more than the tolerance has all
+ * above its bound as its surplus. A sum loses its surplus before it becomes the
+ * bound of another.
  */
 struct time_surplus time_sums_check(const struct time_sums *sums);
 

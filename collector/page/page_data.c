@@ -320,7 +320,7 @@ static const struct pprof_line *find_line(const struct pprof *pprof,
 		       : NULL;
 }
 
-/* Whether @sample is of perfrec itself, and not of the program. */
+/* Whether @sample is perfrec's own, and not the program's. */
 static bool is_own(const struct pprof *pprof, const struct pprof_sample *sample)
 {
 	const struct pprof_location *leaf;
@@ -496,8 +496,8 @@ static void add_recorded(struct page_data *data,
 	to->recorded += from->recorded;
 }
 
-/* Whether the summary's sums of @key are taken. Times from samples are in the
- * profiles, also those of inlined functions, which the summary adds to the
+/* Whether the page has the summary's sums of @key. Times from samples are in
+ * the profiles, also those of inlined functions, which the summary adds to the
  * function that they are in. */
 static bool takes_sums(const struct page_data *data, enum page_key key)
 {

@@ -130,7 +130,7 @@ int page_data_take_profiles(struct page_data *data, const char *dir,
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side);
 /* Values of calls and of waits that are 0 in all recordings are not known: a
- * program without hooks has none. Call it when all is taken. */
+ * program without hooks has none. Call it when all sums are in. */
 void page_data_drop_empty(struct page_data *data);
 /* Without wall.pb.gz: wall time and calls as the trace has them. Waits for the
  * collector are time of no function. */

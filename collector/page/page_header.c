@@ -238,8 +238,8 @@ static void add_part(const struct page_part *part, json_t *header)
 	json_object_set_new(header, "part", object);
 }
 
-/* What the memory over time shows: the process that used most. The summary has
- * its peak; the curve has values of now and then, or the noise of samples. */
+/* The curve shows the process that used most memory. The summary has its peak;
+ * the curve has values of now and then, or the noise of samples. */
 static void add_heap(const struct page_data *data,
 		     const struct page_options *options,
 		     const struct summary *summary, json_t *header)

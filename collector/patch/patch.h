@@ -103,7 +103,7 @@ int patch_module_restore(struct patch_image *image, int module);
  * written. */
 void patch_module_forget(struct patch_image *image, int module);
 
-/* Which sites of a function call their thunks. */
+/* The sites of a function that call their thunks. */
 enum patch_sites {
 	PATCH_NEITHER, /* the function is off */
 	PATCH_ENTRIES, /* it is counted */
@@ -133,11 +133,11 @@ bool patch_is_connected(const struct patch_image *image, uint32_t number);
 
 /*
  * Switches the sites @on of the @count functions with these @numbers on and
- * their other sites off: one byte at each site. Sites that are so, or not
- * connected, are left as they are; so are sites where somebody else has written
- * meanwhile. If a function has such a site, all its sites are switched off, as
- * far as that can be: its thunks must record nothing. Returns 0, -ESRCH if the
- * image is gone, or -ENOMEM.
+ * their other sites off: one byte at each site. Skips sites that need no
+ * change, are not connected, or were overwritten by others. If a function has
+ * an overwritten site, its other sites are switched off where possible: its
+ * thunks must record nothing. Returns 0, -ESRCH if the image is gone, or
+ * -ENOMEM.
  */
 int patch_switch(struct patch_image *image, const uint32_t *numbers,
 		 size_t count, enum patch_sites on);

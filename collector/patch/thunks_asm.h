@@ -44,14 +44,14 @@ struct thunk_hole {
 	uint16_t kind, offset;
 };
 
-/* What a thunk has on the stack from @offset on: @pushed bytes below the
- * address to which it returns. */
+/* From @offset on, a thunk has @pushed bytes on the stack below its return
+ * address. */
 struct thunk_frame {
 	uint16_t offset, pushed;
 };
 
-/* Of the thunks of entry builds, by offset; the last is THUNK_BYTES. Those of
- * calls builds push nothing. */
+/* The frames of thunks of entry builds, by offset; the last is at THUNK_BYTES.
+ * Thunks of calls builds push nothing. */
 extern const struct thunk_frame thunk_frames[];
 
 /* THUNK_BYTES each, and their holes, the last of which is a HOLE_END. */

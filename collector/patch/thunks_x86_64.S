@@ -34,8 +34,8 @@ thunk_template_\name:
 	.set	.Ltemplate, thunk_template_\name
 	.endm
 
-	/* From here on a thunk has @bytes on the stack below the address to
-	 * which it returns; none at the begin of the template. */
+	/* From here on a thunk has @bytes on the stack below its return
+	 * address. A template starts with none. */
 	.macro pushed bytes
 .Lpushed_\@:
 	.pushsection .rodata.thunk_frames, "a"
@@ -94,10 +94,10 @@ thunk_template_\name:
 	.endm
 
 	/*
-	 * Goes on if the call is to be recorded, which is noted; else to @none.
-	 * Where no call is open that is recorded, there is nothing to shift:
-	 * two changes of a word in each call would wait for each other. Else
-	 * goes to @shift, which comes back to @shifted.
+	 * Goes on if the call is to be recorded, and notes that; else goes to
+	 * @none. @shift shifts the bits of open calls and comes back to
+	 * @shifted. A word of 0 skips it: two changes of a word in each call
+	 * would wait for each other.
 	 */
 	.macro count_record none, shift, shifted
 	cmpq	$0, 0x7fffffff(%r11)

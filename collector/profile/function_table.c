@@ -165,7 +165,7 @@ static double bucket_ns(const struct histogram *durations, uint32_t bucket,
 	return (double)MIN(middle, durations->max);
 }
 
-/* What is to be known of the values of a histogram. */
+/* Sums over the values of a histogram. */
 struct duration_sums {
 	double octave_ns[HISTOGRAM_OCTAVES], ns, weight;
 };
@@ -191,12 +191,12 @@ static void sum_durations(const struct histogram *durations,
 }
 
 /*
- * Takes off the calls of @one what was taken off their total, so that the
- * columns of a function agree: each record in a call has the same part of it.
- * How many records there were is known of each octave of durations, within
- * which it is shared out by time. So a call that slept keeps its time among
- * calls that made others. Of a recursive function the total has the outermost
- * calls only; all its calls have as much more to give off.
+ * Subtracts from the calls of @one the cost that was subtracted from their
+ * total, so that the columns of a function agree: each record costs the same.
+ * The number of records is known for each octave of durations. Calls of one
+ * octave share it by time, so a call that slept keeps its time among calls that
+ * made others. The total of a recursive function has the outermost calls only,
+ * so the cost of all its calls is larger in proportion.
  */
 static void correct_durations(struct function_total *one)
 {
@@ -277,7 +277,7 @@ uint32_t function_table_count(const struct function_table *table)
 
 /* The standard error of @times: each sample is one draw, so the deviation of
  * their number is its square root. Runnable time was spread like samples, waits
- * were measured. Where no sample is, 3 were due in one of 20 cases. */
+ * were measured. If 3 are expected, one of 20 cases has no sample at all. */
 static uint64_t sampling_error(const struct function_times *times,
 			       uint64_t period_ns)
 {

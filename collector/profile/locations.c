@@ -369,15 +369,15 @@ static size_t first_frame(const struct sources *sources, size_t index,
 	size_t first;
 
 	*last = source->count ? source->count - 1 : 0;
-	/* At the entry of a function, what is inlined there has not begun. */
+	/* At the entry of a function, inlined functions have not begun. */
 	first = location->kind == LOCATION_ENTRY ? *last : 0;
-	/* If there are too many functions, the innermost are left out. */
+	/* If there are too many functions, drop the innermost. */
 	if (*last - first >= SYMBOLIZE_FRAMES_MAX)
 		first = *last - (SYMBOLIZE_FRAMES_MAX - 1);
 	return first;
 }
 
-/* The name of frame @i of location @index, of which @last is the outermost. */
+/* The name of frame @i of location @index, whose outermost frame is @last. */
 static const char *frame_name(const struct sources *sources, size_t index,
 			      size_t i, size_t last)
 {

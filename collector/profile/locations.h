@@ -51,12 +51,12 @@ bool locations_is_kernel(const struct locations *locations, uint32_t number);
 int locations_merge(struct locations *locations, const struct locations *from,
 		    uint32_t *out);
 /* Sets *@name to the name of the function of location @number, and *@module to
- * the path of its module or "". Both live as long as the symbol cache. */
+ * the path of its module or "". Both live until the symbol cache ends. */
 void locations_name(const struct locations *locations, uint32_t number,
 		    const char **name, const char **module);
 /* The functions of all locations, as locations_write() names them: those of
  * location i are name[first[i]] to name[first[i + 1] - 1], innermost first.
- * The names live as long as the symbol cache. */
+ * The names live until the symbol cache ends. */
 struct location_names {
 	const char **name;
 	size_t *first;

@@ -55,7 +55,7 @@ struct profile_tree {
 	bool timed; /* profile_tree_begin_times() */
 };
 
-/* The times that a stack is given, in this order from @own of its tree on. */
+/* The times of a stack, in this order from @own of its tree on. */
 enum given_time {
 	TIME_ON_CPU,
 	TIME_RUNNABLE,
@@ -102,10 +102,10 @@ int profile_tree_merge(struct profile_tree *tree,
 		       const struct profile_tree *from);
 
 /*
- * From now on the times of @tree are not those of the recorded calls, but those
- * that are added at @own (enum given_time): a file has their sum as its time,
- * and keeps what was measured. Forgets what perfrec did in the recorded calls,
- * so profile_tree_sum() comes before.
+ * Replaces the times of recorded calls in @tree: from now on the caller adds
+ * times at @own (enum given_time). A file has their sum as its time, and keeps
+ * the measured time. Forgets what perfrec did in the recorded calls, so
+ * profile_tree_sum() comes before.
  */
 void profile_tree_begin_times(struct profile_tree *tree);
 /* Adds calls, measured self times and what perfrec did in them to @table, by

@@ -19,13 +19,13 @@ struct owner {
 	int64_t tid; /* 0: of several threads */
 };
 
-/* The node of an owner is a root: its parent is 0, and what is the owner's
- * number. */
+/* The node of an owner is a root: it has parent 0, and the owner's number as
+ * @what. */
 struct node {
 	uint32_t parent; /* number + 1 */
 	uint32_t what; /* location */
 
-	int64_t value[]; /* as many as the tree has */
+	int64_t value[]; /* value_count of the tree */
 };
 
 static inline struct owner *owner_at(const struct profile_tree *tree,

@@ -197,11 +197,11 @@ static const struct tree_place *program_place(const struct addition *add,
 
 /*
  * Finds the place of @stack, whose innermost frame is @location; its caller has
- * one. What perfrec does in the program, with the kernel's work for it, is one
- * frame "[perfrec]" below the frame that is recorded. What the program has
- * called through perfrec (malloc() behind its wrapper, the function of a
- * thread) is called by the program: perfrec's frames between are left out. So
- * no profile, text, page or export has to know of them. 0 or -ENOMEM.
+ * one. perfrec's work in the program, and the kernel's work for it, become one
+ * frame "[perfrec]" below the recorded frame. A function that the program calls
+ * through perfrec (malloc() behind its wrapper, the function of a thread) goes
+ * below its caller in the program, without perfrec's frames between. So no
+ * profile, text, page or export has to handle these frames. 0 or -ENOMEM.
  */
 static int place_frame(struct addition *add, uint32_t stack, uint32_t location)
 {

@@ -13,9 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* So many samples tell more than recorded calls do that are a part of all. */
+/* This many samples are better than recorded calls if others were not recorded.
+ */
 #define TIME_SAMPLES_MIN 25
-/* So many tell more than times of which most was perfrec's own. */
+/* This many are better than times that are mostly perfrec's own. */
 #define TIME_SAMPLES_ROUGH 200
 
 enum time_from {
@@ -27,8 +28,8 @@ struct time_facts {
 	bool muted; /* not every call of every function was recorded */
 	bool waits; /* the stacks of blocked threads are known */
 	uint64_t samples; /* of CPU time, without those in perfrec's own code */
-	/* Of the self times of functions on a CPU: what perfrec took in them,
-	 * and what is left. */
+	/* The self times of functions on a CPU: perfrec's part, and the rest.
+	 */
 	uint64_t own_ns, left_ns;
 };
 

@@ -45,7 +45,7 @@ struct transfer {
 	/* Numbers that the locations, and the nodes, of @from have in @to. A
 	 * node of perfrec's own code has that of its caller. */
 	uint32_t *location, *node;
-	/* What a value of @from is in @to. */
+	/* Converts the values of a node of @from to those of @to. */
 	void (*convert)(const int64_t *value, int64_t *out);
 };
 
@@ -199,8 +199,8 @@ static bool is_mark(const struct profile_tree *tree, const struct node *node)
 	return !module[0] && name[0] == '[';
 }
 
-/* The node of @tree for which a wait at node @i counts; NO_NODE: for perfrec
- * itself. */
+/* The node of @tree that gets the time of a wait at node @i; NO_NODE: perfrec
+ * itself waited. */
 static size_t place_of_wait(const struct profile_tree *tree, size_t i,
 			    const bool *has_hooks)
 {
@@ -328,7 +328,7 @@ struct summing {
 	struct location_names names;
 	uint32_t *number; /* of each name in the table */
 	struct function_times *self, *total; /* by this number */
-	uint32_t *seen; /* the node for which it was added last, and 1 */
+	uint32_t *seen; /* by this number: the last added node, plus 1 */
 };
 
 static bool has_values(const int64_t *value)

@@ -4,9 +4,9 @@
  * samples, and the stacks of blocked threads. It takes the place of the times
  * of calls where not all calls were recorded (time_from.h).
  *
- * perfrec's own code is in no stack: a sample in it is left out, and in the
- * middle of a stack its callers keep their place. These functions read files:
- * only the jobs thread calls them. Each returns 0, or -ENOMEM: then times are
+ * No stack has frames of perfrec's own code: samples in it are dropped, and its
+ * frames in the middle of a stack are skipped. These functions read files: only
+ * the jobs thread calls them. Each returns 0, or -ENOMEM: then times are
  * missing.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_TIME_PROFILE_H
@@ -32,7 +32,7 @@ struct time_functions {
 extern const struct stack_profile_kind stack_profile_time;
 
 /* Adds the samples of @cpu, a profile of the kind stack_profile_cpu, to @times.
- * Rows of processes that were not recorded are left out. */
+ * Skips rows of processes that were not recorded. */
 int time_profile_add_cpu(struct stack_profile *times,
 			 const struct stack_profile *cpu);
 /* Adds the waits of @offcpu, of the kind stack_profile_offcpu. A wait counts
@@ -41,8 +41,8 @@ int time_profile_add_cpu(struct stack_profile *times,
 int time_profile_add_blocked(struct stack_profile *times,
 			     const struct stack_profile *offcpu,
 			     const struct time_functions *functions);
-/* Adds the time in which threads waited for a CPU. The kernel tells no stacks
- * of it, only a sum for each thread, which is in @spans (of the kind
+/* Adds the time that threads waited for a CPU. The kernel reports no stacks for
+ * it, only a sum for each thread, which is in @spans (of the kind
  * stack_profile_span): it is spread over the CPU time of the thread, or over
  * its waits if it has none. */
 void time_profile_spread_runnable(struct stack_profile *times,

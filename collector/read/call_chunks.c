@@ -74,8 +74,8 @@ static struct index_name *sort_names(const struct index_sequence *sequence)
 	return names;
 }
 
-/* The number of the text of @iid in @names, sorted by it. 0: none, or several.
- */
+/* Finds @iid in the sorted @names. Returns the number of its text; 0: it has
+ * none, or several. */
 static uint32_t find_text(const struct index_name *names, uint32_t count,
 			  uint32_t iid)
 {

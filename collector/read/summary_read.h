@@ -90,10 +90,10 @@ void summary_free(struct summary **summary);
  * recorded calls. An older perfrec knew no such times. */
 bool summary_time_is_sampled(const struct summary *summary);
 
-/* From now on the times of the functions of @summary are those that were
- * measured in recorded calls, with what perfrec took in them. */
+/* Sets the times of the functions of @summary to the times of recorded calls,
+ * with perfrec's own time in them. */
 void summary_use_measured(struct summary *summary);
-/* The same, without what perfrec took in them. */
+/* The same, without perfrec's own time. */
 void summary_use_recorded(struct summary *summary);
 
 enum summary_order {

@@ -14,8 +14,7 @@ struct summary_times {
 	struct time_sums sums;
 	struct time_surplus surplus;
 	uint64_t threads; /* whose states are known */
-	uint64_t
-		odd_threads; /* of these: whose times are not their wall time */
+	uint64_t odd_threads; /* of these: states and wall time differ */
 	int odd_tid; /* the first of them */
 };
 

@@ -305,8 +305,8 @@ static void note_time(struct trace_reader *reader, struct trace_event *event)
 	track->last_ns = MAX(track->last_ns, event->ns);
 }
 
-/* An argument of @out. Only of that which all ends of calls have in which the
- * program waited for the collector readers know what it means. */
+/* Parses an argument of @out. Readers know only ENCODE_WAITED. Ends of calls
+ * have it if the program waited for the collector in them. */
 static void take_waited(struct wire fields, struct trace_event *out)
 {
 	static const char waited[] = ENCODE_WAITED;

@@ -89,7 +89,7 @@ struct trace_event {
 	uint32_t site; /* text: of a begin with a name of its own, the name that
 			* its site has; else 0 */
 	uint32_t location;
-	/* Of an end: for how long the program waited for the collector in the
+	/* Only ends: how long the program waited for the collector in the
 	 * slice. No time of the call: see trace_event_took(). */
 	uint64_t waited_ns;
 	bool is_double;

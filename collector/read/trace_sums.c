@@ -25,8 +25,8 @@
 #define DURATIONS_BYTES (BUDGET_BYTES / 4)
 #define THREADS_MAX (1u << 20)
 
-/* What replay.c calls the time in which a thread waited for room in its ring:
- * it is no span, and no time of the function that ran. */
+/* The name of replay.c's slices for a thread's waits for room in its ring. They
+ * are no spans, and no time of the function that ran. */
 #define WAIT_NAME "perfrec: waiting for collector"
 
 /* In trace_slice.user: the slice is no node of its own. */

@@ -63,7 +63,7 @@ struct entry {
 	uint64_t named_ns; /* when */
 	uint64_t counted_ns, told_ns;
 	uint64_t tasks, ended, reads;
-	bool forked; /* its beginning was told */
+	bool forked; /* its start is known */
 	bool told, sampled; /* whoever samples it knows it; has samples */
 };
 

@@ -170,7 +170,7 @@ struct totals {
 		/* Estimates where blocks are sampled. */
 		uint64_t allocs, alloc_bytes, temporary;
 		uint64_t live, live_bytes; /* at the end */
-		/* Of the process in which most bytes were in use at once. */
+		/* The process with the most bytes in use at once. */
 		uint64_t peak_bytes, peak_error_bytes, peak_blocks, peak_ns;
 		pid_t peak_pid;
 		char peak_name[16];
@@ -218,8 +218,8 @@ struct totals {
 		uint64_t silent_threads;
 		uint64_t silent_on_ns, silent_runnable_ns, silent_blocked_ns;
 		uint64_t silent_unknown_ns;
-		/* On-CPU time that cannot be, and is unknown time of those
-		 * that had it: files/time_check.h. */
+		/* Impossible on-CPU time, which became unknown time of its
+		 * functions and threads: files/time_check.h. */
 		uint64_t surplus_functions_ns, surplus_threads_ns;
 		uint64_t surplus_silent_ns;
 	} sched;

@@ -236,8 +236,8 @@ static struct clock_segment last_segment(const struct clock_pair *last,
 
 	if (last->ns_per_tick)
 		ticks = MIN(ticks, (ns << 32) / last->ns_per_tick);
-	/* Of this tick only: callers keep segments, and the ticks around it
-	 * become known with later pairs. */
+	/* The segment has this tick only: callers keep it, and later pairs
+	 * define the ticks around it. */
 	if (tick - last->tick >= ticks)
 		return frozen_segment(tick, 1, last->ns + ns);
 	return (struct clock_segment){ last->tick, ticks, last->ns,

@@ -121,9 +121,8 @@ static void search_stack(void *context, struct replay *replay)
 		search->place[i].node->index = 0;
 }
 
-/* No call of @exact was recorded, so it is no function of @cct yet. What is
- * live at its address, if anything, is the function of another load of a
- * module. */
+/* No call of @exact was recorded, so it is no function of @cct yet. A
+ * function that is live at its address belongs to another load of a module. */
 static void set_unknown_callers(struct cct *cct,
 				const struct exact_calls *exact, uint64_t calls)
 {

@@ -26,7 +26,7 @@
 #include "shared/record.h"
 
 #define TABLE_ENTRIES 65536u
-/* So many functions are on most pages of the table. */
+/* From this number on, functions are on most pages of the table. */
 #define EXPECT_MIN 512
 
 #define FLAG_CONNECTED 1u
@@ -166,7 +166,7 @@ void function_log_expect(struct function_log *log, size_t count)
 	uintptr_t start = ((uintptr_t)log->entry + page - 1) & ~(page - 1);
 	uintptr_t end = (uintptr_t)(log->entry + TABLE_ENTRIES) & ~(page - 1);
 
-	/* Else each page is faulted in twice, to be read and to be written. */
+	/* Saves a fault: each page would fault for a read, then for a write. */
 	if (count >= EXPECT_MIN)
 		(void)madvise((void *)start, end - start, MADV_POPULATE_WRITE);
 }

@@ -6,18 +6,18 @@
  * pauses: nobody tells a replay of a change, and new threads and stacks know
  * all.
  *
- * One thread at a time writes (the one that patches); any thread reads, without
- * a lock. Times are ns of CLOCK_BOOTTIME; one that lies before the last change
- * counts as that. A change is told *before* its time comes: take a time about a
- * millisecond ahead, tell it, wait until it has passed, then write the first
- * byte. Then every replay knows of it before it meets the first record that is
- * later, and the trace is the same whenever records are drained. A change that
- * is told too late is followed from then on: slices still nest, each span is
- * still counted once, but a begin that was taken in meanwhile stays written.
+ * One thread at a time writes: the patching thread. Any thread reads, without a
+ * lock. Times are ns of CLOCK_BOOTTIME; a time before the last change is raised
+ * to that. Report a change *before* its time comes: choose a time about a
+ * millisecond ahead, report it, wait until it has passed, then write the first
+ * byte. Then every replay knows the change before it reads the first later
+ * record, and the trace is the same whenever records are drained. A late change
+ * takes effect when it is reported: slices still nest, each span is still
+ * counted once, but the trace keeps slices that began in the meantime.
  *
  * Addresses are those of records (the low 48 bits). A log holds
  * FUNCTION_LOG_MAX different functions, ever. A function that is only counted
- * is off here, too: its exits are off, and its thunk records nothing.
+ * is also off here: its exits are off, and its thunk records nothing.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_FUNCTION_LOG_H
 #define PERFREC_COLLECTOR_REPLAY_FUNCTION_LOG_H
@@ -56,7 +56,7 @@ void function_log_expect(struct function_log *log, size_t count);
 int function_log_connect(struct function_log *log, uint64_t function,
 			 bool entry_build, uint64_t ns);
 /*
- * From @ns on no begin of @function is wanted, and ends may be missing. @ns
+ * From @ns on begins of @function make no slices, and ends may be missing. @ns
  * lies after the time when its path became THUNK_DRAIN (and after draining,
  * so that little is open), and before its first site is written. 0, also if it
  * is off already; -ENOSPC as above, so do not switch it off.

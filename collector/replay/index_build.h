@@ -172,10 +172,9 @@ struct index_build *index_build_reserve(struct index_build *build,
 void index_build_call_slow(struct index_build *build, struct cct_node *node,
 			   const struct index_slice_end *end);
 
-/* A call of @node that was written ends, in which the program did not wait for
- * the collector; the column of its depth, which is how
- * many slices are around it, is @column. Before it is counted in the node
- * (cct_count()). */
+/* A call of @node ends. It was written, and it has no wait for the collector.
+ * @column is that of its depth, the number of slices around it. Call this
+ * before cct_count() counts it in the node. */
 static inline void index_build_call(struct index_build *build,
 				    struct cct_node *node,
 				    struct index_column *column,

@@ -86,9 +86,9 @@ static inline uint64_t kernel_counts_take(uint64_t *ns, uint64_t most)
 	return taken;
 }
 
-/* Makes the time off the CPU in @counts, which is a part of @measured_ns, fit
- * into @ns: that is @measured_ns without what perfrec took, of which @wait_ns
- * was waiting for room in the ring. Hooks block nowhere else. They are
+/* Fits the time off the CPU in @counts, a part of @measured_ns, into @ns, which
+ * is @measured_ns without perfrec's own time. @wait_ns of that own time were
+ * waits for room in the ring. Hooks block nowhere else. They are
  * preempted as often as the program, so the rest comes off the time on a CPU
  * and the runnable time in proportion. */
 static inline void kernel_counts_fit(struct kernel_counts *counts,

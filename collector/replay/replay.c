@@ -406,7 +406,7 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 	replay->mid_call = false;
 }
 
-/* The begin or end of @function with what the program tells of it. */
+/* Writes the start or end of @function with the program's note. */
 static void write_noted(struct replay *replay, uint64_t ns, uint64_t function,
 			struct encode_event event)
 {
@@ -504,7 +504,7 @@ static void write_end(struct replay *replay, uint64_t ns, uint64_t waited_ns,
 }
 
 /* The end of the slice that was on top, whose begin may be pending. Returns
- * whether it is in the trace. What has a note to its end is. */
+ * whether it is in the trace: a slice with a note to its end is. */
 static bool end_slice(struct replay *replay, const struct index_slice_end *end,
 		      enum replay_cause cause)
 {
@@ -1574,12 +1574,12 @@ static const struct replay_frame *lowest_written(const struct replay *replay)
 }
 
 /*
- * The records from @cells on, as far as they are plain begins and ends, and
- * blocks at sites that are known. Returns how many it took; there is room for
+ * Runs the records from @cells on, up to the first that is no plain begin or
+ * end and no block at a known site. Returns how many it took; there is room for
  * the packets of @count events. All frames that it pushes or pops are written.
  * @compact is a constant: there are two loops, each without the other's
- * branches. Only with @compact somebody is told of slow calls. It stops at the
- * end of a call in which the program waited for the collector.
+ * branches. Only the one with @compact reports slow calls. Both stop at the end
+ * of a call that has a wait for the collector.
  */
 static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					     const struct record *cells,

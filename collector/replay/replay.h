@@ -53,13 +53,13 @@ struct replay_sink {
 	/* Not 0: blocks have the form of trace/compact.h, in which a reader can
 	 * begin at least that often, in ns. */
 	uint64_t restart_ns;
-	/* From which duration on calls of @function are told (UINT64_MAX: no
-	 * call). Asked once for each function; it may be changed in the tree
-	 * later (cct_function.slow_ns). NULL: none is told. */
+	/* Returns the least duration of reported calls of @function, or
+	 * UINT64_MAX to report none. Called once for each function; the tree
+	 * may change it later (cct_function.slow_ns). NULL: reports none. */
 	uint64_t (*slow_ns)(void *context, uint64_t function);
-	/* A call of @node has ended that took as long: @took_ns, without what
-	 * the program waited for the collector in it. In the middle of a piece
-	 * of the ring: it must be short. */
+	/* Reports a call of @node that ended and took so long. @took_ns leaves
+	 * out waits for the collector. It must be short, because it runs in
+	 * the middle of a piece of the ring. */
 	void (*slow)(void *context, const struct cct_node *node,
 		     uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns);
 };
@@ -252,9 +252,9 @@ int replay_take_turns(struct replay *replay);
 /* --- what it is made of and has found ----------------------------------------
  */
 
-/* Calls @visit for each call that is open and counted, the outermost first, and
- * for @most of them at most, with when it began, and for how long the program
- * has waited for the collector in it. */
+/* Calls @visit for each open and counted call, the outermost first, and for
+ * @most of them at most. @waited_ns: how long the program has waited for the
+ * collector in the call. */
 typedef void replay_open(void *context, const struct cct_node *node,
 			 uint64_t begin_ns, uint64_t waited_ns);
 void replay_each_open(const struct replay *replay, size_t most,

@@ -133,7 +133,7 @@ void replay_write_pending(struct replay *replay, uint64_t until_ns);
  * end, without a note. */
 void replay_write_end(struct replay *replay, uint64_t ns);
 
-/* What a plain begin makes of the frame at @frame, the one above the top.
+/* Sets @frame, the one above the top, as a plain begin does.
  * @waited_ns, @cell, @same: as in struct replay_frame. */
 static inline void replay_set_frame(struct replay_frame *frame, uint64_t word,
 				    uint64_t ns, uint64_t waited_ns,
@@ -163,9 +163,9 @@ static inline bool replay_feed_block(struct heap_feed *feed,
 	return true;
 }
 
-/* The call of @frame ends at @ns, and took @took_ns: ns - frame->begin_ns
- * without what the program waited for the collector in it. Tells the sink, if
- * that is so long that the sink wants to know. */
+/* The call of @frame ends at @ns. It took @took_ns: ns - frame->begin_ns,
+ * without waits for the collector. Reports it to the sink if the sink asked for
+ * calls so slow. */
 static inline void replay_tell_slow(const struct replay *replay,
 				    const struct replay_frame *frame,
 				    uint64_t ns, uint64_t took_ns)
@@ -178,11 +178,10 @@ static inline void replay_tell_slow(const struct replay *replay,
 }
 
 /* The call of @frame ends at @ns, and took @took_ns: as above. Counts it in the
- * tree, from which waits are subtracted later (own_counts.h), and in its
- * histogram, which has the records in it as its weight: so much of its time is
- * perfrec's (function_table_correct()). @cell: its end. How long a call took
- * that lies beyond the deepest frame is not known: it is not in the histogram.
- */
+ * tree and in its histogram. own_counts.h subtracts waits from the tree later.
+ * The weight in the histogram is the number of records in the call: perfrec's
+ * part of its time (function_table_correct()). @cell: its end. The time of a
+ * call beyond the deepest frame is not known, so the histogram lacks it. */
 static inline void replay_count_call(const struct replay_frame *frame,
 				     uint64_t cell, uint64_t ns,
 				     uint64_t took_ns)

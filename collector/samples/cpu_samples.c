@@ -22,11 +22,11 @@
  * and is disabled (perf_events_shoot()). While samples are owed for threads
  * that ended without one, the thread that reads enables these events at random
  * times for a moment: a shot. Whatever runs then is sampled, however short it
- * lives. As many samples are taken as the periods say, and no more; where all
- * threads are long, there are no shots. What was tried: a period that is drawn
- * anew for new threads (PERF_EVENT_IOC_PERIOD) does not reach them any more
- * once a swap has moved the event that we opened to a thread that ended; an
- * event for each CPU needs kernel.perf_event_paranoid 0.
+ * lives. The periods limit the number of samples, shots included; where all
+ * threads are long, there are no shots. Two other ways failed: a period that is
+ * drawn anew for new threads (PERF_EVENT_IOC_PERIOD) does not reach them any
+ * more once a swap has moved the event that we opened to a thread that ended;
+ * an event for each CPU needs kernel.perf_event_paranoid 0.
  *
  * A program that `perfrec record` starts has a tree as well: events that only
  * count, from before its first exec, in every process that it makes, whether
@@ -81,8 +81,8 @@
 #define SHOT_EVERY_MAX_MS 1000u
 #define SHOT_MISSES 8u /* in a row, after which they come half as often */
 /* A shot that took longer lost its CPU meanwhile, and the kernel sampled on. So
- * the machine is busy: the next one comes this many times later, and each
- * further one that is slow, too, twice as late as the one before. */
+ * the machine is busy: the wait for the next shot is shifted by this many bits,
+ * and by one more for each slow shot in a row. */
 #define SHOT_SLOW_NS (8 * SHOT_NS)
 #define SHOT_SLOW_SHIFT 4u
 /* A thread's counts are taken for whole so many passes after its end: they may
@@ -120,9 +120,9 @@ struct cpu_sampler {
 	struct cpu_account
 		*account; /* of the tree; its recording outlives us */
 	struct cpu_group *groups;
-	struct turns turns; /* whose blocked threads are told */
+	struct turns turns; /* of groups, for cpu_take_blocked() */
 	uint32_t shots; /* so far, also the number of the last one */
-	uint32_t *shot_of_cpu; /* the last one that got a sample there */
+	uint32_t *shot_of_cpu; /* the last shot with a sample, by CPU */
 	size_t cpus; /* of these */
 	uint64_t shot_hits; /* samples that shots have got */
 	/* The switches of a recording, which all its groups share. */
@@ -217,7 +217,7 @@ static bool is_of_tree(const struct cpu_sampler *sampler, uint64_t id)
 	return false;
 }
 
-/* A thread that execs is not told of by its own events, which end there. */
+/* The events of a thread end at its exec, and do not report it. */
 static void tell_exec(const struct cpu_sampler *sampler,
 		      const struct perf_record *record)
 {
@@ -554,7 +554,8 @@ static bool owes_samples(struct cpu_sampler *sampler)
 	return owed_ns >= (int64_t)sampler->wanted.period_ns;
 }
 
-/* Takes a shot if one is due. Returns for how many ms to wait, at most. */
+/* Takes a shot if it is time for one. Returns for how many ms to wait, at most.
+ */
 static int take_shot(struct cpu_sampler *sampler)
 {
 	const struct timespec shot = { 0, SHOT_NS };
@@ -580,7 +581,7 @@ static int take_shot(struct cpu_sampler *sampler)
 	if (sampler->slow_shots)
 		shift += SHOT_SLOW_SHIFT + sampler->slow_shots;
 	every = MAX(every, SHOT_EVERY_MIN_MS) << MIN(shift, 9u);
-	/* At random, as programs have periods, too. */
+	/* At random, as programs may be periodic. */
 	wait_ns = MIN(every, SHOT_EVERY_MAX_MS) * 500000ULL;
 	wait_ns += (now_ns * HASH_MULTIPLIER >> 32) % (2 * wait_ns);
 	sampler->next_shot_ns = clock_boottime_ns() + wait_ns;

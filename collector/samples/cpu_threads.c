@@ -22,15 +22,15 @@
  * the other threads told. A thread has one READ for each CPU; where the kernel
  * lost some for want of room, the thread is treated as a silent one.
  *
- * Where the kernel tells of switches there is no READ (perf_open.c): a thread
- * ran from each switch to it to the next one away from it. It is silent if some
- * of these were lost, if it ran at hello, or if it went on as another image
- * without the end of its events.
+ * Where the kernel reports switches there is no READ (perf_open.c): a thread
+ * ran from each switch to it until the next one away from it. It is silent if
+ * some of these were lost, if it ran at hello, or if it went on as another
+ * image without the end of its events.
  *
  * Exec. The kernel ends the events of a thread that calls exec()
  * (remove_on_exec), and writes no record of that. The thread would stay in the
  * state it had, which is on a CPU. Events of the tree of processes go on
- * (cpu_samples.c), and tell of the exec: the thread ends there. A daemon has no
+ * (cpu_samples.c) and report the exec: the thread ends there. A daemon has no
  * tree; there the time since the last event of such a thread is unknown.
  *
  * Displaced samples. With its events a thread also gives away what is left of
@@ -69,8 +69,8 @@
 #define FIRST_LOOKS 20
 /* If there are more, records were lost, and with them the time of threads. */
 #define SILENT_MAX 4096u
-/* Children without a sample that others may stand for; those that find no room
- * are short processes of the account at once. */
+/* Children without a sample that wait for samples of others to stand for them.
+ * Further children are short processes of the account at once. */
 #define UNSAMPLED_MAX 4096u
 
 struct cpu_process {
@@ -106,7 +106,7 @@ struct cpu_thread {
 	uint32_t passes; /* since it has ended */
 	uint32_t reads; /* so far */
 	uint64_t sampled_ns, counted_ns;
-	uint64_t owed_ns; /* what it added to owed_ns of all */
+	uint64_t owed_ns; /* its additions to owed_ns of all */
 	uint32_t shots; /* samples by shots */
 	bool missed; /* switches of it are not known */
 	uint64_t on_ns; /* since when it runs, by its switches; 0: it does not,
@@ -613,7 +613,7 @@ void cpu_threads_counted(struct cpu_threads *threads,
 }
 
 /* Whether swaps may have taken samples for @ns of CPU time out of a thread:
- * each thread that ends takes a part of a period with it. */
+ * each thread that ends without a sample carries off a part of a period. */
 static bool swaps_may_lose(const struct cpu_threads *threads, uint64_t ns)
 {
 	return threads->unsampled_ends * threads->period_ns >= ns;
@@ -633,8 +633,8 @@ static bool lacks_samples(const struct cpu_threads *threads,
 	       (!thread->sampled_ns || swaps_may_lose(threads, rest));
 }
 
-/* Adds to what is owed the time of @thread that has no sample and will have
- * none: if it has @ended all of it, if it has none at all. */
+/* Adds the time of @thread that lacks samples to owed_ns of all. If @thread has
+ * @ended without a sample, that is its whole time. */
 static void owe_samples(struct cpu_threads *threads, struct cpu_thread *thread,
 			bool ended)
 {
@@ -794,7 +794,7 @@ static void leave_image(struct cpu_threads *threads, struct cpu_thread *thread,
 	count_stretch(threads, thread, ns);
 }
 
-/* Nothing will be told of @thread after @ns. */
+/* @thread ends at @ns: no record of it comes later. */
 static void end_thread(struct cpu_threads *threads, struct cpu_thread *thread,
 		       uint64_t ns)
 {
@@ -1113,8 +1113,8 @@ void cpu_threads_tell_anchor(struct cpu_threads *threads,
 /* --- the time of each -------------------------------------------------------
  */
 
-/* Keeps the time of @process, a child without a sample, for one that a shot
- * hits: which of them it hits is chance. False: there is no room. */
+/* Keeps the time of @process, a child without a sample. Shots hit such children
+ * by chance, so the child that is hit stands for others. False: not kept. */
 static bool keep_unsampled(struct cpu_threads *threads,
 			   const struct cpu_process *process)
 {
@@ -1132,8 +1132,8 @@ static bool keep_unsampled(struct cpu_threads *threads,
 	return true;
 }
 
-/* The samples by shots of @process stand for children without a sample, too, as
- * far as samples_by_shots() lets them. */
+/* Lets the samples by shots of @process also stand for children without a
+ * sample, up to the limit of SHOT_STANDS_FOR (samples.c). */
 static void stand_for_unsampled(struct cpu_threads *threads,
 				struct cpu_process *process,
 				struct cpu_account *account)
@@ -1204,7 +1204,7 @@ static uint64_t hidden_time(const struct cpu_threads *threads,
 		thread->sampled_ns + thread->shots * threads->period_ns;
 	uint64_t rest = thread->counted_ns - MIN(thread->counted_ns, sampled);
 
-	/* What comes after an exec may be another recorder's. */
+	/* The time after an exec may be another recorder's. */
 	if (!threads->no_kernel || thread->process->execed ||
 	    swaps_may_lose(threads, rest))
 		return 0;

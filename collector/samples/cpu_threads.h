@@ -59,12 +59,11 @@ struct cpu_threads {
 	uint64_t long_ns, missed_ns;
 	uint32_t silent; /* threads that ended and never told all their time */
 	uint64_t counted_ns; /* that all threads told */
-	/* The last such children for which no other stands yet. */
+	/* Such children that no samples stand for yet, the newest last. */
 	struct cpu_unsampled *unsampled;
 	size_t unsampled_count, unsampled_room;
 	uint64_t unsampled_ends; /* threads that ended without a sample */
-	/* CPU time for which the samples of threads are missing, less what
-	 * shots stand for. */
+	/* CPU time that lacks samples, less the time that shots stand for. */
 	int64_t owed_ns;
 };
 

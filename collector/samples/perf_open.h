@@ -65,8 +65,8 @@ static inline bool perf_wants_shots(const struct perf_wanted *wanted)
 /* The most that it copies of a stack. */
 #define PERF_SHOT_STACK_BYTES 4096
 
-/* The attributes of the event beside one that does what @wanted says: it only
- * samples, each PERF_SHOT_NS, and only while it is enabled. Any thread. */
+/* The attributes of the second event, beside the event that does what @wanted
+ * says: it only samples, each PERF_SHOT_NS, while it is enabled. Any thread. */
 struct perf_event_attr perf_open_for_shots(const struct perf_wanted *wanted);
 
 /* The attributes of an event of @type and @config that says in PERF_COUNTED

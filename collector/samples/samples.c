@@ -57,8 +57,7 @@ struct counts {
 /* A sample by a shot stands for so many times its weight, at most. */
 #define SHOT_STANDS_FOR 2
 
-/* The CPU time of a thread, as samples_total() and samples_by_shots() were
- * told. */
+/* The CPU time of a thread, from samples_total() and samples_by_shots(). */
 struct told {
 	uint64_t tid;
 
@@ -519,10 +518,10 @@ static struct told *told_of_counted(struct samples *samples,
 	return told_of_thread(samples, owner->tid);
 }
 
-/* The time that samples stand for, divided by the time that was told. Time that
- * was lost is a part of what was told, but nobody knows of which thread, so it
- * is subtracted from all. Time that was displaced is added to all, or to that
- * of short threads where there are none. */
+/* The time that samples stand for, divided by the sum of told_ns. That sum
+ * includes the time of lost samples. Their threads are unknown, so the lost
+ * time is subtracted from all. Displaced time is added to all, or to that of
+ * short threads if the sum is 0. */
 static double part_of_told(struct samples *samples)
 {
 	const struct told *told = samples->told.items;
@@ -565,9 +564,9 @@ static uint64_t move_time(uint64_t *from, uint64_t most)
 }
 
 /* The time of threads that have samples by shots only, or none at all, divided
- * by what those samples stand for. Which of these threads has one is chance, in
- * proportion to their times: so all have their time by all such samples. What
- * these may not stand for stays where it is. */
+ * by what those samples stand for. Shots hit these threads by chance, in
+ * proportion to their times, so all such samples together stand for all these
+ * threads. Time beyond SHOT_STANDS_FOR stays where it is. */
 static double part_of_shots(struct samples *samples)
 {
 	struct told *told = samples->told.items;

@@ -102,13 +102,13 @@ bool samples_post(struct samples *samples, struct sample *sample);
  * @weight_ns of CPU time: count them without a stack. Any thread. */
 void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns);
 
-/* Thread @tid had @ns of CPU time, beside what earlier calls said of it. In the
+/* Thread @tid had @ns of CPU time, in addition to that of earlier calls. In the
  * end the samples of the thread are scaled to the sum. Without a call they
  * stand for their own weights. Any thread. */
 void samples_total(struct samples *samples, pid_t tid, uint64_t ns);
 /* Thread @tid had @ns of CPU time, and only samples by shots (cpu_samples.c).
- * Together with what samples_short() is told this is the time that all such
- * samples of the process stand for. Any thread. */
+ * All such samples of the process together stand for these times and those of
+ * samples_short(). Any thread. */
 void samples_by_shots(struct samples *samples, pid_t tid, uint64_t ns);
 /* Threads that were too short for a sample had @ns of CPU time together. Other
  * threads had @displaced_ns, but their samples were taken in other threads of

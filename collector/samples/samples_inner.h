@@ -29,7 +29,7 @@ struct sampler_tools {
 /* What found no room in the queue. */
 struct samples_lost {
 	uint64_t samples; /* that were posted */
-	uint64_t count, weight_ns; /* of those, what they stood for */
+	uint64_t count, weight_ns; /* the sums of these samples */
 	uint64_t stacks; /* of blocks that were allocated; these are queued */
 };
 

@@ -49,7 +49,7 @@ struct thread_cpu {
 	struct clock_segment segment; /* of the clock, as last asked for */
 	struct off_times off;
 	bool begun; /* off has begun */
-	bool settled; /* and has ended: the thread has told its end */
+	bool settled; /* off has ended: calls and states are complete */
 	uint64_t blocked_ns; /* since when it waits; 0: it does not, or that is
 			      * not known */
 	uint32_t first, count; /* of event */

@@ -46,9 +46,9 @@ void thread_cpu_count(struct thread *thread, uint64_t ns);
 /* Count the time until @ns in which the thread is as it was at its last event:
  * whoever copies its trees now has all time in them. */
 void thread_cpu_look(struct thread *thread, uint64_t ns);
-/* Sets *@on_ns to how long the thread was on a CPU until @ns, which is the time
- * of the record that is taken in now, or all records are; and *@unknown_ns to
- * how long it is not known whether it was. False: nothing is known. */
+/* Sets *@on_ns to the time that the thread was on a CPU until @ns, and
+ * *@unknown_ns to the time when its state is unknown. @ns is the time of the
+ * record that is replayed now, or all are replayed. False: nothing is known. */
 bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns,
 		      uint64_t *unknown_ns);
 /* The process of @thread is gone, all records are replayed, and the thread has
@@ -56,8 +56,8 @@ bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns,
  * of the thread after its last record is unknown: it may have called exec(). */
 void thread_cpu_lose_end(struct thread *thread);
 /* The thread has ended at @ns, or before if that is not known (0), and all of
- * its records are replayed. @end is what the kernel had counted of it; NULL:
- * nobody knows. Puts the sums into thread->entry, and frees thread->cpu.
+ * its records are replayed. @end has the kernel's counts; NULL: they are
+ * unknown. Puts the sums into thread->entry, and frees thread->cpu.
  * Returns when the thread ended: @ns, or earlier where the kernel says so. */
 uint64_t thread_cpu_finish(struct thread *thread, uint64_t ns,
 			   const struct sched_end *end);

@@ -40,7 +40,7 @@ struct sched_track {
 	enum sched_state state;
 	bool has_cpu;
 	bool fresh; /* it has not run yet since KERNEL_START */
-	uint16_t cpu; /* on which it ran last */
+	uint16_t cpu; /* of its last run */
 	uint64_t begun_ns; /* when the first event was */
 	uint64_t since_ns; /* of its state, or of the last look at it */
 	uint64_t delay_ns; /* of the anchor that comes */

@@ -28,14 +28,14 @@ static const char *time_of(const struct summary *summary)
 		       : "CPU time";
 }
 
-/* What is done once, mostly at the start of programs. */
+/* The cost of one-time work, mostly at the start of programs. */
 static uint64_t start_ns(const struct summary *summary)
 {
 	return summary->cost.start_ns + summary->cost.pages_ns +
 	       summary->totals.patch_ns;
 }
 
-/* What to do about hooks that cost too much. */
+/* Returns the advice for hooks that cost too much. */
 static const char *advice_for_hooks(const struct summary *summary)
 {
 	if (summary->totals.functions_hooked)
@@ -51,7 +51,7 @@ static const char *advice_for_hooks(const struct summary *summary)
 		       : "the next run knows what is called most";
 }
 
-/* What to do about the largest part of the cost. */
+/* Returns the advice for the largest part of the cost. */
 static const char *advice(const struct summary *summary)
 {
 	const struct summary_cost *cost = &summary->cost;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_budget - whether a recording with --overhead stayed within its
- * budget, for a person: what it cost, what most of that was, and what to do
- * about it.
+ * summary_budget - shows a person whether a recording with --overhead stayed
+ * within its budget: its cost, the largest part, and what to do about it.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_SUMMARY_BUDGET_H
 #define PERFREC_COLLECTOR_SHOW_SUMMARY_BUDGET_H
@@ -15,8 +14,8 @@
  * nothing. */
 void summary_budget_print_over(const struct summary *summary, FILE *out);
 
-/* Print to @out, below the own cost, how that compares with the budget, and
- * what is not in it; or nothing, if there was no budget. */
+/* Print to @out, below the own cost, its comparison with the budget, and the
+ * costs that it lacks; or nothing, if there was no budget. */
 void summary_budget_print_cost(const struct summary *summary, FILE *out);
 
 #endif

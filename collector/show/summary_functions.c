@@ -27,7 +27,7 @@ static bool has_many_modules(const struct summary *summary)
 	return false;
 }
 
-/* What is shown of functions of which not all calls were recorded. */
+/* The marks of functions with calls that were not recorded. */
 struct marks {
 	bool counted, off; /* there are such functions */
 };
@@ -54,9 +54,9 @@ static bool has_hooks(const struct summary_function *function)
 	return !function->state || strcmp(function->state, "none") != 0;
 }
 
-/* Functions with calls, those that were off from the start, and those without
- * hooks in which time was sampled. The others are in the list because they
- * allocated, or called one of these. */
+/* Whether the table shows @function: it has calls, was off from the start, or
+ * has sampled time and no hooks. The summary has the other functions because
+ * they allocated, or called such a function. */
 static bool is_listed(const struct summary_function *function)
 {
 	return function->calls || is_off(function) || function->self_ns;
@@ -94,9 +94,9 @@ static const char *format_sampled(uint64_t ns, uint64_t error_ns,
 	return size_format_ns_within(0, error_ns, text);
 }
 
-/* What all calls took: "~9.1 s" if it is estimated by those that were recorded;
- * ">9.1 s" if these are too few, or that says more than @most_ns, so that
- * nothing is known but what was recorded. */
+/* Formats the time of all calls. "~9.1 s": estimated from the recorded calls.
+ * ">9.1 s": only the time of recorded calls, because they are too few, or
+ * because the estimate exceeds @most_ns. */
 static const char *format_total(const struct summary_function *function,
 				uint64_t most_ns, char text[SIZE_TEXT + 1])
 {
@@ -141,7 +141,7 @@ enum {
 	COLUMN_COUNT
 };
 
-/* Those that a table has. */
+/* The columns of one table. */
 struct shown {
 	struct table_column columns[COLUMN_COUNT];
 	size_t count;
@@ -165,7 +165,7 @@ static const struct table_column function_columns[COLUMN_COUNT] = {
 	[COLUMN_MARK] = { "", 1, false, 0 },
 };
 
-/* Of a run that recording has slowed. */
+/* The titles if recording has slowed the run. */
 static const char *const slowed_titles[COLUMN_COUNT] = {
 	[COLUMN_SELF] = "self time" SUMMARY_SLOWED_MARK,
 	[COLUMN_RUNNABLE] = "runnable" SUMMARY_SLOWED_MARK,
@@ -214,7 +214,7 @@ static struct shown choose_columns(const struct summary *summary,
 		shown.columns[shown.count] = function_columns[i];
 		if (slowed && slowed_titles[i])
 			shown.columns[shown.count].title = slowed_titles[i];
-		/* What the rows are sorted by is to be seen. */
+		/* The table never drops the column that sorts the rows. */
 		if (is_sorted_by(order, i))
 			shown.columns[shown.count].rank = 0;
 		shown.count++;

@@ -16,7 +16,7 @@ struct terminal;
 /* The rows of the table, and how they look. */
 struct summary_rows {
 	const char *dir; /* of the recording, as the user wrote it */
-	enum summary_order order; /* by which they are sorted */
+	enum summary_order order; /* how they are sorted */
 	size_t limit; /* how many; 0: all */
 	bool full_names; /* names are neither short nor cut */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One function prints one part of the page, or nothing if there is nothing to
- * say. summary_print() has their order. summary_losses.c prints what was lost,
- * summary_slowed.c by how much the program was slowed.
+ * Each function prints one part of the page, or nothing if its part is empty.
+ * summary_print() has their order. summary_losses.c prints losses, and
+ * summary_slowed.c how much recording slowed the program.
  */
 #include "collector/show/summary_print.h"
 
@@ -363,8 +363,8 @@ static void print_sampled_times(const struct summary *summary, FILE *out)
 					     : " (waits are not known)");
 }
 
-/* Warns that recorded calls are all that is known of times, though many calls
- * were not recorded. */
+/* Warns that times come from recorded calls only, though many calls were not
+ * recorded. */
 static void print_partial_times(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;

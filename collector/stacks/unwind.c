@@ -18,14 +18,14 @@
  * Apart from that, false data only makes libunwind compute wrong addresses.
  * These are looked up, and never used as pointers.
  *
- * A function without a usable description is left by its frame pointer. At the
- * address in the frame pointer lies the frame pointer of the caller, and 8
+ * The frame pointer leads out of a function without a usable description. At
+ * the address in the frame pointer lies the caller's frame pointer, and 8
  * bytes above that the return address. Both must lie in the copy, not below the
  * stack pointer. The result is then "guessed". A stub of the procedure linkage
  * table (PLT) has not pushed anything yet: its return address lies where the
  * stack pointer points. A thunk (shared/function_shm.h) has no frame
- * description either, but what it has pushed is known (thunk_pushed()), and not
- * guessed.
+ * description either, but thunk_pushed() knows the words on its stack, so
+ * nothing is guessed.
  *
  * The function of an interrupted instruction is looked up by the address of
  * that instruction. The function of a return address is looked up by the byte

@@ -26,13 +26,13 @@
 #define BUILD_ID_MAX 128 /* hex digits */
 #define NAME_BYTES (CACHE_PREFIX_MAX + BUILD_ID_MAX + 8 + 18)
 #define DAY_SECONDS (24 * 60 * 60)
-/* Of the folder; what is beyond is not ours. */
+/* Entries of the folder that are read; perfrec writes far fewer. */
 #define LOOKED_AT_MAX 65536u
 
 struct header {
 	char magic[8];
 	uint32_t version, count;
-	uint64_t hash; /* of all that follows */
+	uint64_t hash; /* of the build-id and the items */
 	char build_id[BUILD_ID_MAX + 8]; /* hex, then NUL to the end */
 };
 
@@ -306,7 +306,7 @@ static int compare_age(const void *one, const void *other)
 	return strcmp(a->name, b->name);
 }
 
-/* Removes what is too old, or too much. What cannot be removed stays. */
+/* Removes files that are too old or too many. Ignores errors. */
 static void drop_old(const struct cache_kind *kind, int folder)
 {
 	struct found_list list = { 0 };

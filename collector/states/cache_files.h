@@ -41,8 +41,8 @@ int cache_files_folder(char path[PATH_MAX]);
  */
 int cache_file_load(const struct cache_kind *kind, const char *build_id,
 		    void **items, uint32_t *count);
-/* Writes @count items, at most items_max, in place of the file that was there,
- * and drops files of @kind that are old or too many. 0, or -errno: nothing has
+/* Writes or replaces the file for @build_id: @count items, at most items_max.
+ * Drops files of @kind that are old or too many. 0, or -errno: nothing has
  * changed (-EINVAL: no build-id). */
 int cache_file_store(const struct cache_kind *kind, const char *build_id,
 		     const void *items, uint32_t count);

@@ -42,9 +42,10 @@
 #define PAYS 0.8
 /* A debt is at most so many ns of the budget's: a clock may jump. */
 #define DEBT_MOST_NS (10 * SECOND)
-/* What may be touched gets at least this part, though the rest be too much. */
+/* Functions that may be touched get at least this part, even if the rest is too
+ * expensive. */
 #define LEAST 0.1
-/* Of the budget: what episodes may cost. */
+/* Part of the budget for episodes. */
 #define EPISODES 0.15
 
 /* Time constants, of wall time. */
@@ -58,7 +59,7 @@
  * is called now and then, is judged by what its calls take now. */
 #define MEAN_TIMES 4
 #define MEAN_LEAST 32
-/* One that is found to be long by so many durations becomes louder at once. */
+/* A function becomes louder at once if this many durations prove it long. */
 #define LONG_ENDED 4
 
 /* A wish counts as fulfilled for this long, and is said again after this. */
@@ -76,10 +77,9 @@
 #define RARE 8
 #define RARE_WAITS 4
 
-/* For how long the cost of episodes can be saved up; the time between two of
- * one function; how many go on at once; what opening and closing one costs:
- * some six writes into the text of the program, and the replay of each thread
- * hears of it. */
+/* How long budget for episodes can be saved up; the pause between two of one
+ * function; the most at once; the cost of opening and closing one: some six
+ * writes into the program's text, and work for each thread's replay. */
 #define EPISODES_SAVED_NS (2 * SECOND)
 #define EPISODE_PAUSE_NS (SECOND / 2)
 #define EPISODES_MAX 16
@@ -102,7 +102,7 @@ struct function {
 	bool fixed;
 	bool asked; /* its wish was said, at asked_at */
 	bool episode; /* counted, but recorded for a moment */
-	bool charged; /* what it costs is paid from what episodes may cost */
+	bool charged; /* the episodes' part of the budget pays for it */
 	bool rated; /* there was a window with its calls */
 	uint8_t state, wish;
 	uint16_t bucket; /* scratch of record_again() */
@@ -117,7 +117,7 @@ struct function {
 	double asked_at, louder_at, quieter_at;
 	double episode_at; /* when the last one began, or the next one may */
 	double wait; /* before it becomes louder, ns */
-	double episode_price; /* reserved for the one that goes on */
+	double episode_price; /* reserved for the open episode */
 };
 
 struct change {
@@ -228,14 +228,14 @@ static bool wish_trusted(const struct controller *controller,
 static unsigned int state_of(const struct controller *controller,
 			     const struct function *function)
 {
-	/* What an episode costs is paid otherwise. */
+	/* Episodes are paid from their own part of the budget. */
 	if (function->episode || function->charged)
 		return FUNCTION_COUNTED;
 	return wish_trusted(controller, function) ? function->wish
 						  : function->state;
 }
 
-/* What a call costs more if it is recorded than counted. */
+/* The extra cost of a recorded call over a counted one. */
 static double step_span(const struct function *function)
 {
 	return fmax((double)function->span - (double)function->counted, 0);
@@ -346,7 +346,7 @@ static bool has_waited(const struct controller *controller,
 {
 	double quiet_for = controller->wall - function->quieter_at;
 
-	/* Whoever was loud already, and had to go back, waits all the same. */
+	/* A long function need not wait, unless it had to go back before. */
 	if (is_long(function) && function->ended >= LONG_ENDED &&
 	    function->wait <= WAIT_FIRST_NS)
 		return true;
@@ -665,8 +665,7 @@ static void record_again(struct controller *controller, double room)
 /* --- episodes ----------------------------------------------------------------
  */
 
-/* What an episode costs more than counting: about two ticks pass until it is
- * over. */
+/* The cost of an episode beyond counting. It takes about two ticks. */
 static double episode_price(const struct controller *controller,
 			    const struct function *function)
 {

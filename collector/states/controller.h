@@ -8,17 +8,17 @@
  * What it does:
  *
  *   - Only while the program costs more than its budget is a function made
- *     quieter: from recorded to counted. First goes what is called most for the
- *     time that it takes: calls, times the cost of one, by the mean duration of
- *     one.
+ *     quieter: from recorded to counted. First goes the function whose calls
+ *     cost most for their duration: their number, times the cost of one, by the
+ *     mean duration of one.
  *   - A function whose calls take CONTROLLER_LONG_NS or longer on average stays
  *     as it is. While the mean is unknown, a function is touched only if so
  *     many calls cannot take that long.
- *   - No judgement is final. The mean follows the calls of late, so a function
- *     whose calls become long is recorded again at once, and one that was muted
- *     in an earlier run is looked at after 60 ms.
- *   - What perfrec costs besides (other_ns) is paid first, by up to four fifths
- *     of the budget.
+ *   - No judgement is final. The mean follows recent calls, so a function whose
+ *     calls become long is recorded again at once. A function that was muted in
+ *     an earlier run is checked after 60 ms.
+ *   - Other costs of perfrec (other_ns) are paid first, by up to four fifths of
+ *     the budget.
  *   - A counted function is recorded for a moment now and then (an *episode*),
  *     so that the durations of its calls are known. All episodes share a part
  *     of the budget.
@@ -45,7 +45,7 @@ struct controller;
 /* Function numbers are below this. */
 #define CONTROLLER_FUNCTIONS_MAX (1u << 20)
 
-/* What one call costs the program in each state, in ns of its CPU time. */
+/* The cost of one call in each state, in ns of CPU time of the program. */
 struct controller_cost {
 	float span, counted;
 };
@@ -55,8 +55,8 @@ struct controller_time {
 	uint64_t wall_ns;
 	uint64_t cpu_ns; /* that it ran, with what perfrec cost in it */
 	uint32_t threads; /* how many there are; 0 counts as 1 */
-	/* What else perfrec cost, that no state of a function changes:
-	 * connecting, samples. It is paid from the same budget. */
+	/* Costs of perfrec that no state of a function changes: connecting,
+	 * samples. They are paid from the same budget. */
 	uint64_t other_ns;
 };
 
@@ -81,7 +81,7 @@ struct controller_function {
 struct controller_change {
 	uint32_t number;
 	enum function_state state; /* FUNCTION_SPAN or _COUNTED */
-	bool episode; /* the begin or the end of one */
+	bool episode; /* it starts or ends an episode */
 };
 
 /* What a function was like: kept from one recording to the next
@@ -96,12 +96,12 @@ struct controller_known {
 struct controller_reached {
 	double share; /* cost of the last second of CPU time */
 	double share_all; /* and of all since the start */
-	double floor; /* what is left when all that may be touched is counted */
-	bool unmet; /* the budget cannot be met: share is what is reached */
+	double floor; /* the share with all touchable functions counted */
+	bool unmet; /* the budget is out of reach: share is the result */
 	uint64_t cost_ns, cpu_ns; /* since the start */
 	uint64_t counting_ns; /* of cost_ns, counting all calls */
 	uint64_t episode_ns; /* of cost_ns, what episodes cost */
-	uint64_t changes; /* that were asked for, episodes among them */
+	uint64_t changes; /* requested ones, including episodes */
 	uint32_t counted; /* functions that are now so because of us */
 };
 
@@ -126,16 +126,16 @@ size_t controller_tick(struct controller *controller,
 		       size_t count, struct controller_change *changes,
 		       size_t room);
 
-/* Whether the next tick should come after CONTROLLER_HURRY_NS in place of the
- * usual time: an episode goes on, and the sooner it ends the less it costs. */
+/* Whether the next tick should come early, after CONTROLLER_HURRY_NS: an open
+ * episode costs less if it ends sooner. */
 bool controller_hurries(const struct controller *controller);
 
 /* What is known of function @number from an earlier recording: it is taken to
  * be in @known->state, or soon. Before the first tick that has the function. */
 void controller_know(struct controller *controller, uint32_t number,
 		     const struct controller_known *known);
-/* What is known of it now, for the next recording: as if no episode were
- * going on. False: nothing. */
+/* Writes to *@known what the next recording should know of function @number; an
+ * open episode counts as over. False: nothing is known. */
 bool controller_known(const struct controller *controller, uint32_t number,
 		      struct controller_known *known);
 /* The function is there no more (its module was unloaded): its number may be

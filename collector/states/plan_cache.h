@@ -6,8 +6,8 @@
  * state but the files.
  *
  * A plan is used again only for the very file that it was made of, by the same
- * build of perfrec. Whoever patches by it still compares each byte before it is
- * changed (changes.h).
+ * build of perfrec. The patcher still compares each byte before it changes it
+ * (changes.h).
  */
 #ifndef PERFREC_COLLECTOR_STATES_PLAN_CACHE_H
 #define PERFREC_COLLECTOR_STATES_PLAN_CACHE_H
@@ -21,15 +21,15 @@ struct code_plan;
 #define PLAN_CACHE_BYTES_MAX (16u << 20)
 #define PLAN_CACHE_FILES_MAX 64u
 
-/* Which file a plan is of, and which perfrec made it. */
+/* Identifies the file of a plan and the perfrec that made it. */
 struct plan_key {
 	uint64_t device, inode, size;
 	int64_t changed[4]; /* mtime and ctime: seconds, ns */
 	uint64_t perfrec[4]; /* inode, size and mtime of this program */
 };
 
-/* The key of the file behind @fd, which is not O_PATH, into *@key, all of
- * whose bytes can be compared. 0 or -errno. */
+/* Writes the key of the file behind @fd, which is not O_PATH, to *@key.
+ * memcmp() can compare keys. 0 or -errno. */
 int plan_cache_key(int fd, struct plan_key *key);
 
 /* The plan of the module with @build_id and @key, into *@out, which the caller

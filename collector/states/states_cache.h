@@ -2,8 +2,8 @@
  *
  * states_cache - what --overhead has learned about the functions of a module,
  * kept from one recording to the next, in a file for each build-id
- * (cache_files.h). Any thread; no state but the files. What cannot be written
- * is not kept, and nothing else happens.
+ * (cache_files.h). Any thread; no state but the files. A failed write loses
+ * this knowledge, and nothing else.
  */
 #ifndef PERFREC_COLLECTOR_STATES_STATES_CACHE_H
 #define PERFREC_COLLECTOR_STATES_STATES_CACHE_H

@@ -55,7 +55,7 @@ struct thunk_area;
 #define TICK_NS 20000000
 /* How long a function that is recorded no more waits for its open calls. */
 #define DRAIN_NS 1000000000
-/* So many episodes are in the trace; the functions stay muted meanwhile. */
+/* Most episodes that the trace shows. A function stays muted during them. */
 #define EPISODES_TOLD 1000
 /* CPU time that the plan of a file may take: a file may be made so that it
  * takes very long. */
@@ -127,7 +127,7 @@ struct function {
 	bool excluded; /* by --filter or --exclude */
 	bool steered; /* the controller decides */
 	bool episode; /* wanted begins or ends an episode */
-	bool episode_told; /* its begin is in the trace */
+	bool episode_told; /* the trace has the episode's start */
 	bool joins; /* connected, but for parts that came later */
 	bool muted; /* not all calls were recorded: it was counted or off */
 	const char *refused; /* static; NULL: it can be changed */

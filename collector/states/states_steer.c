@@ -81,15 +81,15 @@ static uint64_t take_cpu_ns(struct states *states)
 /* --- a tick -----------------------------------------------------------------
  */
 
-/* What comes to span_ns where a call is recorded, in a loop that does nothing
- * else. Hooks of entry builds keep all registers. */
+/* The cost of a recorded call beyond span_ns, in a loop that does nothing else.
+ * Hooks of entry builds keep all registers. */
 #define CALLS_SPAN_MORE_NS 2.7f
 #define ENTRY_SPAN_MORE_NS 6.1f
 /*
- * Within a budget calls are recorded so rarely that the hooks and what they
- * write are in no near cache, and no branch is foreseen. So they take that many
- * times as long there: measured by samples of CPU time in the shim, of Lua and
- * of a C++ program of templates.
+ * Within a budget calls are recorded rarely, so the hooks and the memory they
+ * write fall out of near caches, and branches are mispredicted. Hooks take this
+ * many times as long then: measured by samples of CPU time in the shim, of Lua
+ * and of a C++ program of templates.
  */
 #define COLD_SPAN 2.2f
 
@@ -155,7 +155,7 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 		function->share =
 			(uint32_t)MIN((double)spent * 0x1p32 / (double)cpu_ns,
 				      (double)UINT32_MAX);
-	/* One that is off has no calls: its state is told once. */
+	/* A function that is off has no calls: pass its state on once. */
 	told = 1u + out->state + ((uint32_t)out->fixed << 8);
 	if (!out->calls && !out->ended && function->state_told == told)
 		return false;
@@ -210,8 +210,8 @@ static size_t tick(struct states *states, const struct controller_time *time)
 	return count;
 }
 
-/* What else the program has paid for since the last call: reading and writing
- * its text, for which it waits. Samples are paid already: budget_of_hooks(). */
+/* Other costs since the last call: the program waits while its text is read and
+ * written. Samples are paid already: budget_of_hooks(). */
 static uint64_t take_other_ns(struct states *states)
 {
 	uint64_t ns;

@@ -9,8 +9,8 @@
  *   -> span            its bits are cleared, its exits go on, then its entries;
  *                      then path RECORD
  *   counted <-> off    its entries go on or off
- *   connect            with the program held: at once. Else by the way of off,
- *                      also where a part of the function comes later
+ *   connect            at once while the program is held. Otherwise, and for a
+ *                      part of the function that comes later, by way of off
  *
  * The function log of the arena is told of each change a moment ahead, before
  * the first byte is written (replay/function_log.h).
@@ -272,7 +272,7 @@ static void stay_off(struct states *states, struct function *function,
 		set_state(states, function, FUNCTION_OFF);
 }
 
-/* What was to go quiet is recorded as before. */
+/* Keep recording a function that was to go quiet. */
 static void stay_loud(struct states *states, struct function *function)
 {
 	lock_acquire(&states->lock);
@@ -282,8 +282,8 @@ static void stay_loud(struct states *states, struct function *function)
 	lock_release(&states->lock);
 }
 
-/* Take those functions, of which no call is recorded any more, to @state:
- * counted or off. First the log is told. */
+/* Take functions that record no more calls to @state: counted or off. Write the
+ * log before the state changes. */
 static void go_quiet(struct states *states, uint32_t *list, size_t count,
 		     enum function_state state)
 {
@@ -427,8 +427,8 @@ static void go_due(struct states *states, struct due *due)
 		due->count[state] = 0;
 }
 
-/* What is done for function @index alone. Adds it to @due if its sites are to
- * be switched. Whether it is as it shall be. */
+/* Takes the steps that concern function @index alone. Adds it to @due if its
+ * sites are to be switched. Returns true if it needs no more steps. */
 static bool take_step(struct states *states, uint32_t index, struct due *due)
 {
 	struct function *function = &states->functions[index];

@@ -113,8 +113,8 @@ void states_slot_ended(struct arena *arena, uint32_t index, bool gone)
 /* --- changes ----------------------------------------------------------------
  */
 
-/* Whether @function, which has begun or ended an episode, is to be told so: an
- * end if its begin was. The thread perfrec-states. */
+/* Whether the trace shows that @function started or ended an episode: an end
+ * only if it shows the start. The thread perfrec-states. */
 static bool tells_episode(struct states *states, struct function *function)
 {
 	bool told = function->episode_told;
@@ -204,7 +204,7 @@ static uint64_t cpu_ns_of(const struct states *states)
 	return sum;
 }
 
-/* One that is recorded for a moment is counted. */
+/* A function that is recorded for an episode counts as counted. */
 static enum function_state state_told(const struct function *function)
 {
 	if (function->state == FUNCTION_DRAINING ||

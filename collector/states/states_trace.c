@@ -149,7 +149,7 @@ static void count_muted(struct states *states,
 	bool before = change->from != FUNCTION_SPAN;
 	bool after = change->to != FUNCTION_SPAN;
 
-	/* It is muted all the while: not each of its episodes is told. */
+	/* It stays muted meanwhile, and the trace omits some episodes. */
 	if (change->episode)
 		return;
 	if (after && !before)

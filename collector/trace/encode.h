@@ -120,8 +120,8 @@ struct encode_event {
 	uint32_t type; /* TrackEvent.Type */
 	uint32_t name_iid; /* as encode_template(); 0: none */
 	bool absolute; /* ns is BOOTTIME, not a step: last_ns stays */
-	/* Of an end: how long the program waited for the collector in the
-	 * slice; it becomes the argument ENCODE_WAITED. 0: no argument. */
+	/* Only ends: how long the program waited for the collector in the
+	 * slice, for the argument ENCODE_WAITED. 0: no argument. */
 	uint64_t waited_ns;
 	const uint8_t *fields; /* more of TrackEvent; NULL: none */
 	size_t field_bytes;

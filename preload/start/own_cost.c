@@ -214,7 +214,7 @@ static void bare(void)
 	}
 }
 
-/* What a thunk does that only counts (collector/patch/thunks_x86_64.S). */
+/* The work of a thunk that only counts (collector/patch/thunks_x86_64.S). */
 ATTR_NOINLINE static void count_entry(void)
 {
 	struct count_cell *cell = t_thread.counts;
