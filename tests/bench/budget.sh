@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# budget.sh [--only PROGRAM,...] [--long] [OPTION of budget.py...] - what
-# --overhead promises, what it costs, and what perfrec prints. budget.py runs the
-# programs, and says what the columns are. They run for 0.2 to 0.8 s, with
-# --long eight times as long.
+# budget.sh [--only PROGRAM,...] [--long] [OPTION of budget.py...] - compares
+# the budget of --overhead, the measured cost and the cost that perfrec prints.
+# budget.py runs the programs and explains the columns. They run for 0.2 to
+# 0.8 s, with --long eight times as long.
 #
 # O is the build directory; REAL_DIR/overhead has, or gets, the programs
 # (overhead_build.sh). Nothing fails for a time.

@@ -15,8 +15,8 @@ import sys
 SUFFIX = re.compile(
     r"(\.(constprop|isra|part|cold|lto_priv|llvm)(\.\d+)*| \[clone [^]]*\])+")
 PROGRAMS = {
-    # name: (command, its {n} for long runs, and for runs in which all is
-    # recorded, stdin of the two)
+    # name: (command, its {n} for long runs, its {n} for runs that record all
+    # calls, stdin of the two)
     "loops": ("{0} {n}", 40000, 20000, None),
     "lua": ("{0} {top}/tests/real/workload.lua {n}", 1500, 200, None),
     "sqlite": ("{0} -init /dev/null :memory:", 0, 0,
@@ -24,7 +24,7 @@ PROGRAMS = {
     "zstd": ("{0} text {n}", 100, 100, None),
     "templates": ("{0} {n}", 3000, 300, None),
     "bzip2": ("{0} -kc9 {input}", 0, 0, None),
-    # Of Debian: there is a plain build only.
+    # Debian's program, so only a plain build exists.
     "node": ("{0} --perf-basic-prof {top}/tests/bench/truth_node.js {n}", 3000,
              3000, None),
     "threads": ("{0} {n}", 800, 40, None),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 #
-# Sourced by true_time.sh and truth.sh: builds $programs, plain and with hooks, and
-# goes to an empty folder with what they read. $top is the folder of the sources,
-# $statements how many rows SQLite gets in long runs, $texts how many copies of the
-# sources are compressed.
+# Sourced by true_time.sh and truth.sh: builds $programs, plain and with hooks,
+# and goes to a new folder with their input files. $top is the folder of the
+# sources, $statements how many rows SQLite gets in long runs, $texts how many
+# copies of the sources are compressed.
 # Sets $O (the build directory), $dir (the programs), $run (a command in front).
 
 O=$(cd "${O:-$top/build}" && pwd)

@@ -10,15 +10,15 @@
 # cpu, are held against it.
 #
 # "off" is the sum of the absolute differences of the 15 largest shares, in
-# points. Shares are of the time in user space, without perfrec's own frames.
+# points. 100 % is the time in user space, without perfrec's own frames.
 #
-# --samples-only: only what is from samples has a bound: --view cpu, and the table
-# if its times are.
+# --samples-only: only times from samples have a bound: --view cpu, and the
+# table if its times are from samples.
 #
 # Where the times of the table are from samples (time_from of its JSON), symbols
-# are compared. (What a calls build has not inlined belongs to the symbol that it is
-# inlined into in the plain build.) Where they are from calls, what was sampled in code without hooks
-# belongs to its nearest caller with hooks, as it does in the recording.
+# are compared. (A function that only the plain build inlines belongs to the
+# symbol that it is inlined into there.) Where they are from calls, samples in
+# code without hooks belong to the nearest caller with hooks, as in recordings.
 
 import argparse
 import json

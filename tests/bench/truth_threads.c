@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * truth_threads - four threads whose functions take known shares of the CPU
- * time: one that is called often and is tiny, one that is called seldom and is
- * long, one that takes a lock, and one that waits (truth.sh).
+ * time: a tiny function with many calls, a long one with few calls, one under a
+ * lock, and one with a wait (truth.sh).
  *
  * usage: truth_threads ROUNDS
  */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay_text - run the records of a thread through replay and show what it
- * writes as a line of text: "(7" a slice of the function at address 7 begins,
- * ")" one ends, "?)" one whose end replay has guessed, "longjmp)" one with an
- * end that it knows for that reason, "waited=N)" one with waits of N ns,
- * "*text" an instant, "<text" a slice with a name of its own. "N:" precedes
- * what is on the track of context N, "@" and ns since the start each event, if
- * asked.
+ * replay_text - run the records of a thread through replay and show its events
+ * as a line of text. "(7" begins a slice of the function at address 7, "<text"
+ * a slice with a name of its own. ")" ends a slice: "?)" at a guessed time,
+ * "longjmp)" for a reason that replay knows, "waited=N)" after waits of N ns.
+ * "*text" is an instant. "N:" precedes events on the track of context N. If
+ * times is set, "@" and ns since the start precede each event.
  */
 #ifndef PERFREC_TESTS_UNIT_REPLAY_TEXT_H
 #define PERFREC_TESTS_UNIT_REPLAY_TEXT_H
@@ -156,7 +155,7 @@ static inline void replay_say_end(struct replay_text *to, uint32_t context,
 			event->debug_annotations[i];
 		const char *why = one->string_value;
 
-		/* Of a note the key is in full. */
+		/* A note has its key in full. */
 		if (one->name_iid && to->track[context].mark_keys != 1)
 			abort(); /* a mark whose key nobody knows */
 		if (one->name && !strcmp(one->name, "perfrec.waited_ns")) {

@@ -79,8 +79,8 @@ START_TEST(clock_sync_beyond_last_pair_goes_on_for_a_while)
 }
 END_TEST
 
-/* Bytes of a stack that were taken for a clock stopped the clock of a thread
- * for good: its preemptions went to whatever function it was in then. */
+/* Bytes of a stack, read as a clock, stopped the clock of a thread for good:
+ * its preemptions went to whatever function it was in then. */
 START_TEST(clock_sync_segment_of_a_future_tick_holds_no_later_one)
 {
 	struct clock_segment segment;

@@ -334,7 +334,7 @@ START_TEST(code_packs_a_plan_and_unpacks_the_same)
 }
 END_TEST
 
-/* Reads all that the tables of @plan point to. */
+/* Checks that all indices in the tables of @plan are valid. */
 static void walk(const struct code_plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++)

@@ -208,7 +208,7 @@ static double sim_reached(void)
 	return g_sim.cost / g_sim.cpu;
 }
 
-/* The state of function @i, but for an episode. */
+/* The state of function @i; an episode does not change it. */
 static enum function_state sim_known(uint32_t i)
 {
 	struct controller_known known = { .state = FUNCTION_OFF };
@@ -284,7 +284,7 @@ START_TEST(controller_keeps_budgets_of_any_size)
 
 	for (size_t i = 0; i < sizeof(budgets) / sizeof(*budgets); i++) {
 		sim_start(500, budgets[i]);
-		/* Counting takes a part of it. */
+		/* Counting alone takes part of the budget. */
 		sim_zipf(0.4 * budgets[i]);
 		expect_quick(budgets[i]);
 		sim_stop();
@@ -396,7 +396,7 @@ START_TEST(controller_records_counted_functions_for_moments)
 }
 END_TEST
 
-/* The dearest function has its turn, too. */
+/* Even the most expensive function has episodes. */
 START_TEST(controller_records_the_hottest_function_for_moments)
 {
 	sim_start(2, BUDGET);
@@ -624,7 +624,7 @@ START_TEST(controller_says_later_what_has_no_room)
 	sim_zipf(0.03);
 	g_sim.room = 10;
 	sim_run(SECOND / 5);
-	/* What saves most was first. */
+	/* Muting function 0 saves most, so it was first. */
 	ck_assert_int_eq(sim_known(0), FUNCTION_COUNTED);
 	sim_run(5 * SECOND);
 	sim_clear();
@@ -712,7 +712,7 @@ static void know(size_t number, double calls_per_second, float mean)
 	g_sim.functions[number].state = known.state;
 }
 
-/* This run is another one than that in which it was muted. */
+/* A function may behave otherwise than in the run that muted it. */
 START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
 {
 	sim_start(3, BUDGET);
@@ -727,7 +727,7 @@ START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
 	g_sim.functions[2].mean = 500;
 	ck_assert_uint_lt(ticks_until_span(1, SECOND), 8);
 	ck_assert_uint_lt(ticks_until_span(2, SECOND), 8);
-	sim_run(SECOND); /* until what episodes have told is done */
+	sim_run(SECOND); /* until the changes after episodes are done */
 	sim_clear();
 	sim_run(5 * SECOND);
 	ck_assert_int_eq(g_sim.functions[0].state, FUNCTION_COUNTED);
@@ -736,7 +736,7 @@ START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
 }
 END_TEST
 
-/* What connecting costs is paid from the same budget. */
+/* The same budget pays for connecting functions. */
 START_TEST(controller_pays_what_else_costs_from_the_budget)
 {
 	sim_start(500, BUDGET);

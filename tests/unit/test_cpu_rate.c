@@ -52,7 +52,7 @@ START_TEST(cpu_rate_leaves_the_rest_for_hooks)
 	ck_assert_double_eq_tol(cpu_rate_rest(0.05, 500, 25 * US), 0.0375,
 				1e-9);
 	ck_assert_double_eq_tol(cpu_rate_rest(0.05, 0, 25 * US), 0.05, 1e-9);
-	/* The rate was given, and samples alone cost twice the budget. */
+	/* The user chose the rate; samples alone cost twice the budget. */
 	ck_assert_double_eq_tol(cpu_rate_rest(0.05, 4000, 25 * US), 0.0125,
 				1e-9);
 }

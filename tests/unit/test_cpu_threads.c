@@ -940,7 +940,7 @@ START_TEST(exec_before_hello_ends_nothing)
 }
 END_TEST
 
-/* Nobody tells of its end, and it is gone: it has called exec(). */
+/* The thread vanished in exec(), and no event reports its end. */
 START_TEST(silent_thread_that_is_gone_ran_until_its_last_event)
 {
 	const struct sched_totals *sched = &g.recording->sums.totals.sched;

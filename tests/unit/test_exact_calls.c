@@ -128,7 +128,7 @@ START_TEST(exact_calls_without_a_record_have_unknown_callers)
 }
 END_TEST
 
-/* A plugin that came twice, and of whose calls none was recorded. */
+/* A plugin is loaded twice, and none of its calls is recorded. */
 START_TEST(exact_calls_without_a_record_are_of_each_load)
 {
 	struct cct *cct = &g_text->fibers.fiber[0].replay->cct;

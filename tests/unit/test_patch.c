@@ -797,7 +797,7 @@ START_TEST(patch_half_a_body_is_restored)
 
 	NEEDS(&g_kinds[0]);
 	start(&g_kinds[0], 0);
-	/* No thread runs what is written here. */
+	/* No thread runs the code that this test writes. */
 	connect_all(true, PATCH_NEITHER);
 	patch_export(g_image, &list);
 	mem = patch_mem_open(g_pid);

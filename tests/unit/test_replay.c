@@ -275,8 +275,8 @@ END_TEST
 
 START_TEST(replay_wait_is_told_at_the_ends_of_the_calls_around_it)
 {
-	/* Neither of 3, which was over, nor of 4, which came later; that 2 was
-	 * left by a jump is no matter. */
+	/* Call 3 was over and call 4 came later, so neither has waits. A jump
+	 * left call 2, which has them nevertheless. */
 	g_text->times = true;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     E(3, 0x700, 3), rec(RECORD_WAIT, 30, 0, 10),

@@ -50,8 +50,8 @@ enum phase { ON, DRAINING, TOLD, GOING_OFF, OFF, GOING_ON };
 struct function {
 	enum kind kind;
 	bool cleans; /* it has a landing pad, which calls its exit hook */
-	bool tiny; /* it calls at once, without a frame; what it calls is
-		    * local, so neither a landing pad nor setjmp() */
+	bool tiny; /* it calls at once, without a frame; its callee is
+		    * local, so it has neither a landing pad nor setjmp() */
 	uint32_t size; /* of its frame */
 	enum thunk_path path;
 	bool entry_on, exit_on[2];

@@ -349,8 +349,8 @@ START_TEST(samples_are_scaled_to_what_their_thread_had)
 }
 END_TEST
 
-/* Threads without a sample had 90 ns, one with samples by shots 30 ns. Which of
- * them a shot hits is chance. */
+/* Threads without a sample had 90 ns, one with samples by shots 30 ns.
+ * Chance decides which of them a shot hits. */
 START_TEST(samples_by_shots_stand_for_threads_without_a_sample)
 {
 	for (uint64_t i = 0; i < 10; i++)

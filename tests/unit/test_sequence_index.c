@@ -50,7 +50,7 @@ static void put_begin(uint32_t iid)
 	g_begin_ns[g_depth++] = g_ns;
 }
 
-/* Of some the end says that the program waited for a part of them. */
+/* Some ends say that the program waited during part of the slice. */
 static void put_end(void)
 {
 	uint64_t ns = g_ns - g_begin_ns[--g_depth];

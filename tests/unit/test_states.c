@@ -150,7 +150,7 @@ static bool is_off(uint32_t i)
 		.off;
 }
 
-/* A counted function has no exits: the log says so, as of one that is off. */
+/* A counted function has no exits, so the log shows it as off. */
 START_TEST(states_counted_waits_for_recorded_calls)
 {
 	struct states_ask *asked;
@@ -174,8 +174,8 @@ START_TEST(states_counted_waits_for_recorded_calls)
 }
 END_TEST
 
-/* A bit of a call that was left by an exception must not be taken for one of
- * the calls that are recorded from now on. */
+/* Bits of earlier calls, which an exception left, must not count as bits of
+ * calls that are recorded from now on. */
 START_TEST(states_span_forgets_open_calls_that_were_counted)
 {
 	struct states_ask *counted = ask("ctiny"), *span;
@@ -475,7 +475,7 @@ START_TEST(states_list_has_the_dearest_first)
 }
 END_TEST
 
-/* The end of an episode is told if its begin was. */
+/* The trace shows the end of an episode if it shows the start. */
 START_TEST(states_tell_so_many_episodes)
 {
 	struct states_function *list;

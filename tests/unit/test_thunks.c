@@ -188,7 +188,7 @@ START_TEST(thunks_that_only_count_leave_the_bits_alone)
 }
 END_TEST
 
-/* Each call has a path of its own; each exit is recorded that has a begin. */
+/* Each call has a path of its own; an exit is recorded if its entry was. */
 START_TEST(thunks_end_those_calls_whose_begin_was_recorded)
 {
 	uint64_t bits = 0x9d3fa6c2715be084u;

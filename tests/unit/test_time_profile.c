@@ -110,8 +110,8 @@ static void add(struct stack_profile *profile, uint32_t stack, int64_t count,
 			 0);
 }
 
-/* What the span profile has of @stack: calls, a measured time, and how much of
- * it was runnable. */
+/* Adds @stack to the span profile: calls, a measured time, and its runnable
+ * part. */
 static void add_span(uint32_t stack, int64_t calls, int64_t ns,
 		     int64_t runnable_ns)
 {
@@ -125,7 +125,7 @@ static void add_span(uint32_t stack, int64_t calls, int64_t ns,
 			 0);
 }
 
-/* The function @name has calls, all of which were recorded. */
+/* Gives the function @name calls, all of them recorded. */
 static void set_hooks(const char *name)
 {
 	const struct function_total *all;
@@ -133,7 +133,7 @@ static void set_hooks(const char *name)
 	struct function_total total = { .calls = 5 };
 	size_t count;
 
-	/* Its module is the one that the profiles find. */
+	/* The profiles name its module. */
 	ck_assert_int_eq(stack_profile_sum(g.span, &probe), 0);
 	all = function_table_all(&probe, &count);
 	for (size_t i = 0; i < count; i++) {

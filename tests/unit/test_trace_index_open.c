@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_index_open() without memory: what it could not make it does not free.
+ * trace_index_open() without memory does not free tracks that it did not make.
  * The end of a recording with --keep last makes its index again, and crashed.
  */
 #include "collector/trace/trace_index.h"

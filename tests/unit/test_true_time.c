@@ -387,8 +387,8 @@ START_TEST(function_table_corrects_self_and_total)
 }
 END_TEST
 
-/* It was preempted in hooks, too: "on CPU 0 ns" of a function that had 16 % of
- * the CPU time. */
+/* Hooks are preempted as well: "on CPU 0 ns" was printed for a function with
+ * 16 % of the CPU time. */
 START_TEST(function_table_subtracts_from_runnable_time_too)
 {
 	const struct own_costs half = { .inner_ns = 5,
@@ -413,7 +413,7 @@ START_TEST(function_table_subtracts_from_runnable_time_too)
 	ck_assert_int_eq(function_table_add(&table, &one), 0);
 	function_table_correct(&table, &half, &sums);
 	all = function_table_all(&table, &count);
-	/* 300 are left of 800 that were not blocked. */
+	/* Own cost leaves 300 of the 800 ns that were not blocked. */
 	ck_assert_uint_eq(all->self_ns, 500);
 	ck_assert_uint_eq(all->self_error_ns, 500 / 4);
 	ck_assert_uint_eq(all->kernel_self.blocked_ns, 200);

@@ -699,8 +699,8 @@ __attribute__((noinline, noclone)) static void step_thunk(
 	g_sink++;
 }
 
-/* How many frames are of the thunk in the area at @map, and of the routine that
- * it goes on to. */
+/* Counts the innermost frames in the thunk area at @map and in the routine that
+ * a thunk goes on to. */
 static size_t own_frames(const uint8_t *map)
 {
 	size_t count = 0;

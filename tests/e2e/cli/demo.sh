@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `make demo` shows is true: threads wait for each other, and spend their CPU
-# time, as they do in the same program without hooks. It had 4 s of blocked time in
-# queue_take, where the plain program has 0.08 s.
+# `make demo` shows the truth: threads wait for each other, and spend their CPU
+# time, as they do in the same program without hooks. It had 4 s of blocked time
+# in queue_take, where the plain program has 0.08 s.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-# What a person's runs have taught the cache is not for the test.
+# A cache of its own: earlier runs of the user must not change the result.
 XDG_CACHE_HOME=$PWD/cache
 export XDG_CACHE_HOME
 mkdir cache

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What perfrec does in the program is no function of it: one row "[perfrec]", the
-# last one, which is in no sum, share or total of the program's functions. Tables
-# had rows such as `heap_live_remove [libperfrec_preload.so]`.
+# perfrec's own work in the program has one row, "[perfrec]", the last one. No
+# sum, share or total of the program's functions contains it. Tables had rows
+# such as `heap_live_remove [libperfrec_preload.so]`.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -41,7 +41,7 @@ expect_eq 'the last row' "$(awk 'NF { row = $0 } END { print row }' out |
 	grep -c '\[perfrec\]$')" 1
 expect_eq 'its share' "$(awk 'NF { row = $0 } END { print row }' out |
 	sed 's/ \[perfrec\]$//; s/[0-9., ]*[mun]*s//g; s/[ 0-9,]//g')" ''
-# The last one of a table that is cut, too.
+# A table that is cut ends with it as well.
 run "$PERFREC" report --view cpu --limit 1 data
 expect_match out ' \[perfrec\]$'
 for stacks in '' --stacks; do

@@ -29,7 +29,7 @@ record()
 options='--overhead 5%' record "$O/tests/progs/cpu_deny" "$PERFREC"
 expect_eq 'engine where perf is denied' "$(setting cpu_engine)" signal
 expect_note 'timers in the program'
-# Who has asked for an engine gets no other.
+# A user who asked for an engine gets no other.
 options='--overhead 5% --cpu 99' record "$O/tests/progs/cpu_deny" "$PERFREC"
 expect_eq 'engine that was asked for' "$(setting cpu_engine)" perf
 expect_note 'no CPU samples: perf_event_open is not permitted'

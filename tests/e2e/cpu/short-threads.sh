@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that makes a thread for each task, each of which has a twentieth of a
-# sampling period of CPU time: the first thread works as much between them. In
-# the engine perf each thread began with a whole period, so all time was in one
-# row "[not sampled]". In the engine signal the threads, shorter than a tick of
-# the kernel, had an eighth of their samples. Now there are as many samples as the
+# A program starts a thread for each task, which takes a twentieth of a sampling
+# period of CPU time. The first thread works as much between the tasks. In the
+# engine perf each thread began with a whole period, so all time was in one row
+# "[not sampled]". In the engine signal the threads, shorter than a tick of the
+# kernel, had an eighth of their samples. Now there are as many samples as the
 # CPU time says, and each function has half.
 
 . "$TOP/tests/e2e/lib.sh"
@@ -72,7 +72,7 @@ function_has()
 		map(.samples) + [0], map(.cpu) + [0] | add" view.json
 }
 
-# check_engine ENGINE: what it has of ./tasks.
+# check_engine ENGINE: checks the samples and CPU time of ./tasks.
 check_engine()
 {
 	run "$PERFREC" record -q --alloc=off --cpu=99,$1 -o $1.data ./tasks
@@ -88,7 +88,7 @@ check_engine()
 		$(function_has '[short threads]')
 	echo "$1, of $ms ms: main_work has $2 samples, $3 ns;" \
 		"thread_work $4, $5; [short threads] $7 ns"
-	# 99 a second were asked for. A machine that is busy lets a shot hit
+	# --cpu=99 asks for 99 a second. A machine that is busy lets a shot hit
 	# nothing, or take longer, so that it hits more.
 	[ $((($2 + $4) * 100)) -ge $((ms * 99 / 1000 * 70)) ] ||
 		fail "$1: $2 and $4 samples, but $ms ms of CPU time"
@@ -126,6 +126,6 @@ echo "perf, of $ms ms in children: $1 samples, $2 ns"
 	fail "$1 samples, but $ms ms of CPU time in children"
 [ "$2" -ge $((ms * 1000000 * 60 / 100)) ] ||
 	fail "only $2 ns of $ms ms in children have functions"
-# Shots may cost a short thread switches (docs/LIMITS.md), which is not what this
-# looks at: nobody checks the states of what is not there.
+# Shots may cost a short thread switches (docs/LIMITS.md). Without these
+# recordings, run-e2e.sh does not check the states of their threads.
 rm -r perf.data forks.data

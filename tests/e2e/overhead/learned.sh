@@ -63,8 +63,8 @@ record
 expect_eq 'files that keep what was learned' "$(files)" 1
 expect_eq 'state of longer' "$(state_of longer)" span
 
-# The first moment of a run: not even there is each call recorded. Where the
-# machine takes long for it, what was muted is looked at again meanwhile.
+# The first moment of a run: not even there is each call recorded. On a slow
+# machine muted functions have episodes meanwhile, so the least run counts.
 rounds=40
 record --no-cache
 first=$(json data/summary.json .totals.spans)

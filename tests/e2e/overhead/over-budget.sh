@@ -37,7 +37,7 @@ json data/summary.json '.totals | .overhead_reached > 0.00001 and .patch_ns > 0 
 	fail "$(json data/summary.json .totals)"
 expect_match err 'what the build itself costs is not in it: 5 to 50 %'
 
-# All of it is the program's but for a hundredth.
+# Recording keeps this budget.
 record 99.9%
 expect_no_match err 'over budget'
 expect_match err '% of the CPU time without perfrec; the budget was 99.9 %'

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The plan of a large program is made once: the next recording takes it from the
-# cache, unless the file is another one, or the plan is damaged. Calls are counted
-# right in all of them.
+# cache, unless the file is another one, or the plan is damaged. Each recording
+# counts the calls right.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 export XDG_CACHE_HOME="$PWD/cache"
 functions=2000
 
-# write_large EXTRA: functions that each do EXTRA first; main calls all of them.
+# write_large EXTRA: functions that each do EXTRA first; main calls each once.
 write_large()
 {
 	echo 'static volatile long sum;'
@@ -44,7 +44,7 @@ record()
 		'[.functions[] | select(.name | test("^f[0-9]")) | .calls] | add')" \
 		$functions
 }
-# What the collector took to plan and patch, in us of CPU time.
+# The CPU time in us that the collector took to plan and patch.
 patch_us()
 {
 	json data/summary.json '.totals.patch_ns / 1000 | floor'

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 }
 SOURCE
 
-# The file and a jq filter that must be true of it.
+# expect_true FILE FILTER: the jq filter must be true for the file.
 expect_true()
 {
 	jq -e "def f(\$n): first(.functions[] | select(.name == \$n));
@@ -111,7 +111,7 @@ expect_match err 'times +are of recorded calls only' '0 CPU samples: too few'
 expect_true nocpu/summary.json '.totals.time_from == "calls"'
 expect_true nocpu/summary.json 'all(.functions[]; .self_samples == 0)'
 
-# Few samples of a run in which every call is recorded: their error is larger.
+# This run records every call and has few samples, whose error is larger.
 run "$PERFREC" record -q -o full -- ./hot 3
 expect_status 0
 expect_true full/summary.json '.totals.time_from == "calls"'

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 #
-# Within a budget, functions have the shares of the CPU time that perf finds in the
-# program built plain: the 15 largest are off by 30 points at most in all. (perf
-# against perf: 2 to 5. Times from calls were 66 to 85 off.) `make check-truth` is
-# more of it. Lua is left out where its sources cannot be fetched.
+# Within a budget, functions have the shares of the CPU time that perf finds in
+# the program built plain: the 15 largest are off by 30 points at most in all.
+# (perf against perf: 2 to 5. Times from calls were 66 to 85 off.) `make
+# check-truth` has more programs and budgets. The test skips Lua if it cannot
+# fetch the sources.
 . "$TOP/tests/e2e/lib.sh"
 need perf python3 c++filt
 

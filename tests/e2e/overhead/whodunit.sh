@@ -48,8 +48,8 @@ expect_among()
 	esac
 }
 
-# most_blocked NAME: the function that was blocked longest, in what it called, too,
-# of those that are called more than twice.
+# most_blocked NAME: the function that was blocked longest, callees included,
+# among functions with more than two calls.
 most_blocked()
 {
 	json "$1.json" '[.functions[] | select(.calls > 2)] |

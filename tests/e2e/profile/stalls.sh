@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A call in which the program waited for the collector is no outlier: that time is
-# in no duration, total or bound, wherever a call's duration is made. A server had
+# Waiting for the collector does not make a call an outlier: no duration, total
+# or bound contains that time, wherever a call's duration is made. A server had
 # two slowest calls of half a second, which were perfrec's doing alone.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
@@ -64,7 +64,7 @@ record()
 	mv recorded data
 }
 
-# raw NAME: from the begin to the end of the only call of NAME, in ns.
+# raw NAME: ns from the start to the end of the only call of NAME.
 raw()
 {
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace | awk -v name="$1" '
@@ -90,7 +90,7 @@ expect_eq 'the bound of find' "$("$PERFREC" find --json "stall > ${took}ns" data
 "$PERFREC" report --json --from 0ns data >range.json
 expect_eq 'max and total of a range' \
 	"$(found max_ns range.json) $(found total_ns range.json)" "$took $took"
-# The cost of its hooks is subtracted there, too.
+# The summary also subtracts the cost of hooks.
 expect_eq 'max of the summary' "$(found 'max_ns == .total_ns and .max_ns <= '$took \
 	data/summary.json)" true
 expect_eq 'the longest of all is shorter than the wait' "$("$PERFREC" find --json \

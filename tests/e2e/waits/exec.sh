@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A thread that calls exec() is told of by nobody after it: the kernel ends its
-# events there. It stayed on a CPU until the end of the recording: a shell with
-# three commands of 5 ms was "on CPU 3.0 s". And the calls that were open at an
-# exec of a program without the library went on until that program ended.
+# The kernel ends the events of a thread that calls exec(), so nothing reports
+# its later switches. It stayed on a CPU until the end of the recording: a shell
+# with three commands of 5 ms was "on CPU 3.0 s". And the calls that were open
+# at an exec of a program without the library went on until that program ended.
 
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
@@ -19,7 +19,7 @@ no_more_than_used()
 		fail "$1: $(cat ran) ns on CPUs, of $used ns of CPU time"
 }
 
-# A child by fork(), and one that sh makes by vfork(), which exec() both.
+# A child of fork() calls exec(), and so does a child that sh makes by vfork().
 run "$PERFREC" record -q -o shell -- sh -c '/bin/true; /bin/true; sleep 1'
 expect_status 0
 no_more_than_used shell

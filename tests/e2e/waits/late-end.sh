@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The collector may notice the end of a process late. The call in which the
-# process ended went on until then, on a CPU: more time on CPUs in one function
-# than its thread had ("last_function 882 ms" of 176 ms of all threads).
+# The collector may notice the end of a process late. The call that was open at
+# the end went on until then, on a CPU. So one function had more time on CPUs
+# than its thread ("last_function 882 ms" of 176 ms of all threads).
 
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Times that contradict each other: `perfrec doctor DIR` names the sum that
-# fails. What a recording itself would contradict is taken back at its end, so
-# here a summary is changed by hand.
+# fails. A recording corrects its own contradictions at its end, so this test
+# changes a summary by hand.
 
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# In a time namespace the clock of the program is not the one that the kernel
-# writes into its records. Both were in one recording: a sleep was on a CPU, and
-# samples lay days before the calls.
+# In a time namespace the program's clock differs from the clock of the kernel's
+# records. Both were in one recording: a sleep was on a CPU, and samples lay
+# days before the calls.
 
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"

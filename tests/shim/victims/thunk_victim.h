@@ -6,7 +6,7 @@
 #define PERFREC_TESTS_SHIM_THUNK_VICTIM_H
 
 /* Functions of a calls build, then of an entry build: recorded, only counted,
- * drained; and one that handlers call. */
+ * drained, and called by handlers. */
 enum {
 	THUNK_CALLS_SPAN = 1,
 	THUNK_CALLS_COUNTED,
