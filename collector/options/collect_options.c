@@ -207,6 +207,7 @@ static int take_metric(struct collect_options *options,
 		options->alloc_period = value->number;
 		return OPTS_GO_ON;
 	case OPT_CPU:
+		options->cpu_given = !value->usual;
 		options->cpu_auto = value->number == CPU_HZ_AUTO;
 		options->cpu_hz = options->cpu_auto ? CPU_HZ_FREE
 						    : (uint32_t)value->number;

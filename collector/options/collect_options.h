@@ -78,6 +78,7 @@ struct collect_options {
 	uint64_t alloc_period; /* of --alloc=sampled */
 	uint32_t cpu_hz; /* --cpu: samples a second of each thread; 0: none */
 	bool cpu_auto; /* --cpu auto: cpu_hz may become another rate */
+	bool cpu_given; /* --cpu is no default */
 	enum cpu_engine cpu_engine;
 	bool sched; /* --sched: when threads ran and waited */
 	bool faults; /* --faults: page faults, by call */
@@ -95,11 +96,13 @@ struct collect_options {
 };
 
 /* Whether every program is to say hello, not only those that can call a hook:
- * there is something to record in all. Pure. */
+ * somebody asked for samples or allocations, and all programs have these. A
+ * daemon that was not asked leaves programs without hooks alone. Pure. */
 static inline bool collect_options_want_all(
 	const struct collect_options *options)
 {
-	return options->alloc != ALLOC_OFF || options->cpu_hz;
+	return options->alloc != ALLOC_OFF ||
+	       (options->cpu_given && options->cpu_hz);
 }
 
 /*

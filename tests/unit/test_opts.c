@@ -181,7 +181,7 @@ START_TEST(opts_defaults_are_the_constants)
 	ck_assert_uint_eq(options.alloc, ALLOC_OFF);
 	ck_assert_uint_eq(options.alloc_period, ALLOC_PERIOD_DEFAULT);
 	ck_assert_uint_eq(options.stack_bytes, STACK_BYTES_DEFAULT);
-	ck_assert_uint_eq(options.cpu_hz, 0);
+	ck_assert(options.cpu_auto && options.sched);
 	ck_assert_uint_eq(options.on_full, WIRE_ON_FULL_DROP);
 	ck_assert_uint_eq(options.log_level, LOG_INFO);
 	ck_assert_str_eq(options.output, RECORDING_DIR);

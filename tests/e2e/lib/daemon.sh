@@ -7,14 +7,15 @@ SHIM=$O/libperfrec_preload.so
 collector=
 trap '[ -z "$collector" ] || kill -KILL $collector' EXIT
 
-# start_daemon OPTION...: in $collector, and listening. Every call is recorded,
-# unless --overhead is among the options.
+# start_daemon OPTION...: in $collector, and listening. It records every call and
+# takes no samples, unless OPTIONs say otherwise.
 start_daemon()
 {
 	daemon_options=$*
 	rm -rf data
 	: >collect.log
-	"$O/perfrec-collect" -o data --overhead off "$@" 2>collect.log &
+	"$O/perfrec-collect" -o data --overhead off --cpu off --sched off "$@" \
+		2>collect.log &
 	collector=$!
 	wait_for 60 grep -q 'listening on' collect.log
 }

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A daemon without options has a budget, so it counts the calls of hot functions.
+# Without samples its first table gave the time of leaf() to hot(), which calls
+# it. So it takes samples and records switches by itself, but only of programs
+# with hooks: a shell that has the library preloaded has no recording.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/daemon.sh"
+need jq
+export XDG_CACHE_HOME="$PWD/cache"
+build hot <<'SOURCE'
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile unsigned sink;
+__attribute__((noinline)) void leaf(unsigned i)
+{
+	for (int k = 0; k < 30; k++)
+		i = i * 1664525 + 1013904223;
+	sink = i;
+}
+__attribute__((noinline)) void hot(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		leaf(i);
+}
+__attribute__((noinline)) void nap(void)
+{
+	struct timespec time = { .tv_nsec = 100000000 };
+
+	while (nanosleep(&time, &time))
+		;
+}
+int main(int argc, char **argv)
+{
+	for (long i = atol(argv[1]); i; i--)
+		hot(20000);
+	nap();
+	printf("%u\n", sink);
+	return argc - 2;
+}
+SOURCE
+
+"$O/perfrec-collect" -o data 2>collect.log &
+collector=$!
+wait_for 60 grep -q 'listening on' collect.log
+run env LD_PRELOAD="$SHIM" ./hot 1500
+expect_status 0
+run env LD_PRELOAD="$SHIM" sh -c :
+expect_status 0
+stop_daemon
+
+for one in data/*/summary.json; do :; done
+expect_eq 'the recordings' "$(ls data | grep -v '^control$' | wc -l)" 1
+run "$PERFREC" report "${one%/*}"
+expect_status 0
+if jq -e '.notes | any(test("^(no CPU samples|.*not permit)"))' "$one" >/dev/null; then
+	skip "perf_event is denied here"
+fi
+jq '.totals.time_from' "$one" >source
+expect_eq 'the times are from' "$(cat source)" '"samples"'
+jq -e 'def f($n): first(.functions[] | select(.name == $n));
+	f("leaf").on_cpu_self_ns > 2 * f("hot").on_cpu_self_ns and
+	f("leaf").calls == 30000000 and f("nap").blocked_self_ns > 95000000' "$one" >said ||
+	fail "$(jq -c '.functions[:4]' "$one")"
