@@ -1292,15 +1292,17 @@ struct sharing {
 	uint64_t left_ns, weight;
 };
 
-/* Call @visit for each silent thread. */
-static void visit_silent(struct cpu_threads *threads, struct sharing *sharing,
-			 void (*visit)(struct sharing *sharing,
-				       struct cpu_thread *thread))
+/* Call @visit for each thread that is not settled: for the silent ones, or for
+ * all. */
+static void visit_threads(struct cpu_threads *threads, struct sharing *sharing,
+			  bool silent,
+			  void (*visit)(struct sharing *sharing,
+					struct cpu_thread *thread))
 {
 	for (uint32_t i = 0; i <= threads->mask; i++)
 		for (struct cpu_thread *thread = threads->table[i]; thread;
 		     thread = thread->next)
-			if (!thread->told && !thread->settled)
+			if (!thread->settled && !(silent && thread->told))
 				visit(sharing, thread);
 }
 
@@ -1319,42 +1321,47 @@ static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 	sharing->left_ns -= more;
 }
 
-/* A thread's share of the rest: the time of its samples beyond what it told,
- * and a little more, as a thread without a sample may have had some time, too.
- */
-static uint64_t silent_weight(const struct cpu_thread *thread)
+/* A thread's share of the rest. Of a silent thread: the time of its samples
+ * beyond what it told, and a little more, as a thread without a sample may have
+ * had some time, too. Of one that has told its time: in proportion to that. */
+static uint64_t weight_of(const struct cpu_thread *thread)
 {
-	return thread->sampled_ns -
-	       MIN(thread->sampled_ns, thread->counted_ns) + 1;
+	uint64_t known = thread->told ? 0 : thread->counted_ns;
+	uint64_t ns = thread->told ? thread->counted_ns : thread->sampled_ns;
+
+	return ns - MIN(ns, known) + 1;
 }
 
 static void add_weight(struct sharing *sharing, struct cpu_thread *thread)
 {
-	sharing->weight += silent_weight(thread);
+	sharing->weight += weight_of(thread);
 }
 
 static void give_thread_share(struct sharing *sharing,
 			      struct cpu_thread *thread)
 {
-	double part = (double)silent_weight(thread) / (double)sharing->weight;
+	uint64_t weight = weight_of(thread);
+	double part = (double)weight / (double)sharing->weight;
 	uint64_t share = (uint64_t)((double)sharing->left_ns * part);
 
 	share = MIN(share, sharing->left_ns);
-	sharing->weight -= silent_weight(thread);
+	sharing->weight -= weight;
 	thread->counted_ns += share;
 	sharing->left_ns -= share;
 }
 
 /* Share @left_ns out to the silent threads, which had it together. If there is
- * only one, that is exact. */
+ * only one, that is exact. If all have told their times, records of switches
+ * are missing, nobody knows of which thread: then all have it. */
 static void share_out_rest(struct cpu_threads *threads, uint64_t left_ns)
 {
 	struct sharing sharing = { left_ns, 0 };
 
-	visit_silent(threads, &sharing, ask_running);
-	visit_silent(threads, &sharing, add_weight);
-	visit_silent(threads, &sharing, give_thread_share);
-	/* All have told, as far as we know of them. */
+	visit_threads(threads, &sharing, true, ask_running);
+	for (int silent = 1; silent >= 0 && sharing.left_ns; silent--) {
+		visit_threads(threads, &sharing, silent, add_weight);
+		visit_threads(threads, &sharing, silent, give_thread_share);
+	}
 	threads->first->short_ns += sharing.left_ns;
 }
 

@@ -552,11 +552,32 @@ START_TEST(threads_that_never_told_share_by_their_samples)
 }
 END_TEST
 
-START_TEST(time_of_nobody_is_that_of_short_threads)
+/* A busy machine loses records of switches: a program of one thread had up to 5
+ * % of its time in [short threads]. */
+START_TEST(time_of_nobody_is_that_of_all_threads)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
 	end_with(PID, WORKER, 20 * MS);
+	begin(OTHER, "other");
+	sample(PID, OTHER, 1);
+	end_with(PID, OTHER, 10 * MS);
+	finish(36 * MS);
+	ck_assert_int_eq(ns_of(NULL), 36 * MS);
+	ck_assert_int_le(llabs(ns_of("worker") - (int64_t)(24 * MS)), 10);
+	ck_assert_int_le(llabs(ns_of("other") - (int64_t)(12 * MS)), 10);
+	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 0);
+}
+END_TEST
+
+/* If all have been settled, it is too late for that. */
+START_TEST(time_of_nobody_is_that_of_short_threads_at_last)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 2);
+	end_with(PID, WORKER, 20 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
 	finish(26 * MS);
 	ck_assert_int_eq(ns_of("worker"), 20 * MS);
 	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 6 * MS);
@@ -1210,7 +1231,9 @@ int main(void)
 	tcase_add_test(missing, thread_of_which_a_count_was_lost_gets_the_rest);
 	tcase_add_test(missing, count_that_comes_late_ends_the_waiting);
 	tcase_add_test(missing, threads_that_never_told_share_by_their_samples);
-	tcase_add_test(missing, time_of_nobody_is_that_of_short_threads);
+	tcase_add_test(missing, time_of_nobody_is_that_of_all_threads);
+	tcase_add_test(missing,
+		       time_of_nobody_is_that_of_short_threads_at_last);
 	tcase_add_test(missing, totals_below_the_counts_take_nothing_away);
 	tcase_add_test(processes, child_has_times_of_its_own);
 	tcase_add_test(processes, child_without_a_sample_is_in_the_account);
