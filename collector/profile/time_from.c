@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/profile/time_from.h"
 
+/* Whether samples are better than the times of calls, which are all recorded.
+ */
+static bool calls_are_rough(const struct time_facts *facts)
+{
+	double part;
+
+	/* Without waits, samples would take them from times that have them. */
+	if (!facts->waits || facts->own_ns <= facts->left_ns)
+		return false;
+	part = (double)facts->left_ns / (double)facts->own_ns;
+	return (double)facts->samples >= TIME_SAMPLES_ROUGH * part * part;
+}
+
 enum time_from time_from_choose(const struct time_facts *facts)
 {
-	/* Without waits, samples would take them from times that have them. */
-	bool rough = facts->waits && facts->own_ns > facts->left_ns;
-
-	if (facts->muted && facts->samples >= TIME_SAMPLES_MIN)
-		return TIME_FROM_SAMPLES;
-	if (rough && facts->samples >= TIME_SAMPLES_ROUGH)
+	if (facts->samples >= TIME_SAMPLES_MIN &&
+	    (facts->muted || calls_are_rough(facts)))
 		return TIME_FROM_SAMPLES;
 	return TIME_FROM_CALLS;
 }

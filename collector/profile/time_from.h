@@ -16,7 +16,10 @@
 /* This many samples are better than recorded calls if others were not recorded.
  */
 #define TIME_SAMPLES_MIN 25
-/* This many are better than times that are mostly perfrec's own. */
+/* This many are better than recorded times of which half was perfrec's own. The
+ * error of those times grows with the ratio of perfrec's part to the rest, and
+ * that of n samples is in proportion to 1/sqrt(n). So if the ratio is 3, a ninth
+ * as many samples are better. */
 #define TIME_SAMPLES_ROUGH 200
 
 enum time_from {
