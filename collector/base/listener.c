@@ -6,12 +6,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/closer.h"
 #include "collector/base/log.h"
 
 #define BACKLOG 128
+#define TURN_AWAY_PAUSE_NS 2000000
 
 static bool is_socket(const char *path)
 {
@@ -114,8 +116,11 @@ void listener_close(struct listener *listener)
 	*listener = LISTENER_NONE;
 }
 
+/* Another thread may take the descriptor that the spare one leaves. Then the
+ * caller will be told of the same connection at once, and again: so wait. */
 static void turn_away(struct listener *listener)
 {
+	const struct timespec pause = { 0, TURN_AWAY_PAUSE_NS };
 	int fd;
 
 	if (listener->spare_fd >= 0)
@@ -124,6 +129,8 @@ static void turn_away(struct listener *listener)
 	if (fd >= 0)
 		closer_close_socket(fd);
 	listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && listener->spare_fd < 0)
+		nanosleep(&pause, NULL);
 }
 
 int listener_accept(struct listener *listener)
