@@ -28,7 +28,7 @@ struct wait_files {
 };
 
 void wait_files_init(struct wait_files *files);
-/* Closes all. */
+/* Closes all; they are opened again as they are read. */
 void wait_files_release(struct wait_files *files);
 
 /* Thread @tid of process @pid, whose files need not be open; valid until the

@@ -346,6 +346,9 @@ static bool run_pass(struct wait_reader *reader, uint64_t *pause_ns)
 	};
 	if (!look_at_all(reader))
 		return false;
+	/* A daemon would keep the files of threads that are gone. */
+	if (!seen.active)
+		wait_files_release(&reader->files);
 	reader->switches = sums.switches;
 	count_one(&poller->counts.passes);
 	*pause_ns = wait_pace_end(&reader->pace, clock_monotonic_ns(),
