@@ -156,7 +156,7 @@ static void write_profiles(struct recording *recording,
 		      offcpu_profile_write(recording, duration_ns,
 					   &files->offcpu_profile_bytes));
 	find_costs(recording, &files->costs);
-	files->time_from = sampled_times_take(recording, &files->costs);
+	files->time_from = sampled_times_take(recording);
 	time_check(recording);
 	write_wall(recording, duration_ns, files, unwritten);
 	write_heap(recording, duration_ns, files, unwritten);

@@ -2,7 +2,6 @@
 #include "collector/files/sampled_times.h"
 
 #include "collector/base/log.h"
-#include "collector/files/own_costs.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/profile/function_table.h"
@@ -13,11 +12,24 @@
 
 #define SECOND_NS 1000000000u
 
-static struct time_facts find_facts(const struct recording *recording,
-				    const struct own_costs_found *costs)
+static void add_times(const struct function_total *one,
+		      struct time_facts *facts)
+{
+	uint64_t off_ns = kernel_counts_off_ns(&one->kernel_self);
+	uint64_t kept_ns = one->self_ns + one->own_self.wait_ns;
+
+	/* Clocks that were repaired may leave a time below 0. */
+	if ((int64_t)one->self_ns < (int64_t)off_ns ||
+	    (int64_t)one->measured_self_ns < (int64_t)kept_ns)
+		return;
+	time_facts_add(facts, (double)(one->self_ns - off_ns),
+		       (double)one->kernel_self.runnable_ns,
+		       (double)(one->measured_self_ns - kept_ns));
+}
+
+static struct time_facts find_facts(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
-	const struct true_time_sums *times = &costs->sums;
 	uint64_t own_samples =
 		MIN(sum->sampled.library_count + sum->sampled.thunk_count,
 		    sum->sampled.count);
@@ -26,16 +38,13 @@ static struct time_facts find_facts(const struct recording *recording,
 			 sum->states.counted || sum->states.off,
 		.waits = recording_setup(recording)->profiles.offcpu,
 		.samples = sum->sampled.count - own_samples,
-		.own_ns = times->subtracted_ns -
-			  MIN(times->subtracted_ns, sum->wait_ns),
 	};
 	const struct function_total *one;
 	size_t count;
 
 	one = recording_functions(recording, &count);
 	for (size_t i = 0; i < count; i++)
-		facts.left_ns += one[i].self_ns -
-				 kernel_counts_off_ns(&one[i].kernel_self);
+		add_times(&one[i], &facts);
 	return facts;
 }
 
@@ -82,11 +91,10 @@ static void give_stacks(const struct stack_profile *times,
 		log_err("out of memory: stacks of %s have no times", name);
 }
 
-enum time_from sampled_times_take(struct recording *recording,
-				  const struct own_costs_found *costs)
+enum time_from sampled_times_take(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	const struct time_facts facts = find_facts(recording, costs);
+	const struct time_facts facts = find_facts(recording);
 	struct stack_profile *times;
 	int err;
 

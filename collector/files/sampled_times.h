@@ -8,18 +8,16 @@
 
 #include "collector/profile/time_from.h"
 
-struct own_costs_found;
 struct recording;
 
 /*
  * Chooses the source of the times of @recording (time_from.h), and returns it.
  * If it is samples, the times of its functions, of wall.pb.gz and of span.pb.gz
  * are those from now on. After cpu_profile_write() and offcpu_profile_write(),
- * when times were corrected by @costs, before wall.pb.gz is written. Without
- * memory the times of calls stay, and the log says so. The thread that finishes
- * the recording; reads debug information.
+ * when own costs were subtracted from times, before wall.pb.gz is written.
+ * Without memory the times of calls stay, and the log says so. The thread that
+ * finishes the recording; reads debug information.
  */
-enum time_from sampled_times_take(struct recording *recording,
-				  const struct own_costs_found *costs);
+enum time_from sampled_times_take(struct recording *recording);
 
 #endif

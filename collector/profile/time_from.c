@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/profile/time_from.h"
 
+#include "shared/compiler.h"
+
+void time_facts_add(struct time_facts *facts, double ran_ns, double runnable_ns,
+		    double own_ns)
+{
+	double wanted_ns = ran_ns + runnable_ns;
+
+	facts->own_ns += own_ns;
+	if (wanted_ns > 0)
+		facts->left_ns += ran_ns * (1 + own_ns / wanted_ns) - own_ns;
+}
+
 /* Whether samples are better than the times of calls, which are all recorded.
  */
 static bool calls_are_rough(const struct time_facts *facts)
@@ -10,7 +22,7 @@ static bool calls_are_rough(const struct time_facts *facts)
 	/* Without waits, samples would take them from times that have them. */
 	if (!facts->waits || facts->own_ns <= facts->left_ns)
 		return false;
-	part = (double)facts->left_ns / (double)facts->own_ns;
+	part = MAX(facts->left_ns, 0) / facts->own_ns;
 	return (double)facts->samples >= TIME_SAMPLES_ROUGH * part * part;
 }
 

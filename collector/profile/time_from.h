@@ -18,8 +18,8 @@
 #define TIME_SAMPLES_MIN 25
 /* This many are better than recorded times of which half was perfrec's own. The
  * error of those times grows with the ratio of perfrec's part to the rest, and
- * that of n samples is in proportion to 1/sqrt(n). So if the ratio is 3, a ninth
- * as many samples are better. */
+ * that of n samples is in proportion to 1/sqrt(n). So if the ratio is 3, a
+ * ninth as many samples are better. */
 #define TIME_SAMPLES_ROUGH 200
 
 enum time_from {
@@ -31,11 +31,18 @@ struct time_facts {
 	bool muted; /* not every call of every function was recorded */
 	bool waits; /* the stacks of blocked threads are known */
 	uint64_t samples; /* of CPU time, without those in perfrec's own code */
-	/* The self times of functions on a CPU: perfrec's part, and the rest.
-	 */
-	uint64_t own_ns, left_ns;
+	/* The self times of functions on a CPU: perfrec's part, and the rest,
+	 * which is below 0 if more was subtracted than there was. */
+	double own_ns, left_ns;
 };
 
+/* Adds to @facts the self times of a function in ns, from which @own_ns, its
+ * part of perfrec's time, was subtracted: @ran_ns on a CPU and @runnable_ns.
+ * It was taken off both in proportion (kernel_counts_fit()), but hooks run on a
+ * CPU: on a busy machine, most of a time that is mostly theirs would seem to be
+ * left. */
+void time_facts_add(struct time_facts *facts, double ran_ns, double runnable_ns,
+		    double own_ns);
 enum time_from time_from_choose(const struct time_facts *facts);
 /* "calls" or "samples": the member time_from of a summary. */
 const char *time_from_text(enum time_from from);

@@ -197,6 +197,23 @@ START_TEST(time_from_is_samples_where_calls_were_not_recorded)
 }
 END_TEST
 
+/* 36 ms on a CPU, of which 27 are perfrec's, and 108 ms runnable. */
+START_TEST(time_from_is_samples_on_a_busy_machine_too)
+{
+	struct time_facts facts = { .waits = true, .samples = 100 };
+
+	time_facts_add(&facts, 36. * 117 / 144, 108. * 117 / 144, 27);
+	time_facts_add(&facts, 0, 0, 0);
+	ck_assert(facts.own_ns == 27);
+	ck_assert(facts.left_ns > 8.99 && facts.left_ns < 9.01);
+	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
+	/* More was subtracted than there was. */
+	time_facts_add(&facts, 1, 9, 100);
+	ck_assert(facts.left_ns < 0);
+	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
+}
+END_TEST
+
 START_TEST(time_profile_samples_are_times_with_an_error)
 {
 	add(g.cpu, g.hooked, 16, 16000);
@@ -328,6 +345,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase,
 		       time_from_is_samples_where_calls_were_not_recorded);
+	tcase_add_test(tcase, time_from_is_samples_on_a_busy_machine_too);
 	tcase_add_test(tcase, time_profile_samples_are_times_with_an_error);
 	tcase_add_test(tcase,
 		       time_profile_function_without_sample_may_be_below_three);
