@@ -18,16 +18,20 @@ PROGRAMS = {
     # name: (command, its {n} for long runs, its {n} for runs that record all
     # calls, stdin of the two)
     "loops": ("{0} {n}", 40000, 20000, None),
-    "lua": ("{0} {top}/tests/real/workload.lua {n}", 1500, 200, None),
+    "lua": ("{0} {top}/tests/real/workload.lua {n}", 1500, 400, None),
     "sqlite": ("{0} -init /dev/null :memory:", 0, 0,
                ("statements", "statements.few")),
     "zstd": ("{0} text {n}", 100, 100, None),
-    "templates": ("{0} {n}", 3000, 300, None),
+    "templates": ("{0} {n}", 3000, 1000, None),
     "bzip2": ("{0} -kc9 {input}", 0, 0, None),
-    # Debian's program, so only a plain build exists.
+    # Debian's programs, so only plain builds exist.
     "node": ("{0} --perf-basic-prof {top}/tests/bench/truth_node.js {n}", 3000,
              3000, None),
-    "threads": ("{0} {n}", 800, 40, None),
+    "cc1plus": ("{0} -quiet -O2 -D_GNU_SOURCE -imultiarch x86_64-linux-gnu"
+                " {top}/tests/bench/templates.cc -o /dev/null", 0, 0, None),
+    "rsync": ("{0} -I --no-whole-file --only-write-batch=batch rsync.input"
+              " rsync.before/", 0, 0, None),
+    "threads": ("{0} {n}", 800, 200, None),
 }
 
 

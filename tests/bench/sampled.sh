@@ -38,6 +38,12 @@ for program in $programs; do
 	loops)	build_own loops "$top/tests/bench/true_time_loops.c" ;;
 	node)	! command -v node >/dev/null ||
 			ln -sf "$(command -v node)" "$dir/node.plain" ;;
+	rsync)	! command -v rsync >/dev/null ||
+			ln -sf "$(command -v rsync)" "$dir/rsync.plain" ;;
+	cc1plus) # what it compiles includes the headers of templates
+		KINDS=plain sh "$top/tests/bench/overhead_build.sh" \
+			"$O" "$dir" templates
+		ln -sf "$(gcc -print-prog-name=cc1plus)" "$dir/cc1plus.plain" ;;
 	threads) build_own threads "$top/tests/bench/truth_threads.c" ;;
 	*)	KINDS='plain entry calls' sh "$top/tests/bench/overhead_build.sh" \
 			"$O" "$dir" "$program" ;;
@@ -49,6 +55,11 @@ ln -s text input.few
 for _ in $(seq "${texts:-1}"); do
 	cat text
 done >input
+# rsync.before is like rsync.input, but for every seventh line.
+cat input input input input >rsync.input
+mkdir rsync.before
+awk 'NR % 7' rsync.input >rsync.before/rsync.input
+export CPLUS_INCLUDE_PATH="$dir/include"
 sh "$top/tests/real/workload.sql.sh" 400 >statements.few
 sh "$top/tests/real/workload.sql.sh" "${statements:-400}" >statements
 

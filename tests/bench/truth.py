@@ -21,6 +21,7 @@
 # code without hooks belong to the nearest caller with hooks, as in recordings.
 
 import argparse
+import bisect
 import json
 import os
 import re
@@ -71,12 +72,39 @@ def debug_file_of(path):
     return None
 
 
+class Addresses:
+    """The functions of a program that has no names of most: each is known by the
+    address of its unwind table, as in perfrec's tables."""
+
+    def __init__(self, path):
+        self.path = os.path.realpath(path)
+        self.starts = sorted(
+            int(one, 16) for one in
+            re.findall(r"pc=([0-9a-f]+)\.\.", output_of("readelf", "-wF", path)))
+        self.code = [
+            [int(one, 16) for one in re.findall("0x[0-9a-f]+", line)]
+            for line in output_of("readelf", "-lW", path).split("\n")
+            if " LOAD " in line and " R E " in line]
+
+    def function_in_file(self, offset):
+        """The function with the code at @offset of the file."""
+        for start, address, _, size, *_ in self.code:
+            if start <= offset < start + size:
+                return self.function_at(offset + address - start)
+        return "[stubs]"
+
+    def function_at(self, address):
+        at = bisect.bisect_right(self.starts, address) - 1
+        return f"[at 0x{self.starts[at]:x}]" if at >= 0 else "[stubs]"
+
+
 class Names:
     """One name for each function: symbols of a library may have one address."""
 
     def __init__(self):
         self.first = {}
         self.read = set()
+        self.stripped = None # or the Addresses of the program
 
     def add_library(self, path):
         if path in self.read or not os.path.isfile(path):
@@ -98,8 +126,13 @@ class Names:
 
     def of(self, name):
         name = plain_name(name)
-        # Stubs of the procedure linkage table.
-        if name.endswith("@plt") or "+0x" in name:
+        if self.stripped:
+            base = os.path.basename(self.stripped.path)
+            place = re.fullmatch(re.escape(base) + r"\+0x([0-9a-f]+)", name)
+            if place:
+                return self.stripped.function_at(int(place[1], 16))
+        # Stubs of the procedure linkage table, and libraries without names.
+        if name.endswith("@plt") or "+0x" in name or name.startswith("0x"):
             return "[stubs]"
         name = name.split("@")[0]
         return self.first.get(name, name)
@@ -142,7 +175,11 @@ class Truth:
         # The libraries of this recording say which names are one function.
         self.record(command, ["--cpu=4000", "--stack-size", "8K"])
         self.stacks = read_profile("data/cpu.pb.gz")
-        self.plain = {names.of(one) for one in symbols_of(command[0])}
+        symbols = symbols_of(command[0])
+        # The time of stubs is not that of an inlined function.
+        self.plain = {names.of(one) for one in symbols} | {"[stubs]"}
+        if not any(symbols):
+            names.stripped = Addresses(command[0])
         self.view("cpu")
         self.perf = self.by_perf(command)
         self.floor = distance(self.perf, self.by_perf(command))
@@ -169,7 +206,11 @@ class Truth:
         rows = [row for row in rows if row[3].startswith("[.]")]
         names = demangle([row[3][3:].strip() for row in rows])
         times = {}
+        stripped = self.names.stripped
+        base = stripped and os.path.basename(stripped.path)
         for row, name in zip(rows, names):
+            if stripped and row[2].strip() == base and name.startswith("0x"):
+                name = stripped.function_in_file(int(name, 16))
             name = self.names.of(name)
             times[name] = times.get(name, 0) + int(row[1])
         return shares_of(times)

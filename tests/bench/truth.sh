@@ -15,7 +15,7 @@
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-programs='lua sqlite templates bzip2 threads node' cells='' scale=2 bound=0
+programs='lua sqlite templates bzip2 threads node cc1plus rsync' cells='' scale=2 bound=0
 more=''
 while [ $# -gt 0 ]; do
 	case $1 in
