@@ -97,8 +97,11 @@ for how in cut byte foreign none; do
 	cp many-off/trace.index worse/trace.index
 	case $how in
 	cut) head -c 9000 many-off/trace.index >worse/trace.index ;;
-	byte) printf 'x' | dd of=worse/trace.index bs=1 seek=5000 conv=notrunc \
-		2>/dev/null ;;
+	byte) # another one than is there
+		byte=$(od -An -tu1 -j5000 -N1 worse/trace.index)
+		printf "\\$(printf %o $((byte ^ 1)))" |
+			dd of=worse/trace.index bs=1 seek=5000 conv=notrunc 2>dd.err ||
+			fail "$(cat dd.err)" ;;
 	foreign) cp data/trace.index worse/trace.index ;;
 	none) echo 'no index' >worse/trace.index ;;
 	esac
