@@ -113,7 +113,7 @@ struct cpu_sampler {
 	uint32_t group_count; /* relaxed: a hint */
 	/* In a row; the perf thread's, as the next. */
 	uint32_t shot_misses, slow_shots;
-	uint64_t next_shot_ns; /* BOOTTIME */
+	uint64_t next_shot_ns, next_settle_ns; /* BOOTTIME */
 
 	struct lock lock; /* of all below, and of the groups' lists */
 	struct perf_events tree;
@@ -510,11 +510,19 @@ void cpu_tell_anchor(struct cpu_sampler *sampler,
 /* --- the thread -------------------------------------------------------------
  */
 
+/* Passes that settle are PASS_MS apart, however often shots and full buffers
+ * wake this thread: what they throw away, drain workers must have had time to
+ * take. */
 static void read_pass(struct cpu_sampler *sampler)
 {
+	uint64_t now_ns = clock_boottime_ns();
+	bool settles = now_ns >= sampler->next_settle_ns;
+
+	if (settles)
+		sampler->next_settle_ns = now_ns + PASS_MS * 1000000ULL;
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
-	for (struct cpu_group *group = sampler->groups; group;
+	for (struct cpu_group *group = sampler->groups; group && settles;
 	     group = group->next)
 		cpu_threads_settle(&group->threads, SETTLE_PASSES, KEEP_PASSES);
 	lock_release(&sampler->lock);
@@ -713,7 +721,6 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 	if (samples)
 		sampler->wanted.period_ns = 1000000000 / options->cpu_hz;
 	sampler->wanted.switches = options->sched;
-	sampler->wanted.shots = !options->cpu_auto;
 	sampler->wanted.faults = options->faults;
 	sampler->wanted.counters = collector->counters;
 	sampler->wanted.stack_bytes = options->stack_bytes;

@@ -45,9 +45,6 @@ struct perf_wanted {
 	bool faults; /* count page faults in user mode, too */
 	uint32_t counters; /* and these (perf_counters.h) */
 	bool switches; /* tell when a thread leaves a CPU or comes to one */
-	/* Have shots (cpu_samples.c). On a busy machine one of 300 short
-	 * threads lacks switches where events were enabled meanwhile. */
-	bool shots;
 };
 
 /* The attributes of an event that does what @wanted says, in the thread that
@@ -59,7 +56,7 @@ struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted);
 #define PERF_SHOT_NS 100000
 static inline bool perf_wants_shots(const struct perf_wanted *wanted)
 {
-	return wanted->shots && wanted->period_ns && !wanted->tree;
+	return wanted->period_ns && !wanted->tree;
 }
 
 /* The most that it copies of a stack. */

@@ -72,10 +72,10 @@ function_has()
 		map(.samples) + [0], map(.cpu) + [0] | add" view.json
 }
 
-# check_engine ENGINE: checks the samples and CPU time of ./tasks.
-check_engine()
+# check_cpu NAME [--cpu=...]: checks the samples and CPU time of ./tasks.
+check_cpu()
 {
-	run "$PERFREC" record -q --alloc=off --cpu=99,$1 -o $1.data ./tasks
+	run "$PERFREC" record -q --alloc=off ${2:-} -o $1.data ./tasks
 	expect_status 0
 	ms=$(cat out)
 	if jq -e '.notes | any(test("^no CPU samples"))' $1.data/summary.json \
@@ -88,14 +88,17 @@ check_engine()
 		$(function_has '[short threads]')
 	echo "$1, of $ms ms: main_work has $2 samples, $3 ns;" \
 		"thread_work $4, $5; [short threads] $7 ns"
-	# --cpu=99 asks for 99 a second. A machine that is busy lets a shot hit
-	# nothing, or take longer, so that it hits more.
-	[ $((($2 + $4) * 100)) -ge $((ms * 99 / 1000 * 70)) ] ||
+	# 99 a second, or more. A machine that is busy lets a shot hit
+	# nothing, or take longer, so that it hits more. Where threads are
+	# preempted, the timers of the program miss more of the short ones.
+	least=70
+	[ "$1" != signal ] || least=50
+	[ $((($2 + $4) * 100)) -ge $((ms * 99 / 1000 * least)) ] ||
 		fail "$1: $2 and $4 samples, but $ms ms of CPU time"
 	all=$(($3 + $5))
-	[ $all -ge $((ms * 1000000 * 70 / 100)) ] ||
+	[ $all -ge $((ms * 1000000 * least / 100)) ] ||
 		fail "$1: only $all ns have functions"
-	[ "$3" -ge $((all * 30 / 100)) ] && [ "$5" -ge $((all * 30 / 100)) ] ||
+	[ "$3" -ge $((all * 25 / 100)) ] && [ "$5" -ge $((all * 25 / 100)) ] ||
 		fail "$1: main_work and thread_work do not have a half each"
 	[ "$7" -le $((ms * 1000000 * 20 / 100)) ] ||
 		fail "$1: $7 ns of $ms ms are [short threads]"
@@ -103,8 +106,9 @@ check_engine()
 		view.json >/dev/null || fail "$1: the program has no samples"
 }
 
-check_engine signal
-check_engine perf
+check_cpu signal --cpu=99,signal
+check_cpu perf --cpu=99,perf
+check_cpu usual
 
 # The same with a child for each task, which was in a row "[short processes]".
 sed -e 's/static void \*task(void \*n)/static void task(void *n)/' \
@@ -126,6 +130,3 @@ echo "perf, of $ms ms in children: $1 samples, $2 ns"
 	fail "$1 samples, but $ms ms of CPU time in children"
 [ "$2" -ge $((ms * 1000000 * 60 / 100)) ] ||
 	fail "only $2 ns of $ms ms in children have functions"
-# Shots may cost a short thread switches (docs/LIMITS.md). Without these
-# recordings, run-e2e.sh does not check the states of their threads.
-rm -r perf.data forks.data
