@@ -36,11 +36,11 @@ struct time_facts {
 	double own_ns, left_ns;
 };
 
-/* Adds to @facts the self times of a function in ns, from which @own_ns, its
- * part of perfrec's time, was subtracted: @ran_ns on a CPU and @runnable_ns.
- * It was taken off both in proportion (kernel_counts_fit()), but hooks run on a
- * CPU: on a busy machine, most of a time that is mostly theirs would seem to be
- * left. */
+/* Adds a function to @facts. @own_ns was subtracted from its self times, which
+ * are now @ran_ns on a CPU and @runnable_ns. kernel_counts_fit() subtracts from
+ * both in proportion. But hooks run on a CPU, so this takes @own_ns from the
+ * time on a CPU alone; else, on a busy machine, too much would seem to be left.
+ */
 void time_facts_add(struct time_facts *facts, double ran_ns, double runnable_ns,
 		    double own_ns);
 enum time_from time_from_choose(const struct time_facts *facts);

@@ -510,21 +510,25 @@ void cpu_tell_anchor(struct cpu_sampler *sampler,
 /* --- the thread -------------------------------------------------------------
  */
 
-/* Passes that settle are PASS_MS apart, however often shots and full buffers
- * wake this thread: what they throw away, drain workers must have had time to
- * take. */
-static void read_pass(struct cpu_sampler *sampler)
+/* Drain workers must have had time to take what settling throws away, so it is
+ * PASS_MS apart, however often shots and full buffers wake this thread. */
+static void settle_groups(struct cpu_sampler *sampler)
 {
 	uint64_t now_ns = clock_boottime_ns();
-	bool settles = now_ns >= sampler->next_settle_ns;
 
-	if (settles)
-		sampler->next_settle_ns = now_ns + PASS_MS * 1000000ULL;
-	lock_acquire(&sampler->lock);
-	pull_locked(sampler);
-	for (struct cpu_group *group = sampler->groups; group && settles;
+	if (now_ns < sampler->next_settle_ns)
+		return;
+	sampler->next_settle_ns = now_ns + PASS_MS * 1000000ULL;
+	for (struct cpu_group *group = sampler->groups; group;
 	     group = group->next)
 		cpu_threads_settle(&group->threads, SETTLE_PASSES, KEEP_PASSES);
+}
+
+static void read_pass(struct cpu_sampler *sampler)
+{
+	lock_acquire(&sampler->lock);
+	pull_locked(sampler);
+	settle_groups(sampler);
 	lock_release(&sampler->lock);
 }
 

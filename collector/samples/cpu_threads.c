@@ -1292,8 +1292,8 @@ struct sharing {
 	uint64_t left_ns, weight;
 };
 
-/* Call @visit for each thread that is not settled: for the silent ones, or for
- * all. */
+/* Calls @visit for each thread that is not settled. @silent: only for those
+ * that did not tell their time. */
 static void visit_threads(struct cpu_threads *threads, struct sharing *sharing,
 			  bool silent,
 			  void (*visit)(struct sharing *sharing,
@@ -1321,15 +1321,16 @@ static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 	sharing->left_ns -= more;
 }
 
-/* A thread's share of the rest. Of a silent thread: the time of its samples
- * beyond what it told, and a little more, as a thread without a sample may have
- * had some time, too. Of one that has told its time: in proportion to that. */
+/* A thread's share of the rest. A thread that told its time has a share in
+ * proportion to it. A silent one has a share by the time of its samples beyond
+ * what it told; 1 more, as it may have run without a sample. */
 static uint64_t weight_of(const struct cpu_thread *thread)
 {
-	uint64_t known = thread->told ? 0 : thread->counted_ns;
-	uint64_t ns = thread->told ? thread->counted_ns : thread->sampled_ns;
+	uint64_t sampled_ns = thread->sampled_ns;
 
-	return ns - MIN(ns, known) + 1;
+	if (thread->told)
+		return thread->counted_ns + 1;
+	return sampled_ns - MIN(sampled_ns, thread->counted_ns) + 1;
 }
 
 static void add_weight(struct sharing *sharing, struct cpu_thread *thread)
@@ -1350,18 +1351,24 @@ static void give_thread_share(struct sharing *sharing,
 	sharing->left_ns -= share;
 }
 
+static void share_among(struct cpu_threads *threads, struct sharing *sharing,
+			bool silent)
+{
+	visit_threads(threads, sharing, silent, add_weight);
+	visit_threads(threads, sharing, silent, give_thread_share);
+}
+
 /* Share @left_ns out to the silent threads, which had it together. If there is
- * only one, that is exact. If all have told their times, records of switches
- * are missing, nobody knows of which thread: then all have it. */
+ * only one, that is exact. If all have told their times, the kernel lost
+ * records of switches. Nobody knows of which thread, so all get a share. */
 static void share_out_rest(struct cpu_threads *threads, uint64_t left_ns)
 {
 	struct sharing sharing = { left_ns, 0 };
 
 	visit_threads(threads, &sharing, true, ask_running);
-	for (int silent = 1; silent >= 0 && sharing.left_ns; silent--) {
-		visit_threads(threads, &sharing, silent, add_weight);
-		visit_threads(threads, &sharing, silent, give_thread_share);
-	}
+	share_among(threads, &sharing, true);
+	if (sharing.left_ns)
+		share_among(threads, &sharing, false);
 	threads->first->short_ns += sharing.left_ns;
 }
 
