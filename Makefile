@@ -100,7 +100,7 @@ help:
 	@echo 'make coverage     lines of collector/ and preload/ that all tests run together'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
 	@echo 'make check-real-overhead   some of them within a budget, beside perf'
-	@echo 'make check-truth  the first table beside perf, for all builds and budgets (10 minutes)'
+	@echo 'make check-truth  the first table beside perf, for all builds and budgets (25 minutes)'
 	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'
 	@echo 'make check-diff   perfrec diff finds no change in 50 comparisons of equal runs'
 	@echo 'make check-flips  states of functions change for long in a busy program'
