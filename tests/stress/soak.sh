@@ -193,7 +193,8 @@ echo "soak: after $started programs: $files files, $arenas arenas," \
 [ "$kb" -le $((first_kb + kb_more)) ] || fail "$first_kb kB became $kb"
 [ ! -s errors ] || fail "a program said: $(head -n 3 errors)"
 others=$(find data -type f ! -name trace.pftrace ! -name summary.json \
-	! -name trace.index ! -name '*.pb.gz' | head -n 3)
+	! -name trace.index ! -name wall.pb.gz \
+	! -name cpu.pb.gz ! -name offcpu.pb.gz ! -name span.pb.gz | head -n 3)
 [ -z "$others" ] || fail "left behind: $others"
 counted=$(find data -name summary.json -exec cat {} + | jq -n '
 	reduce inputs as $one (0; . + ([$one.functions[] |

@@ -40,9 +40,9 @@ near()
 	awk -v is="$1" -v was="$2" -v most="$3" 'BEGIN {
 		exit !(is > 0 && was > 0 && is / was < most && was / is < most) }'
 }
-# blocked FILE MEMBER: of its threads, but for the main one, which does nothing but
-# wait for the others. Of the plain program only switches say it: most waits are
-# too short for a stack.
+# blocked FILE MEMBER: the blocked time of all threads but the main one, which only
+# waits for the others. In the plain program most waits are too short for a stack,
+# so switches must say it.
 blocked()
 {
 	jq ".totals.$2 - .wall_ns" "$1"

@@ -89,16 +89,13 @@ check_cpu()
 	echo "$1, of $ms ms: main_work has $2 samples, $3 ns;" \
 		"thread_work $4, $5; [short threads] $7 ns"
 	# 99 a second, or more. A machine that is busy lets a shot hit
-	# nothing, or take longer, so that it hits more. Where threads are
-	# preempted, the timers of the program miss more of the short ones.
-	least=70
-	[ "$1" != signal ] || least=50
-	[ $((($2 + $4) * 100)) -ge $((ms * 99 / 1000 * least)) ] ||
+	# nothing, or take longer, so that it hits more.
+	[ $((($2 + $4) * 100)) -ge $((ms * 99 / 1000 * 70)) ] ||
 		fail "$1: $2 and $4 samples, but $ms ms of CPU time"
 	all=$(($3 + $5))
-	[ $all -ge $((ms * 1000000 * least / 100)) ] ||
+	[ $all -ge $((ms * 1000000 * 70 / 100)) ] ||
 		fail "$1: only $all ns have functions"
-	[ "$3" -ge $((all * 25 / 100)) ] && [ "$5" -ge $((all * 25 / 100)) ] ||
+	[ "$3" -ge $((all * 30 / 100)) ] && [ "$5" -ge $((all * 30 / 100)) ] ||
 		fail "$1: main_work and thread_work do not have a half each"
 	[ "$7" -le $((ms * 1000000 * 20 / 100)) ] ||
 		fail "$1: $7 ns of $ms ms are [short threads]"
@@ -106,7 +103,10 @@ check_cpu()
 		view.json >/dev/null || fail "$1: the program has no samples"
 }
 
-check_cpu signal --cpu=99,signal
+# Timers of the program miss more short threads where these are preempted: so one
+# of four tries.
+(check_cpu signal --cpu=99,signal) || (check_cpu signal --cpu=99,signal) ||
+	(check_cpu signal --cpu=99,signal) || check_cpu signal --cpu=99,signal
 check_cpu perf --cpu=99,perf
 check_cpu usual
 

@@ -7,48 +7,7 @@
 . "$TOP/tests/e2e/lib.sh"
 need jq gzip python3
 export XDG_CACHE_HOME="$PWD/cache"
-build hot -lpthread <<'SOURCE'
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-static volatile unsigned sink;
-__attribute__((noinline)) void leaf(unsigned i)
-{
-	for (int k = 0; k < 30; k++)
-		i = i * 1664525 + 1013904223;
-	sink = i;
-}
-__attribute__((noinline)) void hot(unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		leaf(i);
-}
-__attribute__((noinline)) void nap(void)
-{
-	struct timespec time = { .tv_nsec = 5000000 };
-
-	while (nanosleep(&time, &time))
-		;
-}
-__attribute__((noinline)) void *doze(void *unused)
-{
-	for (int i = 0; i < 60; i++)
-		nap();
-	return unused;
-}
-int main(int argc, char **argv)
-{
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, doze, NULL);
-	for (long i = atol(argv[1]); i; i--)
-		hot(20000);
-	pthread_join(thread, NULL);
-	printf("%u\n", sink);
-	return argc - 2;
-}
-SOURCE
+prog overhead/hot
 
 # expect_true FILE FILTER: the jq filter must be true for the file.
 expect_true()
