@@ -27,7 +27,7 @@ NOINLINE static void leaf(void)
 
 static void *calls(void *none)
 {
-	for (int i = 0; i < 1000000; i++)
+	for (int i = 0; i < 10000000; i++)
 		leaf();
 	return none;
 }
@@ -60,25 +60,41 @@ int main(int argc, char **argv)
 }
 SOURCE
 
-least=
-for _ in 1 2 3; do
-	us=$(./program)
-	[ -n "$least" ] && [ "$least" -le "$us" ] || least=$us
+# record: to ./data, with what is said in ./summary.
+record()
+{
+	rm -rf data
+	run "$PERFREC" record --overhead off --cpu 999 --alloc=off -o data ./program
+	expect_status 0
+	cp err summary
+}
+# is_bounded: whether the factor is below the upper bound that the CPU time of
+# unrecorded runs gives.
+is_bounded()
+{
+	least=
+	for _ in 1 2 3; do
+		us=$(./program)
+		[ -n "$least" ] && [ "$least" -le "$us" ] || least=$us
+	done
+	json data/summary.json '[.cost.dilation,
+		(.user_ns + .sys_ns + .totals.wait_ns) / 1000] | @tsv' >said
+	awk -v least="$least" \
+		'{ exit !($1 >= 1.3 && $1 <= 1.25 * $2 / least) }' said
+}
+# The cost of hooks is estimated, and on a busy machine a third too high at times.
+bounded=
+for _ in 1 2 3 4 5; do
+	record
+	is_bounded && bounded=yes && break
 done
-run "$PERFREC" record --overhead off --cpu 999 --alloc=off -o data ./program
-expect_status 0
-cp err summary
+[ "$bounded" ] || fail "$(cat said) with, $least us without perfrec"
 expect_eq 'what is said first' "$(sed -n '/^perfrec: /,$ { /^  /p }' summary |
 	head -n 1 | cut -d' ' -f3)" slowed
 expect_match summary '^  slowed     recording made this run about [0-9.]* x slower$'
 expect_match summary 'next: perfrec record --overhead 5% -- COMMAND$'
 expect_match summary ' self time\* .* blocked\* .*total\*'
 expect_match summary '^  \*: with waits for threads that recording slowed$'
-# The CPU time of unrecorded runs gives an upper bound of the factor.
-json data/summary.json '[.cost.dilation, (.user_ns + .sys_ns + .totals.wait_ns) / 1000]
-	| @tsv' >said
-awk -v least="$least" '{ exit !($1 >= 1.3 && $1 <= 1.25 * $2 / least) }' said ||
-	fail "$(cat said) with, $least us without perfrec"
 run "$PERFREC" report data
 expect_match out '^  slowed     '
 run "$PERFREC" report --view wait data
