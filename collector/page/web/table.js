@@ -18,6 +18,8 @@ import { announce, button, el, fill } from './dom.js';
  */
 
 const FIRST_ROWS = 60;
+/** The values that wall time is the sum of, from switches or from samples. */
+const PARTS = ['on_cpu', 'runnable', 'blocked'];
 
 /** Names, sorted by what a column says. */
 export class FunctionTable {
@@ -128,8 +130,8 @@ export class FunctionTable {
   /** @param {ValueHead} value @returns {Column[]} the parts of a time, where they are known: of the whole recording */
   partsOf(value) {
     const { recording, selection } = this.store;
-    if (value.unit !== 'nanoseconds' || value.from !== 'calls' || selection.range || selection.threads) return [];
-    return recording.values.filter((part) => part.from === 'switches').map((part) => {
+    if (value.key !== 'wall' || selection.range || selection.threads) return [];
+    return recording.values.filter((part) => PARTS.includes(part.key)).map((part) => {
       const { self } = this.sums(part);
       return { id: `${part.key}.self`, title: part.title, hint: `Of the time in the function itself: ${part.title.toLowerCase()}`,
         raw: (/** @type {number} */ fn) => self[fn],
