@@ -108,8 +108,14 @@ int main(void)
 }
 SOURCE
 gcc -O1 -g -fno-builtin -o plain plain.c || fail "cannot compile plain.c"
-run "$PERFREC" record -q --alloc=sampled:4K -o sampled -- ./plain
-expect_status 0
+# On a busy machine stacks may come faster than they can be unwound: these blocks
+# are below [unknown], which the summary says.
+for _ in 1 2 3 4 5 6 7 8; do
+	rm -rf sampled
+	run "$PERFREC" record -q --alloc=sampled:4K -o sampled -- ./plain
+	expect_status 0
+	[ "$(json sampled/summary.json .totals.lost_alloc_stacks)" -ne 0 ] || break
+done
 profile_stacks sampled/heap.pb.gz >got
 for want in 'keep 3' 'keep 4' 'keep 1' 'drop 1' 'drop 2'; do
 	column=${want#* }
@@ -117,7 +123,7 @@ for want in 'keep 3' 'keep 4' 'keep 1' 'drop 1' 'drop 2'; do
 		'index($0, name) { s += $n } END { printf "%.0f", s }' got)
 	[ $((column % 2)) -eq 1 ] || sum=$((sum / 1000))
 	if [ "$sum" -lt 27000 ] || [ "$sum" -gt 33000 ]; then
-		fail "estimate '$want' is $sum, of 30000"
+		fail "estimate '$want' is $sum, of 30000: $(cat got)"
 	fi
 done
 gunzip -c sampled/heap.pb.gz | grep -q 'estimates' ||
