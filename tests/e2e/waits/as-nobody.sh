@@ -6,12 +6,13 @@
 need setpriv
 [ "$(id -u)" = 0 ] || skip 'only root becomes nobody'
 
-# nobody COMMAND...
-cat >nobody <<'SCRIPT'
+# nobody COMMAND... The rings of perf events are paid from what the user has for
+# all processes together, so this is a user whom no other test is.
+cat >nobody <<SCRIPT
 #!/bin/sh
 ulimit -l 64
-exec setpriv --reuid 65534 --regid 65534 --clear-groups \
-	env -u XDG_RUNTIME_DIR HOME=/nonexistent "$@"
+exec setpriv --reuid $((60000 + $$ % 5000)) --regid 65534 --clear-groups \
+	env -u XDG_RUNTIME_DIR HOME=/nonexistent "\$@"
 SCRIPT
 chmod 755 nobody
 chmod 711 .
