@@ -21,10 +21,10 @@
  * months. Those who serve all recordings refer to a file without holding its
  * tables (symbol_file_get_common()): they may be dropped meanwhile.
  *
- * All caches have at most half of the descriptors that the system allows. A
- * file beyond that is opened again where it was found when it is needed, if it
- * is still there and still the same. So a deleted file may have a descriptor
- * where others have none any more.
+ * All caches have at most half of the descriptors that the system allows beyond
+ * those of the rest of the collector. Where a file has none, it is opened again
+ * when it is needed, if it is still there and still the same. So a deleted file
+ * may have a descriptor where others have none any more.
  *
  * Source lines come from a process that reads debug information (symbolize.h).
  * They are kept with the file.
@@ -64,11 +64,13 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Descriptors kept: half of what the system allows, within these bounds. */
-#define DESCRIPTORS_LEAST 32
+/* Descriptors kept: half of what the system allows beyond those of the rest,
+ * within these bounds. */
+#define DESCRIPTORS_LEAST 16
 #define DESCRIPTORS_MOST 32768
-/* What perfrec-reader takes, at its start above all (helper.c). */
-#define DESCRIPTORS_OF_START 24
+/* A collector has up to 53 for a program of one thread on two CPUs, and a start
+ * of perfrec-reader takes 24 (helper.c). */
+#define DESCRIPTORS_OF_REST 64
 #define IDLE_BYTES_MAX (128ull << 20) /* of files that nobody uses */
 #define FILE_BUCKETS 1024
 
@@ -183,7 +185,7 @@ static unsigned int half_of_all_descriptors(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return DESCRIPTORS_LEAST;
-	limit.rlim_cur -= MIN(limit.rlim_cur, DESCRIPTORS_OF_START);
+	limit.rlim_cur -= MIN(limit.rlim_cur, DESCRIPTORS_OF_REST);
 	return (unsigned int)MAX(MIN(limit.rlim_cur / 2, DESCRIPTORS_MOST),
 				 DESCRIPTORS_LEAST);
 }
