@@ -299,6 +299,8 @@ static int add_symbols(struct code_pieces *pieces, struct code_file *file,
 					    .bytes = function->size,
 					    .is_entry = true };
 
+		if (function->rank == ELF_RANK_STUB)
+			continue;
 		known.list = pieces->list;
 		piece = code_pieces_at(&known, function->start);
 		if (!piece)

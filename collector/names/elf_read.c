@@ -7,7 +7,8 @@
  * several names share an address the one of the lowest rank stays:
  *
  *  1. one with a size, since a label without one is often a mere marker;
- *  2. one that is defined here, before an import (see below);
+ *  2. one that is defined here, before an import (see below), and this before
+ *     an entry of the PLT;
  *  3. a global or weak one, before a local one;
  *  4. the one with fewer leading underscores: people know write, which is
  *     weak in the C library, and not its global alias __write;
@@ -28,6 +29,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/names/elf_stubs.h"
 #include "shared/compiler.h"
 #include "shared/entry_build.h"
 
@@ -50,6 +52,9 @@ enum rank { /* the bits of elf_function.rank, worst first */
 	    RANK_UNDERSCORE = 1 << 1, /* times 0 to 3 */
 	    RANK_WEAK = 1 << 0,
 };
+
+_Static_assert(ELF_RANK_STUB == (RANK_IMPORT | RANK_LOCAL),
+	       "no import is local, so the rank is that of stubs alone");
 
 static int fail_with(int err, const char *text, const char **why)
 {
@@ -569,6 +574,9 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 		err = add_symbol_table(elf, SHT_SYMTAB, &functions);
 	if (!err)
 		err = add_symbol_table(elf, SHT_DYNSYM, &functions);
+	/* A file with nothing else is one without symbols. */
+	if (!err && functions.count)
+		err = elf_stubs_add(elf, &functions);
 	elf_end(elf);
 	if (err) {
 		free(functions.list);

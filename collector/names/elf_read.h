@@ -40,6 +40,11 @@ struct elf_function {
 	uint32_t name; /* offset in elf_functions.strings */
 };
 
+/* The rank of an entry of a PLT, which has no symbol: see elf_stubs.h. Its name
+ * ends in ELF_STUB_MARK. */
+#define ELF_RANK_STUB 24
+#define ELF_STUB_MARK "@plt"
+
 struct elf_functions {
 	struct elf_function *list; /* sorted by start, one per address; may be
 				    * NULL */

@@ -52,6 +52,7 @@
 #include "collector/base/lock.h"
 #include "collector/base/grow.h"
 #include "collector/base/clock.h"
+#include "collector/names/elf_read.h"
 #include "collector/names/jit_files.h"
 #include "collector/names/load_map.h"
 #include "collector/base/log.h"
@@ -1318,6 +1319,21 @@ static bool is_own_library(const char *path)
 	return !strncmp(slash ? slash + 1 : path, "libperfrec_preload.", 19);
 }
 
+/* True if @address is in a stub that calls a hook of -finstrument-functions. */
+static bool is_stub_of_hook(const struct place *place, uint64_t address)
+{
+	const char *name;
+	uint64_t start;
+
+	if (!place->file || !symbol_file_instrumented(place->file))
+		return false;
+	name = symbol_file_lookup(place->file, address - bias_of_place(place),
+				  &start);
+	return name &&
+	       (!strcmp(name, "__cyg_profile_func_enter" ELF_STUB_MARK) ||
+		!strcmp(name, "__cyg_profile_func_exit" ELF_STUB_MARK));
+}
+
 enum module_owner modules_owner(struct modules *modules, uint64_t address,
 				uint32_t generation)
 {
@@ -1328,7 +1344,7 @@ enum module_owner modules_owner(struct modules *modules, uint64_t address,
 		return owner;
 	if (is_thunk_area(&place))
 		owner = MODULE_THUNKS;
-	else if (is_own_library(place.path))
+	else if (is_own_library(place.path) || is_stub_of_hook(&place, address))
 		owner = MODULE_LIBRARY;
 	symbol_file_put(&place.file);
 	return owner;

@@ -120,12 +120,13 @@ bool modules_place(struct modules *modules, uint64_t address,
 
 enum module_owner {
 	MODULE_PROGRAM, /* or nobody knows whose */
-	MODULE_LIBRARY, /* perfrec's, in the program */
+	MODULE_LIBRARY, /* perfrec's, in the program, or what calls a hook from
+			 * the program's PLT */
 	MODULE_THUNKS, /* perfrec's, too (function_shm.h) */
 };
 
 /* Whose the code was that lay at @address in @generation. As modules_place(),
- * may read the map. */
+ * may read the map, and the symbol tables of a file with hooks. */
 enum module_owner modules_owner(struct modules *modules, uint64_t address,
 				uint32_t generation);
 

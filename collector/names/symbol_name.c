@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/base/utf8.h"
+#include "collector/names/elf_read.h"
 
 /*
  * libiberty refuses mangled names of more than 1,024 bytes unless its limit
@@ -140,7 +141,7 @@ static size_t copy_clean(const char *raw, char *out)
 	return length;
 }
 
-size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES])
+static size_t make_plain(const char *raw, char out[SYMBOL_NAME_BYTES])
 {
 	size_t length = demangle(raw, out);
 
@@ -152,4 +153,23 @@ size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES])
 	}
 	symbol_name_clean(out);
 	return length;
+}
+
+size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES])
+{
+	static const char mark[] = ELF_STUB_MARK;
+	const size_t mark_bytes = sizeof(mark) - 1;
+	size_t raw_bytes = strnlen(raw, SYMBOL_NAME_BYTES), length;
+	char function[SYMBOL_NAME_BYTES];
+
+	if (raw_bytes <= mark_bytes || raw_bytes == SYMBOL_NAME_BYTES ||
+	    strcmp(raw + raw_bytes - mark_bytes, mark))
+		return make_plain(raw, out);
+	memcpy(function, raw, raw_bytes - mark_bytes);
+	function[raw_bytes - mark_bytes] = '\0';
+	length = make_plain(function, out);
+	if (length + sizeof(mark) > SYMBOL_NAME_BYTES)
+		return length;
+	memcpy(out + length, mark, sizeof(mark));
+	return length + mark_bytes;
 }

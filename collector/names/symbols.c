@@ -1380,6 +1380,8 @@ int symbol_file_each(struct symbol_file *view, symbol_visit *visit,
 		return 0;
 	read_file_to(view, STEP_TABLES);
 	for (size_t i = 0; i < functions->count && !stop; i++) {
+		if (functions->list[i].rank == ELF_RANK_STUB)
+			continue;
 		symbol_name_make(functions->strings + functions->list[i].name,
 				 name);
 		stop = visit(context, functions->list[i].start, name);

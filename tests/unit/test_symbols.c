@@ -115,6 +115,9 @@ START_TEST(symbol_name_with_version_loses_it)
 	ck_assert_str_eq(made("memcpy@@GLIBC_2.14"), "memcpy");
 	ck_assert_str_eq(made("memcpy@GLIBC_2.2.5"), "memcpy");
 	ck_assert_str_eq(made("@odd"), "@odd");
+	ck_assert_str_eq(made("memcpy@plt"), "memcpy@plt");
+	ck_assert_str_eq(made("_ZN3FooC1Ev@plt"), "Foo::Foo()@plt");
+	ck_assert_str_eq(made("@plt"), "@plt");
 }
 END_TEST
 
@@ -277,6 +280,59 @@ START_TEST(symbols_of_symtab_and_dynsym_are_merged)
 	ck_assert_int_eq(count_names(file, "shown"), 1);
 	ck_assert_ptr_null(symbol_file_error(file));
 	symbol_file_put(&file);
+}
+END_TEST
+
+/* The virtual address of the section @name of @path. */
+static uint64_t section_vaddr(const char *path, const char *name)
+{
+	scratch_run("readelf -SW %s | sed 's/\\[ *//' | "
+		    "awk '$2 == \"%s\" { print $4 }' >vaddr",
+		    path, name);
+	return strtoull(scratch_read("vaddr"), NULL, 16);
+}
+
+static const char g_callers[] =
+	"struct far { far(); };\n"
+	"extern \"C\" void puts_twice(const char *);\n"
+	"far *(*volatile make)();\n"
+	"extern \"C\" void local() { far it; puts_twice(\"\"); }\n";
+
+/* The linker chooses the order of the two that begin at @first of @section. */
+static void expect_stubs(const char *compiler, const char *section,
+			 uint64_t first)
+{
+	static const char *const names[] = { "far::far()@plt",
+					     "puts_twice@plt" };
+	struct symbol_file *file;
+	uint64_t stub, start;
+	const char *name;
+	int is_other;
+
+	scratch_compile(compiler, "cc", g_callers, "stubs.so");
+	file = open_file("stubs.so");
+	stub = section_vaddr("stubs.so", section) + first;
+	name = symbol_file_lookup(file, stub, &start);
+	ck_assert_ptr_nonnull(name);
+	ck_assert_uint_eq(start, stub);
+	is_other = strcmp(name, names[0]) != 0;
+	ck_assert_str_eq(name, names[is_other]);
+	ck_assert_ptr_eq(symbol_file_lookup(file, stub + 15, &start), name);
+	ck_assert_str_eq(symbol_file_lookup(file, stub + 16, &start),
+			 names[!is_other]);
+	/* They are no functions of the file. */
+	ck_assert_int_eq(count_names(file, names[0]), 0);
+	symbol_file_put(&file);
+}
+
+START_TEST(symbols_of_stubs_are_those_of_their_functions)
+{
+	/* The first entry of .plt calls the dynamic linker. */
+	expect_stubs("g++ -shared -fPIC -O1 -fcf-protection=none", ".plt", 16);
+	expect_stubs("g++ -shared -fPIC -O1 -Wl,-z,now -fcf-protection=none",
+		     ".plt", 16);
+	expect_stubs("g++ -shared -fPIC -O1 -fcf-protection -Wl,-z,ibtplt",
+		     ".plt.sec", 0);
 }
 END_TEST
 
@@ -995,6 +1051,7 @@ static Suite *make_suite(void)
 	tcase_add_test(names, symbol_name_long_template_is_demangled);
 	tcase_add_test(tables, symbols_same_address_keep_the_best_name);
 	tcase_add_test(tables, symbols_of_symtab_and_dynsym_are_merged);
+	tcase_add_test(tables, symbols_of_stubs_are_those_of_their_functions);
 	tcase_add_test(tables, symbols_of_cpp_are_demangled);
 	tcase_add_test(tables, symbols_each_stops_when_told);
 	tcase_add_test(tables, symbols_headers_tell_hooks_asan_and_build_id);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * elf_stubs - an entry of a PLT jumps to where a slot of the global offset
+ * table points ("jmp *offset(%rip)"), and a relocation says whose address the
+ * dynamic linker writes into the slot: System V ABI, AMD64 supplement 1.0, 5.2
+ * and table 4.9. The rest of an entry depends on the linker and on its options
+ * (endbr64, bnd, an index in r11), so this code looks for the jump only.
+ */
+#include "collector/names/elf_stubs.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/names/elf_read.h"
+#include "shared/compiler.h"
+
+/* Limits for files that lie. */
+#define SLOTS_MAX (1u << 20)
+#define RELOCATION_BYTES_MAX (256u << 20)
+#define CODE_BYTES_MAX (16u << 20)
+#define NAME_BYTES_MAX (16u << 20) /* of all names together */
+
+#define JUMP_BYTES 6
+#define STUB_BYTES 16 /* where the section does not say */
+#define STUB_BYTES_MAX 64
+
+struct slot {
+	uint64_t vaddr; /* first: compare_slots() */
+	Elf_Scn *symbols;
+	size_t symbol;
+};
+
+struct search {
+	Elf *elf;
+	struct elf_functions *functions;
+	size_t functions_room, strings_room;
+	size_t name_bytes; /* added */
+	struct slot *slots;
+	size_t slot_count, slot_room;
+};
+
+static int compare_slots(const void *left, const void *right)
+{
+	const struct slot *a = left, *b = right;
+
+	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
+}
+
+/* Appends the slots that the relocations of @section fill. 0 or -ENOMEM. */
+static int add_slots(struct search *search, Elf_Scn *section,
+		     const GElf_Shdr *header)
+{
+	Elf_Scn *symbols = elf_getscn(search->elf, header->sh_link);
+	Elf_Data *data = NULL;
+	GElf_Rela rela;
+
+	if (symbols && header->sh_size <= RELOCATION_BYTES_MAX)
+		data = elf_getdata(section, NULL);
+	for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
+		uint64_t type = GELF_R_TYPE(rela.r_info);
+
+		if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+		    search->slot_count == SLOTS_MAX)
+			continue;
+		if (grow_array(search->slots, search->slot_room,
+			       search->slot_count + 1))
+			return -ENOMEM;
+		search->slots[search->slot_count++] =
+			(struct slot){ rela.r_offset, symbols,
+				       GELF_R_SYM(rela.r_info) };
+	}
+	return 0;
+}
+
+/* The name of the symbol that @slot gets the address of; NULL: none. */
+static const char *name_of_slot(Elf *elf, const struct slot *slot)
+{
+	Elf_Data *data = elf_getdata(slot->symbols, NULL);
+	GElf_Shdr header;
+	GElf_Sym symbol;
+	const char *name;
+
+	if (!data || !gelf_getshdr(slot->symbols, &header) ||
+	    header.sh_type != SHT_DYNSYM ||
+	    !gelf_getsym(data, (int)slot->symbol, &symbol))
+		return NULL;
+	name = elf_strptr(elf, header.sh_link, symbol.st_name);
+	return name && *name ? name : NULL;
+}
+
+static int add_stub(struct search *search, uint64_t start, uint64_t bytes,
+		    const char *name)
+{
+	struct elf_functions *functions = search->functions;
+	size_t length = strnlen(name, NAME_BYTES_MAX - search->name_bytes);
+	size_t wanted =
+		functions->string_bytes + length + sizeof(ELF_STUB_MARK);
+
+	search->name_bytes += length;
+	if (name[length])
+		return 0;
+	if (grow_array(functions->list, search->functions_room,
+		       functions->count + 1) ||
+	    grow_array(functions->strings, search->strings_room, wanted))
+		return -ENOMEM;
+	functions->list[functions->count++] = (struct elf_function){
+		.start = start,
+		.size = bytes % (STUB_BYTES_MAX + 1),
+		.rank = ELF_RANK_STUB,
+		.name = (uint32_t)functions->string_bytes,
+	};
+	memcpy(functions->strings + functions->string_bytes, name, length);
+	memcpy(functions->strings + functions->string_bytes + length,
+	       ELF_STUB_MARK, sizeof(ELF_STUB_MARK));
+	functions->string_bytes = wanted;
+	return 0;
+}
+
+/* Appends the entries of the PLT @section. 0 or -ENOMEM. */
+static int add_stubs(struct search *search, Elf_Scn *section,
+		     const GElf_Shdr *header)
+{
+	uint64_t each = header->sh_entsize;
+	const Elf_Data *data = elf_getdata(section, NULL);
+	const uint8_t *code = data ? data->d_buf : NULL;
+	int err = 0;
+
+	if (each < JUMP_BYTES || each > STUB_BYTES_MAX)
+		each = STUB_BYTES;
+	for (size_t at = 0; code && !err && at + JUMP_BYTES <= data->d_size;
+	     at++) {
+		const struct slot *slot;
+		struct slot wanted;
+		const char *name;
+		int32_t offset;
+
+		if (code[at] != 0xff || code[at + 1] != 0x25)
+			continue;
+		memcpy(&offset, code + at + 2, sizeof(offset));
+		wanted.vaddr = header->sh_addr + at + JUMP_BYTES +
+			       (uint64_t)(int64_t)offset;
+		slot = bsearch(&wanted, search->slots, search->slot_count,
+			       sizeof(*slot), compare_slots);
+		name = slot ? name_of_slot(search->elf, slot) : NULL;
+		if (name)
+			err = add_stub(search, header->sh_addr + at - at % each,
+				       each, name);
+	}
+	return err;
+}
+
+static bool is_plt(const struct search *search, size_t names,
+		   const GElf_Shdr *header)
+{
+	const char *name = elf_strptr(search->elf, names, header->sh_name);
+
+	return header->sh_type == SHT_PROGBITS &&
+	       (header->sh_flags & SHF_EXECINSTR) &&
+	       header->sh_size <= CODE_BYTES_MAX && name &&
+	       !strncmp(name, ".plt", 4);
+}
+
+/* Calls @add for each section that has relocations (@names 0), or else is a
+ * PLT. */
+static int each_section(struct search *search, size_t names,
+			int (*add)(struct search *search, Elf_Scn *section,
+				   const GElf_Shdr *header))
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	int err = 0;
+
+	while (!err && (section = elf_nextscn(search->elf, section)))
+		if (gelf_getshdr(section, &header) &&
+		    (names ? is_plt(search, names, &header)
+			   : header.sh_type == SHT_RELA))
+			err = add(search, section, &header);
+	return err;
+}
+
+int elf_stubs_add(Elf *elf, struct elf_functions *functions)
+{
+	struct search search = {
+		.elf = elf,
+		.functions = functions,
+		.functions_room = functions->count,
+		.strings_room = functions->string_bytes,
+	};
+	GElf_Ehdr file;
+	size_t names;
+	int err;
+
+	if (!gelf_getehdr(elf, &file) || file.e_machine != EM_X86_64 ||
+	    elf_getshdrstrndx(elf, &names) || !names)
+		return 0;
+	err = each_section(&search, 0, add_slots);
+	if (search.slot_count)
+		qsort(search.slots, search.slot_count, sizeof(*search.slots),
+		      compare_slots);
+	if (!err && search.slot_count)
+		err = each_section(&search, names, add_stubs);
+	free(search.slots);
+	return err;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * elf_stubs - the entries of the procedure linkage table (PLT) of an ELF file
+ * of x86-64: short pieces of code, without symbols of their own, that jump to a
+ * function of another module. elf_read calls this in perfrec-reader.
+ */
+#ifndef PERFREC_COLLECTOR_NAMES_ELF_STUBS_H
+#define PERFREC_COLLECTOR_NAMES_ELF_STUBS_H
+
+#include <libelf.h>
+
+struct elf_functions;
+
+/* Appends the entries of all PLTs of @elf to @functions, each with the name of
+ * the function that it jumps to and "@plt", as perf and gdb write it. Sizes and
+ * ranks are set; the list is not sorted. A table that makes no sense adds
+ * nothing. 0 or -ENOMEM, with what was added until then. */
+int elf_stubs_add(Elf *elf, struct elf_functions *functions);
+
+#endif
