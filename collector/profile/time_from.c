@@ -20,7 +20,8 @@ static bool calls_are_rough(const struct time_facts *facts)
 	double part;
 
 	/* Without waits, samples would take them from times that have them. */
-	if (!facts->waits || facts->own_ns <= facts->left_ns)
+	if (!facts->waits ||
+	    facts->own_ns <= TIME_OWN_PART_MIN * facts->left_ns)
 		return false;
 	part = MAX(facts->left_ns, 0) / facts->own_ns;
 	return (double)facts->samples >= TIME_SAMPLES_ROUGH * part * part;

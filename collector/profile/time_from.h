@@ -18,9 +18,14 @@
 #define TIME_SAMPLES_MIN 25
 /* This many are better than recorded times of which half was perfrec's own. The
  * error of those times grows with the ratio of perfrec's part to the rest, and
- * that of n samples is in proportion to 1/sqrt(n). So if the ratio is 3, a
- * ninth as many samples are better. */
-#define TIME_SAMPLES_ROUGH 200
+ * that of n samples is in proportion to 1/sqrt(n). So if the ratio is 1/2, four
+ * times as many samples are better. The number is between that of Lua, whose
+ * recorded times were 36 points off at a ratio of 3, and that of bzip2, with 10
+ * to 23 points at 1/2; 200 samples are 8 to 14 points off (make check-truth). */
+#define TIME_SAMPLES_ROUGH 75
+/* Where perfrec's part is smaller than this part of the rest, recorded times are
+ * good. */
+#define TIME_OWN_PART_MIN (1. / 3)
 
 enum time_from {
 	TIME_FROM_CALLS,

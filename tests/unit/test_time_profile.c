@@ -169,9 +169,9 @@ START_TEST(time_from_is_samples_where_calls_were_not_recorded)
 	facts = (struct time_facts){ .waits = true,
 				     .samples = 1000000,
 				     .own_ns = 1000000,
-				     .left_ns = 1000000 };
+				     .left_ns = 3000001 };
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
-	facts.left_ns--;
+	facts.left_ns -= 10;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
 	facts.waits = false;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
@@ -180,12 +180,11 @@ START_TEST(time_from_is_samples_where_calls_were_not_recorded)
 	facts.own_ns = facts.left_ns = 0;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
 	facts.own_ns = facts.left_ns = 1000000;
-	facts.left_ns--;
 	facts.samples = TIME_SAMPLES_ROUGH - 1;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
 	/* The more of it was perfrec's, the rougher are times of calls. */
-	facts.own_ns = 2000000;
-	facts.samples = TIME_SAMPLES_ROUGH / 4;
+	facts.left_ns = 2000000;
+	facts.samples = 4 * TIME_SAMPLES_ROUGH;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
 	facts.samples--;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
