@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/names/elf_functions.h"
+
 struct elf_segment { /* a program header of type PT_LOAD */
 	uint64_t offset; /* in the file */
 	uint64_t vaddr; /* of its first byte */
@@ -29,29 +31,6 @@ struct elf_headers {
 			       * is an entry build (shared/entry_build.h) */
 	size_t segment_count;
 	struct elf_segment *segments; /* the caller frees this list */
-};
-
-struct elf_function {
-	uint64_t start; /* virtual address */
-	uint32_t size : 26; /* bytes, at least 1; the size of a longer function
-			     * is cut */
-	uint32_t rank : 6; /* of several names the lowest rank is best;
-			    * elf_read.c */
-	uint32_t name; /* offset in elf_functions.strings */
-};
-
-/* The rank of an entry of a PLT, which has no symbol: see elf_stubs.h. Its name
- * ends in ELF_STUB_MARK. */
-#define ELF_RANK_STUB 24
-#define ELF_STUB_MARK "@plt"
-
-struct elf_functions {
-	struct elf_function *list; /* sorted by start, one per address; may be
-				    * NULL */
-	size_t count;
-	char *strings; /* string tables, as they are in the file */
-	size_t string_bytes;
-	/* The caller frees list and strings. */
 };
 
 struct elf_debug { /* what a file has for debuggers, and which other files

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "collector/names/elf_read.h"
+#include "collector/names/elf_functions.h"
 #include "shared/compiler.h"
 
 /* Limits for files that lie. */

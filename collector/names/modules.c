@@ -52,7 +52,7 @@
 #include "collector/base/lock.h"
 #include "collector/base/grow.h"
 #include "collector/base/clock.h"
-#include "collector/names/elf_read.h"
+#include "collector/names/elf_functions.h"
 #include "collector/names/jit_files.h"
 #include "collector/names/load_map.h"
 #include "collector/base/log.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collector/base/utf8.h"
-#include "collector/names/elf_read.h"
+#include "collector/names/elf_functions.h"
 
 /*
  * libiberty refuses mangled names of more than 1,024 bytes unless its limit

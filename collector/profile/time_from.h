@@ -21,10 +21,11 @@
  * that of n samples is in proportion to 1/sqrt(n). So if the ratio is 1/2, four
  * times as many samples are better. The number is between that of Lua, whose
  * recorded times were 36 points off at a ratio of 3, and that of bzip2, with 10
- * to 23 points at 1/2; 200 samples are 8 to 14 points off (make check-truth). */
+ * to 23 points at 1/2; 200 samples are 8 to 14 points off (make check-truth).
+ */
 #define TIME_SAMPLES_ROUGH 75
-/* Where perfrec's part is smaller than this part of the rest, recorded times are
- * good. */
+/* Where perfrec's part is smaller than this part of the rest, recorded times
+ * are good. */
 #define TIME_OWN_PART_MIN (1. / 3)
 
 enum time_from {

@@ -1133,12 +1133,14 @@ static bool keep_unsampled(struct cpu_threads *threads,
 }
 
 /* Lets the samples by shots of @process also stand for children without a
- * sample, up to the limit of SHOT_STANDS_FOR (samples.c). */
+ * sample, up to samples_shot_periods(). */
 static void stand_for_unsampled(struct cpu_threads *threads,
 				struct cpu_process *process,
 				struct cpu_account *account)
 {
-	uint64_t most = 2 * process->shots * threads->period_ns;
+	uint64_t hz = 1000000000 / threads->period_ns;
+	uint64_t most =
+		process->shots * threads->period_ns * samples_shot_periods(hz);
 	uint64_t ns =
 		process->shots_ns + process->short_ns + process->displaced_ns;
 

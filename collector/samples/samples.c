@@ -54,9 +54,6 @@ struct counts {
 	int64_t other[2]; /* no room: count and ns */
 };
 
-/* A sample by a shot stands for so many times its weight, at most. */
-#define SHOT_STANDS_FOR 2
-
 /* The CPU time of a thread, from samples_total() and samples_by_shots(). */
 struct told {
 	uint64_t tid;
@@ -566,7 +563,7 @@ static uint64_t move_time(uint64_t *from, uint64_t most)
 /* The time of threads that have samples by shots only, or none at all, divided
  * by what those samples stand for. Shots hit these threads by chance, in
  * proportion to their times, so all such samples together stand for all these
- * threads. Time beyond SHOT_STANDS_FOR stays where it is. */
+ * threads. Time beyond samples_shot_periods() stays where it is. */
 static double part_of_shots(struct samples *samples)
 {
 	struct told *told = samples->told.items;
@@ -584,7 +581,7 @@ static double part_of_shots(struct samples *samples)
 	}
 	if (!shots_ns)
 		return 1;
-	room = SHOT_STANDS_FOR * shots_ns;
+	room = shots_ns * samples_shot_periods(samples->setup->options->cpu_hz);
 	all += move_time(&samples->displaced_ns, room - MIN(room, all));
 	all += move_time(&samples->short_ns, room - MIN(room, all));
 	return (double)all / (double)shots_ns;

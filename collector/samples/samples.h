@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "shared/compiler.h"
 #include "shared/record_ext.h"
 
 struct modules;
@@ -106,6 +107,14 @@ void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns);
  * end the samples of the thread are scaled to the sum. Without a call they
  * stand for their own weights. Any thread. */
 void samples_total(struct samples *samples, pid_t tid, uint64_t ns);
+/* How many periods of @hz samples a second a sample by a shot may stand for:
+ * 20 ms, or 2 periods if that is longer. A busy machine may let most of the
+ * shots come late, above all at a high rate. */
+static inline uint64_t samples_shot_periods(uint64_t hz)
+{
+	return MAX(hz / 50, 2);
+}
+
 /* Thread @tid had @ns of CPU time, and only samples by shots (cpu_samples.c).
  * All such samples of the process together stand for these times and those of
  * samples_short(). Any thread. */
