@@ -136,7 +136,7 @@ static int add_stubs(struct search *search, Elf_Scn *section,
 	for (size_t at = 0; code && !err && at + JUMP_BYTES <= data->d_size;
 	     at++) {
 		const struct slot *slot;
-		struct slot wanted;
+		struct slot wanted = { 0 };
 		const char *name;
 		int32_t offset;
 
