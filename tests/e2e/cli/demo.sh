@@ -40,8 +40,8 @@ shown()
 	jq --arg name "$1" "[.functions[] | select(.name == \$name) | .$2] |
 		add // 0" $summary
 }
-# Runs differ: while a thread waits for a CPU, others wait for the thread. Beside
-# other programs two runs had 1.0 and 4.2 s of blocked time; the demo was off by 40.
+# Runs differ as the load does: while a thread waits for a CPU, others wait for the
+# thread. So both programs run again. The demo was off by 40.
 near()
 {
 	awk -v is="$1" -v was="$2" -v most="$3" 'BEGIN {
@@ -64,9 +64,10 @@ as_plain()
 	ran="$(jq '.user_ns + .sys_ns' $summary) \
 		$(jq '.user_ns + .sys_ns' plain.data/summary.json)"
 	# shellcheck disable=SC2086 # two numbers each
-	near $blocked 6 && near $ran 1.5
+	near $blocked 3 && near $ran 1.5
 }
 as_plain || { demo; as_plain; } || { demo; as_plain; } ||
+	{ demo; as_plain; } || { demo; as_plain; } ||
 	fail "blocked, and in the plain program: $blocked ns; CPU time: $ran"
 # All of it is for documents.
 jq -e '[.functions[] | select(.name == "queue_take") | .blocked_self_ns][0] * 2 >

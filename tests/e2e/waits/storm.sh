@@ -15,8 +15,8 @@ expect_whole()
 		'[.processes[].threads[].unknown_sched_ns] | add')
 	switches=$(json "$1/summary.json" \
 		'[.processes[].threads[].switches] | add')
-	# The main thread was switched before it was recorded, too: more often
-	# the slower the disk is that the program is read from.
+	# Without the switches of the main thread before it was recorded: a slow
+	# disk causes some.
 	true=$(jq -s '[.[] | select(.is == "thread") |
 		.end.voluntary + .end.involuntary -
 		.begin.voluntary - .begin.involuntary] | add' "$1.truth")
