@@ -38,6 +38,7 @@ struct slot {
 
 struct search {
 	Elf *elf;
+	size_t section_names; /* the section that has them */
 	struct elf_functions *functions;
 	size_t functions_room, strings_room;
 	size_t name_bytes; /* added */
@@ -155,10 +156,16 @@ static int add_stubs(struct search *search, Elf_Scn *section,
 	return err;
 }
 
-static bool is_plt(const struct search *search, size_t names,
-		   const GElf_Shdr *header)
+static bool is_rela(const struct search *search, const GElf_Shdr *header)
 {
-	const char *name = elf_strptr(search->elf, names, header->sh_name);
+	(void)search;
+	return header->sh_type == SHT_RELA;
+}
+
+static bool is_plt(const struct search *search, const GElf_Shdr *header)
+{
+	const char *name =
+		elf_strptr(search->elf, search->section_names, header->sh_name);
 
 	return header->sh_type == SHT_PROGBITS &&
 	       (header->sh_flags & SHF_EXECINSTR) &&
@@ -166,9 +173,10 @@ static bool is_plt(const struct search *search, size_t names,
 	       !strncmp(name, ".plt", 4);
 }
 
-/* Calls @add for each section that has relocations (@names 0), or else is a
- * PLT. */
-static int each_section(struct search *search, size_t names,
+/* Calls @add for each section that @is_wanted. 0 or -ENOMEM. */
+static int each_section(struct search *search,
+			bool (*is_wanted)(const struct search *search,
+					  const GElf_Shdr *header),
 			int (*add)(struct search *search, Elf_Scn *section,
 				   const GElf_Shdr *header))
 {
@@ -178,8 +186,7 @@ static int each_section(struct search *search, size_t names,
 
 	while (!err && (section = elf_nextscn(search->elf, section)))
 		if (gelf_getshdr(section, &header) &&
-		    (names ? is_plt(search, names, &header)
-			   : header.sh_type == SHT_RELA))
+		    is_wanted(search, &header))
 			err = add(search, section, &header);
 	return err;
 }
@@ -193,18 +200,17 @@ int elf_stubs_add(Elf *elf, struct elf_functions *functions)
 		.strings_room = functions->string_bytes,
 	};
 	GElf_Ehdr file;
-	size_t names;
 	int err;
 
 	if (!gelf_getehdr(elf, &file) || file.e_machine != EM_X86_64 ||
-	    elf_getshdrstrndx(elf, &names) || !names)
+	    elf_getshdrstrndx(elf, &search.section_names))
 		return 0;
-	err = each_section(&search, 0, add_slots);
+	err = each_section(&search, is_rela, add_slots);
 	if (search.slot_count)
 		qsort(search.slots, search.slot_count, sizeof(*search.slots),
 		      compare_slots);
 	if (!err && search.slot_count)
-		err = each_section(&search, names, add_stubs);
+		err = each_section(&search, is_plt, add_stubs);
 	free(search.slots);
 	return err;
 }

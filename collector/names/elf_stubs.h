@@ -13,8 +13,8 @@ struct elf_functions;
 
 /* Appends the entries of all PLTs of @elf to @functions, each with the name of
  * the function that it jumps to and "@plt", as perf and gdb write it. Sizes and
- * ranks are set; the list is not sorted. A table that makes no sense adds
- * nothing. 0 or -ENOMEM, with what was added until then. */
+ * ranks are set; the list is not sorted. A bad table adds nothing. Returns 0 or
+ * -ENOMEM; entries that were added before that stay. Any thread. */
 int elf_stubs_add(Elf *elf, struct elf_functions *functions);
 
 #endif

@@ -16,12 +16,12 @@
 
 /*
  * Writes the name @raw into @out as a person reads it. C++ and Rust names are
- * demangled. From other names an ELF symbol version ("@VERSION") is removed; an
- * end of "@plt" stays (elf_stubs.h).
- * Each byte of a control character, and each byte that is not UTF-8, becomes
- * '?'. A name that would be empty becomes "?". @raw ends in NUL, is not NULL,
- * and lies outside @out. Returns the length of the result in bytes, without its
- * NUL.
+ * demangled. From other names an ELF symbol version ("@VERSION") is removed.
+ * The end "@plt" stays (elf_stubs.h). Each byte of a control character, and
+ * each byte that is not UTF-8, becomes '?'. A name that would be empty becomes
+ * "?".
+ * @raw ends in NUL, is not NULL, and lies outside @out. Returns the length of
+ * the result in bytes, without its NUL.
  */
 size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES]);
 

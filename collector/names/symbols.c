@@ -68,8 +68,9 @@
  * within these bounds. */
 #define DESCRIPTORS_LEAST 16
 #define DESCRIPTORS_MOST 32768
-/* A collector has up to 53 for a program of one thread on two CPUs, and a start
- * of perfrec-reader takes 24 (helper.c). */
+/* The rest of a collector has up to 53 for a program of one thread on two CPUs,
+ * and a start of perfrec-reader takes 24 for a moment (helper.c). With those
+ * and the least for caches, 96 are enough (tests/e2e/names/many-modules.sh). */
 #define DESCRIPTORS_OF_REST 64
 #define IDLE_BYTES_MAX (128ull << 20) /* of files that nobody uses */
 #define FILE_BUCKETS 1024
@@ -179,7 +180,7 @@ struct symbol_cache {
 	uint64_t names_full_ns, tables_full_ns; /* 0: never */
 };
 
-static unsigned int half_of_all_descriptors(void)
+static unsigned int descriptors_of_caches(void)
 {
 	struct rlimit limit;
 
@@ -223,7 +224,7 @@ int symbol_cache_new(struct symbol_cache **out)
 		free(all);
 		return -ENOMEM;
 	}
-	all->descriptors_max = half_of_all_descriptors();
+	all->descriptors_max = descriptors_of_caches();
 	lock_init(&all->lock, LOCK_SYMBOL_CACHE);
 	TAILQ_INIT(&all->idle);
 	if (!add_cache(all, NULL, out))
