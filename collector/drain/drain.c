@@ -2,8 +2,9 @@
  *
  * drain - the list of arenas belongs to all threads, under a lock; a worker
  * takes a copy, with references, whenever the generation of the list has
- * changed. All else are words that are changed one at a time (rows KICK and
- * PASS in docs/RING.md).
+ * changed. A copy needs no memory: drain_add() gives each worker its room
+ * first, or refuses the arena. All else are words that are changed one at a
+ * time (rows KICK and PASS in docs/RING.md).
  */
 #include "collector/drain/drain.h"
 
@@ -30,6 +31,12 @@ struct worker_words {
 	char pad[CACHE_LINE_BYTES - 4];
 };
 
+/* Where a worker copies the list to. */
+struct worker_room {
+	struct arena **arena; /* not taken by the worker yet, or NULL */
+	uint32_t room; /* what the worker has then */
+};
+
 struct drain {
 	uint32_t workers;
 	bool nice_workers; /* there are as many of these */
@@ -41,18 +48,11 @@ struct drain {
 	uint32_t nice_arenas; /* of these; changes under lock */
 	uint32_t generation; /* changes with arenas */
 	struct worker_words worker[2][DOORBELLS]; /* the second: nice ones */
+	struct worker_room room[2][DOORBELLS]; /* the same */
 };
 
 /* --- the list of arenas -----------------------------------------------------
  */
-
-static int arena_list_add(struct arena_list *list, struct arena *arena)
-{
-	if (grow_array(list->arena, list->room, list->count + 1))
-		return -ENOMEM;
-	list->arena[list->count++] = arena_get(arena);
-	return 0;
-}
 
 static void arena_list_clear(struct arena_list *list)
 {
@@ -67,43 +67,49 @@ void arena_list_release(struct arena_list *list)
 	*list = (struct arena_list){ 0 };
 }
 
-/* A copy of the list, of nice arenas or of all others. 0 or -ENOMEM: then
- * *@list is empty. */
-static int copy_arenas(struct drain *drain, bool nice, struct arena_list *list,
-		       uint32_t *generation)
+/* Makes room for a list of @count arenas: here, and at each worker. With the
+ * lock. 0 or -ENOMEM. */
+static int make_room(struct drain *drain, uint32_t count)
 {
-	int err = 0;
+	if (grow_array(drain->arenas.arena, drain->arenas.room, count))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < 2 * (uint32_t)DOORBELLS; i++) {
+		struct worker_room *room =
+			&drain->room[i / DOORBELLS][i % DOORBELLS];
+		struct arena **arena;
 
-	*list = (struct arena_list){ 0 };
-	lock_acquire(&drain->lock);
-	for (uint32_t i = 0; i < drain->arenas.count && !err; i++)
-		if (arena_drain(drain->arenas.arena[i])->nice == nice)
-			err = arena_list_add(list, drain->arenas.arena[i]);
-	if (!err)
-		*generation = drain->generation;
-	lock_release(&drain->lock);
-	if (err)
-		arena_list_release(list);
-	return err;
+		if (i % DOORBELLS >= drain->workers || room->room >= count)
+			continue;
+		arena = calloc(2 * (size_t)count, sizeof(struct arena *));
+		if (!arena)
+			return -ENOMEM;
+		free(room->arena);
+		*room = (struct worker_room){ arena, 2 * count };
+	}
+	return 0;
 }
 
-int drain_refresh(struct drain *drain, bool nice, struct arena_list *list,
-		  uint32_t *generation)
+void drain_refresh(struct drain *drain, uint32_t index, bool nice,
+		   struct arena_list *list, uint32_t *generation)
 {
-	static struct log_limit limit;
-	struct arena_list old = *list;
+	struct worker_room *room = &drain->room[nice][index];
 
 	/* relaxed: a kick follows every change, and comes with order */
 	if (atom_load_rlx(&drain->generation) == *generation)
-		return 0;
-	if (copy_arenas(drain, nice, list, generation) < 0) {
-		*list = old;
-		log_limited(&limit, LOG_ERR,
-			    "out of memory: new programs have to wait");
-		return -ENOMEM;
+		return;
+	arena_list_clear(list);
+	lock_acquire(&drain->lock);
+	if (room->arena) {
+		free(list->arena);
+		list->arena = room->arena;
+		room->arena = NULL;
 	}
-	arena_list_release(&old);
-	return 0;
+	for (uint32_t i = 0; i < drain->arenas.count; i++)
+		if (arena_drain(drain->arenas.arena[i])->nice == nice)
+			list->arena[list->count++] =
+				arena_get(drain->arenas.arena[i]);
+	*generation = drain->generation;
+	lock_release(&drain->lock);
 }
 
 static void kick_workers(struct drain *drain, bool nice)
@@ -145,10 +151,12 @@ int drain_add(struct drain *drain, struct arena *arena)
 		atom_store_rlx(&arena_drain(arena)->looked_ns[i], now);
 	arena_drain(arena)->nice = is_nice(drain, arena);
 	lock_acquire(&drain->lock);
-	err = arena_list_add(&drain->arenas, arena);
-	if (!err)
+	err = make_room(drain, drain->arenas.count + 1);
+	if (!err) {
+		drain->arenas.arena[drain->arenas.count++] = arena_get(arena);
 		/* relaxed: a hint for drain_kick() */
 		atom_add_rlx(&drain->nice_arenas, arena_drain(arena)->nice);
+	}
 	/* relaxed: as in drain_refresh() */
 	atom_add_rlx(&drain->generation, 1);
 	lock_release(&drain->lock);
@@ -372,6 +380,10 @@ void drain_free(struct drain **drain)
 	if (!old)
 		return;
 	arena_list_release(&old->arenas);
+	for (uint32_t i = 0; i < DOORBELLS; i++) {
+		free(old->room[false][i].arena);
+		free(old->room[true][i].arena);
+	}
 	lock_destroy(&old->lock);
 	free(old);
 }

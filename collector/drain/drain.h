@@ -87,12 +87,11 @@ void drain_set_nice_workers(struct drain *drain);
 /* The futex word of worker @index, or of the @nice one, which each kick changes
  * and wakes. */
 uint32_t *drain_kicks(struct drain *drain, uint32_t index, bool nice);
-/* Make *@list, the copy of the list of arenas that a worker has, up to date: of
- * those of nice programs, or of all others. *@generation is that of the copy, 0
- * at first. 0; -ENOMEM: both are as before, and it has to be called again,
- * though nobody will kick. */
-int drain_refresh(struct drain *drain, bool nice, struct arena_list *list,
-		  uint32_t *generation);
+/* Makes *@list, the copy of worker @index, or of the @nice one, up to date: the
+ * arenas of nice programs, or of all others. *@generation is that of the copy,
+ * 0 at first. By that worker. */
+void drain_refresh(struct drain *drain, uint32_t index, bool nice,
+		   struct arena_list *list, uint32_t *generation);
 /* Ask all workers to end, and whether they are to. */
 void drain_close(struct drain *drain);
 bool drain_is_closing(const struct drain *drain);

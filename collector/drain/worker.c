@@ -101,7 +101,6 @@ struct worker {
 	struct round_begin pass; /* when this pass began */
 	uint64_t turn_end_ns; /* of the arena whose turn it is */
 	bool lags; /* in this pass an arena had no turn */
-	bool is_behind; /* arenas is older than the list */
 	uint32_t over; /* of the arenas is_over(), which has the next turn */
 	uint64_t busy_ns; /* when one that cannot ring was last active */
 	bool churn; /* a thread ended in this pass */
@@ -580,7 +579,7 @@ static void drain_sleep(struct worker *worker, uint32_t kicks)
 
 	if (worker->churn)
 		timeout = CHURN_NS;
-	if (!worker->arenas.count && !worker->is_behind)
+	if (!worker->arenas.count)
 		timeout = 0;
 	if (!gather_words(worker, kicks)) {
 		worker->words = 1;
@@ -624,9 +623,8 @@ static void *worker_run(void *context)
 		uint32_t kicks = atom_load_acq(drain_kicks(
 			worker->drain, worker->index, worker->nice));
 
-		worker->is_behind =
-			drain_refresh(worker->drain, worker->nice,
-				      &worker->arenas, &worker->generation) < 0;
+		drain_refresh(worker->drain, worker->index, worker->nice,
+			      &worker->arenas, &worker->generation);
 		if (drain_is_closing(worker->drain))
 			break;
 		pulse_begin("empties rings");
