@@ -1611,7 +1611,7 @@ static void find_unknown_sources(struct symbol_file *view,
 		return;
 	file->no_sources = true;
 	log_at(level_of(view, err), "no source lines for %s: %s", file->path,
-	       why);
+	       *why ? why : strerror(-err));
 }
 
 void symbol_file_sources(struct symbol_file *view, const uint64_t *vaddr,
