@@ -167,7 +167,7 @@ uint64_t gate_settle(void)
 		return set_word(off_word());
 	/* Too early: pointers in the shim, or the environment, are not
 	 * there. */
-	if (!linker_has_relocated() || !libc_environ())
+	if (!linker_has_relocated() || !libc_start_environ())
 		return 0;
 	saved_errno = *libc()->errno_location();
 	signals = sys_block_signals();

@@ -68,7 +68,21 @@ void libc_find(void)
 	if (linker_tables(&tables)) {
 		g_libc.rseq_offset = elf_tables_find(&tables, "__rseq_offset");
 		g_libc.rseq_size = elf_tables_find(&tables, "__rseq_size");
+		g_libc.stack_end = elf_tables_find(&tables, "__libc_stack_end");
 	}
 	/* Else look again later: there may be more to see. */
 	g_libc.known = map || linker_has_relocated();
+}
+
+char **libc_start_environ(void)
+{
+	char **environment = libc_environ();
+	char **start;
+
+	if (environment || !libc()->environ || !libc()->stack_end ||
+	    !linker_is_done())
+		return environment;
+	/* argc, the arguments, NULL, the environment. */
+	start = *libc()->stack_end;
+	return start + *(long *)start + 2;
 }

@@ -65,6 +65,7 @@ struct libc {
 	const ptrdiff_t *rseq_offset; /* of a thread's rseq area */
 	const unsigned int *rseq_size; /* NULL or 0: libc registered none */
 	char ***environ; /* libc's own, or the program's copy of it */
+	void *const *stack_end; /* of the main thread: argc lies there */
 	const char *single_threaded; /* not 0: there is one thread, for sure;
 				      * NULL: it does not say */
 	bool known; /* there is nothing more to look up */
@@ -88,5 +89,9 @@ static inline char **libc_environ(void)
 {
 	return libc()->environ ? *libc()->environ : NULL;
 }
+
+/* The same; what .preinit_array runs gets the environment that the kernel has
+ * passed. NULL as long as the dynamic linker is at work. Any context. */
+char **libc_start_environ(void);
 
 #endif

@@ -150,6 +150,13 @@ static const struct r_debug *find_debug(void)
 	return pointer ? *pointer : NULL;
 }
 
+bool linker_is_done(void)
+{
+	const struct r_debug *debug = find_debug();
+
+	return debug && debug->r_map && debug->r_state == RT_CONSISTENT;
+}
+
 const struct link_map *linker_shim(void)
 {
 	static const struct link_map *shim;

@@ -17,6 +17,10 @@ struct elf_tables;
  */
 bool linker_has_relocated(void);
 
+/* False as long as the dynamic linker loads or relocates modules: when the
+ * program starts, and while a dlopen() or dlclose() goes on. */
+bool linker_is_done(void);
+
 /* Fill @tables with those of the dynamic linker itself. False if it cannot be
  * found. */
 bool linker_tables(struct elf_tables *tables);

@@ -147,7 +147,7 @@ static uint64_t cpu_time_ns(void)
 /* Start recording, if this process is to be recorded. */
 static void begin_recording(void)
 {
-	char **environment = libc_environ();
+	char **environment = libc_start_environ();
 	/* Not on the stack: it may be a tiny one. One start at a time. */
 	static struct hello_result result;
 	struct settings settings;

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# .preinit_array runs before the constructors of all libraries, when the C
+# library does not know its environment yet. Calls from there are recorded, also
+# those of a program that clears its environment there.
+. "$TOP/tests/e2e/lib.sh"
+need jq readelf
+
+cat >program.c <<'SOURCE'
+#include <stdlib.h>
+static volatile int sum;
+__attribute__((noinline)) static void early(int depth)
+{
+	sum++;
+	if (depth)
+		early(depth - 1);
+}
+static void from_preinit(int argc, char **argv, char **envp)
+{
+	(void)argc;
+	(void)argv;
+	early(9);
+	if (WIPE)
+		*envp = NULL;
+}
+__attribute__((section(".preinit_array"), used)) static void (
+	*at)(int, char **, char **) = from_preinit;
+__attribute__((constructor)) static void from_constructor(void) { early(4); }
+int main(void)
+{
+	early(0);
+	return sum != 16;
+}
+SOURCE
+
+# recorded WHAT PROGRAM...: calls of early() and from_preinit().
+recorded()
+{
+	what=$1
+	shift
+	run "$PERFREC" record -q -o data -- "$@"
+	expect_status 0
+	expect_eq "$what: stderr" "$(cat err)" ''
+	expect_eq "$what: calls" "$(json data/summary.json \
+		'[.functions[] | "\(.name) \(.calls)"] | sort | join(", ")')" \
+		'early 16, from_constructor 1, from_preinit 1, main 1'
+	"$O/tests/tools/trace_check" data/trace.pftrace >check.log ||
+		fail "$what: $(cat check.log)"
+}
+
+for flags in '-DWIPE=0' '-DWIPE=0 -no-pie' '-DWIPE=1' \
+	'-DWIPE=0 -pthread -Wl,-z,now' '-DWIPE=0 -Wl,-z,lazy'; do
+	# shellcheck disable=SC2086 # a list of words
+	${CC:-gcc} -O1 -g -fno-optimize-sibling-calls -finstrument-functions \
+		$flags -o program program.c || fail "cannot compile with $flags"
+	run ./program
+	expect_status 0
+	recorded "$flags" ./program
+done
+
+# The dynamic linker as the command moves the arguments before it starts them.
+linker=$(readelf -l program | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+recorded 'by the linker' "$linker" --argv0 program ./program one two
+
+# Nothing is recorded, or said, without a collector.
+LD_PRELOAD=$O/libperfrec_preload.so PERFREC_QUIET=1 run ./program
+expect_status 0
+expect_eq 'stderr without a collector' "$(cat err)" ''
