@@ -145,6 +145,10 @@ static int take_cc_option(void *to, const struct opts_value *value)
 	case OPT_CC_HOOKS:
 		options->choice.hooks = (enum compile_hooks)value->word;
 		return OPTS_GO_ON;
+	case OPT_CC_SYSTEM_HEADERS:
+		options->choice.headers =
+			COMPILE_HEADERS_OUT + (enum compile_headers)value->word;
+		return OPTS_GO_ON;
 	case OPT_CC_BEFORE_INLINING:
 		options->choice.style = COMPILE_BEFORE;
 		return OPTS_GO_ON;
@@ -267,6 +271,13 @@ static int start_words(const struct cc *cc, bool with_flags,
 		add_word(words, cc->command[i]);
 	for (size_t i = 0; with_flags && cc->flags[i]; i++)
 		add_word(words, cc->flags[i]);
+	if (!with_flags || !cc->line->changed)
+		return 0;
+	/* It would take the "/." out of the paths again. */
+	add_word(words, "-fno-canonical-system-headers");
+	for (size_t i = 0; i < cc->line->count; i++)
+		if (cc->line->words[i].map)
+			add_word(words, cc->line->words[i].map);
 	return 0;
 }
 
@@ -328,7 +339,9 @@ static int compile_whole(const struct cc *cc)
 	/* Objects of link-time optimisation have no hooks yet. */
 	if (!cc->flags[0] && cc->specs && links_entry_build(cc))
 		add_word(&words, cc->specs);
-	for (size_t i = 0; cc->rest[i]; i++)
+	for (size_t i = 0; cc->line->changed && i < cc->line->count; i++)
+		add_word(&words, cc->line->words[i].text);
+	for (size_t i = 0; !cc->line->changed && cc->rest[i]; i++)
 		add_word(&words, cc->rest[i]);
 	add_stubs(cc, &words);
 	result = become_compiler(cc, &words);
@@ -715,6 +728,57 @@ static int prepare_entry(struct cc *cc)
 	return find_specs(cc);
 }
 
+/* Marks the folders that @name, a variable, lists. */
+static void mark_variable(struct cc *cc, const char *name)
+{
+	const char *value = getenv(name);
+	char *copy = value ? strdup(value) : NULL, *rest = copy;
+	char *folder, *marked, *text = NULL;
+	bool changed = false;
+	size_t size;
+	FILE *out = copy ? open_memstream(&text, &size) : NULL;
+
+	while (out && (folder = strsep(&rest, ":"))) {
+		marked = compile_path_mark(&cc->answer.target, folder);
+		fprintf(out, "%s%s", marked ? marked : folder, rest ? ":" : "");
+		changed |= marked != NULL;
+		free(marked);
+	}
+	if (out && !fclose(out) && changed && !setenv(name, text, 1))
+		cc->line->changed = true;
+	free(text);
+	free(copy);
+}
+
+/* Keeps gcc from leaving out more than system headers, and says which folders
+ * of the line it does leave out. */
+static void prepare_headers(struct cc *cc)
+{
+	static const char *const variables[] = { "CPATH", "C_INCLUDE_PATH",
+						 "CPLUS_INCLUDE_PATH",
+						 "OBJC_INCLUDE_PATH" };
+	const struct compile_target *target = &cc->answer.target;
+	const struct compile_choice *choice = &cc->options.choice;
+	const char *folder;
+	char others[32] = "";
+	size_t more;
+
+	if (target->clang || choice->hooks == COMPILE_ENTRY ||
+	    choice->headers == COMPILE_HEADERS_IN)
+		return;
+	folder = compile_line_left_out(cc->line, target, &more);
+	if (more)
+		snprintf(others, sizeof(others), " and %zu more", more);
+	if (folder && choice->headers == COMPILE_HEADERS_UNSAID)
+		log_warn("no hooks in functions of headers in '%s'%s: give "
+			 "them some by --system-headers=yes, or hide this by "
+			 "--system-headers=no",
+			 folder, others);
+	compile_line_mark_paths(cc->line, target);
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		mark_variable(cc, variables[i]);
+}
+
 /* Finds out which flags there are to add. */
 static int find_flags(struct cc *cc)
 {
@@ -748,6 +812,7 @@ static int find_flags(struct cc *cc)
 		log_err("%s", why);
 		return OPTS_WRONG;
 	}
+	prepare_headers(cc);
 	if (!compile_flags_make(line, &cc->answer.target, choice, cc->specs,
 				cc->flags, &cc->lists))
 		return OPTS_GO_ON;

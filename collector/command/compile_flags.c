@@ -42,6 +42,8 @@ static const char separate[] =
 	"-iquote -isysroot -isystem -ivfsoverlay -iwithprefix "
 	"-iwithprefixbefore -l -mllvm -o -specs -target -u -wrapper -x -z "
 	"--include --output --param --specs --sysroot --target";
+/* Options whose value is a folder of headers. */
+static const char names_folder[] = "-I -idirafter -iquote -isystem";
 /* How those options start on which headers and libraries may depend. */
 static const char selects_target[] =
 	"-B -m -arch -gcc-toolchain --gcc-toolchain -isysroot -specs --specs "
@@ -55,6 +57,8 @@ static const char gcc_suffixes[] =
 /* Languages of compilers whose hooks nobody has tried with perfrec. */
 static const char foreign_suffixes[] =
 	"go rs cu hip swift zig m2 cob cbl CBL pas pp hs ml";
+static const char cplusplus_suffixes[] =
+	"cc cp cxx cpp CPP c++ C ii mm M mii ccm cppm";
 static const char c_languages[] =
 	"c c++ cpp-output c++-cpp-output objective-c objective-c++ "
 	"objective-c-cpp-output objective-c++-cpp-output objc-cpp-output "
@@ -77,9 +81,9 @@ static const char no_hooks[] =
  * the begin of functions, and where gcc 12 writes what no assembler reads. */
 static const char no_entry[] = "-pg -p -mcmodel=large -masm=intel";
 
-/* Whether a word of @list is @text, or with @prefix, whether @text starts with
- * a word of @list. */
-static bool find_word(const char *list, const char *text, bool prefix)
+/* The length of the word of @list that is @text, or with @prefix, with which
+ * @text starts; 0: there is none. */
+static size_t find_word(const char *list, const char *text, bool prefix)
 {
 	size_t length;
 
@@ -87,9 +91,9 @@ static bool find_word(const char *list, const char *text, bool prefix)
 		length = strcspn(list, " ");
 		if (strncmp(text, list, length) == 0 &&
 		    (prefix || !text[length]))
-			return true;
+			return length;
 	}
-	return false;
+	return 0;
 }
 
 static bool is_listed(const char *text, const char *list)
@@ -188,7 +192,10 @@ static void take_language(struct reader *reader, const char *language)
 
 static void read_option_word(struct reader *reader, struct compile_word *word)
 {
+	size_t length = find_word(names_folder, word->text, true);
+
 	word->kind = option_kind(word->text);
+	word->folder = length ? word->text + length : NULL;
 	if (is_listed(word->text, no_code))
 		reader->line->makes_code = false;
 	if (is_listed(word->text, no_link))
@@ -212,6 +219,8 @@ static void read_option_word(struct reader *reader, struct compile_word *word)
 static void read_value_word(struct reader *reader, struct compile_word *word)
 {
 	word->kind = reader->option->kind;
+	if (reader->option->folder)
+		word->folder = word->text;
 	reader->option = NULL;
 	if (word->kind == COMPILE_LANGUAGE)
 		take_language(reader, word->text);
@@ -230,6 +239,10 @@ static void read_input_word(struct reader *reader, struct compile_word *word)
 			       : is_listed(suffix_of(word->text), gcc_suffixes);
 	word->chosen =
 		word->kind == COMPILE_SOURCE || word->kind == COMPILE_HEADER;
+	reader->line->cplusplus |=
+		word->language
+			? strstr(word->language, "++") != NULL
+			: is_listed(suffix_of(word->text), cplusplus_suffixes);
 	reader->inputs |= word->kind != COMPILE_HEADER;
 }
 
@@ -291,6 +304,8 @@ int compile_line_read(char *const *argv, struct compile_line **out)
 
 void compile_line_free(struct compile_line **line)
 {
+	for (size_t i = 0; *line && i < (*line)->count; i++)
+		free((*line)->words[i].map);
 	if (*line)
 		freeargv((*line)->expanded);
 	free(*line);
@@ -320,18 +335,114 @@ static void put_item(FILE *out, const char *item, bool first)
 	}
 }
 
-/* gcc looks for the folder's name anywhere in the path of a file: one that is
- * in another need not be listed. */
-static bool is_covered(const struct compile_target *target, const char *folder)
+/* Whether @path lies in a folder of system headers. One of these that lies in
+ * another need not be listed. */
+static bool is_covered(const struct compile_target *target, const char *path)
 {
 	for (size_t i = 0; i < target->folder_count; i++) {
 		size_t length = strlen(target->folders[i]);
 
-		if (strncmp(folder, target->folders[i], length) == 0 &&
-		    folder[length] == '/')
+		if (strncmp(path, target->folders[i], length) == 0 &&
+		    path[length] == '/')
 			return true;
 	}
 	return false;
+}
+
+static bool is_system_folder(const struct compile_target *target,
+			     const char *path)
+{
+	for (size_t i = 0; i < target->folder_count; i++)
+		if (strcmp(path, target->folders[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Where @path has the name of a system folder: its last slash. A name of one
+ * part is not looked for: nothing can stand inside it. */
+static const char *find_system_name(const struct compile_target *target,
+				    const char *path)
+{
+	for (size_t i = 0; i < target->folder_count; i++) {
+		const char *folder = target->folders[i];
+		const char *last = strrchr(folder, '/');
+		const char *at = strstr(path, folder);
+
+		if (at && last && last != folder)
+			return at + (last - folder);
+	}
+	return NULL;
+}
+
+char *compile_path_mark(const struct compile_target *target, const char *path)
+{
+	const char *from = path, *at;
+	char *marked = NULL, *next;
+
+	if (is_covered(target, path) || is_system_folder(target, path))
+		return NULL;
+	while ((at = find_system_name(target, from))) {
+		if (asprintf(&next, "%.*s/.%s", (int)(at - from), from, at) < 0)
+			break;
+		free(marked);
+		from = marked = next;
+	}
+	return marked;
+}
+
+/* Puts @marked in place of @path in word @i. Names of files in the program and
+ * in its debug information stay as they were, but not where that would need a
+ * second "=". */
+static void replace_path(struct compile_line *line, size_t i, const char *path,
+			 const char *marked)
+{
+	struct compile_word *word = &line->words[i];
+	char *text;
+
+	if (asprintf(&text, "%.*s%s", (int)(path - word->text), word->text,
+		     marked) < 0)
+		return;
+	if (strchr(path, '=') ||
+	    asprintf(&word->map, "-ffile-prefix-map=%s=%s", marked, path) < 0)
+		word->map = NULL;
+	free(line->expanded[i + 1]);
+	line->expanded[i + 1] = text;
+	word->text = text;
+	word->folder = NULL;
+	line->changed = true;
+}
+
+void compile_line_mark_paths(struct compile_line *line,
+			     const struct compile_target *target)
+{
+	for (size_t i = 0; i < line->count; i++) {
+		const struct compile_word *word = &line->words[i];
+		const char *path = word->chosen ? word->text : word->folder;
+		char *marked = path ? compile_path_mark(target, path) : NULL;
+
+		if (marked)
+			replace_path(line, i, path, marked);
+		free(marked);
+	}
+}
+
+const char *compile_line_left_out(const struct compile_line *line,
+				  const struct compile_target *target,
+				  size_t *more)
+{
+	const char *first = NULL;
+
+	*more = 0;
+	for (size_t i = 0; line->cplusplus && i < line->count; i++) {
+		const char *folder = line->words[i].folder;
+
+		if (!folder || !is_covered(target, folder) ||
+		    is_system_folder(target, folder))
+			continue;
+		*more += first != NULL;
+		first = first ? first : folder;
+	}
+	return first;
 }
 
 /* Two options of gcc, each with a NUL behind it; an option that would have no
@@ -339,14 +450,16 @@ static bool is_covered(const struct compile_target *target, const char *folder)
 static int make_lists(const struct compile_target *target,
 		      const struct compile_choice *choice, char **lists)
 {
+	bool with_folders =
+		target->folder_count && choice->headers != COMPILE_HEADERS_IN;
 	size_t size, count = 0;
 	FILE *out = open_memstream(lists, &size);
 
 	if (!out)
 		return -ENOMEM;
-	if (target->folder_count)
+	if (with_folders)
 		fputs("-finstrument-functions-exclude-file-list=", out);
-	for (size_t i = 0; i < target->folder_count; i++)
+	for (size_t i = 0; with_folders && i < target->folder_count; i++)
 		if (!is_covered(target, target->folders[i]))
 			put_item(out, target->folders[i], !count++);
 	putc('\0', out);
@@ -356,6 +469,10 @@ static int make_lists(const struct compile_target *target,
 		put_item(out, choice->functions[i], !i);
 	return fclose(out) ? -ENOMEM : 0;
 }
+
+static const char out_by_calls_only[] =
+	"only gcc with --hooks=calls leaves system headers out: leave "
+	"--system-headers=no out, or use perfrec record --exclude";
 
 /* As compile_flags_refuse(), for COMPILE_ENTRY. */
 static const char *refuse_entry(const struct compile_target *target,
@@ -369,6 +486,8 @@ static const char *refuse_entry(const struct compile_target *target,
 		return "--hooks=entry cannot leave functions out by name: use "
 		       "perfrec record --exclude, which patches them away, or "
 		       "--hooks=calls with gcc";
+	if (choice->headers == COMPILE_HEADERS_OUT)
+		return out_by_calls_only;
 	if (!target->clang && target->version < GCC_ENTRY)
 		return "--hooks=entry needs gcc 10 or later, or clang";
 	return NULL;
@@ -397,6 +516,8 @@ const char *compile_flags_refuse(const struct compile_target *target,
 	if (!target->clang && choice->style == COMPILE_AFTER)
 		return "gcc puts its hooks in before inlining, and cannot do "
 		       "it after: leave --after-inlining out, or use clang";
+	if (target->clang && choice->headers == COMPILE_HEADERS_OUT)
+		return out_by_calls_only;
 	if (target->clang && choice->function_count)
 		return "clang cannot leave functions out by name: use gcc, "
 		       "__attribute__((no_instrument_function)), or perfrec "

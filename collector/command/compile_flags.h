@@ -27,6 +27,9 @@ struct compile_word {
 	const char *text;
 	enum compile_kind kind;
 	const char *language; /* of an input, where -x says it */
+	const char *folder; /* of headers: in the text; NULL: it names none */
+	char *map; /* the option that gives its files their old names, or NULL
+		    */
 	bool gcc_only; /* of a source: clang starts another compiler for it */
 	bool chosen; /* of a source: gets hooks; the caller may change it */
 };
@@ -36,11 +39,13 @@ struct compile_line {
 	size_t count;
 	bool makes_code; /* and does not only preprocess */
 	bool links;
+	bool cplusplus; /* a chosen source is in C++ */
 	bool freestanding; /* for a machine that may have no hooks */
 	bool no_hooks; /* -fno-instrument-functions */
 	bool lto; /* the linker compiles again */
 	const char *no_entry; /* an option that gcc cannot have with
 			       * --hooks=entry, or NULL */
+	bool changed; /* by compile_line_mark_paths() */
 	bool gnatmake; /* whose inputs are units of Ada, without suffix */
 	struct compile_word words[];
 };
@@ -66,6 +71,13 @@ size_t compile_line_count(const struct compile_line *line,
  * a word is no part of the compiler's name. */
 bool compile_is_input(const char *text);
 
+/* In the order of the words of --system-headers, behind the first. */
+enum compile_headers {
+	COMPILE_HEADERS_UNSAID,
+	COMPILE_HEADERS_OUT, /* functions of system headers get no hooks */
+	COMPILE_HEADERS_IN,
+};
+
 enum compile_style { COMPILE_DEFAULT, COMPILE_BEFORE, COMPILE_AFTER };
 
 /* In the order of the words of --hooks. */
@@ -78,6 +90,7 @@ enum compile_hooks {
 struct compile_choice { /* what the user wants */
 	enum compile_hooks hooks;
 	enum compile_style style; /* hooks before or after inlining */
+	enum compile_headers headers;
 	const char *const *functions; /* to leave out */
 	size_t function_count;
 };
@@ -103,6 +116,22 @@ const char *compile_flags_refuse(const struct compile_target *target,
  */
 const char *compile_entry_refuse(const struct compile_line *line,
 				 const struct compile_target *target);
+
+/*
+ * gcc looks for the folders of system headers anywhere in the path of a file.
+ * So a path such as "/stage/usr/include", which has the name of one inside, is
+ * written as "/stage/usr/./include". Returns the new path, which the caller
+ * frees; NULL if gcc reads @path right, or there is no memory.
+ */
+char *compile_path_mark(const struct compile_target *target, const char *path);
+/* The same for the chosen sources of @line and its folders of headers. */
+void compile_line_mark_paths(struct compile_line *line,
+			     const struct compile_target *target);
+/* The first folder of @line that lies in one of system headers, so that its
+ * functions get no hooks; NULL: there is none. *@more: how many follow. */
+const char *compile_line_left_out(const struct compile_line *line,
+				  const struct compile_target *target,
+				  size_t *more);
 
 #define COMPILE_FLAGS_MAX 6
 

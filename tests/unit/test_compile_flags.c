@@ -187,6 +187,90 @@ static void expect_flags(const char *text, bool clang,
 	compile_line_free(&line);
 }
 
+static const char *const g_folders[] = { "/usr/include/c++/12", "/include",
+					 "/usr/include" };
+static const struct compile_target g_target = { .folders = g_folders,
+						.folder_count = 3 };
+
+START_TEST(compile_path_mark_breaks_the_names_of_system_folders)
+{
+	static const char *const paths[][2] = {
+		{ "/usr/include", NULL },
+		{ "/usr/include/boost", NULL },
+		{ "usr/include", NULL },
+		{ "/opt/include", NULL },
+		{ "", NULL },
+		{ "/stage/usr/include", "/stage/usr/./include" },
+		{ "../usr/include/boost", "../usr/./include/boost" },
+		{ "/usr/include2", "/usr/./include2" },
+		{ "/a/usr/include/c++/12", "/a/usr/./include/c++/./12" },
+		{ "/a/usr/include/b/usr/include/",
+		  "/a/usr/./include/b/usr/./include/" },
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		char *got = compile_path_mark(&g_target, paths[i][0]);
+
+		ck_assert_pstr_eq(got, paths[i][1]);
+		free(got);
+	}
+}
+END_TEST
+
+START_TEST(compile_line_mark_paths_takes_folders_and_sources)
+{
+	struct compile_line *line =
+		read_line("g++ -I/s/usr/include -isystem /s/usr/include -L "
+			  "/s/usr/include -I /a=/usr/include "
+			  "/s/usr/include/x.cc /s/usr/include/x.o");
+	static const char *const texts[] = {
+		"-I/s/usr/./include", "-isystem",
+		"/s/usr/./include",   "-L",
+		"/s/usr/include",     "-I",
+		"/a=/usr/./include",  "/s/usr/./include/x.cc",
+		"/s/usr/include/x.o"
+	};
+
+	compile_line_mark_paths(line, &g_target);
+	ck_assert(line->changed);
+	ck_assert_uint_eq(line->count, sizeof(texts) / sizeof(texts[0]));
+	for (size_t i = 0; i < line->count; i++)
+		ck_assert_str_eq(line->words[i].text, texts[i]);
+	ck_assert_str_eq(line->words[0].map,
+			 "-ffile-prefix-map=/s/usr/./include=/s/usr/include");
+	ck_assert_ptr_null(line->words[6].map);
+	compile_line_free(&line);
+}
+END_TEST
+
+static void expect_left_out(const char *text, const char *expected,
+			    size_t expected_more)
+{
+	struct compile_line *line = read_line(text);
+	const char *got;
+	size_t more;
+
+	got = compile_line_left_out(line, &g_target, &more);
+	ck_assert_pstr_eq(got, expected);
+	ck_assert_uint_eq(more, expected_more);
+	compile_line_free(&line);
+}
+
+START_TEST(compile_line_left_out_names_folders_of_cplusplus)
+{
+	expect_left_out("g++ -c x.cc", NULL, 0);
+	expect_left_out("g++ -I/usr/include -I/usr/include/c++/12 -c x.cc",
+			NULL, 0);
+	expect_left_out("g++ -I/usr/include/a -c x.cc", "/usr/include/a", 0);
+	expect_left_out("g++ -I/usr/include/a -isystem /usr/include/b -c x.cc",
+			"/usr/include/a", 1);
+	expect_left_out("gcc -I/usr/include/a -c x.c", NULL, 0);
+	expect_left_out("gcc -I/usr/include/a -x c++ -c x.c", "/usr/include/a",
+			0);
+	expect_left_out("g++ -L/usr/include/a -c x.cc", NULL, 0);
+}
+END_TEST
+
 START_TEST(compile_flags_make_for_gcc_leaves_system_headers_out)
 {
 	static const char *const functions[] = { "get", "pair<int, int>" };
@@ -204,6 +288,10 @@ START_TEST(compile_flags_make_for_gcc_leaves_system_headers_out)
 		     "/opt/a\\,b/include,/usr/include "
 		     "-finstrument-functions-exclude-function-list="
 		     "get,pair<int\\, int> ");
+	choice.function_count = 0;
+	choice.headers = COMPILE_HEADERS_IN;
+	expect_flags("gcc -c x.c", false, &choice,
+		     "-g -fno-omit-frame-pointer -finstrument-functions ");
 }
 END_TEST
 
@@ -314,6 +402,11 @@ int main(void)
 		       compile_line_read_of_freestanding_code_chooses_nothing);
 	tcase_add_test(tcase, compile_line_read_with_response_file_reads_it);
 	tcase_add_test(tcase, compile_is_input_tells_inputs_from_commands);
+	tcase_add_test(tcase,
+		       compile_path_mark_breaks_the_names_of_system_folders);
+	tcase_add_test(tcase,
+		       compile_line_mark_paths_takes_folders_and_sources);
+	tcase_add_test(tcase, compile_line_left_out_names_folders_of_cplusplus);
 	tcase_add_test(tcase,
 		       compile_flags_make_for_gcc_leaves_system_headers_out);
 	tcase_add_test(
