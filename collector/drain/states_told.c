@@ -83,7 +83,13 @@ static void add_module_notes(struct recording *recording,
 		const char *path = module->path[0] ? module->path : "A library";
 
 		where[0] = '\0';
-		if (module->processes > 1)
+		if (module->loads > module->processes)
+			snprintf(where, sizeof(where),
+				 ", %llu times in %llu process%s",
+				 (unsigned long long)module->loads,
+				 (unsigned long long)module->processes,
+				 module->processes > 1 ? "es" : "");
+		else if (module->processes > 1)
 			snprintf(where, sizeof(where), ", in %llu processes",
 				 (unsigned long long)module->processes);
 		if (module->ns)
@@ -92,7 +98,7 @@ static void add_module_notes(struct recording *recording,
 				 "its calls before that are not recorded (load "
 				 "it with the program, or build it with "
 				 "--hooks=calls).",
-				 path, module->processes > 1 ? "up to " : "",
+				 path, module->loads > 1 ? "up to " : "",
 				 size_format_ns(module->ns, time), where);
 		else
 			snprintf(text, sizeof(text),

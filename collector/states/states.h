@@ -210,7 +210,7 @@ struct states_summary {
 			const char *path; /* "": not known */
 			uint64_t ns; /* until it was connected, at most; 0: it
 				      * was not */
-			uint64_t processes;
+			uint64_t loads, processes;
 		} list[8]; /* some of them */
 		size_t count;
 		struct map_log

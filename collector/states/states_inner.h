@@ -162,7 +162,8 @@ struct states_heard {
 /* One that was loaded while the program ran, and for a while was not. */
 struct states_late {
 	const char *path; /* as long as the symbol cache */
-	uint64_t ns; /* so long */
+	pid_t pid; /* of its process, as that sees itself */
+	uint64_t ns; /* so long; 0: it was never connected */
 };
 #define STATES_LATE_MAX 64 /* that are known by name */
 

@@ -428,23 +428,51 @@ static bool take_heard(const struct states_heard *list, bool *taken,
 	return false;
 }
 
-/* One more process of which the module at @path was connected after @ns, or
- * never (0). */
-static void add_module(struct states_modules_told *out, const char *path,
-		       uint64_t ns)
+static int compare_late(const void *a, const void *b)
+{
+	const struct states_late *one = a, *other = b;
+	int paths = strcmp(one->path, other->path);
+
+	if (!one->ns != !other->ns)
+		return one->ns ? 1 : -1;
+	return paths ? paths
+		     : (one->pid > other->pid) - (one->pid < other->pid);
+}
+
+/* The module of @out that @late is about, which may be a new one; NULL: there
+ * is no room. */
+static struct states_module_told *find_told(struct states_modules_told *out,
+					    const struct states_late *late)
 {
 	struct states_module_told *module = out->list;
 	struct states_module_told *end = module + out->count;
 
-	while (module < end &&
-	       (!module->ns != !ns || strcmp(module->path, path) != 0))
+	while (module < end && (!module->ns != !late->ns ||
+				strcmp(module->path, late->path) != 0))
 		module++;
 	if (module == out->list + ARRAY_SIZE(out->list))
-		return;
+		return NULL;
 	out->count += module == end;
-	module->path = path;
-	module->ns = MAX(module->ns, ns);
-	module->processes++;
+	return module;
+}
+
+/* Add @count loads to @out. Sorts them. */
+static void add_modules(struct states_modules_told *out,
+			struct states_late *list, size_t count)
+{
+	if (count)
+		qsort(list, count, sizeof(*list), compare_late);
+	for (size_t i = 0; i < count; i++) {
+		struct states_module_told *module = find_told(out, &list[i]);
+
+		if (!module)
+			continue;
+		module->path = list[i].path;
+		module->ns = MAX(module->ns, list[i].ns);
+		module->loads++;
+		module->processes += !i || list[i].pid != list[i - 1].pid ||
+				     module->loads == 1;
+	}
 }
 
 /* What was loaded while the program ran, and never connected. @heard is a copy.
@@ -452,20 +480,23 @@ static void add_module(struct states_modules_told *out, const char *path,
 static void find_missed(struct map_log *log, struct states_heard *heard,
 			size_t count, struct states_modules_told *out)
 {
+	size_t events = map_log_read(log), missed = 0;
 	bool *taken = calloc(count + 1, sizeof(*taken));
-	size_t events = map_log_read(log);
+	struct states_late *list = calloc(events + 1, sizeof(*list));
 	struct map_event event;
 
 	if (count)
 		qsort(heard, count, sizeof(*heard), compare_heard);
-	for (size_t i = 0; taken && i < events; i++) {
-		if (!map_log_event(log, i, &event) || !event.entry_build)
+	for (size_t i = 0; taken && list && i < events; i++) {
+		if (!map_log_event(log, i, &event) || !event.entry_build ||
+		    take_heard(heard, taken, count, &event))
 			continue;
-		if (take_heard(heard, taken, count, &event))
-			continue;
-		out->missed++;
-		add_module(out, event.path, 0);
+		list[missed++] =
+			(struct states_late){ event.path, event.pid, 0 };
 	}
+	out->missed += missed;
+	add_modules(out, list, missed);
+	free(list);
 	free(taken);
 }
 
@@ -473,6 +504,7 @@ static void tell_modules(struct arena *arena, struct states *states,
 			 struct states_modules_told *out)
 {
 	struct map_log *log = arena_setup(arena)->map_log;
+	struct states_late late[STATES_LATE_MAX];
 	struct states_heard *heard;
 	size_t count;
 
@@ -483,9 +515,9 @@ static void tell_modules(struct arena *arena, struct states *states,
 		heard[i] = states->heard[i];
 	out->late = states->late_count;
 	out->late_ns = states->late_ns;
-	for (size_t i = 0; i < MIN(out->late, STATES_LATE_MAX); i++)
-		add_module(out, states->late[i].path, states->late[i].ns);
+	memcpy(late, states->late, sizeof(late));
 	lock_release(&states->lock);
+	add_modules(out, late, MIN(out->late, STATES_LATE_MAX));
 	if (heard && log) {
 		out->log = map_log_get(log);
 		find_missed(log, heard, count, out);
