@@ -96,9 +96,12 @@ static void print_states(const struct summary *summary, FILE *out)
 		plural(totals->functions_counted),
 		size_format_count(totals->functions_off, off));
 	if (totals->counted_calls)
-		fprintf(out, "; in all %.1f %% of %s calls only counted",
+		fprintf(out, "; in all %.1f %% of %s calls only counted%s",
 			100 * (double)totals->counted_calls / (double)all,
-			size_format_count(all, calls));
+			size_format_count(all, calls),
+			totals->functions_off ? ", without calls of functions "
+						"that were off"
+					      : "");
 	fputc('\n', out);
 }
 

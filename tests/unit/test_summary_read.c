@@ -416,7 +416,8 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 	summary->totals.counted_calls = 1000;
 	text = print(summary, 0);
 	ck_assert_has(text, "at the end 1 function counted, 1 off; in all "
-			    "50.0 % of 2,000 calls only counted");
+			    "50.0 % of 2,000 calls only counted, without "
+			    "calls of functions that were off\n");
 	ck_assert_has(text, "~210 us     700 ns  c  ");
 	ck_assert_has(text, "  o  ");
 	ck_assert_has(text, "c: all calls are counted");
@@ -427,6 +428,11 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 	summary->functions[1].calls = summary->functions[1].recorded = 0;
 	text = print(summary, 0);
 	ck_assert_has(text, "       ?  o  ");
+	free(text);
+	/* All calls are known where nothing was off. */
+	summary->totals.functions_off = 0;
+	text = print(summary, 0);
+	ck_assert_has(text, "50.0 % of 2,000 calls only counted\n");
 	free(text);
 	/* One by fewer calls is none. */
 	one->recorded = 29;
