@@ -193,6 +193,18 @@ static void lose_ended_collector(struct supervise *s)
 	lose_collector(s, how);
 }
 
+static void say_stopped(struct supervise *s,
+			const struct control_stopped *stopped)
+{
+	clear_progress(s);
+	if (s->program || s->following)
+		log_warn("process %lld has sent signal %lld (%s) to "
+			 "perfrec-collect: the recording ends here, and the "
+			 "program goes on unrecorded",
+			 (long long)stopped->pid, (long long)stopped->signal,
+			 strsignal((int)stopped->signal));
+}
+
 static void take_message(struct supervise *s, struct control_message *message)
 {
 	switch (message->type) {
@@ -213,6 +225,9 @@ static void take_message(struct supervise *s, struct control_message *message)
 		break;
 	case CONTROL_WATCHED:
 		s->watched = true;
+		break;
+	case CONTROL_STOPPED:
+		say_stopped(s, &message->stopped);
 		break;
 	case CONTROL_DONE:
 		s->collector_exit = (int)message->done.exit_code;

@@ -177,6 +177,16 @@ static void send_failed(struct daemon *daemon)
 	send_control(daemon, &message);
 }
 
+static void send_stopped(struct daemon *daemon,
+			 const struct signalfd_siginfo *info)
+{
+	struct control_message message = { .type = CONTROL_STOPPED,
+					   .stopped = { info->ssi_signo,
+							info->ssi_pid } };
+
+	send_control(daemon, &message);
+}
+
 static void send_done(struct daemon *daemon, int exit_code)
 {
 	struct control_message message = { .type = CONTROL_DONE,
@@ -280,9 +290,11 @@ static void signals_ready(struct watch *watch)
 		fire_signal(&g_daemon.collector, (int)info.ssi_signo);
 		return;
 	}
+	/* Ctrl-C of a terminal reaches perfrec record and its program, too. */
+	if (!g_daemon.collector.closing && info.ssi_code != SI_KERNEL)
+		send_stopped(&g_daemon, &info);
 	g_daemon.collector.closing = true;
-	/* Ctrl-C of a terminal reaches perfrec record's, too, which may take
-	 * the time that its names need. */
+	/* perfrec record's may take the time that its names need. */
 	if (g_daemon.options.control_fd < 0)
 		helper_hurry(clock_monotonic_ns() + HURRY_NS);
 }

@@ -13,6 +13,7 @@
  *                     <------------  CHILD   its pid, before its first exec
  *     WATCHED         ------------>          now it may exec
  *     PROGRESS ...    ------------>          about 5 a second
+ *     STOPPED         ------------>          by a signal of another process
  *                     <------------  FINISH  it has ended
  *     DONE | FAILED   ------------>          files are whole (FAILED: not)
  *
@@ -34,6 +35,7 @@ enum control_type {
 	CONTROL_FINISH = 5,
 	CONTROL_DONE = 6,
 	CONTROL_WATCHED = 7,
+	CONTROL_STOPPED = 8,
 };
 
 /* For PERFREC_SOCKET of the program. */
@@ -63,6 +65,10 @@ struct control_finish {
 	uint64_t user_ns, sys_ns; /* of the whole tree that was waited for */
 };
 
+struct control_stopped {
+	int64_t signal, pid; /* which, and whose */
+};
+
 struct control_done {
 	int64_t exit_code; /* 0: all files whole, 1: see the log */
 };
@@ -76,6 +82,7 @@ struct control_message {
 		struct control_child child;
 		struct control_progress progress;
 		struct control_finish finish;
+		struct control_stopped stopped;
 		struct control_done done;
 	};
 };

@@ -80,3 +80,16 @@ rm -f up
 XDG_RUNTIME_DIR= TMPDIR=$PWD/$long run "$PERFREC" record -o new ./waits
 expect_error 1 'socket'
 expect_none new up
+
+# A signal ends the collector: perfrec says so before the program has ended.
+for signal in TERM INT; do
+	start
+	kill -$signal "$collector"
+	wait_for 60 test -s err
+	[ ! -s out ] || fail "with $signal the program has ended first"
+	expect_match err "process $$ has sent signal [0-9]+ \(.*\) to perfrec-collect: the recording ends here, and the program goes on unrecorded"
+	touch go
+	wait $perfrec
+	expect_eq "status after $signal" $? 7
+	expect_eq "output after $signal" "$(cat out)" ended
+done
