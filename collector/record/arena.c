@@ -269,6 +269,9 @@ static void count_unslotted(struct arena *arena)
 	totals->slots_refused += !!(flags & PAGE_SLOTS_REFUSED);
 	totals->early_starts +=
 		flags & PAGE_UNHELD && arena->session.waits_for_names;
+	totals->unconnected_starts += flags & PAGE_UNHELD &&
+				      arena->session.waits_for_text &&
+				      arena->setup.entry_build;
 	totals->block_timeouts += !!(flags & PAGE_BLOCK_OVER);
 	totals->vfork_spans += atom_load_rlx(&page->vfork_spans);
 	totals->muted_spans += atom_load_rlx(&page->muted_spans);

@@ -110,7 +110,8 @@ struct arena_session {
 	uint64_t number;
 	bool held, paused; /* under the arena's lock */
 	bool waits_for_files; /* of modules.h, when it starts ... */
-	bool waits_for_names; /* ... and for what is to be recorded */
+	bool waits_for_names; /* ... for what is excluded or counted ... */
+	bool waits_for_text; /* ... and until its functions are connected */
 };
 
 /* What the room drain keeps of an arena. */

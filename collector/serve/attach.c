@@ -236,8 +236,8 @@ static void set_waits(const struct collector *collector, struct arena *arena)
 	struct arena_session *session = arena_session(arena);
 
 	session->waits_for_files = modules_are_behind(first_modules(arena));
-	session->waits_for_names = needs_names(collector, arena) ||
-				   connects_functions(collector, arena);
+	session->waits_for_names = needs_names(collector, arena);
+	session->waits_for_text = connects_functions(collector, arena);
 }
 
 /* What the threads of @arena's program have had of the machine so far. */
@@ -399,7 +399,8 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		    arena_setup(*out)->stackless)
 			reply->alloc_period = options->alloc_period;
 		if (!arena_session(*out)->waits_for_files &&
-		    !arena_session(*out)->waits_for_names)
+		    !arena_session(*out)->waits_for_names &&
+		    !arena_session(*out)->waits_for_text)
 			session_release(*out);
 	}
 }
