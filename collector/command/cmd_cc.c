@@ -637,6 +637,17 @@ static void warn_of_foreign(const struct compile_line *line)
 				 line->words[i].text);
 }
 
+static void warn_of_stripping(const struct compile_line *line)
+{
+	/* gnatmake's -s is another option. */
+	if (line->links && line->strips && !line->freestanding &&
+	    !line->no_hooks && !line->gnatmake)
+		log_warn(
+			"'%s' strips the names of functions: perfrec will show "
+			"places such as 'app+0x1234'; leave it out",
+			line->strips);
+}
+
 /* clang gives such sources to a gcc, with flags that only clang knows. */
 static void drop_gcc_only(struct compile_line *line)
 {
@@ -788,6 +799,7 @@ static int find_flags(struct cc *cc)
 	const char *why;
 	int err, result;
 
+	warn_of_stripping(line);
 	if (!wanted && !line->links &&
 	    !compile_line_count(line, COMPILE_FOREIGN, false))
 		return OPTS_GO_ON;

@@ -71,6 +71,8 @@ static const char assembler_suffixes[] = "s S sx";
 static const char linker_suffixes[] = "o a so lo la obj bc";
 static const char no_code[] =
 	"-E -M -MM --preprocess --dependencies --user-dependencies";
+/* To the linker: it then drops all names. */
+static const char strips[] = "-s --strip-all -strip-all";
 static const char no_link[] =
 	"-c -S --compile --assemble -fsyntax-only --analyze --precompile -r";
 /* Such code may run where there is no C library, and so no hooks. */
@@ -185,6 +187,23 @@ static enum compile_kind option_kind(const char *text)
 	return COMPILE_OPTION;
 }
 
+/* Whether an item of @list, "-Wl,..." of which is behind the comma, strips. */
+static bool strips_by_list(const char *list)
+{
+	for (; list; list = strchr(list, ',')) {
+		char item[16];
+		size_t length = strcspn(++list, ",");
+
+		if (length >= sizeof(item))
+			continue;
+		memcpy(item, list, length);
+		item[length] = '\0';
+		if (is_listed(item, strips))
+			return true;
+	}
+	return false;
+}
+
 static void take_language(struct reader *reader, const char *language)
 {
 	reader->language = strcmp(language, "none") ? language : NULL;
@@ -208,6 +227,10 @@ static void read_option_word(struct reader *reader, struct compile_word *word)
 		reader->line->lto = true;
 	if (strcmp(word->text, "-fno-lto") == 0)
 		reader->line->lto = false;
+	if (is_listed(word->text, strips) ||
+	    (strncmp(word->text, "-Wl,", 4) == 0 &&
+	     strips_by_list(word->text + 3)))
+		reader->line->strips = word->text;
 	if (is_listed(word->text, no_entry))
 		reader->line->no_entry = word->text;
 	if (is_listed(word->text, separate))
@@ -219,6 +242,9 @@ static void read_option_word(struct reader *reader, struct compile_word *word)
 static void read_value_word(struct reader *reader, struct compile_word *word)
 {
 	word->kind = reader->option->kind;
+	if (strcmp(reader->option->text, "-Xlinker") == 0 &&
+	    is_listed(word->text, strips))
+		reader->line->strips = word->text;
 	if (reader->option->folder)
 		word->folder = word->text;
 	reader->option = NULL;

@@ -42,6 +42,8 @@ struct compile_line {
 	bool cplusplus; /* a chosen source is in C++ */
 	bool freestanding; /* for a machine that may have no hooks */
 	bool no_hooks; /* -fno-instrument-functions */
+	const char *strips; /* a word that has the linker drop all names, or
+			     * NULL */
 	bool lto; /* the linker compiles again */
 	const char *no_entry; /* an option that gcc cannot have with
 			       * --hooks=entry, or NULL */

@@ -187,6 +187,31 @@ static void expect_flags(const char *text, bool clang,
 	compile_line_free(&line);
 }
 
+static void expect_strips(const char *text, const char *expected)
+{
+	struct compile_line *line = read_line(text);
+
+	ck_assert_msg(!line->strips == !expected, "%s", text);
+	ck_assert_pstr_eq(line->strips, expected);
+	compile_line_free(&line);
+}
+
+START_TEST(compile_line_read_finds_what_strips)
+{
+	expect_strips("cc x.c -s", "-s");
+	expect_strips("cc -Wl,-s x.c", "-Wl,-s");
+	expect_strips("cc -Wl,-O1,-s,--as-needed x.c",
+		      "-Wl,-O1,-s,--as-needed");
+	expect_strips("cc -Wl,--strip-all x.c", "-Wl,--strip-all");
+	expect_strips("cc -Xlinker -s x.c", "-s");
+	expect_strips("cc x.c -Wl,-soname,-x -Wl,--strip-debug", NULL);
+	expect_strips("cc -o -s x.c -std=c11 -shared -static -save-temps",
+		      NULL);
+	expect_strips("cc -Wl, -Wl,,, -Wl,a-very-long-item-of-the-linker",
+		      NULL);
+}
+END_TEST
+
 static const char *const g_folders[] = { "/usr/include/c++/12", "/include",
 					 "/usr/include" };
 static const struct compile_target g_target = { .folders = g_folders,
@@ -402,6 +427,7 @@ int main(void)
 		       compile_line_read_of_freestanding_code_chooses_nothing);
 	tcase_add_test(tcase, compile_line_read_with_response_file_reads_it);
 	tcase_add_test(tcase, compile_is_input_tells_inputs_from_commands);
+	tcase_add_test(tcase, compile_line_read_finds_what_strips);
 	tcase_add_test(tcase,
 		       compile_path_mark_breaks_the_names_of_system_folders);
 	tcase_add_test(tcase,

@@ -223,6 +223,30 @@ ok "$PERFREC" cc --exclude-function b_exc gcc -O1 src/a.c src/sub/b.c src/main.c
 recorded ./program
 expect_eq 'functions without b_excluded' "$(xargs <names)" 'a b inner main'
 
+# --- lines that strip -----------------------------------------------------------
+strips()
+{
+	expected=$1
+	shift
+	run "$PERFREC" cc "$@"
+	expect_status 0
+	expect_eq "$*: lines" "$(wc -l <err)" "$expected"
+	[ "$expected" -eq 0 ] || expect_match err \
+		"warning: '.*-(s|-strip-all)' strips the names of functions"
+}
+sources='src/a.c src/sub/b.c src/main.c -o program'
+for flag in -s -Wl,-s -Wl,-O1,-s -Wl,--strip-all; do
+	for hooks in calls entry; do
+		# shellcheck disable=SC2086 # a list of words
+		strips 1 --hooks=$hooks gcc $flag $sources
+	done
+done
+# shellcheck disable=SC2086
+strips 0 gcc -Wl,-soname,-x $sources
+strips 0 gcc -s -c src/a.c
+strips 1 gcc -s a.o src/sub/b.c src/main.c -o program
+strips 0 gcc -s -fno-instrument-functions -c src/a.c
+
 # --- link-time optimisation -----------------------------------------------------
 for command in 'gcc -flto' 'clang -Qunused-arguments -flto -fuse-ld=lld' \
 	'clang -Qunused-arguments -flto=thin -fuse-ld=lld'; do
