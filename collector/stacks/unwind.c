@@ -500,21 +500,28 @@ static enum step keep_restored(struct unwind *unwind)
 #endif
 
 #if defined(__x86_64__)
-/* True if the frame is at an interrupted instruction, and this is the begin of
- * a PLT stub. A stub begins with "jmp *offset(%rip)"; endbr64 may come before
- * it, and it may have a bnd prefix. */
+/* True if the frame is at an interrupted instruction of a PLT stub that has
+ * only a jump before it: "jmp *offset(%rip)", perhaps with a bnd prefix.
+ * endbr64 may come before it; mold puts the number of the function into %r11d
+ * as well. */
 static bool is_plt_stub(struct unwind *unwind)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	uint8_t code[8], *at = code;
-	uint64_t word;
+	static const uint8_t mov_r11d[] = { 0x41, 0xbb };
+	uint64_t words[2];
+	uint8_t code[sizeof(words)], *at = code;
 
 	if (unwind->kind != FRAME_PC ||
-	    !read_word_of_file(unwind, unwind->ip, &word))
+	    !read_word_of_file(unwind, unwind->ip, &words[0]))
 		return false;
-	memcpy(code, &word, sizeof(code));
+	if (!read_word_of_file(unwind, unwind->ip + sizeof(words[0]),
+			       &words[1]))
+		words[1] = 0;
+	memcpy(code, words, sizeof(code));
 	if (!memcmp(at, endbr, sizeof(endbr)))
 		at += sizeof(endbr);
+	if (!memcmp(at, mov_r11d, sizeof(mov_r11d)))
+		at += sizeof(mov_r11d) + sizeof(uint32_t);
 	if (*at == 0xf2)
 		at++;
 	return at[0] == 0xff && at[1] == 0x25;

@@ -577,11 +577,18 @@ __asm__(".text\n"
 	"	pushq $0\n"
 	"	jmp bare\n"
 	".size stub, . - stub\n"
+	/* As mold writes it. */
+	".type mold_stub, @function\n"
+	"mold_stub:\n"
+	"	endbr64\n"
+	"	movl $1, %r11d\n"
+	"	jmp *stub_target(%rip)\n"
+	".size mold_stub, . - mold_stub\n"
 	".data\n"
 	"stub_target: .quad 0\n"
 	".text\n");
 void bare(struct copy *out, void (*call)(struct copy *));
-void stub(void);
+void stub(void), mold_stub(void);
 
 static void recurse_few(struct copy *out)
 {
@@ -607,13 +614,22 @@ END_TEST
 START_TEST(unwind_stub_returns_where_the_stack_pointer_points)
 {
 	uint64_t ra = (uintptr_t)recurse + 4, *top = (void *)g.copy.stack;
+	/* Each instruction up to the jump. */
+	const uintptr_t ips[] = {
+		(uintptr_t)stub,
+		(uintptr_t)mold_stub,
+		(uintptr_t)mold_stub + 4,
+		(uintptr_t)mold_stub + 10,
+	};
 
 	recurse(2, &g.copy);
 	*top = ra;
-	g.copy.reg[RECORD_REG_IP] = (uintptr_t)stub;
-	unwind(&g.copy);
-	ck_assert_uint_eq(g.result.frame[1].address, ra);
-	ck_assert_uint_eq(g.result.frame[1].kind, FRAME_RETURN);
+	for (size_t i = 0; i < ARRAY_SIZE(ips); i++) {
+		g.copy.reg[RECORD_REG_IP] = ips[i];
+		unwind(&g.copy);
+		ck_assert_uint_eq(g.result.frame[1].address, ra);
+		ck_assert_uint_eq(g.result.frame[1].kind, FRAME_RETURN);
+	}
 }
 END_TEST
 
