@@ -208,8 +208,8 @@ int elf_bounds_read(int fd, struct elf_bounds *out)
 	return err;
 }
 
-bool elf_bounds_find(const struct elf_bounds *bounds, uint64_t vaddr,
-		     uint64_t *start)
+const struct elf_bound *elf_bounds_last(const struct elf_bounds *bounds,
+					uint64_t vaddr)
 {
 	size_t low = 0, high = bounds->count;
 
@@ -221,9 +221,16 @@ bool elf_bounds_find(const struct elf_bounds *bounds, uint64_t vaddr,
 		else
 			high = middle;
 	}
-	if (!low ||
-	    vaddr - bounds->list[low - 1].start >= bounds->list[low - 1].bytes)
+	return low ? &bounds->list[low - 1] : NULL;
+}
+
+bool elf_bounds_find(const struct elf_bounds *bounds, uint64_t vaddr,
+		     uint64_t *start)
+{
+	const struct elf_bound *last = elf_bounds_last(bounds, vaddr);
+
+	if (!last || vaddr - last->start >= last->bytes)
 		return false;
-	*start = bounds->list[low - 1].start;
+	*start = last->start;
 	return true;
 }

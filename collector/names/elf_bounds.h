@@ -25,6 +25,9 @@ struct elf_bounds {
  * which stays the caller's. 0; -ENODATA: the file has no table that makes
  * sense; -ENOMEM. After an error *@out is empty. */
 int elf_bounds_read(int fd, struct elf_bounds *out);
+/* The last function that begins at or before @vaddr; NULL: none does. */
+const struct elf_bound *elf_bounds_last(const struct elf_bounds *bounds,
+					uint64_t vaddr);
 /* Whether @vaddr lies in a function. *@start is then its first address. */
 bool elf_bounds_find(const struct elf_bounds *bounds, uint64_t vaddr,
 		     uint64_t *start);

@@ -6,13 +6,14 @@
  * a stripped library, and some tools strip only parts of .symtab. Where
  * several names share an address the one of the lowest rank stays:
  *
- *  1. one with a size, since a label without one is often a mere marker;
- *  2. one that is defined here, before an import (see below), and this before
+ *  1. one with the type of a function, before one without a type;
+ *  2. one with a size, since a label without one is often a mere marker;
+ *  3. one that is defined here, before an import (see below), and this before
  *     an entry of the PLT;
- *  3. a global or weak one, before a local one;
- *  4. the one with fewer leading underscores: people know write, which is
+ *  4. a global or weak one, before a local one;
+ *  5. the one with fewer leading underscores: people know write, which is
  *     weak in the C library, and not its global alias __write;
- *  5. a global one, before a weak one; then the first in the table.
+ *  6. a global one, before a weak one; then the first in the table.
  *
  * An undefined symbol that has a value is a function of another module whose
  * address a program at a fixed address took: the value is its entry in the
@@ -29,6 +30,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/names/elf_settle.h"
 #include "collector/names/elf_stubs.h"
 #include "shared/compiler.h"
 #include "shared/entry_build.h"
@@ -43,18 +45,7 @@
 #define NAME_BYTES_MAX (1u << 20) /* of sections */
 
 #define PLT_ENTRY_BYTES 16
-#define FUNCTION_BYTES_MAX ((1u << 26) - 1)
-
-enum rank { /* the bits of elf_function.rank, worst first */
-	    RANK_NO_SIZE = 1 << 5,
-	    RANK_IMPORT = 1 << 4,
-	    RANK_LOCAL = 1 << 3,
-	    RANK_UNDERSCORE = 1 << 1, /* times 0 to 3 */
-	    RANK_WEAK = 1 << 0,
-};
-
-_Static_assert(ELF_RANK_STUB == (RANK_IMPORT | RANK_LOCAL),
-	       "no import is local, so the rank is that of stubs alone");
+#define FUNCTION_BYTES_MAX ((1u << 25) - 1)
 
 static int fail_with(int err, const char *text, const char **why)
 {
@@ -428,17 +419,36 @@ int elf_read_debug(int fd, struct elf_debug *out, const char **why)
 	return 0;
 }
 
+/* Sets *@header to that of the section that @symbol lies in. False: none. */
+static bool find_section(Elf *elf, const GElf_Sym *symbol, GElf_Shdr *header)
+{
+	Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
+
+	return section && gelf_getshdr(section, header) &&
+	       symbol->st_value >= header->sh_addr &&
+	       symbol->st_value - header->sh_addr < header->sh_size;
+}
+
 /* How far a symbol without a size may reach: to the end of its section. */
 static uint64_t bytes_to_section_end(Elf *elf, const GElf_Sym *symbol)
 {
-	Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
 	GElf_Shdr header;
 
-	if (!section || !gelf_getshdr(section, &header) ||
-	    symbol->st_value < header.sh_addr ||
-	    symbol->st_value - header.sh_addr >= header.sh_size)
+	if (!find_section(elf, symbol, &header))
 		return 1;
 	return header.sh_size - (symbol->st_value - header.sh_addr);
+}
+
+/* Whether @symbol, which has no type, may name code: assemblers need not be
+ * told of functions. Names with a dot or a dollar are made by tools: the marks
+ * of annobin, and of code and data of ARM. */
+static bool is_label_of_code(Elf *elf, const GElf_Sym *symbol, const char *name)
+{
+	GElf_Shdr header;
+
+	return GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE && name[0] != '.' &&
+	       name[0] != '$' && find_section(elf, symbol, &header) &&
+	       header.sh_flags & SHF_EXECINSTR;
 }
 
 static uint32_t rank_of_symbol(const GElf_Sym *symbol, const char *name)
@@ -448,15 +458,17 @@ static uint32_t rank_of_symbol(const GElf_Sym *symbol, const char *name)
 
 	while (underscores < 3 && name[underscores] == '_')
 		underscores++;
-	rank = underscores * RANK_UNDERSCORE;
+	rank = underscores * ELF_RANK_UNDERSCORE;
+	if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
+		rank |= ELF_RANK_LABEL;
 	if (symbol->st_shndx == SHN_UNDEF)
-		rank |= RANK_IMPORT;
+		rank |= ELF_RANK_IMPORT;
 	else if (!symbol->st_size)
-		rank |= RANK_NO_SIZE;
+		rank |= ELF_RANK_NO_SIZE;
 	if (GELF_ST_BIND(symbol->st_info) == STB_LOCAL)
-		rank |= RANK_LOCAL;
+		rank |= ELF_RANK_LOCAL;
 	if (GELF_ST_BIND(symbol->st_info) == STB_WEAK)
-		rank |= RANK_WEAK;
+		rank |= ELF_RANK_WEAK;
 	return rank;
 }
 
@@ -469,8 +481,9 @@ static void add_symbol(Elf *elf, const struct table *table,
 	bool is_import = symbol->st_shndx == SHN_UNDEF;
 	uint64_t size = symbol->st_size;
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !name || !*name ||
-	    (is_import && !symbol->st_value))
+	if (!name || !*name || (is_import && !symbol->st_value) ||
+	    (type != STT_FUNC && type != STT_GNU_IFUNC &&
+	     !is_label_of_code(elf, symbol, name)))
 		return;
 	if (is_import)
 		size = PLT_ENTRY_BYTES;
@@ -510,40 +523,6 @@ static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 	return 0;
 }
 
-static int compare_functions(const void *left, const void *right)
-{
-	const struct elf_function *a = left, *b = right;
-
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->name < b->name ? -1 : a->name > b->name;
-}
-
-/* Sorts the list, leaves one name per address, and ends functions of unknown
- * size where the next one starts. */
-static void settle_functions(struct elf_functions *functions)
-{
-	struct elf_function *list = functions->list;
-	size_t kept = 0;
-
-	if (!functions->count)
-		return;
-	qsort(list, functions->count, sizeof(*list), compare_functions);
-	for (size_t i = 1; i < functions->count; i++)
-		if (list[i].start != list[kept].start)
-			list[++kept] = list[i];
-	functions->count = kept + 1;
-	for (size_t i = 0; i < kept; i++)
-		if (list[i].rank & RANK_NO_SIZE)
-			list[i].size = MIN(list[i].size,
-					   list[i + 1].start - list[i].start);
-	list = realloc(list, functions->count * sizeof(*list));
-	if (list)
-		functions->list = list;
-}
-
 /* As add_symbol_table(), from a file of its own; one that is bad adds nothing.
  */
 static int add_debug_table(int fd, struct elf_functions *out)
@@ -565,6 +544,7 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 	struct elf_functions functions = { 0 };
 	Elf *elf = NULL;
 	int err = open_elf(fd, &elf, why);
+	bool is_whole;
 
 	if (err)
 		return err;
@@ -572,6 +552,7 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 		err = add_debug_table(debug_fd, &functions);
 	else
 		err = add_symbol_table(elf, SHT_SYMTAB, &functions);
+	is_whole = functions.count;
 	if (!err)
 		err = add_symbol_table(elf, SHT_DYNSYM, &functions);
 	/* A file with nothing else is one without symbols. */
@@ -583,7 +564,7 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 		free(functions.strings);
 		return fail_with(err, "not enough memory", why);
 	}
-	settle_functions(&functions);
+	elf_settle(fd, is_whole, &functions);
 	*out = functions;
 	return 0;
 }

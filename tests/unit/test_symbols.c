@@ -261,6 +261,89 @@ START_TEST(symbols_same_address_keep_the_best_name)
 }
 END_TEST
 
+/* "NAME:" begins @bytes of code. With CFI a frame description covers them. */
+#define CODE(name, bytes) name ": .skip " #bytes ", 0x90\n"
+#define CFI(code) ".cfi_startproc\n" code ".cfi_endproc\n"
+
+static const char g_labels[] =
+	".text\n.type bare,@function\n.type sized,@function\n"
+	".globl with_cfi, plain, bare, sized, length, after\n" CFI(
+		CODE("with_cfi", 16) CODE(
+			"in_cfi", 16)) CODE("plain",
+					    16) CODE("own", 16) CODE("bare", 16)
+		CODE("in_bare", 16) CFI(CODE("sized", 16) CODE("in_sized", 16)) ".size sized, 32\n" CODE(
+			"length", 16) ".size length, 16\n" CODE(".annobin_x",
+								16)
+			CODE("after", 16) CODE("after.loop", 16)
+				CODE("$x", 16) "end:\n"
+					       ".data\ndata: .quad 0\n";
+
+START_TEST(symbols_without_a_type_are_functions)
+{
+	static const char *const names[] = {
+		"with_cfi", "with_cfi", "plain", "own",	   "bare",
+		"bare",	    "sized",	"sized", "length", NULL,
+		"after",    "after",	"after",
+	};
+	struct symbol_file *file;
+	uint64_t first, start;
+
+	scratch_compile("gcc -shared -nostdlib -Wl,--eh-frame-hdr", "s",
+			g_labels, "labels.so");
+	file = open_file("labels.so");
+	first = vaddr_of(file, "with_cfi");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *name =
+			symbol_file_lookup(file, first + 16 * i + 8, &start);
+
+		ck_assert_msg(names[i] ? name && !strcmp(name, names[i])
+				       : !name,
+			      "%zu: %s", i, name ? name : "none");
+	}
+	ck_assert_int_eq(count_names(file, "end"), 0);
+	ck_assert_int_eq(count_names(file, "data"), 0);
+	symbol_file_put(&file);
+}
+END_TEST
+
+/* Only the global symbols are left in it. */
+static const char g_sizeless[] =
+	".text\n.type sizeless,@function\n.type inside,@function\n"
+	".type far,@function\n.globl sizeless, inside, far\n" CODE(
+		"sizeless", 16) CFI(CODE("hidden", 64)) CFI(CODE("inside", 64))
+		CFI(CODE("more", 64)) CODE("far", 1024) ".skip 1024\n";
+
+START_TEST(symbols_without_a_size_end_where_frames_do)
+{
+	static const struct {
+		uint64_t at;
+		const char *name;
+	} places[] = {
+		{ 0, "sizeless" }, { 15, "sizeless" }, { 16, NULL },
+		{ 79, NULL },	   { 80, "inside" },   { 143, "inside" },
+		{ 144, NULL },	   { 207, NULL },      { 208, "far" },
+		{ 1231, "far" },   { 1232, NULL },
+	};
+	struct symbol_file *file;
+	uint64_t first, start;
+
+	scratch_compile("gcc -shared -nostdlib -s -Wl,--eh-frame-hdr", "s",
+			g_sizeless, "sizeless.so");
+	file = open_file("sizeless.so");
+	first = vaddr_of(file, "sizeless");
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		const char *name =
+			symbol_file_lookup(file, first + places[i].at, &start);
+
+		ck_assert_msg(places[i].name
+				      ? name && !strcmp(name, places[i].name)
+				      : !name,
+			      "%zu: %s", i, name ? name : "none");
+	}
+	symbol_file_put(&file);
+}
+END_TEST
+
 START_TEST(symbols_of_symtab_and_dynsym_are_merged)
 {
 	struct symbol_file *file;
@@ -1050,6 +1133,8 @@ static Suite *make_suite(void)
 	tcase_add_test(names, symbol_name_that_explodes_is_cut);
 	tcase_add_test(names, symbol_name_long_template_is_demangled);
 	tcase_add_test(tables, symbols_same_address_keep_the_best_name);
+	tcase_add_test(tables, symbols_without_a_type_are_functions);
+	tcase_add_test(tables, symbols_without_a_size_end_where_frames_do);
 	tcase_add_test(tables, symbols_of_symtab_and_dynsym_are_merged);
 	tcase_add_test(tables, symbols_of_stubs_are_those_of_their_functions);
 	tcase_add_test(tables, symbols_of_cpp_are_demangled);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * elf_settle - code that people write in assembly language often has symbols
+ * without a size, or without the type of a function. The unwind tables say more
+ * of such code than its symbols do: each frame description is one function.
+ *
+ * A symbol without a size ends where the next symbol begins, and where its
+ * frame description ends, or the next one begins. In a stripped file most
+ * functions have no symbol any more. Without a frame description nothing there
+ * ends a symbol without a size (programs in Go have none at all), so such a
+ * symbol is believed for UNPROVEN_BYTES_MAX only.
+ *
+ * A symbol without a type (a label) is a function, unless it lies inside one: a
+ * symbol with a size or a frame description says where a function ends. Where
+ * both are missing, a label inside is a local one behind a global function, or
+ * has the name of the function and a dot in front (nasm).
+ */
+#include "collector/names/elf_settle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/names/elf_bounds.h"
+#include "collector/names/elf_functions.h"
+#include "shared/compiler.h"
+
+#define UNPROVEN_BYTES_MAX 1024u
+
+static int compare_functions(const void *left, const void *right)
+{
+	const struct elf_function *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* Sorts the list, and leaves one name per address. Returns whether bounds have
+ * to be known. */
+static bool sort_functions(struct elf_functions *functions)
+{
+	struct elf_function *list = functions->list;
+	bool is_vague = false;
+	size_t kept = 0;
+
+	qsort(list, functions->count, sizeof(*list), compare_functions);
+	for (size_t i = 0; i < functions->count; i++) {
+		if (kept && list[i].start == list[kept - 1].start)
+			continue;
+		is_vague |= list[i].rank >= ELF_RANK_NO_SIZE;
+		list[kept++] = list[i];
+	}
+	functions->count = kept;
+	return is_vague;
+}
+
+/* The frame description that covers @vaddr; NULL: none. */
+static const struct elf_bound *frame_at(const struct elf_bounds *bounds,
+					uint64_t vaddr)
+{
+	const struct elf_bound *last = elf_bounds_last(bounds, vaddr);
+
+	return last && vaddr - last->start < last->bytes ? last : NULL;
+}
+
+/* Whether @label, which no frame description covers, lies inside @last, the
+ * function before it. */
+static bool is_label_of(const struct elf_function *label,
+			const struct elf_function *last, const char *strings)
+{
+	const char *name = strings + last->name;
+	size_t length = strlen(name);
+
+	if (!(last->rank & ELF_RANK_NO_SIZE) ||
+	    label->start - last->start >= last->size ||
+	    !(label->rank & ELF_RANK_LOCAL))
+		return false;
+	if (!(last->rank & (ELF_RANK_LABEL | ELF_RANK_LOCAL)))
+		return true;
+	return !strncmp(strings + label->name, name, length) &&
+	       strings[label->name + length] == '.';
+}
+
+static void drop_inner_labels(struct elf_functions *functions,
+			      const struct elf_bounds *bounds)
+{
+	struct elf_function *list = functions->list;
+	uint64_t sized_end = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < functions->count; i++) {
+		const struct elf_function *last = kept ? &list[kept - 1] : NULL;
+		const struct elf_bound *frame = frame_at(bounds, list[i].start);
+
+		if (list[i].rank & ELF_RANK_LABEL && last &&
+		    (list[i].start < sized_end ||
+		     (frame ? last->start >= frame->start
+			    : is_label_of(&list[i], last, functions->strings))))
+			continue;
+		if (!(list[i].rank & ELF_RANK_NO_SIZE))
+			sized_end =
+				MAX(sized_end, list[i].start + list[i].size);
+		list[kept++] = list[i];
+	}
+	functions->count = kept;
+}
+
+/* The end of the code that a symbol without a size at @start can have, by the
+ * unwind tables. */
+static uint64_t end_by_frames(const struct elf_bounds *bounds, bool is_whole,
+			      uint64_t start)
+{
+	const struct elf_bound *last = elf_bounds_last(bounds, start);
+	const struct elf_bound *next = last ? last + 1 : bounds->list;
+	uint64_t end = is_whole ? UINT64_MAX : start + UNPROVEN_BYTES_MAX;
+
+	if (last && start - last->start < last->bytes)
+		return last->start + last->bytes;
+	if (next && next < bounds->list + bounds->count)
+		end = MIN(end, next->start);
+	return end;
+}
+
+static void end_functions(struct elf_functions *functions,
+			  const struct elf_bounds *bounds, bool is_whole)
+{
+	for (size_t i = 0; i < functions->count; i++) {
+		struct elf_function *one = &functions->list[i];
+		uint64_t end;
+
+		if (!(one->rank & ELF_RANK_NO_SIZE))
+			continue;
+		end = end_by_frames(bounds, is_whole, one->start);
+		if (i + 1 < functions->count)
+			end = MIN(end, one[1].start);
+		one->size = MIN(one->size, end - one->start);
+	}
+}
+
+void elf_settle(int fd, bool is_whole, struct elf_functions *functions)
+{
+	struct elf_bounds bounds;
+
+	if (!functions->count || !sort_functions(functions))
+		return;
+	/* Without unwind tables nothing has a frame description. */
+	(void)elf_bounds_read(fd, &bounds);
+	drop_inner_labels(functions, &bounds);
+	end_functions(functions, &bounds, is_whole);
+	free(bounds.list);
+}
