@@ -299,9 +299,9 @@ static int add_symbols(struct code_pieces *pieces, struct code_file *file,
 					    .bytes = function->size,
 					    .is_entry = true };
 
-		/* No call has to come to a label, and a hook may not. */
-		if (function->rank == ELF_RANK_STUB ||
-		    function->rank & ELF_RANK_LABEL)
+		/* Stubs have nothing to patch. No call has to come to a label,
+		 * and a hook may not. */
+		if (function->rank & (ELF_RANK_IMPORT | ELF_RANK_LABEL))
 			continue;
 		known.list = pieces->list;
 		piece = code_pieces_at(&known, function->start);

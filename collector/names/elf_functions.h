@@ -11,20 +11,21 @@
 
 struct elf_function {
 	uint64_t start; /* virtual address */
-	uint32_t size : 25; /* bytes, at least 1; the size of a longer function
+	uint32_t size : 24; /* bytes, at least 1; the size of a longer function
 			     * is cut */
-	uint32_t rank : 7; /* of several names the lowest rank is best */
+	uint32_t rank : 8; /* of several names the lowest rank is best */
 	uint32_t name; /* offset in elf_functions.strings */
 };
 
 enum elf_rank { /* the bits of elf_function.rank, worst first; elf_read.c says
 		 * why */
-		ELF_RANK_LABEL = 1 << 6, /* STT_NOTYPE */
-		ELF_RANK_NO_SIZE = 1 << 5,
-		ELF_RANK_IMPORT = 1 << 4,
-		ELF_RANK_LOCAL = 1 << 3,
-		ELF_RANK_UNDERSCORE = 1 << 1, /* times 0 to 3 */
-		ELF_RANK_WEAK = 1 << 0,
+		ELF_RANK_LABEL = 1 << 7, /* STT_NOTYPE */
+		ELF_RANK_NO_SIZE = 1 << 6,
+		ELF_RANK_IMPORT = 1 << 5,
+		ELF_RANK_LOCAL = 1 << 4,
+		ELF_RANK_UNDERSCORE = 1 << 2, /* times 0 to 3 */
+		ELF_RANK_WEAK = 1 << 1,
+		ELF_RANK_IFUNC = 1 << 0, /* STT_GNU_IFUNC */
 		/* An entry of a PLT, which has no symbol: see elf_stubs.h. No
 		 * import is local, so the rank is that of stubs alone. */
 		ELF_RANK_STUB = ELF_RANK_IMPORT | ELF_RANK_LOCAL,

@@ -13,7 +13,9 @@
  *  4. a global or weak one, before a local one;
  *  5. the one with fewer leading underscores: people know write, which is
  *     weak in the C library, and not its global alias __write;
- *  6. a global one, before a weak one; then the first in the table.
+ *  6. a global one, before a weak one;
+ *  7. that of a resolver, before that of what it resolves (STT_GNU_IFUNC); then
+ *     the first in the table.
  *
  * An undefined symbol that has a value is a function of another module whose
  * address a program at a fixed address took: the value is its entry in the
@@ -45,7 +47,7 @@
 #define NAME_BYTES_MAX (1u << 20) /* of sections */
 
 #define PLT_ENTRY_BYTES 16
-#define FUNCTION_BYTES_MAX ((1u << 25) - 1)
+#define FUNCTION_BYTES_MAX ((1u << 24) - 1)
 
 static int fail_with(int err, const char *text, const char **why)
 {
@@ -469,6 +471,8 @@ static uint32_t rank_of_symbol(const GElf_Sym *symbol, const char *name)
 		rank |= ELF_RANK_LOCAL;
 	if (GELF_ST_BIND(symbol->st_info) == STB_WEAK)
 		rank |= ELF_RANK_WEAK;
+	if (GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+		rank |= ELF_RANK_IFUNC;
 	return rank;
 }
 

@@ -5,6 +5,11 @@
  * dynamic linker writes into the slot: System V ABI, AMD64 supplement 1.0, 5.2
  * and table 4.9. The rest of an entry depends on the linker and on its options
  * (endbr64, bnd, an index in r11), so this code looks for the jump only.
+ *
+ * The relocation of a function that is chosen at the start of the program
+ * (STT_GNU_IFUNC, target_clones) has the address of the resolver instead of a
+ * symbol: R_X86_64_IRELATIVE. A program has the address of such an entry for
+ * that of the function, and hands it to hooks.
  */
 #include "collector/names/elf_stubs.h"
 
@@ -32,8 +37,14 @@
 
 struct slot {
 	uint64_t vaddr; /* first: compare_slots() */
-	Elf_Scn *symbols;
+	Elf_Scn *symbols; /* NULL: it is resolved */
 	size_t symbol;
+	uint64_t resolver;
+};
+
+struct resolved { /* a function that is chosen at the start */
+	uint64_t vaddr; /* first: compare_slots(); of its resolver */
+	uint32_t name; /* offset in elf_functions.strings */
 };
 
 struct search {
@@ -44,13 +55,18 @@ struct search {
 	size_t name_bytes; /* added */
 	struct slot *slots;
 	size_t slot_count, slot_room;
+	struct resolved *resolved;
+	size_t resolved_count, resolved_room;
 };
 
+/* Of slots, and of resolved functions. */
 static int compare_slots(const void *left, const void *right)
 {
-	const struct slot *a = left, *b = right;
+	uint64_t a, b;
 
-	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
+	memcpy(&a, left, sizeof(a));
+	memcpy(&b, right, sizeof(b));
+	return a < b ? -1 : a > b;
 }
 
 /* Appends the slots that the relocations of @section fill. 0 or -ENOMEM. */
@@ -66,16 +82,43 @@ static int add_slots(struct search *search, Elf_Scn *section,
 	for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
 		uint64_t type = GELF_R_TYPE(rela.r_info);
 
-		if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+		bool is_resolved = type == R_X86_64_IRELATIVE;
+
+		if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
+		     !is_resolved) ||
 		    search->slot_count == SLOTS_MAX)
 			continue;
 		if (grow_array(search->slots, search->slot_room,
 			       search->slot_count + 1))
 			return -ENOMEM;
-		search->slots[search->slot_count++] =
-			(struct slot){ rela.r_offset, symbols,
-				       GELF_R_SYM(rela.r_info) };
+		search->slots[search->slot_count++] = (struct slot){
+			.vaddr = rela.r_offset,
+			.symbols = is_resolved ? NULL : symbols,
+			.symbol = GELF_R_SYM(rela.r_info),
+			.resolver = (uint64_t)rela.r_addend,
+		};
 	}
+	return 0;
+}
+
+/* Notes the functions that are chosen at the start. 0 or -ENOMEM. */
+static int find_resolved(struct search *search)
+{
+	const struct elf_functions *functions = search->functions;
+
+	for (size_t i = 0; i < functions->count; i++) {
+		if (!(functions->list[i].rank & ELF_RANK_IFUNC))
+			continue;
+		if (grow_array(search->resolved, search->resolved_room,
+			       search->resolved_count + 1))
+			return -ENOMEM;
+		search->resolved[search->resolved_count++] =
+			(struct resolved){ functions->list[i].start,
+					   functions->list[i].name };
+	}
+	if (search->resolved_count)
+		qsort(search->resolved, search->resolved_count,
+		      sizeof(*search->resolved), compare_slots);
 	return 0;
 }
 
@@ -95,32 +138,68 @@ static const char *name_of_slot(Elf *elf, const struct slot *slot)
 	return name && *name ? name : NULL;
 }
 
-static int add_stub(struct search *search, uint64_t start, uint64_t bytes,
-		    const char *name)
+static int add_function(struct search *search, uint64_t start, uint64_t bytes,
+			uint8_t rank, uint32_t name)
 {
 	struct elf_functions *functions = search->functions;
-	size_t length = strnlen(name, NAME_BYTES_MAX - search->name_bytes);
-	size_t wanted =
-		functions->string_bytes + length + sizeof(ELF_STUB_MARK);
 
-	search->name_bytes += length;
-	if (name[length])
-		return 0;
 	if (grow_array(functions->list, search->functions_room,
-		       functions->count + 1) ||
-	    grow_array(functions->strings, search->strings_room, wanted))
+		       functions->count + 1))
 		return -ENOMEM;
 	functions->list[functions->count++] = (struct elf_function){
 		.start = start,
 		.size = bytes % (STUB_BYTES_MAX + 1),
-		.rank = ELF_RANK_STUB,
-		.name = (uint32_t)functions->string_bytes,
+		.rank = rank,
+		.name = name,
 	};
-	memcpy(functions->strings + functions->string_bytes, name, length);
-	memcpy(functions->strings + functions->string_bytes + length,
-	       ELF_STUB_MARK, sizeof(ELF_STUB_MARK));
-	functions->string_bytes = wanted;
 	return 0;
+}
+
+/* The stub of a function of another module. */
+static int add_import(struct search *search, uint64_t start, uint64_t bytes,
+		      const char *name)
+{
+	struct elf_functions *functions = search->functions;
+	size_t at = functions->string_bytes;
+	size_t length = strnlen(name, NAME_BYTES_MAX - search->name_bytes);
+	size_t wanted = at + length + sizeof(ELF_STUB_MARK);
+
+	search->name_bytes += length;
+	if (name[length])
+		return 0;
+	if (grow_array(functions->strings, search->strings_room, wanted))
+		return -ENOMEM;
+	memcpy(functions->strings + at, name, length);
+	memcpy(functions->strings + at + length, ELF_STUB_MARK,
+	       sizeof(ELF_STUB_MARK));
+	functions->string_bytes = wanted;
+	return add_function(search, start, bytes, ELF_RANK_STUB, (uint32_t)at);
+}
+
+/* The stub of a function of this module, which is as good as the function. */
+static int add_resolved(struct search *search, uint64_t start, uint64_t bytes,
+			uint64_t resolver)
+{
+	const struct resolved *found = NULL;
+
+	if (search->resolved_count)
+		found = bsearch(&resolver, search->resolved,
+				search->resolved_count, sizeof(*found),
+				compare_slots);
+	return found ? add_function(search, start, bytes, ELF_RANK_IMPORT,
+				    found->name)
+		     : 0;
+}
+
+static int add_stub(struct search *search, uint64_t start, uint64_t bytes,
+		    const struct slot *slot)
+{
+	const char *name;
+
+	if (!slot->symbols)
+		return add_resolved(search, start, bytes, slot->resolver);
+	name = name_of_slot(search->elf, slot);
+	return name ? add_import(search, start, bytes, name) : 0;
 }
 
 /* Appends the entries of the PLT @section. 0 or -ENOMEM. */
@@ -138,7 +217,6 @@ static int add_stubs(struct search *search, Elf_Scn *section,
 	     at++) {
 		const struct slot *slot;
 		struct slot wanted = { 0 };
-		const char *name;
 		int32_t offset;
 
 		if (code[at] != 0xff || code[at + 1] != 0x25)
@@ -148,10 +226,9 @@ static int add_stubs(struct search *search, Elf_Scn *section,
 			       (uint64_t)(int64_t)offset;
 		slot = bsearch(&wanted, search->slots, search->slot_count,
 			       sizeof(*slot), compare_slots);
-		name = slot ? name_of_slot(search->elf, slot) : NULL;
-		if (name)
+		if (slot)
 			err = add_stub(search, header->sh_addr + at - at % each,
-				       each, name);
+				       each, slot);
 	}
 	return err;
 }
@@ -209,8 +286,11 @@ int elf_stubs_add(Elf *elf, struct elf_functions *functions)
 	if (search.slot_count)
 		qsort(search.slots, search.slot_count, sizeof(*search.slots),
 		      compare_slots);
+	if (!err)
+		err = find_resolved(&search);
 	if (!err && search.slot_count)
 		err = each_section(&search, is_plt, add_stubs);
+	free(search.resolved);
 	free(search.slots);
 	return err;
 }

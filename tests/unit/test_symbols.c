@@ -419,6 +419,38 @@ START_TEST(symbols_of_stubs_are_those_of_their_functions)
 }
 END_TEST
 
+/* One of all files; one of this file, whose resolver is local, too. */
+static const char g_resolved[] =
+	"static int one(void) { return 1; }\n"
+	"static void *choose(void) { return one; }\n"
+	"static void *pick(void) { return one; }\n"
+	"int shown(void) __attribute__((ifunc(\"choose\")));\n"
+	"static int hidden(void) __attribute__((ifunc(\"pick\")));\n"
+	"int main(void) { return shown() - hidden(); }\n";
+
+START_TEST(symbols_of_stubs_of_resolved_functions_are_theirs)
+{
+	uint64_t plt, start, seen = 0;
+	struct symbol_file *file;
+
+	scratch_compile("gcc -O0 -pie -fPIE -Wl,-z,lazy", "c", g_resolved,
+			"resolved");
+	file = open_file("resolved");
+	plt = section_vaddr("resolved", ".plt");
+	for (uint64_t at = 0; at < 64; at += 16) {
+		const char *name = symbol_file_lookup(file, plt + at, &start);
+
+		seen |= name && !strcmp(name, "shown") ? 1 : 0;
+		seen |= name && !strcmp(name, "hidden") ? 2 : 0;
+	}
+	ck_assert_uint_eq(seen, 3);
+	/* Filters find the stub; the code of a resolver is its own. */
+	ck_assert_int_ge(count_names(file, "hidden"), 1);
+	ck_assert_int_eq(count_names(file, "pick"), 1);
+	symbol_file_put(&file);
+}
+END_TEST
+
 START_TEST(symbols_of_cpp_are_demangled)
 {
 	struct symbol_file *file;
@@ -1137,6 +1169,8 @@ static Suite *make_suite(void)
 	tcase_add_test(tables, symbols_without_a_size_end_where_frames_do);
 	tcase_add_test(tables, symbols_of_symtab_and_dynsym_are_merged);
 	tcase_add_test(tables, symbols_of_stubs_are_those_of_their_functions);
+	tcase_add_test(tables,
+		       symbols_of_stubs_of_resolved_functions_are_theirs);
 	tcase_add_test(tables, symbols_of_cpp_are_demangled);
 	tcase_add_test(tables, symbols_each_stops_when_told);
 	tcase_add_test(tables, symbols_headers_tell_hooks_asan_and_build_id);
