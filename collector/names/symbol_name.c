@@ -5,6 +5,8 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/utf8.h"
@@ -17,23 +19,38 @@
  */
 #define MANGLED_BYTES_SAFE 1024
 #define MANGLED_BYTES_MAX 4096
+/* How much of a longer mangled name is shown: nobody can read it. */
+#define MANGLED_BYTES_SHOWN 256
+/* How much the demangler may write of one name that is folded. */
+#define FOLDED_BYTES_MAX (256u << 10)
+/* Names that differ behind this many bytes may become the same. */
+#define HASHED_BYTES_MAX (64u << 10)
+
+/* What tells a name that is not whole from others: its hash. */
+#define HASH_FORMAT " #%08x"
+#define HASH_BYTES 10 /* without the NUL */
+#define TEXT_BYTES                                                 \
+	(SYMBOL_NAME_BYTES - 1 - HASH_BYTES) /* that are before it \
+					      */
+
+/* What gcc calls the parts of a coroutine: see name_coroutine(). */
+static const char g_frame[] = ".Frame.";
 
 struct sink {
 	char *out;
-	size_t used;
+	size_t used, room;
+	bool is_folding; /* what is in <> becomes "..." */
+	size_t left; /* to be folded */
+	size_t angles, parens; /* that are open; parens: since the first angle
+				*/
+	char before; /* the last character */
 	bool is_full;
 	jmp_buf full;
 };
 
-/*
- * A name of 500 bytes can stand for gigabytes, since each part may refer to
- * an earlier one twice. The demangler cannot be told to stop, so this jumps
- * out of it; in callback form it holds next to nothing on the heap.
- */
-static void sink_write(const char *text, size_t length, void *context)
+static void put(struct sink *sink, const char *text, size_t length)
 {
-	struct sink *sink = context;
-	size_t room = SYMBOL_NAME_BYTES - 1 - sink->used;
+	size_t room = sink->room - sink->used;
 
 	if (length > room) {
 		length = room;
@@ -45,26 +62,92 @@ static void sink_write(const char *text, size_t length, void *context)
 		longjmp(sink->full, 1);
 }
 
+/* Whether the '<' that was just put is a part of "operator<" or "operator<<".
+ */
+static bool is_operator(const struct sink *sink)
+{
+	static const char word[] = "operator";
+	const size_t bytes = sizeof(word) - 1;
+	size_t end = sink->used;
+
+	while (end && sink->out[end - 1] == '<')
+		end--;
+	return end >= bytes && sink->used - end <= 2 &&
+	       !memcmp(sink->out + end - bytes, word, bytes);
+}
+
+/* An angle within parentheses may be an operator, and a type is whole there. */
+static void fold_character(struct sink *sink, char c)
+{
+	if (!sink->angles) {
+		put(sink, &c, 1);
+		if (c == '<' && !is_operator(sink)) {
+			put(sink, "...", 3);
+			sink->angles = 1;
+		}
+	} else if (c == '(') {
+		sink->parens++;
+	} else if (c == ')') {
+		sink->parens -= sink->parens > 0;
+	} else if (c == '<' && !sink->parens) {
+		sink->angles++;
+	} else if (c == '>' && !sink->parens && sink->before != '-' &&
+		   !--sink->angles) {
+		put(sink, &c, 1);
+	}
+	sink->before = c;
+}
+
+/*
+ * A name of 500 bytes can stand for gigabytes, since each part may refer to
+ * an earlier one twice. The demangler cannot be told to stop, so this jumps
+ * out of it; in callback form it holds next to nothing on the heap.
+ */
+static void sink_write(const char *text, size_t length, void *context)
+{
+	struct sink *sink = context;
+
+	if (!sink->is_folding) {
+		put(sink, text, length);
+		return;
+	}
+	if (length > sink->left) {
+		sink->is_full = true;
+		longjmp(sink->full, 1);
+	}
+	sink->left -= length;
+	for (size_t i = 0; i < length; i++)
+		fold_character(sink, text[i]);
+}
+
 static bool is_mangled_name(const char *raw)
 {
 	return raw[0] == '_' && raw[1] && strchr("ZRG", raw[1]);
 }
 
-/* Marks a name that did not fit, without leaving half a character. */
-static size_t mark_cut_name(char *out)
+/* Ends the @used bytes of a name in @out by the hash of the @bytes at @raw;
+ * @cut is what says that the end is missing. Leaves no half of a character.
+ * Returns the length. */
+static size_t end_by_hash(char *out, size_t used, const char *cut,
+			  const char *raw, size_t bytes)
 {
-	size_t end = SYMBOL_NAME_BYTES - 4;
+	uint32_t hash = 2166136261u; /* FNV-1a */
 
-	while (end && ((unsigned char)out[end] & 0xc0) == 0x80)
-		end--;
-	memcpy(out + end, "...", 4);
-	return end + 3;
+	for (size_t i = 0; i < bytes && i < HASHED_BYTES_MAX; i++)
+		hash = (hash ^ (uint8_t)raw[i]) * 16777619u;
+	if (used > TEXT_BYTES - strlen(cut))
+		used = TEXT_BYTES - strlen(cut);
+	while (used && ((unsigned char)out[used] & 0xc0) == 0x80)
+		used--;
+	return used + (size_t)snprintf(out + used, SYMBOL_NAME_BYTES - used,
+				       "%s" HASH_FORMAT, cut, hash);
 }
 
 /* Fills @sink; false when @raw is no mangled name after all. */
 static bool expand_mangled(const char *raw, int limit, struct sink *sink)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
+	const size_t left = sink->left;
 
 	if (setjmp(sink->full))
 		return true;
@@ -72,22 +155,59 @@ static bool expand_mangled(const char *raw, int limit, struct sink *sink)
 	if (rust_demangle_callback(raw, options, sink_write, sink))
 		return true;
 	sink->used = 0;
+	sink->left = left;
+	sink->angles = sink->parens = 0;
 	return cplus_demangle_v3_callback(raw, options | limit, sink_write,
 					  sink);
 }
 
-/* Returns the length of what it wrote to @out, 0 for no mangled name. */
-static size_t demangle(const char *raw, char *out)
+/* gcc calls the part of a coroutine that runs it
+ * NAME(PARAMETERS::RAMP.Frame*).actor, where RAMP is the mangled name of the
+ * coroutine. Makes RAMP.actor of @raw; ".destroy" likewise. */
+static void name_coroutine(char *raw)
 {
-	struct sink sink = { .out = out };
-	size_t length = strnlen(raw, MANGLED_BYTES_MAX + 1);
-	int limit = length > MANGLED_BYTES_SAFE ? DMGL_NO_RECURSE_LIMIT : 0;
+	char *frame = strstr(raw, g_frame), *number = raw, *ramp;
 
-	if (!is_mangled_name(raw) || length > MANGLED_BYTES_MAX ||
-	    !expand_mangled(raw, limit, &sink))
+	if (!frame)
+		return;
+	while ((number = strpbrk(number, "0123456789")) && number < frame) {
+		size_t length = strtoul(number, &ramp, 10);
+		const char *type_end = frame + sizeof(g_frame) - 2;
+
+		if (!strncmp(ramp, "_Z", 2) &&
+		    length == (size_t)(type_end - ramp)) {
+			memmove(raw, ramp, (size_t)(frame - ramp));
+			raw += frame - ramp;
+			memmove(raw, type_end, strlen(type_end) + 1);
+			return;
+		}
+		number = ramp;
+	}
+}
+
+/* Returns the length of what it wrote to @out, 0 for no mangled name. */
+static size_t demangle(const char *raw, size_t bytes, char *out)
+{
+	struct sink sink = { .out = out, .room = SYMBOL_NAME_BYTES - 1 };
+	int limit = bytes > MANGLED_BYTES_SAFE ? DMGL_NO_RECURSE_LIMIT : 0;
+	char text[MANGLED_BYTES_MAX + 1];
+
+	if (!is_mangled_name(raw) || bytes > MANGLED_BYTES_MAX)
 		return 0;
-	if (sink.is_full)
-		return mark_cut_name(out);
+	memcpy(text, raw, bytes);
+	text[bytes] = '\0';
+	name_coroutine(text);
+	if (!expand_mangled(text, limit, &sink))
+		return 0;
+	if (sink.is_full) {
+		sink = (struct sink){ .out = out,
+				      .room = TEXT_BYTES,
+				      .is_folding = true,
+				      .left = FOLDED_BYTES_MAX };
+		expand_mangled(text, limit, &sink);
+		return end_by_hash(out, sink.used, sink.is_full ? "..." : "",
+				   raw, bytes);
+	}
 	out[sink.used] = '\0';
 	return strlen(out);
 }
@@ -123,30 +243,32 @@ size_t symbol_name_clean(char *text)
 	return replaced;
 }
 
-static size_t copy_clean(const char *raw, char *out)
+/* The first @bytes of @raw, a name that is not to be demangled. */
+static size_t copy_name(const char *raw, size_t bytes, char *out)
 {
-	size_t length = strnlen(raw, SYMBOL_NAME_BYTES);
+	size_t most = is_mangled_name(raw) && bytes > MANGLED_BYTES_MAX
+			      ? MANGLED_BYTES_SHOWN
+			      : SYMBOL_NAME_BYTES - 1;
 	char *version;
 
-	if (length == SYMBOL_NAME_BYTES) {
-		memcpy(out, raw, SYMBOL_NAME_BYTES - 1);
-		return mark_cut_name(out);
-	}
-	memcpy(out, raw, length + 1);
-	version = length ? strchr(out + 1, '@') : NULL;
-	if (version) {
+	memcpy(out, raw, bytes < most ? bytes : most);
+	if (bytes > most)
+		return end_by_hash(out, most, "...", raw, bytes);
+	out[bytes] = '\0';
+	version = bytes ? strchr(out + 1, '@') : NULL;
+	if (version)
 		*version = '\0';
-		length = (size_t)(version - out);
-	}
-	return length;
+	return version ? (size_t)(version - out) : bytes;
 }
 
-static size_t make_plain(const char *raw, char out[SYMBOL_NAME_BYTES])
+/* The name of the first @bytes of @raw. */
+static size_t make_plain(const char *raw, size_t bytes,
+			 char out[SYMBOL_NAME_BYTES])
 {
-	size_t length = demangle(raw, out);
+	size_t length = demangle(raw, bytes, out);
 
 	if (!length)
-		length = copy_clean(raw, out);
+		length = copy_name(raw, bytes, out);
 	if (!length) {
 		memcpy(out, "?", 2);
 		return 1;
@@ -159,15 +281,11 @@ size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES])
 {
 	static const char mark[] = ELF_STUB_MARK;
 	const size_t mark_bytes = sizeof(mark) - 1;
-	size_t raw_bytes = strnlen(raw, SYMBOL_NAME_BYTES), length;
-	char function[SYMBOL_NAME_BYTES];
+	size_t bytes = strlen(raw), length;
 
-	if (raw_bytes <= mark_bytes || raw_bytes == SYMBOL_NAME_BYTES ||
-	    strcmp(raw + raw_bytes - mark_bytes, mark))
-		return make_plain(raw, out);
-	memcpy(function, raw, raw_bytes - mark_bytes);
-	function[raw_bytes - mark_bytes] = '\0';
-	length = make_plain(function, out);
+	if (bytes <= mark_bytes || strcmp(raw + bytes - mark_bytes, mark) != 0)
+		return make_plain(raw, bytes, out);
+	length = make_plain(raw, bytes - mark_bytes, out);
 	if (length + sizeof(mark) > SYMBOL_NAME_BYTES)
 		return length;
 	memcpy(out + length, mark, sizeof(mark));

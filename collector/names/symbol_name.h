@@ -11,14 +11,18 @@
 
 #include <stddef.h>
 
-/* Bytes for a name and its NUL. A longer name is cut and then ends in "...". */
+/* Bytes for a name and its NUL. The template arguments of a longer name become
+ * "..."; if it is too long even so, its end does. Such a name ends in a hash of
+ * the raw name, so that different functions stay different. */
 #define SYMBOL_NAME_BYTES 4096
 
 /*
  * Writes the name @raw into @out as a person reads it. C++ and Rust names are
- * demangled. From other names an ELF symbol version ("@VERSION") is removed.
- * The end "@plt" stays (elf_stubs.h). Each byte of a control character, and
- * each byte that is not UTF-8, becomes '?'. A name that would be empty becomes
+ * demangled; the parts of a coroutine are called as the coroutine is, and
+ * "[clone .actor]" or the like. From other names an ELF symbol version
+ * ("@VERSION") is removed. The end "@plt" stays (elf_stubs.h). Each byte of a
+ * control character, and each byte that is not UTF-8, becomes '?'. A name that
+ * would be empty becomes
  * "?".
  * @raw ends in NUL, is not NULL, and lies outside @out. Returns the length of
  * the result in bytes, without its NUL.

@@ -41,6 +41,6 @@ enum symbolize_fd {
 #define SYMBOLIZE_END "end"
 #define SYMBOLIZE_FRAMES_MAX 256 /* of one address */
 /* Bytes of a FUNCTION or a FILE. A longer one is cut. */
-#define SYMBOLIZE_TEXT_MAX 4096
+#define SYMBOLIZE_TEXT_MAX 16384
 
 #endif
