@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/names/dwarf_name.h"
 #include "collector/names/line_starts.h"
 #include "shared/compiler.h"
 
@@ -56,6 +57,7 @@ struct unit {
 	Dwarf_Die die; /* the first entry; if that is a skeleton, the one in
 			* the .dwo file, once the unit was read */
 	struct spans functions;
+	struct dwarf_scopes scopes;
 	struct line_starts starts;
 };
 
@@ -187,7 +189,9 @@ static bool may_hold_functions(int tag)
 	}
 }
 
-static void find_functions(struct unit *unit, Dwarf_Die *parent, int depth)
+/* @parent has the number @scope in unit->scopes. */
+static void find_functions(struct unit *unit, Dwarf_Die *parent, size_t scope,
+			   int depth)
 {
 	Dwarf_Die die;
 
@@ -199,7 +203,10 @@ static void find_functions(struct unit *unit, Dwarf_Die *parent, int depth)
 		if (tag == DW_TAG_subprogram)
 			spans_add(&unit->functions, &die, 0);
 		if (may_hold_functions(tag))
-			find_functions(unit, &die, depth + 1);
+			find_functions(
+				unit, &die,
+				dwarf_scopes_add(&unit->scopes, &die, scope),
+				depth + 1);
 	} while (next_sibling(&die));
 }
 
@@ -225,7 +232,7 @@ static void read_unit(Elf *elf, struct unit *unit)
 			   NULL) &&
 	    type == DW_UT_skeleton && split.addr)
 		unit->die = split;
-	find_functions(unit, &unit->die, 0);
+	find_functions(unit, &unit->die, 0, 0);
 	spans_sort(&unit->functions);
 	read_line_starts(elf, unit);
 }
@@ -302,14 +309,74 @@ static const char *text_of_attribute(Dwarf_Die *die, unsigned int name)
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-static const char *function_name(Dwarf_Die *die)
+/* Too young for Debian 12. */
+#define LANG_CPP_17 0x2a
+#define LANG_CPP_20 0x2b
+
+static bool is_cpp(struct unit *unit)
+{
+	switch (number_of_attribute(&unit->die, DW_AT_language)) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case LANG_CPP_17:
+	case LANG_CPP_20:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The unit that @die lies in, read; @unit is the most likely one. With -flto
+ * another one describes what was inlined. NULL: it has no code. */
+static struct unit *unit_of(struct dwarf_lines *lines, struct unit *unit,
+			    const Dwarf_Die *die)
+{
+	if (unit->die.cu == die->cu)
+		return unit;
+	for (size_t i = 0; i < lines->unit_count; i++) {
+		unit = &lines->units[i];
+		if (unit->die.cu != die->cu)
+			continue;
+		if (!unit->was_read)
+			read_unit(lines->elf, unit);
+		return unit;
+	}
+	return NULL;
+}
+
+/* The name of a function that has no mangled one. In C++ that is a function of
+ * its file alone, in scopes that others have, too; or one for other languages,
+ * which has no scope. */
+static const char *plain_name(struct dwarf_lines *lines, struct unit *unit,
+			      Dwarf_Die *die)
+{
+	const char *name = text_of_attribute(die, DW_AT_name);
+	const char *scoped = NULL;
+	Dwarf_Attribute attribute;
+	Dwarf_Die declaration;
+	bool is_external = false;
+
+	dwarf_declaration(die, &declaration);
+	unit = unit_of(lines, unit, &declaration);
+	(void)dwarf_formflag(
+		dwarf_attr_integrate(die, DW_AT_external, &attribute),
+		&is_external);
+	if (name && unit && !is_external && is_cpp(unit))
+		scoped = dwarf_scoped_name(&unit->scopes, &declaration);
+	return scoped ? scoped : name;
+}
+
+static const char *function_name(struct dwarf_lines *lines, struct unit *unit,
+				 Dwarf_Die *die)
 {
 	const char *name = text_of_attribute(die, DW_AT_linkage_name);
 
 	if (!name)
 		name = text_of_attribute(die, DW_AT_MIPS_linkage_name);
 	if (!name)
-		name = text_of_attribute(die, DW_AT_name);
+		name = plain_name(lines, unit, die);
 	return name ? name : "";
 }
 
@@ -375,7 +442,8 @@ static void set_call_line(struct dwarf_frame *frame, Dwarf_Die *unit,
 /* Writes the frames at @vaddr of @unit to @out, and returns how many there are.
  * Code that was written in assembly language has a line, but no function: then
  * there is one frame, whose function is "". */
-static size_t find_frames(struct unit *unit, uint64_t vaddr, const char *folder,
+static size_t find_frames(struct dwarf_lines *lines, struct unit *unit,
+			  uint64_t vaddr, const char *folder,
 			  struct dwarf_frame *out)
 {
 	struct span *function = spans_find(&unit->functions, vaddr);
@@ -387,7 +455,7 @@ static size_t find_frames(struct unit *unit, uint64_t vaddr, const char *folder,
 		Dwarf_Die *die = &chain[count - 1 - i];
 
 		out[i] = (struct dwarf_frame){
-			.function = function_name(die),
+			.function = function_name(lines, unit, die),
 			.folder = "",
 			.file = "",
 			.start_line = number_of_attribute(die, DW_AT_decl_line),
@@ -410,7 +478,7 @@ size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
 	unit = &lines->units[span->unit];
 	if (!unit->was_read)
 		read_unit(lines->elf, unit);
-	return find_frames(unit, vaddr,
+	return find_frames(lines, unit, vaddr,
 			   text_of_attribute(&span->die, DW_AT_comp_dir), out);
 }
 
@@ -462,6 +530,7 @@ void dwarf_lines_free(struct dwarf_lines **lines_ptr)
 	for (size_t i = 0; i < lines->unit_count; i++) {
 		free(lines->units[i].functions.list);
 		free(lines->units[i].starts.list);
+		dwarf_scopes_release(&lines->units[i].scopes);
 	}
 	free(lines->units);
 	free(lines->ranges.list);

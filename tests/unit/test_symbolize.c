@@ -5,11 +5,13 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "collector/names/symbol_name.h"
 #include "collector/names/symbolize.h"
 #include "collector/names/symbolize_wire.h"
 #include "collector/names/symbols.h"
@@ -142,6 +144,77 @@ START_TEST(sources_inlined_functions_are_told)
 	scratch_write("inlines.cc", g_inlines, strlen(g_inlines));
 	scratch_run("%s -shared -fPIC -o inlines.so inlines.cc", compilers[_i]);
 	check_inlines("inlines.so", "inlines.cc");
+}
+END_TEST
+
+/* Functions of one name that only their scopes or parameters tell apart: a row
+ * each, and the same with and without -flto. */
+static const char g_scopes[] =
+	"#define INLINE __attribute__((always_inline)) inline\n"
+	"volatile int v;\n"
+	"namespace {\n"
+	"struct A { INLINE void step(int x) const { v = x; } };\n"
+	"struct B { INLINE void step(const char *x) { v = *x; } };\n"
+	"namespace in {\n"
+	"INLINE void step(unsigned long x, ...) { v = x; }\n"
+	"INLINE void step(A &a, B *const *b) { v = (long)&a + (long)b; }\n"
+	"}\n"
+	"}\n"
+	"extern \"C\" INLINE void step_c(int x) { v = x; }\n"
+	"int main(int argc, char **argv)\n"
+	"{\n"
+	"	A a;\n"
+	"	B b, *p = &b;\n"
+	"	struct Local { INLINE void step() { v = 1; } } local;\n"
+	"	a.step(argc);\n"
+	"	b.step(*argv);\n"
+	"	in::step(argc);\n"
+	"	in::step(a, &p);\n"
+	"	local.step();\n"
+	"	step_c(argc);\n"
+	"	auto one = [](int x) __attribute__((always_inline)) { v = x; "
+	"};\n"
+	"	auto two = [](int x) __attribute__((always_inline)) { v = x; "
+	"};\n"
+	"	one(1);\n"
+	"	two(2);\n"
+	"}\n";
+
+START_TEST(sources_of_functions_without_linkage_have_scopes)
+{
+	static const char *const compilers[] = { "g++ -g -O1", "g++ -g -flto" };
+	/* Patterns, as compilers differ in columns. */
+	static const char *const names[] = {
+		"(anonymous namespace)::A::step(int) const",
+		"(anonymous namespace)::B::step(char const*)",
+		"(anonymous namespace)::in::step(unsigned long, ...)",
+		"(anonymous namespace)::in::step((anonymous namespace)::A&, "
+		"(anonymous namespace)::B* const*)",
+		"main::Local::step()",
+		"step_c",
+		"main::{lambda:23:*}::operator()(int) const",
+		"main::{lambda:24:*}::operator()(int) const",
+	};
+	struct symbol_file *file;
+	uint64_t vaddr[512];
+	struct source sources[ARRAY_SIZE(vaddr)];
+
+	scratch_compile(compilers[_i], "cc", g_scopes, "scopes");
+	file = open_file("scopes");
+	vaddr[0] = vaddr_of(file, "main");
+	for (size_t i = 1; i < ARRAY_SIZE(vaddr); i++)
+		vaddr[i] = vaddr[0] + i;
+	symbol_file_sources(file, vaddr, ARRAY_SIZE(vaddr), sources);
+	for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
+		bool found = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(vaddr); i++)
+			found |= sources[i].count > 1 &&
+				 !fnmatch(names[n],
+					  sources[i].frames[0].function, 0);
+		ck_assert_msg(found, "no %s", names[n]);
+	}
+	symbol_file_put(&file);
 }
 END_TEST
 
@@ -802,6 +875,7 @@ END_TEST
 START_TEST(sources_with_absurd_names_are_cut_and_cleaned)
 {
 	static char source[200 << 10];
+	char name[SYMBOL_NAME_BYTES];
 	struct symbol_file *file;
 	struct source found;
 	char *at = source;
@@ -817,11 +891,13 @@ START_TEST(sources_with_absurd_names_are_cut_and_cleaned)
 	found = source_of(file, "main");
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_ptr_nonnull(strstr(found.frames[0].file, "/od?d.c"));
-	memset(source, 'y', 4096);
-	strcpy(source + 4092, "...");
-	found = source_of(file, source);
+	memset(source, 'y', 65536);
+	source[65536] = '\0';
+	ck_assert_uint_eq(symbol_name_make(source, name),
+			  SYMBOL_NAME_BYTES - 1);
+	found = source_of(file, name);
 	ck_assert_uint_eq(found.count, 1);
-	ck_assert_str_eq(found.frames[0].function, source);
+	ck_assert_str_eq(found.frames[0].function, name);
 	symbol_file_put(&file);
 }
 END_TEST
@@ -855,6 +931,9 @@ static Suite *make_suite(void)
 	TCase *process = suite_case(suite, "process");
 
 	tcase_add_loop_test(sources, sources_inlined_functions_are_told, 0, 5);
+	tcase_add_loop_test(sources,
+			    sources_of_functions_without_linkage_have_scopes, 0,
+			    2);
 	tcase_add_loop_test(sources,
 			    sources_of_split_debug_information_are_told, 0, 2);
 	tcase_add_test(sources,
