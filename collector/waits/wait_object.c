@@ -453,21 +453,42 @@ static void name_select(struct wait_objects *objects,
 /* --- all --------------------------------------------------------------------
  */
 
-/* A thread that is blocked in no system call: it was stopped, or waits for a
- * page. */
-static void name_no_call(const struct wait_thread *thread,
-			 char text[WAIT_TEXT_BYTES])
+/* True if a thread that sleeps in the kernel's @function was stopped or frozen.
+ * Compilers may inline the other ones into get_signal(). */
+static bool is_held_in(const char *function)
 {
-	char path[48], stat[PROC_STAT_BYTES];
-	char state;
+	static const char *const functions[] = {
+		"__refrigerator", "do_freezer_trap", "get_signal",
+		"do_signal_stop", "ptrace_stop",
+	};
 
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		if (!strcmp(function, functions[i]))
+			return true;
+	return false;
+}
+
+/* Names the hold of @thread: a signal or a debugger has stopped it, or its
+ * cgroup is frozen. @call may be the system call that this interrupted. False:
+ * nothing holds the thread. */
+static bool name_hold(const struct wait_thread *thread,
+		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
+{
+	char path[48], function[64], stat[PROC_STAT_BYTES];
+	bool is_held, is_stopped;
+
+	snprintf(path, sizeof(path), "task/%d/wchan", (int)thread->tid);
+	proc_read(thread->pid, path, function, sizeof(function));
+	is_held = is_held_in(function);
+	/* A kernel without symbols names no function. */
+	if (call->in_call && !is_held)
+		return false;
 	snprintf(path, sizeof(path), "task/%d/stat", (int)thread->tid);
 	proc_read(thread->pid, path, stat, sizeof(stat));
-	state = proc_stat_field(stat, 3)[0];
-	if (state == 'T' || state == 't')
-		wait_text_object(text, "stopped", "");
-	else
-		wait_text_object(text, "page fault", "");
+	is_stopped = strspn(proc_stat_field(stat, 3), "Tt") > 0;
+	if (is_held || is_stopped)
+		wait_text_object(text, is_stopped ? "stopped" : "frozen", "");
+	return is_held || is_stopped;
 }
 
 static void name_other(const struct wait_call *call,
@@ -487,8 +508,10 @@ void wait_object_name(struct wait_objects *objects,
 	const struct wait_call_kind *kind =
 		call->in_call ? wait_call_kind(call->number) : NULL;
 
+	if (name_hold(thread, call, text))
+		return;
 	if (!call->in_call) {
-		name_no_call(thread, text);
+		wait_text_object(text, "page fault", "");
 		return;
 	}
 	switch (kind ? kind->kind : WAIT_OTHER) {

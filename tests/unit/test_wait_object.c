@@ -95,15 +95,15 @@ static bool may_read(void)
 	return proc_read(getpid(), "syscall", text, sizeof(text)) > 0;
 }
 
-/* Names what thread @tid waits on; false: it is not blocked. */
-static bool name_wait(pid_t tid)
+/* Names what thread @tid of @pid waits on; false: it is not blocked. */
+static bool name_wait(pid_t pid, pid_t tid)
 {
-	const struct wait_thread thread = { .pid = getpid(), .tid = tid };
+	const struct wait_thread thread = { .pid = pid, .tid = tid };
 	char path[48], line[WAIT_CALL_BYTES];
 	struct wait_call call;
 
 	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
-	proc_read(getpid(), path, line, sizeof(line));
+	proc_read(pid, path, line, sizeof(line));
 	if (wait_call_parse(line, &call))
 		return false;
 	wait_object_name(g.objects, &thread, &call, g.text);
@@ -118,7 +118,7 @@ static void expect_wait(const char *text)
 		/* order: acq, the thread is there */
 		pid_t tid = atom_load_acq(&g.tid);
 
-		if (tid && name_wait(tid) &&
+		if (tid && name_wait(getpid(), tid) &&
 		    !strncmp(g.text, text, strlen(text)))
 			return;
 		usleep(200);
@@ -792,6 +792,33 @@ START_TEST(wait_object_names_children)
 }
 END_TEST
 
+/* Waits until @pid, a process of one thread, waits on @text. */
+static void expect_child_waits(pid_t pid, const char *text)
+{
+	for (int i = 0; i < 50000; i++) {
+		if (name_wait(pid, pid) && !strcmp(g.text, text))
+			return;
+		usleep(200);
+	}
+	ck_abort_msg("'%s' and not '%s'", g.text, text);
+}
+
+/* The file "syscall" still has pause() of a child that is stopped in it. */
+START_TEST(wait_object_names_stopped_threads)
+{
+	SKIP_IF_UNREADABLE();
+	start_child(0);
+	ck_assert_int_eq(wait_objects_new(&processes, &g.objects), 0);
+	expect_child_waits(g_child[0], "[signal]");
+	kill(g_child[0], SIGSTOP);
+	expect_child_waits(g_child[0], "[stopped]");
+	kill(g_child[0], SIGCONT);
+	expect_child_waits(g_child[0], "[signal]");
+	wait_objects_free(&g.objects);
+	end_children();
+}
+END_TEST
+
 START_TEST(wait_object_of_nobody_says_less)
 {
 	/* No process has this id. */
@@ -1009,6 +1036,7 @@ int main(void)
 	tcase_add_test(tcase, wait_peers_of_others_are_not_told);
 	tcase_add_test(tcase, wait_text_adds_what_is_at_the_other_end);
 	tcase_add_test(tcase, wait_object_names_sleep);
+	tcase_add_test(tcase, wait_object_names_stopped_threads);
 	tcase_add_test(tcase, wait_object_names_children);
 	tcase_add_test(tcase, wait_object_of_nobody_says_less);
 	tcase_add_test(tcase, wait_object_cleans_names_of_files);
