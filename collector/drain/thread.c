@@ -737,7 +737,7 @@ static void sum_up_thread(struct job *job)
 	if (setup->profiles.span)
 		span_profile_add(setup->profiles.span, &stacks);
 	if (setup->profiles.offcpu_rest)
-		offcpu_profile_add_rest(setup->profiles.offcpu_rest, &stacks);
+		offcpu_profile_add_rest(recording, &stacks);
 	snapshot_add_ended(thread, &stacks);
 	thread_stacks_release(&stacks);
 	thread_heap_release(thread);

@@ -7,6 +7,7 @@
 #include "collector/base/budget.h"
 #include "collector/files/flat_stacks.h"
 #include "collector/files/thread_stacks.h"
+#include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/profile/comments.h"
@@ -14,8 +15,13 @@
 #include "collector/record/recording.h"
 #include "collector/replay/cct_flat.h"
 #include "collector/stacks/stacks.h"
+#include "collector/waits/wait_call.h"
+#include "collector/waits/wait_text.h"
 #include "shared/compiler.h"
 
+/* So many waits that were read stand for those that were not, if nine of ten
+ * had the same object. */
+#define INFER_FROM 3u
 #define SECOND_NS 1000000000u
 /* The most memory for the stacks of one tree, which is in memory, too. */
 #define STACKS_BYTES (1ULL << 30)
@@ -30,6 +36,9 @@ static void make_comments(const struct recording *recording,
 		uint64_t count;
 		const char *form;
 	} rows[] = {
+		{ blocked->inferred, "# {wait|waits} of which {it was|they "
+				     "were} not read have the "
+				     "object of others of the same call" },
 		{ blocked->left,
 		  "# {wait|waits} ended before it could be read what "
 		  "{it was|they were} on" },
@@ -60,53 +69,119 @@ struct rest {
 	uint32_t *number; /* of the stack of each node */
 	struct stack_values *values;
 	size_t count;
+	struct symbol_cache *texts;
+	struct wait_totals inferred;
 };
 
-/* What is not told of the waits of node @i, below its stack. */
-static void add_node(struct rest *rest, size_t i)
+/* True if nine of ten of @waits that were read have what got @votes. */
+static bool is_usual(const struct kernel_waits *waits, uint32_t votes)
 {
-	const struct stack_frame unknown = { .address = FRAME_UNKNOWN,
-					     .kind = FRAME_NAMED };
-	const struct kernel_counts *counts = &rest->flat->kernel[i];
-	struct stack_values *one = &rest->values[rest->count];
-	uint64_t told = MIN(counts->told_waits, counts->waits);
-	uint64_t told_ns = MIN(counts->told_ns, counts->blocked_ns);
-
-	if (counts->blocked_ns == told_ns && counts->waits == told)
-		return;
-	one->stack = stacks_child(rest->stacks, rest->number[i], &unknown);
-	one->value[0] = (int64_t)(counts->waits - told);
-	one->value[1] = (int64_t)(counts->blocked_ns - told_ns);
-	rest->count++;
+	return waits->read >= INFER_FROM && votes >= waits->read / 10.0 * 9;
 }
 
-static void add_rest(struct stack_profile *profile,
+/* The text for those of @waits that were not read: the object of the others, or
+ * their system call. NULL: it is not known. */
+static const char *infer_object(const struct rest *rest,
+				const struct kernel_waits *waits)
+{
+	const struct wait_call_kind *call =
+		waits->call ? wait_call_kind((long)waits->call - 1) : NULL;
+	char text[WAIT_TEXT_BYTES];
+
+	if (waits->object && is_usual(waits, waits->object_votes))
+		return waits->object;
+	if (!call || !is_usual(waits, waits->call_votes))
+		return NULL;
+	wait_text_object(text, "system call", call->name);
+	return symbol_cache_told_string(rest->texts, text);
+}
+
+/* Adds @waits that took @ns to the stack of node @i, below @object, or
+ * [unknown] for NULL. */
+static void add_waits(struct rest *rest, size_t i, const char *object,
+		      uint64_t waits, uint64_t ns)
+{
+	const struct stack_frame frame = {
+		.address = object ? (uintptr_t)object : FRAME_UNKNOWN,
+		.kind = object ? FRAME_TEXT : FRAME_NAMED,
+	};
+	struct stack_values *one = &rest->values[rest->count];
+
+	if (!waits && !ns)
+		return;
+	one->stack = stacks_child(rest->stacks, rest->number[i], &frame);
+	one->value[0] = (int64_t)waits;
+	one->value[1] = (int64_t)ns;
+	rest->count++;
+	if (object) {
+		rest->inferred.inferred += waits;
+		rest->inferred.inferred_ns += ns;
+	}
+}
+
+/* The waits of node @i that were not read. What lies by the switches is more
+ * than what is left of it by the sums of the kernel (off_times.h). */
+static void add_node(struct rest *rest, size_t i)
+{
+	const struct kernel_counts *counts = &rest->flat->kernel[i];
+	const struct kernel_waits *kind = rest->flat->waits[i].kind;
+	uint64_t waits = counts->waits - MIN(counts->told_waits, counts->waits);
+	uint64_t ns =
+		counts->blocked_ns - MIN(counts->told_ns, counts->blocked_ns);
+	uint64_t all_ns = kind[KERNEL_WAITS_SHORT].unread_ns +
+			  kind[KERNEL_WAITS_LONG].unread_ns;
+	double part = all_ns > ns ? (double)ns / (double)all_ns : 1;
+
+	for (size_t k = 0; k < KERNEL_WAITS_KINDS; k++) {
+		const char *object = infer_object(rest, &kind[k]);
+		uint64_t some = MIN(kind[k].unread, waits);
+		uint64_t some_ns = (uint64_t)((double)kind[k].unread_ns * part);
+
+		if (!object)
+			continue;
+		some_ns = MIN(some_ns, ns);
+		add_waits(rest, i, object, some, some_ns);
+		waits -= some;
+		ns -= some_ns;
+	}
+	add_waits(rest, i, NULL, waits, ns);
+}
+
+static void add_rest(struct recording *recording,
 		     const struct thread_stacks *from,
 		     const struct cct_flat *flat)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct budget budget = { .left = STACKS_BYTES };
-	struct rest rest = { .flat = flat };
+	struct rest rest = { .flat = flat, .texts = setup->symbols };
+	struct wait_totals *totals;
 
 	if (!flat->kernel)
 		return;
-	rest.values = calloc(flat->node_count, sizeof(*rest.values));
+	rest.values = calloc(flat->node_count * (KERNEL_WAITS_KINDS + 1),
+			     sizeof(*rest.values));
 	if (rest.values && stacks_new(&budget, &rest.stacks) == 0)
 		rest.number = flat_stacks(flat, rest.stacks);
 	for (size_t i = 0; rest.number && i < flat->node_count; i++)
 		add_node(&rest, i);
 	if (rest.count)
-		(void)stack_profile_add(profile, &from->owner, rest.stacks,
+		(void)stack_profile_add(setup->profiles.offcpu_rest,
+					&from->owner, rest.stacks,
 					from->modules, rest.values, rest.count);
+	totals = &recording_lock(recording)->blocked;
+	totals->inferred += rest.inferred.inferred;
+	totals->inferred_ns += rest.inferred.inferred_ns;
+	recording_unlock(recording);
 	stacks_free(&rest.stacks);
 	free(rest.number);
 	free(rest.values);
 }
 
-void offcpu_profile_add_rest(struct stack_profile *profile,
+void offcpu_profile_add_rest(struct recording *recording,
 			     const struct thread_stacks *stacks)
 {
 	for (size_t i = 0; i < stacks->count; i++)
-		add_rest(profile, stacks, &stacks->flat[i]);
+		add_rest(recording, stacks, &stacks->flat[i]);
 }
 
 /* --- the file ---------------------------------------------------------------

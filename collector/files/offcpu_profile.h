@@ -9,14 +9,12 @@
 #include <stdint.h>
 
 struct recording;
-struct stack_profile;
 struct thread_stacks;
 
-/* Add the waits of @stacks, which stay the caller's, of which no stack and
- * object were told: by the calls that they were in, below a frame "[unknown]".
- * @profile is of the kind stack_profile_offcpu, and counts what finds no room.
- * Jobs thread. */
-void offcpu_profile_add_rest(struct stack_profile *profile,
+/* Add the waits of @stacks, which stay the caller's, that were not read: by the
+ * calls that they were in, below the object of short waits of the same call, or
+ * a frame "[unknown]". @recording has the profile offcpu_rest. Jobs thread. */
+void offcpu_profile_add_rest(struct recording *recording,
 			     const struct thread_stacks *stacks);
 
 /*

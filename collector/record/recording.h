@@ -108,7 +108,8 @@ struct sample_totals {
 
 /* Of waits that somebody has asked about, all processes. */
 struct wait_totals {
-	uint64_t count, ns; /* whose object is known */
+	uint64_t count, ns; /* whose object was read */
+	uint64_t inferred, inferred_ns; /* whose object others have told */
 	uint64_t cut; /* distinct stacks of these that could not be unwound to
 		       * their end */
 	uint64_t lost; /* came faster than they could be dealt with */

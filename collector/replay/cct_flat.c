@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/grow.h"
 #include "collector/replay/cct_kernel.h"
@@ -107,8 +108,12 @@ static void copy_kernel_of(struct cct_flat *out, const struct cct_node *root)
 	const struct cct_node *node = root;
 
 	for (;;) {
-		if (node->kernel && node->index < out->node_count)
+		if (node->kernel && node->index < out->node_count) {
 			out->kernel[node->index] = cct_kernel_counts(node);
+			memcpy(out->waits[node->index].kind,
+			       node->kernel->waits,
+			       sizeof(node->kernel->waits));
+		}
 		if (node->child) {
 			node = node->child;
 			continue;
@@ -128,7 +133,8 @@ static int copy_kernel(struct copy *copy)
 	if (!copy->cct->has_kernel)
 		return 0;
 	out->kernel = calloc(out->node_count, sizeof(*out->kernel));
-	if (!out->kernel)
+	out->waits = calloc(out->node_count, sizeof(*out->waits));
+	if (!out->kernel || !out->waits)
 		return -ENOMEM;
 	copy_kernel_of(out, copy->cct->root);
 	copy_kernel_of(out, copy->cct->overflow);
@@ -195,5 +201,6 @@ void cct_flat_release(struct cct_flat *flat)
 	free(flat->function);
 	free(flat->node);
 	free(flat->kernel);
+	free(flat->waits);
 	*flat = (struct cct_flat){ 0 };
 }

@@ -35,6 +35,9 @@ struct cct_flat {
 	struct flat_node *node; /* [0] is the root; parents come first */
 	size_t node_count;
 	struct kernel_counts *kernel; /* of each node; NULL: nothing was told */
+	struct flat_waits {
+		struct kernel_waits kind[KERNEL_WAITS_KINDS];
+	} * waits; /* the same */
 };
 
 /*
@@ -46,7 +49,7 @@ struct cct_flat {
  * caller ends *@out by cct_flat_release().
  */
 int cct_flat_copy(struct replay *replay, uint64_t now_ns, struct cct_flat *out);
-/* Frees both arrays. @flat may be all zero. */
+/* Frees all arrays. @flat may be all zero. */
 void cct_flat_release(struct cct_flat *flat);
 
 #endif

@@ -32,9 +32,27 @@ struct kernel_counts {
 
 #define KERNEL_COUNTS (sizeof(struct kernel_counts) / sizeof(uint64_t))
 
+/* The waits of a node that are of one kind. The object and the system call
+ * (kernel_event.h) of those that were read are found by vote: each wait that
+ * has another one takes a vote away, so that many have it at least. */
+struct kernel_waits {
+	const char *object;
+	uint32_t call;
+	uint32_t object_votes, call_votes;
+	uint32_t read; /* waits that were read */
+	uint64_t unread, unread_ns; /* the others */
+};
+
+enum kernel_waits_kind {
+	KERNEL_WAITS_SHORT, /* less than CPU_LONG_NS */
+	KERNEL_WAITS_LONG,
+	KERNEL_WAITS_KINDS,
+};
+
 /* Of a node of a tree: cct_kernel.h. */
 struct cct_kernel {
 	struct kernel_counts counts;
+	struct kernel_waits waits[KERNEL_WAITS_KINDS];
 	/* Stretches that sched/off_times.c has not settled yet. */
 	uint64_t open_blocked_ns, open_preempted_ns;
 	uint64_t open_waits, open_preemptions;

@@ -6,14 +6,12 @@
 #ifndef PERFREC_COLLECTOR_SAMPLES_CPU_BLOCKED_H
 #define PERFREC_COLLECTOR_SAMPLES_CPU_BLOCKED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct cpu_group;
 struct samples;
-
-/* Shorter waits are not asked for. */
-#define CPU_LONG_NS 1000000u
 
 /* Of all programs so far. */
 struct cpu_wait_sums {
@@ -27,6 +25,7 @@ struct cpu_blocked {
 	const struct cpu_group *group; /* only compared: it may be gone */
 	pid_t pid, tid;
 	uint64_t since_ns; /* BOOTTIME: when the wait began */
+	bool is_short; /* the taker's: it began less than CPU_LONG_NS ago */
 	struct samples *samples; /* of the process: a reference, which is the
 				  * caller's; NULL: none are taken */
 	uint32_t generation; /* of the load map of the process */

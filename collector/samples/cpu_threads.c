@@ -56,6 +56,7 @@
 #include "collector/names/symbols.h"
 #include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
+#include "collector/sched/kernel_event.h"
 #include "collector/sched/kernel_events.h"
 #include "collector/base/proc.h"
 #include "collector/base/task_times.h"

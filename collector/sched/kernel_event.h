@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* All waits that take so long are read, and some of the others. */
+#define CPU_LONG_NS 1000000u
+
 enum kernel_event_kind {
 	/* Something was counted: for the innermost span. */
 	KERNEL_TICK, /* value: CPU samples; flag: in the kernel */

@@ -25,8 +25,35 @@ static struct cct_kernel *open_node(struct off_times *off,
 	return kernel;
 }
 
+/* Notes a wait of @ns that is over. @told: the event that tells its object, or
+ * NULL. */
+static void note_wait(struct cct_kernel *kernel, uint64_t ns,
+		      const struct kernel_event *told)
+{
+	struct kernel_waits *waits =
+		&kernel->waits[ns < CPU_LONG_NS ? KERNEL_WAITS_SHORT
+						: KERNEL_WAITS_LONG];
+	const char *object;
+
+	if (!told) {
+		waits->unread++;
+		waits->unread_ns += ns;
+		return;
+	}
+	object = (const char *)(uintptr_t)told->value;
+	if (!waits->object_votes)
+		waits->object = object;
+	if (!waits->call_votes)
+		waits->call = told->call;
+	waits->object_votes += waits->object == object ? 1 : -1u;
+	waits->call_votes += waits->call == told->call ? 1 : -1u;
+	waits->read++;
+}
+
+/* @told: the event that ended @step, a wait that was read; else NULL. */
 static void add_step(struct off_times *off, const struct sched_step *step,
-		     const struct off_place *place, bool told)
+		     const struct off_place *place,
+		     const struct kernel_event *told)
 {
 	struct cct_kernel *kernel;
 
@@ -40,8 +67,10 @@ static void add_step(struct off_times *off, const struct sched_step *step,
 		kernel->open_blocked_ns += step->ns;
 		kernel->open_waits += step->whole;
 		kernel->counts.waits += step->whole;
-		kernel->counts.told_waits += told;
+		kernel->counts.told_waits += told != NULL;
 		kernel->counts.told_ns += told ? step->ns : 0;
+		if (step->whole)
+			note_wait(kernel, step->ns, told);
 	} else if (step->state == SCHED_PREEMPTED) {
 		kernel->open_preempted_ns += step->ns;
 		/* Coming to a CPU for the first time is charged, too. */
@@ -89,7 +118,8 @@ void off_times_event(struct off_times *off, const struct kernel_event *event,
 		return;
 	}
 	step = sched_track_apply(&off->track, event);
-	add_step(off, &step, place, event->kind == KERNEL_IN && event->flag);
+	add_step(off, &step, place,
+		 event->kind == KERNEL_IN && event->flag ? event : NULL);
 }
 
 void off_times_look(struct off_times *off, uint64_t ns,
@@ -97,7 +127,7 @@ void off_times_look(struct off_times *off, uint64_t ns,
 {
 	struct sched_step step = sched_track_look(&off->track, ns);
 
-	add_step(off, &step, place, false);
+	add_step(off, &step, place, NULL);
 }
 
 uint64_t off_times_on_ns(const struct off_times *off, uint64_t ns,

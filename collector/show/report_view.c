@@ -546,7 +546,7 @@ static void print_unread(const struct sheet *sheet, size_t shown, FILE *out)
 		return;
 	for (size_t i = 0; i < shown; i++)
 		if (strcmp(sheet->rows.list[i].frames->name, "[unknown]") == 0)
-			fputs("  ([unknown]: shorter than 1 ms, or not read; "
+			fputs("  ([unknown]: not read; "
 			      "--stacks names the calls)\n",
 			      out);
 }

@@ -77,6 +77,53 @@ START_TEST(time_off_the_cpu_is_that_of_the_innermost_node)
 }
 END_TEST
 
+/* A wait of G from @ns on, of @blocked_ns, that was read. */
+static void read_wait(uint64_t ns, uint64_t blocked_ns, const char *object,
+		      uint32_t call)
+{
+	const struct off_place place = { &g_cct, g_g };
+	const struct kernel_event event = { .ns = ns + blocked_ns,
+					    .kind = KERNEL_IN,
+					    .value = (uintptr_t)object,
+					    .flag = 1,
+					    .call = call };
+
+	tell(g_g, KERNEL_BLOCKED, ns);
+	off_times_event(&g_off, &event, &place);
+}
+
+START_TEST(waits_that_were_read_are_counted_by_vote)
+{
+	static const char lock[] = "lock", file[] = "file";
+	const struct kernel_waits *waits;
+
+	tell(g_g, KERNEL_START, 0);
+	tell(g_g, KERNEL_IN, 0);
+	read_wait(100, 50, file, 1);
+	read_wait(200, 50, lock, 2);
+	read_wait(300, 50, lock, 2);
+	read_wait(400, 50, file, 2);
+	read_wait(500, 50, lock, 2);
+	wait_in(g_g, 600, 70);
+	wait_in(g_g, 700, CPU_LONG_NS);
+	read_wait(2 * CPU_LONG_NS, 3 * CPU_LONG_NS, file, 1);
+	off_times_close(&g_off);
+	waits = &g_g->kernel->waits[KERNEL_WAITS_SHORT];
+	ck_assert_ptr_eq(waits->object, lock);
+	ck_assert_uint_eq(waits->object_votes, 1);
+	ck_assert_uint_eq(waits->call, 2);
+	ck_assert_uint_eq(waits->call_votes, 3);
+	ck_assert_uint_eq(waits->read, 5);
+	ck_assert_uint_eq(waits->unread, 1);
+	ck_assert_uint_eq(waits->unread_ns, 70);
+	waits = &g_g->kernel->waits[KERNEL_WAITS_LONG];
+	ck_assert_ptr_eq(waits->object, file);
+	ck_assert_uint_eq(waits->read, 1);
+	ck_assert_uint_eq(waits->unread, 1);
+	ck_assert_uint_eq(waits->unread_ns, CPU_LONG_NS);
+}
+END_TEST
+
 START_TEST(sums_of_the_kernel_are_shared_out_by_switches)
 {
 	tell(g_cct.root, KERNEL_START, 0);
@@ -353,6 +400,7 @@ int main(void)
 
 	tcase_add_checked_fixture(times, setup, teardown);
 	tcase_add_test(times, time_off_the_cpu_is_that_of_the_innermost_node);
+	tcase_add_test(times, waits_that_were_read_are_counted_by_vote);
 	tcase_add_test(times, sums_of_the_kernel_are_shared_out_by_switches);
 	tcase_add_test(times, node_gets_no_more_than_it_was_off_the_cpu);
 	tcase_add_test(times, anchor_settles_what_was_before_it);

@@ -22,6 +22,7 @@
 #include "collector/base/proc.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/samples/samples.h"
+#include "collector/sched/kernel_event.h"
 #include "collector/waits/wait_files.h"
 #include "collector/waits/wait_pace.h"
 #include "collector/waits/wait_poller.h"
