@@ -36,9 +36,9 @@ static void make_comments(const struct recording *recording,
 		uint64_t count;
 		const char *form;
 	} rows[] = {
-		{ blocked->inferred, "# {wait|waits} of which {it was|they "
-				     "were} not read have the "
-				     "object of others of the same call" },
+		{ blocked->inferred,
+		  "# {wait|waits} could not be read and {has|have} the "
+		  "object of others of the same call" },
 		{ blocked->left,
 		  "# {wait|waits} ended before it could be read what "
 		  "{it was|they were} on" },
