@@ -2,8 +2,9 @@
  *
  * elf_bounds - .eh_frame_hdr has a table of the functions with a description
  * in .eh_frame, by address: LSB 5.0 core, 10.6.2. Every linker makes it with
- * entries of two 32-bit numbers, relative to its own address; another is not
- * read. How long a function is, its description says.
+ * entries of two 32-bit numbers, relative to its own address. For a file
+ * without such a table .eh_frame itself is read. How long a function is, its
+ * description says.
  *
  * A few windows of the file are kept while it is read: descriptions lie beside
  * each other, and what many of them have in common (CIEs) elsewhere.
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "collector/names/elf_segments.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
@@ -33,7 +35,8 @@ struct window {
 struct source { /* the file */
 	int fd;
 	struct elf_segments segments;
-	struct elf_segment header; /* .eh_frame_hdr */
+	struct elf_segment header; /* .eh_frame_hdr; 0 bytes: there is none */
+	Elf64_Ehdr elf;
 	struct window window[WINDOWS];
 };
 
@@ -74,6 +77,13 @@ static bool read_source_offset(struct source *source, uint64_t offset,
 	return true;
 }
 
+/* An elf_read_fn. */
+static bool read_at_offset(void *context, uint64_t offset, void *out,
+			   size_t bytes)
+{
+	return read_source_offset(context, offset, out, bytes);
+}
+
 /* A cfi_reader's. */
 static bool read_source_vaddr(void *context, uint64_t vaddr, void *out,
 			      size_t bytes)
@@ -98,20 +108,21 @@ static void take_program_header(struct source *source, const Elf64_Phdr *header)
 		elf_segments_add(&source->segments, header);
 }
 
-/* False: it is no such file, or has no table. */
-static bool read_program_headers(struct source *source)
+/* False: it is no such file. */
+static bool read_headers(struct source *source)
 {
+	Elf64_Ehdr *elf = &source->elf;
 	Elf64_Phdr header;
-	Elf64_Ehdr elf;
 
-	if (!read_source_offset(source, 0, (uint8_t *)&elf, sizeof(elf)) ||
-	    !elf_segments_header_is_good(&elf) || elf.e_phoff > INT64_MAX / 2)
+	if (!read_source_offset(source, 0, (uint8_t *)elf, sizeof(*elf)) ||
+	    !elf_segments_header_is_good(elf) || elf->e_phoff > INT64_MAX / 2)
 		return false;
-	for (size_t i = 0; i < elf.e_phnum; i++)
-		if (read_source_offset(source, elf.e_phoff + i * sizeof(header),
+	for (size_t i = 0; i < elf->e_phnum; i++)
+		if (read_source_offset(source,
+				       elf->e_phoff + i * sizeof(header),
 				       (uint8_t *)&header, sizeof(header)))
 			take_program_header(source, &header);
-	return source->header.bytes;
+	return true;
 }
 
 /* --- the table ------------------------------------------------------------ */
@@ -122,15 +133,26 @@ static size_t find_search_table(struct source *source, uint64_t *vaddr)
 	const struct cfi_reader reader = { read_source_vaddr, source };
 	struct cfi_table table;
 
-	if (!unwind_cfi_table(&reader, source->header.vaddr, &table))
+	if (!source->header.bytes ||
+	    !unwind_cfi_table(&reader, source->header.vaddr, &table))
 		return 0;
 	*vaddr = table.vaddr;
 	/* A count is but a claim: memory is only for what the segment holds. */
 	return MIN(MIN(table.count, ENTRIES_MAX), source->header.bytes / 8);
 }
 
-/* Appends what entry @number of the table at @vaddr is about. False: the table
- * ends here. */
+static void add_range(const struct cfi_range *range, struct elf_bounds *out)
+{
+	if (range->end > range->start &&
+	    range->end - range->start <= UINT32_MAX)
+		out->list[out->count++] = (struct elf_bound){
+			.start = range->start,
+			.bytes = (uint32_t)(range->end - range->start),
+		};
+}
+
+/* Appends the function of entry @number of the table at @vaddr. False: the
+ * table ends here. */
 static bool add_table_entry(struct source *source, uint64_t vaddr,
 			    size_t number, struct elf_bounds *out)
 {
@@ -141,16 +163,47 @@ static bool add_table_entry(struct source *source, uint64_t vaddr,
 	if (!read_source_vaddr(source, vaddr + number * 8, entry,
 			       sizeof(entry)))
 		return false;
-	if (!unwind_cfi_range(
-		    &reader, source->header.vaddr + (uint64_t)(int64_t)entry[1],
-		    &range) ||
-	    range.end == range.start || range.end - range.start > UINT32_MAX)
-		return true;
-	out->list[out->count++] = (struct elf_bound){
-		.start = range.start,
-		.bytes = (uint32_t)(range.end - range.start),
-	};
+	if (unwind_cfi_range(&reader,
+			     source->header.vaddr + (uint64_t)(int64_t)entry[1],
+			     &range))
+		add_range(&range, out);
 	return true;
+}
+
+static int read_search_table(struct source *source, uint64_t vaddr,
+			     size_t count, struct elf_bounds *out)
+{
+	out->list = calloc(count, sizeof(*out->list));
+	if (!out->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (!add_table_entry(source, vaddr, i, out))
+			break;
+	return 0;
+}
+
+/* Reads all of .eh_frame, if there is one. */
+static int read_frames(struct source *source, struct elf_bounds *out)
+{
+	const struct cfi_reader reader = { read_source_vaddr, source };
+	struct cfi_range range;
+	uint64_t at, end, fde;
+	Elf64_Shdr section;
+	size_t room = 0;
+
+	if (!elf_segments_section(read_at_offset, source, &source->elf,
+				  ".eh_frame", &section) ||
+	    section.sh_addr > UINT64_MAX - section.sh_size)
+		return 0;
+	at = section.sh_addr;
+	end = at + MIN(section.sh_size, CFI_FRAMES_MAX);
+	while (out->count < ENTRIES_MAX &&
+	       unwind_cfi_next(&reader, end, &at, &fde, &range)) {
+		if (grow_array(out->list, room, out->count + 1))
+			return -ENOMEM;
+		add_range(&range, out);
+	}
+	return 0;
 }
 
 static int compare_bounds(const void *left, const void *right)
@@ -168,21 +221,19 @@ static bool are_bounds_sorted(const struct elf_bounds *bounds)
 	return true;
 }
 
-static int read_search_table(struct source *source, struct elf_bounds *out)
+static int read_bounds(struct source *source, struct elf_bounds *out)
 {
 	uint64_t vaddr = 0;
 	size_t count;
+	int err;
 
-	count = read_program_headers(source) ? find_search_table(source, &vaddr)
-					     : 0;
-	if (!count)
+	if (!read_headers(source))
 		return -ENODATA;
-	out->list = calloc(count, sizeof(*out->list));
-	if (!out->list)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		if (!add_table_entry(source, vaddr, i, out))
-			break;
+	count = find_search_table(source, &vaddr);
+	err = count ? read_search_table(source, vaddr, count, out)
+		    : read_frames(source, out);
+	if (err)
+		return err;
 	if (!are_bounds_sorted(out))
 		qsort(out->list, out->count, sizeof(*out->list),
 		      compare_bounds);
@@ -198,7 +249,7 @@ int elf_bounds_read(int fd, struct elf_bounds *out)
 	*out = bounds;
 	if (source) {
 		source->fd = fd;
-		err = read_search_table(source, &bounds);
+		err = read_bounds(source, &bounds);
 	}
 	free(source);
 	if (err)

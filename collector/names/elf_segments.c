@@ -36,3 +36,25 @@ bool elf_segments_find(const struct elf_segments *segments, uint64_t vaddr,
 	}
 	return false;
 }
+
+bool elf_segments_section(elf_read_fn read, void *context,
+			  const Elf64_Ehdr *elf, const char *name,
+			  Elf64_Shdr *out)
+{
+	size_t bytes = strlen(name) + 1;
+	char found[32];
+	Elf64_Shdr names;
+
+	if (elf->e_shentsize != sizeof(*out) || bytes > sizeof(found) ||
+	    !read(context, elf->e_shoff + elf->e_shstrndx * sizeof(names),
+		  &names, sizeof(names)))
+		return false;
+	for (size_t i = 0; i < elf->e_shnum; i++)
+		if (read(context, elf->e_shoff + i * sizeof(*out), out,
+			 sizeof(*out)) &&
+		    read(context, names.sh_offset + out->sh_name, found,
+			 bytes) &&
+		    !memcmp(found, name, bytes))
+			return true;
+	return false;
+}

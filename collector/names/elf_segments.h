@@ -32,4 +32,13 @@ bool elf_segments_add(struct elf_segments *segments, const Elf64_Phdr *header);
 bool elf_segments_find(const struct elf_segments *segments, uint64_t vaddr,
 		       size_t bytes, uint64_t *offset);
 
+/* Copies @bytes at @offset of the file; false: it does not have all of them. */
+typedef bool (*elf_read_fn)(void *context, uint64_t offset, void *out,
+			    size_t bytes);
+/* Finds the section @name in the file with the header @elf. False: there is
+ * none. */
+bool elf_segments_section(elf_read_fn read, void *context,
+			  const Elf64_Ehdr *elf, const char *name,
+			  Elf64_Shdr *out);
+
 #endif

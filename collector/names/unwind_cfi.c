@@ -508,6 +508,24 @@ bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
 	return read_fde_entry(&bytes, &cie, range);
 }
 
+bool unwind_cfi_next(const struct cfi_reader *reader, uint64_t end,
+		     uint64_t *at, uint64_t *fde, struct cfi_range *range)
+{
+	while (*at < end) {
+		struct bytes bytes = { .reader = reader, .at = *at };
+
+		enter_entry(&bytes);
+		if (bytes.failed || bytes.end > end)
+			return false;
+		*fde = *at;
+		*at = bytes.end;
+		/* It fails for a common entry. */
+		if (unwind_cfi_range(reader, *fde, range))
+			return true;
+	}
+	return false;
+}
+
 enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
 				  struct cfi_range *range)
 {

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* No more is read of an .eh_frame without a table. */
+#define CFI_FRAMES_MAX (16u << 20)
+
 struct cfi_reader {
 	/* Copies @bytes at virtual address @vaddr; false: not all is there. */
 	bool (*read)(void *context, uint64_t vaddr, void *out, size_t bytes);
@@ -45,6 +48,11 @@ enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
  * the entry makes no sense. */
 bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
 		      struct cfi_range *range);
+/* Finds the first entry at or behind *@at that describes code, in an .eh_frame
+ * that ends at @end: sets *@fde to its address, *@range to the code, and *@at
+ * to where the entry ends. False: there is none. */
+bool unwind_cfi_next(const struct cfi_reader *reader, uint64_t end,
+		     uint64_t *at, uint64_t *fde, struct cfi_range *range);
 /* Finds the table in the .eh_frame_hdr at virtual address @header. False: it
  * has no table of this kind, the only kind that linkers make. */
 bool unwind_cfi_table(const struct cfi_reader *reader, uint64_t header,

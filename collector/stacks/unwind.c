@@ -70,6 +70,8 @@
 #define ACCESSES_MAX 200000
 #define WINDOW_WORDS (UNWIND_WINDOW / 8)
 #define RED_ZONE 128u /* bytes below the stack pointer, x86-64 psABI 3.2.2 */
+/* Where libunwind finds the table of one entry; no program has memory there. */
+#define TABLE_ADDRESS (1ULL << 63)
 #define CODES 512u /* places in unwind.code */
 
 /* No header declares this function. libunwind exports it for programs that
@@ -107,6 +109,7 @@ struct unwind {
 	uint64_t asked_reg; /* one bit for each register that was read */
 	uint64_t unknown_reg; /* one bit for each that has no value in reg */
 	uint32_t accesses; /* calls of access_mem() */
+	uint64_t table; /* what libunwind reads at TABLE_ADDRESS */
 	bool missed; /* the last read of the stack was beyond the copy */
 	uint64_t asked[WINDOW_WORDS / 64]; /* one bit for each word of the
 					    * window that was read */
@@ -193,6 +196,10 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *out,
 	(void)as;
 	if (write || ++unwind->accesses > ACCESSES_MAX)
 		return -UNW_EINVAL;
+	if (address == TABLE_ADDRESS) {
+		*out = unwind->table;
+		return 0;
+	}
 	if (is_in_window(unwind, address))
 		return read_stack(unwind, address, out) ? 0 : -UNW_EINVAL;
 	if (read_word_of_file(unwind, address, out))
@@ -258,15 +265,23 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip,
 			  void *context)
 {
 	unw_dyn_info_t info = { .format = UNW_INFO_FORMAT_REMOTE_TABLE };
-	const struct known_code *code = find_code(context, ip);
+	struct unwind *unwind = context;
+	const struct known_code *code = find_code(unwind, ip);
+	int64_t distance;
 
 	if (!code || code->fde.verdict == CFI_BAD)
 		return -UNW_ENOINFO;
+	distance = (int64_t)(code->fde.vaddr - code->fde.start);
+	if (distance != (int32_t)distance)
+		return -UNW_ENOINFO;
 	info.start_ip = code->low;
 	info.end_ip = code->high;
-	info.u.rti.segbase = code->fde.base + code->bias;
-	info.u.rti.table_data = code->fde.table + code->bias;
+	info.u.rti.segbase = code->fde.start + code->bias;
+	info.u.rti.table_data = TABLE_ADDRESS;
 	info.u.rti.table_len = 1;
+	/* Relative to segbase: where the function begins (0), and where its
+	 * description lies. */
+	unwind->table = (uint64_t)(uint32_t)distance << 32;
 	return dwarf_search_unwind_table(as, ip, &info, out, need_unwind_info,
 					 context);
 }
@@ -591,18 +606,6 @@ static enum step step_guessed(struct unwind *unwind)
 #define PROLOGUE_BYTES 40
 #define SCAN_BYTES 512u /* of a frame that are looked through */
 
-/* The first address of the function of @code. 0: it cannot be read. */
-static uint64_t start_of_function(struct unwind *unwind,
-				  const struct known_code *code)
-{
-	int32_t entry;
-
-	if (!unwind_space_read(&unwind->space, code->fde.table + code->bias,
-			       &entry, sizeof(entry)))
-		return 0;
-	return code->fde.base + code->bias + (uint64_t)(int64_t)entry;
-}
-
 /* Sets *@size to how far below its frame pointer a function has its stack
  * pointer that begins with @code: "push %rbp; mov %rsp, %rbp", more pushes, and
  * "sub $n, %rsp". False: it begins otherwise; *@size is then of those
@@ -709,13 +712,12 @@ static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 static bool recover_frame_pointer(struct unwind *unwind, uint64_t ip)
 {
 	const struct known_code *code = find_code(unwind, ip);
-	uint64_t start, fp;
+	uint64_t fp;
 
 	if (!(unwind->unknown_reg & 1ULL << RECORD_REG_FP) || !code ||
 	    unwind->kind != FRAME_RETURN)
 		return false;
-	start = start_of_function(unwind, code);
-	fp = start ? find_frame_pointer(unwind, start) : 0;
+	fp = find_frame_pointer(unwind, code->fde.start + code->bias);
 	if (!fp)
 		return false;
 	set_frame_pointer(unwind, fp, true);

@@ -6,9 +6,9 @@
  * The section .eh_frame_hdr has a table of functions, sorted by address. For
  * each function the table has the address of its frame description entry (FDE);
  * see LSB 5.0 core, 10.6.2. Every linker makes this table with entries of two
- * 32-bit numbers, which are relative to the address of .eh_frame_hdr. A table
- * of another kind is not read: the functions of that file are unwound by frame
- * pointers.
+ * 32-bit numbers, which are relative to the address of .eh_frame_hdr. For a
+ * file without such a table (--no-eh-frame-hdr, Free Pascal), all of .eh_frame
+ * is read once, and the table is made here.
  */
 #include "collector/stacks/unwind_file.h"
 
@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "collector/base/budget.h"
+#include "collector/base/grow.h"
 #include "collector/names/elf_segments.h"
 #include "collector/base/pool.h"
 #include "collector/names/symbols.h"
@@ -29,6 +30,7 @@
 #define FILES_MAX 8192
 /* Pointers to pages, of all files together. */
 #define PAGE_NUMBERS_MAX (16u << 20)
+#define MADE_MAX (1u << 18) /* entries of a table that is made */
 /* Memory for what is known of FDEs, of all files together. */
 #define FDES_MAX_BYTES (16u << 20)
 
@@ -50,6 +52,10 @@ struct unwind_file {
 	uint64_t header; /* vaddr of .eh_frame_hdr; 0: there is none that we
 			  * read */
 	uint64_t table, table_count; /* its vaddr, and its entries */
+	struct made_entry { /* without a header: by start */
+		uint64_t start, fde; /* vaddr */
+	} * made;
+	size_t made_count, made_room;
 	struct pool fdes; /* struct known_fde */
 };
 
@@ -208,8 +214,47 @@ static void each_program_header(struct unwind_file *file, const Elf64_Ehdr *elf,
 			take(file, &header);
 }
 
+static bool read_at_offset(void *context, uint64_t offset, void *out,
+			   size_t bytes)
+{
+	return read_file_offset(context, offset, out, bytes);
+}
+
+static int compare_made(const void *left, const void *right)
+{
+	const struct made_entry *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Makes a table of the section .eh_frame, if there is one. It may lack entries
+ * if there is no memory. */
+static void make_table(struct unwind_file *file, const Elf64_Ehdr *elf)
+{
+	const struct cfi_reader reader = { read_file_bytes, file };
+	struct cfi_range range;
+	uint64_t at, end, fde;
+	Elf64_Shdr section;
+
+	if (!elf_segments_section(read_at_offset, file, elf, ".eh_frame",
+				  &section) ||
+	    section.sh_addr > UINT64_MAX - section.sh_size)
+		return;
+	at = section.sh_addr;
+	end = at + MIN(section.sh_size, CFI_FRAMES_MAX);
+	while (file->made_count < MADE_MAX &&
+	       unwind_cfi_next(&reader, end, &at, &fde, &range) &&
+	       !grow_array_from(&file->files->budget, file->made,
+				file->made_room, file->made_count + 1))
+		file->made[file->made_count++] =
+			(struct made_entry){ range.start, fde };
+	if (file->made_count)
+		qsort(file->made, file->made_count, sizeof(*file->made),
+		      compare_made);
+}
+
 /* False: @file is no ELF file that we can use. */
-static bool read_program_headers(struct unwind_file *file)
+static bool read_headers(struct unwind_file *file)
 {
 	Elf64_Ehdr elf;
 
@@ -218,6 +263,8 @@ static bool read_program_headers(struct unwind_file *file)
 		return false;
 	each_program_header(file, &elf, PT_LOAD, take_load_segment);
 	each_program_header(file, &elf, PT_GNU_EH_FRAME, take_eh_frame_hdr);
+	if (!file->header)
+		make_table(file, &elf);
 	return file->segments.count;
 }
 
@@ -240,6 +287,9 @@ static void unwind_file_free(struct unwind_file *file)
 	for (uint64_t i = 0; i < file->page_count; i++)
 		free(file->pages[i]);
 	free(file->pages);
+	budget_give(&file->files->budget,
+		    file->made_room * sizeof(*file->made));
+	free(file->made);
 	pool_release(&file->fdes);
 	symbol_file_put(&file->symbols);
 	free(file);
@@ -299,7 +349,7 @@ static bool make_pages(struct unwind_file *file)
 
 static bool open_unwind_file(struct unwind_file *file)
 {
-	return make_pages(file) && read_program_headers(file);
+	return make_pages(file) && read_headers(file);
 }
 
 static struct unwind_file *add_unwind_file(struct unwind_files *files,
@@ -371,6 +421,35 @@ static bool search_table(struct unwind_file *file, uint64_t vaddr,
 	return low > 0;
 }
 
+/* Finds the description of the last function that begins at or before @vaddr,
+ * and sets *@fde to its virtual address. False: there is none. */
+static bool find_fde(struct unwind_file *file, uint64_t vaddr, uint64_t *fde)
+{
+	size_t low = 0, high = file->made_count;
+	uint64_t number;
+	int32_t entry[2];
+
+	if (file->header) {
+		if (!search_table(file, vaddr, &number) ||
+		    !read_table_entry(file, number, entry))
+			return false;
+		*fde = file->header + (uint64_t)(int64_t)entry[1];
+		return true;
+	}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (file->made[middle].start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	*fde = file->made[low - 1].fde;
+	return true;
+}
+
 /* Checks the FDE at virtual address @fde, or finds what an earlier check said.
  */
 static struct known_fde judge_fde(struct unwind_file *file, uint64_t fde)
@@ -392,16 +471,14 @@ void unwind_file_fde(struct unwind_file *file, uint64_t vaddr,
 		     struct unwind_fde *out)
 {
 	struct known_fde known;
-	uint64_t number;
-	int32_t entry[2];
+	uint64_t fde;
 
 	*out = (struct unwind_fde){ .verdict = CFI_BAD };
-	if (!file->header || !search_table(file, vaddr, &number) ||
-	    !read_table_entry(file, number, entry))
+	if (!find_fde(file, vaddr, &fde))
 		return;
-	out->table = file->table + number * 8;
-	out->base = file->header;
-	known = judge_fde(file, file->header + (uint64_t)(int64_t)entry[1]);
+	known = judge_fde(file, fde);
 	if (vaddr >= known.range.start && vaddr < known.range.end)
-		out->verdict = known.verdict;
+		*out = (struct unwind_fde){ .verdict = known.verdict,
+					    .vaddr = fde,
+					    .start = known.range.start };
 }

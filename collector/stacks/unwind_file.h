@@ -45,8 +45,8 @@ bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
 
 struct unwind_fde {
 	enum cfi_verdict verdict; /* CFI_BAD: none, or none to be used */
-	uint64_t table; /* vaddr of its entry in .eh_frame_hdr */
-	uint64_t base; /* vaddr of .eh_frame_hdr, which that is relative to */
+	uint64_t vaddr; /* of the entry */
+	uint64_t start; /* vaddr of the first instruction that it describes */
 };
 
 /* The frame description of the instruction at virtual address @vaddr, into

@@ -45,9 +45,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct bytes input = { data, size };
 	const struct cfi_reader reader = { read_bytes, &input };
 	struct cfi_table table;
+	uint64_t at = AT, fde;
+	struct cfi_range range;
 	int32_t entry[2];
 
 	check_entry(&reader, AT);
+	for (uint64_t before = at;
+	     unwind_cfi_next(&reader, AT + size, &at, &fde, &range);
+	     before = at)
+		fuzz_must(fde >= before && at > fde && at <= AT + size &&
+				  range.start <= range.end,
+			  "the next entry");
 	if (!unwind_cfi_table(&reader, AT, &table))
 		return 0;
 	for (uint64_t i = 0; i < MIN(table.count, (uint32_t)ENTRIES_MAX); i++)
