@@ -23,7 +23,7 @@
 struct options {
 	enum trace_end_flags flags;
 	bool counts, by_thread, json, dump, text, sched, by_name;
-	bool waits;
+	bool waits, importer;
 	const char *file;
 };
 
@@ -44,6 +44,7 @@ static const char g_usage[] =
 	"  --sched-by-name     print on-CPU<TAB>preempted<TAB>blocked<TAB>\n"
 	"                      unknown<TAB>name: of slices, without those in\n"
 	"                      them\n"
+	"  --importer          print what Perfetto's importer makes of it\n"
 	"  --list-rules        print the rules and exit\n";
 
 /* One line of --counts or --counts-by-thread. */
@@ -261,6 +262,8 @@ static int check_file(const struct options *options)
 		sched_print(&trace.sched);
 	if (options->waits)
 		waits_print(&trace);
+	if (options->importer)
+		importer_print(&trace);
 	if (options->by_name)
 		print_sched_by_name(&trace, map, size);
 	munmap(map, size ? size : 1);
@@ -289,6 +292,7 @@ enum {
 	OPT_SCHED,
 	OPT_SCHED_NAMES,
 	OPT_WAITS,
+	OPT_IMPORTER,
 	OPT_RULES
 };
 
@@ -302,6 +306,7 @@ static const struct option g_options[] = {
 	{ "text", no_argument, NULL, OPT_TEXT },
 	{ "sched", no_argument, NULL, OPT_SCHED },
 	{ "waits", no_argument, NULL, OPT_WAITS },
+	{ "importer", no_argument, NULL, OPT_IMPORTER },
 	{ "sched-by-name", no_argument, NULL, OPT_SCHED_NAMES },
 	{ "list-rules", no_argument, NULL, OPT_RULES },
 	{ 0 },
@@ -340,6 +345,9 @@ int main(int argc, char **argv)
 			break;
 		case OPT_WAITS:
 			options.waits = true;
+			break;
+		case OPT_IMPORTER:
+			options.importer = true;
 			break;
 		case OPT_SCHED_NAMES:
 			options.by_name = true;

@@ -155,6 +155,7 @@ static void take_loss(struct verdict *verdict, struct sched *sched,
 	sched->losses[sched->loss_count++] =
 		(struct sched_loss){ cpu->last_ns, UINT64_MAX };
 	cpu->loss = sched->loss_count;
+	cpu->lost = true;
 }
 
 static void take_switches(struct verdict *verdict, struct sched *sched,
@@ -366,6 +367,36 @@ void sched_print(const struct sched *sched)
 		       at[i].tid, sums.on_cpu, sums.preempted, sums.blocked,
 		       sums.unknown, i + 1 - first);
 		first = i + 1;
+	}
+}
+
+static const char *state_name(int64_t state)
+{
+	switch (state) {
+	case RUNS:
+		return "R";
+	case SLEEPS:
+		return "S";
+	case DEAD:
+		return "X";
+	case PREEMPTED:
+		return "R+";
+	default:
+		return "I";
+	}
+}
+
+void sched_print_states(const struct sched *sched)
+{
+	for (size_t i = 0; i < sched->count; i++) {
+		const struct stretch *at = &sched->stretches[i];
+		int64_t length =
+			goes_on(sched, i) ? (int64_t)(at[1].from - at->to) : -1;
+
+		printf("state\t%d\t%" PRIu64 "\t%" PRIu64 "\tRunning\t%u\n",
+		       at->tid, at->from, at->to - at->from, at->cpu);
+		printf("state\t%d\t%" PRIu64 "\t%" PRId64 "\t%s\n", at->tid,
+		       at->to, length, state_name(at->state));
 	}
 }
 

@@ -33,6 +33,7 @@ struct sched {
 		size_t open; /* its stretch + 1; 0: none */
 		size_t loss; /* the one whose end is not known + 1; or 0 */
 		bool first_alone; /* it has had one switch */
+		bool lost; /* switches of it are missing somewhere */
 	} cpus[SCHED_CPUS];
 	struct stretch *stretches;
 	size_t count, room;
@@ -69,6 +70,9 @@ bool sched_slept(const struct sched *sched, int32_t tid, uint64_t from,
 bool sched_whole(const struct sched *sched, uint64_t ns);
 /* After sched_end(): a line for each thread. */
 void sched_print(const struct sched *sched);
+/* After sched_end(): a line for each state of each thread, as importers have
+ * them. */
+void sched_print_states(const struct sched *sched);
 void sched_release(struct sched *sched);
 
 #endif

@@ -365,20 +365,51 @@ static void claim_uuid(struct trace *trace, uint64_t uuid, uint64_t owner)
 	*known = owner;
 }
 
+/* As the importer does: of a process that is described again the first start is
+ * kept, and the last name. */
+static void describe_process(struct trace *trace, const struct process *told)
+{
+	uint64_t *known = table_at(&trace->pids, (uint32_t)told->pid);
+	struct process *process;
+
+	if (!*known) {
+		if (trace->process_count == trace->process_room) {
+			trace->process_room = trace->process_room * 2 + 64;
+			trace->processes = table_grow(
+				trace->processes, trace->process_room,
+				sizeof(*trace->processes));
+		}
+		trace->processes[trace->process_count++] = *told;
+		*known = trace->process_count;
+		return;
+	}
+	process = &trace->processes[*known - 1];
+	if (!process->start_ns)
+		process->start_ns = told->start_ns;
+	if (told->name)
+		process->name = told->name;
+}
+
 static void process_track(struct trace *trace, uint64_t uuid, struct pb pb)
 {
+	struct process process = { 0 };
 	struct pb_field field;
-	int32_t pid = 0;
-	uint64_t *known;
 
-	while (pb_next(&pb, &field) > 0)
+	while (pb_next(&pb, &field) > 0) {
 		if (field.number == 1)
-			pid = (int32_t)field.value;
-	if (pid <= 0)
-		BREAK(trace, IDS, "a process with pid %d", pid);
-	claim_uuid(trace, uuid, 1ULL << 32 | (uint32_t)pid);
-	known = table_at(&trace->pids, (uint32_t)pid);
-	*known = 1;
+			process.pid = (int32_t)field.value;
+		else if (field.number == 6)
+			process.name =
+				strings_add(&trace->names, field.bytes.at,
+					    pb_left(&field.bytes)) +
+				1;
+		else if (field.number == 7)
+			process.start_ns = field.value;
+	}
+	if (process.pid <= 0)
+		BREAK(trace, IDS, "a process with pid %d", process.pid);
+	claim_uuid(trace, uuid, 1ULL << 32 | (uint32_t)process.pid);
+	describe_process(trace, &process);
 }
 
 static void thread_track(struct trace *trace, const struct packet *packet,
@@ -696,6 +727,8 @@ static uint64_t advance(struct trace *trace, const struct packet *packet)
 	} else {
 		check_absurd(trace, now);
 		sequence->now_ns = now;
+		if (!sequence->first_ns)
+			sequence->first_ns = now;
 	}
 	return sequence->now_ns;
 }
@@ -1056,6 +1089,7 @@ void trace_release(struct trace *trace)
 		free(trace->sequences[i].open);
 	}
 	free(trace->sequences);
+	free(trace->processes);
 	table_release(&trace->by_id);
 	table_release(&trace->uuids);
 	table_release(&trace->pids);

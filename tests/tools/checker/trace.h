@@ -28,6 +28,7 @@ struct sequence {
 	bool cleared, state_valid;
 	bool clock_set;
 	uint64_t now_ns; /* BOOTTIME of the last event */
+	uint64_t first_ns; /* of the first one; 0: none */
 	uint64_t snapshot_ns;
 	uint64_t packets;
 	bool lost; /* something, and no trace_stats has named it since */
@@ -62,6 +63,12 @@ struct wait {
 	bool clipped; /* a cut has begun or ended it */
 };
 
+struct process {
+	int32_t pid;
+	uint32_t name; /* number + 1; 0: none */
+	uint64_t start_ns; /* BOOTTIME; 0: not told */
+};
+
 struct totals {
 	uint64_t packets, bundles, begins, ends, instants, samples;
 	uint64_t threads, processes, max_depth, losses;
@@ -76,7 +83,9 @@ struct trace {
 	struct table by_id; /* sequence id -> index + 1 */
 	struct sequence *last; /* the sequence of the last packet */
 	struct table uuids; /* -> sequence id of the thread, or 1 << 32 | pid */
-	struct table pids; /* -> 1: described by a process descriptor */
+	struct process *processes;
+	uint32_t process_count, process_room;
+	struct table pids; /* -> index + 1: described by a descriptor */
 	struct table inline_calls; /* sequence index << 32 | name -> begins */
 	struct own_track *tracks;
 	uint32_t track_count, track_room;
@@ -146,6 +155,9 @@ void waits_event(struct trace *trace, struct own_track *own,
 void waits_end(struct trace *trace, bool cut);
 /* After waits_end(): a line for each. */
 void waits_print(const struct trace *trace);
+
+/* importer.c: after trace_end(): what Perfetto's importer makes of it. */
+void importer_print(const struct trace *trace);
 
 /* stacks.c: an entry of InternedData of which stacks are made; false: of
  * another kind. */
