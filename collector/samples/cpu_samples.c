@@ -1139,16 +1139,34 @@ void cpu_sampler_flush(struct cpu_sampler *sampler,
 	lock_release(&sampler->lock);
 }
 
-/* Nothing will be told of the threads of @group for a while. */
-static void lose_group(struct cpu_group *group)
+struct pause_moment {
+	struct sched_trace *sched;
+	uint64_t ns;
+};
+
+static void end_state(void *context, pid_t tid, int cpu)
+{
+	const struct pause_moment *now = context;
+
+	sched_trace_unknown(now->sched, cpu, tid, now->ns);
+}
+
+/* Nothing will be told of the threads of @group for a while. No record is lost:
+ * Perfetto would report that of the whole trace, and draw the last state of
+ * each thread until its next switch. */
+static void leave_states(struct cpu_group *group)
 {
 	struct cpu_sampler *sampler = group->sampler;
+	struct pause_moment now;
 
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
-	cpu_threads_lose(&group->threads, clock_boottime_ns());
-	if (group->trace)
-		sched_trace_lose(group->trace->sched, -1, clock_boottime_ns());
+	now.ns = clock_boottime_ns();
+	if (group->trace) {
+		now.sched = group->trace->sched;
+		cpu_threads_each_known(&group->threads, end_state, &now);
+	}
+	cpu_threads_lose(&group->threads, now.ns);
 	lock_release(&sampler->lock);
 }
 
@@ -1163,7 +1181,7 @@ void cpu_group_pause(struct cpu_group *group, bool paused)
 	lock_release(&group->sampler->lock);
 	perf_events_enable(&group->events, !paused);
 	if (paused)
-		lose_group(group);
+		leave_states(group);
 	account = recording_setup(group->recording)->cpu_account;
 	if (paused && account)
 		cpu_account_paused(account);

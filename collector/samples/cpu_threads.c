@@ -978,6 +978,18 @@ int cpu_threads_switch(struct cpu_threads *threads,
 	return was_on;
 }
 
+void cpu_threads_each_known(const struct cpu_threads *threads,
+			    cpu_threads_known *take, void *context)
+{
+	for (uint32_t i = 0; i <= threads->mask; i++)
+		for (struct cpu_thread *thread = threads->table[i]; thread;
+		     thread = thread->next)
+			if ((thread->on_ns || thread->off_ns) &&
+			    !thread->ended && !thread->process->execed &&
+			    thread->losses == threads->loss.count)
+				take(context, thread->tid, thread->on_cpu);
+}
+
 void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns)
 {
 	struct cpu_loss *loss = &threads->loss;

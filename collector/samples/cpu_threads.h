@@ -107,6 +107,11 @@ void cpu_threads_exit(struct cpu_threads *threads,
  * though it comes to one now; or -1. */
 int cpu_threads_switch(struct cpu_threads *threads,
 		       const struct perf_record *record);
+/* Calls @take for each thread whose state is known from its switches, with the
+ * CPU that it is on, or was on last. */
+typedef void cpu_threads_known(void *context, pid_t tid, int cpu);
+void cpu_threads_each_known(const struct cpu_threads *threads,
+			    cpu_threads_known *take, void *context);
 /* Records were lost, perhaps of these threads: from @from_ns on the state of
  * each is unknown until its next record. */
 void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns);

@@ -89,6 +89,12 @@ void sched_trace_gone(struct sched_trace *trace, int cpu, pid_t tid)
 		out_sched_gone(trace->out, i, tid);
 }
 
+void sched_trace_unknown(struct sched_trace *trace, int cpu, pid_t tid,
+			 uint64_t ns)
+{
+	out_sched_unknown(trace->out, (uint32_t)cpu, ns, tid);
+}
+
 void sched_trace_take(struct sched_trace *trace,
 		      const struct perf_record *record)
 {

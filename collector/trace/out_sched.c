@@ -308,6 +308,22 @@ void out_sched_lost(struct out_sched *sched, uint32_t cpu_number, uint64_t ns)
 	put_switch(sched, cpu, ns, SCHED_STATE_IDLE, 0);
 }
 
+void out_sched_unknown(struct out_sched *sched, uint32_t cpu_number,
+		       uint64_t ns, pid_t tid)
+{
+	struct cpu *cpu = find_cpu(sched, cpu_number, &ns, 0);
+	pid_t other;
+
+	if (!cpu)
+		return;
+	other = cpu->running == tid ? 0 : cpu->running;
+	if (other)
+		put_switch(sched, cpu, ns, SCHED_STATE_PREEMPTED, tid);
+	else
+		out_sched_in(sched, cpu_number, ns, tid);
+	put_switch(sched, cpu, ns, SCHED_STATE_IDLE, other);
+}
+
 void out_sched_gone(struct out_sched *sched, uint32_t cpu_number, pid_t tid)
 {
 	struct cpu *cpu;

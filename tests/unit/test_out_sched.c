@@ -306,6 +306,26 @@ START_TEST(out_sched_must_have_cpus_and_a_sequence)
 }
 END_TEST
 
+/* Only a switch ends the state of a thread that is on no CPU. */
+START_TEST(out_sched_ends_the_state_of_a_thread_that_sleeps)
+{
+	out_sched_in(g_sched, 0, 1000, 77);
+	out_sched_out(g_sched, 0, 1100, 77, OUT_SCHED_BLOCKED);
+	out_sched_in(g_sched, 0, 1200, 78);
+	/* Thread 78 is of another process, which goes on. */
+	out_sched_unknown(g_sched, 0, 1300, 77);
+	out_sched_unknown(g_sched, 0, 1400, 78);
+	out_sched_unknown(g_sched, 0, 1500, 77);
+	see();
+	ck_assert_uint_eq(g_seen_count, 8);
+	check(3, (struct seen){ 0, 1300, 78, 77, 256, false });
+	check(4, (struct seen){ 0, 1300, 77, 78, 128, false });
+	check(5, (struct seen){ 0, 1400, 78, 0, 128, false });
+	check(6, (struct seen){ 0, 1500, 0, 77, 0, false });
+	check(7, (struct seen){ 0, 1500, 77, 0, 128, false });
+}
+END_TEST
+
 static uint64_t g_random;
 
 /* Fewer than @limit. */
@@ -417,6 +437,7 @@ int main(void)
 	tcase_add_test(tcase, out_sched_closes_the_thread_at_a_loss);
 	tcase_add_test(tcase, out_sched_end_is_the_last_switch_of_each_cpu);
 	tcase_add_test(tcase, out_sched_thread_that_is_gone_has_no_stretch);
+	tcase_add_test(tcase, out_sched_ends_the_state_of_a_thread_that_sleeps);
 	tcase_add_test(tcase, out_sched_time_of_a_cpu_does_not_fall);
 	tcase_add_test(tcase, out_sched_leaves_out_cpus_that_there_are_not);
 	tcase_add_test(tcase, out_sched_must_have_cpus_and_a_sequence);
