@@ -37,6 +37,7 @@
 #include "collector/base/random.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/process_reap.h"
+#include "collector/drain/thread.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
 #include "collector/names/outer_ids.h"
@@ -53,6 +54,7 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
+#define NS_PER_S UINT64_C(1000000000)
 #define CMDLINE_BYTES_MAX 4096
 #define ARGUMENTS_MAX 256
 #define PACKET_BYTES (CMDLINE_BYTES_MAX + 4 * ARGUMENTS_MAX + 512)
@@ -382,6 +384,8 @@ static bool postpone(struct arena *arena, int err)
 struct child {
 	pid_t inner_pid; /* as it calls itself */
 	uint32_t claimed; /* generation of the load map then */
+	uint64_t claimed_ns; /* when */
+	bool is_first; /* by its first thread */
 	pid_t pid; /* 0: not known any more */
 	int pidfd; /* -1: it has none; or -ESRCH, -ENOEXEC: it is gone */
 	bool watched;
@@ -467,6 +471,23 @@ static struct budget *budget_of(struct arena *arena)
 	return recording_setup(arena_setup(arena)->recording)->budget;
 }
 
+/* When @child began, or a little earlier: no record of it may be before that.
+ * Its first thread claims a slot as soon as it is there; of any other one the
+ * kernel is asked, which says it in ticks. */
+static uint64_t began_ns(const struct arena *arena, const struct child *child)
+{
+	uint64_t ticks = child->is_first ? 0 : proc_began(child->pid);
+	uint64_t ns;
+
+	if (!ticks || ticks == PROC_UNKNOWN)
+		return child->claimed_ns;
+	ns = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+	return MIN(
+		child->claimed_ns,
+		MAX(ns,
+		    recording_setup(arena_setup(arena)->recording)->start_ns));
+}
+
 /* Begin the process of @child, as process_fork() says. NULL: there is no memory
  * for it, or the recording has used up its own; then what @child has is given
  * back. */
@@ -490,6 +511,8 @@ static struct process *begin_child(struct collector *collector,
 	if (!err && !budget_take(budget_of(arena), PROCESS_BYTES))
 		err = -ENOMEM;
 	setup.paid = !err;
+	if (!err)
+		setup.entry->start_ns = began_ns(arena, child);
 	if (!err && !setup.entry->name[0])
 		memcpy(setup.entry->name, parent->name,
 		       sizeof(setup.entry->name));
@@ -581,13 +604,16 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 		      uint32_t index, uint32_t worker, struct process **out)
 {
 	const struct slot_shm *slot = arena_slot_shm(arena, index);
-	/* relaxed, both: STATE orders them */
+	/* relaxed, all: STATE orders them */
 	struct child child = { .inner_pid = atom_load_rlx(&slot->pid),
 			       .claimed = atom_load_rlx(&slot->claim_map) };
 	struct process *process;
 	struct kin parent;
 	int err = -ESRCH;
 
+	child.is_first = atom_load_rlx(&slot->tid) == child.inner_pid;
+	child.claimed_ns =
+		thread_claimed_ns(collector, arena_setup(arena), slot);
 	arena_lock(arena);
 	process = process_find_inner(arena, child.inner_pid);
 	/* Once it is cut off, whatever comes is of one that went on. */

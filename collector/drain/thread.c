@@ -282,20 +282,18 @@ static uint32_t worker_index(const struct thread *thread)
 	       drain_workers(thread->setup->collector->drain);
 }
 
-/* When the slot was claimed, in ns. The program says when; it is moved into the
- * time between the begin of the recording and now. */
-static uint64_t claimed_ns(const struct thread *thread,
+uint64_t thread_claimed_ns(const struct collector *collector,
+			   const struct arena_setup *arena,
 			   const struct slot_shm *slot)
 {
-	struct clock_sync *sync = thread->setup->collector->clock;
 	/* relaxed: STATE orders it */
 	uint64_t clock = atom_load_rlx(&slot->claim_clock);
 	uint64_t now = clock_boottime_ns(), ns = clock;
-	uint64_t earliest = recording_setup(recording_of(thread))->start_ns;
+	uint64_t earliest = recording_setup(arena->recording)->start_ns;
 	struct clock_segment segment;
 
-	if (thread->setup->arena_setup->clock == WIRE_CLOCK_TSC) {
-		clock_sync_segment(sync, clock, &segment);
+	if (arena->clock == WIRE_CLOCK_TSC) {
+		clock_sync_segment(collector->clock, clock, &segment);
 		ns = clock_segment_ns(&segment, clock);
 	}
 	return MIN(MAX(ns, earliest), now);
@@ -387,7 +385,12 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->piece_cells = PIECE_CELLS_FIRST;
 	thread->on_cpu = thread_cpu_on_ns;
 	thread->told_wait = thread_waits_tell;
-	thread->start_ns = claimed_ns(thread, slot);
+	thread->start_ns =
+		thread_claimed_ns(setup->collector, setup->arena_setup, slot);
+	/* The same clock may have become another time meanwhile. */
+	if (setup->forked)
+		thread->start_ns =
+			MAX(thread->start_ns, setup->entry->start_ns);
 	identify_thread(thread);
 	if (start_replay(thread) < 0) {
 		thread_triggers_finish(thread);

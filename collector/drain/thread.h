@@ -9,12 +9,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct arena_setup;
+struct collector;
 struct process;
 struct ring_get;
 struct slot_shm;
 struct thread;
 
-/* Every call is for the slot's drain worker. */
+/* When @slot of @arena was claimed, in ns of BOOTTIME. The program says when;
+ * it is moved into the time between the begin of the recording and now. Any
+ * thread.
+ */
+uint64_t thread_claimed_ns(const struct collector *collector,
+			   const struct arena_setup *arena,
+			   const struct slot_shm *slot);
+
+/* Every other call is for the slot's drain worker. */
 
 /* Make *@out for the thread that has claimed @slot of @process, and write its
  * first packet. @process and @slot must outlive it; thread_finish() ends it. 0
