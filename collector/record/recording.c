@@ -55,6 +55,9 @@
 #define WENT_ON_MAX 4096
 /* As many marks as fit into one block of the trace. */
 #define LOSSY_MAX ((TRACE_BLOCK_BYTES - 64) / 32)
+/* Of a trace that stops at its size limit, for the switches up to there: more
+ * than all CPUs have at a time that are not in it (trace/out_sched.h). */
+#define LATE_BYTES_MAX (1u << 20)
 #define PACKET_BYTES 8192
 #define ROOM_BYTES (256 << 10)
 
@@ -177,6 +180,9 @@ static int open_trace(const struct collector *collector,
 		trace.index_name = NULL;
 	} else {
 		trace.max_bytes = recording->setup.max_bytes;
+		if (options->sched)
+			trace.late_bytes =
+				MIN(trace.max_bytes / 16, LATE_BYTES_MAX);
 	}
 	err = trace_file_open(&trace, &recording->setup.trace);
 	if (err == -EOPNOTSUPP && options->keep_last)

@@ -3,6 +3,10 @@
  * sched_trace - a packet that finds no room in the trace is left out: a disk
  * that hangs must hold nobody up. Then the switches of all CPUs are missing
  * from there on, which the next packets tell.
+ *
+ * A trace that stops at its size limit has calls of all threads up to there,
+ * but switches wait here until one CPU has some hundred. So those up to the
+ * stop are appended in room that was set aside for them.
  */
 #include "collector/samples/sched_trace.h"
 
@@ -24,14 +28,18 @@ struct sched_trace {
 	uint32_t sequence;
 	uint32_t cpus;
 	bool left_out; /* a packet was, since the last record */
+	bool ended; /* the trace has stopped, and has all up to there */
 };
 
 static void append_packets(void *context, const void *packets, size_t bytes)
 {
 	struct sched_trace *trace = context;
 
+	if (trace->ended)
+		return;
 	if (trace_file_admits(trace->file))
-		trace_file_append(trace->file, trace->sequence, packets, bytes);
+		trace_file_append_late(trace->file, trace->sequence, packets,
+				       bytes);
 	else
 		trace->left_out = true;
 }
@@ -63,6 +71,8 @@ void sched_trace_free(struct sched_trace **trace, uint64_t ns)
 	*trace = NULL;
 	if (!old)
 		return;
+	if (trace_file_stopped(old->file))
+		ns = trace_file_last_ns(old->file);
 	out_sched_end(old->out, ns);
 	out_sched_free(&old->out);
 	free(old);
@@ -100,6 +110,14 @@ void sched_trace_take(struct sched_trace *trace,
 {
 	uint32_t cpu = (uint32_t)record->cpu;
 
+	if (trace->ended)
+		return;
+	if (unlikely(trace_file_stopped(trace->file) &&
+		     record->ns > trace_file_last_ns(trace->file))) {
+		out_sched_end(trace->out, trace_file_last_ns(trace->file));
+		trace->ended = true;
+		return;
+	}
 	if (unlikely(trace->left_out)) {
 		trace->left_out = false;
 		sched_trace_lose(trace, -1, record->ns);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
+#include "shared/compiler.h"
 
 #define OPEN_ROOM_MIN 512u
 #define WORD_BITS 64u
@@ -111,7 +112,7 @@ static void free_entry(struct sequences *sequences, struct open_sequence *entry)
 }
 
 uint32_t sequences_change(struct sequences *sequences, uint32_t id,
-			  int32_t opened)
+			  int32_t opened, uint64_t last_ns)
 {
 	struct open_sequence *entry =
 		find_entry(sequences->open, sequences->open_room, id);
@@ -130,7 +131,8 @@ uint32_t sequences_change(struct sequences *sequences, uint32_t id,
 		return 0;
 	}
 	sequences->open_count += !entry->id;
-	*entry = (struct open_sequence){ id, slices };
+	*entry = (struct open_sequence){ id, slices,
+					 MAX(entry->last_ns, last_ns) };
 	return slices;
 }
 

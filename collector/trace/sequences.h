@@ -22,6 +22,7 @@ struct sequences {
 	struct open_sequence {
 		uint32_t id; /* 0: a free entry. No sequence has this id. */
 		uint32_t slices;
+		uint64_t last_ns; /* of its last event; 0: not known */
 	} * open;
 	uint32_t open_room; /* a power of two, or 0 */
 	uint32_t open_count; /* entries in use */
@@ -37,10 +38,11 @@ int sequences_make_room(struct sequences *sequences, uint32_t id,
 /* Whether the file has packets of sequence @id. */
 bool sequences_know(const struct sequences *sequences, uint32_t id);
 /* The file has packets of sequence @id, which open @opened slices, or end as
- * many if it is negative. There must be room for it. Returns how many slices of
- * the sequence are open now. */
+ * many if it is negative; the last event is at @last_ns, or 0: that is not
+ * known. There must be room for it. Returns how many slices of the sequence are
+ * open now. */
 uint32_t sequences_change(struct sequences *sequences, uint32_t id,
-			  int32_t opened);
+			  int32_t opened, uint64_t last_ns);
 /* The file has nothing of sequence @id any more. One with open slices stays. */
 void sequences_forget(struct sequences *sequences, uint32_t id);
 /* Go through the sequences with open slices, in any order: *@at is 0 at first.

@@ -178,7 +178,7 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 			return -ENOMEM;
 		open += (uint64_t)(int64_t)writer->blocks[i].opened;
 	}
-	bytes += bytes_set_aside(known, open);
+	bytes += bytes_set_aside(known, open) + file->late_bytes;
 	return file->max_bytes && bytes > file->max_bytes - file->bytes
 		       ? TRACE_AT_LIMIT
 		       : 0;
@@ -192,7 +192,9 @@ static void count_block(struct trace_file *file,
 
 	if (block->bytes)
 		open = sequences_change(&file->sequences, block->sequence,
-					block->opened);
+					block->opened, block->last_ns);
+	/* relaxed: as in put_parts() */
+	atom_store_rlx(&file->last_ns, MAX(file->last_ns, block->last_ns));
 	assert(open <= TRACE_OPEN_MAX);
 }
 
@@ -215,17 +217,21 @@ static int put_packets(struct trace_file *file, const void *packets,
  * ends of its open slices. 0 or -errno. write_lock held. */
 static int end_slices(struct trace_file *file, const struct open_sequence *open)
 {
-	struct out_event mark = { .type = OUT_INSTANT,
-				  .sequence = open->id,
-				  .name = file->stopped == TRACE_AT_LIMIT
-						  ? "trace stopped: size limit"
-						  : "trace stopped: no room" };
+	struct out_event mark = {
+		.type = OUT_INSTANT,
+		.sequence = open->id,
+		.delta_ns = open->last_ns ? file->last_ns - open->last_ns : 0,
+		.name = file->stopped == TRACE_AT_LIMIT
+				? "trace stopped: size limit"
+				: "trace stopped: no room"
+	};
 	uint8_t packets[STOP_MARK_BYTES + TRACE_OPEN_MAX * END_BYTES +
 			ENCODE_EVENT_BYTES];
 	struct encoder encoder;
 
-	/* All of them have the time of the last event: the clock of the
-	 * sequence counts from there. */
+	/* All of them have the time of the last event in the file: the clock of
+	 * the sequence counts from its own last one. A thread that waits for
+	 * others has recorded nothing for long. */
 	encoder_init(&encoder, open->id, 0);
 	encoder.out =
 		packets + out_perfetto_event(packets, STOP_MARK_BYTES, &mark);
@@ -253,6 +259,32 @@ void trace_append_stop(struct trace_file *file, int err)
 {
 	if (!file->stopped)
 		stop_trace(file, err);
+}
+
+/* write_lock held. */
+static void put_late(struct trace_file *file, const void *packets, size_t bytes)
+{
+	if (file->stopped != TRACE_AT_LIMIT || bytes > file->late_bytes)
+		return;
+	file->late_bytes -= bytes;
+	(void)put_packets(file, packets, bytes);
+}
+
+/* Of what is pending, and was not appended. write_lock held. */
+static void put_late_blocks(const struct writer *writer)
+{
+	for (unsigned int i = 0; i < writer->block_count; i++)
+		if (writer->blocks[i].late)
+			put_late(writer->file, writer->blocks[i].data,
+				 writer->blocks[i].bytes);
+}
+
+void trace_append_late(struct trace_file *file, const void *packets,
+		       size_t bytes)
+{
+	lock_acquire(&file->write_lock);
+	put_late(file, packets, bytes);
+	lock_release(&file->write_lock);
 }
 
 /* put_parts() of what is pending; looks how long the disk takes if that may be
@@ -309,8 +341,10 @@ void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 		err = admit_pending(writer, parts_bytes(parts, count));
 	if (!err)
 		err = put_or_make_room(writer, parts, count, &offset);
-	if (err)
+	if (err) {
 		trace_append_stop(file, err);
+		put_late_blocks(writer);
+	}
 	for (unsigned int i = 0; !err && i < writer->block_count; i++)
 		count_block(file, &writer->blocks[i]);
 	if (!err && file->keep)
@@ -353,6 +387,12 @@ int trace_file_stopped(struct trace_file *file)
 {
 	/* relaxed: as in put_parts() */
 	return atom_load_rlx(&file->stopped);
+}
+
+uint64_t trace_file_last_ns(struct trace_file *file)
+{
+	/* relaxed: as in put_parts() */
+	return atom_load_rlx(&file->last_ns);
 }
 
 bool trace_file_is_compressed(struct trace_file *file)

@@ -112,7 +112,8 @@ struct trace_block *trace_file_block(struct trace_file *file)
 	block->modules = NULL;
 	block->name_count = 0;
 	block->bytes = block->own_bytes = 0;
-	block->compact = block->packets = block->ended = false;
+	block->compact = block->packets = false;
+	block->ended = block->late = false;
 	block->opened = 0;
 	block->first_ns = block->last_ns = 0;
 	block->index = NULL;

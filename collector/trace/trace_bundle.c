@@ -99,6 +99,7 @@ static void note_pending_block(struct writer *writer, struct trace_block *block,
 		.own_bytes = block->own_bytes,
 		.ended = block->ended,
 		.packets = block->packets,
+		.late = block->late,
 		.first_ns = block->first_ns,
 		.last_ns = block->last_ns,
 		.index = block->index,
@@ -192,6 +193,10 @@ void trace_bundle_write(struct writer *writer, struct trace_block *block)
 		return;
 	}
 	if (trace_file_stopped(writer->file)) {
+		if (block->late)
+			trace_append_late(writer->file, block->data,
+					  block->bytes);
+		block->late = false;
 		/* Pending with this block will be dropped. */
 		note_pending_block(writer, block, block->data);
 		return;

@@ -118,16 +118,17 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block)
 
 /* Adds @packet to the last block in the queue, and returns true. The block may
  * be of another sequence: all keeps its order. False: the queue is empty, or
- * that block has no room. */
+ * that block has no room, or its packets may not come @late. */
 static bool append_to_queue(struct trace_file *file, const void *packet,
-			    size_t bytes)
+			    size_t bytes, bool late)
 {
 	struct trace_block *last;
 	bool done = false;
 
 	lock_acquire(&file->lock);
 	last = file->head ? file->tail : NULL;
-	if (last && TRACE_BLOCK_BYTES - last->bytes >= bytes) {
+	if (last && last->late == late &&
+	    TRACE_BLOCK_BYTES - last->bytes >= bytes) {
 		memcpy(last->data + last->bytes, packet, bytes);
 		last->bytes += (uint32_t)bytes;
 		trace_writers_queue_grew(file, bytes);
@@ -137,19 +138,32 @@ static bool append_to_queue(struct trace_file *file, const void *packet,
 	return done;
 }
 
-void trace_file_append(struct trace_file *file, uint32_t sequence,
-		       const void *packet, size_t bytes)
+static void append_packet(struct trace_file *file, uint32_t sequence,
+			  const void *packet, size_t bytes, bool late)
 {
 	struct trace_block *block;
 
 	assert(bytes <= TRACE_BLOCK_BYTES);
-	if (append_to_queue(file, packet, bytes))
+	if (append_to_queue(file, packet, bytes, late))
 		return;
 	block = trace_file_block(file);
 	block->sequence = sequence;
+	block->late = late;
 	block->bytes = (uint32_t)bytes;
 	memcpy(block->data, packet, bytes);
 	trace_file_submit(file, block);
+}
+
+void trace_file_append(struct trace_file *file, uint32_t sequence,
+		       const void *packet, size_t bytes)
+{
+	append_packet(file, sequence, packet, bytes, false);
+}
+
+void trace_file_append_late(struct trace_file *file, uint32_t sequence,
+			    const void *packet, size_t bytes)
+{
+	append_packet(file, sequence, packet, bytes, true);
 }
 
 void trace_file_flush(struct trace_file *file)
@@ -248,6 +262,7 @@ static int open_trace_file(struct trace_file *file,
 		return err;
 	file->fd = -1;
 	file->max_bytes = options->max_bytes;
+	file->late_bytes = options->late_bytes;
 	file->when = options->flight ? COMPRESS_OFF : options->compress;
 	file->writer_count = file->when == COMPRESS_OFF
 				     ? 1

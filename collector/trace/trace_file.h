@@ -64,6 +64,7 @@ struct trace_block {
 		       * is kept in memory */
 	bool packets; /* there is more than begins and ends of slices */
 	bool ended; /* nothing more will come on the sequence */
+	bool late; /* see trace_file_append_late() */
 	int32_t opened; /* how many slices the block begins, minus how many it
 			 * ends */
 	uint64_t first_ns, last_ns; /* of its events; 0, 0: none has a time */
@@ -87,6 +88,7 @@ struct trace_file_options {
 	unsigned int compress_threads; /* writer threads that do so; 0: one per
 					* CPU */
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */
+	uint64_t late_bytes; /* of max_bytes: see trace_file_append_late() */
 	uint64_t keep_bytes; /* not 0: the newest packets are kept, in so many
 			      * bytes of the disk with the index; max_bytes is 0
 			      */
@@ -134,6 +136,12 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block);
 void trace_file_append(struct trace_file *file, uint32_t sequence,
 		       const void *packet, size_t bytes);
 
+/* The same for packets that tell of a time when other packets were made that
+ * may be in the file. So if the trace has stopped at its limit meanwhile, they
+ * are appended all the same, in the room that was set aside for them. */
+void trace_file_append_late(struct trace_file *file, uint32_t sequence,
+			    const void *packet, size_t bytes);
+
 /* Returns whether a sample or a value that stands for itself may be appended.
  * False, and counted: blocks have piled up, as the disk hangs, and the caller
  * leaves the packet out. What the trace would make no sense without is appended
@@ -161,6 +169,10 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
  */
 #define TRACE_AT_LIMIT 1 /* the file has no room below max_bytes */
 int trace_file_stopped(struct trace_file *file);
+/* Returns when the last event in the file was, of those that blocks say it of.
+ * If the trace has stopped, all that is open ends then. Any thread; never
+ * waits. */
+uint64_t trace_file_last_ns(struct trace_file *file);
 /* Returns how many bytes of packets were submitted so far; compressed or not,
  * that is before compression. Any thread; never waits. */
 uint64_t trace_file_submitted(struct trace_file *file);

@@ -33,7 +33,7 @@ struct pending_block {
 	size_t at; /* its packets, in pending or behind it */
 	const uint8_t *data; /* the same; until pending is written */
 	uint32_t bytes, own_bytes; /* as in struct trace_block */
-	bool ended, packets; /* the same */
+	bool ended, packets, late; /* the same */
 	uint64_t first_ns, last_ns;
 	void *index; /* the same; freed when the block is in its place */
 	size_t index_bytes;
@@ -104,6 +104,8 @@ struct trace_file {
 	uint64_t room_end; /* where the room on disk ends; 0: none is ready */
 	int stopped; /* as trace_file_stopped(); changes under write_lock, any
 		      * thread reads it */
+	uint64_t last_ns; /* of the events in the file; as stopped */
+	uint64_t late_bytes; /* room that is set aside for late packets */
 	bool no_room; /* fallocate(2) has failed: it is not tried again */
 	bool torn; /* the file ends in half a packet */
 	bool closed; /* by trace_file_close() */
@@ -138,6 +140,10 @@ void trace_append_pending(struct writer *writer, struct iovec *parts,
  * matter: the file keeps some room. The writers have ended. */
 void trace_append_give_room_back(struct trace_file *file);
 
+/* The trace has stopped: appends the @bytes at @packets, which are late, if
+ * there is room. */
+void trace_append_late(struct trace_file *file, const void *packets,
+		       size_t bytes);
 /* Stops the trace because of @err. write_lock held. */
 void trace_append_stop(struct trace_file *file, int err);
 

@@ -16,7 +16,7 @@ static void tear_down(void)
 static uint32_t change(uint32_t id, int32_t opened)
 {
 	ck_assert_int_eq(sequences_make_room(&g_sequences, id, 1), 0);
-	return sequences_change(&g_sequences, id, opened);
+	return sequences_change(&g_sequences, id, opened, 0);
 }
 
 /* The sum of all open slices, and of the ids that have them. */

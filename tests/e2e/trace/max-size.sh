@@ -55,6 +55,32 @@ cut()
 		'.totals | .spans + .dropped_spans')" $calls
 	"$O/tests/tools/trace_check" --json data/trace.pftrace >trace.json ||
 		fail "$*: a rule is broken"
+	"$O/tests/tools/trace_check" --dump --importer data/trace.pftrace >lines
+	# It waits for the other threads, and its last event is old.
+	awk '$1 == "B" && $6 == "main" { from = $4; n++ }
+		$1 == "E" && $6 == "main" { to = $4 }
+		$1 ~ /^[BE]$/ && $4 > last { last = $4 }
+		END { exit n && to < last }' lines ||
+		fail "$*: main ends before the trace does"
+	[ "$(json data/summary.json '[.processes[].threads[].sched] |
+		any(. == "measured")')" \
+		!= true ] || [ "$(json data/summary.json \
+		.totals.lost_switches)" -gt 0 ] || check_switches "$@"
+}
+# check_switches LIMIT...: all switches up to the last call are there. So each
+# thread is on a CPU at the begin of its last one.
+check_switches()
+{
+	awk '
+		$1 == "B" && $6 !~ /^(main|perfrec:)/ { last[$3] = $4 }
+		$1 == "state" && $5 == "Running" { n[$2]++
+			if (!($2 in from) || $3 < from[$2]) from[$2] = $3
+			if ($3 + $4 > to[$2]) to[$2] = $3 + $4 }
+		END { for (tid in last) if (to[tid] + 50000 < last[tid]) {
+			printf "thread %s: on a CPU up to %.0f, its last call %.0f\n",
+				tid, to[tid], last[tid]
+			bad = 1 }
+			exit bad }' lines || fail "$*: switches are missing"
 }
 
 cuts_open=0
