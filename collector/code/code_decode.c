@@ -352,6 +352,33 @@ static void take_writes(const struct decoded *decoded, struct code_op *op)
 	}
 }
 
+/* Whether it reads @number, or leaves a part of it as it was. What is only set
+ * to 0 (xor %r11d, %r11d) is not read. */
+static bool uses_register(const struct decoded *decoded, uint8_t number)
+{
+	const ZydisDecodedOperand *operand = decoded->operand;
+
+	if ((decoded->instruction.mnemonic == ZYDIS_MNEMONIC_XOR ||
+	     decoded->instruction.mnemonic == ZYDIS_MNEMONIC_SUB) &&
+	    operand[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    operand[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    operand[0].reg.value == operand[1].reg.value)
+		return false;
+	for (; operand < decoded->operand + decoded->instruction.operand_count;
+	     operand++) {
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    (number_of(operand->mem.base) == number ||
+		     number_of(operand->mem.index) == number))
+			return true;
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    number_of(operand->reg.value) == number &&
+		    operand->actions & (ZYDIS_OPERAND_ACTION_MASK_READ |
+					ZYDIS_OPERAND_ACTION_CONDWRITE))
+			return true;
+	}
+	return false;
+}
+
 static void take_op(const struct decoded *decoded, struct code_op *op)
 {
 	*op = (struct code_op){ .length = decoded->instruction.length & 15u,
@@ -359,7 +386,10 @@ static void take_op(const struct decoded *decoded, struct code_op *op)
 				.from = CODE_NO_REGISTER,
 				.base = CODE_NO_REGISTER };
 	take_kind(decoded, op);
-	if (op->kind < CODE_OP_CALL && op->kind != CODE_OP_NOP)
+	if (op->kind == CODE_OP_NOP)
+		return;
+	op->uses_r11 = uses_register(decoded, CODE_R11);
+	if (op->kind < CODE_OP_CALL)
 		take_writes(decoded, op);
 }
 

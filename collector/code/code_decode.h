@@ -60,6 +60,8 @@ struct code_op {
 	uint32_t at; /* from the begin of the piece */
 	uint8_t length : 4;
 	uint8_t is_leader : 1; /* code jumps here: for whoever follows it */
+	uint8_t uses_r11 : 1; /* what r11 has matters to it */
+	uint8_t has_old_r11 : 1; /* for code_r11 */
 	uint8_t kind; /* enum code_op_kind */
 	uint8_t to, from, base; /* registers, or CODE_NO_REGISTER */
 	uint8_t memory; /* how many bytes it writes at base + value, or at base

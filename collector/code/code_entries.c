@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "collector/code/code_file.h"
+#include "collector/code/code_r11.h"
+#include "collector/code/code_returns.h"
 #include "collector/code/code_site.h"
 #include "shared/compiler.h"
 #include "shared/entry_build.h"
@@ -43,14 +45,6 @@ static int refuse(struct code_entries *entries, uint64_t function,
 /* --- gcc -------------------------------------------------------------------
  */
 
-/* [endbr64] ret: nothing happens in it. */
-static bool is_empty_stub(const struct code_file *file, uint64_t address)
-{
-	if (has_bytes(file, address, g_endbr, sizeof(g_endbr)))
-		address += sizeof(g_endbr);
-	return has_bytes(file, address, "\xc3", 1);
-}
-
 /* The form of the call at @at; CODE_FORMS: it is none of ours. */
 static enum code_form entry_form(const struct code_file *file, uint64_t at)
 {
@@ -62,19 +56,10 @@ static enum code_form entry_form(const struct code_file *file, uint64_t at)
 	if (!code || (!is_67 && !has_bytes(file, at, "\xe8", 1)))
 		return CODE_FORMS;
 	memcpy(&distance, code + length - 4, sizeof(distance));
-	if (!is_empty_stub(file, at + length + (uint64_t)(int64_t)distance))
+	if (!code_returns_at_once(file,
+				  at + length + (uint64_t)(int64_t)distance))
 		return CODE_FORMS;
 	return is_67 ? CODE_ENTRY_CALL_67 : CODE_ENTRY_CALL;
-}
-
-/* Whether @op, which jumps or returns, could need what r11 has. */
-static bool uses_r11(const struct code_op *op)
-{
-	if (op->kind == CODE_OP_JUMP_TABLE)
-		return true;
-	return op->kind == CODE_OP_JUMP_OTHER &&
-	       (op->from == CODE_R11 || op->base == CODE_R11 ||
-		(op->from == CODE_NO_REGISTER && op->base == CODE_NO_REGISTER));
 }
 
 /* Whether a nop stands before instruction @number, with nothing that jumps to
@@ -121,12 +106,38 @@ static bool is_plain_return(const struct code_file *file,
 	       has_bytes(file, code_op_address(member, op), "\xc3", 1);
 }
 
+/* Whether what r11 has is needed at @op, which leaves. Instruction @before of
+ * @member is where the thunk is called. No function returns a value in r11. */
+static bool needs_r11(struct code_entries *entries,
+		      const struct code_member *member, size_t before,
+		      const struct code_op *op)
+{
+	switch (op->kind) {
+	case CODE_OP_RETURN:
+		return false;
+	case CODE_OP_JUMP_TABLE: /* what is not followed may use any register */
+		return true;
+	case CODE_OP_JUMP_OTHER:
+		if (op->from == CODE_NO_REGISTER &&
+		    op->base == CODE_NO_REGISTER)
+			return true;
+		break;
+	case CODE_OP_JUMP:
+		if (code_r11_enters_at(&entries->scratch, op->value))
+			return true;
+		break;
+	default:
+		break;
+	}
+	return op->uses_r11 || code_r11_given(&entries->group, member, before);
+}
+
 static int take_exit(struct code_entries *entries,
 		     const struct code_member *member, size_t number,
 		     uint64_t function)
 {
 	const struct code_op *op = &entries->group.ops.list[number];
-	const struct code_use use = {
+	struct code_use use = {
 		.site = code_op_address(member, op) - NOP_BYTES,
 		.address = function,
 		.form = is_plain_return(entries->file, member, op)
@@ -135,7 +146,6 @@ static int take_exit(struct code_entries *entries,
 		.length = NOP_BYTES,
 		.is_exit = true,
 		.entry_build = true,
-		.r11_live = uses_r11(op),
 		.is_known = true,
 	};
 
@@ -144,8 +154,10 @@ static int take_exit(struct code_entries *entries,
 			      code_op_address(member, op));
 	if (op->kind < CODE_OP_JUMP || op->kind == CODE_OP_STOP)
 		return 0;
-	if (op->kind != CODE_OP_BRANCH && has_nop(entries, member, number))
+	if (op->kind != CODE_OP_BRANCH && has_nop(entries, member, number)) {
+		use.r11_live = needs_r11(entries, member, number - 1, op);
 		return code_found_use(entries->found, &use);
+	}
 	if (could_leave(entries, member, op))
 		return refuse(entries, function, CODE_EXIT_MISSING,
 			      code_op_address(member, op));
@@ -198,6 +210,9 @@ static int take_function(struct code_entries *entries, uint64_t at,
 	entries->found->decoded += entries->group.ops.count;
 	if (entries->group.too_large || entries->group.is_cut)
 		return refuse(entries, piece->start, CODE_TOO_LARGE,
+			      piece->start);
+	if (code_r11_enters(&entries->group, &entries->scratch))
+		return refuse(entries, piece->start, CODE_VALUE_IN_R11,
 			      piece->start);
 	return take_exits(entries, piece->start);
 }
@@ -263,24 +278,64 @@ static bool is_sled(const struct code_file *file, uint64_t at, uint8_t kind)
 			 SLED_BYTES);
 }
 
-/* A tail jump must follow. 1: it does, 0: something else, or -ENOMEM. */
+/* Builds the group of the function at @address, unless it is there. *@bytes:
+ * the code that was read. 0 or -ENOMEM. */
+static int build_xray(struct code_entries *entries, uint64_t address,
+		      uint64_t *bytes)
+{
+	struct code_piece *piece = code_pieces_at(entries->pieces, address);
+	int err;
+
+	if (piece == entries->built)
+		return 0;
+	entries->built = piece;
+	entries->group.member_count = 0;
+	if (!piece)
+		return 0;
+	err = code_group_build(&entries->group, piece);
+	entries->found->decoded += entries->group.ops.count;
+	*bytes += piece->bytes;
+	if (err || entries->group.is_cut || entries->group.too_large ||
+	    !code_r11_enters(&entries->group, &entries->scratch))
+		return err;
+	return refuse(entries, address, CODE_VALUE_IN_R11, address);
+}
+
+/* The instruction at @at into *@op. 1: it jumps, 0: it does not, or -ENOMEM. */
 static int decode_tail(struct code_entries *entries, uint64_t at,
-		       bool *r11_live)
+		       struct code_op *op)
 {
 	const uint8_t *code = NULL;
 	unsigned int bytes = 16;
-	struct code_ops *ops = &entries->group.ops;
+	struct code_ops *ops = &entries->scratch.ops;
 	int err;
 
 	while (bytes && !(code = code_file_at(entries->file, at, bytes)))
 		bytes--;
-	ops->count = 0;
+	ops->count = entries->scratch.member_count = 0;
 	err = code_decode(code, bytes, at, ops, &entries->file->budget);
 	if (err || !ops->count)
 		return err;
-	*r11_live = uses_r11(&ops->list[0]);
-	return ops->list[0].kind >= CODE_OP_JUMP &&
-	       ops->list[0].kind <= CODE_OP_JUMP_TABLE;
+	*op = ops->list[0];
+	return op->kind >= CODE_OP_JUMP && op->kind <= CODE_OP_JUMP_TABLE;
+}
+
+/* Whether a tail jump follows the sled at @use->site; and if so, whether a
+ * thunk there must keep r11. 1: it does, 0: something else, or -ENOMEM. */
+static int take_tail(struct code_entries *entries, struct code_use *use)
+{
+	const struct code_member *member =
+		code_group_member(&entries->group, use->site);
+	struct code_op op;
+	size_t number;
+	int good = decode_tail(entries, use->site + SLED_BYTES, &op);
+
+	if (good == 1)
+		use->r11_live =
+			!member ||
+			!code_group_find(&entries->group, use->site, &number) ||
+			needs_r11(entries, member, number, &op);
+	return good;
 }
 
 static int take_sled(struct code_entries *entries, uint64_t at,
@@ -299,17 +354,19 @@ static int take_sled(struct code_entries *entries, uint64_t at,
 	int good = is_sled(entries->file, at, kind);
 
 	if (good && kind == SLED_TAIL)
-		good = decode_tail(entries, at + SLED_BYTES, &use.r11_live);
+		good = take_tail(entries, &use);
 	if (good < 0)
 		return good;
 	return good ? code_found_use(entries->found, &use)
 		    : refuse(entries, function, CODE_UNKNOWN_FORM, at);
 }
 
-static int take_xray(struct code_entries *entries, size_t number)
+static int take_xray(struct code_entries *entries, size_t number,
+		     uint64_t *bytes)
 {
 	const uint64_t at = entries->file->xray.vaddr + number * XRAY_BYTES;
 	const uint8_t *entry = code_file_at(entries->file, at, XRAY_BYTES);
+	int err;
 	struct {
 		uint64_t sled, function;
 		uint8_t kind, always, version;
@@ -321,8 +378,10 @@ static int take_xray(struct code_entries *entries, size_t number)
 	if (row.version != XRAY_VERSION || row.kind >= SLED_EVENT ||
 	    !code_file_text(entries->file, at + 8 + row.function))
 		return 0;
-	return take_sled(entries, at + row.sled, at + 8 + row.function,
-			 row.kind);
+	err = build_xray(entries, at + 8 + row.function, bytes);
+	return err ? err
+		   : take_sled(entries, at + row.sled, at + 8 + row.function,
+			       row.kind);
 }
 
 /* --- both ------------------------------------------------------------------
@@ -347,6 +406,8 @@ int code_entries_step(struct code_entries *entries, uint64_t bytes)
 
 	entries->group.file = entries->file;
 	entries->group.pieces = entries->pieces;
+	entries->scratch.file = entries->file;
+	entries->scratch.pieces = entries->pieces;
 	if (!entries->next)
 		mark_entries(entries, gcc);
 	while (!err && entries->next < all && done <= bytes) {
@@ -354,7 +415,7 @@ int code_entries_step(struct code_entries *entries, uint64_t bytes)
 
 		done += SLED_BYTES;
 		err = number < gcc ? take_gcc(entries, number, &done)
-				   : take_xray(entries, number - gcc);
+				   : take_xray(entries, number - gcc, &done);
 	}
 	return err ? err : entries->next < all;
 }
@@ -362,4 +423,5 @@ int code_entries_step(struct code_entries *entries, uint64_t bytes)
 void code_entries_release(struct code_entries *entries)
 {
 	code_group_release(&entries->group);
+	code_group_release(&entries->scratch);
 }

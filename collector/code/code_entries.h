@@ -16,7 +16,8 @@ struct code_entries {
 	struct code_file *file;
 	struct code_pieces *pieces;
 	struct code_found *found;
-	struct code_group group;
+	struct code_group group, scratch;
+	const struct code_piece *built; /* XRay: of which the group is */
 	size_t next; /* of the tables' entries, first gcc's */
 };
 

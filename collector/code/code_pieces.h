@@ -25,6 +25,7 @@ struct code_piece {
 	bool is_entry;
 	bool is_done; /* code that reaches it was followed */
 	uint8_t returns; /* for code_returns: enum code_returns */
+	uint8_t r11; /* for code_r11: enum code_r11 */
 };
 
 struct code_pieces {

@@ -19,6 +19,18 @@ bool code_returns_never_slot(const struct code_file *file, uint64_t address)
 	return reloc && reloc->kind == CODE_NO_RETURN;
 }
 
+bool code_returns_at_once(const struct code_file *file, uint64_t address)
+{
+	static const uint8_t code[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xc3 };
+	const uint8_t *at = code_file_text(file, address)
+				    ? code_file_at(file, address, 1)
+				    : NULL;
+
+	if (at && *at == code[0])
+		at = code_file_at(file, address, sizeof(code));
+	return at && (*at == 0xc3 || !memcmp(at, code, sizeof(code)));
+}
+
 /* [endbr64] [bnd] jmp *slot(%rip), to a function that never returns. */
 static bool is_stub(const struct code_file *file, uint64_t address)
 {

@@ -34,7 +34,7 @@ struct code_site {
 	uint8_t form; /* enum code_form */
 	uint8_t length; /* bytes of the whole form, at most CODE_SITE_BYTES */
 	bool is_exit;
-	/* Exits of entry builds: the instruction that follows jumps by r11. */
+	/* Exits of entry builds: what r11 has is needed behind it. */
 	bool r11_live;
 	uint8_t bytes[CODE_SITE_BYTES]; /* as in the file, the rest is 0 */
 	/* The functions that it may stand for: code_plan.site_functions[first]
@@ -54,6 +54,7 @@ enum code_refusal {
 	CODE_EXIT_MISSING, /* entry build: a way out without a nop */
 	CODE_STUB_NOT_OURS, /* entry build: calls no stub of the module */
 	CODE_TWO_ADDRESSES, /* meant by its address and through the GOT */
+	CODE_VALUE_IN_R11, /* entry build: takes or keeps a value in r11 */
 	CODE_REFUSALS,
 };
 

@@ -17,6 +17,7 @@ const char *code_refusal_text(enum code_refusal refusal)
 		[CODE_EXIT_MISSING] = "a way out without a nop",
 		[CODE_STUB_NOT_OURS] = "a call at its begin that is not ours",
 		[CODE_TWO_ADDRESSES] = "two ways to say its address",
+		[CODE_VALUE_IN_R11] = "a value in r11 that it takes or keeps",
 	};
 
 	return (size_t)refusal < CODE_REFUSALS ? text[refusal] : "unknown";

@@ -421,9 +421,9 @@ START_TEST(code_finds_the_exits_of_an_entry_build)
 {
 	ck_assert_int_eq(
 		plan_code(STUB FUNCTION(
-			"a", "1: call stub; test %esi, %esi; jne 2f;" NOP
-			     "ret; .p2align 4; 2: nop;" NOP "jmp *%r11")
-				  ENTRIES(".long 1b - .")),
+			"a", "1: call stub; mov (%rdi), %r11; test %esi, %esi;"
+			     "jne 2f;" NOP "ret; .p2align 4; 2: nop;" NOP
+			     "jmp *%r11") ENTRIES(".long 1b - .")),
 		0);
 	ck_assert_uint_eq(g_plan->function_count, 1);
 	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
@@ -433,6 +433,82 @@ START_TEST(code_finds_the_exits_of_an_entry_build)
 	ck_assert_uint_eq(g_plan->sites[1].form, CODE_EXIT_RETURN);
 	ck_assert_uint_eq(g_plan->sites[2].form, CODE_EXIT_NOP);
 	ck_assert(g_plan->functions[0].entry_build);
+}
+END_TEST
+
+/* A function that others call: so a jump to it leaves. */
+#define CALLED(name, body) "call " name ";" FUNCTION(name, body)
+
+/* A function whose body is @code, beside @others: its one way out is as
+ * @r11_live says. */
+static void check_exit(const char *code, const char *others, bool r11_live)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 STUB "%s" FUNCTION("a", "1: call stub; %s")
+			 ENTRIES(".long 1b - ."),
+		 others, code);
+	ck_assert_int_eq(plan_code(text), 0);
+	ck_assert_msg(refused(CODE_NOT_REFUSED) == 1, "%s", code);
+	ck_assert_uint_eq(g_plan->site_count, 2);
+	ck_assert_msg(g_plan->sites[1].r11_live == r11_live, "%s", code);
+	forget();
+}
+
+#define RETPOLINE                                                        \
+	CALLED("b", "call 4f; 3: pause; lfence; jmp 3b; .p2align 4; 4: " \
+		    "mov %r11, (%rsp); ret")
+#define LOAD "mov (%rdi), %r11;"
+
+START_TEST(code_sees_where_r11_is_needed)
+{
+	/* The value is used where the jump leads, however far. */
+	check_exit(LOAD NOP "jmp b", RETPOLINE, true);
+	check_exit(LOAD "jmp 2f; ud2; 2:" NOP "jmp b", RETPOLINE, true);
+	check_exit(LOAD "jmp 2f; ud2; 2:" NOP "jmp c",
+		   RETPOLINE CALLED("c", "jmp b"), true);
+	check_exit(LOAD "jmp 2f; ud2; 2:" NOP "jmp b",
+		   CALLED("b", "2: dec %ecx; jns 2b; test %esi, %esi;"
+			       "je 3f; xor %r11d, %r11d; 3: jmp *%r11"),
+		   true);
+	/* Nobody knows where it leads, and the value was put there for it. */
+	check_exit(LOAD NOP "jmp *got(%rip)", ".data; got: .quad 0; .text;",
+		   true);
+	check_exit(NOP "jmp *(%rax, %rdx)", "", true);
+	/* It is changed first, or not used at all. */
+	check_exit("nop;" NOP "jmp b",
+		   CALLED("b", "xor %r11d, %r11d; mov %r11, %rax; ret"), false);
+	check_exit("nop;" NOP "jmp b",
+		   CALLED("c", "inc %eax; ret")
+			   CALLED("b", "call c; mov %r11, %rax; ret"),
+		   false);
+	check_exit("nop;" NOP "jmp *%rax", "", false);
+	check_exit(LOAD "mov %r11, %rax;" NOP "ret", "", false);
+}
+END_TEST
+
+START_TEST(code_refuses_entries_with_a_value_in_r11)
+{
+	static const char *const uses[] = {
+		"push %r11; pop %r11;" NOP "ret",
+		"test %esi, %esi; jne 2f; xor %r11d, %r11d; 2: cmovne %rsi, "
+		"%r11;" NOP "ret",
+		"mov (%rsi, %r11, 8), %rax;" NOP "ret",
+		NOP "jmp b",
+	};
+	char text[1024];
+
+	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
+		snprintf(text, sizeof(text),
+			 STUB CALLED("b", "add %%r11, %%rax; ret")
+				 FUNCTION("a", "1: call stub; %s")
+					 ENTRIES(".long 1b - ."),
+			 uses[i]);
+		ck_assert_int_eq(plan_code(text), 0);
+		ck_assert_msg(refused(CODE_VALUE_IN_R11) == 1, "%s", uses[i]);
+		forget();
+	}
 }
 END_TEST
 
@@ -496,6 +572,8 @@ int main(void)
 		       code_unpacks_no_plan_that_would_lead_out_of_its_tables);
 	tcase_add_test(calls, code_says_why_there_is_no_plan);
 	tcase_add_test(entries, code_finds_the_exits_of_an_entry_build);
+	tcase_add_test(entries, code_sees_where_r11_is_needed);
+	tcase_add_test(entries, code_refuses_entries_with_a_value_in_r11);
 	tcase_add_test(entries,
 		       code_refuses_entries_that_are_not_as_they_must_be);
 	failed = suite_run(suite);
