@@ -222,12 +222,14 @@ $(O)/preload/core/bytes.os: SHIM_CFLAGS += -fno-builtin \
 	$(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
 # Nothing is imported, and nothing that is exported is called by its name: a
 # program may define it. The C library is named for the order of constructors.
-$(SHIM): $(PRELOAD_OBJ) $(SHIM_COVER) preload/perfrec.map $(O)/shim.list
+$(SHIM): $(PRELOAD_OBJ) $(SHIM_COVER) preload/perfrec.map $(O)/shim.list \
+		scripts/join-relocations.sh
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) \
 		-nostdlib -Wl,-z,now,-z,relro,-z,defs,-z,nodelete,-Bsymbolic \
-		-Wl,--version-script=preload/perfrec.map -o $@ $(PRELOAD_OBJ) $(SHIM_COVER) \
+		-Wl,--version-script=preload/perfrec.map -o $@.new $(PRELOAD_OBJ) $(SHIM_COVER) \
 		-Wl,--no-as-needed -lc -lgcc
+	$(Q)sh scripts/join-relocations.sh $@.new && mv $@.new $@
 
 # The collector's copy of it has one name, so that nothing is interposed there,
 # and no constructor, so that nothing starts.

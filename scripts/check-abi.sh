@@ -4,7 +4,8 @@
 # check-abi.sh LIBRARY - the shim asks nobody for a symbol, not even itself: a
 # program may define any, and would be called. It offers what
 # preload/perfrec.map lists, and no more; and it needs no library but libc,
-# which is named so that its constructors run first.
+# which is named so that its constructors run first. The dynamic linker of any
+# program must be able to load it, so its dynamic section has only known tags.
 set -u
 library=$1
 work=$(mktemp -d) || exit 1
@@ -50,4 +51,22 @@ case $needed in
 libc.so.6) ;;
 *)	echo "$library needs: $needed"; bad=1 ;;
 esac
+
+# Each other tag asks the dynamic linker for something more. DT_JMPREL without
+# DT_PLTGOT, for one, crashes glibc under LD_AUDIT.
+printf '%s\n' FINI_ARRAY FINI_ARRAYSZ FLAGS FLAGS_1 GNU_HASH INIT_ARRAY \
+	INIT_ARRAYSZ NEEDED NULL RELA RELACOUNT RELAENT RELASZ SONAME STRSZ \
+	STRTAB SYMBOLIC SYMENT SYMTAB >"$work/known"
+"${READELF:-readelf}" -dW "$library" |
+	sed -n 's/^ 0x[0-9a-f]* *(\([A-Z_0-9]*\)).*/\1/p' >"$work/tags"
+tags=$(grep -vxFf "$work/known" "$work/tags" | xargs)
+[ -s "$work/tags" ] && [ -z "$tags" ] || {
+	echo "$library has dynamic tags and should not: $tags"
+	bad=1
+}
+# musl ends a program whose library has a relocation of an IFUNC.
+"${READELF:-readelf}" -rW "$library" | grep IRELATIV && {
+	echo "$library has relocations of IFUNC symbols"
+	bad=1
+}
 exit $bad
