@@ -8,6 +8,8 @@
 
 /* A bit of a symbol's version: dlsym() does not take this version. */
 #define VERSION_HIDDEN 0x8000
+/* Lower numbers stand for no version. */
+#define VERSION_FIRST 2
 
 /* The dynamic linker has made most pointers of the dynamic section absolute,
  * but not those of the vDSO or of modules whose section is read-only. */
@@ -38,6 +40,9 @@ static void read_entry(struct elf_tables *tables, const ElfW(Dyn) * entry)
 		break;
 	case DT_VERSYM:
 		tables->versions = address;
+		break;
+	case DT_VERDEF:
+		tables->version_names = address;
 		break;
 	case DT_RELA:
 		tables->relocations[0] = address;
@@ -132,23 +137,57 @@ static uint32_t hash_sysv(const char *name)
 	return hash;
 }
 
-/* Whether symbol @i defines @name, in the version for those who ask for
- * none. */
+/* The name of symbol @i's version; NULL if it has none. */
+static const char *version_name(const struct elf_tables *tables, uint32_t i)
+{
+	const char *at = (const char *)tables->version_names;
+	const ElfW(Verdef) * version;
+	uint16_t number;
+
+	if (!tables->versions || !at)
+		return NULL;
+	number = tables->versions[i] & ~VERSION_HIDDEN;
+	if (number < VERSION_FIRST)
+		return NULL;
+	do {
+		version = (const void *)at;
+		if (version->vd_ndx == number)
+			return tables->names +
+			       ((const ElfW(Verdaux) *)(at + version->vd_aux))
+				       ->vda_name;
+		at += version->vd_next;
+	} while (version->vd_next);
+	return NULL;
+}
+
+/* True if symbol @i is its name's default, or has version @version. */
+static bool is_version(const struct elf_tables *tables, uint32_t i,
+		       const char *version)
+{
+	const char *name;
+
+	if (!tables->versions || !(tables->versions[i] & VERSION_HIDDEN))
+		return true;
+	name = version ? version_name(tables, i) : NULL;
+	return name && !strcmp(name, version);
+}
+
 static bool defines(const struct elf_tables *tables, uint32_t i,
-		    const char *name)
+		    const char *name, const char *version)
 {
 	const ElfW(Sym) *symbol = &tables->symbols[i];
 
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
 	       ELF64_ST_TYPE(symbol->st_info) != STT_TLS &&
-	       !(tables->versions && tables->versions[i] & VERSION_HIDDEN) &&
-	       !strcmp(tables->names + symbol->st_name, name);
+	       !strcmp(tables->names + symbol->st_name, name) &&
+	       is_version(tables, i, version);
 }
 
 /* DT_GNU_HASH: four words, a Bloom filter of words the size of an address,
  * buckets, and for each hashed symbol its hash, whose lowest bit ends a
  * bucket. Returns the symbol's index, or 0. */
-static uint32_t find_gnu(const struct elf_tables *tables, const char *name)
+static uint32_t find_gnu(const struct elf_tables *tables, const char *name,
+			 const char *version)
 {
 	const uint32_t *table = tables->gnu_hash, *buckets, *hashes;
 	uint32_t hash = hash_gnu(name);
@@ -158,7 +197,8 @@ static uint32_t find_gnu(const struct elf_tables *tables, const char *name)
 	buckets = table + 4 + table[2] * (sizeof(ElfW(Addr)) / 4);
 	hashes = buckets + table[0] - table[1];
 	for (uint32_t i = buckets[hash % table[0]]; i; i++) {
-		if ((hashes[i] | 1) == (hash | 1) && defines(tables, i, name))
+		if ((hashes[i] | 1) == (hash | 1) &&
+		    defines(tables, i, name, version))
 			return i;
 		if (hashes[i] & 1)
 			break;
@@ -168,7 +208,8 @@ static uint32_t find_gnu(const struct elf_tables *tables, const char *name)
 
 /* DT_HASH: the numbers of buckets and of symbols, the buckets, and for each
  * symbol the next one of its bucket. */
-static uint32_t find_sysv(const struct elf_tables *tables, const char *name)
+static uint32_t find_sysv(const struct elf_tables *tables, const char *name,
+			  const char *version)
 {
 	const uint32_t *table = tables->sysv_hash, *buckets, *next;
 
@@ -177,7 +218,7 @@ static uint32_t find_sysv(const struct elf_tables *tables, const char *name)
 	buckets = table + 2;
 	next = buckets + table[0];
 	for (uint32_t i = buckets[hash_sysv(name) % table[0]]; i; i = next[i])
-		if (defines(tables, i, name))
+		if (defines(tables, i, name, version))
 			return i;
 	return 0;
 }
@@ -211,18 +252,24 @@ static void *resolve_ifunc(void *resolver)
 }
 #endif
 
-void *elf_tables_find(const struct elf_tables *tables, const char *name)
+/* The symbol that defines @name, or 0. */
+static uint32_t find_symbol(const struct elf_tables *tables, const char *name,
+			    const char *version)
 {
+	if (!tables->symbols || !tables->names)
+		return 0;
+	if (tables->gnu_hash)
+		return find_gnu(tables, name, version);
+	return tables->sysv_hash ? find_sysv(tables, name, version) : 0;
+}
+
+void *elf_tables_find_version(const struct elf_tables *tables, const char *name,
+			      const char *version)
+{
+	uint32_t i = find_symbol(tables, name, version);
 	const ElfW(Sym) * symbol;
-	uint32_t i = 0;
 	void *address;
 
-	if (!tables->symbols || !tables->names)
-		return NULL;
-	if (tables->gnu_hash)
-		i = find_gnu(tables, name);
-	else if (tables->sysv_hash)
-		i = find_sysv(tables, name);
 	if (!i)
 		return NULL;
 	symbol = &tables->symbols[i];
@@ -230,4 +277,17 @@ void *elf_tables_find(const struct elf_tables *tables, const char *name)
 	return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC
 		       ? resolve_ifunc(address)
 		       : address;
+}
+
+void *elf_tables_find(const struct elf_tables *tables, const char *name)
+{
+	return elf_tables_find_version(tables, name, NULL);
+}
+
+const char *elf_tables_version(const struct elf_tables *tables,
+			       const char *name)
+{
+	uint32_t i = find_symbol(tables, name, NULL);
+
+	return i ? version_name(tables, i) : NULL;
 }

@@ -23,6 +23,7 @@ struct elf_tables {
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
 	const uint16_t *versions; /* of symbols */
+	const ElfW(Verdef) * version_names;
 	const ElfW(Rela) * relocations[2]; /* of data and of calls */
 	size_t bytes[2]; /* of relocations */
 };
@@ -42,6 +43,17 @@ size_t elf_tables_symbol_bytes(const struct elf_tables *tables);
  * does not define it. For an STT_GNU_IFUNC that is the function which its
  * resolver returns. */
 void *elf_tables_find(const struct elf_tables *tables, const char *name);
+
+/* The same; but it also finds a definition that has version @version, which
+ * dlsym() does not take. The dynamic linker binds a program's reference to that
+ * version to it. */
+void *elf_tables_find_version(const struct elf_tables *tables, const char *name,
+			      const char *version);
+
+/* The version of what elf_tables_find() finds; NULL if it has none, or nothing
+ * is found. */
+const char *elf_tables_version(const struct elf_tables *tables,
+			       const char *name);
 
 #if defined(__aarch64__)
 /* From now on resolvers of an STT_GNU_IFUNC are told that the CPU has @hwcap

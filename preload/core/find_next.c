@@ -22,16 +22,39 @@
 #include "preload/core/elf_tables.h"
 #include "preload/core/linker.h"
 
+/* The version that programs name when they refer to @name: the C library's
+ * default. If the C library does not define @name, the first default behind the
+ * shim. A preloaded library may define only that version of @name
+ * (libc_malloc_debug). NULL: none. */
+static const char *version_of(const char *name)
+{
+	const struct link_map *shim = linker_shim(), *module = linker_libc();
+	const char *version = NULL;
+	struct elf_tables tables;
+
+	if (module) {
+		elf_tables_of(&tables, module);
+		version = elf_tables_version(&tables, name);
+	}
+	for (module = shim ? shim->l_next : NULL; module && !version;
+	     module = module->l_next) {
+		elf_tables_of(&tables, module);
+		version = elf_tables_version(&tables, name);
+	}
+	return version;
+}
+
 void *find_behind(const char *name, const struct link_map **map)
 {
 	const struct link_map *shim = linker_shim(), *module;
+	const char *version = version_of(name);
 	struct elf_tables tables;
 	void *found = NULL;
 
 	for (module = shim ? shim->l_next : NULL; module;
 	     module = module->l_next) {
 		elf_tables_of(&tables, module);
-		found = elf_tables_find(&tables, name);
+		found = elf_tables_find_version(&tables, name, version);
 		if (found)
 			break;
 	}
@@ -58,12 +81,13 @@ void *find_next(const char *name)
 bool find_any_in_front(const char *name)
 {
 	const struct link_map *shim = linker_shim(), *module;
+	const char *version = version_of(name);
 	struct elf_tables tables;
 
 	for (module = shim ? shim->l_prev : NULL; module;
 	     module = module->l_prev) {
 		elf_tables_of(&tables, module);
-		if (elf_tables_find(&tables, name))
+		if (elf_tables_find_version(&tables, name, version))
 			return true;
 	}
 	return false;

@@ -43,6 +43,35 @@ START_TEST(finds_what_dlsym_finds)
 }
 END_TEST
 
+/* dlsym() takes the default version only. */
+START_TEST(finds_a_version_by_its_name)
+{
+	static const char name[] = "pthread_create";
+	struct elf_tables tables;
+	const char *version;
+
+	libc_tables(&tables);
+	version = elf_tables_version(&tables, name);
+	ck_assert_ptr_nonnull(version);
+	ck_assert_ptr_eq(dlvsym(g_libc, name, version), dlsym(g_libc, name));
+	ck_assert_ptr_eq(elf_tables_find_version(&tables, name, version),
+			 dlsym(g_libc, name));
+	ck_assert_ptr_eq(elf_tables_find_version(&tables, name, "GLIBC_1"),
+			 dlsym(g_libc, name));
+	ck_assert_ptr_null(elf_tables_version(&tables, "no_such_function"));
+#if defined(__x86_64__)
+	/* Only old programs ask for it. */
+	ck_assert_ptr_null(elf_tables_find(&tables, "xdr_bool"));
+	ck_assert_ptr_nonnull(dlvsym(g_libc, "xdr_bool", "GLIBC_2.2.5"));
+	ck_assert_ptr_eq(
+		elf_tables_find_version(&tables, "xdr_bool", "GLIBC_2.2.5"),
+		dlvsym(g_libc, "xdr_bool", "GLIBC_2.2.5"));
+	ck_assert_ptr_null(
+		elf_tables_find_version(&tables, "xdr_bool", "GLIBC_2.3"));
+#endif
+}
+END_TEST
+
 START_TEST(finds_nothing_that_is_not_there)
 {
 	struct elf_tables tables;
@@ -132,6 +161,7 @@ int main(void)
 	TCase *tcase = suite_case(suite, "elf_tables");
 
 	tcase_add_test(tcase, finds_what_dlsym_finds);
+	tcase_add_test(tcase, finds_a_version_by_its_name);
 	tcase_add_test(tcase, finds_nothing_that_is_not_there);
 	tcase_add_test(tcase, reads_the_name_and_the_size);
 	tcase_add_test(tcase, finds_by_the_old_hash);
