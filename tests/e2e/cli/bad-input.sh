@@ -196,7 +196,7 @@ fi
 # --- parts of another version
 export XDG_RUNTIME_DIR="$PWD"
 mkdir tree
-cp -r "$TOP/Makefile" "$TOP/preload" "$TOP/shared" tree
+cp -r "$TOP/Makefile" "$TOP/preload" "$TOP/shared" "$TOP/scripts" tree
 sed -i 's/^#define WIRE_VERSION .*/#define WIRE_VERSION 9999u/' tree/shared/wire.h
 make -s -C tree O=out out/libperfrec_preload.so >/dev/null 2>make.log ||
 	fail "cannot build a shim: $(cat make.log)"
