@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -19,6 +21,8 @@
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "shared/function_shm.h"
+
+#define PROC_BLOCK_BYTES 1024
 
 static const char *const g_reasons[PATCH_REASONS] = {
 	[PATCH_DONE] = "it is connected",
@@ -69,6 +73,18 @@ static bool names_memory(const char *path)
 	return at < end && at > path && at[-1] == '/';
 }
 
+/*
+ * fstatfs() asks the file system, and that of a client (FUSE) may never answer.
+ * The size of its blocks is known to the kernel itself. For /proc it is 1 KiB;
+ * for file systems that a user may mount it is that of a page, or none.
+ */
+static bool has_blocks_of_proc(int fd)
+{
+	int bytes;
+
+	return ioctl(fd, FIGETBSZ, &bytes) == 0 && bytes == PROC_BLOCK_BYTES;
+}
+
 bool patch_mem_is_good(int fd)
 {
 	char link[32], path[PATH_MAX];
@@ -80,7 +96,8 @@ bool patch_mem_is_good(int fd)
 	if (length < 0)
 		return false;
 	path[length] = '\0';
-	return names_memory(path) && fstatfs(fd, &filesystem) == 0 &&
+	return names_memory(path) && has_blocks_of_proc(fd) &&
+	       fstatfs(fd, &filesystem) == 0 &&
 	       filesystem.f_type == PROC_SUPER_MAGIC &&
 	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
 }

@@ -65,7 +65,8 @@ struct patch_counts {
  * negative errno. */
 int patch_mem_open(pid_t pid);
 /* Whether @fd, which a program sent, is a file /proc/PID/mem. Anything else
- * could block us. */
+ * could block us, even by close(): so the caller keeps nothing else. Asks no
+ * file system that might not answer. */
 bool patch_mem_is_good(int fd);
 /* Whether the kernel lets us write text through @mem: writes the byte at
  * @address as it is there. @address is in memory that the program may not

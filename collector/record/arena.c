@@ -105,14 +105,15 @@ static const char *check_arena_page(const struct page_shm *page,
 }
 
 /* Put the lock on the open file @fd, and return a descriptor of another open
- * file of the same memory; or -1. */
+ * file of the same memory; or -1. Without O_NONBLOCK, open() waits for a program
+ * that holds a lease on the file (45 s). */
 static int open_another_file(int fd)
 {
 	char path[32];
 	int again;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	again = open(path, O_RDWR | O_CLOEXEC);
+	again = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (again >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return again;
 	if (again >= 0)

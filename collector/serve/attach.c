@@ -414,10 +414,7 @@ void attach_child(struct collector *collector, const struct wire_child *child,
 	while (arena && !arena_is_file(arena, child->device, child->inode))
 		arena = arena_next(arena);
 	mapped = arena ? arena_is_mapped_soon(arena, peer->pid) : 0;
-	if (!mapped)
-		return;
-	mem = fcntl(mem, F_DUPFD_CLOEXEC, 0);
-	if (mem >= 0)
+	if (mapped)
 		states_child_memory(arena, peer->pid, child->pid, mem,
 				    mapped > 0);
 }

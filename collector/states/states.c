@@ -492,11 +492,13 @@ void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
 {
 	struct states *states = arena_setup(arena)->states;
 
+	/* Only what is known to be /proc/PID/mem is ours to close. */
 	if (!states || !patch_mem_is_good(mem_fd) ||
-	    (!proven && is_lied_to(states))) {
-		close(mem_fd);
+	    (!proven && is_lied_to(states)))
 		return;
-	}
+	mem_fd = fcntl(mem_fd, F_DUPFD_CLOEXEC, 0);
+	if (mem_fd < 0)
+		return;
 	states_drop_unvisited(states);
 	if (states_add_child(states, pid, inner_pid, mem_fd, proven))
 		states_wake(states);

@@ -93,7 +93,7 @@ void states_process_begin(struct process *process);
  * Any thread. */
 void states_process_end(struct process *process);
 /* A forked child @pid, which calls itself @inner_pid, has passed its own
- * /proc/self/mem as @mem_fd, which becomes the callee's. It may have recorded
+ * /proc/self/mem as @mem_fd, which stays the caller's. It may have recorded
  * nothing yet: then its text is looked after all the same, as it may never call
  * a hook while functions are off. @proven: it is known to have @arena mapped;
  * else the thread of @arena finds that out, and where processes with long maps

@@ -65,7 +65,8 @@ int client_dial_ctl(void)
 	return dial(&address, SOCK_STREAM);
 }
 
-void client_send(int socket, const void *bytes, size_t size, int fd, size_t fds)
+void client_send_fds(int socket, const void *bytes, size_t size, const int *fd,
+		     size_t fds)
 {
 	union {
 		struct cmsghdr header;
@@ -74,16 +75,22 @@ void client_send(int socket, const void *bytes, size_t size, int fd, size_t fds)
 				  SCM_RIGHTS } };
 	struct iovec data = { (void *)bytes, size };
 	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
-	size_t i;
 
-	for (i = 0; i < fds; i++)
-		memcpy(CMSG_DATA(&control.header) + i * sizeof(int), &fd,
-		       sizeof(fd));
 	if (fds) {
+		memcpy(CMSG_DATA(&control.header), fd, fds * sizeof(*fd));
 		message.msg_control = control.bytes;
 		message.msg_controllen = CMSG_SPACE(fds * sizeof(int));
 	}
 	(void)!sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+void client_send(int socket, const void *bytes, size_t size, int fd, size_t fds)
+{
+	int all[CLIENT_FDS_MAX];
+
+	for (size_t i = 0; i < fds; i++)
+		all[i] = fd;
+	client_send_fds(socket, bytes, size, all, fds);
 }
 
 /* --- the arena ---------------------------------------------------------------
@@ -102,13 +109,15 @@ struct wire_hello client_good_hello(uint32_t slots, uint32_t cells)
 	};
 }
 
-/* Returns the memfd. */
-static int make_arena(struct client *client)
+int client_make_arena(struct client *client, uint32_t slots, uint32_t cells)
 {
 	int fd = memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct page_shm *page;
 	struct stat status;
 
+	*client = (struct client){ .slots = slots,
+				   .cells = cells,
+				   .bytes = arena_bytes(slots, cells) };
 	if (fd < 0 || ftruncate(fd, (off_t)client->bytes) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
 		    0 ||
@@ -137,9 +146,7 @@ bool client_hello(struct client *client, uint32_t slots, uint32_t cells)
 	int memfd, socket = client_dial();
 	ssize_t got;
 
-	*client = (struct client){ .slots = slots, .cells = cells };
-	client->bytes = hello.arena_bytes;
-	memfd = make_arena(client);
+	memfd = client_make_arena(client, slots, cells);
 	client_send(socket, &hello, sizeof(hello), memfd, 1);
 	got = recv(socket, &reply, sizeof(reply), 0);
 	close(memfd);

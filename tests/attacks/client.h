@@ -35,8 +35,13 @@ int client_dial_ctl(void);
  * enough of us: that is no error. */
 void client_send(int socket, const void *bytes, size_t size, int fd,
 		 size_t fds);
+/* The same with the @fds descriptors at @fd. */
+void client_send_fds(int socket, const void *bytes, size_t size, const int *fd,
+		     size_t fds);
 
 struct wire_hello client_good_hello(uint32_t slots, uint32_t cells);
+/* Makes the arena of a good hello, and returns its memfd. */
+int client_make_arena(struct client *client, uint32_t slots, uint32_t cells);
 /* Says a good hello with a new arena. False: it was refused. */
 bool client_hello(struct client *client, uint32_t slots, uint32_t cells);
 /* Unmaps the arena: the program has ended, as far as the collector can see. */
@@ -91,5 +96,7 @@ int attack_loads(int argc, char **argv);
 int attack_tables(int argc, char **argv);
 int attack_mangled(int argc, char **argv);
 int attack_fault(int argc, char **argv);
+int attack_lease(int argc, char **argv);
+int attack_held(int argc, char **argv);
 
 #endif

@@ -64,6 +64,12 @@ static const struct attack {
 	  "the same with names that are hard to demangle" },
 	{ "fault", attack_fault, "",
 	  "whoever reads its arguments or its code waits (userfaultfd)" },
+	{ "lease", attack_lease, "N",
+	  "N hellos with memory of which it has a lease: whoever opens that\n"
+	  "to write waits for 45 s" },
+	{ "held", attack_held, "FILE",
+	  "sends FILE in each place of a descriptor; of a file system that\n"
+	  "does not answer, whoever asks or closes it waits" },
 };
 
 #define ATTACKS (sizeof(g_attacks) / sizeof(g_attacks[0]))

@@ -5,7 +5,7 @@
 # $O; works in the current folder.
 
 ATTACKS_ALL='silent linger storm hellos ctl mappings children arenas forks scribble
-	claim fill threads slices names loads tables mangled fault'
+	claim fill threads slices names loads tables mangled lease held fault'
 ROUNDS=300 # of the victim
 
 hostile()
@@ -27,6 +27,8 @@ attack()
 	claim) hostile claim 8 ;;
 	fill) hostile fill 2 ;;
 	slices) hostile slices "${SLICES:-1000000}" ;;
+	lease) hostile lease 3 ;;
+	held) held ;;
 	tables) hostile tables files 8 ;;
 	mangled) hostile mangled files ;;
 	storm | scribble) again "$1" ;;
@@ -43,6 +45,25 @@ again()
 		seed=$((seed + 1))
 		hostile "$1" 24 $seed 2>/dev/null
 	done
+}
+
+# held: a file system that never answers the collector has a file which is called
+# as the memory of a process.
+held()
+{
+	mkdir -p files/source files/1
+	: >files/source/mem
+	"$O/tests/tools/hang_fs" files/source files/1 >files/fs.out &
+	set -- $!
+	until grep -q ready files/fs.out; do
+		kill -0 "$1" 2>/dev/null || return 77
+		sleep 0.05
+	done
+	hostile held files/1/mem
+	set -- "$1" $?
+	kill "$1"
+	wait "$1"
+	return "$2"
 }
 
 # start_attack NAME: in $attacker, when it has its effect. False: this machine

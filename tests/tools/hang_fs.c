@@ -4,7 +4,8 @@
  * SOURCE in folder MOUNT, and never answers a process whose name begins with
  * "perfrec-": any open, stat or read of the collector hangs for as long as
  * this runs, and cannot be killed. Nothing is kept by the kernel, so that each
- * of them asks. Prints "ready", and ends with a signal, which unmounts.
+ * of them asks. Prints "ready", and ends with a signal or with its parent, and
+ * then unmounts.
  *
  * Status 77: this machine does not let it mount.
  */
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -241,6 +243,7 @@ int main(int argc, char **argv)
 		return CANNOT_MOUNT;
 	}
 	catch_ends(&usual);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	puts("ready");
 	fflush(stdout);
 	while (!g_end && wait_for_request(&usual)) {

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A process that holds a lease on the memory which it offers for its rings (each
+# open to write waits 45 s for it) delays no other process of `perfrec record`:
+# it is recorded beside the one that holds leases still.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+build_calls
+cat >both.sh <<'SCRIPT'
+mkfifo hold
+"$1" "$PERFREC_SOCKET" lease 3 <hold >leased 2>leased.err &
+exec 6>hold
+until grep -q ready leased; do
+	kill -0 $! 2>/dev/null || exit 78
+	sleep 0.05
+done
+./calls 1000 7
+status=$?
+exec 6>&-
+wait
+exit $status
+SCRIPT
+run "$PERFREC" record --overhead off -o data -- \
+	sh both.sh "$O/tests/attacks/hostile"
+[ "$status" -ne 78 ] || fail "no lease: $(cat leased.err)"
+expect_status 7
+expect_eq 'spans' "$(json data/summary.json .totals.spans)" 1002
+run "$PERFREC" report data
+expect_match out '^  lost       nothing$'
