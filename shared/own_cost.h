@@ -25,8 +25,6 @@ enum own_cost_kind {
 	OWN_COST_INSTANT, /* an annotation that is no span */
 	OWN_COST_ARGUMENTS, /* a span of an annotation, with three numbers */
 	OWN_COST_TEXT, /* such a span, with a text of 20 bytes */
-	OWN_COST_COUNTED, /* a call that a thunk only counts, over one whose
-			   * sites are off: with nothing else to be called */
 	OWN_COST_KINDS,
 };
 

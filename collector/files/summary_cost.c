@@ -74,8 +74,7 @@ static double span_cost(const struct recording *recording,
 
 /* With --overhead, recorded calls are so rare that hooks run with cold caches,
  * so the cost that was measured here is too low. Without enough samples, the
- * controller's estimate raises it. It always does so for counted calls, because
- * samples in thunks are only a part of their time. */
+ * controller's estimate raises it. */
 static double correct_for_budget(const struct recording *recording,
 				 const struct own_costs_found *found,
 				 struct cost_of *ns, struct own_costs *costs)
@@ -86,8 +85,7 @@ static double correct_for_budget(const struct recording *recording,
 	/* Behind the gate a counted call costs more, as the controller knows.
 	 */
 	double counted =
-		MAX(MAX(costs->counted_ns, (double)STATES_COUNTED_NS) * calls,
-		    (double)states->counting_ns);
+		MAX(costs->counted_ns * calls, (double)states->counting_ns);
 	double warm = span_cost(recording, found, ns);
 	double more = (double)(states->cost_ns -
 			       MIN(states->cost_ns, states->counting_ns)) /
@@ -119,6 +117,15 @@ static double idle_cost(const struct recording *recording, struct cost_of *ns)
 	return ns->too_deep * (double)sum->left_out_hooks / 2 +
 	       ns->excluded * (double)sum->excluded_hooks / 2 +
 	       ns->paused * (double)paused + ns->dropped * (double)dropped;
+}
+
+/* Cost of the calls build itself, of calls that were recorded or counted. */
+static double build_cost(const struct totals *sum)
+{
+	return sum->states.hooked
+		       ? STATES_CALLS_BUILD_NS *
+				 (double)(sum->spans + sum->counted_calls)
+		       : 0;
 }
 
 /* Cost of annotations. Those that are spans are in span_cost(), but for what
@@ -261,8 +268,9 @@ void summary_cost(const struct recording *recording,
 	const double heap = heap_cost(recording, found, &ns);
 	const double samples = ns.cpu_sample * (double)sum->sampled.count;
 	const double switches = switch_cost(recording, &ns);
-	const double all = hooks + note_cost(recording) + heap + samples +
-			   switches + pages + (double)sum->start_ns;
+	const double build = build_cost(sum);
+	const double all = hooks + build + note_cost(recording) + heap +
+			   samples + switches + pages + (double)sum->start_ns;
 	const double patching = (double)sum->states.patch_ns;
 	const double cpu = known_cpu_ns(recording);
 	const double run = cpu > 0 ? cpu : (double)wall_ns;

@@ -80,8 +80,6 @@ double cost_fit_sampled(struct own_costs *costs,
 	costs->outer_ns *= factor;
 	costs->least_ns *= factor;
 	costs->block_ns *= factor;
-	costs->counted_ns *= blend((double)sampled->thunks.samples, in_thunks,
-				   costs->counted_ns);
 	return factor;
 }
 

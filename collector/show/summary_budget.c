@@ -39,12 +39,15 @@ static uint64_t start_ns(const struct summary *summary)
 static const char *advice_for_hooks(const struct summary *summary)
 {
 	if (summary->totals.functions_hooked)
-		return "build with perfrec cc --hooks=entry";
+		return "build with perfrec cc --hooks=entry, or record the "
+		       "program without a rebuild";
 	if (summary->totals.overhead_unmet)
 		return "counting alone costs more; exclude "
-		       "what is called most (--exclude)";
+		       "what is called most (--exclude), or record the program "
+		       "without a rebuild";
 	if (summary->totals.functions_recalled)
-		return "exclude what is called most (--exclude)";
+		return "exclude what is called most (--exclude), or record the "
+		       "program without a rebuild";
 	return summary->settings.no_cache
 		       ? "the next run knows what is called most, without "
 			 "--no-cache"
@@ -59,7 +62,7 @@ static const char *advice(const struct summary *summary)
 		uint64_t ns;
 		const char *text;
 	} parts[] = {
-		{ cost->hooks_ns, advice_for_hooks(summary) },
+		{ cost->hooks_ns + cost->build_ns, advice_for_hooks(summary) },
 		{ start_ns(summary), "most of it is the start: a longer run is "
 				     "nearer to the budget" },
 		{ cost->samples_ns, "sample CPU time less often (--cpu 99)" },
@@ -79,9 +82,8 @@ void summary_budget_print_over(const struct summary *summary, FILE *out)
 {
 	if (is_over(summary))
 		fprintf(out,
-			"  over budget  recording cost about %.*f %% of the "
-			"%s, "
-			"not %g %%: %s\n",
+			"  over budget  this run took about %.*f %% more %s "
+			"than the program without perfrec, not %g %%: %s\n",
 			summary->totals.overhead_reached < 0.1,
 			100 * summary->totals.overhead_reached,
 			time_of(summary), 100 * summary->settings.overhead,
@@ -108,14 +110,9 @@ void summary_budget_print_cost(const struct summary *summary, FILE *out)
 			"             the start waited %s until functions were "
 			"connected\n",
 			size_format_ns(totals->held_ns, held));
-	if (totals->functions_hooked)
-		fputs("             what the build itself costs is not in it: "
-		      "5 "
-		      "to 50 % (perfrec cc --hooks=entry: 0 to 7 %)\n",
-		      out);
-	else if (totals->functions_known)
-		fputs("             what the build itself costs is not in it: "
-		      "0 "
-		      "to 7 %\n",
-		      out);
+	if (summary->cost.build_ns)
+		fprintf(out,
+			"             %s of it is the calls build itself "
+			"(perfrec cc --hooks=entry has none)\n",
+			size_format_ns(summary->cost.build_ns, held));
 }

@@ -21,11 +21,18 @@
 
 #include "collector/states/function_state.h"
 
-/* ns of a counted call over the same build that is not recorded, whose sites
- * call a stub. Lua makes 209 million calls in 1.35 s; --count '*' makes that
- * 1.58 to 1.65 s, 0.12 s of it for allocations and samples. Over sites that are
- * off it is 1.6 to 1.9 ns. */
+/*
+ * ns of a counted call over the same build that is not recorded, whose sites
+ * call a stub: all that the controller can save. docs/OVERHEAD.md ("Counted
+ * calls") has how this and the next two were measured.
+ */
 #define STATES_COUNTED_NS 0.4f
+/* The same over a call whose sites are off. */
+#define STATES_COUNTED_OVER_OFF_NS 1.3
+/* ns of a call in a calls build whose sites are off, over the plain program: it
+ * is not inlined, and the arguments of hooks are prepared. In an entry build
+ * this is 0 within the error. */
+#define STATES_CALLS_BUILD_NS 0.9
 
 struct arena;
 struct cct;

@@ -200,47 +200,6 @@ static void spans(const struct hooks *hooks)
 	}
 }
 
-/* The same where there is nothing to call. */
-ATTR_NOINLINE static void call_bare(void)
-{
-	work();
-}
-
-static void bare(void)
-{
-	for (int i = 0; i < PAIRS; i += 3) {
-		call_bare();
-		call_bare();
-	}
-}
-
-/* The work of a thunk that only counts (collector/patch/thunks_x86_64.S). */
-ATTR_NOINLINE static void count_entry(void)
-{
-	struct count_cell *cell = t_thread.counts;
-
-	/* relaxed: nobody else writes it */
-	if (atom_load_rlx(&g_gate.count_epoch) != (uint32_t)t_thread.epoch ||
-	    !cell)
-		return;
-	count_up(&cell->calls);
-}
-
-ATTR_NOINLINE static void call_counted(void)
-{
-	count_entry();
-	work();
-}
-
-static void counted(void)
-{
-	for (int i = 0; i < PAIRS; i += 3) {
-		count_entry();
-		call_counted();
-		call_counted();
-	}
-}
-
 /* The allocator behind ours has a list of free blocks, as others have. */
 ATTR_NOINLINE static void *get_block(size_t size)
 {
@@ -375,23 +334,6 @@ static void tear_down(void)
 	atom_store_rlx(&g_gate.word, GATE_OFF);
 }
 
-/* ns that a round of calls that are counted takes longer than without. */
-static uint64_t time_counted(void)
-{
-	uint64_t with = UINT64_MAX, without = UINT64_MAX;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t begin = now_ns();
-
-		bare();
-		without = MIN(without, now_ns() - begin);
-		begin = now_ns();
-		counted();
-		with = MIN(with, now_ns() - begin);
-	}
-	return with > without ? with - without : 1;
-}
-
 double own_cost_ns(enum own_cost_kind kind, bool counter)
 {
 	bool full = kind == OWN_COST_DROPPED || kind == OWN_COST_BLOCK_DROPPED;
@@ -413,11 +355,6 @@ double own_cost_ns(enum own_cost_kind kind, bool counter)
 	uint64_t ns;
 
 	set_up(kind, counter);
-	if (kind == OWN_COST_COUNTED) {
-		ns = time_counted();
-		tear_down();
-		return (double)ns / PAIRS;
-	}
 	read_ring(false);
 	/* This span stays open. The spans that --depth leaves out lie in
 	 * it. */

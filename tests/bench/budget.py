@@ -5,22 +5,29 @@ BASE -- ARGUMENTS...
 
 What --overhead promises, what it costs, and what perfrec prints. BASE.plain,
 BASE.entry and BASE.calls are one program built three ways; ARGUMENTS are theirs.
-The plain program, the build with all of its hooks switched off, and the build within the
-budget run in turn, N rounds after one in which the budget is learned. The least CPU time
-of each counts, as other programs only add to it:
+The plain program, the build without a recording, and the build within the budget run in
+turn, N rounds after one in which the budget is learned. The least CPU time of each counts,
+as other programs only add to it:
 
-  build     CPU time with all hooks off over that of the plain program, less 1
-  cost      CPU time within the budget over that with all hooks off, less 1
-  printed   what summary.json of that run says: totals.overhead_reached
-  all       CPU time within the budget over that of the plain program, less 1
-  waited    the least that the program was off the CPU within the budget
+  unrecorded  CPU time of the build without a recording over that of the plain program,
+              less 1
+  measured    CPU time within the budget, and of the collector to connect functions, over
+              that of the plain program, less 1
+  printed     what summary.json says: totals.overhead_reached, the median
+  waited      the least that the program was off the CPU within the budget
+
+A line of each build has what one call costs, in ns: with sites off over the plain program,
+counted over sites off, and counted over the build without a recording.
 """
 import argparse
 import json
 import os
 import shutil
+import statistics
 import tempfile
 import time
+
+NOTHING = ['--alloc=off', '--cpu=off', '--sched=off']
 
 
 def run(command):
@@ -33,18 +40,14 @@ def run(command):
     return usage.ru_utime + usage.ru_stime, time.monotonic() - begin
 
 
-OFF = ['--exclude', '*', '--alloc=off', '--cpu=off', '--sched=off']
-
-
 def record(perfrec, how, into, command):
-    """Returns CPU and wall time of the program, and the cost that was told."""
+    """Returns the CPU time of the program, in s, and the summary."""
     shutil.rmtree(into, ignore_errors=True)
     run([perfrec, 'record', '-q', '--max-size', '8G', *how, '-o', into, '--',
          *command])
     with open(f'{into}/summary.json', encoding='utf-8') as file:
         summary = json.load(file)
-    return ((summary['user_ns'] + summary['sys_ns']) / 1e9,
-            summary['wall_ns'] / 1e9, summary['totals']['overhead_reached'])
+    return (summary['user_ns'] + summary['sys_ns']) / 1e9, summary
 
 
 def measure(options, kind, budget, work):
@@ -53,20 +56,41 @@ def measure(options, kind, budget, work):
     build = [f'{options.base}.{kind}', *options.arguments]
     rows = []
     for turn in range(options.rounds + 1):
-        row = (run(plain), record(options.perfrec, OFF, f'{work}/data', build),
-               record(options.perfrec, ['--overhead', f'{budget}%'],
-                      f'{work}/data', build))
+        cpu = run(plain)[0], run(build)[0]
+        within, summary = record(options.perfrec, ['--overhead', f'{budget}%'],
+                                 f'{work}/data', build)
         if turn:
-            rows.append(row)
-    least, off, within = (min(row[i][0] for row in rows) for i in range(3))
-    waited = min(row[2][1] - row[2][0] for row in rows)
-    printed = min(row[2] for row in rows)[2]
+            totals = summary['totals']
+            rows.append((*cpu, within + totals['patch_ns'] / 1e9,
+                         totals['overhead_reached'],
+                         summary['wall_ns'] / 1e9 - within))
+    least, unrecorded, within = (min(row[i] for row in rows) for i in range(3))
     print(f'{os.path.basename(options.base):10s} {kind:5s} {budget:>3s} %  '
-          f'plain {least:.3f} s  build {100 * (off / least - 1):5.1f} %  '
-          f'cost {100 * (within / off - 1):5.1f} %  '
-          f'printed {100 * printed:5.1f} %  '
-          f'all {100 * (within / least - 1):5.1f} %  '
-          f'waited {1000 * waited:5.1f} ms', flush=True)
+          f'plain {least:.3f} s  '
+          f'unrecorded {100 * (unrecorded / least - 1):5.1f} %  '
+          f'measured {100 * (within / least - 1):5.1f} %  '
+          f'printed {100 * statistics.median(row[3] for row in rows):5.1f} %  '
+          f'waited {1000 * min(row[4] for row in rows):5.1f} ms', flush=True)
+
+
+def measure_call(options, kind, work):
+    """Prints what one call costs."""
+    plain = [f'{options.base}.plain', *options.arguments]
+    build = [f'{options.base}.{kind}', *options.arguments]
+    rows = []
+    for _ in range(options.rounds):
+        off, _ = record(options.perfrec, ['--exclude', '*', *NOTHING],
+                        f'{work}/data', build)
+        counted, summary = record(options.perfrec, ['--count', '*', *NOTHING],
+                                  f'{work}/data', build)
+        rows.append((run(plain)[0], run(build)[0], off, counted))
+    calls = summary['totals']['counted_calls'] + summary['totals']['spans']
+    least, unrecorded, off, counted = map(min, zip(*rows))
+    print(f'{os.path.basename(options.base):10s} {kind:5s} a call, of '
+          f'{calls / 1e6:.1f} million:  off {(off - least) / calls * 1e9:.2f}  '
+          f'counted {(counted - off) / calls * 1e9:+.2f}, '
+          f'over unrecorded {(counted - unrecorded) / calls * 1e9:+.2f} ns',
+          flush=True)
 
 
 def main():
@@ -82,6 +106,7 @@ def main():
     options.perfrec = os.path.abspath(options.perfrec)
     with tempfile.TemporaryDirectory() as work:
         for kind in options.kinds.split(','):
+            measure_call(options, kind, work)
             for budget in options.budgets.split(','):
                 os.environ['XDG_CACHE_HOME'] = f'{work}/{kind}.{budget}'
                 measure(options, kind, budget, work)
