@@ -602,6 +602,26 @@ static int start_output(struct daemon *daemon)
 	return 0;
 }
 
+/* The socket first: one that is in use leaves no folder behind. */
+static int start_services(struct daemon *daemon)
+{
+	int err = server_new(&daemon->collector, &daemon->server);
+
+	if (!err)
+		err = ctl_server_new(&daemon->collector,
+				     server_path(daemon->server), &daemon->ctl);
+	if (!err)
+		err = metrics_new(&daemon->collector, daemon->options.metrics,
+				  &daemon->metrics);
+	if (!err)
+		err = start_output(daemon);
+	/* They log all other errors themselves. */
+	if (err == -ENOMEM)
+		log_err("cannot start: %s%s", strerror(ENOMEM),
+			limit_hint(-ENOMEM));
+	return err;
+}
+
 /* --- life and end -----------------------------------------------------------
  */
 
@@ -738,17 +758,8 @@ int main(int argc, char **argv)
 	 * itself, the limit grows with the largest that was freed. */
 	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
 	err = start_parts(daemon);
-	/* The socket first: one that is in use leaves no folder behind. */
 	if (!err)
-		err = server_new(&daemon->collector, &daemon->server);
-	if (!err)
-		err = ctl_server_new(&daemon->collector,
-				     server_path(daemon->server), &daemon->ctl);
-	if (!err)
-		err = metrics_new(&daemon->collector, daemon->options.metrics,
-				  &daemon->metrics);
-	if (!err)
-		err = start_output(daemon);
+		err = start_services(daemon);
 	if (!err)
 		err = start_threads(daemon);
 	if (err) {

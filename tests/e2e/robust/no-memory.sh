@@ -181,3 +181,11 @@ for one in perfrec-drain:1 perfrec-drain:2 perfrec-drain:9 perfrec-collect:40 \
 	members >some 2>members.err && cmp -s some whole ||
 		expect_match collect.log 'emory|Resource temporarily'
 done
+
+# Where perfrec record cannot start, it says why.
+for at in 1 10 20 30 40 45 50 55 60 65 70; do
+	FAIL_THREAD=perfrec-collect FAIL_AT=$at LD_PRELOAD=$PWD/libfail.so \
+		"$PERFREC" record -q -o recorded -- ./calls >out 2>err
+	[ $? -eq 0 ] || [ -s err ] || fail "record, from $at on: no word"
+	rm -rf recorded
+done
