@@ -20,8 +20,21 @@
 #define ATTR_NOTRACE __attribute__((no_instrument_function))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Both evaluate each argument once. A constant keeps its own form, as a
+ * constant that is not negative may be compared with unsigned values. */
+#define MIN(a, b) COMPARED(a, b, <, __COUNTER__)
+#define MAX(a, b) COMPARED(a, b, >, __COUNTER__)
+#define COMPARED(a, b, order, n) COMPARED_AS(a, b, order, n)
+#define COMPARED_AS(a, b, order, n)                            \
+	__extension__({                                        \
+		__auto_type a_##n = (a);                       \
+		__auto_type b_##n = (b);                       \
+		VALUE_OF(a, a_##n)                             \
+		order VALUE_OF(b, b_##n) ? VALUE_OF(a, a_##n)  \
+					 : VALUE_OF(b, b_##n); \
+	})
+#define VALUE_OF(a, copy) \
+	__builtin_choose_expr(__builtin_constant_p(a), a, copy)
 
 /* Round @x up to a multiple of @align, a power of two. */
 #define ALIGN_UP(x, align) \

@@ -135,7 +135,7 @@ static void end_functions(struct elf_functions *functions,
 		end = end_by_frames(bounds, is_whole, one->start);
 		if (i + 1 < functions->count)
 			end = MIN(end, one[1].start);
-		one->size = MIN(one->size, end - one->start);
+		one->size = MIN((uint64_t)one->size, end - one->start);
 	}
 }
 
