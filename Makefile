@@ -376,7 +376,8 @@ include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim attacks e
 	  stress torture real bench page viewers) scripts/lint.mk scripts/sanitize.mk)
 
 # Here, where the lists of the folders are known.
-check-programs: all unit-tests shim-tests e2e-programs fuzz-targets \
+check-programs: all unit-tests shim-tests e2e-programs fuzz-targets $(BENCH) \
+		$(LARGE_PROGS) $(O)/tests/bench/flight_load \
 		$(O)/tests/torture/deny $(EVERYTHING)
 
 # Not what real programs (make check-real) leave in theirs.

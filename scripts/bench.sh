@@ -233,12 +233,13 @@ lttng_run()
 
 # --- a daemon of our own ------------------------------------------------------
 
-# daemon_start OPTION...
+# daemon_start OPTION...: it records each span, as perfrec record does here.
 daemon_start()
 {
 	rm -rf daemon socket
 	"$O/perfrec-collect" -o daemon --socket "$work/socket" --log error \
-		--max-size 64G "$@" 2>>"$log" &
+		--max-size 64G --overhead off --alloc off --cpu off --sched off \
+		"$@" 2>>"$log" &
 	daemon_pid=$!
 	tries=0
 	until [ -S socket ]; do
@@ -277,8 +278,10 @@ stopped()
 		BENCH_STOP="$daemon_pid"
 	kill -CONT "$daemon_pid"
 	daemon_recorded
-	sample tight perfrec_stopped lost "$(lost_spans)"
+	lost=$(lost_spans)
+	sample tight perfrec_stopped lost "$lost"
 	daemon_stop
+	[ "$lost" -gt 0 ] || give_up "tight, perfrec_stopped: it dropped nothing"
 }
 
 # memory PROGRAM: of a run, and of one ten times as long.

@@ -84,7 +84,10 @@ int main(int argc, char **argv)
 	int dir_fd = argc == 3 ? open(argv[2], O_RDONLY | O_DIRECTORY) : -1;
 	struct flat_function function[FUNCTIONS + 1] = { { 0, 0 } };
 	struct flat_node *node = calloc(count + 1, sizeof(*node));
-	struct cct_flat flat = { function, FUNCTIONS + 1, node, count + 1 };
+	struct cct_flat flat = { .function = function,
+				 .function_count = FUNCTIONS + 1,
+				 .node = node,
+				 .node_count = count + 1 };
 	struct symbol_cache *cache;
 	struct modules *modules;
 

@@ -103,6 +103,8 @@ int main(int argc, char **argv)
 		return 2;
 	find_symbolize(program);
 	setenv("PERFREC_SYMBOLIZE", program, 0);
+	strcpy(strrchr(program, '/'), "/perfrec-reader");
+	setenv("PERFREC_READER", program, 0);
 	list = choose(argv[1], strtoul(argv[2], NULL, 10));
 	file = fopen(argv[3], "w");
 	for (size_t i = 0; file && i < list.count; i++)

@@ -7,7 +7,8 @@ E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 	  librefuse_writes_preload.so libsite_preload.so \
 	  libstall_writes_preload.so witness \
 	  $(THEME_PROGS)) $(HOSTILE) $(VICTIM) \
-	  $(addprefix $(O)/tests/bench/,page_calls slow_threads)
+	  $(addprefix $(O)/tests/bench/,page_calls profile slow_threads spans \
+	  symbolize)
 E2E_TOOLS = $(patsubst %.c,$(O)/%,$(filter-out tests/tools/bench_%, \
 	  $(wildcard tests/tools/*.c)))
 
