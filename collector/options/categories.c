@@ -20,10 +20,14 @@ bool categories_valid(const char *text)
 	return i < sizeof(((struct categories_shm *)0)->text);
 }
 
+static struct categories_shm *categories_of(struct page_shm *page)
+{
+	return (struct categories_shm *)((char *)page + ARENA_CATEGORIES);
+}
+
 void categories_write(struct page_shm *page, const char *text)
 {
-	struct categories_shm *shared =
-		(struct categories_shm *)((char *)page + ARENA_CATEGORIES);
+	struct categories_shm *shared = categories_of(page);
 	/* relaxed: an honest program does not write it */
 	uint32_t changes = atom_load_rlx(&shared->changes) | 1;
 	size_t length = strlen(text);
@@ -34,5 +38,15 @@ void categories_write(struct page_shm *page, const char *text)
 		/* order: rel, CATEGORIES: after odd, before even */
 		atom_store_rel(&shared->text[i], text[i]);
 	/* order: rel, CATEGORIES: the text is whole */
+	atom_store_rel(&shared->changes, changes + 1);
+}
+
+void categories_renew(struct page_shm *page)
+{
+	struct categories_shm *shared = categories_of(page);
+	/* relaxed: an honest program does not write it */
+	uint32_t changes = atom_load_rlx(&shared->changes) | 1;
+
+	/* order: rel, CATEGORIES: after the control word */
 	atom_store_rel(&shared->changes, changes + 1);
 }

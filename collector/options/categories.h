@@ -21,5 +21,8 @@ bool categories_valid(const char *text);
  * thread, but one at a time for one arena.
  */
 void categories_write(struct page_shm *page, const char *text);
+/* Have the program at @page decide each site anew, as recording was paused or
+ * goes on: its control word says so by now. The same threads. */
+void categories_renew(struct page_shm *page);
 
 #endif

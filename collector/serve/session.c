@@ -346,6 +346,7 @@ void session_pause(struct arena *arena, bool paused)
 	else
 		pause_end(arena_setup(arena)->pauses, now);
 	set_control(arena);
+	categories_renew(arena_setup(arena)->page);
 	arena_unlock(arena);
 	cpu_group_pause(arena_setup(arena)->cpu, paused);
 }

@@ -21,6 +21,7 @@
 #include "preload/annotate/sites_wanted.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
+#include "preload/ring/put.h"
 #include "preload/ring/put_run.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -30,6 +31,8 @@
 static const uint32_t g_may_start = SITES_MAY_START;
 /* The word when recording is off. */
 static const uint32_t g_off = SITES_ARE_OFF;
+/* The word when the program has paused it. */
+static const uint32_t g_paused = SITES_ARE_PAUSED;
 
 /* The stack pointer that a hook would have in the place of this call. */
 #if defined(__x86_64__)
@@ -60,6 +63,17 @@ static uintptr_t span_sp(uint64_t span)
 /* --- whether ----------------------------------------------------------------
  */
 
+/* Whether @site is off in a pause. Not tracks, which are asked for their
+ * numbers; nor heaps, whose frees are recorded; nor a site that has not been
+ * called yet: it may be one that ends. */
+static bool is_off_in_pause(const struct perfrec_site *site)
+{
+	/* relaxed, both: SITE_ENDS comes with a state to decide anew */
+	return atom_load_rlx(&site->id) &&
+	       !(atom_load_rlx(&site->flags) & SITE_ENDS) &&
+	       site->kind != SITE_TRACK && site->kind != SITE_HEAP;
+}
+
 /* The site's state is not the shim's: decide whether the site is recorded. The
  * site remembers it. While the collector is writing the list, the last decision
  * holds. */
@@ -79,8 +93,19 @@ static int decide_site(struct perfrec_site *site)
 	}
 	if (!sites_wanted(category, &wanted, &changes))
 		return site->id && !(site->state & SITE_OFF);
-	if (wanted)
+	/* After the list: whoever pauses does so before its count changes. */
+	if (wanted && put_is_paused()) {
+		if (!atom_load_rlx(&site->id)) {
+			sites_register(site);
+			return 1;
+		}
+		wanted = !is_off_in_pause(site);
+		/* relaxed: the word follows it */
+		if (atom_load_rlx(&g_shim.paused))
+			changes = SITES_ARE_PAUSED;
+	} else if (wanted) {
 		sites_register(site);
+	}
 	/* order: rel, SITE: the id comes before the state that admits it */
 	atom_store_rel(&site->state, wanted ? changes : changes | SITE_OFF);
 	return wanted;
@@ -212,6 +237,20 @@ static void set_state(const uint32_t *state)
 void annotate_start(void)
 {
 	set_state(sites_changes());
+}
+
+void annotate_follow_pause(void)
+{
+	uint32_t paused;
+
+	do {
+		/* order: sc, SITEPAUSE: the last change has the last word */
+		paused = atom_load_sc(&g_shim.paused);
+		(void)atom_cas_sc(&perfrec_shim_1.state,
+				  paused ? sites_changes() : &g_paused,
+				  paused ? &g_paused : sites_changes());
+		/* order: sc, SITEPAUSE: as above */
+	} while (atom_load_sc(&g_shim.paused) != paused);
 }
 
 void annotate_off(void)

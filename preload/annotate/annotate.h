@@ -15,6 +15,9 @@ extern struct perfrec_shim_1 perfrec_shim_1;
  */
 void annotate_start(void);
 
+/* g_shim.paused has changed: decide sites anew. Any context. */
+void annotate_follow_pause(void);
+
 /* Recording is off, for good: so is every site. Any context. */
 void annotate_off(void);
 

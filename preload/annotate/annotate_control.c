@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "preload/annotate/annotate.h"
 #include "preload/annotate/annotate_inner.h"
 #include "preload/core/clock.h"
 #include "preload/core/gate.h"
@@ -40,6 +41,7 @@ void note_pause(int paused)
 		return;
 	/* relaxed: the swap orders it */
 	atom_store_rlx(&g_shim.paused, paused != 0);
+	annotate_follow_pause();
 	for (;;) {
 		/* relaxed, both: the swap decides */
 		gate = atom_load_rlx(&g_gate.word);

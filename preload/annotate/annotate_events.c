@@ -54,6 +54,17 @@ static struct note make_event(enum record_ext what, uint32_t cells,
 	};
 }
 
+/* @site ends what others have begun: it goes on in a pause. */
+static void mark_end(struct perfrec_site *site)
+{
+	/* relaxed, all: a bit that only ever comes; perfrec_on_() then sees a
+	 * state that is not the shim's, and has the site decided anew */
+	if (likely(atom_load_rlx(&site->flags) & SITE_ENDS))
+		return;
+	atom_store_rlx(&site->flags, site->flags | SITE_ENDS);
+	atom_store_rlx(&site->state, SITE_UNDECIDED);
+}
+
 void note_instant(struct perfrec_site *site, struct perfrec_arg *args,
 		  size_t count)
 {
@@ -166,6 +177,7 @@ void note_async_end(struct perfrec_site *site, uint64_t track, uint64_t handle,
 	struct note note =
 		make_event(EXT_ASYNC_END, 1, site, args, count, CALL_SP);
 
+	mark_end(site);
 	if (!handle)
 		return;
 	note.class = PUT_NOTE_END;
@@ -191,6 +203,9 @@ void note_async_leave(struct perfrec_site *site, uint64_t track,
 	struct note note =
 		make_event(EXT_ASYNC_LEAVE, 1, site, args, count, CALL_SP);
 
+	/* PERFREC_ASYNC_SCOPE() leaves without, by the site that enters. */
+	if (args)
+		mark_end(site);
 	if (!handle)
 		return;
 	note.class = PUT_NOTE_END;
@@ -213,8 +228,10 @@ void note_state(struct perfrec_site *site, uint64_t track, uint64_t over,
 {
 	struct note note = make_event(EXT_STATE, 1, site, args, count, CALL_SP);
 
-	if (over)
+	if (over) {
+		mark_end(site);
 		note.class = PUT_NOTE_END;
+	}
 	note.event[1] = (struct record){ track, over };
 	note_put(&note);
 }

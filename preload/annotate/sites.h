@@ -20,11 +20,17 @@
 
 /* A site's state is the count of changes of the categories by which the site
  * was decided, with SITE_OFF if it is not recorded; or SITE_UNDECIDED. While
- * there are no categories the shim's word is one of the other two. */
+ * there are no categories, or the program has paused recording, the shim's word
+ * is one of the others. */
 #define SITE_OFF (1u << 31)
 #define SITE_UNDECIDED UINT32_MAX
 #define SITES_ARE_OFF (SITE_UNDECIDED ^ SITE_OFF)
 #define SITES_MAY_START (SITES_ARE_OFF ^ 2)
+#define SITES_ARE_PAUSED (SITES_ARE_OFF ^ 4)
+
+/* Of a site's flags, beside those of perfrec.h: its events may end what began
+ * before a pause, so they are recorded in it. */
+#define SITE_ENDS (1u << 31)
 
 /* Give @site an id, unless it has one: that of an entry with equal contents, if
  * there is one. A track also gets its number, after its parents have got

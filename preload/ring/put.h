@@ -54,6 +54,9 @@ bool put_cell(uint64_t word, uint64_t limit);
 
 /* The same for a run, whose cut is NULL. */
 bool put_cells(const struct put_run *run, uint64_t limit);
+/* The same where only a pause of the program's forbids it: for an end that is
+ * recorded in the pause. Not with g_shim.general. */
+bool put_cells_paused(const struct put_run *run, uint64_t limit);
 
 /* --- the slow way -----------------------------------------------------------
  */

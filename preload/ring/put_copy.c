@@ -34,6 +34,11 @@ bool put_cells(const struct put_run *run, uint64_t limit)
 	(void)limit;
 	return false;
 }
+
+bool put_cells_paused(const struct put_run *run, uint64_t limit)
+{
+	return put_cells(run, limit);
+}
 #endif
 
 #define READ_PAGE 4096
@@ -104,11 +109,11 @@ static bool put_copy(const struct put_run *run, enum put_limit which)
 
 bool put_run_now(const struct put_run *run, enum put_limit which)
 {
+	uint64_t limit = which == LIMIT_BEGIN ? T_LIMIT_BEGIN : T_LIMIT_END;
 	uint64_t signals, trap;
 	bool put;
 
-	if (!run->cut &&
-	    put_cells(run, which == LIMIT_BEGIN ? T_LIMIT_BEGIN : T_LIMIT_END))
+	if (!run->cut && !g_shim.general && put_cells_paused(run, limit))
 		return true;
 	/* relaxed: this thread's own */
 	if (atom_load_rlx(&t_thread.slot->head) >= put_limit(which))

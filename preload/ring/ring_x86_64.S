@@ -17,8 +17,9 @@
 	.popsection
 	.endm
 
-	/* rcx is the offset of t_thread, and stays it. */
-	.macro begin_sequence name
+	/* rcx is the offset of t_thread, and stays it. @ignored: bits of the
+	 * gate. */
+	.macro begin_sequence name, ignored=0
 .Lrestart_\name:
 	movq	t_thread@gottpoff(%rip), %rcx
 	movq	g_rseq_cs(%rip), %rdx
@@ -27,6 +28,9 @@
 .Lstart_\name:
 	movq	g_gate(%rip), %rax
 	xorq	%fs:T_EPOCH(%rcx), %rax
+	.if	\ignored
+	andq	$~\ignored, %rax
+	.endif
 	cmpq	$GATE_FILTER, %rax	/* 0, or this: only functions matter */
 	ja	.Lnot_\name
 	movq	%fs:T_SLOT(%rcx), %r8
@@ -97,11 +101,12 @@ put_cell:
 
 /* bool put_cells(const struct put_run *run, uint64_t limit)
  * r11 is the run, r10 the first cell, rax the cells of the EXT_PAD. */
-	.globl	put_cells
-	.hidden	put_cells
-	.type	put_cells, @function
+	.macro put_cells_function name, ignored=0
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
 	.balign	64
-put_cells:
+\name:
 	.cfi_startproc
 	endbr64
 	movq	%rdi, %r11
@@ -110,7 +115,7 @@ put_cells:
 	.cfi_rel_offset %rbx, 0
 	pushq	%rsi
 	.cfi_adjust_cfa_offset 8
-	begin_sequence cells
+	begin_sequence \name, \ignored
 	movq	(%rsp), %rbx		/* the limit's offset */
 	movq	%fs:(%rcx, %rbx), %rbx
 	movq	%fs:T_MASK(%rcx), %r10
@@ -126,7 +131,7 @@ put_cells:
 	addq	%rax, %rsi
 	addq	%r9, %rsi		/* the new head */
 	cmpq	%rbx, %rsi
-	ja	.Lnot_cells
+	ja	.Lnot_\name
 	shlq	$4, %r10
 	movq	%fs:T_CELLS(%rcx), %rbx
 	addq	%rbx, %r10
@@ -163,8 +168,12 @@ put_cells:
 	movq	%rax, 8(%r10)
 	movq	%rax, 8(%rbx)
 	movq	%rax, 8(%rbx, %rcx)
-	commit_sequence cells, 2
+	commit_sequence \name, 2
 	.cfi_endproc
-	.size	put_cells, . - put_cells
+	.size	\name, . - \name
+	.endm
+
+	put_cells_function put_cells
+	put_cells_function put_cells_paused, GATE_GENERAL
 
 	.section .note.GNU-stack, "", @progbits

@@ -510,6 +510,53 @@ static void stopped_once_more(pid_t pid, uint32_t control)
 	kill(pid, SIGCONT);
 }
 
+#define WORK                               \
+	"begin span\n"                     \
+	"instant instant\n"                \
+	"async enter scope <child> 4\n"    \
+	"async begin left out <child> 5\n" \
+	"async leave scope <child> 4\n"    \
+	"end span\n"
+
+START_TEST(annotate_sites_are_off_in_a_pause)
+{
+	expect("paused_sites",
+	       "async begin over the pauses <child> 4\n" WORK WORK
+	       "async end over the pauses <child> 4\n"
+	       "async end over the pauses <child> 4\n");
+	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 0);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+static void pause_sites(pid_t pid, uint32_t control)
+{
+	struct categories_shm *categories =
+		(struct categories_shm *)((char *)g_mini.page +
+					  ARENA_CATEGORIES);
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	ck_assert_msg(WIFSTOPPED(status), "status %x", (unsigned int)status);
+	g_mini.page->control = control;
+	categories->changes += 2;
+	kill(pid, SIGCONT);
+}
+
+START_TEST(annotate_sites_are_off_while_the_collector_pauses)
+{
+	pid_t pid = begin_victim("paused_by_collector");
+
+	pause_sites(pid, CONTROL_PAUSED);
+	pause_sites(pid, CONTROL_ON);
+	end_victim(pid);
+	say_ring(0);
+	ck_assert_str_eq(g_out, WORK WORK);
+	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 0);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 START_TEST(annotate_pauses_of_both_sides)
 {
 	pid_t pid = begin_victim("paused_by_two");
@@ -766,6 +813,9 @@ static void add_all_tests(Suite *suite, const char *name, SFun setup)
 	tcase_add_test(tcase, annotate_pause_is_of_whole_spans);
 	tcase_add_test(tcase, annotate_pause_ends_what_nobody_ended);
 	tcase_add_test(tcase, annotate_pause_ends_in_callees);
+	tcase_add_test(tcase, annotate_sites_are_off_in_a_pause);
+	tcase_add_test(tcase,
+		       annotate_sites_are_off_while_the_collector_pauses);
 	tcase_add_test(tcase, annotate_pauses_of_both_sides);
 	tcase_add_test(tcase, annotate_without_system_calls);
 	tcase_add_test(tcase, annotate_by_many_threads);

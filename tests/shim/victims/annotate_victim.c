@@ -195,6 +195,44 @@ static void paused_by_two(void)
 		exit(3);
 }
 
+static void work_on(uint64_t handle, int times)
+{
+	while (times--) {
+		PERFREC_SCOPE("span");
+		PERFREC_INSTANT("instant");
+		PERFREC_ASYNC_SCOPE(&g_child, handle, "scope");
+		PERFREC_ASYNC_BEGIN(&g_child, 5, "left out");
+	}
+}
+
+/* Sites that have been called before cost nothing in a pause: nothing is left
+ * out, as nothing comes so far. */
+static void paused_sites(void)
+{
+	uint64_t handle = PERFREC_ASYNC_BEGIN(&g_child, 4, "over the pauses");
+
+	work_on(handle, 1);
+	perfrec_pause();
+	work_on(handle, 100);
+	perfrec_resume();
+	work_on(handle, 1);
+	perfrec_pause();
+	work_on(handle, 100);
+	for (int i = 0; i < 2; i++)
+		PERFREC_ASYNC_END(&g_child, handle, "over the pauses");
+	perfrec_resume();
+}
+
+/* The same of a pause of the collector's. */
+static void paused_by_collector(void)
+{
+	work_on(4, 1);
+	raise(SIGSTOP);
+	work_on(4, 100);
+	raise(SIGSTOP);
+	work_on(4, 1);
+}
+
 __attribute__((weak)) void __cyg_profile_func_enter(void *function, void *site);
 __attribute__((weak)) void __cyg_profile_func_exit(void *function, void *site);
 
@@ -410,6 +448,8 @@ int main(int argc, char **argv)
 		{ "tracks", tracks },
 		{ "bad_input", bad_input },
 		{ "paused", paused },
+		{ "paused_sites", paused_sites },
+		{ "paused_by_collector", paused_by_collector },
 		{ "handler", handler },
 		{ "forks", forks },
 		{ "equals", equals },
