@@ -79,6 +79,8 @@ enum page_flags {
 	PAGE_UNHELD = 1 << 9, /* it waits no more while control is HOLD */
 	PAGE_BLOCK_OVER = 1 << 10, /* no cell was read for wire_reply.block_ns:
 				    * what found no room was dropped */
+	PAGE_PREINIT = 1 << 11, /* .preinit_array had run functions of an entry
+				 * build before recording started */
 };
 
 /* Who has the last word on the thunk area: whoever changes FREE. */

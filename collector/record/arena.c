@@ -273,6 +273,7 @@ static void count_unslotted(struct arena *arena)
 	totals->unconnected_starts += flags & PAGE_UNHELD &&
 				      arena->session.waits_for_text &&
 				      arena->setup.entry_build;
+	totals->preinit_starts += !!(flags & PAGE_PREINIT);
 	totals->block_timeouts += !!(flags & PAGE_BLOCK_OVER);
 	totals->vfork_spans += atom_load_rlx(&page->vfork_spans);
 	totals->muted_spans += atom_load_rlx(&page->muted_spans);

@@ -126,6 +126,7 @@ struct totals {
 	/* Programs in which threads found no slot, by why. */
 	uint64_t slots_taken, slots_retired, slots_refused;
 	uint64_t early_starts; /* programs that were not held to the end */
+	uint64_t preinit_starts; /* ... that had run .preinit_array */
 	uint64_t unconnected_starts; /* ... of entry builds, without hooks */
 	uint64_t block_timeouts; /* programs that waited for --block-timeout */
 	uint64_t vfork_spans, muted_spans;

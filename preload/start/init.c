@@ -153,6 +153,7 @@ static void begin_recording(void)
 	struct settings settings;
 	const char *why, *detail = "";
 	uint64_t before = cpu_time_ns();
+	bool missed;
 
 	chain_find();
 	settings_read(environment, &settings);
@@ -160,6 +161,8 @@ static void begin_recording(void)
 		gate_switch_off();
 		return;
 	}
+	/* libc knows its environment only after .preinit_array has run. */
+	missed = libc_environ() && preinit_has_entries();
 	why = clock_allowed() ? try_start(&settings, &result, &detail)
 			      : "prctl(PR_SET_TSC) forbids to read the clock";
 	if (why) {
@@ -173,6 +176,10 @@ static void begin_recording(void)
 	}
 	if (settings.wrong && !settings.quiet && !parent_was_preloaded())
 		settings_say_wrong(environment);
+	if (missed)
+		/* order: sc, FLAGS: as every flag; it stands for nothing else
+		 */
+		atom_or_sc(&result.page->flags, PAGE_PREINIT);
 	gate_open();
 	alloc_start(&result.reply);
 	cpu_timer_start(&result.reply, settings.quiet);

@@ -118,6 +118,65 @@ static int look_at_module(struct dl_phdr_info *module, size_t size,
 	return 0;
 }
 
+/* So much is looked at: endbr64, and the longest call. */
+#define CODE_BYTES 10
+
+/* Whether @code, of CODE_BYTES, begins as functions of an entry build do
+ * (entry_build.h, and the sled of XRay). */
+static bool begins_with_entry(const unsigned char *code)
+{
+	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	if (!memcmp(code, endbr, sizeof(endbr)))
+		code += sizeof(endbr);
+	return code[0] == 0xe8 ||
+	       ((code[0] == 0x67 || code[0] == 0x90) && code[1] == 0xe8) ||
+	       (code[0] == 0xff && code[1] == 0x15) ||
+	       (code[0] == 0xeb && code[1] == 0x09);
+}
+
+static bool is_entry_at(const struct dl_phdr_info *module, ElfW(Addr) address)
+{
+	const ElfW(Phdr) code = { .p_vaddr = address - module->dlpi_addr,
+				  .p_filesz = CODE_BYTES };
+
+	return is_loaded(module, &code) &&
+	       begins_with_entry((const unsigned char *)address);
+}
+
+/* Of the first module, which is the program: 2 if .preinit_array has functions
+ * of an entry build, else 1. */
+static int look_at_preinit(struct dl_phdr_info *module, size_t size,
+			   void *unused)
+{
+	const ElfW(Dyn) *entry = NULL;
+	const ElfW(Addr) *array = NULL;
+	size_t bytes = 0;
+
+	if (!is_entry_build(module, size, unused))
+		return 1;
+	for (size_t i = 0; i < module->dlpi_phnum; i++)
+		if (module->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const void *)(module->dlpi_addr +
+					       module->dlpi_phdr[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_PREINIT_ARRAY)
+			array = (const void *)(module->dlpi_addr +
+					       entry->d_un.d_ptr);
+		if (entry->d_tag == DT_PREINIT_ARRAYSZ)
+			bytes = entry->d_un.d_val;
+	}
+	for (size_t i = 0; array && i < bytes / sizeof(*array); i++)
+		if (is_entry_at(module, array[i]))
+			return 2;
+	return 1;
+}
+
+bool preinit_has_entries(void)
+{
+	return libc()->iterate_phdr(look_at_preinit, NULL) == 2;
+}
+
 bool entry_build(void)
 {
 	return libc()->iterate_phdr(is_entry_build, NULL);

@@ -15,4 +15,8 @@ bool instrumented(void);
  */
 bool entry_build(void);
 
+/* Whether .preinit_array of the program has functions of an entry build, whose
+ * text the collector has not changed yet. Any context. */
+bool preinit_has_entries(void);
+
 #endif

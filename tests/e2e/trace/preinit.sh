@@ -63,6 +63,36 @@ done
 linker=$(readelf -l program | sed -n 's/.*interpreter: \(.*\)]/\1/p')
 recorded 'by the linker' "$linker" --argv0 program ./program one two
 
+# An entry build has no hooks yet: that is said, and only there.
+entry()
+{
+	flags=$2
+	# shellcheck disable=SC2086 # a list of words
+	"$PERFREC" cc --hooks=entry "$1" -O1 $flags -o entry program.c ||
+		fail "$1 $flags"
+	run "$PERFREC" record -o data -- ./entry
+	expect_status 0
+	json data/summary.json .totals.preinit_starts >told
+}
+compilers=${CC:-gcc}
+command -v clang >/dev/null && compilers="$compilers clang"
+for compiler in $compilers; do
+	for flags in '-DWIPE=0' '-DWIPE=0 -no-pie' '-DWIPE=0 -fcf-protection'; do
+		entry "$compiler" "$flags -fno-optimize-sibling-calls"
+		expect_eq "$compiler $flags: preinit_starts" "$(cat told)" 1
+		expect_match err 'lost +1 program of an entry build with functions in \.preinit_array'
+	done
+done
+"$PERFREC" cc --hooks=entry "${CC:-gcc}" -O1 -fno-instrument-functions \
+	-DWIPE=0 -c -o plain.o program.c || fail 'plain.o'
+echo 'int other(void); int other(void) { return 0; }' >other.c
+"$PERFREC" cc --hooks=entry "${CC:-gcc}" -O1 plain.o other.c -o entry ||
+	fail 'entry with plain.o'
+run "$PERFREC" record -o data -- ./entry
+expect_status 0
+expect_eq 'without hooks there: preinit_starts' \
+	"$(json data/summary.json .totals.preinit_starts)" 0
+
 # Nothing is recorded, or said, without a collector.
 LD_PRELOAD=$O/libperfrec_preload.so PERFREC_QUIET=1 run ./program
 expect_status 0
