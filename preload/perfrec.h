@@ -998,7 +998,7 @@ PERFREC_INLINE_ bool perfrec_is_recording(void)
 }
 
 /* Record nothing that begins in this process, functions included, until
- * perfrec_resume(). Calls of functions that are left out are counted. Pauses do
+ * perfrec_resume(). Calls of functions are counted meanwhile. Pauses do
  * not nest. A pause from outside (perfrec ctl) is a second one: recording goes
  * on when both are over. */
 PERFREC_INLINE_ void perfrec_pause(void)

@@ -83,8 +83,8 @@ static const char no_hooks[] =
  * the begin of functions, and where gcc 12 writes what no assembler reads. */
 static const char no_entry[] = "-pg -p -mcmodel=large -masm=intel";
 
-/* The length of the word of @list that is @text, or with @prefix, with which
- * @text starts; 0: there is none. */
+/* Returns the length of the word of @list that equals @text, or with @prefix
+ * starts it; 0 if no word does. */
 static size_t find_word(const char *list, const char *text, bool prefix)
 {
 	size_t length;
@@ -187,7 +187,7 @@ static enum compile_kind option_kind(const char *text)
 	return COMPILE_OPTION;
 }
 
-/* Whether an item of @list, "-Wl,..." of which is behind the comma, strips. */
+/* Whether an item of @list, each behind a comma, strips. */
 static bool strips_by_list(const char *list)
 {
 	for (; list; list = strchr(list, ',')) {

@@ -63,9 +63,8 @@ static uintptr_t span_sp(uint64_t span)
 /* --- whether ----------------------------------------------------------------
  */
 
-/* Whether @site is off in a pause. Not tracks, which are asked for their
- * numbers; nor heaps, whose frees are recorded; nor a site that has not been
- * called yet: it may be one that ends. */
+/* Whether @site is off in a pause. A track must tell its number, and a heap its
+ * frees. A site without an id has not been called yet: it may be an end. */
 static bool is_off_in_pause(const struct perfrec_site *site)
 {
 	/* relaxed, both: SITE_ENDS comes with a state to decide anew */

@@ -28,8 +28,8 @@
 #define SITES_MAY_START (SITES_ARE_OFF ^ 2)
 #define SITES_ARE_PAUSED (SITES_ARE_OFF ^ 4)
 
-/* Of a site's flags, beside those of perfrec.h: its events may end what began
- * before a pause, so they are recorded in it. */
+/* A flag of a site beside those of perfrec.h: its events may end slices that
+ * began before a pause, so the pause records them. */
 #define SITE_ENDS (1u << 31)
 
 /* Give @site an id, unless it has one: that of an entry with equal contents, if

@@ -91,7 +91,7 @@ static inline char **libc_environ(void)
 }
 
 /* The same; what .preinit_array runs gets the environment that the kernel has
- * passed. NULL as long as the dynamic linker is at work. Any context. */
+ * passed. NULL until the dynamic linker has finished. Any context. */
 char **libc_start_environ(void);
 
 #endif

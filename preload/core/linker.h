@@ -17,8 +17,8 @@ struct elf_tables;
  */
 bool linker_has_relocated(void);
 
-/* False as long as the dynamic linker loads or relocates modules: when the
- * program starts, and while a dlopen() or dlclose() goes on. */
+/* False while the dynamic linker loads or relocates modules: at the program's
+ * start, and during dlopen() and dlclose(). */
 bool linker_is_done(void);
 
 /* Fill @tables with those of the dynamic linker itself. False if it cannot be

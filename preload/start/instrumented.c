@@ -118,7 +118,7 @@ static int look_at_module(struct dl_phdr_info *module, size_t size,
 	return 0;
 }
 
-/* So much is looked at: endbr64, and the longest call. */
+/* Room for endbr64 and the longest call. */
 #define CODE_BYTES 10
 
 /* Whether @code, of CODE_BYTES, begins as functions of an entry build do
@@ -144,8 +144,8 @@ static bool is_entry_at(const struct dl_phdr_info *module, ElfW(Addr) address)
 	       begins_with_entry((const unsigned char *)address);
 }
 
-/* Of the first module, which is the program: 2 if .preinit_array has functions
- * of an entry build, else 1. */
+/* Returns 2 if .preinit_array of the first module, the program, has functions
+ * of an entry build; else 1. Both end the visit. */
 static int look_at_preinit(struct dl_phdr_info *module, size_t size,
 			   void *unused)
 {

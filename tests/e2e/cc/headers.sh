@@ -33,7 +33,7 @@ program()
 {
 	printf '#include "%s"\nint main() { return of_%s(1) - 2; }\n' "$1" "$2" >"$2.cc"
 }
-# names PROGRAM: of the recorded functions, without what they return.
+# names PROGRAM: records it, and lists its functions in ./names.
 names()
 {
 	rm -rf data

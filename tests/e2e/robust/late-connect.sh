@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A collector that takes long to write a program's text holds it for no longer
-# than the deadline. Of an entry build the calls until then are lost, which is
-# said; of a calls build they are recorded. Nothing is said of what is excluded
-# where nothing was.
+# than the deadline. An entry build loses the calls until then, and the summary
+# says so; a calls build records them. Without --exclude, no line speaks of
+# excluded functions.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
 
-# For the collector: it writes no text as long as ./stall is there.
+# Loaded into the collector, which then writes no text while ./stall exists.
 cat >slow.c <<'SOURCE'
 #define _GNU_SOURCE
 #include <string.h>

@@ -205,8 +205,8 @@ static void work_on(uint64_t handle, int times)
 	}
 }
 
-/* Sites that have been called before cost nothing in a pause: nothing is left
- * out, as nothing comes so far. */
+/* A pause switches off the sites that were called before it: it has no events
+ * to leave out. */
 static void paused_sites(void)
 {
 	uint64_t handle = PERFREC_ASYNC_BEGIN(&g_child, 4, "over the pauses");
