@@ -478,24 +478,19 @@ bool thunk_area_operand(struct thunk_area *area, uint64_t map, uint32_t number,
 			enum thunk_side side, bool through_memory,
 			uint64_t next, int32_t *operand)
 {
-	uint64_t offset;
-	int64_t distance;
+	const uint64_t low =
+		through_memory ? THUNK_POINTERS : thunk_offset(number, side);
+	const uint64_t high = through_memory ? THUNK_CODE : low;
+	uint64_t offset = low;
 
-	if (!map || !is_number(number) || !area->function[number].is_there)
+	if (!map || !is_number(number) || !area->function[number].is_there ||
+	    !fits_int32((int64_t)(map + low - next)) ||
+	    !fits_int32((int64_t)(map + high - next)))
 		return false;
-	offset = thunk_offset(number, side);
 	if (through_memory)
-		offset = THUNK_POINTERS; /* near enough to say if it is far */
-	distance = (int64_t)(map + offset - next);
-	if (!fits_int32(distance) ||
-	    !fits_int32(distance + (int64_t)THUNK_AREA_BYTES))
-		return false;
-	if (through_memory) {
 		offset = pointer_to(area, map, number, side);
-		if (!offset)
-			return false;
-		distance = (int64_t)(map + offset - next);
-	}
-	*operand = (int32_t)distance;
+	if (!offset)
+		return false;
+	*operand = (int32_t)(map + offset - next);
 	return true;
 }

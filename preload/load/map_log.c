@@ -355,7 +355,7 @@ static uint32_t see_module(const struct module *module, uint32_t likely)
 	if (!g_map.silent && module_is_gone(module))
 		save_names(module);
 	if (!g_map.silent)
-		thunk_map_near(module->start, module->end);
+		thunk_map_near(module->text_start, module->text_end);
 	append_entry(MAP_LOAD, module, g_shim.generation);
 	if (i == KNOWN_MAX)
 		return 0;

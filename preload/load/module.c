@@ -76,21 +76,26 @@ bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
 	uint64_t page = libc()->getauxval(AT_PAGESZ);
 
 	*module = (struct module){ .start = UINT64_MAX,
+				   .text_start = UINT64_MAX,
 				   .bias = bias,
 				   .name = name,
 				   .build_id = (const uint8_t *)"" };
 	for (size_t i = 0; i < count; i++) {
 		const ElfW(Phdr) *header = &headers[i];
 		uint64_t address = bias + header->p_vaddr;
+		uint64_t end = ALIGN_UP(address + header->p_memsz, page);
 
 		if (header->p_type == PT_DYNAMIC) {
 			module->dynamic = (const void *)address;
 			module->dynamic_bytes = header->p_memsz;
 		} else if (header->p_type == PT_LOAD) {
 			module->start = MIN(module->start, address & -page);
-			module->end =
-				MAX(module->end,
-				    ALIGN_UP(address + header->p_memsz, page));
+			module->end = MAX(module->end, end);
+			if (!(header->p_flags & PF_X))
+				continue;
+			module->text_start =
+				MIN(module->text_start, address & -page);
+			module->text_end = MAX(module->text_end, end);
 		} else if (header->p_type == PT_NOTE &&
 			   is_note_loaded(header, headers, count)) {
 			read_notes((const uint8_t *)address, header->p_filesz,

@@ -5,7 +5,8 @@
  *
  * Nothing is ever mapped over what is there: a place is asked for with
  * MAP_FIXED_NOREPLACE, and if it is taken, another one is tried. Below a module
- * comes first, since a program's heap grows above it.
+ * comes first, since a program's heap grows above it. Only text calls, so that
+ * data of any size may lie beside it.
  *
  * The descriptor of the area is closed after the hello. What is mapped later is
  * another mapping of the same pages, which mremap(2) makes of a size of 0.
@@ -72,8 +73,8 @@ static bool map_at(int fd, uint64_t at)
 	return false;
 }
 
-/* A free place in reach of all from @start to @end, where the area is mapped
- * now; or 0. */
+/* A free place in reach of the text from @start to @end, where the area is
+ * mapped now; or 0. */
 static uint64_t map_around(int fd, uint64_t start, uint64_t end)
 {
 	static const uint64_t gaps[] = { MIB, 32 * MIB, 256 * MIB, 1024 * MIB };
@@ -86,10 +87,12 @@ static uint64_t map_around(int fd, uint64_t start, uint64_t end)
 		if (reaches(at, start, end) && map_at(fd, at))
 			return at;
 	}
-	/* Far above, out of the way of a heap. */
-	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
-		at = start + REACH - THUNK_AREA_BYTES - gaps[i] + MIB;
-		at &= -PAGE_BYTES_MAX;
+	/* A program at a fixed address has no room below. Far above is out of
+	 * the way of its heap; not at the end of reach, where the shadow of
+	 * AddressSanitizer begins (0x7fff8000). Its own data may lie there. */
+	for (uint64_t gap = 32 * MIB; gap + THUNK_AREA_BYTES < REACH;
+	     gap += 64 * MIB) {
+		at = (start + REACH - THUNK_AREA_BYTES - gap) & -PAGE_BYTES_MAX;
 		if (at >= end && reaches(at, start, end) && map_at(fd, at))
 			return at;
 	}
@@ -100,6 +103,8 @@ static void map_near(int fd, uint64_t start, uint64_t end)
 {
 	unsigned int i;
 
+	if (start >= end)
+		return; /* a module without text */
 	for (i = 0; i < THUNK_MAPS && g_thunks.map[i]; i++)
 		if (reaches(g_thunks.map[i], start, end))
 			return;
@@ -119,7 +124,7 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *fd)
 	(void)size;
 	if (module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
 			    info->dlpi_name, &module))
-		map_near(*(int *)fd, module.start, module.end);
+		map_near(*(int *)fd, module.text_start, module.text_end);
 	return 0;
 }
 

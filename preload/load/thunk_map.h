@@ -27,10 +27,10 @@ void thunk_map_give_back(void);
  * and go on to say so. False, with nothing done, if it is nowhere. */
 bool thunk_map_publish(struct page_shm *page);
 
-/* A module is at @start to @end, and is about to be told: map the area near it,
- * if it is mapped anywhere and no mapping is near. In a forked child nothing is
- * done, as what is published is its parent's. Under map_log.c's lock; makes
- * system calls. */
+/* A module has its text at @start to @end, and is about to be told: map the
+ * area near it, if it is mapped anywhere and no mapping is near. In a forked
+ * child nothing is done, as what is published is its parent's. Under
+ * map_log.c's lock; makes system calls. */
 void thunk_map_near(uint64_t start, uint64_t end);
 
 /* The mode of function @number, one of "none" if there is no area or no such

@@ -19,11 +19,15 @@
 
 /* The end of the symbols that may be undefined ones: these come first. In
  * DT_GNU_HASH, word 1 is the index of the first symbol that is hashed, thus
- * defined. In DT_HASH, word 1 is the number of all symbols. */
+ * defined; in a table of none, which programs without PIE have, it is 1. In
+ * DT_HASH, word 1 is the number of all symbols. */
 static uint32_t undefined_end(const struct elf_tables *tables)
 {
-	if (tables->gnu_hash)
+	if (tables->gnu_hash && tables->gnu_hash[1] > 1)
 		return tables->gnu_hash[1];
+	if (tables->gnu_hash)
+		return (uint32_t)(elf_tables_symbol_bytes(tables) /
+				  sizeof(*tables->symbols));
 	return tables->sysv_hash ? tables->sysv_hash[1] : 0;
 }
 

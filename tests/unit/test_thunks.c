@@ -290,6 +290,23 @@ START_TEST(thunks_out_of_reach_are_not_reached)
 }
 END_TEST
 
+START_TEST(thunks_are_reached_from_an_area_s_size_before_the_end_of_reach)
+{
+	/* Where a program at a fixed address has the area. */
+	uint64_t map = (uintptr_t)g_map[0];
+	uint64_t next = map + THUNK_AREA_BYTES - INT32_MAX;
+	int32_t operand;
+
+	for (int memory = 0; memory < 2; memory++)
+		ck_assert(thunk_area_operand(g_area, map, CALLS,
+					     THUNK_SIDE_ENTRY, memory, next,
+					     &operand));
+	ck_assert(!thunk_area_operand(g_area, map, CALLS, THUNK_SIDE_ENTRY,
+				      true, map + THUNK_CODE - INT32_MAX - 1,
+				      &operand));
+}
+END_TEST
+
 START_TEST(thunks_have_pointers_for_as_many_mappings_as_there_are_rows)
 {
 	int32_t operand;
@@ -572,6 +589,9 @@ int main(void)
 	tcase_add_test(tcase, thunks_without_counts_take_the_general_path);
 	tcase_add_test(tcase, thunks_are_reached_by_operand_and_by_pointer);
 	tcase_add_test(tcase, thunks_out_of_reach_are_not_reached);
+	tcase_add_test(
+		tcase,
+		thunks_are_reached_from_an_area_s_size_before_the_end_of_reach);
 	tcase_add_test(
 		tcase,
 		thunks_have_pointers_for_as_many_mappings_as_there_are_rows);
