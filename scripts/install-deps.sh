@@ -38,6 +38,8 @@ check procps              ps and pgrep: nothing may be left running
 check dpkg-dev            unpacks the sources of Lua and SQLite
 check tcl                 makes one file of the sources of SQLite
 check clang               perfrec cc with the other compiler
+check lld                 perfrec cc with another linker
+check mold                likewise
 check libclang-rt-14-dev  libFuzzer, for the fuzz targets
 check gfortran            perfrec cc for another language of that compiler
 check ccache              perfrec cc in front of a launcher

@@ -14,8 +14,8 @@
  * module, in any order. The address of the entry plus its value is that of the
  * call at the begin of the function, which calls the module's own stub, one
  * `ret`, the hidden symbol ENTRY_STUB. In an object it is `FF 15`, through the
- * GOT, or `E8`; linkers make `67 E8 rel32` of the first (not with
- * -Wl,--no-relax). The function begins there, or four bytes before with
+ * GOT, or `E8`; linkers make `67 E8 rel32` or `90 E8 rel32` of the first (not
+ * with -Wl,--no-relax). The function begins there, or four bytes before with
  * `endbr64`. Before each return and each tail jump stands
  * `0F 1F 44 00 00`. Nothing says where these are; others look the same.
  *

@@ -194,7 +194,10 @@ static int take_function(struct code_entries *entries, uint64_t at,
 				.is_known = true };
 	int err;
 
-	use.form = (uint8_t)entry_form(entries->file, at);
+	/* mold makes this of FF 15. */
+	if (has_bytes(entries->file, at, "\x90\xe8", 2))
+		use.site = at + 1;
+	use.form = (uint8_t)entry_form(entries->file, use.site);
 	use.length = use.form == CODE_ENTRY_CALL_67 ? 6 : 5;
 	if (at != piece->start &&
 	    (at != piece->start + sizeof(g_endbr) ||

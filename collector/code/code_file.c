@@ -10,6 +10,7 @@
 
 #include "collector/base/grow.h"
 #include "shared/compiler.h"
+#include "shared/elf_note.h"
 #include "shared/entry_build.h"
 
 #define PROGRAM_HEADERS_MAX 512
@@ -123,36 +124,52 @@ const struct code_segment *code_file_text(const struct code_file *file,
 	return segment && segment->is_executable ? segment : NULL;
 }
 
+/* Goes beyond the @all bytes of an instruction at *@vaddr that begins with the
+ * @count bytes @code, if it is there. */
+static void skip_code(const struct code_file *file, uint64_t *vaddr,
+		      const void *code, uint64_t count, uint64_t all)
+{
+	const uint8_t *at = code_file_at(file, *vaddr, all);
+
+	if (at && !memcmp(at, code, count))
+		*vaddr += all;
+}
+
+bool code_file_stub(const struct code_file *file, uint64_t vaddr,
+		    uint64_t *slot)
+{
+	const uint8_t *at;
+	int32_t distance;
+
+	skip_code(file, &vaddr, "\xf3\x0f\x1e\xfa", 4, 4);
+	skip_code(file, &vaddr, "\x41\xbb", 2, 6);
+	skip_code(file, &vaddr, "\xf2", 1, 1);
+	at = code_file_at(file, vaddr, 6);
+	if (!at || at[0] != 0xff || at[1] != 0x25)
+		return false;
+	memcpy(&distance, at + 2, sizeof(distance));
+	*slot = vaddr + 6 + (uint64_t)(int64_t)distance;
+	return true;
+}
+
 /* --- notes -----------------------------------------------------------------
  */
 
-/* Which kinds of entry builds the notes in @bytes at @vaddr name. */
+/* Which kinds of entry builds the notes in @header name. */
 static void read_notes(struct code_file *file, const Elf64_Phdr *header)
 {
 	const uint64_t bytes = MIN(header->p_filesz, NOTE_BYTES_MAX);
-	const uint8_t *at = code_file_at(file, header->p_vaddr, bytes);
-	uint64_t next = 0;
+	const uint8_t *notes = code_file_at(file, header->p_vaddr, bytes);
+	struct elf_note note;
+	uint64_t at = 0;
+	uint32_t kind;
 
-	while (at && next + sizeof(Elf64_Nhdr) <= bytes) {
-		const uint8_t *name = at + next + sizeof(Elf64_Nhdr);
-		uint64_t left = bytes - next - sizeof(Elf64_Nhdr), name_bytes;
-		Elf64_Nhdr note;
-		uint32_t kind;
-
-		memcpy(&note, at + next, sizeof(note));
-		name_bytes = ALIGN_UP((uint64_t)note.n_namesz, 4);
-		if (name_bytes > left || note.n_descsz > left - name_bytes)
-			return;
-		if (note.n_type == ENTRY_NOTE_TYPE &&
-		    note.n_namesz == sizeof(ENTRY_NOTE_NAME) &&
-		    !memcmp(name, ENTRY_NOTE_NAME, sizeof(ENTRY_NOTE_NAME)) &&
-		    note.n_descsz == sizeof(kind)) {
-			memcpy(&kind, name + name_bytes, sizeof(kind));
-			file->entry_kinds |= kind < 32 ? 1u << kind : 0;
-		}
-		next += sizeof(note) + name_bytes +
-			ALIGN_UP((uint64_t)note.n_descsz,
-				 header->p_align == 8 ? 8 : 4);
+	while (notes && elf_note_next(notes, bytes, &at, &note)) {
+		if (!elf_note_is(&note, ENTRY_NOTE_NAME, ENTRY_NOTE_TYPE) ||
+		    note.desc_bytes != sizeof(kind))
+			continue;
+		memcpy(&kind, note.desc, sizeof(kind));
+		file->entry_kinds |= kind < 32 ? 1u << kind : 0;
 	}
 }
 

@@ -83,6 +83,11 @@ void code_file_release(struct code_file *file);
  * segment of the file. */
 const uint8_t *code_file_at(const struct code_file *file, uint64_t vaddr,
 			    uint64_t bytes);
+/* Whether the code at @vaddr is an entry of the PLT, and of which slot:
+ * [endbr64] [mov $number, %r11d] [bnd] jmp *slot(%rip). The second is mold's.
+ */
+bool code_file_stub(const struct code_file *file, uint64_t vaddr,
+		    uint64_t *slot);
 /* The executable segment with the byte at @vaddr, or NULL. */
 const struct code_segment *code_file_text(const struct code_file *file,
 					  uint64_t vaddr);

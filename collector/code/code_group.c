@@ -59,19 +59,6 @@ bool code_group_find(const struct code_group *group, uint64_t address,
 	       member->piece->start + group->ops.list[low].at == address;
 }
 
-/* [endbr64] [bnd] jmp *(%rip): an entry of the PLT. */
-static bool is_stub(const struct code_file *file, uint64_t address)
-{
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	const uint8_t *at = code_file_at(file, address, 7);
-
-	if (at && !memcmp(at, endbr, sizeof(endbr)))
-		at = code_file_at(file, address + sizeof(endbr), 7);
-	if (at && at[0] == 0xf2)
-		at++;
-	return at && at[0] == 0xff && at[1] == 0x25;
-}
-
 /* The piece that belongs to @from if that jumps to @address; NULL: the jump
  * leaves. */
 static struct code_piece *piece_of_jump(const struct code_group *group,
@@ -79,12 +66,13 @@ static struct code_piece *piece_of_jump(const struct code_group *group,
 					uint64_t address)
 {
 	struct code_piece *piece;
+	uint64_t slot;
 
 	if (address - from->start < from->bytes)
 		return (struct code_piece *)from;
 	piece = code_pieces_at(group->pieces, address);
 	if (!piece || (piece->is_entry && piece->start == address) ||
-	    is_stub(group->file, address))
+	    code_file_stub(group->file, address, &slot))
 		return NULL;
 	return piece;
 }

@@ -31,28 +31,6 @@ bool code_returns_at_once(const struct code_file *file, uint64_t address)
 	return at && (*at == 0xc3 || !memcmp(at, code, sizeof(code)));
 }
 
-/* [endbr64] [bnd] jmp *slot(%rip), to a function that never returns. */
-static bool is_stub(const struct code_file *file, uint64_t address)
-{
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	const uint8_t *at = code_file_at(file, address, 7);
-	int32_t distance;
-
-	if (at && !memcmp(at, endbr, sizeof(endbr))) {
-		address += sizeof(endbr);
-		at = code_file_at(file, address, 7);
-	}
-	if (at && at[0] == 0xf2) {
-		address++;
-		at++;
-	}
-	if (!at || at[0] != 0xff || at[1] != 0x25)
-		return false;
-	memcpy(&distance, at + 2, sizeof(distance));
-	return code_returns_never_slot(
-		file, address + 6 + (uint64_t)(int64_t)distance);
-}
-
 /* What the function of @group does at its ends. *@next is a function that it
  * jumps to, 0 at first. */
 static enum code_returns look(const struct code_group *group, uint64_t *next)
@@ -102,10 +80,10 @@ bool code_returns_never(struct code_group *scratch, uint64_t address)
 	for (unsigned int i = 0; i < JUMPS_MAX; i++) {
 		struct code_piece *piece =
 			code_pieces_at(scratch->pieces, address);
-		uint64_t next = 0;
+		uint64_t next = 0, slot;
 
-		if (is_stub(scratch->file, address)) {
-			never = true;
+		if (code_file_stub(scratch->file, address, &slot)) {
+			never = code_returns_never_slot(scratch->file, slot);
 			break;
 		}
 		if (!piece || piece->start != address ||

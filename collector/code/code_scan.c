@@ -7,6 +7,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/code/code_file.h"
+#include "shared/compiler.h"
 
 #define TARGETS_MAX 256
 #define HITS_MAX (16u << 20)
@@ -138,30 +139,31 @@ bool code_scan_hit(const struct code_scan *scan, uint64_t start, uint64_t end,
 
 /* --- stubs ---------------------------------------------------------------- */
 
-/* [endbr64] [bnd] jmp *slot(%rip): each of these addresses is the hook's. */
+/* A jump through a slot: its address, and those of what stands before it in an
+ * entry of the PLT, are the hook's. */
 static int add_stub(struct code_scan *scan, struct code_file *file,
 		    uint64_t hit)
 {
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	/* From the jump: with bnd, mov and endbr64 before it
+	 * (code_file_stub()).
+	 */
+	static const uint8_t before[] = { 0, 1, 4, 5, 6, 10 };
 	const uint8_t *at = code_file_at(file, hit - 2, 6);
 	const struct code_target *slot;
-	uint64_t start = hit - 2;
-	int err;
+	uint64_t of;
+	int err = 0;
 
 	if (!at || at[0] != 0xff || at[1] != 0x25)
 		return 0;
 	slot = code_target_at(&scan->slots,
 			      hit + 4 + (uint64_t)(int64_t)load32(at + 2));
-	if (!slot)
-		return 0;
-	err = add_target(&scan->stubs, file, start, slot->is_exit);
-	at = code_file_at(file, start - 1, 1);
-	if (!err && at && *at == 0xf2)
-		err = add_target(&scan->stubs, file, --start, slot->is_exit);
-	at = code_file_at(file, start - sizeof(endbr), sizeof(endbr));
-	if (!err && at && !memcmp(at, endbr, sizeof(endbr)))
-		err = add_target(&scan->stubs, file, start - sizeof(endbr),
-				 slot->is_exit);
+	for (size_t i = 0; slot && !err && i < ARRAY_SIZE(before); i++) {
+		const uint64_t start = hit - 2 - before[i];
+
+		if (code_file_stub(file, start, &of) && of == slot->address)
+			err = add_target(&scan->stubs, file, start,
+					 slot->is_exit);
+	}
 	return err;
 }
 

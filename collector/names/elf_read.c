@@ -35,6 +35,7 @@
 #include "collector/names/elf_settle.h"
 #include "collector/names/elf_stubs.h"
 #include "shared/compiler.h"
+#include "shared/elf_note.h"
 #include "shared/entry_build.h"
 
 /* Far beyond the largest browser's, and small enough to hold in memory. */
@@ -189,37 +190,25 @@ static void put_hex(const uint8_t *bytes, size_t count, char *out)
 	*out = '\0';
 }
 
-static bool is_note(const Elf_Data *data, size_t name, const GElf_Nhdr *note,
-		    const char *owner, uint32_t type)
-{
-	return note->n_type == type && note->n_namesz == strlen(owner) + 1 &&
-	       !memcmp((const char *)data->d_buf + name, owner, note->n_namesz);
-}
-
 #define BUILD_ID_TEXT 129 /* a build-id as text */
 
 /* What is wanted of notes: the build-id, if @build_id is "", and whether one
  * says that the file is an entry build. */
 static void read_notes(Elf *elf, uint64_t offset, uint64_t bytes,
-		       uint64_t align, char build_id[BUILD_ID_TEXT],
-		       bool *is_entry_build)
+		       char build_id[BUILD_ID_TEXT], bool *is_entry_build)
 {
-	Elf_Type type = align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
-	size_t name, desc, at = 0, next;
-	GElf_Nhdr note;
+	struct elf_note note;
+	uint64_t at = 0;
 	Elf_Data *data;
 
 	if (bytes > NOTE_BYTES_MAX)
 		return;
-	data = elf_getdata_rawchunk(elf, (int64_t)offset, bytes, type);
-	while (data && (next = gelf_getnote(data, at, &note, &name, &desc))) {
-		at = next;
-		if (is_note(data, name, &note, "GNU", NT_GNU_BUILD_ID) &&
-		    note.n_descsz <= (BUILD_ID_TEXT - 1) / 2 && !build_id[0])
-			put_hex((const uint8_t *)data->d_buf + desc,
-				note.n_descsz, build_id);
-		if (is_note(data, name, &note, ENTRY_NOTE_NAME,
-			    ENTRY_NOTE_TYPE))
+	data = elf_getdata_rawchunk(elf, (int64_t)offset, bytes, ELF_T_BYTE);
+	while (data && elf_note_next(data->d_buf, data->d_size, &at, &note)) {
+		if (elf_note_is(&note, ELF_NOTE_GNU, NT_GNU_BUILD_ID) &&
+		    note.desc_bytes <= (BUILD_ID_TEXT - 1) / 2 && !build_id[0])
+			put_hex(note.desc, note.desc_bytes, build_id);
+		if (elf_note_is(&note, ENTRY_NOTE_NAME, ENTRY_NOTE_TYPE))
 			*is_entry_build = true;
 	}
 }
@@ -252,8 +241,7 @@ static int read_segments(Elf *elf, struct elf_headers *out, const char **why)
 			continue;
 		if (header.p_type == PT_NOTE)
 			read_notes(elf, header.p_offset, header.p_filesz,
-				   header.p_align, out->build_id,
-				   &out->is_instrumented);
+				   out->build_id, &out->is_instrumented);
 		add_segment(&header, out);
 	}
 	if (!out->segment_count)
@@ -379,7 +367,7 @@ static void read_debug_section(Elf *elf, const GElf_Shdr *section,
 
 	if (section->sh_type == SHT_NOTE)
 		read_notes(elf, section->sh_offset, section->sh_size,
-			   section->sh_addralign, out->build_id, &unused);
+			   out->build_id, &unused);
 	else if (section->sh_type == SHT_SYMTAB)
 		out->has_symbols = is_there;
 	else if (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"))

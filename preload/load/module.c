@@ -12,6 +12,7 @@
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "shared/compiler.h"
+#include "shared/elf_note.h"
 #include "shared/entry_build.h"
 #include "shared/hash.h"
 #include "shared/ring_shm.h"
@@ -21,37 +22,22 @@
 /* Entries of a dynamic section that are looked at; linkers make 20 to 30. */
 #define DYNAMIC_MAX 63
 
-static void read_note(const ElfW(Nhdr) * note, const uint8_t *name,
-		      uint64_t name_bytes, struct module *module)
-{
-	if (note->n_type == NT_GNU_BUILD_ID && name_bytes == 4 &&
-	    !memcmp(name, ELF_NOTE_GNU, 4) && !module->build_id_bytes) {
-		module->build_id = name + name_bytes;
-		module->build_id_bytes = (uint16_t)MIN(
-			note->n_descsz, (uint32_t)MAP_BUILD_ID_MAX);
-	} else if (note->n_type == ENTRY_NOTE_TYPE &&
-		   note->n_namesz == sizeof(ENTRY_NOTE_NAME) &&
-		   !memcmp(name, ENTRY_NOTE_NAME, sizeof(ENTRY_NOTE_NAME))) {
-		module->entry_build = true;
-	}
-}
-
 static void read_notes(const uint8_t *notes, uint64_t bytes,
 		       struct module *module)
 {
-	while (bytes >= sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *note = (const void *)notes;
-		const uint8_t *name = notes + sizeof(*note);
-		uint64_t name_bytes = ALIGN_UP(note->n_namesz, 4);
-		uint64_t size = sizeof(*note) + name_bytes +
-				ALIGN_UP(note->n_descsz, 4);
+	struct elf_note note;
+	uint64_t at = 0;
 
-		if (size > bytes)
-			return;
-		read_note(note, name, name_bytes, module);
-		notes += size;
-		bytes -= size;
-	}
+	while (elf_note_next(notes, bytes, &at, &note))
+		if (elf_note_is(&note, ELF_NOTE_GNU, NT_GNU_BUILD_ID) &&
+		    !module->build_id_bytes) {
+			module->build_id = note.desc;
+			module->build_id_bytes = (uint16_t)MIN(
+				note.desc_bytes, (uint32_t)MAP_BUILD_ID_MAX);
+		} else if (elf_note_is(&note, ENTRY_NOTE_NAME,
+				       ENTRY_NOTE_TYPE)) {
+			module->entry_build = true;
+		}
 }
 
 /* Whether @note lies in what is loaded: it need not. */

@@ -15,6 +15,7 @@
 
 #include "preload/core/elf_tables.h"
 #include "preload/core/libc.h"
+#include "shared/elf_note.h"
 #include "shared/entry_build.h"
 
 /* The end of the symbols that may be undefined ones: these come first. In
@@ -39,26 +40,15 @@ static bool is_hook_name(const char *name)
 }
 
 /* Whether one of the notes in @bytes bytes at @notes is that of an entry build.
- * Names and descriptions are padded to @align bytes. */
-static bool has_entry_note(const char *notes, size_t bytes, size_t align)
+ */
+static bool has_entry_note(const uint8_t *notes, size_t bytes)
 {
-	size_t at = 0;
+	struct elf_note note;
+	uint64_t at = 0;
 
-	while (bytes - at >= sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *note = (const void *)(notes + at);
-		size_t name = at + sizeof(*note);
-		size_t desc = name + note->n_namesz;
-
-		desc = (desc + align - 1) & -align;
-		at = (desc + note->n_descsz + align - 1) & -align;
-		if (at > bytes)
-			return false;
-		if (note->n_type == ENTRY_NOTE_TYPE &&
-		    note->n_namesz == sizeof(ENTRY_NOTE_NAME) &&
-		    !memcmp(notes + name, ENTRY_NOTE_NAME,
-			    sizeof(ENTRY_NOTE_NAME)))
+	while (elf_note_next(notes, bytes, &at, &note))
+		if (elf_note_is(&note, ENTRY_NOTE_NAME, ENTRY_NOTE_TYPE))
 			return true;
-	}
 	return false;
 }
 
@@ -89,9 +79,9 @@ static int is_entry_build(struct dl_phdr_info *module, size_t size,
 		const ElfW(Phdr) *header = &module->dlpi_phdr[i];
 
 		if (header->p_type == PT_NOTE && is_loaded(module, header) &&
-		    has_entry_note(
-			    (const char *)(module->dlpi_addr + header->p_vaddr),
-			    header->p_filesz, header->p_align == 8 ? 8 : 4))
+		    has_entry_note((const uint8_t *)(module->dlpi_addr +
+						     header->p_vaddr),
+				   header->p_filesz))
 			return 1;
 	}
 	return 0;

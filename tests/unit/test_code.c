@@ -439,6 +439,31 @@ END_TEST
 /* A function that others call: so a jump to it leaves. */
 #define CALLED(name, body) "call " name ";" FUNCTION(name, body)
 
+START_TEST(code_knows_the_calls_and_the_notes_of_other_linkers)
+{
+	/* mold: notes padded to 8 bytes and to 4 in one segment, and a call
+	 * that was one through the GOT. */
+	ck_assert_int_eq(
+		plan_code(STUB FUNCTION(
+			"a",
+			"1: nop; call stub;" NOP
+			"ret") ".section .note.perfrec,\\\"a\\\",@note;"
+			       ".balign 8;"
+			       ".long 4,20,3; .asciz \\\"GNU\\\"; .zero 20;"
+			       ".balign 8; .long 4,16,77;"
+			       ".asciz \\\"GNU\\\"; .zero 16;"
+			       ".long 8,4,1; .asciz \\\"perfrec\\\"; .long 1;"
+			       ".previous; .section .perfrec.entries,"
+			       "\\\"a\\\",@progbits; .long 1b - .;"
+			       ".previous;"),
+		0);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
+	ck_assert_uint_eq(g_plan->site_count, 2);
+	ck_assert_uint_eq(g_plan->sites[0].form, CODE_ENTRY_CALL);
+	ck_assert_uint_eq(g_plan->sites[0].length, 5);
+}
+END_TEST
+
 /* A function whose body is @code, beside @others: its one way out is as
  * @r11_live says. */
 static void check_exit(const char *code, const char *others, bool r11_live)
@@ -572,6 +597,8 @@ int main(void)
 		       code_unpacks_no_plan_that_would_lead_out_of_its_tables);
 	tcase_add_test(calls, code_says_why_there_is_no_plan);
 	tcase_add_test(entries, code_finds_the_exits_of_an_entry_build);
+	tcase_add_test(entries,
+		       code_knows_the_calls_and_the_notes_of_other_linkers);
 	tcase_add_test(entries, code_sees_where_r11_is_needed);
 	tcase_add_test(entries, code_refuses_entries_with_a_value_in_r11);
 	tcase_add_test(entries,

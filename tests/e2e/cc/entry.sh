@@ -165,7 +165,7 @@ for compiler in $compilers; do
 		try -O1 -fno-plt
 		try -O1 -fno-pie -no-pie
 		try -O1 -static-pie
-		linkers='bfd gold lld'
+		linkers='bfd gold lld mold'
 		;;
 	*)	linkers=bfd ;;
 	esac

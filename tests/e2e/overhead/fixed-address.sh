@@ -4,7 +4,7 @@
 #
 # Programs at a fixed address, with little room below and with data of any size
 # above, are recorded and counted from their first call on: entry builds and
-# calls builds, by each linker that is there.
+# calls builds.
 . "$TOP/tests/e2e/lib.sh"
 need gcc jq
 
@@ -67,7 +67,6 @@ for compiler in gcc clang; do
 		try $compiler $fixed -Wl,-Ttext-segment=0x10000
 		try $compiler $fixed -Wl,-Ttext-segment=0x60000000
 		try $compiler $fixed -DGIB=1
-		try $compiler $fixed -fuse-ld=lld
 		try $compiler $fixed -Wl,--hash-style=both
 	}
 done
