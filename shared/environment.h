@@ -39,6 +39,10 @@ static const struct env_range {
 };
 
 #define ENV_RSEQ "PERFREC_RSEQ"
+#define ENV_INHERIT "PERFREC_INHERIT"
+/* In the environment of perfrec's own programs: they record nothing, even if
+ * who starts them is recorded. */
+#define ENV_NOT_RECORDED "PERFREC_DISABLE=1"
 
 /* Whether the value @text is NULL or empty: then the variable counts as not
  * set. */
@@ -69,8 +73,8 @@ static inline bool env_number_parse(const struct env_range *range,
 	return value == *out;
 }
 
-/* The same for ENV_RSEQ, which is on or off. */
-static inline bool env_rseq_parse(const char *text, bool *on)
+/* The same for ENV_RSEQ and ENV_INHERIT, which are on or off. */
+static inline bool env_switch_parse(const char *text, bool *on)
 {
 	*on = env_is_unset(text) || strcmp(text, "off") != 0;
 	return env_is_unset(text) || !*on || strcmp(text, "on") == 0;

@@ -33,6 +33,7 @@
 #include "collector/show/summary_print.h"
 #include "collector/read/summary_read.h"
 #include "collector/command/supervise.h"
+#include "shared/environment.h"
 
 struct record_options {
 	const char *dir;
@@ -88,6 +89,14 @@ static int take_record_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_CPU:
 		options->cpu_given = !value->usual;
+		break;
+	case OPT_INHERIT:
+		/* By the environment: the program hands it on. */
+		if (!value->usual &&
+		    setenv(ENV_INHERIT, value->word ? "on" : "off", 1) < 0) {
+			log_err("out of memory");
+			return OPTS_FAILED;
+		}
 		break;
 	case OPT_FOLLOW:
 		options->follow = true;

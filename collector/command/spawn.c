@@ -335,7 +335,7 @@ static int wrong_variable(const char *name, const char *text, const char *want)
 
 int spawn_check_environment(bool ring_is_given)
 {
-	const char *rseq = getenv(ENV_RSEQ);
+	static const char *const switches[] = { ENV_RSEQ, ENV_INHERIT };
 	int err = 0;
 	bool on;
 
@@ -353,8 +353,10 @@ int spawn_check_environment(bool ring_is_given)
 			 range->high);
 		err = wrong_variable(range->name, text, want);
 	}
-	if (!env_rseq_parse(rseq, &on))
-		err = wrong_variable(ENV_RSEQ, rseq, "on or off");
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
+		if (!env_switch_parse(getenv(switches[i]), &on))
+			err = wrong_variable(switches[i], getenv(switches[i]),
+					     "on or off");
 	return err;
 }
 

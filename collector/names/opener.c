@@ -24,6 +24,7 @@
 #include "collector/names/helper.h"
 #include "collector/names/opener_wire.h"
 #include "shared/compiler.h"
+#include "shared/environment.h"
 
 #define IDLE_MAX 2 /* processes */
 
@@ -118,7 +119,8 @@ static int start_opener(struct opener **out)
 	struct opener *opener = calloc(1, sizeof(*opener));
 	int fds[] = { [STDIN_FILENO] = -1, [STDERR_FILENO] = -1 };
 	char path[PATH_MAX], variable[] = OPENER_VARIABLE "=1";
-	char *argv[] = { path, NULL }, *env[] = { variable, NULL };
+	char quiet[] = ENV_NOT_RECORDED;
+	char *argv[] = { path, NULL }, *env[] = { variable, quiet, NULL };
 	int err = opener ? helper_find("perfrec-reader", "PERFREC_READER", path)
 			 : -ENOMEM;
 

@@ -36,6 +36,7 @@
 #include "collector/names/reader_wire.h"
 #include "collector/names/symbol_name.h"
 #include "shared/compiler.h"
+#include "shared/environment.h"
 
 #define IDLE_MAX 4 /* processes */
 /* A process that has used more CPU time is not asked again: reader_main.c sets
@@ -217,8 +218,8 @@ static int start_reader(struct readers *readers, uid_t uid, struct reader **out)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	int fds[] = { [STDIN_FILENO] = -1, [STDERR_FILENO] = -1 };
-	char path[PATH_MAX];
-	char *argv[] = { path, NULL }, *env[] = { NULL };
+	char path[PATH_MAX], quiet[] = ENV_NOT_RECORDED;
+	char *argv[] = { path, NULL }, *env[] = { quiet, NULL };
 	int err = reader ? helper_find("perfrec-reader", "PERFREC_READER", path)
 			 : -ENOMEM;
 

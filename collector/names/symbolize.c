@@ -33,6 +33,7 @@
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbolize_wire.h"
 #include "shared/compiler.h"
+#include "shared/environment.h"
 
 #define LINE_BYTES 96u
 
@@ -334,7 +335,7 @@ int symbolize_lines(const struct symbolize_request *request,
 		    char why[SYMBOLIZE_WHY_BYTES])
 {
 	struct lines lines = { request, visit, context };
-	char *env[] = { NULL };
+	char quiet[] = ENV_NOT_RECORDED, *env[] = { quiet, NULL };
 	int addresses = write_addresses(request);
 	int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int fds[] = {
@@ -367,6 +368,7 @@ int symbolize_lines(const struct symbolize_request *request,
 /* The environment without what would load something into the process. */
 static char **fetch_environment(void)
 {
+	static char quiet[] = ENV_NOT_RECORDED;
 	size_t count = 0, kept = 0;
 	char **env;
 
@@ -374,7 +376,9 @@ static char **fetch_environment(void)
 		count++;
 	env = calloc(count + 1, sizeof(*env));
 	for (size_t i = 0; env && i < count; i++)
-		if (strncmp(environ[i], "LD_", 3) != 0)
+		if (!strncmp(environ[i], "LD_PRELOAD=", 11))
+			env[kept++] = quiet;
+		else if (strncmp(environ[i], "LD_", 3) != 0)
 			env[kept++] = environ[i];
 	return env;
 }

@@ -24,6 +24,7 @@
 #include "collector/base/clock.h"
 #include "collector/patch/text_keeper.h"
 #include "shared/compiler.h"
+#include "shared/environment.h"
 
 #define SOCKET_FD 3
 /* A keeper that is killed again and again is not started more often. */
@@ -62,15 +63,16 @@ static size_t count_room(void)
 /* The environment without what is not meant for the keeper; NULL: no memory. */
 static char **make_environment(void)
 {
-	size_t count = 0, kept = 0;
+	static char quiet[] = ENV_NOT_RECORDED;
+	size_t count = 0;
 	char **list;
 
 	while (environ[count])
 		count++;
 	list = calloc(count + 1, sizeof(*list));
 	for (size_t i = 0; list && i < count; i++)
-		if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
-			list[kept++] = environ[i];
+		list[i] = strncmp(environ[i], "LD_PRELOAD=", 11) ? environ[i]
+								 : quiet;
 	return list;
 }
 

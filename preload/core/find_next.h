@@ -17,7 +17,17 @@
  */
 void *find_next(const char *name);
 
-/* The same, but never the C library's own where that is not behind the shim. If
+/* The next definition of a function that is declared, looked up once. */
+#define NEXT(function)                                                        \
+	({                                                                    \
+		static __typeof__(function) *next_;                           \
+		if (!next_)                                                   \
+			next_ = (__typeof__(function) *)find_next(#function); \
+		next_;                                                        \
+	})
+
+/* As find_next(), but never the C library's own where that is not behind the
+ * shim. If
  * @map is not NULL, *@map becomes the module that has the definition. */
 void *find_behind(const char *name, const struct link_map **map);
 

@@ -38,6 +38,17 @@ static uint32_t read_number(char **environment, enum env_number which,
 	return value;
 }
 
+/* True if the variable @name is off. */
+static bool read_switch(char **environment, const char *name,
+			struct settings *settings)
+{
+	bool on;
+
+	if (!env_switch_parse(find_variable(environment, name), &on))
+		settings->wrong = true;
+	return !on;
+}
+
 static uint32_t round_down_to_power_of_two(uint32_t x)
 {
 	return 1u << (31 - __builtin_clz(x));
@@ -46,13 +57,12 @@ static uint32_t round_down_to_power_of_two(uint32_t x)
 void settings_read(char **environment, struct settings *settings)
 {
 	uint32_t kb;
-	bool rseq;
 
-	settings->wrong =
-		!env_rseq_parse(find_variable(environment, ENV_RSEQ), &rseq);
+	settings->wrong = false;
 	settings->disabled = is_variable_set(environment, "PERFREC_DISABLE");
 	settings->quiet = is_variable_set(environment, "PERFREC_QUIET");
-	settings->no_rseq = !rseq;
+	settings->no_rseq = read_switch(environment, ENV_RSEQ, settings);
+	settings->no_inherit = read_switch(environment, ENV_INHERIT, settings);
 	kb = read_number(environment, ENV_RING_KB, settings);
 	settings->ring_cells =
 		round_down_to_power_of_two(kb * ENV_CELLS_PER_KB);
@@ -87,12 +97,21 @@ static void say_number(const struct env_range *range, const char *text,
 	say(parts, ARRAY_SIZE(parts));
 }
 
-void settings_say_wrong(char **environment)
+static void say_wrong_switch(char **environment, const char *name)
 {
-	const char *rseq = find_variable(environment, ENV_RSEQ);
+	const char *text = find_variable(environment, name);
 	char given[SAY_VALUE];
 	bool on;
 
+	if (!env_switch_parse(text, &on))
+		say((const char *[]){ name, " '", say_value(text, given),
+				      "' should be on or off: it is taken for "
+				      "on" },
+		    4);
+}
+
+void settings_say_wrong(char **environment)
+{
 	for (size_t i = 0; i < ENV_NUMBERS; i++) {
 		const struct env_range *range = &env_ranges[i];
 		const char *text = find_variable(environment, range->name);
@@ -101,12 +120,6 @@ void settings_say_wrong(char **environment)
 		if (!env_number_parse(range, text, &used))
 			say_number(range, text, used);
 	}
-	if (!env_rseq_parse(rseq, &on)) {
-		const char *parts[] = {
-			ENV_RSEQ " '", say_value(rseq, given),
-			"' should be on or off: it is taken for on"
-		};
-
-		say(parts, ARRAY_SIZE(parts));
-	}
+	say_wrong_switch(environment, ENV_RSEQ);
+	say_wrong_switch(environment, ENV_INHERIT);
 }

@@ -13,6 +13,7 @@ struct settings {
 	bool quiet; /* PERFREC_QUIET=1 */
 	bool wrong; /* see settings_say_wrong() */
 	bool no_rseq; /* PERFREC_RSEQ=off */
+	bool no_inherit; /* PERFREC_INHERIT=off */
 	uint32_t ring_cells; /* PERFREC_RING_KB, a power of two */
 	uint32_t slot_count; /* PERFREC_SLOTS */
 	uint32_t deadline_ms; /* PERFREC_DEADLINE_MS: for the hello */

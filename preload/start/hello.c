@@ -123,13 +123,24 @@ static union {
 	char bytes[CMSG_SPACE(253 * sizeof(int))];
 } g_received;
 
+/* CMSG_NXTHDR() calls the C library where the compiler does not inline it. The
+ * kernel wrote the headers. */
+static struct cmsghdr *next_header(const struct msghdr *message,
+				   struct cmsghdr *header)
+{
+	char *end = (char *)message->msg_control + message->msg_controllen;
+	char *next = (char *)header + CMSG_ALIGN(header->cmsg_len);
+
+	return next + sizeof(*header) <= end ? (struct cmsghdr *)next : NULL;
+}
+
 /* Close the descriptors beside @message. If *@fd is -1, it becomes the first
  * one instead. */
 static void close_received(struct msghdr *message, int *fd)
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(message);
 
-	for (; header; header = CMSG_NXTHDR(message, header)) {
+	for (; header; header = next_header(message, header)) {
 		const char *data = (const char *)CMSG_DATA(header);
 		size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
@@ -260,18 +271,25 @@ static bool is_foreign_folder(const struct settings *settings, int i,
 	return status.st_uid && (long)status.st_uid != sys(SYS_geteuid);
 }
 
-bool hello_has_socket(const struct settings *settings, const char *suffix)
+bool hello_find_socket(const struct settings *settings, const char *suffix,
+		       char path[HELLO_SOCKET_BYTES])
 {
-	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8];
 	uid_t owner;
 
-	for (int i = 0; candidate_path(settings, i, path, sizeof(path) - 8);
-	     i++)
+	for (int i = 0;
+	     candidate_path(settings, i, path, HELLO_SOCKET_BYTES - 8); i++)
 		if (!is_foreign_folder(settings, i, path, &owner) &&
-		    append_text(path, sizeof(path), suffix) &&
+		    append_text(path, HELLO_SOCKET_BYTES, suffix) &&
 		    !sys(SYS_faccessat, AT_FDCWD, path, F_OK))
 			return true;
 	return false;
+}
+
+bool hello_has_socket(const struct settings *settings, const char *suffix)
+{
+	char path[HELLO_SOCKET_BYTES];
+
+	return hello_find_socket(settings, suffix, path);
 }
 
 /* The socket at @path, of @owner, is not for us: note whose it is. */

@@ -6,6 +6,9 @@
 #ifndef PERFREC_PRELOAD_START_HELLO_H
 #define PERFREC_PRELOAD_START_HELLO_H
 
+#include <stddef.h>
+#include <sys/un.h>
+
 #include "preload/core/settings.h"
 #include "shared/ring_shm.h"
 #include "shared/wire.h"
@@ -26,6 +29,13 @@ struct hello_result {
  * (of at most 7 bytes) is not "", a file of the socket's name with @suffix
  * behind it. */
 bool hello_has_socket(const struct settings *settings, const char *suffix);
+
+/* Bytes for the path of a socket and a suffix. */
+#define HELLO_SOCKET_BYTES (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8)
+
+/* As hello_has_socket(); @path becomes the path of the socket. */
+bool hello_find_socket(const struct settings *settings, const char *suffix,
+		       char path[HELLO_SOCKET_BYTES]);
 
 /*
  * Connect, make the arena, send the hello, wait for the reply and until control

@@ -28,6 +28,7 @@
 #include "preload/load/map_log.h"
 #include "preload/ring/put.h"
 #include "preload/ring/slot_memory.h"
+#include "preload/start/environment.h"
 #include "preload/start/hello.h"
 #include "preload/start/instrumented.h"
 #include "preload/start/parent.h"
@@ -219,5 +220,6 @@ static const struct gate_actions g_actions GATE_ACTIONS = {
 
 __attribute__((constructor)) static void constructor(void)
 {
+	environment_keep(libc_environ());
 	alloc_begin();
 }

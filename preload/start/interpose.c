@@ -27,21 +27,13 @@
 #include "preload/load/thunk_map.h"
 #include "preload/ring/slot.h"
 #include "preload/ring/slot_memory.h"
+#include "preload/start/environment.h"
 #include "preload/start/interpose.h"
 #include "preload/start/thread_figures.h"
 #include "shared/atomic.h"
 
 /* Where a program locks its memory, unused slots may keep so much of it. */
 #define LOCKED_BYTES_MAX (16ULL << 20)
-
-/* The next definition of a function of this file, looked up once. */
-#define REAL(function)                                                        \
-	({                                                                    \
-		static __typeof__(function) *real_;                           \
-		if (!real_)                                                   \
-			real_ = (__typeof__(function) *)find_next(#function); \
-		real_;                                                        \
-	})
 
 static void forbid_syscalls(void)
 {
@@ -103,7 +95,7 @@ ATTR_EXPORT int prctl(int option, ...)
 		a[i] = va_arg(args, unsigned long);
 	va_end(args);
 	interpose_syscall(SYS_prctl, (unsigned long)option, a[0], a[1]);
-	result = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+	result = NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
 	if (!result && option == PR_SET_NAME)
 		slot_set_name((uint64_t)libc()->self(), (const char *)a[0]);
 	return result;
@@ -111,7 +103,7 @@ ATTR_EXPORT int prctl(int option, ...)
 
 ATTR_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
-	int result = REAL(pthread_setname_np)(thread, name);
+	int result = NEXT(pthread_setname_np)(thread, name);
 
 	if (!result)
 		slot_set_name((uint64_t)thread, name);
@@ -149,18 +141,18 @@ ATTR_EXPORT int mlockall(int flags)
 	int result;
 
 	if (!(flags & MCL_CURRENT))
-		return REAL(mlockall)(flags);
+		return NEXT(mlockall)(flags);
 	thunk_map_give_back();
 	room = room_within(RLIMIT_MEMLOCK);
 	if (room < LOCKED_BYTES_MAX && !g_shim.no_syscalls) {
 		slot_retire_unused(LOCKED_BYTES_MAX);
-		result = REAL(mlockall)(flags);
+		result = NEXT(mlockall)(flags);
 		if (!result || *libc()->errno_location() != ENOMEM)
 			return result;
 		*libc()->errno_location() = saved_errno;
 	}
 	slot_retire_unused(room);
-	return REAL(mlockall)(flags);
+	return NEXT(mlockall)(flags);
 }
 
 /* After the call: the kernel has read what the program points to, and @result
@@ -176,34 +168,34 @@ ATTR_EXPORT int setrlimit(__rlimit_resource_t resource,
 			  const struct rlimit *limit)
 {
 	return limit_changed((int)resource, limit,
-			     REAL(setrlimit)(resource, limit));
+			     NEXT(setrlimit)(resource, limit));
 }
 
 ATTR_EXPORT int setrlimit64(__rlimit_resource_t resource,
 			    const struct rlimit64 *limit)
 {
 	return limit_changed((int)resource, limit,
-			     REAL(setrlimit64)(resource, limit));
+			     NEXT(setrlimit64)(resource, limit));
 }
 
 ATTR_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource,
 			const struct rlimit *limit, struct rlimit *old)
 {
 	return limit_changed((int)resource, limit,
-			     REAL(prlimit)(pid, resource, limit, old));
+			     NEXT(prlimit)(pid, resource, limit, old));
 }
 
 ATTR_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource,
 			  const struct rlimit64 *limit, struct rlimit64 *old)
 {
 	return limit_changed((int)resource, limit,
-			     REAL(prlimit64)(pid, resource, limit, old));
+			     NEXT(prlimit64)(pid, resource, limit, old));
 }
 
 /* The process ends without exit(): no destructor runs. */
 __attribute__((noreturn)) static void end_at_once(int status)
 {
-	void (*real)(int) = (void (*)(int))REAL(_exit);
+	void (*real)(int) = (void (*)(int))NEXT(_exit);
 
 	thread_figures_tell();
 	if (real)
@@ -224,7 +216,7 @@ ATTR_EXPORT void _Exit(int status)
 
 void *interpose_real_syscall(void)
 {
-	return (void *)REAL(syscall);
+	return (void *)NEXT(syscall);
 }
 
 void interpose_vfork_begin(void)
@@ -238,6 +230,7 @@ void interpose_vfork_end(void)
 {
 	t_thread.epoch = t_thread.epoch_before_vfork;
 	t_thread.in_vfork = false;
+	environment_vfork_end();
 }
 
 int interpose_error(int errnum)

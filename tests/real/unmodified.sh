@@ -147,7 +147,7 @@ record_nginx()
 	END
 	# The load is not what is recorded, and runs as long as that.
 	cat >"$work/load" <<-'END'
-		unset LD_PRELOAD
+		export PERFREC_DISABLE=1
 		url=http://127.0.0.1:18080/file
 		until curl -s -o /dev/null $url; do sleep 0.05; done
 		ab -q -n 20000 -c 8 -H 'Accept-Encoding: gzip' $url |

@@ -32,6 +32,7 @@ done <<-'END'
 	PERFREC_DEADLINE_MS 1s a number from 1 to 60000
 	PERFREC_DEADLINE_MS 60001 a number from 1 to 60000
 	PERFREC_RSEQ no on or off
+	PERFREC_INHERIT no on or off
 END
 refused PERFREC_SLOTS ' 8' 'a number from 1 to 65536' ' 8'
 refused PERFREC_SLOTS "$control" 'a number .*' 'a[?]\[31m[?]b'

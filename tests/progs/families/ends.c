@@ -72,7 +72,7 @@ QUIET static int child_of(int pid)
 }
 int main(int argc, char **argv)
 {
-	static char *none[] = { NULL };
+	static char *unrecorded[] = { "PERFREC_DISABLE=1", NULL };
 	char *tracer[] = { argv[0], "trace", NULL };
 	int tube[2], first;
 
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (!fork()) {
 		dup2(tube[0], 0);
-		execve(argv[0], tracer, none);
+		execve(argv[0], tracer, unrecorded);
 		_exit(2);
 	}
 	if (unshare(CLONE_NEWPID))
