@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "collector/base/size.h"
+#include "collector/base/utf8.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/profile/comments.h"
@@ -107,6 +108,32 @@ static void note_lost_records(struct recording *recording,
 	recording_note(recording, text);
 }
 
+/* A note that names the programs without spans. */
+static void note_unloaded(struct recording *recording,
+			  const struct cpu_sum *sum)
+{
+	char text[320], name[sizeof(sum->row->name)];
+	size_t end;
+
+	if (!sum->unloaded)
+		return;
+	end = (size_t)snprintf(text, sizeof(text),
+			       "perfrec's library was not loaded into %llu "
+			       "process%s: ",
+			       (unsigned long long)sum->unloaded,
+			       sum->unloaded == 1 ? "" : "es");
+	for (size_t i = 0; i < sum->unloaded_rows; i++) {
+		utf8_copy(name, sum->unloaded_row[i].name, sizeof(name));
+		end += (size_t)snprintf(text + end, sizeof(text) - end, "%s%s",
+					i ? ", " : "", name);
+	}
+	snprintf(text + end, sizeof(text) - end,
+		 "%s (linked statically or set-user-ID, or started without "
+		 "LD_PRELOAD); only their CPU time is known",
+		 sum->unloaded_names > sum->unloaded_rows ? ", ..." : "");
+	recording_note(recording, text);
+}
+
 /* The kernel says how many records it lost, of samples and of other kinds. No
  * more samples can be lost than the CPU time has room for. */
 static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
@@ -123,13 +150,15 @@ static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
 static void settle_totals(struct recording *recording,
 			  const struct cpu_sum *sum)
 {
-	struct sample_totals *sampled = &recording_lock(recording)->sampled;
+	struct totals *totals = recording_lock(recording);
+	struct sample_totals *sampled = &totals->sampled;
 
 	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
 	sampled->library_ns =
 		(uint64_t)((double)sampled->library_ns * sum->scale);
 	sampled->thunk_ns = (uint64_t)((double)sampled->thunk_ns * sum->scale);
 	sampled->ns += sum->ns + sum->unknown_ns;
+	totals->unloaded_programs = sum->unloaded;
 	recording_unlock(recording);
 }
 
@@ -160,6 +189,7 @@ static struct cpu_sum *settle_cpu_time(struct recording *recording)
 	add_unsampled_rows(recording, sum);
 	add_unknown_time(recording, sum->unknown_ns);
 	note_lost_records(recording, sum);
+	note_unloaded(recording, sum);
 	if (truth.known)
 		bound_lost_samples(recording, truth.period_ns);
 	return sum;

@@ -61,6 +61,7 @@ struct entry {
 	uint32_t next; /* of its chain */
 	char name[16]; /* "": not told yet */
 	uint64_t named_ns; /* when */
+	uint64_t exec_ns, hello_ns; /* the last ones; 0: none */
 	uint64_t counted_ns, told_ns;
 	uint64_t tasks, ended, reads;
 	bool forked; /* its start is known */
@@ -265,7 +266,7 @@ void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
 }
 
 void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
-		      const char *name, uint64_t ns)
+		      const char *name, uint64_t ns, bool exec)
 {
 	struct entry *entry;
 
@@ -273,10 +274,22 @@ void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
 		return;
 	lock_acquire(&account->lock);
 	entry = entry_at(account, pid);
+	if (exec)
+		entry->exec_ns = MAX(entry->exec_ns, ns);
 	if (entry != account->entry && ns >= entry->named_ns) {
 		set_entry_name(entry, name);
 		entry->named_ns = ns;
 	}
+	lock_release(&account->lock);
+}
+
+void cpu_account_hello(struct cpu_account *account, pid_t pid, uint64_t ns)
+{
+	struct entry *entry;
+
+	lock_acquire(&account->lock);
+	entry = entry_at(account, pid);
+	entry->hello_ns = MAX(entry->hello_ns, ns);
 	lock_release(&account->lock);
 }
 
@@ -498,6 +511,28 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 	return count;
 }
 
+/* The processes whose last program never said hello. @row has room for all. */
+static void sum_unloaded(const struct cpu_account *account, struct cpu_row *row,
+			 struct cpu_sum *out)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 1; i < account->count; i++) {
+		const struct entry *entry = &account->entry[i];
+
+		if (entry->hello_ns >= entry->exec_ns)
+			continue;
+		row[count] =
+			(struct cpu_row){ .count = 1, .ns = entry->counted_ns };
+		memcpy(row[count++].name, entry->name, sizeof(entry->name));
+	}
+	out->unloaded = count;
+	out->unloaded_names = merge_rows(row, count);
+	out->unloaded_rows = MIN(out->unloaded_names, (size_t)CPU_UNLOADED_MAX);
+	memcpy(out->unloaded_row, row,
+	       out->unloaded_rows * sizeof(*out->unloaded_row));
+}
+
 /* Spread @more over the rows by their processes. */
 static void spread_over_rows(struct cpu_sum *out, uint64_t more)
 {
@@ -580,6 +615,7 @@ void cpu_account_close(struct cpu_account *account,
 	if (row) {
 		count = make_rows(account, truth->period_ns, row);
 		keep_rows(row, merge_rows(row, count), out);
+		sum_unloaded(account, row, out);
 		free(row);
 	}
 	for (size_t i = 0; i < out->rows; i++) {

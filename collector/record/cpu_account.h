@@ -37,10 +37,12 @@ void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events);
 /* Task @tid of process @pid begins, made by process @parent. */
 void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
 		      pid_t parent);
-/* Task @tid of process @pid is called @name from @ns (BOOTTIME) on. Such
- * records may come in any order. */
+/* Task @tid of process @pid is called @name from @ns (BOOTTIME) on; @exec: as
+ * it runs another program. Such records may come in any order. */
 void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
-		      const char *name, uint64_t ns);
+		      const char *name, uint64_t ns, bool exec);
+/* The program of process @pid has said hello at @ns (BOOTTIME). */
+void cpu_account_hello(struct cpu_account *account, pid_t pid, uint64_t ns);
 /* A task of process @pid has ended, and @ns are a part of its time. */
 void cpu_account_count(struct cpu_account *account, pid_t pid, uint64_t ns);
 /* A task of @pid has ended. */
@@ -83,7 +85,14 @@ struct cpu_row {
 	uint64_t count, ns; /* processes, and their CPU time */
 };
 
+#define CPU_UNLOADED_MAX 4
+
 struct cpu_sum {
+	/* Processes that ran a program which never said hello: their number,
+	 * and the names with the most CPU time. */
+	uint64_t unloaded;
+	struct cpu_row unloaded_row[CPU_UNLOADED_MAX];
+	size_t unloaded_rows, unloaded_names;
 	struct cpu_row row[CPU_ROWS_MAX]; /* the most time first */
 	size_t rows;
 	uint64_t count, ns; /* the sums of the rows */

@@ -205,6 +205,7 @@ struct totals {
 	uint64_t unkept_names, unkept_tables; /* struct symbol_cache_use */
 	uint64_t refused_programs; /* in perfrec record */
 	uint64_t went_on; /* processes, when perfrec record ended */
+	uint64_t unloaded_programs; /* struct cpu_sum */
 	bool faults; /* page faults are counted by call, of some process */
 	uint32_t counters; /* and these (samples/perf_counters.h), a mask */
 	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */

@@ -240,7 +240,7 @@ static void take_tree_record(void *context, const struct perf_record *record)
 		break;
 	case PERF_RECORD_COMM:
 		cpu_account_name(account, record->pid, record->tid,
-				 record->name, record->ns);
+				 record->name, record->ns, record->exec);
 		if (record->exec)
 			tell_exec(sampler, record);
 		break;

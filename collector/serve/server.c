@@ -29,16 +29,19 @@
 #include <unistd.h>
 
 #include "collector/serve/attach.h"
+#include "collector/base/clock.h"
 #include "collector/base/closer.h"
 #include "collector/base/connections.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/base/listener.h"
+#include "collector/record/cpu_account.h"
 #include "collector/record/liveness.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
 #include "collector/serve/session.h"
 #include "collector/base/socket_path.h"
+#include "collector/record/recording.h"
 #include "shared/compiler.h"
 
 #ifndef SO_PEERPIDFD
@@ -331,6 +334,18 @@ static void make_room(struct server *server, pid_t pid)
 	connections_end(callers, old);
 }
 
+/* Process @pid has connected, so it has loaded the shim. */
+static void note_loaded(const struct collector *collector, pid_t pid)
+{
+	struct cpu_account *account =
+		collector->recording
+			? recording_setup(collector->recording)->cpu_account
+			: NULL;
+
+	if (account && pid > 0)
+		cpu_account_hello(account, pid, clock_boottime_ns());
+}
+
 static void server_ready(struct watch *watch)
 {
 	/* The watch is the first member. */
@@ -346,6 +361,7 @@ static void server_ready(struct watch *watch)
 	if (fd < 0)
 		return;
 	wrong = check_peer(server, fd, &peer);
+	note_loaded(server->collector, peer.pid);
 	caller = calloc(1, sizeof(*caller));
 	if (!caller || is_crowd(server, &peer, wrong)) {
 		free(caller);

@@ -464,6 +464,15 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 	bool recorded = totals->processes &&
 			(summary->wants_cpu || summary->wants_alloc);
 
+	if (totals->unloaded_programs) {
+		fputs("\n  There are no spans, as perfrec's library was not "
+		      "loaded (see the note). Link\n  programs without "
+		      "-static, and start them with LD_PRELOAD in their "
+		      "environment.\n  Build those without hooks with perfrec "
+		      "cc.\n",
+		      out);
+		return;
+	}
 	fputs("\n  No function of this program is instrumented, so there ",
 	      out);
 	if (!print_other_views(summary, out))

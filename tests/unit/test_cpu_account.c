@@ -19,7 +19,7 @@ static void set_up(void)
 {
 	ck_assert_int_eq(cpu_account_new(&g_account), 0);
 	cpu_account_root(g_account, SHELL, 2);
-	cpu_account_name(g_account, SHELL, SHELL, "sh", 1);
+	cpu_account_name(g_account, SHELL, SHELL, "sh", 1, false);
 }
 
 static void tear_down(void)
@@ -32,7 +32,7 @@ static void tear_down(void)
 static void child(pid_t pid, const char *name, uint64_t ns)
 {
 	cpu_account_fork(g_account, pid, pid, SHELL);
-	cpu_account_name(g_account, pid, pid, name, 2);
+	cpu_account_name(g_account, pid, pid, name, 2, false);
 	cpu_account_exit(g_account, pid);
 	cpu_account_count(g_account, pid, ns);
 	cpu_account_count(g_account, pid, 0);
@@ -102,7 +102,7 @@ START_TEST(account_gives_the_rest_to_who_did_not_tell)
 {
 	child(SHELL + 1, "sed", 2 * MS);
 	cpu_account_fork(g_account, SHELL + 2, SHELL + 2, SHELL);
-	cpu_account_name(g_account, SHELL + 2, SHELL + 2, "grep", 2);
+	cpu_account_name(g_account, SHELL + 2, SHELL + 2, "grep", 2, false);
 	cpu_account_exit(g_account, SHELL + 2);
 	end_shell(MS);
 	cpu_account_total(g_account, 10 * MS);
@@ -117,8 +117,8 @@ END_TEST
 START_TEST(account_takes_the_records_of_a_process_in_any_order)
 {
 	cpu_account_count(g_account, SHELL + 1, MS);
-	cpu_account_name(g_account, SHELL + 1, SHELL + 1, "sed", 3);
-	cpu_account_name(g_account, SHELL + 1, SHELL + 1, "earlier", 2);
+	cpu_account_name(g_account, SHELL + 1, SHELL + 1, "sed", 3, false);
+	cpu_account_name(g_account, SHELL + 1, SHELL + 1, "earlier", 2, false);
 	cpu_account_exit(g_account, SHELL + 1);
 	cpu_account_fork(g_account, SHELL + 1, SHELL + 1, SHELL);
 	/* The same pid again is another process. */
@@ -135,7 +135,7 @@ START_TEST(account_counts_threads_to_their_process)
 {
 	cpu_account_fork(g_account, SHELL + 1, SHELL + 1, SHELL);
 	cpu_account_fork(g_account, SHELL + 1, SHELL + 2, SHELL + 1);
-	cpu_account_name(g_account, SHELL + 1, SHELL + 2, "a thread", 2);
+	cpu_account_name(g_account, SHELL + 1, SHELL + 2, "a thread", 2, false);
 	cpu_account_count(g_account, SHELL + 1, MS);
 	cpu_account_count(g_account, SHELL + 1, MS);
 	close_with(0, 0, 0);
@@ -238,6 +238,53 @@ START_TEST(account_bounds_its_rows_and_entries)
 }
 END_TEST
 
+/* A child runs another program, and another one of the same name. */
+static void child_execs(pid_t pid, const char *name, uint64_t ns)
+{
+	child(pid, "sh", ns);
+	cpu_account_name(g_account, pid, pid, "before", 3, true);
+	cpu_account_name(g_account, pid, pid, name, 10, true);
+}
+
+START_TEST(account_names_programs_without_a_hello)
+{
+	child(SHELL + 1, "forked", MS);
+	child_execs(SHELL + 2, "loaded", MS);
+	cpu_account_hello(g_account, SHELL + 2, 11);
+	child_execs(SHELL + 3, "static", 2 * MS);
+	child_execs(SHELL + 4, "static", 2 * MS);
+	/* This process has run a loaded program before. */
+	child_execs(SHELL + 5, "after", 3 * MS);
+	cpu_account_hello(g_account, SHELL + 5, 9);
+	cpu_account_tell(g_account, SHELL + 5, "sh", 9 * MS, true);
+	end_shell(MS);
+	close_with(0, 0, 0);
+	ck_assert_uint_eq(g_sum.unloaded, 3);
+	ck_assert_uint_eq(g_sum.unloaded_names, 2);
+	ck_assert_uint_eq(g_sum.unloaded_rows, 2);
+	ck_assert_str_eq(g_sum.unloaded_row[0].name, "static");
+	ck_assert_uint_eq(g_sum.unloaded_row[0].count, 2);
+	ck_assert_str_eq(g_sum.unloaded_row[1].name, "after");
+}
+END_TEST
+
+START_TEST(account_names_few_of_many)
+{
+	char name[16];
+
+	for (int i = 1; i <= 9; i++) {
+		snprintf(name, sizeof(name), "static%d", i);
+		child_execs(SHELL + i, name, (uint64_t)i * MS);
+	}
+	end_shell(MS);
+	close_with(0, 0, 0);
+	ck_assert_uint_eq(g_sum.unloaded, 9);
+	ck_assert_uint_eq(g_sum.unloaded_names, 9);
+	ck_assert_uint_eq(g_sum.unloaded_rows, CPU_UNLOADED_MAX);
+	ck_assert_str_eq(g_sum.unloaded_row[0].name, "static9");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cpu_account");
@@ -258,5 +305,7 @@ int main(void)
 	tcase_add_test(all, account_takes_off_no_more_than_was_stolen);
 	tcase_add_test(all, account_says_what_was_lost);
 	tcase_add_test(all, account_bounds_its_rows_and_entries);
+	tcase_add_test(all, account_names_programs_without_a_hello);
+	tcase_add_test(all, account_names_few_of_many);
 	return suite_run(suite);
 }
