@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MANY 40000
+#define MANY 10000
 
 static char *few[] = { "A=1", "LANG=C", NULL };
 static char *other[] = { "LD_PRELOAD=libm.so.6", "A=1", NULL };
