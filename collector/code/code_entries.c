@@ -202,7 +202,7 @@ static int take_function(struct code_entries *entries, uint64_t at,
 	if (at != piece->start &&
 	    (at != piece->start + sizeof(g_endbr) ||
 	     !has_bytes(entries->file, piece->start, g_endbr, sizeof(g_endbr))))
-		return refuse(entries, piece->start, CODE_UNDECODED, at);
+		return refuse(entries, piece->start, CODE_NO_ENTRY, at);
 	if (use.form == CODE_FORMS)
 		return refuse(entries, piece->start, CODE_STUB_NOT_OURS, at);
 	err = code_found_use(entries->found, &use);

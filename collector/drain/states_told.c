@@ -39,7 +39,22 @@ static void add_totals(struct recording *recording,
 	recording_unlock(recording);
 }
 
-/* Why functions stay as they are, where somebody wanted them otherwise. */
+/* @count functions are as @what says, because of @why. */
+static void add_refusal(struct recording *recording, uint64_t count,
+			const char *what, const char *why, const char *way_out)
+{
+	char text[NOTE_BYTES];
+
+	if (!count)
+		return;
+	snprintf(text, sizeof(text), "%llu %s %s: %s.%s",
+		 (unsigned long long)count,
+		 count == 1 ? "function" : "functions", what, why, way_out);
+	recording_note(recording, text);
+}
+
+/* Why functions stay as they are. In a calls build they are recorded, whatever
+ * somebody wanted; in an entry build never. */
 static void add_notes(struct recording *recording,
 		      const struct states_summary *from)
 {
@@ -47,14 +62,15 @@ static void add_notes(struct recording *recording,
 
 	for (const struct states_refusal *refusal = from->refusals;
 	     refusal->why; refusal++) {
-		if (!refusal->unusual)
+		add_refusal(recording, refusal->functions - refusal->unheard,
+			    "could not be changed", refusal->why, "");
+		if (from->unwritable)
 			continue;
-		snprintf(text, sizeof(text),
-			 "%llu %s could not be changed: %s.",
-			 (unsigned long long)refusal->functions,
-			 refusal->functions == 1 ? "function" : "functions",
-			 refusal->why);
-		recording_note(recording, text);
+		add_refusal(recording, refusal->unheard,
+			    "of an entry build could not be recorded",
+			    refusal->why,
+			    " Build with perfrec cc --hooks=calls to record "
+			    "them.");
 	}
 	if (!from->unwritable)
 		return;

@@ -229,8 +229,8 @@ struct states_summary {
 	/* Why functions are refused, and how many for each reason. */
 	struct states_refusal {
 		const char *why; /* static; NULL: no more */
-		bool unusual; /* not for what the function is like */
 		uint64_t functions;
+		uint64_t unheard; /* of entry builds: nothing is recorded */
 	} refusals[16];
 };
 

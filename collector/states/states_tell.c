@@ -311,7 +311,8 @@ size_t states_list(struct arena *arena, struct states_function **out)
 	return count;
 }
 
-static void count_refusal(struct states_summary *summary, const char *why)
+static void count_refusal(struct states_summary *summary, const char *why,
+			  bool entry_build)
 {
 	struct states_refusal *refusal = summary->refusals;
 	struct states_refusal *last =
@@ -322,9 +323,8 @@ static void count_refusal(struct states_summary *summary, const char *why)
 	if (refusal == last)
 		return;
 	refusal->why = why;
-	refusal->unusual = why == patch_reason_text(PATCH_NO_WRITE) ||
-			   why == patch_reason_text(PATCH_STUCK);
 	refusal->functions++;
+	refusal->unheard += entry_build;
 }
 
 /* Under the lock. */
@@ -335,7 +335,7 @@ static void add_function(const struct states *states,
 	out->functions++;
 	if (function->refused) {
 		out->refused++;
-		count_refusal(out, function->refused);
+		count_refusal(out, function->refused, function->entry_build);
 	}
 	out->unheard += states->unwritable && function->entry_build;
 	out->gated += (function->excluded && !function->connected) ||
