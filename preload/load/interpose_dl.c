@@ -6,8 +6,14 @@
  * must not call them but jump to them, in assembly (interpose_dl_*.S). A
  * namespace that dlmopen() makes has no preloaded library: what is loaded there
  * is not recorded.
+ *
+ * So the shim does not see the end of dlopen(). It binds libraries that were
+ * opened with RTLD_DEEPBIND (bind.c) at the next dlsym(): mostly that precedes
+ * the first call of such a library. dlsym() uses its return address as well.
  */
 #include "preload/load/interpose_dl.h"
+
+#include <dlfcn.h>
 
 #include "preload/core/find_next.h"
 #include "preload/load/map_log.h"
@@ -15,7 +21,7 @@
 
 /* The next definitions. */
 static struct {
-	void *dlopen, *dlmopen;
+	void *dlopen, *dlmopen, *dlsym, *dlvsym;
 	int (*dlclose)(void *handle);
 } g_next;
 
@@ -23,6 +29,8 @@ static void find_dl_functions(void)
 {
 	g_next.dlopen = find_next("dlopen");
 	g_next.dlmopen = find_next("dlmopen");
+	g_next.dlvsym = find_next("dlvsym");
+	g_next.dlsym = find_next("dlsym");
 	g_next.dlclose = (int (*)(void *))find_next("dlclose");
 }
 
@@ -32,9 +40,11 @@ __attribute__((destructor)) static void destructor(void)
 	map_exit();
 }
 
-void *interpose_dlopen(void)
+void *interpose_dlopen(const char *file, int mode)
 {
 	map_open();
+	if (file && mode & RTLD_DEEPBIND)
+		map_open_deep();
 	if (!g_next.dlopen)
 		find_dl_functions();
 	return g_next.dlopen;
@@ -46,6 +56,22 @@ void *interpose_dlmopen(void)
 	if (!g_next.dlmopen)
 		find_dl_functions();
 	return g_next.dlmopen;
+}
+
+void *interpose_dlsym(void)
+{
+	map_look_up();
+	if (!g_next.dlsym)
+		find_dl_functions();
+	return g_next.dlsym;
+}
+
+void *interpose_dlvsym(void)
+{
+	map_look_up();
+	if (!g_next.dlvsym)
+		find_dl_functions();
+	return g_next.dlvsym;
 }
 
 ATTR_EXPORT int dlclose(void *handle)

@@ -7,7 +7,9 @@
 
 /* The program calls the function of this name. Returns the next definition of
  * it, for a tail jump. */
-void *interpose_dlopen(void);
+void *interpose_dlopen(const char *file, int mode);
 void *interpose_dlmopen(void);
+void *interpose_dlsym(void);
+void *interpose_dlvsym(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_dl_aarch64 - dlopen() and dlmopen() for arm64; see
+ * interpose_dl_aarch64 - dlopen(), dlmopen() and dlsym() for arm64; see
  * interpose_dl_x86_64.S.
  */
 	.macro	tail_jump name
@@ -27,5 +27,7 @@
 	.text
 	tail_jump dlopen
 	tail_jump dlmopen
+	tail_jump dlsym
+	tail_jump dlvsym
 
 	.section .note.GNU-stack, "", %progbits

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_dl_x86_64 - dlopen() and dlmopen(): tell C, then jump to the real
+ * interpose_dl_x86_64 - dlopen(), dlmopen() and dlsym(): tell C, then jump to the real
  * one with everything as it was, the return address, too (interpose_dl.c).
  */
 	.macro	tail_jump name
@@ -31,5 +31,7 @@
 	.text
 	tail_jump dlopen
 	tail_jump dlmopen
+	tail_jump dlsym
+	tail_jump dlvsym
 
 	.section .note.GNU-stack, "", @progbits

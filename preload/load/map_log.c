@@ -47,6 +47,7 @@
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
+#include "preload/load/bind.h"
 #include "preload/load/module.h"
 #include "preload/load/thunk_map.h"
 #include "shared/atomic.h"
@@ -74,6 +75,7 @@ static struct {
 	uint64_t sweep;
 	uint64_t adds, subs; /* ld.so's counters at the last sweep */
 	bool silent; /* before hello: only learn */
+	bool deep; /* there may be modules that are bound past the shim */
 	bool broken; /* the lock is lost: tell nothing any more */
 	char path[MAP_PATH_BYTES]; /* for append_entry(), under the lock */
 	struct iovec pieces[PIECES_AT_ONCE]; /* for copy_names(), likewise */
@@ -356,6 +358,8 @@ static uint32_t see_module(const struct module *module, uint32_t likely)
 		save_names(module);
 	if (!g_map.silent)
 		thunk_map_near(module->text_start, module->text_end);
+	if (g_map.deep && !g_map.silent && !g_shim.no_syscalls)
+		bind_module(module);
 	append_entry(MAP_LOAD, module, g_shim.generation);
 	if (i == KNOWN_MAX)
 		return 0;
@@ -466,6 +470,17 @@ void map_open(void)
 	atom_store_rlx(&g_gate.map_opened, 1);
 	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
 		start_looking();
+}
+
+void map_open_deep(void)
+{
+	g_map.deep = true;
+}
+
+void map_look_up(void)
+{
+	if (unlikely(g_map.deep) && gate_is_recording())
+		publish_changes(false);
 }
 
 /* The module of @handle may be unmapped soon. Its names; it stays until then,

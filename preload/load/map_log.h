@@ -23,6 +23,13 @@ bool map_close_begin(const void *handle);
 void map_close_end(void);
 void map_exit(void);
 
+/* The program opens a library with RTLD_DEEPBIND: from now on libraries that
+ * are loaded later are bound to the shim (bind.h). */
+void map_open_deep(void);
+/* The program calls dlsym(), perhaps for such a library: as map_open(), where
+ * there may be one. */
+void map_look_up(void);
+
 /* This thread has just got a slot, and the epoch that goes with it: it may have
  * to look at what it calls. */
 void map_attached(void);
