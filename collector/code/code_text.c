@@ -15,7 +15,8 @@ const char *code_refusal_text(enum code_refusal refusal)
 		[CODE_TOO_LARGE] = "code beyond the limits of decoding",
 		[CODE_NO_ENTRY] = "no call of a hook where it begins",
 		[CODE_EXIT_MISSING] = "a way out without room for a hook",
-		[CODE_STUB_NOT_OURS] = "code at its begin that perfrec cc did not make",
+		[CODE_STUB_NOT_OURS] =
+			"code at its begin that perfrec cc did not make",
 		[CODE_TWO_ADDRESSES] = "two ways to say its address",
 		[CODE_VALUE_IN_R11] = "a value in r11 that it takes or keeps",
 	};
