@@ -2,10 +2,10 @@
  *
  * elf_note - goes over the notes of an ELF file, in memory that may be hostile.
  *
- * A note is padded to 4 bytes. Those of .note.gnu.property are so to 8, and are
- * of such a size anyway. A linker may put sections of both alignments into one
- * PT_NOTE, whose alignment is then 8 (mold); between them lie words of 0, and
- * no note begins with one.
+ * A note is padded to 4 bytes. The notes of .note.gnu.property are padded to 8
+ * bytes, and their sizes need no padding. mold puts sections of both alignments
+ * into one PT_NOTE, whose alignment is then 8. Between them lie words of 0, and
+ * no note begins with such a word.
  */
 #ifndef PERFREC_SHARED_ELF_NOTE_H
 #define PERFREC_SHARED_ELF_NOTE_H
@@ -47,7 +47,7 @@ static inline bool elf_note_next(const uint8_t *notes, uint64_t bytes,
 	return true;
 }
 
-/* Whether @note is of @type, and its owner is @name. */
+/* Whether @note has @type and the owner @name. */
 static inline bool elf_note_is(const struct elf_note *note, const char *name,
 			       uint32_t type)
 {

@@ -352,8 +352,8 @@ static void take_writes(const struct decoded *decoded, struct code_op *op)
 	}
 }
 
-/* Whether it reads @number, or leaves a part of it as it was. What is only set
- * to 0 (xor %r11d, %r11d) is not read. */
+/* Whether the instruction reads @number, or may leave it as it was. It does not
+ * read a register that it sets to 0 (xor %r11d, %r11d). */
 static bool uses_register(const struct decoded *decoded, uint8_t number)
 {
 	const ZydisDecodedOperand *operand = decoded->operand;

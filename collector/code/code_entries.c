@@ -115,7 +115,7 @@ static bool needs_r11(struct code_entries *entries,
 	switch (op->kind) {
 	case CODE_OP_RETURN:
 		return false;
-	case CODE_OP_JUMP_TABLE: /* what is not followed may use any register */
+	case CODE_OP_JUMP_TABLE: /* leads to code that nobody follows */
 		return true;
 	case CODE_OP_JUMP_OTHER:
 		if (op->from == CODE_NO_REGISTER &&

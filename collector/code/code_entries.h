@@ -17,7 +17,7 @@ struct code_entries {
 	struct code_pieces *pieces;
 	struct code_found *found;
 	struct code_group group, scratch;
-	const struct code_piece *built; /* XRay: of which the group is */
+	const struct code_piece *built; /* XRay: where the group begins */
 	size_t next; /* of the tables' entries, first gcc's */
 };
 

@@ -155,7 +155,7 @@ bool code_file_stub(const struct code_file *file, uint64_t vaddr,
 /* --- notes -----------------------------------------------------------------
  */
 
-/* Which kinds of entry builds the notes in @header name. */
+/* Adds the kinds of entry builds that the notes of @header name. */
 static void read_notes(struct code_file *file, const Elf64_Phdr *header)
 {
 	const uint64_t bytes = MIN(header->p_filesz, NOTE_BYTES_MAX);

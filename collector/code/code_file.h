@@ -83,8 +83,9 @@ void code_file_release(struct code_file *file);
  * segment of the file. */
 const uint8_t *code_file_at(const struct code_file *file, uint64_t vaddr,
 			    uint64_t bytes);
-/* Whether the code at @vaddr is an entry of the PLT, and of which slot:
- * [endbr64] [mov $number, %r11d] [bnd] jmp *slot(%rip). The second is mold's.
+/* Whether the code at @vaddr is an entry of the PLT, and the address of its
+ * slot: [endbr64] [mov $number, %r11d] [bnd] jmp *slot(%rip). mold makes the
+ * mov.
  */
 bool code_file_stub(const struct code_file *file, uint64_t vaddr,
 		    uint64_t *slot);

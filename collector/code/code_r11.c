@@ -46,8 +46,8 @@ static void go_to(struct walk *walk, uint64_t address)
 		reach(walk, number);
 }
 
-/* A call is followed where it does not leave: so the thunks of retpolines
- * begin. What any other one calls gets no value in r11. */
+/* Follows a call only within the group: so the thunks of retpolines begin. A
+ * usual call hands no value on in r11. */
 static void pass_op(struct walk *walk, const struct code_member *member,
 		    size_t number)
 {

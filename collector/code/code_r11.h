@@ -15,10 +15,10 @@
 
 enum code_r11 { CODE_R11_UNKNOWN, CODE_R11_FREE, CODE_R11_NEEDED };
 
-/* Whether the function of @group, which is built, needs what r11 has where the
- * function begins; or one that it jumps to with that value. @scratch is
- * overwritten; its file and pieces say where to look. True also without
- * memory. */
+/* Whether the function of @group, which is built, needs the value that r11 has
+ * where the function begins, or jumps to a function that does. Overwrites
+ * @scratch, whose file and pieces say where to look. True also without memory.
+ */
 bool code_r11_enters(struct code_group *group, struct code_group *scratch);
 /* The same for the function at @address; false if no function is known there.
  */

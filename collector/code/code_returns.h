@@ -19,7 +19,7 @@ enum code_returns { CODE_RETURNS_UNKNOWN, CODE_RETURNS, CODE_RETURNS_NEVER };
 bool code_returns_never(struct code_group *scratch, uint64_t address);
 /* The same for a call of what the slot at @address says. */
 bool code_returns_never_slot(const struct code_file *file, uint64_t address);
-/* Whether the code at @address is [endbr64] ret: nothing happens in it. */
+/* Whether the code at @address does nothing: [endbr64] ret. */
 bool code_returns_at_once(const struct code_file *file, uint64_t address);
 
 #endif

@@ -12,7 +12,7 @@
 
 struct module {
 	uint64_t start, end; /* of its loaded segments, whole pages */
-	uint64_t text_start, text_end; /* of those that are executable */
+	uint64_t text_start, text_end; /* of the executable ones */
 	uint64_t bias; /* added to its virtual addresses */
 	uint64_t identity; /* a hash of name and build-id */
 	const char *name; /* ld.so's; like build_id it is there while loaded */

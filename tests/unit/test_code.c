@@ -497,7 +497,7 @@ START_TEST(code_sees_where_r11_is_needed)
 		   CALLED("b", "2: dec %ecx; jns 2b; test %esi, %esi;"
 			       "je 3f; xor %r11d, %r11d; 3: jmp *%r11"),
 		   true);
-	/* Nobody knows where it leads, and the value was put there for it. */
+	/* A jump to unknown code, right after a value was put into r11. */
 	check_exit(LOAD NOP "jmp *got(%rip)", ".data; got: .quad 0; .text;",
 		   true);
 	check_exit(NOP "jmp *(%rax, %rdx)", "", true);

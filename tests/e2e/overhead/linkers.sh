@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# What each linker makes of calls, notes, tables and stubs: entry builds and
-# calls builds are recorded and counted from their first call on.
+# Each linker makes other calls, notes, tables and stubs. Entry builds and calls
+# builds of all of them are recorded and counted from their first call on.
 . "$TOP/tests/e2e/lib.sh"
 need gcc jq
 

@@ -52,7 +52,7 @@ OWN int r_table(int x)
 	return g_table[x & 1](x);
 }
 
-/* All registers of arguments are taken; only r11 is left for the pointer. */
+/* The arguments take all their registers: the pointer lies in r11. */
 OWN int r_full(int a, int b, int c, int d, int e, int f)
 {
 	int (*many)(int, int, int, int, int, int, ...) = g_many;
