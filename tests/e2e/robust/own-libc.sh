@@ -28,7 +28,7 @@ xargs nm -D --defined-only <libraries | awk '
 		print $3
 	}' | sort -u | grep -vxFf needed >functions
 [ "$(wc -l <functions)" -gt 1500 ] || fail 'libc has too few functions'
-for function in memcpy strcmp clock_gettime getauxval dlsym madvise \
+for function in memcpy strcmp clock_gettime getauxval madvise \
 	dl_iterate_phdr _dl_find_object __errno_location __register_atfork \
 	pthread_key_create pthread_key_delete pthread_setspecific \
 	pthread_self pthread_attr_init pthread_attr_getstacksize sigaddset \
