@@ -143,7 +143,7 @@ static void put_own_name(struct text *text, Dwarf_Die *die)
 static void put_scopes(struct text *text, const struct dwarf_scopes *scopes,
 		       size_t number)
 {
-	size_t chain[SCOPES_MAX], count = 0;
+	size_t chain[SCOPES_MAX] = { 0 }, count = 0;
 
 	for (int hops = 0; number && count < SCOPES_MAX && hops < SCOPES_MAX;
 	     hops++) {

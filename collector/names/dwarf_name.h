@@ -10,15 +10,15 @@
 #include <elfutils/libdw.h>
 #include <stddef.h>
 
-/* The functions of a unit, and what they lie in. All zero: none. */
+/* The functions of a unit, and their namespaces and classes. All zero: none. */
 struct dwarf_scopes {
 	struct dwarf_scope *list; /* by the place of @die */
 	size_t count, room;
 };
 
-/* Adds @die, which lies in the scope @parent (0: in the unit), behind all that
- * were added before. Returns the number of its scope; 0: there is no memory,
- * and what lies in it seems to lie in the unit. */
+/* Adds @die, which lies in the scope @parent (0: in the unit). Entries come in
+ * the order of their addresses. Returns the number of the new scope. 0: there
+ * is no memory, and entries in it seem to lie in the unit. */
 size_t dwarf_scopes_add(struct dwarf_scopes *scopes, const Dwarf_Die *die,
 			size_t parent);
 void dwarf_scopes_release(struct dwarf_scopes *scopes);

@@ -33,6 +33,9 @@ enum elf_rank { /* the bits of elf_function.rank, worst first; elf_read.c says
 
 /* The end of the name of an entry of a PLT. */
 #define ELF_STUB_MARK "@plt"
+/* Separates a name from the file that tells it from another function:
+ * elf_twins.h. */
+#define ELF_FILE_MARK '\1'
 
 struct elf_functions {
 	struct elf_function *list; /* sorted by start, one per address; may be

@@ -34,6 +34,7 @@
 
 #include "collector/names/elf_settle.h"
 #include "collector/names/elf_stubs.h"
+#include "collector/names/elf_twins.h"
 #include "shared/compiler.h"
 #include "shared/elf_note.h"
 #include "shared/entry_build.h"
@@ -429,8 +430,8 @@ static uint64_t bytes_to_section_end(Elf *elf, const GElf_Sym *symbol)
 	return header.sh_size - (symbol->st_value - header.sh_addr);
 }
 
-/* Whether @symbol, which has no type, may name code: assemblers need not be
- * told of functions. Names with a dot or a dollar are made by tools: the marks
+/* Whether @symbol, which has no type, may name code: assemblers do not ask for
+ * types. Names with a dot or a dollar are made by tools: the marks
  * of annobin, and of code and data of ARM. */
 static bool is_label_of_code(Elf *elf, const GElf_Sym *symbol, const char *name)
 {
@@ -489,11 +490,37 @@ static void add_symbol(Elf *elf, const struct table *table,
 	};
 }
 
+/* Appends the functions of @table to @out, which has room for all symbols, as
+ * @files has. Sets files[i] to the file of function i, as in elf_twins.h. */
+static void add_symbols(Elf *elf, const struct table *table,
+			struct elf_functions *out, struct elf_file *files)
+{
+	const size_t first = out->count;
+	struct elf_file file = { 0 };
+	GElf_Sym symbol;
+
+	for (size_t i = 0; i < table->count; i++) {
+		if (!gelf_getsym(table->entries, (int)i, &symbol))
+			continue;
+		if (GELF_ST_TYPE(symbol.st_info) == STT_FILE &&
+		    table_string(table, symbol.st_name))
+			file = (struct elf_file){
+				.name = (uint32_t)(out->string_bytes +
+						   symbol.st_name),
+				.number = file.number + 1,
+			};
+		files[out->count - first] = file;
+		add_symbol(elf, table, &symbol, out);
+	}
+}
+
 static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 {
+	const size_t first = out->count;
 	struct table table;
-	GElf_Sym symbol;
+	struct elf_file *files;
 	void *grown;
+	int err = 0;
 
 	if (!read_symbols(elf, type, &table))
 		return 0;
@@ -508,11 +535,15 @@ static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 	out->strings = grown;
 	memcpy(out->strings + out->string_bytes, table.strings,
 	       table.string_bytes);
-	for (size_t i = 0; i < table.count; i++)
-		if (gelf_getsym(table.entries, (int)i, &symbol))
-			add_symbol(elf, &table, &symbol, out);
+	files = calloc(table.count + 1, sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	add_symbols(elf, &table, out, files);
 	out->string_bytes += table.string_bytes;
-	return 0;
+	if (type == SHT_SYMTAB)
+		err = elf_twins_name(elf, out, first, files);
+	free(files);
+	return err;
 }
 
 /* As add_symbol_table(), from a file of its own; one that is bad adds nothing.

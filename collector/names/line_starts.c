@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * line_starts - see the header. This runs the line number programs of DWARF 2
- * to 5 for the registers that are needed: address, file and line.
+ * to 5 for the registers that are needed: address, file and line. Files have
+ * numbers, and their names lie before the program.
  */
 #include "collector/names/line_starts.h"
 
 #include <dwarf.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "shared/compiler.h"
+
+/* line_files_find() reads no more. */
+#define FILES_BYTES_MAX (64u << 20)
 
 struct bytes {
 	const uint8_t *at, *end;
@@ -20,6 +26,10 @@ struct bytes {
 
 struct program {
 	struct bytes code;
+	struct bytes files; /* the lists of folders and files */
+	struct bytes rest; /* of the section, behind this table */
+	unsigned int version;
+	size_t offset_bytes; /* of a reference to a string */
 	uint8_t code_unit, line_range, opcode_base;
 	int8_t line_base;
 	uint8_t operands[256]; /* of each standard opcode */
@@ -30,6 +40,8 @@ struct state {
 	uint32_t file, line;
 	bool has_start;
 	struct line_start start; /* of the sequence that is being read */
+	struct line_starts *starts; /* NULL: not wanted */
+	struct found_files *found; /* NULL: not wanted */
 };
 
 /* --- bytes ---------------------------------------------------------------- */
@@ -84,9 +96,25 @@ static uint64_t take_leb(struct bytes *bytes, bool is_signed)
 
 /* --- the header ----------------------------------------------------------- */
 
-/* Finds the section's bytes. Its name is another where GNU's old way of
- * compression was used. */
-static bool find_line_section(Elf *elf, struct bytes *out)
+/* The bytes of @section, unpacked. NULL: there are none, or too many. */
+static Elf_Data *unpacked_data(Elf_Scn *section)
+{
+	GElf_Shdr header;
+	GElf_Chdr packed;
+
+	if (gelf_getshdr(section, &header) &&
+	    header.sh_flags & SHF_COMPRESSED &&
+	    (!gelf_getchdr(section, &packed) ||
+	     packed.ch_size > FILES_BYTES_MAX ||
+	     elf_compress(section, 0, 0) < 0))
+		return NULL;
+	return elf_getdata(section, NULL);
+}
+
+/* Finds the bytes of the section @name; the name is another where GNU's old way
+ * of compression was used. */
+static bool find_section(Elf *elf, const char *name, const char *old_name,
+			 struct bytes *out)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -95,18 +123,16 @@ static bool find_line_section(Elf *elf, struct bytes *out)
 		return false;
 	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;
-		const char *name =
+		const char *found =
 			gelf_getshdr(section, &header)
 				? elf_strptr(elf, names, header.sh_name)
 				: NULL;
 		Elf_Data *data;
 
-		if (!name || (strcmp(name, ".debug_line") != 0 &&
-			      strcmp(name, ".zdebug_line") != 0))
+		if (!found ||
+		    (strcmp(found, name) != 0 && strcmp(found, old_name) != 0))
 			continue;
-		data = header.sh_flags & SHF_COMPRESSED
-			       ? NULL
-			       : elf_getdata(section, NULL);
+		data = unpacked_data(section);
 		if (!data || !data->d_buf)
 			continue;
 		*out = (struct bytes){ .at = data->d_buf,
@@ -129,8 +155,12 @@ static bool read_program_header(struct bytes table, struct program *out)
 		length = take_fixed(&table, 8);
 	if (table.broken || length > bytes_left(&table))
 		return false;
+	out->rest = table;
+	skip_bytes(&out->rest, length);
 	table.end = table.at + length;
 	version = (unsigned int)take_fixed(&table, 2);
+	out->version = version;
+	out->offset_bytes = size;
 	if (version < 2 || version > 5)
 		return false;
 	if (version == 5)
@@ -148,19 +178,188 @@ static bool read_program_header(struct bytes table, struct program *out)
 	out->opcode_base = take_byte(&rest);
 	for (unsigned int i = 1; i < out->opcode_base; i++)
 		out->operands[i] = take_byte(&rest);
+	rest.end = out->code.at;
+	out->files = rest;
 	return !rest.broken && !out->code.broken && out->line_range &&
 	       out->opcode_base;
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+struct path { /* as a table has it */
+	const char *text;
+	uint64_t folder; /* number */
+};
+
+struct paths {
+	struct path *list;
+	size_t count, room;
+};
+
+struct found_files {
+	struct line_file *list; /* the caller's */
+	size_t count;
+	struct paths folders, files; /* of the table that is being read */
+	struct bytes strings, line_strings; /* .debug_str, .debug_line_str */
+};
+
+static const char *folder_at(const struct found_files *found, uint64_t number)
+{
+	return number < found->folders.count ? found->folders.list[number].text
+					     : "";
+}
+
+/* Takes the file of the row at @address, if it is wanted. */
+static void find_row(struct found_files *found, uint64_t address, uint32_t file)
+{
+	size_t low = 0, high = found->count;
+	const struct path *path;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (found->list[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == found->count || found->list[low].address != address ||
+	    found->list[low].path || file >= found->files.count)
+		return;
+	path = &found->files.list[file];
+	found->list[low].path = path->text;
+	found->list[low].root = folder_at(found, 0);
+	found->list[low].folder = folder_at(found, path->folder);
+}
+
+static const char *take_string(struct bytes *bytes)
+{
+	const char *text = (const char *)bytes->at;
+	size_t length = strnlen(text, MIN(bytes_left(bytes), PATH_MAX));
+
+	bytes->broken |= length == PATH_MAX;
+	skip_bytes(bytes, length + 1);
+	return bytes->broken ? "" : text;
+}
+
+/* The string at @offset of @section. */
+static const char *string_at(struct bytes section, uint64_t offset)
+{
+	skip_bytes(&section, offset);
+	return take_string(&section);
+}
+
+static bool add_path(struct paths *paths, const char *text, uint64_t folder)
+{
+	if (grow_array(paths->list, paths->room, paths->count + 1))
+		return false;
+	paths->list[paths->count++] = (struct path){ text, folder };
+	return true;
+}
+
+/* DWARF 2 to 4: lists that end with an empty string; both count from 1. */
+static void read_old_paths(struct bytes *bytes, struct found_files *found)
+{
+	const char *text;
+
+	if (!add_path(&found->folders, "", 0) ||
+	    !add_path(&found->files, "", 0))
+		return;
+	while (*(text = take_string(bytes)))
+		if (!add_path(&found->folders, text, 0))
+			return;
+	while (*(text = take_string(bytes))) {
+		uint64_t folder = take_leb(bytes, false);
+
+		take_leb(bytes, false); /* when it was changed */
+		take_leb(bytes, false); /* its size */
+		if (!add_path(&found->files, text, folder))
+			return;
+	}
+}
+
+/* Takes what has the form @form. False: the form is not known. */
+static bool take_form(struct bytes *bytes, uint64_t form, size_t offset_bytes,
+		      const struct found_files *found, const char **text,
+		      uint64_t *number)
+{
+	switch (form) {
+	case DW_FORM_string:
+		*text = take_string(bytes);
+		return true;
+	case DW_FORM_line_strp:
+		*text = string_at(found->line_strings,
+				  take_fixed(bytes, offset_bytes));
+		return true;
+	case DW_FORM_strp:
+		*text = string_at(found->strings,
+				  take_fixed(bytes, offset_bytes));
+		return true;
+	case DW_FORM_udata:
+		*number = take_leb(bytes, false);
+		return true;
+	case DW_FORM_data1:
+		*number = take_fixed(bytes, 1);
+		return true;
+	case DW_FORM_data2:
+		*number = take_fixed(bytes, 2);
+		return true;
+	case DW_FORM_data16: /* a checksum */
+		skip_bytes(bytes, 16);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* DWARF 5: a list begins with the format of its entries. */
+static void read_new_paths(struct bytes *bytes, size_t offset_bytes,
+			   const struct found_files *found, struct paths *out)
+{
+	uint64_t format[255][2], count;
+	uint8_t parts = take_byte(bytes);
+
+	for (unsigned int i = 0; i < parts; i++) {
+		format[i][0] = take_leb(bytes, false);
+		format[i][1] = take_leb(bytes, false);
+	}
+	count = take_leb(bytes, false);
+	while (parts && count-- && !bytes->broken) {
+		struct path path = { "", 0 };
+
+		for (unsigned int i = 0; i < parts; i++) {
+			const char *text = "";
+			uint64_t number = 0;
+
+			if (!take_form(bytes, format[i][1], offset_bytes, found,
+				       &text, &number)) {
+				bytes->broken = true;
+				return;
+			}
+			if (format[i][0] == DW_LNCT_path)
+				path.text = text;
+			else if (format[i][0] == DW_LNCT_directory_index)
+				path.folder = number;
+		}
+		if (!add_path(out, path.text, path.folder))
+			return;
+	}
 }
 
 /* --- the program ---------------------------------------------------------- */
 
 static void state_reset(struct state *state)
 {
-	*state = (struct state){ .file = 1, .line = 1 };
+	*state = (struct state){ .file = 1,
+				 .line = 1,
+				 .starts = state->starts,
+				 .found = state->found };
 }
 
 static void add_line_row(struct state *state)
 {
+	if (state->found)
+		find_row(state->found, state->address, state->file);
 	if (state->has_start && state->start.address != state->address)
 		return;
 	state->has_start = true;
@@ -168,10 +367,12 @@ static void add_line_row(struct state *state)
 		(struct line_start){ state->address, state->file, state->line };
 }
 
-static void end_sequence(struct state *state, struct line_starts *out)
+static void end_sequence(struct state *state)
 {
+	struct line_starts *out = state->starts;
+
 	/* one of no bytes, or one that the linker threw away, at 0 */
-	if (!state->has_start || !state->start.address ||
+	if (!out || !state->has_start || !state->start.address ||
 	    state->start.address >= state->address)
 		return;
 	if (grow_array(out->list, out->room, out->count + 1))
@@ -179,8 +380,7 @@ static void end_sequence(struct state *state, struct line_starts *out)
 	out->list[out->count++] = state->start;
 }
 
-static void run_extended_opcode(struct program *program, struct state *state,
-				struct line_starts *out)
+static void run_extended_opcode(struct program *program, struct state *state)
 {
 	uint64_t length = take_leb(&program->code, false);
 	struct bytes operands = program->code;
@@ -194,7 +394,7 @@ static void run_extended_opcode(struct program *program, struct state *state,
 	if (opcode == DW_LNE_set_address && length - 1 <= 8) {
 		state->address = take_fixed(&operands, length - 1);
 	} else if (opcode == DW_LNE_end_sequence) {
-		end_sequence(state, out);
+		end_sequence(state);
 		state_reset(state);
 	}
 }
@@ -249,29 +449,36 @@ static int compare_line_starts(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
+static void run_program(struct program *program, struct state *state)
+{
+	struct bytes *code = &program->code;
+
+	state_reset(state);
+	while (!code->broken && bytes_left(code)) {
+		uint8_t opcode = take_byte(code);
+
+		if (opcode >= program->opcode_base)
+			run_special_opcode(program, state, opcode);
+		else if (opcode)
+			run_standard_opcode(program, state, opcode);
+		else
+			run_extended_opcode(program, state);
+	}
+}
+
 void line_starts_read(Elf *elf, uint64_t offset, struct line_starts *out)
 {
+	struct state state = { .starts = out };
 	struct program program = { 0 };
-	struct bytes *code = &program.code;
-	struct state state;
 	struct bytes table;
 
-	if (!find_line_section(elf, &table) || offset > bytes_left(&table))
+	if (!find_section(elf, ".debug_line", ".zdebug_line", &table) ||
+	    offset > bytes_left(&table))
 		return;
 	table.at += offset;
 	if (!read_program_header(table, &program))
 		return;
-	state_reset(&state);
-	while (!code->broken && bytes_left(code)) {
-		uint8_t opcode = take_byte(code);
-
-		if (opcode >= program.opcode_base)
-			run_special_opcode(&program, &state, opcode);
-		else if (opcode)
-			run_standard_opcode(&program, &state, opcode);
-		else
-			run_extended_opcode(&program, &state, out);
-	}
+	run_program(&program, &state);
 	if (out->count)
 		qsort(out->list, out->count, sizeof(*out->list),
 		      compare_line_starts);
@@ -285,4 +492,33 @@ const struct line_start *line_starts_find(const struct line_starts *starts,
 	return starts->count ? bsearch(&key, starts->list, starts->count,
 				       sizeof(key), compare_line_starts)
 			     : NULL;
+}
+
+void line_files_find(Elf *elf, struct line_file *files, size_t count)
+{
+	struct found_files found = { .list = files, .count = count };
+	struct state state = { .found = &found };
+	struct program program = { 0 };
+	struct bytes table;
+
+	if (!find_section(elf, ".debug_line", "", &table) ||
+	    bytes_left(&table) > FILES_BYTES_MAX)
+		return;
+	find_section(elf, ".debug_str", "", &found.strings);
+	find_section(elf, ".debug_line_str", "", &found.line_strings);
+	while (bytes_left(&table) && read_program_header(table, &program)) {
+		found.folders.count = found.files.count = 0;
+		if (program.version < 5) {
+			read_old_paths(&program.files, &found);
+		} else {
+			read_new_paths(&program.files, program.offset_bytes,
+				       &found, &found.folders);
+			read_new_paths(&program.files, program.offset_bytes,
+				       &found, &found.files);
+		}
+		run_program(&program, &state);
+		table = program.rest;
+	}
+	free(found.folders.list);
+	free(found.files.list);
 }

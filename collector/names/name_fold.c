@@ -22,7 +22,7 @@
 /* A full name, and what is shown of it. */
 struct name {
 	const char *text;
-	size_t length;
+	size_t length; /* without the file that tells it from others */
 	size_t begin; /* behind what it returns */
 	size_t params; /* where its own parameters begin; end: it has none */
 	size_t end; /* behind the last byte that is shown */
@@ -383,13 +383,30 @@ static void pass_one(struct name *name, struct walk *walk)
 	}
 }
 
+/* How long the file is that symbol_name.h puts behind a name: " (main.c #2)".
+ * 0: there is none. */
+static size_t file_length(const char *full, size_t length)
+{
+	const char *open = memrchr(full, '(', length);
+	const char *end = full + length;
+
+	if (!open || open < full + 2 || open[-1] != ' ' || end[-1] != ')' ||
+	    !memchr(open, '.', (size_t)(end - open)) ||
+	    strcspn(open, "<>,*&:") < (size_t)(end - open))
+		return 0;
+	return (size_t)(end - open) + 1;
+}
+
 /* Fills @name with the parts of @full. */
 static void find_parts(const char *full, struct name *name)
 {
 	struct walk walk = { 0 };
-	size_t prefix;
+	size_t length = strlen(full), prefix;
 
-	*name = (struct name){ .text = full, .length = strlen(full) };
+	*name = (struct name){
+		.text = full,
+		.length = length - file_length(full, length),
+	};
 	name->end = find_end(name);
 	name->params = name->end;
 	prefix = prefix_length(name);
@@ -725,6 +742,7 @@ size_t name_fold_open(const char *full, const size_t *open, size_t count,
 		      char out[NAME_FOLD_BYTES])
 {
 	struct sink sink = { .out = out };
+	struct name whole = { .text = full };
 	struct name name;
 	struct fold fold = {
 		.name = &name, .sink = &sink, .open = open, .open_count = count
@@ -733,6 +751,8 @@ size_t name_fold_open(const char *full, const size_t *open, size_t count,
 	find_parts(full, &name);
 	for (size_t at = name.begin; at < name.end && !sink.is_full;)
 		at = put_one(&fold, at);
+	whole.length = strlen(full);
+	put_chars(&sink, &whole, name.length, whole.length);
 	return end_sink(&sink);
 }
 

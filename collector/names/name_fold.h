@@ -27,11 +27,12 @@
  * Writes to @out what a person reads of @full: its template arguments are
  * "<…>", and what it returns, the tags of its ABI ("[abi:cxx11]"), known inline
  * namespaces ("std::__cxx11::", "fmt::v9::"), what it requires, and what the
- * compiler appended to its copies (".isra.0") are left out. Each byte that is
- * no UTF-8, each control character, and each character that changes the
- * direction of what follows becomes '?'. std::basic_string<char, ...> with its
- * usual arguments is std::string; so are wstring, string_view, wstring_view. It
- * never has more characters than
+ * compiler appended to its copies (".isra.0") are left out. The file that tells
+ * a function from others of its name (" (main.c)") stays. Each byte that is no
+ * UTF-8, each control character, and each character that changes the direction
+ * of what follows becomes '?'. std::basic_string<char, ...> with its usual
+ * arguments is std::string; so are wstring, string_view, wstring_view. It never
+ * has more characters than
  * @full. Returns its length in bytes, without its NUL.
  */
 size_t name_fold(const char *full, char out[NAME_FOLD_BYTES]);
@@ -48,7 +49,8 @@ size_t name_fold_open(const char *full, const size_t *open, size_t count,
  * returns. */
 size_t name_fold_begin(const char *full);
 
-/* Writes @full without what the function returns and without its parameters to
+/* Writes @full without what the function returns, its parameters and its file
+ * to
  * @out; all else stays, and no byte is replaced. Returns its length in bytes.
  */
 size_t name_fold_plain(const char *full, char out[NAME_FOLD_BYTES]);

@@ -11,6 +11,10 @@
 
 struct source_frame {
 	const char *function; /* demangled; lives as long as the file */
+	/* The name in the debug information, without and with the file that
+	 * declares the function. NULL: no other file can have the name. Equal
+	 * texts of one file are one. */
+	const char *plain, *alias;
 	const char *file; /* as the compiler was told, made absolute by its
 			   * folder; lives as long as the file */
 	uint32_t line; /* 0: unknown */

@@ -23,23 +23,23 @@
 #define MANGLED_BYTES_SHOWN 256
 /* How much the demangler may write of one name that is folded. */
 #define FOLDED_BYTES_MAX (256u << 10)
-/* Names that differ behind this many bytes may become the same. */
-#define HASHED_BYTES_MAX (64u << 10)
+/* Nothing is read of a raw name behind these bytes. */
+#define RAW_BYTES_MAX (16u << 10)
 
-/* What tells a name that is not whole from others: its hash. */
+/* A hash tells a name that is not whole from others. */
 #define HASH_FORMAT " #%08x"
 #define HASH_BYTES 10 /* without the NUL */
 #define TEXT_BYTES                                                 \
 	(SYMBOL_NAME_BYTES - 1 - HASH_BYTES) /* that are before it \
 					      */
 
-/* What gcc calls the parts of a coroutine: see name_coroutine(). */
+/* Part of gcc's names for coroutines: see name_coroutine(). */
 static const char g_frame[] = ".Frame.";
 
 struct sink {
 	char *out;
 	size_t used, room;
-	bool is_folding; /* what is in <> becomes "..." */
+	bool is_folding; /* template arguments become "..." */
 	size_t left; /* to be folded */
 	size_t angles, parens; /* that are open; parens: since the first angle
 				*/
@@ -133,7 +133,7 @@ static size_t end_by_hash(char *out, size_t used, const char *cut,
 {
 	uint32_t hash = 2166136261u; /* FNV-1a */
 
-	for (size_t i = 0; i < bytes && i < HASHED_BYTES_MAX; i++)
+	for (size_t i = 0; i < bytes; i++)
 		hash = (hash ^ (uint8_t)raw[i]) * 16777619u;
 	if (used > TEXT_BYTES - strlen(cut))
 		used = TEXT_BYTES - strlen(cut);
@@ -277,13 +277,32 @@ static size_t make_plain(const char *raw, size_t bytes,
 	return length;
 }
 
+/* Appends " (FILE)" to the @length bytes of @out. Returns the new length. */
+static size_t append_file(const char *file, size_t length,
+			  char out[SYMBOL_NAME_BYTES])
+{
+	size_t bytes = strnlen(file, SYMBOL_NAME_BYTES);
+
+	if (length + bytes + sizeof(" ()") > SYMBOL_NAME_BYTES)
+		return length;
+	snprintf(out + length, SYMBOL_NAME_BYTES - length, " (%s)", file);
+	symbol_name_clean(out + length);
+	return length + bytes + sizeof(" ()") - 1;
+}
+
 size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES])
 {
 	static const char mark[] = ELF_STUB_MARK;
 	const size_t mark_bytes = sizeof(mark) - 1;
-	size_t bytes = strlen(raw), length;
+	size_t bytes = strnlen(raw, RAW_BYTES_MAX), length;
+	const char *file = memchr(raw, ELF_FILE_MARK, bytes);
 
-	if (bytes <= mark_bytes || strcmp(raw + bytes - mark_bytes, mark) != 0)
+	if (file)
+		return append_file(file + 1,
+				   make_plain(raw, (size_t)(file - raw), out),
+				   out);
+	if (bytes <= mark_bytes || raw[bytes] ||
+	    strcmp(raw + bytes - mark_bytes, mark) != 0)
 		return make_plain(raw, bytes, out);
 	length = make_plain(raw, bytes - mark_bytes, out);
 	if (length + sizeof(mark) > SYMBOL_NAME_BYTES)

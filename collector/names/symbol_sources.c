@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/names/elf_functions.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbolize_wire.h"
 #include "collector/names/text_store.h"
@@ -108,13 +109,32 @@ static const char *keep_clean_text(struct text_store *texts, const char *raw)
 	return kept ? kept : "";
 }
 
+/* Returns the name of @raw without its file. *@alias is the name with the file,
+ * or NULL. Returns NULL if there is no room. */
+static const char *keep_function(struct text_store *texts, const char *raw,
+				 const char **alias)
+{
+	const char *mark = strchr(raw, ELF_FILE_MARK);
+	char plain[SYMBOLIZE_TEXT_MAX + 1], name[SYMBOL_NAME_BYTES];
+
+	*alias = NULL;
+	if (mark) {
+		symbol_name_make(raw, name);
+		*alias = text_store_text(texts, name);
+		memcpy(plain, raw, (size_t)(mark - raw));
+		plain[mark - raw] = '\0';
+		raw = plain;
+	}
+	symbol_name_make(raw, name);
+	return text_store_text(texts, name);
+}
+
 static void add_source_frame(void *context, uint64_t vaddr,
 			     const struct symbolize_frame *frame)
 {
 	struct answer *answer = context;
 	struct text_store *texts = answer->asker->texts;
-	char name[SYMBOL_NAME_BYTES];
-	const char *function;
+	const char *function, *alias;
 	uint64_t before;
 
 	if (answer->vaddr[answer->at] != vaddr) {
@@ -128,10 +148,11 @@ static void add_source_frame(void *context, uint64_t vaddr,
 		return;
 	}
 	before = text_store_bytes(texts);
-	symbol_name_make(frame->function, name);
-	function = text_store_text(texts, name);
+	function = keep_function(texts, frame->function, &alias);
 	answer->frames[answer->frame_count++] = (struct source_frame){
 		.function = function ? function : "?",
+		.plain = alias ? function : NULL,
+		.alias = alias,
 		.file = keep_clean_text(texts, frame->file),
 		.line = frame->line,
 		.start_line = frame->start_line,

@@ -328,8 +328,8 @@ static bool is_cpp(struct unit *unit)
 	}
 }
 
-/* The unit that @die lies in, read; @unit is the most likely one. With -flto
- * another one describes what was inlined. NULL: it has no code. */
+/* Returns the unit of @die, read. @unit is the most likely one. With -flto an
+ * inlined function is described in another unit. NULL: the unit has no code. */
 static struct unit *unit_of(struct dwarf_lines *lines, struct unit *unit,
 			    const Dwarf_Die *die)
 {
@@ -346,9 +346,19 @@ static struct unit *unit_of(struct dwarf_lines *lines, struct unit *unit,
 	return NULL;
 }
 
-/* The name of a function that has no mangled one. In C++ that is a function of
- * its file alone, in scopes that others have, too; or one for other languages,
- * which has no scope. */
+static bool is_external(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	bool is_set = false;
+
+	(void)dwarf_formflag(
+		dwarf_attr_integrate(die, DW_AT_external, &attribute), &is_set);
+	return is_set;
+}
+
+/* The name of a function that has no mangled one. In C++ such a function
+ * belongs to its file alone, and functions of other scopes may have the same
+ * name. An external one is extern "C", and has no scope. */
 static const char *plain_name(struct dwarf_lines *lines, struct unit *unit,
 			      Dwarf_Die *die)
 {
@@ -378,6 +388,13 @@ static const char *function_name(struct dwarf_lines *lines, struct unit *unit,
 	if (!name)
 		name = plain_name(lines, unit, die);
 	return name ? name : "";
+}
+
+static const char *home_of(Dwarf_Die *die)
+{
+	const char *file = is_external(die) ? NULL : dwarf_decl_file(die);
+
+	return file ? file : "";
 }
 
 static void set_file(struct dwarf_frame *frame, const char *file,
@@ -450,12 +467,13 @@ static size_t find_frames(struct dwarf_lines *lines, struct unit *unit,
 	Dwarf_Die chain[SYMBOLIZE_FRAMES_MAX];
 	size_t count = function ? find_chain(&function->die, vaddr, chain) : 0;
 
-	out[0] = (struct dwarf_frame){ "", "", "", 0, 0 };
+	out[0] = (struct dwarf_frame){ "", "", "", "", 0, 0 };
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
 
 		out[i] = (struct dwarf_frame){
 			.function = function_name(lines, unit, die),
+			.home = home_of(die),
 			.folder = "",
 			.file = "",
 			.start_line = number_of_attribute(die, DW_AT_decl_line),

@@ -18,6 +18,8 @@ struct dwarf_lines;
 struct dwarf_frame { /* the strings are never NULL, and live as long as the
 		      * dwarf_lines */
 	const char *function; /* mangled if the compiler mangles; "": unknown */
+	const char *home; /* if others may have the name: the file that declares
+			   * the function; or "" */
 	const char *folder; /* goes in front of file, with a '/'; or "" */
 	const char *file; /* "": unknown */
 	uint32_t line; /* 0: unknown */

@@ -28,6 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/names/elf_functions.h"
 #include "collector/names/lower_limit.h"
 #include "collector/names/symbolize_dwarf.h"
 #include "collector/names/symbolize_wire.h"
@@ -93,16 +94,21 @@ static int fail_because(const char *why)
 static void put_frame(const struct dwarf_frame *frame)
 {
 	const char *slash = frame->folder[0] ? "/" : "";
-	char file[SYMBOLIZE_TEXT_MAX + 1];
-	size_t function_bytes = strnlen(frame->function, SYMBOLIZE_TEXT_MAX);
-	size_t file_bytes;
+	const char *home = strrchr(frame->home, '/');
+	char function[SYMBOLIZE_TEXT_MAX + 1], file[SYMBOLIZE_TEXT_MAX + 1];
+	size_t function_bytes, file_bytes;
+
+	home = home ? home + 1 : frame->home;
+	snprintf(function, sizeof(function), *home ? "%s%c%s" : "%s",
+		 frame->function, ELF_FILE_MARK, home);
+	function_bytes = strlen(function);
 
 	snprintf(file, sizeof(file), "%s%s%s", frame->folder, slash,
 		 frame->file);
 	file_bytes = strlen(file);
 	printf("f %" PRIu32 " %" PRIu32 " %zu %zu\n", frame->line,
 	       frame->start_line, function_bytes, file_bytes);
-	fwrite(frame->function, 1, function_bytes, stdout);
+	fwrite(function, 1, function_bytes, stdout);
 	putchar('\n');
 	fwrite(file, 1, file_bytes, stdout);
 	putchar('\n');

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "collector/base/budget.h"
+#include "collector/base/grow.h"
 #include "collector/names/modules.h"
 #include "collector/profile/out_pprof.h"
 #include "collector/names/sites.h"
@@ -276,9 +277,18 @@ void locations_name(const struct locations *locations, uint32_t number,
 /* --- sources ----------------------------------------------------------------
  */
 
+/* A function whose name another file may have. */
+struct twin {
+	uint32_t place; /* as in struct location */
+	const char *plain, *alias; /* as in struct source_frame */
+};
+
 /* The source lines of all locations, and the locations by place. */
 struct sources {
 	const struct locations *locations;
+	struct twin *twins; /* names that several files have, sorted; without
+			     * aliases */
+	size_t twin_count;
 	struct source *source; /* of each location */
 	size_t *first; /* see sort_by_place() */
 	uint32_t *order;
@@ -333,8 +343,88 @@ static int find_place_sources(struct sources *sources, size_t place)
 	return err;
 }
 
+static int compare_pointers(const char *a, const char *b)
+{
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static int compare_twins(const void *left, const void *right)
+{
+	const struct twin *a = left, *b = right;
+	int order;
+
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	order = compare_pointers(a->plain, b->plain);
+	return order ? order : compare_pointers(a->alias, b->alias);
+}
+
+/* Adds the functions of location @index whose names other files may have. */
+static int add_twins(struct sources *sources, size_t index, size_t *room)
+{
+	const struct source *source = &sources->source[index];
+	uint32_t place = location_at(sources->locations, index)->place;
+
+	if (grow_array(sources->twins, *room,
+		       sources->twin_count + 2 * source->count))
+		return -ENOMEM;
+	for (size_t i = 0; i < source->count; i++) {
+		const struct source_frame *frame = &source->frames[i];
+		struct twin twin = { place, frame->plain, frame->alias };
+
+		if (!frame->alias)
+			continue;
+		sources->twins[sources->twin_count++] = twin;
+		/* The symbol table knows several, even if one has samples. */
+		twin.alias = NULL;
+		if (!strcmp(frame->function, frame->alias))
+			sources->twins[sources->twin_count++] = twin;
+	}
+	return 0;
+}
+
+/* Finds the names that several files have. 0 or -ENOMEM. */
+static int find_twins(struct sources *sources)
+{
+	size_t room = 0, kept = 0, end;
+	struct twin *twins;
+
+	for (size_t i = 0; i < sources->locations->items.count; i++)
+		if (add_twins(sources, i, &room))
+			return -ENOMEM;
+	twins = sources->twins;
+	if (sources->twin_count)
+		qsort(twins, sources->twin_count, sizeof(*twins),
+		      compare_twins);
+	for (size_t i = 0; i < sources->twin_count; i = end) {
+		for (end = i + 1; end < sources->twin_count; end++)
+			if (twins[end].place != twins[i].place ||
+			    twins[end].plain != twins[i].plain)
+				break;
+		if (twins[i].alias != twins[end - 1].alias)
+			twins[kept++] = (struct twin){ twins[i].place,
+						       twins[i].plain, NULL };
+	}
+	sources->twin_count = kept;
+	return 0;
+}
+
+static bool is_twin(const struct sources *sources, size_t index,
+		    const struct source_frame *frame)
+{
+	struct twin wanted = {
+		.place = location_at(sources->locations, index)->place,
+		.plain = frame->plain,
+	};
+
+	return frame->alias && sources->twin_count &&
+	       bsearch(&wanted, sources->twins, sources->twin_count,
+		       sizeof(wanted), compare_twins);
+}
+
 static void sources_release(struct sources *sources)
 {
+	free(sources->twins);
 	free(sources->source);
 	free(sources->first);
 	free(sources->order);
@@ -355,7 +445,7 @@ static int sources_find(const struct locations *locations, struct sources *out)
 	for (size_t i = 0; i < locations->places.count && !err; i++)
 		if (place_at(locations, i)->file)
 			err = find_place_sources(out, i);
-	return err;
+	return err ? err : find_twins(out);
 }
 
 /* The functions of location @index are the frames from the number that this
@@ -382,9 +472,11 @@ static const char *frame_name(const struct sources *sources, size_t index,
 			      size_t i, size_t last)
 {
 	const struct source *source = &sources->source[index];
+	const struct source_frame *frame = i < last ? &source->frames[i] : NULL;
 
-	if (i < last && source->frames[i].function[0])
-		return source->frames[i].function;
+	if (frame && frame->function[0])
+		return is_twin(sources, index, frame) ? frame->alias
+						      : frame->function;
 	return location_at(sources->locations, index)->name;
 }
 

@@ -120,6 +120,13 @@ static const char *const folded[][3] = {
 	{ "f(int) [clone .isra.0.part.1]", "f(int)", "f" },
 	{ "f(int) [clone .cold]", "f(int) [clone .cold]", "f" },
 	{ "foo.avx2", "foo.avx2", "foo.avx2" },
+	/* one of several files */
+	{ "helper (main.c)", "helper (main.c)", "helper" },
+	{ "foo.isra.3 (a.c #2)", "foo (a.c #2)", "foo" },
+	{ "f<int>(X<int>) const (b.cc)", "f<…>(X<…>) const (b.cc)", "f<int>" },
+	{ "(anonymous namespace)::f() [clone .cold] (b.cc)",
+	  "(anonymous namespace)::f() [clone .cold] (b.cc)",
+	  "(anonymous namespace)::f" },
 	{ ".part.0", ".part.0", ".part.0" },
 	/* Rust */
 	{ "<alloc::vec::Vec<T> as core::iter::Iterator>::next",

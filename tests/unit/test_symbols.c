@@ -118,6 +118,8 @@ START_TEST(symbol_name_with_version_loses_it)
 	ck_assert_str_eq(made("memcpy@plt"), "memcpy@plt");
 	ck_assert_str_eq(made("_ZN3FooC1Ev@plt"), "Foo::Foo()@plt");
 	ck_assert_str_eq(made("@plt"), "@plt");
+	ck_assert_str_eq(made("_ZN3FooC1Ev\1f.cc"), "Foo::Foo() (f.cc)");
+	ck_assert_str_eq(made("f\1a\nb.c #2"), "f (a?b.c #2)");
 }
 END_TEST
 
@@ -382,7 +384,7 @@ START_TEST(symbols_without_a_type_are_functions)
 }
 END_TEST
 
-/* Only the global symbols are left in it. */
+/* strip leaves the global symbols. */
 static const char g_sizeless[] =
 	".text\n.type sizeless,@function\n.type inside,@function\n"
 	".type far,@function\n.globl sizeless, inside, far\n" CODE(
@@ -495,7 +497,7 @@ START_TEST(symbols_of_stubs_are_those_of_their_functions)
 }
 END_TEST
 
-/* One of all files; one of this file, whose resolver is local, too. */
+/* A global function, and a static one whose resolver is also static. */
 static const char g_resolved[] =
 	"static int one(void) { return 1; }\n"
 	"static void *choose(void) { return one; }\n"
@@ -523,6 +525,44 @@ START_TEST(symbols_of_stubs_of_resolved_functions_are_theirs)
 	/* Filters find the stub; the code of a resolver is its own. */
 	ck_assert_int_ge(count_names(file, "hidden"), 1);
 	ck_assert_int_eq(count_names(file, "pick"), 1);
+	symbol_file_put(&file);
+}
+END_TEST
+
+/* Three files with a static function of one name each, and one of a header. */
+START_TEST(symbols_of_one_name_are_told_apart_by_file)
+{
+	static const char *const compilers[] = {
+		"gcc -g", "gcc -gdwarf-4", "gcc -g -gz", "clang -g", "gcc",
+	};
+	static const char *const sources[] = { "a.c", "b.c", "sub/a.c" };
+	static const char header[] = "static int shared(int x) { return x; }\n";
+	static const char text[] =
+		"#include \"twins.h\"\n"
+		"static int helper(int x) { return x + shared(x); }\n"
+		"int (*volatile p%d)(int) = helper;\n";
+	char source[sizeof(text) + 8];
+	struct symbol_file *file;
+	int all = 0;
+
+	if (!strncmp(compilers[_i], "clang", 5) &&
+	    system("command -v clang >/dev/null"))
+		return;
+	scratch_run("mkdir -p sub");
+	scratch_write("twins.h", header, strlen(header));
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		snprintf(source, sizeof(source), text, (int)i);
+		scratch_write(sources[i], source, strlen(source));
+	}
+	scratch_run("%s -I. -shared -fPIC -o twins.so a.c b.c sub/a.c",
+		    compilers[_i]);
+	file = open_file("twins.so");
+	ck_assert_int_eq(count_names(file, "helper (a.c)"), 1);
+	ck_assert_int_eq(count_names(file, "helper (a.c #2)"), 1);
+	ck_assert_int_eq(count_names(file, "helper (b.c)"), 1);
+	all = count_names(file, "shared");
+	/* Without debug information nobody can say that it is one function. */
+	ck_assert_int_eq(all, strstr(compilers[_i], "-g") ? 3 : 0);
 	symbol_file_put(&file);
 }
 END_TEST
@@ -1250,6 +1290,8 @@ static Suite *make_suite(void)
 	tcase_add_test(tables, symbols_of_stubs_are_those_of_their_functions);
 	tcase_add_test(tables,
 		       symbols_of_stubs_of_resolved_functions_are_theirs);
+	tcase_add_loop_test(tables, symbols_of_one_name_are_told_apart_by_file,
+			    0, 5);
 	tcase_add_test(tables, symbols_of_cpp_are_demangled);
 	tcase_add_test(tables, symbols_each_stops_when_told);
 	tcase_add_test(tables, symbols_headers_tell_hooks_asan_and_build_id);
