@@ -59,7 +59,7 @@ struct search {
 	size_t resolved_count, resolved_room;
 };
 
-/* Of slots, and of resolved functions. */
+/* Compares two slots, or two resolved functions. */
 static int compare_slots(const void *left, const void *right)
 {
 	uint64_t a, b;
