@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "collector/base/log.h"
 #include "collector/command/function_choice.h"
@@ -25,6 +27,7 @@ struct annotate_command {
 	const char *word, *dir;
 	bool json;
 	struct summary *summary;
+	time_t written; /* when the last of the profiles was; 0: unknown */
 	struct pprof *pprof[ARRAY_SIZE(profiles)]; /* NULL: there is none */
 	struct pprof_rows stacks[ARRAY_SIZE(profiles)];
 	struct pprof_rows functions[ARRAY_SIZE(profiles)];
@@ -65,6 +68,18 @@ static int parse_annotate_line(int argc, char **argv,
 	return OPTS_GO_ON;
 }
 
+static void note_time(struct annotate_command *command, const char *profile)
+{
+	struct stat status;
+	char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", command->dir, profile) < 0)
+		return;
+	if (!stat(path, &status))
+		command->written = MAX(command->written, status.st_mtime);
+	free(path);
+}
+
 /* 0 or -errno after a message. */
 static int read_profiles(struct annotate_command *command)
 {
@@ -79,6 +94,7 @@ static int read_profiles(struct annotate_command *command)
 		if (err)
 			return err;
 		found++;
+		note_time(command, profiles[i]);
 		if (pprof_rows_by_stack(command->pprof[i],
 					&command->stacks[i]) ||
 		    pprof_rows_by_function(command->pprof[i],
@@ -128,6 +144,7 @@ static int show_annotate(const struct annotate_command *command)
 		return OPTS_FAILED;
 	annotate_begin(name, &annotate);
 	annotate.recorded = command->summary->instrumented;
+	annotate.written = command->written;
 	for (size_t i = 0; i < ARRAY_SIZE(profiles) && !err; i++)
 		if (command->pprof[i])
 			err = annotate_add(&annotate, command->pprof[i],

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
@@ -218,6 +219,23 @@ static void print_with_source(const struct annotate *annotate,
 	}
 }
 
+bool annotate_is_changed(const struct annotate *annotate,
+			 const struct source_text *source)
+{
+	const struct timespec *changed = &source->modified;
+	const struct timespec *built;
+	struct stat module;
+
+	if (annotate->written && changed->tv_sec > annotate->written)
+		return true;
+	if (annotate->module[0] != '/' || stat(annotate->module, &module) < 0)
+		return false;
+	built = &module.st_mtim;
+	return changed->tv_sec > built->tv_sec ||
+	       (changed->tv_sec == built->tv_sec &&
+		changed->tv_nsec > built->tv_nsec);
+}
+
 static void print_file(const struct annotate *annotate,
 		       const struct annotate_line *lines, size_t count,
 		       FILE *out)
@@ -232,6 +250,10 @@ static void print_file(const struct annotate *annotate,
 		fputs("no file is known (compile with -g)", out);
 	if (err && lines->file[0])
 		fprintf(out, ": no source here: %s", strerror(-err));
+	if (!err && annotate_is_changed(annotate, &source))
+		fputs(": changed since the program was built, so lines may be "
+		      "others: build it and record again",
+		      out);
 	fputc('\n', out);
 	print_titles(annotate, out);
 	if (!err)

@@ -14,9 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "collector/base/pool.h"
 #include "collector/show/pprof_rows.h"
+
+struct source_text;
 
 #define ANNOTATE_VALUES 5
 
@@ -38,7 +41,9 @@ struct annotate_line {
 struct annotate {
 	const char *name, *module; /* of the function */
 	bool known[ANNOTATE_VALUES]; /* the recording has the value */
-	bool recorded; /* it has recorded calls: the caller sets it */
+	/* The caller sets these two: */
+	bool recorded; /* the recording has calls */
+	time_t written; /* when its profile was */
 	struct annotate_line *lines; /* sorted by file, then by line */
 	size_t count;
 	int64_t sum[ANNOTATE_VALUES]; /* of all lines */
@@ -59,9 +64,14 @@ void annotate_release(struct annotate *annotate);
 /*
  * Print the lines to @out, each file with its source around them, if that can
  * be read: it is looked for where the profile says, from the current folder on.
- * Both return 0, -ENOMEM, or -EIO if @out cannot be written.
+ * This and annotate_write_json() return 0, -ENOMEM, or -EIO if @out cannot be
+ * written.
  */
 int annotate_print(const struct annotate *annotate, FILE *out);
+/* True if @source was changed after the recording, or after the module of the
+ * function was built: lines may be others now. */
+bool annotate_is_changed(const struct annotate *annotate,
+			 const struct source_text *source);
 int annotate_write_json(const struct annotate *annotate, FILE *out);
 
 #endif

@@ -36,6 +36,8 @@ static json_t *line_json(const struct annotate *annotate,
 	if (line->line && line->line <= source.count)
 		json_object_set_new(out, "source",
 				    json_text(source.lines[line->line - 1]));
+	if (annotate_is_changed(annotate, &source))
+		json_object_set_new(out, "changed", json_true());
 	source_text_free(&source);
 	return out;
 }

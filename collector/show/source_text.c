@@ -65,6 +65,7 @@ static int read_bytes(int fd, size_t room, struct source_text *out,
 
 static int split_lines(struct source_text *out, size_t length)
 {
+	static const char mark[] = "\xef\xbb\xbf"; /* UTF-8 byte order mark */
 	size_t count = 1;
 
 	for (size_t i = 0; i < length; i++)
@@ -72,13 +73,15 @@ static int split_lines(struct source_text *out, size_t length)
 	out->lines = calloc(count + 1, sizeof(*out->lines));
 	if (!out->lines)
 		return -ENOMEM;
-	for (size_t at = 0; at < length;) {
+	for (size_t at = strncmp(out->bytes, mark, 3) ? 0 : 3; at < length;) {
 		char *end = memchr(out->bytes + at, '\n', length - at);
 
 		out->lines[out->count++] = out->bytes + at;
 		if (!end)
 			break;
 		*end = '\0';
+		if (end > out->bytes + at && end[-1] == '\r')
+			end[-1] = '\0';
 		at = (size_t)(end - out->bytes) + 1;
 	}
 	return 0;
@@ -94,6 +97,7 @@ static int read_source(int fd, struct source_text *out)
 		return -errno;
 	if (stat.st_size < 0 || (size_t)stat.st_size > SOURCE_BYTES_MAX)
 		return -EFBIG;
+	out->modified = stat.st_mtim;
 	out->bytes = malloc((size_t)stat.st_size + 1);
 	if (!out->bytes)
 		return -ENOMEM;

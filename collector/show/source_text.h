@@ -7,11 +7,14 @@
 #define PERFREC_COLLECTOR_SHOW_SOURCE_TEXT_H
 
 #include <stddef.h>
+#include <time.h>
 
 struct source_text {
 	char *bytes;
-	char **lines; /* without their newlines; lines[0] is line 1 */
+	char **lines; /* without their ends, "\n" or "\r\n"; lines[0] is line
+		       * 1 */
 	size_t count;
+	struct timespec modified;
 };
 
 /*
