@@ -46,8 +46,8 @@
  * more; and a function that uses another register has saved its caller's on the
  * stack, where it is found. Programs that keep frame pointers are described by
  * them, and the function of the C library that they wait in need not have saved
- * the frame pointer. Then it follows from the begin of the function, or from
- * the return address, which must lie behind a call of that function
+ * the frame pointer. Then it follows from the code of the function, or from the
+ * return address, which must lie behind a call of that function
  * (recover_frame_pointer()). Where nothing proves it, or another register is
  * needed, the stack is cut: nothing is guessed.
  */
@@ -61,6 +61,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/names/modules.h"
 #include "collector/patch/thunks.h"
+#include "collector/stacks/frame_size.h"
 #include "collector/stacks/unwind_space.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
@@ -603,37 +604,7 @@ static enum step step_guessed(struct unwind *unwind)
  */
 
 #if defined(__x86_64__)
-#define PROLOGUE_BYTES 40
 #define SCAN_BYTES 512u /* of a frame that are looked through */
-
-/* Sets *@size to how far below its frame pointer a function has its stack
- * pointer that begins with @code: "push %rbp; mov %rsp, %rbp", more pushes, and
- * "sub $n, %rsp". False: it begins otherwise; *@size is then of those
- * instructions that are there. */
-static bool frame_size(const uint8_t code[PROLOGUE_BYTES], uint64_t *size)
-{
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	const uint8_t *at = code;
-	uint32_t more = 0;
-
-	*size = 0;
-	if (!memcmp(at, endbr, sizeof(endbr)))
-		at += sizeof(endbr);
-	if (at[0] != 0x55 || at[1] != 0x48 ||
-	    !((at[2] == 0x89 && at[3] == 0xe5) ||
-	      (at[2] == 0x8b && at[3] == 0xec)))
-		return false;
-	at += 4;
-	for (int i = 0; i < 8 && (at[at[0] == 0x41] & 0xf8) == 0x50; i++) {
-		at += 1 + (at[0] == 0x41);
-		*size += 8;
-	}
-	if (at[0] != 0x48 || (at[1] != 0x83 && at[1] != 0x81) || at[2] != 0xec)
-		return false;
-	memcpy(&more, at + 3, at[1] == 0x83 ? 1 : sizeof(more));
-	*size += more;
-	return true;
-}
 
 /* Whether the last instruction of the 8 bytes at @code is "call *operand". */
 static bool is_indirect_call(const uint8_t code[8])
@@ -682,23 +653,31 @@ static enum call_kind call_of_frame(struct unwind *unwind, uint64_t fp,
 	return call_before(unwind, ret, start);
 }
 
+/* Follows the code of the function at @start up to the return address @ret, as
+ * frame_size() does. */
+static bool size_of_frame(struct unwind *unwind, uint64_t start, uint64_t ret,
+			  uint64_t *size)
+{
+	uint8_t code[FRAME_SIZE_CODE_MAX];
+	uint64_t bytes = ret - start;
+
+	return bytes <= sizeof(code) &&
+	       unwind_space_read(&unwind->space, start, code, bytes) &&
+	       frame_size(code, bytes, start, size);
+}
+
 /*
  * The frame pointer of the frame that the cursor is at, whose function begins
- * at @start. It is where the begin of the function says, if a call lies before
- * the return address there. Else, as compilers put other instructions between
- * those of the begin, it is the first place whose return address lies behind a
- * direct call of this very function. 0: neither is there.
+ * at @start. It is where the code of the function says, if a call lies before
+ * the return address there. Else it is the first place whose return address
+ * lies behind a direct call of this very function. 0: neither is there.
  */
 static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 {
-	uint8_t code[PROLOGUE_BYTES];
 	uint64_t size, fp = unwind->sp;
-	enum call_kind least; /* that proves it */
 
-	if (!unwind_space_read(&unwind->space, start, code, sizeof(code)))
-		return 0;
-	least = frame_size(code, &size) ? CALL_OTHER : CALL_DIRECT;
-	if (call_of_frame(unwind, fp + size, start) >= least)
+	if (size_of_frame(unwind, start, unwind->ip, &size) &&
+	    call_of_frame(unwind, fp + size, start) != CALL_NONE)
 		return fp + size;
 	for (; fp < unwind->sp + SCAN_BYTES; fp += 8)
 		if (call_of_frame(unwind, fp, start) == CALL_DIRECT)
