@@ -36,6 +36,9 @@
 #include "collector/names/line_starts.h"
 #include "shared/compiler.h"
 
+#ifndef ELFCOMPRESS_ZSTD /* before glibc 2.37 */
+#define ELFCOMPRESS_ZSTD 2
+#endif
 /* How deep entries may lie inside entries. What lies deeper is ignored. */
 #define DEPTH_MAX 128
 
@@ -502,6 +505,23 @@ size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
 
 /* --- opening ------------------------------------------------------------- */
 
+/* True if a section of @elf is compressed by zstd. libdw reads such sections
+ * from 0.189 on, if it was built so; others ignore them. */
+static bool has_zstd(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Chdr how;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) &&
+		    header.sh_flags & SHF_COMPRESSED &&
+		    gelf_getchdr(section, &how) &&
+		    how.ch_type == ELFCOMPRESS_ZSTD)
+			return true;
+	return false;
+}
+
 static Dwarf *open_dwarf(int fd, Elf **elf, const char **why)
 {
 	Dwarf *dwarf;
@@ -518,6 +538,7 @@ int dwarf_lines_new(int fd, int alt_fd, struct dwarf_lines **out,
 {
 	struct dwarf_lines *lines = calloc(1, sizeof(*lines));
 	const char *ignored;
+	bool is_zstd;
 
 	if (!lines) {
 		*why = "not enough memory";
@@ -525,15 +546,23 @@ int dwarf_lines_new(int fd, int alt_fd, struct dwarf_lines **out,
 	}
 	elf_version(EV_CURRENT);
 	lines->dwarf = open_dwarf(fd, &lines->elf, why);
-	if (!lines->dwarf) {
-		dwarf_lines_free(&lines);
-		return -EBADMSG;
-	}
-	if (alt_fd >= 0)
+	if (lines->dwarf && alt_fd >= 0)
 		lines->alt = open_dwarf(alt_fd, &lines->alt_elf, &ignored);
 	if (lines->alt)
 		dwarf_setalt(lines->dwarf, lines->alt);
-	find_units(lines);
+	if (lines->dwarf)
+		find_units(lines);
+	/* libdw may have opened the file for a section that is too small to be
+	 * compressed. */
+	is_zstd = !lines->unit_count && has_zstd(lines->elf);
+	if (is_zstd)
+		*why = "its debug sections are compressed by zstd, which libdw "
+		       "of this machine cannot read; link with "
+		       "-Wl,--compress-debug-sections=zlib";
+	if (is_zstd || !lines->dwarf) {
+		dwarf_lines_free(&lines);
+		return -EBADMSG;
+	}
 	*out = lines;
 	return 0;
 }
