@@ -434,6 +434,25 @@ uint64_t cut_sched_last_ns(const struct cut_sched *sched)
 	return last_ns;
 }
 
+bool cut_sched_may_follow(const struct cut_sched *sched, int64_t tid,
+			  uint64_t ns)
+{
+	const struct sched_thread *threads = sched->threads.items, *thread;
+	const struct sched_thread wanted = { .tid = tid };
+	uint32_t number;
+
+	if (!sched->out)
+		return false;
+	/* Nothing that was told is as late as its last event. */
+	if (ns >= sched->rest_ns)
+		return true;
+	if (!pool_find(&sched->threads, &wanted, &number))
+		return false;
+	thread = &threads[number];
+	return thread->runs || thread->why == TRACE_LEFT_PREEMPTED ||
+	       thread->why == TRACE_LEFT_WAITS || thread->ns > sched->rest_ns;
+}
+
 void cut_sched_leave(struct cut_sched *sched, uint64_t ns)
 {
 	if (!sched->out)

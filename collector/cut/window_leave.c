@@ -188,6 +188,16 @@ static bool is_gone(const struct packet_window *window,
 	return false;
 }
 
+/* Whether switches of a thread that has ended may follow, which need its name
+ * and its process: a CPU's are written some hundred at a time. */
+static bool has_switches(const struct packet_window *window,
+			 const struct wsequence *sequence)
+{
+	return sequence->track->tid &&
+	       cut_sched_may_follow(window->sched, sequence->track->tid,
+				    sequence->clock_ns);
+}
+
 static void put_sequences(struct leaving *leaving)
 {
 	const struct by_number *list = &leaving->window->sequences;
@@ -195,11 +205,13 @@ static void put_sequences(struct leaving *leaving)
 	for (uint32_t i = 0; i < list->ids.count; i++) {
 		struct wsequence *sequence = list->items[i];
 
-		if (sequence->track &&
-		    is_gone(leaving->window, sequence->track))
-			continue;
-		window_start_as_is(leaving->window, sequence);
-		window_put_names(leaving->window, sequence);
+		if (!sequence->track ||
+		    !is_gone(leaving->window, sequence->track)) {
+			window_start_as_is(leaving->window, sequence);
+			window_put_names(leaving->window, sequence);
+		} else if (has_switches(leaving->window, sequence)) {
+			window_start_as_is(leaving->window, sequence);
+		}
 	}
 }
 

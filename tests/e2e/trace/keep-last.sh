@@ -119,6 +119,42 @@ if [ -d /dev/shm ] && memory=$(mktemp -d /dev/shm/keep-last.XXXXXX); then
 	check "$memory/data"
 fi
 
+# A thread for each task. A thread has switches in the trace as long as any of it,
+# or longer: they are written some hundred at a time. All have their processes.
+build tasks -pthread <<'SOURCE'
+#include <pthread.h>
+__attribute__((noinline)) static void nest(int depth)
+{
+	if (depth)
+		nest(depth - 1);
+	__asm__ volatile("");
+}
+static void *run(void *context)
+{
+	for (int i = 0; i < 40; i++)
+		nest(300);
+	return context;
+}
+int main(void)
+{
+	for (int i = 0; i < 800; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, run, NULL))
+			return 1;
+		pthread_join(thread, NULL);
+	}
+	return 0;
+}
+SOURCE
+run "$PERFREC" record -q --on-full=block --alloc=off --cpu=off --compress=off \
+	--keep last --max-size 8M -o tasks-data ./tasks
+expect_status 0
+check tasks-data
+"$O/tests/tools/trace_check" --importer tasks-data/trace.pftrace >lines ||
+	fail 'trace_check --importer'
+expect_eq 'threads without a process' "$(grep -c '^thread	[0-9]*	-' lines)" 0
+
 # What programs lost that are forgotten is counted, and the trace marks nothing
 # of them.
 PERFREC_RING_KB=64 run "$PERFREC" record -q --on-full=drop --alloc=off --cpu=off \
