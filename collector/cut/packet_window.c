@@ -409,10 +409,14 @@ static bool take_slice(struct packet_window *window, struct wsequence *sequence,
 }
 
 /* The cut has a slice of @track. */
-static void count_slice(struct packet_window *window, struct wtrack *track)
+static void count_slice(struct packet_window *window, struct wtrack *track,
+			uint64_t ns)
 {
 	track->has_slices = true;
-	window->totals.slices += !track->is_waits;
+	if (track->is_waits)
+		return;
+	window->totals.slices++;
+	window_note_begin(window, ns);
 }
 
 /* Counts what the instant says that was lost. */
@@ -489,7 +493,7 @@ static void take_event(struct packet_window *window,
 	if (!has)
 		return;
 	if (event.type == TYPE_SLICE_BEGIN)
-		count_slice(window, event.track);
+		count_slice(window, event.track, ns);
 	window_use_track(window, event.track);
 	window_put_packet(window, packet, ns, is_step);
 }
@@ -548,7 +552,7 @@ static void put_usual(struct packet_window *window,
 	if (!window_has_track(window, event->track))
 		return;
 	if (event->type == TYPE_SLICE_BEGIN)
-		count_slice(window, event->track);
+		count_slice(window, event->track, ns);
 	window_put_packet(window, &packet, ns, true);
 }
 

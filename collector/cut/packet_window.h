@@ -152,6 +152,7 @@ uint64_t packet_window_leave(struct packet_window *window,
 struct packet_window_totals {
 	uint64_t packets; /* that were taken in */
 	uint64_t first_ns, last_ns; /* of all events but waits; 0, 0: none */
+	uint64_t begin_ns; /* of the first slice in the cut; 0: none */
 	uint64_t slices; /* in the cut, of threads, contexts and lanes */
 	uint64_t clipped; /* of these, began before or ended after a range */
 	uint64_t threads; /* that have slices in the cut */

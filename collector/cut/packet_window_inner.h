@@ -104,6 +104,14 @@ struct packet_window {
 	struct packet_window_totals totals;
 };
 
+/* A slice of the cut begins at @ns. */
+static inline void window_note_begin(struct packet_window *window, uint64_t ns)
+{
+	uint64_t *first = &window->totals.begin_ns;
+
+	*first = *first ? MIN(*first, ns) : ns;
+}
+
 /* A packet, taken apart. */
 struct wpacket {
 	struct trace_packet_bytes bytes;

@@ -392,6 +392,7 @@ void window_begin_again(struct packet_window *window, struct wtrack *track,
 	if (!track->is_waits) {
 		window->totals.slices++;
 		window->totals.clipped++;
+		window_note_begin(window, ns);
 	}
 	window_put_event(window, slice->sequence, ns);
 }

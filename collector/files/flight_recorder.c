@@ -183,7 +183,6 @@ static int write_trace(struct recording *recording,
 		.memory = trace_file_flight(setup->trace),
 		.from_ns = window->from_ns,
 		.to_ns = window->to_ns,
-		.origin_ns = setup->start_ns,
 		.of = setup->path,
 		.compress = true,
 	};

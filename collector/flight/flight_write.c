@@ -50,9 +50,7 @@ static int write_view(const struct flight_wish *wish, struct cut_file *file,
 {
 	struct cut_range range = { .to = wish->to_ns };
 	const struct cut_ranges ranges = { &range, 1, 1 };
-	const struct trace_cut_wish about = { .of = wish->of,
-					      .ranges = &ranges,
-					      .origin_ns = wish->origin_ns };
+	struct trace_cut_wish about = { .of = wish->of, .ranges = &ranges };
 	struct packet_window *window = NULL;
 	struct flight_view *view;
 	int err = flight_view_new(wish->memory, wish->from_ns, wish->to_ns,
@@ -67,8 +65,9 @@ static int write_view(const struct flight_wish *wish, struct cut_file *file,
 		err = take_packets(view, window, file);
 	if (!err) {
 		packet_window_end(window);
-		trace_cut_put_about(&about, file);
 		result->totals = packet_window_totals(window);
+		about.origin_ns = result->totals.begin_ns ?: range.from;
+		trace_cut_put_about(&about, file);
 	}
 	packet_window_free(&window);
 	flight_view_free(&view);

@@ -17,7 +17,6 @@ struct flight_memory;
 struct flight_wish {
 	struct flight_memory *memory;
 	uint64_t from_ns, to_ns; /* CLOCK_BOOTTIME; from < to */
-	uint64_t origin_ns; /* from which people count times */
 	const char *of; /* what it is of, for people: the trace says it */
 	bool compress;
 };

@@ -328,7 +328,7 @@ static struct packet_window_totals cut(uint64_t from, uint64_t to, FILE *out)
 	struct packet_window_totals totals;
 	struct cut_range range = { from, to };
 	const struct cut_ranges ranges = { &range, 1, 1 };
-	const struct trace_cut_wish about = { .of = "test", .ranges = &ranges };
+	struct trace_cut_wish about = { .of = "test", .ranges = &ranges };
 	struct index_get left = { .at = g->trace.at,
 				  .end = g->trace.at + g->trace.count };
 	struct packet_window *window;
@@ -342,6 +342,8 @@ static struct packet_window_totals cut(uint64_t from, uint64_t to, FILE *out)
 						   field.bytes, field.value });
 	packet_window_end(window);
 	totals = packet_window_totals(window);
+	/* Times of a snapshot count from its first call. */
+	about.origin_ns = totals.begin_ns ?: from;
 	trace_cut_put_about(&about, &file);
 	packet_window_free(&window);
 	ck_assert_int_eq(cut_file_end(&file), 0);
@@ -396,6 +398,9 @@ static void check_asked(uint64_t asked, uint64_t from, uint64_t to)
 	fclose(cut_file);
 	fclose(flight_file);
 	ck_assert_uint_le(result.kept_from_ns, from);
+	ck_assert_int_eq(totals.begin_ns != 0, totals.slices != 0);
+	if (totals.slices)
+		ck_assert(totals.begin_ns >= from && totals.begin_ns < to);
 	ck_assert_uint_eq(result.totals.slices, totals.slices);
 	ck_assert_uint_eq(result.totals.clipped, totals.clipped);
 	ck_assert_uint_eq(result.totals.threads, totals.threads);
