@@ -64,7 +64,8 @@ static void put_meta(struct chrome *chrome, const struct chrome_track *track,
 static struct chrome_track *chrome_track_of(struct chrome *chrome,
 					    const struct trace_track *track)
 {
-	uint32_t process_name = track->process ? track->process->name : 0;
+	const struct threads_process process =
+		threads_process(chrome->trace, track);
 	struct chrome_track *known;
 	char name[THREAD_NAME_BYTES];
 
@@ -72,16 +73,16 @@ static struct chrome_track *chrome_track_of(struct chrome *chrome,
 		return NULL;
 	known = &chrome->tracks[track->number];
 	if (likely(known->told && known->name == track->name &&
-		   known->process_name == process_name))
+		   known->process_name == process.name))
 		return known;
-	known->pid = threads_pid(chrome->trace, track);
+	known->pid = process.pid;
 	known->tid = threads_tid(track);
 	known->name = track->name;
-	known->process_name = process_name;
+	known->process_name = process.name;
 	known->told = true;
-	if (process_name)
+	if (process.name)
 		put_meta(chrome, known, "process_name",
-			 trace_reader_text(chrome->trace, process_name));
+			 trace_reader_text(chrome->trace, process.name));
 	put_meta(chrome, known, "thread_name",
 		 threads_name(chrome->trace, track, name));
 	return known;

@@ -86,7 +86,7 @@ static void put_call(const struct trace_reader *trace, uint64_t origin_ns,
 	const struct trace_track *thread = call_track_thread(trace, track);
 	uint64_t took = event->event.ns - event->begin_ns;
 
-	put_int(threads_pid(trace, track), out);
+	put_int(threads_process(trace, track).pid, out);
 	put_char(',', out);
 	put_int(thread->tid, out);
 	put_char(',', out);

@@ -316,7 +316,7 @@ static int put_samples(const struct fox *fox, const struct fox_track *track,
 static void put_thread_head(const struct fox *fox,
 			    const struct fox_track *track, FILE *out)
 {
-	int64_t pid = threads_pid(fox->trace, track->track);
+	int64_t pid = threads_process(fox->trace, track->track).pid;
 	const struct trace_track *process = track->track->process;
 	char name[THREAD_NAME_BYTES];
 

@@ -10,19 +10,22 @@
 #define TID_OTHER (INT64_C(1) << 30)
 #define PARENTS_MAX 8
 
-int64_t threads_pid(const struct trace_reader *trace,
-		    const struct trace_track *track)
+struct threads_process threads_process(const struct trace_reader *trace,
+				       const struct trace_track *track)
 {
 	for (int i = 0; track && i < PARENTS_MAX; i++) {
 		if (track->process)
-			return track->process->pid;
+			track = track->process;
+		if (track->kind == TRACE_TRACK_PROCESS)
+			return (struct threads_process){ track->pid,
+							 track->name };
 		if (track->pid)
-			return track->pid;
+			return (struct threads_process){ .pid = track->pid };
 		track = track->parent
 				? trace_reader_find_track(trace, track->parent)
 				: NULL;
 	}
-	return 0;
+	return (struct threads_process){ 0 };
 }
 
 int64_t threads_tid(const struct trace_track *track)
@@ -45,7 +48,7 @@ const char *threads_name(const struct trace_reader *trace,
 	else if (thread != track)
 		snprintf(text, THREAD_NAME_BYTES,
 			 "%.200s (%" PRId64 ", context %u)", name, thread->tid,
-			 track->number);
+			 call_track_context(trace, track));
 	else if (track->kind == TRACE_TRACK_THREAD)
 		snprintf(text, THREAD_NAME_BYTES, "%.200s (%" PRId64 ")", name,
 			 thread->tid);

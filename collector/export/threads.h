@@ -14,9 +14,13 @@
 
 #define THREAD_NAME_BYTES 256
 
-/* The number of its process; 0: not known. */
-int64_t threads_pid(const struct trace_reader *trace,
-		    const struct trace_track *track);
+struct threads_process {
+	int64_t pid; /* 0: not known */
+	uint32_t name; /* text; 0: not known */
+};
+/* The process that @track belongs to, or the track that it lies below. */
+struct threads_process threads_process(const struct trace_reader *trace,
+				       const struct trace_track *track);
 /* The number of its thread; of a track that is none a number that no thread
  * has. */
 int64_t threads_tid(const struct trace_track *track);

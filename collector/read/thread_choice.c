@@ -17,6 +17,17 @@ const struct trace_track *call_track_thread(const struct trace_reader *reader,
 	return parent ? parent : track;
 }
 
+uint32_t call_track_context(const struct trace_reader *reader,
+			    const struct trace_track *context)
+{
+	unsigned int number = 0;
+
+	return sscanf(trace_reader_text(reader, context->name), "context %9u",
+		      &number) == 1
+		       ? number
+		       : context->number;
+}
+
 static bool is_called(const struct trace_reader *reader,
 		      const struct trace_track *thread, const char *wanted)
 {

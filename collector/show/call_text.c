@@ -104,7 +104,7 @@ void call_thread_label(const struct trace_reader *trace,
 		snprintf(text, CALL_THREAD_BYTES, "%" PRId64, thread->tid);
 	else if (track->kind == TRACE_TRACK_CONTEXT)
 		snprintf(text, CALL_THREAD_BYTES, "%" PRId64 "/%u", thread->tid,
-			 track->number);
+			 call_track_context(trace, track));
 	else
 		snprintf(text, CALL_THREAD_BYTES, "-");
 }

@@ -81,8 +81,9 @@ static json_t *call_json(const struct find_list *list,
 		number_json(call->took_ns), "pid", (json_int_t)thread->pid,
 		"tid", (json_int_t)thread->tid, "thread",
 		json_text(trace_reader_text(trace, thread->name)), "context",
-		track->kind == TRACE_TRACK_CONTEXT ? number_json(track->number)
-						   : json_null(),
+		track->kind == TRACE_TRACK_CONTEXT
+			? number_json(call_track_context(trace, track))
+			: json_null(),
 		"depth", number_json(call->depth), "unfinished",
 		(int)call->unfinished, "arguments",
 		arguments_json(call->arguments));

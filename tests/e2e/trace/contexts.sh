@@ -5,6 +5,7 @@
 # their own, and nothing is repaired or guessed. Made before anything was
 # recorded, they are said to be of unknown origin.
 . "$TOP/tests/e2e/lib.sh"
+need jq
 
 prog trace/coroutines
 
@@ -23,6 +24,23 @@ for seed in 1 2 3; do
 		.repaired_slices + .orphan_ends + .mixed_contexts +
 		.dropped_spans')" 0
 done
+
+# A context has one number everywhere: that in the name of its track.
+"$O/tests/tools/trace_check" --dump data/trace.pftrace |
+	awk '$1 == "B" && split($3, tid, "/") == 2 { print tid[2] }' |
+	sort -nu >numbers
+[ "$(wc -l <numbers)" -gt 10 ] || fail "few contexts: $(cat numbers)"
+"$PERFREC" export --to chrome data >chrome.json || fail 'export --to chrome'
+jq -r '.traceEvents[] | select(.name == "thread_name").args.name |
+	capture(", context (?<number>[0-9]+)\\)$").number' chrome.json |
+	sort -nu | diff numbers - || fail 'other numbers in --to chrome'
+"$PERFREC" replay data | awk '{ for (i = 1; i < NF; i++)
+	if ($i ~ /^[0-9]+\/[0-9]+$/) { print substr($i, index($i, "/") + 1); break } }' |
+	sort -nu | diff numbers - || fail 'other numbers in perfrec replay'
+# Rows of values and waits belong to a process with a name, too.
+expect_eq 'rows without the name of a process' "$(jq -c '.traceEvents |
+	(map(select(.name == "process_name").tid) | unique) as $named |
+	map(select(.ph != "M").tid) | unique - $named' chrome.json)" '[]'
 
 sed '/^int main/s/^/QUIET /; /^#define QUIET/a\
 int main(int, char **) QUIET;' "$TOP/tests/progs/trace/coroutines.c" >source
