@@ -33,6 +33,9 @@
 /* Objects that the threads of a process wait on; more are one. */
 #define OBJECTS_MAX 4096u
 #define OTHER_OBJECTS "[other objects]"
+/* In the trace, of one that stands for many; more stand for a wait of its
+ * program. */
+#define TRACE_SAMPLES_MAX 64u
 /* Bytes by which a copy may be smaller than what was asked for. */
 #define COPY_SLACK 64
 
@@ -362,13 +365,21 @@ static void count_sample(struct samples *samples, struct counts *counts,
 static void put_in_trace(struct samples *samples, const struct sample *sample,
 			 uint32_t stack)
 {
+	uint64_t count = 1;
+
 	if (!samples->trace &&
 	    trace_stacks_new(samples->recording, samples->modules,
 			     samples->stacks, samples->pid,
 			     &samples->trace) < 0)
 		return;
-	trace_stacks_sample(samples->trace, sample->ns, sample->tid, stack,
-			    sample->kind == SAMPLE_KERNEL);
+	/* A timer of a program is late by whole ticks of the kernel's clock,
+	 * and its sample stands for several. A viewer of the trace counts them.
+	 */
+	if (sample->kind == SAMPLE_CPU)
+		count = MIN(MAX(sample->count, 1), TRACE_SAMPLES_MAX);
+	while (count-- > 0)
+		trace_stacks_sample(samples->trace, sample->ns, sample->tid,
+				    stack, sample->kind == SAMPLE_KERNEL);
 }
 
 static void deal_cpu(struct samples *samples, const struct sample *sample)

@@ -62,6 +62,13 @@ check_recording()
 		"$1/summary.json")
 	expect_share "$2 $3: seven tenths by span" "$in_seven" \
 		$((three + in_seven)) $seven
+	# A viewer of the trace counts samples. Those of the program's timer stand
+	# for several each, as the kernel's clock is slower. (The profile scales
+	# those of a thread to its time.)
+	in_trace=$("$PERFREC" dump "$1" | grep -c '"kind":"sample"')
+	samples=$(jq .sum.samples view.json)
+	[ "$3" = perf ] || [ $((in_trace * 20)) -ge $((samples * 19)) ] ||
+		fail "$2 $3: $in_trace samples in the trace of $samples"
 }
 
 # is_denied DIR: perf_event is, here; said once, with the way out.
