@@ -443,7 +443,7 @@ bool cut_sched_may_follow(const struct cut_sched *sched, int64_t tid,
 
 	if (!sched->out)
 		return false;
-	/* Nothing that was told is as late as its last event. */
+	/* All switches up to now are earlier than its last event. */
 	if (ns >= sched->rest_ns)
 		return true;
 	if (!pool_find(&sched->threads, &wanted, &number))

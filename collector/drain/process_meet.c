@@ -472,8 +472,9 @@ static struct budget *budget_of(struct arena *arena)
 }
 
 /* When @child began, or a little earlier: no record of it may be before that.
- * Its first thread claims a slot as soon as it is there; of any other one the
- * kernel is asked, which says it in ticks. */
+ * Its first thread claims a slot as soon as the child runs. Where another
+ * thread was met first, the kernel's start of the process is the bound, in
+ * ticks. */
 static uint64_t began_ns(const struct arena *arena, const struct child *child)
 {
 	uint64_t ticks = child->is_first ? 0 : proc_began(child->pid);

@@ -36,8 +36,7 @@ bool thread_choice_exists(const struct trace_reader *reader,
  * neither. */
 const struct trace_track *call_track_thread(const struct trace_reader *reader,
 					    const struct trace_track *track);
-/* The number that a context has among those of its thread: the trace names its
- * track by it. */
+/* The number of a context in its thread, which is in the name of its track. */
 uint32_t call_track_context(const struct trace_reader *reader,
 			    const struct trace_track *context);
 /* Whether the slices of @track are calls: it is of a thread or a context. */

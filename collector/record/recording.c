@@ -55,8 +55,8 @@
 #define WENT_ON_MAX 4096
 /* As many marks as fit into one block of the trace. */
 #define LOSSY_MAX ((TRACE_BLOCK_BYTES - 64) / 32)
-/* Of a trace that stops at its size limit, for the switches up to there: more
- * than all CPUs have at a time that are not in it (trace/out_sched.h). */
+/* A trace that stops at its size limit has this room for switches up to the
+ * stop that are not in it: trace/out_sched.h keeps some KiB for each CPU. */
 #define LATE_BYTES_MAX (1u << 20)
 #define PACKET_BYTES 8192
 #define ROOM_BYTES (256 << 10)

@@ -1151,9 +1151,9 @@ static void end_state(void *context, pid_t tid, int cpu)
 	sched_trace_unknown(now->sched, cpu, tid, now->ns);
 }
 
-/* Nothing will be told of the threads of @group for a while. No record is lost:
- * Perfetto would report that of the whole trace, and draw the last state of
- * each thread until its next switch. */
+/* The events of @group stop for a while. That is no loss of records: Perfetto
+ * would report a loss of the whole trace, and would draw the last state of each
+ * thread until its next switch. */
 static void leave_states(struct cpu_group *group)
 {
 	struct cpu_sampler *sampler = group->sampler;

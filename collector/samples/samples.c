@@ -33,8 +33,8 @@
 /* Objects that the threads of a process wait on; more are one. */
 #define OBJECTS_MAX 4096u
 #define OTHER_OBJECTS "[other objects]"
-/* In the trace, of one that stands for many; more stand for a wait of its
- * program. */
+/* A sample is written at most so often into the trace. A sample that stands for
+ * more periods comes from a program that did not run. */
 #define TRACE_SAMPLES_MAX 64u
 /* Bytes by which a copy may be smaller than what was asked for. */
 #define COPY_SLACK 64

@@ -27,7 +27,7 @@ void sched_trace_flush(struct sched_trace *trace);
 /* Thread @tid, which the trace has on @cpu (-1: on any), is not there, or has
  * come there anew: what it did meanwhile was not told. */
 void sched_trace_gone(struct sched_trace *trace, int cpu, pid_t tid);
-/* What thread @tid does from @ns on is not told. @cpu: where it is, or was
+/* The state of thread @tid is unknown from @ns on. It is on @cpu, or was there
  * last. */
 void sched_trace_unknown(struct sched_trace *trace, int cpu, pid_t tid,
 			 uint64_t ns);

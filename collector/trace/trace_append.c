@@ -270,7 +270,7 @@ static void put_late(struct trace_file *file, const void *packets, size_t bytes)
 	(void)put_packets(file, packets, bytes);
 }
 
-/* Of what is pending, and was not appended. write_lock held. */
+/* The late blocks of pending, which was not appended. write_lock held. */
 static void put_late_blocks(const struct writer *writer)
 {
 	for (unsigned int i = 0; i < writer->block_count; i++)

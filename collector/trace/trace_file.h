@@ -136,9 +136,9 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block);
 void trace_file_append(struct trace_file *file, uint32_t sequence,
 		       const void *packet, size_t bytes);
 
-/* The same for packets that tell of a time when other packets were made that
- * may be in the file. So if the trace has stopped at its limit meanwhile, they
- * are appended all the same, in the room that was set aside for them. */
+/* The same for packets that describe a time of which the file may have other
+ * packets already. If the trace stops at its limit before they are written,
+ * they are appended in the room that was set aside for them. */
 void trace_file_append_late(struct trace_file *file, uint32_t sequence,
 			    const void *packet, size_t bytes);
 
@@ -169,9 +169,8 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
  */
 #define TRACE_AT_LIMIT 1 /* the file has no room below max_bytes */
 int trace_file_stopped(struct trace_file *file);
-/* Returns when the last event in the file was, of those that blocks say it of.
- * If the trace has stopped, all that is open ends then. Any thread; never
- * waits. */
+/* Returns the time of the last event in the file, as blocks have it. If the
+ * trace has stopped, its open slices end then. Any thread; never waits. */
 uint64_t trace_file_last_ns(struct trace_file *file);
 /* Returns how many bytes of packets were submitted so far; compressed or not,
  * that is before compression. Any thread; never waits. */

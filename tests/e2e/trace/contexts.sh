@@ -37,7 +37,7 @@ jq -r '.traceEvents[] | select(.name == "thread_name").args.name |
 "$PERFREC" replay data | awk '{ for (i = 1; i < NF; i++)
 	if ($i ~ /^[0-9]+\/[0-9]+$/) { print substr($i, index($i, "/") + 1); break } }' |
 	sort -nu | diff numbers - || fail 'other numbers in perfrec replay'
-# Rows of values and waits belong to a process with a name, too.
+# Rows of values and waits belong to a process with a name.
 expect_eq 'rows without the name of a process' "$(jq -c '.traceEvents |
 	(map(select(.name == "process_name").tid) | unique) as $named |
 	map(select(.ph != "M").tid) | unique - $named' chrome.json)" '[]'

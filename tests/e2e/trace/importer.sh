@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What Perfetto's importer makes of a recording that was paused, of a program with
-# a forked child. A pause is no loss, and no thread sleeps or runs throughout: the
+# Perfetto's importer shows a recording that was paused, of a program with a forked
+# child, as it was. A pause is no loss, and no thread sleeps or runs throughout: the
 # program works and sleeps by turns meanwhile. No process starts after its own
 # slices.
 . "$TOP/tests/e2e/lib.sh"

@@ -119,8 +119,8 @@ if [ -d /dev/shm ] && memory=$(mktemp -d /dev/shm/keep-last.XXXXXX); then
 	check "$memory/data"
 fi
 
-# A thread for each task. A thread has switches in the trace as long as any of it,
-# or longer: they are written some hundred at a time. All have their processes.
+# A thread for each task. The switches of a thread may lie in the trace behind all
+# its calls, as they are written in hundreds. Each such thread has its process.
 build tasks -pthread <<'SOURCE'
 #include <pthread.h>
 __attribute__((noinline)) static void nest(int depth)

@@ -68,7 +68,7 @@ cut()
 		.totals.lost_switches)" -gt 0 ] || check_switches "$@"
 }
 # check_switches LIMIT...: all switches up to the last call are there. So each
-# thread is on a CPU at the begin of its last one.
+# thread is on a CPU when its last one begins.
 check_switches()
 {
 	awk '
