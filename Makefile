@@ -88,7 +88,7 @@ help:
 	@echo 'make deb          a Debian package in $(O)/; check-deb tries it in a chroot'
 	@echo 'make bench        measure perfrec beside floors and peers (bench-quick)'
 	@echo 'make check-page   the page of report --html, driven in a headless Chromium'
-	@echo 'make check-viewers   exports opened by speedscope and Firefox (npm fetches them)'
+	@echo 'make check-viewers   traces by Perfetto's rules, exports in speedscope and Firefox (npm)'
 	@echo 'make lint-web     its JavaScript: types and mistakes (npm fetches the checkers)'
 	@echo 'make check-page-real   its recorded part, with Lua and SQLite from their sources'
 	@echo 'make bench-page   the page of a trace of 100 million spans (2.3 GB)'

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# check.py BUILD FOLDER: opens what perfrec export writes of FOLDER/data in
+# check.py BUILD FOLDER: holds traces against what Perfetto's importer makes of
+# them (trace_check --importer). Opens what perfrec export writes of FOLDER/data in
 # speedscope's page, in the Firefox Profiler's command line, and the flame graph
 # in Chromium. FOLDER has their node_modules. See run.sh.
 import gzip
@@ -33,6 +34,89 @@ def export(form, *options):
     return subprocess.run(
         [os.path.join(BUILD, "perfrec"), "export", "--to", form, *options, "data"],
         cwd=FOLDER, check=True, stdout=subprocess.PIPE).stdout
+
+
+class Tables:
+    """What Perfetto's engine has in its tables for a recording of PROGRAM."""
+
+    def __init__(self, options, *program):
+        subprocess.run(
+            [os.path.join(BUILD, "perfrec"), "record", "-q", "-o", "tables",
+             *options, "--", os.path.join(BUILD, "tests", "progs", program[0]),
+             *program[1:]], cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
+        self.folder = os.path.join(FOLDER, "tables")
+        text = subprocess.run(
+            [os.path.join(BUILD, "tests", "tools", "trace_check"), "--dump",
+             "--importer", os.path.join(self.folder, "trace.pftrace")],
+            check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.rows = {}
+        self.slices = {}  # of each thread and context: B and E, (ns, name)
+        for line in text.splitlines():
+            words = line.split("\t")
+            if len(words) > 1:
+                self.rows.setdefault(words[0], []).append(words[1:])
+            elif line[0] in "BE":
+                kind, _, tid, ns, _, name = line.split(" ", 5)
+                self.slices.setdefault(tid, []).append((kind, int(ns), name))
+        with open(os.path.join(self.folder, "summary.json"),
+                  encoding="utf-8") as file:
+            self.summary = json.load(file)
+        self.lost = self.summary["totals"].get("lost_switches") or 0
+        self.check()
+
+    def check(self):
+        """What holds for each trace."""
+        for pid, start, first, name in self.rows["process"]:
+            demand(0 < int(start) and (first == "0" or int(start) <= int(first)),
+                   name, pid, "starts at", start, "after its first event at", first)
+        # A thread may begin just before a trace stops.
+        stopped = self.summary["totals"]["trace_stopped"]
+        for tid, pid, _ in self.rows["thread"]:
+            demand(stopped or pid != "-", "thread", tid,
+                   "has switches, and no process")
+        demand(self.lost or "loss" not in self.rows, "a loss on CPUs",
+               self.rows.get("loss"))
+
+    def running(self, tid):
+        return [(int(ns), int(ns) + int(took)) for which, ns, took, state, *_
+                in self.rows.get("state", ()) if which == tid and state == "Running"]
+
+
+def check_stopped():
+    tables = Tables(["--max-size", "262144", "--compress=off"], "demo")
+    demand(tables.summary["totals"]["trace_stopped"], "the trace did not stop")
+    last = max(events[-1][1] for events in tables.slices.values())
+    for tid, events in tables.slices.items():
+        demand([ns for kind, ns, _ in events if kind == "E"][-1] == last,
+               "slices of thread", tid, "end before the trace")
+        begun = [ns for kind, ns, _ in events if kind == "B"][-1]
+        ran = tables.running(tid)
+        # The two clocks may be some us apart.
+        demand(not tables.rows.get("state") or tables.lost or
+               any(to + 50000 >= begun for _, to in ran),
+               "thread", tid, "begins a call at", begun, "and runs in", ran[-3:])
+
+
+def check_contexts():
+    tables = Tables(["--alloc=off"], "trace/coroutines", "1")
+    demand(any("/" in tid for tid in tables.slices), "no contexts")
+    threads = [thread for process in tables.summary["processes"]
+               for thread in process["threads"]]
+    if any(thread["on_cpu_ns"] is None for thread in threads):
+        return  # the kernel does not tell of switches here
+    ran = sum(thread["on_cpu_ns"] for thread in threads)
+    calls = sum(function["on_cpu_self_ns"] or 0
+                for function in tables.summary["functions"])
+    demand(calls <= ran * 1.01 + 5e6, "functions have", calls,
+           "ns on a CPU, threads", ran)
+
+
+def check_importer():
+    check_stopped()
+    check_contexts()
+    Tables([], "waits/tasks", "forks")
+    kept = Tables(["--keep", "last", "--max-size", "8M"], "demo")
+    demand(kept.summary["totals"]["trace_given_up_bytes"], "nothing was given up")
 
 
 def speedscope(browser, *options):
@@ -121,6 +205,7 @@ def check_flamegraph(browser):
 
 
 def main():
+    check_importer()
     browser = GlBrowser()
     try:
         check_speedscope(browser)
@@ -128,7 +213,8 @@ def main():
     finally:
         browser.close()
     check_firefox()
-    print("check-viewers: speedscope, Chromium and the Firefox Profiler agree")
+    print("check-viewers: the rules of Perfetto's importer, speedscope, Chromium "
+          "and the Firefox Profiler agree")
 
 
 main()

@@ -3,7 +3,8 @@
 #
 # run.sh - what perfrec export writes, opened by the viewers that npm has:
 # speedscope's page in Chromium, and the command line of the Firefox Profiler.
-# And the flame graph (SVG) in Chromium. npm fetches them into $O/viewers.
+# And the flame graph (SVG) in Chromium. Traces are held against the tables that
+# Perfetto's importer makes of them (trace_check --importer). npm fetches them into $O/viewers.
 # Node 24 is what the last asks for; 18 and 20 have sufficed.
 set -eu
 
