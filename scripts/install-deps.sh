@@ -29,6 +29,7 @@ build libjansson-dev      reads and writes summary.json
 check check               the unit tests
 check g++                 test programs in C++: exceptions, mangled names
 check dwz                 debug information that is split between two files
+check strace            system calls of the collector on what clients send
 check libdebuginfod1      a debug file from a server, which is a folder
 check binutils            nm and strip, for counts taken independently
 check protobuf-compiler   protoc --decode of recorded traces

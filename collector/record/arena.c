@@ -105,8 +105,8 @@ static const char *check_arena_page(const struct page_shm *page,
 }
 
 /* Put the lock on the open file @fd, and return a descriptor of another open
- * file of the same memory; or -1. Without O_NONBLOCK, open() waits for a program
- * that holds a lease on the file (45 s). */
+ * file of the same memory; or -1. Without O_NONBLOCK, open() waits for a
+ * program that holds a lease on the file (45 s). */
 static int open_another_file(int fd)
 {
 	char path[32];
