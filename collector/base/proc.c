@@ -92,6 +92,31 @@ long proc_status_number(const char *status, const char *key)
 	return found ? atol(found) : -1;
 }
 
+/* Whether the four ids behind @key (real, effective, saved, of files) are all
+ * the same; *@id: the first of them. */
+static bool has_one_id(const char *status, const char *key, unsigned int *id)
+{
+	const char *found = find_key(status, key);
+	unsigned int effective, saved, of_files;
+
+	return found &&
+	       sscanf(found, "%u %u %u %u", id, &effective, &saved,
+		      &of_files) == 4 &&
+	       *id == effective && *id == saved && *id == of_files;
+}
+
+bool proc_is_of_user(pid_t pid, uid_t uid)
+{
+	char status[PROC_STATUS_BYTES];
+	unsigned int user, group;
+
+	if (!uid)
+		return true;
+	proc_read(pid, "status", status, sizeof(status));
+	return has_one_id(status, "Uid:", &user) && user == uid &&
+	       has_one_id(status, "Gid:", &group);
+}
+
 bool proc_has_environment(pid_t pid, const char *entry)
 {
 	char path[64], *text = NULL;

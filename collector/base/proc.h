@@ -34,6 +34,12 @@ bool proc_has_other_clocks(pid_t pid);
  * -1. */
 long proc_status_number(const char *status, const char *key);
 
+/* Whether process @pid has the rights of user @uid and no more: false of a
+ * set-user-ID or set-group-ID program that the user runs. Always true of root.
+ * To be asked after something of the process was opened: that stays with the
+ * image of then, and a program with more rights does not become one of @uid. */
+bool proc_is_of_user(pid_t pid, uid_t uid);
+
 /* Whether process @pid was started with the variable @entry, "NAME=VALUE".
  * False as well if we may not look, or if the process is ending. */
 bool proc_has_environment(pid_t pid, const char *entry);

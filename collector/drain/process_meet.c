@@ -214,6 +214,8 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 		pid, inner_pid, arena_setup(arena)->map_log,
 		recording_setup(arena_setup(arena)->recording)->symbols,
 		&setup.modules);
+	if (!err && !proc_is_of_user(pid, arena_setup(arena)->uid))
+		err = -EPERM;
 	if (!err) {
 		modules_set_sites(setup.modules, arena_setup(arena)->sites);
 		arena_lock(arena);
@@ -240,14 +242,11 @@ static bool is_lack(int err)
 static int check_child(const struct arena *arena, pid_t pid)
 {
 	char status[PROC_STATUS_BYTES];
-	long uid;
 
 	errno = 0;
 	if (!proc_read(pid, "status", status, sizeof(status)))
 		return is_lack(-errno) ? -errno : -ESRCH;
-	uid = proc_status_number(status, "Uid:");
-	if (arena_setup(arena)->uid != 0 &&
-	    (uid_t)uid != arena_setup(arena)->uid)
+	if (!proc_is_of_user(pid, arena_setup(arena)->uid))
 		return -EPERM;
 	errno = 0;
 	if (arena_is_mapped_by(arena, pid))

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "collector/names/map_log.h"
+#include "collector/names/nowait.h"
 #include "collector/names/reader.h"
 #include "shared/compiler.h"
 
@@ -458,6 +459,22 @@ static int make_image(struct image *image)
 	return err ? err : write_sections(image);
 }
 
+/* The memory of the process whose folder is @proc_fd, or -errno. -EPERM: its
+ * folder is not @uid's any more, so that it has called exec() of a program with
+ * more rights. */
+static int open_memory(int proc_fd, uid_t uid)
+{
+	int mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	struct stat status;
+
+	if (mem < 0)
+		return -errno;
+	if (!nowait_stat(proc_fd, &status) && status.st_uid == uid)
+		return mem;
+	close(mem);
+	return -EPERM;
+}
+
 int memory_image_open(struct readers *readers, uid_t uid, int proc_fd,
 		      uint64_t start, uint64_t end, uint64_t bias)
 {
@@ -472,8 +489,8 @@ int memory_image_open(struct readers *readers, uid_t uid, int proc_fd,
 					 .start = start,
 					 .end = end,
 					 .bias = bias };
-		image->mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
-		err = image->mem < 0 ? -errno : 0;
+		image->mem = open_memory(proc_fd, uid);
+		err = MIN(image->mem, 0);
 		image->to =
 			err ? -1 : memfd_create("perfrec-image", MFD_CLOEXEC);
 		if (!err && image->to < 0)

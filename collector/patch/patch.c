@@ -20,6 +20,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
+#include "collector/base/proc.h"
 #include "shared/function_shm.h"
 
 #define PROC_BLOCK_BYTES 1024
@@ -50,14 +51,19 @@ const char *patch_reason_text(enum patch_reason reason)
 /* --- memory of a process ----------------------------------------------------
  */
 
-int patch_mem_open(pid_t pid)
+int patch_mem_open(pid_t pid, uid_t uid)
 {
 	char path[32];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	if (proc_is_of_user(pid, uid))
+		return fd;
+	close(fd);
+	return -EPERM;
 }
 
 /* Whether @path ends as ".../NUMBER/mem". */

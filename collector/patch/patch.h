@@ -61,9 +61,10 @@ struct patch_counts {
 	uint64_t ns; /* CPU time that all this took us */
 };
 
-/* Opens /proc/@pid/mem to read and to write. Returns the descriptor or a
- * negative errno. */
-int patch_mem_open(pid_t pid);
+/* Opens /proc/@pid/mem to read and to write, for user @uid. Returns the
+ * descriptor or a negative errno; -EPERM: the process has other rights than
+ * the user. */
+int patch_mem_open(pid_t pid, uid_t uid);
 /* Whether @fd, which a program sent, is a file /proc/PID/mem. Anything else
  * could block us, even by close(): so the caller keeps nothing else. Asks no
  * file system that might not answer. */

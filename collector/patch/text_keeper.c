@@ -80,9 +80,9 @@ int text_restore(int mem, int list, bool registered, const struct text_map *map)
 	return err;
 }
 
-int text_restore_process(pid_t pid, int list, bool registered)
+int text_restore_process(pid_t pid, uid_t uid, int list, bool registered)
 {
-	int mem = patch_mem_open(pid), err;
+	int mem = patch_mem_open(pid, uid), err;
 	struct text_map map = { 0 };
 
 	if (mem < 0)
@@ -135,7 +135,8 @@ static void restore_found(void *arg, pid_t pid, size_t index)
 	if (!text_seen_add(&unknown->seen, pid))
 		return;
 	unknown->more = true;
-	(void)text_restore_process(pid, text->list, text->registered);
+	(void)text_restore_process(pid, text->uid, text->list,
+				   text->registered);
 }
 
 /* What the processes that are kept have forked; and these once more. */

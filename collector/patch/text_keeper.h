@@ -25,6 +25,7 @@ struct kept_text {
 	uint64_t number; /* the caller's */
 	struct text_area area;
 	bool registered; /* for membarrier: patch_restore_from() */
+	uid_t uid; /* whose program it is */
 	int mem; /* /proc/PID/mem */
 	int list; /* a memfd with a list as of patch_tell() */
 };
@@ -53,9 +54,9 @@ struct text_map;
  * reading says. */
 int text_restore(int mem, int list, bool registered,
 		 const struct text_map *map);
-/* The same by the list of another process, and by the pid: its memory may not
- * be opened by anybody. */
-int text_restore_process(pid_t pid, int list, bool registered);
+/* The same by the list of another process, and by the pid of one of user @uid:
+ * its memory may not be opened by anybody. */
+int text_restore_process(pid_t pid, uid_t uid, int list, bool registered);
 
 struct text_finds {
 	void (*looks)(void *arg); /* at one process after the other; or NULL */

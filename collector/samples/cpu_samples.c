@@ -57,6 +57,7 @@
 #include "collector/record/cpu_account.h"
 #include "collector/samples/cpu_threads.h"
 #include "collector/base/log.h"
+#include "collector/base/proc.h"
 #include "collector/samples/perf_buffers.h"
 #include "collector/samples/perf_counters.h"
 #include "collector/samples/perf_events.h"
@@ -1046,6 +1047,9 @@ static int begin_group(struct cpu_group *group, struct process *process)
 			       sampler->buffers->count);
 	if (!err)
 		err = open_tasks(group, process_setup(process)->pid);
+	if (!err && !proc_is_of_user(process_setup(process)->pid,
+				     process_setup(process)->arena_setup->uid))
+		err = -EPERM;
 	if (err)
 		return err;
 	note_counted(group);

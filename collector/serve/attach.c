@@ -60,8 +60,9 @@ static const char *explain_failure(const struct peer *peer, int err)
 	case -EACCES:
 	case -EPERM:
 		/* The kernel shows such a program to nobody but root. */
-		return "its executable cannot be read, or it has made itself "
-		       "undumpable (chmod +r it, or record as root)";
+		return "its executable cannot be read, it has made itself "
+		       "undumpable (chmod +r it, or record as root), or it has "
+		       "more rights than its user (set-user-ID)";
 	case -ENOENT:
 	case -ESRCH:
 		return there ? "/proc does not show it (is that mounted with "

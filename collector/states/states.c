@@ -294,7 +294,7 @@ static struct states_process *new_process(const struct process_setup *setup)
 	if (process->root && shared->mem_fd >= 0)
 		process->mem = fcntl(shared->mem_fd, F_DUPFD_CLOEXEC, 0);
 	else if (!process->unwatched)
-		process->mem = patch_mem_open(setup->pid);
+		process->mem = patch_mem_open(setup->pid, shared->uid);
 	return process;
 }
 

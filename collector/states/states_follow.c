@@ -174,7 +174,9 @@ static void meet_opener(struct states *states, int32_t pid)
 
 	if (!states->area || !leader || leader->pid != leader->inner_pid)
 		return;
-	mem = states_are_of(states, pid) ? patch_mem_open(pid) : -1;
+	mem = states_are_of(states, pid)
+		      ? patch_mem_open(pid, arena_setup(states->arena)->uid)
+		      : -1;
 	if (mem >= 0)
 		(void)states_add_child(states, pid, pid, mem, true);
 }

@@ -123,6 +123,7 @@ static struct kept_text text_of(const struct states *states,
 	struct kept_text text = {
 		.number = process->kept,
 		.registered = states_are_registered(states),
+		.uid = arena_setup(states->arena)->uid,
 		.mem = patch_image_mem(process->image),
 		.list = process->list,
 	};
@@ -363,6 +364,7 @@ static void restore_found(void *arg, pid_t pid, size_t index)
 {
 	struct search *search = arg;
 	struct states *states = search->states;
+	uid_t uid = arena_setup(states->arena)->uid;
 	const struct states_process *parent;
 	bool known = is_known(states, pid);
 
@@ -374,10 +376,10 @@ static void restore_found(void *arg, pid_t pid, size_t index)
 	look_at(search);
 	parent = list_for(states, parent_of(pid));
 	if (parent)
-		(void)text_restore_process(pid, parent->list,
+		(void)text_restore_process(pid, uid, parent->list,
 					   search->registered);
 	for (uint32_t i = 0; i < MIN(states->gone_count, STATES_GONE_MAX); i++)
-		(void)text_restore_process(pid, states->gone[i],
+		(void)text_restore_process(pid, uid, states->gone[i],
 					   search->registered);
 }
 

@@ -98,5 +98,6 @@ int attack_mangled(int argc, char **argv);
 int attack_fault(int argc, char **argv);
 int attack_lease(int argc, char **argv);
 int attack_held(int argc, char **argv);
+int attack_becomes(int argc, char **argv);
 
 #endif

@@ -67,6 +67,8 @@ static const struct attack {
 	{ "lease", attack_lease, "N",
 	  "N hellos with memory of which it has a lease: whoever opens that\n"
 	  "to write waits for 45 s" },
+	{ "becomes", attack_becomes, "PROGRAM [ARGUMENT...]",
+	  "says hello, and is PROGRAM before anybody has answered" },
 	{ "held", attack_held, "FILE",
 	  "sends FILE in each place of a descriptor; of a file system that\n"
 	  "does not answer, whoever asks or closes it waits" },

@@ -92,3 +92,23 @@ int attack_held(int argc, char **argv)
 	client_say_ready();
 	return client_wait_for_end();
 }
+
+/* --- becomes -----------------------------------------------------------------
+ */
+
+int attack_becomes(int argc, char **argv)
+{
+	struct wire_hello hello = client_good_hello(SLOTS, CELLS);
+	struct client client;
+	int memfd = client_make_arena(&client, SLOTS, CELLS);
+	int socket = client_dial();
+
+	if (argc < 1)
+		return 2;
+	client_send(socket, &hello, sizeof(hello), memfd, 1);
+	client_say_ready();
+	/* Inherited: so the caller has not hung up. */
+	fcntl(socket, F_SETFD, 0);
+	execv(argv[0], argv);
+	die(argv[0]);
+}

@@ -207,7 +207,8 @@ static void start(const struct kind *kind, uint64_t limit)
 	g_bias = header.e_type == ET_EXEC ? 0 : base_of(g_victim + 1);
 	ck_assert_int_eq(thunk_area_map(g_thunks_fd, &g_control->shim, &g_area),
 			 0);
-	g_image = patch_image_new(g_area, g_pid, patch_mem_open(g_pid), true);
+	g_image = patch_image_new(g_area, g_pid,
+				  patch_mem_open(g_pid, getuid()), true);
 	ck_assert_ptr_nonnull(g_image);
 	g_module = patch_module_add(g_image, g_plan, g_bias, g_inode);
 	ck_assert_int_ge(g_module, 0);
@@ -240,7 +241,7 @@ static void stop(void)
 /* Whether all sites of the plan have the bytes of the file in @pid. */
 static bool is_plain(pid_t pid)
 {
-	int mem = patch_mem_open(pid);
+	int mem = patch_mem_open(pid, getuid());
 	bool same = true;
 
 	ck_assert_int_ge(mem, 0);
@@ -553,7 +554,7 @@ END_TEST
 
 static uint8_t byte_at(uint64_t address)
 {
-	int mem = patch_mem_open(g_pid);
+	int mem = patch_mem_open(g_pid, getuid());
 	uint8_t byte;
 
 	ck_assert_int_eq(memory_read(mem, g_bias + address, &byte, 1), 0);
@@ -659,7 +660,8 @@ START_TEST(patch_follows_a_forked_child)
 			connect_all(false, i & 1 ? PATCH_NEITHER : PATCH_BOTH);
 		}
 		pid = g_control->child;
-		child = patch_image_fork(g_image, pid, patch_mem_open(pid));
+		child = patch_image_fork(g_image, pid,
+					 patch_mem_open(pid, getuid()));
 		ck_assert_ptr_nonnull(child);
 		ck_assert_int_eq(patch_restore(g_image), 0);
 		ck_assert(is_plain(g_pid));
@@ -709,7 +711,7 @@ START_TEST(patch_is_restored_from_a_list)
 	switch_all(PATCH_NEITHER);
 	patch_export(g_image, &list);
 	ck_assert_uint_eq(list.count, g_told.count);
-	mem = patch_mem_open(g_pid);
+	mem = patch_mem_open(g_pid, getuid());
 	/* From memory that is not aligned. */
 	bytes_put(&g_told, "x", 1);
 	memmove(g_told.at + 1, g_told.at, g_told.count - 1);
@@ -762,7 +764,7 @@ START_TEST(patch_is_restored_when_its_writer_was_killed)
 	/* Fills in g_list. */
 	connect_all(false, PATCH_BOTH);
 	ck_assert_int_eq(patch_restore(g_image), 0);
-	mem = patch_mem_open(g_pid);
+	mem = patch_mem_open(g_pid, getuid());
 	patch_tell_to(g_image, tell_file, &list);
 	for (int i = 0; i < 6; i++) {
 		writer = fork();
@@ -800,7 +802,7 @@ START_TEST(patch_half_a_body_is_restored)
 	/* No thread runs the code that this test writes. */
 	connect_all(true, PATCH_NEITHER);
 	patch_export(g_image, &list);
-	mem = patch_mem_open(g_pid);
+	mem = patch_mem_open(g_pid, getuid());
 	site = &g_plan->sites[0];
 	ck_assert_uint_eq(site->form, CODE_CALL);
 	ck_assert_int_eq(memory_read(mem, g_bias + site->address, bytes, 5), 0);
@@ -834,7 +836,7 @@ START_TEST(patch_lists_that_are_not_whole_write_nothing)
 	go();
 	connect_all(false, PATCH_BOTH);
 	patch_export(g_image, &list);
-	mem = patch_mem_open(g_pid);
+	mem = patch_mem_open(g_pid, getuid());
 	ck_assert_int_eq(patch_restore_from(mem, list.at, list.count - 1, false,
 					    NULL, &restored),
 			 -EINVAL);
@@ -899,7 +901,7 @@ START_TEST(patch_leaves_breakpoints_alone)
 
 	NEEDS(&g_kinds[0]);
 	start(&g_kinds[0], 0);
-	mem = patch_mem_open(g_pid);
+	mem = patch_mem_open(g_pid, getuid());
 	connect_all(true, PATCH_BOTH);
 	while (g_list[victim].reason != PATCH_DONE ||
 	       g_plan->functions[victim].count < 2)
@@ -1001,7 +1003,7 @@ START_TEST(patch_switches_nothing_on_by_half)
 
 	NEEDS(&g_kinds[0]);
 	start(&g_kinds[0], 0);
-	mem = patch_mem_open(g_pid);
+	mem = patch_mem_open(g_pid, getuid());
 	connect_all(true, PATCH_NEITHER);
 	while (!is_alone(victim))
 		victim++;
@@ -1113,8 +1115,8 @@ static enum patch_reason reason_for(int fd, int protection, int flags,
 	at = mmap(map - (near ? 1ull << 20 : 3ull << 31), 4096, protection,
 		  flags | MAP_FIXED_NOREPLACE, fd, 0);
 	ck_assert_ptr_ne(at, MAP_FAILED);
-	image = patch_image_new(area, getpid(), patch_mem_open(getpid()),
-				false);
+	image = patch_image_new(area, getpid(),
+				patch_mem_open(getpid(), getuid()), false);
 	patch_module_add(image, &plan, (uintptr_t)at, inode);
 	patch_connect(image, &function, 1, false);
 	if (protection & PROT_READ && function.reason != PATCH_DONE) {
@@ -1178,8 +1180,8 @@ START_TEST(patch_refuses_functions_that_it_does_not_know)
 	ck_assert_int_eq(
 		thunk_area_map(shared_memory(THUNK_AREA_BYTES), &shim, &area),
 		0);
-	image = patch_image_new(area, getpid(), patch_mem_open(getpid()),
-				false);
+	image = patch_image_new(area, getpid(),
+				patch_mem_open(getpid(), getuid()), false);
 	patch_module_add(image, &plan, 0, 0);
 	ck_assert_uint_eq(patch_connect(image, list, ARRAY_SIZE(list), false),
 			  0);
@@ -1196,7 +1198,7 @@ END_TEST
 
 START_TEST(patch_memory_is_known_by_its_file)
 {
-	int good = patch_mem_open(getpid());
+	int good = patch_mem_open(getpid(), getuid());
 	int readable = open("/proc/self/mem", O_RDONLY);
 	int maps = open("/proc/self/maps", O_RDONLY);
 	int mem;

@@ -27,7 +27,7 @@ static void setup(void)
 	memset(&g_guard, 0, sizeof(g_guard));
 	g_text = (struct kept_text){
 		.number = 1,
-		.mem = patch_mem_open(getpid()),
+		.mem = patch_mem_open(getpid(), getuid()),
 		.list = memfd_create("list", MFD_CLOEXEC),
 	};
 }
