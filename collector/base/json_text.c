@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/put.h"
 #include "collector/base/utf8.h"
 
 /* --- memory ---
@@ -52,18 +53,6 @@ json_t *json_text(const char *text)
 	return json;
 }
 
-/* One character, as JSON has it: those above U+FFFF in two parts. */
-static void write_escaped(uint32_t point, FILE *out)
-{
-	unsigned int above = point - 0x10000;
-
-	if (point < 0x10000)
-		fprintf(out, "\\u%04x", (unsigned int)point);
-	else
-		fprintf(out, "\\u%04x\\u%04x", 0xd800 + (above >> 10),
-			0xdc00 + (above & 0x3ff));
-}
-
 /* How many bytes the character at @text has, if it steers a terminal; else 0.
  * What steers in ASCII jansson has written with a backslash, but for DEL: line
  * ends and blanks are between texts. */
@@ -89,7 +78,7 @@ static int write_piece(const char *text, size_t size, void *to)
 		if (!length)
 			continue;
 		fwrite_unlocked(text + written, 1, at - written, out);
-		write_escaped(utf8_point(text + at, length), out);
+		put_json_escape(utf8_point(text + at, length), out);
 		written = at + length;
 		at = written - 1;
 	}

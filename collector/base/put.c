@@ -60,33 +60,11 @@ void put_thousandth(uint64_t number, FILE *out)
 
 /* --- text of unknown origin --- */
 
-/* The number of the character of @bytes bytes at @text, which is valid. */
-static uint32_t code_of(const unsigned char *text, size_t bytes)
-{
-	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t code = text[0] & masks[bytes];
-
-	for (size_t i = 1; i < bytes; i++)
-		code = code << 6 | (text[i] & 0x3f);
-	return code;
-}
-
-/* Whether a terminal takes it for a command, an editor for a line end, or
- * either for a change of direction. */
-static bool is_unseen(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
-	       code == 0x200e || code == 0x200f ||
-	       (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
-}
-
 size_t put_next(const char *text, size_t left, bool *seen)
 {
 	size_t bytes = utf8_length(text, left);
 
-	*seen = bytes &&
-		!is_unseen(code_of((const unsigned char *)text, bytes));
+	*seen = bytes && !utf8_steers(text, bytes);
 	return bytes ? bytes : 1;
 }
 
@@ -119,9 +97,20 @@ void put_line(const char *text, size_t count, const char *instead, FILE *out)
 
 /* --- JSON --- */
 
+void put_json_escape(uint32_t point, FILE *out)
+{
+	unsigned int above = point - 0x10000;
+
+	if (point < 0x10000)
+		fprintf(out, "\\u%04x", (unsigned int)point);
+	else
+		fprintf(out, "\\u%04x\\u%04x", 0xd800 + (above >> 10),
+			0xdc00 + (above & 0x3ff));
+}
+
 static void put_json_character(const char *text, size_t bytes, FILE *out)
 {
-	uint32_t code = code_of((const unsigned char *)text, bytes);
+	uint32_t code = utf8_point(text, bytes);
 
 	if (code == '"' || code == '\\')
 		put_char('\\', out);
@@ -129,8 +118,8 @@ static void put_json_character(const char *text, size_t bytes, FILE *out)
 		put_text("\\n", out);
 	else if (code == '\t')
 		put_text("\\t", out);
-	else if (is_unseen(code))
-		fprintf(out, "\\u%04x", (unsigned int)code);
+	else if (utf8_steers(text, bytes))
+		put_json_escape(code, out);
 	else
 		put_bytes(text, bytes, out);
 }

@@ -23,19 +23,21 @@ void put_int(int64_t number, FILE *out);
 /* A 1/1000 of @number: 1234567 is "1234.567", 1000 is "1". */
 void put_thousandth(uint64_t number, FILE *out);
 /* Sets *@seen to whether the character at @text, of which @left (> 0) bytes may
- * be read, is UTF-8 and none that steers a terminal, ends a line or turns its
- * direction. Returns how many bytes it has, at least 1. */
+ * be read, is UTF-8 and none that steers (utf8_steers()). Returns how many
+ * bytes it has, at least 1. */
 size_t put_next(const char *text, size_t left, bool *seen);
 /* The @count bytes at @text, which may be any, for a line of text: each byte
- * that is no UTF-8, and each character that steers a terminal, ends a line or
- * turns its direction, becomes '?'. Each ASCII character that stands at an even
- * place of @instead (NULL: none) becomes the one behind it: ";:". */
+ * that is no UTF-8, and each character that steers (utf8_steers()), becomes
+ * '?'. Each ASCII character that stands at an even place of @instead (NULL:
+ * none) becomes the one behind it: ";:". */
 void put_line(const char *text, size_t count, const char *instead, FILE *out);
 /* The @count bytes at @text, which may be any, as a JSON string with its
- * quotes. Each byte that is no UTF-8 becomes '?'. What steers a terminal, or
- * turns the direction of a line, is written as \u and four digits. */
+ * quotes. Each byte that is no UTF-8 becomes '?'. A character that steers
+ * (utf8_steers()) is escaped. */
 void put_json(const char *text, size_t count, FILE *out);
-/* The same of a text that ends with a NUL. */
+/* Character @point as JSON escapes it: above U+FFFF in two parts. */
+void put_json_escape(uint32_t point, FILE *out);
+/* As put_json(), a text that ends with a NUL. */
 void put_json_text(const char *text, FILE *out);
 /* A double as JSON has it; null: JSON has no such number. */
 void put_json_real(double real, FILE *out);

@@ -59,10 +59,18 @@ const char *say_value(const char *value, char text[SAY_VALUE])
 	size_t length = append_text(text, 0, SAY_VALUE - 1, value);
 
 	text[length] = '\0';
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
 	return text;
+}
+
+/* What steers a terminal: below a blank, DEL, and U+0080 to U+009F in UTF-8. */
+static void clean_line(unsigned char *line, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+		else if (i && line[i - 1] == 0xc2 && line[i] < 0xa0)
+			line[i - 1] = line[i] = '?';
+	}
 }
 
 void say(const char *const *parts, size_t count)
@@ -72,6 +80,7 @@ void say(const char *const *parts, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		length = append_text(line, length, sizeof(line) - 1, parts[i]);
+	clean_line((unsigned char *)line, length);
 	line[length++] = '\n';
 	write_quietly(line, length);
 }

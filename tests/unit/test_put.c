@@ -121,18 +121,21 @@ START_TEST(next_tells_the_length_and_whether_it_is_seen)
 		{ "\xc2\x9f", 2, false },
 		{ "\xc2\xa0", 2, true },
 		{ "\xd8\x9c", 2, false },
+		{ "\xe2\x80\x8a", 3, true },
+		{ "\xe2\x80\x8b", 3, false },
 		{ "\xe2\x80\x8e", 3, false },
 		{ "\xe2\x80\x8f", 3, false },
 		{ "\xe2\x80\xa7", 3, true },
 		{ "\xe2\x80\xa8", 3, false },
 		{ RIGHT_TO_LEFT, 3, false },
 		{ "\xe2\x80\xaf", 3, true },
-		{ "\xe2\x81\xa5", 3, true },
+		{ "\xe2\x81\xa0", 3, false },
 		{ "\xe2\x81\xa6", 3, false },
 		{ "\xe2\x81\xa9", 3, false },
-		{ "\xe2\x81\xaa", 3, true },
+		{ "\xe2\x81\xb0", 3, true },
 		{ "\xef\xbb\xbf", 3, false },
 		{ "\xf0\x9f\x98\x80", 4, true },
+		{ "\xf3\xa0\x81\x81", 4, false },
 		{ "\xff", 1, false },
 		{ "\xe2\x82", 1, false },
 	};
@@ -174,6 +177,11 @@ START_TEST(json_escapes_what_would_break_it)
 
 	put_json(text, sizeof(text) - 1, out);
 	check_written("\"a\\\"b\\\\c\\n\\t\\u001b \xc3\xa9\\u202e?\\u0000z\"");
+	/* Names that look the same are not: U+200B, U+E0041. */
+	put_json_text("a\xe2\x80\x8b"
+		      "b\xf3\xa0\x81\x81",
+		      out);
+	check_written("\"a\\u200bb\\udb40\\udc41\"");
 	put_json_text("plain", out);
 	check_written("\"plain\"");
 	put_json_text("", out);

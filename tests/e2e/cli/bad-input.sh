@@ -87,6 +87,9 @@ told 'no collector is listening \(start perfrec-collect'
 told 'no collector is listening \(start perfrec-collect' PERFREC_SOCKET=
 told 'no collector .* at PERFREC_SOCKET: /no/such/s' \
 	PERFREC_SOCKET=/no/such/s
+# Nothing in it steers a terminal: an escape, a line end, U+009B.
+told 'no collector .* at PERFREC_SOCKET: /no/\?\[31m\?s\?\?1mé$' \
+	"PERFREC_SOCKET=$(printf '/no/\033[31m\ns\302\2331mé')"
 told "a socket's path has 107 bytes .*set PERFREC_SOCKET .*: $long" \
 	"PERFREC_SOCKET=$long/s"
 told "a socket's path has 107 bytes .*set PERFREC_SOCKET .*: $long" \
