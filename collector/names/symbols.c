@@ -105,6 +105,7 @@ struct shared_file {
 	struct shared_files *all;
 	struct file_key key;
 	char *path; /* for messages */
+	bool is_nameless; /* a memfd, or deleted: no later program finds it */
 
 	struct shared_file *next; /* all->lock from here on */
 	TAILQ_ENTRY(shared_file) idle; /* while is_idle */
@@ -712,6 +713,7 @@ static struct shared_file *shared_file_new(struct shared_files *all, uid_t uid,
 	file->path = copy;
 	file->key = (struct file_key){ uid, status->st_dev, status->st_ino,
 				       status->st_size, status->st_mtim };
+	file->is_nameless = !status->st_nlink;
 	file->fd = -1;
 	file->is_wanted = true;
 	file->bytes = sizeof(*file) + strlen(path);
@@ -822,7 +824,7 @@ static void retire_file(struct shared_file *file)
 			shared_file_free(file);
 		return;
 	}
-	if (!file->views && !file->was_read) {
+	if (!file->views && (!file->was_read || file->is_nameless)) {
 		if (file->is_idle)
 			end_idleness(all, file);
 		forget_file(file);

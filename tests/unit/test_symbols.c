@@ -713,6 +713,27 @@ START_TEST(symbol_cache_names_outlive_the_file)
 }
 END_TEST
 
+/* Files without a name are never found again: nothing of them is kept. */
+START_TEST(symbol_cache_forgets_files_of_memory)
+{
+	uint64_t before = symbol_cache_use_all(g_cache).tables;
+
+	for (int i = 0; i < 3; i++) {
+		int fd = memfd_create("thunks", MFD_CLOEXEC);
+		struct symbol_file *file;
+
+		ck_assert_int_eq(ftruncate(fd, 4096), 0);
+		file = symbol_cache_file(g_cache, getuid(), fd,
+					 "/memfd:thunks");
+		close(fd);
+		ck_assert_int_eq(count_names(file, "main"), 0);
+		ck_assert(symbol_file_is_read(file));
+		symbol_file_put(&file);
+		ck_assert_uint_eq(symbol_cache_use_all(g_cache).tables, before);
+	}
+}
+END_TEST
+
 /* A cache for which 200 files may be open. */
 static struct symbol_cache *small_cache(void)
 {
@@ -1300,6 +1321,7 @@ static Suite *make_suite(void)
 	tcase_add_test(cache, symbol_cache_o_path_descriptor_will_do);
 	tcase_add_test(cache, symbol_cache_deleted_file_is_read_later);
 	tcase_add_test(cache, symbol_cache_names_outlive_the_file);
+	tcase_add_test(cache, symbol_cache_forgets_files_of_memory);
 	tcase_add_test(cache, symbol_cache_descriptors_are_few_and_given_back);
 	tcase_add_test(cache, symbol_cache_files_are_opened_again);
 	tcase_add_test(cache,
