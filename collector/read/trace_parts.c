@@ -439,20 +439,19 @@ static void read_stretch(struct trace_parts *parts, uint64_t offset,
 static void next_extent(struct trace_parts *parts)
 {
 	const struct trace_index *index = parts->index;
-	const struct index_extent *extent = &index->extents[parts->extent];
-	uint64_t done = 0;
+	const struct index_extent *extent, *before = NULL;
 
 	if (parts->extent)
-		done = extent[-1].end;
+		before = &index->extents[parts->extent - 1];
 	if (parts->extent == index->extent_count ||
-	    extent->end > index->trace_bytes) {
+	    index->extents[parts->extent].end > index->trace_bytes) {
 		parts->at_tail = true;
-		read_stretch(parts, done, UINT64_MAX);
+		read_stretch(parts, before ? before->end : 0, UINT64_MAX);
 		return;
 	}
-	parts->item = parts->extent ? extent[-1].packet_end : 0;
+	extent = &index->extents[parts->extent++];
+	parts->item = before ? before->packet_end : 0;
 	parts->item_end = extent->packet_end;
-	parts->extent++;
 	if (needs_extent(parts, extent))
 		read_stretch(parts, extent->offset, extent->end);
 }

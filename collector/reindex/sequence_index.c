@@ -96,6 +96,7 @@ void sequence_index_free(struct sequence_index **sequence)
 /* --- blocks -----------------------------------------------------------------
  */
 
+/* While @sequence has a build: without it there is no stack. */
 static struct index_now now_of(const struct sequence_index *sequence,
 			       uint64_t trace_bytes, bool last)
 {
@@ -116,12 +117,13 @@ static struct index_now now_of(const struct sequence_index *sequence,
 void sequence_index_begin_block(struct sequence_index *sequence,
 				uint64_t trace_bytes)
 {
-	const struct index_now now = now_of(sequence, trace_bytes, false);
+	struct index_now now;
 
 	sequence->first_ns = sequence->last_ns = sequence->ns;
 	sequence->begun = true;
 	if (!sequence->build)
 		return;
+	now = now_of(sequence, trace_bytes, false);
 	index_build_begin(sequence->build, &now);
 	if (!sequence->build->stopped)
 		return;
@@ -134,12 +136,13 @@ size_t sequence_index_end_block(struct sequence_index *sequence,
 				uint64_t trace_bytes, bool last,
 				const void **items)
 {
-	const struct index_now now = now_of(sequence, trace_bytes, last);
+	struct index_now now;
 	size_t bytes;
 
 	sequence->last_ns = MAX(sequence->last_ns, sequence->ns);
 	if (!sequence->build)
 		return 0;
+	now = now_of(sequence, trace_bytes, last);
 	bytes = index_build_end(sequence->build, &now, items);
 	/* The items at hand lie in it. */
 	if (sequence->given_up)
