@@ -56,8 +56,9 @@ enum index_kind {
 	 */
 	INDEX_BLOCK = 4,
 	/* A node of the sequence's calling-context tree.
-	 *   number, number of the parent (0: the root; it may follow), iid of
-	 *   the function's name (0: it is INDEX_WAIT_NAME) */
+	 *   number, from 1 on in the order of the file; number of the parent
+	 *   (0: the root; it may follow); iid of the function's name (0: it is
+	 *   INDEX_WAIT_NAME) */
 	INDEX_NODE = 5,
 	/* Here a reader can begin.
 	 *   time of the last event before, in ns of CLOCK_BOOTTIME; number of

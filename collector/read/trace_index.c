@@ -218,17 +218,17 @@ static bool take_later(struct trace_index *index, struct index_packet item,
 	return true;
 }
 
-static bool take_node(const struct trace_index *index,
-		      struct index_sequence *sequence, struct index_get *get)
+static bool take_node(struct index_sequence *sequence, struct index_get *get)
 {
 	uint64_t number = index_get_number(get);
 	uint64_t parent = index_get_number(get);
 	uint64_t iid = index_get_number(get);
 
-	/* Each has a number, from 1 on, and takes bytes of the file. */
-	if (get->bad || !number ||
-	    number > MIN(index->bytes, (uint64_t)UINT32_MAX - 1) ||
-	    parent > UINT32_MAX || iid > UINT32_MAX ||
+	/* They are numbered from 1 on, in the order of the file: so what is
+	 * kept is not larger than what was read. */
+	if (get->bad || !number || number > MAX(sequence->node_count, 1u) ||
+	    number > UINT32_MAX - 1 || parent > UINT32_MAX ||
+	    iid > UINT32_MAX ||
 	    grow_array_zeroed(sequence->nodes, sequence->node_room, number + 1))
 		return false;
 	sequence->node_count = MAX(sequence->node_count, (uint32_t)number + 1);
@@ -517,7 +517,7 @@ static bool take_item(struct trace_index *index, struct about *about,
 		return false;
 	switch (kind) {
 	case INDEX_NODE:
-		return take_node(index, about->sequence, get);
+		return take_node(about->sequence, get);
 	case INDEX_CHECKPOINT:
 		return take_checkpoint(index, about->sequence, about->place,
 				       get);

@@ -520,13 +520,14 @@ bool trace_jump_goes_on(const struct trace_reader *reader)
 	return jump && jump->parted && !jump->resumed;
 }
 
-bool trace_reader_resume(struct trace_reader *reader)
+int trace_reader_resume(struct trace_reader *reader)
 {
 	struct trace_jump *jump = reader->jump;
 	bool more = false;
+	int err;
 
 	if (!trace_jump_goes_on(reader))
-		return false;
+		return 0;
 	jump->resumed = true;
 	for (uint32_t i = 0; i < jump->index->sequence_count; i++) {
 		struct start *start = &jump->starts[i];
@@ -540,12 +541,13 @@ bool trace_reader_resume(struct trace_reader *reader)
 			sequence->stops = false;
 		more |= pass_chunks(jump, start, track);
 	}
-	if (more && begin_second(reader) < 0)
-		return false;
+	err = more ? begin_second(reader) : 0;
+	if (err)
+		return err;
 	/* What is open at the end of the trace ends now. */
 	jump->sequence = 0;
 	trace_reader_restart(reader);
-	return true;
+	return 1;
 }
 
 bool trace_reader_skipped(struct trace_reader *reader, uint32_t number,

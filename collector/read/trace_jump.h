@@ -34,9 +34,9 @@ enum jump_skips {
 int trace_reader_jump(const char *path, const struct trace_index *index,
 		      uint64_t from_ns, uint64_t to_ns, enum jump_skips skips,
 		      struct trace_reader **out);
-/* After the end of the first part: begins the second one. False: there is none.
- */
-bool trace_reader_resume(struct trace_reader *reader);
+/* After the end of the first part: begins the second one. Returns 1; 0: there
+ * is none; or -errno. */
+int trace_reader_resume(struct trace_reader *reader);
 
 /* Chunks that are left out. */
 struct skipped_chunks {

@@ -153,6 +153,9 @@ bool window_gives_track(struct window *window, const struct trace_track *shown)
 {
 	struct window_track *track = track_of(window, shown);
 
+	/* What is not taken for this is missing in the end. */
+	if (!track && !window->err)
+		window->err = -ENOMEM;
 	return track && is_chosen(window, track, shown);
 }
 
@@ -402,6 +405,7 @@ static bool reads_on(struct window *window, int got)
 {
 	struct trace_read_totals totals = trace_reader_totals(window->trace);
 	bool indexed;
+	int more;
 
 	if (!window->err)
 		window->err = got;
@@ -410,7 +414,10 @@ static bool reads_on(struct window *window, int got)
 	/* Damage behind all that the index tells of is the end of the trace. */
 	indexed = !got ||
 		  (got == -EBADMSG && totals.at >= window->index->trace_bytes);
-	return indexed && trace_reader_resume(window->trace);
+	more = indexed ? trace_reader_resume(window->trace) : 0;
+	if (more < 0 && !window->err)
+		window->err = more;
+	return more > 0;
 }
 
 int window_next(struct window *window, struct window_event *out)

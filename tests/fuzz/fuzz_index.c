@@ -111,7 +111,7 @@ static void jump(const char *path, const struct trace_index *index,
 			begins += event.kind == TRACE_BEGIN;
 			ends += event.kind == TRACE_END;
 		}
-	} while (skips && trace_reader_resume(reader));
+	} while (skips && trace_reader_resume(reader) > 0);
 	fuzz_must(begins == ends, "begins and ends differ");
 	trace_reader_close(&reader);
 }

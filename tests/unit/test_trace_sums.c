@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/base/bytes.h"
 #include "collector/output/own_files.h"
 #include "collector/read/calls.h"
 #include "collector/read/trace_index.h"
@@ -443,6 +444,81 @@ START_TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 }
 END_TEST
 
+/* A sanitizer has an allocator of its own. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static size_t g_blocks = SIZE_MAX; /* that there is memory for */
+static bool g_once; /* then one is refused, and there is memory again */
+
+static bool is_refused(void)
+{
+	if (g_blocks == SIZE_MAX || g_blocks--)
+		return false;
+	g_blocks = g_once ? SIZE_MAX : 0;
+	errno = ENOMEM;
+	return true;
+}
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+
+void *malloc(size_t size)
+{
+	return is_refused() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return is_refused() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size)
+{
+	return is_refused() ? NULL : __libc_realloc(block, size);
+}
+
+/* How many calls there are, with memory for @blocks blocks; -1: it is said that
+ * not all are known. *@enough: nothing was refused. */
+static int64_t count_calls(const struct window_choice *choice, size_t blocks,
+			   bool *enough)
+{
+	struct trace_sums *sums = NULL;
+	int64_t calls = -1;
+	int err;
+
+	g_blocks = blocks;
+	err = trace_sums_read(TRACE_NAME, choice, NULL, &sums);
+	*enough = g_blocks != SIZE_MAX && g_blocks;
+	g_blocks = SIZE_MAX;
+	if (!err && !sums->err && !sums->totals.refused)
+		calls = (int64_t)sums->spans;
+	if (!err)
+		trace_sums_free(&sums);
+	return calls;
+}
+
+START_TEST(sums_without_memory_are_an_error)
+{
+	struct window_choice part = { .range = TIME_RANGE_ALL,
+				      .calls_only = true };
+	struct trace_index *index;
+	bool enough = false;
+
+	write_calls();
+	part.index = index = make_index();
+	g_once = _i;
+	for (size_t blocks = 0; !enough; blocks++) {
+		int64_t calls = count_calls(&part, blocks, &enough);
+
+		ck_assert_msg(calls == -1 || calls == CALLS,
+			      "%d calls with %zu blocks", (int)calls, blocks);
+	}
+	trace_index_free(&index);
+	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
+}
+END_TEST
+#endif
+
 /* The second node is the first one plus INT64_MAX. */
 START_TEST(rows_of_no_node_make_no_sense)
 {
@@ -461,6 +537,50 @@ START_TEST(rows_of_no_node_make_no_sense)
 }
 END_TEST
 
+/* A node with number @number is the first one of an index of 8 MiB, of which
+ * most is a hole. */
+static enum index_fault read_first_node(uint64_t number)
+{
+	uint8_t head[INDEX_HEADER_BYTES + INDEX_BATCH_BYTES] = INDEX_MAGIC;
+	static const uint8_t block[] = { 1, 0, 0 };
+	struct bytes node = { 0 }, items = { 0 };
+	struct trace_index *index;
+	struct index_batch batch;
+	enum index_fault fault;
+	FILE *file = fopen(INDEX_NAME, "we");
+
+	bytes_varint(&node, number);
+	bytes_put(&node, "\0\1", 2);
+	index_put_item(&items, INDEX_BLOCK, block, sizeof(block));
+	index_put_item(&items, INDEX_NODE, node.at, node.count);
+	batch = (struct index_batch){ .bytes = (uint32_t)items.count,
+				      .tail_crc = index_crc(NULL, 0) };
+	head[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
+	index_put_batch(head + INDEX_HEADER_BYTES, &batch, items.at);
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(head, 1, sizeof(head), file), sizeof(head));
+	ck_assert_uint_eq(fwrite(items.at, 1, items.count, file), items.count);
+	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_int_eq(truncate(INDEX_NAME, 8 << 20), 0);
+	file = fopen(TRACE_NAME, "we");
+	ck_assert_int_eq(fclose(file), 0);
+	bytes_release(&node);
+	bytes_release(&items);
+	fault = trace_index_read(INDEX_NAME, TRACE_NAME, &index);
+	if (!fault)
+		trace_index_free(&index);
+	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
+	return fault;
+}
+
+START_TEST(nodes_take_no_more_memory_than_file)
+{
+	ck_assert_int_eq(read_first_node(1), INDEX_FINE);
+	ck_assert_int_eq(read_first_node(2), INDEX_DAMAGED);
+	ck_assert_int_eq(read_first_node(5000000), INDEX_DAMAGED);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("trace_sums");
@@ -468,6 +588,10 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, outermost_calls_make_the_total_time);
+	tcase_add_test(tcase, nodes_take_no_more_memory_than_file);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	tcase_add_loop_test(tcase, sums_without_memory_are_an_error, 0, 2);
+#endif
 	tcase_add_test(tcase, durations_are_those_of_all_calls);
 	tcase_add_test(tcase, waiting_is_time_of_no_function);
 	tcase_add_test(tcase, what_is_cut_anywhere_has_the_spans_before);
