@@ -39,7 +39,7 @@ struct kept_header {
 _Static_assert(sizeof(struct kept_header) == KEPT_HEADER_BYTES,
 	       "the header has its size");
 
-#define COPY_BYTES (1u << 20)
+#define COPY_BYTES (4u << 20)
 
 static void put_header(uint8_t out[KEPT_HEADER_BYTES], uint64_t gone,
 		       bool joining)
@@ -263,6 +263,9 @@ static int copy_rest(const struct apart *apart, int to)
 			return done ? (int)done : -EIO;
 		at += (uint64_t)done;
 		from += (uint64_t)done;
+		/* Else a machine that fails now has neither. */
+		if (fdatasync(to) < 0)
+			return -errno;
 		/* Where there are no holes, it takes more room meanwhile. */
 		(void)make_hole(apart->fd, hole, from - hole);
 		hole = from - from % KEPT_ALIGN;

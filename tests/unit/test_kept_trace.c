@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/output/own_files.h"
@@ -107,6 +108,36 @@ static void expect_joined(void)
 	ck_assert_int_eq(kept_trace_join(g_dir_fd), 0);
 	expect_bytes();
 }
+
+static off_t g_synced; /* of the copy */
+static bool g_early; /* a hole was made before the copy was on the disk */
+
+int fdatasync(int fd)
+{
+	struct stat status;
+
+	g_synced = fstat(fd, &status) ? 0 : status.st_size;
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+	struct stat status;
+
+	if (!stat(TRACE_JOINED_NAME, &status))
+		g_early |= status.st_size > g_synced;
+	return (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+START_TEST(copy_is_on_the_disk_before_there_is_a_hole)
+{
+	put_apart(GONE_ODD, false, false);
+	g_synced = g_early = 0;
+	expect_joined();
+	ck_assert_int_eq(g_synced, (off_t)sizeof(g_expected));
+	ck_assert(!g_early);
+}
+END_TEST
 
 static const uint64_t g_gone[] = { GONE_ALIGNED, GONE_ODD };
 
@@ -235,6 +266,7 @@ int main(void)
 	scratch_enter();
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_loop_test(tests, apart_is_read_and_joined, 0, 2);
+	tcase_add_test(tests, copy_is_on_the_disk_before_there_is_a_hole);
 	tcase_add_loop_test(tests, killed_before_the_hole, 0, 2);
 	tcase_add_loop_test(tests, killed_when_joining_had_begun, 0, 2);
 	tcase_add_test(tests, killed_before_the_hole_is_taken_out);
