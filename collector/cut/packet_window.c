@@ -41,12 +41,17 @@ void *by_number_get(struct packet_window *window, struct by_number *list,
 
 	if (likely(item))
 		return item;
-	if (budget_take(&window->budget, bytes))
+	if (budget_take(&window->budget, bytes)) {
 		item = calloc(1, bytes);
+		if (!item)
+			budget_give(&window->budget, bytes);
+	}
 	if (!item ||
 	    grow_array_from(&window->budget, list->items, list->room,
 			    list->ids.count + 1) ||
 	    pool_intern(&list->ids, &id, &number) < 0) {
+		if (item)
+			budget_give(&window->budget, bytes);
 		free(item);
 		window->totals.refused++;
 		return NULL;

@@ -118,8 +118,11 @@ void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
 	uint32_t number;
 	void *item = NULL;
 
-	if (budget_take(&reader->budget, bytes))
+	if (budget_take(&reader->budget, bytes)) {
 		item = calloc(1, bytes);
+		if (!item)
+			budget_give(&reader->budget, bytes);
+	}
 	if (!item ||
 	    grow_array_from(&reader->budget, list->items, list->room,
 			    list->ids.count + 1) ||

@@ -96,9 +96,12 @@ static bool copy_packet(struct left_packet *out, uint64_t ns, uint64_t delta_ns,
 				     .delta_ns = delta_ns,
 				     .bytes = malloc(count),
 				     .count = (uint32_t)count };
-	if (out->bytes)
-		memcpy(out->bytes, bytes, count);
-	return out->bytes;
+	if (!out->bytes) {
+		out->count = 0;
+		return false;
+	}
+	memcpy(out->bytes, bytes, count);
+	return true;
 }
 
 static bool keep_begin(struct left_track *track, const struct left_event *event)

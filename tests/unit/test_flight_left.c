@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * flight_left: what there was no memory for does not count as memory.
+ */
+#include "collector/trace/flight_left.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/trace/fields.h"
+#include "tests/suite.h"
+
+/* A sanitizer has an allocator of its own. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define VALUE_BYTES 40
+
+static bool g_refuse;
+
+void *__libc_malloc(size_t size);
+
+void *malloc(size_t size)
+{
+	if (!g_refuse)
+		return __libc_malloc(size);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void set_counter(struct flight_left *left)
+{
+	static const uint8_t packet[VALUE_BYTES];
+	const struct left_event event = { .track = 7,
+					  .type = TYPE_COUNTER,
+					  .packet = packet,
+					  .bytes = sizeof(packet) };
+
+	flight_left_take(left, &event);
+}
+
+START_TEST(refused_value_is_no_memory)
+{
+	struct flight_left left = { 0 };
+	uint64_t without;
+
+	set_counter(&left);
+	without = left.memory - VALUE_BYTES;
+	ck_assert(!left.lost);
+	g_refuse = true;
+	set_counter(&left);
+	g_refuse = false;
+	ck_assert(left.lost);
+	ck_assert_uint_eq(left.memory, without);
+	/* Nor is it subtracted when the next value takes its place. */
+	set_counter(&left);
+	ck_assert_uint_eq(left.memory, without + VALUE_BYTES);
+	flight_left_release(&left);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("flight_left");
+	TCase *tcase = suite_case(suite, "flight_left");
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	tcase_add_test(tcase, refused_value_is_no_memory);
+#endif
+	return suite_run(suite);
+}
