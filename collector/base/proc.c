@@ -92,8 +92,8 @@ long proc_status_number(const char *status, const char *key)
 	return found ? atol(found) : -1;
 }
 
-/* Whether the four ids behind @key (real, effective, saved, of files) are all
- * the same; *@id: the first of them. */
+/* Whether the four ids behind @key are equal: real, effective, saved, that for
+ * files. Sets *@id to the first one. */
 static bool has_one_id(const char *status, const char *key, unsigned int *id)
 {
 	const char *found = find_key(status, key);

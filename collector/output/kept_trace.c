@@ -263,7 +263,7 @@ static int copy_rest(const struct apart *apart, int to)
 			return done ? (int)done : -EIO;
 		at += (uint64_t)done;
 		from += (uint64_t)done;
-		/* Else a machine that fails now has neither. */
+		/* A machine that fails now must not lose both. */
 		if (fdatasync(to) < 0)
 			return -errno;
 		/* Where there are no holes, it takes more room meanwhile. */

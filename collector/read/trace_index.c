@@ -224,8 +224,8 @@ static bool take_node(struct index_sequence *sequence, struct index_get *get)
 	uint64_t parent = index_get_number(get);
 	uint64_t iid = index_get_number(get);
 
-	/* They are numbered from 1 on, in the order of the file: so what is
-	 * kept is not larger than what was read. */
+	/* Numbers start at 1 and follow the order of the file. So the list is
+	 * no larger than the part of the file that was read. */
 	if (get->bad || !number || number > MAX(sequence->node_count, 1u) ||
 	    number > UINT32_MAX - 1 || parent > UINT32_MAX ||
 	    iid > UINT32_MAX ||

@@ -153,7 +153,7 @@ bool window_gives_track(struct window *window, const struct trace_track *shown)
 {
 	struct window_track *track = track_of(window, shown);
 
-	/* What is not taken for this is missing in the end. */
+	/* Calls of this track will be missing. */
 	if (!track && !window->err)
 		window->err = -ENOMEM;
 	return track && is_chosen(window, track, shown);

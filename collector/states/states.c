@@ -492,7 +492,7 @@ void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
 {
 	struct states *states = arena_setup(arena)->states;
 
-	/* Only what is known to be /proc/PID/mem is ours to close. */
+	/* close() of any other file might wait. */
 	if (!states || !patch_mem_is_good(mem_fd) ||
 	    (!proven && is_lied_to(states)))
 		return;

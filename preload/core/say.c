@@ -62,7 +62,8 @@ const char *say_value(const char *value, char text[SAY_VALUE])
 	return text;
 }
 
-/* What steers a terminal: below a blank, DEL, and U+0080 to U+009F in UTF-8. */
+/* Replaces control characters: below a blank, DEL, U+0080 to U+009F in UTF-8.
+ */
 static void clean_line(unsigned char *line, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {

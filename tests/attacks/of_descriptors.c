@@ -17,7 +17,7 @@
 /* --- lease -------------------------------------------------------------------
  */
 
-/* Whoever opens @memfd to write waits until we give up the lease, or for
+/* Opening @memfd to write waits until we give up the lease, or for
  * /proc/sys/fs/lease-break-time. */
 static void take_lease(int memfd)
 {
@@ -34,7 +34,7 @@ int attack_lease(int argc, char **argv)
 {
 	int count = argc > 0 ? atoi(argv[0]) : 1;
 
-	/* What the kernel asks the holder of a lease by. */
+	/* The kernel sends it to the holder of a lease. */
 	signal(SIGIO, SIG_IGN);
 	for (int i = 0; i < count; i++) {
 		struct wire_hello hello = client_good_hello(SLOTS, CELLS);
@@ -51,8 +51,7 @@ int attack_lease(int argc, char **argv)
 /* --- held --------------------------------------------------------------------
  */
 
-/* Sends a hello with @file as its descriptor number @which, of as many as there
- * may be. */
+/* Sends a hello with three descriptors; number @which is @file. */
 static void send_hello(int which, int file)
 {
 	struct wire_hello hello = client_good_hello(SLOTS, CELLS);

@@ -50,7 +50,7 @@ START_TEST(refused_value_is_no_memory)
 	g_refuse = false;
 	ck_assert(left.lost);
 	ck_assert_uint_eq(left.memory, without);
-	/* Nor is it subtracted when the next value takes its place. */
+	/* The next value does not subtract it. */
 	set_counter(&left);
 	ck_assert_uint_eq(left.memory, without + VALUE_BYTES);
 	flight_left_release(&left);

@@ -537,8 +537,7 @@ START_TEST(rows_of_no_node_make_no_sense)
 }
 END_TEST
 
-/* A node with number @number is the first one of an index of 8 MiB, of which
- * most is a hole. */
+/* Reads an index of 8 MiB, nearly all a hole. Its first node has @number. */
 static enum index_fault read_first_node(uint64_t number)
 {
 	uint8_t head[INDEX_HEADER_BYTES + INDEX_BATCH_BYTES] = INDEX_MAGIC;

@@ -68,5 +68,5 @@ judge
 for expected in 'fcntl memfd F_GET_SEALS' 'openat /proc/PID/comm -' 'recvmsg socket MSG_DONTWAIT'; do
 	grep -q "main $expected" seen || fail "strace saw no $expected: $(cat seen)"
 done
-# Hostile programs say what is not so: the runner would find times that cannot be.
+# Hostile programs lie: the runner would find times that cannot be.
 rm -rf data

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A process that holds a lease on the memory which it offers for its rings (each
-# open to write waits 45 s for it) delays no other process of `perfrec record`:
-# it is recorded beside the one that holds leases still.
+# A hostile process has leases on the memory of its rings: opening such memory to
+# write waits 45 s. `perfrec record` records another process meanwhile.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
