@@ -50,6 +50,7 @@ check lua5.4              likewise
 check libxml2-utils       likewise: xmllint
 check libjemalloc2        an allocator beneath perfrec
 check libtcmalloc-minimal4 likewise
+check libmimalloc2.0      likewise
 check gdb              backtraces that stacks of samples must agree with
 check valgrind          its leaks, recorded and not
 check libdevel-nytprof-perl  flamegraph.pl reads exported stacks

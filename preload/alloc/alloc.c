@@ -5,57 +5,7 @@
 #include "preload/ring/put_run.h"
 #include "shared/atomic.h"
 
-/* How many cells of the ring are searched for what was recorded during a real
- * function. */
-#define TOLD_CELLS 64
-
 __thread struct alloc_thread t_alloc;
-
-/* Whether the record at @cell, which goes on in @next and @second if it is
- * longer, says that @address was allocated. */
-static bool tells(const struct record *cell, const struct record *next,
-		  const struct record *second, uint64_t address)
-{
-	uint64_t word = cell->word;
-
-	if (record_kind(word) == RECORD_ALLOC)
-		return record_alloc_address(word) == address;
-	if (record_kind(word) != RECORD_EXT)
-		return false;
-	return (record_ext(word) == EXT_ALLOC && next->word == address) ||
-	       (record_ext(word) == EXT_REALLOC && second->word == address);
-}
-
-/*
- * Allocations were recorded or counted during the real function, by what it
- * calls or by signal handlers. Is that of @block among them? Mostly it is the
- * last one. The ring knows those before. (Data of another record might look
- * like such a record: that is neglected.)
- */
-bool alloc_told_late(const void *block)
-{
-	const struct record *cells = t_thread.cells;
-	uint64_t mask = t_thread.mask, address = (uintptr_t)block;
-	uint64_t head;
-
-	if (t_alloc.last == block)
-		return true;
-	if (!t_thread.slot)
-		return false;
-	/* relaxed: this thread's own */
-	head = atom_load_rlx(&t_thread.slot->head);
-	for (uint64_t i = 1; i <= MIN(head, (uint64_t)TOLD_CELLS); i++) {
-		const struct record *cell = &cells[(head - i) & mask];
-
-		if (record_kind(cell->word) == RECORD_FREE &&
-		    record_alloc_address(cell->word) == address)
-			return false;
-		if (tells(cell, &cells[(head - i + 1) & mask],
-			  &cells[(head - i + 2) & mask], address))
-			return true;
-	}
-	return false;
-}
 
 static void put_one(uint64_t word, enum put_class class, const void *caller)
 {
@@ -114,8 +64,6 @@ void alloc_exact_realloc(const void *old, uint64_t before, const void *block,
 	};
 	const struct put_run run = { .cells = cells, .count = 3 };
 
-	t_alloc.last = block;
-	t_alloc.told++;
 	put_run_of(&run, PUT_REALLOC, sp, (uintptr_t)caller);
 }
 

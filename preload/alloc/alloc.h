@@ -3,15 +3,17 @@
  * alloc - the records of blocks of memory, whoever allocates them.
  *
  * The wrappers (interpose_alloc*.c) call the real function, and these functions
- * before or behind it. A real function may call another one that the shim
- * interposes: operator new calls malloc(), operator delete free(). Or it calls
- * none. Only one of the wrappers may record the block:
+ * before or behind it. Interposed functions call each other, but only one
+ * wrapper may record a block. The modules decide, not the block's address,
+ * which a header changes:
  *
- *   - An allocation is recorded by the innermost wrapper that returns the
- * block. The outer ones learn that from alloc_told(). The inner one learns from
- *     t_alloc.asked how many bytes the outer one was asked for.
- *   - A free is recorded by the outermost wrapper: only its clock is early
- * enough for all of them. The inner ones learn that from t_alloc.freeing.
+ *   - An operator new or delete whose module does not define malloc() is built
+ *     on malloc(), or is the program's own heap. Its wrapper records nothing.
+ *   - The module that does define malloc() is the allocator. The outermost
+ *     wrapper records a call into it. Meanwhile the allocator may call itself
+ * by public names; these calls pass through (alloc_enter()).
+ *   - A signal handler or a callback of the program may allocate in between.
+ * The caller is other code then, so its wrapper records.
  */
 #ifndef PERFREC_PRELOAD_ALLOC_ALLOC_H
 #define PERFREC_PRELOAD_ALLOC_ALLOC_H
@@ -25,14 +27,20 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
+/* The size that the program gave an aligned operator new, which rounds it up.
+ */
+struct alloc_asked {
+	uint64_t bytes;
+	uintptr_t by; /* the operator's address; 0: none */
+};
+
 /* What a thread knows of its own allocations. */
 struct alloc_thread {
-	uint64_t told; /* allocations recorded, or counted, so far */
-	const void *last; /* the block of the last of them */
-	const void *freeing; /* the block whose FREE is in the ring while the
-			      * real function for it is running */
-	uint64_t asked; /* while an aligned operator new is running: what it
-			 * was asked for (it may round that up); else 0 */
+	uintptr_t outer; /* while the allocator's function runs: the stack
+			  * pointer where its wrapper was called, and bit 0
+			  * for an operator; else 0 */
+	struct alloc_asked asked; /* by the last that was called and has not
+				   * returned */
 	int64_t left; /* bytes up to the next sample point */
 	uint32_t level; /* left was drawn for 2^level as many points */
 	uint64_t random; /* 0: not seeded yet */
@@ -86,22 +94,24 @@ static inline __attribute__((always_inline)) void alloc_caller_fill(
 /* --- for wrappers, in any context in which a hook may run -------------------
  */
 
+/*
+ * Control goes on where the stack pointer is @sp. Functions of the allocator
+ * that were called from there, or deeper, do not run any more.
+ */
+static inline void alloc_jumped(uintptr_t sp)
+{
+	if (unlikely(t_alloc.outer) && t_alloc.outer <= (sp | 1))
+		t_alloc.outer = 0;
+}
+
 /* The slow halves of the inline functions below. */
 void alloc_put(const void *block, uint64_t size, const void *caller);
 void alloc_put_free(const void *block, const void *caller);
-bool alloc_told_late(const void *block);
 /* EXACT, of a heap of the program's own that @site names. */
 void alloc_put_report(uint32_t site, const void *block, uint64_t size,
 		      const void *caller);
 void alloc_put_report_free(uint32_t site, const void *block,
 			   const void *caller);
-
-/* The real function has returned @block; when it was called, t_alloc.told was
- * @told. Whether a wrapper inside it has recorded the block already. */
-static inline bool alloc_told(const void *block, uint64_t told)
-{
-	return unlikely(t_alloc.told != told) && alloc_told_late(block);
-}
 
 /* EXACT: record that @block, which is not NULL, was allocated. @caller is an
  * address in the program. */
@@ -110,8 +120,6 @@ static inline void alloc_exact(const void *block, uint64_t size,
 {
 	uint64_t address = (uintptr_t)block;
 
-	t_alloc.last = block;
-	t_alloc.told++;
 	if (likely(record_alloc_fits(address, size)) &&
 	    likely(put_cell(record_alloc_word(RECORD_ALLOC, address, size),
 			    T_LIMIT_BEGIN)))

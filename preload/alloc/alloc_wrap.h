@@ -21,39 +21,76 @@
 
 /* Nobody has looked yet: not even the real functions are known. */
 #define ALLOC_UNDECIDED 3u
+/* A bit beside the mode: functions of the allocator may call each other by
+ * public names. Functions of the C library never do. */
+#define ALLOC_NESTS 4u
+/* With ALLOC_NESTS: the program defines malloc(), and no function of C has come
+ * to the shim yet. */
+#define ALLOC_UNSEEN 8u
+/* With ALLOC_NESTS: free() may call realloc() of the shim. */
+#define ALLOC_FREE_NESTS 16u
+/* A bit of t_alloc.outer: the wrapper is that of an operator. One in front of
+ * the runtime's may call that. */
+#define OUTER_IS_CXX 1u
 
-/* enum wire_alloc, or ALLOC_UNDECIDED. All that a wrapper reads when nothing is
- * to be recorded. */
+/* The bits of an enum wire_alloc. */
+#define ALLOC_MODE 3u
+
+/* enum wire_alloc and the bits above; or ALLOC_UNDECIDED. A wrapper reads
+ * nothing else while recording is off. */
 extern uint32_t g_alloc_mode;
 
-/* The mode of a process that is undecided: finds the real functions of C, and
- * starts recording if it can. */
-uint32_t alloc_first_mode(void);
+/* The slow half of wrap_enter(): other modes than OFF, EXACT and SAMPLED. */
+uint32_t alloc_enter(uint32_t mode, bool is_c, uintptr_t *outer,
+		     const void *caller, uintptr_t cfa);
 
-/* What the wrapper that calls this is to do: enum wire_alloc. */
-static ALWAYS_INLINE uint32_t alloc_mode(void)
-{
-	/* relaxed: who does not see it yet records nothing yet */
-	uint32_t mode = atom_load_rlx(&g_alloc_mode);
-
-	return unlikely(mode == ALLOC_UNDECIDED) ? alloc_first_mode() : mode;
-}
-
-/* A bit of t_alloc.asked: so an operator new of 0 bytes is not "none". */
-#define ASKED (1ULL << 63)
+/* Whether a malloc() that libraries call comes to the shim. It does not where
+ * the program has an allocator of its own. */
+bool alloc_sees_malloc(void);
 
 /* For use in a wrapper itself: where it returns to, and the stack pointer
  * there. */
 #define WRAP_CALLER __builtin_return_address(0)
 #define WRAP_CFA ((uintptr_t)__builtin_dwarf_cfa())
 
+/* A wrapper begins. Returns an enum wire_alloc, which is OFF where the
+ * allocator calls itself; with ALLOC_NESTS, wrap_leave() must be given @outer
+ * behind the real function. @is_c: it wraps a function of C. */
+static ALWAYS_INLINE uint32_t wrap_enter(bool is_c, uintptr_t *outer)
+{
+	/* relaxed: who does not see it yet records nothing yet */
+	uint32_t mode = atom_load_rlx(&g_alloc_mode);
+
+	/* Not arguments of this function: they would be read in any case. */
+	if (unlikely(mode >= ALLOC_UNDECIDED)) {
+		if (unlikely((mode & (ALLOC_NESTS | ALLOC_UNSEEN)) !=
+			     ALLOC_NESTS) ||
+		    unlikely(t_alloc.outer))
+			return alloc_enter(mode, is_c, outer, WRAP_CALLER,
+					   WRAP_CFA);
+		*outer = 0;
+		t_alloc.outer = is_c ? WRAP_CFA : WRAP_CFA | OUTER_IS_CXX;
+		return mode;
+	}
+	/* Said for clang's analyzer. */
+	if (mode & ALLOC_NESTS)
+		__builtin_unreachable();
+	return mode;
+}
+
+/* The real function has returned. Returns an enum wire_alloc. */
+static ALWAYS_INLINE uint32_t wrap_leave(uint32_t mode, const uintptr_t *outer)
+{
+	if (unlikely(mode & ALLOC_NESTS))
+		t_alloc.outer = *outer;
+	return mode & ALLOC_MODE;
+}
+
 static ALWAYS_INLINE void wrap_sample(const void *block, size_t size,
 				      const void *caller, uintptr_t cfa)
 {
 	struct alloc_caller registers;
 
-	t_alloc.last = block;
-	t_alloc.told++;
 	if (heap_sample_passes(size)) {
 		alloc_caller_fill(&registers, caller, cfa);
 		heap_sample_take(0, block, size, &registers);
@@ -72,13 +109,13 @@ static ALWAYS_INLINE void wrap_stack(const void *block, size_t size,
 	}
 }
 
-/* The real function has returned @block; when it was called, t_alloc.told was
- * @told. Returns @block. */
+/* The real function has returned @block, and wrap_leave() @mode. Returns
+ * @block. */
 static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
-					  size_t size, uint64_t told,
-					  const void *caller, uintptr_t cfa)
+					  size_t size, const void *caller,
+					  uintptr_t cfa)
 {
-	if (unlikely(!block) || alloc_told(block, told))
+	if (unlikely(!block))
 		return block;
 	if (likely(mode == WIRE_ALLOC_EXACT)) {
 		alloc_exact(block, size, caller);
@@ -89,40 +126,16 @@ static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
 	return block;
 }
 
-/* @block is about to be freed by a function that may call free(). Returns what
- * wrap_freed() must be given after the call. */
-static ALWAYS_INLINE const void *wrap_freeing(uint32_t mode, const void *block,
-					      const void *caller)
-{
-	const void *outer = t_alloc.freeing;
-
-	if (mode == WIRE_ALLOC_EXACT) {
-		if (outer != block)
-			alloc_exact_free(block, caller);
-		t_alloc.freeing = block;
-	} else {
-		heap_sample_free(0, block, caller);
-	}
-	return outer;
-}
-
-static ALWAYS_INLINE void wrap_freed(const void *outer)
-{
-	t_alloc.freeing = outer;
-}
-
-/* @block is about to be freed by a function that calls no other one. */
+/* @block is about to be freed, if it is not NULL. @mode is not OFF. */
 static ALWAYS_INLINE void wrap_free(uint32_t mode, const void *block,
 				    const void *caller)
 {
-	if (likely(mode == WIRE_ALLOC_EXACT)) {
-		if (likely(t_alloc.freeing != block))
-			alloc_exact_free(block, caller);
-		else /* an outer one has recorded it */
-			t_alloc.freeing = NULL;
-	} else {
+	if (unlikely(!block))
+		return;
+	if (likely((mode & ALLOC_MODE) == WIRE_ALLOC_EXACT))
+		alloc_exact_free(block, caller);
+	else
 		heap_sample_free(0, block, caller);
-	}
 }
 
 #endif

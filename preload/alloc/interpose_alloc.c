@@ -7,9 +7,18 @@
  * Before libc knows its environment, allocations (of ld.so and the like) are
  * not recorded. The first one after that starts recording. That may be before
  * the shim's constructor, as those of other libraries run first.
+ *
+ * An allocator may be built on its own public functions: realloc() on malloc()
+ * and free(), say. The dynamic linker gives these calls to the shim. So, where
+ * an allocator is not the C library's, a wrapper notes that the real function
+ * runs (t_alloc.outer), and calls from modules that define such functions pass
+ * through. The note may outlive its function: a jump that nobody sees, or a
+ * change of stacks, leaves it behind. So a call counts as inner only near it,
+ * and calls of other modules are recorded in any case.
  */
 #include "preload/alloc/interpose_alloc.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stddef.h>
@@ -17,9 +26,11 @@
 #include <stdlib.h>
 
 #include "preload/alloc/alloc_wrap.h"
+#include "preload/core/elf_tables.h"
 #include "preload/core/find_next.h"
 #include "preload/core/gate.h"
 #include "preload/core/libc.h"
+#include "preload/core/linker.h"
 
 /* X(name, result, parameters) */
 #define FUNCTIONS(X)                                      \
@@ -44,6 +55,24 @@ static struct {
 
 uint32_t g_alloc_mode = ALLOC_UNDECIDED;
 
+/* An allocator's frames between two of its public functions are smaller. */
+#define NEST_BYTES 65536
+/* An operator new of libstdc++ is shorter. */
+#define OPERATOR_BYTES 256
+/* Few allocators, and the eight operators of few runtimes. */
+#define RANGES_MAX 32
+
+/* Code that may call functions which the shim interposes, for a function that
+ * was called by way of the shim. */
+static struct {
+	struct range {
+		uintptr_t start, bytes;
+		bool is_cxx; /* an operator of a runtime, not an allocator */
+	} ranges[RANGES_MAX];
+	uint32_t count;
+	uint32_t bits; /* to be set in the mode */
+} g_beneath;
+
 /* Look up the real functions, which must be known before the mode is. */
 static void find_allocator(void)
 {
@@ -58,15 +87,102 @@ static void find_allocator(void)
 #undef FIND
 }
 
+static void add_range(const void *start, uintptr_t bytes, bool is_cxx)
+{
+	if (g_beneath.count < RANGES_MAX)
+		g_beneath.ranges[g_beneath.count++] =
+			(struct range){ (uintptr_t)start, bytes, is_cxx };
+}
+
+/* The module that has @function is an allocator, or the shim: an allocator's
+ * function that ends with a call of another one has that return to the shim. */
+static void add_allocator(const void *function)
+{
+	struct dl_find_object found;
+
+	if (!libc()->find_object((void *)function, &found))
+		add_range(found.dlfo_map_start,
+			  (uintptr_t)found.dlfo_map_end -
+				  (uintptr_t)found.dlfo_map_start,
+			  false);
+}
+
+static const void *find_one_of_c(const struct elf_tables *tables)
+{
+	static const char *const names[] = { "malloc",	      "calloc",
+					     "realloc",	      "posix_memalign",
+					     "aligned_alloc", "memalign" };
+	const void *found = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !found; i++)
+		found = elf_tables_find(tables, names[i]);
+	return found;
+}
+
+static void add_operators(const struct elf_tables *tables)
+{
+	static const char *const names[] = {
+		"_Znwm",
+		"_Znam",
+		"_ZnwmRKSt9nothrow_t",
+		"_ZnamRKSt9nothrow_t",
+		"_ZnwmSt11align_val_t",
+		"_ZnamSt11align_val_t",
+		"_ZnwmSt11align_val_tRKSt9nothrow_t",
+		"_ZnamSt11align_val_tRKSt9nothrow_t",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const void *found = elf_tables_find(tables, names[i]);
+
+		if (found)
+			add_range(found, OPERATOR_BYTES, true);
+	}
+}
+
+static void find_beneath(void)
+{
+	const struct link_map *libc_map = linker_libc(), *map = linker_shim();
+	struct elf_tables tables;
+
+	add_allocator((const void *)find_beneath);
+	while (map && (map = map->l_next)) {
+		const void *function;
+
+		elf_tables_of(&tables, map);
+		function = find_one_of_c(&tables);
+		if (!function) {
+			add_operators(&tables);
+		} else if (map != libc_map) {
+			g_beneath.bits |= ALLOC_NESTS;
+			if (elf_tables_slot(&tables, "realloc"))
+				g_beneath.bits |= ALLOC_FREE_NESTS;
+			add_allocator(function);
+		}
+	}
+	if (find_any_in_front("malloc"))
+		g_beneath.bits |= ALLOC_NESTS | ALLOC_UNSEEN;
+}
+
+bool alloc_sees_malloc(void)
+{
+	/* relaxed: a flag */
+	return !(atom_load_rlx(&g_alloc_mode) & ALLOC_UNSEEN);
+}
+
 void alloc_start(const struct wire_reply *reply)
 {
 	bool is_sampled = reply->alloc == WIRE_ALLOC_SAMPLED;
 
 	find_allocator();
+	find_beneath();
 	heap_sample_start(reply->alloc_period, reply->stack_bytes, is_sampled);
-	if (reply->alloc <= WIRE_ALLOC_SAMPLED)
+	if (reply->alloc == WIRE_ALLOC_EXACT || is_sampled)
 		/* relaxed: who does not see it yet records nothing yet */
-		atom_store_rlx(&g_alloc_mode, reply->alloc);
+		atom_store_rlx(&g_alloc_mode, reply->alloc | g_beneath.bits);
+	else if (reply->alloc == WIRE_ALLOC_OFF)
+		/* relaxed: the same */
+		atom_store_rlx(&g_alloc_mode, WIRE_ALLOC_OFF);
 }
 
 void alloc_stop(void)
@@ -85,7 +201,9 @@ ATTR_NOINLINE void alloc_begin(void)
 		alloc_stop();
 }
 
-uint32_t alloc_first_mode(void)
+/* The mode of a process that is undecided: finds the real functions of C, and
+ * starts recording if it can. */
+static uint32_t alloc_first_mode(void)
 {
 	uint32_t mode;
 
@@ -96,117 +214,167 @@ uint32_t alloc_first_mode(void)
 	return mode == ALLOC_UNDECIDED ? WIRE_ALLOC_OFF : mode;
 }
 
-#define ALLOCATED(block, size) \
-	wrap_allocated(mode, block, size, told, WRAP_CALLER, WRAP_CFA)
-
-/* How many bytes the program has asked for: an operator new around this call
- * may have rounded them up to the alignment. */
-static ALWAYS_INLINE uint64_t take_asked(size_t alignment, size_t size)
+/* Whether the caller of a wrapper is code of the allocator, whose function runs
+ * in this thread. */
+static bool is_inner(const void *caller, uintptr_t cfa)
 {
-	uint64_t asked = t_alloc.asked & ~ASKED;
-	bool is_asked =
-		t_alloc.asked && asked <= size && size - asked <= alignment;
+	if (t_alloc.outer - cfa >= NEST_BYTES)
+		return false;
+	for (uint32_t i = 0; i < g_beneath.count; i++) {
+		const struct range *range = &g_beneath.ranges[i];
 
-	t_alloc.asked = 0;
-	return is_asked ? asked : size;
+		if ((uintptr_t)caller - range->start < range->bytes &&
+		    (!range->is_cxx || t_alloc.outer & OUTER_IS_CXX))
+			return true;
+	}
+	return false;
+}
+
+uint32_t alloc_enter(uint32_t mode, bool is_c, uintptr_t *outer,
+		     const void *caller, uintptr_t cfa)
+{
+	if (mode == ALLOC_UNDECIDED)
+		mode = alloc_first_mode();
+	if (!(mode & ALLOC_NESTS))
+		return mode;
+	if (is_inner(caller, cfa))
+		return WIRE_ALLOC_OFF;
+	if (is_c && mode & ALLOC_UNSEEN)
+		/* order: sc, ALLOCMODE: it may be switched off meanwhile */
+		(void)atom_cas_sc(&g_alloc_mode, mode, mode & ~ALLOC_UNSEEN);
+	*outer = t_alloc.outer;
+	t_alloc.outer = is_c ? cfa : cfa | OUTER_IS_CXX;
+	return (mode & ALLOC_MODE) | ALLOC_NESTS;
+}
+
+#define ENTER() wrap_enter(true, &outer)
+
+/* The end of a wrapper. The real function has returned @block. */
+#define ALLOCATED(block, size)                                             \
+	wrap_allocated(wrap_leave(mode, &outer), block, size, WRAP_CALLER, \
+		       WRAP_CFA)
+
+/* How many bytes the program has asked for. @caller may be an operator new that
+ * has rounded them up. An operator that has thrown an exception does not call.
+ */
+static ALWAYS_INLINE uint64_t take_asked(size_t alignment, size_t size,
+					 const void *caller)
+{
+	uint64_t bytes = t_alloc.asked.bytes;
+
+	if (likely((uintptr_t)caller - t_alloc.asked.by >= OPERATOR_BYTES))
+		return size;
+	t_alloc.asked.by = 0;
+	return bytes <= size && size - bytes <= alignment ? bytes : size;
 }
 
 ATTR_EXPORT void *malloc(size_t size)
 {
-	uint32_t mode = alloc_mode();
-	uint64_t told;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
+	void *block;
 
 	if (likely(!mode))
 		return g_real.malloc(size);
-	told = t_alloc.told;
-	return ALLOCATED(g_real.malloc(size), size);
+	block = g_real.malloc(size);
+	return ALLOCATED(block, size);
 }
 
 ATTR_EXPORT void *calloc(size_t count, size_t size)
 {
-	uint32_t mode = alloc_mode();
-	uint64_t told;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
+	void *block;
 
 	if (likely(!mode))
 		return g_real.calloc(count, size);
-	told = t_alloc.told;
-	return ALLOCATED(g_real.calloc(count, size), count * size);
+	block = g_real.calloc(count, size);
+	return ALLOCATED(block, count * size);
 }
 
 ATTR_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-	uint32_t mode = alloc_mode();
-	uint64_t told, asked;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
+	uint64_t asked;
+	void *block;
 
 	if (likely(!mode))
 		return g_real.aligned_alloc(alignment, size);
-	told = t_alloc.told;
-	asked = take_asked(alignment, size);
-	return ALLOCATED(g_real.aligned_alloc(alignment, size), asked);
+	asked = take_asked(alignment, size, WRAP_CALLER);
+	block = g_real.aligned_alloc(alignment, size);
+	return ALLOCATED(block, asked);
 }
 
 ATTR_EXPORT void *memalign(size_t alignment, size_t size)
 {
-	uint32_t mode = alloc_mode();
-	uint64_t told, asked;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
+	uint64_t asked;
+	void *block;
 
 	if (likely(!mode))
 		return g_real.memalign(alignment, size);
-	told = t_alloc.told;
-	asked = take_asked(alignment, size);
-	return ALLOCATED(g_real.memalign(alignment, size), asked);
+	asked = take_asked(alignment, size, WRAP_CALLER);
+	block = g_real.memalign(alignment, size);
+	return ALLOCATED(block, asked);
 }
 
 ATTR_EXPORT void *valloc(size_t size)
 {
-	uint32_t mode = alloc_mode();
-	uint64_t told;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
+	void *block;
 
 	if (likely(!mode))
 		return g_real.valloc(size);
-	told = t_alloc.told;
-	return ALLOCATED(g_real.valloc(size), size);
+	block = g_real.valloc(size);
+	return ALLOCATED(block, size);
 }
 
 ATTR_EXPORT void *pvalloc(size_t size)
 {
-	uint32_t mode = alloc_mode();
-	uint64_t told;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
+	void *block;
 
 	if (likely(!mode))
 		return g_real.pvalloc(size);
-	told = t_alloc.told;
-	return ALLOCATED(g_real.pvalloc(size), size);
+	block = g_real.pvalloc(size);
+	return ALLOCATED(block, size);
 }
 
 ATTR_EXPORT int posix_memalign(void **block, size_t alignment, size_t size)
 {
-	uint32_t mode = alloc_mode();
-	uint64_t told, asked;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
+	uint64_t asked;
 	int result;
 
 	if (likely(!mode))
 		return g_real.posix_memalign(block, alignment, size);
-	told = t_alloc.told;
-	asked = take_asked(alignment, size);
+	asked = take_asked(alignment, size, WRAP_CALLER);
 	result = g_real.posix_memalign(block, alignment, size);
+	mode = wrap_leave(mode, &outer);
 	if (!result)
-		ALLOCATED(*block, asked);
+		wrap_allocated(mode, *block, asked, WRAP_CALLER, WRAP_CFA);
 	return result;
 }
 
 /* realloc() of a block: a free and an allocation if it succeeds, else nothing.
  */
-static ALWAYS_INLINE void *move_block(uint32_t mode, void *old, size_t size,
+static ALWAYS_INLINE void *move_block(uint32_t mode, const uintptr_t *outer,
+				      void *old, size_t size,
 				      const void *caller, uintptr_t cfa)
 {
-	uint64_t told = t_alloc.told, before = 0;
+	uint64_t before = 0;
 	void *block;
 
-	if (mode == WIRE_ALLOC_EXACT)
+	if ((mode & ALLOC_MODE) == WIRE_ALLOC_EXACT)
 		before = g_shim.clock();
 	block = g_real.realloc(old, size);
-	if (unlikely(!block) || alloc_told(block, told))
+	mode = wrap_leave(mode, outer);
+	if (unlikely(!block))
 		return block;
 	if (mode == WIRE_ALLOC_EXACT) {
 		alloc_exact_realloc(old, before, block, size, caller);
@@ -218,40 +386,30 @@ static ALWAYS_INLINE void *move_block(uint32_t mode, void *old, size_t size,
 	return block;
 }
 
-/* realloc(old, 0): it is free(), and in some allocators malloc(0) after it. */
-static ALWAYS_INLINE void *empty_block(uint32_t mode, void *old,
+static ALWAYS_INLINE void *any_realloc(uint32_t mode, const uintptr_t *outer,
+				       void *old, size_t size,
 				       const void *caller, uintptr_t cfa)
 {
-	const void *outer = wrap_freeing(mode, old, caller);
-	uint64_t told = t_alloc.told;
-	void *block = g_real.realloc(old, 0);
+	void *block;
 
-	wrap_freed(outer);
-	return wrap_allocated(mode, block, 0, told, caller, cfa);
-}
-
-static ALWAYS_INLINE void *any_realloc(uint32_t mode, void *old, size_t size,
-				       const void *caller, uintptr_t cfa)
-{
-	uint64_t told;
-
-	if (!old) {
-		told = t_alloc.told;
-		return wrap_allocated(mode, g_real.realloc(NULL, size), size,
-				      told, caller, cfa);
-	}
-	if (unlikely(!size))
-		return empty_block(mode, old, caller, cfa);
-	return move_block(mode, old, size, caller, cfa);
+	if (likely(old && size))
+		return move_block(mode, outer, old, size, caller, cfa);
+	/* realloc(old, 0) is free(), and in some allocators malloc(0) after it.
+	 */
+	wrap_free(mode, old, caller);
+	block = g_real.realloc(old, size);
+	mode = wrap_leave(mode, outer);
+	return wrap_allocated(mode, block, size, caller, cfa);
 }
 
 ATTR_EXPORT void *realloc(void *old, size_t size)
 {
-	uint32_t mode = alloc_mode();
+	uintptr_t outer;
+	uint32_t mode = ENTER();
 
 	if (likely(!mode))
 		return g_real.realloc(old, size);
-	return any_realloc(mode, old, size, WRAP_CALLER, WRAP_CFA);
+	return any_realloc(mode, &outer, old, size, WRAP_CALLER, WRAP_CFA);
 }
 
 /* Like glibc's it is realloc() of the product. Where the program has a
@@ -259,7 +417,8 @@ ATTR_EXPORT void *realloc(void *old, size_t size)
  * one, whose blocks these are. */
 ATTR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 {
-	uint32_t mode = alloc_mode();
+	uintptr_t outer;
+	uint32_t mode;
 	size_t bytes;
 
 	if (unlikely(g_real.reallocarray))
@@ -268,16 +427,39 @@ ATTR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 		*libc()->errno_location() = ENOMEM;
 		return NULL;
 	}
+	mode = ENTER();
 	if (likely(!mode))
 		return g_real.realloc(old, bytes);
-	return any_realloc(mode, old, bytes, WRAP_CALLER, WRAP_CFA);
+	return any_realloc(mode, &outer, old, bytes, WRAP_CALLER, WRAP_CFA);
+}
+
+/* The real function may call others of the shim, or is called by one. */
+static ATTR_NOINLINE void free_nested(void *block, const void *caller,
+				      uintptr_t cfa)
+{
+	uintptr_t outer;
+	/* relaxed: who does not see it yet records nothing yet */
+	uint32_t mode = alloc_enter(atom_load_rlx(&g_alloc_mode), true, &outer,
+				    caller, cfa);
+
+	if (mode)
+		wrap_free(mode, block, caller);
+	g_real.free(block);
+	wrap_leave(mode, &outer);
 }
 
 ATTR_EXPORT void free(void *block)
 {
-	uint32_t mode = alloc_mode();
+	/* relaxed: as above */
+	uint32_t mode = atom_load_rlx(&g_alloc_mode);
 
-	if (unlikely(mode) && likely(block))
+	if (unlikely(mode >= ALLOC_UNDECIDED) &&
+	    (!(mode & ALLOC_NESTS) ||
+	     mode & (ALLOC_UNSEEN | ALLOC_FREE_NESTS) || t_alloc.outer)) {
+		free_nested(block, WRAP_CALLER, WRAP_CFA);
+		return;
+	}
+	if (unlikely(mode))
 		wrap_free(mode, block, WRAP_CALLER);
 	g_real.free(block);
 }
@@ -288,51 +470,49 @@ ATTR_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
 
 void free_sized(void *block, size_t size)
 {
-	uint32_t mode = alloc_mode();
-	const void *outer;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
 
-	if (!g_real.free_sized) {
-		if (mode && block)
-			wrap_free(mode, block, WRAP_CALLER);
-		g_real.free(block);
-		return;
-	}
-	if (!mode || !block) {
+	if (mode)
+		wrap_free(mode, block, WRAP_CALLER);
+	if (g_real.free_sized)
 		g_real.free_sized(block, size);
-		return;
-	}
-	outer = wrap_freeing(mode, block, WRAP_CALLER);
-	g_real.free_sized(block, size);
-	wrap_freed(outer);
+	else
+		g_real.free(block);
+	wrap_leave(mode, &outer);
 }
 
 void free_aligned_sized(void *block, size_t alignment, size_t size)
 {
-	uint32_t mode = alloc_mode();
-	const void *outer;
+	uintptr_t outer;
+	uint32_t mode = ENTER();
 
-	if (!g_real.free_aligned_sized) {
-		if (mode && block)
-			wrap_free(mode, block, WRAP_CALLER);
-		g_real.free(block);
-		return;
-	}
-	if (!mode || !block) {
+	if (mode)
+		wrap_free(mode, block, WRAP_CALLER);
+	if (g_real.free_aligned_sized)
 		g_real.free_aligned_sized(block, alignment, size);
-		return;
-	}
-	outer = wrap_freeing(mode, block, WRAP_CALLER);
-	g_real.free_aligned_sized(block, alignment, size);
-	wrap_freed(outer);
+	else
+		g_real.free(block);
+	wrap_leave(mode, &outer);
 }
 
 /* --- heaps of the program's own
  * -----------------------------------------------
  */
 
+/* The enum wire_alloc for heaps of the program's own. */
+static uint32_t report_mode(void)
+{
+	/* relaxed: who does not see it yet records nothing yet */
+	uint32_t mode = atom_load_rlx(&g_alloc_mode);
+
+	return (mode == ALLOC_UNDECIDED ? alloc_first_mode() : mode) &
+	       ALLOC_MODE;
+}
+
 void alloc_report(uint32_t heap_site, const void *block, uint64_t size)
 {
-	uint32_t mode = alloc_mode();
+	uint32_t mode = report_mode();
 	struct alloc_caller registers;
 
 	if (likely(!mode) || !block)
@@ -347,7 +527,7 @@ void alloc_report(uint32_t heap_site, const void *block, uint64_t size)
 
 void alloc_report_free(uint32_t heap_site, const void *block)
 {
-	uint32_t mode = alloc_mode();
+	uint32_t mode = report_mode();
 
 	if (likely(!mode) || !block)
 		return;

@@ -2,8 +2,9 @@
  *
  * interpose_alloc_cxx - operator new and delete, in all their forms (C++20,
  * [new.delete]; names as the Itanium C++ ABI mangles them). Those of libstdc++
- * call malloc() and free(). Those of jemalloc and tcmalloc do not, so they can
- * be seen here only.
+ * call each other, or what the program has in their place, and in the end
+ * malloc() and free(). There the blocks are recorded. Those of jemalloc and
+ * tcmalloc do not, so they can be seen here only.
  *
  * This file is compiled with unwind tables: the real operator new throws
  * std::bad_alloc through these functions.
@@ -14,25 +15,54 @@
 
 #include "preload/alloc/alloc.h"
 #include "preload/alloc/alloc_wrap.h"
+#include "preload/core/elf_tables.h"
 #include "preload/core/find_next.h"
 
-/* The real operator @name; it is found when it is first called and kept in
- * @real, as a library that the program opens may bring the first C++ runtime.
- * Where there is none, the caller has brought a runtime that we do not see:
- * @otherwise will do. */
-static void *find_operator(void **real, const char *name, void *otherwise)
-{
-	/* relaxed: whoever finds it finds the same */
-	void *function = atom_load_rlx(real);
+/* The real operator; it is found when it is first called. */
+struct real_operator {
+	void *function; /* NULL: not found yet */
+	bool is_allocator; /* its module also defines malloc() */
+	bool rounds; /* it asks aligned_alloc() for more */
+};
 
-	if (unlikely(!function)) {
-		function = find_next(name);
-		if (!function)
-			function = otherwise;
-		/* relaxed: as above */
-		atom_store_rlx(real, function);
+/* A library that the program opens may bring the first C++ runtime. Where there
+ * is none, the caller has brought a runtime that we do not see: @otherwise will
+ * do. */
+static void find_operator(struct real_operator *real, const char *name,
+			  void *otherwise)
+{
+	const struct link_map *map;
+	void *function = find_behind(name, &map);
+	struct elf_tables tables;
+
+	if (map) {
+		elf_tables_of(&tables, map);
+		real->is_allocator = !alloc_sees_malloc() ||
+				     elf_tables_find(&tables, "malloc");
+		real->rounds =
+			elf_tables_find(&tables, "_ZSt15get_new_handlerv");
 	}
-	return function;
+	/* order: rel, OPERATOR: whoever finds it finds the same */
+	atom_store_rel(&real->function, function ? function : otherwise);
+}
+
+/* Whether aligned_alloc() records and gets a rounded size from @real. */
+static bool is_rounding(const struct real_operator *real)
+{
+	/* relaxed: who does not see it yet records nothing yet */
+	uint32_t mode = atom_load_rlx(&g_alloc_mode);
+
+	return real->rounds && mode && mode != ALLOC_UNDECIDED;
+}
+
+/* The aligned operator new @by begins or goes on. Returns the state before: a
+ * signal handler may call an operator while another one runs. */
+static struct alloc_asked ask(uint64_t bytes, uintptr_t by)
+{
+	struct alloc_asked last = t_alloc.asked;
+
+	t_alloc.asked = (struct alloc_asked){ bytes, by };
+	return last;
 }
 
 /* In place of an aligned operator new that is nowhere to be found. */
@@ -41,43 +71,59 @@ static void *new_aligned(size_t size, size_t alignment)
 	return aligned_alloc(alignment, size);
 }
 
-#define REAL(mangled, otherwise)                                            \
-	static void *real_;                                                 \
-	__typeof__(&wrap_##mangled) real = (__typeof__(real))find_operator( \
-		&real_, #mangled, (void *)(uintptr_t)(otherwise))
+#define REAL(mangled, otherwise)                               \
+	static struct real_operator real_;                     \
+	__typeof__(&wrap_##mangled) real;                      \
+                                                               \
+	/* order: acq, OPERATOR */                             \
+	if (unlikely(!atom_load_acq(&real_.function)))         \
+		find_operator(&real_, #mangled,                \
+			      (void *)(uintptr_t)(otherwise)); \
+	real = (__typeof__(real))real_.function
 
-#define NEW(mangled, otherwise, is_aligned, parameters, arguments)      \
-	ATTR_EXPORT void *wrap_##mangled parameters __asm__(#mangled);  \
-	void *wrap_##mangled parameters                                 \
-	{                                                               \
-		uint32_t mode = alloc_mode();                           \
-		uint64_t told;                                          \
-		REAL(mangled, otherwise);                               \
-                                                                        \
-		if (likely(!mode))                                      \
-			return real arguments;                          \
-		told = t_alloc.told;                                    \
-		if (is_aligned)                                         \
-			t_alloc.asked = size | ASKED;                   \
-		return wrap_allocated(mode, real arguments, size, told, \
-				      WRAP_CALLER, WRAP_CFA);           \
+#define NEW(mangled, otherwise, is_aligned, parameters, arguments)           \
+	ATTR_EXPORT void *wrap_##mangled parameters __asm__(#mangled);       \
+	void *wrap_##mangled parameters                                      \
+	{                                                                    \
+		uintptr_t outer;                                             \
+		uint32_t mode;                                               \
+		struct alloc_asked last;                                     \
+		void *block;                                                 \
+		REAL(mangled, otherwise);                                    \
+                                                                             \
+		if (likely(!real_.is_allocator)) {                           \
+			if (!(is_aligned) || !is_rounding(&real_))           \
+				return real arguments;                       \
+			last = ask(size, (uintptr_t)real);                   \
+			block = real arguments;                              \
+			ask(last.bytes, last.by);                            \
+			return block;                                        \
+		}                                                            \
+		mode = wrap_enter(false, &outer);                            \
+		if (likely(!mode))                                           \
+			return real arguments;                               \
+		block = real arguments;                                      \
+		return wrap_allocated(wrap_leave(mode, &outer), block, size, \
+				      WRAP_CALLER, WRAP_CFA);                \
 	}
 
 #define DELETE(mangled, parameters, arguments)                        \
 	ATTR_EXPORT void wrap_##mangled parameters __asm__(#mangled); \
 	void wrap_##mangled parameters                                \
 	{                                                             \
-		uint32_t mode = alloc_mode();                         \
-		const void *outer;                                    \
+		uintptr_t outer;                                      \
+		uint32_t mode;                                        \
 		REAL(mangled, free);                                  \
                                                                       \
-		if (likely(!mode) || unlikely(!block)) {              \
+		if (likely(!real_.is_allocator)) {                    \
 			real arguments;                               \
 			return;                                       \
 		}                                                     \
-		outer = wrap_freeing(mode, block, WRAP_CALLER);       \
+		mode = wrap_enter(false, &outer);                     \
+		if (mode)                                             \
+			wrap_free(mode, block, WRAP_CALLER);          \
 		real arguments;                                       \
-		wrap_freed(outer);                                    \
+		wrap_leave(mode, &outer);                             \
 	}
 
 /* clang-format off */

@@ -21,6 +21,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 
+#include "preload/alloc/alloc.h"
 #include "preload/core/find_next.h"
 #include "preload/core/gate.h"
 #include "preload/cpu/cpu_timer.h"
@@ -52,6 +53,8 @@ static bool is_recording(void)
 
 void interpose_jump_put(enum record_flow flow, uintptr_t address, uintptr_t sp)
 {
+	if (flow == FLOW_LONGJMP || flow == FLOW_CATCH)
+		alloc_jumped(sp + JUMP_HOOK_DEPTH);
 	if (!is_recording())
 		return;
 	if (unlikely(g_shim.depth))

@@ -229,16 +229,18 @@ static void (*volatile g_free_block)(void *block) = free_block;
 /* Wrappers like those of malloc() and free() (interpose_alloc.c). */
 ATTR_NOINLINE static void *wrapped_malloc(size_t size)
 {
-	uint32_t mode = alloc_mode();
-	uint64_t told = t_alloc.told;
+	uintptr_t outer;
+	uint32_t mode = wrap_enter(true, &outer);
+	void *block = g_get_block(size);
 
-	return wrap_allocated(mode, g_get_block(size), size, told, WRAP_CALLER,
-			      WRAP_CFA);
+	return wrap_allocated(wrap_leave(mode, &outer), block, size,
+			      WRAP_CALLER, WRAP_CFA);
 }
 
 ATTR_NOINLINE static void wrapped_free(void *block)
 {
-	uint32_t mode = alloc_mode();
+	uintptr_t outer;
+	uint32_t mode = wrap_enter(true, &outer);
 
 	wrap_free(mode, block, WRAP_CALLER);
 	g_free_block(block);
