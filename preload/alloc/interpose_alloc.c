@@ -143,17 +143,20 @@ static void add_operators(const struct elf_tables *tables)
 static void find_beneath(void)
 {
 	const struct link_map *libc_map = linker_libc(), *map = linker_shim();
+	bool is_behind_libc = false;
 	struct elf_tables tables;
 
 	add_allocator((const void *)find_beneath);
 	while (map && (map = map->l_next)) {
-		const void *function;
+		const void *function = NULL;
 
 		elf_tables_of(&tables, map);
-		function = find_one_of_c(&tables);
+		is_behind_libc |= map == libc_map;
+		if (!is_behind_libc)
+			function = find_one_of_c(&tables);
 		if (!function) {
 			add_operators(&tables);
-		} else if (map != libc_map) {
+		} else {
 			g_beneath.bits |= ALLOC_NESTS;
 			if (elf_tables_slot(&tables, "realloc"))
 				g_beneath.bits |= ALLOC_FREE_NESTS;
@@ -162,12 +165,6 @@ static void find_beneath(void)
 	}
 	if (find_any_in_front("malloc"))
 		g_beneath.bits |= ALLOC_NESTS | ALLOC_UNSEEN;
-}
-
-bool alloc_sees_malloc(void)
-{
-	/* relaxed: a flag */
-	return !(atom_load_rlx(&g_alloc_mode) & ALLOC_UNSEEN);
 }
 
 void alloc_start(const struct wire_reply *reply)
@@ -212,6 +209,18 @@ static uint32_t alloc_first_mode(void)
 	/* relaxed: this thread is the only one yet */
 	mode = atom_load_rlx(&g_alloc_mode);
 	return mode == ALLOC_UNDECIDED ? WIRE_ALLOC_OFF : mode;
+}
+
+bool alloc_sees_malloc(void)
+{
+	uint32_t mode;
+
+	/* relaxed, both: a flag */
+	if (atom_load_rlx(&g_alloc_mode) == ALLOC_UNDECIDED)
+		alloc_first_mode();
+	mode = atom_load_rlx(&g_alloc_mode);
+	return mode == ALLOC_UNDECIDED ? !find_any_in_front("malloc")
+				       : !(mode & ALLOC_UNSEEN);
 }
 
 /* Whether the caller of a wrapper is code of the allocator, whose function runs
