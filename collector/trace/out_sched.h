@@ -75,7 +75,8 @@ void out_sched_none(struct out_sched *sched, uint32_t cpu, uint64_t ns);
  * thread that is on @cpu has left it at @ns, OUT_SCHED_UNKNOWN. */
 void out_sched_lost(struct out_sched *sched, uint32_t cpu, uint64_t ns);
 /* The state of thread @tid is unknown from @ns on. It is on @cpu, or on no CPU.
- * In that case it comes to @cpu for no time, since only a switch ends a state. */
+ * In that case it comes to @cpu for no time, since only a switch ends a state.
+ */
 void out_sched_unknown(struct out_sched *sched, uint32_t cpu, uint64_t ns,
 		       pid_t tid);
 /* Thread @tid is on @cpu no more, and when it left is not known: its last

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdint.h>
 
 #include "shared/compiler.h"
