@@ -107,7 +107,7 @@ static void add(struct flat_node *node, size_t count)
 	struct flat_function function[] = { { 0, 0 },
 					    { (uintptr_t)one, 0 },
 					    { (uintptr_t)two, 0 } };
-	const struct cct_flat flat = { function, 3, node, count, NULL };
+	const struct cct_flat flat = { function, 3, node, count, NULL, NULL };
 
 	ck_assert_int_eq(
 		stack_profile_add_flat(g.profile, &g_owner, &flat, g.modules),
@@ -207,7 +207,7 @@ START_TEST(profile_same_thread_name_has_no_tid)
 {
 	struct flat_node node[] = { { 0 }, NODE(0, 1, 1, 0, 1) };
 	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
-	const struct cct_flat flat = { function, 2, node, 2, NULL };
+	const struct cct_flat flat = { function, 2, node, 2, NULL, NULL };
 	struct profile_owner other = g_owner;
 
 	add(node, 2);
@@ -282,7 +282,7 @@ START_TEST(profile_without_memory_counts_what_it_lost)
 				    NODE(0, 1, 3, 0, 1),
 				    NODE(1, 1, 5, 0, 1) };
 	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
-	const struct cct_flat flat = { function, 2, node, 3, NULL };
+	const struct cct_flat flat = { function, 2, node, 3, NULL, NULL };
 	uint64_t left;
 	int err = 0;
 
