@@ -383,8 +383,7 @@ static bool postpone(struct arena *arena, int err)
 struct child {
 	pid_t inner_pid; /* as it calls itself */
 	uint32_t claimed; /* generation of the load map then */
-	uint64_t claimed_ns; /* when */
-	bool is_first; /* by its first thread */
+	const struct slot_shm *slot; /* that it claimed first, as we know */
 	pid_t pid; /* 0: not known any more */
 	int pidfd; /* -1: it has none; or -ESRCH, -ENOEXEC: it is gone */
 	bool watched;
@@ -474,16 +473,21 @@ static struct budget *budget_of(struct arena *arena)
  * Its first thread claims a slot as soon as the child runs. Where another
  * thread was met first, the kernel's start of the process is the bound, in
  * ticks. */
-static uint64_t began_ns(const struct arena *arena, const struct child *child)
+static uint64_t began_ns(const struct collector *collector,
+			 const struct arena *arena, const struct child *child)
 {
-	uint64_t ticks = child->is_first ? 0 : proc_began(child->pid);
+	uint64_t claimed_ns =
+		thread_claimed_ns(collector, arena_setup(arena), child->slot);
+	/* relaxed: STATE orders it */
+	bool is_first = atom_load_rlx(&child->slot->tid) == child->inner_pid;
+	uint64_t ticks = is_first ? 0 : proc_began(child->pid);
 	uint64_t ns;
 
 	if (!ticks || ticks == PROC_UNKNOWN)
-		return child->claimed_ns;
+		return claimed_ns;
 	ns = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 	return MIN(
-		child->claimed_ns,
+		claimed_ns,
 		MAX(ns,
 		    recording_setup(arena_setup(arena)->recording)->start_ns));
 }
@@ -512,7 +516,7 @@ static struct process *begin_child(struct collector *collector,
 		err = -ENOMEM;
 	setup.paid = !err;
 	if (!err)
-		setup.entry->start_ns = began_ns(arena, child);
+		setup.entry->start_ns = began_ns(collector, arena, child);
 	if (!err && !setup.entry->name[0])
 		memcpy(setup.entry->name, parent->name,
 		       sizeof(setup.entry->name));
@@ -604,16 +608,14 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 		      uint32_t index, uint32_t worker, struct process **out)
 {
 	const struct slot_shm *slot = arena_slot_shm(arena, index);
-	/* relaxed, all: STATE orders them */
+	/* relaxed, both: STATE orders them */
 	struct child child = { .inner_pid = atom_load_rlx(&slot->pid),
-			       .claimed = atom_load_rlx(&slot->claim_map) };
+			       .claimed = atom_load_rlx(&slot->claim_map),
+			       .slot = slot };
 	struct process *process;
 	struct kin parent;
 	int err = -ESRCH;
 
-	child.is_first = atom_load_rlx(&slot->tid) == child.inner_pid;
-	child.claimed_ns =
-		thread_claimed_ns(collector, arena_setup(arena), slot);
 	arena_lock(arena);
 	process = process_find_inner(arena, child.inner_pid);
 	/* Once it is cut off, whatever comes is of one that went on. */
