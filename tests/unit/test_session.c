@@ -24,20 +24,24 @@
 static struct session_limits g_limits;
 static struct collect_options g_options;
 static struct collector g_collector;
-static struct page_shm g_page;
+/* The page, and the categories, which a pause counts as changed. */
+static union {
+	struct page_shm page;
+	char bytes[ARENA_CATEGORIES + CATEGORIES_BYTES];
+} g_head;
 static struct recording g_recording;
 static struct arena g_arena;
 
 static void setup(void)
 {
-	memset(&g_page, 0, sizeof(g_page));
+	memset(&g_head, 0, sizeof(g_head));
 	g_limits = (struct session_limits){ 0 };
 	g_options = (struct collect_options){ 0 };
 	g_collector = (struct collector){ .done_fd = -1,
 					  .options = &g_options,
 					  .limits = &g_limits };
 	g_recording = (struct recording){ .setup.dir_fd = -1 };
-	g_arena = (struct arena){ .setup = { .page = &g_page,
+	g_arena = (struct arena){ .setup = { .page = &g_head.page,
 					     .bytes = 1 << 20,
 					     .uid = USER,
 					     .pauses = &g_arena.pauses,
@@ -275,7 +279,7 @@ END_TEST
 
 static uint32_t control(void)
 {
-	return atom_load_acq(&g_page.control);
+	return atom_load_acq(&g_head.page.control);
 }
 
 START_TEST(session_control_is_on_once_released)
