@@ -9,7 +9,7 @@ QUEUE_H	= $(shell printf '\043include <sys/queue.h>' | $(CC) -M -xc - | \
 	  tr ' ' '\n' | grep 'queue.h$$')
 CPPCHECK = cppcheck -q -j2 --error-exitcode=1 --std=c11 \
 	  --enable=warning,performance,portability --suppress=missingInclude \
-	  -D_GNU_SOURCE -D__x86_64__ -D__linux__ -D__LP64__ -DPERFREC_VERSION='""' \
+	  -D_GNU_SOURCE -D__cppcheck__ -D__x86_64__ -D__linux__ -D__LP64__ -DPERFREC_VERSION='""' \
 	  '-DElfW(type)=Elf64_\#\#type' --include=$(QUEUE_H) -I.
 TIDY	= clang-tidy --quiet
 # The analyzer goes through at most so many states of a function. By default

@@ -22,6 +22,10 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 /* Both evaluate each argument once. A constant keeps its own form, as a
  * constant that is not negative may be compared with unsigned values. */
+#ifdef __cppcheck__ /* it cannot read the other form in an initializer */
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#else
 #define MIN(a, b) COMPARED(a, b, <, __COUNTER__)
 #define MAX(a, b) COMPARED(a, b, >, __COUNTER__)
 #define COMPARED(a, b, order, n) COMPARED_AS(a, b, order, n)
@@ -35,6 +39,7 @@
 	})
 #define VALUE_OF(a, copy) \
 	__builtin_choose_expr(__builtin_constant_p(a), a, copy)
+#endif
 
 /* Round @x up to a multiple of @align, a power of two. */
 #define ALIGN_UP(x, align) \

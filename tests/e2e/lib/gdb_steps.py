@@ -6,7 +6,7 @@
 # is missing, and "functions: ..." at the end.
 import gdb
 
-STEPS_MAX = 20000
+STEPS_MAX = 60000
 FRAMES_MAX = 40
 TRAP_FLAG = 0x100
 
