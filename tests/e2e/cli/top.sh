@@ -56,10 +56,16 @@ expect_eq 'calls a second of early, which rests' "$(of early calls_per_s)" 0
 expect_eq 'state of early' "$(of early state)" '"span"'
 [ "$(of await self_ns_per_s | cut -d . -f 1)" -gt 0 ] ||
 	fail 'await, which runs, has no self time'
-# usleep() is waiting; without the right to be told of switches both are 0.
-expect_eq 'await is blocked more than it runs' "$(jq '.functions[] |
-	select(.name == "await") |
-	.blocked_self_ns > .on_cpu_self_ns or .blocked_self_ns == 0' out)" true
+# usleep() is waiting; without the right to be told of switches both are 0. A
+# host that takes the CPU away at first leaves a slice of it to look at again.
+waits_more()
+{
+	top --json --count 1 --interval 100ms turns
+	jq -e '.functions[] | select(.name == "await") |
+		.blocked_self_ns > .on_cpu_self_ns or .blocked_self_ns == 0' \
+		out >waits
+}
+wait_for 60 waits_more
 [ "$(jq .rss_bytes out)" -gt 100000 ] || fail "memory: $(jq .rss_bytes out)"
 expect_eq 'losses' "$(jq .lost out)" 0
 

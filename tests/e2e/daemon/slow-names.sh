@@ -113,11 +113,15 @@ known()
 	"$PERFREC" ctl functions "$slow" 2>/dev/null | grep -q main
 }
 wait_for 60 known
-# The end of a recording ends the readers that are idle: the next one is new.
-victim between
+# The end of a recording ends the readers that are idle: the next one is new. One
+# that is busy at that moment is for the end of another recording.
+recordings=0
 idle()
 {
-	! pgrep -P "$collector" -f perfrec-reader >/dev/null
+	pgrep -P "$collector" -f perfrec-reader >pids || return 0
+	recordings=$((recordings + 1))
+	victim "between$recordings"
+	return 1
 }
 wait_for 60 idle
 : >stall
