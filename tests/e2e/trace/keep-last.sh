@@ -157,13 +157,22 @@ expect_eq 'threads without a process' "$(grep -c '^thread	[0-9]*	-' lines)" 0
 
 # What programs lost that are forgotten is counted, and the trace marks nothing
 # of them.
-PERFREC_RING_KB=64 run "$PERFREC" record -q --on-full=drop --alloc=off --cpu=off \
-	--compress=off --keep last --max-size 8M -o lossy -- sh -c \
-	'for i in 1 2 3 4; do ./bulk 1; done; exec env PERFREC_RING_KB=4096 ./bulk 60'
-expect_status 0
+record_lossy()
+{
+	rm -rf lossy
+	PERFREC_RING_KB=64 run "$PERFREC" record -q --on-full=drop --alloc=off \
+		--cpu=off --compress=off --keep last --max-size 8M -o lossy -- sh -c \
+		'for i in 1 2 3 4; do ./bulk 1; done
+		exec env PERFREC_RING_KB=4096 ./bulk 60'
+	expect_status 0
+	[ "$(json lossy/summary.json .totals.dropped_spans)" -gt 0 ]
+}
+# A collector that gets a CPU each time loses nothing.
+for again in 1 2 3 4 5 6 7 8 9; do
+	record_lossy && break
+done
+[ "$again" -lt 9 ] || record_lossy || fail 'nothing was lost'
 check lossy
-[ "$(json lossy/summary.json .totals.dropped_spans)" -gt 0 ] ||
-	fail 'nothing was lost'
 
 # The collector is killed when something was given up. The two files are read as
 # one, by perfrec report, too; then they are joined.
