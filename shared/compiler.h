@@ -20,8 +20,9 @@
 #define ATTR_NOTRACE __attribute__((no_instrument_function))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-/* Both evaluate each argument once. A constant keeps its own form, as a
- * constant that is not negative may be compared with unsigned values. */
+
+/* MIN() and MAX() evaluate each argument once. A constant keeps its own form,
+ * as a constant that is not negative may be compared with unsigned values. */
 #ifdef __cppcheck__ /* it cannot read the other form in an initializer */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))

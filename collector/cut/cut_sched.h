@@ -45,9 +45,8 @@ bool cut_sched_pass(struct cut_sched *sched, uint32_t sequence,
 void cut_sched_end(struct cut_sched *sched, uint64_t ns);
 /* The time of the last switch that was taken in; 0: there was none. */
 uint64_t cut_sched_last_ns(const struct cut_sched *sched);
-/* Whether switches of thread @tid may follow that has ended: its last event was
- * at
- * @ns. Before cut_sched_leave(). */
+/* Returns true if switches of thread @tid, which has ended, may follow. Its
+ * last event was at @ns. Before cut_sched_leave(). */
 bool cut_sched_may_follow(const struct cut_sched *sched, int64_t tid,
 			  uint64_t ns);
 /* What follows stays as it is. It is not before @ns, nor before the last switch

@@ -81,7 +81,6 @@ static int add_slots(struct search *search, Elf_Scn *section,
 		data = elf_getdata(section, NULL);
 	for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
 		uint64_t type = GELF_R_TYPE(rela.r_info);
-
 		bool is_resolved = type == R_X86_64_IRELATIVE;
 
 		if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&

@@ -17,6 +17,7 @@
 #include "collector/names/elf_functions.h"
 #include "collector/names/line_starts.h"
 #include "shared/compiler.h"
+#include "shared/hash.h"
 
 /* Limits for files that lie. */
 #define TWINS_MAX (256u << 10)
@@ -35,15 +36,6 @@ struct twins {
 	struct twin *list;
 	size_t count, room;
 };
-
-static uint32_t hash_text(const char *text)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 16777619u;
-	return hash;
-}
 
 static const char *name_of(const struct elf_functions *functions,
 			   uint32_t function)
@@ -86,7 +78,8 @@ static int find_candidates(struct twins *twins, size_t first,
 
 			if (!(functions->list[i].rank & ELF_RANK_LOCAL))
 				continue;
-			hash = hash_text(name_of(functions, (uint32_t)i));
+			hash = (uint32_t)hash_text(
+				HASH_START, name_of(functions, (uint32_t)i));
 			if (!pass)
 				seen[hash % slots] += seen[hash % slots] < 2;
 			else if (seen[hash % slots] > 1 &&

@@ -27,9 +27,9 @@ struct line_starts {
 
 /*
  * Reads the line table at @offset of the section .debug_line of @elf into @out,
- * which is empty. A table
- * that is broken, or too new, is read as far as it can be understood; without
- * memory some are missing. The list is the caller's to free().
+ * which is empty. A table that is broken, or too new, is read as far as it can
+ * be understood. Without memory some sequences are missing. The list is the
+ * caller's to free().
  */
 void line_starts_read(Elf *elf, uint64_t offset, struct line_starts *out);
 

@@ -32,8 +32,7 @@
  * UTF-8, each control character, and each character that changes the direction
  * of what follows becomes '?'. std::basic_string<char, ...> with its usual
  * arguments is std::string; so are wstring, string_view, wstring_view. It never
- * has more characters than
- * @full. Returns its length in bytes, without its NUL.
+ * has more characters than @full. Returns its length in bytes, without its NUL.
  */
 size_t name_fold(const char *full, char out[NAME_FOLD_BYTES]);
 
@@ -49,10 +48,8 @@ size_t name_fold_open(const char *full, const size_t *open, size_t count,
  * returns. */
 size_t name_fold_begin(const char *full);
 
-/* Writes @full without what the function returns, its parameters and its file
- * to
- * @out; all else stays, and no byte is replaced. Returns its length in bytes.
- */
+/* Writes @full to @out, without the type that the function returns, its
+ * parameters and its file. No byte is replaced. Returns the length in bytes. */
 size_t name_fold_plain(const char *full, char out[NAME_FOLD_BYTES]);
 
 /* Writes @full to @out, with '?' for what name_fold() would replace. Returns

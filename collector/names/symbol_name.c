@@ -11,6 +11,7 @@
 
 #include "collector/base/utf8.h"
 #include "collector/names/elf_functions.h"
+#include "shared/hash.h"
 
 /*
  * libiberty refuses mangled names of more than 1,024 bytes unless its limit
@@ -131,10 +132,8 @@ static bool is_mangled_name(const char *raw)
 static size_t end_by_hash(char *out, size_t used, const char *cut,
 			  const char *raw, size_t bytes)
 {
-	uint32_t hash = 2166136261u; /* FNV-1a */
+	uint32_t hash = (uint32_t)hash_bytes(HASH_START, raw, bytes);
 
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (uint8_t)raw[i]) * 16777619u;
 	if (used > TEXT_BYTES - strlen(cut))
 		used = TEXT_BYTES - strlen(cut);
 	while (used && ((unsigned char)out[used] & 0xc0) == 0x80)

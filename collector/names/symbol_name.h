@@ -20,13 +20,12 @@
  * Writes the name @raw into @out as a person reads it. C++ and Rust names are
  * demangled; the parts of a coroutine are called as the coroutine is, and
  * "[clone .actor]" or the like. From other names an ELF symbol version
- * ("@VERSION") is removed. The end "@plt" stays (elf_stubs.h). A
- * file behind ELF_FILE_MARK (elf_twins.h) becomes " (FILE)". Each byte of a
- * control character, and each byte that is not UTF-8, becomes '?'. A name that
- * would be empty becomes
- * "?".
- * @raw ends in NUL, is not NULL, and lies outside @out. Returns the length of
- * the result in bytes, without its NUL.
+ * ("@VERSION") is removed. The end "@plt" stays (elf_stubs.h). A file behind
+ * ELF_FILE_MARK (elf_twins.h) becomes " (FILE)". Each byte of a control
+ * character, and each byte that is not UTF-8, becomes '?'. An empty name
+ * becomes
+ * "?". @raw ends in NUL, is not NULL, and lies outside @out. Returns the length
+ * of the result in bytes, without its NUL.
  */
 size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES]);
 

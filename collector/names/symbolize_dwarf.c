@@ -367,16 +367,11 @@ static const char *plain_name(struct dwarf_lines *lines, struct unit *unit,
 {
 	const char *name = text_of_attribute(die, DW_AT_name);
 	const char *scoped = NULL;
-	Dwarf_Attribute attribute;
 	Dwarf_Die declaration;
-	bool is_external = false;
 
 	dwarf_declaration(die, &declaration);
 	unit = unit_of(lines, unit, &declaration);
-	(void)dwarf_formflag(
-		dwarf_attr_integrate(die, DW_AT_external, &attribute),
-		&is_external);
-	if (name && unit && !is_external && is_cpp(unit))
+	if (name && unit && !is_external(die) && is_cpp(unit))
 		scoped = dwarf_scoped_name(&unit->scopes, &declaration);
 	return scoped ? scoped : name;
 }

@@ -18,7 +18,7 @@
  *	FILE
  *
  * FUNCTION ends in ELF_FILE_MARK (elf_functions.h) and the file that declares
- *the function, if a function of another file may have its name.
+ * the function, if a function of another file may have its name.
  *
  * After the last address it writes the line "end" (SYMBOLIZE_END). An answer
  * without this line is incomplete. FUNCTION and FILE may hold any byte, also

@@ -5,15 +5,17 @@
  * The wrappers (interpose_alloc*.c) call the real function, and these functions
  * before or behind it. Interposed functions call each other, but only one
  * wrapper may record a block. The modules decide, not the block's address,
- * which a header changes:
+ * which a header changes.
  *
- *   - An operator new or delete whose module does not define malloc() is built
- *     on malloc(), or is the program's own heap. Its wrapper records nothing.
- *   - The module that does define malloc() is the allocator. The outermost
- *     wrapper records a call into it. Meanwhile the allocator may call itself
- * by public names; these calls pass through (alloc_enter()).
- *   - A signal handler or a callback of the program may allocate in between.
- * The caller is other code then, so its wrapper records.
+ * An operator new or delete whose module does not define malloc() is built on
+ * malloc(), or is the program's own heap. Its wrapper records nothing.
+ *
+ * The module that does define malloc() is the allocator. The outermost wrapper
+ * records a call into it. Meanwhile the allocator may call itself by public
+ * names; these calls pass through (alloc_enter()).
+ *
+ * A signal handler or a callback of the program may allocate in between. The
+ * caller is other code then, so its wrapper records.
  */
 #ifndef PERFREC_PRELOAD_ALLOC_ALLOC_H
 #define PERFREC_PRELOAD_ALLOC_ALLOC_H

@@ -27,8 +27,8 @@ void *find_next(const char *name);
 	})
 
 /* As find_next(), but never the C library's own where that is not behind the
- * shim. If
- * @map is not NULL, *@map becomes the module that has the definition. */
+ * shim. If @map is not NULL, *@map becomes the module that has the definition.
+ */
 void *find_behind(const char *name, const struct link_map **map);
 
 /* Whether the program itself, or a library that is searched before the shim,

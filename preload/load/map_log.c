@@ -358,7 +358,8 @@ static uint32_t see_module(const struct module *module, uint32_t likely)
 		save_names(module);
 	if (!g_map.silent)
 		thunk_map_near(module->text_start, module->text_end);
-	if (g_map.deep && !g_map.silent && !g_shim.no_syscalls)
+	/* relaxed: a thread that opens a module sees its own store */
+	if (atom_load_rlx(&g_map.deep) && !g_map.silent && !g_shim.no_syscalls)
 		bind_module(module);
 	append_entry(MAP_LOAD, module, g_shim.generation);
 	if (i == KNOWN_MAX)
@@ -474,12 +475,14 @@ void map_open(void)
 
 void map_open_deep(void)
 {
-	g_map.deep = true;
+	/* relaxed: set once, and not under the lock */
+	atom_store_rlx(&g_map.deep, true);
 }
 
 void map_look_up(void)
 {
-	if (unlikely(g_map.deep) && gate_is_recording())
+	/* relaxed: as in see_module() */
+	if (unlikely(atom_load_rlx(&g_map.deep)) && gate_is_recording())
 		publish_changes(false);
 }
 

@@ -6,6 +6,7 @@
 # above, are recorded and counted from their first call on: entry builds and
 # calls builds.
 . "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/both_builds.sh"
 need gcc jq
 
 cat >fixed.c <<'EOS'
@@ -31,26 +32,7 @@ int main(void)
 }
 EOS
 
-tried=0
-# try WHAT COMPILER FLAG...: skipped where the plain program does not link.
-try()
-{
-	"$@" -w fixed.c -o plain 2>/dev/null || return 0
-	"$PERFREC" cc --hooks=entry "$@" -w fixed.c -o program ||
-		fail "$*: entry"
-	rm -rf data
-	run "$PERFREC" record -q -o data -- ./program
-	expect_status 0
-	expect_eq "$*: spans" "$(json data/summary.json .totals.spans)" 1001
-	"$PERFREC" cc --hooks=calls "$@" -w fixed.c -o program ||
-		fail "$*: calls"
-	rm -rf data
-	run "$PERFREC" record -q --count '*' -o data -- ./program
-	expect_status 0
-	expect_eq "$*: calls" \
-		"$(json data/summary.json .totals.counted_calls)" 1001
-	tried=$((tried + 1))
-}
+both_builds_of=fixed.c
 
 fixed='-O2 -no-pie -fno-pie'
 for compiler in gcc clang; do

@@ -5,6 +5,7 @@
 # Each linker makes other calls, notes, tables and stubs. Entry builds and calls
 # builds of all of them are recorded and counted from their first call on.
 . "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/both_builds.sh"
 need gcc jq
 
 cat >linked.c <<'EOS'
@@ -23,26 +24,7 @@ int main(void)
 }
 EOS
 
-tried=0
-# try COMPILER FLAG...: skipped where the plain program does not link.
-try()
-{
-	"$@" linked.c -o plain 2>/dev/null || return 0
-	"$PERFREC" cc --hooks=entry "$@" -w linked.c -o program ||
-		fail "$*: entry"
-	rm -rf data
-	run "$PERFREC" record -q -o data -- ./program
-	expect_status 0
-	expect_eq "$*: spans" "$(json data/summary.json .totals.spans)" 1001
-	"$PERFREC" cc --hooks=calls "$@" -w linked.c -o program ||
-		fail "$*: calls"
-	rm -rf data
-	run "$PERFREC" record -q --count '*' -o data -- ./program
-	expect_status 0
-	expect_eq "$*: calls" \
-		"$(json data/summary.json .totals.counted_calls)" 1001
-	tried=$((tried + 1))
-}
+both_builds_of=linked.c
 
 for compiler in gcc clang; do
 	command -v $compiler >/dev/null || continue
