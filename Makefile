@@ -6,7 +6,8 @@ PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 # For what a build itself runs.
 HOSTCC	?= $(CC)
-# What a sanitizer says needs lines, but not variables; half the time to compile.
+# Messages of a sanitizer have line numbers but no variables, and -g1 halves the
+# time to compile.
 CFLAGS	?= $(if $(SAN),-O1 -g1,-O2 -g)
 V	?= 0
 SAN	?=
@@ -21,7 +22,8 @@ MACHINE	:= $(shell uname -m)
 PKGS	= libprotobuf-c libelf jansson libdeflate liblzma libmicrohttpd
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 # libunwind has a library for each machine whose stacks it can unwind from
-# outside, beside the one for unwinding oneself. Neither is ever preloaded.
+# outside, beside the one for unwinding oneself. The shim links none of these
+# libraries.
 PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lz -lpthread -lm \
 	  -Wl,--as-needed -lunwind-$(MACHINE) -lunwind -lZydis -Wl,--no-as-needed \
 	  $(COVER_LIBS)
@@ -44,7 +46,8 @@ EDGES	= $(and $(findstring address,$(SAN)),$(if $(findstring \
 	  clang,$(CC)),,$(wildcard tests/fuzz/count_edges.c)))
 EDGE_FLAGS = $(if $(EDGES),-fsanitize-coverage=trace-pc)
 # COVER=1: clang counts what of the collector and of the shim is run; make
-# coverage. Its library comes last: what it says of the counters is then taken.
+# coverage. Its library is the last one, so that its definition of the counters
+# wins.
 COVER_FLAGS = $(if $(COVER),-fcoverage-mapping -mllvm -runtime-counter-relocation \
 	  -fprofile-instr-generate=$(abspath $(O))/coverage/%m%c.profraw)
 COVER_LIBS = $(if $(COVER),-u__llvm_profile_runtime $(shell $(CC) \
@@ -58,7 +61,7 @@ BASE	= -std=gnu11 $(WARN) $(DEFS) -iquote . -iquote $(O) -MMD -MP -MF $@.d
 
 COLLECTOR_MAINS = collector/serve/collect_main.c \
 	  collector/command/perfrec_main.c collector/names/symbolize_main.c \
-	  collector/names/reader_main.c \
+	  collector/names/reader_main.c collector/push/push_main.c \
 	  collector/options/opts_dump_main.c
 COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*/*.c)) \
 	  $(wildcard shared/*.c)
@@ -75,30 +78,36 @@ SHIM	= $(O)/libperfrec_preload.so
 
 .PHONY: all
 all: $(SHIM) $(O)/perfrec-collect $(O)/perfrec $(O)/perfrec-symbolize \
-		$(O)/perfrec-reader \
+		$(O)/perfrec-reader $(O)/perfrec-push \
 		$(O)/entry.specs completion
 
 .PHONY: help
 help:
 	@echo 'make              build perfrec into $(O)/'
 	@echo 'make demo         install what is missing, build, record an example'
-	@echo 'make check        install what is missing, build, pass every test'
+	@echo 'make check        install what is missing, build, pass the tests but the long ones'
 	@echo 'make check-fast   unit tests, shim tests, some of the rest: about a minute'
+	@echo 'make check-full   check, the long tests, most targets of this list in little'
 	@echo 'make install      to PREFIX ($(PREFIX)) below DESTDIR; make uninstall'
 	@echo 'make deb          a Debian package in $(O)/; check-deb tries it in a chroot'
 	@echo 'make bench        measure perfrec beside floors and peers (bench-quick)'
 	@echo 'make check-page   the page of report --html, driven in a headless Chromium'
-	@echo 'make check-viewers   traces by Perfetto's rules, exports in speedscope and Firefox (npm)'
+	@echo 'make check-viewers   traces by the rules of Perfetto, exports in speedscope and Firefox (npm)'
+	@echo 'make check-push   perfrec-push beside real servers of its protocols (npm)'
 	@echo 'make lint-web     its JavaScript: types and mistakes (npm fetches the checkers)'
 	@echo 'make check-page-real   its recorded part, with Lua and SQLite from their sources'
 	@echo 'make bench-page   the page of a trace of 100 million spans (2.3 GB)'
 	@echo 'make bench-flight the flight recorder: cost of a snapshot, planted slow requests (3 minutes)'
+	@echo 'make bench-patch  what a call costs with record --patch, by state'
+	@echo 'make bench-push   what --push costs a daemon with 200 programs (3 minutes)'
+	@echo 'make bench-push-away  --push while no server takes anything (half an hour)'
 	@echo 'make bench-large  10^9 spans, and 1,000 threads: what they cost (10 GB, 20 minutes)'
 	@echo 'make lint         style, layers, atomics, exports, man pages (format)'
 	@echo 'make check-asan   unit tests, fuzz targets and collector under ASan, UBSan'
 	@echo 'make check-tsan   threaded tests, rings and collector under TSan'
 	@echo 'make coverage     lines of collector/ and preload/ that all tests run together'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
+	@echo 'make check-patch  14 programs as Debian ships them, each call recorded (10 minutes)'
 	@echo 'make check-real-overhead   some of them within a budget, beside perf'
 	@echo 'make check-truth  the first table beside perf, for all builds and budgets (25 minutes)'
 	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'
@@ -121,7 +130,7 @@ help:
 
 # The two commands of the README. Each runs make anew, once pkg-config and
 # the libraries are there.
-.PHONY: demo check
+.PHONY: demo check check-full
 demo:
 	$(Q)sh scripts/install-deps.sh build
 	$(Q)$(MAKE) --no-print-directory all
@@ -129,22 +138,31 @@ demo:
 check:
 	$(Q)sh scripts/install-deps.sh build check
 	$(Q)$(MAKE) --no-print-directory $(ALL_CPUS) check-programs
-	$(Q)$(MAKE) --no-print-directory check-all
+	$(Q)$(MAKE) --no-print-directory SHORT=1 check-all
+# SHORT=1 leaves out the tests that are marked as long; here they run.
+check-full:
+	$(Q)sh scripts/install-deps.sh build check
+	$(Q)$(MAKE) --no-print-directory $(ALL_CPUS) check-programs
+	$(Q)$(MAKE) --no-print-directory check-all check-targets
 
-# What a contributor runs often (tests/README.md): slow tests are left out.
+# Contributors run it often (tests/README.md).
 .PHONY: check-fast
 check-fast:
 	$(Q)$(MAKE) --no-print-directory $(ALL_CPUS) check-programs
-	$(Q)CK_EXCLUDE_TAGS=slow $(MAKE) --no-print-directory check-suites
+	$(Q)$(MAKE) --no-print-directory SHORT=1 check-suites
 	$(Q)O=$(O) sh scripts/run-e2e.sh $(E2E_QUICK)
 
-# Unit and shim tests are one pool: two run at a time, the longest first, so
-# that no CPU is idle at the end of one kind.
-.PHONY: check-all check-suites check-programs
+# Unit and shim tests are one pool: two run at a time, the longest first, so no CPU
+# is idle at the end of one kind.
+.PHONY: check-all check-suites check-programs check-targets
 check-all: check-suites check-fuzz check-e2e check-torture check-page
 check-suites: check-programs
-	$(Q)O=$(O) sh scripts/run-suites.sh $(SHIM_TESTS) $(UNIT)
-# All CPUs compile what the tests need, unless make was told how many to use.
+	$(Q)$(if $(SHORT),CK_EXCLUDE_TAGS=slow) O=$(O) \
+		sh scripts/run-suites.sh $(SHIM_TESTS) $(UNIT)
+# Each target once, with small counts.
+check-targets: check-programs
+	$(Q)O=$(O) MAKE='$(MAKE)' sh scripts/check-targets.sh
+# All CPUs compile the programs of tests, unless -jN says how many.
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .PHONY: deb check-deb
@@ -164,7 +182,7 @@ install: all
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man3 man5 man7)
 	install -m 755 $(O)/perfrec $(O)/perfrec-collect $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/perfrec-symbolize $(O)/perfrec-reader \
-		$(DESTDIR)$(PREFIX)/libexec/perfrec
+		$(O)/perfrec-push $(DESTDIR)$(PREFIX)/libexec/perfrec
 	install -m 644 $(O)/entry.specs $(DESTDIR)$(PREFIX)/libexec/perfrec
 	install -m 644 $(SHIM) $(DESTDIR)$(LIBDIR)
 	install -m 644 preload/perfrec.h $(DESTDIR)$(PREFIX)/include
@@ -182,6 +200,7 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,perfrec perfrec-collect) \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec/perfrec-symbolize \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec/perfrec-reader \
+		$(DESTDIR)$(PREFIX)/libexec/perfrec/perfrec-push \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec/entry.specs \
 		$(DESTDIR)$(LIBDIR)/$(notdir $(SHIM)) \
 		$(DESTDIR)$(PREFIX)/include/perfrec.h \
@@ -220,8 +239,9 @@ $(O)/preload/alloc/interpose_alloc.os $(O)/preload/alloc/interpose_alloc_cxx.os:
 # A memcpy() that is made of one is none.
 $(O)/preload/core/bytes.os: SHIM_CFLAGS += -fno-builtin \
 	$(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
-# Nothing is imported, and nothing that is exported is called by its name: a
-# program may define it. The C library is named for the order of constructors.
+# The shim imports no symbol, and calls none of its exported functions by name,
+# because a program may define the same name. The C library is named for the order
+# of constructors.
 $(SHIM): $(PRELOAD_OBJ) $(SHIM_COVER) preload/perfrec.map $(O)/shim.list \
 		scripts/join-relocations.sh
 	$(say) LD $@
@@ -245,7 +265,7 @@ $(O)/own_cost.o: $(OWN_COST) $(PRELOAD_OBJ)
 		$@.all $@
 	$(Q)rm -f $@.all
 
-# What one rule makes for another stays.
+# make keeps intermediate files.
 .SECONDARY:
 
 # --- the collector and the command -----------------------------------------
@@ -254,7 +274,7 @@ $(O)/collector/%.o: collector/%.c $(PROTO:%=%.h)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(EDGE_FLAGS) \
 		$(COVER_FLAGS) $(PKG_CFLAGS) -c -o $@ $<
-# The assembler of clang does not know all of it.
+# clang's assembler does not know all directives in these files.
 $(O)/collector/%.o: collector/%.S
 	$(say) AS $@
 	$(Q)mkdir -p $(@D)
@@ -296,7 +316,7 @@ $(O)/opts-dump: $(OPTS_DUMP) $(wildcard collector/options/*.h shared/*.h) \
 $(O)/options.tsv: $(O)/opts-dump
 	$(Q)$< >$@.new && mv $@.new $@
 
-# What `make install` puts into PREFIX/share.
+# Files that `make install` copies into PREFIX/share.
 COMPLETIONS = bash-completion/completions/perfrec \
 	  bash-completion/completions/perfrec-collect \
 	  zsh/site-functions/_perfrec \
@@ -314,7 +334,7 @@ $(O)/completion/zsh/site-functions/_perfrec: $(COMPLETE_FROM)
 $(O)/completion/fish/vendor_completions.d/%.fish: $(COMPLETE_FROM)
 	$(call complete,fish,$*,perfrec.fish)
 
-# What `perfrec cc --hooks=entry` gives to gcc.
+# `perfrec cc --hooks=entry` passes this file to gcc.
 $(O)/entry.specs: dist/entry.s scripts/entry-specs.awk
 	$(say) SPECS $@
 	$(Q)mkdir -p $(@D)
@@ -329,10 +349,10 @@ $(O)/page_template.html: collector/page/web/page.html $(PAGE_WEB) \
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -f scripts/page-template.awk $< >$@.new && mv $@.new $@
 $(O)/collector/page/page_template.o: $(O)/page_template.html
-$(O)/collector/page/page_template.o: CPPFLAGS += \
+$(O)/collector/page/page_template.o: override CPPFLAGS += \
 		-DPAGE_TEMPLATE='"$(abspath $(O))/page_template.html"'
 
-# The only one with libdw in it.
+# No other program links libdw.
 $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
@@ -342,10 +362,17 @@ $(O)/perfrec-reader: $(O)/collector/names/reader_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
 		$(shell pkg-config --libs libelf liblzma) -lz $(COVER_LIBS)
+# No other program connects to a network.
+PUSH_PKGS = libcurl libprotobuf-c jansson libdeflate
+$(O)/perfrec-push: $(O)/collector/push/push_main.o $(O)/libcollector.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
+		$(shell pkg-config --libs $(PUSH_PKGS)) -lz $(COVER_LIBS)
 
-# --- what is made again ---------------------------------------------------------
-# All objects, when flags may have changed; what is linked of many objects, when
-# one of them is gone, too: a list is written only when it differs.
+# --- rebuilding -----------------------------------------------------------------
+# make compiles all objects again when flags may have changed. It links a library
+# again when an object was removed: make writes a list of objects only when
+# the list differs.
 $(COLLECTOR_OBJ) $(COLLECTOR_MAINS:%.c=$(O)/%.o) $(PRELOAD_OBJ) $(OWN_COST): Makefile
 .PHONY: FORCE
 # The lists name objects without $(O), which may be given in several ways.
@@ -363,22 +390,29 @@ $(O)/lock_check.list: $(call if_differs,$(O)/lock_check.list,locks $(LOCK_CHECK)
 	$(Q)mkdir -p $(@D) && echo locks $(LOCK_CHECK) >$@
 
 # --- tests, and what else is no part of the product --------------------------
-# With COVER clang compiles what it counts in; programs of tests want gcc, also
-# those that scripts compile, which would find CC in their environment.
+# With COVER, clang compiles the sources whose lines are counted. Programs of
+# tests need gcc, also programs that scripts compile with CC of their environment.
 HOST_CC	= $(if $(COVER),$(HOSTCC),$(CC))
 TEST_CC	= $(HOST_CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
 ifdef COVER
 unexport CC CFLAGS HOSTCC WARN COVER
 endif
-# In this order: some use the names of others. The product can be built without
-# the folders of tests.
+# Programs that contain the collector are compiled and linked apart: a change of
+# the collector links them again, and compiles none.
+$(O)/tests/%.o: tests/%.c $(PROTO:%=%.h)
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
+link_collector = $(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ \
+	  $(filter %.o %.a,$^)
+# The order matters: some folders use names of earlier folders. The product can be
+# built without the folders of tests.
 include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim attacks e2e fuzz \
-	  stress torture real bench page viewers) scripts/lint.mk scripts/sanitize.mk)
+	  stress torture real bench page viewers push) scripts/lint.mk scripts/sanitize.mk)
 
 # Here, where the lists of the folders are known.
-check-programs: all unit-tests shim-tests e2e-programs fuzz-targets $(BENCH) \
-		$(LARGE_PROGS) $(O)/tests/bench/flight_load \
-		$(O)/tests/torture/deny $(EVERYTHING)
+check-programs: all unit-tests shim-tests e2e-programs fuzz-targets $(STRESS) $(BENCH) \
+		$(LARGE_PROGS) $(BENCH_LOADS) $(O)/tests/torture/deny $(EVERYTHING)
 
 # Not what real programs (make check-real) leave in theirs.
 -include $(shell find $(O) -path $(O)/real -prune -o -name '*.d' -type f -print 2>/dev/null)

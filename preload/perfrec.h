@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perfrec.h - annotations: what a program says about itself in a recording.
+ * perfrec.h - annotations: what a program reports about itself in a recording.
  *
  *	#include <perfrec.h>
  *
@@ -10,38 +10,38 @@
  *		...
  *	}
  *
- * C11 or C++17, gcc or clang. There is nothing to link: the shim is found when
- * it is preloaded (LD_PRELOAD, `perfrec record`), and without it each of these
- * is a load and a branch not taken. In a static executable, and on machines
- * perfrec does not know, there is never a shim. With -DPERFREC_DISABLE nothing
- * is left of them. docs/ANNOTATIONS.md shows all of them at work.
+ * For C11 or C++17, gcc or clang. Programs link no library: the header finds
+ * the shim if it is preloaded (LD_PRELOAD, `perfrec record`). Without the shim
+ * each annotation is a load and a branch not taken. Static executables, and
+ * machines that perfrec does not support, never have a shim. -DPERFREC_DISABLE
+ * removes all annotations from the program. docs/ANNOTATIONS.md has examples.
  *
  * Macros take a name, then up to 16 pairs of key and value. Names and keys are
- * string literals; a value is a bool, an integer, a float or double, a
- * pointer, a char * (or, in C++, anything with data() and size()), or what
- * perfrec_bytes() returns. Values are evaluated only when the event will be
- * recorded. In place of a key:
+ * string literals. A value is a bool, an integer, a float or double, a pointer,
+ * a char * (or, in C++, any object with data() and size()), or the result of
+ * perfrec_bytes(). Values are evaluated only if the event is recorded. Instead
+ * of a key:
  *
  *	PERFREC_NAME, char *		the name of this one event
- *	PERFREC_FLOW, integer		an arrow from and to all with this id
+ *	PERFREC_FLOW, integer		arrows connect all events with this id
  *	PERFREC_FLOW_END, integer	the last arrow of this id ends here
- *	PERFREC_CORRELATION, integer	what belongs together, without arrows
+ *	PERFREC_CORRELATION, integer	groups events without arrows
  *	PERFREC_AT, integer		its time, CLOCK_BOOTTIME in ns; not for
  *					slices of a thread
  *	PERFREC_PAIRS, perfrec_pairs(array, count)
  *					more, with keys made at run time
  *
  * Limits: 64 values of an event (PERFREC_PAIRS), 4,096 bytes of a text, 255 of
- * a key. What is beyond is cut, and the trace says so. NULL for a text is "",
- * NULL for a name the name of the function it is in.
+ * a key. The excess is cut off, and the trace reports that. A NULL text is "",
+ * a NULL name is that of the enclosing function.
  *
- * Any thread may use any of these at any time: in a signal handler, before
- * main() and after exit(), in a forked child (in a vfork child they do
- * nothing), in destructors. They change neither errno nor anything else of the
- * program's. Each place that is used costs 64 bytes of static memory or more,
- * and once, when it is first reached, a microsecond.
+ * All macros and functions work in any thread at any time: in signal handlers,
+ * before main() and after exit(), in destructors and in forked children (in a
+ * vfork() child they do nothing). They keep errno and all other state of the
+ * program. Each place in the code costs at least 64 bytes of static memory, and
+ * a microsecond when it is first reached.
  *
- * Names that end in _ are not for you.
+ * Names that end in _ are internal.
  */
 #ifndef PERFREC_H
 #define PERFREC_H
@@ -52,40 +52,40 @@
 
 #define PERFREC_H_VERSION 1
 
-/* The category of what follows: may be defined anew between any two lines. */
+/* The category of the annotations below; may be redefined between any two
+ * lines. */
 #ifndef PERFREC_CATEGORY
 #define PERFREC_CATEGORY ""
 #endif
 
-/* --- types ------------------------------------------------------------------
- */
+/* --- types --------------------------------------------------------------- */
 
 enum perfrec_flags {
-	/* of a counter */
+	/* for counters */
 	PERFREC_DOUBLE = 1 << 0, /* values are doubles; else int64_t */
-	PERFREC_INCREMENTAL = 1 << 1, /* each value is a step */
+	PERFREC_INCREMENTAL = 1 << 1, /* values are added up */
 	PERFREC_PER_THREAD = 1 << 2, /* one counter for each thread */
-	/* of what PERFREC_TRIGGER() makes */
+	/* for PERFREC_TRIGGER() */
 	PERFREC_TRIGGERS_ = 1 << 3,
 
-	/* of a track: where it is without a parent (else: of the process), */
+	/* for tracks without a parent (default: of the process) */
 	PERFREC_OF_THREAD = 1 << 8, /* below the thread that makes it */
 	PERFREC_GLOBAL = 1 << 9, /* below no process */
-	/* how tracks below it are ordered, */
+	/* order of the tracks below */
 	PERFREC_LEXICOGRAPHIC = 1 << 10, /* by name */
 	PERFREC_CHRONOLOGICAL = 1 << 11, /* by their first event */
 	PERFREC_BY_RANK = 1 << 12,
-	/* and whether siblings of its name are shown apart. */
+	/* shown apart from siblings with the same name */
 	PERFREC_NO_MERGE = 1 << 13,
 };
 
-/* Where something is recorded. Made by the macros; only the shim writes. */
+/* A place that records. The macros define sites; only the shim writes them. */
 struct perfrec_site {
-	uint32_t state; /* categories it was decided by, 1: off; as the shim's
-			 * unless there is something to decide */
+	uint32_t state; /* categories at the last decision, 1: off; the shim's
+			 * if it still holds */
 	uint16_t id; /* 0: none yet */
 	uint8_t kind; /* enum site_kind of shared/site_shm.h */
-	uint8_t special; /* it has PERFREC_NAME and the like */
+	uint8_t special; /* has special keys such as PERFREC_NAME */
 	uint32_t line;
 	uint32_t flags; /* enum perfrec_flags */
 	const char *name, *category, *file, *function;
@@ -102,7 +102,7 @@ struct perfrec_counter {
 struct perfrec_track {
 	struct perfrec_site site;
 	struct perfrec_track *parent;
-	uint64_t number; /* 0: not known yet */
+	uint64_t number; /* 0: unknown */
 	int32_t rank;
 	uint32_t states;
 	const char *description;
@@ -112,7 +112,7 @@ struct perfrec_heap {
 	struct perfrec_site site;
 };
 
-/* An open slice of a thread; all zero: one that is not recorded. */
+/* An open slice of a thread. All zero: it is not recorded. */
 typedef struct perfrec_span {
 	uint64_t bits;
 } perfrec_span;
@@ -123,7 +123,7 @@ struct perfrec_arg {
 	uint64_t value;
 } __attribute__((aligned(16)));
 
-/* A key, made at run time, and a value, made by PERFREC_VALUE(). */
+/* A key made at run time, and a value made by PERFREC_VALUE(). */
 struct perfrec_pair {
 	const char *key;
 	struct perfrec_arg arg;
@@ -136,24 +136,23 @@ struct perfrec_pair {
 #define PERFREC_AT "\1t"
 #define PERFREC_PAIRS "\1p"
 
-/* Units of counters. Any other text is a unit, too. */
+/* Units of counters. Any other text is a unit as well. */
 #define PERFREC_NO_UNIT ""
 #define PERFREC_NS "ns"
 #define PERFREC_COUNTS "count"
 #define PERFREC_BYTES "bytes"
 
-/* Numbers of tracks that are always there. */
+/* Numbers of predefined tracks. */
 #define PERFREC_PROCESS_TRACK ((uint64_t)0)
 #define PERFREC_THREAD_TRACK (UINT64_MAX - 1)
 #define PERFREC_GLOBAL_TRACK UINT64_MAX
 
-/* --- the shim, and whether it is there --------------------------------------
- */
+/* --- the shim ------------------------------------------------------------- */
 
-/* The shim has one object of this type. Its name says to which version of this
- * header it belongs. It may grow at its end. */
+/* The shim has one object of this type. Its name has the version of this
+ * header. It may grow at its end. */
 struct perfrec_shim_1 {
-	const uint32_t *state; /* what the state of a site that is on is now */
+	const uint32_t *state; /* the current state of a site that is on */
 	uint32_t bytes; /* of this struct */
 	uint32_t pad;
 	int (*decide)(struct perfrec_site *site);
@@ -192,13 +191,16 @@ struct perfrec_shim_1 {
 	int (*flush)(void);
 	void (*name_thread)(const char *name);
 	uint64_t (*local_id)(uint64_t id);
-	/* Not in the first shims of this name: perfrec_has_stays_(). */
+	/* Missing in the first shims of this name: perfrec_has_stays_(). */
 	void (*async_enter)(struct perfrec_site *site, uint64_t track,
 			    uint64_t handle, struct perfrec_arg *args,
 			    size_t count);
 	void (*async_leave)(struct perfrec_site *site, uint64_t track,
 			    uint64_t handle, struct perfrec_arg *args,
 			    size_t count);
+	/* Missing in older shims: perfrec_has_traces_(). */
+	void (*trace_id)(const uint8_t *trace_id, const uint8_t *span_id);
+	void (*traceparent)(const char *text);
 };
 
 #ifdef __cplusplus
@@ -213,9 +215,9 @@ struct perfrec_shim_1 {
 #define PERFREC_CAT2_(a, b) a##b
 
 /*
- * The shim, or NULL. This reads the linker's table, in assembly: in a
- * position-dependent executable the compiler or linker would take a weak symbol
- * that nothing defines for NULL, for good.
+ * Returns the shim, or NULL. The assembly reads the linker's table. In a
+ * position-dependent executable the compiler or linker would resolve an
+ * undefined weak symbol to NULL for good.
  */
 PERFREC_INLINE_ const struct perfrec_shim_1 *perfrec_shim_(void)
 {
@@ -241,7 +243,7 @@ PERFREC_INLINE_ const struct perfrec_shim_1 *perfrec_shim_(void)
 #endif
 }
 
-/* Whether to record at @site. */
+/* Returns true if @site records now. */
 PERFREC_INLINE_ bool perfrec_on_(struct perfrec_site *site)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -256,8 +258,7 @@ PERFREC_INLINE_ bool perfrec_on_(struct perfrec_site *site)
 	return differs == 0 || (differs != 1u << 31 && shim->decide(site));
 }
 
-/* --- values -----------------------------------------------------------------
- */
+/* --- values -------------------------------------------------------------- */
 
 PERFREC_INLINE_ struct perfrec_arg perfrec_arg_make_(uint64_t type,
 						     uint64_t value)
@@ -303,7 +304,7 @@ PERFREC_INLINE_ struct perfrec_arg perfrec_arg_pointer_(
 	return perfrec_arg_make_(5, (uint64_t)(uintptr_t)value);
 }
 
-/* A text. Its length is found out when it is recorded. */
+/* The shim measures the text's length when it records. */
 PERFREC_INLINE_ struct perfrec_arg perfrec_arg_text_(const char *value)
 {
 	return perfrec_arg_make_(6 | ~(uint64_t)0xff,
@@ -315,8 +316,7 @@ PERFREC_INLINE_ struct perfrec_arg perfrec_arg_same_(struct perfrec_arg value)
 	return value;
 }
 
-/* @bytes of any kind as a text (with NULs, or not UTF-8). Copied when it is
- * recorded. */
+/* Any @bytes as a text (with NULs, or not UTF-8). Copied when recorded. */
 PERFREC_INLINE_ struct perfrec_arg perfrec_bytes(const void *data, size_t bytes)
 {
 	return perfrec_arg_make_(6 | (uint64_t)bytes << 8,
@@ -420,13 +420,12 @@ template <size_t Count> struct perfrec_args_ {
 	})
 #endif
 
-/* --- a name and pairs -------------------------------------------------------
- */
+/* --- a name and pairs ---------------------------------------------------- */
 
 #define PERFREC_FIRST_(...) PERFREC_FIRST2_(__VA_ARGS__, 0)
 #define PERFREC_FIRST2_(first, ...) first
 /* macro##N, where N is the number of arguments. A key without a value makes N
- * even, and there is no such macro. */
+ * even, and no such macro exists. */
 #define PERFREC_PICK_(macro, ...) \
 	PERFREC_CAT_(macro, PERFREC_HOW_MANY_(__VA_ARGS__))(__VA_ARGS__)
 #define PERFREC_HOW_MANY_(...)                                                 \
@@ -489,8 +488,7 @@ template <size_t Count> struct perfrec_args_ {
 #define PERFREC_VALUES_33(n, k, v, ...) \
 	PERFREC_V_(v), PERFREC_VALUES_31(n, __VA_ARGS__)
 
-/* --- sites ------------------------------------------------------------------
- */
+/* --- sites --------------------------------------------------------------- */
 
 #define PERFREC_SPAN_KIND_ 1
 #define PERFREC_COUNTER_KIND_ 2
@@ -500,7 +498,7 @@ template <size_t Count> struct perfrec_args_ {
 
 #define PERFREC_STATIC_ static __attribute__((unused))
 #if defined(PERFREC_DISABLE)
-#define PERFREC_LOCAL_ /* in what is never reached: no memory at all */
+#define PERFREC_LOCAL_ /* unreachable: no memory at all */
 #else
 #define PERFREC_LOCAL_ static
 #endif
@@ -511,7 +509,7 @@ template <size_t Count> struct perfrec_args_ {
 			__FILE__, function, keys, count                        \
 	}
 
-/* The keys and the site, in a function. */
+/* Defines keys and site in a function. */
 #define PERFREC_SITE_(site, keys, kind, category, ...) \
 	PERFREC_SITE_WITH_(site, keys, kind, 0, category, __VA_ARGS__)
 #define PERFREC_SITE_WITH_(site, keys, kind, flags, category, ...)            \
@@ -521,7 +519,7 @@ template <size_t Count> struct perfrec_args_ {
 		kind, flags, PERFREC_FIRST_(__VA_ARGS__), category, __func__, \
 		keys, sizeof(keys) / sizeof(*(keys)) - 1)
 
-/* How many pairs @keys has. */
+/* Number of pairs of @keys. */
 #define PERFREC_PAIRS_(keys) (sizeof(keys) / sizeof(*(keys)) - 1)
 
 PERFREC_INLINE_ perfrec_span perfrec_span_(uint64_t bits)
@@ -532,11 +530,10 @@ PERFREC_INLINE_ perfrec_span perfrec_span_(uint64_t bits)
 	return span;
 }
 
-/* --- slices of a thread -----------------------------------------------------
- */
+/* --- slices of a thread -------------------------------------------------- */
 
-/* End @span, in the function in which it began or in any that this one calls.
- * Not in another thread: for that there is PERFREC_ASYNC_BEGIN. */
+/* Ends @span, in the function that began it or in a callee, but not in another
+ * thread (see PERFREC_ASYNC_BEGIN). */
 PERFREC_INLINE_ void perfrec_end(perfrec_span span)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -547,8 +544,8 @@ PERFREC_INLINE_ void perfrec_end(perfrec_span span)
 
 /*
  * @call is an expression that uses perfrec_here_ and perfrec_keys_. With
- * PERFREC_DISABLE it is parsed all the same, so that nothing in it counts as
- * unused.
+ * PERFREC_DISABLE it is still parsed, so that the variables in it count as
+ * used.
  */
 #if defined(PERFREC_DISABLE)
 #define PERFREC_ACTIVE_ 0
@@ -647,8 +644,9 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 				: perfrec_span_(0)))
 #endif
 
-/* PERFREC_SCOPE(name, pairs ...): a slice from here to the end of the block, in
- * whatever way the block is left. It is a declaration: not after a label. */
+/* PERFREC_SCOPE(name, pairs ...): a slice from here to the end of the block,
+ * also if return, goto or (in C++) an exception leaves it. A declaration, so
+ * not directly after a label. */
 #define PERFREC_SCOPE(...) PERFREC_SCOPE_IN(PERFREC_CATEGORY, __VA_ARGS__)
 
 /* perfrec_span PERFREC_BEGIN(name, pairs ...): a slice, until perfrec_end(). */
@@ -659,8 +657,8 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 						__VA_ARGS__),                 \
 			    __VA_ARGS__)
 
-/* PERFREC_END(span, pairs ...): end @span, with values that are known only
- * then. */
+/* PERFREC_END(span, pairs ...): ends @span, with values that are known only
+ * now. */
 #define PERFREC_END(...) PERFREC_END_(PERFREC_FIRST_(__VA_ARGS__), __VA_ARGS__)
 #define PERFREC_END_(span, ...)                                              \
 	do {                                                                 \
@@ -678,23 +676,22 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 		}                                                            \
 	} while (0)
 
-/* --- moments ----------------------------------------------------------------
- */
+/* --- moments ------------------------------------------------------------- */
 
 /* PERFREC_INSTANT(name, pairs ...): a moment of this thread. */
 #define PERFREC_INSTANT(...) PERFREC_INSTANT_IN(PERFREC_CATEGORY, __VA_ARGS__)
 #define PERFREC_INSTANT_IN(category, ...)            \
 	PERFREC_EVENT_(PERFREC_SPAN_KIND_, category, \
 		       PERFREC_CALL_(instant, __VA_ARGS__), __VA_ARGS__)
-/* PERFREC_MARK(name, pairs ...): something interesting begins here. */
+/* PERFREC_MARK(name, pairs ...): an interesting moment begins here. */
 #define PERFREC_MARK(...)                                    \
 	PERFREC_EVENT_(PERFREC_SPAN_KIND_, PERFREC_CATEGORY, \
 		       PERFREC_CALL_(mark, __VA_ARGS__), __VA_ARGS__)
 
 /*
- * PERFREC_TRIGGER(name, pairs ...): this moment is what one looks for. If the
- * flight recorder runs (perfrec record --flight), it writes a snapshot of what
- * happened around it. Else it is PERFREC_INSTANT().
+ * PERFREC_TRIGGER(name, pairs ...): a rare event that needs an explanation. The
+ * flight recorder (perfrec record --flight) writes a snapshot of the time
+ * around it. Otherwise it is PERFREC_INSTANT().
  */
 #define PERFREC_TRIGGER(...)                                       \
 	PERFREC_EVENT_WITH_(PERFREC_SPAN_KIND_, PERFREC_TRIGGERS_, \
@@ -711,14 +708,13 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 				   PERFREC_ARGS_(perfrec_keys_, __VA_ARGS__), \
 				   PERFREC_PAIRS_(perfrec_keys_)))
 
-/* --- counters, tracks, heaps: defined once, in a function or outside --------
- */
+/* --- counters, tracks, heaps: defined once, in a function or outside ------ */
 
 #define PERFREC_OUTSIDE_(kind, flags, name)                         \
 	PERFREC_SITE_INIT_(kind, flags, name, PERFREC_CATEGORY, "", \
 			   PERFREC_NULL_, 0)
 
-/* PERFREC_COUNTER(variable, name, unit, flags): a row of values. Static. */
+/* PERFREC_COUNTER(variable, name, unit, flags): a value over time. Static. */
 #define PERFREC_COUNTER(variable, name, unit, flags) \
 	PERFREC_COUNTER_TIMES(variable, name, unit, flags, 1)
 /* The same; a value v stands for v * multiplier of the unit. */
@@ -731,12 +727,12 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 /* A track below @parent (struct perfrec_track *, or NULL). Static. */
 #define PERFREC_TRACK(variable, name, parent, flags) \
 	PERFREC_TRACK_WITH(variable, name, parent, flags, 0, "")
-/* The same; @rank is its place if the parent is PERFREC_BY_RANK, lowest first.
- */
+/* The same; @rank orders the tracks of a PERFREC_BY_RANK parent, lowest
+ * first. */
 #define PERFREC_TRACK_WITH(variable, name, parent, flags, rank, description) \
 	PERFREC_STATIC_ struct perfrec_track variable =                      \
 		PERFREC_TRACK_INIT_(name, parent, flags, rank, 0, description)
-/* A track of states: one state holds at a time. */
+/* A track with one state at a time. */
 #define PERFREC_STATE_TRACK(variable, name, parent, flags) \
 	PERFREC_STATIC_ struct perfrec_track variable =    \
 		PERFREC_TRACK_INIT_(name, parent, flags, 0, 1, "")
@@ -746,20 +742,19 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 			rank, states, description                              \
 	}
 
-/* An allocator of the program's own. Static. */
+/* A heap of the program's own allocator. Static. */
 #define PERFREC_HEAP(variable, name)                                       \
 	PERFREC_STATIC_ struct perfrec_heap variable = { PERFREC_OUTSIDE_( \
 		PERFREC_HEAP_KIND_, 0, name) }
 
-/* PERFREC_COUNT(&counter, value): from now on the counter has this value or, if
- * it is PERFREC_INCREMENTAL, so much more. The value is converted to what the
- * counter holds. Where int64_t does not reach so far, it is the nearest
- * int64_t; NaN is 0. */
+/* PERFREC_COUNT(&counter, value): sets the counter to this value, or adds it if
+ * the counter is PERFREC_INCREMENTAL. The value is converted to the counter's
+ * type, clamped to the range of int64_t; NaN becomes 0. */
 #define PERFREC_COUNT(counter, value)                              \
 	(PERFREC_ACTIVE_ && perfrec_on_(&(counter)->site)          \
 		 ? perfrec_count_((counter), PERFREC_VALUE(value)) \
 		 : (void)0)
-/* The same, since @ns of CLOCK_BOOTTIME. */
+/* The same, at @ns of CLOCK_BOOTTIME. */
 #define PERFREC_COUNT_AT(counter, value, ns)                              \
 	(PERFREC_ACTIVE_ && perfrec_on_(&(counter)->site)                 \
 		 ? perfrec_count_at_((counter), PERFREC_VALUE(value), ns) \
@@ -777,8 +772,8 @@ PERFREC_INLINE_ void perfrec_count_at_(struct perfrec_counter *counter,
 	perfrec_shim_()->count(counter, value, &ns);
 }
 
-/* The number of @track, for where a track is asked for by number. For NULL, and
- * while nothing is recorded, it is that of the process' own track. */
+/* Returns the number of @track, for calls that take a track by number. Returns
+ * that of the process's track for NULL, and while nothing is recorded. */
 PERFREC_INLINE_ uint64_t perfrec_track_number(struct perfrec_track *track)
 {
 	return track && perfrec_on_(&track->site)
@@ -791,7 +786,7 @@ PERFREC_INLINE_ uint64_t perfrec_track_same_(uint64_t number)
 	return number;
 }
 
-/* @track in the macros below: the address of a static one, or a number. */
+/* @track in the macros below is the address of a static track, or a number. */
 #ifdef __cplusplus
 extern "C++" {
 PERFREC_INLINE_ uint64_t perfrec_track_of_(perfrec_track *track)
@@ -812,9 +807,9 @@ PERFREC_INLINE_ uint64_t perfrec_track_of_(uint64_t number)
 #endif
 
 /*
- * Make a track at run time, below @parent. Returns its number, another one each
- * time; or PERFREC_PROCESS_TRACK when nothing is recorded. @name and
- * @description are copied.
+ * Makes a track at run time, below @parent. Returns its number, a new one for
+ * each call; or PERFREC_PROCESS_TRACK if nothing is recorded. Copies @name and
+ * @description.
  */
 #define PERFREC_TRACK_NEW(parent, name, flags, rank, description)        \
 	perfrec_track_new_(PERFREC_TRACK_OF_(parent), name, flags, rank, \
@@ -831,38 +826,36 @@ PERFREC_INLINE_ uint64_t perfrec_track_new_(uint64_t parent, const char *name,
 							    rank, description);
 }
 
-/* --- asynchronous slices: of a track, begun and ended by any thread ---------
- */
+/* --- asynchronous slices of a track, begun and ended by any thread -------- */
 
 /*
- * uint64_t PERFREC_ASYNC_BEGIN(track, handle, name, pairs ...): a slice that
- * ends with PERFREC_ASYNC_END() for the same track and handle, in whatever
- * thread. Slices of a track may overlap. A handle is any number that only one
- * open slice of the track has; 0 asks for one that nobody has. Returns the
- * handle, or 0 when nothing was recorded.
+ * uint64_t PERFREC_ASYNC_BEGIN(track, handle, name, pairs ...): begins a slice
+ * that PERFREC_ASYNC_END() ends by the same track and handle, in any thread.
+ * Slices of a track may overlap. The handle must differ from those of all open
+ * slices of the track; 0 asks for a unique one. Returns the handle, or 0 if
+ * nothing was recorded.
  */
 #define PERFREC_ASYNC_BEGIN(track, handle, ...)                               \
 	PERFREC_EVENT_EXPR_(                                                  \
 		(uint64_t)0, PERFREC_SPAN_KIND_, PERFREC_CATEGORY,            \
 		PERFREC_TRACK_CALL_(async_begin, track, handle, __VA_ARGS__), \
 		__VA_ARGS__)
-/* PERFREC_ASYNC_END(track, handle, name, pairs ...): the end of such a slice.
- * With handle 0 nothing ends. The name is for the list of sites only. */
+/* PERFREC_ASYNC_END(track, handle, name, pairs ...): ends such a slice. Handle
+ * 0 is ignored. The name only appears in the list of sites. */
 #define PERFREC_ASYNC_END(track, handle, ...)                               \
 	PERFREC_EVENT_(                                                     \
 		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                       \
 		PERFREC_TRACK_CALL_(async_end, track, handle, __VA_ARGS__), \
 		__VA_ARGS__)
 /*
- * PERFREC_ASYNC_ENTER(track, handle, name, pairs ...): from now on this thread
- * works on that slice, which may have begun in any thread.
- * PERFREC_ASYNC_LEAVE(track, handle, name, pairs ...): it does so no more.
+ * PERFREC_ASYNC_ENTER(track, handle, name, pairs ...): this thread starts to
+ * work on that slice, which may have begun in any thread.
+ * PERFREC_ASYNC_LEAVE(track, handle, name, pairs ...): it stops.
  *
- * The time between the two is busy time of the slice. Several threads may be
- * inside of a slice at once: each counts. Time of the slice in which no thread
- * is inside is idle time. A thread that enters twice leaves twice. The end of
- * the slice, or of the thread, is the end of all that goes on then. With handle
- * 0 nothing happens. The name is that of the time inside, in the trace.
+ * The time in between is busy time of the slice. If several threads are inside,
+ * each counts. While no thread is inside, the time is idle. A thread that
+ * enters twice must leave twice. All stays end with the slice, or with the
+ * thread. Handle 0 is ignored. In the trace the name labels the stay.
  */
 #define PERFREC_ASYNC_ENTER(track, handle, ...)                              \
 	PERFREC_EVENT_(                                                      \
@@ -874,9 +867,8 @@ PERFREC_INLINE_ uint64_t perfrec_track_new_(uint64_t parent, const char *name,
 		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                        \
 		PERFREC_STAY_CALL_(async_leave, track, handle, __VA_ARGS__), \
 		__VA_ARGS__)
-/* PERFREC_ASYNC_SCOPE(track, handle, name, pairs ...): enter here, and leave at
- * the end of the block, in whatever way the block is left. It is a declaration,
- * as PERFREC_SCOPE is. */
+/* PERFREC_ASYNC_SCOPE(track, handle, name, pairs ...): enters here, and leaves
+ * at the end of the block, as PERFREC_SCOPE() does. */
 #if defined(PERFREC_DISABLE)
 #define PERFREC_ASYNC_SCOPE(...) PERFREC_ASYNC_ENTER(__VA_ARGS__)
 #else
@@ -905,15 +897,16 @@ PERFREC_INLINE_ uint64_t perfrec_track_new_(uint64_t parent, const char *name,
 		 ? PERFREC_TRACK_CALL_(function, track, handle, __VA_ARGS__) \
 		 : (void)0)
 
-/* Whether the shim, which must be there, knows of threads in slices. */
+/* Returns true if the shim, which must exist, supports threads in slices. */
 PERFREC_INLINE_ bool perfrec_has_stays_(void)
 {
-	return perfrec_shim_()->bytes >= sizeof(struct perfrec_shim_1);
+	return perfrec_shim_()->bytes >=
+	       __builtin_offsetof(struct perfrec_shim_1, trace_id);
 }
 
-/* What PERFREC_ASYNC_SCOPE() leaves. */
+/* A slice that PERFREC_ASYNC_SCOPE() has entered. */
 struct perfrec_stay_ {
-	struct perfrec_site *site; /* NULL: nothing */
+	struct perfrec_site *site; /* NULL: none */
 	uint64_t track, handle;
 };
 
@@ -980,16 +973,15 @@ struct perfrec_stay_scope_ {
 	PERFREC_EVENT_(PERFREC_STATE_KIND_, PERFREC_CATEGORY,                 \
 		       PERFREC_TRACK_CALL_(state_set, track, 0, __VA_ARGS__), \
 		       __VA_ARGS__)
-/* From now on the track has no state. */
+/* Ends the state of the track; no other follows. */
 #define PERFREC_STATE_END(track)                              \
 	PERFREC_EVENT_(PERFREC_STATE_KIND_, PERFREC_CATEGORY, \
 		       PERFREC_TRACK_CALL_(state_set, track, 1, "end"), "end")
 
-/* --- control ----------------------------------------------------------------
- */
+/* --- control ------------------------------------------------------------- */
 
-/* Whether something would be recorded now: there is a shim, it has found a
- * collector, and nobody has paused it. */
+/* Returns true if events would be recorded now: the shim has found a collector,
+ * and recording is not paused. */
 PERFREC_INLINE_ bool perfrec_is_recording(void)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -997,10 +989,9 @@ PERFREC_INLINE_ bool perfrec_is_recording(void)
 	return shim && shim->is_recording();
 }
 
-/* Record nothing that begins in this process, functions included, until
- * perfrec_resume(). Calls of functions are counted meanwhile. Pauses do
- * not nest. A pause from outside (perfrec ctl) is a second one: recording goes
- * on when both are over. */
+/* Pauses this process: no new slice or call is recorded until perfrec_resume().
+ * Function calls are still counted. Pauses do not nest. A pause from outside
+ * (perfrec ctl) is separate: recording continues when both are over. */
 PERFREC_INLINE_ void perfrec_pause(void)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -1017,8 +1008,8 @@ PERFREC_INLINE_ void perfrec_resume(void)
 		shim->pause(0);
 }
 
-/* Wait until the collector has taken in what this thread has recorded, but a
- * second at most. False if it has not by then. */
+/* Waits until the collector has read all records of this thread, at most a
+ * second. Returns false on timeout. */
 PERFREC_INLINE_ bool perfrec_flush(void)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -1026,7 +1017,7 @@ PERFREC_INLINE_ bool perfrec_flush(void)
 	return shim && shim->flush();
 }
 
-/* Call this thread @name, of at most 15 bytes, in the recording only. */
+/* Names this thread in the recording only. @name has at most 15 bytes. */
 PERFREC_INLINE_ void perfrec_name_thread(const char *name)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -1035,9 +1026,40 @@ PERFREC_INLINE_ void perfrec_name_thread(const char *name)
 		shim->name_thread(name);
 }
 
-/* A number for flows and correlations. In this process it is the same for
- * the same @id; in another process it is another. Without it, ids are the
- * same in all processes. */
+/* Returns true if @shim, which may be NULL, supports requests. */
+PERFREC_INLINE_ bool perfrec_has_traces_(const struct perfrec_shim_1 *shim)
+{
+	return __builtin_expect(!!shim, 0) &&
+	       shim->bytes >= sizeof(struct perfrec_shim_1);
+}
+
+/* Sets the request that this thread works on, by the ids of OpenTelemetry and
+ * W3C's Trace Context. Samples of CPU time and allocations have them as labels,
+ * and the trace shows their changes. @trace_id NULL or zero: no request.
+ * @span_id may be NULL. Copies both. */
+PERFREC_INLINE_ void perfrec_set_trace_id(const uint8_t trace_id[16],
+					  const uint8_t span_id[8])
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	if (perfrec_has_traces_(shim))
+		shim->trace_id(trace_id, span_id);
+}
+
+/* The same, from the header traceparent of a request, such as
+ * "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". NULL: no request.
+ * Any other form counts as NULL, and in odd_traceparents. */
+PERFREC_INLINE_ void perfrec_set_traceparent(const char *text)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	if (perfrec_has_traces_(shim))
+		shim->traceparent(text);
+}
+
+/* Returns a number for flows and correlations: equal for equal @id in this
+ * process, different in other processes. A plain id is the same in all
+ * processes. */
 PERFREC_INLINE_ uint64_t perfrec_local_id(uint64_t id)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -1045,8 +1067,8 @@ PERFREC_INLINE_ uint64_t perfrec_local_id(uint64_t id)
 	return __builtin_expect(!shim, 1) ? id : shim->local_id(id);
 }
 
-/* The program's own allocator @heap has handed out @block, of @bytes. Call this
- * after it has. */
+/* The program's own allocator @heap has handed out @block, of @bytes. Call it
+ * afterwards. */
 PERFREC_INLINE_ void perfrec_heap_alloc(struct perfrec_heap *heap,
 					const void *block, size_t bytes)
 {
@@ -1054,7 +1076,7 @@ PERFREC_INLINE_ void perfrec_heap_alloc(struct perfrec_heap *heap,
 		perfrec_shim_()->heap_alloc(heap, block, bytes);
 }
 
-/* @heap is about to take @block back. Call this before it does. */
+/* @heap is about to take back @block. Call it before. */
 PERFREC_INLINE_ void perfrec_heap_free(struct perfrec_heap *heap,
 				       const void *block)
 {

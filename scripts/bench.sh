@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # bench.sh [--quick] [--rounds N] [--json FILE] - measure perfrec beside
-# floors and peers, all in one run, taking turns: only ratios of one run mean
-# something (docs/BENCHMARKS.md says how to read them). Nothing here fails for
-# being slow; it fails when a tool that must lose nothing lost something.
+# floors and peers, alternately in one run: only ratios of one run mean
+# something (docs/BENCHMARKS.md explains them). Being slow is no failure. The
+# script fails if a tool in lossless mode lost something.
 #
-# O is where the binaries are (default: build); `make bench` builds them.
+# O is the folder of the binaries (default: build); `make bench` builds them.
 # REAL_DIR has, or gets, the Lua of tests/real/fetch-build.sh.
 #
 # Every measurement becomes a line "ROUND PROGRAM CONFIG METRIC VALUE";
-# tests/bench/report.awk makes tables and JSON of them. Metrics:
+# tests/bench/report.awk makes tables and JSON of these lines. Metrics:
 #
 #	cpu       ns of CPU a span, of the threads that make spans
 #	wall      ns a span, of the program's own loop
 #	whole     ns a span, from the start of the tool to its end
-#	other     ns of CPU a span that the tool takes beside the program
+#	other     ns of CPU a span, of the tool outside of the program
 #	bytes     a span, on disk
-#	spans     that there were;  lost  that were not recorded
+#	spans     in the program;  lost  not recorded
 #	rss       KiB at most, of the collector;  start  ns
 set -eu
 
@@ -371,7 +371,7 @@ floors()
 	done
 }
 
-# What the thread that makes spans begins with.
+# first_function PROGRAM: the first function of the thread that makes spans.
 first_function()
 {
 	case $1 in

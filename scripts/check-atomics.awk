@@ -3,13 +3,14 @@
 # awk -f check-atomics.awk docs/RING.md FILE... - every ordered access says
 # why, in a comment on its line or at most four lines above:
 #
-#	order: KIND, ROW: what it guarantees
+#	order: KIND, ROW: the guarantee
 #
-# ROW being one of docs/RING.md, and KIND (acq, rel, sc) no stronger than the
-# access is. A comment serves one access, or those of consecutive lines. A relaxed access has a comment with the word "relaxed" there, or
-# further up in its paragraph (no blank line between), or "relaxed, all"
-# earlier in its function. Every row must be cited from both of its ends: by
-# an acq or sc and by a rel or sc.
+# ROW names a row of docs/RING.md, and KIND (acq, rel, sc) is no stronger than
+# the access. A comment serves one access, or accesses on consecutive lines. A
+# relaxed access has a comment with the word "relaxed" there, or further up in
+# its paragraph (no blank line between), or "relaxed, all" earlier in its
+# function. Comments must cite each row at both of its ends: at an acq or sc and
+# at a rel or sc.
 
 function complain(text)
 {

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # check-counters.sh [--write] - the lists in docs/man/perfrec-summary.5 and the
-# table in docs/ANNOTATIONS.md are those of collector/output/counters.def, and
-# every other name that is written to summary.json is in the page, too. With
-# --write the lists are written anew. A list stands between the lines
-# '.\" counters: NAME' and '.\" counters: end', a table between
-# '<!-- counters: SECTION -->' and '<!-- counters: end -->'.
+# table in docs/ANNOTATIONS.md equal collector/output/counters.def, and the page
+# also has every other name of summary.json. --write makes the lists again. A
+# list stands between the lines '.\" counters: NAME' and '.\" counters: end', a
+# table between '<!-- counters: SECTION -->' and '<!-- counters: end -->'.
 set -u
 CC=${CC:-cc}
 table=collector/output/counters.def

@@ -35,7 +35,7 @@ rm -f "$root.log"
 mount -t proc proc "$root/proc"
 cp "$package" "$root/var/tmp/perfrec.deb"
 inside apt-get -qq update
-# What it depends on stays when it goes: that is installed first.
+# The dependencies stay installed when the package goes, so they come first.
 inside sh -c 'apt-get -qq install -y $(dpkg-deb -f /var/tmp/perfrec.deb Depends |
 	sed "s/([^)]*)//g; s/,/ /g") gcc libc6-dev >/var/tmp/log 2>&1' ||
 	{ tail "$root/var/tmp/log"; exit 1; }

@@ -5,7 +5,8 @@
 # every relative link and its heading, every path that begins with a folder of
 # this repository, and every source file that is named `alone.c` in backquotes.
 # README.md must have a link to every page of docs/, and the table of locks in
-# docs/ARCHITECTURE.md has the locks of lock_ranks.def in their order.
+# docs/ARCHITECTURE.md has the locks of lock_ranks.def in their order. Every page
+# of docs/ that code or a man page names must exist.
 #
 #	sh scripts/check-docs.sh [page.md...]
 #
@@ -107,4 +108,10 @@ for page in docs/*.md; do
 	grep -qF "($page)" README.md ||
 		complain "README.md: no link to $page in its list of pages"
 done
+git grep -noE 'docs/[A-Z_]+\.md|\b[A-Z_]+\.md in the documentation' -- . ':!docs/*.md' |
+	sed -E 's/ in the documentation//' >"$work/named"
+while IFS=: read -r file line page; do
+	[ -e "docs/${page#docs/}" ] ||
+		complain "$file:$line: docs/${page#docs/} is not there"
+done <"$work/named"
 exit $bad

@@ -37,37 +37,39 @@ complain 'the checker of tests/ shares no code with what it checks' \
 	"$(includes tests/tools/checker '(collector|preload|shared|proto)/' |
 		grep -v '"shared/compiler\.h"')"
 
-complain 'protobuf-c enters through packet.h, out_*.c, heap_dump.c and pprof_read.c' \
+complain 'protobuf-c enters through packet.h, out_*.c, heap_dump.c, pprof_read.c and those of push' \
 	"$(includes collector '(proto/|protobuf-c)' \
-		'collector/(trace/(out_perfetto|packet)\.[ch]|[a-z]+/out_[a-z]+\.c|heap/heap_dump\.c|read/pprof_read\.c)')"
+		'collector/(trace/(out_perfetto|packet)\.[ch]|[a-z]+/out_[a-z]+\.c|heap/heap_dump\.c|read/pprof_read\.c|push/(pprof_pack|pyroscope|otlp(_dictionary)?)\.c)')"
 complain 'zlib enters through gz_file.c, gz_stream.c, pprof_read.c, own_files.c and reader_main.c' \
 	"$(includes collector 'zlib' 'collector/(output/gz_(file|stream)|read/pprof_read|output/own_files|names/reader_main)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(names/(elf_(read|bounds|segments|stubs|twins)\.[ch]|line_starts\.[ch]|memory_image\.c)|stacks/unwind_file\.c|code/code_file\.[ch])')"
+		'collector/(names/(elf_(read|bounds|segments|stubs|twins)\.[ch]|line_starts\.[ch]|memory_image\.c)|profile/unwind_file\.c|code/code_file\.[ch])')"
 complain 'libdw enters through symbolize_dwarf.c and dwarf_name.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
-		'collector/names/((symbolize_dwarf|line_starts|unwind_cfi)\.c|dwarf_name\.[ch])')"
+		'collector/(names/((symbolize_dwarf|line_starts|unwind_cfi)\.c|dwarf_name\.[ch])|code/(code_facts|code_moves|moved_thunk)\.c)')"
 complain 'libunwind enters through unwind.c' \
-	"$(includes collector 'libunwind' 'collector/stacks/unwind\.c')"
-complain 'Zydis enters through code_decode.c' \
-	"$(includes collector 'Zydis' 'collector/code/code_decode\.c')"
+	"$(includes collector 'libunwind' 'collector/profile/unwind\.c')"
+complain 'Zydis enters through code_decode.c, code_facts.c and code_moves.c' \
+	"$(includes collector 'Zydis' 'collector/code/code_(decode|facts|moves)\.c')"
 complain 'liblzma enters through mini_debug.c' \
 	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
-complain 'libdeflate enters through trace_bundle.c, index_items.c, trace_packets.c, cut_file.c, cut_pack.c and page_write.c' \
-	"$(includes collector 'libdeflate' 'collector/(trace/trace_bundle|index/index_items|read/trace_packets|cut/cut_(file|pack)|page/page_write)\.[ch]')"
-complain 'jansson enters through json_text, counters, summary_*.c, report_json.c, page_header.c, *_json.c of compare and show, doctor.c and those of ctl and top' \
-	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|(files|read)/summary_[a-z]+|show/[a-z_]+_json|page/page_header|compare/[a-z]+_json|doctor/doctor|serve/ctl_[a-z]+|command/(cmd_ctl|cmd_top|top_session|ctl_ask)|live/top_rates)\.[ch]')"
+complain 'libdeflate enters through trace_bundle.c, index_items.c, trace_packets.c, cut_file.c, cut_pack.c, parquet.c, gz_file.c, gzip.c and page_write.c' \
+	"$(includes collector 'libdeflate' 'collector/(trace/trace_bundle|trace/index_items|read/trace_packets|cut/cut_(file|pack)|export/parquet|output/gz_file|push/gzip|page/page_write)\.[ch]')"
+complain 'jansson enters through json_text, counters, who.c, summary_*.c, windows.c, push_spool, push_stats.c, report_json.c, page_header.c, merge_json.c, *_json.c of compare and show, doctor.c, doctor_program.c and those of ctl, top and push' \
+	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|record/who|(files|read)/summary_[a-z]+|files/(windows|push_spool)|serve/push_stats|show/[a-z_]+_json|page/page_header|export/merge_json|compare/[a-z]+_json|doctor/doctor(_program)?|serve/ctl_[a-z]+|options/ctl_wire|command/(cmd_ctl|cmd_top|top_session|ctl_ask)|show/top_rates|push/(window|counts|parca|answer))\.[ch]')"
 complain 'ncurses enters through top_screen.c' \
-	"$(includes collector '(curses|term)\.h' 'collector/live/top_screen\.c')"
-complain 'libmicrohttpd enters through one_shot.c' \
-	"$(includes collector 'microhttpd' 'collector/open/one_shot\.c')"
+	"$(includes collector '(curses|term)\.h' 'collector/show/top_screen\.c')"
+complain 'libmicrohttpd enters through one_shot.c and pull.c' \
+	"$(includes collector 'microhttpd' 'collector/(page/one_shot|serve/pull)\.c')"
+complain 'libcurl enters through those files of push that talk to servers' \
+	"$(includes collector 'curl/' 'collector/push/(sender|endpoint|ingest|push_main)\.c')"
 complain 'libiberty enters through symbol_name.c and compile_flags.c' \
 	"$(includes collector '(libiberty/|demangle)' \
 		'collector/(names/symbol_name|command/compile_flags)\.c')"
 complain 'files of a recording are made by own_files_create() alone' \
 	"$(grep -nE 'O_CREAT|O_TRUNC|(creat|symlinkat|mkfifo) *\(|fopen\(.*, "[wa]' collector/*/*.c |
-		grep -vE '^collector/(output/(own_files|whole_file)|serve/server|serve/metrics|names/symbolize_main|states/cache_files)\.c:')"
+		grep -vE '^collector/(output/(own_files|whole_file)|serve/server|serve/metrics|names/symbolize_main|output/cache_files|push/spool)\.c:')"
 complain 'check enters through tests/suite.h' \
 	"$(includes . 'check\.h' '\./tests/suite\.h')"
 

@@ -3,12 +3,12 @@
 # awk -v title=COMMAND -v section=HEADING -v page=FILE -f check-man.awk
 #	options.tsv FORMATTED
 #
-# Proves that the options of one command in its man page are those of the table
-# (the fields are told in collector/options/opts_dump_main.c): the names, the
-# argument, the range, the default, the words of a value, and whether an option
-# may be repeated; and that the page says no more of these. FORMATTED is the page
-# by groff -man -Tascii -P-c -rLL=9999n: a paragraph is a line, bold is a letter
-# over itself. The options stand under HEADING.
+# Checks that the man page of a command has the options of the table and no
+# others (collector/options/opts_dump_main.c describes the fields): the names,
+# the argument, the range, the default, the words of a value, and whether an
+# option may be repeated. FORMATTED is the page by groff -man -Tascii -P-c
+# -rLL=9999n: a paragraph is a line, bold is a letter over itself. The options
+# stand under HEADING.
 
 BEGIN { FS = "\t" }
 
@@ -99,8 +99,8 @@ function check_defaults(o, text, found)
 	}
 }
 
-# Bold words of a value that is one of some words. What is a part of a longer
-# name, as of a function, is none.
+# Bold words of a value that is one of some words. A part of a longer name, such
+# as a function, does not count.
 function check_words(o, text, word, before, after)
 {
 	while (choices[o] && match(text, /[a-z]\010[a-z]([a-z0-9]\010[a-z0-9])*/)) {

@@ -43,6 +43,7 @@ agree perfrec-find.1 'perfrec find' OPTIONS
 agree perfrec-graph.1 'perfrec graph' OPTIONS
 agree perfrec-cut.1 'perfrec cut' OPTIONS
 agree perfrec-index.1 'perfrec index' OPTIONS
+agree perfrec-merge.1 'perfrec merge' OPTIONS
 agree perfrec-diff.1 'perfrec diff' OPTIONS
 agree perfrec-doctor.1 'perfrec doctor' OPTIONS
 agree perfrec-dump.1 'perfrec dump' OPTIONS
@@ -90,6 +91,7 @@ mentions perfrec-find.1 perfrec find
 mentions perfrec-graph.1 perfrec graph
 mentions perfrec-cut.1 perfrec cut
 mentions perfrec-index.1 perfrec index
+mentions perfrec-merge.1 perfrec merge
 mentions perfrec-diff.1 perfrec diff
 mentions perfrec-doctor.1 perfrec doctor
 mentions perfrec-dump.1 perfrec dump
@@ -97,4 +99,5 @@ mentions perfrec-export.1 perfrec export
 mentions perfrec-replay.1 perfrec replay
 mentions perfrec-open.1 perfrec open
 mentions perfrec-top.1 perfrec top
+mentions perfrec-push.1 perfrec-push
 exit $bad

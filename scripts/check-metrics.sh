@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# check-metrics.sh [--write] - the table in docs/METRICS.md is that of
+# check-metrics.sh [--write] - the table in docs/SERVICE.md is that of
 # collector/serve/stats.def. With --write it is written anew. It stands between
 # the lines '<!-- metrics -->' and '<!-- metrics: end -->'.
 set -u
 CC=${CC:-cc}
-page=docs/METRICS.md
+page=docs/SERVICE.md
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 

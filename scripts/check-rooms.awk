@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # check-rooms.awk - reads the lines that check-rooms.sh makes and says which
-# break the ranks, and which modules form a circle. With graph=--graph, prints
+# break the ranks and wings, and which modules form a circle. With graph=--graph, prints
 # the rooms that each room uses instead.
 #
-#	room TREE RANK ROOM [ALLOWED]...
+#	room TREE RANK ROOM [WING]
 #	include FILE HEADER
 #	defines MODULE SYMBOL
 #	calls MODULE SYMBOL
@@ -23,7 +23,7 @@ function room_of(path)
 	return substr(path, 1, RLENGTH)
 }
 
-# What file @from uses of module @to, by @how.
+# Notes that file @from uses module @to, by @how.
 function uses(from, to, how,    key)
 {
 	key = from SUBSEP to
@@ -38,23 +38,17 @@ function may_use(from, to,    a, b)
 	b = room_of(to)
 	if (a == b)
 		return 1
-	if (!(a in rank) || !(b in rank) || rank[b] >= rank[a] && !limited[a])
+	if (!(a in rank) || !(b in rank) || rank[b] >= rank[a])
 		return 0
-	if (!limited[a])
-		return 1
-	sub(/^[a-z]+\//, "", to)
-	sub(/^[a-z]+\//, "", b)
-	return (a SUBSEP b) in allowed || (a SUBSEP to) in allowed
+	return !(is_top[wing[a]] && is_top[wing[b]] && wing[a] != wing[b])
 }
 
+BEGIN { is_top["record"] = is_top["view"] = 1 }
 $1 == "room" {
 	room = $2 "/" $4
 	rank[room] = $3
+	wing[room] = $5
 	order[++rooms] = room
-	for (i = 5; i <= NF; i++) {
-		limited[room] = 1
-		allowed[room, $i] = 1
-	}
 }
 $1 == "include" {
 	from = module_of($2)
@@ -103,9 +97,9 @@ function print_circle(module,    at, path, i, next_one)
 	split("", seen)
 }
 
-# Takes modules out of left[] that use none of those left, and those that none
-# of them uses, until all that stay lie on a circle, or between two. Returns one
-# of them, or "" if none stays.
+# Removes modules from left[] that use no other module there, and modules that
+# no other uses, until the rest lies on a circle, or between two circles.
+# Returns a module of the rest, or "" if there is none.
 function one_on_a_circle(    i, key, changed, out, in_)
 {
 	do {
@@ -166,7 +160,7 @@ END {
 		exit 0
 	}
 	for (i = 1; i <= n_wrong; i++)
-		print "against the ranks of scripts/rooms.txt: " wrong[i]
+		print "against the ranks or wings of scripts/rooms.txt: " wrong[i]
 	for (i = 1; i <= n_strange; i++)
 		print "seen by its own room only: " strange[i]
 	for (key in edge) {

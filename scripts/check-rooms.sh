@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # check-rooms.sh [--graph|--table] - the rooms of collector/ and preload/ and
-# their ranks (scripts/rooms.txt).
+# their ranks and wings (scripts/rooms.txt).
 #
-# Without an option: says what is wrong, and exits with 1 if anything is:
+# Without an option: prints each error, and exits with 1 if there is one:
 #   - a file includes a header, or an object calls a function, of a room that
 #     its room may not use. Includes are read from the text, calls by nm from
 #     the objects in O (default: build).
@@ -12,9 +12,9 @@
 #     includes x_inner.h is a part of module x.
 #   - a file includes x_inner.h of another room.
 #   - a room has no line in rooms.txt, or no README.md of at most ten lines.
-#   - docs/ARCHITECTURE.md does not show the table of the rooms as it is.
-# --graph prints which rooms each room uses, --table the table of the rooms as
-# docs/ARCHITECTURE.md shows it.
+#   - docs/ARCHITECTURE.md has an outdated table of the rooms.
+# --graph prints which rooms each room uses, --table the table of the rooms for
+# docs/ARCHITECTURE.md.
 set -u
 O=${O:-build}
 NM=${NM:-nm}
@@ -31,10 +31,11 @@ purpose()
 
 table()
 {
-	echo '| rank | room | what it is for |'
-	echo '|---|---|---|'
-	grep -v '^#' scripts/rooms.txt | while read -r tree rank room _; do
-		echo "| $rank | \`$tree/$room\` | $(purpose "$tree/$room/README.md") |"
+	echo '| wing | rank | room | what it is for |'
+	echo '|---|---|---|---|'
+	grep -v '^#' scripts/rooms.txt | while read -r tree rank room wing; do
+		echo "| ${wing:-shim} | $rank | \`$tree/$room\` |" \
+			"$(purpose "$tree/$room/README.md") |"
 	done
 }
 

@@ -2,10 +2,10 @@
 #
 # awk -v shell=bash|zsh|fish [-v program=NAME] -f completion.awk options.tsv TEMPLATE
 #
-# Writes TEMPLATE, a file of dist/completion, with tables of the options in place
-# of its lines "#@NAME@". The fields of options.tsv are told in
-# collector/options/opts_dump_main.c. For fish, of the commands of one program
-# only: fish reads the file that is called like the program.
+# Writes TEMPLATE, a file of dist/completion, and replaces its lines "#@NAME@" by
+# tables of the options. collector/options/opts_dump_main.c describes the fields
+# of options.tsv. For fish, the tables have the commands of one program only:
+# fish reads the file that has the name of the program.
 
 BEGIN {
 	FS = "\t"
@@ -166,15 +166,15 @@ function fish_option(line)
 	if ($6 == "user")
 		line = line " -a '(__fish_complete_users)'"
 	fish_add(line " -d " quoted($NF))
-	# What stands between the options and a program that is started.
+	# Options that may stand before the program to start.
 	if ($6 && $3)
 		skipped[$2] = skipped[$2] " " $3
 	if ($6 && $4)
 		skipped[$2] = skipped[$2] " " $4
 }
 
-# What __fish_complete_subcommand passes over. It takes long names at the start
-# for options of its own: "-" is in front of them.
+# The words that __fish_complete_subcommand skips. It takes long names at the
+# start for its own options, so a "-" precedes these words.
 function fish_programs(title)
 {
 	for (i = 1; i <= count; i++)

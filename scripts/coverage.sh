@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# coverage.sh begin BUILD - BUILD is made with COVER=1: empties what its programs
-# count into, BUILD/coverage.
+# coverage.sh begin BUILD - empties the counters of the programs in BUILD, which
+# was made with COVER=1. They are the files in BUILD/coverage.
 #
-# coverage.sh report BUILD - says which part of the lines of collector/ and
-# preload/ was run since then, by folder, and which files are below 85 %. Lines
-# of each file: BUILD/coverage/lines.txt.
+# coverage.sh report BUILD - prints which part of the lines of collector/ and
+# preload/ has run since then, by folder, and the files below 85 %. Lines of
+# each file: BUILD/coverage/lines.txt.
 #
-# Counters are shared memory of all processes that run a program, so those that
-# end by _exit(), or are killed, count. Needs llvm-profdata and llvm-cov (Debian:
-# llvm).
+# Counters are shared memory of all processes that run a program. So processes
+# that end by _exit(), or are killed, count as well. Needs llvm-profdata and
+# llvm-cov (Debian: llvm).
 set -eu
 
 what=$1
@@ -22,13 +22,14 @@ least=85
 if [ "$what" = begin ]; then
 	rm -rf "$counts"
 	mkdir -p "$counts"
-	# Programs of other users count, too.
+	# Programs of other users count as well.
 	chmod 1777 "$counts"
 	size=$(readelf -SW "$shim" |
 		sed -n 's/.* __llvm_prf_cnts *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\) .*/\1/p')
 	truncate -s $((0x$size)) "$counts/shim.counters"
 	# Each makes its file of counters, with a mode that suits its umask.
-	for program in perfrec perfrec-collect perfrec-symbolize perfrec-reader; do
+	for program in perfrec perfrec-collect perfrec-symbolize perfrec-reader \
+		perfrec-push; do
 		"$build/$program" --version </dev/null >/dev/null 2>&1 || :
 	done
 	chmod 666 "$counts"/*
@@ -41,6 +42,7 @@ llvm-profdata merge -sparse -failure-mode=all -o "$counts/all.profdata" \
 	"$counts"/*.profraw
 set -- "$build/perfrec-collect" -object "$build/perfrec" \
 	-object "$build/perfrec-symbolize" -object "$build/perfrec-reader" \
+	-object "$build/perfrec-push" \
 	-object "$shim"
 # preload/perfrec.h is the code of the programs that include it.
 set -- -ignore-filename-regex='preload/perfrec[.]h$' \

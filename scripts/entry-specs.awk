@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes of dist/entry.s a file of specs for gcc, with which it builds functions
-# that can be hooked at their begin and before each return:
+# Makes a file of specs for gcc from dist/entry.s. With it, gcc builds functions
+# with room for hooks at the start and before each return:
 #
 #	awk -f scripts/entry-specs.awk dist/entry.s >entry.specs
 #
@@ -31,7 +31,7 @@ BEGIN { first = 1 }
 		one = one (one ? ";\\ " : "") $0
 }
 END {
-	# What gcc adds becomes the macro's argument.
+	# gcc appends its own text, which becomes the macro's argument.
 	print "*perfrec_each:\n-mfentry-section=" each "\\ \n"
 	print "*perfrec_one:\n-mfentry-section=" one "\\ \n"
 	# Not for gprof, not on other machines, and not if the user says so.

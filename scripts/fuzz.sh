@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # fuzz.sh BUILD SECONDS TARGET... - run targets of tests/fuzz, built with
-# libFuzzer, for SECONDS each, as many at a time as there are CPUs, and say how
-# many inputs each has run and how much code they reach. New inputs that reach
-# more stay in BUILD/corpus/TARGET for the next time; one that fails is shown,
-# and lies in BUILD/found/TARGET.
+# libFuzzer, for SECONDS each, one on each CPU, and print how many inputs each
+# has run and how much code they reach. New inputs that reach more stay in
+# BUILD/corpus/TARGET for the next time; an input that fails is shown, and kept
+# in BUILD/found/TARGET.
 #
 # fuzz.sh BUILD --replay TARGET... - only run the inputs of tests/fuzz/corpus.
 #
-# fuzz.sh BUILD --runs TARGET... - run these, and new inputs, which are the same
-# each time as far as a target is: 20,000 of them, or those of four seconds.
+# fuzz.sh BUILD --runs TARGET... - run these, and new inputs: 20,000 of them, or
+# four seconds. They are the same each time if the target is deterministic.
 #
-# JOBS=N: so many at a time.
+# JOBS=N: N targets at a time.
 set -u
 
 build=$1 seconds=$2
@@ -45,7 +45,7 @@ fuzz()
 	shift 3
 	found=$build/found/$target log=$build/found/$target/log
 	mkdir -p "$kept" "$found"
-	timeout -k 5 "$limit" "$build/tests/fuzz/fuzz_$target" "$@" \
+	"$build/tests/tools/within" "$limit" "$build/tests/fuzz/fuzz_$target" "$@" \
 		-timeout=60 -rss_limit_mb=2048 -close_fd_mask=3 -max_len=65536 \
 		-artifact_prefix="$found/" -print_final_stats=1 \
 		"$kept" "$corpus/$target" >"$log" 2>&1 && status=0 || status=$?
@@ -62,7 +62,7 @@ replay()
 {
 	found=$build/found/$1 log=$build/found/$1/log
 	mkdir -p "$found"
-	timeout -k 5 300 "$build/tests/fuzz/fuzz_$1" "$corpus/$1" >"$log" 2>&1 &&
+	"$build/tests/tools/within" 300 "$build/tests/fuzz/fuzz_$1" "$corpus/$1" >"$log" 2>&1 &&
 		status=0 || status=$?
 	if [ $status -eq 0 ]; then
 		tail -n 1 "$log"
@@ -82,7 +82,7 @@ if [ "${1:-}" = --one ]; then
 		status=$?
 		rm -rf "$new"
 		(exit $status) ;;
-	# Half the seconds more, and a minute, for what was found before.
+	# The inputs of earlier runs may take half the seconds, and a minute, more.
 	*)	fuzz "$2" "$build/corpus/$2" $((seconds + seconds / 2 + 60)) \
 			-max_total_time="$seconds" ;;
 	esac || exit 1

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# install-deps.sh [build|check|real|lint|bench]... - see to it that the Debian
-# packages perfrec needs are there: for building (the default), and for each
-# further purpose named. Root: what is missing is installed. Others: the
-# command that would do it is printed, and the exit status is 1. Nothing
-# missing: nothing is said.
+# install-deps.sh [build|check|real|lint|bench]... - make sure that the Debian
+# packages are installed that perfrec needs for each purpose (default: build).
+# As root it installs the missing packages. Other users get the command for it,
+# and exit status 1. Prints nothing if no package is missing.
 set -eu
 
 table='
@@ -21,6 +20,7 @@ build libiberty-dev       demangles C++ and Rust names
 build libunwind-dev       unwinds copied stacks
 build libzydis-dev        decodes instructions: sites of hooks
 build libdeflate-dev      --compress
+build libcurl4-openssl-dev pushes profiles to servers
 build libmicrohttpd-dev   perfrec open
 build libncurses-dev      perfrec top
 build zlib1g-dev          unpacks compressed ELF sections
@@ -72,6 +72,12 @@ real  nginx               likewise
 real  apache2-utils       ab, the load on nginx
 real  curl                likewise
 real  postgresql          recorded as Debian ships it, with pgbench
+real  redis               recorded with --patch, as are the next ones
+real  nodejs              likewise
+real  clang               likewise
+real  lua5.4              likewise
+real  sqlite3             likewise
+real  libpython3.11-testsuite  likewise, with its tests
 lint  clang-format        the house style
 lint  clang-tidy          static checks
 lint  cppcheck            static checks

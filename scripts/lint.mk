@@ -1,4 +1,4 @@
-# What must hold of the sources.
+# Checks of the sources.
 
 LINT_C	= $(shell git ls-files 'preload/*.c' 'collector/*.c')
 # perfrec.h includes nothing of ours.
@@ -44,15 +44,21 @@ lint-fast: all
 	$(Q)CC='$(CC)' sh scripts/check-metrics.sh
 	$(say) LINT sizes
 	$(Q)sh scripts/check-sizes.sh
+	$(say) LINT functions
+	$(Q)sh scripts/check-functions.sh >/dev/null
 	$(say) LINT docs
 	$(Q)sh scripts/check-docs.sh
 	$(say) LINT format
 	$(Q)sh scripts/check-format.sh
+	$(say) LINT prose
+	$(Q)sh scripts/check-prose.sh
+	$(say) LINT subjects
+	$(Q)sh scripts/check-subjects.sh
 lint-cppcheck:
 	$(say) LINT cppcheck
 	$(Q)$(CPPCHECK) $(LINT_C)
-# One file for each process: the analyzer of LLVM 14 takes a va_list of its
-# second file for one that was never started.
+# One file for each process: in its second file, the analyzer of LLVM 14
+# believes that a va_list was never started.
 lint-tidy: all
 	$(say) LINT clang-tidy
 	$(Q)printf '%s\n' $(LINT_C) | xargs -P2 -I{} \

@@ -13,8 +13,8 @@ export SOURCE_DATE_EPOCH="$epoch"
 umask 022
 maintainer="${DEBFULLNAME:-The authors of perfrec} <${DEBEMAIL:-$(git config user.email || echo root@$(hostname -f))}>"
 
-# The rules of a shared library that others link with are not for one that is
-# preloaded, so it has no -z,defs of ours to lose: only what hardens is taken.
+# The package takes the flags that harden. A preloaded library needs none of the
+# others: the rules of Debian are for libraries that programs link with.
 flags()
 {
 	DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --get "$1"
@@ -55,12 +55,12 @@ perfrec ($version) unstable; urgency=medium
  -- $maintainer  $(date -u -R -d "@$epoch")
 EOF
 gzip -9nc "$work/changelog" >"$doc/changelog.gz"
-for page in CHANGES LIMITS OVERHEAD ANNOTATIONS; do
+for page in CHANGES LIMITS OVERHEAD ANNOTATIONS SERVICE JSON; do
 	gzip -9nc "docs/$page.md" >"$doc/$page.md.gz"
 done
 
-# The library is preloaded by its name, LD_PRELOAD=libperfrec_preload.so, so it
-# lies where the dynamic linker looks. No program is linked with it.
+# Programs preload the library by its name, LD_PRELOAD=libperfrec_preload.so. So
+# it lies in a folder of the dynamic linker. No program is linked with the library.
 mkdir -p "$root/usr/share/lintian/overrides"
 cat >"$root/usr/share/lintian/overrides/perfrec" <<'EOF'
 perfrec: package-name-doesnt-match-sonames libperfrec-preload
@@ -69,7 +69,7 @@ perfrec: no-symbols-control-file *libperfrec_preload.so*
 EOF
 echo 'activate-noawait ldconfig' >"$root/DEBIAN/triggers"
 
-# What the programs are linked with is what the package depends on.
+# The package depends on the libraries that its programs are linked with.
 cat >"$work/debian/control" <<EOF
 Source: perfrec
 Package: perfrec

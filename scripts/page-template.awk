@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# page-template.awk DIR/page.html - print the page as one file: style sheets
-# and scripts that it names, which are files beside it, stand in it. Scripts are
-# modules in the sources, and one module in the page: lines of import are left
-# out, and the word export. So are comments of blocks, and licences.
-# The line "<!-- perfrec:data -->" stays; the data of a recording comes there.
+# page-template.awk DIR/page.html - print the page as one file, which includes
+# the style sheets and scripts beside it. Scripts are modules in the sources,
+# and one module in the page, so the page has no lines of import, no word export,
+# no block comments and no licences. The line "<!-- perfrec:data -->"
+# stays; the data of a recording replaces it.
 
 function fail(text)
 {
@@ -27,7 +27,7 @@ function attribute(line, name)
 		RLENGTH - length(name) - 3)
 }
 
-# Whether nothing but a comment begins in LINE: a type may stand before code.
+# Returns true if LINE has only a comment: a type may stand before code.
 function is_comment(line,	end)
 {
 	end = index(line, "*/")

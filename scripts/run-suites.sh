@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # run-suites.sh PROGRAM... - run test programs made with check, two at a time,
-# each with a limit of 300 seconds, and each test in it with that of tests/suite.h.
+# each with a limit of 300 seconds of its own time (tests/tools/within.c), and each
+# test in it with that of tests/suite.h. O is the build directory.
 # A program's output is shown when it fails.
 # Ends with the sum: "N passed, N failed", and status 1 if anything failed.
 set -u
@@ -12,7 +13,7 @@ if [ "${1:-}" = --one ]; then
 	log=$(mktemp) || exit 1
 	. "${0%/*}/test-times.sh"
 	time_begin
-	timeout -k 5 300 "$program" </dev/null >"$log" 2>&1
+	"${O:-build}/tests/tools/within" 300 "$program" </dev/null >"$log" 2>&1
 	status=$?
 	time_end "${program##*/}"
 	# "100%: Checks: 10, Failures: 0, Errors: 0"

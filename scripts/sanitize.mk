@@ -2,16 +2,18 @@
 # build has a directory of its own.
 
 # --- sanitizers: the collector, never the shim --------------------------------
-# ThreadSanitizer wants its addresses where they were before the kernel
-# randomised more of them: setarch -R. (check forks before there are threads,
-# which it can follow; without forks some tests would be in each other's way.)
+#
+# ThreadSanitizer needs fixed addresses (setarch -R), because recent kernels
+# randomise more bits of an address than it supports. (check forks before it starts
+# threads, so ThreadSanitizer can follow. Without forks some tests would disturb
+# each other.)
 ASAN_ENV = ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
 	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 CK_TIMEOUT_MULTIPLIER=10
 TSAN_ENV = TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:history_size=7 \
 	  CK_TIMEOUT_MULTIPLIER=30
-# A race takes two threads: of the unit tests, those that can start one. Which
-# they are says the build without a sanitizer, so that the others need not be
-# linked. Expanded by a recipe, once they are there.
+# A race needs two threads, so only unit tests that can start a thread matter.
+# The build without a sanitizer shows which tests these are, so that the others
+# need not be linked. A recipe expands this, after that build.
 THREADED = $(shell for t in $(UNIT); do \
 	  nm -D --undefined-only $$t | grep -q pthread_create && echo $$t; done)
 .PHONY: check-asan check-tsan tsan-tests record-demo
@@ -30,9 +32,9 @@ record-demo: all $(O)/tests/progs/demo $(O)/tests/progs/alloc_torture \
 		$(O)/tests/tools/trace_check
 	$(Q)O=$(O) sh tests/stress/record-demo.sh
 
-# --- which lines of collector/ and preload/ are run by all tests together --------
-# Takes about three times as long as make check. A test that fails with what clang
-# adds still counts.
+# --- coverage: lines of collector/ and preload/ that all tests together run ------
+# Three times the time of make check. A test that fails because of the code that
+# clang adds still counts.
 COVER_MAKE = $(MAKE) --no-print-directory O=$(O)/cover CC="$(CLANG)" HOSTCC="$(CC)" \
 	  COVER=1 WARN=-w CFLAGS='-O1 -g'
 COVER_TESTS ?= check-all
@@ -48,8 +50,8 @@ $(O)/tests/coverage/shim_counters.os: tests/coverage/shim_counters.c
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SHIM_CFLAGS) \
 		-DSHIM_COUNTERS='"$(abspath $(O))/coverage/shim.counters"' -c -o $@ $<
 
-# --- arm64, as far as a machine without it can tell ----------------------------
-# Compiles the shim and holds it against its lists; runs both halves of rings,
+# --- arm64, on a machine of another kind ---------------------------------------
+# Compiles the shim and compares it with its lists; runs both halves of rings,
 # with arm64's swaps, in an emulator. Needs gcc-aarch64-linux-gnu, qemu-user.
 CROSS	= aarch64-linux-gnu-
 ARM	= $(O)/arm64

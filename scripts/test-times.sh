@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# test-times.sh - how long a test took; sourced by what runs tests. CPU seconds are
-# of all that the shell has waited for since it began, so each test has a shell of
-# its own. A process that nobody waits for, such as a daemon, is not counted.
+# test-times.sh - the duration of a test; the runners of tests source it. CPU
+# seconds include all processes that the shell has waited for since its start, so
+# each test has a shell of its own. A daemon, which no process waits for, is not
+# counted.
 #
 #     time_begin
 #     time_end NAME     # $seconds: by the clock; adds to the file $TEST_TIMES
@@ -27,6 +28,6 @@ time_end()
 	cpu=$(tr 'ms' '  ' <"$time_file" | awk 'NR == 2 {
 		printf "%.1f", $1 * 60 + $2 + $3 * 60 + $4 }')
 	rm -f "$time_file"
-	# One write: others write to it, too.
+	# One write, because other processes append to the file as well.
 	echo "$cpu $seconds ${TEST_KIND:-}$1" >>"$TEST_TIMES"
 }

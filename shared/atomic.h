@@ -4,11 +4,11 @@
  * ordering in the name: rlx (relaxed), acq (acquire), rel (release), sc
  * (sequentially consistent). Only this file may say __ATOMIC_*.
  *
- * Every ordered use has a comment "order: KIND, ROW: what it guarantees", where
- * ROW is a row of docs/RING.md. A relaxed use has a comment that says why
- * relaxed will do. scripts/check-atomics.awk rejects a use without. There are
- * no fences: ThreadSanitizer does not model them, and an ordered access says
- * which word it is about.
+ * Every ordered access has a comment "order: KIND, ROW: guarantee", where ROW
+ * is a row of docs/RING.md. Every relaxed access has a comment that says why
+ * relaxed suffices. scripts/check-atomics.awk rejects an access without such a
+ * comment. There are no fences: ThreadSanitizer does not model them, and an
+ * ordered access names the word that it orders.
  */
 #ifndef PERFREC_SHARED_ATOMIC_H
 #define PERFREC_SHARED_ATOMIC_H

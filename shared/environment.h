@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * environment - the variables that set up the shim and may be wrong
- * (libperfrec_preload(7)). The shim reads them, and perfrec record checks them
- * before the program starts. Any context.
+ * environment - parses the variables that set up the shim
+ * (libperfrec_preload(7)). The shim reads them; perfrec record checks them
+ * before the program starts. Callable from any context.
  */
 #ifndef PERFREC_SHARED_ENVIRONMENT_H
 #define PERFREC_SHARED_ENVIRONMENT_H
@@ -40,20 +40,19 @@ static const struct env_range {
 
 #define ENV_RSEQ "PERFREC_RSEQ"
 #define ENV_INHERIT "PERFREC_INHERIT"
-/* In the environment of perfrec's own programs: they record nothing, even if
- * who starts them is recorded. */
+/* perfrec sets this for its own programs, so that they are not recorded when a
+ * recorded program starts them. */
 #define ENV_NOT_RECORDED "PERFREC_DISABLE=1"
 
-/* Whether the value @text is NULL or empty: then the variable counts as not
- * set. */
+/* Returns true if the value @text is NULL or empty; both count as not set. */
 static inline bool env_is_unset(const char *text)
 {
 	return !text || !text[0];
 }
 
-/* Whether @text is a number in @range, or unset. *@out becomes what to use in
- * any case: the number, or the nearest one in the range; the fallback if @text
- * is no number or unset. */
+/* Returns true if @text is unset or a number in @range. Always sets *@out to a
+ * usable value: the number, clamped to the range, or the fallback if @text is
+ * unset or no number. */
 static inline bool env_number_parse(const struct env_range *range,
 				    const char *text, uint32_t *out)
 {
@@ -73,7 +72,36 @@ static inline bool env_number_parse(const struct env_range *range,
 	return value == *out;
 }
 
-/* The same for ENV_RSEQ and ENV_INHERIT, which are on or off. */
+/* The variables with a program's rank: of PMIx, Open MPI, MPICH and its
+ * relatives, Slurm. The first one that is set wins. SLURM_PROCID is last
+ * because the script of a Slurm job has SLURM_PROCID=0, and all programs that
+ * mpirun starts in that script inherit it. */
+#define ENV_RANKS                                                \
+	{                                                        \
+		"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", \
+			"SLURM_PROCID"                           \
+	}
+#define ENV_RANK_MAX 99999999u
+
+/* Returns the rank in @text plus 1, or 0 if @text is unset or no rank. */
+static inline uint32_t env_rank_parse(const char *text)
+{
+	uint32_t rank = 0;
+
+	if (env_is_unset(text))
+		return 0;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return 0;
+		rank = rank * 10 + (uint32_t)(*text - '0');
+		if (rank > ENV_RANK_MAX)
+			return 0;
+	}
+	return rank + 1;
+}
+
+/* Sets *@on by @text, the value of ENV_RSEQ or ENV_INHERIT; unset means on.
+ * Returns false if @text is neither "on" nor "off". */
 static inline bool env_switch_parse(const char *text, bool *on)
 {
 	*on = env_is_unset(text) || strcmp(text, "off") != 0;

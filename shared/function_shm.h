@@ -1,56 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * function_shm - states of functions: what the thunks, the shim and the
+ * function_shm - states of functions: the memory that thunks, shim and
  * collector share (docs/OVERHEAD.md).
  *
- * The collector numbers the functions of a program that it wants to change: 1,
- * 2 and so on, the *function number*. Numbers belong to the arena: a forked
- * child has those of its parent. Each number has two thunks: the function calls
- * one at its entry and one at its exit. Its path says how a call is handled.
+ * The collector gives each function whose state it wants to change a *function
+ * number*: 1, 2 and so on. Numbers belong to the arena, so a forked child has
+ * the numbers of its parent. Each number has two thunks: the function calls one
+ * at its entry and one at its exit. The path of a thunk says how it handles a
+ * call.
  *
  * Thunks lie in the *thunk area*: a memfd that the program makes, maps to read
  * and to execute, and passes with the hello. The collector writes the thunks.
- * The program maps the area once near each group of modules, since a call
- * reaches 2 GiB. So nothing in the area depends on where it is mapped, except
- * the pointers for calls through memory.
+ * A call reaches 2 GiB, so the program maps the area once near each group of
+ * modules. Only the pointers for calls through memory depend on the address of
+ * the mapping.
  *
  *   offset 0          struct thunk_page     addresses in the shim, for thunks
  *   THUNK_MODES       struct thunk_mode[FUNCTIONS_MAX]
  *   THUNK_POINTERS    uint64_t[THUNK_MAPS][FUNCTIONS_MAX][2]: the addresses of
  *                     the two thunks of a function in that mapping
+ *   THUNK_COMMON      for unwinders: what all frame descriptions of moved
+ *                     functions have in common
+ *   THUNK_FRAMES      an .eh_frame_hdr: three frame descriptions of each number
  *   THUNK_CODE        THUNK_BYTES for each function: at 0 the thunk of entries,
- *                     at THUNK_EXIT that of exits; for entry builds two more
+ *                     at THUNK_EXIT that of exits; for entry builds two more; or
+ *                     the one thunk of a moved function
  *
- * Counts lie in the arena, behind the ring of each slot: a struct count_cell
- * for each function number. So each thread counts for itself, and the counts
- * are there when the program was killed.
+ * A *moved* function has no hooks: its first bytes were replaced by a jump to its
+ * thunk, which calls the body, the displaced instructions and a jump to the rest
+ * (collector/code/code_moves.h). So the function returns to its thunk, whose
+ * frame on the stack says that the call is recorded, and has the number of the
+ * function:
+ *
+ *   THUNK_MOVED_BODY      the body
+ *   THUNK_MOVED_RECORD    calls entry hook, body and exit hook; functions only
+ *                         return to here
+ *   THUNK_MOVED_FRAMES    its frame descriptions
+ *
+ * The ring of each slot is followed by a struct count_cell for each function
+ * number. Each thread counts in its own cells, and the counts survive when the
+ * program is killed.
  */
 #ifndef PERFREC_SHARED_FUNCTION_SHM_H
 #define PERFREC_SHARED_FUNCTION_SHM_H
 
 #include <stdint.h>
 
-/* Numbers are 1 to FUNCTIONS_MAX - 1, and below function_numbers() of the
- * arena, as a small ring has few. 0 is no function. */
+/* Numbers are 1 to FUNCTIONS_MAX - 1 and below function_numbers() of the arena,
+ * since a small ring has few cells. 0 is no function. */
 #define FUNCTIONS_MAX 32768u
 
 /*
- * The owning thread writes; the collector writes only to clear cells of which
- * nobody makes use: of a slot without owner, or of a function that is off.
+ * Written by the owning thread. The collector clears cells that no thread uses:
+ * those in a slot without owner, and the cells of functions that are off.
  */
 struct count_cell {
-	uint64_t calls; /* ever entered through the thunk, since the claim */
-	/* A bit for each open call whose entry took another path than
-	 * THUNK_COUNT, the innermost lowest. 1: its entry was recorded, so its
-	 * exit must be. An entry shifts left, an exit shifts right
-	 * (arithmetically: beyond 64 calls the oldest bit repeats). A word of 0
-	 * need not be shifted. */
+	uint64_t calls; /* entries through the thunk since the slot's claim */
+	/* A bit for each open call whose entry took a path other than
+	 * THUNK_COUNT; the innermost call has the lowest bit. 1: the entry was
+	 * recorded, so the exit must be recorded. An entry shifts left, an exit
+	 * shifts right (arithmetically: beyond 64 calls the oldest bit
+	 * repeats). A word of 0 need not be shifted. */
 	uint64_t recorded;
 };
 
 _Static_assert(sizeof(struct count_cell) == 16, "the thunks rely on it");
 
-/* How many function numbers an arena has whose rings have @ring_cells cells. */
+/* Returns the count of function numbers in an arena with rings of @ring_cells
+ * cells. */
 static inline uint32_t function_numbers(uint32_t ring_cells)
 {
 	uint32_t numbers = ring_cells / 8;
@@ -59,81 +76,111 @@ static inline uint32_t function_numbers(uint32_t ring_cells)
 }
 
 /*
- * How the thunk of entries handles a call. A byte of its code chooses
- * THUNK_COUNT: it is `ret`. On other paths it starts a short jump to the rest
- * of the thunk, which reads the mode.
+ * How the entry thunk handles a call. One byte of its code decides: `ret` is
+ * THUNK_COUNT. For other paths the byte begins a short jump to the rest of the
+ * thunk, which reads the mode.
  */
 enum thunk_path {
-	/* Counts it. The function's exits are off, or find no call open: the
-	 * path is chosen while count_cell.recorded is 0. */
+	/* Counts the call. The exits of the function are off or find no open
+	 * call, because the collector chooses this path while
+	 * count_cell.recorded is 0. */
 	THUNK_COUNT,
-	/* Counts it, and notes that its entry was not recorded. */
+	/* Counts the call, and notes that its entry was not recorded. */
 	THUNK_DRAIN,
-	/* Counts and records it. */
+	/* Counts and records the call. */
 	THUNK_RECORD,
 };
 
-/* The mode of a function: the collector writes it, thunks and hooks read it. */
+/* The mode of a function. Written by the collector, read by thunks and
+ * hooks. */
 struct thunk_mode {
 	uint32_t path; /* enum thunk_path */
-	uint32_t entry_build; /* 1: the function has no hooks' arguments */
-	uint64_t function; /* its address */
+	/* For a moved function: how many bytes of its thunk's frame lie between
+	 * the return address of the body and the number; or THUNK_UNKNOWN. */
+	uint32_t frame;
+	uint64_t function; /* address */
 };
 
 _Static_assert(sizeof(struct thunk_mode) == 16, "layout");
 
-/* Where thunks jump to (collector copies it from page_shm, once). The first
- * three are 0 if another library's hooks must hear of all calls: then only
- * functions of entry builds may have thunks. */
+/* Bit of thunk_mode.frame: the thunk copies THUNK_UNKNOWN_BYTES above the return
+ * address, but the function may have fewer arguments, and the stack may end
+ * there. The entry hook looks. */
+#define THUNK_UNKNOWN (1u << 31)
+#define THUNK_UNKNOWN_BYTES 64u
+
+/* Targets of the thunks' jumps. The collector copies them once, from page_shm.
+ * The first three are 0 if the hooks of another library must see all calls;
+ * then only functions of entry builds may have thunks. */
 struct thunk_page {
 	uint64_t enter; /* __cyg_profile_func_enter */
 	uint64_t exit;
-	/* rdi, rsi as in a hook, r11 the function number: the thread has no
-	 * counts of this process yet. */
+	/* For a thread that has no counts of this process yet. rdi and rsi are
+	 * as in a hook, r11 is the function number. */
 	uint64_t enter_general;
 	/* For entry builds: all registers but r11 are live, the flags are not.
-	 * r11 is the address of the function; of *_general its number. At (rsp)
-	 * is where they return to, at rsp + 8 the function's return address. */
+	 * r11 is the address of the function, for *_general its number. The
+	 * target returns to the address at (rsp); the function's return address
+	 * is at rsp + 8. */
 	uint64_t entry_enter, entry_exit, entry_enter_general;
-	/* As entry_exit, but r11 is live, too: it was pushed, so all else lies
-	 * 8 bytes higher. Ends with "pop %r11; ret". */
+	/* As entry_exit, but r11 is live and was pushed, so everything else
+	 * lies 8 bytes higher. Ends with "pop %r11; ret". */
 	uint64_t entry_exit_pushed;
-	uint64_t pad[9];
+	/* For moved functions: all registers are live, the flags are not. They
+	 * return with the carry flag set if the call is not to be recorded.
+	 * moved_count: for a thread without counts; r11 is the number.
+	 * moved_enter: the number is at 8(%rsp), the function's return address
+	 * at 16(%rsp). moved_exit: the same. */
+	uint64_t moved_count, moved_enter, moved_exit;
+	uint64_t pad[6];
 };
 
 _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 
-/* What the memfd is called: the collector knows the area by it in a map. */
+/* The name of the memfd, by which the collector finds the area in a map. */
 #define THUNK_AREA_NAME "perfrec-thunks"
 
 #define THUNK_MAPS 8u
-#define THUNK_BYTES 448u
+#define THUNK_BYTES 512u
 #define THUNK_EXIT 256u
-/* For entry builds: an exit that is jumped to in place of the function's ret,
- * and one that is called where r11 is live (before "jmp *%r11"). */
+/* For entry builds: the exit that replaces the function's ret by a jump, and
+ * the exit that is called where r11 is live (before "jmp *%r11"). */
 #define THUNK_EXIT_JUMP 192u
 #define THUNK_EXIT_R11 336u
+#define THUNK_MOVED_BODY 56u
+#define THUNK_MOVED_RECORD 128u
+#define THUNK_MOVED_ENTERED 139u /* the entry hook returns to here */
+#define THUNK_MOVED_FRAMES 288u
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
-#define THUNK_CODE (THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_MAX * (uint64_t)16)
+#define THUNK_COMMON \
+	(THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_MAX * (uint64_t)16)
+#define THUNK_FRAMES (THUNK_COMMON + 64)
+#define THUNK_FRAMES_COUNT (THUNK_FRAMES + 8) /* uint32_t: how many entries */
+#define THUNK_FRAMES_OF 3u /* entries of a number */
+#define THUNK_FRAMES_HEAD 12u
+#define THUNK_FRAMES_BYTES \
+	(THUNK_FRAMES_HEAD + FUNCTIONS_MAX * (uint64_t)THUNK_FRAMES_OF * 8)
+#define THUNK_CODE \
+	((THUNK_FRAMES + THUNK_FRAMES_BYTES + 65535) & ~(uint64_t)65535)
 #define THUNK_AREA_BYTES (THUNK_CODE + FUNCTIONS_MAX * (uint64_t)THUNK_BYTES)
 
 _Static_assert(THUNK_CODE % 65536 == 0, "starts on a page of any size");
 
 /*
- * What the thunks and the collector must know of the shim, in page_shm. The
- * program writes it before hello; all 0 where there are no thunks. The
- * collector believes it: a program that lies harms itself.
+ * Addresses in the shim for thunks and collector, a part of page_shm. The
+ * program writes them before the hello; all are 0 if it has no thunks. The
+ * collector trusts them, because a program that lies harms only itself.
  */
 struct thunk_shim {
-	uint64_t map[THUNK_MAPS]; /* where the area is mapped; 0: nowhere. The
-				   * program adds mappings when it loads
+	uint64_t map[THUNK_MAPS]; /* addresses of the area's mappings; 0: none.
+				   * The program adds mappings when it loads
 				   * modules */
-	int64_t epoch; /* offsets from the thread pointer (fs): of the lower
-			* half of a thread's epoch, uint32_t */
-	int64_t counts; /* and of its pointer to its count cells */
+	/* Offsets from the thread pointer (fs): of the lower half of a thread's
+	 * epoch (uint32_t), and of its pointer to its count cells. */
+	int64_t epoch, counts;
 	uint64_t count_epoch; /* address of a uint32_t: the epoch of threads
-			       * that have counts of this process; wiped to 0 in
+			       * that have counts of this process; set to 0 in
 			       * a forked child, and when recording ends */
 	struct thunk_page page;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * futex - numbers and structs of the kernel, to wait on a 32-bit word in memory
- * that processes share, and to wake who waits. Never with FUTEX_PRIVATE_FLAG:
- * the two sides have different mappings.
+ * futex - the kernel's numbers and structs for waits on a 32-bit word in
+ * memory that processes share. Never with FUTEX_PRIVATE_FLAG, because the two
+ * sides have different mappings.
  */
 #ifndef PERFREC_SHARED_FUTEX_H
 #define PERFREC_SHARED_FUTEX_H
@@ -26,7 +26,8 @@ struct futex_word {
 
 _Static_assert(sizeof(struct futex_word) == 24, "kernel ABI");
 
-/* A word to wait on as long as it is @expected. */
+/* Returns the entry of futex_waitv(2) that waits while *@address is
+ * @expected. */
 static inline struct futex_word futex_word(const uint32_t *address,
 					   uint32_t expected)
 {

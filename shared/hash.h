@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hash - FNV-1a of 64 bits, for tables of texts. The texts may be chosen by
- * whoever wants a table to be slow: a table that such texts can fill must bound
- * how many it takes.
+ * hash - 64-bit FNV-1a, for tables of texts. An attacker may choose texts that
+ * make a table slow, so each table limits the number of texts that a client can
+ * add.
  */
 #ifndef PERFREC_SHARED_HASH_H
 #define PERFREC_SHARED_HASH_H
@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The hash of nothing. */
+/* The hash of an empty text. */
 #define HASH_START 0xcbf29ce484222325ULL
 
-/* The hash of what @hash is the hash of, and @count bytes more. */
+/* Returns the hash of a text with the hash @hash that @count bytes are appended
+ * to. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *bytes,
 				  size_t count)
 {
@@ -24,7 +25,7 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes,
 	return hash;
 }
 
-/* The same with the characters of @text, without its NUL. */
+/* As hash_bytes() with the characters of @text, without its NUL. */
 static inline uint64_t hash_text(uint64_t hash, const char *text)
 {
 	for (; *text; text++)
@@ -32,8 +33,9 @@ static inline uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
-/* Of long texts, eight times as fast, and not FNV: takes a word at a time. Its
- * value is for tables in memory. */
+/* As hash_bytes(), but not FNV and eight times as fast for long texts: reads
+ * words. Its values depend on the machine's byte order, so keep them in memory.
+ */
 static inline uint64_t hash_words(uint64_t hash, const void *bytes,
 				  size_t count)
 {
@@ -54,16 +56,16 @@ static inline uint64_t hash_words(uint64_t hash, const void *bytes,
 	return hash_bytes(hash, byte, count);
 }
 
-/* For a table that takes the low bits of @hash as its index: mixes the high
- * ones in. */
+/* Mixes the high bits of @hash into the low ones, for a table whose index is
+ * the low bits. */
 static inline uint64_t hash_fold(uint64_t hash)
 {
 	return hash ^ hash >> 32;
 }
 
 /*
- * Multiplicative hashing (Knuth, TAOCP vol. 3, 6.4): the high bits of a number
- * times this, which is 2^64 / golden ratio, are a hash of it.
+ * 2^64 / golden ratio, for multiplicative hashing (Knuth, TAOCP vol. 3, 6.4):
+ * the high bits of a number times HASH_MULTIPLIER are a hash of the number.
  */
 #define HASH_MULTIPLIER 0x9e3779b97f4a7c15ULL
 

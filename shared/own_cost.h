@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * own_cost - how long the shim's own code takes on this machine. The collector
- * has a copy of the code of preload/ for this and nothing else (Makefile). The
- * copy runs on a ring in private memory; it starts, opens and interposes
- * nothing.
+ * own_cost - measures how long the shim's own code takes on this machine. Only
+ * for this, the collector links a copy of the code in preload/ (Makefile). The
+ * copy writes to a ring in private memory; it starts no thread, opens no file
+ * and interposes no function.
  */
 #ifndef PERFREC_SHARED_OWN_COST_H
 #define PERFREC_SHARED_OWN_COST_H
@@ -29,33 +29,32 @@ enum own_cost_kind {
 };
 
 /*
- * ns that one of @kind takes longer than what is called where nothing is
- * recorded (empty hooks, or the allocator). A span has both its hooks, a block
- * both its wrappers. The least of some tries, about 1 ms in all. The clock is
- * the CPU's counter if @ticks, else clock_gettime(2). One thread of the process
- * at a time.
+ * Returns the ns that one event of @kind adds to the same event without
+ * recording (empty hooks, or the allocator alone). A span includes both hooks,
+ * a block both wrappers. The result is the least of several tries; they take
+ * about 1 ms. @ticks chooses the CPU's counter as the clock, else
+ * clock_gettime(2) is. Only one thread of the process may call this at a time.
  */
 double own_cost_ns(enum own_cost_kind kind, bool ticks);
 
 /*
- * The two halves of what a span costs, in ns, as its own clock reads see them:
- * they lie inside it. @inner_ns is how much longer a function is measured to
- * take than it does, if it does little; @outer_ns is how long it is from the
- * end of a call to the begin of the next, in a loop that does nothing else. The
- * first is in the time of the function itself, the second in that of its
- * caller. @least_ns is how long a function is measured to take that does
- * nothing. That is more than @inner_ns where reading the clock waits: what the
- * function does meanwhile takes no time.
+ * The cost of a span in ns, divided at its two clock reads.
+ *
+ * @inner_ns lies between them: a short function is measured that much too long.
+ * @outer_ns lies outside: the time from the end of one call to the start of the
+ * next, in a loop that does nothing else. It adds to the time of the caller.
+ * @least_ns is the measured duration of an empty function. It is more than
+ * @inner_ns where the clock read waits, as a function's own work overlaps with
+ * that wait.
  */
 struct own_cost_halves {
 	double inner_ns, outer_ns, least_ns;
 };
-/* @kind is OWN_COST_SPAN, _GENERAL or _DEPTH; the rest is as for own_cost_ns().
- */
+/* @kind is OWN_COST_SPAN, _GENERAL or _DEPTH; otherwise as own_cost_ns(). */
 struct own_cost_halves own_cost_halves(enum own_cost_kind kind, bool ticks);
 
-/* ns of a sample of a block, with @stack_bytes of the stack. One thread of the
- * process at a time. */
+/* Returns the ns that a sample of a block takes with @stack_bytes of the stack.
+ * Only one thread of the process may call this at a time. */
 double own_cost_sample_ns(uint32_t stack_bytes);
 
 #endif

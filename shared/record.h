@@ -12,8 +12,8 @@
  * payload: bits 0..47 of the function address for span records, a count
  * elsewhere (record.def). sp hint: bits 4..15 of the stack pointer at the
  * hook, so that "word" is (address << 16) | (sp & 0xfff0) | kind: three
- * instructions in the hook. The hint is a hint: frames larger than 64 KiB
- * alias, and replay never closes a slice on its word alone.
+ * instructions in the hook. Frames larger than 64 KiB alias, so replay never
+ * closes a slice by the hint alone.
  */
 #ifndef PERFREC_SHARED_RECORD_H
 #define PERFREC_SHARED_RECORD_H
@@ -62,19 +62,19 @@ static inline unsigned int record_sp(uint64_t word)
 }
 
 /*
- * What a FLOW record tells. Its payload is record_flow_payload(). Its hint is
- * that of a hook in the place where the stack pointer is the one named here
- * ("sp"): so it is the hint in the BEGIN of the function that has this place.
+ * Events that a FLOW record reports. Its payload is record_flow_payload(). Its
+ * hint has the stack pointer that is named below ("sp"), as a hook there would
+ * record it: it equals the hint in the BEGIN of the function with that place.
  */
 enum record_flow {
 	FLOW_SETJMP = 1, /* address of the jmp_buf; sp where it was called */
 	FLOW_LONGJMP = 2, /* address of the jmp_buf; sp it goes back to */
-	FLOW_CATCH = 3, /* unwinding goes on in a function, to catch or to
-			 * clean up: how many bytes above the sp of the
-			 * unwinder, 0 if not known; sp of that function */
+	FLOW_CATCH = 3, /* the unwinder enters a function, to catch or to clean
+			 * up: bytes from the unwinder's sp up to the
+			 * function's, 0 if unknown; sp of that function */
 	FLOW_CONTEXT_MAKE = 4, /* makecontext: the ucontext_t; sp unused */
-	FLOW_CONTEXT_LINK = 5, /* follows MAKE when no END will tell that the
-				* context is over: its uc_link, or 0 */
+	FLOW_CONTEXT_LINK = 5, /* follows MAKE when no END will report the end
+				* of the context: its uc_link, or 0 */
 	FLOW_CONTEXT_SAVE = 6, /* swapcontext, getcontext: where it is saved;
 				* sp where it was called */
 	FLOW_CONTEXT_SWITCH = 7, /* swapcontext, setcontext: what runs next;
@@ -102,7 +102,7 @@ static inline enum record_flow record_flow(uint64_t payload)
 	return (enum record_flow)(payload & ((1u << FLOW_KIND_BITS) - 1));
 }
 
-/* The address of the struct. It is a name for it, and is never followed. */
+/* Returns the address of the struct: a name only, never dereferenced. */
 static inline uint64_t record_flow_address(uint64_t payload)
 {
 	return payload >> FLOW_KIND_BITS << FLOW_ADDRESS_SHIFT;

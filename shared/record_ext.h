@@ -3,15 +3,15 @@
  * record_ext - the records that are not spans: allocations, and extended
  * records of several cells.
  *
- * ALLOC and FREE are one cell each, as long as the numbers fit; if not, they
- * are EXT_ALLOC and EXT_FREE.
+ * ALLOC and FREE are one cell each. Numbers that do not fit are in EXT_ALLOC
+ * and EXT_FREE instead.
  *
  *   63                      19 18         4 3    0
  *  +--------------------------+------------+------+
  *  | address / 8 (45 bits)    | size       | kind |  word, size 0 in FREE
  *  +--------------------------+------------+------+
  *
- * EXT has cells of data behind it, which are part of the record:
+ * The cells of an EXT record's data follow its first cell:
  *
  *   63             34 33          22 21     16 15        4 3    0
  *  +-----------------+--------------+---------+-----------+------+
@@ -20,14 +20,14 @@
  *  | clock                                                       |
  *  +-------------------------------------------------------------+
  *
- * A record never wraps: where too few cells are left up to the end of the ring,
- * an EXT_PAD takes them. A record and the prefixes in front of it (EXT_ARGS to
- * EXT_AT) are published together, by one store to head, so nothing comes in
- * between. Only the clock of the last one counts.
+ * A record never wraps: an EXT_PAD fills the cells up to the end of the ring if
+ * they are too few. One store to head publishes a record together with its
+ * prefixes (EXT_ARGS to EXT_REQUEST), so no other record comes between them.
+ * Only the clock of the last one counts.
  *
- * The reader copies the data of a record before it looks at it, as the program
- * may write to it at any time. It checks every length in the data against the
- * cells that there are.
+ * The program may change a record at any time, so the reader copies the data
+ * before it parses them. It checks every length in the data against the number
+ * of cells.
  */
 #ifndef PERFREC_SHARED_RECORD_EXT_H
 #define PERFREC_SHARED_RECORD_EXT_H
@@ -37,13 +37,12 @@
 
 #include "shared/record.h"
 
-/* --- blocks of memory -------------------------------------------------------
- */
+/* --- blocks of memory ---------------------------------------------------- */
 
 #define RECORD_SIZE_BITS 15
 #define RECORD_SIZE_LIMIT (1ULL << RECORD_SIZE_BITS)
 
-/* Whether an ALLOC has room for @address and @size. */
+/* Returns true if @address and @size fit into an ALLOC. */
 static inline bool record_alloc_fits(uint64_t address, uint64_t size)
 {
 	return !(address & 7) && address >> 48 == 0 && size < RECORD_SIZE_LIMIT;
@@ -65,38 +64,39 @@ static inline uint64_t record_alloc_size(uint64_t word)
 	return word >> 4 & (RECORD_SIZE_LIMIT - 1);
 }
 
-/* --- extended records -------------------------------------------------------
- */
+/* --- extended records ---------------------------------------------------- */
 
 #define EXT_CELLS_MAX 4095
 #define EXT_VALUE_MAX ((1u << 30) - 1)
 
-/* "Cells" are those behind the one with the word. */
+/* "Cells" are cells of data, behind the cell with the word. */
 enum record_ext {
-	EXT_PAD = 0, /* nothing; any number of cells */
+	EXT_PAD = 0, /* no meaning; any number of cells */
 
 	/* Memory. Value: 0, or the site of a heap of the program's own. */
 	EXT_ALLOC = 1, /* one cell: address, size */
 	EXT_FREE = 2, /* one cell: address, 0 */
-	EXT_REALLOC = 3, /* two cells: the old address, and the clock before
-			  * the call; the new address, and its size. The old
-			  * block went after that clock, the new one came
-			  * before the record's */
-	EXT_ALLOC_SAMPLE = 4, /* struct record_sample, then the stack. Where
-			       * blocks are recorded exactly, it belongs to
-			       * the block that this thread recorded last */
+	EXT_REALLOC = 3, /* two cells: the old address and the clock before the
+			  * call; the new address and its size. The old block
+			  * ended after that clock, the new one existed before
+			  * the record's clock */
+	EXT_ALLOC_SAMPLE = 4, /* struct record_sample, then the stack. With
+			       * exact recording it describes the last block
+			       * that this thread recorded */
 	EXT_CPU_SAMPLE = 5, /* struct record_sample, then the stack */
-	EXT_ALLOC_LOSS = 6, /* one cell: how many allocations, and frees, were
-			     * dropped since the last EXT_ALLOC_LOSS */
+	EXT_ALLOC_LOSS = 6, /* one cell: allocations and frees that were dropped
+			     * since the last EXT_ALLOC_LOSS */
 
 	/* Annotations: prefixes of the record that follows. */
-	EXT_ARGS = 16, /* value: how many; struct note_arg and texts */
+	EXT_ARGS = 16, /* value: count; struct note_arg and texts */
 	EXT_NAME = 17, /* value: bytes; a name instead of the site's */
-	EXT_FLOWS = 18, /* value: how many; a cell for each: id, and 1 if it
+	EXT_FLOWS = 18, /* value: count; a cell for each: id, and 1 if the flow
 			 * ends here */
 	EXT_CORRELATION = 19, /* one cell: id, 0 */
 	EXT_AT = 20, /* one cell: CLOCK_BOOTTIME in ns, 0; instead of the
 		      * record's clock */
+	EXT_REQUEST = 21, /* struct trace_ids, padded to whole cells: the
+			   * request in the thread's record of OTEP 4947 */
 
 	/* Events. Value: the site. */
 	EXT_INSTANT = 24, /* on the thread; no cell */
@@ -111,10 +111,16 @@ enum record_ext {
 	EXT_TRACK = 30, /* struct note_track and its texts: a track made at
 			 * run time */
 	EXT_MARK = 31, /* an interesting interval begins; no cell */
-	EXT_ASYNC_ENTER = 32, /* one cell: track, handle of a slice that another
-			       * thread may have begun: this thread works on
-			       * it from now on */
-	EXT_ASYNC_LEAVE = 33, /* one cell: track, handle; and no more */
+	EXT_ASYNC_ENTER = 32, /* one cell: track, handle of a slice, perhaps of
+			       * another thread: this thread starts to work on
+			       * it */
+	EXT_ASYNC_LEAVE = 33, /* one cell: track, handle: it stops */
+
+	/* The request that the thread works on from now on. No site. */
+	EXT_TRACE_ID = 34, /* value: 0; struct trace_ids, padded to whole cells;
+			    * all zero: none */
+	EXT_TRACEPARENT = 35, /* value: bytes; a text of at most
+			       * TRACEPARENT_BYTES, as W3C has it */
 };
 
 static inline uint64_t record_ext_word(enum record_ext ext, uint32_t cells,
@@ -139,12 +145,28 @@ static inline uint32_t record_ext_value(uint64_t word)
 	return (uint32_t)(word >> 34);
 }
 
-/* How many cells a run may have at most in a ring of @ring_cells. */
+/* Returns the most cells that a record and its prefixes may have together in a
+ * ring of @ring_cells. */
 static inline uint32_t record_run_max(uint32_t ring_cells)
 {
 	uint32_t cells = ring_cells / 16;
 
 	return cells < EXT_CELLS_MAX + 1 ? cells : EXT_CELLS_MAX + 1;
+}
+
+/* A request in W3C's Trace Context and OpenTelemetry. */
+struct trace_ids {
+	uint8_t trace[16], span[8]; /* all zero: none */
+};
+
+/* Returns true if @ids names a request. */
+static inline bool trace_ids_are_set(const struct trace_ids *ids)
+{
+	uint8_t any = 0;
+
+	for (uint32_t i = 0; i < sizeof(ids->trace); i++)
+		any |= ids->trace[i];
+	return any;
 }
 
 /* Registers by their DWARF numbers: x86-64 psABI 3.6.2 (0 rax, 1 rdx, 2 rcx,
@@ -163,30 +185,30 @@ static inline uint32_t record_run_max(uint32_t ring_cells)
 #endif
 
 enum record_sample_flags {
-	SAMPLE_STACK_CUT = 1 << 0, /* more of the stack was there */
-	SAMPLE_NO_STACK = 1 << 1, /* the stack was not known, or not there */
-	SAMPLE_LIVE = 1 << 2, /* ALLOC: an EXT_FREE or FREE will tell its end */
+	SAMPLE_STACK_CUT = 1 << 0, /* the stack was larger than the copy */
+	SAMPLE_NO_STACK = 1 << 1, /* the stack was unknown or not mapped */
+	SAMPLE_LIVE = 1 << 2, /* ALLOC: an EXT_FREE or FREE reports its end */
 };
 
 struct record_sample {
-	uint64_t weight; /* CPU: 1 + overruns of the timer; ALLOC: by how much
-			  * the mean distance between samples was divided, a
-			  * power of two */
+	uint64_t weight; /* CPU: 1 + overruns of the timer; ALLOC: divisor of
+			  * the mean distance between samples, a power of
+			  * two */
 	uint64_t address, size; /* ALLOC: the block, bytes asked for */
-	uint32_t stack_bytes; /* that follow, from the stack pointer up */
+	uint32_t stack_bytes; /* bytes that follow, from the stack pointer up */
 	uint32_t flags; /* enum record_sample_flags */
 	uint64_t reg[RECORD_REGS];
-	uint64_t pad[(RECORD_REGS + 4) % 2]; /* whole cells */
+	struct trace_ids request; /* from the thread's record of OTEP 4947; all
+				   * zero: none */
 };
 
 _Static_assert(sizeof(struct record_sample) % 16 == 0, "whole cells");
 
-/* --- annotations ------------------------------------------------------------
- */
+/* --- annotations --------------------------------------------------------- */
 
-/* A begin or end of a slice is a plain BEGIN or END whose payload is the site
- * (below SITES_MAX: no function lies there); its arguments are an EXT_ARGS in
- * front of it. */
+/* A slice begins with a plain BEGIN and ends with a plain END, whose payload is
+ * the site. Sites are below SITES_MAX, where no function lies. The arguments
+ * are an EXT_ARGS in front. */
 
 enum note_type {
 	NOTE_BOOL = 1,
@@ -197,28 +219,31 @@ enum note_type {
 	NOTE_STRING = 6, /* any bytes */
 };
 
+#define TRACEPARENT_BYTES 64 /* a longer text is cut, and may still be valid */
+
 #define NOTE_ARGS_MAX 64
 #define NOTE_STRING_MAX 4096 /* bytes kept of a string */
 #define NOTE_KEY_MAX 255
 
 /*
- * One argument. A scalar is one cell. The text of a string follows in cells of
- * its own, and before it that of the key if the site does not name it (then
- * key_bytes is not 0); each is padded to a whole cell. Argument i of a site
- * that names its arguments is called by its i-th key.
+ * One argument. A scalar is one cell. The text of the key follows if the site
+ * does not name the argument (key_bytes is not 0), then the text of a string;
+ * each is padded to whole cells. Argument i of a site with keys has its i-th
+ * key.
  */
 struct note_arg {
 	uint8_t type; /* enum note_type */
 	uint8_t cut; /* 1: the string was longer */
-	uint16_t key_bytes; /* 0: as the site says */
-	uint32_t text_bytes; /* of the string that follows; 0 for others */
-	uint64_t value; /* bits of the scalar; of a string its whole length */
+	uint16_t key_bytes; /* 0: the site has the key */
+	uint32_t text_bytes; /* of the string that follows; 0 for scalars */
+	uint64_t value; /* bits of the scalar, or the length of the uncut string
+			 */
 };
 
 _Static_assert(sizeof(struct note_arg) == 16, "one cell");
 
-/* EXT_TRACK; site_shm.h says what the fields are. Then the name and the
- * description, each padded to a whole cell. */
+/* The data of EXT_TRACK; site_shm.h describes the fields. The name and the
+ * description follow, each padded to whole cells. */
 struct note_track {
 	uint64_t track, parent;
 	uint8_t order, merge, kind, pad;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ring_put - the writer's half of a ring, without rseq. The fast path of the
- * hooks is assembly (preload/ring/hook_x86_64.S). This is for everything else:
- * slow paths, machines and threads without rseq, and the writer that the stress
- * tests race against the reader. docs/RING.md says why it survives signals.
+ * ring_put - the writer's half of a ring, without restartable sequences. The
+ * hooks' fast path is assembly (preload/ring/hook_x86_64.S). Slow paths,
+ * machines and threads without rseq use this, and so does the writer of the
+ * stress tests. docs/RING.md explains why signals cannot break it.
  */
 #ifndef PERFREC_SHARED_RING_PUT_H
 #define PERFREC_SHARED_RING_PUT_H
@@ -15,8 +15,8 @@
 #include "shared/ring_shm.h"
 
 #if defined(__SANITIZE_THREAD__)
-/* ThreadSanitizer does not look into assembly: the same steps in C, which are
- * right as long as no signal handler records. */
+/* ThreadSanitizer does not see assembly. These are the same steps in C, correct
+ * only while no signal handler records. */
 static inline bool cell_swap(struct record *cell, struct record old,
 			     struct record new)
 {
@@ -57,8 +57,8 @@ static inline bool head_advance(uint64_t *head, uint64_t old)
 	return swapped;
 }
 #elif defined(__aarch64__)
-/* An exception return clears the exclusive monitor, so a handler in between
- * makes the store fail as a changed value does. */
+/* An exception return clears the exclusive monitor, so a signal handler between
+ * load and store makes the store fail, as a changed value does. */
 static inline bool cell_swap(struct record *cell, struct record old,
 			     struct record new)
 {
@@ -98,17 +98,19 @@ static inline bool head_advance(uint64_t *head, uint64_t old)
 #error "perfrec knows x86-64 and arm64"
 #endif
 
-/* A put that has begun: what lay under the head, for ring_put_commit(). */
+/* A put that has begun: the cell's content at the head, for
+ * ring_put_commit(). */
 struct ring_put {
 	uint64_t head;
 	struct record old;
 };
 
 /*
- * Begin to put a record into the cell under @slot's head. What the caller
- * learns from here on (room, clock, which process this is) is not older than
- * put->head. False when a signal handler of this thread has recorded
- * meanwhile: begin again. Only the owner of @slot; any context.
+ * Begin to put a record into the cell at @slot's head. The caller must read
+ * room, clock and process id after this call: they are then at least as new as
+ * put->head. Returns false if a signal handler of this thread has recorded
+ * meanwhile; the caller then begins again. Only for the owner of @slot, in any
+ * context.
  */
 static inline bool ring_put_begin(const struct slot_shm *slot,
 				  const struct record *cells, uint64_t mask,
@@ -121,15 +123,17 @@ static inline bool ring_put_begin(const struct slot_shm *slot,
 	put->head = head;
 	put->old.word = atom_load_rlx(&cell->word);
 	put->old.clock = atom_load_rlx(&cell->clock);
-	/* A handler before these two loads has committed what they found. */
+	/* A signal handler before these loads has committed the cell they read.
+	 */
 	__asm__ volatile("" ::: "memory");
 	return atom_load_rlx(&slot->head) == head;
 }
 
 /*
  * Commit @new as the record that @put began; its clock must have been read
- * since. False, with nothing committed, when a signal handler of this thread
- * has recorded meanwhile: begin again. Only the owner of @slot; any context.
+ * after ring_put_begin(). Returns false and commits nothing if a signal handler
+ * of this thread has recorded meanwhile; the caller then begins again. Only for
+ * the owner of @slot, in any context.
  */
 static inline bool ring_put_commit(struct slot_shm *slot, struct record *cells,
 				   uint64_t mask, const struct ring_put *put,

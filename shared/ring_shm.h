@@ -11,15 +11,16 @@
  *   ARENA_SLOTS        struct slot_shm[slot_count]
  *   rings_offset       for each slot arena_slot_bytes(): a ring of ring_cells
  *                      cells, and its count cells (function_shm.h). A process
- *                      of the program may only touch those that its threads
- *                      have claimed (preload/ring/slot_memory.h)
+ *                      of the program may only touch the rings and cells that
+ *                      its threads have claimed (preload/ring/slot_memory.h)
  *
  * The arena is one sealed memfd that the program makes and the collector maps.
- * Neither side trusts what the other may write: it loads a word once, into a
- * local, and checks it. "Program writes" and "collector writes" below say whose
- * word each is. The other side could change it all the same, so nobody reads
- * back a word of its own and relies on it. There is one exception: the program
- * reads its own head, which it masks into its ring in any case.
+ * Neither side trusts words that the other can write: it loads a word once,
+ * into a local, and checks it. "Program writes" and "collector writes" below
+ * name the owner of each word. The other side can change the word all the same,
+ * so neither side relies on a word of its own that it reads back. The one
+ * exception: the program reads its own head, which it masks into its ring in
+ * any case.
  *
  * Any change of a size, an offset or a meaning adds one to WIRE_VERSION
  * (wire.h). The ordering of every shared word is in docs/RING.md, the layout in
@@ -36,15 +37,16 @@
 
 #define ARENA_MAGIC 0x616e657261637270ULL /* "prcarena" */
 
-/* Words that different sides write lie so many bytes apart: a cache line, and
- * its neighbour, which a prefetcher brings along. */
+/* The distance in bytes of words that different sides write: a cache line and
+ * its neighbour, which a prefetcher loads with it. */
 #define SHM_LINE 128
 
 #define DOORBELLS 8 /* slot i rings doorbell i % DOORBELLS */
 #define SLOT_COUNT_MAX 65536
 #define SLOT_COUNT_DEFAULT 8192
 #define SLOT_NAME_BYTES 16 /* TASK_COMM_LEN, the NUL included */
-#define DLOPENERS 16 /* of which the process is known */
+#define ARGUMENT_BYTES 4096 /* of a command line */
+#define DLOPENERS 16 /* calls of dlopen() whose process is known */
 
 #define RING_CELLS_MIN 4096 /*  64 KiB */
 #define RING_CELLS_MAX (1u << 24) /* 256 MiB */
@@ -52,47 +54,47 @@
 /* On its first lap a thread maps its pages this many cells at a time. */
 #define TOUCH_CELLS 4096
 
-/* control: what the collector asks of this process (collector writes). */
+/* control: the collector's orders to this process (collector writes). */
 enum control_shm {
 	CONTROL_HOLD = 0, /* wait: filters are being resolved */
 	CONTROL_ON = 1,
-	CONTROL_OFF = 2, /* for good: go silent at the next boundary */
-	CONTROL_PAUSED = 3, /* record no new span until it is ON again */
+	CONTROL_OFF = 2, /* final: stop recording at the next boundary */
+	CONTROL_PAUSED = 3, /* record no new span until it is ON */
 };
 
 /* flags of the process page (program writes). */
 enum page_flags {
-	PAGE_GAVE_UP = 1 << 0, /* no reply in time: nothing will come */
+	PAGE_GAVE_UP = 1 << 0, /* no reply in time: records nothing */
 	PAGE_NO_SYSCALLS = 1 << 1, /* seccomp: no doorbell will ring; poll */
-	PAGE_BLOCKS_LOST = 1 << 2, /* an allocation was not recorded: for lack
-				    * of room, in a pause, or by a child of
-				    * vfork. Set before its block is handed out
-				    */
-	/* Why threads found no slot: */
-	PAGE_SLOTS_TAKEN = 1 << 3, /* there are more threads than slots */
+	PAGE_BLOCKS_LOST = 1 << 2, /* an allocation was not recorded: no room, a
+				    * pause, or a vfork() child. Set before the
+				    * allocator's caller gets the block */
+	/* Reasons why threads found no slot: */
+	PAGE_SLOTS_TAKEN = 1 << 3, /* more threads than slots */
 	PAGE_SLOTS_RETIRED = 1 << 4, /* RLIMIT_AS, mlockall(): few were kept */
-	PAGE_SLOTS_REFUSED = 1 << 5, /* the kernel gave no access to them */
-	PAGE_GENERAL = 1 << 6, /* hooks do without restartable sequences */
+	PAGE_SLOTS_REFUSED = 1 << 5, /* the kernel refused access to them */
+	PAGE_GENERAL = 1 << 6, /* hooks run without restartable sequences */
 	PAGE_BARRIER = 1 << 7, /* registered for membarrier(2)'s
-				* GLOBAL_EXPEDITED, as its children are */
-	PAGE_OTHER_HOOKS = 1 << 8, /* another library's hooks hear of calls */
-	PAGE_UNHELD = 1 << 9, /* it waits no more while control is HOLD */
-	PAGE_BLOCK_OVER = 1 << 10, /* no cell was read for wire_reply.block_ns:
-				    * what found no room was dropped */
-	PAGE_PREINIT = 1 << 11, /* .preinit_array had run functions of an entry
+				* GLOBAL_EXPEDITED; its children inherit that */
+	PAGE_OTHER_HOOKS = 1 << 8, /* another library also has hooks of calls */
+	PAGE_UNHELD = 1 << 9, /* stopped waiting although control is HOLD */
+	PAGE_BLOCK_OVER = 1 << 10, /* no cell was read for wire_reply.block_ns,
+				    * so records without room were dropped */
+	PAGE_PREINIT = 1 << 11, /* .preinit_array called functions of an entry
 				 * build before recording started */
 };
 
-/* Who has the last word on the thunk area: whoever changes FREE. */
+/* Use of the thunk area. The side that changes FREE first decides it for
+ * good. */
 enum thunks_use {
 	THUNKS_FREE = 0,
 	THUNKS_USED = 1, /* collector: functions may call thunks */
-	THUNKS_GONE = 2, /* program: it has unmapped the area (mlockall) */
+	THUNKS_GONE = 2, /* program: the area is unmapped (mlockall) */
 };
 
 struct doorbell_shm {
 	uint32_t rings; /* futex; program adds one and wakes */
-	uint32_t asleep; /* collector writes: it is about to wait */
+	uint32_t asleep; /* collector writes, before it waits */
 	uint8_t pad[SHM_LINE - 8];
 };
 
@@ -104,7 +106,8 @@ struct page_shm {
 	uint32_t ring_cells; /* a power of two */
 	uint32_t filter_entries; /* a power of two: room, not use */
 	uint64_t rings_offset;
-	uint8_t pad0[SHM_LINE - 32];
+	uint32_t argument_bytes; /* of arguments; 0: unknown */
+	uint8_t pad0[SHM_LINE - 36];
 
 	/* Program writes; the last words change (function_shm.h). */
 	struct thunk_shim thunks;
@@ -112,31 +115,34 @@ struct page_shm {
 
 	/* Program writes. */
 	uint32_t flags; /* enum page_flags */
-	uint32_t unslotted_threads; /* threads that found no free slot */
-	uint64_t unslotted_spans; /* their spans: lost, counted here */
+	uint32_t unslotted_threads; /* threads without a free slot */
+	uint64_t unslotted_spans; /* lost spans of such threads */
 	uint64_t map_head; /* entries of the map log ever reserved */
-	uint64_t map_lost; /* entries that found no room */
-	uint32_t site_count; /* site ids ever given out: 1 to site_count */
-	uint32_t site_bytes; /* of SITE_BYTES, ever taken */
-	uint32_t sites_lost; /* sites that found no id or no room */
-	uint32_t dlopens; /* calls of dlopen() that have begun, ever */
-	uint64_t unslotted_allocs; /* in threads without a slot: lost */
+	uint64_t map_lost; /* entries without room in the log */
+	uint32_t site_count; /* the highest site id in use; the first is 1 */
+	uint32_t site_bytes; /* bytes in use of SITE_BYTES */
+	uint32_t sites_lost; /* sites without an id or without room */
+	uint32_t dlopens; /* calls of dlopen() ever begun */
+	uint64_t
+		unslotted_allocs; /* lost allocations of threads without slot */
 	uint64_t unslotted_frees;
-	uint32_t unsampled_threads; /* that got no timer: cpu_timer.h */
+	uint32_t unsampled_threads; /* threads without a timer: cpu_timer.h */
 	uint32_t pad_cpu;
-	uint64_t vfork_spans; /* of vfork children: never recorded */
-	uint64_t muted_spans; /* of threads that may not read the clock */
-	uint64_t unslotted_excluded_hooks; /* of threads without a slot, but for
-					    * fewer than 4,096 of each */
-	uint64_t start_ns; /* CPU time that it took to begin recording */
-	uint64_t uncounted_calls; /* through thunks, of threads without a slot:
-				   * they are in no count cell */
+	uint64_t vfork_spans; /* spans of vfork() children, never recorded */
+	uint64_t muted_spans; /* spans of threads that may not read the clock */
+	uint64_t unslotted_excluded_hooks; /* of threads without slot; up to
+					    * 4,095 of each are missing */
+	uint64_t start_ns; /* CPU time of the start of recording */
+	uint64_t uncounted_calls; /* of functions that are not recorded, by
+				   * threads without count cells */
+	uint64_t edge_spans; /* of moved functions at the end of a stack, whose
+			      * arguments could not be copied */
 	uint32_t thunks_use; /* enum thunks_use: both sides, by one swap */
-	uint8_t pad1[SHM_LINE - 116];
+	uint8_t pad1[SHM_LINE - 124];
 
-	/* Program writes: who made the last calls of dlopen(). Number n, the
-	 * first is 1, is in word (n - 1) % DLOPENERS: n in the upper half, the
-	 * process id in the lower. */
+	/* Program writes: the processes of the last calls of dlopen(). Call n
+	 * (the first is 1) has word (n - 1) % DLOPENERS: n in the upper half,
+	 * the process id in the lower. */
 	uint64_t dlopeners[DLOPENERS];
 
 	/* Collector writes. */
@@ -144,19 +150,23 @@ struct page_shm {
 	uint32_t filter_shift; /* 64 - log2(entries in use); 0: none */
 	uint64_t map_tail; /* entries of the map log ever read */
 	uint32_t patched; /* 1: text differs from its file, or did when a child
-			   * was forked: a forked child says WIRE_CHILD */
-	uint32_t writing_text; /* 1: it writes text as if the program stood
-				* still, which is held: row UNHELD of RING.md */
+			   * was forked: a forked child sends WIRE_CHILD */
+	uint32_t writing_text; /* 1: the collector changes text while control
+				* holds the program: row UNHELD of RING.md */
 	uint8_t pad2[SHM_LINE - 24];
 
 	struct doorbell_shm doorbell[DOORBELLS];
+
+	/* Program writes once, before hello: its command line, cut at
+	 * ARGUMENT_BYTES; a NUL ends each word. */
+	char arguments[ARGUMENT_BYTES];
 };
 
 /*
  * The state of a slot. The program moves it from FREE to CLAIMED, LIVE and
- * DEAD. Once the ring is drained, the collector moves DEAD to FREE; LIVE, too,
- * when it knows that the owner is gone. RETIRED is for good: the program has
- * unmapped the ring.
+ * DEAD. Once the ring is drained, the collector moves DEAD to FREE, and also
+ * LIVE if the owner is gone. RETIRED is final: the program has unmapped the
+ * ring.
  */
 enum slot_state {
 	SLOT_FREE = 0,
@@ -166,24 +176,23 @@ enum slot_state {
 	SLOT_RETIRED = 4,
 };
 
-/* What slot_shm.end_... says. 0: nothing; the thread did not come to its end,
- * or was not asked (WIRE_ASK_END). */
+/* The fields slot_shm.end_... that are set. 0: none, because the thread has not
+ * ended or the collector did not ask for them (WIRE_ASK_END). */
 enum end_told {
-	END_TOLD = 1 << 0,
-	END_HAS_DELAY = 1 << 1, /* end_delay_ns, too: /proc was there */
+	END_TOLD = 1 << 0, /* all but end_delay_ns */
+	END_HAS_DELAY = 1 << 1, /* end_delay_ns; /proc was readable */
 };
 
 struct slot_shm {
 	/* The owning thread writes; head on every record. */
 	uint64_t head; /* cells ever written; index = head & mask */
-	uint64_t excluded_hooks; /* found their function excluded, since claim;
-				  * those of a forked child without a slot, too
-				  */
-	uint64_t left_out_hooks; /* too deep, since claim */
-	/* What the thread had had of the machine when it ended, since it began:
-	 * with end_told. */
-	uint64_t end_ns; /* BOOTTIME: when it told this */
-	uint64_t end_cpu_ns; /* on a CPU, by its own clock */
+	uint64_t excluded_hooks; /* hooks of excluded functions since claim,
+				  * with those of a forked child without slot */
+	uint64_t left_out_hooks; /* hooks beyond --depth since claim */
+	/* The thread's whole use of the machine, written when it ends (enum
+	 * end_told). */
+	uint64_t end_ns; /* BOOTTIME of the writing */
+	uint64_t end_cpu_ns; /* on a CPU, by the thread's own clock */
 	uint64_t end_delay_ns; /* runnable without a CPU; END_HAS_DELAY */
 	uint64_t end_user_ns, end_system_ns; /* of getrusage() */
 	uint64_t end_minor_faults, end_major_faults;
@@ -192,10 +201,10 @@ struct slot_shm {
 	uint8_t pad0[SHM_LINE - 88];
 
 	/* Collector writes. */
-	uint64_t tail; /* cells that may be written over: read, and their memory
-			* is not being given back */
+	uint64_t tail; /* cells that the program may overwrite: they are read,
+			* and the collector is not freeing their memory */
 	uint64_t read; /* cells ever read: tail, or a little more */
-	uint32_t room; /* futex; changes whenever tail may */
+	uint32_t room; /* futex; changes when tail may have changed */
 	uint32_t pad_room;
 	uint8_t pad1[SHM_LINE - 24];
 
@@ -204,8 +213,8 @@ struct slot_shm {
 	int32_t pid; /* in the program's pid namespace */
 	int32_t tid;
 	uint32_t claims; /* times this slot was claimed */
-	uint64_t claim_clock; /* raw ticks when it was */
-	uint64_t pthread; /* pthread_self(), to find it by name */
+	uint64_t claim_clock; /* raw ticks of the last claim */
+	uint64_t pthread; /* pthread_self(), for pthread_setname_np() */
 	char name[SLOT_NAME_BYTES];
 	uint32_t name_changes; /* odd while name is being written */
 	uint32_t waiting; /* futex waiters on room: 0 or 1 */
@@ -222,32 +231,33 @@ struct slot_shm {
 };
 
 _Static_assert(sizeof(struct doorbell_shm) == SHM_LINE, "one line");
-_Static_assert(sizeof(struct page_shm) == (6 + DOORBELLS) * SHM_LINE, "layout");
+_Static_assert(sizeof(struct page_shm) ==
+		       (6 + DOORBELLS) * SHM_LINE + ARGUMENT_BYTES,
+	       "layout");
 _Static_assert(sizeof(struct slot_shm) == 3 * SHM_LINE, "layout");
 _Static_assert(offsetof(struct slot_shm, head) == 0, "the hooks rely on it");
 
 /*
- * The map log: what was loaded and unloaded after the hello. Whoever notices it
- * writes it, in the program or in a child that it forked. A load is told before
- * anything of it can be unloaded; an unload, after it has happened. A process'
- * generation counts its unloads (a forked child goes on from its parent's):
- * each thread puts a MAP record before its first record that a newer generation
- * applies to. What was mapped at the hello is not told: the collector reads it
- * in /proc.
+ * The map log has the modules that the program, or a child that it forked,
+ * loaded or unloaded after the hello. The thread that notices a change appends
+ * it: a load before the module can be unloaded, an unload after it has
+ * happened. The collector reads earlier mappings in /proc. A process'
+ * generation counts its unloads; a forked child continues its parent's count.
+ * Each thread puts a MAP record in front of its first record of a newer
+ * generation.
  *
- * The log is a ring of MAP_ENTRIES entries: the n-th of all lies at n %
- * MAP_ENTRIES. The writer takes n by adding one to map_head while n - map_tail
- * < MAP_ENTRIES, fills the entry in, and stores n + 1 to sequence: then the
- * entry is whole. A writer may be killed in between; after a while the reader
- * steps over such an entry.
+ * The log is a ring of MAP_ENTRIES entries: entry n is at n % MAP_ENTRIES. The
+ * writer reserves n by adding one to map_head while n - map_tail < MAP_ENTRIES,
+ * fills the entry in, and stores n + 1 to sequence, which completes it. If a
+ * writer is killed before that, the reader skips the entry after a while.
  *
- * An entry NAMES saves the dynamic symbols of a module whose file the collector
- * might not find any more: the bytes of .dynsym, then those of .dynstr. They
- * lie in pieces, the entries behind it, with MAP_PIECE_BYTES in each. The
- * writer reserves all of them at once, and writes no sequence into pieces: that
- * of the NAMES itself says that all is whole. NAMES goes by the build-id, so it
- * holds for every place and process that has the module. NAMES and pieces may
- * fill a quarter of the log at most; the rest is for loads and unloads.
+ * A NAMES entry saves the dynamic symbols of a module, because the collector
+ * may not find its file later: the bytes of .dynsym, then those of .dynstr.
+ * They are in the entries behind NAMES, the pieces, with MAP_PIECE_BYTES in
+ * each. The writer reserves all of them at once. Pieces have no sequence; the
+ * sequence of NAMES completes them. NAMES identifies the module by its
+ * build-id, so it holds for each process and address. NAMES and pieces fill at
+ * most a quarter of the log; the rest is for loads and unloads.
  */
 enum map_entry_kind {
 	MAP_LOAD = 1,
@@ -269,11 +279,11 @@ struct map_entry_shm {
 	int32_t pid; /* of the process, in its own pid namespace */
 	uint32_t generation; /* LOAD: current; UNLOAD: first without it */
 	uint16_t build_id_bytes; /* 0: it has none */
-	uint16_t entry_build; /* of LOAD, 1: it has the note of one */
+	uint16_t entry_build; /* LOAD: 1 if it has the note of entry_build.h */
 	uint64_t start, end; /* of its loaded segments, whole pages */
 	union {
 		uint64_t bias; /* added to its virtual addresses */
-		struct { /* of NAMES, in bytes */
+		struct { /* NAMES: bytes */
 			uint32_t symbols, strings;
 		} names;
 	};
@@ -284,39 +294,39 @@ struct map_entry_shm {
 
 _Static_assert(sizeof(struct map_entry_shm) == MAP_ENTRY_BYTES, "layout");
 
-/* An entry that holds a part of the bytes of a NAMES before it. */
+/* An entry with a part of the symbols of the NAMES entry before it. */
 struct map_piece_shm {
-	uint64_t sequence; /* nobody writes it */
+	uint64_t sequence; /* never written */
 	uint8_t bytes[MAP_PIECE_BYTES];
 };
 
 _Static_assert(sizeof(struct map_piece_shm) == MAP_ENTRY_BYTES, "layout");
 
-/* How many pieces @bytes take. */
+/* Returns the number of pieces for @bytes. */
 static inline uint64_t map_pieces(uint64_t bytes)
 {
 	return (bytes + MAP_PIECE_BYTES - 1) / MAP_PIECE_BYTES;
 }
 
 /*
- * Which categories of annotations are recorded: globs, as in --categories. The
- * collector writes them, and may change them at any time. The program decides
- * for each site once, and again when changes has changed.
+ * The categories of annotations to record: globs, as in --categories. The
+ * collector may change them at any time. The program decides once for each
+ * site, and again when changes has changed.
  */
 #define CATEGORIES_BYTES 4096
 
 struct categories_shm {
 	uint32_t changes; /* odd while text is being written */
-	char text[CATEGORIES_BYTES - 4]; /* NUL-terminated; "": all but
+	char text[CATEGORIES_BYTES - 4]; /* NUL-terminated; "": all except
 					  * debug and slow */
 };
 
 _Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");
 
-/* Sites of annotations, written by the program, once each: site_shm.h. */
+/* Sites of annotations; the program writes each once (site_shm.h). */
 #define SITES_MAX 65536 /* ids 1 to SITES_MAX - 1 */
-/* Not more: the fixed part of the arena must fit where "ulimit -v" leaves 200
- * MB (fit_limits() in hello.c). */
+/* Limited so that the fixed part of the arena fits where "ulimit -v" leaves
+ * 200 MB (fit_limits() in hello.c). */
 #define SITE_BYTES (8u << 20)
 
 #define ARENA_MAP 65536
@@ -326,21 +336,21 @@ _Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");
 #define ARENA_FILTER (ARENA_SITE_BYTES + SITE_BYTES)
 #define FILTER_ENTRIES (1u << 20)
 /*
- * The filter table may change while hooks look into it. A function is added by
- * storing its number first, and then its address, in the first entry of its
- * search that is 0 or FILTER_REMOVED. It is removed by FILTER_REMOVED in its
- * place: searches go on behind it. At most a quarter of the entries is ever
- * other than 0, so that each search comes to an end. No function lies
- * FILTER_PROBES_MAX or more entries behind the first one of its search: there
- * the hooks look for it no more, whatever the table says.
+ * The filter table may change while hooks search it. To add a function, the
+ * collector stores its number and then its address in the first entry of its
+ * search that is 0 or FILTER_REMOVED. To remove it, the collector stores
+ * FILTER_REMOVED, and searches continue behind such an entry. At least three
+ * quarters of the entries are always 0, so each search ends. No function lies
+ * FILTER_PROBES_MAX or more entries behind the start of its search: hooks stop
+ * there, even in a corrupt table.
  */
 #define FILTER_PROBES_MAX 4096
-#define FILTER_REMOVED 1 /* no function is there */
-/* The function number of the function in the same entry; 0: it has none, and
- * only slot.excluded_hooks counts it. Else its calls are counted in its cell,
- * too, by threads that have a slot. */
+#define FILTER_REMOVED 1 /* no function has this address */
+/* The function number for the same entry of the table. 0: the function has no
+ * number, and only slot.excluded_hooks counts its calls. With a number, threads
+ * with a slot also count them in its cell. */
 #define ARENA_FILTER_NUMBERS (ARENA_FILTER + FILTER_ENTRIES * (uint64_t)8)
-/* The largest size that a page has on any machine. */
+/* The largest page size of any machine. */
 #define PAGE_BYTES_MAX ((uint64_t)65536)
 #define ARENA_SLOTS                                             \
 	((ARENA_FILTER_NUMBERS + FILTER_ENTRIES * (uint64_t)2 + \
@@ -353,7 +363,7 @@ _Static_assert(ARENA_FILTER % 4096 == 0 && ARENA_SLOTS % PAGE_BYTES_MAX == 0,
 
 _Static_assert(FUNCTIONS_MAX <= 1 << 16, "a number fits into the filter");
 
-/* Where the rings start: on a page of any size. */
+/* Returns the offset of the rings, aligned to pages of any size. */
 static inline uint64_t arena_rings(uint32_t slot_count)
 {
 	uint64_t end =
@@ -362,13 +372,13 @@ static inline uint64_t arena_rings(uint32_t slot_count)
 	return (end + PAGE_BYTES_MAX - 1) & ~(PAGE_BYTES_MAX - 1);
 }
 
-/* The bytes of a ring of @ring_cells cells. The count cells are behind it. */
+/* Returns the bytes of a ring of @ring_cells cells, without its count cells. */
 static inline uint64_t arena_ring_bytes(uint32_t ring_cells)
 {
 	return (uint64_t)ring_cells * sizeof(struct record);
 }
 
-/* The bytes from one slot's ring to the next one's: of the ring and of
+/* Returns the bytes from one slot's ring to the next: the ring and its
  * function_numbers() count cells, in whole pages of any size. */
 static inline uint64_t arena_slot_bytes(uint32_t ring_cells)
 {
@@ -386,9 +396,9 @@ static inline uint64_t arena_bytes(uint32_t slot_count, uint32_t ring_cells)
 }
 
 /*
- * Where a search for @function in the filter table begins: it goes on to the
- * next entries. The multiplier is 2^64 / golden ratio (Knuth, TAOCP vol.
- * 3, 6.4).
+ * Returns the entry of the filter table where a search for @function starts; it
+ * continues with the next entries. The multiplier is 2^64 / golden ratio
+ * (Knuth, TAOCP vol. 3, 6.4).
  */
 #define FILTER_MULTIPLIER 0x9e3779b97f4a7c15ULL
 
@@ -398,17 +408,17 @@ static inline uint64_t filter_index(uint64_t function, uint32_t shift)
 }
 
 /*
- * The liveness page: a memfd of one page, which the collector makes and seals.
- * Every program maps it, to read.
+ * The liveness page: a memfd of one page, which the collector creates and
+ * seals. Every program maps it read-only.
  */
 struct liveness_shm {
 	uint32_t owner; /* futex; robust mutex word of the collector */
 	uint8_t pad[60]; /* the rest of its pthread_mutex_t */
 	uint32_t heartbeat; /* changes every 25 ms or faster while it runs */
-	uint32_t closed; /* the collector ended in good order */
-	uint32_t parked; /* futex: a thread of the collector always waits on
-			  * it, except when the kernel has stopped that thread:
-			  * see collector_stopped() in preload/ring/wait.c */
+	uint32_t closed; /* 1: the collector has ended normally */
+	uint32_t parked; /* futex: a thread of the collector always waits here,
+			  * unless the collector is stopped: see
+			  * collector_stopped() in preload/ring/wait.c */
 };
 
 #define LIVENESS_BYTES 4096

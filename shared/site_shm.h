@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * site_shm - what the program tells once, in the arena, about each place in it
- * that records annotations. Records have the site's id.
+ * site_shm - the sites: the places in the program that record annotations. The
+ * program describes each site once, in the arena; records have the site's id.
  *
  * The writer takes an id (page->site_count) and room (page->site_bytes), writes
- * the entry, and stores its offset + 1 at the id's place in ARENA_SITES. From
- * then on the entry is whole, and it never changes. Only after that a record
- * has the id: so the reader of a record finds its site whole. A forked child
- * goes on counting in the same arena.
+ * the entry, and stores its offset + 1 for the id in ARENA_SITES. That
+ * completes the entry, which never changes again. Records use the id only
+ * afterwards, so the reader of a record finds a complete site. A forked child
+ * continues in the same arena.
  *
- * To the reader this is hostile input. It loads offset, bytes and every length
- * once, and checks them against SITE_BYTES.
+ * The entries are hostile input: the reader loads offset, bytes and every
+ * length once, and checks them against SITE_BYTES.
  */
 #ifndef PERFREC_SHARED_SITE_SHM_H
 #define PERFREC_SHARED_SITE_SHM_H
@@ -37,18 +37,18 @@ enum site_flags {
 	SITE_DOUBLE = 1 << 0, /* a counter's values are doubles */
 	SITE_INCREMENTAL = 1 << 1, /* each value is a step */
 	SITE_OF_THREAD = 1 << 2, /* one counter for each thread */
-	SITE_TRIGGER = 1 << 3, /* an instant that the flight recorder is to
-				* write a snapshot for */
+	SITE_TRIGGER = 1 << 3, /* an instant that makes the flight recorder
+				* write a snapshot */
 };
 
-enum track_order { /* how the tracks below a track are ordered */
+enum track_order { /* order of the tracks below a track */
 		   ORDER_UNSPECIFIED = 0,
 		   ORDER_LEXICOGRAPHIC = 1,
 		   ORDER_CHRONOLOGICAL = 2,
 		   ORDER_EXPLICIT = 3, /* by rank */
 };
 
-enum track_merge { /* which siblings are shown as one track */
+enum track_merge { /* siblings that a viewer shows as one track */
 		   MERGE_BY_NAME = 0,
 		   MERGE_NONE = 1,
 };
@@ -60,22 +60,23 @@ enum track_kind {
 
 #define TRACK_PROCESS 0 /* parent: the process' own track */
 #define TRACK_GLOBAL UINT64_MAX /* parent: none */
-#define TRACK_THREAD (UINT64_MAX - 1) /* parent: the thread that says it */
+#define TRACK_THREAD (UINT64_MAX - 1) /* parent: the thread that records */
 
 #define SITE_KEYS_MAX 64
 
-/* The texts follow, each with its NUL, in this order: name, category, file,
- * function, unit_name, description, then the key of each argument. */
+/* The texts follow the struct, each with its NUL, in this order: name,
+ * category, file, function, unit_name, description, then the key of each
+ * argument. */
 struct site_shm {
-	uint32_t bytes; /* of all, a multiple of 16 */
+	uint32_t bytes; /* of struct and texts, a multiple of 16 */
 	uint8_t kind; /* enum site_kind */
 	uint8_t unit; /* enum site_unit, of a counter */
 	uint16_t flags; /* enum site_flags */
 	uint32_t line;
-	uint32_t keys; /* how many */
+	uint32_t keys; /* number of keys */
 	int64_t multiplier; /* of a counter's unit; 0 is 1 */
-	uint64_t track, parent; /* of SITE_TRACK: its number, and its parent's,
-				 * or TRACK_PROCESS ... */
+	uint64_t track, parent; /* SITE_TRACK: its number, and the number of its
+				 * parent or one of TRACK_... */
 	uint8_t order, merge, track_kind, pad;
 	int32_t rank;
 	uint16_t text_bytes[6]; /* without the NUL: name ... description */

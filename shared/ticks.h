@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ticks - the CPU's counter as the hooks read it: without a fence before or
- * behind it. Any context.
+ * ticks - reads the CPU's counter as the hooks do, without fences. Callable
+ * from any context.
  */
 #ifndef PERFREC_SHARED_TICKS_H
 #define PERFREC_SHARED_TICKS_H

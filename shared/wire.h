@@ -1,44 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wire - the hello: all that a program and the collector send each other
- * (docs/WIRE.md). A SOCK_SEQPACKET connection carries one hello, with the
- * arena's memfd, and one reply, with the liveness page's memfd; then it is
- * closed. A program that cannot make an arena sends a regret in place of the
- * hello, and gets no answer. A child that was forked may send a WIRE_CHILD over
- * a connection of its own, and gets no answer, either. Numbers are in host byte
- * order: both ends are on one machine.
+ * wire - the messages between a program and the collector (docs/WIRE.md). A
+ * SOCK_SEQPACKET connection carries one hello, with the arena's memfd, and one
+ * reply, with the liveness page's memfd; then both close it. A program that
+ * cannot create an arena sends a regret instead, which has no reply. A forked
+ * child may send a WIRE_CHILD over a connection of its own, which has no reply
+ * either. Numbers are in host byte order, since both ends are on one machine.
  *
  * WIRE_VERSION covers these messages, ring_shm.h, function_shm.h, site_shm.h,
- * record.def and record_ext.h: any change of a size, an offset or a meaning
- * there adds one to it. There is no negotiation. A collector answers another
- * version with WIRE_REFUSED_VERSION, and the program runs unrecorded. So magic
- * and version stay the first fields of a message.
+ * record.def and record_ext.h. Add one for each change of a size, an offset or
+ * a meaning in these files. There is no negotiation: a collector answers
+ * another version with WIRE_REFUSED_VERSION, and the program runs unrecorded.
+ * So magic and version stay the first fields of each message.
  */
 #ifndef PERFREC_SHARED_WIRE_H
 #define PERFREC_SHARED_WIRE_H
 
 #include <stdint.h>
 
-#define WIRE_VERSION 20u
+#define WIRE_VERSION 23u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
 #define WIRE_REPLY_MAGIC 0x796c706572637270ULL /* "prcreply" */
 
-/* A program waits no longer for its start, whatever the collector does.
- * Connecting, hello and reply must take less than this, or the program is not
- * recorded. If control is CONTROL_HOLD by then, it is recorded all the same
- * (PAGE_UNHELD). PERFREC_DEADLINE_MS may grant more, as `perfrec record` does.
- */
+/* The longest delay of a program's start, whatever the collector does. If
+ * connecting, hello and reply take longer, the program is not recorded. If
+ * control is still CONTROL_HOLD then, the program runs and is recorded
+ * (PAGE_UNHELD). PERFREC_DEADLINE_MS sets another delay, as `perfrec record`
+ * does. */
 #define WIRE_DEADLINE_MS 100
 #define WIRE_DEADLINE_MS_MAX 60000
 
-/* What descriptors come with a hello, behind that of the arena, in this order.
- */
+/* The descriptors that follow the arena's in a hello, in this order. */
 enum wire_fds {
 	WIRE_FD_THUNKS = 1 << 0, /* memfd of THUNK_AREA_BYTES (function_shm.h),
 				  * sealed as the arena; mapped to execute */
-	WIRE_FD_MEMORY = 1 << 1, /* /proc/self/mem, to read and write */
+	WIRE_FD_MEMORY = 1 << 1, /* /proc/self/mem, read and write */
 };
 
 struct wire_hello {
@@ -51,20 +49,21 @@ struct wire_hello {
 	uint32_t tsc_allowed; /* 0: prctl(PR_SET_TSC) forbids rdtsc */
 	uint32_t instrumented; /* 1: something here can call a hook */
 	uint32_t fds; /* enum wire_fds */
-	uint32_t entry_build; /* 1: a module is one (entry_build.h): nothing is
-			       * recorded of it before it is connected */
-	/* What the thread that sends this has had of the machine so far, by
-	 * getrusage(): what it is recorded with is what comes after. */
+	uint32_t entry_build; /* 1: a module is one (entry_build.h); its calls
+			       * are recorded only after the reply */
+	/* The sending thread's use of the machine before recording, by
+	 * getrusage(). The collector subtracts it. */
 	uint64_t user_ns, system_ns;
 	uint64_t minor_faults, major_faults;
-	int32_t tid; /* that thread, in the program's pid namespace */
-	uint32_t pad;
+	int32_t tid; /* of the sender, in the program's pid namespace */
+	uint32_t rank; /* the program's rank in a parallel job (ENV_RANKS) plus
+			* 1; 0: none */
 };
 
 /*
- * A forked child, whose text is as its parent's: it may be patched
- * (page_shm.patched). One descriptor comes with it: its /proc/self/mem, to read
- * and write. The child does not wait.
+ * From a forked child whose inherited text may be patched (page_shm.patched).
+ * One descriptor comes with it: the child's /proc/self/mem, read and write. The
+ * child does not wait.
  */
 struct wire_child {
 	uint64_t magic;
@@ -73,7 +72,7 @@ struct wire_child {
 	uint64_t device, inode; /* of the arena's memfd */
 };
 
-/* Why a program has no arena. */
+/* The step that failed when a program created its arena. */
 enum wire_regret_why {
 	WIRE_REGRET_LIMITS = 1, /* RLIMIT_AS or RLIMIT_FSIZE */
 	WIRE_REGRET_MEMFD = 2,
@@ -89,8 +88,8 @@ struct wire_regret {
 enum wire_status {
 	WIRE_ACCEPTED = 0,
 	WIRE_REFUSED_VERSION = 1,
-	WIRE_REFUSED_ARENA = 2, /* the hello, the peer or the arena's size,
-				 * seals or layout are not as they should be */
+	WIRE_REFUSED_ARENA = 2, /* the hello, the peer, or the arena's size,
+				 * seals or layout are invalid */
 	WIRE_REFUSED_LIMIT = 3, /* too many programs */
 	WIRE_REFUSED_CLOSING = 4,
 };
@@ -111,16 +110,16 @@ enum wire_alloc {
 	WIRE_ALLOC_SAMPLED = 2, /* some, with stacks: EXT_ALLOC_SAMPLE */
 };
 
-/* What the collector asks of the program beside records. */
+/* The collector's requests to the program besides records. */
 enum wire_asks {
-	WIRE_ASK_END = 1 << 0, /* tell what a thread has used, when it ends:
-				* slot_shm.end_told */
-	WIRE_ASK_LOOK = 1 << 1, /* permit the collector to look at the program
-				 * where Yama does not: PR_SET_PTRACER */
+	WIRE_ASK_END = 1 << 0, /* each thread writes its use of the machine when
+				* it ends: slot_shm.end_told */
+	WIRE_ASK_LOOK = 1 << 1, /* let the collector read the program where Yama
+				 * forbids it: PR_SET_PTRACER */
 };
 #define WIRE_ASKS_ALL (WIRE_ASK_END | WIRE_ASK_LOOK)
 
-/* What a reply may say at most: the shim takes no other one. */
+/* Limits of the fields of a reply; the shim rejects a reply beyond them. */
 #define WIRE_DEPTH_MAX 65535u
 #define WIRE_ALLOC_PERIOD_MAX (1u << 30)
 #define WIRE_CPU_HZ_MAX 10000u
@@ -133,16 +132,16 @@ struct wire_reply {
 	uint32_t status; /* enum wire_status */
 	uint32_t clock; /* enum wire_clock */
 	uint32_t on_full; /* enum wire_on_full */
-	uint32_t depth; /* record spans with fewer around them; 0: all */
+	uint32_t depth; /* record spans inside fewer than this; 0: all */
 	uint32_t alloc; /* enum wire_alloc */
 	uint64_t alloc_period; /* mean bytes between samples; EXACT: between
-				* those whose stack is told, 0: none */
-	uint32_t cpu_hz; /* take so many samples a second of each thread's CPU
-			  * time, by signals in the program; 0: none */
-	uint32_t stack_bytes; /* the most to copy of a stack for a sample */
-	uint64_t block_ns; /* of WIRE_ON_FULL_BLOCK: if no cell of the process
-			    * was read for so long, nobody waits for room any
-			    * more, until a cell is read */
+				* blocks with a stack, 0: no stacks */
+	uint32_t cpu_hz; /* samples per second of each thread's CPU time, by
+			  * signals in the program; 0: none */
+	uint32_t stack_bytes; /* most bytes of a stack to copy for a sample */
+	uint64_t block_ns; /* WIRE_ON_FULL_BLOCK: if the collector reads no cell
+			    * of the process for this long, threads stop waiting
+			    * for room until it reads one */
 	uint32_t asks; /* enum wire_asks */
 	uint32_t pad;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * curve_check - holds what an index says of counters against their values,
- * which it is told one by one, in the order of the trace.
+ * curve_check - compares an index's curves with the counters' values, which the
+ * caller passes in the order of the trace.
  */
 #ifndef PERFREC_TESTS_CURVE_CHECK_H
 #define PERFREC_TESTS_CURVE_CHECK_H
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "collector/index/index_curves.h"
+#include "collector/trace/index_curves.h"
 #include "shared/compiler.h"
 
 struct curve_check_value {
@@ -31,7 +31,7 @@ struct curve_check {
 	struct curve_check_counter *counters;
 	uint32_t count, room;
 	bool ended;
-	uint64_t blocks, upper; /* seen: all, those above level 0 */
+	uint64_t blocks, upper; /* seen blocks: all, and those above level 0 */
 };
 
 static inline void curve_check_must(bool right, const char *what)
@@ -67,7 +67,7 @@ static inline struct curve_check_counter *curve_check_counter(
 	return &check->counters[at];
 }
 
-/* The packets have a value of a counter. */
+/* The packets contain a value of a counter. */
 static inline void curve_check_value(struct curve_check *check, uint64_t uuid,
 				     bool real, uint64_t bits, uint64_t ns)
 {
@@ -106,8 +106,7 @@ static inline bool curve_check_same(bool real, uint64_t a, uint64_t b)
 	       (curve_check_is_nan(real, a) && curve_check_is_nan(real, b));
 }
 
-/* What values @from and before @to have in the bucket at hand. Returns how many
- * there are. */
+/* Compares values @from to @to - 1 in @bucket. Returns their number. */
 static inline uint64_t curve_check_bucket(
 	const struct curve_check_counter *counter, uint64_t from, uint64_t to,
 	const struct index_bucket *bucket, unsigned int shift)
@@ -177,7 +176,7 @@ static inline void curve_check_block(struct curve_check *check,
 	check->upper += head.level != 0;
 }
 
-/* An item that is about curves, or another one. */
+/* Ignores items of other kinds. */
 static inline void curve_check_item(struct curve_check *check, uint32_t kind,
 				    struct index_get get)
 {

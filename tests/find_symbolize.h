@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * find_symbolize - where a test program finds perfrec-symbolize: two folders
- * above itself, in the build directory.
+ * find_symbolize - finds perfrec-symbolize from a test program: it is two
+ * folders above, in the build directory.
  */
 #ifndef PERFREC_TESTS_FIND_SYMBOLIZE_H
 #define PERFREC_TESTS_FIND_SYMBOLIZE_H
@@ -12,9 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Puts the path into @path, of PATH_MAX + 32 bytes. Ends the process if there
- * is no such program.
- */
+/* @path has PATH_MAX + 32 bytes. Exits if there is no such program. */
 static inline void find_symbolize(char *path)
 {
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * index_check - holds what an index says of the packets of one sequence against
- * these packets. It follows them in the simplest way there is: a stack of open
- * slices, and sums for each path of names, counted slice by slice.
+ * index_check - compares an index with the packets of one sequence. It follows
+ * them in the simplest way: a stack of open slices, and sums for each path of
+ * names, counted slice by slice.
  *
  *   for each block: index_check_begin(), index_check_event() for each packet,
  *   index_check_end()
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "collector/index/index_items.h"
+#include "collector/trace/index_items.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/compiler.h"
 #include "tests/curve_check.h"
@@ -40,10 +40,10 @@ struct index_check_slice {
 	bool noted;
 };
 
-/* What ended, or a mark: row 0. */
+/* An ended slice, or a mark (row 0). */
 struct index_check_end {
 	uint32_t row, node;
-	uint64_t begin_ns, end_ns; /* of a mark: its time */
+	uint64_t begin_ns, end_ns; /* a mark has its time here */
 	uint64_t lost, paused;
 	uint64_t order;
 };
@@ -56,20 +56,20 @@ struct index_check {
 	uint32_t depth;
 	struct index_check_node *nodes; /* [0]: the root */
 	uint32_t node_count, node_room;
-	/* What the index calls them. */
+	/* The index's numbers of these nodes. */
 	struct index_check_told *told;
 	uint32_t told_room;
-	/* The checkpoint before, as told. */
+	/* The previous checkpoint according to the index. */
 	struct index_check_slice open[INDEX_CHECK_SLICES];
 	uint32_t open_count;
-	uint64_t chunk; /* the one that is open, or the last one */
+	uint64_t chunk; /* open or last one */
 	bool chunk_open;
 	uint64_t start_ns;
-	uint64_t lost, paused; /* that marks in the chunk tell of */
-	struct index_check_end *ended; /* all, in their order */
+	uint64_t lost, paused; /* sums of the chunk's marks */
+	struct index_check_end *ended; /* in the order of their ends */
 	uint64_t ended_count, ended_room;
 	struct index_check_start {
-		uint64_t ended; /* as many before it */
+		uint64_t ended; /* number of earlier ends */
 		uint64_t start_ns, end_ns;
 		bool rough;
 	} * starts; /* by number of a chunk, from 1 on */
@@ -77,8 +77,7 @@ struct index_check {
 	uint64_t covered[INDEX_CHECK_LEVELS]; /* last chunk that has cells */
 	bool starved; /* there may be no memory for cells */
 	uint64_t checkpoints, chunks, rough, ends, cells; /* seen */
-	/* The last values of tracks since the last checkpoint, and times of
-	 * the block. */
+	/* Last values of tracks since the last checkpoint, with their times. */
 	struct index_check_value {
 		uint64_t track, ns;
 		int64_t number;
@@ -120,7 +119,7 @@ static inline void index_check_free(struct index_check *check)
 	free(check);
 }
 
-/* The node of @iid below @parent. */
+/* Returns the node of @iid below @parent. */
 static inline uint32_t index_check_child(struct index_check *check,
 					 uint32_t parent, uint32_t iid)
 {
@@ -143,7 +142,7 @@ static inline uint32_t index_check_child(struct index_check *check,
 	return at;
 }
 
-/* The node that the index calls @number. */
+/* Returns the node with the index's number @number. */
 static inline uint32_t index_check_find(struct index_check *check,
 					uint64_t number)
 {
@@ -195,7 +194,7 @@ static inline void index_check_add_end(struct index_check *check,
 	check->ended[check->ended_count++] = end;
 }
 
-/* Those with an absolute time, or those without, were told. */
+/* Notes that all values with (or without) absolute times were indexed. */
 static inline void index_check_values_told(struct index_check *check,
 					   bool absolute, bool told)
 {
@@ -262,7 +261,7 @@ static inline struct index_get index_check_items(const void *items,
 	return (struct index_get){ .at = at, .end = bytes ? at + bytes : at };
 }
 
-/* A block begins, about which there are the items. */
+/* Starts a block with the index items @items. */
 static inline void index_check_begin(struct index_check *check,
 				     const void *items, size_t bytes)
 {
@@ -270,7 +269,7 @@ static inline void index_check_begin(struct index_check *check,
 	struct index_get payload;
 	uint32_t kind;
 
-	/* Nodes first: one may be told behind one that is below it. */
+	/* All nodes first: a node may follow its children's. */
 	while ((kind = index_get_item(&get, &payload)))
 		if (kind == INDEX_NODE)
 			index_check_take_node(check, &payload);
@@ -281,7 +280,7 @@ static inline void index_check_begin(struct index_check *check,
 			index_check_take_checkpoint(check, &payload);
 }
 
-/* What the name of the begin @event is called; 0: a wait. */
+/* Returns the iid of the name in @event, which begins a slice; 0: a wait. */
 static inline uint32_t index_check_name(
 	const Perfetto__Protos__TrackEvent *event)
 {
@@ -314,14 +313,14 @@ static inline void index_check_slice_begin(
 	};
 }
 
-/* How much of a slice that began at @begin_ns lies in the chunk, up to now. */
+/* Returns the part of an open slice that lies in the chunk so far. */
 static inline uint64_t index_check_inside(const struct index_check *check,
 					  uint64_t begin_ns)
 {
 	return check->ns - MAX(begin_ns, check->start_ns);
 }
 
-/* For how long the program waited for the collector in the slice that ends. */
+/* Returns how long the ending slice waited for the collector. */
 static inline uint64_t index_check_waited(
 	const Perfetto__Protos__TrackEvent *event)
 {
@@ -352,7 +351,7 @@ static inline void index_check_slice_end(
 				   });
 }
 
-/* Marks tell of calls that are not there. */
+/* Marks stand for missing calls. */
 static inline void index_check_mark(struct index_check *check,
 				    const Perfetto__Protos__TrackEvent *event)
 {
@@ -384,7 +383,7 @@ static inline void index_check_counter(
 	curve_check_value(&check->curves, event->track_uuid, real, bits, ns);
 }
 
-/* A value or a state: of those of a track the last one is kept. */
+/* A value or a state; each track keeps the last. */
 static inline void index_check_value(struct index_check *check,
 				     const Perfetto__Protos__TrackEvent *event,
 				     uint64_t ns, bool absolute)
@@ -410,7 +409,7 @@ static inline void index_check_value(struct index_check *check,
 					     absolute, false };
 }
 
-/* An event with a time that is no step. */
+/* An event with an absolute time. */
 static inline void index_check_absolute(
 	struct index_check *check, const Perfetto__Protos__TrackEvent *event,
 	uint64_t ns)
@@ -421,7 +420,7 @@ static inline void index_check_absolute(
 	index_check_value(check, event, ns, true);
 }
 
-/* A value that the index tells of is right if it is the last one. */
+/* An indexed value must be the last one of its track. */
 static inline void index_check_take_value(struct index_check *check,
 					  struct index_get *get)
 {
@@ -455,7 +454,7 @@ static inline void index_check_take_times(struct index_check *check,
 	check->first_ns = check->last_ns = 0;
 }
 
-/* An event of the block, on the track of the sequence. */
+/* Takes an event of the block, on the track of the sequence. */
 static inline void index_check_event(
 	struct index_check *check, const Perfetto__Protos__TracePacket *packet)
 {
@@ -538,10 +537,9 @@ static inline void index_check_take_chunk(struct index_check *check,
 	index_check_clear(check);
 }
 
-/* --- levels of detail -------------------------------------------------------
- */
+/* --- levels of detail ---------------------------------------------------- */
 
-/* A block of cells that is being read. */
+/* A block of cells while it is read. */
 struct index_check_cells {
 	uint64_t level, first, last; /* chunks */
 	uint64_t beyond_calls, beyond_ns;
@@ -549,7 +547,7 @@ struct index_check_cells {
 	bool rough;
 	struct index_check_end *ended; /* sorted by bucket and row */
 	uint64_t count;
-	uint64_t bucket; /* of the cell before */
+	uint64_t bucket; /* of the previous cell */
 	uint64_t row;
 	uint64_t node[INDEX_CHECK_SLICES + 2];
 };
@@ -558,19 +556,19 @@ static inline int index_check_order(const void *a, const void *b)
 {
 	const struct index_check_end *x = a, *y = b;
 
-	if (x->begin_ns != y->begin_ns) /* here: the bucket */
+	if (x->begin_ns != y->begin_ns) /* the bucket, at this point */
 		return x->begin_ns < y->begin_ns ? -1 : 1;
 	if (x->row != y->row)
 		return x->row < y->row ? -1 : 1;
 	return x->order < y->order ? -1 : 1;
 }
 
-/* What a cell is to have of the slices that ended in it. */
+/* Expected sums of the slices that ended in a cell. */
 struct index_check_cell {
 	uint64_t calls, total_ns, longest_ns, lost, paused;
 };
 
-/* Takes the slices of (bucket, row) off the sorted ones. */
+/* Sums the next group of slices with equal bucket and row. */
 static inline struct index_check_cell index_check_group(
 	const struct index_check *check, const struct index_check_cells *cells,
 	uint64_t *at)
@@ -597,7 +595,7 @@ static inline struct index_check_cell index_check_group(
 	return sum;
 }
 
-/* Whether one of the slices [@from, @to) is the one that is told. */
+/* Returns true if slices [@from, @to) include this one. */
 static inline bool index_check_is_one(const struct index_check *check,
 				      const struct index_check_cells *cells,
 				      uint64_t from, uint64_t to, uint32_t node,
@@ -614,7 +612,7 @@ static inline bool index_check_is_one(const struct index_check *check,
 	return false;
 }
 
-/* The bucket and row of the next cell. */
+/* Reads the bucket and row of the next cell. */
 static inline void index_check_step(struct index_check_cells *cells,
 				    struct index_get *get)
 {
@@ -662,7 +660,7 @@ static inline void index_check_cell(struct index_check *check,
 		"a cell has a slice that is none");
 }
 
-/* All cells; slices that are in none must be those that are left out. */
+/* Compares all cells. Slices outside of cells must be the omitted ones. */
 static inline void index_check_all_cells(struct index_check *check,
 					 struct index_check_cells *cells,
 					 struct index_get *get)
@@ -706,7 +704,7 @@ static inline void index_check_all_cells(struct index_check *check,
 			 "slices in no cell");
 }
 
-/* The slices of the block, by bucket and row. */
+/* Sorts the slices of the block by bucket and row. */
 static inline void index_check_sort(const struct index_check *check,
 				    struct index_check_cells *cells)
 {
@@ -757,7 +755,7 @@ static inline void index_check_take_cells(struct index_check *check,
 	check->cells++;
 }
 
-/* The block that index_check_begin() was told of ends. */
+/* Ends the block of index_check_begin(). */
 static inline void index_check_end(struct index_check *check, const void *items,
 				   size_t bytes)
 {
@@ -790,7 +788,7 @@ static inline void index_check_end(struct index_check *check, const void *items,
 	}
 	if (ended)
 		index_check_values_told(check, false, true);
-	/* Without items there is no index of the sequence any more. */
+	/* Without items the sequence has no index any more. */
 	index_check_values_told(check, true, bytes != 0);
 	check->first_ns = check->last_ns = 0;
 }

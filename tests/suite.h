@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * suite - what the main function of a test program made with check does:
+ * suite - the main function of a test program made with check:
  *
  *	int main(void)
  *	{
@@ -17,47 +17,64 @@
 #include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "shared/atomic.h"
 
-/* The seconds that a test has, unless CK_DEFAULT_TIMEOUT or the test case says
- * otherwise. check's own limit, 4 seconds, is too short for a busy machine.
+/* The seconds of CPU time that a test has, and seconds by the clock, after which it
+ * waits in vain: a busy machine takes long. CK_DEFAULT_TIMEOUT replaces both.
  */
-enum { SUITE_TIMEOUT = 60 };
+enum { SUITE_CPU = 180, SUITE_TIMEOUT = 250 };
 
-/* check tells its runner, through a pipe, of every assertion that held, for the
- * line to print when a test crashes: a million assertions in a loop are
- * seconds. Here each line is told of when a test comes to it for the first
- * time. Any thread may call it; @line of another file counts as the same line.
- */
+/* check reports the line of every assertion to its runner through a pipe, for
+ * the message after a crash. A million assertions in a loop would take seconds,
+ * so this reports a line only once. Any thread may call it. Equal lines of
+ * other files count as reported. */
 static inline void suite_mark(const char *file, int line)
 {
 	static bool told[8192];
 	bool *one = &told[(unsigned int)line % 8192];
 
-	/* order: rlx, at worst a line is told of twice */
+	/* order: rlx, at worst a line is reported twice */
 	if (atom_load_rlx(one))
 		return;
 	/* order: rlx, as above */
 	atom_store_rlx(one, true);
 	_mark_point(file, line);
 }
-/* What the macros of check.h call. */
+/* The macros of check.h call this one. */
 #define _mark_point(file, line) suite_mark(file, line)
+
+/* Runs in the process of each test. Sanitizers multiply the limits of check. */
+static inline void suite_limit_cpu(void)
+{
+	const char *fork = getenv("CK_FORK");
+	const char *multiplier = getenv("CK_TIMEOUT_MULTIPLIER");
+	int times = multiplier ? atoi(multiplier) : 1;
+	struct rlimit limit;
+
+	if ((fork && !strcmp(fork, "no")) || getrlimit(RLIMIT_CPU, &limit))
+		return;
+	limit.rlim_cur = (rlim_t)(SUITE_CPU * (times > 1 ? times : 1));
+	setrlimit(RLIMIT_CPU, &limit);
+}
 
 /* A new test case of @suite, which owns it. Tests may be added to it later. */
 static inline TCase *suite_case(Suite *suite, const char *name)
 {
 	TCase *tcase = tcase_create(name);
 
-	if (!getenv("CK_DEFAULT_TIMEOUT"))
+	if (!getenv("CK_DEFAULT_TIMEOUT")) {
 		tcase_set_timeout(tcase, SUITE_TIMEOUT);
+		tcase_add_checked_fixture(tcase, suite_limit_cpu, NULL);
+	}
 	suite_add_tcase(suite, tcase);
 	return tcase;
 }
 
-/* A new test case of @suite for tests of a second and more, which
- * `make check-fast` leaves out (CK_EXCLUDE_TAGS=slow).
+/* A new test case of @suite for tests of a second and more, which `make check`
+ * leaves out (CK_EXCLUDE_TAGS=slow) and `make check-full` runs.
  */
 static inline TCase *suite_slow_case(Suite *suite)
 {
@@ -67,10 +84,9 @@ static inline TCase *suite_slow_case(Suite *suite)
 	return tcase;
 }
 
-/* Runs all tests of @suite, prints what failed and the sum that
- * scripts/run-suites.sh reads, and frees @suite. CK_VERBOSITY, CK_FORK,
- * CK_EXCLUDE_TAGS and the like are obeyed. Returns the program's exit status.
- */
+/* Runs all tests of @suite, prints failures and the sum for
+ * scripts/run-suites.sh, and frees @suite. Obeys CK_VERBOSITY, CK_FORK,
+ * CK_EXCLUDE_TAGS and the like. Returns the program's exit status. */
 static inline int suite_run(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);

@@ -4,7 +4,6 @@
 #include "collector/base/clock.h"
 #include "shared/atomic.h"
 
-/* As if it were a part of nothing. */
 static bool take_part(struct budget *budget, uint64_t bytes)
 {
 	/* relaxed: a counter that guards no other memory */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/protobuf.h"
 #include "collector/base/utf8.h"
-#include "collector/base/varint.h"
 
 void bytes_clear(struct bytes *bytes)
 {
@@ -43,15 +43,23 @@ void bytes_put(struct bytes *bytes, const void *from, size_t count)
 
 void bytes_varint(struct bytes *bytes, uint64_t value)
 {
-	uint8_t varint[10];
+	uint8_t varint[VARINT_BYTES_MAX];
 
 	bytes_put(bytes, varint, (size_t)(varint_put(varint, value) - varint));
 }
 
 void bytes_field(struct bytes *bytes, uint32_t tag, uint64_t value)
 {
-	bytes_varint(bytes, tag);
-	bytes_varint(bytes, value);
+	uint8_t field[WIRE_FIELD_MAX];
+
+	bytes_put(bytes, field, (size_t)(wire_put(field, tag, value) - field));
+}
+
+void bytes_part(struct bytes *bytes, uint32_t tag, const void *from,
+		size_t count)
+{
+	bytes_field(bytes, tag, count);
+	bytes_put(bytes, from, count);
 }
 
 void bytes_fixed64(struct bytes *bytes, uint32_t tag, uint64_t value)
@@ -63,9 +71,9 @@ void bytes_fixed64(struct bytes *bytes, uint32_t tag, uint64_t value)
 
 size_t bytes_field_size(uint32_t tag, uint64_t value)
 {
-	uint8_t varints[20];
+	uint8_t field[WIRE_FIELD_MAX];
 
-	return (size_t)(varint_put(varint_put(varints, tag), value) - varints);
+	return (size_t)(wire_put(field, tag, value) - field);
 }
 
 void bytes_text(struct bytes *bytes, uint32_t tag, const char *text,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bytes - a buffer that grows, and functions that append fields of protobuf.
- * One thread at a time. When memory is short the buffer has failed: it takes
- * nothing more until it is cleared, and what it has is not whole.
+ * bytes - a growing buffer, and functions that append protobuf fields. One
+ * thread at a time. Without memory the buffer enters a failed state: it is
+ * incomplete and drops all data until bytes_clear().
  */
 #ifndef PERFREC_COLLECTOR_BASE_BYTES_H
 #define PERFREC_COLLECTOR_BASE_BYTES_H
@@ -18,25 +18,24 @@ struct bytes {
 	bool failed;
 };
 
-/* Empties the buffer, which keeps its memory. */
 void bytes_clear(struct bytes *bytes);
-/* Frees its memory: it is empty again. */
 void bytes_release(struct bytes *bytes);
-/* Appends @count (> 0) bytes, which the caller fills in. Returns where they
- * are, until the next call; NULL: the buffer has failed. */
+/* Appends @count (> 0) bytes for the caller to fill. Returns their address,
+ * valid until the next call, or NULL if the buffer has failed. */
 uint8_t *bytes_add(struct bytes *bytes, size_t count);
-/* Appends the @count bytes at @from. */
 void bytes_put(struct bytes *bytes, const void *from, size_t count);
 
 void bytes_varint(struct bytes *bytes, uint64_t value);
-/* Append a field. A tag is as it is on the wire: number << 3 | type. */
+/* Append a field. A tag is as on the wire: number << 3 | type. */
 void bytes_field(struct bytes *bytes, uint32_t tag, uint64_t value);
 void bytes_fixed64(struct bytes *bytes, uint32_t tag, uint64_t value);
-/* Appends a field of @count bytes of text. Bytes that are no UTF-8 become '?';
- * a NUL is a character like any other. */
+/* Appends a field of @count bytes, such as a message. */
+void bytes_part(struct bytes *bytes, uint32_t tag, const void *from,
+		size_t count);
+/* Appends a text field of @count bytes. Bytes that are not UTF-8 become '?';
+ * NUL is an ordinary character. */
 void bytes_text(struct bytes *bytes, uint32_t tag, const char *text,
 		size_t count);
-/* Returns how many bytes bytes_field() appends. */
 size_t bytes_field_size(uint32_t tag, uint64_t value);
 
 #endif

@@ -18,14 +18,14 @@
 #include "shared/compiler.h"
 
 #define INTERRUPT_NS 50000000
-/* If no thread has asked for the next one for so long, those that they have in
- * hand hold them. */
+/* If no thread has asked for another descriptor for this long, the descriptors
+ * in hand hold all threads. */
 #define HELD_NS 50000000
-/* A thread that has nothing more to close looks again after this. */
+/* Pause before an idle thread looks at the queue again. */
 #define LINGER_NS 1000000
-/* It is not waited for if there is as much to close as this. */
+/* With this many descriptors waiting, another thread starts instead. */
 #define LINGER_WAITING_MAX 16
-/* Of a socket's queue, which holds a few hundred messages. */
+/* Most messages to read off a socket; its queue holds a few hundred. */
 #define UNREAD_MAX 4096
 
 #ifndef sigev_notify_thread_id
@@ -37,19 +37,18 @@ struct closing {
 	int fd;
 };
 
-/* A queue, and the threads that empty it. */
 struct closer {
 	pthread_cond_t more;
 	struct closing *first, **last;
 	unsigned int waiting, threads, idle, threads_max;
-	unsigned int closing; /* threads that have a descriptor in hand */
-	uint64_t asked_ns; /* when a thread last asked for one; MONOTONIC */
-	unsigned int coming; /* that idle ones were told */
-	unsigned int lingering; /* threads that will look, unasked */
+	unsigned int closing; /* threads with a descriptor in hand */
+	uint64_t asked_ns; /* last request for a descriptor; MONOTONIC */
+	unsigned int coming; /* idle threads that were woken */
+	unsigned int lingering; /* threads that will look without a signal */
 	bool of_sockets;
 };
 
-static struct lock g_lock = LOCK_INITIALIZER(CLOSER); /* of both */
+static struct lock g_lock = LOCK_INITIALIZER(CLOSER); /* of both closers */
 
 static struct closer g_descriptors = {
 	.more = PTHREAD_COND_INITIALIZER,
@@ -64,12 +63,10 @@ static struct closer g_sockets = {
 	.of_sockets = true,
 };
 
-/* --- the threads -------------------------------------------------------------
- */
+/* --- the threads --------------------------------------------------------- */
 
 static void *run_closer(void *context);
 
-/* 0 or -errno. */
 static int start_thread(struct closer *closer)
 {
 	pthread_attr_t attributes;
@@ -80,7 +77,7 @@ static int start_thread(struct closer *closer)
 	if (err)
 		return -err;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	/* Signals are the main thread's. */
+	/* The main thread handles all signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&ignored, &attributes, run_closer, closer);
@@ -89,8 +86,8 @@ static int start_thread(struct closer *closer)
 	return -err;
 }
 
-/* g_lock held: a thread looks into the queue soon, if there is one that nothing
- * holds. */
+/* Wakes or starts a thread, unless one will look at the queue anyway. g_lock
+ * held. */
 static void tell_one(struct closer *closer)
 {
 	if (closer->coming ||
@@ -111,8 +108,9 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-/* SIGRTMIN is only for interrupting close(2) in the thread that calls this:
- * others have it blocked or never get it. False: there is no such timer. */
+/* Makes a timer that interrupts close(2) in the calling thread by SIGRTMIN.
+ * Other threads block that signal or never get it. Returns false if timers are
+ * not available. */
 static bool make_interrupts(timer_t *timer)
 {
 	struct sigaction action = { .sa_handler = ignore_signal };
@@ -128,8 +126,8 @@ static bool make_interrupts(timer_t *timer)
 	       timer_create(CLOCK_MONOTONIC, &event, timer) == 0;
 }
 
-/* Takes what nobody has received, so that the peer can still read what it was
- * sent: it would be told ECONNRESET in place of that. */
+/* Reads unread messages. Otherwise the peer gets ECONNRESET and loses the last
+ * messages from this side. */
 static void drop_unread(int socket)
 {
 	char bytes[4096];
@@ -176,8 +174,8 @@ static void linger(struct closer *closer)
 	closer->lingering--;
 }
 
-/* What the calling thread is to close after @done, which it has closed, or
- * NULL. NULL: there is nothing more. */
+/* Returns the next descriptor to close, or NULL. Frees @done, the entry of the
+ * descriptor just closed (may be NULL). */
 static struct closing *next_closing(struct closer *closer, struct closing *done)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -196,7 +194,8 @@ static struct closing *next_closing(struct closer *closer, struct closing *done)
 			closer->last = &closer->first;
 		closer->waiting--;
 		closer->closing++;
-		/* This one may hold us. */
+		/* The descriptor may block this thread, so another must
+		 * look. */
 		if (closer->first)
 			tell_one(closer);
 	}
@@ -221,10 +220,8 @@ static void *run_closer(void *context)
 	return NULL;
 }
 
-/* --- what others call --------------------------------------------------------
- */
+/* --- what others call ---------------------------------------------------- */
 
-/* Queues @closing. False: there is no thread for it. */
 static bool queue_closing(struct closer *closer, struct closing *closing)
 {
 	bool queued;
@@ -278,8 +275,6 @@ bool closer_is_full(void)
 	return full;
 }
 
-/* Puts the descriptors of @message, at most @fd_max, into @fds. Returns their
- * number. */
 static size_t take_descriptors(struct msghdr *message, int *fds, size_t fd_max)
 {
 	struct cmsghdr *part = CMSG_FIRSTHDR(message);
@@ -294,8 +289,8 @@ static size_t take_descriptors(struct msghdr *message, int *fds, size_t fd_max)
 	return count;
 }
 
-/* The same @length bytes once more, and no descriptors: those that the kernel
- * lets go of are open here, or there are none, so it need not end them. */
+/* Removes the message that was peeked at. The kernel then drops the message's
+ * references, but the same files are open here, so none is closed for good. */
 static void take_off_queue(int socket, void *bytes, size_t length)
 {
 	(void)!recv(socket, bytes, length, MSG_DONTWAIT);
@@ -315,7 +310,7 @@ ssize_t closer_receive(int socket, void *bytes, size_t size, int *fds,
 	*fd_count = 0;
 	*cut = 0;
 	assert(fd_max <= CLOSER_FDS_MAX);
-	/* Not CMSG_SPACE(): its padding would hold one more. */
+	/* Not CMSG_SPACE(): its padding has room for one more. */
 	message.msg_control = fd_max ? control.bytes : NULL;
 	message.msg_controllen = fd_max ? CMSG_LEN(fd_max * sizeof(int)) : 0;
 	length = recvmsg(socket, &message,

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * closer - closes descriptors that others control, where nobody waits for it.
+ * closer - closes descriptors on threads of its own, because another process can
+ * make close(2) block: a TCP socket with SO_LINGER, a terminal with pending
+ * output, a file of a FUSE server that does not answer.
  *
- * close(2) can block for as long as somebody else likes: a TCP socket with
- * SO_LINGER, a terminal that still has output, a file of a FUSE server that
- * does not answer. And whoever is the last to let go of a message closes all
- * descriptors in it. So threads of this module close them. A thread that is
- * held by a descriptor is interrupted every 50 ms, which is enough for all but
- * FUSE; others take its place, up to CLOSER_THREADS. When all of these are
- * held, what comes later waits, and after CLOSER_WAITING_MAX of them nothing
- * more should be received (closer_is_full()). While they do close, or where a
- * busy machine gives them no CPU, more may wait.
+ * A message that the kernel drops closes its descriptors on the thread of the
+ * receiver. closer_receive() takes them out of the message instead.
  *
- * Connections have threads of their own. What was sent over one and not
- * received is no open file of ours: FUSE has no say in its end.
+ * A signal interrupts a blocked thread every 50 ms, which ends the block unless
+ * the file is of FUSE. While threads are blocked, others start, CLOSER_THREADS
+ * in all. When all are blocked, descriptors wait. Beyond CLOSER_WAITING_MAX of
+ * them the caller should stop receiving (closer_is_full()); while some thread
+ * makes progress, CLOSER_UNSERVED_MAX may wait.
+ *
+ * CLOSER_SOCKET_THREADS more threads close connections. A descriptor that the
+ * peer has sent, but this process never received, is no open file of this
+ * process. So FUSE cannot block the end of a connection.
  */
 #ifndef PERFREC_COLLECTOR_BASE_CLOSER_H
 #define PERFREC_COLLECTOR_BASE_CLOSER_H
@@ -26,31 +28,31 @@
 #define CLOSER_SOCKET_THREADS 4
 #define CLOSER_WAITING_MAX 64
 #define CLOSER_UNSERVED_MAX 1024
-/* The most descriptors that closer_receive() takes. */
 #define CLOSER_FDS_MAX 8
 
-/* Has @fd closed, soon. Nobody may use it any more. Any thread; does not block,
- * except when there is no memory or no thread can be started: then it closes
- * @fd itself. */
+/* Queues @fd for closing; the caller must not use it again. Any thread. Does not
+ * block. Only if there is no memory, or no thread can start, it closes @fd
+ * itself. */
 void closer_close(int fd);
-/* The same for a connected UNIX socket; its peer sees the end at once, after
- * what was sent to it. */
+/* As closer_close(), for a connected UNIX socket. The peer reads the messages
+ * that were sent, and then the end of the connection, without waiting for the
+ * thread. */
 void closer_close_socket(int fd);
 
-/* Whether CLOSER_WAITING_MAX descriptors wait for a thread, as others hold all
- * threads; or CLOSER_UNSERVED_MAX, for whatever reason. Any thread. */
+/* Returns true if CLOSER_WAITING_MAX descriptors wait while all threads are
+ * blocked, or CLOSER_UNSERVED_MAX wait for any reason. Any thread. */
 bool closer_is_full(void);
 
 /*
- * recvmsg(2) of up to @size bytes to @bytes, not blocking, with at most @fd_max
- * descriptors (0: @fds may be NULL), which are left in @fds, their number in
- * *@fd_count; the caller owns them, and they have FD_CLOEXEC. Returns the
- * length (0: the end), or -errno.
+ * Receives a message of up to @size bytes without blocking, and at most @fd_max
+ * descriptors (0: @fds may be NULL). Sets *@fd_count; the caller owns the
+ * descriptors in @fds, which have FD_CLOEXEC. Returns the length (0: end of the
+ * connection) or -errno.
  *
- * *@cut is 0; or -E2BIG when more descriptors came along, or -EMFILE when the
- * limit of open files left no room for them. Then @bytes is what the message
- * says, no descriptor is left here, and the message is where it was: the caller
- * ends the connection by closer_close_socket().
+ * Sets *@cut to 0; to -E2BIG if the message had more descriptors; or to -EMFILE
+ * if the limit of open files was reached. If *@cut is not 0, @bytes is valid, no
+ * descriptor is returned, and the message stays in the queue; the caller ends the
+ * connection with closer_close_socket().
  */
 ssize_t closer_receive(int socket, void *bytes, size_t size, int *fds,
 		       size_t fd_max, size_t *fd_count, int *cut);

@@ -57,7 +57,7 @@ struct connection *connections_oldest(
 {
 	struct connection *oldest = NULL;
 
-	/* New ones are put in front. */
+	/* The list starts with the newest. */
 	for (struct connection *one = connections->first; one; one = one->next)
 		if (!one->ended && counts(one, context))
 			oldest = one;
@@ -83,8 +83,8 @@ struct connection *connections_of_most(
 	struct connection *found = NULL;
 	uint32_t most = 0, count;
 
-	/* New ones are put in front: the last one that has most is the oldest.
-	 */
+	/* The list starts with the newest, so the last one with most is the
+	 * oldest. */
 	for (struct connection *one = connections->first; one;
 	     one = one->next) {
 		count = one->ended ? 0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * connections - the open connections of a server, each with a time limit. All
- * on the thread of the event loop (loop.h). A connection may end while the loop
- * still has events for it, so it is freed later, by connections_reap().
+ * connections - the open connections of a server, each with a time limit. Only
+ * for the thread of the event loop (loop.h). The loop may still have events for
+ * a connection that has ended, so connections_reap() frees it later.
  */
 #ifndef PERFREC_COLLECTOR_BASE_CONNECTIONS_H
 #define PERFREC_COLLECTOR_BASE_CONNECTIONS_H
@@ -13,10 +13,10 @@
 
 #include "collector/base/loop.h"
 
-/* The first member of what a server has for each connection. */
+/* The first member of a server's own struct for a connection. */
 struct connection {
-	struct watch watch; /* of its socket */
-	uint64_t deadline_ns; /* BOOTTIME; UINT64_MAX: it has all the time */
+	struct watch watch;
+	uint64_t deadline_ns; /* BOOTTIME; UINT64_MAX: no limit */
 	bool ended;
 	struct connection *next;
 };
@@ -27,43 +27,40 @@ struct connections {
 	uint32_t count;
 };
 
-/* Adds @connection, which its server has allocated, and takes over its socket
- * @fd. @ready is called when the peer says something. The connection has
- * @timeout_ns from now on. */
+/* Adds @connection, allocated by the server, and its socket @fd. The loop calls
+ * @ready when the socket can be read. The connection times out after
+ * @timeout_ns. */
 void connections_add(struct connections *connections,
 		     struct connection *connection, int fd,
 		     void (*ready)(struct watch *watch), uint64_t timeout_ns);
-/* Ends @connection: nothing more is heard of it. May be called twice. */
+/* Ends @connection: @ready is not called any more. May be called twice. */
 void connections_end(struct connections *connections,
 		     struct connection *connection);
 /*
- * Ends the connections whose time is over, after @late (NULL: nothing is to be
- * done) has been called with each. Closes all that have ended and calls
- * @release with each, which frees what the server allocated. Descriptors that a
- * peer has sent and nobody received do not hold this up (closer.h).
+ * Ends timed-out connections after a call of @late (may be NULL) for each.
+ * Closes all ended connections and calls @release, which frees the server's
+ * memory. Descriptors that a peer sent and nobody received cannot block this
+ * (closer.h).
  */
 void connections_reap(struct connections *connections,
 		      void (*late)(struct connection *connection),
 		      void (*release)(struct connection *connection));
-/* The connection that was added first of those that have not ended and for
- * which @counts, called with @context, is true; NULL: there is none. */
+/* Returns the oldest open connection that @counts(connection, @context)
+ * accepts, or NULL. */
 struct connection *connections_oldest(
 	const struct connections *connections,
 	bool (*counts)(const struct connection *connection,
 		       const void *context),
 	const void *context);
-/* How many of those that have not ended are of @pid. @owner: whose process a
- * connection is. */
 uint32_t connections_of(const struct connections *connections,
 			pid_t (*owner)(const struct connection *connection),
 			pid_t pid);
-/* The connection that was added first of the process that has most, of several
- * such processes the one with the oldest: what has only just come may still be
- * about to speak. NULL: there is none. */
+/* Returns the oldest connection of the process with most connections, or NULL.
+ * On a tie the process with the oldest connection wins, because a new peer may
+ * be about to send. */
 struct connection *connections_of_most(
 	const struct connections *connections,
 	pid_t (*owner)(const struct connection *connection));
-/* Ends all of them, and @releases them in the same way. */
 void connections_close(struct connections *connections,
 		       void (*release)(struct connection *connection));
 

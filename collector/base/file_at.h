@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * file_at - a part of a file, read as a whole. Any thread.
+ * file_at - reads a part of a file completely. Any thread.
  */
 #ifndef PERFREC_COLLECTOR_BASE_FILE_AT_H
 #define PERFREC_COLLECTOR_BASE_FILE_AT_H
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the @count bytes at @offset of @fd into @to. 0 or -errno; -EBADMSG:
- * there are fewer. */
+/* Reads @count bytes at @offset. Returns 0 or -errno; -EBADMSG: the file is
+ * shorter. */
 int file_read_at(int fd, void *to, size_t count, uint64_t offset);
 
 #endif

@@ -8,10 +8,8 @@
 #include "collector/base/budget.h"
 #include "shared/compiler.h"
 
-#define BYTES_FIRST 64 /* for the first elements of an array */
+#define BYTES_FIRST 64
 
-/* How many elements there will be room for; 0: @wanted is more than there can
- * be. */
 static size_t new_room(const struct grow *grow, size_t wanted)
 {
 	size_t most = MIN(grow->most, PTRDIFF_MAX / grow->item_bytes);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * grow - arrays that get longer. Whoever has one keeps the pointer to its
- * elements, how many of them are in use, and for how many there is room, in
+ * grow - growing arrays. The owner keeps the pointer, the count and the room in
  * variables of any names and integer types; all zero is an empty array. free()
- * ends it. Not for arrays that other threads read without a lock: the elements
- * move.
+ * ends it. Not for arrays that other threads read without a lock, because the
+ * elements move.
  */
 #ifndef PERFREC_COLLECTOR_BASE_GROW_H
 #define PERFREC_COLLECTOR_BASE_GROW_H
@@ -16,17 +15,16 @@
 struct budget;
 
 /*
- * Makes sure that @array has room for @wanted elements: grow_array(list, room,
- * count + 1). @room is for how many it has room now; both @array and @room are
- * changed when it has to grow. The room at least doubles, and new elements have
- * any value. Evaluates to 0, or to -ENOMEM: nothing has changed then. Both
- * @array and @room are evaluated more than once.
+ * Makes room for @wanted elements: grow_array(list, room, count + 1). Changes
+ * @array and @room if the array must grow; the room at least doubles, and new
+ * elements are uninitialized. Evaluates to 0, or to -ENOMEM without any change.
+ * Evaluates @array and @room more than once.
  */
 #define grow_array(array, room, wanted) \
 	grow_array_from(NULL, array, room, wanted)
 
-/* The same, with bytes of @budget (NULL: without one). Whoever frees the array
- * gives back what @room elements take. */
+/* As grow_array(), with bytes of @budget (NULL: unlimited). The owner gives
+ * back the bytes of @room elements when it frees the array. */
 #define grow_array_from(budget, array, room, wanted)                           \
 	({                                                                     \
 		size_t grow_wanted = (wanted);                                 \
@@ -45,7 +43,7 @@ struct budget;
 		grow_err;                                                      \
 	})
 
-/* As grow_array(), for @wanted above 0; new elements are all zero. */
+/* As grow_array(), for @wanted above 0; new elements are zero. */
 #define grow_array_zeroed(array, room, wanted)                           \
 	({                                                               \
 		size_t grow_before = (room);                             \
@@ -57,11 +55,10 @@ struct budget;
 		grow_failed || !(array) ? -ENOMEM : 0;                   \
 	})
 
-/* For the macros only. */
 struct grow {
 	void *items;
-	size_t fits, item_bytes; /* elements, and bytes of each */
-	size_t most; /* that the type of room can count */
+	size_t fits, item_bytes;
+	size_t most;
 };
 
 int grow_slow(struct grow *grow, size_t wanted, struct budget *budget);

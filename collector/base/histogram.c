@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * histogram - 16 bits are enough for nearly all counts, so an octave and its
- * weight take 136 bytes. When the first count of a histogram is larger, all
- * its counts get 64 bits more: those few functions
- * that are called so often may take the room. A wrap of 16 bits comes once in
- * 65536 values at most.
+ * histogram - nearly all counts fit into 16 bits, so an octave and its weight
+ * take 136 bytes. When the first count of a histogram overflows, all counts of
+ * that histogram get 64 bits more: few functions are called so often. 16 bits
+ * overflow at most once in 65536 values.
  *
- * The octaves with memory have no gap between them. Gaps would save a third of
- * the memory, but then each value has to look up where its octave lies; and one
- * comparison tells both that there is room and that the maximum stays.
+ * The octaves with memory have no gaps. Gaps would save a third of the memory,
+ * but then each value would need a lookup of its octave. Without gaps one
+ * comparison checks both the room and the maximum.
  */
 #include "collector/base/histogram.h"
 
@@ -23,8 +22,8 @@
 #define LOW_BYTES (HISTOGRAM_OCTAVE * sizeof(uint16_t))
 #define HIGH_BYTES (HISTOGRAM_OCTAVE * sizeof(uint64_t))
 #define WEIGHT_BYTES sizeof(uint64_t)
-#define LOW_VALUES 65536u /* that fit into a count of 16 bits */
-#define ENTRY_BYTES 48 /* two numbers as text */
+#define LOW_VALUES 65536u
+#define ENTRY_BYTES 48
 
 static uint32_t shift_of(uint32_t bucket)
 {
@@ -45,8 +44,7 @@ uint64_t histogram_width(uint32_t bucket)
 	return UINT64_C(1) << shift_of(bucket);
 }
 
-/* --- memory ----------------------------------------------------------------
- */
+/* --- memory -------------------------------------------------------------- */
 
 static bool take(const struct histogram *histogram, size_t bytes)
 {
@@ -70,25 +68,25 @@ static bool has_room(const struct histogram *histogram, uint32_t bucket)
 	       bucket < end_bucket(histogram);
 }
 
-/* Bytes of one octave. */
 static size_t octave_bytes(const struct histogram *histogram)
 {
 	return LOW_BYTES + WEIGHT_BYTES + (histogram->high ? HIGH_BYTES : 0);
 }
 
-/* What histogram_add() may take. */
+/* Sets the range of values for the fast path of histogram_add(). */
 static void set_limits(struct histogram *histogram)
 {
 	uint32_t last = end_bucket(histogram) - 1;
 	uint64_t most = histogram_low(last) + (histogram_width(last) - 1);
 
 	histogram->first = histogram_low(histogram->first_bucket);
-	/* 0 if it is all there is: then each value goes the slow way. */
+	/* 0 if the range is all of uint64_t: then each value takes the slow
+	 * path. */
 	histogram->limit = MIN(histogram->max, most) - histogram->first + 1;
 }
 
-/* Moves the counts to new memory, of @octaves from @first on, among which the
- * old ones are. */
+/* Moves the counts to new memory for @octaves from bucket @first on, which
+ * include the old octaves. Returns false without memory. */
 static bool move_to(struct histogram *histogram, uint32_t first,
 		    uint32_t octaves)
 {
@@ -130,7 +128,7 @@ static bool move_to(struct histogram *histogram, uint32_t first,
 	return true;
 }
 
-/* Room for @bucket, which has none. */
+/* Adds the octave of @bucket and all between it and the others. */
 static bool add_room(struct histogram *histogram, uint32_t bucket)
 {
 	uint32_t first = bucket / HISTOGRAM_OCTAVE * HISTOGRAM_OCTAVE;
@@ -168,8 +166,7 @@ void histogram_release(struct histogram *histogram)
 	*histogram = (struct histogram){ .budget = histogram->budget };
 }
 
-/* --- counts ----------------------------------------------------------------
- */
+/* --- counts -------------------------------------------------------------- */
 
 static uint64_t count_of(const struct histogram *histogram, uint32_t bucket)
 {
@@ -234,7 +231,7 @@ void histogram_add_many(struct histogram *histogram, uint64_t value,
 	add_value(histogram, value, count, 0);
 }
 
-/* @from moves as it is. */
+/* Moves all of @from to the empty @to. */
 static void move_all(struct histogram *to, struct histogram *from)
 {
 	uint64_t max = MAX(to->max, from->max);
@@ -259,7 +256,7 @@ void histogram_merge(struct histogram *to, struct histogram *from)
 	}
 	for (uint32_t bucket = 0; histogram_next(from, &bucket, &count);
 	     bucket++) {
-		/* The weight of an octave goes with its first value. */
+		/* The first value carries the weight of the octave. */
 		bool first = bucket / HISTOGRAM_OCTAVE != octave;
 
 		octave = bucket / HISTOGRAM_OCTAVE;
@@ -273,8 +270,7 @@ void histogram_merge(struct histogram *to, struct histogram *from)
 	histogram_release(from);
 }
 
-/* --- what it says ----------------------------------------------------------
- */
+/* --- results -------------------------------------------------------------- */
 
 bool histogram_next(const struct histogram *histogram, uint32_t *bucket,
 		    uint64_t *count)
@@ -307,7 +303,6 @@ uint64_t histogram_total(const struct histogram *histogram)
 	return total;
 }
 
-/* The rank of the @per_mille thousandths of @total, which is not 0. */
 static uint64_t rank_of(uint64_t total, uint32_t per_mille)
 {
 	uint64_t rank = total / 1000 * per_mille +

@@ -10,16 +10,16 @@
 #include "collector/base/thread_nice.h"
 
 struct jobs {
-	const char *name; /* of its thread */
-	struct jobs_group *group; /* or NULL */
+	const char *name;
+	struct jobs_group *group;
 	pthread_t thread;
-	struct lock lock; /* of all that follows */
+	struct lock lock;
 	pthread_cond_t change;
 	struct job *first, **last;
-	int nice; /* what the thread is to be */
-	bool running; /* a job */
+	int nice; /* requested nice value of the thread */
+	bool running;
 	bool closing;
-	bool detached; /* the thread frees this */
+	bool detached; /* the thread frees this struct */
 };
 
 /* --- groups --------------------------------------------------------------- */
@@ -51,8 +51,8 @@ void jobs_group_wait(struct jobs_group *group)
 
 /* --- the thread ----------------------------------------------------------- */
 
-/* Waits for the next job; NULL: there will be none any more. *@nice: what the
- * thread is to be. */
+/* Waits for the next job. Returns NULL if there are no more. Sets *@nice to the
+ * requested nice value. */
 static struct job *next_job(struct jobs *jobs, int *nice)
 {
 	struct job *job;
@@ -98,7 +98,7 @@ static void *run_jobs(void *context)
 		job->run(job);
 		pulse_end();
 	}
-	/* Set by a job, if at all. */
+	/* Only a job of this thread can have set it, so no lock is needed. */
 	if (jobs->detached)
 		release(jobs);
 	return NULL;

@@ -6,9 +6,9 @@
 
 #include "collector/base/put.h"
 #include "collector/base/utf8.h"
+#include "shared/compiler.h"
 
-/* --- memory ---
- */
+/* --- memory -------------------------------------------------------------- */
 
 static _Thread_local bool t_lacked;
 
@@ -20,7 +20,8 @@ static void *allocate(size_t bytes)
 	return block;
 }
 
-/* Before there are threads: jansson has one allocator for all of them. */
+/* A constructor, because jansson has one allocator for all threads and must get
+ * it before threads exist. */
 __attribute__((constructor)) static void take_over_memory(void)
 {
 	json_set_alloc_funcs(allocate, free);
@@ -36,8 +37,7 @@ bool json_text_lacked(void)
 	return t_lacked;
 }
 
-/* --- texts ---
- */
+/* --- texts --------------------------------------------------------------- */
 
 json_t *json_text(const char *text)
 {
@@ -53,9 +53,14 @@ json_t *json_text(const char *text)
 	return json;
 }
 
-/* How many bytes the character at @text has, if it steers a terminal; else 0.
- * What steers in ASCII jansson has written with a backslash, but for DEL: line
- * ends and blanks are between texts. */
+json_t *json_number(uint64_t value)
+{
+	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
+}
+
+/* Returns the length of the character at @text if it steers a terminal, else 0.
+ * jansson has already escaped ASCII control characters except DEL; line ends
+ * and blanks lie between texts. */
 static size_t steering_bytes(const char *text, size_t left)
 {
 	size_t length;
@@ -66,7 +71,8 @@ static size_t steering_bytes(const char *text, size_t left)
 	return length && utf8_steers(text, length) ? length : 0;
 }
 
-/* A piece of a dump: whole characters. There are very many, and one thread. */
+/* Writes a piece of a dump, which consists of whole characters. Unlocked,
+ * because there are many pieces and one thread. */
 static int write_piece(const char *text, size_t size, void *to)
 {
 	FILE *out = to;

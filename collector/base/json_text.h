@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * json_text - texts of any bytes as JSON, which has to be UTF-8, and JSON as
- * text that a terminal may show.
+ * json_text - arbitrary bytes as JSON, which must be UTF-8, and JSON as text
+ * that is safe for a terminal.
  */
 #ifndef PERFREC_COLLECTOR_BASE_JSON_TEXT_H
 #define PERFREC_COLLECTOR_BASE_JSON_TEXT_H
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
-/* jansson leaves out what it has no memory for, and nobody asks each call. So
- * this asks once: whether jansson lacked memory in this thread after
- * json_text_watch(). Any thread. */
+/* jansson silently leaves out values when memory is short. json_text_lacked()
+ * returns true if that happened in this thread since json_text_watch(). Any
+ * thread. */
 void json_text_watch(void);
 bool json_text_lacked(void);
 
-/* A new JSON string of @text, with '?' for each byte that is no UTF-8. The
- * caller owns it; NULL: no memory. Any thread. */
+/* Returns a new JSON string of @text with '?' for each byte that is not UTF-8,
+ * or NULL without memory. The caller owns it. Any thread. */
 json_t *json_text(const char *text);
 
-/* Writes @json to @out, as json_dumpf() with @flags does, but what steers a
- * terminal (utf8_steers()), such as U+0085 and U+202E, is written as \u and
- * four digits: read back, the texts are the same. 0; or -1: an error of @out,
- * or no memory. Any thread. */
+/* Returns a new JSON integer of @value, at most INT64_MAX, or NULL without
+ * memory. The caller owns it. Any thread. */
+json_t *json_number(uint64_t value);
+
+/* Writes @json to @out as json_dumpf() does with @flags. Characters that steer
+ * a terminal (utf8_steers()), such as U+0085 and U+202E, are written as \u and
+ * four digits, so a reader gets the same text. Returns 0, or -1 on an error of
+ * @out or without memory. Any thread. */
 int json_text_write(const json_t *json, size_t flags, FILE *out);
 
 #endif

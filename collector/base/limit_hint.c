@@ -8,7 +8,8 @@ const char *limit_hint(int err)
 	switch (err) {
 	case -EMFILE:
 		return " (raise ulimit -n)";
-	case -EAGAIN: /* of pthread_create(): memory for a stack, too */
+	case -EAGAIN: /* pthread_create() also returns it without memory for a
+		       * stack */
 		return " (raise ulimit -u or ulimit -v)";
 	case -ENOMEM:
 		return " (raise ulimit -v, or the limit of the container)";

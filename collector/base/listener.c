@@ -22,7 +22,7 @@ static bool is_socket(const char *path)
 	return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/* Whether nobody listens at @address: a collector that was killed has left the
+/* Returns true if no process listens at @address: a killed collector leaves its
  * socket there. */
 static bool is_stale(const struct sockaddr_un *address, int type)
 {
@@ -61,7 +61,7 @@ static int bind_path(int fd, const char *path, int type, bool shared)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const struct sockaddr *generic = (const struct sockaddr *)&address;
-	/* The socket has the right mode from its first moment. */
+	/* Sets the mode of the socket from the start. */
 	mode_t before = umask(shared ? 0111 : 0177);
 	int err = 0;
 
@@ -116,8 +116,9 @@ void listener_close(struct listener *listener)
 	*listener = LISTENER_NONE;
 }
 
-/* Another thread may take the descriptor that the spare one leaves. Then the
- * caller will be told of the same connection at once, and again: so wait. */
+/* Accepts and closes a connection with the spare descriptor. Another thread may
+ * take the descriptor first; then the loop reports the same connection again at
+ * once, so pause. */
 static void turn_away(struct listener *listener)
 {
 	const struct timespec pause = { 0, TURN_AWAY_PAUSE_NS };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * listener - a socket bound to a path, which nobody else serves.
+ * listener - a listening socket at a path.
  */
 #ifndef PERFREC_COLLECTOR_BASE_LISTENER_H
 #define PERFREC_COLLECTOR_BASE_LISTENER_H
@@ -14,34 +14,34 @@
 struct listener {
 	int fd; /* non-blocking; -1: none */
 	int spare_fd; /* see listener_accept() */
-	char path[SOCKET_PATH_BYTES]; /* "": nothing to remove */
+	char path[SOCKET_PATH_BYTES];
 };
 
 #define LISTENER_NONE ((struct listener){ .fd = -1, .spare_fd = -1 })
 
 /*
- * Listens at @path, which @option has named, with a socket of @type. Replaces a
- * socket that a collector left there when it was killed. The socket has mode
- * 0600, or 0666 if @shared: then the caller decides whom it serves. Changes the
- * umask for a moment, so no other thread may make files. The caller ends *@out
- * with listener_close(). 0, or -errno after logging one line.
+ * Listens at @path with a socket of @type; @option names the option for
+ * messages. Replaces the socket of a killed collector. The mode is 0600, or
+ * 0666 if @shared: then the caller must check its peers. Changes the umask for
+ * a moment, so no other thread may create files. The caller ends *@out with
+ * listener_close(). Returns 0, or -errno after logging one line.
  */
 int listener_open(const char *path, const char *option, int type, bool shared,
 		  struct listener *out);
-/* Closes and removes the socket: @listener is LISTENER_NONE afterwards, and may
- * be before. */
+/* Closes and removes the socket and sets @listener to LISTENER_NONE, which it
+ * may already be. */
 void listener_close(struct listener *listener);
 
 /*
- * Returns the socket of a new connection, non-blocking, which the caller
- * closes, or -errno. If no descriptor is free (-EMFILE, -ENFILE), the
- * connection is accepted and closed all the same: otherwise its client would
- * wait for ever, and the caller's loop would never rest.
+ * Returns the non-blocking socket of a new connection, which the caller closes,
+ * or -errno. Without a free descriptor (-EMFILE, -ENFILE) it accepts and closes
+ * the connection all the same; otherwise the client would wait for ever and the
+ * caller's loop would spin.
  */
 int listener_accept(struct listener *listener);
 
-/* Sets *@pid and *@uid to those of the process at the other end of @connection,
- * as our namespaces have them. 0 or -errno. */
+/* Sets *@pid and *@uid to those of the peer of @connection, in this process'
+ * namespaces. Returns 0 or -errno. */
 int listener_peer(int connection, pid_t *pid, uid_t *uid);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HELD_MAX 16 /* by one thread at once */
+#define HELD_MAX 16
 
 static const char *const g_what[] = {
 	[LOCK_NO_RANK] = "a lock that was never initialised",
@@ -15,7 +15,6 @@ static const char *const g_what[] = {
 #undef LOCK_RANK
 };
 
-/* What this thread holds, in the order in which it was taken. */
 static _Thread_local struct {
 	const struct lock *lock[HELD_MAX];
 	unsigned int count;

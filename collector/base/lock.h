@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lock - a mutex with a rank, so that no two threads can wait for each other: a
- * thread takes locks in the order of lock_ranks.def only. With LOCK_CHECK
- * (sanitizer builds, and `make DEBUG=1`) each thread remembers what it holds,
- * and the first lock that is taken out of order ends the process with a
- * message. Without it a lock is the mutex and nothing else.
+ * lock - a mutex with a rank, which prevents deadlocks: threads take locks only
+ * in the order of lock_ranks.def. With LOCK_CHECK (sanitizer builds, and `make
+ * DEBUG=1`) each thread remembers its locks, and the first lock out of order
+ * aborts the process with a message. Without LOCK_CHECK a lock is only the
+ * mutex.
  *
  * Not for signal handlers.
  */
@@ -13,9 +13,10 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <time.h>
 
 enum lock_rank {
-	LOCK_NO_RANK = 0, /* it was never initialised */
+	LOCK_NO_RANK = 0,
 #define LOCK_RANK(name, what) LOCK_##name,
 #include "collector/base/lock_ranks.def"
 #undef LOCK_RANK
@@ -34,11 +35,10 @@ struct lock {
 		PTHREAD_MUTEX_INITIALIZER, LOCK_##name \
 	}
 
-/* For the functions below only. The thread is about to take @lock; if @chained,
- * it may hold locks of the same rank. Aborts if that is out of order. */
+/* For the functions below only. Aborts if the thread may not take @lock now.
+ * @chained: it may hold locks of the same rank. */
 void lock_check_order(const struct lock *lock, bool chained);
 void lock_check_taken(const struct lock *lock);
-/* Aborts if the thread does not hold @lock. */
 void lock_check_released(const struct lock *lock);
 #else
 #define LOCK_INITIALIZER(name)            \
@@ -63,8 +63,7 @@ static inline void lock_check_released(const struct lock *lock)
 }
 #endif
 
-/* Makes @lock a lock of @rank that nobody holds. The caller ends it with
- * lock_destroy(). */
+/* The caller ends @lock with lock_destroy(). */
 static inline void lock_init(struct lock *lock, enum lock_rank rank)
 {
 	pthread_mutex_init(&lock->mutex, NULL);
@@ -75,13 +74,11 @@ static inline void lock_init(struct lock *lock, enum lock_rank rank)
 #endif
 }
 
-/* Ends @lock, which nobody may hold. */
 static inline void lock_destroy(struct lock *lock)
 {
 	pthread_mutex_destroy(&lock->mutex);
 }
 
-/* Waits until nobody else holds @lock, and takes it. */
 static inline void lock_acquire(struct lock *lock)
 {
 	lock_check_order(lock, false);
@@ -89,8 +86,8 @@ static inline void lock_acquire(struct lock *lock)
 	lock_check_taken(lock);
 }
 
-/* The same, for a lock that follows another of its rank in a chain: the caller
- * sees to it that all threads take these in one order. */
+/* As lock_acquire(), for a chain of locks of one rank. The caller must ensure
+ * that all threads take these in one order. */
 static inline void lock_acquire_chained(struct lock *lock)
 {
 	lock_check_order(lock, true);
@@ -98,7 +95,7 @@ static inline void lock_acquire_chained(struct lock *lock)
 	lock_check_taken(lock);
 }
 
-/* Takes @lock if nobody holds it. Never waits; false: somebody holds it. */
+/* Takes @lock without waiting. Returns false if another thread holds it. */
 static inline bool lock_try(struct lock *lock)
 {
 	lock_check_order(lock, false);
@@ -108,19 +105,27 @@ static inline bool lock_try(struct lock *lock)
 	return true;
 }
 
-/* Gives up @lock, which the thread holds. */
 static inline void lock_release(struct lock *lock)
 {
 	lock_check_released(lock);
 	pthread_mutex_unlock(&lock->mutex);
 }
 
-/* Gives up @lock, waits for a signal of @condition, and takes @lock again. May
- * return without a signal. */
+/* Releases @lock, waits for @condition, and takes @lock again. May return
+ * without a signal. */
 static inline void lock_wait(struct lock *lock, pthread_cond_t *condition)
 {
 	lock_check_released(lock);
 	pthread_cond_wait(condition, &lock->mutex);
+	lock_check_taken(lock);
+}
+
+/* As lock_wait(), until @at at the latest, by the clock of @condition. */
+static inline void lock_wait_until(struct lock *lock, pthread_cond_t *condition,
+				   const struct timespec *at)
+{
+	lock_check_released(lock);
+	pthread_cond_timedwait(condition, &lock->mutex, at);
 	lock_check_taken(lock);
 }
 

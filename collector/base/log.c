@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/clock.h"
+#include "collector/base/lock.h"
 
 #define LIMIT_LINES 10ULL
 #define LIMIT_NS 1000000000ULL
@@ -23,7 +23,8 @@ void log_init(const char *program, enum log_level max)
 	g_max = max;
 }
 
-/* A program may call itself anything, but must not write lines of ours. */
+/* The names of a program may contain control characters, which could fake lines
+ * of the log. */
 static void blank_controls(char *line, int length)
 {
 	for (int i = 0; i < length; i++)
@@ -50,11 +51,9 @@ static void write_line(enum log_level level, uint64_t withheld,
 		length += snprintf(line + length, sizeof(line) - (size_t)length,
 				   " (%llu more of these were not logged)",
 				   (unsigned long long)withheld);
-	/* A cut line still ends in a newline. */
 	length = MIN(length, (int)sizeof(line) - 2);
 	blank_controls(line, length);
 	line[length++] = '\n';
-	/* If stderr itself fails, there is nobody left to tell. */
 	(void)!write(STDERR_FILENO, line, (size_t)length);
 	errno = saved;
 }
@@ -68,8 +67,8 @@ void log_at(enum log_level level, const char *format, ...)
 	va_end(args);
 }
 
-/* Whether one more line may be written: @limit is a bucket that holds
- * LIMIT_LINES lines, and gets one more each LIMIT_NS. */
+/* Returns true if one more line may be written. @limit is a bucket of
+ * LIMIT_LINES lines, refilled by one line each LIMIT_NS. */
 static bool take_line(struct log_limit *limit, uint64_t *withheld)
 {
 	uint64_t now = clock_monotonic_ns(), room = LIMIT_LINES * LIMIT_NS;

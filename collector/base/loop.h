@@ -9,26 +9,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A member of whatever owns the descriptor. ready() is called again as long as
- * there is something to read. */
+/* A member of the owner of the descriptor. The loop calls ready() whenever the
+ * descriptor can be read (level-triggered). */
 struct watch {
 	int fd;
 	void (*ready)(struct watch *watch);
 };
 
-/* Returns an epoll descriptor, which the caller closes, or -errno. */
 int loop_new(void);
-/* Has the loop call @watch->ready(@watch) when its descriptor can be read.
- * @watch must stay. 0 or -errno. Any thread. */
+/* Adds @watch, which must stay valid. Returns 0 or -errno. Any thread. */
 int loop_add(int loop, struct watch *watch);
-/* From now on ready() is called when the descriptor can be written to, and not
+/* From now on the loop calls ready() when the descriptor can be written, not
  * when it can be read. Any thread. */
 void loop_write(int loop, struct watch *watch);
-/* Forgets @watch, which may be freed when loop_run_once() has returned.
- * Harmless when it was removed before. Only on the loop's thread. */
+/* Removes @watch. The caller may free it once loop_run_once() has returned.
+ * Harmless if repeated. Only on the loop's thread. */
 void loop_remove(int loop, struct watch *watch);
-/* Waits at most @timeout_ms (-1: for ever), and calls ready() of the watches
- * that are. A callback may remove any watch, but must not free one. */
+/* Waits at most @timeout_ms (-1: for ever) and calls ready() of each ready
+ * watch. A callback may remove any watch but must not free one. */
 void loop_run_once(int loop, int timeout_ms);
 
 #endif

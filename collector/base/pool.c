@@ -27,7 +27,6 @@ void pool_init_key(struct pool *pool, struct budget *budget, size_t item_bytes,
 			       .item_bytes = item_bytes };
 }
 
-/* What @room items take, and the table for them, which is at most half full. */
 static uint64_t bytes_of(const struct pool *pool, uint32_t room)
 {
 	return room * (pool->item_bytes + 2 * sizeof(*pool->slots));
@@ -70,7 +69,7 @@ static bool is_same(const struct pool *pool, const void *a, const void *b)
 			 : !memcmp(a, b, pool->key_bytes);
 }
 
-/* The slot of @item: where it is, or where it would be. */
+/* Returns the slot of @item, or the empty slot where it belongs. */
 static uint32_t *find_slot(const struct pool *pool, const void *item)
 {
 	uint32_t i = (uint32_t)hash_item(pool, item) & pool->slot_mask;
@@ -83,7 +82,6 @@ static uint32_t *find_slot(const struct pool *pool, const void *item)
 	}
 }
 
-/* Gives items and table the room for @room items, or changes neither. */
 static bool pool_resize(struct pool *pool, uint32_t room)
 {
 	uint32_t *slots = calloc(2 * (size_t)room, sizeof(*slots));

@@ -21,7 +21,7 @@
 bool proc_is_ours(void)
 {
 	char self[16] = "";
-	/* It leads to our id in the namespace that is shown. */
+	/* The link has our id in the namespace of the mount. */
 	ssize_t length = readlink("/proc/self", self, sizeof(self) - 1);
 
 	return length > 0 && atoi(self) == getpid();
@@ -45,8 +45,8 @@ size_t proc_read(pid_t pid, const char *name, char *buffer, size_t size)
 	return length;
 }
 
-/* The text behind "@key" at the start of a line. A process may have put
- * anything into its name, but no newline that is not escaped. */
+/* Returns the text behind "@key" at the start of a line, or NULL. A process
+ * name may contain anything, but its newlines are escaped. */
 static const char *find_key(const char *status, const char *key)
 {
 	size_t length = strlen(key);
@@ -66,7 +66,7 @@ int64_t proc_boottime_offset_ns(void)
 	FILE *file = fopen("/proc/self/timens_offsets", "re");
 	char name[16];
 
-	/* The file is about children; this process has the same offsets. */
+	/* The file describes children; this process has the same offsets. */
 	while (file && fscanf(file, "%15s %lld %lld", name, &seconds, &ns) == 3)
 		if (strcmp(name, "boottime") == 0)
 			offset_ns = seconds * 1000000000 + ns;
@@ -92,8 +92,8 @@ long proc_status_number(const char *status, const char *key)
 	return found ? atol(found) : -1;
 }
 
-/* Whether the four ids behind @key are equal: real, effective, saved, that for
- * files. Sets *@id to the first one. */
+/* Returns true if the four ids behind @key (real, effective, saved, of files)
+ * are equal. Sets *@id to the first. */
 static bool has_one_id(const char *status, const char *key, unsigned int *id)
 {
 	const char *found = find_key(status, key);
@@ -117,24 +117,7 @@ bool proc_is_of_user(pid_t pid, uid_t uid)
 	       has_one_id(status, "Gid:", &group);
 }
 
-bool proc_has_environment(pid_t pid, const char *entry)
-{
-	char path[64], *text = NULL;
-	size_t size = 0;
-	bool found = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	file = fopen(path, "re");
-	while (file && !found && getdelim(&text, &size, '\0', file) > 0)
-		found = !strcmp(text, entry);
-	free(text);
-	if (file)
-		fclose(file);
-	return found;
-}
-
-/* A name may have blanks and brackets, and is the second field. */
+/* A name, the second field, may contain blanks and brackets. */
 const char *proc_stat_field(const char *stat, int number)
 {
 	const char *at = strrchr(stat, ')');
@@ -147,7 +130,7 @@ const char *proc_stat_field(const char *stat, int number)
 	return at ? at : "";
 }
 
-/* Whether thread @tid of @pid is dying, or not there any more. */
+/* Returns true if thread @tid of @pid is dying or gone. */
 static bool is_dying(pid_t pid, int tid)
 {
 	char name[64], text[PROC_STATUS_BYTES];
@@ -158,7 +141,8 @@ static bool is_dying(pid_t pid, int tid)
 	    strtoul(proc_stat_field(text, STAT_FLAGS_FIELD), NULL, 10) &
 		    FLAG_EXITING)
 		return true;
-	/* When a whole process ends, each of its threads gets a SIGKILL. */
+	/* When a process ends, the kernel sends SIGKILL to each of its
+	 * threads. */
 	snprintf(name, sizeof(name), "task/%d/status", tid);
 	proc_read(pid, name, text, sizeof(text));
 	pending = find_key(text, "SigPnd:");
@@ -194,7 +178,7 @@ uint64_t proc_began(pid_t pid)
 	return strtoull(proc_stat_field(text, STAT_START_FIELD), NULL, 10);
 }
 
-/* struct pidfd_info of <linux/pidfd.h>, as it was first. */
+/* The first version of struct pidfd_info, <linux/pidfd.h>. */
 struct pidfd_state {
 	uint64_t mask, cgroup;
 	uint32_t ids[11];
@@ -204,7 +188,6 @@ struct pidfd_state {
 #define PIDFD_STATE _IOWR(0xff, 11, struct pidfd_state) /* PIDFD_GET_INFO */
 #define PIDFD_STATE_EXIT (UINT64_C(1) << 3) /* PIDFD_INFO_EXIT */
 
-/* What @pidfd says of a process that was waited for; -1: it says nothing. */
 static int pidfd_wait_status(int pidfd)
 {
 	struct pidfd_state state = { .mask = PIDFD_STATE_EXIT };
@@ -215,7 +198,6 @@ static int pidfd_wait_status(int pidfd)
 	return state.exit_code;
 }
 
-/* What /proc says of process @pid; -1: it is waited for, or runs. */
 static int zombie_wait_status(pid_t pid)
 {
 	char text[PROC_STAT_BYTES];
@@ -232,7 +214,7 @@ int proc_wait_status(pid_t pid, int pidfd)
 
 	if (status < 0)
 		status = zombie_wait_status(pid);
-	/* It may have been waited for meanwhile. */
+	/* The parent may have waited for it meanwhile. */
 	return status < 0 ? pidfd_wait_status(pidfd) : status;
 }
 

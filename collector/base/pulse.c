@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pulse - a thread has a slot of a table from its first piece of work to its
- * end. Threads that find no slot are not watched.
+ * pulse - a thread owns a slot of a table from its first piece of work to its
+ * end. Threads without a slot are not watched.
  */
 #include "collector/base/pulse.h"
 
@@ -13,27 +13,28 @@
 #include "collector/base/clock.h"
 #include "shared/atomic.h"
 
-/* One for each thread of a thousand recordings, twice. */
+/* Twice the threads of a thousand recordings. */
 #define SLOTS 4096
 
-struct slot { /* all atomic; the thread's but for tid, which is claimed */
-	uint32_t tid; /* 0: free */
-	uint64_t since_ns; /* 0: no work */
+struct slot { /* all fields atomic; tid is claimed, the owner writes the
+	       * others */
+	uint32_t tid;
+	uint64_t since_ns;
 	const char *what;
 };
 
 static struct slot g_slot[SLOTS];
-static uint32_t g_used; /* slots from here on were never used; atomic */
+static uint32_t g_used;
 static pthread_key_t g_key;
 static pthread_once_t g_once = PTHREAD_ONCE_INIT;
 static __thread struct slot *g_own;
-static __thread bool g_asked; /* for a slot */
+static __thread bool g_asked; /* claim_slot() was called */
 
 static void free_slot(void *slot_ptr)
 {
 	struct slot *slot = slot_ptr;
 
-	/* relaxed, both: the watchdog only looks */
+	/* relaxed, both: the watchdog only reads */
 	atom_store_rlx(&slot->since_ns, 0);
 	atom_store_rlx(&slot->tid, 0);
 	g_own = NULL;
@@ -46,7 +47,7 @@ static void make_key(void)
 
 static void note_used(uint32_t count)
 {
-	/* relaxed: a hint; a slot that is missed once is seen the next time */
+	/* relaxed: a hint; a slot that is missed once is seen later */
 	uint32_t used = atom_load_rlx(&g_used);
 
 	/* order: sc, PULSE: it only grows */
@@ -79,7 +80,7 @@ void pulse_begin(const char *what)
 
 	if (!slot)
 		return;
-	/* relaxed, both: the watchdog may see them for a moment apart */
+	/* relaxed, both: the watchdog may briefly see only one of them */
 	atom_store_rlx(&slot->what, what);
 	atom_store_rlx(&slot->since_ns, clock_monotonic_ns());
 }
@@ -95,7 +96,7 @@ const char *pulse_step(const char *what)
 {
 	const char *before;
 
-	/* relaxed, all: its own, and as above */
+	/* relaxed, all: the thread's own slot, and as above */
 	if (!what || !g_own || !atom_load_rlx(&g_own->since_ns))
 		return NULL;
 	before = atom_load_rlx(&g_own->what);
@@ -105,7 +106,7 @@ const char *pulse_step(const char *what)
 
 bool pulse_next(size_t *at, struct pulse *out)
 {
-	/* relaxed, all: a thread may begin or end its work just now */
+	/* relaxed, all: a thread may start or end its work just now */
 	size_t used = atom_load_rlx(&g_used);
 
 	for (; *at < used; ++*at) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pulse - what each thread does, and since when, for the watchdog (watchdog.h).
- * Any thread, but no signal handler; costs a reading of the clock.
+ * pulse - the current work of each thread and its start time, for the watchdog
+ * (watchdog.h). Any thread, but no signal handler; costs one reading of the
+ * clock.
  */
 #ifndef PERFREC_COLLECTOR_BASE_PULSE_H
 #define PERFREC_COLLECTOR_BASE_PULSE_H
@@ -11,23 +12,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The calling thread begins a piece of work: it @what, a literal that goes on
- * with "the thread ...". A piece of work is short: a job, an event, a pass. */
+/* Starts a piece of work of the calling thread. @what is a literal that
+ * continues "the thread ...". A piece of work is short: a job, an event, a
+ * pass. */
 void pulse_begin(const char *what);
-/* It has ended: the thread waits for the next one. */
+/* Ends the piece of work: the thread waits for the next one. */
 void pulse_end(void);
-/* Within a piece of work, from now on it @what. Returns what it did before, to
- * be set again; does nothing outside a piece of work, and returns NULL. */
+/* Replaces the description within a piece of work. Returns the old one for a
+ * later call, or does nothing and returns NULL outside a piece of work. */
 const char *pulse_step(const char *what);
 
 struct pulse {
-	pid_t tid; /* of the thread */
+	pid_t tid;
 	const char *what;
-	uint64_t since_ns; /* CLOCK_MONOTONIC: begin of the piece of work */
+	uint64_t since_ns;
 };
 
-/* The threads that are at work, in *@at to *@at + 1 of a list that changes
- * meanwhile: call it with 0 in *@at first. False: there are no more. */
+/* Returns the next thread at work from *@at (0 at first), and advances *@at.
+ * The list changes meanwhile. Returns false at the end. */
 bool pulse_next(size_t *at, struct pulse *out);
 
 #endif

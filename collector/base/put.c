@@ -7,7 +7,7 @@
 
 #include "collector/base/utf8.h"
 
-#define DIGITS 20 /* of 2^64 */
+#define DIGITS 20
 
 void put_bytes(const char *bytes, size_t count, FILE *out)
 {
@@ -68,7 +68,6 @@ size_t put_next(const char *text, size_t left, bool *seen)
 	return bytes ? bytes : 1;
 }
 
-/* What stands for @c in @instead; 0: nothing. */
 static char find_instead(const char *instead, char c)
 {
 	for (; instead && *instead; instead += 2)
@@ -124,7 +123,7 @@ static void put_json_character(const char *text, size_t bytes, FILE *out)
 		put_bytes(text, bytes, out);
 }
 
-/* How many of the @count bytes at @text need no thought. */
+/* Returns the length of the prefix of @text that JSON writes unchanged. */
 static size_t plain_bytes(const char *text, size_t count)
 {
 	size_t i = 0;

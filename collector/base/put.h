@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * put - texts and numbers onto a stdio stream of which one thread knows, many
- * million times: no format is read, and no lock taken. Errors stay with the
- * stream: see ferror(3).
+ * put - writes texts and numbers to a stdio stream that only one thread uses,
+ * many million times: no format is parsed, no lock taken. The stream keeps
+ * errors: see ferror(3).
  */
 #ifndef PERFREC_COLLECTOR_BASE_PUT_H
 #define PERFREC_COLLECTOR_BASE_PUT_H
@@ -12,34 +12,31 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* @count bytes as they are. */
 void put_bytes(const char *bytes, size_t count, FILE *out);
-/* @text as it is. */
 void put_text(const char *text, FILE *out);
 void put_char(char c, FILE *out);
-/* A number, in digits. */
 void put_count(uint64_t number, FILE *out);
 void put_int(int64_t number, FILE *out);
-/* A 1/1000 of @number: 1234567 is "1234.567", 1000 is "1". */
+/* Writes @number / 1000: 1234567 as "1234.567", 1000 as "1". */
 void put_thousandth(uint64_t number, FILE *out);
-/* Sets *@seen to whether the character at @text, of which @left (> 0) bytes may
- * be read, is UTF-8 and none that steers (utf8_steers()). Returns how many
- * bytes it has, at least 1. */
+/* Returns the length of the character at @text (@left > 0 readable bytes), at
+ * least 1. Sets *@seen to true if it is valid UTF-8 and does not steer a
+ * terminal (utf8_steers()). */
 size_t put_next(const char *text, size_t left, bool *seen);
-/* The @count bytes at @text, which may be any, for a line of text: each byte
- * that is no UTF-8, and each character that steers (utf8_steers()), becomes
- * '?'. Each ASCII character that stands at an even place of @instead (NULL:
- * none) becomes the one behind it: ";:". */
+/* Writes @count arbitrary bytes as a part of one line. Each byte that is not
+ * UTF-8 and each character that steers a terminal (utf8_steers()) becomes '?'.
+ * @instead (may be NULL) has pairs of ASCII characters: the first is replaced
+ * by the second, such as ";:". */
 void put_line(const char *text, size_t count, const char *instead, FILE *out);
-/* The @count bytes at @text, which may be any, as a JSON string with its
- * quotes. Each byte that is no UTF-8 becomes '?'. A character that steers
- * (utf8_steers()) is escaped. */
+/* Writes @count arbitrary bytes as a JSON string with quotes. Each byte that is
+ * not UTF-8 becomes '?'; a character that steers a terminal (utf8_steers()) is
+ * escaped. */
 void put_json(const char *text, size_t count, FILE *out);
-/* Character @point as JSON escapes it: above U+FFFF in two parts. */
+/* Writes character @point as a JSON escape: above U+FFFF as a surrogate
+ * pair. */
 void put_json_escape(uint32_t point, FILE *out);
-/* As put_json(), a text that ends with a NUL. */
 void put_json_text(const char *text, FILE *out);
-/* A double as JSON has it; null: JSON has no such number. */
+/* Writes a double as JSON; null for infinities and NaN, which JSON lacks. */
 void put_json_real(double real, FILE *out);
 
 #endif

@@ -7,7 +7,7 @@ uint64_t random_u64(void)
 {
 	uint64_t number;
 
-	/* The kernel gives so few bytes whole, and never refuses them. */
+	/* The kernel returns so few bytes completely and never refuses them. */
 	while (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		;
 	return number;

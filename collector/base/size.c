@@ -11,7 +11,8 @@
 
 #include "shared/compiler.h"
 
-/* Only digits: strtoull(3) would take signs, blanks and hexadecimal, too. */
+/* Parses digits only: strtoull(3) would also accept signs, blanks and
+ * hexadecimal. */
 static int parse_digits(const char *text, uint64_t *out, const char **rest)
 {
 	char *end;
@@ -71,7 +72,6 @@ static const struct time_unit {
 	{ "s", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 },
 };
 
-/* How many ns the unit @name has; 0: it is none. */
 static uint64_t find_time_unit(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++)
@@ -123,7 +123,6 @@ int size_parse_duration(const char *text, uint64_t *out)
 	return 0;
 }
 
-/* Three significant digits of @value, which is below 1024. */
 static void format_scaled(double value, const char *unit, char *text)
 {
 	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;

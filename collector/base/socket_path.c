@@ -21,13 +21,12 @@
 #define PRIVATE_RANDOM "XXXXXX"
 #define PRIVATE_NAME PRIVATE_PREFIX PRIVATE_RANDOM
 #define PRIVATE_SOCKET "sock"
-/* A folder that is younger may be about to be used. */
+/* A younger folder may be about to be used. */
 #define STALE_S 60
-/* A folder with a longer name has no room for a private folder and a socket. */
+/* A longer folder leaves no room for a private folder and a socket. */
 #define RUNTIME_BYTES_MAX \
 	(SOCKET_PATH_MAX - sizeof(PRIVATE_NAME "/" PRIVATE_SOCKET))
 
-/* Whether @path is a folder; with @all, one that everybody may pass through. */
 static bool is_usable_folder(const char *path, bool all)
 {
 	struct stat status;
@@ -36,8 +35,8 @@ static bool is_usable_folder(const char *path, bool all)
 	       (!all || status.st_mode & S_IXOTH);
 }
 
-/* Does what snprintf() does with @out, and leaves room for the suffix of the
- * other socket. */
+/* Formats a path into @out and leaves room for the suffix of the other socket.
+ * Returns 0, or -ENAMETOOLONG after logging. */
 ATTR_PRINTF(2, 3)
 static int make_path(char out[SOCKET_PATH_BYTES], const char *format, ...)
 {
@@ -70,8 +69,8 @@ static const char *temporary_folder(void)
 	return folder && folder[0] ? folder : "/tmp";
 }
 
-/* Makes @folder in the temporary folder, where anybody may have made it before.
- */
+/* Creates @folder in the temporary folder, where another user may have created
+ * it before. */
 static int make_private(const char *folder)
 {
 	struct stat status;
@@ -116,7 +115,6 @@ int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES])
 	return make_path(out, "%s/perfrec.sock", folder);
 }
 
-/* Whether @folder ends as mkdtemp(3) names it. */
 static bool is_private_name(const char *folder)
 {
 	static const char letters[] =
@@ -160,11 +158,10 @@ void socket_path_clean_up(const char *socket)
 	close(fd);
 }
 
-/* --- what was left by those that were killed --------------------------------
- */
+/* --- leftovers of killed collectors -------------------------------------- */
 
-/* Whether there is a socket at @path at which nobody listens, and nobody will:
- * its folder has not changed for a while. */
+/* Returns true if no process listens or will listen at the socket @path: its
+ * folder has not changed for a while. */
 static bool is_deserted(const char *folder, const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -186,8 +183,8 @@ static bool is_deserted(const char *folder, const char *path)
 	return refused;
 }
 
-/* Remove the folders that socket_path_private() made in @below for collectors
- * that were killed together with their perfrec. */
+/* Removes folders of socket_path_private() in @below whose collectors were
+ * killed together with their perfrec. */
 static void remove_stale(const char *below)
 {
 	char folder[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];

@@ -18,8 +18,6 @@ enum stat_field {
 	STAT_SYSTEM = 15,
 };
 
-/* Takes the digits at *@text, and moves it behind them. False: there are none,
- * or too many for 64 bits. */
 static bool take_number(const char **text, uint64_t *number)
 {
 	const char *at = *text;
@@ -48,13 +46,13 @@ int task_times_parse_schedstat(const char *text, struct task_times *out)
 		return -EBADMSG;
 	out->on_cpu_ns = on_cpu_ns;
 	out->delay_ns = delay_ns;
-	/* Who does not count says 0 for all. So does a thread that never ran.
-	 */
+	/* A kernel without these counters reports 0 everywhere, but so does a
+	 * thread that never ran. */
 	out->has_delay = on_cpu_ns || delay_ns || slices;
 	return 0;
 }
 
-/* Field @field of @stat is a number, with another field behind it. */
+/* Parses field @field of @stat, a number with another field behind it. */
 static bool stat_number(const char *stat, enum stat_field field,
 			uint64_t *number)
 {
@@ -63,7 +61,6 @@ static bool stat_number(const char *stat, enum stat_field field,
 	return take_number(&text, number) && *text == ' ';
 }
 
-/* Ticks of the kernel's in ns; at most UINT64_MAX. */
 static uint64_t ticks_ns(uint64_t ticks)
 {
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), ns;
@@ -91,7 +88,6 @@ int task_times_parse_stat(const char *text, struct task_times *out)
 	return 0;
 }
 
-/* Reads file @name of the thread: 0, or -errno. */
 static int read_file(pid_t pid, pid_t tid, const char *name, char *text,
 		     size_t size)
 {
@@ -104,7 +100,7 @@ static int read_file(pid_t pid, pid_t tid, const char *name, char *text,
 	return errno && errno != ENOENT ? -errno : -ESRCH;
 }
 
-/* Whether this kernel counts: our first thread has run. */
+/* Returns true if this kernel has the counters: our first thread has run. */
 static bool kernel_counts(void)
 {
 	struct task_times times = { 0 };
@@ -127,7 +123,7 @@ int task_times_read(pid_t pid, pid_t tid, struct task_times *out)
 		err = task_times_parse_stat(text, &times);
 	if (err)
 		return err;
-	/* A kernel may have no such file. */
+	/* Some kernels lack this file. */
 	err = read_file(pid, tid, "schedstat", text, sizeof(text));
 	if (!err)
 		err = task_times_parse_schedstat(text, &times);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * task_times - what the kernel has counted for a thread, of any process: time
- * on a CPU and time without one, user and system time, page faults. Since the
- * thread began: an exec changes nothing. Any thread.
+ * task_times - the kernel's counters of a thread of any process: time on and
+ * off CPUs, user and system time, page faults, since the start of the thread.
+ * An exec does not reset them. Any thread.
  */
 #ifndef PERFREC_COLLECTOR_BASE_TASK_TIMES_H
 #define PERFREC_COLLECTOR_BASE_TASK_TIMES_H
@@ -12,11 +12,11 @@
 #include <sys/types.h>
 
 struct task_times {
-	/* Of schedstat, to the ns. Of a thread that runs just now the first may
-	 * lack what has gone by since the last tick. */
+	/* From schedstat, in ns. on_cpu_ns of a running thread may lack the
+	 * time since the last tick. */
 	uint64_t on_cpu_ns;
-	uint64_t delay_ns; /* runnable, but on no CPU; with has_delay */
-	/* Of stat: cut to ticks of 10 ms. The kernel divides on_cpu_ns into the
+	uint64_t delay_ns; /* in a run queue; with has_delay */
+	/* From stat, in ticks of 10 ms. The kernel splits on_cpu_ns into the
 	 * two. */
 	uint64_t user_ns, system_ns;
 	uint64_t minor_faults, major_faults;
@@ -25,16 +25,16 @@ struct task_times {
 };
 
 /*
- * Sets *@out to the times of thread @tid of process @pid, both as we call them.
- * Returns 0, or -errno: -ESRCH if there is no such thread, -EMFILE or -ENFILE
- * if there is no descriptor to look, -EBADMSG if /proc says what it never does;
- * then *@out is all 0. Opens and reads two files: about 20 us.
+ * Reads the times of thread @tid of process @pid, ids of our namespace. Returns
+ * 0, or -errno with *@out all 0: -ESRCH without such a thread, -EMFILE or
+ * -ENFILE without a free descriptor, -EBADMSG for malformed files. Opens and
+ * reads two files: about 20 us.
  */
 int task_times_read(pid_t pid, pid_t tid, struct task_times *out);
 
-/* The parts of it. Take in @text, ended by a NUL, of a file schedstat or stat.
- * 0, or -EBADMSG; then *@out is as it was. A thread that never ran has no delay
- * by the first one alone. */
+/* Parse @text, the NUL-terminated text of schedstat or stat, for
+ * task_times_read(). Return 0, or -EBADMSG with *@out unchanged. From schedstat
+ * alone, a thread that never ran has no delay. */
 int task_times_parse_schedstat(const char *text, struct task_times *out);
 int task_times_parse_stat(const char *text, struct task_times *out);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/base/utf8.h"
 
 void text_out_bytes(const char *text, size_t length, FILE *out)
@@ -30,14 +31,12 @@ void text_out(const char *text, FILE *out)
 
 void text_out_module(const char *path, FILE *out)
 {
-	const char *slash = strrchr(path, '/');
-
 	if (path[0] == '[') {
 		text_out(path, out);
 		return;
 	}
 	fputc('[', out);
-	text_out(slash ? slash + 1 : path, out);
+	text_out(path_name(path), out);
 	fputc(']', out);
 }
 
@@ -72,7 +71,7 @@ int text_out_finish(void)
 	errno = 0;
 	if (!fflush(stdout) && !failed)
 		return 0;
-	/* Why it failed earlier is no longer known: once more. */
+	/* The cause of an earlier error is lost, so write once more. */
 	if (!errno && (putchar('\n') != EOF && !fflush(stdout)))
 		errno = EIO;
 	err = errno ? -errno : -EIO;

@@ -29,7 +29,7 @@ int thread_nice_of(pid_t pid)
 {
 	int nice;
 
-	/* -1 is a nice value, too. */
+	/* -1 is also a valid nice value. */
 	errno = 0;
 	nice = getpriority(PRIO_PROCESS, (id_t)pid);
 	return nice == -1 && errno ? 0 : nice;

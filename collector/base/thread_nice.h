@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_nice - the nice value of a thread, which on Linux each has of its own.
- * Processes that a thread starts have the same.
+ * thread_nice - the nice value of a thread; on Linux each thread has its own.
+ * Processes that a thread starts inherit it.
  */
 #ifndef PERFREC_COLLECTOR_BASE_THREAD_NICE_H
 #define PERFREC_COLLECTOR_BASE_THREAD_NICE_H
 
 #include <sys/types.h>
 
-/* The calling thread becomes as nice as @nice, if it is less so; there is no
- * way back for a user without the right to it. */
+/* Raises the calling thread's nice value to @nice if it is lower. An
+ * unprivileged user cannot undo this. */
 void thread_nice_raise(int nice);
-/* What the calling thread was last raised to; 0: it never was. */
 int thread_nice(void);
 
-/* The nice value of the process @pid; 0 where it cannot be had. */
+/* Returns the nice value of process @pid, or 0 if unknown. */
 int thread_nice_of(pid_t pid);
 
 #endif

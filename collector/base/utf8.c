@@ -4,8 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How many bytes a character has if it begins with @first; 0: none begins so.
- */
 static size_t length_of(unsigned char first)
 {
 	if (first < 0x80)
@@ -54,7 +52,7 @@ size_t utf8_plain_bytes(const char *text, size_t count)
 
 	for (; at + sizeof(word) <= count; at += sizeof(word)) {
 		memcpy(&word, text + at, sizeof(word));
-		/* A byte of 0x80 or more; of less than 0x20; of 0x7f. */
+		/* Tests for a byte of 0x80 or more, below 0x20, or 0x7f. */
 		if ((word | (word - 0x20 * each) | (word + each)) & high)
 			break;
 	}
@@ -67,8 +65,7 @@ bool utf8_steers(const char *text, size_t length)
 
 	if (point < 0x20 || (point >= 0x7f && point < 0xa0))
 		return true;
-	/* U+00AD: a hyphen that need not be shown; U+061C: Arabic letter mark
-	 */
+	/* U+00AD: soft hyphen; U+061C: Arabic letter mark */
 	if (point < 0x200b)
 		return point == 0xad || point == 0x61c;
 	return point <= 0x200f || (point >= 0x2028 && point <= 0x202e) ||

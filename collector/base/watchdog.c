@@ -16,25 +16,25 @@
 
 #define LOOK_MS 1000
 #define NAME_BYTES 32
-/* Threads that are late at once, of which it is remembered what was said. */
+/* Late threads that are remembered at once. */
 #define LATE_MAX 64
 
-struct late { /* a piece of work that takes long */
-	pid_t tid; /* 0: none */
+struct late {
+	pid_t tid;
 	uint64_t since_ns;
-	uint64_t next_ns; /* when it is said again */
+	uint64_t next_ns; /* time of the next line */
 };
 
 static struct watchdog {
 	enum log_level level;
 	pthread_t thread;
 	bool started;
-	int end_fd; /* eventfd: the end has come */
-	struct late late[LATE_MAX]; /* watchdog_look()'s */
+	int end_fd; /* eventfd: ends the thread */
+	struct late late[LATE_MAX];
 } g;
 
-/* The entry of the piece of work @pulse, or a new one; NULL: there is no room.
- * Entries of threads that went on are free. */
+/* Returns the entry of the piece of work @pulse, or a new one, or NULL without
+ * room. An entry of an older piece of work may be reused. */
 static struct late *late_of(const struct pulse *pulse)
 {
 	struct late *room = NULL;
@@ -66,14 +66,13 @@ static bool tell(const struct pulse *pulse, uint64_t now_ns,
 	proc_read(pulse->tid, "comm", name, sizeof(name));
 	name[strcspn(name, "\n")] = '\0';
 	log_at(level,
-	       "thread %s (%d) has made no progress for %llu s: it %s; what "
-	       "waits for it is late",
+	       "thread %s (%d) has made no progress for %llu s: it %s; work "
+	       "that needs it is late",
 	       name[0] ? name : "?", (int)pulse->tid,
 	       (unsigned long long)(busy_ns / 1000000000), pulse->what);
 	return true;
 }
 
-/* Forgets those that have ended their piece of work. */
 static void forget_others(const bool *seen)
 {
 	for (size_t i = 0; i < LATE_MAX; i++)

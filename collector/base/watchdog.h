@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * watchdog - a thread that logs which other thread makes no progress, and what
- * it does (pulse.h): after WATCHDOG_LATE_NS, and then each time that its piece
- * of work has taken twice as long.
+ * watchdog - a thread that logs other threads without progress and their work
+ * (pulse.h): after WATCHDOG_LATE_NS, and then whenever the time has doubled.
  */
 #ifndef PERFREC_COLLECTOR_BASE_WATCHDOG_H
 #define PERFREC_COLLECTOR_BASE_WATCHDOG_H
@@ -13,14 +12,13 @@
 
 #define WATCHDOG_LATE_NS 10000000000ull
 
-/* Starts the thread; it writes lines of @level. Once for a process. 0 or
+/* Starts the thread, which logs at @level. Once for a process. Returns 0 or
  * -errno. */
 int watchdog_start(enum log_level level);
-/* Ends it. Nothing happens if it was not started. */
 void watchdog_stop(void);
-/* What it does every second: looks at all threads as of @now_ns, of
- * CLOCK_MONOTONIC. Returns how many lines it has logged, of @level. One thread
- * at a time. */
+/* The thread's check of each second: looks at all threads at @now_ns,
+ * CLOCK_MONOTONIC. Returns the number of lines logged at @level. One thread at
+ * a time. */
 unsigned int watchdog_look(uint64_t now_ns, enum log_level level);
 
 #endif

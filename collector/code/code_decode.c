@@ -12,11 +12,11 @@
 struct decoded {
 	ZydisDecodedInstruction instruction;
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
-	uint64_t next; /* virtual address of what follows */
+	uint64_t next;
 };
 
-/* The number of the whole register of which @name is a part, if any. */
-static uint8_t number_of(ZydisRegister name)
+/* Returns CODE_NO_REGISTER unless @name is a part of a general register. */
+static uint8_t register_number(ZydisRegister name)
 {
 	ZydisRegister whole = name;
 
@@ -32,7 +32,7 @@ static bool is_register(const ZydisDecodedOperand *operand, unsigned int bits)
 {
 	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	       operand->size == bits &&
-	       number_of(operand->reg.value) != CODE_NO_REGISTER;
+	       register_number(operand->reg.value) != CODE_NO_REGISTER;
 }
 
 static bool is_immediate(const ZydisDecodedOperand *operand)
@@ -47,7 +47,6 @@ static bool is_memory(const ZydisDecodedOperand *operand)
 	       operand->mem.segment != ZYDIS_REGISTER_GS;
 }
 
-/* At one address, which goes into *@out. */
 static bool is_fixed(const struct decoded *decoded,
 		     const ZydisDecodedOperand *operand, uint64_t *out)
 {
@@ -60,7 +59,6 @@ static bool is_fixed(const struct decoded *decoded,
 	       operand->mem.base == ZYDIS_REGISTER_NONE;
 }
 
-/* At a register and an offset. */
 static bool is_based(const ZydisDecodedOperand *operand)
 {
 	return is_memory(operand) &&
@@ -69,18 +67,11 @@ static bool is_based(const ZydisDecodedOperand *operand)
 	       operand->mem.base <= ZYDIS_REGISTER_R15;
 }
 
-/* An entry of a table: with an index. */
 static bool is_indexed(const ZydisDecodedOperand *operand)
 {
 	return is_memory(operand) &&
 	       operand->mem.index != ZYDIS_REGISTER_NONE &&
 	       (operand->mem.scale == 4 || operand->mem.scale == 8);
-}
-
-static void set_memory(struct code_op *op, const ZydisDecodedOperand *operand)
-{
-	op->base = number_of(operand->mem.base);
-	op->value = (uint64_t)operand->mem.disp.value;
 }
 
 static void set_fixed(struct code_op *op, enum code_op_kind kind,
@@ -94,14 +85,15 @@ static void set_based(struct code_op *op, enum code_op_kind kind,
 		      const ZydisDecodedOperand *operand)
 {
 	op->kind = (uint8_t)kind;
-	set_memory(op, operand);
+	op->base = register_number(operand->mem.base);
+	op->value = (uint64_t)operand->mem.disp.value;
 }
 
 static void set_register(struct code_op *op, enum code_op_kind kind,
 			 const ZydisDecodedOperand *operand)
 {
 	op->kind = (uint8_t)kind;
-	op->from = number_of(operand->reg.value);
+	op->from = register_number(operand->reg.value);
 }
 
 static void take_store(const ZydisDecodedOperand *operand, struct code_op *op)
@@ -128,7 +120,7 @@ static void take_move(const struct decoded *decoded, struct code_op *op)
 	}
 	if (!is_register(to, 64) && !is_register(to, 32))
 		return;
-	op->to = number_of(to->reg.value);
+	op->to = register_number(to->reg.value);
 	op->extra = to->size == 32 ? 32 : 0;
 	if (is_immediate(from))
 		set_fixed(op, CODE_OP_CONST,
@@ -153,7 +145,7 @@ static void take_choose(const struct decoded *decoded, struct code_op *op)
 
 	if (!is_register(to, 64) && !is_register(to, 32))
 		return;
-	op->to = number_of(to->reg.value);
+	op->to = register_number(to->reg.value);
 	op->extra = to->size == 32 ? 32 : 0;
 	if (is_register(from, to->size))
 		set_register(op, CODE_OP_CHOOSE, from);
@@ -172,7 +164,7 @@ static void take_lea(const struct decoded *decoded, struct code_op *op)
 
 	if (!is_register(to, 64) || decoded->instruction.address_width != 64)
 		return;
-	op->to = number_of(to->reg.value);
+	op->to = register_number(to->reg.value);
 	if (is_fixed(decoded, from, &value))
 		set_fixed(op, CODE_OP_CONST, value);
 	else if (is_based(from))
@@ -187,7 +179,7 @@ static void take_sum(const struct decoded *decoded, struct code_op *op,
 
 	if (!is_register(to, 64))
 		return;
-	op->to = op->base = number_of(to->reg.value);
+	op->to = op->base = register_number(to->reg.value);
 	if (is_immediate(from))
 		set_fixed(op, CODE_OP_OFFSET,
 			  is_negative ? 0 - from->imm.value.u
@@ -201,7 +193,7 @@ static void take_push(const struct decoded *decoded, struct code_op *op)
 	const ZydisDecodedOperand *from = &decoded->operand[0];
 
 	if (decoded->instruction.operand_width != 64)
-		return; /* rsp is not known after that */
+		return; /* rsp is unknown from here on */
 	op->kind = CODE_OP_PUSH;
 	if (is_register(from, 64))
 		set_register(op, CODE_OP_PUSH, from);
@@ -217,10 +209,10 @@ static void take_pop(const struct decoded *decoded, struct code_op *op)
 		return;
 	op->kind = CODE_OP_POP;
 	if (is_register(to, 64))
-		op->to = number_of(to->reg.value);
+		op->to = register_number(to->reg.value);
 }
 
-/* The kinds of calls and jumps follow each other in the same order. */
+/* Relies on calls and jumps having their kinds in the same order. */
 static void take_transfer(const struct decoded *decoded, struct code_op *op,
 			  enum code_op_kind direct)
 {
@@ -270,7 +262,7 @@ static void take_kind(const struct decoded *decoded, struct code_op *op)
 		take_move(decoded, op);
 		break;
 	case ZYDIS_MNEMONIC_MOVSXD:
-		op->to = number_of(operand[0].reg.value);
+		op->to = register_number(operand[0].reg.value);
 		if (is_register(&operand[0], 64) && is_indexed(&operand[1]))
 			set_based(op, CODE_OP_LOAD_TABLE, &operand[1]);
 		break;
@@ -286,7 +278,7 @@ static void take_kind(const struct decoded *decoded, struct code_op *op)
 	case ZYDIS_MNEMONIC_AND:
 		if (is_register(&operand[0], 64) && is_immediate(&operand[1])) {
 			op->kind = CODE_OP_ALIGN;
-			op->to = number_of(operand[0].reg.value);
+			op->to = register_number(operand[0].reg.value);
 		}
 		break;
 	case ZYDIS_MNEMONIC_PUSH:
@@ -325,7 +317,6 @@ static void take_kind(const struct decoded *decoded, struct code_op *op)
 	}
 }
 
-/* Which registers it changes, and what it writes near a register. */
 static void take_writes(const struct decoded *decoded, struct code_op *op)
 {
 	for (unsigned int i = 0; i < decoded->instruction.operand_count; i++) {
@@ -335,7 +326,7 @@ static void take_writes(const struct decoded *decoded, struct code_op *op)
 		if (!(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
 		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-			number = number_of(operand->reg.value);
+			number = register_number(operand->reg.value);
 			if (number != CODE_NO_REGISTER)
 				op->writes |= (uint16_t)(1u << number);
 		} else if (is_based(operand) && op->kind != CODE_OP_PUSH &&
@@ -345,15 +336,15 @@ static void take_writes(const struct decoded *decoded, struct code_op *op)
 			if (decoded->instruction.attributes &
 			    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPNE))
 				op->memory = MEMORY_UNKNOWN;
-			op->base = number_of(operand->mem.base);
+			op->base = register_number(operand->mem.base);
 			if (op->kind != CODE_OP_STORE_CONST)
 				op->value = (uint64_t)operand->mem.disp.value;
 		}
 	}
 }
 
-/* Whether the instruction reads @number, or may leave it as it was. It does not
- * read a register that it sets to 0 (xor %r11d, %r11d). */
+/* Returns true if the instruction reads @number, or may leave it unchanged.
+ * Zeroing (xor %r11d, %r11d) is not a read. */
 static bool uses_register(const struct decoded *decoded, uint8_t number)
 {
 	const ZydisDecodedOperand *operand = decoded->operand;
@@ -367,11 +358,11 @@ static bool uses_register(const struct decoded *decoded, uint8_t number)
 	for (; operand < decoded->operand + decoded->instruction.operand_count;
 	     operand++) {
 		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-		    (number_of(operand->mem.base) == number ||
-		     number_of(operand->mem.index) == number))
+		    (register_number(operand->mem.base) == number ||
+		     register_number(operand->mem.index) == number))
 			return true;
 		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		    number_of(operand->reg.value) == number &&
+		    register_number(operand->reg.value) == number &&
 		    operand->actions & (ZYDIS_OPERAND_ACTION_MASK_READ |
 					ZYDIS_OPERAND_ACTION_CONDWRITE))
 			return true;

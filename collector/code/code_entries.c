@@ -31,8 +31,8 @@ static bool has_bytes(const struct code_file *file, uint64_t address,
 	return at && !memcmp(at, bytes, count);
 }
 
-static int refuse(struct code_entries *entries, uint64_t function,
-		  enum code_refusal refusal, uint64_t at)
+static int refuse_group_entry(struct code_entries *entries, uint64_t function,
+			      enum code_refusal refusal, uint64_t at)
 {
 	const struct code_blame blame = { .address = function,
 					  .at = at,
@@ -42,10 +42,9 @@ static int refuse(struct code_entries *entries, uint64_t function,
 	return code_found_blame(entries->found, &blame);
 }
 
-/* --- gcc -------------------------------------------------------------------
- */
+/* --- gcc ----------------------------------------------------------------- */
 
-/* The form of the call at @at; CODE_FORMS: it is none of ours. */
+/* Returns CODE_FORMS if @at has no call of our stub. */
 static enum code_form entry_form(const struct code_file *file, uint64_t at)
 {
 	bool is_67 = has_bytes(file, at, "\x67\xe8", 2);
@@ -62,8 +61,6 @@ static enum code_form entry_form(const struct code_file *file, uint64_t at)
 	return is_67 ? CODE_ENTRY_CALL_67 : CODE_ENTRY_CALL;
 }
 
-/* Whether a nop stands before instruction @number, with nothing that jumps to
- * the place between. */
 static bool has_nop(const struct code_entries *entries,
 		    const struct code_member *member, size_t number)
 {
@@ -75,8 +72,7 @@ static bool has_nop(const struct code_entries *entries,
 			 NOP_BYTES);
 }
 
-/* Whether @op could leave the function. A jump through a register or a table
- * without a nop is one of a switch, if there are tables. */
+/* With jump tables, a jump without a nop belongs to a switch. */
 static bool could_leave(const struct code_entries *entries,
 			const struct code_member *member,
 			const struct code_op *op)
@@ -97,7 +93,6 @@ static bool could_leave(const struct code_entries *entries,
 	}
 }
 
-/* Whether @op is C3, and no other form of a return. */
 static bool is_plain_return(const struct code_file *file,
 			    const struct code_member *member,
 			    const struct code_op *op)
@@ -106,8 +101,8 @@ static bool is_plain_return(const struct code_file *file,
 	       has_bytes(file, code_op_address(member, op), "\xc3", 1);
 }
 
-/* Whether what r11 has is needed at @op, which leaves. Instruction @before of
- * @member is where the thunk is called. No function returns a value in r11. */
+/* @before is the instruction that calls the thunk. No function returns a value
+ * in r11. */
 static bool needs_r11(struct code_entries *entries,
 		      const struct code_member *member, size_t before,
 		      const struct code_op *op)
@@ -115,7 +110,7 @@ static bool needs_r11(struct code_entries *entries,
 	switch (op->kind) {
 	case CODE_OP_RETURN:
 		return false;
-	case CODE_OP_JUMP_TABLE: /* leads to code that nobody follows */
+	case CODE_OP_JUMP_TABLE: /* its targets are not followed */
 		return true;
 	case CODE_OP_JUMP_OTHER:
 		if (op->from == CODE_NO_REGISTER &&
@@ -150,8 +145,8 @@ static int take_exit(struct code_entries *entries,
 	};
 
 	if (op->kind == CODE_OP_BAD)
-		return refuse(entries, function, CODE_UNDECODED,
-			      code_op_address(member, op));
+		return refuse_group_entry(entries, function, CODE_UNDECODED,
+					  code_op_address(member, op));
 	if (op->kind < CODE_OP_JUMP || op->kind == CODE_OP_STOP)
 		return 0;
 	if (op->kind != CODE_OP_BRANCH && has_nop(entries, member, number)) {
@@ -159,8 +154,8 @@ static int take_exit(struct code_entries *entries,
 		return code_found_use(entries->found, &use);
 	}
 	if (could_leave(entries, member, op))
-		return refuse(entries, function, CODE_EXIT_MISSING,
-			      code_op_address(member, op));
+		return refuse_group_entry(entries, function, CODE_EXIT_MISSING,
+					  code_op_address(member, op));
 	return 0;
 }
 
@@ -173,18 +168,19 @@ static int take_exits(struct code_entries *entries, uint64_t function)
 		const struct code_member *member = &group->members[i];
 
 		if (i && member->piece->is_entry)
-			err = refuse(entries, function, CODE_UNDECODED,
-				     member->piece->start);
+			err = refuse_group_entry(entries, function,
+						 CODE_UNDECODED,
+						 member->piece->start);
 		for (size_t j = 0; !err && j < member->count; j++)
 			err = take_exit(entries, member, member->first + j,
 					function);
 	}
 	if (!err && group->overlap)
-		err = refuse(entries, function, CODE_UNDECODED, group->overlap);
+		err = refuse_group_entry(entries, function, CODE_UNDECODED,
+					 group->overlap);
 	return err;
 }
 
-/* The function whose call is at @at. */
 static int take_function(struct code_entries *entries, uint64_t at,
 			 struct code_piece *piece)
 {
@@ -194,7 +190,7 @@ static int take_function(struct code_entries *entries, uint64_t at,
 				.is_known = true };
 	int err;
 
-	/* mold makes this of FF 15. */
+	/* mold rewrites FF 15 as 90 E8. */
 	if (has_bytes(entries->file, at, "\x90\xe8", 2))
 		use.site = at + 1;
 	use.form = (uint8_t)entry_form(entries->file, use.site);
@@ -202,9 +198,11 @@ static int take_function(struct code_entries *entries, uint64_t at,
 	if (at != piece->start &&
 	    (at != piece->start + sizeof(g_endbr) ||
 	     !has_bytes(entries->file, piece->start, g_endbr, sizeof(g_endbr))))
-		return refuse(entries, piece->start, CODE_NO_ENTRY, at);
+		return refuse_group_entry(entries, piece->start, CODE_NO_ENTRY,
+					  at);
 	if (use.form == CODE_FORMS)
-		return refuse(entries, piece->start, CODE_STUB_NOT_OURS, at);
+		return refuse_group_entry(entries, piece->start,
+					  CODE_STUB_NOT_OURS, at);
 	err = code_found_use(entries->found, &use);
 	if (!err)
 		err = code_group_build(&entries->group, piece);
@@ -212,16 +210,15 @@ static int take_function(struct code_entries *entries, uint64_t at,
 		return err;
 	entries->found->decoded += entries->group.ops.count;
 	if (entries->group.too_large || entries->group.is_cut)
-		return refuse(entries, piece->start, CODE_TOO_LARGE,
-			      piece->start);
+		return refuse_group_entry(entries, piece->start, CODE_TOO_LARGE,
+					  piece->start);
 	if (code_r11_enters(&entries->group, &entries->scratch))
-		return refuse(entries, piece->start, CODE_VALUE_IN_R11,
-			      piece->start);
+		return refuse_group_entry(entries, piece->start,
+					  CODE_VALUE_IN_R11, piece->start);
 	return take_exits(entries, piece->start);
 }
 
-/* The piece with the call that entry @number of gcc's table means, which is at
- * *@call; NULL: there is none. */
+/* *@call is the address of the call that entry @number refers to. */
 static struct code_piece *gcc_piece(const struct code_entries *entries,
 				    size_t number, uint64_t *call)
 {
@@ -237,20 +234,6 @@ static struct code_piece *gcc_piece(const struct code_entries *entries,
 	return distance ? code_pieces_at(entries->pieces, *call) : NULL;
 }
 
-/* Functions that are only ever jumped to are functions, too: a jump to one
- * leaves the function that jumps. */
-static void mark_entries(struct code_entries *entries, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t call;
-		struct code_piece *piece = gcc_piece(entries, i, &call);
-
-		if (piece && call - piece->start <= sizeof(g_endbr))
-			piece->is_entry = true;
-	}
-}
-
-/* Entry @number of gcc's table. *@bytes: the code that was read. */
 static int take_gcc(struct code_entries *entries, size_t number,
 		    uint64_t *bytes)
 {
@@ -263,8 +246,7 @@ static int take_gcc(struct code_entries *entries, size_t number,
 	return take_function(entries, call, piece);
 }
 
-/* --- XRay ------------------------------------------------------------------
- */
+/* --- XRay ---------------------------------------------------------------- */
 
 enum { SLED_ENTRY, SLED_EXIT, SLED_TAIL, SLED_ARGS_ENTRY, SLED_EVENT };
 
@@ -281,8 +263,7 @@ static bool is_sled(const struct code_file *file, uint64_t at, uint8_t kind)
 			 SLED_BYTES);
 }
 
-/* Builds the group of the function at @address, unless it is there. *@bytes:
- * the code that was read. 0 or -ENOMEM. */
+/* Adds the bytes of code read to *@bytes. Returns 0 or -ENOMEM. */
 static int build_xray(struct code_entries *entries, uint64_t address,
 		      uint64_t *bytes)
 {
@@ -301,10 +282,10 @@ static int build_xray(struct code_entries *entries, uint64_t address,
 	if (err || entries->group.is_cut || entries->group.too_large ||
 	    !code_r11_enters(&entries->group, &entries->scratch))
 		return err;
-	return refuse(entries, address, CODE_VALUE_IN_R11, address);
+	return refuse_group_entry(entries, address, CODE_VALUE_IN_R11, address);
 }
 
-/* The instruction at @at into *@op. 1: it jumps, 0: it does not, or -ENOMEM. */
+/* Returns 1 if the instruction at @at is a jump, 0 if not, or -ENOMEM. */
 static int decode_tail(struct code_entries *entries, uint64_t at,
 		       struct code_op *op)
 {
@@ -323,8 +304,7 @@ static int decode_tail(struct code_entries *entries, uint64_t at,
 	return op->kind >= CODE_OP_JUMP && op->kind <= CODE_OP_JUMP_TABLE;
 }
 
-/* Whether a tail jump follows the sled at @use->site; and if so, whether a
- * thunk there must keep r11. 1: it does, 0: something else, or -ENOMEM. */
+/* Returns 1 if a tail jump follows the sled, 0 if not, or -ENOMEM. */
 static int take_tail(struct code_entries *entries, struct code_use *use)
 {
 	const struct code_member *member =
@@ -361,7 +341,8 @@ static int take_sled(struct code_entries *entries, uint64_t at,
 	if (good < 0)
 		return good;
 	return good ? code_found_use(entries->found, &use)
-		    : refuse(entries, function, CODE_UNKNOWN_FORM, at);
+		    : refuse_group_entry(entries, function, CODE_UNKNOWN_FORM,
+					 at);
 }
 
 static int take_xray(struct code_entries *entries, size_t number,
@@ -387,8 +368,7 @@ static int take_xray(struct code_entries *entries, size_t number,
 			       row.kind);
 }
 
-/* --- both ------------------------------------------------------------------
- */
+/* --- both ---------------------------------------------------------------- */
 
 static size_t count_rows(const struct code_file *file,
 			 const struct code_section *section, uint32_t kind,
@@ -411,8 +391,17 @@ int code_entries_step(struct code_entries *entries, uint64_t bytes)
 	entries->group.pieces = entries->pieces;
 	entries->scratch.file = entries->file;
 	entries->scratch.pieces = entries->pieces;
-	if (!entries->next)
-		mark_entries(entries, gcc);
+	if (!entries->next) {
+		/* Functions that are only jumped to are entries: a jump to one
+		 * is an exit. */
+		for (size_t i = 0; i < gcc; i++) {
+			uint64_t call;
+			struct code_piece *piece = gcc_piece(entries, i, &call);
+
+			if (piece && call - piece->start <= sizeof(g_endbr))
+				piece->is_entry = true;
+		}
+	}
 	while (!err && entries->next < all && done <= bytes) {
 		size_t number = entries->next++;
 

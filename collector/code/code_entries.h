@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_entries - the sites of entry builds (shared/entry_build.h): tables say
- * where functions begin, and for clang also where they end; where functions
- * that gcc compiled end is found by decoding them.
+ * code_entries - finds the sites of entry builds (shared/entry_build.h). Tables
+ * list them, except the exits of gcc's functions, which are found by decoding.
  */
 #ifndef PERFREC_COLLECTOR_CODE_CODE_ENTRIES_H
 #define PERFREC_COLLECTOR_CODE_CODE_ENTRIES_H
@@ -17,11 +16,11 @@ struct code_entries {
 	struct code_pieces *pieces;
 	struct code_found *found;
 	struct code_group group, scratch;
-	const struct code_piece *built; /* XRay: where the group begins */
-	size_t next; /* of the tables' entries, first gcc's */
+	const struct code_piece *built;
+	size_t next; /* next table entry; gcc's table comes first */
 };
 
-/* Goes on until about @bytes of code are read. 1: there is more. 0: no more, or
+/* Reads about @bytes of code. Returns 1 if there is more, 0 at the end, or
  * -ENOMEM. */
 int code_entries_step(struct code_entries *entries, uint64_t bytes);
 void code_entries_release(struct code_entries *entries);

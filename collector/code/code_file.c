@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "shared/compiler.h"
 #include "shared/elf_note.h"
 #include "shared/entry_build.h"
 
 #define PROGRAM_HEADERS_MAX 512
 #define SECTIONS_MAX 65535
-#define DYNAMIC_MAX 4096 /* entries */
+#define DYNAMIC_MAX 4096
 #define RELOCS_MAX (8u << 20)
 #define NAME_MAX_BYTES 64
 #define NOTES_MAX 16
@@ -23,15 +24,17 @@
 
 /* --- bytes ---------------------------------------------------------------- */
 
-static bool read_descriptor(int fd, uint64_t offset, uint8_t *to,
-			    uint64_t bytes)
+static bool read_descriptor(struct code_source *source, uint64_t offset,
+			    uint8_t *to, uint64_t bytes)
 {
 	while (bytes) {
-		ssize_t got =
-			pread(fd, to, MIN(bytes, 64u << 20), (off_t)offset);
+		ssize_t got = pread(source->fd, to, MIN(bytes, 64u << 20),
+				    (off_t)offset);
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got < 0)
+			source->err = -errno;
 		if (got <= 0)
 			return false;
 		to += got;
@@ -41,12 +44,12 @@ static bool read_descriptor(int fd, uint64_t offset, uint8_t *to,
 	return true;
 }
 
-/* Fills the window of @source, if @offset is not in it. False: the file has
- * nothing there. */
+/* Returns false if the file has no byte at @offset or the read failed. */
 static bool move_window(struct code_source *source, uint64_t offset)
 {
 	uint64_t into = offset - source->window_offset;
 	size_t got = 0;
+	int err = -ENOMEM;
 
 	if (source->window && offset >= source->window_offset &&
 	    into < source->window_bytes)
@@ -54,24 +57,27 @@ static bool move_window(struct code_source *source, uint64_t offset)
 	if (!source->window)
 		source->window = malloc(CODE_READ_BYTES);
 	source->window_bytes = 0;
-	if (!source->window ||
-	    source->read(source->context, offset, CODE_READ_BYTES,
-			 source->window, &got))
+	if (source->window)
+		err = source->read(source->context, offset, CODE_READ_BYTES,
+				   source->window, &got);
+	if (err) {
+		source->err = err;
 		return false;
+	}
 	source->window_offset = offset;
 	source->window_bytes = got;
 	return got;
 }
 
-static bool read_all(struct code_source *source, uint64_t offset, void *out,
-		     uint64_t bytes)
+static bool read_source_bytes(struct code_source *source, uint64_t offset,
+			      void *out, uint64_t bytes)
 {
 	uint8_t *to = out;
 
 	if (offset > INT64_MAX - bytes)
 		return false;
 	if (!source->read)
-		return read_descriptor(source->fd, offset, to, bytes);
+		return read_descriptor(source, offset, to, bytes);
 	while (bytes) {
 		uint64_t into, part;
 
@@ -87,8 +93,7 @@ static bool read_all(struct code_source *source, uint64_t offset, void *out,
 	return true;
 }
 
-/* -errno: it is not known. */
-static int64_t size_of(const struct code_source *source)
+static int64_t source_size(const struct code_source *source)
 {
 	struct stat status;
 
@@ -116,6 +121,15 @@ const uint8_t *code_file_at(const struct code_file *file, uint64_t vaddr,
 	return segment->at + (vaddr - segment->vaddr);
 }
 
+bool code_file_copy(void *file, uint64_t vaddr, void *out, size_t bytes)
+{
+	const uint8_t *at = code_file_at(file, vaddr, bytes);
+
+	if (at)
+		memcpy(out, at, bytes);
+	return at;
+}
+
 const struct code_segment *code_file_text(const struct code_file *file,
 					  uint64_t vaddr)
 {
@@ -124,8 +138,8 @@ const struct code_segment *code_file_text(const struct code_file *file,
 	return segment && segment->is_executable ? segment : NULL;
 }
 
-/* Goes beyond the @all bytes of an instruction at *@vaddr that begins with the
- * @count bytes @code, if it is there. */
+/* Skips an instruction of @all bytes if it starts with the @count bytes
+ * @code. */
 static void skip_code(const struct code_file *file, uint64_t *vaddr,
 		      const void *code, uint64_t count, uint64_t all)
 {
@@ -152,11 +166,9 @@ bool code_file_stub(const struct code_file *file, uint64_t vaddr,
 	return true;
 }
 
-/* --- notes -----------------------------------------------------------------
- */
+/* --- notes --------------------------------------------------------------- */
 
-/* Adds the kinds of entry builds that the notes of @header name. */
-static void read_notes(struct code_file *file, const Elf64_Phdr *header)
+static void read_file_notes(struct code_file *file, const Elf64_Phdr *header)
 {
 	const uint64_t bytes = MIN(header->p_filesz, NOTE_BYTES_MAX);
 	const uint8_t *notes = code_file_at(file, header->p_vaddr, bytes);
@@ -204,7 +216,8 @@ static int add_segment(struct code_file *file, struct code_source *source,
 	segment->is_executable = header->p_flags & PF_X;
 	file->segment_count++;
 	*why = "it is shorter than it says";
-	return read_all(source, header->p_offset, segment->at, segment->bytes)
+	return read_source_bytes(source, header->p_offset, segment->at,
+				 segment->bytes)
 		       ? 0
 		       : -EBADMSG;
 }
@@ -214,7 +227,7 @@ static int read_segments(struct code_file *file, struct code_source *source,
 			 Elf64_Phdr *dynamic, const char **why)
 {
 	Elf64_Phdr header, note[NOTES_MAX];
-	int64_t size = size_of(source);
+	int64_t size = source_size(source);
 	size_t notes = 0;
 
 	if (size < 0)
@@ -223,8 +236,9 @@ static int read_segments(struct code_file *file, struct code_source *source,
 		int err = 0;
 
 		*why = "its program headers are not all there";
-		if (!read_all(source, elf->e_phoff + i * sizeof(header),
-			      &header, sizeof(header)))
+		if (!read_source_bytes(source,
+				       elf->e_phoff + i * sizeof(header),
+				       &header, sizeof(header)))
 			return -EBADMSG;
 		*why = "it is shorter than it says";
 		if (header.p_type == PT_LOAD &&
@@ -245,13 +259,13 @@ static int read_segments(struct code_file *file, struct code_source *source,
 			return err;
 	}
 	for (size_t i = 0; i < notes; i++)
-		read_notes(file, &note[i]);
+		read_file_notes(file, &note[i]);
 	return 0;
 }
 
-/* --- what the dynamic linker writes --------------------------------------- */
+/* --- relocations ---------------------------------------------------------- */
 
-struct tables { /* of the dynamic section */
+struct tables {
 	uint64_t symbols, strings, string_bytes;
 	uint64_t rela, rela_bytes, plt, plt_bytes, relr, relr_bytes;
 };
@@ -269,7 +283,6 @@ static int add_reloc(struct code_file *file, uint64_t at, uint64_t value,
 	return 0;
 }
 
-/* The name at @offset in the string table, or "". */
 static void read_name(const struct code_file *file, const struct tables *tables,
 		      uint32_t offset, char name[NAME_MAX_BYTES])
 {
@@ -284,7 +297,7 @@ static void read_name(const struct code_file *file, const struct tables *tables,
 	name[bytes] = '\0';
 }
 
-/* Functions of the C and C++ libraries that compilers know not to return. */
+/* Functions of the C and C++ libraries that compilers assume never return. */
 static bool is_no_return(const char *name)
 {
 	static const char *const names[] = {
@@ -315,12 +328,28 @@ static bool is_no_return(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(name, names[i]))
 			return true;
-	/* std::__throw_length_error() and the like. */
+	/* std::__throw_length_error() and similar. */
 	return !strncmp(name, "_ZSt", 4) && name[4] >= '1' && name[4] <= '9' &&
 	       strstr(name, "__throw_");
 }
 
-/* A symbol in a slot of the GOT. */
+/* Returns true for functions that use their return address or the stack of
+ * their caller. */
+static bool looks_at_caller(const char *name)
+{
+	static const char *const names[] = {
+		"dlopen",     "dlmopen",     "dlsym",	    "dlvsym",
+		"dlinfo",     "setjmp",	     "_setjmp",	    "__sigsetjmp",
+		"getcontext", "swapcontext", "makecontext", "vfork",
+		"__vfork",    "backtrace",   "_mcount",	    "__fentry__",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return !strncmp(name, "_Unwind_", 8);
+}
+
 static int add_slot(struct code_file *file, const struct tables *tables,
 		    const Elf64_Rela *rela)
 {
@@ -344,10 +373,16 @@ static int add_slot(struct code_file *file, const struct tables *tables,
 		kind = CODE_HOOK_EXIT;
 	else if (!is_ours && is_no_return(name))
 		kind = CODE_NO_RETURN;
+	else if (!is_ours && looks_at_caller(name))
+		kind = CODE_LOOKS_AT_CALLER;
 	if (is_ours && kind != CODE_SYMBOL) {
 		file->defines_hooks = true;
 		return 0;
 	}
+	/* A variable of the program may have such an address. */
+	if (ELF64_R_TYPE(rela->r_info) == R_X86_64_64 &&
+	    kind != CODE_LOOKS_AT_CALLER)
+		return 0;
 	return add_reloc(file, rela->r_offset, is_ours ? symbol.st_value : 0,
 			 kind);
 }
@@ -371,7 +406,7 @@ static int read_rela(struct code_file *file, const struct tables *tables,
 			err = add_reloc(file, rela.r_offset,
 					(uint64_t)rela.r_addend, CODE_RELATIVE);
 		else if (type == R_X86_64_GLOB_DAT ||
-			 type == R_X86_64_JUMP_SLOT)
+			 type == R_X86_64_JUMP_SLOT || type == R_X86_64_64)
 			err = add_slot(file, tables, &rela);
 	}
 	return err;
@@ -388,8 +423,8 @@ static int add_in_place(struct code_file *file, uint64_t vaddr)
 	return add_reloc(file, vaddr, value, CODE_RELATIVE);
 }
 
-/* Words: an even one is an address, an odd one has a bit for each of the 63
- * words that follow. */
+/* Format: an even word is an address, an odd word has bits for the next 63
+ * words. */
 static int read_relr(struct code_file *file, uint64_t vaddr, uint64_t bytes)
 {
 	uint64_t next = 0;
@@ -441,10 +476,10 @@ static void take_dynamic(struct tables *tables, const Elf64_Dyn *entry)
 	case DT_PLTRELSZ:
 		tables->plt_bytes = value;
 		break;
-	case 36: /* DT_RELR: not in every elf.h */
+	case 36: /* DT_RELR; missing in some elf.h */
 		tables->relr = value;
 		break;
-	case 35: /* DT_RELRSZ */
+	case 35:
 		tables->relr_bytes = value;
 		break;
 	default:
@@ -503,16 +538,9 @@ static int read_dynamic(struct code_file *file, const Elf64_Phdr *dynamic)
 const struct code_reloc *code_file_reloc(const struct code_file *file,
 					 uint64_t vaddr)
 {
-	size_t low = 0, high = file->reloc_count;
+	size_t low =
+		search_first(i, file->reloc_count, file->relocs[i].at >= vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (file->relocs[middle].at < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == file->reloc_count || file->relocs[low].at != vaddr)
 		return NULL;
 	return &file->relocs[low];
@@ -552,7 +580,6 @@ static void take_section(struct code_file *file, const Elf64_Shdr *section,
 		file->xray = found;
 }
 
-/* A file without good sections has no tables of entries. */
 static void read_sections(struct code_file *file, struct code_source *source,
 			  const Elf64_Ehdr *elf)
 {
@@ -562,37 +589,40 @@ static void read_sections(struct code_file *file, struct code_source *source,
 
 	if (elf->e_shentsize != sizeof(section) ||
 	    elf->e_shstrndx >= elf->e_shnum ||
-	    !read_all(source, elf->e_shoff + elf->e_shstrndx * sizeof(names),
-		      &names, sizeof(names)))
+	    !read_source_bytes(source,
+			       elf->e_shoff + elf->e_shstrndx * sizeof(names),
+			       &names, sizeof(names)))
 		return;
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t bytes;
 
-		if (!read_all(source, elf->e_shoff + i * sizeof(section),
-			      &section, sizeof(section)))
+		if (!read_source_bytes(source,
+				       elf->e_shoff + i * sizeof(section),
+				       &section, sizeof(section)))
 			return;
 		if (!(section.sh_flags & SHF_ALLOC) ||
 		    section.sh_name >= names.sh_size)
 			continue;
 		bytes = MIN(names.sh_size - section.sh_name, sizeof(name) - 1);
 		if (names.sh_offset > INT64_MAX / 2 ||
-		    !read_all(source, names.sh_offset + section.sh_name, name,
-			      bytes))
+		    !read_source_bytes(source,
+				       names.sh_offset + section.sh_name, name,
+				       bytes))
 			continue;
 		name[bytes] = '\0';
 		take_section(file, &section, name);
 	}
 }
 
-int code_file_read(struct code_file *file, struct code_source *source,
-		   uint64_t text_max, const char **why)
+static int read_parts(struct code_file *file, struct code_source *source,
+		      uint64_t text_max, const char **why)
 {
 	Elf64_Phdr dynamic = { 0 };
 	Elf64_Ehdr elf;
 	int err;
 
 	*why = "not an ELF file for this machine";
-	if (!read_all(source, 0, &elf, sizeof(elf)) ||
+	if (!read_source_bytes(source, 0, &elf, sizeof(elf)) ||
 	    memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
 	    elf.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != EM_X86_64 ||
@@ -607,6 +637,17 @@ int code_file_read(struct code_file *file, struct code_source *source,
 	read_sections(file, source, &elf);
 	*why = "not enough memory";
 	return read_dynamic(file, &dynamic);
+}
+
+int code_file_read(struct code_file *file, struct code_source *source,
+		   uint64_t text_max, const char **why)
+{
+	int err = read_parts(file, source, text_max, why);
+
+	if (!source->err)
+		return err;
+	*why = "it cannot be read";
+	return source->err;
 }
 
 void code_file_release(struct code_file *file)

@@ -6,26 +6,26 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/code/code_file.h"
-#include "collector/code/code_site.h"
 #include "collector/code/code_returns.h"
+#include "collector/code/code_site.h"
 #include "shared/compiler.h"
 
-#define STEPS_PER_OP 40 /* real functions take up to 10 */
+#define STEPS_PER_OP 40 /* real functions need up to 10 */
 #define STEPS_MORE 100000
-#define CALLEES_MAX 1024 /* that are asked whether they return, */
-#define CALLEE_OPS_MAX 4096 /* and how long these may be */
-#define STEPS_OF_REACH 4u /* what a jump costs */
+#define CALLEES_MAX 1024 /* that are checked for returning */
+#define CALLEE_OPS_MAX 4096
+#define STEPS_OF_REACH 4u
 #define BLOCKS_MAX (1u << 20)
 
 struct code_block {
-	size_t first, end; /* its instructions */
+	size_t first, end;
 	uint32_t member;
-	bool is_reached, is_queued, is_idle; /* idle: it does nothing */
+	bool is_reached, is_queued, is_idle; /* idle: only nops and stops */
 };
 
-/* --- constants -------------------------------------------------------------
- */
+/* --- constants ----------------------------------------------------------- */
 
 static uint32_t value_of_address(struct code_flow *flow, uint64_t address)
 {
@@ -39,7 +39,7 @@ static uint32_t value_of_address(struct code_flow *flow, uint64_t address)
 	return code_value(&flow->values, &wanted);
 }
 
-/* What the program has at @slot, which only the dynamic linker writes. */
+/* Only memory that the dynamic linker alone writes has a known value. */
 static uint32_t value_of_memory(struct code_flow *flow, uint64_t slot)
 {
 	const struct code_reloc *reloc = code_file_reloc(flow->file, slot);
@@ -87,10 +87,9 @@ static uint32_t value_of_op(struct code_flow *flow, const struct code_op *op)
 	}
 }
 
-/* --- what is found ---------------------------------------------------------
- */
+/* --- findings ------------------------------------------------------------ */
 
-static void note(struct code_flow *flow, int err)
+static void note_flow_error(struct code_flow *flow, int err)
 {
 	if (err)
 		flow->err = err;
@@ -106,11 +105,11 @@ static void blame(struct code_flow *flow, uint32_t number,
 				    .refusal = (uint8_t)refusal };
 
 	if (known->is_code)
-		note(flow, code_found_blame(flow->found, &blame));
+		note_flow_error(flow, code_found_blame(flow->found, &blame));
 }
 
-/* Any function of which the group has the address could be meant. The first
- * reason is told. */
+/* Any function whose address occurs in the group may be the unknown one. Only
+ * the first reason is kept. */
 static void blame_group(struct code_flow *flow, enum code_refusal refusal,
 			uint64_t at)
 {
@@ -128,11 +127,10 @@ static void blame_group(struct code_flow *flow, enum code_refusal refusal,
 			.refusal = (uint8_t)refusal,
 		};
 
-		note(flow, code_found_blame(flow->found, &begin));
+		note_flow_error(flow, code_found_blame(flow->found, &begin));
 	}
 }
 
-/* The functions that @value may be; if that is unknown, all of the group. */
 static void blame_value(struct code_flow *flow, uint32_t value,
 			enum code_refusal refusal, uint64_t at)
 {
@@ -145,7 +143,6 @@ static void blame_value(struct code_flow *flow, uint32_t value,
 		blame_group(flow, refusal, at);
 }
 
-/* The form of the call or jump @op at @code; CODE_FORMS: another one. */
 static enum code_form form_of(const uint8_t *code, const struct code_op *op)
 {
 	if (op->kind == CODE_OP_CALL && op->length == 5 && code[0] == 0xe8)
@@ -164,7 +161,6 @@ static enum code_form form_of(const uint8_t *code, const struct code_op *op)
 	return CODE_FORMS;
 }
 
-/* The hook that @op of @piece calls or jumps to, or NULL. */
 static const struct code_target *hook_of(const struct code_flow *flow,
 					 const struct code_piece *piece,
 					 const struct code_op *op)
@@ -203,33 +199,13 @@ static void add_site(struct code_flow *flow, const struct code_member *member,
 	for (size_t i = 0; i < count && use.is_known; i++) {
 		use.address = flow->values.consts[list[i]].address;
 		use.slot = flow->values.consts[list[i]].slot;
-		note(flow, code_found_use(flow->found, &use));
+		note_flow_error(flow, code_found_use(flow->found, &use));
 	}
 	if (!use.is_known)
-		note(flow, code_found_use(flow->found, &use));
+		note_flow_error(flow, code_found_use(flow->found, &use));
 }
 
-/* A call or a jump to what a register or the stack says. */
-static void look_at_pointer(struct code_flow *flow,
-			    const struct code_member *member,
-			    const struct code_op *op,
-			    const struct code_state *state)
-{
-	uint32_t target = code_state_target(state, op);
-	uint32_t list[CODE_SET_MAX];
-	bool is_hook = target == CODE_HOOK;
-
-	/* Could be one, and is called as one is. */
-	if (target == CODE_UNKNOWN && flow->loads_hook)
-		is_hook = code_value_list(&flow->values, state->reg[CODE_RDI],
-					  list);
-	if (is_hook)
-		blame_value(flow, state->reg[CODE_RDI], CODE_THROUGH_REGISTER,
-			    code_op_address(member, op));
-}
-
-/* An entry of the PLT: nothing comes before its jump, and so nothing is known
- * but that the caller meant the hook. */
+/* An entry of the PLT is no site: its caller is. */
 static bool is_stub(const struct code_flow *flow,
 		    const struct code_member *member, const struct code_op *op,
 		    const struct code_state *state)
@@ -245,7 +221,7 @@ static bool is_stub(const struct code_flow *flow,
 	return at == first || (at->is_leader && !state->reg[CODE_RSP]);
 }
 
-/* The second time that the code is gone over: everything is known now. */
+/* Runs in the second pass, when all values are final. */
 static void look_at_op(struct code_flow *flow, const struct code_member *member,
 		       const struct code_op *op, const struct code_state *state)
 {
@@ -256,19 +232,24 @@ static void look_at_op(struct code_flow *flow, const struct code_member *member,
 	if (hook)
 		add_site(flow, member, op, hook, state->reg[CODE_RDI]);
 	else if (op->kind == CODE_OP_CALL_OTHER ||
-		 op->kind == CODE_OP_JUMP_OTHER)
-		look_at_pointer(flow, member, op, state);
-	else if (op->kind == CODE_OP_BAD)
+		 op->kind == CODE_OP_JUMP_OTHER) {
+		uint32_t target = code_state_target(state, op);
+		uint32_t list[CODE_SET_MAX];
+		bool is_hook = target == CODE_HOOK;
+
+		/* A call with a function in rdi looks like one of the hook. */
+		if (target == CODE_UNKNOWN && flow->loads_hook)
+			is_hook = code_value_list(&flow->values,
+						  state->reg[CODE_RDI], list);
+		if (is_hook)
+			blame_value(flow, state->reg[CODE_RDI],
+				    CODE_THROUGH_REGISTER,
+				    code_op_address(member, op));
+	} else if (op->kind == CODE_OP_BAD)
 		blame_group(flow, CODE_UNDECODED, code_op_address(member, op));
 }
 
-/* --- blocks ----------------------------------------------------------------
- */
-
-static bool ends_block(const struct code_op *op)
-{
-	return op->kind >= CODE_OP_JUMP || op->kind == CODE_OP_BAD;
-}
+/* --- blocks -------------------------------------------------------------- */
 
 static int add_blocks(struct code_flow *flow, uint32_t number)
 {
@@ -282,7 +263,8 @@ static int add_blocks(struct code_flow *flow, uint32_t number)
 
 		if (op->kind != CODE_OP_NOP && op->kind != CODE_OP_STOP)
 			block.is_idle = false;
-		if (!ends_block(op) && i + 1 < end && !op[1].is_leader)
+		if (op->kind < CODE_OP_JUMP && op->kind != CODE_OP_BAD &&
+		    i + 1 < end && !op[1].is_leader)
 			continue;
 		block.end = i + 1;
 		if (grow_array_from(&flow->file->budget, flow->blocks,
@@ -313,23 +295,12 @@ static int make_blocks(struct code_flow *flow)
 
 static size_t block_of(const struct code_flow *flow, size_t op)
 {
-	size_t low = 0, high = flow->block_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (flow->blocks[middle].first <= op)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low - 1;
+	return search_first(i, flow->block_count, flow->blocks[i].first > op) -
+	       1;
 }
 
-/* --- following -------------------------------------------------------------
- */
+/* --- following ----------------------------------------------------------- */
 
-/* Block @number is reached with @state. */
 static void reach_block(struct code_flow *flow, size_t number,
 			const struct code_state *state)
 {
@@ -348,8 +319,8 @@ static void reach_block(struct code_flow *flow, size_t number,
 	flow->queue[flow->queue_count++] = number;
 }
 
-static void reach(struct code_flow *flow, uint64_t address,
-		  const struct code_state *state)
+static void reach_address(struct code_flow *flow, uint64_t address,
+			  const struct code_state *state)
 {
 	size_t op;
 
@@ -358,49 +329,34 @@ static void reach(struct code_flow *flow, uint64_t address,
 		reach_block(flow, block_of(flow, op), state);
 }
 
-/* What a call at @address throws lands somewhere. */
 static void reach_landing(struct code_flow *flow, uint64_t address,
 			  const struct code_state *state)
 {
 	const struct code_landings *landings = &flow->group.landings;
-	size_t low = 0, high = landings->count;
+	size_t low = search_first(i, landings->count,
+				  landings->list[i].start > address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (landings->list[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low && address < landings->list[low - 1].end)
-		reach(flow, landings->list[low - 1].landing, state);
+		reach_address(flow, landings->list[low - 1].landing, state);
 }
 
-/* The entries of the table at @table, or of all tables if it is 0. */
+/* Reaches all tables if @table is 0. */
 static bool reach_aims(struct code_flow *flow, uint64_t table,
 		       const struct code_state *state)
 {
 	const struct code_group *group = &flow->group;
-	size_t low = 0, high = group->aim_count, i;
+	size_t low = search_first(at, group->aim_count,
+				  group->aims[at].table >= table);
+	size_t i;
 
-	while (table && low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (group->aims[middle].table < table)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (i = low; i < group->aim_count && flow->steps; i++) {
 		if (table && group->aims[i].table != table)
 			break;
-		reach(flow, group->aims[i].target, state);
+		reach_address(flow, group->aims[i].target, state);
 	}
 	return i > low;
 }
 
-/* A jump through a register or a table. */
 static void reach_table(struct code_flow *flow, const struct code_op *op,
 			const struct code_state *state)
 {
@@ -418,7 +374,7 @@ static void reach_table(struct code_flow *flow, const struct code_op *op,
 		reach_aims(flow, 0, state);
 }
 
-/* A call or a jump. True: the code goes on behind it. */
+/* Returns true if the next instruction is reached. */
 static bool transfer(struct code_flow *flow, const struct code_member *member,
 		     const struct code_op *op, struct code_state *state)
 {
@@ -431,11 +387,11 @@ static bool transfer(struct code_flow *flow, const struct code_member *member,
 		return !op->extra;
 	case CODE_OP_BRANCH:
 		if (!code_group_leaves(&flow->group, member->piece, op->value))
-			reach(flow, op->value, state);
+			reach_address(flow, op->value, state);
 		return true;
 	case CODE_OP_JUMP:
 		if (!code_group_leaves(&flow->group, member->piece, op->value))
-			reach(flow, op->value, state);
+			reach_address(flow, op->value, state);
 		return false;
 	case CODE_OP_JUMP_OTHER:
 	case CODE_OP_JUMP_TABLE:
@@ -446,7 +402,6 @@ static bool transfer(struct code_flow *flow, const struct code_member *member,
 	}
 }
 
-/* Goes over block @number; if @look, tells what it finds there. */
 static void go_over(struct code_flow *flow, size_t number, bool look)
 {
 	const struct code_block block = flow->blocks[number];
@@ -484,8 +439,7 @@ static void drain_queue(struct code_flow *flow)
 	}
 }
 
-/* Follows all of it: from the begin, then from whatever nothing reached. Of a
- * function into which another one jumps only what that reaches. */
+/* A member that is itself an entry is only followed where it is reached. */
 static void follow_all(struct code_flow *flow)
 {
 	struct code_state state;
@@ -506,20 +460,10 @@ static void follow_all(struct code_flow *flow)
 	}
 }
 
-/* --- hits ------------------------------------------------------------------
- */
+/* --- hits ---------------------------------------------------------------- */
 
-/* Whether @op uses a hook's address in a way that was followed. */
-static bool is_followed(const struct code_flow *flow,
-			const struct code_member *member,
-			const struct code_op *op)
-{
-	return hook_of(flow, member->piece, op) || op->kind == CODE_OP_LOAD ||
-	       op->kind == CODE_OP_CONST || op->kind == CODE_OP_CHOOSE_LOAD;
-}
-
-/* Each place that reaches a hook, as the scan says, belongs to an instruction
- * that we know, or is a coincidence. */
+/* Refuses the group if an instruction refers to a hook in a form that was not
+ * followed. Other hits of the scan are coincidences. */
 static void account_member(struct code_flow *flow,
 			   const struct code_member *member)
 {
@@ -539,13 +483,16 @@ static void account_member(struct code_flow *flow,
 		if (op < member->first + member->count &&
 		    list[op].at + list[op].length == end &&
 		    list[op].length > 4 &&
-		    !is_followed(flow, member, &list[op]))
+		    !hook_of(flow, member->piece, &list[op]) &&
+		    list[op].kind != CODE_OP_LOAD &&
+		    list[op].kind != CODE_OP_CONST &&
+		    list[op].kind != CODE_OP_CHOOSE_LOAD)
 			blame_group(flow, CODE_UNKNOWN_FORM,
 				    code_op_address(member, &list[op]));
 	}
 }
 
-static void look_at_all(struct code_flow *flow)
+static void look_at_all_blocks(struct code_flow *flow)
 {
 	flow->steps = UINT64_MAX;
 	for (size_t i = 0; i < flow->block_count && !flow->err; i++)
@@ -560,8 +507,7 @@ static void look_at_all(struct code_flow *flow)
 			    flow->group.members[0].piece->start);
 }
 
-/* What is directly behind a call that never returns belongs to other code, if
- * something jumps there. Returns whether there are such calls. */
+/* The code after a call that never returns belongs to other paths. */
 static bool find_ends(struct code_flow *flow)
 {
 	bool found = false;
@@ -588,7 +534,6 @@ static bool find_ends(struct code_flow *flow)
 	return found;
 }
 
-/* Follows all, and finds the sites. 0 or -ENOMEM. */
 static int follow_group(struct code_flow *flow)
 {
 	const uint64_t begin = flow->group.members[0].piece->start;
@@ -603,7 +548,7 @@ static int follow_group(struct code_flow *flow)
 	if (flow->queue_count || !flow->steps)
 		blame_group(flow, CODE_TOO_LARGE, begin);
 	else
-		look_at_all(flow);
+		look_at_all_blocks(flow);
 	if (flow->group.too_large)
 		blame_group(flow, CODE_TOO_LARGE, begin);
 	return flow->values.failed ? -ENOMEM : flow->err;

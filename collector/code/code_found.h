@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_found - what following the code has found so far, in any order, and with
- * repetitions: a site may be reached from several functions.
+ * code_found - the findings so far, unsorted and with duplicates, since several
+ * functions may reach the same site.
  */
 #ifndef PERFREC_COLLECTOR_CODE_CODE_FOUND_H
 #define PERFREC_COLLECTOR_CODE_CODE_FOUND_H
@@ -12,19 +12,19 @@
 
 #include "collector/base/budget.h"
 
-struct code_use { /* a site, and a function that it may stand for */
+struct code_use { /* a site and one function it may report */
 	uint64_t site;
 	uint64_t address, slot; /* as in struct code_function */
 	uint8_t form, length;
 	bool is_exit, entry_build, r11_live;
-	bool is_known; /* else it may stand for any function */
+	bool is_known; /* false: any function is possible */
 };
 
-struct code_blame { /* a function that cannot be changed */
-	uint64_t address, slot; /* need not be a function at all */
-	uint64_t at; /* the reason is here */
+struct code_blame { /* must not be changed */
+	uint64_t address, slot;
+	uint64_t at; /* address that caused the refusal */
 	uint8_t refusal; /* enum code_refusal */
-	/* It is one, of an entry build, and listed even if it has no sites. */
+	/* Listed even without sites: a function of an entry build. */
 	bool is_function;
 };
 
@@ -34,11 +34,10 @@ struct code_found {
 	size_t use_count, use_room;
 	struct code_blame *blames;
 	size_t blame_count, blame_room;
-	struct code_blame all; /* its refusal, unless 0, is that of all */
-	uint64_t decoded; /* instructions */
+	struct code_blame all; /* with a refusal: applies to all functions */
+	uint64_t decoded;
 };
 
-/* 0 or -ENOMEM. */
 int code_found_use(struct code_found *found, const struct code_use *use);
 int code_found_blame(struct code_found *found, const struct code_blame *blame);
 void code_found_release(struct code_found *found);

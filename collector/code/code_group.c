@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/code/code_file.h"
 #include "shared/compiler.h"
 
@@ -17,8 +18,7 @@
 #define TABLE_ENTRIES_MAX 65536
 #define AIMS_MAX (1u << 16)
 
-/* --- looking up ------------------------------------------------------------
- */
+/* --- looking up ---------------------------------------------------------- */
 
 uint64_t code_op_address(const struct code_member *member,
 			 const struct code_op *op)
@@ -40,27 +40,20 @@ bool code_group_find(const struct code_group *group, uint64_t address,
 		     size_t *out)
 {
 	const struct code_member *member = code_group_member(group, address);
-	size_t low, high, end;
+	const struct code_op *ops;
+	size_t at;
 
 	if (!member)
 		return false;
-	low = member->first;
-	high = end = low + member->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (member->piece->start + group->ops.list[middle].at < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*out = low;
-	return low < end &&
-	       member->piece->start + group->ops.list[low].at == address;
+	ops = &group->ops.list[member->first];
+	at = search_first(i, member->count,
+			  member->piece->start + ops[i].at >= address);
+	*out = member->first + at;
+	return at < member->count &&
+	       member->piece->start + ops[at].at == address;
 }
 
-/* The piece that belongs to @from if that jumps to @address; NULL: the jump
- * leaves. */
+/* Returns NULL if a jump from @from to @address leaves the function. */
 static struct code_piece *piece_of_jump(const struct code_group *group,
 					const struct code_piece *from,
 					uint64_t address)
@@ -83,8 +76,7 @@ bool code_group_leaves(const struct code_group *group,
 	return !piece_of_jump(group, piece, address);
 }
 
-/* --- members ---------------------------------------------------------------
- */
+/* --- members ------------------------------------------------------------- */
 
 static int add_member(struct code_group *group, struct code_piece *piece)
 {
@@ -140,8 +132,9 @@ static int add_table(struct code_group *group, uint64_t address)
 	return 0;
 }
 
-static int look_at_op(struct code_group *group, const struct code_piece *piece,
-		      const struct code_op *op)
+static int look_at_group_op(struct code_group *group,
+			    const struct code_piece *piece,
+			    const struct code_op *op)
 {
 	switch (op->kind) {
 	case CODE_OP_JUMP:
@@ -165,8 +158,7 @@ static int look_at_op(struct code_group *group, const struct code_piece *piece,
 	return op->base == CODE_NO_REGISTER ? add_table(group, op->value) : 0;
 }
 
-/* Looks where the instructions and landing pads of member @number lead. Members
- * may move as others are added. */
+/* Copies the member, since adding others may move it. */
 static int look_at_member(struct code_group *group, size_t number)
 {
 	const struct code_member member = group->members[number];
@@ -175,7 +167,7 @@ static int look_at_member(struct code_group *group, size_t number)
 	for (size_t i = 0; !err && i < member.count; i++) {
 		const struct code_op op = group->ops.list[member.first + i];
 
-		err = look_at_op(group, member.piece, &op);
+		err = look_at_group_op(group, member.piece, &op);
 	}
 	for (size_t i = 0; !err && i < member.landing_count; i++)
 		err = add_jump(
@@ -184,8 +176,7 @@ static int look_at_member(struct code_group *group, size_t number)
 	return err;
 }
 
-/* --- tables ----------------------------------------------------------------
- */
+/* --- tables -------------------------------------------------------------- */
 
 static int compare_addresses(const void *left, const void *right)
 {
@@ -216,9 +207,9 @@ static int add_aim(struct code_group *group, uint64_t table, uint64_t target)
 	return 0;
 }
 
-/* Whether @piece, of which something that looks like a table knows, jumps into
- * a function that is none of ours: then it is a part of that one, and the table
- * was none, or had ended. */
+/* Returns 1 if @piece, which only a supposed table refers to, jumps into
+ * another function. Then the table is not one or has ended. Or 0, or
+ * -ENOMEM. */
 static int is_foreign(struct code_group *group, const struct code_piece *piece)
 {
 	const uint8_t *code =
@@ -243,10 +234,10 @@ static int is_foreign(struct code_group *group, const struct code_piece *piece)
 	return err ? err : found;
 }
 
-/* An entry of @table says @target. 1: it may; 0: it is none, the table ended
- * before it; or -ENOMEM. Compilers let entries that are never used lead behind
- * the end of the function. */
-static int take_entry(struct code_group *group, uint64_t table, uint64_t target)
+/* Returns 0 if the table ended before this entry, else 1 or -ENOMEM. Compilers
+ * let unused entries point just behind the end of the function. */
+static int take_table_entry(struct code_group *group, uint64_t table,
+			    uint64_t target)
 {
 	struct code_piece *piece = code_pieces_at(group->pieces, target);
 	int err;
@@ -269,7 +260,7 @@ static int take_entry(struct code_group *group, uint64_t table, uint64_t target)
 	return err ? err : 1;
 }
 
-/* Entries of 4 bytes, relative to the table, or of 8 bytes. */
+/* Entries have 4 bytes, relative to the table, or 8 bytes. */
 static int read_table(struct code_group *group, uint64_t table, uint64_t end,
 		      unsigned int bytes)
 {
@@ -287,7 +278,7 @@ static int read_table(struct code_group *group, uint64_t table, uint64_t end,
 		target = table + (uint64_t)(int64_t)distance;
 		if (bytes == 8 && !code_file_pointer(group->file, at, &target))
 			break;
-		more = take_entry(group, table, target);
+		more = take_table_entry(group, table, target);
 	}
 	return more < 0 ? more : 0;
 }
@@ -317,8 +308,7 @@ static int read_tables(struct code_group *group)
 	return err;
 }
 
-/* --- leaders ---------------------------------------------------------------
- */
+/* --- leaders ------------------------------------------------------------- */
 
 static void mark_target(struct code_group *group, uint64_t from,
 			uint64_t address)
@@ -331,8 +321,7 @@ static void mark_target(struct code_group *group, uint64_t from,
 		group->overlap = from;
 }
 
-/* A label whose address is in the code: where it jumps through a register, it
- * may jump there. */
+/* A label whose address is in the code may be the target of a jump. */
 static int take_label(struct code_group *group, uint64_t address)
 {
 	const struct code_member *member = code_group_member(group, address);

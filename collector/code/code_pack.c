@@ -12,6 +12,7 @@
 struct packed_head {
 	uint64_t functions, sites, site_functions, function_sites;
 	uint64_t text_bytes, decoded, unknown_sites;
+	uint64_t moves, move_bytes, is_moved;
 };
 
 struct packed_function {
@@ -30,10 +31,9 @@ struct packed_site {
 _Static_assert(sizeof(struct packed_function) == 40, "no gaps");
 _Static_assert(sizeof(struct packed_site) == 32, "no gaps");
 
-/* --- to bytes ---------------------------------------------------------------
- */
+/* --- pack ---------------------------------------------------------------- */
 
-static void put_functions(const struct code_plan *plan, struct bytes *out)
+static void pack_functions(const struct code_plan *plan, struct bytes *out)
 {
 	for (size_t i = 0; i < plan->function_count; i++) {
 		const struct code_function *from = &plan->functions[i];
@@ -51,8 +51,25 @@ static void put_functions(const struct code_plan *plan, struct bytes *out)
 	}
 }
 
-static void put_sites(const struct code_plan *plan, struct bytes *out)
+void code_pack(const struct code_plan *plan, struct bytes *out)
 {
+	struct packed_head head = {
+		.functions = plan->function_count,
+		.sites = plan->site_count,
+		.text_bytes = plan->text_bytes,
+		.decoded = plan->decoded,
+		.unknown_sites = plan->unknown_sites,
+		.moves = plan->moves.count,
+		.move_bytes = plan->moves.byte_count,
+		.is_moved = plan->is_moved,
+	};
+
+	for (size_t i = 0; i < plan->site_count; i++)
+		head.site_functions += plan->sites[i].count;
+	for (size_t i = 0; i < plan->function_count; i++)
+		head.function_sites += plan->functions[i].count;
+	bytes_put(out, &head, sizeof(head));
+	pack_functions(plan, out);
 	for (size_t i = 0; i < plan->site_count; i++) {
 		const struct code_site *from = &plan->sites[i];
 		struct packed_site site = {
@@ -68,48 +85,33 @@ static void put_sites(const struct code_plan *plan, struct bytes *out)
 		memcpy(site.bytes, from->bytes, sizeof(site.bytes));
 		bytes_put(out, &site, sizeof(site));
 	}
-}
-
-void code_pack(const struct code_plan *plan, struct bytes *out)
-{
-	struct packed_head head = {
-		.functions = plan->function_count,
-		.sites = plan->site_count,
-		.text_bytes = plan->text_bytes,
-		.decoded = plan->decoded,
-		.unknown_sites = plan->unknown_sites,
-	};
-
-	for (size_t i = 0; i < plan->site_count; i++)
-		head.site_functions += plan->sites[i].count;
-	for (size_t i = 0; i < plan->function_count; i++)
-		head.function_sites += plan->functions[i].count;
-	bytes_put(out, &head, sizeof(head));
-	put_functions(plan, out);
-	put_sites(plan, out);
 	bytes_put(out, plan->site_functions,
 		  head.site_functions * sizeof(*plan->site_functions));
 	bytes_put(out, plan->function_sites,
 		  head.function_sites * sizeof(*plan->function_sites));
+	bytes_put(out, plan->moves.list,
+		  head.moves * sizeof(*plan->moves.list));
+	bytes_put(out, plan->moves.bytes, head.move_bytes);
 }
 
-/* --- and back ---------------------------------------------------------------
- */
+/* --- unpack -------------------------------------------------------------- */
 
-/* Whether @head describes exactly @size bytes. */
 static bool head_holds(const struct packed_head *head, size_t size)
 {
 	const uint64_t most = UINT32_MAX;
 
 	return head->functions <= most && head->sites <= most &&
 	       head->site_functions <= most && head->function_sites <= most &&
-	       head->unknown_sites <= most &&
+	       head->unknown_sites <= most && head->moves <= most &&
+	       head->move_bytes <= most && head->is_moved <= 1 &&
 	       size == sizeof(*head) +
 			       head->functions *
 				       sizeof(struct packed_function) +
 			       head->sites * sizeof(struct packed_site) +
 			       (head->site_functions + head->function_sites) *
-				       sizeof(uint32_t);
+				       sizeof(uint32_t) +
+			       head->moves * sizeof(struct code_move) +
+			       head->move_bytes;
 }
 
 static bool range_holds(uint32_t first, uint32_t count, uint64_t room)
@@ -117,7 +119,6 @@ static bool range_holds(uint32_t first, uint32_t count, uint64_t room)
 	return first <= room && count <= room - first;
 }
 
-/* Reads the functions at @from. Whether all of them hold. */
 static bool take_functions(struct code_plan *plan, const uint8_t *from,
 			   const struct packed_head *head)
 {
@@ -174,7 +175,7 @@ static bool take_sites(struct code_plan *plan, const uint8_t *from,
 	return true;
 }
 
-/* Reads @count numbers below @below. Whether all of them are. */
+/* Returns false if a number is not below @below. */
 static bool take_numbers(uint32_t *to, const uint8_t *from, uint64_t count,
 			 uint64_t below)
 {
@@ -185,6 +186,23 @@ static bool take_numbers(uint32_t *to, const uint8_t *from, uint64_t count,
 	return true;
 }
 
+/* Each site of form CODE_MOVED has its move, sorted by address. */
+static bool take_moves(struct code_plan *plan, const uint8_t *from)
+{
+	struct code_moves *moves = &plan->moves;
+	size_t sites = 0;
+
+	memcpy(moves->list, from, moves->count * sizeof(*moves->list));
+	memcpy(moves->bytes, from + moves->count * sizeof(*moves->list),
+	       moves->byte_count);
+	for (size_t i = 1; i < moves->count; i++)
+		if (moves->list[i].address <= moves->list[i - 1].address)
+			return false;
+	for (size_t i = 0; i < plan->site_count; i++)
+		sites += plan->sites[i].form == CODE_MOVED;
+	return sites == moves->count && code_moves_hold(moves);
+}
+
 static bool make_tables(struct code_plan *plan, const struct packed_head *head)
 {
 	plan->functions = calloc(head->functions + 1, sizeof(*plan->functions));
@@ -193,13 +211,18 @@ static bool make_tables(struct code_plan *plan, const struct packed_head *head)
 		calloc(head->site_functions + 1, sizeof(*plan->site_functions));
 	plan->function_sites =
 		calloc(head->function_sites + 1, sizeof(*plan->function_sites));
+	plan->moves.list = calloc(head->moves + 1, sizeof(*plan->moves.list));
+	plan->moves.bytes = malloc(head->move_bytes + 1);
+	plan->moves.count = head->moves;
+	plan->moves.byte_count = head->move_bytes;
 	plan->function_count = head->functions;
 	plan->site_count = head->sites;
 	plan->text_bytes = head->text_bytes;
 	plan->decoded = head->decoded;
 	plan->unknown_sites = (uint32_t)head->unknown_sites;
+	plan->is_moved = head->is_moved;
 	return plan->functions && plan->sites && plan->site_functions &&
-	       plan->function_sites;
+	       plan->function_sites && plan->moves.list && plan->moves.bytes;
 }
 
 static bool take_tables(struct code_plan *plan, const struct packed_head *head,
@@ -215,8 +238,11 @@ static bool take_tables(struct code_plan *plan, const struct packed_head *head,
 			  head->functions))
 		return false;
 	at += head->site_functions * sizeof(uint32_t);
-	return take_numbers(plan->function_sites, at, head->function_sites,
-			    head->sites);
+	if (!take_numbers(plan->function_sites, at, head->function_sites,
+			  head->sites))
+		return false;
+	at += head->function_sites * sizeof(uint32_t);
+	return take_moves(plan, at);
 }
 
 int code_unpack(const void *from, size_t size, struct code_plan **out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_pack - a plan (code_plan.h) that is ready as a block of bytes, and back.
- * The bytes are for this machine and this build of perfrec only. Pure.
+ * code_pack - serializes finished plans (code_plan.h), for this machine and
+ * this build of perfrec only. Pure.
  */
 #ifndef PERFREC_COLLECTOR_CODE_CODE_PACK_H
 #define PERFREC_COLLECTOR_CODE_CODE_PACK_H
@@ -11,15 +11,11 @@
 struct bytes;
 struct code_plan;
 
-/* Appends @plan, which is ready, to @out. */
 void code_pack(const struct code_plan *plan, struct bytes *out);
 
-/*
- * The plan in the @size bytes at @from, which need not be aligned. Every number
- * in it is checked, so that its user stays within its tables; whether it is the
- * plan of a file, nobody checks. The caller frees *@out. 0, -EBADMSG or
- * -ENOMEM.
- */
+/* Every index is checked, so users of the plan stay within its tables. The
+ * caller must know that the plan belongs to its file. @from need not be
+ * aligned. Returns 0, -EBADMSG or -ENOMEM. The caller frees *@out. */
 int code_unpack(const void *from, size_t size, struct code_plan **out);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_pieces - formats: LSB 5.0 core, 10.6 for .eh_frame; for the tables of
- * landing pads (.gcc_except_table) what GCC and LLVM write, which no document
- * says better than libgcc's unwind-c.c.
+ * code_pieces - formats: LSB 5.0 core, 10.6 for .eh_frame. libgcc's unwind-c.c
+ * describes the tables of landing pads (.gcc_except_table) best.
  */
 #include "collector/code/code_pieces.h"
 
@@ -11,13 +10,14 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/code/code_file.h"
 #include "collector/names/elf_read.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
 
 #define PIECES_MAX (4u << 20)
-#define LANDINGS_MAX (1u << 17) /* of a piece */
+#define LANDINGS_MAX (1u << 17)
 
 #define ENCODING_NONE 0xffu
 #define ENCODING_INDIRECT 0x80u
@@ -31,7 +31,7 @@ struct cursor {
 	bool failed;
 };
 
-static uint64_t take(struct cursor *cursor, unsigned int bytes)
+static uint64_t take_unsigned(struct cursor *cursor, unsigned int bytes)
 {
 	const uint8_t *at = code_file_at(cursor->file, cursor->at, bytes);
 	uint64_t value = 0;
@@ -52,7 +52,7 @@ static uint64_t take_leb(struct cursor *cursor, bool is_signed)
 	uint8_t byte;
 
 	do {
-		byte = (uint8_t)take(cursor, 1);
+		byte = (uint8_t)take_unsigned(cursor, 1);
 		if (shift < 64)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
@@ -70,25 +70,25 @@ static uint64_t take_encoded(struct cursor *cursor, uint8_t encoding)
 	case 0x00:
 	case 0x04:
 	case 0x0c:
-		value = take(cursor, 8);
+		value = take_unsigned(cursor, 8);
 		break;
 	case 0x01:
 		value = take_leb(cursor, false);
 		break;
 	case 0x02:
-		value = take(cursor, 2);
+		value = take_unsigned(cursor, 2);
 		break;
 	case 0x03:
-		value = take(cursor, 4);
+		value = take_unsigned(cursor, 4);
 		break;
 	case 0x09:
 		value = take_leb(cursor, true);
 		break;
 	case 0x0a:
-		value = (uint64_t)(int16_t)take(cursor, 2);
+		value = (uint64_t)(int16_t)take_unsigned(cursor, 2);
 		break;
 	case 0x0b:
-		value = (uint64_t)(int32_t)take(cursor, 4);
+		value = (uint64_t)(int32_t)take_unsigned(cursor, 4);
 		break;
 	default:
 		cursor->failed = true;
@@ -103,10 +103,10 @@ static uint64_t take_encoded(struct cursor *cursor, uint8_t encoding)
 
 /* --- .eh_frame ------------------------------------------------------------ */
 
-struct common { /* what a common information entry says */
-	uint8_t encoding; /* of addresses of code */
+struct common {
+	uint8_t encoding;
 	uint8_t lsda_encoding;
-	bool has_length; /* of what entries have more */
+	bool has_length; /* entries have augmentation data */
 };
 
 static bool read_common(const struct code_file *file, uint64_t vaddr,
@@ -118,20 +118,21 @@ static bool read_common(const struct code_file *file, uint64_t vaddr,
 	uint8_t version;
 
 	*out = (struct common){ 0, ENCODING_NONE, false };
-	if (take(&cursor, 4) >= 0xfffffff0 || take(&cursor, 4))
+	if (take_unsigned(&cursor, 4) >= 0xfffffff0 ||
+	    take_unsigned(&cursor, 4))
 		return false;
-	version = (uint8_t)take(&cursor, 1);
+	version = (uint8_t)take_unsigned(&cursor, 1);
 	if (version != 1 && version != 3)
 		return false;
 	while (letters < sizeof(letter) &&
-	       (letter[letters] = (char)take(&cursor, 1)))
+	       (letter[letters] = (char)take_unsigned(&cursor, 1)))
 		letters++;
 	if (letters == sizeof(letter))
 		return false;
 	take_leb(&cursor, false);
 	take_leb(&cursor, true);
 	if (version == 1)
-		take(&cursor, 1);
+		take_unsigned(&cursor, 1);
 	else
 		take_leb(&cursor, false);
 	if (letters && letter[0] != 'z')
@@ -145,12 +146,12 @@ static bool read_common(const struct code_file *file, uint64_t vaddr,
 
 		if (letter[i] == 'S' || letter[i] == 'B')
 			continue;
-		encoding = (uint8_t)take(&cursor, 1);
+		encoding = (uint8_t)take_unsigned(&cursor, 1);
 		if (letter[i] == 'R')
 			out->encoding = encoding;
 		else if (letter[i] == 'L')
 			out->lsda_encoding = encoding;
-		else if (letter[i] == 'P') /* its value is of no use */
+		else if (letter[i] == 'P') /* personality routine */
 			take_encoded(&cursor,
 				     encoding & ~ENCODING_INDIRECT & 0xff);
 		else
@@ -174,18 +175,18 @@ static int add_piece(struct code_pieces *pieces, struct code_file *file,
 	return 0;
 }
 
-/* The frame description entry at @fde, if it makes sense. */
 static bool read_frame(const struct code_file *file, uint64_t fde,
 		       struct code_piece *out)
 {
 	struct cursor cursor = { file, fde, false };
 	struct common common;
-	uint64_t length = take(&cursor, 4), at = cursor.at;
-	uint64_t back = take(&cursor, 4), bytes;
+	uint64_t length = take_unsigned(&cursor, 4), at = cursor.at;
+	uint64_t back = take_unsigned(&cursor, 4), bytes;
 
 	if (cursor.failed || !length || length >= 0xfffffff0 || !back ||
 	    !read_common(file, at - back, &common))
 		return false;
+	out->frame = fde;
 	out->start = take_encoded(&cursor, common.encoding);
 	bytes = take_encoded(&cursor, common.encoding & 0x0f);
 	if (cursor.failed || bytes > UINT32_MAX)
@@ -199,19 +200,9 @@ static bool read_frame(const struct code_file *file, uint64_t fde,
 	return true;
 }
 
-/* A cfi_reader's. */
-static bool read_file(void *context, uint64_t vaddr, void *out, size_t bytes)
+static int add_frame_pieces(struct code_pieces *pieces, struct code_file *file)
 {
-	const uint8_t *at = code_file_at(context, vaddr, bytes);
-
-	if (at)
-		memcpy(out, at, bytes);
-	return at;
-}
-
-static int add_frames(struct code_pieces *pieces, struct code_file *file)
-{
-	const struct cfi_reader reader = { read_file, file };
+	const struct cfi_reader reader = { code_file_copy, file };
 	struct cfi_table table;
 	int err = 0;
 
@@ -222,8 +213,8 @@ static int add_frames(struct code_pieces *pieces, struct code_file *file)
 		struct code_piece piece = { 0 };
 		int32_t entry[2];
 
-		if (!read_file(file, table.vaddr + i * sizeof(entry), entry,
-			       sizeof(entry)))
+		if (!code_file_copy(file, table.vaddr + i * sizeof(entry),
+				    entry, sizeof(entry)))
 			break;
 		if (read_frame(file,
 			       file->eh_frame_hdr + (uint64_t)(int64_t)entry[1],
@@ -244,7 +235,7 @@ static int compare_pieces(const void *left, const void *right)
 	return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
-/* By address; what overlaps the piece before is cut, or goes. */
+/* Drops pieces that start inside another. */
 static void settle(struct code_pieces *pieces)
 {
 	size_t kept = 0;
@@ -267,24 +258,17 @@ static void settle(struct code_pieces *pieces)
 struct code_piece *code_pieces_at(const struct code_pieces *pieces,
 				  uint64_t vaddr)
 {
-	size_t low = 0, high = pieces->count;
+	size_t low =
+		search_first(i, pieces->count, pieces->list[i].start > vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pieces->list[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low ||
 	    vaddr - pieces->list[low - 1].start >= pieces->list[low - 1].bytes)
 		return NULL;
 	return &pieces->list[low - 1];
 }
 
-/* Functions that .eh_frame does not know become pieces, too. Those of the rest
- * that are no .cold parts begin where something calls them. */
+/* Adds functions that .eh_frame lacks. Marks others as entries, except .cold
+ * parts. */
 static int add_symbols(struct code_pieces *pieces, struct code_file *file,
 		       const struct elf_functions *functions)
 {
@@ -299,16 +283,24 @@ static int add_symbols(struct code_pieces *pieces, struct code_file *file,
 					    .bytes = function->size,
 					    .is_entry = true };
 
-		/* Stubs have nothing to patch. No call has to come to a label,
-		 * and a hook may not. */
-		if (function->rank & (ELF_RANK_IMPORT | ELF_RANK_LABEL))
+		/* Stubs have nothing to patch. Labels need not be called. */
+		if (function->rank & ELF_RANK_IMPORT)
 			continue;
 		known.list = pieces->list;
 		piece = code_pieces_at(&known, function->start);
+		if (piece && piece->start != function->start &&
+		    function->start - piece->start < CODE_ENTERED_BYTES)
+			piece->entered |= 1u
+					  << (function->start - piece->start);
+		if (function->rank & ELF_RANK_LABEL)
+			continue;
 		if (!piece)
 			err = add_piece(pieces, file, &fresh);
-		else if (piece->start == function->start &&
-			 !strstr(functions->strings + function->name, ".cold"))
+		else if (piece->start != function->start)
+			continue;
+		else if (strstr(functions->strings + function->name, ".cold"))
+			piece->is_cold = true;
+		else
 			piece->is_entry = true;
 	}
 	return err;
@@ -317,7 +309,7 @@ static int add_symbols(struct code_pieces *pieces, struct code_file *file,
 int code_pieces_find(struct code_pieces *pieces, struct code_file *file,
 		     const struct elf_functions *functions)
 {
-	int err = add_frames(pieces, file);
+	int err = add_frame_pieces(pieces, file);
 
 	if (err)
 		return err;
@@ -345,12 +337,12 @@ int code_piece_landings(const struct code_piece *piece, struct code_file *file,
 
 	if (!piece->lsda)
 		return 0;
-	encoding = (uint8_t)take(&cursor, 1);
+	encoding = (uint8_t)take_unsigned(&cursor, 1);
 	if (encoding != ENCODING_NONE)
 		base = take_encoded(&cursor, encoding);
-	if (take(&cursor, 1) != ENCODING_NONE)
+	if (take_unsigned(&cursor, 1) != ENCODING_NONE)
 		take_leb(&cursor, false);
-	encoding = (uint8_t)take(&cursor, 1) & 0x0f;
+	encoding = (uint8_t)take_unsigned(&cursor, 1) & 0x0f;
 	end = take_leb(&cursor, false);
 	end += cursor.at;
 	while (!cursor.failed && cursor.at < end && count++ < LANDINGS_MAX) {

@@ -2,13 +2,12 @@
  *
  * code_plan - the order of work:
  *
- *  1. code_file reads the file, code_pieces finds its functions, code_scan
- *     where hooks could be called.
- *  2. code_flow follows each function with such a place; code_entries those of
- *     an entry build.
- *  3. What they found is put together here: a site is in the plan if all who
- *     reached it know for which functions it may stand, and a function is
- *     refused if any of its sites is not, or might not be.
+ * 1. code_file, code_pieces and code_scan find functions and possible calls.
+ * 2. code_flow follows functions of calls builds; code_entries finds the
+ *    sites of entry builds. In a file without hooks, code_facts and code_moves
+ *    find the functions that can be moved.
+ * 3. This file merges the findings. A function is refused if any of its
+ *    sites is missing or may be missing.
  */
 #include "collector/code/code_plan.h"
 
@@ -16,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/search.h"
 #include "collector/code/code_entries.h"
+#include "collector/code/code_facts.h"
 #include "collector/code/code_file.h"
 #include "collector/code/code_flow.h"
 #include "collector/code/code_found.h"
@@ -33,15 +34,15 @@ struct code_plan_work {
 	struct code_found found;
 	struct code_flow flow;
 	struct code_entries entries;
-	size_t next; /* piece */
-	bool is_second; /* those that no function jumped into */
-	bool is_followed; /* all pieces; only entries are left */
+	struct code_facts facts;
+	bool moves; /* it has no hooks: find functions to move */
+	size_t next;
+	bool is_second; /* pieces that no function jumped into */
+	bool is_followed; /* only entry builds remain */
 };
 
-/* --- following -------------------------------------------------------------
- */
+/* --- following ----------------------------------------------------------- */
 
-/* 1: there are pieces left. */
 static int follow_pieces(struct code_plan_work *work, uint64_t bytes)
 {
 	uint64_t done = 0;
@@ -67,8 +68,7 @@ static int follow_pieces(struct code_plan_work *work, uint64_t bytes)
 	return !work->is_followed;
 }
 
-/* --- putting together ------------------------------------------------------
- */
+/* --- putting together ---------------------------------------------------- */
 
 static int compare_uses(const void *left, const void *right)
 {
@@ -81,21 +81,6 @@ static int compare_uses(const void *left, const void *right)
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
 	return (a->slot > b->slot) - (a->slot < b->slot);
-}
-
-/* Each use once, by site; the unknown ones of a site come first. */
-static void sort_uses(struct code_found *found)
-{
-	size_t kept = 0;
-
-	if (!found->use_count)
-		return;
-	qsort(found->uses, found->use_count, sizeof(*found->uses),
-	      compare_uses);
-	for (size_t i = 1; i < found->use_count; i++)
-		if (compare_uses(&found->uses[kept], &found->uses[i]))
-			found->uses[++kept] = found->uses[i];
-	found->use_count = kept + 1;
 }
 
 static int compare_functions(const void *left, const void *right)
@@ -139,8 +124,8 @@ static int make_functions(struct code_plan *plan,
 	return 0;
 }
 
-static void refuse(struct code_function *function, enum code_refusal refusal,
-		   uint64_t at)
+static void refuse_function(struct code_function *function,
+			    enum code_refusal refusal, uint64_t at)
 {
 	if (function->refused)
 		return;
@@ -148,36 +133,28 @@ static void refuse(struct code_function *function, enum code_refusal refusal,
 	function->refused_at = at;
 }
 
-/* The first function at @address with @slot, or behind it. */
-static size_t find_function(const struct code_plan *plan, uint64_t address,
-			    uint64_t slot)
+static size_t find_planned_function(const struct code_plan *plan,
+				    uint64_t address, uint64_t slot)
 {
 	const struct code_function wanted = { .address = address,
 					      .slot = slot };
-	size_t low = 0, high = plan->function_count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_functions(&plan->functions[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, plan->function_count,
+			    compare_functions(&plan->functions[i], &wanted) >=
+				    0);
 }
 
 static void refuse_at(struct code_plan *plan, const struct code_blame *blame)
 {
-	/* Functions with slots have no address: there may be many. */
+	/* Functions with address 0 differ by slot. */
 	uint64_t slot = blame->address ? 0 : blame->slot;
 
-	for (size_t i = find_function(plan, blame->address, slot);
+	for (size_t i = find_planned_function(plan, blame->address, slot);
 	     i < plan->function_count &&
 	     plan->functions[i].address == blame->address &&
 	     (blame->address || plan->functions[i].slot == slot);
 	     i++)
-		refuse(&plan->functions[i], blame->refusal, blame->at);
+		refuse_function(&plan->functions[i], blame->refusal, blame->at);
 }
 
 static void refuse_blamed(struct code_plan *plan,
@@ -189,20 +166,20 @@ static void refuse_blamed(struct code_plan *plan,
 		struct code_function *function = &plan->functions[i];
 
 		if (found->all.refusal)
-			refuse(function, found->all.refusal, found->all.at);
+			refuse_function(function, found->all.refusal,
+					found->all.at);
 		if (i && function->address &&
 		    function->address == function[-1].address) {
-			refuse(function, CODE_TWO_ADDRESSES, 0);
-			refuse(function - 1, CODE_TWO_ADDRESSES, 0);
+			refuse_function(function, CODE_TWO_ADDRESSES, 0);
+			refuse_function(function - 1, CODE_TWO_ADDRESSES, 0);
 		}
 	}
 }
 
-/* The number of the function that @use is about. */
-static uint32_t number_of(const struct code_plan *plan,
-			  const struct code_use *use)
+static uint32_t name_number(const struct code_plan *plan,
+			    const struct code_use *use)
 {
-	size_t i = find_function(plan, use->address, use->slot);
+	size_t i = find_planned_function(plan, use->address, use->slot);
 
 	while (i + 1 < plan->function_count &&
 	       plan->functions[i].address == use->address &&
@@ -212,10 +189,9 @@ static uint32_t number_of(const struct code_plan *plan,
 	return (uint32_t)i;
 }
 
-/* The uses from @use on until @end are about one site. It goes into the plan,
- * or its functions are refused. */
-static void add_site(struct code_plan *plan, const struct code_use *use,
-		     const struct code_use *end, size_t *names)
+/* [@use, @end) are the uses of one site. */
+static void add_planned_site(struct code_plan *plan, const struct code_use *use,
+			     const struct code_use *end, size_t *names)
 {
 	const struct code_site *last =
 		plan->site_count ? &plan->sites[plan->site_count - 1] : NULL;
@@ -232,7 +208,8 @@ static void add_site(struct code_plan *plan, const struct code_use *use,
 	if (use->is_known && bytes && !overlaps) {
 		memcpy(site.bytes, bytes, site.length);
 		for (; use < end; use++)
-			plan->site_functions[(*names)++] = number_of(plan, use);
+			plan->site_functions[(*names)++] =
+				name_number(plan, use);
 		site.count = (uint32_t)*names - site.first;
 		plan->sites[plan->site_count++] = site;
 		return;
@@ -240,10 +217,11 @@ static void add_site(struct code_plan *plan, const struct code_use *use,
 	plan->unknown_sites++;
 	for (; use < end; use++)
 		if (use->is_known)
-			refuse(&plan->functions[number_of(plan, use)],
-			       overlaps ? CODE_UNDECODED
-					: CODE_UNKNOWN_FUNCTION,
-			       use->site);
+			refuse_function(
+				&plan->functions[name_number(plan, use)],
+				overlaps ? CODE_UNDECODED
+					 : CODE_UNKNOWN_FUNCTION,
+				use->site);
 }
 
 static int make_sites(struct code_plan *plan, const struct code_found *found)
@@ -260,12 +238,12 @@ static int make_sites(struct code_plan *plan, const struct code_found *found)
 		while (next < found->use_count &&
 		       found->uses[next].site == found->uses[i].site)
 			next++;
-		add_site(plan, &found->uses[i], &found->uses[next], &names);
+		add_planned_site(plan, &found->uses[i], &found->uses[next],
+				 &names);
 	}
 	return 0;
 }
 
-/* Counts the sites of each function, then lists them. */
 static int list_sites(struct code_plan *plan)
 {
 	uint32_t sum = 0;
@@ -297,7 +275,7 @@ static int list_sites(struct code_plan *plan)
 	return 0;
 }
 
-/* What is left but never entered: its call must be somewhere unseen. */
+/* The entry call of such a function was not found. */
 static void refuse_without_entry(struct code_plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++) {
@@ -311,7 +289,7 @@ static void refuse_without_entry(struct code_plan *plan)
 			has_entry |= !plan->sites[site].is_exit;
 		}
 		if (!has_entry)
-			refuse(function, CODE_NO_ENTRY, 0);
+			refuse_function(function, CODE_NO_ENTRY, 0);
 	}
 }
 
@@ -323,6 +301,7 @@ static void free_work(struct code_plan *plan)
 		return;
 	code_flow_release(&work->flow);
 	code_entries_release(&work->entries);
+	code_facts_release(&work->facts);
 	code_found_release(&work->found);
 	code_scan_release(&work->scan);
 	code_pieces_release(&work->pieces);
@@ -331,12 +310,21 @@ static void free_work(struct code_plan *plan)
 	plan->work = NULL;
 }
 
-static int finish(struct code_plan *plan)
+static int finish_plan(struct code_plan *plan)
 {
 	struct code_found *found = &plan->work->found;
 	int err;
+	size_t kept = 0;
 
-	sort_uses(found);
+	/* Unknown uses of a site come first. */
+	if (found->use_count) {
+		qsort(found->uses, found->use_count, sizeof(*found->uses),
+		      compare_uses);
+		for (size_t i = 1; i < found->use_count; i++)
+			if (compare_uses(&found->uses[kept], &found->uses[i]))
+				found->uses[++kept] = found->uses[i];
+		found->use_count = kept + 1;
+	}
 	err = make_functions(plan, found);
 	if (!err)
 		err = make_sites(plan, found);
@@ -347,13 +335,13 @@ static int finish(struct code_plan *plan)
 	refuse_blamed(plan, found);
 	refuse_without_entry(plan);
 	plan->decoded = found->decoded;
+	plan->is_moved = plan->work->moves;
 	free_work(plan);
 	return 0;
 }
 
-/* Whether the four bytes at @hit, in no function that we know, are those of an
- * instruction that calls a hook, jumps to it, or loads its address; in an entry
- * of the PLT they are not meant. */
+/* Four bytes outside of all functions that look like the operand of a call,
+ * jump or load of a hook. Entries of the PLT do not count. */
 static bool is_wild(const struct code_plan_work *work, uint64_t hit)
 {
 	const uint8_t *at = code_file_at(&work->file, hit - 2, 2);
@@ -367,7 +355,7 @@ static bool is_wild(const struct code_plan_work *work, uint64_t hit)
 	       ((at[0] == 0x8b || at[0] == 0x8d) && (at[1] & 0xc7) == 5);
 }
 
-/* Code that nothing describes may have any function inlined. */
+/* Code outside of all pieces may contain any function inlined. */
 static void refuse_if_wild(struct code_plan_work *work)
 {
 	for (size_t i = 0; i < work->scan.hit_count; i++)
@@ -380,10 +368,9 @@ static void refuse_if_wild(struct code_plan_work *work)
 		}
 }
 
-/* --- the calls -------------------------------------------------------------
- */
+/* --- the calls ----------------------------------------------------------- */
 
-/* 0 or -ENOMEM. A file without symbols has pieces all the same. */
+/* Works without symbols, from .eh_frame. Returns 0 or -ENOMEM. */
 static int find_pieces(struct code_plan_work *work,
 		       const struct code_input *input)
 {
@@ -401,9 +388,9 @@ static int find_pieces(struct code_plan_work *work,
 	return err;
 }
 
-static int read_file(struct code_plan_work *work,
-		     const struct code_input *input, uint64_t text_max,
-		     const char **why)
+static int read_plan_file(struct code_plan_work *work,
+			  const struct code_input *input, uint64_t text_max,
+			  const char **why)
 {
 	struct code_source source = { .fd = input->fd,
 				      .read = input->read,
@@ -421,12 +408,15 @@ static int read_file(struct code_plan_work *work,
 	err = code_scan_slots(&work->scan, &work->file);
 	if (err)
 		return err;
-	/* As most libraries: nobody looks at their code. */
+	/* Most libraries end here, so their code is not scanned. */
 	*why = "it calls no hooks";
-	if (!work->scan.slots.count && !work->file.entry_kinds)
+	work->moves = !work->scan.slots.count && !work->file.entry_kinds;
+	if (work->moves && !input->moves)
 		return -ENODATA;
 	*why = "not enough memory";
 	err = find_pieces(work, input);
+	if (work->moves)
+		return err;
 	if (!err)
 		err = code_scan_file(&work->scan, &work->file, &work->pieces);
 	if (!err)
@@ -458,12 +448,34 @@ int code_plan_begin(const struct code_input *input,
 	work->flow.scan = &work->scan;
 	work->flow.found = work->entries.found = &work->found;
 	work->flow.group.pieces = work->entries.pieces = &work->pieces;
-	err = read_file(work, input, limits->text_bytes, why);
+	work->facts.file = &work->file;
+	work->facts.pieces = &work->pieces;
+	err = read_plan_file(work, input, limits->text_bytes, why);
 	plan->text_bytes = work->file.text_bytes;
 	if (err)
 		code_plan_free(&plan);
 	*out = plan;
 	return err;
+}
+
+static int step_moves(struct code_plan *plan, uint64_t bytes)
+{
+	struct code_plan_work *work = plan->work;
+	uint64_t done = 0;
+	int err = 0;
+
+	/* A decision needs the facts of all pieces. */
+	if (!work->facts.done) {
+		err = code_facts_step(&work->facts, bytes);
+		return err < 0 ? err : 1;
+	}
+	for (; work->next < work->pieces.count && done < bytes && !err;
+	     done += work->pieces.list[work->next++].bytes)
+		err = code_moves_add(&plan->moves, &work->facts, work->next,
+				     &work->found);
+	if (err || work->next < work->pieces.count)
+		return err ? err : 1;
+	return finish_plan(plan);
 }
 
 int code_plan_step(struct code_plan *plan, uint64_t bytes)
@@ -473,6 +485,8 @@ int code_plan_step(struct code_plan *plan, uint64_t bytes)
 
 	if (!work)
 		return 0;
+	if (work->moves)
+		return step_moves(plan, bytes);
 	if (!work->is_followed) {
 		err = follow_pieces(work, bytes);
 		return err < 0 ? err : 1;
@@ -480,7 +494,7 @@ int code_plan_step(struct code_plan *plan, uint64_t bytes)
 	err = code_entries_step(&work->entries, bytes);
 	if (err)
 		return err;
-	return finish(plan);
+	return finish_plan(plan);
 }
 
 int code_plan_new(int fd, const struct code_limits *limits,
@@ -510,6 +524,7 @@ void code_plan_free(struct code_plan **plan)
 	free((*plan)->sites);
 	free((*plan)->site_functions);
 	free((*plan)->function_sites);
+	code_moves_release(&(*plan)->moves);
 	free(*plan);
 	*plan = NULL;
 }

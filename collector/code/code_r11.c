@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_r11 - marks the instructions that are reached while r11 is as it was
- * where the function began, until no more are found.
+ * code_r11 - marks the instructions reached with the r11 of the function's
+ * start, until no more are found.
  */
 #include "collector/code/code_r11.h"
 
 #include "collector/code/code_returns.h"
 
-#define JUMPS_MAX 16 /* functions that one jumps to */
+#define JUMPS_MAX 16
 #define PASSES_MAX 64
 #define R11_BIT (1u << CODE_R11)
 
 struct walk {
 	struct code_group *group;
-	uint64_t jumps[JUMPS_MAX]; /* functions that get r11 as it was */
+	uint64_t jumps[JUMPS_MAX]; /* reached with the old r11 */
 	size_t jump_count;
 	bool needs, again;
-	bool aimed; /* where tables lead was reached */
+	bool aimed;
 };
 
-static void reach(struct walk *walk, size_t number)
+static void reach_op(struct walk *walk, size_t number)
 {
 	struct code_op *op = &walk->group->ops.list[number];
 
@@ -27,27 +27,27 @@ static void reach(struct walk *walk, size_t number)
 	op->has_old_r11 = true;
 }
 
-static void add_jump(struct walk *walk, uint64_t address)
+static void add_walk_jump(struct walk *walk, uint64_t address)
 {
 	for (size_t i = 0; i < walk->jump_count; i++)
 		if (walk->jumps[i] == address)
 			return;
 	if (walk->jump_count == JUMPS_MAX)
-		walk->needs = true; /* who knows */
+		walk->needs = true; /* give up */
 	else
 		walk->jumps[walk->jump_count++] = address;
 }
 
-static void go_to(struct walk *walk, uint64_t address)
+static void walk_to(struct walk *walk, uint64_t address)
 {
 	size_t number;
 
 	if (code_group_find(walk->group, address, &number))
-		reach(walk, number);
+		reach_op(walk, number);
 }
 
-/* Follows a call only within the group: so the thunks of retpolines begin. A
- * usual call hands no value on in r11. */
+/* Follows calls only within the group, as retpoline thunks start with one. An
+ * ordinary call passes no value in r11. */
 static void pass_op(struct walk *walk, const struct code_member *member,
 		    size_t number)
 {
@@ -60,19 +60,19 @@ static void pass_op(struct walk *walk, const struct code_member *member,
 	case CODE_OP_JUMP:
 	case CODE_OP_BRANCH:
 		if (code_group_leaves(walk->group, member->piece, op->value)) {
-			add_jump(walk, op->value);
+			add_walk_jump(walk, op->value);
 			break;
 		}
-		go_to(walk, op->value);
+		walk_to(walk, op->value);
 		break;
 	case CODE_OP_CALL:
-		go_to(walk, op->value);
+		walk_to(walk, op->value);
 		break;
 	case CODE_OP_JUMP_OTHER:
 	case CODE_OP_JUMP_TABLE:
 		for (size_t i = 0; !walk->aimed && i < walk->group->aim_count;
 		     i++)
-			go_to(walk, walk->group->aims[i].target);
+			walk_to(walk, walk->group->aims[i].target);
 		walk->aimed = true;
 		break;
 	default:
@@ -82,10 +82,10 @@ static void pass_op(struct walk *walk, const struct code_member *member,
 	     (op->kind == CODE_OP_CALL &&
 	      code_returns_at_once(walk->group->file, op->value))) &&
 	    number + 1 < member->first + member->count)
-		reach(walk, number + 1);
+		reach_op(walk, number + 1);
 }
 
-static void look(struct walk *walk)
+static void look_for_r11(struct walk *walk)
 {
 	const struct code_group *group = walk->group;
 
@@ -94,7 +94,7 @@ static void look(struct walk *walk)
 		return;
 	}
 	walk->aimed = false;
-	reach(walk, group->members[0].first);
+	reach_op(walk, group->members[0].first);
 	for (unsigned int pass = 0; walk->again && !walk->needs; pass++) {
 		walk->again = false;
 		walk->needs |= pass == PASSES_MAX;
@@ -107,7 +107,7 @@ static void look(struct walk *walk)
 	}
 }
 
-static bool follow(struct walk *walk, struct code_group *scratch)
+static bool follow_r11(struct walk *walk, struct code_group *scratch)
 {
 	walk->group = scratch;
 	for (size_t i = 0; !walk->needs && i < walk->jump_count; i++) {
@@ -121,9 +121,9 @@ static bool follow(struct walk *walk, struct code_group *scratch)
 		    code_group_build(scratch, piece))
 			walk->needs = true;
 		else
-			look(walk);
+			look_for_r11(walk);
 	}
-	/* If the first one does not need it, no one after it does. */
+	/* If the first function does not need r11, none it jumps to does. */
 	for (size_t i = 0; i < walk->jump_count; i++) {
 		struct code_piece *piece =
 			code_pieces_at(scratch->pieces, walk->jumps[i]);
@@ -140,7 +140,7 @@ bool code_r11_enters(struct code_group *group, struct code_group *scratch)
 {
 	struct walk walk = { .group = group };
 
-	look(&walk);
+	look_for_r11(&walk);
 	for (size_t i = 0; !walk.needs && i < walk.jump_count; i++)
 		walk.needs = code_r11_enters_at(scratch, walk.jumps[i]);
 	return walk.needs;
@@ -150,7 +150,7 @@ bool code_r11_enters_at(struct code_group *scratch, uint64_t address)
 {
 	struct walk walk = { .jumps = { address }, .jump_count = 1 };
 
-	return follow(&walk, scratch);
+	return follow_r11(&walk, scratch);
 }
 
 bool code_r11_given(const struct code_group *group,

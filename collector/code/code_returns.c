@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_returns - a function that never returns has no return and no jump to
- * another function, unless to one that never returns either.
+ * code_returns - a function never returns if it has no return and jumps only to
+ * functions that never return either.
  */
 #include "collector/code/code_returns.h"
 
@@ -10,7 +10,7 @@
 #include "collector/code/code_file.h"
 
 #define JUMPS_MAX 8 /* one after another */
-#define BYTES_MAX 4096 /* of a function that never returns */
+#define BYTES_MAX 4096 /* of a function */
 
 bool code_returns_never_slot(const struct code_file *file, uint64_t address)
 {
@@ -31,9 +31,9 @@ bool code_returns_at_once(const struct code_file *file, uint64_t address)
 	return at && (*at == 0xc3 || !memcmp(at, code, sizeof(code)));
 }
 
-/* What the function of @group does at its ends. *@next is a function that it
- * jumps to, 0 at first. */
-static enum code_returns look(const struct code_group *group, uint64_t *next)
+/* *@next becomes the function that the group jumps to; then UNKNOWN. */
+static enum code_returns look_for_return(const struct code_group *group,
+					 uint64_t *next)
 {
 	enum code_returns verdict = CODE_RETURNS_NEVER;
 
@@ -93,7 +93,8 @@ bool code_returns_never(struct code_group *scratch, uint64_t address)
 		if (piece->returns == CODE_RETURNS_UNKNOWN) {
 			if (code_group_build(scratch, piece))
 				break;
-			piece->returns = (uint8_t)look(scratch, &next);
+			piece->returns =
+				(uint8_t)look_for_return(scratch, &next);
 		}
 		never = piece->returns == CODE_RETURNS_NEVER;
 		if (piece->returns != CODE_RETURNS_UNKNOWN)

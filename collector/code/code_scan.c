@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/code/code_file.h"
 #include "shared/compiler.h"
 
@@ -54,7 +55,6 @@ static int compare_targets(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* The relocations are sorted, so the slots are. */
 int code_scan_slots(struct code_scan *scan, struct code_file *file)
 {
 	int err = 0;
@@ -123,30 +123,19 @@ static int find_all_hits(struct code_scan *scan, struct code_file *file,
 bool code_scan_hit(const struct code_scan *scan, uint64_t start, uint64_t end,
 		   size_t *out)
 {
-	size_t low = 0, high = scan->hit_count;
+	size_t low = search_first(i, scan->hit_count, scan->hits[i] >= start);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (scan->hits[middle] < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*out = low;
 	return low < scan->hit_count && scan->hits[low] < end;
 }
 
 /* --- stubs ---------------------------------------------------------------- */
 
-/* A jump through a slot: its address, and those of what stands before it in an
- * entry of the PLT, are the hook's. */
+/* The prefixes of the jump count as entries of the PLT as well. */
 static int add_stub(struct code_scan *scan, struct code_file *file,
 		    uint64_t hit)
 {
-	/* From the jump: with bnd, mov and endbr64 before it
-	 * (code_file_stub()).
-	 */
+	/* Prefixes of code_file_stub(): bnd, mov, endbr64. */
 	static const uint8_t before[] = { 0, 1, 4, 5, 6, 10 };
 	const uint8_t *at = code_file_at(file, hit - 2, 6);
 	const struct code_target *slot;
@@ -167,20 +156,7 @@ static int add_stub(struct code_scan *scan, struct code_file *file,
 	return err;
 }
 
-static int find_stubs(struct code_scan *scan, struct code_file *file)
-{
-	const size_t count = scan->hit_count;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < count; i++)
-		err = add_stub(scan, file, scan->hits[i]);
-	if (scan->stubs.count)
-		qsort(scan->stubs.list, scan->stubs.count,
-		      sizeof(*scan->stubs.list), compare_targets);
-	return err;
-}
-
-/* --- pieces that something calls ------------------------------------------ */
+/* --- entries -------------------------------------------------------------- */
 
 static void mark(struct code_pieces *pieces, uint64_t address)
 {
@@ -206,9 +182,11 @@ static void mark_called(const struct code_file *file,
 	}
 }
 
-static void mark_pieces(const struct code_file *file,
-			struct code_pieces *pieces)
+int code_scan_file(struct code_scan *scan, struct code_file *file,
+		   struct code_pieces *pieces)
 {
+	int err;
+
 	for (size_t i = 0; i < file->segment_count; i++)
 		if (file->segment[i].is_executable)
 			mark_called(file, &file->segment[i], pieces);
@@ -216,17 +194,16 @@ static void mark_pieces(const struct code_file *file,
 		if (file->relocs[i].kind == CODE_RELATIVE ||
 		    file->relocs[i].kind == CODE_SYMBOL)
 			mark(pieces, file->relocs[i].value);
-}
-
-int code_scan_file(struct code_scan *scan, struct code_file *file,
-		   struct code_pieces *pieces)
-{
-	int err;
-
-	mark_pieces(file, pieces);
 	err = find_all_hits(scan, file, &scan->slots);
-	if (!err)
-		err = find_stubs(scan, file);
+	if (!err) {
+		const size_t count = scan->hit_count;
+
+		for (size_t i = 0; !err && i < count; i++)
+			err = add_stub(scan, file, scan->hits[i]);
+		if (scan->stubs.count)
+			qsort(scan->stubs.list, scan->stubs.count,
+			      sizeof(*scan->stubs.list), compare_targets);
+	}
 	if (!err)
 		err = find_all_hits(scan, file, &scan->stubs);
 	if (!err && scan->hit_count)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_state - values: the upper four bits say what it is.
+ * code_state - values: the upper four bits are the kind.
  *
  *	0	unknown, or the address of a hook
- *	1	a constant: its number
- *	2	a set of constants: its number
- *	3	an entry of the table that a constant is: its number
+ *	1	a constant: its index
+ *	2	a set of constants: its index
+ *	3	an entry of the table at a constant: the constant's index
  *	8 to f	an address on the stack: a bit for whether it was rounded,
- *		then the distance from where the stack was at first
+ *		then the distance from the initial stack pointer
  *
- * What a callee may change is unknown after a call. What is spilled to the
- *stack stays, as long as nothing writes there by way of rsp, rbp or a copy of
- *them: compilers never give the address of such a place away.
+ * Spilled values stay until a write through rsp, rbp or a copy overwrites them:
+ * compilers never take the address of a spill slot.
  */
 #include "collector/code/code_state.h"
 
@@ -37,7 +36,7 @@ static uint32_t kind_of(uint32_t value)
 	return value >> 28;
 }
 
-static uint32_t number_of(uint32_t value)
+static uint32_t distance_number(uint32_t value)
 {
 	return value & NUMBERS_MAX;
 }
@@ -66,7 +65,6 @@ void code_values_release(struct code_values *values)
 	*values = (struct code_values){ .budget = values->budget };
 }
 
-/* Where a constant is in the hash table, or belongs. */
 static uint32_t *find_const(struct code_values *values,
 			    const struct code_const *wanted)
 {
@@ -133,13 +131,13 @@ size_t code_value_list(const struct code_values *values, uint32_t value,
 	const struct code_set *set;
 
 	if (kind_of(value) == KIND_CONST &&
-	    values->consts[number_of(value)].is_code) {
-		list[0] = number_of(value);
+	    values->consts[distance_number(value)].is_code) {
+		list[0] = distance_number(value);
 		return 1;
 	}
 	if (kind_of(value) != KIND_SET)
 		return 0;
-	set = &values->sets[number_of(value)];
+	set = &values->sets[distance_number(value)];
 	memcpy(list, set->list, set->count * sizeof(*list));
 	return set->count;
 }
@@ -147,21 +145,22 @@ size_t code_value_list(const struct code_values *values, uint32_t value,
 const struct code_const *code_value_const(const struct code_values *values,
 					  uint32_t value)
 {
-	return kind_of(value) == KIND_CONST ? &values->consts[number_of(value)]
-					    : NULL;
+	return kind_of(value) == KIND_CONST
+		       ? &values->consts[distance_number(value)]
+		       : NULL;
 }
 
 uint32_t code_value_entry(const struct code_values *values, uint32_t table)
 {
 	const struct code_const *base = code_value_const(values, table);
 
-	return base && !base->is_code ? make(KIND_ENTRY, number_of(table))
+	return base && !base->is_code ? make(KIND_ENTRY, distance_number(table))
 				      : CODE_UNKNOWN;
 }
 
 bool code_value_is_entry(uint32_t value, uint32_t *table)
 {
-	*table = make(KIND_CONST, number_of(value));
+	*table = make(KIND_CONST, distance_number(value));
 	return kind_of(value) == KIND_ENTRY;
 }
 
@@ -213,7 +212,7 @@ uint32_t code_value_join(struct code_values *values, uint32_t a, uint32_t b)
 
 /* --- the stack ------------------------------------------------------------ */
 
-static bool is_stack(uint32_t value)
+static bool is_stack_value(uint32_t value)
 {
 	return value & STACK_BIT;
 }
@@ -222,7 +221,8 @@ static uint32_t add_distance(uint32_t value, uint64_t distance)
 {
 	int64_t sum = (int64_t)(value & DISTANCE_MASK) + (int64_t)distance;
 
-	if (!is_stack(value) || (int64_t)distance > (int64_t)DISTANCE_MASK ||
+	if (!is_stack_value(value) ||
+	    (int64_t)distance > (int64_t)DISTANCE_MASK ||
 	    (int64_t)distance < -(int64_t)DISTANCE_MASK || sum < 0 ||
 	    sum > (int64_t)DISTANCE_MASK)
 		return CODE_UNKNOWN;
@@ -231,20 +231,20 @@ static uint32_t add_distance(uint32_t value, uint64_t distance)
 
 static uint32_t load_spill(const struct code_state *state, uint32_t key)
 {
-	if (is_stack(key))
+	if (is_stack_value(key))
 		for (uint32_t i = 0; i < state->spills; i++)
 			if (state->spill[i].key == key)
 				return state->spill[i].value;
 	return CODE_UNKNOWN;
 }
 
-/* Something writes @bytes at @key (255: any number): what was there is gone. */
+/* Drops spills that the write overlaps. @bytes 255: any length. */
 static void forget_spills(struct code_state *state, uint32_t key,
 			  uint32_t bytes)
 {
 	uint32_t kept = 0;
 
-	if (!is_stack(key) || !bytes)
+	if (!is_stack_value(key) || !bytes)
 		return;
 	for (uint32_t i = 0; i < state->spills; i++) {
 		const struct code_spill spill = state->spill[i];
@@ -258,7 +258,7 @@ static void forget_spills(struct code_state *state, uint32_t key,
 	state->spills = kept;
 }
 
-/* Only what may be asked for is kept. */
+/* Keeps only values that a lookup may need. */
 static void spill(struct code_values *values, struct code_state *state,
 		  uint32_t key, uint32_t value, bool *lost)
 {
@@ -267,15 +267,15 @@ static void spill(struct code_values *values, struct code_state *state,
 	forget_spills(state, key, 8);
 	if (value != CODE_HOOK && !code_value_list(values, value, list))
 		return;
-	if (is_stack(key) && state->spills < CODE_SPILLS_MAX)
+	if (is_stack_value(key) && state->spills < CODE_SPILLS_MAX)
 		state->spill[state->spills++] =
 			(struct code_spill){ key, value };
 	else if (value == CODE_HOOK)
 		*lost = true;
 }
 
-static void push(struct code_values *values, struct code_state *state,
-		 uint32_t value, bool *lost)
+static void push_value(struct code_values *values, struct code_state *state,
+		       uint32_t value, bool *lost)
 {
 	uint32_t *rsp = &state->reg[CODE_RSP];
 
@@ -283,7 +283,7 @@ static void push(struct code_values *values, struct code_state *state,
 	spill(values, state, *rsp, value, lost);
 }
 
-static uint32_t pop(struct code_state *state)
+static uint32_t pop_value(struct code_state *state)
 {
 	uint32_t *rsp = &state->reg[CODE_RSP];
 	uint32_t value = load_spill(state, *rsp);
@@ -347,11 +347,11 @@ void code_state_call(struct code_state *state)
 	for (unsigned int i = 0; i < CODE_REGISTERS; i++)
 		if (CALLER_SAVED >> i & 1)
 			state->reg[i] = CODE_UNKNOWN;
-	/* The callee's frame is below ours. */
+	/* The callee's frame lies below ours. */
 	for (uint32_t i = 0; i < state->spills; i++) {
 		const struct code_spill known = state->spill[i];
 
-		if (!is_stack(rsp) ||
+		if (!is_stack_value(rsp) ||
 		    (known.key & ~DISTANCE_MASK) != (rsp & ~DISTANCE_MASK) ||
 		    known.key >= rsp)
 			state->spill[kept++] = known;
@@ -370,7 +370,6 @@ uint32_t code_state_target(const struct code_state *state,
 	return CODE_UNKNOWN;
 }
 
-/* A table is at base + value, or at an address of its own. */
 static uint32_t table_entry(const struct code_values *values,
 			    const struct code_state *state,
 			    const struct code_op *op, uint32_t value)
@@ -380,8 +379,8 @@ static uint32_t table_entry(const struct code_values *values,
 	return code_value_entry(values, value);
 }
 
-/* An entry of a table that is relative to the table, and the table. */
-static uint32_t add(uint32_t a, uint32_t b)
+/* Adding a table's address to one of its relative entries gives the entry. */
+static uint32_t add_values_of_op(uint32_t a, uint32_t b)
 {
 	uint32_t table;
 
@@ -392,7 +391,6 @@ static uint32_t add(uint32_t a, uint32_t b)
 	return CODE_UNKNOWN;
 }
 
-/* The lower half of a register. */
 static uint32_t halve(const struct code_values *values, uint32_t value)
 {
 	uint32_t list[CODE_SET_MAX];
@@ -411,10 +409,10 @@ static uint32_t offset(const struct code_state *state, const struct code_op *op)
 
 	if (!op->value)
 		return base;
-	return is_stack(base) ? add_distance(base, op->value) : CODE_UNKNOWN;
+	return is_stack_value(base) ? add_distance(base, op->value)
+				    : CODE_UNKNOWN;
 }
 
-/* What the instruction leaves in op->to. */
 static uint32_t result(struct code_values *values, struct code_state *state,
 		       const struct code_op *op, uint32_t value)
 {
@@ -444,9 +442,10 @@ static uint32_t result(struct code_values *values, struct code_state *state,
 	case CODE_OP_OFFSET:
 		return offset(state, op);
 	case CODE_OP_ADD:
-		return add(to, from);
+		return add_values_of_op(to, from);
 	case CODE_OP_ALIGN:
-		return op->to == CODE_RSP && is_stack(to) && !(to & ROUNDED_BIT)
+		return op->to == CODE_RSP && is_stack_value(to) &&
+				       !(to & ROUNDED_BIT)
 			       ? STACK_BIT | ROUNDED_BIT | DISTANCE_START
 			       : CODE_UNKNOWN;
 	default:
@@ -482,19 +481,19 @@ void code_state_step(struct code_values *values, struct code_state *state,
 	case CODE_OP_NOP:
 		return;
 	case CODE_OP_PUSH:
-		push(values, state, code_state_target(state, op), lost);
+		push_value(values, state, code_state_target(state, op), lost);
 		return;
 	case CODE_OP_PUSH_CONST:
-		push(values, state, value, lost);
+		push_value(values, state, value, lost);
 		return;
 	case CODE_OP_POP:
-		left = pop(state);
+		left = pop_value(state);
 		if (op->to < CODE_REGISTERS)
 			state->reg[op->to] = left;
 		return;
 	case CODE_OP_LEAVE:
 		state->reg[CODE_RSP] = state->reg[CODE_RBP];
-		state->reg[CODE_RBP] = pop(state);
+		state->reg[CODE_RBP] = pop_value(state);
 		return;
 	default:
 		break;

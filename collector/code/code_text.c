@@ -19,6 +19,19 @@ const char *code_refusal_text(enum code_refusal refusal)
 			"code at its begin that perfrec cc did not make",
 		[CODE_TWO_ADDRESSES] = "two ways to say its address",
 		[CODE_VALUE_IN_R11] = "a value in r11 that it takes or keeps",
+		[CODE_TOO_SHORT] = "too few bytes for a jump",
+		[CODE_ENTERED_WITHIN] = "a jump back to its first instructions",
+		[CODE_CALLS_EARLY] = "a call among its first instructions",
+		[CODE_CATCHES_EARLY] =
+			"a catch for an exception of its first instructions",
+		[CODE_NOT_RELOCATABLE] =
+			"first instructions that only work where they are",
+		[CODE_READS_RETURN] = "a use of its return address",
+		[CODE_SWITCHES_STACK] = "a change to another stack",
+		[CODE_VARIABLE_ARGUMENTS] = "a variable number of arguments",
+		[CODE_ARGUMENTS] =
+			"stack arguments that it uses by address, or too many",
+		[CODE_ODD_FRAME] = "an unusual frame description",
 	};
 
 	return (size_t)refusal < CODE_REFUSALS ? text[refusal] : "unknown";
@@ -39,6 +52,7 @@ const char *code_form_name(enum code_form form)
 		[CODE_XRAY_ENTRY] = "xray-entry",
 		[CODE_XRAY_EXIT] = "xray-exit",
 		[CODE_XRAY_TAIL] = "xray-tail",
+		[CODE_MOVED] = "moved",
 	};
 
 	return (size_t)form < CODE_FORMS ? name[form] : "unknown";

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@
 #include "collector/options/limits.h"
 #include "collector/output/own_files.h"
 
-static int add_function(struct call_command *command,
-			const struct opts_value *value)
+static int add_chosen_function(struct call_command *command,
+			       const struct opts_value *value)
 {
 	struct call_choice *choice = &command->choice;
 
@@ -21,7 +22,7 @@ static int add_function(struct call_command *command,
 		return opts_refuse(value, "give the name of a function: a "
 					  "trace has no modules");
 	if (choice->function_count == CALL_FUNCTIONS_MAX)
-		return opts_refuse(value, "give fewer of them");
+		return opts_refuse(value, "give fewer functions");
 	command->functions[choice->function_count++] = value->text;
 	choice->functions = command->functions;
 	return OPTS_GO_ON;
@@ -43,7 +44,7 @@ int call_command_take(struct call_command *command,
 		choice->depth = (uint32_t)value->number;
 		return OPTS_GO_ON;
 	case OPT_CALL_FUNCTION:
-		return add_function(command, value);
+		return add_chosen_function(command, value);
 	case OPT_CALL_THREAD:
 		choice->thread = value->text;
 		return OPTS_GO_ON;
@@ -67,14 +68,13 @@ int call_command_operands(struct call_command *command, int argc, char **argv)
 	return range_command_check(&command->range);
 }
 
-/* --- before anything is written --- */
+/* --- checks before output --- */
 
-static bool saw_function(const void *reader, uint32_t text)
+static bool saw_call_function(const void *reader, uint32_t text)
 {
 	return call_reader_saw_function(reader, text);
 }
 
-/* A choice that nothing met is a mistake in typing. */
 static int check_met(const struct call_command *command,
 		     const struct call_reader *reader)
 {
@@ -86,20 +86,14 @@ static int check_met(const struct call_command *command,
 	if (!call_reader_met_function(reader)) {
 		trace_command_say_function("--function", command->functions[0],
 					   call_reader_trace(reader),
-					   saw_function, reader);
+					   saw_call_function, reader);
 		return OPTS_FAILED;
 	}
 	return OPTS_OK;
 }
 
-static bool is_call(const struct call_event *event)
-{
-	return event->event.kind == TRACE_BEGIN ||
-	       event->event.kind == TRACE_END;
-}
-
-/* Reads until something is met that was chosen by name; with calls_only, until
- * a call. Returns whether all of a sound trace was read in vain. */
+/* Reads until an event matches the selected names; with calls_only, until a
+ * call. Returns true if an undamaged trace has none. */
 static bool read_in_vain(const struct call_command *command,
 			 struct call_reader *reader)
 {
@@ -110,7 +104,9 @@ static bool read_in_vain(const struct call_command *command,
 	while ((got = call_reader_next(reader, &event)) > 0)
 		if (call_reader_met_thread(reader) &&
 		    call_reader_met_function(reader) &&
-		    (!command->choice.calls_only || is_call(&event)))
+		    (!command->choice.calls_only ||
+		     event.event.kind == TRACE_BEGIN ||
+		     event.event.kind == TRACE_END))
 			return false;
 	totals = trace_reader_totals(call_reader_trace(reader));
 	return !got && totals.packets && !totals.cut && !totals.bad_bundles &&
@@ -127,11 +123,9 @@ static void begin_progress(struct call_command *command,
 	trace_reader_set_progress(call_reader_trace(reader), &tell);
 }
 
-/*
- * Says that a name of the choice is in vain, before a line is written. What is
- * wrong with a trace that is not sound is said at the end. 0; -ENODATA; -ESRCH
- * after one line in the log; or what call_reader_open() returns.
- */
+/* Reports missing names before the first line of output. Damage of the trace is
+ * reported at the end. Returns 0, -ENODATA, -ESRCH after one line in the log,
+ * or the error of call_reader_open(). */
 static int check_choice(struct call_command *command, const char *path)
 {
 	const struct call_choice *wanted = &command->choice;
@@ -150,7 +144,7 @@ static int check_choice(struct call_command *command, const char *path)
 	err = call_reader_open(path, &names, &reader);
 	if (err)
 		return err;
-	begin_progress(command, reader, "looking for what was chosen", true);
+	begin_progress(command, reader, "looking for the chosen calls", true);
 	vain = read_in_vain(command, reader);
 	progress_end(&command->progress);
 	if (vain)
@@ -158,19 +152,6 @@ static int check_choice(struct call_command *command, const char *path)
 			      ? (wanted->calls_only ? -ENODATA : 0)
 			      : -ESRCH;
 	call_reader_close(&reader);
-	return err;
-}
-
-/* Times are counted from the first call, which may stand anywhere in the trace.
- * 0, or as range_command_read(). */
-static int set_range(struct call_command *command, const char *path,
-		     bool progress)
-{
-	struct trace_bounds bounds;
-	int err = range_command_read(&command->range, command->dir, path, NULL,
-				     progress, &bounds, &command->choice.range);
-
-	command->choice.origin_ns = err ? 0 : bounds.first_ns;
 	return err;
 }
 
@@ -182,8 +163,16 @@ int call_command_open(struct call_command *command, FILE *to,
 
 	if (!err)
 		err = check_choice(command, path);
-	if (!err)
-		err = set_range(command, path, progress_fits(to));
+	if (!err) {
+		struct trace_bounds bounds;
+
+		/* The origin of times is the first call, which may be anywhere
+		 * in the trace. */
+		err = range_command_read(&command->range, command->dir, path,
+					 NULL, progress_fits(to), &bounds,
+					 &command->choice.range);
+		command->choice.origin_ns = err ? 0 : bounds.first_ns;
+	}
 	if (!err)
 		err = call_reader_open(path, &command->choice, out);
 	if (!err)
@@ -194,7 +183,7 @@ int call_command_open(struct call_command *command, FILE *to,
 	return err;
 }
 
-/* --- at the end --- */
+/* --- the end --- */
 
 int call_command_end(struct call_command *command,
 		     const struct call_reader *reader, int result)
@@ -202,6 +191,7 @@ int call_command_end(struct call_command *command,
 	struct trace_read_totals totals =
 		trace_reader_totals(call_reader_trace(reader));
 	int status;
+	uint64_t count;
 
 	progress_end(&command->progress);
 	if (result == -EIO && errno == EPIPE)
@@ -211,6 +201,12 @@ int call_command_end(struct call_command *command,
 		return OPTS_FAILED;
 	}
 	trace_command_say_short(call_reader_trace(reader));
+	count = call_reader_refused_switches(reader);
+	if (count)
+		log_warn("out of memory: %" PRIu64 " switches of '%.2000s' are "
+			 "missing, and on-CPU times after the first one are "
+			 "unknown (free memory)",
+			 count, command->dir);
 	status = trace_command_check(command->dir, result, &totals);
 	if (result && result != -EBADMSG)
 		return status;

@@ -43,7 +43,6 @@ static int take_aggregate_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-/* OPTS_GO_ON or OPTS_WRONG. */
 static int choose_metric(struct aggregate_line *line, const struct runs *runs)
 {
 	uint32_t metric = runs_find_metric(runs, line->value);

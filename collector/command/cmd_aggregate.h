@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_aggregate - `perfrec aggregate`: how far several recordings of a program
- * are from each other.
+ * cmd_aggregate - `perfrec aggregate`: the variation between several recordings
+ * of a program.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_AGGREGATE_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_AGGREGATE_H
 
-/* @argv is the command line of perfrec from its subcommand on: @argv[0] is
- * "aggregate". Returns the exit status. Once, in the only thread of a process.
- */
+/* @argv starts with "aggregate". Returns the exit status. Once, in a process of
+ * one thread. */
 int cmd_aggregate(int argc, char **argv);
 
 #endif

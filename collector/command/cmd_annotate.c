@@ -27,8 +27,8 @@ struct annotate_command {
 	const char *word, *dir;
 	bool json;
 	struct summary *summary;
-	time_t written; /* when the last of the profiles was; 0: unknown */
-	struct pprof *pprof[ARRAY_SIZE(profiles)]; /* NULL: there is none */
+	time_t written; /* time of the newest profile; 0: unknown */
+	struct pprof *pprof[ARRAY_SIZE(profiles)]; /* may be NULL */
 	struct pprof_rows stacks[ARRAY_SIZE(profiles)];
 	struct pprof_rows functions[ARRAY_SIZE(profiles)];
 };
@@ -68,19 +68,6 @@ static int parse_annotate_line(int argc, char **argv,
 	return OPTS_GO_ON;
 }
 
-static void note_time(struct annotate_command *command, const char *profile)
-{
-	struct stat status;
-	char *path = NULL;
-
-	if (asprintf(&path, "%s/%s", command->dir, profile) < 0)
-		return;
-	if (!stat(path, &status))
-		command->written = MAX(command->written, status.st_mtime);
-	free(path);
-}
-
-/* 0 or -errno after a message. */
 static int read_profiles(struct annotate_command *command)
 {
 	size_t found = 0;
@@ -88,13 +75,21 @@ static int read_profiles(struct annotate_command *command)
 	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
 		int err = pprof_read(command->dir, profiles[i],
 				     &command->pprof[i]);
+		struct stat status;
+		char *path;
 
 		if (err == -ENOENT)
 			continue;
 		if (err)
 			return err;
 		found++;
-		note_time(command, profiles[i]);
+		path = NULL;
+		if (asprintf(&path, "%s/%s", command->dir, profiles[i]) >= 0) {
+			if (!stat(path, &status))
+				command->written =
+					MAX(command->written, status.st_mtime);
+			free(path);
+		}
 		if (pprof_rows_by_stack(command->pprof[i],
 					&command->stacks[i]) ||
 		    pprof_rows_by_function(command->pprof[i],
@@ -111,8 +106,6 @@ static int read_profiles(struct annotate_command *command)
 	return -ENOENT;
 }
 
-/* The functions of all profiles, one after the other. The name, or NULL after a
- * message. */
 static const char *choose(const struct annotate_command *command)
 {
 	struct pprof_rows all = { 0 };
@@ -167,7 +160,7 @@ int cmd_annotate(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	/* It says what is wrong with a folder that is no recording. */
+	/* It reports a folder that is no recording. */
 	if (summary_read(command.dir, &command.summary))
 		return OPTS_FAILED;
 	result =

@@ -6,9 +6,8 @@
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_ANNOTATE_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_ANNOTATE_H
 
-/* @argv is the command line of perfrec from its subcommand on: @argv[0] is
- * "annotate". Returns the exit status. Once, in the only thread of a process.
- */
+/* @argv starts with "annotate". Returns the exit status. Once, in a process of
+ * one thread. */
 int cmd_annotate(int argc, char **argv);
 
 #endif

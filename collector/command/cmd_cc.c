@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nearly always perfrec adds flags to the command line, and becomes the
- * compiler. Two cases need more:
+ * Usually perfrec adds flags to the command line and becomes the compiler. Two
+ * cases need more:
  *
- * --only and --exclude may choose some sources of a command line and not
- * others, but a flag holds for all of them. Then the compiler runs more than
- * once. If the line does not link, it runs for the chosen sources, and then for
- * the rest. If the line links, each chosen source is first compiled to an
- * object in a temporary folder; then the whole line runs with the objects in
- * their place.
+ * --only and --exclude may select some sources of a command line, but a flag
+ * applies to all. Then the compiler runs several times. If the line does not
+ * link, it runs for the selected sources and then for the rest. If the line
+ * links, each selected source is first compiled to an object in a temporary
+ * folder. Then the entire line runs with these objects instead of the sources.
  *
- * A C library other than glibc has no hooks, so a program that calls them would
- * not link. There, each module that is linked gets one more source, a file in
- * memory, with two hooks that do nothing. With glibc this must not happen: a
- * hook that the program defines would hide that of the preloaded library.
+ * C libraries other than glibc have no hooks, so a program with calls of hooks
+ * would not link. There, each linked module gets another source, a memfd with
+ * two empty hooks. This must not happen with glibc: a hook in the program would
+ * hide that of the preloaded library.
  *
- * With --hooks=entry (shared/entry_build.h) gcc's objects have all that they
- * need. What clang compiles gets its note by one more source, when it is
- * linked. gcc's link-time optimisation puts hooks in only when it links: then
- * it cannot tell sources apart.
+ * With --hooks=entry (shared/entry_build.h) gcc's objects are complete. clang's
+ * get their note from another source at link time. gcc's link-time optimisation
+ * inserts hooks only when it links, and then it cannot distinguish sources.
  */
 #include "collector/command/cmd_cc.h"
 
@@ -35,20 +33,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/command/compile_flags.h"
 #include "collector/command/compiler_ask.h"
-#include "collector/base/log.h"
 #include "collector/command/spawn.h"
 #include "collector/options/opts.h"
 #include "shared/compiler.h"
 #include "shared/entry_build.h"
 
-/* As shells have it. */
+/* As in shells. */
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
 #define EXIT_SIGNAL 128
 
-/* Valid C and C++, also if all warnings are errors. */
+/* Valid C and C++, even with all warnings as errors. */
 static const char stubs[] =
 	"#ifdef __cplusplus\n"
 	"extern \"C\" {\n"
@@ -88,11 +87,10 @@ struct path_list {
 struct cc_options {
 	struct path_list only, except;
 	struct compile_choice choice;
-	const char **functions; /* of the choice */
+	const char **functions; /* for choice.functions */
 	bool verbose, dry_run;
 };
 
-/* The words of a command that is being put together. */
 struct words {
 	const char **list;
 	size_t count;
@@ -101,20 +99,18 @@ struct words {
 struct cc {
 	const char *name; /* "cc" or "c++" */
 	struct cc_options options;
-	const char *const *command; /* the compiler */
+	const char *const *command;
 	size_t command_count;
-	const char *const *rest; /* the words behind it, as given */
+	const char *const *rest; /* its arguments, as given */
 	struct compile_line *line;
 	struct compiler_answer answer;
-	const char *flags[COMPILE_FLAGS_MAX + 1]; /* to add; may be none */
-	char *lists; /* some of the flags point into it */
-	char *specs; /* "-specs=" and a path, or NULL */
+	const char *flags[COMPILE_FLAGS_MAX + 1]; /* to add; may be empty */
+	char *lists; /* memory of some flags */
+	char *specs; /* "-specs=PATH" or NULL */
 };
 
-/* --- options ----------------------------------------------------------------
- */
+/* --- options ------------------------------------------------------------- */
 
-/* These return OPTS_GO_ON, or the exit status. */
 static int take_cc_path(struct path_list *list, const struct opts_value *value)
 {
 	char *path = realpath(value->text, NULL);
@@ -167,8 +163,7 @@ static int take_cc_option(void *to, const struct opts_value *value)
 	}
 }
 
-/* --- running the compiler ---------------------------------------------------
- */
+/* --- running the compiler ------------------------------------------------ */
 
 static void put_quoted(FILE *out, const char *word)
 {
@@ -200,7 +195,6 @@ static void show_words(const struct words *words, FILE *out)
 	fflush(out);
 }
 
-/* The exit status that goes with the errno of execvp(). */
 static int say_cannot_run(const char *name, int err)
 {
 	log_err("cannot run '%s': %s%s", name, strerror(err),
@@ -208,7 +202,7 @@ static int say_cannot_run(const char *name, int err)
 	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/* Becomes the program that @words say, or with --dry-run only shows it. */
+/* Becomes the program @words; with --dry-run only prints it. */
 static int become_compiler(const struct cc *cc, const struct words *words)
 {
 	if (cc->options.verbose)
@@ -221,7 +215,6 @@ static int become_compiler(const struct cc *cc, const struct words *words)
 	return say_cannot_run(cc->command[0], errno);
 }
 
-/* Runs the program that @words say. Returns its exit status. */
 static int run_compiler(const struct cc *cc, const struct words *words)
 {
 	pid_t child;
@@ -244,17 +237,16 @@ static int run_compiler(const struct cc *cc, const struct words *words)
 				   : WEXITSTATUS(status);
 }
 
-/* --- command lines ----------------------------------------------------------
- */
+/* --- command lines ------------------------------------------------------- */
 
-static void add_word(struct words *words, const char *word)
+static void add_argument_word(struct words *words, const char *word)
 {
 	words->list[words->count++] = word;
 }
 
-/* Begins *@words with the compiler, and with the flags if @with_flags. There is
- * room for all words that may follow; the caller frees the list. Returns 0 or
- * -ENOMEM. */
+/* Begins *@words with the compiler, and with the flags if @with_flags.
+ * Reserves room for all further words. The caller frees the list. Returns 0
+ * or -ENOMEM. */
 static int start_words(const struct cc *cc, bool with_flags,
 		       struct words *words)
 {
@@ -268,16 +260,16 @@ static int start_words(const struct cc *cc, bool with_flags,
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < cc->command_count; i++)
-		add_word(words, cc->command[i]);
+		add_argument_word(words, cc->command[i]);
 	for (size_t i = 0; with_flags && cc->flags[i]; i++)
-		add_word(words, cc->flags[i]);
+		add_argument_word(words, cc->flags[i]);
 	if (!with_flags || !cc->line->changed)
 		return 0;
-	/* It would take the "/." out of the paths again. */
-	add_word(words, "-fno-canonical-system-headers");
+	/* Otherwise gcc removes the "/." from the paths again. */
+	add_argument_word(words, "-fno-canonical-system-headers");
 	for (size_t i = 0; i < cc->line->count; i++)
 		if (cc->line->words[i].map)
-			add_word(words, cc->line->words[i].map);
+			add_argument_word(words, cc->line->words[i].map);
 	return 0;
 }
 
@@ -290,7 +282,6 @@ static bool is_cplusplus(const struct compile_line *line)
 	return false;
 }
 
-/* Adds one more source of @language, with @text. */
 static void add_source(struct words *words, const char *language,
 		       const char *text)
 {
@@ -303,13 +294,13 @@ static void add_source(struct words *words, const char *language,
 		return;
 	}
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-	add_word(words, "-x");
-	add_word(words, language);
-	add_word(words, path);
+	add_argument_word(words, "-x");
+	add_argument_word(words, language);
+	add_argument_word(words, path);
 }
 
-/* Whether what is linked may have hooks of an entry build in it: objects may,
- * sources only if they are chosen. */
+/* Returns true if the output may have hooks of an entry build: objects may,
+ * sources only if selected. */
 static bool links_entry_build(const struct cc *cc)
 {
 	return cc->line->links && cc->answer.text && cc->answer.target.x86_64 &&
@@ -318,7 +309,7 @@ static bool links_entry_build(const struct cc *cc)
 		!compile_line_count(cc->line, COMPILE_SOURCE, false));
 }
 
-/* Adds to a line that links what must be in each module, if anything. */
+/* Adds the sources that each linked module needs. */
 static void add_stubs(const struct cc *cc, struct words *words)
 {
 	if (links_entry_build(cc) && cc->answer.target.clang)
@@ -338,19 +329,19 @@ static int compile_whole(const struct cc *cc)
 		return OPTS_FAILED;
 	/* Objects of link-time optimisation have no hooks yet. */
 	if (!cc->flags[0] && cc->specs && links_entry_build(cc))
-		add_word(&words, cc->specs);
+		add_argument_word(&words, cc->specs);
 	for (size_t i = 0; cc->line->changed && i < cc->line->count; i++)
-		add_word(&words, cc->line->words[i].text);
+		add_argument_word(&words, cc->line->words[i].text);
 	for (size_t i = 0; !cc->line->changed && cc->rest[i]; i++)
-		add_word(&words, cc->rest[i]);
+		add_argument_word(&words, cc->rest[i]);
 	add_stubs(cc, &words);
 	result = become_compiler(cc, &words);
 	free(words.list);
 	return result;
 }
 
-/* Runs a line that does not link with its chosen sources only, or with the
- * others only. */
+/* Compiles the selected sources, or the other ones, of a line that does not
+ * link. */
 static int compile_some(const struct cc *cc, bool chosen)
 {
 	struct words words;
@@ -363,14 +354,13 @@ static int compile_some(const struct cc *cc, bool chosen)
 		bool is_input = word->kind >= COMPILE_SOURCE;
 
 		if (!is_input || word->chosen == chosen)
-			add_word(&words, word->text);
+			add_argument_word(&words, word->text);
 	}
 	result = run_compiler(cc, &words);
 	free(words.list);
 	return result;
 }
 
-/* Compiles one chosen source of a line that links to @object. */
 static int compile_one(const struct cc *cc, const struct compile_word *source,
 		       const char *object)
 {
@@ -381,18 +371,18 @@ static int compile_one(const struct cc *cc, const struct compile_word *source,
 		return OPTS_FAILED;
 	for (size_t i = 0; i < cc->line->count; i++)
 		if (cc->line->words[i].kind <= COMPILE_TARGET)
-			add_word(&words, cc->line->words[i].text);
+			add_argument_word(&words, cc->line->words[i].text);
 	if (source->language) {
-		add_word(&words, "-x");
-		add_word(&words, source->language);
+		add_argument_word(&words, "-x");
+		add_argument_word(&words, source->language);
 	}
-	/* What is for the linker is not used here. */
+	/* Flags for the linker are unused here. */
 	if (cc->answer.target.clang)
-		add_word(&words, "-Qunused-arguments");
-	add_word(&words, "-c");
-	add_word(&words, source->text);
-	add_word(&words, "-o");
-	add_word(&words, object);
+		add_argument_word(&words, "-Qunused-arguments");
+	add_argument_word(&words, "-c");
+	add_argument_word(&words, source->text);
+	add_argument_word(&words, "-o");
+	add_argument_word(&words, object);
 	result = run_compiler(cc, &words);
 	free(words.list);
 	return result;
@@ -405,8 +395,8 @@ static char *object_path(const char *folder, size_t number)
 	return asprintf(&path, "%s/%zu.o", folder, number) < 0 ? NULL : path;
 }
 
-/* Runs the whole line, with objects in place of the chosen sources. A -x holds
- * until the next -x, and would be wrong for an object. */
+/* Runs the entire line with objects instead of the selected sources. A -x
+ * applies until the next -x and would be wrong for an object. */
 static int link_objects(const struct cc *cc, char *const *objects)
 {
 	const char *language = NULL;
@@ -422,11 +412,11 @@ static int link_objects(const struct cc *cc, char *const *objects)
 		if (word->kind == COMPILE_LANGUAGE)
 			continue;
 		if (word->kind >= COMPILE_SOURCE && wanted != language) {
-			add_word(&words, "-x");
-			add_word(&words, wanted ? wanted : "none");
+			add_argument_word(&words, "-x");
+			add_argument_word(&words, wanted ? wanted : "none");
 			language = wanted;
 		}
-		add_word(&words, objects[i] ? objects[i] : word->text);
+		add_argument_word(&words, objects[i] ? objects[i] : word->text);
 	}
 	add_stubs(cc, &words);
 	result = run_compiler(cc, &words);
@@ -434,7 +424,6 @@ static int link_objects(const struct cc *cc, char *const *objects)
 	return result;
 }
 
-/* Runs a line that links in parts, with objects in @folder. */
 static int compile_in(const struct cc *cc, const char *folder)
 {
 	const struct compile_line *line = cc->line;
@@ -474,7 +463,7 @@ static int compile_and_link(const struct cc *cc)
 			strerror(errno));
 		return OPTS_FAILED;
 	}
-	/* They end the compiler; we stay, to remove its folder. */
+	/* The signals end the compiler; perfrec stays to remove the folder. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	result = compile_in(cc, folder);
@@ -496,8 +485,7 @@ static int compile_as_chosen(const struct cc *cc)
 	return result ? result : compile_some(cc, false);
 }
 
-/* --- what to do --------------------------------------------------------------
- */
+/* --- choices -------------------------------------------------------------- */
 
 static bool path_is_in(const char *path, const struct path_list *list)
 {
@@ -511,8 +499,8 @@ static bool path_is_in(const char *path, const struct path_list *list)
 	return false;
 }
 
-/* Headers that are precompiled stay chosen: their flags must be those of the
- * sources that include them. */
+/* Precompiled headers stay selected, because they need the flags of the sources
+ * that include them. */
 static void choose_sources(struct cc *cc)
 {
 	const struct cc_options *options = &cc->options;
@@ -523,7 +511,7 @@ static void choose_sources(struct cc *cc)
 
 		if (word->kind != COMPILE_SOURCE || !word->chosen)
 			continue;
-		/* "-" has none. */
+		/* "-" has no path. */
 		path = realpath(word->text, NULL);
 		if (options->only.count)
 			word->chosen = path && path_is_in(path, &options->only);
@@ -533,12 +521,11 @@ static void choose_sources(struct cc *cc)
 	}
 }
 
-/* Whether @word, with or without a path, is one of the names in @list, in which
- * each name has a blank on both sides. */
+/* Returns true if the file name of @word is in @list, where each name has a
+ * blank on both sides. */
 static bool is_one_of(const char *word, const char *list)
 {
-	const char *slash = strrchr(word, '/');
-	const char *name = slash ? slash + 1 : word;
+	const char *name = path_name(word);
 	const char *at = strstr(list, name);
 	size_t length = strlen(name);
 
@@ -561,10 +548,10 @@ static bool is_command(const char *word)
 }
 
 /*
- * How many words stand between the launcher argv[0] and the command that it
- * starts. These are assignments ("A=1"); for programs that always start
- * another, such as nice, also options and their values. Returns 0 if there is
- * no command, or if argv[0] is no launcher that takes such words.
+ * Counts the words between the launcher argv[0] and the command that it starts:
+ * assignments ("A=1"), and for launchers such as nice also options and their
+ * values. Returns 0 if there is no command, or if argv[0] is no launcher with
+ * such words.
  */
 static int count_launcher_words(char *const *argv)
 {
@@ -582,7 +569,7 @@ static int count_launcher_words(char *const *argv)
 	return argv[count + 1] && is_command(argv[count + 1]) ? count : 0;
 }
 
-/* Whether @word, which stands behind a launcher, is the command it starts. */
+/* Returns true if @word after a launcher is the command it starts. */
 static bool names_next(const char *word)
 {
 	return word && word[0] != '-' && word[0] != '@' &&
@@ -591,8 +578,8 @@ static bool names_next(const char *word)
 	       is_command(word);
 }
 
-/* How many words of @argv name the compiler: one; more if the first are
- * launchers such as ccache and env, as long as the words name commands and no
+/* Counts the words of @argv that name the compiler: one, or more after
+ * launchers such as ccache and env. The words must name commands and no
  * inputs. */
 static int count_command(char *const *argv)
 {
@@ -606,7 +593,6 @@ static int count_command(char *const *argv)
 	}
 }
 
-/* Fills in the compiler and its command line from @argv. */
 static int read_command(struct cc *cc, char **argv)
 {
 	char path[PATH_MAX];
@@ -627,7 +613,6 @@ static int read_command(struct cc *cc, char **argv)
 	return OPTS_GO_ON;
 }
 
-/* Says which sources are of a language that is not known to have hooks. */
 static void warn_of_foreign(const struct compile_line *line)
 {
 	for (size_t i = 0; line->makes_code && i < line->count; i++)
@@ -648,7 +633,7 @@ static void warn_of_stripping(const struct compile_line *line)
 			line->strips);
 }
 
-/* clang gives such sources to a gcc, with flags that only clang knows. */
+/* clang passes such sources to a gcc, with flags that only clang accepts. */
 static void drop_gcc_only(struct compile_line *line)
 {
 	for (size_t i = 0; i < line->count; i++) {
@@ -670,8 +655,8 @@ static bool wants_flags(const struct compile_line *line)
 		       compile_line_count(line, COMPILE_HEADER, true);
 }
 
-/* Sets cc->specs to the option that names the file of specs: it is beside this
- * executable, or where `make install` puts it. */
+/* Sets cc->specs to the option for entry.specs, which is next to this
+ * executable or in the folder of `make install`. */
 static int find_specs(struct cc *cc)
 {
 	static const char *const places[] = {
@@ -705,7 +690,7 @@ static int find_specs(struct cc *cc)
 	return OPTS_FAILED;
 }
 
-/* gcc's link-time optimisation puts hooks into all functions, or none. */
+/* gcc's link-time optimisation puts hooks into all functions or none. */
 static void choose_all_that_links(struct cc *cc)
 {
 	const struct cc_options *options = &cc->options;
@@ -720,7 +705,7 @@ static void choose_all_that_links(struct cc *cc)
 		line->words[i].chosen |= line->words[i].kind == COMPILE_SOURCE;
 }
 
-/* Does what only --hooks=entry needs; it may find that there can be none. */
+/* Prepares --hooks=entry, or deselects all sources if it is impossible. */
 static int prepare_entry(struct cc *cc)
 {
 	struct compile_line *line = cc->line;
@@ -739,7 +724,6 @@ static int prepare_entry(struct cc *cc)
 	return find_specs(cc);
 }
 
-/* Marks the folders that @name, a variable, lists. */
 static void mark_variable(struct cc *cc, const char *name)
 {
 	const char *value = getenv(name);
@@ -761,8 +745,8 @@ static void mark_variable(struct cc *cc, const char *name)
 	free(copy);
 }
 
-/* Keeps gcc from leaving out more than system headers, and says which folders
- * of the line it does leave out. */
+/* Restricts gcc's exclusion to system headers, and warns of user folders that
+ * gcc still excludes. */
 static void prepare_headers(struct cc *cc)
 {
 	static const char *const variables[] = { "CPATH", "C_INCLUDE_PATH",
@@ -790,7 +774,6 @@ static void prepare_headers(struct cc *cc)
 		mark_variable(cc, variables[i]);
 }
 
-/* Finds out which flags there are to add. */
 static int find_flags(struct cc *cc)
 {
 	const struct compile_choice *choice = &cc->options.choice;
@@ -804,7 +787,7 @@ static int find_flags(struct cc *cc)
 	    !compile_line_count(line, COMPILE_FOREIGN, false))
 		return OPTS_GO_ON;
 	err = compiler_ask(cc->command, cc->command_count, line, &cc->answer);
-	/* The compiler then says itself what is wrong. */
+	/* The compiler then reports the error itself. */
 	if (err == -EIO || (err == -ENOTSUP && !wanted))
 		return OPTS_GO_ON;
 	if (err)
@@ -832,7 +815,7 @@ static int find_flags(struct cc *cc)
 	return OPTS_FAILED;
 }
 
-/* All of cmd_cc() but the memory for options, which @cc has. */
+/* cmd_cc() without the memory for options, which @cc has. */
 static int cc_main(struct cc *cc, int argc, char **argv)
 {
 	enum opts_command command = opts_find_command(cc->name);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_cc - `perfrec cc` and `perfrec c++`: a compiler with the flags that make
- * it call perfrec's hooks.
+ * cmd_cc - `perfrec cc` and `perfrec c++`: run a compiler with flags for
+ * perfrec's hooks.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_CC_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_CC_H
 
 /*
- * @argv is the command line of perfrec from its subcommand on: @argv[0] is "cc"
- * or "c++", and a NULL follows the last word. Replaces this process by the
- * compiler, and then does not return. Returns an exit status if that failed,
- * if the command line is wrong, or if the compiler had to run more than once.
- * Once, in the only thread of a process.
+ * @argv starts with "cc" or "c++" and ends with a NULL. Becomes the compiler
+ * and does not return. Returns an exit status if that failed, if the command
+ * line is wrong, or if the compiler had to run several times. Once, in a
+ * process of one thread.
  */
 int cmd_cc(int argc, char **argv);
 

@@ -12,37 +12,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/command/ctl_ask.h"
-#include "collector/serve/ctl_wire.h"
 #include "collector/base/json_text.h"
 #include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
+#include "collector/command/ctl_ask.h"
 #include "collector/names/name_fold.h"
+#include "collector/options/ctl_wire.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
+#include "collector/output/cache_files.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
-#include "collector/states/cache_files.h"
-#include "collector/states/plan_cache.h"
-#include "collector/states/states_cache.h"
 #include "shared/compiler.h"
 
 struct ctl_options {
 	const char *socket, *dir;
 	bool json, full_names;
 	const char *verb, *target; /* target: NULL for all */
-	const char *list; /* of categories or changes; NULL: none */
-	const char *why; /* of a snapshot; NULL: none */
-	uint64_t timeout_ns; /* of flush and snapshot; 0: the usual one */
-	/* The same, and what it is of, as in ctl_wire.h. */
+	const char *list; /* of categories or changes; may be NULL */
+	const char *why; /* of a snapshot; may be NULL */
+	uint64_t timeout_ns; /* of flush and snapshot; 0: default */
+	/* Timeout and reason of a snapshot, as in ctl_wire.h. */
 	char timeout[CTL_REQUEST_MAX / 4];
-	/* Of functions: what to change, as in ctl_wire.h. */
+	/* Changes of functions, as in ctl_wire.h. */
 	char changes[CTL_REQUEST_MAX / 2];
 };
 
-/* --- the command line --------------------------------------------------------
- */
+/* --- the command line ---------------------------------------------------- */
 
 static int add_change(struct ctl_options *options, char state,
 		      const struct opts_value *value)
@@ -51,10 +49,11 @@ static int add_change(struct ctl_options *options, char state,
 	size_t room = sizeof(options->changes) - length;
 
 	if (strpbrk(value->text, "\t\n"))
-		return opts_refuse(value, "give it without tabs and newlines");
+		return opts_refuse(value,
+				   "give a pattern without tabs and newlines");
 	if ((size_t)snprintf(options->changes + length, room, "%s%c%s",
 			     length ? "\t" : "", state, value->text) >= room)
-		return opts_refuse(value, "that is too much at once");
+		return opts_refuse(value, "give fewer patterns at once");
 	return OPTS_GO_ON;
 }
 
@@ -118,8 +117,8 @@ static int refuse_verb(const char *verb)
 	return OPTS_WRONG;
 }
 
-/* The list of `perfrec ctl categories` is the last word. It may begin with a
- * '-', and is no option then. Returns how many words are left. */
+/* The last word of `perfrec ctl categories` is its list, even if it begins with
+ * '-'. Returns the number of remaining words. */
 static int take_list(int argc, char **argv, struct ctl_options *options)
 {
 	for (int i = 1; i < argc - 1; i++) {
@@ -140,16 +139,6 @@ static int check_list(const struct ctl_options *options)
 	log_err("give a list of categories, such as 'net*,-net.debug'; see "
 		"perfrec ctl --help");
 	return OPTS_WRONG;
-}
-
-static void set_timeout(struct ctl_options *options)
-{
-	if (!options->timeout_ns)
-		options->timeout_ns = FLUSH_NS_USUAL;
-	snprintf(options->timeout, sizeof(options->timeout), "%llu%s%s",
-		 (unsigned long long)(options->timeout_ns / 1000000),
-		 options->why ? "\t" : "", options->why ? options->why : "");
-	options->list = options->timeout;
 }
 
 static int take_words(int argc, char **argv, struct ctl_options *options)
@@ -178,7 +167,13 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 		return OPTS_WRONG;
 	}
 	if (!strcmp(argv[0], "flush") || !strcmp(argv[0], "snapshot")) {
-		set_timeout(options);
+		if (!options->timeout_ns)
+			options->timeout_ns = FLUSH_NS_USUAL;
+		snprintf(options->timeout, sizeof(options->timeout), "%llu%s%s",
+			 (unsigned long long)(options->timeout_ns / 1000000),
+			 options->why ? "\t" : "",
+			 options->why ? options->why : "");
+		options->list = options->timeout;
 	} else if (options->timeout_ns) {
 		log_err("--timeout goes with flush and snapshot; see perfrec "
 			"ctl --help");
@@ -188,7 +183,8 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 	options->target = argc > 1 ? argv[1] : NULL;
 	if (argc == 2 && (!argv[1][0] || strchr(argv[1], '\n') ||
 			  strlen(argv[1]) > CTL_REQUEST_MAX / 4))
-		return refuse_word(argv[1], "such a name nobody has");
+		return refuse_word(argv[1],
+				   "give the pid or the name of a program");
 	if (options->socket && options->dir) {
 		log_err("give --socket or -o, not both; see perfrec ctl "
 			"--help");
@@ -208,24 +204,23 @@ static int parse_ctl_line(int argc, char **argv, struct ctl_options *options)
 	return take_words(argc - optind, argv + optind, options);
 }
 
-/* --- what is printed ---------------------------------------------------------
- */
+/* --- output -------------------------------------------------------------- */
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *ctl_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : "";
 }
 
-static uint64_t number_of(const json_t *object, const char *key)
+static uint64_t ctl_number(const json_t *object, const char *key)
 {
 	return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-/* Prints @name, and blanks up to @width columns. A program may give itself any
- * name: what steers the terminal is not printed. */
-static void print_name(const char *name, int width)
+/* Prints @name, padded to @width columns. Programs choose their names, so
+ * control characters are removed. */
+static void print_padded_name(const char *name, int width)
 {
 	char clean[NAME_FOLD_BYTES];
 	int columns;
@@ -252,18 +247,18 @@ static void print_duration(uint64_t seconds)
 	printf("%9s  ", text);
 }
 
-/* The budget @name of the program @row; NULL: an older collector has none. */
-static const json_t *budget_of(const json_t *row, const char *name)
+/* Returns the budget @name of the program @row. NULL: an older collector has
+ * none. */
+static const json_t *find_budget(const json_t *row, const char *name)
 {
 	const json_t *budgets = json_object_get(row, "budgets");
 
 	for (size_t i = 0; i < json_array_size(budgets); i++)
-		if (!strcmp(text_of(json_array_get(budgets, i), "name"), name))
+		if (!strcmp(ctl_text(json_array_get(budgets, i), "name"), name))
 			return json_array_get(budgets, i);
 	return NULL;
 }
 
-/* Those of its budgets that are used up. */
 static void print_full_budgets(const json_t *row)
 {
 	const json_t *budgets = json_object_get(row, "budgets");
@@ -272,14 +267,15 @@ static void print_full_budgets(const json_t *row)
 		const json_t *budget = json_array_get(budgets, i);
 		char most[SIZE_TEXT];
 
-		if (!text_of(budget, "full_since")[0])
+		if (!ctl_text(budget, "full_since")[0])
 			continue;
 		printf("%7s  no room for ", "");
-		print_name(text_of(budget, "name"), 0);
+		print_padded_name(ctl_text(budget, "name"), 0);
 		printf(" since ");
-		print_name(text_of(budget, "full_since"), 0);
+		print_padded_name(ctl_text(budget, "full_since"), 0);
 		printf(": it may have %s\n",
-		       size_format_bytes(number_of(budget, "bytes_max"), most));
+		       size_format_bytes(ctl_number(budget, "bytes_max"),
+					 most));
 	}
 }
 
@@ -288,20 +284,20 @@ static void print_row(const json_t *row)
 	char spans[SIZE_TEXT], lost[SIZE_TEXT], bytes[SIZE_TEXT];
 	char memory[SIZE_TEXT], names[SIZE_TEXT];
 
-	printf("%7llu  ", (unsigned long long)number_of(row, "pid"));
-	print_name(text_of(row, "program"), 15);
-	printf("  %-9s  %7llu  %12s  %8s  ", text_of(row, "state"),
-	       (unsigned long long)number_of(row, "threads"),
-	       size_format_count(number_of(row, "spans"), spans),
-	       size_format_count(number_of(row, "lost"), lost));
-	print_duration(number_of(row, "seconds"));
+	printf("%7llu  ", (unsigned long long)ctl_number(row, "pid"));
+	print_padded_name(ctl_text(row, "program"), 15);
+	printf("  %-9s  %7llu  %12s  %8s  ", ctl_text(row, "state"),
+	       (unsigned long long)ctl_number(row, "threads"),
+	       size_format_count(ctl_number(row, "spans"), spans),
+	       size_format_count(ctl_number(row, "lost"), lost));
+	print_duration(ctl_number(row, "seconds"));
 	printf("%9s  %9s  %9s  ",
-	       size_format_bytes(number_of(row, "bytes"), bytes),
-	       size_format_bytes(number_of(budget_of(row, "memory"), "bytes"),
-				 memory),
-	       size_format_bytes(number_of(budget_of(row, "names"), "bytes"),
+	       size_format_bytes(ctl_number(row, "bytes"), bytes),
+	       size_format_bytes(
+		       ctl_number(find_budget(row, "memory"), "bytes"), memory),
+	       size_format_bytes(ctl_number(find_budget(row, "names"), "bytes"),
 				 names));
-	print_name(text_of(row, "folder"), 0);
+	print_padded_name(ctl_text(row, "folder"), 0);
 	putchar('\n');
 	print_full_budgets(row);
 }
@@ -325,10 +321,10 @@ static void print_done(const char *what, const json_t *answer)
 		const json_t *row = json_array_get(programs, i);
 
 		printf("%s %llu ", what,
-		       (unsigned long long)number_of(row, "pid"));
-		print_name(text_of(row, "program"), 0);
+		       (unsigned long long)ctl_number(row, "pid"));
+		print_padded_name(ctl_text(row, "program"), 0);
 		printf(" (");
-		print_name(text_of(row, "folder"), 0);
+		print_padded_name(ctl_text(row, "folder"), 0);
 		puts(")");
 	}
 }
@@ -340,33 +336,15 @@ static void print_files(const json_t *row)
 	for (size_t i = 0; i < json_array_size(files); i++) {
 		const char *file = json_string_value(json_array_get(files, i));
 
-		print_name(text_of(row, "folder"), 0);
+		print_padded_name(ctl_text(row, "folder"), 0);
 		putchar('/');
-		print_name(file ? file : "", 0);
+		print_padded_name(file ? file : "", 0);
 		putchar('\n');
 	}
 }
 
-static void print_flushed(const json_t *answer)
-{
-	const json_t *flushed = json_object_get(answer, "flushed");
-
-	for (size_t i = 0; i < json_array_size(flushed); i++)
-		print_files(json_array_get(flushed, i));
-}
-
-static void print_snapshots(const json_t *answer)
-{
-	const json_t *rows = json_object_get(answer, "snapshots");
-
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		print_name(text_of(json_array_get(rows, i), "folder"), 0);
-		putchar('\n');
-	}
-}
-
-/* Says of each row in @key of @answer that it is not @what. Returns whether
- * there are any. */
+/* Logs each row in @key of @answer as not @what. Returns true if there are
+ * any. */
 static bool say_not_done(const json_t *answer, const char *key,
 			 const char *what)
 {
@@ -375,18 +353,10 @@ static bool say_not_done(const json_t *answer, const char *key,
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
-		log_err("'%s' is not %s: %s", text_of(row, "folder"), what,
-			text_of(row, "why"));
+		log_err("'%s' is not %s: %s", ctl_text(row, "folder"), what,
+			ctl_text(row, "why"));
 	}
 	return json_array_size(rows) > 0;
-}
-
-/* Returns whether there is anything that was not flushed, or not written. */
-static bool say_not_flushed(const json_t *answer)
-{
-	bool some = say_not_done(answer, "not_flushed", "flushed");
-
-	return say_not_done(answer, "not_written", "in a snapshot") || some;
 }
 
 static const struct table_column function_columns[] = {
@@ -395,25 +365,25 @@ static const struct table_column function_columns[] = {
 	{ "OF CPU", 6, false, 0 }, { "SITES", 5, false, 4 },
 };
 
-static void add_function(struct table *table, const json_t *row)
+static void add_ctl_function(struct table *table, const json_t *row)
 {
-	const char *refused = text_of(row, "refused");
+	const char *refused = ctl_text(row, "refused");
 	char state[32], calls[SIZE_TEXT] = "", mean[SIZE_TEXT] = "";
 	char cost[32], share[32], sites[32], why[512];
 	const char *cells[] = { state, calls, mean, cost, share, sites };
 
-	snprintf(state, sizeof(state), "%s", text_of(row, "state"));
+	snprintf(state, sizeof(state), "%s", ctl_text(row, "state"));
 	if (json_object_get(row, "calls"))
-		size_format_count(number_of(row, "calls"), calls);
-	if (number_of(row, "mean_ns"))
-		size_format_ns(number_of(row, "mean_ns"), mean);
+		size_format_count(ctl_number(row, "calls"), calls);
+	if (ctl_number(row, "mean_ns"))
+		size_format_ns(ctl_number(row, "mean_ns"), mean);
 	snprintf(cost, sizeof(cost), "%.1f ns",
 		 json_number_value(json_object_get(row, "cost_each_ns")));
 	snprintf(share, sizeof(share), "%.1f%%",
 		 100 * json_number_value(json_object_get(row, "cost_share")));
 	snprintf(sites, sizeof(sites), "%llu",
-		 (unsigned long long)number_of(row, "sites"));
-	table_add(table, cells, text_of(row, "name"), NULL);
+		 (unsigned long long)ctl_number(row, "sites"));
+	table_add(table, cells, ctl_text(row, "name"), NULL);
 	if (json_is_true(json_object_get(row, "gated")))
 		snprintf(why, sizeof(why), "(left out by the gate%s%s)",
 			 refused[0] ? ": " : "", refused);
@@ -423,8 +393,8 @@ static void add_function(struct table *table, const json_t *row)
 		table_behind(table, why);
 }
 
-static int print_functions(const struct ctl_options *options,
-			   const json_t *answer)
+static int print_program_functions(const struct ctl_options *options,
+				   const json_t *answer)
 {
 	const struct terminal terminal = terminal_of(stdout);
 	const json_t *programs = json_object_get(answer, "functions");
@@ -440,7 +410,7 @@ static int print_functions(const struct ctl_options *options,
 		table.indent = "";
 		table.full_names = options->full_names;
 		for (size_t j = 0; j < json_array_size(rows); j++)
-			add_function(&table, json_array_get(rows, j));
+			add_ctl_function(&table, json_array_get(rows, j));
 		err = table_print(&table, &terminal, stdout);
 		table_release(&table);
 	}
@@ -449,7 +419,7 @@ static int print_functions(const struct ctl_options *options,
 
 static uint64_t stat_of(const json_t *answer, const char *key)
 {
-	return number_of(json_object_get(answer, "stats"), key);
+	return ctl_number(json_object_get(answer, "stats"), key);
 }
 
 static void print_process_stats(const json_t *answer)
@@ -458,13 +428,26 @@ static void print_process_stats(const json_t *answer)
 
 	printf("perfrec-collect (pid %llu): up %s, CPU %s, memory %s, "
 	       "files %llu of %llu\n",
-	       (unsigned long long)number_of(
+	       (unsigned long long)ctl_number(
 		       json_object_get(answer, "collector"), "pid"),
 	       size_format_ns(stat_of(answer, "uptime_ns"), up),
 	       size_format_ns(stat_of(answer, "cpu_ns"), cpu),
 	       size_format_bytes(stat_of(answer, "rss_bytes"), memory),
 	       (unsigned long long)stat_of(answer, "open_files"),
 	       (unsigned long long)stat_of(answer, "open_files_max"));
+}
+
+static void print_removed(const json_t *answer)
+{
+	char count[SIZE_TEXT], bytes[SIZE_TEXT];
+	unsigned long long removed = stat_of(answer, "removed");
+
+	if (removed)
+		printf("removed: %s old recording%s, %s (--keep-recordings)\n",
+		       size_format_count(removed, count),
+		       removed == 1 ? "" : "s",
+		       size_format_bytes(stat_of(answer, "removed_bytes"),
+					 bytes));
 }
 
 static void print_sum_stats(const json_t *answer)
@@ -484,6 +467,7 @@ static void print_sum_stats(const json_t *answer)
 	       size_format_count(stat_of(answer, "lost"), lost),
 	       size_format_bytes(stat_of(answer, "disk_bytes"), disk),
 	       most[0] ? " of " : "", most);
+	print_removed(answer);
 }
 
 static void print_cache_stats(const json_t *answer)
@@ -509,6 +493,25 @@ static void print_cache_stats(const json_t *answer)
 	       (unsigned long long)stat_of(answer, "helpers_failed"));
 }
 
+static void print_push_stats(const json_t *answer)
+{
+	char bytes[SIZE_TEXT], waiting[SIZE_TEXT];
+
+	if (!stat_of(answer, "push_windows") && !stat_of(answer, "push_full") &&
+	    !stat_of(answer, "push_failed"))
+		return;
+	printf("push: %llu windows (%s) sent, %llu (%s) waiting, %llu given "
+	       "up; %llu requests refused, %llu sent again\n",
+	       (unsigned long long)stat_of(answer, "pushed_windows"),
+	       size_format_bytes(stat_of(answer, "pushed_bytes"), bytes),
+	       (unsigned long long)stat_of(answer, "push_spooled_windows"),
+	       size_format_bytes(stat_of(answer, "push_spooled_bytes"),
+				 waiting),
+	       (unsigned long long)stat_of(answer, "push_dropped_windows"),
+	       (unsigned long long)stat_of(answer, "push_refused"),
+	       (unsigned long long)stat_of(answer, "push_retries"));
+}
+
 static void print_refusals(const json_t *answer)
 {
 	const json_t *rows =
@@ -519,8 +522,8 @@ static void print_refusals(const json_t *answer)
 		char count[SIZE_TEXT];
 
 		printf("refused: %s, because ",
-		       size_format_count(number_of(row, "programs"), count));
-		print_name(text_of(row, "why"), 0);
+		       size_format_count(ctl_number(row, "programs"), count));
+		print_padded_name(ctl_text(row, "why"), 0);
 		putchar('\n');
 	}
 }
@@ -535,33 +538,32 @@ static const struct table_column recording_columns[] = {
 
 static const char *folder_name(const json_t *row)
 {
-	const char *folder = text_of(row, "folder");
-	const char *slash = strrchr(folder, '/');
+	const char *folder = ctl_text(row, "folder");
 
-	return slash ? slash + 1 : folder;
+	return path_name(folder);
 }
 
-static void add_recording(struct table *table, const json_t *row)
+static void add_stats_recording(struct table *table, const json_t *row)
 {
 	char text[ARRAY_SIZE(recording_columns)][SIZE_TEXT];
 	const char *cells[ARRAY_SIZE(recording_columns)] = {
-		size_format_count(number_of(row, "processes"), text[0]),
-		size_format_count(number_of(row, "threads"), text[1]),
-		size_format_ns(number_of(row, "lag_ns"), text[2]),
-		size_format_bytes(number_of(row, "unread_bytes"), text[3]),
-		size_format_bytes(number_of(row, "fullest_bytes"), text[4]),
-		size_format_bytes(number_of(row, "ring_bytes"), text[5]),
-		size_format_bytes(number_of(row, "memory_bytes"), text[6]),
-		size_format_bytes(number_of(row, "trace_bytes"), text[7]),
-		size_format_count(number_of(row, "lost"), text[8]),
+		size_format_count(ctl_number(row, "processes"), text[0]),
+		size_format_count(ctl_number(row, "threads"), text[1]),
+		size_format_ns(ctl_number(row, "lag_ns"), text[2]),
+		size_format_bytes(ctl_number(row, "unread_bytes"), text[3]),
+		size_format_bytes(ctl_number(row, "fullest_bytes"), text[4]),
+		size_format_bytes(ctl_number(row, "ring_bytes"), text[5]),
+		size_format_bytes(ctl_number(row, "memory_bytes"), text[6]),
+		size_format_bytes(ctl_number(row, "trace_bytes"), text[7]),
+		size_format_count(ctl_number(row, "lost"), text[8]),
 	};
 
 	table_add(table, cells, folder_name(row), NULL);
-	if (number_of(row, "lagging"))
+	if (ctl_number(row, "lagging"))
 		table_behind(table, "(its disk or its names are behind)");
 }
 
-/* What the flight recorder has of each recording. NO SNAP.: triggers. */
+/* State of the flight recorders. NO SNAP.: triggers without snapshot. */
 static const struct table_column flight_columns[] = {
 	{ "KEPT", 9, false, 0 },      { "MEMORY", 9, false, 0 },
 	{ "TRIGGERS", 8, false, 2 },  { "NO SNAP.", 8, false, 1 },
@@ -573,25 +575,29 @@ static void add_flight(struct table *table, const json_t *row)
 {
 	char text[ARRAY_SIZE(flight_columns)][SIZE_TEXT];
 	const char *cells[ARRAY_SIZE(flight_columns)] = {
-		size_format_ns(number_of(row, "flight_kept_ns"), text[0]),
-		size_format_bytes(number_of(row, "flight_bytes"), text[1]),
-		size_format_count(number_of(row, "triggers"), text[2]),
-		size_format_count(number_of(row, "lost_triggers"), text[3]),
-		size_format_count(number_of(row, "snapshots"), text[4]),
-		size_format_count(number_of(row, "removed_snapshots"), text[5]),
-		size_format_count(number_of(row, "unwritten_snapshots"),
+		size_format_ns(ctl_number(row, "flight_kept_ns"), text[0]),
+		size_format_bytes(ctl_number(row, "flight_bytes"), text[1]),
+		size_format_count(ctl_number(row, "triggers"), text[2]),
+		size_format_count(ctl_number(row, "lost_triggers"), text[3]),
+		size_format_count(ctl_number(row, "snapshots"), text[4]),
+		size_format_count(ctl_number(row, "removed_snapshots"),
+				  text[5]),
+		size_format_count(ctl_number(row, "unwritten_snapshots"),
 				  text[6]),
-		size_format_bytes(number_of(row, "snapshot_bytes"), text[7]),
+		size_format_bytes(ctl_number(row, "snapshot_bytes"), text[7]),
 	};
 
-	if (number_of(row, "flight_bytes_max"))
+	if (ctl_number(row, "flight_bytes_max"))
 		table_add(table, cells, folder_name(row), NULL);
 }
 
-/* Prints a row of each of @rows that @add has one of. 0 or -ENOMEM. */
-static int print_rows(const struct ctl_options *options, const json_t *rows,
-		      const struct table_column *columns, size_t column_count,
-		      void (*add)(struct table *table, const json_t *row))
+/* Prints a table with the rows that @add adds for @rows. Returns 0 or
+ * -ENOMEM. */
+static int print_table_rows(const struct ctl_options *options,
+			    const json_t *rows,
+			    const struct table_column *columns,
+			    size_t column_count,
+			    void (*add)(struct table *table, const json_t *row))
 {
 	const struct terminal terminal = terminal_of(stdout);
 	struct table table;
@@ -617,39 +623,49 @@ static int print_stats(const struct ctl_options *options, const json_t *answer)
 	print_process_stats(answer);
 	print_sum_stats(answer);
 	print_cache_stats(answer);
+	print_push_stats(answer);
 	print_refusals(answer);
-	err = print_rows(options, rows, recording_columns,
-			 ARRAY_SIZE(recording_columns), add_recording);
+	err = print_table_rows(options, rows, recording_columns,
+			       ARRAY_SIZE(recording_columns),
+			       add_stats_recording);
 	return err ? err
-		   : print_rows(options, rows, flight_columns,
-				ARRAY_SIZE(flight_columns), add_flight);
+		   : print_table_rows(options, rows, flight_columns,
+				      ARRAY_SIZE(flight_columns), add_flight);
 }
 
-/* 0 or -ENOMEM. */
 static int print_answer(const struct ctl_options *options, const json_t *answer)
 {
 	if (!strcmp(options->verb, "list"))
 		print_list(answer);
-	else if (!strcmp(options->verb, "flush"))
-		print_flushed(answer);
-	else if (!strcmp(options->verb, "stop") && !options->target)
+	else if (!strcmp(options->verb, "flush")) {
+		const json_t *flushed = json_object_get(answer, "flushed");
+
+		for (size_t i = 0; i < json_array_size(flushed); i++)
+			print_files(json_array_get(flushed, i));
+	} else if (!strcmp(options->verb, "stop") && !options->target)
 		printf("ended perfrec-collect (pid %llu)\n",
-		       (unsigned long long)number_of(
+		       (unsigned long long)ctl_number(
 			       json_object_get(answer, "collector"), "pid"));
 	else if (!strcmp(options->verb, "stop"))
 		print_done("ended", answer);
-	else if (!strcmp(options->verb, "snapshot"))
-		print_snapshots(answer);
-	else if (!strcmp(options->verb, "categories"))
+	else if (!strcmp(options->verb, "snapshot")) {
+		const json_t *rows = json_object_get(answer, "snapshots");
+
+		for (size_t i = 0; i < json_array_size(rows); i++) {
+			print_padded_name(
+				ctl_text(json_array_get(rows, i), "folder"), 0);
+			putchar('\n');
+		}
+	} else if (!strcmp(options->verb, "categories"))
 		print_done("told", answer);
 	else if (!strcmp(options->verb, "functions"))
-		return print_functions(options, answer);
+		return print_program_functions(options, answer);
 	else if (!strcmp(options->verb, "stats"))
 		return print_stats(options, answer);
 	else if (!strcmp(options->verb, "forget"))
 		printf("forgot %llu module%s\n",
-		       (unsigned long long)number_of(answer, "forgotten"),
-		       number_of(answer, "forgotten") == 1 ? "" : "s");
+		       (unsigned long long)ctl_number(answer, "forgotten"),
+		       ctl_number(answer, "forgotten") == 1 ? "" : "s");
 	else
 		print_done(!strcmp(options->verb, "pause") ? "paused"
 							   : "resumed",
@@ -657,19 +673,19 @@ static int print_answer(const struct ctl_options *options, const json_t *answer)
 	return 0;
 }
 
-/* --- what was learned --------------------------------------------------------
+/* --- ctl forget --------------------------------------------------------------
  *
- * It lies in files of the user's, of which no collector needs to know.
+ * The learned states are in files of the user, so no collector is required.
  */
 
 static int forget(json_t **out)
 {
-	unsigned int removed;
+	unsigned int removed, plans;
 	char folder[PATH_MAX];
-	int err = states_cache_forget(&removed);
+	int err = cache_files_forget(CACHE_PREFIX_FUNCTIONS, &removed);
 
 	if (!err)
-		err = plan_cache_forget();
+		err = cache_files_forget(CACHE_PREFIX_PLANS, &plans);
 	if (err && cache_files_folder(folder))
 		log_err("cannot forget: %s", strerror(-err));
 	else if (err)
@@ -681,8 +697,7 @@ static int forget(json_t **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* --- for other programs ------------------------------------------------------
- */
+/* --- JSON ---------------------------------------------------------------- */
 
 #define CTL_JSON_VERSION 1
 
@@ -692,25 +707,12 @@ static void add_short_names(json_t *rows)
 		json_t *row = json_array_get(rows, i);
 		char text[NAME_FOLD_BYTES];
 
-		name_fold(text_of(row, "name"), text);
+		name_fold(ctl_text(row, "name"), text);
 		json_object_set_new(row, "short", json_text(text));
 	}
 }
 
-static void print_json(json_t *answer)
-{
-	const json_t *programs = json_object_get(answer, "functions");
-
-	for (size_t i = 0; i < json_array_size(programs); i++)
-		add_short_names(json_object_get(json_array_get(programs, i),
-						"functions"));
-	json_object_set_new(answer, "version", json_integer(CTL_JSON_VERSION));
-	json_text_write(answer, JSON_INDENT(2), stdout);
-	putchar('\n');
-}
-
-/* 0 or -errno, which has been said. */
-static int ask(const struct ctl_options *options, json_t **out)
+static int ask_for_answer(const struct ctl_options *options, json_t **out)
 {
 	const struct ctl_request request = { .command = "ctl",
 					     .words = options->verb,
@@ -731,18 +733,29 @@ int cmd_ctl(int argc, char **argv)
 	json_t *answer;
 	bool partial;
 	int err = 0;
+	bool some;
 
 	if (result != OPTS_GO_ON)
 		return result;
 	if (!strcmp(options.verb, "forget") ? forget(&answer)
-					    : ask(&options, &answer))
+					    : ask_for_answer(&options, &answer))
 		return OPTS_FAILED;
 	if (options.json) {
-		print_json(answer);
+		const json_t *programs = json_object_get(answer, "functions");
+
+		for (size_t i = 0; i < json_array_size(programs); i++)
+			add_short_names(json_object_get(
+				json_array_get(programs, i), "functions"));
+		json_object_set_new(answer, "version",
+				    json_integer(CTL_JSON_VERSION));
+		json_text_write(answer, JSON_INDENT(2), stdout);
+		putchar('\n');
 	} else {
 		err = print_answer(&options, answer);
 	}
-	partial = say_not_flushed(answer);
+	some = say_not_done(answer, "not_flushed", "flushed");
+
+	partial = say_not_done(answer, "not_written", "in a snapshot") || some;
 	json_decref(answer);
 	if (err)
 		log_err("out of memory");

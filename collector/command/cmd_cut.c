@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_cut - the trace is read twice: for the range in its own times, or for the
- * calls that were chosen, and then for what lies there. Before that it is read
- * for the thread, if one was chosen.
+ * cmd_cut - reads the trace twice: first for the range in its own times, or for
+ * the selected calls, then to cut it. If a thread is selected, it first reads
+ * the trace for that thread.
  */
 #include "collector/command/cmd_cut.h"
 
@@ -35,16 +35,15 @@
 struct cut_line {
 	const char *dir;
 	const char *file; /* NULL: stdout */
-	const char *margin; /* the option, if it was given */
+	const char *margin; /* the option, if given */
 	struct range_command range;
 	struct cut_calls calls;
 	const char *thread;
 	bool compress;
 };
 
-/* What is cut. */
 struct cut_plan {
-	char path[PATH_MAX]; /* of the trace */
+	char path[PATH_MAX];
 	struct cut_ranges ranges;
 	struct cut_threads threads; /* none: all */
 	struct trace_bounds bounds;
@@ -82,7 +81,7 @@ static int take_cut_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-static int check_together(const struct cut_line *line)
+static int check_cut_options(const struct cut_line *line)
 {
 	if (!line->calls.option && !range_command_given(&line->range)) {
 		log_err("give the range: --from and --to with times, --around "
@@ -115,12 +114,12 @@ static int parse_cut_line(int argc, char **argv, struct cut_line *line)
 		log_err("'': give the name of a folder");
 		return OPTS_WRONG;
 	}
-	return check_together(line);
+	return check_cut_options(line);
 }
 
 /* --- the ranges --- */
 
-/* 0; -EDOM or -ESRCH after one line in the log; or another -errno. */
+/* Returns 0, -EDOM or -ESRCH after one line in the log, or another -errno. */
 static int plan_ranges(const struct cut_line *line, struct cut_plan *plan)
 {
 	struct time_range range = TIME_RANGE_ALL;
@@ -144,22 +143,9 @@ static int plan_ranges(const struct cut_line *line, struct cut_plan *plan)
 	return err;
 }
 
-/* --- what is said --- */
+/* --- messages --- */
 
-static struct trace_read_totals totals_of(const struct trace_cut_result *result)
-{
-	return (struct trace_read_totals){
-		.size = result->size,
-		.at = result->at,
-		.cut = result->left,
-		.packets = result->totals.packets,
-		.bad_bundles = result->bad_bundles,
-		.bad_events = result->totals.bad_events,
-		.refused = result->totals.refused,
-	};
-}
-
-/* "1.5s", or the end of the recording. */
+/* Formats "1.5s", at most the end of the recording. */
 static const char *time_text(uint64_t ns, const struct trace_bounds *bounds,
 			     char text[TIME_RANGE_TEXT])
 {
@@ -219,10 +205,11 @@ static int print_written(const struct cut_line *line,
 
 /* --- writing --- */
 
-/* Writes the cut to @out. 0; -ESRCH after one line in the log: nothing was to
- * be cut; or another -errno of writing. */
-static int write_cut(const struct cut_line *line, const struct cut_plan *plan,
-		     FILE *out, struct trace_cut_result *result)
+/* Writes the cut to @out. Returns 0, -ESRCH after one line in the log if there
+ * was nothing to cut, or another -errno of writing. */
+static int write_planned_cut(const struct cut_line *line,
+			     const struct cut_plan *plan, FILE *out,
+			     struct trace_cut_result *result)
 {
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
@@ -245,13 +232,11 @@ static int write_cut(const struct cut_line *line, const struct cut_plan *plan,
 	return err;
 }
 
-static void say_unwritten(const struct cut_line *line, int err)
+/* Returns true if reading ended early. Damage does not count, because a cut
+ * skips it. */
+static bool is_unread(const struct trace_cut_result *result)
 {
-	if (line->file)
-		log_err("cannot write '%.2000s': %s", line->file,
-			strerror(-err));
-	else if (err != -EPIPE)
-		log_err("cannot write: %s", strerror(-err));
+	return result->read_err && result->read_err != -EBADMSG;
 }
 
 static int cut_to_file(const struct cut_line *line, const struct cut_plan *plan,
@@ -263,7 +248,11 @@ static int cut_to_file(const struct cut_line *line, const struct cut_plan *plan,
 	err = whole_file_open(line->file, &file);
 	if (err)
 		return err;
-	err = write_cut(line, plan, file.out, result);
+	err = write_planned_cut(line, plan, file.out, result);
+	if (!err && is_unread(result)) {
+		(void)whole_file_close(&file, result->read_err);
+		return 0;
+	}
 	return whole_file_close(&file, err);
 }
 
@@ -276,15 +265,28 @@ static int run_plan(const struct cut_line *line, const struct cut_plan *plan)
 	if (line->file)
 		err = cut_to_file(line, plan, &result);
 	else
-		err = write_cut(line, plan, stdout, &result);
+		err = write_planned_cut(line, plan, stdout, &result);
 	if (err) {
-		say_unwritten(line, err);
+		if (line->file)
+			log_err("cannot write '%.2000s': %s", line->file,
+				strerror(-err));
+		else if (err != -EPIPE)
+			log_err("cannot write: %s", strerror(-err));
 		return OPTS_FAILED;
 	}
-	totals = totals_of(&result);
+	totals = (struct trace_read_totals){
+		.size = result.size,
+		.at = result.at,
+		.cut = result.left,
+		.packets = result.totals.packets,
+		.bad_bundles = result.bad_bundles,
+		.bad_events = result.totals.bad_events,
+		.refused = result.totals.refused,
+	};
 	trace_command_say_index(line->dir, result.told, result.size);
 	status = trace_command_check(line->dir, result.read_err, &totals);
-	if (line->file && print_written(line, plan, &result) != OPTS_OK)
+	if (line->file && !is_unread(&result) &&
+	    print_written(line, plan, &result) != OPTS_OK)
 		return OPTS_FAILED;
 	return status;
 }

@@ -16,17 +16,17 @@
 #include "collector/options/opts.h"
 #include "collector/page/page.h"
 
-#define ROWS_SHOWN 10 /* of each value */
+#define ROWS_SHOWN 10
 #define CONDITIONS_MAX 32
 #define OPTS_CONDITION 3 /* exit status: a condition of --fail-if holds */
 
-/* getopt_long() sorts the words and drops "--". This stands for it. */
+/* Replaces "--", which getopt_long() drops when it sorts the words. */
 static char g_between[] = "between";
 
 struct diff_line {
 	struct diff_options print;
 	bool stacks, json, no_source, allow_absent;
-	const char *html; /* a page is written there; NULL: none */
+	const char *html; /* file of the page, or NULL */
 	struct expression *conditions;
 	size_t condition_count;
 	char **dirs; /* of side A, then of side B */
@@ -85,7 +85,7 @@ static int take_diff_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-/* The folders are words[0..count), with g_between among them or without. */
+/* Splits words[0..count) into sides, at g_between if it is there. */
 static int take_folders(struct diff_line *line, char **words, size_t count)
 {
 	bool between = false;
@@ -121,7 +121,7 @@ static int check_options(const struct diff_line *line)
 		return OPTS_WRONG;
 	}
 	if (line->no_source && !line->html) {
-		log_err("--no-source: give --html, too");
+		log_err("--no-source: only with --html");
 		return OPTS_WRONG;
 	}
 	if (line->allow_absent && !line->condition_count) {
@@ -150,7 +150,7 @@ static int parse_diff_line(int argc, char **argv, struct diff_line *line)
 	return take_folders(line, argv + optind, (size_t)(argc - optind));
 }
 
-/* The run from number @from on, before @to, whose wall time is the median. */
+/* Returns the run in [@from, @to) with the median wall time. */
 static const char *middle_run(const struct runs *runs, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
@@ -167,26 +167,21 @@ static const char *middle_run(const struct runs *runs, size_t from, size_t to)
 	return runs->list[from].dir;
 }
 
-/* 0 or -errno after a message. */
-static int write_page(const struct diff_line *line, const struct runs *runs)
-{
-	const struct page_options page = {
-		.dir = middle_run(runs, runs->first_b, runs->count),
-		.base = middle_run(runs, 0, runs->first_b),
-		.file = line->html,
-		.no_source = line->no_source,
-	};
-
-	return page_write(&page);
-}
-
-/* 0 or -errno after a message. */
 static int write_diff(const struct diff_line *line, const struct diff *diff)
 {
 	int err;
 
-	if (line->html)
-		return write_page(line, diff->runs);
+	if (line->html) {
+		const struct page_options page = {
+			.dir = middle_run(diff->runs, diff->runs->first_b,
+					  diff->runs->count),
+			.base = middle_run(diff->runs, 0, diff->runs->first_b),
+			.file = line->html,
+			.no_source = line->no_source,
+		};
+
+		return page_write(&page);
+	}
 	err = line->json ? diff_write_json(diff, stdout)
 			 : diff_print(diff, &line->print, stdout);
 	if (err == -EIO)
@@ -196,7 +191,6 @@ static int write_diff(const struct diff_line *line, const struct diff *diff)
 	return err;
 }
 
-/* The exit status. */
 static int show_diff(const struct diff_line *line, const struct diff *diff)
 {
 	size_t failed = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The machine is looked at in collector/doctor. Here are perfrec's own parts,
- * and the proof: a program that is recorded.
+ * collector/doctor examines the machine. This file adds perfrec's own parts and
+ * a trial recording.
  */
 #include "collector/command/cmd_doctor.h"
 
@@ -16,13 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/base/log.h"
 #include "collector/base/socket_path.h"
+#include "collector/base/text_out.h"
 #include "collector/command/spawn.h"
 #include "collector/doctor/doctor.h"
+#include "collector/doctor/doctor_program.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
@@ -33,7 +36,7 @@
 #define NAME "perfrec doctor"
 
 struct doctor_options {
-	const char *dir; /* NULL: no folder argument */
+	const char *dir; /* a folder or file; NULL: no argument */
 	bool json;
 };
 
@@ -60,12 +63,13 @@ static int parse_doctor_line(int argc, char **argv,
 	if (result != OPTS_GO_ON)
 		return result;
 	if (argc - optind > 1) {
-		log_err("'%s': one folder at a time; see " NAME " --help",
+		log_err("'%s': one folder or file at a time; see " NAME
+			" --help",
 			argv[optind + 1]);
 		return OPTS_WRONG;
 	}
 	if (optind < argc && !argv[optind][0]) {
-		log_err("'': give the name of a folder");
+		log_err("'': give the name of a folder or file");
 		return OPTS_WRONG;
 	}
 	if (optind < argc)
@@ -82,7 +86,7 @@ static bool look_at_parts(struct doctor_findings *findings)
 		doctor_say(finding->found, "%.200s", parts.shim);
 		return true;
 	}
-	/* The line in the log has the name of the part. */
+	/* The log line names the part. */
 	doctor_judge(finding, DOCTOR_BAD);
 	doctor_say(finding->found, "a part of perfrec is missing");
 	doctor_say(finding->change, "install perfrec again");
@@ -125,8 +129,7 @@ static void look_at_daemon(struct doctor_findings *findings)
 		doctor_say(finding->found, "its socket is '%.150s'", path);
 }
 
-/* --- the trial ---------------------------------------------------------------
- */
+/* --- the trial ----------------------------------------------------------- */
 
 static int remove_one(const char *path, const struct stat *status, int type,
 		      struct FTW *ftw)
@@ -137,8 +140,6 @@ static int remove_one(const char *path, const struct stat *status, int type,
 	return remove(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* Runs @argv with what it prints in the file @printed. Returns its wait status,
- * or -errno. */
 static int run_quietly(char *const *argv, int printed)
 {
 	posix_spawn_file_actions_t actions;
@@ -167,15 +168,6 @@ static int run_quietly(char *const *argv, int printed)
 	return status;
 }
 
-/* Sets @text to the first line of the file @fd. */
-static void first_line(int fd, char text[DOCTOR_TEXT])
-{
-	ssize_t length = pread(fd, text, DOCTOR_TEXT - 1, 0);
-
-	text[length > 0 ? length : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-}
-
 static void judge_trial(struct doctor_finding *finding, const char *data,
 			int printed, int status)
 {
@@ -190,8 +182,13 @@ static void judge_trial(struct doctor_finding *finding, const char *data,
 		doctor_say(finding->found, "a program could not be recorded");
 		if (status < 0)
 			doctor_say(finding->effect, "%s", strerror(-status));
-		else
-			first_line(printed, finding->effect);
+		else {
+			ssize_t length = pread(printed, finding->effect,
+					       DOCTOR_TEXT - 1, 0);
+
+			finding->effect[length > 0 ? length : 0] = '\0';
+			finding->effect[strcspn(finding->effect, "\n")] = '\0';
+		}
 	}
 	summary_free(&summary);
 }
@@ -224,10 +221,9 @@ static void try_recording(struct doctor_findings *findings)
 		log_warn("cannot remove '%s': %s", folder, strerror(errno));
 }
 
-/* --- a recording -------------------------------------------------------------
- */
+/* --- a recording --------------------------------------------------------- */
 
-static bool is_recording(const char *dir)
+static bool is_finished_recording(const char *dir)
 {
 	char path[PATH_MAX];
 
@@ -236,8 +232,25 @@ static bool is_recording(const char *dir)
 	       access(path, F_OK) == 0;
 }
 
-/* --- the answer --------------------------------------------------------------
- */
+/* --- a program ----------------------------------------------------------- */
+
+static bool is_regular_file(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static int look_at_file(const struct doctor_options *options)
+{
+	int err = doctor_look_at_program(options->dir, options->json, stdout);
+
+	if (err || text_out_finish())
+		return OPTS_FAILED;
+	return OPTS_OK;
+}
+
+/* --- the answer ---------------------------------------------------------- */
 
 static const char *const conclusions[] = {
 	[DOCTOR_GOOD] = "All that perfrec can do works here.",
@@ -266,16 +279,6 @@ static int print_findings(const struct doctor_findings *findings, bool json,
 	return 0;
 }
 
-static void look_at_machine(const char *dir, struct doctor_findings *findings)
-{
-	doctor_look_at_kernel(findings);
-	doctor_look_at_room(dir, findings);
-	look_at_compilers(findings);
-	look_at_daemon(findings);
-	if (look_at_parts(findings))
-		try_recording(findings);
-}
-
 int cmd_doctor(int argc, char **argv)
 {
 	const char *const *conclusion = conclusions;
@@ -285,13 +288,20 @@ int cmd_doctor(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (options.dir && is_recording(options.dir)) {
+	if (options.dir && is_regular_file(options.dir))
+		return look_at_file(&options);
+	if (options.dir && is_finished_recording(options.dir)) {
 		conclusion = sums_conclusions;
 		if (doctor_look_at_recording(options.dir, &findings))
 			return OPTS_FAILED;
 	} else {
-		look_at_machine(options.dir ? options.dir : RECORDING_DIR,
-				&findings);
+		doctor_look_at_kernel(&findings);
+		doctor_look_at_room(options.dir ? options.dir : RECORDING_DIR,
+				    &findings);
+		look_at_compilers(&findings);
+		look_at_daemon(&findings);
+		if (look_at_parts(&findings))
+			try_recording(&findings);
 	}
 	if (print_findings(&findings, options.json, conclusion) ||
 	    fflush(stdout)) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_export - a format is made of single calls, of one value of a profile, or
- * of the summary. Where it could be made of two of these, --value and --calls
- * decide.
+ * cmd_export - a format needs single calls, one value of a profile, or the
+ * summary. If several are possible, --value and --calls select one.
  */
 #include "collector/command/cmd_export.h"
 
@@ -15,6 +14,7 @@
 
 #include "collector/base/log.h"
 #include "collector/command/call_command.h"
+#include "collector/command/export_folder.h"
 #include "collector/command/export_part.h"
 #include "collector/export/export.h"
 #include "collector/options/opts.h"
@@ -29,7 +29,7 @@
 struct export_options {
 	struct call_command call;
 	const struct export_format *format;
-	const char *value; /* NULL: not given */
+	const char *value; /* may be NULL */
 	const char *file; /* NULL: stdout */
 	bool calls;
 };
@@ -61,19 +61,21 @@ static int take_export_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-/* --- which part of the recording --- */
+/* --- the part of the recording --- */
 
 static bool is_of_calls(const struct export_options *options)
 {
 	const struct export_format *format = options->format;
 
+	if (format->folder)
+		return true;
 	if (!format->calls || options->value)
 		return false;
 	return options->calls || !format->summary;
 }
 
-/* What was given that chooses a part, and what chooses single calls; NULL:
- * nothing was. */
+/* Return the given option that selects a part, or that selects single calls, or
+ * NULL. */
 static const char *part_option(const struct export_options *options)
 {
 	return range_command_option(&options->call.range,
@@ -90,14 +92,8 @@ static const char *single_option(const struct export_options *options)
 				      : NULL;
 }
 
-/* The trace has calls, and how long they took. */
-static bool is_value_of_parts(const char *value)
-{
-	return !value || !strcmp(value, "wall") || !strcmp(value, "calls");
-}
-
-/* Of a format that sums calls up. */
-static int check_part(const struct export_options *options)
+/* Checks a format of summed calls. */
+static int check_exported_part(const struct export_options *options)
 {
 	const struct export_format *format = options->format;
 	const char *single = single_option(options);
@@ -111,7 +107,9 @@ static int check_part(const struct export_options *options)
 			options->value ? options->value : "");
 		return OPTS_WRONG;
 	}
-	if (part_option(options) && !is_value_of_parts(options->value)) {
+	/* The trace only has calls and their durations. */
+	if (part_option(options) && options->value &&
+	    strcmp(options->value, "wall") && strcmp(options->value, "calls")) {
 		log_err("--value %.100s: is of a whole recording: choose wall "
 			"or calls, or leave out %s",
 			options->value, part_option(options));
@@ -120,7 +118,7 @@ static int check_part(const struct export_options *options)
 	return OPTS_GO_ON;
 }
 
-static int check_together(const struct export_options *options)
+static int check_export_options(const struct export_options *options)
 {
 	const struct export_format *format = options->format;
 	char words[LIST_BYTES];
@@ -139,8 +137,13 @@ static int check_together(const struct export_options *options)
 		log_err("--calls: only with --to csv");
 		return OPTS_WRONG;
 	}
+	if (format->folder && !options->file) {
+		log_err("--to %s: give the name of a folder with -o",
+			format->name);
+		return OPTS_WRONG;
+	}
 	if (!is_of_calls(options))
-		return check_part(options);
+		return check_exported_part(options);
 	return OPTS_GO_ON;
 }
 
@@ -152,13 +155,13 @@ static int parse_export_line(int argc, char **argv,
 
 	if (result == OPTS_GO_ON)
 		result = call_command_operands(&options->call, argc, argv);
-	return result == OPTS_GO_ON ? check_together(options) : result;
+	return result == OPTS_GO_ON ? check_export_options(options) : result;
 }
 
-/* --- nothing to write --- */
+/* --- empty recordings --- */
 
-/* The first that has a value counts: blocked time has objects and native stacks
- * in its own profile. */
+/* The first profile with a value counts: the profile of blocked time also has
+ * objects and native stacks. */
 static const char *const profile_files[] = {
 	WALL_PROFILE_NAME, CPU_PROFILE_NAME, HEAP_PROFILE_NAME,
 	OFFCPU_PROFILE_NAME, SPAN_PROFILE_NAME
@@ -172,9 +175,9 @@ static bool has_value(const struct pprof *profile, uint32_t value)
 	return false;
 }
 
-/* Writes the last value of @profile that has something to @name: numbers of
- * samples and of blocks come before what they stand for. Nobody looks at times
- * as they were measured first. */
+/* Writes the last non-empty value of @profile to @name, because numbers of
+ * samples and blocks precede their amounts. Skips times as measured, which
+ * interest nobody first. */
 static bool find_filled(const struct pprof *profile, char name[LIST_BYTES])
 {
 	for (size_t i = profile->type_count; i--;) {
@@ -187,7 +190,6 @@ static bool find_filled(const struct pprof *profile, char name[LIST_BYTES])
 	return false;
 }
 
-/* One line for the user: the recording has nothing of @what. */
 static void log_nothing(const struct export_options *options, const char *what)
 {
 	const char *dir = options->call.dir;
@@ -215,12 +217,12 @@ static void log_nothing(const struct export_options *options, const char *what)
 
 /* --- writing --- */
 
-static int write_calls(struct export_options *options, FILE *out)
+static int write_exported_calls(struct export_options *options, FILE *out)
 {
 	struct call_reader *reader;
 	int result;
 
-	/* The trace events of Chrome have more than calls. */
+	/* Trace events of Chrome have more than calls. */
 	options->call.choice.calls_only =
 		strcmp(options->format->name, "chrome") != 0;
 	options->call.choice.sched = options->format->sched;
@@ -237,7 +239,6 @@ static int write_calls(struct export_options *options, FILE *out)
 	return result;
 }
 
-/* Of a writer of something that was read as a whole. */
 static int say_written(int result, FILE *out)
 {
 	if (!result && fflush(out))
@@ -250,7 +251,6 @@ static int say_written(int result, FILE *out)
 	return OPTS_FAILED;
 }
 
-/* "wall, calls": adds the values of @profile to @text. */
 static void list_values(const struct pprof *profile, char *text)
 {
 	for (size_t i = 0; i < profile->type_count; i++) {
@@ -263,10 +263,8 @@ static void list_values(const struct pprof *profile, char *text)
 	}
 }
 
-/*
- * Reads the profile of the recording that has value @name. 0: the caller frees
- * *@out with pprof_free(); or OPTS_FAILED after one line in the log.
- */
+/* Reads the profile with value @name. Returns 0, and the caller frees *@out by
+ * pprof_free(); or OPTS_FAILED after one line in the log. */
 static int find_profile(const char *dir, const char *name, struct pprof **out,
 			uint32_t *value)
 {
@@ -296,17 +294,6 @@ static int find_profile(const char *dir, const char *name, struct pprof **out,
 	return OPTS_FAILED;
 }
 
-/* "/usr/bin/app 1 2": the command, as a title. */
-static void make_title(const struct summary *summary, char *text, size_t room)
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; summary->command[i] && used < room; i++)
-		used += (size_t)snprintf(text + used, room - used, "%s%s",
-					 i ? " " : "", summary->command[i]);
-}
-
 static int write_part(const struct export_options *options, const char *value,
 		      const char *title, FILE *out)
 {
@@ -323,7 +310,7 @@ static int write_part(const struct export_options *options, const char *value,
 	return result > 0 ? result : say_written(result, out);
 }
 
-static int write_profile(struct export_options *options, FILE *out)
+static int write_exported_profile(struct export_options *options, FILE *out)
 {
 	struct export_profile profile;
 	const char *value = options->value ? options->value : "wall";
@@ -331,10 +318,16 @@ static int write_profile(struct export_options *options, FILE *out)
 	struct pprof *pprof;
 	char title[LIST_BYTES];
 	int result;
+	size_t used;
 
 	if (summary_read(options->call.dir, &summary))
 		return OPTS_FAILED;
-	make_title(summary, title, sizeof(title));
+	used = 0;
+	title[0] = '\0';
+	for (size_t i = 0; summary->command[i] && used < sizeof(title); i++)
+		used += (size_t)snprintf(title + used, sizeof(title) - used,
+					 "%s%s", i ? " " : "",
+					 summary->command[i]);
 	summary_free(&summary);
 	if (part_option(options))
 		return write_part(options, value, title, out);
@@ -368,10 +361,10 @@ static int write_export(struct export_options *options, FILE *out)
 {
 	setvbuf(out, NULL, _IOFBF, OUT_BYTES);
 	if (is_of_calls(options))
-		return write_calls(options, out);
+		return write_exported_calls(options, out);
 	if (options->format->summary)
 		return write_summary(options, out);
-	return write_profile(options, out);
+	return write_exported_profile(options, out);
 }
 
 static int export_to_file(struct export_options *options)
@@ -408,6 +401,8 @@ int cmd_export(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
+	if (options.format->folder)
+		return export_folder_write(&options.call, options.file);
 	if (options.file)
 		return export_to_file(&options);
 	if (options.format->binary && isatty(STDOUT_FILENO)) {

@@ -6,8 +6,8 @@
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_EXPORT_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_EXPORT_H
 
-/* @argv is the command line of perfrec from its subcommand on: @argv[0] is
- * "export". Returns the exit status. Once, in the only thread of a process. */
+/* @argv starts with "export". Returns the exit status. Once, in a process of
+ * one thread. */
 int cmd_export(int argc, char **argv);
 
 #endif

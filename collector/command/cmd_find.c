@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "collector/base/log.h"
@@ -15,8 +16,8 @@
 #include "collector/command/range_command.h"
 #include "collector/command/trace_command.h"
 #include "collector/options/call_expression.h"
-#include "collector/options/opts.h"
 #include "collector/options/limits.h"
+#include "collector/options/opts.h"
 #include "collector/output/own_files.h"
 #include "collector/read/call_search.h"
 #include "collector/read/trace_index.h"
@@ -30,6 +31,7 @@ struct find_line {
 	struct call_expression expression;
 	struct range_command range;
 	struct call_wish wish;
+	char trace_id[REQUEST_ID_DIGITS + 1];
 	bool limited, json, full_names;
 };
 
@@ -42,6 +44,9 @@ static int take_find_option(void *to, const struct opts_value *value)
 	switch (value->id) {
 	case OPT_CALL_THREAD:
 		line->wish.thread = value->text;
+		break;
+	case OPT_FIND_TRACE_ID:
+		line->wish.trace_id = value->text;
 		break;
 	case OPT_FIND_LIMIT:
 		line->wish.limit = value->number;
@@ -57,25 +62,26 @@ static int take_find_option(void *to, const struct opts_value *value)
 		line->json = true;
 		break;
 	default:
-		assert(!"an option of perfrec find that nobody takes");
+		assert(!"an option without a case here");
 	}
 	return OPTS_GO_ON;
 }
 
-static bool is_folder(const char *path)
+static bool is_recording_folder(const char *path)
 {
 	struct stat status;
 
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* FUNC [DIR]; people also put the folder first. */
+/* The operands are FUNC [DIR]. DIR FUNC is accepted as well. */
 static int take_operands(struct find_line *line, int argc, char **argv)
 {
-	bool swapped = argc == 2 && is_folder(argv[0]) && !is_folder(argv[1]);
+	bool swapped = argc == 2 && is_recording_folder(argv[0]) &&
+		       !is_recording_folder(argv[1]);
 
 	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
-		log_err("give a function and a time, and maybe the folder of a "
+		log_err("give a function, and maybe a time and the folder of a "
 			"recording: perfrec find 'FUNC > TIME' [DIR]");
 		return OPTS_WRONG;
 	}
@@ -83,6 +89,28 @@ static int take_operands(struct find_line *line, int argc, char **argv)
 	if (argc == 2)
 		line->dir = argv[!swapped];
 	return OPTS_GO_ON;
+}
+
+/* The user may give upper or lower case. Traces have lower case. */
+static bool take_trace_id(struct find_line *line)
+{
+	const char *given = line->wish.trace_id;
+	char *id = line->trace_id;
+
+	if (strlen(given) != REQUEST_ID_DIGITS ||
+	    strspn(given, "0123456789abcdefABCDEF") != REQUEST_ID_DIGITS ||
+	    strspn(given, "0") == REQUEST_ID_DIGITS) {
+		log_err("--trace-id: '%.100s' is no trace id: give 32 "
+			"hexadecimal digits, not all 0",
+			given);
+		return false;
+	}
+	for (size_t i = 0; i < REQUEST_ID_DIGITS; i++)
+		id[i] = (char)(given[i] >= 'A' && given[i] <= 'F'
+				       ? given[i] + ('a' - 'A')
+				       : given[i]);
+	line->wish.trace_id = id;
+	return true;
 }
 
 static int parse_find_line(int argc, char **argv, struct find_line *line)
@@ -94,6 +122,8 @@ static int parse_find_line(int argc, char **argv, struct find_line *line)
 		result = take_operands(line, argc - optind, argv + optind);
 	if (result != OPTS_GO_ON)
 		return result;
+	if (line->wish.trace_id && !take_trace_id(line))
+		return OPTS_WRONG;
 	if (call_expression_parse(line->text, &line->expression, &error)) {
 		expression_complain("perfrec find", line->text, &error);
 		return OPTS_WRONG;
@@ -106,7 +136,7 @@ static int parse_find_line(int argc, char **argv, struct find_line *line)
 	return range_command_check(&line->range);
 }
 
-/* 0, -EDOM and -errno as range_command_read(). */
+/* Returns 0, or -errno as range_command_read() and call_search_run(). */
 static int run_search(struct find_line *line, struct call_search **out)
 {
 	struct progress progress;
@@ -116,7 +146,7 @@ static int run_search(struct find_line *line, struct call_search **out)
 	int err = trace_command_path(line->dir, path);
 
 	line->wish.range = TIME_RANGE_ALL;
-	/* Without a range the search finds out when the first call was. */
+	/* Only a range needs the bounds of the trace. */
 	if (!err && range_command_given(&line->range))
 		err = range_command_read(&line->range, line->dir, path, NULL,
 					 true, &bounds, &line->wish.range);
@@ -128,38 +158,43 @@ static int run_search(struct find_line *line, struct call_search **out)
 	return err;
 }
 
-static bool saw_function(const void *search, uint32_t text)
+static bool saw_found_function(const void *search, uint32_t text)
 {
 	return call_search_saw_function(search, text);
 }
 
-/* Why nothing was found. */
 static void say_none(const struct find_line *line,
 		     const struct call_search *search)
 {
 	char calls[SIZE_TEXT], shortest[SIZE_TEXT], longest[SIZE_TEXT];
 	bool part = line->wish.thread || range_command_given(&line->range);
-	/* Of calls that are too short the index tells no more. */
+	/* With a minimum, the search skips shorter calls by the index, so the
+	 * shortest one is unknown. */
 	bool at_most = line->wish.min_ns;
 
 	if (!search->met_function)
 		trace_command_say_function("perfrec find", line->wish.function,
-					   search->reader, saw_function,
+					   search->reader, saw_found_function,
 					   search);
 	else if (!search->met_thread)
 		trace_command_say_thread(line->wish.thread, search->reader);
+	else if (!search->met_request)
+		log_err("no thread worked on a request with the trace id %s",
+			line->wish.trace_id);
+	else if (!search->seen && line->wish.trace_id)
+		log_err("'%.200s' has calls, but none in this request%s",
+			line->wish.function, part ? " in the chosen part" : "");
 	else if (!search->seen)
-		log_err("'%.200s': it was called, but not in %s that was "
-			"chosen",
+		log_err("'%.200s' has calls, but none in the chosen %s",
 			line->wish.function,
-			!range_command_given(&line->range) ? "the thread"
-			: line->wish.thread ? "the thread and the range"
-					    : "the range");
+			!range_command_given(&line->range) ? "thread"
+			: line->wish.thread		   ? "thread and range"
+							   : "range");
 	else
-		log_err("'%.200s': no call: %s call%s%s took %s%s%s",
+		log_err("no call matches '%.200s': %s call%s%s took %s%s%s",
 			line->text, size_format_count(search->seen, calls),
 			search->seen == 1 ? "" : "s",
-			part ? " of what was chosen" : "",
+			part ? " in the chosen part" : "",
 			at_most ? "at most"
 				: size_format_ns(search->shortest_ns, shortest),
 			at_most ? " " : " to ",

@@ -63,10 +63,9 @@ static int parse_graph_line(int argc, char **argv, struct graph_line *line)
 	return OPTS_GO_ON;
 }
 
-/* The full name of the function, or NULL after a message. */
-static const char *choose(const struct graph_line *line,
-			  const struct summary *summary,
-			  const struct pprof *pprof)
+static const char *choose_graphed(const struct graph_line *line,
+				  const struct summary *summary,
+				  const struct pprof *pprof)
 {
 	struct pprof_rows rows;
 	const char *name;
@@ -84,7 +83,7 @@ static const char *choose(const struct graph_line *line,
 static int show_graph(const struct graph_line *line,
 		      const struct summary *summary, const struct pprof *pprof)
 {
-	const char *name = choose(line, summary, pprof);
+	const char *name = choose_graphed(line, summary, pprof);
 	struct pprof_rows rows;
 	struct graph graph = { 0 };
 	int err;

@@ -5,8 +5,8 @@
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_GRAPH_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_GRAPH_H
 
-/* @argv is the command line of perfrec from its subcommand on: @argv[0] is
- * "graph". Returns the exit status. Once, in the only thread of a process. */
+/* @argv starts with "graph". Returns the exit status. Once, in a process of one
+ * thread. */
 int cmd_graph(int argc, char **argv);
 
 #endif

@@ -12,10 +12,10 @@
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/command/trace_command.h"
+#include "collector/cut/reindex.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
-#include "collector/reindex/reindex.h"
 #include "collector/show/progress.h"
 
 struct index_line {
@@ -56,36 +56,28 @@ static int parse_index_line(int argc, char **argv, struct index_line *line)
 	return OPTS_GO_ON;
 }
 
-static struct trace_read_totals totals_of(
-	const struct trace_reindex_result *trace)
-{
-	return (struct trace_read_totals){
-		.size = trace->size,
-		.at = trace->at,
-		.cut = trace->read_err ? 0 : trace->size - trace->at,
-		.packets = trace->packets,
-	};
-}
-
 static void say_given_up(const char *dir, uint32_t sequences)
 {
 	char count[SIZE_TEXT];
 
 	if (sequences)
-		log_warn("%s thread%s of '%.2000s' %s in the index in part "
-			 "only, for want of memory or because of packets that "
-			 "perfrec does not write: the rest is read from the "
-			 "trace",
+		log_warn("%s thread%s of '%.2000s' %s only partly in the "
+			 "index (out of memory, or packets that perfrec does "
+			 "not write): commands read the rest from the trace",
 			 size_format_count(sequences, count),
 			 sequences == 1 ? "" : "s", dir,
 			 sequences == 1 ? "is" : "are");
 }
 
-/* What was made. Returns the exit status. */
 static int print_made(const char *dir, const struct reindex_result *result)
 {
 	const struct trace_reindex_result *trace = &result->trace;
-	const struct trace_read_totals totals = totals_of(trace);
+	const struct trace_read_totals totals = {
+		.size = trace->size,
+		.at = trace->at,
+		.cut = trace->read_err ? 0 : trace->size - trace->at,
+		.packets = trace->packets,
+	};
 	char slices[SIZE_TEXT], size[SIZE_TEXT];
 	int status = trace_command_check(dir, trace->read_err, &totals);
 
@@ -97,16 +89,6 @@ static int print_made(const char *dir, const struct reindex_result *result)
 	return text_out_finish() ? OPTS_FAILED : status;
 }
 
-static void block_size_limit(void)
-{
-	sigset_t limit;
-
-	/* A write beyond RLIMIT_FSIZE is an ordinary error. */
-	sigemptyset(&limit);
-	sigaddset(&limit, SIGXFSZ);
-	sigprocmask(SIG_BLOCK, &limit, NULL);
-}
-
 int cmd_index(int argc, char **argv)
 {
 	struct index_line line = { .dir = RECORDING_DIR };
@@ -114,10 +96,14 @@ int cmd_index(int argc, char **argv)
 	const struct read_progress tell = { progress_tell, &progress };
 	struct reindex_result result;
 	int status = parse_index_line(argc, argv, &line);
+	sigset_t limit;
 
 	if (status != OPTS_GO_ON)
 		return status;
-	block_size_limit();
+	/* A write beyond RLIMIT_FSIZE is an ordinary error. */
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &limit, NULL);
 	progress_begin(&progress, "reading the trace", true);
 	result = reindex_folder(line.dir, line.again, &tell);
 	progress_end(&progress);

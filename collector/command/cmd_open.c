@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Three ways to show something: a page of the network that fetches the trace
- * from this machine (ui.perfetto.dev), pages that lie on this machine and are
- * served to the browser (speedscope), and a file (perfrec's own page).
+ * Three ways to show a recording: ui.perfetto.dev fetches the trace from this
+ * machine; speedscope is served from this machine; and perfrec's own page is a
+ * file.
  */
 #include "collector/command/cmd_open.h"
 
@@ -26,15 +26,16 @@
 #include "collector/command/open_range.h"
 #include "collector/command/page_range.h"
 #include "collector/command/spawn.h"
-#include "collector/open/browser.h"
-#include "collector/open/one_shot.h"
-#include "collector/output/kept_trace.h"
+#include "collector/doctor/repair.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
+#include "collector/output/folder_lock.h"
+#include "collector/output/kept_trace.h"
 #include "collector/output/own_files.h"
+#include "collector/page/browser.h"
+#include "collector/page/one_shot.h"
 #include "collector/page/page.h"
 #include "collector/read/summary_read.h"
-#include "collector/repair/repair.h"
 #include "shared/compiler.h"
 
 #define PERFETTO "https://ui.perfetto.dev"
@@ -44,16 +45,15 @@ enum open_way { OPEN_PERFETTO, OPEN_PAGE, OPEN_SPEEDSCOPE, OPEN_PPROF };
 struct open_options {
 	const char *dir;
 	enum open_way way;
-	const char *way_name; /* as it was given; NULL: not */
-	const char *speedscope; /* where it is; NULL: to be found */
+	const char *way_name; /* as given, or NULL */
+	const char *speedscope; /* its folder; NULL: search */
 	const char *view;
 	uint16_t port;
 	bool any_size;
 	struct open_range part;
 };
 
-/* --- the command line --------------------------------------------------------
- */
+/* --- the command line ---------------------------------------------------- */
 
 static int choose_way(struct open_options *options, enum open_way way,
 		      const char *name)
@@ -100,8 +100,8 @@ static int take_open_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-/* A trace and a page have parts. */
-static int check_part(const struct open_options *options)
+/* Only a trace and a page can show a part. */
+static int check_opened_part(const struct open_options *options)
 {
 	const char *given = open_range_given(&options->part);
 
@@ -134,11 +134,11 @@ static int parse_open_line(int argc, char **argv, struct open_options *options)
 	}
 	if (optind < argc)
 		options->dir = argv[optind];
-	return check_part(options);
+	return check_opened_part(options);
 }
 
-/* Sets @path to the file @name of the recording, and *@size to its size.
- * Returns OPTS_GO_ON or an exit status. */
+/* Sets @path and *@size for the file @name of the recording. Returns OPTS_GO_ON
+ * or an exit status. */
 static int find_file(const struct open_options *options, const char *name,
 		     char path[PATH_MAX], uint64_t *size)
 {
@@ -153,17 +153,16 @@ static int find_file(const struct open_options *options, const char *name,
 		log_err("no recording in '%s': %s (perfrec record makes one)",
 			options->dir, strerror(errno));
 	else if (repair_is_needed(options->dir))
-		summary_log_unfinished(options->dir);
+		summary_log_unfinished(
+			options->dir, folder_lock_test(options->dir) == -EBUSY);
 	else
 		log_err("'%s' has no %s; perfrec report %s says what it has",
 			options->dir, name, options->dir);
 	return OPTS_FAILED;
 }
 
-/* --- browsers ----------------------------------------------------------------
- */
+/* --- browsers ------------------------------------------------------------ */
 
-/* Says what to type where a browser is. */
 static void print_elsewhere(struct one_shot *server, const char *url)
 {
 	printf("No browser could be started here. Where one is, type\n");
@@ -171,7 +170,7 @@ static void print_elsewhere(struct one_shot *server, const char *url)
 	printf("and open there\n    %s\n", url);
 }
 
-/* Starts a browser with @url, and waits until it has fetched the file of
+/* Starts a browser with @url and waits until it has fetched the file of
  * @server. Returns an exit status. */
 static int show_served(struct one_shot *server, const char *url)
 {
@@ -195,14 +194,13 @@ static int show_served(struct one_shot *server, const char *url)
 	if (end < 0)
 		log_err("cannot wait for the browser: %s", strerror(-end));
 	else
-		log_err("nobody has fetched the file");
+		log_err("no browser has fetched the file");
 	return OPTS_FAILED;
 }
 
-/* --- ui.perfetto.dev ---------------------------------------------------------
- */
+/* --- ui.perfetto.dev ----------------------------------------------------- */
 
-/* How many bytes of packets the trace has, whose file has @size. */
+/* Returns the uncompressed size of the trace, a file of @size bytes. */
 static uint64_t count_packet_bytes(const struct open_options *options,
 				   uint64_t size)
 {
@@ -231,7 +229,6 @@ static int refuse_size(const struct open_options *options, uint64_t size)
 	return OPTS_FAILED;
 }
 
-/* Shows the trace at @path, which has @size bytes. */
 static int show_trace(const struct open_options *options, const char *path,
 		      uint64_t size)
 {
@@ -258,7 +255,7 @@ static int show_trace(const struct open_options *options, const char *path,
 	return result;
 }
 
-/* A browser takes one file. */
+/* Refuses a trace in two files, because a browser takes one. */
 static int refuse_apart(const struct open_options *options)
 {
 	int fd = open(options->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -268,10 +265,10 @@ static int refuse_apart(const struct open_options *options)
 		close(fd);
 	if (!apart)
 		return OPTS_GO_ON;
-	log_err("the trace in '%s' is in two files, as it goes on or its "
-		"collector was killed: perfrec open --from TIME --to TIME "
-		"shows a part of it, and perfrec index joins them when nobody "
-		"writes it",
+	log_err("the trace in '%s' is in two files, because it is still "
+		"recorded or its collector was killed: perfrec open --from "
+		"TIME --to TIME shows a part of it; after the end, perfrec "
+		"index joins the files",
 		options->dir);
 	return OPTS_FAILED;
 }
@@ -296,11 +293,10 @@ static int open_in_perfetto(const struct open_options *options)
 	return result;
 }
 
-/* --- perfrec's own page ------------------------------------------------------
- */
+/* --- perfrec's own page -------------------------------------------------- */
 
-/* Sets @path to the page of the recording, and makes it: one that is there may
- * be of anybody. */
+/* Sets @path to the page of the recording. Always writes the page, because an
+ * existing one may be from anyone. */
 static int make_page(const struct open_options *options, char path[PATH_MAX])
 {
 	const struct page_options page = { .dir = options->dir, .file = path };
@@ -336,7 +332,7 @@ static int open_page(const struct open_options *options)
 		log_err("cannot open '%s': %s", path, strerror(errno));
 		return OPTS_FAILED;
 	}
-	/* RFC 3986: what has a meaning in URLs is written as its number. */
+	/* RFC 3986: percent-encode special characters. */
 	for (const char *c = real; *c; c++) {
 		bool plain = (*c | 0x20) >= 'a' && (*c | 0x20) <= 'z';
 
@@ -357,11 +353,10 @@ static int open_page(const struct open_options *options)
 	return OPTS_OK;
 }
 
-/* --- speedscope --------------------------------------------------------------
- */
+/* --- speedscope ---------------------------------------------------------- */
 
-/* Whether the built page of speedscope is in @dir/@below. Sets @path to where.
- */
+/* Sets @path to @dir/@below. Returns true if it has the built page of
+ * speedscope. */
 static bool has_speedscope(const char *dir, const char *below,
 			   char path[PATH_MAX])
 {
@@ -372,8 +367,7 @@ static bool has_speedscope(const char *dir, const char *below,
 	return access(index, R_OK) == 0;
 }
 
-/* No folder that a person merely works in is looked at: what is served is run
- * by the browser. */
+/* Never searches the current folder: the browser runs the served files. */
 static bool find_speedscope(const char *given, char path[PATH_MAX])
 {
 	static const char installed[] = "/speedscope/dist/release";
@@ -398,19 +392,6 @@ static bool find_speedscope(const char *given, char path[PATH_MAX])
 	return home && has_speedscope(modules, installed, path);
 }
 
-static int say_no_speedscope(const struct open_options *options)
-{
-	if (options->speedscope)
-		log_err("'%s' is no package of speedscope: it has no "
-			"dist/release/index.html",
-			options->speedscope);
-	else
-		log_err("speedscope is not installed: npm install -g "
-			"speedscope, or name the folder of its package: "
-			"--speedscope=DIR");
-	return OPTS_FAILED;
-}
-
 static int open_in_speedscope(const struct open_options *options)
 {
 	char folder[PATH_MAX], path[PATH_MAX], url[PATH_MAX], name[32];
@@ -428,8 +409,17 @@ static int open_in_speedscope(const struct open_options *options)
 	result = find_file(options, name, path, &size);
 	if (result != OPTS_GO_ON)
 		return result;
-	if (!find_speedscope(options->speedscope, folder))
-		return say_no_speedscope(options);
+	if (!find_speedscope(options->speedscope, folder)) {
+		if (options->speedscope)
+			log_err("'%s' is no package of speedscope: it has no "
+				"dist/release/index.html",
+				options->speedscope);
+		else
+			log_err("speedscope is not installed: npm install -g "
+				"speedscope, or name the folder of its "
+				"package: --speedscope=DIR");
+		return OPTS_FAILED;
+	}
 	if (one_shot_start(&plan, &server))
 		return OPTS_FAILED;
 	snprintf(url, sizeof(url),
@@ -441,8 +431,7 @@ static int open_in_speedscope(const struct open_options *options)
 	return result;
 }
 
-/* --- pprof -------------------------------------------------------------------
- */
+/* --- pprof --------------------------------------------------------------- */
 
 static int open_in_pprof(const struct open_options *options)
 {

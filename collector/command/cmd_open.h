@@ -5,9 +5,8 @@
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_OPEN_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_OPEN_H
 
-/* @argv is the command line of perfrec from its subcommand on: @argv[0] is
- * "open". Returns an exit status, or becomes pprof. Once, in the only thread of
- * a process. */
+/* @argv starts with "open". Returns an exit status, or becomes pprof. Once, in
+ * a process of one thread. */
 int cmd_open(int argc, char **argv);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Most options are perfrec-collect's: opts.def says which. They are checked
- * here, where a mistake costs nothing, and handed on as they were written.
+ * Most options belong to perfrec-collect (see opts.def). They are checked here,
+ * where a mistake has no cost, and forwarded unchanged.
  *
- * No file is touched before the program to run has been found. If it cannot be
- * started after all, the older recording that was moved away is put back.
+ * No file changes before the program was found. If it cannot start after all,
+ * the older recording is moved back.
  */
 #include "collector/command/cmd_record.h"
 
@@ -18,40 +18,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/base/log.h"
+#include "collector/base/shell_command.h"
+#include "collector/command/spawn.h"
+#include "collector/command/supervise.h"
+#include "collector/doctor/repair.h"
 #include "collector/options/collect_options.h"
 #include "collector/options/opts.h"
 #include "collector/output/output_dir.h"
 #include "collector/output/own_files.h"
-#include "collector/command/spawn.h"
 #include "collector/page/page.h"
-#include "collector/repair/repair.h"
+#include "collector/read/summary_read.h"
 #include "collector/show/summary_losses.h"
 #include "collector/show/summary_print.h"
-#include "collector/read/summary_read.h"
-#include "collector/command/supervise.h"
+#include "shared/compiler.h"
 #include "shared/environment.h"
 
 struct record_options {
 	const char *dir;
-	uint64_t ring_bytes; /* 0: as the environment says */
+	uint64_t ring_bytes; /* 0: from the environment */
 	struct flight_mix mix;
-	bool cpu_given; /* --cpu, and so not the default */
+	struct push_options push;
+	bool cpu_given; /* --cpu was given */
 	bool json, quiet, follow, full_names;
 	bool html, no_source;
-	bool separated; /* "--" is before the command */
+	const char *on_finish; /* a command, or NULL */
+	uint64_t on_finish_ns; /* its time limit */
+	bool separated; /* "--" precedes the command */
 	char **command;
-	const char **forward; /* options of perfrec-collect, as given */
+	const char **forward; /* options for perfrec-collect, as given */
 	size_t forward_count;
-	char **joined; /* those of them that were made here */
+	char **joined; /* entries of forward that were allocated here */
 	size_t joined_count;
 };
 
-/* Remembers the option for perfrec-collect, which reads it once more. Returns
- * OPTS_GO_ON or OPTS_FAILED. */
+/* Saves the option for perfrec-collect. Returns OPTS_GO_ON or OPTS_FAILED. */
 static int forward_option(struct record_options *options,
 			  const struct opts_value *value)
 {
@@ -80,6 +85,8 @@ static int take_record_option(void *to, const struct opts_value *value)
 	    forward_option(options, value) != OPTS_GO_ON)
 		return OPTS_FAILED;
 	flight_mix_take(&options->mix, value);
+	if (push_options_has(value))
+		return push_options_take(&options->push, value);
 	switch (value->id) {
 	case OPT_RECORDING_DIR:
 		options->dir = value->text;
@@ -91,9 +98,16 @@ static int take_record_option(void *to, const struct opts_value *value)
 		options->cpu_given = !value->usual;
 		break;
 	case OPT_INHERIT:
-		/* By the environment: the program hands it on. */
+		/* Set in the environment, so the program passes it on. */
 		if (!value->usual &&
 		    setenv(ENV_INHERIT, value->word ? "on" : "off", 1) < 0) {
+			log_err("out of memory");
+			return OPTS_FAILED;
+		}
+		break;
+	case OPT_PATCH:
+		/* The program waits until its functions are moved. */
+		if (setenv("PERFREC_DEADLINE_MS", "60000", 0) < 0) {
 			log_err("out of memory");
 			return OPTS_FAILED;
 		}
@@ -109,6 +123,12 @@ static int take_record_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_RECORD_HTML:
 		options->html = true;
+		break;
+	case OPT_ON_FINISH:
+		options->on_finish = value->text;
+		break;
+	case OPT_ON_FINISH_TIMEOUT:
+		options->on_finish_ns = value->number;
 		break;
 	case OPT_NO_SOURCE:
 		options->no_source = true;
@@ -139,14 +159,16 @@ static int parse_record_line(int argc, char **argv,
 	}
 	if (result == OPTS_GO_ON)
 		result = flight_mix_check(&options->mix);
+	if (result == OPTS_GO_ON)
+		result = push_options_check(&options->push);
 	options->command = argv + optind;
 	options->separated = optind > 1 && !strcmp(argv[optind - 1], "--");
 	return result;
 }
 
-/* The command line of perfrec-collect: its options, then the words of the
- * program, which go into the trace. The caller frees the array, and not the
- * words. NULL: no memory. */
+/* Returns the command line of perfrec-collect: its options, then the words of
+ * the program for the trace. The caller frees the array, but not the words.
+ * NULL: no memory. */
 static const char **collector_command(const struct record_options *options,
 				      const char *dir,
 				      const struct spawn_parts *parts,
@@ -164,9 +186,12 @@ static const char **collector_command(const struct record_options *options,
 	*to++ = control_fd;
 	*to++ = "-o";
 	*to++ = dir;
-	/* Nobody asked for samples, or the summary says it. */
+	/* Without --cpu, nobody asked for samples; otherwise the summary has
+	 * the notes. */
 	if (!options->cpu_given || !options->quiet)
 		*to++ = "--quiet-notes";
+	if (options->quiet)
+		*to++ = "--quiet-push";
 	for (size_t i = 0; i < options->forward_count; i++)
 		*to++ = options->forward[i];
 	*to++ = "--";
@@ -175,8 +200,8 @@ static const char **collector_command(const struct record_options *options,
 	return argv;
 }
 
-/* @unwritten: files could not be written. The collector has said why, but not
- * if the trace reached its limit. */
+/* @unwritten: some files could not be written. The collector has logged the
+ * reason, except for a trace that reached its limit. */
 static void show_summary(const struct record_options *options, bool unwritten)
 {
 	const struct summary_print_options print = {
@@ -201,8 +226,8 @@ static void show_summary(const struct record_options *options, bool unwritten)
 	summary_free(&summary);
 }
 
-/* An option that was meant for us, perhaps: the program took it, or ignored it.
- * Who writes "--" knows. */
+/* Warns of an option of perfrec after the command, which the program received.
+ * A user who writes "--" does this deliberately. */
 static void hint_at_option(const struct record_options *options)
 {
 	char **word = options->command;
@@ -227,8 +252,7 @@ static bool has_summary(const char *dir)
 	return length < (int)sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* 0 or -errno. */
-static int write_page(const struct record_options *options)
+static int write_recorded_page(const struct record_options *options)
 {
 	const struct page_options page = { .dir = options->dir,
 					   .no_source = options->no_source,
@@ -240,25 +264,78 @@ static int write_page(const struct record_options *options)
 	return err;
 }
 
-/* The collector was killed. */
 static void hint_at_rest(const struct record_options *options)
 {
 	if (options->mix.options.on) {
 		repair_tidy(options->dir);
-		log_warn("the recording in '%s' is not complete: there are "
-			 "only the snapshots that were told",
+		log_warn("the recording in '%s' is not complete: it has only "
+			 "the snapshots named above",
 			 options->dir);
 	} else {
 		log_warn("the recording in '%s' is not complete: its trace "
-			 "holds what came before (see it with perfrec report "
-			 "%s; perfrec report --repair %s makes the other files "
-			 "from it)",
+			 "ends there (perfrec report %s shows it; perfrec "
+			 "report --repair %s makes the other files from it)",
 			 options->dir, options->dir, options->dir);
 	}
 }
 
-/* From here on the program decides how perfrec ends. But a recording that is
- * not whole must be seen as such: then exit status 0 becomes OPTS_FAILED. */
+/* Returns a descriptor that is readable after a signal to end perfrec, or -1.
+ * supervise.c has blocked these signals. */
+static int watch_end(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGTERM);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static void run_on_finish(const struct record_options *options,
+			  int program_status, bool whole)
+{
+	const char *program = strrchr(options->command[0], '/');
+	char *folder = realpath(options->dir, NULL);
+	char recording[PATH_MAX + 32], name[NAME_MAX + 32], exit_status[64];
+	const char *const variables[] = {
+		recording,
+		name,
+		exit_status,
+		whole ? "PERFREC_STATUS=whole" : "PERFREC_STATUS=unwritten",
+		ENV_NOT_RECORDED,
+	};
+	const struct shell_command command = {
+		.text = options->on_finish,
+		.variables = variables,
+		.variable_count = ARRAY_SIZE(variables),
+		.hidden = options->push.url_count ? push_options_secrets : NULL,
+		.limit_ns = options->on_finish_ns,
+		.stop_fd = watch_end(),
+	};
+	int wait_status = 0, err;
+	char how[128];
+
+	snprintf(recording, sizeof(recording), "PERFREC_RECORDING=%s",
+		 folder ? folder : options->dir);
+	snprintf(name, sizeof(name), "PERFREC_PROGRAM=%.*s", NAME_MAX,
+		 program ? program + 1 : options->command[0]);
+	/* The exit status, or for a signal 128 plus its number as shells do. */
+	snprintf(exit_status, sizeof(exit_status), "PERFREC_EXIT_STATUS=%d",
+		 WIFEXITED(program_status) ? WEXITSTATUS(program_status)
+					   : 128 + WTERMSIG(program_status));
+	free(folder);
+	err = shell_command_run(&command, &wait_status);
+	if (err || wait_status)
+		log_warn("--on-finish: %s",
+			 shell_command_end(&command, err, wait_status, how,
+					   sizeof(how)));
+	close(command.stop_fd);
+}
+
+/* From here on, the program's end determines that of perfrec. Exception: after
+ * an incomplete recording, exit status 0 becomes OPTS_FAILED. */
 static _Noreturn void wait_and_exit(const struct record_options *options,
 				    struct supervise *supervise)
 {
@@ -271,8 +348,11 @@ static _Noreturn void wait_and_exit(const struct record_options *options,
 	else if (end == SUPERVISE_WHOLE ||
 		 (end == SUPERVISE_UNWRITTEN && has_summary(options->dir)))
 		show_summary(options, end == SUPERVISE_UNWRITTEN);
-	if (options->html && end <= SUPERVISE_UNWRITTEN && write_page(options))
+	if (options->html && end <= SUPERVISE_UNWRITTEN &&
+	    write_recorded_page(options))
 		end = SUPERVISE_UNWRITTEN;
+	if (options->on_finish && end <= SUPERVISE_UNWRITTEN)
+		run_on_finish(options, wait_status, end == SUPERVISE_WHOLE);
 	if (end != SUPERVISE_WHOLE && end != SUPERVISE_LEFT && wait_status == 0)
 		wait_status = W_EXITCODE(OPTS_FAILED, 0);
 	supervise_exit(wait_status);
@@ -319,8 +399,7 @@ static int record_program(const struct record_options *options, size_t room,
 
 int cmd_record(int argc, char **argv)
 {
-	/* Every word of ours may be handed on, every default, and a few words
-	 * of perfrec's. */
+	/* Room for all words and defaults, and a few words of perfrec. */
 	const size_t room = 2 * ((size_t)argc + OPT_COUNT) + 16;
 	struct record_options options = {
 		.forward = calloc(room, sizeof(*options.forward)),

@@ -49,15 +49,6 @@ static int parse_line(enum opts_command command, int argc, char **argv,
 		       : result;
 }
 
-static void say_late(uint64_t late)
-{
-	if (late)
-		log_warn("%" PRIu64 " of the lines stand below lines of other "
-			 "threads that happened later; --thread shows one "
-			 "thread, in order",
-			 late);
-}
-
 int cmd_replay(int argc, char **argv)
 {
 	struct replay_options options = { 0 };
@@ -74,7 +65,11 @@ int cmd_replay(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOFBF, OUT_BYTES);
 	result = replay_text_print(reader, &options.text, stdout, &late);
 	result = call_command_end(&options.call, reader, result);
-	say_late(late);
+	if (late)
+		log_warn("%" PRIu64 " of the lines stand below lines of other "
+			 "threads that happened later; --thread shows one "
+			 "thread, in order",
+			 late);
 	call_reader_close(&reader);
 	return result;
 }

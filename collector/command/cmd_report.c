@@ -13,24 +13,25 @@
 #include "collector/base/text_out.h"
 #include "collector/command/page_range.h"
 #include "collector/command/report_range.h"
+#include "collector/command/report_several.h"
+#include "collector/doctor/repair.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
 #include "collector/page/page.h"
-#include "collector/repair/repair.h"
+#include "collector/read/summary_read.h"
+#include "collector/read/summary_snapshot.h"
 #include "collector/show/report_view.h"
 #include "collector/show/summary_print.h"
 #include "collector/show/summary_sched.h"
-#include "collector/read/summary_read.h"
-#include "collector/read/summary_snapshot.h"
 #include "shared/compiler.h"
 
-#define MARKDOWN_LIMIT 10 /* rows that one reads in a bug report */
+#define MARKDOWN_LIMIT 10 /* rows to read in a bug report */
 
 struct report_options {
 	struct summary_print_options print;
 	const struct report_view *view; /* NULL: functions */
-	const char *sort; /* as given; NULL: not */
+	const char *sort; /* as given, or NULL */
 	bool stacks;
 	bool raw;
 	bool recorded;
@@ -38,13 +39,13 @@ struct report_options {
 	bool markdown;
 	bool limited; /* --limit was given */
 	bool named; /* the recording was given */
-	const char *html; /* the file; NULL: no page */
+	const char *html; /* file of the page, or NULL */
 	bool no_source;
 	bool repair;
-	struct report_range part; /* what was given of it */
+	bool by_recording;
+	struct report_range part; /* options for a part */
 };
 
-/* In the order of enum summary_order. */
 static const char *const summary_keys[] = {
 	[SUMMARY_BY_SELF] = "self",	    [SUMMARY_BY_TOTAL] = "total",
 	[SUMMARY_BY_CALLS] = "calls",	    [SUMMARY_BY_NAME] = "name",
@@ -54,7 +55,6 @@ static const char *const summary_keys[] = {
 	[SUMMARY_BY_SWITCHES] = "switches",
 };
 
-/* These return OPTS_GO_ON, or the exit status. */
 static int find_order(const char *key, enum summary_order *out)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(summary_keys); i++) {
@@ -69,7 +69,7 @@ static int find_order(const char *key, enum summary_order *out)
 	return OPTS_WRONG;
 }
 
-/* Only wall time is corrected, and only functions have times of two sources. */
+/* --raw needs wall time; --recorded needs functions. */
 static int check_raw(const struct report_options *options)
 {
 	if (options->recorded && (options->view || options->raw)) {
@@ -84,8 +84,8 @@ static int check_raw(const struct report_options *options)
 	return OPTS_WRONG;
 }
 
-/* perfrec report --html DIR: the file was forgotten. */
-static int check_file(const struct report_options *options)
+/* Detects a missing file: perfrec report --html DIR. */
+static int check_page_file(const struct report_options *options)
 {
 	const char *html = options->html;
 	struct stat status;
@@ -110,14 +110,14 @@ static int check_html(const struct report_options *options)
 	    (!options->view && !options->sort && !options->stacks &&
 	     !options->raw && !options->recorded && !options->json &&
 	     !options->limited))
-		return check_file(options);
+		return check_page_file(options);
 	log_err("--html: takes no option but --no-source, --from, --to and "
 		"--thread");
 	return OPTS_WRONG;
 }
 
-/* A part of a recording is made from the trace, which has calls only. */
-static int check_part(struct report_options *options)
+/* A part is made from the trace, which only has calls. */
+static int check_reported_part(struct report_options *options)
 {
 	const char *other = options->repair   ? "--repair"
 			    : options->stacks ? "--stacks"
@@ -150,13 +150,40 @@ static int check_part(struct report_options *options)
 	return report_range_check(&options->part);
 }
 
-/* Which keys there are depends on the view. */
-static int check_together(struct report_options *options)
+/* Several recordings share one table of functions. */
+static int check_several(const struct report_options *options)
+{
+	const char *other = options->html	 ? "--html"
+			    : options->no_source ? "--no-source"
+			    : options->repair	 ? "--repair"
+			    : options->markdown	 ? "--markdown"
+			    : options->stacks	 ? "--stacks"
+			    : options->view	 ? "--view"
+			    : options->raw	 ? "--raw"
+			    : options->recorded	 ? "--recorded"
+			    : report_range_given(&options->part)
+				    ? range_command_option(&options->part.range,
+							   options->part.thread)
+				    : NULL;
+
+	if (other) {
+		log_err("%s: is only for one recording: leave it out, or give "
+			"one recording",
+			other);
+		return OPTS_WRONG;
+	}
+	return !options->sort || together_check_sort(options->sort)
+		       ? OPTS_GO_ON
+		       : OPTS_WRONG;
+}
+
+/* The possible keys depend on the view. */
+static int check_report_options(struct report_options *options)
 {
 	const char *keys;
 
 	if (report_range_given(&options->part))
-		return check_part(options);
+		return check_reported_part(options);
 	if (check_raw(options) != OPTS_GO_ON ||
 	    check_html(options) != OPTS_GO_ON)
 		return OPTS_WRONG;
@@ -226,6 +253,9 @@ static int take_report_option(void *to, const struct opts_value *value)
 	case OPT_REPAIR:
 		options->repair = true;
 		break;
+	case OPT_REPORT_BY:
+		options->by_recording = true;
+		break;
 	default:
 		assert(!"an option of perfrec report that nobody takes");
 	}
@@ -240,23 +270,24 @@ static int parse_report_line(int argc, char **argv,
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (argc - optind > 1) {
-		log_err("'%s': one recording at a time; see perfrec report "
-			"--help",
-			argv[optind + 1]);
-		return OPTS_WRONG;
-	}
-	if (optind < argc && !argv[optind][0]) {
-		log_err("'': give the name of a folder");
+	for (int i = optind; i < argc; i++)
+		if (!argv[i][0]) {
+			log_err("'': give the name of a folder");
+			return OPTS_WRONG;
+		}
+	if (argc - optind > 1)
+		return check_several(options);
+	if (options->by_recording) {
+		log_err("--by recording: give several recordings");
 		return OPTS_WRONG;
 	}
 	options->named = optind < argc;
 	if (options->named)
 		options->print.dir = argv[optind];
-	return check_together(options);
+	return check_report_options(options);
 }
 
-static int write_page(const struct report_options *options)
+static int write_report_page(const struct report_options *options)
 {
 	const struct page_options page = { .dir = options->print.dir,
 					   .file = options->html,
@@ -290,7 +321,7 @@ static int print_view(const struct report_options *options,
 	return report_view_print(summary, &view, stdout);
 }
 
-/* 0, or -EINVAL after one line: @summary does not have what to sort by. */
+/* Returns 0, or -EINVAL after one line if @summary lacks the sort key. */
 static int check_order(const struct report_options *options,
 		       const struct summary *summary)
 {
@@ -313,7 +344,6 @@ static int check_order(const struct report_options *options,
 	return 0;
 }
 
-/* Selects the times of functions that the options ask for. */
 static void choose_times(struct report_options *options,
 			 struct summary *summary)
 {
@@ -339,7 +369,7 @@ static int print_summary(struct report_options *options,
 		summary, options->limited ? options->print.limit : 0, stdout);
 }
 
-/* Without --view: calls, and CPU time if there are samples of it. */
+/* Without --view: calls, and CPU time if there are samples. */
 static int print_markdown(struct report_options *options,
 			  struct summary *summary)
 {
@@ -357,8 +387,7 @@ static int print_markdown(struct report_options *options,
 	return !err && options->view ? print_view(options, summary) : err;
 }
 
-/* A recording whose collector was killed is shown from its trace, and so is a
- * snapshot. */
+/* Reads a recording with a killed collector, and a snapshot, from its trace. */
 static int read_summary(const char *dir, struct summary **out)
 {
 	int err;
@@ -375,6 +404,21 @@ static int read_summary(const char *dir, struct summary **out)
 	return err;
 }
 
+static int print_several(char *const *dirs, size_t count,
+			 const struct report_options *options)
+{
+	const struct together_options together = {
+		.sort = options->sort,
+		.limit = options->json && !options->limited
+				 ? 0
+				 : options->print.limit,
+		.full_names = options->print.full_names,
+		.by_recording = options->by_recording,
+	};
+
+	return report_several(dirs, count, &together, options->json);
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report_options options = {
@@ -385,13 +429,16 @@ int cmd_report(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
+	if (argc - optind > 1)
+		return print_several(argv + optind, (size_t)(argc - optind),
+				     &options);
 	if (report_range_given(&options.part) && !options.html)
 		return report_range_print(&options.part);
 	repaired = options.repair ? repair_write(options.print.dir) : 0;
 	if (repaired)
 		return repaired < 0 ? OPTS_FAILED : OPTS_OK;
 	if (options.html)
-		return write_page(&options);
+		return write_report_page(&options);
 	if (read_summary(options.print.dir, &summary))
 		return OPTS_FAILED;
 	if (options.markdown)
@@ -400,7 +447,7 @@ int cmd_report(int argc, char **argv)
 		result = options.view ? print_view(&options, summary)
 				      : print_summary(&options, summary);
 	summary_free(&summary);
-	/* Of any other error report_view_print() has logged one line. */
+	/* report_view_print() logs all other errors. */
 	if (result == -EIO)
 		(void)text_out_finish();
 	return result ? OPTS_FAILED : OPTS_OK;

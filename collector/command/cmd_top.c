@@ -17,17 +17,17 @@
 #include "collector/base/text_out.h"
 #include "collector/command/ctl_ask.h"
 #include "collector/command/top_session.h"
-#include "collector/live/top_rates.h"
-#include "collector/live/top_screen.h"
+#include "collector/options/ctl_wire.h"
 #include "collector/options/opts.h"
-#include "collector/serve/ctl_wire.h"
+#include "collector/show/top_rates.h"
+#include "collector/show/top_screen.h"
 
 struct top_line {
 	struct ctl_request request;
 	bool json, batch, full_names;
 	uint64_t interval_ns;
-	uint64_t count; /* of tables; 0: until something ends it */
-	uint64_t limit; /* of functions; 0: all */
+	uint64_t count; /* tables; 0: unlimited */
+	uint64_t limit; /* functions; 0: all */
 	bool has_limit;
 };
 
@@ -67,7 +67,7 @@ static int take_top_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-static int refuse(const char *word, const char *why)
+static int refuse_operand(const char *word, const char *why)
 {
 	log_err("'%.200s': %s; see perfrec top --help", word, why);
 	return OPTS_WRONG;
@@ -81,10 +81,11 @@ static int parse_top_line(int argc, char **argv, struct top_line *line)
 	if (result != OPTS_GO_ON)
 		return result;
 	if (argc > optind + 1)
-		return refuse(argv[optind + 1], "one target at a time");
+		return refuse_operand(argv[optind + 1], "one target at a time");
 	if (target && (!target[0] || strpbrk(target, "\t\n") ||
 		       strlen(target) > CTL_REQUEST_MAX / 4))
-		return refuse(target, "such a name nobody has");
+		return refuse_operand(target,
+				      "give the pid or the name of a program");
 	if (line->request.socket && line->request.dir) {
 		log_err("give --socket or -o, not both; see perfrec top "
 			"--help");
@@ -96,16 +97,6 @@ static int parse_top_line(int argc, char **argv, struct top_line *line)
 	return OPTS_GO_ON;
 }
 
-static void wait_for(uint64_t ns)
-{
-	struct timespec left = { .tv_sec = (time_t)(ns / 1000000000),
-				 .tv_nsec = (long)(ns % 1000000000) };
-
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
-		;
-}
-
-/* 0 or -errno; the log says why. */
 static int print_one(const struct top_line *line, const json_t *before,
 		     const json_t *after, bool first)
 {
@@ -133,28 +124,34 @@ static int print_one(const struct top_line *line, const json_t *before,
 	return err;
 }
 
-/* Prints line->count tables. 0 or -errno; the log says why. */
 static int print_all(const struct top_line *line, json_t **before)
 {
 	json_t *after;
 	int err = 0;
 
 	for (uint64_t i = 0; !err && (!line->count || i < line->count); i++) {
-		wait_for(line->interval_ns);
+		struct timespec left = {
+			.tv_sec = (time_t)(line->interval_ns / 1000000000),
+			.tv_nsec = (long)(line->interval_ns % 1000000000)
+		};
+
+		while (nanosleep(&left, &left) < 0 && errno == EINTR)
+			;
 		err = ctl_ask(&line->request, &after);
 		if (err)
 			break;
 		err = print_one(line, *before, after, i == 0);
 		json_decref(*before);
 		*before = after;
-		/* Who reads it has gone: text_out_finish() says so. */
+		/* The reader is gone; text_out_finish() reports it. */
 		if (fflush(stdout))
 			break;
 	}
 	return err;
 }
 
-/* Whether there is a screen for it. A terminal that has none is told of. */
+/* Returns true if the terminal can show the full-screen view, or warns that it
+ * cannot. */
 static bool wants_screen(const struct top_line *line)
 {
 	const char *why;
@@ -168,18 +165,6 @@ static bool wants_screen(const struct top_line *line)
 	return false;
 }
 
-static int print_tables(const struct top_line *line)
-{
-	json_t *before;
-	int err = ctl_ask(&line->request, &before);
-
-	if (err)
-		return OPTS_FAILED;
-	err = print_all(line, &before);
-	json_decref(before);
-	return text_out_finish() || err ? OPTS_FAILED : OPTS_OK;
-}
-
 int cmd_top(int argc, char **argv)
 {
 	struct top_line line = { .request = { .command = "top", .verb = "top" },
@@ -189,8 +174,16 @@ int cmd_top(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (!wants_screen(&line))
-		return print_tables(&line);
+	if (!wants_screen(&line)) {
+		json_t *before;
+		int err = ctl_ask(&line.request, &before);
+
+		if (err)
+			return OPTS_FAILED;
+		err = print_all(&line, &before);
+		json_decref(before);
+		return text_out_finish() || err ? OPTS_FAILED : OPTS_OK;
+	}
 	return top_session(&line.request, line.interval_ns, line.full_names)
 		       ? OPTS_FAILED
 		       : OPTS_OK;

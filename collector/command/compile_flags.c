@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gcc and clang read a command line alike: a word is an option, the value of
- * the option before it, or an input. The suffix of an input, or -x, says what
- * the input is. Of options, only those must be known whose value is the next
- * word: else the value would be taken for an input.
+ * gcc and clang parse command lines alike: a word is an option, the value of
+ * the preceding option, or an input. Its suffix or -x determines the type of an
+ * input. Only options with a separate value must be known; otherwise the value
+ * would count as an input.
  *
- * The flags stand in front of the user's. Of -g and -g1, or of
- * -fno-omit-frame-pointer and -fomit-frame-pointer, the last one counts, and
- * -fno-instrument-functions switches the hooks off again. So what the user has
- * chosen prevails, and nothing here has to look for it.
+ * The flags precede those of the user. The last one of -g and -g1, or of
+ * -fno-omit-frame-pointer and -fomit-frame-pointer, is effective, and
+ * -fno-instrument-functions disables the hooks. So the user's choices prevail
+ * without special code.
  *
- * For hooks of COMPILE_ENTRY gcc gets specs, which reach the compilers only:
- * -pg among the flags would also change what is linked. Link-time optimisation
- * compiles when it links, so then the linking line has them, too. clang's
- * flags of XRay are given past its driver, which would link XRay's runtime.
+ * For COMPILE_ENTRY gcc gets specs, which only apply to the compilers proper:
+ * -pg as a flag would also change the link. Link-time optimisation compiles at
+ * link time, so the linking line also has the specs. clang gets its XRay flags
+ * past its driver, which would link XRay's runtime.
  *
- * Some lines are left alone: preprocessing (-E, -M), because -g would change
- * its output; assembler, which has no hooks; linking, because the hooks are in
- * the objects already, also with LTO; and code for a machine without a C
- * library.
+ * Some lines stay unchanged: preprocessing (-E, -M), because -g would change
+ * its output; assembler, which has no hooks; linking, because the objects
+ * already have hooks, also with LTO; and code for machines without a C library.
  */
+#include "collector/base/path.h"
 #include "collector/command/compile_flags.h"
 
 #include <errno.h>
@@ -31,9 +31,9 @@
 /* The first gcc with -mfentry-name and -mfentry-section. */
 #define GCC_ENTRY 10
 
-/* Lists of words, with a blank between two. */
+/* Lists of words, separated by blanks. */
 
-/* Options whose value is the next word, if they are written exactly so. */
+/* Options with a separate value if written exactly like this. */
 static const char separate[] =
 	"-A -B -D -F -I -J -L -MF -MJ -MQ -MT -T -U -Xanalyzer -Xassembler "
 	"-Xclang -Xlinker -Xpreprocessor -arch -aux-info -dumpbase "
@@ -42,9 +42,9 @@ static const char separate[] =
 	"-iquote -isysroot -isystem -ivfsoverlay -iwithprefix "
 	"-iwithprefixbefore -l -mllvm -o -specs -target -u -wrapper -x -z "
 	"--include --output --param --specs --sysroot --target";
-/* Options whose value is a folder of headers. */
+/* Options with a folder of headers as value. */
 static const char names_folder[] = "-I -idirafter -iquote -isystem";
-/* How those options start on which headers and libraries may depend. */
+/* Prefixes of options that may select headers and libraries. */
 static const char selects_target[] =
 	"-B -m -arch -gcc-toolchain --gcc-toolchain -isysroot -specs --specs "
 	"-stdlib= -target --target --sysroot";
@@ -54,7 +54,7 @@ static const char source_suffixes[] =
 static const char gcc_suffixes[] =
 	"f F for FOR ftn FTN fpp FPP fi f90 F90 f95 F95 f03 F03 f08 F08 f18 "
 	"F18 adb ads d dd";
-/* Languages of compilers whose hooks nobody has tried with perfrec. */
+/* Languages of compilers whose hooks are untested with perfrec. */
 static const char foreign_suffixes[] =
 	"go rs cu hip swift zig m2 cob cbl CBL pas pp hs ml";
 static const char cplusplus_suffixes[] =
@@ -71,20 +71,20 @@ static const char assembler_suffixes[] = "s S sx";
 static const char linker_suffixes[] = "o a so lo la obj bc";
 static const char no_code[] =
 	"-E -M -MM --preprocess --dependencies --user-dependencies";
-/* To the linker: it then drops all names. */
+/* For the linker, which then drops all names. */
 static const char strips[] = "-s --strip-all -strip-all";
 static const char no_link[] =
 	"-c -S --compile --assemble -fsyntax-only --analyze --precompile -r";
-/* Such code may run where there is no C library, and so no hooks. */
+/* Such code may run without a C library, and thus without hooks. */
 static const char no_hooks[] =
 	"-ffreestanding -fno-hosted -nostdlib -nolibc -nodefaultlibs "
 	"-mcmodel=kernel -mkernel";
-/* What does not go with gcc's --hooks=entry: gprof, which has the same place at
- * the begin of functions, and where gcc 12 writes what no assembler reads. */
+/* Incompatible with gcc's --hooks=entry: gprof uses the same place at the start
+ * of functions, and for the others gcc 12 writes invalid assembler. */
 static const char no_entry[] = "-pg -p -mcmodel=large -masm=intel";
 
-/* Returns the length of the word of @list that equals @text, or with @prefix
- * starts it; 0 if no word does. */
+/* Returns the length of the word in @list that equals @text, or with @prefix
+ * begins it; 0 if there is none. */
 static size_t find_word(const char *list, const char *text, bool prefix)
 {
 	size_t length;
@@ -98,17 +98,11 @@ static size_t find_word(const char *list, const char *text, bool prefix)
 	return 0;
 }
 
-static bool is_listed(const char *text, const char *list)
+static bool is_word_listed(const char *text, const char *list)
 {
 	return find_word(list, text, false);
 }
 
-static bool starts_with_any(const char *text, const char *list)
-{
-	return find_word(list, text, true);
-}
-
-/* Behind the last dot of the last part of the path; "" without. */
 static const char *suffix_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -117,7 +111,6 @@ static const char *suffix_of(const char *path)
 	return dot ? dot + 1 : "";
 }
 
-/* libx.so.1.2 */
 static bool is_shared_object(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -129,12 +122,13 @@ bool compile_is_input(const char *text)
 {
 	const char *suffix = suffix_of(text);
 
-	return is_listed(suffix, source_suffixes) ||
-	       is_listed(suffix, gcc_suffixes) ||
-	       is_listed(suffix, foreign_suffixes) ||
-	       is_listed(suffix, header_suffixes) ||
-	       is_listed(suffix, assembler_suffixes) ||
-	       is_listed(suffix, linker_suffixes) || is_shared_object(text);
+	return is_word_listed(suffix, source_suffixes) ||
+	       is_word_listed(suffix, gcc_suffixes) ||
+	       is_word_listed(suffix, foreign_suffixes) ||
+	       is_word_listed(suffix, header_suffixes) ||
+	       is_word_listed(suffix, assembler_suffixes) ||
+	       is_word_listed(suffix, linker_suffixes) ||
+	       is_shared_object(text);
 }
 
 static enum compile_kind kind_by_language(const char *language)
@@ -143,10 +137,10 @@ static enum compile_kind kind_by_language(const char *language)
 		return COMPILE_ASSEMBLER;
 	if (strstr(language, "header"))
 		return COMPILE_HEADER;
-	if (is_listed(language, c_languages) ||
-	    is_listed(language, gcc_languages))
+	if (is_word_listed(language, c_languages) ||
+	    is_word_listed(language, gcc_languages))
 		return COMPILE_SOURCE;
-	if (is_listed(language, foreign_languages))
+	if (is_word_listed(language, foreign_languages))
 		return COMPILE_FOREIGN;
 	return COMPILE_INPUT;
 }
@@ -155,23 +149,22 @@ static enum compile_kind kind_by_suffix(const char *path)
 {
 	const char *suffix = suffix_of(path);
 
-	if (is_listed(suffix, source_suffixes) ||
-	    is_listed(suffix, gcc_suffixes))
+	if (is_word_listed(suffix, source_suffixes) ||
+	    is_word_listed(suffix, gcc_suffixes))
 		return COMPILE_SOURCE;
-	if (is_listed(suffix, foreign_suffixes))
+	if (is_word_listed(suffix, foreign_suffixes))
 		return COMPILE_FOREIGN;
-	if (is_listed(suffix, header_suffixes))
+	if (is_word_listed(suffix, header_suffixes))
 		return COMPILE_HEADER;
-	if (is_listed(suffix, assembler_suffixes))
+	if (is_word_listed(suffix, assembler_suffixes))
 		return COMPILE_ASSEMBLER;
 	return COMPILE_INPUT;
 }
 
-/* What has been read so far. */
 struct reader {
 	struct compile_line *line;
 	const char *language; /* -x; NULL: by suffix */
-	const struct compile_word *option; /* waits for its value */
+	const struct compile_word *option; /* expects a value */
 	bool inputs; /* that can be linked */
 	bool stops; /* before linking */
 };
@@ -182,12 +175,11 @@ static enum compile_kind option_kind(const char *text)
 		return COMPILE_LANGUAGE;
 	if (strcmp(text, "--output") == 0 || strncmp(text, "-o", 2) == 0)
 		return COMPILE_OUTPUT;
-	if (starts_with_any(text, selects_target))
+	if (find_word(selects_target, text, true))
 		return COMPILE_TARGET;
 	return COMPILE_OPTION;
 }
 
-/* Whether an item of @list, each behind a comma, strips. */
 static bool strips_by_list(const char *list)
 {
 	for (; list; list = strchr(list, ',')) {
@@ -198,7 +190,7 @@ static bool strips_by_list(const char *list)
 			continue;
 		memcpy(item, list, length);
 		item[length] = '\0';
-		if (is_listed(item, strips))
+		if (is_word_listed(item, strips))
 			return true;
 	}
 	return false;
@@ -215,11 +207,11 @@ static void read_option_word(struct reader *reader, struct compile_word *word)
 
 	word->kind = option_kind(word->text);
 	word->folder = length ? word->text + length : NULL;
-	if (is_listed(word->text, no_code))
+	if (is_word_listed(word->text, no_code))
 		reader->line->makes_code = false;
-	if (is_listed(word->text, no_link))
+	if (is_word_listed(word->text, no_link))
 		reader->stops = true;
-	if (is_listed(word->text, no_hooks))
+	if (is_word_listed(word->text, no_hooks))
 		reader->line->freestanding = true;
 	if (strcmp(word->text, "-fno-instrument-functions") == 0)
 		reader->line->no_hooks = true;
@@ -227,13 +219,13 @@ static void read_option_word(struct reader *reader, struct compile_word *word)
 		reader->line->lto = true;
 	if (strcmp(word->text, "-fno-lto") == 0)
 		reader->line->lto = false;
-	if (is_listed(word->text, strips) ||
+	if (is_word_listed(word->text, strips) ||
 	    (strncmp(word->text, "-Wl,", 4) == 0 &&
 	     strips_by_list(word->text + 3)))
 		reader->line->strips = word->text;
-	if (is_listed(word->text, no_entry))
+	if (is_word_listed(word->text, no_entry))
 		reader->line->no_entry = word->text;
-	if (is_listed(word->text, separate))
+	if (is_word_listed(word->text, separate))
 		reader->option = word;
 	else if (word->kind == COMPILE_LANGUAGE)
 		take_language(reader, word->text + 2);
@@ -243,7 +235,7 @@ static void read_value_word(struct reader *reader, struct compile_word *word)
 {
 	word->kind = reader->option->kind;
 	if (strcmp(reader->option->text, "-Xlinker") == 0 &&
-	    is_listed(word->text, strips))
+	    is_word_listed(word->text, strips))
 		reader->line->strips = word->text;
 	if (reader->option->folder)
 		word->folder = word->text;
@@ -261,22 +253,22 @@ static void read_input_word(struct reader *reader, struct compile_word *word)
 	    !compile_is_input(word->text))
 		word->kind = COMPILE_SOURCE;
 	word->gcc_only =
-		word->language ? is_listed(word->language, gcc_languages)
-			       : is_listed(suffix_of(word->text), gcc_suffixes);
+		word->language
+			? is_word_listed(word->language, gcc_languages)
+			: is_word_listed(suffix_of(word->text), gcc_suffixes);
 	word->chosen =
 		word->kind == COMPILE_SOURCE || word->kind == COMPILE_HEADER;
 	reader->line->cplusplus |=
-		word->language
-			? strstr(word->language, "++") != NULL
-			: is_listed(suffix_of(word->text), cplusplus_suffixes);
+		word->language ? strstr(word->language, "++") != NULL
+			       : is_word_listed(suffix_of(word->text),
+						cplusplus_suffixes);
 	reader->inputs |= word->kind != COMPILE_HEADER;
 }
 
 bool compile_is_gnatmake(const char *command)
 {
 	static const char name[] = "gnatmake";
-	const char *slash = strrchr(command, '/');
-	const char *base = slash ? slash + 1 : command;
+	const char *base = path_name(command);
 	const char *at = strstr(base, name);
 	const char *end = at ? at + strlen(name) : "";
 
@@ -310,7 +302,7 @@ int compile_line_read(char *const *argv, struct compile_line **out)
 	int count = countargv(expanded);
 	struct compile_line *line;
 
-	/* expandargv() makes a copy if there is something to expand. */
+	/* expandargv() copies if there is something to expand. */
 	expandargv(&count, &expanded);
 	if (expanded == argv)
 		expanded = dupargv(expanded);
@@ -350,7 +342,7 @@ size_t compile_line_count(const struct compile_line *line,
 }
 
 /* A comma would end the item. */
-static void put_item(FILE *out, const char *item, bool first)
+static void put_json_item(FILE *out, const char *item, bool first)
 {
 	if (!first)
 		putc(',', out);
@@ -361,8 +353,8 @@ static void put_item(FILE *out, const char *item, bool first)
 	}
 }
 
-/* Whether @path lies in a folder of system headers. One of these that lies in
- * another need not be listed. */
+/* Returns true if @path is below a system folder. Nested system folders need
+ * not be listed. */
 static bool is_covered(const struct compile_target *target, const char *path)
 {
 	for (size_t i = 0; i < target->folder_count; i++) {
@@ -384,8 +376,8 @@ static bool is_system_folder(const struct compile_target *target,
 	return false;
 }
 
-/* Where @path has the name of a system folder: its last slash. A name of one
- * part is not looked for: nothing can stand inside it. */
+/* Returns the last slash of a system folder's name inside @path, or NULL. Skips
+ * names of one component, which have no slash to mark. */
 static const char *find_system_name(const struct compile_target *target,
 				    const char *path)
 {
@@ -416,9 +408,8 @@ char *compile_path_mark(const struct compile_target *target, const char *path)
 	return marked;
 }
 
-/* Puts @marked in place of @path in word @i. Names of files in the program and
- * in its debug information stay as they were, but not where that would need a
- * second "=". */
+/* Replaces @path in word @i by @marked. Names of files in the program and its
+ * debug information stay the same, except if that would need a second "=". */
 static void replace_path(struct compile_line *line, size_t i, const char *path,
 			 const char *marked)
 {
@@ -471,8 +462,8 @@ const char *compile_line_left_out(const struct compile_line *line,
 	return first;
 }
 
-/* Two options of gcc, each with a NUL behind it; an option that would have no
- * items is "". Returns 0 or -ENOMEM. */
+/* Writes two options of gcc, each with a NUL; an option without items is "".
+ * Returns 0 or -ENOMEM. */
 static int make_lists(const struct compile_target *target,
 		      const struct compile_choice *choice, char **lists)
 {
@@ -487,12 +478,12 @@ static int make_lists(const struct compile_target *target,
 		fputs("-finstrument-functions-exclude-file-list=", out);
 	for (size_t i = 0; with_folders && i < target->folder_count; i++)
 		if (!is_covered(target, target->folders[i]))
-			put_item(out, target->folders[i], !count++);
+			put_json_item(out, target->folders[i], !count++);
 	putc('\0', out);
 	if (choice->function_count)
 		fputs("-finstrument-functions-exclude-function-list=", out);
 	for (size_t i = 0; i < choice->function_count; i++)
-		put_item(out, choice->functions[i], !i);
+		put_json_item(out, choice->functions[i], !i);
 	return fclose(out) ? -ENOMEM : 0;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One run of the preprocessor answers all questions. Its macros say which
- * compiler it is and, with <features.h>, which C library it compiles for; -v
- * prints the folders where it looks for headers.
+ * One run of the preprocessor answers all questions. Its macros identify the
+ * compiler and, with <features.h>, the C library; -v prints the folders of
+ * headers.
  *
- * A kept answer is used if the words are the same, if they name the same files,
- * and for one day: a wrapper may start another compiler tomorrow. If a folder
- * of the answer is gone, the compiler is gone, too, and the answer is not used.
- * If anything goes wrong with the cache, the compiler is asked.
+ * A cached answer is valid for one day if the words and the files that they
+ * name are the same: a wrapper may start another compiler tomorrow. If a folder
+ * of the answer is missing, the compiler was removed and the answer is invalid.
+ * After any error of the cache, perfrec asks the compiler.
  */
 #include "collector/command/compiler_ask.h"
 
@@ -39,13 +39,13 @@ static const char question[] = "#ifdef __has_include\n"
 			       "#endif\n"
 			       "#endif\n";
 
-/* Variables that change the answer: they are a part of the question. */
+/* Variables that change the answer, so they are part of the key. */
 static const char *const asked_variables[] = {
 	"COMPILER_PATH",
 	"GCC_EXEC_PREFIX",
 };
-/* Variables that must not change the answer: they name folders of the user's
- * own, or files that the compiler would write. */
+/* Variables that must not change the answer: they name the user's folders, or
+ * files that the compiler would write. */
 static const char *const dropped_variables[] = {
 	"CPATH",
 	"C_INCLUDE_PATH",
@@ -55,10 +55,8 @@ static const char *const dropped_variables[] = {
 	"SUNPRO_DEPENDENCIES",
 };
 
-/* --- running the compiler ----------------------------------------------------
- */
+/* --- running the compiler ------------------------------------------------ */
 
-/* All of @fd as text, which the caller frees; NULL if that failed. */
 static char *read_text(int fd, size_t *out_size)
 {
 	struct stat status;
@@ -90,7 +88,6 @@ static _Noreturn void exec_question(char *const *argv, const int fds[3])
 	_exit(127);
 }
 
-/* Whether @argv succeeds, with its streams in @fds. */
 static bool run_question(char *const *argv, const int fds[3])
 {
 	pid_t child = fork();
@@ -106,9 +103,8 @@ static bool run_question(char *const *argv, const int fds[3])
 	return status == 0;
 }
 
-/* A file in memory with @text, whose descriptor is above the standard streams;
- * or -1. */
-static int make_file(const char *text)
+/* Returns a memfd with @text above the standard streams, or -1. */
+static int make_text_file(const char *text)
 {
 	int low = memfd_create("perfrec-cc", MFD_CLOEXEC);
 	int fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
@@ -123,23 +119,11 @@ static int make_file(const char *text)
 
 /* --- the answer --------------------------------------------------------------
  *
- * As text: "clang" or "gcc", "glibc" or "other", "x86-64" or "other", the
- * version, and the folders, one a line.
+ * A text with one item a line: "clang" or "gcc", "glibc" or "other", "x86-64"
+ * or "other", the version, and the folders.
  */
 
-static void put_folder(FILE *out, const char *folder)
-{
-	char *real = realpath(folder, NULL);
-
-	fprintf(out, "%s\n", folder);
-	/* gcc compares the names of headers as it prints them, and those
-	 * are often without links. */
-	if (real && strcmp(real, folder) != 0)
-		fprintf(out, "%s\n", real);
-	free(real);
-}
-
-/* The folders stand between two lines that are known, with a blank in front. */
+/* The folders are between two known lines, each after a blank. */
 static void put_folders(FILE *out, char *listing)
 {
 	bool inside = false;
@@ -150,13 +134,21 @@ static void put_folders(FILE *out, char *listing)
 			inside = true;
 		else if (strcmp(line, "End of search list.") == 0)
 			return;
-		else if (inside && line[0] == ' ')
-			put_folder(out, line + 1);
+		else if (inside && line[0] == ' ') {
+			char *real = realpath(line + 1, NULL);
+
+			fprintf(out, "%s\n", line + 1);
+			/* gcc compares displayed names of headers, which often
+			 * have no links. */
+			if (real && strcmp(real, line + 1) != 0)
+				fprintf(out, "%s\n", real);
+			free(real);
+		}
 	}
 }
 
-/* Writes the answer that @macros and @listing give to *@text, which the caller
- * frees. Returns 0, -ENOTSUP or -ENOMEM. */
+/* Makes the answer from @macros and @listing. The caller frees *@text. Returns
+ * 0, -ENOTSUP or -ENOMEM. */
 static int make_answer(const char *macros, char *listing, char **text)
 {
 	static const char gnuc[] = "#define __GNUC__ ";
@@ -182,37 +174,32 @@ static int make_answer(const char *macros, char *listing, char **text)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-static int read_answer(int macros_fd, int listing_fd, char **text)
-{
-	size_t size;
-	char *macros = read_text(macros_fd, &size);
-	char *listing = read_text(listing_fd, &size);
-	int err = macros && listing ? make_answer(macros, listing, text)
-				    : -ENOMEM;
-
-	free(macros);
-	free(listing);
-	return err;
-}
-
-/* Runs @argv, which reads the question. Returns -EIO if it fails. */
+/* Runs @argv with the question. Returns -EIO if it fails. */
 static int ask_in_language(char *const *argv, char **text)
 {
-	const int fds[3] = { make_file(question), make_file(""),
-			     make_file("") };
+	const int fds[3] = { make_text_file(question), make_text_file(""),
+			     make_text_file("") };
 	int err = -EIO;
 
 	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0 &&
-	    run_question(argv, fds))
-		err = read_answer(fds[1], fds[2], text);
+	    run_question(argv, fds)) {
+		size_t size;
+		char *macros = read_text(fds[1], &size);
+		char *listing = read_text(fds[2], &size);
+
+		err = macros && listing ? make_answer(macros, listing, text)
+					: -ENOMEM;
+		free(macros);
+		free(listing);
+	}
 	for (int i = 0; i < 3; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	return err;
 }
 
-/* Asks as for C++, whose folders include those of C; if the compiler has no
- * C++, as for C. */
+/* Asks for C++, whose folders include those of C. If the compiler lacks C++,
+ * asks for C. */
 static int ask_compiler(const char *const *command, size_t count,
 			const struct compile_line *line, char **text)
 {
@@ -241,8 +228,8 @@ static int ask_compiler(const char *const *command, size_t count,
 	return err;
 }
 
-/* Cuts @text, to which *@out then points, into words. False: it is no answer,
- * or one of its folders is gone. */
+/* Splits @text, into which *@out then points. Returns false if it is no answer,
+ * or one of its folders is missing. */
 static bool parse_answer(char *text, struct compiler_answer *out)
 {
 	const char *compiler = strsep(&text, "\n");
@@ -275,7 +262,7 @@ static bool parse_answer(char *text, struct compiler_answer *out)
 
 /* --- the cache --------------------------------------------------------------
  *
- * A file for each question, named by its hash: the key, a NUL, the answer.
+ * One file for each question, named by its hash: the key, a NUL, the answer.
  */
 
 static void put_file(FILE *key, const char *name)
@@ -291,10 +278,8 @@ static void put_file(FILE *key, const char *name)
 		status.st_mtim.tv_nsec);
 }
 
-/* A text of all that the answer depends on; the caller frees it. NULL: no
- * memory. */
-static char *make_key(const char *const *command, size_t count,
-		      const struct compile_line *line)
+static char *make_question_key(const char *const *command, size_t count,
+			       const struct compile_line *line)
 {
 	bool has_path = false;
 	char *text = NULL;
@@ -325,8 +310,8 @@ static char *make_key(const char *const *command, size_t count,
 	return NULL;
 }
 
-/* Writes the path of the cache's folder to @path, and makes the folder if it is
- * not there. False: there is none. */
+/* Sets @path to the folder of the cache, and creates it if necessary. Returns
+ * false if that is impossible. */
 static bool find_cache(char path[PATH_MAX])
 {
 	const char *base = getenv("XDG_CACHE_HOME");
@@ -348,7 +333,6 @@ static bool find_cache(char path[PATH_MAX])
 	return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* Where the answer for @key is kept. */
 static bool cache_path(const char *key, char path[PATH_MAX])
 {
 	if (!key || !find_cache(path))
@@ -358,7 +342,6 @@ static bool cache_path(const char *key, char path[PATH_MAX])
 	return true;
 }
 
-/* The answer in the file @path, if it is for @key and not old; or NULL. */
 static char *cache_read(const char *path, const char *key)
 {
 	const size_t length = strlen(key) + 1;
@@ -382,8 +365,8 @@ static char *cache_read(const char *path, const char *key)
 	return NULL;
 }
 
-/* The file is written whole or not at all. If that fails, the next question
- * takes longer, and nothing else. */
+/* Replaces the file atomically. Ignores errors: the next question then takes
+ * longer. */
 static void cache_write(const char *path, const char *key, const char *answer)
 {
 	char draft[PATH_MAX];
@@ -407,8 +390,8 @@ static void cache_write(const char *path, const char *key, const char *answer)
 		unlink(draft);
 }
 
-/* --- together ----------------------------------------------------------------
- */
+/* --- the question
+ * ---------------------------------------------------------- */
 
 static bool answer_from_cache(const char *path, const char *key,
 			      struct compiler_answer *out)
@@ -434,8 +417,8 @@ static int say_no_answer(int err, const char *command)
 	return err;
 }
 
-/* gnatmake has no preprocessor to ask, and always starts a gcc, for this
- * machine; which one is not known. */
+/* gnatmake has no preprocessor. It always starts a gcc of unknown version for
+ * this machine. */
 static int answer_for_gnatmake(struct compiler_answer *out)
 {
 #if defined(__x86_64__)
@@ -460,7 +443,7 @@ int compiler_ask(const char *const *command, size_t count,
 
 	if (line->gnatmake)
 		return answer_for_gnatmake(out);
-	key = make_key(command, count, line);
+	key = make_question_key(command, count, line);
 	keep = cache_path(key, path);
 	if (keep && answer_from_cache(path, key, out)) {
 		free(key);

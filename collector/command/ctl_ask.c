@@ -13,10 +13,10 @@
 
 #include "collector/base/log.h"
 #include "collector/base/socket_path.h"
+#include "collector/options/ctl_wire.h"
 #include "collector/options/limits.h"
-#include "collector/serve/ctl_wire.h"
 
-/* How long a collector may take that has nothing to wait for. */
+/* Time for an answer that waits for nothing. */
 #define ANSWER_TIMEOUT_S 20
 
 static int find_link_of_dir(const char *dir, char out[SOCKET_PATH_BYTES])
@@ -35,15 +35,24 @@ static int find_link_of_dir(const char *dir, char out[SOCKET_PATH_BYTES])
 	return -ENOENT;
 }
 
+static const char *socket_of_environment(void)
+{
+	const char *path = getenv("PERFREC_SOCKET");
+
+	return path && path[0] ? path : NULL;
+}
+
 static int find_socket(const struct ctl_request *request,
 		       char out[SOCKET_PATH_BYTES])
 {
+	const char *path =
+		request->socket ? request->socket : socket_of_environment();
 	int err;
 
 	if (request->dir)
 		return find_link_of_dir(request->dir, out);
-	err = request->socket ? socket_path_copy(request->socket, out)
-			      : socket_path_usual(false, out);
+	err = path ? socket_path_copy(path, out)
+		   : socket_path_usual(false, out);
 	if (!err)
 		strcat(out, SOCKET_PATH_CTL);
 	return err;
@@ -57,7 +66,7 @@ static bool is_recorded_here(void)
 	       S_ISLNK(status.st_mode);
 }
 
-/* No daemon is there. A perfrec record has a collector of its own, which only
+/* Reports a missing daemon. perfrec record has its own collector, which only
  * its folder names. */
 static void say_nobody(const struct ctl_request *request, const char *path,
 		       int shown)
@@ -69,6 +78,12 @@ static void say_nobody(const struct ctl_request *request, const char *path,
 		log_err("no perfrec-collect serves '%.*s' (start one: "
 			"perfrec-collect -o DIR)",
 			shown, path);
+	else if (socket_of_environment())
+		log_err("no perfrec-collect serves '%.*s', which "
+			"PERFREC_SOCKET names (start one there: "
+			"perfrec-collect --socket "
+			"%.*s -o DIR; or name another: --socket, or -o DIR)",
+			shown, path, shown, path);
 	else if (is_recorded_here())
 		log_err("no perfrec-collect serves '%.*s'; for the perfrec "
 			"record that records here: perfrec %s "
@@ -114,7 +129,10 @@ static int open_connection(const struct ctl_request *request, int *out)
 	if (!waits)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
 			   sizeof(patience));
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+	/* The kernel restarts none of these calls with a time limit, and
+	 * perfrec top gets SIGWINCH. */
+	if (TEMP_FAILURE_RETRY(connect(fd, (struct sockaddr *)&address,
+				       sizeof(address))) < 0) {
 		err = say_unreachable(request, address.sun_path, errno);
 		close(fd);
 		return err;
@@ -146,10 +164,12 @@ static int ask_collector(int fd, const struct ctl_request *request,
 		request->list ? "\t" : "", request->list ? request->list : "");
 	ssize_t got;
 
-	if (send(fd, line, length, MSG_NOSIGNAL) != (ssize_t)length)
+	if (TEMP_FAILURE_RETRY(send(fd, line, length, MSG_NOSIGNAL)) !=
+	    (ssize_t)length)
 		return no_answer(errno);
 	for (length = 0; length < CTL_ANSWER_MAX; length += (size_t)got) {
-		got = recv(fd, answer + length, CTL_ANSWER_MAX - length, 0);
+		got = TEMP_FAILURE_RETRY(
+			recv(fd, answer + length, CTL_ANSWER_MAX - length, 0));
 		if (got <= 0)
 			break;
 	}

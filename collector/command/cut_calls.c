@@ -15,7 +15,7 @@
 
 /* --- the command line --- */
 
-/* The ":N" at the end of "FUNC:N"; NULL: there is none. "ns::2" has none. */
+/* Returns ":N" at the end of "FUNC:N", or NULL, also for "ns::2". */
 static const char *count_behind(const char *text)
 {
 	const char *colon = strrchr(text, ':');
@@ -85,40 +85,24 @@ int cut_calls_take(struct cut_calls *calls, const struct opts_value *value,
 
 /* --- the calls --- */
 
-static bool saw_function(const void *search, uint32_t text)
+static bool saw_cut_function(const void *search, uint32_t text)
 {
 	return call_search_saw_function(search, text);
 }
 
-static void say_none(const struct cut_calls *calls,
-		     const struct call_search *search)
+static void say_no_call(const struct cut_calls *calls,
+			const struct call_search *search)
 {
 	if (!search->met_function)
 		trace_command_say_function(
 			calls->option, calls->expression.function,
-			search->reader, saw_function, search);
+			search->reader, saw_cut_function, search);
 	else if (!search->met_thread)
 		trace_command_say_thread(calls->thread, search->reader);
 	else
-		log_err("%s '%.200s': there is no such call; perfrec find "
-			"'%.200s' lists those that there are",
+		log_err("%s '%.200s': no call matches; perfrec find '%.200s' "
+			"lists the calls of this function",
 			calls->option, calls->text, calls->expression.function);
-}
-
-/* The end is the first time that is not in the range, so it lies behind the end
- * of the call. */
-static int add_call(const struct cut_calls *calls,
-		    const struct found_call *call, struct cut_ranges *ranges)
-{
-	uint64_t took = call->end_ns - call->begin_ns;
-	uint64_t margin = calls->has_margin
-				  ? calls->margin_ns
-				  : MAX(took / 10, CUT_MARGIN_LEAST_NS);
-	uint64_t before = MIN(margin, call->begin_ns);
-	uint64_t after = MIN(margin, UINT64_MAX - 1 - call->end_ns);
-
-	return cut_ranges_add(ranges, call->begin_ns - before,
-			      call->end_ns + after + 1);
 }
 
 static int add_calls(const struct cut_calls *calls, const char *dir,
@@ -131,14 +115,27 @@ static int add_calls(const struct cut_calls *calls, const char *dir,
 	found->count = search->count;
 	found->bounds = search->bounds;
 	if (!search->count) {
-		/* A trace that is damaged may have had them. */
+		/* A damaged trace may have lost them. */
 		if (trace_command_check(dir, search->err, &search->totals) ==
 		    OPTS_OK)
-			say_none(calls, search);
+			say_no_call(calls, search);
 		return -ESRCH;
 	}
-	for (size_t i = 0; i < search->count && !err; i++)
-		err = add_call(calls, &search->calls[i], ranges);
+	for (size_t i = 0; i < search->count && !err; i++) {
+		uint64_t took =
+			search->calls[i].end_ns - search->calls[i].begin_ns;
+		uint64_t margin = calls->has_margin
+					  ? calls->margin_ns
+					  : MAX(took / 10, CUT_MARGIN_LEAST_NS);
+		uint64_t before = MIN(margin, search->calls[i].begin_ns);
+		uint64_t after =
+			MIN(margin, UINT64_MAX - 1 - search->calls[i].end_ns);
+
+		/* A range excludes its end, so the end is after that of the
+		 * call. */
+		err = cut_ranges_add(ranges, search->calls[i].begin_ns - before,
+				     search->calls[i].end_ns + after + 1);
+	}
 	return err;
 }
 

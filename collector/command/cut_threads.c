@@ -15,8 +15,9 @@
 #include "collector/read/trace_read.h"
 #include "collector/show/progress.h"
 
-static bool is_chosen(const char *word, const struct trace_reader *reader,
-		      const struct trace_track *track)
+static bool is_chosen_thread(const char *word,
+			     const struct trace_reader *reader,
+			     const struct trace_track *track)
 {
 	char tid[32];
 
@@ -34,7 +35,7 @@ static int add_threads(const char *word, const struct trace_reader *reader,
 
 	for (uint32_t i = 0; (track = trace_reader_track(reader, i)) != NULL;
 	     i++) {
-		if (!is_chosen(word, reader, track))
+		if (!is_chosen_thread(word, reader, track))
 			continue;
 		if (grow_array(threads->tids, threads->room,
 			       threads->count + 1))
@@ -47,16 +48,6 @@ static int add_threads(const char *word, const struct trace_reader *reader,
 	return 0;
 }
 
-/* Opens the trace: by the index, which has what describes threads, only what
- * that does not tell of is read. */
-static int open_reader(const char *path, const struct trace_index *index,
-		       struct trace_reader **out)
-{
-	return index ? trace_reader_jump(path, index, 0, 0, JUMP_SKIPS_NONE,
-					 out)
-		     : trace_reader_open(path, out);
-}
-
 static int find_threads(const char *word, const char *path,
 			const struct trace_index *index,
 			struct cut_threads *threads)
@@ -65,13 +56,16 @@ static int find_threads(const char *word, const char *path,
 	const struct read_progress tell = { progress_tell, &progress };
 	struct trace_reader *reader;
 	struct trace_event event;
-	int err = open_reader(path, index, &reader);
+	/* The index describes threads, so only the rest is read. */
+	int err = index ? trace_reader_jump(path, index, 0, 0, JUMP_SKIPS_NONE,
+					    &reader)
+			: trace_reader_open(path, &reader);
 
 	if (err)
 		return err;
 	progress_begin(&progress, "looking for the thread", true);
 	trace_reader_set_progress(reader, &tell);
-	/* What is damaged is said when it is cut. */
+	/* The cut reports damage. */
 	while (trace_reader_next(reader, &event) > 0)
 		;
 	progress_end(&progress);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel's list of our children, /proc/PID/task/PID/children, may lack one
- * if other children are reaped while it is read. Only we reap our children, by
- * wait(2), and we have one thread: so the list that we read is whole.
+ * The kernel's list of children, /proc/PID/task/PID/children, may lack entries
+ * if other children are reaped during the read. Only perfrec's single thread
+ * reaps them, by wait(2), so the list is complete.
  */
 #include "collector/command/descendants.h"
 

@@ -11,8 +11,8 @@
 #include "collector/read/trace_sums.h"
 #include "collector/show/progress.h"
 
-/* 0, -EDOM and -errno as range_command_read(). The caller frees both, *@sums
- * first. */
+/* Returns 0, -EDOM or -errno as range_command_read(). The caller frees *@sums
+ * and then *@index. */
 static int read_part(const struct export_part *part, FILE *out,
 		     struct trace_index **index, struct trace_sums **sums)
 {
@@ -54,9 +54,8 @@ static int write_sums(const struct export_part *part,
 	return err;
 }
 
-/* As export_part_write(). */
-static int write_part(const struct export_part *part,
-		      const struct trace_sums *sums, FILE *out)
+static int write_exported_part(const struct export_part *part,
+			       const struct trace_sums *sums, FILE *out)
 {
 	int status, err;
 
@@ -65,7 +64,8 @@ static int write_part(const struct export_part *part,
 		return OPTS_FAILED;
 	}
 	if (!sums->spans) {
-		log_err("'%.2000s' has no calls in what was chosen", part->dir);
+		log_err("'%.2000s' has no calls in the chosen range and thread",
+			part->dir);
 		return OPTS_FAILED;
 	}
 	err = write_sums(part, sums, out);
@@ -86,7 +86,7 @@ int export_part_write(const struct export_part *part, FILE *out)
 
 	if (err && err != -EDOM)
 		trace_command_log_open(part->dir, err);
-	result = err ? OPTS_FAILED : write_part(part, sums, out);
+	result = err ? OPTS_FAILED : write_exported_part(part, sums, out);
 	trace_sums_free(&sums);
 	trace_index_free(&index);
 	return result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * export_part - perfrec export of a part of a recording, in a format that sums
- * calls up. For a process of one thread.
+ * export_part - `perfrec export` of a part of a recording, in formats with
+ * summed calls. For a process of one thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_EXPORT_PART_H
 #define PERFREC_COLLECTOR_COMMAND_EXPORT_PART_H
@@ -20,8 +20,8 @@ struct export_part {
 	export_profile *write;
 };
 
-/* Writes the part to @out. Returns 0; -EIO or another -errno of writing, which
- * was not said; or an OPTS_* above 0 after one line in the log. */
+/* Writes the part to @out. Returns 0; -EIO or another -errno of writing without
+ * a message; or an OPTS_* above 0 after one line in the log. */
 int export_part_write(const struct export_part *part, FILE *out);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
-#include "collector/options/name_near.h"
 #include "collector/names/name_pattern.h"
+#include "collector/options/name_near.h"
 
 #define LISTED_MAX 20
 
@@ -18,7 +18,7 @@ struct choice {
 	const struct pprof_rows *rows;
 	const struct summary *summary;
 	enum function_wish wish;
-	const char **names; /* that match, each once; room for all rows */
+	const char **names; /* unique matches; room for all rows */
 	size_t count;
 };
 
@@ -30,7 +30,6 @@ static bool is_new(const struct choice *choice, const char *name)
 	return true;
 }
 
-/* Functions that are in the file, and have nothing of any value. */
 static bool is_empty(const struct pprof_row *row)
 {
 	for (size_t i = 0; i < PPROF_VALUES_MAX; i++)
@@ -39,7 +38,7 @@ static bool is_empty(const struct pprof_row *row)
 	return true;
 }
 
-/* Take the names that match; or one alone, if the word is its full name. */
+/* Collects the matching names, or only one if the word is its full name. */
 static void take_matches(struct choice *choice)
 {
 	for (size_t i = 0; i < choice->rows->count; i++) {
@@ -60,8 +59,7 @@ static void take_matches(struct choice *choice)
 	}
 }
 
-/* --- what to say -------------------------------------------------------------
- */
+/* --- messages ------------------------------------------------------------- */
 
 static void list_matches(const struct choice *choice)
 {
@@ -76,7 +74,6 @@ static void list_matches(const struct choice *choice)
 	}
 }
 
-/* As name_near(). */
 static char *find_near(const struct choice *choice)
 {
 	size_t count = choice->rows->count;
@@ -91,7 +88,7 @@ static char *find_near(const struct choice *choice)
 	return near;
 }
 
-/* Names that have the word in them, however it is written. */
+/* Lists names that contain the word, ignoring case. */
 static size_t list_containing(const struct choice *choice)
 {
 	size_t count = 0;
@@ -110,7 +107,6 @@ static size_t list_containing(const struct choice *choice)
 	return count;
 }
 
-/* A function that the summary has and @rows do not have; NULL: none. */
 static const struct summary_function *find_bare(const struct choice *choice)
 {
 	const struct summary *summary = choice->summary;
@@ -123,12 +119,6 @@ static const struct summary_function *find_bare(const struct choice *choice)
 	return NULL;
 }
 
-static bool is_off(const struct summary_function *function)
-{
-	return function->state && strcmp(function->state, "off") == 0;
-}
-
-/* The function is known: say why there is nothing to show of it. */
 static void say_bare(const struct choice *choice,
 		     const struct summary_function *bare)
 {
@@ -138,7 +128,7 @@ static void say_bare(const struct choice *choice,
 			"(perfrec record --cpu 999), and see perfrec report "
 			"%.200s",
 			choice->dir, bare->name, choice->dir);
-	else if (is_off(bare))
+	else if (bare->state && strcmp(bare->state, "off") == 0)
 		log_err("'%.200s' has no recorded calls of '%.200s': it was "
 			"off (--overhead, or perfrec ctl functions --off); "
 			"record again with --no-cache, or without --overhead",
@@ -157,7 +147,6 @@ static const char *cause_of_lack(const struct choice *choice)
 	return "";
 }
 
-/* What may have left the function out, and what lists those that are there. */
 static void say_absent(const struct choice *choice)
 {
 	const char *dir = choice->dir;

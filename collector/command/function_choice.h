@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * function_choice - which function a person means by a word of the command
- * line: perfrec graph and annotate.
+ * function_choice - resolves a function name in the command line, for perfrec
+ * graph and annotate.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_FUNCTION_CHOICE_H
 #define PERFREC_COLLECTOR_COMMAND_FUNCTION_CHOICE_H
@@ -11,19 +11,18 @@
 #include "collector/read/summary_read.h"
 #include "collector/show/pprof_rows.h"
 
-/* What a person wants to see of the function. */
 enum function_wish {
 	FUNCTION_CALLS, /* perfrec graph */
 	FUNCTION_LINES, /* perfrec annotate */
 };
 
 /*
- * The full name of the function of @rows (one for each function) that @word
- * means: its name, or a pattern (name_pattern.h) that matches no other name.
- * NULL, after a message: several match, and then they are listed; or nothing
- * does. Then the message says why there is nothing of @wish, if @summary has
- * the function, and else which name is nearest. @dir: the recording, as the
- * user wrote it. For a process of one thread.
+ * Returns the full name of the function in @rows (one row a function) that
+ * @word means: its name, or a pattern (name_pattern.h) that matches no other
+ * name. Returns NULL after a message that lists several matches, or explains
+ * why there is none: no data for @wish although @summary has the function, or
+ * else the nearest name. @dir: the recording, as given by the user. For a
+ * process of one thread.
  */
 const char *function_choose(const char *word, const struct pprof_rows *rows,
 			    const struct summary *summary,

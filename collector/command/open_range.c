@@ -16,7 +16,7 @@ const char *open_range_given(const struct open_range *wish)
 	return range_command_option(&wish->range, wish->thread);
 }
 
-/* 0, -EDOM after one line in the log, or another -errno. */
+/* Returns 0, -EDOM after one line in the log, or another -errno. */
 static int find_range(const struct open_range *wish, const char *dir,
 		      const char *path, struct cut_ranges *ranges,
 		      struct trace_bounds *bounds)
@@ -28,18 +28,8 @@ static int find_range(const struct open_range *wish, const char *dir,
 	return err ? err : cut_ranges_add(ranges, range.from_ns, range.to_ns);
 }
 
-static int write_cut(const struct trace_cut_wish *wish, FILE *file)
-{
-	struct trace_cut_result result;
-	int err = trace_cut_write(wish, file, &result);
-
-	if (!err && fflush(file))
-		err = -errno;
-	return err;
-}
-
-/* Cuts into @file. 0, -EDOM or -ESRCH after one line in the log, or another
- * -errno. */
+/* Cuts into @file. Returns 0, -EDOM or -ESRCH after one line in the log, or
+ * another -errno. */
 static int cut_to(const struct open_range *wish, const char *dir,
 		  const char *trace, FILE *file)
 {
@@ -62,8 +52,12 @@ static int cut_to(const struct open_range *wish, const char *dir,
 	if (!err && wish->thread)
 		err = cut_threads_find(wish->thread, trace, &threads);
 	if (!err) {
+		struct trace_cut_result result;
+
 		progress_begin(&progress, "cutting", true);
-		err = write_cut(&cut, file);
+		err = trace_cut_write(&cut, file, &result);
+		if (!err && fflush(file))
+			err = -errno;
 		progress_end(&progress);
 	}
 	free(threads.tids);

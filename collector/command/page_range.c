@@ -10,16 +10,6 @@
 #include "collector/page/page.h"
 #include "collector/read/trace_index.h"
 
-/* Says that there is no such thread. 0 or -errno. */
-static int check_thread(const char *thread, const char *path)
-{
-	struct cut_threads threads = { 0 };
-	int err = cut_threads_find(thread, path, &threads);
-
-	free(threads.tids);
-	return err;
-}
-
 int page_range_write(const struct range_command *range, const char *thread,
 		     const char *dir, const char *file)
 {
@@ -37,8 +27,12 @@ int page_range_write(const struct range_command *range, const char *thread,
 	if (!err)
 		err = range_command_read(range, dir, path, index, true,
 					 &part.bounds, &part.range);
-	if (!err && thread)
-		err = check_thread(thread, path);
+	if (!err && thread) {
+		struct cut_threads threads = { 0 };
+
+		err = cut_threads_find(thread, path, &threads);
+		free(threads.tids);
+	}
 	if (err && err != -EDOM && err != -ESRCH)
 		trace_command_log_open(dir, err);
 	if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * page_range - the page of a part of a recording: perfrec report --html and
- * perfrec open --html, with --from, --to or --thread. For a process of one
+ * perfrec open --html with --from, --to or --thread. For a process of one
  * thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_PAGE_RANGE_H
@@ -9,9 +9,9 @@
 
 #include "collector/command/range_command.h"
 
-/* Writes the page of what was given of the recording in @dir to @file; NULL: to
- * its own page. @thread: NULL: all. Returns 0, or a negative number after one
- * line in the log. */
+/* Writes the page of a part of the recording in @dir to @file (NULL: default).
+ * @thread may be NULL: all. Returns 0, or a negative number after one line in
+ * the log. */
 int page_range_write(const struct range_command *range, const char *thread,
 		     const char *dir, const char *file);
 

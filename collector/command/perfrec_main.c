@@ -3,28 +3,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/base/log.h"
+#include "collector/base/text_out.h"
+#include "collector/command/cmd_aggregate.h"
+#include "collector/command/cmd_annotate.h"
 #include "collector/command/cmd_cc.h"
 #include "collector/command/cmd_complete.h"
 #include "collector/command/cmd_ctl.h"
 #include "collector/command/cmd_cut.h"
-#include "collector/command/cmd_aggregate.h"
-#include "collector/command/cmd_annotate.h"
 #include "collector/command/cmd_diff.h"
 #include "collector/command/cmd_doctor.h"
+#include "collector/command/cmd_export.h"
 #include "collector/command/cmd_find.h"
 #include "collector/command/cmd_graph.h"
 #include "collector/command/cmd_index.h"
+#include "collector/command/cmd_merge.h"
 #include "collector/command/cmd_open.h"
-#include "collector/command/cmd_export.h"
 #include "collector/command/cmd_record.h"
 #include "collector/command/cmd_replay.h"
 #include "collector/command/cmd_report.h"
 #include "collector/command/cmd_top.h"
-#include "collector/base/log.h"
-#include "collector/base/text_out.h"
 #include "collector/options/opts.h"
 
-/* perfrec has no options of its own but --help and --version. */
+/* perfrec itself only has --help and --version. */
 static int take_nothing(void *to, const struct opts_value *value)
 {
 	(void)to;
@@ -32,7 +33,6 @@ static int take_nothing(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-/* perfrec help [COMMAND], as people type it. */
 static int show_help(int argc, char **argv)
 {
 	enum opts_command command = CMD_MAIN;
@@ -61,6 +61,7 @@ int main(int argc, char **argv)
 		[CMD_OPEN] = cmd_open,	   [CMD_EXPORT] = cmd_export,
 		[CMD_TOP] = cmd_top,	   [CMD_FIND] = cmd_find,
 		[CMD_CUT] = cmd_cut,	   [CMD_INDEX] = cmd_index,
+		[CMD_MERGE] = cmd_merge,
 	};
 	enum opts_command command;
 	int result;

@@ -98,6 +98,11 @@ int range_command_read(const struct range_command *command, const char *dir,
 	progress_end(&line);
 	if (err)
 		return err;
+	if (bounds->unsure)
+		log_warn("parts of the trace of '%.2000s' found no memory: its "
+			 "first call may be one of them, and times count from "
+			 "a later one (free memory)",
+			 dir);
 	error = time_range_make(&command->wish, bounds, range);
 	if (error == TIME_RANGE_FINE)
 		return 0;

@@ -30,8 +30,8 @@ int report_range_check(const struct report_range *line)
 	return range_command_check(&line->range);
 }
 
-/* What is in the range. 0, -EDOM and -errno as range_command_read(). The caller
- * frees *@sums, if it is there, and then *@index, in any case. */
+/* Reads the selected part. Returns 0, -EDOM or -errno as range_command_read().
+ * The caller frees *@sums if set, and then *@index in any case. */
 static int read_sums(const struct report_range *line,
 		     struct range_report *report, struct trace_index **index,
 		     struct trace_sums **sums, struct curves **curves)
@@ -71,8 +71,8 @@ static int write_report(const struct report_range *line,
 	return range_report_print(report, stdout);
 }
 
-static int print_sums(const struct report_range *line,
-		      const struct range_report *report)
+static int print_range_sums(const struct report_range *line,
+			    const struct range_report *report)
 {
 	const struct trace_sums *sums = report->sums;
 	int status, err;
@@ -118,7 +118,7 @@ int report_range_print(const struct report_range *line)
 		(void)range_report_find_order(line->sort, &report.order, &keys);
 	report.sums = sums;
 	report.curves = curves;
-	status = print_sums(line, &report);
+	status = print_range_sums(line, &report);
 	curves_free(&curves);
 	trace_sums_free(&sums);
 	trace_index_free(&index);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * report_range - perfrec report --from, --to and --thread: a part of a
+ * report_range - `perfrec report` with --from, --to and --thread: a part of a
  * recording, from its trace. For a process of one thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_REPORT_RANGE_H
@@ -20,12 +20,11 @@ struct report_range {
 	bool json, markdown, full_names;
 };
 
-/* Whether a part of a recording was asked for. */
+/* Returns true if a part was selected. */
 bool report_range_given(const struct report_range *line);
-/* Checks what was given. Returns OPTS_GO_ON, or OPTS_WRONG after one line in
- * the log. */
+/* Returns OPTS_GO_ON, or OPTS_WRONG after one line in the log. */
 int report_range_check(const struct report_range *line);
-/* Prints the report to stdout. Returns the exit status. */
+/* Prints to stdout. Returns the exit status. */
 int report_range_print(const struct report_range *line);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions child_*() run in the child, between fork and exec. All others
- * run in perfrec. perfrec has one thread, so the child may call any function.
+ * Functions child_*() run in the child between fork and exec; all others run in
+ * perfrec. perfrec has one thread, so the child may call any function.
  *
- * The gate is a socket pair that exec closes. The child waits for one byte, and
+ * The gate is a socket pair that exec closes. The child waits for one byte and
  * then executes the program. If that fails, the child sends errno back; if it
- * succeeds, perfrec sees the end of file. If perfrec dies, that closes the
- * gate, and the child ends without having executed anything.
+ * succeeds, perfrec reads the end of file. If perfrec dies, the gate closes,
+ * and the child ends without executing anything.
  */
 #include "collector/command/spawn.h"
 
@@ -24,20 +24,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/names/elf_read.h"
 #include "collector/base/log.h"
+#include "collector/names/elf_read.h"
 #include "shared/compiler.h"
 #include "shared/environment.h"
 
-/* How many "#!" the kernel follows, from one script to the next. */
+/* Limit of nested "#!" in the kernel. */
 #define INTERPRETERS_MAX 5
-/* How much of a file the kernel looks at for that. */
+/* Bytes of a file that the kernel reads for "#!". */
 #define HEAD_BYTES 256
 
 static const char elf_magic[] = { 0x7f, 'E', 'L', 'F' };
 
-/* Writes "@dir/@name", with the first @length bytes of @dir, to @path. False:
- * it does not fit. */
+/* Writes "@dir/@name" to @path, with @length bytes of @dir. Returns false if it
+ * is too long. */
 static bool join_path(const char *dir, size_t length, const char *name,
 		      char *path)
 {
@@ -46,7 +46,6 @@ static bool join_path(const char *dir, size_t length, const char *name,
 	return size > 0 && size < PATH_MAX;
 }
 
-/* Whether @path is a file that may be executed: 0 or -errno. */
 static int check_executable(const char *path)
 {
 	struct stat status;
@@ -57,10 +56,8 @@ static int check_executable(const char *path)
 	return S_ISREG(status.st_mode) ? 0 : -EACCES;
 }
 
-/*
- * Looks for @name in the folders of PATH. As execvp(3) does: -EACCES if there
- * are files of that name, but none may be executed.
- */
+/* Searches PATH for @name. Like execvp(3), returns -EACCES if there are files
+ * of that name but none is executable. */
 static int search_path(const char *name, char *path)
 {
 	const char *dir = getenv("PATH");
@@ -77,7 +74,7 @@ static int search_path(const char *name, char *path)
 
 		if (!err)
 			return 0;
-		/* In a folder that may not be searched there is nothing. */
+		/* An unsearchable folder counts as empty. */
 		if (err == -EACCES && access(path, F_OK) == 0)
 			result = err;
 		dir += length;
@@ -98,8 +95,8 @@ int spawn_find_command(const char *name, char path[PATH_MAX])
 	return check_executable(path);
 }
 
-/* Writes to @path the first of @places, which are relative to the folder of
- * this executable, where there is a file. Returns 0 or -errno. */
+/* Sets @path to the first existing file of @places, which are relative to the
+ * folder of this executable. Returns 0 or -errno. */
 static int find_part(const char *const *places, size_t count, char *path)
 {
 	char self[PATH_MAX];
@@ -160,8 +157,7 @@ int spawn_find_parts(struct spawn_parts *out)
 	return 0;
 }
 
-/* The word after "#!" in @head, where a NUL is put behind it; NULL: there is
- * none. */
+/* Returns the word after "#!" in @head, terminated in place, or NULL. */
 static char *interpreter_of(char *head)
 {
 	char *word;
@@ -173,22 +169,17 @@ static char *interpreter_of(char *head)
 	return word[0] ? word : NULL;
 }
 
-static void find_asan(int fd, struct spawn_program *program)
+/* An unrecordable program is started anyway: its children may be recorded. */
+static void inspect_elf(int fd, const char *path, struct spawn_program *program)
 {
 	struct elf_headers headers;
 	const char *why;
 
-	if (elf_read_headers(fd, &headers, &why))
-		return;
-	snprintf(program->asan, sizeof(program->asan), "%s", headers.asan);
-	free(headers.segments);
-}
-
-/* A program that cannot be recorded is started all the same: programs that it
- * starts may be recorded. */
-static void inspect_elf(int fd, const char *path, struct spawn_program *program)
-{
-	find_asan(fd, program);
+	if (!elf_read_headers(fd, &headers, &why)) {
+		snprintf(program->asan, sizeof(program->asan), "%s",
+			 headers.asan);
+		free(headers.segments);
+	}
 	if (elf_is_static(fd))
 		log_warn("'%s' is linked statically: perfrec's library cannot "
 			 "be loaded into it, so none of it is recorded (link "
@@ -201,8 +192,8 @@ static void inspect_elf(int fd, const char *path, struct spawn_program *program)
 			 path);
 }
 
-/* A program that its user may execute but not read could run. But then the
- * kernel shows its memory and its files to root only. */
+/* An executable but unreadable program could run, but the kernel hides its
+ * memory and files from all users except root. */
 static int refuse_unreadable(const char *path)
 {
 	int err = -errno;
@@ -213,7 +204,6 @@ static int refuse_unreadable(const char *path)
 	return err;
 }
 
-/* Looks into the file @path, and if it is a script, into its interpreters. */
 static int inspect_program(const char *path, struct spawn_program *program)
 {
 	char head[HEAD_BYTES + 1], script[HEAD_BYTES + 1];
@@ -296,7 +286,7 @@ int spawn_collector(const char *path, char *const *argv, int control_fd,
 					 O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, _PATH_DEVNULL,
 					 O_WRONLY, 0);
-	/* A pipe of the user's must not stay open because of us. */
+	/* perfrec must not keep a user's pipe open. */
 	posix_spawn_file_actions_addclosefrom_np(&files, SPAWN_CONTROL_FD + 1);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, flags);
@@ -360,14 +350,12 @@ int spawn_check_environment(bool ring_is_given)
 	return err;
 }
 
-/* A busy machine may take longer than WIRE_DEADLINE_MS to answer a hello. */
+/* A busy machine may need longer than WIRE_DEADLINE_MS to answer. */
 #define RECORD_DEADLINE_MS 5000
 
-/*
- * The C library loads the libraries of LD_PRELOAD in their order, and ASan
- * wants to be the first. If only descendants need ASan, it is not in
- * LD_PRELOAD, and ASAN_OPTIONS tells it not to look at the order.
- */
+/* The C library loads LD_PRELOAD libraries in order, and ASan must be first. If
+ * only descendants need ASan, it is not in LD_PRELOAD, and ASAN_OPTIONS
+ * disables its check of the order. */
 static bool child_environment(const struct spawn_program *program,
 			      const struct spawn_recording *recording)
 {
@@ -382,11 +370,11 @@ static bool child_environment(const struct spawn_program *program,
 	       child_setenv("ASAN_OPTIONS", "%s%sverify_asan_link_order=0",
 			    options ? options : "", options ? ":" : "") &&
 	       child_setenv("PERFREC_SOCKET", "%s", recording->socket);
-	/* A person who asks for a recording would rather wait for it. */
+	/* A user who requests a recording accepts a longer wait. */
 	if (env_is_unset(getenv("PERFREC_DEADLINE_MS")))
 		done = done && child_setenv("PERFREC_DEADLINE_MS", "%d",
 					    RECORD_DEADLINE_MS);
-	/* Why a process is not recorded is said once, in the summary. */
+	/* The summary reports unrecorded processes once. */
 	if (env_is_unset(getenv("PERFREC_QUIET")))
 		done = done && child_setenv("PERFREC_QUIET", "1");
 	if (recording->ring_kb)
@@ -395,8 +383,7 @@ static bool child_environment(const struct spawn_program *program,
 	return !unsetenv("PERFREC_DISABLE") && done;
 }
 
-/* A file that is no ELF file, and has no "#!", is a shell script (execvp(3)).
- */
+/* A file without ELF header and "#!" is a shell script (execvp(3)). */
 static bool child_is_script(const char *path)
 {
 	char head[sizeof(elf_magic)] = "";
@@ -424,7 +411,7 @@ static void child_exec_script(const struct spawn_program *program)
 	execv(shell, argv);
 }
 
-/* Returns only if it failed, with errno. */
+/* Only returns after a failure, with errno set. */
 static void child_exec(const struct spawn_program *program,
 		       const struct spawn_recording *recording,
 		       const struct spawn_signals *signals)

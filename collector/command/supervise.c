@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One thread waits for two descriptors: the control socket of the collector,
- * and a signalfd. The end of either process arrives there as SIGCHLD.
+ * and a signalfd. SIGCHLD reports the end of either process.
  *
- * Signals. perfrec and the program are in one process group, so the terminal
- * and the shell see one job. A signal of the terminal (its sender is the
- * kernel) reaches both: perfrec ignores it, and waits for what the program
- * does. A signal that somebody sends to perfrec is meant for the program, and
- * is passed on. The stop signals keep their default action: ^Z stops both. When
- * the program has ended, a signal means that perfrec waits no longer for the
- * collector, which sees the end of file then, and finishes on its own.
+ * Signals. perfrec and the program share a process group, so terminal and shell
+ * treat them as one job. A signal from the terminal (sent by the kernel)
+ * reaches both: perfrec ignores it and waits for the program's reaction.
+ * perfrec passes signals from other processes on to the program. Stop signals
+ * keep their default action: ^Z stops both. After the end of the program, a
+ * signal makes perfrec stop waiting for the collector, which reads the end of
+ * file and finishes on its own. While the collector only waits for
+ * perfrec-push, the first signal ends that.
  *
- * While descendants are followed, the command itself is gone. A signal that
- * ends programs then ends the following: the recording is finished as it is.
+ * With --follow the command itself has ended, so a fatal signal ends the
+ * following and finishes the recording.
  *
- * SIGPIPE is blocked, too, and never read: a closed stderr or control socket is
- * an error of write(2). So is a file that ulimit -f does not let grow:
- * cmd_record() blocks SIGXFSZ before it writes its first line.
+ * SIGPIPE is blocked and never read: a closed stderr or control socket is an
+ * error of write(2). So is a file beyond ulimit -f: cmd_record() blocks SIGXFSZ
+ * before its first line of output.
  */
 #include "collector/command/supervise.h"
 
@@ -35,21 +36,21 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
-#include "collector/serve/record_wire.h"
-#include "collector/command/descendants.h"
 #include "collector/base/log.h"
 #include "collector/base/size.h"
 #include "collector/base/socket_path.h"
+#include "collector/command/descendants.h"
 #include "collector/command/spawn.h"
+#include "collector/options/record_wire.h"
 #include "collector/show/progress.h"
 #include "shared/compiler.h"
 #include "shared/wire.h"
 
 #define READY_TIMEOUT_MS 10000
-/* A process whose sockets are closed is soon reaped. */
+/* A process with closed sockets is soon reaped. */
 #define REAP_TRIES 100
 #define REAP_PAUSE_NS 10000000
-/* A collector that has nothing to record ends at once, unless it hangs. */
+/* A collector without recordings ends at once, unless it hangs. */
 #define STOP_TIMEOUT_S 5
 
 struct supervise {
@@ -59,17 +60,18 @@ struct supervise {
 	int control; /* -1: the collector has ended */
 	pid_t collector;
 
-	char socket[CONTROL_TEXT_MAX]; /* "": not ready yet */
-	bool failed; /* the collector said why */
+	char socket[CONTROL_TEXT_MAX]; /* "": not ready */
+	bool failed; /* the collector has logged the reason */
 	bool watched; /* the program may exec */
+	bool sending; /* files are complete; profiles are being sent */
 	bool done;
-	int collector_exit; /* once done */
-	bool reaped; /* the collector, whose wait status is: */
+	int collector_exit; /* valid if done */
+	bool reaped; /* collector_status is valid */
 	int collector_status;
-	int stop_signal; /* perfrec was told to end before or after */
+	int stop_signal; /* signal that ended the wait, or 0 */
 
 	pid_t program; /* 0: not started, or ended */
-	bool following; /* it has ended, and left descendants */
+	bool following; /* the program has ended, but not its descendants */
 	int wait_status;
 	struct rusage usage;
 	uint64_t start_ns, end_ns;
@@ -91,7 +93,7 @@ static int block_signals(struct supervise *s)
 	struct sigaction action = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
-	/* If SIGCHLD were ignored, the kernel would reap our children. */
+	/* If SIGCHLD were ignored, the kernel would reap the children. */
 	sigaction(SIGCHLD, &action, &s->signals.child);
 	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
@@ -145,23 +147,9 @@ static void close_control(struct supervise *s)
 static void send_message(struct supervise *s, struct control_message *message)
 {
 	message->version = WIRE_VERSION;
-	/* A collector that is gone shows as end of file. */
+	/* The end of file reports a collector that is gone. */
 	if (s->control >= 0)
 		send(s->control, message, sizeof(*message), MSG_NOSIGNAL);
-}
-
-/* Waits a moment for the collector, which has closed its socket. */
-static void reap_collector(struct supervise *s)
-{
-	const struct timespec pause = { .tv_nsec = REAP_PAUSE_NS };
-
-	for (int i = 0; !s->reaped && i < REAP_TRIES; i++) {
-		if (waitpid(s->collector, &s->collector_status, WNOHANG) ==
-		    s->collector)
-			s->reaped = true;
-		else
-			nanosleep(&pause, NULL);
-	}
 }
 
 static void lose_collector(struct supervise *s, const char *how)
@@ -179,13 +167,22 @@ static void lose_collector(struct supervise *s, const char *how)
 	s->failed = true;
 }
 
-/* The collector has closed its socket without a word. */
 static void lose_ended_collector(struct supervise *s)
 {
 	char how[128] = "has ended unexpectedly";
 
-	if (!s->failed && !s->done)
-		reap_collector(s);
+	if (!s->failed && !s->done) {
+		const struct timespec pause = { .tv_nsec = REAP_PAUSE_NS };
+
+		/* Waits briefly: the collector has closed its socket. */
+		for (int i = 0; !s->reaped && i < REAP_TRIES; i++) {
+			if (waitpid(s->collector, &s->collector_status,
+				    WNOHANG) == s->collector)
+				s->reaped = true;
+			else
+				nanosleep(&pause, NULL);
+		}
+	}
 	if (s->reaped && WIFSIGNALED(s->collector_status))
 		snprintf(how, sizeof(how), "was killed by signal %d (%s)",
 			 WTERMSIG(s->collector_status),
@@ -215,7 +212,8 @@ static void take_message(struct supervise *s, struct control_message *message)
 	case CONTROL_FAILED:
 		message->failed.text[CONTROL_TEXT_MAX - 1] = '\0';
 		clear_progress(s);
-		/* Empty: the collector has said it on our stderr. */
+		/* Empty: the collector has already logged it on the shared
+		 * stderr. */
 		if (message->failed.text[0])
 			log_err("%s", message->failed.text);
 		s->failed = true;
@@ -228,6 +226,10 @@ static void take_message(struct supervise *s, struct control_message *message)
 		break;
 	case CONTROL_STOPPED:
 		say_stopped(s, &message->stopped);
+		break;
+	case CONTROL_SENDING:
+		clear_progress(s);
+		s->sending = true;
 		break;
 	case CONTROL_DONE:
 		s->collector_exit = (int)message->done.exit_code;
@@ -243,8 +245,8 @@ static void read_control(struct supervise *s)
 	struct control_message message;
 	ssize_t size = recv(s->control, &message, sizeof(message), 0);
 
-	/* ECONNRESET: it was stopped by perfrec ctl, and has ended before it
-	 * read what we sent. What it said before is still there. */
+	/* ECONNRESET: perfrec ctl ended the collector before it read our
+	 * message. Its earlier messages can still be read. */
 	if (size < 0 &&
 	    (errno == EINTR || errno == EAGAIN || errno == ECONNRESET))
 		return;
@@ -257,8 +259,8 @@ static void read_control(struct supervise *s)
 		take_message(s, &message);
 }
 
-/* The collector ends when its control socket is closed. If it does not, it is
- * killed: it must not outlive us. */
+/* Closing the control socket ends the collector. If it hangs, it is killed,
+ * because it must not outlive perfrec. */
 static void stop_collector(struct supervise *s)
 {
 	struct timespec timeout = { .tv_sec = STOP_TIMEOUT_S };
@@ -273,8 +275,7 @@ static void stop_collector(struct supervise *s)
 	}
 }
 
-/* --- signals ---------------------------------------------------------------
- */
+/* --- signals ------------------------------------------------------------- */
 
 static bool is_fatal(uint32_t signal)
 {
@@ -282,7 +283,7 @@ static bool is_fatal(uint32_t signal)
 	       signal == SIGTERM;
 }
 
-static void add_time(struct timeval *sum, const struct timeval *time)
+static void add_timeval(struct timeval *sum, const struct timeval *time)
 {
 	sum->tv_sec += time->tv_sec;
 	sum->tv_usec += time->tv_usec;
@@ -290,8 +291,8 @@ static void add_time(struct timeval *sum, const struct timeval *time)
 	sum->tv_usec %= 1000000;
 }
 
-/* Waits for one child that has ended: the program, or with plan->follow any.
- * False: none has ended. */
+/* Reaps one ended child: the program, or with plan->follow any. Returns false
+ * if there is none. */
 static bool reap_child(struct supervise *s)
 {
 	pid_t whom = s->plan->follow ? -1 : s->program;
@@ -306,25 +307,14 @@ static bool reap_child(struct supervise *s)
 		s->collector_status = wait_status;
 		return true;
 	}
-	add_time(&s->usage.ru_utime, &usage.ru_utime);
-	add_time(&s->usage.ru_stime, &usage.ru_stime);
+	add_timeval(&s->usage.ru_utime, &usage.ru_utime);
+	add_timeval(&s->usage.ru_stime, &usage.ru_stime);
 	s->end_ns = clock_boottime_ns();
 	if (pid == s->program) {
 		s->wait_status = wait_status;
 		s->program = 0;
 	}
 	return true;
-}
-
-static void tell_following(struct supervise *s, size_t count)
-{
-	if (!s->plan->progress)
-		return;
-	clear_progress(s);
-	fprintf(stderr,
-		"perfrec: '%s' has ended; recording goes on until its "
-		"descendants have, too (%zu now; Ctrl-C ends it)\n",
-		s->plan->program->argv[0], count);
 }
 
 static void reap_children(struct supervise *s)
@@ -339,8 +329,13 @@ static void reap_children(struct supervise *s)
 	if (s->program || !s->plan->follow)
 		return;
 	left = descendants_count(s->collector);
-	if (running && left)
-		tell_following(s, left);
+	if (running && left && s->plan->progress) {
+		clear_progress(s);
+		fprintf(stderr,
+			"perfrec: '%s' has ended; recording goes on until its "
+			"descendants have, too (%zu now; Ctrl-C ends it)\n",
+			s->plan->program->argv[0], left);
+	}
 	s->following = left;
 }
 
@@ -349,7 +344,7 @@ static void pass_signal_on(struct supervise *s,
 {
 	int signal = (int)info->ssi_signo;
 
-	/* From the terminal, or from the program to its whole group. */
+	/* From the terminal, or from the program to its entire group. */
 	if (info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == s->program)
 		return;
 	if (info->ssi_code == SI_QUEUE)
@@ -361,7 +356,7 @@ static void pass_signal_on(struct supervise *s,
 		kill(s->program, signal);
 }
 
-static void take_signal(struct supervise *s)
+static void take_own_signal(struct supervise *s)
 {
 	struct signalfd_siginfo info;
 
@@ -373,11 +368,18 @@ static void take_signal(struct supervise *s)
 		pass_signal_on(s, &info);
 	else if (s->following && is_fatal(info.ssi_signo))
 		s->following = false;
-	else if (is_fatal(info.ssi_signo))
+	else if (is_fatal(info.ssi_signo) && s->sending) {
+		/* perfrec-push leaves unsent windows in the spool. Another
+		 * signal also ends the wait for the collector. */
+		s->sending = false;
+		if (!s->reaped)
+			kill(s->collector, SIGINT);
+	} else if (is_fatal(info.ssi_signo))
 		s->stop_signal = (int)info.ssi_signo;
 }
 
-/* One round of the loop; false when @timeout_ms passed without anything. */
+/* Runs one round of the loop. Returns false after @timeout_ms without
+ * events. */
 static bool supervise_turn(struct supervise *s, int timeout_ms)
 {
 	struct pollfd fds[] = {
@@ -388,15 +390,20 @@ static bool supervise_turn(struct supervise *s, int timeout_ms)
 
 	if (ready <= 0)
 		return ready < 0;
-	if (fds[1].revents)
+	/* A signal may answer what the collector has said, so reads all of it
+	 * first. */
+	while (fds[1].revents) {
 		read_control(s);
+		fds[1].fd = s->control;
+		if (poll(&fds[1], 1, 0) <= 0)
+			break;
+	}
 	if (fds[0].revents)
-		take_signal(s);
+		take_own_signal(s);
 	return true;
 }
 
-/* --- from start to end -----------------------------------------------------
- */
+/* --- from start to end --------------------------------------------------- */
 
 static int start_collector(struct supervise *s)
 {
@@ -441,7 +448,7 @@ static int say_program_cannot_run(const struct supervise *s, int err)
 	return err;
 }
 
-/* The collector may be gone, or late: then the program runs all the same. */
+/* If the collector is gone or late, the program runs anyway. */
 static void wait_watched(struct supervise *s)
 {
 	while (!s->watched && !s->failed && !s->stop_signal)
@@ -529,8 +536,8 @@ int supervise_wait(struct supervise **supervise, enum supervise_end *end)
 	struct supervise *s = *supervise;
 	int wait_status;
 
-	/* The program may have ended before anybody looked for SIGCHLD. If the
-	 * collector has ended, there is no reason to follow. */
+	/* The program may have ended before SIGCHLD was watched. Without a
+	 * collector there is no reason to follow. */
 	for (reap_children(s); s->program || (s->following && s->control >= 0);)
 		supervise_turn(s, -1);
 	if (s->plan->follow)
@@ -564,7 +571,7 @@ _Noreturn void supervise_exit(int wait_status)
 		exit(WEXITSTATUS(wait_status));
 	signal = WTERMSIG(wait_status);
 	fflush(NULL);
-	/* perfrec leaves no core file of its own. */
+	/* perfrec must not dump its own core. */
 	prctl(PR_SET_DUMPABLE, 0);
 	sigaction(signal, &action, NULL);
 	sigemptyset(&set);

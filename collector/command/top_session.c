@@ -8,13 +8,13 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
-#include "collector/live/top_rates.h"
-#include "collector/live/top_screen.h"
-#include "collector/live/top_view.h"
+#include "collector/options/ctl_wire.h"
 #include "collector/options/limits.h"
-#include "collector/serve/ctl_wire.h"
+#include "collector/show/top_rates.h"
+#include "collector/show/top_screen.h"
+#include "collector/show/top_view.h"
 
-#define FIRST_NS 200000000 /* to the first figures */
+#define FIRST_NS 200000000 /* until the first figures */
 #define NS_PER_MS 1000000
 
 struct session {
@@ -27,11 +27,9 @@ struct session {
 	bool is_paused, is_help, is_filter, has_left;
 };
 
-/* --- asking ------------------------------------------------------------------
- */
+/* --- asking -------------------------------------------------------------- */
 
-/* Takes @answer, which is newer than what is there. 0 or -errno. */
-static int take_answer(struct session *session, json_t *answer)
+static int take_top_answer(struct session *session, json_t *answer)
 {
 	struct top_rates rates;
 	int err = top_rates_make(session->after, answer, &rates);
@@ -54,18 +52,7 @@ static int take_answer(struct session *session, json_t *answer)
 	return err;
 }
 
-static int ask_again(struct session *session)
-{
-	json_t *answer;
-	int err = ctl_ask(session->request, &answer);
-
-	if (!err)
-		err = take_answer(session, answer);
-	session->next_ns = clock_monotonic_ns() + session->interval_ns;
-	return err;
-}
-
-/* Asks for @verb. Returns whether it was done; else the status says why. */
+/* Sends @verb. Returns true if it was done, otherwise sets the status line. */
 static bool do_verb(struct session *session, const char *verb, const char *list)
 {
 	struct ctl_request request = *session->request;
@@ -89,11 +76,10 @@ static bool do_verb(struct session *session, const char *verb, const char *list)
 	return whole;
 }
 
-/* --- keys --------------------------------------------------------------------
- */
+/* --- keys ---------------------------------------------------------------- */
 
-/* Writes a CHANGE of ctl_wire.h to @text that is about no function but @name.
- * False: it has no room. */
+/* Writes a CHANGE of ctl_wire.h for the function @name to @text. Returns false
+ * if it is too long. */
 static bool make_change(char *text, size_t size, char letter, const char *name)
 {
 	size_t used = 0;
@@ -121,7 +107,7 @@ static void change_state(struct session *session, char letter,
 	const char *name;
 	char change[CTL_REQUEST_MAX / 2];
 
-	/* It stays chosen, wherever it is then. */
+	/* The row stays selected after it moves. */
 	if (!row || move(session, 0) < 0)
 		return;
 	name = top_view_name(&session->view,
@@ -147,7 +133,6 @@ static int refill(struct session *session)
 	return top_view_fill(&session->view, &session->rates);
 }
 
-/* A key while the filter is typed. */
 static int take_filter_key(struct session *session, int key)
 {
 	char *filter = session->view.filter;
@@ -219,7 +204,6 @@ static int take_letter(struct session *session, int key)
 	}
 }
 
-/* 0 or -ENOMEM. */
 static int take_key(struct session *session, int key)
 {
 	if (key == TOP_KEY_CLOSED) {
@@ -239,8 +223,7 @@ static int take_key(struct session *session, int key)
 	return take_letter(session, key);
 }
 
-/* --- the loop ----------------------------------------------------------------
- */
+/* --- the loop ------------------------------------------------------------ */
 
 static void draw(const struct session *session)
 {
@@ -258,7 +241,6 @@ static void draw(const struct session *session)
 	top_screen_draw(&page);
 }
 
-/* How long to wait for a key, in ms. */
 static int patience(const struct session *session)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -270,7 +252,7 @@ static int patience(const struct session *session)
 		       : 0;
 }
 
-static int run(struct session *session)
+static int run_session(struct session *session)
 {
 	int err = 0;
 
@@ -278,8 +260,15 @@ static int run(struct session *session)
 		draw(session);
 		err = take_key(session, top_screen_key(patience(session)));
 		if (!err && !session->is_paused && !session->has_left &&
-		    clock_monotonic_ns() >= session->next_ns)
-			err = ask_again(session);
+		    clock_monotonic_ns() >= session->next_ns) {
+			json_t *answer;
+
+			err = ctl_ask(session->request, &answer);
+			if (!err)
+				err = take_top_answer(session, answer);
+			session->next_ns =
+				clock_monotonic_ns() + session->interval_ns;
+		}
 	}
 	return err;
 }
@@ -300,7 +289,7 @@ int top_session(const struct ctl_request *request, uint64_t interval_ns,
 	} else {
 		session.rates.ns = 1;
 		session.next_ns = clock_monotonic_ns() + FIRST_NS;
-		err = run(&session);
+		err = run_session(&session);
 		top_screen_end();
 	}
 	top_rates_release(&session.rates);

@@ -18,12 +18,11 @@
 #include "collector/read/summary_read.h"
 #include "collector/read/summary_snapshot.h"
 
-/* Of a trace that no index tells of, it is worth a line: they take some tenths
- * of a second, and if they are compressed, some seconds. */
+/* More bytes without an index are worth a line: they take some tenths of a
+ * second to read, or seconds if compressed. */
 #define UNTOLD_BYTES (32u << 20)
-#define THREADS_COMPARED 1000 /* names, when none is the one that is given */
+#define THREADS_COMPARED 1000 /* limit of names to compare */
 
-/* 0 or -ENAMETOOLONG. */
 static int path_of(const char *dir, const char *name, char path[PATH_MAX])
 {
 	int length = snprintf(path, PATH_MAX, "%s/%s", dir, name);
@@ -44,7 +43,6 @@ static bool is_finished(const char *dir)
 	       summary_is_snapshot(dir);
 }
 
-/* Whether the trace of @dir was kept in memory. */
 static bool has_snapshots(const char *dir)
 {
 	char path[PATH_MAX];
@@ -75,9 +73,8 @@ void trace_command_log_open(const char *dir, int err)
 			dir);
 }
 
-/* --- names that are not there --- */
+/* --- missing names --- */
 
-/* The functions of the trace; returns how many. NULL: no memory. */
 static const char **list_functions(const struct trace_reader *trace,
 				   bool (*saw)(const void *of, uint32_t text),
 				   const void *of, size_t *count)
@@ -112,7 +109,8 @@ void trace_command_say_function(const char *name, const char *word,
 	free(names);
 }
 
-static bool is_listed(const char *name, const char *const *names, size_t count)
+static bool is_name_listed(const char *name, const char *const *names,
+			   size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(names[i], name) == 0)
@@ -120,8 +118,6 @@ static bool is_listed(const char *name, const char *const *names, size_t count)
 	return false;
 }
 
-/* The names of the first threads of @trace, each once, into @names. Returns how
- * many. */
 static size_t list_threads(const struct trace_reader *trace,
 			   const char *names[THREADS_COMPARED])
 {
@@ -134,7 +130,7 @@ static size_t list_threads(const struct trace_reader *trace,
 		const char *name = trace_reader_text(trace, track->name);
 
 		if (track->kind == TRACE_TRACK_THREAD && name[0] &&
-		    !is_listed(name, names, count))
+		    !is_name_listed(name, names, count))
 			names[count++] = name;
 	}
 	return count;
@@ -156,7 +152,7 @@ void trace_command_say_thread(const char *word,
 			word);
 }
 
-/* --- at the end --- */
+/* --- the end --- */
 
 void trace_command_say_short(const struct trace_reader *trace)
 {
@@ -175,19 +171,16 @@ void trace_command_say_index(const char *dir, uint64_t told, uint64_t bytes)
 
 	if (bytes <= told || bytes - told < UNTOLD_BYTES)
 		return;
-	/* Its index has yet to be written. */
+	/* The index is not written yet. */
 	if (folder_lock_test(dir) == -EBUSY)
 		return;
-	log_info(
-		"%s of the trace were read, as %s: perfrec index %.2000s makes "
-		"the index that spares this",
-		size_format_bytes(bytes - told, size),
-		told ? "its index ends early" : "it has no index that fits",
-		dir);
+	log_info("%s of the trace were read, because %s: perfrec index %.2000s "
+		 "makes an index that avoids this",
+		 size_format_bytes(bytes - told, size),
+		 told ? "its index ends early" : "it has no index that fits",
+		 dir);
 }
 
-/* Whether the collector was killed, and perfrec report --repair made the
- * summary. */
 static bool is_repaired(const char *dir)
 {
 	struct summary *summary;
@@ -200,19 +193,19 @@ static bool is_repaired(const char *dir)
 	return rebuilt;
 }
 
-/* The trace in @dir, whose recording was finished, ends in @cut bytes of a
- * packet. Returns the exit status. */
+/* Reports that the trace of the finished recording @dir ends with @cut bytes of
+ * a packet. Returns the exit status. */
 static int say_cut(const char *dir, uint64_t cut)
 {
 	if (is_repaired(dir)) {
 		log_warn("'%.2000s/" TRACE_NAME "' ends in %" PRIu64
-			 " bytes of half a packet, as its collector was killed",
+			 " bytes of half a packet, because its collector was "
+			 "killed",
 			 dir, cut);
 		return OPTS_OK;
 	}
 	log_err("'%.2000s/" TRACE_NAME "' was cut: its last %" PRIu64
-		" bytes are a part of a packet, and what came behind them is "
-		"missing",
+		" bytes are a part of a packet, and the rest is missing",
 		dir, cut);
 	return OPTS_FAILED;
 }
@@ -250,7 +243,7 @@ int trace_command_check(const char *dir, int err,
 {
 	if (err == -EBADMSG && totals->packets) {
 		log_err("'%.2000s/" TRACE_NAME "' is damaged from byte %" PRIu64
-			" of %" PRIu64 " on: what is behind that is missing",
+			" of %" PRIu64 " on: the rest is missing",
 			dir, totals->at, totals->size);
 		return OPTS_FAILED;
 	}

@@ -31,8 +31,7 @@ struct aggregate aggregate_row(const struct runs *runs, size_t row,
 	return out;
 }
 
-/* --- order -------------------------------------------------------------------
- */
+/* --- order --------------------------------------------------------------- */
 
 struct sized_row {
 	size_t row;
@@ -88,8 +87,7 @@ size_t *aggregate_rows(const struct runs *runs, size_t metric, size_t *count)
 	return out;
 }
 
-/* --- the table ---------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
 static void add_aggregate_row(const struct runs *runs, size_t metric,
 			      size_t row, double *scratch, struct table *to)
@@ -109,18 +107,6 @@ static void add_aggregate_row(const struct runs *runs, size_t metric,
 	row_add(runs, row, cells, to);
 }
 
-static void print_aggregate_head(const struct runs *runs, size_t metric,
-				 FILE *out)
-{
-	text_out(runs->list[0].dir, out);
-	if (runs->count > 1)
-		fprintf(out, " and %zu more recording%s", runs->count - 1,
-			runs->count == 2 ? "" : "s");
-	fprintf(out, ": %s\n", runs->metric[metric].title);
-	diff_print_notes(runs, out);
-	fputc('\n', out);
-}
-
 static int print_aggregates(const struct runs *runs,
 			    const struct aggregate_options *options,
 			    const size_t *rows, size_t count, double *scratch,
@@ -136,7 +122,13 @@ static int print_aggregates(const struct runs *runs,
 	struct table table;
 	int err;
 
-	print_aggregate_head(runs, options->metric, out);
+	text_out(runs->list[0].dir, out);
+	if (runs->count > 1)
+		fprintf(out, " and %zu more recording%s", runs->count - 1,
+			runs->count == 2 ? "" : "s");
+	fprintf(out, ": %s\n", runs->metric[options->metric].title);
+	diff_print_notes(runs, out);
+	fputc('\n', out);
 	table_init(&table, columns, ARRAY_SIZE(columns), "function");
 	table.full_names = options->full_names;
 	for (size_t i = 0; i < shown; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schema is in perfrec-aggregate(1). Members are added to it, never
- * changed.
+ * perfrec-aggregate(1) has the schema. Members are only added, never changed.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -9,20 +8,14 @@
 
 #include "collector/base/json_text.h"
 #include "collector/compare/aggregate.h"
-#include "collector/compare/diff.h"
+#include "collector/compare/runs_json.h"
 #include "collector/names/name_fold.h"
 #include "shared/compiler.h"
 
 #define AGGREGATE_JSON_VERSION 1
 
-static json_t *aggregate_json(const struct aggregate *one)
-{
-	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "min", one->min, "median",
-			 one->median, "max", one->max, "stddev", one->deviation,
-			 "mad", one->mad);
-}
-
-static json_t *row_json(const struct runs *runs, size_t row, double *scratch)
+static json_t *aggregate_row_json(const struct runs *runs, size_t row,
+				  double *scratch)
 {
 	const struct runs_function *function = runs_frame(runs, row, 0);
 	json_t *values = json_object();
@@ -34,27 +27,18 @@ static json_t *row_json(const struct runs *runs, size_t row, double *scratch)
 			aggregate_row(runs, row, m, scratch);
 
 		if (one.max != 0 || one.min != 0)
-			json_object_set_new(values, runs->metric[m].key,
-					    aggregate_json(&one));
+			json_object_set_new(
+				values, runs->metric[m].key,
+				json_pack("{s:f, s:f, s:f, s:f, s:f}", "min",
+					  one.min, "median", one.median, "max",
+					  one.max, "stddev", one.deviation,
+					  "mad", one.mad));
 	}
 	return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o}", "name",
 			 json_text(function->name), "short", json_text(folded),
 			 "module", json_text(function->module), "file",
 			 json_text(function->file), "line", (int)function->line,
 			 "values", values);
-}
-
-static json_t *metrics_json(const struct runs *runs)
-{
-	json_t *list = json_array();
-
-	for (size_t m = 0; m < runs->metric_count; m++)
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:b}", "key",
-						runs->metric[m].key, "unit",
-						runs->metric[m].unit, "sampled",
-						runs->metric[m].sampled));
-	return list;
 }
 
 static json_t *dirs_json(const struct runs *runs)
@@ -66,18 +50,8 @@ static json_t *dirs_json(const struct runs *runs)
 	return list;
 }
 
-static json_t *notes_json(const struct runs *runs)
-{
-	json_t *list = json_array();
-	char text[1024];
-
-	for (size_t i = 0; diff_note(runs, i, text, sizeof(text)); i++)
-		json_array_append_new(list, json_text(text));
-	return list;
-}
-
-static json_t *functions_json(const struct runs *runs,
-			      const struct aggregate_options *options)
+static json_t *aggregate_rows_json(const struct runs *runs,
+				   const struct aggregate_options *options)
 {
 	size_t count;
 	size_t *rows = aggregate_rows(runs, options->metric, &count);
@@ -87,7 +61,8 @@ static json_t *functions_json(const struct runs *runs,
 	if (options->limit)
 		count = MIN(count, options->limit);
 	for (size_t i = 0; rows && scratch && i < count; i++)
-		json_array_append_new(list, row_json(runs, rows[i], scratch));
+		json_array_append_new(
+			list, aggregate_row_json(runs, rows[i], scratch));
 	free(rows);
 	free(scratch);
 	return list;
@@ -96,12 +71,12 @@ static json_t *functions_json(const struct runs *runs,
 int aggregate_write_json(const struct runs *runs,
 			 const struct aggregate_options *options, FILE *out)
 {
-	json_t *root = json_pack("{s:i, s:o, s:o, s:o, s:s, s:o}", "version",
-				 AGGREGATE_JSON_VERSION, "runs",
-				 dirs_json(runs), "notes", notes_json(runs),
-				 "metrics", metrics_json(runs), "value",
-				 runs->metric[options->metric].key, "functions",
-				 functions_json(runs, options));
+	json_t *root = json_pack(
+		"{s:i, s:o, s:o, s:o, s:s, s:o}", "version",
+		AGGREGATE_JSON_VERSION, "runs", dirs_json(runs), "notes",
+		runs_notes_json(runs), "metrics", runs_metrics_json(runs),
+		"value", runs->metric[options->metric].key, "functions",
+		aggregate_rows_json(runs, options));
 	int err = 0;
 
 	if (!root)

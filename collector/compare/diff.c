@@ -12,15 +12,14 @@
 #include "collector/compare/spread.h"
 #include "shared/compiler.h"
 
-/* --- order -------------------------------------------------------------------
- */
+/* --- order --------------------------------------------------------------- */
 
 struct row_order {
 	const struct diff *diff;
 	size_t metric;
 };
 
-static int compare_rows(const void *left, const void *right, void *context)
+static int compare_diff_rows(const void *left, const void *right, void *context)
 {
 	const size_t *a = left, *b = right;
 	const struct row_order *by = context;
@@ -55,12 +54,11 @@ size_t *diff_rows(const struct diff *diff, size_t metric, size_t *count)
 		if (cell->changed || cell->a != cell->b)
 			list[(*count)++] = row;
 	}
-	qsort_r(list, *count, sizeof(*list), compare_rows, &order);
+	qsort_r(list, *count, sizeof(*list), compare_diff_rows, &order);
 	return list;
 }
 
-/* --- what to know first ------------------------------------------------------
- */
+/* --- notes --------------------------------------------------------------- */
 
 static const char *program_of(const struct run *run)
 {
@@ -132,7 +130,7 @@ static bool note_incomplete(const struct runs *runs, char *text, size_t room)
 	return false;
 }
 
-/* Beside note_incomplete(), which is for its counts. */
+/* For times; note_incomplete() is for counts. */
 static bool note_rebuilt(const struct runs *runs, char *text, size_t room)
 {
 	for (size_t i = 0; i < runs->count; i++) {
@@ -193,8 +191,7 @@ void diff_print_notes(const struct runs *runs, FILE *out)
 	}
 }
 
-/* --- the table ---------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
 struct diff_table {
 	const struct diff *diff;
@@ -204,7 +201,7 @@ struct diff_table {
 	size_t count, changed, unsure, shown;
 };
 
-/* "+0.1 %", or nothing if there is nothing to compare with. */
+/* Returns "+0.1 %", or "" without a value to compare with. */
 static const char *percent(const struct judge_cell *cell, char text[32])
 {
 	double share = cell->a > 0 ? 100 * (cell->b - cell->a) / cell->a : 0;
@@ -216,7 +213,7 @@ static const char *percent(const struct judge_cell *cell, char text[32])
 	return text;
 }
 
-/* How far the runs of a side are from each other, half of it, in percent. */
+/* Returns half of the range of a side's runs, in percent. */
 static const char *spread_text(const struct judge_cell *cell, char text[32])
 {
 	double a = cell->a > 0 ? (cell->a_max - cell->a_min) / cell->a : 0;
@@ -249,7 +246,7 @@ static void add_diff_row(const struct diff_table *table, size_t row,
 	row_add(runs, row, cells, to);
 }
 
-/* How the metric was judged: "2 changes; ...". */
+/* Prints how the metric was judged: "2 changes; ...". */
 static void print_judgement(const struct diff_table *table, FILE *out)
 {
 	const struct judge_metric *how =
@@ -282,7 +279,7 @@ static void print_judgement(const struct diff_table *table, FILE *out)
 			table->unsure);
 }
 
-static int print_rows(const struct diff_table *table, FILE *out)
+static int print_diff_rows(const struct diff_table *table, FILE *out)
 {
 	static const struct table_column columns[] = {
 		{ "", 1, true, 0 },    { "A", 10, false, 0 },
@@ -309,9 +306,9 @@ static int print_rows(const struct diff_table *table, FILE *out)
 	return err;
 }
 
-/* Exact totals say again what the values of the functions themselves say, and
- * values without a name of their own matter if they changed. */
-static bool is_shown(const struct diff_table *table)
+/* Exact totals repeat the self values of functions. Metrics without a title are
+ * shown if they changed. */
+static bool is_metric_shown(const struct diff_table *table)
 {
 	const struct diff *diff = table->diff;
 	const struct runs_metric *metric = &diff->runs->metric[table->metric];
@@ -336,17 +333,16 @@ static int print_metric(struct diff_table *table, FILE *out)
 		table->changed += cell->changed;
 		table->unsure += cell->may_have_changed;
 	}
-	if (!is_shown(table))
+	if (!is_metric_shown(table))
 		return 0;
 	table->shown = limit ? MIN(limit, table->count) : table->count;
 	fprintf(out, "\n%s: ", metric->title);
 	print_judgement(table, out);
 	fputc('\n', out);
-	return print_rows(table, out);
+	return print_diff_rows(table, out);
 }
 
-/* --- the head ----------------------------------------------------------------
- */
+/* --- the head ------------------------------------------------------------ */
 
 static void print_side(const struct runs *runs, bool side_b, FILE *out)
 {
@@ -380,7 +376,7 @@ static double median_wall(const struct runs *runs, bool side_b)
 	return median;
 }
 
-/* How long the runs took, as a whole. */
+/* Prints the wall times of the runs. */
 static void print_wall(const struct runs *runs, FILE *out)
 {
 	double a = median_wall(runs, false), b = median_wall(runs, true);
@@ -394,15 +390,7 @@ static void print_wall(const struct runs *runs, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_diff_head(const struct diff *diff, FILE *out)
-{
-	print_side(diff->runs, false, out);
-	print_side(diff->runs, true, out);
-	print_wall(diff->runs, out);
-	diff_print_notes(diff->runs, out);
-}
-
-/* Values that every run has, and that are the same on both sides. */
+/* Prints the metrics that are equal on both sides. */
 static void print_same(const struct diff *diff, FILE *out)
 {
 	const struct runs *runs = diff->runs;
@@ -432,7 +420,10 @@ int diff_print(const struct diff *diff, const struct diff_options *options,
 	struct diff_table table = { .diff = diff, .options = options };
 	int err = 0;
 
-	print_diff_head(diff, out);
+	print_side(diff->runs, false, out);
+	print_side(diff->runs, true, out);
+	print_wall(diff->runs, out);
+	diff_print_notes(diff->runs, out);
 	for (; table.metric < diff->runs->metric_count && !err;
 	     table.metric++) {
 		table.rows = diff_rows(diff, table.metric, &table.count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diff - the differences of two sides of runs, as text for a person or as JSON,
- * and whether they are a reason to fail.
+ * diff - prints the differences of two sides of runs as text or JSON, and tests
+ * the conditions of --fail-if.
  */
 #ifndef PERFREC_COLLECTOR_COMPARE_DIFF_H
 #define PERFREC_COLLECTOR_COMPARE_DIFF_H
@@ -34,28 +34,28 @@ int diff_print(const struct diff *diff, const struct diff_options *options,
 int diff_write_json(const struct diff *diff, FILE *out);
 
 /*
- * The rows of @metric that differ, those that changed first, then those that
- * may have changed, then the largest difference first: their numbers, *@count
- * of them, in an array that the caller frees; NULL: no memory.
+ * Returns the numbers of the rows of @metric that differ, *@count of them, in
+ * an array that the caller frees; NULL without memory. Changed rows are first,
+ * then rows that may have changed, each with the largest difference first.
  */
 size_t *diff_rows(const struct diff *diff, size_t metric, size_t *count);
 
-/* What a person should know of the runs before anything else, such as that they
- * are of different programs: a sentence in @text for each number @i from 0 on,
- * of @room bytes. Whether there is one. */
+/* Writes warning number @i (from 0) about the runs to @text, of @room bytes,
+ * for example that they are of different programs. Returns false if there is
+ * none. */
 bool diff_note(const struct runs *runs, size_t i, char *text, size_t room);
-/* Prints them all to @out, each as a line. */
+/* Prints all warnings to @out, each as a line. */
 void diff_print_notes(const struct runs *runs, FILE *out);
 
-/* Whether condition @condition holds for @row. */
+/* Returns true if condition number @condition holds for @row. */
 bool diff_holds(const struct diff *diff, size_t condition, size_t row);
-/* Whether @condition can be tested: whether the runs have its value, in its
- * unit, and some function matches, if allow_absent is not set. Returns 0, or
- * -EINVAL after one line in the log. */
+/* Returns 0 if @condition can be tested: the runs have its value in its unit
+ * and, unless allow_absent is set, a function matches. Otherwise logs one line
+ * and returns -EINVAL. */
 int diff_check_condition(const struct diff *diff, size_t condition);
-/* Print to @out which conditions hold, for which functions: a line for each.
- * Returns how many. The log has a warning for each condition about growth that
- * was beyond it and may be chance. */
+/* Prints a line to @out for each condition and function for which it holds, and
+ * returns their number. Logs a warning for growth beyond a condition that may
+ * be chance. */
 size_t diff_print_failed(const struct diff *diff,
 			 const struct diff_options *options, FILE *out);
 

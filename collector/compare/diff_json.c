@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schema is in perfrec-diff(1). Members are added to it, never changed.
+ * perfrec-diff(1) has the schema. Members are only added, never changed.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -8,6 +8,7 @@
 
 #include "collector/base/json_text.h"
 #include "collector/compare/diff.h"
+#include "collector/compare/runs_json.h"
 #include "collector/names/name_fold.h"
 
 #define DIFF_JSON_VERSION 1
@@ -31,16 +32,6 @@ static json_t *side_json(const struct runs *runs, size_t from, size_t to)
 
 	for (size_t i = from; i < to; i++)
 		json_array_append_new(list, run_json(&runs->list[i]));
-	return list;
-}
-
-static json_t *notes_json(const struct runs *runs)
-{
-	json_t *list = json_array();
-	char text[1024];
-
-	for (size_t i = 0; diff_note(runs, i, text, sizeof(text)); i++)
-		json_array_append_new(list, json_text(text));
 	return list;
 }
 
@@ -92,15 +83,7 @@ static json_t *function_json(const struct runs *runs,
 	return out;
 }
 
-static json_t *cell_json(const struct judge_cell *cell)
-{
-	return json_pack("{s:[f,f,f], s:[f,f,f], s:b, s:b}", "a", cell->a_min,
-			 cell->a, cell->a_max, "b", cell->b_min, cell->b,
-			 cell->b_max, "changed", cell->changed,
-			 "may_have_changed", cell->may_have_changed);
-}
-
-static json_t *values_json(const struct diff *diff, size_t row)
+static json_t *diff_values_json(const struct diff *diff, size_t row)
 {
 	json_t *values = json_object();
 
@@ -110,8 +93,14 @@ static json_t *values_json(const struct diff *diff, size_t row)
 
 		if (cell->a_max != 0 || cell->b_max != 0 || cell->a_min != 0 ||
 		    cell->b_min != 0)
-			json_object_set_new(values, diff->runs->metric[m].key,
-					    cell_json(cell));
+			json_object_set_new(
+				values, diff->runs->metric[m].key,
+				json_pack("{s:[f,f,f], s:[f,f,f], s:b, s:b}",
+					  "a", cell->a_min, cell->a,
+					  cell->a_max, "b", cell->b_min,
+					  cell->b, cell->b_max, "changed",
+					  cell->changed, "may_have_changed",
+					  cell->may_have_changed));
 	}
 	return values;
 }
@@ -123,7 +112,7 @@ static const char *sides(const struct runs *runs, size_t row)
 	return runs_present(runs, row, true) ? "ab" : "a";
 }
 
-static json_t *row_json(const struct diff *diff, size_t row)
+static json_t *diff_row_json(const struct diff *diff, size_t row)
 {
 	const struct runs *runs = diff->runs;
 	json_t *out, *frames;
@@ -139,7 +128,7 @@ static json_t *row_json(const struct diff *diff, size_t row)
 		out = json_pack("{s:o}", "stack", frames);
 	}
 	json_object_set_new(out, "sides", json_string(sides(runs, row)));
-	json_object_set_new(out, "values", values_json(diff, row));
+	json_object_set_new(out, "values", diff_values_json(diff, row));
 	return out;
 }
 
@@ -148,7 +137,7 @@ static json_t *rows_json(const struct diff *diff)
 	json_t *list = json_array();
 
 	for (size_t row = 0; row < runs_row_count(diff->runs); row++)
-		json_array_append_new(list, row_json(diff, row));
+		json_array_append_new(list, diff_row_json(diff, row));
 	return list;
 }
 
@@ -179,7 +168,7 @@ int diff_write_json(const struct diff *diff, FILE *out)
 		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
 		DIFF_JSON_VERSION, "a", side_json(runs, 0, runs->first_b), "b",
 		side_json(runs, runs->first_b, runs->count), "notes",
-		notes_json(runs), "metrics", metrics_json(diff),
+		runs_notes_json(runs), "metrics", metrics_json(diff),
 		runs->stacks ? "stacks" : "functions", rows_json(diff),
 		"failed", failed_json(diff));
 	int err = 0;

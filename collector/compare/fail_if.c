@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The conditions of --fail-if. Growth that is judged by the spread of runs has
- * to be a change, too: a build shall not fail by chance.
+ * The conditions of --fail-if. Growth that is judged by the spread of runs must
+ * also be a change, so that a build does not fail by chance.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static bool exceeds(const struct judge_cell *cell,
 	return growth > condition->number;
 }
 
-/* Growth that is judged by the spread and is no change. */
+/* Returns true for growth that is judged by the spread and is no change. */
 static bool may_be_chance(const struct diff *diff,
 			  const struct expression *condition, uint32_t metric,
 			  const struct judge_cell *cell)
@@ -60,8 +60,8 @@ bool diff_holds(const struct diff *diff, size_t number, size_t row)
 	       !may_be_chance(diff, condition, metric, cell);
 }
 
-/* Say which growth beyond condition @number is not counted: that of one
- * function, the one that grew most, and how many there are. */
+/* Logs the growth beyond condition @number that may be chance: the function
+ * that grew most, and the number of functions. */
 static void warn_of_chance(const struct diff *diff, size_t number)
 {
 	const struct expression *condition = &diff->conditions[number];
@@ -86,15 +86,15 @@ static void warn_of_chance(const struct diff *diff, size_t number)
 	}
 	if (!most)
 		return;
-	log_warn("--fail-if '%.200s': %zu grew by more, but not by more than "
-		 "chance can bring, and did not count (the most: %.200s, "
-		 "%s -> %s): record more runs, the two sides in turns",
+	log_warn("--fail-if '%.200s': %zu grew by more, but by no more than "
+		 "chance can explain, and did not count (the most: %.200s, "
+		 "%s -> %s): record more runs, the two sides alternately",
 		 condition->text, count, runs_frame(diff->runs, at, 0)->name,
 		 row_value(&diff->runs->metric[metric], most->a, false, a),
 		 row_value(&diff->runs->metric[metric], most->b, false, b));
 }
 
-static const char *unit_of(const struct expression *condition)
+static const char *condition_unit(const struct expression *condition)
 {
 	switch (condition->unit) {
 	case EXPRESSION_NS:
@@ -131,7 +131,7 @@ static void log_unknown_value(const struct runs *runs,
 		condition->text, condition->value, keys);
 }
 
-/* The name that is nearest to the letters of @glob; NULL: none is near. */
+/* Returns the name that is most similar to @glob; NULL if none is similar. */
 static const char *nearest_name(const struct runs *runs, const char *glob)
 {
 	size_t count = runs->functions.count;
@@ -147,8 +147,8 @@ static const char *nearest_name(const struct runs *runs, const char *glob)
 	return near;
 }
 
-/* A function that is not there was renamed, or misspelt: the condition would
- * never hold again. Returns 0 or -EINVAL. */
+/* Reports a condition without a matching function: it was renamed or misspelt,
+ * and the condition would never hold again. Returns 0 or -EINVAL. */
 static int log_no_match(const struct diff *diff,
 			const struct expression *condition)
 {
@@ -173,7 +173,7 @@ int diff_check_condition(const struct diff *diff, size_t number)
 		return -EINVAL;
 	}
 	if (condition->unit != EXPRESSION_PERCENT &&
-	    strcmp(unit_of(condition), runs->metric[metric].unit) != 0) {
+	    strcmp(condition_unit(condition), runs->metric[metric].unit) != 0) {
 		log_err("--fail-if '%.200s': %s is %s", condition->text,
 			condition->value, unit_wanted(&runs->metric[metric]));
 		return -EINVAL;

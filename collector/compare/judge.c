@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules, in the order of docs/DIFF.md: counts that do not vary are exact.
- * Everything else has a spread. A row stands out of it if all of this holds:
- * its sides do not overlap; their difference is far beyond what the spread of
- * this row and of rows like it brings by chance, though many rows are looked
- * at; and it differs from what all rows do together, since a machine that
- * becomes slower moves them all.
+ * The rules, in the order of docs/JSON.md. Counts that do not vary are exact.
+ * All other metrics have a spread. A row has changed if three conditions hold:
+ * its sides do not overlap; their difference is far beyond the spread of this
+ * row and of similar rows, corrected for the number of rows; and it differs
+ * from the common change of all rows, because a slower machine moves all of
+ * them.
  */
 #include "collector/compare/judge.h"
 
@@ -17,16 +17,14 @@
 #include "collector/compare/spread.h"
 #include "shared/compiler.h"
 
-#define RUNS_LEAST 3 /* a side; fewer have no spread */
-#define ALPHA \
-	0.001 /* that some row of a comparison is called changed by chance */
-#define SHARE_LEAST \
-	0.005 /* of all that the metric has: a smaller row is not judged */
+#define RUNS_LEAST 3 /* per side; fewer have no spread */
+#define ALPHA 0.001 /* probability that chance makes any row changed */
+#define SHARE_LEAST 0.005 /* of the metric's sum: a smaller row is not judged */
 #define CHANGE_LEAST 0.01 /* of a row: a smaller difference is no change */
-#define SPREAD_LEAST 1e-4 /* of a row: what looks steadier is chance */
-#define CONTROLS 5 /* rows that show what all rows do together */
-#define CONTROL_SPREADS 8 /* that a change has to be from what all rows do */
-#define ALONE_LEAST 0.05 /* a change, where there are too few rows for that */
+#define SPREAD_LEAST 1e-4 /* of a row: a smaller spread is chance */
+#define CONTROLS 5 /* rows that show the common change of all rows */
+#define CONTROL_SPREADS 8 /* of a change from the common change, at least */
+#define ALONE_LEAST 0.05 /* of a change, with too few rows for a common one */
 #define ALONE_RANGES 3
 
 /* A row whose spread is judged. All figures are shares of its mean. */
@@ -40,16 +38,15 @@ struct judged_row {
 struct judging {
 	const struct runs *runs;
 	struct judged *out;
-	size_t spread_metrics; /* that are judged by the spread */
-	/* Of one metric. */
+	size_t spread_metrics; /* number of metrics judged by the spread */
+	/* The metric at hand. */
 	size_t metric;
 	struct judged_row *rows;
 	size_t count;
-	double *scratch; /* as many as there are rows, or runs */
+	double *scratch; /* a number for each row or run, whichever are more */
 };
 
-/* --- the cells ---------------------------------------------------------------
- */
+/* --- the cells ----------------------------------------------------------- */
 
 static struct judge_cell *cell_at(const struct judged *judged, size_t row,
 				  size_t metric)
@@ -72,30 +69,9 @@ static void fill_side(const struct judging *by, size_t row, size_t metric,
 	*max = to > from ? by->scratch[to - from - 1] : 0;
 }
 
-static void fill_cells(const struct judging *by)
-{
-	for (size_t row = 0; row < runs_row_count(by->runs); row++) {
-		for (size_t m = 0; m < by->runs->metric_count; m++) {
-			struct judge_cell *cell = cell_at(by->out, row, m);
+/* --- how to judge a metric ----------------------------------------------- */
 
-			fill_side(by, row, m, false, &cell->a, &cell->a_min,
-				  &cell->a_max);
-			fill_side(by, row, m, true, &cell->b, &cell->b_min,
-				  &cell->b_max);
-		}
-	}
-}
-
-/* --- how to judge a metric ---------------------------------------------------
- */
-
-static bool is_count(const struct runs_metric *metric)
-{
-	return !metric->sampled && !metric->random &&
-	       strcmp(metric->unit, "nanoseconds") != 0;
-}
-
-/* Whether some row has other values in another run of the same side. */
+/* Returns true if a row has different values in two runs of one side. */
 static bool varies(const struct judging *by, size_t metric)
 {
 	for (size_t row = 0; row < runs_row_count(by->runs); row++) {
@@ -107,7 +83,7 @@ static bool varies(const struct judging *by, size_t metric)
 	return false;
 }
 
-/* Why the counts of a run may differ in the next; NULL: they are the same. */
+/* Returns why counts may differ between runs; NULL if they cannot. */
 static const char *why_not_exact(const struct runs *runs)
 {
 	for (size_t i = 0; i < runs->count; i++) {
@@ -127,7 +103,8 @@ static void choose_how(const struct judging *by, size_t metric)
 				  ? "what else the machine does varies"
 				  : "times and samples vary";
 
-	if (is_count(&runs->metric[metric])) {
+	if (!runs->metric[metric].sampled && !runs->metric[metric].random &&
+	    strcmp(runs->metric[metric].unit, "nanoseconds") != 0) {
 		why = why_not_exact(runs);
 		if (!why && varies(by, metric))
 			why = "counts vary from run to run";
@@ -139,8 +116,7 @@ static void choose_how(const struct judging *by, size_t metric)
 	out->why = why;
 }
 
-/* --- exact -------------------------------------------------------------------
- */
+/* --- exact --------------------------------------------------------------- */
 
 static void judge_exact(const struct judging *by)
 {
@@ -151,11 +127,10 @@ static void judge_exact(const struct judging *by)
 	}
 }
 
-/* --- the spread --------------------------------------------------------------
- */
+/* --- the spread ---------------------------------------------------------- */
 
-/* The least variance that a row of @mean can have: counts of what happens at
- * random have that of Poisson. */
+/* Returns the least variance of a row with mean @mean: counts of random events
+ * have Poisson's. */
 static double least_variance(const struct runs_metric *metric, double mean)
 {
 	double least = SPREAD_LEAST * SPREAD_LEAST;
@@ -188,13 +163,13 @@ static struct moments side_moments(const struct judging *by, size_t row,
 	return out;
 }
 
-/* Degrees of freedom of the variance of a row. */
+/* Returns the degrees of freedom of a row's variance. */
 static double freedom(const struct runs *runs)
 {
 	return (double)runs->count - 2;
 }
 
-static void add_row(struct judging *by, size_t row)
+static void judge_row(struct judging *by, size_t row)
 {
 	const struct runs *runs = by->runs;
 	const struct judge_cell *cell = cell_at(by->out, row, by->metric);
@@ -212,8 +187,8 @@ static void add_row(struct judging *by, size_t row)
 	};
 }
 
-/* The median of what the runs of a side have in all, and how far they are from
- * each other, as a share of it. */
+/* Returns the median of the sums of a side's runs. Sets *@range to their range
+ * as a share of the median. */
 static double side_sum(const struct judging *by, bool side_b, double *range)
 {
 	const struct runs *runs = by->runs;
@@ -229,8 +204,8 @@ static double side_sum(const struct judging *by, bool side_b, double *range)
 	return median;
 }
 
-/* Take up the rows that are large enough. Returns how far the sums of the runs
- * of a side are from each other. */
+/* Collects the rows that are large enough. Returns the range of the sums of a
+ * side's runs. */
 static double collect_rows(struct judging *by)
 {
 	double range_a, range_b;
@@ -245,13 +220,13 @@ static double collect_rows(struct judging *by)
 
 		if (size > 0 && cell->a_min >= 0 && cell->b_min >= 0 &&
 		    size >= all * SHARE_LEAST)
-			add_row(by, row);
+			judge_row(by, row);
 	}
 	return MAX(range_a, range_b);
 }
 
-/* What all rows do together, and how far from it rows are (but for the spread
- * of their runs). */
+/* The common change of all rows, and the rows' spread around it without the
+ * spread of their runs. */
 struct together {
 	double difference, spread;
 };
@@ -274,9 +249,9 @@ static struct spread_prior learn(const struct judging *by)
 	return spread_learn(by->scratch, by->count, freedom(by->runs));
 }
 
-/* The standard error of a difference between the sides, from the variance of a
- * run. */
-static double error_of(const struct runs *runs, double variance)
+/* Returns the standard error of a difference between the sides, by the variance
+ * of a run. */
+static double error_of_variance(const struct runs *runs, double variance)
 {
 	double a = (double)runs->first_b;
 	double b = (double)(runs->count - runs->first_b);
@@ -284,11 +259,11 @@ static double error_of(const struct runs *runs, double variance)
 	return sqrt(variance * (1 / a + 1 / b));
 }
 
-/* What a difference has to be beyond, for a metric. */
+/* The threshold of a difference, for a metric. */
 struct bar {
 	struct spread_prior prior;
 	double limit; /* in standard errors */
-	bool alone; /* there are too few rows to show what all do */
+	bool alone; /* too few rows for a common change */
 	struct together all;
 	double range; /* of the sums of runs of a side */
 };
@@ -303,8 +278,8 @@ static struct bar make_bar(const struct judging *by, double range)
 
 	bar.limit = spread_student_limit(ALPHA / tests,
 					 freedom(by->runs) + bar.prior.prior);
-	/* What the spread of the runs brings by itself is in the limit. */
-	error = error_of(by->runs, bar.prior.variance);
+	/* The limit already contains the spread of the runs. */
+	error = error_of_variance(by->runs, bar.prior.variance);
 	bar.all.spread =
 		sqrt(MAX(bar.all.spread * bar.all.spread - error * error, 0));
 	return bar;
@@ -316,7 +291,7 @@ static bool stands_out(const struct runs *runs, const struct bar *bar,
 	double own = freedom(runs), prior = bar->prior.prior;
 	double variance = (own * row->variance + prior * bar->prior.variance) /
 			  (own + prior);
-	double error = bar->limit * error_of(runs, variance);
+	double error = bar->limit * error_of_variance(runs, variance);
 	double far = fabs(row->difference - bar->all.difference);
 	double change = fabs(row->difference);
 
@@ -341,7 +316,8 @@ static void judge_spread(struct judging *by)
 	for (size_t i = 0; i < by->count; i++)
 		by->scratch[i] = by->rows[i].variance;
 	out->least = bar.limit *
-		     error_of(by->runs, spread_median(by->scratch, by->count));
+		     error_of_variance(by->runs,
+				       spread_median(by->scratch, by->count));
 	out->least = MAX(out->least,
 			 bar.alone ? MAX(ALONE_LEAST, ALONE_RANGES * range)
 				   : CHANGE_LEAST);
@@ -356,12 +332,20 @@ static void judge_spread(struct judging *by)
 	}
 }
 
-/* --- all of it ---------------------------------------------------------------
- */
+/* --- all of it ----------------------------------------------------------- */
 
 static void judge_all(struct judging *by)
 {
-	fill_cells(by);
+	for (size_t row = 0; row < runs_row_count(by->runs); row++) {
+		for (size_t m = 0; m < by->runs->metric_count; m++) {
+			struct judge_cell *cell = cell_at(by->out, row, m);
+
+			fill_side(by, row, m, false, &cell->a, &cell->a_min,
+				  &cell->a_max);
+			fill_side(by, row, m, true, &cell->b, &cell->b_min,
+				  &cell->b_max);
+		}
+	}
 	for (size_t m = 0; m < by->out->metric_count; m++) {
 		choose_how(by, m);
 		by->spread_metrics += by->out->metric[m].how == JUDGE_SPREAD;

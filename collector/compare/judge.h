@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * judge - which differences between two sides are changes, and which may be
- * chance. docs/DIFF.md explains the rules and why they are these.
+ * judge - decides which differences between two sides are changes, and which
+ * may be chance. docs/JSON.md explains the rules.
  */
 #ifndef PERFREC_COLLECTOR_COMPARE_JUDGE_H
 #define PERFREC_COLLECTOR_COMPARE_JUDGE_H
@@ -14,17 +14,17 @@
 
 /* How the differences of a metric are judged. */
 enum judge_how {
-	JUDGE_NOT, /* not at all: differences are shown, none is a change */
-	JUDGE_EXACT, /* each difference is a change: the values do not vary */
-	JUDGE_SPREAD, /* what stands out of the spread of the runs */
+	JUDGE_NOT, /* not judged: no difference is a change */
+	JUDGE_EXACT, /* values do not vary: each difference is a change */
+	JUDGE_SPREAD, /* differences beyond the spread are changes */
 };
 
 struct judge_metric {
 	enum judge_how how;
 	const char *why; /* of JUDGE_NOT: a constant, "one run a side" */
-	size_t judged; /* of JUDGE_SPREAD: rows that are large enough */
-	/* Of JUDGE_SPREAD: the least change that a typical row would have to
-	 * have, as a share of it. 0: not known. */
+	size_t judged; /* JUDGE_SPREAD: number of rows that are large enough */
+	/* JUDGE_SPREAD: the least change of a typical row that could be shown,
+	 * as a share of the row. 0: unknown. */
 	double least;
 };
 
@@ -33,7 +33,7 @@ struct judge_cell {
 	double a, b; /* medians over the runs of each side */
 	double a_min, a_max, b_min, b_max;
 	bool changed;
-	/* Of JUDGE_SPREAD: not changed, but large enough, and the sides do not
+	/* JUDGE_SPREAD: not changed, but large enough, and the sides do not
 	 * overlap. */
 	bool may_have_changed;
 };
@@ -44,8 +44,8 @@ struct judged {
 	size_t metric_count;
 };
 
-/* Judge all differences between the sides of @runs. The caller ends *@out with
- * judged_release(). 0 or -ENOMEM. */
+/* Judges all differences between the sides of @runs. The caller frees *@out
+ * with judged_release(). Returns 0 or -ENOMEM. */
 int judge(const struct runs *runs, struct judged *out);
 void judged_release(struct judged *judged);
 

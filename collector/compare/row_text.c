@@ -6,35 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/path.h"
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "shared/compiler.h"
 
 #define FRAMES_SHOWN 12 /* of a stack on one line */
 
-/* --- names -------------------------------------------------------------------
- */
+/* --- names --------------------------------------------------------------- */
 
-static void take_name(struct row_names *names, uint32_t function)
+static void take_row_name(struct row_names *names, uint32_t function)
 {
 	if (names->slot[function])
 		return;
 	names->full[names->count] = runs_function(names->runs, function)->name;
 	names->slot[function] = (uint32_t)++names->count;
-}
-
-static void take_row(struct row_names *names, size_t row)
-{
-	const struct runs_row *of = runs_row(names->runs, row);
-
-	for (uint32_t i = 0; i < of->depth; i++) {
-		uint32_t function = names->runs->frames[of->first + i];
-		uint32_t other = runs_function(names->runs, function)->other;
-
-		take_name(names, function);
-		if (other != RUNS_NONE)
-			take_name(names, other);
-	}
 }
 
 int row_names_make(const struct runs *runs, const size_t *rows, size_t count,
@@ -45,8 +31,20 @@ int row_names_make(const struct runs *runs, const size_t *rows, size_t count,
 	out->full = calloc(runs->functions.count + 1, sizeof(*out->full));
 	if (!out->slot || !out->full)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		take_row(out, rows[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct runs_row *of = runs_row(out->runs, rows[i]);
+
+		for (uint32_t frame = 0; frame < of->depth; frame++) {
+			uint32_t function =
+				out->runs->frames[of->first + frame];
+			uint32_t other =
+				runs_function(out->runs, function)->other;
+
+			take_row_name(out, function);
+			if (other != RUNS_NONE)
+				take_row_name(out, other);
+		}
+	}
 	return short_names_make(&out->names, out->full, out->count, full_names);
 }
 
@@ -58,13 +56,13 @@ void row_names_release(struct row_names *names)
 	*names = (struct row_names){ 0 };
 }
 
-static const char *name_of(const struct row_names *names, uint32_t function)
+static const char *row_name(const struct row_names *names, uint32_t function)
 {
 	return short_names_get(&names->names, names->slot[function] - 1);
 }
 
-/* Whether the function was in another module: both are known. What was made
- * from a trace has none. */
+/* Returns true if the function has moved to another module and both are known.
+ * Profiles made from a trace have no modules. */
 static bool is_moved(const struct runs_function *function,
 		     const struct runs_function *other)
 {
@@ -82,7 +80,7 @@ static void print_match(const struct row_names *names,
 		return;
 	if (function->match == RUNS_RENAMED) {
 		fputs(" (now ", out);
-		text_out(name_of(names, function->other), out);
+		text_out(row_name(names, function->other), out);
 		fputc(')', out);
 		return;
 	}
@@ -94,16 +92,6 @@ static void print_match(const struct row_names *names,
 	fputc(')', out);
 }
 
-static void print_sides(const struct runs *runs, size_t row, FILE *out)
-{
-	if (runs->first_b == runs->count)
-		return;
-	if (!runs_present(runs, row, false))
-		fputs(" (only in B)", out);
-	else if (!runs_present(runs, row, true))
-		fputs(" (only in A)", out);
-}
-
 void row_print(const struct row_names *names, size_t row, FILE *out)
 {
 	const struct runs *runs = names->runs;
@@ -113,26 +101,22 @@ void row_print(const struct row_names *names, size_t row, FILE *out)
 		uint32_t function = runs->frames[of->first + i];
 
 		fputs(i ? " < " : "", out);
-		text_out(name_of(names, function), out);
+		text_out(row_name(names, function), out);
 		print_match(names, runs_function(runs, function), out);
 	}
 	if (of->depth > FRAMES_SHOWN)
 		fprintf(out, " < %u more", of->depth - FRAMES_SHOWN);
-	print_sides(runs, row, out);
+	if (runs->first_b == runs->count)
+		return;
+	if (!runs_present(runs, row, false))
+		fputs(" (only in B)", out);
+	else if (!runs_present(runs, row, true))
+		fputs(" (only in A)", out);
 }
 
-/* --- rows of a table
- * ----------------------------------------------------------
- */
+/* --- rows of a table ----------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* What stands behind the name, in @text. */
+/* Sets @text to the remark behind the name. */
 static void note_row(const struct runs *runs, size_t row, char *text,
 		     size_t room)
 {
@@ -148,7 +132,7 @@ static void note_row(const struct runs *runs, size_t row, char *text,
 		snprintf(text, room, "(now %.200s)", folded);
 	else if (is_moved(function, other))
 		snprintf(text, room, "(now in [%.100s])",
-			 base_name(other->module));
+			 path_name(other->module));
 	else if (runs->first_b < runs->count && !runs_present(runs, row, false))
 		snprintf(text, room, "(only in B)");
 	else if (runs->first_b < runs->count && !runs_present(runs, row, true))
@@ -171,8 +155,7 @@ void row_add(const struct runs *runs, size_t row, const char *const *cells,
 	}
 }
 
-/* --- values ------------------------------------------------------------------
- */
+/* --- values -------------------------------------------------------------- */
 
 const char *row_value(const struct runs_metric *metric, double value, bool sign,
 		      char *text)

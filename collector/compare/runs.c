@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Three passes. All files are read, and every function gets a number. Then the
- * functions of one build are matched with those of the other. Then each row of
- * each file is added to the row of the functions that it is about.
+ * Three passes. The first reads all files and numbers the functions. The second
+ * matches functions of one build with functions of the other. The third adds
+ * each row of each file to the row of its functions.
  */
 #include "collector/compare/runs.h"
 
@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/output/own_files.h"
 #include "collector/show/progress.h"
 #include "collector/show/summary_losses.h"
@@ -21,7 +23,7 @@
 #include "shared/hash.h"
 
 #define VALUES_MAX ((size_t)1 << 27) /* 1 GiB */
-#define SUMMARY (-1) /* the "profile" of what is in summary.json */
+#define SUMMARY (-1) /* the "profile" of summary.json */
 
 enum { WALL, CPU, HEAP, SPAN };
 
@@ -32,17 +34,15 @@ static const char *const profile_names[RUNS_PROFILES] = {
 	[SPAN] = SPAN_PROFILE_NAME,
 };
 
-/* Values that say the same as others, with what perfrec took in it, or in other
- * units. */
+/* Values that repeat others, with the cost of recording or in other units. */
 static const char *const hidden[] = { "wall_measured", "samples",
 				      "cpu_samples" };
 
-/* Which values a person knows by what title. Others have the name of their
- * type. */
+/* Titles of values. Other values have the name of their type. */
 static const struct known {
 	const char *type, *title;
-	bool main; /* as runs_metric has it */
-	bool of_sched; /* it is 0 where it is not known when threads ran */
+	bool main; /* as runs_metric.main */
+	bool of_sched; /* 0 where the kernel reported no switches */
 } known_types[] = {
 	{ "calls", "calls", true, false },
 	{ "wall", "wall time", true, false },
@@ -58,7 +58,7 @@ static const struct known {
 	{ "switches", "switches", false, true },
 };
 
-static int64_t add_saturating(int64_t a, int64_t b)
+static int64_t add_run_saturating(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -72,8 +72,7 @@ static int64_t to_signed(uint64_t value)
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-/* --- metrics -----------------------------------------------------------------
- */
+/* --- metrics ------------------------------------------------------------- */
 
 static bool is_hidden(const char *type)
 {
@@ -83,8 +82,8 @@ static bool is_hidden(const char *type)
 	return false;
 }
 
-/* What is known of @type; NULL: nothing. */
-static const struct known *find_known(const char *type)
+/* Returns the entry of @type, or NULL. */
+static const struct known *find_known_type(const char *type)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(known_types); i++)
 		if (strcmp(type, known_types[i].type) == 0)
@@ -92,17 +91,7 @@ static const struct known *find_known(const char *type)
 	return NULL;
 }
 
-static void set_title(struct runs_metric *metric, const char *type)
-{
-	const struct known *known = find_known(type);
-
-	metric->main = known && known->main;
-	metric->random = known && known->of_sched;
-	snprintf(metric->title, sizeof(metric->title), "%.40s%s",
-		 known ? known->title : type, metric->total ? ", total" : "");
-}
-
-static uint32_t find_key(const struct runs *runs, const char *key)
+static uint32_t find_metric_key(const struct runs *runs, const char *key)
 {
 	for (uint32_t i = 0; i < runs->metric_count; i++)
 		if (strcmp(runs->metric[i].key, key) == 0)
@@ -114,6 +103,7 @@ static void add_metric(struct runs *runs, const char *type, const char *unit,
 		       bool total, int profile)
 {
 	struct runs_metric *metric = &runs->metric[runs->metric_count];
+	const struct known *known;
 
 	if (runs->metric_count == RUNS_METRICS_MAX)
 		return;
@@ -121,12 +111,16 @@ static void add_metric(struct runs *runs, const char *type, const char *unit,
 	snprintf(metric->key, sizeof(metric->key), "%.48s%s", type,
 		 total ? ".total" : "");
 	snprintf(metric->unit, sizeof(metric->unit), "%s", unit);
-	set_title(metric, type);
-	if (find_key(runs, metric->key) == RUNS_NONE)
+	known = find_known_type(type);
+	metric->main = known && known->main;
+	metric->random = known && known->of_sched;
+	snprintf(metric->title, sizeof(metric->title), "%.40s%s",
+		 known ? known->title : type, metric->total ? ", total" : "");
+	if (find_metric_key(runs, metric->key) == RUNS_NONE)
 		runs->metric_count++;
 }
 
-/* The type of the values of @metric, in its profile. */
+/* Sets @type to the type of @metric's values in its profile. */
 static void type_of(const struct runs_metric *metric, char type[64])
 {
 	size_t length = strlen(metric->key);
@@ -136,16 +130,16 @@ static void type_of(const struct runs_metric *metric, char type[64])
 	snprintf(type, 64, "%.*s", (int)length, metric->key);
 }
 
-/* Whether @run can have values of @type that say something. */
+/* Returns true if @run can have meaningful values of @type. */
 static bool run_knows(const struct run *run, const char *type)
 {
-	const struct known *known = find_known(type);
+	const struct known *known = find_known_type(type);
 
 	return !known || !known->of_sched || summary_sched_known(run->summary);
 }
 
-/* A total of calls means nothing, and a stack has no other total than its own.
- */
+/* A total of calls has no meaning, and the total of a stack is its own
+ * value. */
 static void add_profile_metrics(struct runs *runs, const struct run *run,
 				int number)
 {
@@ -162,21 +156,7 @@ static void add_profile_metrics(struct runs *runs, const struct run *run,
 	}
 }
 
-static void add_metrics(struct runs *runs)
-{
-	if (!runs->stacks) {
-		add_metric(runs, "calls", "count", false, SUMMARY);
-		add_metric(runs, "wall", "nanoseconds", false, SUMMARY);
-		add_metric(runs, "wall", "nanoseconds", true, SUMMARY);
-	}
-	for (int number = 0; number < RUNS_PROFILES; number++)
-		for (size_t i = 0; i < runs->count; i++)
-			if (runs->list[i].profile[number])
-				add_profile_metrics(runs, &runs->list[i],
-						    number);
-}
-
-/* The number of the values of @metric in @pprof, or PPROF_NONE. */
+/* Returns the index of @metric's values in @pprof, or PPROF_NONE. */
 static uint32_t value_number(const struct runs_metric *metric,
 			     const struct pprof *pprof)
 {
@@ -210,16 +190,6 @@ static bool every_run_has(const struct runs *runs,
 	return true;
 }
 
-static void leave_out(struct runs *runs, const struct runs_metric *metric)
-{
-	size_t length = strlen(runs->left_out);
-
-	if (!metric->total)
-		snprintf(runs->left_out + length,
-			 sizeof(runs->left_out) - length, "%s%s",
-			 length ? ", " : "", metric->key);
-}
-
 static void keep_shared_metrics(struct runs *runs)
 {
 	size_t kept = 0;
@@ -227,33 +197,28 @@ static void keep_shared_metrics(struct runs *runs)
 	for (size_t i = 0; i < runs->metric_count; i++) {
 		if (every_run_has(runs, &runs->metric[i]))
 			runs->metric[kept++] = runs->metric[i];
-		else
-			leave_out(runs, &runs->metric[i]);
+		else {
+			size_t length = strlen(runs->left_out);
+
+			if (!runs->metric[i].total)
+				snprintf(runs->left_out + length,
+					 sizeof(runs->left_out) - length,
+					 "%s%s", length ? ", " : "",
+					 runs->metric[i].key);
+		}
 	}
 	runs->metric_count = kept;
 }
 
-/* Whether @metric is a time that may be from samples (time_from). */
+/* Returns true if @metric is a time that may come from samples (time_from). */
 static bool is_wall(const struct runs_metric *metric)
 {
 	return strncmp(metric->key, "wall", 4) == 0 &&
 	       strncmp(metric->key, "wall_measured", 13) != 0;
 }
 
-/* Times from calls and times from samples do not compare. */
-static void use_same_times(struct runs *runs)
-{
-	size_t sampled = 0;
-
-	for (size_t i = 0; i < runs->count; i++)
-		sampled += summary_time_is_sampled(runs->list[i].summary);
-	runs->mixed_times = sampled && sampled < runs->count;
-	for (size_t i = 0; i < runs->count && runs->mixed_times; i++)
-		summary_use_recorded(runs->list[i].summary);
-}
-
-/* Which values are estimates. The period of a profile is about its last type.
- */
+/* Marks the values that are estimates. The period of a profile applies to its
+ * last type. */
 static void set_sampled(struct runs *runs)
 {
 	for (size_t m = 0; m < runs->metric_count; m++) {
@@ -262,9 +227,10 @@ static void set_sampled(struct runs *runs)
 		for (size_t i = 0; i < runs->count; i++) {
 			const struct run *run = &runs->list[i];
 
-			if (metric->profile == CPU ||
-			    (is_wall(metric) && run->profile[CPU] &&
-			     summary_time_is_sampled(run->summary))) {
+			if (run->profile[CPU] &&
+			    (metric->profile == CPU ||
+			     (is_wall(metric) &&
+			      summary_time_is_sampled(run->summary)))) {
 				metric->sampled = true;
 				metric->grain =
 					MAX(metric->grain,
@@ -277,38 +243,30 @@ static void set_sampled(struct runs *runs)
 	}
 }
 
-/* --- functions ---------------------------------------------------------------
- */
+/* --- functions ----------------------------------------------------------- */
 
-static const char *module_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static uint64_t hash_function(const void *item)
+static uint64_t hash_runs_function(const void *item)
 {
 	const struct runs_function *function = item;
 
-	return hash_fold(
-		hash_text(hash_text(0xcbf29ce484222325ULL, function->name),
-			  module_base(function->module)));
+	return hash_fold(hash_text(hash_text(HASH_START, function->name),
+				   path_name(function->module)));
 }
 
-static bool same_function(const void *left, const void *right)
+static bool same_runs_function(const void *left, const void *right)
 {
 	const struct runs_function *a = left, *b = right;
 
 	return strcmp(a->name, b->name) == 0 &&
-	       strcmp(module_base(a->module), module_base(b->module)) == 0;
+	       strcmp(path_name(a->module), path_name(b->module)) == 0;
 }
 
-static const struct pool_key function_key = { hash_function, same_function };
+static const struct pool_key function_key = { hash_runs_function,
+					      same_runs_function };
 
-/* Give the function of @frame a number. 0 or -ENOMEM. */
-static int intern(struct runs *runs, size_t run,
-		  const struct pprof_frame *frame, uint32_t *out)
+/* Sets *@out to the number of @frame's function. Returns 0 or -ENOMEM. */
+static int intern_runs_frame(struct runs *runs, size_t run,
+			     const struct pprof_frame *frame, uint32_t *out)
 {
 	struct runs_function key = { .name = frame->name,
 				     .module = frame->module,
@@ -347,12 +305,13 @@ static int intern_summary(struct runs *runs, size_t number)
 			run->summary->functions[i].module, "", 0
 		};
 
-		err = intern(runs, number, &frame, &run->summary_ids[i]);
+		err = intern_runs_frame(runs, number, &frame,
+					&run->summary_ids[i]);
 	}
 	return err;
 }
 
-/* Stands for the frames of a stack that has none. */
+/* The only frame of a stack without frames. */
 static const struct pprof_frame no_stack = { "[no stack]", "", "", 0 };
 
 static size_t count_frames(const struct pprof_rows *rows)
@@ -376,18 +335,18 @@ static int intern_profile(struct runs *runs, size_t number, int profile)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows->count && !err; i++) {
 		if (!rows->list[i].depth)
-			err = intern(runs, number, &no_stack, &runs->no_stack);
+			err = intern_runs_frame(runs, number, &no_stack,
+						&runs->no_stack);
 		for (size_t k = 0; k < rows->list[i].depth && !err; k++)
-			err = intern(runs, number, &rows->list[i].frames[k],
-				     ids++);
+			err = intern_runs_frame(
+				runs, number, &rows->list[i].frames[k], ids++);
 	}
 	return err;
 }
 
-/* --- reading -----------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------- */
 
-static int read_profile(struct runs *runs, struct run *run, int profile)
+static int read_run_profile(struct runs *runs, struct run *run, int profile)
 {
 	int err = pprof_read(run->dir, profile_names[profile],
 			     &run->profile[profile]);
@@ -398,34 +357,59 @@ static int read_profile(struct runs *runs, struct run *run, int profile)
 						 &run->rows[profile])
 			   : pprof_rows_by_function(run->profile[profile],
 						    &run->rows[profile]);
-	/* perfrec's own rows are no change of the program. */
+	/* perfrec's own rows are not part of the program. */
 	if (!err && pprof_rows_fold_own(&run->rows[profile]))
 		run->rows[profile].count--;
 	return err;
 }
 
-static void judge_run(struct run *run)
+/* Rejects a recording that a side has twice, because it makes the sums and the
+ * spread wrong. Both sides may have the same recording. Returns 0, or -errno
+ * after one line in the log. */
+static int check_is_once(struct runs *runs, size_t number)
 {
-	const struct summary_totals *totals = &run->summary->totals;
+	size_t first = number < runs->first_b ? 0 : runs->first_b;
+	struct run *run = &runs->list[number];
 
-	run->single_threaded = totals->threads <= totals->processes;
-	run->complete = summary_losses_none(run->summary) &&
-			!totals->functions_off && !totals->functions_gated &&
-			!totals->paused_spans && !totals->truncated_spans &&
-			!run->summary->rebuilt;
+	if (stat(run->dir, &run->folder) < 0) {
+		int err = -errno;
+
+		log_err("cannot read '%.2000s': %s", run->dir, strerror(-err));
+		return err;
+	}
+	for (size_t i = first; i < number; i++) {
+		const struct run *other = &runs->list[i];
+
+		if (run->folder.st_dev == other->folder.st_dev &&
+		    run->folder.st_ino == other->folder.st_ino) {
+			log_err("'%.2000s' and '%.2000s' are the same "
+				"recording: leave out one",
+				other->dir, run->dir);
+			return -EEXIST;
+		}
+	}
+	return 0;
 }
 
 static int read_run(struct runs *runs, size_t number)
 {
 	struct run *run = &runs->list[number];
 	int err = summary_read(run->dir, &run->summary);
+	const struct summary_totals *totals;
 
+	if (!err)
+		err = check_is_once(runs, number);
 	if (err)
 		return err;
-	judge_run(run);
+	totals = &run->summary->totals;
+	run->single_threaded = totals->threads <= totals->processes;
+	run->complete = summary_losses_none(run->summary) &&
+			!totals->functions_off && !totals->functions_gated &&
+			!totals->paused_spans && !totals->truncated_spans &&
+			!run->summary->rebuilt;
 	err = intern_summary(runs, number);
 	for (int profile = 0; profile < RUNS_PROFILES && !err; profile++) {
-		err = read_profile(runs, run, profile);
+		err = read_run_profile(runs, run, profile);
 		if (!err)
 			err = intern_profile(runs, number, profile);
 	}
@@ -434,14 +418,13 @@ static int read_run(struct runs *runs, size_t number)
 	return err;
 }
 
-/* --- rows --------------------------------------------------------------------
- */
+/* --- rows ---------------------------------------------------------------- */
 
-/* The frames of rows are in an array of their own, which moves while it grows;
- * rows are compared through this. Only one thread reads recordings. */
+/* The runs whose rows are compared: frames of rows are in an array that moves
+ * while it grows. Only one thread reads recordings. */
 static const struct runs *g_rows_of;
 
-static uint64_t hash_row(const void *item)
+static uint64_t hash_runs_row(const void *item)
 {
 	const struct runs_row *row = item;
 	uint64_t hash = row->depth;
@@ -464,11 +447,12 @@ static bool same_row(const void *left, const void *right)
 		      a->depth * sizeof(*g_rows_of->frames)) == 0;
 }
 
-static const struct pool_key row_key = { hash_row, same_row };
+static const struct pool_key row_key = { hash_runs_row, same_row };
 
-/* The row of the functions @ids, under their names on side A. 0 or -errno. */
-static int intern_row(struct runs *runs, const uint32_t *ids, size_t depth,
-		      uint32_t *out)
+/* Sets *@out to the row of the functions @ids, under their numbers on side A.
+ * Returns 0 or -errno. */
+static int intern_runs_row(struct runs *runs, const uint32_t *ids, size_t depth,
+			   uint32_t *out)
 {
 	const struct runs_function *functions = runs->functions.items;
 	struct runs_row row = { runs->frame_count, (uint32_t)depth };
@@ -498,14 +482,14 @@ static int intern_profile_rows(struct runs *runs, struct run *run, int profile)
 	for (size_t i = 0; i < rows->count && !err; i++) {
 		size_t depth = rows->list[i].depth;
 
-		err = depth ? intern_row(runs, from, depth, &to[i])
-			    : intern_row(runs, &runs->no_stack, 1, &to[i]);
+		err = depth ? intern_runs_row(runs, from, depth, &to[i])
+			    : intern_runs_row(runs, &runs->no_stack, 1, &to[i]);
 		from += depth;
 	}
 	return err;
 }
 
-/* Give all rows their numbers: once all are known, there is room for values. */
+/* Numbers all rows. The values are allocated once all rows are known. */
 static int intern_rows(struct runs *runs)
 {
 	int err = 0;
@@ -515,27 +499,27 @@ static int intern_rows(struct runs *runs)
 		size_t known = runs->stacks ? 0 : run->summary->function_count;
 
 		for (size_t k = 0; k < known && !err; k++)
-			err = intern_row(runs, &run->summary_ids[k], 1,
-					 &run->summary_ids[k]);
+			err = intern_runs_row(runs, &run->summary_ids[k], 1,
+					      &run->summary_ids[k]);
 		for (int p = 0; p < RUNS_PROFILES && !err; p++)
 			err = intern_profile_rows(runs, run, p);
 	}
 	return err;
 }
 
-static int64_t *value_at(const struct runs *runs, size_t row, size_t metric,
-			 size_t run)
+static int64_t *run_value_at(const struct runs *runs, size_t row, size_t metric,
+			     size_t run)
 {
 	return &runs->values[(row * runs->metric_count + metric) * runs->count +
 			     run];
 }
 
-static void add_value(struct runs *runs, size_t row, size_t metric, size_t run,
-		      int64_t value)
+static void add_run_value(struct runs *runs, size_t row, size_t metric,
+			  size_t run, int64_t value)
 {
-	int64_t *to = value_at(runs, row, metric, run);
+	int64_t *to = run_value_at(runs, row, metric, run);
 
-	*to = add_saturating(*to, value);
+	*to = add_run_saturating(*to, value);
 	if (value)
 		runs->present[row * runs->count + run] = 1;
 }
@@ -553,9 +537,9 @@ static void fill_summary_metric(struct runs *runs, size_t m, size_t number)
 		uint64_t self = calls ? one->calls : one->self_ns;
 		uint64_t value = metric->total ? one->total_ns : self;
 
-		add_value(runs, run->summary_ids[i], m, number,
-			  to_signed(value));
-		*sum = add_saturating(*sum, to_signed(self));
+		add_run_value(runs, run->summary_ids[i], m, number,
+			      to_signed(value));
+		*sum = add_run_saturating(*sum, to_signed(self));
 	}
 }
 
@@ -574,12 +558,12 @@ static void fill_metric(struct runs *runs, size_t m, size_t number)
 	value = value_number(metric, run->profile[metric->profile]);
 	runs->sum[m][number] = rows->sum[value];
 	for (size_t i = 0; i < rows->count; i++)
-		add_value(runs, run->row_ids[metric->profile][i], m, number,
-			  (metric->total ? rows->list[i].total
-					 : rows->list[i].self)[value]);
+		add_run_value(runs, run->row_ids[metric->profile][i], m, number,
+			      (metric->total ? rows->list[i].total
+					     : rows->list[i].self)[value]);
 }
 
-static int fill(struct runs *runs)
+static int fill_values(struct runs *runs)
 {
 	size_t rows = runs->row_pool.count;
 	size_t width = runs->metric_count * runs->count + 1;
@@ -602,36 +586,48 @@ static int fill(struct runs *runs)
 	return 0;
 }
 
-static const char *program_of(const struct run *run)
+static const char *program_of_run(const struct run *run)
 {
 	return run->summary->command[0] ? run->summary->command[0] : "";
-}
-
-static int match_sides(struct runs *runs)
-{
-	const char *const programs[] = {
-		program_of(&runs->list[0]),
-		program_of(&runs->list[runs->first_b]),
-	};
-
-	return runs_match_sides(&runs->functions, programs);
 }
 
 static int compare_read(struct runs *runs)
 {
 	int err = 0;
+	size_t sampled = 0;
 
-	use_same_times(runs);
-	add_metrics(runs);
+	/* Uses times from calls in all runs, because times from samples do not
+	 * compare with them. */
+	for (size_t i = 0; i < runs->count; i++)
+		sampled += summary_time_is_sampled(runs->list[i].summary);
+	runs->mixed_times = sampled && sampled < runs->count;
+	for (size_t i = 0; i < runs->count && runs->mixed_times; i++)
+		summary_use_recorded(runs->list[i].summary);
+	if (!runs->stacks) {
+		add_metric(runs, "calls", "count", false, SUMMARY);
+		add_metric(runs, "wall", "nanoseconds", false, SUMMARY);
+		add_metric(runs, "wall", "nanoseconds", true, SUMMARY);
+	}
+	for (int number = 0; number < RUNS_PROFILES; number++)
+		for (size_t i = 0; i < runs->count; i++)
+			if (runs->list[i].profile[number])
+				add_profile_metrics(runs, &runs->list[i],
+						    number);
 	keep_shared_metrics(runs);
 	set_sampled(runs);
-	if (runs->first_b < runs->count)
-		err = match_sides(runs);
+	if (runs->first_b < runs->count) {
+		const char *const programs[] = {
+			program_of_run(&runs->list[0]),
+			program_of_run(&runs->list[runs->first_b]),
+		};
+
+		err = runs_match_sides(&runs->functions, programs);
+	}
 	g_rows_of = runs;
 	if (!err)
 		err = intern_rows(runs);
 	if (!err)
-		err = fill(runs);
+		err = fill_values(runs);
 	g_rows_of = NULL;
 	if (err == -ENOMEM)
 		log_err("out of memory");
@@ -669,22 +665,18 @@ int runs_read(char *const *dirs, size_t count, size_t first_b, bool stacks,
 	return err;
 }
 
-static void release_run(struct run *run)
-{
-	summary_free(&run->summary);
-	for (int i = 0; i < RUNS_PROFILES; i++) {
-		pprof_rows_free(&run->rows[i]);
-		pprof_free(&run->profile[i]);
-		free(run->ids[i]);
-		free(run->row_ids[i]);
-	}
-	free(run->summary_ids);
-}
-
 void runs_release(struct runs *runs)
 {
-	for (size_t i = 0; runs->list && i < runs->count; i++)
-		release_run(&runs->list[i]);
+	for (size_t i = 0; runs->list && i < runs->count; i++) {
+		summary_free(&runs->list[i].summary);
+		for (int which = 0; which < RUNS_PROFILES; which++) {
+			pprof_rows_free(&runs->list[i].rows[which]);
+			pprof_free(&runs->list[i].profile[which]);
+			free(runs->list[i].ids[which]);
+			free(runs->list[i].row_ids[which]);
+		}
+		free(runs->list[i].summary_ids);
+	}
 	free(runs->list);
 	pool_release(&runs->functions);
 	pool_release(&runs->row_pool);
@@ -694,8 +686,7 @@ void runs_release(struct runs *runs)
 	*runs = (struct runs){ 0 };
 }
 
-/* --- what others ask ---------------------------------------------------------
- */
+/* --- access -------------------------------------------------------------- */
 
 size_t runs_row_count(const struct runs *runs)
 {
@@ -723,7 +714,7 @@ const struct runs_function *runs_frame(const struct runs *runs, size_t row,
 int64_t runs_value(const struct runs *runs, size_t row, size_t metric,
 		   size_t run)
 {
-	return *value_at(runs, row, metric, run);
+	return *run_value_at(runs, row, metric, run);
 }
 
 size_t runs_present(const struct runs *runs, size_t row, bool side_b)
@@ -753,5 +744,5 @@ uint32_t runs_find_metric(const struct runs *runs, const char *key)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(key, others[i].short_key) == 0)
 			key = others[i].key;
-	return find_key(runs, key);
+	return find_metric_key(runs, key);
 }

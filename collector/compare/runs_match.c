@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/path.h"
 #include "collector/compare/runs_match.h"
 
 #include <ctype.h>
@@ -9,20 +10,19 @@
 
 #include "shared/compiler.h"
 
-#define NAME_BYTES 1024 /* of a name that counts; longer ones are cut */
+#define NAME_BYTES 1024 /* a longer name is cut */
 #define KEY_BYTES (2 * NAME_BYTES)
 
-/* --- names -------------------------------------------------------------------
- */
+/* --- names --------------------------------------------------------------- */
 
-/* Suffixes that compilers add to the name of what they made of a function. */
+/* Suffixes that compilers append to names of copies of a function. */
 static const char *const clone_suffixes[] = {
 	".isra.", ".constprop.", ".part.",  ".cold",	 ".lto_priv.",
 	".llvm.", ".localalias", ".clone.", ".resolver",
 };
 
-/* Where the suffixes of clones begin in @name, or its end. "f(int) [clone
- * .isra.0]" is how demanglers write them. */
+/* Returns the length of @name without suffixes of copies. Demanglers write
+ * "f(int) [clone .isra.0]". */
 static size_t plain_length(const char *name)
 {
 	size_t length = strlen(name);
@@ -38,7 +38,7 @@ static size_t plain_length(const char *name)
 	return length;
 }
 
-/* The end of the "[abi:...]" that begins at @at; @at: there is none. */
+/* Returns the end of the "[abi:...]" at @at; @at if there is none. */
 static size_t skip_abi_tag(const char *name, size_t at, size_t end)
 {
 	size_t to = at + strcspn(name + at, "]");
@@ -48,8 +48,8 @@ static size_t skip_abi_tag(const char *name, size_t at, size_t end)
 	return to + 1;
 }
 
-/* Whether the '<' or '>' at @at is part of the name of an operator. */
-static bool is_operator(const char *name, size_t at)
+/* Returns true if the '<' or '>' at @at belongs to the name of an operator. */
+static bool is_folded_operator(const char *name, size_t at)
 {
 	while (at > 0 && strchr("<>=-", name[at - 1]))
 		at--;
@@ -57,14 +57,15 @@ static bool is_operator(const char *name, size_t at)
 }
 
 struct fold {
-	size_t angles, brackets; /* that are open */
+	size_t angles, brackets; /* open ones */
 };
 
-/* Whether the character at @at stays when arguments are left out. */
-static bool keep(struct fold *fold, const char *name, size_t at)
+/* Returns true if the character at @at belongs to the name without
+ * arguments. */
+static bool keep_folded(struct fold *fold, const char *name, size_t at)
 {
 	char c = name[at];
-	bool plain = !is_operator(name, at);
+	bool plain = !is_folded_operator(name, at);
 
 	if (c == '>' && plain && fold->angles)
 		fold->angles--;
@@ -90,29 +91,21 @@ void runs_match_name(const char *name, bool folded, char *out, size_t room)
 
 		if (next != at)
 			at = next - 1;
-		else if (!folded || keep(&fold, name, at))
+		else if (!folded || keep_folded(&fold, name, at))
 			out[length++] = name[at];
 	}
 	out[length] = '\0';
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 void runs_match_module(const char *path, char *out, size_t room)
 {
-	const char *base = base_name(path), *so = strstr(base, ".so");
+	const char *base = path_name(path), *so = strstr(base, ".so");
 	size_t length = so ? (size_t)(so - base) : strlen(base);
 
 	snprintf(out, room, "%.*s", (int)MIN(length, room), base);
 }
 
-/* --- matching ----------------------------------------------------------------
- */
+/* --- matching ------------------------------------------------------------ */
 
 struct candidate {
 	uint32_t function;
@@ -122,20 +115,13 @@ struct candidate {
 
 struct matching {
 	struct pool *functions;
-	char program[2][NAME_BYTES]; /* of each side: its main module */
+	char program[2][NAME_BYTES]; /* each side's main module */
 	struct candidate *list;
 	size_t count;
 };
 
-/* A function that only one side has, and that is not matched yet. */
-static bool is_open(const struct runs_function *function, uint32_t number)
-{
-	return function->on_a != function->on_b &&
-	       function->other == RUNS_NONE && function->same_as == number;
-}
-
-/* The module in a key. That of the program itself has the same key on both
- * sides, whatever the program is called. */
+/* Sets @out to the module in a key. The main module has the same key on both
+ * sides, even if the program has another name. */
 static void module_key(const struct matching *matching,
 		       const struct runs_function *function, char *out,
 		       size_t room)
@@ -147,12 +133,12 @@ static void module_key(const struct matching *matching,
 
 enum step { BY_NAME, BY_NAME_ELSEWHERE, BY_FOLDED_NAME, BY_LINE, STEPS };
 
-/* The key of @function in @step, in @out; "": it cannot be matched so. */
-static void make_key(const struct matching *matching, enum step step,
-		     const struct runs_function *function, char *out)
+/* Sets @out to the key of @function in @step; "" if the step does not apply. */
+static void make_match_key(const struct matching *matching, enum step step,
+			   const struct runs_function *function, char *out)
 {
 	char name[NAME_BYTES], module[NAME_BYTES];
-	const char *file = base_name(function->file);
+	const char *file = path_name(function->file);
 
 	out[0] = '\0';
 	module_key(matching, function, module, sizeof(module));
@@ -193,9 +179,12 @@ static int collect(struct matching *matching, enum step step)
 	for (uint32_t i = 0; i < matching->functions->count; i++) {
 		struct candidate *to = &matching->list[matching->count];
 
-		if (!is_open(&functions[i], i))
+		/* Unmatched functions that only one side has. */
+		if (functions[i].on_a == functions[i].on_b ||
+		    functions[i].other != RUNS_NONE ||
+		    functions[i].same_as != i)
 			continue;
-		make_key(matching, step, &functions[i], key);
+		make_match_key(matching, step, &functions[i], key);
 		if (!key[0])
 			continue;
 		*to = (struct candidate){ i, functions[i].on_b, strdup(key) };
@@ -208,7 +197,7 @@ static int collect(struct matching *matching, enum step step)
 	return 0;
 }
 
-/* A program has another name in each build: its functions did not move. */
+/* A main module with another name does not mean that its functions moved. */
 static enum runs_match match_of(const struct matching *matching,
 				const struct runs_function *a,
 				const struct runs_function *b)
@@ -222,7 +211,8 @@ static enum runs_match match_of(const struct matching *matching,
 	return strcmp(key_a, key_b) == 0 ? RUNS_SAME : RUNS_MOVED;
 }
 
-static void join(const struct matching *matching, uint32_t a, uint32_t b)
+static void join_matching(const struct matching *matching, uint32_t a,
+			  uint32_t b)
 {
 	struct runs_function *functions = matching->functions->items;
 	struct runs_function *old = &functions[a], *new = &functions[b];
@@ -232,7 +222,7 @@ static void join(const struct matching *matching, uint32_t a, uint32_t b)
 	new->same_as = a;
 }
 
-/* Join what has a key that one function of each side has, and no other. */
+/* Joins functions whose key belongs to exactly one function of each side. */
 static void join_pairs(struct matching *matching)
 {
 	const struct candidate *list = matching->list;
@@ -243,7 +233,8 @@ static void join_pairs(struct matching *matching)
 			if (strcmp(list[i].key, list[end].key) != 0)
 				break;
 		if (end - i == 2 && !list[i].on_b && list[i + 1].on_b)
-			join(matching, list[i].function, list[i + 1].function);
+			join_matching(matching, list[i].function,
+				      list[i + 1].function);
 	}
 }
 

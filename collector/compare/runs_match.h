@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * runs_match - which functions of one build are which of another.
+ * runs_match - matches the functions of two builds.
  *
- * Functions of the same name and module are the same already. What only one
- * side has is matched in steps, the surest first: without what compilers put
- * behind a name (".isra.0", "[abi:cxx11]"); in a module of another name; with
- * other template arguments or parameters in the same file; and at last by file
- * and line. A step matches two functions only if nothing else on either side
- * fits.
+ * Functions with the same name and module match. Functions that only one side
+ * has are matched in steps, the surest first: without suffixes of compilers
+ * (".isra.0", "[abi:cxx11]"); in a module of another name; with other template
+ * arguments or parameters in the same file; and at last by file and line. A
+ * step matches two functions only if no other function on either side fits.
  */
 #ifndef PERFREC_COLLECTOR_COMPARE_RUNS_MATCH_H
 #define PERFREC_COLLECTOR_COMPARE_RUNS_MATCH_H
@@ -23,35 +22,33 @@
 enum runs_match {
 	RUNS_SAME, /* the same name and module on both sides, or one side only
 		    */
-	RUNS_RENAMED, /* the two sides have other names for it */
-	RUNS_MOVED, /* the two sides have it in other modules */
+	RUNS_RENAMED, /* the names on the two sides differ */
+	RUNS_MOVED, /* the modules on the two sides differ */
 };
 
 struct runs_function {
-	const char *name, *module; /* as the first run has them */
+	const char *name, *module; /* as in the first run */
 	const char *file; /* "": unknown */
 	uint32_t line; /* 0: unknown */
-	bool on_a, on_b; /* the sides that have it */
+	bool on_a, on_b; /* exists on side A, B */
 	enum runs_match match;
-	/* Of a function of side B: what it is called on side A, or itself. */
+	/* For side B: the function's number on side A, or its own number. */
 	uint32_t same_as;
-	/* Of a function of side A: its number on side B; RUNS_NONE: it has no
-	 * other. */
+	/* For side A: the function's number on side B; RUNS_NONE: the same. */
 	uint32_t other;
 };
 
-/* Set match, same_as and other of @functions, a pool of struct runs_function.
- * @programs: what the program itself is called on side A and on side B. 0 or
+/* Sets match, same_as and other of @functions, a pool of struct runs_function.
+ * @programs: the main module's name on side A and on side B. Returns 0 or
  * -ENOMEM. */
 int runs_match_sides(struct pool *functions, const char *const programs[2]);
 
-/* What two builds have in common of the name @name of a function, in @out, of
- * @room bytes: without suffixes of clones and ABI tags; and with @folded also
- * without the arguments of templates and functions. What does not fit is cut.
- */
+/* Sets @out, of @room bytes, to the part of a function's name @name that two
+ * builds have in common: without suffixes of copies and ABI tags; with @folded
+ * also without the arguments of templates and functions. Cuts it at @room. */
 void runs_match_name(const char *name, bool folded, char *out, size_t room);
 
-/* The same of the path of a module: its last part, up to ".so". */
+/* Sets @out to the last part of the path of a module, up to ".so". */
 void runs_match_module(const char *path, char *out, size_t room);
 
 #endif

@@ -12,8 +12,8 @@
 
 #include "shared/compiler.h"
 
-#define PRIOR_ROWS 5 /* fewer say nothing of others */
-/* However alike the rows are: they are not known better than this. */
+#define PRIOR_ROWS 5 /* fewer rows give no prior */
+/* Limit of the prior's degrees of freedom, however similar the rows are. */
 #define PRIOR_MAX 12.0
 #define STEPS_MAX 300
 #define TINY 1e-300
@@ -41,11 +41,10 @@ double spread_mad(double *numbers, size_t count, double middle)
 	return 1.4826 * spread_median(numbers, count);
 }
 
-/* --- the prior ---------------------------------------------------------------
- */
+/* --- the prior ----------------------------------------------------------- */
 
-/* The first and second derivative of the logarithm of the gamma function, by
- * recurrence up to where their series are good. */
+/* The first and second derivative of the logarithm of the gamma function:
+ * recurrence up to arguments where their series converge quickly. */
 static double digamma(double x)
 {
 	double sum = 0;
@@ -70,7 +69,7 @@ static double trigamma(double x)
 	       1 / (30 * pow(x, 5)) + 1 / (42 * pow(x, 7));
 }
 
-/* The x of which trigamma, which falls, is @value. */
+/* Returns the x with trigamma(x) = @value; trigamma decreases. */
 static double trigamma_inverse(double value)
 {
 	double low = 1e-3, high = 1e6;
@@ -110,8 +109,7 @@ struct spread_prior spread_learn(const double *variances, size_t count,
 	return out;
 }
 
-/* --- Student's t -------------------------------------------------------------
- */
+/* --- Student's t --------------------------------------------------------- */
 
 /* The continued fraction of the incomplete beta function, by Lentz. */
 static double beta_fraction(double a, double b, double x)

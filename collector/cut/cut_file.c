@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 #include "collector/cut/cut_pack.h"
+#include "collector/trace/packet.h"
 
-/* Perfetto takes a bundle of less than 512 KB, packed and unpacked. */
+/* Perfetto accepts bundles below 512 KB, packed and unpacked. */
 #define BUNDLE_BYTES (500u << 10)
 
 int cut_file_begin(struct cut_file *file, FILE *out, bool compress)
@@ -38,26 +39,20 @@ static void write_bytes(struct cut_file *file, const void *bytes, size_t count)
 		file->bytes += count;
 }
 
-/* Writes a packet that is a zlib stream of packets. */
 static void write_packed(struct cut_file *file, const struct cut_packed *packed)
 {
-	uint8_t head[2 * (2 + VARINT_BYTES_MAX)], *end, inner[16], *inner_end;
+	uint8_t head[PACKET_BUNDLE_HEAD_MAX], *end;
 
 	if (!packed->bytes) {
 		file->err = file->err ? file->err : -EIO;
 		return;
 	}
-	inner_end = varint_put(inner, TAG_TRACE_PACKET_COMPRESSED_PACKETS);
-	inner_end = varint_put(inner_end, packed->bytes);
-	*head = TAG_TRACE_PACKET;
-	end = varint_put(head + 1, (size_t)(inner_end - inner) + packed->bytes);
+	end = packet_put_bundle_head(head, packed->bytes);
 	write_bytes(file, head, (size_t)(end - head));
-	write_bytes(file, inner, (size_t)(inner_end - inner));
 	write_bytes(file, packed->at, packed->bytes);
 }
 
-/* Writes the bundles that are compressed: all of them, or so many that there is
- * room for one more. */
+/* Writes compressed bundles: all, or until there is room for one more. */
 static void write_done(struct cut_file *file, bool all)
 {
 	struct cut_packed packed;
@@ -66,8 +61,8 @@ static void write_done(struct cut_file *file, bool all)
 		write_packed(file, &packed);
 }
 
-/* Whether threads compress what is pending. A small file is not worth them, and
- * without them it only takes longer. */
+/* Returns true if threads compress bundles. For a small file they would take
+ * longer. */
 static bool has_threads(struct cut_file *file)
 {
 	if (!file->bundles++)
@@ -99,7 +94,7 @@ void cut_file_write_pending(struct cut_file *file)
 
 	if (pending->failed && !file->err)
 		file->err = -ENOMEM;
-	/* A packet that is larger than any of perfrec's stays as it is. */
+	/* A packet larger than any of perfrec's stays plain. */
 	if (file->compressor && pending->count &&
 	    pending->count <= BUNDLE_BYTES) {
 		write_bundle(file);

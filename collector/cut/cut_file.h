@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cut_file - packets on their way to the file of a cut, as they are or in
- * compressed bundles. Of a large file threads of their own compress them. One
- * thread at a time.
+ * cut_file - writes the packets of a cut to its file, plain or in compressed
+ * bundles. Threads compress the bundles of a large file. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_CUT_CUT_FILE_H
 #define PERFREC_COLLECTOR_CUT_CUT_FILE_H
@@ -11,48 +10,45 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "collector/base/bytes.h"
-#include "collector/base/varint.h"
+#include "collector/base/protobuf.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-/* More packets wait than this. */
+/* The bytes of waiting packets before they are written. */
 #define CUT_PENDING_BYTES (256u << 10)
 
 struct cut_pack;
 
 struct cut_file {
-	FILE *out; /* stays the caller's */
-	struct bytes pending; /* whole packets */
-	struct libdeflate_compressor *compressor; /* NULL: not compressed */
+	FILE *out;
+	struct bytes pending;
+	struct libdeflate_compressor *compressor; /* NULL: plain */
 	uint8_t *packed;
 	size_t packed_room;
-	struct cut_pack *pack; /* threads that do so; NULL: not yet */
-	uint64_t bundles; /* so far */
-	uint64_t bytes; /* that were written */
-	int err; /* the first; nothing is written after it */
+	struct cut_pack *pack; /* threads that compress; NULL: none yet */
+	uint64_t bundles;
+	uint64_t bytes;
+	int err; /* the first error; nothing is written after it */
 };
 
-/* Begins to write to @out. @compress: in bundles. 0: the caller ends it by
- * cut_file_end(); or -ENOMEM. */
+/* Starts to write to @out. @compress: in bundles. Returns 0 or -ENOMEM. The
+ * caller ends it with cut_file_end(). */
 int cut_file_begin(struct cut_file *file, FILE *out, bool compress);
-/* Writes what is pending, and frees all memory. Returns 0 or the first -errno
- * of all that was written. */
+/* Writes waiting packets and frees all memory. Returns 0 or the first -errno of
+ * all writes. */
 int cut_file_end(struct cut_file *file);
 
-/* For the functions below only. */
 void cut_file_write_pending(struct cut_file *file);
 
-/* Packets were put into file->pending. */
 static inline void cut_file_check(struct cut_file *file)
 {
 	if (unlikely(file->pending.count > CUT_PENDING_BYTES))
 		cut_file_write_pending(file);
 }
 
-/* Appends @count bytes that are whole packets with their tags. */
+/* Appends whole packets with their tags. */
 static inline void cut_file_put(struct cut_file *file, const void *packets,
 				size_t count)
 {
@@ -60,19 +56,16 @@ static inline void cut_file_put(struct cut_file *file, const void *packets,
 	cut_file_check(file);
 }
 
-/* Appends a packet whose fields are the @count bytes at @fields. */
 static inline void cut_file_packet(struct cut_file *file, const uint8_t *fields,
 				   size_t count)
 {
-	uint8_t *at = bytes_add(&file->pending, count + 1 + VARINT_BYTES_MAX);
-	uint8_t *end;
+	size_t most = WIRE_FIELD_MAX + count;
+	uint8_t *at = bytes_add(&file->pending, most), *end;
 
 	if (unlikely(!at))
 		return;
-	*at = TAG_TRACE_PACKET;
-	end = varint_put(at + 1, count);
-	memcpy(end, fields, count);
-	file->pending.count -= (size_t)(at + 1 + VARINT_BYTES_MAX - end);
+	end = wire_put_bytes(at, TAG_TRACE_PACKET, fields, count);
+	file->pending.count -= most - (size_t)(end - at);
 	cut_file_check(file);
 }
 

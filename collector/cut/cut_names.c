@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every entry of an InternedData has its iid as field 1. The rest of it is the
- * same on all sequences of threads that call the same functions.
+ * cut_names - each entry of an InternedData has its iid as field 1. The rest is
+ * the same on all sequences of threads that call the same functions.
  */
 #include "collector/cut/cut_names.h"
 
@@ -75,7 +75,6 @@ void cut_entries_release(struct cut_entries *entries)
 	bytes_release(&entries->scratch);
 }
 
-/* A copy of @entry's bytes that stays; NULL: no room. */
 static const uint8_t *keep_bytes(struct cut_entries *entries,
 				 const struct cut_entry *entry)
 {
@@ -102,7 +101,6 @@ static const uint8_t *keep_bytes(struct cut_entries *entries,
 	return at;
 }
 
-/* Returns the number of an entry; 0: no room. */
 static uint32_t number_of(struct cut_entries *entries, struct cut_entry entry)
 {
 	uint32_t number;
@@ -119,7 +117,6 @@ static uint32_t number_of(struct cut_entries *entries, struct cut_entry entry)
 	return number + 1;
 }
 
-/* Takes the iid out of the fields of an entry. */
 static struct cut_entry split_entry(struct cut_entries *entries,
 				    struct wire fields, uint64_t *iid)
 {
@@ -151,7 +148,7 @@ static void take_entry(struct cut_names *names, struct cut_entries *entries,
 		return;
 	}
 	number = number_of(entries, entry);
-	/* The same again, which the cut may have. */
+	/* The same entry again, and the cut may have it. */
 	if (!number ||
 	    (trace_iids_get(iids, iid) & ~CUT_NAME_WRITTEN) == number)
 		return;
@@ -185,10 +182,9 @@ void cut_names_clear(struct cut_names *names, struct cut_entries *entries)
 		trace_iids_clear(&names->kinds[i], entries->budget);
 }
 
-/* --- what is used ------------------------------------------------------------
- */
+/* --- use ----------------------------------------------------------------- */
 
-/* The kind of entry that @field of an entry of @kind refers to; 0: none. */
+/* Returns the kind of entry that field @tag of a @kind refers to, or 0. */
 static unsigned int kind_referred(unsigned int kind, uint32_t tag)
 {
 	if (kind == KIND_STACK && tag == TAG_CALLSTACK_FRAME_IDS)
@@ -204,8 +200,8 @@ static unsigned int kind_referred(unsigned int kind, uint32_t tag)
 	return 0;
 }
 
-/* A reference goes from a stack to a frame to a mapping to a text: it never
- * comes back, whatever the trace says. */
+/* References lead from stacks to frames to mappings to texts, never back, so
+ * hostile traces cannot make this recurse forever. */
 static void use_referred(struct cut_names *names, struct cut_entries *entries,
 			 unsigned int kind, struct wire fields,
 			 struct bytes *interned)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring of slots. Each has a thread, so that a thread has one compressor.
+ * cut_pack - a ring of slots. The thread of a slot is fixed, so that each
+ * thread has one compressor.
  */
 #include "collector/cut/cut_pack.h"
 
@@ -20,21 +21,21 @@
 struct slot {
 	struct job job;
 	struct cut_pack *pack;
-	struct libdeflate_compressor *compressor; /* that of its thread */
+	struct libdeflate_compressor *compressor;
 	struct bytes bundle;
 	uint8_t *packed;
-	size_t bytes; /* of packed */
-	bool done; /* under the lock */
+	size_t bytes;
+	bool done;
 };
 
 struct cut_pack {
 	struct lock lock;
-	pthread_cond_t change; /* a slot is done */
+	pthread_cond_t change;
 	unsigned int threads, slots;
 	struct jobs *jobs[THREADS_MOST];
 	struct libdeflate_compressor *compressors[THREADS_MOST];
 	size_t packed_room;
-	uint64_t put, taken; /* how many bundles; the owner's */
+	uint64_t put, taken; /* numbers of bundles; of the owner */
 	struct slot slot[THREADS_MOST * SLOTS_A_THREAD];
 };
 
@@ -45,7 +46,6 @@ static struct slot *slot_of(struct cut_pack *pack, uint64_t number)
 
 static void pack_slot(struct job *job)
 {
-	/* The job is the first member. */
 	struct slot *slot = (struct slot *)job;
 	struct cut_pack *pack = slot->pack;
 
@@ -58,7 +58,6 @@ static void pack_slot(struct job *job)
 	lock_release(&pack->lock);
 }
 
-/* Starts thread @at, with its slots. 0 or -errno. */
 static int start_thread(struct cut_pack *pack, unsigned int at, size_t most)
 {
 	struct libdeflate_compressor *compressor =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cut_ranges - the ranges of time that a cut has, in order: none touches
- * another. A range is half open: it has the events from its first ns on, and
- * not those at its end. Pure, any thread.
+ * cut_ranges - the time ranges of a cut, in order; no two touch. A range is
+ * half open: it has events from its first ns on, but no event at its end. Pure,
+ * any thread.
  */
 #ifndef PERFREC_COLLECTOR_CUT_CUT_RANGES_H
 #define PERFREC_COLLECTOR_CUT_CUT_RANGES_H
@@ -11,43 +11,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/search.h"
 #include "shared/compiler.h"
 
 struct cut_range {
 	uint64_t from, to; /* CLOCK_BOOTTIME, ns; from < to */
 };
 
-/* All zero: none. */
 struct cut_ranges {
 	struct cut_range *at;
 	uint32_t count, room;
 };
 
-/* Adds a range in any order; cut_ranges_order() must follow. One that is empty
- * is left out. 0 or -ENOMEM. */
+/* Adds a range, in any order, or ignores an empty one. Call cut_ranges_order()
+ * after the last. Returns 0 or -ENOMEM. */
 int cut_ranges_add(struct cut_ranges *ranges, uint64_t from, uint64_t to);
-/* Brings the ranges into order, and makes one of those that overlap or touch.
- */
+/* Sorts the ranges, and joins ranges that overlap or touch. */
 void cut_ranges_order(struct cut_ranges *ranges);
-/* Frees them; @ranges is all zero then. */
 void cut_ranges_release(struct cut_ranges *ranges);
 
-/* The number of the first range that ends after @ns; ranges->count: none does.
- */
+/* Returns the number of the first range that ends after @ns, or
+ * ranges->count. */
 static inline uint32_t cut_ranges_after(const struct cut_ranges *ranges,
 					uint64_t ns)
 {
-	uint32_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (ranges->at[middle].to <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, ranges->count, ranges->at[i].to > ns);
 }
 
 static inline bool cut_ranges_has(const struct cut_ranges *ranges, uint64_t ns)

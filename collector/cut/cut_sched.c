@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cut_sched - a CPU's switches are in order, but those of two CPUs are not:
- * what a thread did last before a range is known when all have been taken in.
- * So what is written is kept until then, if it is not too much: nearly all cuts
- * are short.
+ * cut_sched - the switches of one CPU are in order, but those of two CPUs are
+ * not. So the last switch of a thread before a range is known only after all
+ * switches were read. Until then, packets are kept in memory, unless they are
+ * too many. Nearly all cuts are short.
  */
 #include "collector/cut/cut_sched.h"
 
@@ -16,26 +16,24 @@
 #include "collector/trace/out_sched.h"
 #include "shared/compiler.h"
 
-/* Beyond that the states of threads that sleep when the cut begins are not
- * told.
- */
+/* Beyond this, the cut lacks the states of threads that sleep when it
+ * begins. */
 #define KEPT_BYTES (16u << 20)
 
-/* What a thread did last before the first range. */
 struct sched_thread {
 	int64_t tid;
-	uint64_t ns; /* since then */
+	uint64_t ns;
 	uint32_t cpu;
-	uint32_t runs; /* it came to the CPU; why does not count */
+	uint32_t runs; /* it came to the CPU, and "why" is unused */
 	uint64_t why; /* enum trace_left */
 };
 
 struct sched_cpu {
-	int32_t running; /* 0: none of the recording */
-	uint32_t range; /* the one that it is in, or that comes next */
+	int32_t running; /* 0: no thread of the recording */
+	uint32_t range;
 	bool inside;
 	bool lost; /* switches are missing since the last one */
-	bool written; /* the cut has switches of it */
+	bool written;
 };
 
 struct cut_sched {
@@ -43,14 +41,14 @@ struct cut_sched {
 	struct cut_file *file;
 	cut_sched_has *has;
 	void *context;
-	struct out_sched *out; /* NULL: nothing was taken yet */
+	struct out_sched *out;
 	uint32_t sequence;
-	struct pool threads; /* of struct sched_thread */
-	struct bytes kept; /* packets */
-	bool leaves; /* cut_sched_leave() was called, with leave_ns */
+	struct pool threads;
+	struct bytes kept;
+	bool leaves; /* after cut_sched_leave() with leave_ns */
 	uint64_t leave_ns;
-	uint64_t rest_ns; /* no switch that follows is earlier */
-	bool told; /* nothing is kept any more */
+	uint64_t rest_ns; /* no further switch is earlier */
+	bool told;
 	struct trace_switches switches;
 	struct sched_cpu cpus[TRACE_CPUS_MAX];
 };
@@ -93,7 +91,6 @@ static void put_kept(struct cut_sched *sched)
 	sched->told = true;
 }
 
-/* For out_sched. */
 static void put_switches(void *context, const void *packets, size_t bytes)
 {
 	struct cut_sched *sched = context;
@@ -126,11 +123,9 @@ static enum out_sched_left left_of(enum trace_left why)
 	}
 }
 
-/* --- threads that are on no CPU when a cut begins
- * -----------------------------
- */
+/* --- threads that are on no CPU when a cut begins ------------------------ */
 
-/* Thread @tid does something else from @at->ns on. */
+/* Keeps the state of thread @tid from @at->ns on. */
 static void note_thread(struct cut_sched *sched, const struct trace_switch *at,
 			int32_t tid, bool runs)
 {
@@ -142,7 +137,6 @@ static void note_thread(struct cut_sched *sched, const struct trace_switch *at,
 			    *known;
 	uint32_t number;
 
-	/* Without memory its state is not told. */
 	if (!tid || pool_intern(&sched->threads, &item, &number) < 0)
 		return;
 	known = (struct sched_thread *)sched->threads.items + number;
@@ -160,16 +154,16 @@ static void note_threads(struct cut_sched *sched, const struct trace_switch *at)
 	note_thread(sched, at, at->came, true);
 }
 
-/* What follows may have older switches of @thread, on another CPU. If it has
- * ended, its track is forgotten, and it is told without. */
+/* Returns true if older switches of @thread may follow on another CPU. If the
+ * thread has ended, its track is gone, and its state has no track. */
 static bool has_older(const struct cut_sched *sched,
 		      const struct sched_thread *thread)
 {
 	return sched->leaves && thread->ns > sched->rest_ns;
 }
 
-/* Whether the state of @thread is to be told on its CPU, which the cut has
- * switches of if @written. */
+/* Returns true if the state of @thread must be written on its CPU, for CPUs
+ * with switches in the cut if @written, else for all others. */
 static bool has_state(struct cut_sched *sched,
 		      const struct sched_thread *thread, bool written)
 {
@@ -181,7 +175,6 @@ static bool has_state(struct cut_sched *sched,
 	return has_older(sched, thread);
 }
 
-/* When the state of @thread is told. */
 static uint64_t state_ns(const struct cut_sched *sched,
 			 const struct sched_thread *thread)
 {
@@ -189,8 +182,8 @@ static uint64_t state_ns(const struct cut_sched *sched,
 			     : sched->ranges->at[0].from;
 }
 
-/* Tells @out the states of threads whose last CPU has no more switches in the
- * cut, or has some, if @written. */
+/* Writes states of threads whose last CPU has more switches in the cut, if
+ * @written, or has none. */
 static void put_states(struct cut_sched *sched, bool written,
 		       struct out_sched *out)
 {
@@ -207,13 +200,12 @@ static void put_states(struct cut_sched *sched, bool written,
 	}
 }
 
-/* Writes them before what was kept. @end_ns: see out_sched_end(); 0: not known.
- */
+/* Writes states before the kept packets. @end_ns: see out_sched_end(); 0:
+ * unknown. */
 static void write_states(struct cut_sched *sched, bool written, uint64_t end_ns)
 {
 	struct out_sched *out;
 
-	/* Without memory they are not told. */
 	if (out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence, put_switches,
 			  sched, &out))
 		return;
@@ -225,8 +217,7 @@ static void write_states(struct cut_sched *sched, bool written, uint64_t end_ns)
 	out_sched_free(&out);
 }
 
-/* --- one CPU ---------------------------------------------------------------
- */
+/* --- one CPU ------------------------------------------------------------- */
 
 static void put_in(struct cut_sched *sched, uint32_t cpu, uint64_t ns,
 		   int32_t tid)
@@ -274,7 +265,7 @@ static void end_range(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 		put_out(sched, cpu, ns, at->running, OUT_SCHED_UNKNOWN);
 }
 
-/* The next switch of @cpu is at @ns: begins and ends ranges up to it. */
+/* The next switch of @cpu is at @ns: begins and ends ranges up to @ns. */
 static void advance(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 {
 	const struct cut_ranges *ranges = sched->ranges;
@@ -308,7 +299,6 @@ static void take_switch(struct cut_sched *sched, const struct trace_switch *at)
 	put_in(sched, at->cpu, at->ns, at->came);
 }
 
-/* Makes what writes switches, if it is not there. False: no memory. */
 static bool begin_out(struct cut_sched *sched, uint32_t sequence)
 {
 	if (sched->out)
@@ -336,7 +326,7 @@ bool cut_sched_take(struct cut_sched *sched, uint32_t sequence,
 	if (!begin_out(sched, sequence))
 		return false;
 	trace_switches_begin(&sched->switches, bundle);
-	/* All that was told up to its first switch stands before it
+	/* All switches up to this time are in front of the bundle
 	 * (out_sched.h). */
 	sched->rest_ns = sched->switches.cpus[sched->switches.cpu].last_ns;
 	while (trace_switches_next(&sched->switches, &next))
@@ -344,7 +334,7 @@ bool cut_sched_take(struct cut_sched *sched, uint32_t sequence,
 	return true;
 }
 
-/* A range that goes on when the trace ends is over then. */
+/* Ends a range that goes on when the trace ends. */
 static void end_cpu(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 {
 	const struct cut_ranges *ranges = sched->ranges;
@@ -355,9 +345,9 @@ static void end_cpu(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 		end_range(sched, cpu, ns);
 }
 
-/* Until when the trace has all switches, or 0: of some CPU it lacks them before
- * the cut ends. Each CPU has one at the end of a recording (out_sched_end()).
- */
+/* Returns the time until which the trace has all switches. Returns 0 if a CPU
+ * lacks some before the end of the cut. Each CPU has one at the end of a
+ * recording (out_sched_end()). */
 static uint64_t whole_until(const struct cut_sched *sched)
 {
 	uint64_t first = UINT64_MAX, last = 0,
@@ -381,8 +371,8 @@ static int compare_threads(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* So that the cut does not depend on what was left out before it. Nothing is
- * looked up any more. */
+/* Makes the cut independent of packets that were skipped before it. Breaks
+ * lookups. */
 static void sort_threads(struct cut_sched *sched)
 {
 	if (sched->threads.count)
@@ -406,7 +396,6 @@ void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 	else
 		out_sched_flush(sched->out);
 	if (!sched->told) {
-		/* These stand before what was kept. */
 		sched->told = true;
 		sort_threads(sched);
 		write_states(sched, true, end_ns);
@@ -415,7 +404,7 @@ void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 	}
 }
 
-/* In the order in which they are told; a CPU's are to be in order. */
+/* The order of writing, because switches of a CPU must be in order. */
 static int compare_times(const void *left, const void *right)
 {
 	const struct sched_thread *a = left, *b = right;
@@ -443,7 +432,7 @@ bool cut_sched_may_follow(const struct cut_sched *sched, int64_t tid,
 
 	if (!sched->out)
 		return false;
-	/* All switches up to now are earlier than its last event. */
+	/* All switches so far are earlier than its last event. */
 	if (ns >= sched->rest_ns)
 		return true;
 	if (!pool_find(&sched->threads, &wanted, &number))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kept_head - takes in the head that there is and what was written since, up to
- * where the rest begins, and writes the state at its end.
+ * kept_head - reads the old head and the packets since, up to the start of the
+ * rest, and writes the state there.
  */
 #include "collector/cut/kept_head.h"
 
@@ -20,12 +20,11 @@
 #include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
-/* Nothing that is taken in is in a range. */
 static struct cut_range g_never = { UINT64_MAX - 1, UINT64_MAX };
 static const struct cut_ranges g_ranges = { .at = &g_never, .count = 1 };
 
-/* A packet that fills @count bytes up has one field, synchronization_marker,
- * with two varints for lengths. */
+/* A packet that fills @count bytes has one field, synchronization_marker, with
+ * two lengths of two bytes. */
 #define FILL_HEAD_BYTES (1 + 2 + 2 + 2)
 _Static_assert(FILL_HEAD_BYTES + KEPT_ALIGN < 1 << 14,
 	       "a varint of two bytes has its length");
@@ -37,7 +36,7 @@ static uint8_t *put_two(uint8_t *at, size_t number)
 	return at;
 }
 
-/* Fills up to where the rest may follow. Returns how many bytes that took, or
+/* Fills up to where the rest may follow. Returns the bytes of that, or
  * -errno. */
 static int64_t fill_up(FILE *out, uint64_t bytes, uint64_t gone)
 {
@@ -55,7 +54,7 @@ static int64_t fill_up(FILE *out, uint64_t bytes, uint64_t gone)
 	return fwrite(fill, 1, count, out) == count ? (int64_t)count : -EIO;
 }
 
-/* Says from when on the trace has all. */
+/* Writes the start of the complete part of the trace. */
 static void put_about(struct cut_file *file, uint64_t from_ns)
 {
 	const struct out_attribute about = { .key = KEPT_ATTRIBUTE,
@@ -67,26 +66,24 @@ static void put_about(struct cut_file *file, uint64_t from_ns)
 		out_perfetto_attributes(packet, sizeof(packet), &about, 1));
 }
 
-/* Takes all of @packets into @window. 0 or -errno. */
 static int take_all(struct trace_packets *packets, struct packet_window *window)
 {
-	struct trace_packet_bytes bytes, bundle;
+	struct trace_packet_bytes bytes;
 	int got;
 
 	while ((got = trace_packets_next(packets, &bytes)) > 0) {
 		struct wire *ahead;
 
-		bundle = packet_window_take(window, &bytes);
-		if (unlikely(bundle.at))
-			got = trace_packets_unpack(packets, bundle.at,
-						   bundle.count);
-		if (unlikely(got < 0))
-			return got;
+		packet_window_take(window, &bytes);
 		ahead = trace_packets_ahead(packets);
 		ahead->at += packet_window_skip(
 			window, ahead->at, (size_t)(ahead->end - ahead->at));
 	}
-	return got ?: trace_packets_left(packets) ? -EBADMSG : 0;
+	if (got < 0)
+		return got;
+	return trace_packets_left(packets) || trace_packets_bad_bundles(packets)
+		       ? -EBADMSG
+		       : 0;
 }
 
 static int write_state(const struct trace_rest *rest,
@@ -110,7 +107,7 @@ static int write_state(const struct trace_rest *rest,
 	if (!err) {
 		uint64_t ns = packet_window_leave(window, &following);
 
-		/* Programs may give events any time. */
+		/* Programs may give events any time, so clamp it. */
 		out->from_ns = MIN(ns, clock_boottime_ns());
 		put_about(file, rest->all_known ? rest->from_ns : out->from_ns);
 	}
@@ -144,7 +141,6 @@ static int write_head(const struct trace_rest *rest,
 	return 0;
 }
 
-/* Opens the part of the trace that is before the rest. 0 or -errno. */
 static int open_part(const struct trace_rest *rest,
 		     struct file_stretch *stretch, struct trace_packets **out)
 {
@@ -168,7 +164,7 @@ static int make_file(const struct trace_rest *rest,
 	FILE *to;
 	int fd, err;
 
-	/* A try before may have left it. */
+	/* A failed try may have left it. */
 	own_files_discard(rest->dir_fd, HEAD_NAME);
 	fd = own_files_create(rest->dir_fd, HEAD_NAME, 0);
 	to = fd < 0 ? NULL : fdopen(fd, "w");

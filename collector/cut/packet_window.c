@@ -7,19 +7,15 @@
 
 #include "collector/base/grow.h"
 #include "collector/cut/packet_window_inner.h"
+#include "collector/read/usual_packet.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
 
-/* What names, tracks and slices may take. */
 #define BUDGET_BYTES (UINT64_C(512) << 20)
 #define FLAG_CLEARED 1 /* SEQ_INCREMENTAL_STATE_CLEARED */
-/* An end: 50 S 5a 02 48 02 40 D. */
-#define USUAL_BYTES_MIN 8
-/* What the collector puts into a trace where spans are missing. */
 #define LOST_KEY "perfrec.lost_spans"
 
-/* --- memory ----------------------------------------------------------------
- */
+/* --- memory -------------------------------------------------------------- */
 
 static void by_number_init(struct by_number *list, struct budget *budget)
 {
@@ -110,7 +106,6 @@ void packet_window_free(struct packet_window **window)
 	*window = NULL;
 }
 
-/* For cut_sched. */
 static bool has_switches_of(void *context, int32_t tid)
 {
 	struct packet_window *window = context;
@@ -146,8 +141,7 @@ int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
 	return 0;
 }
 
-/* --- what sets the state of a sequence --------------------------------------
- */
+/* --- the state of a sequence --------------------------------------------- */
 
 static struct wsequence *find_sequence(struct packet_window *window,
 				       uint64_t id)
@@ -167,54 +161,17 @@ static struct wsequence *find_sequence(struct packet_window *window,
 	return sequence;
 }
 
-/* The time of the sequence's own clock in a ClockSnapshot. False: it has none.
- */
-static bool snapshot_time(struct wire fields, uint64_t *ns)
-{
-	struct wire_field field;
-	bool found = false;
-
-	while (wire_next(&fields, &field)) {
-		struct wire clock = wire_of(&field);
-		uint64_t id = 0, at = 0;
-
-		if (field.tag != TAG_CLOCK_SNAPSHOT_CLOCKS)
-			continue;
-		while (wire_next(&clock, &field))
-			if (field.tag == TAG_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID)
-				id = field.value;
-			else if (field.tag ==
-				 TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP)
-				at = field.value;
-		if (is_clock_of_sequence(id)) {
-			*ns = at;
-			found = true;
-		}
-	}
-	return found;
-}
-
 static void take_defaults(struct packet_window *window,
 			  struct wsequence *sequence, struct wire fields)
 {
-	struct wire_field field;
+	struct sequence_defaults defaults = sequence_defaults_of(fields);
 
-	while (wire_next(&fields, &field)) {
-		struct wire event = wire_of(&field);
-
-		if (field.tag == TAG_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID)
-			sequence->clock_id = field.value;
-		if (field.tag != TAG_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS)
-			continue;
-		while (wire_next(&event, &field))
-			if (field.tag == TAG_TRACK_EVENT_DEFAULTS_TRACK_UUID)
-				sequence->track =
-					window_track(window, field.value);
-	}
+	if (defaults.has_clock)
+		sequence->clock_id = defaults.clock;
+	if (defaults.has_track)
+		sequence->track = window_track(window, defaults.track);
 }
 
-/* Takes in the fields that make @packet one that sets the state of its
- * sequence. */
 static void take_start(struct packet_window *window,
 		       const struct wpacket *packet)
 {
@@ -239,18 +196,7 @@ static void take_start(struct packet_window *window,
 	sequence->started = false;
 }
 
-/* --- a packet, taken apart --------------------------------------------------
- */
-
-static uint64_t sequence_number(struct wire fields)
-{
-	struct wire_field field;
-
-	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
-			return field.value;
-	return 0;
-}
+/* --- parsing a packet ---------------------------------------------------- */
 
 static void take_apart_field(struct wpacket *packet,
 			     const struct wire_field *field)
@@ -304,7 +250,7 @@ static void take_apart_field(struct wpacket *packet,
 		packet->uuid = wire_of(field);
 		break;
 	case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
-	/* It only fills up (kept_head.c). */
+	/* Only fills space (kept_head.c). */
 	case TAG_TRACE_PACKET_SYNCHRONIZATION_MARKER:
 	/* The cut counts its own losses. */
 	case TAG_TRACE_PACKET_TRACE_STATS:
@@ -315,25 +261,18 @@ static void take_apart_field(struct wpacket *packet,
 	}
 }
 
-/* Returns where the bundle is that @packet is. */
-static struct trace_packet_bytes take_apart(struct wpacket *packet)
+static void take_apart(struct wpacket *packet)
 {
 	struct wire fields = { packet->bytes.at,
 			       packet->bytes.at + packet->bytes.count };
-	struct trace_packet_bytes bundle = { NULL, 0 };
 	struct wire_field field;
 
 	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACE_PACKET_COMPRESSED_PACKETS)
-			bundle = (struct trace_packet_bytes){ field.bytes,
-							      field.value };
-		else
-			take_apart_field(packet, &field);
-	return bundle;
+		take_apart_field(packet, &field);
 }
 
-/* The time of @packet, which moves the clock of its sequence if it is a step.
- * False: it has none that is known. */
+/* Sets *@ns to the time of @packet, and moves the clock of its sequence by a
+ * step. Returns false without a known time. */
 static bool packet_time(const struct wpacket *packet, uint64_t *ns,
 			bool *is_step)
 {
@@ -350,15 +289,14 @@ static bool packet_time(const struct wpacket *packet, uint64_t *ns,
 	return *is_step || clock == CLOCK_BOOTTIME_ID;
 }
 
-/* --- events ----------------------------------------------------------------
- */
+/* --- events -------------------------------------------------------------- */
 
 static void note_time(struct packet_window *window, const struct wtrack *track,
 		      uint64_t ns)
 {
 	struct packet_window_totals *totals = &window->totals;
 
-	/* A thread may wait before its first call, and after its last one. */
+	/* A thread may wait before its first call and after its last one. */
 	if (track && track->is_waits)
 		return;
 	if (unlikely(!totals->first_ns || ns < totals->first_ns))
@@ -370,7 +308,7 @@ struct wevent {
 	struct wtrack *track;
 	uint64_t type, name_iid;
 	struct wire fields;
-	bool plain; /* it has nothing but a type and a name */
+	bool plain;
 };
 
 static struct wevent event_of(struct packet_window *window,
@@ -395,9 +333,9 @@ static struct wevent event_of(struct packet_window *window,
 	return event;
 }
 
-/* A begin or an end on @sequence, at *@ns, which becomes a time that does not
- * fall. @fields are those of a begin that has more than a name. Returns whether
- * the cut has it. */
+/* Begins or ends a slice of @sequence at *@ns, after raising *@ns to the last
+ * time of the track. @fields: of a BEGIN with more than a name. Returns true if
+ * the cut has the event. */
 static bool take_slice(struct packet_window *window, struct wsequence *sequence,
 		       const struct wevent *event, struct wire fields,
 		       uint64_t *ns)
@@ -413,7 +351,6 @@ static bool take_slice(struct packet_window *window, struct wsequence *sequence,
 	return track->inside && !track->deeper;
 }
 
-/* The cut has a slice of @track. */
 static void count_slice(struct packet_window *window, struct wtrack *track,
 			uint64_t ns)
 {
@@ -424,7 +361,6 @@ static void count_slice(struct packet_window *window, struct wtrack *track,
 	window_note_begin(window, ns);
 }
 
-/* Counts what the instant says that was lost. */
 static void note_loss(struct packet_window *window,
 		      const struct wpacket *packet)
 {
@@ -452,7 +388,7 @@ static void note_loss(struct packet_window *window,
 	}
 }
 
-/* An event that is no slice. Returns whether the cut has it. */
+/* Handles an event of no slice. Returns true if the cut has it. */
 static bool take_point(struct packet_window *window,
 		       const struct wpacket *packet, const struct wevent *event,
 		       uint64_t ns)
@@ -485,8 +421,7 @@ static void take_event(struct packet_window *window,
 		return;
 	}
 	note_time(window, event.track, ns);
-	/* The slices that are open on the sequence are begun before its clock
-	 * gets further. */
+	/* Begins the open slices of the sequence before its clock advances. */
 	if (is_step && sequence->track && ns >= sequence->track->now_ns)
 		window_advance(window, sequence->track, ns);
 	if (event.type == TYPE_SLICE_BEGIN || event.type == TYPE_SLICE_END)
@@ -527,7 +462,7 @@ static void take_sample(struct packet_window *window,
 	window_put_packet(window, packet, ns, is_step);
 }
 
-/* Blocks of memory by their stacks: all numbers count from the begin of the
+/* Memory blocks by their stacks; all numbers count from the start of the
  * recording. */
 static void take_heap(struct packet_window *window,
 		      const struct wpacket *packet)
@@ -540,10 +475,8 @@ static void take_heap(struct packet_window *window,
 		window_put_packet(window, packet, ns, is_step);
 }
 
-/* --- packets ---------------------------------------------------------------
- */
+/* --- packets ------------------------------------------------------------- */
 
-/* Writes a packet that take_usual() has taken apart. */
 static void put_usual(struct packet_window *window,
 		      const struct trace_packet_bytes *bytes,
 		      const struct wevent *event, uint64_t step, uint64_t ns)
@@ -561,47 +494,30 @@ static void put_usual(struct packet_window *window,
 	window_put_packet(window, &packet, ns, true);
 }
 
-/*
- * The packets that a trace mostly has, as encode.h writes them: number of the
- * sequence, track event with a type and at most a name, timestamp. False: it is
- * another one; nothing was taken in.
- */
+/* Takes a usual packet of the last sequence. Returns false for others. */
 static bool take_usual(struct packet_window *window,
 		       const struct trace_packet_bytes *bytes)
 {
 	const struct wire nothing = { NULL, NULL };
-	struct wire fields = { bytes->at, bytes->at + bytes->count };
+	const struct wire fields = { bytes->at, bytes->at + bytes->count };
 	struct wsequence *sequence = window->last_sequence;
-	struct wevent event = { .plain = true };
-	uint64_t id, step, ns;
-	const uint8_t *start;
+	struct usual_packet usual;
+	struct wevent event;
+	uint64_t ns;
 
-	if (bytes->count < USUAL_BYTES_MIN ||
-	    *fields.at++ != TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID ||
-	    !wire_varint(&fields, &id) || !sequence || sequence->id != id ||
-	    !sequence->track || !is_clock_of_sequence(sequence->clock_id) ||
-	    fields.end - fields.at < USUAL_BYTES_MIN - 2 ||
-	    fields.at[0] != TAG_TRACE_PACKET_TRACK_EVENT ||
-	    fields.at[2] != TAG_TRACK_EVENT_TYPE)
+	if (!sequence || !sequence->track ||
+	    !is_clock_of_sequence(sequence->clock_id) ||
+	    !usual_packet_take(fields, sequence->id, &usual))
 		return false;
-	start = fields.at + 2;
-	event.type = fields.at[3];
-	fields.at += 4;
-	if (event.type == TYPE_SLICE_BEGIN &&
-	    (*fields.at++ != TAG_TRACK_EVENT_NAME_IID ||
-	     !wire_varint(&fields, &event.name_iid)))
-		return false;
-	if ((event.type != TYPE_SLICE_BEGIN && event.type != TYPE_SLICE_END) ||
-	    fields.at != start + start[-1] || fields.at == fields.end ||
-	    *fields.at++ != TAG_TRACE_PACKET_TIMESTAMP ||
-	    !wire_varint(&fields, &step) || fields.at != fields.end)
-		return false;
-	ns = sequence->clock_ns += step;
-	event.track = sequence->track;
-	event.fields = (struct wire){ start, start + start[-1] };
+	ns = sequence->clock_ns += usual.step;
+	event = (struct wevent){ .plain = true,
+				 .type = usual.type,
+				 .name_iid = usual.name_iid,
+				 .track = sequence->track,
+				 .fields = usual.event };
 	note_time(window, event.track, ns);
 	if (take_slice(window, sequence, &event, nothing, &ns))
-		put_usual(window, bytes, &event, step, ns);
+		put_usual(window, bytes, &event, usual.step, ns);
 	return true;
 }
 
@@ -617,21 +533,17 @@ static void take_other(struct packet_window *window,
 	cut_file_packet(window->file, packet->bytes.at, packet->bytes.count);
 }
 
-/* Takes in a packet of any other kind. */
-static struct trace_packet_bytes take_seldom(
-	struct packet_window *window, const struct trace_packet_bytes *bytes)
+static void take_seldom(struct packet_window *window,
+			const struct trace_packet_bytes *bytes)
 {
-	struct trace_packet_bytes bundle;
 	struct wpacket packet = { .bytes = *bytes };
 
-	bundle = take_apart(&packet);
-	if (bundle.at)
-		return bundle;
+	take_apart(&packet);
 	packet.sequence = find_sequence(
-		window, sequence_number((struct wire){
+		window, packet_sequence_id((struct wire){
 				bytes->at, bytes->at + bytes->count }));
 	if (!packet.sequence)
-		return bundle;
+		return;
 	if (packet.is_start)
 		take_start(window, &packet);
 	if (packet.interned.at) {
@@ -657,20 +569,17 @@ static struct trace_packet_bytes take_seldom(
 		window_put_uuid(window, &packet);
 	else if (packet.is_other && !packet.is_start && !packet.switches.at)
 		take_other(window, &packet);
-	return bundle;
 }
 
-struct trace_packet_bytes packet_window_take(
-	struct packet_window *window, const struct trace_packet_bytes *bytes)
+void packet_window_take(struct packet_window *window,
+			const struct trace_packet_bytes *bytes)
 {
 	window->totals.packets++;
-	if (likely(take_usual(window, bytes)))
-		return (struct trace_packet_bytes){ NULL, 0 };
-	return take_seldom(window, bytes);
+	if (unlikely(!take_usual(window, bytes)))
+		take_seldom(window, bytes);
 }
 
-/* --- what was left out ------------------------------------------------------
- */
+/* --- skipped packets ----------------------------------------------------- */
 
 void packet_window_restart(struct packet_window *window, uint32_t id,
 			   uint64_t ns)
@@ -714,10 +623,9 @@ void packet_window_reach(struct packet_window *window, uint64_t ns)
 	note_time(window, NULL, ns);
 }
 
-/* --- the end ---------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------- */
 
-/* Marks the sequences on which something was lost, and says how much. */
+/* Marks sequences with losses, and reports the losses. */
 static void put_losses(struct packet_window *window)
 {
 	uint32_t count = 0, all = window->sequences.ids.count;

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * packet_window - the packets of a trace go in, those of a cut come out: what
- * lies in the ranges as it is, and what a viewer needs to show it.
+ * packet_window - turns the packets of a trace into the packets of a cut:
+ * packets in the ranges, and the state that a viewer needs to show them.
  *
- *   - A slice that is open when a range begins is begun there again, by a copy
- * of its begin without the ids of flows that end at it, and with an argument
- *     that says when it truly began. One that is still open when the range ends
- *     is ended there, with an argument that says so.
- *   - The last value before a range of each counter, and the last state, stand
- * at its begin.
- *   - A track is described, and a name interned, before it is used first: a cut
- *     has nothing of what it does not show.
+ *   - A slice that is open at the start of a range begins again there. The copy
+ *     of its BEGIN has no ids of flows that end at it, and an argument with the
+ *     true time. If it is still open at the end of the range, it ends there,
+ *     with an argument that says so.
+ *   - The last value of each counter before a range, and the last state, are
+ *     repeated at its start.
+ *   - A track is described, and a name interned, before its first use. So a cut
+ *     has no unused descriptions.
  *   - The first packet of a sequence is written again, with its clock at the
- *     begin of the range. A step of that clock is another one where the packet
- *     before it is missing.
+ *     start of the range. A step of the clock changes if the packet before it
+ *     is missing.
  *
- * What is kept between packets is the state at the packet that came last: of
- * each sequence its clock, its track and its names, and of each track its
- * descriptor, its open slices and its last values. All of it comes from
- * packets. So whoever knows where in the file a range lies need not give what
- * is before: he gives packets that say the same, which are the first packet of
- * each sequence with its clock, its names, and the begins of its open slices;
- * or says what became of those that he gave before (packet_window_restart() and
- * what follows it).
+ * The window keeps the state after the last packet: for each sequence its
+ * clock, its track and its names; for each track its descriptor, its open
+ * slices and its last values. All of it comes from packets. So a caller that
+ * knows the place of a range in the file can skip the packets before. It gives
+ * packets with the same state instead: the first packet of each sequence with
+ * its clock, its names, and the begins of its open slices. Or it reports
+ * changes to earlier state (packet_window_restart() and the functions below
+ * it).
  *
- * Slices of one track come in the order of time, as perfrec writes them; all
- * else comes in any order. Memory is bounded by a budget, and grows with the
- * numbers of names, tracks and open slices only. One thread at a time.
+ * Slices of one track come in the order of time, as perfrec writes them; other
+ * packets come in any order. A budget bounds the memory, which grows only with
+ * the numbers of names, tracks and open slices. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_CUT_PACKET_WINDOW_H
 #define PERFREC_COLLECTOR_CUT_PACKET_WINDOW_H
@@ -39,124 +39,118 @@
 #include "collector/cut/cut_ranges.h"
 #include "collector/read/trace_packets.h"
 
-/* Arguments of slices that a cut has clipped: when it began, CLOCK_BOOTTIME in
- * ns; and that its end is not in the cut. */
+/* Arguments of slices that a cut has clipped: its true start, in ns of
+ * CLOCK_BOOTTIME, and that its end is not in the cut. */
 #define CUT_BEGAN_KEY "perfrec.began_ns"
 #define CUT_OPEN_KEY "perfrec.goes_on"
-/* What trace attributes of cuts begin with. */
+/* The prefix of trace attributes of cuts. */
 #define CUT_ATTRIBUTE "perfrec.cut_"
 
 struct compact;
 struct packet_window;
 struct trace_switch;
 
-/* Threads, by their numbers, in order; all zero: none. */
 struct cut_threads {
 	int64_t *tids;
 	uint32_t count, room;
 };
-/* The order of tids, for qsort(3). */
 int cut_threads_compare(const void *left, const void *right);
 
-/* Begins. @ranges (ordered, one at least), @file and @threads outlive it.
- * @threads: only tracks of these, and those that belong to no thread; NULL:
- * all. 0: the caller ends *@out by packet_window_free(); or -ENOMEM. */
+/* @ranges (ordered, at least one), @file and @threads must outlive *@out.
+ * @threads: keeps only tracks of these threads, and tracks of no thread; NULL:
+ * all. Returns 0 or -ENOMEM. The caller ends it with packet_window_free(). */
 int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
 		      const struct cut_threads *threads,
 		      struct packet_window **out);
-/* Frees *@window, which may be NULL, and clears it. */
 void packet_window_free(struct packet_window **window);
 
-/* Takes in the next packet of the file. Returns where the bundle is that it is,
- * for trace_packets_unpack(); all zero: it is none. */
-struct trace_packet_bytes packet_window_take(
-	struct packet_window *window, const struct trace_packet_bytes *packet);
+/* Reads the next packet of the file. */
+void packet_window_take(struct packet_window *window,
+			const struct trace_packet_bytes *packet);
 
-/* Takes in plain begins and ends of slices of @sequence in the compact form, as
- * packet_window_take() would take in their packets, and moves @from behind
- * them. Stops at the first event that is something else, or that needs what the
- * cut does not have yet. Returns how many it has taken, often 0: then a packet
- * of the next event has to be given. */
+/* Reads plain begins and ends of slices of @sequence in the compact form, as
+ * packet_window_take() reads packets, and moves @from behind them. Stops at
+ * any other event, and at an event that needs anything missing from the cut.
+ * Returns the number of events, often 0: then pass the next event as a
+ * packet. */
 uint64_t packet_window_run(struct packet_window *window, uint32_t sequence,
 			   struct compact *from);
 
 /*
- * For whoever leaves out packets that are in no range. What is left out may lie
- * between ranges, too: those that it has passed are ended.
+ * For callers that skip packets in no range. Skipped packets may also be
+ * between ranges: ranges in the past end.
  *
- * Packets of @sequence were left out, up to its event at @ns: its clock stands
- * there, and on its own track nothing is open. Give the begins of what is open
- * after it, outermost first, with absolute times.
+ * Packets of @sequence were skipped up to its event at @ns: its clock is there,
+ * and no slice is open on its own track. Then pass the begins of open slices,
+ * outermost first, with absolute times.
  */
 void packet_window_restart(struct packet_window *window, uint32_t sequence,
 			   uint64_t ns);
-/* Events of track @uuid were left out, none before @ns. Of the slices that were
- * open only the @count outermost ones are open still. Give the begins of
- * others, and the last value, after it. */
+/* Events of track @uuid were skipped, none before @ns. Only the @count
+ * outermost of the open slices stay open. Then pass the begins of others, and
+ * the last value. */
 void packet_window_pass(struct packet_window *window, uint64_t uuid,
 			uint64_t count, uint64_t ns);
-/* The switch @at, which stands on @sequence, was left out, and so were others:
- * it is the last one of its CPU or of a thread in what was. */
+/* Switches were skipped. @at, which is on @sequence, is the last one of its CPU
+ * or of a thread among these. */
 void packet_window_switch(struct packet_window *window, uint32_t sequence,
 			  const struct trace_switch *at);
-/* There is an event at @ns, which may be one that was left out. */
+/* There is an event at @ns, possibly skipped. */
 void packet_window_reach(struct packet_window *window, uint64_t ns);
 
-/* All of the trace was taken in: writes what is left. Slices that are still
- * open end at the last event of the trace. */
+/* All of the trace was read: writes the rest. Open slices end at the last event
+ * of the trace. */
 void packet_window_end(struct packet_window *window);
 
 /*
- * For a trace whose begin is given up, when all of that was taken in: what
- * follows in the trace stays as it is, and before it come the packets that this
- * writes. No range has anything of what was taken in. So a cut from any moment
- * on finds in the rest what it finds in the whole, if all of the events after
- * that moment are in the rest.
+ * For a trace whose older part is deleted, after the window has read that part.
+ * The rest of the trace follows unchanged behind the packets that the window
+ * writes. No range has events of the older part. So a cut from any moment finds
+ * the same in the rest as in the whole trace, if all events after that moment
+ * are in the rest.
  */
 struct packet_window_rest {
-	/* Whether anything may follow on @sequence. */
+	/* Returns true if packets may follow on @sequence. */
 	bool (*lives)(void *context, uint32_t sequence);
-	/* How far the clock of @sequence goes to the next event on it, in ns;
-	 * UINT64_MAX: none follows. Asked if all is known. */
+	/* Returns the step of the clock of @sequence to its next event, in ns,
+	 * or UINT64_MAX if none follows. Called if all_known. */
 	uint64_t (*next_step)(void *context, uint32_t sequence);
 	void *context;
-	/* All that follows is known. Otherwise more will follow, at any time
-	 * that is not before the last one of its sequence. */
+	/* All packets of the rest are known. Otherwise more may follow, at any
+	 * time that is not before the last one of its sequence. */
 	bool all_known;
-	uint64_t from_ns; /* if all is known: when the rest begins */
-	uint64_t first_ns; /* the same: no event that follows is earlier; 0:
-			    * none follows */
+	uint64_t from_ns;
+	uint64_t first_ns; /* if all_known: no event of the rest is earlier; 0:
+			    * no event follows */
 };
 
-/* Takes in begins and ends of slices, in the form that a trace mostly has, of
- * the sequence of the packet that came last, as far as they follow each other
- * from @at on: packets with their tags. Returns how many bytes of the @count
- * they are. No range has anything of them. As packet_window_take(), and faster.
- */
+/* Reads begins and ends of slices in their usual form, on the sequence of the
+ * last packet, while they are contiguous from @at on: packets with their tags.
+ * Returns their bytes, at most @count. They must be in no range. Same as
+ * packet_window_take(), but faster. */
 size_t packet_window_skip(struct packet_window *window, const uint8_t *at,
 			  size_t count);
 
 /*
- * Writes what the rest of the trace needs: the first packet of each sequence
- * that lives, with its clock as it stands; its names; tracks; the slices that
- * are open, marked as begun before; the last values, and the threads that are
- * on a CPU. If all is known these begin at from_ns or, if it is earlier, at the
- * next event of their sequence; otherwise at the last one before it. Returns
- * the time of the last event that was taken in; 0: there was none.
- * Nothing may be taken after it. What was written may be taken in again, by
- * another window: it says the same.
+ * Writes the state for the rest of the trace: for each living sequence its
+ * first packet, with the clock as it is, and its names; tracks; open slices,
+ * marked as begun before; last values; and the threads on CPUs. If all_known,
+ * these are at from_ns, or at the next event of their sequence if that is
+ * earlier; otherwise at the last event before. Returns the time of the last
+ * event read, or 0. The last call. Another window may read these packets, and
+ * has the same state.
  */
 uint64_t packet_window_leave(struct packet_window *window,
 			     const struct packet_window_rest *rest);
 
 struct packet_window_totals {
-	uint64_t packets; /* that were taken in */
+	uint64_t packets;
 	uint64_t first_ns, last_ns; /* of all events but waits; 0, 0: none */
-	uint64_t begin_ns; /* of the first slice in the cut; 0: none */
+	uint64_t begin_ns; /* start of the first slice in the cut; 0: none */
 	uint64_t slices; /* in the cut, of threads, contexts and lanes */
-	uint64_t clipped; /* of these, began before or ended after a range */
-	uint64_t threads; /* that have slices in the cut */
-	uint64_t lost; /* spans that were lost in the ranges */
+	uint64_t clipped; /* slices that began before or ended after a range */
+	uint64_t threads;
+	uint64_t lost;
 	/* As in trace_read_totals. */
 	uint64_t bad_events, refused;
 };

@@ -13,11 +13,11 @@
 #include "shared/compiler.h"
 
 #define ATTRIBUTES_BYTES (4 * OUT_TEXT_BYTES)
-/* So many ranges are named; then "..." follows. */
+/* The most ranges in the text; "..." stands for more. */
 #define RANGES_NAMED 100
 
-/* A time as people give it, but without a loss: ns, with its sign, as ranges
- * with a margin begin before the first slice. */
+/* Appends a time as people write it, but exact: ns, with a sign, because ranges
+ * with a margin may begin before the first slice. */
 static void put_ns(struct bytes *text, uint64_t ns, uint64_t origin_ns)
 {
 	char number[32];
@@ -27,7 +27,7 @@ static void put_ns(struct bytes *text, uint64_t ns, uint64_t origin_ns)
 	bytes_put(text, number, (size_t)count);
 }
 
-/* "0ns..400000ns, 700000ns..", with a NUL; a side that is open is not named. */
+/* Appends "0ns..400000ns, 700000ns..", with a NUL; an open side is empty. */
 static void name_ranges(const struct trace_cut_wish *wish, struct bytes *text)
 {
 	const struct cut_ranges *ranges = wish->ranges;
@@ -77,7 +77,6 @@ static void take_part(struct packet_window *window,
 {
 	switch (part->kind) {
 	case PART_PACKET:
-		/* Bundles were unpacked. */
 		packet_window_take(window, &part->bytes);
 		break;
 	case PART_RESTART:
@@ -92,7 +91,6 @@ static void take_part(struct packet_window *window,
 	}
 }
 
-/* Takes all parts into @window. Returns how reading ended. */
 static int take_parts(struct trace_parts *parts, struct packet_window *window,
 		      const struct cut_file *file)
 {
@@ -101,7 +99,7 @@ static int take_parts(struct trace_parts *parts, struct packet_window *window,
 
 	while ((got = trace_parts_next(parts, &part)) > 0) {
 		take_part(window, &part);
-		/* A full disk: the rest need not be read. */
+		/* A full disk: reading on is useless. */
 		if (unlikely(file->err))
 			break;
 	}
@@ -126,7 +124,7 @@ static int write_cut(const struct trace_cut_wish *wish,
 	packet_window_end(window);
 	trace_cut_put_about(wish, file);
 	result->totals = packet_window_totals(window);
-	result->bad_bundles = trace_parts_bad_bundles(parts);
+	result->bad_bundles = trace_packets_bad_bundles(packets);
 	result->size = trace_packets_size(packets);
 	result->at = trace_packets_at(packets);
 	result->left = result->read_err ? 0 : trace_packets_left(packets);
@@ -134,7 +132,6 @@ static int write_cut(const struct trace_cut_wish *wish,
 	return 0;
 }
 
-/* The same for a reader of parts. NULL: no memory. */
 static struct time_range *copy_ranges(const struct cut_ranges *ranges)
 {
 	struct time_range *copy = calloc(ranges->count + 1, sizeof(*copy));
@@ -177,7 +174,6 @@ int trace_cut_write(const struct trace_cut_wish *wish, FILE *out,
 	int err = -ENOMEM;
 
 	*result = (struct trace_cut_result){ 0 };
-	/* Without an index all of the trace is read. */
 	trace_index_read_beside(wish->path, &index);
 	if (ranges)
 		err = cut_parts(wish, index, ranges, out, result);

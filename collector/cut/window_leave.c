@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * window_leave - what is written when the rest of a trace follows as it is.
+ * window_leave - writes the state for a rest of a trace that follows unchanged.
  */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/varint.h"
+#include "collector/base/protobuf.h"
 #include "collector/cut/packet_window_inner.h"
 #include "collector/trace/fields.h"
 
-/* Tracks lie below each other: a track of waits below its thread. */
+/* The depth of tracks below each other, as a track of waits below its
+ * thread. */
 #define PARENTS_MAX 16
 
-/* --- the usual packets ------------------------------------------------------
- */
+/* --- the usual packets --------------------------------------------------- */
 
-/* As encode.h writes them: 0a LL  50 S  5a MM 48 01 50 N  40 D. Of these 34
- * bytes are the most, so that more need no bounds. */
+/* As encode.h writes them: 0a LL  50 S  5a MM 48 01 50 N  40 D. They have at
+ * most 34 bytes, so 40 need no checks of bounds. */
 #define USUAL_BYTES 40
 
-/* Takes a varint of at most 10 bytes off *@at. */
 static inline uint64_t take_varint(const uint8_t **at)
 {
 	const uint8_t *from = *at;
@@ -36,8 +35,9 @@ struct skipped {
 	uint64_t type, name_iid, step;
 };
 
-/* Takes the packet at @at, whose bytes after its length begin with the first
- * @count ones of @head. Returns its end; NULL: it is no usual one. */
+/* Reads the packet at @at, whose bytes after its length must begin with the
+ * first @count bytes of @head. Returns its end, or NULL if it is not a usual
+ * one. */
 static inline const uint8_t *take_skipped(const uint8_t *at, uint64_t head,
 					  unsigned int count,
 					  struct skipped *out)
@@ -68,15 +68,15 @@ static inline const uint8_t *take_skipped(const uint8_t *at, uint64_t head,
 	return at == end ? end : NULL;
 }
 
-/* What the usual packets of @sequence have after their length, as a
- * little-endian number; sets *@count to how many bytes that are. */
+/* Returns the bytes behind the length of usual packets of @sequence, as a
+ * little-endian number, and sets *@count to how many they are. */
 static uint64_t usual_head(const struct wsequence *sequence,
 			   unsigned int *count)
 {
-	uint8_t bytes[2 + VARINT_BYTES_MAX] = {
-		TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID
-	};
-	uint8_t *end = varint_put(bytes + 1, (uint32_t)sequence->id);
+	uint8_t bytes[WIRE_FIELD_MAX + 1];
+	uint8_t *end =
+		wire_put(bytes, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+			 (uint32_t)sequence->id);
 	uint64_t head;
 
 	*end++ = TAG_TRACE_PACKET_TRACK_EVENT;
@@ -86,7 +86,7 @@ static uint64_t usual_head(const struct wsequence *sequence,
 	return le64toh(head);
 }
 
-/* Returns false for a begin for which there is no room. */
+/* Returns false for a BEGIN without room. */
 static inline bool skip_slice(struct packet_window *window,
 			      struct wsequence *sequence,
 			      const struct skipped *skipped)
@@ -139,14 +139,13 @@ size_t packet_window_skip(struct packet_window *window, const uint8_t *at,
 	return (size_t)(at - from);
 }
 
-/* --- what is written --------------------------------------------------------
- */
+/* --- writing ------------------------------------------------------------- */
 
 struct leaving {
 	struct packet_window *window;
 	const struct packet_window_rest *rest;
-	uint64_t others_ns; /* what follows but on a sequence's own track is not
-			     * earlier; 0: not known */
+	uint64_t others_ns; /* no event of the rest is earlier, except on a
+			     * sequence's own track; 0: unknown */
 };
 
 static bool has_own_clock(const struct wsequence *sequence)
@@ -173,8 +172,8 @@ static void look_at_sequences(struct leaving *leaving)
 	}
 }
 
-/* Whether @track, or one that it lies below, is that of a thread or of a
- * context that has ended. */
+/* Returns true if @track, or a track above it, belongs to an ended thread or
+ * context. */
 static bool is_gone(const struct packet_window *window,
 		    const struct wtrack *track)
 {
@@ -188,7 +187,7 @@ static bool is_gone(const struct packet_window *window,
 	return false;
 }
 
-/* Whether switches of a thread that has ended may follow, which need its name
+/* Returns true if switches of an ended thread may follow, which need its name
  * and its process: a CPU's are written some hundred at a time. */
 static bool has_switches(const struct packet_window *window,
 			 const struct wsequence *sequence)
@@ -215,7 +214,7 @@ static void put_sequences(struct leaving *leaving)
 	}
 }
 
-/* The same of a slice on the track of @sequence. */
+/* Returns the start in the rest of a slice on the track of @sequence. */
 static uint64_t own_begin_of(const struct leaving *leaving,
 			     const struct wsequence *sequence)
 {
@@ -230,7 +229,6 @@ static uint64_t own_begin_of(const struct leaving *leaving,
 	return MAX(ns, rest->from_ns);
 }
 
-/* When @slice of @track begins in the rest. */
 static uint64_t begin_of(const struct leaving *leaving,
 			 const struct wtrack *track, const struct wslice *slice)
 {
@@ -250,7 +248,7 @@ static void put_track(struct leaving *leaving, struct wtrack *track)
 		return;
 	window_use_track(window, track);
 	for (uint32_t i = 0; i < track->slice_count; i++) {
-		/* None begins before the one around it. */
+		/* None begins before the slice around it. */
 		ns = MAX(ns, begin_of(leaving, track, &track->slices[i]));
 		window_begin_again(window, track, &track->slices[i], ns);
 	}
@@ -259,7 +257,6 @@ static void put_track(struct leaving *leaving, struct wtrack *track)
 				MAX(track->lasts[0].ns, leaving->others_ns));
 }
 
-/* Of all events, of whatever kind. */
 static uint64_t last_ns(const struct packet_window *window)
 {
 	uint64_t ns =

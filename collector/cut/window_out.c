@@ -6,15 +6,8 @@
 #include "collector/trace/fields.h"
 #include "shared/hash.h"
 
-/* So many bytes of names are in a packet of them, or a little more. */
+/* Bytes of names in a packet of names, or a little more. */
 #define NAMES_BYTES (64u << 10)
-
-static void put_message(struct bytes *out, uint32_t tag,
-			const struct bytes *message)
-{
-	bytes_field(out, tag, message->count);
-	bytes_put(out, message->at, message->count);
-}
 
 static void begin_packet(struct packet_window *window,
 			 const struct wsequence *sequence)
@@ -24,7 +17,7 @@ static void begin_packet(struct packet_window *window,
 		    TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, sequence->id);
 }
 
-/* Without memory nothing more of the cut is of any use. */
+/* Without memory, the rest of the cut is useless. */
 static void end_packet(struct packet_window *window)
 {
 	if (window->packet.failed || window->event.failed ||
@@ -36,10 +29,8 @@ static void end_packet(struct packet_window *window)
 				window->packet.count);
 }
 
-/* --- the first packet of a sequence -----------------------------------------
- */
+/* --- the first packet of a sequence -------------------------------------- */
 
-/* Whether a field of a first packet belongs to the state that it sets. */
 static bool is_of_start(uint32_t tag)
 {
 	switch (tag) {
@@ -72,7 +63,6 @@ void window_keep_start(struct packet_window *window,
 			  out->count);
 }
 
-/* Appends a Clock of a snapshot, with the time @ns. */
 static void put_clock(struct bytes *out, struct wire clock, uint64_t ns,
 		      struct bytes *scratch)
 {
@@ -84,11 +74,11 @@ static void put_clock(struct bytes *out, struct wire clock, uint64_t ns,
 		if (field.tag != TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP)
 			bytes_put(scratch, from, (size_t)(clock.at - from));
 	bytes_field(scratch, TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP, ns);
-	put_message(out, TAG_CLOCK_SNAPSHOT_CLOCKS, scratch);
+	bytes_part(out, TAG_CLOCK_SNAPSHOT_CLOCKS, scratch->at, scratch->count);
 }
 
-/* Puts a snapshot into window->snapshot, in which all clocks have the time @ns:
- * that of a sequence has its own clock, and BOOTTIME. */
+/* Makes window->snapshot, with @ns as the time of all clocks: the sequence's
+ * own, and BOOTTIME. */
 static void make_snapshot(struct packet_window *window, struct wire snapshot,
 			  uint64_t ns)
 {
@@ -118,7 +108,8 @@ static void put_start(struct packet_window *window,
 		if (field.tag == TAG_TRACE_PACKET_CLOCK_SNAPSHOT) {
 			make_snapshot(window, wire_of(&field),
 				      sequence->out_ns);
-			put_message(out, field.tag, &window->snapshot);
+			bytes_part(out, field.tag, window->snapshot.at,
+				   window->snapshot.count);
 		} else {
 			bytes_put(out, from, (size_t)(fields.at - from));
 		}
@@ -158,23 +149,21 @@ void window_start_as_is(struct packet_window *window,
 		put_start(window, sequence);
 }
 
-/* --- names -----------------------------------------------------------------
- */
+/* --- names --------------------------------------------------------------- */
 
-/* Writes window->interned, if it has anything. */
 static void put_interned(struct packet_window *window,
 			 const struct wsequence *sequence)
 {
 	if (!window->interned.count && !window->interned.failed)
 		return;
 	begin_packet(window, sequence);
-	put_message(&window->packet, TAG_TRACE_PACKET_INTERNED_DATA,
-		    &window->interned);
+	bytes_part(&window->packet, TAG_TRACE_PACKET_INTERNED_DATA,
+		   window->interned.at, window->interned.count);
 	end_packet(window);
 }
 
-/* Writes what an event, a sample and a heap with these fields use, if the cut
- * does not have it. at NULL: there is none. */
+/* Writes the names of an event, a sample and a heap that the cut lacks. at is
+ * NULL if there is none. */
 static void use_names(struct packet_window *window, struct wsequence *sequence,
 		      struct wire event, struct wire sample, struct wire heap)
 {
@@ -204,11 +193,10 @@ void window_put_names(struct packet_window *window, struct wsequence *sequence)
 	}
 }
 
-/* --- events ----------------------------------------------------------------
- */
+/* --- events -------------------------------------------------------------- */
 
-/* Appends a time to the packet: as a step of the clock of its sequence, if it
- * has one that is not later. */
+/* Appends a time to the packet: a step of the sequence's clock, if that is not
+ * later. */
 static void put_time(struct packet_window *window, struct wsequence *sequence,
 		     uint64_t ns)
 {
@@ -239,13 +227,14 @@ void window_put_event(struct packet_window *window, struct wsequence *sequence,
 		  (struct wire){ event->at, event->at + event->count }, none,
 		  none);
 	begin_packet(window, sequence);
-	put_message(&window->packet, TAG_TRACE_PACKET_TRACK_EVENT, event);
+	bytes_part(&window->packet, TAG_TRACE_PACKET_TRACK_EVENT, event->at,
+		   event->count);
 	put_time(window, sequence, ns);
 	end_packet(window);
 }
 
-/* Whether a field of a packet goes into the cut as it is, if the time does not.
- */
+/* Returns true if a field goes into the cut unchanged although the time
+ * changes. */
 static bool is_kept(uint32_t tag)
 {
 	switch (tag) {
@@ -261,7 +250,6 @@ static bool is_kept(uint32_t tag)
 	return true;
 }
 
-/* Writes @packet without what sets a state, and with the time @ns. */
 static void put_changed(struct packet_window *window,
 			const struct wpacket *packet, uint64_t ns, bool is_step)
 {
@@ -289,7 +277,7 @@ static void put_changed(struct packet_window *window,
 	end_packet(window);
 }
 
-/* Whether the time of @packet says the same in the cut. */
+/* Returns true if the time of @packet means the same in the cut. */
 static bool is_in_step(const struct wpacket *packet, uint64_t ns, bool is_step)
 {
 	return is_step ? packet->sequence->out_ns + packet->stamp == ns
@@ -315,8 +303,7 @@ void window_put_packet(struct packet_window *window,
 	put_changed(window, packet, ns, is_step);
 }
 
-/* --- what was open, and values ----------------------------------------------
- */
+/* --- open slices and values ---------------------------------------------- */
 
 static bool is_marked(struct wire annotation)
 {
@@ -330,7 +317,6 @@ static bool is_marked(struct wire annotation)
 	return false;
 }
 
-/* Appends an argument with a number to window->event. */
 static void put_mark(struct packet_window *window, const char *key,
 		     uint32_t tag, uint64_t number)
 {
@@ -340,14 +326,13 @@ static void put_mark(struct packet_window *window, const char *key,
 	bytes_field(out, TAG_TRACK_EVENT_DEBUG_ANNOTATIONS,
 		    bytes_field_size(TAG_DEBUG_ANNOTATION_NAME, count) + count +
 			    bytes_field_size(tag, number));
-	bytes_field(out, TAG_DEBUG_ANNOTATION_NAME, count);
-	bytes_put(out, key, count);
+	bytes_part(out, TAG_DEBUG_ANNOTATION_NAME, key, count);
 	bytes_field(out, tag, number);
 }
 
-/* Copies the fields of a begin to window->event, but for flows that end there:
- * their arrows come from what is not in the cut. Sets *@has_track if they name
- * their track, and returns whether they are marked as begun before. */
+/* Copies the fields of a BEGIN to window->event, except flows that end there,
+ * because their arrows come from outside the cut. Sets *@has_track if the
+ * fields have their track. Returns true if they are marked as begun before. */
 static bool copy_begin(struct packet_window *window, const struct bytes *begin,
 		       bool *has_track)
 {
@@ -429,8 +414,7 @@ void window_put_last(struct packet_window *window, struct wtrack *track,
 	window_put_event(window, last->sequence, ns);
 }
 
-/* --- about the trace -------------------------------------------------------
- */
+/* --- about the trace ----------------------------------------------------- */
 
 static bool is_of_cut(struct wire attribute)
 {
@@ -445,7 +429,7 @@ static bool is_of_cut(struct wire attribute)
 	return false;
 }
 
-/* What a cut says of itself is not said of a cut of it. */
+/* Leaves out the attributes of a cut when it is cut again. */
 void window_put_attributes(struct packet_window *window,
 			   const struct wpacket *packet)
 {
@@ -462,11 +446,12 @@ void window_put_attributes(struct packet_window *window,
 	if (!out->count && !out->failed)
 		return;
 	begin_packet(window, packet->sequence);
-	put_message(&window->packet, TAG_TRACE_PACKET_TRACE_ATTRIBUTES, out);
+	bytes_part(&window->packet, TAG_TRACE_PACKET_TRACE_ATTRIBUTES, out->at,
+		   out->count);
 	end_packet(window);
 }
 
-/* A cut is another trace. Of the same ranges it is the same one. */
+/* A cut is another trace, but the same one for the same ranges. */
 void window_put_uuid(struct packet_window *window, const struct wpacket *packet)
 {
 	const struct cut_ranges *ranges = window->ranges;
@@ -481,6 +466,7 @@ void window_put_uuid(struct packet_window *window, const struct wpacket *packet)
 		if (!field.bytes)
 			bytes_field(out, field.tag, field.value ^ hash);
 	begin_packet(window, packet->sequence);
-	put_message(&window->packet, TAG_TRACE_PACKET_TRACE_UUID, out);
+	bytes_part(&window->packet, TAG_TRACE_PACKET_TRACE_UUID, out->at,
+		   out->count);
 	end_packet(window);
 }

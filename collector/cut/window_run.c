@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * window_run - plain begins and ends of slices, which are nearly all of what
- * the flight recorder has in memory, without a packet between: what
- * packet_window_take() would do with their packets.
+ * window_run - reads plain begins and ends of slices, nearly all of a flight
+ * recorder's memory, without a packet between, but with the effect of
+ * packet_window_take().
  *
- * Whether an event begins or ends a slice cannot be predicted, and the lengths
- * of its numbers can not either. So nothing branches on them: the end is the
- * name 0 and has a template as names have, and numbers are read from eight
- * bytes at once.
+ * Begins and ends, and the lengths of numbers, cannot be predicted. So nothing
+ * branches on them: an end is name 0 and has a template as names have, and a
+ * number is read from eight bytes at once.
  */
 #include <endian.h>
 #include <string.h>
@@ -17,9 +16,9 @@
 #include "collector/trace/encode.h"
 
 #define KIND_NAME (TAG_INTERNED_DATA_EVENT_NAMES >> 3)
-/* Two numbers of four bytes, of which all eight are read. */
+/* Two numbers of four bytes; all eight bytes are read. */
 #define EVENT_BYTES_MOST 8
-/* So much is made before it is looked whether it has to be written. */
+/* The bytes to make before checking if they must be written. */
 #define PIECE_BYTES (64u << 10)
 
 void window_forget_templates(struct packet_window *window)
@@ -27,7 +26,6 @@ void window_forget_templates(struct packet_window *window)
 	window->templates_of = NULL;
 }
 
-/* The templates of @sequence, of which there is only that of an end yet. */
 static void begin_templates(struct packet_window *window,
 			    const struct wsequence *sequence)
 {
@@ -40,15 +38,14 @@ static void begin_templates(struct packet_window *window,
 	window->templates_of = sequence;
 }
 
-/* Makes the template of name @iid. False: the cut does not have that name yet,
- * or it is a site's, or none. */
+/* Makes the template of name @iid. Returns false if the cut lacks the name, if
+ * it is a site's, or 0. */
 static bool make_template(struct packet_window *window,
 			  const struct wsequence *sequence, uint64_t iid)
 {
 	const struct encoder like = { .sequence = (uint32_t)sequence->id };
 
-	if (!iid || iid > ENCODE_IID_MASK ||
-	    iid % WINDOW_TEMPLATES == 0 || /* the end's place */
+	if (!iid || iid > ENCODE_IID_MASK || iid % WINDOW_TEMPLATES == 0 ||
 	    !cut_names_ready(&sequence->names, KIND_NAME, iid))
 		return false;
 	window->templates[iid % WINDOW_TEMPLATES] =
@@ -56,8 +53,8 @@ static bool make_template(struct packet_window *window,
 	return true;
 }
 
-/* Reads a number of at most four bytes from the lowest ones of @word. Returns
- * how many bytes it has; 0: it is larger. */
+/* Reads a number of at most four bytes from the low bytes of @word. Returns the
+ * number of its bytes, or 0 if it is longer. */
 static inline unsigned int get_short(uint64_t word, uint64_t *out)
 {
 	uint32_t stops = ~(uint32_t)word & 0x80808080u;
@@ -72,14 +69,14 @@ static inline unsigned int get_short(uint64_t word, uint64_t *out)
 	return bits / 8;
 }
 
-/* An event: the name of a begin, 0 of an end. */
+/* An event: iid is the name of a BEGIN, or 0 of an END. */
 struct plain {
 	uint64_t delta_ns, iid;
 	bool begins;
 };
 
-/* Reads the event at @at, of which there are EVENT_BYTES_MOST bytes. Returns
- * how many it has; 0: it is none of these. */
+/* Reads the event in the EVENT_BYTES_MOST bytes at @at. Returns the number of
+ * its bytes, or 0 if it is not plain. */
 static inline unsigned int get_plain(const uint8_t *at, struct plain *out)
 {
 	uint64_t word, head = 0, name = 0;
@@ -97,12 +94,12 @@ static inline unsigned int get_plain(const uint8_t *at, struct plain *out)
 	return first + (out->begins ? second : 0);
 }
 
-/* What a run changes, in registers. */
+/* The state of a run, in registers. */
 struct run {
 	struct wsequence *sequence;
 	struct wtrack *track;
-	uint64_t ns, out_ns; /* as of struct wsequence */
-	uint64_t end_ns; /* of the range */
+	uint64_t ns, out_ns;
+	uint64_t end_ns;
 	uint64_t events, begins;
 	uint8_t *out;
 };
@@ -120,8 +117,6 @@ static void keep_run(struct packet_window *window, const struct run *run)
 	totals->last_ns = MAX(totals->last_ns, run->ns);
 }
 
-/* Takes events from *@at on, as long as they are plain and there is room for
- * them. */
 static void run_piece(struct packet_window *window, struct run *run,
 		      const uint8_t **at, const uint8_t *end,
 		      const uint8_t *out_end)
@@ -145,7 +140,7 @@ static void run_piece(struct packet_window *window, struct run *run,
 			    (template->name_iid != event.iid &&
 			     !make_template(window, run->sequence, event.iid))))
 			break;
-		/* An end writes over the slice that it ends. */
+		/* An end overwrites the slice that it ends. */
 		slice = &slices[open - !event.begins];
 		slice->sequence = run->sequence;
 		slice->begin_ns = ns;
@@ -161,8 +156,8 @@ static void run_piece(struct packet_window *window, struct run *run,
 	run->track->slice_count = open;
 }
 
-/* Whether events of @sequence that are later than @ns can go straight to the
- * file: they are in a range, and all that they need was written. */
+/* Returns true if events of @sequence after @ns can go straight to the file:
+ * they are in a range, and everything they need is written. */
 static bool may_run(const struct packet_window *window,
 		    const struct wsequence *sequence, uint64_t ns)
 {

@@ -9,12 +9,11 @@
 
 /* Deeper slices are counted, not kept. perfrec draws 512. */
 #define SLICES_MAX 1024
-/* Tracks lie below each other: a thread's context below it below its process.
- */
+/* The depth of tracks below each other: a context, its thread, its process. */
 #define PARENTS_MAX 16
 
-/* The track that came last with this pid or tid: numbers come round again.
- * NULL: none has come yet, and the cut has switches of the thread. */
+/* The last track with this pid or tid, since ids are reused. NULL: none yet,
+ * but the cut has switches of the thread. */
 struct id_track {
 	int64_t id;
 	struct wtrack *track;
@@ -98,8 +97,7 @@ void window_use_thread(struct packet_window *window, int64_t tid)
 		window->totals.refused++;
 }
 
-/* --- descriptors -----------------------------------------------------------
- */
+/* --- descriptors --------------------------------------------------------- */
 
 static void describe_process(struct packet_window *window, struct wtrack *track,
 			     struct wire fields)
@@ -150,9 +148,8 @@ static void describe_fields(struct packet_window *window, struct wtrack *track,
 			track->parent = field.value;
 			break;
 		case TAG_TRACK_DESCRIPTOR_NAME:
-			named_waits = field.value == strlen(OUT_TRACK_WAITS) &&
-				      memcmp(field.bytes, OUT_TRACK_WAITS,
-					     field.value) == 0;
+			named_waits =
+				out_perfetto_is_waits(field.bytes, field.value);
 			break;
 		case TAG_TRACK_DESCRIPTOR_PROCESS:
 			describe_process(window, track, wire_of(&field));
@@ -177,13 +174,12 @@ void window_describe(struct packet_window *window, const struct wpacket *packet)
 	bytes_clear(out);
 	bytes_field(out, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
 		    packet->sequence->id);
-	bytes_field(out, TAG_TRACE_PACKET_TRACK_DESCRIPTOR,
-		    (uint64_t)(descriptor.end - descriptor.at));
-	bytes_put(out, descriptor.at, (size_t)(descriptor.end - descriptor.at));
+	bytes_part(out, TAG_TRACE_PACKET_TRACK_DESCRIPTOR, descriptor.at,
+		   (size_t)(descriptor.end - descriptor.at));
 	if (out->count == track->descriptor.count &&
 	    memcmp(out->at, track->descriptor.at, out->count) == 0)
 		return;
-	/* What a thread is called after the last range is not told. */
+	/* Ignores new names of a thread after the last range. */
 	if (track->described && packet->sequence->clock_ns >= window->end_ns)
 		return;
 	if (!window_keep(window, &track->descriptor, out->at, out->count))
@@ -210,10 +206,8 @@ void window_use_track(struct packet_window *window, struct wtrack *track)
 			track->descriptor.count);
 }
 
-/* --- the threads that were chosen --------------------------------------------
- */
+/* --- chosen threads ------------------------------------------------------ */
 
-/* The thread that @track belongs to; NULL: none. */
 static struct wtrack *thread_of(const struct packet_window *window,
 				struct wtrack *track)
 {
@@ -252,10 +246,8 @@ bool window_has_track(const struct packet_window *window, struct wtrack *track)
 	return !thread || window_has_thread(window, thread->tid);
 }
 
-/* --- slices ----------------------------------------------------------------
- */
+/* --- slices -------------------------------------------------------------- */
 
-/* Begins the open slices of @track in the range that it comes to. */
 static void begin_range(struct packet_window *window, struct wtrack *track)
 {
 	uint64_t ns = window->ranges->at[track->range].from;
@@ -354,10 +346,8 @@ bool window_pop(struct packet_window *window, struct wtrack *track)
 	return true;
 }
 
-/* --- counters and states ---------------------------------------------------
- */
+/* --- counters and states ------------------------------------------------- */
 
-/* The entry of @track for what comes before range @number; NULL: no room. */
 static struct wlast *last_before(struct packet_window *window,
 				 struct wtrack *track, uint32_t number)
 {
@@ -407,10 +397,9 @@ static void put_lasts(struct packet_window *window, struct wtrack *track,
 					ranges->at[i].from);
 }
 
-/* --- the end ---------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------- */
 
-/* A range that goes on when the trace ends is over then. */
+/* Ends a range that goes on when the trace ends. */
 static void end_track(struct packet_window *window, struct wtrack *track,
 		      uint64_t ns)
 {
@@ -429,7 +418,7 @@ static int compare_tracks(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* In an order that does not depend on which packets were left out. */
+/* Ends tracks in an order that does not depend on skipped packets. */
 static void end_tracks(struct packet_window *window, uint64_t ns)
 {
 	uint32_t count = window->tracks.ids.count;
@@ -456,7 +445,7 @@ void window_tracks_end(struct packet_window *window, uint64_t ns)
 		thread = track->has_slices ? thread_of(window, track) : NULL;
 		if (!thread || thread->using || track->is_waits)
 			continue;
-		thread->using = true; /* counted */
+		thread->using = true;
 		window->totals.threads++;
 	}
 }

@@ -11,7 +11,6 @@
 #include "collector/base/text_out.h"
 #include "collector/show/terminal.h"
 
-/* People and JSON read the same words. */
 static const struct {
 	const char *word;
 	enum terminal_style style;
@@ -57,7 +56,7 @@ enum doctor_verdict doctor_worst(const struct doctor_findings *findings)
 	return worst;
 }
 
-#define FOUND_INDENT 17 /* blanks before what was found */
+#define FOUND_INDENT 17 /* blanks before the fact */
 
 static void print_line(const char *before, const char *text, FILE *out)
 {
@@ -97,7 +96,7 @@ void doctor_print(const struct doctor_findings *findings, FILE *out)
 	free(text);
 }
 
-static int add_text(json_t *object, const char *key, const char *text)
+static int add_finding_text(json_t *object, const char *key, const char *text)
 {
 	if (!text[0])
 		return 0;
@@ -108,11 +107,12 @@ static json_t *finding_json(const struct doctor_finding *finding)
 {
 	json_t *object = json_object();
 
-	if (object && !add_text(object, "subject", finding->subject) &&
-	    !add_text(object, "verdict", verdicts[finding->verdict].word) &&
-	    !add_text(object, "found", finding->found) &&
-	    !add_text(object, "effect", finding->effect) &&
-	    !add_text(object, "change", finding->change))
+	if (object && !add_finding_text(object, "subject", finding->subject) &&
+	    !add_finding_text(object, "verdict",
+			      verdicts[finding->verdict].word) &&
+	    !add_finding_text(object, "found", finding->found) &&
+	    !add_finding_text(object, "effect", finding->effect) &&
+	    !add_finding_text(object, "change", finding->change))
 		return object;
 	json_decref(object);
 	return NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * doctor - looks at what this machine permits a recording, one subject after
- * the other. Nothing is changed, and nothing stays behind. One thread at a
- * time.
+ * doctor - checks what this machine permits a recording, one subject after the
+ * other. Changes nothing and leaves no files. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_DOCTOR_DOCTOR_H
 #define PERFREC_COLLECTOR_DOCTOR_DOCTOR_H
@@ -18,7 +17,7 @@ enum doctor_verdict {
 
 #define DOCTOR_TEXT 256
 
-/* What was found about one subject. Texts are of one line. */
+/* The result about one subject. Each text is one line. */
 struct doctor_finding {
 	const char *subject; /* a constant, one word: "perf" */
 	enum doctor_verdict verdict;
@@ -46,20 +45,19 @@ void doctor_say(char text[DOCTOR_TEXT], const char *format, ...)
 /* Sets the verdict of @finding to @verdict, unless it is worse already. */
 void doctor_judge(struct doctor_finding *finding, enum doctor_verdict verdict);
 
-/* What the kernel and the C library let a program do. Takes some ms. */
+/* Tries which services of the kernel and the C library a program may use. Takes
+ * some ms. */
 void doctor_look_at_kernel(struct doctor_findings *findings);
 /* The room of a recording in folder @dir: disk space, memory, CPUs, limits.
  * Writes 16 MiB to a file without a name, in @dir or, if that does not exist,
  * in the folder that it would be made in. */
 void doctor_look_at_room(const char *dir, struct doctor_findings *findings);
 
-/* Whether the times of the recording in folder @dir contradict each other: each
- * sum that must hold is a finding. 0, or what summary_read() returns. */
+/* Checks the sums over the times of the recording in folder @dir; each wrong
+ * sum is a finding. 0, or the error of summary_read(). */
 int doctor_look_at_recording(const char *dir, struct doctor_findings *findings);
 
-/* Returns the worst verdict of @findings. */
 enum doctor_verdict doctor_worst(const struct doctor_findings *findings);
-/* Prints @findings for people. */
 void doctor_print(const struct doctor_findings *findings, FILE *out);
 /* Prints @findings as JSON. Returns 0 or -ENOMEM. */
 int doctor_print_json(const struct doctor_findings *findings, FILE *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernel and the C library let a program do. Each thing is tried: a
+ * Tries each service of the kernel and the C library that a recording uses: a
  * version number says little on a kernel of a distribution, and nothing inside
  * a container.
  */
@@ -21,16 +21,16 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/perf_open.h"
 #include "collector/base/proc.h"
 #include "collector/replay/clock_sync.h"
-#include "collector/samples/perf_open.h"
 
 /* Set by the C library (2.35 and later): 0 where it has registered no area. */
 extern const unsigned int __rseq_size __attribute__((weak));
 
 #define CLOCK_READS 20000
 
-static void look_at_machine(struct doctor_findings *findings)
+static void look_at_processor(struct doctor_findings *findings)
 {
 	struct doctor_finding *finding = doctor_add(findings, "kernel");
 	struct utsname name;
@@ -67,7 +67,7 @@ static void look_at_libc(struct doctor_findings *findings)
 		   "has glibc.pthread.rseq=0 or a seccomp filter forbids them");
 }
 
-/* A sealed file in memory, as each recorded program makes one. Returns 0 or
+/* Makes a sealed file in memory, as each recorded program does. Returns 0 or
  * -errno. */
 static int try_memfd(void)
 {
@@ -120,7 +120,7 @@ static double clock_cost_ns(void)
 	return (double)(clock_monotonic_ns() - begin) / CLOCK_READS;
 }
 
-static void look_at_clock(struct doctor_findings *findings)
+static void look_at_cpu_clock(struct doctor_findings *findings)
 {
 	struct doctor_finding *finding = doctor_add(findings, "clock");
 
@@ -141,7 +141,6 @@ static void look_at_clock(struct doctor_findings *findings)
 		"in a virtual machine choose the host's tsc");
 }
 
-/* The number in /proc/sys/@name, or @otherwise. */
 static long read_sysctl(const char *name, long otherwise)
 {
 	char path[128], text[32] = "";
@@ -228,7 +227,7 @@ static void look_at_counters(struct doctor_findings *findings)
 		doctor_say(finding->found, "the CPU counts cycles");
 		return;
 	}
-	/* perfrec itself does without: a fact, and no fault. */
+	/* A fact, because perfrec itself needs none. */
 	doctor_say(finding->found, "none (%s); perfrec needs none",
 		   fd == -ENOENT || fd == -EOPNOTSUPP ? "a virtual machine"
 						      : strerror(-fd));
@@ -239,7 +238,7 @@ static int probe_byte(void)
 	return 1;
 }
 
-/* Writes a byte of our own code as it is, the way text of programs is patched.
+/* Writes a byte of our own code unchanged, as states_text.c patches programs.
  * Returns 0 or -errno. */
 static int try_text_write(void)
 {
@@ -302,10 +301,10 @@ static void look_at_sandbox(struct doctor_findings *findings)
 
 void doctor_look_at_kernel(struct doctor_findings *findings)
 {
-	look_at_machine(findings);
+	look_at_processor(findings);
 	look_at_libc(findings);
 	look_at_memory_files(findings);
-	look_at_clock(findings);
+	look_at_cpu_clock(findings);
 	look_at_samples(findings);
 	look_at_counters(findings);
 	look_at_text(findings);

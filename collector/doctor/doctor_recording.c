@@ -7,7 +7,8 @@
 #include "collector/read/summary_read.h"
 #include "collector/read/summary_times.h"
 
-/* @ran_ns of @who cannot be, as @whole has @whole_ns. */
+/* Adds a finding about the part @ran_ns of @whole_ns. Without an error
+ * @surplus_ns is 0. */
 static void judge_sum(struct doctor_findings *findings, const char *subject,
 		      const char *who, uint64_t ran_ns, const char *whole,
 		      uint64_t whole_ns, uint64_t surplus_ns)

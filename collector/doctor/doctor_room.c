@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a recording has here: room on the disk, memory, CPUs, limits.
+ * The room for a recording: space on the disk, memory, CPUs, limits.
  */
 #include "collector/doctor/doctor.h"
 
@@ -22,14 +22,14 @@
 #include "collector/base/clock.h"
 #include "collector/base/size.h"
 
-/* A recorded call has about so many bytes in the trace (docs/BENCHMARKS.md). */
+/* Bytes of a call in the trace, about (docs/BENCHMARKS.md). */
 #define SPAN_BYTES 22
 #define TRIAL_BYTES (16 << 20)
 #define TRIAL_PIECE (1 << 20)
-/* Below this a recording of some minutes is soon at its end. */
+/* A smaller disk is full after a recording of some minutes. */
 #define LITTLE_ROOM (2ULL << 30)
-/* Below this the disk makes a program wait that calls functions all the time:
- * about what 10^7 calls a second need. */
+/* Below this the disk delays a program that calls functions all the time: about
+ * the rate of 10^7 calls a second. */
 #define SLOW_BYTES_S (220ULL * 1000 * 1000)
 /* The collector's buffers and tables for a program of usual size. */
 #define LITTLE_MEMORY (128ULL << 20)
@@ -111,8 +111,7 @@ static void look_at_disk(const char *dir, struct doctor_findings *findings)
 		   room / SPAN_BYTES / 1000000);
 	speed = room > 4 * (uint64_t)TRIAL_BYTES ? try_disk(folder)
 						 : SLOW_BYTES_S;
-	/* Not each filesystem has files without a name: then it is not known.
-	 */
+	/* A file system without unnamed files has no result. */
 	if (speed)
 		judge_speed(finding, speed);
 	if (room >= LITTLE_ROOM)
@@ -123,7 +122,7 @@ static void look_at_disk(const char *dir, struct doctor_findings *findings)
 		   "record to another disk (-o), or set a limit (--max-size)");
 }
 
-/* The number in the file @path, or UINT64_MAX: there is none, or no limit. */
+/* Returns the number in the file @path; UINT64_MAX: no number, or no limit. */
 static uint64_t read_limit(const char *path)
 {
 	uint64_t limit = UINT64_MAX;

@@ -8,40 +8,40 @@
 #include "collector/base/histogram.h"
 #include "collector/base/pool.h"
 #include "collector/drain/process_durations.h"
-#include "collector/flight/triggers.h"
 #include "collector/names/modules.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/record/triggers.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/histograms.h"
 #include "shared/compiler.h"
 
-/* Fewer say little of what 1 % of the calls take. */
+/* The slowest 1 % of fewer calls is too small a sample. */
 #define P99_CALLS 1000
 #define P99_PER_MILLE 990
 #define LOOK_NS 100000000
-/* A pause is so many times what is done between two pauses. */
+/* A pause lasts this many times the work between two pauses. */
 #define PAUSE 20
 
 struct watch {
-	uint64_t address, generation; /* the key */
-	uint32_t set; /* of triggers; 0: it is not watched */
-	const char *name; /* as long as the recording */
-	struct histogram *histogram; /* NULL: no bound is relative */
-	uint64_t p99_ns; /* 0: not known */
+	uint64_t address, generation;
+	uint32_t set; /* of triggers; 0: not watched */
+	const char *name; /* the recording's */
+	struct histogram *histogram; /* NULL: no relative bound */
+	uint64_t p99_ns; /* 0: unknown */
 	uint64_t slow_ns;
 };
 
 struct call_watches {
 	struct triggers *triggers;
 	struct modules *modules;
-	struct histograms *histograms; /* NULL: there are none */
+	struct histograms *histograms; /* NULL: none */
 	struct pool pool; /* of struct watch */
-	uint32_t *relative; /* numbers of those that are */
+	uint32_t *relative; /* numbers of watches with relative bounds */
 	uint32_t relative_count, relative_room;
 	uint64_t due_ns; /* the next look */
-	uint64_t spent_ns; /* since the last one */
+	uint64_t spent_ns; /* since the last look */
 	uint32_t version;
 };
 
@@ -95,7 +95,6 @@ void call_watches_finish(struct process *process)
 	}
 }
 
-/* Watch @number is new. */
 static void ask_triggers(struct call_watches *watches, uint32_t number)
 {
 	struct watch *watch = watch_at(watches, number);
@@ -152,13 +151,13 @@ void call_watches_fire(struct call_watches *watches,
 	triggers_call(watches->triggers, call);
 }
 
-static void look_at(struct call_watches *watches, struct watch *watch)
+static void look_at_watch(struct call_watches *watches, struct watch *watch)
 {
 	uint64_t p99_ns;
 
 	if (!watch->histogram || histogram_total(watch->histogram) < P99_CALLS)
 		return;
-	/* Of calls that take no time it is a nanosecond, too. */
+	/* The p99 of calls that take no time is 1 ns: 0 means unknown. */
 	p99_ns = MAX(histogram_quantile(watch->histogram, P99_PER_MILLE), 1);
 	if (p99_ns == watch->p99_ns)
 		return;
@@ -173,7 +172,7 @@ uint32_t call_watches_look(struct call_watches *watches, uint64_t ns)
 	if (!watches->relative_count || ns < watches->due_ns)
 		return watches->version;
 	for (uint32_t i = 0; i < watches->relative_count; i++)
-		look_at(watches, watch_at(watches, watches->relative[i]));
+		look_at_watch(watches, watch_at(watches, watches->relative[i]));
 	watches->due_ns =
 		ns + MAX((uint64_t)LOOK_NS, PAUSE * watches->spent_ns);
 	watches->spent_ns = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * drain - the list of arenas belongs to all threads, under a lock; a worker
- * takes a copy, with references, whenever the generation of the list has
- * changed. A copy needs no memory: drain_add() gives each worker its room
- * first, or refuses the arena. All else are words that are changed one at a
- * time (rows KICK and PASS in docs/RING.md).
+ * drain - all threads share the list of arenas, under a lock. A worker copies
+ * it, with references, when the generation of the list changes. A copy needs no
+ * allocation: drain_add() first allocates room for each worker, or refuses the
+ * arena. All other shared state is single words (rows KICK and PASS in
+ * docs/RING.md).
  */
 #include "collector/drain/drain.h"
 
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
-#include "collector/base/lock.h"
 #include "collector/base/grow.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/record/recording.h"
 #include "shared/atomic.h"
@@ -26,33 +26,32 @@
 #define CACHE_LINE_BYTES 64
 
 struct worker_words {
-	uint32_t kicks; /* futex: somebody wants a pass */
-	/* No two workers sleep on one cache line. */
+	uint32_t kicks; /* futex: counts kicks */
+	/* Each worker sleeps on a cache line of its own. */
 	char pad[CACHE_LINE_BYTES - 4];
 };
 
-/* Where a worker copies the list to. */
+/* Room for a worker's copy of the list. */
 struct worker_room {
-	struct arena **arena; /* not taken by the worker yet, or NULL */
-	uint32_t room; /* what the worker has then */
+	struct arena **arena; /* NULL: the worker has taken it */
+	uint32_t room; /* in entries, also after the worker took it */
 };
 
 struct drain {
 	uint32_t workers;
-	bool nice_workers; /* there are as many of these */
+	bool nice_workers; /* worker[1] is used as well */
 	int done_fd;
-	bool closing; /* relaxed; kicks tell */
-	uint32_t awaited; /* the main thread wants to know of rounds */
-	struct lock lock; /* of arenas */
+	bool closing; /* relaxed; kicks order it */
+	uint32_t awaited; /* the main thread waits for rounds */
+	struct lock lock;
 	struct arena_list arenas;
-	uint32_t nice_arenas; /* of these; changes under lock */
+	uint32_t nice_arenas; /* of arenas; changes under lock */
 	uint32_t generation; /* changes with arenas */
-	struct worker_words worker[2][DOORBELLS]; /* the second: nice ones */
-	struct worker_room room[2][DOORBELLS]; /* the same */
+	struct worker_words worker[2][DOORBELLS]; /* [1]: nice workers */
+	struct worker_room room[2][DOORBELLS];
 };
 
-/* --- the list of arenas -----------------------------------------------------
- */
+/* --- the list of arenas -------------------------------------------------- */
 
 static void arena_list_clear(struct arena_list *list)
 {
@@ -67,9 +66,9 @@ void arena_list_release(struct arena_list *list)
 	*list = (struct arena_list){ 0 };
 }
 
-/* Makes room for a list of @count arenas: here, and at each worker. With the
- * lock. 0 or -ENOMEM. */
-static int make_room(struct drain *drain, uint32_t count)
+/* Makes room for @count arenas in the list and in each worker's copy. Under the
+ * lock. Returns 0 or -ENOMEM. */
+static int make_worker_room(struct drain *drain, uint32_t count)
 {
 	if (grow_array(drain->arenas.arena, drain->arenas.room, count))
 		return -ENOMEM;
@@ -94,7 +93,7 @@ void drain_refresh(struct drain *drain, uint32_t index, bool nice,
 {
 	struct worker_room *room = &drain->room[nice][index];
 
-	/* relaxed: a kick follows every change, and comes with order */
+	/* relaxed: a kick follows every change and orders it */
 	if (atom_load_rlx(&drain->generation) == *generation)
 		return;
 	arena_list_clear(list);
@@ -117,14 +116,13 @@ static void kick_workers(struct drain *drain, bool nice)
 	for (uint32_t i = 0; i < drain->workers; i++) {
 		struct worker_words *worker = &drain->worker[nice][i];
 
-		/* order: sc, KICK: what changed comes before it */
+		/* order: sc, KICK: the change comes before it */
 		atom_add_sc(&worker->kicks, 1);
 		syscall(SYS_futex, &worker->kicks, FUTEX_OP_WAKE, 1, NULL, NULL,
 			0);
 	}
 }
 
-/* The generation has changed. */
 static void kick_all(struct drain *drain)
 {
 	drain_kick(drain);
@@ -132,7 +130,6 @@ static void kick_all(struct drain *drain)
 		kick_workers(drain, true);
 }
 
-/* Whether @arena is left to the nice workers. */
 static bool is_nice(const struct drain *drain, struct arena *arena)
 {
 	const struct recording *recording = arena_setup(arena)->recording;
@@ -147,11 +144,11 @@ int drain_add(struct drain *drain, struct arena *arena)
 	int err;
 
 	for (uint32_t i = 0; i < drain->workers; i++)
-		/* relaxed: a figure for a person */
+		/* relaxed: a figure for display */
 		atom_store_rlx(&arena_drain(arena)->looked_ns[i], now);
 	arena_drain(arena)->nice = is_nice(drain, arena);
 	lock_acquire(&drain->lock);
-	err = make_room(drain, drain->arenas.count + 1);
+	err = make_worker_room(drain, drain->arenas.count + 1);
 	if (!err) {
 		drain->arenas.arena[drain->arenas.count++] = arena_get(arena);
 		/* relaxed: a hint for drain_kick() */
@@ -172,7 +169,7 @@ void drain_remove(struct drain *drain, struct arena *arena)
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (list->arena[i] != arena)
 			continue;
-		/* relaxed: nothing comes any more that could be missed */
+		/* relaxed: nothing can be missed any more */
 		atom_store_rlx(&arena_drain(arena)->removed, true);
 		/* relaxed: as in drain_add() */
 		atom_add_rlx(&drain->nice_arenas,
@@ -192,7 +189,7 @@ uint64_t drain_lag_ns(const struct drain *drain, struct arena *arena)
 	uint64_t now = clock_boottime_ns(), oldest = now;
 
 	for (uint32_t i = 0; i < drain->workers; i++) {
-		/* relaxed: a figure for a person */
+		/* relaxed: a figure for display */
 		uint64_t looked =
 			atom_load_rlx(&arena_drain(arena)->looked_ns[i]);
 
@@ -201,8 +198,7 @@ uint64_t drain_lag_ns(const struct drain *drain, struct arena *arena)
 	return now - oldest;
 }
 
-/* --- kicks and passes -------------------------------------------------------
- */
+/* --- kicks and passes ---------------------------------------------------- */
 
 uint32_t drain_workers(const struct drain *drain)
 {
@@ -222,7 +218,7 @@ uint32_t *drain_kicks(struct drain *drain, uint32_t index, bool nice)
 void drain_kick(struct drain *drain)
 {
 	kick_workers(drain, false);
-	/* relaxed: drain_add() kicks after it was changed */
+	/* relaxed: drain_add() kicks after the change */
 	if (atom_load_rlx(&drain->nice_arenas))
 		kick_workers(drain, true);
 }
@@ -245,14 +241,14 @@ bool drain_has_passed(struct drain *drain, struct arena *arena,
 {
 	const struct arena_round *round = arena_drain(arena)->round;
 
-	/* relaxed: set once, when all has been taken in */
+	/* relaxed: set once, after everything was read */
 	if (atom_load_rlx(&arena_drain(arena)->removed))
 		return true;
 	for (uint32_t i = 0; i < drain->workers; i++) {
-		/* order: acq, PASS: what the rounds took in */
+		/* order: acq, PASS: the results of the rounds */
 		uint32_t ended = atom_load_acq(&round[i].rounds);
 
-		/* The first one may have been under way already. */
+		/* The first of two rounds may have begun before @since. */
 		if (ended - since->ended[i] < 2) {
 			/* order: sc, PASS: before the kick */
 			atom_store_sc(&drain->awaited, 1);
@@ -308,13 +304,13 @@ struct round_begin drain_end_round(struct drain *drain, struct arena *arena,
 	struct arena_round *round = arena_drain(arena)->round;
 	struct round_begin *ended = &round[index].ended;
 
-	/* order: rel, PASS: what it has fed comes before it */
+	/* order: rel, PASS: the events of the round come before it */
 	atom_store_rel(&ended->ns, begin.ns);
 	/* order: rel, PASS: the same */
 	atom_store_rel(&ended->ticks, begin.ticks);
 	for (uint32_t i = 0; i < drain->workers; i++) {
 		ended = &round[i].ended;
-		/* order: acq, PASS: what it has fed can be seen */
+		/* order: acq, PASS: the events of that round are visible */
 		begin.ns = MIN(begin.ns, atom_load_acq(&ended->ns));
 		/* order: acq, PASS: the same */
 		begin.ticks = MIN(begin.ticks, atom_load_acq(&ended->ticks));
@@ -326,7 +322,7 @@ void drain_count_round(struct arena *arena, uint32_t index)
 {
 	struct arena_round *round = &arena_drain(arena)->round[index];
 
-	/* order: rel, PASS: what it took in comes before it */
+	/* order: rel, PASS: the results of the round come before it */
 	atom_store_rel(&round->rounds, round->rounds + 1);
 }
 
@@ -340,8 +336,7 @@ void drain_tell_pass(struct drain *drain)
 		log_err("cannot wake the main thread: %m");
 }
 
-/* --- begin and end ----------------------------------------------------------
- */
+/* --- start and end ------------------------------------------------------- */
 
 int drain_new(uint32_t workers, int done_fd, struct drain **out)
 {
@@ -368,7 +363,7 @@ void drain_close(struct drain *drain)
 
 bool drain_is_closing(const struct drain *drain)
 {
-	/* relaxed: a kick follows, and comes with order */
+	/* relaxed: a kick follows and orders it */
 	return atom_load_rlx(&drain->closing);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * filter_names - a module stands in the map log before any of its functions can
- * be called. So all modules that cells of a ring can mean are in the log when
- * its head has been read: then the log is asked for its number of events.
+ * filter_names - the map log gets a module before any of its functions can be
+ * called. So once the head of a ring has been read, the log has the modules of
+ * all its cells: only then is the number of events of the log read.
  */
 #include "collector/drain/filter_names.h"
 
@@ -24,7 +24,7 @@ void filter_names_begin(struct arena *arena)
 {
 	struct arena_names *names = names_of(arena);
 
-	/* relaxed, both: no worker knows of the arena's slots yet that matter
+	/* relaxed, both: no worker has a slot of the arena that needs names yet
 	 */
 	atom_store_rlx(&names->events,
 		       map_log_read(arena_setup(arena)->map_log));
@@ -33,18 +33,18 @@ void filter_names_begin(struct arena *arena)
 
 void filter_names_done(struct arena *arena)
 {
-	/* order: rel, TABLES: they have been read */
+	/* order: rel, TABLES: the tables are read */
 	atom_store_rel(&names_of(arena)->pending, 0);
 }
 
 bool filter_names_lag(struct arena *arena)
 {
-	/* order: acq, TABLES: they have been read */
+	/* order: acq, TABLES: the tables are read */
 	return atom_load_acq(&names_of(arena)->pending);
 }
 
-/* The load map of the process of @arena after @after other ones: a reference;
- * NULL: there are no more. */
+/* Returns a reference to the load map of the process of @arena at position
+ * @after in its list. NULL: the list is shorter. */
 static struct modules *modules_after(struct arena *arena, size_t after)
 {
 	struct modules *modules = NULL;
@@ -60,7 +60,7 @@ static struct modules *modules_after(struct arena *arena, size_t after)
 	return modules;
 }
 
-static void read_tables(struct job *job)
+static void read_filter_tables(struct job *job)
 {
 	struct arena_names *names =
 		(struct arena_names *)((char *)job -
@@ -82,19 +82,19 @@ bool filter_names_lag_now(struct arena *arena)
 	size_t events = map_log_read(arena_setup(arena)->map_log);
 	bool post;
 
-	/* order: acq, TABLES: whether they are pending is known */
+	/* order: acq, TABLES: pending is current for these events */
 	if (events == atom_load_acq(&names->events))
 		return filter_names_lag(arena);
 	arena_lock(arena);
-	/* relaxed, both: they change to this under the lock only */
+	/* relaxed, both: only holders of the lock store this value */
 	post = events != atom_load_rlx(&names->events) &&
 	       !atom_load_rlx(&names->pending);
 	if (post) {
 		names->arena = arena;
-		names->job.run = read_tables;
+		names->job.run = read_filter_tables;
 		/* relaxed: before the events */
 		atom_store_rlx(&names->pending, 1);
-		/* order: rel, TABLES: they are pending */
+		/* order: rel, TABLES: pending is set */
 		atom_store_rel(&names->events, events);
 	}
 	arena_unlock(arena);

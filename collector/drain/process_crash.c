@@ -7,20 +7,21 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "collector/flight/triggers.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/record/triggers.h"
 
-/* Signals by which people end a program. */
+/* Signals that people send to end a program. */
 static bool is_asked_for(int signal)
 {
 	return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT ||
 	       signal == SIGTERM;
 }
 
-static void fire(struct recording *recording, const struct trigger_place *place,
-		 const char *name, int wait_status)
+static void fire_crash(struct recording *recording,
+		       const struct trigger_place *place, const char *name,
+		       int wait_status)
 {
 	if (WIFSIGNALED(wait_status) && !is_asked_for(WTERMSIG(wait_status)))
 		triggers_crash(recording_setup(recording)->triggers, place,
@@ -46,7 +47,7 @@ void process_crash_look(struct process *process)
 	recording_lock(recording);
 	memcpy(name, setup->entry->name, sizeof(name));
 	recording_unlock(recording);
-	fire(recording, &place, name, wait_status);
+	fire_crash(recording, &place, name, wait_status);
 }
 
 void process_crash_told(struct recording *recording, pid_t pid, uint64_t ns,
@@ -54,5 +55,5 @@ void process_crash_told(struct recording *recording, pid_t pid, uint64_t ns,
 {
 	const struct trigger_place place = { .ns = ns, .pid = pid };
 
-	fire(recording, &place, "", wait_status);
+	fire_crash(recording, &place, "", wait_status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_crash - whether a process was ended by a signal, for the trigger
- * "crash" (flight/triggers.h).
+ * process_crash - reports processes that a signal ended, for the trigger
+ * "crash" (record/triggers.h).
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_PROCESS_CRASH_H
 #define PERFREC_COLLECTOR_DRAIN_PROCESS_CRASH_H
@@ -12,13 +12,12 @@
 struct process;
 struct recording;
 
-/* @process has exited, and is ending: fires, if a signal is the reason. What
- * the kernel says counts; it may say nothing (docs/TRIGGERS.md). Main thread.
- */
+/* Fires if a signal ended @process, which has exited and is ending. The kernel
+ * decides, and it may not report the status (docs/FLIGHT.md). Main thread. */
 void process_crash_look(struct process *process);
-/* The same of the command of perfrec record, process @pid: its parent has
- * waited for it, with @wait_status, at @ns. What was told of it before is not
- * told again. Main thread. */
+/* The same for process @pid, the command of perfrec record: its parent has
+ * waited for it, with @wait_status, at @ns. A crash fires only once. Main
+ * thread. */
 void process_crash_told(struct recording *recording, pid_t pid, uint64_t ns,
 			int wait_status);
 

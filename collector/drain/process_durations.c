@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_durations - a histogram must have one writer, as the hot loop takes
- * no lock. A slot belongs to one drain worker for as long as its arena lives
- * (worker.c), a thread stays in its slot, and its contexts are read where it
- * is. So the histograms of a process are one set for each worker, and all its
- * threads that one worker reads share them: a thousand threads take no more
- * memory than one. Two processes of one arena have sets of their own, as an
- * address is another function in each.
+ * process_durations - a histogram has one writer, because the hot loop takes no
+ * lock. One drain worker owns a slot for the life of its arena (worker.c), and
+ * a thread stays in its slot, with all its contexts. So a process has one set
+ * of histograms per worker, which all its threads of that worker share: a
+ * thousand threads need no more memory than one. Two processes of one arena
+ * have separate sets, because an address is a different function in each.
  */
 #include "collector/drain/process_durations.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_durations - how long the calls of a process took: who owns the
- * histograms, and when they go into the recording.
+ * process_durations - the durations of the calls of a process: owns the
+ * histograms and adds them to the recording.
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_PROCESS_DURATIONS_H
 #define PERFREC_COLLECTOR_DRAIN_PROCESS_DURATIONS_H
@@ -11,12 +11,12 @@
 struct histograms;
 struct process;
 
-/* The histograms of @process for threads in the slots of drain worker @worker,
- * which calls it. NULL: there is no memory for them. */
+/* Returns the histograms of @process for threads in the slots of drain worker
+ * @worker. NULL: out of memory. By that worker. */
 struct histograms *process_durations(struct process *process, uint32_t worker);
 
-/* All threads of @process have ended and were summed up: adds what it has to
- * the recording, and frees it. The jobs thread. */
+/* Adds the histograms of @process to the recording and frees them, after all
+ * its threads are summed up. Jobs thread. */
 void process_durations_finish(struct process *process);
 
 #endif

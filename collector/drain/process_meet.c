@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_meet - a process is met on the main thread, with its hello, or on a
- * drain worker that finds a slot claimed by a process id it does not know: a
- * forked child, which shares its parent's arena.
+ * process_meet - the main thread meets a process with its hello. A drain worker
+ * meets a forked child, which shares its parent's arena, when a slot has an
+ * unknown process id.
  *
- * A child that has not recorded yet is known to nobody, and may outlive all who
- * are known: a service that has put itself into the background. What such a
- * child starts with is kept of those that have ended (family.c).
+ * A child that has not recorded yet is unknown, and may outlive all known
+ * processes, like a service that has put itself into the background. family.c
+ * keeps the facts that such a child inherits from processes that have ended.
  *
  * A slot holds ids of the program's own pid namespace (inner_pid); the trace
- * has ids of the collector's namespace (pid). They are the same unless the
- * program is in a container. Then a child is looked for in /proc by what it
- * calls itself, and it must have the arena mapped. Two children of one arena
- * that call themselves the same, in two namespaces, are taken for one.
+ * has ids of the collector's namespace (pid). They differ only if the program
+ * runs in a container. Then process_meet searches /proc for a child with that
+ * inner id that maps the arena. Two children of one arena with the same inner
+ * id, in two namespaces, count as one.
  *
- * Process ids in slots are the program's word. They are checked only for what a
- * lie could reach: a process of another user is refused. A process of the same
- * user gives the recording a wrong label, which the liar could have had anyway;
- * but the recording does not wait for the end of a process that has no part in
- * it.
+ * Process ids in slots are the program's word. They are checked only against
+ * harm from a lie: a process of another user is refused. A process of the same
+ * user only gets a wrong label in the recording, and the liar could choose that
+ * label anyway. But the recording does not wait for the end of a process
+ * outside it.
  */
 #include "collector/drain/process_crash.h"
 #include "collector/drain/process_meet.h"
@@ -36,7 +36,9 @@
 #include "collector/base/proc.h"
 #include "collector/base/random.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/process_describe.h"
 #include "collector/drain/process_reap.h"
+#include "collector/drain/process_who.h"
 #include "collector/drain/thread.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
@@ -49,75 +51,60 @@
 #include "collector/record/watches.h"
 #include "collector/samples/samples.h"
 #include "collector/states/states.h"
-#include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-#define CMDLINE_BYTES_MAX 4096
-#define ARGUMENTS_MAX 256
-#define PACKET_BYTES (CMDLINE_BYTES_MAX + 4 * ARGUMENTS_MAX + 512)
-/* The pause between two searches is so many times as long as a search takes. */
+/* The length of the pause after a search, in durations of the search. */
 #define SEARCH_PAUSE 3
-/* A child whose /proc/PID/maps is long takes long to meet (20 ms for 65,000
- * mappings), and the other recordings wait. After one that took this long, no
- * child of the arena is met for so many times as long. */
+/* Meeting a child with a long /proc/PID/maps takes long (20 ms for 65,000
+ * mappings), and the other recordings wait. After a meeting of at least
+ * MEET_LONG_NS the arena meets no child for MEET_PAUSE times as long. */
 #define MEET_LONG_NS 500000
 #define MEET_PAUSE 9
-/* When there is no descriptor or memory for a child, none is met for so long.
- */
+/* The pause after a child lacked a descriptor or memory. */
 #define LACK_PAUSE_NS 50000000
 
-static void describe_process(struct process_setup *setup, pid_t pid)
+/* Copies the command line from the page of the shim; forked children share it.
+ * Reading /proc/PID/cmdline could block on the program. */
+static void copy_arguments(struct process_entry *entry,
+			   const struct page_shm *page)
+{
+	/* relaxed: written before the hello; the program's word */
+	size_t count = MIN(atom_load_rlx(&page->argument_bytes),
+			   sizeof(page->arguments));
+
+	if (!count)
+		return;
+	entry->cmdline = malloc(count + 1);
+	if (!entry->cmdline)
+		return;
+	memcpy(entry->cmdline, page->arguments, count);
+	entry->cmdline[count] = '\0';
+	entry->cmdline_bytes = count + 1;
+}
+
+static void describe_new_process(struct process_setup *setup, pid_t pid)
 {
 	struct process_entry *entry = setup->entry;
-	char text[CMDLINE_BYTES_MAX + 1];
+	char text[PROC_STATUS_BYTES];
 	pid_t inner;
 	size_t length =
 		proc_read(pid, "comm", entry->name, sizeof(entry->name));
 
 	if (length && entry->name[length - 1] == '\n')
 		entry->name[length - 1] = '\0';
-	length = proc_read(pid, "cmdline", text, sizeof(text));
-	if (length) {
-		entry->cmdline = malloc(length + 1);
-		if (entry->cmdline)
-			memcpy(entry->cmdline, text, length + 1);
-		entry->cmdline_bytes = entry->cmdline ? length + 1 : 0;
-	}
+	copy_arguments(entry, setup->arena_setup->page);
 	setup->foreign = setup->inner_pid != pid;
 	if (proc_read(pid, "status", text, sizeof(text))) {
 		setup->foreign = proc_status_inner(text, &inner) > 1;
 		entry->parent = (pid_t)proc_status_number(text, "PPid:");
 	}
 	entry->pid = pid;
+	entry->rank = (int64_t)setup->arena_setup->rank - 1;
 	entry->start_ns = clock_boottime_ns();
 	entry->last_thread = &entry->threads;
-}
-
-static void write_process_descriptor(const struct process_setup *process)
-{
-	const struct process_entry *entry = process->entry;
-	char *arguments[ARGUMENTS_MAX + 1] = { NULL };
-	const struct recording_setup *setup =
-		recording_setup(process->arena_setup->recording);
-	uint8_t packet[PACKET_BYTES];
-	size_t offset = 0, count = 0;
-	struct out_process out = {
-		.uuid = process->uuid,
-		.pid = process->pid,
-		.name = entry->name,
-		.cmdline = arguments,
-		.start_ns = entry->start_ns,
-	};
-
-	while (offset + 1 < entry->cmdline_bytes && count < ARGUMENTS_MAX) {
-		arguments[count] = entry->cmdline + offset;
-		offset += strlen(arguments[count++]) + 1;
-	}
-	trace_file_append(setup->trace, 1, packet,
-			  out_perfetto_process(packet, sizeof(packet), &out));
 }
 
 static void end_process(struct process *process, enum process_end why)
@@ -132,8 +119,8 @@ static void process_exited(struct process *process)
 	process_crash_look(process);
 }
 
-/* The setup of a process, without modules and samples. @above: the tracks of
- * its parent, or NULL. 0, or -ENOMEM: then there is nothing to give back. Any
+/* Fills the setup of a process, without modules and samples. @above: the tracks
+ * of its parent, or NULL. Returns 0, or -ENOMEM; then @out holds nothing. Any
  * thread. */
 static int make_setup(struct collector *collector, struct arena *arena,
 		      pid_t pid, pid_t inner_pid, struct tracks *above,
@@ -158,24 +145,13 @@ static int make_setup(struct collector *collector, struct arena *arena,
 		process_setup_release(out);
 		return -ENOMEM;
 	}
-	describe_process(out, pid);
+	describe_new_process(out, pid);
 	return 0;
 }
 
-/* Without memory for them, or where no samples are wanted, it has none. */
-static void start_samples(struct process_setup *setup)
-{
-	struct sampler *sampler = setup->collector->sampler;
-
-	if (sampler)
-		(void)samples_new(sampler, setup->arena_setup->recording,
-				  setup->modules, setup->pid,
-				  setup->entry->name, &setup->samples);
-}
-
-/* Begin the process of @setup, and put it into the trace and into all lists.
- * 0 or -errno: then @setup and @pidfd are still the caller's. Under the arena's
- * lock. */
+/* Creates the process of @setup, writes it to the trace and lists it. Returns 0
+ * or -errno; after an error the caller still owns @setup and @pidfd. Under the
+ * arena's lock. */
 static int publish_process(struct process_setup *setup, int pidfd,
 			   struct process **out)
 {
@@ -184,15 +160,22 @@ static int publish_process(struct process_setup *setup, int pidfd,
 		.drained = process_reap_finish,
 	};
 	int err;
+	struct sampler *sampler = setup->collector->sampler;
 
-	start_samples(setup);
+	/* Without memory, or if the recording takes no samples, it has none. */
+	if (sampler)
+		(void)samples_new(sampler, setup->arena_setup->recording,
+				  setup->modules, setup->pid,
+				  setup->entry->name, &setup->samples);
 	err = process_new(setup, pidfd, &calls, out);
 	if (err) {
 		if (setup->samples)
 			samples_put(&setup->samples);
 		return err;
 	}
-	write_process_descriptor(setup);
+	process_describe(
+		&(struct process_card){ setup->entry, setup->pid, setup->uuid },
+		setup->arena_setup->recording, NULL);
 	process_list(*out);
 	return 0;
 }
@@ -220,8 +203,10 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 		modules_set_sites(setup.modules, arena_setup(arena)->sites);
 		arena_lock(arena);
 		err = publish_process(&setup, pidfd, &process);
-		if (!err)
+		if (!err) {
 			states_process_begin(process);
+			process_who_begin(process);
+		}
 		arena_unlock(arena);
 	}
 	if (err) {
@@ -231,14 +216,14 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 	return err;
 }
 
-/* Whether @err says that this is no time for a child, as there is too little of
- * something. */
+/* Returns true if @err is a temporary lack of descriptors or memory. */
 static bool is_lack(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
-/* Whether process @pid is a child as open_child() wants it: 0 or -errno. */
+/* Returns 0 if process @pid is a child as open_child() requires, or its -errno.
+ */
 static int check_child(const struct arena *arena, pid_t pid)
 {
 	char status[PROC_STATUS_BYTES];
@@ -246,24 +231,27 @@ static int check_child(const struct arena *arena, pid_t pid)
 	errno = 0;
 	if (!proc_read(pid, "status", status, sizeof(status)))
 		return is_lack(-errno) ? -errno : -ESRCH;
+	/* Its parent may have reaped it since. */
 	if (!proc_is_of_user(pid, arena_setup(arena)->uid))
-		return -EPERM;
+		return proc_read(pid, "status", status, sizeof(status))
+			       ? -EPERM
+			       : -ESRCH;
 	errno = 0;
 	if (arena_is_mapped_by(arena, pid))
 		return 0;
 	if (is_lack(-errno))
 		return -errno;
-	/* One that has exited meanwhile has no memory, either. */
+	/* A process that has exited meanwhile maps no memory either. */
 	if (!proc_read(pid, "status", status, sizeof(status)) ||
 	    proc_status_number(status, "VmSize:") < 0)
 		return -ESRCH;
 	return -ENOEXEC;
 }
 
-/* A pidfd of process @pid; -ESRCH when it is gone; -ENOEXEC when it does not
- * have @arena mapped, so that it has called exec(), or was never a process of
- * @arena; -EPERM when the program of @arena cannot have forked it; what
- * is_lack() knows when that cannot be found out now. */
+/* Returns a pidfd of process @pid, or: -ESRCH: it is gone. -ENOEXEC: it does
+ * not map @arena, so it has called exec() or was never a process of @arena.
+ * -EPERM: the program of @arena cannot have forked it. An error of is_lack():
+ * unknown for now. */
 static int open_child(const struct arena *arena, pid_t pid)
 {
 	int fd, err;
@@ -285,8 +273,8 @@ static bool is_child_of_arena(const void *context, pid_t pid)
 	return arena_is_mapped_by(context, pid);
 }
 
-/* Whether a child of @parent that calls itself @inner_pid may have another id
- * in our pid namespace. */
+/* Returns true if a child of @parent with the inner id @inner_pid may have
+ * another id in our pid namespace. */
 static bool may_be_in_other_namespace(const struct kin *parent, pid_t inner_pid)
 {
 	char own[64], children[64], path[64];
@@ -302,10 +290,24 @@ static bool may_be_in_other_namespace(const struct kin *parent, pid_t inner_pid)
 	return a > 0 && b > 0 && (a != b || memcmp(own, children, (size_t)a));
 }
 
-/* Our id for the child in another pid namespace that calls itself @inner_pid. 0
- * when it is gone. -EAGAIN when it is too soon after the last search of all
- * processes; but when the workers look at the slot for the last time, it is 0
- * instead. */
+/* Returns true if the recording ends while a process of @arena goes on. Once its
+ * slots were read, a child that is not known by then counts as begun later. Under
+ * the arena's lock. */
+static bool is_stopping(struct arena *arena)
+{
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process)) {
+		const struct process_ending *ending = process_ending(process);
+
+		if (ending && ending->why == PROCESS_RUNNING)
+			return true;
+	}
+	return false;
+}
+
+/* Returns our id of the child @inner_pid in another pid namespace. 0: it is
+ * gone. -EAGAIN: too soon after the last search of all processes; 0 instead if
+ * the workers look at the slot for the last time. */
 static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 {
 	uint64_t start = clock_boottime_ns();
@@ -319,7 +321,7 @@ static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 					      arena);
 	if (pid)
 		return pid;
-	if (start < arena_drain(arena)->search_after_ns)
+	if (start < arena_drain(arena)->search_after_ns && !is_stopping(arena))
 		return arena_drain(arena)->leaving ? 0 : -EAGAIN;
 	pid = outer_ids_any(inner_pid, is_child_of_arena, arena);
 	arena_drain(arena)->search_after_ns =
@@ -328,8 +330,8 @@ static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 	return pid;
 }
 
-/* As open_child(), for the child that calls itself @inner_pid; *@pid is its id
- * in our namespace, or 0 if that is not known any more. -EAGAIN: ask again. */
+/* Like open_child(), for the child with inner id @inner_pid. Stores its id in
+ * our namespace in *@pid, or 0 if that id is lost. -EAGAIN: ask again. */
 static int find_child(struct arena *arena, const struct kin *parent,
 		      pid_t inner_pid, pid_t *pid)
 {
@@ -349,7 +351,8 @@ static int find_child(struct arena *arena, const struct kin *parent,
 	return found ? open_child(arena, found) : -ESRCH;
 }
 
-/* Children of @arena have to wait, for want of what @err says. */
+/* Notes in the recording, once, that children of @arena wait because of @err.
+ */
 static void note_lack(struct arena *arena, int err)
 {
 	const struct process *process = arena_first_process(arena);
@@ -367,9 +370,8 @@ static void note_lack(struct arena *arena, int err)
 	recording_note(arena_setup(arena)->recording, text);
 }
 
-/* A child cannot be met now, for want of what @err says. Whether it can be
- * asked for again: no more when the workers look at its slot for the last time.
- */
+/* Postpones a child that @err delays. Returns true if the caller can ask again:
+ * false when the workers look at its slot for the last time. */
 static bool postpone(struct arena *arena, int err)
 {
 	struct arena_drain *drain = arena_drain(arena);
@@ -381,18 +383,18 @@ static bool postpone(struct arena *arena, int err)
 
 /* A child that a slot names. */
 struct child {
-	pid_t inner_pid; /* as it calls itself */
-	uint32_t claimed; /* generation of the load map then */
-	const struct slot_shm *slot; /* that it claimed first, as we know */
-	pid_t pid; /* 0: not known any more */
-	int pidfd; /* -1: it has none; or -ESRCH, -ENOEXEC: it is gone */
+	pid_t inner_pid; /* in its own namespace */
+	uint32_t claimed; /* generation of the load map at the claim */
+	const struct slot_shm *slot; /* the first known slot of the child */
+	pid_t pid; /* 0: lost */
+	int pidfd; /* -1: none; or -ESRCH, -ENOEXEC: gone */
 	bool watched;
-	uint64_t began; /* proc_began(), of one that goes on and is not watched;
-			 * else 0 */
+	/* proc_began() of a running child without a watch, else 0 */
+	uint64_t began;
 };
 
-/* Whether @child, whose pidfd is open, keeps it: watches.h. 0 or -errno: as
- * open_child(). Under the arena's lock. */
+/* Decides whether @child keeps its open pidfd (watches.h). Returns 0 or an
+ * -errno of open_child(). Under the arena's lock. */
 static int choose_watch(struct collector *collector, struct arena *arena,
 			struct child *child)
 {
@@ -412,11 +414,12 @@ static int choose_watch(struct collector *collector, struct arena *arena,
 }
 
 /*
- * Find the process of @child, whose inner_pid is set. 0; -EPERM, also for what
- * is no process id; -EAGAIN: the pause after a long search is not over, as the
- * searches of an arena take a tenth of the time at most; or it is no time for a
- * child. When the workers look at the slot for the last time, it counts as gone
- * instead. Under the arena's lock.
+ * Finds the process of @child, whose inner_pid is set. Returns 0; -EPERM, also
+ * for an invalid id; -EAGAIN: no descriptor or memory for now, or the pause
+ * after a long search is not over, because searches of an arena may take at
+ * most a tenth of the time. When the workers look at the slot for the last
+ * time, the child counts as gone instead; when the recording stops, there is no
+ * pause. Under the arena's lock.
  */
 static int find_child_in_turn(struct collector *collector, struct arena *arena,
 			      const struct kin *parent, struct child *child)
@@ -429,8 +432,10 @@ static int find_child_in_turn(struct collector *collector, struct arena *arena,
 	child->pidfd = -ESRCH;
 	if (child->inner_pid <= 0)
 		return -EPERM;
-	if (start < drain->meet_after_ns)
-		return drain->leaving ? 0 : -EAGAIN;
+	if (start < drain->meet_after_ns && drain->leaving)
+		return 0;
+	if (start < drain->meet_after_ns && !is_stopping(arena))
+		return -EAGAIN;
 	child->pidfd = find_child(arena, parent, child->inner_pid, &child->pid);
 	if (child->pidfd >= 0)
 		err = choose_watch(collector, arena, child);
@@ -447,8 +452,8 @@ static int find_child_in_turn(struct collector *collector, struct arena *arena,
 	return 0;
 }
 
-/* The process that has forked the owner of slot @index, as the first record of
- * the slot says. 0: there is no record yet, or the owner is not the first
+/* Returns the id of the process that forked the owner of slot @index, from the
+ * first record of the slot. 0: no record yet, or the owner is not the first
  * thread of a child. */
 static pid_t forker_of_slot(struct arena *arena, uint32_t index)
 {
@@ -464,15 +469,10 @@ static pid_t forker_of_slot(struct arena *arena, uint32_t index)
 						: 0;
 }
 
-static struct budget *budget_of(struct arena *arena)
-{
-	return recording_setup(arena_setup(arena)->recording)->budget;
-}
-
-/* When @child began, or a little earlier: no record of it may be before that.
- * Its first thread claims a slot as soon as the child runs. Where another
- * thread was met first, the kernel's start of the process is the bound, in
- * ticks. */
+/* Returns when @child began, or slightly earlier: none of its records may be
+ * older. Its first thread claims a slot as soon as the child runs. If the
+ * worker found another thread first, the kernel's start time of the process, in
+ * clock ticks, is the bound. */
 static uint64_t began_ns(const struct collector *collector,
 			 const struct arena *arena, const struct child *child)
 {
@@ -492,9 +492,8 @@ static uint64_t began_ns(const struct collector *collector,
 		    recording_setup(arena_setup(arena)->recording)->start_ns));
 }
 
-/* Begin the process of @child, as process_fork() says. NULL: there is no memory
- * for it, or the recording has used up its own; then what @child has is given
- * back. */
+/* Creates the process of @child for process_fork(). NULL: out of memory, or the
+ * recording's budget is used up; then frees the resources of @child. */
 static struct process *begin_child(struct collector *collector,
 				   struct arena *arena,
 				   const struct kin *parent,
@@ -512,7 +511,9 @@ static struct process *begin_child(struct collector *collector,
 	setup.watched = child->watched;
 	setup.began = child->began;
 	setup.forked = true;
-	if (!err && !budget_take(budget_of(arena), PROCESS_BYTES))
+	if (!err &&
+	    !budget_take(recording_setup(arena_setup(arena)->recording)->budget,
+			 PROCESS_BYTES))
 		err = -ENOMEM;
 	setup.paid = !err;
 	if (!err)
@@ -520,7 +521,7 @@ static struct process *begin_child(struct collector *collector,
 	if (!err && !setup.entry->name[0])
 		memcpy(setup.entry->name, parent->name,
 		       sizeof(setup.entry->name));
-	/* One that is not watched is known by what its parent has mapped. */
+	/* An unwatched child gets the mappings of its parent. */
 	if (!err)
 		err = modules_fork(
 			parent->modules, child->began ? 0 : child->pid,
@@ -535,16 +536,8 @@ static struct process *begin_child(struct collector *collector,
 	return NULL;
 }
 
-static void count_unwatched(struct arena *arena)
-{
-	struct recording *recording = arena_setup(arena)->recording;
-
-	recording_lock(recording)->unwatched_processes++;
-	recording_unlock(recording);
-}
-
-/* Meet @child, which @parent or a descendant of it has forked: inner_pid and
- * claimed are set. NULL: *@why says why. Under the arena's lock. */
+/* Meets @child, which @parent or one of its descendants forked; inner_pid and
+ * claimed are set. NULL: *@why has the error. Under the arena's lock. */
 static struct process *process_fork(struct collector *collector,
 				    struct arena *arena,
 				    const struct kin *parent,
@@ -560,11 +553,15 @@ static struct process *process_fork(struct collector *collector,
 		*why = postpone(arena, -ENOMEM) ? -EAGAIN : -ENOMEM;
 		return NULL;
 	}
-	if (child->began)
-		count_unwatched(arena);
-	/* Gone already: it ends with what is in its slots now. At once: the
-	 * main thread, when it ends all processes, takes one that is listed and
-	 * not ending for one that goes on. */
+	if (child->began) {
+		struct recording *recording = arena_setup(arena)->recording;
+
+		recording_lock(recording)->unwatched_processes++;
+		recording_unlock(recording);
+	}
+	/* The child is gone: it ends now, with the records in its slots. Must
+	 * happen at once: when the main thread ends all processes, a listed
+	 * process that is not ending counts as running. */
 	if (child->pidfd < -1)
 		end_process(process, child->pidfd == -ENOEXEC ? PROCESS_EXECED
 							      : PROCESS_EXITED);
@@ -573,20 +570,8 @@ static struct process *process_fork(struct collector *collector,
 	return process;
 }
 
-/* The oldest process that runs, or else one that is ending, or NULL. */
-static struct process *any_process_of_arena(struct arena *arena)
-{
-	struct process *any = NULL;
-
-	for (struct process *process = arena_first_process(arena); process;
-	     process = process_next(process))
-		if (!process_is_ending(process) || !any)
-			any = process;
-	return any;
-}
-
-/* The process of @arena that has forked the owner of slot @index. If that is
- * not known, a process that is related to it. False: there is none. */
+/* Finds the process of @arena that forked the owner of slot @index, or else a
+ * related process. Returns false if there is none. */
 static bool find_parent(struct arena *arena, uint32_t index, struct kin *out)
 {
 	pid_t forker = forker_of_slot(arena, index);
@@ -594,8 +579,13 @@ static bool find_parent(struct arena *arena, uint32_t index, struct kin *out)
 	const struct kin *kin =
 		parent ? NULL : family_find(arena_family(arena), forker);
 
-	if (!parent && !kin)
-		parent = any_process_of_arena(arena);
+	if (!parent && !kin) {
+		/* The oldest running process, or else an ending process. */
+		for (struct process *process = arena_first_process(arena);
+		     process; process = process_next(process))
+			if (!process_is_ending(process) || !parent)
+				parent = process;
+	}
 	if (!parent && !kin)
 		kin = family_any(arena_family(arena));
 	if (!parent && !kin)
@@ -618,13 +608,13 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 
 	arena_lock(arena);
 	process = process_find_inner(arena, child.inner_pid);
-	/* Once it is cut off, whatever comes is of one that went on. */
+	/* After the cut, new records belong to a process that ran on. */
 	if (!process && arena_is_cut(arena))
 		err = -EALREADY;
 	else if (!process && find_parent(arena, index, &parent))
 		process = process_fork(collector, arena, &parent, &child, &err);
-	/* Asked under the lock: once all workers have drained it, nothing but
-	 * the lock keeps the main thread from freeing it. */
+	/* Checked under the lock: once all workers have drained the process,
+	 * only the lock keeps the main thread from freeing it. */
 	if (process)
 		err = process_is_drained(process, worker) ? -EALREADY : 0;
 	arena_unlock(arena);
@@ -633,8 +623,7 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 	return err;
 }
 
-/* --- the load map -----------------------------------------------------------
- */
+/* --- the load map -------------------------------------------------------- */
 
 static void open_module_files(struct arena *arena, pid_t inner_pid)
 {
@@ -670,8 +659,6 @@ static void open_told_modules(struct job *job)
 	arena_put(&arena);
 }
 
-/* Whether one of the loads from event @from to @to is that of an entry build.
- */
 static bool has_entry_build(struct arena *arena, size_t from, size_t to)
 {
 	struct map_event event;
@@ -685,7 +672,7 @@ static bool has_entry_build(struct arena *arena, size_t from, size_t to)
 
 bool process_meet_has_modules(struct arena *arena)
 {
-	/* order: sc, ASLEEP: a call that is not seen here sees us asleep */
+	/* order: sc, ASLEEP: a dlopen() missed here sees us asleep */
 	return atom_load_sc(&arena_setup(arena)->page->dlopens) !=
 	       arena_drain(arena)->loads.dlopens;
 }
@@ -694,7 +681,7 @@ void process_meet_modules(struct arena *arena)
 {
 	struct arena_loads *loads = &arena_drain(arena)->loads;
 	size_t events = map_log_read(arena_setup(arena)->map_log);
-	/* relaxed: who opened what is the business of others */
+	/* relaxed: only the count of calls matters here */
 	uint32_t dlopens = atom_load_rlx(&arena_setup(arena)->page->dlopens);
 	bool post, entry_build;
 

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_reap - the end of a process, and that of its arena.
+ * process_reap - the end of a process, and of its arena.
  *
- * An arena is kept as long as anybody has it mapped (arena_is_held()): a child
- * that has not recorded yet may outlive all processes that are known. Where the
- * kernel does not tell who has it mapped, the arena of a program that has
- * forked is kept for FORK_GRACE_NS. Before it goes, the workers look at all its
- * slots once more: a child may have come and gone since they did.
+ * An arena stays while any process maps it (arena_is_held()): a child that has
+ * not recorded yet may outlive all known processes. If the kernel does not show
+ * who maps it, the arena of a program that has forked stays for FORK_GRACE_NS.
+ * Before it goes, the workers look at all its slots once more, because a child
+ * may have come and gone since their last look.
  */
 #include "collector/drain/process_reap.h"
 
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
+#include "collector/drain/async_slices.h"
 #include "collector/drain/call_watches.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/process_durations.h"
+#include "collector/drain/process_who.h"
 #include "collector/drain/states_told.h"
+#include "collector/drain/thread_notes.h"
 #include "collector/heap/heap_files.h"
 #include "collector/heap/process_heap.h"
 #include "collector/names/modules.h"
-#include "collector/notes/async_slices.h"
-#include "collector/notes/thread_notes.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
@@ -31,27 +32,6 @@
 #include "shared/atomic.h"
 
 #define FORK_GRACE_NS 300000000
-
-static void free_process(struct process *process)
-{
-	struct process_parts *parts = process_parts(process);
-	struct samples *samples = process_setup(process)->samples;
-
-	states_process_end(process);
-	process_heap_put(&parts->heap);
-	async_slices_free(&parts->slices);
-	if (samples)
-		samples_put(&samples);
-	process_free(process);
-}
-
-/* Whether the program waited for our reply for as long as it may, and then went
- * on unrecorded. */
-static bool process_gave_up(const struct process_setup *process)
-{
-	/* relaxed: a flag that is set once, and the program is gone */
-	return atom_load_rlx(&process->arena_setup->page->flags) & PAGE_GAVE_UP;
-}
 
 static void note_gave_up(const struct process_setup *process)
 {
@@ -67,7 +47,7 @@ static void note_gave_up(const struct process_setup *process)
 			    process->entry->name, (int)process->pid);
 }
 
-/* With --cpu=HZ,signal: tell of threads that could not have a timer. */
+/* Notes threads without a timer, with --cpu=HZ,signal. */
 static void note_unsampled(const struct process_setup *process)
 {
 	const struct collect_options *options = process->collector->options;
@@ -87,9 +67,11 @@ void process_reap_finish(struct process *process)
 	const struct process_ending *ending = process_ending(process);
 	struct recording *recording = setup->arena_setup->recording;
 	struct process_heap *heap;
-	bool instrumented = modules_instrumented(setup->modules);
+	bool instrumented = modules_instrumented(setup->modules) ||
+			    setup->collector->options->patch;
 
-	if (process_gave_up(setup))
+	/* relaxed: a flag that is set once, and the program is gone */
+	if (atom_load_rlx(&setup->arena_setup->page->flags) & PAGE_GAVE_UP)
 		note_gave_up(setup);
 	process_notes_finish(process);
 	process_durations_finish(process);
@@ -110,17 +92,7 @@ void process_reap_finish(struct process *process)
 	process_done(process);
 }
 
-static void free_done_processes(struct collector *collector)
-{
-	struct process *process;
-
-	while ((process = process_take_done(collector))) {
-		process_unlist(process);
-		free_process(process);
-	}
-}
-
-/* Whether a child of a process of @arena may still come and record. */
+/* Returns true if a child of a process of @arena may still come and record. */
 static bool is_child_awaited(const struct collector *collector,
 			     struct arena *arena)
 {
@@ -145,8 +117,8 @@ static bool has_processes(struct arena *arena)
 	return some;
 }
 
-/* Whether workers look at the slots of @arena for the last time: then a process
- * in a slot cannot be looked for again (process_meet.c). */
+/* Sets whether the workers look at the slots of @arena for the last time: then
+ * a process of a slot cannot be searched for later (process_meet.c). */
 static void set_leaving(struct arena *arena, bool leaving)
 {
 	arena_lock(arena);
@@ -167,16 +139,34 @@ static bool is_arena_unused(struct collector *collector, struct arena *arena)
 		drain_note_rounds(drain, arena, &arena_drain(arena)->last_look);
 		return false;
 	}
-	/* What the last look has found is in the list by then. */
+	/* The processes found by the last look are in the list by then. */
 	return drain_has_passed(drain, arena, &arena_drain(arena)->last_look) &&
 	       !has_processes(arena);
+}
+
+static void free_reaped_process(struct process *process)
+{
+	struct process_parts *parts = process_parts(process);
+	struct samples *samples = process_setup(process)->samples;
+
+	states_process_end(process);
+	process_who_end(&parts->who);
+	process_heap_put(&parts->heap);
+	async_slices_free(&parts->slices);
+	if (samples)
+		samples_put(&samples);
+	process_free(process);
 }
 
 void process_reap(struct collector *collector, arena_left *left)
 {
 	struct arena *arena, *next;
+	struct process *process;
 
-	free_done_processes(collector);
+	while ((process = process_take_done(collector))) {
+		process_unlist(process);
+		free_reaped_process(process);
+	}
 	for (arena = collector->arenas; arena; arena = next) {
 		next = arena_next(arena);
 		if (!is_arena_unused(collector, arena))

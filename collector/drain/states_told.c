@@ -29,6 +29,8 @@ static void add_totals(struct recording *recording,
 	sum->held_ns += from->held_ns;
 	sum->hooked += from->hooked;
 	sum->recalled += from->recalled;
+	sum->patched += from->patched;
+	sum->unpatched += from->unpatched;
 	sum->cost_ns += from->cost_ns;
 	sum->counting_ns += from->counting_ns;
 	sum->cpu_ns += from->cpu_ns;
@@ -39,7 +41,7 @@ static void add_totals(struct recording *recording,
 	recording_unlock(recording);
 }
 
-/* @count functions are as @what says, because of @why. */
+/* Notes that @count functions are as @what says, because of @why. */
 static void add_refusal(struct recording *recording, uint64_t count,
 			const char *what, const char *why, const char *way_out)
 {
@@ -53,8 +55,8 @@ static void add_refusal(struct recording *recording, uint64_t count,
 	recording_note(recording, text);
 }
 
-/* Why functions stay as they are. In a calls build they are recorded, whatever
- * somebody wanted; in an entry build never. */
+/* Notes why functions keep their state. Unchangeable functions of a calls build
+ * are always recorded, those of an entry build never. */
 static void add_notes(struct recording *recording,
 		      const struct states_summary *from)
 {
@@ -75,20 +77,20 @@ static void add_notes(struct recording *recording,
 	if (!from->unwritable)
 		return;
 	snprintf(text, sizeof(text),
-		 "No hook could be switched off: %s. Functions that are not to "
-		 "be recorded still cost some ns a call.",
+		 "No hook could be switched off: %s. Excluded functions still "
+		 "cost some ns a call.",
 		 from->unwritable);
 	recording_note(recording, text);
 	if (!from->unheard)
 		return;
 	snprintf(text, sizeof(text),
-		 "Of entry builds nothing was recorded (%llu functions): their "
-		 "hooks could not be switched on, as %s.",
+		 "No function of entry builds was recorded (%llu functions): "
+		 "their hooks could not be switched on, because %s.",
 		 (unsigned long long)from->unheard, from->unwritable);
 	recording_note(recording, text);
 }
 
-/* What modules of entry builds have lost that came late. */
+/* Notes the calls that late modules of entry builds lost. */
 static void add_module_notes(struct recording *recording,
 			     const struct states_modules_told *from)
 {
@@ -127,8 +129,8 @@ static void add_module_notes(struct recording *recording,
 	}
 }
 
-static void add_function(struct recording *recording,
-			 const struct states_function *from)
+static void add_told_function(struct recording *recording,
+			      const struct states_function *from)
 {
 	const struct function_total total = {
 		.name = from->name,
@@ -138,7 +140,7 @@ static void add_function(struct recording *recording,
 							   : TOLD_SPAN,
 	};
 
-	/* What somebody asked to leave out is left out. */
+	/* Leaves out functions that the user excluded. */
 	if (from->by_hand && from->state == FUNCTION_OFF && !from->calls)
 		return;
 	if (total.state != TOLD_SPAN && total.name && total.module)
@@ -164,6 +166,6 @@ void states_told(struct arena *arena)
 	states_summary_release(&summary);
 	count = states_list(arena, &list);
 	for (size_t i = 0; i < count; i++)
-		add_function(recording, &list[i]);
+		add_told_function(recording, &list[i]);
 	free(list);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread - what one drain worker does for one slot while one thread owns it: it
- * takes the records through replay into blocks of the trace, follows the name
- * of the thread, and ends it. Then the jobs thread sums the tree of the thread
- * up, resolves the names of its functions and frees it. By then no worker knows
- * the thread any more.
+ * thread - the work of one drain worker on one slot while one thread owns it.
+ * The worker passes the records through replay into blocks of the trace,
+ * follows the name of the thread, and ends it. Then the jobs thread sums up the
+ * tree of the thread, resolves the names of its functions and frees it. By then
+ * no worker uses the thread any more.
  */
 #include "collector/drain/filter_names.h"
 #include "collector/drain/thread.h"
@@ -14,40 +14,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/replay/clock_sync.h"
-#include "collector/replay/cct.h"
-#include "collector/replay/cct_kernel.h"
-#include "collector/base/lock.h"
-#include "collector/base/random.h"
 #include "collector/base/clock.h"
-#include "collector/record/arena.h"
-#include "collector/files/calibrate.h"
-#include "collector/files/offcpu_profile.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
-#include "collector/names/filter_matches.h"
-#include "collector/names/modules.h"
-#include "collector/profile/function_table.h"
-#include "collector/trace/out_perfetto.h"
-#include "collector/record/process.h"
-#include "collector/record/thread_state.h"
-#include "collector/replay/histograms.h"
-#include "collector/replay/ring_get.h"
-#include "collector/files/snapshot.h"
-#include "collector/files/span_profile.h"
-#include "collector/samples/thread_cpu.h"
-#include "collector/heap/thread_heap.h"
-#include "collector/notes/thread_notes.h"
+#include "collector/base/random.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/process_durations.h"
 #include "collector/drain/thread_durations.h"
 #include "collector/drain/thread_figures.h"
+#include "collector/drain/thread_notes.h"
 #include "collector/drain/thread_samples.h"
 #include "collector/drain/thread_triggers.h"
 #include "collector/drain/thread_waits.h"
+#include "collector/files/calibrate.h"
+#include "collector/files/offcpu_profile.h"
+#include "collector/files/snapshot.h"
+#include "collector/files/span_profile.h"
 #include "collector/files/thread_stacks.h"
+#include "collector/heap/thread_heap.h"
+#include "collector/names/filter_matches.h"
+#include "collector/names/modules.h"
+#include "collector/options/collect_options.h"
+#include "collector/profile/function_table.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/record/thread_state.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_kernel.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/replay/histograms.h"
+#include "collector/replay/ring_get.h"
+#include "collector/samples/samples.h"
+#include "collector/samples/thread_cpu.h"
 #include "collector/states/states.h"
+#include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
@@ -55,39 +56,39 @@
 #define PACKET_BYTES 512
 #define COST_PAGE_CELLS (COST_PAGE_BYTES / sizeof(struct record))
 #define NAME_TRIES 4
-/* The writer gets its room back in pieces: this part of the ring each. */
+/* A piece is this part of a ring: the writer gets its room back after each
+ * piece. */
 #define PUBLISH_PARTS 8
-/* The most cells of a piece: larger rings have more pieces. A thread begins
- * with the first size. A piece is smaller the next time if it took longer than
- * PIECE_NS: a cell may cost 20 ns, or, with the names of an annotation, 20 us,
- * and a turn is over only between two pieces. */
+/* Maximum cells of a piece; larger rings have more pieces. A thread begins with
+ * PIECE_CELLS_FIRST. A piece shrinks if the last one took longer than PIECE_NS:
+ * a cell may cost 20 ns, or, with the names of an annotation, 20 us, and a turn
+ * can end only between two pieces. */
 #define PIECE_CELLS 16384
 #define PIECE_CELLS_FIRST 256
 #define PIECE_CELLS_MIN 64
 #define PIECE_NS 1000000
-/* So often at least, in the time that the flight recorder keeps, a reader can
- * begin: what is older is forgotten by as much at a time. */
+/* Restart points per time that the flight recorder keeps, at least. It forgets
+ * old data in steps of this size. */
 #define RESTARTS 16
-/* A time of the program's clock and one of ours are that near, at least. */
+/* A time of the program's clock and one of ours differ by less than this. */
 #define CLOCK_SLACK_NS 10000000
 
-static struct recording *recording_of(const struct thread *thread)
+static struct recording *recording_of_thread(const struct thread *thread)
 {
 	return thread->setup->arena_setup->recording;
 }
 
-static struct trace_file *trace_of(const struct thread *thread)
+static struct trace_file *trace_of_thread(const struct thread *thread)
 {
-	return recording_setup(recording_of(thread))->trace;
+	return recording_setup(recording_of_thread(thread))->trace;
 }
 
-/* --- replay's sink ---------------------------------------------------------
- */
+/* --- replay's sink ------------------------------------------------------- */
 
 static struct trace_block *sink_take(void *context)
 {
 	struct thread *thread = context;
-	struct trace_block *block = trace_file_block(trace_of(thread));
+	struct trace_block *block = trace_file_block(trace_of_thread(thread));
 
 	block->modules = NULL;
 	block->name_count = 0;
@@ -100,20 +101,20 @@ static void sink_give(void *context, struct trace_block *block)
 
 	if (block->name_count)
 		block->modules = modules_get(thread->setup->modules);
-	trace_file_submit(trace_of(thread), block);
+	trace_file_submit(trace_of_thread(thread), block);
 }
 
 static uint64_t sink_position(void *context)
 {
-	return trace_file_submitted(trace_of(context));
+	return trace_file_submitted(trace_of_thread(context));
 }
 
 /*
- * The program itself leaves out functions that filters exclude, as far as they
- * were known when it started. Functions that come here are of modules that it
- * loaded later. Their tables have been read (filter_names.h). If the map log
- * does not tell a module, its functions have no names here, and no filter
- * leaves them out: a drain worker reads no file.
+ * The program itself leaves out excluded functions of the modules that were
+ * known at its start. Functions here are of modules loaded later. Their tables
+ * have been read (filter_names.h). Functions of a module that is not in the map
+ * log have no names here, so no filter excludes them: a drain worker reads no
+ * file.
  */
 static bool sink_excludes(void *context, uint64_t function)
 {
@@ -153,18 +154,24 @@ static uint32_t sink_open_track(void *context, uint32_t number,
 	uint8_t packet[PACKET_BYTES];
 	char name[sizeof(thread->entry.name) + 32];
 	const struct out_context out = {
-		.uuid = random_u64(),
+		.uuid = thread_stack_uuid(thread, number),
 		.thread_uuid = thread->uuid,
-		.sequence = recording_sequence(recording_of(thread)),
+		.sequence = recording_sequence(recording_of_thread(thread)),
 		.name = name,
 		.start_ns = start_ns,
 	};
 
 	snprintf(name, sizeof(name), "context %u of %s", number,
 		 thread->entry.name);
-	trace_file_append(trace_of(thread), out.sequence, packet,
+	trace_file_append(trace_of_thread(thread), out.sequence, packet,
 			  out_perfetto_context(packet, sizeof(packet), &out));
 	return out.sequence;
+}
+
+static void sink_suspended(void *context, uint32_t number, uint64_t from_ns,
+			   uint64_t to_ns)
+{
+	thread_waits_suspended(context, number, from_ns, to_ns);
 }
 
 static void sink_block(void *context, struct replay *replay, uint64_t word,
@@ -173,8 +180,8 @@ static void sink_block(void *context, struct replay *replay, uint64_t word,
 	thread_heap_block(context, replay, word, clock);
 }
 
-/* Count an extended record by how the shim makes it, for the own cost: it makes
- * runs of numbers in another way than all other prefixes. */
+/* Counts an extended record for the own cost, by how the shim writes it: runs
+ * of numbers are written differently from all other prefixes. */
 static void count_extended_record(struct thread *thread, struct replay *replay,
 				  const struct record *cells, size_t count)
 {
@@ -196,6 +203,28 @@ static void count_extended_record(struct thread *thread, struct replay *replay,
 		thread->note_texts++;
 }
 
+/* Assigns the kernel's samples of @thread from @ns on to its request. */
+static void tell_request(const struct thread *thread, uint64_t ns)
+{
+	if (thread->setup->samples)
+		samples_request(thread->setup->samples, thread->entry.tid, ns,
+				&thread->request);
+}
+
+/* Handles EXT_TRACE_ID and EXT_TRACEPARENT. */
+static int take_thread_request(struct thread *thread, struct replay *replay,
+			       const struct record *cells, size_t count)
+{
+	const struct trace_ids before = thread->request;
+	int err = thread_note(thread, replay, cells, count);
+
+	/* Some programs repeat it at each call, which must stay cheap. */
+	if (!err && memcmp(&before, &thread->request, sizeof(before)) != 0)
+		tell_request(thread, replay_ns(replay, cells[0].clock,
+					       thread->fibers.now_ns));
+	return err;
+}
+
 static int sink_extended(void *context, struct replay *replay,
 			 const struct record *cells, size_t count)
 {
@@ -206,27 +235,29 @@ static int sink_extended(void *context, struct replay *replay,
 		thread_cpu_own(replay, cells, count);
 	if (ext == EXT_CPU_SAMPLE || ext == EXT_ALLOC_SAMPLE)
 		return thread_sample(context, replay, cells, count);
+	if (ext == EXT_TRACE_ID || ext == EXT_TRACEPARENT)
+		return take_thread_request(context, replay, cells, count);
 	if (ext >= EXT_ARGS)
 		return thread_note(context, replay, cells, count);
 	return thread_heap_extended(context, replay, cells, count);
 }
 
-/* --- names ------------------------------------------------------------------
- */
+/* --- names --------------------------------------------------------------- */
 
-/* Read a whole name; or keep the last one, if the name is being written each
- * time. */
+/* Reads a whole name. Keeps the old name if the thread is writing a new one at
+ * each try. */
 static void read_thread_name(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;
 	char name[SLOT_NAME_BYTES];
 
 	for (int tries = 0; tries < NAME_TRIES; tries++) {
-		/* order: acq, NAME: what it counts comes before the name */
+		/* order: acq, NAME: the counter is read before the name */
 		uint32_t changes = atom_load_acq(&slot->name_changes);
 
 		for (int i = 0; i < SLOT_NAME_BYTES; i++)
-			/* order: acq, NAME: before the second look below */
+			/* order: acq, NAME: before the second look at the
+			 * counter */
 			name[i] = (char)atom_load_acq(&slot->name[i]);
 		/* relaxed: the loads before it are acquires */
 		if (changes & 1 ||
@@ -256,18 +287,17 @@ static void follow_thread_name(struct thread *thread)
 	uint8_t packet[PACKET_BYTES];
 	struct out_thread out;
 
-	/* relaxed: read_thread_name() takes a proper look */
+	/* relaxed: read_thread_name() orders its loads */
 	if (atom_load_rlx(&thread->slot->name_changes) == thread->name_changes)
 		return;
 	read_thread_name(thread);
 	out = thread_descriptor(thread);
 	trace_file_append(
-		trace_of(thread), thread->sequence, packet,
+		trace_of_thread(thread), thread->sequence, packet,
 		out_perfetto_thread_name(packet, sizeof(packet), &out));
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 static uint32_t slot_index(const struct thread *thread)
 {
@@ -275,7 +305,6 @@ static uint32_t slot_index(const struct thread *thread)
 			  arena_slot_shm(thread->setup->arena, 0));
 }
 
-/* The drain worker that reads its slot. */
 static uint32_t worker_index(const struct thread *thread)
 {
 	return slot_index(thread) %
@@ -306,7 +335,7 @@ static void identify_thread(struct thread *thread)
 	pid_t tid = process_outer_thread(thread->process, inner);
 
 	thread->tid_known = tid > 0;
-	/* One that has ended already is called as it called itself. */
+	/* A thread that has ended keeps its own id. */
 	thread->entry.tid = tid > 0 ? tid : inner;
 	read_thread_name(thread);
 }
@@ -317,7 +346,7 @@ static void write_first_packet(struct thread *thread)
 	uint8_t packet[PACKET_BYTES];
 	uint64_t flow = 0;
 
-	trace_file_append(trace_of(thread), thread->sequence, packet,
+	trace_file_append(trace_of_thread(thread), thread->sequence, packet,
 			  out_perfetto_thread(packet, sizeof(packet), &out));
 	if (thread->entry.tid == thread->setup->pid)
 		flow = process_take_start_flow(thread->process);
@@ -343,9 +372,13 @@ static int start_replay(struct thread *thread)
 		.restart_ns = flight->on ? flight->keep_ns / RESTARTS + 1 : 0,
 	};
 	struct fibers_sink fibers_sink = { sink_open_track, sink_unloaded,
-					   sink_block, sink_extended, thread };
+					   sink_block,	    sink_extended,
+					   thread,	    NULL };
 	bool ticks = arena->clock == WIRE_CLOCK_TSC;
 
+	/* Without switches a trace does not show who was on a CPU. */
+	if (process->collector->options->sched)
+		fibers_sink.suspended = sink_suspended;
 	thread_triggers_begin(thread, worker_index(thread), &sink);
 	if (replay_new(&sink, thread->sequence, thread->start_ns,
 		       ticks ? process->collector->clock : NULL, arena->pauses,
@@ -387,7 +420,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->told_wait = thread_waits_tell;
 	thread->start_ns =
 		thread_claimed_ns(setup->collector, setup->arena_setup, slot);
-	/* The same clock may have become another time meanwhile. */
+	/* The same clock value may map to another time by now. */
 	if (setup->forked)
 		thread->start_ns =
 			MAX(thread->start_ns, setup->entry->start_ns);
@@ -403,13 +436,13 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	return 0;
 }
 
-/* Update the counts that `perfrec record` and `perfrec ctl` show meanwhile. */
+/* Updates the counts that `perfrec record` and `perfrec ctl` show. */
 static void tell_progress(struct thread *thread)
 {
 	struct replay_counts counts = fibers_counts(&thread->fibers);
 	uint64_t dropped = counts.lost_spans + counts.truncated_ends;
 
-	recording_add_live(recording_of(thread),
+	recording_add_live(recording_of_thread(thread),
 			   counts.spans - thread->told_spans,
 			   dropped - thread->told_dropped);
 	arena_add_live(thread->setup->arena, counts.spans - thread->told_spans,
@@ -420,7 +453,7 @@ static void tell_progress(struct thread *thread)
 
 static void note_fork(struct thread *thread)
 {
-	struct recording *recording = recording_of(thread);
+	struct recording *recording = recording_of_thread(thread);
 	pid_t parent = process_outer_pid(thread->setup->arena,
 					 (pid_t)thread->fibers.fork_parent);
 
@@ -431,7 +464,7 @@ static void note_fork(struct thread *thread)
 	thread->fibers.fork_parent = 0;
 }
 
-/* How many cells are next, of @most, after @piece of them took @ns. */
+/* Returns the next piece size, at most @most, after @piece cells took @ns. */
 static size_t next_piece(size_t piece, size_t most, uint64_t ns)
 {
 	if (ns > PIECE_NS)
@@ -439,11 +472,11 @@ static size_t next_piece(size_t piece, size_t most, uint64_t ns)
 	return ns < PIECE_NS / 4 ? MIN(piece * 2, most) : piece;
 }
 
-/* Take in the *@count cells at @cells, with what the kernel told of the thread
- * where it belongs (@sampled). *@count becomes how many were taken in, as
- * fibers_run() has it. 0 or its error. */
-static int run_piece(struct thread *thread, const struct record *cells,
-		     size_t *count, bool sampled, uint64_t start_ns)
+/* Replays the *@count cells at @cells and inserts the kernel's events of the
+ * thread at their times (@sampled). Sets *@count to the number of consumed
+ * cells, as fibers_run() does. Returns 0 or its error. */
+static int run_ring_piece(struct thread *thread, const struct record *cells,
+			  size_t *count, bool sampled, uint64_t start_ns)
 {
 	size_t all = *count, done = 0, part, taken;
 	int err = 0;
@@ -460,12 +493,12 @@ static int run_piece(struct thread *thread, const struct record *cells,
 	return err;
 }
 
-/* Take in what the last look at @ring saw, as thread_drain() says. 0 or
- * -EBADMSG. */
-static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
-		     uint64_t until_ns)
+/* Replays the cells that the last look at @ring saw, for thread_drain().
+ * Returns 0 or -EBADMSG. */
+static int run_ring_cells(struct thread *thread, struct ring_get *ring,
+			  bool sampled, uint64_t until_ns)
 {
-	struct trace_file *trace = trace_of(thread);
+	struct trace_file *trace = trace_of_thread(thread);
 	size_t most = MIN(ring->cell_count / PUBLISH_PARTS, PIECE_CELLS);
 	size_t piece = MIN(thread->piece_cells, most), count;
 	bool ticks = thread->setup->arena_setup->clock == WIRE_CLOCK_TSC;
@@ -477,13 +510,13 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 	if (ticks)
 		clock_sync_update(thread->setup->collector->clock);
 	while (!err && (count = ring_get_run(ring, piece, &cells))) {
-		err = run_piece(thread, cells, &count, sampled, start_ns);
+		err = run_ring_piece(thread, cells, &count, sampled, start_ns);
 		if (!err && !count && piece < most) {
-			/* A record that is longer. */
+			/* The record is longer than the piece. */
 			piece = most;
 			continue;
 		}
-		/* Records are published whole: there is no part of one. */
+		/* Records are published whole, so a part of one is an error. */
 		if (!err && !count)
 			err = -EBADMSG;
 		ring_get_consume(ring, count);
@@ -500,47 +533,37 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 	return err;
 }
 
-/* Whether functions that the ring speaks of may have no names yet, which a
- * filter or a trigger must know. */
-static bool names_lag(const struct thread *thread)
-{
-	return (filter_is_active(&thread->setup->collector->options->filter) ||
-		thread_triggers_need_names(thread)) &&
-	       filter_names_lag_now(thread->setup->arena);
-}
-
-/* The thread has recorded nothing until @ns: the calls that are open, and have
- * been for as long as the trace has calls, are in the trace from now on. */
-static void write_open_calls(struct thread *thread, uint64_t ns)
-{
-	if (!fibers_hold_back(&thread->fibers) || ns < CLOCK_SLACK_NS)
-		return;
-	fibers_write_old(&thread->fibers, ns - CLOCK_SLACK_NS);
-	fibers_flush(&thread->fibers);
-}
-
 int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 		     uint64_t until_ns)
 {
 	bool sampled = thread_cpu_begin(thread);
 	bool timed = sampled || fibers_hold_back(&thread->fibers) ||
-		     recording_setup(recording_of(thread))->triggers;
+		     recording_setup(recording_of_thread(thread))->triggers;
 	uint64_t before_ns = timed ? clock_boottime_ns() : 0;
 	int64_t unread =
 		resume ? (int64_t)ring_get_left(ring) : ring_get_look(ring);
 	int err = 0;
 
-	if (unread > 0 && names_lag(thread))
+	/* A filter or a trigger needs names of functions in the ring that are
+	 * not read yet. */
+	if (unread > 0 &&
+	    (filter_is_active(&thread->setup->collector->options->filter) ||
+	     thread_triggers_need_names(thread)) &&
+	    filter_names_lag_now(thread->setup->arena))
 		return unread;
 	if (sampled && unread >= 0)
 		thread_cpu_fetch(thread);
 	if (sampled && !unread)
 		thread_cpu_count(thread, before_ns);
 	if (unread > 0)
-		err = run_cells(thread, ring, sampled, until_ns);
+		err = run_ring_cells(thread, ring, sampled, until_ns);
 	thread_waits_flush(thread);
-	if (!unread && !resume)
-		write_open_calls(thread, before_ns);
+	/* The thread has recorded nothing until @before_ns. */
+	if (!unread && !resume && fibers_hold_back(&thread->fibers) &&
+	    before_ns >= CLOCK_SLACK_NS) {
+		fibers_write_old(&thread->fibers, before_ns - CLOCK_SLACK_NS);
+		fibers_flush(&thread->fibers);
+	}
 	if (timed)
 		thread_triggers_visit(thread, before_ns, !unread && !resume);
 	if (unread <= 0)
@@ -560,10 +583,9 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 	return err ? err : unread;
 }
 
-/* --- the end ----------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------- */
 
-/* ns of CPU time that a sample stands for; 0: none are taken. */
+/* Returns the ns of CPU time per sample; 0: sampling is off. */
 static uint64_t sample_ns(const struct thread *thread)
 {
 	uint32_t hz = thread->setup->collector->options->cpu_hz;
@@ -571,23 +593,8 @@ static uint64_t sample_ns(const struct thread *thread)
 	return hz ? 1000000000 / hz : 0;
 }
 
-/* What the kernel told of @function goes into @total. */
-static void add_kernel(const struct thread *thread,
-		       const struct cct_function *function,
-		       struct function_total *total)
-{
-	if (function->kernel) {
-		total->kernel_self = function->kernel->self;
-		total->kernel_total = function->kernel->total;
-	}
-	if (thread->entry.sched)
-		return;
-	total->kernel_self.unknown_ns = function->self_ns;
-	total->kernel_total.unknown_ns = function->total_ns;
-}
-
-static void add_function(struct thread *thread,
-			 const struct cct_function *function)
+static void add_thread_function(struct thread *thread,
+				const struct cct_function *function)
 {
 	struct function_total total = {
 		.calls = function->calls + function->unrecorded,
@@ -600,7 +607,14 @@ static void add_function(struct thread *thread,
 	};
 	struct symbol symbol;
 
-	add_kernel(thread, function, &total);
+	if (function->kernel) {
+		total.kernel_self = function->kernel->self;
+		total.kernel_total = function->kernel->total;
+	}
+	if (!thread->entry.sched) {
+		total.kernel_self.unknown_ns = function->self_ns;
+		total.kernel_total.unknown_ns = function->total_ns;
+	}
 	modules_resolve(thread->setup->modules, function->address,
 			function->generation, &symbol);
 	total.name = symbol.name;
@@ -608,14 +622,13 @@ static void add_function(struct thread *thread,
 	if (function->histogram)
 		histograms_set_name(function->histogram, total.name,
 				    total.module);
-	recording_add_function(recording_of(thread), &total);
+	recording_add_function(recording_of_thread(thread), &total);
 }
 
-/* What one stack of the thread adds to the recording. */
-static void add_stack(void *context, struct replay *replay)
+static void add_open_stack(void *context, struct replay *replay)
 {
 	struct thread *thread = context;
-	struct recording *recording = recording_of(thread);
+	struct recording *recording = recording_of_thread(thread);
 	const struct replay_counts *counts = replay_counts(replay);
 	const struct cct *tree = replay_tree(replay);
 	bool lossy = counts->lost_spans || counts->truncated_ends;
@@ -623,13 +636,13 @@ static void add_stack(void *context, struct replay *replay)
 	uint64_t counted = 0;
 
 	if (replay == thread->replay && thread->entry.truncated_spans)
-		lossy = true; /* that its records do not tell of */
+		lossy = true; /* no record has these */
 	cct_sum(replay_tree(replay));
 	cct_kernel_sum(replay_tree(replay));
 	for (const struct cct_function *function = tree->functions; function;
 	     function = function->next)
 		if (function->calls || function->unrecorded) {
-			add_function(thread, function);
+			add_thread_function(thread, function);
 			counted += function->unrecorded;
 		}
 	totals = recording_lock(recording);
@@ -640,15 +653,14 @@ static void add_stack(void *context, struct replay *replay)
 	recording_unlock(recording);
 }
 
-/* Add what the own cost in the summary is computed from, beside what was
- * recorded. */
+/* Adds the figures for the own cost that the records do not show. */
 static void add_thread_costs(const struct thread *thread, uint64_t spans,
 			     struct totals *totals)
 {
 	uint64_t room = thread->setup->arena_setup->ring_cells;
 	uint64_t touched = ALIGN_UP(thread->cells + 1, (uint64_t)TOUCH_CELLS);
 	uint64_t first_lap = MIN(touched, room);
-	/* Later laps come to pages that were given back. */
+	/* Later laps touch pages that the collector gave back. */
 	uint64_t given =
 		MIN(thread->given, touched - first_lap) / COST_PAGE_CELLS;
 
@@ -718,16 +730,15 @@ static void add_thread_totals(struct thread *thread, struct totals *totals)
 
 static void sum_up_thread(struct job *job)
 {
-	/* The job is the first member. */
 	struct thread *thread = (struct thread *)job;
-	struct recording *recording = recording_of(thread);
+	struct recording *recording = recording_of_thread(thread);
 	const struct recording_setup *setup = recording_setup(recording);
 	struct thread_stacks stacks;
 	struct totals *totals;
 
 	thread_stacks_set_calls(thread, thread->counted, thread->counted_count);
 	thread_stacks_copy(thread, 0, &stacks);
-	fibers_each(&thread->fibers, add_stack, thread);
+	fibers_each(&thread->fibers, add_open_stack, thread);
 	totals = recording_lock(recording);
 	add_thread_totals(thread, totals);
 	thread_notes_release(thread, totals);
@@ -735,7 +746,7 @@ static void sum_up_thread(struct job *job)
 	recording_unlock(recording);
 	fibers_release(&thread->fibers);
 	replay_free(&thread->replay);
-	/* Now there is room in the recording's budget. */
+	/* The recording's budget has room again. */
 	thread_stacks_add(&stacks, setup->profiles.wall);
 	if (setup->profiles.span)
 		span_profile_add(setup->profiles.span, &stacks);
@@ -748,13 +759,13 @@ static void sum_up_thread(struct job *job)
 	free(thread);
 }
 
-/* Tell of losses and pauses that no record tells of, since the thread ended
- * before it could write one. */
+/* Reports losses and pauses without a record, because the thread ended before
+ * it could write one. */
 static void tell_lost_rest(struct thread *thread)
 {
 	const struct replay_counts counts = fibers_counts(&thread->fibers);
 	struct replay *replay = fibers_current(&thread->fibers);
-	/* relaxed: the owner is gone; its counts, as good as its word */
+	/* relaxed: the owner is gone; its counts are its word */
 	uint64_t dropped = atom_load_rlx(&thread->slot->dropped_spans);
 	uint64_t paused = atom_load_rlx(&thread->slot->paused_spans);
 
@@ -764,21 +775,21 @@ static void tell_lost_rest(struct thread *thread)
 		replay_paused(replay, paused - counts.paused_told);
 }
 
-/* When @thread ended, as far as that is known; else 0. @end: what the kernel
- * had counted of it then, or NULL. @end_ns: of its process; 0: not known. */
+/* Returns when @thread ended, or 0 if unknown. @end: the kernel's counts at its
+ * end, or NULL. @end_ns: end of its process; 0: unknown. */
 static uint64_t find_end(const struct thread *thread, uint64_t end_ns,
 			 const struct thread_end *end)
 {
 	uint64_t last_ns = replay_last_ns(fibers_current(&thread->fibers));
 	uint64_t latest_ns = end_ns ? end_ns : clock_boottime_ns();
 
-	/* The program may say anything. */
+	/* The program may write any time. */
 	return end ? MAX(MIN(end->ns, latest_ns), last_ns) : end_ns;
 }
 
-/* Counts the remaining kernel events of @thread, until its end at @ns (0: not
- * known), and compares the sums with the kernel's own counts at the end.
- * Returns when the thread ended; its process may go on, or be noticed late. */
+/* Counts the remaining kernel events of @thread until its end at @ns (0:
+ * unknown), and compares the sums with the kernel's own counts. Returns when
+ * the thread ended: its process may live on, or its end may be noticed late. */
 static uint64_t finish_cpu(struct thread *thread, uint64_t ns,
 			   const struct thread_end *end)
 {
@@ -789,7 +800,7 @@ static uint64_t finish_cpu(struct thread *thread, uint64_t ns,
 	if (end) {
 		counted = (struct sched_end){ end->times.on_cpu_ns,
 					      end->times.delay_ns };
-		/* Of one that runs /proc says too little. */
+		/* /proc reports too little for a running thread. */
 		settles = end->times.has_delay && end->times.state != 'R';
 	}
 	if (sampled)
@@ -813,12 +824,17 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	*thread = NULL;
 	end_ns = finish_cpu(old, find_end(old, end_ns, known ? &end : NULL),
 			    known ? &end : NULL);
-	thread_waits_finish(old);
+	if (trace_ids_are_set(&old->request)) {
+		/* Another thread may get its id. */
+		old->request = (struct trace_ids){ 0 };
+		tell_request(old, end_ns ? end_ns : clock_boottime_ns());
+	}
 	thread_figures_finish(old, known ? &end : NULL);
 	tell_lost_rest(old);
 	thread_notes_finish(old);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
+	thread_waits_finish(old);
 	thread_triggers_finish(old);
 	ending = process_ending(old->process);
 	if (ending && ending->why == PROCESS_EXECED &&
@@ -832,7 +848,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	counts = fibers_counts(&old->fibers);
 	old->entry.spans = counts.spans;
 	old->entry.wait_ns = counts.wait_ns;
-	/* Not fewer than its records said: those are in the trace. */
+	/* At least the losses in its records, which are in the trace. */
 	old->entry.dropped_spans = counts.lost_spans;
 	/* relaxed: as in tell_lost_rest() */
 	old->entry.truncated_spans = atom_load_rlx(&old->slot->truncated_spans);
@@ -848,5 +864,5 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	old->counted_count = states_slot_calls(old->setup->arena,
 					       slot_index(old), &old->counted);
 	old->job.run = sum_up_thread;
-	jobs_post(recording_setup(recording_of(old))->jobs, &old->job);
+	jobs_post(recording_setup(recording_of_thread(old))->jobs, &old->job);
 }

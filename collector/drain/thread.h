@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread - the life of one recorded thread (record/thread_state.h): its begin,
+ * thread - the life of one recorded thread (record/thread_state.h): its start,
  * every visit of its ring, and its end.
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_THREAD_H
@@ -16,36 +16,35 @@ struct ring_get;
 struct slot_shm;
 struct thread;
 
-/* When @slot of @arena was claimed, in ns of BOOTTIME. The program says when;
- * it is moved into the time between the begin of the recording and now. Any
- * thread.
- */
+/* Returns when @slot of @arena was claimed, in ns of BOOTTIME. The program
+ * writes this time, so it is clamped to the start of the recording and now. Any
+ * thread. */
 uint64_t thread_claimed_ns(const struct collector *collector,
 			   const struct arena_setup *arena,
 			   const struct slot_shm *slot);
 
-/* Every other call is for the slot's drain worker. */
+/* All other functions are for the slot's drain worker. */
 
-/* Make *@out for the thread that has claimed @slot of @process, and write its
- * first packet. @process and @slot must outlive it; thread_finish() ends it. 0
- * or -ENOMEM. */
+/* Creates the thread that has claimed @slot of @process, and writes its first
+ * packet. @process and @slot must outlive it; thread_finish() ends it. Returns
+ * 0 or -ENOMEM. */
 int thread_new(struct process *process, const struct slot_shm *slot,
 	       struct thread **out);
 
 /*
- * Take in all that is unread in @ring, and give the writer its room back piece
- * by piece. Stops between two pieces at @until_ns (BOOTTIME), or when the trace
- * lags: then ring_get_left() says that some is left. @resume: that was so at
- * the last call; it takes in no more than it had then to do. Returns how many
- * records were unread, or -EBADMSG: the program wrote nonsense.
+ * Reads all unread records of @ring, and returns room to the writer piece by
+ * piece. Stops between two pieces at @until_ns (BOOTTIME), or when the trace
+ * lags; then ring_get_left() is not 0. @resume: continues a call that stopped,
+ * up to the head seen by that call. Returns how many records were unread, or
+ * -EBADMSG: the program wrote nonsense.
  */
 int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 		     uint64_t until_ns);
 
 /*
- * The thread has ended at @end_ns (BOOTTIME; 0: with its last event). End what
- * is open, and hand *@thread over to the jobs thread, which sums it up and
- * frees it. *@thread becomes NULL.
+ * Ends the thread at @end_ns (BOOTTIME; 0: at its last event). Ends open
+ * slices, hands the thread to the jobs thread, which sums it up and frees it,
+ * and sets *@thread to NULL.
  */
 void thread_finish(struct thread **thread, uint64_t end_ns);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * thread_durations - the trees of a thread have the number and the time of all
- * calls that have ended. Each function in them remembers what of it was told.
- * Looking at all nodes takes time: the pause is at least PAUSE times as long.
+ * calls that have ended. Each function in them stores the part that was already
+ * reported. Visiting all nodes takes time, so the pause lasts at least PAUSE
+ * times as long.
  */
 #include "collector/drain/thread_durations.h"
 
@@ -23,7 +24,7 @@ struct telling {
 	size_t count;
 };
 
-static void tell(struct telling *telling)
+static void tell_durations(struct telling *telling)
 {
 	states_add_durations(telling->states, telling->list, telling->count);
 	telling->count = 0;
@@ -49,7 +50,7 @@ static void tell_function(struct telling *telling,
 	function->told_calls = calls;
 	function->told_ns = ns;
 	if (telling->count == BATCH)
-		tell(telling);
+		tell_durations(telling);
 }
 
 static void tell_stack(void *context, struct replay *replay)
@@ -75,7 +76,7 @@ void thread_durations(struct thread *thread)
 		return;
 	fibers_each(&thread->fibers, tell_stack, &telling);
 	if (telling.count)
-		tell(&telling);
+		tell_durations(&telling);
 	took = clock_boottime_ns() - begin;
 	thread->durations_ns =
 		begin + MAX((uint64_t)STATES_DURATIONS_NS, took * PAUSE);

@@ -13,13 +13,13 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* What /proc says of user and system time may be so much too little. */
+/* User and system time in /proc may be too small by this much. */
 #define TICK_NS UINT64_C(10000000)
-/* No page fault is shorter. */
+/* A page fault takes at least this long. */
 #define FAULT_NS 10
 
-/* Sets *@times and *@ns (BOOTTIME: when) to what the thread that had @slot has
- * told of itself, as the program says, unchecked. False: it has told nothing.
+/* Sets *@times and *@ns (BOOTTIME of the figures) to the figures that the
+ * thread of @slot wrote at its end, unchecked. Returns false if it wrote none.
  */
 static bool read_told(const struct slot_shm *slot, struct task_times *times,
 		      uint64_t *ns)
@@ -43,7 +43,6 @@ static bool read_told(const struct slot_shm *slot, struct task_times *times,
 	return true;
 }
 
-/* Whether @end is from @base up to @most more. */
 static bool is_between(uint64_t end, uint64_t base, uint64_t most)
 {
 	return end >= base && end - base <= most;
@@ -68,8 +67,8 @@ bool thread_figures_possible(const struct thread_end *end, uint64_t wall_ns)
 	       is_between(times->major_faults, base->major_faults, faults);
 }
 
-/* What /proc says of the thread now. After an exec that would have the new
- * image in it. */
+/* Reads the figures of the thread from /proc. Not after an exec: they would
+ * include the new image. */
 static bool read_now(const struct thread *thread, struct task_times *times)
 {
 	const struct process_ending *ending = process_ending(thread->process);
@@ -80,7 +79,8 @@ static bool read_now(const struct thread *thread, struct task_times *times)
 		       0;
 }
 
-/* Where the thread began. The ids of a child's threads are others. */
+/* Finds the figures at the start of the recording. A child's threads have none:
+ * their ids are new. */
 static void find_base(const struct thread *thread, struct thread_end *end)
 {
 	const struct process_setup *setup = thread->setup;
@@ -109,9 +109,9 @@ bool thread_figures_end(const struct thread *thread, struct thread_end *out)
 	       thread_figures_possible(out, now_ns - start_ns);
 }
 
-/* Where no switches were told: the sums of the whole thread. It was blocked for
- * the rest of the time. */
-static void add_sums(struct thread *thread, const struct thread_end *end)
+/* Adds the sums of the whole thread if the kernel reported no switches. The
+ * rest of its time counts as blocked. */
+static void add_thread_sums(struct thread *thread, const struct thread_end *end)
 {
 	struct thread_entry *entry = &thread->entry;
 	bool was_there = end->base.on_cpu_ns;
@@ -136,7 +136,7 @@ void thread_figures_finish(struct thread *thread, const struct thread_end *end)
 
 	if (!end || !end->has_base)
 		return;
-	add_sums(thread, end);
+	add_thread_sums(thread, end);
 	entry->figures = true;
 	entry->user_ns = end->times.user_ns - end->base.user_ns;
 	entry->system_ns = end->times.system_ns - end->base.system_ns;

@@ -5,23 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/replay/cct.h"
-#include "collector/record/arena.h"
 #include "collector/base/clock.h"
+#include "collector/heap/thread_heap.h"
 #include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
-#include "collector/heap/thread_heap.h"
+#include "collector/record/thread_state.h"
+#include "collector/replay/cct.h"
 #include "collector/replay/replay.h"
 #include "collector/samples/samples.h"
-#include "collector/record/thread_state.h"
 #include "shared/compiler.h"
 
 #define SECOND_NS 1000000000u
-/* The most overruns of a timer that are believed of one sample. */
+/* Maximum timer overruns of one sample; larger values are clamped. */
 #define WEIGHT_MAX 1000000u
 
-/* A copy of what @cells says, or NULL: out of memory. */
 static struct sample *copy_sample(const struct record_sample *said,
 				  const struct record *cells)
 {
@@ -33,6 +32,7 @@ static struct sample *copy_sample(const struct record_sample *said,
 			(SAMPLE_STACK_CUT | SAMPLE_NO_STACK | SAMPLE_LIVE);
 	sample->address = said->address;
 	sample->size = said->size;
+	sample->request = said->request;
 	if (said->weight)
 		sample->level = (uint32_t)__builtin_ctzll(said->weight);
 	memcpy(sample->reg, said->reg, sizeof(sample->reg));
@@ -41,23 +41,13 @@ static struct sample *copy_sample(const struct record_sample *said,
 	return sample;
 }
 
-static void describe_sample(struct thread *thread, struct replay *replay,
-			    uint64_t clock, struct sample *sample)
-{
-	sample->tid = thread->entry.tid;
-	memcpy(sample->thread, thread->entry.name, sizeof(sample->thread));
-	sample->clock = clock;
-	sample->ns = replay_ns(replay, clock, clock_boottime_ns());
-	sample->generation = replay_tree(thread->replay)->generation;
-}
-
-/* How many samples a CPU sample stands for. */
+/* Returns the number of timer ticks of a CPU sample. */
 static uint64_t said_count(const struct record_sample *said)
 {
 	return MIN(MAX(said->weight, 1u), WEIGHT_MAX);
 }
 
-/* ns of CPU time that a CPU sample stands for. */
+/* Returns the ns of CPU time of a CPU sample. */
 static uint64_t said_weight_ns(const struct thread *thread,
 			       const struct record_sample *said)
 {
@@ -66,7 +56,7 @@ static uint64_t said_weight_ns(const struct thread *thread,
 	return said_count(said) * SECOND_NS / MAX(hz, 1u);
 }
 
-/* Count a sample for which there is no memory. */
+/* Counts a sample that was dropped without memory. */
 static void lose_sample(struct thread *thread, const struct record_sample *said,
 			enum record_ext ext)
 {
@@ -107,7 +97,7 @@ int thread_sample(struct thread *thread, struct replay *replay,
 	if (said.stack_bytes > (count - 1) * sizeof(*cells) - sizeof(said))
 		return -EBADMSG;
 	if (!thread->setup->samples)
-		return 0; /* nobody wants any */
+		return 0; /* samples are off */
 	if (ext == EXT_ALLOC_SAMPLE && !thread_heap_wants(thread, replay))
 		return 0;
 	sample = copy_sample(&said, cells);
@@ -115,7 +105,15 @@ int thread_sample(struct thread *thread, struct replay *replay,
 		lose_sample(thread, &said, ext);
 		return 0;
 	}
-	describe_sample(thread, replay, cells[0].clock, sample);
+	sample->tid = thread->entry.tid;
+	memcpy(sample->thread, thread->entry.name, sizeof(sample->thread));
+	/* The program's own request has precedence. */
+	if (trace_ids_are_set(&thread->request))
+		sample->request = thread->request;
+	sample->request_told = true;
+	sample->clock = cells[0].clock;
+	sample->ns = replay_ns(replay, cells[0].clock, clock_boottime_ns());
+	sample->generation = replay_tree(thread->replay)->generation;
 	post_sample(thread, &said, ext, sample);
 	return 0;
 }

@@ -13,9 +13,9 @@
 struct replay;
 struct thread;
 
-/* Take in an EXT_ALLOC_SAMPLE or EXT_CPU_SAMPLE (record_ext.h), whose @count
- * cells are a copy, while @replay runs. 0, or -EBADMSG: it makes no sense. The
- * drain worker of @thread. */
+/* Posts an EXT_ALLOC_SAMPLE or EXT_CPU_SAMPLE (record_ext.h), whose @count
+ * cells are a copy, while @replay runs. Returns 0, or -EBADMSG if it is
+ * malformed. The drain worker of @thread. */
 int thread_sample(struct thread *thread, struct replay *replay,
 		  const struct record *cells, size_t count);
 

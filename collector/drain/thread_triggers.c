@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call that does not end is the slowest of all. So one that has been open for
- * HANG_NS more than its bound fires once; with all that it took it fires again
- * when it ends, as a call that is told when it is only a little late could
- * hardly be told from it.
+ * A call that does not end is the slowest of all. So a call fires once when it
+ * has been open for HANG_NS more than its bound. It fires again at its end,
+ * with its full duration. Without HANG_NS, calls that are only slightly late
+ * would fire twice with nearly the same duration.
  */
 #include "collector/drain/thread_triggers.h"
 
@@ -12,21 +12,21 @@
 
 #include "collector/base/clock.h"
 #include "collector/drain/call_watches.h"
-#include "collector/flight/triggers.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
+#include "collector/record/triggers.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/replay.h"
 #include "shared/compiler.h"
 
 #define HANG_NS 1000000000
 #define LOOK_NS 100000000
-#define OPEN_MAX 4096 /* calls to look at */
-#define TOLD_MAX 8 /* that were told, and are open */
-/* As in thread.c: what the program told may be that much older than our clock
- * says. */
+#define OPEN_MAX 4096 /* open calls per look */
+#define TOLD_MAX 8 /* open calls that have fired */
+/* As in thread.c: records of the program may be this much older than our clock.
+ */
 #define CLOCK_SLACK_NS 10000000
 
 struct thread_triggers {
@@ -34,7 +34,7 @@ struct thread_triggers {
 	uint32_t version; /* of the bounds in the trees */
 	uint32_t told_count;
 	uint64_t look_ns; /* the next look at open calls */
-	/* Open calls that have fired: begins. */
+	/* Begin times of open calls that have fired. */
 	uint64_t told[TOLD_MAX];
 };
 
@@ -56,8 +56,9 @@ static uint64_t tell_bound(void *context, uint64_t function)
 				    replay_tree(thread->replay)->generation);
 }
 
-static void fire(struct thread *thread, const struct cct_function *function,
-		 uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns)
+static void fire_call(struct thread *thread,
+		      const struct cct_function *function, uint64_t begin_ns,
+		      uint64_t end_ns, uint64_t took_ns)
 {
 	struct trigger_call call = {
 		.begin_ns = begin_ns,
@@ -73,7 +74,7 @@ static void fire(struct thread *thread, const struct cct_function *function,
 static void take_slow(void *context, const struct cct_node *node,
 		      uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns)
 {
-	fire(context, node->function, begin_ns, end_ns, took_ns);
+	fire_call(context, node->function, begin_ns, end_ns, took_ns);
 }
 
 void thread_triggers_begin(struct thread *thread, uint32_t worker,
@@ -91,8 +92,7 @@ void thread_triggers_begin(struct thread *thread, uint32_t worker,
 	sink->slow = take_slow;
 }
 
-/* --- bounds that change -----------------------------------------------------
- */
+/* --- bounds that change -------------------------------------------------- */
 
 static void set_bounds(void *context, struct replay *replay)
 {
@@ -112,13 +112,12 @@ static void follow_bounds(struct thread *thread, uint64_t ns)
 	}
 }
 
-/* --- calls that do not end --------------------------------------------------
- */
+/* --- calls that do not end ----------------------------------------------- */
 
 struct look {
 	struct thread *thread;
 	uint64_t ns;
-	uint64_t told[TOLD_MAX]; /* that are open still */
+	uint64_t told[TOLD_MAX]; /* calls that are still open */
 	uint32_t count;
 };
 
@@ -143,7 +142,8 @@ static void look_at_call(void *context, const struct cct_node *node,
 	if (took_ns < slow_ns + HANG_NS)
 		return;
 	if (!was_told(look->thread->triggers, begin_ns))
-		fire(look->thread, node->function, begin_ns, look->ns, took_ns);
+		fire_call(look->thread, node->function, begin_ns, look->ns,
+			  took_ns);
 	look->told[look->count++] = begin_ns;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_triggers - calls of a thread that are too long for a trigger
- * (flight/triggers.h): those that have ended, as replay tells them, and those
- * that do not end. The drain worker of the thread.
+ * thread_triggers - detects calls of a thread that are too long for a trigger
+ * (record/triggers.h): ended calls that replay reports, and calls that do not
+ * end. The drain worker of the thread.
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_THREAD_TRIGGERS_H
 #define PERFREC_COLLECTOR_DRAIN_THREAD_TRIGGERS_H
@@ -14,18 +14,19 @@ struct cct_node;
 struct replay_sink;
 struct thread;
 
-/* Whether rings of @thread have to wait until functions have names, which a
- * trigger asks for. */
+/* Returns true if the rings of @thread must wait for names of functions, which
+ * a trigger needs. */
 bool thread_triggers_need_names(const struct thread *thread);
 
-/* If triggers are of calls: sets what @sink, whose context is @thread, is told
- * of them. Before the thread's replay is made; @worker reads its slot. */
+/* Sets the calls of @sink, whose context is @thread, if a trigger watches
+ * calls. Before the thread's replay is made. @worker reads its slot. */
 void thread_triggers_begin(struct thread *thread, uint32_t worker,
 			   struct replay_sink *sink);
-/* A visit of the ring has ended, which began at @ns (CLOCK_BOOTTIME). @quiet:
- * nothing was recorded until then that was not taken in. */
+/* Ends a visit of the ring that began at @ns (CLOCK_BOOTTIME). @quiet: all
+ * records from before @ns are read. */
 void thread_triggers_visit(struct thread *thread, uint64_t ns, bool quiet);
-/* The thread has ended, all its calls were told. */
+/* Frees the triggers at the end of the thread, after all its calls were
+ * reported. */
 void thread_triggers_finish(struct thread *thread);
 
 #endif

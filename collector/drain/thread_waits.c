@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * thread_waits - a thread records nothing while it waits, so each wait lies
- * inside the span that was open. Its slice is nevertheless on a track of its
- * own: it is no call, and nobody who counts calls should have to tell the two
- * apart. Waits of a thread do not overlap, so the track is one row.
+ * inside the span that was open. Its slice has a track of its own nevertheless:
+ * a wait is no call, and readers that count calls must not count it. Waits of a
+ * thread do not overlap, so the track is one row. Each stack of the thread has
+ * another track for its suspensions.
  *
- * The packets are on a sequence of their own, whose clock is BOOTTIME: each has
- * its whole time. A wait takes some 77 bytes. A wait is written when it is
- * over, begin and end together, so a trace that stops has no open one.
+ * The packets are in a separate sequence, whose clock is BOOTTIME: each has its
+ * full time. A wait takes some 77 bytes. It is written when it is over, begin
+ * and end together, so a trace that stops has no open wait.
  */
 #include "collector/drain/thread_waits.h"
 
@@ -15,30 +16,49 @@
 #include <string.h>
 
 #include "collector/base/bytes.h"
+#include "collector/base/grow.h"
 #include "collector/base/random.h"
-#include "collector/notes/note.h"
-#include "collector/notes/seq_names.h"
+#include "collector/drain/note.h"
+#include "collector/drain/seq_names.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
+#include "collector/samples/wait_call.h"
 #include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
 #include "collector/trace/trace_file.h"
-#include "collector/waits/wait_call.h"
 
 #define PACKET_BYTES 256
 #define FLUSH_BYTES 4096
 
+/* A thread may write one slice "suspended" for each SUSPENDED_NS of its time,
+ * and can save up SUSPENDED_BURST_NS. A slice costs the collector some 500 ns,
+ * so this is 5 % of a CPU. */
+#define SUSPENDED_NS 10000u
+#define SUSPENDED_BURST_NS 1000000u
+
+/* A track. The track of a stack also stores its last suspension until that is
+ * written. */
+struct waits_track {
+	bool described;
+	bool often; /* the stack also ran in that time */
+	uint64_t from_ns, to_ns; /* 0, 0: all is written */
+};
+
 struct thread_waits {
-	uint64_t uuid; /* of the track */
+	uint64_t uuid; /* of the first track; the others follow */
+	struct waits_track own;
+	struct waits_track *stacks; /* by number */
+	uint32_t stack_room;
+	uint64_t suspended_ns; /* earliest time of the next slice */
 	struct encoder encoder; /* out is set for each event */
 	uint32_t last_iid;
 	struct seq_names names;
 	struct bytes fields, interned; /* of one event */
-	struct bytes out; /* packets */
+	struct bytes out;
 };
 
 static const struct recording_setup *setup_of(const struct thread *thread)
@@ -46,18 +66,7 @@ static const struct recording_setup *setup_of(const struct thread *thread)
 	return recording_setup(thread->setup->arena_setup->recording);
 }
 
-static void describe_track(const struct thread *thread, uint64_t uuid)
-{
-	const struct out_track track = { .uuid = uuid,
-					 .parent = thread->uuid,
-					 .name = OUT_TRACK_WAITS };
-	uint8_t packet[PACKET_BYTES];
-
-	trace_file_append(setup_of(thread)->trace, OUT_SEQUENCE_GLOBAL, packet,
-			  out_track_track(packet, sizeof(packet), &track));
-}
-
-static struct thread_waits *start(struct thread *thread)
+static struct thread_waits *start_waits_of_thread(struct thread *thread)
 {
 	struct thread_waits *waits = calloc(1, sizeof(*waits));
 	uint8_t packet[PACKET_BYTES];
@@ -70,16 +79,23 @@ static struct thread_waits *start(struct thread *thread)
 	encoder_init(&waits->encoder, sequence, 0);
 	seq_names_init(&waits->names, setup_of(thread)->budget,
 		       &waits->last_iid);
-	describe_track(thread, waits->uuid);
 	bytes_put(&waits->out, packet,
 		  out_track_sequence(packet, sizeof(packet), sequence));
 	return waits;
 }
 
-/* An event with what is in waits->fields and waits->interned, both of which it
- * clears. */
-static void put_event(struct thread_waits *waits, enum trace_event_type type,
-		      uint64_t ns, uint32_t name_iid)
+/* NULL: out of memory. */
+static struct thread_waits *get_waits(struct thread *thread)
+{
+	if (!thread->waits)
+		thread->waits = start_waits_of_thread(thread);
+	return thread->waits;
+}
+
+/* Appends an event with waits->fields and waits->interned, and clears both. */
+static void put_wait_event(struct thread_waits *waits,
+			   enum trace_event_type type, uint64_t ns,
+			   uint32_t name_iid)
 {
 	const struct encode_event event = {
 		.type = type,
@@ -104,48 +120,112 @@ static void put_event(struct thread_waits *waits, enum trace_event_type type,
 	bytes_clear(&waits->interned);
 }
 
-static void put_begin(struct thread_waits *waits,
-		      const struct thread_wait *wait)
+static void put_wait_begin(struct thread_waits *waits, uint64_t uuid,
+			   const struct thread_wait *wait)
 {
 	size_t bytes = strlen(wait->object);
 	uint32_t iid = seq_names_event(&waits->names, wait->object, bytes,
 				       &waits->interned);
 
-	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, waits->uuid);
+	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
 	if (!iid)
 		bytes_text(&waits->fields, TAG_TRACK_EVENT_NAME, wait->object,
 			   bytes);
-	put_event(waits, TYPE_SLICE_BEGIN, wait->from_ns, iid);
+	put_wait_event(waits, TYPE_SLICE_BEGIN, wait->from_ns, iid);
 }
 
-static void put_end(struct thread_waits *waits, const struct thread_wait *wait)
+static void put_wait_end(struct thread_waits *waits, uint64_t uuid,
+			 const struct thread_wait *wait)
 {
 	const struct wait_call_kind *call =
 		wait->call ? wait_call_kind((long)wait->call - 1) : NULL;
 
-	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, waits->uuid);
+	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
 	if (call)
 		note_text("perfrec.call", call->name, &waits->names,
 			  &waits->fields, &waits->interned);
-	put_event(waits, TYPE_SLICE_END, wait->to_ns, 0);
+	put_wait_event(waits, TYPE_SLICE_END, wait->to_ns, 0);
+}
+
+/* Writes @wait on @track. Its first wait also writes the description @as. */
+static void put_thread_wait(struct thread *thread, struct waits_track *track,
+			    const struct out_track *as,
+			    const struct thread_wait *wait)
+{
+	struct thread_waits *waits = thread->waits;
+
+	if (!trace_file_admits(setup_of(thread)->trace))
+		return;
+	if (!track->described) {
+		uint8_t packet[PACKET_BYTES];
+
+		trace_file_append(setup_of(thread)->trace, OUT_SEQUENCE_GLOBAL,
+				  packet,
+				  out_track_track(packet, sizeof(packet), as));
+	}
+	track->described = true;
+	put_wait_begin(waits, as->uuid, wait);
+	put_wait_end(waits, as->uuid, wait);
+	if (waits->out.count >= FLUSH_BYTES)
+		thread_waits_flush(thread);
 }
 
 void thread_waits_tell(struct thread *thread, const struct thread_wait *wait)
 {
-	if (!trace_file_admits(setup_of(thread)->trace))
-		return;
-	if (!thread->waits)
-		thread->waits = start(thread);
-	if (!thread->waits)
-		return;
-	put_begin(thread->waits, wait);
-	put_end(thread->waits, wait);
-	if (thread->waits->out.count >= FLUSH_BYTES)
-		thread_waits_flush(thread);
+	struct thread_waits *waits = get_waits(thread);
+
+	if (waits)
+		put_thread_wait(thread, &waits->own,
+				&(struct out_track){ .uuid = waits->uuid,
+						     .parent = thread->uuid,
+						     .name = OUT_TRACK_WAITS },
+				wait);
 }
 
-/* After packets that could not be written whole, none follow: they would rely
- * on what those have interned. */
+static void put_suspension(struct thread *thread, uint32_t number)
+{
+	struct thread_waits *waits = thread->waits;
+	struct waits_track *stack = &waits->stacks[number];
+	const struct out_track as = {
+		.uuid = waits->uuid + 1 + number,
+		.parent = thread_stack_uuid(thread, number),
+		.name = OUT_TRACK_SUSPENDED,
+	};
+	const struct thread_wait wait = {
+		.from_ns = stack->from_ns,
+		.to_ns = stack->to_ns,
+		.object = stack->often ? OUT_SUSPENDED_OFTEN : OUT_SUSPENDED
+	};
+
+	stack->from_ns = stack->to_ns = 0;
+	put_thread_wait(thread, stack, &as, &wait);
+}
+
+void thread_waits_suspended(struct thread *thread, uint32_t number,
+			    uint64_t from_ns, uint64_t to_ns)
+{
+	struct thread_waits *waits = get_waits(thread);
+	struct waits_track *stack;
+	uint64_t next_ns;
+
+	if (!waits ||
+	    grow_array_zeroed(waits->stacks, waits->stack_room, number + 1))
+		return;
+	stack = &waits->stacks[number];
+	stack->often = stack->from_ns;
+	if (!stack->often)
+		stack->from_ns = from_ns;
+	stack->to_ns = to_ns;
+	next_ns = MAX(waits->suspended_ns,
+		      to_ns - MIN(to_ns, SUSPENDED_BURST_NS));
+	if (next_ns > to_ns)
+		return;
+	waits->suspended_ns = next_ns + SUSPENDED_NS;
+	put_suspension(thread, number);
+}
+
+/* After packets that are incomplete no packet follows: it could refer to
+ * strings that those have interned. */
 void thread_waits_flush(struct thread *thread)
 {
 	struct thread_waits *waits = thread->waits;
@@ -163,11 +243,15 @@ void thread_waits_finish(struct thread *thread)
 
 	if (!waits)
 		return;
+	for (uint32_t i = 0; i < waits->stack_room; i++)
+		if (waits->stacks[i].from_ns)
+			put_suspension(thread, i);
 	thread_waits_flush(thread);
 	thread->waits = NULL;
 	seq_names_release(&waits->names);
 	bytes_release(&waits->fields);
 	bytes_release(&waits->interned);
 	bytes_release(&waits->out);
+	free(waits->stacks);
 	free(waits);
 }

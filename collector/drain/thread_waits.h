@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_waits - the waits of a thread on the timeline: slices, named by what
- * was waited on, on a track below that of the thread.
+ * thread_waits - writes the waits of a thread to the trace: slices, named by
+ * the object, on a track below that of the thread.
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_THREAD_WAITS_H
 #define PERFREC_COLLECTOR_DRAIN_THREAD_WAITS_H
 
+#include <stdint.h>
+
 struct thread;
 struct thread_wait;
 
-/* Every call is for the slot's drain worker. */
+/* All functions are for the slot's drain worker. */
 
-/* Write @wait, which is behind the waits before it, into the trace: at the next
- * thread_waits_flush() at the latest. The first one makes the track. A wait for
- * which there is no memory is left out, and so is one while the disk hangs
- * (trace_file_admits()). */
+/* Adds @wait, which comes after all earlier waits, to the trace, at the next
+ * thread_waits_flush() at the latest. The first one makes the track. Drops the
+ * wait without memory, or while the disk hangs (trace_file_admits()). */
 void thread_waits_tell(struct thread *thread, const struct thread_wait *wait);
-/* Hand over what was written. */
+/* Adds a suspension of stack @number (0: the thread's own, 1 and up: a
+ * context's), on a track below its own. */
+void thread_waits_suspended(struct thread *thread, uint32_t number,
+			    uint64_t from_ns, uint64_t to_ns);
+/* Submits the packets. */
 void thread_waits_flush(struct thread *thread);
-/* The same, and free thread->waits. */
+/* Flushes, and frees thread->waits. */
 void thread_waits_finish(struct thread *thread);
 
 #endif

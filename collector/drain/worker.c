@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * worker - a pool of drain workers. Each has its share of the slots of every
- * arena (slot % workers), so that a program with many busy threads is drained
- * by many. Whatever belongs to a slot, its ring and its struct thread, is
- * touched by that one worker only: there is no lock on the way of a record.
+ * arena (slot % workers), so many workers drain a program with many busy
+ * threads. Only that worker touches a slot, its ring and its struct thread: a
+ * record passes no lock.
  *
  * A worker passes over all arenas again and again. In a pass each arena has one
- * turn of at most TURN_NS, so that a program that records much, or costs much,
- * leaves the others their share: a round through the slots of its arena then
- * takes more than one turn. An arena whose trace lags (its disk, or the names
- * of its functions) has no turn: its rings fill, and its program waits or
- * drops. No worker waits for a disk. Arenas whose processes have all ended, and
- * that left more behind than one turn takes in, have one turn between them:
- * nobody waits for these, however many they are.
+ * turn of at most TURN_NS, so that one program with many or expensive records
+ * does not starve the others. A round through the slots of such an arena then
+ * takes several turns. An arena whose trace lags (its disk, or the names of its
+ * functions) has no turn: its rings fill, and its program waits or drops. No
+ * worker waits for a disk. Arenas whose processes have all ended, with more
+ * data than one turn can read, share one turn per pass: nobody waits for them,
+ * however many they are.
  *
- * After a pass without work that is left, it sleeps until
- *  - a program rings one of its doorbells: a ring has filled by a quarter, or
- *  - drain_kick(): a process has ended, or an arena has come or gone, or
- *  - SLEEP_NS are over: what quiet programs recorded should not be old.
- * Before it sleeps it says so (asleep = 1) and looks at the heads again (row
- * ASLEEP in docs/RING.md). With more arenas than one futex_waitv(2) can watch,
- * on kernels before 5.16, and for programs that may not make system calls it
- * polls.
+ * After a pass that left no work, a worker sleeps until
+ * - a program rings one of its doorbells: a ring has filled by a quarter, or
+ * - drain_kick(): a process has ended, or an arena was added or removed, or
+ * - SLEEP_NS have passed: records of quiet programs should not get old.
+ * Before it sleeps, it announces that (asleep = 1) and looks at the heads again
+ * (row ASLEEP in docs/RING.md). It polls if there are more arenas than one
+ * futex_waitv(2) can watch, on kernels before 5.16, and for programs that may
+ * not make system calls.
  *
- * The number of workers is a power of two and at most DOORBELLS: then every
- * doorbell belongs to one worker, the one of all slots that ring it.
+ * The number of workers is a power of two and at most DOORBELLS. So each
+ * doorbell belongs to one worker, which owns all slots that ring it.
  *
- * The arenas of programs with a nice value of NICE_MOST or more have workers of
- * their own, which are as nice, in a daemon: whoever may take little of the CPU
- * gets no more of it through the daemon, at the cost of others. To an arena
- * these are the workers, with the same indices.
+ * In a daemon, arenas of programs with a nice value of NICE_MOST or more have
+ * workers of their own, with the nice value NICE_MOST. Otherwise the daemon
+ * would give a nice program more of the CPU than its share. For an arena these
+ * are the workers, with the same indices.
  *
- * A round sees the processes that were ending when it began; after it, all that
- * they left behind is taken in, and process_drained() may be said.
+ * A round covers the processes that were ending at its start. After the round
+ * all their records have been read, and the worker calls process_drained().
  */
 #include "collector/drain/worker.h"
 
@@ -50,25 +50,25 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/replay/order.h"
-#include "collector/record/arena.h"
 #include "collector/base/clock.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
-#include "collector/record/liveness.h"
 #include "collector/base/log.h"
 #include "collector/base/pulse.h"
 #include "collector/base/thread_nice.h"
-#include "collector/record/process.h"
-#include "collector/files/snapshot.h"
-#include "collector/record/thread_state.h"
-#include "collector/states/states.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/filter_names.h"
 #include "collector/drain/process_meet.h"
 #include "collector/drain/thread.h"
-#include "collector/trace/trace_file.h"
+#include "collector/files/snapshot.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/liveness.h"
+#include "collector/record/process.h"
+#include "collector/record/thread_state.h"
 #include "collector/replay/clock_sync.h"
+#include "collector/replay/order.h"
+#include "collector/states/states.h"
+#include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
 
@@ -78,31 +78,32 @@
 
 #define SLEEP_NS 50000000
 #define POLL_NS 10000000 /* more arenas than can be watched */
-#define BUSY_POLL_NS 1000000 /* nobody will ring */
-#define CHURN_NS 5000000 /* threads come and go, and want their slots */
-#define BUSY_NS 1000000000 /* a program was active within this: busy */
-/* A quiet thread is looked for this often, in case it is gone. */
+#define BUSY_POLL_NS 1000000 /* the program cannot ring */
+#define CHURN_NS 5000000 /* threads start and end, and need slots */
+#define BUSY_NS 1000000000 /* a program was active within this time */
+/* How often a quiet thread is checked, in case it is gone. */
 #define ALIVE_CHECK_NS 250000000
-/* The turn of an arena in a pass. Records of some 20,000 calls take as long. */
+/* The turn of an arena in a pass. Records of some 20,000 calls take this long.
+ */
 #define TURN_NS 1000000
-#define LAG_POLL_NS 1000000 /* nobody tells when a trace lags no more */
+#define LAG_POLL_NS 1000000 /* nothing wakes us when the trace catches up */
 #define NICE (-5)
 
 _Static_assert(DRAIN_WORKERS_MAX <= DOORBELLS, "a doorbell has one worker");
 
 struct worker {
 	struct collector *collector;
-	struct drain *drain; /* the collector's */
+	struct drain *drain;
 	uint32_t index;
-	bool nice; /* of the arenas of nice programs */
+	bool nice; /* for the arenas of nice programs */
 	pthread_t thread;
-	uint32_t generation; /* of the list that arenas is a copy of */
+	uint32_t generation; /* of the list copied to arenas */
 	struct arena_list arenas;
-	struct round_begin pass; /* when this pass began */
-	uint64_t turn_end_ns; /* of the arena whose turn it is */
-	bool lags; /* in this pass an arena had no turn */
-	uint32_t over; /* of the arenas is_over(), which has the next turn */
-	uint64_t busy_ns; /* when one that cannot ring was last active */
+	struct round_begin pass;
+	uint64_t turn_end_ns; /* end of the current arena's turn */
+	bool lags; /* an arena had no turn in this pass */
+	uint32_t over; /* next turn among arenas with is_arena_over() */
+	uint64_t busy_ns; /* last activity of a program that cannot ring */
 	bool churn; /* a thread ended in this pass */
 	struct futex_word word[FUTEX_WAITV_MAX_WORDS];
 	uint32_t words;
@@ -114,12 +115,11 @@ struct workers {
 	struct worker worker[2 * DRAIN_WORKERS_MAX];
 };
 
-/* --- a slot -----------------------------------------------------------------
- */
+/* --- a slot -------------------------------------------------------------- */
 
-/* The owner of slot @index, which was in @state, has been finished. With @gone
- * it has ended, and the slot is free; without, it goes on unrecorded and keeps
- * the slot. */
+/* Releases slot @index, last seen in @state, after its owner is finished.
+ * @gone: the owner has ended and the slot becomes free. Otherwise the owner
+ * goes on unrecorded and keeps the slot. */
 static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
 		      bool gone)
 {
@@ -128,12 +128,12 @@ static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
 	if (!gone)
 		arena_setup(arena)->slots[index].abandoned = true;
 	else if (state == SLOT_LIVE || state == SLOT_DEAD)
-		/* order: rel, FREE: our last look at it is done */
+		/* order: rel, FREE: our last look at the slot is done */
 		atom_store_rel(&slot->state, SLOT_FREE);
 }
 
-/* The program wrote nonsense, of which @what says more: its recording ends with
- * what was good. @thread: whose ring it was; NULL: unknown. */
+/* Ends the recording of a program that wrote nonsense; @what describes it.
+ * Intact records stay. @thread: the thread of the bad ring; NULL: unknown. */
 static void break_arena(struct worker *worker, struct arena *arena,
 			const struct thread *thread, const char *what)
 {
@@ -161,7 +161,7 @@ static void break_arena(struct worker *worker, struct arena *arena,
 	arena_control(arena, CONTROL_OFF);
 }
 
-/* All that is older than the last pass has been fed from @slot. */
+/* Notes that all records of @slot older than the last pass are read. */
 static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 {
 	if (unlikely(slot->later)) {
@@ -170,15 +170,15 @@ static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 	}
 }
 
-/* What slot @index has will be read in a later pass. */
+/* Notes that a later pass will read the records of @slot. */
 static void put_off(struct arena *arena, struct arena_slot *slot)
 {
 	arena_add_late_slots(arena, !slot->later);
 	slot->later = true;
 }
 
-/* There is no memory for a thread of @process, whose slot is @slot. Its records
- * wait in its ring, unless this is the last time that they can be read. */
+/* Handles lack of memory for a thread of @process in @slot. Its records wait in
+ * the ring, unless this is the last chance to read them. */
 static void lack_thread(struct worker *worker, struct arena *arena,
 			struct arena_slot *slot, const struct process *process)
 {
@@ -195,8 +195,8 @@ static void lack_thread(struct worker *worker, struct arena *arena,
 	put_off(arena, slot);
 }
 
-/* The thread that has claimed slot @index since the last pass. NULL: it is not
- * recorded, or not known yet. */
+/* Returns the thread that has claimed slot @index since the last pass. NULL: it
+ * is not recorded, or not known yet. */
 static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 				  uint32_t index)
 {
@@ -206,12 +206,12 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 	struct process *process;
 	int err;
 
-	/* A program that wrote nonsense is not believed any more. */
+	/* After nonsense nothing of the program is believed. */
 	if (arena_is_broken(arena))
 		return NULL;
 	err = process_meet_slot(worker->collector, arena, index, worker->index,
 				&process);
-	/* What a process records after process_end() is left out. */
+	/* Ignores records written after process_end(). */
 	if (err == -EALREADY) {
 		slot_was_read(arena, slot);
 		return NULL;
@@ -234,7 +234,8 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 	return thread;
 }
 
-/* Whether the owner of a quiet slot has ended without marking the slot. */
+/* Returns true if the owner of a quiet slot has ended without marking the slot.
+ */
 static bool owner_is_gone(const struct worker *worker, struct arena_slot *slot)
 {
 	const struct thread *thread = slot->thread;
@@ -249,14 +250,15 @@ static bool owner_is_gone(const struct worker *worker, struct arena_slot *slot)
 }
 
 enum visit {
-	VISIT_QUIET, /* there was nothing to do */
-	VISIT_DONE, /* it may have taken a while */
-	VISIT_LEFT, /* the turn is over before the slot was read to the end */
-	VISIT_LAST, /* this slot and all after it were never claimed: a program
-		     * always claims the lowest free slot */
+	VISIT_QUIET,
+	VISIT_DONE, /* the visit may have taken long */
+	VISIT_LEFT, /* the turn ended before the ring was empty */
+	/* This slot and all later ones were never claimed: a program always
+	 * claims the lowest free slot. */
+	VISIT_LAST,
 };
 
-/* Visit one slot. @resume: the last visit was VISIT_LEFT. */
+/* Visits one slot. @resume: the last visit returned VISIT_LEFT. */
 static enum visit drain_slot(struct worker *worker, struct arena *arena,
 			     uint32_t index, bool resume)
 {
@@ -271,7 +273,7 @@ static enum visit drain_slot(struct worker *worker, struct arena *arena,
 	int64_t unread = 0;
 
 	if (!slot->thread && state != SLOT_LIVE && state != SLOT_DEAD)
-		/* relaxed: it is only ever counted up, by claimers */
+		/* relaxed: claimers only ever increase it */
 		return state != SLOT_FREE || atom_load_rlx(&shm->claims)
 			       ? VISIT_QUIET
 			       : VISIT_LAST;
@@ -287,7 +289,8 @@ static enum visit drain_slot(struct worker *worker, struct arena *arena,
 	if (!arena_is_broken(arena))
 		unread = thread_drain(slot->thread, ring, resume,
 				      worker->turn_end_ns);
-	/* More may have come since the look that this visit went on with. */
+	/* The resumed visit read only up to its old head. More may have come.
+	 */
 	if (resume && !ring_get_left(ring) &&
 	    (over || process_is_gone(process)))
 		unread = thread_drain(slot->thread, ring, false,
@@ -307,7 +310,7 @@ static enum visit drain_slot(struct worker *worker, struct arena *arena,
 			worker->busy_ns = worker->pass.ns;
 	}
 	if (!over && !ending && !unread && owner_is_gone(worker, slot)) {
-		/* It may have recorded since we looked, and died since. */
+		/* The owner may have recorded after our look and died. */
 		unread = thread_drain(slot->thread, ring, false,
 				      worker->turn_end_ns);
 		if (unread > 0 && ring_get_left(ring))
@@ -327,16 +330,10 @@ static enum visit drain_slot(struct worker *worker, struct arena *arena,
 	return unread ? VISIT_DONE : VISIT_QUIET;
 }
 
-static struct trace_file *trace_of(struct arena *arena)
-{
-	return recording_setup(arena_setup(arena)->recording)->trace;
-}
+/* --- a round ------------------------------------------------------------- */
 
-/* --- a round ----------------------------------------------------------------
- */
-
-/* The processes of @arena that are ending, and that worker @worker has not said
- * to be drained. Returns how many there are in @ending. */
+/* Collects in @ending the processes of @arena that are ending and that worker
+ * @worker has not drained. Returns their number. */
 static uint32_t ending_processes(struct arena *arena, uint32_t worker,
 				 struct process *ending[ROUND_ENDING_MAX])
 {
@@ -358,7 +355,7 @@ static struct arena_round *round_of(struct worker *worker, struct arena *arena)
 	return &arena_drain(arena)->round[worker->index];
 }
 
-static void begin_round(struct worker *worker, struct arena *arena)
+static void begin_arena_round(struct worker *worker, struct arena *arena)
 {
 	struct arena_round *round = round_of(worker, arena);
 
@@ -370,9 +367,9 @@ static void begin_round(struct worker *worker, struct arena *arena)
 		ending_processes(arena, worker->index, round->ending);
 }
 
-/* Release to consumers what all workers have taken in: whatever was recorded
- * before the begin of the earliest of their last rounds. Nobody waits here. */
-static void end_round(struct worker *worker, struct arena *arena)
+/* Releases to consumers the events that all workers have read: those from
+ * before the earliest begin of their last rounds. Does not block. */
+static void end_arena_round(struct worker *worker, struct arena *arena)
 {
 	const struct arena_setup *setup = arena_setup(arena);
 	struct arena_round *round = round_of(worker, arena);
@@ -387,24 +384,20 @@ static void end_round(struct worker *worker, struct arena *arena)
 	orders_release(setup->orders,
 		       setup->clock == WIRE_CLOCK_TSC ? begin.ticks : begin.ns);
 	drain_count_round(arena, worker->index);
-	/* relaxed: a figure for a person */
+	/* relaxed: a figure for display */
 	atom_store_rlx(&arena_drain(arena)->looked_ns[worker->index],
 		       round->begin.ns);
 }
 
-/* Whether the rings of @arena are left alone for now. */
+/* Returns true if the rings of @arena must stay unread for now. */
 static bool lags(struct arena *arena)
 {
-	return trace_file_lags(trace_of(arena)) || filter_names_lag(arena);
+	return trace_file_lags(
+		       recording_setup(arena_setup(arena)->recording)->trace) ||
+	       filter_names_lag(arena);
 }
 
-/* Whether the turn is over. */
-static bool is_turn_over(const struct worker *worker, struct arena *arena)
-{
-	return lags(arena) || clock_boottime_ns() >= worker->turn_end_ns;
-}
-
-/* The turn of @arena: go on with its round, or begin one. */
+/* Gives @arena its turn: continues its round, or begins one. */
 static void drain_arena(struct worker *worker, struct arena *arena)
 {
 	struct arena_round *round = round_of(worker, arena);
@@ -418,7 +411,7 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 	}
 	worker->turn_end_ns = clock_boottime_ns() + TURN_NS;
 	if (!round->under_way)
-		begin_round(worker, arena);
+		begin_arena_round(worker, arena);
 	if (worker->index == 0)
 		process_meet_modules(arena);
 	while (round->next < slots && visit != VISIT_LAST) {
@@ -427,19 +420,19 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 		if (round->resume)
 			return;
 		round->next += workers;
-		if (visit == VISIT_DONE && is_turn_over(worker, arena))
+		if (visit == VISIT_DONE &&
+		    (lags(arena) || clock_boottime_ns() >= worker->turn_end_ns))
 			return;
 	}
-	end_round(worker, arena);
+	end_arena_round(worker, arena);
 }
 
-/* --- a pass -----------------------------------------------------------------
- */
+/* --- a pass -------------------------------------------------------------- */
 
-/* Whether @arena is in the middle of a round, and has no process that records.
- * Then has_work() is true: the worker does not sleep before it has had a turn.
- */
-static bool is_over(struct worker *worker, struct arena *arena)
+/* Returns true if @arena is in the middle of a round and all its processes are
+ * ending. has_work() is true for it, so the worker does not sleep before the
+ * arena had a turn. */
+static bool is_arena_over(struct worker *worker, struct arena *arena)
 {
 	struct process *process;
 
@@ -465,7 +458,7 @@ static void drain_pass(struct worker *worker)
 	for (uint32_t i = 0; i < worker->arenas.count; i++) {
 		struct arena *arena = worker->arenas.arena[i];
 
-		if (is_over(worker, arena) && over++ != worker->over)
+		if (is_arena_over(worker, arena) && over++ != worker->over)
 			worker->lags |= lags(arena);
 		else
 			drain_arena(worker, arena);
@@ -473,17 +466,16 @@ static void drain_pass(struct worker *worker)
 	worker->over = worker->over + 1 < over ? worker->over + 1 : 0;
 }
 
-/* --- sleep ------------------------------------------------------------------
- */
+/* --- sleep --------------------------------------------------------------- */
 
-/* Whether a ring of this worker has filled by a quarter, so that its program
+/* Returns true if a ring of this worker has filled by a quarter: its program
  * may have rung before it could see us asleep. */
 static bool has_work(struct worker *worker, struct arena *arena)
 {
 	const struct arena_setup *setup = arena_setup(arena);
 	uint32_t workers = drain_workers(worker->drain);
 
-	/* It will be looked at after LAG_POLL_NS. */
+	/* The worker looks again after LAG_POLL_NS. */
 	if (lags(arena))
 		return false;
 	if (round_of(worker, arena)->under_way)
@@ -503,7 +495,7 @@ static bool has_work(struct worker *worker, struct arena *arena)
 		}
 		if (slot->abandoned || slot->later)
 			continue;
-		/* relaxed: hints; a slot that is missed is seen next time */
+		/* relaxed: hints; a missed slot is seen in the next pass */
 		if (atom_load_rlx(&shm->state) == SLOT_LIVE)
 			return true;
 		if (!atom_load_rlx(&shm->claims))
@@ -512,7 +504,6 @@ static bool has_work(struct worker *worker, struct arena *arena)
 	return false;
 }
 
-/* Say on each of the worker's doorbells whether it is asleep. */
 static void set_asleep(struct worker *worker, uint32_t asleep)
 {
 	for (uint32_t i = 0; i < worker->arenas.count; i++) {
@@ -526,8 +517,8 @@ static void set_asleep(struct worker *worker, uint32_t asleep)
 	}
 }
 
-/* Gather the words to wait on, and what they hold before the last look at the
- * rings. False when there are too many. */
+/* Collects the futex words to wait on, with their values before the last look
+ * at the rings. Returns false if there are too many. */
 static bool gather_words(struct worker *worker, uint32_t kicks)
 {
 	uint32_t workers = drain_workers(worker->drain);
@@ -597,8 +588,9 @@ static void drain_sleep(struct worker *worker, uint32_t kicks)
 	set_asleep(worker, 0);
 }
 
-static void introduce_thread(const struct worker *worker)
+static void *worker_run(void *context)
 {
+	struct worker *worker = context;
 	char name[16];
 
 	snprintf(name, sizeof(name), "perfrec-%s%u",
@@ -608,18 +600,11 @@ static void introduce_thread(const struct worker *worker)
 	if (worker->nice)
 		thread_nice_raise(NICE_MOST);
 	else
-		/* Programs wait for us; without the right to it we do as we
-		 * are. */
+		/* Programs wait for us. Without the right to it, we keep our
+		 * nice value. */
 		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
-}
-
-static void *worker_run(void *context)
-{
-	struct worker *worker = context;
-
-	introduce_thread(worker);
 	for (;;) {
-		/* order: acq, KICK: what drain_kick() was about */
+		/* order: acq, KICK: the change behind the kick */
 		uint32_t kicks = atom_load_acq(drain_kicks(
 			worker->drain, worker->index, worker->nice));
 
@@ -637,8 +622,7 @@ static void *worker_run(void *context)
 	return NULL;
 }
 
-/* --- start and end ----------------------------------------------------------
- */
+/* --- start and end ------------------------------------------------------- */
 
 uint32_t workers_default(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * worker - the drain workers: threads that empty the rings of all programs.
- * See worker.c.
+ * worker.c has the design.
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_WORKER_H
 #define PERFREC_COLLECTOR_DRAIN_WORKER_H
@@ -11,13 +11,14 @@
 struct collector;
 struct workers;
 
-/* How many suit this machine: one for two CPUs, at most DRAIN_WORKERS_MAX. */
+/* Returns the number of workers for this machine: one for two CPUs, at most
+ * DRAIN_WORKERS_MAX. */
 uint32_t workers_default(void);
 
-/* Start the workers of collector->drain. @collector must outlive them. The
- * caller ends *@out with workers_stop(). 0 or -errno. */
+/* Starts the workers of collector->drain. @collector must outlive them. The
+ * caller ends *@out with workers_stop(). Returns 0 or -errno. */
 int workers_start(struct collector *collector, struct workers **out);
-/* Ends the threads. All arenas must have been removed. Also for NULL. */
+/* Ends the threads. All arenas must have been removed. Accepts NULL. */
 void workers_stop(struct workers **workers);
 
 #endif

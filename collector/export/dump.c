@@ -17,14 +17,14 @@ struct dump {
 	struct call_reader *reader;
 	const struct trace_reader *trace;
 	FILE *out;
-	/* What was told of each track, by number. */
+	/* By number: state of the tracks already written. */
 	struct told {
 		bool told;
 		uint32_t name, command;
 		const struct trace_track *process;
 	} * told;
 	uint32_t told_room;
-	struct pool tids; /* of int64_t: threads whose stretches were told */
+	struct pool tids; /* of int64_t: threads whose stretches are written */
 };
 
 /* --- members of an object --- */
@@ -48,7 +48,6 @@ static void put_word(const char *key, const char *text, FILE *out)
 	put_json_text(text, out);
 }
 
-/* Nothing if there is no text. */
 static void put_named(const struct dump *dump, const char *key, uint32_t text)
 {
 	if (text)
@@ -127,7 +126,7 @@ static void put_flows(const struct dump *dump, const struct call_event *event)
 		else
 			put_text(",\"flows\":[", out);
 		any = true;
-		/* Ids have 64 bits: more than a number of JSON may have. */
+		/* Ids have 64 bits, too many for a JSON number. */
 		fprintf(out, "{\"id\":\"%" PRIx64 "\",\"ends\":%s}", id,
 			ends ? "true" : "false");
 	}
@@ -176,7 +175,7 @@ static void put_track(const struct dump *dump, const struct trace_track *track)
 	put_text("}\n", out);
 }
 
-/* Tells what @track is, before its first event and when more is known. */
+/* Describes @track before its first event and after each change. */
 static int tell_track(struct dump *dump, const struct trace_track *track)
 {
 	struct told *told;
@@ -267,7 +266,8 @@ static void put_sched(const struct dump *dump, const struct call_event *event)
 	put_number("on_cpu_ns", sums.on_cpu, dump->out);
 	put_number("preempted_ns", sums.preempted, dump->out);
 	put_number("waited_ns", sums.waited, dump->out);
-	put_number("unknown_sched_ns", sums.unknown, dump->out);
+	put_number("unknown_sched_ns", sums.unknown + sums.suspended,
+		   dump->out);
 }
 
 static void put_end_members(const struct dump *dump,
@@ -308,7 +308,8 @@ static void put_members(const struct dump *dump, struct call_event *event)
 	}
 }
 
-/* One line for a wait, at its end: it is of its thread, and no call. */
+/* Writes one line for a wait, at its end. It belongs to its thread and is no
+ * call. */
 static int put_wait(struct dump *dump, struct call_event *event)
 {
 	const struct trace_track *thread =
@@ -361,7 +362,7 @@ static int put_event(struct dump *dump, struct call_event *event)
 	return ferror_unlocked(out) ? -EIO : 0;
 }
 
-/* --- where threads ran --- */
+/* --- times on CPUs --- */
 
 static void put_stretch(const struct dump *dump,
 			const struct trace_track *track,
@@ -384,8 +385,8 @@ static void put_stretch(const struct dump *dump,
 	put_text("}\n", dump->out);
 }
 
-/* The stretches of each thread that had an event. Numbers of threads come round
- * again: what is known of a number is told once. */
+/* Writes the stretches of each thread with events. Thread numbers are reused,
+ * so each number is written once. */
 static int put_stretches(struct dump *dump)
 {
 	const struct trace_stretch *at;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * dump - the events of a trace as JSON, one object a line, in the order of the
- * file. perfrec-dump(5) has every member. Members are added, never changed.
+ * file. perfrec-dump(5) lists all members. New members may be added; existing
+ * ones never change.
  */
 #ifndef PERFREC_COLLECTOR_EXPORT_DUMP_H
 #define PERFREC_COLLECTOR_EXPORT_DUMP_H
@@ -12,8 +13,8 @@
 
 #define DUMP_VERSION 1
 
-/* Writes all that @reader gives, which stays the caller's, to @out. 0; -EIO:
- * @out cannot be written; or what call_reader_next() returned. */
+/* Writes all events of @reader, which the caller keeps, to @out. Returns 0,
+ * -EIO if @out cannot be written, or the error of call_reader_next(). */
 int dump_write(struct call_reader *reader, FILE *out);
 
 /* Writes the arguments of @event as a JSON object. */

@@ -22,6 +22,7 @@ static const struct export_format formats[] = {
 	{ .name = "csv",
 	  .calls = export_csv_calls,
 	  .summary = export_csv_functions },
+	{ .name = "parquet", .folder = true },
 };
 
 const struct export_format *export_find(const char *name)

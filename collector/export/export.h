@@ -11,17 +11,17 @@
 #include "collector/export/formats.h"
 
 struct export_format {
-	const char *name; /* as the user types it */
-	/* What it can be made of; NULL: it cannot. Of single calls; of a value
-	 * of a profile; of the summary. */
+	const char *name;
+	/* Writers for single calls, for a value of a profile, and for the
+	 * summary. NULL: not supported. */
 	export_calls *calls;
 	export_profile *profile;
 	int (*summary)(const struct summary *summary, FILE *out);
 	bool binary; /* not for a terminal */
-	bool sched; /* single calls have where threads ran, if it is known */
+	bool folder; /* several files in a folder: tables.h */
+	bool sched; /* single calls include times on CPUs, if known */
 };
 
-/* The format called @name, or NULL. It is constant. */
 const struct export_format *export_find(const char *name);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * export_callgrind - the format of callgrind_annotate and KCachegrind. Of each
- * function what is its own, by line; of each pair of caller and callee the
- * number of calls, and the callee's total: once for each stack, however often
- * the pair stands in it. A profile without calls has 0 of them.
+ * export_callgrind - the format of callgrind_annotate and KCachegrind. A
+ * function has its self cost by line. A pair of caller and callee has the
+ * number of calls and the total of the callee; each stack counts once, even if
+ * it contains the pair several times. A profile without calls has 0 calls.
  */
 #include "collector/export/formats.h"
 
@@ -21,7 +21,7 @@ struct function {
 	const char *name, *file, *module;
 };
 
-/* What a function has of its own in a line. */
+/* Self cost of a function in a line. */
 struct own_cost {
 	uint32_t function, line;
 	uint64_t value;
@@ -30,14 +30,14 @@ struct own_cost {
 struct call_cost {
 	uint32_t caller, line, callee, unused;
 	uint64_t calls, value;
-	uint64_t row; /* number + 1 of the stack that added last */
+	uint64_t row; /* number + 1 of the last stack added */
 };
 
 struct callgrind {
 	struct pool functions, own, calls;
 	uint32_t value, calls_value;
 	FILE *out;
-	bool *told; /* by function: its name was written */
+	bool *told; /* by function: name written */
 };
 
 static uint64_t hash_function(const void *item)
@@ -89,7 +89,6 @@ static int add_own(struct callgrind *callgrind, const struct pprof_row *row)
 	return 0;
 }
 
-/* Adds the pair of frame @at and its caller. @index: of the row. */
 static int add_pair(struct callgrind *callgrind, const struct pprof_row *row,
 		    size_t at, uint64_t index)
 {
@@ -136,7 +135,7 @@ static void put_line_text(const char *text, FILE *out)
 	put_line(text, strlen(text), NULL, out);
 }
 
-/* "fn=(3) name"; without the name if it @was_told. */
+/* Writes "fn=(3) name", without the name if it @was_told. */
 static void put_reference(const char *key, uint32_t number, const char *name,
 			  bool was_told, FILE *out)
 {
@@ -207,7 +206,7 @@ static int compare_calls(const void *a, const void *b)
 	return left->callee < right->callee ? -1 : left->callee > right->callee;
 }
 
-/* The pools are of no use as tables from here on. */
+/* Sorts the items of the pools, so lookups are no longer possible. */
 static void put_functions(struct callgrind *callgrind)
 {
 	struct own_cost *own = callgrind->own.items;

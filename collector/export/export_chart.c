@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * export_chart - a line for each stretch of time in which the stack of a thread
- * stayed the same: "thread;a;b 1234" in ns, the lines of a thread in the order
- * of time, one thread after the other. Between two outermost calls the thread
- * stands alone.
+ * export_chart - one line for each time span with a constant stack: "thread;a;b
+ * 1234" in ns. Lines of a thread are ordered by time; threads follow one
+ * another. Between outermost calls the line only has the thread.
  */
 #include "collector/export/formats.h"
 
@@ -17,7 +16,7 @@
 #include "collector/export/threads.h"
 
 struct chart_track {
-	uint64_t ns; /* of the event before; 0: none */
+	uint64_t ns; /* of the previous event; 0: none */
 	uint32_t *stack; /* names */
 	uint32_t depth, room;
 };
@@ -25,7 +24,7 @@ struct chart_track {
 struct chart {
 	const struct trace_reader *trace;
 	struct spool *spool;
-	struct chart_track *tracks; /* by number */
+	struct chart_track *tracks; /* by track number */
 	uint32_t room;
 };
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * export_chrome - JSON trace events ("Trace Event Format"): B and E of each
- * slice, i of instants and states, C of counters, M for names. Times are in us
- * with three digits behind the point, of CLOCK_BOOTTIME. Samples and flows are
- * left out.
+ * export_chrome - JSON trace events ("Trace Event Format"): B and E for slices,
+ * i for instants and states, C for counters, M for names. Times are
+ * CLOCK_BOOTTIME in us with three decimals. Samples and flows are omitted.
  *
- * Where the trace has switches, B and E have tts, too: the clock of the time
- * that the thread was on a CPU since its first event. Viewers subtract the two.
- * The E of a call of which some time is not known has none.
+ * If the trace has switches, B and E also have tts: the on-CPU time of the
+ * thread since its first event. Viewers subtract the two. The E of a call with
+ * partly unknown time has none.
  */
 #include "collector/export/formats.h"
 
@@ -28,11 +27,11 @@ struct chrome {
 	bool any; /* an event was written */
 	struct chrome_track {
 		int64_t pid, tid;
-		uint32_t name, process_name; /* texts that were told */
+		uint32_t name, process_name; /* names already written */
 		bool told;
-		/* On a CPU from the first event to that at @at_ns. */
+		/* Time on a CPU from the first event to @at_ns. */
 		uint64_t cpu_ns, at_ns;
-	} * tracks; /* by number */
+	} * tracks; /* by track number */
 	uint32_t room;
 };
 
@@ -59,8 +58,8 @@ static void put_meta(struct chrome *chrome, const struct chrome_track *track,
 	put_text("}}", chrome->out);
 }
 
-/* What is known of @track, of which the names are told before its first event
- * and when they change. NULL: no memory. */
+/* Returns the state of @track. Writes its names before its first event and
+ * after changes. NULL: no memory. */
 static struct chrome_track *chrome_track_of(struct chrome *chrome,
 					    const struct trace_track *track)
 {
@@ -130,7 +129,6 @@ static void put_time(struct chrome *chrome, uint64_t ns)
 	put_thousandth(ns, chrome->out);
 }
 
-/* The thread's clock, of a begin and an end. */
 static void put_thread_time(struct chrome *chrome, struct chrome_track *track,
 			    const struct call_event *event)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * export_csv - RFC 4180: each line ends with CR LF; texts stand in quotes. A
- * text that a spreadsheet would take for a formula begins with an apostrophe,
- * and what is no UTF-8 or steers a terminal is '?'.
+ * export_csv - RFC 4180: lines end with CR LF, texts are quoted. A text that
+ * looks like a formula gets an apostrophe in front. Invalid UTF-8 and control
+ * characters become '?'.
  */
 #include "collector/export/formats.h"
 
@@ -40,7 +40,7 @@ static void put_comma_count(uint64_t number, FILE *out)
 	put_count(number, out);
 }
 
-/* When threads were in it: 0 without --sched. */
+/* Times on CPUs; 0 without --sched. */
 static void put_sched(const struct summary_function *one, FILE *out)
 {
 	put_comma_count(one->on_cpu_self_ns, out);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * export_firefox - a processed profile of the Firefox Profiler, version 48. A
- * sample is a stretch of time in which the stack of a thread stayed the same;
- * its weight is how long that was ("tracing-ms"): so the totals are exact, and
- * the stack chart shows each call. Of a thread the distinct stacks are in
- * memory, the samples in a spool.
+ * sample is a time span with a constant stack, weighted by its length
+ * ("tracing-ms"). So totals are exact, and the stack chart shows each call.
+ * Memory has the distinct stacks of a thread; its samples are in a spool.
  *
- * Where the trace has switches, a sample also says how long the thread was on a
- * CPU since the sample before it (null: that is not known, or it is the first):
- * the graph of a thread shows how busy its CPU was.
+ * If the trace has switches, a sample also has the on-CPU time of the thread
+ * since the previous sample (null: unknown, or the first sample). The graph of
+ * a thread then shows its CPU use.
  */
 #include "collector/export/formats.h"
 
@@ -28,7 +27,7 @@
 
 #define NO_STACK UINT32_MAX
 
-/* Columns of the samples of a thread; a spool has them in this order. */
+/* Columns of a thread's samples, in the order of the spool. */
 enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMN_CPU, COLUMNS };
 
 struct fox_stack {
@@ -36,14 +35,14 @@ struct fox_stack {
 };
 
 struct fox_track {
-	const struct trace_track *track; /* NULL: it has no calls */
+	const struct trace_track *track; /* NULL: no calls */
 	struct pool functions; /* of uint64_t: texts */
 	struct pool stacks; /* of struct fox_stack */
-	uint32_t *open; /* stacks of the calls that are open */
+	uint32_t *open; /* stacks of the open calls */
 	uint32_t depth, room;
-	uint64_t ns; /* of the event before */
+	uint64_t ns; /* of the previous event */
 	uint64_t first_ns, samples;
-	/* On a CPU since the sample before. */
+	/* On a CPU since the previous sample. */
 	uint64_t cpu_ns;
 	bool cpu_known;
 };
@@ -53,7 +52,7 @@ struct fox {
 	const struct trace_reader *trace;
 	uint64_t origin_ns;
 	struct spool *spool;
-	struct fox_track *tracks; /* by number */
+	struct fox_track *tracks; /* by track number */
 	uint32_t room;
 };
 
@@ -96,8 +95,8 @@ static FILE *column_stream(const struct fox *fox, const struct fox_track *track,
 	return stream;
 }
 
-/* The sample's CPU time is that of the stretch before it; the one that begins
- * with it ends at @ns. */
+/* Writes the CPU time of the span before the sample, and reads that of its own
+ * span, which ends at @ns. */
 static void put_cpu(const struct fox *fox, struct fox_track *track, uint64_t ns,
 		    FILE *out)
 {
@@ -114,7 +113,7 @@ static void put_cpu(const struct fox *fox, struct fox_track *track, uint64_t ns,
 	track->cpu_ns = track->cpu_known ? sums.on_cpu : 0;
 }
 
-/* A sample from the event before to @ns, relative to the first. */
+/* Writes a sample from the previous event to @ns, relative to the first. */
 static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 {
 	FILE *stack = column_stream(fox, track, COLUMN_STACK);
@@ -178,7 +177,7 @@ static int take(struct fox *fox, const struct trace_event *event)
 
 /* --- tables --- */
 
-/* "name":[value,value,...] with @count times the same value. */
+/* Writes "name":[value,value,...], @count times. */
 static void put_column(const char *name, const char *value, uint32_t count,
 		       FILE *out)
 {
@@ -193,7 +192,7 @@ static void put_column(const char *name, const char *value, uint32_t count,
 	put_char(']', out);
 }
 
-/* The same with 0, 1, 2, ... */
+/* Writes "name":[0,1,2,...]. */
 static void put_numbers(const char *name, uint32_t count, FILE *out)
 {
 	put_text(",\"", out);
@@ -242,7 +241,6 @@ static void put_stacks(const struct fox_track *track, FILE *out)
 	put_char('}', out);
 }
 
-/* A frame for each function, and a text for each. */
 static void put_functions(const struct fox *fox, const struct fox_track *track,
 			  FILE *out)
 {
@@ -341,7 +339,7 @@ static int put_thread(struct fox *fox, struct fox_track *track, FILE *out)
 {
 	int err;
 
-	/* Without it the last stretch would have no end. */
+	/* Ends the last span. */
 	track->depth = 0;
 	err = put_sample(fox, track, track->ns);
 	if (err)

@@ -13,7 +13,7 @@ void export_folded_name(const char *name, FILE *out)
 	put_line(name, strlen(name), ";:", out);
 }
 
-/* Sets @path to the nodes from below the root down to @number. */
+/* Sets @path to the nodes from below the root to @number. Returns the depth. */
 static uint32_t path_to(const struct stack_tree *tree, uint32_t number,
 			uint32_t *path)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * export_speedscope - speedscope's own JSON (file-format-schema.json): of calls
- * an evented profile for each thread, in ns from the first call; of a value of
- * a profile a sampled one. Its lists come in any order: the names, which are
- * known last, stand at the end.
+ * export_speedscope - speedscope's own JSON (file-format-schema.json): for
+ * calls an evented profile for each thread, in ns from the first call; for a
+ * value of a profile a sampled one. Its lists may have any order, so the names,
+ * known last, are at the end.
  */
 #include "collector/export/formats.h"
 
@@ -20,7 +20,7 @@
 #include "shared/compiler.h"
 
 struct scope_track {
-	const struct trace_track *track; /* NULL: it has no calls */
+	const struct trace_track *track; /* NULL: no calls */
 	uint64_t first_ns, last_ns;
 };
 
@@ -28,7 +28,7 @@ struct scope {
 	const struct trace_reader *trace;
 	uint64_t origin_ns;
 	struct spool *spool;
-	struct scope_track *tracks; /* by number */
+	struct scope_track *tracks; /* by track number */
 	uint32_t room;
 	uint32_t *frames; /* number of a frame + 1, by number of its text */
 	uint32_t frame_room;
@@ -46,7 +46,6 @@ static void put_head(FILE *out)
 
 /* --- calls --- */
 
-/* Sets *@frame to the number of the frame of @text. 0 or -ENOMEM. */
 static int frame_of(struct scope *scope, uint32_t text, uint32_t *frame)
 {
 
@@ -176,7 +175,7 @@ static void put_stack(const struct stack_tree *tree, uint32_t number,
 		path[depth++] = stack_tree_node(tree, number)->name;
 	put_char('[', out);
 	for (uint32_t i = depth; i--;) {
-		/* Name 0 is the root's. */
+		/* Name 0 belongs to the root. */
 		put_count(path[i] - 1, out);
 		if (i)
 			put_char(',', out);

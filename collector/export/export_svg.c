@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * export_svg - a flame graph: the outermost functions at the bottom, as wide as
- * their share. It is readable without its script, which zooms and searches. A
- * frame below 1/20000 of the whole is not drawn, nor what is above it.
+ * export_svg - a flame graph: outermost functions at the bottom, with widths
+ * proportional to their shares. Readable without its script, which adds zoom
+ * and search. Frames below 1/20000 of the total are not drawn, nor the frames
+ * above them.
  */
 #include "collector/export/formats.h"
 
@@ -24,7 +25,7 @@
 #define ROW 17
 #define HEAD 44 /* above the frames */
 #define FOOT 24
-#define CHARACTER 6.6 /* its width */
+#define CHARACTER 6.6
 #define PARTS_DRAWN 20000
 #define DEPTH_DRAWN 512
 
@@ -32,11 +33,11 @@ struct svg {
 	const struct stack_tree *tree;
 	const struct pprof_type *type;
 	uint64_t sum;
-	uint32_t depth; /* rows */
+	uint32_t depth;
 	FILE *out;
 };
 
-/* Text of XML: a character that XML cannot have becomes '?'. */
+/* Escapes text for XML. Characters that XML cannot have become '?'. */
 static void put_xml(const char *text, size_t left, FILE *out)
 {
 	while (left) {
@@ -73,7 +74,6 @@ static const char *value_text(const struct svg *svg, uint64_t value, char *text)
 	return size_format_count(value, text);
 }
 
-/* A warm colour that the name decides. */
 static void put_colour(const char *name, FILE *out)
 {
 	uint64_t hash = hash_fold(hash_text(HASH_START, name));
@@ -83,7 +83,6 @@ static void put_colour(const char *name, FILE *out)
 		50 + (unsigned int)(hash / 8192 % 40));
 }
 
-/* Where the first @count characters of @text end. */
 static size_t first_characters(const char *text, size_t count)
 {
 	size_t at = 0;
@@ -105,7 +104,7 @@ static void put_title(const struct svg *svg, const struct stack_node *node,
 		100.0 * (double)node->total / (double)svg->sum);
 }
 
-/* @x, in parts of the whole: where the frame begins. */
+/* @x: left edge of the frame, as a share of the total. */
 static void put_frame(const struct svg *svg, const struct stack_node *node,
 		      double x)
 {
@@ -148,7 +147,7 @@ static bool is_drawn(const struct svg *svg, const struct stack_node *node)
 	       node->depth <= svg->depth;
 }
 
-/* At most DEPTH_DRAWN deep. */
+/* Recursion is limited to DEPTH_DRAWN. */
 static void put_frames(const struct svg *svg, uint32_t number, double x)
 {
 	const struct stack_node *node = stack_tree_node(svg->tree, number);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flamegraph_script - what makes the SVG of export_svg.c answer: a click or
- * Enter zooms, Escape resets, Ctrl-F or "search" colours what matches. A frame
- * is <g class="f" data-x data-w data-d>, in parts of the root and in rows.
+ * flamegraph_script - the script in the SVG of export_svg.c: a click or Enter
+ * zooms, Escape resets, Ctrl-F or "search" highlights matches. A frame is <g
+ * class="f" data-x data-w data-d>, in shares of the root and in rows.
  */
 #ifndef PERFREC_COLLECTOR_EXPORT_FLAMEGRAPH_SCRIPT_H
 #define PERFREC_COLLECTOR_EXPORT_FLAMEGRAPH_SCRIPT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * formats - the writers of the formats of other tools. Each writes what it
- * reads at once, or a profile, which has each stack once: memory does not grow
- * with the trace. Names are the full ones. What a format cannot have in a name
- * becomes something that is like it: each writer says what.
+ * formats - writers for the formats of other tools. Each writes directly while
+ * it reads, or uses a profile, where each stack is unique, so memory does not
+ * grow with the trace. Names are full names. Each writer replaces characters
+ * that its format cannot have in names, and documents the replacement.
  */
 #ifndef PERFREC_COLLECTOR_EXPORT_FORMATS_H
 #define PERFREC_COLLECTOR_EXPORT_FORMATS_H
@@ -16,14 +16,13 @@
 
 struct summary;
 
-/* One value of a profile. */
 struct export_profile {
 	const struct pprof *profile;
-	uint32_t value; /* its number */
+	uint32_t value;
 	const char *title; /* of the recording */
 };
 
-/* All return 0; -EIO: @out cannot be written; or another -errno. */
+/* Return 0, -EIO if @out cannot be written, or another -errno. */
 typedef int export_calls(struct call_reader *reader, FILE *out);
 typedef int export_profile(const struct export_profile *profile, FILE *out);
 
@@ -33,7 +32,7 @@ export_calls export_chrome;
 export_calls export_flamechart;
 /* --- export_folded.c: each stack with its value, for flamegraph.pl. */
 export_profile export_folded;
-/* Writes a name for a folded stack: ';', and what ends a line, become ':' and
+/* Writes a name for a folded stack: ';' becomes ':', and ends of lines become
  * '?'. */
 void export_folded_name(const char *name, FILE *out);
 /* --- export_svg.c: a flame graph as a page that shows and zooms itself. */

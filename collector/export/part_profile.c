@@ -10,7 +10,7 @@
 /* Frames of all stacks: 256 MiB. */
 #define FRAMES_MAX (UINT64_C(64) << 20)
 
-/* A text of the trace is a function, which is one place. */
+/* Each text of the trace is a function with one location. */
 static int make_places(const struct trace_sums *sums, struct part_profile *out)
 {
 	size_t count = (size_t)trace_reader_texts(sums->reader) + 1;
@@ -35,7 +35,6 @@ static int make_places(const struct trace_sums *sums, struct part_profile *out)
 	return 0;
 }
 
-/* Whether node @number is a stack that has something. */
 static bool is_sample(const struct trace_sums *sums, uint32_t number)
 {
 	const struct sums_node *node = trace_sums_node(sums, number);
@@ -43,8 +42,7 @@ static bool is_sample(const struct trace_sums *sums, uint32_t number)
 	return node->parent && (node->self_ns || node->calls);
 }
 
-/* Writes the stack of node @number to @to, unless that is NULL. Returns how
- * many frames it has. */
+/* Writes the stack of node @number to @to (may be NULL). Returns its depth. */
 static uint32_t write_stack(const struct trace_sums *sums, uint32_t number,
 			    uint32_t *to)
 {

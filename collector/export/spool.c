@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spool - each text has a stream with a buffer. A buffer that is full goes to
- * the end of the file as a chunk, and the text remembers where.
+ * spool - each text has a stream with a buffer. A full buffer is appended to
+ * the file as a chunk, and the text stores its position.
  */
 #include "collector/export/spool.h"
 
@@ -31,9 +31,9 @@ struct spool_text {
 
 struct spool {
 	int fd;
-	int err; /* of the file */
+	int err;
 	uint64_t size;
-	struct spool_text **texts; /* by number; NULL: none */
+	struct spool_text **texts; /* by number; may be NULL */
 	uint32_t room;
 };
 
@@ -91,7 +91,6 @@ void spool_free(struct spool **spool_ptr)
 	free(spool);
 }
 
-/* Writes all bytes at the end of the file. 0 or -errno. */
 static int append(struct spool *spool, const char *bytes, size_t count)
 {
 	while (count) {

@@ -46,7 +46,6 @@ static const char *name_of(const struct pprof_frame *frame)
 	return frame->name[0] ? frame->name : "[unknown]";
 }
 
-/* Sets *@at to its child @name. 0 or -ENOMEM. */
 static int enter(struct stack_tree *tree, uint32_t *at, const char *name)
 {
 	struct stack_node node = { .parent = *at,
@@ -73,7 +72,7 @@ static int add_row(struct stack_tree *tree, const struct pprof_row *row,
 	return 0;
 }
 
-/* --- putting in order --- */
+/* --- sorting --- */
 
 static int compare_nodes(const void *a, const void *b, void *context)
 {

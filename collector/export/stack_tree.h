@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stack_tree - one value of a profile as a tree of names: stacks of the same
- * names are one, whatever their lines. One thread at a time.
+ * stack_tree - a value of a profile as a tree of names. Stacks with equal names
+ * are merged, regardless of lines. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_EXPORT_STACK_TREE_H
 #define PERFREC_COLLECTOR_EXPORT_STACK_TREE_H
@@ -15,8 +15,7 @@
 struct stack_node {
 	uint32_t parent, name; /* name: see stack_tree_name() */
 	uint64_t self, total;
-	/* Its children are tree.order[first] to [first + count - 1], from A to
-	 * Z. */
+	/* Children: tree.order[first] to [first + count - 1], by name. */
 	uint32_t first, count;
 	uint32_t depth; /* of the root 0 */
 };
@@ -24,19 +23,19 @@ struct stack_node {
 struct stack_tree {
 	struct pool names; /* of const char * */
 	struct pool nodes; /* of struct stack_node; parents before children */
-	uint32_t *order; /* numbers of nodes */
+	uint32_t *order; /* node numbers */
 	uint32_t depth; /* of the deepest node */
 };
 
-/* Makes the tree of value @value of @profile, which must outlive it. Stacks
- * with 0 or less are left out. 0; the caller ends it with stack_tree_release();
- * or -ENOMEM. */
+/* Makes the tree of value @value in @profile, which must outlive it. Skips
+ * stacks with values of 0 or less. Returns 0, and the caller calls
+ * stack_tree_release(); or -ENOMEM. */
 int stack_tree_make(const struct pprof *profile, uint32_t value,
 		    struct stack_tree *out);
 void stack_tree_release(struct stack_tree *tree);
 const struct stack_node *stack_tree_node(const struct stack_tree *tree,
 					 uint32_t number);
-/* The name of a node; "[unknown]" if a profile has none. */
+/* Returns the name of a node; "[unknown]" if the profile has none. */
 const char *stack_tree_name(const struct stack_tree *tree,
 			    const struct stack_node *node);
 

@@ -6,7 +6,7 @@
 
 #include "collector/show/call_read.h"
 
-/* Linux has no thread with a number above 2^22. */
+/* Thread numbers in Linux are at most 2^22. */
 #define TID_OTHER (INT64_C(1) << 30)
 #define PARENTS_MAX 8
 

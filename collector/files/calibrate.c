@@ -12,9 +12,9 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
+#include "collector/base/perf_open.h"
 #include "collector/options/collect_options.h"
 #include "collector/samples/perf_events.h"
-#include "collector/samples/perf_open.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -55,8 +55,8 @@ double calibrate_own_sample_ns(uint32_t stack_bytes)
 	return ns;
 }
 
-/* What it takes to touch a page of @fd, in ns. The shim touches pages of its
- * ring ahead, several at a time; so does this. */
+/* Returns the ns to touch a page of @fd. Touches several pages at once, as the
+ * shim does in its ring. */
 static double populate_ns(int fd)
 {
 	const size_t bytes = PAGES * (size_t)COST_PAGE_BYTES;
@@ -128,7 +128,7 @@ static double signal_ns(uint32_t stack_bytes)
 			raise(SIGPROF);
 		least = MIN(least, clock_boottime_ns() - start);
 	}
-	/* If SIGPROF was blocked, one is pending: it is taken away. */
+	/* If SIGPROF was blocked, one is pending: discard it. */
 	sigaction(SIGPROF, &ignore, NULL);
 	sigaction(SIGPROF, &before, NULL);
 	return (double)least / SAMPLES;
@@ -147,7 +147,7 @@ double calibrate_signal_ns(uint32_t stack_bytes)
 #define TRIES 5
 #define MIDDLE 5
 #define GAPS (2 * MIDDLE + 1)
-#define GAP_MIN_NS 1000 /* nothing but an interrupt takes that long */
+#define GAP_MIN_NS 1000 /* only an interrupt takes longer */
 #define GAP_PERIOD_NS 200000 /* between two samples */
 #define GAP_TIME_NS 10000000 /* that one try may take */
 #define BUFFER_PAGES 128 /* a power of two; any user may lock as many */
@@ -159,8 +159,8 @@ static int compare_gaps(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* The median of the times for which something else ran instead of this loop, in
- * ns. Samples are by far the most frequent reason. 0: there were too few. */
+/* Returns the median ns of interruptions of this loop; most interruptions are
+ * samples. 0: there were too few. */
 static double median_gap_ns(struct perf_event_mmap_page *page)
 {
 	uint64_t gap[GAPS], now = clock_boottime_ns(), before = now;
@@ -182,20 +182,6 @@ static double median_gap_ns(struct perf_event_mmap_page *page)
 		return 0;
 	qsort(gap, GAPS, sizeof(gap[0]), compare_gaps);
 	return (double)gap[MIDDLE];
-}
-
-/* The least of some tries: another program can only add to one. */
-static double least_gap_ns(struct perf_event_mmap_page *page)
-{
-	double least = 0;
-
-	for (int i = 0; i < TRIES; i++) {
-		double ns = median_gap_ns(page);
-
-		if (ns > 0 && (least <= 0 || ns < least))
-			least = ns;
-	}
-	return least;
 }
 
 /*
@@ -230,7 +216,14 @@ double calibrate_perf_ns(uint32_t stack_bytes)
 	for (size_t i = 0; i < sizeof(stack); i++)
 		stack[i] = 0;
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	ns = least_gap_ns(page);
+	/* The least of some tries: another program can only add to one. */
+	ns = 0;
+	for (int i = 0; i < TRIES; i++) {
+		double gap_ns = median_gap_ns(page);
+
+		if (gap_ns > 0 && (ns <= 0 || gap_ns < ns))
+			ns = gap_ns;
+	}
 	munmap(page, bytes);
 	close(fd);
 	return ns * PERF_COLD;

@@ -15,9 +15,7 @@
 
 #define COST_PAGE_BYTES 4096
 
-/* What it takes to touch a page of a ring for the first time, in ns. 0: not
- * known.
- */
+/* The ns to touch a page of a ring for the first time. 0: unknown. */
 struct calibrated_page {
 	double first_ns; /* a page that nobody has touched */
 	double again_ns; /* a page that only another process has */
@@ -29,14 +27,14 @@ double calibrate_own_ns(enum own_cost_kind kind, bool ticks);
 struct own_cost_halves calibrate_own_halves(enum own_cost_kind kind,
 					    bool ticks);
 double calibrate_own_sample_ns(uint32_t stack_bytes);
-/* What a sample of CPU time by the signal engine takes, in ns: a signal, and a
- * copy of @stack_bytes of stack. 0: not known. Any thread; nobody else in the
+/* Returns the ns of a CPU sample by the signal engine: a signal, and a copy of
+ * @stack_bytes of stack; 0 if unknown. Any thread; no other thread of the
  * process may use SIGPROF. */
 double calibrate_signal_ns(uint32_t stack_bytes);
-/* Cost of a sample by the perf engine, in ns, with a copy of @stack_bytes of
- * stack. The kernel interrupts the thread and leaves cold caches. 0: the kernel
- * does not sample this thread, or has no memory for it. Takes at most 50
- * ms of CPU time, usually 4. Any thread. */
+/* Returns the ns of a CPU sample by the perf engine, with a copy of
+ * @stack_bytes of stack: the kernel interrupts the thread and leaves cold
+ * caches. 0 if the kernel does not sample this thread or lacks memory. Takes at
+ * most 50 ms of CPU time, usually 4. Any thread. */
 double calibrate_perf_ns(uint32_t stack_bytes);
 
 #endif

@@ -9,20 +9,20 @@
 #include "collector/base/size.h"
 #include "collector/base/utf8.h"
 #include "collector/options/collect_options.h"
+#include "collector/output/comments.h"
 #include "collector/output/own_files.h"
-#include "collector/profile/comments.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
+#include "collector/record/who.h"
 #include "shared/compiler.h"
 
 #define SECOND_NS 1000000000u
 #define SHORT_PROCESSES "[short processes]"
 #define NOT_SAMPLED "[not sampled]"
 
-/* Comments on stacks and samples of which something is missing. */
-static void make_comments(const struct recording *recording,
-			  struct comments *out)
+/* Makes the comments on incomplete stacks and lost samples. */
+static void make_cpu_comments(struct recording *recording, struct comments *out)
 {
 	const struct sample_totals *sampled =
 		&recording_sums(recording)->totals.sampled;
@@ -31,14 +31,14 @@ static void make_comments(const struct recording *recording,
 		const char *form;
 	} rows[] = {
 		{ sampled->lost,
-		  "# {sample|samples} came faster than could be unwound: "
-		  "{it is|they are} in [unknown]" },
+		  "# {sample|samples} came faster than perfrec could unwind "
+		  "stacks: {it is|they are} in [unknown]" },
 		{ sampled->unknown,
 		  "# {sample had no stack: it is|samples had no stack: they "
 		  "are} in [unknown]" },
 		{ sampled->too_short,
-		  "# distinct {stack is|stacks are} longer than what is "
-		  "copied: {its|their} outermost functions are [truncated] "
+		  "# distinct {stack is|stacks are} longer than the copied "
+		  "part: {its|their} outermost functions are [truncated] "
 		  "(--stack-size copies more)" },
 		{ sampled->cut - sampled->too_short,
 		  "# distinct {stack|stacks} could not be unwound to "
@@ -52,7 +52,7 @@ static void make_comments(const struct recording *recording,
 		  "they are} in [other stacks]" },
 	};
 
-	comments_add_command(out, recording_setup(recording)->options->command);
+	who_comment(recording, out);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		comments_add_count(out, rows[i].form, rows[i].count);
 }
@@ -101,9 +101,9 @@ static void note_lost_records(struct recording *recording,
 	if (!sum->lost)
 		return;
 	snprintf(text, sizeof(text),
-		 "processes or threads began and ended faster than they could "
-		 "be counted (the kernel lost %llu record%s, at least): there "
-		 "may be more processes without a sample than it says",
+		 "processes or threads started and ended faster than perfrec "
+		 "could count them (the kernel lost at least %llu record%s): "
+		 "there may be more processes without a sample than reported",
 		 (unsigned long long)sum->lost, sum->lost == 1 ? "" : "s");
 	recording_note(recording, text);
 }
@@ -214,7 +214,7 @@ int cpu_profile_write(struct recording *recording, uint64_t duration_ns,
 		return 0;
 	*sum = settle_cpu_time(recording);
 	header.period = SECOND_NS / setup->options->cpu_hz;
-	make_comments(recording, &comments);
+	make_cpu_comments(recording, &comments);
 	err = stack_profile_write(setup->profiles.cpu, &header, setup->dir_fd,
 				  CPU_PROFILE_NAME);
 	comments_release(&comments);

@@ -12,12 +12,12 @@ struct cpu_sum;
 struct recording;
 
 /*
- * Write the file, if CPU time was to be sampled: once, when all processes have
- * ended and the sampler has counted their samples. @duration_ns is what the
- * recording has taken. Adds the CPU time of processes without a sample to the
- * totals of @recording, and sets *@sum to what is known of them, which the
- * caller frees; NULL: nothing. Sets *@bytes to the size of the file; 0: there
- * is none. Waits for files with symbols. 0 or -errno.
+ * Writes the file if CPU time is sampled: once, when all processes have ended
+ * and the sampler has counted their samples. @duration_ns is the duration of
+ * the recording. Adds the CPU time of processes without a sample to the totals
+ * of @recording, and sets *@sum to their times, which the caller frees; NULL if
+ * there are none. Sets *@bytes to the size of the file; 0 if there is none.
+ * Waits for files with symbols. Returns 0 or -errno.
  */
 int cpu_profile_write(struct recording *recording, uint64_t duration_ns,
 		      struct cpu_sum **sum, uint64_t *bytes);

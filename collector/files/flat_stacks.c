@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
+#include "collector/profile/stacks.h"
 #include "collector/replay/cct_flat.h"
-#include "collector/stacks/stacks.h"
 
-/* The frame of @node of @flat. Two nodes have function 0: the root, which is no
- * function, and the root of stacks for which there was no room. */
-static struct stack_frame frame_of(const struct cct_flat *flat,
-				   const struct flat_node *node)
+/* Returns the frame of @node of @flat. Two nodes have function 0: the root,
+ * which is no function, and the root of stacks without room. */
+static struct stack_frame frame_of_flat(const struct cct_flat *flat,
+					const struct flat_node *node)
 {
 	const struct flat_function *function = &flat->function[node->function];
 
@@ -30,7 +30,7 @@ uint32_t *flat_stacks(const struct cct_flat *flat, struct stacks *stacks)
 	number[0] = STACKS_ROOT;
 	for (size_t i = 1; i < flat->node_count; i++) {
 		const struct flat_node *node = &flat->node[i];
-		const struct stack_frame frame = frame_of(flat, node);
+		const struct stack_frame frame = frame_of_flat(flat, node);
 
 		number[i] = stacks_child(stacks, number[node->parent], &frame);
 	}

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a recording has of it is made with its first trigger. A snapshot has a
- * hidden name until its files are on the disk; so one that failed, or was cut
- * short by a kill, is never taken for a snapshot.
+ * The first trigger of a recording creates the recorder's state. A snapshot has
+ * a hidden name until its files are on the disk, so a failed or interrupted one
+ * never looks like a snapshot.
  */
 #include "collector/files/flight_recorder.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,11 @@
 #include "collector/base/jobs.h"
 #include "collector/base/log.h"
 #include "collector/files/summary_why.h"
-#include "collector/flight/flight_queue.h"
-#include "collector/flight/flight_write.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/output/unwritten.h"
+#include "collector/record/flight_queue.h"
+#include "collector/record/flight_write.h"
 #include "collector/record/recording.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/trace_file.h"
@@ -63,7 +64,8 @@ static struct flight_recorder *make_recorder(struct recording *recording)
 		free(recorder);
 		return NULL;
 	}
-	/* Half of what is kept: its begin is there when it ends. */
+	/* At most half of the memory's time, so that the start of a window is
+	 * still in memory at its end. */
 	flight_windows_init(&recorder->windows, options->margin_ns,
 			    options->keep_ns / 2);
 	*recording_flight(recording) = recorder;
@@ -93,7 +95,7 @@ static void take_events(struct recording *recording)
 	flight_windows_add_rest(&recorder->windows, &rest);
 }
 
-/* What began before that is soon lost from memory, if it is full. */
+/* Returns the time before which a full memory soon drops events. */
 static uint64_t hurry_before(struct recording *recording, uint64_t now_ns)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -167,16 +169,10 @@ struct jobs *flight_recorder_jobs(struct recording *recording)
 
 /* --- writing --- */
 
-static const char *why_of(const struct flight_window *window)
-{
-	return flight_cause_name(window->listed ? window->event[0].cause
-						: FLIGHT_CALL);
-}
-
-static int write_trace(struct recording *recording,
-		       const struct flight_window *window,
-		       const struct flight_draft *draft,
-		       struct flight_result *result)
+static int write_snapshot_trace(struct recording *recording,
+				const struct flight_window *window,
+				const struct flight_draft *draft,
+				struct flight_result *result)
 {
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct flight_wish wish = {
@@ -201,9 +197,9 @@ static int write_trace(struct recording *recording,
 	return err;
 }
 
-static int write_files(struct recording *recording,
-		       const struct flight_written *now,
-		       const struct flight_draft *draft)
+static int write_snapshot_files(struct recording *recording,
+				const struct flight_written *now,
+				const struct flight_draft *draft)
 {
 	struct flight_result result = { 0 };
 	const struct flight_taken taken = {
@@ -212,13 +208,17 @@ static int write_files(struct recording *recording,
 		.of = recording_setup(recording)->path,
 		.drained = now->drained,
 	};
-	int err = write_trace(recording, &now->window, draft, &result);
+	int err = write_snapshot_trace(recording, &now->window, draft, &result);
 
+	if (!err && result.totals.refused)
+		log_warn("out of memory: a snapshot is incomplete, it lacks "
+			 "%" PRIu64 " parts (free memory)",
+			 result.totals.refused);
 	return err ? err : summary_why_write(&taken, draft);
 }
 
-static void say_written(struct recording *recording,
-			const struct flight_written *now)
+static void say_snapshot_written(struct recording *recording,
+				 const struct flight_written *now)
 {
 	const struct recording_setup *setup = recording_setup(recording);
 	struct flight_recorder *recorder = recorder_of(recording);
@@ -228,7 +228,7 @@ static void say_written(struct recording *recording,
 		unwritten_say(&recorder->said, setup->path, "a snapshot",
 			      now->err);
 	if (now->err == -E2BIG)
-		log_warn("a snapshot is not kept, as it is larger than "
+		log_warn("removed a snapshot because it is larger than "
 			 "--snapshot-bytes: %s",
 			 summary_why_say(&now->window, text));
 	else if (!now->err)
@@ -243,10 +243,14 @@ void flight_recorder_write(struct recording *recording,
 	struct flight_draft draft;
 
 	trace_file_flush(recording_setup(recording)->trace);
-	now->err = flight_folder_begin(recorder->folder, why_of(&now->window),
-				       &draft);
+	now->err = flight_folder_begin(
+		recorder->folder,
+		flight_cause_name(now->window.listed
+					  ? now->window.event[0].cause
+					  : FLIGHT_CALL),
+		&draft);
 	if (!now->err) {
-		now->err = write_files(recording, now, &draft);
+		now->err = write_snapshot_files(recording, now, &draft);
 		if (now->err)
 			flight_folder_discard(recorder->folder, &draft);
 		else
@@ -257,7 +261,7 @@ void flight_recorder_write(struct recording *recording,
 		recorder->unwritten++;
 		recorder->lost += now->window.events;
 	}
-	say_written(recording, now);
+	say_snapshot_written(recording, now);
 }
 
 void flight_recorder_note(struct recording *recording,

@@ -9,26 +9,27 @@
 #include "collector/files/thread_stacks.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
+#include "collector/output/comments.h"
 #include "collector/output/own_files.h"
-#include "collector/profile/comments.h"
 #include "collector/profile/stack_profile.h"
+#include "collector/profile/stacks.h"
 #include "collector/record/recording.h"
+#include "collector/record/who.h"
 #include "collector/replay/cct_flat.h"
-#include "collector/stacks/stacks.h"
-#include "collector/waits/wait_call.h"
-#include "collector/waits/wait_text.h"
+#include "collector/samples/wait_call.h"
+#include "collector/samples/wait_text.h"
 #include "shared/compiler.h"
 
-/* So many waits that were read stand for those that were not, if nine of ten
- * had the same object. */
+/* With this many identified waits, unidentified waits get their object if nine
+ * of ten had the same one. */
 #define INFER_FROM 3u
 #define SECOND_NS 1000000000u
-/* The most memory for the stacks of one tree, which is in memory, too. */
+/* Memory limit for the stacks of one tree, besides the tree itself. */
 #define STACKS_BYTES (1ULL << 30)
 
-/* Comments on waits of which something is missing. */
-static void make_comments(const struct recording *recording,
-			  struct comments *out)
+/* Makes the comments on incomplete waits. */
+static void make_offcpu_comments(struct recording *recording,
+				 struct comments *out)
 {
 	const struct wait_totals *blocked =
 		&recording_sums(recording)->totals.blocked;
@@ -38,15 +39,17 @@ static void make_comments(const struct recording *recording,
 	} rows[] = {
 		{ blocked->inferred,
 		  "# {wait|waits} could not be read and {has|have} the "
-		  "object of others of the same call" },
+		  "object of other waits of the same call" },
 		{ blocked->left,
-		  "# {wait|waits} ended before it could be read what "
-		  "{it was|they were} on" },
+		  "# {wait|waits} ended before perfrec could read the "
+		  "{object|objects}" },
 		{ blocked->refused,
-		  "# {wait|waits} of processes that may not be looked at" },
+		  "# {wait|waits} of processes that perfrec may not "
+		  "inspect" },
 		{ blocked->odd, "# {wait|waits} could not be read" },
 		{ blocked->lost,
-		  "# {wait|waits} came faster than could be unwound" },
+		  "# {wait|waits} came faster than perfrec could unwind "
+		  "stacks" },
 		{ blocked->cut,
 		  "# distinct {stack|stacks} of blocked threads could not be "
 		  "unwound to {its|their} end: a register that {it needs|they "
@@ -54,13 +57,12 @@ static void make_comments(const struct recording *recording,
 		  "[truncated]" },
 	};
 
-	comments_add_command(out, recording_setup(recording)->options->command);
+	who_comment(recording, out);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		comments_add_count(out, rows[i].form, rows[i].count);
 }
 
-/* --- the rest ---------------------------------------------------------------
- */
+/* --- the rest ------------------------------------------------------------ */
 
 /* The waits of one tree on their way into the profile. */
 struct rest {
@@ -119,9 +121,9 @@ static void add_waits(struct rest *rest, size_t i, const char *object,
 	}
 }
 
-/* The waits of node @i that were not read. What lies by the switches is more
- * than what is left of it by the sums of the kernel (off_times.h). */
-static void add_node(struct rest *rest, size_t i)
+/* Adds the unidentified waits of node @i. Their time by switches is more than
+ * their time by the kernel's sums (off_times.h). */
+static void add_rest_node(struct rest *rest, size_t i)
 {
 	const struct kernel_counts *counts = &rest->flat->kernel[i];
 	const struct kernel_waits *kind = rest->flat->waits[i].kind;
@@ -163,7 +165,7 @@ static void add_rest(struct recording *recording,
 	if (rest.values && stacks_new(&budget, &rest.stacks) == 0)
 		rest.number = flat_stacks(flat, rest.stacks);
 	for (size_t i = 0; rest.number && i < flat->node_count; i++)
-		add_node(&rest, i);
+		add_rest_node(&rest, i);
 	if (rest.count)
 		(void)stack_profile_add(setup->profiles.offcpu_rest,
 					&from->owner, rest.stacks,
@@ -184,8 +186,7 @@ void offcpu_profile_add_rest(struct recording *recording,
 		add_rest(recording, stacks, &stacks->flat[i]);
 }
 
-/* --- the file ---------------------------------------------------------------
- */
+/* --- the file ------------------------------------------------------------ */
 
 int offcpu_profile_write(struct recording *recording, uint64_t duration_ns,
 			 uint64_t *bytes)
@@ -209,10 +210,10 @@ int offcpu_profile_write(struct recording *recording, uint64_t duration_ns,
 	    !(recording_sums(recording)->totals.blocked.count ||
 	      sched->threads || sched->silent_threads))
 		return 0;
-	/* The profile counts what it has no room for. */
+	/* The profile counts stacks without room. */
 	(void)stack_profile_merge(setup->profiles.offcpu,
 				  setup->profiles.offcpu_rest);
-	make_comments(recording, &comments);
+	make_offcpu_comments(recording, &comments);
 	err = stack_profile_write(setup->profiles.offcpu, &header,
 				  setup->dir_fd, OFFCPU_PROFILE_NAME);
 	comments_release(&comments);

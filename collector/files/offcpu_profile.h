@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * offcpu_profile - writes offcpu.pb.gz: the waits of all processes of a
- * recording, by stack and by what was waited on.
+ * recording, by stack and object.
  */
 #ifndef PERFREC_COLLECTOR_FILES_OFFCPU_PROFILE_H
 #define PERFREC_COLLECTOR_FILES_OFFCPU_PROFILE_H

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "collector/base/lock.h"
 #include "collector/files/calibrate.h"
 #include "collector/options/collect_options.h"
 #include "collector/profile/cost_fit.h"
@@ -14,16 +15,16 @@
 #include "shared/record.h"
 
 #define SECOND_NS 1000000000u
-/* What else may be a part of what was done: 1 / OTHER_PART. */
+/* 1 / OTHER_PART of the events may be of other kinds. */
 #define OTHER_PART 10u
 /* With so many samples, their word counts. */
 #define SAMPLES_TRUSTED 50u
-/* A block without a stack costs this many ns more than in a loop that does
- * nothing else, where it costs 2.7: Lua and a C++ program of templates take 15
- * to 20 ns longer for each allocation and its free. */
-#define COLD_BLOCK_NS 13.0
-/* Samples find this share of that cost in the wrappers. */
-#define IN_WRAPPERS 0.5
+/* A block without a stack and its free cost this many ns more than in a loop
+ * that does nothing else, where they cost 2.7 (docs/OVERHEAD.md, "Blocks"). */
+#define COLD_BLOCK_NS 1.0
+/* Samples find this much of a block and its free in the wrappers. It is more
+ * than they cost: malloc() would have waited for the same memory. */
+#define IN_WRAPPERS_NS 8.0
 /* The error of calibration and the fastest functions is a quarter. That of
  * samples is twice their deviation, but no less than the second number
  * (docs/OVERHEAD.md, "The error that is left"). */
@@ -84,7 +85,57 @@ static double cpu_sample_ns(const struct collect_options *options)
 	return ns > 0 ? ns : calibrate_signal_ns(options->stack_bytes);
 }
 
-/* What was recorded, over all functions. */
+/* Measures the cost of each kind of event in @counts except spans; a sample of
+ * a block copies @heap_bytes of the stack. */
+static void measure_others(const struct recording_setup *setup,
+			   const struct own_counts *counts, uint32_t heap_bytes,
+			   struct own_costs *out)
+{
+	if (counts->counted)
+		/* A loop here would measure what shares the core. */
+		out->counted_ns = STATES_COUNTED_OVER_OFF_NS;
+	if (counts->blocks)
+		out->block_ns =
+			calibrate_own_ns(OWN_COST_BLOCK, setup->ticks) / 2;
+	if (counts->heap_samples)
+		out->heap_sample_ns = calibrate_own_sample_ns(heap_bytes);
+	if (counts->cpu_samples)
+		out->cpu_sample_ns = cpu_sample_ns(setup->options);
+}
+
+/* Measured once for all recordings. */
+static struct {
+	struct lock lock;
+	struct own_costs costs;
+} g_live = { .lock = LOCK_INITIALIZER(OWN_COSTS) };
+
+struct own_costs own_costs_live(const struct recording *recording,
+				const struct own_counts *counts)
+{
+	const struct recording_setup *setup = recording_setup(recording);
+	struct own_costs costs = own_costs_early(recording);
+	struct own_costs *known = &g_live.costs;
+	struct own_counts missing;
+
+	lock_acquire(&g_live.lock);
+	missing = (struct own_counts){
+		.counted = known->counted_ns > 0 ? 0 : counts->counted,
+		.blocks = known->block_ns > 0 ? 0 : counts->blocks,
+		.heap_samples =
+			known->heap_sample_ns > 0 ? 0 : counts->heap_samples,
+		.cpu_samples =
+			known->cpu_sample_ns > 0 ? 0 : counts->cpu_samples,
+	};
+	measure_others(setup, &missing, setup->options->stack_bytes, known);
+	costs.counted_ns = known->counted_ns;
+	costs.block_ns = known->block_ns;
+	costs.heap_sample_ns = known->heap_sample_ns;
+	costs.cpu_sample_ns = known->cpu_sample_ns;
+	lock_release(&g_live.lock);
+	return costs;
+}
+
+/* Returns the counts of recorded events over all functions. */
 static struct own_counts all_counts(const struct recording *recording)
 {
 	struct own_counts all = { 0 };
@@ -121,7 +172,8 @@ static void fit_to_samples(const struct recording *recording,
 	const struct own_counts counts = all_counts(recording);
 	/* Time in the wrappers of blocks that were not recorded. */
 	const double others =
-		(double)sum->heap.allocs * out->unsampled_ns * IN_WRAPPERS;
+		out->blocks_exact ? 0
+				  : (double)sum->heap.allocs * IN_WRAPPERS_NS;
 	const struct cost_sampled sampled = {
 		.library = { sum->sampled.library_count,
 			     MAX((double)sum->sampled.library_ns - others, 0) },
@@ -133,21 +185,13 @@ static void fit_to_samples(const struct recording *recording,
 	if (!options->cpu_hz || did_other_things(sum, &counts))
 		return;
 	seen_ns = (double)sum->sampled.count * SECOND_NS / options->cpu_hz;
-	/* Programs that nobody could sample cost something, too. */
+	/* Programs without samples also have a cost. */
 	if (seen_ns < (double)sum->sampled.ns / 2)
 		return;
 	out->fitted = (1 + out->fitted) *
 			      cost_fit_sampled(&out->costs, &counts, &sampled) -
 		      1;
 	out->sampled = sampled.library.samples >= SAMPLES_TRUSTED;
-}
-
-static double error_of(const struct totals *sum, bool sampled)
-{
-	double samples = (double)sum->sampled.library_count;
-
-	return sampled ? MIN(MAX(2 / sqrt(samples), ERROR_LEAST), ERROR_USUAL)
-		       : ERROR_USUAL;
 }
 
 void own_costs_measure(const struct recording *recording,
@@ -158,6 +202,7 @@ void own_costs_measure(const struct recording *recording,
 	const struct function_total *totals;
 	struct own_costs *costs = &out->costs;
 	size_t count;
+	double samples;
 
 	*out = (struct own_costs_found){ 0 };
 	totals = recording_functions(recording, &count);
@@ -170,25 +215,26 @@ void own_costs_measure(const struct recording *recording,
 		costs->least_ns = halves.least_ns;
 		out->fitted = cost_fit(costs, totals, count) - 1;
 	}
-	if (sum->counted_calls)
-		/* A loop here would measure what shares the core. */
-		costs->counted_ns = STATES_COUNTED_OVER_OFF_NS;
-	if (sum->heap.allocs)
-		costs->block_ns =
-			calibrate_own_ns(OWN_COST_BLOCK, setup->ticks) / 2;
+	measure_others(setup,
+		       &(struct own_counts){
+			       .counted = sum->counted_calls,
+			       .blocks = sum->heap.allocs,
+			       .heap_samples = sum->heap_samples,
+			       .cpu_samples = sum->sampled.count,
+		       },
+		       sampled_bytes(sum), costs);
 	out->blocks_exact = is_exact(recording);
 	if (sum->heap.allocs && !out->blocks_exact)
 		out->unsampled_ns = COLD_BLOCK_NS +
 				    calibrate_own_ns(OWN_COST_BLOCK_NOT_SAMPLED,
 						     setup->ticks);
-	if (sum->heap_samples)
-		costs->heap_sample_ns =
-			calibrate_own_sample_ns(sampled_bytes(sum));
-	if (sum->sampled.count)
-		costs->cpu_sample_ns = cpu_sample_ns(setup->options);
 	if (sum->spans) {
 		fit_to_samples(recording, out);
 		cost_fit_halves(costs, totals, count);
 	}
-	costs->error = error_of(sum, out->sampled);
+	samples = (double)sum->sampled.library_count;
+
+	costs->error = out->sampled ? MIN(MAX(2 / sqrt(samples), ERROR_LEAST),
+					  ERROR_USUAL)
+				    : ERROR_USUAL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * own_costs - what one of each thing that a recording is made of takes on this
- * machine, for the summary of what recording cost (summary_cost.h) and for
- * times without that (true_time.h).
+ * own_costs - the cost of one event of each kind on this machine, for the
+ * summary of the cost of recording (summary_cost.h) and for times without it
+ * (true_time.h).
  */
 #ifndef PERFREC_COLLECTOR_FILES_OWN_COSTS_H
 #define PERFREC_COLLECTOR_FILES_OWN_COSTS_H
@@ -13,9 +13,9 @@
 
 struct recording;
 
-/* How the costs of spans were found, and what came of it. */
+/* The costs of spans, and how they were found. */
 struct own_costs_found {
-	struct own_costs costs; /* what is subtracted from times */
+	struct own_costs costs; /* subtracted from times */
 	double fitted; /* cost_fit() and cost_fit_sampled(), less 1 */
 	bool sampled; /* enough samples said what a span costs */
 	bool blocks_exact; /* each block was recorded */
@@ -28,8 +28,14 @@ struct own_costs_found {
 void own_costs_measure(const struct recording *recording,
 		       struct own_costs_found *out);
 
-/* What is known at the begin of @recording, for what is written while it goes
- * on: of spans. Any thread. */
+/* Returns the costs of spans as known at the start of @recording, for files
+ * written while it runs. Any thread. */
 struct own_costs own_costs_early(const struct recording *recording);
+
+/* As own_costs_early(), with the costs of the other kinds in @counts, the
+ * events up to now. The first call of the process takes some ms. Threads that
+ * may wait. */
+struct own_costs own_costs_live(const struct recording *recording,
+				const struct own_counts *counts);
 
 #endif

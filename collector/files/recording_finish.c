@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/files/recording_finish.h"
-#include "collector/flight/triggers.h"
 #include "collector/options/name_near.h"
 #include "collector/options/trigger.h"
+#include "collector/record/triggers.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
+#include "collector/cut/reindex.h"
 #include "collector/files/cpu_profile.h"
 #include "collector/files/flight_recorder.h"
 #include "collector/files/offcpu_profile.h"
@@ -20,6 +21,7 @@
 #include "collector/files/summary_write.h"
 #include "collector/files/time_check.h"
 #include "collector/files/wall_profile.h"
+#include "collector/files/windows.h"
 #include "collector/heap/heap_files.h"
 #include "collector/names/filter_matches.h"
 #include "collector/names/symbols.h"
@@ -29,11 +31,10 @@
 #include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/recording.h"
-#include "collector/reindex/reindex.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 
-/* So many patterns that match nothing are named. */
+/* Patterns without a match to name, at most. */
 #define MISSING_MAX 4
 
 /* All marks in one packet: readers take the last count they find for that of
@@ -47,8 +48,8 @@ static void write_losses(struct recording *recording)
 	uint32_t *marked;
 	uint8_t *packet;
 
-	/* A mark must come after all of its sequence, and only if there is
-	 * anything of it: the trace may have stopped before. */
+	/* A mark must follow all packets of its sequence, and needs at least
+	 * one: the trace may have stopped before. */
 	trace_file_flush(setup->trace);
 	marked = calloc(sums->lossy_count + 1, sizeof(*marked));
 	packet = malloc(size);
@@ -65,7 +66,7 @@ static void write_losses(struct recording *recording)
 	free(marked);
 }
 
-/* Of recordings in which a block was told of. */
+/* For recordings with blocks. */
 static void write_heap(struct recording *recording, uint64_t duration_ns,
 		       struct recording_files *files,
 		       struct unwritten *unwritten)
@@ -85,7 +86,7 @@ static void write_heap(struct recording *recording, uint64_t duration_ns,
 				       &files->heap_peak_bytes));
 }
 
-/* What spans cost; without spans it would say nothing. */
+/* For recordings with spans. */
 static void write_spans(struct recording *recording, uint64_t duration_ns,
 			struct recording_files *files,
 			struct unwritten *unwritten)
@@ -109,7 +110,8 @@ static void write_wall(struct recording *recording, uint64_t duration_ns,
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct totals *totals = &recording_sums(recording)->totals;
 	uint64_t lost = totals->dropped_spans + totals->unslotted_spans +
-			totals->vfork_spans + totals->muted_spans;
+			totals->vfork_spans + totals->muted_spans +
+			totals->edge_spans;
 	struct stat status;
 	int err = wall_profile_write(recording, setup->profiles.wall,
 				     duration_ns, lost, WALL_PROFILE_NAME);
@@ -138,9 +140,9 @@ static void find_costs(struct recording *recording,
 		stack_profile_set_costs(profiles->span, &costs->costs, counted);
 }
 
-static void write_profiles(struct recording *recording,
-			   struct recording_files *files,
-			   struct unwritten *unwritten)
+static void write_recording_profiles(struct recording *recording,
+				     struct recording_files *files,
+				     struct unwritten *unwritten)
 {
 	const struct command_end *end = &recording_sums(recording)->command_end;
 	uint64_t duration_ns =
@@ -218,12 +220,12 @@ static void note_missing_triggers(struct recording *recording)
 			 of_calls			    ? "function"
 			 : trigger->kind == TRIGGER_COUNTER ? "counter"
 							    : "annotation",
-			 of_calls ? "called" : "met", of_calls ? near : "");
+			 of_calls ? "called" : "seen", of_calls ? near : "");
 		recording_note(recording, text);
 	}
 }
 
-/* What nobody can have meant. */
+/* Notes patterns without a match, which are mistakes. */
 static void note_missing(struct recording *recording)
 {
 	struct filter_matches *matches = recording_setup(recording)->matches;
@@ -272,7 +274,7 @@ static void count_unkept(struct recording *recording)
 	recording_unlock(recording);
 }
 
-/* What the flight recorder has kept and written. */
+/* Notes the results of the flight recorder. */
 static void note_flight(struct recording *recording)
 {
 	const struct flight_recorder_sums sums =
@@ -289,7 +291,7 @@ static void note_flight(struct recording *recording)
 	recording_unlock(recording);
 }
 
-/* A trace of which the newest part was kept is whole now, and has no index. */
+/* A trace with --keep last is whole now, and has no index. */
 static void look_at_kept(struct recording *recording,
 			 struct recording_files *files)
 {
@@ -338,10 +340,11 @@ int recording_finish(struct recording *recording)
 	if (setup->options->keep_last)
 		look_at_kept(recording, &files);
 	recording_give_room_back(recording);
-	write_profiles(recording, &files, &unwritten);
+	write_recording_profiles(recording, &files, &unwritten);
 	count_unkept(recording);
 	unwritten_add(&unwritten, SUMMARY_NAME,
 		      summary_write(recording, &files));
+	windows_finish(recording);
 	if (setup->options->sync)
 		unwritten_add(&unwritten, "all of it to the disk (--sync)",
 			      own_files_sync(setup->dir_fd));

@@ -12,21 +12,6 @@
 
 #define SECOND_NS 1000000000u
 
-static void add_times(const struct function_total *one,
-		      struct time_facts *facts)
-{
-	uint64_t off_ns = kernel_counts_off_ns(&one->kernel_self);
-	uint64_t kept_ns = one->self_ns + one->own_self.wait_ns;
-
-	/* Clocks that were repaired may leave a time below 0. */
-	if ((int64_t)one->self_ns < (int64_t)off_ns ||
-	    (int64_t)one->measured_self_ns < (int64_t)kept_ns)
-		return;
-	time_facts_add(facts, (double)(one->self_ns - off_ns),
-		       (double)one->kernel_self.runnable_ns,
-		       (double)(one->measured_self_ns - kept_ns));
-}
-
 static struct time_facts find_facts(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -43,8 +28,19 @@ static struct time_facts find_facts(const struct recording *recording)
 	size_t count;
 
 	one = recording_functions(recording, &count);
-	for (size_t i = 0; i < count; i++)
-		add_times(&one[i], &facts);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t off_ns = kernel_counts_off_ns(&one[i].kernel_self);
+		uint64_t kept_ns = one[i].self_ns + one[i].own_self.wait_ns;
+
+		/* Clocks that were repaired may leave a time below 0. */
+		if ((int64_t)one[i].self_ns >= (int64_t)off_ns &&
+		    (int64_t)one[i].measured_self_ns >= (int64_t)kept_ns) {
+			time_facts_add(
+				&facts, (double)(one[i].self_ns - off_ns),
+				(double)one[i].kernel_self.runnable_ns,
+				(double)(one[i].measured_self_ns - kept_ns));
+		}
+	}
 	return facts;
 }
 

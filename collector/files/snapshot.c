@@ -87,20 +87,12 @@ static void begin_profile(struct job *job)
 		&recording_setup(recording)->profiles;
 
 	snapshots_of(recording)->now = snapshot;
-	/* The profile counts what it has no room for. */
+	/* The profile counts stacks without room. */
 	(void)stack_profile_merge(snapshot->profile, snapshot->is_span
 							     ? profiles->span
 							     : profiles->wall);
 	snapshot->lost_spans = recording_lock(recording)->dropped_spans;
 	recording_unlock(recording);
-}
-
-static int make_profile(struct snapshot *snapshot,
-			const struct recording_setup *setup)
-{
-	return stack_profile_new(
-		snapshot->is_span ? &stack_profile_span : &stack_profile_wall,
-		setup->symbols, setup->budget, &snapshot->profile);
 }
 
 int snapshot_begin(struct recording *recording, bool sums,
@@ -120,7 +112,10 @@ int snapshot_begin(struct recording *recording, bool sums,
 		return -ENOMEM;
 	snapshot->is_span =
 		sums && setup->profiles.span && setup->options->sched;
-	if (make_profile(snapshot, setup) < 0) {
+	if (stack_profile_new(snapshot->is_span ? &stack_profile_span
+						: &stack_profile_wall,
+			      setup->symbols, setup->budget,
+			      &snapshot->profile) < 0) {
 		free(snapshot);
 		return -ENOMEM;
 	}
@@ -160,8 +155,8 @@ static void add_copy(struct job *job)
 	struct copy *copy = (struct copy *)job;
 	struct snapshot *snapshot = snapshots_of(copy->recording)->now;
 
-	/* A thread may be met after the last pass that counts: its copy comes
-	 * too late, when the snapshot has been written. */
+	/* A worker may visit a thread after the last pass that counts. Its copy
+	 * arrives when the snapshot is already written. */
 	if (snapshot && snapshot->number == copy->number) {
 		add_stacks(snapshot, &copy->stacks);
 		snapshot->lost_spans += copy->lost_spans;
@@ -171,19 +166,6 @@ static void add_copy(struct job *job)
 	free(copy);
 }
 
-/* So many calls of @thread were only counted, until now. */
-static void set_calls(struct thread *thread)
-{
-	struct arena *arena = thread->setup->arena;
-	struct states_calls *calls;
-	size_t count = states_slot_calls(
-		arena, (uint32_t)(thread->slot - arena_slot_shm(arena, 0)),
-		&calls);
-
-	thread_stacks_set_calls(thread, calls, count);
-	free(calls);
-}
-
 void snapshot_visit(struct thread *thread)
 {
 	struct recording *recording = thread->setup->arena_setup->recording;
@@ -191,6 +173,9 @@ void snapshot_visit(struct thread *thread)
 	struct copy *copy;
 	uint32_t number;
 	uint64_t now_ns;
+	struct arena *arena;
+	struct states_calls *calls;
+	size_t count;
 
 	if (!snapshots)
 		return;
@@ -206,7 +191,13 @@ void snapshot_visit(struct thread *thread)
 	copy->recording = recording_get(recording);
 	copy->number = number;
 	copy->lost_spans = fibers_counts(&thread->fibers).lost_spans;
-	set_calls(thread);
+	/* The calls of the thread that were only counted so far. */
+	arena = thread->setup->arena;
+	count = states_slot_calls(
+		arena, (uint32_t)(thread->slot - arena_slot_shm(arena, 0)),
+		&calls);
+	thread_stacks_set_calls(thread, calls, count);
+	free(calls);
 	now_ns = clock_boottime_ns();
 	thread_cpu_look(thread, now_ns);
 	thread_stacks_copy(thread, now_ns, &copy->stacks);
@@ -271,6 +262,19 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 	recording_say_unwritten(recording, name, err);
 	snapshot_end(&old);
 	return err;
+}
+
+struct stack_profile *snapshot_take(struct snapshot **snapshot)
+{
+	struct snapshot *old = *snapshot;
+	struct stack_profile *profile = old->profile;
+	const struct own_costs costs = own_costs_early(old->recording);
+
+	*snapshot = NULL;
+	old->profile = NULL;
+	stack_profile_set_costs(profile, &costs, 0);
+	snapshot_end(&old);
+	return profile;
 }
 
 int snapshot_sum(struct snapshot **snapshot, struct function_table *table,

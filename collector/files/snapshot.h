@@ -14,15 +14,16 @@
 struct collector;
 struct recording;
 struct snapshot;
+struct stack_profile;
 struct thread;
 struct thread_stacks;
 
 /*
- * Begin a snapshot of @recording, of which it takes a reference. Main thread,
- * before drain_wait_begin(). On success the caller owns *@out, and ends it
- * when drain_wait_is_over(), with snapshot_write(), or if @sums with
- * snapshot_sum(): then it has what the kernel told of the functions, if the
- * recording has it. 0, -EBUSY (another snapshot has not ended) or -ENOMEM.
+ * Starts a snapshot of @recording, and holds a reference to it. Main thread,
+ * before drain_wait_begin(). The caller owns *@out, and ends it after
+ * drain_wait_is_over() with snapshot_write(), or with snapshot_sum() if @sums.
+ * With @sums it has the kernel's times of functions if the recording has them.
+ * Returns 0, -EBUSY (another snapshot has not ended) or -ENOMEM.
  */
 int snapshot_begin(struct recording *recording, bool sums,
 		   struct snapshot **out);
@@ -33,13 +34,17 @@ int snapshot_begin(struct recording *recording, bool sums,
 int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES]);
 
 struct function_table;
-/* End *@snapshot without a file: add what it has of each function to @table,
- * and to *@lost how many spans were lost. Jobs thread. 0 or -ENOMEM. */
+/* Ends *@snapshot without a file: adds its values of each function to @table,
+ * and its lost spans to *@lost. Jobs thread. Returns 0 or -ENOMEM. */
 int snapshot_sum(struct snapshot **snapshot, struct function_table *table,
 		 uint64_t *lost);
 
-/* Free what is kept of the snapshots of @recording, of which none is under way.
- * Whoever finishes the recording, after all others. */
+/* End *@snapshot without a file. Returns its profile of wall time, which the
+ * caller frees. Jobs thread. */
+struct stack_profile *snapshot_take(struct snapshot **snapshot);
+
+/* Frees the state of snapshots of @recording. No snapshot may be in progress.
+ * Only for the thread that finishes the recording, after all others. */
 void snapshot_forget(struct recording *recording);
 
 /* Set @name to the name of a snapshot of @kind ("wall") that is made now:
@@ -51,8 +56,8 @@ void snapshot_make_name(const char *kind, char name[SNAPSHOT_NAME_BYTES]);
 /* Copy the trees of @thread, if there is a snapshot that does not have them
  * yet. The drain worker of @thread calls it once in every pass. */
 void snapshot_visit(struct thread *thread);
-/* @thread has ended with @stacks: add them to the snapshot, if there is one
- * that does not have them yet. Jobs thread. */
+/* Adds the @stacks of @thread, which has ended, to a snapshot in progress that
+ * lacks them. Jobs thread. */
 void snapshot_add_ended(const struct thread *thread,
 			const struct thread_stacks *stacks);
 

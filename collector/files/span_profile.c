@@ -8,15 +8,15 @@
 #include "collector/files/flat_stacks.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/profile/stack_profile.h"
+#include "collector/profile/stacks.h"
 #include "collector/replay/cct_flat.h"
-#include "collector/stacks/stacks.h"
 #include "shared/compiler.h"
 
-/* The most memory for the stacks of one tree, which is in memory, too. */
+/* Memory limit for the stacks of one tree, besides the tree itself. */
 #define STACKS_BYTES (1ULL << 30)
 
-/* What the kernel told of node @i, in the values of its stack. With @sched
- * false it told nothing of that thread. */
+/* Adds the kernel's times of node @i to the values of its stack. @sched is
+ * false if the kernel reported nothing about the thread. */
 static void add_kernel(const struct cct_flat *flat, size_t i, bool sched,
 		       int64_t *value)
 {

@@ -9,9 +9,9 @@
 struct stack_profile;
 struct thread_stacks;
 
-/* Add @stacks, which stay the caller's, to @profile, which is of the kind
- * stack_profile_span. Stacks that find no room are counted in @profile, or in
- * the profile of wall time, to which the same stacks are added. Jobs thread. */
+/* Adds @stacks, which stay the caller's, to @profile, of the kind
+ * stack_profile_span. @profile, or the wall profile with the same stacks,
+ * counts stacks without room. Jobs thread. */
 void span_profile_add(struct stack_profile *profile,
 		      const struct thread_stacks *stacks);
 

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each count of what the programs did for their recording is multiplied by what
- * one takes. The shim's own code (own_cost.h) measures that now, for those
- * kinds that were recorded. docs/BENCHMARKS.md compares the sum with CPU time.
+ * Multiplies the count of each kind of event by the cost of one. The shim's own
+ * code (own_cost.h) measures these costs now, for the recorded kinds.
+ * docs/OVERHEAD.md compares the sum with CPU time.
  */
 #include "collector/files/summary_cost.h"
 
 #include <math.h>
 
+#include "collector/base/perf_open.h"
 #include "collector/files/calibrate.h"
 #include "collector/files/own_costs.h"
 #include "collector/files/switch_cost.h"
 #include "collector/options/collect_options.h"
+#include "collector/options/limits.h"
 #include "collector/output/counters.h"
 #include "collector/record/recording.h"
 #include "collector/samples/perf_events.h"
-#include "collector/samples/perf_open.h"
 #include "collector/states/states.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
 
 #define SWITCHES_MEASURED 1000
+/* A sample of a block, of the usual period, costs this much more than in a
+ * loop: neither the stack nor the ring is in a cache (docs/OVERHEAD.md,
+ * "Blocks"). */
+#define COLD_SAMPLE_NS 12000.0
 /* At least this part of the time of a run is the program's. */
 #define REST_LEAST 0.01
 /* The kernel divides CPU time by its ticks: that much system time may be
  * missing. */
 #define TICK_NS 10000000.0
 
-/* What one of each takes, in ns; 0: there was none. */
+/* The ns of one event of each kind; 0: there was none. */
 struct cost_of {
 	double span; /* by the fast path of the hooks */
 	double general; /* by the general path, of PAGE_GENERAL programs */
@@ -52,7 +57,7 @@ static double cost_if(bool wanted, enum own_cost_kind kind,
 		      : 0;
 }
 
-/* Cost of the spans that were recorded, in ns; sets what one of them takes. */
+/* Returns the ns of all recorded spans, and sets the cost of one. */
 static double span_cost(const struct recording *recording,
 			const struct own_costs_found *found, struct cost_of *ns)
 {
@@ -119,17 +124,8 @@ static double idle_cost(const struct recording *recording, struct cost_of *ns)
 	       ns->paused * (double)paused + ns->dropped * (double)dropped;
 }
 
-/* Cost of the calls build itself, of calls that were recorded or counted. */
-static double build_cost(const struct totals *sum)
-{
-	return sum->states.hooked
-		       ? STATES_CALLS_BUILD_NS *
-				 (double)(sum->spans + sum->counted_calls)
-		       : 0;
-}
-
-/* Cost of annotations. Those that are spans are in span_cost(), but for what
- * their arguments and texts take. */
+/* Returns the ns of annotations. span_cost() has annotations that are spans,
+ * without their arguments and texts. */
 static double note_cost(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -143,6 +139,19 @@ static double note_cost(const struct recording *recording)
 	return event * (double)sum->note_events +
 	       MAX(arguments - span, 0) * (double)sum->note_arguments +
 	       MAX(texts - span, 0) * (double)sum->note_texts;
+}
+
+/* Returns the ns of a sample of a block. With frequent samples the caches stay
+ * warmer. */
+static double heap_sample_cost(const struct recording *recording,
+			       const struct own_costs_found *found)
+{
+	const struct collect_options *options =
+		recording_setup(recording)->options;
+	double part = (double)options->alloc_period / ALLOC_PERIOD_DEFAULT;
+
+	return found->costs.heap_sample_ns +
+	       (found->blocks_exact ? 0 : COLD_SAMPLE_NS * MIN(part, 1));
 }
 
 /* Cost of allocations and frees. If blocks were sampled, their number is an
@@ -164,7 +173,8 @@ static double heap_cost(const struct recording *recording,
 		recorded = (double)sum->allocs * found->unsampled_ns;
 	}
 	dropped = cost_if(lost > 0, OWN_COST_BLOCK_DROPPED, recording) / 2;
-	ns->heap_sample = found->costs.heap_sample_ns;
+	if (all->heap_samples)
+		ns->heap_sample = heap_sample_cost(recording, found);
 	return recorded + dropped * lost +
 	       ns->heap_sample * (double)all->heap_samples;
 }
@@ -194,8 +204,8 @@ static double switch_most_ns(const struct recording *recording)
 	       (double)(sched->waits + sched->preemptions);
 }
 
-/* Cost of switches of threads that have events. Of few of them it is less than
- * what measuring it takes. */
+/* Returns the ns of switches of threads with events. The cost of few switches
+ * is below the cost of measuring them. */
 static double switch_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct collect_options *options =
@@ -268,7 +278,13 @@ void summary_cost(const struct recording *recording,
 	const double heap = heap_cost(recording, found, &ns);
 	const double samples = ns.cpu_sample * (double)sum->sampled.count;
 	const double switches = switch_cost(recording, &ns);
-	const double build = build_cost(sum);
+	/* Cost of the calls build itself, of calls that were recorded or
+	 * counted. */
+	const double build =
+		sum->states.hooked
+			? STATES_CALLS_BUILD_NS *
+				  (double)(sum->spans + sum->counted_calls)
+			: 0;
 	const double all = hooks + build + note_cost(recording) + heap +
 			   samples + switches + pages + (double)sum->start_ns;
 	const double patching = (double)sum->states.patch_ns;

@@ -11,17 +11,12 @@
 #include "collector/base/clock.h"
 #include "collector/base/json_text.h"
 #include "collector/base/size.h"
-#include "collector/flight/flight_folder.h"
 #include "collector/output/own_files.h"
+#include "collector/record/flight_folder.h"
 #include "shared/compiler.h"
 #include "shared/wire.h"
 
 #define TEXT_BYTES 256
-
-static json_t *number_json(uint64_t value)
-{
-	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
-}
 
 /* --- in words --- */
 
@@ -110,8 +105,8 @@ static json_t *event_json(const struct flight_event *event)
 		flight_cause_name(event->cause), "what", json_text(event->what),
 		"trigger", json_text(event->trigger), "time",
 		time_json(event->begin_ns), "begin_ns",
-		number_json(event->begin_ns), "end_ns",
-		number_json(event->end_ns), "pid", (int)event->pid, "tid",
+		json_number(event->begin_ns), "end_ns",
+		json_number(event->end_ns), "pid", (int)event->pid, "tid",
 		(int)event->tid, "value", (json_int_t)event->value, "bound",
 		(json_int_t)event->bound);
 }
@@ -125,7 +120,8 @@ static json_t *events_json(const struct flight_window *window)
 	return list;
 }
 
-static void add_missing(json_t *list, const char *format, const char *value)
+static void add_missing_text(json_t *list, const char *format,
+			     const char *value)
 {
 	char text[TEXT_BYTES];
 
@@ -138,27 +134,37 @@ static json_t *missing_json(const struct flight_taken *taken)
 	const struct flight_window *window = taken->window;
 	uint64_t kept = taken->result->kept_from_ns;
 	uint64_t lost = taken->result->totals.lost;
+	uint64_t refused = taken->result->totals.refused;
 	json_t *list = json_array();
 	char text[SIZE_TEXT];
 
 	if (kept >= window->to_ns)
-		add_missing(list,
-			    "%s may be missing: memory did not reach back so "
-			    "far (--memory, --keep).",
-			    "Much of it");
+		add_missing_text(
+			list,
+			"%s may be missing: memory did not reach back so "
+			"far (--memory, --keep).",
+			"Much of it");
 	else if (kept > window->from_ns)
-		add_missing(list,
-			    "The first %s are missing: memory did not reach "
-			    "back so far (--memory, --keep).",
-			    size_format_ns(kept - window->from_ns, text));
+		add_missing_text(
+			list,
+			"The first %s are missing: memory did not reach "
+			"back so far (--memory, --keep).",
+			size_format_ns(kept - window->from_ns, text));
 	if (!taken->drained)
-		add_missing(list,
-			    "%s was recorded last may be missing: it could not "
-			    "be read in time.",
-			    "What");
+		add_missing_text(
+			list,
+			"%s was recorded last may be missing: it could not "
+			"be read in time.",
+			"What");
 	if (lost)
-		add_missing(list, "Calls that were lost: %s.",
-			    size_format_count(lost, text));
+		add_missing_text(list, "Calls that were lost: %s.",
+				 size_format_count(lost, text));
+	if (refused)
+		add_missing_text(
+			list,
+			"Parts that found no memory: %s. Calls, names or "
+			"threads are missing.",
+			size_format_count(refused, text));
 	return list;
 }
 
@@ -175,19 +181,19 @@ static json_t *why_json(const struct flight_taken *taken, const char *name)
 		(int)WIRE_VERSION, "snapshot", name, "of", json_text(taken->of),
 		"why", json_text(summary_why_say(window, text)), "time",
 		time_json(window->from_ns), "from_ns",
-		number_json(window->from_ns), "to_ns",
-		number_json(window->to_ns), "events",
-		number_json(window->events), "listed", events_json(window),
+		json_number(window->from_ns), "to_ns",
+		json_number(window->to_ns), "events",
+		json_number(window->events), "listed", events_json(window),
 		"missing", missing_json(taken), "trace", "bytes",
-		number_json(taken->result->bytes), "slices",
-		number_json(totals->slices), "clipped_slices",
-		number_json(totals->clipped), "threads",
-		number_json(totals->threads), "lost_spans",
-		number_json(totals->lost));
+		json_number(taken->result->bytes), "slices",
+		json_number(totals->slices), "clipped_slices",
+		json_number(totals->clipped), "threads",
+		json_number(totals->threads), "lost_spans",
+		json_number(totals->lost));
 }
 
 /* Writes @json to @fd, which it closes. 0 or -errno. */
-static int put_json(const json_t *json, int fd)
+static int put_snapshot_json(const json_t *json, int fd)
 {
 	FILE *file = fdopen(fd, "w");
 	int err = 0;
@@ -216,7 +222,7 @@ int summary_why_write(const struct flight_taken *taken,
 		return fd;
 	json_text_watch();
 	json = why_json(taken, draft->name);
-	err = put_json(json, fd);
+	err = put_snapshot_json(json, fd);
 	json_decref(json);
 	if (!json || json_text_lacked())
 		err = -ENOMEM;

@@ -9,17 +9,17 @@
 
 #include <stdbool.h>
 
-#include "collector/flight/flight_windows.h"
-#include "collector/flight/flight_write.h"
+#include "collector/record/flight_windows.h"
+#include "collector/record/flight_write.h"
 
 struct flight_draft;
 
-/* A snapshot as it was written, but for this file. */
+/* A snapshot that is written except for this file. */
 struct flight_taken {
 	const struct flight_window *window;
 	const struct flight_result *result;
 	const char *of; /* the folder of the recording */
-	bool drained; /* all that was recorded in the window was read */
+	bool drained; /* all records of the window were read */
 };
 
 #define FLIGHT_SENTENCE_BYTES 512

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One function for each object of the file, in the order of the file. The
- * figures in "totals", "cost" and "functions" come from counters.def.
- * summary_read.c reads what is written here.
+ * One function for each object of the file, in the order of the file.
+ * counters.def lists the figures in "totals", "cost" and "functions".
+ * summary_read.c reads this file.
  */
 #include "collector/files/summary_write.h"
 
@@ -21,6 +21,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/histogram.h"
 #include "collector/base/json_text.h"
+#include "collector/base/path.h"
 #include "collector/files/flight_recorder.h"
 #include "collector/files/summary_cost.h"
 #include "collector/heap/heap_files.h"
@@ -31,23 +32,13 @@
 #include "collector/profile/function_table.h"
 #include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
+#include "collector/record/who.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 
-static json_t *number_json(uint64_t value)
-{
-	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
-}
-
 static json_t *known_number_json(bool known, uint64_t value)
 {
-	return known ? number_json(value) : json_null();
-}
-
-static json_t *perfrec_json(void)
-{
-	return json_pack("{s:s, s:i}", "version", PERFREC_VERSION, "wire",
-			 (int)WIRE_VERSION);
+	return known ? json_number(value) : json_null();
 }
 
 /* The words of a command line, each with a NUL behind it. */
@@ -63,7 +54,7 @@ static json_t *words_json(const char *cmdline, size_t bytes)
 	return list;
 }
 
-static json_t *command_json(const struct recording *recording)
+static json_t *summary_command_json(const struct recording *recording)
 {
 	char *const *argument = recording_setup(recording)->options->command;
 	const struct process_entry *first =
@@ -198,9 +189,9 @@ static uint64_t temporary(const struct recording *recording, uint64_t blocks)
 }
 
 /* The column value of the rows TOTAL() of counters.def uses these names. */
-static struct summary_totals totals_of(const struct recording *recording,
-				       const struct recording_files *files,
-				       const struct summary_cost *cost)
+static struct summary_totals summary_totals_of(
+	const struct recording *recording, const struct recording_files *files,
+	const struct summary_cost *cost)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
 	const struct heap_sums *heap = &sum->heap;
@@ -212,17 +203,18 @@ static struct summary_totals totals_of(const struct recording *recording,
 	};
 }
 
-static json_t *totals_json(const struct recording *recording,
-			   const struct recording_files *files,
-			   const struct summary_cost *cost)
+static json_t *summary_totals_json(const struct recording *recording,
+				   const struct recording_files *files,
+				   const struct summary_cost *cost)
 {
-	const struct summary_totals totals = totals_of(recording, files, cost);
+	const struct summary_totals totals =
+		summary_totals_of(recording, files, cost);
 
 	return counters_to_json(COUNTERS_TOTALS, &totals);
 }
 
 /* The column value of the rows THREAD() of counters.def uses these names. */
-static struct summary_thread thread_of(const struct thread_entry *entry)
+static struct summary_thread summary_thread_of(const struct thread_entry *entry)
 {
 	return (struct summary_thread){
 #define THREAD(kind, name, value, text) .name = value,
@@ -235,7 +227,7 @@ static json_t *threads_json(const struct thread_entry *entry)
 	json_t *list = json_array();
 
 	for (; entry; entry = entry->next) {
-		const struct summary_thread thread = thread_of(entry);
+		const struct summary_thread thread = summary_thread_of(entry);
 
 		json_array_append_new(
 			list, counters_to_json(COUNTERS_THREAD, &thread));
@@ -284,7 +276,7 @@ static json_t *refused_json(const struct recording *recording)
 		json_array_append_new(
 			list,
 			json_pack("{s:s, s:o, s:o}", "why", entry->why,
-				  "programs", number_json(entry->programs),
+				  "programs", json_number(entry->programs),
 				  "name", json_text(entry->name)));
 	}
 	return list;
@@ -317,8 +309,8 @@ static json_t *unsampled_json(const struct cpu_sum *sum)
 			list,
 			json_pack("{s:o, s:b, s:o, s:o}", "name",
 				  json_text(row->name), "short", row->is_short,
-				  "count", number_json(row->count), "cpu_ns",
-				  number_json(row->ns)));
+				  "count", json_number(row->count), "cpu_ns",
+				  json_number(row->ns)));
 	}
 	return list;
 }
@@ -329,7 +321,7 @@ static uint64_t known_faults(const struct recording *recording, uint64_t faults)
 							: COUNTER_UNKNOWN;
 }
 
-/* What the CPU has counted of @one. */
+/* Returns the hardware counters of @one. */
 static json_t *counters_json(const struct recording *recording,
 			     const struct function_total *one)
 {
@@ -345,9 +337,9 @@ static json_t *counters_json(const struct recording *recording,
 			json_pack(
 				"{s:s, s:o, s:o}", "name",
 				collect_options_counter_name(i), "self",
-				number_json(one->kernel_self.counter[place]),
+				json_number(one->kernel_self.counter[place]),
 				"total",
-				number_json(one->kernel_total.counter[place])));
+				json_number(one->kernel_total.counter[place])));
 		place++;
 	}
 	return list;
@@ -363,10 +355,9 @@ static const char *function_state(const struct function_total *one)
 
 /* The column value of the rows FUNCTION() of counters.def uses these names.
  * @buckets is function_durations(). */
-static struct summary_function function_of(const struct recording *recording,
-					   const struct recording_files *files,
-					   const struct function_total *one,
-					   const char *buckets)
+static struct summary_function summary_function_of(
+	const struct recording *recording, const struct recording_files *files,
+	const struct function_total *one, const char *buckets)
 {
 	const struct histogram *durations = one->durations;
 	bool known = buckets;
@@ -389,8 +380,8 @@ static const char *function_durations(const struct function_total *one,
 	return text->failed ? NULL : (const char *)text->at;
 }
 
-static json_t *functions_json(struct recording *recording,
-			      const struct recording_files *files)
+static json_t *summary_functions_json(struct recording *recording,
+				      const struct recording_files *files)
 {
 	size_t count;
 	struct bytes text = { 0 };
@@ -399,9 +390,9 @@ static json_t *functions_json(struct recording *recording,
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++) {
-		const struct summary_function function =
-			function_of(recording, files, &totals[i],
-				    function_durations(&totals[i], &text));
+		const struct summary_function function = summary_function_of(
+			recording, files, &totals[i],
+			function_durations(&totals[i], &text));
 
 		json_array_append_new(
 			list, counters_to_json(COUNTERS_FUNCTION, &function));
@@ -435,7 +426,7 @@ static json_t *async_json(struct recording *recording)
 	return list;
 }
 
-static json_t *notes_json(const struct recording *recording)
+static json_t *summary_notes_json(const struct recording *recording)
 {
 	const struct recording_sums *sums = recording_sums(recording);
 	json_t *list = json_array();
@@ -445,10 +436,10 @@ static json_t *notes_json(const struct recording *recording)
 	return list;
 }
 
-static json_t *file_json(const char *name, uint64_t bytes)
+static json_t *summary_file_json(const char *name, uint64_t bytes)
 {
 	return json_pack("{s:s, s:o}", "name", name, "bytes",
-			 number_json(bytes));
+			 json_number(bytes));
 }
 
 static json_t *files_list_json(const struct recording_files *files)
@@ -456,34 +447,37 @@ static json_t *files_list_json(const struct recording_files *files)
 	json_t *list = json_array();
 
 	if (files->trace_name)
-		json_array_append_new(
-			list, file_json(files->trace_name, files->trace_bytes));
+		json_array_append_new(list,
+				      summary_file_json(files->trace_name,
+							files->trace_bytes));
 	if (files->profile_name)
-		json_array_append_new(list, file_json(files->profile_name,
-						      files->profile_bytes));
+		json_array_append_new(list,
+				      summary_file_json(files->profile_name,
+							files->profile_bytes));
 	if (files->cpu_profile_bytes)
 		json_array_append_new(
-			list,
-			file_json(CPU_PROFILE_NAME, files->cpu_profile_bytes));
+			list, summary_file_json(CPU_PROFILE_NAME,
+						files->cpu_profile_bytes));
 	if (files->offcpu_profile_bytes)
-		json_array_append_new(list,
-				      file_json(OFFCPU_PROFILE_NAME,
+		json_array_append_new(
+			list, summary_file_json(OFFCPU_PROFILE_NAME,
 						files->offcpu_profile_bytes));
 	if (files->heap_profile_bytes)
-		json_array_append_new(list,
-				      file_json(HEAP_PROFILE_NAME,
+		json_array_append_new(
+			list, summary_file_json(HEAP_PROFILE_NAME,
 						files->heap_profile_bytes));
 	if (files->heap_peak_bytes)
-		json_array_append_new(list, file_json(HEAP_PEAK_NAME,
-						      files->heap_peak_bytes));
+		json_array_append_new(
+			list, summary_file_json(HEAP_PEAK_NAME,
+						files->heap_peak_bytes));
 	if (files->span_profile_bytes)
-		json_array_append_new(list,
-				      file_json(SPAN_PROFILE_NAME,
+		json_array_append_new(
+			list, summary_file_json(SPAN_PROFILE_NAME,
 						files->span_profile_bytes));
 	return list;
 }
 
-/* Those of the flight recorder that are on the disk. */
+/* Returns the flight recorder's snapshots on the disk. */
 static json_t *snapshots_json(struct recording *recording)
 {
 	uint32_t count = flight_recorder_sums(recording).folder.count;
@@ -513,6 +507,14 @@ static uint64_t wall_time_ns(const struct recording *recording)
 	return MAX(last_ns, setup->start_ns) - setup->start_ns;
 }
 
+/* The name that the daemon gave the folder. */
+static json_t *folder_json(const struct recording *recording)
+{
+	const char *path = recording_setup(recording)->path;
+
+	return json_text(path_name(path));
+}
+
 static json_t *summary_json(struct recording *recording,
 			    const struct recording_files *files)
 {
@@ -522,11 +524,17 @@ static json_t *summary_json(struct recording *recording,
 	json_t *root = json_object();
 
 	summary_cost(recording, &files->costs, wall, &cost);
-	json_object_set_new(root, "perfrec", perfrec_json());
+	json_object_set_new(root, "perfrec",
+			    json_pack("{s:s, s:i}", "version", PERFREC_VERSION,
+				      "wire", (int)WIRE_VERSION));
 	json_object_set_new(root, "version", json_integer(SUMMARY_VERSION));
-	json_object_set_new(root, "command", command_json(recording));
+	/* Near the start of the file, where own_files_is_named() searches. */
+	if (recording_setup(recording)->options->control_fd < 0)
+		json_object_set_new(root, "folder", folder_json(recording));
+	json_object_set_new(root, "command", summary_command_json(recording));
+	json_object_set_new(root, "resource", who_json(recording));
 	json_object_set_new(root, "started", started_json(recording));
-	json_object_set_new(root, "wall_ns", number_json(wall));
+	json_object_set_new(root, "wall_ns", json_number(wall));
 	json_object_set_new(root, "user_ns",
 			    known_number_json(end->known, end->user_ns));
 	json_object_set_new(root, "sys_ns",
@@ -534,7 +542,7 @@ static json_t *summary_json(struct recording *recording,
 	json_object_set_new(root, "exit", exit_status_json(end));
 	json_object_set_new(root, "settings", settings_json(recording, files));
 	json_object_set_new(root, "totals",
-			    totals_json(recording, files, &cost));
+			    summary_totals_json(recording, files, &cost));
 	json_object_set_new(root, "cost",
 			    counters_to_json(COUNTERS_COST, &cost));
 	json_object_set_new(root, "processes", processes_json(recording));
@@ -543,11 +551,11 @@ static json_t *summary_json(struct recording *recording,
 	json_object_set_new(root, "unsampled_processes",
 			    unsampled_json(files->cpu_sum));
 	json_object_set_new(root, "functions",
-			    functions_json(recording, files));
+			    summary_functions_json(recording, files));
 	json_object_set_new(root, "async", async_json(recording));
 	json_object_set_new(root, "files", files_list_json(files));
 	json_object_set_new(root, "snapshots", snapshots_json(recording));
-	json_object_set_new(root, "notes", notes_json(recording));
+	json_object_set_new(root, "notes", summary_notes_json(recording));
 	return root;
 }
 

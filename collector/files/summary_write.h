@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_write - writes summary.json: what was recorded and lost, what it
- * cost, and where the time went. summary_read.h reads it again.
+ * summary_write - writes summary.json: counts, losses, the cost of recording,
+ * and the times of functions. summary_read.h reads it.
  */
 #ifndef PERFREC_COLLECTOR_FILES_SUMMARY_WRITE_H
 #define PERFREC_COLLECTOR_FILES_SUMMARY_WRITE_H
 
 #include <stdint.h>
 
-#include "collector/trace/trace_keep.h"
 #include "collector/files/own_costs.h"
 #include "collector/profile/time_from.h"
+#include "collector/trace/trace_keep.h"
 
 struct cpu_sum;
 struct recording;

@@ -22,7 +22,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
-#include "collector/samples/perf_open.h"
+#include "collector/base/perf_open.h"
 #include "shared/compiler.h"
 
 #define BATCHES 24 /* of each kind; short, as others use the CPU, too */
@@ -31,7 +31,7 @@
 #define BUFFER_PAGES 8 /* a power of two, and less than any user may lock */
 #define TIME_NS_MAX 200000000 /* that all of it may take */
 
-/* What the byte says to the other thread, which answers with it, or: */
+/* Values of the byte for the other thread, which answers with it or FAILED. */
 enum { GO_ON, OPEN, CLOSE, FAILED };
 
 struct pair {
@@ -79,8 +79,8 @@ static char do_what(const struct pair *pair, char what, int *event)
 								       : FAILED;
 }
 
-/* The other thread: until nobody can write to it. */
-static void *answer(void *context)
+/* The other thread. Runs until the pipe has no writer. */
+static void *answer_partner(void *context)
 {
 	struct pair *pair = context;
 	int event = -1;
@@ -98,7 +98,7 @@ static void *answer(void *context)
 }
 
 /* Whether the other thread has done @what. */
-static bool tell(const struct pair *pair, char what)
+static bool tell_partner(const struct pair *pair, char what)
 {
 	char done;
 
@@ -108,7 +108,7 @@ static bool tell(const struct pair *pair, char what)
 
 static bool go_rounds(const struct pair *pair, int rounds)
 {
-	while (rounds && tell(pair, GO_ON))
+	while (rounds && tell_partner(pair, GO_ON))
 		rounds--;
 	return !rounds;
 }
@@ -127,7 +127,7 @@ static uint64_t both_ns(const struct pair *pair)
 	return read_clock(CLOCK_THREAD_CPUTIME_ID) + read_clock(pair->other);
 }
 
-/* What a batch takes, in ns; UINT64_MAX: it failed. */
+/* Returns the ns of a batch; UINT64_MAX if it failed. */
 static uint64_t batch_ns(const struct pair *pair)
 {
 	uint64_t start;
@@ -153,9 +153,9 @@ static uint64_t batch_with_events_ns(struct pair *pair)
 			    pair->output, 0);
 	if (page != MAP_FAILED) {
 		if (!ioctl(pair->output, PERF_EVENT_IOC_ENABLE, 0) &&
-		    tell(pair, OPEN))
+		    tell_partner(pair, OPEN))
 			ns = batch_ns(pair);
-		(void)tell(pair, CLOSE);
+		(void)tell_partner(pair, CLOSE);
 		munmap(page, bytes);
 	}
 	close_event(&pair->output);
@@ -170,7 +170,7 @@ static double each_ns(uint64_t with, uint64_t without)
 }
 
 /* While the other thread answers. */
-static struct switch_costs compare(struct pair *pair)
+static struct switch_costs compare_switches(struct pair *pair)
 {
 	uint64_t without = UINT64_MAX, sampled = UINT64_MAX, told = UINT64_MAX;
 	struct switch_costs costs;
@@ -197,12 +197,12 @@ static struct switch_costs with_other_thread(struct pair *pair)
 	struct switch_costs costs = { 0 };
 	pthread_t other;
 
-	if (pthread_create(&other, NULL, answer, pair)) {
+	if (pthread_create(&other, NULL, answer_partner, pair)) {
 		close(pair->back[1]);
 		close(pair->there[1]);
 	} else {
 		if (!pthread_getcpuclockid(other, &pair->other))
-			costs = compare(pair);
+			costs = compare_switches(pair);
 		close(pair->there[1]);
 		pthread_join(other, NULL);
 	}

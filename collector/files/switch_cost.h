@@ -9,15 +9,15 @@
 struct perf_wanted;
 
 struct switch_costs {
-	double all_ns; /* of all that is wanted */
-	double told_ns; /* of it, for telling of the switch */
+	double all_ns; /* of all wanted events */
+	double told_ns; /* the part for reporting the switch */
 };
 
-/* What one switch takes longer in threads that have an event that does what
- * @wanted says, with switches. Zero: not known, as the kernel has no such event
- * for this process, or no memory. Two threads, the caller and one that lives
- * until this returns, run for about 10 ms, at most for 200, on the CPU of the
- * caller, which may run on all of its CPUs again then. Any thread. */
+/* Returns the extra ns of a switch in threads with the events @wanted and
+ * switches. Zero if unknown, because the kernel lacks such an event for this
+ * process, or memory. Two threads, the caller and a temporary one, run for
+ * about 10 ms, at most 200, on the CPU of the caller, which may run on all of
+ * its CPUs again afterwards. Any thread. */
 struct switch_costs switch_cost_measure(const struct perf_wanted *wanted);
 
 #endif

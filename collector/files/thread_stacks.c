@@ -57,7 +57,7 @@ void thread_stacks_set_calls(struct thread *thread,
 			(struct exact_calls){ calls[i].address,
 					      calls[i].generation,
 					      calls[i].calls, calls[i].apart };
-	/* Without memory there are fewer calls: those that were recorded. */
+	/* Without memory only recorded calls count. */
 	if (exact)
 		(void)exact_calls_set(&thread->fibers, exact, count);
 	free(exact);
@@ -83,7 +83,7 @@ void thread_stacks_add(const struct thread_stacks *stacks,
 		       struct stack_profile *profile)
 {
 	stack_profile_add_lost(profile, stacks->lost_calls);
-	/* The profile counts what it has no room for. */
+	/* The profile counts stacks without room. */
 	for (size_t i = 0; i < stacks->count; i++)
 		(void)stack_profile_add_flat(profile, &stacks->owner,
 					     &stacks->flat[i], stacks->modules);

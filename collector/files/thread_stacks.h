@@ -37,9 +37,7 @@ void thread_stacks_set_calls(struct thread *thread,
  * thread_stacks_release(). Calls that cannot be copied are counted. */
 void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
 			struct thread_stacks *out);
-/* Add @stacks to @profile, which counts those that it has no room for. Jobs
- * thread.
- */
+/* Adds @stacks to @profile, which counts stacks without room. Jobs thread. */
 void thread_stacks_add(const struct thread_stacks *stacks,
 		       struct stack_profile *profile);
 /* Free what @stacks has, but not @stacks. Any thread. */

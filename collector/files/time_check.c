@@ -20,7 +20,7 @@ static uint64_t functions_on_ns(const struct recording *recording)
 	return sum;
 }
 
-static struct time_sums sums_of(const struct recording *recording)
+static struct time_sums time_sums_of(const struct recording *recording)
 {
 	const struct collect_options *options =
 		recording_setup(recording)->options;
@@ -42,8 +42,8 @@ static struct time_sums sums_of(const struct recording *recording)
 
 /* Takes the part @surplus_ns of @all_ns off *@on_ns, and adds it to
  * *@unknown_ns. */
-static void take_part(uint64_t surplus_ns, uint64_t all_ns, uint64_t *on_ns,
-		      uint64_t *unknown_ns)
+static void take_surplus_part(uint64_t surplus_ns, uint64_t all_ns,
+			      uint64_t *on_ns, uint64_t *unknown_ns)
 {
 	double part = (double)surplus_ns / (double)all_ns;
 	uint64_t ns = MIN((uint64_t)((double)*on_ns * part), *on_ns);
@@ -52,29 +52,26 @@ static void take_part(uint64_t surplus_ns, uint64_t all_ns, uint64_t *on_ns,
 	*unknown_ns += ns;
 }
 
-static void take_from_threads(struct recording *recording, uint64_t surplus_ns,
-			      uint64_t all_ns)
-{
-	struct process_entry *process = recording_sums(recording)->processes;
-
-	for (; process; process = process->next)
-		for (struct thread_entry *thread = process->threads; thread;
-		     thread = thread->next)
-			take_part(surplus_ns, all_ns, &thread->on_cpu_ns,
-				  &thread->unknown_ns);
-}
-
 void time_check(struct recording *recording)
 {
-	const struct time_sums sums = sums_of(recording);
+	const struct time_sums sums = time_sums_of(recording);
 	const struct time_surplus surplus = time_sums_check(&sums);
 	struct sched_totals *sched;
 
 	if (!recording_setup(recording)->options->sched)
 		return;
-	if (surplus.threads_ns)
-		take_from_threads(recording, surplus.threads_ns,
-				  sums.threads_ns);
+	if (surplus.threads_ns) {
+		struct process_entry *process =
+			recording_sums(recording)->processes;
+
+		for (; process; process = process->next)
+			for (struct thread_entry *thread = process->threads;
+			     thread; thread = thread->next)
+				take_surplus_part(surplus.threads_ns,
+						  sums.threads_ns,
+						  &thread->on_cpu_ns,
+						  &thread->unknown_ns);
+	}
 	if (surplus.functions_ns)
 		recording_doubt_functions(recording,
 					  (double)surplus.functions_ns /

@@ -2,9 +2,10 @@
 #include "collector/files/wall_profile.h"
 
 #include "collector/options/collect_options.h"
-#include "collector/profile/comments.h"
+#include "collector/output/comments.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/recording.h"
+#include "collector/record/who.h"
 
 int wall_profile_write(struct recording *recording,
 		       struct stack_profile *profile, uint64_t duration_ns,
@@ -20,7 +21,7 @@ int wall_profile_write(struct recording *recording,
 	};
 	int err;
 
-	comments_add_command(&comments, setup->options->command);
+	who_comment(recording, &comments);
 	comments_add_count(&comments,
 			   "# {span was lost: its call is|spans were lost: "
 			   "their calls are} not in this profile, {its time is "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wall_profile - wall.pb.gz, the spans of all threads by stack, and snapshots
- * of it.
+ * wall_profile - writes wall.pb.gz and snapshots of it: the spans of all
+ * threads by stack.
  */
 #ifndef PERFREC_COLLECTOR_FILES_WALL_PROFILE_H
 #define PERFREC_COLLECTOR_FILES_WALL_PROFILE_H

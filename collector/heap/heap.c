@@ -1,62 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap - events may come in any order. What is live at an address is decided by
- * the event there that is the latest by its clock:
+ * heap - events may arrive in any order. The latest event by clock at an
+ * address decides whether a block is live there:
  *
  *   alloc, the address is live     the older of the two blocks was freed: an
  *     implied free. Its own free was lost, or comes late
- *   alloc, older than the latest   it is that free's block, if that had found
- *     free of the address          none; else it had a free of its own, implied
- *   free, older than what is live  late: that block was taken for freed
- *   free, older than the latest    late, too
+ *   alloc, older than the latest   the block of that free, if the free had
+ *     free of the address          found none; else an implied free ended it
+ *   free, older than the live      late: the block was already counted as
+ *     block                        freed
+ *   free, older than the latest    late
  *     free of the address
- *   free, nothing is live there,   foreign: allocated before recording began,
- *     nothing is known of it       or before a fork, or by a way unseen
- *   alloc, hardly younger than a   that free's block, too: see HEAP_SKEW
- *     free, of another thread, that
- *     had found none
- *   free, nothing is live there    double. If the first one was foreign, it is
- *     since an earlier free        foreign, too: by the unseen way it may have
- *                                  been allocated again
+ *   free, nothing is live there,   foreign: allocated before recording started,
+ *     no earlier event is known    before a fork, or by an unseen function
+ *   alloc, at most HEAP_SKEW       the block of that free
+ *     younger than a free of
+ *     another thread that had
+ *     found no block
+ *   free, nothing is live there    double. Foreign if the earlier free was
+ *     since an earlier free        foreign: the unseen function may have
+ *                                  allocated the address again
  *
- * A double free is an accusation. So a free is called that only where the block
- * before it came and went plainly. After an implied free, or an alloc that came
- * after its own free, the next free without a block is foreign (FREED_UNSURE).
- * The accusation is taken back when an alloc comes that explains the free. It
- * is taken back, too, when its place in the table of the freed is needed while
- * such an alloc may still come. Whether every alloc has been recorded is for
- * the caller to know: heap_doubt().
+ * A double free accuses the program of a bug. So heap_free() reports it only if
+ * the previous block had a plain alloc and a plain free. After an implied free,
+ * or an alloc that arrived after its own free, the next free without a block is
+ * foreign (FREED_UNSURE). The report is withdrawn if a later alloc explains the
+ * free. It is also withdrawn if the table of frees needs its entry while such
+ * an alloc may still arrive. The caller must report missing allocations:
+ * heap_doubt().
  *
- * Events mostly come in the order of their clocks (order.h), and then only the
- * plain cases and true mistakes of the program are left. With every order of
- * arrival, allocs = live + matched + implied holds, and what is live in the end
- * is what is live by the clocks. The latest free of an address is known until
- * four younger ones fall on its place in the table of the freed.
+ * Most events arrive in the order of their clocks (order.h). Then only plain
+ * cases and real bugs of the program remain. In every order of arrival, allocs
+ * = live + matched + implied holds, and the final set of live blocks is the one
+ * by clocks. The latest free of an address stays known until four younger frees
+ * of the same set need its entry.
  *
- * The peak: what each site had when most was in use. Every event may make a new
- * peak, so an event only changes its own site. A site keeps the number (epoch)
- * of the peak that was the last one when the site last changed. If there was
- * another peak since, then what the site has now is also what it had at that
- * peak, and it is put aside (then) before the next change.
+ * The peak has the values of each site when the most bytes were in use. Every
+ * event may be a new peak, so an event changes only its own site. A site stores
+ * the number (epoch) of the last peak at its last change. If there was a newer
+ * peak since, the current values of the site were also its values at that peak,
+ * and change_site() copies them to "then" before the next change.
  *
- * Sampled blocks. Each byte that a program allocates is picked with the
- * probability 1/T (a Poisson process of mean T bytes), so a block of s bytes is
- * sampled with p = 1 - exp(-s / T). A sampled block stands for 1/p blocks of
- * its size: then the expected sums are the true ones (Horvitz and Thompson,
- * 1952). Go's runtime/pprof, scaleHeapSample(), and heapprofd scale by the same
- * factor. The weight follows from the size alone, so what a free takes away is
- * exactly what its alloc has added.
+ * Sampled blocks. Each allocated byte is picked with probability 1/T (a Poisson
+ * process of mean T bytes), so a block of s bytes is sampled with p = 1 -
+ * exp(-s / T). A sampled block stands for 1/p blocks of its size, which makes
+ * the expected sums exact (Horvitz and Thompson, 1952). Go's runtime/pprof,
+ * scaleHeapSample(), and heapprofd scale by the same factor. The weight depends
+ * only on the size, so a free subtracts exactly the weight that its alloc
+ * added.
  *
- * The peak of a sampled heap. The maximum of an estimate is too high: it is
- * where the noise is. So the samples are divided into HEAP_FOLDS folds. Each
+ * The peak of a sampled heap. The maximum of an estimate is too high, because
+ * it follows the noise. So the samples are divided into HEAP_FOLDS folds. Each
  * fold is an independent Poisson process of a third of the rate; a large block
- * may be in several. The peak of all other folds together is not a special
- * moment for a fold, so the estimate of the fold there is right on average.
- * heap_peak_bytes() is the mean over all folds. It is low where the noise hides
- * a short peak: with three folds by 12 % for one of 2.66 MiB in a quarter of
- * the time, above 1.33 MiB, sampled each 512 KiB; with two by 19 %, with more
+ * may be in several. The peak of all other folds together is an arbitrary
+ * moment for a fold, so the fold's estimate there is unbiased.
+ * heap_peak_bytes() is the mean over all folds. It is low where noise hides a
+ * short peak: with three folds by 12 % for a peak of 2.66 MiB in a quarter of
+ * the time, above 1.33 MiB, sampled each 512 KiB; with two by 19 %. With more
  * folds the error grows. For a steady 1.33 MiB the maximum is 4.4 MiB, and the
- * folds say 1.37 (test_heap.c).
+ * folds report 1.37 (test_heap.c).
  */
 #include "collector/heap/heap.h"
 
@@ -64,17 +66,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/budget.h"
+#include "collector/base/lock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
 #define FREED_BITS 12
-#define FREED_WAYS 4 /* places for one address: a cache line */
+#define FREED_WAYS 4 /* entries of one set: a cache line */
 #define INDEX_MIN 64u
 #define SITES_MAX_ALL (HEAP_SITES_FIRST * ((1u << HEAP_SITE_CHUNKS) - 1))
-/* So that the product of a weight and a size fits into 64 bits, and the size
- * with a level above it into 48. */
+/* A product of weight and size must fit into 64 bits, and a size with a level
+ * above it into 48. */
 #define SAMPLED_SIZE_MAX (1ULL << 43)
 #define LEVEL_SHIFT 44
 #define LEVEL_MAX 15u
@@ -84,20 +86,19 @@ enum freed_kind {
 	FREED_MATCHED = 1,
 	FREED_FOREIGN = 2,
 	FREED_DOUBLE = 3,
-	FREED_UNSURE = 4, /* matched, but not every event there came in order
-			   * or came at all: another free says nothing */
+	FREED_UNSURE = 4, /* matched, but events of the address came late or not
+			   * at all: another free proves nothing */
 };
 
 #define KIND_BITS 3
 
-/* The latest free of an address at which nothing is live. */
+/* The latest free of an address without a live block. */
 struct freed {
 	uint64_t key; /* address << 16 | owner */
 	uint64_t clock; /* << KIND_BITS | enum freed_kind */
 };
 
-/* --- sites ------------------------------------------------------------------
- */
+/* --- sites --------------------------------------------------------------- */
 
 static uint64_t site_hash(uint32_t owner, uint32_t stack)
 {
@@ -134,8 +135,6 @@ static void index_put(struct heap *heap, uint32_t number)
 	heap->index[i] = number + 1;
 }
 
-/* Make the index larger, if one more site would fill more than half of it.
- * False: no memory. */
 static bool reserve_index(struct heap *heap)
 {
 	uint32_t *old = heap->index, mask = heap->index_mask;
@@ -233,8 +232,7 @@ struct heap_values heap_at_peak(const struct heap *heap,
 	return site->epoch == heap->epoch ? site->then : site->now;
 }
 
-/* --- weights ----------------------------------------------------------------
- */
+/* --- weights ------------------------------------------------------------- */
 
 struct weight {
 	uint64_t objects, bytes;
@@ -249,7 +247,7 @@ static struct weight weigh_block(const struct heap *heap, uint64_t size)
 		return (struct weight){ 1, size };
 	period = heap->period >> (size >> LEVEL_SHIFT);
 	size &= (1ULL << LEVEL_SHIFT) - 1;
-	/* The shim picks an empty block as if it had a byte. */
+	/* The shim samples an empty block as if it had one byte. */
 	scale = -one / expm1(-(double)MAX(size, 1) / (double)MAX(period, 1));
 	return (struct weight){ (uint64_t)(scale + 0.5),
 				(uint64_t)(scale * (double)size + 0.5) };
@@ -261,22 +259,16 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
-/* Every call for the same block returns the same. */
-static uint64_t random_bits(const struct heap *heap,
-			    const struct heap_block *block)
-{
-	return mix(
-		mix((block->key ^ heap->table.secret) * 0x9e3779b97f4a7c15ULL) ^
-		block->clock * 0x9e3779b97f4a7c15ULL);
-}
-
-/* The folds of @block, a bit for each: it is in each with the probability @q,
- * but not in none. */
+/* Returns the folds of @block as a bit mask. The block is in each fold with
+ * probability @q, given that it is in at least one. */
 static uint32_t draw_folds(const struct heap *heap,
 			   const struct heap_block *block, double q)
 {
-	double none = -expm1(HEAP_FOLDS * log1p(-q)); /* 1 less that of none */
-	uint64_t random = random_bits(heap, block);
+	double none = -expm1(HEAP_FOLDS * log1p(-q)); /* 1 - P(no fold) */
+	/* The same bits in every call for the same block. */
+	uint64_t random = mix(
+		mix((block->key ^ heap->table.secret) * 0x9e3779b97f4a7c15ULL) ^
+		block->clock * 0x9e3779b97f4a7c15ULL);
 	double drawn = (double)(random >> 11) / (double)(1ULL << 53);
 	uint32_t first, folds;
 
@@ -293,20 +285,18 @@ static uint32_t draw_folds(const struct heap *heap,
 	return folds;
 }
 
-/* @size bytes that are in use as sampled with the probability @p. */
 static uint64_t bytes_by(uint64_t size, double p)
 {
 	return (uint64_t)((1 << HEAP_FRACTION_BITS) * (double)size / p + 0.5);
 }
 
-/* The variance of what a block of @size says, sampled with the probability @p.
- */
+/* Returns the variance of bytes_by(). */
 static double variance_by(uint64_t size, double p)
 {
 	return (double)size * (double)size * (1 - p) / (p * p);
 }
 
-/* Adds @block to what its folds have in use, or takes it away (@sign -1). */
+/* Adds @block to the estimates of its folds; @sign -1: subtracts it. */
 static void count_in_folds(struct heap *heap, const struct heap_block *block,
 			   int sign)
 {
@@ -330,7 +320,6 @@ static void count_in_folds(struct heap *heap, const struct heap_block *block,
 	}
 }
 
-/* Updates the peaks after a block was added to folds. */
 static void note_fold_peaks(struct heap *heap)
 {
 	for (int i = 0; i < HEAP_FOLDS; i++) {
@@ -355,7 +344,7 @@ uint64_t heap_peak_bytes(const struct heap *heap, uint64_t *error)
 	for (int i = 0; i < HEAP_FOLDS; i++) {
 		const struct heap_fold *fold = &heap->fold[i];
 
-		/* One fold may have all samples if they are few. */
+		/* With few samples one fold may have all samples. */
 		if (!fold->most) {
 			*error = (uint64_t)sqrt(MAX(heap->peak_variance, 0.0));
 			return heap_round(heap, heap->totals.peak.inuse_bytes);
@@ -401,8 +390,7 @@ uint64_t heap_round_next(const struct heap *heap, uint64_t *sum, uint64_t value)
 	return heap_round(heap, *sum) - before;
 }
 
-/* --- what a site has --------------------------------------------------------
- */
+/* --- values of a site ---------------------------------------------------- */
 
 static struct heap_site *change_site(struct heap *heap, uint32_t number)
 {
@@ -449,15 +437,13 @@ static void add_live(struct heap *heap, struct heap_site *site,
 	}
 }
 
-/* Whether only the samples of @heap are known. */
 static bool is_estimate(const struct heap *heap)
 {
 	return heap->period && !heap->follows;
 }
 
-/* Remove @block from the table, and from what its site has in use. */
-static void end_block(struct heap *heap, struct heap_block *block,
-		      bool temporary)
+static void end_heap_block(struct heap *heap, struct heap_block *block,
+			   bool temporary)
 {
 	struct weight weight = weigh_block(heap, heap_block_size(block));
 	struct heap_site *site = change_site(heap, block->site);
@@ -479,11 +465,10 @@ static void end_block(struct heap *heap, struct heap_block *block,
 	heap_table_remove(&heap->table, block);
 }
 
-/* --- events -----------------------------------------------------------------
- */
+/* --- events -------------------------------------------------------------- */
 
-/* The latest free of @address; or, if it is not known, the place where it is to
- * be kept: an empty one of the set of @address, or that of the oldest free. */
+/* Returns the latest free of @address. If it is unknown, returns the entry to
+ * replace: an empty one of the set, or that of the oldest free. */
 static struct freed *freed_at(const struct heap *heap, uint64_t address)
 {
 	struct freed *set = heap->freed + (address * 0x9e3779b97f4a7c15ULL >>
@@ -518,8 +503,8 @@ static bool is_freed_by(const struct freed *freed, uint32_t owner)
 	return (freed->key & 0xffff) == (owner & 0xffff);
 }
 
-/* @freed is forgotten, since another address needs its place at @clock: then it
- * is not called a double free any more, if an alloc could still explain it. */
+/* Another address replaces @freed at @clock. Withdraws its double free if an
+ * alloc may still explain it. */
 static void forget_freed(struct heap *heap, const struct freed *freed,
 			 uint64_t clock)
 {
@@ -541,10 +526,10 @@ static void set_freed(struct heap *heap, struct freed *freed, uint64_t address,
 	freed->clock = clock << KIND_BITS | kind;
 }
 
-/* Whether a block that the thread @owner allocated at @clock is older than
- * @freed, a free of the kind @kind. The clocks of one thread are right. Those
- * of two threads may differ by HEAP_SKEW; then the block is the older one if
- * the free had found no block. */
+/* Returns true if a block that thread @owner allocated at @clock is older than
+ * @freed. Clocks of one thread are exact. Clocks of two threads may differ by
+ * HEAP_SKEW; within that distance the block is older if the free had found no
+ * block. */
 static bool is_before_free(const struct freed *freed, enum freed_kind kind,
 			   uint64_t clock, uint32_t owner)
 {
@@ -573,9 +558,8 @@ static void match_freed(struct heap *heap, struct freed *freed,
 	freed->clock = freed_clock(freed) << KIND_BITS | FREED_UNSURE;
 }
 
-/* Whether a block that is allocated at @address by now has ended already. If it
- * has not, nothing is live at @address after this call. *@unsure: a free was
- * implied. */
+/* Returns true if the block allocated at @clock has already ended. Otherwise
+ * ends any older block at @address. Sets *@unsure if a free was implied. */
 static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 			  uint32_t owner, bool *unsure)
 {
@@ -590,7 +574,7 @@ static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 			live->unsure = true;
 			return true;
 		}
-		end_block(heap, live, false);
+		end_heap_block(heap, live, false);
 		return false;
 	}
 	freed = freed_at(heap, address);
@@ -605,8 +589,6 @@ static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 	return false;
 }
 
-/* Count a block of @size as allocated by the site @number. Returns its weight.
- */
 static struct weight count_alloc(struct heap *heap, uint64_t size,
 				 uint32_t number)
 {
@@ -669,8 +651,8 @@ static enum heap_free free_unknown(struct heap *heap, uint64_t clock,
 		return HEAP_FOREIGN;
 	}
 	totals->double_frees++;
-	/* Two threads at nearly the same time: which of them was early, is not
-	 * known. Nobody's block is then as good as another's. */
+	/* The order of two threads at nearly the same time is unknown, so the
+	 * entry keeps no owner. */
 	if (clock - freed_clock(freed) <= HEAP_SKEW &&
 	    !is_freed_by(freed, owner))
 		owner = 0;
@@ -692,7 +674,7 @@ enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
 	}
 	if (block->unsure)
 		kind = FREED_UNSURE;
-	end_block(heap, block, temporary);
+	end_heap_block(heap, block, temporary);
 	heap->totals.matched_frees++;
 	set_freed(heap, freed_at(heap, address), address, clock, owner, kind);
 	return HEAP_FREED;
@@ -727,14 +709,13 @@ bool heap_is_double(const struct heap *heap, uint64_t clock, uint64_t address)
 {
 	const struct freed *freed = freed_at(heap, address);
 
-	/* Of one whose place was needed it is not known any more; one that
-	 * was freed yet again is settled. */
+	/* False if the entry was replaced. A later free of the address confirms
+	 * the report. */
 	return freed_kind(freed, address) == FREED_DOUBLE &&
 	       freed_clock(freed) >= clock;
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 #define FREED_BYTES (sizeof(struct freed) << FREED_BITS)
 
@@ -742,7 +723,7 @@ int heap_init(struct heap *heap, struct budget *budget, uint64_t period,
 	      uint64_t secret)
 {
 	*heap = (struct heap){ .budget = budget, .period = period };
-	/* Of most blocks nothing is known then. */
+	/* A sampled heap lacks most blocks. */
 	heap->incomplete = period;
 	heap->epoch = 1;
 	if (!budget_take(budget, FREED_BYTES))

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_dump - two ProfilePacket dumps on the sequence that has the stacks of
- * the process. Their values are cumulative: what was allocated and freed up to
- * then. So no value may be lower in the second dump than in the first. The
- * importer takes their times for CLOCK_MONOTONIC_COARSE, whatever the clock of
- * the packet is; the preamble of the trace has a snapshot of that clock.
- * Packets are numbered without a gap, and all but the last of a dump say that
- * the dump is continued.
+ * heap_dump - two ProfilePacket dumps on the sequence with the stacks of the
+ * process. Values are cumulative (allocated and freed so far), so no value may
+ * be lower in the second dump than in the first. The importer reads their times
+ * as CLOCK_MONOTONIC_COARSE, whatever the clock of the packet is; the preamble
+ * of the trace has a snapshot of that clock. Packets are numbered without gaps,
+ * and only the last of a dump is not marked "continued".
  */
 #include "collector/heap/heap_dump.h"
 
@@ -16,14 +15,14 @@
 #include <time.h>
 
 #include "collector/base/clock.h"
-#include "collector/options/collect_options.h"
-#include "collector/trace/packet.h"
 #include "collector/heap/process_heap.h"
+#include "collector/options/collect_options.h"
 #include "collector/record/recording.h"
 #include "collector/samples/trace_stacks.h"
+#include "collector/trace/packet.h"
 #include "shared/compiler.h"
 
-/* At most 60 bytes each; a packet stays below TRACE_STACKS_BYTES. */
+/* At most 60 bytes each, so a packet stays below TRACE_STACKS_BYTES. */
 #define SAMPLES_MAX 400
 
 typedef Perfetto__Protos__ProfilePacket__HeapSample heap_sample;
@@ -31,14 +30,14 @@ typedef Perfetto__Protos__ProfilePacket__HeapSample heap_sample;
 struct dump {
 	struct process_heap *heap;
 	struct trace_stacks *stacks;
-	uint64_t index; /* of the next packet */
+	uint64_t index;
 	heap_sample sample[SAMPLES_MAX];
 	heap_sample *pointer[SAMPLES_MAX];
 	size_t count;
-	uint64_t ns; /* BOOTTIME, of this dump */
+	uint64_t ns;
 };
 
-/* What all threads did in one stack. */
+/* The sums of all threads for one stack. */
 struct sum {
 	uint32_t stack;
 	struct heap_values peak, end;
@@ -60,7 +59,7 @@ static void add_heap_values(struct heap_values *to,
 	to->inuse_bytes += from->inuse_bytes;
 }
 
-/* One row for each stack; returns how many, 0 without memory. */
+/* Makes one row for each stack. Returns their number, 0 without memory. */
 static size_t sum_by_stack(struct process_heap *heap, struct sum **out)
 {
 	uint32_t sites = heap_site_count(&heap->heap);
@@ -131,8 +130,8 @@ static void write_packet(struct dump *dump, bool last)
 		trace_stacks_append(dump->stacks, bytes, size);
 }
 
-static void put_stack(struct dump *dump, uint32_t stack,
-		      const struct heap_values *values)
+static void put_dump_stack(struct dump *dump, uint32_t stack,
+			   const struct heap_values *values)
 {
 	const struct heap *heap = &dump->heap->heap;
 	uint64_t iid = values->alloc_objects || values->alloc_bytes
@@ -163,11 +162,11 @@ static void write_dumps(struct dump *dump, const struct sum *sum, size_t count)
 
 	dump->ns = heap_track_ns(track, peak);
 	for (size_t i = 0; i < count; i++)
-		put_stack(dump, sum[i].stack, &sum[i].peak);
+		put_dump_stack(dump, sum[i].stack, &sum[i].peak);
 	write_packet(dump, true);
 	dump->ns = MAX(track->last_ns, dump->ns + 1);
 	for (size_t i = 0; i < count; i++)
-		put_stack(dump, sum[i].stack, &sum[i].end);
+		put_dump_stack(dump, sum[i].stack, &sum[i].end);
 	write_packet(dump, true);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_files - sites are sorted by thread, so that each thread's are added to a
- * profile at once.
+ * heap_files - sites are sorted by thread, so that a profile gets all sites of
+ * a thread in one call.
  */
 #include "collector/heap/heap_files.h"
 
@@ -12,25 +12,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collector/profile/comments.h"
-#include "collector/base/lock.h"
 #include "collector/base/clock.h"
-#include "collector/options/collect_options.h"
-#include "collector/heap/heap_dump.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
-#include "collector/names/modules.h"
-#include "collector/replay/order.h"
-#include "collector/heap/process_heap.h"
-#include "collector/record/recording.h"
-#include "collector/samples/samples.h"
 #include "collector/base/size.h"
+#include "collector/heap/heap_dump.h"
+#include "collector/heap/process_heap.h"
+#include "collector/names/modules.h"
+#include "collector/options/collect_options.h"
+#include "collector/output/comments.h"
 #include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
-#include "collector/stacks/stacks.h"
+#include "collector/profile/stacks.h"
+#include "collector/profile/window_profile.h"
+#include "collector/record/recording.h"
+#include "collector/record/who.h"
+#include "collector/replay/order.h"
+#include "collector/samples/samples.h"
 #include "shared/compiler.h"
 
-/* --- a profile --------------------------------------------------------------
- */
+/* --- a profile ----------------------------------------------------------- */
 
 struct row {
 	uint32_t owner;
@@ -46,7 +47,7 @@ static int rows_by_owner(const void *a, const void *b)
 	return 0;
 }
 
-/* The sums of the rows before, not rounded: heap_round_next(). */
+/* The unrounded sums of earlier rows: heap_round_next(). */
 struct row_sums {
 	uint64_t of[4];
 };
@@ -84,9 +85,8 @@ static void fill_row(const struct process_heap *heap,
 			(int64_t)heap_round(&heap->heap, site->peak_bytes);
 }
 
-/* Whether any value of @row is not 0. Values are looked at one by one: a small
- * share may have bytes but no block, and a site may have values at the peak
- * only. */
+/* Returns true if any value of @row is not 0. Checks each value: a small share
+ * may have bytes but no block, and a site may have values only at the peak. */
 static bool has_row_values(const struct row *row)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(row->values.value); i++)
@@ -111,8 +111,8 @@ static struct profile_owner profile_owner_of(struct process_heap *heap,
 	return owner;
 }
 
-static int add_rows(struct process_heap *heap, struct row *rows, size_t count,
-		    struct stack_profile *profile)
+static int add_heap_rows(struct process_heap *heap, struct row *rows,
+			 size_t count, struct stack_profile *profile)
 {
 	struct stack_values *values = calloc(count + 1, sizeof(*values));
 	int err = values ? 0 : -ENOMEM;
@@ -136,18 +136,19 @@ static int add_rows(struct process_heap *heap, struct row *rows, size_t count,
 	return err;
 }
 
-int heap_files_add(struct process_heap *heap, enum heap_moment moment,
-		   struct stack_profile *profile)
+/* Sets @count to the number of rows of @heap. The caller frees them. NULL: no
+ * memory. */
+static struct row *make_heap_rows(struct process_heap *heap,
+				  enum heap_moment moment, size_t *count)
 {
 	uint32_t sites;
 	struct row_sums sums = { { 0 } };
 	struct row *rows;
-	size_t count = 0;
-	int err;
 
-	/* The copy is short; adding it takes long. */
+	*count = 0;
+	/* Copying is quick; adding to the profile takes long. */
 	order_lock(heap->order);
-	/* Stacks of samples are not those of spans. */
+	/* Stacks of samples are not stacks of spans. */
 	if (moment != HEAP_OF_SPANS)
 		process_heap_spread(heap);
 	sites = heap_site_count(&heap->heap);
@@ -155,27 +156,57 @@ int heap_files_add(struct process_heap *heap, enum heap_moment moment,
 	for (uint32_t i = 0; rows && i < sites; i++) {
 		const struct heap_site *site = heap_get_site(&heap->heap, i);
 
-		fill_row(heap, site, moment, &sums, &rows[count]);
-		count += has_row_values(&rows[count]);
+		fill_row(heap, site, moment, &sums, &rows[*count]);
+		*count += has_row_values(&rows[*count]);
 	}
 	if (moment != HEAP_OF_SPANS)
 		process_heap_unspread(heap);
 	order_unlock(heap->order);
-	if (!rows)
-		return -ENOMEM;
-	err = add_rows(heap, rows, count, profile);
+	return rows;
+}
+
+int heap_files_add(struct process_heap *heap, enum heap_moment moment,
+		   struct stack_profile *profile)
+{
+	size_t count;
+	struct row *rows = make_heap_rows(heap, moment, &count);
+	int err = rows ? add_heap_rows(heap, rows, count, profile) : -ENOMEM;
+
 	free(rows);
 	return err;
 }
 
-/* --- a file -----------------------------------------------------------------
- */
+/* As heap_files_add(), to a profile without threads and processes. False: no
+ * memory for a copy. */
+static bool add_to_window(struct process_heap *heap,
+			  struct stack_profile *window)
+{
+	const struct profile_owner nobody = { .pid = 0 };
+	size_t count;
+	struct row *rows = make_heap_rows(heap, HEAP_NOW, &count);
+	struct stack_values *values =
+		rows ? calloc(count + 1, sizeof(*values)) : NULL;
+	const bool copied = values;
 
-static void make_comments(const struct recording *recording,
-			  const struct heap_sums *sum, struct comments *out)
+	for (size_t i = 0; copied && i < count; i++)
+		values[i] = rows[i].values;
+	/* The profile counts values without room. */
+	if (copied && count)
+		(void)stack_profile_add(window, &nobody, heap->stacks,
+					heap->modules, values, count);
+	free(values);
+	free(rows);
+	return copied;
+}
+
+/* --- a file -------------------------------------------------------------- */
+
+static void make_heap_comments(struct recording *recording,
+			       const struct heap_sums *sum,
+			       struct comments *out)
 {
 
-	comments_add_command(out, recording_setup(recording)->options->command);
+	who_comment(recording, out);
 	comments_add_count(out, "# {block was|blocks were} recorded exactly",
 			   sum->exact);
 	comments_add_count(
@@ -253,7 +284,7 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 	int err;
 
 	*bytes = 0;
-	make_comments(recording, sum, &comments);
+	make_heap_comments(recording, sum, &comments);
 	err = stack_profile_write(profile, &header, setup->dir_fd, name);
 	comments_release(&comments);
 	if (!err && fstatat(setup->dir_fd, name, &status, 0) == 0)
@@ -261,8 +292,7 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 	return err;
 }
 
-/* --- the end of a process ---------------------------------------------------
- */
+/* --- the end of a process ------------------------------------------------ */
 
 static void add_functions(struct process_heap *heap)
 {
@@ -294,7 +324,7 @@ static void add_functions(struct process_heap *heap)
 		frame = stacks_frame(heap->stacks, site->stack);
 		if (frame.kind == FRAME_NAMED || !site->stack)
 			continue;
-		/* A return address may be that of the next function. */
+		/* A return address may be the start of the next function. */
 		modules_resolve(heap->modules,
 				frame.address - (frame.kind == FRAME_RETURN),
 				frame.generation, &symbol);
@@ -304,8 +334,8 @@ static void add_functions(struct process_heap *heap)
 	}
 }
 
-/* How many blocks of an exact heap have a stack that a sample told. Not under
- * the recording's lock, which comes after that of these blocks. */
+/* Returns how many blocks of an exact heap have a sampled stack. Must not be
+ * called under the recording's lock, which ranks after known_lock. */
 static uint64_t count_known(struct process_heap *heap)
 {
 	uint64_t count = 0;
@@ -318,9 +348,9 @@ static uint64_t count_known(struct process_heap *heap)
 	return count;
 }
 
-/* All but those that count_known() counts. Under order_lock(), or when nobody
+/* Adds all sums except count_known(). Under order_lock(), or when no thread
  * changes the heap any more. */
-static void add_sums(struct process_heap *heap, struct heap_sums *sum)
+static void add_heap_sums(struct process_heap *heap, struct heap_sums *sum)
 {
 	const struct heap_totals *from = &heap->heap.totals;
 	struct heap *core = &heap->heap;
@@ -359,48 +389,41 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	}
 }
 
-static void unlist_heap(struct recording *recording, struct process_heap *heap)
-{
-	struct process_heap **link = recording_heaps(recording);
-
-	while (*link && *link != heap)
-		link = &(*link)->next;
-	if (*link)
-		*link = heap->next;
-}
-
 void heap_files_finish(struct process_heap *heap)
 {
 	struct recording *recording = heap->recording;
 	const struct recording_setup *setup = recording_setup(recording);
 	uint64_t known = count_known(heap);
 	struct heap_sums *sums;
+	struct process_heap **link;
 
 	sums = &recording_lock(recording)->heap;
-	unlist_heap(recording, heap);
+	link = recording_heaps(recording);
+	while (*link && *link != heap)
+		link = &(*link)->next;
+	if (*link)
+		*link = heap->next;
 	sums->stacks += known;
-	add_sums(heap, sums);
+	add_heap_sums(heap, sums);
 	recording_unlock(recording);
 	process_heap_spread(heap);
 	add_functions(heap);
 	heap_dump_write(heap);
 	process_heap_unspread(heap);
-	/* What finds no room is counted there. */
+	/* The profile counts values without room. */
 	if (setup->profiles.heap)
 		(void)heap_files_add(heap, HEAP_NOW, setup->profiles.heap);
 	if (setup->profiles.heap_peak)
 		(void)heap_files_add(heap, HEAP_AT_PEAK,
 				     setup->profiles.heap_peak);
-	/* Stacks of samples are not those of spans. */
 	if (setup->profiles.span && !heap->sampled)
 		(void)heap_files_add(heap, HEAP_OF_SPANS, setup->profiles.span);
 }
 
-/* --- snapshots --------------------------------------------------------------
- */
+/* --- snapshots ----------------------------------------------------------- */
 
-/* The heap of a process that goes on that comes after @last in the list (NULL:
- * the first one), with a reference. NULL: there is none. */
+/* Returns the heap after @last (NULL: the first) in the list of running
+ * processes, with a reference, or NULL at the end. */
 static struct process_heap *next_heap(struct recording *recording,
 				      struct process_heap *last)
 {
@@ -414,41 +437,69 @@ static struct process_heap *next_heap(struct recording *recording,
 	return heap;
 }
 
-int heap_files_snapshot(struct recording *recording, const char *name)
+int heap_files_so_far(struct recording *recording, struct heap_sums *sum,
+		      struct stack_profile **out)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	struct stack_profile *profile = NULL;
 	struct process_heap *heap = NULL, *next;
-	struct heap_sums sum;
-	uint64_t bytes;
-	int err;
+	int err = setup->profiles.heap ? 0 : -ENOENT;
 
-	if (!setup->profiles.heap)
-		return -ENOENT;
-	err = stack_profile_new(&stack_profile_heap, setup->symbols,
-				setup->budget, &profile);
+	if (!err)
+		err = stack_profile_new(&stack_profile_heap, setup->symbols,
+					setup->budget, out);
 	if (err)
 		return err;
-	(void)stack_profile_merge(profile, setup->profiles.heap);
-	sum = recording_lock(recording)->heap;
+	(void)stack_profile_merge(*out, setup->profiles.heap);
+	*sum = recording_lock(recording)->heap;
 	recording_unlock(recording);
-	/* Only this thread takes any out of the list. */
+	/* Only this thread removes entries of the list. */
 	for (; (next = next_heap(recording, heap)); heap = next) {
 		process_heap_put(&heap);
 		order_lock(next->order);
-		sum.stacks += count_known(next);
-		add_sums(next, &sum);
+		sum->stacks += count_known(next);
+		add_heap_sums(next, sum);
 		order_unlock(next->order);
-		(void)heap_files_add(next, HEAP_NOW, profile);
+		(void)heap_files_add(next, HEAP_NOW, *out);
 	}
 	process_heap_put(&heap);
-	err = -ENOENT;
-	if (sum.exact + sum.sampled) {
-		err = heap_files_write(recording, profile, &sum,
-				       clock_boottime_ns() - setup->start_ns,
-				       name, &bytes);
-		recording_say_unwritten(recording, name, err);
+	if (sum->exact + sum->sampled)
+		return 0;
+	stack_profile_free(out);
+	return -ENOENT;
+}
+
+bool heap_files_sum(struct recording *recording, struct stack_profile *window)
+{
+	const struct recording_setup *setup = recording_setup(recording);
+	struct process_heap *heap = NULL, *next;
+	bool whole = true;
+
+	window_profile_begin(window);
+	/* The profile counts values without room. */
+	(void)window_profile_add(window, setup->profiles.heap, NULL);
+	/* Only this thread removes entries of the list. */
+	for (; (next = next_heap(recording, heap)); heap = next) {
+		process_heap_put(&heap);
+		whole = add_to_window(next, window) && whole;
 	}
+	process_heap_put(&heap);
+	return whole;
+}
+
+int heap_files_snapshot(struct recording *recording, const char *name)
+{
+	const struct recording_setup *setup = recording_setup(recording);
+	struct stack_profile *profile;
+	struct heap_sums sum;
+	uint64_t bytes;
+	int err = heap_files_so_far(recording, &sum, &profile);
+
+	if (err)
+		return err;
+	err = heap_files_write(recording, profile, &sum,
+			       clock_boottime_ns() - setup->start_ns, name,
+			       &bytes);
+	recording_say_unwritten(recording, name, err);
 	stack_profile_free(&profile);
 	return err;
 }

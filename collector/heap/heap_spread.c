@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_spread - a share is the difference of two partial sums, each of which is
- * rounded down. So all shares together are the whole, and no share is off by
- * one or more.
+ * heap_spread - a share is the difference of two partial sums, each rounded
+ * down. So the shares add up to the whole, and each share is off by less than
+ * one.
  */
 #include "collector/heap/heap_spread.h"
 
@@ -12,14 +12,14 @@
 #include "collector/heap/heap.h"
 #include "shared/compiler.h"
 
-/* The values of a site that are scaled, each by itself. */
+/* The values of a site, each scaled separately. */
 enum part {
 	FREED_OBJECTS,
 	FREED_BYTES,
 	INUSE_OBJECTS,
 	INUSE_BYTES,
 	VALUES, /* of one moment */
-	THEN = VALUES, /* the same at the peak */
+	THEN = VALUES, /* at the peak */
 	TEMPORARY = 2 * VALUES,
 	PARTS,
 };
@@ -41,7 +41,7 @@ static void split_values(const struct heap_values *values, uint64_t *part)
 	part[INUSE_BYTES] = values->inuse_bytes;
 }
 
-static struct heap_values join_parts(const uint64_t *part)
+static struct heap_values join_value_parts(const uint64_t *part)
 {
 	return (struct heap_values){
 		.alloc_objects = part[FREED_OBJECTS] + part[INUSE_OBJECTS],
@@ -62,12 +62,11 @@ static struct parts parts_of(const struct heap_site *site,
 	return parts;
 }
 
-/* Write @parts into @site, as of the last peak of @heap. */
 static void set_parts(const struct heap *heap, struct heap_site *site,
 		      const struct parts *parts)
 {
-	site->now = join_parts(parts->part);
-	site->then = join_parts(parts->part + THEN);
+	site->now = join_value_parts(parts->part);
+	site->then = join_value_parts(parts->part + THEN);
 	site->temporary = parts->part[TEMPORARY];
 	site->epoch = heap->epoch;
 }
@@ -81,9 +80,8 @@ static int sites_by_owner(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-/* The sites of @heap at which anything was allocated, by owner. */
-static size_t list_sites(const struct heap *exact, struct heap *heap,
-			 struct known **out)
+static size_t list_heap_sites(const struct heap *exact, struct heap *heap,
+			      struct known **out)
 {
 	uint32_t sites = heap_site_count(heap);
 	size_t count = 0;
@@ -91,7 +89,7 @@ static size_t list_sites(const struct heap *exact, struct heap *heap,
 	*out = calloc(sites, sizeof(**out));
 	for (uint32_t i = 0; *out && i < sites; i++) {
 		const struct heap_site *site = heap_get_site(heap, i);
-		/* At the last peak of the heap that it follows. */
+		/* Changed since the last peak of the heap that it follows. */
 		bool changed = site->epoch == exact->epoch;
 
 		if (site->now.alloc_objects)
@@ -105,13 +103,13 @@ static size_t list_sites(const struct heap *exact, struct heap *heap,
 	return count;
 }
 
-static uint64_t share_of(uint64_t all, uint64_t part, uint64_t sum)
+static uint64_t share_of_part(uint64_t all, uint64_t part, uint64_t sum)
 {
 	return (uint64_t)((unsigned __int128)all * part / sum);
 }
 
-/* The share of @all that belongs to @one, a part of @sum which begins at @from.
- * Each value by itself; moves @from behind @one. */
+/* Returns the share of @all for @one, a part of @sum that starts at @from.
+ * Moves @from behind @one. */
 static struct parts shares_of(const struct parts *all, const struct parts *sum,
 			      struct parts *from, const struct parts *one)
 {
@@ -123,15 +121,16 @@ static struct parts shares_of(const struct parts *all, const struct parts *sum,
 		result.part[i] = 0;
 		if (sum->part[i])
 			result.part[i] =
-				share_of(all->part[i], end, sum->part[i]) -
-				share_of(all->part[i], from->part[i],
-					 sum->part[i]);
+				share_of_part(all->part[i], end, sum->part[i]) -
+				share_of_part(all->part[i], from->part[i],
+					      sum->part[i]);
 		from->part[i] = end;
 	}
 	return result;
 }
 
-/* The site of a stack that was told, or NULL: no memory, or it is @unknown. */
+/* Returns the site for a known stack, or NULL without memory or if the stack is
+ * @unknown. */
 static struct heap_site *spread_site(struct heap *exact,
 				     const struct known *one, uint32_t unknown)
 {
@@ -144,7 +143,6 @@ static struct heap_site *spread_site(struct heap *exact,
 								      : NULL;
 }
 
-/* @count of one owner. */
 static void spread_owner(struct heap *exact, const struct known *list,
 			 size_t count, uint32_t unknown)
 {
@@ -194,7 +192,7 @@ static void each_owner(struct heap *exact, struct heap *known, uint32_t unknown,
 				    uint32_t))
 {
 	struct known *sites;
-	size_t count = list_sites(exact, known, &sites), i;
+	size_t count = list_heap_sites(exact, known, &sites), i;
 
 	for (size_t first = 0; first < count; first = i) {
 		for (i = first; i < count; i++)

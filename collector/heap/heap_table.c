@@ -1,48 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_table - many small tables (segments). The program's memory is cut into
- * regions of 256 KiB, and a hash of the region says which segment its blocks
- * are in. An allocator hands out neighbours one after the other, so a run of
- * hundreds of events stays in a few segments, which stay in the CPU's own
- * caches. In one table, at random places, each event would miss the caches and
- * the TLB, and take the program's part of the last-level cache.
+ * heap_table - many small hash tables (segments). The program's memory is
+ * divided into regions of 256 KiB, and a hash of the region selects the segment
+ * of its blocks. An allocator returns neighbours one after the other, so
+ * hundreds of events in a row use a few segments, which stay in the caches of
+ * the CPU. In one large table each event would miss the caches and the TLB at a
+ * random place, and evict the program's data from the last-level cache.
  *
- * There are as many segments as leave each a thousand blocks on average. As
- * the blocks grow more, one segment at a time is split in two, in turn (W.
- * Litwin, "Linear hashing: a new tool for file and table addressing", 1980), so
- * nothing is ever long at growing. A region has 262,144 addresses, which
- * bounds a segment that a program fills on purpose. Segments are not joined
- * again: one that has become empty keeps some hundred bytes.
+ * The number of segments keeps their average at a thousand blocks. As the
+ * blocks increase, one segment at a time is split in two, in turn (W. Litwin,
+ * "Linear hashing: a new tool for file and table addressing", 1980), so no
+ * growth takes long. A region has 262,144 addresses, which bounds a segment
+ * that a program fills on purpose. Segments are never joined; an empty one
+ * keeps some hundred bytes.
  *
- * Each is probed linearly and between half and three quarters full, as its
- * size need not be a power of two: a hash is scaled to it by a multiplication
- * (D. Lemire, "Fast random integer generation in an interval", 2019).
+ * Each segment is probed linearly and is half to three quarters full. Its size
+ * need not be a power of two: a multiplication scales a hash to it (D. Lemire,
+ * "Fast random integer generation in an interval", 2019).
  *
- * Removing moves what follows up (Knuth, TAOCP vol. 3, 6.4, algorithm R): no
- * marks of the removed are left, which a program that allocates for days would
- * pile up.
+ * Removing a block moves later ones up (Knuth, TAOCP vol. 3, 6.4, algorithm R),
+ * so a program that allocates for days piles up no tombstones.
  */
 #include "collector/heap/heap_table.h"
 
 #include <stdlib.h>
 
-#include "collector/base/grow.h"
 #include "collector/base/budget.h"
+#include "collector/base/grow.h"
 #include "shared/compiler.h"
 
 #define ROOM_MIN 16u
 #define ROOM_MAX (1u << 31)
 #define ROOM_SMALL 64u
 #define REGION_BITS 18
-#define SEGMENT_BLOCKS 1024u /* on average, when there are more */
+#define SEGMENT_BLOCKS 1024u /* average, once there are more */
 #define SEGMENTS_MAX (1u << 30)
 
 /*
- * Mixes all bits of @number into the upper and the lower half, which are used
- * for two things. The first multiplier is 2^64 divided by the golden ratio
- * (Knuth, TAOCP vol. 3, 6.4, "Fibonacci hashing"); the second was found by a
- * search of the database H2 for 64-bit mixers (its CalculateHashConstant.java),
- * and is known as that of degski64.
+ * Mixes all bits of @number into the upper and the lower half, which have
+ * separate uses. The first multiplier is 2^64 divided by the golden ratio
+ * (Knuth, TAOCP vol. 3, 6.4, "Fibonacci hashing"). The second was found by a
+ * search of the database H2 for 64-bit mixers (its CalculateHashConstant.java)
+ * and is known as degski64's.
  */
 static uint64_t block_hash(const struct heap_table *table, uint64_t number)
 {
@@ -57,19 +56,18 @@ static uint32_t region_hash(const struct heap_table *table, uint64_t address)
 	return (uint32_t)(block_hash(table, address >> REGION_BITS) >> 32);
 }
 
-/* There is one at least. */
 static struct heap_segment *segment_of(const struct heap_table *table,
 				       uint64_t address)
 {
 	uint32_t hash = region_hash(table, address), i = hash & table->mask;
 
-	/* Not split yet. */
+	/* not split yet */
 	if (i >= table->segments)
 		i = hash & table->mask >> 1;
 	return &table->segment[i];
 }
 
-/* Where in @segment the search for @hash starts. */
+/* Returns the start of the search for @hash. */
 static struct heap_block *home_of(const struct heap_segment *segment,
 				  uint64_t hash)
 {
@@ -89,7 +87,7 @@ static struct heap_block *block_after(const struct heap_segment *segment,
 							      : segment->block;
 }
 
-/* The first free place for @hash. There is one. */
+/* Returns the first free place for @hash; the segment must have one. */
 static struct heap_block *find_block_place(const struct heap_segment *segment,
 					   uint64_t hash)
 {
@@ -100,7 +98,6 @@ static struct heap_block *find_block_place(const struct heap_segment *segment,
 	return place;
 }
 
-/* An empty segment with @room places, one at least. */
 static bool make_segment(struct heap_table *table, struct heap_segment *segment,
 			 uint32_t room)
 {
@@ -144,7 +141,6 @@ static bool resize_segment(struct heap_table *table,
 	return true;
 }
 
-/* The next size of a segment of @room places. */
 static uint64_t next_room(uint64_t room)
 {
 	if (!room)
@@ -152,14 +148,13 @@ static uint64_t next_room(uint64_t room)
 	return room < ROOM_SMALL ? 2 * room : room + room / 2;
 }
 
-/* Whether one block more would fill @segment to more than three quarters. */
-static bool is_full(const struct heap_segment *segment)
+static bool is_segment_full(const struct heap_segment *segment)
 {
 	return 4ULL * (segment->count + 1) > 3ULL * segment->room;
 }
 
-/* Make @segment larger if it is full; at least one place stays empty. False:
- * there is no room for one block more. */
+/* Grows @segment; at least one place stays empty. Returns false without room
+ * for one more block. */
 static bool reserve_place(struct heap_table *table,
 			  struct heap_segment *segment)
 {
@@ -170,17 +165,8 @@ static bool reserve_place(struct heap_table *table,
 	return 16ULL * (segment->count + 1) <= 15ULL * segment->room;
 }
 
-/* --- the number of segments -------------------------------------------------
- */
+/* --- the number of segments ---------------------------------------------- */
 
-static bool reserve_segments(struct heap_table *table)
-{
-	return table->segments < SEGMENTS_MAX &&
-	       !grow_array_from(table->budget, table->segment,
-				table->segment_room, table->segments + 1);
-}
-
-/* Blocks of @segment whose region goes to the other one when it is split. */
 static uint32_t count_other(const struct heap_table *table,
 			    const struct heap_segment *segment, uint32_t bit)
 {
@@ -195,13 +181,11 @@ static uint32_t count_other(const struct heap_table *table,
 	return count;
 }
 
-/* How many places are right for so many blocks. */
 static uint32_t room_for_blocks(uint32_t count)
 {
 	return MAX(count + count * 2 / 3, ROOM_MIN);
 }
 
-/* Moves the blocks of @old to @part[0] or [1]. */
 static bool divide_segment(struct heap_table *table, struct heap_segment *old,
 			   uint32_t bit, struct heap_segment *part)
 {
@@ -233,13 +217,14 @@ static bool divide_segment(struct heap_table *table, struct heap_segment *old,
 	return true;
 }
 
-/* One segment more; none, if there is no room. */
 static void split_segment(struct heap_table *table)
 {
 	uint32_t number = table->segments, bit;
 	struct heap_segment part[2];
 
-	if (!reserve_segments(table))
+	if (table->segments >= SEGMENTS_MAX ||
+	    grow_array_from(table->budget, table->segment, table->segment_room,
+			    table->segments + 1))
 		return;
 	if (number == 0) {
 		table->segment[table->segments++] = (struct heap_segment){ 0 };
@@ -254,8 +239,7 @@ static void split_segment(struct heap_table *table)
 	table->mask = 2 * bit - 1;
 }
 
-/* --- blocks -----------------------------------------------------------------
- */
+/* --- blocks -------------------------------------------------------------- */
 
 void heap_table_fetch(const struct heap_table *table, uint64_t address)
 {
@@ -264,7 +248,8 @@ void heap_table_fetch(const struct heap_table *table, uint64_t address)
 	if (!table->count)
 		return;
 	home = home_of(segment_of(table, address), block_hash(table, address));
-	/* A few of the next ones are probed, too: 1.5 lines on average. */
+	/* A search probes some of the next entries: 1.5 cache lines on
+	 * average. */
 	__builtin_prefetch(home, 1);
 	__builtin_prefetch(home + 3, 1);
 }
@@ -287,8 +272,8 @@ struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 	return NULL;
 }
 
-/* The place for a block at @address, which must not be there; it is counted
- * already. NULL: no room. */
+/* Returns a place for a new block at @address and counts it, or NULL without
+ * room. */
 static struct heap_block *new_place(struct heap_table *table, uint64_t address)
 {
 	struct heap_miss miss = table->miss;
@@ -303,7 +288,7 @@ static struct heap_block *new_place(struct heap_table *table, uint64_t address)
 	if (miss.address != address)
 		miss = (struct heap_miss){ .segment =
 						   segment_of(table, address) };
-	if (is_full(miss.segment)) {
+	if (is_segment_full(miss.segment)) {
 		if (!reserve_place(table, miss.segment))
 			return NULL;
 		miss.address = 0;
@@ -330,12 +315,12 @@ struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 	return block;
 }
 
-/* Whether @home lies behind @gap and not behind @block, counted around the end
- * of the segment. Then the block at @block must not move to @gap: a search that
- * starts at @home would not find it there. */
-static bool is_between(const struct heap_block *gap,
-		       const struct heap_block *home,
-		       const struct heap_block *block)
+/* Returns true if @home lies behind @gap and not behind @block, counted around
+ * the end of the segment. Then @block must not move to @gap, where a search
+ * from @home would miss it. */
+static bool is_between_places(const struct heap_block *gap,
+			      const struct heap_block *home,
+			      const struct heap_block *block)
 {
 	if (gap <= block)
 		return gap < home && home <= block;
@@ -352,7 +337,7 @@ void heap_table_remove(struct heap_table *table, struct heap_block *block)
 	     block = block_after(segment, block)) {
 		uint64_t hash = block_hash(table, block_address(block));
 
-		if (is_between(gap, home_of(segment, hash), block))
+		if (is_between_places(gap, home_of(segment, hash), block))
 			continue;
 		*gap = *block;
 		gap = block;
@@ -360,7 +345,7 @@ void heap_table_remove(struct heap_table *table, struct heap_block *block)
 	gap->key = 0;
 	segment->count--;
 	table->count--;
-	/* Should there be no memory for the smaller one, this one is kept. */
+	/* Without memory for a smaller segment this one stays. */
 	if (segment->room > 2 * ROOM_MIN &&
 	    8ULL * segment->count < segment->room)
 		(void)resize_segment(table, segment, segment->room / 2);

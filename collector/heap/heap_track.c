@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_track - the packets are on a sequence of their own, since any worker may
- * be the one that consumes and writes them. Each packet names its track and has
- * an absolute time.
+ * heap_track - any worker may be the consumer that writes these packets, so
+ * they have their own sequence. Each packet names its track and has an absolute
+ * time.
  */
 #include "collector/heap/heap_track.h"
 
@@ -10,17 +10,17 @@
 #include <stdio.h>
 
 #include "collector/base/clock.h"
-#include "collector/flight/triggers.h"
+#include "collector/base/random.h"
 #include "collector/heap/heap.h"
+#include "collector/record/triggers.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
-#include "collector/base/random.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 
 #define STEP_NS 10000000
 #define PACKET_BYTES 512
-/* A program that frees twice all the time need not be told each time. */
+/* Most double frees in the trace. */
 #define DOUBLES_TOLD_MAX 1000
 
 static const struct {
@@ -139,7 +139,7 @@ void heap_track_step(struct heap_track *track, struct heap *heap,
 	bool written = track->last_ns;
 
 	if (written && ns < track->last_ns + STEP_NS) {
-		/* Late, or clocks run at another rate than they did. */
+		/* A late record, or the clock has changed its rate. */
 		wait = track->last_ns + STEP_NS - ns;
 		wait = MIN(wait, STEP_NS);
 	} else {

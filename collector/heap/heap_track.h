@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * heap_track - the heap of a process in the trace: counters of bytes in use,
- * of blocks in use and of bytes allocated, which are written now and then and
- * at the end; and an instant for each double free.
+ * blocks in use and bytes allocated, written now and then and at the end; and
+ * an instant for each double free.
  */
 #ifndef PERFREC_COLLECTOR_HEAP_HEAP_TRACK_H
 #define PERFREC_COLLECTOR_HEAP_HEAP_TRACK_H
@@ -30,37 +30,34 @@ struct heap_track {
 	uint64_t uuid[HEAP_COUNTERS];
 	struct clock_sync *sync; /* NULL: clocks are ns */
 	struct clock_segment segment;
-	uint64_t last_ns; /* of what was written last */
-	uint64_t last_clock; /* of the last record taken in; the consumer's */
-	uint64_t next_clock; /* counters are not written again before */
-	uint64_t doubles; /* double frees told */
-	struct triggers *triggers; /* those of set */
-	uint32_t set[HEAP_COUNTERS]; /* of each counter */
-	pid_t pid; /* for these */
+	uint64_t last_ns; /* of the last written values */
+	uint64_t last_clock; /* of the last record; the consumer's */
+	uint64_t next_clock; /* earliest time of the next write */
+	uint64_t doubles;
+	struct triggers *triggers;
+	uint32_t set[HEAP_COUNTERS];
+	pid_t pid;
 };
 
-/* Begin, and write the descriptors of the counters. The tracks lie below the
- * process track @process_uuid; @sequence is used for nothing else. @trace and
- * @sync (NULL: clocks are ns) must outlive it. As all calls here it may wait
- * for the disk. One thread at a time. */
+/* Writes the descriptors of the counters. The tracks lie below process track
+ * @process_uuid; @sequence must be unused. @trace and @sync (NULL: clocks are
+ * ns) must outlive @track. All functions here may wait for the disk. One thread
+ * at a time. */
 void heap_track_init(struct heap_track *track, struct trace_file *trace,
 		     struct clock_sync *sync, uint64_t process_uuid,
 		     uint32_t sequence);
-/* The counters, of process @pid, are held against @triggers (NULL: none), which
- * must outlive @track. Before the first step. */
+/* Compares the counters of process @pid with @triggers (NULL: none), which must
+ * outlive @track. Call before the first step. */
 void heap_track_set_triggers(struct heap_track *track,
 			     struct triggers *triggers, pid_t pid);
-/* Write the counters as they are now. To be called before @heap takes in a
- * record of @clock, if @clock is at least track->next_clock. */
+/* Writes the counters. Call before @heap applies a record of @clock, if @clock
+ * is at least track->next_clock. */
 void heap_track_step(struct heap_track *track, struct heap *heap,
 		     uint64_t clock);
-/* Write the last values. */
 void heap_track_end(struct heap_track *track, struct heap *heap);
-/* Write the instant "double free of @address" at @clock, on the track
- * @thread_uuid. */
 void heap_track_double_free(struct heap_track *track, uint64_t clock,
 			    uint64_t thread_uuid, uint64_t address);
-/* What @clock is in ns. */
+/* Converts @clock to ns of BOOTTIME. */
 uint64_t heap_track_ns(struct heap_track *track, uint64_t clock);
 
 #endif

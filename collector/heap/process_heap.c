@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_heap - what each thread of the collector does here:
+ * process_heap - the collector's threads and their work here:
  *
  *   drain workers  feed the streams of their threads (thread_heap.c); between
  *                  passes one of them at a time is the consumer
- *   consumer       changes the heap and writes its counters; if the heap is
- *                  sampled, it only posts samples
+ *   consumer       changes the heap and writes its counters; for a sampled
+ *                  heap it only posts samples
  *   sampler        changes the heap of a sampled process, under order_lock()
  *   jobs           process_heap_end(); snapshots, under order_lock()
  */
@@ -15,38 +15,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/grow.h"
-#include "collector/record/arena.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
-#include "collector/replay/heap_feed.h"
-#include "collector/heap/heap_spread.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
+#include "collector/base/random.h"
+#include "collector/heap/heap_spread.h"
 #include "collector/names/modules.h"
-#include "collector/replay/order.h"
-#include "collector/replay/pause.h"
+#include "collector/options/collect_options.h"
+#include "collector/profile/stacks.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
-#include "collector/base/random.h"
+#include "collector/replay/heap_feed.h"
+#include "collector/replay/order.h"
+#include "collector/replay/pause.h"
 #include "collector/samples/samples.h"
-#include "collector/stacks/stacks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* What waits to be put into order, of one process. */
 #define ORDER_BYTES (64u << 20)
-/* After so many threads, new ones share a number with a thread of their name,
- * so that a program which makes threads for days does not make sites for each.
- */
+/* After this many threads, new ones share a number with a thread of the same
+ * name. Otherwise a program that creates threads for days would create new
+ * sites for each. */
 #define OWNERS_APART 4096u
 #define OWNERS_MAX 65536u
-/* In a large table each event misses every cache. So many events are fetched
- * ahead, and miss at the same time. */
+/* In a large table each event misses every cache. This many events are
+ * prefetched, so their misses overlap. */
 #define AHEAD 8
 
-/* --- the consumer -----------------------------------------------------------
- */
+/* --- the consumer -------------------------------------------------------- */
 
 static void tell_double(struct process_heap *heap,
 			const struct order_item *item)
@@ -63,7 +61,7 @@ static void tell_double(struct process_heap *heap,
 			       uuid ? uuid : heap->track.process_uuid, item->b);
 }
 
-/* Tell of double frees that no record up to @clock has explained. */
+/* Reports double frees that no record up to @clock has explained. */
 static void tell_doubles(struct process_heap *heap, uint64_t clock)
 {
 	uint32_t kept = 0;
@@ -80,13 +78,13 @@ static void tell_doubles(struct process_heap *heap, uint64_t clock)
 }
 
 /*
- * Whether every allocation that @heap's process has made so far is known, or
- * will be in the order before the free of its block. If not, a free that finds
- * no block may be that of a block whose allocation was not recorded.
+ * Returns true if every allocation of the process so far is known, or will be
+ * in the order before the free of its block. Otherwise a free without a block
+ * may have an unrecorded allocation.
  *
- * Every sign of a missing allocation is written before the block is handed out,
- * and the block is freed after that. So whoever has read the record of the free
- * sees the sign, too.
+ * The program signals a missing allocation before the allocator returns the
+ * block, and frees the block later. So a reader of the free's record also sees
+ * the signal.
  */
 static bool knows_all_blocks(const struct process_heap *heap)
 {
@@ -98,7 +96,7 @@ static bool knows_all_blocks(const struct process_heap *heap)
 		    PAGE_BLOCKS_LOST ||
 	    arena_late_slots(arena) || atom_load_rlx(&heap->unsure))
 		return false;
-	/* Rings may not be read to their ends any more. */
+	/* The rings may not be read completely any more. */
 	if (arena_is_broken(arena) || order_early(heap->order))
 		return false;
 	return !process_is_ending(process) || process_is_gone(process);
@@ -114,14 +112,14 @@ static void add_double(struct process_heap *heap, const struct order_item *item)
 
 static void post_block(struct process_heap *heap, struct sample *sample)
 {
-	/* It may be freed at once. */
+	/* samples_post() may free the sample. */
 	bool alloc = sample->kind == SAMPLE_ALLOC;
 
 	if (!samples_post(heap->samples, sample) && heap->sampled)
 		process_heap_dropped(heap, alloc, !alloc);
 }
 
-/* The stack of the block that came just before @sample in the same stream. */
+/* Posts the stack of the block just before @sample in the same stream. */
 static void post_block_stack(struct process_heap *heap, struct sample *sample)
 {
 	bool is_live =
@@ -134,7 +132,7 @@ static void post_block_stack(struct process_heap *heap, struct sample *sample)
 	post_block(heap, sample);
 }
 
-/* A block whose stack was told has ended. */
+/* Posts the end of a block with a sampled stack. */
 static void post_block_end(struct process_heap *heap, uint64_t clock)
 {
 	struct sample *sample = sample_new(0);
@@ -165,7 +163,6 @@ static void post_block_free(struct process_heap *heap,
 	post_block(heap, sample);
 }
 
-/* Anything but a plain alloc or free. */
 static void take_other_item(struct process_heap *heap,
 			    const struct order_item *item)
 {
@@ -178,13 +175,13 @@ static void take_other_item(struct process_heap *heap,
 			post_block_stack(heap, sample);
 		return;
 	}
-	/* A LOSS: from now on what is not known may be that. */
+	/* A LOSS: from now on any unknown block may be a lost one. */
 	heap->heap.incomplete = true;
 	process_heap_dropped(heap, item->a, item->b);
 }
 
-static inline void take_item(struct process_heap *heap,
-			     const struct order_item *item)
+static inline void take_heap_item(struct process_heap *heap,
+				  const struct order_item *item)
 {
 	if (item->c & HEAP_ITEM_ALLOC)
 		heap_alloc(&heap->heap, item->clock, item->a, item->b,
@@ -208,7 +205,8 @@ static void consume_blocks(void *context, const struct order_item *items,
 	struct process_heap *heap = context;
 	struct heap_track *track = &heap->track;
 
-	/* The blocks of a pause are not known, their frees are. */
+	/* Blocks allocated in a pause are unknown, but their frees are
+	 * recorded. */
 	if (unlikely(pause_changes(
 		    process_setup(heap->process)->arena_setup->pauses)))
 		heap->heap.incomplete = true;
@@ -222,18 +220,17 @@ static void consume_blocks(void *context, const struct order_item *items,
 		if (unlikely(items[i].clock >= track->next_clock) &&
 		    !heap->sampled)
 			heap_track_step(track, &heap->heap, items[i].clock);
-		take_item(heap, &items[i]);
+		take_heap_item(heap, &items[i]);
 	}
 	if (heap->sampled || !count)
 		return;
 	track->last_clock = MAX(track->last_clock, items[count - 1].clock);
 }
 
-/* --- samples ----------------------------------------------------------------
- */
+/* --- samples ------------------------------------------------------------- */
 
-/* A block of an exact heap whose stack was told. On the sampler's thread, in
- * the order in which the consumer has seen them come and go: their clocks are
+/* Applies a sampled stack of an exact heap, on the sampler's thread. Samples
+ * arrive in the consumer's order of allocs and frees, so their clocks are
  * numbers in that order. */
 static void take_known(struct process_heap *heap, const struct sample *sample,
 		       uint32_t stack)
@@ -296,11 +293,10 @@ static void take_sampled(void *context, const struct sample *sample,
 	order_unlock(heap->order);
 }
 
-/* --- threads ----------------------------------------------------------------
- */
+/* --- threads ------------------------------------------------------------- */
 
-/* Whether @owner is the thread @tid; or, when there are many owners, any thread
- * that is called @name. */
+/* Returns true if @owner is thread @tid or, with many owners, any thread with
+ * @name. */
 static bool is_owner(const struct process_heap *heap,
 		     const struct heap_owner *owner, pid_t tid,
 		     const char *name)
@@ -340,7 +336,7 @@ uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
 		heap->owner[number].tid = 0;
 		process_heap_unsure(heap);
 	} else if (number) {
-		/* It may be called otherwise by now. */
+		/* The thread may have a new name. */
 		memcpy(heap->owner[number].name, owner.name,
 		       sizeof(owner.name));
 	} else if (reserve_owner(heap)) {
@@ -380,20 +376,14 @@ void process_heap_odd(struct process_heap *heap)
 	lock_release(&heap->lock);
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
-static void forget_known(struct process_heap *heap)
+static void release_heap(struct process_heap *heap)
 {
 	if (heap->known)
 		heap_release(heap->known);
 	free(heap->known);
 	heap->known = NULL;
-}
-
-static void release_heap(struct process_heap *heap)
-{
-	forget_known(heap);
 	if (heap->heap.budget)
 		heap_release(&heap->heap);
 	order_put(&heap->order);
@@ -409,7 +399,7 @@ static void release_heap(struct process_heap *heap)
 	free(heap);
 }
 
-/* Without memory for them no stacks are known. */
+/* Without memory all stacks stay unknown. */
 static void start_known_blocks(struct process_heap *heap, uint64_t period)
 {
 	heap->known = calloc(1, sizeof(*heap->known));
@@ -448,7 +438,7 @@ static int start_heap(struct process_heap *heap, struct process *process)
 	if (!err)
 		err = order_new(budget, ORDER_BYTES, consume_blocks, heap,
 				&heap->order);
-	/* [0] is nobody. */
+	/* Owner 0 stands for no thread. */
 	if (!err && !reserve_owner(heap))
 		err = -ENOMEM;
 	if (err)
@@ -486,7 +476,7 @@ static struct process_heap *make_heap(struct process *process)
 	return NULL;
 }
 
-/* For snapshots; heap_files_finish() takes it off. */
+/* Snapshots read the list; heap_files_finish() removes the heap. */
 static void list_heap(struct process_heap *heap, const struct process *process)
 {
 	struct recording *recording = heap->recording;
@@ -526,7 +516,7 @@ struct process_heap *process_heap_of(struct process *process)
 
 struct process_heap *process_heap_get(struct process_heap *heap)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller already has a reference */
 	atom_add_rlx(&heap->refs, 1);
 	return heap;
 }

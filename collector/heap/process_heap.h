@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_heap - the heap of one process. Its threads tell of blocks; what they
- * tell goes through an order (order.h), whose consumer keeps the heap (heap.h)
- * and the counters in the trace.
+ * process_heap - the heap of one process. Its threads report blocks to an order
+ * (order.h), whose consumer maintains the heap (heap.h) and the counters in the
+ * trace.
  *
  * It exists from the first record of a block until its profile is written, and
- * may outlive the process: it is reference counted.
+ * may outlive the process; so it is reference counted.
  */
 #ifndef PERFREC_COLLECTOR_HEAP_PROCESS_HEAP_H
 #define PERFREC_COLLECTOR_HEAP_PROCESS_HEAP_H
@@ -27,9 +27,8 @@ struct stacks;
 
 #define HEAP_DOUBLES 16
 
-/* A thread, as the profile's labels name it. */
 struct heap_owner {
-	pid_t tid; /* 0: several of one name */
+	pid_t tid; /* 0: several threads of one name */
 	char name[16];
 	uint64_t uuid; /* of its track */
 };
@@ -37,73 +36,71 @@ struct heap_owner {
 struct process_heap {
 	uint32_t refs;
 	struct process_heap *next; /* under the recording's lock */
-	struct recording *recording; /* a reference */
-	struct modules *modules; /* a reference */
+	struct recording *recording;
+	struct modules *modules;
 	struct order *order;
-	struct stacks *stacks; /* what its sites are numbered by */
+	struct stacks *stacks; /* numbers of the sites' stacks */
 	pid_t pid;
 	char name[16]; /* of the process, at its end */
-	bool forked; /* it began with blocks of its parent */
-	bool sampled; /* else: exact */
-	struct samples *samples; /* a reference; NULL: no stacks are told */
-	const struct process *process; /* until it has ended */
-	uint32_t unsure; /* any thread sets it: blocks may be unknown, or belong
-			  * to threads that cannot be told apart */
+	bool forked; /* started with blocks of its parent */
+	bool sampled; /* false: exact */
+	struct samples *samples; /* a reference; NULL: no stacks */
+	const struct process *process; /* valid until it has ended */
+	uint32_t unsure; /* any thread sets it: blocks may be unknown, or their
+			  * threads ambiguous */
 
-	/* Of the consumer, or under order_lock(): */
+	/* Owned by the consumer, or under order_lock(): */
 	struct heap heap;
-	/* Of an exact heap: the blocks whose stack was told, or NULL; see
-	 * heap_spread.h. They have a lock of their own, since whoever waits for
-	 * order_lock() holds up the consumer. */
+	/* The blocks of an exact heap with a sampled stack, or NULL; see
+	 * heap_spread.h. They have their own lock, because a thread that waits
+	 * for order_lock() delays the consumer. */
 	struct lock known_lock;
 	struct heap *known;
-	uint64_t known_clock; /* its events */
+	uint64_t known_clock;
 	struct heap_track track;
-	struct order_item doubles[HEAP_DOUBLES]; /* not told yet */
+	struct order_item doubles[HEAP_DOUBLES];
 	uint32_t double_count;
 
-	struct lock lock; /* of what follows */
-	struct heap_owner *owner; /* [0]: nobody */
+	struct lock lock; /* protects the fields below */
+	struct heap_owner *owner; /* [0]: no thread */
 	uint32_t owner_count, owner_room;
 	uint64_t dropped_allocs, dropped_frees;
 	uint64_t paused; /* allocations in pauses */
-	uint64_t odd; /* records that made no sense */
+	uint64_t odd; /* malformed records */
 };
 
-/* The heap of @process, which is made by the first call. The process keeps the
- * reference. NULL: out of memory. A drain worker. */
+/* Returns the heap of @process, created by the first call, or NULL without
+ * memory. The process keeps the reference. Drain workers. */
 struct process_heap *process_heap_of(struct process *process);
 struct process_heap *process_heap_get(struct process_heap *heap);
 void process_heap_put(struct process_heap **heap);
 
-/* The number of the thread @tid, called @name, as the owner of blocks; @uuid is
- * that of its track, or 0. Returns 0 if there is no room for one more. Any
- * thread. */
+/* Returns the number of thread @tid with @name as an owner of blocks, or 0
+ * without room. @uuid is its track's, or 0. Any thread. */
 uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
 			    const char *name, uint64_t uuid);
-/* A thread has ended, and @allocs and @frees of it, which no record will tell
- * of, found no room in its ring. Any thread. */
+/* Counts losses of a thread that has ended: @allocs and @frees found no room in
+ * its ring, and no record reports them. Any thread. */
 void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
 			  uint64_t frees);
-/* Blocks of @heap may be unknown, for a reason that its arena does not know: no
- * free is called a double free any more. Any thread. */
+/* Blocks may be unknown for a reason outside the arena, so no free is reported
+ * as double any more. Any thread. */
 void process_heap_unsure(struct process_heap *heap);
-/* A thread has ended, and @allocs allocations of it were in pauses. Any
+/* Counts @allocs allocations in pauses, for a thread that has ended. Any
  * thread. */
 void process_heap_paused(struct process_heap *heap, uint64_t allocs);
-/* Count a record that made no sense. Any thread. */
 void process_heap_odd(struct process_heap *heap);
 
-/* process_heap_spread() gives the stacks that were told to all blocks that have
- * none (heap_spread.h), process_heap_unspread() takes them back. In between
- * known_lock is held. Under order_lock(), or when nobody changes the heap any
- * more. Both do nothing if no stacks were told. */
+/* process_heap_spread() spreads the sampled stacks over blocks without a stack
+ * (heap_spread.h); process_heap_unspread() undoes it. known_lock is held in
+ * between. Under order_lock(), or when no thread changes the heap any more.
+ * Without sampled stacks both do nothing. */
 void process_heap_spread(struct process_heap *heap);
 void process_heap_unspread(struct process_heap *heap);
 
-/* All threads of @process have ended: take in what they left. Returns its heap,
- * which nobody changes any more, for heap_files_finish(); NULL: no block was
- * told of. The process keeps the reference. The jobs thread, once. */
+/* Applies the remaining records after all threads of @process have ended.
+ * Returns its heap, now constant, for heap_files_finish(), or NULL without any
+ * block. The process keeps the reference. Jobs thread, once. */
 struct process_heap *process_heap_end(struct process *process);
 
 #endif

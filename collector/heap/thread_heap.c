@@ -4,30 +4,29 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collector/replay/cct.h"
+#include "collector/heap/process_heap.h"
+#include "collector/profile/stacks.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
-#include "collector/heap/process_heap.h"
+#include "collector/record/thread_state.h"
+#include "collector/replay/cct.h"
 #include "collector/replay/heap_feed.h"
 #include "collector/replay/replay.h"
 #include "collector/samples/samples.h"
-#include "collector/stacks/stacks.h"
-#include "collector/record/thread_state.h"
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
 
 #define PATH_NODES 64
 
 struct thread_heap {
-	struct process_heap *heap; /* its process', which outlives it */
-	struct heap_feed feed; /* of replay, once a block was told of */
-	uint64_t told_allocs, told_frees; /* losses that records told of */
+	struct process_heap *heap; /* owned by the process, outlives this */
+	struct heap_feed feed; /* for replay, from the first block on */
+	uint64_t told_allocs, told_frees; /* losses reported by records */
 };
 
-/* --- stacks -----------------------------------------------------------------
- */
+/* --- stacks -------------------------------------------------------------- */
 
-/* Number the stack of @node, whose callers have numbers already. */
+/* Numbers the stack of @node, whose callers already have numbers. */
 static void set_node_stack(const struct cct *cct, struct cct_node *node,
 			   struct stacks *stacks)
 {
@@ -63,7 +62,7 @@ uint32_t cct_stack(const struct cct *cct, struct cct_node *node,
 	if (count > PATH_NODES)
 		path = malloc(count * sizeof(*path));
 	if (!path) {
-		/* Not kept: there may be memory the next time. */
+		/* Not stored in the node: the next call may have memory. */
 		const struct stack_frame other = { .address = FRAME_OTHER,
 						   .kind = FRAME_NAMED };
 
@@ -78,10 +77,8 @@ uint32_t cct_stack(const struct cct *cct, struct cct_node *node,
 	return node->stack;
 }
 
-/* --- blocks -----------------------------------------------------------------
- */
+/* --- blocks -------------------------------------------------------------- */
 
-/* Make sure that there is a heap and a stream. 0 or -ENOMEM. */
 static int start_thread_heap(struct thread *thread)
 {
 	struct thread_heap *own = thread->heap;
@@ -105,7 +102,7 @@ static uint32_t block_site(struct thread *thread, struct replay *replay)
 	struct process_heap *heap = thread->heap->heap;
 	struct cct_node *node = replay_top_node(replay);
 
-	/* A sampled heap has other stacks; its sites come with the samples. */
+	/* A sampled heap gets its stacks and sites from the samples. */
 	if (heap->sampled)
 		return 0;
 	if (!node->heap_site)
@@ -115,10 +112,10 @@ static uint32_t block_site(struct thread *thread, struct replay *replay)
 	return node->heap_site;
 }
 
-/* What the block at @address is called in the heap; 0: it makes no sense.
- * @heap: a heap of the program's own that the block is from; 0: none. Such a
- * block may be carved out of another block that begins at the same address, so
- * it gets a number that is no address. */
+/* Returns the key of the block at @address in the heap, or 0 if malformed.
+ * @heap: number of a heap of the program's own, or 0. A block of such a heap
+ * may start at the same address as the block that contains it, so its key is no
+ * address. */
 static uint64_t block_key(uint64_t address, uint32_t heap)
 {
 	uint64_t x;
@@ -169,14 +166,13 @@ static void feed_free(struct thread *thread, uint64_t clock, uint64_t address,
 		process_heap_odd(thread->heap->heap);
 }
 
-/* Count @allocs and @frees that are lost, as there is no memory for a heap. */
 static void lose_blocks(struct thread *thread, uint64_t allocs, uint64_t frees)
 {
 	struct recording *recording = thread->setup->arena_setup->recording;
 	struct process_heap *heap = thread->heap ? thread->heap->heap : NULL;
 	struct heap_sums *sums;
 
-	/* Without a heap no double free is found either. */
+	/* Also disables reports of double frees. */
 	if (heap)
 		process_heap_unsure(heap);
 
@@ -202,8 +198,8 @@ void thread_heap_block(struct thread *thread, struct replay *replay,
 			   record_alloc_size(word), 0);
 	else
 		feed_free(thread, clock, address, 0);
-	/* From now on replay does it by itself; and what it thinks of the
-	 * clock must be up to date for that. */
+	/* From now on replay feeds blocks itself. Its idea of the clock must be
+	 * up to date for that. */
 	if (!thread->heap->heap->sampled)
 		replay_set_feed(replay, &thread->heap->feed);
 	(void)replay_ns(replay, clock, replay_now_ns(replay));
@@ -232,7 +228,7 @@ int thread_heap_extended(struct thread *thread, struct replay *replay,
 		feed_free(thread, clock, cells[1].word, heap);
 		return 0;
 	case EXT_REALLOC:
-		/* The block cannot have gone after the new one came. */
+		/* The old block was freed before the new one was returned. */
 		if (cells[1].word)
 			feed_free(thread, MIN(cells[1].clock, clock),
 				  cells[1].word, heap);
@@ -286,13 +282,13 @@ void thread_heap_flush(struct thread *thread)
 		order_flush(thread->heap->feed.stream);
 }
 
-/* Tell of the last losses of a thread that has ended, which no record tells of.
- */
-static void tell_lost_rest(struct thread *thread)
+/* Reports the last losses of an ended thread, which no record has. */
+static void tell_lost_heap_rest(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;
 	struct thread_heap *own = thread->heap;
-	/* relaxed, both: the owner is gone; its counts, as good as its word */
+	/* relaxed, both: the owner is gone; the counts are as reliable as the
+	 * program */
 	uint64_t allocs = atom_load_rlx(&slot->dropped_allocs);
 	uint64_t frees = atom_load_rlx(&slot->dropped_frees);
 	/* relaxed: the same */
@@ -314,12 +310,12 @@ void thread_heap_finish(struct thread *thread)
 	struct thread_heap *own = thread->heap;
 
 	if (own && own->feed.stream) {
-		/* Its name may have changed since it began. */
+		/* The thread may have a new name. */
 		process_heap_owner(own->heap, thread->entry.tid,
 				   thread->entry.name, thread->uuid);
 		order_close(&own->feed.stream);
 	}
-	tell_lost_rest(thread);
+	tell_lost_heap_rest(thread);
 }
 
 void thread_heap_release(struct thread *thread)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * debug_file - the header says which files these functions look for.
+ * debug_file - the names of debug files come from the module, so they are
+ * hostile. mapped_file_at() resolves each path inside a root folder. Only
+ * regular files are opened: opening others may block or have effects.
  *
- * The module says what its debug file is called. So these names are hostile.
- * mapped_file_at() finds each path below a root folder that the path cannot
- * leave. Only regular files are taken: to open another file may wait, or may
- * have effects.
- *
- * .gnu_debuglink has a checksum of the debug file. To check it, the whole debug
- * file must be read, which may have gigabytes. So the checksum counts only if
- * one of the two files has no build-id. If both have one, the build-ids must be
- * equal: then one run of the linker made both files.
+ * The checksum of .gnu_debuglink requires reading the whole debug file, which
+ * may have gigabytes. So it is used only if one of the files has no build-id.
  */
 #include "collector/names/debug_file.h"
 
@@ -25,30 +20,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/names/elf_read.h"
 #include "collector/base/log.h"
+#include "collector/names/elf_read.h"
 #include "collector/names/mapped_file.h"
 #include "collector/names/nowait.h"
 #include "shared/compiler.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
-#define FETCH_SECONDS 60 /* for debuginfod to send a file */
+#define FETCH_SECONDS 60
 
-struct finder { /* one search in one root */
+struct finder {
 	struct debug_search *search;
-	const struct elf_debug *wanted; /* the file must fit its build_id, or
-					 * its link and link_crc */
-	bool is_alt; /* the file is one that dwz made: it may have neither
-		      * lines nor symbols */
+	const struct elf_debug *wanted; /* what the file must match */
+	bool is_alt; /* a dwz file: may have neither lines nor symbols */
 	int root_fd;
-	char path[PATH_MAX]; /* the file that was tried last */
-	struct elf_debug found; /* what elf_read_debug() said of that file */
+	char path[PATH_MAX]; /* the last candidate */
+	struct elf_debug found;
 };
 
 /* --- opening ------------------------------------------------------------- */
 
-/* Finds @path below @root_fd, and returns an O_PATH descriptor, which is the
- * caller's. -1: @path is no regular file, or is not there. */
+/* O_PATH; -1: no regular file. */
 static int find_regular_file(const struct debug_search *search, int root_fd,
 			     const char *path)
 {
@@ -63,8 +55,6 @@ static int find_regular_file(const struct debug_search *search, int root_fd,
 	return fd;
 }
 
-/* True if the file behind @fd has the checksum @crc. False if it has not, is
- * too large, or cannot be read. */
 static bool has_checksum(const struct debug_search *search, int fd,
 			 uint32_t crc)
 {
@@ -93,8 +83,7 @@ static void tell_mismatch(const struct finder *finder)
 			 finder->search->path);
 }
 
-/* True if the file behind @fd is the one that is wanted. If it is of another
- * build, the log says so, once for each search. */
+/* Logs a debug file of another build once per search. */
 static bool fits_search(struct finder *finder, int fd)
 {
 	const struct elf_debug *wanted = finder->wanted;
@@ -116,8 +105,6 @@ static bool fits_search(struct finder *finder, int fd)
 	return is_it;
 }
 
-/* Makes a path of @format, and opens the file there if it is the one that is
- * wanted. Returns its descriptor, which is the caller's, or -1. */
 static int ATTR_PRINTF(2, 3)
 	try_path(struct finder *finder, const char *format, ...)
 {
@@ -150,7 +137,6 @@ static int try_build_id(struct finder *finder)
 			id + 2);
 }
 
-/* How many bytes of @path are its folder, without the last slash. */
 static int folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -176,8 +162,6 @@ static int try_debug_link(struct finder *finder)
 	return fd;
 }
 
-/* Opens the file that dwz made, which the file at @path calls @name. Returns
- * its descriptor, or -1. */
 static int try_alt_link(struct finder *finder, const char *path,
 			const char *name)
 {
@@ -197,9 +181,7 @@ static int try_alt_link(struct finder *finder, const char *path,
 	return fd;
 }
 
-/* Sets @roots to the root folders to look into: first the one of the process,
- * if that is another one, and then ours. Returns how many there are. The caller
- * ends them by close_roots(). */
+/* close_roots() ends @roots. */
 static int open_roots(const struct debug_search *search, int roots[2])
 {
 	int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -212,7 +194,6 @@ static int open_roots(const struct debug_search *search, int roots[2])
 	return count;
 }
 
-/* Closes our own root, which is the last one if it could be opened. */
 static void close_roots(const struct debug_search *search, const int *roots,
 			int count)
 {
@@ -220,8 +201,6 @@ static void close_roots(const struct debug_search *search, const int *roots,
 		close(roots[count - 1]);
 }
 
-/* Finds the debug file that @wanted describes, and copies its path to @path.
- * Returns its descriptor, which is the caller's; -1: there is none. */
 static int find_debug_file(struct debug_search *search,
 			   const struct elf_debug *wanted, char path[PATH_MAX])
 {
@@ -241,8 +220,6 @@ static int find_debug_file(struct debug_search *search,
 	return fd;
 }
 
-/* Opens the file that dwz made for the debug file @debug, which lies at @path.
- * Returns its descriptor, which is the caller's; -1: there is none. */
 static int find_alt_file(struct debug_search *search,
 			 const struct elf_debug *debug, const char *path)
 {
@@ -267,7 +244,7 @@ static int find_alt_file(struct debug_search *search,
 	return fd;
 }
 
-/* --- what is asked for --------------------------------------------------- */
+/* --- requests ------------------------------------------------------------ */
 
 int debug_file_symbols(struct debug_search *search, struct reader_symtab *out)
 {
@@ -287,9 +264,7 @@ int debug_file_symbols(struct debug_search *search, struct reader_symtab *out)
 	return out->fd < 0 && !out->mini_bytes ? -ENOENT : 0;
 }
 
-/* Asks debuginfod for the debug file of @wanted, if the user has set
- * DEBUGINFOD_URLS. Returns its descriptor, which is the caller's; or -1, and
- * then @why says why. */
+/* Asks debuginfod. Returns a descriptor; or -1 with the reason in @why. */
 static int fetch_debug_file(struct debug_search *search,
 			    const struct elf_debug *wanted,
 			    char why[SYMBOLIZE_WHY_BYTES])
@@ -333,7 +308,7 @@ int debug_file_lines(struct debug_search *search, struct debug_lines *out,
 	}
 	if (fd < 0)
 		return -ENODATA;
-	if (!debug.has_lines) { /* of the module: this is another file */
+	if (!debug.has_lines) { /* the links of the debug file count */
 		debug.alt[0] = '\0';
 		(void)reader_debug(search->readers, search->uid, fd, &debug,
 				   reason);

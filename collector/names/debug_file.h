@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * debug_file - finds the file with the debug information of a module that was
- * stripped. The file must have the build-id of the module; if one of the two
- * has no build-id, it must have the checksum that the module names. Any thread.
- * Opens files and may read them, and debuginfod may take seconds: not for drain
- * threads.
+ * debug_file - finds the debug file of a stripped module. It must have the
+ * build-id of the module. If one of the two has no build-id, it must have the
+ * checksum in the module. Any thread, but not drain threads: reads files, and
+ * debuginfod may take seconds.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_DEBUG_FILE_H
 #define PERFREC_COLLECTOR_NAMES_DEBUG_FILE_H
@@ -16,35 +15,28 @@
 #include "collector/names/symbolize.h"
 
 struct debug_search {
-	struct readers *readers; /* what reads the files, for ... */
-	uid_t uid; /* ... the user whose program has the module */
-	int fd; /* the module */
-	const char *path; /* of the module, below the root of its process */
-	int root_fd; /* that root, if it is not ours; -1: it is */
-	bool was_told; /* that a file does not fit: it is said only once. Set by
-			* these functions; the caller keeps it */
+	struct readers *readers; /* processes that read files, for ... */
+	uid_t uid; /* ... the owner of the program */
+	int fd;
+	const char *path; /* in its process's root */
+	int root_fd; /* that root; -1: our own root */
+	bool was_told; /* output: a mismatch was logged */
 };
 
-/*
- * Finds a file with the .symtab of a module that has none. Looks into
- * /usr/lib/debug/.build-id and where .gnu_debuglink says, first in the root of
- * the process and then in ours. If it finds none, it takes the packed table
- * that the module itself may have (mini_debug.h). Returns 0 with the place in
- * *@out, whose descriptor the caller closes; or -ENOENT.
- */
+/* Finds the .symtab of a module that has none. Looks in
+ * /usr/lib/debug/.build-id and at .gnu_debuglink, first in the root of the
+ * process, then in ours. Then tries the packed table in the module
+ * (mini_debug.h). Returns 0, or -ENOENT. The caller closes out->fd. */
 int debug_file_symbols(struct debug_search *search, struct reader_symtab *out);
 
-struct debug_lines { /* descriptors; the caller's */
-	int fd; /* the file with the debug information; may be O_PATH */
-	int alt_fd; /* what dwz moved out of that, the same; -1: nothing */
+struct debug_lines { /* descriptors, owned by the caller */
+	int fd; /* debug information; may be O_PATH */
+	int alt_fd; /* dwz file; -1: none */
 };
 
-/*
- * Finds the debug information of a module: in the module itself; or in a file,
- * as above; or, if the user has set DEBUGINFOD_URLS, from one of these servers.
- * Returns 0, with descriptors in *@out; -ENODATA: there is none; or another
- * -errno. A reason for a person is then in @why.
- */
+/* Finds debug information in the module, in a debug file as above, or on a
+ * server of DEBUGINFOD_URLS if that is set. Returns 0; -ENODATA: there is none;
+ * or another -errno. On an error, @why has the reason. */
 int debug_file_lines(struct debug_search *search, struct debug_lines *out,
 		     char why[SYMBOLIZE_WHY_BYTES]);
 

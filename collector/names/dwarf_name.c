@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dwarf_name - the names are written as demangled names are, so that the
- * inlined copies of a function and its own code have one name. Types that the
- * debug information spells in its own way (template arguments, pointers to
- * functions) keep two names apart, but are not spelled like that.
+ * dwarf_name - formats names as demanglers do, so that inlined copies of a
+ * function have the name of its code. Some types (template arguments, pointers
+ * to functions) are spelled as in the debug information; they only tell names
+ * apart.
  */
 #include "collector/names/dwarf_name.h"
 
@@ -15,17 +15,18 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/names/symbolize_wire.h"
 #include "shared/compiler.h"
 
-/* In a hostile file references may lead in circles. */
+/* Limits for hostile files, whose references may form cycles. */
 #define HOPS_MAX 16
 #define SCOPES_MAX 64
 
 struct dwarf_scope {
 	Dwarf_Die die;
-	size_t parent; /* number; 0: the unit */
-	char *name; /* dwarf_scoped_name(); NULL: not asked for yet */
+	size_t parent; /* 0: the unit */
+	char *name; /* cache */
 };
 
 struct text {
@@ -51,7 +52,7 @@ void dwarf_scopes_release(struct dwarf_scopes *scopes)
 	*scopes = (struct dwarf_scopes){ 0 };
 }
 
-static bool follow(Dwarf_Die *die, unsigned int name)
+static bool follow_reference(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die next;
@@ -67,24 +68,17 @@ void dwarf_declaration(const Dwarf_Die *die, Dwarf_Die *out)
 {
 	*out = *die;
 	for (int i = 0; i < HOPS_MAX; i++)
-		if (!follow(out, DW_AT_abstract_origin) &&
-		    !follow(out, DW_AT_specification))
+		if (!follow_reference(out, DW_AT_abstract_origin) &&
+		    !follow_reference(out, DW_AT_specification))
 			return;
 }
 
 static struct dwarf_scope *find_scope(const struct dwarf_scopes *scopes,
 				      const Dwarf_Die *die)
 {
-	size_t low = 0, high = scopes->count;
+	size_t low = search_first(i, scopes->count,
+				  scopes->list[i].die.addr >= die->addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (scopes->list[middle].die.addr < die->addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == scopes->count || scopes->list[low].die.addr != die->addr)
 		return NULL;
 	return &scopes->list[low];
@@ -92,7 +86,7 @@ static struct dwarf_scope *find_scope(const struct dwarf_scopes *scopes,
 
 /* --- writing -------------------------------------------------------------- */
 
-static void put(struct text *text, const char *more)
+static void put_name_text(struct text *text, const char *more)
 {
 	size_t bytes = strnlen(more, SYMBOLIZE_TEXT_MAX - text->used);
 
@@ -101,7 +95,7 @@ static void put(struct text *text, const char *more)
 	text->bytes[text->used] = '\0';
 }
 
-static unsigned int number_of(Dwarf_Die *die, unsigned int name)
+static unsigned int number_of_die(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value = 0;
@@ -112,18 +106,7 @@ static unsigned int number_of(Dwarf_Die *die, unsigned int name)
 	return (unsigned int)value;
 }
 
-/* The only unnamed classes with functions that people write are lambdas. */
-static void put_lambda(struct text *text, Dwarf_Die *die)
-{
-	char where[64];
-
-	snprintf(where, sizeof(where), "{lambda:%u:%u}",
-		 number_of(die, DW_AT_decl_line),
-		 number_of(die, DW_AT_decl_column));
-	put(text, where);
-}
-
-/* Writes what @die is called in its scope; nothing for a block. */
+/* Writes nothing for a block. */
 static void put_own_name(struct text *text, Dwarf_Die *die)
 {
 	const char *name = dwarf_diename(die);
@@ -132,14 +115,20 @@ static void put_own_name(struct text *text, Dwarf_Die *die)
 	if (tag == DW_TAG_lexical_block)
 		return;
 	if (name)
-		put(text, name);
+		put_name_text(text, name);
 	else if (tag == DW_TAG_namespace)
-		put(text, "(anonymous namespace)");
-	else
-		put_lambda(text, die);
+		put_name_text(text, "(anonymous namespace)");
+	else {
+		char where[64];
+
+		/* The only unnamed classes with functions are lambdas. */
+		snprintf(where, sizeof(where), "{lambda:%u:%u}",
+			 number_of_die(die, DW_AT_decl_line),
+			 number_of_die(die, DW_AT_decl_column));
+		put_name_text(text, where);
+	}
 }
 
-/* Writes the scopes that scope @number lies in, and its own name. */
 static void put_scopes(struct text *text, const struct dwarf_scopes *scopes,
 		       size_t number)
 {
@@ -152,8 +141,7 @@ static void put_scopes(struct text *text, const struct dwarf_scopes *scopes,
 
 		if (dwarf_tag(&scope->die) != DW_TAG_lexical_block)
 			chain[count++] = number;
-		/* A function is described in its class, and its code
-		 * elsewhere. */
+		/* A function's entry is in its class, its code elsewhere. */
 		dwarf_declaration(&scope->die, &declaration);
 		if (declaration.addr != scope->die.addr) {
 			struct dwarf_scope *declared =
@@ -170,12 +158,11 @@ static void put_scopes(struct text *text, const struct dwarf_scopes *scopes,
 				  &declaration);
 		put_own_name(text, &declaration);
 		if (count)
-			put(text, "::");
+			put_name_text(text, "::");
 	}
 }
 
-/* The debug information says "long unsigned int" where demanglers say
- * "unsigned long". */
+/* DWARF has "long unsigned int" where demanglers have "unsigned long". */
 static const char *usual_name(const char *name)
 {
 	static const char *const names[][2] = {
@@ -202,22 +189,21 @@ static void put_named_type(struct text *text, const struct dwarf_scopes *scopes,
 	if (scope)
 		put_scopes(text, scopes, (size_t)(scope - scopes->list) + 1);
 	else
-		put(text, name ? usual_name(name) : "?");
+		put_name_text(text, name ? usual_name(name) : "?");
 }
 
-/* Writes the type that @die refers to. */
-static void put_type(struct text *text, const struct dwarf_scopes *scopes,
-		     const Dwarf_Die *die)
+static void put_type_name(struct text *text, const struct dwarf_scopes *scopes,
+			  const Dwarf_Die *die)
 {
-	/* "const char *": pointer, const, char. Written from the end. */
+	/* "const char *" is pointer, const, char. Written backwards. */
 	const char *behind[HOPS_MAX];
 	Dwarf_Die type = *die;
 	size_t count = 0;
 	int hops = 0;
 
 	for (; hops < HOPS_MAX; hops++) {
-		if (!follow(&type, DW_AT_type)) {
-			put(text, "void");
+		if (!follow_reference(&type, DW_AT_type)) {
+			put_name_text(text, "void");
 			break;
 		}
 		switch (dwarf_tag(&type)) {
@@ -244,20 +230,20 @@ static void put_type(struct text *text, const struct dwarf_scopes *scopes,
 		break;
 	}
 	while (count--)
-		put(text, behind[count]);
+		put_name_text(text, behind[count]);
 }
 
-/* Whether @parameter is "this" in a const function. */
 static bool is_const_this(Dwarf_Die *parameter)
 {
 	Dwarf_Die type = *parameter;
 
-	for (int hops = 0; hops < 3 && follow(&type, DW_AT_type); hops++)
+	for (int hops = 0; hops < 3 && follow_reference(&type, DW_AT_type);
+	     hops++)
 		if (dwarf_tag(&type) != DW_TAG_pointer_type &&
 		    dwarf_tag(&type) != DW_TAG_const_type)
 			return false;
 		else if (dwarf_tag(&type) == DW_TAG_pointer_type)
-			return follow(&type, DW_AT_type) &&
+			return follow_reference(&type, DW_AT_type) &&
 			       dwarf_tag(&type) == DW_TAG_const_type;
 	return false;
 }
@@ -269,7 +255,7 @@ static void put_parameters(struct text *text, const struct dwarf_scopes *scopes,
 	Dwarf_Die die;
 	int more = dwarf_child(function, &die);
 
-	put(text, "(");
+	put_name_text(text, "(");
 	for (; !more; more = dwarf_siblingof(&die, &die)) {
 		int tag = dwarf_tag(&die);
 
@@ -280,14 +266,14 @@ static void put_parameters(struct text *text, const struct dwarf_scopes *scopes,
 			is_const |= is_const_this(&die);
 			continue;
 		}
-		put(text, is_first ? "" : ", ");
+		put_name_text(text, is_first ? "" : ", ");
 		is_first = false;
 		if (tag == DW_TAG_unspecified_parameters)
-			put(text, "...");
+			put_name_text(text, "...");
 		else
-			put_type(text, scopes, &die);
+			put_type_name(text, scopes, &die);
 	}
-	put(text, is_const ? ") const" : ")");
+	put_name_text(text, is_const ? ") const" : ")");
 }
 
 const char *dwarf_scoped_name(struct dwarf_scopes *scopes,

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * elf_bounds - .eh_frame_hdr has a table of the functions with a description
- * in .eh_frame, by address: LSB 5.0 core, 10.6.2. Every linker makes it with
- * entries of two 32-bit numbers, relative to its own address. For a file
- * without such a table .eh_frame itself is read. How long a function is, its
- * description says.
+ * elf_bounds - .eh_frame_hdr has a sorted table of the entries of .eh_frame
+ * (LSB 5.0 core, 10.6.2): pairs of 32-bit offsets from the header, from all
+ * linkers. Without it, .eh_frame itself is read.
  *
- * A few windows of the file are kept while it is read: descriptions lie beside
- * each other, and what many of them have in common (CIEs) elsewhere.
+ * Keeps a few windows of the file, since descriptions are adjacent but refer to
+ * shared ones (CIEs).
  */
 #include "collector/names/elf_bounds.h"
 
@@ -18,6 +16,7 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/names/elf_segments.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
@@ -27,15 +26,15 @@
 #define WINDOWS 16u
 
 struct window {
-	uint64_t number; /* of the file's windows, from 1 on; 0: none */
+	uint64_t number; /* from 1 on; 0: none */
 	size_t bytes;
 	uint8_t data[WINDOW_BYTES];
 };
 
-struct source { /* the file */
+struct source {
 	int fd;
 	struct elf_segments segments;
-	struct elf_segment header; /* .eh_frame_hdr; 0 bytes: there is none */
+	struct elf_segment header; /* .eh_frame_hdr; 0 bytes: none */
 	Elf64_Ehdr elf;
 	struct window window[WINDOWS];
 };
@@ -77,14 +76,12 @@ static bool read_source_offset(struct source *source, uint64_t offset,
 	return true;
 }
 
-/* An elf_read_fn. */
 static bool read_at_offset(void *context, uint64_t offset, void *out,
 			   size_t bytes)
 {
 	return read_source_offset(context, offset, out, bytes);
 }
 
-/* A cfi_reader's. */
 static bool read_source_vaddr(void *context, uint64_t vaddr, void *out,
 			      size_t bytes)
 {
@@ -108,7 +105,6 @@ static void take_program_header(struct source *source, const Elf64_Phdr *header)
 		elf_segments_add(&source->segments, header);
 }
 
-/* False: it is no such file. */
 static bool read_headers(struct source *source)
 {
 	Elf64_Ehdr *elf = &source->elf;
@@ -127,7 +123,6 @@ static bool read_headers(struct source *source)
 
 /* --- the table ------------------------------------------------------------ */
 
-/* Where the table is, and how long it says that it is; 0: there is none. */
 static size_t find_search_table(struct source *source, uint64_t *vaddr)
 {
 	const struct cfi_reader reader = { read_source_vaddr, source };
@@ -137,11 +132,11 @@ static size_t find_search_table(struct source *source, uint64_t *vaddr)
 	    !unwind_cfi_table(&reader, source->header.vaddr, &table))
 		return 0;
 	*vaddr = table.vaddr;
-	/* A count is but a claim: memory is only for what the segment holds. */
+	/* Limits memory to the size of the segment. */
 	return MIN(MIN(table.count, ENTRIES_MAX), source->header.bytes / 8);
 }
 
-static void add_range(const struct cfi_range *range, struct elf_bounds *out)
+static void add_bound(const struct cfi_range *range, struct elf_bounds *out)
 {
 	if (range->end > range->start &&
 	    range->end - range->start <= UINT32_MAX)
@@ -151,8 +146,6 @@ static void add_range(const struct cfi_range *range, struct elf_bounds *out)
 		};
 }
 
-/* Appends the function of entry @number of the table at @vaddr. False: the
- * table ends here. */
 static bool add_table_entry(struct source *source, uint64_t vaddr,
 			    size_t number, struct elf_bounds *out)
 {
@@ -166,7 +159,7 @@ static bool add_table_entry(struct source *source, uint64_t vaddr,
 	if (unwind_cfi_range(&reader,
 			     source->header.vaddr + (uint64_t)(int64_t)entry[1],
 			     &range))
-		add_range(&range, out);
+		add_bound(&range, out);
 	return true;
 }
 
@@ -182,7 +175,6 @@ static int read_search_table(struct source *source, uint64_t vaddr,
 	return 0;
 }
 
-/* Reads all of .eh_frame, if there is one. */
 static int read_frames(struct source *source, struct elf_bounds *out)
 {
 	const struct cfi_reader reader = { read_source_vaddr, source };
@@ -201,7 +193,7 @@ static int read_frames(struct source *source, struct elf_bounds *out)
 	       unwind_cfi_next(&reader, end, &at, &fde, &range)) {
 		if (grow_array(out->list, room, out->count + 1))
 			return -ENOMEM;
-		add_range(&range, out);
+		add_bound(&range, out);
 	}
 	return 0;
 }
@@ -262,16 +254,9 @@ int elf_bounds_read(int fd, struct elf_bounds *out)
 const struct elf_bound *elf_bounds_last(const struct elf_bounds *bounds,
 					uint64_t vaddr)
 {
-	size_t low = 0, high = bounds->count;
+	size_t low =
+		search_first(i, bounds->count, bounds->list[i].start > vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (bounds->list[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &bounds->list[low - 1] : NULL;
 }
 

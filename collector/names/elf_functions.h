@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * elf_functions - the functions of an ELF file, as elf_read_functions() finds
- * them.
+ * elf_functions - the functions of an ELF file, from elf_read_functions().
  */
 #ifndef PERFREC_COLLECTOR_NAMES_ELF_FUNCTIONS_H
 #define PERFREC_COLLECTOR_NAMES_ELF_FUNCTIONS_H
@@ -10,15 +9,13 @@
 #include <stdint.h>
 
 struct elf_function {
-	uint64_t start; /* virtual address */
-	uint32_t size : 24; /* bytes, at least 1; the size of a longer function
-			     * is cut */
-	uint32_t rank : 8; /* of several names the lowest rank is best */
-	uint32_t name; /* offset in elf_functions.strings */
+	uint64_t start;
+	uint32_t size : 24; /* at least 1; longer functions are cut */
+	uint32_t rank : 8; /* at equal addresses the lowest wins */
+	uint32_t name;
 };
 
-enum elf_rank { /* the bits of elf_function.rank, worst first; elf_read.c says
-		 * why */
+enum elf_rank { /* bits of elf_function.rank, worst first; see elf_read.c */
 		ELF_RANK_LABEL = 1 << 7, /* STT_NOTYPE */
 		ELF_RANK_NO_SIZE = 1 << 6,
 		ELF_RANK_IMPORT = 1 << 5,
@@ -26,22 +23,20 @@ enum elf_rank { /* the bits of elf_function.rank, worst first; elf_read.c says
 		ELF_RANK_UNDERSCORE = 1 << 2, /* times 0 to 3 */
 		ELF_RANK_WEAK = 1 << 1,
 		ELF_RANK_IFUNC = 1 << 0, /* STT_GNU_IFUNC */
-		/* An entry of a PLT, which has no symbol: see elf_stubs.h. No
-		 * import is local, so the rank is that of stubs alone. */
+		/* Imports are never local, so only PLT entries have this
+		 * rank. */
 		ELF_RANK_STUB = ELF_RANK_IMPORT | ELF_RANK_LOCAL,
 };
 
-/* The end of the name of an entry of a PLT. */
+/* Suffix of the names of PLT entries. */
 #define ELF_STUB_MARK "@plt"
-/* Separates a name from the file that tells it from another function:
- * elf_twins.h. */
+/* Separates a name from its file: elf_twins.h. */
 #define ELF_FILE_MARK '\1'
 
 struct elf_functions {
-	struct elf_function *list; /* sorted by start, one per address; may be
-				    * NULL */
+	struct elf_function *list; /* sorted, one per address */
 	size_t count;
-	char *strings; /* string tables, as they are in the file */
+	char *strings;
 	size_t string_bytes;
 	/* The caller frees list and strings. */
 };

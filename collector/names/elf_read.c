@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * elf_read - see the header for what it refuses to trust.
+ * elf_read - functions come from .symtab and .dynsym together: a stripped
+ * library has only .dynsym, and some tools strip parts of .symtab. If several
+ * names share an address, the lowest rank wins:
  *
- * Functions come from .symtab and .dynsym together: .dynsym alone is left in
- * a stripped library, and some tools strip only parts of .symtab. Where
- * several names share an address the one of the lowest rank stays:
+ *  1. a name with the type of a function, before one without a type;
+ *  2. a name with a size: a label without a size is often just a marker;
+ *  3. a definition, before an import (see below), before a PLT entry;
+ *  4. a global or weak name, before a local one;
+ *  5. fewer leading underscores: people know write, which is weak in the
+ *     C library, and not its global alias __write;
+ *  6. a global name, before a weak one;
+ *  7. a function before its resolver (STT_GNU_IFUNC); then table order.
  *
- *  1. one with the type of a function, before one without a type;
- *  2. one with a size, since a label without one is often a mere marker;
- *  3. one that is defined here, before an import (see below), and this before
- *     an entry of the PLT;
- *  4. a global or weak one, before a local one;
- *  5. the one with fewer leading underscores: people know write, which is
- *     weak in the C library, and not its global alias __write;
- *  6. a global one, before a weak one;
- *  7. that of a resolver, before that of what it resolves (STT_GNU_IFUNC); then
- *     the first in the table.
- *
- * An undefined symbol that has a value is a function of another module whose
- * address a program at a fixed address took: the value is its entry in the
- * PLT, and this entry is what every module, even the one that defines the
- * function, then takes for the function's address.
+ * An undefined symbol with a value is a function of another module whose
+ * address a program at a fixed address uses. The value is its PLT entry, which
+ * all modules then use as the address of the function.
  */
 #include "collector/names/elf_read.h"
 
@@ -32,6 +27,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/hex.h"
+#include "collector/base/path.h"
 #include "collector/names/elf_settle.h"
 #include "collector/names/elf_stubs.h"
 #include "collector/names/elf_twins.h"
@@ -39,14 +36,14 @@
 #include "shared/elf_note.h"
 #include "shared/entry_build.h"
 
-/* Far beyond the largest browser's, and small enough to hold in memory. */
+/* More than the largest browser, but small enough for memory. */
 #define SYMBOLS_MAX (4u << 20)
 #define STRING_BYTES_MAX (256u << 20)
 #define DYNAMIC_BYTES_MAX (1u << 20)
 #define NOTE_BYTES_MAX (64u << 10)
 #define INTERPRETER_BYTES_MAX 4096
 #define SEGMENTS_MAX 256
-#define NAME_BYTES_MAX (1u << 20) /* of sections */
+#define NAME_BYTES_MAX (1u << 20)
 
 #define PLT_ENTRY_BYTES 16
 #define FUNCTION_BYTES_MAX ((1u << 24) - 1)
@@ -64,10 +61,8 @@ static int fail_libelf(const char **why)
 	return fail_with(-EBADMSG, text ? text : "damaged", why);
 }
 
-/*
- * libelf takes a section or segment count beyond 65,535 from the file and
- * makes a table of it at once; a program that is loaded has no use for that.
- */
+/* libelf trusts counts of sections or segments above 65,535 and allocates a
+ * table at once. Loaded programs do not need them. */
 static int check_header(int fd, const char **why)
 {
 	Elf64_Ehdr header;
@@ -104,7 +99,6 @@ static int open_elf(int fd, Elf **out, const char **why)
 	return 0;
 }
 
-/* The first section of type @type; NULL: none. */
 static Elf_Scn *find_section_of_type(Elf *elf, GElf_Word type)
 {
 	Elf_Scn *section = NULL;
@@ -116,8 +110,7 @@ static Elf_Scn *find_section_of_type(Elf *elf, GElf_Word type)
 	return NULL;
 }
 
-/* The bytes of @section and its linked string table; NULL when it is of
- * another type, larger than @max, or not all in the file. */
+/* Returns NULL for another type, or too large or incomplete data. */
 static Elf_Data *section_data(Elf_Scn *section, GElf_Word type, uint64_t max,
 			      size_t *strings)
 {
@@ -132,14 +125,13 @@ static Elf_Data *section_data(Elf_Scn *section, GElf_Word type, uint64_t max,
 	return data && data->d_buf ? data : NULL;
 }
 
-struct table { /* a section of fixed entries, and the strings it uses */
+struct table {
 	Elf_Data *entries;
 	const char *strings;
-	size_t string_bytes; /* up to the last NUL */
+	size_t string_bytes;
 	size_t count;
 };
 
-/* The string table in section @index. */
 static bool read_string_table(Elf *elf, size_t index, uint64_t max,
 			      struct table *out)
 {
@@ -156,7 +148,6 @@ static bool read_string_table(Elf *elf, size_t index, uint64_t max,
 	return true;
 }
 
-/* False when the file has no such table, or not one that can be used. */
 static bool read_section_table(Elf *elf, GElf_Word type, size_t entry_bytes,
 			       uint64_t max, struct table *out)
 {
@@ -170,7 +161,6 @@ static bool read_section_table(Elf *elf, GElf_Word type, size_t entry_bytes,
 	return read_string_table(elf, link, STRING_BYTES_MAX, out);
 }
 
-/* The string at @offset; NULL when it is not all in the table. */
 static const char *table_string(const struct table *table, uint64_t offset)
 {
 	return offset < table->string_bytes ? table->strings + offset : NULL;
@@ -182,21 +172,11 @@ static bool read_symbols(Elf *elf, GElf_Word type, struct table *out)
 				  SYMBOLS_MAX * sizeof(Elf64_Sym), out);
 }
 
-static void put_hex(const uint8_t *bytes, size_t count, char *out)
-{
-	for (size_t i = 0; i < count; i++) {
-		*out++ = "0123456789abcdef"[bytes[i] >> 4];
-		*out++ = "0123456789abcdef"[bytes[i] & 15];
-	}
-	*out = '\0';
-}
+#define BUILD_ID_TEXT 129
 
-#define BUILD_ID_TEXT 129 /* a build-id as text */
-
-/* What is wanted of notes: the build-id, if @build_id is "", and whether one
- * says that the file is an entry build. */
-static void read_notes(Elf *elf, uint64_t offset, uint64_t bytes,
-		       char build_id[BUILD_ID_TEXT], bool *is_entry_build)
+/* Reads the build-id and the note of an entry build. */
+static void read_elf_notes(Elf *elf, uint64_t offset, uint64_t bytes,
+			   char build_id[BUILD_ID_TEXT], bool *is_entry_build)
 {
 	struct elf_note note;
 	uint64_t at = 0;
@@ -208,25 +188,14 @@ static void read_notes(Elf *elf, uint64_t offset, uint64_t bytes,
 	while (data && elf_note_next(data->d_buf, data->d_size, &at, &note)) {
 		if (elf_note_is(&note, ELF_NOTE_GNU, NT_GNU_BUILD_ID) &&
 		    note.desc_bytes <= (BUILD_ID_TEXT - 1) / 2 && !build_id[0])
-			put_hex(note.desc, note.desc_bytes, build_id);
+			hex_text(note.desc, note.desc_bytes, build_id);
 		if (elf_note_is(&note, ENTRY_NOTE_NAME, ENTRY_NOTE_TYPE))
 			*is_entry_build = true;
 	}
 }
 
-static void add_segment(const GElf_Phdr *header, struct elf_headers *out)
-{
-	if (header->p_type != PT_LOAD)
-		return;
-	out->segments[out->segment_count++] = (struct elf_segment){
-		.offset = header->p_offset,
-		.vaddr = header->p_vaddr,
-		.bytes = header->p_filesz,
-		.is_executable = header->p_flags & PF_X,
-	};
-}
-
-static int read_segments(Elf *elf, struct elf_headers *out, const char **why)
+static int read_elf_segments(Elf *elf, struct elf_headers *out,
+			     const char **why)
 {
 	size_t count = 0;
 	GElf_Phdr header;
@@ -241,16 +210,24 @@ static int read_segments(Elf *elf, struct elf_headers *out, const char **why)
 		if (!gelf_getphdr(elf, (int)i, &header))
 			continue;
 		if (header.p_type == PT_NOTE)
-			read_notes(elf, header.p_offset, header.p_filesz,
-				   out->build_id, &out->is_instrumented);
-		add_segment(&header, out);
+			read_elf_notes(elf, header.p_offset, header.p_filesz,
+				       out->build_id, &out->is_instrumented);
+		if (header.p_type == PT_LOAD) {
+			out->segments[out->segment_count++] =
+				(struct elf_segment){
+					.offset = header.p_offset,
+					.vaddr = header.p_vaddr,
+					.bytes = header.p_filesz,
+					.is_executable = header.p_flags & PF_X,
+				};
+		}
 	}
 	if (!out->segment_count)
 		return fail_with(-EBADMSG, "it has no loadable segment", why);
 	return 0;
 }
 
-static void read_needed(Elf *elf, struct elf_headers *out)
+static void read_needed_libraries(Elf *elf, struct elf_headers *out)
 {
 	static const char prefix[] = "libasan.so.";
 	struct table dynamic;
@@ -303,9 +280,9 @@ int elf_read_headers(int fd, struct elf_headers *out, const char **why)
 
 	if (err)
 		return err;
-	err = read_segments(elf, &headers, why);
+	err = read_elf_segments(elf, &headers, why);
 	if (!err) {
-		read_needed(elf, &headers);
+		read_needed_libraries(elf, &headers);
 		headers.is_instrumented |= has_hooks(elf);
 	}
 	elf_end(elf);
@@ -316,7 +293,6 @@ int elf_read_headers(int fd, struct elf_headers *out, const char **why)
 	return err;
 }
 
-/* Up to @max bytes of @section as they are in the file, copied to @out. */
 static size_t copy_section(Elf *elf, const GElf_Shdr *section, char *out,
 			   size_t max)
 {
@@ -332,7 +308,7 @@ static size_t copy_section(Elf *elf, const GElf_Shdr *section, char *out,
 	return data->d_size;
 }
 
-/* A name, zeros up to a multiple of four, a checksum. */
+/* Format: a name, zeros up to a multiple of four, a checksum. */
 static void read_debug_link(Elf *elf, const GElf_Shdr *section,
 			    struct elf_debug *out)
 {
@@ -346,7 +322,7 @@ static void read_debug_link(Elf *elf, const GElf_Shdr *section,
 	memcpy(&out->link_crc, bytes + end, sizeof(out->link_crc));
 }
 
-/* A name and its NUL, then a build-id to the end. */
+/* Format: a name with its NUL, then a build-id. */
 static void read_alt_link(Elf *elf, const GElf_Shdr *section,
 			  struct elf_debug *out)
 {
@@ -357,7 +333,7 @@ static void read_alt_link(Elf *elf, const GElf_Shdr *section,
 	if (end >= got || end > sizeof(out->alt) || got - end > 64)
 		return;
 	memcpy(out->alt, bytes, end);
-	put_hex((const uint8_t *)bytes + end, got - end, out->alt_build_id);
+	hex_text((const uint8_t *)bytes + end, got - end, out->alt_build_id);
 }
 
 static void read_debug_section(Elf *elf, const GElf_Shdr *section,
@@ -367,8 +343,8 @@ static void read_debug_section(Elf *elf, const GElf_Shdr *section,
 	bool unused = false;
 
 	if (section->sh_type == SHT_NOTE)
-		read_notes(elf, section->sh_offset, section->sh_size,
-			   out->build_id, &unused);
+		read_elf_notes(elf, section->sh_offset, section->sh_size,
+			       out->build_id, &unused);
 	else if (section->sh_type == SHT_SYMTAB)
 		out->has_symbols = is_there;
 	else if (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"))
@@ -410,7 +386,6 @@ int elf_read_debug(int fd, struct elf_debug *out, const char **why)
 	return 0;
 }
 
-/* Sets *@header to that of the section that @symbol lies in. False: none. */
 static bool find_section(Elf *elf, const GElf_Sym *symbol, GElf_Shdr *header)
 {
 	Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
@@ -420,7 +395,7 @@ static bool find_section(Elf *elf, const GElf_Sym *symbol, GElf_Shdr *header)
 	       symbol->st_value - header->sh_addr < header->sh_size;
 }
 
-/* How far a symbol without a size may reach: to the end of its section. */
+/* A symbol without a size may reach to the end of its section. */
 static uint64_t bytes_to_section_end(Elf *elf, const GElf_Sym *symbol)
 {
 	GElf_Shdr header;
@@ -430,9 +405,8 @@ static uint64_t bytes_to_section_end(Elf *elf, const GElf_Sym *symbol)
 	return header.sh_size - (symbol->st_value - header.sh_addr);
 }
 
-/* Whether @symbol, which has no type, may name code: assemblers do not ask for
- * types. Names with a dot or a dollar are made by tools: the marks
- * of annobin, and of code and data of ARM. */
+/* Assembly code often has no types. Tools make names with a dot or dollar:
+ * marks of annobin, and of code and data of ARM. */
 static bool is_label_of_code(Elf *elf, const GElf_Sym *symbol, const char *name)
 {
 	GElf_Shdr header;
@@ -465,7 +439,6 @@ static uint32_t rank_of_symbol(const GElf_Sym *symbol, const char *name)
 	return rank;
 }
 
-/* Appends @symbol to @out if it is a function with a name. */
 static void add_symbol(Elf *elf, const struct table *table,
 		       const GElf_Sym *symbol, struct elf_functions *out)
 {
@@ -490,10 +463,8 @@ static void add_symbol(Elf *elf, const struct table *table,
 	};
 }
 
-/* Appends the functions of @table to @out, which has room for all symbols, as
- * @files has. Sets files[i] to the file of function i, as in elf_twins.h. */
-static void add_symbols(Elf *elf, const struct table *table,
-			struct elf_functions *out, struct elf_file *files)
+static void add_elf_symbols(Elf *elf, const struct table *table,
+			    struct elf_functions *out, struct elf_file *files)
 {
 	const size_t first = out->count;
 	struct elf_file file = { 0 };
@@ -538,7 +509,7 @@ static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 	files = calloc(table.count + 1, sizeof(*files));
 	if (!files)
 		return -ENOMEM;
-	add_symbols(elf, &table, out, files);
+	add_elf_symbols(elf, &table, out, files);
 	out->string_bytes += table.string_bytes;
 	if (type == SHT_SYMTAB)
 		err = elf_twins_name(elf, out, first, files);
@@ -546,8 +517,6 @@ static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 	return err;
 }
 
-/* As add_symbol_table(), from a file of its own; one that is bad adds nothing.
- */
 static int add_debug_table(int fd, struct elf_functions *out)
 {
 	const char *ignored;
@@ -578,7 +547,7 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 	is_whole = functions.count;
 	if (!err)
 		err = add_symbol_table(elf, SHT_DYNSYM, &functions);
-	/* A file with nothing else is one without symbols. */
+	/* Other files count as files without symbols. */
 	if (!err && functions.count)
 		err = elf_stubs_add(elf, &functions);
 	elf_end(elf);
@@ -592,7 +561,7 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 	return 0;
 }
 
-/* ld.so is no program of its own, but has no interpreter either. */
+/* ld.so has no interpreter either, but is no program. */
 static bool is_pie(Elf *elf)
 {
 	struct table dynamic;
@@ -608,13 +577,10 @@ static bool is_pie(Elf *elf)
 	return false;
 }
 
-/* glibc's dynamic linkers are called ld-linux-x86-64.so.2 and the like,
- * wherever they are; musl's is ld-musl-x86_64.so.1. */
+/* Others: ld-musl-x86_64.so.1. */
 static bool is_glibc_linker(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return !strncmp(slash ? slash + 1 : path, "ld-linux", 8);
+	return !strncmp(path_name(path), "ld-linux", 8);
 }
 
 bool elf_is_of_other_libc(int fd)

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * elf_settle - code that people write in assembly language often has symbols
- * without a size, or without the type of a function. The unwind tables say more
- * of such code than its symbols do: each frame description is one function.
+ * elf_settle - symbols of assembly code often lack a size or a type. Unwind
+ * tables are more reliable: each frame description is one function.
  *
- * A symbol without a size ends where the next symbol begins, and where its
- * frame description ends, or the next one begins. In a stripped file most
- * functions have no symbol any more. Without a frame description nothing there
- * ends a symbol without a size (programs in Go have none at all), so such a
- * symbol is believed for UNPROVEN_BYTES_MAX only.
+ * A symbol without a size ends at the next symbol, at the end of its frame
+ * description, or at the next description. In a stripped file most functions
+ * have no symbol. Without a frame description nothing ends such a symbol (Go
+ * programs have none), so it gets UNPROVEN_BYTES_MAX at most.
  *
- * A symbol without a type (a label) is a function, unless it lies inside one: a
- * symbol with a size or a frame description says where a function ends. Where
- * both are missing, a label inside is a local one behind a global function, or
- * has the name of the function and a dot in front (nasm).
+ * A symbol without a type (a label) is a function unless it lies inside one, as
+ * sizes and frame descriptions show. Without both, a label is inside if it is
+ * local and follows a global function, or if its name is the function's with a
+ * dot and more (nasm).
  */
 #include "collector/names/elf_settle.h"
 
@@ -26,7 +24,7 @@
 
 #define UNPROVEN_BYTES_MAX 1024u
 
-static int compare_functions(const void *left, const void *right)
+static int compare_elf_functions(const void *left, const void *right)
 {
 	const struct elf_function *a = left, *b = right;
 
@@ -37,15 +35,14 @@ static int compare_functions(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* Sorts the list, and leaves one name per address. Returns whether bounds have
- * to be known. */
+/* Returns true if bounds are needed. */
 static bool sort_functions(struct elf_functions *functions)
 {
 	struct elf_function *list = functions->list;
 	bool is_vague = false;
 	size_t kept = 0;
 
-	qsort(list, functions->count, sizeof(*list), compare_functions);
+	qsort(list, functions->count, sizeof(*list), compare_elf_functions);
 	for (size_t i = 0; i < functions->count; i++) {
 		if (kept && list[i].start == list[kept - 1].start)
 			continue;
@@ -56,7 +53,6 @@ static bool sort_functions(struct elf_functions *functions)
 	return is_vague;
 }
 
-/* The frame description that covers @vaddr; NULL: none. */
 static const struct elf_bound *frame_at(const struct elf_bounds *bounds,
 					uint64_t vaddr)
 {
@@ -65,8 +61,7 @@ static const struct elf_bound *frame_at(const struct elf_bounds *bounds,
 	return last && vaddr - last->start < last->bytes ? last : NULL;
 }
 
-/* Whether @label, which no frame description covers, lies inside @last, the
- * function before it. */
+/* @last is the function before @label. No frame description covers @label. */
 static bool is_label_of(const struct elf_function *label,
 			const struct elf_function *last, const char *strings)
 {
@@ -107,8 +102,6 @@ static void drop_inner_labels(struct elf_functions *functions,
 	functions->count = kept;
 }
 
-/* The end of the code that a symbol without a size at @start can have, by the
- * unwind tables. */
 static uint64_t end_by_frames(const struct elf_bounds *bounds, bool is_whole,
 			      uint64_t start)
 {
@@ -123,22 +116,6 @@ static uint64_t end_by_frames(const struct elf_bounds *bounds, bool is_whole,
 	return end;
 }
 
-static void end_functions(struct elf_functions *functions,
-			  const struct elf_bounds *bounds, bool is_whole)
-{
-	for (size_t i = 0; i < functions->count; i++) {
-		struct elf_function *one = &functions->list[i];
-		uint64_t end;
-
-		if (!(one->rank & ELF_RANK_NO_SIZE))
-			continue;
-		end = end_by_frames(bounds, is_whole, one->start);
-		if (i + 1 < functions->count)
-			end = MIN(end, one[1].start);
-		one->size = MIN((uint64_t)one->size, end - one->start);
-	}
-}
-
 void elf_settle(int fd, bool is_whole, struct elf_functions *functions)
 {
 	struct elf_bounds bounds;
@@ -148,6 +125,16 @@ void elf_settle(int fd, bool is_whole, struct elf_functions *functions)
 	/* Without unwind tables nothing has a frame description. */
 	(void)elf_bounds_read(fd, &bounds);
 	drop_inner_labels(functions, &bounds);
-	end_functions(functions, &bounds, is_whole);
+	for (size_t i = 0; i < functions->count; i++) {
+		struct elf_function *one = &functions->list[i];
+		uint64_t end;
+
+		if (!(one->rank & ELF_RANK_NO_SIZE))
+			continue;
+		end = end_by_frames(&bounds, is_whole, one->start);
+		if (i + 1 < functions->count)
+			end = MIN(end, one[1].start);
+		one->size = MIN((uint64_t)one->size, end - one->start);
+	}
 	free(bounds.list);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * elf_stubs - an entry of a PLT jumps to where a slot of the global offset
- * table points ("jmp *offset(%rip)"), and a relocation says whose address the
- * dynamic linker writes into the slot: System V ABI, AMD64 supplement 1.0, 5.2
- * and table 4.9. The rest of an entry depends on the linker and on its options
- * (endbr64, bnd, an index in r11), so this code looks for the jump only.
+ * elf_stubs - a PLT entry jumps through a slot of the global offset table ("jmp
+ * *offset(%rip)"). A relocation names the function of the slot: System V ABI,
+ * AMD64 supplement 1.0, 5.2 and table 4.9. Other instructions depend on the
+ * linker (endbr64, bnd, an index in r11), so only the jump is matched.
  *
- * The relocation of a function that is chosen at the start of the program
- * (STT_GNU_IFUNC, target_clones) has the address of the resolver instead of a
- * symbol: R_X86_64_IRELATIVE. A program has the address of such an entry for
- * that of the function, and hands it to hooks.
+ * The slot of an STT_GNU_IFUNC function (target_clones) has the address of the
+ * resolver instead of a symbol: R_X86_64_IRELATIVE. The program uses such an
+ * entry as the function's address, and passes it to hooks.
  */
 #include "collector/names/elf_stubs.h"
 
@@ -25,41 +23,40 @@
 #include "collector/names/elf_functions.h"
 #include "shared/compiler.h"
 
-/* Limits for files that lie. */
+/* Limits for hostile files. */
 #define SLOTS_MAX (1u << 20)
 #define RELOCATION_BYTES_MAX (256u << 20)
 #define CODE_BYTES_MAX (16u << 20)
-#define NAME_BYTES_MAX (16u << 20) /* of all names together */
+#define NAME_BYTES_MAX (16u << 20)
 
 #define JUMP_BYTES 6
-#define STUB_BYTES 16 /* where the section does not say */
+#define STUB_BYTES 16 /* by default */
 #define STUB_BYTES_MAX 64
 
 struct slot {
-	uint64_t vaddr; /* first: compare_slots() */
-	Elf_Scn *symbols; /* NULL: it is resolved */
+	uint64_t vaddr; /* must be first: compare_slots() */
+	Elf_Scn *symbols;
 	size_t symbol;
 	uint64_t resolver;
 };
 
-struct resolved { /* a function that is chosen at the start */
-	uint64_t vaddr; /* first: compare_slots(); of its resolver */
-	uint32_t name; /* offset in elf_functions.strings */
+struct resolved {
+	uint64_t vaddr; /* of its resolver; must be first: compare_slots() */
+	uint32_t name;
 };
 
 struct search {
 	Elf *elf;
-	size_t section_names; /* the section that has them */
+	size_t section_names;
 	struct elf_functions *functions;
 	size_t functions_room, strings_room;
-	size_t name_bytes; /* added */
+	size_t name_bytes;
 	struct slot *slots;
 	size_t slot_count, slot_room;
 	struct resolved *resolved;
 	size_t resolved_count, resolved_room;
 };
 
-/* Compares two slots, or two resolved functions. */
 static int compare_slots(const void *left, const void *right)
 {
 	uint64_t a, b;
@@ -69,7 +66,6 @@ static int compare_slots(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Appends the slots that the relocations of @section fill. 0 or -ENOMEM. */
 static int add_slots(struct search *search, Elf_Scn *section,
 		     const GElf_Shdr *header)
 {
@@ -100,7 +96,6 @@ static int add_slots(struct search *search, Elf_Scn *section,
 	return 0;
 }
 
-/* Notes the functions that are chosen at the start. 0 or -ENOMEM. */
 static int find_resolved(struct search *search)
 {
 	const struct elf_functions *functions = search->functions;
@@ -121,7 +116,6 @@ static int find_resolved(struct search *search)
 	return 0;
 }
 
-/* The name of the symbol that @slot gets the address of; NULL: none. */
 static const char *name_of_slot(Elf *elf, const struct slot *slot)
 {
 	Elf_Data *data = elf_getdata(slot->symbols, NULL);
@@ -137,8 +131,8 @@ static const char *name_of_slot(Elf *elf, const struct slot *slot)
 	return name && *name ? name : NULL;
 }
 
-static int add_function(struct search *search, uint64_t start, uint64_t bytes,
-			uint8_t rank, uint32_t name)
+static int add_stub_function(struct search *search, uint64_t start,
+			     uint64_t bytes, uint8_t rank, uint32_t name)
 {
 	struct elf_functions *functions = search->functions;
 
@@ -154,7 +148,6 @@ static int add_function(struct search *search, uint64_t start, uint64_t bytes,
 	return 0;
 }
 
-/* The stub of a function of another module. */
 static int add_import(struct search *search, uint64_t start, uint64_t bytes,
 		      const char *name)
 {
@@ -172,10 +165,11 @@ static int add_import(struct search *search, uint64_t start, uint64_t bytes,
 	memcpy(functions->strings + at + length, ELF_STUB_MARK,
 	       sizeof(ELF_STUB_MARK));
 	functions->string_bytes = wanted;
-	return add_function(search, start, bytes, ELF_RANK_STUB, (uint32_t)at);
+	return add_stub_function(search, start, bytes, ELF_RANK_STUB,
+				 (uint32_t)at);
 }
 
-/* The stub of a function of this module, which is as good as the function. */
+/* A stub of an own function has the name of the function. */
 static int add_resolved(struct search *search, uint64_t start, uint64_t bytes,
 			uint64_t resolver)
 {
@@ -185,13 +179,13 @@ static int add_resolved(struct search *search, uint64_t start, uint64_t bytes,
 		found = bsearch(&resolver, search->resolved,
 				search->resolved_count, sizeof(*found),
 				compare_slots);
-	return found ? add_function(search, start, bytes, ELF_RANK_IMPORT,
-				    found->name)
+	return found ? add_stub_function(search, start, bytes, ELF_RANK_IMPORT,
+					 found->name)
 		     : 0;
 }
 
-static int add_stub(struct search *search, uint64_t start, uint64_t bytes,
-		    const struct slot *slot)
+static int add_plt_stub(struct search *search, uint64_t start, uint64_t bytes,
+			const struct slot *slot)
 {
 	const char *name;
 
@@ -201,9 +195,8 @@ static int add_stub(struct search *search, uint64_t start, uint64_t bytes,
 	return name ? add_import(search, start, bytes, name) : 0;
 }
 
-/* Appends the entries of the PLT @section. 0 or -ENOMEM. */
-static int add_stubs(struct search *search, Elf_Scn *section,
-		     const GElf_Shdr *header)
+static int add_section_stubs(struct search *search, Elf_Scn *section,
+			     const GElf_Shdr *header)
 {
 	uint64_t each = header->sh_entsize;
 	const Elf_Data *data = elf_getdata(section, NULL);
@@ -226,8 +219,9 @@ static int add_stubs(struct search *search, Elf_Scn *section,
 		slot = bsearch(&wanted, search->slots, search->slot_count,
 			       sizeof(*slot), compare_slots);
 		if (slot)
-			err = add_stub(search, header->sh_addr + at - at % each,
-				       each, slot);
+			err = add_plt_stub(search,
+					   header->sh_addr + at - at % each,
+					   each, slot);
 	}
 	return err;
 }
@@ -249,7 +243,6 @@ static bool is_plt(const struct search *search, const GElf_Shdr *header)
 	       !strncmp(name, ".plt", 4);
 }
 
-/* Calls @add for each section that @is_wanted. 0 or -ENOMEM. */
 static int each_section(struct search *search,
 			bool (*is_wanted)(const struct search *search,
 					  const GElf_Shdr *header),
@@ -288,7 +281,7 @@ int elf_stubs_add(Elf *elf, struct elf_functions *functions)
 	if (!err)
 		err = find_resolved(&search);
 	if (!err && search.slot_count)
-		err = each_section(&search, is_plt, add_stubs);
+		err = each_section(&search, is_plt, add_section_stubs);
 	free(search.resolved);
 	free(search.slots);
 	return err;

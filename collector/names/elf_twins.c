@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * elf_twins - a static function of a header is in each file that has included
- * it, and is one function to people. So the line table says where a
- * function was written. Without debug information the symbol table has the file
- * that was compiled (STT_FILE).
+ * elf_twins - a static function in a header is compiled into each file that
+ * includes it, but is one function for people. So the line table decides which
+ * file it is from. Without it, the compiled file counts (STT_FILE).
  */
 #include "collector/names/elf_twins.h"
 
@@ -14,20 +13,21 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/path.h"
 #include "collector/names/elf_functions.h"
 #include "collector/names/line_starts.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"
 
-/* Limits for files that lie. */
+/* Limits for hostile files. */
 #define TWINS_MAX (256u << 10)
-#define NAME_BYTES_MAX (16u << 20) /* of all new names */
+#define NAME_BYTES_MAX (16u << 20)
 
 struct twin {
 	uint64_t address;
-	char *path; /* of its file; its own */
-	uint32_t function; /* its number */
-	uint32_t hash; /* of its name */
+	char *path;
+	uint32_t function;
+	uint32_t hash;
 	struct elf_file file;
 };
 
@@ -37,8 +37,8 @@ struct twins {
 	size_t count, room;
 };
 
-static const char *name_of(const struct elf_functions *functions,
-			   uint32_t function)
+static const char *name_of_twin(const struct elf_functions *functions,
+				uint32_t function)
 {
 	return functions->strings + functions->list[function].name;
 }
@@ -57,8 +57,7 @@ static int add_twin(struct twins *twins, uint32_t function, uint32_t hash,
 	return 0;
 }
 
-/* Adds all local functions whose name may be that of another one: two bits are
- * kept for each hash. */
+/* Adds local functions whose hash occurs twice. */
 static int find_candidates(struct twins *twins, size_t first,
 			   const struct elf_file *files)
 {
@@ -79,7 +78,8 @@ static int find_candidates(struct twins *twins, size_t first,
 			if (!(functions->list[i].rank & ELF_RANK_LOCAL))
 				continue;
 			hash = (uint32_t)hash_text(
-				HASH_START, name_of(functions, (uint32_t)i));
+				HASH_START,
+				name_of_twin(functions, (uint32_t)i));
 			if (!pass)
 				seen[hash % slots] += seen[hash % slots] < 2;
 			else if (seen[hash % slots] > 1 &&
@@ -91,21 +91,13 @@ static int find_candidates(struct twins *twins, size_t first,
 	return err;
 }
 
-static int compare_addresses(const void *left, const void *right)
+static int compare_twin_addresses(const void *left, const void *right)
 {
 	const struct twin *a = left, *b = right;
 
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* By name (by its hash, mostly), then by file, then by address. */
 static int compare_twins(const void *left, const void *right, void *context)
 {
 	const struct elf_functions *functions = context;
@@ -114,19 +106,18 @@ static int compare_twins(const void *left, const void *right, void *context)
 
 	if (a->hash != b->hash)
 		return a->hash < b->hash ? -1 : 1;
-	order = strcmp(name_of(functions, a->function),
-		       name_of(functions, b->function));
+	order = strcmp(name_of_twin(functions, a->function),
+		       name_of_twin(functions, b->function));
 	if (!order)
-		order = strcmp(last_part(a->path), last_part(b->path));
+		order = strcmp(path_name(a->path), path_name(b->path));
 	if (!order)
 		order = strcmp(a->path, b->path);
-	return order ? order : compare_addresses(a, b);
+	return order ? order : compare_twin_addresses(a, b);
 }
 
-/* Appends @part to @path, which has @room bytes. An absolute @part replaces
- * @path. "." and ".." are followed, since compilers write the path by which
- * they found a header. Without room the end is missing. */
-static void add_part(char *path, size_t room, const char *part)
+/* Appends @part, or replaces @path with an absolute @part. Resolves ".", ".."
+ * of search paths for headers. Cuts long paths. */
+static void add_path_part(char *path, size_t room, const char *part)
 {
 	size_t used = *part == '/' ? 0 : strlen(path);
 
@@ -150,46 +141,43 @@ static void add_part(char *path, size_t room, const char *part)
 	}
 }
 
-/* Sets the path of @twin, by @line if that has one. Without it, files of one
- * name are different ones. 0 or -ENOMEM. */
-static int set_path(const struct twins *twins, struct twin *twin,
-		    const struct line_file *line)
+/* Without lines, files of equal names are distinct. */
+static int set_twin_path(const struct twins *twins, struct twin *twin,
+			 const struct line_file *line)
 {
 	const char *file = twins->functions->strings + twin->file.name;
 	char path[PATH_MAX] = "";
 
 	if (line->path) {
-		add_part(path, sizeof(path), line->root);
-		add_part(path, sizeof(path), line->folder);
-		add_part(path, sizeof(path), line->path);
+		add_path_part(path, sizeof(path), line->root);
+		add_path_part(path, sizeof(path), line->folder);
+		add_path_part(path, sizeof(path), line->path);
 	} else if (*file) {
 		snprintf(path, sizeof(path), "%u", twin->file.number);
-		add_part(path, sizeof(path), file);
+		add_path_part(path, sizeof(path), file);
 	}
 	twin->path = strdup(path);
 	return twin->path ? 0 : -ENOMEM;
 }
 
-/* Sets the paths of all. 0 or -ENOMEM. */
-static int find_files(Elf *elf, struct twins *twins)
+static int find_twin_files(Elf *elf, struct twins *twins)
 {
 	struct line_file *lines = calloc(twins->count + 1, sizeof(*lines));
 	int err = lines ? 0 : -ENOMEM;
 
 	qsort(twins->list, twins->count, sizeof(*twins->list),
-	      compare_addresses);
+	      compare_twin_addresses);
 	for (size_t i = 0; i < twins->count && !err; i++)
 		lines[i].address = twins->list[i].address;
 	if (!err)
 		line_files_find(elf, lines, twins->count);
 	for (size_t i = 0; i < twins->count && !err; i++)
-		err = set_path(twins, &twins->list[i], &lines[i]);
+		err = set_twin_path(twins, &twins->list[i], &lines[i]);
 	free(lines);
 	return err;
 }
 
-/* Names with files behind them, which come to the end of functions->strings in
- * the end. */
+/* Goes to the end of functions->strings at last. */
 struct marked {
 	char *strings;
 	size_t bytes, room;
@@ -200,8 +188,8 @@ static int mark_file(const struct twins *twins, const struct twin *twin,
 		     size_t base_bytes)
 {
 	struct elf_function *function = &twins->functions->list[twin->function];
-	const char *name = name_of(twins->functions, twin->function);
-	const char *file = last_part(twin->path);
+	const char *name = name_of_twin(twins->functions, twin->function);
+	const char *file = path_name(twin->path);
 	size_t wanted = strlen(name) + strlen(file) + 16;
 	int written;
 
@@ -219,7 +207,6 @@ static int mark_file(const struct twins *twins, const struct twin *twin,
 	return 0;
 }
 
-/* Marks the @count twins at @twin, which have one name. */
 static int mark_group(const struct twins *twins, const struct twin *twin,
 		      size_t count, struct marked *marked)
 {
@@ -231,8 +218,8 @@ static int mark_group(const struct twins *twins, const struct twin *twin,
 		return 0;
 	for (size_t i = 0; i < count && !err; i++) {
 		if (i && strcmp(twin[i].path, twin[i - 1].path) != 0) {
-			const char *before = last_part(twin[i - 1].path);
-			const char *now = last_part(twin[i].path);
+			const char *before = path_name(twin[i - 1].path);
+			const char *now = path_name(twin[i].path);
 
 			number = strcmp(before, now) ? 1 : number + 1;
 		}
@@ -250,12 +237,14 @@ static int mark_files(struct twins *twins)
 	int err = 0;
 
 	for (size_t i = 0; i < twins->count && !err; i = end) {
-		const char *name = name_of(functions, twins->list[i].function);
+		const char *name =
+			name_of_twin(functions, twins->list[i].function);
 
 		for (end = i + 1; end < twins->count; end++)
 			if (twins->list[end].hash != twins->list[i].hash ||
-			    strcmp(name, name_of(functions,
-						 twins->list[end].function)))
+			    strcmp(name,
+				   name_of_twin(functions,
+						twins->list[end].function)))
 				break;
 		err = mark_group(twins, &twins->list[i], end - i, &marked);
 	}
@@ -279,7 +268,7 @@ int elf_twins_name(Elf *elf, struct elf_functions *functions, size_t first,
 	int err = find_candidates(&twins, first, files);
 
 	if (!err && twins.count) {
-		err = find_files(elf, &twins);
+		err = find_twin_files(elf, &twins);
 		if (!err) {
 			qsort_r(twins.list, twins.count, sizeof(*twins.list),
 				compare_twins, functions);

@@ -33,7 +33,6 @@ int fd_message_send(int socket, const void *bytes, size_t size, const int *fds,
 	return put == (ssize_t)size ? 0 : -EPIPE;
 }
 
-/* Sets @fds to the descriptors of @message. Returns their number. */
 static unsigned int take_fds(struct msghdr *message, int fds[FD_MESSAGE_MAX])
 {
 	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
@@ -42,7 +41,7 @@ static unsigned int take_fds(struct msghdr *message, int fds[FD_MESSAGE_MAX])
 	if (!header || header->cmsg_level != SOL_SOCKET ||
 	    header->cmsg_type != SCM_RIGHTS)
 		return 0;
-	/* The control buffer has no room for more. */
+	/* The control buffer limits the size. */
 	bytes = header->cmsg_len - CMSG_LEN(0);
 	memcpy(fds, CMSG_DATA(header), bytes);
 	return (unsigned int)(bytes / sizeof(int));

@@ -12,10 +12,10 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* The shim probes linearly and must soon meet an empty entry. */
+/* The shim probes linearly and needs empty entries. */
 #define ENTRIES_PER_FUNCTION 4
-/* Functions that share an entry take the slow path of the hooks: three times
- * as dear. So where there is room the table is sparse. */
+/* Functions that share an entry take the slow path of hooks, at three times the
+ * cost. So the table is sparse where possible. */
 #define ENTRIES_WANTED 32
 #define ENTRIES_MIN 64
 
@@ -70,7 +70,7 @@ static int visit_function(void *context, uint64_t address, const char *name,
 	return 0;
 }
 
-/* The table is shared memory: never read back, so built here and copied. */
+/* Built privately, because shared memory is never read back. */
 static void write_table(struct page_shm *page, const struct excluded *excluded,
 			uint32_t room)
 {

@@ -10,12 +10,11 @@
 #include "shared/atomic.h"
 
 struct filter_matches {
-	/* As on the command line: of --filter, --exclude, --count. */
 	struct patterns {
 		const char *option;
 		const char *const *glob;
 		size_t count;
-		uint8_t *matched; /* of each */
+		uint8_t *matched; /* by pattern */
 	} list[3];
 	uint8_t given_up;
 	uint8_t matched[];
@@ -61,8 +60,8 @@ void filter_matches_free(struct filter_matches **matches)
 	*matches = NULL;
 }
 
-static void note(struct patterns *patterns, const char *name,
-		 const char *module)
+static void note_pattern_match(struct patterns *patterns, const char *name,
+			       const char *module)
 {
 	for (size_t i = 0; i < patterns->count; i++)
 		/* relaxed, both: each is set once, and read at the end */
@@ -76,8 +75,8 @@ void filter_matches_function(struct filter_matches *matches, const char *name,
 {
 	if (!matches)
 		return;
-	note(&matches->list[ONLY], name, module);
-	note(&matches->list[EXCEPT], name, module);
+	note_pattern_match(&matches->list[ONLY], name, module);
+	note_pattern_match(&matches->list[EXCEPT], name, module);
 }
 
 void filter_matches_called(struct filter_matches *matches, const char *name,
@@ -85,13 +84,13 @@ void filter_matches_called(struct filter_matches *matches, const char *name,
 {
 	filter_matches_function(matches, name, module);
 	if (matches)
-		note(&matches->list[COUNT], name, module);
+		note_pattern_match(&matches->list[COUNT], name, module);
 }
 
 void filter_matches_site(struct filter_matches *matches, const char *name)
 {
 	if (matches)
-		note(&matches->list[EXCEPT], name, SITE_MODULE);
+		note_pattern_match(&matches->list[EXCEPT], name, SITE_MODULE);
 }
 
 void filter_matches_count(struct filter_matches *matches, size_t index)
@@ -113,7 +112,7 @@ const char *filter_matches_missing(const struct filter_matches *matches,
 {
 	size_t first = 0;
 
-	/* relaxed, both: all that could match has ended */
+	/* relaxed, both: no more matches can come */
 	if (!matches || atom_load_rlx(&matches->given_up))
 		return NULL;
 	for (int i = ONLY; i <= COUNT; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * filter_table - the program may write into the table at any time, so nothing
- * is read from it: what it should be is kept here.
+ * filter_table - keeps a private copy, since the program may write to the
+ * table.
  */
 #include "collector/names/filter_table.h"
 
@@ -11,15 +11,15 @@
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
 
-/* The shim probes linearly and must soon meet an empty entry. */
+/* The shim probes linearly and needs empty entries. */
 #define ENTRIES_PER_FUNCTION 4
 
 struct filter_table {
 	uint64_t *shared;
-	uint16_t *numbers; /* shared, too */
+	uint16_t *numbers;
 	uint32_t entries, shift;
-	uint32_t used; /* entries that are not 0 */
-	uint64_t entry[]; /* as they were written */
+	uint32_t used; /* including removed ones */
+	uint64_t entry[]; /* private copy */
 };
 
 struct filter_table *filter_table_new(struct page_shm *page, uint32_t entries)
@@ -43,8 +43,8 @@ void filter_table_free(struct filter_table *table)
 	free(table);
 }
 
-/* Where @function is; or, if it is in no entry, where it may be put. */
-static uint32_t find(const struct filter_table *table, uint64_t function)
+static uint32_t find_filtered(const struct filter_table *table,
+			      uint64_t function)
 {
 	uint32_t at = (uint32_t)filter_index(function, table->shift);
 	uint32_t free = UINT32_MAX;
@@ -61,7 +61,7 @@ int filter_table_add(struct filter_table *table, uint64_t function,
 		     uint32_t number)
 {
 	uint32_t first = (uint32_t)filter_index(function, table->shift);
-	uint32_t at = find(table, function);
+	uint32_t at = find_filtered(table, function);
 
 	if (((at - first) & (table->entries - 1)) >= FILTER_PROBES_MAX)
 		return -ENOSPC;
@@ -80,12 +80,12 @@ int filter_table_add(struct filter_table *table, uint64_t function,
 
 bool filter_table_has(const struct filter_table *table, uint64_t function)
 {
-	return table->entry[find(table, function)] == function;
+	return table->entry[find_filtered(table, function)] == function;
 }
 
 void filter_table_remove(struct filter_table *table, uint64_t function)
 {
-	uint32_t at = find(table, function);
+	uint32_t at = find_filtered(table, function);
 
 	if (table->entry[at] != function)
 		return;

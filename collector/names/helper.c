@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * helper - a process group of its own keeps Ctrl-C of a terminal from a helper:
- * its collector still needs it, to finish the recording.
+ * helper - each helper has its own process group. Ctrl-C must not reach it: the
+ * collector still needs it to finish the recording.
  */
 #include "collector/names/helper.h"
 
@@ -23,7 +23,6 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* For helper_counts(). */
 static struct helper_counts g_counts;
 
 const char *helper_told_path(const char *variable)
@@ -57,13 +56,13 @@ int helper_find(const char *name, const char *variable, char path[PATH_MAX])
 }
 
 #define NS_PER_MS 1000000u
-#define PATIENCE_MS 100 /* until helper_hurry() is noticed */
+#define PATIENCE_MS 100 /* delay of helper_hurry() */
 
-static uint64_t g_hurry_ns; /* 0: no */
+static uint64_t g_hurry_ns;
 
 void helper_hurry(uint64_t until_ns)
 {
-	/* relaxed: it stands for nothing else */
+	/* relaxed: no other memory depends on it */
 	atom_store_rlx(&g_hurry_ns, until_ns);
 }
 
@@ -95,7 +94,6 @@ void helper_close(const int *fds, int count)
 			close(fds[i]);
 }
 
-/* @fds[i] becomes descriptor i of the process; nothing else is open there. */
 static int spawn_with(char *const *argv, char *const *env, const int *fds,
 		      int count, pid_t *pid)
 {
@@ -122,10 +120,10 @@ static int spawn_with(char *const *argv, char *const *env, const int *fds,
 	return -err;
 }
 
-/* As spawn_with(), for descriptors of any number: of one that another is to
- * become, a copy is made above all these. @fds of -1 become /dev/null. */
-static int spawn_above(char *const *argv, char *const *env, const int *fds,
-		       int count, pid_t *pid)
+/* Descriptors below @count are copied first, so that none overwrites
+ * another. */
+int helper_spawn(char *const *argv, char *const *env, const int *fds, int count,
+		 pid_t *pid)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int used[HELPER_FDS_MAX], copies[HELPER_FDS_MAX];
@@ -160,7 +158,7 @@ int helper_start(char *const *argv, char *const *env, int *fds, int count,
 	fds[STDOUT_FILENO] = answer[1];
 	fds[STDERR_FILENO] = complaint[1];
 	if (!err)
-		err = spawn_above(argv, env, fds, count, &out->pid);
+		err = helper_spawn(argv, env, fds, count, &out->pid);
 	helper_close(&answer[1], 1);
 	helper_close(&complaint[1], 1);
 	if (err) {
@@ -193,18 +191,17 @@ void helper_count_failed(void)
 	atom_add_rlx(&g_counts.failed, 1);
 }
 
-/* Those that were killed, but have not ended yet: they may hang in a file
- * system, which nothing can end but the file system itself. A few that are
- * forgotten stay zombies until we end. */
+/* Killed processes that may hang in a file system. Beyond HUNG_MAX they stay
+ * zombies. */
 #define HUNG_MAX 64
 #define END_MS 100
 
-static pid_t g_hung[HUNG_MAX]; /* 0: none */
+static pid_t g_hung[HUNG_MAX];
 
 static void note_hung(pid_t pid)
 {
 	for (size_t i = 0; i < HUNG_MAX; i++)
-		/* order: sc, HUNG: whoever takes it waits for it */
+		/* order: sc, HUNG: the taker waits for it */
 		if (atom_cas_sc(&g_hung[i], 0, pid))
 			return;
 }
@@ -220,8 +217,8 @@ static void reap_hung(void)
 	}
 }
 
-/* Waits until process @pid, which was killed, has ended: END_MS at most. */
-static bool wait_for_end(pid_t pid, int *status)
+/* Waits END_MS at most. */
+static bool wait_for_helper(pid_t pid, int *status)
 {
 	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),
 			      .events = POLLIN };
@@ -258,7 +255,7 @@ int helper_end(struct helper *helper)
 	int status = 0;
 
 	kill_helper(helper);
-	if (!wait_for_end(helper->pid, &status))
+	if (!wait_for_helper(helper->pid, &status))
 		note_hung(helper->pid);
 	reap_hung();
 	/* relaxed: a figure for a person */

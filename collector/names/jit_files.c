@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jit_files - files grow while the program runs, and Java writes its map when
- * it ends. So each time an address is asked for, it is looked whether they are
- * what they were when they were read.
+ * jit_files - files grow while the program runs, and Java writes its map at the
+ * end. So each lookup checks whether they have changed.
  *
- * Both are read anew then, from their beginning: what was thrown away and
- * written over is known only by the whole order. Time that was not spent on
- * that may be saved up; when the process has ended, they are read once more in
- * any case.
+ * Changed files are read again from the start, since only the complete order
+ * shows which code was replaced. Unused reading time is saved up. After the end
+ * of the process, the files are always read once more.
  */
 #include "collector/names/jit_files.h"
 
@@ -22,10 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/clock.h"
-#include "collector/names/jit_map.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
+#include "collector/base/path.h"
+#include "collector/names/jit_map.h"
 #include "collector/names/mapped_file.h"
 #include "collector/names/nowait.h"
 #include "collector/names/reader.h"
@@ -36,12 +35,12 @@
 
 #define CREDIT_SHARE 10
 #define CREDIT_NS 1000000000
-/* Of a file that is read by perfrec-reader. */
+/* Limits for files that perfrec-reader reads. */
 #define COPY_BYTES_MAX (64u << 20)
 #define COPY_NS_MAX 5000000000
-#define LOOK_NS 1000000 /* not more often: a profile asks for many at once */
+#define LOOK_NS 1000000 /* least time between checks */
 
-struct edition { /* of a file; zeros: there is none */
+struct edition { /* all zero: no file */
 	dev_t device;
 	ino_t inode;
 	off_t size;
@@ -52,16 +51,16 @@ struct jit_files {
 	struct symbol_cache *cache;
 	pid_t pid;
 	uid_t uid;
-	struct lock lock; /* from here on */
+	struct lock lock; /* guards everything below */
 	int dump_fd; /* O_PATH; -1: none */
-	struct edition text, dump; /* as they were read */
-	struct jit_map *map; /* NULL: nothing was read */
-	uint64_t charged; /* bytes that the cache knows of */
-	bool was_over; /* they were read since the process ended */
-	bool was_told; /* that they are too long */
+	struct edition text, dump; /* as read last */
+	struct jit_map *map;
+	uint64_t charged; /* bytes charged to the cache */
+	bool was_over; /* after the end of the process */
+	bool was_told;
 	int64_t credit_ns;
 	uint64_t credited_ns;
-	uint64_t looked_ns; /* when they were looked at last */
+	uint64_t looked_ns;
 };
 
 struct jit_files *jit_files_new(struct symbol_cache *cache, pid_t inner_pid,
@@ -104,8 +103,7 @@ void jit_files_free(struct jit_files **files_ptr)
 
 bool jit_files_is_dump(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_name(path);
 	size_t digits;
 
 	if (strncmp(name, "jit-", 4) != 0)
@@ -134,7 +132,6 @@ static struct readers *readers_of(const struct jit_files *files)
 	return symbol_cache_readers(files->cache);
 }
 
-/* O_PATH of the map of the process; -1. */
 static int find_text_map(const struct jit_files *files, int root_fd)
 {
 	char path[64];
@@ -144,13 +141,13 @@ static int find_text_map(const struct jit_files *files, int root_fd)
 			      O_NOFOLLOW);
 }
 
-/* What is behind @fd; zeros when it may not be used. */
+/* Returns zeros for unusable files. */
 static struct edition edition_of(const struct jit_files *files, int fd)
 {
 	struct edition edition;
 	struct stat status;
 
-	memset(&edition, 0, sizeof(edition)); /* its padding, too */
+	memset(&edition, 0, sizeof(edition)); /* memcmp() reads the padding */
 	if (fd < 0 || nowait_stat(fd, &status) || !S_ISREG(status.st_mode) ||
 	    status.st_uid != files->uid)
 		return edition;
@@ -162,8 +159,7 @@ static struct edition edition_of(const struct jit_files *files, int fd)
 	return edition;
 }
 
-/* Copies what perfrec-reader reads of @from to @to, a file in memory. Where
- * there is nothing but zeros, nothing is written. */
+/* Zeros become holes. */
 static void copy_bytes(struct jit_files *files, int from, int to)
 {
 	uint64_t until_ns = clock_monotonic_ns() + COPY_NS_MAX;
@@ -187,8 +183,7 @@ static void copy_bytes(struct jit_files *files, int from, int to)
 	free(bytes);
 }
 
-/* To read from what O_PATH @fd is, a regular file; -1. A file that may never
- * answer is read by perfrec-reader first. */
+/* Returns a copy if reading @fd may block; -1: error. */
 static int open_for_reading(struct jit_files *files, int fd)
 {
 	char link[32];
@@ -205,7 +200,7 @@ static int open_for_reading(struct jit_files *files, int fd)
 
 /* --- reading -------------------------------------------------------------- */
 
-/* lock held. */
+/* Lock held. */
 static void tell_cut_map(struct jit_files *files)
 {
 	static struct log_limit limit;
@@ -213,12 +208,12 @@ static void tell_cut_map(struct jit_files *files)
 	if (!files->was_told)
 		log_limited(&limit, LOG_WARN,
 			    "/tmp/perf-%d.map, or the jitdump of that process, "
-			    "is too long: not all of its code has names",
+			    "is too long: some of its code has no names",
 			    (int)files->pid);
 	files->was_told = true;
 }
 
-/* lock held. */
+/* Lock held. */
 static void read_jit_files(struct jit_files *files, int text_fd)
 {
 	int text = files->text.inode ? open_for_reading(files, text_fd) : -1;
@@ -253,7 +248,7 @@ static void read_jit_files(struct jit_files *files, int text_fd)
 		close(dump);
 }
 
-/* lock held. True when reading them again may take time now. */
+/* Lock held. Returns true if there is time left to read the files. */
 static bool may_read_again(struct jit_files *files, bool is_over)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -267,7 +262,6 @@ static bool may_read_again(struct jit_files *files, bool is_over)
 	return may;
 }
 
-/* True when files have hardly changed since they were looked at. */
 static bool was_just_looked_at(struct jit_files *files)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -278,15 +272,7 @@ static bool was_just_looked_at(struct jit_files *files)
 	return was;
 }
 
-/* The root of a process that runs, or as it was: the caller closes it. -1. */
-static int open_process_root(int proc_fd, int root_fd)
-{
-	int fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return fd >= 0 ? fd : fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
-}
-
-/* True when the process behind @proc_fd has ended: nothing changes any more. */
+/* An empty map shows that the process has ended. */
 static bool has_process_ended(int proc_fd)
 {
 	int fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC);
@@ -300,14 +286,14 @@ static bool has_process_ended(int proc_fd)
 	return !has_memory;
 }
 
-/* lock held. */
+/* Lock held. */
 static void follow_files(struct jit_files *files, int proc_fd, int root_fd)
 {
 	int text_fd = root_fd >= 0 ? find_text_map(files, root_fd) : -1;
 	struct edition text = edition_of(files, text_fd);
 	struct edition dump = edition_of(files, files->dump_fd);
 
-	/* What is gone stays known: some delete their map when they end. */
+	/* Some programs delete their map at the end. */
 	if (!text.inode)
 		text = files->text;
 	if ((memcmp(&text, &files->text, sizeof(text)) != 0 ||
@@ -324,7 +310,6 @@ static void follow_files(struct jit_files *files, int proc_fd, int root_fd)
 		close(text_fd);
 }
 
-/* The cache's copy of @raw. */
 static const char *keep_clean_name(struct jit_files *files, const char *raw)
 {
 	char name[SYMBOL_NAME_BYTES];
@@ -341,7 +326,10 @@ const char *jit_files_find(struct jit_files *files, int proc_fd, int root_fd,
 
 	lock_acquire(&files->lock);
 	if (!was_just_looked_at(files)) {
-		root_fd = open_process_root(proc_fd, root_fd);
+		int fd = openat(proc_fd, "root",
+				O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		root_fd = fd >= 0 ? fd : fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 		follow_files(files, proc_fd, root_fd);
 		if (root_fd >= 0)
 			close(root_fd);

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jit_map - a name belongs to a range of addresses. Ranges are gathered in the
- * order in which the files have them, and may overlap. When all files were
- * read, jit_map_settle() makes pieces of them, which do not overlap: a piece
- * says which range counts from one address up to the next piece.
+ * jit_map - a name belongs to a range of addresses. Ranges are collected in
+ * file order and may overlap. jit_map_settle() splits them into pieces that do
+ * not overlap: a piece names the range that wins from its start to the next
+ * piece.
  *
- * To make the pieces, it goes through the starts and ends of all ranges, sorted
- * by address. A range is open from its start to its end. The open ranges are in
- * a heap, with the range that was read last on top: that one counts. So a
- * million ranges inside each other take no longer than a million ranges beside
- * each other.
+ * It goes through the sorted starts and ends of all ranges. Open ranges are in
+ * a heap, with the last one read on top, which wins. So a million nested ranges
+ * take no longer than a million adjacent ones.
  *
- * The format of a jitdump is described in the sources of Linux, in
- * tools/perf/Documentation/jitdump-specification.txt.
+ * The jitdump format: tools/perf/Documentation/jitdump-specification.txt in the
+ * sources of Linux.
  */
 #include "collector/names/jit_map.h"
 
@@ -23,43 +21,43 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "shared/compiler.h"
 
 #define RANGES_MAX (1u << 20)
 #define NAME_BYTES_MAX (64u << 20)
 #define FILE_BYTES_MAX (1ull << 30)
-/* Of a perf map: 128 bytes for each of RANGES_MAX ranges. Reading them takes
- * 0.4 s. */
+/* 128 bytes for each of RANGES_MAX ranges of a perf map, read in 0.4 s. */
 #define TEXT_BYTES_MAX (128ull << 20)
-#define LINE_BYTES 4096u /* of a perf map; a longer line is cut */
-#define TEXT_BYTES (64u << 10) /* of a perf map that are read at a time */
-#define RECORDS_MAX (4u << 20) /* of a jitdump */
-#define STEPS_MAX (64u << 20) /* of all searches in add_code_move() */
-#define NOTHING UINT32_MAX /* no range */
+#define LINE_BYTES 4096u /* longer lines of a perf map are cut */
+#define TEXT_BYTES (64u << 10)
+#define RECORDS_MAX (4u << 20)
+#define STEPS_MAX (64u << 20) /* sum over add_code_move() */
+#define NOTHING UINT32_MAX
 
 #define DUMP_MAGIC 0x4a695444u
 enum dump_record { DUMP_LOAD = 0, DUMP_MOVE = 1, DUMP_CLOSE = 3 };
 
 struct range {
 	uint64_t start, end;
-	uint32_t name; /* offset in jit_map.names */
+	uint32_t name;
 };
 
-struct piece { /* from start up to the start of the next piece */
+struct piece {
 	uint64_t start;
-	uint32_t range; /* index in jit_map.ranges; or NOTHING */
+	uint32_t range; /* or NOTHING */
 };
 
 struct jit_map {
-	struct range *ranges; /* in the order in which they were read */
+	struct range *ranges; /* in file order */
 	size_t count, room;
 	char *names;
 	size_t name_bytes, name_room;
 	struct piece *pieces;
 	size_t piece_count;
-	uint32_t steps; /* how many ranges add_code_move() may still look at */
-	bool is_cut; /* something beyond a limit was left out */
-	uint64_t bytes_read; /* of all files */
+	uint32_t steps; /* left for add_code_move() */
+	bool is_cut;
+	uint64_t bytes_read;
 };
 
 int jit_map_new(struct jit_map **out)
@@ -102,12 +100,10 @@ uint64_t jit_map_bytes_read(const struct jit_map *map)
 
 /* --- gathering ------------------------------------------------------------ */
 
-/* Appends a range of @size bytes from address @start on. Its name is the @bytes
- * at @name, which is copied. A range is left out if it is empty, reaches
- * beyond the last address, or has no name.
- * Returns 0, -ENOMEM, or -EFBIG: there are too many ranges or names. */
-static int add_range(struct jit_map *map, uint64_t start, uint64_t size,
-		     const char *name, size_t bytes)
+/* Copies the @bytes of @name. Skips ranges that are empty, overflow or have no
+ * name. Returns 0, -ENOMEM, or -EFBIG: too many ranges or names. */
+static int add_jit_range(struct jit_map *map, uint64_t start, uint64_t size,
+			 const char *name, size_t bytes)
 {
 	if (!size || start > UINT64_MAX - size || !bytes)
 		return 0;
@@ -139,9 +135,7 @@ static ssize_t read_dump_at(struct jit_map *map, int fd, void *out,
 	return got;
 }
 
-/* The offset of the next byte at or after @offset that lies in no hole of the
- * file. UINT64_MAX: there is none. A file can be a hole of any size, and
- * reading it would take long. */
+/* A hole may have any size. Returns UINT64_MAX at the end. */
 static uint64_t next_dump_data(int fd, uint64_t offset)
 {
 	off_t next = lseek(fd, (off_t)offset, SEEK_DATA);
@@ -153,10 +147,8 @@ static uint64_t next_dump_data(int fd, uint64_t offset)
 
 /* --- perf maps ------------------------------------------------------------ */
 
-/* Reads a number in hex, with or without 0x, at *@at into *@out. The line stops
- * at @end. Moves *@at behind the number and the blanks after it. False: there
- * is no number with a blank after it. */
-static bool parse_hex(const char **at, const char *end, uint64_t *out)
+/* Skips the blanks after the number. Returns false if there are none. */
+static bool parse_jit_hex(const char **at, const char *end, uint64_t *out)
 {
 	const char *next = *at;
 	uint64_t value = 0;
@@ -188,19 +180,16 @@ static int add_text_line(struct jit_map *map, const char *line, size_t bytes)
 	const char *end = line + bytes;
 	uint64_t start, size;
 
-	if (!parse_hex(&line, end, &start) || !parse_hex(&line, end, &size))
+	if (!parse_jit_hex(&line, end, &start) ||
+	    !parse_jit_hex(&line, end, &size))
 		return 0;
-	return add_range(map, start, size, line,
-			 strnlen(line, (size_t)(end - line)));
+	return add_jit_range(map, start, size, line,
+			     strnlen(line, (size_t)(end - line)));
 }
 
-/*
- * Adds the lines in the *@bytes at @text. If the last line has no newline yet,
- * it is moved to the begin of @text, and *@bytes is then its length. But when
- * LINE_BYTES of such a line were read, it does not wait for its newline: the
- * first LINE_BYTES are added, and *@is_rest says that the bytes up to the next
- * newline still belong to it.
- */
+/* Adds the complete lines in @text. Moves an incomplete line to the start of
+ * @text and sets *@bytes to its length. A line of LINE_BYTES is added at once:
+ * then *@is_rest is true until its newline. */
 static int add_text_lines(struct jit_map *map, char *text, size_t *bytes,
 			  bool *is_rest)
 {
@@ -235,7 +224,7 @@ static int read_text_map(struct jit_map *map, int fd, char *text)
 	while (!err && (next = next_dump_data(fd, offset)) != UINT64_MAX) {
 		ssize_t got;
 
-		if (next > offset) { /* a hole: no line goes on behind it */
+		if (next > offset) { /* no line continues after a hole */
 			offset = next;
 			left = 0;
 			is_rest = true;
@@ -251,13 +240,11 @@ static int read_text_map(struct jit_map *map, int fd, char *text)
 		left += (size_t)got;
 		err = add_text_lines(map, text, &left, &is_rest);
 	}
-	/* A last line without a newline is left out: the program is still
-	 * writing it. */
+	/* An incomplete last line is still being written. */
 	return err;
 }
 
-/* -EFBIG says that something is beyond a limit. That is no error: it is left
- * out, and @map remembers so. Other values of @err are passed on. */
+/* -EFBIG only sets is_cut. Other errors are returned. */
 static int cut_at_limit(struct jit_map *map, int err)
 {
 	if (err != -EFBIG)
@@ -299,8 +286,6 @@ struct move_record {
 	uint64_t vma, from, to, size, index;
 };
 
-/* Adds the range that a record of kind DUMP_LOAD describes. @record has @got
- * bytes: the begin of the record, and maybe bytes of the records after it. */
 static int add_code_load(struct jit_map *map, const char *record, size_t got)
 {
 	const size_t fixed = sizeof(struct load_record);
@@ -312,12 +297,11 @@ static int add_code_load(struct jit_map *map, const char *record, size_t got)
 	if (load.head.bytes < fixed)
 		return 0;
 	got = MIN(got, load.head.bytes) - fixed;
-	return add_range(map, load.address, load.size, record + fixed,
-			 strnlen(record + fixed, got));
+	return add_jit_range(map, load.address, load.size, record + fixed,
+			     strnlen(record + fixed, got));
 }
 
-/* Adds the range that a record of kind DUMP_MOVE describes. Its name is the
- * name of the last range that starts where the code comes from. */
+/* The code keeps the name of the last range that starts at its old address. */
 static int add_code_move(struct jit_map *map, const char *record, size_t got)
 {
 	struct move_record move;
@@ -334,14 +318,13 @@ static int add_code_move(struct jit_map *map, const char *record, size_t got)
 	}
 	if (!i || map->ranges[i - 1].start != move.from)
 		return 0;
-	/* A copy, since add_range() may move map->names. */
+	/* A copy, since add_jit_range() may move map->names. */
 	bytes = strnlen(map->names + map->ranges[i - 1].name, sizeof(name));
 	memcpy(name, map->names + map->ranges[i - 1].name, bytes);
-	return add_range(map, move.to, move.size, name, bytes);
+	return add_jit_range(map, move.to, move.size, name, bytes);
 }
 
-/* Adds what the record at *@offset of the file says, and sets *@offset to the
- * next record. Returns 1; 0: that was the end of the jitdump; or -errno. */
+/* Returns 1, 0 at the end, or -errno. */
 static int add_dump_record(struct jit_map *map, int fd, uint64_t *offset)
 {
 	char bytes[sizeof(struct load_record) + LINE_BYTES];
@@ -383,12 +366,11 @@ int jit_map_read_dump(struct jit_map *map, int fd)
 
 /* --- pieces --------------------------------------------------------------- */
 
-struct sweep { /* what jit_map_settle() works with */
+struct sweep {
 	const struct jit_map *map;
-	uint32_t *by_start; /* numbers of all ranges, sorted by start */
-	uint64_t *edges; /* all starts and ends, ascending */
-	uint32_t *heap; /* numbers of the open ranges; the greatest, which was
-			 * read last, is first */
+	uint32_t *by_start; /* sorted by start */
+	uint64_t *edges; /* sorted */
+	uint32_t *heap; /* open ranges, the last read first */
 	size_t heap_count, next; /* next: index in by_start */
 };
 
@@ -439,8 +421,8 @@ static void heap_drop_first_range(struct sweep *sweep)
 	heap[at] = last;
 }
 
-/* The number of the range that counts from the address @edge on; or NOTHING.
- * The edges must come in ascending order. */
+/* Returns the range that wins from @edge on; NOTHING: none. Call with edges in
+ * ascending order. */
 static uint32_t range_at(struct sweep *sweep, uint64_t edge)
 {
 	const struct range *ranges = sweep->map->ranges;
@@ -503,16 +485,9 @@ int jit_map_settle(struct jit_map *map)
 
 const char *jit_map_find(const struct jit_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->piece_count;
+	size_t low = search_first(i, map->piece_count,
+				  map->pieces[i].start > address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->pieces[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || map->pieces[low - 1].range == NOTHING)
 		return NULL;
 	return map->names + map->ranges[map->pieces[low - 1].range].name;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * line_starts - see the header. This runs the line number programs of DWARF 2
- * to 5 for the registers that are needed: address, file and line. Files have
- * numbers, and their names lie before the program.
+ * line_starts - runs the line number programs of DWARF 2 to 5 for address, file
+ * and line. Files are numbered; their names precede the program.
  */
 #include "collector/names/line_starts.h"
 
@@ -14,22 +13,23 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "shared/compiler.h"
 
-/* line_files_find() reads no more. */
+/* Limit of line_files_find(). */
 #define FILES_BYTES_MAX (64u << 20)
 
 struct bytes {
 	const uint8_t *at, *end;
-	bool broken; /* more was wanted than there is */
+	bool broken; /* reads beyond the end */
 };
 
 struct program {
 	struct bytes code;
-	struct bytes files; /* the lists of folders and files */
-	struct bytes rest; /* of the section, behind this table */
+	struct bytes files;
+	struct bytes rest; /* after this table */
 	unsigned int version;
-	size_t offset_bytes; /* of a reference to a string */
+	size_t offset_bytes;
 	uint8_t code_unit, line_range, opcode_base;
 	int8_t line_base;
 	uint8_t operands[256]; /* of each standard opcode */
@@ -39,9 +39,9 @@ struct state {
 	uint64_t address;
 	uint32_t file, line;
 	bool has_start;
-	struct line_start start; /* of the sequence that is being read */
+	struct line_start start;
 	struct line_starts *starts; /* NULL: not wanted */
-	struct found_files *found; /* NULL: not wanted */
+	struct found_files *found; /* the same */
 };
 
 /* --- bytes ---------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static void skip_bytes(struct bytes *bytes, uint64_t count)
 	bytes->at += count;
 }
 
-/* A number of @size bytes, at most 8; the machine is a little-endian one. */
+/* @size is 8 at most; the machine is little endian. */
 static uint64_t take_fixed(struct bytes *bytes, size_t size)
 {
 	const uint8_t *from = bytes->at;
@@ -77,7 +77,7 @@ static uint8_t take_byte(struct bytes *bytes)
 	return (uint8_t)take_fixed(bytes, 1);
 }
 
-static uint64_t take_leb(struct bytes *bytes, bool is_signed)
+static uint64_t take_line_leb(struct bytes *bytes, bool is_signed)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
@@ -96,7 +96,7 @@ static uint64_t take_leb(struct bytes *bytes, bool is_signed)
 
 /* --- the header ----------------------------------------------------------- */
 
-/* The bytes of @section, unpacked. NULL: there are none, or too many. */
+/* Unpacks the section. Returns NULL if it is empty or too large. */
 static Elf_Data *unpacked_data(Elf_Scn *section)
 {
 	GElf_Shdr header;
@@ -111,10 +111,9 @@ static Elf_Data *unpacked_data(Elf_Scn *section)
 	return elf_getdata(section, NULL);
 }
 
-/* Finds the bytes of the section @name; the name is another where GNU's old way
- * of compression was used. */
-static bool find_section(Elf *elf, const char *name, const char *old_name,
-			 struct bytes *out)
+/* @old_name is the name with GNU's old compression. */
+static bool find_line_section(Elf *elf, const char *name, const char *old_name,
+			      struct bytes *out)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -143,7 +142,6 @@ static bool find_section(Elf *elf, const char *name, const char *old_name,
 	return false;
 }
 
-/* Reads the header at the start of @table, up to its lists of files. */
 static bool read_program_header(struct bytes table, struct program *out)
 {
 	uint64_t length = take_fixed(&table, 4), header_length;
@@ -164,15 +162,14 @@ static bool read_program_header(struct bytes table, struct program *out)
 	if (version < 2 || version > 5)
 		return false;
 	if (version == 5)
-		skip_bytes(&table,
-			   2); /* sizes of an address and of a segment */
+		skip_bytes(&table, 2); /* sizes of address and segment */
 	header_length = take_fixed(&table, size);
 	rest = out->code = table;
 	skip_bytes(&out->code, header_length);
 	out->code_unit = take_byte(&rest);
 	if (version >= 4)
-		skip_bytes(&rest, 1); /* of VLIW machines */
-	skip_bytes(&rest, 1); /* whether a row is a statement at first */
+		skip_bytes(&rest, 1); /* for VLIW machines */
+	skip_bytes(&rest, 1); /* default of is_stmt */
 	out->line_base = (int8_t)take_byte(&rest);
 	out->line_range = take_byte(&rest);
 	out->opcode_base = take_byte(&rest);
@@ -186,9 +183,9 @@ static bool read_program_header(struct bytes table, struct program *out)
 
 /* --- files ---------------------------------------------------------------- */
 
-struct path { /* as a table has it */
+struct path {
 	const char *text;
-	uint64_t folder; /* number */
+	uint64_t folder;
 };
 
 struct paths {
@@ -197,9 +194,9 @@ struct paths {
 };
 
 struct found_files {
-	struct line_file *list; /* the caller's */
+	struct line_file *list;
 	size_t count;
-	struct paths folders, files; /* of the table that is being read */
+	struct paths folders, files; /* of the current table */
 	struct bytes strings, line_strings; /* .debug_str, .debug_line_str */
 };
 
@@ -209,20 +206,13 @@ static const char *folder_at(const struct found_files *found, uint64_t number)
 					     : "";
 }
 
-/* Takes the file of the row at @address, if it is wanted. */
-static void find_row(struct found_files *found, uint64_t address, uint32_t file)
+static void find_line_row(struct found_files *found, uint64_t address,
+			  uint32_t file)
 {
-	size_t low = 0, high = found->count;
+	size_t low = search_first(i, found->count,
+				  found->list[i].address >= address);
 	const struct path *path;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (found->list[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == found->count || found->list[low].address != address ||
 	    found->list[low].path || file >= found->files.count)
 		return;
@@ -242,7 +232,6 @@ static const char *take_string(struct bytes *bytes)
 	return bytes->broken ? "" : text;
 }
 
-/* The string at @offset of @section. */
 static const char *string_at(struct bytes section, uint64_t offset)
 {
 	skip_bytes(&section, offset);
@@ -257,7 +246,7 @@ static bool add_path(struct paths *paths, const char *text, uint64_t folder)
 	return true;
 }
 
-/* DWARF 2 to 4: lists that end with an empty string; both count from 1. */
+/* DWARF 2 to 4: lists end with an empty string and count from 1. */
 static void read_old_paths(struct bytes *bytes, struct found_files *found)
 {
 	const char *text;
@@ -269,16 +258,15 @@ static void read_old_paths(struct bytes *bytes, struct found_files *found)
 		if (!add_path(&found->folders, text, 0))
 			return;
 	while (*(text = take_string(bytes))) {
-		uint64_t folder = take_leb(bytes, false);
+		uint64_t folder = take_line_leb(bytes, false);
 
-		take_leb(bytes, false); /* when it was changed */
-		take_leb(bytes, false); /* its size */
+		take_line_leb(bytes, false);
+		take_line_leb(bytes, false); /* time and size */
 		if (!add_path(&found->files, text, folder))
 			return;
 	}
 }
 
-/* Takes what has the form @form. False: the form is not known. */
 static bool take_form(struct bytes *bytes, uint64_t form, size_t offset_bytes,
 		      const struct found_files *found, const char **text,
 		      uint64_t *number)
@@ -296,7 +284,7 @@ static bool take_form(struct bytes *bytes, uint64_t form, size_t offset_bytes,
 				  take_fixed(bytes, offset_bytes));
 		return true;
 	case DW_FORM_udata:
-		*number = take_leb(bytes, false);
+		*number = take_line_leb(bytes, false);
 		return true;
 	case DW_FORM_data1:
 		*number = take_fixed(bytes, 1);
@@ -304,7 +292,7 @@ static bool take_form(struct bytes *bytes, uint64_t form, size_t offset_bytes,
 	case DW_FORM_data2:
 		*number = take_fixed(bytes, 2);
 		return true;
-	case DW_FORM_data16: /* a checksum */
+	case DW_FORM_data16: /* checksum */
 		skip_bytes(bytes, 16);
 		return true;
 	default:
@@ -312,7 +300,7 @@ static bool take_form(struct bytes *bytes, uint64_t form, size_t offset_bytes,
 	}
 }
 
-/* DWARF 5: a list begins with the format of its entries. */
+/* DWARF 5: a list starts with the format of its entries. */
 static void read_new_paths(struct bytes *bytes, size_t offset_bytes,
 			   const struct found_files *found, struct paths *out)
 {
@@ -320,10 +308,10 @@ static void read_new_paths(struct bytes *bytes, size_t offset_bytes,
 	uint8_t parts = take_byte(bytes);
 
 	for (unsigned int i = 0; i < parts; i++) {
-		format[i][0] = take_leb(bytes, false);
-		format[i][1] = take_leb(bytes, false);
+		format[i][0] = take_line_leb(bytes, false);
+		format[i][1] = take_line_leb(bytes, false);
 	}
-	count = take_leb(bytes, false);
+	count = take_line_leb(bytes, false);
 	while (parts && count-- && !bytes->broken) {
 		struct path path = { "", 0 };
 
@@ -359,7 +347,7 @@ static void state_reset(struct state *state)
 static void add_line_row(struct state *state)
 {
 	if (state->found)
-		find_row(state->found, state->address, state->file);
+		find_line_row(state->found, state->address, state->file);
 	if (state->has_start && state->start.address != state->address)
 		return;
 	state->has_start = true;
@@ -367,11 +355,11 @@ static void add_line_row(struct state *state)
 		(struct line_start){ state->address, state->file, state->line };
 }
 
-static void end_sequence(struct state *state)
+static void end_line_sequence(struct state *state)
 {
 	struct line_starts *out = state->starts;
 
-	/* one of no bytes, or one that the linker threw away, at 0 */
+	/* Skips empty sequences, and those at 0, which the linker dropped. */
 	if (!out || !state->has_start || !state->start.address ||
 	    state->start.address >= state->address)
 		return;
@@ -382,7 +370,7 @@ static void end_sequence(struct state *state)
 
 static void run_extended_opcode(struct program *program, struct state *state)
 {
-	uint64_t length = take_leb(&program->code, false);
+	uint64_t length = take_line_leb(&program->code, false);
 	struct bytes operands = program->code;
 	uint8_t opcode;
 
@@ -394,7 +382,7 @@ static void run_extended_opcode(struct program *program, struct state *state)
 	if (opcode == DW_LNE_set_address && length - 1 <= 8) {
 		state->address = take_fixed(&operands, length - 1);
 	} else if (opcode == DW_LNE_end_sequence) {
-		end_sequence(state);
+		end_line_sequence(state);
 		state_reset(state);
 	}
 }
@@ -409,13 +397,14 @@ static void run_standard_opcode(struct program *program, struct state *state,
 		add_line_row(state);
 		break;
 	case DW_LNS_advance_pc:
-		state->address += take_leb(code, false) * program->code_unit;
+		state->address +=
+			take_line_leb(code, false) * program->code_unit;
 		break;
 	case DW_LNS_advance_line:
-		state->line += (uint32_t)take_leb(code, true);
+		state->line += (uint32_t)take_line_leb(code, true);
 		break;
 	case DW_LNS_set_file:
-		state->file = (uint32_t)take_leb(code, false);
+		state->file = (uint32_t)take_line_leb(code, false);
 		break;
 	case DW_LNS_const_add_pc:
 		state->address += (255u - program->opcode_base) /
@@ -426,7 +415,7 @@ static void run_standard_opcode(struct program *program, struct state *state,
 		break;
 	default:
 		for (unsigned int i = 0; i < program->operands[opcode]; i++)
-			take_leb(code, false);
+			take_line_leb(code, false);
 	}
 }
 
@@ -472,7 +461,7 @@ void line_starts_read(Elf *elf, uint64_t offset, struct line_starts *out)
 	struct program program = { 0 };
 	struct bytes table;
 
-	if (!find_section(elf, ".debug_line", ".zdebug_line", &table) ||
+	if (!find_line_section(elf, ".debug_line", ".zdebug_line", &table) ||
 	    offset > bytes_left(&table))
 		return;
 	table.at += offset;
@@ -501,11 +490,11 @@ void line_files_find(Elf *elf, struct line_file *files, size_t count)
 	struct program program = { 0 };
 	struct bytes table;
 
-	if (!find_section(elf, ".debug_line", "", &table) ||
+	if (!find_line_section(elf, ".debug_line", "", &table) ||
 	    bytes_left(&table) > FILES_BYTES_MAX)
 		return;
-	find_section(elf, ".debug_str", "", &found.strings);
-	find_section(elf, ".debug_line_str", "", &found.line_strings);
+	find_line_section(elf, ".debug_str", "", &found.strings);
+	find_line_section(elf, ".debug_line_str", "", &found.line_strings);
 	while (bytes_left(&table) && read_program_header(table, &program)) {
 		found.folders.count = found.files.count = 0;
 		if (program.version < 5) {

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * load_map - a plugin that is loaded a thousand times is one place with a
- * thousand lives. So the list of places stays as short as a process' map. It is
- * sorted by start. reach says how far back a place may begin that still holds
- * an address.
+ * load_map - a plugin loaded a thousand times is one place with a thousand
+ * lives, so the list of places stays short. It is sorted by start; reach limits
+ * how far back a place that covers an address may start.
  *
- * What is not known is left out: no name is better than the name of another
- * file. The map log promises that each load is told before its unload, and that
- * each unload is told. Two rules follow:
- *  - A file that we find somewhere has lain there since the file before it
- *    ended, however late we find it.
- *  - If the log told no unload for a generation, entries were lost. Everything
- *    that can be unloaded may have been unloaded, so it ends there. A file that
- *    we find later has lain there since then at most.
+ * Unknown files are not added: no name is better than a wrong one. The map log
+ * reports each load before its unload, and each unload. So:
+ * - A file found somewhere has been there since the file before it ended.
+ * - If a generation has no unload in the log, entries were lost. All places
+ *   that can be unloaded end there; a file found later starts there at the
+ *   earliest.
  */
 #include "collector/names/load_map.h"
 
@@ -21,20 +18,17 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
 
-static void place_free(struct place *place)
-{
-	symbol_file_put(&place->file);
-	free(place->lives);
-	free(place);
-}
-
 void load_map_release(struct load_map *map)
 {
-	for (size_t i = 0; i < map->count; i++)
-		place_free(map->list[i].place);
+	for (size_t i = 0; i < map->count; i++) {
+		symbol_file_put(&map->list[i].place->file);
+		free(map->list[i].place->lives);
+		free(map->list[i].place);
+	}
 	free(map->list);
 	free(map->transient);
 	*map = (struct load_map){ 0 };
@@ -42,26 +36,12 @@ void load_map_release(struct load_map *map)
 
 /* --- finding -------------------------------------------------------------- */
 
-/* How many places start below @end. */
 static size_t count_places_below(const struct load_map *map, uint64_t end)
 {
-	size_t low = 0, high = map->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->list[middle].start < end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, map->count, map->list[i].start >= end);
 }
 
-/*
- * The places that overlap @start to @end - 1, from the last to the first: *@i
- * begins as count_places_below(@end) and ends as 0.
- */
+/* Last first. *@i starts as count_places_below() the end of the range. */
 static struct place *next_overlap(const struct load_map *map, uint64_t start,
 				  size_t *i)
 {
@@ -71,7 +51,7 @@ static struct place *next_overlap(const struct load_map *map, uint64_t start,
 	return NULL;
 }
 
-/* The same for places with a life that may hold @generation. */
+/* As next_overlap(), for places that may be alive in @generation. */
 static struct place *next_alive(const struct load_map *map, uint64_t address,
 				uint32_t generation, size_t *i)
 {
@@ -85,7 +65,7 @@ static struct place *next_alive(const struct load_map *map, uint64_t address,
 	return NULL;
 }
 
-/* The life that is open, or NULL: only the last can be. */
+/* Only the last life can be open. */
 static struct life *open_life(const struct place *place)
 {
 	struct life *last;
@@ -99,16 +79,9 @@ static struct life *open_life(const struct place *place)
 static const struct life *life_in_generation(const struct place *place,
 					     uint32_t generation)
 {
-	size_t low = 0, high = place->life_count;
+	size_t low = search_first(i, place->life_count,
+				  place->lives[i].from > generation);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (place->lives[middle].from <= generation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && generation < place->lives[low - 1].to
 		       ? &place->lives[low - 1]
 		       : NULL;
@@ -144,14 +117,6 @@ struct place *load_map_open(const struct load_map *map, uint64_t start,
 	return NULL;
 }
 
-static bool same_place(const struct place *a, const struct place *b)
-{
-	return a->start == b->start && a->end == b->end &&
-	       a->has_bias == b->has_bias && a->bias == b->bias &&
-	       a->map_offset == b->map_offset && a->inode == b->inode &&
-	       a->path == b->path && a->build_id == b->build_id;
-}
-
 struct place *load_map_known(const struct load_map *map,
 			     const struct place *what)
 {
@@ -159,14 +124,19 @@ struct place *load_map_known(const struct load_map *map,
 	struct place *place;
 
 	while ((place = next_overlap(map, what->start, &i)))
-		if (same_place(place, what))
+		if (place->start == what->start && place->end == what->end &&
+		    place->has_bias == what->has_bias &&
+		    place->bias == what->bias &&
+		    place->map_offset == what->map_offset &&
+		    place->inode == what->inode && place->path == what->path &&
+		    place->build_id == what->build_id)
 			return place;
 	return NULL;
 }
 
 /* --- changing ------------------------------------------------------------- */
 
-/* Since when nothing lies in @start to @end - 1 for all that is known. */
+/* Returns the generation since which the range is certainly free. */
 static uint32_t free_since_generation(const struct load_map *map,
 				      uint64_t start, uint64_t end)
 {
@@ -198,7 +168,6 @@ static void end_place(struct load_map *map, struct place *place,
 	place->ended = MAX(place->ended, generation);
 }
 
-/* Ends what is open there. Returns whether anything was. */
 static bool end_lives_between(struct load_map *map, uint64_t start,
 			      uint64_t end, uint32_t generation)
 {
@@ -215,7 +184,7 @@ static bool end_lives_between(struct load_map *map, uint64_t start,
 	return any;
 }
 
-/* A place without lives, for a copy of @what. NULL: no memory. */
+/* Inserts a copy of @what without lives. */
 static struct place *insert_place(struct load_map *map,
 				  const struct place *what)
 {
@@ -241,7 +210,7 @@ static struct place *insert_place(struct load_map *map,
 						 .end = place->end };
 	reach = at ? map->list[at - 1].reach : 0;
 	map->list[at].reach = MAX(reach, place->end);
-	/* Those behind it had theirs without this one. */
+	/* Later entries have computed reach without this place. */
 	for (size_t i = at + 1;
 	     i < map->count && map->list[i].reach < place->end; i++)
 		map->list[i].reach = place->end;
@@ -279,8 +248,7 @@ int load_map_add(struct load_map *map, const struct place *what)
 	return begin_life(map, place, from);
 }
 
-/* Each is in the list once for each time it came: what takes long here has been
- * paid for there. */
+/* A place is listed once per load, so adding paid for this loop. */
 static void lose_history(struct load_map *map, uint32_t generation)
 {
 	while (map->transient_count) {
@@ -313,12 +281,12 @@ int load_map_end(struct load_map *map, uint64_t start, uint64_t end,
 	load_map_advance(map, generation);
 	if (end_lives_between(map, start, end, generation))
 		return 0;
-	/* Nothing that we know, but what comes there comes after it. */
+	/* Later files here start after this unload. */
 	place = load_map_known(map, &unknown);
 	if (!place)
 		place = insert_place(map, &unknown);
 	if (!place) {
-		/* What comes there must not be taken for older than that. */
+		/* Later files must not seem older than this. */
 		lose_history(map, generation);
 		return -ENOMEM;
 	}

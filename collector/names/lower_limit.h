@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lower_limit - how a helper confines itself.
+ * lower_limit - resource limits of helpers.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_LOWER_LIMIT_H
 #define PERFREC_COLLECTOR_NAMES_LOWER_LIMIT_H
@@ -9,8 +9,7 @@
 
 #include "shared/compiler.h"
 
-/* Lowers the limits of @resource (RLIMIT_CPU and so on) of this process to
- * @value; lower ones stay. */
+/* Never raises a limit. */
 static inline void lower_limit(int resource, rlim_t value)
 {
 	struct rlimit limit;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_log - each entry is read once, into a list that only grows. Drain
- * workers, the writers of traces and the jobs thread all read, under one lock,
- * which is held for moments.
+ * map_log - reads each entry once into a list that only grows. Drain workers,
+ * writers of traces and the jobs thread read under one lock, briefly.
  *
- * Several processes write to the log. So an entry may be unfinished while
- * finished entries lie behind it. These are read already, since what they tell
- * is needed. The order of what one process tells is kept, as a process writes
- * one entry at a time. But room is given back only up to the first unfinished
- * entry. If an entry stays unfinished for a second, its writer was killed or is
- * stopped: then the entry is given up.
+ * Several processes write to the log, so complete entries may follow an
+ * incomplete one. They are read at once. This keeps the order of each process,
+ * as it writes one entry at a time. Room is freed up to the first incomplete
+ * entry. If that stays incomplete for a second, its writer was killed or
+ * stopped, and the entry is skipped.
  */
 #include "collector/names/map_log.h"
 
@@ -17,39 +15,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/lock.h"
-#include "collector/base/grow.h"
 #include "collector/base/clock.h"
+#include "collector/base/grow.h"
+#include "collector/base/hex.h"
+#include "collector/base/lock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-#define PATH_BYTES_MAX (16u << 20) /* of all paths of a log */
-#define NAMES_BYTES_MAX (64u << 20) /* of all names of a log */
+#define PATH_BYTES_MAX (16u << 20) /* per log */
+#define NAMES_BYTES_MAX (64u << 20) /* per log */
 #define UNFINISHED_NS 1000000000
-/* How many events map_log_unloaded() looks back. */
+/* Events that map_log_unloaded() searches. */
 #define UNLOADED_LOOK 4096
 
 struct map_log {
-	struct lock lock; /* of everything below */
+	struct lock lock; /* guards everything below */
 	unsigned int refs;
-	struct page_shm *page; /* NULL: closed */
-	uint64_t next; /* the first entry that is not done with */
-	uint64_t done[MAP_ENTRIES / 64]; /* bits, of those from next on */
-	uint64_t
-		unfinished_ns; /* since when next is unfinished; 0: it is not */
-	uint64_t unfinished_head; /* what was reserved by then */
-	uint64_t lost; /* entries that were not taken in */
-	uint64_t page_lost; /* that the program could not even write */
-	struct map_event *events; /* their paths are this list's */
+	struct page_shm *page;
+	uint64_t next; /* first entry that is not done */
+	uint64_t done[MAP_ENTRIES / 64]; /* bits of entries from next on */
+	uint64_t unfinished_ns; /* of an incomplete next; or 0 */
+	uint64_t unfinished_head; /* reserved entries at that time */
+	uint64_t lost; /* skipped entries */
+	uint64_t page_lost; /* entries that the program could not write */
+	struct map_event *events;
 	size_t count, room;
 	size_t path_bytes;
-	struct kept_names *names; /* those of MAP_LOG_NAMES_MAX modules */
+	struct kept_names *names;
 	size_t name_count, name_bytes;
 };
 
 struct kept_names {
 	char build_id[2 * MAP_BUILD_ID_MAX + 1];
-	uint8_t *bytes; /* of symbols, then of strings */
+	uint8_t *bytes; /* symbols, then strings */
 	size_t symbol_bytes, string_bytes;
 };
 
@@ -109,26 +107,7 @@ static struct map_entry_shm *log_entry_at(const struct map_log *log, uint64_t n)
 	return (struct map_entry_shm *)(page + ARENA_MAP) + n % MAP_ENTRIES;
 }
 
-static void build_id_to_hex(const uint8_t *bytes, size_t count, char *out)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < count; i++) {
-		*out++ = digits[bytes[i] >> 4];
-		*out++ = digits[bytes[i] & 15];
-	}
-	*out = '\0';
-}
-
-static bool is_sane_entry(const struct map_entry_shm *entry)
-{
-	return (entry->kind == MAP_LOAD || entry->kind == MAP_UNLOAD) &&
-	       entry->start < entry->end &&
-	       entry->build_id_bytes <= MAP_BUILD_ID_MAX;
-}
-
-/* A copy of @path, which is whatever the program wrote there; NULL: there is no
- * room for it. */
+/* Returns NULL if there is no room. */
 static const char *keep_path(struct map_log *log, const char *path)
 {
 	size_t bytes = strnlen(path, MAP_PATH_BYTES) + 1;
@@ -145,13 +124,14 @@ static const char *keep_path(struct map_log *log, const char *path)
 	return memcpy(copy, path, bytes);
 }
 
-static bool has_log_room(struct map_log *log)
+static bool is_sane_entry(const struct map_entry_shm *entry)
 {
-	return log->count < MAP_LOG_EVENTS_MAX &&
-	       !grow_array(log->events, log->room, log->count + 1);
+	return (entry->kind == MAP_LOAD || entry->kind == MAP_UNLOAD) &&
+	       entry->start < entry->end &&
+	       entry->build_id_bytes <= MAP_BUILD_ID_MAX;
 }
 
-/* @entry is ours: nobody else can change it. */
+/* @entry is a private copy. */
 static bool take_in_entry(struct map_log *log,
 			  const struct map_entry_shm *entry)
 {
@@ -165,12 +145,13 @@ static bool take_in_entry(struct map_log *log,
 		.entry_build = entry->kind == MAP_LOAD && entry->entry_build,
 	};
 
-	if (!is_sane_entry(entry) || !has_log_room(log))
+	if (!is_sane_entry(entry) || log->count >= MAP_LOG_EVENTS_MAX ||
+	    grow_array(log->events, log->room, log->count + 1))
 		return false;
 	event.path = keep_path(log, entry->path);
 	if (!event.path)
 		return false;
-	build_id_to_hex(entry->build_id, entry->build_id_bytes, event.build_id);
+	hex_text(entry->build_id, entry->build_id_bytes, event.build_id);
 	log->events[log->count++] = event;
 	return true;
 }
@@ -186,7 +167,6 @@ static const struct kept_names *find_kept_names(const struct map_log *log,
 	return NULL;
 }
 
-/* The bytes that lie in the pieces from entry @n on. NULL: no memory. */
 static uint8_t *copy_pieces(struct map_log *log, uint64_t n, size_t bytes)
 {
 	uint8_t *copy = malloc(bytes);
@@ -201,8 +181,8 @@ static uint8_t *copy_pieces(struct map_log *log, uint64_t n, size_t bytes)
 	return copy;
 }
 
-/* The first that says something of a build-id is believed: programs can only
- * spoil their own names. What does not fit is no loss of the load map. */
+/* The first names of a build-id win: programs can only spoil their own. Names
+ * beyond the limits are no loss of the load map. */
 static void keep_told_names(struct map_log *log, uint64_t n,
 			    const struct map_entry_shm *entry, size_t bytes)
 {
@@ -213,7 +193,7 @@ static void keep_told_names(struct map_log *log, uint64_t n,
 
 	if (!log->names)
 		log->names = calloc(MAP_LOG_NAMES_MAX, sizeof(*log->names));
-	build_id_to_hex(entry->build_id, entry->build_id_bytes, names.build_id);
+	hex_text(entry->build_id, entry->build_id_bytes, names.build_id);
 	if (!log->names || log->name_count == MAP_LOG_NAMES_MAX ||
 	    bytes > NAMES_BYTES_MAX - log->name_bytes ||
 	    find_kept_names(log, names.build_id))
@@ -225,11 +205,8 @@ static void keep_told_names(struct map_log *log, uint64_t n,
 	log->names[log->name_count++] = names;
 }
 
-/*
- * Entry @n of those up to @head tells names: @entry, which is ours. Returns how
- * many entries they take; 0: it makes no sense. One without a build-id is a
- * copy that did not work out.
- */
+/* @entry is a private copy of entry @n. Returns the count of its entries; 0:
+ * malformed. An entry without a build-id is an aborted copy. */
 static uint64_t take_told_names(struct map_log *log, uint64_t n, uint64_t head,
 				const struct map_entry_shm *entry)
 {
@@ -256,7 +233,6 @@ static uint64_t done_bit(uint64_t n)
 	return 1ULL << n % 64;
 }
 
-/* Reads entry @n of those up to @head if it is whole, with its pieces. */
 static void read_log_entry(struct map_log *log, uint64_t n, uint64_t head)
 {
 	uint64_t entries = 1;
@@ -281,7 +257,7 @@ static bool is_entry_done(struct map_log *log, uint64_t n)
 	return *done_word(log, n) & done_bit(n);
 }
 
-/* Moves next on, over entries that nobody will finish, too. */
+/* Skips entries that are done or stay incomplete. */
 static void step_over_done_entries(struct map_log *log, uint64_t head,
 				   bool at_end)
 {
@@ -305,16 +281,6 @@ static void step_over_done_entries(struct map_log *log, uint64_t head,
 	}
 }
 
-static void read_log_entries(struct map_log *log, uint64_t head, bool at_end)
-{
-	for (uint64_t n = log->next; n != head; n++)
-		if (!is_entry_done(log, n))
-			read_log_entry(log, n, head);
-	step_over_done_entries(log, head, at_end);
-	/* order: rel, MAPTAIL: these entries may be written again */
-	atom_store_rel(&log->page->map_tail, log->next);
-}
-
 /* log->lock held. */
 static void read_log_locked(struct map_log *log, bool at_end)
 {
@@ -326,11 +292,16 @@ static void read_log_locked(struct map_log *log, bool at_end)
 	head = atom_load_rlx(&log->page->map_head);
 	lost = atom_load_rlx(&log->page->map_lost);
 	log->page_lost = MAX(log->page_lost, lost);
-	if (head - log->next > MAP_ENTRIES) { /* nonsense: read no more */
+	if (head - log->next > MAP_ENTRIES) { /* nonsense: stop reading */
 		log->page = NULL;
 		log->lost++;
 	} else if (head != log->next) {
-		read_log_entries(log, head, at_end);
+		for (uint64_t n = log->next; n != head; n++)
+			if (!is_entry_done(log, n))
+				read_log_entry(log, n, head);
+		step_over_done_entries(log, head, at_end);
+		/* order: rel, MAPTAIL: these entries may be written again */
+		atom_store_rel(&log->page->map_tail, log->next);
 	}
 }
 
@@ -408,8 +379,8 @@ uint64_t map_log_lost(struct map_log *log)
 	return lost;
 }
 
-/* log->lock held. From the newest back, as a process' generations only grow,
- * and who asks is rarely far behind. */
+/* log->lock held. Searches backwards: generations of a process only grow, and
+ * callers are rarely far behind. */
 static size_t find_unloaded(const struct map_log *log, int32_t pid,
 			    uint32_t after, uint32_t upto,
 			    struct address_range *out, size_t room)

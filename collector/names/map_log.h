@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_log - the collector's copy of what the processes of one arena have loaded
- * and unloaded since hello (shared/ring_shm.h). Read from shared memory, which
- * is hostile: entries are copied and checked once, and their number is bounded.
- * Any thread; nothing here opens a file or waits.
+ * map_log - the collector's copy of the loads and unloads of an arena's
+ * processes since hello (shared/ring_shm.h). Shared memory is hostile: entries
+ * are copied and checked once, and limited in number. Any thread; opens no
+ * files and never waits.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_MAP_LOG_H
 #define PERFREC_COLLECTOR_NAMES_MAP_LOG_H
@@ -14,23 +14,22 @@
 
 #include "shared/ring_shm.h"
 
-#define MAP_LOG_EVENTS_MAX 65536 /* of an arena; more are lost, counted */
-#define MAP_LOG_NAMES_MAX 4096 /* modules of an arena; more have no names */
+#define MAP_LOG_EVENTS_MAX 65536 /* per arena; more are lost, counted */
+#define MAP_LOG_NAMES_MAX 4096 /* per arena */
 
 struct map_log; /* reference counted */
 
 struct map_event {
 	enum map_entry_kind kind;
-	int32_t pid; /* in the program's pid namespace */
+	int32_t pid; /* inner pid */
 	uint32_t generation;
 	uint64_t start, end, bias;
-	bool entry_build; /* of MAP_LOAD: it says that it is one */
+	bool entry_build; /* MAP_LOAD: an entry build */
 	char build_id[2 * MAP_BUILD_ID_MAX + 1]; /* lower case hex, or "" */
-	const char *path; /* lives as long as the log; "": unknown */
+	const char *path; /* "": unknown */
 };
 
-/* Dynamic symbols of a module, as the program had them in memory: any bytes.
- * They live as long as the log. */
+/* Any bytes, valid while the log is. */
 struct map_names {
 	const void *symbols, *strings;
 	size_t symbol_bytes, string_bytes;
@@ -40,41 +39,29 @@ struct address_range {
 	uint64_t start, end;
 };
 
-/* The log of the arena that @page starts, which must stay mapped until
- * map_log_close(). 0 or -ENOMEM. The caller holds one reference. */
+/* @page must stay mapped until map_log_close(). Returns 0 or -ENOMEM. */
 int map_log_new(struct page_shm *page, struct map_log **out);
-/* A second reference to @log. */
 struct map_log *map_log_get(struct map_log *log);
-/* Gives one reference back and clears *@log, which may be NULL. */
 void map_log_put(struct map_log **log);
 
-/* Takes in new entries. Returns how many events there are now. Cheap when there
- * is nothing new: one load of shared memory. */
+/* Returns the count of events. Costs one load if none is new. */
 size_t map_log_read(struct map_log *log);
-/* Call it before the arena is unmapped: reads what is there, for the last time.
- * What was read can still be asked for. */
+/* Reads the rest before the arena is unmapped. */
 void map_log_close(struct map_log *log);
 
-/* Copy event @index (0: the first ever) to *@out; false beyond the last. */
 bool map_log_event(struct map_log *log, size_t index, struct map_event *out);
-/* Copies the first event of @pid at or after *@index to *@out, and sets *@index
- * behind it. False: there is none, and *@index is behind the last event. */
+/* Moves *@index behind the first event of @pid; to the end if there is none. */
 bool map_log_next(struct map_log *log, int32_t pid, size_t *index,
 		  struct map_event *out);
-/* Takes in new entries, and sets *@out to the names that the program has told
- * of the module with @build_id. False: it has told none. */
+/* Returns false if the program wrote no names of @build_id. */
 bool map_log_names(struct map_log *log, const char *build_id,
 		   struct map_names *out);
-/* How many entries found no room, in shared memory or here. If there are any,
- * names may be missing. */
+/* Names may be missing if this is not 0. */
 uint64_t map_log_lost(struct map_log *log);
 
-/*
- * Takes in new entries, and copies the ranges that process @pid unloaded in
- * generations @after + 1 to @upto into @out, at most @room of them. Returns how
- * many there are, which may be more than @room. SIZE_MAX: not known, since
- * entries were lost or lie too far back; anything may have been unloaded.
- */
+/* Reads new entries and copies up to @room ranges that process @pid unloaded in
+ * generations @after + 1 to @upto. Returns their count, which may exceed @room.
+ * SIZE_MAX: unknown, since entries are lost or too old. */
 size_t map_log_unloaded(struct map_log *log, int32_t pid, uint32_t after,
 			uint32_t upto, struct address_range *out, size_t room);
 

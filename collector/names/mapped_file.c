@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mapped_file - the map of a process says which inode is mapped. The path in
- * the map may lead to another inode by now (the program was rebuilt or
- * updated); it may be meant in another root (container, chroot); or it may be
- * gone (deleted). So /proc/PID/map_files is tried first: it is exact, but needs
- * privileges. A file that is opened by its path must have the inode that is
- * mapped.
+ * mapped_file - the map of a process has the inode of a mapping. Its path may
+ * lead to another inode (after a rebuild), belong to another root (container,
+ * chroot), or be gone. So /proc/PID/map_files comes first: it is exact, but
+ * needs privileges. A file opened by path must have the mapped inode.
  *
- * Where nobody may wait, the path comes first, and only what the kernel knows
- * of it (nowait.h): map_files may ask a file server whether the file is still
- * there. What is found so is the same file, as the inode says.
+ * Callers that must not wait try the path first, and only files known to the
+ * kernel (nowait.h): map_files may ask a file server. The inode check ensures
+ * the same file.
  */
 #include "collector/names/mapped_file.h"
 
@@ -27,7 +25,6 @@
 #include "collector/names/nowait.h"
 #include "collector/names/opener.h"
 
-/* Closes @fd and returns -1 unless it is the mapped inode. */
 static int keep_if_mapped_inode(int fd, const struct maps_line *line,
 				bool strictly)
 {
@@ -35,7 +32,7 @@ static int keep_if_mapped_inode(int fd, const struct maps_line *line,
 
 	if (fd < 0)
 		return -1;
-	/* overlayfs and btrfs may show other numbers for the same file */
+	/* overlayfs and btrfs may show other devices for the same file */
 	if (!nowait_stat(fd, &status) &&
 	    (status.st_ino == line->inode ||
 	     (!strictly && status.st_dev != line->device)))
@@ -56,8 +53,8 @@ bool mapped_file_strip_deleted(char *path)
 	return true;
 }
 
-/* The same as nowait_open(), for a folder on a disk of this machine, of which
- * the kernel may read: @path must not leave that disk. */
+/* As nowait_open() for folders on local disks, which the kernel may read: @path
+ * must not leave the disk. */
 static int open_on_disk(int dir_fd, const char *path, uint64_t flags,
 			uint64_t resolve)
 {
@@ -73,8 +70,7 @@ static int open_on_disk(int dir_fd, const char *path, uint64_t flags,
 	return errno == EXDEV ? -EAGAIN : -errno;
 }
 
-/* An O_PATH descriptor of @path below @dir_fd: what the kernel knows, or else
- * what an opener finds. -1: errno says why. */
+/* Asks the kernel, then an opener. Returns -1 with errno. */
 static int find_path(struct openers *openers, int dir_fd, const char *path,
 		     uint64_t flags, uint64_t resolve)
 {
@@ -97,7 +93,6 @@ int mapped_file_at(struct openers *openers, int root_fd, const char *path,
 			 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-/* The file behind the mapping of @line itself; -1. */
 static int open_mapping(struct openers *openers, int proc_fd,
 			const struct maps_line *line)
 {
@@ -106,13 +101,11 @@ static int open_mapping(struct openers *openers, int proc_fd,
 	snprintf(name, sizeof(name), "map_files/%llx-%llx",
 		 (unsigned long long)line->start,
 		 (unsigned long long)line->end);
-	/* Nobody is asked. */
 	if (nowait_is_local_device(line->device))
 		return openat(proc_fd, name, O_PATH | O_CLOEXEC);
 	return find_path(openers, proc_fd, name, 0, 0);
 }
 
-/* The file at the path of @line, if it is the one that is mapped; -1. */
 static int open_at_path(struct openers *openers, int proc_fd, int root_fd,
 			const struct maps_line *line, bool is_deleted)
 {
@@ -123,7 +116,7 @@ static int open_at_path(struct openers *openers, int proc_fd, int root_fd,
 	if (fd < 0)
 		fd = keep_if_mapped_inode(
 			find_path(openers, proc_fd, "exe", 0, 0), line, true);
-	/* of a program in a chroot the map shows paths as we see them */
+	/* for a program in a chroot the map has paths of our root */
 	if (fd < 0)
 		fd = keep_if_mapped_inode(
 			find_path(openers, AT_FDCWD, line->path, 0, 0), line,
@@ -146,7 +139,7 @@ int mapped_file_open_nowait(int proc_fd, int root_fd, struct maps_line *line)
 {
 	bool is_deleted;
 
-	/* Nobody is asked. */
+	/* Local devices never block. */
 	if (nowait_is_local_device(line->device))
 		return mapped_file_open(NULL, proc_fd, root_fd, line);
 	is_deleted = mapped_file_strip_deleted(line->path);

@@ -13,23 +13,11 @@
 
 #define TURN_NS UINT64_C(10000000000)
 
-static sem_t g_turn; /* 1: nobody reads a long map */
+static sem_t g_turn; /* 1: free */
 
 __attribute__((constructor)) static void begin_turns(void)
 {
 	sem_init(&g_turn, 0, 1);
-}
-
-/* Whether our turn comes within @ms. */
-static bool await_turn(int ms)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += ms * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	return !sem_clockwait(&g_turn, CLOCK_MONOTONIC, &until);
 }
 
 bool maps_turn_line(struct maps_turn *turn)
@@ -41,10 +29,18 @@ bool maps_turn_line(struct maps_turn *turn)
 		return true;
 	if (turn->lines == MAPS_LINES_SOON + 1) {
 		deadline_ns = clock_monotonic_ns() + TURN_NS;
-		while (!turn->taken && (ms = helper_patience_ms(deadline_ns)))
-			turn->taken = await_turn(ms);
+		while (!turn->taken && (ms = helper_patience_ms(deadline_ns))) {
+			struct timespec until;
+
+			clock_gettime(CLOCK_MONOTONIC, &until);
+			until.tv_nsec += ms * 1000000L;
+			until.tv_sec += until.tv_nsec / 1000000000;
+			until.tv_nsec %= 1000000000;
+			turn->taken = !sem_clockwait(&g_turn, CLOCK_MONOTONIC,
+						     &until);
+		}
 	}
-	/* Each time that others could have waited for as long as they do. */
+	/* Checks after each piece of work that may delay others. */
 	return turn->lines % MAPS_LINES_SOON != 1 || !helper_is_over();
 }
 
@@ -55,8 +51,7 @@ void maps_turn_end(struct maps_turn *turn)
 	*turn = (struct maps_turn){ 0 };
 }
 
-/* Reads a number and the one character that must follow it. */
-static bool take_number(char **at, int base, char after, uint64_t *out)
+static bool take_maps_number(char **at, int base, char after, uint64_t *out)
 {
 	char *end;
 
@@ -68,7 +63,7 @@ static bool take_number(char **at, int base, char after, uint64_t *out)
 	return true;
 }
 
-/* The kernel writes a newline in a path as \012, and nothing else so. */
+/* The kernel escapes newlines, and nothing else, as \012. */
 static void unescape_path(char *path)
 {
 	static const char newline[] = "\\012";
@@ -91,20 +86,20 @@ bool maps_parse(char *line, struct maps_line *out)
 	char *at = line;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (!take_number(&at, 16, '-', &out->start) ||
-	    !take_number(&at, 16, ' ', &out->end) || out->end <= out->start ||
-	    strnlen(at, 5) < 5 || at[4] != ' ')
+	if (!take_maps_number(&at, 16, '-', &out->start) ||
+	    !take_maps_number(&at, 16, ' ', &out->end) ||
+	    out->end <= out->start || strnlen(at, 5) < 5 || at[4] != ' ')
 		return false;
 	out->is_executable = at[2] == 'x';
 	out->is_shared = at[3] == 's';
 	at += 5;
-	if (!take_number(&at, 16, ' ', &out->offset) ||
-	    !take_number(&at, 16, ':', &major) ||
-	    !take_number(&at, 16, ' ', &minor))
+	if (!take_maps_number(&at, 16, ' ', &out->offset) ||
+	    !take_maps_number(&at, 16, ':', &major) ||
+	    !take_maps_number(&at, 16, ' ', &minor))
 		return false;
-	/* without a path the line may end right behind the inode */
-	if (!take_number(&at, 10, ' ', &inode)) {
-		if (!take_number(&at, 10, '\0', &inode))
+	/* without a path the line may end after the inode */
+	if (!take_maps_number(&at, 10, ' ', &inode)) {
+		if (!take_maps_number(&at, 10, '\0', &inode))
 			return false;
 		at--;
 	}

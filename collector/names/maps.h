@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * maps - parses one line of /proc/PID/maps, and has long ones read in turn. It
- * reads no file. Any thread may call it.
+ * maps - parses lines of /proc/PID/maps, and lets threads take turns at long
+ * maps. Any thread.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_MAPS_H
 #define PERFREC_COLLECTOR_NAMES_MAPS_H
@@ -11,40 +11,34 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How many lines a thread reads for which others wait. That takes 1 ms; the
- * 65,530 that a process may have take 20 ms or more. */
+/* Lines that a thread may read out of turn, in 1 ms. The 65,530 lines that a
+ * process may have take 20 ms or more. */
 #define MAPS_LINES_SOON 2048
 
 struct maps_line {
-	uint64_t start, end; /* the mapping is at addresses start to end - 1 */
-	uint64_t offset; /* bytes from the begin of the file to start */
+	uint64_t start, end; /* addresses [start, end) */
+	uint64_t offset;
 	dev_t device;
-	ino_t inode; /* 0: no file is mapped here */
+	ino_t inode; /* 0: no file */
 	bool is_executable;
-	bool is_shared; /* writes reach the file, or the others who map it */
-	char *path; /* points into the line that was parsed; "": no path */
+	bool is_shared; /* writes reach the file or other users */
+	char *path; /* in the parsed line; "" */
 };
 
-/* Parses @line, which ends in NUL, and changes it in place: the newline at its
- * end goes, and "\012" in the path, which is how the kernel writes a newline,
- * becomes a newline. out->path is valid as long as @line. Returns false if
- * @line is no line of such a file; @line may be changed then, too, and *@out
- * has no meaning. */
+/* Parses @line and changes it: drops the newline, and replaces "\012" in the
+ * path, the kernel's escape. out->path points into @line. Returns false for a
+ * malformed line, which may be changed. */
 bool maps_parse(char *line, struct maps_line *out);
 
-/*
- * A thread that reads more lines than that does so in turn with all others,
- * whoever's map it is: a few clients with very many mappings would otherwise
- * take all CPUs. It waits for 10 s at most, as the kernel may hold a reader for
- * ever, and not beyond helper_hurry(). Begins as { 0 }; the caller ends it.
- */
+/* Limits the readers of long maps to one thread, as clients with very many
+ * mappings could use all CPUs. Waits 10 s at most, since the kernel may block a
+ * reader forever, and not beyond helper_hurry(). Initialize to zero. */
 struct maps_turn {
-	size_t lines; /* that were read */
+	size_t lines;
 	bool taken;
 };
 
-/* One more line was read. False: the process shall end, and nobody waits for
- * the rest of a long map. */
+/* Returns false if the process ends, to skip the rest. */
 bool maps_turn_line(struct maps_turn *turn);
 void maps_turn_end(struct maps_turn *turn);
 

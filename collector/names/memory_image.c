@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memory_image - the program's memory is hostile, and may change while it is
- * read. So headers are copied once, every size has a limit, and nothing is read
- * outside of the addresses where the module is said to lie. Whoever reads the
- * image trusts it no more than any file.
+ * memory_image - the memory is hostile and may change meanwhile. So headers are
+ * copied once, all sizes have limits, and no address outside of the module is
+ * read. Readers of the image trust it no more than other files.
  *
- * Section headers are not in memory, but readers need them to find .dynsym. So
- * the headers of .dynsym and .dynstr are made from the dynamic section. The
- * hash table of the symbols says how many symbols there are.
+ * Section headers are not in memory, but readers need them for .dynsym. So they
+ * are made from the dynamic section. The hash table has the count of symbols.
  */
 #include "collector/names/memory_image.h"
 
@@ -28,7 +26,7 @@
 #include "shared/compiler.h"
 
 #define SEGMENTS_MAX 64u
-#define DYNAMIC_MAX 512u /* entries */
+#define DYNAMIC_MAX 512u
 #define IMAGE_BYTES_MAX (256u << 20)
 #define BUCKETS_MAX (1u << 20)
 #define SYMBOLS_MAX (1u << 20)
@@ -37,31 +35,30 @@
 
 enum { SECTION_NONE, SECTION_SYMBOLS, SECTION_STRINGS, SECTIONS };
 
-struct window { /* what was read last */
+struct window {
 	uint64_t address;
 	size_t bytes;
 	uint8_t data[WINDOW_BYTES];
 };
 
 struct image {
-	struct readers *readers; /* what reads the process ... */
-	uid_t uid; /* ... of this user */
+	struct readers *readers; /* processes that read, for ... */
+	uid_t uid; /* ... this user */
 	struct window *window;
-	int mem; /* of the process */
+	int mem;
 	int to;
 	uint64_t start, end, bias;
 	Elf64_Ehdr elf;
 	Elf64_Phdr segment[SEGMENTS_MAX];
 	size_t segment_count;
-	uint64_t bytes; /* of the image, so far */
+	uint64_t bytes;
 	uint64_t symbols, strings, string_bytes, hash, gnu_hash; /* vaddrs */
 	uint8_t step[STEP_BYTES];
 };
 
 /* --- the process ---------------------------------------------------------- */
 
-/* Copies up to @bytes at @address of the process to @out. Returns how many
- * there are; errno says why there are none. */
+/* Returns 0 with errno on an error. */
 static size_t read_process(const struct image *image, uint64_t address,
 			   void *out, size_t bytes)
 {
@@ -74,7 +71,6 @@ static size_t read_process(const struct image *image, uint64_t address,
 	return err ? 0 : got;
 }
 
-/* True if all @bytes at @address are in the window, which is moved there. */
 static bool is_in_window(const struct image *image, uint64_t address,
 			 size_t bytes)
 {
@@ -91,7 +87,6 @@ static bool is_in_window(const struct image *image, uint64_t address,
 	return window->bytes - (address - window->address) >= bytes;
 }
 
-/* Copies @bytes at virtual address @vaddr; false: not all is there. */
 static bool read_image_vaddr(const struct image *image, uint64_t vaddr,
 			     void *out, size_t bytes)
 {
@@ -130,7 +125,7 @@ static int read_image_headers(struct image *image)
 
 /* --- the dynamic section -------------------------------------------------- */
 
-/* ld.so adds the bias to pointers in the dynamic section, mostly. */
+/* ld.so usually adds the bias to these pointers. */
 static uint64_t vaddr_of(const struct image *image, uint64_t pointer)
 {
 	return pointer >= image->start && pointer < image->end
@@ -178,8 +173,8 @@ static void read_dynamic_entries(struct image *image, const Elf64_Phdr *dynamic)
 	}
 }
 
-/* The highest symbol that any bucket of the GNU hash table begins with, which
- * has @head: buckets, first symbol, words of the filter. 0: there is none. */
+/* @head: buckets, first symbol, words of the filter. Returns the highest first
+ * symbol of a bucket; 0: none. */
 static uint32_t highest_bucket(const struct image *image,
 			       const uint32_t head[4], uint64_t buckets)
 {
@@ -193,7 +188,7 @@ static uint32_t highest_bucket(const struct image *image,
 	return highest;
 }
 
-/* By the GNU hash table: the end of the last chain is the last symbol. */
+/* The end of the last chain is the last symbol. */
 static uint64_t count_by_gnu_hash(const struct image *image)
 {
 	uint32_t head[4], symbol, hash = 0;
@@ -206,7 +201,7 @@ static uint64_t count_by_gnu_hash(const struct image *image)
 	chains = buckets + head[0] * 4ull;
 	symbol = highest_bucket(image, head, buckets);
 	if (symbol < head[1])
-		return head[1]; /* imports only */
+		return head[1]; /* only imports */
 	for (; symbol < SYMBOLS_MAX; symbol++) {
 		if (!read_image_vaddr(image, chains + (symbol - head[1]) * 4ull,
 				      &hash, 4))
@@ -246,7 +241,7 @@ static int write_image_at(int fd, const void *bytes, size_t count,
 	return 0;
 }
 
-/* Copies a segment to where it is in the file, as far as it is there. */
+/* Copies the readable part of a segment to its file offset. */
 static int copy_segment(struct image *image, const Elf64_Phdr *segment)
 {
 	uint64_t done = 0;
@@ -284,7 +279,7 @@ static int copy_segments(struct image *image)
 	return err;
 }
 
-/* Where @bytes at @vaddr are in the image; 0: nowhere. */
+/* Returns 0 if the image lacks the bytes. */
 static uint64_t image_offset_of(const struct image *image, uint64_t vaddr,
 				uint64_t bytes)
 {
@@ -300,7 +295,7 @@ static uint64_t image_offset_of(const struct image *image, uint64_t vaddr,
 	return 0;
 }
 
-/* The last of it: headers that readers find .dynsym by, if there is one. */
+/* Writes the headers last, with sections if there is a .dynsym. */
 static int write_sections(struct image *image)
 {
 	uint64_t symbol_bytes = count_symbols(image) * sizeof(Elf64_Sym);
@@ -340,8 +335,6 @@ static int write_sections(struct image *image)
 	return err ? err : write_image_at(image->to, &elf, sizeof(elf), 0);
 }
 
-/* A file's ELF header, program headers and note, where nothing else is left of
- * it. */
 struct names_head {
 	Elf64_Ehdr elf;
 	Elf64_Phdr load, note;
@@ -350,7 +343,7 @@ struct names_head {
 	uint8_t build_id[MAP_BUILD_ID_MAX];
 };
 
-static uint32_t build_id_from_hex(const char *hex, uint8_t *out, size_t max)
+static uint32_t parse_build_id(const char *hex, uint8_t *out, size_t max)
 {
 	uint32_t count = 0;
 	unsigned int byte;
@@ -391,8 +384,8 @@ static void make_names_head(const char *build_id, uint64_t bytes,
 		.note_head = { .n_namesz = 4, .n_type = NT_GNU_BUILD_ID },
 		.note_name = ELF_NOTE_GNU,
 	};
-	out->note_head.n_descsz = build_id_from_hex(build_id, out->build_id,
-						    sizeof(out->build_id));
+	out->note_head.n_descsz =
+		parse_build_id(build_id, out->build_id, sizeof(out->build_id));
 	out->note.p_filesz = sizeof(out->note_head) + sizeof(out->note_name) +
 			     out->note_head.n_descsz;
 }
@@ -450,18 +443,8 @@ int memory_image_of_names(const struct map_names *names, const char *build_id,
 	return err;
 }
 
-static int make_image(struct image *image)
-{
-	int err = read_image_headers(image);
-
-	if (!err)
-		err = copy_segments(image);
-	return err ? err : write_sections(image);
-}
-
-/* The memory of the process whose folder is @proc_fd, or -errno. -EPERM: its
- * folder is not @uid's any more, so that it has called exec() of a program with
- * more rights. */
+/* Returns -EPERM if /proc/PID has another owner: exec() of a program with more
+ * rights. */
 static int open_memory(int proc_fd, uid_t uid)
 {
 	int mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
@@ -495,8 +478,13 @@ int memory_image_open(struct readers *readers, uid_t uid, int proc_fd,
 			err ? -1 : memfd_create("perfrec-image", MFD_CLOEXEC);
 		if (!err && image->to < 0)
 			err = -errno;
-		if (!err)
-			err = make_image(image);
+		if (!err) {
+			err = read_image_headers(image);
+			if (!err)
+				err = copy_segments(image);
+			if (!err)
+				err = write_sections(image);
+		}
 		if (image->mem >= 0)
 			close(image->mem);
 		fd = image->to;

@@ -10,7 +10,7 @@
 
 #include "shared/compiler.h"
 
-/* libxul's takes 3 MiB, packed; xz -9 needs 65 MiB to unpack. */
+/* libxul has 3 MiB, packed; xz -9 needs 65 MiB to unpack. */
 #define PACKED_BYTES_MAX (64u << 20)
 #define BYTES_MAX (128u << 20)
 #define MEMORY_BYTES_MAX (96u << 20)
@@ -18,13 +18,12 @@
 
 struct unpacking {
 	int from, to;
-	uint64_t offset, left; /* of what is packed */
+	uint64_t offset, left;
 	uint64_t written;
 	lzma_stream stream;
 	uint8_t in[STEP_BYTES], out[STEP_BYTES];
 };
 
-/* 0 or -errno. */
 static int read_packed_bytes(struct unpacking *unpacking)
 {
 	size_t bytes = MIN(unpacking->left, STEP_BYTES);

@@ -1,42 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * modules - three sources say which file lies at which address, and when. "The
- * map" is /proc/PID/maps, "the log" is the map log (map_log.h).
+ * modules - three sources show which file lies at an address, and when. "The
+ * map" is /proc/PID/maps, "the log" the map log (map_log.h).
  *
- *   the map at hello  All files that are mapped then. They count from
- *                     generation 0 on.
- *   the log           The files that are loaded and unloaded later.
- *   the map later     It is read again when somebody asks for an address that
- *                     the two other sources do not know. It may be in a library
- *                     that the log has not told yet.
+ *   the map at hello  all files mapped then, from generation 0 on
+ *   the log           files loaded and unloaded later
+ *   the map later     read for an address unknown to the others, perhaps of
+ *                     a library that the log does not have yet
  *
- * The log counts more than the map. The map is read between two readings of the
- * log. It is believed only if the log got no entry of this process meanwhile.
- * And a line of the map is believed only if no file is known to lie there. The
- * reason is that the log tells each unload, and the map may be ahead of the
- * log. load_map.c keeps what is known.
+ * The log wins over the map. The map is read between two readings of the log,
+ * and discarded if the log got an entry of this process meanwhile. A line of
+ * the map counts only where no file is known. The reason: the log has each
+ * unload, and the map may be ahead of the log. load_map.c keeps the results.
  *
- * The map at hello is read on the main thread, which waits for no file system,
- * and reads no long map. If a file cannot be had so, or the map is long, the
- * whole map is read by a job. Until then nothing is known.
+ * The main thread reads the map at hello. It asks no file system and reads no
+ * long map. If that is not enough, a job reads the whole map; until then
+ * nothing is known.
  *
- * A file that the log tells is opened by its path, and must have the build-id
- * that it had in memory. A file that the map tells is opened by mapped_file.c.
- * The folder of the process in /proc, and the root folder of the process, are
- * kept open from the start. So a process that gets the same pid later is never
- * taken for this one, and files of a program that has ended can still be
- * opened.
+ * A file of the log is opened by path and must have the build-id that it had in
+ * memory. A file of the map is opened by mapped_file.c. The folder of the
+ * process in /proc and its root stay open. So a later process with the same pid
+ * is never confused with it, and files of an ended program can be opened.
  *
- * A forked child starts with the files that its parent had in the generation of
- * the fork. To these it adds the files that the log tells with the pid of the
- * child. (The program writes the pids into the log. If two children of a
- * program have the same pid, one after the other, the second child inherits the
- * files that the first one has loaded.)
+ * A forked child inherits the files of its parent at the generation of the
+ * fork, and adds files that the log has under its pid. (These are inner pids.
+ * If two children had the same pid one after the other, the second inherits the
+ * files of the first.)
  *
- * Any thread may call these functions. refresh_lock lets one thread at a time
- * read the log and the map, and open files. lock guards what is known, and is
- * held only for moments. A thread that holds refresh_lock may take lock, and
- * the refresh_lock of the parent.
+ * Any thread may call these functions. refresh_lock serializes reading the log
+ * and the map, and opening files. lock guards the results, and is held briefly.
+ * Lock order: refresh_lock, then lock or the parent's refresh_lock.
  */
 #include "collector/names/modules.h"
 
@@ -49,13 +42,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
-#include "collector/base/grow.h"
 #include "collector/base/clock.h"
+#include "collector/base/grow.h"
+#include "collector/base/lock.h"
+#include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/names/elf_functions.h"
 #include "collector/names/jit_files.h"
 #include "collector/names/load_map.h"
-#include "collector/base/log.h"
 #include "collector/names/map_log.h"
 #include "collector/names/mapped_file.h"
 #include "collector/names/maps.h"
@@ -70,68 +64,60 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* Addresses that are not known make us read the map again. This may take one
- * tenth of the time that passes (1 / CREDIT_SHARE). A reading is charged with
- * its CPU time, since on a busy machine it also waits for its turn. Time that
- * was not used is saved, up to CREDIT_NS. */
+/* Share of time for reading the map again for unknown addresses. Charged in CPU
+ * time, as a busy machine adds waiting. Unused time is saved up to
+ * CREDIT_NS. */
 #define CREDIT_SHARE 10
 #define CREDIT_NS 100000000
-/* How many times the map is read if the log grows each time. */
+/* Tries while the log keeps growing. */
 #define READ_TRIES 3
 
-/* How many ranges of executable memory without a file are remembered. */
+/* Most ranges of executable memory without a file. */
 #define ANONYMOUS_MAX 4096
 
 static const char g_unknown[] = "[unknown]";
 static const char g_jit[] = "[JIT]";
 
-struct span { /* addresses start to end - 1 */
+struct span { /* [start, end) */
 	uint64_t start, end;
 };
 
 struct modules {
 	struct symbol_cache *cache;
-	struct map_log *log; /* a reference; NULL: there is no log */
-	struct sites *sites; /* a reference; NULL: there are none */
-	pid_t pid, inner_pid; /* as we see it; as the process itself does */
-	uid_t uid; /* whose process it is */
+	struct map_log *log; /* a reference; or NULL */
+	struct sites *sites; /* a reference; or NULL */
+	pid_t pid, inner_pid;
+	uid_t uid;
 	int proc_fd; /* O_PATH of /proc/PID; or the -errno of opening it */
-	int root_fd; /* O_PATH of its root folder at the start; -1: none */
-	struct jit_files *jit; /* NULL: no memory, or the process had ended */
+	int root_fd; /* O_PATH of its root at the start; -1: none */
+	struct jit_files *jit; /* may be NULL */
 
 	struct lock refresh_lock; /* see the top; parent changes under both */
-	struct modules *parent; /* a reference until inherit_places(); or NULL
-				 */
+	struct modules *parent; /* until inherit_places() */
 	uint32_t claimed; /* see modules_fork() */
 
-	struct lock lock; /* for all that follows, but own_events and vdso */
+	struct lock lock; /* guards everything below, unless noted */
 	unsigned int refs;
 	struct load_map map;
-	struct span *anonymous; /* executable memory without a file, as the map
-				 * had it when it was last read; by address */
+	struct span *anonymous; /* executable, without a file */
 	size_t anonymous_count;
-	size_t events; /* how many entries of the log were read */
-	size_t own_events; /* how many of these are about this process; under
-			    * refresh_lock */
-	uint64_t vdso; /* its address; 0: not known; under refresh_lock */
-	bool was_read; /* the map was read at least once */
-	bool is_behind; /* the first reading was not whole: modules_new() */
-	int64_t credit_ns; /* how long the map may be read for unknown
-			    * addresses; see CREDIT_NS */
-	uint64_t credited_ns; /* when credit_ns was last increased */
-	bool is_gone; /* the process has ended, or has called exec: its map
-		       * cannot be read any more */
+	size_t events;
+	size_t own_events; /* of this process; under refresh_lock */
+	uint64_t vdso; /* 0: unknown; under refresh_lock */
+	bool was_read;
+	bool is_behind; /* see modules_new() */
+	int64_t credit_ns; /* for unknown addresses */
+	uint64_t credited_ns;
+	bool is_gone; /* ended or called exec() */
 };
 
-/* The CPU time of this thread. */
 static uint64_t thread_cpu_ns(void)
 {
 	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Opens the root folder that the process has now. If that is not possible, the
- * one that it had at the start. The caller closes the descriptor. -1: none. */
-static int open_process_root(const struct modules *modules)
+/* Returns the root at the start if the process has ended. */
+static int open_root_of_modules(const struct modules *modules)
 {
 	int fd = openat(modules->proc_fd, "root",
 			O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -139,8 +125,7 @@ static int open_process_root(const struct modules *modules)
 	return fd >= 0 ? fd : fcntl(modules->root_fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* A copy of @text that lives as long as the symbol cache; "" if the cache is
- * full. */
+/* Returns "" if the cache is full. */
 static const char *keep_string(struct modules *modules, const char *text)
 {
 	const char *kept = symbol_cache_string(modules->cache, text);
@@ -150,16 +135,13 @@ static const char *keep_string(struct modules *modules, const char *text)
 
 /* --- reading the map ------------------------------------------------------ */
 
-/* What one reading of the map has found: mappings of files that were not known,
- * and executable memory without a file. */
 struct reading {
-	struct place *list; /* each has a reference to its file */
+	struct place *list;
 	size_t count, room;
 	struct span *anonymous;
 	size_t anonymous_count;
-	bool nowait; /* ask no file system, and read MAPS_LINES_SOON lines at
-		      * most; see modules_new() */
-	bool is_behind; /* so not all could be had */
+	bool nowait; /* no file systems, no long maps: modules_new() */
+	bool is_behind; /* incomplete because of nowait */
 };
 
 static void reading_release(struct reading *reading)
@@ -171,15 +153,13 @@ static void reading_release(struct reading *reading)
 	*reading = (struct reading){ .nowait = reading->nowait };
 }
 
-/* True if functions may lie in the mapping, and the mapping has a name. */
 static bool is_interesting(const struct maps_line *line)
 {
 	return line->is_executable &&
 	       (line->inode ? line->path[0] != '\0' : line->path[0] == '[');
 }
 
-/* Notes the mapping of @line in @reading if it is executable memory without a
- * file: code that the program has made may lie there. */
+/* Generated code may lie in such memory. */
 static void note_anonymous(const struct maps_line *line,
 			   struct reading *reading)
 {
@@ -197,10 +177,8 @@ static void note_anonymous(const struct maps_line *line,
 			(struct span){ line->start, line->end };
 }
 
-/* True if @line shows that the process has called exec: the vdso has moved.
- * Only exec moves the vdso. And exec almost always does, unless the
- * randomisation of addresses is off. The map of the new program says nothing
- * about the addresses of the old program. */
+/* Only exec() moves the vdso, and it nearly always does unless address
+ * randomization is off. The new map does not apply to old addresses. */
 static bool is_new_image(struct modules *modules, const struct maps_line *line)
 {
 	if (strcmp(line->path, "[vdso]") != 0)
@@ -210,7 +188,6 @@ static bool is_new_image(struct modules *modules, const struct maps_line *line)
 	return modules->vdso != line->start;
 }
 
-/* True if a file is known to lie in the mapping of @line now. */
 static bool is_line_covered(struct modules *modules,
 			    const struct maps_line *line)
 {
@@ -222,15 +199,12 @@ static bool is_line_covered(struct modules *modules,
 	return is_covered;
 }
 
-/* True if @err, a positive errno, says that there is no descriptor left. */
 static bool is_descriptor_lack(int err)
 {
 	return err == EMFILE || err == ENFILE;
 }
 
-/* The file behind @fd, which the process finds at @path below @root_fd (-1: not
- * known). The caller gets a reference; the descriptors stay the caller's. NULL:
- * no memory. */
+/* Returns NULL if out of memory. @path is below @root_fd (-1: unknown). */
 static struct symbol_file *open_symbols(struct modules *modules, int root_fd,
 					int fd, const char *path)
 {
@@ -247,9 +221,9 @@ static struct openers *openers_of(const struct modules *modules)
 	return readers_openers(symbol_cache_readers(modules->cache));
 }
 
-/* The file that lies at @line, opened as @reading may; -1. */
-static int open_mapping(struct modules *modules, int root_fd,
-			struct maps_line *line, const struct reading *reading)
+static int open_module_mapping(struct modules *modules, int root_fd,
+			       struct maps_line *line,
+			       const struct reading *reading)
 {
 	if (!line->inode && !strcmp(line->path, "[vdso]"))
 		return vdso_open(line->end - line->start);
@@ -261,8 +235,7 @@ static int open_mapping(struct modules *modules, int root_fd,
 				line);
 }
 
-/* Appends the mapping of @line, which was not known, to @reading, with the file
- * that lies there. The file may be NULL. 0 or -ENOMEM. */
+/* Appends an unknown mapping, whose file may be NULL. Returns 0 or -ENOMEM. */
 static int identify_mapping(struct modules *modules, int root_fd,
 			    struct maps_line *line, struct reading *reading)
 {
@@ -278,7 +251,7 @@ static int identify_mapping(struct modules *modules, int root_fd,
 
 	if (grow_array(reading->list, reading->room, reading->count + 1))
 		return -ENOMEM;
-	fd = open_mapping(modules, root_fd, line, reading);
+	fd = open_module_mapping(modules, root_fd, line, reading);
 	if (fd < 0 && line->inode && reading->nowait) {
 		reading->is_behind = true;
 		return 0;
@@ -297,7 +270,6 @@ static int identify_mapping(struct modules *modules, int root_fd,
 	return 0;
 }
 
-/* Opens the map of the process. The caller closes it. NULL: errno says why. */
 static FILE *open_maps(const struct modules *modules)
 {
 	int fd = openat(modules->proc_fd, "maps", O_RDONLY | O_CLOEXEC);
@@ -315,7 +287,7 @@ static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 	struct maps_line line;
 	char *text = NULL;
 	size_t size = 0, count = 0;
-	int err = -ESRCH; /* the map of a process that has ended is empty */
+	int err = -ESRCH; /* the map of an ended process is empty */
 
 	while (getline(&text, &size, file) > 0 &&
 	       count++ < LOAD_MAP_PLACES_MAX) {
@@ -353,7 +325,7 @@ static int read_map(struct modules *modules, struct reading *reading)
 
 	if (!file)
 		return -errno;
-	root_fd = open_process_root(modules);
+	root_fd = open_root_of_modules(modules);
 	err = read_map_lines(modules, file, root_fd, reading);
 	if (root_fd >= 0)
 		close(root_fd);
@@ -363,9 +335,7 @@ static int read_map(struct modules *modules, struct reading *reading)
 
 /* --- reading the log ------------------------------------------------------ */
 
-/* Returns @file, which may be NULL, if it has the build-id that the log tells
- * of @place. Otherwise gives the reference to @file back, remembers its
- * build-id in place->found_id, and returns NULL. */
+/* Drops a file of another build-id, and sets place->found_id. */
 static struct symbol_file *check_told_file(struct place *place,
 					   struct symbol_file *file)
 {
@@ -378,8 +348,6 @@ static struct symbol_file *check_told_file(struct place *place,
 	return file;
 }
 
-/* A reference to the file that is known to lie at the addresses of @place now;
- * or NULL. */
 static struct symbol_file *known_file_of(struct modules *modules,
 					 const struct place *place)
 {
@@ -394,14 +362,13 @@ static struct symbol_file *known_file_of(struct modules *modules,
 	return file;
 }
 
-/* Opens the file at @path of the process. If we may not use the root folder of
- * the process, the file at @path in our own root folder is opened, but only if
- * there is a build-id to check it by. The caller gets a reference; or NULL. */
+/* Opens @path in the process's root; without access in our own root, if a
+ * build-id can verify it. Returns a reference or NULL. */
 static struct symbol_file *file_at_path(struct modules *modules,
 					const char *path, bool has_build_id)
 {
 	struct symbol_file *file = NULL;
-	int root_fd = open_process_root(modules), fd = -1;
+	int root_fd = open_root_of_modules(modules), fd = -1;
 
 	if (root_fd < 0 && has_build_id)
 		root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -418,23 +385,21 @@ static struct symbol_file *file_at_path(struct modules *modules,
 	return file;
 }
 
-/* True if @path leads to an open descriptor, and so does not name the file. A
- * plugin in a file of memfd_create() is loaded by such a path. */
+/* Plugins in a memfd are loaded by such paths. */
 static bool is_descriptor(const char *path)
 {
 	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/fd/", 8);
 }
 
-/* Opens the file that the process has mapped at the addresses of @place now.
- * For files that have no path, or are not at their path any more. If the path
- * of @place is empty or leads to a descriptor, @place gets the path that the
- * map has. The caller gets a reference; or NULL. */
+/* Opens the file mapped at @place, for files without a path or no longer at
+ * their path. Sets an empty or descriptor path from the map. Returns a
+ * reference or NULL. */
 static struct symbol_file *file_mapped_there(struct modules *modules,
 					     struct place *place)
 {
 	struct symbol_file *file = NULL;
 	FILE *maps = open_maps(modules);
-	int root_fd = open_process_root(modules), fd = -1;
+	int root_fd = open_root_of_modules(modules), fd = -1;
 	struct maps_line line;
 	char *text = NULL;
 	size_t size = 0;
@@ -461,9 +426,8 @@ static struct symbol_file *file_mapped_there(struct modules *modules,
 	return file;
 }
 
-/* Opens the file that the process has open behind the descriptor that @path
- * names, such as "/proc/self/fd/7". The path of @place becomes the name of that
- * file, such as "/memfd:plugin". The caller gets a reference; or NULL. */
+/* Opens the file behind a path such as "/proc/self/fd/7", and sets place->path
+ * to its name, such as "/memfd:plugin". Returns a reference or NULL. */
 static struct symbol_file *file_of_descriptor(struct modules *modules,
 					      const char *path,
 					      struct place *place)
@@ -492,9 +456,8 @@ static struct symbol_file *file_of_descriptor(struct modules *modules,
 	return file;
 }
 
-/* Makes a file of what the process has in memory at @place. For a file that was
- * deleted, and that we have no right to open by its mapping. The caller gets a
- * reference; or NULL. */
+/* For a deleted file that we may not open by its mapping. Returns a reference
+ * or NULL. */
 static struct symbol_file *file_in_memory(struct modules *modules,
 					  const struct place *place)
 {
@@ -510,9 +473,7 @@ static struct symbol_file *file_in_memory(struct modules *modules,
 	return file;
 }
 
-/* Makes a file of the names that the program wrote into the map log before it
- * unloaded @place. For a file that was deleted, and was loaded for so short a
- * time that we have not seen it. The caller gets a reference; or NULL. */
+/* For a deleted file that was loaded too briefly: uses the map log. */
 static struct symbol_file *file_of_told_names(struct modules *modules,
 					      const struct place *place)
 {
@@ -532,10 +493,7 @@ static struct symbol_file *file_of_told_names(struct modules *modules,
 	return file;
 }
 
-/* Sets place->file to the file that the log tells with @path. Tries one way
- * after the other; the file must have the build-id of @place. Without a
- * build-id only the path can say which file it is. If no way leads to the file,
- * place->file stays NULL. */
+/* The file must match the build-id of @place, or the path if it has none. */
 static void find_told_file(struct modules *modules, const char *path,
 			   struct place *place)
 {
@@ -557,7 +515,6 @@ static void find_told_file(struct modules *modules, const char *path,
 		place->found_id = NULL;
 }
 
-/* The log says that a file was loaded. refresh_lock held. */
 static void take_load(struct modules *modules, const struct map_event *event)
 {
 	struct place place = {
@@ -590,7 +547,6 @@ static void take_load(struct modules *modules, const struct map_event *event)
 			place.path);
 }
 
-/* The log says that a file was unloaded. refresh_lock held. */
 static void take_unload(struct modules *modules, const struct map_event *event)
 {
 	lock_acquire(&modules->lock);
@@ -599,9 +555,8 @@ static void take_unload(struct modules *modules, const struct map_event *event)
 	lock_release(&modules->lock);
 }
 
-/* The generation in which the child @modules was forked. When the child claimed
- * its first slot, it may have unloaded files already: these were still loaded
- * at the fork. */
+/* Returns the generation of the fork. Files that the child unloaded before
+ * claiming its first slot were loaded then. */
 static uint32_t generation_of_fork(const struct modules *modules)
 {
 	struct map_event event;
@@ -615,9 +570,7 @@ static uint32_t generation_of_fork(const struct modules *modules)
 	return modules->claimed;
 }
 
-/* Copies the load map of the parent into the child @modules, and gives the
- * reference to the parent back. refresh_lock held; takes the refresh_lock of
- * the parent, too. */
+/* refresh_lock held; takes the parent's refresh_lock. */
 static void inherit_places(struct modules *modules)
 {
 	struct modules *parent = modules->parent;
@@ -639,8 +592,6 @@ static void inherit_places(struct modules *modules)
 	modules_put(&parent);
 }
 
-/* Takes in all that the log says and that was not read yet. refresh_lock held.
- */
 static void read_log(struct modules *modules)
 {
 	size_t next = modules->events;
@@ -681,9 +632,8 @@ void modules_follow(struct modules *modules)
 
 /* --- both ----------------------------------------------------------------- */
 
-/* Reads the map, and the log before and after it. Tries again if the log has
- * got an entry about this process meanwhile. 0 or -errno; -EAGAIN: it had one
- * at each try. refresh_lock held. */
+/* Tries again if the log gets entries of this process meanwhile. Returns 0 or
+ * -errno; -EAGAIN: at each try. refresh_lock held. */
 static int read_map_and_log(struct modules *modules, struct reading *reading)
 {
 	int err = -EAGAIN;
@@ -732,9 +682,8 @@ int modules_refresh(struct modules *modules)
 	return err;
 }
 
-/* The same when nobody else knows @modules yet, without waiting for a file: if
- * the log has something to say, or a file cannot be had, or the map is long, it
- * is behind. What the log says is not taken in, as that may wait. */
+/* For new @modules: never waits for a file, and does not open files of the log.
+ * Sets is_behind if anything is missing. */
 static int read_map_nowait(struct modules *modules)
 {
 	struct reading reading = { .nowait = true };
@@ -889,7 +838,6 @@ void modules_put(struct modules **modules_ptr)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* True if @place is a thunk area. */
 static bool is_thunk_area(const struct place *place)
 {
 	static const char path[] = "/memfd:" THUNK_AREA_NAME;
@@ -900,8 +848,7 @@ static bool is_thunk_area(const struct place *place)
 	       (!place->path[length] || place->path[length] == ' ');
 }
 
-/* Logs why functions of @place have no names. A hostile program can have many
- * such places, so the number of messages is limited. */
+/* Limited, as a hostile program can have many such places. */
 static void tell_why_nameless(const struct modules *modules,
 			      const struct place *place)
 {
@@ -930,8 +877,7 @@ static void tell_why_nameless(const struct modules *modules,
 			    place->path, (int)modules->pid);
 }
 
-/* True for the first caller that asks this about the place of @address in
- * @generation. That caller has to say that names are missing there. */
+/* Returns true once per place: the caller logs missing names. */
 static bool is_first_to_tell(struct modules *modules, uint64_t address,
 			     uint32_t generation)
 {
@@ -947,9 +893,7 @@ static bool is_first_to_tell(struct modules *modules, uint64_t address,
 	return is_first;
 }
 
-/* @copy is a copy of the place of @address in @generation, which has no file.
- * Makes a file for both of the names that the program told. False: the program
- * told none. */
+/* Sets the file of the place and @copy. Returns false without names. */
 static bool add_told_names(struct modules *modules, uint64_t address,
 			   uint32_t generation, struct place *copy)
 {
@@ -969,9 +913,8 @@ static bool add_told_names(struct modules *modules, uint64_t address,
 	return true;
 }
 
-/* Copies the place of @address in @generation to *@out. The caller gives the
- * reference out->file back. If there is no way to the file, logs that once for
- * each place. False: no place is known. */
+/* Copies the place and takes a reference to out->file. Logs once if there is no
+ * file. Returns false for an unknown place. */
 static bool find_place_copy(struct modules *modules, uint64_t address,
 			    uint32_t generation, struct place *out)
 {
@@ -993,8 +936,6 @@ static bool find_place_copy(struct modules *modules, uint64_t address,
 	return place != NULL;
 }
 
-/* True if the map may be read again for an unknown address: enough time has
- * passed, and the process has not ended. */
 static bool may_refresh_map(struct modules *modules)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -1010,8 +951,6 @@ static bool may_refresh_map(struct modules *modules)
 	return may;
 }
 
-/* Makes a name of @base and @number by @format. It lives as long as the symbol
- * cache. */
 static const char *name_by_number(struct modules *modules, const char *format,
 				  const char *base, uint64_t number)
 {
@@ -1023,8 +962,6 @@ static const char *name_by_number(struct modules *modules, const char *format,
 	return name ? name : g_unknown;
 }
 
-/* The number that is added to a virtual address of the file, to get an address
- * of the process. */
 static uint64_t bias_of_place(const struct place *place)
 {
 	uint64_t vaddr;
@@ -1037,16 +974,6 @@ static uint64_t bias_of_place(const struct place *place)
 	return place->start - vaddr;
 }
 
-/* Samples come from all files, and most files have no symbols: it is worth a
- * warning only if the file is instrumented, or its symbols could not be read in
- * time. */
-static bool is_worth_a_warning(struct symbol_file *file)
-{
-	return symbol_file_is_late(file) || symbol_file_instrumented(file);
-}
-
-/* Sets *@out to the function at @address, which lies in @place. Logs an error
- * of the file once. */
 static void resolve_in_place(struct modules *modules, const struct place *place,
 			     uint64_t address, struct symbol *out)
 {
@@ -1062,24 +989,26 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 		out->name =
 			symbol_file_lookup(place->file, out->offset, &start);
 		error = symbol_file_new_error(place->file);
+		/* Most files in samples have no symbols: that is normal unless
+		 * they are instrumented or reading took too long. */
 		if (error)
-			log_at(is_worth_a_warning(place->file) ? LOG_WARN
-							       : LOG_DBG,
+			log_at((symbol_file_is_late(place->file) ||
+				symbol_file_instrumented(place->file))
+				       ? LOG_WARN
+				       : LOG_DBG,
 			       "%s", error);
 	}
 	out->found = out->name;
 	if (out->name)
 		return;
-	/* In a foreign file functions have no bounds: all get the name of the
-	 * file. */
+	/* Functions of foreign files have no bounds: all share a name. */
 	if (place->file && symbol_file_is_foreign(place->file)) {
 		out->name = symbol_cache_string(
 			modules->cache, slash ? slash + 1 : out->module);
 		if (out->name)
 			return;
 	}
-	/* All addresses of a function without a name get the same name, if its
-	 * bounds are known. */
+	/* Addresses of a nameless function share a name. */
 	if (!place->file ||
 	    !symbol_file_bounds(place->file, out->offset, &start))
 		start = out->offset;
@@ -1087,8 +1016,6 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 				   slash ? slash + 1 : out->module, start);
 }
 
-/* Sets *@out to the site @id of an annotation. It has no generation: loading
- * and unloading do not change a site. */
 static void resolve_site(struct modules *modules, uint32_t id,
 			 struct symbol *out)
 {
@@ -1102,8 +1029,6 @@ static void resolve_site(struct modules *modules, uint32_t id,
 				.site = site };
 }
 
-/* True if, when the map was last read, executable memory without a file lay at
- * @address. */
 static bool is_anonymous(struct modules *modules, uint64_t address)
 {
 	bool found = false;
@@ -1116,9 +1041,8 @@ static bool is_anonymous(struct modules *modules, uint64_t address)
 	return found;
 }
 
-/* Sets *@out to the code at @address that the program has made. @is_known says
- * that such code lies there, even if no file names it. False: nothing says that
- * such code lies there; *@out is as before. */
+/* @is_known: generated code is there even without a name. Returns false if
+ * there may be none, with *@out unchanged. */
 static bool resolve_jit(struct modules *modules, uint64_t address,
 			bool is_known, struct symbol *out)
 {
@@ -1138,8 +1062,7 @@ static bool resolve_jit(struct modules *modules, uint64_t address,
 	return true;
 }
 
-/* As find_place_copy(), but reads what the log says now, and, if @address is
- * not known, the map again. */
+/* As find_place_copy(), after reading the log, and the map if necessary. */
 static bool find_place_now(struct modules *modules, uint64_t address,
 			   uint32_t generation, struct place *out)
 {
@@ -1152,17 +1075,15 @@ static bool find_place_now(struct modules *modules, uint64_t address,
 	return find_place_copy(modules, address, generation, out);
 }
 
-/* True if @place is memory that a JIT has mapped twice: to write code there,
- * and to run it. Such memory is a memfd that cannot be read as an ELF file. */
+/* JITs map a memfd twice, to write and to run code. It is no ELF file. */
 static bool is_jit_memory(const struct place *place)
 {
 	return !strncmp(place->path, "/memfd:", 7) &&
 	       (!place->file || symbol_file_error(place->file));
 }
 
-/* True if @place has a name, but is no file with functions of which we could
- * read the names. It is memory such as "[anon:v8]", or memory of a JIT, or a
- * file in which only the program itself knows the functions. */
+/* Memory such as "[anon:v8]", memory of a JIT, or a file whose functions only
+ * the program knows. */
 static bool is_jit_place(const struct place *place)
 {
 	return !strncmp(place->path, "[anon", 5) || is_jit_memory(place) ||
@@ -1201,8 +1122,7 @@ void modules_resolve(struct modules *modules, uint64_t address,
 	symbol_file_put(&place.file);
 }
 
-/* Copies all places that have a file to @out, each with a reference to its
- * file. reading_release() ends @out. 0 or -ENOMEM. */
+/* Copies places with files, for reading_release(). Returns 0 or -ENOMEM. */
 static int copy_places(struct modules *modules, struct reading *out)
 {
 	const struct load_map *map = &modules->map;
@@ -1221,17 +1141,16 @@ static int copy_places(struct modules *modules, struct reading *out)
 	return out->list ? 0 : -ENOMEM;
 }
 
-/* Copies the place of @address in @generation to *@out, as find_place_copy().
- * lock held. A child that has not inherited yet has the places of its parent:
- * nobody may have asked for any until it calls its first function. */
+/* As find_place_copy(), lock held. A child that has not inherited yet uses the
+ * places of its parent. */
 static bool copy_known_place(const struct modules *modules, uint64_t address,
 			     uint32_t generation, struct place *out)
 {
 	const struct place *place = NULL;
 	bool found;
 
-	/* What a later one has unloaded the log may tell, which nobody has
-	 * read yet: to advance would end everything. */
+	/* Unloads of later generations may be in the unread part of the log.
+	 * Advancing would end all places. */
 	if (generation <= modules->map.generation)
 		place = load_map_find(&modules->map, address, generation);
 	if (place) {
@@ -1247,8 +1166,7 @@ static bool copy_known_place(const struct modules *modules, uint64_t address,
 	return found;
 }
 
-/* The same, if its tables have been read. False: they have not, or no place is
- * known. */
+/* Returns false if the tables are unread. */
 static bool is_read_place(struct modules *modules, uint64_t address,
 			  uint32_t generation, struct place *out)
 {
@@ -1308,18 +1226,16 @@ bool modules_place(struct modules *modules, uint64_t address,
 				      .file_offset = place.map_offset,
 				      .bias = bias_of_place(&place),
 				      .file = place.file,
-				      .is_thunks = is_thunk_area(&place) };
+				      .is_thunks = is_thunk_area(&place),
+				      .inode = place.inode };
 	return true;
 }
 
 static bool is_own_library(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return !strncmp(slash ? slash + 1 : path, "libperfrec_preload.", 19);
+	return !strncmp(path_name(path), "libperfrec_preload.", 19);
 }
 
-/* True if @address is in a stub that calls a hook of -finstrument-functions. */
 static bool is_stub_of_hook(const struct place *place, uint64_t address)
 {
 	const char *name;
@@ -1350,16 +1266,26 @@ enum module_owner modules_owner(struct modules *modules, uint64_t address,
 	return owner;
 }
 
+bool modules_is_clock(const char *name, const char *module)
+{
+	/* The C library has other names for it, such as __clock_gettime. */
+	if (!strncmp(name, "__GI_", 5))
+		name += 5;
+	return !strcmp(module, "[vdso]") ||
+	       !strcmp(name + strspn(name, "_"), "clock_gettime");
+}
+
 /* --- all files ------------------------------------------------------------ */
 
-struct visitor { /* what visit_function() needs to know of the file */
+struct visitor {
 	const struct place *place;
 	uint64_t bias;
 	modules_visit *visit;
 	void *context;
 };
 
-static int visit_function(void *context, uint64_t vaddr, const char *name)
+static int visit_module_function(void *context, uint64_t vaddr,
+				 const char *name)
 {
 	struct visitor *visitor = context;
 	const struct place *place = visitor->place;
@@ -1383,20 +1309,14 @@ int modules_each_function(struct modules *modules, modules_visit *visit,
 					   .visit = visit,
 					   .context = context };
 
-		stop = symbol_file_each(visitor.place->file, visit_function,
-					&visitor);
+		stop = symbol_file_each(visitor.place->file,
+					visit_module_function, &visitor);
 	}
 	reading_release(&places);
 	return stop;
 }
 
-static bool is_open(const struct place *place)
-{
-	return place->life_count &&
-	       place->lives[place->life_count - 1].to == LIFE_OPEN;
-}
-
-/* As copy_places(), for those that are mapped now. */
+/* As copy_places(), for files mapped now. */
 static void copy_open_places(struct modules *modules, struct reading *out)
 {
 	const struct load_map *map = &modules->map;
@@ -1406,7 +1326,8 @@ static void copy_open_places(struct modules *modules, struct reading *out)
 	for (size_t i = 0; out->list && i < map->count; i++) {
 		const struct place *place = map->list[i].place;
 
-		if (!place->file || place->is_partial || !is_open(place))
+		if (!place->file || place->is_partial || !place->life_count ||
+		    place->lives[place->life_count - 1].to != LIFE_OPEN)
 			continue;
 		out->list[out->count++] = *place;
 		symbol_file_get(place->file);
@@ -1416,13 +1337,19 @@ static void copy_open_places(struct modules *modules, struct reading *out)
 
 size_t modules_files(struct modules *modules, struct module_file **out)
 {
+	static struct log_limit limit;
 	struct reading places = { 0 };
 	size_t count = 0;
 
 	modules_follow(modules);
 	copy_open_places(modules, &places);
 	*out = calloc(places.count + 1, sizeof(**out));
-	for (size_t i = 0; *out && i < places.count; i++) {
+	if (!places.list || !*out)
+		log_limited(&limit, LOG_WARN,
+			    "no memory for the list of loaded modules: their "
+			    "functions cannot be changed, and those of an "
+			    "entry build are not recorded (free memory)");
+	for (size_t i = 0; places.list && *out && i < places.count; i++) {
 		const struct place *place = &places.list[i];
 
 		(*out)[count++] = (struct module_file){
@@ -1458,12 +1385,10 @@ size_t modules_late_files(struct modules *modules)
 	return late;
 }
 
-/* True if the file at @path is our own library or the C library. They refer to
- * the hooks, but do not call them. */
+/* These refer to the hooks without calling them. */
 static bool is_hook_provider(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
+	const char *base = path_name(path);
 
 	return is_own_library(path) || !strncmp(base, "libc.so.", 8);
 }

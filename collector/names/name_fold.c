@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A name is read twice. find_parts() finds where the name begins behind what
- * the function returns, where its own parameters begin, and where it ends for a
- * person. write_short() then writes what is between. Both pass over a list of
- * template arguments as a whole, so that each byte is looked at a few times at
- * most; a list that does not end is no list, and nothing up to where that was
- * found out is looked at again.
+ * find_parts() finds the start of the name after the return type, its
+ * parameters and its end. put_folded_part() writes the part between. Both skip
+ * template argument lists as a whole, so each byte is read only a few times. An
+ * unterminated list is no list, and the bytes up to that finding are not
+ * searched again.
  */
 #include "collector/names/name_fold.h"
 
@@ -14,18 +13,17 @@
 #include "collector/base/utf8.h"
 #include "shared/compiler.h"
 
-/* So many lists within each other can be open. */
+/* Most open lists inside each other. */
 #define OPEN_DEPTH_MAX 16
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* A full name, and what is shown of it. */
 struct name {
 	const char *text;
-	size_t length; /* without the file that tells it from others */
-	size_t begin; /* behind what it returns */
-	size_t params; /* where its own parameters begin; end: it has none */
-	size_t end; /* behind the last byte that is shown */
+	size_t length;
+	size_t begin;
+	size_t params; /* end: none */
+	size_t end;
 };
 
 static bool is_word(char c)
@@ -53,11 +51,9 @@ static char char_before(const struct name *name, size_t at)
 	return at ? name->text[at - 1] : '\0';
 }
 
-/* --- tokens that hold brackets ----------------------------------------------
- */
+/* --- tokens that hold brackets ------------------------------------------- */
 
-/* How long the word "operator" at @at is with the brackets that belong to it;
- * 0: there is no such word. */
+/* Includes the symbol of the operator. Returns 0 if there is none. */
 static size_t operator_length(const struct name *name, size_t at)
 {
 	static const char *const symbols[] = { "()",  "[]",  "->*", "->", "<=>",
@@ -82,7 +78,6 @@ static size_t operator_length(const struct name *name, size_t at)
 	return word;
 }
 
-/* Names in round brackets. */
 static size_t anonymous_length(const struct name *name, size_t at)
 {
 	static const char *const texts[] = { "(anonymous namespace)",
@@ -97,7 +92,6 @@ static size_t anonymous_length(const struct name *name, size_t at)
 	return 0;
 }
 
-/* A character in quotes, such as '<'. */
 static size_t literal_length(const struct name *name, size_t at)
 {
 	return char_at(name, at) == '\'' && char_at(name, at + 1) &&
@@ -106,7 +100,7 @@ static size_t literal_length(const struct name *name, size_t at)
 		       : 0;
 }
 
-/* What has brackets that are none; at least 1. */
+/* Returns the length of a token whose brackets do not count; at least 1. */
 static size_t token_length(const struct name *name, size_t at)
 {
 	size_t length = operator_length(name, at);
@@ -116,8 +110,7 @@ static size_t token_length(const struct name *name, size_t at)
 	return length ? length : 1;
 }
 
-/* Where the bracket at @at is closed: behind that. Sets *@at to that and
- * returns true; false: it is not, and *@at is where that was seen. */
+/* Returns false if not closed, with *@at at the end of the search. */
 static bool skip_brackets(const struct name *name, size_t *at, char close)
 {
 	char open = name->text[*at];
@@ -135,8 +128,7 @@ static bool skip_brackets(const struct name *name, size_t *at, char close)
 	return false;
 }
 
-/* Whether the '<' or '>' at @at compares or points, so that it is no bracket:
- * "(a)<(b)", ">=", "->". */
+/* Returns false for '<' or '>' in comparisons and arrows: "(a)<(b)", ">=". */
 static bool is_bracket(const struct name *name, size_t at)
 {
 	char before = char_before(name, at);
@@ -147,8 +139,8 @@ static bool is_bracket(const struct name *name, size_t at)
 	return before != '-' && char_at(name, at + 1) != '=';
 }
 
-/* The same for a list of template arguments. What is in round brackets in it
- * may compare, and is not looked at. */
+/* As skip_brackets() for template arguments. Ignores round brackets inside,
+ * which may contain comparisons. */
 static bool skip_list(const struct name *name, size_t *at)
 {
 	size_t angles = 0, rounds = 0;
@@ -176,8 +168,7 @@ static bool skip_list(const struct name *name, size_t *at)
 	return false;
 }
 
-/* "decltype (", with or without the space. Returns how many bytes are in front
- * of the bracket, or 0. */
+/* Excludes the bracket of "decltype (". Returns 0 if there is none. */
 static size_t decltype_length(const struct name *name, size_t at)
 {
 	static const char *const words[] = { "decltype", "typeof", "noexcept" };
@@ -195,10 +186,8 @@ static size_t decltype_length(const struct name *name, size_t at)
 	return 0;
 }
 
-/* --- the parts of a name -----------------------------------------------------
- */
+/* --- the parts of a name ------------------------------------------------- */
 
-/* What a demangler writes in front of names. Returns how many bytes. */
 static size_t prefix_length(const struct name *name)
 {
 	static const char *const prefixes[] = {
@@ -223,8 +212,7 @@ static size_t prefix_length(const struct name *name)
 	return 0;
 }
 
-/* How many bytes at the end of the first @end are what a compiler appended to
- * the name of a copy: @word and a number. */
+/* A suffix is @word plus a number. Returns 0 if there is none. */
 static size_t suffix_length(const struct name *name, size_t end,
 			    const char *word)
 {
@@ -238,8 +226,8 @@ static size_t suffix_length(const struct name *name, size_t end,
 	return end - at + length;
 }
 
-/* The same for any of the words, as C has them (f.isra.0) or as demanglers
- * write them (f() [clone .isra.0]). */
+/* As suffix_length() for all words, in C (f.isra.0) and demangled (f() [clone
+ * .isra.0]). */
 static size_t copy_length(const struct name *name, size_t end)
 {
 	static const char clone[] = " [clone ";
@@ -274,7 +262,7 @@ static size_t copy_length(const struct name *name, size_t end)
 	return 0;
 }
 
-/* A hash at the end of a name of Rust: "::h0123456789abcdef". */
+/* Rust: "::h0123456789abcdef". */
 static size_t hash_length(const struct name *name, size_t end)
 {
 	static const size_t length = 19;
@@ -287,7 +275,7 @@ static size_t hash_length(const struct name *name, size_t end)
 	return length;
 }
 
-static size_t find_end(const struct name *name)
+static size_t find_name_end(const struct name *name)
 {
 	size_t end = name->length, copy;
 
@@ -296,14 +284,13 @@ static size_t find_end(const struct name *name)
 	return end - hash_length(name, end);
 }
 
-/* Where find_parts() is in a name. */
 struct walk {
 	size_t at;
-	size_t begin; /* where the name may begin: behind the last space */
-	bool in_operator; /* spaces belong to "operator unsigned long" */
+	size_t begin; /* possible start of the name: after the last space */
+	bool in_operator;
 	bool has_params;
-	bool is_template; /* only templates say what they return */
-	bool is_odd; /* no name of C++ */
+	bool is_template; /* only templates show a return type */
+	bool is_odd; /* no C++ name */
 };
 
 /* "void (*f<int>(int))(char)": the name is in the brackets. */
@@ -348,7 +335,6 @@ static void pass_round(struct name *name, struct walk *walk)
 	name->params = open;
 }
 
-/* Passes over what stands at the outmost level of a name. */
 static void pass_one(struct name *name, struct walk *walk)
 {
 	size_t length = operator_length(name, walk->at);
@@ -383,8 +369,7 @@ static void pass_one(struct name *name, struct walk *walk)
 	}
 }
 
-/* How long the file is that symbol_name.h puts behind a name: " (main.c #2)".
- * 0: there is none. */
+/* A file looks like " (main.c #2)". Returns 0 if there is none. */
 static size_t file_length(const char *full, size_t length)
 {
 	const char *open = memrchr(full, '(', length);
@@ -397,7 +382,6 @@ static size_t file_length(const char *full, size_t length)
 	return (size_t)(end - open) + 1;
 }
 
-/* Fills @name with the parts of @full. */
 static void find_parts(const char *full, struct name *name)
 {
 	struct walk walk = { 0 };
@@ -407,7 +391,7 @@ static void find_parts(const char *full, struct name *name)
 		.text = full,
 		.length = length - file_length(full, length),
 	};
-	name->end = find_end(name);
+	name->end = find_name_end(name);
 	name->params = name->end;
 	prefix = prefix_length(name);
 	walk.at = walk.begin = prefix;
@@ -418,13 +402,12 @@ static void find_parts(const char *full, struct name *name)
 			pass_one(name, &walk);
 	}
 	if (walk.is_odd || !walk.has_params)
-		name->params = name->end = find_end(name);
+		name->params = name->end = find_name_end(name);
 	else if (walk.is_template && !prefix)
 		name->begin = walk.begin;
 }
 
-/* --- the output --------------------------------------------------------------
- */
+/* --- the output ---------------------------------------------------------- */
 
 struct sink {
 	char *out;
@@ -432,7 +415,7 @@ struct sink {
 	bool is_full;
 };
 
-static void put(struct sink *sink, const char *text, size_t length)
+static void put_folded(struct sink *sink, const char *text, size_t length)
 {
 	/* Room for "..." and the NUL. */
 	if (sink->is_full || sink->used + length > NAME_FOLD_BYTES - 4) {
@@ -453,18 +436,17 @@ static size_t end_sink(struct sink *sink)
 	return sink->used;
 }
 
-/* Writes the character at @at as it may be shown. Returns how many bytes it
- * has. */
-static size_t put_char(struct sink *sink, const struct name *name, size_t at)
+static size_t put_folded_char(struct sink *sink, const struct name *name,
+			      size_t at)
 {
 	const char *text = name->text + at;
 	size_t length = utf8_length(text, name->length - at);
 
 	if (!length || utf8_steers(text, length)) {
-		put(sink, "?", 1);
+		put_folded(sink, "?", 1);
 		return length ? length : 1;
 	}
-	put(sink, text, length);
+	put_folded(sink, text, length);
 	return length;
 }
 
@@ -472,17 +454,16 @@ static void put_chars(struct sink *sink, const struct name *name, size_t at,
 		      size_t end)
 {
 	while (at < end)
-		at += put_char(sink, name, at);
+		at += put_folded_char(sink, name, at);
 }
 
-/* --- inline namespaces -------------------------------------------------------
- */
+/* --- inline namespaces --------------------------------------------------- */
 
 static const struct inline_namespace {
-	const char *outer; /* the namespace it is in; NULL: any */
+	const char *outer; /* enclosing namespace; NULL: any */
 	const char *name; /* '#': digits; '*' at the end: anything */
 } inline_namespaces[] = {
-	/* libstdc++, libc++, and what Android and Chromium make of it */
+	/* libstdc++, libc++, and the variants of Android and Chromium */
 	{ NULL, "__cxx11" },
 	{ NULL, "_V2" },
 	{ NULL, "__debug" },
@@ -534,7 +515,7 @@ static bool is_in(const struct name *name, size_t at, const char *outer)
 	       (at == length + 2 || !is_word(name->text[at - 3 - length]));
 }
 
-/* How many bytes of an inline namespace are at @at, with the "::" behind it. */
+/* Includes "::". Returns 0 if there is none. */
 static size_t inline_length(const struct name *name, size_t at)
 {
 	size_t end = at;
@@ -556,19 +537,18 @@ static size_t inline_length(const struct name *name, size_t at)
 	return 0;
 }
 
-/* --- short names -------------------------------------------------------------
- */
+/* --- short names --------------------------------------------------------- */
 
 struct fold {
 	const struct name *name;
 	struct sink *sink;
 	const size_t *open;
 	size_t open_count;
-	size_t depth; /* lists that are open */
-	size_t none_before; /* no list begins before this */
+	size_t depth;
+	size_t none_before; /* no list starts before this */
 };
 
-static bool is_open(const struct fold *fold, size_t from, size_t to)
+static bool is_template_open(const struct fold *fold, size_t from, size_t to)
 {
 	if (fold->depth >= OPEN_DEPTH_MAX)
 		return false;
@@ -578,8 +558,7 @@ static bool is_open(const struct fold *fold, size_t from, size_t to)
 	return false;
 }
 
-/* Whether what is in front of @at is "operator" and its symbol, with or without
- * a space. */
+/* Accepts a space after the symbol. */
 static bool follows_operator(const struct name *name, size_t at)
 {
 	const size_t word = strlen("operator");
@@ -592,8 +571,7 @@ static bool follows_operator(const struct name *name, size_t at)
 	       memcmp(name->text + at - word, "operator", word) == 0;
 }
 
-/* Types of namespace std that have a name which people know. Without inline
- * namespaces, and without the blanks between brackets. */
+/* Without inline namespaces and blanks between brackets. */
 static const struct known_type {
 	const char *text, *name;
 } known_types[] = {
@@ -607,7 +585,7 @@ static const struct known_type {
 	  "wstring_view" },
 };
 
-/* Where @text, which is at @at, ends; 0: it is not there. */
+/* Returns 0 if @at has another text. */
 static size_t end_of_type(const struct name *name, size_t at, const char *text)
 {
 	for (; *text; text++) {
@@ -621,7 +599,6 @@ static size_t end_of_type(const struct name *name, size_t at, const char *text)
 	return at;
 }
 
-/* Whether "std::" was written last. */
 static bool follows_std(const struct sink *sink)
 {
 	const size_t length = strlen("std::");
@@ -633,8 +610,7 @@ static bool follows_std(const struct sink *sink)
 				   sink->out[used - length - 1] != ':'));
 }
 
-/* Writes the name that people know of the type at @at. Returns where it goes
- * on; 0: there is no such type. */
+/* Returns the position after the type, or 0. */
 static size_t put_known_type(struct fold *fold, size_t at)
 {
 	if (char_at(fold->name, at) != 'b' || !follows_std(fold->sink))
@@ -643,16 +619,15 @@ static size_t put_known_type(struct fold *fold, size_t at)
 		const struct known_type *type = &known_types[i];
 		size_t end = end_of_type(fold->name, at, type->text);
 
-		if (!end || is_open(fold, at, end))
+		if (!end || is_template_open(fold, at, end))
 			continue;
-		put(fold->sink, type->name, strlen(type->name));
+		put_folded(fold->sink, type->name, strlen(type->name));
 		return end;
 	}
 	return 0;
 }
 
-/* Whether the '<' at @at begins a list of arguments. In Rust it may begin the
- * name of a type: "<T as Trait>::f", "core::<impl X for Y>::f". */
+/* Rust has types in angles: "<T as Trait>::f", "core::<impl X for Y>::f". */
 static bool is_list(const struct fold *fold, size_t at)
 {
 	const struct name *name = fold->name;
@@ -664,22 +639,21 @@ static bool is_list(const struct fold *fold, size_t at)
 	       follows_operator(name, at);
 }
 
-/* Writes the list at @at. Returns where it goes on. */
-static size_t put_list(struct fold *fold, size_t at)
+static size_t put_folded_list(struct fold *fold, size_t at)
 {
 	size_t end = at;
 
 	if (!skip_list(fold->name, &end)) {
 		fold->none_before = end;
-		put(fold->sink, "<", 1);
+		put_folded(fold->sink, "<", 1);
 		return at + 1;
 	}
-	if (end == at + 2 || is_open(fold, at, end)) {
+	if (end == at + 2 || is_template_open(fold, at, end)) {
 		fold->depth += end > at + 2;
-		put(fold->sink, "<", 1);
+		put_folded(fold->sink, "<", 1);
 		return at + 1;
 	}
-	put(fold->sink, "<" ELLIPSIS ">", strlen("<" ELLIPSIS ">"));
+	put_folded(fold->sink, "<" ELLIPSIS ">", strlen("<" ELLIPSIS ">"));
 	return end;
 }
 
@@ -693,8 +667,8 @@ static size_t put_decltype(struct fold *fold, size_t at, size_t word)
 		put_chars(fold->sink, fold->name, at, at + word);
 		return at + word;
 	}
-	put(fold->sink, fold->name->text + at, word - spaced);
-	put(fold->sink, "(" ELLIPSIS ")", strlen("(" ELLIPSIS ")"));
+	put_folded(fold->sink, fold->name->text + at, word - spaced);
+	put_folded(fold->sink, "(" ELLIPSIS ")", strlen("(" ELLIPSIS ")"));
 	return end;
 }
 
@@ -710,8 +684,7 @@ static size_t tag_length(const struct name *name, size_t at)
 	return char_at(name, end) == ']' ? end + 1 - at : 0;
 }
 
-/* Writes what is at @at. Returns where it goes on. */
-static size_t put_one(struct fold *fold, size_t at)
+static size_t put_folded_part(struct fold *fold, size_t at)
 {
 	const struct name *name = fold->name;
 	size_t length = tag_length(name, at);
@@ -734,8 +707,8 @@ static size_t put_one(struct fold *fold, size_t at)
 	if (length)
 		return put_decltype(fold, at, length);
 	if (name->text[at] == '<' && is_list(fold, at))
-		return put_list(fold, at);
-	return at + put_char(fold->sink, name, at);
+		return put_folded_list(fold, at);
+	return at + put_folded_char(fold->sink, name, at);
 }
 
 size_t name_fold_open(const char *full, const size_t *open, size_t count,
@@ -750,7 +723,7 @@ size_t name_fold_open(const char *full, const size_t *open, size_t count,
 
 	find_parts(full, &name);
 	for (size_t at = name.begin; at < name.end && !sink.is_full;)
-		at = put_one(&fold, at);
+		at = put_folded_part(&fold, at);
 	whole.length = strlen(full);
 	put_chars(&sink, &whole, name.length, whole.length);
 	return end_sink(&sink);
@@ -775,8 +748,8 @@ size_t name_fold_plain(const char *full, char out[NAME_FOLD_BYTES])
 	struct name name;
 
 	find_parts(full, &name);
-	put(&sink, full + name.begin,
-	    MIN(name.params - name.begin, (size_t)NAME_FOLD_BYTES - 4));
+	put_folded(&sink, full + name.begin,
+		   MIN(name.params - name.begin, (size_t)NAME_FOLD_BYTES - 4));
 	return end_sink(&sink);
 }
 
@@ -786,6 +759,6 @@ size_t name_fold_clean(const char *full, char out[NAME_FOLD_BYTES])
 	const struct name name = { .text = full, .length = strlen(full) };
 
 	for (size_t at = 0; at < name.length && !sink.is_full;)
-		at += put_char(&sink, &name, at);
+		at += put_folded_char(&sink, &name, at);
 	return end_sink(&sink);
 }

@@ -13,8 +13,7 @@ static bool matches_glob(const char *pattern, const char *text)
 	return fnmatch(pattern, text, 0) == 0;
 }
 
-/* The word of @pattern that every name it matches holds, as far as the first
- * character that stands for others. Sets *@length; 0: there is none. */
+/* A word of all matching names. *@length 0: none. */
 static const char *fixed_word(const char *pattern, size_t *length)
 {
 	static const char words[] = "abcdefghijklmnopqrstuvwxyz"
@@ -36,8 +35,7 @@ static const char *fixed_word(const char *pattern, size_t *length)
 	return found;
 }
 
-/* Whether the plain or the short form of @name may match: a form keeps the
- * words of its name. Most names are told apart by that, which is cheap. */
+/* A cheap test: forms keep the words of a name. */
 static bool may_match_form(const char *pattern, const char *name)
 {
 	size_t length;
@@ -77,11 +75,9 @@ bool name_pattern_matches(const char *pattern, const char *name,
 				 : matches_name(pattern, name);
 }
 
-/* --- patterns for people -----------------------------------------------------
- */
+/* --- patterns for people ------------------------------------------------- */
 
-/* Writes @name, without its lists of template arguments, and with '*' for these
- * and for what cannot be typed. Returns its length. */
+/* '*' replaces template arguments and untypable characters. */
 static size_t make_pattern(const char *name, char out[NAME_FOLD_BYTES])
 {
 	static const char *const lists[] = { "<\xe2\x80\xa6>", "<>" };
@@ -115,12 +111,12 @@ bool name_pattern_make(const char *name, char out[NAME_PATTERN_BYTES])
 	name_fold(name, form);
 	name_fold_plain(form, plain);
 	length = make_pattern(plain, pattern);
-	/* What begins with '@' is for modules. */
+	/* '@' is for modules. */
 	if (length >= NAME_PATTERN_BYTES - 1 || pattern[0] == '@') {
 		size_t room = NAME_PATTERN_BYTES - 3; /* two stars */
 
 		from += length > room ? length - room : 1;
-		/* From the beginning of a word on, if there is one. */
+		/* Starts at a word if possible. */
 		length = strcspn(from, ":");
 		if (from[length])
 			from += length;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * nowait - AT_STATX_DONT_SYNC and RESOLVE_CACHED are what the kernel has for
- * this. A file system that is none of a block device (of a network, FUSE, but
- * also tmpfs and overlay) has a device number whose major part is 0.
- * So have files of memfd_create(), but theirs is always the same.
+ * nowait - uses AT_STATX_DONT_SYNC and RESOLVE_CACHED. Devices of file systems
+ * without a block device (network, FUSE, also tmpfs, overlay) have major number
+ * 0. So do files of memfd_create(), but with one constant number.
  */
 #include "collector/names/nowait.h"
 
@@ -48,7 +47,7 @@ int nowait_open(int dir_fd, const char *path, uint64_t flags, uint64_t resolve)
 }
 
 static pthread_once_t g_memory_once = PTHREAD_ONCE_INIT;
-static dev_t g_memory; /* of all files in memory; 0: not known */
+static dev_t g_memory; /* device of memory files; 0: unknown */
 
 static void find_memory_device(void)
 {

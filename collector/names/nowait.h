@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * nowait - files that clients name, without waiting for their file system,
- * which may never answer (a server that is gone, FUSE). Only what the kernel
- * knows already is told. Any thread.
+ * nowait - accesses files named by clients without waiting for their file
+ * systems, which may never answer (lost servers, FUSE). Uses only data cached
+ * in the kernel. Any thread.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_NOWAIT_H
 #define PERFREC_COLLECTOR_NAMES_NOWAIT_H
@@ -11,17 +11,15 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* As fstat(), of what was last known of the file behind @fd. */
+/* As fstat(), from the cache. */
 int nowait_stat(int fd, struct stat *out);
-/* An O_PATH descriptor, the caller's, of what lies at @path below folder
- * @dir_fd. @flags are of open(), @resolve of openat2(). Or -errno; -EAGAIN: the
- * kernel would have to ask the file system, or is too old (5.12) to know. */
+/* Returns an O_PATH descriptor, or -errno. -EAGAIN: the kernel would have to
+ * ask the file system, or is older than 5.12. @flags as for open(), @resolve as
+ * for openat2(). */
 int nowait_open(int dir_fd, const char *path, uint64_t flags, uint64_t resolve);
-/* Whether the file behind @fd lies on a block device of this machine, or in
- * memory (memfd_create()), so that opening and closing it waits for nobody.
- * False: that is not known. */
+/* Returns true for files on local block devices or in memory, which open and
+ * close without waiting. False: unknown. */
 bool nowait_is_local(int fd);
-/* The same of all files of @device. */
 bool nowait_is_local_device(dev_t device);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * opener - the collector's half of opener_wire.h. A process does one thing at a
- * time, and is kept for the next one, whoever asks: it never looks into a file,
- * so no file can do anything to it.
+ * opener - the collector's side of opener_wire.h. Processes handle one request
+ * at a time and are reused by all callers. They read no files, so no file can
+ * harm them.
  */
 #include "collector/names/opener.h"
 
@@ -26,20 +26,20 @@
 #include "shared/compiler.h"
 #include "shared/environment.h"
 
-#define IDLE_MAX 2 /* processes */
+#define IDLE_MAX 2
 
 _Static_assert(1 + READER_FILES_MAX <= FD_MESSAGE_MAX,
 	       "the files of a question, and whom to pass them to");
 
-struct opener { /* a process */
-	struct opener *next; /* of the idle ones */
-	uint64_t idle_ns; /* since when; CLOCK_MONOTONIC */
-	int nice; /* of the thread that has started it */
+struct opener {
+	struct opener *next;
+	uint64_t idle_ns; /* CLOCK_MONOTONIC */
+	int nice; /* of the starting thread */
 	struct helper helper;
 };
 
 struct openers {
-	struct lock lock; /* for all that follows */
+	struct lock lock; /* guards everything below */
 	struct opener *idle;
 	unsigned int idle_count;
 };
@@ -136,7 +136,6 @@ static int start_opener(struct opener **out)
 	return 0;
 }
 
-/* 0 or -errno. */
 static int take_opener(struct openers *openers, struct opener **out)
 {
 	struct opener **link = &openers->idle;
@@ -153,9 +152,8 @@ static int take_opener(struct openers *openers, struct opener **out)
 	return *out ? 0 : start_opener(out);
 }
 
-/* Takes the one that was not used for longest out, if there are too many: it
- * may be of threads with another nice value than most. Lock held. */
-static struct opener *take_oldest(struct openers *openers)
+/* Removes one of too many, as its nice value may be rare. Lock held. */
+static struct opener *take_oldest_opener(struct openers *openers)
 {
 	struct opener **link = &openers->idle, *oldest;
 
@@ -176,7 +174,7 @@ static void give_opener(struct openers *openers, struct opener *opener)
 	opener->next = openers->idle;
 	openers->idle = opener;
 	openers->idle_count++;
-	opener = take_oldest(openers);
+	opener = take_oldest_opener(openers);
 	lock_release(&openers->lock);
 	if (opener)
 		end_opener(opener);
@@ -184,7 +182,6 @@ static void give_opener(struct openers *openers, struct opener *opener)
 
 /* --- messages ------------------------------------------------------------- */
 
-/* Waits until the answer is there. 0 or -ETIMEDOUT. */
 static int wait_for_answer(const struct opener *opener)
 {
 	uint64_t deadline_ns =
@@ -200,9 +197,9 @@ static int wait_for_answer(const struct opener *opener)
 	return 0;
 }
 
-/* 0, with the descriptor that came with it in *@fd (-1: none); or -errno;
- * *@is_sound: that is what the process says. */
-static int receive_reply(const struct opener *opener, int *fd, bool *is_sound)
+/* *@fd may be -1. *@is_sound: the answer is from the process. */
+static int receive_opener_reply(const struct opener *opener, int *fd,
+				bool *is_sound)
 {
 	struct opener_reply reply = { 0 };
 	int fds[FD_MESSAGE_MAX];
@@ -223,8 +220,9 @@ static int receive_reply(const struct opener *opener, int *fd, bool *is_sound)
 	return reply.err;
 }
 
-static int ask(struct openers *openers, const struct opener_request *request,
-	       const int *fds, unsigned int count, int *out)
+static int ask_opener(struct openers *openers,
+		      const struct opener_request *request, const int *fds,
+		      unsigned int count, int *out)
 {
 	const char *before = pulse_step("waits for a file to be opened");
 	struct opener *opener = NULL;
@@ -236,7 +234,7 @@ static int ask(struct openers *openers, const struct opener_request *request,
 				      sizeof(*request), fds, count,
 				      MSG_DONTWAIT);
 		if (!err)
-			err = receive_reply(opener, out, &is_sound);
+			err = receive_opener_reply(opener, out, &is_sound);
 		if (is_sound) {
 			give_opener(openers, opener);
 		} else {
@@ -263,12 +261,13 @@ int opener_find(struct openers *openers, int dir_fd, const char *path,
 		return -ENAMETOOLONG;
 	if (dir_fd == AT_FDCWD)
 		dir_fd = own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	err = dir_fd < 0 ? -EBADF : ask(openers, &request, &dir_fd, 1, &fd);
+	err = dir_fd < 0 ? -EBADF
+			 : ask_opener(openers, &request, &dir_fd, 1, &fd);
 	if (own >= 0)
 		close(own);
 	if (err || fd >= 0)
 		return err ? err : fd;
-	return -EMFILE; /* it had no room in our table */
+	return -EMFILE; /* our table of descriptors is full */
 }
 
 int opener_pass(struct openers *openers, int to,
@@ -282,5 +281,5 @@ int opener_pass(struct openers *openers, int to,
 	int ignored = -1;
 
 	memcpy(all + 1, fds, count * sizeof(*fds));
-	return ask(openers, &request, all, 1 + count, &ignored);
+	return ask_opener(openers, &request, all, 1 + count, &ignored);
 }

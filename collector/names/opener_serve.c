@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * opener_serve - keeps the rights of the collector, which opening needs. It
- * reads no file: what it is asked to open is all that it knows.
+ * opener_serve - keeps the rights of the collector, to open files. Reads no
+ * file.
  */
 #include "collector/names/opener_serve.h"
 
@@ -20,9 +20,8 @@
 
 #define SOCKET STDOUT_FILENO
 
-/* A request with its @count descriptors. False: there will be no more. */
-static bool receive(struct opener_request *request, int fds[FD_MESSAGE_MAX],
-		    unsigned int *count)
+static bool receive_opener_request(struct opener_request *request,
+				   int fds[FD_MESSAGE_MAX], unsigned int *count)
 {
 	bool passes;
 
@@ -34,27 +33,14 @@ static bool receive(struct opener_request *request, int fds[FD_MESSAGE_MAX],
 	       *count == 1 + (passes ? request->files : 0);
 }
 
-static void answer(int err, int fd)
+static void answer_opening(int err, int fd)
 {
 	const struct opener_reply reply = { .err = err };
 
 	(void)fd_message_send(SOCKET, &reply, sizeof(reply), &fd, fd >= 0, 0);
 }
 
-static void find(const struct opener_request *request, int folder)
-{
-	struct open_how how = { .flags = request->flags | O_PATH | O_CLOEXEC,
-				.resolve = request->resolve };
-	int fd = (int)syscall(SYS_openat2, folder, request->path, &how,
-			      sizeof(how));
-
-	answer(fd < 0 ? -errno : 0, fd);
-	if (fd >= 0)
-		close(fd);
-	close(folder);
-}
-
-/* Puts a descriptor to read from into the place of @fd. 0 or -errno. */
+/* Replaces an O_PATH @fd by one for reading. Returns 0 or -errno. */
 static int open_to_read(int fd)
 {
 	int flags = fcntl(fd, F_GETFL), copy, err;
@@ -71,7 +57,7 @@ static int open_to_read(int fd)
 	return err;
 }
 
-/* The answer comes last: to close a file, too, may take for ever. */
+/* Answers last, since closing a file may block as well. */
 static void pass(const struct opener_request *request, const int *fds)
 {
 	int err = 0;
@@ -84,7 +70,7 @@ static void pass(const struct opener_request *request, const int *fds)
 				      request->files, 0);
 	for (uint32_t i = 0; i <= request->files; i++)
 		close(fds[i]);
-	answer(err, -1);
+	answer_opening(err, -1);
 }
 
 int opener_serve(void)
@@ -93,11 +79,20 @@ int opener_serve(void)
 	int fds[FD_MESSAGE_MAX];
 	unsigned int count;
 
-	while (receive(&request, fds, &count)) {
+	while (receive_opener_request(&request, fds, &count)) {
 		request.path[sizeof(request.path) - 1] = '\0';
-		if (request.question == OPENER_FIND)
-			find(&request, fds[0]);
-		else
+		if (request.question == OPENER_FIND) {
+			struct open_how how = { .flags = request.flags |
+							 O_PATH | O_CLOEXEC,
+						.resolve = request.resolve };
+			int fd = (int)syscall(SYS_openat2, fds[0], request.path,
+					      &how, sizeof(how));
+
+			answer_opening(fd < 0 ? -errno : 0, fd);
+			if (fd >= 0)
+				close(fd);
+			close(fds[0]);
+		} else
 			pass(&request, fds);
 	}
 	return 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * opener_serve - what perfrec-reader does as an opener (opener_wire.h).
+ * opener_serve - perfrec-reader as an opener (opener_wire.h).
  */
 #ifndef PERFREC_COLLECTOR_NAMES_OPENER_SERVE_H
 #define PERFREC_COLLECTOR_NAMES_OPENER_SERVE_H
 
-/* Answers requests over the socket stdout until that is closed. Returns the
- * exit status. */
+/* Answers requests until stdout is closed. Returns the exit status. */
 int opener_serve(void);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outer_ids - no system call translates ids. So we read the line NSpid in the
- * status of every process or thread that may be meant. The status of a thread
- * is read only once: a process with a thousand threads must not cost a million
- * reads.
+ * outer_ids - no system call translates ids, so the line NSpid is read from the
+ * status of each candidate. A thread's status is read once: a thousand threads
+ * must not cost a million reads.
  */
 #include "collector/names/outer_ids.h"
 
@@ -14,19 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/grow.h"
+#include "collector/base/lock.h"
 #include "collector/base/proc.h"
 #include "shared/ring_shm.h"
 
-/* Of a process that forks in all its threads. */
+/* Limit for a process that forks in all threads. */
 #define TASKS_MAX 64
 #define CHILDREN_BYTES 16384
-/* More than can have slots at a time, as most have been seen before. */
+/* More than have slots at once, as most are known. */
 #define THREADS_MAX (2 * SLOT_COUNT_DEFAULT)
 
-/* What @pid calls itself, below @dir ("" or "task/123/") of its folder, or 0.
- */
+/* @dir is "" or "task/123/". Returns 0 on an error. */
 static pid_t inner_id_of(pid_t pid, const char *dir)
 {
 	char status[PROC_STATUS_BYTES], name[48];
@@ -43,7 +41,7 @@ static bool is_wanted_process(pid_t pid, pid_t inner, outer_ids_check *check,
 	return inner_id_of(pid, "") == inner && check(context, pid);
 }
 
-/* @pid/task, or all of /proc. */
+/* @pid 0: all of /proc. */
 static DIR *open_task_folder(pid_t pid)
 {
 	char path[64] = "/proc";
@@ -53,7 +51,6 @@ static DIR *open_task_folder(pid_t pid)
 	return opendir(path);
 }
 
-/* The next entry that is a number, or 0. */
 static pid_t next_folder_id(DIR *dir)
 {
 	const struct dirent *entry;
@@ -64,7 +61,6 @@ static pid_t next_folder_id(DIR *dir)
 	return 0;
 }
 
-/* Among those that thread @tid of @parent has forked. */
 static pid_t child_of_thread(pid_t parent, pid_t tid, pid_t inner,
 			     outer_ids_check *check, const void *context)
 {
@@ -106,8 +102,7 @@ pid_t outer_ids_any(pid_t inner, outer_ids_check *check, const void *context)
 	return pid;
 }
 
-/* --- threads ----------------------------------------------------------------
- */
+/* --- threads ------------------------------------------------------------- */
 
 static int compare_outer_ids(const void *a, const void *b)
 {
@@ -116,16 +111,7 @@ static int compare_outer_ids(const void *a, const void *b)
 	return (left->outer > right->outer) - (left->outer < right->outer);
 }
 
-static void add_thread_id(struct outer_threads *threads, pid_t outer,
-			  pid_t inner)
-{
-	if (grow_array(threads->thread, threads->room, threads->count + 1))
-		return;
-	threads->thread[threads->count++] =
-		(struct outer_thread){ outer, inner };
-}
-
-/* Ids are used again: what is not there any more is forgotten. */
+/* Rereads the list of ids, since ids are reused. */
 static void read_thread_ids(struct outer_threads *threads, pid_t pid)
 {
 	struct outer_threads now = { .count = 0 };
@@ -141,8 +127,12 @@ static void read_thread_ids(struct outer_threads *threads, pid_t pid)
 					  sizeof(key), compare_outer_ids)
 				: NULL;
 		snprintf(name, sizeof(name), "task/%d/", (int)outer);
-		add_thread_id(&now, outer,
-			      known ? known->inner : inner_id_of(pid, name));
+		if (!grow_array(now.thread, now.room, now.count + 1)) {
+			now.thread[now.count++] = (struct outer_thread){
+				outer,
+				known ? known->inner : inner_id_of(pid, name)
+			};
+		}
 	}
 	if (dir)
 		closedir(dir);

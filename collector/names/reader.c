@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reader - the collector's half of reader_wire.h.
+ * reader - the collector's side of reader_wire.h.
  *
- * A call takes a process of its user that is idle, or starts one (under a
- * millisecond), and gives it back afterwards. A process that did not answer as
- * it should, or not in time, is killed. If one that was idle is found dead when
- * it is asked, another one is asked: it may have reached its limit of CPU time
- * with what others asked.
+ * A call takes an idle process of its user or starts one, in less than a
+ * millisecond. A process that answers wrong or late is killed. If an idle
+ * process turns out dead, another one is asked: earlier calls may have used up
+ * its CPU time.
  */
 #include "collector/names/reader.h"
 
@@ -38,9 +37,8 @@
 #include "shared/compiler.h"
 #include "shared/environment.h"
 
-#define IDLE_MAX 4 /* processes */
-/* A process that has used more CPU time is not asked again: reader_main.c sets
- * a limit of 60 s. */
+#define IDLE_MAX 4
+/* Not reused above this; reader_main.c limits them to 60 s. */
 #define CPU_NS_MAX 20000000000ULL
 
 #define SEGMENT_COUNT_MAX 256
@@ -48,27 +46,27 @@
 #define STRING_BYTES_MAX (1ull << 30)
 #define BOUND_BYTES_MAX (128ull << 20)
 
-struct reader { /* a process */
-	struct reader *next; /* of the idle ones */
+struct reader {
+	struct reader *next;
 	struct helper helper;
-	uid_t uid; /* whose files it has read */
-	int nice; /* of the thread that has started it */
-	uint64_t idle_ns; /* since when; CLOCK_MONOTONIC */
+	uid_t uid;
+	int nice; /* of the starting thread */
+	uint64_t idle_ns; /* CLOCK_MONOTONIC */
 	bool was_idle;
 };
 
 struct readers {
 	struct openers *openers;
-	struct lock lock; /* for all that follows */
-	struct reader *idle; /* the last used first */
+	struct lock lock; /* guards everything below */
+	struct reader *idle; /* last used first */
 	struct readers_stats stats;
 	bool told_of_missing;
 };
 
-struct part { /* of an answer */
+struct part {
 	void *bytes; /* the caller frees it */
 	size_t count;
-	size_t most; /* bytes that it may have */
+	size_t most; /* limit in bytes */
 };
 
 struct question {
@@ -76,9 +74,9 @@ struct question {
 	int fds[READER_FILES_MAX];
 	uid_t uid;
 	unsigned int seconds;
-	struct part part[READER_PARTS_MAX]; /* the answer */
-	uint32_t value; /* the answer */
-	char *why; /* of READER_WHY_BYTES */
+	struct part part[READER_PARTS_MAX];
+	uint32_t value;
+	char *why;
 };
 
 /* --- processes ------------------------------------------------------------ */
@@ -173,8 +171,6 @@ void readers_stats(struct readers *readers, struct readers_stats *out)
 	lock_release(&readers->lock);
 }
 
-/* An idle process of @uid, as nice as the caller is, the caller's from now on;
- * or NULL. */
 static struct reader *take_idle(struct readers *readers, uid_t uid)
 {
 	struct reader **link = &readers->idle, *reader;
@@ -193,7 +189,7 @@ static struct reader *take_idle(struct readers *readers, uid_t uid)
 	return reader;
 }
 
-/* That descriptors lack is the caller's to say, as it may get fewer. */
+/* The caller logs a lack of descriptors, as it may get fewer. */
 static void say_no_start(struct readers *readers, int err)
 {
 	bool is_news;
@@ -253,8 +249,8 @@ static bool is_worn(const struct reader *reader)
 	       CPU_NS_MAX;
 }
 
-/* Takes the last of the idle ones out if they are too many. Lock held. */
-static struct reader *take_oldest(struct readers *readers)
+/* Removes the longest idle process if there are too many. Lock held. */
+static struct reader *take_oldest_reader(struct readers *readers)
 {
 	struct reader **link = &readers->idle, *oldest;
 
@@ -280,13 +276,12 @@ static void give_reader(struct readers *readers, struct reader *reader)
 		reader->next = readers->idle;
 		readers->idle = reader;
 		readers->stats.idle++;
-		over = take_oldest(readers);
+		over = take_oldest_reader(readers);
 	}
 	lock_release(&readers->lock);
 	end_readers(over);
 }
 
-/* Ends @reader, which has failed with @err. Says in @why how it ended. */
 static int drop_reader(struct readers *readers, struct reader *reader, int err,
 		       char *why)
 {
@@ -315,10 +310,10 @@ static int drop_reader(struct readers *readers, struct reader *reader, int err,
 
 /* --- files ---------------------------------------------------------------- */
 
-struct files { /* of a question */
-	int fds[READER_FILES_MAX]; /* to be sent */
-	bool is_ours[READER_FILES_MAX]; /* to be closed */
-	bool are_far; /* some are O_PATH, and not to be opened here */
+struct files {
+	int fds[READER_FILES_MAX]; /* to send */
+	bool is_ours[READER_FILES_MAX];
+	bool are_far; /* some are O_PATH and need an opener */
 };
 
 static void close_files(struct files *files)
@@ -328,32 +323,23 @@ static void close_files(struct files *files)
 			close(files->fds[i]);
 }
 
-/* A descriptor to read from of the file behind @fd, which is local, or was
- * opened before; or -errno. */
-static int open_here(int fd)
-{
-	char link[32];
-	int copy;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	copy = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return copy < 0 ? -errno : copy;
-}
-
-/* Opens those of @question that can be opened here. 0: the caller closes @out;
- * or -errno. */
-static int open_files(const struct question *question, struct files *out)
+/* Opens local files. The caller closes @out if this returns 0. Or -errno. */
+static int open_reader_files(const struct question *question, struct files *out)
 {
 	*out = (struct files){ .are_far = false };
 	for (size_t i = 0; i < question->request.files; i++) {
 		int fd = question->fds[i], flags = fcntl(fd, F_GETFL);
+		char link[32];
+		int copy;
 
 		if (flags < 0 || (flags & O_PATH && !nowait_is_local(fd))) {
 			out->fds[i] = fd;
 			out->are_far = true;
 			continue;
 		}
-		out->fds[i] = open_here(fd);
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		copy = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		out->fds[i] = copy < 0 ? -errno : copy;
 		out->is_ours[i] = out->fds[i] >= 0;
 		if (out->fds[i] < 0) {
 			int err = out->fds[i];
@@ -367,7 +353,7 @@ static int open_files(const struct question *question, struct files *out)
 
 /* --- messages ------------------------------------------------------------- */
 
-/* 0; -ETIMEDOUT; -EPIPE: there is no more. */
+/* Returns 0, -ETIMEDOUT, or -EPIPE at the end. */
 static int receive_bytes(const struct reader *reader, uint64_t deadline_ns,
 			 void *out, size_t count)
 {
@@ -406,10 +392,10 @@ static int receive_part(const struct reader *reader, uint64_t deadline_ns,
 	return receive_bytes(reader, deadline_ns, part->bytes, bytes);
 }
 
-/* What perfrec-reader says about the file is 0 with its answer, or its -errno;
- * *@is_sound tells that from an error of perfrec-reader. */
-static int receive_reply(const struct reader *reader, uint64_t deadline_ns,
-			 struct question *question, bool *is_sound)
+/* *@is_sound: the answer is well-formed, even with an error. */
+static int receive_reader_reply(const struct reader *reader,
+				uint64_t deadline_ns, struct question *question,
+				bool *is_sound)
 {
 	struct reader_reply reply;
 	int err = receive_bytes(reader, deadline_ns, &reply, sizeof(reply));
@@ -452,7 +438,7 @@ static int put_question(struct readers *readers, const struct reader *reader,
 			       question->request.files, MSG_DONTWAIT);
 }
 
-/* One try. -EAGAIN: the process was idle, and is dead. */
+/* Returns -EAGAIN if the process was idle and is dead. */
 static int ask_reader(struct readers *readers, struct reader *reader,
 		      const struct files *files, struct question *question)
 {
@@ -461,29 +447,30 @@ static int ask_reader(struct readers *readers, struct reader *reader,
 	bool is_sound = false, was_idle = reader->was_idle;
 	int err = put_question(readers, reader, question, files);
 
-	/* What cannot be opened is no fault of the reader. */
+	/* A file that cannot be opened is not the reader's fault. */
 	is_sound = files->are_far && err && err != -EPIPE && err != -ETIMEDOUT;
 	if (is_sound)
 		snprintf(question->why, READER_WHY_BYTES, "%s", strerror(-err));
 	if (!err)
-		err = receive_reply(reader, deadline_ns, question, &is_sound);
+		err = receive_reader_reply(reader, deadline_ns, question,
+					   &is_sound);
 	if (err)
 		drop_parts(question);
 	if (is_sound && err != -ENOMEM) {
 		give_reader(readers, reader);
-		/* No opener could be started: to try again helps nobody. */
+		/* No opener could start: do not retry. */
 		return err == -EAGAIN ? -EBUSY : err;
 	}
 	err = drop_reader(readers, reader, err, question->why);
 	return was_idle && err == -EPIPE ? -EAGAIN : err;
 }
 
-/* 0: the caller frees the parts; or -errno. */
-static int ask(struct readers *readers, struct question *question)
+/* The caller frees the parts if this returns 0. Or -errno. */
+static int ask_one_reader(struct readers *readers, struct question *question)
 {
 	const char *before = pulse_step("waits for perfrec-reader");
 	struct files files;
-	int err = open_files(question, &files);
+	int err = open_reader_files(question, &files);
 
 	if (err) {
 		snprintf(question->why, READER_WHY_BYTES, "%s", strerror(-err));
@@ -508,7 +495,6 @@ static int ask(struct readers *readers, struct question *question)
 	return err == -EPIPE ? -EBADMSG : err;
 }
 
-/* The answer makes no sense. */
 static int refuse_answer(struct question *question)
 {
 	drop_parts(question);
@@ -542,7 +528,6 @@ static bool are_good_headers(const struct question *question)
 	       !symbol_name_clean((char *)headers->asan);
 }
 
-/* 0 or -ENOMEM. */
 static int take_segments(const struct part *part, struct elf_headers *out)
 {
 	const struct reader_segment *segments = part->bytes;
@@ -576,7 +561,7 @@ int reader_headers(struct readers *readers, uid_t uid, int fd,
 	};
 	struct elf_headers headers = { 0 };
 	const struct reader_headers *got;
-	int err = ask(readers, &question);
+	int err = ask_one_reader(readers, &question);
 
 	if (err)
 		return err;
@@ -618,7 +603,7 @@ int reader_debug(struct readers *readers, uid_t uid, int fd,
 		.why = why,
 	};
 	const struct reader_debug *got;
-	int err = ask(readers, &question);
+	int err = ask_one_reader(readers, &question);
 
 	if (err)
 		return err;
@@ -640,7 +625,7 @@ int reader_debug(struct readers *readers, uid_t uid, int fd,
 	return 0;
 }
 
-/* Sorted, of some size, with names that end. */
+/* Sorted, not empty, with names inside the strings. */
 static bool are_good_functions(const struct question *question)
 {
 	const struct elf_function *list = question->part[0].bytes;
@@ -674,7 +659,7 @@ int reader_functions(struct readers *readers, uid_t uid, int fd,
 			  { .most = STRING_BYTES_MAX } },
 		.why = why,
 	};
-	int err = ask(readers, &question);
+	int err = ask_one_reader(readers, &question);
 
 	if (err)
 		return err;
@@ -711,7 +696,7 @@ int reader_bounds(struct readers *readers, uid_t uid, int fd,
 		.part = { { .most = BOUND_BYTES_MAX } },
 		.why = why,
 	};
-	int err = ask(readers, &question);
+	int err = ask_one_reader(readers, &question);
 
 	if (err)
 		return err;
@@ -735,7 +720,7 @@ int reader_checksum(struct readers *readers, uid_t uid, int fd, uint32_t *out,
 		.seconds = READER_SECONDS,
 		.why = why,
 	};
-	int err = ask(readers, &question);
+	int err = ask_one_reader(readers, &question);
 
 	if (!err)
 		*out = question.value;
@@ -758,7 +743,7 @@ int reader_bytes(struct readers *readers, uid_t uid, int fd, uint64_t offset,
 		.part = { { .most = bytes } },
 		.why = why,
 	};
-	int err = ask(readers, &question);
+	int err = ask_one_reader(readers, &question);
 
 	if (err)
 		return err;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perfrec-reader - reads ELF files for perfrec-collect, which starts it
- * (reader.h) and sends it requests with open descriptors (reader_wire.h).
+ * perfrec-reader - reads ELF files for perfrec-collect (reader.h), which passes
+ * open descriptors (reader_wire.h).
  *
- * Why a program of its own: a file of a program may be anything. Reads of it
- * may take for ever, its tables may be made to take hours, and libelf may have
- * bugs. Here none of that costs more than the names of one file. The process
- * can open no file, start no program and reach no network: a filter of system
- * calls forbids all but those that reading needs.
+ * Files of programs are hostile: reads may block, tables may take hours, and
+ * libelf may have bugs. Here that costs only the names of one file. A filter of
+ * system calls prevents opening files, starting programs and using the network.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,11 +38,11 @@
 #include "shared/compiler.h"
 
 #define CPU_SECONDS 60
-/* The largest tables (elf_read.c) as libelf and as we have them. */
+/* For the largest tables (elf_read.c), in libelf and here. */
 #define MEMORY_BYTES (2ull << 30)
-/* What mini_debug.c unpacks. */
+/* For the output of mini_debug.c. */
 #define FILE_BYTES (256u << 20)
-/* No checksum is computed of a larger file. */
+/* Larger files get no checksum. */
 #define CHECKSUM_BYTES_MAX (1ll << 30)
 #define NOBODY 65534
 
@@ -52,18 +50,18 @@
 
 /* --- confinement ---------------------------------------------------------- */
 
-static void set_limits(void)
+static void set_reader_limits(void)
 {
 	lower_limit(RLIMIT_CPU, CPU_SECONDS);
 	lower_limit(RLIMIT_CORE, 0);
 	lower_limit(RLIMIT_FSIZE, FILE_BYTES);
-/* A sanitizer takes terabytes of addresses. */
+/* Sanitizers need terabytes of addresses. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	lower_limit(RLIMIT_AS, MEMORY_BYTES);
 #endif
 }
 
-/* A collector of root needs no rights here: all files are open already. */
+/* Files are open already, so root needs no rights here. */
 static void drop_rights(void)
 {
 	if (geteuid())
@@ -79,7 +77,6 @@ static void drop_rights(void)
 #define OWN_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* All that reading files needs. */
 static const uint32_t g_allowed[] = {
 	SYS_pread64,	  SYS_read,	    SYS_lseek,		 SYS_fstat,
 	SYS_newfstatat,	  SYS_fcntl,	    SYS_close,		 SYS_recvmsg,
@@ -89,8 +86,7 @@ static const uint32_t g_allowed[] = {
 	SYS_exit_group,	  SYS_rt_sigreturn, SYS_restart_syscall, SYS_sysinfo,
 };
 
-/* From now on any other system call fails: a C library may try some that it can
- * do without. */
+/* Other system calls fail, as C libraries may try optional ones. */
 static void confine(void)
 {
 	enum { COUNT = ARRAY_SIZE(g_allowed), HEAD = 4 };
@@ -113,9 +109,8 @@ static void confine(void)
 		BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
 	filter[HEAD + COUNT + 1] = (struct sock_filter)BPF_STMT(
 		BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-/* A sanitizer has system calls of its own. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	/* A kernel without filters is no reason to have no names. */
+	/* Kernels without filters are accepted. */
 	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 #else
@@ -125,8 +120,8 @@ static void confine(void)
 
 /* --- messages ------------------------------------------------------------- */
 
-/* A request with its descriptors. False: there will be no more. */
-static bool receive(struct reader_request *request, int fds[FD_MESSAGE_MAX])
+static bool receive_reader_request(struct reader_request *request,
+				   int fds[FD_MESSAGE_MAX])
 {
 	unsigned int count;
 
@@ -144,7 +139,7 @@ static void send_bytes(const void *bytes, size_t count)
 		ssize_t put = send(SOCKET, at, count, MSG_NOSIGNAL);
 
 		if (put < 0 && errno != EINTR)
-			exit(0); /* nobody wants it any more */
+			exit(0); /* the collector is gone */
 		if (put > 0) {
 			at += put;
 			count -= (size_t)put;
@@ -319,8 +314,8 @@ static void answer_bytes(const struct reader_request *request, int fd)
 		send_parts(g_bytes, (size_t)got, NULL, 0);
 }
 
-static void answer(const struct reader_request *request,
-		   const int fds[READER_FILES_MAX])
+static void answer_reading(const struct reader_request *request,
+			   const int fds[READER_FILES_MAX])
 {
 	switch ((enum reader_question)request->question) {
 	case READER_HEADERS:
@@ -356,13 +351,13 @@ int main(void)
 				"is of no use alone\n");
 		return 2;
 	}
-	set_limits();
+	set_reader_limits();
 	if (getenv(OPENER_VARIABLE))
 		return opener_serve();
 	drop_rights();
 	confine();
-	while (receive(&request, fds)) {
-		answer(&request, fds);
+	while (receive_reader_request(&request, fds)) {
+		answer_reading(&request, fds);
 		for (uint32_t i = 0; i < request.files; i++)
 			close(fds[i]);
 	}

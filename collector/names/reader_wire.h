@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reader_wire - the messages between the collector and perfrec-reader. Both are
- * of the same build. The collector checks everything that perfrec-reader
- * answers, as a hostile file may have taken it over.
+ * reader_wire - messages between the collector and perfrec-reader of the same
+ * build. The collector checks each answer, since a hostile file may control
+ * perfrec-reader.
  *
- * perfrec-reader has one socket, as its stdout. A request is a struct
- * reader_request, with one or two descriptors (SCM_RIGHTS): the file, and for
- * READER_FUNCTIONS the file with its .symtab, if that is another one. The
- * answer is a struct reader_reply, and then the parts that it announces, one
- * after the other. Then comes the next request. perfrec-reader ends when the
- * socket is closed.
+ * Its stdout is a socket. A struct reader_request comes with descriptors
+ * (SCM_RIGHTS): the file, and for READER_FUNCTIONS the file with its .symtab,
+ * if separate. The answer is a struct reader_reply and then its parts.
+ * perfrec-reader ends when the socket is closed.
  *
  *	question          parts of the answer
  *	READER_HEADERS    reader_headers, an array of reader_segment
@@ -17,7 +15,7 @@
  *	READER_FUNCTIONS  an array of elf_function, their strings
  *	READER_BOUNDS     an array of elf_bound
  *	READER_CHECKSUM   none: the checksum is in `value`
- *	READER_BYTES      the bytes: fewer than asked for at the end of the file
+ *	READER_BYTES      the bytes: fewer at the end of the file
  */
 #ifndef PERFREC_COLLECTOR_NAMES_READER_WIRE_H
 #define PERFREC_COLLECTOR_NAMES_READER_WIRE_H
@@ -33,38 +31,38 @@ enum reader_question {
 	READER_BYTES,
 };
 
-#define READER_FILES_MAX 2 /* descriptors of one request */
-#define READER_PARTS_MAX 2 /* parts of one answer */
+#define READER_FILES_MAX 2 /* per request */
+#define READER_PARTS_MAX 2 /* per answer */
 #define READER_TEXT_BYTES 128
-#define READER_BYTES_MAX 65536 /* of READER_BYTES */
+#define READER_BYTES_MAX 65536
 
 struct reader_request {
 	uint32_t question; /* enum reader_question */
-	uint32_t files; /* descriptors that come with it */
-	/* READER_BYTES: which bytes. READER_FUNCTIONS: where .gnu_debugdata
-	 * lies in the file, which then has the .symtab; 0 bytes: nowhere. */
+	uint32_t files;
+	/* READER_BYTES: the range. READER_FUNCTIONS: .gnu_debugdata with the
+	 * .symtab; 0 bytes: none. */
 	uint64_t offset, bytes;
 };
 
 struct reader_reply {
-	int32_t err; /* 0 or -errno: then there are no parts */
+	int32_t err; /* 0, or -errno without parts */
 	uint32_t value;
-	char why[READER_TEXT_BYTES]; /* what is wrong, if err is not 0 */
+	char why[READER_TEXT_BYTES];
 	uint64_t bytes[READER_PARTS_MAX];
 };
 
-struct reader_headers { /* elf_headers, of elf_read.h */
+struct reader_headers {
 	char build_id[129];
 	char asan[64];
 	uint8_t is_instrumented;
 };
 
-struct reader_segment { /* elf_segment */
+struct reader_segment {
 	uint64_t offset, vaddr, bytes;
 	uint64_t is_executable;
 };
 
-struct reader_debug { /* elf_debug */
+struct reader_debug {
 	uint8_t has_lines, has_symbols;
 	char build_id[129];
 	char link[256];

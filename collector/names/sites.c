@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites - one table of pointers, by id. An entry of it is filled in when
- * somebody first asks for the id: the site's entry is copied out of the arena
- * as a whole, and then only the copy is looked at, since the program may write
- * to the arena all the time.
- *
- * The lock is held while an entry is copied, cleaned and interned: at most
- * SITE_TEXT_MAX bytes, once for each id.
+ * sites - a table of pointers by id. The first lookup of an id copies its whole
+ * entry from the arena and then reads only the copy, since the program may
+ * write to the arena at any time. The lock is held meanwhile: at most
+ * SITE_TEXT_MAX bytes, once per id.
  */
 #include "collector/names/sites.h"
 
@@ -15,39 +12,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/pool.h"
 #include "collector/base/lock.h"
+#include "collector/base/pool.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbols.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* Of one entry: its head, six texts of 64 KiB at most, and keys. */
+/* Limit of an entry: its head, six texts of 64 KiB at most, and keys. */
 #define SITE_TEXT_MAX (512u << 10)
 #define TEXTS 6
-/* What one arena may make us keep. */
 #define SITES_BYTES_MAX SITE_BYTES
 
 struct sites {
 	uint32_t refs;
 	struct symbol_cache *cache;
-	struct lock lock; /* of everything below */
+	struct lock lock; /* guards everything below */
 	struct page_shm *page; /* NULL: unmapped */
-	struct site **site; /* by id */
+	struct site **site;
 	struct pool tracks; /* struct track_site */
-	uint32_t looked; /* ids below it were looked at for tracks */
-	uint64_t kept; /* bytes of texts */
+	uint32_t looked; /* ids below have been searched for tracks */
+	uint64_t kept;
 };
 
-/* The site of kind SITE_TRACK that has the number @track. */
 struct track_site {
 	uint64_t track;
 
 	const struct site *site;
 };
 
-/* What a site is when there is no memory to say more. */
+/* The site of missing entries, and without memory. */
 static const struct site g_nobody = {
 	.name = "site",
 	.category = "",
@@ -58,10 +53,8 @@ static const struct site g_nobody = {
 	.multiplier = 1,
 };
 
-/* --- the arena --------------------------------------------------------------
- */
+/* --- the arena ----------------------------------------------------------- */
 
-/* Copies @bytes of shared memory, which others may write to. */
 static void copy_from_shared(void *to, const void *from, size_t bytes)
 {
 	const uint64_t *words = from;
@@ -74,7 +67,7 @@ static void copy_from_shared(void *to, const void *from, size_t bytes)
 	}
 }
 
-/* A copy of entry @id that its own lengths fit into, or NULL. To be freed. */
+/* Returns a copy that its lengths fit into, or NULL. */
 static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 {
 	const uint8_t *base = (const uint8_t *)sites->page;
@@ -100,17 +93,15 @@ static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 	return entry;
 }
 
-/* --- texts ------------------------------------------------------------------
- */
+/* --- texts --------------------------------------------------------------- */
 
-/* What is left of an entry's texts. */
 struct texts {
 	const char *at, *end;
 };
 
-/* The next text, of @bytes, in memory of the cache; "" if it is not whole. */
-static const char *take_text(struct sites *sites, struct texts *texts,
-			     size_t bytes)
+/* Returns an interned copy; "" for an incomplete text. */
+static const char *take_site_text(struct sites *sites, struct texts *texts,
+				  size_t bytes)
 {
 	char text[SITE_TEXT_BYTES + 1];
 	size_t left = (size_t)(texts->end - texts->at);
@@ -132,7 +123,6 @@ static const char *take_text(struct sites *sites, struct texts *texts,
 	return unique ? unique : "";
 }
 
-/* Keys follow, each ended by its NUL. */
 static void take_keys(struct sites *sites, struct texts *texts, uint32_t keys,
 		      struct site *out)
 {
@@ -143,7 +133,7 @@ static void take_keys(struct sites *sites, struct texts *texts, uint32_t keys,
 	for (uint32_t i = 0; i < keys; i++) {
 		size_t left = (size_t)(texts->end - texts->at);
 
-		key[i] = take_text(sites, texts, strnlen(texts->at, left));
+		key[i] = take_site_text(sites, texts, strnlen(texts->at, left));
 	}
 	out->keys = keys;
 	out->key = key;
@@ -159,14 +149,7 @@ static void number_name(struct sites *sites, struct site *site)
 	site->name = name ? name : g_nobody.name;
 }
 
-/* --- one site ---------------------------------------------------------------
- */
-
-static bool is_sane_site(const struct site_shm *entry)
-{
-	return entry->kind >= SITE_SPAN && entry->kind <= SITE_STATE &&
-	       entry->keys <= SITE_KEYS_MAX;
-}
+/* --- one site ------------------------------------------------------------ */
 
 static void take_site_entry(struct sites *sites, const struct site_shm *entry,
 			    struct site *out)
@@ -194,7 +177,7 @@ static void take_site_entry(struct sites *sites, const struct site_shm *entry,
 		entry->track_kind == TRACK_STATES ? TRACK_STATES : TRACK_SLICES;
 	out->rank = entry->rank;
 	for (int i = 0; i < TEXTS; i++)
-		*text[i] = take_text(sites, &texts, entry->text_bytes[i]);
+		*text[i] = take_site_text(sites, &texts, entry->text_bytes[i]);
 	take_keys(sites, &texts, entry->keys, out);
 }
 
@@ -208,7 +191,8 @@ static struct site *read_site(struct sites *sites, uint32_t id)
 	*site = g_nobody;
 	site->id = id;
 	entry = sites->page ? copy_site_entry(sites, id) : NULL;
-	if (entry && is_sane_site(entry))
+	if (entry && entry->kind >= SITE_SPAN && entry->kind <= SITE_STATE &&
+	    entry->keys <= SITE_KEYS_MAX)
 		take_site_entry(sites, entry, site);
 	free(entry);
 	if (!site->known || !site->name[0])
@@ -216,26 +200,23 @@ static struct site *read_site(struct sites *sites, uint32_t id)
 	return site;
 }
 
-/* Of two with the same number the first one counts. */
-static void add_track_site(struct sites *sites, const struct site *site)
-{
-	const struct track_site entry = { site->track, site };
-	uint32_t number;
-
-	/* Without memory the track is one that nobody has told of. */
-	(void)pool_intern(&sites->tracks, &entry, &number);
-}
-
-/* Under lock. The program has made it whole before it used its id: what is not
- * there now is nonsense, and stays so. */
+/* Lock held. A program uses an id only after completing its entry, so an
+ * incomplete entry is malformed for good. */
 static const struct site *find_site_locked(struct sites *sites, uint32_t id)
 {
 	struct site **slot = &sites->site[id];
 
 	if (!*slot) {
 		*slot = read_site(sites, id);
-		if (*slot && (*slot)->kind == SITE_TRACK)
-			add_track_site(sites, *slot);
+		if (*slot && (*slot)->kind == SITE_TRACK) {
+			const struct track_site entry = { (*slot)->track,
+							  *slot };
+			uint32_t number;
+
+			/* The first site of a number wins. Out of memory, the
+			 * track stays unknown. */
+			(void)pool_intern(&sites->tracks, &entry, &number);
+		}
 	}
 	return *slot ? *slot : &g_nobody;
 }
@@ -252,11 +233,10 @@ const struct site *sites_find(struct sites *sites, uint32_t id)
 	return site;
 }
 
-/* --- tracks -----------------------------------------------------------------
- */
+/* --- tracks -------------------------------------------------------------- */
 
-/* Under lock: looks at the sites that came since the last time. An id is given
- * out before its entry is whole, and that may take a while. */
+/* Lock held. Searches new sites. Ids are allocated before their entries are
+ * complete. */
 static void look_for_tracks(struct sites *sites)
 {
 	bool whole = true;
@@ -267,7 +247,7 @@ static void look_for_tracks(struct sites *sites)
 		return;
 	offsets =
 		(const uint32_t *)((const uint8_t *)sites->page + ARENA_SITES);
-	/* relaxed: what is missed now is found the next time */
+	/* relaxed: missed sites are found the next time */
 	count = MIN(atom_load_rlx(&sites->page->site_count), SITES_MAX - 1);
 	for (uint32_t id = sites->looked; id <= count; id++) {
 		/* relaxed: copy_site_entry() takes a proper look */
@@ -294,8 +274,7 @@ const struct site *sites_track(struct sites *sites, uint64_t track)
 	return found;
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 int sites_new(struct page_shm *page, struct symbol_cache *cache,
 	      struct sites **out)
@@ -322,7 +301,7 @@ int sites_new(struct page_shm *page, struct symbol_cache *cache,
 
 struct sites *sites_get(struct sites *sites)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller has a reference */
 	atom_add_rlx(&sites->refs, 1);
 	return sites;
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites - the collector's copy of what the programs of one arena tell about the
- * places in them that record annotations (shared/site_shm.h). Read from shared
- * memory, which is hostile: an entry is looked at once, when its id is first
- * asked for, every length in it checked, every text cleaned; and the copy is
- * what counts from then on. Any thread; nothing here opens a file or waits.
+ * sites - the collector's copy of the annotation sites of an arena
+ * (shared/site_shm.h). Shared memory is hostile: each entry is copied, checked
+ * and cleaned once, on first use. Any thread; opens no files and never waits.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_SITES_H
 #define PERFREC_COLLECTOR_NAMES_SITES_H
@@ -20,12 +18,12 @@ struct page_shm;
 struct sites; /* reference counted */
 struct symbol_cache;
 
-/* What a site is in a summary, a profile or a filter: its "module". */
+/* The "module" of a site in summaries, profiles and filters. */
 #define SITE_MODULE "annotation"
 
-#define SITE_TEXT_BYTES 4000 /* more of a text is cut off */
+#define SITE_TEXT_BYTES 4000 /* longer texts are cut */
 
-/* Texts are valid UTF-8 and live as long as the symbol cache; "": none. */
+/* Texts are valid UTF-8 until the symbol cache is freed; "": none. */
 struct site {
 	uint32_t id;
 	enum site_kind kind;
@@ -38,35 +36,28 @@ struct site {
 	enum track_merge merge;
 	enum track_kind track_kind;
 	int32_t rank;
-	const char *name; /* never empty: "site N" if it has none */
+	const char *name; /* never empty; "site N" by default */
 	const char *category, *file, *function, *unit_name, *description;
 	uint32_t keys;
-	const char *const *key; /* lives as long as the sites */
-	bool known; /* false: there was no such entry, or nonsense */
+	const char *const *key;
+	bool known; /* false: no such entry, or malformed */
 };
 
-/* The sites of the arena that @page starts, which must stay mapped until
- * sites_close(). 0 or -ENOMEM. The caller holds one reference. */
+/* Creates the sites of the arena at @page, which must stay mapped until
+ * sites_close(). Returns 0 or -ENOMEM. The caller holds one reference. */
 int sites_new(struct page_shm *page, struct symbol_cache *cache,
 	      struct sites **out);
-/* A second reference to @sites. */
 struct sites *sites_get(struct sites *sites);
-/* Gives one reference back and clears *@sites, which may be NULL. */
 void sites_put(struct sites **sites);
-/* Call it before the arena is unmapped. A site that nobody has asked for until
- * then has no name. */
+/* Call it before the arena is unmapped. Later sites have no names. */
 void sites_close(struct sites *sites);
 
-/* The site with the number @id, from 1 to SITES_MAX - 1; lives as long as
- * @sites. Never NULL: if the site cannot be read, or there is no memory for it,
- * its known is false. */
+/* Never NULL. @id is 1 to SITES_MAX - 1; @sites owns the site. */
 const struct site *sites_find(struct sites *sites, uint32_t id);
-/* The site of the kind SITE_TRACK that has the number @track; NULL: there is
- * none. Lives as long as @sites. */
+/* Finds the SITE_TRACK site of number @track, or NULL. */
 const struct site *sites_track(struct sites *sites, uint64_t track);
 
-/* What @bits stands for, a value of the counter @site: a double or an int64_t,
- * times its multiplier, as people see it. Pure. */
+/* Returns the shown value: a double or int64_t, times the multiplier. */
 static inline double site_counter_value(const struct site *site, uint64_t bits)
 {
 	double value = (double)(int64_t)bits;

@@ -13,43 +13,38 @@
 #include "collector/names/elf_functions.h"
 #include "shared/hash.h"
 
-/*
- * libiberty refuses mangled names of more than 1,024 bytes unless its limit
- * on recursion is lifted; names of templates are often longer. Without the
- * limit the stack grows with the length, so there has to be another one.
- */
+/* libiberty rejects mangled names above 1,024 bytes unless its recursion limit
+ * is off; template names are often longer. Then the stack grows with the
+ * length, so another limit is needed. */
 #define MANGLED_BYTES_SAFE 1024
 #define MANGLED_BYTES_MAX 4096
-/* How much of a longer mangled name is shown: nobody can read it. */
+/* Shown bytes of longer mangled names, which nobody can read. */
 #define MANGLED_BYTES_SHOWN 256
-/* How much the demangler may write of one name that is folded. */
+/* Demangler output for one shortened name. */
 #define FOLDED_BYTES_MAX (256u << 10)
-/* Nothing is read of a raw name behind these bytes. */
+/* Bytes read of a symbol. */
 #define RAW_BYTES_MAX (16u << 10)
 
-/* A hash tells a name that is not whole from others. */
+/* Keeps cut names distinct. */
 #define HASH_FORMAT " #%08x"
 #define HASH_BYTES 10 /* without the NUL */
-#define TEXT_BYTES                                                 \
-	(SYMBOL_NAME_BYTES - 1 - HASH_BYTES) /* that are before it \
-					      */
+#define TEXT_BYTES (SYMBOL_NAME_BYTES - 1 - HASH_BYTES)
 
-/* Part of gcc's names for coroutines: see name_coroutine(). */
+/* See name_coroutine(). */
 static const char g_frame[] = ".Frame.";
 
 struct sink {
 	char *out;
 	size_t used, room;
 	bool is_folding; /* template arguments become "..." */
-	size_t left; /* to be folded */
-	size_t angles, parens; /* that are open; parens: since the first angle
-				*/
-	char before; /* the last character */
+	size_t left; /* while folding */
+	size_t angles, parens; /* open ones; parens: inside the first angle */
+	char before;
 	bool is_full;
 	jmp_buf full;
 };
 
-static void put(struct sink *sink, const char *text, size_t length)
+static void put_plain(struct sink *sink, const char *text, size_t length)
 {
 	size_t room = sink->room - sink->used;
 
@@ -63,9 +58,8 @@ static void put(struct sink *sink, const char *text, size_t length)
 		longjmp(sink->full, 1);
 }
 
-/* Whether the '<' that was just put is a part of "operator<" or "operator<<".
- */
-static bool is_operator(const struct sink *sink)
+/* Checks for "operator<" and "operator<<" before the '<' just written. */
+static bool is_operator_name(const struct sink *sink)
 {
 	static const char word[] = "operator";
 	const size_t bytes = sizeof(word) - 1;
@@ -77,13 +71,13 @@ static bool is_operator(const struct sink *sink)
 	       !memcmp(sink->out + end - bytes, word, bytes);
 }
 
-/* An angle within parentheses may be an operator, and a type is whole there. */
+/* Angles inside parentheses may be operators, and types are complete there. */
 static void fold_character(struct sink *sink, char c)
 {
 	if (!sink->angles) {
-		put(sink, &c, 1);
-		if (c == '<' && !is_operator(sink)) {
-			put(sink, "...", 3);
+		put_plain(sink, &c, 1);
+		if (c == '<' && !is_operator_name(sink)) {
+			put_plain(sink, "...", 3);
 			sink->angles = 1;
 		}
 	} else if (c == '(') {
@@ -94,22 +88,20 @@ static void fold_character(struct sink *sink, char c)
 		sink->angles++;
 	} else if (c == '>' && !sink->parens && sink->before != '-' &&
 		   !--sink->angles) {
-		put(sink, &c, 1);
+		put_plain(sink, &c, 1);
 	}
 	sink->before = c;
 }
 
-/*
- * A name of 500 bytes can stand for gigabytes, since each part may refer to
- * an earlier one twice. The demangler cannot be told to stop, so this jumps
- * out of it; in callback form it holds next to nothing on the heap.
- */
+/* A name of 500 bytes can expand to gigabytes, since parts may refer to earlier
+ * parts twice. The demangler cannot stop, so this jumps out; in callback form
+ * it has almost no heap memory. */
 static void sink_write(const char *text, size_t length, void *context)
 {
 	struct sink *sink = context;
 
 	if (!sink->is_folding) {
-		put(sink, text, length);
+		put_plain(sink, text, length);
 		return;
 	}
 	if (length > sink->left) {
@@ -126,9 +118,8 @@ static bool is_mangled_name(const char *raw)
 	return raw[0] == '_' && raw[1] && strchr("ZRG", raw[1]);
 }
 
-/* Ends the @used bytes of a name in @out by the hash of the @bytes at @raw;
- * @cut is what says that the end is missing. Leaves no half of a character.
- * Returns the length. */
+/* Appends @cut and the hash of @raw, at a character boundary. Returns the
+ * length. */
 static size_t end_by_hash(char *out, size_t used, const char *cut,
 			  const char *raw, size_t bytes)
 {
@@ -142,7 +133,6 @@ static size_t end_by_hash(char *out, size_t used, const char *cut,
 				       "%s" HASH_FORMAT, cut, hash);
 }
 
-/* Fills @sink; false when @raw is no mangled name after all. */
 static bool expand_mangled(const char *raw, int limit, struct sink *sink)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
@@ -160,9 +150,9 @@ static bool expand_mangled(const char *raw, int limit, struct sink *sink)
 					  sink);
 }
 
-/* gcc calls the part of a coroutine that runs it
- * NAME(PARAMETERS::RAMP.Frame*).actor, where RAMP is the mangled name of the
- * coroutine. Makes RAMP.actor of @raw; ".destroy" likewise. */
+/* gcc names the running part of a coroutine
+ * NAME(PARAMETERS::RAMP.Frame*).actor, where RAMP is the coroutine's mangled
+ * name. Rewrites it to RAMP.actor; likewise ".destroy". */
 static void name_coroutine(char *raw)
 {
 	char *frame = strstr(raw, g_frame), *number = raw, *ramp;
@@ -184,7 +174,6 @@ static void name_coroutine(char *raw)
 	}
 }
 
-/* Returns the length of what it wrote to @out, 0 for no mangled name. */
 static size_t demangle(const char *raw, size_t bytes, char *out)
 {
 	struct sink sink = { .out = out, .room = SYMBOL_NAME_BYTES - 1 };
@@ -211,8 +200,7 @@ static size_t demangle(const char *raw, size_t bytes, char *out)
 	return strlen(out);
 }
 
-/* Whether a terminal takes the character at @text for a command: U+0080 to
- * U+009F are as good as ESC [. */
+/* Terminals treat U+0080 to U+009F like ESC [. */
 static bool is_control(const char *text)
 {
 	unsigned char first = (unsigned char)text[0];
@@ -242,8 +230,7 @@ size_t symbol_name_clean(char *text)
 	return replaced;
 }
 
-/* The first @bytes of @raw, a name that is not to be demangled. */
-static size_t copy_name(const char *raw, size_t bytes, char *out)
+static size_t copy_plain_name(const char *raw, size_t bytes, char *out)
 {
 	size_t most = is_mangled_name(raw) && bytes > MANGLED_BYTES_MAX
 			      ? MANGLED_BYTES_SHOWN
@@ -260,14 +247,13 @@ static size_t copy_name(const char *raw, size_t bytes, char *out)
 	return version ? (size_t)(version - out) : bytes;
 }
 
-/* The name of the first @bytes of @raw. */
 static size_t make_plain(const char *raw, size_t bytes,
 			 char out[SYMBOL_NAME_BYTES])
 {
 	size_t length = demangle(raw, bytes, out);
 
 	if (!length)
-		length = copy_name(raw, bytes, out);
+		length = copy_plain_name(raw, bytes, out);
 	if (!length) {
 		memcpy(out, "?", 2);
 		return 1;
@@ -276,7 +262,6 @@ static size_t make_plain(const char *raw, size_t bytes,
 	return length;
 }
 
-/* Appends " (FILE)" to the @length bytes of @out. Returns the new length. */
 static size_t append_file(const char *file, size_t length,
 			  char out[SYMBOL_NAME_BYTES])
 {

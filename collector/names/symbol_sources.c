@@ -11,19 +11,15 @@
 #include "collector/names/symbolize_wire.h"
 #include "collector/names/text_store.h"
 
-/*
- * The text store belongs to all files. A file whose debug information is made
- * of absurd names may not fill it.
- */
+/* Limit per file: absurd debug information must not fill the shared store. */
 #define SOURCES_BYTES_MAX (64ull << 20)
 
-/* An answer while it comes in. */
 struct answer {
 	struct symbol_sources *sources;
 	const struct symbol_sources_asker *asker;
-	const uint64_t *vaddr; /* what was asked for */
-	struct known_source *known; /* one for each */
-	size_t at; /* the address that frames are of */
+	const uint64_t *vaddr;
+	struct known_source *known;
+	size_t at; /* address of frames */
 	size_t frame_count;
 	struct source_frame frames[SYMBOLIZE_FRAMES_MAX];
 };
@@ -81,7 +77,7 @@ ssize_t symbol_sources_unknown(const struct symbol_sources *sources,
 	return (ssize_t)kept;
 }
 
-/* Keeps the frames of one address. It has none when the text store is full. */
+/* The address has no frames if the text store is full. */
 static void finish_address(struct answer *answer)
 {
 	struct known_source *known = &answer->known[answer->at];
@@ -109,8 +105,7 @@ static const char *keep_clean_text(struct text_store *texts, const char *raw)
 	return kept ? kept : "";
 }
 
-/* Returns the name of @raw without its file. *@alias is the name with the file,
- * or NULL. Returns NULL if there is no room. */
+/* *@alias has the file, or is NULL. Returns NULL if there is no room. */
 static const char *keep_function(struct text_store *texts, const char *raw,
 				 const char **alias)
 {
@@ -157,11 +152,9 @@ static void add_source_frame(void *context, uint64_t vaddr,
 		.line = frame->line,
 		.start_line = frame->start_line,
 	};
-	/* other files may add something, too: never mind */
 	answer->sources->bytes += text_store_bytes(texts) - before;
 }
 
-/* Adds the @count sources @known to the table. 0 or -ENOMEM. */
 static int add_known_sources(struct symbol_sources *sources,
 			     const struct known_source *known, size_t count)
 {
@@ -177,7 +170,6 @@ static int add_known_sources(struct symbol_sources *sources,
 	return 0;
 }
 
-/* 0, or -errno with @why. */
 static int ask_into(struct answer *answer,
 		    const struct symbolize_request *request,
 		    char why[SYMBOLIZE_WHY_BYTES])

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbolize - the collector's half of symbolize_wire.h.
+ * symbolize - the collector's side of symbolize_wire.h.
  *
- * Addresses go to the process as a file in memory, so that it never waits
- * for us to write; its answer comes through a socket and its complaint through
- * a pipe, both read as they come until they are closed or time is up. Either
- * way it is killed and waited for: when the call returns nothing of it is left.
+ * The process gets the addresses in a memfd, so it never waits for us. It
+ * answers over a socket and complains over a pipe; both are read until they are
+ * closed or time is up. Then it is killed and waited for.
  */
 #include "collector/names/symbolize.h"
 
@@ -40,16 +39,15 @@
 #define PROGRAM "perfrec-symbolize"
 #define PROGRAM_VARIABLE "PERFREC_SYMBOLIZE"
 
-/* What came and was not looked at yet. */
 struct input {
 	struct helper *helper;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	char bytes[64 << 10];
 	size_t at, end;
-	char *why; /* of SYMBOLIZE_WHY_BYTES */
+	char *why;
 	size_t why_bytes;
 	bool is_late;
-	bool is_over; /* it has nothing more to say */
+	bool is_over; /* end of the answer */
 };
 
 /* --- its answer ---------------------------------------------------------- */
@@ -71,8 +69,7 @@ static void read_complaint(struct input *input)
 	input->why[input->why_bytes] = '\0';
 }
 
-/* Waits until there is something to read from @fd, or it is closed, and
- * meanwhile takes complaints. False: not in time. */
+/* Reads complaints while waiting for @fd. Returns false if time is up. */
 static bool wait_for_input(struct input *input, int fd)
 {
 	struct helper *helper = input->helper;
@@ -96,8 +93,7 @@ static bool wait_for_input(struct input *input, int fd)
 	}
 }
 
-/* False: there is no more of the answer, or not in time. */
-static bool read_answer(struct input *input)
+static bool read_symbolize_answer(struct input *input)
 {
 	size_t left = input->end - input->at;
 	ssize_t got;
@@ -116,7 +112,7 @@ static bool read_answer(struct input *input)
 	return true;
 }
 
-/* The next line, without its newline; NULL: none, or a very long one. */
+/* Returns NULL at the end, or for a very long line. */
 static const char *next_line(struct input *input)
 {
 	for (;;) {
@@ -129,18 +125,17 @@ static const char *next_line(struct input *input)
 			input->at += (size_t)(newline + 1 - start);
 			return start;
 		}
-		if (length >= LINE_BYTES || !read_answer(input))
+		if (length >= LINE_BYTES || !read_symbolize_answer(input))
 			return NULL;
 	}
 }
 
-/* Takes @bytes and a newline into @out, and ends them. */
 static bool next_text(struct input *input, size_t bytes, char *out)
 {
 	if (bytes > SYMBOLIZE_TEXT_MAX)
 		return false;
 	while (input->end - input->at <= bytes)
-		if (!read_answer(input))
+		if (!read_symbolize_answer(input))
 			return false;
 	memcpy(out, input->bytes + input->at, bytes);
 	out[bytes] = '\0';
@@ -184,7 +179,6 @@ static bool next_address(struct input *input, uint64_t vaddr,
 
 /* --- requests ------------------------------------------------------------ */
 
-/* The addresses as a file in memory; -errno. */
 static int write_addresses(const struct symbolize_request *request)
 {
 	int fd = memfd_create("perfrec-addresses", MFD_CLOEXEC);
@@ -218,8 +212,7 @@ static void say_why(char *why, const char *format, ...)
 	va_end(args);
 }
 
-/* It was looked for, and is not there or cannot be run. */
-static void say_no_start(char *why, int err)
+static void say_no_symbolize_start(char *why, int err)
 {
 	const char *told = helper_told_path(PROGRAM_VARIABLE);
 
@@ -236,9 +229,9 @@ static void say_no_start(char *why, int err)
 			strerror(-err));
 }
 
-/* The process' own complaint, unless there is more to say, or it only
- * complains that its answer, which made no sense, was not read. */
-static void explain_failure(struct input *input, int status)
+/* Keeps the complaint of the process unless the collector knows more. A closed
+ * pipe after a malformed answer is no cause. */
+static void explain_symbolize_failure(struct input *input, int status)
 {
 	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	char *why = input->why;
@@ -255,10 +248,9 @@ static void explain_failure(struct input *input, int status)
 		say_why(why, "perfrec-symbolize gave no whole answer");
 }
 
-/* What to do with the answer: true when it was as it should be. */
 typedef bool answer_reader(struct input *input, void *context);
 
-struct run { /* one of perfrec-symbolize, from start to end */
+struct run {
 	const char *arguments[2];
 	char *const *env;
 	int *fds;
@@ -285,7 +277,7 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 		err = helper_start(argv, run->env, run->fds, run->fd_count,
 				   &helper);
 	if (err) {
-		say_no_start(why, err);
+		say_no_symbolize_start(why, err);
 		free(input);
 		return err;
 	}
@@ -297,7 +289,7 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	before = pulse_step("waits for perfrec-symbolize");
 	is_whole = run->reader(input, run->context);
 	(void)pulse_step(before);
-	helper_close(&helper.answer, 1); /* so that it does not wait for us */
+	helper_close(&helper.answer, 1); /* it must not wait for us */
 	helper.answer = -1;
 	while (!is_whole && helper.complaint >= 0 &&
 	       wait_for_input(input, helper.complaint))
@@ -305,7 +297,7 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	status = helper_end(&helper);
 	if (!is_whole) {
 		helper_count_failed();
-		explain_failure(input, status);
+		explain_symbolize_failure(input, status);
 	}
 	free(input);
 	return is_whole ? 0 : -EBADMSG;
@@ -365,7 +357,7 @@ int symbolize_lines(const struct symbolize_request *request,
 	return err;
 }
 
-/* The environment without what would load something into the process. */
+/* Drops variables that load libraries. */
 static char **fetch_environment(void)
 {
 	static char quiet[] = ENV_NOT_RECORDED;
@@ -383,7 +375,7 @@ static char **fetch_environment(void)
 	return env;
 }
 
-static bool read_descriptor(struct input *input, void *context)
+static bool read_input_descriptor(struct input *input, void *context)
 {
 	int *out = context;
 	char byte;
@@ -426,7 +418,7 @@ int symbolize_fetch(const char *build_id, unsigned int seconds, int *out,
 		.fds = fds,
 		.fd_count = ARRAY_SIZE(fds),
 		.seconds = seconds,
-		.reader = read_descriptor,
+		.reader = read_input_descriptor,
 		.context = out,
 	};
 	int err;

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbolize_dwarf - the header says who may call these functions.
+ * symbolize_dwarf - debug information may have gigabytes for a few addresses.
+ * So each level is read on first use:
  *
- * A file can have gigabytes of debug information, and a caller asks for a few
- * addresses. So the debug information is read on three levels, and each part
- * only when it is first needed:
+ * 1. Compile units: the ranges in their first entries. .debug_aranges is not
+ *    used: clang writes none, and mixed files have it for some units only.
+ * 2. Functions: one walk through all entries of a unit.
+ * 3. Inlined functions: a walk through the entries of the function.
  *
- *  1. Which addresses belong to which compile unit? The first entry of each
- *     unit says so. The section .debug_aranges is not used: clang writes none,
- *     and a file linked from objects of gcc and of clang has it for some units
- *     only.
- *  2. Which addresses belong to which function? One walk through all entries of
- *     a unit finds that.
- *  3. Which functions are inlined at an address? A walk through the entries of
- *     the function finds that.
+ * Functions dropped by the linker have address 0 and are skipped.
  *
- * When the linker throws a function away, the description of the function
- * stays, with address 0. Such descriptions are skipped.
- *
- * The entries of a unit are only walked forward. In a hostile file a sibling
- * can lie before its entry: there the walk ends. Nothing here bounds the time
- * and the memory that a long walk takes. The limits of the process bound them.
+ * Walks only move forward: in a hostile file a sibling may precede its entry,
+ * which ends the walk. The limits of the process bound time and memory.
  */
 #include "collector/names/symbolize_dwarf.h"
 
@@ -32,6 +23,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/names/dwarf_name.h"
 #include "collector/names/line_starts.h"
 #include "shared/compiler.h"
@@ -39,26 +31,25 @@
 #ifndef ELFCOMPRESS_ZSTD /* before glibc 2.37 */
 #define ELFCOMPRESS_ZSTD 2
 #endif
-/* How deep entries may lie inside entries. What lies deeper is ignored. */
+/* Deeper entries are ignored. */
 #define DEPTH_MAX 128
 
-struct span { /* addresses low to high - 1, of a function or of a unit */
+struct span { /* [low, high) */
 	uint64_t low, high;
-	uint64_t reach; /* the greatest high of this span and all before it */
-	Dwarf_Die die; /* of the function; or the first entry of the unit */
-	size_t unit; /* of a unit: its index in dwarf_lines.units */
+	uint64_t reach; /* greatest high so far */
+	Dwarf_Die die; /* or the first entry of the unit */
+	size_t unit; /* units: index in dwarf_lines.units */
 };
 
 struct spans {
-	struct span *list; /* by low, after spans_sort() */
+	struct span *list;
 	size_t count, room;
 };
 
 struct unit {
 	bool was_read;
-	Dwarf_Die top; /* the first entry; it names the line table */
-	Dwarf_Die die; /* the first entry; if that is a skeleton, the one in
-			* the .dwo file, once the unit was read */
+	Dwarf_Die top; /* has the line table */
+	Dwarf_Die die; /* the entry in the .dwo file after reading */
 	struct spans functions;
 	struct dwarf_scopes scopes;
 	struct line_starts starts;
@@ -74,8 +65,7 @@ struct dwarf_lines {
 
 /* --- spans of addresses -------------------------------------------------- */
 
-/* Adds the ranges of addresses that @die covers. Without memory some are
- * missing. */
+/* Some ranges are missing if out of memory. */
 static void spans_add(struct spans *spans, Dwarf_Die *die, size_t unit)
 {
 	Dwarf_Addr base, low, high;
@@ -98,7 +88,7 @@ static int compare_spans(const void *left, const void *right)
 
 	if (a->low != b->low)
 		return a->low < b->low ? -1 : 1;
-	/* the smaller one comes last, since spans_find() looks backward */
+	/* smaller ones last, since spans_find() searches backward */
 	return (a->high < b->high) - (a->high > b->high);
 }
 
@@ -115,20 +105,11 @@ static void spans_sort(struct spans *spans)
 	}
 }
 
-/* The span that holds @vaddr. If several do, the one that begins last. NULL: no
- * span holds it. */
+/* The span that starts last wins. Returns NULL if there is none. */
 static struct span *spans_find(const struct spans *spans, uint64_t vaddr)
 {
-	size_t low = 0, high = spans->count;
+	size_t low = search_first(i, spans->count, spans->list[i].low > vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spans->list[middle].low <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low-- && spans->list[low].reach > vaddr)
 		if (spans->list[low].high > vaddr)
 			return &spans->list[low];
@@ -137,15 +118,6 @@ static struct span *spans_find(const struct spans *spans, uint64_t vaddr)
 
 /* --- units and their functions ------------------------------------------- */
 
-static void add_unit(struct dwarf_lines *lines, Dwarf_Die *die)
-{
-	if (grow_array(lines->units, lines->unit_room, lines->unit_count + 1))
-		return;
-	lines->units[lines->unit_count] =
-		(struct unit){ .top = *die, .die = *die };
-	spans_add(&lines->ranges, die, lines->unit_count++);
-}
-
 static void find_units(struct dwarf_lines *lines)
 {
 	Dwarf_CU *unit = NULL;
@@ -153,14 +125,18 @@ static void find_units(struct dwarf_lines *lines)
 
 	while (!dwarf_get_units(lines->dwarf, unit, &unit, NULL, NULL, &die,
 				NULL))
-		if (dwarf_tag(&die) == DW_TAG_compile_unit ||
-		    dwarf_tag(&die) == DW_TAG_skeleton_unit)
-			add_unit(lines, &die);
+		if ((dwarf_tag(&die) == DW_TAG_compile_unit ||
+		     dwarf_tag(&die) == DW_TAG_skeleton_unit) &&
+		    !grow_array(lines->units, lines->unit_room,
+				lines->unit_count + 1)) {
+			lines->units[lines->unit_count] =
+				(struct unit){ .top = die, .die = die };
+			spans_add(&lines->ranges, &die, lines->unit_count++);
+		}
 	spans_sort(&lines->ranges);
 }
 
-/* Moves @die on to its next sibling. False: there is none, or it lies before
- * @die. */
+/* Returns false at the end, or if the sibling precedes @die. */
 static bool next_sibling(Dwarf_Die *die)
 {
 	Dwarf_Die next;
@@ -171,10 +147,8 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-/* True if an entry with @tag may have entries of functions inside. A function
- * in GNU C can have nested functions. A function in C++ can have lambdas and
- * local types, which have functions. The outer function may be a mere
- * declaration. */
+/* GNU C has nested functions. C++ functions have lambdas and local types with
+ * functions. The outer function may be a declaration. */
 static bool may_hold_functions(int tag)
 {
 	switch (tag) {
@@ -192,9 +166,9 @@ static bool may_hold_functions(int tag)
 	}
 }
 
-/* @parent has the number @scope in unit->scopes. */
-static void find_functions(struct unit *unit, Dwarf_Die *parent, size_t scope,
-			   int depth)
+/* @scope is the number of @parent. */
+static void find_unit_functions(struct unit *unit, Dwarf_Die *parent,
+				size_t scope, int depth)
 {
 	Dwarf_Die die;
 
@@ -206,21 +180,11 @@ static void find_functions(struct unit *unit, Dwarf_Die *parent, size_t scope,
 		if (tag == DW_TAG_subprogram)
 			spans_add(&unit->functions, &die, 0);
 		if (may_hold_functions(tag))
-			find_functions(
+			find_unit_functions(
 				unit, &die,
 				dwarf_scopes_add(&unit->scopes, &die, scope),
 				depth + 1);
 	} while (next_sibling(&die));
-}
-
-static void read_line_starts(Elf *elf, struct unit *unit)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word offset;
-
-	if (dwarf_attr(&unit->top, DW_AT_stmt_list, &attribute) &&
-	    !dwarf_formudata(&attribute, &offset))
-		line_starts_read(elf, offset, &unit->starts);
 }
 
 static void read_unit(Elf *elf, struct unit *unit)
@@ -229,25 +193,25 @@ static void read_unit(Elf *elf, struct unit *unit)
 	uint8_t type = 0;
 
 	unit->was_read = true;
-	/* With -gsplit-dwarf this unit is only a skeleton: the rest of it is in
-	 * a .dwo file. */
+	/* With -gsplit-dwarf the unit is a skeleton of a .dwo file. */
 	if (!dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL,
 			   NULL) &&
 	    type == DW_UT_skeleton && split.addr)
 		unit->die = split;
-	find_functions(unit, &unit->die, 0, 0);
+	find_unit_functions(unit, &unit->die, 0, 0);
 	spans_sort(&unit->functions);
-	read_line_starts(elf, unit);
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+
+	if (dwarf_attr(&unit->top, DW_AT_stmt_list, &attribute) &&
+	    !dwarf_formudata(&attribute, &offset))
+		line_starts_read(elf, offset, &unit->starts);
 }
 
-/* --- what is at an address ----------------------------------------------- */
+/* --- lookup --------------------------------------------------------------- */
 
-/*
- * Finds the function that is inlined directly into @parent at @vaddr, and sets
- * *@out to it. False: there is none. gcc describes blocks that overlap. So if
- * one block that holds @vaddr has no inlined function there, the search goes on
- * with the next block.
- */
+/* Finds the function inlined directly into @parent at @vaddr. gcc's blocks may
+ * overlap: the search continues after a block without one. */
 static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, int depth,
 			 Dwarf_Die *out)
 {
@@ -273,9 +237,8 @@ static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, int depth,
 	return false;
 }
 
-/* Fills @chain with @function, and then with the functions that are inlined at
- * @vaddr, the innermost last. If there are too many, those before the innermost
- * one are lost. Returns how many functions @chain has. */
+/* Outermost first. If there are too many, inner ones are lost except the
+ * innermost. Returns the count. */
 static size_t find_chain(const Dwarf_Die *function, uint64_t vaddr,
 			 Dwarf_Die chain[SYMBOLIZE_FRAMES_MAX])
 {
@@ -312,7 +275,7 @@ static const char *text_of_attribute(Dwarf_Die *die, unsigned int name)
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-/* Too young for Debian 12. */
+/* Too new for Debian 12. */
 #define LANG_CPP_17 0x2a
 #define LANG_CPP_20 0x2b
 
@@ -331,10 +294,10 @@ static bool is_cpp(struct unit *unit)
 	}
 }
 
-/* Returns the unit of @die, read. @unit is the most likely one. With -flto an
- * inlined function is described in another unit. NULL: the unit has no code. */
-static struct unit *unit_of(struct dwarf_lines *lines, struct unit *unit,
-			    const Dwarf_Die *die)
+/* With -flto, an inlined function is in another unit than @unit. NULL: a unit
+ * without code. */
+static struct unit *unit_of_die(struct dwarf_lines *lines, struct unit *unit,
+				const Dwarf_Die *die)
 {
 	if (unit->die.cu == die->cu)
 		return unit;
@@ -359,9 +322,9 @@ static bool is_external(Dwarf_Die *die)
 	return is_set;
 }
 
-/* The name of a function that has no mangled one. In C++ such a function
- * belongs to its file alone, and functions of other scopes may have the same
- * name. An external one is extern "C", and has no scope. */
+/* In C++, a function without a mangled name belongs to its file, and other
+ * scopes may have the same name. An external one is extern "C", without a
+ * scope. */
 static const char *plain_name(struct dwarf_lines *lines, struct unit *unit,
 			      Dwarf_Die *die)
 {
@@ -370,7 +333,7 @@ static const char *plain_name(struct dwarf_lines *lines, struct unit *unit,
 	Dwarf_Die declaration;
 
 	dwarf_declaration(die, &declaration);
-	unit = unit_of(lines, unit, &declaration);
+	unit = unit_of_die(lines, unit, &declaration);
 	if (name && unit && !is_external(die) && is_cpp(unit))
 		scoped = dwarf_scoped_name(&unit->scopes, &declaration);
 	return scoped ? scoped : name;
@@ -388,7 +351,7 @@ static const char *function_name(struct dwarf_lines *lines, struct unit *unit,
 	return name ? name : "";
 }
 
-static const char *home_of(Dwarf_Die *die)
+static const char *home_folder_of(Dwarf_Die *die)
 {
 	const char *file = is_external(die) ? NULL : dwarf_decl_file(die);
 
@@ -416,12 +379,8 @@ static void set_numbered_file(struct dwarf_frame *frame, Dwarf_Die *unit,
 			 folder);
 }
 
-/*
- * Sets the file and the line of @frame, which is the innermost one, to those of
- * @vaddr. libdw finds the row of the line table. But at an address where one
- * sequence of rows begins and another one ends, libdw may find the last row of
- * the one that ends. So for such an address line_starts.h knows the row.
- */
+/* libdw may find the last row of a sequence that ends at the address.
+ * line_starts.h has the right row. */
 static void set_own_line(struct dwarf_frame *frame, struct unit *unit,
 			 uint64_t vaddr, const char *folder)
 {
@@ -444,19 +403,7 @@ static void set_own_line(struct dwarf_frame *frame, struct unit *unit,
 		frame->line = (uint32_t)number_there;
 }
 
-/* Sets the file and the line of @frame to the place where its function called
- * @callee, which is inlined there. */
-static void set_call_line(struct dwarf_frame *frame, Dwarf_Die *unit,
-			  Dwarf_Die *callee, const char *folder)
-{
-	set_numbered_file(frame, unit,
-			  number_of_attribute(callee, DW_AT_call_file), folder);
-	frame->line = number_of_attribute(callee, DW_AT_call_line);
-}
-
-/* Writes the frames at @vaddr of @unit to @out, and returns how many there are.
- * Code that was written in assembly language has a line, but no function: then
- * there is one frame, whose function is "". */
+/* Assembly code has a line but no function: one frame named "". */
 static size_t find_frames(struct dwarf_lines *lines, struct unit *unit,
 			  uint64_t vaddr, const char *folder,
 			  struct dwarf_frame *out)
@@ -471,13 +418,21 @@ static size_t find_frames(struct dwarf_lines *lines, struct unit *unit,
 
 		out[i] = (struct dwarf_frame){
 			.function = function_name(lines, unit, die),
-			.home = home_of(die),
+			.home = home_folder_of(die),
 			.folder = "",
 			.file = "",
 			.start_line = number_of_attribute(die, DW_AT_decl_line),
 		};
-		if (i)
-			set_call_line(&out[i], &unit->die, die + 1, folder);
+		if (i) {
+			/* The line of a frame is where it calls the inlined
+			 * @callee. */
+			set_numbered_file(
+				&out[i], &unit->die,
+				number_of_attribute(die + 1, DW_AT_call_file),
+				folder);
+			out[i].line =
+				number_of_attribute(die + 1, DW_AT_call_line);
+		}
 	}
 	set_own_line(&out[0], unit, vaddr, folder);
 	return count ? count : out[0].line > 0;
@@ -500,8 +455,7 @@ size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
 
 /* --- opening ------------------------------------------------------------- */
 
-/* True if a section of @elf is compressed by zstd. libdw reads such sections
- * from 0.189 on, if it was built so; others ignore them. */
+/* libdw reads zstd from 0.189 on, if built so; others ignore such sections. */
 static bool has_zstd(Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -547,8 +501,7 @@ int dwarf_lines_new(int fd, int alt_fd, struct dwarf_lines **out,
 		dwarf_setalt(lines->dwarf, lines->alt);
 	if (lines->dwarf)
 		find_units(lines);
-	/* libdw may have opened the file for a section that is too small to be
-	 * compressed. */
+	/* libdw may have opened the file for an uncompressed section. */
 	is_zstd = !lines->unit_count && has_zstd(lines->elf);
 	if (is_zstd)
 		*why = "its debug sections are compressed by zstd, which libdw "

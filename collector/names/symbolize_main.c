@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perfrec-symbolize - reads debug information for perfrec-collect, which
- * starts it (symbolize.h) and gives it nothing but open descriptors
- * (symbolize_wire.h).
+ * perfrec-symbolize - reads debug information for perfrec-collect
+ * (symbolize.h), which passes open descriptors (symbolize_wire.h).
  *
- * Why a program of its own: debug information is huge, comes from whoever
- * made the program, and libdw was not written to withstand that. What breaks
- * here breaks this process, and costs some lines of a profile.
+ * Debug information is huge and hostile, and libdw does not withstand that. A
+ * crash here costs only some lines of a profile.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,17 +33,16 @@
 #include "shared/compiler.h"
 
 #define CPU_SECONDS 60
-/* Files are mapped, so of address space there must be enough for the largest;
- * of memory there need not. */
+/* Files are mapped, so address space must fit the largest; memory need not. */
 #define ADDRESS_BYTES (64ull << 30)
 #define DATA_BYTES (2ull << 30)
 #define NICE 10
 
-static void set_limits(void)
+static void set_symbolize_limits(void)
 {
 	lower_limit(RLIMIT_CPU, CPU_SECONDS);
 	lower_limit(RLIMIT_CORE, 0);
-/* A sanitizer takes terabytes of addresses. */
+/* Sanitizers need terabytes of addresses. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	lower_limit(RLIMIT_AS, ADDRESS_BYTES);
 	lower_limit(RLIMIT_DATA, DATA_BYTES);
@@ -53,10 +50,7 @@ static void set_limits(void)
 	setpriority(PRIO_PROCESS, 0, NICE);
 }
 
-/*
- * What no reader of debug information needs, and whoever takes one over
- * would: from now on it ends the process.
- */
+/* Only an attacker needs these system calls. They end the process. */
 static void forbid_network_and_programs(void)
 {
 	static const uint32_t forbidden[] = {
@@ -80,7 +74,7 @@ static void forbid_network_and_programs(void)
 	filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 						    SECCOMP_RET_ALLOW);
 	program.len = (unsigned short)at;
-	/* A kernel without filters is no reason to have no lines. */
+	/* Kernels without filters are accepted. */
 	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
@@ -91,7 +85,7 @@ static int fail_because(const char *why)
 	return 1;
 }
 
-static void put_frame(const struct dwarf_frame *frame)
+static void put_symbolized_frame(const struct dwarf_frame *frame)
 {
 	const char *slash = frame->folder[0] ? "/" : "";
 	const char *home = strrchr(frame->home, '/');
@@ -114,7 +108,7 @@ static void put_frame(const struct dwarf_frame *frame)
 	putchar('\n');
 }
 
-/* From now on open() is for paths below SYMBOLIZE_ROOT_FD. */
+/* From now on open() is below SYMBOLIZE_ROOT_FD. */
 static bool g_is_confined;
 
 static int open_confined(const char *path)
@@ -135,11 +129,9 @@ static int open_confined(const char *path)
 	return fd;
 }
 
-/*
- * libdw opens .dwo files by names that it finds in debug information. It gets
- * this function, not that of the C library: such names are of the program's
- * root, which they must not leave, and nothing but regular files will do.
- */
+/* libdw opens .dwo files by names in debug information, with this function
+ * instead of the C library's. Names must not leave the program's root, and only
+ * regular files are opened. */
 int open(const char *path, int flags, ...)
 {
 	va_list args;
@@ -153,8 +145,8 @@ int open(const char *path, int flags, ...)
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
-/* The collector may have @fd as O_PATH only: opening it may take for ever. */
-static void open_to_read(int fd)
+/* The collector may have only O_PATH: opening may block. */
+static void open_asked_file(int fd)
 {
 	int flags = fcntl(fd, F_GETFL), copy;
 	char link[32];
@@ -176,11 +168,10 @@ static int put_lines(void)
 	const char *why = "";
 	uint64_t vaddr;
 
-	set_limits();
-	open_to_read(SYMBOLIZE_ELF_FD);
-	open_to_read(SYMBOLIZE_ALT_FD);
-	lower_limit(RLIMIT_FSIZE,
-		    0); /* it has nothing to write but its answer */
+	set_symbolize_limits();
+	open_asked_file(SYMBOLIZE_ELF_FD);
+	open_asked_file(SYMBOLIZE_ALT_FD);
+	lower_limit(RLIMIT_FSIZE, 0);
 	g_is_confined = true;
 	forbid_network_and_programs();
 	if (dwarf_lines_new(SYMBOLIZE_ELF_FD, SYMBOLIZE_ALT_FD, &lines, &why))
@@ -190,7 +181,7 @@ static int put_lines(void)
 
 		printf("a %" PRIx64 " %zu\n", vaddr, count);
 		for (size_t i = 0; i < count; i++)
-			put_frame(&frames[i]);
+			put_symbolized_frame(&frames[i]);
 	}
 	puts(SYMBOLIZE_END);
 	if (fflush(stdout) || ferror(stdout))
@@ -222,8 +213,8 @@ static int send_descriptor(int fd)
 	return sendmsg(STDOUT_FILENO, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
-/* Loaded by hand: few machines have it, and it draws in a web client. */
-static int fetch_debug_file(const char *build_id)
+/* Few machines have it, and it loads a web client. */
+static int fetch_asked_debug_file(const char *build_id)
 {
 	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW);
 	struct debuginfod_client *(*begin)(void);
@@ -232,7 +223,7 @@ static int fetch_debug_file(const char *build_id)
 	struct debuginfod_client *client;
 	int fd;
 
-	set_limits();
+	set_symbolize_limits();
 	if (!library)
 		return fail_because("DEBUGINFOD_URLS is set, but there is no "
 				    "libdebuginfod.so.1");
@@ -255,7 +246,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "lines"))
 		return put_lines();
 	if (argc == 3 && !strcmp(argv[1], "fetch"))
-		return fetch_debug_file(argv[2]);
+		return fetch_asked_debug_file(argv[2]);
 	fprintf(stderr, "usage: perfrec-symbolize lines | fetch BUILD_ID\n"
 			"perfrec-collect starts it; it is of no use alone\n");
 	return 2;

@@ -1,41 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * symbols - one table of files serves all processes of a collector. So the
- * hundredth compiler of a parallel make costs an fstat() and a look into a hash
- * table.
+ * hundredth compiler of a parallel make costs an fstat() and a hash lookup.
  *
- * A file is read in two steps, each when it is first needed: the headers (is
- * the file instrumented? what is its build-id?), and the symbol tables. Until
- * the second step the file keeps a descriptor, since it may be deleted or out
- * of reach later. A name is demangled when somebody asks for it.
+ * A file is read in two steps on first use: headers (instrumented? build-id?),
+ * then symbol tables. It keeps a descriptor until the second step, since it may
+ * be deleted. Names are demangled on request.
  *
- * Each recording has a cache of its own, with limits of its own, so that none
- * takes the room of another: its names, which are copied into its text_store
- * and live as long as the cache, and the files that it uses. What is read of a
- * file is there once for all caches (shared_file), and counts for each cache
- * that uses it, in full (symbol_file, one for each pair). A cache in which a
- * file finds no room is barred from its tables; the others are not.
+ * Each recording has a cache with its own limits, so that no recording takes
+ * room from another. Names are in the text_store of the cache. File data exists
+ * once for all caches (shared_file), but counts fully in each cache that uses
+ * it (symbol_file, one per pair). A cache without room for a file is barred
+ * from its tables.
  *
- * Files that no cache uses any more wait in a queue, and the oldest are dropped
- * when their tables take too much memory. That bounds a daemon that runs for
- * months. Those who serve all recordings refer to a file without holding its
- * tables (symbol_file_get_common()): they may be dropped meanwhile.
+ * Unused files wait in a queue. The oldest are dropped when tables take too
+ * much memory, which bounds long-running daemons. Users that serve all
+ * recordings refer to a file without holding its tables
+ * (symbol_file_get_common()).
  *
- * All caches have at most half of the descriptors that the system allows beyond
- * those of the rest of the collector. Where a file has none, it is opened again
- * when it is needed, if it is still there and still the same. So a deleted file
- * may have a descriptor where others have none any more.
+ * Caches together keep at most half of the descriptors that remain for the
+ * collector. A file without one is opened again if it is still there and
+ * unchanged. So deleted files may keep descriptors when others lose theirs.
  *
- * Source lines come from a process that reads debug information (symbolize.h).
- * They are kept with the file.
+ * Source lines come from a process (symbolize.h) and stay with the file.
  *
- * Locks: shared_files.lock guards the hash table of files, caches, the counts
- * of bytes, and views, fd and the fields beside them of each file; nobody holds
- * it while a file is read. file.lock guards reading and demangling; when a step
- * is done its results are constant. file.sources_lock guards source lines, and
- * the bounds of functions without names. It is held while the process runs;
- * names can be had meanwhile. A thread takes them in the order
- * file.sources_lock, file.lock, shared_files.lock.
+ * Locks, in order: file.sources_lock guards source lines and bounds, also while
+ * the process runs. file.lock guards reading and demangling; results of a
+ * completed step are constant. shared_files.lock guards the hash table, caches,
+ * byte counts, and views, fd and so on of each file; it is never held during
+ * reads.
  */
 #include "collector/names/symbols.h"
 
@@ -50,11 +43,13 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/grow.h"
 #include "collector/base/lock.h"
+#include "collector/base/log.h"
+#include "collector/base/search.h"
 #include "collector/names/debug_file.h"
 #include "collector/names/elf_bounds.h"
 #include "collector/names/elf_read.h"
-#include "collector/base/log.h"
 #include "collector/names/mapped_file.h"
 #include "collector/names/nowait.h"
 #include "collector/names/reader.h"
@@ -64,119 +59,128 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Descriptors kept: half of what the system allows beyond those of the rest,
- * within these bounds. */
+/* Bounds of the kept descriptors. */
 #define DESCRIPTORS_LEAST 16
 #define DESCRIPTORS_MOST 32768
-/* The rest of a collector has up to 53 for a program of one thread on two CPUs,
- * and a start of perfrec-reader takes 24 for a moment (helper.c). With those
- * and the least for caches, 96 are enough (tests/e2e/names/many-modules.sh). */
+/* The rest of a collector uses up to 53 for a program with one thread on two
+ * CPUs, and starting perfrec-reader briefly takes 24 (helper.c). With the least
+ * for caches, 96 suffice (tests/e2e/names/many-modules.sh). */
 #define DESCRIPTORS_OF_REST 64
-#define IDLE_BYTES_MAX (128ull << 20) /* of files that nobody uses */
+#define IDLE_BYTES_MAX (128ull << 20) /* of unused files */
 #define FILE_BUCKETS 1024
 
-/* Names and paths in the lines of one file. */
+/* For source lines of a file. */
 #define SOURCE_TEXTS_MAX (128ull << 20)
 
-/* For the lines of one file: a browser's take ten. */
+/* Addresses of all callers that wait for lines of a file, per request. */
+#define WISHES_MAX (64u << 10)
+/* For source lines of a file; a browser's take ten. */
 #define SYMBOLIZE_SECONDS 90
 
 enum step { STEP_NONE, STEP_HEADERS, STEP_TABLES };
 
 struct file_key {
-	uid_t uid; /* of its programs: reader.h */
+	uid_t uid;
 	dev_t device;
 	ino_t inode;
 	off_t size;
 	struct timespec mtime;
 };
 
-/* A folder that paths begin in, which is not our own root. */
+/* A folder other than our root that paths start in. */
 struct root {
 	struct root *next;
 	dev_t device;
 	ino_t inode;
 	int fd;
-	size_t refs; /* files */
+	size_t refs;
 };
 
-/* A file, for all siblings. */
+/* Addresses that a thread waits to ask lines for. */
+struct source_wish {
+	struct source_wish *next;
+	const uint64_t *vaddr;
+	size_t count;
+};
+
+/* A file, shared by all siblings. */
 struct shared_file {
 	struct shared_files *all;
 	struct file_key key;
-	char *path; /* for messages */
-	bool is_nameless; /* a memfd, or deleted: no later program finds it */
+	char *path;
+	bool is_nameless; /* memfd or deleted: later programs cannot find it */
 
-	struct shared_file *next; /* all->lock from here on */
-	TAILQ_ENTRY(shared_file) idle; /* while is_idle */
-	struct symbol_file *views; /* one for each cache that uses it */
-	unsigned int holders; /* views that it counts for */
+	struct shared_file *next; /* guarded by all->lock from here on */
+	TAILQ_ENTRY(shared_file) idle;
+	struct source_wish *wishes; /* of threads waiting for sources_lock */
+	struct symbol_file *views; /* one per cache */
+	unsigned int holders; /* views that count it */
 	bool is_idle;
-	bool is_forgotten; /* nobody finds it any more */
-	int fd; /* -1: none now */
-	char *where; /* its path below root; NULL: it has none */
-	struct root *root; /* NULL: paths begin in our own root */
-	bool is_wanted; /* the tables were not read yet */
+	bool is_forgotten; /* not in the hash table */
+	int fd; /* -1: none */
+	char *where; /* path below root; NULL: none */
+	struct root *root; /* NULL: our own root */
+	bool is_wanted; /* tables are unread */
 	bool was_read;
-	uint64_t bytes; /* what was read takes */
+	uint64_t bytes;
 
-	struct lock lock; /* from here on */
+	struct lock lock; /* guards everything below */
 	enum step step;
 	uint32_t is_read; /* atomic: step is STEP_TABLES */
 	bool error_told;
 	bool is_foreign;
-	bool is_late; /* a read took too long */
-	bool debug_told; /* that a debug file does not fit */
+	bool is_late;
+	bool debug_told; /* a bad debug file was logged */
 	char *error;
 	struct elf_headers headers;
 	struct elf_functions functions;
-	char **names; /* by function; NULL: not asked for yet */
+	char **names; /* by function; NULL: not requested */
 
-	struct lock sources_lock; /* from here on */
+	struct lock sources_lock; /* guards everything below */
 	bool bounds_read;
-	bool no_sources; /* it is of no use to ask (again) */
-	struct elf_bounds bounds; /* of functions without names */
-	struct text_store *texts; /* of sources; NULL: none yet */
+	bool no_sources; /* asking again is useless */
+	struct elf_bounds bounds;
+	struct text_store *texts;
 	struct symbol_sources sources;
 };
 
-/* The file as one cache uses it. */
+/* A file in one cache. */
 struct symbol_file {
 	struct symbol_cache *cache; /* NULL: symbol_file_get_common() */
 	struct shared_file *file;
-	uint32_t is_barred; /* atomic: no tables, as the cache has no room */
+	uint32_t is_barred; /* atomic: the cache has no room for the tables */
 
-	struct symbol_file *next; /* of the same file; all->lock from here on */
+	struct symbol_file *next; /* all->lock from here on */
 	unsigned int refs;
-	bool is_holder; /* the file's bytes count for the cache */
+	bool is_holder; /* the file counts in the cache */
 
-	const char *build_id; /* file->lock; NULL: not asked for yet */
+	const char *build_id; /* file->lock; NULL: not requested */
 };
 
-/* What siblings share. */
+/* Shared by siblings. */
 struct shared_files {
 	struct readers *readers;
-	struct lock lock; /* from here on */
+	struct lock lock; /* guards everything below */
 	struct symbol_cache *caches;
-	uint64_t file_bytes; /* idle files' included */
+	uint64_t file_bytes; /* including idle files */
 	uint64_t idle_bytes;
-	unsigned int descriptors; /* of files, and of roots */
+	unsigned int descriptors; /* of files and roots */
 	unsigned int descriptors_max;
 	struct root *roots;
-	bool told_of_missing; /* that there is no perfrec-symbolize */
-	bool lacks_descriptors; /* once it did */
+	bool told_of_missing; /* perfrec-symbolize is missing */
+	bool lacks_descriptors; /* ever */
 	bool told_of_descriptors;
-	TAILQ_HEAD(, shared_file) idle; /* the longest idle first */
+	TAILQ_HEAD(, shared_file) idle;
 	struct shared_file *files[FILE_BUCKETS];
 };
 
 struct symbol_cache {
 	struct shared_files *all;
-	struct text_store *texts; /* every name that was given out */
-	char *what; /* whose it is, for messages; NULL: the collector's */
-	struct symbol_cache *next; /* sibling; all->lock from here on */
+	struct text_store *texts; /* all returned names */
+	char *what; /* owner, for messages; NULL: the collector */
+	struct symbol_cache *next; /* all->lock from here on */
 	unsigned int refs;
-	uint64_t table_bytes; /* of its files, and taken */
+	uint64_t table_bytes; /* of files and symbol_cache_take() */
 	uint64_t unkept_names, unkept_tables;
 	uint64_t names_full_ns, tables_full_ns; /* 0: never */
 };
@@ -192,7 +196,6 @@ static unsigned int descriptors_of_caches(void)
 				 DESCRIPTORS_LEAST);
 }
 
-/* Makes *@out one more cache of @all. 0 or -ENOMEM. */
 static int add_cache(struct shared_files *all, const char *what,
 		     struct symbol_cache **out)
 {
@@ -257,7 +260,7 @@ static void close_descriptor(int *fd)
 	*fd = -1;
 }
 
-/* all->lock held, or nobody else uses the cache. */
+/* all->lock held, or no other user of the cache. */
 static void put_root_of_file(struct shared_file *file)
 {
 	struct root **link = &file->all->roots, *root = file->root;
@@ -273,8 +276,8 @@ static void put_root_of_file(struct shared_file *file)
 	free(root);
 }
 
-/* all->lock held, or nobody else uses the file. What nobody uses who does not
- * hold it. */
+/* all->lock held, or the only user. Frees objects that only a holder may
+ * use. */
 static void free_tables(struct shared_file *file)
 {
 	symbol_sources_release(&file->sources);
@@ -304,7 +307,6 @@ static void shared_file_free(struct shared_file *file)
 	free(file);
 }
 
-/* When the last cache is gone. */
 static void shared_files_free(struct shared_files *all)
 {
 	for (size_t i = 0; i < FILE_BUCKETS; i++)
@@ -357,8 +359,7 @@ struct readers *symbol_cache_readers(struct symbol_cache *cache)
 	return cache->all->readers;
 }
 
-/* all->lock held; nobody holds @file. Who still refers to it has no tables of
- * it from now on. */
+/* all->lock held; no holders. Other users lose access to the tables. */
 static void forget_file(struct shared_file *file)
 {
 	struct shared_files *all = file->all;
@@ -395,11 +396,9 @@ static void drop_idle_files(struct shared_files *all, uint64_t bytes_max)
 	}
 }
 
-/* --- what a cache takes ------------------------------------------------------
- */
+/* --- use of a cache ------------------------------------------------------- */
 
-/* @cache had no room: counts it in *@count, and the first time notes when that
- * was in *@full_ns, and says so. @what takes all of the @most bytes. */
+/* Counts a failure for lack of room; the first one is timed and logged. */
 static void note_full(struct symbol_cache *cache, uint64_t *count,
 		      uint64_t *full_ns, const char *what, uint64_t most)
 {
@@ -412,15 +411,14 @@ static void note_full(struct symbol_cache *cache, uint64_t *count,
 		*full_ns = clock_boottime_ns();
 	lock_release(&cache->all->lock);
 	if (is_news)
-		log_warn("%s%s%s take %llu MiB, all that one recording may "
-			 "have: what is new to it has no name from now on "
+		log_warn("%s%s%s take %llu MiB, the limit of a recording: new "
+			 "functions and annotations have no names from now on "
 			 "(record fewer functions: --filter)",
 			 cache->what ? cache->what : "",
 			 cache->what ? ": " : "", what,
 			 (unsigned long long)most >> 20);
 }
 
-/* A name was not kept, and errno says why. */
 static void note_names_full(struct symbol_cache *cache, const char *what,
 			    uint64_t most)
 {
@@ -461,7 +459,7 @@ const char *symbol_cache_told_string(struct symbol_cache *cache,
 
 	if (!kept)
 		note_names_full(cache,
-				"names that the program told (annotations, "
+				"names that the program sent (annotations, "
 				"compiled code)",
 				SYMBOL_NAMES_MAX / 2);
 	return kept;
@@ -489,7 +487,7 @@ void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes)
 	lock_release(&cache->all->lock);
 }
 
-/* all->lock held. @bytes more of what was read of @file are there. */
+/* all->lock held. @file has @bytes more data. */
 static void count_file_bytes(struct shared_file *file, uint64_t bytes)
 {
 	for (struct symbol_file *view = file->views; view; view = view->next)
@@ -501,8 +499,7 @@ static void count_file_bytes(struct shared_file *file, uint64_t bytes)
 		file->all->idle_bytes += bytes;
 }
 
-/* Accounts for @bytes that the file of @view now takes. False: there is no
- * room in its cache, and the cache has no tables of the file from now on. */
+/* Returns false without room: the cache is then barred from the tables. */
 static bool charge_file(struct symbol_file *view, uint64_t bytes)
 {
 	struct symbol_cache *cache = view->cache;
@@ -559,10 +556,9 @@ struct symbol_cache_use symbol_cache_use_all(struct symbol_cache *cache)
 	return use;
 }
 
-/* --- descriptors -------------------------------------------------------------
- */
+/* --- descriptors --------------------------------------------------------- */
 
-static void note_lack(struct shared_files *all)
+static void note_descriptor_lack(struct shared_files *all)
 {
 	lock_acquire(&all->lock);
 	all->lacks_descriptors = true;
@@ -571,10 +567,9 @@ static void note_lack(struct shared_files *all)
 
 void symbol_cache_note_lack(struct symbol_cache *cache)
 {
-	note_lack(cache->all);
+	note_descriptor_lack(cache->all);
 }
 
-/* The same for all siblings. */
 static bool tell_lack(struct shared_files *all)
 {
 	bool lacks, is_news;
@@ -596,7 +591,7 @@ bool symbol_cache_tell_lack(struct symbol_cache *cache)
 	return tell_lack(cache->all);
 }
 
-/* file.lock held, or nobody else knows @file yet. The first error stays. */
+/* file.lock held, or @file is new. The first error stays. */
 static void set_file_error(struct shared_file *file, const char *what)
 {
 	if (!file->error &&
@@ -605,9 +600,8 @@ static void set_file_error(struct shared_file *file, const char *what)
 		file->error = NULL;
 }
 
-/* all->lock held. Only a regular file is ever read: opening another one may
- * wait or have effects. What is kept is O_PATH as @fd is: nothing waits here.
- */
+/* all->lock held. Accepts only regular files: opening others may block or have
+ * effects. Keeps an O_PATH descriptor as O_PATH. */
 static void keep_descriptor(struct shared_file *file, int fd,
 			    const struct stat *status)
 {
@@ -622,7 +616,7 @@ static void keep_descriptor(struct shared_file *file, int fd,
 		return;
 	}
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (copy < 0) { /* when it is read there may be one */
+	if (copy < 0) {
 		file->all->lacks_descriptors = true;
 		return;
 	}
@@ -639,14 +633,7 @@ static bool is_same_file(const struct file_key *key, uid_t uid,
 	       key->mtime.tv_nsec == status->st_mtim.tv_nsec;
 }
 
-/* all->lock held; nobody refers to @file. Where it can be opened again. */
-static void set_file_path(struct shared_file *file, const char *path)
-{
-	free(file->where);
-	file->where = path[0] == '/' ? strdup(path) : NULL;
-}
-
-/* The root of @file's paths, the caller's own; -1: our own root. */
+/* Returns -1 for our own root. */
 static int copy_root_descriptor(struct shared_file *file)
 {
 	int fd = -1;
@@ -658,8 +645,7 @@ static int copy_root_descriptor(struct shared_file *file)
 	return fd;
 }
 
-/* An O_PATH descriptor of @file, if what lies at its path below @root_fd is
- * still that file; -1. */
+/* Returns -1 if the path has another file now. */
 static int find_file_below(const struct shared_file *file, int root_fd)
 {
 	int fd = mapped_file_at(readers_openers(file->all->readers), root_fd,
@@ -675,8 +661,8 @@ static int find_file_below(const struct shared_file *file, int root_fd)
 	return -1;
 }
 
-/* The same in its own root, and in ours: where a process has called chroot()
- * since, the map shows paths as we see them. */
+/* Tries its own root, then ours: after chroot(), maps have paths of our
+ * root. */
 static int find_file_again(struct shared_file *file)
 {
 	int root_fd, fd = -1;
@@ -722,8 +708,7 @@ static struct shared_file *shared_file_new(struct shared_files *all, uid_t uid,
 	return file;
 }
 
-/* all->lock held. Whether a descriptor is worth keeping: a file that still has
- * a name can be opened again. */
+/* all->lock held. Files with a name can be opened again. */
 static bool is_worth_descriptor(const struct shared_file *file,
 				const struct stat *status)
 {
@@ -735,7 +720,7 @@ static bool is_worth_descriptor(const struct shared_file *file,
 	       all->descriptors < all->descriptors_max / 2 * 3;
 }
 
-/* all->lock held. Finds or makes the file. */
+/* all->lock held. */
 static struct shared_file *find_or_add_file(struct shared_files *all, uid_t uid,
 					    int fd, const struct stat *status,
 					    const char *path)
@@ -756,22 +741,22 @@ static struct shared_file *find_or_add_file(struct shared_files *all, uid_t uid,
 		all->file_bytes += file->bytes;
 	}
 	if (!file->views) {
-		set_file_path(file, path);
+		free(file->where);
+		file->where = path[0] == '/' ? strdup(path) : NULL;
 		if (file->fd < 0 && is_worth_descriptor(file, status))
 			keep_descriptor(file, fd, status);
 	}
 	return file;
 }
 
-/* all->lock held. The file of @view counts for its cache, or the cache is
- * barred from it. True: it is the latter. */
+/* all->lock held. Returns true if the cache lacks room and is barred. */
 static bool hold_file(struct symbol_file *view)
 {
 	struct symbol_cache *cache = view->cache;
 	struct shared_file *file = view->file;
 
 	if (cache->table_bytes + file->bytes > SYMBOL_TABLES_MAX) {
-		/* relaxed: nobody else knows @view yet */
+		/* relaxed: @view is still private */
 		atom_store_rlx(&view->is_barred, 1);
 		return true;
 	}
@@ -782,8 +767,7 @@ static bool hold_file(struct symbol_file *view)
 	return false;
 }
 
-/* all->lock held. @file as @cache uses it, with one more reference. @cache
- * NULL: symbol_file_get_common(). *@is_full: there is no room in the cache. */
+/* all->lock held. Adds a reference. *@is_full: the cache has no room. */
 static struct symbol_file *get_view(struct shared_file *file,
 				    struct symbol_cache *cache, bool *is_full)
 {
@@ -808,7 +792,7 @@ static struct symbol_file *get_view(struct shared_file *file,
 	return view;
 }
 
-/* all->lock held. Nobody has a use for what @file has in memory right now. */
+/* all->lock held. The data of @file has no user now. */
 static void retire_file(struct shared_file *file)
 {
 	struct shared_files *all = file->all;
@@ -847,7 +831,7 @@ struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
 	bool is_full = false;
 	struct stat status;
 
-	(void)nowait_stat(fd, &status); /* zeros, if it fails */
+	(void)nowait_stat(fd, &status);
 	lock_acquire(&all->lock);
 	file = find_or_add_file(all, uid, fd, &status, path);
 	if (file) {
@@ -861,7 +845,7 @@ struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
 	return view;
 }
 
-/* True when @root is that of our own paths, or cannot be told from it. */
+/* Returns true for our own root, or if that is unknown. */
 static bool is_own_root(int root_fd, struct stat *root)
 {
 	struct stat ours;
@@ -870,7 +854,7 @@ static bool is_own_root(int root_fd, struct stat *root)
 	       (root->st_dev == ours.st_dev && root->st_ino == ours.st_ino);
 }
 
-/* all->lock held. NULL: there is no memory, or no descriptor. */
+/* all->lock held. Returns NULL without memory or descriptor. */
 static struct root *find_or_add_root(struct shared_files *all, int root_fd,
 				     const struct stat *status)
 {
@@ -939,7 +923,7 @@ struct symbol_file *symbol_file_get_common(struct symbol_file *view)
 	return common;
 }
 
-/* all->lock held. Ends @view, to which nobody refers any more. */
+/* all->lock held; no references to @view. */
 static void end_view(struct symbol_file *view)
 {
 	struct shared_file *file = view->file;
@@ -976,7 +960,6 @@ void symbol_file_put(struct symbol_file **view_ptr)
 	symbol_cache_put(&cache);
 }
 
-/* A copy of the descriptor that is kept, if there is one; -1. */
 static int copy_descriptor(struct shared_file *file)
 {
 	int fd = -1;
@@ -988,7 +971,6 @@ static int copy_descriptor(struct shared_file *file)
 	return fd;
 }
 
-/* A descriptor of @file for reader.h, the caller's; or -errno. */
 static int find_to_read(struct shared_file *file)
 {
 	int fd = copy_descriptor(file);
@@ -998,7 +980,6 @@ static int find_to_read(struct shared_file *file)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-/* True when the file can be had again without the descriptor that is kept. */
 static bool can_find_file_again(struct shared_file *file)
 {
 	int fd = find_file_again(file);
@@ -1008,9 +989,8 @@ static bool can_find_file_again(struct shared_file *file)
 	return can;
 }
 
-/* After a step of reading: keeps the descriptor for what comes next, which is
- * the next step (@is_wanted), then debug information and unwinding; or, where
- * there are too many, gives it up. */
+/* After a step, keeps the descriptor for the next one (@is_wanted), debug
+ * information and unwinding, unless there are too many. */
 static void settle_descriptor(struct shared_file *file, bool is_wanted)
 {
 	struct shared_files *all = file->all;
@@ -1034,12 +1014,11 @@ static void settle_descriptor(struct shared_file *file, bool is_wanted)
 	lock_release(&all->lock);
 }
 
-/* file.lock held. @file cannot be read because of @err, a -errno; @why says it
- * for a person. That descriptors lack is said once for all files. */
+/* file.lock held. Logs a lack of descriptors once for all files. */
 static void note_failure(struct shared_file *file, int err, const char *why)
 {
 	if (err == -EMFILE || err == -ENFILE) {
-		note_lack(file->all);
+		note_descriptor_lack(file->all);
 		why = "too many files are open";
 	}
 	file->is_late |= err == -ETIMEDOUT;
@@ -1047,7 +1026,6 @@ static void note_failure(struct shared_file *file, int err, const char *why)
 	file->error_told |= tell_lack(file->all);
 }
 
-/* file.lock held. False: there are no tables to read. */
 static bool read_file_headers(struct symbol_file *view, int fd)
 {
 	struct shared_file *file = view->file;
@@ -1061,14 +1039,13 @@ static bool read_file_headers(struct symbol_file *view, int fd)
 		note_failure(file, err, why);
 		return false;
 	}
-	/* So little that what follows will be refused if there is no room. */
+	/* Too little to matter: later charges will fail. */
 	(void)charge_file(view, file->headers.segment_count *
 					sizeof(*file->headers.segments));
 	return true;
 }
 
-/* file.lock held. The functions of @file, by the help of its debug file when it
- * was stripped. 0, or -errno with *@why. */
+/* file.lock held. Also tries the debug file. */
 static int read_file_functions(struct shared_file *file, int fd,
 			       struct elf_functions *out,
 			       char why[READER_WHY_BYTES])
@@ -1093,17 +1070,7 @@ static int read_file_functions(struct shared_file *file, int fd,
 	return err;
 }
 
-/* file.lock held. The room that @functions take. */
-static uint64_t bytes_of_functions(const struct shared_file *file,
-				   const struct elf_functions *functions)
-{
-	return functions->string_bytes +
-	       functions->count *
-		       (sizeof(*functions->list) + sizeof(*file->names));
-}
-
-/* file.lock held. False: there is no room for them in the cache of @view, and
- * nobody else is to be told that the file has none. */
+/* file.lock held. Returns false if this cache has no room; others may have. */
 static bool read_symbol_tables(struct symbol_file *view, int fd)
 {
 	struct shared_file *file = view->file;
@@ -1119,7 +1086,10 @@ static bool read_symbol_tables(struct symbol_file *view, int fd)
 	}
 	if (!functions.count) {
 		why = "it has none; build it without strip or -s";
-	} else if (!charge_file(view, bytes_of_functions(file, &functions))) {
+	} else if (!charge_file(view, functions.string_bytes +
+					      functions.count *
+						      (sizeof(*functions.list) +
+						       sizeof(*file->names)))) {
 		fits = false;
 	} else {
 		file->names = calloc(functions.count, sizeof(*file->names));
@@ -1185,7 +1155,6 @@ static void read_file_to(struct symbol_file *view, enum step step)
 	lock_release(&view->file->lock);
 }
 
-/* Whether @view has the tables of its file, when they have been read. */
 static bool has_tables(const struct symbol_file *view)
 {
 	return view->cache && !is_barred(view);
@@ -1199,8 +1168,8 @@ void symbol_file_read_tables(struct symbol_file *view)
 
 bool symbol_file_is_read(const struct symbol_file *view)
 {
-	/* order: acq, TABLES: they are there; whoever looks into them takes
-	 * the lock, which is not held for long any more */
+	/* order: acq, TABLES: they are there; lookups hold the lock only
+	 * briefly */
 	return !has_tables(view) || atom_load_acq(&view->file->is_read);
 }
 
@@ -1278,7 +1247,7 @@ bool symbol_file_needs_asan(struct symbol_file *view, const char **soname)
 	return true;
 }
 
-/* A mapping starts at a page, its segment anywhere in it. */
+/* A mapping starts at a page, and its segment anywhere inside. */
 static bool segment_vaddr(const struct elf_segment *segment,
 			  uint64_t file_offset, uint64_t *vaddr)
 {
@@ -1308,29 +1277,20 @@ bool symbol_file_vaddr(struct symbol_file *view, uint64_t file_offset,
 	return false;
 }
 
-/* The last function that starts at or below @vaddr, if it reaches it. */
 static const struct elf_function *find_covering_function(
 	const struct elf_functions *functions, uint64_t vaddr)
 {
-	size_t low = 0, high = functions->count;
+	size_t low = search_first(i, functions->count,
+				  functions->list[i].start > vaddr);
 	const struct elf_function *found;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions->list[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return NULL;
 	found = &functions->list[low - 1];
 	return vaddr - found->start < found->size ? found : NULL;
 }
 
-/* file.lock held. The name of @function: the one that the file keeps, or, when
- * there is no room for it, made in @room. */
+/* file.lock held. @room is for names that cannot be kept. */
 static const char *name_of_function(struct symbol_file *view,
 				    const struct elf_function *function,
 				    char room[SYMBOL_NAME_BYTES])
@@ -1344,7 +1304,7 @@ static const char *name_of_function(struct symbol_file *view,
 	symbol_name_make(file->functions.strings + function->name, room);
 	if (charge_file(view, strlen(room) + 1 + sizeof(max_align_t)))
 		*slot = strdup(room);
-	/* Without memory, too, it has a name this time. */
+	/* Without memory, the name is returned once. */
 	kept = *slot;
 	return kept ? kept : room;
 }
@@ -1428,8 +1388,7 @@ int symbol_file_functions(struct symbol_file *view, int fd,
 				fd, &own, out, ignored);
 }
 
-/* sources_lock held: to read the bounds may take long, and whoever looks a name
- * up takes file.lock. */
+/* sources_lock held, not file.lock, which name lookups need meanwhile. */
 static void read_function_bounds(struct symbol_file *view)
 {
 	struct shared_file *file = view->file;
@@ -1468,8 +1427,6 @@ bool symbol_file_bounds(struct symbol_file *view, uint64_t vaddr,
 	return found;
 }
 
-/* @file as debug_file.h wants it, with descriptors of the caller's own; -1:
- * there is none (any more). */
 static struct debug_search begin_debug_search(struct shared_file *file)
 {
 	struct debug_search search = {
@@ -1486,19 +1443,7 @@ static struct debug_search begin_debug_search(struct shared_file *file)
 	return search;
 }
 
-static void end_debug_search(struct shared_file *file,
-			     struct debug_search *search)
-{
-	close_descriptor(&search->fd);
-	close_descriptor(&search->root_fd);
-	lock_acquire(&file->lock);
-	file->debug_told = search->was_told;
-	lock_release(&file->lock);
-}
-
-/* What the symbol tables of the file @context call the function at @vaddr; kept
- * with the sources. */
-static const char *name_at(void *context, uint64_t vaddr)
+static const char *symbol_name_at(void *context, uint64_t vaddr)
 {
 	struct symbol_file *view = context;
 	struct shared_file *file = view->file;
@@ -1516,15 +1461,14 @@ static const char *name_at(void *context, uint64_t vaddr)
 	return name;
 }
 
-/* sources_lock held. Asks for lines, which it counts: what was asked for is
- * there, even if it is more than there is room for. 0 or -errno. */
+/* sources_lock held. Counts the result even above the limit. */
 static int ask_for_lines(struct symbol_file *view,
 			 const struct symbolize_request *request,
 			 char why[SYMBOLIZE_WHY_BYTES])
 {
 	struct shared_file *file = view->file;
 	struct symbol_sources_asker asker = {
-		.name_at = name_at,
+		.name_at = symbol_name_at,
 		.context = view,
 	};
 	uint64_t before;
@@ -1541,7 +1485,7 @@ static int ask_for_lines(struct symbol_file *view,
 	return err;
 }
 
-/* sources_lock held. 0, or -errno with @why. */
+/* sources_lock held. */
 static int ask_sources(struct symbol_file *view, const uint64_t *vaddr,
 		       size_t count, char why[SYMBOLIZE_WHY_BYTES])
 {
@@ -1566,11 +1510,14 @@ static int ask_sources(struct symbol_file *view, const uint64_t *vaddr,
 	}
 	close_descriptor(&lines.fd);
 	close_descriptor(&lines.alt_fd);
-	end_debug_search(view->file, &search);
+	close_descriptor(&search.fd);
+	close_descriptor(&search.root_fd);
+	lock_acquire(&view->file->lock);
+	view->file->debug_told = search.was_told;
+	lock_release(&view->file->lock);
 	return err;
 }
 
-/* True but for the first call. */
 static bool was_told_of_missing(struct shared_files *all)
 {
 	bool was_told;
@@ -1582,10 +1529,9 @@ static bool was_told_of_missing(struct shared_files *all)
 	return was_told;
 }
 
-/* Files that were built without -g, or in which no compiler of C puts its code
- * (images of Lisps), are too common to speak of each; that perfrec-symbolize is
- * missing, or descriptors are, is said once for all. */
-static enum log_level level_of(struct symbol_file *view, int err)
+/* Files without -g or without C code (Lisp images) are too common to log. A
+ * missing perfrec-symbolize or descriptor is logged once. */
+static enum log_level level_of_failure(struct symbol_file *view, int err)
 {
 	if (err == -ENODATA || symbol_file_is_foreign(view))
 		return LOG_DBG;
@@ -1604,7 +1550,7 @@ static void find_unknown_sources(struct symbol_file *view,
 	char why[SYMBOLIZE_WHY_BYTES];
 	int err;
 
-	/* Room for the cache of @view is no reason for others. */
+	/* A full cache says nothing about others. */
 	if (!charge_file(view, count * sizeof(*file->sources.list)))
 		return;
 	snprintf(why, sizeof(why), "not enough memory");
@@ -1612,25 +1558,91 @@ static void find_unknown_sources(struct symbol_file *view,
 	if (!err)
 		return;
 	file->no_sources = true;
-	log_at(level_of(view, err), "no source lines for %s: %s", file->path,
-	       *why ? why : strerror(-err));
+	log_at(level_of_failure(view, err), "no source lines for %s: %s",
+	       file->path, *why ? why : strerror(-err));
 }
 
-void symbol_file_sources(struct symbol_file *view, const uint64_t *vaddr,
+/* sources_lock held. Appends the addresses that waiting threads wish to *@list,
+ * which has @count addresses. Returns the new number. */
+static size_t add_wishes(struct shared_file *file, uint64_t **list,
+			 size_t count)
+{
+	size_t room = count;
+
+	lock_acquire(&file->all->lock);
+	for (const struct source_wish *wish = file->wishes; wish;
+	     wish = wish->next) {
+		if (wish->count > WISHES_MAX - MIN(count, WISHES_MAX) ||
+		    grow_array(*list, room, count + wish->count))
+			continue;
+		memcpy(*list + count, wish->vaddr,
+		       wish->count * sizeof(**list));
+		count += wish->count;
+	}
+	lock_release(&file->all->lock);
+	return count;
+}
+
+/* sources_lock held. Sets *@out to the addresses in @vaddr without known lines.
+ * If there are any, adds the addresses that waiting threads wish: then one
+ * process answers for the windows of many recordings. Returns the number of
+ * addresses, or -ENOMEM. The caller frees *@out. */
+static ssize_t unknown_of_all(struct shared_file *file, const uint64_t *vaddr,
+			      size_t count, uint64_t **out)
+{
+	uint64_t *all = NULL;
+	ssize_t unknown =
+		symbol_sources_unknown(&file->sources, vaddr, count, &all);
+
+	*out = all;
+	if (unknown <= 0 || file->no_sources)
+		return unknown;
+	count = add_wishes(file, &all, (size_t)unknown);
+	*out = NULL;
+	unknown = symbol_sources_unknown(&file->sources, all, count, out);
+	free(all);
+	return unknown;
+}
+
+/* While a thread waits for sources_lock, the holder also looks for the addresses
+ * that it wishes (add_wishes()). */
+static void add_wish(struct shared_file *file, struct source_wish *wish)
+{
+	lock_acquire(&file->all->lock);
+	wish->next = file->wishes;
+	file->wishes = wish;
+	lock_release(&file->all->lock);
+}
+
+static void remove_wish(struct shared_file *file, struct source_wish *wish)
+{
+	struct source_wish **at = &file->wishes;
+
+	lock_acquire(&file->all->lock);
+	while (*at != wish)
+		at = &(*at)->next;
+	*at = wish->next;
+	lock_release(&file->all->lock);
+}
+
+bool symbol_file_sources(struct symbol_file *view, const uint64_t *vaddr,
 			 size_t count, struct source *out)
 {
+	struct source_wish wish = { .vaddr = vaddr, .count = count };
 	struct shared_file *file = view->file;
 	uint64_t *unknown = NULL;
 	ssize_t unknown_count;
+	bool final = true;
 
 	if (count == 0)
-		return;
+		return true;
 	memset(out, 0, count * sizeof(*out));
 	if (!has_tables(view))
-		return;
+		return false;
+	add_wish(file, &wish);
 	lock_acquire(&file->sources_lock);
-	unknown_count =
-		symbol_sources_unknown(&file->sources, vaddr, count, &unknown);
+	remove_wish(file, &wish);
+	unknown_count = unknown_of_all(file, vaddr, count, &unknown);
 	if (unknown_count > 0 && !file->no_sources)
 		find_unknown_sources(view, unknown, (size_t)unknown_count);
 	for (size_t i = 0; i < count; i++) {
@@ -1639,7 +1651,10 @@ void symbol_file_sources(struct symbol_file *view, const uint64_t *vaddr,
 
 		if (known)
 			out[i] = *known;
+		else
+			final &= file->no_sources;
 	}
 	lock_release(&file->sources_lock);
 	free(unknown);
+	return final;
 }

@@ -11,15 +11,15 @@
 #define BUCKETS_FIRST 256
 
 struct kept_bytes {
-	struct kept_bytes *next; /* of its bucket */
-	uint32_t size; /* bytes_max is less than 4 GiB */
+	struct kept_bytes *next;
+	uint32_t size; /* below 4 GiB, as bytes_max */
 	uint32_t hash;
 	_Alignas(max_align_t) unsigned char bytes[];
 };
 
 struct text_store {
 	struct lock lock;
-	uint64_t bytes, bytes_max; /* of all kept_bytes */
+	uint64_t bytes, bytes_max;
 	size_t count;
 	size_t bucket_count; /* a power of two */
 	struct kept_bytes **buckets;
@@ -62,13 +62,7 @@ void text_store_free(struct text_store **store_ptr)
 	free(store);
 }
 
-static uint32_t hash_of(const void *bytes, size_t size)
-{
-	return (uint32_t)hash_fold(hash_words(HASH_START, bytes, size));
-}
-
-/* store.lock held. Twice as many buckets; without memory they stay as they are,
- * and searches take longer. */
+/* store.lock held. Out of memory, only searches are slower. */
 static void grow_buckets(struct text_store *store)
 {
 	size_t count = store->bucket_count * 2;
@@ -89,11 +83,10 @@ static void grow_buckets(struct text_store *store)
 	store->bucket_count = count;
 }
 
-/* store.lock held. The new copy of bytes that hash to @hash; NULL: errno is
- * ENOSPC where there is no room among the first @most bytes, or ENOMEM. */
-static const struct kept_bytes *keep_bytes(struct text_store *store,
-					   const void *bytes, size_t size,
-					   uint32_t hash, uint64_t most)
+/* store.lock held. Returns NULL with ENOSPC above @most, or ENOMEM. */
+static const struct kept_bytes *keep_new_bytes(struct text_store *store,
+					       const void *bytes, size_t size,
+					       uint32_t hash, uint64_t most)
 {
 	struct kept_bytes **bucket, *kept;
 
@@ -119,7 +112,8 @@ static const struct kept_bytes *keep_bytes(struct text_store *store,
 static const void *copy_within(struct text_store *store, const void *bytes,
 			       size_t size, uint64_t most)
 {
-	uint32_t hash = hash_of(bytes, size);
+	uint32_t hash =
+		(uint32_t)hash_fold(hash_words(HASH_START, bytes, size));
 	const struct kept_bytes *kept;
 
 	lock_acquire(&store->lock);
@@ -129,7 +123,7 @@ static const void *copy_within(struct text_store *store, const void *bytes,
 		    !memcmp(kept->bytes, bytes, size))
 			break;
 	if (!kept)
-		kept = keep_bytes(store, bytes, size, hash, most);
+		kept = keep_new_bytes(store, bytes, size, hash, most);
 	lock_release(&store->lock);
 	return kept ? kept->bytes : NULL;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * text_store - keeps texts, and other constant bytes, for as long as the store
- * lives. Equal ones are kept once, and have one address. A store has a limit:
- * what comes after that is not kept. Any thread may call these; the store has a
- * lock of its own, inside which no other lock is taken.
+ * text_store - interns texts and other constant bytes until the store is freed.
+ * Equal contents have one address. A full store keeps nothing new. Any thread;
+ * its own lock is the innermost.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_TEXT_STORE_H
 #define PERFREC_COLLECTOR_NAMES_TEXT_STORE_H
@@ -13,24 +12,19 @@
 
 struct text_store;
 
-/* A store that takes @bytes_max at most. 0 or -ENOMEM. The caller owns *@out
- * and ends it by text_store_free(). */
+/* Creates a store of @bytes_max at most. Returns 0 or -ENOMEM. */
 int text_store_new(uint64_t bytes_max, struct text_store **out);
-/* Frees *@store, which may be NULL, with all that it keeps, and clears it. */
 void text_store_free(struct text_store **store);
 
-/* The kept copy of @text, the same one for equal texts. NULL: errno is ENOSPC
- * where the store is full, or ENOMEM. */
+/* Returns NULL if the store is full (ENOSPC) or out of memory (ENOMEM). */
 const char *text_store_text(struct text_store *store, const char *text);
-/* The same for a text that a program told of itself. NULL also: the store takes
- * half of its limit already. So what programs make up leaves room for what
- * their files say. */
+/* As text_store_text() for texts from programs. Also NULL if the store is half
+ * full, which leaves room for texts from files. */
 const char *text_store_told(struct text_store *store, const char *text);
-/* The same for @size bytes of anything; the copy is aligned for anything. */
+/* As text_store_text() for any bytes; aligned for any type. */
 const void *text_store_copy(struct text_store *store, const void *bytes,
 			    size_t size);
 
-/* How many bytes the store takes by now. */
 uint64_t text_store_bytes(struct text_store *store);
 
 #endif

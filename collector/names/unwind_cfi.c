@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unwind_cfi - a walk over the two programs that describe the frames of a
- * function: that of the common entry (CIE), then its own (FDE). What must hold
- * so that libunwind neither asserts nor runs on:
+ * unwind_cfi - walks the programs of the common entry (CIE) and of the function
+ * (FDE). To keep libunwind from asserting or looping:
  *
- *   - every instruction is known, whole, and about registers that there are
- *   - where the frame is (DW_CFA_def_cfa) is said before the first code
- *   - states are restored that were remembered
- *   - expressions have no branches, calls or divisions, and their stack is
- *     never empty or deep
+ *  - instructions are known, complete and of existing registers
+ *  - the frame (DW_CFA_def_cfa) is set before the first code
+ *  - only remembered states are restored
+ *  - expressions have no branches, calls or divisions, and their stack is
+ *    never empty or deep
  *
- * Lengths are limited far above what compilers make.
+ * Lengths are limited far above the output of compilers.
  */
 #include "collector/names/unwind_cfi.h"
 
@@ -23,19 +22,18 @@
 #define EXPRESSION_BYTES_MAX 256u
 #define EXPRESSION_DEPTH_MAX 32
 #define REMEMBER_MAX 16
-/* libunwind looks at no more, and the end. */
+/* The limit of libunwind, with the NUL. */
 #define AUGMENTATION_BYTES 5
 
 #if defined(__x86_64__)
-#define REGISTERS 17 /* libunwind's: 16 is the return address */
+#define REGISTERS 17 /* libunwind's numbers: 16 is the return address */
 #define RETURN_REGISTER 16
 #else
 #define REGISTERS 32
 #define RETURN_REGISTER 30
 #endif
 
-/* A stretch of bytes that is being read. Once it was not long enough, failed
- * is set and all that is read is 0. */
+/* After a read beyond the end, failed is set and reads return 0. */
 struct bytes {
 	const struct cfi_reader *reader;
 	uint64_t at, end;
@@ -52,7 +50,7 @@ static void get_bytes(struct bytes *bytes, void *out, size_t size)
 		bytes->at += size;
 }
 
-static void skip_bytes(struct bytes *bytes, uint64_t size)
+static void skip_cfi_bytes(struct bytes *bytes, uint64_t size)
 {
 	if (bytes->failed || bytes->end - bytes->at < size)
 		bytes->failed = true;
@@ -76,8 +74,7 @@ static uint32_t get_u32(struct bytes *bytes)
 	return value;
 }
 
-/* Also good for reading over a signed one. */
-static uint64_t get_leb(struct bytes *bytes)
+static uint64_t get_any_leb(struct bytes *bytes, bool is_signed)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
@@ -88,10 +85,18 @@ static uint64_t get_leb(struct bytes *bytes)
 		if (shift < 64)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		else
-			bytes->failed = true; /* no compiler pads so much */
+			bytes->failed = true; /* no compiler pads that much */
 		shift += 7;
 	} while (byte & 0x80 && !bytes->failed);
+	if (is_signed && byte & 0x40 && shift < 64)
+		value |= ~0ull << shift;
 	return value;
+}
+
+/* Also skips signed values. */
+static uint64_t get_leb(struct bytes *bytes)
+{
+	return get_any_leb(bytes, false);
 }
 
 static void check_register(struct bytes *bytes)
@@ -100,10 +105,9 @@ static void check_register(struct bytes *bytes)
 		bytes->failed = true;
 }
 
-/* --- expressions ------------------------------------------------------------
- */
+/* --- expressions --------------------------------------------------------- */
 
-/* How many an operation takes from the stack and puts there; -1: unknown. */
+/* Effect on the stack; -1: unknown. */
 struct effect {
 	int takes, puts;
 };
@@ -113,19 +117,19 @@ static struct effect effect_of_operands(uint8_t op, struct bytes *bytes)
 	switch (op) {
 	case DW_OP_const1u:
 	case DW_OP_const1s:
-		skip_bytes(bytes, 1);
+		skip_cfi_bytes(bytes, 1);
 		return (struct effect){ 0, 1 };
 	case DW_OP_const2u:
 	case DW_OP_const2s:
-		skip_bytes(bytes, 2);
+		skip_cfi_bytes(bytes, 2);
 		return (struct effect){ 0, 1 };
 	case DW_OP_const4u:
 	case DW_OP_const4s:
-		skip_bytes(bytes, 4);
+		skip_cfi_bytes(bytes, 4);
 		return (struct effect){ 0, 1 };
 	case DW_OP_const8u:
 	case DW_OP_const8s:
-		skip_bytes(bytes, 8);
+		skip_cfi_bytes(bytes, 8);
 		return (struct effect){ 0, 1 };
 	case DW_OP_constu:
 	case DW_OP_consts:
@@ -183,7 +187,6 @@ static struct effect effect_of_instruction(uint8_t op, struct bytes *bytes)
 	}
 }
 
-/* One that finds @depth values on its stack. */
 static void check_expression(struct bytes *bytes, int depth)
 {
 	uint64_t size = get_leb(bytes);
@@ -191,7 +194,7 @@ static void check_expression(struct bytes *bytes, int depth)
 
 	if (size > EXPRESSION_BYTES_MAX)
 		bytes->failed = true;
-	skip_bytes(bytes, size);
+	skip_cfi_bytes(bytes, size);
 	if (bytes->failed)
 		return;
 	expression.end = bytes->at;
@@ -209,8 +212,7 @@ static void check_expression(struct bytes *bytes, int depth)
 		bytes->failed = true;
 }
 
-/* --- programs ---------------------------------------------------------------
- */
+/* --- programs ------------------------------------------------------------ */
 
 struct program {
 	struct bytes bytes;
@@ -254,13 +256,13 @@ static void check_extended(struct program *program, uint8_t op)
 	case DW_CFA_nop:
 		break;
 	case DW_CFA_advance_loc1:
-		skip_bytes(bytes, 1);
+		skip_cfi_bytes(bytes, 1);
 		break;
 	case DW_CFA_advance_loc2:
-		skip_bytes(bytes, 2);
+		skip_cfi_bytes(bytes, 2);
 		break;
 	case DW_CFA_advance_loc4:
-		skip_bytes(bytes, 4);
+		skip_cfi_bytes(bytes, 4);
 		break;
 	case DW_CFA_offset_extended:
 	case DW_CFA_offset_extended_sf:
@@ -290,7 +292,7 @@ static void check_extended(struct program *program, uint8_t op)
 		check_expression(bytes, 1);
 		break;
 #if defined(__aarch64__)
-	case DW_CFA_GNU_window_save: /* there: the return address is signed */
+	case DW_CFA_GNU_window_save: /* here: signed return address */
 		break;
 #endif
 	default:
@@ -309,7 +311,7 @@ static void check_instruction(struct program *program)
 	struct bytes *bytes = &program->bytes;
 	uint8_t op = get_u8(bytes);
 
-	/* From there on it is in use. */
+	/* The frame must be known from here on. */
 	if (is_advance(op) && !program->has_cfa)
 		bytes->failed = true;
 	switch (op & 0xc0) {
@@ -327,7 +329,7 @@ static void check_instruction(struct program *program)
 	}
 }
 
-/* Goes on with the state of the last one. */
+/* Continues with the state of the last program. */
 static bool check_program(struct program *program, const struct bytes *bytes)
 {
 	program->bytes = *bytes;
@@ -339,32 +341,32 @@ static bool check_program(struct program *program, const struct bytes *bytes)
 	return !program->bytes.failed;
 }
 
-/* --- entries ----------------------------------------------------------------
- */
+/* --- entries ------------------------------------------------------------- */
 
 struct cie {
 	struct bytes program;
 	uint8_t fde_encoding, lsda_encoding;
-	bool is_sized; /* FDEs have augmentation data */
+	bool is_sized;
 	bool is_signal;
+	uint64_t code_factor;
+	int64_t data_factor;
 };
 
-/* Bounds @bytes to the entry that begins there, after its length. */
+/* Limits @bytes to the entry after its length. */
 static void enter_entry(struct bytes *bytes)
 {
 	uint32_t length;
 
 	bytes->end = UINT64_MAX;
 	length = get_u32(bytes);
-	/* 0: the end of the section; more than this: 64-bit DWARF. */
+	/* 0: end of the section; larger values: 64-bit DWARF. */
 	if (!length || length >= 0xfffffff0 || bytes->at > UINT64_MAX - length)
 		bytes->failed = true;
 	else
 		bytes->end = bytes->at + length;
 }
 
-/* Reads over a pointer. Its value is libunwind's affair; indirect ones are
- * read by it through our accessors. */
+/* libunwind checks the value, and reads indirect ones through our accessors. */
 static void skip_pointer(struct bytes *bytes, uint8_t encoding)
 {
 	if (encoding == DW_EH_PE_omit)
@@ -373,15 +375,15 @@ static void skip_pointer(struct bytes *bytes, uint8_t encoding)
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
-		skip_bytes(bytes, 8);
+		skip_cfi_bytes(bytes, 8);
 		break;
 	case DW_EH_PE_udata4:
 	case DW_EH_PE_sdata4:
-		skip_bytes(bytes, 4);
+		skip_cfi_bytes(bytes, 4);
 		break;
 	case DW_EH_PE_udata2:
 	case DW_EH_PE_sdata2:
-		skip_bytes(bytes, 2);
+		skip_cfi_bytes(bytes, 2);
 		break;
 	default:
 		bytes->failed = true;
@@ -429,7 +431,7 @@ static bool read_cie(const struct cfi_reader *reader, uint64_t at,
 	*cie = (struct cie){ .lsda_encoding = DW_EH_PE_omit };
 	enter_entry(&bytes);
 	if (get_u32(&bytes) != 0)
-		return false; /* no CIE */
+		return false;
 	version = get_u8(&bytes);
 	if (version != 1 && version != 3)
 		return false;
@@ -438,8 +440,8 @@ static bool read_cie(const struct cfi_reader *reader, uint64_t at,
 			return false;
 		augmentation[i] = (char)get_u8(&bytes);
 	} while (augmentation[i++] && !bytes.failed);
-	get_leb(&bytes); /* alignment of code, */
-	get_leb(&bytes); /* of data */
+	cie->code_factor = get_leb(&bytes);
+	cie->data_factor = (int64_t)get_any_leb(&bytes, true);
 	if ((version == 1 ? get_u8(&bytes) : get_leb(&bytes)) !=
 	    RETURN_REGISTER)
 		return false;
@@ -448,7 +450,6 @@ static bool read_cie(const struct cfi_reader *reader, uint64_t at,
 	return !bytes.failed;
 }
 
-/* A number of the size that @encoding says, signed or not. */
 static uint64_t get_encoded_number(struct bytes *bytes, uint8_t encoding)
 {
 	int32_t half;
@@ -471,8 +472,8 @@ static uint64_t get_encoded_number(struct bytes *bytes, uint8_t encoding)
 	}
 }
 
-static bool read_range(struct bytes *bytes, uint8_t encoding,
-		       struct cfi_range *range)
+static bool read_cfi_range(struct bytes *bytes, uint8_t encoding,
+			   struct cfi_range *range)
 {
 	uint8_t relative = encoding & 0xf0;
 	uint64_t base = relative == DW_EH_PE_pcrel ? bytes->at : 0;
@@ -484,7 +485,6 @@ static bool read_range(struct bytes *bytes, uint8_t encoding,
 	return !bytes->failed && range->end >= range->start;
 }
 
-/* Reads the entry at @fde up to its range, with its common part in *@cie. */
 static bool read_fde_entry(struct bytes *bytes, struct cie *cie,
 			   struct cfi_range *range)
 {
@@ -496,7 +496,7 @@ static bool read_fde_entry(struct bytes *bytes, struct cie *cie,
 	back = get_u32(bytes);
 	return !bytes->failed && back && back <= INT32_MAX && back <= cie_at &&
 	       read_cie(bytes->reader, cie_at - back, cie) &&
-	       read_range(bytes, cie->fde_encoding, range);
+	       read_cfi_range(bytes, cie->fde_encoding, range);
 }
 
 bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
@@ -519,7 +519,7 @@ bool unwind_cfi_next(const struct cfi_reader *reader, uint64_t end,
 			return false;
 		*fde = *at;
 		*at = bytes.end;
-		/* It fails for a common entry. */
+		/* False for a common entry. */
 		if (unwind_cfi_range(reader, *fde, range))
 			return true;
 	}
@@ -536,11 +536,120 @@ enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
 	if (!read_fde_entry(&bytes, &cie, range))
 		return CFI_BAD;
 	if (cie.is_sized)
-		skip_bytes(&bytes, get_leb(&bytes));
+		skip_cfi_bytes(&bytes, get_leb(&bytes));
 	if (!check_program(&program, &cie.program) ||
 	    !check_program(&program, &bytes) || !program.has_cfa)
 		return CFI_BAD;
 	return cie.is_signal ? CFI_SIGNAL : CFI_GOOD;
+}
+
+/* --- steps ---------------------------------------------------------------- */
+
+#define DATA_FACTOR (-8)
+
+/* Returns @value, perhaps of a negative number, times DATA_FACTOR. */
+static uint64_t factored(uint64_t value)
+{
+	return 0 - value * -DATA_FACTOR;
+}
+
+/* Reads the operands of the good instruction @step->op. Returns how far it
+ * advances. */
+static uint64_t get_operands(struct bytes *bytes, struct cfi_step *step)
+{
+	switch (step->op) {
+	case DW_CFA_advance_loc1:
+		return get_u8(bytes);
+	case DW_CFA_advance_loc2:
+		return get_u8(bytes) | (uint64_t)get_u8(bytes) << 8;
+	case DW_CFA_advance_loc4:
+		return get_u32(bytes);
+	case DW_CFA_offset:
+		step->operand[1] = factored(get_leb(bytes));
+		return 0;
+	case DW_CFA_def_cfa:
+	case DW_CFA_register:
+		step->operand[0] = get_leb(bytes);
+		step->operand[1] = get_leb(bytes);
+		return 0;
+	case DW_CFA_offset_extended:
+	case DW_CFA_val_offset:
+		step->operand[0] = get_leb(bytes);
+		step->operand[1] = factored(get_leb(bytes));
+		return 0;
+	case DW_CFA_def_cfa_sf:
+	case DW_CFA_offset_extended_sf:
+	case DW_CFA_val_offset_sf:
+		step->operand[0] = get_leb(bytes);
+		step->operand[1] = factored(get_any_leb(bytes, true));
+		return 0;
+	case DW_CFA_def_cfa_offset_sf:
+		step->operand[0] = factored(get_any_leb(bytes, true));
+		return 0;
+	case DW_CFA_expression:
+	case DW_CFA_val_expression:
+		step->operand[0] = get_leb(bytes);
+		/* fall through */
+	case DW_CFA_def_cfa_expression:
+		skip_cfi_bytes(bytes, get_leb(bytes));
+		return 0;
+	case DW_CFA_restore_extended:
+	case DW_CFA_undefined:
+	case DW_CFA_same_value:
+	case DW_CFA_def_cfa_register:
+	case DW_CFA_def_cfa_offset:
+	case DW_CFA_GNU_args_size:
+		step->operand[0] = get_leb(bytes);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Returns false if @take has ended it. */
+static bool take_steps(struct bytes *bytes, uint64_t *at,
+		       bool (*take)(void *context, const struct cfi_step *step),
+		       void *context)
+{
+	while (bytes->at < bytes->end && !bytes->failed) {
+		struct cfi_step step = { .at = *at, .op = get_u8(bytes) };
+
+		if (step.op & 0xc0) {
+			step.operand[0] = step.op & 0x3f;
+			step.op &= 0xc0;
+		}
+		if (step.op == DW_CFA_advance_loc)
+			*at += step.operand[0];
+		else
+			*at += get_operands(bytes, &step);
+		if (!is_advance(step.op) && step.op != DW_CFA_nop &&
+		    !take(context, &step))
+			return false;
+	}
+	return true;
+}
+
+bool unwind_cfi_steps(const struct cfi_reader *reader, uint64_t fde,
+		      bool (*take)(void *context, const struct cfi_step *step),
+		      void *context)
+{
+	struct bytes bytes = { .reader = reader, .at = fde };
+	struct cfi_range range;
+	struct cie cie;
+	uint64_t at;
+
+	if (unwind_cfi_check(reader, fde, &range) != CFI_GOOD ||
+	    !read_fde_entry(&bytes, &cie, &range) || cie.code_factor != 1 ||
+	    cie.data_factor != DATA_FACTOR)
+		return false;
+	if (cie.is_sized)
+		skip_cfi_bytes(&bytes, get_leb(&bytes));
+	at = range.start;
+	if (take_steps(&cie.program, &at, take, context)) {
+		at = range.start;
+		take_steps(&bytes, &at, take, context);
+	}
+	return !bytes.failed;
 }
 
 bool unwind_cfi_table(const struct cfi_reader *reader, uint64_t header,

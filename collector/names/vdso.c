@@ -21,7 +21,6 @@ static void copy_vdso(uint64_t start, uint64_t bytes)
 
 	if (fd < 0)
 		return;
-	/* It is ours, mapped and readable. */
 	if (write(fd, (const void *)(uintptr_t)start, bytes) !=
 	    (ssize_t)bytes) {
 		close(fd);

@@ -8,9 +8,9 @@
 #include "shared/compiler.h"
 
 /* The FUNC is text[0..end). */
-static int read_function(const char *text, size_t end,
-			 struct call_expression *out,
-			 struct expression_error *error)
+static int read_called_function(const char *text, size_t end,
+				struct call_expression *out,
+				struct expression_error *error)
 {
 	size_t start = expression_skip(text, 0);
 
@@ -30,9 +30,9 @@ static int read_function(const char *text, size_t end,
 	return 0;
 }
 
-static int set_bounds(const struct comparison *comparison, uint64_t ns,
-		      struct call_expression *out,
-		      struct expression_error *error)
+static int set_call_bounds(const struct comparison *comparison, uint64_t ns,
+			   struct call_expression *out,
+			   struct expression_error *error)
 {
 	size_t sign = comparison->sign;
 	bool equal = comparison->equal;
@@ -61,11 +61,11 @@ int call_expression_parse(const char *text, struct call_expression *out,
 
 	*out = (struct call_expression){ .max_ns = UINT64_MAX };
 	if (!comparison_find(text, 0, &comparison))
-		return read_function(text, strlen(text), out, error);
-	err = read_function(text, comparison.sign, out, error);
+		return read_called_function(text, strlen(text), out, error);
+	err = read_called_function(text, comparison.sign, out, error);
 	if (!err)
 		err = comparison_time(text, comparison.value, &ns, error);
 	if (!err)
 		err = comparison_check(text, &comparison, error);
-	return err ? err : set_bounds(&comparison, ns, out, error);
+	return err ? err : set_call_bounds(&comparison, ns, out, error);
 }

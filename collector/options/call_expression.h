@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_expression - calls of a function by how long they took, as a person
- * gives them:
+ * call_expression - parses a condition on the duration of a function's calls:
  *
  *   FUNC                    parse_request
  *   FUNC COMPARISON TIME    parse_request > 10ms     ns::f<A> (int) <= 1.5us
  *
  * FUNC is the full name of a function or a pattern of name_pattern.h, and may
- * have spaces, brackets, and the signs < and > in it. COMPARISON is >, >=, < or
- * <=. TIME is a number with its unit, as size_parse_duration() takes it; there
- * may be spaces before the unit.
+ * have spaces, brackets, and the signs < and >. COMPARISON is >, >=, < or <=.
+ * TIME is a number with its unit, as size_parse_duration() takes it; there may
+ * be spaces before the unit.
  */
 #ifndef PERFREC_COLLECTOR_OPTIONS_CALL_EXPRESSION_H
 #define PERFREC_COLLECTOR_OPTIONS_CALL_EXPRESSION_H

@@ -11,7 +11,7 @@
 
 #include "shared/ring_shm.h"
 
-/* Whether @text can be written into an arena: it is not too long, and has no
+/* Returns true if an arena can hold @text: it is short enough and has no
  * control characters. The list "" means all categories but debug and slow.
  * Pure; any thread. */
 bool categories_valid(const char *text);
@@ -21,8 +21,8 @@ bool categories_valid(const char *text);
  * thread, but one at a time for one arena.
  */
 void categories_write(struct page_shm *page, const char *text);
-/* Have the program at @page decide each site anew, as recording was paused or
- * goes on: its control word says so by now. The same threads. */
+/* Makes the program at @page decide each site again, because recording was
+ * paused or continues; its control word is set already. The same threads. */
 void categories_renew(struct page_shm *page);
 
 #endif

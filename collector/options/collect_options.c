@@ -2,8 +2,11 @@
 #include "collector/options/collect_options.h"
 
 #include <assert.h>
+#include <fnmatch.h>
 #include <getopt.h>
+#include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +14,7 @@
 #include "collector/base/size.h"
 #include "collector/options/opts.h"
 #include "collector/options/trigger.h"
+#include "shared/compiler.h"
 #include "shared/record.h"
 
 const char *collect_options_alloc_name(enum alloc_mode mode)
@@ -28,7 +32,7 @@ const char *collect_options_counter_name(uint32_t number)
 	return opts_choice(OPT_COUNTERS, number);
 }
 
-/* More than there may be are only counted, for flight_mix_check(). */
+/* Only counts triggers above TRIGGERS_MAX, for flight_mix_check(). */
 static void append_trigger(struct flight_options *flight, const char *text)
 {
 	struct expression_error error;
@@ -41,11 +45,11 @@ static void append_trigger(struct flight_options *flight, const char *text)
 	if (!longer)
 		abort(); /* a few pages, at start */
 	flight->triggers = longer;
-	/* It was found to be good. */
+	/* The parser has accepted it before. */
 	(void)trigger_parse(text, &longer[flight->trigger_count - 1], &error);
 }
 
-/* What belongs to --flight. False: @value does not. */
+/* Applies an option of --flight. Returns false if @value is another option. */
 static bool take_flight_option(struct flight_options *flight,
 			       const struct opts_value *value)
 {
@@ -77,23 +81,18 @@ static bool take_flight_option(struct flight_options *flight,
 	}
 }
 
-/* The last one counts. */
-static void take_keep(struct flight_mix *mix, const struct opts_value *value)
-{
-	mix->keep_time = value->number ? value->text : NULL;
-	mix->keep_word = value->number ? NULL : value->text;
-	mix->keep_last = mix->keep_word && value->word == KEEP_LAST;
-}
-
 void flight_mix_take(struct flight_mix *mix, const struct opts_value *value)
 {
 	bool flight = take_flight_option(&mix->options, value);
 
 	if (value->usual)
 		return;
-	if (value->id == OPT_FLIGHT_KEEP)
-		take_keep(mix, value);
-	else if (flight && value->id != OPT_FLIGHT)
+	if (value->id == OPT_FLIGHT_KEEP) {
+		/* The last one counts. */
+		mix->keep_time = value->number ? value->text : NULL;
+		mix->keep_word = value->number ? NULL : value->text;
+		mix->keep_last = mix->keep_word && value->word == KEEP_LAST;
+	} else if (flight && value->id != OPT_FLIGHT)
 		mix->only = value->name;
 	if (value->id == OPT_MAX_SIZE)
 		mix->max_bytes = value->number;
@@ -101,20 +100,18 @@ void flight_mix_take(struct flight_mix *mix, const struct opts_value *value)
 		mix->never = value->name;
 }
 
-/* Whether --keep has a value that is of use. */
 static int check_keep(const struct flight_mix *mix)
 {
 	if (mix->options.on && mix->keep_word) {
 		log_err("--keep %s: with --flight give a time, such as "
-			"--keep 30s; %s is for a trace that is written, with "
+			"--keep 30s; %s is for a trace on the disk, with "
 			"--max-size",
 			mix->keep_word, mix->keep_word);
 		return OPTS_WRONG;
 	}
 	if (!mix->options.on && mix->keep_time) {
-		log_err("--keep %s: a time only with --flight; a trace that is "
-			"written is kept by its size: --max-size SIZE --keep "
-			"last",
+		log_err("--keep %s: a time needs --flight; to limit a trace on "
+			"the disk give its size: --max-size SIZE --keep last",
 			mix->keep_time);
 		return OPTS_WRONG;
 	}
@@ -139,14 +136,14 @@ int flight_mix_check(const struct flight_mix *mix)
 		return OPTS_WRONG;
 	}
 	if (flight->trigger_count > TRIGGERS_MAX) {
-		log_err("--trigger: give at most %d of them; FUNC and NAME may "
-			"be patterns",
+		log_err("--trigger: give at most %d triggers; FUNC and NAME "
+			"may be patterns",
 			TRIGGERS_MAX);
 		return OPTS_WRONG;
 	}
 	if (flight->on && mix->never) {
-		log_err("%s: not with --flight, which writes snapshots in "
-			"place of a trace (see --snapshot-bytes and --memory)",
+		log_err("%s: not with --flight, which writes snapshots instead "
+			"of a trace (see --snapshot-bytes and --memory)",
 			mix->never);
 		return OPTS_WRONG;
 	}
@@ -197,7 +194,6 @@ static int allow_user(struct collect_options *options,
 	return OPTS_GO_ON;
 }
 
-/* The samples to take. */
 static int take_metric(struct collect_options *options,
 		       const struct opts_value *value)
 {
@@ -235,7 +231,7 @@ static int take_metric(struct collect_options *options,
 	}
 }
 
-/* What is recorded. */
+/* Options that select functions and calls. */
 static int take_choice(struct collect_options *options,
 		       const struct opts_value *value)
 {
@@ -251,6 +247,9 @@ static int take_choice(struct collect_options *options,
 	case OPT_COUNTED:
 		return append_glob(&options->count, &options->count_count,
 				   value->text);
+	case OPT_PATCH:
+		options->patch = value->text ? value->text : "";
+		return OPTS_GO_ON;
 	case OPT_OVERHEAD:
 		options->overhead = (uint32_t)value->number;
 		return OPTS_GO_ON;
@@ -276,7 +275,11 @@ struct parsed {
 	struct flight_mix mix;
 };
 
-/* How it is recorded, and by whom. */
+#define KEEP_WANT                                                       \
+	"give a size (20G), an age in hours, days or weeks (14d) or a " \
+	"number of recordings (100), or more of these with commas "     \
+	"between them; each: before one is for each program (each:10)"
+
 static int take_collect_option(void *to, const struct opts_value *value)
 {
 	struct parsed *parsed = to;
@@ -286,6 +289,10 @@ static int take_collect_option(void *to, const struct opts_value *value)
 	options->keep_last = parsed->mix.keep_last;
 	if (take_flight_option(&options->flight, value))
 		return OPTS_GO_ON;
+	if (value->id == OPT_LISTEN || value->id == OPT_LISTEN_TOKEN)
+		return listen_options_take(&options->listen, value);
+	if (push_options_has(value))
+		return push_options_take(&options->push, value);
 	switch (value->id) {
 	case OPT_OUTPUT:
 		options->output = value->text;
@@ -313,10 +320,20 @@ static int take_collect_option(void *to, const struct opts_value *value)
 	case OPT_MAX_TOTAL:
 		options->max_total = value->number;
 		return OPTS_GO_ON;
+	case OPT_KEEP_RECORDINGS:
+		return keep_limits_parse(value->text, &options->keep_limits)
+			       ? OPTS_GO_ON
+			       : opts_refuse(value, KEEP_WANT);
+	case OPT_ON_FINISH:
+		options->on_finish = value->text;
+		return OPTS_GO_ON;
+	case OPT_ON_FINISH_TIMEOUT:
+		options->on_finish_ns = value->number;
+		return OPTS_GO_ON;
 	case OPT_METRICS:
 		if (!strcmp(value->text, METRICS_SOCKET))
 			return opts_refuse(value, "give the path of a socket "
-						  "behind it");
+						  "after unix:");
 		options->metrics = value->text;
 		return OPTS_GO_ON;
 	case OPT_WORKERS:
@@ -338,6 +355,52 @@ static int take_collect_option(void *to, const struct opts_value *value)
 	}
 }
 
+/* The system's libraries are not what a person works on. */
+static bool is_system_path(const char *path)
+{
+	static const char *const folders[] = { "/lib/", "/lib64/", "/usr/lib/",
+					       "/usr/lib64/", "/usr/libexec/" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (!strncmp(path, folders[i], strlen(folders[i])))
+			return true;
+	return false;
+}
+
+bool collect_options_patch(const struct collect_options *options,
+			   const char *path, bool is_program)
+{
+	/* perfrec's hooks call the C library, and the dynamic linker looks at
+	 * return addresses. */
+	static const char *const never[] = {
+		"ld-linux*",	      "ld.so*",	 "ld-2*",
+		"libc.so*",	      "libc-2*", "libpthread*",
+		"libperfrec_preload*"
+	};
+	const char *name = strrchr(path, '/');
+	const char *at = options->patch;
+	char glob[NAME_MAX + 1];
+
+	name = name ? name + 1 : path;
+	if (!at)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+		if (!fnmatch(never[i], name, 0))
+			return false;
+	if (!*at)
+		return is_program || !is_system_path(path);
+	if (!strcmp(at, "all"))
+		return true;
+	for (size_t bytes;; at += bytes + 1) {
+		bytes = strcspn(at, ",");
+		snprintf(glob, sizeof(glob), "%.*s", (int)bytes, at);
+		if (!fnmatch(glob, name, 0))
+			return true;
+		if (!at[bytes])
+			return false;
+	}
+}
+
 int collect_options_parse(int argc, char **argv, struct collect_options *out)
 {
 	struct parsed parsed = { .options = out };
@@ -346,10 +409,15 @@ int collect_options_parse(int argc, char **argv, struct collect_options *out)
 	*out = (struct collect_options){ .control_fd = -1 };
 	result = opts_parse(CMD_COLLECT, argc, argv, take_collect_option,
 			    &parsed);
-	/* perfrec record has checked, and hands defaults on, too. */
+	/* perfrec record has checked them, and also passes defaults. */
 	if (result == OPTS_GO_ON && out->control_fd < 0)
 		result = flight_mix_check(&parsed.mix);
-	/* Nothing could hold back what all allocations of a program cost. */
+	out->push.quiet |= out->log_level < LOG_INFO;
+	if (result == OPTS_GO_ON && out->control_fd < 0)
+		result = push_options_check(&out->push);
+	if (result == OPTS_GO_ON)
+		result = listen_options_check(&out->listen);
+	/* States of functions cannot reduce the cost of allocations. */
 	if (out->overhead && out->alloc == ALLOC_AUTO)
 		out->alloc = ALLOC_SAMPLED;
 	if (result != OPTS_GO_ON || optind >= argc)

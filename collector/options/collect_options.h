@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * collect_options - what the command line of perfrec-collect says. The man page
- * is docs/man/perfrec-collect.1.
+ * collect_options - parses the command line of perfrec-collect. The man page is
+ * docs/man/perfrec-collect.1.
  */
 #ifndef PERFREC_COLLECTOR_OPTIONS_COLLECT_OPTIONS_H
 #define PERFREC_COLLECTOR_OPTIONS_COLLECT_OPTIONS_H
@@ -12,7 +12,10 @@
 
 #include "collector/base/log.h"
 #include "collector/names/filter.h"
+#include "collector/options/keep_limits.h"
 #include "collector/options/limits.h"
+#include "collector/options/listen_options.h"
+#include "collector/options/push_options.h"
 #include "shared/wire.h"
 
 struct opts_value;
@@ -33,7 +36,7 @@ enum cpu_engine {
 	CPU_SIGNAL, /* timers and SIGPROF in the program: only if asked for */
 };
 
-/* --flight and what goes with it. */
+/* --flight and its options. */
 struct flight_options {
 	bool on; /* nothing of what follows matters otherwise */
 	uint64_t keep_ns, bytes; /* in memory, at most */
@@ -44,15 +47,15 @@ struct flight_options {
 	size_t trigger_count; /* at most TRIGGERS_MAX, once it was checked */
 };
 
-/* What was given of the options that do not go together. All zero at first. */
+/* The given options that may exclude each other. All zero at first. */
 struct flight_mix {
 	struct flight_options options;
-	const char *only; /* one that goes with --flight only */
+	const char *only; /* an option that needs --flight */
 	const char *keep_time; /* the value of --keep, if it is a time */
 	const char *keep_word; /* the same, if it is none */
 	uint64_t max_bytes; /* 0: not given */
 	bool keep_last;
-	const char *never; /* one that does not go with it */
+	const char *never; /* an option that excludes --flight */
 };
 
 struct collect_options {
@@ -66,9 +69,15 @@ struct collect_options {
 	uint64_t max_bytes; /* 0: by the free space */
 	const char *metrics; /* where to; NULL: nowhere */
 	uint64_t max_total; /* of the daemon's recordings; 0: the same */
+	const char *on_finish; /* a command; NULL: none */
+	uint64_t on_finish_ns; /* it may take */
+	struct keep_limits keep_limits; /* --keep-recordings */
 	struct filter filter;
 	const char *const *count; /* the patterns of --count, as in a filter */
 	size_t count_count;
+	/* --patch: "": the usual files, "all", or globs with commas between
+	 * them. NULL: off */
+	const char *patch;
 	uint32_t overhead; /* --overhead: 1/1000 of a percent; 0: off */
 	bool no_cache; /* --no-cache */
 	uint32_t depth; /* 0: all */
@@ -87,6 +96,8 @@ struct collect_options {
 	uint64_t snapshot_ns; /* --snapshot-interval; 0: none */
 	const char *categories; /* --categories; NULL: the usual ones */
 	struct flight_options flight;
+	struct push_options push;
+	struct listen_options listen;
 	int control_fd; /* --recording; -1: daemon */
 	const uid_t *allowed;
 	size_t allowed_count;
@@ -95,32 +106,35 @@ struct collect_options {
 	char *const *command; /* of the recording, NULL-terminated; or NULL */
 };
 
-/* Whether every program is to say hello, not only those that can call a hook:
- * somebody asked for samples or allocations, and all programs have these. A
- * daemon that was not asked leaves programs without hooks alone. Pure. */
+/* Returns true if programs without hooks connect as well: the command line asks
+ * for samples or allocations, which all programs have, or for --patch. Pure. */
 static inline bool collect_options_want_all(
 	const struct collect_options *options)
 {
-	return options->alloc != ALLOC_OFF ||
+	return options->alloc != ALLOC_OFF || options->patch ||
 	       (options->cpu_given && options->cpu_hz);
 }
 
 /*
- * Parses the command line of perfrec-collect. What *@out points to are words of
- * @argv, and lists that are allocated once and never freed. Once in the life of
- * a process, in its only thread. Returns OPTS_GO_ON, or the status to exit
- * with: OPTS_OK after --help and --version, OPTS_WRONG after one line in the
- * log.
+ * Parses the command line of perfrec-collect. *@out points to words of @argv
+ * and to lists that are never freed. Call it once, in a process with one
+ * thread. Returns OPTS_GO_ON, or the status to exit with: OPTS_OK after --help
+ * and --version, OPTS_WRONG after one line in the log.
  */
 int collect_options_parse(int argc, char **argv, struct collect_options *out);
 
-/* Take @value in, of whatever option. One thread. */
+/* Stores @value if it is an option of --flight, or excludes one. One thread. */
 void flight_mix_take(struct flight_mix *mix, const struct opts_value *value);
-/* After all options: whether they go together. OPTS_GO_ON, or OPTS_WRONG after
+/* After all options: rejects contradictions. OPTS_GO_ON, or OPTS_WRONG after
  * one line in the log. */
 int flight_mix_check(const struct flight_mix *mix);
 
-/* As --alloc and --cpu take them, for summary.json: "exact", "signal".
+/* Returns true if --patch includes the file @path of a module. @is_program: it is
+ * the program itself. Pure. */
+bool collect_options_patch(const struct collect_options *options,
+			   const char *path, bool is_program);
+
+/* Names for summary.json, as the options take them: "exact", "signal".
  * Constants. */
 const char *collect_options_alloc_name(enum alloc_mode mode);
 const char *collect_options_cpu_name(enum cpu_engine engine);

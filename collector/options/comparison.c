@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A NAME may have the signs < and > in it: operator>, a<b>::f(int), f<A<int> >.
+ * A NAME may contain the signs < and >: operator>, a<b>::f(int), f<A<int> >.
  * A VALUE may not. So only the last such sign of the text can be a comparison.
- * It is one if a digit follows. If something else follows, or nothing, it is
- * part of a name if it is of an operator, or closes a < of the name; and else a
- * comparison without its value, which is a mistake.
+ * If a digit follows, it is one. Otherwise it may belong to the name: as a part
+ * of an operator, or because it closes a < of the name. If it does neither, it
+ * is a comparison without its value, which is an error.
  */
 #include "collector/options/comparison.h"
 
@@ -17,9 +17,9 @@
 #define TIME_BYTES 64
 #define OPERATOR "operator"
 
-/* How many bytes at text[at] name an operator with < or > in it: "operator>>=".
+/* Returns the length of the operator with < or > at text[at], "operator>>=";
  * 0: there is none. */
-static size_t operator_length(const char *text, size_t at)
+static size_t comparison_length(const char *text, size_t at)
 {
 	size_t length = strlen(OPERATOR), signs;
 
@@ -31,14 +31,14 @@ static size_t operator_length(const char *text, size_t at)
 	return signs ? length + signs : 0;
 }
 
-/* Whether the sign at text[sign] is of a name: of an operator, or it closes a <
- * before it. */
+/* Returns true if the sign at text[sign] belongs to a name: as a part of an
+ * operator, or because it closes a < before it. */
 static bool is_of_name(const char *text, size_t sign)
 {
 	size_t open = 0, length;
 
 	for (size_t at = 0; at < sign; at++) {
-		length = operator_length(text, at);
+		length = comparison_length(text, at);
 		if (length) {
 			if (at + length > sign)
 				return true;
@@ -52,7 +52,6 @@ static bool is_of_name(const char *text, size_t sign)
 	return text[sign] == '>' && open;
 }
 
-/* The last < or > of @text; NULL: there is none. */
 static const char *last_sign(const char *text)
 {
 	const char *less = strrchr(text, '<'), *greater = strrchr(text, '>');

@@ -25,12 +25,12 @@ struct comparison {
 
 /* Finds the comparison in text[from..). False: there is none. */
 bool comparison_find(const char *text, size_t from, struct comparison *out);
-/* Whether the comparison that was found is spelled as none is: "=>". 0; or
- * -EINVAL, with *@error set. */
+/* Rejects misspelled comparisons, such as "=>". 0; or -EINVAL, with *@error
+ * set. */
 int comparison_check(const char *text, const struct comparison *comparison,
 		     struct expression_error *error);
-/* Reads a time with its unit, which text[at..) has to be ("10ms", "1.5 us"). 0;
- * or -EINVAL, with *@error set. */
+/* Reads text[at..), a time with its unit ("10ms", "1.5 us"). 0; or -EINVAL,
+ * with *@error set. */
 int comparison_time(const char *text, size_t at, uint64_t *ns,
 		    struct expression_error *error);
 

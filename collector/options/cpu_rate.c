@@ -8,7 +8,7 @@
 #include "shared/compiler.h"
 
 #define SECOND_NS 1e9
-/* Taken where nothing was measured. */
+/* The estimate before a sample was measured. */
 #define SAMPLE_NS 25e3
 
 static double known_ns(double sample_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A GLOB may have '>' and brackets in it ("operator>(int)", "map<*>::at"), a
- * bound may not. So the text is cut at its last '>'. What stands before it ends
- * with the bracket that closes VALUE(.
+ * A GLOB may contain '>' and brackets ("operator>(int)", "map<*>::at"), a bound
+ * may not. So the parser splits the text at its last '>'. The part before it
+ * ends with the bracket that closes VALUE(.
  */
 #include "collector/options/expression.h"
 
@@ -30,8 +30,9 @@ static const struct unit {
 	{ "M", EXPRESSION_BYTES, 1 << 20 }, { "G", EXPRESSION_BYTES, 1 << 30 },
 };
 
-static int read_unit(const char *text, size_t at, double *number,
-		     enum expression_unit *unit, struct expression_error *error)
+static int read_number_unit(const char *text, size_t at, double *number,
+			    enum expression_unit *unit,
+			    struct expression_error *error)
 {
 	size_t end = expression_trim(text, at, strlen(text));
 
@@ -49,7 +50,7 @@ static int read_unit(const char *text, size_t at, double *number,
 
 /* Digits, with a point among them or without. Locales do not matter. Returns
  * how many characters it took; 0: it is no number. */
-static size_t read_number(const char *text, double *out)
+static size_t read_expression_number(const char *text, double *out)
 {
 	size_t at = 0, digits = 0;
 	double number = 0, scale = 1;
@@ -76,13 +77,13 @@ int expression_number(const char *text, size_t at, double *number,
 		      enum expression_unit *unit,
 		      struct expression_error *error)
 {
-	size_t length = read_number(text + at, number);
+	size_t length = read_expression_number(text + at, number);
 
 	if (!length)
 		return expression_fail(error, at,
 				       "give a number of up to 18 digits");
 	at = expression_skip(text, at + length);
-	return read_unit(text, at, number, unit, error);
+	return read_number_unit(text, at, number, unit, error);
 }
 
 static int read_bound(const char *text, size_t at, struct expression *out,
@@ -106,7 +107,6 @@ static int read_bound(const char *text, size_t at, struct expression *out,
 	return 0;
 }
 
-/* The GLOB is text[at..end). */
 static int read_glob(const char *text, size_t at, size_t end,
 		     struct expression *out, struct expression_error *error)
 {
@@ -122,7 +122,6 @@ static int read_glob(const char *text, size_t at, size_t end,
 	return 0;
 }
 
-/* Where the word ends that begins at @at. */
 static size_t word_end(const char *text, size_t at)
 {
 	while (islower((unsigned char)text[at]) ||
@@ -132,7 +131,7 @@ static size_t word_end(const char *text, size_t at)
 	return at;
 }
 
-/* What stands before the '>', text[0..end). */
+/* Parses the part before the '>', text[0..end). */
 static int read_subject(const char *text, size_t end, bool bare,
 			struct expression *out, struct expression_error *error)
 {
@@ -148,7 +147,7 @@ static int read_subject(const char *text, size_t end, bool bare,
 			"give VALUE(GLOB), such as calls(parse*)");
 	}
 	if (end <= open + 1 || text[end - 1] != ')') {
-		/* A name with arguments, "main(int) const", is no VALUE(). */
+		/* A name with parameters, "main(int) const", is no VALUE(). */
 		if (bare)
 			return read_glob(text, start, end, out, error);
 		return expression_fail(error, end, "a ) is missing");

@@ -32,7 +32,7 @@ enum expression_unit {
 
 struct expression {
 	const char *text; /* as it was given */
-	char value[EXPRESSION_WORD]; /* "": none was given */
+	char value[EXPRESSION_WORD]; /* "" if the text has none */
 	char glob[EXPRESSION_GLOB];
 	bool growth; /* with "+" */
 	double number; /* not negative; in ns or bytes, if it has such a unit */
@@ -40,21 +40,21 @@ struct expression {
 };
 
 /*
- * Read @text, which has to outlive *@out. @bare: a GLOB alone is allowed. 0; or
+ * Reads @text, which must outlive *@out. @bare: a GLOB alone is allowed. 0; or
  * -EINVAL, with *@error set. Any thread.
  */
 int expression_parse(const char *text, bool bare, struct expression *out,
 		     struct expression_error *error);
 
-/* Reads NUMBER[UNIT], which text[at..) has to be. The number is not negative,
- * and in ns or bytes if it has such a unit. 0; or -EINVAL, with *@error set.
- * Any thread. */
+/* Reads text[at..), which is NUMBER[UNIT]. The number is not negative, and in
+ * ns or bytes if it has such a unit. 0; or -EINVAL, with *@error set. Any
+ * thread. */
 int expression_number(const char *text, size_t at, double *number,
 		      enum expression_unit *unit,
 		      struct expression_error *error);
 
-/* Log what is wrong with @text, the value of the option @name: one line for a
- * program, and two below it that show a person the place. */
+/* Logs the error in @text, the value of the option @name: one line that scripts
+ * can read, and two lines that point at the place. */
 void expression_complain(const char *name, const char *text,
 			 const struct expression_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * expression_text - what all readers of expressions do with their text
+ * expression_text - helpers of all parsers of expressions
  * (expression.c, comparison.c, call_expression.c, trigger.c). Pure.
  */
 #ifndef PERFREC_COLLECTOR_OPTIONS_EXPRESSION_TEXT_H
@@ -10,13 +10,13 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Where and why a text is no expression. */
 struct expression_error {
 	size_t at; /* the byte of the text, from 0 on */
 	const char *why; /* a constant: "give a number" */
 };
 
-/* The text is wrong at byte @at, because of @why. -EINVAL. */
+/* Notes that the text is wrong at byte @at, because of @why. Returns -EINVAL.
+ */
 static inline int expression_fail(struct expression_error *error, size_t at,
 				  const char *why)
 {
@@ -24,7 +24,7 @@ static inline int expression_fail(struct expression_error *error, size_t at,
 	return -EINVAL;
 }
 
-/* The first byte from text[at] on that is no space. */
+/* Returns the index of the first byte from text[at] on that is no space. */
 static inline size_t expression_skip(const char *text, size_t at)
 {
 	while (isspace((unsigned char)text[at]))
@@ -32,7 +32,7 @@ static inline size_t expression_skip(const char *text, size_t at)
 	return at;
 }
 
-/* The end of text[from..to), without the spaces it ends with. */
+/* Returns the end of text[from..to) without its spaces at the end. */
 static inline size_t expression_trim(const char *text, size_t from, size_t to)
 {
 	while (to > from && isspace((unsigned char)text[to - 1]))

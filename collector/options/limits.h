@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * limits - how large and how small the values of options may be, and what is
- * taken where none is given. opts.def says which option has which limit.
+ * limits - the limits and some defaults of the values of options. opts.def says
+ * which option has which limit.
  */
 #ifndef PERFREC_COLLECTOR_OPTIONS_LIMITS_H
 #define PERFREC_COLLECTOR_OPTIONS_LIMITS_H
@@ -10,10 +10,10 @@
 #include "shared/ring_shm.h"
 #include "shared/wire.h"
 
-/* Where a recording goes, and where it is looked for. */
+/* The default folder for recording and for reading. */
 #define RECORDING_DIR "perfrec.data"
 
-/* --workers: as many threads as an arena has doorbells. */
+/* --workers: the number of doorbells in an arena. */
 #define DRAIN_WORKERS_MAX 8
 
 #define SPAN_DEPTH_MAX WIRE_DEPTH_MAX /* --depth */
@@ -29,7 +29,7 @@
 #define ALLOC_PERIOD_DEFAULT (512u << 10)
 #define ALLOC_PERIOD_MAX WIRE_ALLOC_PERIOD_MAX
 
-/* --counters: how many at a time, as many CPUs have no more */
+/* --counters: at a time, because many CPUs have no more */
 #define COUNTERS_MAX 4
 
 /* --stack-size, in bytes */
@@ -45,8 +45,12 @@
 #define BLOCK_NS_MIN (100 * UINT64_C(1000000))
 #define BLOCK_NS_MAX WIRE_BLOCK_NS_MAX
 
-/* --metrics: a path behind it is that of a socket */
+/* --metrics: the path of a socket follows */
 #define METRICS_SOCKET "unix:"
+
+/* --on-finish-timeout, in ns */
+#define ON_FINISH_NS_MIN UINT64_C(1000000000)
+#define ON_FINISH_NS_MAX (24 * 3600 * UINT64_C(1000000000))
 
 /* perfrec ctl flush --timeout, in ns */
 #define FLUSH_NS_MIN UINT64_C(1000000)
@@ -60,13 +64,13 @@
 /* --max-size, in bytes: a trace that has no room for one block of events and
  * for its own end shows nothing. trace_file.c checks that this is enough. */
 #define TRACE_BYTES_MIN (256u << 10)
-/* With --keep last it is divided into so many parts, each of which has room for
- * what is written at a time (trace_keep.c). */
+/* --keep last divides the trace into this many parts. Each has room for the
+ * largest write (trace_keep.c). */
 #define KEEP_PARTS 16
 #define KEEP_BYTES_MIN (UINT64_C(8) << 20)
 
-/* --flight: --memory in bytes, --keep and --margin in ns. A window may have
- * half of --keep: what it begins with is in memory when it ends. */
+/* --flight: --memory in bytes, --keep and --margin in ns. A window may take at
+ * most half of --keep, so that its start is still in memory when it ends. */
 #define FLIGHT_BYTES_MIN (16u << 20)
 #define FLIGHT_BYTES_MAX (UINT64_C(1) << 40)
 #define FLIGHT_KEEP_NS_MIN (100 * UINT64_C(1000000))
@@ -77,6 +81,12 @@
 
 /* --keep, in the order of its words */
 enum keep_word { KEEP_FIRST, KEEP_LAST };
+
+/* --push-interval, in ns, and --push-spool, in bytes */
+#define PUSH_NS_MIN UINT64_C(1000000000)
+#define PUSH_NS_MAX (3600 * UINT64_C(1000000000))
+#define PUSH_BYTES_MIN (1u << 20)
+#define OTLP_VERSION_MAX 1000000
 
 /* --compress, in the order of its words */
 enum compress_when { COMPRESS_AUTO, COMPRESS_ON, COMPRESS_OFF };

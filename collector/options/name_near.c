@@ -9,7 +9,7 @@
 #include "collector/options/spelling.h"
 
 /* The name without what stands in front of its last "::". */
-static const char *last_part(const char *plain)
+static const char *last_name_part(const char *plain)
 {
 	const char *part = plain, *at;
 
@@ -23,11 +23,11 @@ static char *short_part(const char *name, bool whole)
 	char plain[NAME_FOLD_BYTES];
 
 	name_fold_plain(name, plain);
-	return strdup(whole ? plain : last_part(plain));
+	return strdup(whole ? plain : last_name_part(plain));
 }
 
-static char *find_near(const char *word, const char *const *names, size_t count,
-		       bool whole)
+static char *find_nearest_name(const char *word, const char *const *names,
+			       size_t count, bool whole)
 {
 	char **parts = calloc(count + 1, sizeof(*parts));
 	const char *near = NULL;
@@ -49,7 +49,7 @@ static char *find_near(const char *word, const char *const *names, size_t count,
 
 char *name_near(const char *word, const char *const *names, size_t count)
 {
-	char *near = find_near(word, names, count, true);
+	char *near = find_nearest_name(word, names, count, true);
 
-	return near ? near : find_near(word, names, count, false);
+	return near ? near : find_nearest_name(word, names, count, false);
 }

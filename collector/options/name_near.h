@@ -7,10 +7,10 @@
 
 #include <stddef.h>
 
-/* Of the @count full @names the one that is nearest to @word (spelling.h) by
- * its name without parameters, or else by the last part of that. Returns the
- * name without parameters, so that it works when typed; the caller frees it.
- * NULL: none is near, or there is no memory. Any thread. */
+/* Finds the full name among @names, @count of them, that is most similar to
+ * @word (spelling.h): by the name without parameters, or by its last part.
+ * Returns the name without parameters, so that it works when typed; the caller
+ * frees it. NULL: none is similar, or no memory. Any thread. */
 char *name_near(const char *word, const char *const *names, size_t count);
 
 #endif

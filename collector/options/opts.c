@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Command lines, by getopt_long(3), whose rules for abbreviations hold: a part
- * of a long name will do if only one name begins with it. What getopt_long()
- * calls '?' is looked at again here, so that the message can say which of
- * four mistakes it was.
+ * Command lines, by getopt_long(3) and with its rule for abbreviations: a part
+ * of a long name is enough if it starts only one name. getopt_long()
+ * returns '?' for four different mistakes, so this file examines the option
+ * again to name the mistake.
  */
 #include "collector/options/opts.h"
 
@@ -14,13 +14,13 @@
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/options/opts_inner.h"
-#include "collector/options/trigger.h"
 #include "collector/options/spelling.h"
+#include "collector/options/trigger.h"
 
-/* What getopt_long() returns for a long name; letters lie below. */
+/* getopt_long() returns this plus the index for a long name, and letters below
+ * it. */
 #define LONG_BASE 256
 
-/* A command line while it is parsed. */
 struct opts_line {
 	enum opts_command command;
 	const char *title; /* "perfrec record" */
@@ -29,8 +29,7 @@ struct opts_line {
 	void *to;
 };
 
-/* --- getopt's tables ---------------------------------------------------------
- */
+/* --- getopt's tables ----------------------------------------------------- */
 
 static void make_longs(enum opts_command command,
 		       struct option longs[OPT_COUNT + 1])
@@ -55,7 +54,7 @@ static void make_longs(enum opts_command command,
 #define HELP_LETTER 'h' /* as --help; in no table, so in no list */
 #define LETTERS_BYTES (2 * OPT_COUNT + 4)
 
-/* '+': options end at the first word that is none. ':': getopt_long() tells a
+/* '+': options end at the first other word. ':': getopt_long() distinguishes a
  * missing value from an unknown option, and prints nothing. */
 static void make_letters(enum opts_command command, char letters[LETTERS_BYTES])
 {
@@ -79,7 +78,7 @@ static void make_letters(enum opts_command command, char letters[LETTERS_BYTES])
 	*to = '\0';
 }
 
-/* The option that getopt_long() means by @c, and the name it was given by. */
+/* The option that getopt_long() means by @c, and its name as typed. */
 static struct opts_value find_option(enum opts_command command, int c)
 {
 	size_t id = 0;
@@ -98,43 +97,11 @@ static struct opts_value find_option(enum opts_command command, int c)
 				    .name = opts_rows[id].letter };
 }
 
-/* --- what is wrong -----------------------------------------------------------
- */
+/* --- errors -------------------------------------------------------------- */
 
 int opts_refuse(const struct opts_value *value, const char *why)
 {
 	log_err("%s '%.200s': %s", value->name, value->text, why);
-	return OPTS_WRONG;
-}
-
-static int say_missing_value(const struct opts_line *line,
-			     const struct opts_value *value)
-{
-	char want[OPTS_TEXT_BYTES];
-
-	log_err("option '%s' needs a value: %s; see %s --help", value->name,
-		opts_value_want(value->id, want, sizeof(want)), line->title);
-	return OPTS_WRONG;
-}
-
-static int say_unwanted_value(const struct opts_line *line,
-			      const struct opts_value *value, const char *word)
-{
-	log_err("option '%s' takes no value, and '%.200s' was given; see %s "
-		"--help",
-		value->name, strchr(word, '=') + 1, line->title);
-	return OPTS_WRONG;
-}
-
-static int say_unknown_letter(const struct opts_line *line, char letter)
-{
-	const char *stray = opts_commands[line->command].stray;
-
-	if (stray && letter > ' ' && letter <= '~')
-		log_err("unknown option '-%c'; %s", letter, stray);
-	else
-		log_err("unknown option '-%c'; see %s --help", letter,
-			line->title);
 	return OPTS_WRONG;
 }
 
@@ -152,7 +119,6 @@ static size_t find_names(enum opts_command command, const char *word,
 	return count;
 }
 
-/* @word is no long name and no abbreviation of one. */
 static int say_unknown_name(const struct opts_line *line, const char *word)
 {
 	size_t length = strcspn(word, "=");
@@ -180,20 +146,36 @@ static int say_unknown_name(const struct opts_line *line, const char *word)
 }
 
 /* getopt_long() has returned @c, ':' or '?'. It has put the option into optopt,
- * or 0 if that is a long name which it does not know. */
+ * or 0 for an unknown long name. */
 static int say_wrong(const struct opts_line *line, int c)
 {
 	const char *word = line->argv[optind - 1];
 	struct opts_value value;
+	char want[OPTS_TEXT_BYTES];
 
 	if (c == '?' && !optopt)
 		return say_unknown_name(line, word);
-	if (c == '?' && optopt < LONG_BASE)
-		return say_unknown_letter(line, (char)optopt);
+	if (c == '?' && optopt < LONG_BASE) {
+		const char *stray = opts_commands[line->command].stray;
+		char letter = (char)optopt;
+
+		if (stray && letter > ' ' && letter <= '~')
+			log_err("unknown option '-%c'; %s", letter, stray);
+		else
+			log_err("unknown option '-%c'; see %s --help", letter,
+				line->title);
+		return OPTS_WRONG;
+	}
 	value = find_option(line->command, optopt);
-	if (c == '?')
-		return say_unwanted_value(line, &value, word);
-	return say_missing_value(line, &value);
+	if (c == '?') {
+		log_err("option '%s' takes no value, but '%.200s' was given; "
+			"see %s --help",
+			value.name, strchr(word, '=') + 1, line->title);
+		return OPTS_WRONG;
+	}
+	log_err("option '%s' needs a value: %s; see %s --help", value.name,
+		opts_value_want(value.id, want, sizeof(want)), line->title);
+	return OPTS_WRONG;
 }
 
 int opts_unknown_command(const char *name)
@@ -216,28 +198,23 @@ int opts_unknown_command(const char *name)
 	return OPTS_WRONG;
 }
 
-/* --- what is given -----------------------------------------------------------
- */
-
-/* Shows the place of what is wrong. */
-static int check_trigger(const struct opts_value *value)
-{
-	struct expression_error error;
-	struct trigger trigger;
-
-	if (!trigger_parse(value->text, &trigger, &error))
-		return OPTS_GO_ON;
-	expression_complain(value->name, value->text, &error);
-	return OPTS_WRONG;
-}
+/* --- options and their values -------------------------------------------- */
 
 static int read_value(struct opts_value *value)
 {
 	char want[OPTS_TEXT_BYTES];
 
 	if (value->text && value->text[0] &&
-	    opts_rows[value->id].kind == OPTS_TRIGGER)
-		return check_trigger(value);
+	    opts_rows[value->id].kind == OPTS_TRIGGER) {
+		struct expression_error error;
+		struct trigger trigger;
+
+		/* Shows the place of the error. */
+		if (!trigger_parse(value->text, &trigger, &error))
+			return OPTS_GO_ON;
+		expression_complain(value->name, value->text, &error);
+		return OPTS_WRONG;
+	}
 	if (!value->text || opts_value_read(value))
 		return OPTS_GO_ON;
 	return opts_refuse(value,
@@ -251,14 +228,15 @@ int opts_check(enum opts_id id, const char *name, const char *text)
 	return read_value(&value);
 }
 
-static int take_value(const struct opts_line *line, struct opts_value *value)
+static int take_option_value(const struct opts_line *line,
+			     struct opts_value *value)
 {
 	int result = read_value(value);
 
 	return result == OPTS_GO_ON ? line->take(line->to, value) : result;
 }
 
-static int take_defaults(const struct opts_line *line)
+static int take_usual_values(const struct opts_line *line)
 {
 	int result = OPTS_GO_ON;
 
@@ -272,7 +250,7 @@ static int take_defaults(const struct opts_line *line)
 		};
 
 		if (opts_has(line->command, i) && value.text)
-			result = take_value(line, &value);
+			result = take_option_value(line, &value);
 	}
 	return result;
 }
@@ -285,6 +263,11 @@ static int take_given(const struct opts_line *line, int c)
 		return say_wrong(line, c);
 	value = find_option(line->command, c);
 	value.text = opts_rows[value.id].argument ? optarg : NULL;
+	/* A word with "://" is no option and no program: the value. */
+	if (value.id == OPT_PUSH && !value.text && line->argv[optind] &&
+	    strstr(line->argv[optind], "://"))
+		value.text = line->argv[optind++];
+	value.next = value.text ? NULL : line->argv[optind];
 	switch (value.id) {
 	case OPT_HELP:
 		opts_print_help(line->command, stdout);
@@ -294,7 +277,7 @@ static int take_given(const struct opts_line *line, int c)
 		       (int)strcspn(line->title, " "), line->title);
 		return text_out_finish() ? OPTS_FAILED : OPTS_OK;
 	default:
-		return take_value(line, &value);
+		return take_option_value(line, &value);
 	}
 }
 
@@ -325,7 +308,7 @@ int opts_parse(enum opts_command command, int argc, char **argv,
 	};
 	struct option longs[OPT_COUNT + 1];
 	char letters[LETTERS_BYTES];
-	int result = take_defaults(&line), c;
+	int result = take_usual_values(&line), c;
 
 	make_longs(command, longs);
 	make_letters(command, letters);

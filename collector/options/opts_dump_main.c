@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Writes opts.def as a table for scripts, which is build/options.tsv. The build
- * runs this program; it is not installed. A line has fields with tabs between
- * them, of which each may be empty:
+ * runs this program; it is not installed. Tabs separate the fields of a line,
+ * and each field may be empty:
  *
  *   command TITLE OPERANDS CHOICES BRIEF
  *   option  TITLE LETTER LONG ARGUMENT COMPLETE CHOICES RANGE DEFAULT BYTES
  * BRIEF
  *
- * CHOICES are words with blanks between them. COMPLETE is what a shell
- * completes the value with: nothing (there is no value), any, words, folder,
- * file, user or function. DEFAULT is a text for people; BYTES is that of
- * --alloc sampled.
+ * CHOICES are words with blanks between them. COMPLETE names the completions of
+ * the value in a shell: nothing (there is no value), any, words, folder, file,
+ * user or function. DEFAULT is a text for people; BYTES is that of --alloc
+ * sampled.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,14 +23,6 @@ static void print_choices(const char *const *choices)
 {
 	for (size_t i = 0; choices[i]; i++)
 		printf("%s%s", i ? " " : "", choices[i]);
-}
-
-/* Of --cpu: "off", "auto", and a rate with each engine. */
-static void print_cpu_choices(const struct opts_row *row)
-{
-	printf("off %s %u", row->usual_record, CPU_HZ_USUAL);
-	for (size_t i = 0; row->choices[i]; i++)
-		printf(" %u,%s", CPU_HZ_USUAL, row->choices[i]);
 }
 
 static const char *complete_name(const struct opts_row *row)
@@ -58,7 +50,7 @@ static const char *complete_name(const struct opts_row *row)
 	}
 }
 
-/* @help up to where it goes into details. */
+/* Prints @help up to its details. */
 static void print_brief(const char *help)
 {
 	size_t length = strcspn(help, ":;(.");
@@ -84,9 +76,11 @@ static void print_option(enum opts_command command, enum opts_id id)
 	       or_empty(row->letter), or_empty(row->name),
 	       row->optional ? "" : or_empty(row->argument),
 	       row->optional ? "" : complete_name(row));
-	if (row->kind == OPTS_CPU)
-		print_cpu_choices(row);
-	else
+	if (row->kind == OPTS_CPU) {
+		printf("off %s %u", row->usual_record, CPU_HZ_USUAL);
+		for (size_t i = 0; row->choices[i]; i++)
+			printf(" %u,%s", CPU_HZ_USUAL, row->choices[i]);
+	} else
 		print_choices(row->choices);
 	printf("\t%s\t%s\t%s\t%s\t", opts_value_range(id, range, sizeof(range)),
 	       or_empty(usual), or_empty(row->usual_bytes),

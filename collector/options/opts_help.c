@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --help. What stands in opts.def is set in two columns here: names on the
- * left, and on the right what they mean, with the range and the default.
+ * --help: two columns, names on the left, and texts of opts.def on the right
+ * with the range and the default.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +13,13 @@
 #define COLUMN 24 /* where the texts begin */
 #define HEAD_BYTES 64
 
-/* Ends the line and goes to the column of the texts. */
 static void break_line(FILE *out)
 {
 	fprintf(out, "\n%*s", COLUMN, "");
 }
 
-/* Writes @text from column @at on, which is COLUMN for a new line; a "\n" in it
- * begins a line, too. Returns the column it ends in. */
+/* Writes @text from column @at on, which is COLUMN for a new line. Breaks lines
+ * at "\n" and before LINE_BYTES. Returns the column after the last word. */
 static int print_wrapped(const char *text, int at, FILE *out)
 {
 	while (*text) {
@@ -43,7 +42,7 @@ static int print_wrapped(const char *text, int at, FILE *out)
 	return at;
 }
 
-/* "(from 1 to 8; default: 4)": what is known of the values of option @id. */
+/* "(from 1 to 8; default: 4)": the facts about the value of option @id. */
 static void format_facts(enum opts_command command, enum opts_id id, char *text,
 			 size_t room)
 {
@@ -53,7 +52,7 @@ static void format_facts(enum opts_command command, enum opts_id id, char *text,
 	char range[64];
 	bool limited = false;
 
-	/* Those of words are of a part of the value. */
+	/* The range of ALLOC is for the BYTES of "sampled" only. */
 	range[0] = '\0';
 	if (row->kind != OPTS_ALLOC)
 		limited = opts_value_range(id, range, sizeof(range))[0];
@@ -81,7 +80,8 @@ static void format_head(const struct opts_row *row, char text[HEAD_BYTES])
 		 row->argument ? row->argument : "", row->optional ? "]" : "");
 }
 
-static void print_option(enum opts_command command, enum opts_id id, FILE *out)
+static void print_option_help(enum opts_command command, enum opts_id id,
+			      FILE *out)
 {
 	char head[HEAD_BYTES], facts[OPTS_TEXT_BYTES];
 	int at;
@@ -96,8 +96,8 @@ static void print_option(enum opts_command command, enum opts_id id, FILE *out)
 	putc('\n', out);
 }
 
-/* "usage: perfrec ctl [options] list", and a line for each other way to write
- * it. @first stands in front of the first line, and @others of the others. */
+/* Prints "usage: perfrec ctl [options] list", and a line for each other form.
+ * @first precedes the first line, and @others the others. */
 static void print_synopsis(const struct opts_command_row *row,
 			   const char *first, const char *others, FILE *out)
 {
@@ -137,7 +137,7 @@ void opts_print_help(enum opts_command command, FILE *out)
 	}
 	for (size_t i = 0; i < OPT_COUNT; i++)
 		if (opts_has(command, i))
-			print_option(command, (enum opts_id)i, out);
+			print_option_help(command, (enum opts_id)i, out);
 	if (row->notes)
 		fprintf(out, "\n%s", row->notes);
 }

@@ -24,7 +24,6 @@ enum opts_in {
 
 #define IN_ALL UINT32_MAX /* commands */
 
-/* What a value is. */
 enum opts_kind {
 	OPTS_FLAG, /* there is none */
 	OPTS_NUMBER,
@@ -48,7 +47,7 @@ enum opts_kind {
 	OPTS_TRIGGER, /* opts.c has it read by trigger.h */
 };
 
-/* What follows the options of a command. */
+/* The words after the options of a command. */
 enum opts_operands {
 	OPTS_NONE,
 	OPTS_COMMANDS, /* a command of perfrec */
@@ -92,31 +91,29 @@ struct opts_row {
 extern const struct opts_command_row opts_commands[CMD_COUNT];
 extern const struct opts_row opts_rows[OPT_COUNT];
 
-/* Whether @command has option @id. */
 bool opts_has(enum opts_command command, size_t id);
-/* The default of option @id in @command, a value; NULL: there is none. */
+/* Returns the default value of option @id in @command; NULL: it has none. */
 const char *opts_usual(enum opts_command command, size_t id);
 
-/* How many words stand in @choices, which ends with NULL. */
+/* Returns the number of words in @choices, before the NULL at its end. */
 size_t opts_count_choices(const char *const *choices);
-/* The index of @text, of which @length bytes count, among @choices; -1: it is
- * none of them. */
+/* Returns the index of @text, @length bytes long, in @choices, or -1. */
 int opts_find_choice(const char *const *choices, const char *text,
 		     size_t length);
 
 /*
- * Reads the text of a value of option @value->id: fills in @value->number and
- * @value->word where its kind has them. Whether it is allowed.
+ * Reads the text of a value of option @value->id: sets @value->number and
+ * @value->word if its kind has them. Returns true if it is allowed.
  */
 bool opts_value_read(struct opts_value *value);
-/* What is allowed for option @id: "give a number from 1 to 8". In @text, of
- * @room bytes, which are enough when OPTS_TEXT_BYTES. Returns @text. */
+/* Writes the advice for option @id, "give a number from 1 to 8", to @text, of
+ * @room bytes; OPTS_TEXT_BYTES are enough. Returns @text. */
 #define OPTS_TEXT_BYTES 256
 const char *opts_value_want(enum opts_id id, char *text, size_t room);
-/* The limits of option @id that people may meet: "from 1 to 8", "at least
- * 256K"; "" if there are none. In @text, of @room bytes. Returns @text. */
+/* Writes the limits of option @id to @text, of @room bytes: "from 1 to 8", "at
+ * least 256K"; "" if it has none that matter to people. Returns @text. */
 const char *opts_value_range(enum opts_id id, char *text, size_t room);
-/* "a, b or c": @count words. In @text, of @room bytes. Returns @text. */
+/* Writes @count words to @text, of @room bytes: "a, b or c". Returns @text. */
 const char *opts_list(const char *const *words, size_t count, char *text,
 		      size_t room);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rows of opts.def. What stands behind ID and IN_command there are fields
- * of a row, each a macro of this file.
+ * The rows of opts.def. Each word after ID and IN_command is a macro of this
+ * file, which sets a field of the row.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The values of options: each kind has one function that reads the text of a
- * value, and one sentence that says what is allowed.
+ * The values of options. Each kind of value has a parser, and a sentence for
+ * messages about wrong values.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,10 +18,9 @@
 #define NUMBER_BYTES 24
 #define PERCENT_UNIT 1000
 
-/* --- reading -----------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------- */
 
-static bool is_in_range(const struct opts_row *row, uint64_t number)
+static bool is_number_in_range(const struct opts_row *row, uint64_t number)
 {
 	return number >= row->least && (!row->most || number <= row->most);
 }
@@ -38,28 +37,28 @@ static bool read_size(const struct opts_row *row, const char *text,
 		      struct opts_value *out)
 {
 	return !size_parse_bytes(text, &out->number) &&
-	       is_in_range(row, out->number);
+	       is_number_in_range(row, out->number);
 }
 
-static bool read_time(const struct opts_row *row, const char *text,
-		      struct opts_value *out)
+static bool read_time_value(const struct opts_row *row, const char *text,
+			    struct opts_value *out)
 {
 	return !size_parse_ns(text, &out->number) &&
-	       is_in_range(row, out->number);
+	       is_number_in_range(row, out->number);
 }
 
 static bool read_duration(const struct opts_row *row, const char *text,
 			  struct opts_value *out)
 {
-	/* That is the same in all units. */
+	/* Zero needs no unit. */
 	if (!strcmp(text, "0"))
-		return is_in_range(row, out->number = 0);
+		return is_number_in_range(row, out->number = 0);
 	return !size_parse_duration(text, &out->number) &&
-	       is_in_range(row, out->number);
+	       is_number_in_range(row, out->number);
 }
 
-static bool read_word(const struct opts_row *row, const char *text,
-		      struct opts_value *out)
+static bool read_word_value(const struct opts_row *row, const char *text,
+			    struct opts_value *out)
 {
 	int word = opts_find_choice(row->choices, text, strlen(text));
 
@@ -72,12 +71,13 @@ static bool read_keep(const struct opts_row *row, const char *text,
 		      struct opts_value *out)
 {
 	out->number = 0;
-	return read_word(row, text, out) || read_time(row, text, out);
+	return read_word_value(row, text, out) ||
+	       read_time_value(row, text, out);
 }
 
 /* "cycles", or more words: "cycles,cache-misses". Each once. */
-static bool read_some(const struct opts_row *row, const char *text,
-		      struct opts_value *out)
+static bool read_list_value(const struct opts_row *row, const char *text,
+			    struct opts_value *out)
 {
 	uint64_t given = 0;
 
@@ -91,25 +91,25 @@ static bool read_some(const struct opts_row *row, const char *text,
 		out->number |= UINT64_C(1) << word;
 		given++;
 		if (!text[length])
-			return is_in_range(row, given);
+			return is_number_in_range(row, given);
 		text += length + 1;
 	}
 }
 
-/* "exact", or with a size behind it "sampled:64K". */
+/* "exact", or with a size "sampled:64K". */
 static bool read_alloc(const struct opts_row *row, const char *text,
 		       struct opts_value *out)
 {
 	static const char sampled[] = "sampled:";
 
 	if (!strncmp(text, sampled, strlen(sampled)))
-		return read_word(row, "sampled", out) &&
+		return read_word_value(row, "sampled", out) &&
 		       read_size(row, text + strlen(sampled), out);
-	return read_word(row, text, out) &&
+	return read_word_value(row, text, out) &&
 	       !size_parse_bytes(row->usual_bytes, &out->number);
 }
 
-/* "off", "auto", "99", or with an engine behind it "99,signal". */
+/* "off", "auto", "99", or with an engine "99,signal". */
 static bool read_cpu(const struct opts_row *row, const char *text,
 		     struct opts_value *out)
 {
@@ -126,7 +126,7 @@ static bool read_cpu(const struct opts_row *row, const char *text,
 		 text);
 	if (!read_count(row, number, out))
 		return false;
-	return !text[digits] || read_word(row, text + digits + 1, out);
+	return !text[digits] || read_word_value(row, text + digits + 1, out);
 }
 
 /* "5%", "5", "0.25%", or "off". More than 0 and less than 100. */
@@ -155,9 +155,9 @@ static bool read_percent(const struct opts_row *row, const char *text,
 	return !*text && number && (!point || (digits && digits <= 3));
 }
 
-/* One that matches nothing is a variable of a script that was not set. */
-static bool read_glob(const struct opts_row *row, const char *text,
-		      struct opts_value *out)
+/* Rejects a pattern that matches nothing: an unset variable of a script. */
+static bool read_glob_value(const struct opts_row *row, const char *text,
+			    struct opts_value *out)
 {
 	(void)row;
 	(void)out;
@@ -172,7 +172,7 @@ static bool read_categories(const struct opts_row *row, const char *text,
 	return categories_valid(text) && text[strspn(text, " ,-")];
 }
 
-/* Which of the words are allowed, the command knows. */
+/* The command itself checks the word: only some are allowed with its view. */
 static bool read_key(const struct opts_row *row, const char *text,
 		     struct opts_value *out)
 {
@@ -182,8 +182,8 @@ static bool read_key(const struct opts_row *row, const char *text,
 	return true;
 }
 
-static bool read_text(const struct opts_row *row, const char *text,
-		      struct opts_value *out)
+static bool read_text_value(const struct opts_row *row, const char *text,
+			    struct opts_value *out)
 {
 	(void)row;
 	(void)out;
@@ -197,22 +197,22 @@ bool opts_value_read(struct opts_value *value)
 	static reader *const readers[] = {
 		[OPTS_NUMBER] = read_count,
 		[OPTS_SIZE] = read_size,
-		[OPTS_TIME] = read_time,
+		[OPTS_TIME] = read_time_value,
 		[OPTS_DURATION] = read_duration,
-		[OPTS_WORD] = read_word,
-		[OPTS_SOME] = read_some,
+		[OPTS_WORD] = read_word_value,
+		[OPTS_SOME] = read_list_value,
 		[OPTS_KEY] = read_key,
-		[OPTS_FOLDER] = read_text,
-		[OPTS_FILE] = read_text,
-		[OPTS_TEXT] = read_text,
-		[OPTS_GLOB] = read_glob,
+		[OPTS_FOLDER] = read_text_value,
+		[OPTS_FILE] = read_text_value,
+		[OPTS_TEXT] = read_text_value,
+		[OPTS_GLOB] = read_glob_value,
 		[OPTS_CATEGORIES] = read_categories,
 		[OPTS_ALLOC] = read_alloc,
 		[OPTS_CPU] = read_cpu,
 		[OPTS_PERCENT] = read_percent,
 		[OPTS_KEEP] = read_keep,
-		[OPTS_USER] = read_text,
-		[OPTS_TRIGGER] = read_text,
+		[OPTS_USER] = read_text_value,
+		[OPTS_TRIGGER] = read_text_value,
 	};
 	const struct opts_row *row = &opts_rows[value->id];
 
@@ -220,10 +220,9 @@ bool opts_value_read(struct opts_value *value)
 	       readers[row->kind](row, value->text, value);
 }
 
-/* --- what is allowed ---------------------------------------------------------
- */
+/* --- advice about values ------------------------------------------------- */
 
-/* "64K": @number in the largest unit of @units that divides it. */
+/* Formats @number in the largest unit of @units that divides it: "64K". */
 static const char *format_whole(uint64_t number, const char *const *names,
 				const uint64_t *units, size_t count, char *text)
 {

@@ -9,10 +9,9 @@
 #define CHANGES_MAX 2
 
 /*
- * How many letters are to be changed, put in, left out or exchanged with their
- * neighbour to make @a of @b (the optimal string alignment distance). At most
- * WORD_MAX letters each.
- */
+ * Returns how many letters to change, insert, delete or swap with their
+ * neighbour to make @a from @b (the optimal string alignment distance). At most
+ * WORD_MAX letters each. */
 static size_t count_changes(const char *a, size_t a_length, const char *b,
 			    size_t b_length)
 {
@@ -53,7 +52,8 @@ const char *spelling_nearest(const char *text, size_t length,
 		if (word > WORD_MAX)
 			continue;
 		changes = count_changes(text, length, words[i], word);
-		if (changes == nearest)
+		/* Two profiles may have the same name. */
+		if (changes == nearest && found && strcmp(found, words[i]) != 0)
 			found = NULL;
 		if (changes < nearest) {
 			nearest = changes;

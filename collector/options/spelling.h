@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 /*
- * The one of @count @words that is nearest to the first @length bytes of @text:
- * at most two letters, and at most a third of them, are changed, missing, too
- * many or exchanged with their neighbour. NULL if there is none, or if two are
- * equally near. Words that are NULL are passed over. Pure.
+ * Returns the word of @words, @count of them, that is most similar to the first
+ * @length bytes of @text: at most two letters, and at most a third of them, are
+ * changed, missing, added or swapped with their neighbour. NULL if there is
+ * none, or if two are equally similar. Skips words that are NULL. Pure.
  */
 const char *spelling_nearest(const char *text, size_t length,
 			     const char *const *words, size_t count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first word says what a trigger is of, if it is one of five, and if no
- * comparison follows it: "crash > 5ms" is of a function that is called crash.
+ * The first word is the kind of the trigger if it is one of five, and no
+ * comparison follows it: "crash > 5ms" is about a function with the name crash.
  */
 #include "collector/options/trigger.h"
 
@@ -12,12 +12,13 @@
 #include "collector/options/expression_text.h"
 #include "shared/compiler.h"
 
-/* What stands behind a word of the table: text[at..). */
+/* Parses text[at..), the part after a word of the table. */
 typedef int trigger_reader(const char *text, size_t at, struct trigger *out,
 			   struct expression_error *error);
 
-static int copy_name(const char *text, size_t from, size_t to,
-		     struct trigger *out, struct expression_error *error)
+static int copy_trigger_name(const char *text, size_t from, size_t to,
+			     struct trigger *out,
+			     struct expression_error *error)
 {
 	if (to - from >= sizeof(out->name))
 		return expression_fail(error, from, "the name is too long");
@@ -27,22 +28,21 @@ static int copy_name(const char *text, size_t from, size_t to,
 }
 
 /* The name text[from..to), which has to be there. */
-static int read_name(const char *text, size_t from, size_t to,
-		     const char *missing, struct trigger *out,
-		     struct expression_error *error)
+static int read_trigger_name(const char *text, size_t from, size_t to,
+			     const char *missing, struct trigger *out,
+			     struct expression_error *error)
 {
 	from = expression_skip(text, from);
 	to = expression_trim(text, from, MAX(from, to));
 	if (from == to || (text[from] == '@' && from + 1 == to))
 		return expression_fail(error, from, missing);
-	return copy_name(text, from, to, out, error);
+	return copy_trigger_name(text, from, to, out, error);
 }
 
-/* --- calls ------------------------------------------------------------------
- */
+/* --- calls --------------------------------------------------------------- */
 
-/* How long the word "p99" at text[at] is, with spaces around it; 0: there is
- * none, or more follows. */
+/* Returns true if text[at..) is the word "p99", perhaps with spaces after it.
+ */
 static bool is_p99(const char *text, size_t at)
 {
 	static const char p99[] = "p99";
@@ -52,8 +52,8 @@ static bool is_p99(const char *text, size_t at)
 	return !text[expression_skip(text, at + strlen(p99))];
 }
 
-/* Where the factor of text[at..) ends, if one stands there ("5 x", "1.5*"); 0:
- * something else does. */
+/* Returns the end of the factor at text[at..) ("5 x", "1.5*"), or 0 without
+ * one. */
 static size_t factor_end(const char *text, size_t at)
 {
 	size_t digits = strspn(text + at, "0123456789.");
@@ -94,9 +94,11 @@ static int read_times(const char *text, size_t at, struct trigger *out,
 	return 0;
 }
 
-/* What the time of calls is compared with: text[at..). */
-static int read_bound(const char *text, const struct comparison *comparison,
-		      struct trigger *out, struct expression_error *error)
+/* Parses text[at..), the bound of the duration of calls. */
+static int read_trigger_bound(const char *text,
+			      const struct comparison *comparison,
+			      struct trigger *out,
+			      struct expression_error *error)
 {
 	size_t at = comparison->value;
 	uint64_t ns;
@@ -131,8 +133,8 @@ static int read_call(const char *text, size_t at, struct trigger *out,
 		return expression_fail(error, strlen(text),
 				       "a comparison is missing: FUNC > 10ms, "
 				       "or FUNC > 5 x p99");
-	err = read_name(text, at, comparison.sign,
-			"give the name of a function", out, error);
+	err = read_trigger_name(text, at, comparison.sign,
+				"give the name of a function", out, error);
 	if (!err)
 		err = comparison_check(text, &comparison, error);
 	if (err)
@@ -140,11 +142,10 @@ static int read_call(const char *text, size_t at, struct trigger *out,
 	if (!comparison.greater)
 		return expression_fail(error, comparison.sign,
 				       "choose > or >=: most calls are short");
-	return read_bound(text, &comparison, out, error);
+	return read_trigger_bound(text, &comparison, out, error);
 }
 
-/* --- the others -------------------------------------------------------------
- */
+/* --- counters, annotations, signals, crashes ----------------------------- */
 
 static int read_counter(const char *text, size_t at, struct trigger *out,
 			struct expression_error *error)
@@ -158,8 +159,8 @@ static int read_counter(const char *text, size_t at, struct trigger *out,
 		return expression_fail(error, strlen(text),
 				       "a comparison is missing: counter NAME "
 				       "> 100, or < 5");
-	err = read_name(text, at, comparison.sign, "give the name of a counter",
-			out, error);
+	err = read_trigger_name(text, at, comparison.sign,
+				"give the name of a counter", out, error);
 	if (!err)
 		err = comparison_check(text, &comparison, error);
 	if (err)
@@ -182,8 +183,8 @@ static int read_annotation(const char *text, size_t at, struct trigger *out,
 			   struct expression_error *error)
 {
 	at = expression_skip(text, at);
-	return copy_name(text, at, expression_trim(text, at, strlen(text)), out,
-			 error);
+	return copy_trigger_name(
+		text, at, expression_trim(text, at, strlen(text)), out, error);
 }
 
 static int read_signal(const char *text, size_t at, struct trigger *out,
@@ -216,13 +217,11 @@ static int read_crash(const char *text, size_t at, struct trigger *out,
 {
 	(void)out;
 	at = expression_skip(text, at);
-	return text[at] ? expression_fail(error, at,
-					  "nothing stands behind crash")
+	return text[at] ? expression_fail(error, at, "crash takes no argument")
 			: 0;
 }
 
-/* --- which one it is --------------------------------------------------------
- */
+/* --- the kind of a trigger ----------------------------------------------- */
 
 static const struct trigger_word {
 	const char *word;
@@ -236,7 +235,7 @@ static const struct trigger_word {
 	{ "crash", TRIGGER_CRASH, read_crash },
 };
 
-/* The word of the table that text[at..) begins with; NULL: it is of a function.
+/* Returns the word of the table at the start of text[at..); NULL: a function.
  */
 static const struct trigger_word *first_word(const char *text, size_t at)
 {

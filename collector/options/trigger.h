@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trigger - what makes the flight recorder write a snapshot, as a person gives
- * it:
+ * trigger - parses an event that makes the flight recorder write a snapshot:
  *
- *   FUNC > TIME               a call of FUNC took longer       parse* > 10ms
- *   FUNC > [K x] p99          it took longer than K times what 99 % of the
- * calls of FUNC take                     parse* > 5 x p99 counter NAME > NUMBER
- * the counter went beyond          counter queue > 100 counter NAME < NUMBER it
- * went below annotation [NAME]         PERFREC_TRIGGER() was met signal USR1
- * perfrec-collect got the signal (or USR2) crash                     a program
- * was ended by a signal
+ *   FUNC > TIME            a call of FUNC took longer: parse* > 10ms
+ *   FUNC > [K x] p99       a call took longer than K times the duration that
+ *                          99 % of the calls of FUNC stay below: f > 5 x p99
+ *   counter NAME > NUMBER  the counter rose above NUMBER: counter queue > 100
+ *   counter NAME < NUMBER  the counter fell below NUMBER
+ *   annotation [NAME]      the program reached PERFREC_TRIGGER()
+ *   signal USR1            perfrec-collect received the signal, or USR2
+ *   crash                  a signal ended a program
  *
  * >= and <= include the bound. FUNC is the full name of a function or a pattern
  * of name_pattern.h (also @GLOB); NAME is a name or a glob (fnmatch(3)).
- * "call FUNC > TIME" is the same as without "call": for a FUNC that begins with
+ * "call FUNC > TIME" is the same as without "call": for a FUNC that starts with
  * one of the other words.
  */
 #ifndef PERFREC_COLLECTOR_OPTIONS_TRIGGER_H
@@ -24,7 +24,6 @@
 
 #include "collector/options/expression.h"
 
-/* As many as a recording can have. */
 #define TRIGGERS_MAX 30
 #define TRIGGER_TIMES_MAX 1e6
 
@@ -45,18 +44,18 @@ struct trigger {
 			  * longer */
 	double times; /* of TRIGGER_P99: longer than so many times the p99; or
 		       * as long (equal) */
-	double bound; /* of TRIGGER_COUNTER; in ns or bytes, if it was given
-		       * with such a unit */
+	double bound; /* of TRIGGER_COUNTER; a unit in the text makes it ns or
+		       * bytes */
 	bool greater, equal; /* of TRIGGER_COUNTER: >, >= or <=; <, if none */
 	int signal; /* of TRIGGER_SIGNAL: its number */
 };
 
-/* Reads @text, which has to outlive *@out. 0; or -EINVAL, with *@error set:
- * expression_complain() says it. Any thread. */
+/* Reads @text, which must outlive *@out. 0; or -EINVAL, with *@error set for
+ * expression_complain(). Any thread. */
 int trigger_parse(const char *text, struct trigger *out,
 		  struct expression_error *error);
 
-/* Whether @value of a counter is beyond the bound of @trigger. Pure. */
+/* Returns true if @value of a counter is beyond the bound of @trigger. Pure. */
 static inline bool trigger_is_beyond(const struct trigger *trigger,
 				     double value)
 {

@@ -6,11 +6,10 @@
 #include "collector/base/json_text.h"
 #include "shared/compiler.h"
 
-/* One row of the table. */
 struct counter_field {
 	const char *name;
 	enum counter_kind kind;
-	size_t offset; /* of the member in the structure of the group */
+	size_t offset; /* in the structure of the group */
 };
 
 static const struct counter_field settings_fields[] = {

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TESTS 5
-#define TEST_PAUSE_NS 10000000
+#define TRIES 20
+#define TRY_PAUSE_NS 10000000
 
 void folder_lock_hold(int dir_fd)
 {
@@ -22,19 +22,25 @@ int folder_lock_take(int dir_fd)
 	return errno == EWOULDBLOCK ? -EBUSY : -errno;
 }
 
+int folder_lock_wait(int dir_fd)
+{
+	const struct timespec pause = { .tv_nsec = TRY_PAUSE_NS };
+	int err = folder_lock_take(dir_fd);
+
+	for (int i = 1; err == -EBUSY && i < TRIES; i++) {
+		nanosleep(&pause, NULL);
+		err = folder_lock_take(dir_fd);
+	}
+	return err;
+}
+
 int folder_lock_test(const char *dir)
 {
-	const struct timespec pause = { .tv_nsec = TEST_PAUSE_NS };
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
 
 	if (fd < 0)
 		return -errno;
-	err = folder_lock_take(fd);
-	/* Another reader may be testing, too. */
-	for (int i = 1; err == -EBUSY && i < TESTS; i++) {
-		nanosleep(&pause, NULL);
-		err = folder_lock_take(fd);
-	}
+	err = folder_lock_wait(fd);
 	close(fd);
 	return err;
 }

@@ -16,7 +16,6 @@ struct gz_stream {
 	uint8_t bytes[BUFFER_BYTES];
 };
 
-/* Compresses what is in zlib.next_in. 0 or -EIO. */
 static int compress_input(struct gz_stream *gz, int flush)
 {
 	int result;

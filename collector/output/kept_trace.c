@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kept_trace - how a trace that is apart is joined:
+ * kept_trace - joins a trace that is apart, in one of two ways:
  *
- *   - Where the file system can do so, the packets of trace.head are put right
- *     before the rest of the trace, into the hole, and what is left of the hole
- *     is taken out of the file (FALLOC_FL_COLLAPSE_RANGE). Nothing is copied.
- *   - Otherwise all is copied to a new file piece by piece, and each piece that
- *     was copied becomes a hole in the old one: no room on the disk is needed
- *     but for a piece.
+ *   - If the file system can remove a range (FALLOC_FL_COLLAPSE_RANGE), the
+ *     packets of trace.head go into the end of the hole, right before the rest
+ *     of the trace. The file system removes the rest of the hole. Nothing else
+ *     is copied.
+ *   - Otherwise both files are copied to a new file piece by piece. Each copied
+ *     piece becomes a hole in the old file, so one piece of room is enough.
  *
- * Either may be killed at any moment. What was done by then is seen from the
- * two files: as long as the trace begins with a hole, its first byte is 0,
- * which no trace begins with.
+ * Joining may be killed at any moment; the next call sees the progress in the
+ * two files. While the trace still starts with a hole its first byte is 0,
+ * which never starts a trace.
  */
 #include "collector/output/kept_trace.h"
 
@@ -74,7 +74,6 @@ static int write_at(int fd, const void *from, size_t count, uint64_t offset)
 	return 0;
 }
 
-/* The two files. */
 struct apart {
 	int fd, head_fd;
 	uint64_t head_bytes, gone, size;
@@ -88,7 +87,8 @@ static uint64_t size_of(int fd)
 	return fstat(fd, &status) < 0 ? 0 : (uint64_t)status.st_size;
 }
 
-/* Looks into the two files. 0; -ENODATA: they are joined; or -errno. */
+/* Reads the state of both files. Returns 0; -ENODATA: they are joined; or
+ * -errno. */
 static int look(struct apart *apart)
 {
 	struct kept_header header;
@@ -111,10 +111,8 @@ static int look(struct apart *apart)
 	return 0;
 }
 
-/* --- reading ---------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------- */
 
-/* Opens the head that lies beside the trace at @path. -1: there is none. */
 static int open_head(const char *path)
 {
 	static const char name[] = TRACE_NAME;
@@ -187,10 +185,8 @@ bool kept_trace_is_apart(int dir_fd)
 	return faccessat(dir_fd, HEAD_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* --- joining ---------------------------------------------------------------
- */
+/* --- joining ------------------------------------------------------------- */
 
-/* Copies the packets of the head to @offset of @fd. 0 or -errno. */
 static int put_head(const struct apart *apart, int fd, uint64_t offset)
 {
 	uint8_t *piece = malloc(COPY_BYTES);
@@ -217,7 +213,7 @@ static int make_hole(int fd, uint64_t offset, uint64_t bytes)
 		       : 0;
 }
 
-/* Takes what is too much out of the file. False: the file system cannot. */
+/* Joins the files by collapsing the hole, if the file system can. */
 static bool collapse(const struct apart *apart)
 {
 	uint64_t extra = apart->gone - apart->head_bytes;
@@ -230,7 +226,6 @@ static bool collapse(const struct apart *apart)
 			 (off_t)extra) == 0;
 }
 
-/* Copies up to @count bytes. How many, or -errno. */
 static ssize_t copy_piece(const struct apart *apart, int to, uint64_t from_at,
 			  uint64_t to_at, size_t count)
 {
@@ -249,7 +244,7 @@ static ssize_t copy_piece(const struct apart *apart, int to, uint64_t from_at,
 	return err ?: (ssize_t)count;
 }
 
-/* Copies what is not in the file @to yet, which has the head. 0 or -errno. */
+/* Appends the trace to @to, from the place where an earlier try stopped. */
 static int copy_rest(const struct apart *apart, int to)
 {
 	uint64_t at = size_of(to), from = at - apart->head_bytes + apart->gone;
@@ -263,17 +258,17 @@ static int copy_rest(const struct apart *apart, int to)
 			return done ? (int)done : -EIO;
 		at += (uint64_t)done;
 		from += (uint64_t)done;
-		/* A machine that fails now must not lose both. */
+		/* If the machine fails now, one of the copies must survive. */
 		if (fdatasync(to) < 0)
 			return -errno;
-		/* Where there are no holes, it takes more room meanwhile. */
+		/* A file system without holes only needs more room. */
 		(void)make_hole(apart->fd, hole, from - hole);
 		hole = from - from % KEPT_ALIGN;
 	}
 	return 0;
 }
 
-/* Makes a new file of both. @to: the file of a try before, or -1. */
+/* @to: the file of an interrupted try, or -1. */
 static int copy(int dir_fd, const struct apart *apart, int to)
 {
 	int err = 0;
@@ -295,8 +290,7 @@ static int copy(int dir_fd, const struct apart *apart, int to)
 		       : 0;
 }
 
-/* Says in the head that joining has begun, when the trace begins with a hole.
- */
+/* Clears the start of the trace, then marks the head: joining has begun. */
 static int begin_join(const struct apart *apart)
 {
 	uint8_t header[KEPT_HEADER_BYTES];

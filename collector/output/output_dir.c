@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * output_dir - the folder that -o names may be anybody's, and so may be
- * DIR.old. Both folders are looked at in full before anything is changed;
- * own_files.h says which files are perfrec's. Then folders are only renamed.
- * Files are removed from one folder only, one by one and by name, through a
- * descriptor that was opened before the folder was looked at.
+ * output_dir - the folders DIR (of -o) and DIR.old may belong to a person. Both
+ * are checked in full before anything changes; own_files.h lists the files of
+ * perfrec. Then folders are only renamed. Files are removed from one folder
+ * only, one by one and by name, through a descriptor opened before the check.
  *
- * If DIR is a symbolic link, perfrec records into the folder that the link
- * leads to, and makes DIR.old beside that folder. perfrec never makes a link,
- * so a link that is called DIR.old is somebody else's.
+ * If DIR is a symbolic link, perfrec records into the folder behind the link,
+ * and makes DIR.old beside that folder. perfrec never makes a link, so a link
+ * called DIR.old belongs to somebody else.
  */
 #include "collector/output/output_dir.h"
 
@@ -30,17 +29,16 @@
 
 #define ANOTHER "choose another folder with -o"
 
-/* The last part of a path that does not end in a slash. */
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	if (!slash)
 		return path;
-	return slash[1] ? slash + 1 : "."; /* of "/" */
+	return slash[1] ? slash + 1 : ".";
 }
 
-/* --- what is in the way --- */
+/* --- checks --- */
 
 static int refuse_folder(const char *path, const char *what)
 {
@@ -70,7 +68,6 @@ static int cannot_open(const char *path)
 	return err;
 }
 
-/* Says what is at @path, which cannot be opened as a folder. */
 static int refuse_other(const struct output_dir *output, const char *path)
 {
 	int saved = errno;
@@ -87,11 +84,8 @@ static int refuse_other(const struct output_dir *output, const char *path)
 	return cannot_open(path);
 }
 
-/*
- * Opens the folder @path and checks that it is empty, or holds a recording and
- * nothing else. *@fd is then the caller's; -1: nothing is at @path. 0, or
- * -errno after logging why.
- */
+/* *@fd is the caller's; -1: nothing is at @path. Returns 0, or -errno after
+ * logging the cause. */
 static int open_and_check(const struct output_dir *output, const char *path,
 			  int *fd, struct own_files *files)
 {
@@ -133,8 +127,7 @@ static int cannot_move(const char *from, const char *to)
 	return err;
 }
 
-/* Moves DIR.old onto a new, empty folder: a folder may be renamed onto an empty
- * one, and nobody else takes the name. */
+/* rename() replaces the new, empty folder, which reserves the name. */
 static int move_old_aside(struct output_dir *output)
 {
 	char *older;
@@ -158,8 +151,7 @@ static int move_old_aside(struct output_dir *output)
 	return 0;
 }
 
-/* Moves a recording in DIR.old aside, which will be removed: nobody may still
- * write to it. */
+/* Moves a recording in DIR.old aside, unless a collector still writes it. */
 static int prepare_old(struct output_dir *output)
 {
 	struct own_files files;
@@ -179,8 +171,7 @@ static int prepare_old(struct output_dir *output)
 	return move_old_aside(output);
 }
 
-/* Whether @fd is the current folder: a program that runs there would find
- * itself in DIR.old. */
+/* A program started in the moved folder would end up in DIR.old. */
 static bool is_current(int fd)
 {
 	struct stat folder, current;
@@ -230,10 +221,10 @@ static int make_room(struct output_dir *output)
 /* --- the names --- */
 
 /*
- * Returns @dir without slashes at its end; or its real path, if it is a
- * symbolic link, "." or "..", or goes through a "..", since that may go through
- * the folder that is about to move. The caller frees the path. NULL: errno says
- * why.
+ * Returns @dir without trailing slashes. Returns the real path of a symbolic
+ * link, ".", "..", or a path through "..", which may lead through the folder
+ * that is about to move. The caller frees the path. Returns NULL with errno
+ * set.
  */
 static char *resolve_path(const char *dir)
 {
@@ -260,7 +251,6 @@ static char *resolve_path(const char *dir)
 	return real;
 }
 
-/* Opens the folder that @path is in. A descriptor; -1: errno says why. */
 static int open_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -295,7 +285,8 @@ static int init_paths(const char *dir, struct output_dir *output)
 	}
 	if (asprintf(&output->old, "%s.old", output->dir) >= 0)
 		return 0;
-	/* release_paths() has it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+	/* release_paths() frees it:
+	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	output->old = NULL;
 	log_err("out of memory");
 	return -ENOMEM;
@@ -333,7 +324,9 @@ static void remove_folder(const struct output_dir *output, const char *path,
 {
 	own_files_remove(fd);
 	if (unlinkat(output->parent_fd, last_part(path), AT_REMOVEDIR) < 0)
-		log_warn("'%s' stays, without its recording: %m", path);
+		log_warn("cannot remove folder '%s', whose recording was "
+			 "removed: %m",
+			 path);
 }
 
 void output_dir_commit(struct output_dir *output, bool quiet)
@@ -348,8 +341,7 @@ void output_dir_commit(struct output_dir *output, bool quiet)
 	release_paths(output);
 }
 
-/* Removes what the collector may have made before it was clear that the program
- * cannot be run. */
+/* Removes files that the collector made before the program failed to start. */
 static void remove_new(const struct output_dir *output)
 {
 	int fd = openat(output->parent_fd, last_part(output->dir),

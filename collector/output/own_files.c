@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * own_files - the name of a file does not prove that perfrec wrote the file:
- * other tools write a summary.json or a trace.pftrace, too. So a folder counts
- * as a recording only if the contents of one of these two files say that
- * perfrec wrote it. Files are opened below the descriptor of the folder, never
- * through a symbolic link.
+ * own_files - a file name does not prove that perfrec wrote the file: other
+ * tools also write a summary.json or a trace.pftrace. So a folder counts as a
+ * recording only if the contents of one of these two files name perfrec. Files
+ * are opened below the descriptor of the folder, never through a symbolic link.
  *
- * Snapshots of the flight recorder are folders in SNAPSHOTS_NAME. That folder
- * is perfrec's if it holds nothing but folders with such names, and these
- * nothing but files of the table: so what a person puts there keeps all of it.
+ * Snapshots of the flight recorder are folders in SNAPSHOTS_NAME, and unsent
+ * windows are files in PUSH_NAME. A snapshot is perfrec's if its name fits and
+ * if it holds only files of the table; a window, if its name fits. So one
+ * foreign file protects its whole folder.
  */
 #include "collector/output/own_files.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,47 +23,52 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/base/protobuf.h"
 #include "collector/base/socket_path.h"
 #include "shared/compiler.h"
 
-#define LOOK_BYTES 4096 /* of a file, where perfrec's mark must be */
+#define LOOK_BYTES 4096 /* of a file, with perfrec's mark in them */
 #define TRACE_MARK "perfrec.version" /* recording.c: write_preamble() */
 #define TEMPORARY_SUFFIX ".new"
+#define INNER_DEPTH 2 /* depth of files in snapshots/0001-101500-call/ */
+#define BLOCK_BYTES 512 /* unit of st_blocks */
 /* TracePacket in a Trace, compressed_packets in a TracePacket. */
 #define PACKET_TAG 0x0a
 #define COMPRESSED_TAG (50 << 3 | 2)
 
-/* '#' in a name stands for a digit. While a file has another name, that is its
- * name with a dot in front of it and TEMPORARY_SUFFIX behind it. */
+/* '#' in a name stands for a digit. The temporary name of a file is its name
+ * between a dot and TEMPORARY_SUFFIX. */
 static const struct own_file {
 	const char *name;
 	mode_t type;
-	bool temporary; /* it has another name while it is written */
+	bool temporary; /* has a temporary name while it is written */
+	bool inner; /* only in an own_folder */
 } table[] = {
-	{ TRACE_NAME, S_IFREG, false },
-	{ HEAD_NAME, S_IFREG, true },
-	{ TRACE_JOINED_NAME, S_IFREG, false },
-	{ INDEX_NAME, S_IFREG, false },
-	/* Of perfrec index: while a trace is recorded, its index has its own
-	 * name. */
-	{ INDEX_NEW_NAME, S_IFREG, false },
-	{ SUMMARY_NAME, S_IFREG, true },
-	{ WALL_PROFILE_NAME, S_IFREG, true },
-	{ CPU_PROFILE_NAME, S_IFREG, true },
-	{ OFFCPU_PROFILE_NAME, S_IFREG, true },
-	{ HEAP_PROFILE_NAME, S_IFREG, true },
-	{ HEAP_PEAK_NAME, S_IFREG, true },
-	{ SPAN_PROFILE_NAME, S_IFREG, true },
-	{ PAGE_NAME, S_IFREG, true },
-	{ WHY_NAME, S_IFREG, true },
-	/* snapshot_make_name() */
-	{ "wall.########T######.###.pb.gz", S_IFREG, true },
-	{ "heap.########T######.###.pb.gz", S_IFREG, true },
-	/* A collector that was killed leaves it behind. */
-	{ SOCKET_PATH_LINK, S_IFLNK, false },
+	{ TRACE_NAME, S_IFREG, false, false },
+	{ HEAD_NAME, S_IFREG, true, false },
+	{ TRACE_JOINED_NAME, S_IFREG, false, false },
+	{ INDEX_NAME, S_IFREG, false, false },
+	/* perfrec index uses this name beside a trace that is still
+	 * recorded. */
+	{ INDEX_NEW_NAME, S_IFREG, false, false },
+	{ SUMMARY_NAME, S_IFREG, true, false },
+	{ WALL_PROFILE_NAME, S_IFREG, true, false },
+	{ CPU_PROFILE_NAME, S_IFREG, true, false },
+	{ OFFCPU_PROFILE_NAME, S_IFREG, true, false },
+	{ HEAP_PROFILE_NAME, S_IFREG, true, false },
+	{ HEAP_PEAK_NAME, S_IFREG, true, false },
+	{ SPAN_PROFILE_NAME, S_IFREG, true, false },
+	{ PAGE_NAME, S_IFREG, true, false },
+	{ WHY_NAME, S_IFREG, true, false },
+	/* In PUSH_NAME. */
+	{ PUSH_COUNTERS_NAME, S_IFREG, true, true },
+	/* See snapshot_make_name(). */
+	{ "wall.########T######.###.pb.gz", S_IFREG, true, false },
+	{ "heap.########T######.###.pb.gz", S_IFREG, true, false },
+	/* Left by a collector that was killed. */
+	{ SOCKET_PATH_LINK, S_IFLNK, false, false },
 };
 
-/* Whether the @length bytes at @name match @pattern. */
 static bool matches_pattern(const char *pattern, const char *name,
 			    size_t length)
 {
@@ -75,7 +81,6 @@ static bool matches_pattern(const char *pattern, const char *name,
 	return true;
 }
 
-/* Whether @name is that of @file while it is written. */
 static bool is_unfinished(const struct own_file *file, const char *name)
 {
 	size_t length = strlen(name), suffix = strlen(TEMPORARY_SUFFIX);
@@ -91,7 +96,6 @@ static bool may_be_file(const struct own_file *file, const char *name)
 	       is_unfinished(file, name);
 }
 
-/* The regular file in the table whose final name is @name, or NULL. */
 static const struct own_file *find_file(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
@@ -103,19 +107,22 @@ static const struct own_file *find_file(const char *name)
 
 static bool is_own_summary(int dir_fd, const char *name);
 
-/* Of other names nobody thinks but perfrec. */
+/* WHY_NAME is the only name that another tool may use, so its contents must
+ * name perfrec. */
 static bool is_own_why(int dir_fd, const char *name)
 {
 	return strcmp(name, WHY_NAME) != 0 || is_own_summary(dir_fd, WHY_NAME);
 }
 
-static bool is_own_file(int dir_fd, const char *name)
+/* @inner: the folder is an own_folder, or lies in one. */
+static bool is_own_file(int dir_fd, const char *name, bool inner)
 {
 	struct stat status;
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (may_be_file(&table[i], name))
-			return fstatat(dir_fd, name, &status,
+			return (inner || !table[i].inner) &&
+			       fstatat(dir_fd, name, &status,
 				       AT_SYMLINK_NOFOLLOW) == 0 &&
 			       (status.st_mode & S_IFMT) == table[i].type &&
 			       is_own_why(dir_fd, name);
@@ -141,9 +148,8 @@ int own_files_open(const char *path)
 	return -EBADMSG;
 }
 
-/* --- what a trace and a summary say of themselves --- */
+/* --- perfrec's marks in traces and summaries --- */
 
-/* Reads the first bytes of a plain file. Returns how many, or -1. */
 static ssize_t read_start(int dir_fd, const char *name,
 			  uint8_t bytes[LOOK_BYTES])
 {
@@ -159,49 +165,28 @@ static ssize_t read_start(int dir_fd, const char *name,
 	return count;
 }
 
-/* Reads a varint of at most 32 bits at *@at, and moves *@at on. False: there is
- * none. */
-static bool take_varint(const uint8_t **at, const uint8_t *end, uint32_t *out)
-{
-	uint32_t value = 0;
-
-	for (unsigned int shift = 0; shift < 32 && *at < end; shift += 7) {
-		uint8_t byte = *(*at)++;
-
-		value |= (uint32_t)(byte & 0x7f) << shift;
-		if (byte < 0x80) {
-			*out = value;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Unpacks the first bytes of a trace that --compress wrote. Returns how many.
- */
 static size_t unpack_start(const uint8_t *bytes, size_t count,
 			   uint8_t unpacked[LOOK_BYTES])
 {
-	const uint8_t *at = bytes, *end = bytes + count;
-	uint32_t packet, length, tag, inner;
+	struct wire left = { bytes, bytes + count };
+	uint64_t packet, length, tag, inner;
 	z_stream stream = { .next_out = unpacked, .avail_out = LOOK_BYTES };
 
-	if (!take_varint(&at, end, &packet) || packet != PACKET_TAG ||
-	    !take_varint(&at, end, &length) || !take_varint(&at, end, &tag) ||
-	    tag != COMPRESSED_TAG || !take_varint(&at, end, &inner))
+	if (!wire_varint(&left, &packet) || packet != PACKET_TAG ||
+	    !wire_varint(&left, &length) || !wire_varint(&left, &tag) ||
+	    tag != COMPRESSED_TAG || !wire_varint(&left, &inner))
 		return 0;
-	/* zlib does not write there, but its type says so. */
-	stream.next_in = (Bytef *)(uintptr_t)at;
-	stream.avail_in = (uInt)(end - at);
+	/* zlib's type lacks a const. */
+	stream.next_in = (Bytef *)(uintptr_t)left.at;
+	stream.avail_in = (uInt)(left.end - left.at);
 	if (inflateInit(&stream) != Z_OK)
 		return 0;
-	/* The rest of the packet may be missing. */
+	/* The input may end within the packet. */
 	inflate(&stream, Z_SYNC_FLUSH);
 	inflateEnd(&stream);
 	return LOOK_BYTES - stream.avail_out;
 }
 
-/* Reads the first packets of the trace. Returns how many bytes, or -1. */
 static ssize_t read_trace_start(int dir_fd, uint8_t bytes[LOOK_BYTES])
 {
 	ssize_t count = read_start(dir_fd, HEAD_NAME, bytes);
@@ -213,8 +198,8 @@ static ssize_t read_trace_start(int dir_fd, uint8_t bytes[LOOK_BYTES])
 	return count;
 }
 
-/* An empty trace counts: a collector that was killed early leaves one, and
- * nothing is lost with it. */
+/* An empty trace counts as perfrec's: a collector that is killed early leaves
+ * one, and it holds no data to lose. */
 static bool is_own_trace(int dir_fd)
 {
 	uint8_t bytes[LOOK_BYTES], unpacked[LOOK_BYTES];
@@ -257,8 +242,7 @@ static bool has_file(int dir_fd, const char *name)
 
 /* --- the folder --- */
 
-/* Opens the folder @dir_fd once more, to read it from its start. NULL: errno
- * says why. */
+/* A descriptor of its own, to read the folder from its start. */
 static DIR *open_stream(int dir_fd)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -271,7 +255,6 @@ static DIR *open_stream(int dir_fd)
 	return dir;
 }
 
-/* Returns the name of the next entry that is not "." or "..", or NULL. */
 static const char *next_name(DIR *dir)
 {
 	struct dirent *entry;
@@ -283,8 +266,6 @@ static const char *next_name(DIR *dir)
 	return entry ? entry->d_name : NULL;
 }
 
-/* Opens the folder @name, which is no symbolic link. A descriptor, or -errno.
- */
 static int open_folder(int dir_fd, const char *name)
 {
 	int fd = openat(dir_fd, name,
@@ -293,7 +274,6 @@ static int open_folder(int dir_fd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Whether all that is in the folder @dir_fd is an own file. */
 static bool has_own_files_only(int dir_fd)
 {
 	DIR *dir = open_stream(dir_fd);
@@ -301,13 +281,13 @@ static bool has_own_files_only(int dir_fd)
 	bool own = dir;
 
 	while (own && (name = next_name(dir)))
-		own = is_own_file(dir_fd, name);
+		own = is_own_file(dir_fd, name, true);
 	if (dir)
 		closedir(dir);
 	return own;
 }
 
-/* "0001-101500-call", or ".0001-101500-call.new" while it is written. */
+/* "0001-101500-call", or the temporary name ".0001-101500-call.new". */
 static bool is_snapshot_name(const char *name)
 {
 	bool hidden = name[0] == '.';
@@ -322,12 +302,65 @@ static bool is_snapshot_name(const char *name)
 	return digits && !strcmp(at + digits, hidden ? TEMPORARY_SUFFIX : "");
 }
 
-/* Opens the snapshot @name. A descriptor; or -errno, -ENOTEMPTY: something is
- * in it that perfrec did not write. */
-static int open_snapshot(int snapshots_fd, const char *name)
+bool own_files_is_window(const char *name, bool *whole)
 {
-	int fd = is_snapshot_name(name) ? open_folder(snapshots_fd, name)
-					: -EINVAL;
+	size_t digits;
+
+	*whole = name[0] != '.';
+	name += !*whole;
+	digits = strspn(name, "0123456789");
+	return digits && name[digits] == '-' &&
+	       strspn(name + digits + 1, "0123456789") ==
+		       strlen(name + digits + 1) &&
+	       name[digits + 1];
+}
+
+/* Also for marks that a server has a window: NAME.sent-0123456789abcdef. */
+static bool is_window_name(const char *name)
+{
+	const char *mark = strstr(name, PUSH_MARK);
+	size_t length = mark ? (size_t)(mark - name) : strlen(name);
+	char window[NAME_MAX + 1];
+	bool whole;
+
+	snprintf(window, sizeof(window), "%.*s", (int)length, name);
+	if (!own_files_is_window(window, &whole))
+		return false;
+	mark = mark ? mark + strlen(PUSH_MARK) : "";
+	return strspn(mark, "0123456789abcdef") == strlen(mark);
+}
+
+enum { SNAPSHOTS, WINDOWS };
+
+/* Folders of perfrec in the folder of a recording. */
+static const struct own_folder {
+	const char *name;
+	/* Returns true if perfrec makes folders called @name in it, or, if
+	 * @files, files. */
+	bool (*has)(const char *name);
+	/* The last file to remove from an inner folder, or from this one. */
+	const char *last;
+	bool files; /* has files, also of the table, instead of folders */
+} folders[] = {
+	[SNAPSHOTS] = { SNAPSHOTS_NAME, is_snapshot_name, WHY_NAME, false },
+	[WINDOWS] = { PUSH_NAME, is_window_name, PUSH_COUNTERS_NAME, true },
+};
+
+static bool is_inner_file(const struct own_folder *folder, int folder_fd,
+			  const char *name)
+{
+	struct stat status;
+
+	return folder->files && folder->has(name) &&
+	       fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(status.st_mode);
+}
+
+/* Returns -ENOTEMPTY if the folder has a file that perfrec did not write. */
+static int open_inner(const struct own_folder *folder, int folder_fd,
+		      const char *name)
+{
+	int fd = folder->has(name) ? open_folder(folder_fd, name) : -EINVAL;
 
 	if (fd < 0 || has_own_files_only(fd))
 		return fd;
@@ -335,32 +368,44 @@ static int open_snapshot(int snapshots_fd, const char *name)
 	return -ENOTEMPTY;
 }
 
-/* Opens the folder of snapshots. A descriptor, or -errno as above. */
-static int open_snapshots(int dir_fd)
+static bool is_own_inner(const struct own_folder *folder, int folder_fd,
+			 const char *name)
 {
-	int fd = open_folder(dir_fd, SNAPSHOTS_NAME), one = 0;
+	int fd;
+
+	if (folder->files)
+		return is_own_file(folder_fd, name, true) ||
+		       is_inner_file(folder, folder_fd, name);
+	fd = open_inner(folder, folder_fd, name);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int open_own_folder(int dir_fd, const struct own_folder *folder)
+{
+	int fd = open_folder(dir_fd, folder->name);
 	DIR *dir = fd < 0 ? NULL : open_stream(fd);
 	const char *name;
+	bool own = dir;
 
-	while (dir && one >= 0 && (name = next_name(dir))) {
-		one = open_snapshot(fd, name);
-		if (one >= 0)
-			close(one);
-	}
+	while (own && (name = next_name(dir)))
+		own = is_own_inner(folder, fd, name);
 	if (dir)
 		closedir(dir);
-	if (fd < 0 || (dir && one >= 0))
+	if (fd < 0 || own)
 		return fd;
 	close(fd);
 	return -ENOTEMPTY;
 }
 
-/* Whether @name is the folder of snapshots. */
 static bool is_own_folder(int dir_fd, const char *name)
 {
-	int fd =
-		strcmp(name, SNAPSHOTS_NAME) ? -ENOENT : open_snapshots(dir_fd);
+	int fd = -ENOENT;
 
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (!strcmp(name, folders[i].name))
+			fd = open_own_folder(dir_fd, &folders[i]);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -383,7 +428,8 @@ int own_files_look(int dir_fd, struct own_files *out)
 	if (!dir)
 		return -errno;
 	while ((name = next_name(dir)))
-		if (is_own_file(dir_fd, name) || is_own_folder(dir_fd, name))
+		if (is_own_file(dir_fd, name, false) ||
+		    is_own_folder(dir_fd, name))
 			files.own++;
 		else
 			note_foreign(&files, name);
@@ -397,6 +443,21 @@ int own_files_look(int dir_fd, struct own_files *out)
 		files.recorded = is_own_folder(dir_fd, SNAPSHOTS_NAME);
 	*out = files;
 	return 0;
+}
+
+bool own_files_is_named(int dir_fd, const char *name)
+{
+	uint8_t bytes[LOOK_BYTES + 1];
+	ssize_t count = read_start(dir_fd, SUMMARY_NAME, bytes);
+	char member[NAME_MAX + sizeof("\n \"folder\": \"\"")];
+
+	if (count < 0)
+		return false;
+	bytes[count] = '\0';
+	/* The form of jansson. It escapes newlines in strings, so no program
+	 * can forge this. */
+	snprintf(member, sizeof(member), "\n \"folder\": \"%s\"", name);
+	return strstr((const char *)bytes, member);
 }
 
 bool own_files_has(const char *dir, const char *path)
@@ -415,7 +476,7 @@ bool own_files_has(const char *dir, const char *path)
 	return false;
 }
 
-static void remove_files(int dir_fd)
+static void remove_files(int dir_fd, bool inner, const char *last)
 {
 	DIR *dir = open_stream(dir_fd);
 	const char *name;
@@ -423,57 +484,107 @@ static void remove_files(int dir_fd)
 	if (!dir)
 		return;
 	while ((name = next_name(dir)))
-		if (is_own_file(dir_fd, name))
+		if (strcmp(name, last) != 0 && is_own_file(dir_fd, name, inner))
 			unlinkat(dir_fd, name, 0);
 	closedir(dir);
+	if (is_own_file(dir_fd, last, inner))
+		unlinkat(dir_fd, last, 0);
+}
+
+static int remove_inner(const struct own_folder *folder, int folder_fd,
+			const char *name)
+{
+	int fd;
+
+	if (folder->files)
+		return !is_inner_file(folder, folder_fd, name) ? -EINVAL
+		       : unlinkat(folder_fd, name, 0) < 0      ? -errno
+							       : 0;
+	fd = open_inner(folder, folder_fd, name);
+	if (fd < 0)
+		return fd;
+	remove_files(fd, true, folder->last);
+	close(fd);
+	return unlinkat(folder_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
 int own_files_remove_snapshot(int snapshots_fd, const char *name)
 {
-	int fd = open_snapshot(snapshots_fd, name);
-
-	if (fd < 0)
-		return fd;
-	remove_files(fd);
-	close(fd);
-	return unlinkat(snapshots_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+	return remove_inner(&folders[SNAPSHOTS], snapshots_fd, name);
 }
 
-static void remove_snapshots(int dir_fd)
+int own_files_remove_window(int push_fd, const char *name)
 {
-	int fd = open_snapshots(dir_fd);
+	return remove_inner(&folders[WINDOWS], push_fd, name);
+}
+
+static void remove_own_folder(int dir_fd, const struct own_folder *folder)
+{
+	int fd = open_own_folder(dir_fd, folder);
 	DIR *dir = fd < 0 ? NULL : open_stream(fd);
 	const char *name;
 
 	while (dir && (name = next_name(dir)))
-		(void)own_files_remove_snapshot(fd, name);
+		(void)remove_inner(folder, fd, name);
 	if (dir)
 		closedir(dir);
 	if (fd < 0)
 		return;
+	if (folder->files)
+		remove_files(fd, true, folder->last);
 	close(fd);
-	(void)unlinkat(dir_fd, SNAPSHOTS_NAME, AT_REMOVEDIR);
+	(void)unlinkat(dir_fd, folder->name, AT_REMOVEDIR);
 }
 
 void own_files_remove(int dir_fd)
 {
-	remove_files(dir_fd);
-	remove_snapshots(dir_fd);
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		remove_own_folder(dir_fd, &folders[i]);
+	remove_files(dir_fd, false, SUMMARY_NAME);
 }
 
-/* --- what a collector leaves that is killed --- */
-
-/* Those whose names are hidden still. Returns how many went. */
-static unsigned int remove_left_snapshots(int dir_fd)
+static uint64_t folder_bytes(int dir_fd, int depth)
 {
-	int fd = open_folder(dir_fd, SNAPSHOTS_NAME);
+	DIR *dir = open_stream(dir_fd);
+	struct stat status;
+	const char *name;
+	uint64_t bytes = 0;
+	int fd;
+
+	while (dir && (name = next_name(dir))) {
+		if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		bytes += (uint64_t)status.st_blocks * BLOCK_BYTES;
+		fd = S_ISDIR(status.st_mode) && depth
+			     ? open_folder(dir_fd, name)
+			     : -1;
+		if (fd < 0)
+			continue;
+		bytes += folder_bytes(fd, depth - 1);
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	return bytes;
+}
+
+uint64_t own_files_bytes(int dir_fd)
+{
+	return folder_bytes(dir_fd, INNER_DEPTH);
+}
+
+/* --- remains of a killed collector --- */
+
+static unsigned int remove_left_inner(int dir_fd,
+				      const struct own_folder *folder)
+{
+	int fd = open_folder(dir_fd, folder->name);
 	DIR *dir = fd < 0 ? NULL : open_stream(fd);
 	unsigned int removed = 0;
 	const char *name;
 
 	while (dir && (name = next_name(dir)))
-		removed +=
-			name[0] == '.' && !own_files_remove_snapshot(fd, name);
+		removed += name[0] == '.' && !remove_inner(folder, fd, name);
 	if (dir)
 		closedir(dir);
 	if (fd >= 0)
@@ -481,7 +592,7 @@ static unsigned int remove_left_snapshots(int dir_fd)
 	return removed;
 }
 
-/* Which count the file @name belongs to, if it is left; NULL: it is none. */
+/* NULL: the file @name is not a remain. */
 static unsigned int *count_of(struct own_left *left, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
@@ -492,14 +603,17 @@ static unsigned int *count_of(struct own_left *left, const char *name)
 
 struct own_left own_files_remove_left(int dir_fd)
 {
-	struct own_left left = { .snapshots = remove_left_snapshots(dir_fd) };
+	struct own_left left = {
+		.snapshots = remove_left_inner(dir_fd, &folders[SNAPSHOTS]),
+		.windows = remove_left_inner(dir_fd, &folders[WINDOWS]),
+	};
 	DIR *dir = open_stream(dir_fd);
 	const char *name;
 
 	while (dir && (name = next_name(dir))) {
 		unsigned int *count = count_of(&left, name);
 
-		if (count && is_own_file(dir_fd, name) &&
+		if (count && is_own_file(dir_fd, name, false) &&
 		    unlinkat(dir_fd, name, 0) == 0)
 			++*count;
 	}
@@ -510,7 +624,6 @@ struct own_left own_files_remove_left(int dir_fd)
 
 /* --- the disk --- */
 
-/* Waits for the file or folder @name. 0 or -errno. */
 static int sync_one(int dir_fd, const char *name, int flags)
 {
 	int fd = openat(dir_fd, name,
@@ -534,7 +647,8 @@ int own_files_sync(int dir_fd)
 
 	while (dir && (name = next_name(dir))) {
 		if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(status.st_mode) || !is_own_file(dir_fd, name))
+		    !S_ISREG(status.st_mode) ||
+		    !is_own_file(dir_fd, name, false))
 			continue;
 		one = sync_one(dir_fd, name, 0);
 		err = err ? err : one;
@@ -543,16 +657,14 @@ int own_files_sync(int dir_fd)
 		closedir(dir);
 	one = sync_one(dir_fd, ".", O_DIRECTORY);
 	err = err ? err : one;
-	/* The folder may be new, and then its name is in the one above. Who
-	 * may not read that one cannot wait for it. */
+	/* A new folder has its name in the parent folder. A parent that is not
+	 * readable cannot be synced. */
 	one = sync_one(dir_fd, "..", O_DIRECTORY);
 	return err || one == -EACCES ? err : one;
 }
 
 /* --- making files --- */
 
-/* Sets @out to the name that the file @name has while it is written. False: the
- * table does not have @name. */
 static bool name_while_written(const char *name, char out[NAME_MAX + 1])
 {
 	const struct own_file *file = find_file(name);
@@ -564,18 +676,27 @@ static bool name_while_written(const char *name, char out[NAME_MAX + 1])
 	return file;
 }
 
+static int create_file(int dir_fd, const char *name, int flags)
+{
+	int fd = openat(dir_fd, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC |
+				flags,
+			0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int own_files_create(int dir_fd, const char *name, int flags)
 {
 	char path[NAME_MAX + 1];
-	int fd;
 
-	if (!name_while_written(name, path))
-		return -EINVAL;
-	fd = openat(dir_fd, path,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC |
-			    flags,
-		    0600);
-	return fd < 0 ? -errno : fd;
+	return name_while_written(name, path) ? create_file(dir_fd, path, flags)
+					      : -EINVAL;
+}
+
+int own_files_create_window(int push_fd, const char *name)
+{
+	return is_window_name(name) ? create_file(push_fd, name, 0) : -EINVAL;
 }
 
 int own_files_replace(int dir_fd, const char *from, const char *to)

@@ -24,7 +24,7 @@ struct time_surplus time_sums_check(const struct time_sums *sums)
 		out.threads_ns = surplus(sums->threads_ns, sums->cpu_ns);
 	threads_ns = sums->threads_ns - out.threads_ns;
 	rest_ns = sums->cpu_ns - MIN(sums->cpu_ns, threads_ns);
-	/* The tolerance is that of the whole bound. */
+	/* silent_ns may exceed its rest by the tolerance of the whole bound. */
 	if (sums->cpu_ns && sums->silent_ns > rest_ns &&
 	    sums->silent_ns - rest_ns > tolerance(sums->cpu_ns))
 		out.silent_ns = sums->silent_ns - rest_ns;

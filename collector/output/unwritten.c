@@ -18,7 +18,7 @@ static void add_file_name(char names[UNWRITTEN_NAMES], const char *name)
 	size_t room = UNWRITTEN_NAMES - sizeof(MORE) - used;
 	const char *before = used ? ", " : "";
 
-	/* Names behind the mark were left out. */
+	/* The mark ends the list. */
 	if (used >= strlen(MORE) &&
 	    strcmp(names + used - strlen(MORE), MORE) == 0)
 		return;

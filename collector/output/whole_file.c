@@ -32,8 +32,8 @@ int whole_file_draft(const char *path, char **name)
 		if (asprintf(&draft, "%s.%08" PRIx32, path,
 			     (uint32_t)random_u64()) < 0)
 			return -ENOMEM;
-		/* open(2), and no mkstemp(3): only the kernel knows the umask
-		 * without changing it for all threads. */
+		/* Not mkstemp(3): only open(2) applies the umask, which cannot
+		 * be read without changing it for all threads. */
 		fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0) {
 			*name = draft;
@@ -45,7 +45,6 @@ int whole_file_draft(const char *path, char **name)
 	return fd;
 }
 
-/* Opens what is written. Returns a descriptor or -errno. */
 static int open_file(struct whole_file *file)
 {
 	char *draft;

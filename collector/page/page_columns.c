@@ -27,7 +27,7 @@ static struct page_column *open_column(struct page_columns *columns)
 	return &columns->column[columns->count - 1];
 }
 
-static void put_number(struct page_columns *columns, uint64_t value)
+static void put_column_number(struct page_columns *columns, uint64_t value)
 {
 	struct page_column *column = open_column(columns);
 	size_t before = columns->bytes.count;
@@ -49,11 +49,12 @@ void page_columns_put_signed(struct page_columns *columns, int64_t value)
 
 	value = MAX(MIN(value, most), -most);
 	if (column->type[0] == 'u') {
-		put_number(columns, (uint64_t)MAX(value, 0));
+		put_column_number(columns, (uint64_t)MAX(value, 0));
 	} else if (column->type[0] == 'z') {
-		put_number(columns, zigzag(value));
+		put_column_number(columns, zigzag(value));
 	} else {
-		put_number(columns, zigzag(value - (int64_t)column->last));
+		put_column_number(columns,
+				  zigzag(value - (int64_t)column->last));
 		column->last = (uint64_t)value;
 	}
 }

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/path.h"
 #include "collector/output/own_files.h"
 #include "collector/read/summary_read.h"
 #include "shared/compiler.h"
 
 /* For functions, stacks and texts. */
-#define OWN_NAME "[perfrec]" /* a frame: perfrec itself (locations.h) */
-#define KERNEL_NAME "[kernel]" /* a frame of cpu.pb.gz */
+#define OWN_NAME "[perfrec]" /* frame of perfrec itself (locations.h) */
+#define KERNEL_NAME "[kernel]" /* frame in cpu.pb.gz */
 #define BUDGET_BYTES (UINT64_C(160) << 20)
 
 const struct page_key_text page_keys[PAGE_KEYS] = {
@@ -96,11 +97,9 @@ uint32_t page_data_function(struct page_data *data, uint32_t name,
 
 static uint32_t find_module(struct page_data *data, const char *module)
 {
-	const char *slash = strrchr(module, '/');
-
-	/* Two builds of one program are in two folders. */
+	/* Two builds of a program have different folders. */
 	return page_data_text(data,
-			      data->compares && slash ? slash + 1 : module);
+			      data->compares ? path_name(module) : module);
 }
 
 void page_data_set_calls(struct page_data *data, struct calls *calls,
@@ -129,15 +128,14 @@ void page_data_set_calls(struct page_data *data, struct calls *calls,
 
 /* --- stacks --- */
 
-/* A stack, while it is walked from its outermost frame on, in the page and in
+/* State of a walk along a stack from its outermost frame, in the page and in
  * the trace. */
 struct walk {
 	uint32_t node; /* number + 1; 0: no frame yet */
 	uint32_t leaf;
-	bool lost; /* the trace has no such stack */
+	bool lost; /* the trace lacks this stack */
 };
 
-/* One frame further in. False: there is no room. */
 static bool walk_in(struct page_data *data, struct walk *walk,
 		    uint32_t function)
 {
@@ -153,7 +151,7 @@ static bool walk_in(struct page_data *data, struct walk *walk,
 	return true;
 }
 
-/* The same in the trace, which has one frame for a location. */
+/* Follows the same frame in the trace, which has one frame for a location. */
 static void walk_trace(struct page_data *data, struct walk *walk, uint32_t text)
 {
 	uint32_t name =
@@ -171,8 +169,7 @@ static uint32_t frame_function(struct page_data *data,
 			       const struct pprof *pprof,
 			       const struct pprof_location *location, size_t i)
 {
-	const char *slash = strrchr(location->module, '/');
-	const char *name = slash ? slash + 1 : location->module, *file = "";
+	const char *name = path_name(location->module), *file = "";
 	struct page_function *function;
 	uint32_t line = 0, number;
 
@@ -201,7 +198,7 @@ static void walk_location(struct page_data *data, const struct pprof *pprof,
 {
 	size_t count = MAX(location->line_count, 1u);
 
-	/* The outermost comes last, and is the one that the trace names. */
+	/* The outermost frame comes last, and is the one in the trace. */
 	for (size_t i = count; i-- > 0;) {
 		uint32_t function = frame_function(data, pprof, location, i);
 
@@ -229,8 +226,9 @@ static struct walk walk_sample(struct page_data *data,
 
 /* --- sums --- */
 
-static struct page_sums *sums_of(struct page_data *data,
-				 struct page_value *value, uint32_t function)
+static struct page_sums *page_sums_of(struct page_data *data,
+				      struct page_value *value,
+				      uint32_t function)
 {
 	size_t known = value->sum_room;
 
@@ -249,7 +247,6 @@ static void add_clamped(uint64_t *to, uint64_t amount)
 		*to = UINT64_MAX;
 }
 
-/* The first time that it is asked of @function in this round. */
 static bool is_first(struct page_data *data, uint32_t function)
 {
 	size_t known = data->round_room;
@@ -266,13 +263,12 @@ static bool is_first(struct page_data *data, uint32_t function)
 	return true;
 }
 
-/* Adds @amount to the sums of all functions of the stack @node, of each once.
- */
-static void add_sums(struct page_data *data, struct page_value *value,
-		     const struct page_amount *amount)
+/* Adds @amount to the sums of all functions of the stack @node, each once. */
+static void add_page_sums(struct page_data *data, struct page_value *value,
+			  const struct page_amount *amount)
 {
 	const struct page_node *node = page_data_node_at(data, amount->node);
-	struct page_sums *sums = sums_of(data, value, node->function);
+	struct page_sums *sums = page_sums_of(data, value, node->function);
 
 	if (sums)
 		add_clamped(&sums->self[amount->side], amount->amount);
@@ -281,14 +277,14 @@ static void add_sums(struct page_data *data, struct page_value *value,
 		node = page_data_node_at(data, at - 1);
 		if (!is_first(data, node->function))
 			continue;
-		sums = sums_of(data, value, node->function);
+		sums = page_sums_of(data, value, node->function);
 		if (sums)
 			add_clamped(&sums->total[amount->side], amount->amount);
 	}
 }
 
-static void add_amount(struct page_data *data, enum page_key key,
-		       const struct page_amount *amount)
+static void add_page_amount(struct page_data *data, enum page_key key,
+			    const struct page_amount *amount)
 {
 	struct page_value *value = &data->value[key];
 
@@ -301,12 +297,11 @@ static void add_amount(struct page_data *data, enum page_key key,
 	}
 	value->amounts[value->count++] = *amount;
 	add_clamped(&value->sum[amount->side], amount->amount);
-	add_sums(data, value, amount);
+	add_page_sums(data, value, amount);
 }
 
 /* --- profiles --- */
 
-/* The innermost line of a sample. NULL: there is none. */
 static const struct pprof_line *find_line(const struct pprof *pprof,
 					  const struct pprof_sample *sample)
 {
@@ -320,8 +315,8 @@ static const struct pprof_line *find_line(const struct pprof *pprof,
 		       : NULL;
 }
 
-/* Whether @sample is perfrec's own, and not the program's. */
-static bool is_own(const struct pprof *pprof, const struct pprof_sample *sample)
+static bool is_own_sample(const struct pprof *pprof,
+			  const struct pprof_sample *sample)
 {
 	const struct pprof_location *leaf;
 
@@ -333,9 +328,9 @@ static bool is_own(const struct pprof *pprof, const struct pprof_sample *sample)
 		       OWN_NAME);
 }
 
-static void add_line(struct page_data *data, const struct pprof *pprof,
-		     const struct pprof_sample *sample, enum page_key key,
-		     uint64_t amount)
+static void add_sampled_line(struct page_data *data, const struct pprof *pprof,
+			     const struct pprof_sample *sample,
+			     enum page_key key, uint64_t amount)
 {
 	const struct pprof_line *at = find_line(pprof, sample);
 	struct page_line item = { 0 };
@@ -353,14 +348,14 @@ static void add_line(struct page_data *data, const struct pprof *pprof,
 }
 
 struct taken_type {
-	const char *type; /* in the profile */
+	const char *type;
 	enum page_key key;
 };
 
 struct taken_file {
 	const char *name;
-	struct taken_type types[5]; /* the last has no type */
-	bool lines; /* the innermost line is where it was */
+	struct taken_type types[5]; /* ends with a NULL type */
+	bool lines; /* lines are known */
 };
 
 static const struct taken_file taken_files[] = {
@@ -383,8 +378,9 @@ static const struct taken_file taken_files[] = {
 	{ HEAP_PEAK_NAME, { { "inuse_space", PAGE_PEAK_SPACE } }, true },
 };
 
-static void take_profile(struct page_data *data, const struct pprof *pprof,
-			 const struct taken_file *file, enum page_side side)
+static void take_page_profile(struct page_data *data, const struct pprof *pprof,
+			      const struct taken_file *file,
+			      enum page_side side)
 {
 	uint32_t column[ARRAY_SIZE(file->types)] = { 0 };
 	const struct taken_type *type = file->types;
@@ -397,7 +393,7 @@ static void take_profile(struct page_data *data, const struct pprof *pprof,
 		const struct pprof_sample *sample = &pprof->samples[k];
 		struct walk walk;
 
-		if (is_own(pprof, sample))
+		if (is_own_sample(pprof, sample))
 			continue;
 		walk = walk_sample(data, pprof, sample);
 		for (size_t i = 0; type[i].type && walk.node; i++) {
@@ -408,10 +404,10 @@ static void take_profile(struct page_data *data, const struct pprof *pprof,
 			    sample->value[column[i]] <= 0)
 				continue;
 			amount.amount = (uint64_t)sample->value[column[i]];
-			add_amount(data, type[i].key, &amount);
+			add_page_amount(data, type[i].key, &amount);
 			if (file->lines && side == PAGE_SELF)
-				add_line(data, pprof, sample, type[i].key,
-					 amount.amount);
+				add_sampled_line(data, pprof, sample,
+						 type[i].key, amount.amount);
 		}
 	}
 }
@@ -427,7 +423,7 @@ int page_data_take_profiles(struct page_data *data, const char *dir,
 			continue;
 		if (err)
 			return err;
-		take_profile(data, pprof, &taken_files[i], side);
+		take_page_profile(data, pprof, &taken_files[i], side);
 		pprof_free(&pprof);
 	}
 	data->value[PAGE_CPU].estimated = true;
@@ -443,11 +439,11 @@ static uint32_t summed_function(struct page_data *data,
 				  find_module(data, from->module));
 }
 
-/* What the profile has of @function gives way to the summary's. */
 static void clear_sums(struct page_data *data, enum page_key key,
 		       uint32_t function, enum page_side side)
 {
-	struct page_sums *sums = sums_of(data, &data->value[key], function);
+	struct page_sums *sums =
+		page_sums_of(data, &data->value[key], function);
 
 	if (sums)
 		sums->self[side] = sums->total[side] = 0;
@@ -457,7 +453,8 @@ static void add_summed(struct page_data *data, enum page_key key,
 		       uint32_t function, enum page_side side, uint64_t self,
 		       uint64_t total)
 {
-	struct page_sums *sums = sums_of(data, &data->value[key], function);
+	struct page_sums *sums =
+		page_sums_of(data, &data->value[key], function);
 
 	if (!sums)
 		return;
@@ -465,7 +462,7 @@ static void add_summed(struct page_data *data, enum page_key key,
 	add_clamped(&sums->total[side], total);
 }
 
-/* The values of which the summary has sums. */
+/* Values with sums in the summary. */
 static const enum page_key summed_keys[] = { PAGE_WALL, PAGE_CALLS, PAGE_ON_CPU,
 					     PAGE_RUNNABLE, PAGE_BLOCKED };
 
@@ -486,24 +483,6 @@ static void add_summary_function(struct page_data *data,
 		   from->blocked_ns);
 }
 
-static void add_recorded(struct page_data *data,
-			 const struct summary_function *from, uint32_t function)
-{
-	struct page_function *to =
-		(struct page_function *)data->functions.items + function;
-
-	to->single = to->recorded ? NULL : from;
-	to->recorded += from->recorded;
-}
-
-/* Whether the page has the summary's sums of @key. Times from samples are in
- * the profiles, also those of inlined functions, which the summary adds to the
- * function that they are in. */
-static bool takes_sums(const struct page_data *data, enum page_key key)
-{
-	return !data->sampled || key == PAGE_CALLS;
-}
-
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side)
 {
@@ -517,13 +496,14 @@ void page_data_take_summary(struct page_data *data,
 		uint32_t function =
 			summed_function(data, &summary->functions[i]);
 
+		/* Sampled times come from the profiles, which have inlined
+		 * functions; the summary adds these to their callers. */
 		for (size_t k = 0; k < ARRAY_SIZE(summed_keys); k++)
-			if (takes_sums(data, summed_keys[k]))
+			if (!data->sampled || summed_keys[k] == PAGE_CALLS)
 				clear_sums(data, summed_keys[k], function,
 					   side);
 	}
-	/* Two of them may be one function here, if modules go by their names.
-	 */
+	/* Several functions may become one if modules have names only. */
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *from = &summary->functions[i];
 		uint32_t function = summed_function(data, from);
@@ -531,12 +511,18 @@ void page_data_take_summary(struct page_data *data,
 		if (!function)
 			continue;
 		add_summary_function(data, from, function, side);
-		if (side == PAGE_SELF)
-			add_recorded(data, from, function);
+		if (side == PAGE_SELF) {
+			struct page_function *to =
+				(struct page_function *)data->functions.items +
+				function;
+
+			to->single = to->recorded ? NULL : from;
+			to->recorded += from->recorded;
+		}
 	}
 }
 
-static bool is_empty(const struct page_value *value)
+static bool is_value_empty(const struct page_value *value)
 {
 	for (size_t i = 0; i < value->sum_room; i++)
 		for (int side = 0; side < PAGE_SIDES; side++)
@@ -549,20 +535,21 @@ static bool is_empty(const struct page_value *value)
 void page_data_drop_empty(struct page_data *data)
 {
 	for (int key = PAGE_WALL; key <= PAGE_WAITED; key++)
-		if (key != PAGE_CPU && is_empty(&data->value[key]))
+		if (key != PAGE_CPU && is_value_empty(&data->value[key]))
 			data->value[key].known = false;
 }
 
-/* --- without wall.pb.gz --- */
+/* --- pages without wall.pb.gz --- */
 
-/* The nodes of the trace, by number. */
+/* Sums of the nodes of the trace, by number. */
 struct call_sums {
-	struct time_cell *cells; /* all of its cells added up */
-	uint32_t *nodes; /* its stack here, + 1; 0: none */
-	bool *shown; /* there is something of it, or of what it calls */
+	struct time_cell *cells; /* sums of its cells */
+	uint32_t *nodes; /* stack in the page + 1, or 0 */
+	bool *shown; /* the node or a callee has values */
 };
 
-/* The stack of node @leaf of the trace; its number + 1. Callers come first. */
+/* Adds the stack of node @leaf of the trace. Returns its number + 1. Callers
+ * must be added first. */
 static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
 			       const uint32_t *nodes)
 {
@@ -576,17 +563,7 @@ static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
 	return walk.node;
 }
 
-/* All calls of a part have times. */
-static void add_recorded_calls(struct page_data *data, uint32_t node,
-			       uint64_t calls)
-{
-	uint32_t number = page_data_node_at(data, node)->function;
-
-	((struct page_function *)data->functions.items)[number].recorded +=
-		calls;
-}
-
-/* Puts what the stacks have into the values. Waits for the collector have no
+/* Adds the sums of the stacks to the values. Waits for the collector have no
  * stack here. */
 static void take_call_sums(struct page_data *data, const struct call_sums *sums,
 			   bool part, uint64_t sample_ns)
@@ -599,14 +576,20 @@ static void take_call_sums(struct page_data *data, const struct call_sums *sums,
 
 		if (!node)
 			continue;
-		add_amount(data, PAGE_WALL, &amount);
+		add_page_amount(data, PAGE_WALL, &amount);
 		amount.amount = cell->calls;
-		add_amount(data, PAGE_CALLS, &amount);
-		if (part)
-			add_recorded_calls(data, node - 1, amount.amount);
+		add_page_amount(data, PAGE_CALLS, &amount);
+		if (part) {
+			uint32_t number =
+				page_data_node_at(data, node - 1)->function;
+
+			/* In a part, all calls have times. */
+			((struct page_function *)data->functions.items)[number]
+				.recorded += amount.amount;
+		}
 		amount.amount = cell->samples * sample_ns;
 		if (sample_ns)
-			add_amount(data, PAGE_CPU, &amount);
+			add_page_amount(data, PAGE_CPU, &amount);
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * page_data - what a page shows, before it becomes columns: functions, one tree
- * of stacks, and how much of each value each stack has. It is made from the
- * profiles of one recording, or of two. One thread at a time.
+ * page_data - the contents of a page before they become columns: functions, one
+ * tree of stacks, and the values of each stack, from the profiles of one or two
+ * recordings. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_PAGE_PAGE_DATA_H
 #define PERFREC_COLLECTOR_PAGE_PAGE_DATA_H
@@ -20,35 +20,34 @@
 struct summary;
 struct summary_function;
 
-/* The recording, and the one that it is compared with. */
+/* The recording, and the one to compare with. */
 enum page_side { PAGE_SELF, PAGE_BASE, PAGE_SIDES };
 
-/* A function. Number 0 is what is too small to show. */
+/* A function. Number 0 stands for everything too small to show. */
 struct page_function {
-	uint32_t name, module; /* texts; of two recordings, the module's name
-				* without its folder */
+	/* Texts. In a comparison, a module has no folder. */
+	uint32_t name, module;
 	uint32_t file, line;
-	uint64_t recorded; /* of its calls, so many have times */
-	/* What the summary says of single calls of it; NULL: nothing, or of
-	 * more than one function. */
+	uint64_t recorded; /* calls with times */
+	/* Durations of single calls from the summary. NULL: unknown, or several
+	 * functions became one. */
 	const struct summary_function *single;
 };
 
-/* A stack: its innermost function, and the stack that called it. */
+/* A stack: its innermost function and its calling stack. */
 struct page_node {
 	uint32_t parent; /* number + 1; 0: none */
 	uint32_t function;
 };
 
-/* So much has one stack of one value. */
+/* Amount of one value in one stack. */
 struct page_amount {
 	uint32_t node;
-	uint32_t leaf; /* its node in calls->nodes; 0: not in the trace */
+	uint32_t leaf; /* node in calls->nodes; 0: not in the trace */
 	enum page_side side;
 	uint64_t amount;
 };
 
-/* Sums of one function. */
 struct page_sums {
 	uint64_t self[PAGE_SIDES], total[PAGE_SIDES];
 };
@@ -60,7 +59,7 @@ enum page_key {
 	PAGE_ON_CPU, /* this and the next two: parts of the wall time */
 	PAGE_RUNNABLE,
 	PAGE_BLOCKED,
-	PAGE_WAITED, /* the last, with native stacks and by objects */
+	PAGE_WAITED, /* blocked time with native stacks and objects */
 	PAGE_ALLOC_SPACE,
 	PAGE_ALLOC_OBJECTS,
 	PAGE_INUSE_SPACE,
@@ -75,7 +74,7 @@ struct page_key_text {
 extern const struct page_key_text page_keys[PAGE_KEYS];
 
 struct page_value {
-	bool known; /* some recording has it */
+	bool known; /* in at least one recording */
 	bool estimated;
 	struct page_amount *amounts;
 	size_t count, room;
@@ -84,7 +83,6 @@ struct page_value {
 	uint64_t sum[PAGE_SIDES];
 };
 
-/* A line of source. */
 struct page_line {
 	uint32_t file, line;
 	uint64_t amount[PAGE_KEYS];
@@ -95,55 +93,55 @@ struct page_data {
 	bool sampled; /* wall time and its parts are from samples */
 	struct budget budget;
 	struct trace_texts texts;
-	struct pool functions; /* of struct page_function, by name, module */
+	struct pool functions; /* of struct page_function, by name and module */
 	struct pool nodes; /* of struct page_node */
 	struct pool lines; /* of struct page_line, by file and line */
 	struct page_value value[PAGE_KEYS];
-	/* Of the recording; NULL: there is no trace. */
+	/* Of the recording; NULL without a trace. */
 	struct calls *calls;
-	uint64_t origin_ns; /* times count from here */
-	/* By number of a text: the same text's number in the trace. */
+	uint64_t origin_ns; /* origin of times */
+	/* By number of a text: number of this text in the trace. */
 	uint32_t *trace_texts;
 	uint32_t trace_text_room;
-	/* By function: the round in which it was met last. */
+	/* By function: the last round that included it. */
 	uint64_t *rounds, round;
 	size_t round_room;
-	uint32_t by_name_alone; /* functions, of two recordings */
+	uint32_t by_name_alone; /* functions matched by name in a comparison */
 	bool short_of_memory; /* something is missing */
 };
 
-/* Begins without anything but function 0. 0 or -ENOMEM; the caller ends it by
- * page_data_release(), also after an error. */
+/* Begins with function 0 only. Returns 0 or -ENOMEM. The caller calls
+ * page_data_release(), even after an error. */
 int page_data_init(struct page_data *data, bool compares);
 void page_data_release(struct page_data *data);
 
-/* The trace of the recording; NULL: none. Owned by @data from then on. Times
- * count from @origin_ns. Call it before the profiles are taken. */
+/* Sets the trace of the recording (may be NULL), which @data then owns.
+ * @origin_ns: origin of times. Call it before the profiles are added. */
 void page_data_set_calls(struct page_data *data, struct calls *calls,
 			 uint64_t origin_ns);
 
-/* Takes the profiles in @dir that there are. 0, or -errno after one line. */
+/* Adds the existing profiles in @dir. Returns 0, or -errno after one line. */
 int page_data_take_profiles(struct page_data *data, const char *dir,
 			    enum page_side side, bool estimated);
-/* Sums of functions that the summary has (wall time and its parts, calls) are
- * its sums. @summary must outlive @data. */
+/* Replaces sums of functions by those of the summary: wall time and its parts,
+ * calls. @summary must outlive @data. */
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side);
-/* Values of calls and of waits that are 0 in all recordings are not known: a
- * program without hooks has none. Call it when all sums are in. */
+/* Removes values of calls and waits that are 0 in all recordings, because a
+ * program without hooks has none. Call it after all sums were added. */
 void page_data_drop_empty(struct page_data *data);
-/* Without wall.pb.gz: wall time and calls as the trace has them. Waits for the
- * collector are time of no function. */
+/* Without wall.pb.gz: adds wall time and calls from the trace. Waits for the
+ * collector belong to no function. */
 void page_data_take_calls(struct page_data *data);
-/* The same of a part of a recording; and CPU time, of samples that have
- * @sample_ns each. */
+/* As page_data_take_calls(), for a part of a recording. Also adds CPU time:
+ * @sample_ns for each sample. */
 void page_data_take_part(struct page_data *data, uint64_t sample_ns);
 
-/* The function of @name in @module (texts), which is made if there is none. 0:
- * no room, which is noted. */
+/* Returns the function @name in @module (texts), created if necessary. 0: out
+ * of memory, noted in @data. */
 uint32_t page_data_function(struct page_data *data, uint32_t name,
 			    uint32_t module);
-/* The number of @text. 0: "", or no room, which is noted. */
+/* Returns the number of @text. 0: "" or out of memory, noted in @data. */
 uint32_t page_data_text(struct page_data *data, const char *text);
 
 static inline const struct page_function *page_data_function_at(

@@ -14,12 +14,11 @@
 #include "collector/show/summary_losses.h"
 #include "shared/compiler.h"
 
-static json_t *number_json(uint64_t value)
+static json_t *page_number_json(uint64_t value)
 {
 	return json_integer((json_int_t)MIN(value, PAGE_NUMBER_MAX));
 }
 
-/* The lines that @print writes, without what each begins with. */
 static json_t *lines_json(const struct summary *summary,
 			  void (*print)(const struct summary *summary,
 					FILE *out))
@@ -43,15 +42,15 @@ static json_t *lines_json(const struct summary *summary,
 	return list;
 }
 
-static void print_losses(const struct summary *summary, FILE *out)
+static void print_page_losses(const struct summary *summary, FILE *out)
 {
 	summary_losses_print(summary, "", out);
 	summary_losses_print_went_on(summary, "", out);
 }
 
-static void add_note(json_t *list, const char *format, ...)
+static void add_page_note(json_t *list, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-static void add_note(json_t *list, const char *format, ...)
+static void add_page_note(json_t *list, const char *format, ...)
 {
 	char text[512];
 	va_list arguments;
@@ -62,64 +61,71 @@ static void add_note(json_t *list, const char *format, ...)
 	json_array_append_new(list, json_text(text));
 }
 
-/* What the page should say of its own data. */
 static void add_trace_notes(const struct calls *calls, json_t *list)
 {
 	const struct trace_read_totals *totals = &calls->totals;
 
 	if (calls->err)
-		add_note(list,
-			 "The trace is damaged after %llu of %llu bytes: what "
-			 "comes later has no time.",
-			 (unsigned long long)totals->at,
-			 (unsigned long long)totals->size);
+		add_page_note(
+			list,
+			"The trace is damaged after %llu of %llu bytes: what "
+			"comes later has no time.",
+			(unsigned long long)totals->at,
+			(unsigned long long)totals->size);
 	else if (totals->cut)
-		add_note(list, "The trace is cut off: its end is missing.");
+		add_page_note(list,
+			      "The trace is cut off: its end is missing.");
 	if (totals->bad_bundles || totals->bad_events)
-		add_note(list,
-			 "Parts of the trace cannot be read, and are left "
-			 "out: %llu bundles, %llu events.",
-			 (unsigned long long)totals->bad_bundles,
-			 (unsigned long long)totals->bad_events);
+		add_page_note(list,
+			      "Parts of the trace cannot be read, and are left "
+			      "out: %llu bundles, %llu events.",
+			      (unsigned long long)totals->bad_bundles,
+			      (unsigned long long)totals->bad_events);
 	if (calls->folded || calls->cells.refused)
-		add_note(list, "The trace has more different stacks than fit: "
-			       "some have no time.");
+		add_page_note(list,
+			      "The trace has more different stacks than fit: "
+			      "some have no time.");
 	if (calls->timeline.refused)
-		add_note(list,
-			 "The timeline is without %llu calls, of deep stacks "
-			 "or of too many threads.",
-			 (unsigned long long)calls->timeline.refused);
+		add_page_note(
+			list,
+			"The timeline is without %llu calls, of deep stacks "
+			"or of too many threads.",
+			(unsigned long long)calls->timeline.refused);
 	if (calls->by_index)
-		add_note(list,
-			 "This is a large recording: the page is made by the "
-			 "index of its trace, and is without the times of CPU "
-			 "samples%s.",
-			 calls->no_counters ? ", and without counters" : "");
+		add_page_note(
+			list,
+			"This is a large recording: the page is made by the "
+			"index of its trace, and is without the times of CPU "
+			"samples%s.",
+			calls->no_counters ? ", and without counters" : "");
 	if (calls->summed)
-		add_note(
+		add_page_note(
 			list,
 			"Calls are spread evenly over short stretches of "
 			"time. The page of a range (perfrec report --html FILE "
 			"--from TIME --to TIME) has a finer timeline, if it "
 			"has fewer than some millions of calls.");
 	if (calls->beyond)
-		add_note(list,
-			 "The timeline is without %llu calls that are too deep "
-			 "for the index.",
-			 (unsigned long long)calls->beyond);
+		add_page_note(
+			list,
+			"The timeline is without %llu calls that are too deep "
+			"for the index.",
+			(unsigned long long)calls->beyond);
 	if (calls->curves_refused)
-		add_note(list,
-			 "%llu values of counters are not in the overview: "
-			 "they are below 0, have a fraction, or belong to one "
-			 "counter too many. The trace has them.",
-			 (unsigned long long)calls->curves_refused);
+		add_page_note(
+			list,
+			"%llu values of counters are not in the overview: "
+			"they are below 0, have a fraction, or belong to one "
+			"counter too many. The trace has them.",
+			(unsigned long long)calls->curves_refused);
 	if (calls->in_use_count > 1)
-		add_note(list, "The memory over time is that of the process "
-			       "that used most.");
+		add_page_note(list,
+			      "The memory over time is that of the process "
+			      "that used most.");
 }
 
-static json_t *notes_json(const struct page_data *data,
-			  const struct summary *summary, bool compares)
+static json_t *page_notes_json(const struct page_data *data,
+			       const struct summary *summary, bool compares)
 {
 	json_t *list = lines_json(summary, summary_losses_print_odd);
 
@@ -128,22 +134,23 @@ static json_t *notes_json(const struct page_data *data,
 	if (data->calls)
 		add_trace_notes(data->calls, list);
 	else if (!compares)
-		add_note(list, "There is no trace: the page knows how much, "
-			       "but not when.");
+		add_page_note(list,
+			      "There is no trace: the page knows how much, "
+			      "but not when.");
 	if (data->by_name_alone)
-		add_note(list,
-			 "The programs or their libraries have different "
-			 "names: %u functions are compared by their name "
-			 "alone, whatever their module.",
-			 data->by_name_alone);
+		add_page_note(list,
+			      "The programs or their libraries have different "
+			      "names: %u functions are compared by their name "
+			      "alone, whatever their module.",
+			      data->by_name_alone);
 	if (data->short_of_memory)
-		add_note(list, "The recording is too large for the page: some "
-			       "functions or stacks are missing.");
+		add_page_note(list,
+			      "The recording is too large for the page: some "
+			      "functions or stacks are missing.");
 	return list;
 }
 
-/* summary.json without its functions. */
-static json_t *summary_json(const struct summary *summary)
+static json_t *page_summary_json(const struct summary *summary)
 {
 	json_t *copy = json_copy(summary->document);
 
@@ -159,15 +166,16 @@ static json_t *columns_json(const struct page_columns *columns)
 		const struct page_column *column = &columns->column[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:o, s:o}", "name",
-					column->name, "type", column->type,
-					"count", number_json(column->count),
-					"bytes", number_json(column->bytes)));
+			list,
+			json_pack("{s:s, s:s, s:o, s:o}", "name", column->name,
+				  "type", column->type, "count",
+				  page_number_json(column->count), "bytes",
+				  page_number_json(column->bytes)));
 	}
 	return list;
 }
 
-static json_t *values_json(const struct page_data *data)
+static json_t *page_values_json(const struct page_data *data)
 {
 	json_t *list = json_array();
 
@@ -188,18 +196,18 @@ static json_t *values_json(const struct page_data *data)
 				   sampled ? "samples" : text->from, "timed",
 				   timed, "by_thread", timed, "estimated",
 				   value->estimated, "sum",
-				   number_json(value->sum[PAGE_SELF]));
+				   page_number_json(value->sum[PAGE_SELF]));
 		if (data->compares)
-			json_object_set_new(object, "base_sum",
-					    number_json(value->sum[PAGE_BASE]));
+			json_object_set_new(
+				object, "base_sum",
+				page_number_json(value->sum[PAGE_BASE]));
 		json_array_append_new(list, object);
 	}
 	return list;
 }
 
-/* What is on the page: from when to when. */
-static json_t *time_json(const struct page_data *data,
-			 const struct page_part *part)
+static json_t *page_time_json(const struct page_data *data,
+			      const struct page_part *part)
 {
 	uint64_t last = data->calls->totals.last_ns;
 	uint64_t first = part ? MAX(part->range.from_ns, data->origin_ns)
@@ -208,11 +216,11 @@ static json_t *time_json(const struct page_data *data,
 	if (part)
 		last = MIN(part->range.to_ns, part->bounds.last_ns);
 	return json_pack("{s:o, s:o}", "first_ns",
-			 number_json(first - data->origin_ns), "last_ns",
-			 number_json(MAX(last, first) - data->origin_ns));
+			 page_number_json(first - data->origin_ns), "last_ns",
+			 page_number_json(MAX(last, first) - data->origin_ns));
 }
 
-/* "19.01s to 19.06s": as it can be typed again. */
+/* Returns "19.01s to 19.06s", suitable for options. */
 static json_t *range_json(const struct page_part *part)
 {
 	uint64_t first = part->bounds.first_ns, from, to;
@@ -224,12 +232,12 @@ static json_t *range_json(const struct page_part *part)
 			    time_range_text(to, end));
 }
 
-/* What was chosen of the recording. */
-static void add_part(const struct page_part *part, json_t *header)
+static void add_header_part(const struct page_part *part, json_t *header)
 {
 	uint64_t first = part->bounds.first_ns;
-	json_t *object = json_pack("{s:o}", "whole_ns",
-				   number_json(part->bounds.last_ns - first));
+	json_t *object =
+		json_pack("{s:o}", "whole_ns",
+			  page_number_json(part->bounds.last_ns - first));
 
 	if (part->thread)
 		json_object_set_new(object, "thread", json_text(part->thread));
@@ -238,8 +246,9 @@ static void add_part(const struct page_part *part, json_t *header)
 	json_object_set_new(header, "part", object);
 }
 
-/* The curve shows the process that used most memory. The summary has its peak;
- * the curve has values of now and then, or the noise of samples. */
+/* The curve shows the process with the largest memory use. The peak comes
+ * from the summary, because the curve has only occasional values or noisy
+ * samples. */
 static void add_heap(const struct page_data *data,
 		     const struct page_options *options,
 		     const struct summary *summary, json_t *header)
@@ -253,16 +262,17 @@ static void add_heap(const struct page_data *data,
 	json_object_set_new(
 		header, "heap",
 		json_pack("{s:o, s:o, s:o}", "peak_ns",
-			  number_json(curve->peak.ns - data->origin_ns),
+			  page_number_json(curve->peak.ns - data->origin_ns),
 			  "peak_bytes",
-			  number_json(whole ? totals->peak_bytes
-					    : curve->peak.value),
+			  page_number_json(whole ? totals->peak_bytes
+						 : curve->peak.value),
 			  "peak_error_bytes",
-			  number_json(whole ? totals->peak_error_bytes : 0)));
+			  page_number_json(whole ? totals->peak_error_bytes
+						 : 0)));
 }
 
-static void add_time(const struct page_data *data, const struct page_part *part,
-		     json_t *header)
+static void add_header_time(const struct page_data *data,
+			    const struct page_part *part, json_t *header)
 {
 	const struct calls *calls = data->calls;
 	const struct time_cells *cells = &calls->cells;
@@ -275,20 +285,20 @@ static void add_time(const struct page_data *data, const struct page_part *part,
 			  (json_int_t)time_cells_buckets(cells), "first_ns",
 			  (json_int_t)(time_cells_begin(cells, 0) - first),
 			  "width_ns", (json_int_t)(1ULL << cells->shift)));
-	json_object_set_new(header, "time", time_json(data, part));
+	json_object_set_new(header, "time", page_time_json(data, part));
 	for (int i = 0; i < TIMELINE_LEVELS; i++)
 		json_array_append_new(
 			levels,
 			json_pack("{s:i, s:o}", "level", i, "width_ns",
-				  number_json(
+				  page_number_json(
 					  1ULL
 					  << calls->timeline.level[i].shift)));
 	json_object_set_new(header, "timeline", levels);
 }
 
-/* The unit of @curve, as values have it. */
-static const char *unit_of(const struct calls *calls,
-			   const struct calls_curve *curve)
+/* Returns the unit of @curve in the notation of values. */
+static const char *unit_of_curve(const struct calls *calls,
+				 const struct calls_curve *curve)
 {
 	const char *unit = trace_reader_text(calls->reader, curve->track->unit);
 
@@ -297,7 +307,7 @@ static const char *unit_of(const struct calls *calls,
 					    : "count";
 }
 
-static void add_counters(const struct calls *calls, json_t *header)
+static void add_header_counters(const struct calls *calls, json_t *header)
 {
 	json_t *list = json_array();
 	char key[32];
@@ -312,13 +322,12 @@ static void add_counters(const struct calls *calls, json_t *header)
 			list,
 			json_pack("{s:s, s:o, s:s}", "key", key, "title",
 				  json_text(calls_curve_name(calls, curve)),
-				  "unit", unit_of(calls, curve)));
+				  "unit", unit_of_curve(calls, curve)));
 	}
 	json_object_set_new(header, "counters", list);
 }
 
-/* The name of the folder @dir: its last part. */
-static json_t *folder_json(const char *dir)
+static json_t *page_folder_json(const char *dir)
 {
 	char *path = realpath(dir, NULL);
 	const char *name = path ? path : dir;
@@ -329,10 +338,10 @@ static json_t *folder_json(const char *dir)
 	return text;
 }
 
-static json_t *side_json(const char *dir, const struct summary *summary)
+static json_t *page_side_json(const char *dir, const struct summary *summary)
 {
-	return json_pack("{s:o, s:o}", "name", folder_json(dir), "summary",
-			 summary_json(summary));
+	return json_pack("{s:o, s:o}", "name", page_folder_json(dir), "summary",
+			 page_summary_json(summary));
 }
 
 char *page_header_make(const struct page_data *data,
@@ -344,26 +353,27 @@ char *page_header_make(const struct page_data *data,
 	json_t *header = json_pack(
 		"{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "version",
 		1, "made_by", "perfrec " PERFREC_VERSION, "title",
-		folder_json(options->dir), "summary", summary_json(summary),
-		"columns", columns_json(columns), "values", values_json(data),
-		"losses", lines_json(summary, print_losses), "notes",
-		notes_json(data, summary, base), "paths", true, "source",
+		page_folder_json(options->dir), "summary",
+		page_summary_json(summary), "columns", columns_json(columns),
+		"values", page_values_json(data), "losses",
+		lines_json(summary, print_page_losses), "notes",
+		page_notes_json(data, summary, base), "paths", true, "source",
 		!options->no_source && data->lines.count);
 	char *text;
 
 	if (data->calls) {
-		add_time(data, options->part, header);
+		add_header_time(data, options->part, header);
 		add_heap(data, options, summary, header);
-		add_counters(data->calls, header);
+		add_header_counters(data->calls, header);
 	}
 	if (options->part)
-		add_part(options->part, header);
+		add_header_part(options->part, header);
 	if (base)
 		json_object_set_new(
 			header, "diff",
 			json_pack("{s:o, s:o}", "a",
-				  side_json(options->base, base), "b",
-				  side_json(options->dir, summary)));
+				  page_side_json(options->base, base), "b",
+				  page_side_json(options->dir, summary)));
 	text = json_dumps(header, JSON_COMPACT);
 	json_decref(header);
 	return text;

@@ -11,8 +11,8 @@
 
 struct summary;
 
-/* The header as text, which the caller frees; NULL: no memory. @base is NULL if
- * nothing is compared. */
+/* Returns the header as text for the caller to free, or NULL without memory.
+ * @base is NULL without comparison. */
 char *page_header_make(const struct page_data *data,
 		       const struct page_columns *columns,
 		       const struct page_options *options,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of the same name and module are one function from the beginning.
- * So a function that only one side has is either new, gone, or in a module that
- * has another name on the other side.
+ * Functions with equal name and module are one from the start. So a function of
+ * only one side is either new, gone, or in a module with another name on the
+ * other side.
  */
 #include "collector/page/page_match.h"
 
@@ -15,14 +15,14 @@
 
 #define SEVERAL UINT32_MAX
 
-/* Arrays by function, name (a text) or node. */
+/* Arrays are indexed by function, name (a text) or node. */
 struct match {
 	struct page_data *data;
-	uint32_t *only[PAGE_SIDES]; /* by name: the function that only this
-				     * side has; 0: none; or SEVERAL */
-	uint32_t *function; /* by function: what it becomes */
-	uint32_t *node; /* by node: what it becomes */
-	struct pool nodes; /* the new tree */
+	/* By name: the function of only this side, 0, or SEVERAL. */
+	uint32_t *only[PAGE_SIDES];
+	uint32_t *function; /* by function: its new number */
+	uint32_t *node; /* by node: its new number */
+	struct pool nodes;
 	uint32_t count;
 };
 
@@ -57,7 +57,6 @@ static void find_single(struct match *match)
 	}
 }
 
-/* Which functions of the base become one of the recording. */
 static void map_functions(struct match *match)
 {
 	const struct page_data *data = match->data;
@@ -76,7 +75,7 @@ static void map_functions(struct match *match)
 	}
 }
 
-/* The tree with the new functions: stacks that become equal become one. */
+/* Builds the tree of the new functions, and merges equal stacks. */
 static int map_nodes(struct match *match)
 {
 	const struct page_data *data = match->data;
@@ -96,24 +95,6 @@ static int map_nodes(struct match *match)
 	return 0;
 }
 
-static void move_sums(const struct match *match, struct page_value *value)
-{
-	for (uint32_t i = 0; i < value->sum_room; i++) {
-		uint32_t to = i < match->data->functions.count
-				      ? match->function[i]
-				      : i;
-
-		/* The recording is taken first: its numbers are lower. */
-		if (to == i || to >= value->sum_room)
-			continue;
-		value->sums[to].self[PAGE_BASE] =
-			value->sums[i].self[PAGE_BASE];
-		value->sums[to].total[PAGE_BASE] =
-			value->sums[i].total[PAGE_BASE];
-		value->sums[i] = (struct page_sums){ 0 };
-	}
-}
-
 static void apply(struct match *match)
 {
 	struct page_data *data = match->data;
@@ -124,7 +105,21 @@ static void apply(struct match *match)
 		for (size_t i = 0; i < value->count; i++)
 			value->amounts[i].node =
 				match->node[value->amounts[i].node];
-		move_sums(match, value);
+		for (uint32_t i = 0; i < value->sum_room; i++) {
+			uint32_t to = i < match->data->functions.count
+					      ? match->function[i]
+					      : i;
+
+			/* The recording was added first, so its numbers are
+			 * lower. */
+			if (to == i || to >= value->sum_room)
+				continue;
+			value->sums[to].self[PAGE_BASE] =
+				value->sums[i].self[PAGE_BASE];
+			value->sums[to].total[PAGE_BASE] =
+				value->sums[i].total[PAGE_BASE];
+			value->sums[i] = (struct page_sums){ 0 };
+		}
 	}
 	pool_release(&data->nodes);
 	data->nodes = match->nodes;

@@ -13,15 +13,15 @@
 #include "collector/show/source_text.h"
 #include "shared/compiler.h"
 
-#define AROUND 4 /* lines before and behind */
-#define LINES_MAX 20000 /* with those around */
+#define AROUND 4
+#define LINES_MAX 20000
 #define FILE_BYTES_MAX (8 << 20)
 #define LINE_BYTES_MAX 400
 
-/* A file of source: all its bytes, with a NUL behind them. */
+/* The content of a source file, with a final NUL. */
 struct source {
 	char *text, *at;
-	uint32_t line; /* that begins at @at */
+	uint32_t line; /* the line at @at */
 };
 
 static void open_source(const char *path, struct source *out)
@@ -44,8 +44,8 @@ static void open_source(const char *path, struct source *out)
 	out->line = 1;
 }
 
-/* Sets @out to line @line, which is not before the one asked for last. "": it
- * is not there. */
+/* Sets @out to line @line, or "" if it does not exist. Lines must be requested
+ * in ascending order. */
 static void get_line(struct source *source, uint32_t line,
 		     char out[LINE_BYTES_MAX + 1])
 {
@@ -66,7 +66,7 @@ static void get_line(struct source *source, uint32_t line,
 	out[bytes] = '\0';
 }
 
-/* --- which lines --- */
+/* --- selection of lines --- */
 
 struct lines {
 	struct page_line *list;
@@ -82,7 +82,7 @@ static int compare_lines(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static int add_line(struct lines *lines, const struct page_line *line)
+static int add_source_line(struct lines *lines, const struct page_line *line)
 {
 	if (grow_array(lines->list, lines->room, lines->count + 1))
 		return -ENOMEM;
@@ -90,7 +90,7 @@ static int add_line(struct lines *lines, const struct page_line *line)
 	return 0;
 }
 
-/* The lines of @data, sorted, with those around them that have nothing. */
+/* Collects the lines of @data and their neighbours, which have no values. */
 static int gather_lines(const struct page_data *data, struct lines *out)
 {
 	const struct page_line *lines = data->lines.items;
@@ -109,13 +109,13 @@ static int gather_lines(const struct page_data *data, struct lines *out)
 			struct page_line around = { .file = line->file,
 						    .line = at };
 
-			err = add_line(out, at == line->line ? line : &around);
+			err = add_source_line(out, at == line->line ? line
+								    : &around);
 		}
 	}
 	return err;
 }
 
-/* Equal lines become one. */
 static void merge_lines(struct lines *lines)
 {
 	size_t kept = 0;
@@ -146,7 +146,7 @@ static bool has_amount(const struct page_line *line)
 	return false;
 }
 
-/* Puts the texts of the lines; those around that have none are dropped. */
+/* Reads the texts of the lines, and drops neighbours without text. */
 static int read_lines(struct page_data *data, struct lines *lines,
 		      uint32_t *texts)
 {
@@ -175,8 +175,9 @@ static int read_lines(struct page_data *data, struct lines *lines,
 	return 0;
 }
 
-static void put_lines(const struct page_data *data, const struct lines *lines,
-		      const uint32_t *texts, struct page_columns *columns)
+static void put_source_lines(const struct page_data *data,
+			     const struct lines *lines, const uint32_t *texts,
+			     struct page_columns *columns)
 {
 	page_columns_begin(columns, "u", "source.file");
 	for (size_t i = 0; i < lines->count; i++)
@@ -210,7 +211,7 @@ int page_source_put(struct page_data *data, struct page_columns *columns)
 	if (!err)
 		err = read_lines(data, &lines, texts);
 	if (!err)
-		put_lines(data, &lines, texts, columns);
+		put_source_lines(data, &lines, texts, columns);
 	free(texts);
 	free(lines.list);
 	return err;

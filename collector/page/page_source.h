@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * page_source - lines of source that have samples or allocations, with some
- * lines around each.
+ * page_source - source lines with samples or allocations, and their neighbours.
  */
 #ifndef PERFREC_COLLECTOR_PAGE_PAGE_SOURCE_H
 #define PERFREC_COLLECTOR_PAGE_PAGE_SOURCE_H
@@ -9,11 +8,9 @@
 #include "collector/page/page_columns.h"
 #include "collector/page/page_data.h"
 
-/*
- * Puts the columns of lines. A file that is not there has lines without text.
- * As the names come from the recording, which may come from anywhere, only
- * files that are called like sources (*.c and the like) are read. 0 or -ENOMEM.
- */
+/* Writes the columns of lines. Lines of missing files have no text. Paths in a
+ * recording are untrusted, so only files with suffixes of sources (*.c and
+ * similar) are read. Returns 0 or -ENOMEM. */
 int page_source_put(struct page_data *data, struct page_columns *columns);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PAGE_TEMPLATE is the path of the file that make has put together.
+ * PAGE_TEMPLATE is the path of the file that make has assembled.
  */
 #include "collector/page/page_template.h"
 

@@ -10,7 +10,7 @@
 
 /* --- processes and threads --- */
 
-/* The processes of the trace, each once. 0 is not known. */
+/* The distinct processes of the trace. Number 0 is unknown. */
 struct processes {
 	const struct trace_track **list;
 	uint32_t *of_track; /* by number of a track */
@@ -38,7 +38,7 @@ static int find_processes(const struct calls *calls, struct processes *out)
 	return 0;
 }
 
-static uint32_t text_of(struct page_data *data, uint32_t text)
+static uint32_t text_in_page(struct page_data *data, uint32_t text)
 {
 	return page_data_text(data,
 			      trace_reader_text(data->calls->reader, text));
@@ -54,23 +54,24 @@ static void put_processes(struct page_data *data,
 					i ? processes->list[i]->pid : 0);
 	page_columns_begin(columns, "u", "process.name");
 	for (uint32_t i = 0; i < processes->count; i++)
-		page_columns_put(columns,
-				 i ? text_of(data, processes->list[i]->name)
-				   : 0);
+		page_columns_put(
+			columns,
+			i ? text_in_page(data, processes->list[i]->name) : 0);
 	page_columns_begin(columns, "u", "process.command");
 	for (uint32_t i = 0; i < processes->count; i++)
-		page_columns_put(columns,
-				 i ? text_of(data, processes->list[i]->command)
-				   : 0);
+		page_columns_put(
+			columns,
+			i ? text_in_page(data, processes->list[i]->command)
+			  : 0);
 }
 
-static const struct trace_track *track_of(const struct page_data *data,
-					  uint32_t thread)
+static const struct trace_track *track_of_thread(const struct page_data *data,
+						 uint32_t thread)
 {
 	return data->calls ? data->calls->threads[thread].track : NULL;
 }
 
-/* @ns from where times count on; 0: it is not known, or was before. */
+/* Returns @ns relative to the origin of times; 0: unknown or earlier. */
 static uint64_t since_origin(const struct page_data *data, uint64_t ns)
 {
 	return ns > data->origin_ns ? ns - data->origin_ns : 0;
@@ -81,7 +82,7 @@ static void put_thread_times(const struct page_data *data, uint32_t count,
 {
 	page_columns_begin(columns, "u", "thread.first_ns");
 	for (uint32_t i = 0; i < count; i++) {
-		const struct trace_track *track = track_of(data, i);
+		const struct trace_track *track = track_of_thread(data, i);
 
 		page_columns_put(columns,
 				 track ? since_origin(data, track->first_ns)
@@ -89,7 +90,7 @@ static void put_thread_times(const struct page_data *data, uint32_t count,
 	}
 	page_columns_begin(columns, "u", "thread.last_ns");
 	for (uint32_t i = 0; i < count; i++) {
-		const struct trace_track *track = track_of(data, i);
+		const struct trace_track *track = track_of_thread(data, i);
 
 		page_columns_put(columns,
 				 track ? since_origin(data, track->last_ns)
@@ -106,7 +107,7 @@ static void put_threads(struct page_data *data,
 
 	page_columns_begin(columns, "u", "thread.process");
 	for (uint32_t i = 0; i < count; i++) {
-		track = track_of(data, i);
+		track = track_of_thread(data, i);
 		page_columns_put(
 			columns,
 			track && track->process
@@ -115,18 +116,18 @@ static void put_threads(struct page_data *data,
 	}
 	page_columns_begin(columns, "u", "thread.tid");
 	for (uint32_t i = 0; i < count; i++) {
-		track = track_of(data, i);
+		track = track_of_thread(data, i);
 		page_columns_put_signed(columns, track ? track->tid : 0);
 	}
 	page_columns_begin(columns, "u", "thread.name");
 	for (uint32_t i = 0; i < count; i++) {
-		track = track_of(data, i);
+		track = track_of_thread(data, i);
 		page_columns_put(columns,
-				 track ? text_of(data, track->name) : 0);
+				 track ? text_in_page(data, track->name) : 0);
 	}
 	page_columns_begin(columns, "u", "thread.kind");
 	for (uint32_t i = 0; i < count; i++) {
-		track = track_of(data, i);
+		track = track_of_thread(data, i);
 		page_columns_put(columns,
 				 track && track->kind == TRACE_TRACK_CONTEXT);
 	}
@@ -149,13 +150,13 @@ int page_time_put_threads(struct page_data *data, struct page_columns *columns)
 
 /* --- the timeline --- */
 
-/* By text of the trace: the function of this name. */
+/* By text of the trace: the function with this name. */
 struct named {
 	uint32_t *function;
 	uint32_t count;
 };
 
-static int find_functions(struct page_data *data, struct named *out)
+static int find_named_functions(struct page_data *data, struct named *out)
 {
 	struct trace_reader *reader = data->calls->reader;
 	uint32_t *by_text;
@@ -183,8 +184,8 @@ static int find_functions(struct page_data *data, struct named *out)
 	return 0;
 }
 
-static uint32_t function_of(struct page_data *data, struct named *named,
-			    uint32_t name)
+static uint32_t function_of_name(struct page_data *data, struct named *named,
+				 uint32_t name)
 {
 	uint32_t text;
 
@@ -192,13 +193,13 @@ static uint32_t function_of(struct page_data *data, struct named *named,
 		return 0;
 	if (named->function[name])
 		return named->function[name];
-	/* Annotations, and functions that no profile has. */
-	text = text_of(data, name);
+	/* Annotations, and functions without profile. */
+	text = text_in_page(data, name);
 	return named->function[name] = page_data_function(data, text, 0);
 }
 
-static void put_level(struct page_data *data, struct named *named, int number,
-		      struct page_columns *columns)
+static void put_time_level(struct page_data *data, struct named *named,
+			   int number, struct page_columns *columns)
 {
 	const struct timeline_level *level =
 		&data->calls->timeline.level[number];
@@ -219,8 +220,9 @@ static void put_level(struct page_data *data, struct named *named, int number,
 		page_columns_put(columns, level->calls[i].duration_ns);
 	page_columns_begin(columns, "u", "timeline.%d.function", number);
 	for (uint32_t i = 0; i < level->count; i++)
-		page_columns_put(columns, function_of(data, named,
-						      level->calls[i].name));
+		page_columns_put(
+			columns,
+			function_of_name(data, named, level->calls[i].name));
 	page_columns_begin(columns, "u", "timeline.%d.count", number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put(columns, level->calls[i].count);
@@ -228,8 +230,8 @@ static void put_level(struct page_data *data, struct named *named, int number,
 
 /* --- curves --- */
 
-static bool is_named(const struct calls *calls, uint32_t number,
-		     const char *name)
+static bool is_call_named(const struct calls *calls, uint32_t number,
+			  const char *name)
 {
 	return strcmp(calls_curve_name(calls, calls->curves[number]), name) ==
 	       0;
@@ -245,7 +247,7 @@ bool page_time_is_counter(const struct calls *calls, uint32_t number)
 	for (uint32_t i = 0; i < calls->curve_count; i++) {
 		const struct calls_curve *other = calls->curves[i];
 
-		if (i != number && is_named(calls, i, name) &&
+		if (i != number && is_call_named(calls, i, name) &&
 		    (other->peak.value > curve->peak.value ||
 		     (other->peak.value == curve->peak.value && i < number)))
 			return false;
@@ -253,7 +255,6 @@ bool page_time_is_counter(const struct calls *calls, uint32_t number)
 	return true;
 }
 
-/* Raises @most of each bucket to the largest value of @curve in it. */
 static void raise_to_curve(const struct time_cells *cells,
 			   const struct calls_curve *curve, uint64_t *most)
 {
@@ -271,10 +272,9 @@ static void raise_to_curve(const struct time_cells *cells,
 	}
 }
 
-/* Puts column @name, one of @amounts for each bucket. */
-static void put_buckets(const struct calls *calls, const char *name,
-			const uint64_t amounts[TIME_BUCKETS_MAX],
-			struct page_columns *columns)
+static void put_time_buckets(const struct calls *calls, const char *name,
+			     const uint64_t amounts[TIME_BUCKETS_MAX],
+			     struct page_columns *columns)
 {
 	uint32_t buckets = time_cells_buckets(&calls->cells);
 
@@ -293,7 +293,7 @@ static void put_counters(const struct calls *calls,
 	for (uint32_t i = 0; i < calls->curve_count; i++) {
 		uint64_t most[TIME_BUCKETS_MAX] = { 0 };
 
-		if (is_named(calls, i, CALLS_MUTED_NAME)) {
+		if (is_call_named(calls, i, CALLS_MUTED_NAME)) {
 			raise_to_curve(&calls->cells, calls->curves[i], muted);
 			any = true;
 		}
@@ -301,13 +301,12 @@ static void put_counters(const struct calls *calls,
 			continue;
 		raise_to_curve(&calls->cells, calls->curves[i], most);
 		snprintf(name, sizeof(name), "counter.%u", i);
-		put_buckets(calls, name, most, columns);
+		put_time_buckets(calls, name, most, columns);
 	}
 	if (any)
-		put_buckets(calls, "muted", muted, columns);
+		put_time_buckets(calls, "muted", muted, columns);
 }
 
-/* The bucket of the overview that has @ns, or the one nearest to it. */
 static uint32_t bucket_at(const struct time_cells *cells, uint64_t ns)
 {
 	uint64_t bucket = ns >> cells->shift;
@@ -334,7 +333,7 @@ static void put_gaps(const struct calls *calls, enum time_gap_kind kind,
 		any |= cell->calls != 0;
 	}
 	if (any)
-		put_buckets(calls, name, amounts, columns);
+		put_time_buckets(calls, name, amounts, columns);
 }
 
 static void put_memory(const struct page_data *data,
@@ -345,7 +344,7 @@ static void put_memory(const struct page_data *data,
 	uint64_t most[TIME_BUCKETS_MAX] = { 0 };
 
 	raise_to_curve(&calls->cells, curve, most);
-	put_buckets(calls, "memory", most, columns);
+	put_time_buckets(calls, "memory", most, columns);
 	page_columns_begin(columns, "d", "heap.ns");
 	for (uint32_t i = 0; i < curve->count; i++)
 		page_columns_put_signed(columns, (int64_t)(curve->points[i].ns -
@@ -355,27 +354,22 @@ static void put_memory(const struct page_data *data,
 		page_columns_put(columns, curve->points[i].value);
 }
 
-static void put_overview(const struct page_data *data,
-			 struct page_columns *columns)
-{
-	const struct calls *calls = data->calls;
-
-	if (calls->curve)
-		put_memory(data, columns);
-	put_gaps(calls, TIME_GAP_LOST, "lost", columns);
-	put_gaps(calls, TIME_GAP_PAUSED, "paused", columns);
-	put_counters(calls, columns);
-}
-
 int page_time_put(struct page_data *data, struct page_columns *columns)
 {
 	struct named named = { 0 };
-	int err = find_functions(data, &named);
+	int err = find_named_functions(data, &named);
 
 	for (int i = 0; i < TIMELINE_LEVELS && !err; i++)
-		put_level(data, &named, i, columns);
+		put_time_level(data, &named, i, columns);
 	free(named.function);
-	if (!err)
-		put_overview(data, columns);
+	if (!err) {
+		const struct calls *calls = data->calls;
+
+		if (calls->curve)
+			put_memory(data, columns);
+		put_gaps(calls, TIME_GAP_LOST, "lost", columns);
+		put_gaps(calls, TIME_GAP_PAUSED, "paused", columns);
+		put_counters(calls, columns);
+	}
 	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A stack of a profile has an amount (page_amount) and, if the trace has the
- * same stack, the cells in which it was. The amount is shared out among these
- * cells, as what they have there: the sum is the amount, to the last unit.
+ * same stack, cells. The amount is distributed over these cells in proportion
+ * to their values. The sum is exactly the amount.
  */
 #include "collector/page/page_tree.h"
 
@@ -16,26 +16,25 @@
 #include "collector/show/short_name.h"
 #include "shared/compiler.h"
 
-/* With fewer nodes than these, none is too small. */
+/* With fewer nodes, no node is too small. */
 #define NODES_FEW 2000
-/* Of a function: there are no more fourths of octaves. */
+/* Limit for a function: the number of quarter octaves. */
 #define BARS_MAX 256
 
-/* The tree that is written. */
 struct tree {
 	const struct page_data *data;
 	uint32_t per_ten_thousand;
 	bool *kept; /* by node of data */
-	uint32_t *number; /* by node of data: in the page */
-	uint32_t *rest; /* by node in the page + 1: its child of function 0,
-			 * + 1; 0: none */
-	struct page_node *nodes; /* of the page */
+	uint32_t *number; /* by node of data: number in the page */
+	/* By node of the page + 1: its child for function 0, + 1; or 0. */
+	uint32_t *rest;
+	struct page_node *nodes;
 	uint32_t count, room, rest_room;
 };
 
-/* --- which nodes --- */
+/* --- selection of nodes --- */
 
-/* Sums @value up over subtrees, on one side. @total has a 0 for each node. */
+/* Adds up @value over subtrees, on one side. @total must be 0 for each node. */
 static void sum_subtrees(const struct page_data *data,
 			 const struct page_value *value, enum page_side side,
 			 uint64_t *total)
@@ -85,11 +84,10 @@ static int choose_nodes(struct tree *tree)
 	return err;
 }
 
-/* --- their numbers --- */
+/* --- numbers of nodes --- */
 
-/* Adds a node of the page. Sets *@out to its number. 0 or -ENOMEM. */
-static int add_node(struct tree *tree, uint32_t parent, uint32_t function,
-		    uint32_t *out)
+static int add_tree_node(struct tree *tree, uint32_t parent, uint32_t function,
+			 uint32_t *out)
 {
 	uint32_t known = tree->rest_room;
 
@@ -103,7 +101,6 @@ static int add_node(struct tree *tree, uint32_t parent, uint32_t function,
 	return 0;
 }
 
-/* The child of @parent (number + 1) for all that is too small. */
 static int find_rest(struct tree *tree, uint32_t parent, uint32_t *out)
 {
 	int err = 0;
@@ -112,7 +109,7 @@ static int find_rest(struct tree *tree, uint32_t parent, uint32_t *out)
 		*out = tree->rest[parent] - 1;
 		return 0;
 	}
-	err = add_node(tree, parent, 0, out);
+	err = add_tree_node(tree, parent, 0, out);
 	if (!err)
 		tree->rest[parent] = *out + 1;
 	return err;
@@ -129,8 +126,8 @@ static int number_nodes(struct tree *tree)
 		uint32_t parent = above ? tree->number[above - 1] + 1 : 0;
 
 		if (tree->kept[i])
-			err = add_node(tree, parent, node->function,
-				       &tree->number[i]);
+			err = add_tree_node(tree, parent, node->function,
+					    &tree->number[i]);
 		else if (above && !tree->kept[above - 1])
 			tree->number[i] = tree->number[above - 1];
 		else
@@ -152,14 +149,6 @@ static int make_tree(struct tree *tree)
 	return err ? err : number_nodes(tree);
 }
 
-static void free_tree(struct tree *tree)
-{
-	free(tree->kept);
-	free(tree->number);
-	free(tree->rest);
-	free(tree->nodes);
-}
-
 /* --- amounts over time --- */
 
 struct entry {
@@ -172,17 +161,11 @@ struct entries {
 	size_t count, room;
 };
 
-/* The cells of the trace by node: those of node N are order[first[N]] to
- * order[first[N + 1] - 1]. */
+/* Cells of the trace, sorted by node. The cells of node N are order[first[N]]
+ * to order[first[N + 1] - 1]. */
 struct by_leaf {
 	uint32_t *order, *first;
 };
-
-static void free_by_leaf(struct by_leaf *by_leaf)
-{
-	free(by_leaf->order);
-	free(by_leaf->first);
-}
 
 static int sort_by_leaf(const struct calls *calls, struct by_leaf *out)
 {
@@ -197,7 +180,7 @@ static int sort_by_leaf(const struct calls *calls, struct by_leaf *out)
 		out->first[time_cells_node(&cells->cells[i]) + 2]++;
 	for (uint32_t i = 2; i < nodes + 2; i++)
 		out->first[i] += out->first[i - 1];
-	/* first[N + 1] moves from where N begins to where N ends. */
+	/* first[N + 1] moves from the start of N to its end. */
 	for (uint32_t i = 0; i < cells->count; i++)
 		out->order[out->first[time_cells_node(&cells->cells[i]) +
 				      1]++] = i;
@@ -211,7 +194,7 @@ static uint64_t cell_weight(const struct time_cell *cell, enum page_key key)
 				   : cell->samples;
 }
 
-static int add_entry(struct entries *entries, const struct entry *entry)
+static int add_tree_entry(struct entries *entries, const struct entry *entry)
 {
 	if (grow_array(entries->list, entries->room, entries->count + 1))
 		return -ENOMEM;
@@ -219,7 +202,8 @@ static int add_entry(struct entries *entries, const struct entry *entry)
 	return 0;
 }
 
-/* Shares @amount, of a node of the page, out among the cells of its stack. */
+/* Distributes @amount of a node of the page over the cells of its stack.
+ * Returns 0 if there are none, 1, or -ENOMEM. */
 static int spread_amount(const struct tree *tree, const struct by_leaf *by_leaf,
 			 enum page_key key, const struct page_amount *amount,
 			 struct entries *entries)
@@ -244,13 +228,13 @@ static int spread_amount(const struct tree *tree, const struct by_leaf *by_leaf,
 				sum);
 		entry.amount[PAGE_SELF] = to - done;
 		done = to;
-		if (entry.amount[PAGE_SELF] && add_entry(entries, &entry))
+		if (entry.amount[PAGE_SELF] && add_tree_entry(entries, &entry))
 			return -ENOMEM;
 	}
 	return sum > 0;
 }
 
-static int compare_entries(const void *a, const void *b)
+static int compare_tree_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
@@ -261,7 +245,6 @@ static int compare_entries(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Entries of one bucket, thread and node become one. */
 static void merge_entries(struct entries *entries)
 {
 	size_t kept = 0;
@@ -269,11 +252,11 @@ static void merge_entries(struct entries *entries)
 	if (!entries->count)
 		return;
 	qsort(entries->list, entries->count, sizeof(*entries->list),
-	      compare_entries);
+	      compare_tree_entries);
 	for (size_t i = 0; i < entries->count; i++) {
 		struct entry *to = &entries->list[kept ? kept - 1 : 0];
 
-		if (kept && !compare_entries(to, &entries->list[i])) {
+		if (kept && !compare_tree_entries(to, &entries->list[i])) {
 			for (int side = 0; side < PAGE_SIDES; side++)
 				to->amount[side] +=
 					entries->list[i].amount[side];
@@ -313,24 +296,24 @@ static void put_entries(const struct entries *entries, enum page_key key,
 
 bool page_tree_is_timed(const struct page_data *data, enum page_key key)
 {
-	/* Only calls and CPU samples have a time of their own then. */
+	/* With sampled times, only calls and CPU samples have times. */
 	if (data->sampled && key != PAGE_CALLS && key != PAGE_CPU)
 		return false;
-	/* The index does not tell of samples. */
+	/* The index has no samples. */
 	return data->calls && key <= PAGE_CPU &&
 	       (key != PAGE_CPU || !data->calls->by_index);
 }
 
-/* How much each bucket has. */
-static int put_overview(const struct tree *tree, const struct entries *entries,
-			enum page_key key, struct page_columns *columns)
+static int put_tree_overview(const struct tree *tree,
+			     const struct entries *entries, enum page_key key,
+			     struct page_columns *columns)
 {
 	uint32_t buckets = time_cells_buckets(&tree->data->calls->cells);
 	uint64_t *sum = calloc((size_t)buckets + 1, sizeof(*sum));
 
 	if (!sum)
 		return -ENOMEM;
-	/* The last is for no known time. */
+	/* The last bucket is for unknown times. */
 	for (size_t i = 0; i < entries->count; i++)
 		sum[entries->list[i].bucket] +=
 			entries->list[i].amount[PAGE_SELF];
@@ -352,9 +335,8 @@ static int compare_amounts(const void *a, const void *b)
 	return x->side < y->side ? -1 : x->side > y->side;
 }
 
-/* The amounts of nodes of the page: those of stacks that are one here, and have
- * the same cells, are one. Sets *@count to how many. NULL: no memory; the
- * caller frees them. */
+/* Returns the amounts of the page's nodes for the caller to free, *@count of
+ * them, or NULL without memory. Merges stacks with equal nodes and cells. */
 static struct page_amount *fold_amounts(const struct tree *tree,
 					enum page_key key, size_t *count)
 {
@@ -383,8 +365,9 @@ static struct page_amount *fold_amounts(const struct tree *tree,
 	return list;
 }
 
-static int put_value(const struct tree *tree, const struct by_leaf *by_leaf,
-		     enum page_key key, struct page_columns *columns)
+static int put_tree_value(const struct tree *tree,
+			  const struct by_leaf *by_leaf, enum page_key key,
+			  struct page_columns *columns)
 {
 	bool timed = page_tree_is_timed(tree->data, key);
 	struct entries entries = { 0 };
@@ -406,27 +389,18 @@ static int put_value(const struct tree *tree, const struct by_leaf *by_leaf,
 			entry.bucket =
 				time_cells_buckets(&tree->data->calls->cells);
 		entry.amount[amount->side] = amount->amount;
-		err = add_entry(&entries, &entry);
+		err = add_tree_entry(&entries, &entry);
 	}
 	if (err >= 0) {
 		merge_entries(&entries);
 		put_entries(&entries, key, timed, tree->data->compares,
 			    columns);
-		err = timed ? put_overview(tree, &entries, key, columns) : 0;
+		err = timed ? put_tree_overview(tree, &entries, key, columns)
+			    : 0;
 	}
 	free(entries.list);
 	free(amounts);
 	return MIN(err, 0);
-}
-
-static void put_nodes(const struct tree *tree, struct page_columns *columns)
-{
-	page_columns_begin(columns, "u", "node.parent");
-	for (uint32_t i = 0; i < tree->count; i++)
-		page_columns_put(columns, tree->nodes[i].parent);
-	page_columns_begin(columns, "u", "node.function");
-	for (uint32_t i = 0; i < tree->count; i++)
-		page_columns_put(columns, tree->nodes[i].function);
 }
 
 int page_tree_put(const struct page_data *data, uint32_t per_ten_thousand,
@@ -439,14 +413,24 @@ int page_tree_put(const struct page_data *data, uint32_t per_ten_thousand,
 
 	if (!err && data->calls)
 		err = sort_by_leaf(data->calls, &by_leaf);
-	if (!err)
-		put_nodes(&tree, columns);
+	if (!err) {
+		page_columns_begin(columns, "u", "node.parent");
+		for (uint32_t i = 0; i < tree.count; i++)
+			page_columns_put(columns, tree.nodes[i].parent);
+		page_columns_begin(columns, "u", "node.function");
+		for (uint32_t i = 0; i < tree.count; i++)
+			page_columns_put(columns, tree.nodes[i].function);
+	}
 	for (int key = 0; key < PAGE_KEYS && !err; key++)
 		if (data->value[key].known)
-			err = put_value(&tree, &by_leaf, (enum page_key)key,
-					columns);
-	free_by_leaf(&by_leaf);
-	free_tree(&tree);
+			err = put_tree_value(&tree, &by_leaf,
+					     (enum page_key)key, columns);
+	free(by_leaf.order);
+	free(by_leaf.first);
+	free(tree.kept);
+	free(tree.number);
+	free(tree.rest);
+	free(tree.nodes);
 	return err;
 }
 
@@ -494,16 +478,6 @@ static void put_member(const struct page_data *data, const char *name,
 					    offset));
 }
 
-static void put_recorded(const struct page_data *data,
-			 struct page_columns *columns)
-{
-	page_columns_begin(columns, "u", "function.recorded");
-	for (uint32_t i = 0; i < data->functions.count; i++)
-		page_columns_put(columns,
-				 page_data_function_at(data, i)->recorded);
-}
-
-/* What the summary says of single calls of @function; NULL: nothing. */
 static const struct summary_function *single_at(const struct page_data *data,
 						uint32_t function)
 {
@@ -513,7 +487,7 @@ static const struct summary_function *single_at(const struct page_data *data,
 	return single && single->max_ns != COUNTER_UNKNOWN ? single : NULL;
 }
 
-/* Puts the time at @offset of each function, plus 1; 0: it is not known. */
+/* Writes the time at @offset of each function, plus 1; 0: unknown. */
 static void put_single(const struct page_data *data, const char *name,
 		       size_t offset, struct page_columns *columns)
 {
@@ -529,7 +503,6 @@ static void put_single(const struct page_data *data, const char *name,
 	}
 }
 
-/* Bars of the distributions of all functions. */
 struct bars {
 	struct bar {
 		uint64_t low, count;
@@ -537,7 +510,7 @@ struct bars {
 	size_t count, room;
 };
 
-/* The least value of the fourth of an octave that @ns lies in. */
+/* Returns the least value in the quarter octave of @ns. */
 static uint64_t fourth_of(uint64_t ns)
 {
 	unsigned int shift = ns < 4 ? 0 : 61 - (unsigned)__builtin_clzll(ns);
@@ -545,8 +518,8 @@ static uint64_t fourth_of(uint64_t ns)
 	return ns >> shift << shift;
 }
 
-/* Adds the bars of @text, a distribution as counters.def has it, as far as it
- * is one. Returns how many these are, or -ENOMEM. */
+/* Adds the bars of the distribution @text (see counters.def), up to its first
+ * error. Returns their number, or -ENOMEM. */
 static int add_bars(struct bars *bars, const char *text)
 {
 	size_t first = bars->count;
@@ -576,7 +549,6 @@ static int add_bars(struct bars *bars, const char *text)
 	return (int)(bars->count - first);
 }
 
-/* How long single calls took; of one recording only. */
 static int put_durations(const struct page_data *data,
 			 struct page_columns *columns)
 {
@@ -638,7 +610,10 @@ int page_tree_put_functions(struct page_data *data,
 		   columns);
 	put_member(data, "file", offsetof(struct page_function, file), columns);
 	put_member(data, "line", offsetof(struct page_function, line), columns);
-	put_recorded(data, columns);
+	page_columns_begin(columns, "u", "function.recorded");
+	for (uint32_t i = 0; i < data->functions.count; i++)
+		page_columns_put(columns,
+				 page_data_function_at(data, i)->recorded);
 	if (!data->compares && put_durations(data, columns) < 0)
 		return -ENOMEM;
 	for (int key = 0; key < PAGE_KEYS; key++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The page is written to a temporary file beside the one that it is to be,
- * which it replaces when it is whole. What is there and is no page stays: a
- * slip of the hand must not cost a trace.
+ * The page is written to a temporary file, which replaces the target when it is
+ * complete. An existing file that is not a page stays: a typing error must not
+ * cost a trace.
  */
 #include "collector/page/page.h"
 
@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/base64.h"
 #include "collector/base/log.h"
 #include "collector/output/own_files.h"
 #include "collector/output/whole_file.h"
@@ -37,31 +38,30 @@
 #define MAGIC "PFPAGE1\n"
 #define MAGIC_BYTES 8
 #define GZIP_LEVEL 7
-/* The most that a page has of data, compressed; base64 makes it 4/3. */
+/* Limit of compressed data; base64 makes it 4/3. */
 #define DATA_BYTES_MAX (7u << 20)
-/* Nodes below this share of all are too small: first 0.1 %, then more, until
- * the data is small enough. */
+/* Smaller nodes are merged: first those below 0.1 %, then more until the data
+ * is small enough. */
 #define PER_TEN_THOUSAND 10
 #define PER_TEN_THOUSAND_MAX 1000
 #define DATA_BEGIN "<script type=\"text/plain\" id=\"perfrec-data\">"
 #define DATA_END "</script>"
 
-/* A page that is being made. */
 struct page {
 	const struct page_options *options;
 	struct summary *summary, *base;
 	struct page_data data;
 	struct page_columns columns;
-	struct trace_index *index; /* which the data needs; NULL: it needs none,
-				    * or options->part has it */
+	/* May be NULL: not needed, or in options->part. */
+	struct trace_index *index;
 	uint8_t *packed; /* the data, gzipped */
 	size_t packed_bytes;
 };
 
-/* --- what is read --- */
+/* --- reading -------------------------------------------------------------- */
 
-/* Of a recording with more calls, only a part of the trace is read, by the
- * index: all of it would take more than some seconds. */
+/* With more calls, the page comes from the index and reads only a part of the
+ * trace, because reading all of it would take more than some seconds. */
 #define READ_SPANS_MAX (8u << 20)
 
 static const struct trace_index *find_index(struct page *page, const char *path)
@@ -72,9 +72,9 @@ static const struct trace_index *find_index(struct page *page, const char *path)
 	return page->index;
 }
 
-/* A recording may have no trace, or one that nobody can read: the page is then
- * without times. */
-static int read_trace(struct page *page)
+/* A recording may have no trace or an unreadable one. The page then has no
+ * times. */
+static int read_page_trace(struct page *page)
 {
 	char path[PATH_MAX];
 	struct progress progress;
@@ -113,7 +113,7 @@ static int read_trace(struct page *page)
 	return 0;
 }
 
-/* How much CPU time one sample of the recording stands for; 0: not known. */
+/* Sets *@out to the CPU time of one sample; 0: unknown. */
 static int find_sample_ns(const struct page *page, uint64_t *out)
 {
 	uint64_t samples = page->summary->totals.cpu_samples, sum = 0;
@@ -122,7 +122,7 @@ static int find_sample_ns(const struct page *page, uint64_t *out)
 	int err;
 
 	*out = 0;
-	/* The index does not tell of samples. */
+	/* The index has no samples. */
 	if (page->data.calls->by_index)
 		return 0;
 	err = pprof_read(page->options->dir, CPU_PROFILE_NAME, &pprof);
@@ -134,20 +134,6 @@ static int find_sample_ns(const struct page *page, uint64_t *out)
 	pprof_free(&pprof);
 	*out = samples ? sum / samples : 0;
 	return 0;
-}
-
-/* Profiles and sums are of the whole recording. */
-static int take_part(struct page *page)
-{
-	uint64_t sample_ns;
-	int err;
-
-	if (!page->data.calls)
-		return 0;
-	err = find_sample_ns(page, &sample_ns);
-	if (!err)
-		page_data_take_part(&page->data, sample_ns);
-	return err;
 }
 
 static int take_side(struct page *page, const char *dir,
@@ -172,9 +158,18 @@ static int read_recordings(struct page *page)
 	if (!err && options->base)
 		err = summary_read(options->base, &page->base);
 	if (!err && !options->base)
-		err = read_trace(page);
-	if (!err && options->part)
-		return take_part(page);
+		err = read_page_trace(page);
+	if (!err && options->part) {
+		uint64_t sample_ns;
+
+		/* Profiles and sums cover the whole recording. */
+		if (!page->data.calls)
+			return 0;
+		err = find_sample_ns(page, &sample_ns);
+		if (!err)
+			page_data_take_part(&page->data, sample_ns);
+		return err;
+	}
 	if (!err)
 		err = take_side(page, options->dir, page->summary, PAGE_SELF);
 	if (!err && options->base)
@@ -188,16 +183,7 @@ static int read_recordings(struct page *page)
 
 /* --- the data --- */
 
-static void put_texts(struct page *page)
-{
-	page_columns_begin(&page->columns, "text", "text");
-	for (uint32_t i = 0; i <= page->data.texts.pool.count; i++)
-		page_columns_put_text(&page->columns,
-				      trace_texts_get(&page->data.texts, i));
-}
-
-/* All columns but those of the tree. */
-static int put_columns(struct page *page)
+static int put_page_columns(struct page *page)
 {
 	int err = page_time_put_threads(&page->data, &page->columns);
 
@@ -207,12 +193,16 @@ static int put_columns(struct page *page)
 		err = page_source_put(&page->data, &page->columns);
 	if (!err)
 		err = page_tree_put_functions(&page->data, &page->columns);
-	if (!err)
-		put_texts(page);
+	if (!err) {
+		page_columns_begin(&page->columns, "text", "text");
+		for (uint32_t i = 0; i <= page->data.texts.pool.count; i++)
+			page_columns_put_text(
+				&page->columns,
+				trace_texts_get(&page->data.texts, i));
+	}
 	return err;
 }
 
-/* The stream of docs/PAGE.md, in @out. */
 static int make_stream(const struct page *page, struct bytes *out)
 {
 	char *header =
@@ -250,27 +240,22 @@ static int pack_bytes(struct page *page, const struct bytes *bytes)
 	return page->packed && page->packed_bytes ? 0 : -ENOMEM;
 }
 
-static int pack_page(struct page *page)
-{
-	struct bytes bytes = { 0 };
-	int err = make_stream(page, &bytes);
-
-	if (!err)
-		err = pack_bytes(page, &bytes);
-	bytes_release(&bytes);
-	return err;
-}
-
-/* Makes the data, with fewer nodes and fewer until it is small enough. */
+/* Makes the data, with ever fewer nodes until it is small enough. */
 static int make_data(struct page *page)
 {
-	int err = put_columns(page);
+	int err = put_page_columns(page);
 	size_t count = page->columns.count;
 
 	for (uint32_t share = PER_TEN_THOUSAND; !err; share *= 3) {
 		err = page_tree_put(&page->data, share, &page->columns);
-		if (!err)
-			err = pack_page(page);
+		if (!err) {
+			struct bytes bytes = { 0 };
+
+			err = make_stream(page, &bytes);
+			if (!err)
+				err = pack_bytes(page, &bytes);
+			bytes_release(&bytes);
+		}
 		if (page->packed_bytes <= DATA_BYTES_MAX ||
 		    share > PER_TEN_THOUSAND_MAX)
 			break;
@@ -283,21 +268,15 @@ static int make_data(struct page *page)
 
 static void write_base64(const uint8_t *bytes, size_t count, FILE *out)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	char text[4096];
+	/* A multiple of 3, so '=' only occurs at the end. */
+	const size_t most = sizeof(text) / 4 * 3;
 
-	for (size_t i = 0; i < count; i += 3) {
-		size_t left = MIN(count - i, (size_t)3);
-		uint32_t word = (uint32_t)bytes[i] << 16;
+	for (size_t at = 0; at < count; at += most) {
+		const size_t some = MIN(count - at, most);
 
-		if (left > 1)
-			word |= (uint32_t)bytes[i + 1] << 8;
-		if (left > 2)
-			word |= bytes[i + 2];
-		putc_unlocked(digits[word >> 18], out);
-		putc_unlocked(digits[word >> 12 & 63], out);
-		putc_unlocked(left > 1 ? digits[word >> 6 & 63] : '=', out);
-		putc_unlocked(left > 2 ? digits[word & 63] : '=', out);
+		base64_write(bytes + at, some, text);
+		fwrite(text, 1, BASE64_LENGTH(some), out);
 	}
 }
 
@@ -315,9 +294,10 @@ static int write_html(const struct page *page, FILE *out)
 	return fflush(out) || ferror(out) ? -errno : 0;
 }
 
-/* Whether the file at @path may be replaced: it is a page, or empty, or not
- * there. 0, 1: it is no plain file, and is written to; or -errno. */
-static int check_file(const char *path)
+/* Checks the file at @path. Returns 0 if it may be replaced: a page, empty or
+ * missing. Returns 1 if it is no plain file and must be written through, or
+ * -errno. */
+static int check_written_file(const char *path)
 {
 	char begin[2] = "";
 	struct stat stat;
@@ -339,7 +319,7 @@ static int check_file(const char *path)
 	return !got || !memcmp(begin, "<!", 2) ? 0 : -EEXIST;
 }
 
-/* Writes to @fd, which it closes. */
+/* Closes @fd. */
 static int write_to(const struct page *page, int fd)
 {
 	FILE *out = fdopen(fd, "w");
@@ -353,7 +333,6 @@ static int write_to(const struct page *page, int fd)
 	return fclose(out) && !err ? -errno : err;
 }
 
-/* Writes to what is there, such as a pipe. */
 static int write_through(const struct page *page, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -377,7 +356,6 @@ static int write_new(const struct page *page, const char *path)
 	return err;
 }
 
-/* Writes it into the folder of the recording. */
 static int write_own(const struct page *page)
 {
 	int dir_fd =
@@ -397,19 +375,19 @@ static int write_own(const struct page *page)
 	return err;
 }
 
-static int write_file(const struct page *page)
+static int write_page_file(const struct page *page)
 {
 	const char *file = page->options->file;
-	/* Where a link leads to. */
+	/* Target of a link. */
 	char *path = file ? realpath(file, NULL) : NULL;
 	int err;
 
 	if (!file)
 		return write_own(page);
-	err = check_file(file);
+	err = check_written_file(file);
 	if (err == -EEXIST)
-		log_err("'%s' is there, and is no page of perfrec's: choose "
-			"another name",
+		log_err("'%s' exists and is no page of perfrec: choose another "
+			"name",
 			file);
 	else if (err >= 0)
 		err = err ? write_through(page, file)
@@ -437,7 +415,7 @@ int page_write(const struct page_options *options)
 	if (err && (!said || err == -ENOMEM))
 		log_err("cannot make the page: %s", strerror(-err));
 	if (!err)
-		err = write_file(&page);
+		err = write_page_file(&page);
 	free(page.packed);
 	page_columns_release(&page.columns);
 	page_data_release(&page.data);

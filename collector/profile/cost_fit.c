@@ -8,8 +8,8 @@
 #include "collector/profile/true_time.h"
 #include "shared/compiler.h"
 
-/* Whether all of the time of @total is that of calls, each of which did nothing
- * for perfrec but to be recorded. */
+/* Returns true if the entire time of @total is calls whose only event is the
+ * call itself. */
 static bool is_plain_leaf(const struct function_total *total)
 {
 	const struct own_counts *own = &total->own_self;
@@ -49,8 +49,8 @@ double cost_fit(struct own_costs *costs, const struct function_total *totals,
 	return factor;
 }
 
-/* By what a cost must be multiplied: @samples say that it is @ns in all, and
- * nobody's sample that it is @expected_ns. */
+/* Returns the factor for a cost that is @ns by @samples, and @expected_ns
+ * otherwise. */
 static double blend(double samples, double ns, double expected_ns)
 {
 	double factor = 1;
@@ -83,7 +83,7 @@ double cost_fit_sampled(struct own_costs *costs,
 	return factor;
 }
 
-/* Puts @mean among the @count least, of COST_FIT_FASTEST at most. */
+/* Inserts @mean into the @count least values, at most COST_FIT_FASTEST. */
 static void keep_least(double *least, size_t count, double mean)
 {
 	size_t at = MIN(count, COST_FIT_FASTEST - 1u);
@@ -95,8 +95,8 @@ static void keep_least(double *least, size_t count, double mean)
 	least[at] = mean;
 }
 
-/* What a function that does nearly nothing is measured to take, of those of
- * which calls are @rare, or are not. 0: there are too few. */
+/* Returns the measured ns of a nearly empty function, among functions with
+ * @rare recorded calls or among the others; 0 if there are too few. */
 static double nothing_ns(const struct function_total *totals, size_t count,
 			 bool rare)
 {
@@ -115,7 +115,8 @@ static double nothing_ns(const struct function_total *totals, size_t count,
 	}
 	if (found < COST_FIT_FUNCTIONS)
 		return 0;
-	/* A rare one that is often called after all is still in caches. */
+	/* A frequently called function stays in caches even if few of its calls
+	 * are recorded. */
 	return least[rare ? MIN(found / 4, COST_FIT_FASTEST - 1u) : 0];
 }
 

@@ -12,21 +12,22 @@
 #include "collector/profile/true_time.h"
 #include "shared/compiler.h"
 
-static uint64_t hash_function(const void *item)
+static uint64_t hash_table_function(const void *item)
 {
 	const struct function_total *one = item;
 
 	return hash_text(hash_text(HASH_START, one->name) * 31, one->module);
 }
 
-static bool is_same_function(const void *a, const void *b)
+static bool is_same_table_function(const void *a, const void *b)
 {
 	const struct function_total *x = a, *y = b;
 
 	return !strcmp(x->name, y->name) && !strcmp(x->module, y->module);
 }
 
-static const struct pool_key function_key = { hash_function, is_same_function };
+static const struct pool_key function_key = { hash_table_function,
+					      is_same_table_function };
 
 static struct function_total *total_at(const struct function_table *table,
 				       uint32_t number)
@@ -99,8 +100,8 @@ bool function_table_knows_durations(const struct function_total *total)
 	       histogram_total(durations) == total->own_self.inner;
 }
 
-/* What its recorded calls took more than inner_ns, as most were only counted.
- */
+/* Returns the ns that recorded calls took beyond inner_ns, because most calls
+ * were only counted. */
 static int64_t rare_ns(const struct function_total *one,
 		       const struct own_costs *costs)
 {
@@ -113,21 +114,21 @@ static int64_t rare_ns(const struct function_total *one,
 			    1e18);
 }
 
-/* @more_ns is to be subtracted beside the cost of @counts. */
+/* Subtracts @more_ns in addition to the cost of @counts. */
 static uint64_t correct(uint64_t measured_ns, int64_t more_ns,
 			const struct own_costs *costs,
 			const struct own_counts *counts, uint64_t *below_ns)
 {
 	int64_t ns = (int64_t)measured_ns;
 
-	/* Clocks that were repaired may leave a sum below 0: it wraps, and
-	 * stays as it is. */
+	/* Repaired clocks may leave a negative sum. It wraps and stays
+	 * unchanged. */
 	ns = true_time(ns, costs, counts, below_ns);
 	return (uint64_t)(ns > 0 ? MAX(ns - more_ns, 0) : ns);
 }
 
-/* Fits the states of @one into its times. Those of its callees are fitted apart
- * from its own, so that no total is below its self time. */
+/* Fits the states of @one into its times. Fits those of its callees separately,
+ * so no total is below its self time. */
 static void fit_kernel(struct function_total *one)
 {
 	struct kernel_counts *self = &one->kernel_self;
@@ -150,10 +151,9 @@ static void fit_kernel(struct function_total *one)
 	total->unknown_ns = self->unknown_ns + rest.unknown_ns;
 }
 
-/* --- durations ---------------------------------------------------------------
- */
+/* --- durations ----------------------------------------------------------- */
 
-/* A bucket as one value: exact if it is the only one of the greatest. */
+/* Returns a value for a bucket: exact if it only has the maximum. */
 static double bucket_ns(const struct histogram *durations, uint32_t bucket,
 			uint64_t count)
 {
@@ -165,7 +165,6 @@ static double bucket_ns(const struct histogram *durations, uint32_t bucket,
 	return (double)MIN(middle, durations->max);
 }
 
-/* Sums over the values of a histogram. */
 struct duration_sums {
 	double octave_ns[HISTOGRAM_OCTAVES], ns, weight;
 };
@@ -192,11 +191,11 @@ static void sum_durations(const struct histogram *durations,
 
 /*
  * Subtracts from the calls of @one the cost that was subtracted from their
- * total, so that the columns of a function agree: each record costs the same.
- * The number of records is known for each octave of durations. Calls of one
- * octave share it by time, so a call that slept keeps its time among calls that
- * made others. The total of a recursive function has the outermost calls only,
- * so the cost of all its calls is larger in proportion.
+ * total, so the columns of a function agree: each record costs the same. The
+ * number of records is known for each octave of durations. Calls of an octave
+ * share its cost by time, so a call that slept keeps its time among calls with
+ * many callees. The total of a recursive function only has outermost calls, so
+ * the cost of all calls is larger in proportion.
  */
 static void correct_durations(struct function_total *one)
 {
@@ -248,7 +247,7 @@ void function_table_correct(struct function_table *table,
 			(double)one->measured_self_ns);
 		one->total_ns = correct(one->measured_total_ns, more_ns, costs,
 					&one->own_total, &of_totals);
-		/* Where the halves do not fit both. */
+		/* The halves may not fit both. */
 		one->total_ns = MAX(one->total_ns, one->self_ns);
 		one->recorded_self_ns = one->self_ns;
 		one->recorded_total_ns = one->total_ns;
@@ -275,9 +274,9 @@ uint32_t function_table_count(const struct function_table *table)
 	return table->pool.count;
 }
 
-/* The standard error of @times: each sample is one draw, so the deviation of
- * their number is its square root. Runnable time was spread like samples, waits
- * were measured. If 3 are expected, one of 20 cases has no sample at all. */
+/* Returns the standard error of @times: each sample is a draw, so the deviation
+ * of n samples is sqrt(n). Runnable time was spread like samples; waits were
+ * measured. With 3 expected samples, one of 20 cases has none. */
 static uint64_t sampling_error(const struct function_times *times,
 			       uint64_t period_ns)
 {

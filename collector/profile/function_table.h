@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * function_table - what each function of a recording cost, over all threads
+ * function_table - the cost of each function in a recording, over all threads
  * and processes, by name and module.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_FUNCTION_TABLE_H
@@ -18,7 +18,7 @@ struct histogram;
 struct own_costs;
 struct true_time_sums;
 
-/* The quietest that it was in at the end, in any program. */
+/* The quietest state at the end, over all programs. */
 enum function_told {
 	TOLD_SPAN,
 	TOLD_COUNTED,
@@ -27,89 +27,86 @@ enum function_told {
 
 struct function_total {
 	const char *name, *module;
-	uint64_t calls; /* all that are known */
-	/* What was measured, and what perfrec did in it. */
+	uint64_t calls; /* all known calls */
+	/* Measured times, and the events of perfrec inside. */
 	uint64_t measured_self_ns, measured_total_ns;
 	struct own_counts own_self, own_total;
-	/* Without what perfrec took: by function_table_correct(). */
+	/* Without perfrec's own time: set by function_table_correct(). */
 	uint64_t self_ns, total_ns;
-	/* The same, whatever function_table_set_times() makes of those. */
+	/* Copies that function_table_set_times() does not change. */
 	uint64_t recorded_self_ns, recorded_total_ns;
-	uint64_t self_samples; /* of times from samples: their number */
-	/* How far the times may be off: by the cost that was subtracted (0 for
-	 * the total), or by the number of samples. */
+	uint64_t self_samples; /* number of samples behind sampled times */
+	/* Errors of the times: from the subtracted cost (0 for the total), or
+	 * from the number of samples. */
 	uint64_t self_error_ns, total_error_ns;
-	/* What was sampled or allocated in the function itself, and of that
-	 * what was in use at the end. */
+	/* Samples and allocations of the function itself, and the part in use
+	 * at the end. */
 	uint64_t cpu_samples, cpu_ns;
-	/* What the kernel told of these times; in them unknown_ns is all time
-	 * of threads of which it told nothing. */
+	/* The kernel's parts of these times; unknown_ns is the time of threads
+	 * without reports. */
 	struct kernel_counts kernel_self, kernel_total;
 	uint64_t alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
 	uint64_t temporary_objects;
 	enum function_told state;
-	/* How long its calls took; NULL: nothing is known of that. The
-	 * table's. */
+	/* Durations of its calls, or NULL. Owned by the table. */
 	struct histogram *durations;
 };
 
-/* All zero is an empty table. One thread at a time. */
+/* All zero: empty. One thread at a time. */
 struct function_table {
 	struct pool pool; /* struct function_total */
 };
 
 /* Adds @one to the totals of its function. Its strings must outlive the table.
- * 0, or -ENOMEM: nothing was added. */
+ * Returns 0, or -ENOMEM and adds nothing. */
 int function_table_add(struct function_table *table,
 		       const struct function_total *one);
-/* Adds what is in @durations to the function @name of @module, which is there;
- * else, or without memory, it is lost. It stays the caller's, empty. What it
- * pays with must outlive the table. */
+/* Moves @durations to the existing function @name of @module; drops them if
+ * there is none or memory is short. @durations is empty afterwards. Its budget
+ * must outlive the table. */
 void function_table_add_durations(struct function_table *table,
 				  const char *name, const char *module,
 				  struct histogram *durations);
-/* Whether the durations of all recorded calls of @total are known. */
+/* Returns true if the durations of all recorded calls of @total are known. */
 bool function_table_knows_durations(const struct function_total *total);
-/* The part @part, from 0 to 1, of the on-CPU time of all totals becomes
- * unknown. After function_table_correct(). */
+/* Makes the part @part (0 to 1) of all on-CPU times unknown. Call it after
+ * function_table_correct(). */
 void function_table_doubt(struct function_table *table, double part);
-/* Sets self_ns and total_ns of all totals (true_time.h), takes the same cost
- * off the durations of their calls, and sets *@sums. Once, before they are
- * sorted.
- */
+/* Sets self_ns and total_ns of all totals (true_time.h), subtracts the same
+ * cost from the durations of their calls, and sets *@sums. Call it once, before
+ * sorting. */
 void function_table_correct(struct function_table *table,
 			    const struct own_costs *costs,
 			    struct true_time_sums *sums);
 
-/* Times of a function that come from samples and from off-CPU stacks. */
+/* Times of a function from samples and off-CPU stacks. */
 struct function_times {
 	uint64_t samples, on_cpu_ns, runnable_ns, blocked_ns;
 };
 
-/* Sets *@number to the number of the function @name of @module, which is added
- * if there is none. The strings must outlive the table. 0 or -ENOMEM. */
+/* Sets *@number to the number of the function @name of @module, and adds the
+ * function if necessary. The strings must outlive the table. Returns 0 or
+ * -ENOMEM. */
 int function_table_number(struct function_table *table, const char *name,
 			  const char *module, uint32_t *number);
-/* Whether the function @name of @module has calls, or is known to be muted. */
+/* Returns true if the function @name of @module has calls or is muted. */
 bool function_table_has_hooks(const struct function_table *table,
 			      const char *name, const char *module);
-/* How many functions there are: numbers are below this. */
+/* Returns the number of functions; their numbers are below it. */
 uint32_t function_table_count(const struct function_table *table);
-/*
- * Replaces the times of all functions by @self and @total, one for each number.
- * A sample stands for @period_ns. After function_table_correct(), once, before
- * the table is sorted.
- */
+/* Replaces the times of all functions by @self and @total, indexed by function
+ * number. A sample stands for @period_ns. Call it once, after
+ * function_table_correct() and before sorting. */
 void function_table_set_times(struct function_table *table,
 			      const struct function_times *self,
 			      const struct function_times *total,
 			      uint64_t period_ns);
-/* All totals, as they lie; sets *@count to their number. They are the table's,
- * and valid until one is added. */
+/* Returns all totals, unsorted, *@count of them. The table owns them; they are
+ * valid until a total is added. */
 const struct function_total *function_table_all(
 	const struct function_table *table, size_t *count);
-/* Sorts the totals by self time, the greatest first, and returns the first of
- * *@count. They are the table's, which is only released from then on. */
+/* Sorts the totals by self time, largest first. Returns the first of *@count;
+ * the table owns them. Afterwards the table may only be released. */
 const struct function_total *function_table_sort(struct function_table *table,
 						 size_t *count);
 void function_table_release(struct function_table *table);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * locations - two pools: places, which are modules told apart by path and
+ * locations - two pools: places, which are modules identified by path and
  * build-id, and locations, which are mostly addresses in modules.
  *
- * A file of pprof has one address space, but a module may lie elsewhere in each
- * process. The addresses of a module are those that it has in the process in
- * which it was seen first. Modules of different processes may overlap, so each
- * location says which module it is in.
+ * A pprof file has one address space, but modules may be mapped at different
+ * addresses in each process. A module keeps the addresses of the process where
+ * it was seen first. Modules of different processes may overlap, so each
+ * location names its module.
  */
 #include "collector/profile/locations.h"
 
@@ -18,34 +18,35 @@
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
 #include "collector/names/modules.h"
-#include "collector/profile/out_pprof.h"
 #include "collector/names/sites.h"
-#include "collector/stacks/stacks.h"
 #include "collector/names/symbolize_wire.h"
 #include "collector/names/symbols.h"
+#include "collector/output/out_pprof.h"
+#include "collector/profile/stacks.h"
 #include "shared/compiler.h"
+#include "shared/hash.h"
 
 #define OWN_NAME "[perfrec]"
 #define KERNEL_NAME "[kernel]"
 
-/* The longest name of a thread, without its NUL. */
+/* The longest name of a thread, without NUL. */
 #define COMM_BYTES 15
 
-/* Keys come first in both; see pool.h. */
+/* Keys come first in both structs; see pool.h. */
 struct place {
 	const char *path, *build_id;
 	uint64_t file_offset;
-	const struct symbol_file *unnamed; /* without a build-id: the file */
+	const struct symbol_file *unnamed; /* the file, if it has no build-id */
 
 	uint64_t start, end;
-	uint64_t bias; /* from virtual addresses of the file to ours */
-	struct symbol_file *file; /* a reference; NULL: none */
-	bool has_functions; /* any of them has a name */
+	uint64_t bias; /* added to virtual addresses of the file */
+	struct symbol_file *file; /* a reference; may be NULL */
+	bool has_functions; /* some function has a name */
 };
 
 enum location_kind {
-	LOCATION_ENTRY, /* of a function */
-	LOCATION_CODE, /* an instruction, or one that a call belongs to */
+	LOCATION_ENTRY,
+	LOCATION_CODE, /* an instruction, or one of a call */
 	LOCATION_MARK, /* vaddr 0 */
 	LOCATION_SITE, /* of an annotation; vaddr 0 */
 };
@@ -55,8 +56,11 @@ struct location {
 	const char *name;
 	uint32_t place; /* number + 1; 0: none */
 	uint32_t kind; /* enum location_kind */
-	const char *file; /* of a site; NULL: as its place's symbols say */
+	const char *file; /* of a site; NULL: from the place's symbols */
 	uint64_t line;
+
+	struct source source; /* valid while the place has its file */
+	bool is_source_final; /* the file is not asked again */
 };
 
 static struct place *place_at(const struct locations *locations, size_t number)
@@ -77,7 +81,7 @@ void locations_init(struct locations *locations, struct symbol_cache *cache,
 	pool_init(&locations->places, budget, sizeof(struct place),
 		  offsetof(struct place, start));
 	pool_init(&locations->items, budget, sizeof(struct location),
-		  sizeof(struct location));
+		  offsetof(struct location, source));
 }
 
 void locations_release(struct locations *locations)
@@ -88,11 +92,10 @@ void locations_release(struct locations *locations)
 	pool_release(&locations->items);
 }
 
-/* --- adding -----------------------------------------------------------------
- */
+/* --- adding -------------------------------------------------------------- */
 
-/* Returns the one string of the symbol cache that has this text: the pointer
- * may be part of a key. */
+/* Returns the unique string of the symbol cache for this text, because the
+ * pointer may be part of a key. */
 static const char *unique_text(const struct locations *locations,
 			       const char *text)
 {
@@ -101,7 +104,7 @@ static const char *unique_text(const struct locations *locations,
 	return one ? one : text;
 }
 
-/* Takes a reference to the file of @place if the place is new. 0 or -ENOMEM. */
+/* If the place is new, takes a reference to its file. Returns 0 or -ENOMEM. */
 static int intern_place(struct locations *locations, const struct place *place,
 			uint32_t *out)
 {
@@ -115,7 +118,7 @@ static int intern_place(struct locations *locations, const struct place *place,
 	return 0;
 }
 
-/* Sets location->place to the module of @symbol, which is at @address. 0 or
+/* Sets location->place to the module of @symbol at @address. Returns 0 or
  * -ENOMEM. */
 static int find_module_place(struct locations *locations,
 			     struct modules *modules, uint64_t address,
@@ -171,14 +174,13 @@ bool locations_is_own(const struct locations *locations, uint32_t number)
 	return is_mark(locations, number, OWN_NAME);
 }
 
-bool locations_is_kernel(const struct locations *locations, uint32_t number)
+bool locations_serves_caller(const struct locations *locations, uint32_t number)
 {
-	const struct location *location = location_at(locations, number);
+	const char *name, *module;
 
+	locations_name(locations, number, &name, &module);
 	return is_mark(locations, number, KERNEL_NAME) ||
-	       (location->place &&
-		!strcmp(place_at(locations, location->place - 1)->path,
-			"[vdso]"));
+	       (*module && modules_is_clock(name, module));
 }
 
 static int find_address(struct locations *locations, struct modules *modules,
@@ -187,7 +189,7 @@ static int find_address(struct locations *locations, struct modules *modules,
 	struct location location = { .kind = frame->kind == FRAME_ENTRY
 						     ? LOCATION_ENTRY
 						     : LOCATION_CODE };
-	/* A return address is that of the instruction behind the call. */
+	/* A return address is that of the instruction after the call. */
 	uint64_t address = frame->address - (frame->kind == FRAME_RETURN);
 	struct symbol symbol;
 	int err;
@@ -221,6 +223,7 @@ int locations_find(struct locations *locations, struct modules *modules,
 		[FRAME_CUT] = "[truncated]",
 		[FRAME_OTHER] = "[other stacks]",
 		[FRAME_SHORT] = "[short threads]",
+		[FRAME_PROBED] = "[uretprobe]",
 	};
 	const char *name = NULL;
 
@@ -244,6 +247,9 @@ static int merge_items(struct locations *locations,
 
 		if (location.place)
 			location.place = place[location.place - 1] + 1;
+		/* The place may have another file here. */
+		location.source = (struct source){ .count = 0 };
+		location.is_source_final = false;
 		err = pool_intern(&locations->items, &location, &out[i]);
 	}
 	return MIN(err, 0);
@@ -274,28 +280,36 @@ void locations_name(const struct locations *locations, uint32_t number,
 			  : "";
 }
 
-/* --- sources ----------------------------------------------------------------
- */
+/* --- sources ------------------------------------------------------------- */
 
-/* A function whose name another file may have. */
+/* A function whose name another file may also have. */
 struct twin {
 	uint32_t place; /* as in struct location */
 	const char *plain, *alias; /* as in struct source_frame */
 };
 
-/* The source lines of all locations, and the locations by place. */
+/* Source lines of all locations, and the locations by place. */
 struct sources {
 	const struct locations *locations;
-	struct twin *twins; /* names that several files have, sorted; without
-			     * aliases */
+	/* By location: unused ones count as without a place. NULL: all are
+	 * used. */
+	const bool *used;
+	/* Names in several files, sorted, without aliases. */
+	struct twin *twins;
 	size_t twin_count;
-	struct source *source; /* of each location */
 	size_t *first; /* see sort_by_place() */
 	uint32_t *order;
 };
 
-/* Sorts the numbers of locations by place into sources->order; those of place i
- * begin at sources->first[i]. 0 or -ENOMEM. */
+static uint32_t place_of_source(const struct sources *sources, size_t index)
+{
+	if (sources->used && !sources->used[index])
+		return 0;
+	return location_at(sources->locations, index)->place;
+}
+
+/* Sorts location numbers by place into sources->order; those of place i begin
+ * at sources->first[i]. Returns 0 or -ENOMEM. */
 static int sort_by_place(struct sources *sources)
 {
 	const struct locations *locations = sources->locations;
@@ -305,15 +319,15 @@ static int sort_by_place(struct sources *sources)
 	sources->order = calloc(all + 1, sizeof(*sources->order));
 	if (!sources->first || !sources->order)
 		return -ENOMEM;
-	/* first[i + 2] is how many locations place i has, and after that where
-	 * the next of them goes. */
+	/* first[i + 2] is the number of locations of place i, and later the
+	 * index of its next one. */
 	for (size_t i = 0; i < all; i++)
-		if (location_at(locations, i)->place)
-			sources->first[location_at(locations, i)->place + 1]++;
+		if (place_of_source(sources, i))
+			sources->first[place_of_source(sources, i) + 1]++;
 	for (size_t i = 2; i < places + 2; i++)
 		sources->first[i] += sources->first[i - 1];
 	for (size_t i = 0; i < all; i++) {
-		uint32_t place = location_at(locations, i)->place;
+		uint32_t place = place_of_source(sources, i);
 
 		if (place)
 			sources->order[sources->first[place]++] = (uint32_t)i;
@@ -321,7 +335,8 @@ static int sort_by_place(struct sources *sources)
 	return 0;
 }
 
-/* Finds the source lines of the locations of @place. 0 or -ENOMEM. */
+/* Finds the sources of the locations of @place that are not final. 0 or
+ * -ENOMEM. */
 static int find_place_sources(struct sources *sources, size_t place)
 {
 	const struct locations *locations = sources->locations;
@@ -330,14 +345,27 @@ static int find_place_sources(struct sources *sources, size_t place)
 	uint64_t *vaddr = calloc(count + 1, sizeof(*vaddr));
 	struct source *source = calloc(count + 1, sizeof(*source));
 	int err = vaddr && source ? 0 : -ENOMEM;
+	size_t asked = 0;
+	bool final;
 
-	for (size_t i = 0; i < count && !err; i++)
-		vaddr[i] = location_at(locations, order[i])->vaddr;
-	if (!err)
-		symbol_file_sources(place_at(locations, place)->file, vaddr,
-				    count, source);
-	for (size_t i = 0; i < count && !err; i++)
-		sources->source[order[i]] = source[i];
+	for (size_t i = 0; i < count && !err; i++) {
+		const struct location *location =
+			location_at(locations, order[i]);
+
+		if (!location->is_source_final)
+			vaddr[asked++] = location->vaddr;
+	}
+	final = asked && symbol_file_sources(place_at(locations, place)->file,
+					     vaddr, asked, source);
+	asked = 0;
+	for (size_t i = 0; i < count && !err; i++) {
+		struct location *location = location_at(locations, order[i]);
+
+		if (location->is_source_final)
+			continue;
+		location->source = source[asked++];
+		location->is_source_final = final;
+	}
 	free(vaddr);
 	free(source);
 	return err;
@@ -348,7 +376,7 @@ static int compare_pointers(const char *a, const char *b)
 	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
 }
 
-static int compare_twins(const void *left, const void *right)
+static int compare_twin_locations(const void *left, const void *right)
 {
 	const struct twin *a = left, *b = right;
 	int order;
@@ -362,8 +390,10 @@ static int compare_twins(const void *left, const void *right)
 /* Adds the functions of location @index whose names other files may have. */
 static int add_twins(struct sources *sources, size_t index, size_t *room)
 {
-	const struct source *source = &sources->source[index];
-	uint32_t place = location_at(sources->locations, index)->place;
+	const struct location *location =
+		location_at(sources->locations, index);
+	const struct source *source = &location->source;
+	uint32_t place = location->place;
 
 	if (grow_array(sources->twins, *room,
 		       sources->twin_count + 2 * source->count))
@@ -375,7 +405,7 @@ static int add_twins(struct sources *sources, size_t index, size_t *room)
 		if (!frame->alias)
 			continue;
 		sources->twins[sources->twin_count++] = twin;
-		/* The symbol table knows several, even if one has samples. */
+		/* The symbol table has several even if only one has samples. */
 		twin.alias = NULL;
 		if (!strcmp(frame->function, frame->alias))
 			sources->twins[sources->twin_count++] = twin;
@@ -383,19 +413,18 @@ static int add_twins(struct sources *sources, size_t index, size_t *room)
 	return 0;
 }
 
-/* Finds the names that several files have. 0 or -ENOMEM. */
 static int find_twins(struct sources *sources)
 {
 	size_t room = 0, kept = 0, end;
 	struct twin *twins;
 
 	for (size_t i = 0; i < sources->locations->items.count; i++)
-		if (add_twins(sources, i, &room))
+		if (place_of_source(sources, i) && add_twins(sources, i, &room))
 			return -ENOMEM;
 	twins = sources->twins;
 	if (sources->twin_count)
 		qsort(twins, sources->twin_count, sizeof(*twins),
-		      compare_twins);
+		      compare_twin_locations);
 	for (size_t i = 0; i < sources->twin_count; i = end) {
 		for (end = i + 1; end < sources->twin_count; end++)
 			if (twins[end].place != twins[i].place ||
@@ -419,43 +448,42 @@ static bool is_twin(const struct sources *sources, size_t index,
 
 	return frame->alias && sources->twin_count &&
 	       bsearch(&wanted, sources->twins, sources->twin_count,
-		       sizeof(wanted), compare_twins);
+		       sizeof(wanted), compare_twin_locations);
 }
 
 static void sources_release(struct sources *sources)
 {
 	free(sources->twins);
-	free(sources->source);
 	free(sources->first);
 	free(sources->order);
 }
 
-/* Finds the sources of all of @locations. The caller ends *@out with
- * sources_release() in any case. 0 or -ENOMEM. */
-static int sources_find(const struct locations *locations, struct sources *out)
+/* Finds the sources of the @used locations. The caller calls sources_release()
+ * in any case. Returns 0 or -ENOMEM. */
+static int sources_find(const struct locations *locations, const bool *used,
+			struct sources *out)
 {
 	int err;
 
 	*out = (struct sources){
 		.locations = locations,
-		.source = calloc(locations->items.count + 1,
-				 sizeof(*out->source)),
+		.used = used,
 	};
-	err = out->source ? sort_by_place(out) : -ENOMEM;
+	err = sort_by_place(out);
 	for (size_t i = 0; i < locations->places.count && !err; i++)
 		if (place_at(locations, i)->file)
 			err = find_place_sources(out, i);
 	return err ? err : find_twins(out);
 }
 
-/* The functions of location @index are the frames from the number that this
- * returns up to *@last, which has code of its own. */
-static size_t first_frame(const struct sources *sources, size_t index,
-			  size_t *last)
+/* Returns the first frame of location @index. Its functions are the frames up
+ * to *@last, which has its own code. */
+static size_t first_source_frame(const struct sources *sources, size_t index,
+				 size_t *last)
 {
 	const struct location *location =
 		location_at(sources->locations, index);
-	const struct source *source = &sources->source[index];
+	const struct source *source = &location->source;
 	size_t first;
 
 	*last = source->count ? source->count - 1 : 0;
@@ -467,17 +495,18 @@ static size_t first_frame(const struct sources *sources, size_t index,
 	return first;
 }
 
-/* The name of frame @i of location @index, whose outermost frame is @last. */
 static const char *frame_name(const struct sources *sources, size_t index,
 			      size_t i, size_t last)
 {
-	const struct source *source = &sources->source[index];
-	const struct source_frame *frame = i < last ? &source->frames[i] : NULL;
+	const struct location *location =
+		location_at(sources->locations, index);
+	const struct source_frame *frame =
+		i < last ? &location->source.frames[i] : NULL;
 
 	if (frame && frame->function[0])
 		return is_twin(sources, index, frame) ? frame->alias
 						      : frame->function;
-	return location_at(sources->locations, index)->name;
+	return location->name;
 }
 
 static int names_of_sources(const struct sources *sources, bool inlined,
@@ -486,7 +515,7 @@ static int names_of_sources(const struct sources *sources, bool inlined,
 	size_t locations = sources->locations->items.count, all = 0, last;
 
 	for (size_t i = 0; i < locations; i++) {
-		size_t at = first_frame(sources, i, &last);
+		size_t at = first_source_frame(sources, i, &last);
 
 		out->first[i] = all;
 		all += inlined ? last + 1 - at : 1;
@@ -496,7 +525,7 @@ static int names_of_sources(const struct sources *sources, bool inlined,
 	if (!out->name)
 		return -ENOMEM;
 	for (size_t i = 0; i < locations; i++) {
-		size_t at = first_frame(sources, i, &last);
+		size_t at = first_source_frame(sources, i, &last);
 		const char **name = &out->name[out->first[i]];
 
 		for (at = inlined ? at : last; at <= last; at++)
@@ -509,7 +538,7 @@ int location_names_find(const struct locations *locations, bool inlined,
 			struct location_names *out)
 {
 	struct sources sources;
-	int err = sources_find(locations, &sources);
+	int err = sources_find(locations, NULL, &sources);
 
 	*out = (struct location_names){
 		.first =
@@ -528,20 +557,43 @@ void location_names_release(struct location_names *names)
 	free(names->first);
 }
 
-/* --- writing ----------------------------------------------------------------
- */
+/* --- writing ------------------------------------------------------------- */
 
 struct writing {
 	const struct locations *locations;
 	struct sources sources;
 	struct out_pprof *out;
 	struct pool functions; /* struct function */
-	struct budget budget; /* its */
 };
 
 struct function {
 	const char *name, *file;
-	uint64_t start_line;
+	uint32_t start_line;
+};
+
+static uint64_t hash_written_function(const void *item)
+{
+	static const char here;
+	const struct function *function = item;
+	/* A hostile file chooses texts and lines, but does not know this
+	 * address, so it cannot give all its functions one slot. */
+	uint64_t hash = hash_fold((uintptr_t)&here * HASH_MULTIPLIER);
+
+	hash = hash_text(hash_text(hash, function->name), function->file);
+	return hash_fold((hash ^ function->start_line) * HASH_MULTIPLIER);
+}
+
+static bool is_same_written_function(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	return x->start_line == y->start_line && !strcmp(x->name, y->name) &&
+	       !strcmp(x->file, y->file);
+}
+
+/* Compares texts, as each file has its own copy of a text. */
+static const struct pool_key written_function_key = {
+	hash_written_function, is_same_written_function
 };
 
 static bool has_lines(const struct writing *writing, size_t place)
@@ -550,7 +602,8 @@ static bool has_lines(const struct writing *writing, size_t place)
 
 	for (size_t i = sources->first[place]; i < sources->first[place + 1];
 	     i++)
-		if (sources->source[sources->order[i]].count)
+		if (location_at(writing->locations, sources->order[i])
+			    ->source.count)
 			return true;
 	return false;
 }
@@ -572,7 +625,6 @@ static void write_place(struct writing *writing, size_t number)
 	out_pprof_mapping(writing->out, &mapping);
 }
 
-/* Whether @path is that of a program whose main thread is called @name. */
 static bool is_program(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
@@ -581,7 +633,7 @@ static bool is_program(const char *path, const char *name)
 	       !strncmp(slash + 1, name, COMM_BYTES);
 }
 
-/* Readers take the first mapping of a file for that of the program. */
+/* Readers take the first mapping of a file as that of the program. */
 static void write_places(struct writing *writing, const char *program)
 {
 	const struct locations *locations = writing->locations;
@@ -597,14 +649,12 @@ static void write_places(struct writing *writing, const char *program)
 			write_place(writing, i);
 }
 
-/* Writes @function if it is new. Returns its id; 0: no memory. */
 static uint64_t write_function(struct writing *writing,
 			       const struct function *function)
 {
 	struct out_function out = { .name = function->name,
 				    .file = function->file,
-				    .start_line =
-					    (uint32_t)function->start_line };
+				    .start_line = function->start_line };
 	uint32_t number;
 	int added = pool_intern(&writing->functions, function, &number);
 
@@ -616,18 +666,14 @@ static uint64_t write_function(struct writing *writing,
 	return out.id;
 }
 
-/* Makes the line of @frame (NULL: nothing is known of it), in the function
- * @name. False: no memory. */
 static bool make_line(struct writing *writing, const struct source_frame *frame,
 		      const char *name, struct out_line *out)
 {
-	struct function function = { .file = "" };
+	struct function function = { .name = name, .file = "" };
 
 	*out = (struct out_line){ 0 };
-	/* Equal texts have to be one: files keep their own. */
-	function.name = unique_text(writing->locations, name);
 	if (frame) {
-		function.file = unique_text(writing->locations, frame->file);
+		function.file = frame->file;
 		function.start_line = frame->start_line;
 		out->line = frame->line;
 	}
@@ -635,13 +681,12 @@ static bool make_line(struct writing *writing, const struct source_frame *frame,
 	return out->function;
 }
 
-/* Makes the lines of location @index. Returns how many; 0: no memory. */
 static size_t make_lines(struct writing *writing, size_t index,
 			 struct out_line out[SYMBOLIZE_FRAMES_MAX])
 {
 	const struct location *location =
 		location_at(writing->locations, index);
-	const struct source *source = &writing->sources.source[index];
+	const struct source *source = &location->source;
 	size_t last, made = 0;
 
 	if (location->kind == LOCATION_SITE) {
@@ -653,8 +698,8 @@ static size_t make_lines(struct writing *writing, size_t index,
 
 		return make_line(writing, &site, location->name, &out[0]);
 	}
-	for (size_t i = first_frame(&writing->sources, index, &last); i <= last;
-	     i++) {
+	for (size_t i = first_source_frame(&writing->sources, index, &last);
+	     i <= last; i++) {
 		const struct source_frame *frame =
 			source->count ? &source->frames[i] : NULL;
 		const char *name =
@@ -666,8 +711,8 @@ static size_t make_lines(struct writing *writing, size_t index,
 	return made;
 }
 
-static uint64_t address_of(const struct locations *locations,
-			   const struct location *location)
+static uint64_t address_of_location(const struct locations *locations,
+				    const struct location *location)
 {
 	if (!location->place)
 		return location->vaddr;
@@ -684,11 +729,13 @@ static int write_items(struct writing *writing)
 		struct out_location out = {
 			.id = i + 1,
 			.mapping = location->place,
-			.address = address_of(locations, location),
+			.address = address_of_location(locations, location),
 			.lines = lines,
-			.line_count = make_lines(writing, i, lines),
 		};
 
+		if (writing->sources.used && !writing->sources.used[i])
+			continue;
+		out.line_count = make_lines(writing, i, lines);
 		if (!out.line_count)
 			return -ENOMEM;
 		out_pprof_location(writing->out, &out);
@@ -697,17 +744,16 @@ static int write_items(struct writing *writing)
 }
 
 int locations_write(const struct locations *locations, const char *program,
-		    struct out_pprof *out)
+		    const bool *used, struct out_pprof *out)
 {
 	struct writing writing = {
 		.locations = locations,
 		.out = out,
-		.budget = { .left = INT64_MAX },
 	};
-	int err = sources_find(locations, &writing.sources);
+	int err = sources_find(locations, used, &writing.sources);
 
-	pool_init(&writing.functions, &writing.budget, sizeof(struct function),
-		  sizeof(struct function));
+	pool_init_key(&writing.functions, NULL, sizeof(struct function),
+		      &written_function_key);
 	if (!err) {
 		write_places(&writing, program);
 		err = write_items(&writing);

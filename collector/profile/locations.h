@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * locations - the locations that the stacks of a profile are made of: addresses
- * in modules, and names such as "[kernel]". Several processes that run the same
- * file share its locations. A part of profile_tree. These functions read files:
- * only the jobs thread calls them, one call at a time.
+ * locations - the locations in the stacks of a profile: addresses in modules,
+ * and names such as "[kernel]". Processes with the same file share its
+ * locations. Part of profile_tree. These functions read files: only the jobs
+ * thread calls them, one call at a time. Functions that take const locations also
+ * keep the source lines that they find.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_LOCATIONS_H
 #define PERFREC_COLLECTOR_PROFILE_LOCATIONS_H
@@ -26,59 +27,59 @@ struct locations {
 	struct pool items; /* locations, by number */
 };
 
-/* Begins without locations. @cache and @budget must outlive @locations. */
+/* @cache and @budget must outlive @locations. */
 void locations_init(struct locations *locations, struct symbol_cache *cache,
 		    struct budget *budget);
 void locations_release(struct locations *locations);
 
-/* Sets *@out to the number of the location of @frame, a frame of the process of
- * @modules. All code of perfrec itself has one location, "[perfrec]": see
- * locations_is_own(). 0 or -ENOMEM. */
+/* Sets *@out to the location of @frame in the process of @modules. All code of
+ * perfrec has one location, "[perfrec]": see locations_is_own(). Returns 0 or
+ * -ENOMEM. */
 int locations_find(struct locations *locations, struct modules *modules,
 		   const struct stack_frame *frame, uint32_t *out);
-/* Sets *@out to the number of a location that is no place in a program, and has
- * the name @name, which is copied. 0 or -ENOMEM. */
+/* Sets *@out to a location outside of programs with the name @name, which is
+ * copied. Returns 0 or -ENOMEM. */
 int locations_mark(struct locations *locations, const char *name,
 		   uint32_t *out);
-/* Whether location @number is perfrec itself: hooks, wrappers and thunks in the
- * program, or the object "[perfrec]" that a thread waits on. */
+/* Returns true if location @number is perfrec: hooks, wrappers and thunks in
+ * the program, or the object "[perfrec]" of a wait. */
 bool locations_is_own(const struct locations *locations, uint32_t number);
-/* Whether location @number is the kernel or the vdso: it works for the frame
- * that called it. */
-bool locations_is_kernel(const struct locations *locations, uint32_t number);
-/* Adds all locations of @from, which has the same cache. Sets out[i] to the
- * number that its location i has here. 0 or -ENOMEM. */
+/* Returns true if location @number works for its calling frame: the kernel, or a
+ * clock (modules_is_clock()). */
+bool locations_serves_caller(const struct locations *locations,
+			     uint32_t number);
+/* Adds all locations of @from, which must have the same cache. Sets out[i] to
+ * the new number of location i. Returns 0 or -ENOMEM. */
 int locations_merge(struct locations *locations, const struct locations *from,
 		    uint32_t *out);
-/* Sets *@name to the name of the function of location @number, and *@module to
- * the path of its module or "". Both live until the symbol cache ends. */
+/* Sets *@name to the function of location @number, and *@module to the path of
+ * its module or "". Both are valid until the symbol cache ends. */
 void locations_name(const struct locations *locations, uint32_t number,
 		    const char **name, const char **module);
-/* The functions of all locations, as locations_write() names them: those of
+/* The functions of all locations, named as in locations_write(): those of
  * location i are name[first[i]] to name[first[i + 1] - 1], innermost first.
- * The names live until the symbol cache ends. */
+ * Names are valid until the symbol cache ends. */
 struct location_names {
 	const char **name;
 	size_t *first;
 };
 
 /* Finds the functions of all locations; reads debug information. With @inlined
- * false, a location has one name, that of the function which has code of its
- * own. The caller ends *@out with location_names_release(), whatever this
- * returns: 0 or -ENOMEM. */
+ * false, a location has one name: the function that has its own code. The
+ * caller calls location_names_release() in any case. Returns 0 or -ENOMEM. */
 int location_names_find(const struct locations *locations, bool inlined,
 			struct location_names *out);
 void location_names_release(struct location_names *names);
 
 /*
- * Writes the mappings, functions and locations. Location i gets the id i + 1.
- * The first mapping is that of the program whose main thread has the name
- * @program (NULL: unknown), if there is one.
- * The entry of a function has one line, that of the function itself: a function
- * that is inlined there, and instrumented, has calls of its own. Other
- * locations have a line for each function that is inlined there. 0 or -ENOMEM.
+ * Writes mappings, functions and locations. Skips location i if @used is not
+ * NULL and @used[i] is false. Location i gets the id i + 1. The first mapping
+ * is that of the program whose main thread is @program (NULL: unknown), if
+ * there is one. The entry of a function has one line, that of the function
+ * itself, because an instrumented function inlined there has its own calls.
+ * Other locations have a line for each inlined function. Returns 0 or -ENOMEM.
  */
 int locations_write(const struct locations *locations, const char *program,
-		    struct out_pprof *out);
+		    const bool *used, struct out_pprof *out);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * profile_tree - two pools beside those of locations: owners, and nodes. A node
- * is told apart from others by its parent and its location.
+ * profile_tree - two pools besides those of locations: owners and nodes. Parent
+ * and location identify a node.
  *
- * A file lists all frames of each stack, so a recursion 100,000 deep would need
- * 100,000 times 100,000 / 2 of them. So deep stacks are cut in the middle;
- * values by function stay exact. When memory runs out, or the file would be too
- * large for any reader, stacks are lost, and their values are summed up.
+ * A file lists all frames of each stack, so a recursion of depth 100,000 would
+ * need 100,000 times 100,000 / 2 of them. So deep stacks are cut in the middle;
+ * values by function stay exact. If memory is exhausted, or the file would be
+ * too large for readers, stacks are lost and their values are added up.
  */
 #include "collector/profile/profile_tree.h"
 
@@ -21,7 +21,7 @@
 #include "collector/replay/kernel_counts.h"
 #include "shared/compiler.h"
 
-/* pprof itself reads no file that is larger than 2 GiB when unpacked. */
+/* pprof itself rejects files above 2 GiB uncompressed. */
 #define BYTES_MAX (1ULL << 30)
 
 #define NOT_THERE UINT32_MAX
@@ -49,8 +49,7 @@ void profile_tree_release(struct profile_tree *tree)
 	pool_release(&tree->nodes);
 }
 
-/* --- adding -----------------------------------------------------------------
- */
+/* --- adding -------------------------------------------------------------- */
 
 int profile_tree_add_owner(struct profile_tree *tree, const struct owner *owner,
 			   uint32_t *out)
@@ -78,7 +77,10 @@ int profile_tree_node(struct profile_tree *tree, uint32_t parent, uint32_t what,
 int profile_tree_root(struct profile_tree *tree,
 		      const struct profile_owner *owner, struct tree_place *out)
 {
-	struct owner one = { .pid = (uint32_t)owner->pid, .tid = owner->tid };
+	struct owner one = { .pid = (uint32_t)owner->pid,
+			     .trace_id = owner->trace_id,
+			     .span_id = owner->span_id,
+			     .tid = owner->tid };
 	uint32_t number, node;
 	int err;
 
@@ -92,8 +94,8 @@ int profile_tree_root(struct profile_tree *tree,
 	return err;
 }
 
-/* Sets *@out to the parent (as in struct node) of a new node @depth deep that
- * is called from @above. 0 or -ENOMEM. */
+/* Sets *@out to the parent (as in struct node) of a new node at @depth, called
+ * from @above. Returns 0 or -ENOMEM. */
 static int find_written_parent(struct profile_tree *tree,
 			       const struct tree_place *above, uint32_t depth,
 			       uint32_t *out)
@@ -104,8 +106,8 @@ static int find_written_parent(struct profile_tree *tree,
 	*out = above->node + 1;
 	if (depth <= PROFILE_DEPTH_MAX)
 		return 0;
-	/* The new node takes the place of its caller. Deeper down, the caller
-	 * has taken such a place itself. */
+	/* The new node replaces its caller. Deeper down, the caller was such a
+	 * replacement itself. */
 	*out = node_at(tree, above->node)->parent;
 	if (depth > PROFILE_DEPTH_MAX + 1)
 		return 0;
@@ -131,7 +133,7 @@ int profile_tree_child(struct profile_tree *tree,
 	return err;
 }
 
-static void add_value(int64_t *sum, int64_t value)
+static void add_tree_value(int64_t *sum, int64_t value)
 {
 	if (__builtin_add_overflow(*sum, value, sum))
 		*sum = value < 0 ? INT64_MIN : INT64_MAX;
@@ -141,14 +143,14 @@ void profile_tree_add_values(const struct profile_tree *tree, int64_t *sum,
 			     const int64_t *value)
 {
 	for (size_t i = 0; i < tree->value_count; i++)
-		add_value(&sum[i], value[i]);
+		add_tree_value(&sum[i], value[i]);
 }
 
 void profile_tree_count(struct profile_tree *tree,
 			const struct tree_place *place, const int64_t *value)
 {
 	if (place->depth > PROFILE_DEPTH_MAX)
-		add_value(&tree->truncated, value[0]);
+		add_tree_value(&tree->truncated, value[0]);
 	profile_tree_add_values(tree, node_at(tree, place->node)->value, value);
 }
 
@@ -167,10 +169,9 @@ void profile_tree_scale(struct profile_tree *tree, size_t type, double factor)
 	tree->lost[type] = (int64_t)((double)tree->lost[type] * factor);
 }
 
-/* --- merging ----------------------------------------------------------------
- */
+/* --- merging ------------------------------------------------------------- */
 
-/* The numbers that locations, owners and nodes of one tree have in another. */
+/* Numbers in one tree of the locations, owners and nodes of another. */
 struct renamed {
 	uint32_t *location, *owner, *node;
 };
@@ -240,7 +241,7 @@ int profile_tree_merge(struct profile_tree *tree,
 	int err = merge_rest(tree, from, &renamed);
 
 	profile_tree_lose(tree, from->lost);
-	add_value(&tree->truncated, from->truncated);
+	add_tree_value(&tree->truncated, from->truncated);
 	if (!err)
 		err = merge_nodes(tree, from, &renamed);
 	else
@@ -252,10 +253,8 @@ int profile_tree_merge(struct profile_tree *tree,
 	return err;
 }
 
-/* --- writing ----------------------------------------------------------------
- */
+/* --- writing ------------------------------------------------------------- */
 
-/* What the kernel told of the time in @value. */
 static struct kernel_counts kernel_of(const struct profile_times *times,
 				      const int64_t *value)
 {
@@ -268,7 +267,7 @@ static struct kernel_counts kernel_of(const struct profile_times *times,
 	};
 }
 
-/* The time on a CPU: what is left of the time, as it is written in @out. */
+/* Sets the time on a CPU to the rest of the time in @out. */
 static void fit_on_cpu(const struct profile_times *times, const int64_t *value,
 		       const struct own_counts *own,
 		       int64_t out[OUT_VALUES_MAX])
@@ -295,9 +294,9 @@ void profile_tree_begin_times(struct profile_tree *tree)
 	memset(&tree->lost[times->own], 0, own_bytes);
 }
 
-/* The times of a tree after profile_tree_begin_times(). */
-static bool take_times(const struct profile_times *times, const int64_t *value,
-		       int64_t out[OUT_VALUES_MAX])
+/* Converts the times of a tree after profile_tree_begin_times(). */
+static bool take_tree_times(const struct profile_times *times,
+			    const int64_t *value, int64_t out[OUT_VALUES_MAX])
 {
 	const int64_t *given = &value[times->own];
 	int64_t all =
@@ -310,7 +309,7 @@ static bool take_times(const struct profile_times *times, const int64_t *value,
 	return all > 0;
 }
 
-/* Negative values, which clocks that were repaired may leave, become 0. */
+/* Negative values, which repaired clocks may leave, become 0. */
 bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 			 const struct own_costs *costs,
 			 int64_t out[OUT_VALUES_MAX])
@@ -328,7 +327,7 @@ bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 	if (!times)
 		return any;
 	if (tree->timed)
-		return take_times(times, value, out) || any;
+		return take_tree_times(times, value, out) || any;
 	memcpy(&own, &value[times->own], sizeof(own));
 	out[times->own] = out[times->time];
 	out[times->time] = true_time(out[times->time], costs, &own, &below_ns);
@@ -337,8 +336,9 @@ bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 	return any;
 }
 
-static void write_sample(const struct profile_tree *tree, struct out_pprof *out,
-			 const struct node *node, const int64_t *values)
+static void write_tree_sample(const struct profile_tree *tree,
+			      struct out_pprof *out, const struct node *node,
+			      const int64_t *values)
 {
 	uint64_t stack[PROFILE_DEPTH_MAX + 1]; /* and a mark */
 	const struct owner *owner;
@@ -351,6 +351,8 @@ static void write_sample(const struct profile_tree *tree, struct out_pprof *out,
 	labels = (struct out_labels){ .process = owner->process,
 				      .thread = owner->thread,
 				      .pid = (pid_t)owner->pid,
+				      .trace_id = owner->trace_id,
+				      .span_id = owner->span_id,
 				      .tid = owner->tid };
 	out_pprof_sample(out, stack, depth, values, &labels);
 }
@@ -361,7 +363,7 @@ int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
 	int64_t values[OUT_VALUES_MAX];
 	const char *program =
 		tree->owners.count ? owner_at(tree, 0)->process : NULL;
-	int err = locations_write(&tree->locations, program, out);
+	int err = locations_write(&tree->locations, program, NULL, out);
 
 	*unwritten = 0;
 	for (size_t i = 0; i < tree->nodes.count && !err; i++) {
@@ -371,9 +373,9 @@ int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
 		    !profile_tree_values(tree, node->value, costs, values))
 			continue;
 		if (out_pprof_bytes(out) < BYTES_MAX)
-			write_sample(tree, out, node, values);
+			write_tree_sample(tree, out, node, values);
 		else
-			add_value(unwritten, values[0]);
+			add_tree_value(unwritten, values[0]);
 	}
 	return err;
 }

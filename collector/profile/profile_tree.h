@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * profile_tree - the stacks of a profile (stack_profile.h): one tree of
- * locations in which every owner is a root, with values by node. Its memory
- * grows with distinct stacks, not with threads. These functions read files: the
- * jobs thread calls them, or another thread that may wait, one at a time.
+ * profile_tree - the stacks of a profile (stack_profile.h): a tree of locations
+ * with a root for each owner, and values by node. Its memory grows with
+ * distinct stacks, not with threads. These functions read files: the jobs
+ * thread or another thread that may wait calls them, one at a time.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_PROFILE_TREE_H
 #define PERFREC_COLLECTOR_PROFILE_PROFILE_TREE_H
@@ -13,32 +13,30 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collector/profile/locations.h"
-#include "collector/profile/out_pprof.h"
-#include "collector/profile/true_time.h"
 #include "collector/base/pool.h"
+#include "collector/output/out_pprof.h"
+#include "collector/profile/locations.h"
+#include "collector/profile/true_time.h"
 
-/* A stack that is deeper is written as its outermost functions, one called
- * "[truncated]", and the innermost. */
+/* A deeper stack is written as its outermost functions, "[truncated]", and the
+ * innermost function. */
 #define PROFILE_DEPTH_MAX 512
 
-/* Whose stacks: they become labels of the samples. Threads of one process with
- * the same name share their samples, which then have no tid. */
+/* The owner of stacks becomes labels of the samples. Threads of a process with
+ * equal names share their samples, which then have no tid. */
 struct profile_owner {
 	pid_t pid, tid;
 	char process[16], thread[16];
+	const char *trace_id, *span_id; /* of the symbol cache; may be NULL */
 };
 
-/*
- * Values that are times, from which perfrec's own cost is subtracted when they
- * are written. A node has OWN_COUNTS values at @own, struct own_counts. In the
- * file stand in their place, at @own, the time as it was measured, and what is
- * left of it at @time.
- */
+/* Values that are times. Writing subtracts perfrec's own cost from them. A node
+ * has struct own_counts as OWN_COUNTS values at @own. The file instead has the
+ * measured time at @own, and the rest at @time. */
 struct profile_times {
 	size_t time, own;
-	/* If it is not 0: the part of the time on a CPU. In the file it is the
-	 * time, less the two values behind it. */
+	/* Index of the time on a CPU, or 0. In the file it is the time minus
+	 * the two following values. */
 	size_t on_cpu;
 };
 
@@ -47,81 +45,79 @@ struct function_table;
 struct profile_tree {
 	struct locations locations;
 	struct pool owners, nodes;
-	size_t value_count; /* of a node */
-	const struct profile_times *times; /* NULL: there are none */
-	/* The values of stacks that found no memory. */
+	size_t value_count;
+	const struct profile_times *times; /* may be NULL */
+	/* Values of stacks without memory. */
 	int64_t lost[OUT_VALUES_MAX];
-	int64_t truncated; /* the first value, of stacks that are too deep */
-	bool timed; /* profile_tree_begin_times() */
+	int64_t truncated; /* first value of stacks that are too deep */
+	bool timed; /* profile_tree_begin_times() was called */
 };
 
-/* The times of a stack, in this order from @own of its tree on. */
+/* Times of a stack, in this order from @own of its tree. */
 enum given_time {
 	TIME_ON_CPU,
 	TIME_RUNNABLE,
 	TIME_BLOCKED,
 };
 
-/* One node of the tree. */
 struct tree_place {
 	uint32_t node;
-	uint32_t depth; /* as it is written */
+	uint32_t depth;
 };
 
-/* Begins without nodes. A file of it has @type_count values; if @times is not
- * NULL, the last of them is the measured time. @cache, @budget and @times must
+/* Begins without nodes. Its file has @type_count values; if @times is not NULL,
+ * the last of them is the measured time. @cache, @budget and @times must
  * outlive @tree. */
 void profile_tree_init(struct profile_tree *tree, struct symbol_cache *cache,
 		       struct budget *budget, size_t type_count,
 		       const struct profile_times *times);
 void profile_tree_release(struct profile_tree *tree);
 
-/* Sets *@out to the root of @owner's stacks. 0 or -ENOMEM. */
+/* Sets *@out to the root of @owner's stacks. Returns 0 or -ENOMEM. */
 int profile_tree_root(struct profile_tree *tree,
 		      const struct profile_owner *owner,
 		      struct tree_place *out);
-/*
- * Sets *@out to the place of @location called from @parent. A place that is
- * more than PROFILE_DEPTH_MAX deep takes the place of its caller, below a mark
- * "[truncated]". 0 or -ENOMEM.
- */
+/* Sets *@out to the place of @location called from @parent. A place deeper than
+ * PROFILE_DEPTH_MAX replaces its caller below a mark "[truncated]". Returns 0
+ * or -ENOMEM. */
 int profile_tree_child(struct profile_tree *tree,
 		       const struct tree_place *parent, uint32_t location,
 		       struct tree_place *out);
-/* Adds @value, as many values as the tree has, to those of @place. A sum stops
- * at INT64_MAX. */
+/* Adds @value, one value for each of the tree, to @place. Sums saturate at
+ * INT64_MAX. */
 void profile_tree_count(struct profile_tree *tree,
 			const struct tree_place *place, const int64_t *value);
-/* Adds @value to the values that have no place. */
+/* Adds @value to the lost values. */
 void profile_tree_lose(struct profile_tree *tree, const int64_t *value);
 /* Multiplies value @type of every node by @factor, 0 or more. */
 void profile_tree_scale(struct profile_tree *tree, size_t type, double factor);
-/* Adds all of @from, which has the same cache and as many values. 0, or
- * -ENOMEM: what found no memory is lost. */
+/* Adds all of @from, which must have the same cache and number of values.
+ * Returns 0, or -ENOMEM; then values without memory are lost. */
 int profile_tree_merge(struct profile_tree *tree,
 		       const struct profile_tree *from);
 
 /*
  * Replaces the times of recorded calls in @tree: from now on the caller adds
  * times at @own (enum given_time). A file has their sum as its time, and keeps
- * the measured time. Forgets what perfrec did in the recorded calls, so
- * profile_tree_sum() comes before.
+ * the measured time. Forgets perfrec's events in the recorded calls, so call
+ * profile_tree_sum() before.
  */
 void profile_tree_begin_times(struct profile_tree *tree);
-/* Adds calls, measured self times and what perfrec did in them to @table, by
- * function. The tree has times, and calls as its first value. 0 or -ENOMEM. */
+/* Adds calls, measured self times and perfrec's events to @table, by
+ * function. The tree must have times, and calls as its first value. Returns
+ * 0 or -ENOMEM. */
 int profile_tree_sum(const struct profile_tree *tree,
 		     struct function_table *table);
 /*
- * Writes the whole tree, times without @costs. Negative values become 0, and
- * stacks whose values are all 0 are left out. When the file has the size that
- * readers take, the first values of all further stacks are summed up in
- * @unwritten. 0 or -ENOMEM.
+ * Writes the entire tree, with times without @costs. Negative values become 0;
+ * stacks with all values 0 are skipped. When the file reaches the size limit of
+ * readers, adds up the first values of all further stacks in @unwritten.
+ * Returns 0 or -ENOMEM.
  */
 int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
 		       const struct own_costs *costs, int64_t *unwritten);
-/* Sets @out to @value of a node, or of what was lost, as a file has it. False:
- * all of @out is 0. */
+/* Converts @value of a node, or of lost stacks, to @out as in a file. Returns
+ * false if all of @out is 0. */
 bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 			 const struct own_costs *costs,
 			 int64_t out[OUT_VALUES_MAX]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * profile_tree_inner - what profile_tree and time_profile share: the items of
- * the two pools of a tree.
+ * profile_tree_inner - items of the two pools of a tree, for profile_tree and
+ * time_profile.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_PROFILE_TREE_INNER_H
 #define PERFREC_COLLECTOR_PROFILE_PROFILE_TREE_INNER_H
@@ -11,16 +11,16 @@
 
 #include "collector/profile/profile_tree.h"
 
-/* Keys come first in both; see pool.h. */
+/* Keys come first in both structs; see pool.h. */
 struct owner {
 	char process[16], thread[16];
 	uint64_t pid;
+	const char *trace_id, *span_id;
 
 	int64_t tid; /* 0: of several threads */
 };
 
-/* The node of an owner is a root: it has parent 0, and the owner's number as
- * @what. */
+/* An owner's node is a root: parent is 0, and what is the owner's number. */
 struct node {
 	uint32_t parent; /* number + 1 */
 	uint32_t what; /* location */
@@ -41,15 +41,15 @@ static inline struct node *node_at(const struct profile_tree *tree,
 			       number * tree->nodes.item_bytes);
 }
 
-/* Sets *@out to the number of @owner in @tree. 0 or -ENOMEM. */
+/* Sets *@out to the number of @owner in @tree. Returns 0 or -ENOMEM. */
 int profile_tree_add_owner(struct profile_tree *tree, const struct owner *owner,
 			   uint32_t *out);
-/* Sets *@out to the number of the node @what below @parent (as in struct node).
- * 0 or -ENOMEM. */
+/* Sets *@out to the node @what below @parent (as in struct node). Returns 0 or
+ * -ENOMEM. */
 int profile_tree_node(struct profile_tree *tree, uint32_t parent, uint32_t what,
 		      uint32_t *out);
-/* Adds @value to @sum, as many values as @tree has. A sum stops at INT64_MAX.
- */
+/* Adds @value to @sum, one value for each of @tree. Sums saturate at
+ * INT64_MAX. */
 void profile_tree_add_values(const struct profile_tree *tree, int64_t *sum,
 			     const int64_t *value);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stack_profile - adds stacks of processes to one profile_tree. Of a process
- * only those stacks are looked at that have values, with their callers up to
- * the root. Each frame is looked up once, however many stacks it is in.
+ * stack_profile - adds stacks of processes to one profile_tree. Only processes
+ * the stacks with values, and their callers up to the root. Each frame is
+ * resolved once, regardless of the number of its stacks.
  */
 #include "collector/profile/stack_profile.h"
 
@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "collector/base/budget.h"
-#include "collector/profile/comments.h"
+#include "collector/output/comments.h"
 #include "collector/profile/stack_profile_inner.h"
-#include "collector/stacks/stacks.h"
+#include "collector/profile/stacks.h"
 #include "shared/compiler.h"
 
-#define FORM_BYTES 256 /* of a comment, before its number is known */
+#define FORM_BYTES 256 /* of a comment without its number */
 
 const struct stack_profile_kind stack_profile_wall = {
 	.types = (const struct out_value_type[]){ { "calls", "count" },
@@ -67,6 +67,7 @@ const struct stack_profile_kind stack_profile_heap = {
 	.count = 4,
 	.default_type = 3,
 	.period_type = { "space", "bytes" },
+	.moments = 1 << 2 | 1 << 3,
 	.one = "alloc_object",
 	.many = "alloc_objects",
 	.keeps_lost = true,
@@ -133,22 +134,21 @@ void stack_profile_free(struct stack_profile **profile)
 	free(old);
 }
 
-/* --- adding -----------------------------------------------------------------
- */
+/* --- adding -------------------------------------------------------------- */
 
 enum placed {
-	PLACED_NOT, /* yet */
+	PLACED_NOT,
 	PLACED_PROGRAM,
-	PLACED_OWN, /* its innermost frame is perfrec's, or works for it */
+	PLACED_OWN, /* innermost frame is perfrec's, or works for it */
 };
 
-/* The stacks of a process on their way into a profile. */
 struct addition {
 	struct profile_tree *tree;
 	struct stacks *stacks;
 	struct modules *modules;
+	const struct profile_owner *owner;
 	struct pool frames; /* struct known_frame */
-	struct budget budget; /* theirs */
+	struct budget budget;
 	struct tree_place *place; /* of each stack */
 	uint8_t *placed; /* of each stack: enum placed */
 	uint32_t *path; /* room for stacks */
@@ -179,14 +179,14 @@ static int find_location(struct addition *add, uint32_t stack, uint32_t *out)
 	if (added) {
 		err = locations_find(&add->tree->locations, add->modules,
 				     &frame, &found->location);
-		if (err) /* No memory: the frame is not looked up again. */
+		if (err) /* No memory: do not resolve the frame again. */
 			found->location = UINT32_MAX;
 	}
 	*out = found->location;
 	return *out == UINT32_MAX ? -ENOMEM : 0;
 }
 
-/* The place of the innermost frame of @stack that is not perfrec's. */
+/* Returns the place of the innermost frame of @stack outside of perfrec. */
 static const struct tree_place *program_place(const struct addition *add,
 					      uint32_t stack)
 {
@@ -196,12 +196,13 @@ static const struct tree_place *program_place(const struct addition *add,
 }
 
 /*
- * Finds the place of @stack, whose innermost frame is @location; its caller has
- * one. perfrec's work in the program, and the kernel's work for it, become one
- * frame "[perfrec]" below the recorded frame. A function that the program calls
- * through perfrec (malloc() behind its wrapper, the function of a thread) goes
- * below its caller in the program, without perfrec's frames between. So no
- * profile, text, page or export has to handle these frames. 0 or -ENOMEM.
+ * Finds the place of @stack, whose innermost frame is @location and whose
+ * caller has a place. perfrec's work in the program, and the work of the kernel
+ * and of clocks for it, become one frame "[perfrec]" below the recorded frame. A
+ * function that the program calls through perfrec (malloc() behind its wrapper,
+ * the function of a thread) becomes a child of its caller in the program,
+ * without perfrec's frames. So profiles, texts, pages and exports need no
+ * special case. Returns 0 or -ENOMEM.
  */
 static int place_frame(struct addition *add, uint32_t stack, uint32_t location)
 {
@@ -209,7 +210,7 @@ static int place_frame(struct addition *add, uint32_t stack, uint32_t location)
 	uint32_t caller = stacks_parent(add->stacks, stack);
 	bool in_own = add->placed[caller] == PLACED_OWN;
 	bool own = locations_is_own(locations, location) ||
-		   (in_own && locations_is_kernel(locations, location));
+		   (in_own && locations_serves_caller(locations, location));
 	struct tree_place *place = &add->place[stack];
 	int err = 0;
 
@@ -223,22 +224,50 @@ static int place_frame(struct addition *add, uint32_t stack, uint32_t location)
 	return err;
 }
 
-/* Sets *@out to the place of @stack. Its callers get their places first. 0, or
+/* As place_frame(), for @stack with the innermost frame @label: frames below it
+ * belong to an owner with that label. */
+static int place_label(struct addition *add, uint32_t stack,
+		       const struct stack_frame *label)
+{
+	uint32_t caller = stacks_parent(add->stacks, stack);
+	struct profile_owner owner = *add->owner;
+	struct stack_frame trace;
+	int err;
+
+	owner.trace_id = stack_frame_text(label);
+	if (caller != STACKS_ROOT) {
+		trace = stacks_frame(add->stacks, caller);
+		owner.trace_id = stack_frame_text(&trace);
+		owner.span_id = stack_frame_text(label);
+	}
+	err = profile_tree_root(add->tree, &owner, &add->place[stack]);
+	if (!err)
+		add->placed[stack] = PLACED_PROGRAM;
+	return err;
+}
+
+/* Sets *@out to the place of @stack, after those of its callers. Returns 0 or
  * -errno. */
 static int place_of_stack(struct addition *add, uint32_t stack,
 			  struct tree_place *out)
 {
 	uint32_t depth = 0, location;
+	struct stack_frame frame;
 	int err = 0;
 
 	if (stack >= add->stack_count)
 		return -EINVAL;
-	/* A caller has a smaller number, so this ends. */
+	/* A caller has a smaller number, so this loop ends. */
 	for (; add->placed[stack] == PLACED_NOT;
 	     stack = stacks_parent(add->stacks, stack))
 		add->path[depth++] = stack;
 	while (depth && !err) {
 		stack = add->path[--depth];
+		frame = stacks_frame(add->stacks, stack);
+		if (frame.kind == FRAME_LABEL) {
+			err = place_label(add, stack, &frame);
+			continue;
+		}
 		err = find_location(add, stack, &location);
 		if (!err)
 			err = place_frame(add, stack, location);
@@ -263,9 +292,8 @@ static int begin_addition(struct addition *add,
 	return err;
 }
 
-/* Adds @values. 0, or -ENOMEM: some were lost. */
-static int add_values(struct addition *add, const struct stack_values *values,
-		      size_t count)
+static int add_stack_values(struct addition *add,
+			    const struct stack_values *values, size_t count)
 {
 	int first_err = 0;
 
@@ -290,6 +318,7 @@ int stack_profile_add(struct stack_profile *profile,
 	struct addition add = { .tree = &profile->tree,
 				.stacks = stacks,
 				.modules = modules,
+				.owner = owner,
 				.budget = { .left = INT64_MAX } };
 	int err;
 
@@ -297,7 +326,7 @@ int stack_profile_add(struct stack_profile *profile,
 		  offsetof(struct known_frame, location));
 	err = begin_addition(&add, owner);
 	if (!err)
-		err = add_values(&add, values, count);
+		err = add_stack_values(&add, values, count);
 	else
 		for (size_t i = 0; i < count; i++)
 			profile_tree_lose(add.tree, values[i].value);
@@ -353,12 +382,10 @@ int stack_profile_sum(const struct stack_profile *profile,
 	return profile_tree_sum(&profile->tree, table);
 }
 
-/* --- writing ----------------------------------------------------------------
- */
+/* --- writing ------------------------------------------------------------- */
 
-/* Adds a comment about @number of what the first type counts. In @form the
- * first
- * "%s" stands for the word for one, the second for the word for many. */
+/* Adds a comment about @number items of the first type. The first "%s" in @form
+ * is replaced by its singular, the second by its plural. */
 static void add_loss(const struct stack_profile *profile, const char *form,
 		     int64_t number, struct comments *comments)
 {
@@ -403,9 +430,8 @@ static void add_losses(const struct stack_profile *profile, int64_t unwritten,
 		 tree->truncated, comments);
 }
 
-/* Ends the file with @comments. 0 or -errno. */
-static int close_file(struct out_pprof **out, int err,
-		      const struct stack_profile_header *header)
+static int close_profile_file(struct out_pprof **out, int err,
+			      const struct stack_profile_header *header)
 {
 	const struct comments *comments = header->comments;
 	const char **list = calloc(comments->count + 1, sizeof(*list));
@@ -425,7 +451,6 @@ static int close_file(struct out_pprof **out, int err,
 	return err;
 }
 
-/* Writes what was lost, as one sample without labels. */
 static void write_other(const struct stack_profile *profile,
 			const struct own_costs *costs, struct out_pprof *out)
 {
@@ -458,5 +483,5 @@ int stack_profile_write(struct stack_profile *profile,
 	if (kind->keeps_lost)
 		write_other(profile, costs, out);
 	add_losses(profile, unwritten, header->comments);
-	return close_file(&out, err, header);
+	return close_profile_file(&out, err, header);
 }

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stack_profile_flat - adds calling-context trees of threads to a profile: each
- * node of a tree is mapped to a node of the profile, parents first.
+ * stack_profile_flat - adds calling-context trees of threads to a profile: maps
+ * each node of a tree to a node of the profile, parents first.
  *
  * A location here has one line: that of the function itself. Functions that
- * debug information calls inlined at its entry have no line there: they have
- * hooks, and so stacks, of their own.
+ * debug information reports as inlined at its entry have no line there: they
+ * have hooks, and so their own stacks.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/profile/stack_profile_inner.h"
+#include "collector/profile/stacks.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/cct_flat.h"
-#include "collector/stacks/stacks.h"
 #include "shared/compiler.h"
 
 #define NOT_THERE UINT32_MAX
 
-/* One flat tree on its way into a profile. */
 struct flat_addition {
 	struct profile_tree *tree;
 	const struct cct_flat *flat;
-	uint32_t *location; /* of each function; [0] of overflow */
+	uint32_t *location; /* of each function; [0]: overflow */
 	struct tree_place *mapped; /* each node of flat */
 };
 
@@ -45,8 +44,8 @@ static void lose_node(struct flat_addition *add, const struct flat_node *node)
 	profile_tree_lose(add->tree, value);
 }
 
-/* Adds the node @index of the tree, whose parent has become @above, and sets
- * *@out to what it has become. */
+/* Adds the node @index, whose parent was mapped to @above, and sets *@out to
+ * its place. */
 static int map_node(struct flat_addition *add, size_t index,
 		    const struct tree_place *above, struct tree_place *out)
 {
@@ -67,7 +66,7 @@ static int map_node(struct flat_addition *add, size_t index,
 	return err;
 }
 
-static int map_nodes(struct flat_addition *add)
+static int map_flat_nodes(struct flat_addition *add)
 {
 	const struct cct_flat *flat = add->flat;
 	int first_err = 0, err;
@@ -134,7 +133,7 @@ int stack_profile_add_flat(struct stack_profile *profile,
 	int err = add_root_and_locations(&add, owner, modules);
 
 	if (!err)
-		err = map_nodes(&add);
+		err = map_flat_nodes(&add);
 	else
 		for (size_t i = 1; i < flat->node_count; i++)
 			lose_node(&add, &flat->node[i]);

@@ -13,13 +13,13 @@ void time_facts_add(struct time_facts *facts, double ran_ns, double runnable_ns,
 		facts->left_ns += ran_ns * (1 + own_ns / wanted_ns) - own_ns;
 }
 
-/* Whether samples are better than the times of calls, which are all recorded.
- */
+/* Returns true if samples are better than times of completely recorded
+ * calls. */
 static bool calls_are_rough(const struct time_facts *facts)
 {
 	double part;
 
-	/* Without waits, samples would take them from times that have them. */
+	/* Without waits, samples would lose times of waits. */
 	if (!facts->waits ||
 	    facts->own_ns <= TIME_OWN_PART_MIN * facts->left_ns)
 		return false;

@@ -17,7 +17,7 @@
 /* The values of a node of stack_profile_time. */
 enum time_value {
 	TIME_SAMPLES,
-	TIME_GIVEN, /* and what follows: enum given_time */
+	TIME_GIVEN, /* first of enum given_time */
 	TIME_VALUES = TIME_GIVEN + 3,
 };
 
@@ -35,15 +35,13 @@ const struct stack_profile_kind stack_profile_time = {
 	.keeps_lost = true,
 };
 
-/* --- from one tree into another ---------------------------------------------
- */
+/* --- transfer between trees ---------------------------------------------- */
 
-/* The values of the tree @from on their way into the tree @to. */
 struct transfer {
 	struct profile_tree *to;
 	const struct profile_tree *from;
-	/* Numbers that the locations, and the nodes, of @from have in @to. A
-	 * node of perfrec's own code has that of its caller. */
+	/* New numbers in @to of locations and nodes of @from. A node of
+	 * perfrec's own code maps to its caller. */
 	uint32_t *location, *node;
 	/* Converts the values of a node of @from to those of @to. */
 	void (*convert)(const int64_t *value, int64_t *out);
@@ -55,13 +53,6 @@ static void transfer_release(struct transfer *transfer)
 	free(transfer->node);
 }
 
-/* Whether the stacks of @owner are those of a process: rows of processes that
- * nobody recorded have no pid. */
-static bool is_process(const struct owner *owner)
-{
-	return owner->pid != 0;
-}
-
 static int transfer_root(struct transfer *transfer, const struct node *node,
 			 uint32_t *out)
 {
@@ -70,7 +61,8 @@ static int transfer_root(struct transfer *transfer, const struct node *node,
 	int err;
 
 	*out = NO_NODE;
-	if (!is_process(owner))
+	/* Rows of unrecorded processes have no pid. */
+	if (owner->pid == 0)
 		return 0;
 	err = profile_tree_add_owner(transfer->to, owner, &number);
 	if (!err)
@@ -94,8 +86,8 @@ static int transfer_node(struct transfer *transfer, const struct node *node,
 				 transfer->location[node->what], out);
 }
 
-/* Begins @out, and makes the nodes. The caller ends it with transfer_release()
- * in any case. 0 or -ENOMEM. */
+/* Begins @out and makes the nodes. The caller calls transfer_release() in any
+ * case. Returns 0 or -ENOMEM. */
 static int transfer_begin(struct transfer *out, struct profile_tree *to,
 			  const struct profile_tree *from)
 {
@@ -114,7 +106,7 @@ static int transfer_begin(struct transfer *out, struct profile_tree *to,
 	return err;
 }
 
-/* Adds the values of node @i of transfer->from to its node @place. */
+/* Adds the values of node @i of transfer->from to the image of node @place. */
 static void transfer_values(const struct transfer *transfer, size_t i,
 			    size_t place)
 {
@@ -128,8 +120,7 @@ static void transfer_values(const struct transfer *transfer, size_t i,
 				value);
 }
 
-/* --- CPU samples ------------------------------------------------------------
- */
+/* --- CPU samples --------------------------------------------------------- */
 
 static void convert_cpu(const int64_t *value, int64_t *out)
 {
@@ -155,16 +146,15 @@ int time_profile_add_cpu(struct stack_profile *times,
 	return err;
 }
 
-/* --- waits ------------------------------------------------------------------
- */
+/* --- waits --------------------------------------------------------------- */
 
 static void convert_blocked(const int64_t *value, int64_t *out)
 {
 	out[TIME_GIVEN + TIME_BLOCKED] = value[1];
 }
 
-/* For each location of @tree: whether one of its functions has hooks. NULL: no
- * memory; the caller frees it. */
+/* Returns for each location of @tree whether one of its functions has hooks,
+ * for the caller to free; NULL without memory. */
 static bool *find_hooks(const struct profile_tree *tree,
 			const struct time_functions *functions)
 {
@@ -190,8 +180,10 @@ static bool *find_hooks(const struct profile_tree *tree,
 	return NULL;
 }
 
-/* A row without a module: what a thread waited for, or "[unknown]". */
-static bool is_mark(const struct profile_tree *tree, const struct node *node)
+/* Returns true for a row without module: an object of a wait, or
+ * "[unknown]". */
+static bool is_mark_node(const struct profile_tree *tree,
+			 const struct node *node)
 {
 	const char *name, *module;
 
@@ -199,15 +191,15 @@ static bool is_mark(const struct profile_tree *tree, const struct node *node)
 	return !module[0] && name[0] == '[';
 }
 
-/* The node of @tree that gets the time of a wait at node @i; NO_NODE: perfrec
- * itself waited. */
+/* Returns the node of @tree that gets the time of a wait at node @i; NO_NODE:
+ * perfrec itself waited. */
 static size_t place_of_wait(const struct profile_tree *tree, size_t i,
 			    const bool *has_hooks)
 {
 	const struct node *node = node_at(tree, i);
 	size_t innermost;
 
-	for (; is_mark(tree, node); node = node_at(tree, i)) {
+	for (; is_mark_node(tree, node); node = node_at(tree, i)) {
 		if (locations_is_own(&tree->locations, node->what))
 			return NO_NODE;
 		if (!node_at(tree, node->parent - 1)->parent)
@@ -247,11 +239,8 @@ int time_profile_add_blocked(struct stack_profile *times,
 	return err;
 }
 
-/* --- runnable ---------------------------------------------------------------
- */
+/* --- runnable ------------------------------------------------------------ */
 
-/* The number of the owner of each node of @tree. NULL: no memory; the caller
- * frees it. */
 static uint32_t *find_owners(const struct profile_tree *tree)
 {
 	uint32_t *owner = calloc(tree->nodes.count + 1, sizeof(*owner));
@@ -265,13 +254,11 @@ static uint32_t *find_owners(const struct profile_tree *tree)
 	return owner;
 }
 
-/* The time of an owner that is to be spread, and over what. */
+/* Time of an owner to spread, and the times to spread it over. */
 struct spread {
 	double runnable_ns, on_cpu_ns, blocked_ns;
 };
 
-/* Adds what the owners of @spans were runnable to that of the same ones in
- * @times. */
 static void sum_runnable(const struct profile_tree *times,
 			 const struct profile_tree *spans,
 			 struct spread *spread)
@@ -319,19 +306,17 @@ void time_profile_spread_runnable(struct stack_profile *times,
 	free(owner);
 }
 
-/* --- by function ------------------------------------------------------------
- */
+/* --- by function --------------------------------------------------------- */
 
-/* The sums of all functions. */
 struct summing {
 	const struct profile_tree *tree;
 	struct location_names names;
 	uint32_t *number; /* of each name in the table */
 	struct function_times *self, *total; /* by this number */
-	uint32_t *seen; /* by this number: the last added node, plus 1 */
+	uint32_t *seen; /* by this number: last added node, plus 1 */
 };
 
-static bool has_values(const int64_t *value)
+static bool has_tree_values(const int64_t *value)
 {
 	for (size_t i = 0; i < TIME_VALUES; i++)
 		if (value[i])
@@ -339,15 +324,13 @@ static bool has_values(const int64_t *value)
 	return false;
 }
 
-/* Whether node @i of @tree has values of a stack. */
-static bool is_stack(const struct profile_tree *tree, size_t i)
+static bool is_stack_node(const struct profile_tree *tree, size_t i)
 {
 	const struct node *node = node_at(tree, i);
 
-	return node->parent && has_values(node->value);
+	return node->parent && has_tree_values(node->value);
 }
 
-/* Finds the numbers of the functions of location @i. 0 or -ENOMEM. */
 static int find_location_numbers(struct summing *sum, uint32_t i,
 				 struct function_table *functions)
 {
@@ -362,7 +345,7 @@ static int find_location_numbers(struct summing *sum, uint32_t i,
 	return err;
 }
 
-/* Finds the number of each function that is in a stack with values. 0 or
+/* Finds the numbers of all functions in stacks with values. Returns 0 or
  * -ENOMEM. */
 static int find_numbers(struct summing *sum,
 			const struct time_functions *functions)
@@ -381,7 +364,7 @@ static int find_numbers(struct summing *sum,
 	for (size_t i = 0; !err && i < tree->nodes.count; i++) {
 		const struct node *node = node_at(tree, i);
 
-		if (!is_stack(tree, i))
+		if (!is_stack_node(tree, i))
 			continue;
 		for (; node->parent && !err;
 		     node = node_at(tree, node->parent - 1)) {
@@ -395,7 +378,8 @@ static int find_numbers(struct summing *sum,
 	return err;
 }
 
-static void add_times(struct function_times *times, const int64_t *value)
+static void add_function_times(struct function_times *times,
+			       const int64_t *value)
 {
 	const int64_t *given = &value[TIME_GIVEN];
 
@@ -412,7 +396,8 @@ static void sum_node(struct summing *sum, uint32_t i)
 	const struct node *node = node_at(sum->tree, i);
 	const int64_t *value = node->value;
 
-	add_times(&sum->self[sum->number[sum->names.first[node->what]]], value);
+	add_function_times(
+		&sum->self[sum->number[sum->names.first[node->what]]], value);
 	for (; node->parent; node = node_at(sum->tree, node->parent - 1)) {
 		size_t k = sum->names.first[node->what];
 
@@ -422,7 +407,7 @@ static void sum_node(struct summing *sum, uint32_t i)
 			if (sum->seen[number] == i + 1)
 				continue;
 			sum->seen[number] = i + 1;
-			add_times(&sum->total[number], value);
+			add_function_times(&sum->total[number], value);
 		}
 	}
 }
@@ -440,7 +425,7 @@ int time_profile_sum(const struct stack_profile *times,
 	if (!sum.self || !sum.total || !sum.seen)
 		err = -ENOMEM;
 	for (uint32_t i = 0; !err && i < sum.tree->nodes.count; i++)
-		if (is_stack(sum.tree, i))
+		if (is_stack_node(sum.tree, i))
 			sum_node(&sum, i);
 	if (!err)
 		function_table_set_times(functions->table, sum.self, sum.total,
@@ -453,8 +438,7 @@ int time_profile_sum(const struct stack_profile *times,
 	return err;
 }
 
-/* --- into the profiles of calls ---------------------------------------------
- */
+/* --- transfer to the profiles of calls ----------------------------------- */
 
 static void convert_to_wall(const int64_t *value, int64_t *out)
 {

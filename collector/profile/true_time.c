@@ -24,7 +24,7 @@ int64_t true_time(int64_t measured_ns, const struct own_costs *costs,
 		return measured_ns;
 	if (cost <= (double)measured_ns)
 		return MIN(measured_ns, measured_ns - (int64_t)cost);
-	/* Programs write what is counted: it may be more than fits. */
+	/* Programs write these counts, so the cost may overflow. */
 	cost = MIN(cost - (double)measured_ns, (double)INT64_MAX);
 	if (__builtin_add_overflow(*below_ns, (uint64_t)cost, below_ns))
 		*below_ns = UINT64_MAX;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_chunks - a chunk has a row for each stack of slices: how many calls
- * ended, and how long the longest of them took. A slice that the program has
- * named counts for its site: so a row of a site may be of any name.
+ * call_chunks - each row of a chunk stands for a stack of slices: the number of
+ * calls that ended, and the duration of the longest. A slice with a name of its
+ * own counts for its site, so a row of a site may stand for any name.
  *
- * The N longest calls: each row has one call as long as it says. So no call
- * that is shorter than the N-th of these is among the N longest.
+ * The N longest calls: each row proves one call of its longest duration. So a
+ * call shorter than the N-th longest of these is not among the N longest.
  */
 #include "collector/read/call_chunks.h"
 
@@ -14,14 +14,14 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/names/name_pattern.h"
 #include "collector/read/call_wish.h"
 #include "shared/compiler.h"
 
 enum chunk_match { NOT_ASKED, MATCHES, MAY_MATCH, DIFFERS };
 
-/* --- names ------------------------------------------------------------------
- */
+/* --- names --------------------------------------------------------------- */
 
 static enum chunk_match match_name(const struct call_chunks *chunks,
 				   const char *name)
@@ -51,7 +51,8 @@ static enum chunk_match match_text(const struct call_chunks *chunks,
 	return match;
 }
 
-/* An iid is what the file says, so a table by iid could have any size. */
+/* Sorted, because a damaged file may have iids of any size, too large for a
+ * table. */
 static int compare_names(const void *a, const void *b)
 {
 	const struct index_name *x = a, *y = b;
@@ -61,7 +62,6 @@ static int compare_names(const void *a, const void *b)
 	return x->text < y->text ? -1 : x->text > y->text;
 }
 
-/* The names of @sequence by iid. The caller frees them. NULL: no memory. */
 static struct index_name *sort_names(const struct index_sequence *sequence)
 {
 	size_t count = sequence->name_count;
@@ -74,21 +74,12 @@ static struct index_name *sort_names(const struct index_sequence *sequence)
 	return names;
 }
 
-/* Finds @iid in the sorted @names. Returns the number of its text; 0: it has
- * none, or several. */
+/* Returns the number of the text of @iid; 0: none, or several. */
 static uint32_t find_text(const struct index_name *names, uint32_t count,
 			  uint32_t iid)
 {
-	uint32_t low = 0, high = count;
+	uint32_t low = search_first(i, count, names[i].iid > iid);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (names[middle].iid <= iid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || names[low - 1].iid != iid ||
 	    (low > 1 && names[low - 2].iid == iid &&
 	     names[low - 2].text != names[low - 1].text))
@@ -111,7 +102,6 @@ static enum chunk_match match_node(const struct call_chunks *chunks,
 	return text ? match_text(chunks, text) : MAY_MATCH;
 }
 
-/* How the nodes of sequence @number match. 0 or -ENOMEM. */
 static int match_nodes(struct call_chunks *chunks, uint32_t number)
 {
 	const struct index_sequence *sequence =
@@ -129,15 +119,12 @@ static int match_nodes(struct call_chunks *chunks, uint32_t number)
 	return 0;
 }
 
-/* --- the longest calls
- * --------------------------------------------------------
- */
+/* --- the longest calls --------------------------------------------------- */
 
-/* The lengths of the longest calls of rows. */
 struct lengths {
 	uint64_t *list;
 	size_t count, room;
-	bool unsure; /* some row may match, or not */
+	bool unsure; /* a row may or may not match */
 };
 
 static int add_lengths(struct call_chunks *chunks, uint32_t number,
@@ -174,7 +161,6 @@ static int compare_lengths(const void *left, const void *right)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Whether only the longest calls are asked for, of all that there are. */
 static bool wants_longest(const struct call_wish *wish)
 {
 	return wish->limit && wish->limit <= CALL_SEARCH_MAX &&
@@ -183,7 +169,7 @@ static bool wants_longest(const struct call_wish *wish)
 	       wish->range.to_ns == UINT64_MAX;
 }
 
-/* Finds how long a call is at least that is among the longest. */
+/* Finds a lower bound for the durations of the longest calls. */
 static int find_least(struct call_chunks *chunks)
 {
 	const struct trace_index *index = chunks->index;
@@ -243,10 +229,10 @@ void call_chunks_release(struct call_chunks *chunks)
 	index_interned_release(&chunks->interned);
 }
 
-/* --- chunks ----------------------------------------------------------------
- */
+/* --- chunks -------------------------------------------------------------- */
 
-/* Whether all calls that end in @chunk have a part in the range, or none. */
+/* Returns true if each call that ends in @chunk is inside the range, or each
+ * outside. */
 static bool is_apart(const struct call_chunks *chunks,
 		     const struct index_chunk *chunk, bool *outside)
 {
@@ -257,7 +243,7 @@ static bool is_apart(const struct call_chunks *chunks,
 			    chunk->end_ns < range->to_ns);
 }
 
-/* Whether the calls of a row that was not left out by its name must be read. */
+/* Returns true if the calls of a row must be read, unless its name differs. */
 static bool wants_row(const struct call_chunks *chunks,
 		      const struct index_row *row, uint8_t match)
 {
@@ -289,7 +275,7 @@ bool call_chunks_want(void *context, const struct index_sequence *sequence,
 		calls += row.calls;
 		longest_ns = MAX(longest_ns, row.longest_ns);
 	}
-	/* What is left makes no sense. */
+	/* Damaged rows: read the chunk. */
 	if (left)
 		return true;
 	chunks->passed += calls;

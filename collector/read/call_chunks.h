@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_chunks - which chunks of an index may have calls that a search is for,
- * by the longest call of each function in them. One thread at a time.
+ * call_chunks - selects the chunks of an index that a search of calls must
+ * read, by the longest call of each function in a chunk. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_CALL_CHUNKS_H
 #define PERFREC_COLLECTOR_READ_CALL_CHUNKS_H
@@ -18,23 +18,23 @@ struct call_chunks {
 	const struct trace_index *index;
 	const struct call_wish *wish;
 	struct index_interned interned;
-	uint8_t *texts; /* enum chunk_match, by number - 1 */
-	uint8_t **nodes; /* the same, by sequence and node */
-	uint64_t least_ns; /* calls that are shorter are not of interest */
-	uint64_t passed; /* calls of the function in chunks that are left out */
-	uint64_t longest_ns; /* of these */
-	struct index_buffer rows; /* of the chunk at hand */
-	bool all; /* they match, but are not among the longest */
+	uint8_t *texts; /* enum chunk_match by number - 1 */
+	uint8_t **nodes; /* enum chunk_match by sequence and node */
+	uint64_t least_ns; /* the search ignores shorter calls */
+	uint64_t passed; /* matching calls in skipped chunks */
+	uint64_t longest_ns; /* the longest of the passed calls */
+	struct index_buffer rows; /* rows of the current chunk */
+	bool all; /* passed calls match, but are not among the longest */
 };
 
-/* Looks at all of @index. Both outlive *@chunks. 0 or -ENOMEM;
- * call_chunks_release() frees it in any case. */
+/* Matches all names of @index. @index and @wish outlive *@chunks. Returns 0 or
+ * -ENOMEM; call_chunks_release() frees *@chunks in both cases. */
 int call_chunks_take(struct call_chunks *chunks,
 		     const struct trace_index *index,
 		     const struct call_wish *wish);
 void call_chunks_release(struct call_chunks *chunks);
-/* Whether chunk @number of @sequence is to be read; as trace_parts_wants(),
- * once for each chunk. */
+/* Returns true if chunk @number of @sequence must be read. A callback for
+ * trace_parts_open_chunks(), called once for each chunk. */
 bool call_chunks_want(void *chunks, const struct index_sequence *sequence,
 		      uint32_t number);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Of each open call whose function matches, trace_slice.user has its arguments,
- * and in the lowest bit that it matches. The calls that are kept are a heap
- * with the one on top that gives way first.
+ * call_search - trace_slice.user of an open call that matches has a pointer to
+ * its arguments, with the lowest bit set as a mark. The kept calls form a heap;
+ * its top is the next call to be evicted.
  */
 #include "collector/read/call_search.h"
 
@@ -23,9 +23,10 @@
 
 enum name_match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
 
-/* --- which is kept --- */
+/* --- the heap of kept calls --- */
 
-/* Below 0: @a comes before @b in what is told. No two calls are equal. */
+/* Returns less than 0 if @a comes before @b in the results. No two calls are
+ * equal. */
 static int compare_found(const struct call_wish *wish,
 			 const struct found_call *a, const struct found_call *b)
 {
@@ -65,7 +66,6 @@ static void sift_up(struct call_search *search, size_t at)
 	}
 }
 
-/* Among the first @count calls. */
 static void sift_down(struct call_search *search, size_t at, size_t count)
 {
 	struct found_call *calls = search->calls;
@@ -86,7 +86,7 @@ static void sift_down(struct call_search *search, size_t at, size_t count)
 	}
 }
 
-/* The heap becomes a list, the first to be told first. */
+/* Turns the heap into a sorted list. */
 static void sort_found(struct call_search *search)
 {
 	for (size_t count = search->count; count > 1; count--) {
@@ -102,7 +102,6 @@ static void forget_arguments(struct call_search *search,
 	free(arguments);
 }
 
-/* Keeps @call, if it is among those that are to be kept. 0 or -ENOMEM. */
 static int keep_call(struct call_search *search, const struct found_call *call)
 {
 	size_t most = search->wish.limit
@@ -138,7 +137,7 @@ static bool does_match(const struct call_search *search, uint32_t name)
 	       name_pattern_matches(wanted, text, "");
 }
 
-/* 1, 0 or -ENOMEM. */
+/* Returns 1, 0 or -ENOMEM. */
 static int is_wanted_function(struct call_search *search, uint32_t name)
 {
 	if (grow_array_zeroed(search->matches, search->match_room,
@@ -151,7 +150,7 @@ static int is_wanted_function(struct call_search *search, uint32_t name)
 	return search->matches[name] == MATCH_YES;
 }
 
-/* 1, 0 or -ENOMEM. */
+/* Returns 1, 0 or -ENOMEM. */
 static int is_of_thread(struct call_search *search,
 			const struct trace_event *event)
 {
@@ -170,8 +169,8 @@ static int is_of_thread(struct call_search *search,
 	return 1;
 }
 
-static int begin_call(struct call_search *search,
-		      const struct trace_event *event)
+static int begin_searched_call(struct call_search *search,
+			       const struct trace_event *event)
 {
 	struct call_arguments *arguments = NULL;
 	int wanted = is_wanted_function(search, event->name);
@@ -181,7 +180,10 @@ static int begin_call(struct call_search *search,
 		return -ENOMEM;
 	if (!search->bounds.first_ns || event->ns < search->bounds.first_ns)
 		search->bounds.first_ns = event->ns;
-	if (!wanted || !of_thread)
+	if (!wanted || !of_thread ||
+	    (search->wish.trace_id &&
+	     !request_choice_has(&search->request, search->reader,
+				 event->track)))
 		return 0;
 	if (event->fields.at &&
 	    search->argument_bytes < CALL_SEARCH_ARGUMENT_BYTES)
@@ -206,7 +208,8 @@ static bool is_wanted_call(struct call_search *search,
 	return took >= wish->min_ns && took <= wish->max_ns;
 }
 
-static int end_call(struct call_search *search, const struct trace_event *event)
+static int end_searched_call(struct call_search *search,
+			     const struct trace_event *event)
 {
 	uint64_t user = event->slice->user;
 	const struct found_call call = {
@@ -235,15 +238,22 @@ static int end_call(struct call_search *search, const struct trace_event *event)
 static int take_event(struct call_search *search,
 		      const struct trace_event *event)
 {
+	int err = 0;
+
 	if (!event->track || !track_has_calls(event->track))
 		return 0;
+	if (search->wish.trace_id)
+		err = request_choice_take(&search->request, search->reader,
+					  event);
+	search->met_request |= search->request.met;
+	if (err)
+		return err;
 	if (event->kind == TRACE_BEGIN)
-		return begin_call(search, event);
-	return event->kind == TRACE_END ? end_call(search, event) : 0;
+		return begin_searched_call(search, event);
+	return event->kind == TRACE_END ? end_searched_call(search, event) : 0;
 }
 
-/* Reads on to the end after an error: so each slice has its end, and gives back
- * what it has. */
+/* Reads on after an error: each slice must end to free its arguments. */
 static int read_events(struct call_search *search)
 {
 	struct trace_event event;
@@ -271,11 +281,13 @@ static int new_search(const struct call_wish *wish, struct call_search **out)
 		return -ENOMEM;
 	search->wish = *wish;
 	search->met_thread = !wish->thread;
+	search->met_request = !wish->trace_id;
+	search->request.wanted = wish->trace_id;
 	*out = search;
 	return 0;
 }
 
-/* Reads with @reader, which it takes. 0 or -errno. */
+/* Takes ownership of @reader. */
 static int run_with(const struct call_wish *wish, struct trace_reader *reader,
 		    const struct read_progress *progress,
 		    struct call_search **out)
@@ -298,7 +310,6 @@ static int run_with(const struct call_wish *wish, struct trace_reader *reader,
 	return err;
 }
 
-/* Adds the calls of chunks that were left out. */
 static void add_passed(struct call_search *search,
 		       const struct call_chunks *chunks)
 {
@@ -308,16 +319,16 @@ static void add_passed(struct call_search *search,
 	search->met_function |= chunks->passed > 0;
 }
 
-/* Whether it is known what to say of calls that there are not. */
+/* Returns false if a report of missing calls needs the whole trace. */
 static bool says_enough(const struct call_search *search)
 {
 	return search->count ||
 	       (search->seen && search->met_function && search->met_thread);
 }
 
-/* Reads those chunks only that may have such calls. 0 or -errno; *@out stays
- * NULL if there is no call of the function, or if something is not as it should
- * be. */
+/* Reads only the chunks that may have matching calls. Returns 0 or -errno.
+ * *@out stays NULL if the trace must be read as a whole: nothing matched, or
+ * something is damaged. */
 static int run_by_index(const char *path, const struct trace_index *index,
 			const struct call_wish *wish,
 			const struct read_progress *progress,
@@ -345,8 +356,6 @@ static int run_by_index(const char *path, const struct trace_index *index,
 	return err;
 }
 
-/* Without an index; also if it is not known what to say of calls that there are
- * not. */
 static int run_on_all(const char *path, const struct call_wish *wish,
 		      const struct read_progress *progress,
 		      struct call_search **out)
@@ -365,7 +374,9 @@ int call_search_run(const char *path, const struct call_wish *wish,
 	struct trace_index *index = NULL;
 	int err = 0;
 
-	if (!trace_index_read_beside(path, &index) && index->has_rest)
+	/* Only the whole trace says which request a thread works on. */
+	if (!wish->trace_id && !trace_index_read_beside(path, &index) &&
+	    index->has_rest)
 		err = run_by_index(path, index, wish, progress, &search);
 	if (search) {
 		search->index = index;
@@ -391,6 +402,7 @@ void call_search_free(struct call_search **search_ptr)
 	free(search->calls);
 	free(search->matches);
 	free(search->choices);
+	request_choice_release(&search->request);
 	trace_reader_close(&search->reader);
 	trace_index_free(&search->index);
 	free(search);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_wish - which calls of a trace a search is for.
+ * call_wish - the criteria of a search of calls.
  */
 #ifndef PERFREC_COLLECTOR_READ_CALL_WISH_H
 #define PERFREC_COLLECTOR_READ_CALL_WISH_H
@@ -11,19 +11,20 @@
 
 #include "collector/read/time_range.h"
 
-/* So many calls are kept at most, and so many bytes of their arguments. */
+/* Limits of kept calls, and of the bytes of their arguments. */
 #define CALL_SEARCH_MAX (1u << 20)
 #define CALL_SEARCH_ARGUMENT_BYTES (UINT64_C(256) << 20)
 
-/* Which calls. Their durations are from begin to end, wherever the range
- * begins and ends. */
+/* Durations are those of whole calls, even if the range cuts a call. */
 struct call_wish {
-	const char *function; /* its full name, or a glob (name_pattern.h) */
-	uint64_t min_ns, max_ns; /* of the duration, both included */
-	struct time_range range; /* of which the call has a part */
-	const char *thread; /* the number of a thread, or its name; NULL: all */
-	size_t limit; /* how many to keep; 0: all, up to CALL_SEARCH_MAX */
-	bool by_time; /* keep the first ones, not the longest */
+	const char *function; /* full name, or a glob (name_pattern.h) */
+	uint64_t min_ns, max_ns; /* inclusive limits of the duration */
+	struct time_range range; /* the call overlaps it */
+	const char *thread; /* number or name of a thread; NULL: all */
+	const char *trace_id; /* 32 hexadecimal digits: the thread worked on
+			       * this request when the call began; NULL: any */
+	size_t limit; /* calls to keep; 0: up to CALL_SEARCH_MAX */
+	bool by_time; /* keep the first calls, not the longest */
 };
 
 #endif

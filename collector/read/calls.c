@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between two events of a thread the same function runs: this time is its self
- * time. So each event puts the time since the one before into the cell of the
- * function that ran (put_time()), and then changes which one runs.
+ * calls - a thread runs one function between two of its events, so the time
+ * between them is self time of that function. Each event adds the time since
+ * the previous one to the cell of the running function (put_time()), and then
+ * changes which function runs.
  *
- * Slices of annotations are no functions: they are in the timeline only.
+ * Slices of annotations are not functions: only the timeline has them.
  */
 #include "collector/read/calls_inner.h"
 
@@ -18,10 +19,10 @@
 #include "shared/compiler.h"
 
 #define CELLS_MAX (2u << 20)
-#define BUDGET_BYTES (UINT64_C(64) << 20) /* of nodes: about a million */
-#define GAP_CELLS_MAX 4096 /* above kinds * buckets */
+#define BUDGET_BYTES (UINT64_C(64) << 20) /* room for about a million nodes */
+#define GAP_CELLS_MAX 4096 /* more than kinds * buckets */
 
-/* In trace_slice.user: the slice is no node of its own. */
+/* In trace_slice.user: the slice has no node of its own. */
 #define NO_NODE 1u
 
 static struct call_node *node_at(struct calls *calls, uint32_t number)
@@ -78,7 +79,6 @@ uint32_t calls_child(struct calls *calls, uint32_t parent, uint32_t name)
 
 /* --- calls --- */
 
-/* What the thread was without, before its event at @ns. */
 static void end_gap(struct calls *calls, struct calls_thread *thread,
 		    uint64_t ns)
 {
@@ -105,7 +105,7 @@ static void begin_call(struct calls *calls, const struct window_event *shown)
 	const struct trace_event *event = &shown->event;
 	uint32_t number = calls_thread_of(calls, event->track), node;
 	struct calls_thread *thread = &calls->threads[number];
-	/* One that goes on after chunks, with which it was counted. */
+	/* A call that continues behind skipped chunks is already counted. */
 	bool counts = !event->seed || !event->track->from_ns;
 	struct time_cell *cell;
 
@@ -202,7 +202,7 @@ static bool is_named(const struct trace_argument *argument, const char *name)
 	       !memcmp(argument->name, name, argument->name_bytes);
 }
 
-/* An instant of a thread may say how many calls it was without. */
+/* Instants of a thread report the number of missing calls. */
 static void take_instant(struct calls *calls, const struct trace_event *event)
 {
 	static const char *const names[TIME_GAP_KINDS] = {
@@ -213,7 +213,7 @@ static void take_instant(struct calls *calls, const struct trace_event *event)
 	struct trace_event copy = *event;
 	struct trace_argument argument;
 
-	/* It is the only argument. */
+	/* These instants have one argument only. */
 	if (!number || !trace_argument_next(calls->reader, &copy, &argument) ||
 	    (argument.kind != TRACE_ARGUMENT_INT &&
 	     argument.kind != TRACE_ARGUMENT_UINT))
@@ -262,7 +262,7 @@ static struct calls_curve *find_curve(struct calls *calls,
 	return calls->curves[calls->curve_count++] = curve;
 }
 
-/* Makes *@to, which is of the same stretch and earlier, one with @point. */
+/* Merges @point into *@to, an earlier point of the same stretch. */
 static void join_points(struct calls_point *to, const struct calls_point *point)
 {
 	if (point->value > to->value) {
@@ -309,7 +309,6 @@ static void add_point(struct calls_curve *curve,
 		curve->points[curve->count++] = *point;
 }
 
-/* Makes @point, of before the range, the first one of @curve. */
 static void put_first(struct calls_curve *curve,
 		      const struct calls_point *point)
 {
@@ -410,14 +409,13 @@ static void set_totals(struct calls *calls)
 	calls->totals.last_ns = MAX(calls->totals.last_ns, last_ns);
 }
 
-/* 0, or -errno as calls_read(). */
 static int read_all(struct calls *calls, const char *path,
 		    const struct calls_choice *choice)
 {
 	struct window_event shown;
 	int got = 0;
 
-	/* A part of the time is shown as a whole. */
+	/* Fixes the bucket width early if the range is closed on both sides. */
 	if (calls->range.from_ns && calls->range.to_ns != UINT64_MAX)
 		time_cells_reach(&calls->cells, calls->range.from_ns,
 				 calls->range.to_ns - 1);
@@ -437,8 +435,7 @@ static int read_all(struct calls *calls, const char *path,
 	return got;
 }
 
-/* How many calls there are in the range, about: those of chunks of which a part
- * lies in it. */
+/* Estimates the calls in the range: all calls of chunks that overlap it. */
 static uint64_t count_calls(const struct calls_choice *choice)
 {
 	const struct trace_index *index = choice->index;
@@ -547,7 +544,7 @@ uint32_t calls_cells_of(const struct calls *calls, uint32_t number)
 
 	if (likely(!calls->folded_count))
 		return number;
-	/* Nodes that came later are of stacks that have next to nothing. */
+	/* Nodes added after the folding belong to rare stacks. */
 	while (caller >= calls->folded_count) {
 		number = caller;
 		caller = calls_node(calls, caller)->parent;

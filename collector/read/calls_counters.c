@@ -8,10 +8,10 @@
 #include "collector/read/index_curve_set.h"
 #include "shared/compiler.h"
 
-/* One point is left for the value before the range. */
+/* One point is reserved for the value before the range. */
 #define BUCKETS (CALLS_CURVE_POINTS - 1)
 
-/* Whether the page can show it. */
+/* Returns true if the page can show the curve. */
 static bool is_plain(const struct curve *from)
 {
 	if (from->is_double || (from->has_before && from->before.whole < 0))
@@ -50,7 +50,6 @@ static void copy_points(struct calls_curve *curve, const struct curve *from,
 	}
 }
 
-/* 0 or -ENOMEM. */
 static int add_curve(struct calls *calls, const struct curve *from,
 		     const struct time_range *range, unsigned int shift)
 {

@@ -1,68 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * calls_index - chunks that the index tells of become parts of calls.h.
+ * calls_index - adds skipped chunks to calls by their sums in the index.
  *
- * A row of a chunk has the time of a node with its callees, and the calls that
- * ended. So the node has this time itself, and its caller as much less; and the
- * calls that began are those that ended, and those that go on behind the chunk,
- * without those that went on at its begin. Rows of chunks that lie in one
- * bucket are added up before they go to the cells.
+ * A row of a chunk has the time of a node with its callees, and the number of
+ * calls that ended. So the time is added to the node and subtracted from its
+ * caller. Calls that began = calls that ended + calls open at the end of the
+ * chunk - calls open at its start. Rows of chunks in the same bucket are summed
+ * before they go to the cells.
  *
- * A large program has so many stacks that most of them have next to nothing. If
- * the caller wants them folded, some chunks are looked at first: what has
- * little there, with all that it calls, has its cells together.
+ * Most of the many stacks of a large program have almost no time. If the caller
+ * wants them folded, a few chunks are sampled first: a small stack shares one
+ * cell with all its callees.
  *
- * Of the levels of detail each sequence has the finest one that is not too long
- * for the timeline. A block that is not of these chunks alone, or is missing,
- * gives way to blocks of the level below.
+ * Each sequence uses its finest level of detail that is short enough for the
+ * timeline. Blocks that also cover chunks that are read, and missing blocks,
+ * are replaced by blocks of the level below.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
-#include "collector/index/index_cells.h"
+#include "collector/base/search.h"
 #include "collector/read/calls_inner.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_jump.h"
+#include "collector/trace/index_cells.h"
 #include "shared/compiler.h"
 
-/* Bytes of cells that are read, of all sequences. A cell has some 7: these are
- * more cells than the timeline has calls. */
+/* Limit of the bytes of cells to read, over all sequences. A cell has about 7
+ * bytes, so this gives more cells than the timeline has calls. */
 #define CELL_BYTES_MOST (2u << 20)
-/* So many chunks of a sequence are looked at for stacks that have little: a
- * stack that has less than this part of the time and of the calls. */
+/* Number of chunks of a sequence to sample for small stacks. A small stack has
+ * less than 1 / LITTLE of the time and of the calls. */
 #define CHUNKS_LOOKED_AT 64u
 #define LITTLE 2000u
-/* The same, for those that have next to nothing. */
+/* The same for tiny stacks. */
 #define NOTHING 50000u
 
-/* A node of the index. */
+/* A node of the index, not in the cells yet. */
 struct node_sum {
-	uint64_t ns, calls; /* are not in the cells yet */
+	uint64_t ns, calls;
 	bool touched, is_call;
 };
 
-/* What is added of one sequence. */
 struct added {
 	struct calls *calls;
 	struct skipped_chunks skipped;
 	uint32_t thread;
-	uint32_t *nodes; /* of calls, plus 1, by number of the index; 0: not
-			  * asked yet */
-	struct node_sum *sums; /* the same */
-	uint32_t *touched; /* numbers */
+	uint32_t *nodes; /* node of calls plus 1, by node of the index; 0: not
+			  * looked up yet */
+	struct node_sum *sums; /* by node of the index */
+	uint32_t *touched; /* nodes of the index */
 	uint32_t touched_count;
-	uint64_t from_ns, to_ns; /* of the chunks that are in sums */
+	uint64_t from_ns, to_ns; /* time of the summed chunks */
 	const struct trace_index *index;
-	struct index_buffer buffer; /* rows or cells at hand */
-	bool unread; /* some cells could not be read */
+	struct index_buffer buffer; /* current rows or cells */
+	bool unread;
 };
 
 /* --- nodes --- */
 
-/* Finds the node of calls for @number, and whether slices of it are calls.
- * Slices of a site are no functions: their time is their caller's. What has no
- * room, or callers that make no sense, is the caller's too. */
+/* Finds the node of calls for @number, and whether its slices are calls. Slices
+ * of a site are not functions: the caller has their time. The caller also has
+ * the time of nodes without room and of damaged ones. */
 static void ask_node(struct added *added, uint32_t number, uint32_t parent)
 {
 	const struct index_sequence *sequence = added->skipped.sequence;
@@ -108,13 +108,12 @@ static struct node_sum *touch(struct added *added, uint32_t number)
 	return sum;
 }
 
-/* What was added up goes to the cells. */
 static void flush_sums(struct added *added)
 {
 	for (uint32_t i = 0; i < added->touched_count; i++) {
 		uint32_t number = added->touched[i];
 		struct node_sum *sum = &added->sums[number];
-		/* It says whether there are calls. */
+		/* Before is_call is read: node_of() sets it. */
 		uint32_t node = node_of(added, number);
 		const struct time_amount amount = { sum->ns,
 						    sum->is_call ? sum->calls
@@ -132,8 +131,8 @@ static void flush_sums(struct added *added)
 	added->touched_count = 0;
 }
 
-/* Adds @calls, modulo 2^64, of each slice that is open where chunk @number
- * begins. 0 or -ENOMEM. */
+/* Adds @calls, modulo 2^64, to each slice open at the start of chunk
+ * @number. */
 static int add_open(struct added *added, uint32_t number, uint64_t calls)
 {
 	const struct index_sequence *sequence = added->skipped.sequence;
@@ -195,8 +194,7 @@ static int add_chunks(struct added *added)
 
 /* --- levels of detail --- */
 
-/* Calls that are missing: after the bucket that @cell is of, and before the
- * next cell. */
+/* Adds calls that are missing between the bucket of @cell and the next cell. */
 static void add_missing(struct added *added, struct time_gap *gap,
 			const struct index_cell *cell, unsigned int shift)
 {
@@ -252,7 +250,7 @@ static void add_block(struct added *added, const struct index_block *block)
 	added->calls->beyond += block->beyond_calls;
 }
 
-/* The chunks that are left out, as numbers of the index. */
+/* The skipped chunks, as numbers of the index. */
 static uint64_t first_number(const struct skipped_chunks *skipped)
 {
 	return skipped->sequence->chunks[skipped->first].number;
@@ -263,7 +261,6 @@ static uint64_t last_number(const struct skipped_chunks *skipped)
 	return skipped->sequence->chunks[skipped->last].number;
 }
 
-/* Whether all chunks of @block are left out. */
 static bool is_skipped(const struct skipped_chunks *skipped,
 		       const struct index_block *block)
 {
@@ -271,28 +268,21 @@ static bool is_skipped(const struct skipped_chunks *skipped,
 	       block->last_chunk <= last_number(skipped);
 }
 
-/* Where in the blocks of @sequence those of @level are whose first chunk is
- * @from or later. */
+/* Returns the place of the first block of @level whose first chunk is @from or
+ * later. */
 static uint32_t find_blocks(const struct index_sequence *sequence,
 			    unsigned int level, uint64_t from)
 {
-	uint32_t low = 0, high = sequence->block_count;
+	const struct index_block *blocks = sequence->blocks;
 
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-		const struct index_block *block = &sequence->blocks[middle];
-
-		if (block->level < level ||
-		    (block->level == level && block->first_chunk < from))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, sequence->block_count,
+			    blocks[i].level == level
+				    ? blocks[i].first_chunk >= from
+				    : blocks[i].level > level);
 }
 
-/* The next block from *@at on of @level, that begins with chunk @to or before,
- * and of which all chunks are left out. NULL: there is none. */
+/* Returns the next block of @level from *@at on that has only skipped chunks
+ * and starts at or before chunk @to. Returns NULL if there is none. */
 static const struct index_block *next_block(
 	const struct skipped_chunks *skipped, uint32_t *at, unsigned int level,
 	uint64_t to)
@@ -310,8 +300,8 @@ static const struct index_block *next_block(
 	return NULL;
 }
 
-/* Adds the chunks from @from to @to by blocks of @level; what these are without
- * by those below. */
+/* Adds the chunks from @from to @to by blocks of @level, and fills gaps with
+ * blocks of lower levels. */
 static void add_levels(struct added *added, unsigned int level, uint64_t from,
 		       uint64_t to)
 {
@@ -319,8 +309,8 @@ static void add_levels(struct added *added, unsigned int level, uint64_t from,
 	const struct index_block *block;
 
 	for (; (block = next_block(&added->skipped, &at, level, to)); at++) {
-		/* Damage: it is of chunks that were added, or of others, too.
-		 */
+		/* Damage: the block overlaps chunks already added, or
+		 * others. */
 		if (block->first_chunk < from || block->last_chunk > to)
 			continue;
 		if (level && block->first_chunk > from)
@@ -333,7 +323,6 @@ static void add_levels(struct added *added, unsigned int level, uint64_t from,
 		add_levels(added, level - 1, from, to);
 }
 
-/* How many bytes of cells the index has of @skipped at @level. */
 static uint64_t level_bytes(const struct skipped_chunks *skipped,
 			    unsigned int level)
 {
@@ -348,8 +337,8 @@ static uint64_t level_bytes(const struct skipped_chunks *skipped,
 	return bytes;
 }
 
-/* The finest level of @skipped that has @most bytes or fewer; the highest one
- * there is has more. Sets *@bytes to what it has. */
+/* Returns the finest level of @skipped with at most @most bytes, or the highest
+ * level that exists. Sets *@bytes to its size. */
 static unsigned int find_level(const struct skipped_chunks *skipped,
 			       uint64_t most, uint64_t *bytes)
 {
@@ -368,8 +357,7 @@ static unsigned int find_level(const struct skipped_chunks *skipped,
 
 /* --- sequences --- */
 
-/* The chunks of sequence @number of the index that are left out, and that are
- * chosen. */
+/* Returns false if no chosen chunk of sequence @number is skipped. */
 static bool has_skipped(struct calls *calls, uint32_t number,
 			struct skipped_chunks *out)
 {
@@ -377,7 +365,8 @@ static bool has_skipped(struct calls *calls, uint32_t number,
 	       window_gives_track(calls->window, out->track);
 }
 
-/* How many bytes a sequence may have, so that all together have few. */
+/* Returns a limit of bytes per sequence that keeps the sum within
+ * CELL_BYTES_MOST. */
 static uint64_t find_most(struct calls *calls)
 {
 	uint32_t count = window_index(calls->window)->sequence_count;
@@ -399,7 +388,7 @@ static uint64_t find_most(struct calls *calls)
 	}
 }
 
-/* The thread of @track has events that are not read. */
+/* Extends the times of the thread's track by its skipped chunks. */
 static void note_times(struct added *added)
 {
 	const struct skipped_chunks *skipped = &added->skipped;
@@ -408,14 +397,13 @@ static void note_times(struct added *added)
 						       skipped->track->number);
 	uint64_t first_ns = chunks[skipped->first].start_ns;
 
-	/* Events before these chunks are read. */
+	/* Earlier events are read, and set first_ns. */
 	if (!skipped->first)
 		track->first_ns = first_ns;
 	track->last_ns = MAX(track->last_ns, chunks[skipped->last].end_ns);
 }
 
-/* Begins to add @skipped. 0 or -ENOMEM; the caller ends it by end_added() in
- * any case. */
+/* The caller calls end_added() even after an error. */
 static int begin_added(struct added *added, struct calls *calls,
 		       const struct skipped_chunks *skipped)
 {
@@ -463,13 +451,11 @@ static int add_sequence(struct calls *calls,
 
 /* --- stacks that have little --- */
 
-/* What nodes of calls have in the chunks that were looked at. */
 struct looked {
 	struct time_amount *nodes;
 	uint32_t room;
 };
 
-/* Adds what was added up to @looked. 0 or -ENOMEM. */
 static int look_at_sums(struct added *added, struct looked *looked)
 {
 	for (uint32_t i = 0; i < added->touched_count; i++) {
@@ -507,8 +493,8 @@ static bool has_less(const struct time_amount *amount,
 	return amount->ns < all->ns / part && amount->calls < all->calls / part;
 }
 
-/* What stacks have that have little goes to the outermost of them, or, if that
- * has next to nothing, to its caller. */
+/* Folds a small stack into its outermost small caller. If that is tiny, folds
+ * it into its own caller. */
 static int fold_little(struct calls *calls, struct looked *looked)
 {
 	uint32_t count = calls->nodes.count;
@@ -520,7 +506,7 @@ static int fold_little(struct calls *calls, struct looked *looked)
 	if (!calls->folded_to)
 		return -ENOMEM;
 	nodes = looked->nodes;
-	/* Callers come first. */
+	/* Callers have lower numbers than callees. */
 	for (uint32_t i = count; i-- > 1;) {
 		uint32_t parent = calls_node(calls, i)->parent;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * calls_inner - what the parts of calls.h share: calls.c takes events,
- * calls_index.c and calls_counters.c what the index tells.
+ * calls_inner - shared by the parts of calls.h: calls.c reads events,
+ * calls_index.c and calls_counters.c read the index.
  */
 #ifndef PERFREC_COLLECTOR_READ_CALLS_INNER_H
 #define PERFREC_COLLECTOR_READ_CALLS_INNER_H
@@ -10,23 +10,24 @@
 
 /* --- calls.c --- */
 
-/* The number of the thread of @track; 0: no room, or NULL. */
+/* Returns the number of the thread of @track; 0: no room, or @track is NULL. */
 uint32_t calls_thread_of(struct calls *calls, const struct trace_track *track);
-/* The node of @name called by @parent, which is made if there is none. 0: there
- * is no room. */
+/* Returns the node of @name called by @parent, and adds it if necessary.
+ * Returns 0 without room. */
 uint32_t calls_child(struct calls *calls, uint32_t parent, uint32_t name);
 
 /* --- calls_index.c --- */
 
-/* Adds the chunks that the window leaves out. @folds: see struct calls_choice.
- * 0, -EIO or -ENOMEM. */
+/* Adds the chunks that the window skips. @folds: see struct calls_choice.
+ * Returns 0, -EIO or -ENOMEM. */
 int calls_index_add(struct calls *calls, bool folds);
 
 /* --- calls_counters.c --- */
 
-/* Fills in calls->curves by the curves of choice->index, roughly: nothing else
- * is read. calls->totals are known. Without curves in the index, or of a thread
- * alone, sets calls->no_counters. 0; or -errno of curves_read(). */
+/* Fills in calls->curves from the curves of choice->index, roughly and without
+ * reading the trace. Needs calls->totals. Sets calls->no_counters for a single
+ * thread, or if the index has no curves. Returns 0, or -errno of
+ * curves_read(). */
 int calls_counters_add(struct calls *calls, const char *path,
 		       const struct calls_choice *choice);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * curves - by the index it goes twice over its curves. Before anything is read
- * it finds out where the trace is needed; when that was read, and all tracks
- * are described, it takes what the index has. To take a value twice does no
- * harm.
+ * curves - with an index, two passes over its curves. The first pass finds the
+ * ranges of the trace that must be read. The second pass takes the values from
+ * the index, after reading has described all tracks. Taking a value twice does
+ * no harm.
  */
 #include "collector/read/curves.h"
 
@@ -13,23 +13,25 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/pool.h"
+#include "collector/base/search.h"
 #include "collector/read/index_curve_set.h"
 #include "collector/read/trace_parts.h"
 #include "shared/compiler.h"
 
-/* A trace in which more counters are not described is not perfrec's. */
+/* perfrec's traces have fewer values in front of the description of their
+ * track. */
 #define EARLY_MAX (1u << 20)
 
-/* What must be read of the trace. */
+/* Parts of the trace that must be read. */
 struct needs {
 	struct time_range *ranges;
 	uint32_t count, room;
-	uint64_t *sequences; /* bits, by place in index->sequences */
+	uint64_t *sequences; /* a bit for each of index->sequences */
 	bool apart;
 	int err;
 };
 
-/* A value of a counter that was not described yet. */
+/* A value in front of the description of its counter. */
 struct early_value {
 	uint64_t uuid;
 	bool real;
@@ -41,16 +43,15 @@ struct reading {
 	struct curves *curves;
 	struct index_curve_set set;
 	struct needs needs;
-	bool taking; /* else it is found out what is needed */
-	struct pool list; /* of struct curve, by uuid and is_double */
-	/* Last values may come before the packets of their extent. */
+	bool taking; /* the second pass */
+	struct pool list; /* struct curve, by uuid and is_double */
+	/* Last values may be in front of the packets of their extent. */
 	struct early_value *early;
 	uint32_t early_count, early_room;
 	int err;
 };
 
-/* --- values -----------------------------------------------------------------
- */
+/* --- values -------------------------------------------------------------- */
 
 static uint64_t bits_of(union curve_value value)
 {
@@ -70,7 +71,7 @@ static struct index_bucket bucket_of(const struct curve_point *point)
 				      .last = bits_of(point->last) };
 }
 
-/* The curve of the counter; NULL: there are too many, or no memory. */
+/* Returns the curve of the counter; NULL: beyond the limit, or no memory. */
 static struct curve *curve_of(struct reading *reading, uint64_t uuid, bool real)
 {
 	const struct curve key = { .uuid = uuid, .is_double = real };
@@ -97,25 +98,17 @@ static void take_before(struct curve *curve, uint64_t ns, uint64_t last)
 	curve->before = value_of(last);
 }
 
-/* Where the point of @begin_ns is, or would be. */
+/* Returns the place of the point at @begin_ns, where it may have to be
+ * inserted. */
 static uint32_t place_of(const struct curve *curve, uint64_t begin_ns)
 {
-	uint32_t low = 0, high = curve->count;
+	uint32_t count = curve->count;
 
-	if (!high || curve->points[high - 1].begin_ns < begin_ns)
-		return high;
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (curve->points[middle].begin_ns < begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (!count || curve->points[count - 1].begin_ns < begin_ns)
+		return count;
+	return search_first(i, count, curve->points[i].begin_ns >= begin_ns);
 }
 
-/* Adds @bucket, whose last value is in the range, to @curve. */
 static void take_inside(struct reading *reading, struct curve *curve,
 			const struct index_bucket *bucket)
 {
@@ -144,8 +137,8 @@ static void take_inside(struct reading *reading, struct curve *curve,
 	};
 }
 
-/* Adds @bucket, all of whose values are in one bucket of @curve, or before the
- * range, or behind it. */
+/* Adds @bucket, which lies in one bucket of @curve, or before or behind the
+ * range. */
 static void take_bucket(struct reading *reading, struct curve *curve,
 			const struct index_bucket *bucket)
 {
@@ -157,10 +150,8 @@ static void take_bucket(struct reading *reading, struct curve *curve,
 		take_inside(reading, curve, bucket);
 }
 
-/* --- what the index has -----------------------------------------------------
- */
+/* --- values of the index ----------------------------------------------- */
 
-/* Makes of values as the trace has them such as the counter shows. */
 static void scale(struct index_bucket *bucket, const struct trace_track *track,
 		  bool real)
 {
@@ -178,7 +169,6 @@ static void scale(struct index_bucket *bucket, const struct trace_track *track,
 	bucket->max = swap;
 }
 
-/* Keeps @bucket, of @event, for later. */
 static void keep_early(struct reading *reading, const struct trace_event *event,
 		       const struct index_bucket *bucket)
 {
@@ -210,7 +200,7 @@ static void take_event(struct reading *reading, const struct trace_event *event)
 		take_bucket(reading, curve, &bucket);
 }
 
-/* All is described that will be. */
+/* Called at the end, when all tracks are described. */
 static void take_early(struct reading *reading)
 {
 	for (uint32_t i = 0; i < reading->early_count && !reading->err; i++) {
@@ -236,7 +226,6 @@ static int compare_ranges(const void *a, const void *b)
 					     : one->from_ns > other->from_ns;
 }
 
-/* Makes the ranges that are needed be in order and apart. */
 static void join_ranges(struct needs *needs)
 {
 	uint32_t kept = 0;
@@ -257,7 +246,6 @@ static void join_ranges(struct needs *needs)
 	needs->count = kept + 1;
 }
 
-/* The trace is needed for values of @counter in @range. */
 static void need(struct reading *reading,
 		 const struct index_curve_counter *counter,
 		 struct time_range range)
@@ -271,7 +259,7 @@ static void need(struct reading *reading,
 		return;
 	}
 	needs->ranges[needs->count++] = range;
-	/* Many counters may need the same. */
+	/* Many counters may need the same range. */
 	if (needs->count == needs->room)
 		join_ranges(needs);
 	if (!counter->sequence) {
@@ -286,8 +274,8 @@ static void need(struct reading *reading,
 	needs->sequences[at / 64] |= UINT64_C(1) << (at % 64);
 }
 
-/* Whether all values of a bucket from @begin_ns on, and before @end_ns, are
- * before the range, or all behind it, or all in one bucket of it. */
+/* Returns true if a bucket from @begin_ns to @end_ns lies before or behind the
+ * range, or in one of its buckets. */
 static bool is_together(const struct reading *reading, uint64_t begin_ns,
 			uint64_t end_ns)
 {
@@ -337,7 +325,7 @@ static void look_at_block(struct reading *reading,
 		reading->err = -EBADMSG;
 }
 
-/* Whether what is in @block is as good as what is in those that it has. */
+/* Returns true if @block is as useful as the finer blocks that it covers. */
 static bool is_fine(const struct reading *reading,
 		    const struct index_curve_block *block)
 {
@@ -353,7 +341,7 @@ static bool is_fine(const struct reading *reading,
 static void look_at_counter(struct reading *reading,
 			    const struct index_curve_counter *counter)
 {
-	uint64_t next = 0; /* of level 0 */
+	uint64_t next = 0; /* next block of level 0 */
 	struct curve *curve = NULL;
 
 	if (reading->taking) {
@@ -382,8 +370,7 @@ static void look_at_all(struct reading *reading, bool taking)
 		look_at_counter(reading, &reading->set.counters[i]);
 }
 
-/* --- reading ----------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------- */
 
 static int read_events(struct reading *reading)
 {
@@ -401,7 +388,6 @@ static int read_events(struct reading *reading)
 	return got == -EBADMSG ? 0 : got;
 }
 
-/* The range, and what values there were before it. */
 static int read_range(struct reading *reading, const char *path,
 		      const struct read_progress *progress)
 {
@@ -449,7 +435,7 @@ static int read_needed(struct reading *reading, const char *path)
 	return err ?: read_events(reading);
 }
 
-/* 0; -EBADMSG: the index is not what it seemed; or another -errno. */
+/* Returns 0; -EBADMSG: the index is damaged; or another -errno. */
 static int read_by_index(struct reading *reading, const char *path)
 {
 	const struct trace_index *index = reading->curves->index;
@@ -468,10 +454,9 @@ static int read_by_index(struct reading *reading, const char *path)
 	return err ?: reading->err;
 }
 
-/* --- all --------------------------------------------------------------------
- */
+/* --- all ----------------------------------------------------------------- */
 
-/* The narrowest buckets of which there are not too many. */
+/* Returns the narrowest bucket width with at most wish->buckets buckets. */
 static unsigned int shift_for(const struct curves_wish *wish)
 {
 	uint64_t last_ns = wish->range.to_ns - 1;
@@ -495,7 +480,6 @@ static void free_list(struct reading *reading)
 		  2 * sizeof(uint64_t));
 }
 
-/* Hands the list over. 0 or -ENOMEM. */
 static int give_list(struct reading *reading)
 {
 	struct curves *curves = reading->curves;
@@ -525,7 +509,7 @@ static int read_curves(struct reading *reading, const char *path,
 		err = read_by_index(reading, path);
 		reading->curves->by_curves = !err;
 	}
-	/* The index is an accelerator, and nothing else. */
+	/* Reading must work without the index: it only saves time. */
 	if (err == -EBADMSG) {
 		reading->err = 0;
 		free_list(reading);

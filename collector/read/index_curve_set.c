@@ -103,8 +103,9 @@ static int compare_places(const void *a, const void *b)
 		       ?: compare(other->head.level, one->head.level);
 }
 
-/* Finds out which blocks of level 0 each of @count blocks of a counter, in the
- * order of the index, tells of. False: the levels make no sense. */
+/* Computes the blocks of level 0 that each of the @count blocks of a counter
+ * covers. @blocks are in the order of the index. Returns false if the levels
+ * are damaged. */
 static bool place_blocks(struct index_curve_block *blocks, uint32_t count)
 {
 	uint32_t covered[INDEX_CURVE_LEVELS] = { 0 }, lowest = 0;
@@ -123,7 +124,6 @@ static bool place_blocks(struct index_curve_block *blocks, uint32_t count)
 	return true;
 }
 
-/* Gives each counter its blocks. 0 or -EBADMSG. */
 static int give_blocks(struct index_curve_set *set)
 {
 	uint32_t at = 0;
@@ -145,7 +145,7 @@ static int give_blocks(struct index_curve_set *set)
 		counter->count = count;
 		at += count;
 	}
-	/* Others are of no counter. */
+	/* Blocks without a counter are damage. */
 	return at == set->block_count ? 0 : -EBADMSG;
 }
 

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
+#include "collector/base/protobuf.h"
 #include "collector/read/trace_index.h"
-#include "collector/read/trace_wire.h"
 #include "collector/trace/fields.h"
 
 struct interned_kinds {
@@ -27,7 +27,7 @@ static int note(struct index_interned *interned, uint64_t sequence,
 	return 0;
 }
 
-/* Takes in what an InternedData has of categories and places. */
+/* Notes the categories and source locations of an InternedData. */
 static int note_item(struct index_interned *interned,
 		     const struct index_packet *item)
 {

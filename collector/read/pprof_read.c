@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * protobuf-c parses the file, with an allocator that has a limit: a few bytes
- * of a hostile file can ask for a lot of memory. Then everything that the views
- * need is copied into arrays, and ids become indexes. An id that does not exist
- * means that the file is no profile.
+ * pprof_read - protobuf-c parses the file, with a limited allocator: a few
+ * bytes of a hostile file can ask for a lot of memory. Then the data for the
+ * views is copied into arrays, and ids become indexes. An unknown id means that
+ * the file is not a profile.
  */
 #include "collector/read/pprof_read.h"
 
@@ -24,39 +24,40 @@
 #include "shared/compiler.h"
 
 #define FILE_BYTES_MAX (UINT64_C(512) << 20) /* unpacked */
-/* Bytes of memory for each unpacked byte: 5 to 10 are usual; an empty message
- * of two bytes takes 50. */
+/* Limit of memory per unpacked byte: 5 to 10 is usual; an empty message of two
+ * bytes takes 50. */
 #define MEMORY_PER_BYTE 16
 #define MEMORY_BYTES_MIN (UINT64_C(16) << 20)
-/* For each byte of the file as it is on disk. gzip makes a profile 5 to 21
- * times smaller, and a file that was made to fill the memory 1,000 times. A
- * profile of very deep recursion comes near to that: up to the least values
- * below it is read whatever its size on disk. */
+/* Limits per byte of the file on disk. gzip shrinks a profile 5 to 21 times, a
+ * file made to fill the memory 1,000 times. A profile of very deep recursion
+ * comes near to that, so files below the _MIN values are read whatever their
+ * size on disk. */
 #define UNPACKED_PER_BYTE 256
 #define MEMORY_PER_PACKED_BYTE 1024
 #define UNPACKED_BYTES_MIN (UINT64_C(32) << 20)
 #define MEMORY_PACKED_MIN (UINT64_C(96) << 20)
 #define BLOCK_BYTES (256u << 10)
 #define CHUNK_BYTES (64u << 10)
+/* For inflateInit2(): the largest window, and + 16 for a gzip header. */
+#define GZIP_WINDOW_BITS (15 + 16)
 
 typedef Perftools__Profiles__Profile Profile;
 typedef Perftools__Profiles__Function Function;
 typedef Perftools__Profiles__Location Location;
 typedef Perftools__Profiles__Mapping Mapping;
 typedef Perftools__Profiles__Sample Sample;
+typedef Perftools__Profiles__ValueType ValueType;
 
-/* The bytes of the file. */
 struct unpacked {
 	uint8_t *data;
 	size_t size, room;
-	uint64_t packed; /* bytes of the file as it is on disk */
+	uint64_t packed; /* size of the file on disk */
 };
 
-/* --- memory ------------------------------------------------------------------
- */
+/* --- memory -------------------------------------------------------------- */
 
-/* Everything that is made of one file is freed together. It is taken from
- * blocks; something large has a block of its own. */
+/* Memory of one file, which is freed as a whole. Large pieces have a block of
+ * their own, the others share blocks. */
 struct block {
 	struct block *next;
 	max_align_t data[];
@@ -64,19 +65,20 @@ struct block {
 
 struct memory {
 	struct block *blocks;
-	char *at; /* in the block that is being filled */
+	char *at; /* free space of the current block */
 	size_t room;
-	uint64_t left; /* bytes that may still be taken */
-	bool refused; /* something was, for want of memory or beyond the limit
-		       */
+	uint64_t left; /* bytes until the limit */
+	int err; /* of the first refusal: -EFBIG, the limit; or -ENOMEM */
 };
 
 static char *add_block(struct memory *memory, size_t size)
 {
 	struct block *block = malloc(sizeof(*block) + size);
 
-	if (!block)
+	if (!block) {
+		memory->err = -ENOMEM;
 		return NULL;
+	}
 	block->next = memory->blocks;
 	memory->blocks = block;
 	return (char *)block->data;
@@ -85,33 +87,29 @@ static char *add_block(struct memory *memory, size_t size)
 static void *memory_take(void *context, size_t size)
 {
 	struct memory *memory = context;
-	char *taken = NULL;
+	char *taken;
 
-	if (size < memory->left) {
-		size = (size + sizeof(max_align_t) - 1) &
-		       ~(sizeof(max_align_t) - 1);
-		memory->left -= MIN(size, memory->left);
-		if (size > BLOCK_BYTES / 4) {
-			taken = add_block(memory, size);
-			memory->refused |= !taken;
-			return taken;
-		}
-		if (size > memory->room) {
-			memory->at = add_block(memory, BLOCK_BYTES);
-			memory->room = memory->at ? BLOCK_BYTES : 0;
-		}
-		taken = memory->at;
-	}
-	if (!taken) {
-		memory->refused = true;
+	if (size >= memory->left) {
+		memory->err = -EFBIG;
 		return NULL;
 	}
+	size = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+	memory->left -= MIN(size, memory->left);
+	if (size > BLOCK_BYTES / 4)
+		return add_block(memory, size);
+	if (size > memory->room) {
+		memory->at = add_block(memory, BLOCK_BYTES);
+		memory->room = memory->at ? BLOCK_BYTES : 0;
+	}
+	taken = memory->at;
+	if (!taken)
+		return NULL;
 	memory->at += size;
 	memory->room -= size;
 	return taken;
 }
 
-/* protobuf-c frees one by one; memory_free() frees all at once. */
+/* protobuf-c frees each piece; memory_free() frees all. */
 static void memory_keep(void *context, void *data)
 {
 	(void)context;
@@ -133,16 +131,17 @@ static void *take_zeroed(struct memory *memory, size_t count, size_t size)
 {
 	void *array;
 
-	if (count > memory->left / size)
+	if (count > memory->left / size) {
+		memory->err = -EFBIG;
 		return NULL;
+	}
 	array = memory_take(memory, count * size + 1);
 	if (array)
 		memset(array, 0, count * size);
 	return array;
 }
 
-/* --- the file ----------------------------------------------------------------
- */
+/* --- the file ------------------------------------------------------------ */
 
 static uint64_t unpacked_max(const struct unpacked *bytes)
 {
@@ -152,7 +151,6 @@ static uint64_t unpacked_max(const struct unpacked *bytes)
 		   UNPACKED_BYTES_MIN + UNPACKED_PER_BYTE * packed);
 }
 
-/* The most memory that may be taken for what is in the file. */
 static uint64_t memory_max(const struct unpacked *bytes)
 {
 	uint64_t packed = MIN(bytes->packed, FILE_BYTES_MAX);
@@ -161,19 +159,24 @@ static uint64_t memory_max(const struct unpacked *bytes)
 		   MEMORY_PACKED_MIN + MEMORY_PER_PACKED_BYTE * packed);
 }
 
+/* Makes room behind the data. 0, -EFBIG or -ENOMEM. */
+static int make_room(struct unpacked *bytes)
+{
+	if (bytes->size >= unpacked_max(bytes))
+		return -EFBIG;
+	if (bytes->size == bytes->room &&
+	    grow_array(bytes->data, bytes->room, bytes->room + CHUNK_BYTES))
+		return -ENOMEM;
+	return 0;
+}
+
 static int inflate_file(gzFile file, struct unpacked *bytes)
 {
-	const uint64_t max = unpacked_max(bytes);
-
 	for (;;) {
-		int got;
+		int got, err = make_room(bytes);
 
-		if (bytes->size >= max)
-			return -EFBIG;
-		if (bytes->size == bytes->room &&
-		    grow_array(bytes->data, bytes->room,
-			       bytes->room + CHUNK_BYTES))
-			return -ENOMEM;
+		if (err)
+			return err;
 		errno = 0;
 		got = gzread(
 			file, bytes->data + bytes->size,
@@ -212,8 +215,55 @@ static int read_gz_file(const char *path, struct unpacked *bytes)
 	return err;
 }
 
-/* --- ids to indexes ----------------------------------------------------------
- */
+static int inflate_stream(z_stream *stream, struct unpacked *bytes)
+{
+	int err, state = Z_OK;
+
+	while (state != Z_STREAM_END) {
+		uInt room;
+
+		err = make_room(bytes);
+		if (err)
+			return err;
+		room = (uInt)MIN(bytes->room - bytes->size, 1u << 30);
+		stream->next_out = bytes->data + bytes->size;
+		stream->avail_out = room;
+		state = inflate(stream, Z_NO_FLUSH);
+		bytes->size += room - stream->avail_out;
+		if (state != Z_OK && state != Z_STREAM_END)
+			return state == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
+	}
+	return stream->avail_in ? -EBADMSG : 0;
+}
+
+/* Sets @bytes to the file of @count bytes at @from, which has one gzip stream
+ * at most. */
+static int unpack_bytes(const uint8_t *from, size_t count,
+			struct unpacked *bytes)
+{
+	z_stream stream = { .avail_in = (uInt)count };
+	int err;
+
+	bytes->packed = count;
+	if (count > FILE_BYTES_MAX)
+		return -EFBIG;
+	/* zlib's type lacks a const. */
+	stream.next_in = (Bytef *)(uintptr_t)from;
+	if (count < 2 || from[0] != 0x1f || from[1] != 0x8b) {
+		if (grow_array(bytes->data, bytes->room, count + 1))
+			return -ENOMEM;
+		memcpy(bytes->data, from, count);
+		bytes->size = count;
+		return 0;
+	}
+	if (inflateInit2(&stream, GZIP_WINDOW_BITS) != Z_OK)
+		return -ENOMEM;
+	err = inflate_stream(&stream, bytes);
+	inflateEnd(&stream);
+	return err;
+}
+
+/* --- ids to indexes ------------------------------------------------------ */
 
 struct id_index {
 	uint64_t id;
@@ -232,7 +282,6 @@ static int compare_ids(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The id of function, location or mapping number @i. */
 typedef uint64_t id_of(const Profile *from, size_t i);
 
 static uint64_t function_id(const Profile *from, size_t i)
@@ -271,7 +320,7 @@ static int find_id(const struct ids *ids, uint64_t id, uint32_t *out)
 {
 	const struct id_index key = { .id = id }, *found;
 
-	/* In profiles of perfrec the ids are 1, 2, 3. */
+	/* perfrec's profiles have the ids 1, 2, 3. */
 	if (id && id <= ids->count && ids->list[id - 1].id == id)
 		found = &ids->list[id - 1];
 	else
@@ -283,8 +332,7 @@ static int find_id(const struct ids *ids, uint64_t id, uint32_t *out)
 	return 0;
 }
 
-/* --- conversion --------------------------------------------------------------
- */
+/* --- conversion ---------------------------------------------------------- */
 
 struct convert {
 	struct memory *memory;
@@ -302,6 +350,14 @@ static int get_string(const struct convert *convert, int64_t index,
 	return 0;
 }
 
+static int convert_type(const struct convert *convert, const ValueType *one,
+			struct pprof_type *out)
+{
+	int err = get_string(convert, one->type, &out->type);
+
+	return err ? err : get_string(convert, one->unit, &out->unit);
+}
+
 static int convert_head(struct convert *convert)
 {
 	const Profile *from = convert->from;
@@ -311,14 +367,14 @@ static int convert_head(struct convert *convert)
 	if (!from->n_sample_type || from->n_sample_type > PPROF_VALUES_MAX)
 		return -EBADMSG;
 	to->type_count = from->n_sample_type;
-	for (size_t i = 0; i < to->type_count && !err; i++) {
-		err = get_string(convert, from->sample_type[i]->type,
-				 &to->type[i].type);
-		if (!err)
-			err = get_string(convert, from->sample_type[i]->unit,
-					 &to->type[i].unit);
-	}
+	for (size_t i = 0; i < to->type_count && !err; i++)
+		err = convert_type(convert, from->sample_type[i], &to->type[i]);
+	to->period_type = (struct pprof_type){ "", "" };
+	if (from->period_type && !err)
+		err = convert_type(convert, from->period_type,
+				   &to->period_type);
 	to->period = from->period > 0 ? (uint64_t)from->period : 0;
+	to->time_ns = from->time_nanos > 0 ? (uint64_t)from->time_nanos : 0;
 	to->duration_ns =
 		from->duration_nanos > 0 ? (uint64_t)from->duration_nanos : 0;
 	to->comments = take_zeroed(convert->memory, from->n_comment,
@@ -352,6 +408,37 @@ static int convert_functions(struct convert *convert)
 		if (!err)
 			err = get_string(convert, one->filename,
 					 &to->functions[i].file);
+		if (one->start_line > 0 && one->start_line <= INT32_MAX)
+			to->functions[i].start_line = (uint32_t)one->start_line;
+	}
+	return err;
+}
+
+static int convert_mappings(struct convert *convert)
+{
+	const Profile *from = convert->from;
+	struct pprof *to = convert->to;
+	int err = make_ids(convert->memory, from, from->n_mapping, mapping_id,
+			   &convert->mappings);
+
+	if (err)
+		return err;
+	to->mappings = take_zeroed(convert->memory, from->n_mapping,
+				   sizeof(*to->mappings));
+	if (!to->mappings)
+		return -ENOMEM;
+	to->mapping_count = from->n_mapping;
+	for (size_t i = 0; i < to->mapping_count && !err; i++) {
+		const Mapping *one = from->mapping[i];
+		struct pprof_mapping *mapping = &to->mappings[i];
+
+		mapping->start = one->memory_start;
+		mapping->end = one->memory_limit;
+		mapping->offset = one->file_offset;
+		err = get_string(convert, one->filename, &mapping->path);
+		if (!err)
+			err = get_string(convert, one->build_id,
+					 &mapping->build_id);
 	}
 	return err;
 }
@@ -381,20 +468,16 @@ static int convert_lines(struct convert *convert, const Location *one,
 static int convert_location(struct convert *convert, const Location *one,
 			    struct pprof_location *to)
 {
-	uint32_t mapping;
-	int err;
-
 	to->module = "";
+	to->mapping = PPROF_NONE;
 	to->address = one->address;
 	if (one->mapping_id) {
-		err = find_id(&convert->mappings, one->mapping_id, &mapping);
-		if (!err)
-			err = get_string(
-				convert,
-				convert->from->mapping[mapping]->filename,
-				&to->module);
+		int err = find_id(&convert->mappings, one->mapping_id,
+				  &to->mapping);
+
 		if (err)
 			return err;
+		to->module = convert->to->mappings[to->mapping].path;
 	}
 	return convert_lines(convert, one, to);
 }
@@ -403,12 +486,9 @@ static int convert_locations(struct convert *convert)
 {
 	const Profile *from = convert->from;
 	struct pprof *to = convert->to;
-	int err = make_ids(convert->memory, from, from->n_mapping, mapping_id,
-			   &convert->mappings);
+	int err = make_ids(convert->memory, from, from->n_location, location_id,
+			   &convert->locations);
 
-	if (!err)
-		err = make_ids(convert->memory, from, from->n_location,
-			       location_id, &convert->locations);
 	if (err)
 		return err;
 	to->locations = take_zeroed(convert->memory, from->n_location,
@@ -419,6 +499,27 @@ static int convert_locations(struct convert *convert)
 	for (size_t i = 0; i < to->location_count && !err; i++)
 		err = convert_location(convert, from->location[i],
 				       &to->locations[i]);
+	return err;
+}
+
+static int convert_labels(struct convert *convert, const Sample *one,
+			  struct pprof_sample *to)
+{
+	struct pprof_label *labels =
+		take_zeroed(convert->memory, one->n_label, sizeof(*labels));
+	int err = 0;
+
+	if (!labels || one->n_label > UINT32_MAX)
+		return -ENOMEM;
+	for (size_t i = 0; i < one->n_label && !err; i++) {
+		labels[i].number = one->label[i]->num;
+		err = get_string(convert, one->label[i]->key, &labels[i].key);
+		if (!err)
+			err = get_string(convert, one->label[i]->str,
+					 &labels[i].text);
+	}
+	to->labels = labels;
+	to->label_count = (uint32_t)one->n_label;
 	return err;
 }
 
@@ -440,7 +541,7 @@ static int convert_sample(struct convert *convert, const Sample *one,
 			      &stack[i]);
 	to->stack = stack;
 	to->depth = (uint32_t)one->n_location_id;
-	return err;
+	return err ? err : convert_labels(convert, one, to);
 }
 
 static int convert_samples(struct convert *convert)
@@ -474,13 +575,17 @@ static int convert_bytes(const struct unpacked *bytes, struct pprof *to)
 	convert.from = perftools__profiles__profile__unpack(
 		&allocator, bytes->size, bytes->data);
 	if (!convert.from)
-		return memory->refused ? -EFBIG : -EBADMSG;
+		return memory->err ? memory->err : -EBADMSG;
 	err = convert_head(&convert);
 	if (!err)
 		err = convert_functions(&convert);
 	if (!err)
+		err = convert_mappings(&convert);
+	if (!err)
 		err = convert_locations(&convert);
-	return err ? err : convert_samples(&convert);
+	if (!err)
+		err = convert_samples(&convert);
+	return err == -ENOMEM && memory->err ? memory->err : err;
 }
 
 static int read_pprof(const char *path, struct pprof *to)
@@ -499,9 +604,7 @@ static void log_unreadable(const char *path, int err)
 	if (err == -EBADMSG)
 		log_err("'%s' is no profile, or is damaged", path);
 	else if (err == -EFBIG)
-		log_err("'%s' is too large to be a profile of perfrec, or for "
-			"the memory that there is",
-			path);
+		log_err("'%s' is too large to be a profile of perfrec", path);
 	else
 		log_err("cannot read '%s': %s", path, strerror(-err));
 }
@@ -533,6 +636,22 @@ int pprof_read(const char *dir, const char *name, struct pprof **out)
 	if (err && err != -ENOENT)
 		log_unreadable(path, err);
 	free(path);
+	if (err)
+		pprof_free(&new);
+	else
+		*out = new;
+	return err;
+}
+
+int pprof_read_bytes(const void *from, size_t count, struct pprof **out)
+{
+	struct pprof *new = new_pprof();
+	struct unpacked bytes = { 0 };
+	int err = new ? unpack_bytes(from, count, &bytes) : -ENOMEM;
+
+	if (!err)
+		err = convert_bytes(&bytes, new);
+	free(bytes.data);
 	if (err)
 		pprof_free(&new);
 	else

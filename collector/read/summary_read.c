@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The figures are read by counters.h; this file reads what else there is. A
- * document with a text where a number should be is refused as a whole: perfrec
- * did not write it. A document without some of the fields was written by an
- * older or newer perfrec, and is shown as far as it goes.
+ * summary_read - counters.h reads the figures; this file reads the rest. A
+ * document with a field of the wrong type is rejected as a whole: perfrec did
+ * not write it. A document that lacks fields is from an older or newer perfrec;
+ * its other fields are read.
  */
 #include "collector/read/summary_read.h"
 
@@ -24,8 +24,8 @@
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
-/* The functions below read one field. If it is missing or null, *@out stays as
- * it is. 0 or -EBADMSG. */
+/* The functions below read one field. If it is missing or null, *@out keeps its
+ * value. They return 0 or -EBADMSG. */
 static int read_number(const json_t *object, const char *name, uint64_t *out)
 {
 	const json_t *value = json_object_get(object, name);
@@ -50,7 +50,6 @@ static int read_string(const json_t *object, const char *name, const char **out)
 	return 0;
 }
 
-/* The figures that counters.def lists, and the times of the run. */
 static int read_counters(const json_t *document, struct summary *summary)
 {
 	if (counters_from_json(COUNTERS_SETTINGS,
@@ -86,7 +85,7 @@ static int read_exit(const json_t *document, struct summary *summary)
 	return 0;
 }
 
-/* What was to be recorded. --alloc=auto is exact in instrumented processes. */
+/* --alloc=auto is exact in instrumented processes. */
 static void set_metrics(struct summary *summary, bool all_instrumented)
 {
 	const struct summary_settings *settings = &summary->settings;
@@ -100,15 +99,16 @@ static void set_metrics(struct summary *summary, bool all_instrumented)
 			    json_array_size(settings->exclude);
 }
 
-/* Of all processes only this is kept: whether some still ran, and whether some,
- * or all, were instrumented. */
+/* Keeps only whether some processes still ran, whether some or all were
+ * instrumented, and the range of ranks. */
 static int read_processes(const json_t *document, struct summary *summary)
 {
 	const json_t *list = json_object_get(document, "processes");
 	bool all_instrumented = true;
 
+	summary->first_rank = summary->last_rank = -1;
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct summary_process process = { .ended = "" };
+		struct summary_process process = { .rank = -1, .ended = "" };
 
 		if (counters_from_json(COUNTERS_PROCESS,
 				       json_array_get(list, i), &process))
@@ -116,16 +116,21 @@ static int read_processes(const json_t *document, struct summary *summary)
 		summary->running |= strcmp(process.ended, "running") == 0;
 		summary->instrumented |= process.instrumented;
 		all_instrumented &= process.instrumented;
+		if (process.rank < 0)
+			continue;
+		summary->last_rank = MAX(summary->last_rank, process.rank);
+		if (summary->first_rank < 0 ||
+		    summary->first_rank > process.rank)
+			summary->first_rank = process.rank;
 	}
 	set_metrics(summary, all_instrumented);
 	return 0;
 }
 
-/* --- lists -------------------------------------------------------------------
- */
+/* --- lists --------------------------------------------------------------- */
 
-/* Read @item, an element of a list, to @to, which is all zero. 0 or -EBADMSG.
- */
+/* Reads @item, an element of a list, to @to, all zero before. Returns 0 or
+ * -EBADMSG. */
 typedef int read_item(json_t *item, void *to);
 
 static int read_word(json_t *item, void *to)
@@ -182,9 +187,9 @@ static int read_file(json_t *item, void *to)
 	return read_number(item, "bytes", &file->bytes);
 }
 
-/* The list @name of @document, as an array with an element of all zero at its
- * end; a missing list is empty. Sets *@count, and *@err if that is still 0 and
- * something fails. The caller frees the array, also then. */
+/* Returns the list @name of @document as an array that ends with an all-zero
+ * element; a missing list is empty. Sets *@count. Sets *@err if it is still 0
+ * and something fails. The caller frees the array even after an error. */
 static void *read_list(const json_t *document, const char *name,
 		       read_item *read_one, size_t item_bytes, size_t *count,
 		       int *err)
@@ -227,6 +232,23 @@ static int read_lists(const json_t *document, struct summary *summary)
 	return err;
 }
 
+/* Sets summary->service. An older perfrec does not write a resource. */
+static int read_service(const json_t *document, struct summary *summary)
+{
+	const json_t *resource = json_object_get(document, "resource");
+	const char *program = "", *service = "";
+
+	summary->service = "";
+	if (!json_object_get(resource, "process.executable.name"))
+		return 0;
+	if (read_string(resource, "process.executable.name", &program) ||
+	    read_string(resource, "service.name", &service))
+		return -EBADMSG;
+	if (strcmp(service, program) != 0)
+		summary->service = service;
+	return 0;
+}
+
 static int read_document(json_t *document, struct summary *summary)
 {
 	const json_t *totals = json_object_get(document, "totals");
@@ -236,8 +258,10 @@ static int read_document(json_t *document, struct summary *summary)
 	summary->version = "";
 	if (!json_is_object(perfrec) ||
 	    read_string(perfrec, "version", &summary->version) ||
+	    read_string(document, "started", &summary->started) ||
 	    !json_is_object(totals) || read_counters(document, summary) ||
-	    read_exit(document, summary) || read_processes(document, summary))
+	    read_exit(document, summary) || read_processes(document, summary) ||
+	    read_service(document, summary))
 		return -EBADMSG;
 	summary->rebuilt = json_is_object(json_object_get(document, "rebuilt"));
 	summary->knows_temporary =
@@ -253,8 +277,8 @@ static bool holds(const char *dir, const char *name)
 	return length < (int)sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* Writes the first recording in @dir, such as the folder of a daemon has, to
- * @path. False: there is none. */
+/* Writes the path of the first recording inside @dir, such as a daemon's
+ * folder, to @path. Returns false if there is none. */
 static bool find_inner(const char *dir, char path[PATH_MAX])
 {
 	DIR *stream = opendir(dir);
@@ -273,9 +297,9 @@ static bool find_inner(const char *dir, char path[PATH_MAX])
 	return found;
 }
 
-void summary_log_unfinished(const char *dir)
+void summary_log_unfinished(const char *dir, bool runs)
 {
-	if (folder_lock_test(dir) == -EBUSY)
+	if (runs)
 		log_err("'%s' is no finished recording: it still goes on (wait "
 			"until it ends, or end it with perfrec ctl -o %s stop)",
 			dir, dir);
@@ -286,7 +310,6 @@ void summary_log_unfinished(const char *dir)
 			dir, dir);
 }
 
-/* The same of a flight recorder. */
 static void log_no_flight(const char *dir)
 {
 	if (folder_lock_test(dir) == -EBUSY)
@@ -301,7 +324,6 @@ static void log_no_flight(const char *dir)
 			dir, dir, dir);
 }
 
-/* One line for the user: @dir has no summary. */
 static void log_no_summary(const char *dir, const char *path)
 {
 	char inner[PATH_MAX];
@@ -312,7 +334,7 @@ static void log_no_summary(const char *dir, const char *path)
 			"recording is a folder",
 			dir);
 	else if (holds(dir, TRACE_NAME))
-		summary_log_unfinished(dir);
+		summary_log_unfinished(dir, folder_lock_test(dir) == -EBUSY);
 	else if (holds(dir, SNAPSHOTS_NAME))
 		log_no_flight(dir);
 	else if (find_inner(dir, inner))
@@ -325,7 +347,6 @@ static void log_no_summary(const char *dir, const char *path)
 			dir, path);
 }
 
-/* One line for the user: @path, which should be in @dir, cannot be opened. */
 static void log_no_recording(const char *dir, const char *path, int err)
 {
 	switch (-err) {
@@ -342,7 +363,7 @@ static void log_no_recording(const char *dir, const char *path, int err)
 	}
 }
 
-/* json_loadfd() makes a system call for each byte. */
+/* A buffered read, because json_loadfd() makes a system call per byte. */
 static size_t read_some(void *buffer, size_t bytes, void *fd)
 {
 	return (size_t)read(*(const int *)fd, buffer, bytes);
@@ -352,6 +373,7 @@ static int load_json(const char *dir, json_t **out)
 {
 	json_error_t why;
 	char *path;
+	bool lacked;
 	int fd;
 
 	if (asprintf(&path, "%s/" SUMMARY_NAME, dir) < 0) {
@@ -364,12 +386,18 @@ static int load_json(const char *dir, json_t **out)
 		free(path);
 		return fd;
 	}
+	json_text_watch();
 	*out = json_load_callback(read_some, &fd, JSON_REJECT_DUPLICATES, &why);
-	if (!*out)
+	lacked = !*out && json_text_lacked();
+	if (lacked)
+		log_err("cannot read '%s': out of memory", path);
+	else if (!*out)
 		log_err("'%s' is no recording of perfrec: %s line %d: %s", dir,
 			path, why.line, why.text);
 	close(fd);
 	free(path);
+	if (lacked)
+		return -ENOMEM;
 	return *out ? 0 : -EBADMSG;
 }
 
@@ -454,7 +482,7 @@ void summary_use_measured(struct summary *summary)
 	for (size_t i = 0; i < summary->function_count; i++) {
 		struct summary_function *one = &summary->functions[i];
 
-		/* An older perfrec wrote nothing else. */
+		/* An older perfrec wrote no other times. */
 		if (!one->measured_total_ns)
 			continue;
 		one->self_ns = one->measured_self_ns;
@@ -480,7 +508,7 @@ static int compare_function_names(const void *left, const void *right)
 			return a->field < b->field ? 1 : -1;            \
 		return compare_function_names(a, b);                    \
 	}
-/* The same for a time that may not be known. */
+/* The same for a time that may be unknown. */
 #define DEFINE_KNOWN_FIRST(field)                                              \
 	static int compare_##field(const void *left, const void *right)        \
 	{                                                                      \
@@ -545,7 +573,7 @@ static json_t *first_functions(const struct summary *summary, size_t count)
 	char text[NAME_FOLD_BYTES];
 
 	for (size_t i = 0; i < count; i++) {
-		/* The document stays as it is, as below. */
+		/* A copy, because the document must not change. */
 		json_t *function = json_copy(summary->functions[i].document);
 
 		name_fold(summary->functions[i].name, text);
@@ -561,8 +589,8 @@ static json_t *first_functions(const struct summary *summary, size_t count)
 int summary_write_json(const struct summary *summary, size_t limit, FILE *out)
 {
 	size_t all = summary->function_count;
-	/* The strings in @summary live in the document: it stays as it
-	 * is. */
+	/* A copy: the strings of @summary live in the document, which must not
+	 * change. */
 	json_t *copy = json_copy(summary->document);
 	bool done = !json_object_set_new(copy, "version",
 					 json_integer(SUMMARY_VERSION)) &&

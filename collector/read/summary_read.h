@@ -2,9 +2,8 @@
  *
  * summary_read - the summary.json of a recording, as structures.
  *
- * The file may come from anywhere. A field that is missing is 0 or NULL, a list
- * that is missing is empty; a field of the wrong type means that the file is no
- * recording.
+ * The file may be hostile. A missing field is 0 or NULL, a missing list is
+ * empty. A field of the wrong type means that the file is not a summary.
  */
 #ifndef PERFREC_COLLECTOR_READ_SUMMARY_READ_H
 #define PERFREC_COLLECTOR_READ_SUMMARY_READ_H
@@ -16,13 +15,12 @@
 
 #include "collector/output/counters.h"
 
-/* A file of the recording. */
 struct summary_file {
 	const char *name;
 	uint64_t bytes;
 };
 
-/* Programs that were not recorded, all for the same reason. */
+/* Programs that were not recorded for one reason. */
 struct summary_refused {
 	const char *why; /* a sentence about "it", the program */
 	const char *name; /* of the first program; "": unknown */
@@ -30,70 +28,74 @@ struct summary_refused {
 };
 
 struct summary {
-	const char *version; /* of the perfrec that wrote it; "": unknown */
-	const char **command; /* its words; ends with a NULL */
+	const char *version; /* perfrec's; "": unknown */
+	const char *started; /* "2026-11-28T15:10:10Z"; NULL: unknown */
+	const char **command; /* words; ends with a NULL */
+	const char *service; /* name; "": the program's name */
 	uint64_t wall_ns, user_ns, sys_ns;
 	bool knows_cpu; /* user_ns and sys_ns were measured */
-	/* How the command ended: exited, with a status; or not exited, and
-	 * killed by a signal; or neither, if the signal is 0: not known. */
+	/* The end of the command: an exit status if it exited; else the signal
+	 * that killed it, 0: unknown. */
 	bool exited;
 	int exit_status, exit_signal;
 	bool running; /* a process still ran when the recording ended */
+	/* Least and largest rank of the processes; -1: none. */
+	int64_t first_rank, last_rank;
 	bool instrumented; /* some process has instrumented functions */
-	bool estimates; /* allocations were sampled in some process */
-	bool rebuilt; /* from the trace: see summary_rebuild.h */
-	bool unwritten; /* and there is no summary.json */
-	bool knows_temporary; /* the counts of temporary blocks are known */
+	bool estimates; /* some process sampled its allocations */
+	bool rebuilt; /* from the trace: summary_rebuild.h */
+	bool unwritten; /* rebuilt, without a summary.json */
+	bool knows_temporary; /* has counts of temporary blocks */
 	bool wants_cpu, wants_alloc; /* --cpu, --alloc are not "off" */
-	bool filtered; /* --filter or --exclude was given */
-	/* If it attached to a daemon, nobody learned the exit status. */
+	bool filtered; /* --filter or --exclude was used */
+	/* If settings.attached, the exit status is unknown. */
 	struct summary_settings settings;
 	struct summary_totals totals;
 	struct summary_cost cost;
 	const char **notes; /* sentences; ends with a NULL */
-	/* Names of the processes that went on; ends with a NULL. */
+	/* Names of processes that still ran at the end; ends with a NULL. */
 	const char **went_on;
 	size_t refused_count;
 	struct summary_refused *refused;
 	size_t function_count;
 	struct summary_function *functions; /* see summary_sort() */
 	size_t async_count;
-	struct summary_async *async; /* the one with the most time first */
+	struct summary_async *async; /* most time first */
 	size_t file_count;
 	struct summary_file *files;
-	void *document; /* all strings above are in it */
+	void *document; /* owns all strings above */
 };
 
 /*
- * Read @dir/summary.json. On success the caller owns *@out, whose functions are
- * sorted by their self time, and frees it with summary_free(). Returns 0 or
- * -errno (-EBADMSG: it is no recording); then *@out is as it was, and the log
- * has one line for the user, but for -ENOMEM.
+ * Reads @dir/summary.json. Returns 0, and the caller frees *@out with
+ * summary_free(); its functions are sorted by self time. Returns -errno
+ * (-EBADMSG: not a recording); then *@out is unchanged, and the log has one
+ * line except for -ENOMEM.
  */
 int summary_read(const char *dir, struct summary **out);
 
-/* One line for the user: the folder @dir has a trace, but no summary, as its
- * recording still goes on, or its collector was killed. */
-void summary_log_unfinished(const char *dir);
+/* Logs one line: the folder @dir has a trace but no summary. Its recording still
+ * @runs (folder_lock_test()), or its collector was killed. */
+void summary_log_unfinished(const char *dir, bool runs);
 
 /*
- * The same of @document, a json_t with what summary.json has, which is taken
- * over, also after an error. Returns 0, -ENOMEM or -EBADMSG: it has something
- * else. Logs nothing.
+ * Makes a summary of @document, a json_t with the members of summary.json.
+ * Takes ownership of @document, even after an error. Returns 0, -ENOMEM or
+ * -EBADMSG: other contents. Logs nothing.
  */
 int summary_from_document(void *document, struct summary **out);
 
-/* Free *@summary, which may be NULL, and set it to NULL. */
+/* Frees *@summary, which may be NULL, and sets it to NULL. */
 void summary_free(struct summary **summary);
 
-/* Whether the times of the functions of @summary are from samples, not from
- * recorded calls. An older perfrec knew no such times. */
+/* Returns true if the times of functions are from samples, not from recorded
+ * calls. An older perfrec has no such times. */
 bool summary_time_is_sampled(const struct summary *summary);
 
-/* Sets the times of the functions of @summary to the times of recorded calls,
- * with perfrec's own time in them. */
+/* Sets the times of functions to the times of recorded calls, including
+ * perfrec's own time. */
 void summary_use_measured(struct summary *summary);
-/* The same, without perfrec's own time. */
+/* The same without perfrec's own time. */
 void summary_use_recorded(struct summary *summary);
 
 enum summary_order {
@@ -101,41 +103,39 @@ enum summary_order {
 	SUMMARY_BY_TOTAL,
 	SUMMARY_BY_CALLS,
 	SUMMARY_BY_NAME,
-	SUMMARY_BY_MEDIAN, /* this and the next two: of single calls */
+	SUMMARY_BY_MEDIAN, /* of single calls, as the next two */
 	SUMMARY_BY_P99,
 	SUMMARY_BY_MAX,
-	SUMMARY_BY_ON_CPU, /* this and the next: of the function itself */
+	SUMMARY_BY_ON_CPU, /* self times, as the next two */
 	SUMMARY_BY_RUNNABLE,
 	SUMMARY_BY_BLOCKED,
 	SUMMARY_BY_SWITCHES,
 };
 
-/* Whether @summary knows of any function how long its single calls took: then
- * max_ns is not COUNTER_UNKNOWN. A perfrec of before 2026-11-26 wrote nothing
- * of it. */
+/* Returns true if some function has durations of single calls (max_ns is not
+ * COUNTER_UNKNOWN). perfrec wrote none before 2026-11-26. */
 bool summary_knows_durations(const struct summary *summary);
 
-/* The largest trace that a browser opens, in bytes of packets, however they are
- * compressed. What ui.perfetto.dev runs in the page is trace_processor. As a
- * program it took 8.8 s for 7.5 million slices and 186 MB of memory for each
- * million, which have 21.5 MB: 9 bytes a byte. For 10^9 slices, 21.5 GB, it
- * would take 186 GB and 20 minutes or more. A page has 4 GB. */
+/* The largest trace for a browser, in bytes of unpacked packets.
+ * ui.perfetto.dev runs trace_processor in the page. As a program, that took 8.8
+ * s for 7.5 million slices, and 186 MB of memory per million slices, which have
+ * 21.5 MB: 9 bytes per byte. 10^9 slices, 21.5 GB, would take 186 GB and at
+ * least 20 minutes. A page has 4 GB. */
 #define BROWSER_TRACE_BYTES (500ULL << 20)
 
-/* How many bytes of packets the trace has, unpacked if it is compressed: what a
- * viewer has to take in. Of a summary that does not say so, those of the file.
- * 0: there is no trace. */
+/* Returns the bytes of the trace's packets after decompression, the load of a
+ * viewer. An older summary has only the size of the file. Returns 0 without a
+ * trace. */
 uint64_t summary_trace_bytes(const struct summary *summary);
 
-/* Sort the functions of @summary: the largest first, or names from A to Z. What
- * is not known comes last.
+/* Sorts the functions: largest first, names from A to Z, unknown values last.
  * Equal functions are sorted by name, then by module. */
 void summary_sort(struct summary *summary, enum summary_order order);
 
 /*
- * Write summary.json again, to @out, with the functions in their present order,
- * but not more than @limit of them (0: all), and with their short names. 0, or
- * -EIO if @out cannot be written.
+ * Writes summary.json to @out, with the functions in their present order, at
+ * most @limit of them (0: all), and with their short names. Returns 0, or -EIO
+ * if @out fails.
  */
 int summary_write_json(const struct summary *summary, size_t limit, FILE *out);
 

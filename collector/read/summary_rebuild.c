@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The document is made in the order of summary.json, and then read as that is:
- * so whoever shows a summary shows a rebuilt one, too.
+ * summary_rebuild - makes a document in the order of summary.json, and reads it
+ * as a summary. So all views of summaries also show a rebuilt one.
  */
 #include "collector/read/summary_rebuild.h"
 
@@ -26,12 +26,6 @@
 
 #define NOTE_BYTES 256
 
-static json_t *number_json(uint64_t value)
-{
-	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
-}
-
-/* The text of the attribute @wanted of the whole trace. "": it has none. */
 static const char *attribute(const struct trace_sums *sums, const char *wanted)
 {
 	const char *key, *text;
@@ -44,8 +38,8 @@ static const char *attribute(const struct trace_sums *sums, const char *wanted)
 	return "";
 }
 
-/* The words of the first process; or of perfrec record, which knows one. The
- * trace has spaces between them, so a word with a space becomes two. */
+/* Returns the words of the first process, or the words from perfrec record. The
+ * trace separates words by spaces, so a word with a space becomes two. */
 static json_t *command_json(const struct trace_sums *sums)
 {
 	const struct trace_track *process =
@@ -73,17 +67,16 @@ static json_t *totals_json(const struct trace_sums *sums)
 
 	return json_pack(
 		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"processes", number_json(sums->processes), "threads",
-		number_json(threads), "span_processes",
-		number_json(sums->processes), "span_threads",
-		number_json(threads), "spans", number_json(sums->spans),
-		"dropped_spans", number_json(sums->lost), "paused_spans",
-		number_json(sums->paused), "waits", number_json(sums->waits),
-		"wait_ns", number_json(sums->wait_ns), "trace_bytes",
-		number_json(sums->totals.size));
+		"processes", json_number(sums->processes), "threads",
+		json_number(threads), "span_processes",
+		json_number(sums->processes), "span_threads",
+		json_number(threads), "spans", json_number(sums->spans),
+		"dropped_spans", json_number(sums->lost), "paused_spans",
+		json_number(sums->paused), "waits", json_number(sums->waits),
+		"wait_ns", json_number(sums->wait_ns), "trace_bytes",
+		json_number(sums->totals.size));
 }
 
-/* The distribution of @one as text. @text is a buffer. */
 static json_t *durations_json(const struct sums_function *one,
 			      struct bytes *text)
 {
@@ -100,7 +93,7 @@ static json_t *quantile_json(const struct sums_function *one,
 {
 	if (!one->durations)
 		return json_null();
-	return number_json(histogram_quantile(one->durations, per_mille));
+	return json_number(histogram_quantile(one->durations, per_mille));
 }
 
 static json_t *functions_json(const struct trace_sums *sums)
@@ -119,16 +112,16 @@ static json_t *functions_json(const struct trace_sums *sums)
 				"name",
 				json_text(trace_reader_text(sums->reader,
 							    one->name)),
-				"module", "", "calls", number_json(one->calls),
-				"recorded", number_json(one->calls), "state",
-				"span", "self_ns", number_json(one->self_ns),
-				"total_ns", number_json(one->total_ns),
-				"measured_self_ns", number_json(one->self_ns),
-				"measured_total_ns", number_json(one->total_ns),
+				"module", "", "calls", json_number(one->calls),
+				"recorded", json_number(one->calls), "state",
+				"span", "self_ns", json_number(one->self_ns),
+				"total_ns", json_number(one->total_ns),
+				"measured_self_ns", json_number(one->self_ns),
+				"measured_total_ns", json_number(one->total_ns),
 				"median_ns", quantile_json(one, 500), "p99_ns",
 				quantile_json(one, 990), "max_ns",
 				one->durations
-					? number_json(one->durations->max)
+					? json_number(one->durations->max)
 					: json_null(),
 				"durations", durations_json(one, &text)));
 	}
@@ -156,12 +149,12 @@ static json_t *files_json(const char *dir)
 				list,
 				json_pack(
 					"{s:s, s:o}", "name", names[i], "bytes",
-					number_json((uint64_t)status.st_size)));
+					json_number((uint64_t)status.st_size)));
 	}
 	return list;
 }
 
-/* --- what is missing --- */
+/* --- missing data --- */
 
 static void add_note(json_t *notes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -176,7 +169,6 @@ static void add_note(json_t *notes, const char *format, ...)
 	json_array_append_new(notes, json_text(text));
 }
 
-/* Adds @form with @count (size_format_text()), unless that is 0. */
 static void add_count(json_t *notes, const char *form, uint64_t count)
 {
 	char number[SIZE_TEXT], text[NOTE_BYTES];
@@ -188,7 +180,8 @@ static void add_count(json_t *notes, const char *form, uint64_t count)
 	add_note(notes, "%s", text);
 }
 
-/* Bytes of a packet that the trace ends in. What is behind damage is none. */
+/* Returns the bytes of an incomplete packet at the end; 0 if the trace is
+ * damaged before. */
 static uint64_t cut_bytes(const struct trace_sums *sums)
 {
 	return sums->err ? 0 : sums->totals.cut;
@@ -229,7 +222,6 @@ static void note_end(const struct trace_sums *sums, json_t *notes)
 		sums->folded + totals->refused);
 }
 
-/* Calls that the trace never had. */
 static void note_short(const struct trace_sums *sums, json_t *notes)
 {
 	uint64_t min_ns = trace_reader_min_duration(sums->reader);
@@ -243,7 +235,6 @@ static void note_short(const struct trace_sums *sums, json_t *notes)
 			 size_format_ns(min_ns, text));
 }
 
-/* Why there is no summary.json. */
 static void note_begin(const char *dir, json_t *notes)
 {
 	json_t *lines = summary_snapshot_notes(dir);
@@ -276,10 +267,10 @@ static json_t *rebuilt_json(const struct trace_sums *sums)
 	const struct trace_read_totals *totals = &sums->totals;
 
 	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "read_bytes",
-			 number_json(totals->at), "cut_bytes",
-			 number_json(cut_bytes(sums)), "unfinished_spans",
-			 number_json(totals->unfinished), "left_out",
-			 number_json(totals->bad_bundles + totals->bad_events +
+			 json_number(totals->at), "cut_bytes",
+			 json_number(cut_bytes(sums)), "unfinished_spans",
+			 json_number(totals->unfinished), "left_out",
+			 json_number(totals->bad_bundles + totals->bad_events +
 				     totals->refused + sums->folded),
 			 "damaged", sums->err != 0);
 }
@@ -300,7 +291,7 @@ static json_t *make_document(const char *dir, const struct trace_sums *sums)
 	json_object_set_new(root, "rebuilt", rebuilt_json(sums));
 	json_object_set_new(root, "command", command_json(sums));
 	json_object_set_new(root, "wall_ns",
-			    number_json(totals->last_ns - totals->first_ns));
+			    json_number(totals->last_ns - totals->first_ns));
 	json_object_set_new(root, "totals", totals_json(sums));
 	json_object_set_new(root, "functions", functions_json(sums));
 	json_object_set_new(root, "files", files_json(dir));
@@ -313,7 +304,7 @@ int summary_rebuild(const char *dir, const struct trace_sums *sums,
 {
 	json_t *document = make_document(dir, sums);
 
-	/* Without memory a member is missing, and that is refused here. */
+	/* Without memory the document lacks members, and is rejected here. */
 	return document ? summary_from_document(document, out) : -ENOMEM;
 }
 

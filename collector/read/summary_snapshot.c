@@ -14,8 +14,8 @@
 #define NOTES_MAX 8
 #define WHY_BYTES_MAX (1 << 20)
 
-/* why.json of @dir, which anybody may have written; NULL: it has none that can
- * be read. */
+/* Returns why.json of @dir, which may be hostile; NULL: none that is
+ * readable. */
 static json_t *read_why(const char *dir)
 {
 	char path[PATH_MAX], *text = NULL;

@@ -10,7 +10,7 @@ static void check_thread(json_t *item, struct summary_times *times)
 {
 	struct summary_thread thread = { .sched = NULL };
 
-	/* A perfrec of before 2026-11-27 wrote no wall time. */
+	/* perfrec wrote no wall time before 2026-11-27. */
 	if (counters_from_json(COUNTERS_THREAD, item, &thread) ||
 	    !thread.sched || !json_object_get(item, "sched_wall_ns"))
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_times - whether the times of a summary contradict each other, by
- * output/time_sums.h.
+ * summary_times - checks that the times of a summary do not contradict each
+ * other (output/time_sums.h).
  */
 #ifndef PERFREC_COLLECTOR_READ_SUMMARY_TIMES_H
 #define PERFREC_COLLECTOR_READ_SUMMARY_TIMES_H
@@ -13,13 +13,14 @@ struct summary;
 struct summary_times {
 	struct time_sums sums;
 	struct time_surplus surplus;
-	uint64_t threads; /* whose states are known */
-	uint64_t odd_threads; /* of these: states and wall time differ */
-	int odd_tid; /* the first of them */
+	uint64_t threads; /* threads with known states */
+	uint64_t odd_threads; /* threads whose states do not add up to wall
+			       * time */
+	int odd_tid; /* the first odd thread */
 };
 
-/* Checks @summary, which was read from a file. A summary without states of
- * threads has only zeros. */
+/* Checks @summary, which was read from a file. Returns zeros if it has no
+ * states of threads. */
 struct summary_times summary_check_times(const struct summary *summary);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buckets are 2^shift ns wide, and aligned: their numbers are counted from time
- * 0. As there are at most TIME_BUCKETS_MAX of them, the last ten bits of a
- * number tell them apart, and stand in the key of a cell: a time that is
- * earlier than all before needs no change of what is there.
+ * time_cells - buckets are 2^shift ns wide and aligned; their numbers count
+ * from time 0. There are at most TIME_BUCKETS_MAX of them, so the last ten bits
+ * of a number are unique, and the key of a cell has only these. A new bucket
+ * before all others changes no key.
  */
 #include "collector/read/time_cells.h"
 
@@ -35,7 +35,6 @@ static uint64_t make_key(uint64_t bucket, uint32_t thread, uint32_t node)
 	return (bucket & 1023) << 44 | (uint64_t)thread << 24 | node;
 }
 
-/* The slot of @key, or the empty one where it belongs. */
 static uint32_t *find_slot(const struct time_cells *table, uint64_t key)
 {
 	uint32_t at =
@@ -47,7 +46,7 @@ static uint32_t *find_slot(const struct time_cells *table, uint64_t key)
 	return &table->slots[at];
 }
 
-/* Makes room for one more cell, below the limit. 0 or -ENOMEM. */
+/* Makes room for one more cell. The caller checks the limit. */
 static int grow_table(struct time_cells *table)
 {
 	uint32_t slots =
@@ -70,7 +69,6 @@ static int grow_table(struct time_cells *table)
 	return 0;
 }
 
-/* All cells become cells of buckets of twice the width. */
 static void move_cells(struct time_cells *table)
 {
 	uint32_t count = table->count;
@@ -109,7 +107,7 @@ static void double_width(struct time_cells *table)
 	table->last >>= 1;
 }
 
-/* Makes the bucket that has @ns one of the table's. */
+/* Extends the table to the bucket of @ns, and returns the bucket. */
 static uint64_t reach(struct time_cells *table, uint64_t ns)
 {
 	uint64_t bucket = ns >> table->shift;
@@ -130,7 +128,6 @@ static uint64_t reach(struct time_cells *table, uint64_t ns)
 	return bucket;
 }
 
-/* Adds a cell with @key, whose time is @ns. NULL: there is no room. */
 static struct time_cell *add_cell(struct time_cells *table, uint64_t key,
 				  uint64_t ns)
 {
@@ -144,7 +141,7 @@ static struct time_cell *add_cell(struct time_cells *table, uint64_t key,
 		table->refused++;
 		return NULL;
 	}
-	/* Two cells may have become this one. */
+	/* Doubling may already have produced this cell. */
 	if (!*find_slot(table, key)) {
 		table->cells[table->count] = (struct time_cell){ .key = key };
 		*find_slot(table, key) = ++table->count;
@@ -172,7 +169,7 @@ struct time_cell *time_cells_get(struct time_cells *table, uint32_t thread,
 void time_cells_add(struct time_cells *table, uint32_t thread, uint32_t node,
 		    uint64_t from, uint64_t to, uint32_t *hint)
 {
-	/* So that the width does not change on the way. */
+	/* Fixes the width for the whole loop. */
 	reach(table, from);
 	reach(table, to);
 	while (from < to) {
@@ -193,7 +190,6 @@ void time_cells_reach(struct time_cells *table, uint64_t from, uint64_t to)
 	reach(table, to);
 }
 
-/* The part of @amount that belongs to the first @part of @whole. */
 static uint64_t share_of(uint64_t amount, uint64_t part, uint64_t whole)
 {
 	return (uint64_t)((unsigned __int128)amount * part / whole);
@@ -217,7 +213,7 @@ void time_cells_spread(struct time_cells *table, uint32_t thread, uint32_t node,
 {
 	struct time_amount given = { 0 };
 
-	/* So that the width does not change on the way. */
+	/* Fixes the width for the whole loop. */
 	time_cells_reach(table, from, MAX(from, to));
 	if (to <= from || from >> table->shift == to >> table->shift) {
 		add_amount(table, thread, node, from, amount);
@@ -247,7 +243,7 @@ static int compare_keys(const void *a, const void *b)
 	return one->key < other->key ? -1 : one->key > other->key;
 }
 
-/* Gives back what only new cells would need: sorting needs as much again. */
+/* Frees room for new cells, because sorting needs as much. */
 static void shrink_table(struct time_cells *table)
 {
 	struct time_cell *cells = realloc(
@@ -264,7 +260,7 @@ static void shrink_table(struct time_cells *table)
 void time_cells_sort(struct time_cells *table)
 {
 	shrink_table(table);
-	/* Keys whose buckets are counted from the first. */
+	/* Keys with buckets relative to the first. */
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct time_cell *cell = &table->cells[i];
 

@@ -10,7 +10,7 @@
 
 #define ROWS_MAX (1u << 17) /* 13 MB for 100,000 threads or deep stacks */
 
-/* Calls in the end; while they come, twice as many. */
+/* Limits of finished levels; levels in the making have twice as many calls. */
 static const uint32_t level_most[TIMELINE_LEVELS] = { 30000, 90000, 180000 };
 
 int timeline_init(struct timeline *timeline)
@@ -53,7 +53,7 @@ static int compare_calls(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-/* Two calls of one row become one. */
+/* Merges two calls of one row; the longer one stays. */
 static void merge_calls(struct timeline_call *to,
 			const struct timeline_call *from)
 {
@@ -73,7 +73,7 @@ static bool in_one_bucket(const struct timeline_level *level,
 	return a->begin_ns >> level->shift == b->begin_ns >> level->shift;
 }
 
-/* Of the sorted calls, one of each bucket stays. */
+/* Merges the calls of each bucket. The calls are sorted. */
 static void merge_buckets(struct timeline_level *level)
 {
 	uint32_t kept = 0;
@@ -91,7 +91,6 @@ static void merge_buckets(struct timeline_level *level)
 	level->count = kept;
 }
 
-/* Makes buckets wider until the level has not more calls than it may have. */
 static void shrink_level(struct timeline_level *level)
 {
 	qsort(level->calls, level->count, sizeof(*level->calls), compare_calls);
@@ -115,7 +114,6 @@ static void put_call(struct timeline *timeline, struct timeline_level *level,
 
 /* --- rows --- */
 
-/* NULL: no room. */
 static struct timeline_row *find_row_slow(struct timeline *timeline,
 					  uint32_t thread, uint32_t depth)
 {

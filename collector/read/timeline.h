@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * timeline - calls of threads over time, in levels of detail. In each level
- * time is cut into buckets. Of all calls of one thread and one depth that begin
- * in one bucket, the level has the longest. A level that gets too many calls
- * makes its buckets wider. Memory is bounded. One thread at a time.
+ * timeline - calls of threads over time, in levels of detail. Each level has
+ * buckets of time, and the longest call of each thread, depth and bucket, by
+ * start of the call. A level with too many calls widens its buckets. Memory is
+ * bounded. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_TIMELINE_H
 #define PERFREC_COLLECTOR_READ_TIMELINE_H
@@ -18,10 +18,10 @@ struct timeline_call {
 	uint32_t thread, depth;
 	uint64_t begin_ns, duration_ns;
 	uint32_t name; /* text of the trace */
-	uint32_t count; /* calls that this one stands for */
+	uint32_t count; /* number of calls that it stands for */
 };
 
-/* The calls of one thread and depth, of which the last is not in its level. */
+/* The last call of one thread and depth, not in its level yet. */
 struct timeline_row {
 	struct timeline_call last[TIMELINE_LEVELS]; /* count 0: none */
 };
@@ -34,28 +34,27 @@ struct timeline_level {
 
 struct timeline {
 	struct timeline_level level[TIMELINE_LEVELS]; /* coarsest first */
-	/* Of each thread, a row for each depth. */
+	/* By thread, then by depth. */
 	struct timeline_thread {
 		struct timeline_row *rows;
 		uint32_t count;
 	} * threads;
 	uint32_t thread_room;
-	uint32_t row_count; /* of all threads */
-	uint64_t refused; /* calls in rows for which there was no room */
+	uint32_t row_count;
+	uint64_t refused; /* calls without room for their row */
 };
 
-/* Makes @timeline empty. The caller ends it by timeline_release(). 0 or
- * -ENOMEM. */
+/* Makes @timeline empty. Returns 0 or -ENOMEM; the caller frees it with
+ * timeline_release(). */
 int timeline_init(struct timeline *timeline);
 /* @timeline may be all zero. */
 void timeline_release(struct timeline *timeline);
 
-/* Takes a call that has ended. Calls of one thread and depth come in the order
- * in which they began. */
+/* Adds a finished call. Calls of one thread and depth come in the order of
+ * their starts. */
 void timeline_take(struct timeline *timeline, const struct timeline_call *call);
 
-/* There are no more calls: each level is now sorted by thread, depth and
- * begin. */
+/* Finishes the timeline: each level is sorted by thread, depth and start. */
 void timeline_finish(struct timeline *timeline);
 
 #endif

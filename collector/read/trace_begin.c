@@ -7,9 +7,6 @@
 #include "collector/read/trace_packets.h"
 #include "collector/trace/fields.h"
 
-#define CLOCK_SEQUENCE_FIRST 64
-
-/* What a search needs of a packet. */
 struct glance {
 	uint64_t id, type, track, stamp, clock;
 };
@@ -39,17 +36,16 @@ static struct glance glance_at(struct wire fields)
 	return seen;
 }
 
-/* For the begin of a slice that has @depth others around it. */
 struct search {
 	uint64_t id;
-	uint64_t ns; /* now */
+	uint64_t ns; /* clock of the sequence */
 	uint64_t begin_ns;
 	uint32_t open, depth;
-	bool over; /* nothing that follows can be it */
+	bool over; /* later packets cannot match */
 };
 
-/* Follows an event. Returns whether it may be the begin that is looked for; the
- * last such one is. */
+/* Follows an event. Returns true if it may be the wanted start; the last such
+ * event is. */
 static bool follow(struct search *search, const struct glance *seen)
 {
 	bool absolute = seen->clock && seen->clock < CLOCK_SEQUENCE_FIRST;
@@ -57,8 +53,8 @@ static bool follow(struct search *search, const struct glance *seen)
 
 	if (seen->id != search->id || !seen->type)
 		return false;
-	/* Slices that were open when what was before was given up have a time
-	 * of their own. */
+	/* A trace that gave up its start (--keep last) has absolute times for
+	 * slices that were open there. */
 	if (absolute && seen->type != TYPE_SLICE_BEGIN)
 		return false;
 	if (!absolute)
@@ -72,7 +68,6 @@ static bool follow(struct search *search, const struct glance *seen)
 	       search->open++ == search->depth && ns == search->begin_ns;
 }
 
-/* Looks for a begin from @place on. True: @found has its packet. */
 static bool search_packets(const char *path, struct search *search,
 			   struct packet_place place, struct bytes *found)
 {
@@ -89,8 +84,7 @@ static bool search_packets(const char *path, struct search *search,
 		struct wire fields = { bytes.at, bytes.at + bytes.count };
 		struct glance seen;
 
-		if (trace_packets_open_bundle(packets, fields) ||
-		    packet_place_before(trace_packets_place(packets), place))
+		if (packet_place_before(trace_packets_place(packets), place))
 			continue;
 		seen = glance_at(fields);
 		if (!follow(search, &seen))
@@ -102,9 +96,9 @@ static bool search_packets(const char *path, struct search *search,
 	return found->count && !found->failed;
 }
 
-/* Goes back from checkpoint *@number to one at which the slice is not open: one
- * with a time of its own may be open where the clock of the sequence has not
- * come to it yet. Sets search->open. False: the index makes no sense. */
+/* Goes back from checkpoint *@number to one without the slice: a slice with an
+ * absolute time may be open before the clock of the sequence reaches it. Sets
+ * search->open. Returns false if the index is damaged. */
 static bool find_start(const struct index_sequence *sequence, uint32_t *number,
 		       struct search *search)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_begin - finds the packet that begins a slice, by the index: that has
- * names of open slices only, and a begin may have more, such as arguments. One
+ * trace_begin - finds the packet that begins a slice, by the index. The index
+ * has only the names of open slices, but the packet may have arguments. One
  * thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_TRACE_BEGIN_H
@@ -14,9 +14,9 @@
 
 struct bytes;
 
-/* Looks in the trace at @path for the begin at @begin_ns of the slice of
- * @sequence, which has checkpoints, that has @depth slices around it. True:
- * @found, which is cleared before, has the fields of its packet. */
+/* Searches the trace at @path for the slice of @sequence that begins at
+ * @begin_ns with @depth slices around it. @sequence has checkpoints. Returns
+ * true with the fields of its packet in @found, which is cleared first. */
 bool trace_begin_find(const char *path, const struct index_sequence *sequence,
 		      uint64_t begin_ns, uint32_t depth, struct bytes *found);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/read/trace_bounds.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,7 +11,7 @@
 #include "collector/read/trace_read.h"
 #include "shared/compiler.h"
 
-/* How much is read at first, and how often 16 times more. */
+/* The first reach, and the number of times that it grows by a factor of 16. */
 #define FIRST_REACH_NS UINT64_C(1000000)
 #define FIRST_REACHES 5
 
@@ -23,18 +24,20 @@ static void take_begin(struct trace_bounds *bounds,
 		bounds->first_ns = event->ns;
 }
 
-/* Reads @reader to its end. */
-static void take_all(struct trace_reader *reader, struct trace_bounds *bounds)
+static int take_all(struct trace_reader *reader, struct trace_bounds *bounds)
 {
 	struct trace_event event;
+	int err;
 
-	while (trace_reader_next(reader, &event) > 0)
+	while ((err = trace_reader_next(reader, &event)) > 0)
 		take_begin(bounds, &event);
 	bounds->last_ns = trace_reader_totals(reader).last_ns;
+	bounds->unsure = trace_reader_totals(reader).refused;
+	return err == -EBADMSG ? 0 : err;
 }
 
-/* Reads from @from_ns on to before @to_ns. Sets *@tail to whether the index
- * does not tell of all of the trace. 0 or -errno. */
+/* Reads from @from_ns to @to_ns. Sets *@tail if the trace is longer than the
+ * index. */
 static int take_part(const char *path, const struct trace_index *index,
 		     uint64_t from_ns, uint64_t to_ns, struct trace_bounds *out,
 		     bool *tail)
@@ -46,16 +49,16 @@ static int take_part(const char *path, const struct trace_index *index,
 	if (err)
 		return err;
 	*out = (struct trace_bounds){ 0 };
-	take_all(reader, out);
+	err = take_all(reader, out);
 	*tail = trace_reader_totals(reader).size > index->trace_bytes;
 	trace_reader_close(&reader);
-	return 0;
+	return err;
 }
 
 /*
- * Finds the first begin by @index: what was before some time is read, and if
- * nothing had begun by then, what was before a later time; in the end, all. A
- * begin that was found before that time is the first one. 0 or -errno.
+ * Finds the first slice by @index: reads up to some time, and if nothing has
+ * begun by then, up to a later time, and finally everything. A slice that
+ * begins before the limit is the first.
  */
 static int find_first(const char *path, const struct trace_index *index,
 		      struct trace_bounds *out, bool *tail)
@@ -80,15 +83,16 @@ static int jump_bounds(const char *path, const struct trace_index *index,
 	bool tail = false;
 	int err = find_first(path, index, out, &tail);
 
-	/* The last event may be one that the index does not tell of. */
+	/* The last event may lie behind the part that the index covers. */
 	if (!err && tail)
 		err = take_part(path, index, out->last_ns, UINT64_MAX, &end,
 				&tail);
 	out->last_ns = MAX(out->last_ns, end.last_ns);
+	out->unsure |= end.unsure;
 	return err;
 }
 
-/* 0 or -errno; *@out stays as it was: it is better not to rely on the index. */
+/* Leaves *@out unchanged if the index is not reliable. */
 static int read_by_index(const char *path, const struct trace_index *index,
 			 struct trace_bounds *out)
 {
@@ -103,7 +107,7 @@ static int read_by_index(const char *path, const struct trace_index *index,
 	if (index)
 		err = jump_bounds(path, index, &bounds);
 	trace_index_free(&own);
-	if (!err && bounds.first_ns)
+	if (!err && bounds.first_ns && !bounds.unsure)
 		*out = bounds;
 	return err;
 }
@@ -122,7 +126,7 @@ int trace_bounds_read(const char *path, const struct trace_index *index,
 			return err;
 		if (progress)
 			trace_reader_set_progress(reader, progress);
-		take_all(reader, &bounds);
+		err = take_all(reader, &bounds);
 		trace_reader_close(&reader);
 	}
 	if (!err)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_chunks - the sums of chunks, which the index has, become sums of nodes.
+ * trace_chunks - adds the sums of skipped chunks, from the index, to nodes.
  *
- * A row has the time of a node with its callees within the chunk. So the node
- * has this time itself, and its caller has as much less.
+ * A row has the time of a node with its callees within the chunk. So the time
+ * is added to the node and subtracted from its caller.
  *
- * A row has the calls that ended, and sums count those that began, or were open
- * at FROM. So of the chunks that follow one another those calls are added that
- * go on behind the last one, and those are taken off that began before the
- * first one.
+ * A row counts the calls that ended, but sums count the calls that began or
+ * were open at FROM. So for successive chunks, calls still open behind the last
+ * one are added, and calls that began before the first one are subtracted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,13 +20,27 @@
 struct chunks {
 	struct trace_sums *sums;
 	struct skipped_chunks skipped;
-	uint32_t thread, root;
-	uint32_t *nodes; /* of sums, by number of the index; 0: not asked */
-	struct index_buffer rows; /* of the chunk at hand */
+	uint32_t thread, root; /* 0: not met yet */
+	uint32_t *nodes; /* node of sums by node of the index; 0: not looked up
+			  * yet */
+	struct index_buffer rows;
 };
 
-/* The node of sums that is @number in the index. 0: there is no room for it, or
- * its callers make no sense. */
+/* Returns 0 without room. Sums of events that are read count a thread from its
+ * first call or wait on; a thread with instants alone does not count here
+ * either. */
+static uint32_t meet_root(struct chunks *chunks)
+{
+	if (!chunks->thread)
+		chunks->thread =
+			trace_sums_thread(chunks->sums, chunks->skipped.track);
+	if (!chunks->root && chunks->thread)
+		chunks->root = trace_sums_root(chunks->sums, chunks->thread);
+	return chunks->root;
+}
+
+/* Returns the node of sums for node @number of the index. Returns 0 without
+ * room, or if its callers are damaged. */
 static uint32_t node_of(struct chunks *chunks, uint32_t number)
 {
 	const struct index_sequence *sequence = chunks->skipped.sequence;
@@ -37,7 +50,7 @@ static uint32_t node_of(struct chunks *chunks, uint32_t number)
 
 	if (depth == INDEX_PATH_MOST)
 		return 0;
-	node = top ? chunks->nodes[top] : chunks->root;
+	node = top ? chunks->nodes[top] : meet_root(chunks);
 	while (depth && node) {
 		uint32_t at = path[--depth];
 
@@ -50,7 +63,7 @@ static uint32_t node_of(struct chunks *chunks, uint32_t number)
 	return node;
 }
 
-/* Counts @calls of @node, which may be fewer than none. */
+/* Adds @calls, modulo 2^64, to @node. */
 static void count_calls(struct chunks *chunks, uint32_t node, uint64_t calls)
 {
 	struct trace_sums *sums = chunks->sums;
@@ -64,7 +77,6 @@ static void count_calls(struct chunks *chunks, uint32_t node, uint64_t calls)
 	sums->threads[chunks->thread].spans += calls;
 }
 
-/* @ns of node @caller are not its own time. */
 static void take_off(struct chunks *chunks, uint32_t caller, uint64_t ns)
 {
 	if (caller && caller != chunks->root)
@@ -81,7 +93,8 @@ static void add_row(struct chunks *chunks, const struct index_row *row)
 	if (!item->iid) {
 		sums->waits += row->calls;
 		sums->wait_ns += row->total_ns;
-		/* No time of its caller's: as a callee's. */
+		/* A wait counts as a callee: it is not self time of the
+		 * caller. */
 		take_off(chunks, node_of(chunks, item->parent), row->total_ns);
 		return;
 	}
@@ -95,8 +108,7 @@ static void add_row(struct chunks *chunks, const struct index_row *row)
 	take_off(chunks, trace_sums_at(sums, node)->parent, row->total_ns);
 }
 
-/* Counts the slices that are open where chunk @number begins, @calls each. 0 or
- * -ENOMEM. */
+/* Adds @calls to each slice open at the start of chunk @number. */
 static int count_open(struct chunks *chunks, uint32_t number, uint64_t calls)
 {
 	const struct index_sequence *sequence = chunks->skipped.sequence;
@@ -143,14 +155,10 @@ static int add_sequence(struct trace_sums *sums,
 
 	if (!window_gives_track(sums->window, skipped->track))
 		return 0;
-	chunks.thread = trace_sums_thread(sums, skipped->track);
-	chunks.root = trace_sums_root(sums, chunks.thread);
 	chunks.nodes = calloc(skipped->sequence->node_count + 1,
 			      sizeof(*chunks.nodes));
-	if (!chunks.nodes || !chunks.thread || !chunks.root) {
-		free(chunks.nodes);
+	if (!chunks.nodes)
 		return -ENOMEM;
-	}
 	err = add_skipped(&chunks);
 	free(chunks.rows.at);
 	free(chunks.nodes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_index - the file is read batch by batch, and its items are listed. What
- * small items say is kept as it is, until somebody asks. Of rows and cells, the
- * most of the file, only the place is kept.
+ * trace_index - reads the file batch by batch, and lists its items. Small items
+ * are copied and decoded later on request. Rows and cells are most of the file,
+ * so only their places are kept.
  */
 #include "collector/read/trace_index.h"
 
@@ -16,19 +16,18 @@
 
 #include "collector/base/file_at.h"
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/output/kept_trace.h"
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
-/* A file with more is damage: that of a trace of a TB has less. */
+/* The index of a trace of a TB has less, so a larger file is damage. */
 #define BYTES_MAX (UINT64_C(16) << 30)
-/* perfrec draws 512. */
+/* Depth limit of a stack. perfrec draws 512. */
 #define OPEN_MAX 1024u
 
-/* --- the file ---------------------------------------------------------------
- */
+/* --- the file ------------------------------------------------------------ */
 
-/* Opens the file at @path. */
 static enum index_fault open_file(const char *path, struct trace_index *index)
 {
 	struct stat status;
@@ -62,8 +61,7 @@ struct index_get index_load(const struct trace_index *index,
 				   .end = buffer->at + stretch.bytes };
 }
 
-/* --- what is kept -----------------------------------------------------------
- */
+/* --- copies of items ---------------------------------------------------- */
 
 #define KEPT_BYTES (128u << 10)
 
@@ -73,7 +71,8 @@ struct index_kept {
 	uint8_t bytes[];
 };
 
-/* Copies what @get has left. False: there is no memory. */
+/* Copies the rest of @get, and points @get to the copy. Returns false without
+ * memory. */
 static bool keep(struct trace_index *index, struct index_get *get)
 {
 	size_t count = (size_t)(get->end - get->at);
@@ -108,23 +107,12 @@ static void free_kept(struct index_kept *kept)
 	}
 }
 
-/* --- items ------------------------------------------------------------------
- */
+/* --- items --------------------------------------------------------------- */
 
-/* Where in the list the sequence @id is, or would be. */
 static uint32_t sequence_place(const struct trace_index *index, uint32_t id)
 {
-	uint32_t low = 0, high = index->sequence_count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (index->sequences[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, index->sequence_count,
+			    index->sequences[i].id >= id);
 }
 
 const struct index_sequence *trace_index_sequence(
@@ -137,7 +125,8 @@ const struct index_sequence *trace_index_sequence(
 		       : NULL;
 }
 
-/* The sequence @id, made if there is none. NULL: there is no memory. */
+/* Returns the sequence @id, and adds it if necessary. Returns NULL without
+ * memory. */
 static struct index_sequence *get_sequence(struct trace_index *index,
 					   uint64_t id)
 {
@@ -204,7 +193,6 @@ static bool take_packet(struct trace_index *index, uint32_t kind,
 	return true;
 }
 
-/* An item that is looked into when somebody asks. */
 static bool take_later(struct trace_index *index, struct index_packet item,
 		       struct index_get *get)
 {
@@ -237,7 +225,6 @@ static bool take_node(struct index_sequence *sequence, struct index_get *get)
 	return true;
 }
 
-/* The last chunk of @sequence if it has @number, or a new one. */
 static bool open_chunk(struct index_sequence *sequence, uint64_t number,
 		       uint64_t ns)
 {
@@ -266,7 +253,8 @@ static bool take_checkpoint(struct trace_index *index,
 {
 	uint64_t ns = index_get_number(get), chunk = index_get_number(get);
 
-	/* The chunk comes last: each has its first checkpoint. */
+	/* The chunk is added last, so that each chunk has its first
+	 * checkpoint. */
 	if (get->bad ||
 	    grow_array(sequence->checkpoints, sequence->checkpoint_room,
 		       sequence->checkpoint_count + 1) ||
@@ -280,17 +268,15 @@ static bool take_checkpoint(struct trace_index *index,
 	return true;
 }
 
-/* What the items of a batch are about. */
+/* The subject of the items of a batch. */
 struct about {
-	struct index_sequence *sequence; /* NULL: no block was told yet */
+	struct index_sequence *sequence; /* NULL: no INDEX_BLOCK yet */
 	struct packet_place place;
-	struct index_extent extent; /* what is known of the next one */
-	const uint8_t
-		*items; /* of the batch, which lie at offset of the file */
+	struct index_extent extent; /* the next extent; incomplete */
+	const uint8_t *items; /* of the batch, at @offset of the file */
 	uint64_t offset;
 };
 
-/* Where what @get has left stands in the file. */
 static struct index_stretch stretch_of(const struct about *about,
 				       const struct index_get *get)
 {
@@ -312,7 +298,7 @@ static bool take_chunk(const struct about *about, struct index_get *get)
 
 	if (get->bad)
 		return false;
-	/* Its checkpoint was lost: the trace has what is needed. */
+	/* Its checkpoint was lost; the reader uses the trace. */
 	if (!chunk || chunk->number != number || chunk->whole ||
 	    chunk->start_ns != start_ns)
 		return true;
@@ -327,8 +313,8 @@ static bool take_chunk(const struct about *about, struct index_get *get)
 	return !get->bad;
 }
 
-/* Says which chunks of @sequence the cells of @block, of level 0, are of. The
- * item follows that of its last chunk. */
+/* Marks the chunks of @sequence where the cells of @block, of level 0, start
+ * and end. The item of a block follows that of its last chunk. */
 static void mark_chunks(struct index_sequence *sequence,
 			const struct index_block *block)
 {
@@ -359,9 +345,9 @@ static bool take_cells(const struct about *about, struct index_get *get)
 	block.end_ns = block.start_ns + index_get_number(get);
 	index_get_number(get); /* spans */
 	block.beyond_calls = index_get_number(get);
-	index_get_number(get); /* their time */
+	index_get_number(get); /* time of these calls */
 	shift = index_get_number(get);
-	/* A level that nobody reads is no damage. */
+	/* An unknown level is not damage. */
 	if (!get->bad && level >= INDEX_CELL_LEVELS)
 		return true;
 	if (get->bad || shift > INDEX_CELL_SHIFT_MAX ||
@@ -448,7 +434,6 @@ static bool take_block(struct trace_index *index, struct about *about,
 	return about->sequence != NULL;
 }
 
-/* An item about curves. */
 static bool take_curve(struct trace_index *index, const struct about *about,
 		       uint32_t kind, struct index_get *get)
 {
@@ -475,8 +460,7 @@ static bool take_curve(struct trace_index *index, const struct about *about,
 	return true;
 }
 
-/* Takes an item of @kind in. False: it makes no sense, or there is no memory.
- */
+/* Returns false if the item is damaged, or without memory. */
 static bool take_item(struct trace_index *index, struct about *about,
 		      uint32_t kind, struct index_get *get)
 {
@@ -484,7 +468,7 @@ static bool take_item(struct trace_index *index, struct about *about,
 	case INDEX_TEXT:
 		return take_text(index, get);
 	case INDEX_IID:
-		/* Sequences may move. */
+		/* Adding a sequence may move the others. */
 		about->sequence = NULL;
 		return take_name(index, get);
 	case INDEX_PACKET:
@@ -553,17 +537,14 @@ static bool take_items(struct trace_index *index, const uint8_t *at,
 	return !items.bad;
 }
 
-/* --- batches ----------------------------------------------------------------
- */
+/* --- batches ------------------------------------------------------------- */
 
-/* The batch that lies at some place of the file. */
 struct found_batch {
 	struct index_batch batch;
 	uint8_t head[INDEX_BATCH_BYTES];
 	struct index_buffer items;
 };
 
-/* Finds the batch at @at, which is to have @number. False: there is none. */
 static bool find_batch(const struct trace_index *index, uint64_t at,
 		       uint64_t number, struct found_batch *out)
 {
@@ -576,8 +557,6 @@ static bool find_batch(const struct trace_index *index, uint64_t at,
 	       out->batch.bytes <= index->bytes - at - INDEX_BATCH_BYTES;
 }
 
-/* Takes in @found, which lies at @at. False: it is damaged, or makes no sense.
- */
 static bool take_batch(struct trace_index *index, uint64_t at,
 		       struct found_batch *found)
 {
@@ -590,7 +569,7 @@ static bool take_batch(struct trace_index *index, uint64_t at,
 	       take_items(index, get.at, items.bytes, items.offset);
 }
 
-/* Whether the trace has the last bytes that @batch tells of. */
+/* Returns true if the trace has the last bytes that @batch describes. */
 static bool fits_trace(const struct index_batch *batch,
 		       const struct kept_trace *trace)
 {
@@ -610,9 +589,9 @@ static bool fits_trace(const struct index_batch *batch,
 }
 
 /*
- * Takes in all batches that are whole and about the first @trace_bytes of the
- * trace. Only the last one is held against the trace: what is in a trace stays
- * as it is, and 5,000 looks at a cold file take half a second.
+ * Reads all undamaged batches that describe existing parts of @trace. Only the
+ * last batch is compared with the trace: written parts of a trace never change,
+ * and 5,000 reads of a cold file take half a second.
  */
 static enum index_fault take_batches(struct trace_index *index,
 				     const struct kept_trace *trace)
@@ -755,8 +734,7 @@ void trace_index_free(struct trace_index **index)
 	*index = NULL;
 }
 
-/* --- what items say ---------------------------------------------------------
- */
+/* --- decoding of items -------------------------------------------------- */
 
 void trace_index_times(const struct trace_index *index, uint64_t *first_ns,
 		       uint64_t *last_ns)
@@ -776,17 +754,8 @@ void trace_index_times(const struct trace_index *index, uint64_t *first_ns,
 uint32_t index_checkpoints_before(const struct index_sequence *sequence,
 				  uint64_t ns)
 {
-	uint32_t low = 0, high = sequence->checkpoint_count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (sequence->checkpoints[middle].ns < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, sequence->checkpoint_count,
+			    sequence->checkpoints[i].ns >= ns);
 }
 
 bool index_sequence_is_over(const struct index_sequence *sequence, uint64_t ns)
@@ -797,8 +766,6 @@ bool index_sequence_is_over(const struct index_sequence *sequence, uint64_t ns)
 	return sequence->ended && last->whole && last->end_ns < ns;
 }
 
-/* Makes of what is open at the checkpoint before what is open at @checkpoint.
- */
 static int follow_checkpoint(const struct index_sequence *sequence,
 			     const struct index_checkpoint *checkpoint,
 			     struct index_stack *stack)

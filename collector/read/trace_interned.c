@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every entry of an InternedData begins with its iid as field 1; of names of
- * any kind field 2 is the text.
+ * trace_interned - every entry of an InternedData has its iid in field 1; names
+ * of all kinds have the text in field 2.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-/* The most frames of a stack; more are left out. */
+/* Frames of a stack beyond this are skipped. */
 #define STACK_FRAMES_MAX 4096
 
-/* What a pool needs: a multiple of 8 bytes, no padding. */
+/* A pool needs a multiple of 8 bytes without padding. */
 struct location_item {
 	struct trace_location at;
 	uint32_t zero;
@@ -98,7 +98,6 @@ static void take_location(struct trace_reader *reader,
 		set_iid(reader, sequence, IID_LOCATION, iid, number + 1);
 }
 
-/* A mapping is known by its path. */
 static void take_mapping(struct trace_reader *reader, struct sequence *sequence,
 			 struct wire fields)
 {
@@ -147,7 +146,6 @@ static void take_frame(struct trace_reader *reader, struct sequence *sequence,
 	set_iid(reader, sequence, IID_FRAME, iid, reader->frame_count);
 }
 
-/* Adds a frame to the stack that is being taken in. */
 static void add_frame(struct trace_reader *reader, struct stack *stack,
 		      uint32_t frame)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_jump - first the reader takes in what the index has copied: packets
- * that describe, and names. Then the clock of each sequence is set to its last
- * checkpoint before the range. Of the file those extents are read that have
- * packets of a sequence behind its checkpoint, and are not behind the range.
+ * trace_jump - the reader first reads the copies in the index: descriptions and
+ * names. Then the clock of each sequence is set to its last checkpoint before
+ * the range. The reader reads the extents that have packets of a sequence
+ * behind its checkpoint, and that are not behind the range.
  *
- * The index has names of open slices only. If the begin of one has more, such
- * as arguments, its packet is looked for in the trace.
+ * The index has only the names of open slices. If the packet of a slice has
+ * more, such as arguments, trace_begin.h finds it in the trace.
  */
 #include "collector/read/trace_jump.h"
 
@@ -21,40 +21,38 @@
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-/* Where a sequence begins. */
+/* The place where reading of a sequence begins. */
 struct start {
 	const struct index_sequence *of;
 	struct packet_place place;
-	uint32_t checkpoint; /* number; counts if has_checkpoint */
+	uint32_t checkpoint; /* place in checkpoints, if has_checkpoint */
 	bool has_checkpoint;
-	bool none; /* it has nothing in the range */
-	/* Chunks that are left out: from, and up to but not with; equal: none.
-	 */
+	bool none; /* nothing of it is in the range */
+	/* Skipped chunks, an exclusive range; equal: none. */
 	uint32_t skip_from, skip_to;
-	/* What lies from here on is left out: chunks, or, from to_ns on, the
+	/* Packets from here on are skipped: chunks, or from to_ns on the
 	 * rest. */
 	struct packet_place stop;
-	uint64_t stop_ns; /* what is open there goes on until then; 0: there is
-			   * no such place */
+	uint64_t stop_ns; /* open slices at stop go on until then; 0: no stop */
 };
 
 struct trace_jump {
-	const char *path; /* a copy */
+	const char *path;
 	const struct trace_index *index;
 	uint64_t from_ns, to_ns;
 	bool parted; /* it has a second part */
-	bool resumed; /* it is in that */
-	struct start *starts; /* of index->sequences */
+	bool resumed; /* the second part has begun */
+	struct start *starts; /* by place in index->sequences */
 	uint32_t *texts; /* numbers of the reader, by number of the index; 0:
-			  * not asked yet */
+			  * not looked up yet */
 	struct file_stretch *stretches;
 	uint32_t stretch_count, stretch_room;
 
-	/* The seed that is next: slice "slice" of sequence "sequence". */
+	/* The next seed: slice "slice" of sequence "sequence". */
 	uint32_t sequence, slice;
-	bool has_stack; /* stack is that of sequence */
+	bool has_stack; /* stack belongs to sequence */
 	struct index_stack stack;
-	struct bytes found; /* the packet of a begin */
+	struct bytes found; /* a packet from the trace */
 };
 
 void trace_jump_free(struct trace_jump **jump)
@@ -73,8 +71,7 @@ void trace_jump_free(struct trace_jump **jump)
 	*jump = NULL;
 }
 
-/* --- where to begin ---------------------------------------------------------
- */
+/* --- places to begin ----------------------------------------------------- */
 
 static struct start start_of(const struct index_sequence *sequence,
 			     uint64_t from_ns)
@@ -88,7 +85,7 @@ static struct start start_of(const struct index_sequence *sequence,
 		start.none = true;
 		return start;
 	}
-	/* If what comes before was lost, it is read from the begin on. */
+	/* If earlier packets of the index were lost, read from the start. */
 	if (!before && sequence->chunks[0].number != 1)
 		return start;
 	start.checkpoint = before ? before - 1 : 0;
@@ -102,7 +99,6 @@ static bool has_skipped(const struct start *start)
 	return start->skip_from != start->skip_to;
 }
 
-/* Whether chunk @number of @start's sequence can be left out. */
 static bool may_skip(const struct trace_jump *jump, const struct start *start,
 		     uint32_t number)
 {
@@ -110,15 +106,14 @@ static bool may_skip(const struct trace_jump *jump, const struct start *start,
 	const struct index_chunk *chunk = &sequence->chunks[number];
 	bool last = number + 1 == sequence->chunk_count;
 
-	/* What follows must be found again. */
+	/* The packets behind the chunk need a place to continue. */
 	return chunk->whole && !chunk->rough &&
 	       chunk->start_ns >= jump->from_ns &&
 	       chunk->end_ns < jump->to_ns && (!last || sequence->ended);
 }
 
-/* Finds the chunks of @start's sequence that lie in the range and follow one
- * another. @detailed: there are cells of them, and of no others in the same
- * blocks. */
+/* Finds successive chunks of @start's sequence inside the range. @detailed:
+ * blocks of cells cover exactly these chunks. */
 static void choose_chunks(const struct trace_jump *jump, struct start *start,
 			  bool detailed)
 {
@@ -148,8 +143,8 @@ static void choose_chunks(const struct trace_jump *jump, struct start *start,
 	start->stop_ns = sequence->chunks[start->skip_from].start_ns;
 }
 
-/* The start of the sequence @id; NULL: the index does not know it as one with
- * calls. Starts at @*next, where it mostly is, and moves that on. */
+/* Returns the start of the sequence @id; NULL: not a sequence with calls in the
+ * index. Tries *@next first, the usual place, and advances it. */
 static struct start *find_start(const struct trace_jump *jump, uint32_t id,
 				uint32_t *next)
 {
@@ -166,8 +161,8 @@ static struct start *find_start(const struct trace_jump *jump, uint32_t id,
 	return sequence->checkpoint_count ? &jump->starts[*next - 1] : NULL;
 }
 
-/* Whether something of @start's sequence is wanted that may lie in @extent. If
- * that is behind the range, all of the sequence is from here on. */
+/* Returns true if @extent may have wanted packets of @start's sequence. If
+ * @extent is behind the range, sets the stop of the sequence. */
 static bool wants(const struct trace_jump *jump, struct start *start,
 		  const struct index_extent *extent)
 {
@@ -235,14 +230,12 @@ static int choose_stretches(struct trace_jump *jump)
 		if (needs_extent(jump, extent))
 			err = add_stretch(jump, extent->offset, extent->end);
 	}
-	/* What no extent tells of may be of any time. */
+	/* Packets behind the last extent may have any time. */
 	return err ?: add_stretch(jump, done, UINT64_MAX);
 }
 
-/* --- what the index has copied ----------------------------------------------
- */
+/* --- copies in the index ------------------------------------------------- */
 
-/* The number that the reader has for text @number of the index. */
 static uint32_t text_of(struct trace_reader *reader, uint32_t number)
 {
 	struct trace_jump *jump = reader->jump;
@@ -285,7 +278,7 @@ static void take_packets(struct trace_reader *reader)
 	}
 }
 
-/* All sequences begin at @offset, but for those that set_clocks() knows of. */
+/* Sequences that set_clocks() does not set start at @offset. */
 static void leave_out_others(struct trace_reader *reader, uint64_t offset)
 {
 	reader->indexed = offset;
@@ -325,17 +318,15 @@ static void set_clocks(struct trace_reader *reader)
 	}
 }
 
-/* --- seeds ------------------------------------------------------------------
- */
+/* --- seeds --------------------------------------------------------------- */
 
-/* Makes *@out the begin of slice @depth of @stack, as far as the index knows
- * it. */
+/* Makes a TRACE_BEGIN event of slice @depth of the stack, from the index. */
 static void plain_begin(struct trace_reader *reader,
 			const struct index_sequence *from, uint32_t depth,
 			struct sequence *sequence, struct trace_event *out)
 {
 	const struct index_slice *slice = &reader->jump->stack.slices[depth];
-	/* The category and the place of a site have its number. */
+	/* The category and location of a site have the number of its name. */
 	uint32_t iid = from->nodes[slice->node].iid;
 
 	*out = (struct trace_event){
@@ -349,7 +340,7 @@ static void plain_begin(struct trace_reader *reader,
 	};
 }
 
-/* The next open slice. False: there are no more. */
+/* Finds the next open slice. Returns false at the end. */
 static bool next_slice(struct trace_jump *jump)
 {
 	const struct trace_index *index = jump->index;
@@ -358,7 +349,7 @@ static bool next_slice(struct trace_jump *jump)
 		const struct start *start = &jump->starts[jump->sequence];
 
 		if (!jump->has_stack && start->has_checkpoint)
-			/* What makes no sense is as if nothing were open. */
+			/* A damaged stack counts as empty. */
 			trace_index_stack(start->of, start->checkpoint,
 					  &jump->stack);
 		jump->has_stack = true;
@@ -425,7 +416,7 @@ static int prepare(struct trace_reader *reader, enum jump_skips skips)
 	take_packets(reader);
 	for (uint32_t i = 0; i < index->sequence_count; i++)
 		take_names(reader, &index->sequences[i]);
-	/* Those without calls are not complete. */
+	/* Sequences without calls are incomplete. */
 	leave_out_others(reader, index->trace_bytes);
 	set_clocks(reader);
 	trace_index_times(index, &first_ns, &reader->totals.last_ns);
@@ -468,10 +459,9 @@ int trace_reader_jump(const char *path, const struct trace_index *index,
 	return err;
 }
 
-/* --- the second part --------------------------------------------------------
- */
+/* --- the second part ----------------------------------------------------- */
 
-/* Lets @start begin behind its chunks. False: nothing is there. */
+/* Moves @start behind its skipped chunks. Returns false if nothing follows. */
 static bool pass_chunks(struct trace_jump *jump, struct start *start,
 			struct track *track)
 {
@@ -495,7 +485,7 @@ static bool pass_chunks(struct trace_jump *jump, struct start *start,
 	return true;
 }
 
-/* Reads on where the chunks end. 0 or -ENOMEM. */
+/* Begins the second part, behind the chunks. */
 static int begin_second(struct trace_reader *reader)
 {
 	struct trace_jump *jump = reader->jump;
@@ -505,7 +495,7 @@ static int begin_second(struct trace_reader *reader)
 	err = choose_stretches(jump);
 	if (err)
 		return err;
-	/* They were in the first part. */
+	/* The first part had the other sequences. */
 	leave_out_others(reader, UINT64_MAX);
 	set_clocks(reader);
 	trace_packets_only(reader->packets, jump->stretches,
@@ -544,7 +534,7 @@ int trace_reader_resume(struct trace_reader *reader)
 	err = more ? begin_second(reader) : 0;
 	if (err)
 		return err;
-	/* What is open at the end of the trace ends now. */
+	/* Slices open at the end of the trace end now. */
 	jump->sequence = 0;
 	trace_reader_restart(reader);
 	return 1;

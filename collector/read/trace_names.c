@@ -12,9 +12,9 @@
 #include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
-/* Sites have the largest iids: 29 bits, but nobody has so many. */
+/* Sites have the largest iids, of 29 bits; no program has so many. */
 #define IID_MAX (1u << 24)
-/* Of a trace's texts. */
+/* All texts of a trace. */
 #define TEXT_BYTES_MAX (512ull << 20)
 
 int trace_texts_init(struct trace_texts *texts, struct budget *budget)

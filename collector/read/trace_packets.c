@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_packets - read(2), not mmap(2): a file that somebody cuts short
- * meanwhile must not raise SIGBUS.
+ * trace_packets - uses read(2) and not mmap(2): if somebody truncates the file
+ * meanwhile, SIGBUS must not kill perfrec.
  */
 #include "collector/read/trace_packets.h"
 
@@ -12,35 +12,36 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/protobuf.h"
 #include "collector/output/kept_trace.h"
-#include "collector/read/trace_wire.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-/* What is read at a time. Larger pieces do not fit the cache beside what is
- * made of them. */
+/* Bytes per read. The data made from a larger piece would push it out of the
+ * cache. */
 #define PIECE_BYTES (256u << 10)
-/* Bundles of perfrec's fit at the first try. */
+/* perfrec's bundles fit at the first try. */
 #define UNPACKED_BYTES_MIN (1u << 20)
 
 struct trace_packets {
 	struct kept_trace trace;
-	uint64_t end; /* of the bytes that were read, in the file */
-	uint64_t stop; /* nothing behind this is read, but for stretches */
-	const struct file_stretch *stretches; /* the next ones */
+	uint64_t end; /* place in the file behind the bytes that were read */
+	uint64_t stop; /* end of reading, until the next stretch */
+	const struct file_stretch *stretches;
 	size_t stretch_count;
-	uint64_t packet_offset; /* of the packet that came last, in the file */
-	uint64_t packet_inner; /* as in struct packet_place */
-	uint8_t *data; /* bytes that were read */
+	uint64_t packet_offset; /* place in the file of the latest packet */
+	uint64_t packet_inner;
+	uint64_t bad_bundles;
+	uint8_t *data;
 	uint32_t room;
-	struct wire file; /* what is left of data */
-	struct wire bundle; /* what is left of the bundle; at end: none */
+	struct wire file; /* the rest of data */
+	struct wire bundle; /* the rest of the bundle; empty: none */
 	uint8_t *unpacked;
 	uint32_t unpacked_room;
 	struct libdeflate_decompressor *decompressor; /* NULL: no bundle yet */
-	bool ended; /* the file has no more bytes */
-	int err; /* what to answer from now on, if below 0 */
-	struct read_progress progress; /* .tell is NULL: nobody is told */
+	bool ended;
+	int err; /* if negative, the answer from now on */
+	struct read_progress progress; /* .tell may be NULL */
 };
 
 int trace_packets_open(const char *path, struct trace_packets **out)
@@ -87,8 +88,8 @@ static size_t left_of(const struct wire *wire)
 	return (size_t)(wire->end - wire->at);
 }
 
-/* Goes to the next stretch. False: there is none. Half a packet at the end of a
- * stretch, of @kept bytes, is damage: nothing that follows is read. */
+/* Moves to the next stretch. Returns false if there is none. An incomplete
+ * packet of @kept bytes at the end of a stretch is damage: reading ends. */
 static bool next_stretch(struct trace_packets *packets, size_t kept)
 {
 	if (!packets->stretch_count || kept)
@@ -111,8 +112,7 @@ void trace_packets_only(struct trace_packets *packets,
 	packets->err = 0;
 }
 
-/* Reads on, so that there are at least @wanted bytes from packets->file.at on,
- * if the file has them. 0 or -errno. */
+/* Reads on until packets->file has at least @wanted bytes, or the file ends. */
 static int read_on(struct trace_packets *packets, size_t wanted)
 {
 	size_t kept = left_of(&packets->file);
@@ -145,13 +145,12 @@ static int read_on(struct trace_packets *packets, size_t wanted)
 	return 0;
 }
 
-/* How a try to take a packet ended. */
 enum taken { TAKEN, TAKE_MORE, TAKE_BAD };
 
 /*
- * Takes a packet off @from. TAKE_MORE: @from ends in it, and it takes @*wanted
- * bytes at least; then @from is as it was. Fields of a trace that are no
- * packets are left out.
+ * Takes a packet off @from, and skips fields of the trace that are not packets.
+ * TAKE_MORE: the packet is incomplete, and needs at least @*wanted bytes; @from
+ * is unchanged.
  */
 static enum taken take(struct wire *from, struct trace_packet_bytes *out,
 		       size_t *wanted)
@@ -207,36 +206,13 @@ static int next_of_file(struct trace_packets *packets,
 	}
 }
 
-int trace_packets_next(struct trace_packets *packets,
-		       struct trace_packet_bytes *out)
-{
-	size_t wanted;
-
-	if (packets->err)
-		return packets->err;
-	if (packets->bundle.at != packets->bundle.end) {
-		packets->packet_inner =
-			(uint64_t)(packets->bundle.at - packets->unpacked) + 1;
-		if (take(&packets->bundle, out, &wanted) == TAKEN)
-			return 1;
-		/* Half a packet in a bundle is nobody's. */
-		packets->bundle.at = packets->bundle.end;
-	}
-	packets->err = next_of_file(packets, out);
-	if (packets->err <= 0)
-		return packets->err;
-	packets->err = 0;
-	return 1;
-}
-
-int trace_packets_unpack(struct trace_packets *packets, const uint8_t *bundle,
-			 size_t count)
+/* Sets packets->bundle to the packets in @bundle, a zlib stream. Returns 0,
+ * -EBADMSG or -ENOMEM. */
+static int unpack_packets(struct trace_packets *packets, struct wire bundle)
 {
 	size_t wanted = UNPACKED_BYTES_MIN, got;
 	enum libdeflate_result result;
 
-	if (packets->bundle.at != packets->bundle.end)
-		return -EBADMSG;
 	if (!packets->decompressor)
 		packets->decompressor = libdeflate_alloc_decompressor();
 	if (!packets->decompressor)
@@ -246,8 +222,8 @@ int trace_packets_unpack(struct trace_packets *packets, const uint8_t *bundle,
 			       wanted))
 			return -ENOMEM;
 		result = libdeflate_zlib_decompress(
-			packets->decompressor, bundle, count, packets->unpacked,
-			packets->unpacked_room, &got);
+			packets->decompressor, bundle.at, left_of(&bundle),
+			packets->unpacked, packets->unpacked_room, &got);
 		wanted = (size_t)packets->unpacked_room * 2;
 	} while (result == LIBDEFLATE_INSUFFICIENT_SPACE &&
 		 wanted <= TRACE_PACKET_BYTES_MAX);
@@ -258,19 +234,65 @@ int trace_packets_unpack(struct trace_packets *packets, const uint8_t *bundle,
 	return 0;
 }
 
-bool trace_packets_open_bundle(struct trace_packets *packets,
-			       struct wire fields)
+/* Unpacks @packet, the latest one, if it is a bundle. Returns 1 if it is none,
+ * 0 if it is, or -ENOMEM. */
+static int enter_bundle(struct trace_packets *packets,
+			const struct trace_packet_bytes *packet)
 {
+	struct wire fields = { packet->at, packet->at + packet->count };
 	struct wire_field field;
+	int err = -EBADMSG;
 
-	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACE_PACKET_COMPRESSED_PACKETS) {
-			if (field.bytes)
-				trace_packets_unpack(packets, field.bytes,
-						     field.value);
-			return true;
-		}
+	do {
+		if (!wire_next(&fields, &field))
+			return 1;
+	} while (field.tag != TAG_TRACE_PACKET_COMPRESSED_PACKETS);
+	if (!packets->packet_inner)
+		err = unpack_packets(packets, wire_of(&field));
+	if (err == -ENOMEM)
+		return err;
+	packets->bad_bundles += err < 0;
+	return 0;
+}
+
+/* Returns false at the end of the open bundle, maybe in half a packet. */
+static bool next_of_bundle(struct trace_packets *packets,
+			   struct trace_packet_bytes *out)
+{
+	size_t wanted;
+
+	packets->packet_inner =
+		(uint64_t)(packets->bundle.at - packets->unpacked) + 1;
+	if (take(&packets->bundle, out, &wanted) == TAKEN)
+		return true;
+	packets->bundle.at = packets->bundle.end;
 	return false;
+}
+
+int trace_packets_next(struct trace_packets *packets,
+		       struct trace_packet_bytes *out)
+{
+	int got;
+
+	while (!packets->err) {
+		if (packets->bundle.at == packets->bundle.end ||
+		    !next_of_bundle(packets, out)) {
+			got = next_of_file(packets, out);
+			if (got <= 0)
+				return packets->err = got;
+		}
+		/* Bundles belong to no sequence, and perfrec's other packets
+		 * begin with the number of one. */
+		if (likely(out->count &&
+			   *out->at ==
+				   TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID))
+			return 1;
+		got = enter_bundle(packets, out);
+		if (got > 0)
+			return 1;
+		packets->err = got;
+	}
+	return packets->err;
 }
 
 struct packet_place trace_packets_place(const struct trace_packets *packets)
@@ -312,6 +334,11 @@ uint64_t trace_packets_offset_of(const struct trace_packets *packets,
 uint64_t trace_packets_at(const struct trace_packets *packets)
 {
 	return packets->end - left_of(&packets->file);
+}
+
+uint64_t trace_packets_bad_bundles(const struct trace_packets *packets)
+{
+	return packets->bad_bundles;
 }
 
 uint64_t trace_packets_size(const struct trace_packets *packets)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_packets - the packets of a trace, in the order of the file. Bundles
- * (compressed_packets) are unpacked. The file may come from anywhere and may be
- * of any size: it is read piece by piece, and memory is bounded. One thread at
- * a time.
+ * trace_packets - reads the packets of a trace in the order of the file, those in
+ * bundles (compressed_packets) as well. The file may be hostile and of any size:
+ * it is read piece by piece, and memory is bounded. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_TRACE_PACKETS_H
 #define PERFREC_COLLECTOR_READ_TRACE_PACKETS_H
@@ -12,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/read/trace_wire.h"
+#include "collector/base/protobuf.h"
 
-/* A packet, or a bundle when unpacked, that is larger is damage. Those that
- * perfrec writes have 512 KiB at most. */
+/* A larger packet or unpacked bundle is damage. perfrec writes at most 512
+ * KiB. */
 #define TRACE_PACKET_BYTES_MAX (16u << 20)
 
 struct trace_packets;
@@ -25,50 +24,40 @@ struct trace_packet_bytes {
 	size_t count;
 };
 
-/* Whom to tell, now and then, that @at of the @size bytes of the file were
- * read. */
+/* A callback for progress: @at of the @size bytes of the file were read. */
 struct read_progress {
 	void (*tell)(void *to, uint64_t at, uint64_t size);
 	void *to;
 };
 
-/* Opens the trace at @path. Returns 0; the caller then owns *@out and ends it
- * by trace_packets_close(). Or returns -errno, of which own_files_open() has
- * some; then *@out is as it was. Logs nothing. */
+/* Opens the trace at @path. Returns 0, and the caller ends *@out with
+ * trace_packets_close(). Otherwise returns -errno (see own_files_open()), and
+ * *@out is unchanged. Logs nothing. */
 int trace_packets_open(const char *path, struct trace_packets **out);
 /* Closes the file, frees *@packets, which may be NULL, and clears it. */
 void trace_packets_close(struct trace_packets **packets);
 
-/* Has @progress told from now on: after each piece that is read. */
+/* Calls @progress after each piece that is read, from now on. */
 void trace_packets_set_progress(struct trace_packets *packets,
 				const struct read_progress *progress);
 
 /*
- * The next packet, without its tag and length. Returns 1: it is *@out, until
- * the next call; 0: that was all, or what is left is less than a packet
- * (trace_packets_left()); -EBADMSG: from here on the file is no trace; or
- * another -errno of reading or for want of memory. After a value below 1 the
- * same comes again.
+ * Reads the next packet, without its tag and length; never a bundle, but what is
+ * in it. A packet that begins with the number of its sequence is taken for no
+ * bundle. Returns 1, and *@out is valid until the next call; 0: the end, maybe
+ * inside a packet (trace_packets_left()); -EBADMSG: the rest of the file is not
+ * a trace; or another -errno of reading or of memory. A value below 1 is
+ * returned again by all later calls.
  */
 int trace_packets_next(struct trace_packets *packets,
 		       struct trace_packet_bytes *out);
-/*
- * Unpacks the @count bytes at @bundle, a zlib stream, which are in the packet
- * that came last: the packets in it are the next ones. Returns 0; -EBADMSG: it
- * cannot be unpacked, or lies in a bundle; or -ENOMEM. Then the file goes on
- * after it.
- */
-int trace_packets_unpack(struct trace_packets *packets, const uint8_t *bundle,
-			 size_t count);
+/* Returns the number of bundles that were skipped: they are damaged, or lie in
+ * a bundle. */
+uint64_t trace_packets_bad_bundles(const struct trace_packets *packets);
 
-/* If the packet that came last, whose fields are @fields, is a bundle, unpacks
- * it, as far as that works. Returns whether it is one. */
-bool trace_packets_open_bundle(struct trace_packets *packets,
-			       struct wire fields);
-
-/* Where a packet lies. Places are in the order of the file. */
+/* The place of a packet. Places are in the order of the file. */
 struct packet_place {
-	uint64_t offset; /* in the file: of it, or of the bundle that has it */
+	uint64_t offset; /* of the packet or its bundle in the file */
 	uint64_t inner; /* offset in the unpacked bundle + 1; 0: no bundle */
 };
 
@@ -78,39 +67,39 @@ static inline bool packet_place_before(struct packet_place a,
 	return a.offset != b.offset ? a.offset < b.offset : a.inner < b.inner;
 }
 
-/* Where the packet that came last is. */
+/* Returns the place of the latest packet. */
 struct packet_place trace_packets_place(const struct trace_packets *packets);
 
-/* A part of the file that begins and ends with whole packets. */
+/* A part of the file that starts and ends with whole packets. */
 struct file_stretch {
 	uint64_t offset, end;
 };
 
-/* Packets that were read already, or unpacked, and are the next ones; maybe
- * none, and the last one may be cut. Who knows some of them takes them off,
- * whole and with their tags, by moving at; until the next call. */
+/* Returns the next packets in memory, with their tags; maybe none, and the last
+ * may be incomplete. Until the next call, a caller may consume whole packets by
+ * moving .at. */
 struct wire *trace_packets_ahead(struct trace_packets *packets);
 
-/* Where the byte is that lies at @offset of the file, which may be apart
- * (output/kept_trace.h). */
+/* Returns the place in the joined trace of @offset of the file, which may be
+ * apart (output/kept_trace.h). */
 uint64_t trace_packets_offset_of(const struct trace_packets *packets,
 				 uint64_t offset);
 
-/* Only the @count @stretches are read, which are in the order of the file and
- * do not overlap; they must outlive @packets. What was read is forgotten. */
+/* Restricts reading to the @count @stretches, which are in the order of the
+ * file, do not overlap, and must outlive @packets. Drops bytes in memory. */
 void trace_packets_only(struct trace_packets *packets,
 			const struct file_stretch *stretches, size_t count);
 
-/* Reads the @count bytes at @offset of the file to @to, whatever the packets
- * are at. 0 or -errno; -EBADMSG: the file has fewer. */
+/* Reads the @count bytes at @offset of the file to @to, without moving the
+ * packets. Returns 0 or -errno; -EBADMSG: the file is shorter. */
 int trace_packets_read_at(const struct trace_packets *packets, void *to,
 			  size_t count, uint64_t offset);
 
-/* How many bytes of the file the packets up to now took. */
+/* Returns the place in the file behind the packets so far. */
 uint64_t trace_packets_at(const struct trace_packets *packets);
-/* How many bytes the file had when it was opened. */
+/* Returns the size of the file when it was opened. */
 uint64_t trace_packets_size(const struct trace_packets *packets);
-/* At the end: how many bytes of a packet that was cut there are. */
+/* Returns the bytes of an incomplete packet at the end. */
 uint64_t trace_packets_left(const struct trace_packets *packets);
 
 #endif

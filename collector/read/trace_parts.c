@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_parts - an extent is read as a whole or not at all. Within one that is
- * read, events of threads that have nothing to do with a range are left out:
- * the clocks of their sequences are not known there.
+ * trace_parts - an extent is read as a whole or not at all. In an extent that
+ * is read, events of threads outside the ranges are skipped, because the clocks
+ * of their sequences are unknown there.
  *
- * A thread has something to do with a range from its last checkpoint before the
- * range on, up to its first one that is not before the end. What its counters
- * and states had before is in the index (INDEX_VALUE). Events with an absolute
- * time are taken wherever they are.
+ * A thread is followed from its last checkpoint before a range up to its first
+ * checkpoint at or behind the end. The index has the earlier values of its
+ * counters and states (INDEX_VALUE). Events with an absolute time are always
+ * returned.
  */
 #include "collector/read/trace_parts.h"
 
@@ -17,37 +17,36 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/read/index_interned.h"
+#include "collector/read/sequence_start.h"
 #include "collector/read/trace_begin.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-#define CLOCK_BOOTTIME_ID 6
-#define CLOCK_SEQUENCE_FIRST 64
-
-/* Packets of a thread's sequence that are given. */
+/* A run of packets of a thread's sequence to return. */
 struct follow {
-	struct packet_place from, to; /* up to, but not with */
-	uint64_t to_ns; /* of the last event before to, if that is a place */
-	uint32_t checkpoint; /* at from; counts if seeded */
-	bool seeded; /* what is open there must be told */
+	struct packet_place from, to; /* @to is exclusive */
+	uint64_t to_ns; /* of the last event before @to, if that is a place */
+	uint32_t checkpoint; /* at from, if seeded */
+	bool seeded; /* the open slices must be returned first */
 };
 
-/* What is to be done with a sequence. */
+/* The plan and the state of a sequence. */
 struct wanted {
-	const struct index_sequence *of; /* without checkpoints: give all */
+	const struct index_sequence *of; /* without checkpoints: return all */
 	struct follow *follows;
 	uint32_t count, room;
-	uint32_t planned; /* those before it are before the extent at hand */
-	uint32_t at; /* the one that it is in, or comes to */
+	uint32_t planned; /* follows before it end before the current extent */
+	uint32_t at; /* the current or the next follow */
 	bool following;
-	bool named; /* its names were given */
-	bool closed; /* it was told that nothing is open behind the last one */
+	bool named; /* its names were returned */
+	bool closed; /* the end of all open slices behind the last follow was
+		      * returned */
 };
 
-/* A sequence that begins in the middle. */
 struct seeding {
-	struct wanted *of; /* NULL: none does */
+	struct wanted *of; /* NULL: none */
 	uint64_t ns; /* of the last event before */
 	bool restarted;
 	struct index_stack stack;
@@ -56,52 +55,41 @@ struct seeding {
 
 struct trace_parts {
 	char *path;
-	const struct trace_index *index; /* NULL: all is read */
+	const struct trace_index *index; /* NULL: read everything */
 	const struct time_range *ranges;
 	uint32_t range_count;
-	trace_parts_wants *wants; /* NULL: ranges say what is wanted */
+	trace_parts_wants *wants; /* NULL: ranges select */
 	void *wants_context;
-	trace_parts_has *has; /* NULL: all sequences are wanted */
+	trace_parts_has *has; /* NULL: all sequences */
 	void *has_context;
-	bool no_rest; /* events of no thread are not wanted */
+	bool no_rest; /* skip events without a thread */
 	struct trace_packets *packets;
-	struct wanted *wanted; /* of index->sequences */
-	uint64_t last_ns, bad_bundles;
+	struct wanted *wanted; /* by place in index->sequences */
+	uint64_t last_ns;
 	struct index_interned interned;
 
 	uint32_t extent; /* the next one */
-	struct file_stretch stretch; /* that is read */
+	struct file_stretch stretch;
 	bool reading, at_tail, ended;
-	uint32_t item, item_end; /* of the extent at hand */
-	struct index_get track, switches; /* what is left of an item */
+	uint32_t item, item_end; /* of the current extent */
+	struct index_get track, switches; /* the rest of an item */
 	uint64_t switch_ns;
 	uint32_t switch_sequence;
 	struct seeding seeding;
-	uint32_t last; /* the sequence that was looked up last */
-	struct trace_packet_bytes held; /* a packet that waits; at NULL: none */
-	struct bytes made, inner, found; /* packets that are made */
+	uint32_t last; /* the sequence of the latest lookup */
+	struct trace_packet_bytes held; /* a packet that waits; .at NULL:
+					 * none */
+	struct bytes made, inner, found; /* buffers of synthesized packets */
 };
 
-/* --- ranges -----------------------------------------------------------------
- */
+/* --- ranges -------------------------------------------------------------- */
 
-/* The first range that ends after @ns. */
 static uint32_t range_after(const struct trace_parts *parts, uint64_t ns)
 {
-	uint32_t low = 0, high = parts->range_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (parts->ranges[middle].to_ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, parts->range_count, parts->ranges[i].to_ns > ns);
 }
 
-/* Whether a range has one of the times. @last_ns 0: there are none. */
+/* Returns true if a range overlaps the times. @last_ns 0: no times. */
 static bool overlaps(const struct trace_parts *parts, uint64_t first_ns,
 		     uint64_t last_ns)
 {
@@ -111,9 +99,7 @@ static bool overlaps(const struct trace_parts *parts, uint64_t first_ns,
 	       parts->ranges[at].from_ns <= last_ns;
 }
 
-/* --- what is wanted of a thread
- * -----------------------------------------------
- */
+/* --- the plan of a thread ------------------------------------------------ */
 
 static int add_follow(struct wanted *wanted, struct follow next)
 {
@@ -152,7 +138,7 @@ static int want_range(struct wanted *wanted, const struct time_range *range)
 
 	if (index_sequence_is_over(of, range->from_ns))
 		return 0;
-	/* If what comes before was lost, it is read from the begin on. */
+	/* If earlier packets of the index were lost, read from the start. */
 	if (before || of->chunks[0].number == 1) {
 		follow.seeded = true;
 		follow.checkpoint = before ? before - 1 : 0;
@@ -163,7 +149,8 @@ static int want_range(struct wanted *wanted, const struct time_range *range)
 	return add_follow(wanted, follow);
 }
 
-/* Whether chunk @number is to be given, or more than it is in its place. */
+/* Returns true if chunk @number, or something lost behind it, must be
+ * returned. */
 static bool wants_chunk(struct trace_parts *parts,
 			const struct index_sequence *of, uint32_t number)
 {
@@ -181,7 +168,7 @@ static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
 	struct follow follow = { 0 };
 	int err = 0;
 
-	/* What comes before was lost: it is read from the begin on. */
+	/* Earlier packets of the index were lost: read from the start. */
 	if (of->chunks[0].number != 1) {
 		end_follow(&follow, &of->checkpoints[0]);
 		err = add_follow(wanted, follow);
@@ -222,7 +209,7 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 	for (uint32_t i = 0;
 	     i < parts->range_count && !err && has_sequence(parts, of); i++)
 		err = want_range(wanted, &parts->ranges[i]);
-	/* The first one may be of no event. */
+	/* The first checkpoint may not be of an event. */
 	if (of->checkpoints[of->checkpoint_count - 1].ns >
 	    of->checkpoints[0].ns)
 		parts->last_ns =
@@ -260,7 +247,6 @@ static int plan(struct trace_parts *parts)
 	return err;
 }
 
-/* Opens the file, and plans by @index. 0 or -errno. */
 static int begin_parts(struct trace_parts *parts, const char *path,
 		       const struct trace_index *index)
 {
@@ -348,7 +334,7 @@ void trace_parts_close(struct trace_parts **parts)
 	*parts = NULL;
 }
 
-/* The entry of sequence @id; NULL: the index does not tell of it. */
+/* Returns the entry of sequence @id; NULL: not in the index. */
 static struct wanted *wanted_of(struct trace_parts *parts, uint64_t id)
 {
 	const struct trace_index *index = parts->index;
@@ -365,12 +351,10 @@ static struct wanted *wanted_of(struct trace_parts *parts, uint64_t id)
 	return &parts->wanted[parts->last];
 }
 
-/* --- which extents are read
- * ---------------------------------------------------
- */
+/* --- extents to read ------------------------------------------------------ */
 
-/* Whether packets of @wanted's sequence that are given lie in @extent. Extents
- * are asked about in their order. */
+/* Returns true if @extent has packets of @wanted's sequence to return. Called
+ * for extents in their order. */
 static bool wants(struct wanted *wanted, const struct index_extent *extent)
 {
 	const struct follow *follow;
@@ -398,7 +382,7 @@ static bool needs_threads(struct trace_parts *parts,
 
 		id += index_get_number(&get);
 		wanted = wanted_of(parts, id);
-		/* One of which nothing is known is read from its begin on. */
+		/* A sequence unknown to the index is read from its start. */
 		needed = !wanted || !wanted->of->checkpoint_count ||
 			 wants(wanted, extent);
 		parts->last++;
@@ -407,7 +391,6 @@ static bool needs_threads(struct trace_parts *parts,
 	return needed;
 }
 
-/* Whether events of no thread are in a range. */
 static bool needs_rest(const struct trace_parts *parts,
 		       const struct index_extent *extent)
 {
@@ -434,8 +417,8 @@ static void read_stretch(struct trace_parts *parts, uint64_t offset,
 	trace_packets_only(parts->packets, &parts->stretch, 1);
 }
 
-/* Goes to the next extent, or to what no extent tells of: that may be of any
- * time. */
+/* Moves to the next extent, or to the part behind all extents, which may have
+ * any time. */
 static void next_extent(struct trace_parts *parts)
 {
 	const struct trace_index *index = parts->index;
@@ -456,9 +439,7 @@ static void next_extent(struct trace_parts *parts)
 		read_stretch(parts, extent->offset, extent->end);
 }
 
-/* --- packets that are made
- * ----------------------------------------------------
- */
+/* --- synthesized packets -------------------------------------------------- */
 
 static void begin_made(struct trace_parts *parts, uint32_t sequence)
 {
@@ -467,14 +448,6 @@ static void begin_made(struct trace_parts *parts, uint32_t sequence)
 		    sequence);
 }
 
-static void put_message(struct trace_parts *parts, uint32_t tag, const void *at,
-			size_t count)
-{
-	bytes_field(&parts->made, tag, count);
-	bytes_put(&parts->made, at, count);
-}
-
-/* Gives the packet that was made. 1 or -ENOMEM. */
 static int give_made(struct trace_parts *parts, struct trace_part *out)
 {
 	if (parts->made.failed || parts->inner.failed)
@@ -495,16 +468,15 @@ static int give_interned(struct trace_parts *parts, uint32_t sequence,
 			 const void *at, size_t count, struct trace_part *out)
 {
 	begin_made(parts, sequence);
-	put_message(parts, TAG_TRACE_PACKET_INTERNED_DATA, at, count);
+	bytes_part(&parts->made, TAG_TRACE_PACKET_INTERNED_DATA, at, count);
 	return give_made(parts, out);
 }
 
-/* An event at @ns with these fields. */
 static int give_event(struct trace_parts *parts, uint32_t sequence, uint64_t ns,
 		      const void *at, size_t count, struct trace_part *out)
 {
 	begin_made(parts, sequence);
-	put_message(parts, TAG_TRACE_PACKET_TRACK_EVENT, at, count);
+	bytes_part(&parts->made, TAG_TRACE_PACKET_TRACK_EVENT, at, count);
 	bytes_field(&parts->made, TAG_TRACE_PACKET_TIMESTAMP, ns);
 	bytes_field(&parts->made, TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
 		    CLOCK_BOOTTIME_ID);
@@ -516,7 +488,6 @@ static bool lacks_names(const struct wanted *wanted)
 	return wanted && !wanted->named && wanted->of->name_count;
 }
 
-/* All names of a sequence, before something uses them. */
 static int give_names(struct trace_parts *parts, struct wanted *wanted,
 		      struct trace_part *out)
 {
@@ -536,15 +507,12 @@ static int give_names(struct trace_parts *parts, struct wanted *wanted,
 						     text->count) +
 				    text->count);
 		bytes_field(inner, TAG_EVENT_NAME_IID, iid);
-		bytes_field(inner, TAG_EVENT_NAME_NAME, text->count);
-		bytes_put(inner, text->at, text->count);
+		bytes_part(inner, TAG_EVENT_NAME_NAME, text->at, text->count);
 	}
 	return give_interned(parts, of->id, inner->at, inner->count, out);
 }
 
-/* --- what is open where a sequence begins
- * -------------------------------------
- */
+/* --- open slices at the start of a sequence ------------------------------- */
 
 static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
 {
@@ -558,13 +526,13 @@ static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
 		.of = wanted,
 		.ns = wanted->of->checkpoints[follow->checkpoint].ns,
 	};
-	/* What makes no sense is as if nothing were open. */
+	/* A damaged stack counts as empty. */
 	trace_index_stack(wanted->of, follow->checkpoint,
 			  &parts->seeding.stack);
 }
 
-/* The fields of the begin of a slice that has nothing but what its site has, in
- * the order of encode.c. */
+/* Makes a TRACE_BEGIN event with the fields of the slice's site only, in the
+ * order of encode.c. */
 static void make_begin(struct trace_parts *parts,
 		       const struct index_sequence *of, uint32_t iid)
 {
@@ -581,7 +549,7 @@ static void make_begin(struct trace_parts *parts,
 		bytes_field(inner, TAG_TRACK_EVENT_SOURCE_LOCATION_IID, iid);
 }
 
-/* Gives the begin in parts->found. 0: it has none. */
+/* Makes the event in parts->found. Returns 0 if it has none. */
 static int give_found(struct trace_parts *parts, uint32_t sequence, uint64_t ns,
 		      struct trace_part *out)
 {
@@ -605,7 +573,7 @@ static int give_slice(struct trace_parts *parts, struct trace_part *out)
 	uint32_t iid = of->nodes[slice->node].iid;
 	int got = 0;
 
-	/* Without a name it is a wait. */
+	/* A slice without a name is a wait. */
 	if ((slice->noted || !iid) &&
 	    trace_begin_find(parts->path, of, slice->begin_ns, depth,
 			     &parts->found))
@@ -617,8 +585,8 @@ static int give_slice(struct trace_parts *parts, struct trace_part *out)
 			  parts->inner.count, out);
 }
 
-/* Whether @wanted's sequence goes on behind what is given of it: then nothing
- * that follows has to do with what is open there. */
+/* Returns true if @wanted's sequence continues behind its last follow: the
+ * slices open there must end. */
 static bool must_close(const struct wanted *wanted)
 {
 	return wanted->count && !wanted->closed &&
@@ -645,7 +613,6 @@ static int give_seed(struct trace_parts *parts, struct trace_part *out)
 	return 0;
 }
 
-/* From here on nothing of @wanted's sequence is open. */
 static void start_closing(struct trace_parts *parts, struct wanted *wanted)
 {
 	wanted->closed = true;
@@ -656,8 +623,7 @@ static void start_closing(struct trace_parts *parts, struct wanted *wanted)
 	};
 }
 
-/* A sequence that comes to none of its packets, as they were cut off, has open
- * slices all the same. */
+/* A sequence whose packets were cut off still has open slices. */
 static bool seed_left(struct trace_parts *parts)
 {
 	for (uint32_t i = 0; parts->index && i < parts->index->sequence_count;
@@ -674,11 +640,9 @@ static bool seed_left(struct trace_parts *parts)
 	return false;
 }
 
-/* --- what is not read
- * ---------------------------------------------------------
- */
+/* --- replacement of skipped extents --------------------------------------- */
 
-/* Whether packets of @wanted's sequence at @place are given. */
+/* Returns true if the packets of @wanted's sequence at @place are returned. */
 static bool is_followed(const struct wanted *wanted, struct packet_place place)
 {
 	for (uint32_t i = 0; i < wanted->count; i++)
@@ -755,18 +719,7 @@ static int give_switch(struct trace_parts *parts, struct trace_part *out)
 	return 0;
 }
 
-static uint64_t sequence_of(struct trace_packet_bytes bytes)
-{
-	struct wire fields = { bytes.at, bytes.at + bytes.count };
-	struct wire_field field;
-
-	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
-			return field.value;
-	return 0;
-}
-
-/* The next packet that a track has in an item. */
+/* The next packet of a PART_TRACK. */
 static int give_left(struct trace_parts *parts, struct trace_part *out)
 {
 	struct index_get next = parts->track;
@@ -778,15 +731,16 @@ static int give_left(struct trace_parts *parts, struct trace_part *out)
 		parts->track.at = parts->track.end;
 		return 0;
 	}
-	wanted = wanted_of(parts, sequence_of(bytes));
+	wanted = wanted_of(parts, packet_sequence_id((struct wire){
+					  bytes.at, bytes.at + bytes.count }));
 	if (lacks_names(wanted))
 		return give_names(parts, wanted, out);
 	parts->track.at = next.at + count;
 	return give_packet(bytes, out);
 }
 
-/* The next item of the extent at hand. If that is read, only values are of
- * interest. 1; 0: it gives nothing; or -ENOMEM. */
+/* Processes the next item of the current extent; only values if that is read.
+ * Returns 1; 0: nothing to return; or -ENOMEM. */
 static int give_item(struct trace_parts *parts, struct trace_part *out)
 {
 	const struct index_packet *item = &parts->index->packets[parts->item];
@@ -812,15 +766,12 @@ static int give_item(struct trace_parts *parts, struct trace_part *out)
 	}
 }
 
-/* --- what is read
- * -------------------------------------------------------------
- */
+/* --- packets of extents that are read ------------------------------------- */
 
-/* What a decision needs of a packet. */
 struct look {
 	uint64_t sequence, clock;
-	bool has_stamp, event, bundle;
-	bool own_begin; /* of a slice on the track of its sequence */
+	bool event;
+	bool own_begin; /* begin of a slice on the track of its sequence */
 	struct wire interned;
 };
 
@@ -837,8 +788,7 @@ static bool is_own_begin(struct wire event)
 	return begin && own;
 }
 
-static struct look look_at(struct trace_parts *parts,
-			   struct trace_packet_bytes bytes)
+static struct look look_at(struct trace_packet_bytes bytes)
 {
 	struct wire fields = { bytes.at, bytes.at + bytes.count };
 	struct look look = { 0 };
@@ -859,23 +809,17 @@ static struct look look_at(struct trace_parts *parts,
 		case TAG_TRACE_PACKET_INTERNED_DATA:
 			look.interned = wire_of(&field);
 			break;
-		case TAG_TRACE_PACKET_COMPRESSED_PACKETS:
-			look.bundle = true;
-			if (trace_packets_unpack(parts->packets, field.bytes,
-						 field.value) < 0)
-				parts->bad_bundles++;
-			return look;
 		}
 	return look;
 }
 
-/* A packet of a sequence of which nothing is wanted here. */
+/* A packet of a sequence that is not followed here. */
 static int give_passed(struct trace_parts *parts, struct wanted *wanted,
 		       const struct look *look, struct trace_packet_bytes bytes,
 		       struct trace_part *out)
 {
-	/* A checkpoint tells of the thread's own slices, also of those that
-	 * have a time of their own. */
+	/* A checkpoint has the thread's own slices, even those with an absolute
+	 * time. */
 	bool absolute = look->clock && look->clock < CLOCK_SEQUENCE_FIRST &&
 			!look->own_begin;
 
@@ -894,8 +838,8 @@ static int give_passed(struct trace_parts *parts, struct wanted *wanted,
 			     out);
 }
 
-/* Begins and ends to give packets of @wanted's sequence, which has one at
- * @place. True: something must be given before it. */
+/* Moves the follows of @wanted's sequence to @place. Returns true if something
+ * must be returned before the packet. */
 static bool go_to(struct trace_parts *parts, struct wanted *wanted,
 		  struct packet_place place)
 {
@@ -918,14 +862,10 @@ static int take_packet(struct trace_parts *parts,
 	struct wanted *wanted;
 	struct look look;
 
-	/* All but bundles begin so, mostly. */
-	if (!parts->index && bytes.count &&
-	    *bytes.at == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
+	if (!parts->index)
 		return give_packet(bytes, out);
-	look = look_at(parts, bytes);
-	if (look.bundle)
-		return 0;
-	wanted = parts->index ? wanted_of(parts, look.sequence) : NULL;
+	look = look_at(bytes);
+	wanted = wanted_of(parts, look.sequence);
 	if (!wanted)
 		return give_packet(bytes, out);
 	if (!wanted->of->checkpoint_count) {
@@ -943,7 +883,7 @@ static int take_packet(struct trace_parts *parts,
 	return give_passed(parts, wanted, &look, bytes, out);
 }
 
-/* The next packet that is read. 1; 0: none is given; or -errno. */
+/* Returns 1; 0: nothing to return; or -errno. */
 static int read_packet(struct trace_parts *parts, struct trace_part *out)
 {
 	struct trace_packet_bytes bytes;
@@ -960,11 +900,9 @@ static int read_packet(struct trace_parts *parts, struct trace_part *out)
 	return got;
 }
 
-/* --- the next part
- * ------------------------------------------------------------
- */
+/* --- the next part ------------------------------------------------------- */
 
-/* 1; 0: nothing came of this step; or -errno. */
+/* Returns 1; 0: this step returned nothing; or -errno. */
 static int step(struct trace_parts *parts, struct trace_part *out)
 {
 	struct trace_packet_bytes held = parts->held;
@@ -1002,11 +940,6 @@ int trace_parts_next(struct trace_parts *parts, struct trace_part *out)
 uint64_t trace_parts_last_ns(const struct trace_parts *parts)
 {
 	return parts->last_ns;
-}
-
-uint64_t trace_parts_bad_bundles(const struct trace_parts *parts)
-{
-	return parts->bad_bundles;
 }
 
 struct trace_packets *trace_parts_packets(struct trace_parts *parts)

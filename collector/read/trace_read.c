@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/read/sequence_start.h"
 #include "collector/read/trace_parts.h"
 #include "collector/read/trace_read_inner.h"
 #include "collector/read/usual_packet.h"
@@ -13,20 +14,17 @@
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-/* What names, tracks and slices may take, texts not counted: text_store has a
- * limit of its own. */
+/* Limit of names, tracks and slices, without texts: text_store has its own
+ * limit. */
 #define BUDGET_BYTES (UINT64_C(512) << 20)
 
-/* ClockSnapshot: CLOCK_BOOTTIME, and clocks that belong to a sequence. */
-#define CLOCK_BOOTTIME_ID 6
-#define CLOCK_SEQUENCE_FIRST 64
-#define CLOCK_SEQUENCE_LAST 127
+/* Clock ids of ClockSnapshot: CLOCK_BOOTTIME, and clocks of a sequence. */
 #define FLAG_CLEARED 1 /* SEQ_INCREMENTAL_STATE_CLEARED */
 #define MODE_KERNEL 1 /* Profiling.CpuMode */
 
 /* --- opening and closing --- */
 
-/* As trace_reader_open(); @parts may be NULL. */
+/* Like trace_reader_open(); @parts may be NULL. */
 static int open_reader(const char *path, struct trace_parts *parts,
 		       struct trace_reader **out)
 {
@@ -151,7 +149,7 @@ struct sequence *trace_reader_sequence(struct trace_reader *reader, uint64_t id)
 			return NULL;
 		sequence->id = id;
 		sequence->clock_id = CLOCK_BOOTTIME_ID;
-		/* Until a jump says where it begins. */
+		/* A jump may set another start later. */
 		sequence->start.offset = reader->indexed;
 		sequence->waits = reader->indexed;
 	}
@@ -159,57 +157,20 @@ struct sequence *trace_reader_sequence(struct trace_reader *reader, uint64_t id)
 	return sequence;
 }
 
-/* --- what packets say beside events --- */
-
-static bool is_of_sequence(uint64_t clock)
-{
-	return clock >= CLOCK_SEQUENCE_FIRST && clock <= CLOCK_SEQUENCE_LAST;
-}
-
-/* A snapshot sets the clock of its sequence. */
-static void take_snapshot(struct sequence *sequence, struct wire fields)
-{
-	struct wire_field field;
-
-	while (wire_next(&fields, &field)) {
-		struct wire clock = wire_of(&field);
-		uint64_t id = 0, ns = 0;
-
-		if (field.tag != TAG_CLOCK_SNAPSHOT_CLOCKS)
-			continue;
-		while (wire_next(&clock, &field))
-			if (field.tag == TAG_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID)
-				id = field.value;
-			else if (field.tag ==
-				 TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP)
-				ns = field.value;
-		if (is_of_sequence(id))
-			sequence->clock_ns = ns;
-	}
-}
+/* --- packets without events --- */
 
 static void take_defaults(struct trace_reader *reader,
 			  struct sequence *sequence, struct wire fields)
 {
-	struct wire_field field;
+	struct sequence_defaults defaults = sequence_defaults_of(fields);
 
-	while (wire_next(&fields, &field)) {
-		struct wire event = wire_of(&field);
-
-		if (field.tag == TAG_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID) {
-			sequence->clock_id = field.value;
-			continue;
-		}
-		if (field.tag != TAG_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS)
-			continue;
-		while (wire_next(&event, &field)) {
-			if (field.tag != TAG_TRACK_EVENT_DEFAULTS_TRACK_UUID)
-				continue;
-			sequence->track = read_tracks_get(reader, field.value);
-			if (sequence->track)
-				read_tracks_are_calls(reader, sequence->track);
-		}
-	}
+	if (defaults.has_clock)
+		sequence->clock_id = defaults.clock;
+	if (!defaults.has_track)
+		return;
+	sequence->track = read_tracks_get(reader, defaults.track);
+	if (sequence->track)
+		read_tracks_are_calls(reader, sequence->track);
 }
 
 static void take_stats(struct trace_reader *reader, struct wire fields)
@@ -267,15 +228,13 @@ static void take_attributes(struct trace_reader *reader, struct wire fields)
 
 /* --- events --- */
 
-/* A packet, whose fields come in any order. */
 struct packet {
-	struct sequence *sequence; /* NULL: no number, or no room */
+	struct sequence *sequence; /* NULL: no room */
 	uint64_t stamp, clock_id;
 	bool has_stamp, has_clock;
-	struct wire event, sample; /* at NULL: none */
+	struct wire event, sample; /* .at NULL: none */
 };
 
-/* The time of @packet. False: it has none that is known. */
 static bool packet_time(const struct packet *packet, uint64_t *ns)
 {
 	struct sequence *sequence = packet->sequence;
@@ -285,9 +244,9 @@ static bool packet_time(const struct packet *packet, uint64_t *ns)
 	if (!packet->has_stamp)
 		return false;
 	*ns = packet->stamp;
-	if (is_of_sequence(clock))
+	if (is_clock_of_sequence(clock))
 		*ns = sequence->clock_ns += packet->stamp;
-	return is_of_sequence(clock) || clock == CLOCK_BOOTTIME_ID;
+	return is_clock_of_sequence(clock) || clock == CLOCK_BOOTTIME_ID;
 }
 
 static void note_time(struct trace_reader *reader, struct trace_event *event)
@@ -308,8 +267,8 @@ static void note_time(struct trace_reader *reader, struct trace_event *event)
 	track->last_ns = MAX(track->last_ns, event->ns);
 }
 
-/* Parses an argument of @out. Readers know only ENCODE_WAITED. Ends of calls
- * have it if the program waited for the collector in them. */
+/* Parses an argument of @out. Readers need only ENCODE_WAITED: the end of a
+ * call has it if the program waited for the collector in the call. */
 static void take_waited(struct wire fields, struct trace_event *out)
 {
 	static const char waited[] = ENCODE_WAITED;
@@ -327,13 +286,12 @@ static void take_waited(struct wire fields, struct trace_event *out)
 		out->waited_ns = number;
 }
 
-/* The fields of a TrackEvent go to @out. */
 static void take_fields(struct trace_reader *reader, struct sequence *sequence,
 			struct wire fields, struct trace_event *out)
 {
 	struct wire_field field;
 	struct track *track = sequence->track;
-	uint64_t site = 0; /* all that is of a site has one number */
+	uint64_t site = 0; /* number of the site in its category and location */
 	uint64_t named = 0;
 
 	out->fields = fields;
@@ -403,7 +361,8 @@ static bool begin_slice(struct trace_reader *reader, struct trace_event *event)
 	return true;
 }
 
-/* Whether slices of @track may have begun before what is read. */
+/* Returns true if slices of @track may have begun before the first packet that
+ * is read. */
 static bool is_partly_given(const struct trace_reader *reader,
 			    const struct trace_track *track)
 {
@@ -412,7 +371,6 @@ static bool is_partly_given(const struct trace_reader *reader,
 	       track->kind != TRACE_TRACK_CONTEXT;
 }
 
-/* Ends the innermost slice of event->track. */
 static bool end_slice(struct trace_reader *reader, struct trace_event *event)
 {
 	struct track *track = (struct track *)event->track;
@@ -470,7 +428,8 @@ static void scale_counter(struct trace_event *event)
 		event->value = scale_whole(by, event->value);
 }
 
-/* Makes @out of the track event of @packet. False: nothing is to be shown. */
+/* Makes @out from the track event of @packet. Returns false if there is nothing
+ * to return. */
 static bool take_event(struct trace_reader *reader, const struct packet *packet,
 		       struct trace_event *out)
 {
@@ -529,20 +488,9 @@ static bool take_sample(struct trace_reader *reader,
 
 /* --- packets --- */
 
-/* The number of the sequence comes anywhere in a packet, and the rest is
- * about that sequence. */
-static struct sequence *sequence_of(struct trace_reader *reader,
-				    struct wire fields)
-{
-	struct wire_field field;
-
-	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
-			return trace_reader_sequence(reader, field.value);
-	return trace_reader_sequence(reader, 0);
-}
-
-/* Takes in what must come before the event of a packet. */
+/* Returns the sequence of a packet. Its number may be in any place of the
+ * packet, but the other fields depend on it. */
+/* Processes a field that matters for the event of its packet. */
 static void take_state(struct trace_reader *reader, struct sequence *sequence,
 		       const struct wire_field *field)
 {
@@ -552,7 +500,7 @@ static void take_state(struct trace_reader *reader, struct sequence *sequence,
 			interned_clear(reader, sequence);
 		break;
 	case TAG_TRACE_PACKET_CLOCK_SNAPSHOT:
-		take_snapshot(sequence, wire_of(field));
+		snapshot_time(wire_of(field), &sequence->clock_ns);
 		break;
 	case TAG_TRACE_PACKET_TRACE_PACKET_DEFAULTS:
 		take_defaults(reader, sequence, wire_of(field));
@@ -570,21 +518,19 @@ static void take_state(struct trace_reader *reader, struct sequence *sequence,
 		take_attributes(reader, wire_of(field));
 		break;
 	case TAG_TRACE_PACKET_COMPRESSED_PACKETS:
-		if (!field->bytes ||
-		    trace_packets_unpack(reader->packets, field->bytes,
-					 field->value) < 0)
-			reader->totals.bad_bundles++;
+		/* trace_packets_next() opens no bundle of a sequence. */
+		reader->totals.bad_bundles++;
 		break;
 	}
 }
 
-/* Whether the packet that came last lies before where @sequence begins, or
- * behind where it stops. */
+/* Returns true if the latest packet is outside the part of @sequence that is
+ * read. */
 static bool is_left_out(struct trace_reader *reader, struct sequence *sequence)
 {
 	struct packet_place place;
 
-	/* Bundles are of no sequence. */
+	/* Not every packet belongs to a sequence. */
 	if (likely(!sequence->waits && !sequence->stops) || !sequence->id)
 		return false;
 	place = trace_packets_place(reader->packets);
@@ -594,13 +540,13 @@ static bool is_left_out(struct trace_reader *reader, struct sequence *sequence)
 	       (sequence->stops && !packet_place_before(place, sequence->stop));
 }
 
-/* Takes a packet in. True: @out is its event. */
 static bool take_packet(struct trace_reader *reader,
 			const struct trace_packet_bytes *bytes,
 			struct trace_event *out)
 {
 	struct wire fields = { bytes->at, bytes->at + bytes->count };
-	struct packet packet = { .sequence = sequence_of(reader, fields) };
+	struct packet packet = { .sequence = trace_reader_sequence(
+					 reader, packet_sequence_id(fields)) };
 	struct wire_field field;
 
 	if (!packet.sequence || is_left_out(reader, packet.sequence))
@@ -633,8 +579,8 @@ static bool take_packet(struct trace_reader *reader,
 	return false;
 }
 
-/* The packets that a trace mostly has. False: it is another one, or begins or
- * ends no slice; nothing was taken in. */
+/* Fast path for most packets of a trace: begin and end events. Returns false
+ * for other packets, without processing them. */
 static bool take_usual(struct trace_reader *reader,
 		       const struct trace_packet_bytes *bytes,
 		       struct trace_event *out)
@@ -644,7 +590,7 @@ static bool take_usual(struct trace_reader *reader,
 	struct usual_packet usual;
 
 	if (!sequence || !sequence->track || sequence->waits ||
-	    sequence->stops || !is_of_sequence(sequence->clock_id) ||
+	    sequence->stops || !is_clock_of_sequence(sequence->clock_id) ||
 	    !usual_packet_take(fields, sequence->id, &usual))
 		return false;
 	*out = (struct trace_event){
@@ -685,7 +631,7 @@ void trace_reader_take_begin(struct trace_reader *reader,
 		out->name = name;
 }
 
-/* The end of the innermost slice of the next track that has an open one. */
+/* Ends the innermost slice of the next track with open slices. */
 static bool end_open_slice(struct trace_reader *reader, struct trace_event *out)
 {
 	for (; reader->end_track < reader->tracks.ids.count;
@@ -718,7 +664,7 @@ void trace_reader_restart(struct trace_reader *reader)
 	reader->seeding = true;
 }
 
-/* Gives the next slice up that is left where a sequence goes on elsewhere. */
+/* Ends the next open slice of a sequence that continues elsewhere. */
 static bool leave_slice(struct trace_reader *reader, struct trace_event *out)
 {
 	struct track *track = reader->leaving;
@@ -744,7 +690,7 @@ static void restart(struct trace_reader *reader, const struct trace_part *part)
 	reader->leaving = sequence->track;
 }
 
-/* The next packet of the parts. 1; 2: slices are left; 0 or -errno. */
+/* Returns 1 with the next packet; 2: slices must end first; 0 or -errno. */
 static int next_of_parts(struct trace_reader *reader,
 			 struct trace_packet_bytes *out)
 {
@@ -761,7 +707,6 @@ static int next_of_parts(struct trace_reader *reader,
 		if (reader->leaving)
 			return 2;
 	}
-	reader->totals.bad_bundles = trace_parts_bad_bundles(reader->parts);
 	reader->totals.last_ns =
 		MAX(reader->totals.last_ns, trace_parts_last_ns(reader->parts));
 	return got;
@@ -801,7 +746,7 @@ int trace_reader_next(struct trace_reader *reader, struct trace_event *out)
 	return end_open_slice(reader, out) ? 1 : reader->err;
 }
 
-/* --- what a caller asks --- */
+/* --- queries --- */
 
 struct trace_read_totals trace_reader_totals(const struct trace_reader *reader)
 {
@@ -809,6 +754,7 @@ struct trace_read_totals trace_reader_totals(const struct trace_reader *reader)
 
 	totals.size = trace_packets_size(reader->packets);
 	totals.at = trace_packets_at(reader->packets);
+	totals.bad_bundles += trace_packets_bad_bundles(reader->packets);
 	totals.cut = reader->ending ? trace_packets_left(reader->packets) : 0;
 	totals.refused += reader->texts.refused;
 	return totals;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_read_inner - what the parts of the reader share. trace_read.c has the
- * events, trace_tracks.c the tracks, trace_interned.c what numbers stand for.
+ * trace_read_inner - shared by the parts of the reader: trace_read.c has the
+ * events, trace_tracks.c the tracks, trace_interned.c the interned data.
  */
 #ifndef PERFREC_COLLECTOR_READ_TRACE_READ_INNER_H
 #define PERFREC_COLLECTOR_READ_TRACE_READ_INNER_H
@@ -12,10 +12,9 @@
 #include "collector/read/trace_packets.h"
 #include "collector/read/trace_read.h"
 
-/* Deeper slices are counted, not kept. perfrec draws 512. */
+/* Deeper slices are only counted. perfrec draws 512. */
 #define SLICES_MAX 1024
 
-/* Tables of iids. */
 enum iid_kind {
 	IID_NAME,
 	IID_CATEGORY,
@@ -23,34 +22,35 @@ enum iid_kind {
 	IID_LOCATION,
 	IID_FUNCTION,
 	IID_PATH,
-	IID_MAPPING, /* the number of its path's text */
+	IID_MAPPING, /* the text of its path */
 	IID_FRAME,
 	IID_STACK,
 	IID_KINDS
 };
 
-/* A packet sequence. */
 struct sequence {
 	uint64_t id;
 	uint64_t clock_ns; /* of the incremental clock */
-	uint64_t clock_id; /* of its packets, if they do not say */
-	struct track *track; /* of its events, if they do not say; or NULL */
-	/* What lies before is left out; after a jump. */
+	uint64_t clock_id; /* default of its packets */
+	struct track *track; /* default of its events; or NULL */
+	/* After a jump: packets before it are skipped. */
 	struct packet_place start;
-	bool waits; /* no packet behind that has come yet */
-	struct packet_place stop; /* if stops: what lies from here on, too */
+	bool waits; /* start is not reached yet */
+	struct packet_place stop; /* if stops: packets from here on are
+				   * skipped */
 	bool stops;
 	struct trace_iids iids[IID_KINDS];
 };
 
 /* A track with its open slices, outermost first. */
 struct track {
-	struct trace_track shown; /* first: who has one has the other */
+	struct trace_track shown; /* first member: the pointers are
+				   * interchangeable */
 	struct trace_slice *slices;
 	uint32_t slice_count, slice_room;
-	uint64_t deeper; /* open slices that are not kept */
-	uint64_t stop_ns; /* what is open at the end ends then; 0: at the end of
-			   * the trace */
+	uint64_t deeper; /* open slices beyond the limit */
+	uint64_t stop_ns; /* time to end the slices that are open at the end; 0:
+			   * the end of the trace */
 };
 
 struct stack {
@@ -62,9 +62,9 @@ struct attribute {
 	int64_t number;
 };
 
-/* A list of pointers, and where in it the one with some id is. */
+/* A list of pointers, with a table of their ids. */
 struct by_id {
-	struct pool ids; /* of uint64_t */
+	struct pool ids; /* uint64_t */
 	void **items;
 	uint32_t room;
 };
@@ -74,11 +74,11 @@ struct trace_reader {
 	struct trace_packets *packets;
 	struct trace_texts texts;
 	struct by_id sequences, tracks;
-	struct sequence *last_sequence; /* of the packet before */
-	struct track *last_track; /* of the event before */
-	struct pool pids; /* of struct pid_track */
-	struct pool tids; /* of struct tid_track */
-	struct pool locations; /* of struct trace_location */
+	struct sequence *last_sequence; /* of the previous packet */
+	struct track *last_track; /* of the previous event */
+	struct pool pids; /* struct pid_track */
+	struct pool tids; /* struct tid_track */
+	struct pool locations; /* struct trace_location */
 	struct trace_frame *frames;
 	uint32_t frame_count, frame_room;
 	struct stack *stacks;
@@ -92,80 +92,79 @@ struct trace_reader {
 	struct trace_read_totals totals;
 	uint32_t end_track; /* at the end: the track whose slices end */
 	bool ending;
-	int err; /* at the end */
-	struct trace_jump *jump; /* NULL: it reads all */
-	struct trace_parts *parts; /* NULL: packets has what is read */
-	struct track *leaving; /* its open slices are left; NULL: none is */
-	uint64_t indexed; /* bytes of the file that its index tells of; 0: none
-			   */
-	bool seeding; /* slices that are open where it begins come first */
+	int err; /* the final return value */
+	struct trace_jump *jump; /* NULL: reads everything */
+	struct trace_parts *parts; /* NULL: reads from packets */
+	struct track *leaving; /* its open slices end now; NULL: none */
+	uint64_t indexed; /* length of the trace that the index describes; 0:
+			   * none */
+	bool seeding; /* return the open slices of the jump first */
 };
 
 /* --- trace_read.c --- */
 
-/* The item with @id; NULL: there is none. */
+/* Returns the item with @id, or NULL. */
 void *by_id_find(const struct by_id *list, uint64_t id);
-/* Makes an item of @bytes, all zero, with @id, which has none yet. NULL: there
- * is no room, which is counted. */
+/* Adds an item of @bytes, all zero, with a new @id. Returns NULL without room,
+ * and counts that. */
 void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
 		size_t bytes);
-/* Nothing more is refused without being counted. */
+/* Counts a name, track or stack without room. */
 void reader_refuse(struct trace_reader *reader);
 
-/* The sequence @id, made if there is none. NULL: there is no room. */
+/* Returns the sequence @id, and adds it if necessary. Returns NULL without
+ * room. */
 struct sequence *trace_reader_sequence(struct trace_reader *reader,
 				       uint64_t id);
-/* Takes in the fields of a packet that has no event. */
+/* Processes the fields of a packet without an event. */
 void trace_reader_take(struct trace_reader *reader, struct wire fields);
-/* Adds to *@out, the begin of a slice on @sequence, what @fields, its packet,
- * says beside the time. */
+/* Adds the fields of the packet @fields, except its time, to *@out, a
+ * TRACE_BEGIN event on @sequence. */
 void trace_reader_take_begin(struct trace_reader *reader,
 			     struct sequence *sequence, struct wire fields,
 			     struct trace_event *out);
 
-/* After the end: it goes on with what trace_packets_only() has set. */
+/* Continues after the end with the stretches of trace_packets_only(). */
 void trace_reader_restart(struct trace_reader *reader);
 
 /* --- trace_jump.c --- */
 
 /* Frees *@jump, which may be NULL, and clears it. */
 void trace_jump_free(struct trace_jump **jump);
-/* The begin of the next slice that is open where the reader begins. False:
- * there are no more. */
+/* Returns a TRACE_BEGIN event of the next slice that is open where the reader
+ * begins. Returns false at the end. */
 bool trace_jump_next(struct trace_reader *reader, struct trace_event *out);
-/* Whether a second part follows: the end of the trace may be known only then.
- */
+/* Returns true if a second part follows. The last time of the trace may be
+ * unknown before. */
 bool trace_jump_goes_on(const struct trace_reader *reader);
 
 /* --- trace_tracks.c --- */
 
 void read_tracks_init(struct trace_reader *reader);
 void read_tracks_release(struct trace_reader *reader);
-/* Takes a TrackDescriptor in. */
 void read_tracks_describe(struct trace_reader *reader, struct wire fields);
-/* The track with @uuid, which is made if there is none. NULL: no room. */
+/* Returns the track with @uuid, and adds it if necessary. Returns NULL without
+ * room. */
 struct track *read_tracks_get(struct trace_reader *reader, uint64_t uuid);
-/* The thread @tid of process @pid; NULL: not known. */
+/* Returns the thread @tid of process @pid; NULL: unknown. */
 struct track *read_tracks_thread(const struct trace_reader *reader, int64_t pid,
 				 int64_t tid);
-/* A thread's events are on @track. */
+/* Marks @track as a track with events of a thread. */
 void read_tracks_are_calls(struct trace_reader *reader, struct track *track);
-/* Begins a slice. NULL: it is too deep, or there is no room; its end is left
- * out, too. */
+/* Begins a slice. Returns NULL if it is too deep, or without room; its end is
+ * also skipped. */
 struct trace_slice *read_tracks_push(struct trace_reader *reader,
 				     struct track *track);
-/* The innermost open slice of @track, which ends. NULL: there is none, or it is
- * one that was not kept: then *@deeper is true. */
+/* Ends the innermost open slice of @track. Returns NULL if there is none; or if
+ * it was skipped, with *@deeper true. */
 struct trace_slice *read_tracks_pop(struct track *track, bool *deeper);
 
 /* --- trace_interned.c --- */
 
 void interned_init(struct trace_reader *reader);
 void interned_release(struct trace_reader *reader);
-/* Takes an InternedData of @sequence in. */
 void interned_take(struct trace_reader *reader, struct sequence *sequence,
 		   struct wire fields);
-/* Forgets what @sequence has interned. */
 void interned_clear(struct trace_reader *reader, struct sequence *sequence);
 
 #endif

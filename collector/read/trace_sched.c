@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * trace_sched - a switch ends the stretch of the thread that leaves the CPU,
- * and begins that of the one that comes. The file has the switches of one CPU
- * in order, and those of two CPUs are not: so the stretches of each thread are
- * sorted in the end.
+ * and begins a stretch of the next thread. The file has the switches of each
+ * CPU in order, but CPUs are not in order, so the stretches of each thread are
+ * sorted at the end.
  *
- * Where switches of some CPU are missing, any thread that is on no CPU may have
- * been on that one. So nothing is known of it from there to its own next
- * stretch.
+ * If switches of a CPU are missing, any thread without a CPU may have run on
+ * it. So the state of such a thread is unknown from there to its next stretch.
  */
 #include "collector/read/trace_sched.h"
 
@@ -18,15 +17,20 @@
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
 #include "collector/base/pool.h"
+#include "collector/base/search.h"
+#include "collector/read/trace_read.h"
 #include "collector/read/trace_switches.h"
 #include "collector/trace/fields.h"
+#include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
 #define BUDGET_BYTES (UINT64_C(512) << 20) /* 22 million stretches */
 #define LOSSES_MAX 65536u
 
+/* The stretches of a thread on CPUs, or the suspensions of a stack; "why" is 1
+ * if the stack also ran then. */
 struct sched_thread {
-	int64_t tid;
+	int64_t tid; /* or the uuid of the stack's track */
 	struct trace_stretch *stretches;
 	uint32_t count, room;
 };
@@ -38,19 +42,21 @@ struct loss {
 
 struct trace_sched {
 	struct budget budget;
-	struct pool threads; /* of struct sched_thread */
+	struct pool threads;
+	struct pool stacks; /* struct sched_thread: suspensions by stack */
+	bool has_stacks; /* the trace describes tracks of suspensions */
 	struct trace_switches switches;
-	/* Of each CPU: since when its thread is there; and the loss whose end
-	 * is not known, + 1. */
+	/* For each CPU, the start of the current stretch, and the number of the
+	 * current loss + 1, or 0. */
 	struct {
 		uint64_t since;
 		uint32_t loss;
 	} cpus[TRACE_CPUS_MAX];
-	struct loss *losses; /* in the end: in order, apart from each other */
+	struct loss *losses; /* sorted and disjoint at the end */
 	uint32_t loss_count, loss_room;
-	uint64_t known_until; /* what found no room is later */
-	/* The file has the switches of all CPUs up to here: of a thread that is
-	 * on no CPU nothing is known later. */
+	uint64_t known_until; /* all stretches without room are later */
+	/* End of the complete switches of all CPUs: the state of a thread
+	 * without a CPU is unknown later. */
 	uint64_t whole_until;
 	uint64_t refused;
 };
@@ -63,28 +69,34 @@ static void refuse(struct trace_sched *sched, uint64_t ns)
 	sched->known_until = MIN(sched->known_until, ns);
 }
 
-/* The thread that leaves its CPU was there since its stretch began. */
-static void end_stretch(struct trace_sched *sched,
-			const struct trace_switch *now)
+static void add_stretch(struct trace_sched *sched, struct pool *pool,
+			int64_t id, const struct trace_stretch *stretch)
 {
-	const struct sched_thread wanted = { .tid = now->left };
-	uint64_t since = sched->cpus[now->cpu].since;
+	const struct sched_thread wanted = { .tid = id };
 	struct sched_thread *thread;
 	uint32_t number;
 
-	if (pool_intern(&sched->threads, &wanted, &number) < 0) {
-		refuse(sched, since);
+	if (pool_intern(pool, &wanted, &number) < 0) {
+		refuse(sched, stretch->from);
 		return;
 	}
-	thread = &((struct sched_thread *)sched->threads.items)[number];
+	thread = &((struct sched_thread *)pool->items)[number];
 	if (grow_array_from(&sched->budget, thread->stretches, thread->room,
 			    thread->count + 1)) {
-		refuse(sched, since);
+		refuse(sched, stretch->from);
 		return;
 	}
-	thread->stretches[thread->count++] =
-		(struct trace_stretch){ since, now->ns, now->cpu,
-					(uint32_t)now->why };
+	thread->stretches[thread->count++] = *stretch;
+}
+
+static void end_stretch(struct trace_sched *sched,
+			const struct trace_switch *now)
+{
+	const struct trace_stretch stretch = { sched->cpus[now->cpu].since,
+					       now->ns, now->cpu,
+					       (uint32_t)now->why };
+
+	add_stretch(sched, &sched->threads, now->left, &stretch);
 }
 
 static void begin_loss(struct trace_sched *sched,
@@ -116,8 +128,19 @@ static void take_switch(struct trace_sched *sched,
 		begin_loss(sched, now);
 }
 
+static bool is_of_stack(struct wire fields)
+{
+	static const char name[] = OUT_TRACK_SUSPENDED;
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACK_DESCRIPTOR_NAME)
+			return field.value == sizeof(name) - 1 &&
+			       memcmp(field.bytes, name, field.value) == 0;
+	return false;
+}
+
 static void take_packet(struct trace_sched *sched,
-			struct trace_packets *packets,
 			const struct trace_packet_bytes *bytes)
 {
 	struct wire fields = { bytes->at, bytes->at + bytes->count };
@@ -125,19 +148,40 @@ static void take_packet(struct trace_sched *sched,
 	struct wire_field field;
 
 	while (wire_next(&fields, &field)) {
-		if (field.tag == TAG_TRACE_PACKET_COMPRESSED_PACKETS) {
-			/* The reader of the calls says what is damaged. */
-			if (field.bytes)
-				(void)trace_packets_unpack(packets, field.bytes,
-							   field.value);
-			return;
-		}
+		if (field.tag == TAG_TRACE_PACKET_TRACK_DESCRIPTOR)
+			sched->has_stacks |= is_of_stack(wire_of(&field));
 		if (field.tag != TAG_TRACE_PACKET_FTRACE_EVENTS)
 			continue;
 		trace_switches_begin(&sched->switches, wire_of(&field));
 		while (trace_switches_next(&sched->switches, &now))
 			take_switch(sched, &now);
 	}
+}
+
+/* Reads the suspensions of stacks. They are normal slices, and rare, so the
+ * trace is read a second time only if it has any. */
+static int read_stacks(struct trace_sched *sched, const char *path)
+{
+	struct trace_reader *trace;
+	struct trace_event event;
+	int err = trace_reader_open(path, &trace);
+
+	if (err)
+		return err;
+	while ((err = trace_reader_next(trace, &event)) > 0) {
+		struct trace_stretch stretch = { .to = event.ns };
+		const char *name = trace_reader_text(trace, event.name);
+
+		if (event.kind != TRACE_END || !event.track ||
+		    !event.track->suspends)
+			continue;
+		stretch.from = event.slice->begin_ns;
+		stretch.why = strcmp(name, OUT_SUSPENDED) != 0;
+		add_stretch(sched, &sched->stacks, (int64_t)event.track->parent,
+			    &stretch);
+	}
+	trace_reader_close(&trace);
+	return err == -EBADMSG ? 0 : err;
 }
 
 /* --- the end of reading --- */
@@ -166,7 +210,7 @@ static void sort_thread(struct sched_thread *thread)
 
 	if (!is_sorted(thread))
 		qsort(at, thread->count, sizeof(*at), compare_stretches);
-	/* No thread is on two CPUs; a file may say so. */
+	/* A hostile file may have a thread on two CPUs. */
 	for (uint32_t i = 1; i < thread->count; i++) {
 		at[i].from = MAX(at[i].from, at[i - 1].to);
 		at[i].to = MAX(at[i].to, at[i].from);
@@ -180,7 +224,6 @@ static int compare_losses(const void *left, const void *right)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* Losses that overlap become one. */
 static void join_losses(struct trace_sched *sched)
 {
 	struct loss *at = sched->losses;
@@ -198,15 +241,21 @@ static void join_losses(struct trace_sched *sched)
 	sched->loss_count = kept + 1;
 }
 
+static void sort_threads(const struct pool *pool)
+{
+	struct sched_thread *threads = pool->items;
+
+	for (uint32_t i = 0; i < pool->count; i++)
+		sort_thread(&threads[i]);
+}
+
 static void finish(struct trace_sched *sched)
 {
-	struct sched_thread *threads = sched->threads.items;
-
-	for (uint32_t i = 0; i < sched->threads.count; i++)
-		sort_thread(&threads[i]);
+	sort_threads(&sched->threads);
+	sort_threads(&sched->stacks);
 	join_losses(sched);
-	/* A recording that ends has a switch then on each CPU that it had
-	 * switches of. */
+	/* At its end a recording writes a switch on each CPU that had
+	 * switches. */
 	for (uint32_t i = 0; i < TRACE_CPUS_MAX; i++)
 		if (sched->switches.cpus[i].last_ns)
 			sched->whole_until =
@@ -223,6 +272,8 @@ static struct trace_sched *make_sched(void)
 	sched->budget.left = BUDGET_BYTES;
 	sched->known_until = sched->whole_until = UINT64_MAX;
 	pool_init(&sched->threads, &sched->budget, sizeof(struct sched_thread),
+		  sizeof(int64_t));
+	pool_init(&sched->stacks, &sched->budget, sizeof(struct sched_thread),
 		  sizeof(int64_t));
 	return sched;
 }
@@ -244,71 +295,80 @@ int trace_sched_read(const char *path, const struct read_progress *progress,
 	}
 	if (progress)
 		trace_packets_set_progress(packets, progress);
-	while (trace_packets_next(packets, &bytes) > 0)
-		take_packet(sched, packets, &bytes);
+	while ((err = trace_packets_next(packets, &bytes)) > 0)
+		take_packet(sched, &bytes);
 	trace_packets_close(&packets);
+	if (err == -EBADMSG)
+		err = 0;
+	if (!err && sched->switches.count && sched->has_stacks)
+		err = read_stacks(sched, path);
 	finish(sched);
-	if (!sched->switches.count)
+	if (err || !sched->switches.count)
 		trace_sched_free(&sched);
-	*out = sched;
-	return 0;
+	if (!err)
+		*out = sched;
+	return err;
+}
+
+static void free_threads(struct pool *pool)
+{
+	struct sched_thread *threads = pool->items;
+
+	for (uint32_t i = 0; i < pool->count; i++)
+		free(threads[i].stretches);
+	pool_release(pool);
 }
 
 void trace_sched_free(struct trace_sched **sched)
 {
 	struct trace_sched *self = *sched;
-	struct sched_thread *threads;
 
 	if (!self)
 		return;
-	threads = self->threads.items;
-	for (uint32_t i = 0; i < self->threads.count; i++)
-		free(threads[i].stretches);
-	pool_release(&self->threads);
+	free_threads(&self->threads);
+	free_threads(&self->stacks);
 	free(self->losses);
 	free(self);
 	*sched = NULL;
 }
 
-/* --- what a caller asks --- */
+/* --- queries --- */
 
-uint32_t trace_sched_stretches(const struct trace_sched *sched, int64_t tid,
+static uint32_t find_stretches(const struct pool *pool, int64_t id,
 			       const struct trace_stretch **out)
 {
-	const struct sched_thread *threads = sched->threads.items;
-	const struct sched_thread wanted = { .tid = tid };
+	const struct sched_thread *threads = pool->items;
+	const struct sched_thread wanted = { .tid = id };
 	uint32_t number;
 
 	*out = NULL;
-	if (!pool_find(&sched->threads, &wanted, &number))
+	if (!pool_find(pool, &wanted, &number))
 		return 0;
 	*out = threads[number].stretches;
 	return threads[number].count;
 }
 
-/* From when on nothing is known of a thread that is on no CPU between @from and
- * @to; at most @to. */
+uint32_t trace_sched_stretches(const struct trace_sched *sched, int64_t tid,
+			       const struct trace_stretch **out)
+{
+	return find_stretches(&sched->threads, tid, out);
+}
+
+/* Returns when the state of a thread without a CPU between @from and @to
+ * becomes unknown; at most @to. */
 static uint64_t first_unknown(const struct trace_sched *sched, uint64_t from,
 			      uint64_t to)
 {
-	uint32_t low = 0, high = sched->loss_count;
+	uint32_t low =
+		search_first(i, sched->loss_count, sched->losses[i].to > from);
 
-	/* The first loss that ends after @from. */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (sched->losses[middle].to <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == sched->loss_count)
 		return to;
 	return MIN(to, MAX(from, sched->losses[low].from));
 }
 
-/* Adds the time from @from to @to, in which a thread was on no CPU; it left one
- * with @before. */
+/* Adds the time from @from to @to of a thread without a CPU, which left its
+ * last CPU with @before. */
 static void add_gap(const struct trace_sched *sched,
 		    const struct trace_stretch *before, uint64_t from,
 		    uint64_t to, struct trace_sched_sums *sums)
@@ -325,21 +385,11 @@ static void add_gap(const struct trace_sched *sched,
 	sums->unknown += to - known;
 }
 
-/* The first of @count stretches that ends after @ns; @count: none does. */
+/* Returns the first of @count stretches that ends after @ns; @count: none. */
 static uint32_t find_stretch(const struct trace_stretch *at, uint32_t count,
 			     uint64_t ns)
 {
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (at[middle].to <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, count, at[i].to > ns);
 }
 
 struct trace_sched_sums trace_sched_between(const struct trace_sched *sched,
@@ -353,6 +403,10 @@ struct trace_sched_sums trace_sched_between(const struct trace_sched *sched,
 	uint32_t count = trace_sched_stretches(sched, tid, &at);
 	uint32_t i = find_stretch(at, count, from);
 
+	if (!count) {
+		sums.unknown = to - MIN(to, from);
+		return sums;
+	}
 	while (from < end) {
 		uint64_t next =
 			i < count ? MIN(end, MAX(from, at[i].from)) : end;
@@ -366,6 +420,33 @@ struct trace_sched_sums trace_sched_between(const struct trace_sched *sched,
 		from = MIN(end, at[i].to);
 		sums.on_cpu += from - next;
 		i++;
+	}
+	return sums;
+}
+
+struct trace_sched_sums trace_sched_of_stack(const struct trace_sched *sched,
+					     uint64_t uuid, int64_t tid,
+					     uint64_t from, uint64_t to)
+{
+	struct trace_sched_sums sums =
+		trace_sched_between(sched, tid, from, to);
+	const struct trace_stretch *at;
+	uint32_t count = find_stretches(&sched->stacks, (int64_t)uuid, &at);
+
+	for (uint32_t i = find_stretch(at, count, from);
+	     i < count && at[i].from < to; i++) {
+		uint64_t begin = MAX(from, at[i].from), end = MIN(to, at[i].to);
+		struct trace_sched_sums away =
+			trace_sched_between(sched, tid, begin, end);
+
+		sums.on_cpu -= away.on_cpu;
+		sums.preempted -= away.preempted;
+		sums.waited -= away.waited;
+		sums.unknown -= away.unknown;
+		if (at[i].why)
+			sums.unknown += end - begin;
+		else
+			sums.suspended += end - begin;
 	}
 	return sums;
 }

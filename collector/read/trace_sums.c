@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each track with slices has a node that runs. A begin goes to the child with
- * its name, an end back to the parent. Nodes of two threads are never the same:
- * each thread has a root, a node without a name.
+ * trace_sums - each track with slices has a current node. A begin event moves
+ * to the child with its name, an end event to the parent. Threads share no
+ * nodes: each thread has a root, a node without a name.
  *
- * The total time of a function counts its outermost calls only, as in the
- * summary that a collector writes. Whether a node has a caller of its own name
- * is found out once, when the node is made.
+ * The total time of a function counts only its outermost calls, as in the
+ * summary that a collector writes. Whether a node has a caller of the same name
+ * is computed once, when the node is made.
  */
 #include "collector/read/trace_sums_inner.h"
 
@@ -21,15 +21,15 @@
 
 /* About four million stacks. */
 #define BUDGET_BYTES (UINT64_C(256) << 20)
-/* Of this, what durations may take. */
+/* Limit for durations, a part of the budget. */
 #define DURATIONS_BYTES (BUDGET_BYTES / 4)
 #define THREADS_MAX (1u << 20)
 
-/* The name of replay.c's slices for a thread's waits for room in its ring. They
- * are no spans, and no time of the function that ran. */
+/* The name of replay.c's slices of waits for room in a ring. They are not
+ * spans, and not time of the running function. */
 #define WAIT_NAME "perfrec: waiting for collector"
 
-/* In trace_slice.user: the slice is no node of its own. */
+/* In trace_slice.user: the slice has no node of its own. */
 #define NO_NODE 1u
 
 /* --- threads --- */
@@ -39,7 +39,6 @@ static bool has_spans(const struct trace_track *track)
 	return track && track_has_calls(track);
 }
 
-/* Makes room for the track @number. 0 or -ENOMEM. */
 static int reserve_track(struct trace_sums *sums, uint32_t number)
 {
 	if (grow_array_zeroed(sums->current, sums->current_room,
@@ -50,7 +49,6 @@ static int reserve_track(struct trace_sums *sums, uint32_t number)
 	return 0;
 }
 
-/* The number of a new thread; 0: no room. */
 static uint32_t add_thread(struct trace_sums *sums,
 			   const struct trace_track *track)
 {
@@ -63,7 +61,7 @@ static uint32_t add_thread(struct trace_sums *sums,
 	return sums->thread_count++;
 }
 
-/* A stack that a thread made is of this thread. */
+/* A context belongs to its thread. */
 static const struct trace_track *owner_of(const struct trace_sums *sums,
 					  const struct trace_track *track)
 {
@@ -93,7 +91,6 @@ uint32_t trace_sums_thread(struct trace_sums *sums,
 
 /* --- nodes --- */
 
-/* Whether a caller of the node @number has its name. */
 static bool is_inner(struct trace_sums *sums, uint32_t number)
 {
 	uint32_t name = trace_sums_at(sums, number)->name;
@@ -126,8 +123,8 @@ uint32_t trace_sums_child(struct trace_sums *sums, uint32_t parent,
 	return child;
 }
 
-/* Its key has the number of the thread as the name, and no parent, which no
- * stack has. */
+/* The key of a root has the thread's number as the name, and no parent. No
+ * stack has such a key. */
 uint32_t trace_sums_root(struct trace_sums *sums, uint32_t thread)
 {
 	const struct sums_node item = { .name = thread, .thread = thread };
@@ -136,7 +133,8 @@ uint32_t trace_sums_root(struct trace_sums *sums, uint32_t thread)
 	return pool_intern(&sums->nodes, &item, &root) < 0 ? 0 : root;
 }
 
-/* Whether the slice is no span. Its name has a new number once at most. */
+/* Returns true if the slice is a wait, not a span. Texts are compared with its
+ * name once. */
 static bool is_wait(struct trace_sums *sums, const struct trace_event *event)
 {
 	if (likely(event->name < sums->wait_looked))
@@ -154,7 +152,7 @@ static void begin_span(struct trace_sums *sums,
 	const struct trace_event *event = &shown->event;
 	uint32_t number = event->track->number, node;
 	uint32_t thread = trace_sums_thread(sums, event->track);
-	/* One that goes on after chunks, with which it was counted. */
+	/* A call that continues behind skipped chunks is already counted. */
 	bool counts = !event->seed || !event->track->from_ns;
 
 	shown->slice->user = NO_NODE;
@@ -183,7 +181,7 @@ static void begin_span(struct trace_sums *sums,
 	shown->slice->user = (uint64_t)node << 1;
 }
 
-/* The histogram of the calls of @name; NULL: there is no room for it. */
+/* Returns the histogram of the calls of @name; NULL: no room. */
 static struct histogram *find_durations(struct trace_sums *sums, uint32_t name)
 {
 	struct budget *budget = &sums->durations_budget;
@@ -227,12 +225,12 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 	if (event->track->number >= sums->current_room)
 		return;
 	if (user & NO_NODE && event->name == sums->wait_name) {
-		/* No time of its caller's, whose callee it is. */
+		/* A wait counts as a callee: it is not time of the caller. */
 		sums->wait_ns += ns;
 		return;
 	}
 	if (user & NO_NODE) {
-		/* All of it is its caller's. */
+		/* All of it is time of the caller. */
 		node = trace_sums_at(sums, sums->current[event->track->number]);
 		node->self_ns += ns - MIN(ns, slice->callee_ns);
 		return;
@@ -247,7 +245,7 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 	sums->current[event->track->number] = node->parent;
 }
 
-/* --- what is missing --- */
+/* --- missing calls --- */
 
 static bool is_named(const struct trace_argument *argument, const char *name)
 {
@@ -255,14 +253,14 @@ static bool is_named(const struct trace_argument *argument, const char *name)
 	       !memcmp(argument->name, name, argument->name_bytes);
 }
 
-/* An instant of a thread may say how many calls it was without. */
+/* Instants of a thread report the number of missing calls. */
 static void take_instant(struct trace_sums *sums,
 			 const struct trace_event *event)
 {
 	struct trace_event copy = *event;
 	struct trace_argument argument;
 
-	/* It is the only argument. */
+	/* These instants have one argument only. */
 	if (!has_spans(event->track) ||
 	    !trace_argument_next(sums->reader, &copy, &argument) ||
 	    (argument.kind != TRACE_ARGUMENT_INT &&
@@ -297,7 +295,7 @@ static void take_event(struct trace_sums *sums,
 
 /* --- sums --- */
 
-/* Parents come before their children. */
+/* Parents have lower numbers than children. */
 static void sum_nodes(struct trace_sums *sums)
 {
 	for (uint32_t i = sums->nodes.count; i-- > 1;) {
@@ -308,7 +306,7 @@ static void sum_nodes(struct trace_sums *sums)
 	}
 }
 
-/* The durations of all calls of @one, or NULL. */
+/* Returns the durations of @one, or NULL if they lack some calls. */
 static const struct histogram *durations_of(const struct trace_sums *sums,
 					    const struct sums_function *one)
 {
@@ -322,7 +320,6 @@ static const struct histogram *durations_of(const struct trace_sums *sums,
 		       : NULL;
 }
 
-/* Adds up functions by name. 0 or -ENOMEM. */
 static int sum_functions(struct trace_sums *sums)
 {
 	uint32_t texts = trace_reader_texts(sums->reader), count = 0;
@@ -354,7 +351,6 @@ static int sum_functions(struct trace_sums *sums)
 	return 0;
 }
 
-/* Counts the processes that have threads with spans. 0 or -ENOMEM. */
 static int count_processes(struct trace_sums *sums)
 {
 	uint8_t *met = NULL;

@@ -4,7 +4,7 @@
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-/* CompactSched's lists; each is there once. */
+/* The lists of a CompactSched, each in one piece. */
 static void take_lists(struct trace_switches *switches, struct wire sched)
 {
 	struct wire_field field;
@@ -84,7 +84,7 @@ bool trace_switches_next(struct trace_switches *switches,
 		return false;
 	}
 	switches->ns += step;
-	/* Any number may stand there: also a step back. */
+	/* A hostile file may step back. */
 	cpu->last_ns = MAX(cpu->last_ns, switches->ns);
 	*out = (struct trace_switch){
 		.ns = cpu->last_ns,

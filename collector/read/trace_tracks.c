@@ -8,11 +8,10 @@
 #include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
-/* A command line is cut off here. */
+/* Limit of a command line. */
 #define COMMAND_BYTES 4096
 
-/* The process, and the thread, that came last with these ids: ids come round
- * again. */
+/* The latest process and thread with these ids: ids are reused. */
 struct pid_track {
 	int64_t pid;
 	struct track *track;
@@ -23,7 +22,7 @@ struct tid_track {
 	struct track *track;
 };
 
-/* TrackDescriptor's CounterDescriptor.Unit */
+/* CounterDescriptor.Unit */
 enum { UNIT_NONE, UNIT_TIME_NS, UNIT_COUNT, UNIT_SIZE_BYTES };
 
 void read_tracks_init(struct trace_reader *reader)
@@ -125,7 +124,6 @@ static uint32_t text_of(struct trace_reader *reader,
 			    : 0;
 }
 
-/* Appends a word of a command line. */
 static void add_word(char *command, size_t *bytes,
 		     const struct wire_field *field)
 {
@@ -230,15 +228,17 @@ static uint64_t uuid_of(struct wire fields)
 	return 0;
 }
 
-/* perfrec's own tracks have names that programs do not give. */
+/* Programs do not use the names of perfrec's own tracks. */
 static void describe_other(const struct trace_reader *reader,
 			   struct track *track)
 {
 	const char *name = trace_reader_text(reader, track->shown.name);
 
-	if (track->shown.kind == TRACE_TRACK_OTHER && track->shown.parent &&
-	    strcmp(name, OUT_TRACK_WAITS) == 0)
-		track->shown.kind = TRACE_TRACK_WAITS;
+	if (track->shown.kind != TRACE_TRACK_OTHER || !track->shown.parent ||
+	    !out_perfetto_is_waits(name, strlen(name)))
+		return;
+	track->shown.kind = TRACE_TRACK_WAITS;
+	track->shown.suspends = strcmp(name, OUT_TRACK_SUSPENDED) == 0;
 }
 
 void read_tracks_describe(struct trace_reader *reader, struct wire fields)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each track has its open slices, as the reader below has them. Until the first
- * event at or after FROM nothing is given. That event is held until the open
- * slices were given. At the first slice event at or after TO the track is over:
- * its open slices are given ends, and what comes of it later is left out.
+ * window - each track has its open slices, as in the reader below. Nothing is
+ * returned until the first event at or after FROM, which is held until the open
+ * slices are returned. The first slice event at or after TO ends the track: its
+ * open slices are ended, and later events are dropped.
  *
- * Counters, states and samples of a thread need not be in the order of its
- * slices: each is taken by its own time.
+ * Counters, states and samples of a thread may not be in the order of its
+ * slices: each is selected by its own time.
  */
 #include "collector/read/window.h"
 
@@ -20,7 +20,7 @@
 #include "shared/compiler.h"
 
 enum window_phase {
-	PHASE_BEFORE, /* FROM */
+	PHASE_BEFORE, /* before FROM */
 	PHASE_INSIDE,
 	PHASE_OVER,
 };
@@ -29,25 +29,26 @@ struct window_track {
 	enum window_phase phase;
 	struct window_slice *slices; /* open, outermost first */
 	uint32_t count, room;
-	struct trace_event *last; /* before FROM: of a counter or a state */
+	struct trace_event *last; /* the last counter value or state before
+				   * FROM */
 	struct thread_choice choice;
 };
 
 struct window {
 	struct trace_reader *trace;
-	const struct trace_index *index; /* NULL: all of the trace is read */
-	struct trace_index *own_index; /* that one, if it was read here */
+	const struct trace_index *index; /* NULL: the whole trace is read */
+	struct trace_index *own_index; /* the index, if this module read it */
 	struct window_choice choice;
-	struct window_track *tracks; /* by number */
+	struct window_track *tracks;
 	uint32_t track_room;
-	struct window_slice ended; /* of the end that was given last */
-	/* An event that waits until the slices around it were given. */
+	struct window_slice ended; /* of the latest end event */
+	/* An event that waits until the slices around it are returned. */
 	struct trace_event held;
 	bool has_held;
-	uint32_t given; /* how many of these were */
-	uint32_t at_end; /* at the end: the next track to look at */
+	uint32_t given; /* number of these slices already returned */
+	uint32_t at_end; /* at the end: the next track */
 	bool ending, met_thread;
-	int err; /* at the end */
+	int err;
 };
 
 int window_open(const char *path, const struct window_choice *choice,
@@ -58,7 +59,7 @@ int window_open(const char *path, const struct window_choice *choice,
 
 	if (!window)
 		return -ENOMEM;
-	/* It is complete for calls only. */
+	/* A jump is complete for calls only. */
 	window->index = choice->calls_only ? choice->index : NULL;
 	if (choice->calls_only && !choice->index) {
 		trace_index_read_beside(path, &window->own_index);
@@ -110,14 +111,13 @@ struct trace_reader *window_trace(const struct window *window)
 
 bool window_met_thread(const struct window *window)
 {
-	/* By the index events of the thread may have been passed over. */
+	/* With the index, events of the thread may have been skipped. */
 	return window->met_thread ||
 	       thread_choice_exists(window->trace, window->choice.thread);
 }
 
 /* --- tracks --- */
 
-/* NULL: no memory. */
 static struct window_track *track_of(struct window *window,
 				     const struct trace_track *shown)
 {
@@ -167,7 +167,6 @@ static bool is_in_range(const struct window *window, uint64_t ns)
 
 /* --- slices --- */
 
-/* A slice of @track begins. NULL: no memory. */
 static struct window_slice *push_slice(struct window *window,
 				       struct window_track *track,
 				       const struct trace_event *event)
@@ -193,7 +192,6 @@ static void forget_innermost(struct window_track *track)
 	free(track->slices[--track->count].arguments);
 }
 
-/* out->event ends the innermost slice of @track. */
 static void give_end(struct window *window, struct window_track *track,
 		     bool after, struct window_event *out)
 {
@@ -211,7 +209,6 @@ static void give_end(struct window *window, struct window_track *track,
 		track->slices[track->count - 1].callee_ns += took;
 }
 
-/* The begin of open slice @number of @track, which was before FROM. */
 static void give_open(struct window_track *track, uint32_t number,
 		      struct trace_track *shown, struct window_event *out)
 {
@@ -230,7 +227,6 @@ static void give_open(struct window_track *track, uint32_t number,
 	};
 }
 
-/* The end, at TO, of the innermost slice of @track, which is over. */
 static void give_cut(struct window *window, struct window_track *track,
 		     struct trace_track *shown, struct window_event *out)
 {
@@ -249,7 +245,6 @@ static void give_cut(struct window *window, struct window_track *track,
 
 /* --- events --- */
 
-/* Takes an event that was before FROM. 0 or -ENOMEM. */
 static int take_before(struct window *window, struct window_track *track,
 		       const struct trace_event *event)
 {
@@ -267,8 +262,8 @@ static int take_before(struct window *window, struct window_track *track,
 	return 0;
 }
 
-/* out->event is a slice event or an instant of the range. 1; 0: it is not
- * given; or -ENOMEM. */
+/* Returns a slice event or an instant of the range: 1; 0: it is dropped; or
+ * -ENOMEM. */
 static int give_inside(struct window *window, struct window_track *track,
 		       struct window_event *out)
 {
@@ -285,7 +280,7 @@ static int give_inside(struct window *window, struct window_track *track,
 	return out->slice ? 1 : -ENOMEM;
 }
 
-/* What is held, after all around it that was open at FROM or is at TO. */
+/* Returns the open slices around the held event first, then the event. */
 static int give_held(struct window *window, struct window_event *out)
 {
 	const struct trace_event *event = &window->held;
@@ -310,7 +305,7 @@ static int give_held(struct window *window, struct window_event *out)
 	return 0;
 }
 
-/* A counter, or a state: the last one before FROM counts. */
+/* Keeps the last counter value or state before FROM. */
 static int take_value(struct window *window, struct window_track *track,
 		      const struct trace_event *event)
 {
@@ -331,7 +326,8 @@ static bool is_value(const struct trace_event *event)
 	return event->kind == TRACE_COUNTER || event->kind == TRACE_STATE;
 }
 
-/* What is of no track, or not in the order of its slices. 1, 0 or -ENOMEM. */
+/* An event without a track, or not in the order of its slices. Returns 1, 0 or
+ * -ENOMEM. */
 static int take_other(struct window *window, struct window_track *track,
 		      const struct trace_event *event)
 {
@@ -340,7 +336,6 @@ static int take_other(struct window *window, struct window_track *track,
 	return !window->choice.calls_only && is_in_range(window, event->ns);
 }
 
-/* A slice event or an instant. 1, 0 or -ENOMEM. */
 static int take_slice(struct window *window, struct window_track *track,
 		      struct window_event *out)
 {
@@ -360,7 +355,7 @@ static int take_slice(struct window *window, struct window_track *track,
 	return 0;
 }
 
-/* 1: *@out, whose event was read, is given; 0: it is not; or -ENOMEM. */
+/* Returns 1 if *@out is an event of the window; 0 if not; or -ENOMEM. */
 static int take(struct window *window, struct window_event *out)
 {
 	const struct trace_event *event = &out->event;
@@ -381,8 +376,8 @@ static int take(struct window *window, struct window_event *out)
 	return take_slice(window, track, out);
 }
 
-/* Gives what counters and states were, before FROM, of all tracks. A trace may
- * have later values before earlier ones, so they come last. */
+/* Returns the values of counters and states before FROM. They come last,
+ * because a trace may have later values in front of earlier ones. */
 static bool give_last(struct window *window, struct window_event *out)
 {
 	for (; window->at_end < window->track_room; window->at_end++) {
@@ -399,8 +394,8 @@ static bool give_last(struct window *window, struct window_event *out)
 	return false;
 }
 
-/* The trace was read up to an end, which @got tells of: 0 or -errno. Returns
- * whether there is a second part to read. */
+/* Called when the reader returned @got, 0 or -errno. Returns true if it has a
+ * second part. */
 static bool reads_on(struct window *window, int got)
 {
 	struct trace_read_totals totals = trace_reader_totals(window->trace);
@@ -411,7 +406,7 @@ static bool reads_on(struct window *window, int got)
 		window->err = got;
 	if (!window->index)
 		return false;
-	/* Damage behind all that the index tells of is the end of the trace. */
+	/* Damage behind the part that the index describes counts as the end. */
 	indexed = !got ||
 		  (got == -EBADMSG && totals.at >= window->index->trace_bytes);
 	more = indexed ? trace_reader_resume(window->trace) : 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * window - what a trace has in a range of time. As trace_read.h, in the order
- * of the file, and each track in the order of time; but of each track
+ * window - the events of a trace in a range of time, as trace_read.h reads
+ * them: in the order of the file, each track in the order of time. Each track
+ * has
  *
- *   - the slices that were open at FROM come first, outermost first, with the
- *     time when they began;
- *   - then what happened from FROM on and before TO;
- *   - then the ends of the slices that were still open, at TO.
+ *   - first the slices that were open at FROM, outermost first, with their
+ *     original times;
+ *   - then the events from FROM to before TO;
+ *   - then, at TO, the ends of the slices that are still open.
  *
- * So each slice of the range has one begin and one end. The last value before
- * FROM of each counter, and the last state, come after all else. Where the
- * events come from is hidden behind this interface. Memory grows with the
- * numbers of names, tracks and open slices only. One thread at a time.
+ * So each slice of the range has one begin and one end event. The last value of
+ * each counter before FROM, and the last state, come after all else. Memory
+ * grows only with names, tracks and open slices. One thread at a time.
  *
  *   window_open(path, &choice, &window);
  *   while ((got = window_next(window, &event)) > 0)
@@ -34,61 +34,60 @@ struct window;
 
 struct window_choice {
 	struct time_range range;
-	/* The number of a thread, or its name: only tracks of this thread, its
+	/* Number or name of a thread: selects the tracks of this thread, its
 	 * contexts and waits. NULL: all. */
 	const char *thread;
 	bool calls_only; /* only tracks of threads and contexts, no samples */
 	/* With calls_only: the index of the trace, which outlives the window;
-	 * NULL: that which lies beside it, if there is one. */
+	 * NULL: the index beside the trace, if any. */
 	const struct trace_index *index;
-	enum jump_skips skips; /* chunks of which the index has sums are left
-				* out: trace_jump.h; with calls_only only */
+	enum jump_skips skips; /* with calls_only: skip chunks whose sums are in
+			        * the index (trace_jump.h) */
 };
 
-/* A slice of the range. */
 struct window_slice {
-	uint64_t begin_ns; /* the true one: may be before FROM */
-	uint64_t shown_ns; /* the later one of begin_ns and FROM */
-	uint64_t callee_ns; /* time in the range of the slices directly in it
-			     * that ended, or were cut at TO */
-	uint32_t name, category, location; /* as those of an event */
-	uint64_t user; /* the caller's; 0 at the begin */
-	/* Of a slice that began before FROM; the window has them until the
-	 * slice ends. NULL: none. */
+	uint64_t begin_ns; /* the true time; may be before FROM */
+	uint64_t shown_ns; /* the later of begin_ns and FROM */
+	uint64_t callee_ns; /* time in the range of finished or cut slices
+			     * directly inside */
+	uint32_t name, category, location; /* as in struct trace_event */
+	uint64_t user; /* owned by the caller; starts as 0 */
+	/* Arguments of a slice that began before FROM; the window owns them
+	 * until the slice ends. NULL: none. */
 	struct call_arguments *arguments;
 };
 
 struct window_event {
 	/*
-	 * As it is in the trace, but: its slice is NULL. The ns of a begin that
-	 * was before FROM, of a counter and of a state of before FROM are true
-	 * ones; that of an end at TO is TO. What was before FROM has no fields:
-	 * no arguments, and no flows.
+	 * The event of the trace with these changes: its slice is NULL. An end
+	 * at TO has the time TO. Events from before FROM keep their times, but
+	 * have no fields: no arguments, and no flows.
 	 */
 	struct trace_event event;
-	bool before; /* it was before FROM */
-	bool after; /* an end: the slice was still open at TO */
-	/* Of a begin and an end; until the next call. */
+	bool before;
+	bool after; /* an end event: the slice was open at TO */
+	/* For TRACE_BEGIN and TRACE_END; until the next call. */
 	struct window_slice *slice;
 };
 
-/* Opens the trace at @path. @choice->thread stays as it is until the window is
- * closed. As trace_reader_open() otherwise. */
+/* Opens the trace at @path. @choice->thread outlives the window. Returns the
+ * values of trace_reader_open(). */
 int window_open(const char *path, const struct window_choice *choice,
 		struct window **out);
 /* Frees *@window, which may be NULL, and clears it. */
 void window_close(struct window **window);
-/* The next event, as trace_reader_next(); or -ENOMEM. */
+/* Reads the next event. Returns the values of trace_reader_next(), or
+ * -ENOMEM. */
 int window_next(struct window *window, struct window_event *out);
 
-/* The index by which it jumps; NULL: there is none. */
+/* Returns the index in use; NULL: none. */
 const struct trace_index *window_index(const struct window *window);
-/* Whether what is on @track is given. */
+/* Returns true if the window has the events of @track. */
 bool window_gives_track(struct window *window, const struct trace_track *track);
-/* The reader below: for texts, tracks, totals, progress. */
+/* Returns the reader below, for texts, tracks, totals and progress. */
 struct trace_reader *window_trace(const struct window *window);
-/* Whether there is the thread that was chosen, with events in the range or
- * without. True if none was chosen. To be asked at the end. */
+/* Returns true if the trace has the chosen thread, or if no thread was chosen.
+ * Its events may be outside the range. Valid at the end only. */
 bool window_met_thread(const struct window *window);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * arena - mapping what a program offers, and letting go of it.
+ * arena - maps the memory that a program offers, and releases it.
  *
- * Nothing in the hello is believed. The kernel must say that the file is a
- * memfd on ordinary pages, whose size cannot change. The layout is our own
- * arithmetic on two numbers that have been checked. Once the arena is mapped,
- * no word in it decides where we read or write.
+ * The collector trusts nothing in the hello. The kernel must confirm that the
+ * file is a memfd on ordinary pages with a fixed size. The collector computes
+ * the layout itself from two checked numbers. After the mapping, no word in the
+ * arena decides where the collector reads or writes.
  *
- * Whether anybody has the memory mapped is known from how the kernel counts
- * references. The descriptor in the hello is the open file of the program. The
- * kernel closes that open file when its last mapping is gone, in the program
- * and in all children that it forked. We put a lock on the open file (flock(2):
- * the lock belongs to the open file, and goes with it) and close our
- * descriptor. We map another open file of the same memory, by which we can ask
- * whether the lock is still there. That takes one system call; the program is
- * not asked, and nothing of ours is in it.
+ * The kernel's reference counts show whether any process still maps the memory.
+ * The descriptor in the hello refers to an open file of the program. The kernel
+ * closes that open file with its last mapping, in the program and all its
+ * forked children. The collector puts a lock on the open file (flock(2): the
+ * lock belongs to the open file and goes with it) and closes its descriptor. It
+ * maps another open file of the same memory, which can test whether the lock
+ * still exists. The test takes one system call, and does not involve the
+ * program.
  *
  * The main thread's list, each drain worker's copy of the list, and each
- * process have a reference. The last one frees the arena on the jobs thread,
- * since that may end a recording, too, which writes files.
+ * process have a reference. The last release frees the arena on the jobs
+ * thread, because it may also end a recording, which writes files.
  */
 #include "collector/record/arena_inner.h"
 
@@ -39,14 +39,14 @@
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
+#include "collector/code/patch.h"
+#include "collector/code/thunks.h"
 #include "collector/names/map_log.h"
 #include "collector/names/maps.h"
-#include "collector/patch/patch.h"
-#include "collector/patch/thunks.h"
+#include "collector/names/sites.h"
 #include "collector/record/recording.h"
 #include "collector/record/task_bases.h"
 #include "collector/replay/function_log.h"
-#include "collector/names/sites.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/futex.h"
@@ -56,13 +56,13 @@
 #endif
 
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-/* How much is kept warm: at most 2 MiB of a program. */
+/* Limits of arena_warm(): at most 2 MiB per program. */
 #define WARM_CELLS 4096 /* 64 KiB */
 #define WARM_SLOTS 32
 
-/* Check the file behind @fd, and return what is wrong with it, or NULL. A file
- * that can shrink, or one on huge pages that may not exist, would kill us when
- * we read it. */
+/* Returns the fault of the file behind @fd, or NULL. Reading would kill the
+ * collector if the file can shrink, or lies on huge pages that may not exist.
+ */
 static const char *check_arena_file(int fd, const struct wire_hello *hello,
 				    struct stat *status)
 {
@@ -92,7 +92,7 @@ static const char *check_arena_file(int fd, const struct wire_hello *hello,
 static const char *check_arena_page(const struct page_shm *page,
 				    const struct wire_hello *hello)
 {
-	/* relaxed: written before the hello, and once looked at here */
+	/* relaxed: written before the hello, and checked once here */
 	if (atom_load_rlx(&page->magic) != ARENA_MAGIC ||
 	    atom_load_rlx(&page->version) != WIRE_VERSION ||
 	    atom_load_rlx(&page->slot_count) != hello->slot_count ||
@@ -104,9 +104,9 @@ static const char *check_arena_page(const struct page_shm *page,
 	return NULL;
 }
 
-/* Put the lock on the open file @fd, and return a descriptor of another open
- * file of the same memory; or -1. Without O_NONBLOCK, open() waits for a
- * program that holds a lease on the file (45 s). */
+/* Locks the open file @fd, and returns a descriptor of another open file of the
+ * same memory, or -1. Without O_NONBLOCK, open() blocks on a lease that a
+ * program holds on the file (45 s). */
 static int open_another_file(int fd)
 {
 	char path[32];
@@ -147,7 +147,7 @@ bool arena_is_file(const struct arena *arena, uint64_t device, uint64_t inode)
 	return arena->device == device && arena->inode == inode;
 }
 
-/* As arena_is_mapped_soon(), for the first @lines of the map. */
+/* Like arena_is_mapped_soon(), for the first @lines of the map. */
 static int find_mapping(const struct arena *arena, pid_t pid, size_t lines)
 {
 	struct maps_line map;
@@ -246,12 +246,12 @@ void arena_adopt_fds(struct arena *arena, const struct wire_hello *hello,
 
 struct arena *arena_get(struct arena *arena)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller already has a reference */
 	atom_add_rlx(&arena->refs, 1);
 	return arena;
 }
 
-static void count_unslotted(struct arena *arena)
+static void count_unslotted_threads(struct arena *arena)
 {
 	struct recording *recording = arena->setup.recording;
 	struct page_shm *page = arena->setup.page;
@@ -259,7 +259,7 @@ static void count_unslotted(struct arena *arena)
 	uint32_t flags = atom_load_rlx(&page->flags);
 	struct totals *totals = recording_lock(recording);
 
-	/* relaxed: the program is gone; its counts, as good as its word */
+	/* relaxed: the program is gone; its counts are its word */
 	totals->unslotted_threads += atom_load_rlx(&page->unslotted_threads);
 	totals->unslotted_spans += atom_load_rlx(&page->unslotted_spans);
 	totals->excluded_hooks +=
@@ -277,13 +277,15 @@ static void count_unslotted(struct arena *arena)
 	totals->block_timeouts += !!(flags & PAGE_BLOCK_OVER);
 	totals->vfork_spans += atom_load_rlx(&page->vfork_spans);
 	totals->muted_spans += atom_load_rlx(&page->muted_spans);
+	totals->edge_spans += atom_load_rlx(&page->edge_spans);
+	totals->uncounted_calls += atom_load_rlx(&page->uncounted_calls);
 	totals->heap.unslotted_allocs += atom_load_rlx(&page->unslotted_allocs);
 	totals->heap.unslotted_frees += atom_load_rlx(&page->unslotted_frees);
 	recording_unlock(recording);
 }
 
-/* End the reading of the log: modules may keep references for longer than its
- * pages are mapped. */
+/* Ends reading of the log: modules may keep references to it after its pages
+ * are unmapped. */
 static void close_map_log(struct arena *arena)
 {
 	static struct log_limit limit;
@@ -310,7 +312,7 @@ static void arena_free(struct arena *arena)
 		sites_close(arena->setup.sites);
 	sites_put(&arena->setup.sites);
 	if (arena->setup.recording) {
-		count_unslotted(arena);
+		count_unslotted_threads(arena);
 		recording_put(&arena->setup.recording);
 	}
 	if (arena->setup.page)
@@ -359,12 +361,12 @@ struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index)
 void arena_control(struct arena *arena, enum control_shm control)
 {
 	if (control == CONTROL_OFF)
-		/* order: sc, OFF: before the look below of one that says ON */
+		/* order: sc, OFF: before the check below in a call with ON */
 		atom_store_sc(&arena->off, 1);
-	/* order: rel, CONTROL: the filter table is whole when it is on. The
-	 * sc is OFF's: an ON still in a store buffer would be the last word */
+	/* order: rel, CONTROL: the filter table is whole when it is on. The sc
+	 * is OFF's: otherwise an ON in a store buffer could be the last word */
 	atom_store_sc(&arena->setup.page->control, control);
-	/* order: sc, OFF: whoever said so meanwhile is not overruled */
+	/* order: sc, OFF: an OFF set meanwhile wins */
 	if (atom_load_sc(&arena->off))
 		atom_store_sc(&arena->setup.page->control, CONTROL_OFF);
 	syscall(SYS_futex, &arena->setup.page->control, FUTEX_OP_WAKE, INT_MAX,
@@ -373,25 +375,24 @@ void arena_control(struct arena *arena, enum control_shm control)
 
 bool arena_is_off(const struct arena *arena)
 {
-	/* relaxed: whoever sees it late does more than needed */
+	/* relaxed: a late reader only does needless work */
 	return atom_load_rlx(&arena->off);
 }
 
 bool arena_break(struct arena *arena)
 {
-	/* order: sc, BROKEN: one thread is the first */
+	/* order: sc, BROKEN: exactly one thread is the first */
 	return atom_xchg_sc(&arena->broken, 1) == 0;
 }
 
 bool arena_is_broken(const struct arena *arena)
 {
-	/* relaxed: whoever sees it late reads a little more of what is
-	 * checked in any case */
+	/* relaxed: a late reader only reads more data, and all data is checked
+	 */
 	return atom_load_rlx(&arena->broken);
 }
 
-/* --- parts ------------------------------------------------------------------
- */
+/* --- parts --------------------------------------------------------------- */
 
 struct arena_session *arena_session(struct arena *arena)
 {
@@ -403,8 +404,7 @@ struct arena_drain *arena_drain(struct arena *arena)
 	return &arena->drain;
 }
 
-/* --- lists ------------------------------------------------------------------
- */
+/* --- lists --------------------------------------------------------------- */
 
 void arena_link(struct arena *arena, struct arena **list)
 {
@@ -476,8 +476,7 @@ uint64_t arena_idle_since(const struct arena *arena)
 	return arena->idle_since_ns;
 }
 
-/* --- counts -----------------------------------------------------------------
- */
+/* --- counts -------------------------------------------------------------- */
 
 void arena_note_fork(struct arena *arena)
 {
@@ -493,8 +492,8 @@ bool arena_has_forked(const struct arena *arena)
 
 void arena_add_late_slots(struct arena *arena, int change)
 {
-	/* relaxed: PASS orders what is added, for knows_all_blocks(); before
-	 * one is taken away, what was fed is under the order's lock */
+	/* relaxed: PASS orders additions, for knows_all_blocks(). Before a
+	 * subtraction, the events of the slot are under the order's lock */
 	atom_add_rlx(&arena->late_slots, (uint32_t)change);
 }
 
@@ -506,7 +505,7 @@ uint32_t arena_late_slots(const struct arena *arena)
 
 void arena_add_live(struct arena *arena, uint64_t spans, uint64_t lost)
 {
-	/* relaxed: counters for a person */
+	/* relaxed: figures for display */
 	atom_add_rlx(&arena->live.spans, spans);
 	atom_add_rlx(&arena->live.lost, lost);
 }
@@ -519,7 +518,7 @@ void arena_add_live_threads(struct arena *arena, int change)
 
 struct arena_live arena_live(const struct arena *arena)
 {
-	/* relaxed: counters for a person */
+	/* relaxed: figures for display */
 	return (struct arena_live){
 		.spans = atom_load_rlx(&arena->live.spans),
 		.lost = atom_load_rlx(&arena->live.lost),
@@ -527,10 +526,9 @@ struct arena_live arena_live(const struct arena *arena)
 	};
 }
 
-/* --- rings ------------------------------------------------------------------
- */
+/* --- rings --------------------------------------------------------------- */
 
-/* The memory of slot @index: its ring, then its count cells. */
+/* Returns the memory of slot @index: its ring, then its count cells. */
 static char *slot_memory(const struct arena *arena, uint32_t index)
 {
 	return (char *)arena->setup.page +

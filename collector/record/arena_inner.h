@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * arena_inner - the body of an arena. For arena.c, and for tests that make an
+ * arena_inner - the body of an arena, for arena.c and for tests that make an
  * arena by hand.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_ARENA_INNER_H
@@ -21,16 +21,16 @@ struct arena {
 	uint32_t refs;
 	struct arena *next; /* the main thread's list */
 	struct arena_setup setup;
-	struct job free_job; /* arena_put()'s */
+	struct job free_job; /* for arena_put() */
 
-	/* Set before another thread knows the arena; only read after that. */
-	dev_t device; /* of the memfd, as /proc/PID/maps has it */
+	/* Set before another thread has the arena; then only read. */
+	dev_t device; /* of the memfd, as in /proc/PID/maps */
 	ino_t inode;
-	int held_fd; /* tells whether anybody has it mapped; -1: unknown */
+	int held_fd; /* see arena_is_held(); -1: unknown */
 
-	/* Words that any thread changes. */
-	uint32_t broken; /* it is read no more */
-	uint32_t off; /* control is CONTROL_OFF, for good */
+	/* Changed by any thread. */
+	uint32_t broken; /* its rings are read no more */
+	uint32_t off; /* control is CONTROL_OFF, which is final */
 	uint32_t forked; /* its program has called fork() */
 	uint32_t late_slots; /* see arena_add_late_slots() */
 	struct arena_live live;
@@ -39,13 +39,13 @@ struct arena {
 	struct orders orders; /* setup.orders */
 	struct arena_session session;
 	struct arena_drain drain;
-	uint64_t idle_since_ns; /* the main thread's: arena_note_idle() */
+	uint64_t idle_since_ns; /* main thread; see arena_note_idle() */
 
-	struct lock lock; /* of these: */
+	struct lock lock; /* guards all below */
 	struct process *processes;
 	uint32_t watched; /* of these */
-	struct family family; /* processes that have ended */
-	bool cut; /* a process went on when the recording ended */
+	struct family family; /* ended processes */
+	bool cut; /* a process ran on when the recording ended */
 };
 
 #endif

@@ -2,38 +2,37 @@
  *
  * cpu_account - one entry for each process, found by its pid.
  *
- * Where the numbers come from. No single source is right, so three are used:
+ * Sources of the numbers. No single source is right, so there are three:
  *
  * 1. The kernel's task clock events, inherited by every process of the tree
- *    (cpu_samples.c: the tree). Each task tells when it ends how long it ran
- *    (READ). This is the only source that an ordinary user has for a process
- *    that lives for a millisecond, is linked statically or is killed: it needs
- *    nothing in the program, and no race with whoever waits for the process.
- *    What it cannot see: the switch to and from a task, what the kernel does
- *    at the end of a process after the events are gone (about 0.15 ms), and
- *    whatever runs after an exec of a set-user-ID file. It counts time that a
- *    hypervisor took away.
- * 2. getrusage() of all that was waited for, which `perfrec record` gets with
- *    the end of its program. It is exact, but only a sum. What it has more
- *    than 1. is spread: over unsampled processes by their number, because the
- *    end of a process costs about the same each time, and over the profile.
+ *    (cpu_samples.c: the tree). Each task reports its running time at its end
+ *    (READ). An ordinary user has no other source for a process that lives for
+ *    a millisecond, is linked statically or is killed: the events need nothing
+ *    in the program, and do not race with the parent's wait. They miss the
+ *    switch to and from a task, the kernel's work at the end of a process after
+ *    the events are gone (about 0.15 ms), and all code after an exec of a
+ *    set-user-ID file. They include time that a hypervisor took away.
+ * 2. getrusage() of all reaped processes, which `perfrec record` gets with the
+ *    end of its program. It is exact, but only a sum. Its excess over 1. is
+ *    spread: over unsampled processes by their number, because the end of a
+ *    process costs about the same each time, and over the profile.
  * 3. The clock of a process that still runs when the recording ends.
  *
- * What was not taken: procfs or the CPU clock of another process tell the
- * exact time of a process until it is reaped, but its parent may reap it
- * before we look, and a shell does. Taskstats and the process connector need
+ * Rejected sources: procfs or the CPU clock of another process show the exact
+ * time of a process until it is reaped, but its parent may reap it before the
+ * collector looks, and a shell does. Taskstats and the process connector need
  * CAP_NET_ADMIN. The shim could store the thread's clock at its end, but not
- * when the process is killed or calls exit_group(), nor in a static one.
+ * when the process is killed or calls exit_group(), nor in a static program.
  *
- * Kernels swap the inherited events of two tasks that have equal ones instead
- * of switching them. The counts are swapped back (inherit_stat), so each task
- * tells its own time. But one task then ends with the events that were opened
- * first, for which the kernel writes no READ. Its time is what all had less
- * what the others told.
+ * The kernel swaps the inherited events of two tasks that have equal ones
+ * instead of switching them. It swaps the counts back (inherit_stat), so each
+ * task reports its own time. But one task then ends with the events that were
+ * opened first, for which the kernel writes no READ. Its time is the total less
+ * the times of all others.
  *
- * Commands are named by programs: any bytes, and as many names as there are
- * processes. So the rows are bounded, and so are the entries: beyond them
- * processes are counted as "others".
+ * Programs choose the names of commands: any bytes, and as many names as
+ * processes. So rows and entries are bounded; further processes count as
+ * "others".
  */
 #include "collector/record/cpu_account.h"
 
@@ -51,44 +50,44 @@
 #define SLOTS_MIN 64u
 #define NONE UINT32_MAX
 #define SECOND_NS 1000000000ULL
-/* The most by which the profile is scaled, for the cost of switches between
- * tasks. Two threads that only pass a word to and fro need 1.4. If more time is
- * missing, it was spent where nothing was seen: it is called unknown. */
+/* The maximum scale of the profile, for the cost of switches between tasks. Two
+ * threads that only pass a word to and fro need 1.4. If more time is missing,
+ * it was spent outside of all sources, and counts as unknown. */
 #define SCALE_MOST 1.5
 
 struct entry {
 	pid_t pid;
-	uint32_t next; /* of its chain */
-	char name[16]; /* "": not told yet */
-	uint64_t named_ns; /* when */
-	uint64_t exec_ns, hello_ns; /* the last ones; 0: none */
+	uint32_t next; /* in its chain */
+	char name[16]; /* "": unknown */
+	uint64_t named_ns; /* time of the name */
+	uint64_t exec_ns, hello_ns; /* latest; 0: none */
 	uint64_t counted_ns, told_ns;
 	uint64_t tasks, ended, reads;
-	bool forked; /* its start is known */
-	bool told, sampled; /* whoever samples it knows it; has samples */
+	bool forked; /* its start was reported */
+	bool told, sampled; /* the sampler knows it; it has samples */
 };
 
 struct cpu_account {
 	struct lock lock;
-	struct entry *entry; /* the first one: all that found no room */
+	struct entry *entry; /* entry[0]: all beyond the limit */
 	uint32_t count, room;
 	uint32_t *chain; /* by pid; the newest of a pid comes first */
 	uint32_t mask;
-	uint32_t root; /* NONE: there is no tree */
+	uint32_t root; /* NONE: no tree */
 	uint32_t events;
 	uint64_t total_ns, steal_ns, lost;
 	bool paused;
 };
 
-/* --- entries ----------------------------------------------------------------
- */
+/* --- entries ------------------------------------------------------------- */
 
 static uint32_t *entry_chain(const struct cpu_account *account, pid_t pid)
 {
 	return &account->chain[(uint32_t)pid & account->mask];
 }
 
-static struct entry *find_entry(const struct cpu_account *account, pid_t pid)
+static struct entry *find_account_entry(const struct cpu_account *account,
+					pid_t pid)
 {
 	uint32_t i = *entry_chain(account, pid);
 
@@ -97,7 +96,7 @@ static struct entry *find_entry(const struct cpu_account *account, pid_t pid)
 	return i == NONE ? NULL : &account->entry[i];
 }
 
-/* Double the entries and chains. False: no memory, or there are enough. */
+/* Doubles entries and chains. Returns false without memory, or at the limit. */
 static bool grow_entries(struct cpu_account *account)
 {
 	uint32_t room = 2 * account->room;
@@ -119,7 +118,7 @@ static bool grow_entries(struct cpu_account *account)
 	account->room = room;
 	for (uint32_t i = 0; i < room; i++)
 		chain[i] = NONE;
-	/* In the order they came, so that the newest comes first again. */
+	/* In the old order, so that the newest comes first again. */
 	for (uint32_t i = 1; i < account->count; i++) {
 		uint32_t *link = entry_chain(account, account->entry[i].pid);
 
@@ -129,7 +128,7 @@ static bool grow_entries(struct cpu_account *account)
 	return true;
 }
 
-static struct entry *add_entry(struct cpu_account *account, pid_t pid)
+static struct entry *add_account_entry(struct cpu_account *account, pid_t pid)
 {
 	struct entry *entry;
 	uint32_t *link;
@@ -143,11 +142,11 @@ static struct entry *add_entry(struct cpu_account *account, pid_t pid)
 	return entry;
 }
 
-static struct entry *entry_at(struct cpu_account *account, pid_t pid)
+static struct entry *account_entry_at(struct cpu_account *account, pid_t pid)
 {
-	struct entry *entry = find_entry(account, pid);
+	struct entry *entry = find_account_entry(account, pid);
 
-	return entry ? entry : add_entry(account, pid);
+	return entry ? entry : add_account_entry(account, pid);
 }
 
 static void set_entry_name(struct entry *entry, const char *name)
@@ -155,10 +154,9 @@ static void set_entry_name(struct entry *entry, const char *name)
 	snprintf(entry->name, sizeof(entry->name), "%s", name);
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
-/* The eighth number of the first line of /proc/stat, in ns. */
+/* Returns the eighth number of the first line of /proc/stat, in ns. */
 static uint64_t read_steal(void)
 {
 	unsigned long long ticks = 0;
@@ -220,15 +218,14 @@ uint64_t cpu_account_steal_ns(const struct cpu_account *account)
 	return now > account->steal_ns ? now - account->steal_ns : 0;
 }
 
-/* --- the tree ---------------------------------------------------------------
- */
+/* --- the tree ------------------------------------------------------------ */
 
 void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events)
 {
 	struct entry *entry;
 
 	lock_acquire(&account->lock);
-	entry = entry_at(account, pid);
+	entry = account_entry_at(account, pid);
 	entry->forked = true;
 	entry->tasks++;
 	account->root = (uint32_t)(entry - account->entry);
@@ -236,16 +233,16 @@ void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events)
 	lock_release(&account->lock);
 }
 
-/* The entry of process @pid, which begins. Records of one process come from the
- * buffers of several CPUs: its name, and even its end, may be read before its
- * begin. An entry whose begin was told already is that of another process,
- * which had the same pid before. */
+/* Returns the entry of process @pid at its start. Records of one process come
+ * from the buffers of several CPUs: its name, and even its end, may be read
+ * before its start. An entry that already has a start belongs to an earlier
+ * process with the same pid. */
 static struct entry *begin_entry(struct cpu_account *account, pid_t pid)
 {
-	struct entry *entry = find_entry(account, pid);
+	struct entry *entry = find_account_entry(account, pid);
 
 	if (!entry || entry->forked)
-		entry = add_entry(account, pid);
+		entry = add_account_entry(account, pid);
 	entry->forked = true;
 	return entry;
 }
@@ -257,9 +254,10 @@ void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
 	struct entry *entry;
 
 	lock_acquire(&account->lock);
-	entry = pid == tid ? begin_entry(account, pid) : entry_at(account, pid);
+	entry = pid == tid ? begin_entry(account, pid)
+			   : account_entry_at(account, pid);
 	entry->tasks++;
-	maker = find_entry(account, parent);
+	maker = find_account_entry(account, parent);
 	if (!entry->name[0] && maker)
 		memcpy(entry->name, maker->name, sizeof(entry->name));
 	lock_release(&account->lock);
@@ -273,7 +271,7 @@ void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
 	if (pid != tid)
 		return;
 	lock_acquire(&account->lock);
-	entry = entry_at(account, pid);
+	entry = account_entry_at(account, pid);
 	if (exec)
 		entry->exec_ns = MAX(entry->exec_ns, ns);
 	if (entry != account->entry && ns >= entry->named_ns) {
@@ -288,7 +286,7 @@ void cpu_account_hello(struct cpu_account *account, pid_t pid, uint64_t ns)
 	struct entry *entry;
 
 	lock_acquire(&account->lock);
-	entry = entry_at(account, pid);
+	entry = account_entry_at(account, pid);
 	entry->hello_ns = MAX(entry->hello_ns, ns);
 	lock_release(&account->lock);
 }
@@ -298,7 +296,7 @@ void cpu_account_count(struct cpu_account *account, pid_t pid, uint64_t ns)
 	struct entry *entry;
 
 	lock_acquire(&account->lock);
-	entry = entry_at(account, pid);
+	entry = account_entry_at(account, pid);
 	entry->counted_ns += ns;
 	entry->reads++;
 	lock_release(&account->lock);
@@ -307,7 +305,7 @@ void cpu_account_count(struct cpu_account *account, pid_t pid, uint64_t ns)
 void cpu_account_exit(struct cpu_account *account, pid_t pid)
 {
 	lock_acquire(&account->lock);
-	entry_at(account, pid)->ended++;
+	account_entry_at(account, pid)->ended++;
 	lock_release(&account->lock);
 }
 
@@ -332,8 +330,7 @@ void cpu_account_total(struct cpu_account *account, uint64_t ns)
 	lock_release(&account->lock);
 }
 
-/* --- the profile ------------------------------------------------------------
- */
+/* --- the profile --------------------------------------------------------- */
 
 void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 		      uint64_t ns, bool sampled)
@@ -341,7 +338,7 @@ void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 	struct entry *entry;
 
 	lock_acquire(&account->lock);
-	entry = entry_at(account, pid);
+	entry = account_entry_at(account, pid);
 	if (!entry->name[0])
 		set_entry_name(entry, name);
 	entry->told_ns += ns;
@@ -350,10 +347,9 @@ void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 	lock_release(&account->lock);
 }
 
-/* --- the end ----------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------- */
 
-/* The CPU time of process @pid in ns; 0: it is gone. */
+/* Returns the CPU time of process @pid in ns, or 0 if it is gone. */
 static uint64_t cpu_clock_of(pid_t pid)
 {
 	struct timespec time;
@@ -370,9 +366,9 @@ static bool lacks_a_read(const struct cpu_account *account,
 	return entry->forked && entry->reads < account->events * entry->tasks;
 }
 
-/* The process whose time nobody told (see the head of this file): of those that
- * lack a READ, the one whose samples stand for the most time beyond what it
- * told. */
+/* Returns the process whose time is missing (see the head of this file): its
+ * samples exceed its reported time by more than those of any other process
+ * without all READs. */
 static struct entry *find_silent(struct cpu_account *account)
 {
 	struct entry *best = &account->entry[account->root];
@@ -394,9 +390,9 @@ static struct entry *find_silent(struct cpu_account *account)
 	return best;
 }
 
-/* Whether the record of the begin or of the end of a process of the tree is
- * missing, for want of room. @now_ns: its CPU time, 0 if it is gone. The kernel
- * tells of such a loss only with the next record, and there may be none. */
+/* Returns true if the record of the start or end of a process of the tree was
+ * dropped. @now_ns: its CPU time, 0 if it is gone. The kernel reports such a
+ * loss only with its next record, which may never come. */
 static bool is_entry_cut(const struct entry *entry, uint64_t now_ns)
 {
 	if (!entry->forked)
@@ -447,14 +443,14 @@ static int rows_by_time(const void *left, const void *right)
 	return rows_by_name(a, b);
 }
 
-static void add_row(struct cpu_row *to, const struct cpu_row *from)
+static void add_account_row(struct cpu_row *to, const struct cpu_row *from)
 {
 	to->count += from->count;
 	to->ns += from->ns;
 }
 
-/* Equal names become one, in place. Returns how many are left. */
-static size_t merge_rows(struct cpu_row *row, size_t count)
+/* Merges rows with equal names, in place. Returns the number of rows left. */
+static size_t merge_account_rows(struct cpu_row *row, size_t count)
 {
 	size_t kept = 0;
 
@@ -463,7 +459,7 @@ static size_t merge_rows(struct cpu_row *row, size_t count)
 	qsort(row, count, sizeof(*row), rows_by_name);
 	for (size_t i = 1; i < count; i++) {
 		if (!rows_by_name(&row[kept], &row[i]))
-			add_row(&row[kept], &row[i]);
+			add_account_row(&row[kept], &row[i]);
 		else
 			row[++kept] = row[i];
 	}
@@ -471,8 +467,8 @@ static size_t merge_rows(struct cpu_row *row, size_t count)
 	return kept + 1;
 }
 
-/* Keep the first CPU_ROWS_MAX - 1 rows, and add all others up in the last one.
- */
+/* Keeps the first CPU_ROWS_MAX - 1 rows, and adds up all others in the last
+ * one. */
 static void keep_rows(const struct cpu_row *row, size_t count,
 		      struct cpu_sum *out)
 {
@@ -485,13 +481,13 @@ static void keep_rows(const struct cpu_row *row, size_t count,
 	snprintf(last->name, sizeof(last->name), "%s", CPU_OTHERS);
 	last->is_short = true;
 	for (size_t i = CPU_ROWS_MAX; i < count; i++)
-		add_row(last, &row[i]);
+		add_account_row(last, &row[i]);
 }
 
-/* Make a row for each process that has no sample. It was too short for one if
- * it had less than two periods of CPU time, or could have been sampled. */
-static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
-			struct cpu_row *row)
+/* Makes a row for each process without a sample. It was too short for one if it
+ * had less than two periods of CPU time, or could have been sampled. */
+static size_t make_account_rows(const struct cpu_account *account,
+				uint64_t period_ns, struct cpu_row *row)
 {
 	size_t count = 0;
 
@@ -499,7 +495,7 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 		const struct entry *entry = &account->entry[i];
 		uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
 
-		/* Sampled, or of no tree and without any time. */
+		/* Sampled, or outside of the tree and without time. */
 		if (entry->sampled || (!ns && !entry->forked && !entry->ended))
 			continue;
 		row[count].count = i ? 1 : MAX(entry->tasks, 1u);
@@ -511,7 +507,8 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 	return count;
 }
 
-/* The processes whose last program never said hello. @row has room for all. */
+/* Lists the processes whose last program never said hello. @row has room for
+ * all. */
 static void sum_unloaded(const struct cpu_account *account, struct cpu_row *row,
 			 struct cpu_sum *out)
 {
@@ -527,13 +524,12 @@ static void sum_unloaded(const struct cpu_account *account, struct cpu_row *row,
 		memcpy(row[count++].name, entry->name, sizeof(entry->name));
 	}
 	out->unloaded = count;
-	out->unloaded_names = merge_rows(row, count);
+	out->unloaded_names = merge_account_rows(row, count);
 	out->unloaded_rows = MIN(out->unloaded_names, (size_t)CPU_UNLOADED_MAX);
 	memcpy(out->unloaded_row, row,
 	       out->unloaded_rows * sizeof(*out->unloaded_row));
 }
 
-/* Spread @more over the rows by their processes. */
 static void spread_over_rows(struct cpu_sum *out, uint64_t more)
 {
 	uint64_t left = more, count = out->count;
@@ -551,9 +547,10 @@ static void spread_over_rows(struct cpu_sum *out, uint64_t more)
 	out->unknown_ns += left;
 }
 
-/* getrusage() says that the tree has @more than what is known. */
-static void add_missing(const struct cpu_account *account, uint64_t sampled_ns,
-			uint64_t more, struct cpu_sum *out)
+/* Distributes @more, the excess of getrusage() over the known time. */
+static void add_missing_time(const struct cpu_account *account,
+			     uint64_t sampled_ns, uint64_t more,
+			     struct cpu_sum *out)
 {
 	double share = (double)out->count / (double)(account->count - 1);
 	uint64_t to_rows = (uint64_t)((double)more * MIN(share, 1.0));
@@ -568,9 +565,10 @@ static void add_missing(const struct cpu_account *account, uint64_t sampled_ns,
 	spread_over_rows(out, to_rows);
 }
 
-/* getrusage() says @less than what is known. The task clock of the kernel runs
- * on while a hypervisor has the CPU: that is taken away. If more is missing, it
- * is of processes that nobody waited for, which getrusage() does not have. */
+/* Removes @less, the excess of the known time over getrusage(). The kernel's
+ * task clock runs on while a hypervisor has the CPU: that time is subtracted.
+ * Any further excess belongs to processes that nobody waited for, which
+ * getrusage() does not include. */
 static void scale_to_truth(const struct cpu_truth *truth, uint64_t less,
 			   struct cpu_sum *out)
 {
@@ -595,8 +593,8 @@ static void hold_against_truth(const struct cpu_account *account,
 	if (!truth->known || !known || account->count < 2 || account->paused)
 		return;
 	if (truth->used_ns > known)
-		add_missing(account, truth->sampled_ns, truth->used_ns - known,
-			    out);
+		add_missing_time(account, truth->sampled_ns,
+				 truth->used_ns - known, out);
 	else
 		scale_to_truth(truth, known - truth->used_ns, out);
 }
@@ -613,8 +611,8 @@ void cpu_account_close(struct cpu_account *account,
 	out->lost = account->lost;
 	row = calloc(account->count, sizeof(*row));
 	if (row) {
-		count = make_rows(account, truth->period_ns, row);
-		keep_rows(row, merge_rows(row, count), out);
+		count = make_account_rows(account, truth->period_ns, row);
+		keep_rows(row, merge_account_rows(row, count), out);
 		sum_unloaded(account, row, out);
 		free(row);
 	}

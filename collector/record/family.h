@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * family - what is kept of processes of an arena that have ended and that may
- * still have children: a child whose parent has ended before the child first
- * records starts with what its parent had. It is bounded: it has the program
- * that said hello, and of the children that had called fork() the FAMILY_MAX
- * that ended last.
+ * family - the facts about ended processes of an arena that may still have
+ * children. If a parent ends before its child first records, the child starts
+ * with its parent's state. Bounded: the program that said hello, and the last
+ * FAMILY_MAX ended children that had called fork().
  *
  * All calls are made under the lock of the arena.
  */
@@ -21,37 +20,36 @@
 struct modules;
 struct tracks;
 
-/* A possible parent of a child that is met: it runs, or has ended. */
+/* A possible parent of a new child, running or ended. */
 struct kin {
-	pid_t pid; /* in our namespace; may be used again if it has ended */
-	pid_t inner_pid; /* as it saw itself */
+	pid_t pid; /* in our namespace; may be reused after the end */
+	pid_t inner_pid; /* in its own namespace */
 	bool foreign; /* its pid namespace is not ours */
 	char name[FAMILY_NAME_BYTES];
 	struct modules *modules;
 	struct tracks *tracks;
 };
 
-/* All zero is an empty one. */
+/* All zero is an empty family. */
 struct family {
-	struct kin root; /* that said hello; modules NULL: it has not ended */
+	struct kin root; /* said hello; modules NULL: not ended */
 	struct kin ended[FAMILY_MAX]; /* the oldest is replaced */
-	size_t count; /* ever put into ended */
+	size_t count; /* ever added to ended */
 };
 
-/* Keep what children of the program that said hello, which has ended, start
- * with. Takes references of its own. */
+/* Keeps the ended program that said hello, for its children. Takes references
+ * of its own. */
 void family_keep_root(struct family *family, const struct kin *root);
-/* The same for a child that had called fork(), and has ended. */
+/* The same for an ended child that had called fork(). */
 void family_keep(struct family *family, const struct kin *ended);
 
-/* Of the processes that called themselves @inner_pid, the one that ended last;
- * or NULL. Valid until the lock is released. */
+/* Returns the last ended process with the inner id @inner_pid, or NULL. Valid
+ * until the lock is released. */
 const struct kin *family_find(const struct family *family, pid_t inner_pid);
 
-/* Any of them, if there is one the root; NULL: there is none. */
+/* Returns the root, else any kept process, or NULL. */
 const struct kin *family_any(const struct family *family);
 
-/* Give all references back. */
 void family_release(struct family *family);
 
 #endif

@@ -32,8 +32,8 @@ _Static_assert(sizeof(pthread_mutex_t) <=
 		       offsetof(struct liveness_shm, heartbeat),
 	       "the mutex fits in front of the heartbeat");
 
-/* The C library puts the lock word first and the mutex on the thread's list
- * of robust futexes, which the kernel walks when the thread dies. */
+/* The C library puts the lock word first, and the mutex on the thread's list of
+ * robust futexes, which the kernel walks when the thread dies. */
 static int hold_owner(struct liveness_shm *shm)
 {
 	pthread_mutex_t *mutex = (pthread_mutex_t *)shm;
@@ -49,15 +49,15 @@ static int hold_owner(struct liveness_shm *shm)
 		err = pthread_mutex_lock(mutex);
 	if (err)
 		return -err;
-	/* Without this bit the kernel would wake nobody. The bit is also why
-	 * the mutex is never unlocked: we have nobody to hand it to.
+	/* Without this bit the kernel would not wake waiters. Because of the
+	 * bit the mutex is never unlocked: that would need a waiter to take it.
 	 * order: sc, OWNER: set before any program maps the page */
 	atom_or_sc(&shm->owner, FUTEX_WAITERS);
 	return 0;
 }
 
-/* Waits for ever: that it waits is what programs look at. A wake, a signal or
- * SIGCONT is no reason to stop waiting; the end of the collector is. */
+/* Waits until the collector ends: programs check that it waits. A wake, a
+ * signal or SIGCONT must not end the wait. */
 static void *park(void *shm)
 {
 	struct liveness_shm *page = shm;
@@ -75,7 +75,7 @@ static int start_parked(struct liveness *liveness)
 	sigset_t all, before;
 	int err;
 
-	/* Signals are the main thread's. */
+	/* Only the main thread gets signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&liveness->parked, NULL, park, liveness->shm);
@@ -130,14 +130,14 @@ void liveness_free(struct liveness **liveness)
 	if (!old)
 		return;
 	if (old->shm) {
-		/* order: sc, CLOSED: first, then those who wait look at it */
+		/* order: sc, CLOSED: set before waiters wake and look at it */
 		atom_store_sc(&old->shm->closed, 1);
 		syscall(SYS_futex, &old->shm->owner, FUTEX_OP_WAKE, INT_MAX,
 			NULL, NULL, 0);
 		/* The page stays mapped: the robust list leads into it. */
 	}
 	if (old->has_parked) {
-		/* order: sc, CLOSED: changed, so that the wait returns */
+		/* order: sc, CLOSED: changed so that the wait returns */
 		atom_store_sc(&old->shm->parked, 1);
 		syscall(SYS_futex, &old->shm->parked, FUTEX_OP_WAKE, INT_MAX,
 			NULL, NULL, 0);

@@ -2,21 +2,20 @@
  *
  * process - the state of a recorded program, and its end.
  *
- * It begins in drain/process_meet.c: on the main thread with a hello, or on a
- * drain worker that finds a slot claimed by a process id it does not know. It
- * ends when its pidfd says so (process_look() finds the end of one without),
- * when another image says hello with its process id (exec), when it writes
- * nonsense, or when the recording ends. Then:
+ * drain/process_meet.c starts it: on the main thread with a hello, or on a
+ * drain worker when a slot has an unknown process id. It ends when its pidfd
+ * reports the end (process_look() finds the end of an unwatched process), when
+ * another image says hello with its process id (exec), when it writes nonsense,
+ * or when the recording ends. Then:
  *
  *   process_end()          any thread    marks it as ending; the caller kicks
  *                                        the drain workers (drain_kick())
- *   process_drained()      each worker   has taken in what is left in its
- *                                        slots, and posted a job for each
- *                                        thread
+ *   process_drained()      each worker   has read all records in its slots,
+ *                                        and posted a job for each thread
  *   process_reap_finish()  jobs thread   comes after those jobs: the sums are
  *                                        whole; calls process_done()
- *   process_reap()         main thread   frees it, as events may still be on
- *                                        the way to its watch before
+ *   process_reap()         main thread   frees it here, because until then
+ *                                        events of its watch may arrive
  */
 #include "collector/record/process.h"
 
@@ -29,8 +28,8 @@
 #include <unistd.h>
 
 #include "collector/base/budget.h"
-#include "collector/base/lock.h"
 #include "collector/base/clock.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/base/proc.h"
 #include "collector/base/random.h"
@@ -48,15 +47,13 @@ _Static_assert(sizeof(((struct process_entry *)NULL)->name) ==
 		       FAMILY_NAME_BYTES,
 	       "a name fits");
 
-/* Processes of which one call of process_look() reads what /proc says. */
+/* Processes per call of process_look() whose state it reads from /proc. */
 #define LOOKED_AT 64
 
-/* --- begin and end ----------------------------------------------------------
- */
+/* --- start and end ------------------------------------------------------- */
 
 static void watched_process_exited(struct watch *watch)
 {
-	/* The watch is the first member. */
 	struct process *process = (struct process *)watch;
 
 	loop_remove(process->setup.collector->loop, watch);
@@ -149,8 +146,8 @@ void process_list(struct process *process)
 	lock_release(&collector->lock);
 }
 
-/* Keep what children of @process start with, as they may be met only after it
- * has been freed. Under the arena's lock. */
+/* Keeps the state that children of @process start with: their first slots may
+ * appear after @process is freed. Under the arena's lock. */
 static void keep_kin(const struct process *process)
 {
 	struct family *family = arena_family(process->setup.arena);
@@ -158,7 +155,7 @@ static void keep_kin(const struct process *process)
 
 	if (!process->setup.forked)
 		family_keep_root(family, &kin);
-	/* relaxed: its threads have been drained, and finished since */
+	/* relaxed: workers have drained and finished all its threads */
 	else if (atom_load_rlx(&process->has_forked))
 		family_keep(family, &kin);
 }
@@ -174,7 +171,7 @@ static void unlink_from_arena(struct process *process)
 	*link = process->next;
 	*arena_watched(arena) -= process->setup.watched;
 	keep_kin(process);
-	/* All workers have looked at all slots since it ended. */
+	/* All workers have looked at all slots since its end. */
 	if (process->end.why == PROCESS_RUNNING)
 		arena_cut(arena);
 	if (!arena_first_process(arena))
@@ -229,12 +226,16 @@ struct process *process_take_done(struct collector *collector)
 	return process;
 }
 
-/* --- what is known ----------------------------------------------------------
- */
+/* --- queries ------------------------------------------------------------- */
 
 const struct process_setup *process_setup(const struct process *process)
 {
 	return &process->setup;
+}
+
+bool process_is_listed(const struct process *process)
+{
+	return process->entry_listed;
 }
 
 struct process_parts *process_parts(struct process *process)
@@ -291,8 +292,8 @@ pid_t process_outer_thread(struct process *process, pid_t inner)
 {
 	const struct process_setup *setup = &process->setup;
 
-	/* Of the main thread we know it, whatever the namespace; and one that
-	 * may make no system call does not know its own. */
+	/* The collector knows the main thread's id in any namespace. A thread
+	 * that may make no system call does not know its own. */
 	if (inner == setup->inner_pid || inner <= 0)
 		return setup->pid;
 	if (!setup->foreign)
@@ -321,7 +322,7 @@ size_t process_unloaded(const struct process *process, uint32_t after,
 {
 	struct map_log *log = process->setup.arena_setup->map_log;
 
-	/* Without all of the log anything may have gone. */
+	/* With an incomplete log any module may be gone. */
 	if (!log || map_log_lost(log))
 		return SIZE_MAX;
 	return map_log_unloaded(log, process->setup.inner_pid, after, upto, out,
@@ -340,12 +341,12 @@ static void end_process_as(struct process *process, enum process_end why,
 	struct collector *collector = process->setup.collector;
 
 	lock_acquire(&collector->lock);
-	/* relaxed: changed under this lock only */
+	/* relaxed: changed only under this lock */
 	if (!atom_load_rlx(&process->ending)) {
 		process->end =
 			(struct process_ending){ why, clock_boottime_ns(),
 						 exec_flow };
-		/* order: rel, ENDING: how it ended, then that it did */
+		/* order: rel, ENDING: the reason first, then the flag */
 		atom_store_rel(&process->ending, 1);
 	}
 	lock_release(&collector->lock);
@@ -369,7 +370,7 @@ void process_stop(struct process *process)
 
 const struct process_ending *process_ending(const struct process *process)
 {
-	/* order: acq, ENDING: how it ended is settled */
+	/* order: acq, ENDING: the reason is final */
 	return atom_load_acq(&process->ending) ? &process->end : NULL;
 }
 
@@ -389,7 +390,7 @@ bool process_is_gone(const struct process *process)
 void process_drained(struct process *process, uint32_t worker, uint32_t workers)
 {
 	uint64_t bit = 1ULL << worker, all = (1ULL << workers) - 1;
-	/* order: sc, DRAINED: the last one here sees the others' work done */
+	/* order: sc, DRAINED: the last worker sees the others' work done */
 	uint64_t before = atom_or_sc(&process->drained, bit);
 
 	if (before != all && (before | bit) == all)
@@ -400,7 +401,7 @@ void process_drained(struct process *process, uint32_t worker, uint32_t workers)
 
 bool process_is_drained(const struct process *process, uint32_t worker)
 {
-	/* relaxed: a worker asks for its own bit */
+	/* relaxed: a worker reads its own bit */
 	return atom_load_rlx(&process->drained) & 1ULL << worker;
 }
 
@@ -440,7 +441,7 @@ void process_look(struct collector *collector)
 		return;
 	first = first < count ? first : 0;
 	end = collector->looked = first + LOOKED_AT;
-	/* Only this thread takes any out; new ones come in at the front. */
+	/* Only this thread removes processes; new ones go to the front. */
 	for (; process; process = process->next_all) {
 		bool closely;
 

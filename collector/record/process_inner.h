@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_inner - the body of a process. For process.c, and for tests that make
+ * process_inner - the body of a process, for process.c and for tests that make
  * a process by hand.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_PROCESS_INNER_H
@@ -19,16 +19,16 @@ struct process {
 	const struct process_calls *calls;
 	struct process_setup setup;
 	struct process_parts parts;
-	uint64_t rss_uuid; /* of the track of its resident size; 0: none; under
-			    * the collector's lock */
+	/* Track of its resident size; 0: none; under the collector's lock. */
+	uint64_t rss_uuid;
 	uint64_t start_flow; /* see process_take_start_flow() */
-	bool entry_listed; /* then setup.entry is the recording's */
-	uint32_t has_forked; /* any worker sets it: it has called fork() */
-	struct outer_threads threads; /* ids of its threads, if it is foreign */
+	bool entry_listed; /* setup.entry belongs to the recording */
+	uint32_t has_forked; /* set by any worker */
+	struct outer_threads threads; /* thread ids, if it is foreign */
 
 	uint32_t ending; /* set once, by process_end() */
-	struct process_ending end; /* valid once ending is set */
-	uint64_t drained; /* a bit for each drain worker: process_drained() */
+	struct process_ending end; /* valid after ending is set */
+	uint64_t drained; /* one bit per drain worker: process_drained() */
 	struct job drained_job;
 	struct process *next; /* of its arena */
 	struct process *next_all; /* of the collector */

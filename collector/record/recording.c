@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recording - begins on the main thread. Drain workers and the jobs thread add
- * to it under its lock, which none of them holds for long. When the last
- * reference is given back, the recording ends: on the main thread in `perfrec
- * record`, and on the thread of its jobs in the daemon.
+ * recording - the main thread creates it. Drain workers and the jobs thread add
+ * to it under its lock, and hold the lock only briefly. The recording ends with
+ * its last reference: on the main thread in `perfrec record`, and on the thread
+ * of its jobs in the daemon.
  *
- * The trace is written as it comes and is valid at any moment. Everything else
+ * The trace is written as it grows, and is valid at any moment. All other data
  * is summed up in memory, bounded by the number of functions and by LISTED_MAX.
- * It is written when the recording ends, by recording->finish: the rooms that
- * know the files are above this one (files/recording_finish.c).
+ * recording->finish writes it at the end: the rooms that know the files are
+ * above this one (files/recording_finish.c).
  */
 #include "collector/record/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,43 +24,48 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
-#include "collector/base/grow.h"
 #include "collector/base/clock.h"
+#include "collector/base/grow.h"
+#include "collector/base/lock.h"
+#include "collector/base/log.h"
+#include "collector/base/proc.h"
 #include "collector/base/random.h"
 #include "collector/cut/kept_head.h"
-#include "collector/flight/flight_queue.h"
-#include "collector/flight/triggers.h"
 #include "collector/names/filter_matches.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
-#include "collector/record/cpu_account.h"
-#include "collector/record/recording_inner.h"
-#include "collector/base/log.h"
-#include "collector/trace/out_perfetto.h"
-#include "collector/trace/out_track.h"
-#include "collector/base/proc.h"
 #include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
-#include "collector/profile/stack_profile.h"
-#include "collector/trace/trace_file.h"
 #include "collector/output/unwritten.h"
+#include "collector/profile/stack_profile.h"
+#include "collector/record/attributes.h"
+#include "collector/record/collector.h"
+#include "collector/record/cpu_account.h"
+#include "collector/record/flight_queue.h"
+#include "collector/record/recording_inner.h"
+#include "collector/record/triggers.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_track.h"
+#include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* For all trees and stacks of a recording, which a program can make grow. */
+/* For all trees and stacks of a recording, which a program can grow. */
 #define BUDGET_BYTES (1ULL << 30)
-/* Histograms leave the rest to trees: calls are still counted without them. */
+/* Histograms leave the rest to trees: calls are counted even without them. */
 #define HISTOGRAM_BYTES (BUDGET_BYTES / 4)
 #define LISTED_MAX 65536
 #define WENT_ON_MAX 4096
-/* As many marks as fit into one block of the trace. */
+/* The number of marks that fit into one block of the trace. */
 #define LOSSY_MAX ((TRACE_BLOCK_BYTES - 64) / 32)
-/* A trace that stops at its size limit has this room for switches up to the
- * stop that are not in it: trace/out_sched.h keeps some KiB for each CPU. */
+/* Room of a trace that stopped at its size limit, for switches before the stop
+ * that are not written yet: trace/out_sched.h buffers some KiB for each CPU. */
 #define LATE_BYTES_MAX (1u << 20)
 #define PACKET_BYTES 8192
+#define BOOT_ID_BYTES 36
+#define BOOT_BYTES (BOOT_ID_BYTES + 24)
+#define CLOCK_TRIES 8
+#define CLOCK_CLOSE_NS 1000
 #define ROOM_BYTES (256 << 10)
 
 static uint64_t default_max_bytes(int dir_fd)
@@ -71,20 +78,53 @@ static uint64_t default_max_bytes(int dir_fd)
 		   free_space.f_bavail * free_space.f_frsize / 10);
 }
 
+/* Reads the clocks. Viewers align traces of other machines by the wall clock.
+ * Reads the first two again if the thread lost its CPU between them. */
+static struct out_clocks read_clocks(void)
+{
+	struct out_clocks clocks;
+
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		clocks.boottime = clock_read_ns(CLOCK_BOOTTIME);
+		clocks.realtime = clock_read_ns(CLOCK_REALTIME);
+		if (clock_read_ns(CLOCK_BOOTTIME) - clocks.boottime <
+		    CLOCK_CLOSE_NS)
+			break;
+	}
+	clocks.monotonic = clock_read_ns(CLOCK_MONOTONIC);
+	clocks.monotonic_coarse = clock_read_ns(CLOCK_MONOTONIC_COARSE);
+	clocks.monotonic_raw = clock_read_ns(CLOCK_MONOTONIC_RAW);
+	return clocks;
+}
+
+/* Reads the boot id of the kernel whose CLOCK_BOOTTIME we read; "": unknown.
+ * Adds the offset of a time namespace, whose clock differs from the kernel's.
+ */
+static void read_boot(char out[BOOT_BYTES])
+{
+	int64_t offset_ns = proc_boottime_offset_ns();
+	char id[BOOT_ID_BYTES + 1] = "";
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (file && !fgets(id, sizeof(id), file))
+		id[0] = '\0';
+	if (file)
+		fclose(file);
+	snprintf(out, BOOT_BYTES, offset_ns && id[0] ? "%s%+" PRId64 : "%s", id,
+		 offset_ns);
+}
+
 static void write_preamble(struct recording *recording)
 {
-	const struct out_clocks clocks = {
-		.boottime = clock_read_ns(CLOCK_BOOTTIME),
-		.monotonic = clock_read_ns(CLOCK_MONOTONIC),
-		.realtime = clock_read_ns(CLOCK_REALTIME),
-		.monotonic_coarse = clock_read_ns(CLOCK_MONOTONIC_COARSE),
-		.monotonic_raw = clock_read_ns(CLOCK_MONOTONIC_RAW),
-	};
+	const struct out_clocks clocks = read_clocks();
+	char host[HOST_NAME_MAX + 1] = "", boot[BOOT_BYTES];
 	const struct collect_options *options = recording->setup.options;
 	const struct out_attribute attributes[] = {
 		{ "perfrec.version", PERFREC_VERSION, 0 },
 		{ "perfrec.command",
 		  options->command ? options->command[0] : "", 0 },
+		{ "perfrec.host", host, 0 },
+		{ "perfrec.boot", boot, 0 },
 		{ "perfrec.clock", recording->setup.ticks ? "tsc" : "boottime",
 		  0 },
 		{ "perfrec.on_full",
@@ -97,6 +137,8 @@ static void write_preamble(struct recording *recording)
 	uint8_t packet[PACKET_BYTES], uuid[16];
 	uint64_t half[2] = { random_u64(), random_u64() };
 
+	gethostname(host, sizeof(host) - 1);
+	read_boot(boot);
 	memcpy(uuid, half, sizeof(uuid));
 	trace_file_append(recording->setup.trace, 1, packet,
 			  out_perfetto_preamble(packet, sizeof(packet), &clocks,
@@ -117,7 +159,7 @@ static int open_recording_folder(const char *path, bool exclusive, int *out)
 	}
 	*out = open(path, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (*out >= 0) {
-		/* Nobody removes or repairs it while it is made. */
+		/* So that no other process removes or repairs it meanwhile. */
 		folder_lock_hold(*out);
 		return 0;
 	}
@@ -130,11 +172,11 @@ static int open_recording_folder(const char *path, bool exclusive, int *out)
 }
 
 /*
- * A trace may fill the disk. The files that are written after it, most of all
- * the summary, then have the room of this nameless file. Returns its
- * descriptor, or -1 where no room can be set aside.
+ * Reserves disk space in a nameless file: a trace may fill the disk, and the
+ * files written after it, above all the summary, then use this space. Returns
+ * its descriptor, or -1 if the space cannot be reserved.
  */
-static int set_room_aside(int dir_fd)
+static int set_disk_room_aside(int dir_fd)
 {
 	int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 
@@ -176,7 +218,7 @@ static int open_trace(const struct collector *collector,
 			MAX(recording->setup.max_bytes, KEEP_BYTES_MIN);
 		trace.keep_bytes = recording->setup.max_bytes;
 		trace.make_head = kept_head_make;
-		/* It is made when the trace is whole. */
+		/* The index is made when the trace is complete. */
 		trace.index_name = NULL;
 	} else {
 		trace.max_bytes = recording->setup.max_bytes;
@@ -186,8 +228,8 @@ static int open_trace(const struct collector *collector,
 	}
 	err = trace_file_open(&trace, &recording->setup.trace);
 	if (err == -EOPNOTSUPP && options->keep_last)
-		log_err("cannot write '%s/%s': the file system cannot give up "
-			"the begin of a file, as --keep last has to (choose "
+		log_err("cannot write '%s/%s': the file system cannot remove "
+			"the start of a file, which --keep last needs (choose "
 			"another with -o, or leave --keep last out)",
 			recording->path, TRACE_NAME);
 	else if (err)
@@ -230,6 +272,7 @@ static void recording_free(struct recording *recording)
 		recording->sums.went_on = went_on->next;
 		free(went_on);
 	}
+	who_free(&recording->who);
 	function_table_release(&recording->functions);
 	async_table_release(&recording->async);
 	stack_profile_free(&recording->setup.profiles.wall);
@@ -245,7 +288,7 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->setup.profiles.span);
 	symbol_cache_put(&recording->setup.symbols);
 	recording_give_room_back(recording);
-	/* Open still if nobody has finished it. */
+	/* Still open if nobody has finished it. */
 	if (recording->setup.trace)
 		(void)trace_file_close(&recording->setup.trace);
 	if (recording->setup.dir_fd >= 0)
@@ -259,7 +302,6 @@ static void recording_free(struct recording *recording)
 	free(recording);
 }
 
-/* The stack profiles that the options ask for. 0 or -ENOMEM. */
 static int new_stack_profiles(const struct collector *collector,
 			      struct recording *recording)
 {
@@ -298,8 +340,8 @@ static int new_matches(const struct collect_options *options,
 	return filter_matches_new(&patterns, out);
 }
 
-/* A file that somebody else has put there keeps the folder. */
-static void remove_folder(struct recording *recording)
+/* A foreign file in the folder keeps the folder. */
+static void remove_recording_folder(struct recording *recording)
 {
 	if (recording->setup.dir_fd >= 0) {
 		(void)unlinkat(recording->setup.dir_fd, TRACE_NAME, 0);
@@ -308,7 +350,6 @@ static void remove_folder(struct recording *recording)
 	(void)rmdir(recording->path);
 }
 
-/* 0 or -ENOMEM. */
 static int new_offcpu_profiles(struct recording *recording)
 {
 	struct recording_setup *setup = &recording->setup;
@@ -322,7 +363,6 @@ static int new_offcpu_profiles(struct recording *recording)
 					    &setup->profiles.offcpu_rest);
 }
 
-/* What triggers snapshots. 0 or -ENOMEM. */
 static int new_flight(const struct flight_options *options,
 		      struct recording_setup *setup)
 {
@@ -350,7 +390,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.budget = { .left = BUDGET_BYTES },
 		.histogram_budget = { .left = HISTOGRAM_BYTES,
 				      .whole = &recording->budget },
-		.last_sequence = 1, /* of packets that belong to no thread */
+		.last_sequence = 1, /* sequence 1 has packets of no thread */
 		.last_process = &recording->sums.processes,
 	};
 	recording->setup = (struct recording_setup){
@@ -364,6 +404,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.started = time(NULL),
 		.budget = &recording->budget,
 		.histogram_budget = &recording->histogram_budget,
+		.push = collector->push,
 	};
 	lock_init(&recording->lock, LOCK_RECORDING);
 	if (recording->path)
@@ -395,14 +436,15 @@ int recording_new(const struct collector *collector, const char *path,
 					    &recording->setup.dir_fd);
 	has_folder = !err;
 	if (!err)
-		recording->room_fd = set_room_aside(recording->setup.dir_fd);
+		recording->room_fd =
+			set_disk_room_aside(recording->setup.dir_fd);
 	if (!err)
 		err = open_trace(collector, recording);
 	if (!err)
 		err = start_jobs(collector, recording);
 	if (err) {
 		if (exclusive && has_folder)
-			remove_folder(recording);
+			remove_recording_folder(recording);
 		recording_free(recording);
 		return err;
 	}
@@ -421,7 +463,7 @@ void recording_set_nice(struct recording *recording, int nice)
 
 struct recording *recording_get(struct recording *recording)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller already has a reference */
 	atom_add_rlx(&recording->refs, 1);
 	return recording;
 }
@@ -435,7 +477,7 @@ bool recording_get_if(struct recording *recording)
 		refs = atom_load_rlx(&recording->refs);
 		if (!refs)
 			return false;
-		/* order: sc, REFS: it is not one that ends */
+		/* order: sc, REFS: the recording does not end meanwhile */
 	} while (!atom_cas_sc(&recording->refs, refs, refs + 1));
 	return true;
 }
@@ -447,15 +489,15 @@ void recording_discard(struct recording *recording)
 
 static void recording_end_job(struct job *job)
 {
-	/* The first member. */
 	struct recording *recording = (struct recording *)job;
+	int err = -ECANCELED;
 
 	if (recording->is_discarded)
-		remove_folder(recording);
+		remove_recording_folder(recording);
 	else if (recording->setup.trace && recording->finish)
-		(void)recording->finish(recording);
+		err = recording->finish(recording);
 	if (recording->ended)
-		recording->ended(recording, recording->ended_context);
+		recording->ended(recording, err, recording->ended_context);
 	recording_free(recording);
 }
 
@@ -475,7 +517,8 @@ void recording_put(struct recording **recording)
 }
 
 void recording_on_end(struct recording *recording,
-		      void (*ended)(struct recording *recording, void *context),
+		      void (*ended)(struct recording *recording, int err,
+				    void *context),
 		      void *context)
 {
 	recording->ended = ended;
@@ -492,10 +535,10 @@ void recording_uses(const struct recording *recording,
 {
 	const struct symbol_cache_use names =
 		symbol_cache_use(recording->setup.symbols);
-	/* relaxed: a figure for a person */
+	/* relaxed: a figure for display */
 	uint64_t left = atom_load_rlx(&recording->budget.left);
 
-	/* For a moment it is below 0 while budget_take() fails. */
+	/* Briefly below 0 while budget_take() fails. */
 	left = left > BUDGET_BYTES ? 0 : left;
 	out[BUDGET_MEMORY] =
 		(struct recording_use){ "memory", BUDGET_BYTES - left,
@@ -616,7 +659,7 @@ const struct function_total *recording_sort_functions(
 
 uint32_t recording_sequence(struct recording *recording)
 {
-	/* relaxed: only that it is never given twice matters */
+	/* relaxed: only uniqueness matters */
 	return atom_add_rlx(&recording->last_sequence, 1) + 1;
 }
 
@@ -625,7 +668,12 @@ uint32_t *recording_heap_busy(struct recording *recording)
 	return &recording->heap_busy;
 }
 
-uint32_t recording_value_sequence(struct recording *recording)
+uint32_t *recording_windows_busy(struct recording *recording)
+{
+	return &recording->windows_busy;
+}
+
+uint32_t recording_jobs_sequence(struct recording *recording)
 {
 	uint8_t packet[PACKET_BYTES];
 	uint32_t sequence = recording->value_sequence;
@@ -642,14 +690,14 @@ uint32_t recording_value_sequence(struct recording *recording)
 void recording_add_live(struct recording *recording, uint64_t spans,
 			uint64_t dropped)
 {
-	/* relaxed: counters for a person */
+	/* relaxed: figures for display */
 	atom_add_rlx(&recording->live.spans, spans);
 	atom_add_rlx(&recording->live.dropped, dropped);
 }
 
 struct recording_live recording_live(const struct recording *recording)
 {
-	/* relaxed: counters for a person */
+	/* relaxed: figures for display */
 	return (struct recording_live){
 		.spans = atom_load_rlx(&recording->live.spans),
 		.dropped = atom_load_rlx(&recording->live.dropped),
@@ -661,9 +709,19 @@ struct snapshots **recording_snapshots(struct recording *recording)
 	return &recording->snapshots;
 }
 
+struct who **recording_who(struct recording *recording)
+{
+	return &recording->who;
+}
+
 struct flight_recorder **recording_flight(struct recording *recording)
 {
 	return &recording->flight;
+}
+
+struct windows **recording_windows(struct recording *recording)
+{
+	return &recording->windows;
 }
 
 void recording_say_unwritten(struct recording *recording, const char *name,
@@ -675,7 +733,7 @@ void recording_say_unwritten(struct recording *recording, const char *name,
 bool recording_list_process(struct recording *recording,
 			    struct process_entry *entry)
 {
-	/* It stays until the recording is freed, and so does what it pays. */
+	/* Never given back: the entry belongs to the recording. */
 	uint64_t bytes = sizeof(*entry) + entry->cmdline_bytes;
 	bool room;
 
@@ -745,7 +803,7 @@ void recording_refuse(struct recording *recording, pid_t pid, const char *why)
 	name[strcspn(name, "\n")] = '\0';
 	lock_acquire(&recording->lock);
 	recording->sums.totals.refused_programs++;
-	/* The last entry is for all reasons that find no room. */
+	/* The last entry collects all further reasons. */
 	while (entry < end && entry->why && entry->why != why)
 		entry++;
 	if (!entry->why) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recording_inner - the body of a recording. For recording.c, and for tests
- * that make a recording by hand.
+ * recording_inner - the body of a recording, for recording.c and for tests that
+ * make a recording by hand.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_RECORDING_INNER_H
 #define PERFREC_COLLECTOR_RECORD_RECORDING_INNER_H
@@ -16,32 +16,36 @@
 #include "collector/record/recording.h"
 
 struct recording {
-	struct job end_job; /* the first */
-	int (*finish)(struct recording *recording); /* its last job, see
-						     * struct collector */
+	struct job end_job; /* must be first */
+	/* The last job of the recording; see struct collector. */
+	int (*finish)(struct recording *recording);
 	uint32_t refs;
 	struct recording_setup setup;
-	int room_fd; /* set aside for what is written last; -1: none */
+	int room_fd; /* reserved for the last files; -1: none */
 	char *path; /* setup.path */
 	struct budget budget; /* setup.budget */
 	struct budget histogram_budget; /* setup.histogram_budget */
 	struct snapshots *snapshots; /* files/snapshot.c; NULL: none yet */
 	struct flight_recorder *flight; /* recording_flight() */
-	uint32_t value_sequence; /* the thread of collector->jobs's; 0: none */
-	int said_err; /* its jobs thread's; see unwritten_say() */
+	struct windows *windows; /* recording_windows() */
+	/* for the thread of collector->jobs; 0: none */
+	uint32_t value_sequence;
+	int said_err; /* for its jobs thread; see unwritten_say() */
 	bool is_discarded; /* see recording_discard() */
 	uint32_t heap_busy; /* see recording_heap_busy() */
-	uint32_t last_sequence; /* that has been given; any thread */
+	uint32_t windows_busy; /* see recording_windows_busy() */
+	uint32_t last_sequence; /* the last one used; any thread */
 	struct recording_live live; /* any thread */
 
-	/* See recording_on_end(); NULL: nobody asks. */
-	void (*ended)(struct recording *recording, void *context);
+	/* See recording_on_end(); NULL: not set. */
+	void (*ended)(struct recording *recording, int err, void *context);
 	void *ended_context;
 
-	struct lock lock; /* of everything below */
+	struct lock lock; /* guards all below */
+	struct who *who; /* recording_who() */
 	struct process_heap *heaps; /* see recording_heaps() */
-	struct recording_sums sums; /* but for command_end, which the main
-				     * thread sets without the lock */
+	/* Except command_end, which the main thread sets without the lock. */
+	struct recording_sums sums;
 	struct function_table functions;
 	struct async_table async;
 	struct process_entry **last_process; /* end of sums.processes */

@@ -8,26 +8,25 @@
 #include "shared/compiler.h"
 
 #define TASKS_MAX 256
-/* /proc cuts times to such ticks, of USER_HZ. */
+/* The resolution of times in /proc: a tick of USER_HZ. */
 #define TICK_NS UINT64_C(10000000)
 
 struct task_bases {
 	size_t count;
-	bool more; /* there were more than these */
+	bool more; /* the process had more threads */
 	struct task_base {
 		pid_t tid;
 		struct task_times times;
 	} task[];
 };
 
-/* Whether @said is @read, but for a tick. */
 static bool is_same_time(uint64_t said, uint64_t read)
 {
 	return MAX(said, read) - MIN(said, read) <= TICK_NS;
 }
 
-/* Takes from @said what is finer than what was read of the thread. Its faults
- * may have become more since; not many. */
+/* Replaces the times read from /proc by the finer ones of @said. Faults may
+ * have increased slightly since then. */
 static void refine(struct task_times *times, const struct task_times *said)
 {
 	if (is_same_time(said->user_ns, times->user_ns) &&
@@ -42,7 +41,6 @@ static void refine(struct task_times *times, const struct task_times *said)
 	}
 }
 
-/* A thread that has ended since is none. */
 static void add_task(struct task_bases *bases, pid_t pid, pid_t tid)
 {
 	struct task_base *task = &bases->task[bases->count];
@@ -79,7 +77,7 @@ struct task_bases *task_bases_new(pid_t pid, pid_t tid,
 	}
 	if (dir)
 		closedir(dir);
-	/* Nothing can be seen of it. */
+	/* Nothing was readable. */
 	if (bases && !bases->count)
 		task_bases_free(&bases);
 	for (size_t i = 0; bases && i < bases->count; i++)

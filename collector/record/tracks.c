@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tracks - the uuid of a track is made from the uuid of what the track is in
- * (the process, or a thread) and what the track is called there. So whoever
- * uses a track knows its uuid, whether or not it was described; two processes
- * never have the same uuid; and one table by uuid is enough.
+ * tracks - the uuid of a track is a hash of the uuid of its scope (the process,
+ * or a thread) and of its name or number there. So each user of a track can
+ * compute its uuid, described or not; two processes never share a uuid; and one
+ * table by uuid is enough.
  *
- *   number, told by EXT_TRACK     one for the process
+ *   number, of EXT_TRACK          one for the process
  *   number, of a SITE_TRACK       one for the process; or for each thread, if
  *                                 it or a track above it is the thread's
  *   number, unknown               as the first; "track N" if it stays so
  *   TRACK_PROCESS and the like    one for each name of a slice
  *   a counter                     one for the process or each thread
  *
- * A track that would be below itself, or too deep, is below the process.
+ * A track that would be below itself, or too deep, is put below the process.
  *
- * Descriptors go to sequence 1. In the file they lie before all packets that
- * are submitted later, so before the events of a track that was told before
- * them.
+ * Descriptors go to sequence 1. In the file they come before all packets
+ * submitted later, so before the events of a track that was described before
+ * its events.
  */
 #include "collector/record/tracks.h"
 
@@ -25,19 +25,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/pool.h"
 #include "collector/base/lock.h"
+#include "collector/base/pool.h"
 #include "shared/hash.h"
 #include "collector/base/budget.h"
-#include "collector/trace/out_track.h"
 #include "collector/names/sites.h"
+#include "collector/trace/out_track.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 
 #define DEPTH_MAX 32
-#define TEXT_BYTES 1024 /* of a name or description told at run time */
+#define TEXT_BYTES 1024 /* of a name or description given at run time */
 
-/* Hashed into the uuid of a track, so that tracks of two sorts differ. */
+/* Part of the hash of a track's uuid, so that two sorts of tracks differ. */
 enum sort {
 	SORT_NUMBER = 1,
 	SORT_NAMED_PROCESS,
@@ -53,14 +53,14 @@ struct track {
 	uint64_t uuid; /* 0: free */
 	uint64_t parent; /* uuid; 0: none */
 	uint64_t number;
-	uint64_t above; /* number of its parent, of one told at run time */
-	bool of_thread; /* one for each thread */
-	bool told; /* by EXT_TRACK or a site, or needs not be */
-	bool used; /* before it was told: what for is its kind */
+	uint64_t above; /* number of its parent, if made at run time */
+	bool of_thread; /* one per thread */
+	bool told; /* described by EXT_TRACK or a site, or by us */
+	bool used; /* used before it was described; sets kind */
 	uint8_t order, merge, kind;
 	int32_t rank;
 	bool ranked;
-	char *own_name; /* of one told at run time */
+	char *own_name; /* if made at run time */
 	const char *name, *description;
 };
 
@@ -71,15 +71,15 @@ struct tracks {
 	struct sites *sites;
 	struct trace_file *trace;
 	struct budget *budget;
-	struct lock lock; /* of what follows; before that of parent */
+	struct lock lock; /* guards all below; before that of parent */
 	struct pool table; /* struct track_entry */
-	bool has_overflow; /* described */
+	bool has_overflow; /* its description is written */
 	struct tracks_counts counts;
 };
 
 static uint64_t mix_uuid(uint64_t x)
 {
-	/* The finaliser of MurmurHash3, which keeps all 64 bits apart. */
+	/* The finaliser of MurmurHash3, a bijection of 64 bits. */
 	x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;
 	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ULL;
 	return x ^ x >> 33;
@@ -92,8 +92,7 @@ static uint64_t make_uuid(uint64_t scope, enum sort sort, uint64_t what)
 	return uuid ? uuid : 1;
 }
 
-/* --- the table --------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
 struct track_entry {
 	uint64_t uuid;
@@ -116,7 +115,7 @@ static struct track *find_track(const struct tracks *tracks, uint64_t uuid)
 		       : NULL;
 }
 
-/* Add the track @uuid, which must not be there yet. NULL: there is no room. */
+/* Adds the track @uuid, which must be new. NULL: no room. */
 static struct track *add_track(struct tracks *tracks, uint64_t uuid)
 {
 	struct track_entry entry = { .uuid = uuid };
@@ -136,11 +135,10 @@ static struct track *add_track(struct tracks *tracks, uint64_t uuid)
 	return entry.track;
 }
 
-/* --- descriptors ------------------------------------------------------------
- */
+/* --- descriptors --------------------------------------------------------- */
 
-static void describe_track(struct tracks *tracks, const struct track *track,
-			   uint64_t uuid)
+static void describe_named_track(struct tracks *tracks,
+				 const struct track *track, uint64_t uuid)
 {
 	char number[40];
 	const struct out_track out = {
@@ -151,7 +149,7 @@ static void describe_track(struct tracks *tracks, const struct track *track,
 		.order = (enum track_order)track->order,
 		.ranked = track->ranked,
 		.rank = track->rank,
-		/* Merged with its own lanes only. */
+		/* Merged only with its own lanes. */
 		.merge_key = track->merge == MERGE_NONE ? track->uuid : 0,
 		.states = track->kind == TRACK_STATES,
 	};
@@ -163,7 +161,7 @@ static void describe_track(struct tracks *tracks, const struct track *track,
 			  out_track_track(packet, sizeof(packet), &out));
 }
 
-/* The track of events for which there is no room for another one. */
+/* Returns the shared track for events whose own track found no room. */
 static uint64_t overflow_track(struct tracks *tracks, enum track_kind kind)
 {
 	const struct track track = { .parent = tracks->process,
@@ -175,13 +173,12 @@ static uint64_t overflow_track(struct tracks *tracks, enum track_kind kind)
 	if (kind == TRACK_STATES)
 		return 0;
 	if (!tracks->has_overflow)
-		describe_track(tracks, &track, uuid);
+		describe_named_track(tracks, &track, uuid);
 	tracks->has_overflow = true;
 	return uuid;
 }
 
-/* --- by number --------------------------------------------------------------
- */
+/* --- by number ----------------------------------------------------------- */
 
 static bool is_below(const struct tracks *tracks, uint64_t uuid, uint64_t above)
 {
@@ -199,8 +196,8 @@ static bool is_below(const struct tracks *tracks, uint64_t uuid, uint64_t above)
 static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 				   uint64_t number, int depth);
 
-/* The uuid of the parent of a track, which the program calls @number. Sets
- * *@of_thread if that is a thread, or a track of a thread. */
+/* Returns the uuid of the parent track @number. Sets *@of_thread if it is a
+ * thread or a track of a thread. */
 static uint64_t resolve_parent(struct tracks *tracks, uint64_t thread,
 			       uint64_t number, int depth, bool *of_thread)
 {
@@ -224,8 +221,8 @@ static uint64_t resolve_parent(struct tracks *tracks, uint64_t thread,
 	return track->uuid;
 }
 
-static struct track *resolve_site(struct tracks *tracks, uint64_t thread,
-				  const struct site *site, int depth)
+static struct track *resolve_track_site(struct tracks *tracks, uint64_t thread,
+					const struct site *site, int depth)
 {
 	bool of_thread;
 	uint64_t parent =
@@ -251,7 +248,7 @@ static struct track *resolve_site(struct tracks *tracks, uint64_t thread,
 	track->ranked = site->rank != 0;
 	track->name = site->name;
 	track->description = site->description;
-	describe_track(tracks, track, uuid);
+	describe_named_track(tracks, track, uuid);
 	return track;
 }
 
@@ -277,7 +274,8 @@ static void copy_track_texts(struct tracks *tracks, struct track *track,
 	track->description = texts + name_bytes + 1;
 }
 
-/* Copy what the parent process knows of @track. False: it does not know it. */
+/* Copies the description of @track from the parent process. Returns false if
+ * the parent has none. */
 static bool inherit_track(struct tracks *tracks, struct track *track)
 {
 	struct tracks *from = tracks->parent;
@@ -286,7 +284,7 @@ static bool inherit_track(struct tracks *tracks, struct track *track)
 
 	if (!from)
 		return false;
-	/* Of a parent, which has no way back to its children. */
+	/* A parent never locks its children, so this cannot deadlock. */
 	lock_acquire_chained(&from->lock);
 	there = find_track(
 		from, make_uuid(from->process, SORT_NUMBER, track->number));
@@ -297,7 +295,7 @@ static bool inherit_track(struct tracks *tracks, struct track *track)
 		track->kind = there->kind;
 		track->rank = there->rank;
 		track->ranked = there->ranked;
-		/* Its parent's thread is none of this process. */
+		/* The thread above it belongs to the parent process. */
 		track->above = there->above == TRACK_THREAD ? TRACK_PROCESS
 							    : there->above;
 		copy_track_texts(tracks, track, there->name,
@@ -319,7 +317,7 @@ static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 		return track;
 	site = sites_track(tracks->sites, number);
 	if (site)
-		return resolve_site(tracks, thread, site, depth);
+		return resolve_track_site(tracks, thread, site, depth);
 	track = add_track(tracks, uuid);
 	if (!track)
 		return NULL;
@@ -329,7 +327,7 @@ static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 	if (track->told) {
 		track->parent = resolve_parent(tracks, thread, track->above,
 					       depth, &of_thread);
-		describe_track(tracks, track, uuid);
+		describe_named_track(tracks, track, uuid);
 	}
 	return track;
 }
@@ -355,7 +353,7 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 		track->told = true;
 		track->order = told->order <= ORDER_EXPLICIT ? told->order : 0;
 		track->merge = told->merge == MERGE_NONE;
-		/* What lies on it already, it cannot get rid of. */
+		/* Its events already have that kind. */
 		if (!track->used)
 			track->kind = told->kind == TRACK_STATES;
 		track->rank = told->rank;
@@ -368,15 +366,14 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 			tracks->counts.odd_tracks++;
 			track->parent = tracks->process;
 		}
-		describe_track(tracks, track, uuid);
+		describe_named_track(tracks, track, uuid);
 	}
 	lock_release(&tracks->lock);
 }
 
-/* --- all others -------------------------------------------------------------
- */
+/* --- all others ---------------------------------------------------------- */
 
-/* The track @uuid, which is called @name and is below @parent; made if it is
+/* Returns the track @uuid named @name below @parent, and describes it if it is
  * new. Under lock. */
 static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
 			   uint64_t parent, const char *name,
@@ -393,11 +390,11 @@ static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
 	track->parent = parent;
 	track->name = name;
 	track->kind = (uint8_t)kind;
-	describe_track(tracks, track, uuid);
+	describe_named_track(tracks, track, uuid);
 	return uuid;
 }
 
-/* The uuid of @track, if events of @kind can lie on it; else 0. */
+/* Returns the uuid of @track if it accepts events of @kind, else 0. */
 static uint64_t use_track(struct tracks *tracks, struct track *track,
 			  enum track_kind kind)
 {
@@ -448,7 +445,7 @@ uint64_t tracks_lane(struct tracks *tracks, uint64_t uuid, uint32_t lane)
 
 	lock_acquire(&tracks->lock);
 	track = find_track(tracks, uuid);
-	describe_track(tracks, track ? track : &unknown, own);
+	describe_named_track(tracks, track ? track : &unknown, own);
 	lock_release(&tracks->lock);
 	return own;
 }
@@ -497,8 +494,7 @@ uint64_t tracks_marks(struct tracks *tracks)
 	return uuid;
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 void tracks_finish(struct tracks *tracks)
 {
@@ -508,7 +504,7 @@ void tracks_finish(struct tracks *tracks)
 
 		if (track->told)
 			continue;
-		describe_track(tracks, track, track->uuid);
+		describe_named_track(tracks, track, track->uuid);
 		track->told = true;
 		tracks->counts.unknown_tracks++;
 	}
@@ -548,12 +544,12 @@ int tracks_new(uint64_t process, struct tracks *parent, struct sites *sites,
 
 struct tracks *tracks_get(struct tracks *tracks)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller already has a reference */
 	atom_add_rlx(&tracks->refs, 1);
 	return tracks;
 }
 
-static void track_free(struct tracks *tracks, struct track *track)
+static void free_named_track(struct tracks *tracks, struct track *track)
 {
 	if (track->own_name)
 		budget_give(tracks->budget, strlen(track->name) +
@@ -573,7 +569,7 @@ void tracks_put(struct tracks **tracks)
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
 	for (uint32_t i = 0; i < old->table.count; i++)
-		track_free(old, track_at(old, i));
+		free_named_track(old, track_at(old, i));
 	pool_release(&old->table);
 	lock_destroy(&old->lock);
 	tracks_put(&old->parent);

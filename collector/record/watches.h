@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * watches - of how many processes the collector holds descriptors.
+ * watches - limits the descriptors that the collector holds for processes.
  *
- * A process that is recorded takes up to WATCH_FDS of them: its pidfd, its
- * memory, its folder in /proc. A program may fork thousands of children, and
- * what these take must leave files for other programs. So a child is watched
- * only while its family has fewer processes that are watched than could still
- * be watched: the most that one family can have is half of all, two can have a
- * third each, and something is always left. (A. K. Choudhury and E. L. Hahne,
- * "Dynamic queue length thresholds for shared-memory packet switches", 1998,
- * share out buffers so.) Processes that are not watched are recorded as well;
- * process_look() finds out when they end.
+ * A recorded process takes up to WATCH_FDS descriptors: its pidfd, its memory,
+ * its folder in /proc. A program may fork thousands of children, which must
+ * leave descriptors for other programs. So a child is watched only while its
+ * family has fewer watched processes than could still be added. One family gets
+ * at most half of all, two a third each, and a rest always remains. (A. K.
+ * Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory
+ * packet switches", 1998, share out buffers this way.) Unwatched processes are
+ * recorded as well; process_look() finds their ends.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_WATCHES_H
 #define PERFREC_COLLECTOR_RECORD_WATCHES_H
@@ -22,17 +21,17 @@ struct collector;
 
 #define WATCH_FDS 8
 
-/* How many processes can be watched where @files may be open: half of the files
- * are for that. Pure. */
+/* Returns how many processes can be watched if @files may be open: half of the
+ * files serve for that. Pure. */
 uint32_t watches_most(uint64_t files);
 
-/* Whether one more process may be watched of a family that has @held such
- * processes; it counts then, until watches_give(). In `perfrec record` all
- * processes are one family, which may have all. Any thread. */
+/* Returns true if a family with @held watched processes may watch one more, and
+ * counts it until watches_give(). In `perfrec record` all processes are one
+ * family, which may use all. Any thread. */
 bool watches_take(struct collector *collector, uint32_t held);
-/* A process is watched though there may be no room: one that has said hello. */
+/* Counts a process that said hello; it is watched even beyond the limit. */
 void watches_take_root(struct collector *collector);
-/* The descriptors of a process are closed. Any thread. */
+/* After the descriptors of a process are closed. Any thread. */
 void watches_give(struct collector *collector);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cct - nodes and functions are cut from chunks, which grow with the tree: a
- * thread with few calls costs a page, and a busy thread few allocations. All
- * chunks are freed at once, with the tree. A child is found by one of two
- * guesses (cct_child()), or else by a hash table of all nodes; its key is the
+ * cct - nodes and functions are allocated from chunks, which grow with the
+ * tree: a thread with few calls costs a page, and a busy thread makes few
+ * allocations. The tree frees all chunks at once. cct_child() finds a child by
+ * one of two guesses, or else in a hash table of all nodes, whose key is the
  * parent and the address.
  *
- * Every function gets a node below "overflow" when it is first seen. That node
- * costs little. With it the calls of the function can be counted even when no
- * memory is left for new stacks.
+ * Each new function gets a node below "overflow". So its calls can be counted
+ * even when there is no memory for new stacks.
  *
- * A retired function and its nodes stay in the tree, as their sums are there.
- * But they leave the hash tables, and their nodes lose the address, so that no
- * guess finds them.
+ * A retired function and its nodes stay in the tree, because their sums are
+ * there. But they leave the hash tables, and the nodes lose their address, so
+ * that no guess finds them.
  */
 #include "collector/replay/cct.h"
 
@@ -25,8 +24,8 @@
 #define CHUNK_BYTES_MIN 4096u
 #define CHUNK_BYTES_MAX (1u << 20)
 #define TABLE_MIN 64u
-/* What a call needs of a node is in one line of the cache, and so is what it
- * needs of a function. */
+/* The members that a call needs of a node, and of a function, are in one cache
+ * line. */
 #define LINE_BYTES 64u
 
 _Static_assert(offsetof(struct cct_node, total_ns) + 8 <= LINE_BYTES,
@@ -40,8 +39,8 @@ struct cct_chunk {
 	uint8_t data[] __attribute__((aligned(LINE_BYTES)));
 };
 
-/* Where every chain of last and follow ends: so cct_child() need not test for
- * NULL. No call has its address. */
+/* The end of each chain of last and follow, so that cct_child() need not test
+ * for NULL. No call has its address. */
 static struct cct_node g_none = { .address = CCT_RETIRED, .follow = &g_none };
 
 static bool add_chunk(struct cct *cct, size_t at_least)
@@ -112,7 +111,7 @@ static void table_put(struct cct *cct, struct cct_table *table, void *entry)
 	table->count++;
 }
 
-/* Takes @entry, if it is there, out of its probe chain and closes the gap. */
+/* Removes @entry, if present, and closes the gap in its probe chain. */
 static void table_remove(struct cct *cct, struct cct_table *table, void *entry)
 {
 	uint64_t gap = entry_hash(cct, table, entry) & table->mask, home;
@@ -125,7 +124,7 @@ static void table_remove(struct cct *cct, struct cct_table *table, void *entry)
 	for (uint64_t i = (gap + 1) & table->mask; table->entry[i];
 	     i = (i + 1) & table->mask) {
 		home = entry_hash(cct, table, table->entry[i]);
-		/* It may move if its way from home leads over the gap. */
+		/* An entry may move if its way from home leads over the gap. */
 		if (((i - home) & table->mask) < ((i - gap) & table->mask))
 			continue;
 		table->entry[gap] = table->entry[i];
@@ -135,7 +134,6 @@ static void table_remove(struct cct *cct, struct cct_table *table, void *entry)
 	table->count--;
 }
 
-/* Makes sure that one more entry leaves the table at most half full. */
 static bool table_reserve(struct cct *cct, struct cct_table *table)
 {
 	struct cct_table old = *table;
@@ -169,13 +167,12 @@ static void table_release(struct cct *cct, struct cct_table *table)
 	free(table->entry);
 }
 
-/* CCT_PLAIN, or 0. */
 static uint32_t is_plain(const struct cct_function *function)
 {
 	return function->begin.name_iid && !function->off ? CCT_PLAIN : 0;
 }
 
-/* @parent NULL: it is a root. NULL when there is no room. */
+/* @parent is NULL for a root. Returns NULL without memory. */
 static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 				 struct cct_function *function)
 {
@@ -214,7 +211,6 @@ static struct cct_function *add_function(struct cct *cct, uint64_t address)
 	*function = (struct cct_function){ .address = address,
 					   .generation = cct->generation,
 					   .slow_ns = UINT64_MAX };
-	/* Room to count it, should there be none for its stacks some day. */
 	if (cct->overflow && !add_node(cct, cct->overflow, function))
 		return NULL;
 	function->next = cct->functions;
@@ -238,7 +234,7 @@ struct cct_function *cct_find_function(const struct cct *cct, uint64_t address)
 	return NULL;
 }
 
-/* The function at @address, or NULL when it is new and there is no room. */
+/* Returns NULL if the function is new and there is no memory. */
 static struct cct_function *get_function(struct cct *cct, uint64_t address)
 {
 	return cct_find_function(cct, address) ?: add_function(cct, address);
@@ -261,7 +257,8 @@ static struct cct_node *find_or_add_node(struct cct *cct,
 		return NULL;
 	if (parent != cct->overflow)
 		return add_node(cct, parent, function);
-	/* add_function() has just made it; but for address 0, the roots'. */
+	/* add_function() has just made it, except for address 0 of the
+	 * roots. */
 	return parent->child && parent->child->address == address
 		       ? parent->child
 		       : NULL;
@@ -299,7 +296,6 @@ void cct_retire(struct cct *cct, uint64_t start, uint64_t end)
 	struct cct_function **link = &cct->live, *function;
 
 	while ((function = *link)) {
-		/* The root's function is none that a module could hold. */
 		if (function == cct->root->function ||
 		    function->address < start || function->address >= end) {
 			link = &function->next_live;
@@ -345,7 +341,7 @@ void cct_release(struct cct *cct)
 	*cct = (struct cct){ 0 };
 }
 
-/* @done is what perfrec did in all nodes that were entered so far. */
+/* @done is perfrec's work in all nodes entered so far. */
 static void enter_node(struct cct_node *node, void *context)
 {
 	struct own_counts *done = context;
@@ -357,7 +353,7 @@ static void enter_node(struct cct_node *node, void *context)
 	function->unrecorded += node->unrecorded;
 	function->cpu_samples += node->cpu_samples;
 	function->self_ns += node->total_ns - node->stray_ns;
-	if (node->parent->parent) { /* the root is no function */
+	if (node->parent->parent) { /* the root is not a function */
 		node->parent->function->self_ns -= node->total_ns;
 		own_counts_add(&node->parent->function->own_self, &in_caller);
 		own_counts_add(done, &in_caller);

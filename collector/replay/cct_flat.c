@@ -14,7 +14,7 @@
 struct copy {
 	const struct cct *cct;
 	struct cct_flat *out;
-	size_t room; /* for nodes */
+	size_t room;
 };
 
 static int copy_functions(struct copy *copy)
@@ -29,7 +29,6 @@ static int copy_functions(struct copy *copy)
 	if (!out->function)
 		return -ENOMEM;
 	out->function_count = count;
-	/* The list has the latest first. */
 	for (struct cct_function *function = copy->cct->functions; function;
 	     function = function->next) {
 		function->index = (uint32_t)--count;
@@ -40,7 +39,7 @@ static int copy_functions(struct copy *copy)
 	return 0;
 }
 
-/* The roots are no functions: nobody's time is taken off theirs. */
+/* The roots are not functions: they lose no time to their callees. */
 static bool is_root_node(const struct cct_node *node)
 {
 	return !node->parent;
@@ -73,8 +72,8 @@ static int copy_node(struct copy *copy, struct cct_node *node)
 	return 0;
 }
 
-/* Below overflow there is a node for every function, mostly never called;
- * those of open calls have an index. */
+/* Most nodes below overflow were never called. Nodes of open calls have an
+ * index. */
 static bool is_unused_node(const struct cct_node *node)
 {
 	return !node->calls && !node->unrecorded && !node->child &&
@@ -102,7 +101,6 @@ static int copy_nodes_below(struct copy *copy, struct cct_node *root)
 	}
 }
 
-/* What the kernel told of the nodes that were copied. */
 static void copy_kernel_of(struct cct_flat *out, const struct cct_node *root)
 {
 	const struct cct_node *node = root;
@@ -148,7 +146,7 @@ static void mark_open_nodes(struct replay *replay)
 		frame->node->index = UINT32_MAX;
 }
 
-/* As when they end at @now_ns; see cct_count(). */
+/* As if they ended at @now_ns; see cct_count(). */
 static void count_open_spans(struct replay *replay, uint64_t now_ns,
 			     struct cct_flat *out)
 {

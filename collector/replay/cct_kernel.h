@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cct_kernel - what the kernel told of the nodes of a calling-context tree.
- * Most nodes are never interrupted, so a node has a struct cct_kernel only from
- * the first time on that it was the innermost when the kernel told something.
- * As for the tree: one thread at a time.
+ * cct_kernel - data from the kernel about nodes of a calling-context tree. Most
+ * nodes are never interrupted. So a node gets a struct cct_kernel only when the
+ * kernel first reports something while the node is the innermost. One thread at
+ * a time, as for the tree.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_CCT_KERNEL_H
 #define PERFREC_COLLECTOR_REPLAY_CCT_KERNEL_H
@@ -13,17 +13,16 @@
 struct cct;
 struct cct_node;
 
-/* That of @node, made if there is none. Never NULL: without memory it is one
- * that the tree has for all such nodes, which is no node's. */
+/* Returns the struct of @node, and makes one if there is none. Never returns
+ * NULL: without memory, it is a struct that all such nodes of the tree
+ * share. */
 struct cct_kernel *cct_kernel_of(struct cct *cct, struct cct_node *node);
-/* What is counted of @node, with stretches that are open, as they lie. */
+/* Returns the counts of @node, with open stretches as they are now. */
 struct kernel_counts cct_kernel_counts(const struct cct_node *node);
 
-/*
- * Sums the nodes up by function, as cct_sum() does: function->kernel is set
- * until the tree is released; NULL, where the kernel told nothing of any node,
- * or there is no memory. Once, when nothing is open any more.
- */
+/* Sums up the nodes of each function, as cct_sum() does. Sets function->kernel
+ * until the tree is released; it stays NULL if no node has data, or without
+ * memory. Call it once, when nothing is open any more. */
 void cct_kernel_sum(struct cct *cct);
 
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock_sync - one list of (tick, CLOCK_BOOTTIME) pairs for the whole daemon,
- * shared by all drain workers under a lock.
+ * clock_sync - one list of (tick, CLOCK_BOOTTIME) pairs for the whole daemon.
+ * All drain workers share it under a lock.
  *
- * Between two pairs time is the straight line through both. So time has no
- * steps, and nobody has to guess the frequency of the counter. Beyond the last
+ * Between two pairs, time is the straight line through both. So time has no
+ * steps, and the frequency of the counter need not be known. Beyond the last
  * pair the line goes on for EXTRAPOLATE_NS. That is enough: a worker reads a
  * pair after it has read the heads of rings, so the ticks in them are hardly
- * younger than the last pair. A tick that claims to be younger is hostile; it
- * counts as the end of the line.
+ * younger than the last pair. A younger tick is hostile, and counts as the end
+ * of the line.
  *
- * A suspend moves BOOTTIME, but not always the counter; and the counter of a
- * virtual machine may change its pace when the machine is migrated. If the
- * slope of an interval is off the usual slope by more than SLOPE_PPM, the
- * interval runs at the usual pace, and time jumps at its end.
+ * A suspend moves BOOTTIME, but not always the counter. The counter of a
+ * virtual machine may change its pace when the machine migrates. If the slope
+ * of an interval is off the usual slope by more than SLOPE_PPM, the interval
+ * runs at the usual pace, and time jumps at its end.
  *
- * When the list is full, every second pair of its older half is dropped.
- * Interpolation over a longer stretch is no worse, and nobody needs much of the
- * past: every ring is drained many times a second.
+ * A full list drops every second pair of its older half. Interpolation over a
+ * longer stretch is no worse, and little of the past is needed: every ring is
+ * drained many times a second.
  */
 #include "collector/replay/clock_sync.h"
 
@@ -30,27 +30,28 @@
 #include <x86intrin.h>
 #endif
 
-#include "collector/base/lock.h"
 #include "collector/base/clock.h"
+#include "collector/base/lock.h"
+#include "collector/base/search.h"
 #include "shared/compiler.h"
 
 #define PAIRS_MAX 4096
 #define PAIR_AGE_NS 1000000
 #define EXTRAPOLATE_NS (20 * PAIR_AGE_NS)
 #define SLOPE_PPM 50
-/* A pair is read to within this, however short the interval. */
+/* The error of a pair, however short the interval. */
 #define PAIR_ERROR_NS 2000
 #define READINGS 3
 
 struct clock_pair {
 	uint64_t tick;
 	uint64_t ns;
-	uint64_t ns_per_tick; /* of the interval that starts here */
+	uint64_t ns_per_tick;
 };
 
 struct clock_sync {
 	struct lock lock;
-	uint64_t usual; /* ns_per_tick of the last interval that was sane */
+	uint64_t usual; /* ns_per_tick of the last sane interval */
 	uint32_t count;
 	struct clock_pair pair[PAIRS_MAX];
 };
@@ -76,7 +77,7 @@ static bool counter_invariant(void)
 
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
 #elif defined(__aarch64__)
-	return true; /* by architecture */
+	return true;
 #else
 	return false;
 #endif
@@ -99,7 +100,7 @@ bool clock_ticks_usable(void)
 	       (!strcmp(source, "tsc") || !strcmp(source, "arch_sys_counter"));
 }
 
-/* The best of a few readings: the one that took the least time. */
+/* Reads a pair a few times and returns the fastest reading. */
 static void read_pair(uint64_t *tick, uint64_t *ns)
 {
 	uint64_t least = UINT64_MAX;
@@ -117,7 +118,7 @@ static void read_pair(uint64_t *tick, uint64_t *ns)
 	}
 }
 
-/* ns per tick between two pairs, times 2^32. */
+/* Returns ns per tick between two pairs, times 2^32. */
 static uint64_t slope_between(const struct clock_pair *from,
 			      const struct clock_pair *to)
 {
@@ -126,7 +127,6 @@ static uint64_t slope_between(const struct clock_pair *from,
 	return (uint64_t)((ns << 32) / (to->tick - from->tick));
 }
 
-/* Whether @to lies where the usual pace leads from @from. */
 static bool is_usual_pace(const struct clock_sync *sync,
 			  const struct clock_pair *from,
 			  const struct clock_pair *to)
@@ -168,7 +168,6 @@ static void append_pair(struct clock_sync *sync, uint64_t tick, uint64_t ns)
 	*new = (struct clock_pair){ tick, ns, sync->usual };
 	if (sync->count) {
 		last = new - 1;
-		/* A counter that stands or runs backward tells nothing. */
 		if (tick <= last->tick || ns < last->ns)
 			return;
 		if (is_usual_pace(sync, last, new)) {
@@ -177,7 +176,8 @@ static void append_pair(struct clock_sync *sync, uint64_t tick, uint64_t ns)
 		} else {
 			last->ns_per_tick =
 				MIN(sync->usual, slope_between(last, new));
-			/* Two in a row: that is the pace now. */
+			/* If the next interval agrees, it is the pace from now
+			 * on. */
 			sync->usual = slope_between(last, new);
 		}
 		new->ns_per_tick = sync->usual;
@@ -206,20 +206,13 @@ void clock_sync_update(struct clock_sync *sync)
 	lock_release(&sync->lock);
 }
 
-/* The last pair not after @tick; pair 0 if there is none. */
+/* Returns the last pair not after @tick, or pair 0. */
 static uint32_t find_pair(const struct clock_sync *sync, uint64_t tick)
 {
-	uint32_t low = 0, high = sync->count;
+	uint32_t after =
+		search_first(i, sync->count, sync->pair[i].tick > tick);
 
-	while (high - low > 1) {
-		uint32_t middle = (low + high) / 2;
-
-		if (sync->pair[middle].tick <= tick)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return after ? after - 1 : 0;
 }
 
 static struct clock_segment frozen_segment(uint64_t tick, uint64_t ticks,
@@ -228,7 +221,6 @@ static struct clock_segment frozen_segment(uint64_t tick, uint64_t ticks,
 	return (struct clock_segment){ tick, ticks, ns, ns, 0 };
 }
 
-/* What lies beyond the last pair. */
 static struct clock_segment last_segment(const struct clock_pair *last,
 					 uint64_t tick)
 {
@@ -236,7 +228,7 @@ static struct clock_segment last_segment(const struct clock_pair *last,
 
 	if (last->ns_per_tick)
 		ticks = MIN(ticks, (ns << 32) / last->ns_per_tick);
-	/* The segment has this tick only: callers keep it, and later pairs
+	/* The segment has only this tick: callers keep it, and later pairs
 	 * define the ticks around it. */
 	if (tick - last->tick >= ticks)
 		return frozen_segment(tick, 1, last->ns + ns);
@@ -263,20 +255,11 @@ void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
 	lock_release(&sync->lock);
 }
 
-/* The last pair not after @ns; pair 0 if there is none. */
 static uint32_t find_pair_ns(const struct clock_sync *sync, uint64_t ns)
 {
-	uint32_t low = 0, high = sync->count;
+	uint32_t after = search_first(i, sync->count, sync->pair[i].ns > ns);
 
-	while (high - low > 1) {
-		uint32_t middle = (low + high) / 2;
-
-		if (sync->pair[middle].ns <= ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return after ? after - 1 : 0;
 }
 
 uint64_t clock_sync_tick(struct clock_sync *sync, uint64_t ns)

@@ -6,24 +6,25 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/replay/fibers.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/replay/scale_calls.h"
 
-/* A node of a function that has an exact number. */
 struct place {
-	size_t exact; /* index */
+	size_t exact;
 	struct cct_node *node;
-	uint64_t calls; /* recorded, ended or open */
+	uint64_t calls;
 };
 
 struct search {
 	const struct exact_calls *exact;
 	size_t count;
-	uint64_t *before; /* of each: calls that nobody else has counted */
+	uint64_t *before; /* of each function: calls that neither thunk nor gate
+			   * counted */
 	bool *excluded;
 	struct place *place;
-	uint64_t *calls; /* of the places of one function */
+	uint64_t *calls;
 	size_t places, room;
 	bool failed;
 };
@@ -45,28 +46,22 @@ static int by_exact(const void *a, const void *b)
 	return (one->exact > other->exact) - (one->exact < other->exact);
 }
 
-/* The index in @search->exact of @function, the latest that is not younger;
- * count: it is not there. */
+/* Returns the index of @function in @search->exact: the latest load that is not
+ * younger, or else the first younger one. Returns search->count if there is
+ * none. */
 static size_t find_exact(const struct search *search,
 			 const struct cct_function *function)
 {
-	size_t low = 0, high = search->count;
+	const struct exact_calls *exact = search->exact;
+	size_t low = search_first(
+		i, search->count,
+		exact[i].address == function->address
+			? exact[i].generation > function->generation
+			: exact[i].address > function->address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct exact_calls *exact = &search->exact[middle];
-
-		if (exact->address < function->address ||
-		    (exact->address == function->address &&
-		     exact->generation <= function->generation))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && search->exact[low - 1].address == function->address)
+	if (low && exact[low - 1].address == function->address)
 		return low - 1;
-	return low < search->count &&
-			       search->exact[low].address == function->address
+	return low < search->count && exact[low].address == function->address
 		       ? low
 		       : search->count;
 }
@@ -79,7 +74,7 @@ static void add_place(struct search *search, size_t exact,
 		search->failed = true;
 		return;
 	}
-	/* So that count_open_calls() finds it. */
+	/* For count_open_calls(). */
 	node->index = (uint32_t)search->places;
 	search->place[search->places++] =
 		(struct place){ exact, node, node->calls };
@@ -121,8 +116,8 @@ static void search_stack(void *context, struct replay *replay)
 		search->place[i].node->index = 0;
 }
 
-/* No call of @exact was recorded, so it is no function of @cct yet. A
- * function that is live at its address belongs to another load of a module. */
+/* No call of @exact was recorded, so @cct does not have this function yet. A
+ * live function at its address belongs to another load of a module. */
 static void set_unknown_callers(struct cct *cct,
 				const struct exact_calls *exact, uint64_t calls)
 {
@@ -136,13 +131,14 @@ static void set_unknown_callers(struct cct *cct,
 	cct->generation = exact->generation;
 	cct_child(cct, above, address)->unrecorded = calls;
 	cct->generation = generation;
-	/* The next call there is not of this one, unless it is the newest. */
+	/* The next call there is of another function, unless this one is the
+	 * newest. */
 	if (other || exact->generation != generation)
 		cct_retire(cct, address, address + 1);
 }
 
-/* Of function @exact, whose places are the first of @count at @place. Returns
- * how many they are. */
+/* Sets the unrecorded calls of function @exact, whose places are the first of
+ * the @count at @place. Returns their number. */
 static size_t set_function(struct search *search, struct fibers *fibers,
 			   size_t exact, const struct place *place,
 			   size_t count)

@@ -1,91 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fibers - a thread runs on one stack until it makes contexts of its own. From
- * then on its ring holds the records of several stacks, and only the FLOW
- * records say when it goes from one to another. One replay for all of them
- * would take each switch for a longjmp. So each stack has its own replay, and
- * "current" is the fiber whose replay gets the records.
+ * then on its ring has the records of several stacks, and only FLOW records say
+ * when the thread switches between them. One replay for all stacks would take
+ * each switch for a longjmp. So each stack has its own replay, and the fiber
+ * "current" gets the records.
  *
- * A point is the address of a jmp_buf or of a ucontext_t. By a point control
- * can come back: to a frame of a fiber, or to a context that was made and has
- * not run yet. An address is only a name here; nothing is read at it.
+ * A point is the address of a jmp_buf or of a ucontext_t: a place where control
+ * can come back to. It means a frame of a fiber, or a context that was made and
+ * has not run yet. The address is only a name; nothing is read there.
  *
  *   setjmp, getcontext,     the point means the frame on top of the current
  *   swapcontext's first     fiber
- *   makecontext             the point means a context that is yet to start
+ *   makecontext             the point means a context that has not started
  *   longjmp, setcontext,    control goes to the point. If it means a frame, its
- *   swapcontext's second    fiber becomes the current one, and what lies above
- *                           the frame ends. If it means a context that was
- * made, that starts, on an idle fiber or a new one: from its beginning, even if
- * it ran before longjmp, no such point  (a copied jmp_buf) the innermost frame
- * with the stack pointer that control goes to stays, and what lies above it
- * ends: a guess setcontext, no point    counted as mixed. It is taken for a
- * context that was made, most likely before the thread was recorded landing pad
- * what lies deeper than its function ends. Several frames may have its stack
- * pointer: how far up the stack it lies tells them apart. If no frame has it,
- *                           the function is not instrumented; near the top of
- *                           the stack it is guessed what lies deeper, further
- *                           away nothing is done
- *   thread's function left  nothing is open any more: only destructors of
- *                           thread-specific data run
+ *   swapcontext's second    fiber is current now, and all frames above it end.
+ *                           If it means a context, the context starts from its
+ *                           beginning on an idle or a new fiber, even if it ran
+ *                           before
+ *   longjmp, no such point  (a copied jmp_buf) the innermost frame with the
+ *                           stack pointer of the target stays, and all frames
+ *                           above it end: a guess
+ *   setcontext, no point    counted as mixed. The context counts as made, most
+ *                           likely before the thread was recorded
+ *   landing pad             frames deeper than its function end. Several frames
+ *                           may have its stack pointer: the distance up the
+ *                           stack tells them apart. If no frame has it, the
+ *                           function is not instrumented: near the top of the
+ *                           stack, a guess ends deeper frames; further away,
+ *                           nothing ends
+ *   thread's function left  all frames end: only destructors of thread-specific
+ *                           data run
  *   context's end           its fiber is over, and control goes to its uc_link
  *
- * A point that means a frame which has returned is stale: nothing ends by it.
+ * A point is stale when its frame has returned, and then ends no frames.
  *
- * If a context was made with a LINK record, no record will tell its end:
- * control goes to its uc_link unseen. So when its stack has been used and is
- * empty, the next record decides. It belongs to the linked context if it ends
- * the function on top there; or if it lies below the stack pointer with which
- * that context was left, and nearer to it than to where this context began.
- * That is a guess by 12 bits: stacks that lie alike modulo 64 KiB are taken for
- * one another.
+ * If a context was made with a LINK record, no record reports its end: control
+ * goes to its uc_link unseen. So when its stack has been used and is empty, the
+ * next record decides. It belongs to the linked context if it ends the function
+ * on top there. It also does if it lies below the stack pointer where control
+ * left that context, and nearer to that than to the start of this context. This
+ * is a guess by 12 bits: it confuses stacks that lie alike modulo 64 KiB.
  *
- * A fiber is over when its function has returned, or when the point by which
- * control left it is made to mean something else. Then the next context uses
- * it. What a fiber has open goes on while another fiber runs: the time is the
- * span's, as if it waited.
+ * A fiber is over when its function has returned, or when its resume point gets
+ * another meaning. Then the next context uses it. Open spans of a fiber go on
+ * while another fiber runs: the time counts for them, as if they waited.
  *
  * Programs may switch stacks by other means (Boost.Context, assembly of a
- * library). That is not seen here; replay's rules do what they can.
+ * library). No record shows such a switch; the rules of replay limit the
+ * damage.
  *
- * Input is hostile: the number of fibers and points has a limit, and so has the
- * work for a record.
+ * Input is hostile: the numbers of fibers and of points have limits, and so
+ * does the work for a record.
  */
-#include "collector/replay/fibers.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/cct_kernel.h"
+#include "collector/replay/fibers.h"
 #include "collector/replay/replay_inner.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/grow.h"
 #include "collector/base/budget.h"
+#include "collector/base/grow.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-#define POINT_WAYS 4 /* points in a set */
+#define POINT_WAYS 4
 #define POINT_SETS_MIN 4u
 #define POINT_SETS_MAX 1024u
 #define UNLOADED_ROOM 64
-/* Functions that MAP records may make us look at: credit at the start, which
- * is its limit too, and for each record. */
+/* The work for MAP records, in functions visited: the initial credit, which is
+ * also its limit, and the credit for each record. */
 #define RETIRE_CREDIT (1u << 26)
 #define RETIRE_CREDIT_PER_RECORD 64
 
 struct point {
-	uint64_t address; /* 0: free */
-	uint64_t used; /* fibers->uses when it was set */
-	uint64_t word; /* of the record that set it: its stack pointer */
+	uint64_t address;
+	uint64_t used;
+	uint64_t word; /* of the record that set it: has its stack pointer */
 	struct replay_mark mark;
-	uint64_t link; /* uc_link of one that was made and tells no end */
-	uint32_t fiber, life; /* whose frame; or who runs what was made */
-	bool made; /* starts from its beginning */
+	uint64_t link; /* uc_link of a made context whose end is not recorded */
+	uint32_t fiber, life; /* of its frame, or of the made context once it
+			       * runs */
+	bool made; /* a context that starts from its beginning */
 };
 
-/* --- points -----------------------------------------------------------------
- */
+/* --- points -------------------------------------------------------------- */
 
 static struct budget *budget_of(const struct fibers *fibers)
 {
@@ -117,7 +119,7 @@ static struct point *point_find(const struct fibers *fibers, uint64_t address)
 	return NULL;
 }
 
-/* Twice as many sets; each set's points still fit, as they go to two. */
+/* Doubles the number of sets. The points of a set go to two, so they fit. */
 static bool points_grow(struct fibers *fibers)
 {
 	struct point *old = fibers->points, *to;
@@ -162,8 +164,7 @@ static struct point *free_way_of_set(struct fibers *fibers, uint64_t address)
 	return oldest;
 }
 
-/* The point at @address, all zero if it is new; NULL for address 0, which is
- * none, and without memory. */
+/* A new point is all zero. Returns NULL for address 0 and without memory. */
 static struct point *point_at(struct fibers *fibers, uint64_t address)
 {
 	struct point *point = point_find(fibers, address);
@@ -178,8 +179,7 @@ static struct point *point_at(struct fibers *fibers, uint64_t address)
 	return point;
 }
 
-/* --- fibers -----------------------------------------------------------------
- */
+/* --- fibers -------------------------------------------------------------- */
 
 struct replay *fibers_current(const struct fibers *fibers)
 {
@@ -192,26 +192,30 @@ static bool is_point_alive(const struct fibers *fibers,
 	return fibers->fiber[point->fiber].life == point->life;
 }
 
-/* The calls of @fiber went on until @ns, and since control left it none of them
- * has run: that time is no time on a CPU. */
-static void count_suspended(struct fiber *fiber, uint64_t ns)
+/* The calls of fiber @index lasted until @ns, but none of them ran since
+ * control left it, so that time was not on a CPU. */
+static void count_suspended(struct fibers *fibers, uint32_t index, uint64_t ns)
 {
+	struct fiber *fiber = &fibers->fiber[index];
 	struct cct *tree = replay_tree(fiber->replay);
 	struct cct_node *node = replay_top_node(fiber->replay);
+	uint64_t left_ns = fiber->left_ns;
 
-	if (fiber->left_ns && fiber->left_ns < ns && node != tree->root)
-		cct_kernel_of(tree, node)->counts.unknown_ns +=
-			ns - fiber->left_ns;
 	fiber->left_ns = 0;
+	if (!left_ns || left_ns >= ns || node == tree->root)
+		return;
+	cct_kernel_of(tree, node)->counts.unknown_ns += ns - left_ns;
+	if (fibers->sink.suspended)
+		fibers->sink.suspended(fibers->sink.context, index, left_ns,
+				       ns);
 }
 
-/* Nothing runs on fiber @index any more. */
 static void end_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
 {
 	struct fiber *fiber = &fibers->fiber[index];
 	uint64_t ns = replay_ns(fiber->replay, clock, fibers->now_ns);
 
-	count_suspended(fiber, ns);
+	count_suspended(fibers, index, ns);
 	replay_clear(fiber->replay, ns, REPLAY_CONTEXT);
 	replay_link(fiber->replay, false);
 	fiber->life++;
@@ -254,7 +258,6 @@ static int init_replay(struct fibers *fibers, struct replay *replay,
 	return err;
 }
 
-/* One more replay like the thread's own; NULL without memory. */
 static struct replay *new_replay(struct fibers *fibers, uint64_t ns)
 {
 	struct replay *main = fibers->fiber[0].replay, *replay;
@@ -271,7 +274,6 @@ static struct replay *new_replay(struct fibers *fibers, uint64_t ns)
 	return NULL;
 }
 
-/* A fiber on which nothing runs, or 0. */
 static uint32_t idle_fiber(struct fibers *fibers, uint64_t ns)
 {
 	struct replay *replay;
@@ -291,16 +293,15 @@ static uint32_t idle_fiber(struct fibers *fibers, uint64_t ns)
 	return fibers->count++;
 }
 
-/* --- flow -------------------------------------------------------------------
- */
+/* --- flow ---------------------------------------------------------------- */
 
 static uint64_t fiber_ns(struct fibers *fibers, uint64_t clock)
 {
 	return replay_ns(fibers_current(fibers), clock, fibers->now_ns);
 }
 
-/* @point is to mean something else: if a fiber waits for it, and it is not
- * the one that runs, nothing can wake it any more. */
+/* @point gets another meaning. A fiber that waits for this point is over,
+ * unless it is current. */
 static void forget_point(struct fibers *fibers, const struct point *point,
 			 uint64_t clock)
 {
@@ -310,7 +311,6 @@ static void forget_point(struct fibers *fibers, const struct point *point,
 		end_fiber(fibers, point->fiber, clock);
 }
 
-/* setjmp(), or that a context is saved. */
 static void save_point(struct fibers *fibers, uint64_t address, uint64_t word,
 		       uint64_t clock)
 {
@@ -351,7 +351,6 @@ static void set_context_link(struct fibers *fibers, uint64_t link)
 		point->link = link;
 }
 
-/* Control leaves the fiber that runs, for fiber @index. */
 static void switch_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
 {
 	uint64_t ns = fiber_ns(fibers, clock);
@@ -360,10 +359,11 @@ static void switch_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
 		return;
 	fibers->fiber[fibers->current].left_ns = ns;
 	fibers->current = index;
-	count_suspended(&fibers->fiber[index], ns);
+	count_suspended(fibers, index, ns);
 }
 
-/* Control goes on where @point was set. Whether the frame is known. */
+/* Control goes to where @point was set. Returns false if the frame is
+ * unknown. */
 static bool go_to_point(struct fibers *fibers, const struct point *point,
 			uint64_t clock, enum replay_cause cause)
 {
@@ -372,7 +372,7 @@ static bool go_to_point(struct fibers *fibers, const struct point *point,
 			     fiber_ns(fibers, clock), cause);
 }
 
-/* Says that the context which runs now is not known as it should be. */
+/* Marks that spans of the current context may be wrong. */
 static void count_mixed_context(struct fibers *fibers, uint64_t clock,
 				const char *what)
 {
@@ -381,13 +381,12 @@ static void count_mixed_context(struct fibers *fibers, uint64_t clock,
 		       false);
 }
 
-/* The context that was made at @point starts. */
 static void start_context(struct fibers *fibers, struct point *point,
 			  uint64_t clock)
 {
 	uint32_t index;
 
-	/* It has run before: its stack is overwritten now. */
+	/* It has run before, and its stack is now overwritten. */
 	if (point->fiber && is_point_alive(fibers, point))
 		end_fiber(fibers, point->fiber, clock);
 	index = idle_fiber(fibers, fiber_ns(fibers, clock));
@@ -407,11 +406,10 @@ static void start_context(struct fibers *fibers, struct point *point,
 	replay_link(fibers_current(fibers), point->link != 0);
 }
 
-/*
- * A context that nobody saw being made or saved: mostly it was made before the
- * thread recorded anything. It starts, and unless ends are told here, is taken
- * to go back to where it was switched to from.
- */
+/* Starts a context whose making and saving were not recorded: most such
+ * contexts were made before the thread recorded anything. Unless this thread
+ * records ends of contexts, assumes that it returns to the context that
+ * switches to it now. */
 static void start_unknown_context(struct fibers *fibers, uint64_t address,
 				  uint64_t clock)
 {
@@ -447,7 +445,7 @@ static void switch_to_context(struct fibers *fibers, uint64_t address,
 		start_unknown_context(fibers, address, clock);
 }
 
-/* The function of the context that runs has returned; @link runs next. */
+/* The function of the current context has returned; @link runs next. */
 static void leave_context(struct fibers *fibers, uint64_t link, uint64_t clock)
 {
 	struct fiber *fiber = &fibers->fiber[fibers->current];
@@ -460,7 +458,7 @@ static void leave_context(struct fibers *fibers, uint64_t link, uint64_t clock)
 	else if (fibers->current)
 		end_fiber(fibers, fibers->current, clock);
 	else if (!point_find(fibers, link))
-		return; /* the thread's first record was this context's */
+		return; /* this context has the thread's first record */
 	switch_to_context(fibers, link, clock);
 }
 
@@ -475,7 +473,7 @@ static void jump_to_point(struct fibers *fibers, uint64_t address,
 				   fiber_ns(fibers, clock), REPLAY_GUESS);
 }
 
-/* Unwinding goes on @bytes above where the unwinder runs; 0: not known. */
+/* Unwinding continues @bytes above the unwinder; 0: unknown. */
 static void land_at_pad(struct fibers *fibers, uint64_t bytes, uint64_t word,
 			uint64_t clock)
 {
@@ -522,10 +520,9 @@ static void take_flow(struct fibers *fibers, uint64_t word, uint64_t clock)
 	}
 }
 
-/* --- uc_link, by guess ------------------------------------------------------
- */
+/* --- uc_link, by guess --------------------------------------------------- */
 
-/* Whether the hint of @word is the stack pointer where it was recorded. */
+/* Returns true if the hint of @word is the stack pointer at the record. */
 static bool has_stack_pointer(uint64_t word)
 {
 	switch (record_kind(word)) {
@@ -546,8 +543,8 @@ static bool has_stack_pointer(uint64_t word)
 	}
 }
 
-/* The stack of the current fiber is empty: whether @word is a record of
- * @linked, where control goes when its function returns. */
+/* The stack of the current fiber is empty. Returns true if @word is a record of
+ * @linked, which runs when the fiber's function returns. */
 static bool is_of_linked_context(const struct fibers *fibers,
 				 const struct point *linked, uint64_t word)
 {
@@ -575,8 +572,7 @@ static void look_for_unrecorded_return(struct fibers *fibers, uint64_t word,
 	end_fiber(fibers, index, clock);
 }
 
-/* --- the load map -----------------------------------------------------------
- */
+/* --- the load map -------------------------------------------------------- */
 
 static uint64_t live_functions(const struct fibers *fibers)
 {
@@ -587,7 +583,6 @@ static uint64_t live_functions(const struct fibers *fibers)
 	return count;
 }
 
-/* What lay in @range is gone. */
 static void retire_range(struct fibers *fibers, struct address_range range)
 {
 	uint64_t cost = live_functions(fibers);
@@ -623,10 +618,8 @@ static void take_map(struct fibers *fibers, uint64_t generation)
 		fibers->fiber[i].replay->cct.generation = (uint32_t)generation;
 }
 
-/* --- records ----------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
-/* One that replay_run() would not take. */
 static int take_other_record(struct fibers *fibers, uint64_t word,
 			     uint64_t clock)
 {
@@ -658,11 +651,9 @@ static int take_other_record(struct fibers *fibers, uint64_t word,
 	}
 }
 
-/*
- * An extended record at @cells, of which @count are there. Its data goes to
- * the sink as a copy, which nobody changes any more. Returns how many cells it
- * takes, 0 when they are not all there, or -EBADMSG.
- */
+/* Handles the extended record at the @count cells at @cells. The sink gets a
+ * copy that cannot change. Returns the number of its cells, 0 if some are still
+ * missing, or -errno. */
 static ssize_t take_extended_record(struct fibers *fibers, uint64_t word,
 				    const struct record *cells, size_t count)
 {
@@ -713,8 +704,8 @@ int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
 		*done = (size_t)(cells - first);
 		if (result <= 0)
 			return (int)result;
-		/* relaxed: as in replay_run(); should it be another record
-		 * now, that is as good */
+		/* relaxed: as in replay_run(); another record by now is as
+		 * good */
 		word = atom_load_rlx(&cells->word);
 		if (record_kind(word) == RECORD_EXT)
 			result = take_extended_record(fibers, word, cells,
@@ -731,8 +722,7 @@ int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
 	}
 }
 
-/* --- all of them ------------------------------------------------------------
- */
+/* --- all fibers ---------------------------------------------------------- */
 
 void fibers_flush(struct fibers *fibers)
 {
@@ -758,7 +748,7 @@ void fibers_finish(struct fibers *fibers, uint64_t ns)
 {
 	fibers->current = 0;
 	for (uint32_t i = 0; i < fibers->count; i++) {
-		count_suspended(&fibers->fiber[i], ns);
+		count_suspended(fibers, i, ns);
 		replay_finish(fibers->fiber[i].replay, ns);
 	}
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * function_log - two views of the same changes. A hash table has the last
- * changes of each function: it answers what a function is at some time, and is
- * complete. A ring has the last changes of all functions in their order: by it
- * a replay finds which functions it has to look at again, and when the next
- * change is due. One that was away for too long asks the table for all its
- * functions.
+ * changes of each function; it is complete, and knows the state of a function
+ * at some time. A ring has the last changes of all functions in their order.
+ * From the ring, a replay finds the functions to check again, and the time of
+ * the next change. A replay that was away for too long asks the table for all
+ * its functions.
  *
- * Entries of the table are never removed, so readers need no lock: an entry
- * is whole when its function is there, a time when the count says so.
+ * Entries of the table are never removed, so readers need no lock: an entry is
+ * whole when its function is there, a time when the count includes it.
  *
- * The writer lists the entries that are connected. So the unload of a module
- * looks at these, and not at the whole table: plugins may come and go many
- * thousand times.
+ * The writer lists connected entries. So the unload of a module visits these,
+ * and not the whole table: plugins may come and go many thousand times.
  */
 #include "collector/replay/function_log.h"
 
@@ -26,29 +25,29 @@
 #include "shared/record.h"
 
 #define TABLE_ENTRIES 65536u
-/* From this number on, functions are on most pages of the table. */
+/* For this many functions, most pages of the table are needed. */
 #define EXPECT_MIN 512
 
 #define FLAG_CONNECTED 1u
 #define FLAG_ENTRY_BUILD 2u
 
 struct entry {
-	uint64_t function; /* 0: free */
+	uint64_t function;
 	uint32_t flags;
-	uint32_t changes; /* off and on, ever; odd: off */
-	uint64_t connect_ns; /* 0: never connected */
-	uint64_t ns[FUNCTION_LOG_TIMES]; /* the n-th ever at n % TIMES */
+	uint32_t changes; /* number of changes off and on; odd: off */
+	uint64_t connect_ns;
+	uint64_t ns[FUNCTION_LOG_TIMES]; /* of change n at n % TIMES */
 };
 
 struct function_log {
-	uint32_t count; /* of changes, ever */
+	uint32_t count;
 	uint32_t functions;
 	uint64_t last_ns;
 	struct {
-		uint64_t function, ns; /* with its kind in the low 8 bits */
-	} change[FUNCTION_LOG_CHANGES]; /* the n-th ever at n % CHANGES */
+		uint64_t function, ns; /* function with the kind in its low 8
+				        * bits */
+	} change[FUNCTION_LOG_CHANGES]; /* change n at n % CHANGES */
 	struct entry entry[TABLE_ENTRIES];
-	/* The writer's: of those entries that have flags, the index. */
 	uint32_t connected_count;
 	uint32_t connected[FUNCTION_LOG_MAX];
 };
@@ -72,7 +71,7 @@ void function_log_free(struct function_log **log)
 	*log = NULL;
 }
 
-/* Where the table has, or would have, @function. */
+/* Returns the index of the entry of @function, or of a free entry. */
 static uint32_t entry_index(const struct function_log *log, uint64_t function)
 {
 	uint64_t at = function * 0x9e3779b97f4a7c15ULL >> 48;
@@ -99,8 +98,7 @@ static const struct entry *find_entry(const struct function_log *log,
 	return atom_load_rlx(&entry->function) ? entry : NULL;
 }
 
-/* --- the writer ------------------------------------------------------------
- */
+/* --- the writer ---------------------------------------------------------- */
 
 static uint64_t change_ns(struct function_log *log, uint64_t ns)
 {
@@ -113,8 +111,8 @@ static void append_change(struct function_log *log, uint64_t function,
 {
 	uint32_t at = log->count % FUNCTION_LOG_CHANGES;
 
-	/* relaxed, both: published below; whoever reads them while they are
-	 * replaced looks at the count again */
+	/* relaxed, both: published below; a reader that overlaps with a
+	 * replacement looks at the count again */
 	atom_store_rlx(&log->change[at].function,
 		       function << KIND_BITS | (uint64_t)kind);
 	atom_store_rlx(&log->change[at].ns, ns);
@@ -122,8 +120,8 @@ static void append_change(struct function_log *log, uint64_t function,
 	atom_store_rel(&log->count, log->count + 1);
 }
 
-/* The entry of @function, which is made if it is new; NULL: there is no room,
- * or it is no function. */
+/* Returns the entry of @function, and makes a new one if needed. Returns NULL
+ * without room and for 0. */
 static struct entry *get_entry(struct function_log *log, uint64_t function)
 {
 	struct entry *entry;
@@ -166,7 +164,7 @@ void function_log_expect(struct function_log *log, size_t count)
 	uintptr_t start = ((uintptr_t)log->entry + page - 1) & ~(page - 1);
 	uintptr_t end = (uintptr_t)(log->entry + TABLE_ENTRIES) & ~(page - 1);
 
-	/* Saves a fault: each page would fault for a read, then for a write. */
+	/* A page would fault twice otherwise: for a read, then for a write. */
 	if (count >= EXPECT_MIN)
 		(void)madvise((void *)start, end - start, MADV_POPULATE_WRITE);
 }
@@ -235,7 +233,6 @@ void function_log_unload(struct function_log *log, uint64_t start, uint64_t end,
 			i++;
 			continue;
 		}
-		/* The last one takes its place, and is next. */
 		log->connected[i] = log->connected[--log->connected_count];
 		/* relaxed: append_change() publishes it */
 		atom_store_rlx(&entry->flags, 0);
@@ -243,8 +240,7 @@ void function_log_unload(struct function_log *log, uint64_t start, uint64_t end,
 	}
 }
 
-/* --- readers ---------------------------------------------------------------
- */
+/* --- readers ------------------------------------------------------------- */
 
 uint32_t function_log_changes(const struct function_log *log)
 {
@@ -271,9 +267,9 @@ bool function_log_change(const struct function_log *log, uint32_t index,
 	return function_log_changes(log) - index < FUNCTION_LOG_CHANGES;
 }
 
-/* Whether @entry was off at @ns, and since when or until when. From the newest
- * change to the oldest but one, which may be overwritten while we look. False:
- * it has not changed by then, as far as is known. */
+/* Finds out if @entry was off at @ns, and when it went off last. Reads from the
+ * newest change to the oldest but one, because the oldest may be overwritten
+ * now. Returns false if no known change was before @ns. */
 static bool look_at_times(const struct entry *entry, uint64_t ns,
 			  struct function_then *state)
 {
@@ -308,13 +304,13 @@ struct function_then function_log_state(const struct function_log *log,
 
 	if (!entry)
 		return state;
-	/* relaxed, both: the count of changes, which the caller has looked at,
-	 * orders them */
+	/* relaxed, both: ordered by the count of changes, which the caller has
+	 * read */
 	flags = atom_load_rlx(&entry->flags);
 	state.connect_ns = atom_load_rlx(&entry->connect_ns);
 	state.entry_build = flags & FLAG_ENTRY_BUILD;
-	/* A collector that is behind reads now what is older. A function may
-	 * have been connected more than once. */
+	/* A late collector asks about older times, and the function may have
+	 * been connected once more since. Then its changes show it. */
 	state.connected =
 		(look_at_times(entry, ns, &state) || state.connect_ns <= ns) &&
 		flags & FLAG_CONNECTED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_feed - puts what a thread records of blocks of memory into the order of
- * its process: the inline code that replay runs for each ALLOC and FREE, and
- * the format of the items, which process_heap.c consumes. One thread at a time.
+ * heap_feed - puts a thread's records of blocks of memory into the order of its
+ * process: the inline code that replay runs for each ALLOC and FREE, and the
+ * format of the items, which process_heap.c consumes. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_HEAP_FEED_H
 #define PERFREC_COLLECTOR_REPLAY_HEAP_FEED_H
@@ -13,23 +13,20 @@
 #include "collector/replay/order.h"
 #include "shared/record_ext.h"
 
-/* The flags of order_item.c; its lowest 32 bits are a number. A free has a
- * smaller c than an allocation, so it goes first when their clocks are equal.
- */
+/* Flags of order_item.c; its low 32 bits are a number. On equal clocks a free
+ * goes before an allocation, because its c is smaller. */
 #define HEAP_ITEM_ALLOC (1ULL << 63) /* a: address, b: size; number: site */
-#define HEAP_ITEM_LOSS (1ULL << 62) /* a, b: allocs, frees that were lost */
-#define HEAP_ITEM_SAMPLE (1ULL << 61) /* a: a struct sample, to be posted */
-#define HEAP_ITEM_TEMPORARY (1ULL << 60) /* of a free */
-/* else a free. a: address, b: the same as the program has it; number: owner */
+#define HEAP_ITEM_LOSS (1ULL << 62) /* a, b: lost allocs, lost frees */
+#define HEAP_ITEM_SAMPLE (1ULL << 61) /* a: a struct sample to post */
+#define HEAP_ITEM_TEMPORARY (1ULL << 60)
+/* A free has no flag. a: address, b: address in the program; number: owner */
 
-/* What a thread feeds with. */
 struct heap_feed {
 	struct order_stream *stream;
-	uint64_t last; /* address of its last block; 0: it was freed */
+	uint64_t last; /* address of its last block; 0: freed */
 	uint32_t owner;
 };
 
-/* The item of an allocation: @size bytes at @address, at @site. */
 static inline struct order_item heap_feed_alloc(struct heap_feed *feed,
 						uint64_t clock,
 						uint64_t address, uint64_t size,
@@ -40,8 +37,8 @@ static inline struct order_item heap_feed_alloc(struct heap_feed *feed,
 				    HEAP_ITEM_ALLOC | site };
 }
 
-/* The item of a free of the block that the heap knows by @address. @told is the
- * block's address in the program; it is another one only for a block of a heap
+/* Returns the item for a free of the block that the heap knows by @address.
+ * @told is its address in the program. It differs only for blocks of a heap
  * that the program keeps itself (thread_heap.c). */
 static inline struct order_item heap_feed_free(struct heap_feed *feed,
 					       uint64_t clock, uint64_t address,
@@ -56,8 +53,8 @@ static inline struct order_item heap_feed_free(struct heap_feed *feed,
 					    feed->owner };
 }
 
-/* Feeds @word, an ALLOC at @site (0: the site is not known yet) or a FREE.
- * False: nothing was fed, the caller has to take the long way. */
+/* Feeds @word, an ALLOC at @site (0: not known yet) or a FREE. Returns false if
+ * it fed nothing and the caller has to take the long way. */
 static inline bool heap_feed_block(struct heap_feed *feed, uint64_t word,
 				   uint64_t clock, uint32_t site)
 {

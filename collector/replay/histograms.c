@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * histograms - every thread has a tree, with the functions that it called; they
- * look here for the histogram that they share.
+ * histograms - the trees of all threads look up their shared histograms here.
  *
- * A function is an address for a stretch of generations (cct.h). Trees know in
- * which generation a thread called it first, and that is another one for each
- * thread. So an entry is for a range of generations: from the one in which it
- * was made on, until the address is unloaded. When a later generation than any
- * before is asked for, the map log says what was unloaded meanwhile, and the
- * entries that lie there are closed. A thread that is behind, and calls a
- * function for the first time that others know from a later generation only,
- * gets an entry of its own. That costs memory, and no more: at the end all
- * entries with one name are added up.
+ * A function is an address for a stretch of generations (cct.h). A tree knows
+ * the generation of its thread's first call, and that differs between threads.
+ * So an entry is for a range of generations: from the generation of its making
+ * until the address is unloaded. When a caller asks for a new generation, the
+ * map log reports the modules unloaded meanwhile, and their entries are closed.
+ * A late thread may call a function in a generation before the entry of the
+ * other threads. It gets an entry of its own. That costs only memory: at the
+ * end all entries with one name are added up.
  *
- * Addresses and generations are the program's word: a search looks at LOOK_MAX
- * entries at most. One that is not found is made once more.
+ * Addresses and generations are the program's word, so a search visits at most
+ * LOOK_MAX entries. If that is not enough, it makes another entry.
  */
 #include "collector/replay/histograms.h"
 
@@ -28,18 +26,18 @@
 #define CHUNK_BYTES_MIN 2048u
 #define CHUNK_BYTES_MAX (1u << 16)
 #define LINE_BYTES 64u
-#define SLOTS_MIN 16u /* a power of two */
+#define SLOTS_MIN 16u
 #define SLOTS_MAX (1u << 24)
 #define LOOK_MAX 64
 #define UNLOADED_ROOM 64
-#define OPEN UINT32_MAX /* its address has not been unloaded */
+#define OPEN UINT32_MAX
 
 struct entry {
-	struct histogram histogram; /* first: it is what others know */
+	struct histogram histogram; /* first: callers know it by this */
 	uint64_t address;
-	uint32_t first, last; /* generations in which it is this function */
-	struct entry *next; /* in its slot; the youngest comes first */
-	const char *name, *module; /* NULL: not said yet */
+	uint32_t first, last; /* generations of this function */
+	struct entry *next;
+	const char *name, *module;
 } __attribute__((aligned(LINE_BYTES)));
 
 struct chunk {
@@ -52,9 +50,9 @@ struct histograms {
 	histograms_unloaded *unloaded;
 	void *context;
 	struct budget *budget;
-	uint32_t generation; /* the latest that was asked for */
+	uint32_t generation;
 	struct chunk *chunks; /* the first has room */
-	struct entry **slot; /* hash table */
+	struct entry **slot;
 	uint32_t slots, count;
 };
 
@@ -105,8 +103,7 @@ void histograms_free(struct histograms **histograms)
 	free(old);
 }
 
-/* --- entries ---------------------------------------------------------------
- */
+/* --- entries ------------------------------------------------------------- */
 
 static uint32_t slot_of(const struct histograms *histograms, uint64_t address)
 {
@@ -114,12 +111,12 @@ static uint32_t slot_of(const struct histograms *histograms, uint64_t address)
 	       (histograms->slots - 1);
 }
 
-/* Moves the entries of one slot of a smaller table, whose first is @entry. */
+/* Moves the entries of one slot of a smaller table; @entry is the first. */
 static void move_slot(struct histograms *histograms, struct entry *entry)
 {
 	struct entry *list = NULL, *next, **to;
 
-	/* Turned round first, so that their order stays. */
+	/* Reverses the list first, so that the order stays. */
 	for (; entry; entry = next) {
 		next = entry->next;
 		entry->next = list;
@@ -133,7 +130,6 @@ static void move_slot(struct histograms *histograms, struct entry *entry)
 	}
 }
 
-/* Twice as many slots. False: there is no room for them. */
 static bool grow_slots(struct histograms *histograms)
 {
 	struct entry **old = histograms->slot;
@@ -156,8 +152,8 @@ static bool grow_slots(struct histograms *histograms)
 	return true;
 }
 
-/* Room for one more in the table: at most one for each slot, on average, unless
- * there is no room for more slots. */
+/* There is at most one entry for each slot on average, unless there is no
+ * memory for more slots. */
 static bool reserve_slot(struct histograms *histograms)
 {
 	if (histograms->count < histograms->slots ||
@@ -191,7 +187,6 @@ static bool reserve_chunk(struct histograms *histograms)
 	return true;
 }
 
-/* NULL: there is no room. */
 static struct entry *add_entry(struct histograms *histograms, uint64_t address,
 			       uint32_t generation)
 {
@@ -214,8 +209,7 @@ static struct entry *add_entry(struct histograms *histograms, uint64_t address,
 	return entry;
 }
 
-/* --- generations -----------------------------------------------------------
- */
+/* --- generations --------------------------------------------------------- */
 
 static bool is_in_ranges(uint64_t address, const struct address_range *range,
 			 size_t count)
@@ -226,7 +220,6 @@ static bool is_in_ranges(uint64_t address, const struct address_range *range,
 	return false;
 }
 
-/* Closes the entries that were unloaded up to @generation. */
 static void go_on_to(struct histograms *histograms, uint32_t generation)
 {
 	struct address_range range[UNLOADED_ROOM];
@@ -271,13 +264,11 @@ struct histogram *histograms_find(struct histograms *histograms,
 	return entry ? &entry->histogram : NULL;
 }
 
-/* --- names -----------------------------------------------------------------
- */
+/* --- names --------------------------------------------------------------- */
 
 void histograms_set_name(struct histogram *histogram, const char *name,
 			 const char *module)
 {
-	/* The histogram is the first member. */
 	struct entry *entry = (struct entry *)histogram;
 
 	if (entry->name)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * index_build - see index_build.h, and docs/INDEX.md for the items.
+ * index_build - see index_build.h, and docs/TRACE.md for the items.
  *
- * The stamp of a node has CCT_PLAIN and the number of the chunk in which it was
- * touched last; numbers come again after 2^31 chunks. cct_node.touch is then
- * where the node is in "touched".
+ * The stamp of a node has CCT_PLAIN and the number of the chunk that touched it
+ * last; numbers repeat after 2^31 chunks. cct_node.touch is then its index in
+ * "touched".
  *
- * The time of a chunk. What a node has in a chunk is the time of its slices
- * within the chunk: of the calls that ended all their time, but for what lies
- * before the chunk; of those that go on what lies in the chunk.
+ * The time of a node in a chunk is the time of its slices within the chunk:
+ * ended calls without the part before the chunk, and the part in the chunk of
+ * calls that go on.
  */
 #include "collector/replay/index_build.h"
 
@@ -19,24 +19,23 @@
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
 #include "collector/base/varint.h"
-#include "collector/index/index_items.h"
 #include "collector/replay/replay_inner.h"
+#include "collector/trace/index_items.h"
 #include "collector/trace/packet_look.h"
 
 #define CHUNK_SPANS (64u << 10)
-#define ROW_SPANS 64 /* for each row of the sums */
+#define ROW_SPANS 64
 #define CHUNK_BYTES (32u << 20)
 #define CHECKPOINT_SPANS 1024u
 #define CHECKPOINT_BYTES (4u << 20)
-/* Values of counters are so small a part of the packets between two
- * checkpoints, if these are no more than CHUNK_BYTES of the trace apart. */
+/* The limit for values of counters, as a part of the packets between two
+ * checkpoints that are no more than CHUNK_BYTES of the trace apart. */
 #define VALUES_PART 256
 #define SPAN_BYTES 22 /* of packets, about */
-/* See spare_for_curves(). */
 #define OTHERS_PART 256
-/* Those of a node that no chunk has touched are smaller. */
+/* Untouched nodes have smaller stamps. */
 #define STAMP_FIRST (2 + CCT_PLAIN)
-/* Nodes that waited. More make the chunk rough. */
+/* The most nodes with waits; more make the chunk rough. */
 #define WAITS_MAX 4096u
 
 #define SWAP(a, b)                        \
@@ -100,11 +99,10 @@ static void put(struct index_build *build, uint64_t number)
 	bytes_varint(&build->payload, number);
 }
 
-/* --- nodes ------------------------------------------------------------------
- */
+/* --- nodes --------------------------------------------------------------- */
 
-/* The number of @node, which is told if it has none yet, and so are those above
- * it. 0: the root. */
+/* Returns the number of @node, 0 for the root. Writes new nodes first: it and
+ * the nodes above it. */
 static uint32_t node_number(struct index_build *build, struct cct_node *node)
 {
 	uint32_t number;
@@ -123,15 +121,15 @@ static uint32_t node_number(struct index_build *build, struct cct_node *node)
 	return node->index_number;
 }
 
-/* What @node had counted when the chunk began; it is touched now, if it was not
- * before. NULL: there is no room. */
+/* Touches @node. Returns its counts at the start of the chunk, or NULL without
+ * memory. */
 static struct index_touch *touch_of(struct index_build *build,
 				    struct cct_node *node)
 {
 	uint32_t at = build->touch_count, plain = node->stamp & CCT_PLAIN;
 	struct index_touch *touch;
 
-	/* A function may go off between. */
+	/* Ignores CCT_PLAIN, because a function may have gone off since. */
 	if ((node->stamp | CCT_PLAIN) == build->stamp)
 		return &build->touched[node->touch];
 	if (at == UINT32_MAX || grow_array_from(build->budget, build->touched,
@@ -151,7 +149,6 @@ static struct index_touch *touch_of(struct index_build *build,
 	return touch;
 }
 
-/* A call of @node ended, for the sums of the chunk. */
 static void sum_call(struct index_build *build, struct cct_node *node,
 		     uint64_t ns)
 {
@@ -186,7 +183,7 @@ void index_build_skip(struct index_build *build, struct cct_node *node,
 {
 	struct index_touch *touch = build->apart ? NULL : touch_of(build, node);
 
-	/* So that the difference at the end of the chunk is without it. */
+	/* Takes the call out of the difference at the end of the chunk. */
 	if (touch) {
 		touch->calls++;
 		touch->total_ns += ns;
@@ -212,7 +209,6 @@ void index_build_slice(struct index_build *build, struct cct_node *node,
 	}
 }
 
-/* What a touched node has in this chunk. */
 static struct index_touch in_chunk(const struct index_build *build, uint32_t at)
 {
 	struct index_touch in = build->touched[at];
@@ -226,7 +222,6 @@ static struct index_touch in_chunk(const struct index_build *build, uint32_t at)
 	return in;
 }
 
-/* The waits in @caller; NULL: there is no room. */
 static struct index_wait *wait_of(struct index_build *build,
 				  struct cct_node *caller)
 {
@@ -278,9 +273,7 @@ void index_build_event(struct index_build *build, uint64_t ns,
 
 	if (fields)
 		packet_look_at_event(
-			(struct index_get){ .at = fields,
-					    .end = fields +
-						   event->field_bytes },
+			(struct wire){ fields, fields + event->field_bytes },
 			&about);
 	index_values_take(&build->values, ns, event, about.track,
 			  &build->items);
@@ -299,10 +292,9 @@ void index_build_missing(struct index_build *build, uint64_t lost,
 	build->paused += paused;
 }
 
-/* --- checkpoints ------------------------------------------------------------
- */
+/* --- checkpoints --------------------------------------------------------- */
 
-/* Lists the slices that are open, outermost first. 0 or -ENOMEM. */
+/* Lists the open slices, outermost first. Returns 0 or -ENOMEM. */
 static int list_open(struct index_build *build, const struct index_now *now)
 {
 	const struct replay_frame *frame = now->stack;
@@ -322,7 +314,7 @@ static int list_open(struct index_build *build, const struct index_now *now)
 	return 0;
 }
 
-/* How many of the outermost slices are the same. */
+/* Returns the number of equal slices, from the outermost on. */
 static uint32_t count_same(const struct index_open *a, uint32_t a_count,
 			   const struct index_open *b, uint32_t b_count)
 {
@@ -336,8 +328,8 @@ static uint32_t count_same(const struct index_open *a, uint32_t a_count,
 	return same;
 }
 
-/* Makes the list of the slices that are open now the last one told, and tells
- * it, but for the first @same. */
+/* Writes a checkpoint with the open slices behind the first @same, and
+ * remembers all open slices. */
 static void put_checkpoint(struct index_build *build,
 			   const struct index_now *now, uint32_t same)
 {
@@ -364,7 +356,6 @@ static void put_checkpoint(struct index_build *build,
 	build->told_bytes = now->trace_bytes;
 }
 
-/* Keeps the slices that are open at the start of a chunk. */
 static int start_chunk(struct index_build *build, const struct index_now *now)
 {
 	if (grow_array_from(build->budget, build->start, build->start_room,
@@ -389,7 +380,7 @@ void index_build_begin(struct index_build *build, const struct index_now *now)
 
 	if (build->stopped || (build->started && !build->due))
 		return;
-	/* Without a checkpoint a reader begins at the one before. */
+	/* Readers start at the checkpoint before instead. */
 	if (list_open(build, now) < 0) {
 		build->stopped = !build->started;
 		return;
@@ -408,10 +399,9 @@ void index_build_stop(struct index_build *build)
 	build->stopped = true;
 }
 
-/* --- chunks -----------------------------------------------------------------
- */
+/* --- chunks -------------------------------------------------------------- */
 
-/* @node has @ns more in this chunk than its calls that ended (modulo 2^64). */
+/* Adds @ns, modulo 2^64, to the time of @node in this chunk. */
 static void add_time(struct index_build *build, struct cct_node *node,
 		     uint64_t ns)
 {
@@ -421,7 +411,7 @@ static void add_time(struct index_build *build, struct cct_node *node,
 		touch->total_ns -= build->apart ? -ns : ns;
 }
 
-/* Makes of the time of the calls that ended the time within the chunk. */
+/* Turns the time of ended calls into the time within the chunk. */
 static void clip_times(struct index_build *build, const struct index_now *now)
 {
 	uint32_t same = count_same(build->start, build->start_count,
@@ -438,8 +428,8 @@ static void clip_times(struct index_build *build, const struct index_now *now)
 			 now->last_ns - build->listed[i].begin_ns);
 }
 
-/* Whether one of the slices is not where the tree has it, as there was no room:
- * see cct_node.stray_ns. */
+/* Returns true if a slice is not below its caller in the tree, for want of
+ * memory: see cct_node.stray_ns. */
 static bool has_stray(const struct index_open *open, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
@@ -458,7 +448,6 @@ static bool is_rough(const struct index_build *build,
 		has_stray(build->listed, build->listed_count));
 }
 
-/* Whether there were such waits in this chunk; then it has a number. */
 static bool number_wait(struct index_build *build, struct index_wait *wait)
 {
 	uint32_t caller;
@@ -491,9 +480,8 @@ static void put_row(struct index_build *build, uint32_t number, uint64_t calls,
 	build->row_before = number;
 }
 
-/* Makes of the list of touched nodes one of those of which something is in the
- * trace in this chunk, and what. They get their numbers. Returns how many rows
- * there are. */
+/* Keeps only touched nodes with calls or time in this chunk. Returns the number
+ * of rows, with waits. */
 static uint64_t make_rows(struct index_build *build)
 {
 	uint32_t kept = 0;
@@ -557,10 +545,8 @@ static void put_chunk(struct index_build *build, const struct index_now *now)
 	build->started = false;
 }
 
-/* --- levels of detail -------------------------------------------------------
- */
+/* --- levels of detail ---------------------------------------------------- */
 
-/* The number of the waits in @caller; 0: not known. */
 static uint32_t wait_number(const struct index_build *build,
 			    const struct cct_node *caller)
 {
@@ -585,7 +571,6 @@ static void number_cells(struct index_build *build,
 	}
 }
 
-/* Tells the blocks that are full. */
 static void put_levels(struct index_build *build, bool last)
 {
 	struct index_cells *cells = &build->cells;
@@ -604,7 +589,6 @@ static void put_levels(struct index_build *build, bool last)
 	}
 }
 
-/* What the levels of detail are told of the chunk that ends. */
 static void cells_chunk(struct index_build *build, const struct index_now *now)
 {
 	const struct index_cell_block chunk = {
@@ -642,8 +626,8 @@ static bool ends_chunk(const struct index_build *build,
 		now->trace_bytes - build->start_bytes >= CHUNK_BYTES);
 }
 
-/* Whether a checkpoint is to be at the next block. The values that must be told
- * for it are a small part of the packets since the one before. */
+/* Returns true if the next block shall have a checkpoint. The values that it
+ * costs must be a small part of the packets since the last one. */
 static bool is_checkpoint_due(const struct index_build *build,
 			      const struct index_now *now)
 {
@@ -659,7 +643,6 @@ static bool is_checkpoint_due(const struct index_build *build,
 		       build->values.taken_bytes + spans * SPAN_BYTES;
 }
 
-/* The items of a block. */
 static size_t give_items(struct index_build *build, const void **items)
 {
 	size_t bytes;
@@ -673,9 +656,9 @@ static size_t give_items(struct index_build *build, const void **items)
 	return bytes;
 }
 
-/* Packets without values are those of slices. A thread that makes few of them
- * has a part of what other threads have, so that not all that these have done
- * between two values of a counter must be read for one of them. */
+/* Packets without values are packets of slices. A thread with few slices also
+ * has a part of the bytes of other threads. Otherwise a reader would have to
+ * read everything that these did between two values of a counter. */
 static void spare_for_curves(struct index_build *build,
 			     const struct index_now *now)
 {

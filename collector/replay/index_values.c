@@ -6,25 +6,24 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
-#include "collector/index/index_items.h"
 #include "collector/trace/encode.h"
-#include "collector/trace/packet_fields.h"
+#include "collector/trace/fields.h"
+#include "collector/trace/index_items.h"
 #include "shared/compiler.h"
 
-/* The values of so many tracks are kept; those of others are told one by one.
- */
+/* The most tracks whose values are kept; values of others are written at
+ * once. */
 #define VALUES_MAX 16384u
-/* Of a counter, the fields are not more. */
 #define NEAR_BYTES 32
-/* What an item has beside the fields, and a packet beside those, about. */
+/* About the bytes of an item, and of a packet, beside the fields. */
 #define ITEM_BYTES 10
 #define PACKET_BYTES 10
 
 struct index_value {
-	uint64_t uuid; /* of the track; 0: that of the sequence */
-	uint64_t absolute; /* 0 or 1 */
+	uint64_t uuid; /* of the track; 0: the sequence's own */
+	uint64_t absolute;
 	uint64_t ns;
-	uint8_t near[NEAR_BYTES], *far; /* fields of its TrackEvent */
+	uint8_t near[NEAR_BYTES], *far;
 	uint32_t bytes, far_room;
 	bool untold;
 };
@@ -70,9 +69,6 @@ static void put_value(struct index_values *values, uint64_t ns,
 	bytes_clear(&values->payload);
 }
 
-/* Where the value of @track is kept, which will be told; NULL: there is no
- * room.
- */
 static struct index_value *value_of(struct index_values *values, uint64_t track,
 				    const struct encode_event *event)
 {
@@ -106,8 +102,6 @@ static const uint8_t *fields_of(const struct index_value *value)
 	return value->bytes > NEAR_BYTES ? value->far : value->near;
 }
 
-/* Keeps the @count bytes at @fields, which were of @ns. False: there is no
- * room. */
 static bool keep(struct index_values *values, struct index_value *value,
 		 uint64_t ns, const uint8_t *fields, size_t count)
 {
@@ -124,7 +118,7 @@ static bool keep(struct index_values *values, struct index_value *value,
 	return true;
 }
 
-/* The event of @value, whose fields are the @count bytes at @fields. */
+/* Keeps the fields of @value, or writes them if that fails. */
 static void take_fields(struct index_values *values, struct index_value *value,
 			uint64_t ns, const uint8_t *fields, size_t count,
 			struct bytes *items)
@@ -135,7 +129,7 @@ static void take_fields(struct index_values *values, struct index_value *value,
 		return;
 	if (value && keep(values, value, ns, fields, count))
 		return;
-	/* It is not the last one any more. */
+	/* The kept value is not the last one any more. */
 	if (value)
 		value->bytes = 0;
 	values->payload = (struct bytes){ 0 };

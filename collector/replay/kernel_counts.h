@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kernel_counts - what the kernel has told of a time: how much of it was off
- * the CPU, and what was counted in it.
+ * kernel_counts - data from the kernel about a stretch of time: how much of it
+ * was off the CPU, and the counts of its events.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_KERNEL_COUNTS_H
 #define PERFREC_COLLECTOR_REPLAY_KERNEL_COUNTS_H
@@ -15,32 +15,32 @@
 /* All members are uint64_t: they are added up as an array, and profiles keep
  * them as values. */
 struct kernel_counts {
-	uint64_t runnable_ns; /* it could run, and waited for a CPU */
+	uint64_t runnable_ns;
 	uint64_t blocked_ns;
-	uint64_t unknown_ns; /* records of the kernel were lost */
-	uint64_t spread_ns; /* of all these and the time on the CPU: how much
-			     * was shared out, and not measured */
-	uint64_t switches; /* how often it lost the CPU */
-	uint64_t migrations; /* how often it got another one */
-	uint64_t waits; /* of the switches: it was blocked */
-	/* Of these waits, those whose stack and object are known: */
+	uint64_t unknown_ns; /* the kernel lost records */
+	uint64_t spread_ns; /* part of these times and of the time on the CPU
+			     * that was shared out, not measured */
+	uint64_t switches;
+	uint64_t migrations;
+	uint64_t waits; /* switches that were blocked */
+	/* Waits whose stack and object are known: */
 	uint64_t told_waits, told_ns;
-	uint64_t kernel_samples; /* CPU samples that were in the kernel */
+	uint64_t kernel_samples;
 	uint64_t faults;
 	uint64_t counter[KERNEL_COUNTERS_MAX];
 };
 
 #define KERNEL_COUNTS (sizeof(struct kernel_counts) / sizeof(uint64_t))
 
-/* The waits of a node that are of one kind. The object and the system call
- * (kernel_event.h) of those that were read are found by vote: each wait that
- * has another one takes a vote away, so that many have it at least. */
+/* The waits of a node with one kind. A vote finds the object and the
+ * system call (kernel_event.h) of waits that were read: a wait with another
+ * object takes a vote away, so at least this many waits have the object. */
 struct kernel_waits {
 	const char *object;
 	uint32_t call;
 	uint32_t object_votes, call_votes;
-	uint32_t read; /* waits that were read */
-	uint64_t unread, unread_ns; /* the others */
+	uint32_t read;
+	uint64_t unread, unread_ns;
 };
 
 enum kernel_waits_kind {
@@ -49,24 +49,21 @@ enum kernel_waits_kind {
 	KERNEL_WAITS_KINDS,
 };
 
-/* Of a node of a tree: cct_kernel.h. */
 struct cct_kernel {
 	struct kernel_counts counts;
 	struct kernel_waits waits[KERNEL_WAITS_KINDS];
-	/* Stretches that sched/off_times.c has not settled yet. */
+	/* Stretches that replay/off_times.c has not settled yet. */
 	uint64_t open_blocked_ns, open_preempted_ns;
 	uint64_t open_waits, open_preemptions;
 	struct cct_kernel *next_open;
-	bool is_open; /* it is in a list by next_open */
+	bool is_open;
 };
 
-/* What a function has, in all its nodes. */
 struct cct_kernel_sums {
 	struct kernel_counts self, total;
-	struct kernel_counts entered; /* for cct_kernel_sum() */
+	struct kernel_counts entered;
 };
 
-/* Adds @from to @sum. */
 static inline void kernel_counts_add(struct kernel_counts *sum,
 				     const struct kernel_counts *from)
 {
@@ -77,7 +74,6 @@ static inline void kernel_counts_add(struct kernel_counts *sum,
 		to[i] += add[i];
 }
 
-/* Takes @part, which was added to it, off @sum. */
 static inline void kernel_counts_subtract(struct kernel_counts *sum,
 					  const struct kernel_counts *part)
 {
@@ -88,14 +84,12 @@ static inline void kernel_counts_subtract(struct kernel_counts *sum,
 		to[i] -= off[i];
 }
 
-/* The time off the CPU, and the time of which nothing is known: the rest of a
- * time was spent on a CPU. */
+/* Returns the time off the CPU and the unknown time. The rest was on a CPU. */
 static inline uint64_t kernel_counts_off_ns(const struct kernel_counts *counts)
 {
 	return counts->runnable_ns + counts->blocked_ns + counts->unknown_ns;
 }
 
-/* Takes up to @most off *@ns. Returns how much that is. */
 static inline uint64_t kernel_counts_take(uint64_t *ns, uint64_t most)
 {
 	uint64_t taken = *ns < most ? *ns : most;
@@ -104,11 +98,13 @@ static inline uint64_t kernel_counts_take(uint64_t *ns, uint64_t most)
 	return taken;
 }
 
-/* Fits the time off the CPU in @counts, a part of @measured_ns, into @ns, which
- * is @measured_ns without perfrec's own time. @wait_ns of that own time were
- * waits for room in the ring. Hooks block nowhere else. They are
- * preempted as often as the program, so the rest comes off the time on a CPU
- * and the runnable time in proportion. */
+/*
+ * Fits the time off the CPU in @counts, a part of @measured_ns, into @ns:
+ * @measured_ns without perfrec's own time. @wait_ns of the own time were waits
+ * for room in the ring, and hooks block nowhere else. Hooks are preempted as
+ * often as the program, so the rest is subtracted from the time on a CPU and
+ * the runnable time in proportion.
+ */
 static inline void kernel_counts_fit(struct kernel_counts *counts,
 				     uint64_t measured_ns, uint64_t ns,
 				     uint64_t wait_ns)

@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * order - a stream is a list of chunks. Its feeder appends to the last chunk
- * without a lock; then it says how far it has come, under the order's lock,
- * which it holds for a few instructions.
+ * without a lock. Then it publishes its position under the order's lock, which
+ * it holds for a few instructions.
  *
- * Whoever holds the consumer's lock notes these marks once. Then it merges the
- * streams up to the marks, without a lock of the feeders: the heads of all
- * streams are in a binary heap; the stream with the least head gives all items
+ * The holder of the consumer's lock reads these marks once. Then it merges the
+ * streams up to the marks, without a lock of the feeders. The heads of all
+ * streams are in a binary heap. The stream with the least head gives all items
  * that come before every other head, in one piece. With one stream such a piece
  * is a whole chunk. No item is ever copied.
  *
- * Chunks that were read go to a list of free chunks. When that list is empty
- * and no more chunks may be made, the feeder has all flushed items consumed
- * early, and then uses its own chunk again.
+ * Read chunks go to a list of free chunks. When that list is empty and no more
+ * chunks may be made, the feeder has all flushed items consumed early, and
+ * reuses its own chunk.
  */
 #include "collector/replay/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collector/base/lock.h"
-#include "collector/base/grow.h"
 #include "collector/base/budget.h"
+#include "collector/base/grow.h"
+#include "collector/base/lock.h"
 #include "shared/atomic.h"
 
 #define CHUNK_ITEMS 255 /* with the header 8 KiB */
-/* So many items may pass before one who waits for the consumer's lock. */
+/* The most items that pass while a thread waits for the consumer's lock. */
 #define TURN_ITEMS 4096
 
 struct order_chunk {
 	struct order_chunk *next;
-	uint32_t flushed; /* items that the consumer may see */
+	uint32_t flushed; /* items that the consumer may read */
 	struct order_item item[CHUNK_ITEMS];
 };
 
-/* The head of a stream, in the heap of a merge. */
 struct head {
 	uint64_t clock, c;
 	struct order_stream *stream;
@@ -45,25 +44,29 @@ struct order {
 	struct budget *budget;
 	order_consume *consume;
 	void *context;
-	uint64_t pending; /* items flushed and not consumed; relaxed */
+	uint64_t pending; /* flushed and not consumed; relaxed */
 	uint64_t early; /* relaxed */
 	uint32_t wanted; /* threads that wait for consuming; relaxed */
 
 	struct lock consuming; /* before lock */
-	struct head *heap; /* room for one of each stream */
-	uint32_t heap_count, heap_room;
+	struct head *heap;
+	uint32_t heap_count;
+	uint32_t heap_room; /* written under both locks */
 
-	struct lock lock; /* of what follows */
+	struct lock lock; /* guards the members below */
 	struct order_stream **stream;
 	uint32_t count, room;
+	/* The next heap, if the current one is too small for all streams: a
+	 * consumer must not need memory. */
+	struct head *next_heap;
+	uint32_t next_heap_room;
 	struct order_chunk *free;
-	uint64_t chunks_left; /* that may still be made */
+	uint64_t chunks_left;
 };
 
-/* --- chunks -----------------------------------------------------------------
- */
+/* --- chunks -------------------------------------------------------------- */
 
-/* A free chunk, or NULL. Under lock. */
+/* Returns a free chunk or NULL. Under lock. */
 static struct order_chunk *take_chunk(struct order *order)
 {
 	struct order_chunk *chunk = order->free;
@@ -93,8 +96,7 @@ static void give_chunk(struct order *order, struct order_chunk *chunk)
 	order->free = chunk;
 }
 
-/* --- the feeder -------------------------------------------------------------
- */
+/* --- the feeder ---------------------------------------------------------- */
 
 /* Under lock. */
 static void flush_stream(struct order_stream *stream)
@@ -121,6 +123,33 @@ static void append_chunk(struct order_stream *stream, struct order_chunk *chunk)
 	stream->end = chunk->item + CHUNK_ITEMS;
 }
 
+static int reserve_head(struct order *order)
+{
+	struct head *heap;
+
+	if (MAX(order->heap_room, order->next_heap_room) > order->count)
+		return 0;
+	heap = calloc(order->room, sizeof(*heap));
+	if (!heap)
+		return -ENOMEM;
+	free(order->next_heap);
+	order->next_heap = heap;
+	order->next_heap_room = order->room;
+	return 0;
+}
+
+/* Under both locks. */
+static void take_next_heap(struct order *order)
+{
+	if (!order->next_heap)
+		return;
+	free(order->heap);
+	order->heap = order->next_heap;
+	order->heap_room = order->next_heap_room;
+	order->next_heap = NULL;
+	order->next_heap_room = 0;
+}
+
 int order_open(struct order *order, struct order_stream **out)
 {
 	struct order_stream *stream = calloc(1, sizeof(*stream));
@@ -130,9 +159,9 @@ int order_open(struct order *order, struct order_stream **out)
 		return -ENOMEM;
 	stream->order = order;
 	lock_acquire(&order->lock);
-	if (!grow_array(order->stream, order->room, order->count + 1)) {
-		/* A stream's first chunk is not among those that are counted.
-		 */
+	if (!grow_array(order->stream, order->room, order->count + 1) &&
+	    !reserve_head(order)) {
+		/* The limit does not include the first chunk of a stream. */
 		order->chunks_left += !order->free;
 		chunk = take_chunk(order);
 	}
@@ -161,7 +190,6 @@ void order_close(struct order_stream **stream)
 	lock_acquire(&order->lock);
 	flush_stream(old);
 	old->closed = true;
-	/* So that somebody comes to free it. */
 	atom_add_rlx(&order->pending, 1); /* relaxed: as in flush_stream() */
 	lock_release(&order->lock);
 }
@@ -170,7 +198,7 @@ void order_flush(struct order_stream *stream)
 {
 	struct order *order = stream->order;
 
-	/* What is flushed of its last chunk is the feeder's to read. */
+	/* The feeder itself flushes, so it can read this without the lock. */
 	if (stream->next == stream->last->item + stream->last->flushed)
 		return;
 	lock_acquire(&order->lock);
@@ -180,7 +208,7 @@ void order_flush(struct order_stream *stream)
 
 static void release_items(struct order *order, uint64_t limit);
 
-/* All of its only chunk was read: start it anew. Under both locks. */
+/* Starts the only chunk again if all of it was read. Under both locks. */
 static bool reuse_chunk(struct order_stream *stream)
 {
 	struct order_chunk *chunk = stream->last;
@@ -192,8 +220,8 @@ static bool reuse_chunk(struct order_stream *stream)
 	return true;
 }
 
-/* Gives all that was flushed to the consumer, in whatever order that is.
- * Returns whether that has made room in @stream. */
+/* Hands all flushed items to the consumer, in any order. Returns true if that
+ * made room in @stream. */
 static bool release_items_early(struct order_stream *stream)
 {
 	struct order *order = stream->order;
@@ -224,8 +252,7 @@ void order_more(struct order_stream *stream)
 	} while (!chunk && !release_items_early(stream));
 }
 
-/* --- the consumer -----------------------------------------------------------
- */
+/* --- the consumer -------------------------------------------------------- */
 
 static bool is_head_before(const struct head *a, const struct head *b)
 {
@@ -249,14 +276,13 @@ static void sift_head_down(struct order *order, uint32_t i)
 	heap[i] = moved;
 }
 
-/* How many items of the chunk that @stream reads may be read. */
+/* Returns how many items of the chunk that @stream reads may be read. */
 static uint32_t readable_items(const struct order_stream *stream)
 {
 	return stream->first == stream->stop ? stream->stop_count : CHUNK_ITEMS;
 }
 
-/* Steps over chunks that were read to their end, as long as more is to come.
- * Returns whether there is anything to read. */
+/* Returns false if there is nothing more to read. */
 static bool next_chunk(struct order *order, struct order_stream *stream)
 {
 	struct order_chunk *old = stream->first;
@@ -285,21 +311,13 @@ static void free_stream(struct order *order, uint32_t index)
 	free(stream);
 }
 
-/* Notes how far each stream may be read, and puts its head into the heap. False
- * when there is no room. */
-static bool note_marks(struct order *order, uint64_t limit)
+/* Notes how far each stream may be read, and puts its head into the heap. Under
+ * consuming. */
+static void note_marks(struct order *order, uint64_t limit)
 {
 	order->heap_count = 0;
 	lock_acquire(&order->lock);
-	if (order->heap_room < order->count) {
-		free(order->heap);
-		order->heap = calloc(order->room, sizeof(*order->heap));
-		order->heap_room = order->heap ? order->room : 0;
-		if (!order->heap) {
-			lock_release(&order->lock);
-			return false;
-		}
-	}
+	take_next_heap(order);
 	for (uint32_t i = order->count; i-- > 0;) {
 		struct order_stream *stream = order->stream[i];
 		const struct order_item *item;
@@ -326,18 +344,16 @@ static bool note_marks(struct order *order, uint64_t limit)
 				(struct head){ item->clock, item->c, stream };
 	}
 	lock_release(&order->lock);
-	return true;
 }
 
-/* The stream of the first head gave all that it may: take it out. */
 static void drop_first_head(struct order *order)
 {
 	order->heap[0] = order->heap[--order->heap_count];
 	sift_head_down(order, 0);
 }
 
-/* The items of @stream that come before @other (NULL: there is none) and are
- * no later than @limit, as far as they lie side by side. */
+/* Returns the number of contiguous items of @stream that come before @other
+ * (NULL: none) and are no later than @limit. */
 static uint32_t run_before_head(const struct order_stream *stream,
 				const struct head *other, uint64_t limit)
 {
@@ -351,7 +367,6 @@ static uint32_t run_before_head(const struct order_stream *stream,
 			item++;
 		return (uint32_t)(item - first);
 	}
-	/* The head itself is before all others. */
 	for (item++; item < stop && item->clock <= limit; item++)
 		if (item->clock > other->clock ||
 		    (item->clock == other->clock && item->c > other->c))
@@ -370,7 +385,6 @@ static const struct head *second_head(const struct order *order)
 	return &heap[2];
 }
 
-/* Merges what note_marks() has noted. */
 static void merge_streams(struct order *order, uint64_t limit)
 {
 	uint64_t done = 0;
@@ -410,13 +424,13 @@ static void merge_streams(struct order *order, uint64_t limit)
 /* Under consuming. */
 static void release_items(struct order *order, uint64_t limit)
 {
-	if (note_marks(order, limit))
-		merge_streams(order, limit);
+	note_marks(order, limit);
+	merge_streams(order, limit);
 }
 
 void order_release(struct order *order, uint64_t watermark)
 {
-	/* relaxed: what is missed is seen after the next pass */
+	/* relaxed: an item missed now is released after the next pass */
 	if (!watermark || !atom_load_rlx(&order->pending) ||
 	    !lock_try(&order->consuming))
 		return;
@@ -430,7 +444,7 @@ void order_release_all(struct order *order)
 	do
 		release_items(order, UINT64_MAX);
 	while (order->heap_count);
-	note_marks(order, 0); /* frees what is closed */
+	note_marks(order, 0);
 	order->heap_count = 0;
 	order_unlock(order);
 }
@@ -454,8 +468,7 @@ uint64_t order_early(struct order *order)
 	return atom_load_rlx(&order->early);
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 int order_new(struct budget *budget, uint64_t bytes, order_consume *consume,
 	      void *context, struct order **out)
@@ -479,7 +492,7 @@ int order_new(struct budget *budget, uint64_t bytes, order_consume *consume,
 
 struct order *order_get(struct order *order)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller has a reference */
 	atom_add_rlx(&order->refs, 1);
 	return order;
 }
@@ -511,12 +524,12 @@ void order_put(struct order **order)
 	lock_destroy(&old->consuming);
 	lock_destroy(&old->lock);
 	free(old->heap);
+	free(old->next_heap);
 	free(old->stream);
 	free(old);
 }
 
-/* --- orders -----------------------------------------------------------------
- */
+/* --- orders -------------------------------------------------------------- */
 
 void orders_init(struct orders *orders)
 {
@@ -574,8 +587,8 @@ void orders_release(struct orders *orders, uint64_t limit)
 {
 	struct order *order;
 
-	/* relaxed: one that is missed now is released after the next pass; one
-	 * that moves as another is removed, too */
+	/* relaxed: an order missed now is released after the next pass, also if
+	 * it moves when another is removed */
 	for (uint32_t i = 0; i < atom_load_rlx(&orders->count); i++) {
 		lock_acquire(&orders->lock);
 		order = i < orders->count ? order_get(orders->order[i]) : NULL;

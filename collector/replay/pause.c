@@ -28,9 +28,8 @@ void pause_end(struct pause_list *list, uint64_t ns)
 
 	if (!(list->changes & 1))
 		return;
-	/* relaxed: publish_change() publishes it, and who sees it early sees it
-	 * right
-	 */
+	/* relaxed: publish_change() publishes it; an early reader sees it
+	 * right */
 	atom_store_rlx(&pause->to_ns, ns);
 	publish_change(list);
 }
@@ -48,8 +47,8 @@ bool pause_at(const struct pause_list *list, uint64_t ns, uint64_t *from,
 
 	*from = 0;
 	*to = UINT64_MAX;
-	/* From the newest to the oldest but one: the oldest may be overwritten
-	 * while we look. */
+	/* From the newest to the oldest but one, because the oldest may be
+	 * overwritten now. */
 	for (uint32_t i = begun; i > 0 && begun - i < PAUSES_KEPT - 1; i--) {
 		const struct pause *pause = &list->at[(i - 1) % PAUSES_KEPT];
 		/* relaxed: pause_changes() orders both */

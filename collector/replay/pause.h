@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pause - when the recording of a program was paused, on the clock of the
- * trace. A program that is told to pause notices it at its next chunk boundary.
- * Until then it goes on recording; replay leaves these records out by their
- * time.
+ * pause - the pauses of a program's recording, on the clock of the trace. A
+ * program notices a pause at its next chunk boundary. Until then it goes on
+ * recording, and replay drops these records by their time.
  *
  * One thread begins and ends pauses; any thread may ask. Only the last
- * PAUSES_KEPT are known: enough, as a record waits for a fraction of a second
- * until it is drained.
+ * PAUSES_KEPT are known. That is enough, because a record is drained within a
+ * fraction of a second.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_PAUSE_H
 #define PERFREC_COLLECTOR_REPLAY_PAUSE_H
@@ -17,25 +16,23 @@
 
 #define PAUSES_KEPT 64
 
-/* All zero: never paused. */
 struct pause_list {
-	uint32_t changes; /* begins and ends, ever; odd: paused */
+	uint32_t changes; /* number of begins and ends; odd: paused */
 	struct pause {
 		uint64_t from_ns, to_ns; /* CLOCK_BOOTTIME */
-	} at[PAUSES_KEPT]; /* the n-th ever at n % PAUSES_KEPT */
+	} at[PAUSES_KEPT]; /* pause n at n % PAUSES_KEPT */
 };
 
-/* Recording is paused (goes on) from @ns of CLOCK_BOOTTIME on, which must not
- * lie before the last change. Does nothing if it is paused (goes on) already.
- */
+/* Begins or ends a pause at @ns of CLOCK_BOOTTIME, which must not be before the
+ * last change. Does nothing if recording is already paused, or not. */
 void pause_begin(struct pause_list *list, uint64_t ns);
 void pause_end(struct pause_list *list, uint64_t ns);
 
-/* A number that becomes another one with each begin or end. Any thread. */
+/* Returns a number that changes when a pause begins or ends. Any thread. */
 uint32_t pause_changes(const struct pause_list *list);
 
-/* Whether recording was paused at @ns. The answer is the same for all times
- * from *@from to *@to - 1; @ns is one of them. Any thread. */
+/* Returns true if recording was paused at @ns. The answer is the same for all
+ * times from *@from to *@to - 1, including @ns. Any thread. */
 bool pause_at(const struct pause_list *list, uint64_t ns, uint64_t *from,
 	      uint64_t *to);
 

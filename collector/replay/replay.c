@@ -2,54 +2,54 @@
  *
  * replay - the begins and ends that a thread recorded are not a tree. longjmp
  * and some exceptions leave functions without an end; dropped spans, filters
- * and pauses leave ends without a begin. A trace must be a tree. So each stack
- * of a thread has a shadow stack here (a thread has one stack, unless it calls
- * makecontext(): fibers.c). Every rule below keeps two promises: a slice that
- * was begun is ended once, inside its parent; a span that was begun is counted
- * once.
+ * and pauses leave ends without a beginning. A trace must be a tree, so each
+ * stack of a thread has a shadow stack here (contexts have stacks of their own:
+ * fibers.c). All rules keep two promises: a slice that began ends once, inside
+ * its parent; a span that began is counted once.
  *
- * In the normal case an end belongs to the frame on top. Calls of one function
- * are told apart by the stack pointer of the hook (12 bits of it, record.h). It
- * is only a hint: a function that calls its exit hook as a tail call, or that
- * calls alloca, ends with another stack pointer than it began with. Such a
- * function is called "shifted".
+ * Normally an end belongs to the frame on top. The stack pointer of the hook
+ * (12 bits, record.h) tells calls of one function apart. It is only a hint: a
+ * function that calls its exit hook as a tail call, or that calls alloca, ends
+ * with another stack pointer than it began with. Such a function is called
+ * "shifted".
  *
- *   END, function on top      ends the frame on top; unless a frame of the same
- *                             function with exactly this hint lies further
- *                             down: then longjmp went to a recursive caller
- *   END, function below       ends all above it ("repaired")
- *   END, function nowhere     is withheld and counted as an orphan; but not in
- *                             a forked child where nothing is open: there it
- *                             ends a span that the parent began
- *   BEGIN, not deeper on the  if there is a frame of the same function with the
- *   stack than the top        same hint, that frame and all above it are dead:
+ *   END, function on top      ends the frame on top. But if a frame of the
+ *                             same function with exactly this hint is further
+ *                             down, longjmp went to a recursive caller
+ *   END, function below       ends all frames above it ("repaired")
+ *   END, function nowhere     is withheld and counted as an orphan. But in a
+ *                             forked child where nothing is open, it ends a
+ *                             span that the parent began
+ *   BEGIN, not deeper on the  if a frame of the same function has the same
+ *   stack than the top        hint, this frame and all above it are dead:
  *                             longjmp came back to its caller. Without such a
- *                             frame the hint says nothing: a frame of more than
- *                             32 KiB, or another stack, looks the same
- *   BEGIN, exactly as deep    is an inlined function; when that happens too
- * often in a row to be true, the rule above holds
+ *                             frame the hint proves nothing: a frame of more
+ *                             than 32 KiB, or another stack, looks the same
+ *   BEGIN, exactly as deep    is an inlined function. When that happens too
+ *                             often in a row to be true, the rule above holds
  *
- * A slice that is ended by one of these rules has a mark, perfrec.repaired.
- * Where a record tells of a jump (fibers.c) the time of the end is known, and
- * the mark says "longjmp", "exception" or "context". Otherwise it says "guess":
- * the span was over by then, but nobody knows since when.
+ * A slice that one of these rules ends has a mark, perfrec.repaired. If a
+ * record reports a jump (fibers.c), the time of the end is known, and the mark
+ * says "longjmp", "exception" or "context". Otherwise it says "guess": the span
+ * was over by then, perhaps for long.
  *
- * If depth has a limit, spans that lie too deep are on the shadow stack and
+ * If depth has a limit, spans that are too deep are on the shadow stack and
  * follow the rules, but are neither written nor counted. Only the code here
- * decides what is too deep. The shim leaves out what certainly is
- * (preload/ring/depth.c); where it is not certain it records the span.
+ * decides whether a span is too deep. The shim leaves out spans that certainly
+ * are (preload/ring/depth.c), and records all others.
  *
- * While recording is paused (pause.h) a begin becomes a phantom, as a dropped
- * span does. The segment of the clock is cut where a pause begins or ends, so
- * that the fast loop need not ask.
+ * While recording is paused (pause.h), a BEGIN becomes a phantom, as a dropped
+ * span does. The clock's segment ends where a pause begins or ends, so that the
+ * fast loop need not check for pauses.
  *
- * Functions whose state changes (function_log.h) have rules of their own, and
- * so have those of entry builds: docs/NESTING.md. The segment is cut where a
- * change is due, too. A function that is off has nodes without iid, and a frame
- * that is detached has no number in "same": both send run_fast() the long way.
+ * Functions whose state changes (function_log.h) and entry builds have rules of
+ * their own: docs/TRACE.md. The segment also ends at a change. A function
+ * that is off has nodes without iid, and a detached frame has no number in
+ * "same": both send run_fast() the long way.
  *
- * Two loops: run_fast() handles, with its state in registers, begins and ends
- * that need none of these rules; replay_take() handles any one record.
+ * There are two loops. run_fast() keeps its state in registers, and handles
+ * begins and ends that need none of these rules. replay_take() handles any one
+ * record.
  *
  * No I/O, no locks: records come in and packets go out, so this can be fuzzed.
  * All input is hostile. Depth and memory have limits. The work for one record
@@ -62,51 +62,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/grow.h"
 #include "collector/base/budget.h"
+#include "collector/base/grow.h"
+#include "collector/names/sites.h"
 #include "collector/replay/function_log.h"
 #include "collector/replay/heap_feed.h"
 #include "collector/replay/histograms.h"
 #include "collector/replay/index_build.h"
+#include "collector/replay/pause.h"
 #include "collector/trace/compact.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
-#include "collector/replay/pause.h"
-#include "collector/names/sites.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
 
 #define FRAMES_MIN 64u
 #define FRAMES_MAX (1u << 20)
-/* How far a rule that may find nothing looks down the stack at any time; and
- * further, on credit that records bring. */
+/* A search that may find nothing visits this many frames, and more on the
+ * credit that records bring. */
 #define SEARCH_FRAMES 64
 #define SEARCH_CREDIT_PER_RECORD 4
 #define SEARCH_CREDIT_MAX (1u << 20)
-/* Less than this between a landing pad and the unwinder leaves no doubt which
- * of the places 64 KiB apart it is. */
+/* If a landing pad is nearer to the unwinder than this, its place is certain
+ * among places 64 KiB apart. */
 #define LANDING_BYTES_SURE 32768
-/* Room for any one packet with a name and an argument. */
 #define PACKET_BYTES 512
-/* So many bytes of events in the compact form may lie between two places where
- * a reader can begin. */
+/* The most bytes of compact events between two restart points. */
 #define RESTART_BYTES 8192
-/* Room for the key of the mark of an end that was repaired, and for a mark. */
 #define MARK_BYTES 32
-/* So many slices run_fast() may open more than are open, with an index. */
+/* The most slices that run_fast() opens with an index. */
 #define INDEX_FRAMES 32
-/* What replays that take turns collect before they need a block. */
+/* Room for packets and names of a replay that takes turns. */
 #define STAGE_BYTES 16384
 #define STAGE_NAMES 64
 
 _Static_assert(REPLAY_SLICES_MAX <= TRACE_OPEN_MAX, "can all be ended");
 
-#define SITES_MIN 16u /* entries; a power of two */
+#define SITES_MIN 16u
 
 struct replay_site {
-	uint32_t id; /* 0: free */
-	uint32_t iid; /* with its flags; 0 when it is excluded */
+	uint32_t id;
+	uint32_t iid; /* with its flags; 0: excluded */
 	bool excluded;
 };
 
@@ -120,10 +117,8 @@ static inline bool same_function(uint64_t a, uint64_t b)
 	return record_payload(a) == record_payload(b);
 }
 
-/* --- output ----------------------------------------------------------------
- */
+/* --- output -------------------------------------------------------------- */
 
-/* What the index is to know where a block begins or ends. */
 static struct index_now index_now(const struct replay *replay)
 {
 	return (struct index_now){
@@ -146,7 +141,6 @@ static void index_begin_block(struct replay *replay)
 	index_build_begin(replay->index, &now);
 }
 
-/* Gives @block what the index shall know of it. */
 static void index_end_block(struct replay *replay, struct trace_block *block)
 {
 	const struct index_now now = index_now(replay);
@@ -170,7 +164,6 @@ static bool is_restart_due(const struct replay *replay)
 		replay->now_ns - restart->ns >= replay->sink.restart_ns);
 }
 
-/* Writes that a reader can begin here, and what is open. */
 static void write_restart(struct replay *replay)
 {
 	const struct replay_frame *frame = replay->stack;
@@ -179,7 +172,7 @@ static void write_restart(struct replay *replay)
 	uint8_t *out = compact_put_restart(replay->encoder.out,
 					   replay->encoder.last_ns, left);
 
-	/* An end may be on its way: its frame lies above the top. */
+	/* The frame of an end that is being written lies above the top. */
 	while (left) {
 		frame++;
 		if (!frame->written)
@@ -284,7 +277,6 @@ static size_t output_room(const struct replay *replay)
 	return (size_t)(replay->output.end - replay->encoder.out);
 }
 
-/* Makes sure that @bytes of packets fit; see output_large(). */
 static void output_reserve(struct replay *replay, size_t bytes)
 {
 	if (replay->output.start && output_room(replay) < bytes)
@@ -293,8 +285,8 @@ static void output_reserve(struct replay *replay, size_t bytes)
 		output_take(replay);
 }
 
-/* The same for an event that may not fit into a stage: true when what it is
- * written to must be flushed after it. */
+/* Makes room for an event that may not fit into the stage. Returns true if the
+ * output must be flushed after it. */
 static bool output_large(struct replay *replay, size_t bytes)
 {
 	struct replay_stage *stage = replay->stage;
@@ -310,8 +302,7 @@ static bool output_large(struct replay *replay, size_t bytes)
 	return true;
 }
 
-/* --- pending begins ---------------------------------------------------------
- */
+/* --- pending begins ------------------------------------------------------ */
 
 void replay_write_pending(struct replay *replay, uint64_t until_ns)
 {
@@ -339,7 +330,6 @@ void replay_write_old(struct replay *replay, uint64_t ns)
 		replay_write_pending(replay, ns - replay->min_ns);
 }
 
-/* The slice of the frame on top is pending. */
 static void add_pending(struct replay *replay)
 {
 	uint32_t depth = (uint32_t)(replay->top - replay->stack);
@@ -348,16 +338,15 @@ static void add_pending(struct replay *replay)
 	replay->pending++;
 }
 
-/* Before anything is written that is no begin or end of a call: what is pending
- * is earlier. */
+/* Must come before any event other than a BEGIN or END of a call, because
+ * pending ones are earlier. */
 static void write_all_pending(struct replay *replay)
 {
 	if (unlikely(replay->pending))
 		replay_write_pending(replay, UINT64_MAX);
 }
 
-/* --- events -----------------------------------------------------------------
- */
+/* --- events -------------------------------------------------------------- */
 
 static void write_event(struct replay *replay, uint64_t ns,
 			struct out_event *event)
@@ -396,17 +385,16 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 		output->last_ns = MAX(output->last_ns, ns);
 	}
 	replay->counts.events++;
-	/* Before the block goes, and not before the event is in it. */
+	/* Must come before output_give(), and after the event. */
 	replay->written += event->type == OUT_BEGIN;
 	replay->written -= event->type == OUT_END;
-	/* The call that this ends is not counted yet. */
+	/* This event ends a call that is not counted yet. */
 	replay->mid_call = flush;
 	if (flush)
 		output_give(replay);
 	replay->mid_call = false;
 }
 
-/* Writes the start or end of @function with the program's note. */
 static void write_noted(struct replay *replay, uint64_t ns, uint64_t function,
 			struct encode_event event)
 {
@@ -416,7 +404,7 @@ static void write_noted(struct replay *replay, uint64_t ns, uint64_t function,
 	write_encoded(replay, ns, &event);
 }
 
-/* Writes @text, which is shorter than 128 bytes. Returns where that ends. */
+/* Writes @text, which is shorter than 128 bytes. Returns its end. */
 static uint8_t *put_text(uint8_t *out, enum trace_tag tag, const char *text)
 {
 	size_t bytes = strlen(text);
@@ -427,8 +415,8 @@ static uint8_t *put_text(uint8_t *out, enum trace_tag tag, const char *text)
 	return out + bytes;
 }
 
-/* Writes that ENCODE_KEY_REPAIRED is the key of the mark, as InternedData.
- * Returns how many bytes that takes, of MARK_BYTES. */
+/* Writes ENCODE_KEY_REPAIRED, the key of marks, as InternedData. Returns its
+ * bytes, at most MARK_BYTES. */
 static size_t put_mark_key(uint8_t *out)
 {
 	uint8_t *end;
@@ -442,7 +430,6 @@ static size_t put_mark_key(uint8_t *out)
 	return (size_t)(end - out);
 }
 
-/* The same for the mark of @cause, fields of a TrackEvent. */
 static size_t put_mark(uint8_t *out, enum replay_cause cause)
 {
 	static const char *const text[] = {
@@ -460,7 +447,6 @@ static size_t put_mark(uint8_t *out, enum replay_cause cause)
 	return (size_t)(end - out);
 }
 
-/* The end of a slice with the mark of @cause. */
 static void write_repair(struct replay *replay, uint64_t ns, uint64_t waited_ns,
 			 enum replay_cause cause)
 {
@@ -503,8 +489,8 @@ static void write_end(struct replay *replay, uint64_t ns, uint64_t waited_ns,
 		replay_write_end(replay, ns);
 }
 
-/* The end of the slice that was on top, whose begin may be pending. Returns
- * whether it is in the trace: a slice with a note to its end is. */
+/* The begin of the slice may be pending. Returns true if the slice is in the
+ * trace; with a note on its end, it always is. */
 static bool end_slice(struct replay *replay, const struct index_slice_end *end,
 		      enum replay_cause cause)
 {
@@ -546,7 +532,6 @@ void replay_instant(struct replay *replay, uint64_t ns, const char *name,
 	write_event(replay, not_before_last(replay, ns), &event);
 }
 
-/* An instant that says how many of @what there were. */
 static void write_count(struct replay *replay, const char *key,
 			const char *format, uint64_t spans)
 {
@@ -589,8 +574,7 @@ void replay_paused(struct replay *replay, uint64_t spans)
 		write_pause(replay);
 }
 
-/* --- the stack --------------------------------------------------------------
- */
+/* --- the stack ----------------------------------------------------------- */
 
 static struct replay_frame *stack_end(const struct replay *replay)
 {
@@ -616,13 +600,11 @@ static bool is_stack_empty(const struct replay *replay)
 	return replay->top == replay->stack;
 }
 
-/* Neither written nor counted. */
 static bool is_frame_withheld(const struct replay_frame *frame)
 {
 	return replay_is_phantom(frame) || frame->cut;
 }
 
-/* Whether what begins now lies beyond the limit. */
 static bool is_too_deep(const struct replay *replay)
 {
 	return replay->limit && (uint64_t)(replay->top - replay->stack) +
@@ -630,8 +612,7 @@ static bool is_too_deep(const struct replay *replay)
 					replay->limit;
 }
 
-/* A call of @node ends, before it is counted there. @written: it is in the
- * trace. */
+/* Call it before the call is counted. @written: it is in the trace. */
 static void index_call(struct replay *replay, struct cct_node *node,
 		       bool written, struct index_slice_end *end)
 {
@@ -660,7 +641,7 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 		frame->cut = frame->flat = false;
 		return;
 	}
-	/* First: a block that ends here ends before the call. */
+	/* First, so that a block which ends here ends before the call. */
 	written = frame->written && end_slice(replay, &end, cause);
 	if (replay->index)
 		index_call(replay, frame->node, written, &end);
@@ -678,8 +659,8 @@ static bool is_detached(const struct replay_frame *frame)
 	return frame->same == REPLAY_DETACHED;
 }
 
-/* Ends the frame on top without its end, for @cause. When a detached one was
- * left is not known, whatever it is that shows it. */
+/* Ends the frame on top without its end, for @cause. A detached frame always
+ * gets REPLAY_OFF, because the time of its end is unknown. */
 static void drop_frame(struct replay *replay, uint64_t ns,
 		       enum replay_cause cause)
 {
@@ -700,8 +681,7 @@ static void search_earn(struct replay *replay, size_t records)
 		    SEARCH_CREDIT_MAX);
 }
 
-/* How many frames below @frame may be looked at; what is looked at in vain is
- * to be paid for with search_pay(). */
+/* The caller pays with search_pay() for a search in vain. */
 static size_t search_range(const struct replay *replay,
 			   const struct replay_frame *frame)
 {
@@ -714,8 +694,6 @@ static void search_pay(struct replay *replay, size_t looked)
 	replay->search_credit -= MIN(looked, replay->search_credit);
 }
 
-/* The frame of exactly the same function and hint as @word, from @from down,
- * or NULL. */
 static struct replay_frame *find_exact_frame(struct replay *replay,
 					     struct replay_frame *from,
 					     uint64_t word)
@@ -729,7 +707,6 @@ static struct replay_frame *find_exact_frame(struct replay *replay,
 	return frame > stop ? frame : NULL;
 }
 
-/* The innermost frame of the function of @word, or NULL. */
 static struct replay_frame *find_function_frame(struct replay *replay,
 						uint64_t word)
 {
@@ -742,10 +719,8 @@ static struct replay_frame *find_function_frame(struct replay *replay,
 	return frame > stop ? frame : NULL;
 }
 
-/* --- functions whose state changes ------------------------------------------
- */
+/* --- functions whose state changes --------------------------------------- */
 
-/* What the log says of the function of @word. */
 static struct function_then state_at(const struct replay *replay, uint64_t word,
 				     uint64_t ns)
 {
@@ -759,8 +734,8 @@ static struct function_then state_of(const struct replay *replay, uint64_t word)
 	return state_at(replay, word, replay->last_ns);
 }
 
-/* Whether the hint of @frame is the stack pointer at the first instruction of
- * its function. */
+/* Returns true if the hint of @frame is the stack pointer at the first
+ * instruction of its function. */
 static bool is_entry_frame(const struct replay *replay,
 			   const struct replay_frame *frame)
 {
@@ -771,7 +746,7 @@ static bool is_entry_frame(const struct replay *replay,
 	return frame->node->function->entry_build;
 }
 
-/* The calls of @function that have begun until now: no thunk counted them. */
+/* Returns the calls of @function so far, which no thunk has counted. */
 static uint64_t calls_begun(struct replay *replay,
 			    const struct cct_function *function)
 {
@@ -789,7 +764,6 @@ static uint64_t calls_begun(struct replay *replay,
 	return calls;
 }
 
-/* Takes over that the state of @function is @state. */
 static void set_state(struct replay *replay, struct cct_function *function,
 		      const struct function_then *state)
 {
@@ -808,7 +782,6 @@ static void set_state(struct replay *replay, struct cct_function *function,
 			node->stamp &= ~CCT_PLAIN;
 }
 
-/* Takes over what the log says of @function at @ns. */
 static void ask_state(struct replay *replay, struct cct_function *function,
 		      uint64_t ns)
 {
@@ -819,8 +792,8 @@ static void ask_state(struct replay *replay, struct cct_function *function,
 	set_state(replay, function, &state);
 }
 
-/* What @change makes of @function. Not asked for, as the log keeps only the
- * last changes of a function. */
+/* Applies @change to @function. The log itself knows only the last changes of a
+ * function. */
 static void follow_change(struct replay *replay, struct cct_function *function,
 			  const struct function_change *change)
 {
@@ -845,8 +818,8 @@ static void follow_change(struct replay *replay, struct cct_function *function,
 	set_state(replay, function, &state);
 }
 
-/* Whether the function of @frame went off since the frame began. A frame that
- * began after that is one that the log has told too late of. */
+/* Also true for a frame that began while the function was off, because the log
+ * was late. */
 static bool has_gone_off(const struct replay *replay,
 			 const struct replay_frame *frame, uint64_t ns)
 {
@@ -872,11 +845,11 @@ static void detach_frames(struct replay *replay, uint64_t ns)
 	search_pay(replay, (size_t)(replay->top - frame));
 }
 
-/* A replay that has not looked for so long that changes were forgotten asks for
- * all its functions, and then follows the last changes once more. */
+/* For a replay that was away so long that the log lost changes. Asks for all
+ * its functions, and then follows the last changes once more. */
 static void ask_all_states(struct replay *replay, uint64_t ns)
 {
-	/* As many may have come since the segment was cut. */
+	/* More changes may have come since the segment was cut. */
 	replay->log_count = function_log_changes(replay->log);
 	for (struct cct_function *function = replay->cct.live; function;
 	     function = function->next_live)
@@ -884,8 +857,7 @@ static void ask_all_states(struct replay *replay, uint64_t ns)
 	replay->log_done = replay->log_count - FUNCTION_LOG_CHANGES / 2;
 }
 
-/* Follows the changes of functions up to @ns. Returns when the next one is
- * due. */
+/* Returns the time of the next change. */
 static uint64_t follow_log(struct replay *replay, uint64_t ns)
 {
 	uint64_t due_ns = UINT64_MAX;
@@ -916,7 +888,7 @@ static uint64_t follow_log(struct replay *replay, uint64_t ns)
 	return due_ns;
 }
 
-/* A detached frame is over when something begins that does not lie deeper. */
+/* A begin that is not deeper shows that a detached frame is over. */
 static void drop_detached_frames(struct replay *replay, uint64_t word,
 				 uint64_t ns)
 {
@@ -925,19 +897,18 @@ static void drop_detached_frames(struct replay *replay, uint64_t word,
 		drop_frame(replay, ns, REPLAY_OFF);
 }
 
-/* How far the stack pointer of @above is above that of @word, modulo 64 KiB. */
+/* Returns how far the stack pointer of @above is above that of @word, modulo 64
+ * KiB. */
 static uint64_t sp_gap(uint64_t above, uint64_t word)
 {
 	return ((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK)) &
 	       RECORD_SP_MASK;
 }
 
-/*
- * The frame of an entry build with the stack pointer of @word, which is a begin
- * that lies less deep than the top; or NULL. Two such frames have two stack
- * pointers. They may look alike, by 8 bytes, if one calls the other at once; so
- * it is the innermost that is over.
- */
+/* Returns the frame of an entry build with the stack pointer of @word, a BEGIN
+ * that is less deep than the top, or NULL. Two such frames have two stack
+ * pointers. But a frame and its direct callee are 8 bytes apart, so their hints
+ * may be equal: then the innermost is over. */
 static struct replay_frame *find_entry_frame(struct replay *replay,
 					     uint64_t word)
 {
@@ -956,10 +927,8 @@ static struct replay_frame *find_entry_frame(struct replay *replay,
 									 : NULL;
 }
 
-/* --- records ----------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
-/* A new iid, for what is at @address. */
 static uint32_t new_name(struct replay *replay, uint64_t address,
 			 uint32_t generation)
 {
@@ -987,7 +956,6 @@ static uint64_t sites_bytes(uint32_t entries)
 	return (uint64_t)entries * sizeof(struct replay_site);
 }
 
-/* Where the table has, or would have, site @id. */
 static struct replay_site *site_entry(const struct replay_sites *sites,
 				      uint32_t id)
 {
@@ -999,7 +967,6 @@ static struct replay_site *site_entry(const struct replay_sites *sites,
 	return &sites->entry[at & sites->mask];
 }
 
-/* Room for one more. */
 static bool sites_reserve(struct replay *replay)
 {
 	struct replay_sites *old = &replay->named;
@@ -1047,7 +1014,6 @@ bool replay_site(struct replay *replay, uint32_t id, uint32_t *iid)
 	return !entry->excluded;
 }
 
-/* A function that was never seen on this thread. */
 static void introduce_function(struct replay *replay,
 			       struct cct_function *function)
 {
@@ -1097,7 +1063,6 @@ static uint32_t count_same_sp(const struct replay_frame *below, uint64_t word)
 	return below->same + 1;
 }
 
-/* A call of @function, which is off, began late. */
 static void count_late(struct replay *replay, struct cct_function *function)
 {
 	replay->counts.late_begins++;
@@ -1181,13 +1146,13 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 	replay->counts.events++;
 }
 
-/* The word of stack[0]: whatever is called next to @word lies deeper. */
+/* Returns the word of stack[0]: any call after @word is deeper. */
 static uint64_t outermost_word(uint64_t word)
 {
 	return ((word & RECORD_SP_MASK) + 0x1000) & RECORD_SP_MASK;
 }
 
-/* Ends what a longjmp has left behind, seen from the begin that follows. */
+/* Ends frames that a longjmp has left behind, as the next begin shows. */
 static void repair_before_begin(struct replay *replay, uint64_t word,
 				uint64_t ns)
 {
@@ -1206,7 +1171,6 @@ static void repair_before_begin(struct replay *replay, uint64_t word,
 		pop_frames_above(replay, dead - 1, ns, REPLAY_GUESS);
 }
 
-/* A call from @caller for which there is no frame. */
 static void count_folded(struct replay *replay, struct cct_node *caller,
 			 uint64_t word)
 {
@@ -1220,7 +1184,7 @@ static void count_folded(struct replay *replay, struct cct_node *caller,
 
 static void take_begin(struct replay *replay, uint64_t word, uint64_t ns)
 {
-	/* What is beyond the deepest frame hides where it would be. */
+	/* Beyond the deepest frame, the place of a BEGIN is unknown. */
 	if (!replay->over)
 		drop_detached_frames(replay, word, ns);
 	if (!is_stack_empty(replay) && !replay->over)
@@ -1269,9 +1233,8 @@ static void take_paused_begin(struct replay *replay, uint64_t word, uint64_t ns)
 	take_phantom(replay, word, ns);
 }
 
-/* The end @word is of the function of @top, with another hint. Whatever lies
- * above @top is over, if that is its end. Returns the frame that it ends, or
- * NULL. */
+/* The end @word is of the function of @top, but has another hint. Returns the
+ * frame that it ends, or NULL; all frames above that are over. */
 static struct replay_frame *find_shifted_end(struct replay *replay,
 					     struct replay_frame *top,
 					     uint64_t word)
@@ -1289,24 +1252,23 @@ static struct replay_frame *find_shifted_end(struct replay *replay,
 	}
 	if (is_frame_withheld(top))
 		return top;
-	/* Its calls ended as they began, so far: this one was counted only. */
+	/* Its calls ended with the hint of their BEGIN until now, so this END
+	 * is of a call that was only counted. */
 	if (function->connected && !function->shifted && ended && deeper)
 		return NULL;
 	exact = function->shifted ? NULL
 				  : find_exact_frame(replay, top - 1, word);
-	/*
-	 * A tail-called exit hook has the hint of the caller's begin, and so
-	 * have all frames that the caller is inlined into. If its own function
-	 * is among them, that proves nothing, unless this call path ended
-	 * before, and as it began.
-	 */
+	/* A tail-called exit hook has the hint of the caller's begin, and so
+	 * have all frames into which the caller is inlined. A match of its own
+	 * function among these proves nothing, unless this call path ended
+	 * before, with the hint of its BEGIN. */
 	if (exact && ((top[-1].word ^ word) & RECORD_SP_MASK || ended))
 		return exact;
 	function->shifted = true;
 	return top;
 }
 
-/* The frame below the one on top that the end @word ends, or NULL. */
+/* Returns the frame below the top that the end @word ends, or NULL. */
 static struct replay_frame *find_end_below(struct replay *replay, uint64_t word)
 {
 	struct replay_frame *frame = find_function_frame(replay, word), *exact;
@@ -1316,17 +1278,17 @@ static struct replay_frame *find_end_below(struct replay *replay, uint64_t word)
 	exact = find_exact_frame(replay, frame, word);
 	if (exact)
 		frame = exact;
-	/* The end of a call that has no frame must not end another one: that
-	 * lies above all that it has called. */
+	/* The end of a call without a frame must not end another call: such an
+	 * end lies above everything that the other call has called. */
 	else if (is_entry_frame(replay, frame) ||
 		 (replay_sp_below(replay->top->word, word) >= 0 &&
 		  state_of(replay, word).connected))
 		return NULL;
-	/* Nor those that go on, for one whose end is not expected. */
+	/* An unexpected end must not close a detached frame below a live
+	 * one. */
 	return is_detached(frame) && !is_detached(replay->top) ? NULL : frame;
 }
 
-/* An end that belongs to no frame. */
 static void count_lone_end(struct replay *replay, uint64_t word)
 {
 	if (replay->inherits && is_stack_empty(replay))
@@ -1337,7 +1299,8 @@ static void count_lone_end(struct replay *replay, uint64_t word)
 		replay->counts.orphan_ends++;
 }
 
-/* The frame on top, but for detached ones: those may be over. */
+/* Returns the innermost frame that is not detached, because detached frames may
+ * be over; or a detached frame of the function of @word. */
 static struct replay_frame *top_live_frame(const struct replay *replay,
 					   uint64_t word)
 {
@@ -1382,11 +1345,10 @@ static void truncate_open_spans(struct replay *replay, uint64_t count,
 		drop_frame(replay, ns, REPLAY_ENDED);
 }
 
-/* --- time -------------------------------------------------------------------
- */
+/* --- time ---------------------------------------------------------------- */
 
-/* Ends the segment, which holds @clock, where paused changes, or the state of a
- * function. */
+/* Cuts the segment, which holds @clock, where a pause or the state of a
+ * function changes. */
 static void cut_segment(struct replay *replay, uint64_t clock)
 {
 	struct clock_segment *segment = &replay->segment;
@@ -1417,7 +1379,7 @@ static uint64_t clock_to_ns(struct replay *replay, uint64_t clock)
 	return clock_segment_ns(&replay->segment, clock);
 }
 
-/* What is kept of an earlier visit may be true no more. */
+/* Drops the segment of an earlier visit if it may be wrong by now. */
 static void look_at_clock(struct replay *replay, uint64_t now_ns)
 {
 	uint32_t changes = pause_changes(replay->pauses);
@@ -1439,8 +1401,7 @@ uint64_t replay_ns(struct replay *replay, uint64_t clock, uint64_t now_ns)
 	return not_before_last(replay, clock_to_ns(replay, clock));
 }
 
-/* --- every record -----------------------------------------------------------
- */
+/* --- every record -------------------------------------------------------- */
 
 static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 {
@@ -1448,7 +1409,7 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 				   .name = "perfrec: waiting for collector" };
 	struct index_slice_end end;
 
-	/* No call that is open ends before that. */
+	/* No open call ends before the wait. */
 	end_ns = not_before_last(replay, MAX(ns, end_ns));
 	replay->counts.waits++;
 	replay->counts.wait_ns += end_ns - ns;
@@ -1456,7 +1417,7 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	if (replay->written + replay->pending == REPLAY_SLICES_MAX)
 		return;
 	write_all_pending(replay);
-	/* Both in one block: no stack has this slice. */
+	/* Both in one block, because no stack has this slice. */
 	output_reserve(replay, 2 * PACKET_BYTES);
 	write_event(replay, ns, &event);
 	replay->written++;
@@ -1519,7 +1480,6 @@ int replay_take(struct replay *replay, uint64_t word, uint64_t clock)
 	return err;
 }
 
-/* Whether the caller is to look at the next record, which is @word. */
 static bool is_for_caller(const struct replay *replay, uint64_t word)
 {
 	switch (record_kind(word)) {
@@ -1536,11 +1496,10 @@ static bool is_for_caller(const struct replay *replay, uint64_t word)
 	}
 }
 
-/* @events begins and ends, all written, have led to @top. */
+/* Counts @events begins and ends, all written, that have led to @top. */
 static void count_fast(struct replay *replay, struct replay_frame *top,
 		       size_t events)
 {
-	/* As many as there were begins more than ends. */
 	int64_t opened = top - replay->top;
 
 	replay->top = top;
@@ -1557,8 +1516,8 @@ static ATTR_ALWAYS_INLINE uint8_t *put_event(
 		       : encode_put(out, event, delta_ns);
 }
 
-/* As replay_last_fast_frame(); and the index need not have room for more than
- * INDEX_FRAMES more slices. */
+/* As replay_last_fast_frame(), but at most INDEX_FRAMES above the top if there
+ * is an index. */
 static struct replay_frame *last_indexed_frame(const struct replay *replay)
 {
 	struct replay_frame *last = replay_last_fast_frame(replay);
@@ -1566,20 +1525,20 @@ static struct replay_frame *last_indexed_frame(const struct replay *replay)
 	return replay->index ? MIN(last, replay->top + INDEX_FRAMES) : last;
 }
 
-/* Where the frame of the outermost slice would be if all frames up to the top
- * were slices, as those are that run_fast() pops. */
+/* Returns the frame of the outermost slice if all frames up to the top are
+ * slices, as are all frames that run_fast() pops. */
 static const struct replay_frame *lowest_written(const struct replay *replay)
 {
 	return replay->top + 1 - replay->written;
 }
 
 /*
- * Runs the records from @cells on, up to the first that is no plain begin or
- * end and no block at a known site. Returns how many it took; there is room for
- * the packets of @count events. All frames that it pushes or pops are written.
- * @compact is a constant: there are two loops, each without the other's
- * branches. Only the one with @compact reports slow calls. Both stop at the end
- * of a call that has a wait for the collector.
+ * Runs the records from @cells on, up to the first that is not a plain begin or
+ * end, and not a block at a known site. Returns the number of records. There
+ * must be room for the packets of @count events. All frames that it pushes or
+ * pops are written. @compact is a constant: two loops, each without the
+ * branches of the other. Only the compact loop reports slow calls. Both stop at
+ * the end of a call with a wait for the collector.
  */
 static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					     const struct record *cells,
@@ -1589,7 +1548,6 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 	struct replay_frame *const last_frame = last_indexed_frame(replay);
 	struct replay_frame *top = replay->top;
 	uint64_t last_ns = replay->last_ns, put_ns = replay->encoder.last_ns;
-	struct heap_feed *const feed = replay->feed;
 	struct index_build *const index = index_build_reserve(
 		replay->index, replay->written + INDEX_FRAMES);
 	const struct replay_frame *const lowest = lowest_written(replay);
@@ -1600,18 +1558,17 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 	size_t blocks = 0;
 
 	for (; cell < end; cell++) {
-		/* relaxed: below head, so whole; one load each, as the program
-		 * may scribble on it all the same */
+		/* relaxed: below head, so whole; once, as programs may write */
 		uint64_t word = atom_load_rlx(&cell->word);
 		uint64_t clock = atom_load_rlx(&cell->clock);
+		uint64_t at = before + (size_t)(cell - cells);
 		uint64_t ns, change = top->word ^ word;
 		struct cct_node *node;
 		int depth;
 
 		if (unlikely(!clock_segment_has(&segment, clock)))
 			break;
-		ns = clock_segment_ns(&segment, clock);
-		ns = MAX(ns, last_ns);
+		ns = MAX(clock_segment_ns(&segment, clock), last_ns);
 		if (record_kind(word) == RECORD_BEGIN) {
 			depth = replay_sp_below(top->word, word);
 			if (unlikely(depth < 0 ||
@@ -1622,8 +1579,7 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 					 record_payload(word));
 			if (unlikely(!(node->stamp & CCT_PLAIN)))
 				break;
-			replay_set_frame(top + 1, word, ns, waited_ns,
-					 before + (size_t)(cell - cells), node,
+			replay_set_frame(top + 1, word, ns, waited_ns, at, node,
 					 depth ? 0 : top->same + 1);
 			top++;
 			out = put_event(out, &node->function->begin,
@@ -1631,7 +1587,8 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
 					    BEGIN_XOR_END ||
 				    !top->written)) {
-			if (!replay_feed_block(feed, top->node, word, clock))
+			if (!replay_feed_block(replay->feed, top->node, word,
+					       clock))
 				break;
 			blocks++;
 			continue;
@@ -1641,16 +1598,15 @@ static ATTR_ALWAYS_INLINE size_t run_fast_in(struct replay *replay,
 				     !node->function->shifted) ||
 			    unlikely(top->waited_ns != waited_ns))
 				break;
-			if (!compact && likely(index))
+			if (compact)
+				replay_tell_slow(replay, top, ns,
+						 ns - top->begin_ns);
+			else if (likely(index))
 				index_build_call(index, node,
 						 index->cells.columns +
 							 (top - lowest),
 						 top->begin_ns, ns);
-			if (compact)
-				replay_tell_slow(replay, top, ns,
-						 ns - top->begin_ns);
-			replay_count_call(top, before + (size_t)(cell - cells),
-					  ns, ns - top->begin_ns);
+			replay_count_call(top, at, ns, ns - top->begin_ns);
 			top--;
 			out = put_event(out, &replay->encoder.end, ns - put_ns,
 					compact);
@@ -1703,13 +1659,13 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 		else
 			fast = run_fast(replay, cells + done, piece);
 		done += fast;
-		/* The same for a record in whatever piece it comes. */
+		/* The same credit, whatever the pieces. */
 		search_earn(replay, fast + (fast < piece));
 		if (fast == piece)
 			continue;
 		/* relaxed: as in run_fast() */
 		word = atom_load_rlx(&cells[done].word);
-		/* The stack may be left by a function that is off by then. */
+		/* A function that went off by now may have left the stack. */
 		if (unlikely(replay->linked))
 			clock_to_ns(replay,
 				    /* relaxed: as in run_fast() */
@@ -1737,13 +1693,12 @@ void replay_set_min_duration(struct replay *replay, uint64_t min_ns)
 		index_build_count_apart(replay->index, min_ns != 0);
 }
 
-/* --- flow -------------------------------------------------------------------
- */
+/* --- flow ---------------------------------------------------------------- */
 
 void replay_link(struct replay *replay, bool linked)
 {
 	replay->linked = linked;
-	/* Sends run_fast() the long way for a begin on an empty stack. */
+	/* Sends run_fast() the long way for a BEGIN on an empty stack. */
 	replay->stack->same = linked ? SAME_FRAMES_MAX : 0;
 }
 
@@ -1752,7 +1707,7 @@ void replay_inherit(struct replay *replay)
 	replay->inherits = true;
 }
 
-/* Whether nothing is open but what may be over. */
+/* Returns true if only frames are open that may be over. */
 static bool is_maybe_empty(const struct replay *replay)
 {
 	const struct replay_frame *frame = replay->top;
@@ -1806,11 +1761,9 @@ bool replay_unwind(struct replay *replay, const struct replay_mark *mark,
 	return true;
 }
 
-/*
- * The innermost frame that has the stack pointer of @word, or NULL. A frame of
- * an entry build begins at the return address and has its body below it: the
- * stack pointer lies in the innermost one that begins above it.
- */
+/* Returns the innermost frame with the stack pointer of @word, or NULL. A frame
+ * of an entry build begins at the return address and has its body below it: the
+ * stack pointer is in the innermost such frame that begins above it. */
 static struct replay_frame *find_frame_at_sp(struct replay *replay,
 					     uint64_t word)
 {
@@ -1840,15 +1793,14 @@ bool replay_unwind_hint(struct replay *replay, uint64_t word, uint64_t ns,
 		pop_frames_above(replay, frame, ns, cause);
 		return true;
 	}
-	/* It goes to a function without a frame. */
 	while (!is_stack_empty(replay) && is_entry_frame(replay, replay->top) &&
 	       replay_sp_below(replay->top->word, word) <= 0)
 		drop_frame(replay, ns, cause);
 	return false;
 }
 
-/* The frame with the stack pointer of @word that lies furthest above the one
- * on top, but at most @bytes; of inlined ones the innermost. Or NULL. */
+/* Returns the frame with the stack pointer of @word that is furthest above the
+ * top, but at most @bytes; the innermost of inlined ones; or NULL. */
 static struct replay_frame *find_landing_frame(struct replay *replay,
 					       uint64_t word, uint64_t bytes)
 {
@@ -1869,18 +1821,17 @@ static struct replay_frame *find_landing_frame(struct replay *replay,
 	return found;
 }
 
-/*
- * The same in an entry build: the innermost frame that begins above the stack
- * pointer of @word. NULL if the innermost one that does not lie deeper is none
- * of an entry build: then it must have exactly this stack pointer.
- */
+/* The same in an entry build: returns the innermost frame that begins above the
+ * stack pointer of @word. Returns NULL if the innermost frame that is not
+ * deeper belongs to no entry build: such a frame must have exactly this stack
+ * pointer. */
 static struct replay_frame *find_entry_around(struct replay *replay,
 					      uint64_t word, uint64_t bytes)
 {
 	struct replay_frame *frame = replay->top;
 	struct replay_frame *stop = frame - search_range(replay, frame);
-	/* How far it lies above the top: of all places 64 KiB apart the
-	 * furthest that is at most @bytes. */
+	/* The place of the landing pad above the top: of all places 64 KiB
+	 * apart, the furthest that is at most @bytes away. */
 	int64_t up = 0, gap = (int64_t)sp_gap(word, frame->word);
 	int64_t landing = gap + (((int64_t)bytes - gap) & ~(int64_t)0xffff);
 	bool entry = false;
@@ -1897,8 +1848,8 @@ static struct replay_frame *find_entry_around(struct replay *replay,
 	return frame > stop && entry ? frame : NULL;
 }
 
-/* Ends what lies deeper than the stack pointer of @word, if that is at most
- * @bytes above the frame on top. */
+/* Does nothing if the stack pointer of @word is more than @bytes above the
+ * top. */
 static void pop_frames_below_sp(struct replay *replay, uint64_t word,
 				uint64_t bytes, uint64_t ns)
 {
@@ -1936,8 +1887,7 @@ void replay_clear(struct replay *replay, uint64_t ns, enum replay_cause cause)
 	replay->outer_word = 0;
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 void replay_finish(struct replay *replay, uint64_t ns)
 {
@@ -1946,7 +1896,8 @@ void replay_finish(struct replay *replay, uint64_t ns)
 		write_pause(replay);
 	replay_clear(replay, ns, REPLAY_ENDED);
 	replay->finished = true;
-	/* The index, or who keeps the newest part, is to know of the end. */
+	/* A last block reports the end to the index, or to a flight
+	 * recorder. */
 	if (replay->index || replay->encoder.compact || replay->sink.tells_end)
 		output_reserve(replay, 0);
 }
@@ -1971,7 +1922,7 @@ int replay_init(struct replay *replay, const struct replay_sink *sink,
 		free(replay->stack);
 		return -ENOMEM;
 	}
-	/* Without memory there is none: a reader does without. */
+	/* Without memory there is no index, and readers do without. */
 	if (sink->position)
 		index_build_new(budget, &replay->index);
 	if (sink->restart_ns)

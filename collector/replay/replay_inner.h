@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * replay_inner - the body of struct replay, for replay.c, and for fibers.c and
- * the tests, which make stacks in memory of their own.
+ * tests, which make stacks in their own memory.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_REPLAY_INNER_H
 #define PERFREC_COLLECTOR_REPLAY_REPLAY_INNER_H
 
-#include "collector/replay/replay.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/replay/heap_feed.h"
 #include "collector/replay/histograms.h"
+#include "collector/replay/replay.h"
 #include "collector/replay/replay_frame.h"
 #include "collector/trace/encode.h"
 
 struct index_build;
 
-/* In the place of replay_frame.same: its function went off while it was open,
- * so its end need not come. It also sends run_fast() the long way for a begin.
- */
+/* A value of replay_frame.same: the function went off while the frame was open,
+ * so its end may not come. Also sends run_fast() the long way for a BEGIN. */
 #define REPLAY_DETACHED UINT32_MAX
 
 /* gcc inlines a recursive function at most 8 deep into itself. */
@@ -26,7 +25,7 @@ struct index_build;
 
 #define BEGIN_XOR_END ((uint64_t)(RECORD_BEGIN ^ RECORD_END))
 
-/* Whether @frame stands for a span that is not in the trace, as it was dropped,
+/* Returns true if the span of @frame is not in the trace: it was dropped,
  * excluded, or began in a pause. */
 static inline bool replay_is_phantom(const struct replay_frame *frame)
 {
@@ -38,62 +37,63 @@ struct replay {
 	struct clock_sync *sync; /* NULL: clocks are ns */
 	const struct pause_list *pauses;
 	const struct function_log *log; /* NULL: no function is ever off */
-	uint32_t log_count; /* its changes, when the segment was cut */
-	uint32_t log_done; /* those that were followed */
-	uint32_t pause_changes; /* of pauses, when the segment was cut */
-	bool paused; /* in this segment, which ends where that ends */
-	bool linked; /* see replay_link() */
-	bool inherits; /* see replay_inherit() */
-	struct replay_note *note; /* for the next record; NULL: none */
-	struct sites *sites; /* of addresses below SITES_MAX; NULL: none */
+	uint32_t log_count; /* number of its changes when the segment was cut */
+	uint32_t log_done;
+	uint32_t pause_changes; /* number of pauses when the segment was cut */
+	bool paused; /* in this segment, which ends with the pause */
+	bool linked;
+	bool inherits;
+	struct replay_note *note;
+	struct sites *sites;
 	struct replay_sites {
-		struct replay_site *entry; /* hash table by id */
+		struct replay_site *entry;
 		uint32_t count, mask;
-	} named; /* sites, on this sequence */
+	} named;
 	uint64_t now_ns;
 	struct clock_segment segment;
 	struct encoder encoder;
 	struct replay_output {
-		uint8_t *start, *end; /* for packets; NULL: none is taken */
+		uint8_t *start, *end;
 		struct trace_name *names;
 		uint32_t name_count, name_room;
-		uint64_t first_ns, last_ns; /* of the events, at most and at
-					     * least */
+		uint64_t first_ns, last_ns; /* of the events: limits */
 		bool packets; /* more than begins and ends of slices */
 	} output;
 	struct replay_restart {
-		bool begun; /* there is one */
-		uint64_t bytes; /* of events behind the last one */
-		uint64_t ns; /* when that was written */
-	} restart; /* in the compact form */
-	struct trace_block *block; /* what it lies in; NULL: in stage */
-	struct replay_stage *stage; /* see replay_take_turns() */
+		bool begun;
+		uint64_t bytes; /* of events since the last one */
+		uint64_t ns;
+	} restart; /* places to start in the compact form */
+	struct trace_block *block; /* the block of output; NULL: it is in
+				    * stage */
+	struct replay_stage *stage;
 	struct cct cct;
-	struct replay_frame *stack; /* stack[0] stands for the thread */
+	struct replay_frame *stack;
 	struct replay_frame *top;
 	uint32_t capacity;
 	uint32_t next_iid;
-	uint64_t cells; /* records before the one at hand */
+	uint64_t cells; /* records before the current one */
 	uint32_t written; /* slices open in the trace */
-	uint32_t given; /* as many of them behind the last block given */
-	uint64_t min_ns; /* see replay_set_min_duration(); 0: none */
+	uint32_t given; /* open slices at the end of the last block */
+	uint64_t min_ns;
 	uint32_t pending; /* open slices whose begins are not written yet; all
-			   * of them lie above those that are */
-	uint32_t pending_from; /* no frame below this one is such a slice; none
-				* from it on is another slice */
-	uint32_t over; /* frames beyond the deepest stack there is room for */
-	uint32_t limit; /* of depth; 0: none */
-	uint32_t flat; /* frames that are */
+			   * are above the written ones */
+	uint32_t pending_from; /* frames below it are not pending, and all
+			        * slices from it on are */
+	uint32_t over; /* frames beyond the deepest possible stack */
+	uint32_t limit;
+	uint32_t flat;
 	uint64_t outer_word; /* of the first BEGIN; 0: none yet */
 	uint64_t last_ns;
 	uint64_t search_credit;
-	uint64_t untold_paused; /* spans that no mark in the trace tells */
-	struct histograms *histograms; /* of durations; NULL: none */
-	struct heap_feed *feed; /* for blocks; NULL: the caller takes them */
-	struct index_build *index; /* NULL: none is made */
-	bool mid_call; /* an end is written, and its call not counted */
-	bool has_mark_key; /* the trace says what ENCODE_KEY_REPAIRED is */
-	bool finished; /* nothing will be written any more */
+	uint64_t untold_paused; /* paused spans without a mark in the trace
+				 * yet */
+	struct histograms *histograms; /* NULL: none */
+	struct heap_feed *feed; /* for blocks; NULL: the caller handles them */
+	struct index_build *index; /* NULL: none */
+	bool mid_call; /* an end was written whose call is not counted yet */
+	bool has_mark_key;
+	bool finished;
 	struct replay_counts counts;
 };
 
@@ -103,8 +103,8 @@ static inline bool replay_is_block(uint64_t word)
 	       record_kind(word) == RECORD_FREE;
 }
 
-/* The last frame that a call may be written fast from. Beyond it lies the end
- * of the stack, or the limit of the depth, or no more slice may be written. */
+/* Returns the last frame that may call another one in the fast loops. Beyond
+ * it, the stack, the depth or the number of slices reaches its limit. */
 static inline struct replay_frame *replay_last_fast_frame(
 	const struct replay *replay)
 {
@@ -119,22 +119,15 @@ static inline struct replay_frame *replay_last_fast_frame(
 	return replay->stack + MIN(most, slices);
 }
 
-/*
- * What run_fast() of replay.c does, for a replay that leaves short calls out
- * (replay_lazy.c). Takes in the records from @cells on, at most @count, as far
- * as they are plain begins and ends, and blocks at sites that are known.
- * Returns how many it took.
- */
+/* The run_fast() of a replay that leaves out short calls (replay_lazy.c). Reads
+ * at most @count records from @cells on, while they are plain begins and ends,
+ * and blocks at known sites. Returns their number. */
 size_t replay_run_lazy(struct replay *replay, const struct record *cells,
 		       size_t count);
-/* Writes the pending begins that are not later than @until_ns. */
 void replay_write_pending(struct replay *replay, uint64_t until_ns);
-/* Writes, at @ns, the end of a slice whose begin is written and that has its
- * end, without a note. */
 void replay_write_end(struct replay *replay, uint64_t ns);
 
-/* Sets @frame, the one above the top, as a plain begin does.
- * @waited_ns, @cell, @same: as in struct replay_frame. */
+/* Sets @frame, the first above the top, as a plain begin does. */
 static inline void replay_set_frame(struct replay_frame *frame, uint64_t word,
 				    uint64_t ns, uint64_t waited_ns,
 				    uint64_t cell, struct cct_node *node,
@@ -150,8 +143,7 @@ static inline void replay_set_frame(struct replay_frame *frame, uint64_t word,
 	frame->noted = false;
 }
 
-/* Feeds a block, in a call of @node, if that is what the record is. False: it
- * is something else, or at a site that is not known. */
+/* Returns false if the record is not a block, or its site is unknown. */
 static inline bool replay_feed_block(struct heap_feed *feed,
 				     struct cct_node *node, uint64_t word,
 				     uint64_t clock)
@@ -163,9 +155,7 @@ static inline bool replay_feed_block(struct heap_feed *feed,
 	return true;
 }
 
-/* The call of @frame ends at @ns. It took @took_ns: ns - frame->begin_ns,
- * without waits for the collector. Reports it to the sink if the sink asked for
- * calls so slow. */
+/* @took_ns is ns - frame->begin_ns without waits for the collector. */
 static inline void replay_tell_slow(const struct replay *replay,
 				    const struct replay_frame *frame,
 				    uint64_t ns, uint64_t took_ns)
@@ -177,11 +167,13 @@ static inline void replay_tell_slow(const struct replay *replay,
 			   took_ns);
 }
 
-/* The call of @frame ends at @ns, and took @took_ns: as above. Counts it in the
- * tree and in its histogram. own_counts.h subtracts waits from the tree later.
- * The weight in the histogram is the number of records in the call: perfrec's
- * part of its time (function_table_correct()). @cell: its end. The time of a
- * call beyond the deepest frame is not known, so the histogram lacks it. */
+/*
+ * The call of @frame ends at @ns; @took_ns as above. Counts it in the tree and
+ * in its histogram. own_counts.h subtracts waits from the tree later. The
+ * weight in the histogram is the number of records in the call, up to its end
+ * @cell: perfrec's part of its time (function_table_correct()). A call beyond
+ * the deepest frame has no known time, so it is not in the histogram.
+ */
 static inline void replay_count_call(const struct replay_frame *frame,
 				     uint64_t cell, uint64_t ns,
 				     uint64_t took_ns)
@@ -193,12 +185,11 @@ static inline void replay_count_call(const struct replay_frame *frame,
 		histogram_add_weight(histogram, took_ns, cell - frame->cell);
 }
 
-/* As replay_new(), in the memory of @replay, which is the caller's. After 0 the
- * caller ends it by replay_release(). */
+/* As replay_new(), in the caller's memory. The caller ends it with
+ * replay_release(). */
 int replay_init(struct replay *replay, const struct replay_sink *sink,
 		uint32_t sequence, uint64_t start_ns, struct clock_sync *sync,
 		const struct pause_list *pauses, struct budget *budget);
-/* Frees what @replay has. */
 void replay_release(struct replay *replay);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * replay_lazy - the fast loop of a replay that leaves short calls out of the
- * trace (replay_set_min_duration()). When a call begins nobody knows how long
- * it will take. So its begin is pending: it is written together with the begins
- * of the calls around it, the outermost first, when
+ * trace (replay_set_min_duration()). The duration of a call is unknown at its
+ * start. So its BEGIN is pending. Replay writes it together with the begins of
+ * the calls around it, the outermost first, when
  *
  *   - the call, or one in it, ends and was long enough,
  *   - something else is written on the sequence, such as an instant, a loss, a
- *     wait, or a begin or end with a note. Times of a sequence are steps from
- *     one event to the next, so what is earlier must be written before it, or
- *   - the ring was read to its end, and the call has been open for as long.
+ *     wait, or a BEGIN or END with a note. Times of a sequence are steps from
+ *     one event to the next, so earlier begins must be written first, or
+ *   - the ring was read to its end, and the call has been open for the minimum
+ *     duration.
  *
- * A call that ends before that leaves nothing. So what is written depends on
- * the records only, and not on when they are read; and a collector that is
- * killed has not written the begins of those calls only that it did not know to
- * be long enough.
+ * A call that ends before that leaves nothing. So the trace depends only on the
+ * records, not on the time of reading. A killed collector has lost only begins
+ * of calls that might have been short.
  *
- * The slices that are pending lie above all that are in the trace, since a
- * begin is written after those around it. How deep a call lies, and so whether
- * it is folded, does not depend on what was written.
+ * Pending slices are above all written slices, because a BEGIN is written after
+ * those around it. The depth of a call, and so folding, does not depend on
+ * written slices.
  */
 #include "collector/replay/replay_inner.h"
 
@@ -26,14 +26,13 @@
 #include "collector/replay/index_build.h"
 #include "shared/atomic.h"
 
-/* What the loop does not keep in registers. */
 struct lazy_run {
 	struct replay *replay;
-	uint32_t slices; /* open when the loop began */
-	size_t ended; /* slices that were written */
+	uint32_t slices;
+	size_t ended;
 };
 
-/* The first frame whose slice is, or would be, pending. */
+/* Returns the first frame whose slice is pending, or where it would be. */
 static struct replay_frame *first_pending(const struct replay *replay)
 {
 	uint32_t next = (uint32_t)(replay->top - replay->stack) + 1;
@@ -47,8 +46,8 @@ static uint32_t open_slices(const struct lazy_run *run,
 	return run->slices + (uint32_t)(top - run->replay->top);
 }
 
-/* The call of @top, which ends at @ns, is to be written, or its begin is. The
- * slices from @pending on are not yet. */
+/* The call of @top ends at @ns and must be written, or its BEGIN is written.
+ * The slices from @pending on are not yet. */
 static ATTR_COLD void end_written(struct lazy_run *run,
 				  const struct replay_frame *top,
 				  const struct replay_frame *pending,
@@ -69,7 +68,6 @@ static ATTR_COLD void end_written(struct lazy_run *run,
 	run->ended++;
 }
 
-/* @records begins and ends have led to @top. */
 static void count_lazy(struct lazy_run *run, struct replay_frame *top,
 		       const struct replay_frame *pending, size_t records)
 {

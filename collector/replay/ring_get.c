@@ -13,15 +13,14 @@
 #include "shared/compiler.h"
 #include "shared/futex.h"
 
-/* So much memory is given back at once, or a page if that is larger. */
+/* Bytes of memory to free at once, or a page if that is larger. */
 #define GIVE_BYTES 16384
-/* A ring of fewer parts of that size keeps them all. */
 #define GIVE_PARTS 16
-/* A writer is slow if a cell takes it so long, which is 50 ms for 4 KiB: so
- * long has it for each page fault that giving back costs it. */
+/* A writer is slow if a cell takes it this long, 50 ms for 4 KiB: freeing costs
+ * the writer a page fault, and it has this time for each. */
 #define SLOW_CELL_NS 195313
-/* The program can hold the kernel up that gives the memory of its file back.
- * Where it took LONG_NS, no more is given back for LONG_PAUSE times as long. */
+/* The program can delay the kernel when that frees memory of its file. After a
+ * delay of LONG_NS, nothing is freed for LONG_PAUSE times as long. */
 #define LONG_NS 5000000
 #define LONG_PAUSE 100
 
@@ -75,7 +74,6 @@ static bool must_wait(const struct ring_get *ring, uint64_t now_ns)
 	return ring->wait_ns && now_ns < atom_load_rlx(ring->wait_ns);
 }
 
-/* Whoever holds the kernel up gets memory back more rarely. */
 static void note_duration(const struct ring_get *ring, uint64_t begin_ns,
 			  uint64_t end_ns)
 {
@@ -86,8 +84,8 @@ static void note_duration(const struct ring_get *ring, uint64_t begin_ns,
 		atom_store_rlx(ring->wait_ns, end_ns + took_ns * LONG_PAUSE);
 }
 
-/* Give the memory of the cells from @from to @upto back. False: the kernel did
- * not take it. */
+/* Frees the memory of the cells from @from to @upto. Returns false if the
+ * kernel refuses. */
 static bool give_back(struct ring_get *ring, uint64_t from, uint64_t upto)
 {
 	uint64_t begin_ns = clock_boottime_ns(), index, count;
@@ -105,7 +103,7 @@ static bool give_back(struct ring_get *ring, uint64_t from, uint64_t upto)
 	return !err;
 }
 
-/* Whether it took the writer long to fill what was read since freed moved. */
+/* Returns true if the writer took long for the cells read since freed moved. */
 static bool is_slow(const struct ring_get *ring, uint64_t now_ns)
 {
 	return ring->freed_ns && now_ns > ring->freed_ns &&
@@ -113,14 +111,14 @@ static bool is_slow(const struct ring_get *ring, uint64_t now_ns)
 		       ring->tail - ring->freed_tail;
 }
 
-/* Up to where cells may be written over at @now_ns; the memory of some is given
- * back before. */
+/* Returns the limit of cells that may be overwritten at @now_ns. Frees the
+ * memory of some first. */
 static uint64_t find_free(struct ring_get *ring, uint64_t now_ns)
 {
 	uint64_t give = ring->give_cells, read = ring->tail - ring->freed;
 	uint64_t upto = ring->tail & ~(give - 1);
 
-	/* The program may have written beyond where it may. */
+	/* The program may have written too far. */
 	if (!give || read > ring->cell_count)
 		return ring->tail;
 	if (read < give)
@@ -132,7 +130,7 @@ static uint64_t find_free(struct ring_get *ring, uint64_t now_ns)
 							    : ring->tail;
 	if (give_back(ring, ALIGN_UP(ring->freed, give), upto))
 		return upto;
-	ring->give_cells = 0; /* it never will */
+	ring->give_cells = 0; /* it never will work */
 	return ring->tail;
 }
 
@@ -145,10 +143,11 @@ void ring_get_publish(struct ring_get *ring, uint64_t now_ns)
 		ring->freed_tail = ring->tail;
 	}
 	ring->freed = freed;
-	/* order: rel, READ: who sees it finds in the trace what it recorded */
+	/* order: rel, READ: a program that sees it finds its records in the
+	 * trace */
 	atom_store_rel(&ring->slot->read, ring->tail);
-	/* order: sc, TAIL: our reads of the cells are done, and their memory is
-	 * given back; ROOM: then a look at who waits */
+	/* order: sc, TAIL: our reads of the cells and the freeing of their
+	 * memory are done; ROOM: then a look at waiters */
 	atom_store_sc(&ring->slot->tail, freed);
 	/* order: sc, ROOM: a writer that goes to wait now sees it changed */
 	atom_store_sc(&ring->slot->room, ++ring->room);

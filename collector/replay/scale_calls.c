@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 struct rest {
-	uint64_t rest; /* of the share, times the sum */
+	uint64_t rest;
 	size_t index;
 };
 
@@ -18,7 +18,6 @@ static int larger_first(const void *a, const void *b)
 	return one->index < other->index ? -1 : one->index > other->index;
 }
 
-/* The sum; UINT64_MAX at most. */
 static uint64_t sum_of(const uint64_t *calls, size_t count)
 {
 	uint64_t sum = 0;
@@ -49,7 +48,7 @@ int scale_calls(uint64_t *calls, size_t count, uint64_t exact,
 		rests[i] = (struct rest){ (uint64_t)(share % sum), i };
 	}
 	qsort(rests, count, sizeof(*rests), larger_first);
-	/* Fewer than there are stacks: each rounds by less than one. */
+	/* Fewer than the stacks: each rounds by less than one. */
 	for (size_t i = 0; given < exact; i++, given++)
 		calls[rests[i].index]++;
 	free(rests);

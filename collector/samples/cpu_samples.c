@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_samples - makes of the records of the kernel samples of a process, ticks
- * for its spans, and a rest: time that is known, but was not sampled.
+ * cpu_samples - turns the kernel's records into samples of a process, ticks for
+ * its spans, and a rest: time that is known, but was not sampled.
  *
- * The buffers are read under one lock that is held for microseconds, by the
- * thread "perfrec-perf" and by drain workers that must not replay a record
- * before they know the samples older than it (thread_cpu.c).
+ * The buffers are read under one lock, held for microseconds, by the thread
+ * "perfrec-perf" and by drain workers. A worker must not replay a record before
+ * it knows all older samples (thread_cpu.c).
  *
  * The kernel counts all CPU time of a thread, but a sample stands for a whole
- * period. And where we may not look into the kernel, no sample is taken there.
- * When a thread has ended, the kernel says how long it ran (READ). Where the
- * kernel is hidden, whole periods without a sample were kernel time. Then the
- * samples are scaled to what the thread had (cpu_threads.c).
+ * period. Without permission to look into the kernel, there are no samples of
+ * kernel time. When a thread ends, the kernel reports its running time (READ).
+ * With a hidden kernel, whole periods without a sample were kernel time. Then
+ * the samples are scaled to the thread's time (cpu_threads.c).
  *
- * A forked child belongs to its parent's group until it execs: its addresses
- * mean what its parent's did. The lists of a group grow with its threads, not
- * with its samples.
+ * A forked child belongs to its parent's group until it execs, because its
+ * addresses mean the same as its parent's. The lists of a group grow with its
+ * threads, not with its samples.
  *
  * Shots. Each thread begins with a whole period, so a thread that ends before
- * it has no sample. So a thread has a second event, which samples each 100 us
- * and is disabled (perf_events_shoot()). While samples are owed for threads
- * that ended without one, the thread that reads enables these events at random
- * times for a moment: a shot. Whatever runs then is sampled, however short it
- * lives. The periods limit the number of samples, shots included; where all
- * threads are long, there are no shots. Two other ways failed: a period that is
- * drawn anew for new threads (PERF_EVENT_IOC_PERIOD) does not reach them any
- * more once a swap has moved the event that we opened to a thread that ended;
- * an event for each CPU needs kernel.perf_event_paranoid 0.
+ * that has no sample. So each thread has a second event, disabled, which
+ * samples each 100 us (perf_events_shoot()). While samples are owed for threads
+ * that ended without one, the reading thread enables these events briefly at
+ * random times: a shot. It samples every thread that runs then, however short
+ * its life. The periods limit the number of samples, shots included; if all
+ * threads are long, there are no shots. Two other ways failed. Drawing a new
+ * period for new threads (PERF_EVENT_IOC_PERIOD) no longer reaches them once a
+ * swap has moved the opened event to a thread that ended. An event per CPU
+ * needs kernel.perf_event_paranoid 0.
  *
  * A program that `perfrec record` starts has a tree as well: events that only
- * count, from before its first exec, in every process that it makes, whether
- * that process says hello or not (cpu_account.c says why). These cannot be the
- * events that sample. An event that samples must end with the image that said
- * hello, since nobody knows what addresses of the next image mean; if the next
- * image says hello, it gets events of its own.
+ * count, from before its first exec, in every descendant, with or without a
+ * hello (cpu_account.c has the reason). They must be separate from sampling
+ * events. A sampling event must end with the image that said hello, because the
+ * addresses of the next image are unknown. If that image says hello, it gets
+ * events of its own.
  */
 #include "collector/samples/cpu_samples.h"
 
@@ -49,74 +49,76 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
-#include "collector/base/lock.h"
 #include "collector/base/grow.h"
-#include "collector/record/arena.h"
+#include "collector/base/lock.h"
+#include "collector/base/log.h"
+#include "collector/base/perf_open.h"
+#include "collector/base/proc.h"
+#include "collector/base/search.h"
 #include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/cpu_account.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/replay/kernel_events.h"
 #include "collector/samples/cpu_threads.h"
-#include "collector/base/log.h"
-#include "collector/base/proc.h"
 #include "collector/samples/perf_buffers.h"
 #include "collector/samples/perf_counters.h"
 #include "collector/samples/perf_events.h"
-#include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
 #include "collector/samples/sched_trace.h"
 #include "collector/samples/turns.h"
-#include "collector/sched/kernel_events.h"
-#include "collector/record/process.h"
-#include "collector/record/recording.h"
 #include "shared/atomic.h"
 #include "shared/hash.h"
 
 #define PASS_MS 50
 #define NICE (-10)
-/* A shot takes so long, and 50 us of the kernel's timer slack: it ends in the
- * middle between two samples, which else would see the wake-up of this thread.
- */
+/* Duration of a shot, plus 50 us of the kernel's timer slack: it ends midway
+ * between two samples. Otherwise the second would catch the wake-up of this
+ * thread. */
 #define SHOT_NS (2 * PERF_SHOT_NS)
-/* Shots come every few ms, or less often while they hit nothing. */
+/* Shots come every few ms, and less often while they miss. */
 #define SHOT_EVERY_MIN_MS 2u
 #define SHOT_EVERY_MAX_MS 1000u
-#define SHOT_MISSES 8u /* in a row, after which they come half as often */
+#define SHOT_MISSES 8u /* misses in a row that halve the rate */
 /* A shot that took longer lost its CPU meanwhile, and the kernel sampled on. So
- * the machine is busy: the wait for the next shot is shifted by this many bits,
- * and by one more for each slow shot in a row. */
+ * the machine is busy: the wait for the next shot is shifted by SHOT_SLOW_SHIFT
+ * bits, and by one more for each slow shot in a row. */
 #define SHOT_SLOW_NS (8 * SHOT_NS)
 #define SHOT_SLOW_SHIFT 4u
-/* A thread's counts are taken for whole so many passes after its end: they may
- * lie in other buffers than the record of its end. */
+/* Passes after its end until the counts of a thread are complete: they may be
+ * in other buffers than the record of its end. */
 #define SETTLE_PASSES 3
-/* Its ticks are thrown away so many passes after its end, if no drain worker
- * has taken them. */
+/* Passes after its end until the ticks of a thread are dropped, if no drain
+ * worker has taken them. */
 #define KEEP_PASSES 400
-/* Threads at hello that get events. Each takes 0.25 ms, for which all programs
- * wait, and a program waits for 100 ms. task_bases.h asks of as many. */
+/* Threads at hello that get events. Opening them takes 0.25 ms per thread,
+ * which delays all programs, and a program waits for 100 ms. task_bases.h has
+ * the same limit. */
 #define TASKS_MAX 256u
-/* Events may have this part of our descriptors, and those of one program that
- * part. */
+/* The parts of our descriptors that all events may use, and those of one
+ * program. */
 #define ALL_FILES_PART 2u
 #define PROGRAM_FILES_PART 8u
-/* Processes that cpu_list_processes() has of each group but one. */
+/* Processes of each other group in cpu_list_processes(). */
 #define PROCESSES_OF_OTHERS 16u
 
 struct cpu_sampler {
 	const struct collector *collector;
 	struct perf_wanted wanted;
 	struct perf_buffers *buffers; /* of all recordings */
-	struct perf_buffers *tree_buffers; /* or NULL: perf_open.c says why */
+	struct perf_buffers *tree_buffers; /* or NULL: see perf_open.c */
 	int wake_fd;
 	pthread_t thread;
 	bool started;
-	bool closing; /* relaxed: wake_fd tells */
+	bool closing; /* relaxed: wake_fd orders it */
 	uint32_t group_count; /* relaxed: a hint */
-	/* In a row; the perf thread's, as the next. */
+	/* In a row; the perf thread's, like the next. */
 	uint32_t shot_misses, slow_shots;
 	uint64_t next_shot_ns, next_settle_ns; /* BOOTTIME */
 
-	struct lock lock; /* of all below, and of the groups' lists */
+	struct lock lock; /* guards all below, and the lists of groups */
 	struct perf_events tree;
 	struct cpu_account
 		*account; /* of the tree; its recording outlives us */
@@ -124,22 +126,22 @@ struct cpu_sampler {
 	struct turns turns; /* of groups, for cpu_take_blocked() */
 	uint32_t shots; /* so far, also the number of the last one */
 	uint32_t *shot_of_cpu; /* the last shot with a sample, by CPU */
-	size_t cpus; /* of these */
-	uint64_t shot_hits; /* samples that shots have got */
-	/* The switches of a recording, which all its groups share. */
+	size_t cpus; /* of shot_of_cpu */
+	uint64_t shot_hits; /* samples from shots */
+	/* The switches of a recording, shared by all its groups. */
 	struct group_trace {
 		struct group_trace *next;
 		const struct recording *recording;
 		struct sched_trace *sched;
 		uint32_t groups;
-		size_t taken; /* of turns.h */
+		size_t taken; /* for turns.h */
 	} * traces;
 	struct event_owner {
 		uint64_t id;
 		struct cpu_group *group;
 		enum perf_event_kind kind;
 		uint32_t number; /* of a counter */
-	} * owner; /* by id */
+	} * owner; /* sorted by id */
 	size_t owners, owner_room;
 };
 
@@ -151,33 +153,23 @@ struct cpu_group {
 	struct cpu_threads threads;
 	struct group_trace *trace; /* of its recording; NULL: none */
 	struct turn turn;
-	bool throttled; /* that is said */
+	bool throttled; /* the note was written */
 	bool paused; /* under the sampler's lock */
 	uint64_t lost; /* records, perhaps of it */
 };
 
-/* --- records ----------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
-static const struct event_owner *find_owner(const struct cpu_sampler *sampler,
-					    uint64_t id)
+static const struct event_owner *find_event_owner(
+	const struct cpu_sampler *sampler, uint64_t id)
 {
-	size_t low = 0, high = sampler->owners;
+	const struct event_owner *owner = sampler->owner;
+	size_t at = search_first(i, sampler->owners, owner[i].id >= id);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (sampler->owner[middle].id == id)
-			return &sampler->owner[middle];
-		if (sampler->owner[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < sampler->owners && owner[at].id == id ? &owner[at] : NULL;
 }
 
-/* The kernel lost records, of whoever, as a buffer was full. */
+/* Handles lost records of a full buffer, which may belong to any group. */
 static void tell_loss(const struct cpu_sampler *sampler,
 		      const struct perf_record *record)
 {
@@ -193,20 +185,14 @@ static void tell_loss(const struct cpu_sampler *sampler,
 		sched_trace_lose(trace->sched, record->cpu, record->before_ns);
 }
 
-static void count_lost(struct cpu_group *group, uint64_t lost)
-{
-	recording_lock(group->recording)->lost_cpu_samples += lost;
-	recording_unlock(group->recording);
-}
-
 static void say_throttled(struct cpu_group *group)
 {
 	if (group->throttled)
 		return;
 	group->throttled = true;
 	recording_note(group->recording,
-		       "the kernel held CPU samples back for a while: they "
-		       "came too often (lower --cpu, or raise sysctl "
+		       "the kernel dropped CPU samples for a while, because "
+		       "they came too often (lower --cpu, or raise sysctl "
 		       "kernel.perf_event_max_sample_rate)");
 }
 
@@ -216,15 +202,6 @@ static bool is_of_tree(const struct cpu_sampler *sampler, uint64_t id)
 		if (sampler->tree.event[i].id == id)
 			return true;
 	return false;
-}
-
-/* The events of a thread end at its exec, and do not report it. */
-static void tell_exec(const struct cpu_sampler *sampler,
-		      const struct perf_record *record)
-{
-	for (struct cpu_group *group = sampler->groups; group;
-	     group = group->next)
-		cpu_threads_exec(&group->threads, record->pid, record->ns);
 }
 
 static void take_tree_record(void *context, const struct perf_record *record)
@@ -242,8 +219,14 @@ static void take_tree_record(void *context, const struct perf_record *record)
 	case PERF_RECORD_COMM:
 		cpu_account_name(account, record->pid, record->tid,
 				 record->name, record->ns, record->exec);
-		if (record->exec)
-			tell_exec(sampler, record);
+		if (record->exec) {
+			/* The events of a thread end at its exec without a
+			 * report. */
+			for (struct cpu_group *group = sampler->groups; group;
+			     group = group->next)
+				cpu_threads_exec(&group->threads, record->pid,
+						 record->ns);
+		}
 		break;
 	case PERF_RECORD_READ:
 		cpu_account_count(account, record->pid, record->value);
@@ -264,10 +247,10 @@ static void trace_switch(const struct cpu_group *group,
 		sched_trace_take(group->trace->sched, record);
 }
 
-/* If the switch away from a CPU was lost, the trace still has the thread there.
- */
-static void take_switch(struct cpu_group *group,
-			const struct perf_record *record)
+/* If the record of leaving a CPU was lost, the trace still shows the thread
+ * there. */
+static void take_group_switch(struct cpu_group *group,
+			      const struct perf_record *record)
 {
 	int was_on = cpu_threads_switch(&group->threads, record);
 
@@ -276,9 +259,8 @@ static void take_switch(struct cpu_group *group,
 	trace_switch(group, record);
 }
 
-/* A shot looks once at each CPU. A thread that comes to a CPU later than others
- * come to theirs, as the thread that shoots was there, would have fewer
- * samples. */
+/* Counts a shot once per CPU. A thread that comes to its CPU late, because the
+ * shooting thread was there, would otherwise have fewer samples. */
 static void take_shot_sample(const struct event_owner *owner,
 			     const struct perf_record *record)
 {
@@ -291,10 +273,10 @@ static void take_shot_sample(const struct event_owner *owner,
 	sampler->shot_hits += cpu_threads_shot(&owner->group->threads, record);
 }
 
-/* What is counted is told apart by the event; a sample of another one than it
- * looks like is none. */
-static void take_sample(const struct event_owner *owner,
-			const struct perf_record *record)
+/* The event determines the kind of a sample. Ignores a sample that does not
+ * match its event. */
+static void take_cpu_sample(const struct event_owner *owner,
+			    const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = owner->group->sampler;
 	struct cpu_threads *threads = &owner->group->threads;
@@ -311,10 +293,10 @@ static void take_sample(const struct event_owner *owner,
 						       owner->number));
 }
 
-static void take_record(void *context, const struct perf_record *record)
+static void take_perf_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
-	const struct event_owner *owner = find_owner(sampler, record->id);
+	const struct event_owner *owner = find_event_owner(sampler, record->id);
 	struct cpu_group *group = owner ? owner->group : NULL;
 	struct cpu_threads *threads = group ? &group->threads : NULL;
 
@@ -326,10 +308,10 @@ static void take_record(void *context, const struct perf_record *record)
 	}
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
-		take_sample(owner, record);
+		take_cpu_sample(owner, record);
 		break;
 	case PERF_RECORD_SWITCH:
-		take_switch(group, record);
+		take_group_switch(group, record);
 		break;
 	case PERF_RECORD_FORK:
 		cpu_threads_fork(threads, record);
@@ -345,7 +327,9 @@ static void take_record(void *context, const struct perf_record *record)
 		trace_switch(group, record);
 		break;
 	case PERF_RECORD_LOST:
-		count_lost(group, record->value);
+		recording_lock(group->recording)->lost_cpu_samples +=
+			record->value;
+		recording_unlock(group->recording);
 		break;
 	case PERF_RECORD_THROTTLE:
 		say_throttled(group);
@@ -357,7 +341,7 @@ static void pull_locked(struct cpu_sampler *sampler)
 {
 	uint64_t now_ns = clock_boottime_ns();
 
-	perf_buffers_read(sampler->buffers, now_ns, take_record, sampler);
+	perf_buffers_read(sampler->buffers, now_ns, take_perf_record, sampler);
 	if (sampler->tree_buffers)
 		perf_buffers_read(sampler->tree_buffers, now_ns,
 				  take_tree_record, sampler);
@@ -396,10 +380,9 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid, uint64_t alive_ns)
 	lock_release(&group->sampler->lock);
 }
 
-/* --- threads that are blocked -----------------------------------------------
- */
+/* --- blocked threads ----------------------------------------------------- */
 
-/* Where blocked threads are put. */
+/* The destination of blocked threads. */
 struct blocked_room {
 	uint64_t before_ns;
 	struct cpu_blocked *out;
@@ -466,9 +449,9 @@ size_t cpu_list_processes(struct cpu_sampler *sampler, pid_t pid, pid_t *out,
 	return count;
 }
 
-/* The group of @blocked, unless it is gone. Under the lock. */
-static struct cpu_group *group_of(const struct cpu_sampler *sampler,
-				  const struct cpu_blocked *blocked)
+/* Returns the group of @blocked, unless it is freed. Under the lock. */
+static struct cpu_group *group_of_blocked(const struct cpu_sampler *sampler,
+					  const struct cpu_blocked *blocked)
 {
 	struct cpu_group *group = sampler->groups;
 
@@ -484,9 +467,9 @@ void cpu_tell_wait(struct cpu_sampler *sampler,
 	bool taken;
 
 	lock_acquire(&sampler->lock);
-	/* It may have run meanwhile: then it is not in that wait any more. */
+	/* The thread may have run meanwhile, and left that wait. */
 	pull_locked(sampler);
-	group = group_of(sampler, blocked);
+	group = group_of_blocked(sampler, blocked);
 	taken = group && cpu_threads_tell_wait(&group->threads, blocked, wait);
 	lock_release(&sampler->lock);
 	if (!taken)
@@ -501,18 +484,18 @@ void cpu_tell_anchor(struct cpu_sampler *sampler,
 
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
-	group = group_of(sampler, blocked);
+	group = group_of_blocked(sampler, blocked);
 	if (group)
 		cpu_threads_tell_anchor(&group->threads, blocked, on_ns,
 					delay_ns);
 	lock_release(&sampler->lock);
 }
 
-/* --- the thread -------------------------------------------------------------
- */
+/* --- the thread ---------------------------------------------------------- */
 
-/* Drain workers must have had time to take what settling throws away, so it is
- * PASS_MS apart, however often shots and full buffers wake this thread. */
+/* Settles at intervals of PASS_MS, even if shots and full buffers wake this
+ * thread more often: drain workers need that time to take events before
+ * settling drops them. */
 static void settle_groups(struct cpu_sampler *sampler)
 {
 	uint64_t now_ns = clock_boottime_ns();
@@ -525,16 +508,8 @@ static void settle_groups(struct cpu_sampler *sampler)
 		cpu_threads_settle(&group->threads, SETTLE_PASSES, KEEP_PASSES);
 }
 
-static void read_pass(struct cpu_sampler *sampler)
-{
-	lock_acquire(&sampler->lock);
-	pull_locked(sampler);
-	settle_groups(sampler);
-	lock_release(&sampler->lock);
-}
-
-/* Begins (@on) or ends a shot in all groups. Returns how many samples shots
- * have got so far. */
+/* Begins (@on) or ends a shot in all groups. Returns the number of samples from
+ * shots so far. */
 static uint64_t shoot_groups(struct cpu_sampler *sampler, bool on)
 {
 	uint64_t hits;
@@ -552,7 +527,6 @@ static uint64_t shoot_groups(struct cpu_sampler *sampler, bool on)
 	return hits;
 }
 
-/* Whether a sample is owed, at least. */
 static bool owes_samples(struct cpu_sampler *sampler)
 {
 	int64_t owed_ns = 0;
@@ -567,8 +541,7 @@ static bool owes_samples(struct cpu_sampler *sampler)
 	return owed_ns >= (int64_t)sampler->wanted.period_ns;
 }
 
-/* Takes a shot if it is time for one. Returns for how many ms to wait, at most.
- */
+/* Takes a shot if its time has come. Returns how many ms to wait at most. */
 static int take_shot(struct cpu_sampler *sampler)
 {
 	const struct timespec shot = { 0, SHOT_NS };
@@ -594,7 +567,7 @@ static int take_shot(struct cpu_sampler *sampler)
 	if (sampler->slow_shots)
 		shift += SHOT_SLOW_SHIFT + sampler->slow_shots;
 	every = MAX(every, SHOT_EVERY_MIN_MS) << MIN(shift, 9u);
-	/* At random, as programs may be periodic. */
+	/* Random, because programs may be periodic. */
 	wait_ns = MIN(every, SHOT_EVERY_MAX_MS) * 500000ULL;
 	wait_ns += (now_ns * HASH_MULTIPLIER >> 32) % (2 * wait_ns);
 	sampler->next_shot_ns = clock_boottime_ns() + wait_ns;
@@ -612,17 +585,21 @@ static void *perf_thread(void *context)
 	uint64_t count;
 
 	pthread_setname_np(pthread_self(), "perfrec-perf");
-	/* If it may: it works little, and what it reads late is lost. */
+	/* If permitted: the thread works little, and records that it reads late
+	 * are lost. */
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
 	/* relaxed: wake_fd orders it */
 	while (!atom_load_rlx(&sampler->closing)) {
-		/* relaxed: who changes it wakes us */
+		/* relaxed: every change is followed by a wake */
 		bool idle = !atom_load_rlx(&sampler->group_count);
 
 		poll(wait, 2, idle ? -1 : wait_ms);
 		if (wait[1].revents & POLLIN)
 			(void)!read(sampler->wake_fd, &count, sizeof(count));
-		read_pass(sampler);
+		lock_acquire(&sampler->lock);
+		pull_locked(sampler);
+		settle_groups(sampler);
+		lock_release(&sampler->lock);
 		wait_ms = take_shot(sampler);
 	}
 	return NULL;
@@ -635,10 +612,10 @@ static void wake_perf_thread(struct cpu_sampler *sampler)
 	(void)!write(sampler->wake_fd, &one, sizeof(one));
 }
 
-/* --- start and end ----------------------------------------------------------
- */
+/* --- start and end ------------------------------------------------------- */
 
-/* The number in /proc/sys/kernel/@name; @otherwise if there is none. */
+/* Returns the number in /proc/sys/kernel/@name, or @otherwise if there is none.
+ */
 static long sysctl_number(const char *name, long otherwise)
 {
 	char path[96];
@@ -668,10 +645,9 @@ uint32_t cpu_permitted_hz(uint32_t hz)
 	return hz;
 }
 
-/* Those of a tree first: the others take what is left of the memory that this
- * user may lock. Without a tree only the CPU time of programs that say no hello
- * is not known; so if there is room for one of the two, it is for the others.
- */
+/* Opens the buffers of the tree first: the others take the rest of the memory
+ * that this user may lock. If there is room for only one set, the tree goes
+ * without: it only adds the CPU time of programs without a hello. */
 static int open_all_buffers(struct cpu_sampler *sampler)
 {
 	const struct perf_wanted tree = { .tree = true };
@@ -766,18 +742,6 @@ void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 	wake_perf_thread(sampler);
 }
 
-/* End the events of the tree: stop them, read their counts, then read the last
- * records, as cpu_group_free() does. No other thread reads any more. */
-static void end_tree(struct cpu_sampler *sampler)
-{
-	if (!sampler->account)
-		return;
-	perf_events_enable(&sampler->tree, false);
-	cpu_account_total(sampler->account, perf_events_total(&sampler->tree));
-	pull_locked(sampler);
-	perf_events_close(&sampler->tree);
-}
-
 void cpu_sampler_free(struct cpu_sampler **sampler)
 {
 	struct cpu_sampler *old = *sampler;
@@ -791,7 +755,14 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 		wake_perf_thread(old);
 		pthread_join(old->thread, NULL);
 	}
-	end_tree(old);
+	/* Stops the events of the tree, reads their counts, then the last
+	 * records, like cpu_group_free(). No other thread reads any more. */
+	if (old->account) {
+		perf_events_enable(&old->tree, false);
+		cpu_account_total(old->account, perf_events_total(&old->tree));
+		pull_locked(old);
+		perf_events_close(&old->tree);
+	}
 	perf_buffers_free(&old->buffers);
 	perf_buffers_free(&old->tree_buffers);
 	if (old->wake_fd >= 0)
@@ -802,10 +773,9 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 	free(old);
 }
 
-/* --- groups -----------------------------------------------------------------
- */
+/* --- groups -------------------------------------------------------------- */
 
-/* Note why one process has no samples (@err), where others can have some. */
+/* Notes why one process has no samples (@err), while others can have some. */
 static void explain_one_process(struct recording *recording, int err)
 {
 	if (err == -EACCES || err == -EPERM)
@@ -814,7 +784,7 @@ static void explain_one_process(struct recording *recording, int err)
 			"some processes have no CPU samples: the kernel "
 			"permits no perf_event_open on them (they run as "
 			"another user, or are not dumpable)");
-	/* Of one that has ended there is nothing left to sample. */
+	/* An ended process has nothing left to sample. */
 	else if (err != -ESRCH)
 		cpu_explain(recording, err);
 }
@@ -852,8 +822,8 @@ void cpu_explain(struct recording *recording, int err)
 	recording_note(recording, text);
 }
 
-/* How many events one more program may have, each of which takes a
- * descriptor. */
+/* Returns how many events, each with a descriptor, one more program may have.
+ */
 static size_t events_allowed(struct cpu_sampler *sampler)
 {
 	struct rlimit files = { 0 };
@@ -862,7 +832,7 @@ static size_t events_allowed(struct cpu_sampler *sampler)
 	getrlimit(RLIMIT_NOFILE, &files);
 	most = (size_t)MIN(files.rlim_cur, (rlim_t)UINT32_MAX);
 	all = most / ALL_FILES_PART;
-	/* Where there is one program, nobody else lacks them. */
+	/* A single program may use the share of all. */
 	most = sampler->collector->recording ? all : most / PROGRAM_FILES_PART;
 	lock_acquire(&sampler->lock);
 	used = sampler->owners;
@@ -870,8 +840,8 @@ static size_t events_allowed(struct cpu_sampler *sampler)
 	return MIN(most, all - MIN(all, used));
 }
 
-/* Sets @tid to the threads of @pid, at most @room. Returns how many there are.
- */
+/* Sets @tid to the threads of @pid, at most @room. Returns the number of
+ * threads. */
 static size_t list_tasks(pid_t pid, pid_t *tid, size_t room)
 {
 	struct dirent *entry;
@@ -893,23 +863,21 @@ static size_t list_tasks(pid_t pid, pid_t *tid, size_t room)
 	return count;
 }
 
-/* Of @count threads only @opened have events. */
 static void note_threads_left(struct cpu_group *group, size_t opened,
 			      size_t count)
 {
 	char text[192];
 
 	snprintf(text, sizeof(text),
-		 "nobody knows when some threads ran and waited, and they have "
-		 "no CPU samples: only %zu of the %zu that were there at the "
-		 "beginning are observed",
+		 "some threads have no CPU samples and no switches: perfrec "
+		 "observes only %zu of the %zu threads that existed at the "
+		 "start",
 		 opened, count);
 	recording_note(group->recording, text);
 }
 
-/* Open events for each thread that is there, or for as many as may have some.
- * Threads that these make later inherit the events, also while we still look.
- */
+/* Opens events for each existing thread, within the limits. Threads created
+ * later inherit the events, even during this loop. */
 static int open_tasks(struct cpu_group *group, pid_t pid)
 {
 	struct cpu_sampler *sampler = group->sampler;
@@ -948,7 +916,7 @@ static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 	if (grow_array(sampler->owner, sampler->owner_room,
 		       sampler->owners + group->events.count))
 		return -ENOMEM;
-	/* The kernel's ids only grow: they stay in order. */
+	/* The kernel's ids only grow, so the array stays sorted. */
 	for (size_t i = 0; i < group->events.count; i++) {
 		const struct perf_event *event = &group->events.event[i];
 
@@ -979,8 +947,8 @@ static void remove_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 		*link = group->next;
 }
 
-/* The trace of the recording of @group, made for its first group. Without
- * memory the timeline has no switches. Under the lock. */
+/* Joins the trace of the recording of @group, and makes it for the first group.
+ * Without memory the timeline has no switches. Under the lock. */
 static void join_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 {
 	struct group_trace *trace = sampler->traces;
@@ -1006,8 +974,7 @@ static void join_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	group->turn.taken = &trace->taken;
 }
 
-/* @group is gone: the last one of a recording ends its trace. Under the lock.
- */
+/* Leaves the trace. The last group of a recording ends it. Under the lock. */
 static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 {
 	struct group_trace **link = &sampler->traces, *trace = group->trace;
@@ -1022,8 +989,8 @@ static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	free(trace);
 }
 
-/* What is counted of @group goes into the summary of its recording, and what is
- * not, into its notes. */
+/* Reports the counted kinds of events to the recording's summary, and the
+ * refused ones to its notes. */
 static void note_counted(struct cpu_group *group)
 {
 	const struct perf_wanted *wanted = &group->sampler->wanted;
@@ -1036,8 +1003,8 @@ static void note_counted(struct cpu_group *group)
 			      group->events.refused_err);
 }
 
-/* Begin to sample @process. The events count nothing before the group is known
- * as their owner. */
+/* Begins to sample @process. The events are enabled only after the group is
+ * known as their owner. */
 static int begin_group(struct cpu_group *group, struct process *process)
 {
 	struct cpu_sampler *sampler = group->sampler;
@@ -1057,8 +1024,8 @@ static int begin_group(struct cpu_group *group, struct process *process)
 	err = add_owners(sampler, group);
 	if (!err)
 		join_trace(sampler, group);
-	/* The events of the image before it ended with its exec (perf_open.c),
-	 * perhaps on a CPU: that it left it is not told. */
+	/* The events of the previous image ended with its exec (perf_open.c),
+	 * perhaps while it was on a CPU: no record shows that it left. */
 	if (!err && group->trace) {
 		pull_locked(sampler);
 		sched_trace_gone(group->trace->sched, -1,
@@ -1109,7 +1076,8 @@ void cpu_group_free(struct cpu_group **group)
 	if (!old)
 		return;
 	sampler = old->sampler;
-	/* First stop, then count, then read: what is in the buffers is less. */
+	/* Stop, then count, then read: the buffers then have at most the
+	 * counted time. */
 	perf_events_enable(&old->events, false);
 	total = perf_events_total(&old->events);
 	lock_acquire(&sampler->lock);
@@ -1155,9 +1123,9 @@ static void end_state(void *context, pid_t tid, int cpu)
 	sched_trace_unknown(now->sched, cpu, tid, now->ns);
 }
 
-/* The events of @group stop for a while. That is no loss of records: Perfetto
- * would report a loss of the whole trace, and would draw the last state of each
- * thread until its next switch. */
+/* Makes all states unknown while the events of @group are stopped. Reporting
+ * lost records instead would be wrong: Perfetto would report a loss of the
+ * whole trace, and draw the last state of each thread until its next switch. */
 static void leave_states(struct cpu_group *group)
 {
 	struct cpu_sampler *sampler = group->sampler;

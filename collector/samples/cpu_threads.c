@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_threads - every thread that a record of the kernel tells of, from its
- * first record until it is settled. The records of one thread may lie in the
- * buffers of several CPUs, so the record of its end may be read before its last
- * samples. Therefore a thread is settled some passes after its end.
+ * cpu_threads - every thread in the kernel's records, from its first record
+ * until it is settled. The records of one thread may be in the buffers of
+ * several CPUs, so the record of its end may be read before its last samples.
+ * Therefore a thread is settled some passes after its end.
  *
  * How long a thread ran. A sample stands for a whole period. The time of a
- * thread is what the kernel counted (READ, when the thread ends), and its
- * samples are scaled to that (samples_total()). A thread that has no sample,
- * while its process has some, is a short thread of that process. A process
- * without any sample is not in the profile, but in the account of the recording
+ * thread is the kernel's count (READ, when the thread ends), and its samples
+ * are scaled to that (samples_total()). A thread without a sample, whose
+ * process has some, is a short thread of that process. A process without any
+ * sample is not in the profile, but in the account of the recording
  * (cpu_account.h).
  *
  * Silent threads. When two threads with equal events follow each other on a
  * CPU, the kernel swaps their events instead of switching them. Some events are
- * inherited, and some were opened by us, for the threads that were there at
- * hello. A thread that has an opened event at its end ends without a READ. So
- * there are as many silent threads as there were threads at hello, but not the
+ * inherited, and some were opened by the collector, for the threads that
+ * existed at hello. A thread that has an opened event at its end ends without a
+ * READ. So there are as many silent threads as threads at hello, but not the
  * same ones. Silent threads stay until sampling ends. Then their time is known:
- * the events that we opened have the time of all threads, and we subtract what
- * the other threads told. A thread has one READ for each CPU; where the kernel
- * lost some for want of room, the thread is treated as a silent one.
+ * the opened events have the time of all threads, less the time that the other
+ * threads reported. A thread has one READ per CPU; if the kernel dropped some,
+ * the thread counts as silent.
  *
- * Where the kernel reports switches there is no READ (perf_open.c): a thread
- * ran from each switch to it until the next one away from it. It is silent if
- * some of these were lost, if it ran at hello, or if it went on as another
- * image without the end of its events.
+ * If the kernel reports switches, there is no READ (perf_open.c): a thread ran
+ * from each switch to it until the next one away from it. It is silent if some
+ * of these were lost, if it ran at hello, or if it went on as another image
+ * without the end of its events.
  *
  * Exec. The kernel ends the events of a thread that calls exec()
- * (remove_on_exec), and writes no record of that. The thread would stay in the
- * state it had, which is on a CPU. Events of the tree of processes go on
- * (cpu_samples.c) and report the exec: the thread ends there. A daemon has no
- * tree; there the time since the last event of such a thread is unknown.
+ * (remove_on_exec), without a record. The thread would stay in its last state,
+ * on a CPU. Events of the tree of processes go on (cpu_samples.c) and report
+ * the exec: the thread ends there. A daemon has no tree; there the time since
+ * the last event of such a thread is unknown.
  *
- * Displaced samples. With its events a thread also gives away what is left of
- * its period, so the sample that it would have had is taken in the other
- * thread. A thread that ran for a period and has no sample has lost it that
- * way, and the samples of its process stand for its time, too.
+ * Displaced samples. With its events a thread also passes on the rest of its
+ * period, so the other thread gets its next sample. A thread that ran for a
+ * period without a sample has lost it that way. The samples of its process then
+ * stand for its time as well.
  */
 #include "collector/samples/cpu_threads.h"
 
@@ -46,89 +46,91 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/grow.h"
-#include "collector/record/arena.h"
 #include "collector/base/clock.h"
-#include "collector/record/collector.h"
-#include "collector/record/cpu_account.h"
+#include "collector/base/grow.h"
+#include "collector/base/perf_open.h"
+#include "collector/base/proc.h"
+#include "collector/base/task_times.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
-#include "collector/samples/perf_open.h"
-#include "collector/samples/perf_record.h"
-#include "collector/sched/kernel_event.h"
-#include "collector/sched/kernel_events.h"
-#include "collector/base/proc.h"
-#include "collector/base/task_times.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/cpu_account.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/replay/kernel_event.h"
+#include "collector/replay/kernel_events.h"
 #include "collector/samples/cpu_blocked.h"
+#include "collector/samples/perf_record.h"
 #include "collector/samples/samples.h"
 #include "shared/compiler.h"
 
 #define CHAINS_MIN 64u
 #define FIRST_LOOKS 20
-/* If there are more, records were lost, and with them the time of threads. */
+/* More silent threads mean lost records, and with them lost times of threads.
+ */
 #define SILENT_MAX 4096u
-/* Children without a sample that wait for samples of others to stand for them.
- * Further children are short processes of the account at once. */
+/* The maximum number of unsampled children that are kept until samples of other
+ * children stand for their time. Further children count as short processes of
+ * the account at once. */
 #define UNSAMPLED_MAX 4096u
 
 struct cpu_process {
 	struct cpu_process *next;
 	pid_t pid;
-	struct modules *modules; /* a reference; NULL: none needed yet */
+	struct modules *modules; /* a reference; NULL: not needed yet */
 	struct samples *samples; /* a reference; NULL: no sample yet */
 	struct map_log *log; /* a reference, or NULL */
-	pid_t inner_pid; /* what the log calls it */
+	pid_t inner_pid; /* its id in the log */
 	size_t log_index;
-	uint32_t generation; /* as the log had it when last read */
-	uint32_t threads; /* that have not been forgotten */
-	bool execed; /* another image: not ours */
-	bool sampled; /* it has samples */
-	uint64_t posted_ns; /* of threads that have samples */
-	uint64_t short_ns; /* of threads that were too short for one */
-	uint64_t displaced_ns; /* of threads that have none all the same */
-	uint64_t shots_ns; /* of posted_ns, of threads with samples by shots */
-	uint32_t shots; /* these samples */
+	uint32_t generation; /* from the log, when last read */
+	uint32_t threads; /* not forgotten yet */
+	bool execed; /* runs another image: not ours */
+	bool left; /* its time goes on in another image */
+	bool sampled;
+	uint64_t posted_ns; /* of threads with samples */
+	uint64_t short_ns; /* of threads too short for a sample */
+	uint64_t displaced_ns; /* of longer threads without samples */
+	uint64_t shots_ns; /* part of posted_ns: threads with shots only */
+	uint32_t shots; /* samples of those shots */
 	char name[16];
 };
 
 struct cpu_thread {
-	struct cpu_thread *next; /* of its chain */
+	struct cpu_thread *next;
 	struct cpu_process *process;
 	pid_t tid;
 	char name[16];
-	bool first; /* was there at hello */
-	bool told; /* all its time */
+	bool first; /* existed at hello */
+	bool told; /* all its time is known */
 	bool ended, settled;
-	uint64_t exit_ns; /* when it ended; UINT64_MAX: it has not */
-	bool silent; /* ended, waited for, and has not told */
-	uint32_t passes; /* since it has ended */
-	uint32_t reads; /* so far */
+	uint64_t exit_ns; /* its end; UINT64_MAX: not ended */
+	bool silent; /* ended without all its time, and kept */
+	uint32_t passes; /* since its end */
+	uint32_t reads; /* READ records so far */
 	uint64_t sampled_ns, counted_ns;
-	uint64_t owed_ns; /* its additions to owed_ns of all */
-	uint32_t shots; /* samples by shots */
-	bool missed; /* switches of it are not known */
-	uint64_t on_ns; /* since when it runs, by its switches; 0: it does not,
-			 * or nobody knows */
+	uint64_t owed_ns; /* its part of owed_ns of all threads */
+	uint32_t shots; /* samples from shots */
+	bool missed; /* some of its switches are unknown */
+	/* Start of its stretch on a CPU; 0: off the CPU, or unknown. */
+	uint64_t on_ns;
 	struct kernel_events events;
-	uint32_t losses; /* of cpu_loss, that events have been told of */
-	/* Its last wait, if the kernel tells of switches: */
-	int on_cpu; /* where it runs, if on_ns is not 0 */
-	bool is_blocked; /* it is on none, and waits for something */
-	struct cpu_thread **blocked_link; /* to it, in the list of those that
-					   * are blocked; NULL: not in it */
-	uint64_t off_ns; /* since when it is off */
-	struct sample *wait; /* what is known of the wait, or NULL */
+	uint32_t losses; /* of cpu_loss, already pushed to events */
+	/* Its last wait, if the kernel reports switches: */
+	int on_cpu; /* its CPU, if on_ns is not 0 */
+	bool is_blocked; /* off the CPU, in a wait */
+	/* The link to it in the list of blocked threads; NULL: not listed. */
+	struct cpu_thread **blocked_link;
+	uint64_t off_ns; /* start of its time off the CPU */
+	struct sample *wait; /* known object of the wait, or NULL */
 	struct cpu_thread *next_blocked;
 };
 
-/* --- lists ------------------------------------------------------------------
- */
+/* --- lists --------------------------------------------------------------- */
 
-static struct cpu_process *find_process(const struct cpu_threads *threads,
-					pid_t pid)
+static struct cpu_process *find_cpu_process(const struct cpu_threads *threads,
+					    pid_t pid)
 {
 	struct cpu_process *process = threads->processes;
 
@@ -137,10 +139,10 @@ static struct cpu_process *find_process(const struct cpu_threads *threads,
 	return process;
 }
 
-/* The process @pid, which is made if it is new. NULL: out of memory. */
+/* Returns the process @pid, and makes it if it is new. NULL: out of memory. */
 static struct cpu_process *process_at(struct cpu_threads *threads, pid_t pid)
 {
-	struct cpu_process *process = find_process(threads, pid), *first;
+	struct cpu_process *process = find_cpu_process(threads, pid), *first;
 
 	if (process)
 		return process;
@@ -178,7 +180,7 @@ static struct cpu_thread *find_thread(const struct cpu_threads *threads,
 {
 	struct cpu_thread *thread = *thread_chain(threads, tid), *old = NULL;
 
-	/* One that has ended may have left its id to another. */
+	/* An ended thread may have left its id to another. */
 	for (; thread; thread = thread->next) {
 		if (thread->tid == tid && !thread->ended)
 			return thread;
@@ -188,8 +190,8 @@ static struct cpu_thread *find_thread(const struct cpu_threads *threads,
 	return old;
 }
 
-/* The thread that had the id @tid at @ns; or, if nobody knows of one, has it
- * now. */
+/* Returns the thread that had the id @tid at @ns; if none is known, the thread
+ * that has it now. */
 static struct cpu_thread *find_thread_at(const struct cpu_threads *threads,
 					 pid_t tid, uint64_t ns)
 {
@@ -265,7 +267,7 @@ static void forget_process(struct cpu_threads *threads,
 {
 	struct cpu_process **link = &threads->processes;
 
-	/* The first one stays. */
+	/* The first process stays. */
 	if (--process->threads || !process->next)
 		return;
 	while (*link != process)
@@ -274,7 +276,6 @@ static void forget_process(struct cpu_threads *threads,
 	process_release(process);
 }
 
-/* Take @thread out of the list of those that are blocked. */
 static void unlist_blocked(struct cpu_threads *threads,
 			   struct cpu_thread *thread)
 {
@@ -290,7 +291,7 @@ static void unlist_blocked(struct cpu_threads *threads,
 	thread->blocked_link = NULL;
 }
 
-/* The last one: who came first is asked about first. */
+/* Appends, because takers begin at the front. */
 static void list_blocked(struct cpu_threads *threads, struct cpu_thread *thread)
 {
 	if (thread->blocked_link)
@@ -302,8 +303,8 @@ static void list_blocked(struct cpu_threads *threads, struct cpu_thread *thread)
 	threads->blocked_end = &thread->next_blocked;
 }
 
-/* The CPU time in ns of a thread that goes on, since it began. 0: it is gone.
- */
+/* Returns the CPU time in ns of a running thread since its start. 0: it is
+ * gone. */
 static uint64_t read_runtime(const struct cpu_thread *thread)
 {
 	char file[48], text[128];
@@ -314,9 +315,9 @@ static uint64_t read_runtime(const struct cpu_thread *thread)
 	return strtoull(text, NULL, 10);
 }
 
-/* Nothing has ended the events of @thread: @track goes on until now. A thread
- * that ran at its last event may have called exec() then, so /proc must say
- * that it ran. */
+/* Extends @track until now, because the events of @thread have not ended. A
+ * thread that ran at its last event may have called exec() then, so /proc must
+ * confirm its running time. */
 static void look_now(const struct cpu_thread *thread, struct sched_track *track)
 {
 	struct sched_stretches *sums = &track->sums;
@@ -334,8 +335,8 @@ static void look_now(const struct cpu_thread *thread, struct sched_track *track)
 	sums->unknown_ns += unseen;
 }
 
-/* @thread has recorded nothing, so no drain worker has asked for what it did:
- * it counts for the recording as a whole. */
+/* Adds @thread to the sums of the recording: it has recorded nothing, so no
+ * drain worker has taken its events. */
 static void tell_silent(const struct cpu_threads *threads,
 			const struct cpu_thread *thread)
 {
@@ -355,7 +356,6 @@ static void tell_silent(const struct cpu_threads *threads,
 	recording_unlock(threads->recording);
 }
 
-/* Forget the thread *@link, which a chain of the table leads to. */
 static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 {
 	struct cpu_thread *thread = *link;
@@ -372,24 +372,23 @@ static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 	free(thread);
 }
 
-/* --- events -----------------------------------------------------------------
- */
+/* --- events -------------------------------------------------------------- */
 
-/* From when on the state of @thread is unknown, since records were lost that it
- * has not been told of. */
+/* Returns since when the state of @thread is unknown, by the oldest loss that
+ * was not pushed yet. */
 static uint64_t lost_since(const struct cpu_threads *threads,
 			   const struct cpu_thread *thread)
 {
 	const struct cpu_loss *loss = &threads->loss;
 	uint32_t kept = ARRAY_SIZE(loss->from_ns);
 
-	/* The first one is not known any more. */
+	/* That loss was overwritten. */
 	if (loss->count - thread->losses > kept)
 		return thread->events.last_ns;
 	return loss->from_ns[thread->losses % kept];
 }
 
-/* Tell the events of @thread what was lost. */
+/* Pushes the new losses to the events of @thread. */
 static void tell_losses(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
@@ -405,8 +404,8 @@ static void tell_losses(const struct cpu_threads *threads,
 	thread->on_ns = 0;
 }
 
-/* Append an event of @kind at @ns to those that the drain worker of @thread
- * takes. */
+/* Appends an event of @kind at @ns to the events that the drain worker of
+ * @thread takes. */
 static void push_event(const struct cpu_threads *threads,
 		       struct cpu_thread *thread, enum kernel_event_kind kind,
 		       uint64_t ns, uint64_t value)
@@ -419,8 +418,7 @@ static void push_event(const struct cpu_threads *threads,
 	kernel_events_push(&thread->events, &event);
 }
 
-/* --- start and end ----------------------------------------------------------
- */
+/* --- start and end ------------------------------------------------------- */
 
 int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 		     const struct perf_wanted *wanted, size_t reads)
@@ -471,9 +469,9 @@ void cpu_threads_release(struct cpu_threads *threads)
 	*threads = (struct cpu_threads){ 0 };
 }
 
-/* Read what the kernel has counted of @thread. The first one waits for the
- * reply to its hello, or is about to: it is seen to wait, within a few looks. 0
- * or -errno. */
+/* Reads the kernel's counts of @thread. The first thread waits for the reply to
+ * its hello, or is about to: a few looks find it blocked. Returns 0 or -errno.
+ */
 static int read_first(const struct cpu_threads *threads,
 		      const struct cpu_thread *thread, struct task_times *out)
 {
@@ -485,9 +483,8 @@ static int read_first(const struct cpu_threads *threads,
 	return err;
 }
 
-/* A thread that was there at hello: whether it is blocked now, and what the
- * kernel has counted of it. The state of one that runs is unknown until its
- * first switch. */
+/* Sets the state and the counts of a thread that existed at hello. The state of
+ * a running thread is unknown until its first switch. */
 static void begin_first(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
@@ -499,7 +496,7 @@ static void begin_first(const struct cpu_threads *threads,
 	if (read_first(threads, thread, &times) < 0)
 		return;
 	now = clock_boottime_ns();
-	/* A stopped thread waits for whoever lets it go on. */
+	/* A stopped thread waits for SIGCONT or its tracer. */
 	waits = times.state && strchr("SDTt", times.state);
 	thread->missed = !waits;
 	push_event(threads, thread, waits ? KERNEL_BLOCKED : KERNEL_UNKNOWN,
@@ -527,11 +524,10 @@ void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)
 	snprintf(thread->name, sizeof(thread->name), "%.15s", name);
 }
 
-/* --- samples ----------------------------------------------------------------
- */
+/* --- samples ------------------------------------------------------------- */
 
-/* The samples of @process, which are made for a child that is sampled for the
- * first time. NULL: none are taken, or out of memory. */
+/* Returns the samples of @process, and makes them at the first sample of a
+ * child. NULL: sampling is off, or out of memory. */
 static struct samples *samples_of(struct cpu_threads *threads,
 				  struct cpu_process *process)
 {
@@ -551,8 +547,8 @@ static struct samples *samples_of(struct cpu_threads *threads,
 	return process->samples;
 }
 
-/* The generation of the load map in which @process is now, which is near enough
- * to the moment of the sample. */
+/* Returns the current generation of the load map of @process, close enough to
+ * that of the sample. */
 static uint32_t generation_of(struct cpu_process *process)
 {
 	struct map_event event;
@@ -583,19 +579,6 @@ static struct sample *make_sample(struct cpu_process *process,
 	return sample;
 }
 
-static void push_tick(const struct cpu_threads *threads,
-		      struct cpu_thread *thread,
-		      const struct perf_record *record)
-{
-	const struct kernel_event event = { .ns = record->ns,
-					    .value = 1,
-					    .kind = KERNEL_TICK,
-					    .flag = record->in_kernel };
-
-	tell_losses(threads, thread);
-	kernel_events_push(&thread->events, &event);
-}
-
 void cpu_threads_counted(struct cpu_threads *threads,
 			 const struct perf_record *record,
 			 enum kernel_event_kind kind, uint8_t flag)
@@ -613,17 +596,18 @@ void cpu_threads_counted(struct cpu_threads *threads,
 	kernel_events_push(&thread->events, &event);
 }
 
-/* Whether swaps may have taken samples for @ns of CPU time out of a thread:
- * each thread that ends without a sample carries off a part of a period. */
+/* Returns true if swaps may have moved samples for @ns of CPU time out of a
+ * thread: each thread that ends without a sample takes away a part of a period.
+ */
 static bool swaps_may_lose(const struct cpu_threads *threads, uint64_t ns)
 {
 	return threads->unsampled_ends * threads->period_ns >= ns;
 }
 
-/* Whether @thread had CPU time for two samples more than it has, which it can
- * only lack because it has none yet, or because swaps took them to other
- * threads, which ended with them. A long thread may have run in a hidden kernel
- * instead, or while the host had the CPU. */
+/* Returns true if @thread lacks samples for at least two periods of its CPU
+ * time. Then either it has no sample yet, or swaps moved its samples to threads
+ * that have ended. A long thread may also have run in a hidden kernel, or while
+ * the host had the CPU. */
 static bool lacks_samples(const struct cpu_threads *threads,
 			  const struct cpu_thread *thread)
 {
@@ -634,8 +618,8 @@ static bool lacks_samples(const struct cpu_threads *threads,
 	       (!thread->sampled_ns || swaps_may_lose(threads, rest));
 }
 
-/* Adds the time of @thread that lacks samples to owed_ns of all. If @thread has
- * @ended without a sample, that is its whole time. */
+/* Adds the time of @thread without samples to owed_ns of all threads. That is
+ * its whole time if it has @ended without a sample. */
 static void owe_samples(struct cpu_threads *threads, struct cpu_thread *thread,
 			bool ended)
 {
@@ -652,7 +636,7 @@ static void owe_samples(struct cpu_threads *threads, struct cpu_thread *thread,
 	thread->owed_ns = owed;
 }
 
-/* @thread runs no more from @ns on. */
+/* Ends the stretch of @thread on a CPU at @ns. */
 static void count_stretch(struct cpu_threads *threads,
 			  struct cpu_thread *thread, uint64_t ns)
 {
@@ -665,7 +649,7 @@ static void count_stretch(struct cpu_threads *threads,
 		owe_samples(threads, thread, false);
 }
 
-/* @thread ran up to @ns, and runs on. */
+/* Counts the stretch of @thread up to @ns; the thread runs on. */
 static void count_until(struct cpu_threads *threads, struct cpu_thread *thread,
 			uint64_t ns)
 {
@@ -675,16 +659,22 @@ static void count_until(struct cpu_threads *threads, struct cpu_thread *thread,
 	thread->on_ns = ns;
 }
 
-/* Post the sample that @record has of @thread. False: it was not posted, and
- * its time stays in the rest. */
-static bool post_sample(struct cpu_threads *threads, struct cpu_thread *thread,
-			const struct perf_record *record)
+/* Posts the sample of @thread in @record. Returns false if it was not posted;
+ * then its time stays in the rest. */
+static bool post_cpu_sample(struct cpu_threads *threads,
+			    struct cpu_thread *thread,
+			    const struct perf_record *record)
 {
 	uint32_t bytes = record->has_user ? record->stack_bytes : 0;
 	struct samples *samples = samples_of(threads, thread->process);
 	struct sample *sample;
+	const struct kernel_event event = { .ns = record->ns,
+					    .value = 1,
+					    .kind = KERNEL_TICK,
+					    .flag = record->in_kernel };
 
-	push_tick(threads, thread, record);
+	tell_losses(threads, thread);
+	kernel_events_push(&thread->events, &event);
 	sample = samples ? make_sample(thread->process, thread, record->ns,
 				       bytes)
 			 : NULL;
@@ -713,7 +703,7 @@ void cpu_threads_sample(struct cpu_threads *threads,
 
 	if (!thread || thread->process->execed)
 		return;
-	if (post_sample(threads, thread, record))
+	if (post_cpu_sample(threads, thread, record))
 		thread->sampled_ns += threads->period_ns;
 	count_until(threads, thread, record->ns);
 }
@@ -729,14 +719,14 @@ bool cpu_threads_shot(struct cpu_threads *threads,
 	count_until(threads, thread, record->ns);
 	if (thread->sampled_ns && !lacks_samples(threads, thread))
 		return false;
-	if (!post_sample(threads, thread, record))
+	if (!post_cpu_sample(threads, thread, record))
 		return false;
 	thread->shots++;
 	threads->owed_ns -= (int64_t)threads->period_ns;
 	return true;
 }
 
-/* Post a sample for @ns of CPU time that @thread spent in the kernel, which we
+/* Posts a sample for @ns of CPU time that @thread spent in the kernel, which we
  * may not sample. */
 static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread,
 			uint64_t ns)
@@ -758,8 +748,7 @@ static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread,
 	samples_post(samples, sample);
 }
 
-/* --- what else is told ------------------------------------------------------
- */
+/* --- other records ------------------------------------------------------- */
 
 void cpu_threads_fork(struct cpu_threads *threads,
 		      const struct perf_record *record)
@@ -783,8 +772,8 @@ void cpu_threads_fork(struct cpu_threads *threads,
 		       sizeof(thread->process->name));
 }
 
-/* @thread is in another image from @ns on: what it does there is not ours. Only
- * a kernel whose events do not end with an exec tells so (perf_open.c). */
+/* Ends our view of @thread, which runs another image from @ns on. Only a kernel
+ * whose events do not end with an exec reports this (perf_open.c). */
 static void leave_image(struct cpu_threads *threads, struct cpu_thread *thread,
 			uint64_t ns)
 {
@@ -795,9 +784,9 @@ static void leave_image(struct cpu_threads *threads, struct cpu_thread *thread,
 	count_stretch(threads, thread, ns);
 }
 
-/* @thread ends at @ns: no record of it comes later. */
-static void end_thread(struct cpu_threads *threads, struct cpu_thread *thread,
-		       uint64_t ns)
+/* Ends @thread at @ns; no record of it comes later. */
+static void end_cpu_thread(struct cpu_threads *threads,
+			   struct cpu_thread *thread, uint64_t ns)
 {
 	thread->ended = true;
 	thread->exit_ns = ns;
@@ -810,16 +799,17 @@ static void end_thread(struct cpu_threads *threads, struct cpu_thread *thread,
 
 void cpu_threads_exec(struct cpu_threads *threads, pid_t pid, uint64_t ns)
 {
-	const struct cpu_process *process = find_process(threads, pid);
+	struct cpu_process *process = find_cpu_process(threads, pid);
 
 	/* The next image may have said hello by now. */
 	if (!process || process->execed || ns < threads->begun_ns)
 		return;
+	process->left = true;
 	for (uint32_t i = 0; i <= threads->mask; i++)
 		for (struct cpu_thread *thread = threads->table[i]; thread;
 		     thread = thread->next)
 			if (thread->process == process && !thread->ended)
-				end_thread(threads, thread, ns);
+				end_cpu_thread(threads, thread, ns);
 }
 
 void cpu_threads_name(struct cpu_threads *threads,
@@ -860,34 +850,21 @@ void cpu_threads_exit(struct cpu_threads *threads,
 
 	if (!thread || thread->process->pid != record->pid)
 		return;
-	end_thread(threads, thread, record->ns);
+	end_cpu_thread(threads, thread, record->ns);
 	if (threads->period_ns)
 		owe_samples(threads, thread, true);
 }
 
-/* --- switches ---------------------------------------------------------------
- */
+/* --- switches ------------------------------------------------------------ */
 
-/* What the wait was on that @wait tells of goes into @event. The samples keep
- * the same text, so it takes no memory. */
-static void tell_object(const struct cpu_threads *threads,
-			const struct sample *wait, struct kernel_event *event)
-{
-	struct symbol_cache *texts =
-		recording_setup(threads->recording)->symbols;
-
-	event->value =
-		(uintptr_t)symbol_cache_told_string(texts, sample_object(wait));
-	event->call = wait->call;
-}
-
-/* The wait of @thread is over at the time of @event, a KERNEL_IN: what is known
- * of it goes to its samples, with the time that it took, and into @event. */
+/* Ends the wait of @thread at the time of @event, a KERNEL_IN. Posts the known
+ * object with the duration to its samples, and copies it to @event. */
 static void post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
 		      struct kernel_event *event)
 {
 	struct sample *wait = thread->wait;
 	struct samples *samples;
+	struct symbol_cache *texts;
 
 	thread->wait = NULL;
 	if (!wait)
@@ -897,23 +874,14 @@ static void post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
 		free(wait);
 		return;
 	}
-	tell_object(threads, wait, event);
+	/* The samples intern the same text, so it takes no memory. */
+	texts = recording_setup(threads->recording)->symbols;
+	event->value =
+		(uintptr_t)symbol_cache_told_string(texts, sample_object(wait));
+	event->call = wait->call;
 	wait->count = 1;
 	wait->weight_ns = event->ns - MIN(event->ns, thread->off_ns);
 	event->flag = samples_post(samples, wait);
-}
-
-/* The wait of @thread is over at @ns. */
-static void count_long_wait(struct cpu_threads *threads,
-			    const struct cpu_thread *thread, uint64_t ns)
-{
-	uint64_t long_ns = ns - MIN(ns, thread->off_ns);
-
-	if (!thread->is_blocked || long_ns < CPU_LONG_NS)
-		return;
-	threads->long_ns += long_ns;
-	if (thread->blocked_link)
-		threads->missed_ns += long_ns;
 }
 
 static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
@@ -922,8 +890,13 @@ static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 	struct kernel_event event = { .ns = record->ns,
 				      .cpu = (uint16_t)record->cpu,
 				      .kind = KERNEL_IN };
+	uint64_t long_ns = record->ns - MIN(record->ns, thread->off_ns);
 
-	count_long_wait(threads, thread, record->ns);
+	if (thread->is_blocked && long_ns >= CPU_LONG_NS) {
+		threads->long_ns += long_ns;
+		if (thread->blocked_link)
+			threads->missed_ns += long_ns;
+	}
 	post_wait(threads, thread, &event);
 	kernel_events_push(&thread->events, &event);
 	thread->missed |= thread->on_ns != 0;
@@ -944,7 +917,7 @@ static void leave_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 	kernel_events_push(&thread->events, &event);
 	thread->missed |= !thread->on_ns;
 	count_stretch(threads, thread, record->ns);
-	/* Nobody told when the wait before this one was over. */
+	/* The end of the wait before this one was not reported. */
 	free(thread->wait);
 	thread->wait = NULL;
 	thread->is_blocked = !record->preempted;
@@ -961,9 +934,9 @@ int cpu_threads_switch(struct cpu_threads *threads,
 
 	int was_on = -1;
 
-	/* A thread that calls exec() takes the id of the first one, which has
-	 * ended, some time before its events end. A switch before the end may
-	 * be read after it: it was on another CPU. */
+	/* A thread that calls exec() takes the id of the first thread, which
+	 * has ended, some time before its events end. A switch before the end
+	 * may be read after it, from the buffer of another CPU. */
 	if (!thread || thread->process->execed ||
 	    (thread->ended && record->ns > thread->exit_ns))
 		return -1;
@@ -997,8 +970,7 @@ void cpu_threads_lose(struct cpu_threads *threads, uint64_t from_ns)
 	loss->from_ns[loss->count++ % ARRAY_SIZE(loss->from_ns)] = from_ns;
 }
 
-/* --- for drain workers ------------------------------------------------------
- */
+/* --- for drain workers --------------------------------------------------- */
 
 size_t cpu_threads_take(struct cpu_threads *threads, pid_t tid,
 			uint64_t alive_ns, struct kernel_event *out,
@@ -1022,10 +994,8 @@ void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid,
 		kernel_events_unwant(&thread->events);
 }
 
-/* --- threads that are blocked -----------------------------------------------
- */
+/* --- blocked threads ----------------------------------------------------- */
 
-/* A reference to the samples of @process, or NULL. */
 static struct samples *get_samples(struct cpu_threads *threads,
 				   struct cpu_process *process)
 {
@@ -1063,7 +1033,7 @@ size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
 
 bool cpu_threads_have(const struct cpu_threads *threads, pid_t pid)
 {
-	const struct cpu_process *process = find_process(threads, pid);
+	const struct cpu_process *process = find_cpu_process(threads, pid);
 
 	return process && !process->execed;
 }
@@ -1080,7 +1050,7 @@ size_t cpu_threads_list(const struct cpu_threads *threads, pid_t *out,
 	return count;
 }
 
-/* The thread that @blocked tells of, if it is still in that wait. */
+/* Returns the thread of @blocked, if it is still in that wait, or NULL. */
 static struct cpu_thread *find_blocked(const struct cpu_threads *threads,
 				       const struct cpu_blocked *blocked)
 {
@@ -1093,7 +1063,7 @@ static struct cpu_thread *find_blocked(const struct cpu_threads *threads,
 		       : NULL;
 }
 
-/* The name and the number of @thread go into @wait. */
+/* Also fills in the thread's name and id. */
 bool cpu_threads_tell_wait(struct cpu_threads *threads,
 			   const struct cpu_blocked *blocked,
 			   struct sample *wait)
@@ -1123,17 +1093,19 @@ void cpu_threads_tell_anchor(struct cpu_threads *threads,
 	push_event(threads, thread, KERNEL_ANCHOR, thread->off_ns, on_ns);
 }
 
-/* --- the time of each -------------------------------------------------------
- */
+/* --- times of threads and processes -------------------------------------- */
 
 /* Keeps the time of @process, a child without a sample. Shots hit such children
- * by chance, so the child that is hit stands for others. False: not kept. */
+ * by chance, so a child with a sample stands for other children. But it does
+ * not stand for a child that went on as another program: the account has one
+ * entry for both, and that program would be missing. Returns false if it did
+ * not keep it. */
 static bool keep_unsampled(struct cpu_threads *threads,
 			   const struct cpu_process *process)
 {
 	struct cpu_unsampled *kept;
 
-	if (process == threads->first || process->execed ||
+	if (process == threads->first || process->execed || process->left ||
 	    threads->unsampled_count == UNSAMPLED_MAX ||
 	    grow_array(threads->unsampled, threads->unsampled_room,
 		       threads->unsampled_count + 1))
@@ -1145,7 +1117,7 @@ static bool keep_unsampled(struct cpu_threads *threads,
 	return true;
 }
 
-/* Lets the samples by shots of @process also stand for children without a
+/* Lets the samples from shots of @process also stand for children without a
  * sample, up to samples_shot_periods(). */
 static void stand_for_unsampled(struct cpu_threads *threads,
 				struct cpu_process *process,
@@ -1170,7 +1142,6 @@ static void stand_for_unsampled(struct cpu_threads *threads,
 	}
 }
 
-/* Nobody will stand for these any more. */
 static void tell_unsampled(struct cpu_threads *threads)
 {
 	struct cpu_account *account =
@@ -1185,8 +1156,8 @@ static void tell_unsampled(struct cpu_threads *threads)
 	}
 }
 
-/* All times of @process are known: tell its samples, if it has any, and the
- * account. */
+/* Reports the complete times of @process to its samples, if it has any, and to
+ * the account. */
 static void tell_process(struct cpu_threads *threads,
 			 struct cpu_process *process)
 {
@@ -1210,8 +1181,8 @@ static void tell_process(struct cpu_threads *threads,
 	process->shots_ns = process->shots = 0;
 }
 
-/* The time of @thread in the kernel, where that is not sampled: the whole
- * periods for which there is no sample. */
+/* Returns the time of @thread in the kernel if that is not sampled: the whole
+ * periods without a sample. */
 static uint64_t hidden_time(const struct cpu_threads *threads,
 			    const struct cpu_thread *thread)
 {
@@ -1219,7 +1190,7 @@ static uint64_t hidden_time(const struct cpu_threads *threads,
 		thread->sampled_ns + thread->shots * threads->period_ns;
 	uint64_t rest = thread->counted_ns - MIN(thread->counted_ns, sampled);
 
-	/* The time after an exec may be another recorder's. */
+	/* The time after an exec may belong to another recorder. */
 	if (!threads->no_kernel || thread->process->execed ||
 	    swaps_may_lose(threads, rest))
 		return 0;
@@ -1258,7 +1229,6 @@ static void settle_thread(struct cpu_threads *threads,
 	}
 }
 
-/* Whether @thread is silent, so that it must wait for the end of sampling. */
 static bool must_wait_for_end(struct cpu_threads *threads,
 			      struct cpu_thread *thread)
 {
@@ -1293,7 +1263,7 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 				link = &thread->next;
 				continue;
 			}
-			/* The first one is told of when all is over. */
+			/* The first process is reported at the end. */
 			if (thread->process->threads == 1 &&
 			    thread->process->next)
 				tell_process(threads, thread->process);
@@ -1302,13 +1272,13 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 	}
 }
 
-/* The time of all silent threads together, on its way to each of them. */
+/* The time of all silent threads, while it is shared out. */
 struct sharing {
 	uint64_t left_ns, weight;
 };
 
-/* Calls @visit for each thread that is not settled. @silent: only for those
- * that did not tell their time. */
+/* Calls @visit for each thread that is not settled; @silent: only for those
+ * without their full time. */
 static void visit_threads(struct cpu_threads *threads, struct sharing *sharing,
 			  bool silent,
 			  void (*visit)(struct sharing *sharing,
@@ -1321,8 +1291,8 @@ static void visit_threads(struct cpu_threads *threads, struct sharing *sharing,
 				visit(sharing, thread);
 }
 
-/* A thread that still runs can be asked for its time; but not a thread that was
- * there at hello, since some of its time is older than that. */
+/* Reads the time of a running thread. Not for a thread that existed at hello,
+ * because some of its time is older. */
 static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 {
 	uint64_t ns, more;
@@ -1336,10 +1306,10 @@ static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 	sharing->left_ns -= more;
 }
 
-/* A thread's share of the rest. A thread that told its time has a share in
- * proportion to it. A silent one has a share by the time of its samples beyond
- * what it told; 1 more, as it may have run without a sample. */
-static uint64_t weight_of(const struct cpu_thread *thread)
+/* Returns a thread's weight for the rest: its time, if known; for a silent
+ * thread, the time of its samples beyond its reported time. Plus 1, because it
+ * may have run without a sample. */
+static uint64_t weight_of_thread(const struct cpu_thread *thread)
 {
 	uint64_t sampled_ns = thread->sampled_ns;
 
@@ -1350,13 +1320,13 @@ static uint64_t weight_of(const struct cpu_thread *thread)
 
 static void add_weight(struct sharing *sharing, struct cpu_thread *thread)
 {
-	sharing->weight += weight_of(thread);
+	sharing->weight += weight_of_thread(thread);
 }
 
 static void give_thread_share(struct sharing *sharing,
 			      struct cpu_thread *thread)
 {
-	uint64_t weight = weight_of(thread);
+	uint64_t weight = weight_of_thread(thread);
 	double part = (double)weight / (double)sharing->weight;
 	uint64_t share = (uint64_t)((double)sharing->left_ns * part);
 
@@ -1373,9 +1343,9 @@ static void share_among(struct cpu_threads *threads, struct sharing *sharing,
 	visit_threads(threads, sharing, silent, give_thread_share);
 }
 
-/* Share @left_ns out to the silent threads, which had it together. If there is
- * only one, that is exact. If all have told their times, the kernel lost
- * records of switches. Nobody knows of which thread, so all get a share. */
+/* Shares @left_ns out to the silent threads, which had it together; with only
+ * one, that is exact. If all times are known, the kernel lost records of
+ * switches of unknown threads, so all get a share. */
 static void share_out_rest(struct cpu_threads *threads, uint64_t left_ns)
 {
 	struct sharing sharing = { left_ns, 0 };

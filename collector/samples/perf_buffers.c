@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perf_buffers - one buffer of the kernel for each CPU: perf_event_open(2),
- * "MMAP layout". The kernel is trusted, but every length is held against what
- * there is all the same.
+ * perf_buffers - one kernel buffer per CPU: perf_event_open(2), "MMAP layout".
+ * The kernel is trusted, but every length is checked against the available
+ * bytes all the same.
  */
 #include "collector/samples/perf_buffers.h"
 
@@ -15,33 +15,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/perf_open.h"
 #include "collector/base/proc.h"
-#include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-#define SWITCH_BYTES 64 /* the most that a record of a switch may have */
-#define RECORD_BYTES_MAX 65536 /* the size of one has 16 bits */
+#define SWITCH_BYTES 64 /* maximum size of a record of a switch */
+#define RECORD_BYTES_MAX 65536 /* a record's size has 16 bits */
 #define BUFFER_BYTES_MIN 65536u
-/* What a user without privileges may lock for each CPU by default, less the
+/* The memory per CPU that an unprivileged user may lock by default, less the
  * first page (kernel.perf_event_mlock_kb: 516). */
 #define BUFFER_BYTES_USUAL (512u << 10)
 #define BUFFER_BYTES_MAX (4u << 20)
-/* With switches a busy CPU writes 10 to 20 MB a second, and whoever reads may
- * have to wait for a CPU: what all buffers may have together, if this user may
+/* With switches a busy CPU writes 10 to 20 MB a second, and the reader may have
+ * to wait for a CPU. Size of one buffer and of all together, if this user may
  * lock as much. */
 #define SWITCH_BYTES_MAX (2u << 20)
 #define SWITCH_BYTES_ALL (32u << 20)
-/* Who reads is woken when so much waits, or half a buffer. */
+/* The reader wakes up at this many bytes, or half a buffer. */
 #define WAKE_BYTES (256u << 10)
-/* A buffer has room for the samples of one thread of this part of a second. */
+/* A buffer holds the samples of one thread for this part of a second. */
 #define BUFFER_SECONDS_PART 4
 
-/* --- open and close ---------------------------------------------------------
- */
+/* --- open and close ------------------------------------------------------ */
 
-/* Open the event that a buffer belongs to, which counts nothing. */
+/* Opens the event that a buffer belongs to; it counts nothing. */
 static int open_owner(int cpu, size_t bytes)
 {
 	struct perf_event_attr attr = {
@@ -100,7 +99,7 @@ static void close_buffers(struct perf_buffers *buffers)
 	}
 }
 
-/* Open a buffer of buffers->bytes for each CPU that is on. 0 or -errno. */
+/* Opens a buffer of buffers->bytes for each online CPU. Returns 0 or -errno. */
 static int open_buffers(struct perf_buffers *buffers, long cpus)
 {
 	int err = 0;
@@ -153,7 +152,7 @@ int perf_buffers_new(const struct perf_wanted *wanted,
 	if (buffers->buffer && buffers->cursor && buffers->scratch &&
 	    buffers->epoll >= 0) {
 		buffers->bytes = choose_bytes(wanted, cpus);
-		/* EPERM of mmap(): more than we may lock. */
+		/* EPERM of mmap(): over the limit of locked memory. */
 		while ((err = open_buffers(buffers, cpus)) == -EPERM &&
 		       buffers->bytes > BUFFER_BYTES_MIN)
 			buffers->bytes /= 2;
@@ -190,8 +189,7 @@ size_t perf_buffers_bytes(const struct perf_buffers *buffers)
 	return buffers->bytes;
 }
 
-/* --- reading ----------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------- */
 
 bool perf_buffers_ready(const struct perf_buffers *buffers)
 {
@@ -200,14 +198,14 @@ bool perf_buffers_ready(const struct perf_buffers *buffers)
 
 		/* order: acq, PERF: as in perf_buffers_read() */
 		if (atom_load_acq(&page->data_head) !=
-		    /* relaxed: a glance */
+		    /* relaxed: a hint */
 		    atom_load_rlx(&page->data_tail))
 			return true;
 	}
 	return false;
 }
 
-/* The record at @tail, in one piece. */
+/* Returns the record at @tail in one piece, copied to scratch if it wraps. */
 static const uint8_t *in_one_piece(const struct perf_buffers *buffers,
 				   const uint8_t *data, uint64_t tail,
 				   size_t size)
@@ -222,13 +220,13 @@ static const uint8_t *in_one_piece(const struct perf_buffers *buffers,
 	return buffers->scratch;
 }
 
-/* When the record at @bytes was written, which begins with @header: perf_open.h
- * says which fields it has. */
+/* Returns the time of the record at @bytes, which begins with @header;
+ * perf_open.h defines its fields. */
 static uint64_t time_of_record(const struct perf_event_header *header,
 			       const uint8_t *bytes)
 {
-	/* Before it: header, id, address, and the ids of process and thread.
-	 * Behind it in all but samples: the id. */
+	/* Samples: after header, id, address, and the ids of process and
+	 * thread. All others: before the id at the end. */
 	size_t at = header->type == PERF_RECORD_SAMPLE
 			    ? sizeof(*header) + 24
 			    : header->size - 2 * sizeof(uint64_t);
@@ -241,7 +239,7 @@ static uint64_t time_of_record(const struct perf_event_header *header,
 	return ns;
 }
 
-/* Look at the record at the tail. False: there is none that is older than
+/* Looks at the record at the tail. Returns false if none is older than
  * @until_ns. */
 static bool cursor_look(const struct perf_buffers *buffers,
 			struct perf_cursor *cursor, uint64_t until_ns)
@@ -258,9 +256,9 @@ static bool cursor_look(const struct perf_buffers *buffers,
 		memcpy(&header, data + (cursor->tail & (buffers->bytes - 1)),
 		       sizeof(header));
 	if (header.size < sizeof(header) || header.size > unread) {
-		/* What cannot be is skipped. */
+		/* Skips an impossible record and all after it. */
 		cursor->tail = cursor->head;
-		/* order: rel, PERF: read before it is given back */
+		/* order: rel, PERF: read before the room is returned */
 		atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
 		return false;
 	}
@@ -274,15 +272,15 @@ static bool cursor_look(const struct perf_buffers *buffers,
 	return true;
 }
 
-/* Whether the kernel has had no room for a record, as seen before the tail is
- * moved on: what comes behind @buffer->full_at is lost then. Whoever reads may
- * get no CPU in the middle of a pass, so each record is looked at; the head
- * lies beside the tail, which is written all the same. */
+/* Notes if the kernel had no room for a record, before the tail moves: records
+ * behind @buffer->full_at are lost. The reader may lose its CPU in the middle
+ * of a pass, so it checks at each record. The head shares a cache line with the
+ * tail, which is written anyway. */
 static void look_if_full(const struct perf_buffers *buffers,
 			 const struct perf_cursor *cursor)
 {
 	struct perf_buffer *buffer = cursor->buffer;
-	/* relaxed: nothing is read below it */
+	/* relaxed: nothing below it is read */
 	uint64_t head = atom_load_rlx(&buffer->page->data_head);
 	uint64_t unread = head - cursor->tail;
 
@@ -293,9 +291,9 @@ static void look_if_full(const struct perf_buffers *buffers,
 	buffer->full_at = head;
 }
 
-/* The last record before the buffer was full has been passed on. The kernel's
- * own record of the loss comes with the next that it writes there, and there
- * may be none. */
+/* Reports the loss after the last record before the buffer was full. The
+ * kernel's own record of the loss comes with its next record in this buffer,
+ * which may never come. */
 static void tell_full(struct perf_buffer *buffer, perf_visit *visit,
 		      void *context)
 {
@@ -307,7 +305,7 @@ static void tell_full(struct perf_buffer *buffer, perf_visit *visit,
 	visit(context, &lost);
 }
 
-/* Pass the record at the tail on, and go behind it. */
+/* Passes the record at the tail to @visit, and moves past it. */
 static void cursor_visit(const struct perf_buffers *buffers,
 			 struct perf_cursor *cursor, perf_visit *visit,
 			 void *context)
@@ -326,17 +324,18 @@ static void cursor_visit(const struct perf_buffers *buffers,
 	cursor->buffer->last_ns = cursor->key;
 	look_if_full(buffers, cursor);
 	cursor->tail += cursor->size;
-	/* Before the tail is moved on: who sees nothing unread asks no more. */
+	/* Before the tail moves: a reader that sees nothing unread stops
+	 * asking. */
 	if (unlikely(cursor->buffer->full &&
 		     cursor->tail >= cursor->buffer->full_at))
 		tell_full(cursor->buffer, visit, context);
-	/* order: rel, PERF: read before it is given back */
+	/* order: rel, PERF: read before the room is returned */
 	atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
 }
 
-/* Move the cursor at @at down to its place in a heap of @count cursors, the
- * earliest of which is the first. */
-static void sift_down(struct perf_cursor *heap, size_t count, size_t at)
+/* Moves the cursor at @at down to its place in a heap of @count cursors, the
+ * earliest first. */
+static void sift_cursor_down(struct perf_cursor *heap, size_t count, size_t at)
 {
 	struct perf_cursor moved = heap[at];
 
@@ -361,20 +360,20 @@ void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 
 		heap[count] = (struct perf_cursor){
 			.buffer = &buffers->buffer[i],
-			/* order: acq, PERF: what lies below it is whole */
+			/* order: acq, PERF: the records below it are whole */
 			.head = atom_load_acq(&page->data_head),
-			/* relaxed: only ours to write */
+			/* relaxed: only we write it */
 			.tail = atom_load_rlx(&page->data_tail),
 		};
 		count += cursor_look(buffers, &heap[count], until_ns);
 	}
 	for (size_t i = count / 2; i > 0; i--)
-		sift_down(heap, count, i - 1);
+		sift_cursor_down(heap, count, i - 1);
 	while (count) {
 		cursor_visit(buffers, heap, visit, context);
 		if (!cursor_look(buffers, heap, until_ns))
 			heap[0] = heap[--count];
 		if (count)
-			sift_down(heap, count, 0);
+			sift_cursor_down(heap, count, 0);
 	}
 }

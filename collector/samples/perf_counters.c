@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/perf_open.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/recording.h"
-#include "collector/samples/perf_open.h"
 #include "shared/compiler.h"
 
-/* In the order of the words of --counters. Primes: a loop does not always get
- * its samples at the same place. */
+/* In the order of the words of --counters. Primes, so that a loop is not always
+ * sampled at the same place. */
 static const struct {
 	uint64_t config; /* of PERF_TYPE_HARDWARE */
-	uint64_t period; /* one sample for so many */
+	uint64_t period; /* events per sample */
 } counters[] = {
 	{ PERF_COUNT_HW_INSTRUCTIONS, 1000003 },
 	{ PERF_COUNT_HW_CPU_CYCLES, 1000003 },
@@ -49,7 +49,7 @@ uint32_t perf_counters_there(uint32_t wanted, int *err)
 		if (!(wanted >> i & 1))
 			continue;
 		attr = perf_counter_attributes(i, true);
-		/* Nobody maps it. */
+		/* Nobody maps this event. */
 		attr.inherit = attr.remove_on_exec = 0;
 		fd = perf_open(&attr, 0, -1);
 		if (fd < 0) {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perf_events - one event for each CPU and each thread that was there: see
- * perf_open.c for what an event is asked to do.
+ * perf_events - one event per CPU and per existing thread; perf_open.c explains
+ * the attributes of an event.
  *
- * A swap moves what is left of a period from one task to another, too. Between
- * threads that evens out. But a shell's children take it with them to their
- * end: it had 200 ms of CPU time and no sample. So there is a fence, an event
- * that counts nothing and that only threads inherit. A forked child lacks it,
- * and the kernel swaps only what is the same. (PERF_SAMPLE_READ stops all swaps
- * since Linux 6.12, but a switch between two threads then took 6.7 instead of
- * 4.6 us.)
+ * A swap also moves the rest of a period from one task to another. Between
+ * threads that evens out. But a shell's children take it with them at their
+ * end: a shell had 200 ms of CPU time and no sample. So there is a fence, an
+ * event that counts nothing and that only threads inherit. A forked child lacks
+ * it, and the kernel swaps only equal sets of events. (PERF_SAMPLE_READ stops
+ * all swaps since Linux 6.12, but a switch between two threads then took 6.7
+ * instead of 4.6 us.)
  *
  * A swap also exchanges the counts of events, in pairs by their place in a list
  * (perf_open.c). In a thread that inherits its events the list is ordered by
  * CPU, and on each CPU by the address of the kernel's driver of the event. So
  * events are opened CPU by CPU. Page faults are in the group of the event that
- * counts time, behind which they always stand. The drivers of hardware counters
- * have lower addresses than that of the task clock: arch/ is linked before
- * kernel/, and others are in allocated memory. So counters come first. (They
- * cannot be in the group: where the CPU has no counter left, a whole group does
- * not count, and there would be no CPU time.) Only the event that counts time
- * has counts that matter; the others only write samples.
+ * counts time, and always come after it. The drivers of hardware counters have
+ * lower addresses than that of the task clock: arch/ is linked before kernel/,
+ * and others are in allocated memory. So counters come first. (They cannot be
+ * in the group: if the CPU has no counter left, a whole group does not count,
+ * and there would be no CPU time.) Only the counts of the event that counts
+ * time matter; the others only write samples.
  */
 #include "collector/samples/perf_events.h"
 
@@ -32,13 +32,13 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/perf_open.h"
 #include "collector/samples/perf_buffers.h"
 #include "collector/samples/perf_counters.h"
-#include "collector/samples/perf_open.h"
 #include "shared/compiler.h"
 
-static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu,
-		      int leader)
+static int open_perf_event(struct perf_event_attr *attr, pid_t tid, int cpu,
+			   int leader)
 {
 	int fd = perf_open_beside(attr, tid, cpu, leader);
 
@@ -49,9 +49,9 @@ static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu,
 	return fd;
 }
 
-/* Adds @event, which lacks its descriptor and its id, with attributes @attr, in
- * the group of @leader (-1: of none), for thread @tid and the CPU of @buffer.
- * Returns the descriptor, or -errno. */
+/* Adds @event, without its descriptor and id, with attributes @attr, in the
+ * group of @leader (-1: none), for thread @tid and the CPU of @buffer. Returns
+ * the descriptor, or -errno. */
 static int add_event(struct perf_events *events, const struct perf_event *event,
 		     struct perf_event_attr attr, pid_t tid,
 		     const struct perf_buffer *buffer, int leader)
@@ -60,7 +60,7 @@ static int add_event(struct perf_events *events, const struct perf_event *event,
 	int err = 0;
 
 	*added = *event;
-	added->fd = open_event(&attr, tid, buffer->cpu, leader);
+	added->fd = open_perf_event(&attr, tid, buffer->cpu, leader);
 	if (added->fd < 0)
 		return added->fd;
 	if (ioctl(added->fd, PERF_EVENT_IOC_ID, &added->id) < 0 ||
@@ -74,10 +74,10 @@ static int add_event(struct perf_events *events, const struct perf_event *event,
 	return added->fd;
 }
 
-/* Those that are not to be had are noted. */
-static void add_counters(struct perf_events *events,
-			 const struct perf_wanted *wanted, pid_t tid,
-			 const struct perf_buffer *buffer)
+/* Notes counters that fail to open in refused. */
+static void add_perf_counters(struct perf_events *events,
+			      const struct perf_wanted *wanted, pid_t tid,
+			      const struct perf_buffer *buffer)
 {
 	for (uint32_t i = 0; wanted->counters >> i; i++) {
 		const struct perf_event event = { .kind = PERF_EVENT_COUNTER,
@@ -97,7 +97,7 @@ static void add_counters(struct perf_events *events,
 }
 
 /* Adds the events of thread @tid on the CPU of @buffer, in the order that the
- * head of this file gives reasons for. 0 or -errno. */
+ * head of this file explains. Returns 0 or -errno. */
 static int add_events(struct perf_events *events,
 		      const struct perf_wanted *wanted, pid_t tid,
 		      const struct perf_buffer *buffer)
@@ -107,7 +107,7 @@ static int add_events(struct perf_events *events,
 	const struct perf_event faults = { .kind = PERF_EVENT_FAULTS };
 	int leader, fd;
 
-	add_counters(events, wanted, tid, buffer);
+	add_perf_counters(events, wanted, tid, buffer);
 	fd = leader = add_event(events, &time, perf_open_attributes(wanted),
 				tid, buffer, -1);
 	if (fd >= 0 && perf_wants_shots(wanted))
@@ -121,15 +121,14 @@ static int add_events(struct perf_events *events,
 	return MIN(fd, 0);
 }
 
-/* How many events add_events() adds, at most. */
 static size_t events_each(const struct perf_wanted *wanted)
 {
 	return 1 + (wanted->period_ns != 0) + wanted->faults +
 	       (size_t)__builtin_popcount(wanted->counters);
 }
 
-/* Add the fence (above). Before Linux 5.13 the kernel has none: then there is
- * no fence. */
+/* Adds the fence (see the head of this file). Kernels before Linux 5.13 cannot
+ * have one. */
 static void add_fence(struct perf_events *events, pid_t tid)
 {
 	struct perf_event_attr attr = {
@@ -163,7 +162,7 @@ int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 			     events->count +
 				     buffers->count * events_each(wanted) + 1);
 
-	/* First, for its place in the list. */
+	/* Must be first in the list. */
 	if (!err && !wanted->tree)
 		add_fence(events, tid);
 	for (size_t i = 0; i < buffers->count && !err; i++)
@@ -221,7 +220,7 @@ bool perf_events_kernel(void)
 {
 	const struct perf_wanted wanted = { .period_ns = 1000000000 };
 	struct perf_event_attr attr = perf_open_attributes(&wanted);
-	int fd = open_event(&attr, 0, -1, -1);
+	int fd = open_perf_event(&attr, 0, -1, -1);
 
 	if (fd < 0)
 		return false;

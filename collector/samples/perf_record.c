@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perf_record - the kernel is trusted, but every length is held against what
- * there is all the same.
+ * perf_record - the kernel is trusted, but every length is checked against the
+ * available bytes all the same.
  */
 #include "collector/samples/perf_record.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "collector/samples/perf_open.h"
+#include "collector/base/perf_open.h"
 #include "shared/compiler.h"
 
-/* The rest of a record. */
+/* The unread rest of a record. */
 struct reader {
 	const uint8_t *at, *end;
-	bool bad; /* more was asked for than there is: all is 0 from then on */
+	bool bad; /* the record was too short: the rest reads as 0 */
 };
 
 static const void *take_bytes(struct reader *reader, size_t bytes)
@@ -39,7 +39,7 @@ static uint64_t take_u64(struct reader *reader)
 	return value;
 }
 
-static pid_t take_id(struct reader *reader)
+static pid_t take_thread_id(struct reader *reader)
 {
 	const void *at = take_bytes(reader, 4);
 	pid_t value = 0;
@@ -49,7 +49,7 @@ static pid_t take_id(struct reader *reader)
 	return value;
 }
 
-/* linux asm/perf_regs.h to DWARF numbers. */
+/* Converts linux asm/perf_regs.h to DWARF numbers. */
 static void take_regs(struct reader *reader, uint64_t reg[RECORD_REGS])
 {
 #if defined(__x86_64__)
@@ -67,10 +67,36 @@ static void take_regs(struct reader *reader, uint64_t reg[RECORD_REGS])
 #endif
 }
 
-static void take_stack(struct reader *reader, struct perf_record *record)
+/* The common head of PERF_SAMPLE and PERF_COUNTED. */
+static void take_sample_head(struct reader *reader, struct perf_record *record)
 {
-	uint64_t asked = take_u64(reader), used;
+	uint64_t ip;
 
+	record->id = take_u64(reader);
+	ip = take_u64(reader);
+	(void)ip; /* the user's is in the registers */
+	record->pid = take_thread_id(reader);
+	record->tid = take_thread_id(reader);
+	record->ns = take_u64(reader);
+}
+
+static void take_perf_sample(struct reader *reader, uint16_t misc,
+			     struct perf_record *record)
+{
+	uint64_t asked;
+	uint64_t used;
+
+	take_sample_head(reader, record);
+	record->in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+			    PERF_RECORD_MISC_KERNEL;
+	if (take_u64(reader) == PERF_SAMPLE_REGS_ABI_64) {
+		take_regs(reader, record->reg);
+		record->has_user = true;
+	} else if (!record->in_kernel) {
+		/* 32 bits: not ours; the stack is useless without registers. */
+		return;
+	}
+	asked = take_u64(reader);
 	if (!asked || asked > UINT16_MAX)
 		return;
 	record->stack = take_bytes(reader, asked);
@@ -79,44 +105,7 @@ static void take_stack(struct reader *reader, struct perf_record *record)
 	record->stack_bytes = (uint32_t)MIN(used, asked);
 }
 
-/* What PERF_SAMPLE and PERF_COUNTED have in common. */
-static void take_sample_head(struct reader *reader, struct perf_record *record)
-{
-	uint64_t ip;
-
-	record->id = take_u64(reader);
-	ip = take_u64(reader);
-	(void)ip; /* registers have it, of the user's side */
-	record->pid = take_id(reader);
-	record->tid = take_id(reader);
-	record->ns = take_u64(reader);
-}
-
-/* PERF_COUNTED */
-static void take_counted(struct reader *reader, struct perf_record *record)
-{
-	take_sample_head(reader, record);
-	record->counted = true;
-	record->value = take_u64(reader);
-}
-
-static void take_sample(struct reader *reader, uint16_t misc,
-			struct perf_record *record)
-{
-	take_sample_head(reader, record);
-	record->in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
-			    PERF_RECORD_MISC_KERNEL;
-	if (take_u64(reader) == PERF_SAMPLE_REGS_ABI_64) {
-		take_regs(reader, record->reg);
-		record->has_user = true;
-	} else if (!record->in_kernel) {
-		/* 32 bits: not ours; its stack is no use without registers. */
-		return;
-	}
-	take_stack(reader, record);
-}
-
-/* What sample_id_all puts behind other records: pid, tid, time, id. */
+/* The trailer of other records, by sample_id_all: pid, tid, time, id. */
 static void take_trailer(struct reader *reader, struct perf_record *record)
 {
 	struct reader trailer = { reader->end - 24, reader->end, false };
@@ -126,14 +115,14 @@ static void take_trailer(struct reader *reader, struct perf_record *record)
 		return;
 	}
 	reader->end -= 24;
-	record->pid = take_id(&trailer);
-	record->tid = take_id(&trailer);
+	record->pid = take_thread_id(&trailer);
+	record->tid = take_thread_id(&trailer);
 	record->ns = take_u64(&trailer);
 	record->id = take_u64(&trailer);
 }
 
-static bool take_other_record(struct reader *reader, uint16_t misc,
-			      struct perf_record *record)
+static bool take_other_perf_record(struct reader *reader, uint16_t misc,
+				   struct perf_record *record)
 {
 	take_trailer(reader, record);
 	switch (record->type) {
@@ -142,22 +131,22 @@ static bool take_other_record(struct reader *reader, uint16_t misc,
 		record->value = take_u64(reader);
 		return true;
 	case PERF_RECORD_COMM:
-		record->pid = take_id(reader);
-		record->tid = take_id(reader);
+		record->pid = take_thread_id(reader);
+		record->tid = take_thread_id(reader);
 		record->exec = misc & PERF_RECORD_MISC_COMM_EXEC;
 		record->name = (const char *)reader->at;
 		return memchr(reader->at, 0,
 			      (size_t)(reader->end - reader->at));
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		record->pid = take_id(reader);
-		record->parent_pid = take_id(reader);
-		record->tid = take_id(reader);
-		record->parent_tid = take_id(reader);
+		record->pid = take_thread_id(reader);
+		record->parent_pid = take_thread_id(reader);
+		record->tid = take_thread_id(reader);
+		record->parent_tid = take_thread_id(reader);
 		return true;
 	case PERF_RECORD_READ:
-		record->pid = take_id(reader);
-		record->tid = take_id(reader);
+		record->pid = take_thread_id(reader);
+		record->tid = take_thread_id(reader);
 		record->value = take_u64(reader);
 		record->id = take_u64(reader);
 		return true;
@@ -183,11 +172,13 @@ bool perf_record_parse(const uint8_t *bytes, struct perf_record *out)
 	reader = (struct reader){ bytes + sizeof(header), bytes + header.size,
 				  false };
 	if (header.type == PERF_RECORD_SAMPLE &&
-	    header.size == PERF_COUNTED_BYTES)
-		take_counted(&reader, out);
-	else if (header.type == PERF_RECORD_SAMPLE)
-		take_sample(&reader, header.misc, out);
+	    header.size == PERF_COUNTED_BYTES) {
+		take_sample_head(&reader, out);
+		out->counted = true;
+		out->value = take_u64(&reader);
+	} else if (header.type == PERF_RECORD_SAMPLE)
+		take_perf_sample(&reader, header.misc, out);
 	else
-		known = take_other_record(&reader, header.misc, out);
+		known = take_other_perf_record(&reader, header.misc, out);
 	return known && !reader.bad;
 }

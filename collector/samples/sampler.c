@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sampler - queues of samples, and the threads that unwind them. Unwinding
- * reads files of programs, which may take long, or never end: so each recording
- * has a lane of its own, which is a queue with a thread, and waits for its own
- * files only. A queue is bounded in bytes, and all together are. Whoever posts
- * a sample never waits: samples that come faster than they can be unwound are
- * counted without their stacks.
+ * reads files of programs, which may take long or never end. So each recording
+ * has a lane of its own, a queue with a thread, and waits only for its own
+ * files. Each queue is bounded in bytes, and so are all together. Posting never
+ * blocks: samples that come faster than they are unwound are counted without
+ * their stacks.
  *
- * A lane begins with the first process of a recording that is sampled, and ends
- * with the recording: what was read of files serves all its processes.
+ * A lane begins with the first sampled process of a recording, and ends with
+ * the recording: all its processes share the data read from files.
  */
 #include "collector/samples/samples_inner.h"
 
@@ -21,15 +21,16 @@
 #include "collector/base/lock.h"
 #include "collector/base/pulse.h"
 #include "collector/base/thread_nice.h"
+#include "collector/profile/unwind_file.h"
+#include "collector/profile/window_profile.h"
 #include "collector/record/recording.h"
-#include "collector/stacks/unwind_file.h"
 #include "shared/compiler.h"
 
 #define QUEUE_BYTES_MAX (32u << 20)
-/* A block that was allocated must not be missed: without stacks they are
- * small, so there may be some more. */
+/* Allocated blocks must not be dropped. Without stacks they are small, so a
+ * queue may hold some more. */
 #define QUEUE_BYTES_HARD (48u << 20)
-/* What a queue has to itself; what it takes beyond that, all share. */
+/* Guaranteed bytes of a queue; the rest is shared by all. */
 #define QUEUE_BYTES_OWN (1u << 20)
 #define QUEUE_BYTES_SHARED (128u << 20)
 #define CACHE_BYTES_MAX (64u << 20) /* of all lanes */
@@ -41,6 +42,11 @@ struct sampler {
 	struct budget cache_budget; /* CACHE_BYTES_MAX */
 };
 
+/* See sampler_look(). */
+struct look {
+	struct stack_profile *cpu, *waits;
+};
+
 struct lane {
 	struct lane *next;
 	struct sampler *sampler;
@@ -48,9 +54,11 @@ struct lane {
 	struct lock lock; /* of the queue */
 	pthread_cond_t more, dealt;
 	struct sample *first, **last;
-	uint64_t bytes; /* of what waits */
-	uint64_t shared_bytes; /* of these, what was taken of the budget */
+	uint64_t bytes; /* queued */
+	uint64_t shared_bytes; /* of these, taken from the shared budget */
 	uint64_t posted_count, dealt_count;
+	struct samples_link *running; /* of processes that have not ended */
+	struct look *look; /* NULL: no request */
 	bool stopping;
 	int nice; /* of the thread */
 	pthread_t thread;
@@ -91,14 +99,13 @@ static uint64_t sample_bytes(const struct sample *sample)
 	return sizeof(*sample) + sample->stack_bytes + sample->object_bytes;
 }
 
-/* Under lock. Bytes that are waiting beyond those that the lane has to itself.
- */
+/* Returns the queued bytes beyond the lane's own share. Under lock. */
 static uint64_t bytes_beyond(const struct lane *lane)
 {
 	return lane->bytes - MIN(lane->bytes, QUEUE_BYTES_OWN);
 }
 
-/* Under lock. Makes room for @bytes; false: there is none. */
+/* Reserves @bytes. Returns false if there is no room. Under lock. */
 static bool take_room(struct lane *lane, uint64_t bytes, uint64_t max)
 {
 	uint64_t beyond;
@@ -141,7 +148,6 @@ static void append_sample(struct lane *lane, struct sample *sample)
 	pthread_cond_signal(&lane->more);
 }
 
-/* The same sample without its stack. */
 static struct sample *strip_stack(struct sample *sample)
 {
 	struct sample *shorter;
@@ -152,11 +158,6 @@ static struct sample *strip_stack(struct sample *sample)
 	if (shorter)
 		sample = shorter;
 	return sample;
-}
-
-static bool must_stay_queued(const struct sample *sample)
-{
-	return sample->kind == SAMPLE_ALLOC || sample->kind == SAMPLE_FREE;
 }
 
 /* Under lock. */
@@ -175,7 +176,7 @@ bool lane_post(struct lane *lane, struct sample *sample,
 	bool fits;
 
 	lock_acquire(&lane->lock);
-	if (must_stay_queued(sample) &&
+	if ((sample->kind == SAMPLE_ALLOC || sample->kind == SAMPLE_FREE) &&
 	    lane->bytes + sample_bytes(sample) > max) {
 		lost->stacks += sample->stack_bytes != 0;
 		sample = strip_stack(sample);
@@ -222,20 +223,70 @@ struct sampler_tools *lane_tools(struct lane *lane)
 	return &lane->tools;
 }
 
-/* The next that waits; NULL: it is to stop. Under lock. */
+void lane_list(struct lane *lane, struct samples_link *samples)
+{
+	lock_acquire(&lane->lock);
+	samples->next = lane->running;
+	samples->link = &lane->running;
+	if (samples->next)
+		samples->next->link = &samples->next;
+	lane->running = samples;
+	lock_release(&lane->lock);
+}
+
+void lane_unlist(struct lane *lane, struct samples_link *samples)
+{
+	lock_acquire(&lane->lock);
+	*samples->link = samples->next;
+	if (samples->next)
+		samples->next->link = samples->link;
+	lock_release(&lane->lock);
+}
+
+/* Answers sampler_look(). Only this thread removes list entries; others add at
+ * the front. Under lock, which it releases meanwhile. */
+static void take_look(struct lane *lane)
+{
+	const struct recording_profiles *profiles =
+		&recording_setup(lane->recording)->profiles;
+	struct samples_link *samples = lane->running;
+	const struct look *look = lane->look;
+
+	lock_release(&lane->lock);
+	pulse_begin("sums up samples");
+	/* The profile counts values that it has no room for. */
+	if (look->cpu)
+		(void)window_profile_add(look->cpu, profiles->cpu, NULL);
+	if (look->waits)
+		(void)window_profile_add(look->waits, profiles->offcpu, NULL);
+	for (; samples; samples = samples->next)
+		samples_add_so_far(samples, look->cpu, look->waits);
+	pulse_end();
+	lock_acquire(&lane->lock);
+	lane->look = NULL;
+	pthread_cond_broadcast(&lane->dealt);
+}
+
+/* Returns the next queued sample, or NULL to stop. Under lock. */
 static struct sample *wait_for_sample(struct lane *lane)
 {
 	struct sample *first;
 
-	while (!lane->first && !lane->stopping)
-		lock_wait(&lane->lock, &lane->more);
+	for (;;) {
+		if (lane->look)
+			take_look(lane);
+		else if (lane->first || lane->stopping)
+			break;
+		else
+			lock_wait(&lane->lock, &lane->more);
+	}
 	first = lane->first;
 	if (!first)
 		return NULL;
 	lane->first = first->next;
 	if (!lane->first)
 		lane->last = &lane->first;
-	/* The last one of a process was never counted. */
+	/* The last sample of a process was never counted. */
 	if (first->kind != SAMPLE_END)
 		give_room(lane, sample_bytes(first));
 	return first;
@@ -262,8 +313,7 @@ static void *lane_thread(void *context)
 	return NULL;
 }
 
-/* --- lanes ----------------------------------------------------------------
- */
+/* --- lanes --------------------------------------------------------------- */
 
 static void free_lane(struct lane *lane)
 {
@@ -325,18 +375,7 @@ struct lane *sampler_lane(struct sampler *sampler,
 	return lane;
 }
 
-/* Takes @lane, which is in the list, out of it. Under the sampler's lock. */
-static void unlink_lane(struct sampler *sampler, struct lane *lane)
-{
-	struct lane **link = &sampler->lanes;
-
-	while (*link != lane)
-		link = &(*link)->next;
-	*link = lane->next;
-}
-
-/* Deals with what waits in @lane, and frees it. */
-static void end_lane(struct lane *lane)
+static void end_sampler_lane(struct lane *lane)
 {
 	lock_acquire(&lane->lock);
 	lane->stopping = true;
@@ -352,11 +391,16 @@ void sampler_rest(struct sampler *sampler, const struct recording *recording)
 
 	lock_acquire(&sampler->lock);
 	lane = find_lane(sampler, recording);
-	if (lane)
-		unlink_lane(sampler, lane);
+	if (lane) {
+		struct lane **link = &sampler->lanes;
+
+		while (*link != lane)
+			link = &(*link)->next;
+		*link = lane->next;
+	}
 	lock_release(&sampler->lock);
 	if (lane)
-		end_lane(lane);
+		end_sampler_lane(lane);
 }
 
 void sampler_flush(struct sampler *sampler, const struct recording *recording)
@@ -376,8 +420,26 @@ void sampler_flush(struct sampler *sampler, const struct recording *recording)
 	lock_release(&lane->lock);
 }
 
-/* --- life -----------------------------------------------------------------
- */
+void sampler_look(struct sampler *sampler, const struct recording *recording,
+		  struct stack_profile *cpu, struct stack_profile *waits)
+{
+	struct look look = { cpu, waits };
+	struct lane *lane;
+
+	lock_acquire(&sampler->lock);
+	lane = find_lane(sampler, recording);
+	lock_release(&sampler->lock);
+	if (!lane)
+		return;
+	lock_acquire(&lane->lock);
+	lane->look = &look;
+	pthread_cond_signal(&lane->more);
+	while (lane->look == &look)
+		lock_wait(&lane->lock, &lane->dealt);
+	lock_release(&lane->lock);
+}
+
+/* --- life ---------------------------------------------------------------- */
 
 int sampler_new(struct sampler **out)
 {
@@ -403,7 +465,7 @@ void sampler_free(struct sampler **sampler)
 		struct lane *lane = old->lanes;
 
 		old->lanes = lane->next;
-		end_lane(lane);
+		end_sampler_lane(lane);
 	}
 	lock_destroy(&old->lock);
 	free(old);

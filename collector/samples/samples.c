@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * samples - stacks of one process, counted on a thread of the sampler. Each
- * sample that waits in the queue has a reference. When the last reference is
- * given back, an end is put into the queue, behind all samples. When the
- * sampler comes to that end, it adds what was counted to the profile of the
- * recording; so no sum misses a sample that waited.
+ * queued sample has a reference. The last release puts an end into the queue,
+ * behind all samples. When the sampler reaches that end, it adds the counts to
+ * the profile of the recording; so no sum misses a queued sample.
  *
- * A sample without a stack is counted below FRAME_UNKNOWN, and one that found
- * no room below FRAME_OTHER: the time of a profile is right whatever happens.
+ * A sample without a stack is counted below FRAME_UNKNOWN, and one without
+ * memory below FRAME_OTHER: the total time of a profile is always right.
  */
 #include "collector/samples/samples.h"
 
@@ -16,27 +15,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/clock.h"
+#include "collector/base/hex.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
-#include "collector/options/collect_options.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
-#include "collector/record/recording.h"
-#include "collector/samples/samples_inner.h"
-#include "collector/stacks/stack_cache.h"
+#include "collector/options/collect_options.h"
+#include "collector/profile/stack_cache.h"
 #include "collector/profile/stack_profile.h"
-#include "collector/stacks/stacks.h"
+#include "collector/profile/stacks.h"
+#include "collector/record/recording.h"
+#include "collector/samples/requests.h"
+#include "collector/samples/samples_inner.h"
 #include "collector/samples/trace_stacks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Objects that the threads of a process wait on; more are one. */
+/* Objects of the waits of a process; all further ones are one. */
+/* perfrec's code, the C library's clock, two functions of the vdso, the kernel. */
+#define CLOCK_FRAMES 5
 #define OBJECTS_MAX 4096u
 #define OTHER_OBJECTS "[other objects]"
-/* A sample is written at most so often into the trace. A sample that stands for
- * more periods comes from a program that did not run. */
+/* Requests whose samples have labels. */
+#define REQUESTS_MAX 4096u
+/* How long a sample of the kernel waits until its thread's records, which name
+ * the request, are read; and how many wait at once. */
+#define REQUEST_WAIT_NS UINT64_C(2000000000)
+#define WAITING_MAX 8192u
+/* How often a sample is written to the trace. A sample for more periods comes
+ * from a program that did not run. */
 #define TRACE_SAMPLES_MAX 64u
-/* Bytes by which a copy may be smaller than what was asked for. */
+/* A copy may be this many bytes smaller than requested. */
 #define COPY_SLACK 64
 
 /* Keys come first in both; see pool.h. */
@@ -51,10 +61,24 @@ struct counted {
 	int64_t count, ns;
 };
 
-/* Of one kind of sample. */
+/* A request with samples. */
+struct request {
+	struct trace_ids ids;
+
+	uint32_t root; /* the stack of its labels */
+	uint32_t pad;
+};
+
+/* A sample of CPU time whose request is not known yet. */
+struct waiting {
+	uint64_t ns, count, weight_ns;
+	uint32_t owner, stack;
+};
+
+/* Counts of one kind of sample. */
 struct counts {
 	struct pool pool; /* struct counted */
-	int64_t other[2]; /* no room: count and ns */
+	int64_t other[2]; /* no memory: count and ns */
 };
 
 /* The CPU time of a thread, from samples_total() and samples_by_shots(). */
@@ -74,28 +98,33 @@ struct samples {
 	pid_t pid;
 	char name[16];
 	struct samples_lost lost, lost_waits; /* under the lane's lock */
-	struct lock told_lock; /* of the next three */
+	struct lock told_lock; /* guards all members up to unread */
 	struct pool told; /* struct told */
+	struct requests requests;
+	bool has_requests;
 	uint64_t short_ns, displaced_ns;
 	uint64_t unread[SAMPLES_UNREAD_KINDS];
 	struct sample end; /* for the queue */
+	struct samples_link link;
 	struct stacks *stacks;
 
 	/* The lane's thread from here on. */
-	struct unwind *unwind; /* NULL: no stack was unwound yet */
+	struct unwind *unwind; /* NULL: nothing unwound yet */
 	struct stack_cache cache;
-	struct trace_stacks *trace; /* NULL: nothing of it is in the trace */
+	struct trace_stacks *trace; /* NULL: nothing in the trace yet */
 	struct pool owners; /* struct owner */
 	struct counts cpu, waits;
 	struct pool objects; /* const char *: of the symbol cache */
+	struct pool labels; /* struct request */
+	struct waiting *waiting; /* a ring, the oldest at waited */
+	uint32_t waiting_count, waited;
 	struct sample_totals totals;
 	struct wait_totals wait_totals;
-	samples_take_block *take_block; /* set before there are any */
+	samples_take_block *take_block; /* set before the first block */
 	void *take_context;
 };
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 static void init_counts(struct counts *counts, struct budget *budget)
 {
@@ -136,13 +165,17 @@ int samples_new(struct sampler *sampler, struct recording *recording,
 	lock_init(&samples->told_lock, LOCK_SAMPLES_TOLD);
 	pool_init(&samples->told, setup->budget, sizeof(struct told),
 		  offsetof(struct told, told_ns));
+	requests_init(&samples->requests, setup->budget);
+	pool_init(&samples->labels, setup->budget, sizeof(struct request),
+		  offsetof(struct request, root));
+	lane_list(samples->lane, &samples->link);
 	*out = samples;
 	return 0;
 }
 
 struct samples *samples_get(struct samples *samples)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller already has a reference */
 	atom_add_rlx(&samples->refs, 1);
 	return samples;
 }
@@ -176,7 +209,8 @@ void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
 	lane_lose(samples->lane, count, weight_ns, &samples->lost);
 }
 
-/* What was told of thread @tid, made if it is new. NULL: out of memory. */
+/* Returns the reported times of thread @tid, and adds it if it is new. NULL:
+ * out of memory. */
 static struct told *told_of_thread(struct samples *samples, uint64_t tid)
 {
 	const struct told one = { .tid = tid };
@@ -206,6 +240,15 @@ void samples_by_shots(struct samples *samples, pid_t tid, uint64_t ns)
 	told = told_of_thread(samples, (uint32_t)tid);
 	if (told)
 		told->shot_ns += ns;
+	lock_release(&samples->told_lock);
+}
+
+void samples_request(struct samples *samples, pid_t tid, uint64_t ns,
+		     const struct trace_ids *ids)
+{
+	lock_acquire(&samples->told_lock);
+	samples->has_requests = true;
+	requests_change(&samples->requests, tid, ns, ids);
 	lock_release(&samples->told_lock);
 }
 
@@ -246,8 +289,7 @@ void samples_take_blocks(struct samples *samples, samples_take_block *take,
 	samples->take_context = context;
 }
 
-/* --- counting ---------------------------------------------------------------
- */
+/* --- counting ------------------------------------------------------------ */
 
 static uint32_t named_stack(struct samples *samples, uint32_t parent,
 			    enum frame_name name)
@@ -258,7 +300,7 @@ static uint32_t named_stack(struct samples *samples, uint32_t parent,
 	return stacks_child(samples->stacks, parent, &frame);
 }
 
-/* The stack of a sample of which at most the registers are known. */
+/* Returns the stack of a sample that has only registers, or not even those. */
 static uint32_t stack_of_registers(struct samples *samples,
 				   const struct sample *sample)
 {
@@ -275,16 +317,8 @@ static uint32_t stack_of_registers(struct samples *samples,
 	return stacks_child(samples->stacks, stack, &frame);
 }
 
-/* Whether more would have been copied if --stack-size were larger. */
-static bool is_copy_full(const struct samples *samples,
-			 const struct unwind_stack *stack)
-{
-	return stack->stack_bytes + COPY_SLACK >=
-	       samples->setup->options->stack_bytes;
-}
-
-/* A stack was unwound: what is not known of it. Where a thread is blocked that
- * is mostly a register, and no more of the stack would tell. */
+/* Counts the gaps of an unwound stack. For a blocked thread the gap is mostly a
+ * register, and a larger copy of the stack would not help. */
 static void count_unwound(struct samples *samples,
 			  const struct unwind_stack *stack,
 			  const struct unwind_result *result)
@@ -295,8 +329,11 @@ static void count_unwound(struct samples *samples,
 		return;
 	}
 	samples->totals.cut += result->cut;
+	/* A larger --stack-size would have copied more of a full copy. */
 	samples->totals.too_short +=
-		result->is_short && is_copy_full(samples, stack);
+		result->is_short &&
+		stack->stack_bytes + COPY_SLACK >=
+			samples->setup->options->stack_bytes;
 	samples->totals.guessed += result->guessed;
 }
 
@@ -343,23 +380,170 @@ static uint32_t stack_of_sample(struct samples *samples,
 	return unwind_sample(samples, &stack);
 }
 
-static void count_sample(struct samples *samples, struct counts *counts,
-			 const struct sample *sample, uint32_t stack)
+/* @owner is UINT32_MAX without memory. */
+static void count_stack_values(struct counts *counts, uint32_t owner,
+			       uint32_t stack, uint64_t count, uint64_t ns)
 {
-	struct owner owner = { .tid = (uint32_t)sample->tid };
-	struct counted one = { .stack = stack }, *found;
+	const struct counted one = { .owner = owner, .stack = stack };
+	struct counted *found;
 	uint32_t number;
 
-	memcpy(owner.thread, sample->thread, sizeof(owner.thread));
-	if (pool_intern(&samples->owners, &owner, &one.owner) < 0 ||
+	if (owner == UINT32_MAX ||
 	    pool_intern(&counts->pool, &one, &number) < 0) {
-		counts->other[0] += (int64_t)sample->count;
-		counts->other[1] += (int64_t)sample->weight_ns;
+		counts->other[0] += (int64_t)count;
+		counts->other[1] += (int64_t)ns;
 		return;
 	}
 	found = (struct counted *)counts->pool.items + number;
-	found->count += (int64_t)sample->count;
-	found->ns += (int64_t)sample->weight_ns;
+	found->count += (int64_t)count;
+	found->ns += (int64_t)ns;
+}
+
+/* Returns the number of the thread of @sample, or UINT32_MAX. */
+static uint32_t owner_of_sample(struct samples *samples,
+				const struct sample *sample)
+{
+	struct owner owner = { .tid = (uint32_t)sample->tid };
+	uint32_t number;
+
+	memcpy(owner.thread, sample->thread, sizeof(owner.thread));
+	return pool_intern(&samples->owners, &owner, &number) < 0 ? UINT32_MAX
+								  : number;
+}
+
+static void count_sample(struct samples *samples, struct counts *counts,
+			 const struct sample *sample, uint32_t stack)
+{
+	count_stack_values(counts, owner_of_sample(samples, sample), stack,
+			   sample->count, sample->weight_ns);
+}
+
+/* --- requests ------------------------------------------------------------ */
+
+/* Returns the stack of one frame for @id, of @bytes bytes, below @parent, or
+ * @parent without memory. */
+static uint32_t label_stack(struct samples *samples, uint32_t parent,
+			    const uint8_t *id, size_t bytes)
+{
+	struct stack_frame frame = { .kind = FRAME_LABEL };
+	char text[2 * sizeof(((struct trace_ids *)0)->trace) + 1];
+	const char *kept;
+
+	hex_text(id, bytes, text);
+	kept = symbol_cache_told_string(samples->setup->symbols, text);
+	if (!kept)
+		return parent;
+	frame.address = (uintptr_t)kept;
+	return stacks_child(samples->stacks, parent, &frame);
+}
+
+/* Returns the stack of the labels of @ids, or STACKS_ROOT if there are too many
+ * requests. */
+static uint32_t root_of_request(struct samples *samples,
+				const struct trace_ids *ids)
+{
+	static const struct trace_ids none;
+	struct request one = { .ids = *ids };
+	uint32_t number;
+
+	if (pool_find(&samples->labels, &one, &number))
+		return ((struct request *)samples->labels.items + number)->root;
+	if (samples->labels.count >= REQUESTS_MAX)
+		return STACKS_ROOT;
+	one.root = label_stack(samples, STACKS_ROOT, ids->trace,
+			       sizeof(ids->trace));
+	if (one.root != STACKS_ROOT &&
+	    memcmp(ids->span, none.span, sizeof(ids->span)) != 0)
+		one.root = label_stack(samples, one.root, ids->span,
+				       sizeof(ids->span));
+	(void)pool_intern(&samples->labels, &one, &number);
+	return one.root;
+}
+
+/* Returns the number of @stack below the labels of @ids, for @count samples. */
+static uint32_t labelled(struct samples *samples, const struct trace_ids *ids,
+			 uint32_t stack, uint64_t count)
+{
+	uint32_t path[UNWIND_FRAMES_MAX + 2], depth = 0, root;
+
+	if (stack == STACKS_ROOT || !trace_ids_are_set(ids))
+		return stack;
+	root = root_of_request(samples, ids);
+	if (root == STACKS_ROOT) {
+		samples->totals.unlabelled += count;
+		return stack;
+	}
+	for (; stack != STACKS_ROOT && depth < ARRAY_SIZE(path);
+	     stack = stacks_parent(samples->stacks, stack))
+		path[depth++] = stack;
+	while (depth) {
+		const struct stack_frame frame =
+			stacks_frame(samples->stacks, path[--depth]);
+
+		root = stacks_child(samples->stacks, root, &frame);
+	}
+	return root;
+}
+
+static void count_waiting_time(struct samples *samples)
+{
+	const struct waiting *one = &samples->waiting[samples->waited];
+	struct trace_ids ids = { 0 };
+	const struct owner *owner;
+	bool known = true;
+
+	if (one->owner != UINT32_MAX) {
+		owner = (struct owner *)samples->owners.items + one->owner;
+		lock_acquire(&samples->told_lock);
+		known = requests_at(&samples->requests, (pid_t)owner->tid,
+				    one->ns, &ids);
+		lock_release(&samples->told_lock);
+	}
+	samples->totals.unlabelled += known ? 0 : one->count;
+	count_stack_values(&samples->cpu, one->owner,
+			   labelled(samples, &ids, one->stack, one->count),
+			   one->count, one->weight_ns);
+	samples->waited = (samples->waited + 1) % WAITING_MAX;
+	samples->waiting_count--;
+}
+
+static void count_waited(struct samples *samples)
+{
+	uint64_t now_ns = clock_boottime_ns();
+
+	while (samples->waiting_count &&
+	       samples->waiting[samples->waited].ns + REQUEST_WAIT_NS < now_ns)
+		count_waiting_time(samples);
+}
+
+/* Lets a sample of the kernel wait. Returns false if the caller must count it
+ * at once. */
+static bool wait_for_request(struct samples *samples,
+			     const struct sample *sample, uint32_t stack)
+{
+	bool wanted;
+
+	lock_acquire(&samples->told_lock);
+	wanted = samples->has_requests;
+	lock_release(&samples->told_lock);
+	if (!wanted)
+		return false;
+	if (!samples->waiting)
+		samples->waiting =
+			calloc(WAITING_MAX, sizeof(*samples->waiting));
+	if (!samples->waiting)
+		return false;
+	count_waited(samples);
+	if (samples->waiting_count == WAITING_MAX)
+		count_waiting_time(samples);
+	samples->waiting[(samples->waited + samples->waiting_count++) %
+			 WAITING_MAX] =
+		(struct waiting){ .ns = sample->ns,
+				  .count = sample->count,
+				  .weight_ns = sample->weight_ns,
+				  .owner = owner_of_sample(samples, sample),
+				  .stack = stack };
+	return true;
 }
 
 static void put_in_trace(struct samples *samples, const struct sample *sample,
@@ -372,9 +556,8 @@ static void put_in_trace(struct samples *samples, const struct sample *sample,
 			     samples->stacks, samples->pid,
 			     &samples->trace) < 0)
 		return;
-	/* A timer of a program is late by whole ticks of the kernel's clock,
-	 * and its sample stands for several. A viewer of the trace counts them.
-	 */
+	/* A program's timer is late by whole ticks of the kernel's clock, so
+	 * its sample stands for several. Viewers of the trace count samples. */
 	if (sample->kind == SAMPLE_CPU)
 		count = MIN(MAX(sample->count, 1), TRACE_SAMPLES_MAX);
 	while (count-- > 0)
@@ -393,12 +576,17 @@ static void deal_cpu(struct samples *samples, const struct sample *sample)
 		stack = named_stack(samples, stack, FRAME_KERNEL);
 	samples->totals.count += sample->count;
 	samples->totals.ns += sample->weight_ns;
-	count_sample(samples, &samples->cpu, sample, stack);
 	put_in_trace(samples, sample, stack);
+	if (sample->request_told)
+		stack = labelled(samples, &sample->request, stack,
+				 sample->count);
+	else if (wait_for_request(samples, sample, stack))
+		return;
+	count_sample(samples, &samples->cpu, sample, stack);
 }
 
-/* The text @object, as long as the recording lives: one for each, or that for
- * all that are too many. NULL: no memory. */
+/* Returns the text @object, which belongs to the recording's symbol cache. All
+ * objects over the limit share one text. NULL: no memory. */
 static const char *intern_object(struct samples *samples, const char *object)
 {
 	struct symbol_cache *cache = samples->setup->symbols;
@@ -433,12 +621,12 @@ static void deal_block(struct samples *samples, const struct sample *sample)
 	if (!samples->take_block)
 		return;
 	if (sample->kind == SAMPLE_ALLOC)
-		stack = stack_of_sample(samples, sample);
+		stack = labelled(samples, &sample->request,
+				 stack_of_sample(samples, sample), 1);
 	samples->take_block(samples->take_context, sample, stack);
 }
 
-/* --- the end ----------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------- */
 
 static int counts_by_owner(const void *a, const void *b)
 {
@@ -486,7 +674,7 @@ static void add_counts(struct samples *samples, struct counts *counts,
 	size_t all = counts->pool.count, i;
 	struct stack_values *values = calloc(all + 1, sizeof(*values));
 
-	/* The pool is of no use after this. */
+	/* The pool is unusable after this. */
 	if (all)
 		qsort(counted, all, sizeof(*counted), counts_by_owner);
 	for (i = 0; i < all; i++) {
@@ -514,8 +702,42 @@ static void add_counts(struct samples *samples, struct counts *counts,
 			counts->other[1]);
 }
 
-/* --- samples and what was told ----------------------------------------------
- */
+/* The same for a running process. Times are not scaled yet, and samples without
+ * a stack are added at its end. */
+static void add_counts_so_far(struct samples *samples,
+			      const struct counts *counts,
+			      struct stack_profile *profile)
+{
+	const struct profile_owner nobody = { .pid = 0 };
+	const struct counted *counted = counts->pool.items;
+	size_t all = counts->pool.count;
+	struct stack_values *values = calloc(all + 1, sizeof(*values));
+
+	for (size_t i = 0; values && i < all; i++)
+		values[i] = (struct stack_values){
+			.stack = counted[i].stack,
+			.value = { counted[i].count, counted[i].ns },
+		};
+	if (values && all)
+		(void)stack_profile_add(profile, &nobody, samples->stacks,
+					samples->modules, values, all);
+	free(values);
+}
+
+void samples_add_so_far(struct samples_link *of, struct stack_profile *cpu,
+			struct stack_profile *waits)
+{
+	struct samples *samples =
+		(void *)((char *)of - offsetof(struct samples, link));
+
+	count_waited(samples);
+	if (cpu)
+		add_counts_so_far(samples, &samples->cpu, cpu);
+	if (waits)
+		add_counts_so_far(samples, &samples->waits, waits);
+}
+
+/* --- samples and reported times ------------------------------------------ */
 
 static struct told *told_of_counted(struct samples *samples,
 				    const struct counted *counted)
@@ -526,8 +748,8 @@ static struct told *told_of_counted(struct samples *samples,
 	return told_of_thread(samples, owner->tid);
 }
 
-/* The time that samples stand for, divided by the sum of told_ns. That sum
- * includes the time of lost samples. Their threads are unknown, so the lost
+/* Returns the time that samples stand for, divided by the sum of told_ns. That
+ * sum includes the time of lost samples. Their threads are unknown, so the lost
  * time is subtracted from all. Displaced time is added to all, or to that of
  * short threads if the sum is 0. */
 static double part_of_told(struct samples *samples)
@@ -562,7 +784,6 @@ static void scale_count(struct samples *samples, struct counted *counted,
 	counted->ns = ns;
 }
 
-/* Moves up to @most ns out of *@from. Returns how many. */
 static uint64_t move_time(uint64_t *from, uint64_t most)
 {
 	uint64_t ns = MIN(*from, most);
@@ -571,10 +792,10 @@ static uint64_t move_time(uint64_t *from, uint64_t most)
 	return ns;
 }
 
-/* The time of threads that have samples by shots only, or none at all, divided
- * by what those samples stand for. Shots hit these threads by chance, in
- * proportion to their times, so all such samples together stand for all these
- * threads. Time beyond samples_shot_periods() stays where it is. */
+/* Returns the time of threads with samples from shots only, or without any,
+ * divided by the time that those samples stand for. Shots hit these threads by
+ * chance, in proportion to their times, so all such samples together stand for
+ * all these threads. Time beyond samples_shot_periods() stays where it is. */
 static double part_of_shots(struct samples *samples)
 {
 	struct told *told = samples->told.items;
@@ -615,19 +836,66 @@ static void scale_counts(struct samples *samples)
 		scale_count(samples, &counted[i], part, shot_part);
 }
 
-/* Whose code ran in @stack. What the kernel does for a hook (a page of a new
- * ring, waiting for room) is not what a hook costs each time. */
-static enum module_owner owner_of_stack(struct samples *samples, uint32_t stack)
+static bool is_clock_frame(struct samples *samples,
+			   const struct stack_frame *frame)
 {
-	const struct stack_frame frame = stacks_frame(samples->stacks, stack);
+	struct symbol symbol;
 
-	if (frame.kind != FRAME_PC && frame.kind != FRAME_RETURN)
-		return MODULE_PROGRAM;
-	return modules_owner(samples->modules, frame.address, frame.generation);
+	modules_resolve(samples->modules,
+			frame->address - (frame->kind == FRAME_RETURN),
+			frame->generation, &symbol);
+	return modules_is_clock(symbol.name, symbol.module);
 }
 
-/* What own_costs.h makes of it is what perfrec costs in the program. */
-static void count_own(struct samples *samples)
+/* Returns whether perfrec's frame @own called a clock, and @stack is inside that
+ * clock. The innermost frame may be the kernel. */
+static bool is_clock_of(struct samples *samples, uint32_t stack, uint32_t own)
+{
+	bool is_clock = false;
+
+	for (; stack != own; stack = stacks_parent(samples->stacks, stack)) {
+		const struct stack_frame frame =
+			stacks_frame(samples->stacks, stack);
+		bool is_kernel = frame.kind == FRAME_NAMED;
+
+		is_clock = !is_kernel && is_clock_frame(samples, &frame);
+		if (!is_clock && !is_kernel)
+			return false;
+	}
+	return is_clock;
+}
+
+/* Returns the owner of the code at the top of @stack; a clock works for its
+ * caller. Other kernel time for a hook (a page of a new ring, waiting for room)
+ * is excluded: a hook does not cost that each time. */
+static enum module_owner owner_of_stack(struct samples *samples, uint32_t stack)
+{
+	enum module_owner owner = MODULE_PROGRAM;
+	uint32_t at = stack;
+
+	for (int i = 0; i < CLOCK_FRAMES && at != STACKS_ROOT; i++) {
+		const struct stack_frame frame =
+			stacks_frame(samples->stacks, at);
+		bool is_code =
+			frame.kind == FRAME_PC || frame.kind == FRAME_RETURN;
+
+		if (!is_code && (frame.kind != FRAME_NAMED ||
+				 frame.address != FRAME_KERNEL))
+			return MODULE_PROGRAM;
+		if (is_code)
+			owner = modules_owner(samples->modules, frame.address,
+					      frame.generation);
+		if (owner != MODULE_PROGRAM)
+			break;
+		at = stacks_parent(samples->stacks, at);
+	}
+	if (at == stack || owner == MODULE_PROGRAM)
+		return owner;
+	return is_clock_of(samples, stack, at) ? owner : MODULE_PROGRAM;
+}
+
+/* own_costs.h computes perfrec's cost in the program from this. */
+static void count_own_sample(struct samples *samples)
 {
 	const struct counted *counted = samples->cpu.pool.items;
 	struct sample_totals *totals = &samples->totals;
@@ -668,17 +936,25 @@ static void add_sample_totals(struct samples *samples)
 	sum->cut += mine->cut;
 	sum->too_short += mine->too_short;
 	sum->guessed += mine->guessed;
+	sum->unlabelled += mine->unlabelled;
 	sum->lost += samples->lost.samples;
 	sum->cached += samples->cache.hits;
 	sum->lost_stacks += stacks_lost(samples->stacks);
 	recording_unlock(samples->recording);
 }
 
-static void add_wait_totals(struct samples *samples)
+static void end_samples(struct samples *samples)
 {
 	const struct wait_totals *mine = &samples->wait_totals;
 	struct wait_totals *sum;
+	const struct recording_profiles *profiles;
 
+	lane_unlist(samples->lane, &samples->link);
+	while (samples->waiting_count)
+		count_waiting_time(samples);
+	scale_counts(samples);
+	count_own_sample(samples);
+	add_sample_totals(samples);
 	sum = &recording_lock(samples->recording)->blocked;
 	sum->count += mine->count;
 	sum->ns += mine->ns;
@@ -688,13 +964,8 @@ static void add_wait_totals(struct samples *samples)
 	sum->refused += samples->unread[SAMPLES_REFUSED];
 	sum->odd += samples->unread[SAMPLES_ODD];
 	recording_unlock(samples->recording);
-}
-
-/* Add what was counted to the profiles of the recording. */
-static void add_to_profiles(struct samples *samples)
-{
-	const struct recording_profiles *profiles = &samples->setup->profiles;
-
+	trace_stacks_free(&samples->trace);
+	profiles = &samples->setup->profiles;
 	if (profiles->cpu) {
 		add_counts(samples, &samples->cpu, profiles->cpu);
 		add_named_value(samples, profiles->cpu, FRAME_UNKNOWN,
@@ -705,16 +976,6 @@ static void add_to_profiles(struct samples *samples)
 	}
 	if (profiles->offcpu)
 		add_counts(samples, &samples->waits, profiles->offcpu);
-}
-
-static void end_samples(struct samples *samples)
-{
-	scale_counts(samples);
-	count_own(samples);
-	add_sample_totals(samples);
-	add_wait_totals(samples);
-	trace_stacks_free(&samples->trace);
-	add_to_profiles(samples);
 	unwind_free(&samples->unwind);
 	stack_cache_release(&samples->cache);
 	pool_release(&samples->owners);
@@ -722,6 +983,9 @@ static void end_samples(struct samples *samples)
 	pool_release(&samples->waits.pool);
 	pool_release(&samples->objects);
 	pool_release(&samples->told);
+	pool_release(&samples->labels);
+	requests_release(&samples->requests);
+	free(samples->waiting);
 	lock_destroy(&samples->told_lock);
 	stacks_free(&samples->stacks);
 	modules_put(&samples->modules);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sched_trace - a packet that finds no room in the trace is left out: a disk
- * that hangs must hold nobody up. Then the switches of all CPUs are missing
- * from there on, which the next packets tell.
+ * sched_trace - drops a packet if the trace has no room: a hanging disk must
+ * not block anybody. Then the switches of all CPUs are missing from there on,
+ * and the next packets report that.
  *
- * A trace that stops at its size limit has calls of all threads up to there,
- * but switches wait here until one CPU has some hundred. So those up to the
- * stop are appended in room that was set aside for them.
+ * A trace that stops at its size limit has calls of all threads up to the stop.
+ * But switches are buffered here until one CPU has some hundred. So the
+ * switches before the stop go to reserved space.
  */
 #include "collector/samples/sched_trace.h"
 
@@ -27,8 +27,8 @@ struct sched_trace {
 	struct out_sched *out;
 	uint32_t sequence;
 	uint32_t cpus;
-	bool left_out; /* a packet was, since the last record */
-	bool ended; /* the trace has stopped, and has all up to there */
+	bool left_out; /* a packet was dropped since the last record */
+	bool ended; /* the trace has stopped, and has all until then */
 };
 
 static void append_packets(void *context, const void *packets, size_t bytes)

@@ -2,56 +2,54 @@
  *
  * thread_cpu - a sample belongs to the innermost span at its time, and so does
  * the time off the CPU that begins then. The kernel writes its record while the
- * thread stands still. So whoever reads the head of the ring first, and the
- * buffers of the kernel after that, knows all events that are older than any
- * record below that head. Replay is then stopped where the clock of the records
- * passes the time of an event. That place is found by doubling and halving, so
- * replay itself pays nothing.
+ * thread stands still. So a reader of the ring's head, and then of the kernel's
+ * buffers, knows all events older than any record below that head. Replay then
+ * stops where the clock of the records passes the time of an event. Doubling
+ * and halving finds that place, so replay itself pays nothing.
  *
  * A thread records nothing while it is off the CPU: the whole time belongs to
- * the span that was open when it left. Where records of the kernel were lost it
- * may have run, so there replay goes record by record, and the time between two
- * of them is unknown.
+ * the span that was open when it left. If records of the kernel were lost, the
+ * thread may have run meanwhile. So replay goes record by record there, and the
+ * time between two records is unknown.
  *
  * Data cells of an extended record have no clock of their own (record_ext.h). A
- * cell whose clock is not between the clocks around it is taken for data and
- * stepped over. If data happens to look like a clock, an event may be counted a
- * few records off, and a cut may fall into a record: fibers_run() then leaves
- * that record whole.
+ * cell whose clock is not between the clocks around it counts as data and is
+ * skipped. If data happens to look like a clock, an event may be counted a few
+ * records off, and a cut may fall into a record: fibers_run() then leaves that
+ * record whole.
  */
 #include "collector/samples/thread_cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/replay/cct.h"
-#include "collector/replay/cct_kernel.h"
-#include "collector/record/arena.h"
 #include "collector/options/collect_options.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
-#include "collector/samples/cpu_samples.h"
-#include "collector/sched/kernel_event.h"
-#include "collector/sched/off_times.h"
 #include "collector/record/thread_state.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_kernel.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/replay/kernel_event.h"
+#include "collector/replay/off_times.h"
+#include "collector/samples/cpu_samples.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* The most overruns of a timer that are believed: a thread may have stood still
- * for long. */
+/* Maximum timer overruns of one sample: a thread may have stood still for long.
+ */
 #define OVERRUNS_MAX (1ULL << 20)
 
 #define THREAD_EVENTS 256
 
 struct thread_cpu {
-	struct clock_segment segment; /* of the clock, as last asked for */
+	struct clock_segment segment; /* of the clock, from the last lookup */
 	struct off_times off;
-	bool begun; /* off has begun */
+	bool begun;
 	bool settled; /* off has ended: calls and states are complete */
-	uint64_t blocked_ns; /* since when it waits; 0: it does not, or that is
-			      * not known */
+	uint64_t blocked_ns; /* start of its wait; 0: none, or unknown */
 	uint32_t first, count; /* of event */
 	struct kernel_event event[THREAD_EVENTS]; /* not counted yet */
 };
@@ -80,7 +78,6 @@ void thread_cpu_own(struct replay *replay, const struct record *cells,
 		MIN(sample.weight, OVERRUNS_MAX);
 }
 
-/* Where the thread is now. */
 static struct off_place place_now(const struct thread *thread)
 {
 	struct replay *replay = fibers_current(&thread->fibers);
@@ -89,7 +86,7 @@ static struct off_place place_now(const struct thread *thread)
 				   replay_top_node(replay) };
 }
 
-/* Follows the waits of @thread, and tells those that are known. */
+/* Follows the waits of @thread, and reports those with a known object. */
 static void follow_wait(struct thread *thread, const struct kernel_event *event)
 {
 	struct thread_cpu *cpu = thread->cpu;
@@ -149,9 +146,8 @@ static void count_first_event(struct thread *thread)
 	}
 }
 
-/* Events that are long past were added up to @before. If the thread recorded by
- * then, as this worker got no CPU for seconds, nobody knows any more which of
- * its spans they were in. */
+/* Drops the sums of old events in @before, if the thread had records by then:
+ * this worker got no CPU for seconds, so their spans are unknown. */
 static void forget_events_of_spans(const struct thread *thread,
 				   struct sched_track *before)
 {
@@ -166,7 +162,7 @@ static void forget_events_of_spans(const struct thread *thread,
 	before->base.at = (struct sched_stretches){ 0 };
 }
 
-/* Take more events from the group, once all that were taken are counted. */
+/* Takes more events from the group, after all taken ones are counted. */
 static void take_more_events(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;
@@ -198,7 +194,6 @@ void thread_cpu_fetch(struct thread *thread)
 	take_more_events(thread);
 }
 
-/* Count the events up to @ns. */
 static void count_events_upto(struct thread *thread, uint64_t ns)
 {
 	struct thread_cpu *cpu = thread->cpu;
@@ -228,7 +223,7 @@ bool thread_cpu_on_ns(struct thread *thread, uint64_t ns, uint64_t *on_ns,
 	return true;
 }
 
-static uint64_t clock_to_ns(struct thread *thread, uint64_t clock)
+static uint64_t sample_clock_to_ns(struct thread *thread, uint64_t clock)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
@@ -242,23 +237,24 @@ static uint64_t clock_to_ns(struct thread *thread, uint64_t clock)
 
 static uint64_t record_clock(const struct record *cells, size_t i)
 {
-	/* relaxed: HEAD orders it; whatever it is now, it only tells where to
-	 * cut */
+	/* relaxed: HEAD orders it; the value only decides where to cut */
 	return atom_load_rlx(&cells[i].clock);
 }
 
-/* The index of the first of @count records that is not older than @ns. */
+/* Returns the index of the first of @count records that is not older than @ns.
+ */
 static size_t find_not_older(struct thread *thread, const struct record *cells,
 			     size_t count, uint64_t ns)
 {
 	size_t low = 0, high = count; /* low is older, high is not */
 	uint64_t low_clock = record_clock(cells, 0), high_clock = UINT64_MAX;
 
-	/* The next event is mostly near. */
+	/* The next event is usually near. */
 	for (size_t at = 1; at < count; at *= 2) {
 		uint64_t clock = record_clock(cells, at);
 
-		if (clock >= low_clock && clock_to_ns(thread, clock) >= ns) {
+		if (clock >= low_clock &&
+		    sample_clock_to_ns(thread, clock) >= ns) {
 			high = at;
 			high_clock = clock;
 			break;
@@ -277,9 +273,9 @@ static size_t find_not_older(struct thread *thread, const struct record *cells,
 		       (clock < low_clock || clock > high_clock))
 			clock = record_clock(cells, ++at);
 		if (clock < low_clock || clock > high_clock) {
-			/* All data up to high. */
+			/* All cells up to high are data. */
 			high = middle;
-		} else if (clock_to_ns(thread, clock) < ns) {
+		} else if (sample_clock_to_ns(thread, clock) < ns) {
 			low = at;
 			low_clock = clock;
 		} else {
@@ -297,7 +293,7 @@ size_t thread_cpu_split(struct thread *thread, const struct record *cells,
 	/* relaxed: as in record_clock() */
 	uint64_t word = atom_load_rlx(&cells->word);
 	size_t least = 1, upto = count;
-	uint64_t ns = clock_to_ns(thread, record_clock(cells, 0));
+	uint64_t ns = sample_clock_to_ns(thread, record_clock(cells, 0));
 
 	count_events_upto(thread, ns);
 	if (cpu->off.track.state == SCHED_UNKNOWN) {
@@ -318,7 +314,6 @@ void thread_cpu_count(struct thread *thread, uint64_t ns)
 	count_events_upto(thread, ns);
 }
 
-/* What the thread has in the summary. */
 static void tell_entry(struct thread_entry *entry, const struct off_times *off)
 {
 	entry->sched = true;
@@ -357,7 +352,7 @@ uint64_t thread_cpu_finish(struct thread *thread, uint64_t ns,
 	struct off_times *off = &thread->cpu->off;
 
 	thread_cpu_count(thread, ns ? ns : UINT64_MAX);
-	/* An EXIT has ended it, or nobody knows when it ended. */
+	/* The kernel reported its end, or its end is unknown. */
 	if (off->track.state == SCHED_ENDED &&
 	    (!ns || off->track.since_ns < ns))
 		ns = off->track.since_ns;
@@ -371,7 +366,7 @@ uint64_t thread_cpu_finish(struct thread *thread, uint64_t ns,
 	/* Calls and states end here; CPU samples may come later. */
 	thread->cpu->settled = true;
 	thread_cpu_count(thread, UINT64_MAX);
-	/* Without switches there are samples, and nothing else is known. */
+	/* Without switches there are only samples. */
 	if (thread->cpu->begun && thread->setup->collector->options->sched)
 		tell_entry(&thread->entry, off);
 	cpu_take_no_more(cpu_group_of(thread), thread->entry.tid,

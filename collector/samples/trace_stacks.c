@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_stacks - the iid of a stack is its number; what was written is
- * remembered in a bitmap. Frames, mappings and strings are told apart by
- * pools, whose numbers are their iids less one.
+ * trace_stacks - the iid of a stack is its number; a bitmap has the written
+ * stacks. Pools number frames, mappings and strings; their iids are those
+ * numbers plus 1.
  *
- * A deep stack, of spans, is written as its innermost frames: viewers draw no
- * more, and each costs bytes.
+ * A deep stack, of spans, is cut to its innermost frames: viewers draw no more,
+ * and each frame costs bytes.
  *
- * Packets are gathered, and go to the trace when there are many of them, or
- * some for a while.
+ * Packets are buffered, and submitted when there are many, or after a while.
  */
 #include "collector/samples/trace_stacks.h"
 
@@ -17,23 +16,23 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "collector/options/collect_options.h"
-#include "collector/names/modules.h"
-#include "collector/trace/out_stacks.h"
 #include "collector/base/pool.h"
-#include "collector/record/recording.h"
-#include "collector/stacks/stacks.h"
+#include "collector/names/modules.h"
 #include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/profile/stacks.h"
+#include "collector/record/recording.h"
+#include "collector/trace/out_stacks.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 
 #define DEPTH_MAX 512u
 #define FLUSH_NS 1000000000u
-/* Room for one packet: a name is at most SYMBOL_NAME_BYTES, a callstack
+/* Room for one packet: a name has at most SYMBOL_NAME_BYTES, a callstack
  * DEPTH_MAX numbers. */
 #define PACKET_BYTES 8192u
 
-/* Keys come first in all of these; see pool.h. */
+/* Keys come first in these structs; see pool.h. */
 struct string {
 	const char *text; /* the symbol cache's: each once */
 	uint64_t kind;
@@ -56,9 +55,9 @@ struct trace_stacks {
 	pid_t pid;
 	uint32_t sequence;
 	struct pool strings, mappings, frames;
-	uint8_t *written; /* a bit for each stack */
+	uint8_t *written; /* one bit per stack */
 	uint32_t written_bytes;
-	uint64_t flushed_ns; /* when it was last flushed */
+	uint64_t flushed_ns; /* sample time of the last timed flush */
 	size_t used;
 	uint8_t buffer[TRACE_STACKS_BYTES + PACKET_BYTES];
 };
@@ -109,8 +108,7 @@ uint32_t trace_stacks_sequence(const struct trace_stacks *trace)
 	return trace->sequence;
 }
 
-/* --- packets ---------------------------------------------------------------
- */
+/* --- packets ------------------------------------------------------------- */
 
 void trace_stacks_flush(struct trace_stacks *trace)
 {
@@ -120,7 +118,7 @@ void trace_stacks_flush(struct trace_stacks *trace)
 	trace->used = 0;
 }
 
-/* Where the next packet goes: there are PACKET_BYTES. */
+/* Returns the place of the next packet, with PACKET_BYTES of room. */
 static uint8_t *packet_room(struct trace_stacks *trace)
 {
 	if (trace->used >= TRACE_STACKS_BYTES)
@@ -136,10 +134,9 @@ void trace_stacks_append(struct trace_stacks *trace, const void *packets,
 	trace->used = MIN(bytes, TRACE_STACKS_BYTES);
 }
 
-/* --- what stacks are made of -----------------------------------------------
- */
+/* --- parts of stacks ------------------------------------------------------ */
 
-/* Each returns an iid, 0 when there is no memory. */
+/* Each returns an iid, or 0 without memory. */
 
 static uint64_t write_string(struct trace_stacks *trace,
 			     enum out_string_kind kind, const char *text)
@@ -184,7 +181,7 @@ static uint64_t write_mapping(struct trace_stacks *trace,
 	return out.iid;
 }
 
-static const char *frame_name(const struct stack_frame *frame)
+static const char *traced_frame_name(const struct stack_frame *frame)
 {
 	static const char *const names[] = {
 		[FRAME_KERNEL] = "[kernel]",
@@ -192,6 +189,7 @@ static const char *frame_name(const struct stack_frame *frame)
 		[FRAME_CUT] = "[truncated]",
 		[FRAME_OTHER] = "[other stacks]",
 		[FRAME_SHORT] = "[short threads]",
+		[FRAME_PROBED] = "[uretprobe]",
 	};
 
 	if (frame->kind == FRAME_TEXT)
@@ -211,7 +209,7 @@ static void describe_frame(struct trace_stacks *trace,
 
 	if (frame->kind == FRAME_NAMED || frame->kind == FRAME_TEXT) {
 		out->function = write_string(trace, OUT_STRING_FUNCTION,
-					     frame_name(frame));
+					     traced_frame_name(frame));
 		return;
 	}
 	modules_resolve(trace->modules, address, frame->generation, &symbol);
@@ -245,10 +243,9 @@ static uint64_t write_frame(struct trace_stacks *trace, uint32_t stack)
 	return out.iid;
 }
 
-/* --- stacks ----------------------------------------------------------------
- */
+/* --- stacks -------------------------------------------------------------- */
 
-/* Mark @stack as written. False: it was written before. */
+/* Marks @stack as written. Returns false if it already was. */
 static bool mark_stack_written(struct trace_stacks *trace, uint32_t stack)
 {
 	uint8_t bit = (uint8_t)(1u << stack % 8);
@@ -256,21 +253,21 @@ static bool mark_stack_written(struct trace_stacks *trace, uint32_t stack)
 	bool is_new;
 
 	if (grow_array(trace->written, trace->written_bytes, stack / 8 + 1))
-		return true; /* once more is no harm */
+		return true; /* writing it again is harmless */
 	memset(trace->written + before, 0, trace->written_bytes - before);
 	is_new = !(trace->written[stack / 8] & bit);
 	trace->written[stack / 8] |= bit;
 	return is_new;
 }
 
-static void write_stack(struct trace_stacks *trace, uint32_t stack)
+static void write_traced_stack(struct trace_stacks *trace, uint32_t stack)
 {
 	uint64_t frame[DEPTH_MAX];
 	uint32_t at = stack, first = DEPTH_MAX;
 
 	while (at != STACKS_ROOT && first) {
 		frame[--first] = write_frame(trace, at);
-		/* It would not be told apart from others. */
+		/* Skips a frame without an iid. */
 		if (!frame[first])
 			first++;
 		at = stacks_parent(trace->stacks, at);
@@ -283,7 +280,7 @@ static void write_stack(struct trace_stacks *trace, uint32_t stack)
 uint64_t trace_stacks_iid(struct trace_stacks *trace, uint32_t stack)
 {
 	if (stack != STACKS_ROOT && mark_stack_written(trace, stack))
-		write_stack(trace, stack);
+		write_traced_stack(trace, stack);
 	return stack;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * turns - in the first round each recording may have an equal part of the room;
- * in each further one, twice as much as before, as some want less. Within a
- * round those are asked first who have waited for longest.
+ * the limit doubles in each further round, because some take less. A round asks
+ * the groups that have waited longest first.
  */
 #include "collector/samples/turns.h"
 
@@ -29,24 +29,16 @@ static size_t *taken_of(struct turn *turn)
 	return turn->taken ? turn->taken : &turn->own_taken;
 }
 
-static void begin(struct turns *turns)
-{
-	for (struct turn *turn = turns->first; turn; turn = turn->next) {
-		*taken_of(turn) = 0;
-		turn->done = false;
-	}
-}
-
-/* Who takes from others, and where it puts that. */
+/* The parameters of one turns_take(). */
 struct taker {
 	turns_take_fn take;
 	void *context;
 	size_t count, room;
 };
 
-/* Asks @turn for what its recording may still have of @limit. Returns how many
- * there were. */
-static size_t ask(struct taker *taker, struct turn *turn, size_t limit)
+/* Asks @turn for the rest of its recording's @limit. Returns how many items it
+ * gave. */
+static size_t ask_turn(struct taker *taker, struct turn *turn, size_t limit)
 {
 	size_t *taken = taken_of(turn);
 	size_t want = limit - MIN(*taken, limit), got = 0;
@@ -61,7 +53,7 @@ static size_t ask(struct taker *taker, struct turn *turn, size_t limit)
 	return got;
 }
 
-/* Asks all, and stops where the room is full. Returns whether somebody may have
+/* Asks all groups until the room is full. Returns true if a group may have
  * more. */
 static bool run_round(struct turns *turns, struct taker *taker, size_t limit)
 {
@@ -70,7 +62,7 @@ static bool run_round(struct turns *turns, struct taker *taker, size_t limit)
 	bool more = false;
 
 	while ((turn = *link)) {
-		bool got = !turn->done && ask(taker, turn, limit);
+		bool got = !turn->done && ask_turn(taker, turn, limit);
 
 		more |= !turn->done;
 		if (got) {
@@ -92,7 +84,10 @@ size_t turns_take(struct turns *turns, size_t recordings, size_t room,
 	struct taker taker = { .take = take, .context = context, .room = room };
 	size_t limit = MAX(room / recordings, (size_t)1);
 
-	begin(turns);
+	for (struct turn *turn = turns->first; turn; turn = turn->next) {
+		*taken_of(turn) = 0;
+		turn->done = false;
+	}
 	while (run_round(turns, &taker, limit) && taker.count < room)
 		limit *= 2;
 	return taker.count;

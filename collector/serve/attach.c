@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * attach - all on the main thread, between a hello and its reply, which the
- * program waits for: nothing here may take longer than a few milliseconds. The
- * program's files are opened now, as a short one is gone soon; symbol tables
- * are read later. With --filter or --exclude, or if a file system would have to
- * be asked for a file, the reply still goes out at once, and control stays at
- * HOLD until the jobs thread has done that.
+ * attach - runs on the main thread between a hello and its reply. The program
+ * waits for the reply, so nothing here may take longer than a few milliseconds.
+ * The program's files are opened at once, because a short program is soon gone;
+ * symbol tables are read later. With --filter or --exclude, or if opening a
+ * file would block on a file system, the reply is sent at once and control
+ * stays at HOLD until the jobs thread has finished.
  */
 #include "collector/serve/attach.h"
 
@@ -19,27 +19,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/record/arena.h"
-#include "collector/options/categories.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
-#include "collector/samples/cpu_samples.h"
-#include "collector/samples/perf_counters.h"
+#include "collector/base/log.h"
+#include "collector/base/proc.h"
+#include "collector/base/random.h"
+#include "collector/base/thread_nice.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/filter_names.h"
 #include "collector/drain/process_meet.h"
-#include "collector/flight/triggers.h"
-#include "collector/base/log.h"
-#include "collector/base/proc.h"
-#include "collector/base/thread_nice.h"
 #include "collector/names/modules.h"
+#include "collector/names/sites.h"
+#include "collector/options/categories.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
 #include "collector/record/process.h"
-#include "collector/record/task_bases.h"
 #include "collector/record/recording.h"
-#include "collector/base/random.h"
+#include "collector/record/task_bases.h"
+#include "collector/record/triggers.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/samples/perf_counters.h"
 #include "collector/serve/session.h"
 #include "collector/states/states.h"
-#include "collector/names/sites.h"
 
 #define FOLDER_TRIES 100
 
@@ -51,15 +51,14 @@ static enum wire_status refuse_program(struct collector *collector,
 	return status;
 }
 
-/* Why begin_program() failed, for a person. */
-static const char *explain_failure(const struct peer *peer, int err)
+static const char *explain_attach_failure(const struct peer *peer, int err)
 {
 	bool there = kill(peer->pid, 0) == 0 || errno == EPERM;
 
 	switch (err) {
 	case -EACCES:
 	case -EPERM:
-		/* The kernel shows such a program to nobody but root. */
+		/* The kernel shows such a process only to root. */
 		return "its executable cannot be read, it has made itself "
 		       "undumpable (chmod +r it, or record as root), or it has "
 		       "more rights than its user (set-user-ID)";
@@ -79,17 +78,6 @@ static const char *explain_failure(const struct peer *peer, int err)
 	}
 }
 
-static enum wire_status refuse_begin(struct collector *collector,
-				     const struct peer *peer, int err)
-{
-	return refuse_program(collector, peer,
-			      err == -EACCES || err == -EPERM
-				      ? WIRE_REFUSED_ARENA
-				      : WIRE_REFUSED_LIMIT,
-			      explain_failure(peer, err));
-}
-
-/* Make @name, what a program calls itself, a file name, in place. */
 static void clean_file_name(char *name)
 {
 	for (; *name; name++)
@@ -97,8 +85,6 @@ static void clean_file_name(char *name)
 			*name = '_';
 }
 
-/* Make the daemon's folder for one program: NAME-PID, or another name if there
- * is a folder of that name. */
 static int new_folder(struct collector *collector, pid_t pid,
 		      struct recording **out)
 {
@@ -139,12 +125,14 @@ static int choose_recording(struct collector *collector, pid_t pid,
 	return 0;
 }
 
-/* End the image that process @peer->pid had before, if it had one. Returns the
- * flow that links the two images in their trace; 0: none. *@inside: the old
- * image is still there, and the new one is inside it (an emulator runs it, or
- * the library is in another namespace of the linker). Then both go on, and the
- * CPU time of the process belongs to the old one. The same holds if its map is
- * too long to be read here, and does not begin with the old arena. */
+/*
+ * Ends the previous image of process @peer->pid. Returns the flow that links
+ * the two images in the trace, or 0. Sets *@inside if the old image still
+ * exists and contains the new one: an emulator runs it, or the library is in
+ * another namespace of the linker. Then both continue, and the old image owns
+ * the CPU time of the process. A map that is too long to be read here and does
+ * not start with the old arena counts as inside.
+ */
 static uint64_t replace_image(struct collector *collector,
 			      const struct peer *peer, bool *inside)
 {
@@ -156,7 +144,7 @@ static uint64_t replace_image(struct collector *collector,
 		  arena_is_mapped_soon(process_setup(old)->arena, peer->pid);
 	if (!old || *inside)
 		return 0;
-	/* Or its pid has been used again. */
+	/* The pid may have been reused. */
 	exited = process_has_exited(old);
 	if (!exited && collector->recording)
 		flow = random_u64();
@@ -168,8 +156,8 @@ static uint64_t replace_image(struct collector *collector,
 	return flow;
 }
 
-/* How the program is to record blocks. With --alloc=auto it is exact where
- * spans say who has allocated a block, and sampled, with stacks, elsewhere. */
+/* Chooses how the program records blocks. --alloc=auto is exact if spans show
+ * the allocating function, else sampled with stacks. */
 static enum wire_alloc choose_alloc(const struct collect_options *options,
 				    bool instrumented)
 {
@@ -191,14 +179,14 @@ static bool may_use_ticks(const struct collector *collector,
 	return collector->ticks && hello->tsc_allowed;
 }
 
-/* Whether @pid has more than one thread; true also when that cannot be seen. */
-static bool has_threads(pid_t pid)
+/* Returns true if @pid has several threads or cannot be read. */
+static bool has_more_threads(pid_t pid)
 {
 	struct stat status;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	/* Two links, and one for each thread (proc_task_getattr()). */
+	/* Two links, plus one for each thread (proc_task_getattr()). */
 	return stat(path, &status) < 0 || status.st_nlink > 3;
 }
 
@@ -207,7 +195,6 @@ static bool has_filter(const struct collector *collector)
 	return filter_is_active(&collector->options->filter);
 }
 
-/* Whether functions must have names before their calls are counted. */
 static bool needs_names(const struct collector *collector, struct arena *arena)
 {
 	const struct recording *recording = arena_setup(arena)->recording;
@@ -216,7 +203,6 @@ static bool needs_names(const struct collector *collector, struct arena *arena)
 	       triggers_of_calls(recording_setup(recording)->triggers);
 }
 
-/* Whether functions of @arena's program are connected before it goes on. */
 static bool connects_functions(const struct collector *collector,
 			       struct arena *arena)
 {
@@ -225,13 +211,11 @@ static bool connects_functions(const struct collector *collector,
 		arena_setup(arena)->entry_build);
 }
 
-/* The files that its process began with. */
 static struct modules *first_modules(struct arena *arena)
 {
 	return process_setup(arena_first_process(arena))->modules;
 }
 
-/* What @arena's program waits for before it records. */
 static void set_waits(const struct collector *collector, struct arena *arena)
 {
 	struct arena_session *session = arena_session(arena);
@@ -241,7 +225,6 @@ static void set_waits(const struct collector *collector, struct arena *arena)
 	session->waits_for_text = connects_functions(collector, arena);
 }
 
-/* What the threads of @arena's program have had of the machine so far. */
 static void read_bases(struct arena *arena, const struct wire_hello *hello)
 {
 	struct process *process = arena_first_process(arena);
@@ -262,7 +245,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 {
 	struct arena_setup *setup = arena_change_setup(arena);
 	int pidfd = peer->pidfd, err;
-	bool inside;
+	bool inside, has_spans;
 
 	setup->uid = peer->uid;
 	setup->pid = peer->pid;
@@ -273,17 +256,20 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	err = session_open(collector, arena, !collector->recording);
 	if (err)
 		return err;
-	/* Whoever may take little of the CPU gets no more of it through us. */
+	/* The collector must not raise the priority of a nice program's
+	 * work. */
 	if (!collector->recording)
 		recording_set_nice(setup->recording, thread_nice_of(peer->pid));
 	setup->clock = may_use_ticks(collector, hello) ? WIRE_CLOCK_TSC
 						       : WIRE_CLOCK_BOOTTIME;
-	setup->alloc = choose_alloc(collector->options, hello->instrumented);
-	setup->stackless = !hello->instrumented;
+	has_spans = hello->instrumented || collector->options->patch;
+	setup->alloc = choose_alloc(collector->options, has_spans);
+	setup->stackless = !has_spans;
 	setup->entry_build = hello->entry_build;
+	setup->rank = hello->rank;
 	recording_lock(setup->recording)->entry_build |= hello->entry_build;
 	recording_unlock(setup->recording);
-	setup->late = has_threads(peer->pid);
+	setup->late = has_more_threads(peer->pid);
 	recording_set_ring_cells(setup->recording, setup->ring_cells);
 	setup->jobs = recording_setup(setup->recording)->jobs;
 	categories_write(setup->page, collector->categories);
@@ -360,13 +346,17 @@ static enum wire_status accept_program(struct collector *collector,
 		drain_remove(collector->drain, arena);
 		states_end(arena);
 		arena_put(&arena);
-		return refuse_begin(collector, peer, err);
+		return refuse_program(collector, peer,
+				      err == -EACCES || err == -EPERM
+					      ? WIRE_REFUSED_ARENA
+					      : WIRE_REFUSED_LIMIT,
+				      explain_attach_failure(peer, err));
 	}
 	*out = arena;
 	return WIRE_ACCEPTED;
 }
 
-/* Only where the kernel tells of switches, it is read what threads wait on. */
+/* Waits are only read if the kernel reports context switches. */
 static uint32_t what_to_ask(const struct collector *collector)
 {
 	if (!collector->options->sched)
@@ -420,18 +410,15 @@ void attach_child(struct collector *collector, const struct wire_child *child,
 				    mapped > 0);
 }
 
-/* --- what takes longer
- * -------------------------------------------------------------- */
+/* --- slow parts of a start ----------------------------------------------- */
 
-struct start_job { /* what a program waits for, with control at HOLD */
-	struct job job;
+struct start_job { /* work that a program at HOLD waits for */
+	struct job job; /* must be first */
 	const struct collector *collector;
 	struct arena *arena;
 	struct modules *modules;
 };
 
-/* Have functions connected, and then, or at once if there are none, let the
- * program record. */
 static void connect_or_release(const struct collector *collector,
 			       struct arena *arena)
 {
@@ -446,7 +433,6 @@ static void connect_or_release(const struct collector *collector,
 
 static void run_start_job(struct job *job)
 {
-	/* The job is the first member. */
 	struct start_job *start = (struct start_job *)job;
 	const struct arena_setup *setup = arena_setup(start->arena);
 
@@ -467,14 +453,15 @@ static void run_start_job(struct job *job)
 	free(start);
 }
 
-/* Have the jobs thread find the files of @arena's program, and resolve filters.
- * The program waits, with control at HOLD, until that is done. */
+/* Makes the jobs thread open files and resolve filters. The program waits at
+ * HOLD until then. */
 static void post_start_job(struct collector *collector, struct arena *arena)
 {
 	struct start_job *start = calloc(1, sizeof(*start));
 
 	if (!start) {
-		/* Replay withholds what the table would have. */
+		/* Without the filter table, replay withholds the excluded
+		 * functions. */
 		connect_or_release(collector, arena);
 		return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * attach - accept a program that has said hello: check what it says, map its
- * arena, open its files, begin its recording.
+ * attach - accepts a program that sent hello: checks the message, maps the
+ * arena, opens files and begins the recording.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_ATTACH_H
 #define PERFREC_COLLECTOR_SERVE_ATTACH_H
@@ -13,7 +13,7 @@
 struct arena;
 struct collector;
 
-/* Who is at the other end of a connection, as the kernel says. */
+/* The peer of a connection, as reported by the kernel. */
 struct peer {
 	pid_t pid;
 	uid_t uid;
@@ -21,22 +21,22 @@ struct peer {
 };
 
 /*
- * Accept the program @peer, whose hello is @hello and whose arena is behind
- * the first of @fds, or refuse it: fills in *@reply, and if it refuses, the log
- * says why. peer->pidfd belongs to the callee; @fds stay the caller's. *@out is
- * the arena, for attach_complete(), or NULL if the program is refused. Main
- * thread.
+ * Accepts or refuses the program @peer. The first of @fds is its arena. Fills
+ * in *@reply; logs the reason of a refusal. The caller keeps @fds. Sets
+ * peer->pidfd to -1 if it takes the descriptor over; otherwise the caller
+ * closes it. Sets *@out to the arena for attach_complete(), or to NULL after a
+ * refusal. Main thread.
  */
 void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		  const int *fds, struct peer *peer, struct wire_reply *reply,
 		  struct arena **out);
-/* The process @peer says that it was forked from a program that is recorded,
- * and passes its memory, @mem, which stays the caller's. Nothing of that is
- * believed. Main thread. */
+/* Handles the message of a child that claims to be forked from a recorded
+ * program. The caller keeps @mem, the memory of the child. All claims are
+ * verified. Main thread. */
 void attach_child(struct collector *collector, const struct wire_child *child,
 		  int mem, const struct peer *peer);
-/* The reply has been sent: have the jobs thread resolve the filters of @arena's
- * program, if there are any, and then let it record. Main thread. */
+/* Call it after the reply was sent. Lets the jobs thread resolve filters if
+ * there are any, then lets the program record. Main thread. */
 void attach_complete(struct collector *collector, struct arena *arena);
 
 #endif

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perfrec-collect: drains the rings of all programs that say hello and writes
+ * perfrec-collect: drains the rings of all programs that send hello, and writes
  * their traces.
  *
- * Threads, none of which ever waits for a program, but perfrec-states:
+ * Threads. Only perfrec-states ever waits for a program:
  *
  *   main         events: hellos, ends of processes, signals, the control
- *                connection to `perfrec record`, a timer of 25 ms for the
+ *                connection of `perfrec record`, a timer of 25 ms for the
  *                heartbeat
- *   drain, nice  workers that empty the rings (worker.c)
- *   jobs         one for each recording: what takes its time, such as names,
- *                sums and its end (jobs.c)
+ *   drain, nice  workers that drain the rings (worker.c)
+ *   jobs         one for each recording: slow work such as names, sums and
+ *                final files (jobs.c)
  *   ticks        resident sizes (heap_ticks.c)
  *   flight       one for each recording: writes snapshots (flights.c)
  *   dog          logs threads that make no progress (watchdog.c)
- *   states       one for each program of whose functions anybody asks
+ *   states       one for each program with requests for its functions
  *                (states_thread.c)
- *   sampler      unwinds copied stacks (sampler.c), where there are any
- *   perf         reads the kernel's samples (cpu_samples.c), where it takes any
- *   metrics      answers who wants figures, with --metrics (metrics.c)
- *   writers      of each trace: compress and write (trace_writers.c)
- *   closers      close what clients have sent (closer.c)
- *   parked       does nothing but prove that we live (liveness.c)
+ *   sampler      unwinds copied stacks, if there are any (sampler.c)
+ *   perf         reads the kernel's samples, if enabled (cpu_samples.c)
+ *   finish       runs the command of --on-finish (on_finish.c)
+ *   keep         removes old recordings, with --keep-recordings (retention.c)
+ *   metrics      serves figures, with --metrics (metrics.c)
+ *   writers      compress and write each trace (trace_writers.c)
+ *   closers      close descriptors that clients have sent (closer.c)
+ *   parked       proves to programs that the collector lives (liveness.c)
  *
- * The end is asked for by a signal or by `perfrec record`. No program is
- * accepted any more, and every process ends (process.c). When the last one is
- * done, the recordings are closed and this program exits.
+ * A signal or `perfrec record` ends the collector. It then accepts no more
+ * programs and ends every process (process.c). After the last process it closes
+ * the recordings and exits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,64 +47,71 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "collector/record/arena.h"
 #include "collector/base/clock.h"
-#include "collector/base/lock.h"
-#include "collector/replay/clock_sync.h"
-#include "collector/options/collect_options.h"
-#include "collector/options/trigger.h"
-#include "collector/record/collector.h"
-#include "collector/serve/record_wire.h"
-#include "collector/trace/flight_share.h"
-#include "collector/samples/cpu_samples.h"
-#include "collector/samples/perf_counters.h"
-#include "collector/serve/ctl_server.h"
-#include "collector/drain/drain.h"
-#include "collector/drain/process_crash.h"
-#include "collector/drain/process_reap.h"
-#include "collector/flight/triggers.h"
-#include "collector/drain/worker.h"
-#include "collector/serve/flights.h"
-#include "collector/serve/heap_ticks.h"
 #include "collector/base/jobs.h"
 #include "collector/base/limit_hint.h"
-#include "collector/record/liveness.h"
-#include "collector/serve/metrics.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
-#include "collector/base/watchdog.h"
 #include "collector/base/loop.h"
 #include "collector/base/proc.h"
 #include "collector/base/stack_size.h"
-#include "collector/record/process.h"
+#include "collector/base/watchdog.h"
+#include "collector/code/text_guard.h"
+#include "collector/drain/drain.h"
+#include "collector/drain/process_crash.h"
+#include "collector/drain/process_reap.h"
+#include "collector/drain/process_who.h"
+#include "collector/drain/worker.h"
 #include "collector/files/recording_finish.h"
-#include "collector/patch/text_guard.h"
-#include "collector/record/recording.h"
-#include "collector/record/watches.h"
-#include "collector/samples/samples.h"
-#include "collector/serve/sample_rate.h"
-#include "collector/serve/server.h"
-#include "collector/serve/session.h"
-#include "collector/states/states.h"
 #include "collector/names/helper.h"
 #include "collector/names/reader.h"
 #include "collector/names/symbols.h"
-#include "collector/trace/trace_file.h"
+#include "collector/options/collect_options.h"
+#include "collector/options/record_wire.h"
+#include "collector/options/trigger.h"
 #include "collector/output/unwritten.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/liveness.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/record/triggers.h"
+#include "collector/record/watches.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/samples/perf_counters.h"
+#include "collector/samples/samples.h"
+#include "collector/samples/wait_poller.h"
+#include "collector/serve/ctl_server.h"
+#include "collector/serve/flights.h"
+#include "collector/serve/heap_ticks.h"
+#include "collector/serve/metrics.h"
+#include "collector/serve/on_finish.h"
+#include "collector/serve/pull.h"
+#include "collector/serve/push.h"
+#include "collector/serve/retention.h"
+#include "collector/serve/sample_rate.h"
+#include "collector/serve/server.h"
+#include "collector/serve/session.h"
 #include "collector/serve/went_on.h"
-#include "collector/waits/wait_poller.h"
+#include "collector/states/states.h"
+#include "collector/trace/flight_share.h"
+#include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
 
 #define HEARTBEAT_NS 25000000
-/* A process that reads files, and has nothing to read for so long, ends. */
+/* Idle time after which a process that reads files ends. */
 #define READER_IDLE_NS 10000000000ull
-/* A daemon that a signal ends waits so long for names. */
+/* Time that a daemon ended by a signal spends on names. */
 #define HURRY_NS 5000000000ull
 #define MMAP_BYTES (128 * 1024)
-/* Heartbeats from one progress message to the next. */
+/* Heartbeats between two progress messages. */
 #define PROGRESS_BEATS 8
 #define LOOK_BEATS 10
+/* Seconds between two checks of the ages of recordings. */
+#define AGES_S 600
 
 struct daemon {
 	struct collector collector;
@@ -111,35 +120,37 @@ struct daemon {
 	struct server *server;
 	struct ctl_server *ctl;
 	struct watch signals, timer, done, control;
+	struct watch ages; /* timer of AGES_S */
 	struct workers *workers;
 	struct heap_ticks *ticks;
-	struct flights *flights; /* NULL: not with --flight */
-	struct wait_poller *waits; /* NULL: nobody wants to know */
-	struct metrics *metrics; /* NULL: nobody wants any */
-	struct jobs_group endings; /* the jobs threads of recordings */
+	struct flights *flights; /* NULL without --flight */
+	struct wait_poller *waits; /* NULL without waits */
+	struct metrics *metrics; /* NULL without --metrics */
+	struct push *push; /* NULL without --push */
+	struct jobs_group endings; /* jobs threads of recordings */
 	uint32_t beats;
 	bool beating;
-	pid_t command; /* of perfrec record; 0: not known yet */
+	pid_t command; /* pid of perfrec record's command; 0: unknown */
 	bool hung_up; /* perfrec is gone */
-	bool ending; /* went_on_list() has been called */
+	bool ending; /* went_on_list() was called */
 };
 
 static struct daemon g_daemon = {
 	.signals.fd = -1,
 	.timer.fd = -1,
 	.done.fd = -1,
+	.ages.fd = -1,
 	.control.fd = -1,
 };
 
-/* --- perfrec record, at the other end of the control connection -------------
- */
+/* --- the control connection to perfrec record ---------------------------- */
 
 static void send_control(struct daemon *daemon, struct control_message *message)
 {
 	if (daemon->control.fd < 0 || daemon->hung_up)
 		return;
 	message->version = WIRE_VERSION;
-	/* A perfrec that is gone is noticed by its end of file. */
+	/* The end of file reports a perfrec that is gone. */
 	(void)!send(daemon->control.fd, message, sizeof(*message),
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -169,20 +180,10 @@ static void send_progress(struct daemon *daemon)
 	send_control(daemon, &message);
 }
 
-/* Without a text, since the log says already what is wrong. */
+/* Without a text, because the log has the error. */
 static void send_failed(struct daemon *daemon)
 {
 	struct control_message message = { .type = CONTROL_FAILED };
-
-	send_control(daemon, &message);
-}
-
-static void send_stopped(struct daemon *daemon,
-			 const struct signalfd_siginfo *info)
-{
-	struct control_message message = { .type = CONTROL_STOPPED,
-					   .stopped = { info->ssi_signo,
-							info->ssi_pid } };
 
 	send_control(daemon, &message);
 }
@@ -213,8 +214,8 @@ static void note_command_end(struct daemon *daemon,
 	daemon->collector.closing = true;
 }
 
-/* Count the CPU time of the command. The child waits with its exec for the
- * answer, so that no process of the command is missed. */
+/* Counts the CPU time of the command. The child delays its exec until the
+ * answer, so no process of the command is missed. */
 static void watch_child(struct daemon *daemon, pid_t pid)
 {
 	struct control_message message = { .type = CONTROL_WATCHED };
@@ -248,10 +249,8 @@ static void control_ready(struct watch *watch)
 		note_command_end(daemon, &message.finish);
 }
 
-/* --- other events -----------------------------------------------------------
- */
+/* --- other events -------------------------------------------------------- */
 
-/* Whether @recording is that of an arena before @end in the list. */
 static bool is_listed_before(struct arena *list, const struct arena *end,
 			     const struct recording *recording)
 {
@@ -261,7 +260,6 @@ static bool is_listed_before(struct arena *list, const struct arena *end,
 	return false;
 }
 
-/* Fires the triggers of signal @number in all recordings. */
 static void fire_signal(struct collector *collector, int number)
 {
 	struct arena *list = collector->arenas;
@@ -290,11 +288,17 @@ static void signals_ready(struct watch *watch)
 		fire_signal(&g_daemon.collector, (int)info.ssi_signo);
 		return;
 	}
-	/* Ctrl-C of a terminal reaches perfrec record and its program, too. */
-	if (!g_daemon.collector.closing && info.ssi_code != SI_KERNEL)
-		send_stopped(&g_daemon, &info);
+	/* Ctrl-C in a terminal also reaches perfrec record and its program. */
+	if (!g_daemon.collector.closing && info.ssi_code != SI_KERNEL) {
+		struct control_message message = {
+			.type = CONTROL_STOPPED,
+			.stopped = { info.ssi_signo, info.ssi_pid }
+		};
+
+		send_control(&g_daemon, &message);
+	}
 	g_daemon.collector.closing = true;
-	/* perfrec record's may take the time that its names need. */
+	/* perfrec record may take all the time that names need. */
 	if (g_daemon.options.control_fd < 0)
 		helper_hurry(clock_monotonic_ns() + HURRY_NS);
 }
@@ -304,10 +308,12 @@ static void beat_heart(struct daemon *daemon)
 	liveness_beat(daemon->collector.liveness);
 	heap_ticks_beat(daemon->ticks);
 	flights_beat(daemon->flights);
+	push_beat(daemon->push);
 	readers_tire(symbol_cache_readers(daemon->collector.symbols),
 		     clock_monotonic_ns() - READER_IDLE_NS);
 	if (++daemon->beats % LOOK_BEATS == 0) {
 		process_look(&daemon->collector);
+		process_who_look(&daemon->collector);
 		wait_poller_check(daemon->waits);
 	}
 	if (daemon->beats % PROGRESS_BEATS == 0)
@@ -322,19 +328,24 @@ static void timer_ready(struct watch *watch)
 	beat_heart(&g_daemon);
 }
 
+static void ages_ready(struct watch *watch)
+{
+	uint64_t ticks;
+
+	(void)!read(watch->fd, &ticks, sizeof(ticks));
+	retention_look(g_daemon.collector.retention);
+}
+
 static void done_ready(struct watch *watch)
 {
 	uint64_t count;
 
-	/* process_reap() comes after every round of the loop. */
+	/* process_reap() runs after every round of the loop. */
 	(void)!read(watch->fd, &count, sizeof(count));
 }
 
-/*
- * Tell whoever started us that we are in @state, by the protocol of
- * sd_notify(3): one datagram to the socket that NOTIFY_SOCKET names, if it is
- * set.
- */
+/* Reports @state to the service manager by the protocol of sd_notify(3): one
+ * datagram to the socket in NOTIFY_SOCKET, if it is set. */
 static void notify_starter(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -345,7 +356,7 @@ static void notify_starter(const char *state)
 	if (!length || length >= sizeof(address.sun_path))
 		return;
 	memcpy(address.sun_path, path, length);
-	/* Of the abstract ones, '@' stands for the NUL. */
+	/* '@' stands for the NUL of an abstract socket. */
 	if (path[0] == '@')
 		address.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -358,9 +369,9 @@ static void notify_starter(const char *state)
 	close(fd);
 }
 
-/* Start or stop the timer of the heartbeat. The heart need not beat while no
- * program is recorded and nobody is connected: an idle daemon sleeps. */
-static void set_timer(struct daemon *daemon, bool beating)
+/* Starts or stops the heartbeat. An idle daemon sleeps: without programs and
+ * connections no heartbeat is needed. */
+static void set_beat_timer(struct daemon *daemon, bool beating)
 {
 	const struct itimerspec period = {
 		.it_interval = { 0, HEARTBEAT_NS },
@@ -372,13 +383,12 @@ static void set_timer(struct daemon *daemon, bool beating)
 		return;
 	daemon->beating = beating;
 	timerfd_settime(daemon->timer.fd, 0, beating ? &period : &off, NULL);
-	/* What fifty programs at once took is not needed for none. */
+	/* Returns the memory of past programs to the system. */
 	if (!beating)
 		malloc_trim(0);
 }
 
-/* --- start ------------------------------------------------------------------
- */
+/* --- start --------------------------------------------------------------- */
 
 static int add_watch(struct daemon *daemon, struct watch *watch, int fd,
 		     void (*ready)(struct watch *watch))
@@ -406,8 +416,8 @@ static int watch_signals(struct daemon *daemon)
 			 signals_ready);
 }
 
-/* Each program takes a few descriptors. */
-static void raise_file_limit(struct collector *collector)
+/* Each program needs a few descriptors. */
+static void raise_daemon_file_limit(struct collector *collector)
 {
 	struct rlimit limit;
 
@@ -418,7 +428,7 @@ static void raise_file_limit(struct collector *collector)
 	}
 }
 
-static int start_events(struct daemon *daemon)
+static int start_event_loop(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
 	int err;
@@ -443,8 +453,8 @@ static int start_events(struct daemon *daemon)
 	return err;
 }
 
-/* 0, or -ENOENT after logging one line: ids of programs lead to others there,
- * or to none. */
+/* Returns -ENOENT after logging one line if /proc belongs to another pid
+ * namespace, where ids of programs lead to other processes or to none. */
 static int check_proc(void)
 {
 	if (proc_is_ours())
@@ -476,7 +486,7 @@ static int start_parts(struct daemon *daemon)
 	collector->span_ns = own_cost_ns(OWN_COST_SPAN, collector->ticks);
 	collector->halves = own_cost_halves(OWN_COST_SPAN, collector->ticks);
 	lock_init(&collector->lock, LOCK_COLLECTOR);
-	err = start_events(daemon);
+	err = start_event_loop(daemon);
 	if (!err && check_proc() < 0)
 		return -ENOENT;
 	if (!err)
@@ -495,12 +505,6 @@ static int start_parts(struct daemon *daemon)
 	return err;
 }
 
-/* Whether there will be stacks to unwind. */
-static bool wants_samples(const struct collect_options *options)
-{
-	return options->cpu_hz || options->sched || options->alloc != ALLOC_OFF;
-}
-
 static void start_waits(struct daemon *daemon)
 {
 	const struct wait_source source = wait_source_of(daemon->collector.cpu);
@@ -516,7 +520,8 @@ static void start_waits(struct daemon *daemon)
 static int start_threads(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
-	/* People who look at their program wait for names all the time. */
+	/* In a daemon a slow thread is a warning. Under perfrec record, people
+	 * often wait for names. */
 	int err = watchdog_start(daemon->options.control_fd < 0 ? LOG_WARN
 								: LOG_DBG);
 
@@ -527,7 +532,8 @@ static int start_threads(struct daemon *daemon)
 	if (!err)
 		err = flights_new(collector, &daemon->flights);
 	sample_rate_choose(&daemon->options, collector);
-	if (!err && wants_samples(collector->options))
+	if (!err && (collector->options->cpu_hz || collector->options->sched ||
+		     collector->options->alloc != ALLOC_OFF))
 		err = sampler_new(&collector->sampler);
 	collector->counters = perf_counters_there(collector->options->counters,
 						  &collector->counters_err);
@@ -535,7 +541,7 @@ static int start_threads(struct daemon *daemon)
 		collector->cpu_err =
 			cpu_sampler_new(collector, &collector->cpu);
 	sample_rate_refused(&daemon->options, collector);
-	/* Without it, nobody knows what threads wait on. */
+	/* Without perf events, waits cannot be identified. */
 	if (!err && collector->cpu && collector->options->sched)
 		start_waits(daemon);
 	if (!err)
@@ -560,8 +566,8 @@ static uint64_t half_of_free_space(const char *path)
 	return free_space.f_bavail * free_space.f_frsize / 2;
 }
 
-/* False: errno says why. */
-static bool is_folder(const char *path)
+/* Sets errno if it returns false. */
+static bool is_output_folder(const char *path)
 {
 	struct stat status;
 
@@ -571,25 +577,76 @@ static bool is_folder(const char *path)
 	return S_ISDIR(status.st_mode);
 }
 
-/* Begin the one recording of `perfrec record`, or make the folder that will
- * hold the daemon's recordings. */
+/* The only timer that wakes an idle daemon. Returns 0 or -errno. */
+static int watch_ages(struct daemon *daemon)
+{
+	const struct itimerspec period = { { AGES_S, 0 }, { AGES_S, 0 } };
+	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &period, NULL);
+	return add_watch(daemon, &daemon->ages, fd, ages_ready);
+}
+
+/* Returns 0, or -errno after logging one line. */
+static int start_retention(struct daemon *daemon)
+{
+	const struct retention_owner owner = { session_removed,
+					       &daemon->collector };
+	const struct keep_limits *limits = &daemon->options.keep_limits;
+	int err;
+
+	if (!keep_limits_given(limits))
+		return 0;
+	err = retention_new(daemon->options.output, limits, &owner,
+			    &daemon->collector.retention);
+	if (!err && (limits->all.age_ns || limits->each.age_ns))
+		err = watch_ages(daemon);
+	if (err)
+		log_err("cannot keep the recordings in '%s' within "
+			"--keep-recordings: %s%s",
+			daemon->options.output, strerror(-err),
+			limit_hint(err));
+	retention_look(daemon->collector.retention);
+	return err;
+}
+
+/* Returns 0, or -errno after logging one line. */
+static int start_on_finish(struct daemon *daemon)
+{
+	const struct collect_options *options = &daemon->options;
+	int err = 0;
+
+	if (options->on_finish)
+		err = on_finish_new(
+			options->on_finish, options->on_finish_ns,
+			options->push.url_count ? push_options_secrets : NULL,
+			daemon->collector.retention,
+			&daemon->collector.on_finish);
+	if (err)
+		log_err("cannot start the threads of --on-finish: %s%s",
+			strerror(-err), limit_hint(err));
+	return err;
+}
+
 static int start_output(struct daemon *daemon)
 {
 	const char *path = daemon->options.output;
+	int err;
 
 	if (daemon->options.control_fd >= 0)
 		return recording_new(&daemon->collector, path, false,
 				     &daemon->collector.recording);
 	if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-		int err = -errno;
+		err = -errno;
 
 		log_err("cannot make folder '%s': %m (choose another with -o)",
 			path);
 		return err;
 	}
-	/* Of a file, access() may say that it could be executed. */
-	if (!is_folder(path) || access(path, W_OK | X_OK) < 0) {
-		int err = -errno;
+	/* access() may report a file as executable. */
+	if (!is_output_folder(path) || access(path, W_OK | X_OK) < 0) {
+		err = -errno;
 
 		log_err("cannot write to folder '%s': %m (choose another with "
 			"-o)",
@@ -599,10 +656,11 @@ static int start_output(struct daemon *daemon)
 	daemon->limits.max_total = daemon->options.max_total
 					   ? daemon->options.max_total
 					   : half_of_free_space(path);
-	return 0;
+	err = start_retention(daemon);
+	return err ? err : start_on_finish(daemon);
 }
 
-/* The socket first: one that is in use leaves no folder behind. */
+/* Opens the sockets first, so a socket in use leaves no folder behind. */
 static int start_services(struct daemon *daemon)
 {
 	int err = server_new(&daemon->collector, &daemon->server);
@@ -614,16 +672,18 @@ static int start_services(struct daemon *daemon)
 		err = metrics_new(&daemon->collector, daemon->options.metrics,
 				  &daemon->metrics);
 	if (!err)
+		err = push_new(&daemon->collector, &daemon->push);
+	if (!err)
 		err = start_output(daemon);
-	/* They log all other errors themselves. */
+	if (!err)
+		err = push_start(daemon->push);
 	if (err == -ENOMEM)
 		log_err("cannot start: %s%s", strerror(ENOMEM),
 			limit_hint(-ENOMEM));
 	return err;
 }
 
-/* --- life and end -----------------------------------------------------------
- */
+/* --- main loop and end --------------------------------------------------- */
 
 static void list_went_on(struct daemon *daemon)
 {
@@ -646,12 +706,13 @@ static void end_processes(struct daemon *daemon)
 	process = collector->processes;
 	lock_release(&collector->lock);
 	ending = process;
-	/* Only this thread takes any out; new ones come in at the front. */
+	/* Only this thread removes processes; new ones are added at the
+	 * front. */
 	for (; process; process = process_next_all(process)) {
 		struct arena *arena = process_setup(process)->arena;
 
-		/* So that a child that was gone when it was met has ended, and
-		 * is not taken for one that goes on (process_fork()). */
+		/* A child that was gone when it was found must count as ended,
+		 * not as running on (process_fork()). */
 		arena_lock(arena);
 		process_stop(process);
 		arena_unlock(arena);
@@ -667,12 +728,14 @@ static void run_loop(struct daemon *daemon)
 	while (!collector->closing || collector->arenas ||
 	       ctl_server_is_busy(daemon->ctl) ||
 	       flights_are_busy(daemon->flights)) {
-		set_timer(daemon,
-			  states_are_ending(collector->states) ||
-				  flights_are_busy(daemon->flights) ||
-				  collector->arenas || collector->recording ||
-				  server_has_connections(daemon->server) ||
-				  ctl_server_has_connections(daemon->ctl));
+		set_beat_timer(daemon,
+			       states_are_ending(collector->states) ||
+				       flights_are_busy(daemon->flights) ||
+				       push_is_waiting(daemon->push) ||
+				       collector->arenas ||
+				       collector->recording ||
+				       server_has_connections(daemon->server) ||
+				       ctl_server_has_connections(daemon->ctl));
 		if (collector->closing)
 			end_processes(daemon);
 		loop_run_once(collector->loop, -1);
@@ -684,8 +747,7 @@ static void run_loop(struct daemon *daemon)
 	list_went_on(daemon);
 }
 
-/* Waits for what is left to do for recordings: all of it for those of a daemon,
- * which then have ended. */
+/* Waits for the remaining jobs: in a daemon, for all recordings to end. */
 static void end_recordings(struct collector *collector)
 {
 	if (collector->recording)
@@ -699,7 +761,9 @@ static int stop_daemon(struct daemon *daemon, int err)
 	struct collector *collector = &daemon->collector;
 	bool ended;
 
-	/* Its socket is in the other one's folder. */
+	pull_stop();
+	push_rest(daemon->push);
+	/* The socket of ctl lies in the folder of the server. */
 	ctl_server_close(daemon->ctl);
 	metrics_free(&daemon->metrics);
 	if (daemon->server)
@@ -721,6 +785,15 @@ static int stop_daemon(struct daemon *daemon, int err)
 	if (collector->recording)
 		recording_put(&collector->recording);
 	jobs_group_wait(collector->endings);
+	if (daemon->push && !err) {
+		struct control_message message = { .type = CONTROL_SENDING };
+
+		send_control(daemon, &message);
+	}
+	push_free(&daemon->push, daemon->signals.fd);
+	on_finish_free(&collector->on_finish);
+	retention_free(&collector->retention);
+	free(daemon->limits.finished);
 	ctl_server_free(&daemon->ctl);
 	liveness_free(&collector->liveness);
 	if (collector->symbols && ended)
@@ -739,11 +812,11 @@ int main(int argc, char **argv)
 
 	if (argc == 1 && !strcmp(argv[0], TEXT_GUARD_NAME))
 		return text_guard_main();
-	/* A full disk, a limit of file sizes (stderr may be a file) and a
-	 * reader that is gone are errors of write(2) to us. */
+	/* A full disk, a file size limit (stderr may be a file) and a closed
+	 * reader shall be errors of write(2). */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	/* All that is made has its mode, which no umask is to take from. */
+	/* All files are created with explicit modes. */
 	umask(077);
 	log_init("perfrec-collect", LOG_INFO);
 	status = collect_options_parse(argc, argv, &daemon->options);
@@ -752,16 +825,18 @@ int main(int argc, char **argv)
 	log_init("perfrec-collect", daemon->options.log_level);
 	if (!daemon->options.workers)
 		daemon->options.workers = workers_default();
-	raise_file_limit(&daemon->collector);
+	raise_daemon_file_limit(&daemon->collector);
 	stack_size_set();
-	/* Buffers of a recording go back to the system with it: left to
-	 * itself, the limit grows with the largest that was freed. */
+	/* Returns buffers of a recording to the system. By default, malloc
+	 * raises this threshold to the largest block freed. */
 	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
 	err = start_parts(daemon);
 	if (!err)
 		err = start_services(daemon);
 	if (!err)
 		err = start_threads(daemon);
+	if (!err)
+		err = pull_start(&daemon->collector);
 	if (err) {
 		send_failed(daemon);
 		stop_daemon(daemon, err);

@@ -10,30 +10,31 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/json_text.h"
-#include "collector/record/family.h"
-#include "collector/record/arena.h"
 #include "collector/base/clock.h"
+#include "collector/base/json_text.h"
+#include "collector/base/path.h"
 #include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/family.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/trace/trace_file.h"
 
 #define ERROR_BYTES 1024
-#define NAMED_MAX 8 /* of several that a target could mean */
+#define NAMED_MAX 8 /* sessions named in the error of an ambiguous target */
 
-/* What a person knows a session by. These are the pid and the name of the
- * process that said hello; when it has ended, of the oldest process that is
- * left; when all have ended and a child may still come, of the last. */
+/* How people identify a session: pid and name of the process that sent hello.
+ * After its end, those of the oldest remaining process. If none remains and a
+ * child may still come, those of the last one. */
 struct face {
-	pid_t pid; /* 0: all its processes are gone */
+	pid_t pid; /* 0: all processes are gone */
 	const char *name;
 	uint64_t start_ns;
 	bool ending, waiting;
 };
 
-/* Under the arena's lock. */
+/* Arena lock held. */
 static struct face face_of(struct arena *arena)
 {
 	const struct kin *kin = family_any(arena_family(arena));
@@ -48,7 +49,7 @@ static struct face face_of(struct arena *arena)
 					->start_ns,
 			.waiting = true
 		};
-	/* New processes are put at the front: the last here is the oldest. */
+	/* New processes are added at the front, so the last is the oldest. */
 	for (const struct process *process = arena_first_process(arena);
 	     process; process = process_next(process)) {
 		const struct process_setup *setup = process_setup(process);
@@ -61,23 +62,21 @@ static struct face face_of(struct arena *arena)
 	return face;
 }
 
-static const char *folder_name(const struct recording *recording)
+static const char *name_of_recording(const struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	const char *slash = strrchr(setup->path, '/');
 
-	return slash ? slash + 1 : setup->path;
+	return path_name(setup->path);
 }
 
-/* --- which -------------------------------------------------------------------
- */
+/* --- targets ------------------------------------------------------------- */
 
 static bool is_target(const struct collector *collector, struct arena *arena,
 		      const char *target)
 {
-	bool named =
-		!collector->recording &&
-		!strcmp(folder_name(arena_setup(arena)->recording), target);
+	bool named = !collector->recording &&
+		     !strcmp(name_of_recording(arena_setup(arena)->recording),
+			     target);
 	char *end;
 	long pid = strtol(target, &end, 10);
 
@@ -167,8 +166,7 @@ int ctl_answer_select(struct collector *collector, const char *target,
 	return 0;
 }
 
-/* --- how they are ------------------------------------------------------------
- */
+/* --- rows of sessions ---------------------------------------------------- */
 
 static void set_string(json_t *object, const char *key, const char *text)
 {
@@ -189,12 +187,11 @@ void ctl_answer_set_path(json_t *object, const char *key, const char *path)
 	free(folder);
 }
 
-static void set_number(json_t *object, const char *key, uint64_t number)
+static void set_list_number(json_t *object, const char *key, uint64_t number)
 {
 	json_object_set_new(object, key, json_integer((json_int_t)number));
 }
 
-/* Adds when @ns of CLOCK_BOOTTIME was. */
 static void set_moment(json_t *object, const char *key, uint64_t ns)
 {
 	time_t moment =
@@ -207,15 +204,6 @@ static void set_moment(json_t *object, const char *key, uint64_t ns)
 	set_string(object, key, text);
 }
 
-/* Adds when a recording began, @start_ns of CLOCK_BOOTTIME, and for how long it
- * has been made. */
-static void set_since(json_t *object, uint64_t start_ns)
-{
-	set_moment(object, "since", start_ns);
-	set_number(object, "seconds",
-		   (clock_boottime_ns() - start_ns) / 1000000000);
-}
-
 static json_t *budgets_of(const struct recording *recording)
 {
 	struct recording_use use[BUDGET_KINDS];
@@ -226,8 +214,8 @@ static json_t *budgets_of(const struct recording *recording)
 		json_t *budget = json_object();
 
 		set_string(budget, "name", use[i].what);
-		set_number(budget, "bytes", use[i].used);
-		set_number(budget, "bytes_max", use[i].most);
+		set_list_number(budget, "bytes", use[i].used);
+		set_list_number(budget, "bytes_max", use[i].most);
 		if (use[i].full_ns)
 			set_moment(budget, "full_since", use[i].full_ns);
 		else
@@ -237,7 +225,7 @@ static json_t *budgets_of(const struct recording *recording)
 	return budgets;
 }
 
-static const char *state_of(struct arena *arena, const struct face *face)
+static const char *state_of_arena(struct arena *arena, const struct face *face)
 {
 	if (face->ending || arena_is_off(arena))
 		return "ending";
@@ -259,7 +247,7 @@ static json_t *pids_of(const struct arena *arena)
 	return pids;
 }
 
-static json_t *row_of(struct arena *arena)
+static json_t *list_row_of(struct arena *arena)
 {
 	json_t *row = json_object();
 	struct arena_live live;
@@ -267,17 +255,19 @@ static json_t *row_of(struct arena *arena)
 
 	arena_lock(arena);
 	face = face_of(arena);
-	set_number(row, "pid", (uint64_t)face.pid);
+	set_list_number(row, "pid", (uint64_t)face.pid);
 	json_object_set_new(row, "pids", pids_of(arena));
 	set_string(row, "program", face.name);
-	set_string(row, "state", state_of(arena, &face));
+	set_string(row, "state", state_of_arena(arena, &face));
 	arena_unlock(arena);
 	live = arena_live(arena);
-	set_number(row, "threads", live.threads);
-	set_number(row, "spans", live.spans);
-	set_number(row, "lost", live.lost);
-	set_since(row, face.start_ns);
-	set_number(
+	set_list_number(row, "threads", live.threads);
+	set_list_number(row, "spans", live.spans);
+	set_list_number(row, "lost", live.lost);
+	set_moment(row, "since", face.start_ns);
+	set_list_number(row, "seconds",
+			(clock_boottime_ns() - face.start_ns) / 1000000000);
+	set_list_number(
 		row, "bytes",
 		trace_file_bytes(
 			recording_setup(arena_setup(arena)->recording)->trace));
@@ -293,7 +283,7 @@ static json_t *collector_row(const struct collector *collector)
 {
 	json_t *row = json_object();
 
-	set_number(row, "pid", (uint64_t)getpid());
+	set_list_number(row, "pid", (uint64_t)getpid());
 	set_string(row, "version", PERFREC_VERSION);
 	ctl_answer_set_path(row, "output", collector->options->output);
 	json_object_set_new(row, "daemon", json_boolean(!collector->recording));
@@ -315,7 +305,7 @@ json_t *ctl_answer_new(struct collector *collector, struct arena *const *arena,
 	json_t *answer = json_object(), *programs = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(programs, row_of(arena[i]));
+		json_array_append_new(programs, list_row_of(arena[i]));
 	json_object_set_new(answer, "collector", collector_row(collector));
 	json_object_set_new(answer, "programs", programs);
 	return answer;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A flush has two steps for each recording. First the drain workers read what
- * is in its rings now, and copy its trees. Then its jobs thread waits until all
- * of that is in the trace, and writes the profiles. No recording waits for
- * another one, and the sessions of one recording are flushed together.
+ * A flush has two steps for each recording. First the drain workers empty its
+ * rings and copy its trees. Then its jobs thread waits until the trace has all
+ * of that, and writes the profiles. Recordings do not wait for each other; the
+ * sessions of one recording are flushed together.
  *
- * A recording has one snapshot at a time (snapshot.h): a flush waits until the
- * snapshot of another flush or of `perfrec top` has ended, before its first
- * step. So a recording whose disk hangs has one flush under way, however many
- * were asked for.
+ * A recording has one snapshot at a time (snapshot.h). Before its first step a
+ * flush waits for the snapshot of another flush or of `perfrec top`. So a
+ * recording with a hung disk has one flush under way, however many were
+ * requested.
  */
 #include "collector/serve/ctl_flush.h"
 
@@ -18,50 +18,49 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/record/arena.h"
-#include "collector/record/collector.h"
-#include "collector/serve/ctl_answer.h"
-#include "collector/drain/drain.h"
-#include "collector/heap/heap_files.h"
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/base/log.h"
-#include "collector/record/recording.h"
+#include "collector/drain/drain.h"
 #include "collector/files/snapshot.h"
+#include "collector/heap/heap_files.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/recording.h"
 #include "collector/samples/cpu_samples.h"
+#include "collector/serve/ctl_answer.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 
 enum step {
-	WAITS, /* for the snapshot of somebody else */
-	READS, /* the drain workers have something to do */
-	WRITES, /* its jobs thread has */
-	LEFT, /* it was not begun when the client left, and will not be */
+	WAITS, /* for the snapshot of another request */
+	READS, /* the drain workers are at work */
+	WRITES, /* the jobs thread is at work */
+	LEFT, /* the client left before it began */
 };
 
 struct ctl_flush {
-	struct ctl_flush *next; /* of those that were left */
+	struct ctl_flush *next; /* list of flushes without clients */
 	struct collector *collector;
-	uint64_t deadline_ns; /* BOOTTIME */
+	uint64_t deadline_ns; /* CLOCK_BOOTTIME */
 	size_t count;
 	struct flushed {
-		struct job job;
+		struct job job; /* must be first */
 		enum step step;
-		uint32_t done; /* the jobs thread sets it, at last */
-		int done_fd; /* the collector's */
-		struct recording *recording; /* a reference, until done */
+		uint32_t done; /* set last, by the jobs thread */
+		int done_fd; /* owned by the collector */
+		struct recording *recording; /* a reference until done */
 		struct drain_wait wait;
-		struct snapshot *snapshot; /* until done; NULL: none */
+		struct snapshot *snapshot; /* until done; may be NULL */
 		char profile[SNAPSHOT_NAME_BYTES]; /* "": none */
-		char heap[SNAPSHOT_NAME_BYTES]; /* the same */
+		char heap[SNAPSHOT_NAME_BYTES]; /* "": none */
 		char *path;
 		uint64_t bytes;
-		bool flight; /* it has no trace */
+		bool flight; /* no trace */
 	} item[];
 };
 
-/* Also gives the reference back: it may be the last, and then the recording
- * ends. */
+/* Also puts the reference. If it is the last one, the recording ends. */
 static void flush_recording(struct flushed *item)
 {
 	struct trace_file *trace = recording_setup(item->recording)->trace;
@@ -79,7 +78,6 @@ static void flush_recording(struct flushed *item)
 
 static void flush_files(struct job *job)
 {
-	/* The job is the first member. */
 	struct flushed *item = (struct flushed *)job;
 	int done_fd = item->done_fd;
 	uint64_t one = 1;
@@ -92,10 +90,10 @@ static void flush_files(struct job *job)
 		log_err("cannot wake the main thread: %m");
 }
 
-/* --- on the main thread ------------------------------------------------------
- */
+/* --- on the main thread -------------------------------------------------- */
 
-static void add_recording(struct ctl_flush *flush, struct recording *recording)
+static void add_flushed_recording(struct ctl_flush *flush,
+				  struct recording *recording)
 {
 	struct flushed *item;
 
@@ -128,11 +126,10 @@ static void begin_item(const struct collector *collector, struct flushed *item)
 	item->step = READS;
 }
 
-/* Takes the next step, if it can be taken. Returns whether there are none
- * left. */
+/* Begins the next step if possible. Returns true after the last step. */
 static bool step_item(const struct collector *collector, struct flushed *item)
 {
-	/* `perfrec top` waits for snapshots, and no new ones are begun. */
+	/* `perfrec top` has priority for snapshots. */
 	if (item->step == WAITS && !collector->top)
 		begin_item(collector, item);
 	if (item->step == READS &&
@@ -147,7 +144,6 @@ static bool step_item(const struct collector *collector, struct flushed *item)
 	       (item->step == WRITES && atom_load_acq(&item->done));
 }
 
-/* Returns whether nothing is left to do for @flush. */
 static bool step_items(struct ctl_flush *flush)
 {
 	bool done = true;
@@ -168,10 +164,10 @@ int ctl_flush_start(struct collector *collector, struct arena *const *arena,
 	flush->collector = collector;
 	flush->deadline_ns = clock_boottime_ns() + wait_ns;
 	for (size_t i = 0; i < count; i++)
-		add_recording(flush, arena_setup(arena[i])->recording);
-	/* One recording for all is there before and after its programs. */
+		add_flushed_recording(flush, arena_setup(arena[i])->recording);
+	/* A common recording exists before and after its programs. */
 	if (collector->recording)
-		add_recording(flush, collector->recording);
+		add_flushed_recording(flush, collector->recording);
 	(void)step_items(flush);
 	*out = flush;
 	return 0;
@@ -204,7 +200,7 @@ static json_t *files_of(const struct flushed *item)
 	return row;
 }
 
-static json_t *why_not(const struct flushed *item)
+static json_t *why_not_flushed(const struct flushed *item)
 {
 	static const char *const why[] = {
 		[WAITS] = "an earlier flush or perfrec top of it goes on",
@@ -229,7 +225,7 @@ void ctl_flush_tell(struct ctl_flush *flush, json_t *answer)
 		if (step_item(flush->collector, item))
 			json_array_append_new(rows, files_of(item));
 		else
-			json_array_append_new(others, why_not(item));
+			json_array_append_new(others, why_not_flushed(item));
 	}
 	json_object_set_new(answer, "flushed", rows);
 	json_object_set_new(answer, "not_flushed", others);
@@ -252,15 +248,6 @@ void ctl_flush_leave(struct ctl_flush **flush, struct ctl_flush **list)
 	*list = old;
 }
 
-static void free_flush(struct ctl_flush *flush)
-{
-	for (size_t i = 0; i < flush->count; i++) {
-		drain_wait_release(&flush->item[i].wait);
-		free(flush->item[i].path);
-	}
-	free(flush);
-}
-
 void ctl_flush_reap(struct ctl_flush **list)
 {
 	while (*list) {
@@ -271,6 +258,10 @@ void ctl_flush_reap(struct ctl_flush **list)
 			continue;
 		}
 		*list = flush->next;
-		free_flush(flush);
+		for (size_t i = 0; i < flush->count; i++) {
+			drain_wait_release(&flush->item[i].wait);
+			free(flush->item[i].path);
+		}
+		free(flush);
 	}
 }

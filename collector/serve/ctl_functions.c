@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctl_functions - what is asked goes to the thread perfrec-states; the answer
- * is made when all programs have obeyed.
+ * ctl_functions - passes requests to the thread perfrec-states. The answer is
+ * created when all programs have applied the changes.
  */
 #include "collector/serve/ctl_functions.h"
 
@@ -12,17 +12,17 @@
 #include <string.h>
 
 #include "collector/base/json_text.h"
+#include "collector/options/ctl_wire.h"
 #include "collector/record/arena.h"
 #include "collector/serve/ctl_answer.h"
-#include "collector/serve/ctl_wire.h"
 #include "collector/states/states.h"
 #include "shared/compiler.h"
 
 #define CHANGES_MAX 1024
 
 struct ctl_functions {
-	char *changes; /* NULL: none */
-	const char *list[CHANGES_MAX]; /* in changes: a letter and a glob */
+	char *changes; /* may be NULL */
+	const char *list[CHANGES_MAX]; /* into changes: a letter and a glob */
 	size_t globs;
 	size_t count;
 	struct asked {
@@ -31,8 +31,7 @@ struct ctl_functions {
 	} asked[];
 };
 
-/* Cuts the changes into a list. 0; -EINVAL: they are not what ctl_wire.h
- * says. */
+/* Splits the changes. Returns -EINVAL if they violate ctl_wire.h. */
 static int cut_changes(struct ctl_functions *functions)
 {
 	char *next;
@@ -95,12 +94,13 @@ bool ctl_functions_are_done(const struct ctl_functions *functions)
 	return true;
 }
 
-static void set_number(json_t *object, const char *key, uint64_t number)
+static void set_function_number(json_t *object, const char *key,
+				uint64_t number)
 {
 	json_object_set_new(object, key, json_integer((json_int_t)number));
 }
 
-static json_t *describe(const struct states_function *function)
+static json_t *describe_function(const struct states_function *function)
 {
 	static const char *const names[] = {
 		[FUNCTION_SPAN] = "span",
@@ -120,13 +120,13 @@ static json_t *describe(const struct states_function *function)
 	json_object_set_new(row, "gated", json_boolean(function->gated));
 	json_object_set_new(row, "entry_build",
 			    json_boolean(function->entry_build));
-	set_number(row, "sites", function->sites);
+	set_function_number(row, "sites", function->sites);
 	if (function->counted)
-		set_number(row, "calls", function->calls);
+		set_function_number(row, "calls", function->calls);
 	if (function->ended)
-		set_number(row, "mean_ns",
-			   function->ended_ns / function->ended);
-	set_number(row, "cost_ns", function->cost_ns);
+		set_function_number(row, "mean_ns",
+				    function->ended_ns / function->ended);
+	set_function_number(row, "cost_ns", function->cost_ns);
 	json_object_set_new(row, "cost_each_ns",
 			    json_real((double)function->cost_each_ns));
 	json_object_set_new(row, "cost_share",
@@ -137,19 +137,18 @@ static json_t *describe(const struct states_function *function)
 	return row;
 }
 
-static json_t *describe_all(struct arena *arena)
+static json_t *describe_arena_functions(struct arena *arena)
 {
 	struct states_function *list;
 	size_t count = states_list(arena, &list);
 	json_t *rows = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(rows, describe(&list[i]));
+		json_array_append_new(rows, describe_function(&list[i]));
 	free(list);
 	return rows;
 }
 
-/* The first glob that no program has a function for; NULL: there is none. */
 static const char *find_unmatched(const struct ctl_functions *functions)
 {
 	for (size_t glob = 0; glob < functions->globs; glob++) {
@@ -164,7 +163,6 @@ static const char *find_unmatched(const struct ctl_functions *functions)
 	return NULL;
 }
 
-/* Why nothing can be done in any program; NULL: it can in some. */
 static const char *find_trouble(const struct ctl_functions *functions)
 {
 	const char *trouble = NULL;
@@ -187,10 +185,11 @@ json_t *ctl_functions_end(struct ctl_functions **functions, json_t *json)
 
 	for (size_t i = 0; i < old->count; i++) {
 		program = json_object();
-		set_number(program, "session",
-			   arena_session(old->asked[i].arena)->number);
-		json_object_set_new(program, "functions",
-				    describe_all(old->asked[i].arena));
+		set_function_number(program, "session",
+				    arena_session(old->asked[i].arena)->number);
+		json_object_set_new(
+			program, "functions",
+			describe_arena_functions(old->asked[i].arena));
 		json_array_append_new(programs, program);
 	}
 	if (trouble) {

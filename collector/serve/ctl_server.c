@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctl_server - all on the main thread, never blocking. A connection goes
- * through
+ * ctl_server - runs on the main thread and never blocks. States of a
+ * connection:
  *
- *   READING   its request is read, for READ_NS at most
+ *   READING   receives the request, for at most READ_NS
  *   WAITING   until files are flushed or finished, or the collector ends
- *   WRITING   its answer is sent, as fast as the client reads, with WRITE_NS
- * for each piece
+ *   WRITING   sends the answer as fast as the client reads; each piece
+ *             has WRITE_NS
  *
- * and is freed by the next ctl_server_reap() after it has ended.
+ * The next ctl_server_reap() frees ended connections.
  *
- * A client that hangs up while it waits is freed when its request has been
- * fulfilled; one that waits for a flush or a snapshot at once. A flush whose
- * client has left goes on, and the server keeps it until it is done. There are
- * at most CONNECTIONS_MAX clients that do not wait; one more takes the place of
- * the oldest that says nothing, or reads its answer slowly. At most WAITING_MAX
- * wait, with those that have hung up, or twice as many for a stop; others are
- * told so. So what is answered at once (list, stats) is, whatever a recording
- * makes others wait for. A request has at most CTL_REQUEST_MAX bytes.
+ * A client that hangs up while it waits is freed when its request is fulfilled;
+ * clients of a flush or snapshot are freed at once. The server completes a
+ * flush without its client. At most CONNECTIONS_MAX clients do not wait.
+ * Another client evicts the oldest silent one, or the oldest slow reader. At
+ * most WAITING_MAX clients wait, or twice as many for a stop; further ones get
+ * an error. Clients that hung up count. So list and stats are answered even if
+ * recordings make other clients wait. A request has at most CTL_REQUEST_MAX
+ * bytes.
  *
- * Only our own user and root may connect: the socket has such a mode, and
- * SO_PEERCRED is looked at, too.
+ * Only the collector's user and root may connect. The mode of the socket and
+ * SO_PEERCRED ensure that.
  */
 #include "collector/serve/ctl_server.h"
 
@@ -34,10 +34,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "collector/record/arena.h"
-#include "collector/options/categories.h"
 #include "collector/base/clock.h"
 #include "collector/base/closer.h"
+#include "collector/base/connections.h"
+#include "collector/base/listener.h"
+#include "collector/base/log.h"
+#include "collector/base/loop.h"
+#include "collector/options/categories.h"
+#include "collector/options/ctl_wire.h"
+#include "collector/options/limits.h"
+#include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/serve/ctl_answer.h"
 #include "collector/serve/ctl_flush.h"
@@ -45,12 +51,6 @@
 #include "collector/serve/ctl_snapshot.h"
 #include "collector/serve/ctl_stats.h"
 #include "collector/serve/ctl_top.h"
-#include "collector/serve/ctl_wire.h"
-#include "collector/base/connections.h"
-#include "collector/base/listener.h"
-#include "collector/base/log.h"
-#include "collector/base/loop.h"
-#include "collector/options/limits.h"
 #include "collector/serve/session.h"
 #include "shared/compiler.h"
 
@@ -61,46 +61,44 @@
 
 enum state { READING, WAITING, WRITING };
 
-/* A `perfrec ctl` that has connected. */
 struct client {
-	struct connection connection;
+	struct connection connection; /* must be first */
 	struct ctl_server *server;
 	enum state state;
 	bool hung_up; /* while it waited */
 	char request[CTL_REQUEST_MAX];
 	size_t request_bytes;
 
-	json_t *json; /* the answer, while it waits */
-	struct ctl_flush *flush; /* waits for it; NULL: for none */
-	struct ctl_functions *functions; /* the same */
-	struct ctl_snapshot *snapshot; /* the same */
-	struct ctl_top *top; /* the same */
-	uint64_t *sessions; /* waits for their end */
+	json_t *json; /* the answer, while waiting */
+	struct ctl_flush *flush; /* pending request, or NULL */
+	struct ctl_functions *functions;
+	struct ctl_snapshot *snapshot;
+	struct ctl_top *top;
+	uint64_t *sessions; /* waits for their ends */
 	size_t session_count;
-	bool wants_end; /* waits for ours */
+	bool wants_end; /* waits for the collector's end */
 
 	char *answer;
 	size_t answer_bytes, sent_bytes;
 };
 
 struct ctl_server {
-	struct watch watch; /* of the listening socket */
+	struct watch watch; /* of the listening socket; must be first */
 	struct collector *collector;
 	struct listener listener;
-	char *link; /* path of DIR/control; NULL: none */
+	char *link; /* path of DIR/control, or NULL */
 	struct connections clients;
-	struct ctl_flush *left; /* flushes whose clients do not wait */
+	struct ctl_flush *left; /* flushes without clients */
 };
 
-/* --- the answer --------------------------------------------------------------
- */
+/* --- the answer ---------------------------------------------------------- */
 
 static void client_end(struct client *client)
 {
 	connections_end(&client->server->clients, &client->connection);
 }
 
-static void send_answer(struct client *client)
+static void send_client_answer(struct client *client)
 {
 	size_t rest = client->answer_bytes - client->sent_bytes;
 	ssize_t sent = send(client->connection.watch.fd,
@@ -117,7 +115,6 @@ static void send_answer(struct client *client)
 		client_end(client);
 }
 
-/* Sends @json to the client, and ends it. */
 static void answer_client(struct client *client, json_t *json)
 {
 	char *text = json_dumps(json, JSON_COMPACT);
@@ -132,18 +129,16 @@ static void answer_client(struct client *client, json_t *json)
 	client->state = WRITING;
 	client->connection.deadline_ns = clock_boottime_ns() + WRITE_NS;
 	loop_write(client->server->collector->loop, &client->connection.watch);
-	send_answer(client);
+	send_client_answer(client);
 }
 
-/* --- the requests ------------------------------------------------------------
- */
+/* --- the requests -------------------------------------------------------- */
 
-/* The sessions that a request is about. */
 struct choice {
 	struct arena **arena;
 	size_t count;
-	bool all; /* no target was named */
-	const char *list; /* of categories; NULL: none was given */
+	bool all; /* without a target */
+	const char *list; /* of categories; NULL: not given */
 };
 
 typedef void verb_run(struct client *client, const struct choice *choice);
@@ -196,7 +191,6 @@ static void run_categories(struct client *client, const struct choice *choice)
 	answer_client(client, describe_choice(client, choice));
 }
 
-/* Keeps @json, which becomes the answer, until the request is fulfilled. */
 static void make_client_wait(struct client *client, json_t *json)
 {
 	client->json = json;
@@ -204,9 +198,9 @@ static void make_client_wait(struct client *client, json_t *json)
 	client->connection.deadline_ns = UINT64_MAX;
 }
 
-/* For how long a client waits for a flush that says @text. False: that is no
- * number of milliseconds. */
-static bool read_wait(const char *text, uint64_t *ns)
+/* Parses the milliseconds that a client of a flush waits. Returns false for
+ * anything else. */
+static bool read_wait_text(const char *text, uint64_t *ns)
 {
 	uint64_t ms = FLUSH_NS_USUAL / 1000000;
 	char *end;
@@ -227,7 +221,7 @@ static void run_flush(struct client *client, const struct choice *choice)
 	uint64_t wait_ns;
 	int err;
 
-	if (!read_wait(choice->list, &wait_ns)) {
+	if (!read_wait_text(choice->list, &wait_ns)) {
 		answer_client(client, ctl_answer_error("this is no time"));
 		return;
 	}
@@ -239,7 +233,7 @@ static void run_flush(struct client *client, const struct choice *choice)
 		make_client_wait(client, describe_choice(client, choice));
 }
 
-/* @choice->list is "MILLISECONDS", with a TAB and a text behind it. */
+/* @choice->list is "MILLISECONDS", optionally with a TAB and a text. */
 static void run_snapshot(struct client *client, const struct choice *choice)
 {
 	char ms[32] = "";
@@ -250,7 +244,7 @@ static void run_snapshot(struct client *client, const struct choice *choice)
 
 	snprintf(ms, sizeof(ms), "%.*s", (int)MIN(length, sizeof(ms)), list);
 	why = list + length + (list[length] == '\t');
-	if (!read_wait(ms[0] ? ms : NULL, &wait_ns)) {
+	if (!read_wait_text(ms[0] ? ms : NULL, &wait_ns)) {
 		answer_client(client, ctl_answer_error("this is no time"));
 		return;
 	}
@@ -342,13 +336,12 @@ static void obey_request(struct client *client, verb_run *run,
 	free(choice.arena);
 }
 
-static uint32_t count_waiting(const struct ctl_server *server)
+static uint32_t count_waiting_clients(const struct ctl_server *server)
 {
 	uint32_t count = 0;
 
 	for (const struct connection *one = server->clients.first; one;
 	     one = one->next) {
-		/* The connection is the first member. */
 		const struct client *client = (const struct client *)one;
 
 		count += client->state == WAITING;
@@ -356,20 +349,21 @@ static uint32_t count_waiting(const struct ctl_server *server)
 	return count;
 }
 
-/* @line is "VERB", "VERB TARGET", or with a TAB and a LIST behind it. */
-static void take_request(struct client *client, char *line)
+/* Parses "VERB" or "VERB TARGET", optionally with a TAB and a LIST. */
+static void take_client_request(struct client *client, char *line)
 {
 	static const struct {
 		const char *name;
 		verb_run *run;
-		uint32_t waiting; /* so many may wait; 0: it does not */
+		uint32_t waiting; /* limit of waiting clients; 0: the verb
+				   * never waits */
 	} verbs[] = {
 		{ "list", run_list, 0 },
 		{ "pause", run_pause, 0 },
 		{ "resume", run_resume, 0 },
 		{ "flush", run_flush, WAITING_MAX },
 		{ "snapshot", run_snapshot, WAITING_MAX },
-		/* Of those that wait in vain one has to get rid somehow. */
+		/* `stop` must get through while other requests hang. */
 		{ "stop", run_stop, 2 * WAITING_MAX },
 		{ "categories", run_categories, 0 },
 		{ "functions", run_functions, WAITING_MAX },
@@ -389,7 +383,7 @@ static void take_request(struct client *client, char *line)
 		if (strcmp(line, verbs[i].name))
 			continue;
 		if (verbs[i].waiting &&
-		    count_waiting(client->server) >= verbs[i].waiting)
+		    count_waiting_clients(client->server) >= verbs[i].waiting)
 			answer_client(client,
 				      ctl_answer_error("too many requests wait "
 						       "already"));
@@ -401,10 +395,9 @@ static void take_request(struct client *client, char *line)
 	answer_client(client, ctl_answer_error("unknown request"));
 }
 
-/* --- the connections ---------------------------------------------------------
- */
+/* --- the connections ----------------------------------------------------- */
 
-static void read_request(struct client *client)
+static void read_client_request(struct client *client)
 {
 	size_t room = sizeof(client->request) - client->request_bytes;
 	char *end, *from = client->request + client->request_bytes;
@@ -427,20 +420,19 @@ static void read_request(struct client *client)
 	if (!end)
 		return;
 	*end = '\0';
-	take_request(client, client->request);
+	take_client_request(client, client->request);
 }
 
 static void client_ready(struct watch *watch)
 {
-	/* The watch is the first member of the first member. */
 	struct client *client = (struct client *)watch;
 
 	if (client->state == READING) {
-		read_request(client);
+		read_client_request(client);
 	} else if (client->state == WRITING) {
-		send_answer(client);
+		send_client_answer(client);
 	} else {
-		/* A client has nothing to say while it waits: it hung up. */
+		/* Waiting clients send nothing, so this one hung up. */
 		if (client->flush) {
 			ctl_flush_leave(&client->flush, &client->server->left);
 			json_decref(client->json);
@@ -460,40 +452,38 @@ static void client_ready(struct watch *watch)
 
 static bool is_silent(const struct connection *connection, const void *unused)
 {
-	/* The connection is the first member. */
 	const struct client *client = (const struct client *)connection;
 
 	(void)unused;
 	return client->state == READING;
 }
 
-static bool is_slow(const struct connection *connection, const void *unused)
+static bool is_slow_client(const struct connection *connection,
+			   const void *unused)
 {
-	/* The connection is the first member. */
 	const struct client *client = (const struct client *)connection;
 
 	(void)unused;
 	return client->state == WRITING;
 }
 
-/* Makes room for one more client: the one that has been silent for longest
- * goes, or else the oldest that has not read all of its answer. */
-static void make_room(struct ctl_server *server)
+static void make_client_room(struct ctl_server *server)
 {
 	struct connection *old;
 
-	if (server->clients.count - count_waiting(server) < CONNECTIONS_MAX)
+	if (server->clients.count - count_waiting_clients(server) <
+	    CONNECTIONS_MAX)
 		return;
 	old = connections_oldest(&server->clients, is_silent, NULL);
 	if (!old)
-		old = connections_oldest(&server->clients, is_slow, NULL);
+		old = connections_oldest(&server->clients, is_slow_client,
+					 NULL);
 	if (old)
 		connections_end(&server->clients, old);
 }
 
 static void server_ready(struct watch *watch)
 {
-	/* The watch is the first member. */
 	struct ctl_server *server = (struct ctl_server *)watch;
 	int fd = listener_accept(&server->listener);
 	struct client *client;
@@ -509,7 +499,7 @@ static void server_ready(struct watch *watch)
 		closer_close_socket(fd);
 		return;
 	}
-	make_room(server);
+	make_client_room(server);
 	client->server = server;
 	connections_add(&server->clients, &client->connection, fd, client_ready,
 			READ_NS);
@@ -530,6 +520,16 @@ static bool is_fulfilled(struct client *client)
 	       (!client->flush || ctl_flush_is_over(client->flush));
 }
 
+static void client_free(struct connection *connection)
+{
+	struct client *client = (struct client *)connection;
+
+	ctl_functions_free(&client->functions);
+	free(client->sessions);
+	free(client->answer);
+	free(client);
+}
+
 static void answer_waiting(struct client *client)
 {
 	json_t *json = client->json;
@@ -548,24 +548,11 @@ static void answer_waiting(struct client *client)
 	answer_client(client, json);
 }
 
-static void client_free(struct connection *connection)
-{
-	/* The connection is the first member. */
-	struct client *client = (struct client *)connection;
-
-	ctl_functions_free(&client->functions);
-	free(client->sessions);
-	free(client->answer);
-	free(client);
-}
-
-/* Answers the clients that wait and whose request is fulfilled, or with @must
- * all that wait. */
+/* Answers waiting clients with fulfilled requests; with @must all. */
 static void answer_clients(struct ctl_server *server, bool must)
 {
 	for (struct connection *one = server->clients.first; one;
 	     one = one->next) {
-		/* The connection is the first member. */
 		struct client *client = (struct client *)one;
 
 		if (client->state == WAITING && !one->ended &&
@@ -585,7 +572,6 @@ bool ctl_server_is_busy(const struct ctl_server *server)
 {
 	for (const struct connection *one = server->clients.first; one;
 	     one = one->next) {
-		/* The connection is the first member. */
 		const struct client *client = (const struct client *)one;
 
 		if (client->flush || client->top || client->snapshot)
@@ -599,8 +585,7 @@ bool ctl_server_has_connections(const struct ctl_server *server)
 	return server->clients.count > 0 || server->left;
 }
 
-/* --- the socket --------------------------------------------------------------
- */
+/* --- the socket ---------------------------------------------------------- */
 
 int ctl_server_new(struct collector *collector, const char *socket_path,
 		   struct ctl_server **out)
@@ -611,7 +596,7 @@ int ctl_server_new(struct collector *collector, const char *socket_path,
 
 	if (!server)
 		return -ENOMEM;
-	/* socket_path.h has left room for it. */
+	/* socket_path.h reserves room for the suffix. */
 	snprintf(path, sizeof(path), "%.*s" SOCKET_PATH_CTL,
 		 (int)SOCKET_PATH_MAX, socket_path);
 	server->collector = collector;
@@ -632,8 +617,7 @@ int ctl_server_new(struct collector *collector, const char *socket_path,
 	return 0;
 }
 
-/* Where the symbolic link @link leads to, as a string. */
-static bool read_link(const char *link, char to[SOCKET_PATH_BYTES])
+static bool read_socket_link(const char *link, char to[SOCKET_PATH_BYTES])
 {
 	ssize_t length = readlink(link, to, SOCKET_PATH_BYTES);
 
@@ -643,30 +627,20 @@ static bool read_link(const char *link, char to[SOCKET_PATH_BYTES])
 	return true;
 }
 
-/* Removes the link of a collector that was killed. The folder may be anybody's:
- * a file that is no link to a socket of `perfrec ctl` stays, and errno is
- * EEXIST. */
+/* Removes the link of a collector that was killed. The folder may belong to
+ * anyone: keeps any file that is not a link to a socket of `perfrec ctl`, and
+ * sets errno to EEXIST. */
 static bool remove_left_link(const char *link)
 {
 	char to[SOCKET_PATH_BYTES];
 	size_t suffix = strlen(SOCKET_PATH_CTL), length;
 
-	length = read_link(link, to) ? strlen(to) : 0;
+	length = read_socket_link(link, to) ? strlen(to) : 0;
 	if (length > suffix &&
 	    strcmp(to + length - suffix, SOCKET_PATH_CTL) == 0)
 		return unlink(link) == 0;
 	errno = EEXIST;
 	return false;
-}
-
-/* Removes our link, unless another collector has replaced it. */
-static void remove_own_link(const struct ctl_server *server)
-{
-	char to[SOCKET_PATH_BYTES];
-
-	if (read_link(server->link, to) &&
-	    strcmp(to, server->listener.path) == 0)
-		unlink(server->link);
 }
 
 void ctl_server_link(struct ctl_server *server, const char *dir)
@@ -690,8 +664,13 @@ void ctl_server_close(struct ctl_server *server)
 	if (!server || server->listener.fd < 0)
 		return;
 	loop_remove(server->collector->loop, &server->watch);
-	if (server->link)
-		remove_own_link(server);
+	if (server->link) {
+		char to[SOCKET_PATH_BYTES];
+
+		if (read_socket_link(server->link, to) &&
+		    strcmp(to, server->listener.path) == 0)
+			unlink(server->link);
+	}
 	listener_close(&server->listener);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctl_server - the socket of `perfrec ctl`, beside the one for programs.
+ * ctl_server - the socket of `perfrec ctl`, next to the socket for programs.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_SERVER_H
 #define PERFREC_COLLECTOR_SERVE_CTL_SERVER_H
@@ -10,31 +10,29 @@
 struct collector;
 struct ctl_server;
 
-/* All calls are for the main thread. */
+/* All functions: main thread only. */
 
-/*
- * Listens beside @socket_path, before other threads exist. Returns 0, or -errno
- * after one line in the log. The caller ends *@out with ctl_server_free().
- */
+/* Listens next to @socket_path. Call it before other threads exist. Returns 0,
+ * or -errno after logging one line. The caller frees *@out. */
 int ctl_server_new(struct collector *collector, const char *socket_path,
 		   struct ctl_server **out);
-/* Makes a link to the socket in the folder @dir: `perfrec ctl -o DIR` looks for
- * it. If that fails, a warning is logged. */
+/* Creates a link to the socket in the folder @dir for `perfrec ctl -o DIR`.
+ * Logs a warning on failure. */
 void ctl_server_link(struct ctl_server *server, const char *dir);
-/* Listens no more, and removes the socket and the link. @server may be NULL, or
- * closed already. */
+/* Stops listening and removes the socket and the link. @server may be NULL or
+ * closed. */
 void ctl_server_close(struct ctl_server *server);
-/* Answers all clients that still wait, as those that asked the collector to
- * end, when all other parts have ended. Frees *@server, which may be NULL, and
- * sets it to NULL. */
+/* Answers all waiting clients, including those of `perfrec ctl stop`. Call it
+ * after all other parts have ended. Frees *@server, which may be NULL, and sets
+ * it to NULL. */
 void ctl_server_free(struct ctl_server **server);
-/* Answers the clients whose request is fulfilled, and ends connections that are
- * too slow. After each round of the loop. */
+/* Answers fulfilled requests and ends slow connections. Call it after each
+ * round of the loop. */
 void ctl_server_reap(struct ctl_server *server);
-/* Whether a flush is under way: it has to end before the jobs thread does. */
+/* Returns true while a request needs the jobs thread. */
 bool ctl_server_is_busy(const struct ctl_server *server);
-/* Whether there are clients or flushes, so that ctl_server_reap() must be
- * called soon. */
+/* Returns true if ctl_server_reap() must run soon: there are clients or
+ * flushes. */
 bool ctl_server_has_connections(const struct ctl_server *server);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is asked for goes through the queue of triggers, as any other: so it may
- * become one with what was slow at the same time.
+ * A request goes through the queue of triggers like any other trigger. So it
+ * may be merged with a slow call of the same time.
  */
 #include "collector/serve/ctl_snapshot.h"
 
@@ -13,27 +13,27 @@
 #include "collector/base/clock.h"
 #include "collector/base/utf8.h"
 #include "collector/files/flight_recorder.h"
-#include "collector/flight/flight_queue.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/flight_queue.h"
 #include "collector/record/recording.h"
 #include "collector/serve/ctl_answer.h"
 #include "shared/compiler.h"
 
 struct ctl_snapshot {
-	uint64_t asked_ns, deadline_ns; /* BOOTTIME */
+	uint64_t asked_ns, deadline_ns; /* CLOCK_BOOTTIME */
 	size_t count;
 	struct asked {
 		struct recording *recording; /* a reference */
-		bool done; /* what follows is known */
+		bool done; /* written is valid */
 		struct flight_written written;
 	} item[];
 };
 
-static void add_recording(struct ctl_snapshot *snapshot,
-			  struct recording *recording)
+static void add_snapshot_recording(struct ctl_snapshot *snapshot,
+				   struct recording *recording)
 {
 	if (!recording_setup(recording)->flight)
 		return;
@@ -43,7 +43,8 @@ static void add_recording(struct ctl_snapshot *snapshot,
 	snapshot->item[snapshot->count++].recording = recording_get(recording);
 }
 
-static void ask(const struct ctl_snapshot *snapshot, const char *why)
+static void ask_for_snapshots(const struct ctl_snapshot *snapshot,
+			      const char *why)
 {
 	struct flight_event event = { .cause = FLIGHT_ASKED,
 				      .begin_ns = snapshot->asked_ns,
@@ -69,15 +70,16 @@ int ctl_snapshot_start(struct collector *collector, struct arena *const *arena,
 	snapshot->asked_ns = clock_boottime_ns();
 	snapshot->deadline_ns = snapshot->asked_ns + wait_ns;
 	for (size_t i = 0; i < count; i++)
-		add_recording(snapshot, arena_setup(arena[i])->recording);
-	/* One recording for all is there before and after its programs. */
+		add_snapshot_recording(snapshot,
+				       arena_setup(arena[i])->recording);
+	/* A common recording exists before and after its programs. */
 	if (collector->recording)
-		add_recording(snapshot, collector->recording);
+		add_snapshot_recording(snapshot, collector->recording);
 	if (!collector->options->flight.on) {
 		free(snapshot);
 		return -EINVAL;
 	}
-	ask(snapshot, why);
+	ask_for_snapshots(snapshot, why);
 	*out = snapshot;
 	return 0;
 }
@@ -98,7 +100,7 @@ bool ctl_snapshot_is_over(struct ctl_snapshot *snapshot)
 	return over || clock_boottime_ns() >= snapshot->deadline_ns;
 }
 
-static json_t *row_of(const struct asked *item)
+static json_t *snapshot_row_of(const struct asked *item)
 {
 	const char *path = recording_setup(item->recording)->path;
 	bool written = item->done && !item->written.err;
@@ -113,7 +115,7 @@ static json_t *row_of(const struct asked *item)
 	return row;
 }
 
-static const char *why_not(const struct asked *item)
+static const char *why_not_written(const struct asked *item)
 {
 	if (!item->done)
 		return "it is not written yet (its margin, or its disk)";
@@ -122,19 +124,20 @@ static const char *why_not(const struct asked *item)
 		       : strerror(-item->written.err);
 }
 
-static void tell(const struct ctl_snapshot *snapshot, json_t *answer)
+static void tell_snapshots(const struct ctl_snapshot *snapshot, json_t *answer)
 {
 	json_t *rows = json_array(), *others = json_array();
 
 	for (size_t i = 0; i < snapshot->count; i++) {
 		const struct asked *item = &snapshot->item[i];
-		json_t *row = row_of(item);
+		json_t *row = snapshot_row_of(item);
 
 		if (item->done && !item->written.err) {
 			json_array_append_new(rows, row);
 			continue;
 		}
-		json_object_set_new(row, "why", json_string(why_not(item)));
+		json_object_set_new(row, "why",
+				    json_string(why_not_written(item)));
 		json_array_append_new(others, row);
 	}
 	json_object_set_new(answer, "snapshots", rows);
@@ -149,7 +152,7 @@ void ctl_snapshot_end(struct ctl_snapshot **snapshot, json_t *answer)
 	if (!old)
 		return;
 	if (answer)
-		tell(old, answer);
+		tell_snapshots(old, answer);
 	for (size_t i = 0; i < old->count; i++)
 		recording_put(&old->item[i].recording);
 	free(old);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ctl_snapshot - `perfrec ctl snapshot`: takes snapshots of recordings with
- * --flight, and says where they are when they are on the disk. All calls are
- * for the main thread.
+ * --flight and reports their folders when these are on the disk. All functions:
+ * main thread only.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_SNAPSHOT_H
 #define PERFREC_COLLECTOR_SERVE_CTL_SNAPSHOT_H
@@ -16,16 +16,17 @@ struct arena;
 struct collector;
 struct ctl_snapshot;
 
-/* Asks for a snapshot of each recording that the @count programs of @arena are
- * recorded into, because of @why, a text for people. 0: the caller ends *@out
- * by ctl_snapshot_end(); -ENOMEM; or -EINVAL: no recording has --flight. */
+/* Requests a snapshot of each recording of the @count programs. @why is a text
+ * for people. Returns 0, -ENOMEM, or -EINVAL: no recording has --flight. The
+ * caller ends *@out by ctl_snapshot_end(). */
 int ctl_snapshot_start(struct collector *collector, struct arena *const *arena,
 		       size_t count, const char *why, uint64_t wait_ns,
 		       struct ctl_snapshot **out);
-/* Whether all are on the disk, have failed, or @wait_ns have passed. */
+/* Returns true if all snapshots are on the disk or failed, or @wait_ns is
+ * over. */
 bool ctl_snapshot_is_over(struct ctl_snapshot *snapshot);
-/* Adds what came of it to @answer, unless that is NULL, and frees *@snapshot.
- * What has not been written yet will be. */
+/* Adds the results to @answer (may be NULL) and frees *@snapshot. Unwritten
+ * snapshots are still written later. */
 void ctl_snapshot_end(struct ctl_snapshot **snapshot, json_t *answer);
 
 #endif

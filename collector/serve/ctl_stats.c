@@ -44,6 +44,22 @@ static json_t *recording_json(const struct stats_recording *recording)
 	return row;
 }
 
+static json_t *push_refusals_json(const struct stats *stats)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < stats->push_refusal_count; i++) {
+		const struct push_refusal *one = &stats->push_refusals[i];
+		json_t *row = json_object();
+
+		json_object_set_new(row, "why", json_text(one->why));
+		json_object_set_new(row, "requests",
+				    json_integer((json_int_t)one->requests));
+		json_array_append_new(list, row);
+	}
+	return list;
+}
+
 json_t *ctl_stats_json(struct collector *collector)
 {
 	json_t *object, *list;
@@ -56,6 +72,8 @@ json_t *ctl_stats_json(struct collector *collector)
 	set_values(object, stats_daemon_rows, stats_daemon_row_count,
 		   &stats.daemon);
 	json_object_set_new(object, "refusals", refusals_json(&stats));
+	json_object_set_new(object, "push_refusals",
+			    push_refusals_json(&stats));
 	for (size_t i = 0; i < stats.count; i++)
 		json_array_append_new(list,
 				      recording_json(&stats.recordings[i]));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctl_stats - the figures of a collector (stats.h) as a member of an answer of
- * `perfrec ctl`.
+ * ctl_stats - the figures of a collector (stats.h) in an answer of `perfrec
+ * ctl`.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_STATS_H
 #define PERFREC_COLLECTOR_SERVE_CTL_STATS_H
@@ -10,8 +10,8 @@
 
 struct collector;
 
-/* The member "stats" (ctl_wire.h), which belongs to the caller; NULL: no
- * memory. Main thread. */
+/* Returns the member "stats" (ctl_wire.h) for the caller to free, or NULL
+ * without memory. Main thread. */
 json_t *ctl_stats_json(struct collector *collector);
 
 #endif

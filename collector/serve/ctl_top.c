@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As a flush (ctl_flush.c): the drain workers read what is in the rings now and
- * copy their trees, and then the jobs thread of each recording sums them up;
- * the last one adds these sums. A recording of which another snapshot is under
- * way is begun when that one has ended.
+ * Works like a flush (ctl_flush.c): the drain workers empty the rings and copy
+ * their trees. Then the jobs thread of each recording adds up its trees, and
+ * the last one adds these sums. A recording with another snapshot under way
+ * begins after that one.
  */
 #include "collector/serve/ctl_top.h"
 
@@ -22,48 +22,46 @@
 #include "collector/files/own_costs.h"
 #include "collector/files/snapshot.h"
 #include "collector/options/collect_options.h"
+#include "collector/options/ctl_wire.h"
 #include "collector/profile/function_table.h"
 #include "collector/profile/true_time.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
-#include "collector/serve/ctl_wire.h"
 #include "collector/states/states.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-#define PIDS_MAX 256 /* of a program; memory of more is not told */
+#define PIDS_MAX 256 /* of a program; memory of further ones is not counted */
 
 struct ctl_top {
 	struct collector *collector;
 	struct drain_wait wait;
 	bool begun, posted;
-	uint32_t left; /* recordings that are not summed up */
-	uint32_t done; /* the thread of the last one sets it */
+	uint32_t left; /* recordings without sums */
+	uint32_t done; /* set by the thread of the last recording */
 	size_t arena_count, count;
 	struct arena **arena; /* references */
-	json_t *json; /* what came of it; NULL: no memory */
+	json_t *json; /* the result; NULL: no memory */
 	struct summed {
-		struct job job;
+		struct job job; /* must be first */
 		struct ctl_top *top;
 		struct recording *recording; /* a reference */
-		struct snapshot *snapshot; /* until done; NULL: none */
+		struct snapshot *snapshot; /* until done; may be NULL */
 		struct function_table table;
 		uint64_t lost;
 		int err; /* of the table: 0 or -ENOMEM */
 	} item[];
 };
 
-/* --- on the threads of recordings --------------------------------------------
- */
+/* --- on the threads of recordings ---------------------------------------- */
 
-static void set_number(json_t *object, const char *key, uint64_t number)
+static void set_top_number(json_t *object, const char *key, uint64_t number)
 {
 	json_object_set_new(object, key, json_integer((json_int_t)number));
 }
 
-/* Adds the states of the functions of @arena to @table. 0 or -ENOMEM. */
 static int add_states(struct arena *arena, struct function_table *table)
 {
 	static const enum function_told told[] = {
@@ -89,7 +87,6 @@ static int add_states(struct arena *arena, struct function_table *table)
 	return err;
 }
 
-/* The memory that the processes of @arena have now, in bytes. */
 static uint64_t memory_of(struct arena *arena)
 {
 	uint64_t pages = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -106,14 +103,14 @@ static uint64_t memory_of(struct arena *arena)
 
 		if (proc_read(pids[i], "statm", text, sizeof(text)) == 0)
 			continue;
-		/* The whole size, and what of it is in memory. */
+		/* total size, then resident size */
 		strtoul(text, &second, 10);
 		pages += strtoul(second, NULL, 10);
 	}
 	return pages * page;
 }
 
-static json_t *describe(const struct function_total *one, bool sched)
+static json_t *describe_total(const struct function_total *one, bool sched)
 {
 	static const char *const names[] = { [TOLD_SPAN] = "span",
 					     [TOLD_COUNTED] = "counted",
@@ -134,9 +131,9 @@ static json_t *describe(const struct function_total *one, bool sched)
 	return ctl_function_json(&function);
 }
 
-/* @sched: it is known when threads were in functions. */
-static json_t *describe_all(struct function_table *table,
-			    const struct own_costs *costs, bool sched)
+/* @sched: on-CPU and wait times are known. */
+static json_t *describe_totals(struct function_table *table,
+			       const struct own_costs *costs, bool sched)
 {
 	json_t *json = json_object(), *rows = json_array();
 	uint64_t calls = 0, self_ns = 0;
@@ -149,18 +146,18 @@ static json_t *describe_all(struct function_table *table,
 		self_ns += all[i].self_ns;
 		own_ns += true_time_cost(costs, &all[i].own_self);
 		if (i < CTL_TOP_FUNCTIONS)
-			json_array_append_new(rows, describe(&all[i], sched));
+			json_array_append_new(rows,
+					      describe_total(&all[i], sched));
 	}
-	set_number(json, "known", count);
-	set_number(json, "calls", calls);
-	set_number(json, "self_ns", self_ns);
-	set_number(json, "own_ns", (uint64_t)own_ns);
+	set_top_number(json, "known", count);
+	set_top_number(json, "calls", calls);
+	set_top_number(json, "self_ns", self_ns);
+	set_top_number(json, "own_ns", (uint64_t)own_ns);
 	json_object_set_new(json, "functions", rows);
 	return json;
 }
 
-/* Adds what @item has found to @table. 0 or -ENOMEM. */
-static int add_item(struct summed *item, struct function_table *table)
+static int add_top_item(struct summed *item, struct function_table *table)
 {
 	const struct function_total *all;
 	size_t count;
@@ -174,14 +171,13 @@ static int add_item(struct summed *item, struct function_table *table)
 	return err;
 }
 
-/* Sums all up in @table. 0 or -ENOMEM. */
 static int sum_items(struct ctl_top *top, struct function_table *table,
 		     uint64_t *lost)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < top->count && !err; i++) {
-		err = add_item(&top->item[i], table);
+		err = add_top_item(&top->item[i], table);
 		*lost += top->item[i].lost;
 	}
 	for (size_t i = 0; i < top->arena_count && !err; i++)
@@ -189,7 +185,19 @@ static int sum_items(struct ctl_top *top, struct function_table *table,
 	return err;
 }
 
-static json_t *sum_up(struct ctl_top *top)
+static struct own_costs costs_of(const struct function_table *table,
+				 const struct recording *recording)
+{
+	struct own_counts counts = { 0 };
+	size_t count;
+	const struct function_total *all = function_table_all(table, &count);
+
+	for (size_t i = 0; i < count; i++)
+		own_counts_add(&counts, &all[i].own_self);
+	return own_costs_live(recording, &counts);
+}
+
+static json_t *sum_up_top(struct ctl_top *top)
 {
 	struct function_table table = { 0 };
 	struct own_costs costs = { 0 };
@@ -198,30 +206,29 @@ static json_t *sum_up(struct ctl_top *top)
 	json_t *json = NULL;
 	int err = sum_items(top, &table, &lost);
 
-	if (top->count)
-		costs = own_costs_early(top->item[0].recording);
+	if (!err && top->count)
+		costs = costs_of(&table, top->item[0].recording);
 	if (!err) {
 		function_table_correct(&table, &costs, &sums);
-		json = describe_all(&table, &costs,
-				    top->collector->options->sched);
+		json = describe_totals(&table, &costs,
+				       top->collector->options->sched);
 		for (size_t i = 0; i < top->arena_count; i++)
 			memory += memory_of(top->arena[i]);
-		set_number(json, "lost", lost);
-		set_number(json, "rss_bytes", memory);
-		set_number(json, "ns", clock_boottime_ns());
+		set_top_number(json, "lost", lost);
+		set_top_number(json, "rss_bytes", memory);
+		set_top_number(json, "ns", clock_boottime_ns());
 	}
 	function_table_release(&table);
 	return json;
 }
 
-/* All recordings are summed up. */
-static void finish(struct ctl_top *top)
+static void finish_top(struct ctl_top *top)
 {
 	int done_fd = top->collector->done_fd;
 	uint64_t one = 1;
 
-	top->json = sum_up(top);
-	/* As in a flush, the last reference to a recording may be ours. */
+	top->json = sum_up_top(top);
+	/* The last reference to a recording may be ours, as in a flush. */
 	for (size_t i = 0; i < top->count; i++) {
 		function_table_release(&top->item[i].table);
 		recording_put(&top->item[i].recording);
@@ -234,7 +241,6 @@ static void finish(struct ctl_top *top)
 
 static void sum_recording(struct job *job)
 {
-	/* The job is the first member. */
 	struct summed *item = (struct summed *)job;
 	struct ctl_top *top = item->top;
 
@@ -244,13 +250,12 @@ static void sum_recording(struct job *job)
 					 &item->lost);
 	/* order: sc, FLUSH: the last one sees the sums of the others */
 	if (atom_add_sc(&top->left, -1u) == 1)
-		finish(top);
+		finish_top(top);
 }
 
-/* --- on the main thread ------------------------------------------------------
- */
+/* --- on the main thread -------------------------------------------------- */
 
-static void add_recording(struct ctl_top *top, struct recording *recording)
+static void add_top_recording(struct ctl_top *top, struct recording *recording)
 {
 	for (size_t i = 0; i < top->count; i++)
 		if (top->item[i].recording == recording)
@@ -268,10 +273,9 @@ static bool is_summed(const void *context, const struct recording *recording)
 	return false;
 }
 
-/* Begins what snapshots are not begun. False: some have to wait. Of requests
- * for several recordings one at a time: two could wait for recordings of each
- * other.
- */
+/* Begins the missing snapshots. Returns false if some have to wait. Requests
+ * for several recordings run one at a time, because two of them could wait for
+ * each other. */
 static bool begin_snapshots(struct ctl_top *top)
 {
 	struct collector *collector = top->collector;
@@ -310,29 +314,14 @@ int ctl_top_start(struct collector *collector, struct arena *const *arena,
 	top->collector = collector;
 	for (size_t i = 0; i < count; i++) {
 		top->arena[top->arena_count++] = arena_get(arena[i]);
-		add_recording(top, arena_setup(arena[i])->recording);
+		add_top_recording(top, arena_setup(arena[i])->recording);
 	}
-	/* One recording for all is there before and after its programs. */
+	/* A common recording exists before and after its programs. */
 	if (collector->recording)
-		add_recording(top, collector->recording);
+		add_top_recording(top, collector->recording);
 	top->begun = begin_snapshots(top);
 	*out = top;
 	return 0;
-}
-
-static void post_items(struct ctl_top *top)
-{
-	struct summed *item;
-
-	/* relaxed: jobs_post() orders it */
-	atom_store_rlx(&top->left, (uint32_t)top->count);
-	for (item = top->item; item < top->item + top->count; item++) {
-		item->job.run = sum_recording;
-		item->top = top;
-		jobs_post(recording_setup(item->recording)->jobs, &item->job);
-	}
-	if (!top->count)
-		finish(top);
 }
 
 bool ctl_top_is_done(struct ctl_top *top)
@@ -341,8 +330,19 @@ bool ctl_top_is_done(struct ctl_top *top)
 		top->begun = begin_snapshots(top);
 	if (top->begun && !top->posted &&
 	    drain_wait_is_over(&top->wait, top->collector->drain)) {
+		struct summed *item;
+
 		top->posted = true;
-		post_items(top);
+		/* relaxed: jobs_post() orders it */
+		atom_store_rlx(&top->left, (uint32_t)top->count);
+		for (item = top->item; item < top->item + top->count; item++) {
+			item->job.run = sum_recording;
+			item->top = top;
+			jobs_post(recording_setup(item->recording)->jobs,
+				  &item->job);
+		}
+		if (!top->count)
+			finish_top(top);
 	}
 	/* order: acq, FLUSH: the sums are there */
 	return atom_load_acq(&top->done);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A snapshot that is due has two steps. First the drain workers read what is in
- * the rings now; they have DRAIN_NS for it, as a program that is stopped or a
- * disk that hangs must not keep it out of what is in memory. What they find may
- * trigger snapshots, too, which become one with this if they overlap; so which
- * one it is, is known then. The thread of the recording for its snapshots
- * writes it. A recording has one under way at a time, which holds a reference.
+ * A due snapshot has two steps. First the drain workers empty the rings, for at
+ * most DRAIN_NS: a stopped program or a hung disk must not prevent the snapshot
+ * of the data in memory. New data may fire more triggers, and overlapping
+ * snapshots are merged, so the exact range is known after that. Then the
+ * recording's flight thread writes the snapshot. A recording has one snapshot
+ * under way at a time, with a reference to the recording.
  */
 #include "collector/serve/flights.h"
 
@@ -29,19 +29,18 @@
 
 #define DRAIN_NS 1000000000
 
-/* A snapshot that is under way. */
 struct flying {
-	struct job job;
+	struct job job; /* must be first */
 	struct flying *next;
 	struct recording *recording; /* a reference */
-	int done_fd; /* the collector's */
-	bool read; /* the rings were, up to due_ns */
-	bool waits; /* for that: wait was begun */
+	int done_fd; /* owned by the collector */
+	bool read; /* the rings were drained up to due_ns */
+	bool waits; /* wait was begun */
 	bool posted;
-	bool idle; /* there is nothing to write after all */
-	uint32_t done; /* the writing thread sets it, at last */
+	bool idle; /* nothing to write */
+	uint32_t done; /* set last, by the writing thread */
 	uint64_t due_ns; /* see flight_recorder_next() */
-	uint64_t deadline_ns; /* BOOTTIME */
+	uint64_t deadline_ns; /* CLOCK_BOOTTIME */
 	struct drain_wait wait;
 	struct flight_written now;
 };
@@ -49,12 +48,11 @@ struct flying {
 struct flights {
 	struct collector *collector;
 	struct flying *first;
-	struct flying *spare; /* for the next one; NULL: none yet */
+	struct flying *spare; /* allocated for the next snapshot; may be NULL */
 };
 
-static void write_job(struct job *job)
+static void write_flight_job(struct job *job)
 {
-	/* The job is the first member. */
 	struct flying *flying = (struct flying *)job;
 	int done_fd = flying->done_fd;
 	uint64_t one = 1;
@@ -72,19 +70,10 @@ static bool is_flying(const void *context, const struct recording *recording)
 	return context == recording;
 }
 
-static void post(struct flying *flying)
-{
-	struct jobs *jobs = flight_recorder_jobs(flying->recording);
-
-	flying->posted = true;
-	flying->job.run = write_job;
-	/* Where no thread can be started, its recording's has the time. */
-	jobs_post(jobs ? jobs : recording_setup(flying->recording)->jobs,
-		  &flying->job);
-}
-
 static void step_flying(struct flights *flights, struct flying *flying)
 {
+	struct jobs *jobs;
+
 	if (flying->posted)
 		return;
 	if (flying->waits)
@@ -101,39 +90,34 @@ static void step_flying(struct flights *flights, struct flying *flying)
 		return;
 	}
 	flying->now.drained = flying->read;
-	/* What the kernel has told of CPUs waits until there is much of it. */
+	/* Samples of CPUs are buffered until there are many. */
 	cpu_sampler_flush(flights->collector->cpu, flying->recording);
-	post(flying);
+	jobs = flight_recorder_jobs(flying->recording);
+	flying->posted = true;
+	flying->job.run = write_flight_job;
+	/* If its own thread cannot start, use the recording's. */
+	jobs_post(jobs ? jobs : recording_setup(flying->recording)->jobs,
+		  &flying->job);
 }
 
-static void free_flying(struct flying *flying)
-{
-	drain_wait_release(&flying->wait);
-	recording_put(&flying->recording);
-	free(flying);
-}
-
-static bool is_written(const struct flying *flying)
-{
-	/* order: acq, FLUSH: the files are written */
-	return flying->posted && atom_load_acq(&flying->done);
-}
-
-/* Takes those out that are written. */
 static void reap(struct flights *flights)
 {
 	struct flying **link = &flights->first, *flying;
 
 	while ((flying = *link)) {
 		step_flying(flights, flying);
-		if (!flying->idle && !is_written(flying)) {
+		/* order: acq, FLUSH: the files are written */
+		if (!flying->idle &&
+		    (!flying->posted || !atom_load_acq(&flying->done))) {
 			link = &flying->next;
 			continue;
 		}
 		*link = flying->next;
 		if (!flying->idle)
 			flight_recorder_note(flying->recording, &flying->now);
-		free_flying(flying);
+		drain_wait_release(&flying->wait);
+		recording_put(&flying->recording);
+		free(flying);
 	}
 }
 
@@ -147,25 +131,8 @@ static bool has_one(const struct flights *flights,
 	return flying;
 }
 
-/* Up to when a window has to have ended. When all has ended, no margin is
- * waited for. */
-static uint64_t due_at(const struct collector *collector)
-{
-	return collector->closing && !collector->arenas ? UINT64_MAX
-							: clock_boottime_ns();
-}
-
-/* Has the drain workers read what is in the rings. */
-static void read_rings(struct collector *collector, struct flying *flying)
-{
-	flying->deadline_ns = clock_boottime_ns() + DRAIN_NS;
-	flying->waits = !drain_wait_begin(&flying->wait, collector->drain,
-					  collector->arenas, is_flying,
-					  flying->recording);
-}
-
-/* Begins the next snapshot of @recording that is due. Of those that were due
- * when the rings were read last, they need not be read again. */
+/* Begins the next due snapshot of @recording. Drains the rings, unless the
+ * snapshot was already due at the last drain. */
 static void begin(struct flights *flights, struct recording *recording)
 {
 	uint64_t read_ns = flight_recorder_read_ns(recording);
@@ -176,11 +143,17 @@ static void begin(struct flights *flights, struct recording *recording)
 	if (!flights->spare)
 		flights->spare = calloc(1, sizeof(*flying));
 	flying = flights->spare;
-	/* Without memory at the next beat. */
+	/* Tries again at the next beat. */
 	if (!flying)
 		return;
 	flying->read = flight_recorder_is_due(recording, read_ns);
-	flying->due_ns = flying->read ? read_ns : due_at(flights->collector);
+	/* At the end of the collector, no margin is awaited. */
+	flying->due_ns = flying->read
+				 ? read_ns
+				 : (flights->collector->closing &&
+						    !flights->collector->arenas
+					    ? UINT64_MAX
+					    : clock_boottime_ns());
 	if (!flying->read && !flight_recorder_is_due(recording, flying->due_ns))
 		return;
 	flights->spare = NULL;
@@ -188,25 +161,30 @@ static void begin(struct flights *flights, struct recording *recording)
 	flying->done_fd = flights->collector->done_fd;
 	flying->next = flights->first;
 	flights->first = flying;
-	if (!flying->read)
-		read_rings(flights->collector, flying);
+	if (!flying->read) {
+		flying->deadline_ns = clock_boottime_ns() + DRAIN_NS;
+		flying->waits = !drain_wait_begin(&flying->wait,
+						  flights->collector->drain,
+						  flights->collector->arenas,
+						  is_flying, flying->recording);
+	}
 	step_flying(flights, flying);
 }
 
 void flights_beat(struct flights *flights)
 {
-	struct recording *recording;
+	struct recording **list;
+	size_t count;
 
 	if (!flights)
 		return;
 	reap(flights);
 	if (flights->collector->recording)
 		begin(flights, flights->collector->recording);
-	for (size_t i = 0;
-	     (recording = session_open_recording(flights->collector, i)); i++) {
-		begin(flights, recording);
-		recording_put(&recording);
-	}
+	count = session_open_recordings(flights->collector, &list);
+	for (size_t i = 0; i < count; i++)
+		begin(flights, list[i]);
+	session_put_recordings(&list, count);
 }
 
 int flights_new(struct collector *collector, struct flights **out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flights - takes the snapshots of all recordings with --flight: waits until
- * the margin behind what triggered one has passed and the rings were read up to
- * there, and has it written. All calls are for the main thread.
+ * flights - takes the snapshots of all recordings with --flight. Waits until
+ * the margin after a trigger is over and the rings are drained up to there. All
+ * functions: main thread only.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_FLIGHTS_H
 #define PERFREC_COLLECTOR_SERVE_FLIGHTS_H
@@ -12,14 +12,14 @@
 struct collector;
 struct flights;
 
-/* *@out is NULL if recordings have no --flight; the caller ends it by
- * flights_free(). 0 or -ENOMEM. */
+/* Sets *@out to NULL without --flight. Returns 0 or -ENOMEM. The caller frees
+ * *@out. */
 int flights_new(struct collector *collector, struct flights **out);
-/* Takes the next steps, which never wait. Every HEARTBEAT_NS or so. */
+/* Begins the next steps; never blocks. Call it about every HEARTBEAT_NS. */
 void flights_beat(struct flights *flights);
-/* Whether a snapshot is under way. */
+/* Returns true if a snapshot is under way. */
 bool flights_are_busy(const struct flights *flights);
-/* Frees *@flights, which may be NULL and are not busy. */
+/* *@flights may be NULL, and must not be busy. */
 void flights_free(struct flights **flights);
 
 #endif

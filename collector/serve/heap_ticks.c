@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_ticks - the main thread looks at the clock and posts one job at most.
- * While that job waits or runs, it posts no other. So ticks are left out when
- * the jobs thread is busy, and nothing piles up.
+ * heap_ticks - the main thread checks the time and posts at most one job. It
+ * posts no other while that job waits or runs, so a busy jobs thread skips
+ * ticks and the queue stays short.
  */
 #include "collector/serve/heap_ticks.h"
 
@@ -12,54 +12,51 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
-#include "collector/record/arena.h"
 #include "collector/base/clock.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
-#include "collector/flight/triggers.h"
-#include "collector/heap/heap_files.h"
 #include "collector/base/jobs.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
-#include "collector/trace/out_perfetto.h"
-#include "collector/trace/out_track.h"
 #include "collector/base/proc.h"
+#include "collector/files/snapshot.h"
+#include "collector/heap/heap_files.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
-#include "collector/files/snapshot.h"
+#include "collector/record/triggers.h"
 #include "collector/serve/session.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_track.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
 #define RSS_NS 100000000
 #define PACKET_BYTES 512
-/* In one tick, as each takes some 10 us. If there are more processes, they take
- * turns, so that one program with very many leaves out no other. */
+/* Limit of processes in a tick; each takes about 10 us. More processes take
+ * turns, so a program with very many of them excludes no other. */
 #define PROCESSES_MAX 256
 
 struct heap_ticks {
-	struct job job;
+	struct job job; /* must be first */
 	struct collector *collector;
-	uint32_t posted; /* the jobs thread clears it */
-	uint64_t rss_ns, snapshot_ns; /* when they are due */
-	uint32_t next; /* whose turn it is; the jobs thread's */
+	uint32_t posted; /* cleared by the jobs thread */
+	uint64_t rss_ns, snapshot_ns; /* due times */
+	uint32_t next; /* next process in turn; jobs thread only */
 	bool snapshot; /* of this job */
 };
 
-/* A process to look at. */
 struct seen {
 	struct recording *recording; /* a reference */
 	pid_t pid;
 	uint64_t uuid, rss_uuid;
-	bool first; /* its track is not there yet */
+	bool first; /* its track does not exist yet */
 };
 
-/* --- resident size ----------------------------------------------------------
- */
+/* --- resident size ------------------------------------------------------- */
 
-/* The next PROCESSES_MAX of those that go on. */
-static size_t list_processes(struct heap_ticks *ticks, struct seen *seen)
+static size_t list_seen_processes(struct heap_ticks *ticks, struct seen *seen)
 {
 	struct collector *collector = ticks->collector;
 	uint32_t first, at = 0;
@@ -90,8 +87,7 @@ static size_t list_processes(struct heap_ticks *ticks, struct seen *seen)
 	return count;
 }
 
-/* The resident size of @pid in bytes; 0: the process is gone. */
-static uint64_t resident_bytes(pid_t pid)
+static uint64_t resident_bytes_of(pid_t pid)
 {
 	unsigned long long pages;
 	char text[128];
@@ -102,33 +98,30 @@ static uint64_t resident_bytes(pid_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void fire_resident(const struct seen *seen, double bytes)
-{
-	struct triggers *triggers = recording_setup(seen->recording)->triggers;
-	const struct trigger_place place = { .ns = clock_boottime_ns(),
-					     .pid = seen->pid };
-	uint32_t set = triggers_of_counter(triggers, "RSS");
-
-	if (set)
-		triggers_counter(triggers, set, seen->rss_uuid, &place, "RSS",
-				 bytes);
-}
-
 static void write_resident(const struct seen *seen)
 {
 	struct trace_file *trace = recording_setup(seen->recording)->trace;
-	uint32_t sequence = recording_value_sequence(seen->recording);
+	uint32_t sequence = recording_jobs_sequence(seen->recording);
 	const struct out_counter counter = { .uuid = seen->rss_uuid,
 					     .parent = seen->uuid,
 					     .name = "RSS",
 					     .description = "resident memory",
 					     .unit = UNIT_BYTES,
 					     .multiplier = 1 };
-	uint64_t bytes = resident_bytes(seen->pid);
+	uint64_t bytes = resident_bytes_of(seen->pid);
 	uint8_t packet[PACKET_BYTES];
 
-	if (bytes)
-		fire_resident(seen, (double)bytes);
+	if (bytes) {
+		struct triggers *triggers =
+			recording_setup(seen->recording)->triggers;
+		const struct trigger_place place = { .ns = clock_boottime_ns(),
+						     .pid = seen->pid };
+		uint32_t set = triggers_of_counter(triggers, "RSS");
+
+		if (set)
+			triggers_counter(triggers, set, seen->rss_uuid, &place,
+					 "RSS", (double)bytes);
+	}
 	if (seen->first)
 		trace_file_append(
 			trace, OUT_SEQUENCE_GLOBAL, packet,
@@ -148,7 +141,7 @@ static void write_all_resident(struct heap_ticks *ticks)
 
 	if (!seen)
 		return;
-	count = list_processes(ticks, seen);
+	count = list_seen_processes(ticks, seen);
 	for (size_t i = 0; i < count; i++) {
 		write_resident(&seen[i]);
 		recording_put(&seen[i].recording);
@@ -156,24 +149,21 @@ static void write_all_resident(struct heap_ticks *ticks)
 	free(seen);
 }
 
-/* --- snapshots --------------------------------------------------------------
- */
+/* --- snapshots ----------------------------------------------------------- */
 
-/* On the way to the thread of its recording. */
 struct heap_snapshot {
-	struct job job;
+	struct job job; /* must be first */
 	struct recording *recording; /* a reference */
 };
 
 static void snapshot_job(struct job *job)
 {
-	/* The job is the first member. */
 	struct heap_snapshot *snapshot = (struct heap_snapshot *)job;
 	struct recording *recording = snapshot->recording;
 	char name[SNAPSHOT_NAME_BYTES];
 
 	snapshot_make_name("heap", name);
-	/* What is wrong, the log has. */
+	/* It logs its errors. */
 	(void)heap_files_snapshot(recording, name);
 	/* order: rel, TICK: this one is over */
 	atom_store_rel(recording_heap_busy(recording), 0);
@@ -181,7 +171,7 @@ static void snapshot_job(struct job *job)
 	free(snapshot);
 }
 
-/* Nothing piles up where the last one is not over. */
+/* Skips a recording whose last snapshot is not finished. */
 static void snapshot_one(struct recording *recording)
 {
 	struct heap_snapshot *snapshot;
@@ -199,30 +189,23 @@ static void snapshot_one(struct recording *recording)
 	jobs_post(recording_setup(recording)->jobs, &snapshot->job);
 }
 
-static void snapshot_all(struct collector *collector)
-{
-	struct recording *recording;
-
-	if (collector->recording)
-		snapshot_one(collector->recording);
-	for (size_t i = 0; (recording = session_open_recording(collector, i));
-	     i++) {
-		snapshot_one(recording);
-		recording_put(&recording);
-	}
-}
-
-/* --- ticks ------------------------------------------------------------------
- */
+/* --- ticks --------------------------------------------------------------- */
 
 static void heap_tick_job(struct job *job)
 {
-	/* The job is the first member. */
 	struct heap_ticks *ticks = (struct heap_ticks *)job;
 
 	write_all_resident(ticks);
-	if (ticks->snapshot)
-		snapshot_all(ticks->collector);
+	if (ticks->snapshot) {
+		struct recording **list;
+		size_t count = session_open_recordings(ticks->collector, &list);
+
+		if (ticks->collector->recording)
+			snapshot_one(ticks->collector->recording);
+		for (size_t i = 0; i < count; i++)
+			snapshot_one(list[i]);
+		session_put_recordings(&list, count);
+	}
 	/* order: rel, TICK: the job is done with it */
 	atom_store_rel(&ticks->posted, 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_ticks - what is done about memory every so often, while programs run:
- * the resident size of each process, as a counter in the trace, and a heap
- * profile of each recording (--snapshot-interval).
+ * heap_ticks - periodic work on memory: the resident size of each process as a
+ * counter in the trace, and heap profiles of each recording
+ * (--snapshot-interval).
  */
 #ifndef PERFREC_COLLECTOR_SERVE_HEAP_TICKS_H
 #define PERFREC_COLLECTOR_SERVE_HEAP_TICKS_H
@@ -10,14 +10,14 @@
 struct collector;
 struct heap_ticks;
 
-/* *@out is NULL when @collector's options ask for none of it. @collector must
- * outlive it; the caller ends it with heap_ticks_free(). 0 or -ENOMEM. */
+/* Sets *@out to NULL if @collector's options disable all of this. @collector
+ * must outlive *@out, and the caller frees it. Returns 0 or -ENOMEM. */
 int heap_ticks_new(struct collector *collector, struct heap_ticks **out);
-/* The jobs thread must have ended: a job of it may be under way before. Also
- * for NULL. */
+/* The jobs thread must have ended, because it may run a job of *@ticks. *@ticks
+ * may be NULL. */
 void heap_ticks_free(struct heap_ticks **ticks);
-/* Post what is due to the jobs thread. Main thread, with every heartbeat (25
- * ms). Also for NULL. */
+/* Posts due work to the jobs thread. Main thread, at every heartbeat (25 ms).
+ * @ticks may be NULL. */
 void heap_ticks_beat(struct heap_ticks *ticks);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics - a thread with an event loop of its own.
+ * metrics - a thread with its own event loop.
  *
- * No client may hold the main thread, however slow or hostile it is, and no
- * disk: so a thread of our own talks to clients, closes what they pass, and
- * writes the file. But the figures are the main thread's, so it makes the text:
+ * Slow or hostile clients and slow disks must not block the main thread. So
+ * this thread handles clients, closes the descriptors they pass, and writes the
+ * file. The main thread owns the figures and creates the text:
  *
- *     our thread                         main thread
- *     wants figures: asked_fd      ->    stats_text(), into text
- *     hands text to all who wait   <-    told_fd
+ *     this thread                        main thread
+ *     requests figures: asked_fd   ->    stats_text(), into text
+ *     sends text to all waiting    <-    told_fd
  *
- * A text of the last FRESH_NS is used again, so that clients cannot keep the
- * main thread busy either. If the main thread does not answer in time, clients
- * get status 503, and the file stays as it was.
+ * Texts are reused for FRESH_NS, so clients cannot keep the main thread busy
+ * either. If the main thread does not answer in time, clients get status 503
+ * and the file stays unchanged.
  *
- * What is understood of HTTP is a GET (or HEAD) of /metrics; the connection is
- * closed after each answer, as of HTTP/1.0.
+ * The server accepts GET and HEAD of /metrics, and closes the connection after
+ * each answer as in HTTP/1.0.
  */
 #include "collector/serve/metrics.h"
 
@@ -54,21 +54,20 @@
 #define FIGURES_NS 2000000000 /* for the main thread */
 #define WRITE_NS 5000000000 /* for a whole answer */
 #define FRESH_NS 200000000
-#define FILE_S 5 /* from one time that the file is written to the next */
-/* How the figures begin, and so a file of them. */
+#define FILE_S 5 /* seconds between two writes of the file */
+/* Prefix of the figures and of the file. */
 #define FIGURES_BEGIN "# HELP perfrec_"
 #define REAP_MS 100
 #define END_MS 1000
 
 enum state { READING, WAITING, WRITING };
 
-/* Somebody who has connected. */
 struct scraper {
-	struct connection connection;
+	struct connection connection; /* must be first */
 	struct metrics *metrics;
-	pid_t pid; /* who it is */
+	pid_t pid; /* of the client */
 	enum state state;
-	bool head_only; /* it wants no body */
+	bool head_only; /* HEAD */
 	char request[REQUEST_MAX];
 	size_t request_bytes;
 	char *answer;
@@ -80,35 +79,34 @@ struct metrics {
 	struct watch asked; /* in the main loop */
 	pthread_t thread;
 	bool started;
-	int ended_fd; /* eventfd: it has nothing more to do */
+	int ended_fd; /* eventfd: the thread has finished */
 
-	struct lock lock; /* of the next two */
-	char *text; /* NULL: none yet */
-	uint64_t text_ns; /* when it was made; BOOTTIME */
+	struct lock lock; /* guards text and text_ns */
+	char *text; /* may be NULL */
+	uint64_t text_ns; /* CLOCK_BOOTTIME of text */
 
-	/* The thread's, once it runs. */
+	/* Owned by the thread once it runs. */
 	int loop;
 	struct watch told, ending, timer, listening;
 	struct listener listener;
 	struct connections scrapers;
-	char *file, *new_file; /* NULL: there is a socket instead */
-	int file_err; /* what was said of it last */
+	char *file, *new_file; /* NULL with a socket */
+	int file_err; /* last logged error */
 	bool over;
 };
 
-/* The metrics whose @member is @watch. */
+/* Returns the struct metrics that contains @watch as @member. */
 #define METRICS_OF(watch, member)                                            \
 	((struct metrics *)(void *)((char *)(watch)-offsetof(struct metrics, \
 							     member)))
 
-/* --- eventfds ----------------------------------------------------------------
- */
+/* --- eventfds ------------------------------------------------------------ */
 
 static void event_set(int fd)
 {
 	uint64_t one = 1;
 
-	/* It can only be full, and is set then. */
+	/* The write only fails if the event is set already. */
 	(void)!write(fd, &one, sizeof(one));
 }
 
@@ -119,11 +117,9 @@ static void event_take(int fd)
 	(void)!read(fd, &count, sizeof(count));
 }
 
-/* --- the main thread ---------------------------------------------------------
- */
+/* --- the main thread ----------------------------------------------------- */
 
-/* The figures are wanted. */
-static void asked_ready(struct watch *watch)
+static void metrics_asked_ready(struct watch *watch)
 {
 	struct metrics *metrics = METRICS_OF(watch, asked);
 	char *text, *old;
@@ -141,10 +137,8 @@ static void asked_ready(struct watch *watch)
 	event_set(metrics->told.fd);
 }
 
-/* --- the thread: figures -----------------------------------------------------
- */
+/* --- the thread: figures ------------------------------------------------- */
 
-/* A copy of the figures, which the caller frees; NULL: they are not fresh. */
 static char *fresh_text(struct metrics *metrics)
 {
 	char *copy = NULL;
@@ -161,10 +155,8 @@ static void ask_for_figures(struct metrics *metrics)
 	event_set(metrics->asked.fd);
 }
 
-/* --- the thread: the file ----------------------------------------------------
- */
+/* --- the thread: the file ------------------------------------------------ */
 
-/* Says why the file cannot be written, each reason once. */
 static void tell_file_error(struct metrics *metrics, int err)
 {
 	if (err && err != metrics->file_err)
@@ -173,8 +165,8 @@ static void tell_file_error(struct metrics *metrics, int err)
 	metrics->file_err = err;
 }
 
-/* Others may read it: who collects the figures of a machine is no user of it.
- * 0 or -errno. */
+/* The file is readable by all: collectors of metrics run as other users.
+ * Returns 0 or -errno. */
 static int write_text(int fd, const char *text)
 {
 	size_t rest = strlen(text);
@@ -194,12 +186,11 @@ static int write_text(int fd, const char *text)
 	return 0;
 }
 
-/* The file is there whole, as it was or as it is now. 0 or -errno. */
 static int replace_file(const struct metrics *metrics, const char *text)
 {
 	int fd, err;
 
-	/* One that a collector left when it was killed. */
+	/* A killed collector may have left one. */
 	unlink(metrics->new_file);
 	fd = open(metrics->new_file,
 		  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -215,20 +206,14 @@ static int replace_file(const struct metrics *metrics, const char *text)
 	return err;
 }
 
-static void write_file(struct metrics *metrics, const char *text)
-{
-	tell_file_error(metrics, replace_file(metrics, text));
-}
-
-static void timer_ready(struct watch *watch)
+static void write_timer_ready(struct watch *watch)
 {
 	event_take(watch->fd);
 	ask_for_figures(METRICS_OF(watch, timer));
 }
 
-/* Whether the file at @path may be replaced: it is not there, is empty, or has
- * figures of a collector. Nobody waits for whoever reads a pipe. 0 or -errno.
- */
+/* Checks that the file at @path may be replaced: it is missing, empty, or has a
+ * collector's figures. Never blocks on pipes. Returns 0 or -errno. */
 static int check_old(const char *path)
 {
 	char begin[sizeof(FIGURES_BEGIN) - 1];
@@ -248,7 +233,7 @@ static int check_old(const char *path)
 	return !got || !memcmp(begin, FIGURES_BEGIN, (size_t)got) ? 0 : -EEXIST;
 }
 
-/* Whether a file can be made at @path. It is not there afterwards. */
+/* Checks that a file can be created at @path, and removes it again. */
 static int check_new(const char *path)
 {
 	int fd, err = check_old(path);
@@ -264,8 +249,8 @@ static int check_new(const char *path)
 	return 0;
 }
 
-/* Checks what the user has named, before anything is written. 0, or -errno
- * after logging one line. */
+/* Checks the paths before anything is written. Returns 0, or -errno after
+ * logging one line. */
 static int check_files(const struct metrics *metrics)
 {
 	const char *path = metrics->file;
@@ -301,7 +286,7 @@ static int start_file(struct metrics *metrics, const char *path)
 	metrics->timer =
 		(struct watch){ timerfd_create(CLOCK_MONOTONIC,
 					       TFD_CLOEXEC | TFD_NONBLOCK),
-				timer_ready };
+				write_timer_ready };
 	if (!metrics->file || !metrics->new_file || metrics->timer.fd < 0 ||
 	    timerfd_settime(metrics->timer.fd, 0, &period, NULL) < 0)
 		err = -errno;
@@ -312,15 +297,14 @@ static int start_file(struct metrics *metrics, const char *path)
 	return err;
 }
 
-/* --- the thread: the socket --------------------------------------------------
- */
+/* --- the thread: the socket ---------------------------------------------- */
 
 static void scraper_end(struct scraper *scraper)
 {
 	connections_end(&scraper->metrics->scrapers, &scraper->connection);
 }
 
-static void send_answer(struct scraper *scraper)
+static void send_scrape_answer(struct scraper *scraper)
 {
 	size_t rest = scraper->answer_bytes - scraper->sent_bytes;
 	ssize_t sent = send(scraper->connection.watch.fd,
@@ -335,7 +319,6 @@ static void send_answer(struct scraper *scraper)
 		scraper_end(scraper);
 }
 
-/* Answers with @status, such as "200 OK", and @body. */
 static void answer_scraper(struct scraper *scraper, const char *status,
 			   const char *body)
 {
@@ -359,7 +342,7 @@ static void answer_scraper(struct scraper *scraper, const char *status,
 	scraper->state = WRITING;
 	scraper->connection.deadline_ns = clock_boottime_ns() + WRITE_NS;
 	loop_write(scraper->metrics->loop, &scraper->connection.watch);
-	send_answer(scraper);
+	send_scrape_answer(scraper);
 }
 
 static void want_figures(struct scraper *scraper)
@@ -376,9 +359,8 @@ static void want_figures(struct scraper *scraper)
 	ask_for_figures(scraper->metrics);
 }
 
-/* The request is whole: "GET /metrics HTTP/1.1", and lines that do not matter.
- */
-static void take_request(struct scraper *scraper)
+/* Handles a complete request: "GET /metrics HTTP/1.1" and ignored headers. */
+static void take_scrape_request(struct scraper *scraper)
 {
 	char *line = scraper->request, *method, *path, *version;
 
@@ -402,7 +384,7 @@ static void take_request(struct scraper *scraper)
 		want_figures(scraper);
 }
 
-static void read_request(struct scraper *scraper)
+static void read_scrape_request(struct scraper *scraper)
 {
 	size_t room = REQUEST_MAX - 1 - scraper->request_bytes;
 	size_t none;
@@ -421,7 +403,7 @@ static void read_request(struct scraper *scraper)
 	scraper->request[scraper->request_bytes] = '\0';
 	if (memmem(scraper->request, scraper->request_bytes, "\r\n\r\n", 4) ||
 	    memmem(scraper->request, scraper->request_bytes, "\n\n", 2))
-		take_request(scraper);
+		take_scrape_request(scraper);
 	else if ((size_t)got == room)
 		answer_scraper(scraper, "431 Request Header Fields Too Large",
 			       "the request is too long\n");
@@ -429,31 +411,27 @@ static void read_request(struct scraper *scraper)
 
 static void scraper_ready(struct watch *watch)
 {
-	/* The watch is the first member of the first member. */
 	struct scraper *scraper = (struct scraper *)watch;
 
 	if (scraper->state == READING)
-		read_request(scraper);
+		read_scrape_request(scraper);
 	else if (scraper->state == WRITING)
-		send_answer(scraper);
+		send_scrape_answer(scraper);
 	else
-		/* It hung up, or says more than it should. */
+		/* The client hung up or sent unexpected bytes. */
 		scraper_end(scraper);
 }
 
 static void scraper_free(struct connection *connection)
 {
-	/* The connection is the first member. */
 	struct scraper *scraper = (struct scraper *)connection;
 
 	free(scraper->answer);
 	free(scraper);
 }
 
-/* The time of one is over. */
 static void scraper_late(struct connection *connection)
 {
-	/* The connection is the first member. */
 	struct scraper *scraper = (struct scraper *)connection;
 
 	if (scraper->state == WAITING)
@@ -463,19 +441,7 @@ static void scraper_late(struct connection *connection)
 
 static pid_t scraper_pid(const struct connection *connection)
 {
-	/* The connection is the first member. */
 	return ((const struct scraper *)connection)->pid;
-}
-
-/* Makes room for one more: the process that has most loses its oldest. */
-static void make_room(struct metrics *metrics)
-{
-	struct connection *old = NULL;
-
-	if (metrics->scrapers.count >= CONNECTIONS_MAX)
-		old = connections_of_most(&metrics->scrapers, scraper_pid);
-	if (old)
-		connections_end(&metrics->scrapers, old);
 }
 
 static void listening_ready(struct watch *watch)
@@ -485,6 +451,7 @@ static void listening_ready(struct watch *watch)
 	struct scraper *scraper;
 	pid_t pid;
 	uid_t uid;
+	struct connection *old;
 
 	if (fd < 0)
 		return;
@@ -495,7 +462,11 @@ static void listening_ready(struct watch *watch)
 		closer_close_socket(fd);
 		return;
 	}
-	make_room(metrics);
+	old = NULL;
+	if (metrics->scrapers.count >= CONNECTIONS_MAX)
+		old = connections_of_most(&metrics->scrapers, scraper_pid);
+	if (old)
+		connections_end(&metrics->scrapers, old);
 	scraper->metrics = metrics;
 	scraper->pid = pid;
 	connections_add(&metrics->scrapers, &scraper->connection, fd,
@@ -518,22 +489,8 @@ static int start_socket(struct metrics *metrics, const char *path)
 	return err;
 }
 
-/* --- the thread --------------------------------------------------------------
- */
+/* --- the thread ---------------------------------------------------------- */
 
-static void answer_all(struct metrics *metrics, const char *text)
-{
-	for (struct connection *one = metrics->scrapers.first; one;
-	     one = one->next) {
-		/* The connection is the first member. */
-		struct scraper *scraper = (struct scraper *)one;
-
-		if (scraper->state == WAITING && !one->ended)
-			answer_scraper(scraper, "200 OK", text);
-	}
-}
-
-/* The main thread has made figures. */
 static void told_ready(struct watch *watch)
 {
 	struct metrics *metrics = METRICS_OF(watch, told);
@@ -544,8 +501,14 @@ static void told_ready(struct watch *watch)
 	if (!text)
 		return;
 	if (metrics->file)
-		write_file(metrics, text);
-	answer_all(metrics, text);
+		tell_file_error(metrics, replace_file(metrics, text));
+	for (struct connection *one = metrics->scrapers.first; one;
+	     one = one->next) {
+		struct scraper *scraper = (struct scraper *)one;
+
+		if (scraper->state == WAITING && !one->ended)
+			answer_scraper(scraper, "200 OK", text);
+	}
 	free(text);
 }
 
@@ -572,18 +535,17 @@ static void *metrics_run(void *context)
 	return NULL;
 }
 
-/* --- start and end -----------------------------------------------------------
- */
+/* --- start and end ------------------------------------------------------- */
 
-static int add_event(int loop, struct watch *watch,
-		     void (*ready)(struct watch *watch))
+static int add_metrics_event(int loop, struct watch *watch,
+			     void (*ready)(struct watch *watch))
 {
 	*watch =
 		(struct watch){ eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ready };
 	return watch->fd < 0 ? -errno : loop_add(loop, watch);
 }
 
-static int start_events(struct metrics *metrics)
+static int start_metrics_events(struct metrics *metrics)
 {
 	int err;
 
@@ -591,18 +553,21 @@ static int start_events(struct metrics *metrics)
 	if (metrics->loop < 0)
 		return metrics->loop;
 	metrics->scrapers.loop = metrics->loop;
-	err = add_event(metrics->collector->loop, &metrics->asked, asked_ready);
+	err = add_metrics_event(metrics->collector->loop, &metrics->asked,
+				metrics_asked_ready);
 	if (!err)
-		err = add_event(metrics->loop, &metrics->told, told_ready);
+		err = add_metrics_event(metrics->loop, &metrics->told,
+					told_ready);
 	if (!err)
-		err = add_event(metrics->loop, &metrics->ending, ending_ready);
+		err = add_metrics_event(metrics->loop, &metrics->ending,
+					ending_ready);
 	metrics->ended_fd = eventfd(0, EFD_CLOEXEC);
 	if (metrics->ended_fd < 0 && !err)
 		err = -errno;
 	return err;
 }
 
-static int start_thread(struct metrics *metrics)
+static int start_metrics_thread(struct metrics *metrics)
 {
 	int err = -pthread_create(&metrics->thread, NULL, metrics_run, metrics);
 
@@ -631,7 +596,7 @@ int metrics_new(struct collector *collector, const char *path,
 	metrics->loop = metrics->asked.fd = metrics->told.fd = -1;
 	metrics->ending.fd = metrics->timer.fd = metrics->ended_fd = -1;
 	lock_init(&metrics->lock, LOCK_METRICS);
-	err = start_events(metrics);
+	err = start_metrics_events(metrics);
 	if (err)
 		log_err("cannot start --metrics: %s", strerror(-err));
 	else if (!strncmp(path, METRICS_SOCKET, prefix))
@@ -639,7 +604,7 @@ int metrics_new(struct collector *collector, const char *path,
 	else
 		err = start_file(metrics, path);
 	if (!err)
-		err = start_thread(metrics);
+		err = start_metrics_thread(metrics);
 	if (err)
 		metrics_free(&metrics);
 	else
@@ -647,8 +612,8 @@ int metrics_new(struct collector *collector, const char *path,
 	return err;
 }
 
-/* False: the thread is held by a disk, and @metrics stays its own. */
-static bool end_thread(struct metrics *metrics)
+/* Returns false if a disk blocks the thread, which then keeps @metrics. */
+static bool end_metrics_thread(struct metrics *metrics)
 {
 	struct pollfd ended = { .fd = metrics->ended_fd, .events = POLLIN };
 
@@ -661,7 +626,7 @@ static bool end_thread(struct metrics *metrics)
 	return true;
 }
 
-static void close_fd(int fd)
+static void close_metrics_fd(int fd)
 {
 	if (fd >= 0)
 		close(fd);
@@ -676,21 +641,22 @@ void metrics_free(struct metrics **metrics)
 		return;
 	if (old->asked.fd >= 0)
 		loop_remove(old->collector->loop, &old->asked);
-	if (!end_thread(old)) {
+	if (!end_metrics_thread(old)) {
 		log_warn("'%s' cannot be written: it stays as it was",
 			 old->file ? old->file : "");
 		return;
 	}
-	/* Whoever reads it is not to think that we are there. */
+	/* Readers of the file must not believe that the collector still
+	 * runs. */
 	if (old->file && old->started)
 		unlink(old->file);
 	listener_close(&old->listener);
-	close_fd(old->asked.fd);
-	close_fd(old->told.fd);
-	close_fd(old->ending.fd);
-	close_fd(old->ended_fd);
-	close_fd(old->timer.fd);
-	close_fd(old->loop);
+	close_metrics_fd(old->asked.fd);
+	close_metrics_fd(old->told.fd);
+	close_metrics_fd(old->ending.fd);
+	close_metrics_fd(old->ended_fd);
+	close_metrics_fd(old->timer.fd);
+	close_metrics_fd(old->loop);
 	lock_destroy(&old->lock);
 	free(old->text);
 	free(old->file);

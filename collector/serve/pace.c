@@ -11,16 +11,14 @@
 #define SPARE_BURST_NS (100ULL * SPARE_NS)
 #define GROUP_NS 1000000000
 #define GROUP_BURST_NS (16ULL * GROUP_NS)
-#define DEBT_NS_MAX 10000000000 /* nobody pays for longer */
+#define DEBT_NS_MAX 10000000000 /* limit of a debt */
 
-/* Whether the rate is used up whose bucket is @used_ns. */
 static bool is_used_up(uint64_t used_ns, uint64_t now)
 {
 	return used_ns > now;
 }
 
-/* One more comes, which takes @ns. What is not used up is kept, but not for
- * more than @burst_ns. */
+/* Adds one start of @ns. Unused rate is saved for at most @burst_ns. */
 static void use_up(uint64_t *used_ns, uint64_t ns, uint64_t burst_ns,
 		   uint64_t now)
 {
@@ -29,8 +27,7 @@ static void use_up(uint64_t *used_ns, uint64_t ns, uint64_t burst_ns,
 	*used_ns = MIN(MAX(*used_ns, least) + ns, now + DEBT_NS_MAX);
 }
 
-/* Where the group @id is; or, if it is not known, the one that has waited
- * longest. */
+/* Returns the index of group @id; if unknown, of the group to replace. */
 static size_t find_group(const struct pace *pace, pid_t id)
 {
 	size_t least = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sample_rate - see sample_rate.h. Times of functions that are counted or off
- * come from samples, so a recording with a budget needs some.
+ * sample_rate - functions that are counted or off get their times from samples,
+ * so a recording with a budget needs samples.
  */
 #include "collector/serve/sample_rate.h"
 
@@ -9,8 +9,8 @@
 
 #include "collector/files/calibrate.h"
 #include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
 #include "collector/options/cpu_rate.h"
+#include "collector/record/collector.h"
 #include "collector/samples/cpu_samples.h"
 
 #define UNITS_OF_OVERHEAD 100000.0

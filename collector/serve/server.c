@@ -2,18 +2,16 @@
  *
  * server - the listening socket and its connections.
  *
- * All is done on the main thread, and nothing blocks: sockets and descriptors
- * of others are closed by closer.c. A connection has HELLO_NS to send one
- * message; it gets one answer and is closed. When there are too many, one that
- * has said nothing makes room: the oldest of the process that has most. From
- * users who are not served nothing is received, only answered. Who is at the
- * other end is what the kernel says (SO_PEERCRED, SO_PEERPIDFD), not what the
- * hello says. A program that is refused gets an answer, so that it need not
- * wait for its deadline; and one line in the log names the process and the
- * reason.
+ * Runs on the main thread and never blocks; closer.c closes sockets and
+ * descriptors of clients. A connection has HELLO_NS to send one message, gets
+ * one answer and is closed. If there are too many, the server evicts a silent
+ * one: the oldest of the process with the most. Users who are not served get an
+ * answer, but their messages are not received. The kernel identifies the peer
+ * (SO_PEERCRED, SO_PEERPIDFD), not the hello. A refused program also gets an
+ * answer, so it need not wait for its deadline; the log names the process and
+ * the reason.
  *
- * Unless --socket says otherwise, the socket lies in a folder of this user that
- * nobody else can enter.
+ * By default the socket lies in a folder that only this user can enter.
  */
 #include "collector/serve/server.h"
 
@@ -28,20 +26,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/serve/attach.h"
 #include "collector/base/clock.h"
 #include "collector/base/closer.h"
 #include "collector/base/connections.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
 #include "collector/base/listener.h"
-#include "collector/record/cpu_account.h"
-#include "collector/record/liveness.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
-#include "collector/serve/session.h"
 #include "collector/base/socket_path.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/record/cpu_account.h"
+#include "collector/record/liveness.h"
 #include "collector/record/recording.h"
+#include "collector/serve/attach.h"
+#include "collector/serve/session.h"
 #include "shared/compiler.h"
 
 #ifndef SO_PEERPIDFD
@@ -52,32 +50,31 @@
 #define FOREIGN_MAX 32
 #define PROCESS_MAX 32 /* connections of one process */
 #define HELLO_NS 2000000000
-#define REST_MAX 1024 /* connections to hear at the end */
+#define REST_MAX 1024 /* connections to receive from at the end */
 #define FDS_MAX 3 /* of a hello: arena, thunks, memory */
 
 #define CLOSERS_FULL "too many files that others have sent cannot be closed"
+#define NO_MEMORY "out of memory"
 #define SAID_NOTHING "it connected and said nothing"
 
-/* A program that has connected. */
 struct caller {
-	struct connection connection;
+	struct connection connection; /* must be first */
 	struct server *server;
-	pid_t pid; /* who it is */
+	pid_t pid;
 	bool foreign; /* its user is not served */
 };
 
 struct server {
-	struct watch watch; /* of the listening socket */
+	struct watch watch; /* of the listening socket; must be first */
 	struct collector *collector;
 	struct connections callers;
-	uint32_t foreign; /* of these */
+	uint32_t foreign; /* number of foreign callers */
 	struct listener listener;
-	char marker[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
-	char folder[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
+	char marker[SOCKET_PATH_BYTES]; /* removed with the socket; "": none */
+	char folder[SOCKET_PATH_BYTES]; /* removed with the socket; "": none */
 };
 
-/* --- one connection ----------------------------------------------------------
- */
+/* --- one connection ------------------------------------------------------ */
 
 struct received {
 	union {
@@ -89,12 +86,12 @@ struct received {
 	size_t length;
 	int fd[FDS_MAX];
 	size_t fd_count;
-	int cut; /* why its descriptors were not taken; 0: they were */
-	bool unheard; /* nothing was received, as the closers are full */
+	int cut; /* error that dropped descriptors, or 0 */
+	bool unheard; /* not received, because the closers are full */
 };
 
-/* Receive one message. Its descriptors belong to the caller. Returns its length
- * in bytes, or -errno. */
+/* Receives one message. The caller owns its descriptors. Returns the length in
+ * bytes, or -errno. */
 static ssize_t receive_from_peer(int socket, struct received *got)
 {
 	ssize_t length =
@@ -105,13 +102,12 @@ static ssize_t receive_from_peer(int socket, struct received *got)
 	return length;
 }
 
-/* What is wrong with the form of a hello, or NULL. */
 static const char *check_hello(const struct received *got)
 {
 	if (got->length < offsetof(struct wire_hello, pid) ||
 	    got->hello.magic != WIRE_HELLO_MAGIC)
 		return "it does not speak as perfrec's shim does";
-	/* Another version may have another size. */
+	/* Other versions may have other sizes. */
 	if (got->hello.version != WIRE_VERSION)
 		return NULL;
 	if (got->length != sizeof(got->hello))
@@ -124,7 +120,7 @@ static const char *check_hello(const struct received *got)
 	return NULL;
 }
 
-/* Find out who has connected. Returns why that peer is not served, or NULL. */
+/* Identifies the peer. Returns the reason why it is not served, or NULL. */
 static const char *check_peer(const struct server *server, int socket,
 			      struct peer *peer)
 {
@@ -145,11 +141,9 @@ static const char *check_peer(const struct server *server, int socket,
 		       : "it runs as another user (see --allow-uid)";
 }
 
-/*
- * Open a pidfd of the peer; returns why that fails, or NULL. Before Linux 6.5
- * it is opened by the pid, which could have been used again since the peer
- * connected. But then the connection would have ended: the peer still waits.
- */
+/* Opens a pidfd of the peer. Returns the error or NULL. Before Linux 6.5 it is
+ * opened by pid. That pid may have been reused since the peer connected, but
+ * then the connection is closed: a live peer still waits. */
 static const char *open_peer(int socket, struct peer *peer)
 {
 	struct pollfd hangup = { .fd = socket };
@@ -183,12 +177,10 @@ static void send_reply(const struct server *server, int socket,
 		message.msg_control = control.bytes;
 		message.msg_controllen = sizeof(control);
 	}
-	/* A peer that is gone is noticed by its pidfd. */
+	/* The pidfd reports a peer that is gone. */
 	(void)!sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Take in a message of program @pid that says why it is not recorded. False: it
- * is another message. */
 static bool note_regret(struct server *server, const struct received *got,
 			pid_t pid)
 {
@@ -210,7 +202,6 @@ static bool note_regret(struct server *server, const struct received *got,
 	return true;
 }
 
-/* Take in a message of a forked child, @peer. False: it is another message. */
 static bool note_child(struct server *server, const struct received *got,
 		       const struct peer *peer)
 {
@@ -259,12 +250,11 @@ static void answer_peer(struct caller *caller, const struct received *got)
 
 static void caller_ready(struct watch *watch)
 {
-	/* The watch is the first member of the first member. */
 	struct caller *caller = (struct caller *)watch;
 	struct received got = { .unheard = closer_is_full() };
 	ssize_t length = 1;
 
-	/* What is not received stays where it is, and ends with the socket. */
+	/* Closing the socket discards an unreceived message. */
 	if (!caller->foreign && !got.unheard)
 		length = receive_from_peer(watch->fd, &got);
 	if (length == -EAGAIN || length == -EINTR)
@@ -276,19 +266,9 @@ static void caller_ready(struct watch *watch)
 	connections_end(&caller->server->callers, &caller->connection);
 }
 
-/* Log that a peer which never sent a valid hello is refused, and why. */
-static void refuse_peer(struct server *server, int socket, const char *why)
-{
-	pid_t pid = 0;
-	uid_t uid;
-
-	listener_peer(socket, &pid, &uid);
-	session_log_refusal(server->collector, pid, why);
-}
-
-/* Whether @peer, whose user is not served for the reason @wrong (NULL: it is),
- * is one too many. Users whom we do not serve get an answer, too, but only
- * FOREIGN_MAX of them at a time: they must not take the place of others. */
+/* Returns true if too many foreign users are connected to accept @peer. @wrong
+ * is the reason why its user is not served, or NULL. Only FOREIGN_MAX foreign
+ * users get answers at a time, which leaves room for users who are served. */
 static bool is_crowd(struct server *server, const struct peer *peer,
 		     const char *wrong)
 {
@@ -298,15 +278,9 @@ static bool is_crowd(struct server *server, const struct peer *peer,
 	return true;
 }
 
-static const struct caller *caller_of(const struct connection *connection)
-{
-	/* The connection is the first member. */
-	return (const struct caller *)connection;
-}
-
 static pid_t caller_pid(const struct connection *connection)
 {
-	return caller_of(connection)->pid;
+	return ((const struct caller *)connection)->pid;
 }
 
 static bool is_of_process(const struct connection *connection,
@@ -317,9 +291,9 @@ static bool is_of_process(const struct connection *connection,
 	return caller_pid(connection) == *pid;
 }
 
-/* Makes room for one more connection of process @pid. Who goes has said
- * nothing: a caller that has is answered and ended at once. */
-static void make_room(struct server *server, pid_t pid)
+/* Evicts a connection for a new one of process @pid. All existing ones are
+ * silent, because a caller is answered and closed after its message. */
+static void make_caller_room(struct server *server, pid_t pid)
 {
 	struct connections *callers = &server->callers;
 	struct connection *old = NULL;
@@ -334,26 +308,14 @@ static void make_room(struct server *server, pid_t pid)
 	connections_end(callers, old);
 }
 
-/* Process @pid has connected, so it has loaded the shim. */
-static void note_loaded(const struct collector *collector, pid_t pid)
+static void caller_waits_ready(struct watch *watch)
 {
-	struct cpu_account *account =
-		collector->recording
-			? recording_setup(collector->recording)->cpu_account
-			: NULL;
-
-	if (account && pid > 0)
-		cpu_account_hello(account, pid, clock_boottime_ns());
-}
-
-static void server_ready(struct watch *watch)
-{
-	/* The watch is the first member. */
 	struct server *server = (struct server *)watch;
 	struct caller *caller;
 	struct peer peer;
 	const char *wrong;
 	int fd = listener_accept(&server->listener);
+	struct cpu_account *account;
 
 	if (fd == -EMFILE || fd == -ENFILE)
 		session_log_refusal(server->collector, 0,
@@ -361,14 +323,22 @@ static void server_ready(struct watch *watch)
 	if (fd < 0)
 		return;
 	wrong = check_peer(server, fd, &peer);
-	note_loaded(server->collector, peer.pid);
+	/* The process has loaded the shim, because it has connected. */
+	account = server->collector->recording
+			  ? recording_setup(server->collector->recording)
+				    ->cpu_account
+			  : NULL;
+	if (account && peer.pid > 0)
+		cpu_account_hello(account, peer.pid, clock_boottime_ns());
 	caller = calloc(1, sizeof(*caller));
+	if (!caller)
+		session_log_refusal(server->collector, peer.pid, NO_MEMORY);
 	if (!caller || is_crowd(server, &peer, wrong)) {
 		free(caller);
 		closer_close_socket(fd);
 		return;
 	}
-	make_room(server, peer.pid);
+	make_caller_room(server, peer.pid);
 	caller->server = server;
 	caller->pid = peer.pid;
 	caller->foreign = wrong;
@@ -377,7 +347,6 @@ static void server_ready(struct watch *watch)
 			HELLO_NS);
 }
 
-/* Take in what those have said that are connected. */
 static void hear_callers(struct server *server)
 {
 	struct connection *connection = server->callers.first;
@@ -389,15 +358,16 @@ static void hear_callers(struct server *server)
 
 static void refuse_late_peer(struct connection *connection)
 {
-	/* The connection is the first member. */
 	struct caller *caller = (struct caller *)connection;
+	pid_t pid = 0;
+	uid_t uid;
 
-	refuse_peer(caller->server, connection->watch.fd, SAID_NOTHING);
+	listener_peer(connection->watch.fd, &pid, &uid);
+	session_log_refusal(caller->server->collector, pid, SAID_NOTHING);
 }
 
 static void caller_free(struct connection *connection)
 {
-	/* The connection is the first member. */
 	struct caller *caller = (struct caller *)connection;
 
 	caller->server->foreign -= caller->foreign;
@@ -414,7 +384,7 @@ void server_hear_rest(struct server *server)
 	struct pollfd waiting = { .fd = server->listener.fd, .events = POLLIN };
 
 	for (int i = 0; i < REST_MAX && poll(&waiting, 1, 0) > 0; i++) {
-		server_ready(&server->watch);
+		caller_waits_ready(&server->watch);
 		hear_callers(server);
 		server_reap(server);
 	}
@@ -427,20 +397,18 @@ bool server_has_connections(const struct server *server)
 	return server->callers.count > 0;
 }
 
-/* --- the socket
- * --------------------------------------------------------------- */
+/* --- the socket ---------------------------------------------------------- */
 
-/*
- * Whether every user may connect. A program that root records may become
- * another user (su). Such a process is refused, but it must be able to connect,
- * so that the summary can say that it ran unrecorded.
- */
+/* Returns true if every user may connect. A program recorded by root may change
+ * its user (su). The collector refuses such a process, but the process must be
+ * able to connect so the summary can report it. */
 static bool serves_all(const struct collect_options *options)
 {
 	return options->control_fd >= 0 && !options->socket && !geteuid();
 }
 
-static int choose_path(struct server *server, char path[SOCKET_PATH_BYTES])
+static int choose_socket_path(struct server *server,
+			      char path[SOCKET_PATH_BYTES])
 {
 	const struct collect_options *options = server->collector->options;
 	bool all = serves_all(options);
@@ -452,32 +420,26 @@ static int choose_path(struct server *server, char path[SOCKET_PATH_BYTES])
 		return socket_path_usual(true, path);
 	err = socket_path_private(all, server->folder, path);
 	if (!err && all)
-		/* Without it they cannot ask, no more. */
+		/* On failure other users just cannot connect. */
 		(void)!chmod(server->folder, 0711);
 	return err;
 }
 
-/* Remove the marker at @path that a collector which was killed has left: the
- * socket is ours now. Any other kind of file belongs to somebody, and stays. */
-static void remove_stale(const char *path)
-{
-	struct stat status;
-
-	if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-	    !status.st_size && status.st_uid == geteuid())
-		unlink(path);
-}
-
-/* Make the marker. It is made after the socket and removed before it, so that a
- * program which finds the marker finds a collector, too. */
+/* Creates the marker, after the socket. It is removed before the socket, so a
+ * program that finds the marker also finds a collector. */
 static int put_marker(struct server *server)
 {
 	char *path = server->marker;
 	int fd, err;
+	struct stat status;
 
 	strcpy(path, server->listener.path);
 	strcat(path, SOCKET_PATH_ALL);
-	remove_stale(path);
+	/* A killed collector may have left its marker; the socket is ours
+	 * now. Any other file stays. */
+	if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	    !status.st_size && status.st_uid == geteuid())
+		unlink(path);
 	if (!collect_options_want_all(server->collector->options)) {
 		path[0] = '\0';
 		return 0;
@@ -497,11 +459,11 @@ static int put_marker(struct server *server)
 
 static int listen_on(struct server *server)
 {
-	/* With others, check_peer() decides. */
+	/* check_peer() decides about other users. */
 	bool shared = server->collector->options->allowed_count > 0 ||
 		      serves_all(server->collector->options);
 	char path[SOCKET_PATH_BYTES];
-	int err = choose_path(server, path);
+	int err = choose_socket_path(server, path);
 
 	if (!err)
 		err = listener_open(path, "--socket", SOCK_SEQPACKET, shared,
@@ -524,7 +486,7 @@ int server_new(struct collector *collector, struct server **out)
 	server->collector = collector;
 	server->callers.loop = collector->loop;
 	server->listener = LISTENER_NONE;
-	server->watch = (struct watch){ -1, server_ready };
+	server->watch = (struct watch){ -1, caller_waits_ready };
 	err = listen_on(server);
 	if (err) {
 		server_free(&server);

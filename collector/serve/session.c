@@ -1,72 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session - limits, and a program's control word.
+ * session - limits, and the control word of a program.
  *
- * What all programs together ask for must not bring the collector down, however
- * modest each of them is. So there are limits on the number of sessions, on the
- * address space of their arenas, on how fast new ones may begin, and on the
- * disk space of all recordings. Each user has a share of them (users.h), and a
- * process a share of the sessions. A program beyond a limit is refused, which
- * one line of the log says, and runs unrecorded. A session that has begun is
- * never cut short for a limit. How many children a program has forked is no
- * limit for others: record/watches.h.
+ * Many modest programs together must not exhaust the collector. So there are
+ * limits on the number of sessions, on the address space of their arenas, on
+ * the rate of new sessions, and on the disk space of all recordings. Each user
+ * has a share of them (users.h), and each process a share of the sessions. A
+ * program beyond a limit is refused with one line in the log, and runs
+ * unrecorded. Running sessions never end because of a limit. Forked children do
+ * not count here: see record/watches.h.
  *
  * The control word of a program is ON, PAUSED or, until filters are resolved,
- * HOLD. The jobs thread may end the HOLD while the main thread pauses. So both
- * what the word should be and the word itself are written under the lock of the
- * arena.
+ * HOLD. The jobs thread may end HOLD while the main thread pauses. So the lock
+ * of the arena guards both the wanted state and the word.
  */
 #include "collector/serve/session.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
-#include "collector/record/arena.h"
-#include "collector/options/categories.h"
-#include "collector/options/collect_options.h"
 #include "collector/base/clock.h"
-#include "collector/record/collector.h"
-#include "collector/samples/cpu_samples.h"
+#include "collector/base/grow.h"
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
-#include "collector/replay/pause.h"
 #include "collector/drain/drain.h"
 #include "collector/names/reader.h"
 #include "collector/names/symbols.h"
+#include "collector/options/categories.h"
+#include "collector/options/collect_options.h"
+#include "collector/output/own_files.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/replay/pause.h"
+#include "collector/samples/cpu_samples.h"
 #include "collector/samples/samples.h"
+#include "collector/serve/on_finish.h"
+#include "collector/serve/retention.h"
 #include "collector/states/states.h"
 #include "collector/trace/trace_file.h"
 
-#define PROGRAMS_MAX 1024 /* that said hello */
-#define RECORDINGS_MAX 1024 /* that are not finished */
-/* Of these, of one process: it calls exec(3) faster than we end them. */
+#define PROGRAMS_MAX 1024 /* after hello */
+#define RECORDINGS_MAX 1024 /* unfinished */
+/* Limit for one process, which may call exec(3) faster than sessions end. */
 #define OF_PROCESS_MAX 16
-/* Of 128 TiB that a process can map. */
+/* A process can map 128 TiB. */
 #define ARENA_BYTES_MAX (32ULL << 40)
-/* Arenas that are larger than usual leave a quarter of that to others. */
+/* Larger arenas together leave a quarter of the space to others. */
 #define ARENA_BYTES_USUAL (64ULL << 30)
 #define LARGE_BYTES_MAX (ARENA_BYTES_MAX / 4 * 3)
 
-/* A recording of one session that is not finished. */
 struct open_recording {
 	struct open_recording *next; /* under the collector's lock */
 	struct collector *collector;
 	struct recording *recording; /* no reference */
-	struct user *user; /* whose it is */
-	uint64_t session; /* its number */
-	pid_t pid; /* that has said hello */
+	struct user *user; /* its owner */
+	uint64_t session; /* session number */
+	pid_t pid; /* that sent hello */
+	uid_t uid; /* of pid */
+	bool ended; /* its programs have ended; under the collector's lock */
 };
 
-/* --- limits -----------------------------------------------------------------
- */
+/* --- limits -------------------------------------------------------------- */
 
-/* What all recordings have on disk; *@own: those of @user. */
 static uint64_t bytes_on_disk(struct collector *collector,
 			      const struct user *user, uint64_t *own)
 {
@@ -88,7 +88,6 @@ static uint64_t bytes_on_disk(struct collector *collector,
 	return bytes;
 }
 
-/* Whether others than we are served. */
 static bool is_shared(const struct collector *collector)
 {
 	return collector->options->allowed_count > 0;
@@ -102,7 +101,6 @@ static bool is_disk_full(struct collector *collector, const struct user *user)
 	return most && !users_may_have(own, all, most, 1, is_shared(collector));
 }
 
-/* How many recordings of process @pid are not finished. */
 static uint32_t count_of_process(struct collector *collector, pid_t pid)
 {
 	const struct open_recording *open;
@@ -120,7 +118,6 @@ static bool is_large(uint64_t arena_bytes)
 	return arena_bytes > ARENA_BYTES_USUAL;
 }
 
-/* Why @user may not have one more session, among all that there are. */
 static const char *refuse_one_more(struct collector *collector,
 				   const struct user *user,
 				   uint64_t arena_bytes)
@@ -157,7 +154,8 @@ const char *session_refuse(struct collector *collector, uid_t uid, pid_t pid,
 		return "too many recordings of this process are not finished";
 	if (is_disk_full(collector, user))
 		return "the recordings have reached --max-total (remove or "
-		       "move them, and start perfrec-collect again)";
+		       "move them, and start perfrec-collect again; see "
+		       "--keep-recordings)";
 	return NULL;
 }
 
@@ -172,7 +170,7 @@ void session_log_refusal(struct collector *collector, pid_t pid,
 		refusal++;
 	refusal->why = why;
 	refusal->programs++;
-	/* One line for all at the end, by perfrec: not one for each process. */
+	/* perfrec prints one summary line instead of one line per process. */
 	if (collector->recording) {
 		recording_refuse(collector->recording, pid, why);
 		log_at(LOG_DBG, "refused program with pid %d: %s", (int)pid,
@@ -183,34 +181,55 @@ void session_log_refusal(struct collector *collector, pid_t pid,
 		    "refused program with pid %d: %s", (int)pid, why);
 }
 
-static uint64_t folder_bytes(int dir_fd)
+/* Saves the size of recording @dir_fd, to subtract it when retention removes
+ * the recording. Collector lock held. */
+static void list_finished(struct collector *collector, int dir_fd,
+			  uint64_t bytes, struct user *user)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
+	struct session_limits *limits = collector->limits;
+	struct finished_recording *one;
 	struct stat status;
-	uint64_t bytes = 0;
 
-	while (dir && (entry = readdir(dir)))
-		if (!fstatat(dir_fd, entry->d_name, &status,
-			     AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(status.st_mode))
-			bytes += (uint64_t)status.st_size;
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
-	return bytes;
+	/* Without memory it counts until the collector ends. */
+	if (!collector->retention || fstat(dir_fd, &status) < 0 ||
+	    grow_array(limits->finished, limits->finished_room,
+		       limits->finished_count + 1))
+		return;
+	one = &limits->finished[limits->finished_count++];
+	*one = (struct finished_recording){ status.st_dev, status.st_ino, bytes,
+					    user };
+}
+
+void session_removed(void *context, dev_t dev, ino_t ino)
+{
+	struct collector *collector = context;
+	struct session_limits *limits = collector->limits;
+	struct finished_recording *one = limits->finished;
+
+	lock_acquire(&collector->lock);
+	for (size_t i = 0; i < limits->finished_count; i++, one++)
+		if (one->dev == dev && one->ino == ino) {
+			limits->finished_bytes -= one->bytes;
+			one->user->has.disk_bytes -= one->bytes;
+			*one = limits->finished[--limits->finished_count];
+			break;
+		}
+	lock_release(&collector->lock);
 }
 
 /* A recording of one session is finished. Any thread. */
-static void recording_ended(struct recording *recording, void *context)
+static void recording_ended(struct recording *recording, int err, void *context)
 {
 	struct open_recording *open = context;
 	struct collector *collector = open->collector;
 	struct open_recording **link = &collector->recordings;
-	uint64_t bytes = folder_bytes(recording_setup(recording)->dir_fd),
-		 one = 1;
+	const struct on_finish_recording finished = {
+		.path = recording_setup(recording)->path,
+		.dir_fd = recording_setup(recording)->dir_fd,
+		.uid = open->uid,
+		.whole = !err,
+	};
+	uint64_t bytes = own_files_bytes(finished.dir_fd), one = 1;
 
 	lock_acquire(&collector->lock);
 	while (*link != open)
@@ -220,12 +239,16 @@ static void recording_ended(struct recording *recording, void *context)
 	collector->limits->finished_bytes += bytes;
 	open->user->has.recordings--;
 	open->user->has.disk_bytes += bytes;
+	list_finished(collector, finished.dir_fd, bytes, open->user);
 	lock_release(&collector->lock);
+	if (err != -ECANCELED)
+		on_finish_run(collector->on_finish, &finished);
+	retention_look(collector->retention);
 	free(open);
 	readers_rest(symbol_cache_readers(collector->symbols));
 	if (collector->sampler)
 		sampler_rest(collector->sampler, recording);
-	/* Somebody may wait for it: ctl_server.c. */
+	/* A client of ctl_server.c may wait for this end. */
 	if (write(collector->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
 }
@@ -235,7 +258,6 @@ static struct user *user_of(struct collector *collector, struct arena *arena)
 	return users_find(&collector->limits->users, arena_setup(arena)->uid);
 }
 
-/* 0 or -ENOMEM. */
 static int list_recording(struct collector *collector, struct arena *arena)
 {
 	struct open_recording *open = calloc(1, sizeof(*open));
@@ -247,6 +269,7 @@ static int list_recording(struct collector *collector, struct arena *arena)
 	open->user = user_of(collector, arena);
 	open->session = arena_session(arena)->number;
 	open->pid = arena_setup(arena)->pid;
+	open->uid = arena_setup(arena)->uid;
 	recording_on_end(arena_setup(arena)->recording, recording_ended, open);
 	lock_acquire(&collector->lock);
 	open->next = collector->recordings;
@@ -257,25 +280,37 @@ static int list_recording(struct collector *collector, struct arena *arena)
 	return 0;
 }
 
-struct recording *session_open_recording(struct collector *collector,
-					 size_t index)
+size_t session_open_recordings(struct collector *collector,
+			       struct recording ***out)
 {
 	const struct open_recording *open;
-	struct recording *recording = NULL;
+	struct recording **list;
+	size_t count = 0;
 
 	lock_acquire(&collector->lock);
-	open = collector->recordings;
-	while (open && index-- > 0)
-		open = open->next;
-	/* One in the list has not been freed. */
-	if (open && recording_get_if(open->recording))
-		recording = open->recording;
+	list = calloc(collector->recording_count + 1ULL, sizeof(*list));
+	/* Skips ended recordings: overlapping requests would keep them
+	 * forever. */
+	for (open = collector->recordings; list && open; open = open->next)
+		/* A recording in the list is not freed, but may be ending. */
+		if (!open->ended && recording_get_if(open->recording))
+			list[count++] = open->recording;
 	lock_release(&collector->lock);
-	return recording;
+	*out = list;
+	return count;
 }
 
-/* --- life -------------------------------------------------------------------
- */
+void session_put_recordings(struct recording ***list, size_t count)
+{
+	struct recording **old = *list;
+
+	*list = NULL;
+	while (count)
+		recording_put(&old[--count]);
+	free(old);
+}
+
+/* --- life ---------------------------------------------------------------- */
 
 int session_open(struct collector *collector, struct arena *arena, bool own)
 {
@@ -314,9 +349,14 @@ void session_unlist(struct collector *collector, struct arena *arena)
 	limits->large_bytes -= is_large(bytes) ? bytes : 0;
 	limits->left_spans += live.spans;
 	limits->left_lost += live.lost;
+	lock_acquire(&collector->lock);
+	for (struct open_recording *open = collector->recordings; open;
+	     open = open->next)
+		open->ended |= open->session == arena_session(arena)->number;
+	lock_release(&collector->lock);
 }
 
-/* Write the control word as held and paused say. Under the arena's lock. */
+/* Writes the control word for the state of held and paused. Arena lock held. */
 static void set_control(struct arena *arena)
 {
 	if (!arena_session(arena)->held)
@@ -339,8 +379,8 @@ void session_pause(struct arena *arena, bool paused)
 
 	arena_lock(arena);
 	arena_session(arena)->paused = paused;
-	/* A program looks at the word now and then: what it records until it
-	 * has seen it is left out by time. */
+	/* A program polls the word. Records until it sees the pause are dropped
+	 * by their times. */
 	if (paused)
 		pause_begin(arena_setup(arena)->pauses, now);
 	else

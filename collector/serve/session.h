@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session - a program from its hello to the end of the last of its processes:
- * what can be paused and stopped, and how many there may be. It has an arena,
- * and in the daemon a recording of its own, which may take a little longer.
+ * session - a program from its hello to the end of its last process: the unit
+ * of pause, stop and limits. It has an arena and, in a daemon, its own
+ * recording, which may end a little later.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_SESSION_H
 #define PERFREC_COLLECTOR_SERVE_SESSION_H
@@ -19,69 +19,91 @@ struct arena;
 struct collector;
 struct recording;
 
-/* The limits of a collector on all sessions together; all zero at first. The
- * main thread's, but for one field. */
+/* The limits of a collector for all sessions together. All zero at first. Main
+ * thread, unless noted. */
 struct session_limits {
-	uint64_t arena_bytes; /* that all listed sessions have mapped */
-	uint64_t large_bytes; /* of these, in arenas larger than usual */
-	uint32_t sessions; /* that are listed now */
-	uint64_t finished_bytes; /* of recordings that have ended, on disk;
-				  * under the collector's lock */
-	/* Each reason to refuse has a limit of lines in the log. The last
-	 * entry is shared by all reasons that find no other room. */
+	uint64_t arena_bytes; /* mapped by all listed sessions */
+	uint64_t large_bytes; /* of these, in large arenas */
+	uint32_t sessions; /* listed now */
+	uint64_t finished_bytes; /* of finished recordings; under the
+				  * collector's lock */
+	/* Recordings that --keep-recordings may remove; NULL without it. Under
+	 * the collector's lock. */
+	struct finished_recording {
+		dev_t dev; /* of its folder */
+		ino_t ino;
+		uint64_t bytes;
+		struct user *user; /* its owner */
+	} * finished;
+	size_t finished_count, finished_room;
+	/* Each reason to refuse has its own limit of log lines. Reasons without
+	 * an entry share the last one. */
 	struct refusal {
 		const char *why;
-		uint64_t programs; /* for this reason, so far */
+		uint64_t programs; /* refused so far */
 		struct log_limit limit;
 	} refusal[32];
-	/* Of all sessions that are not listed any more. */
+	/* Sums of the sessions that are no longer listed. */
 	uint64_t left_spans, left_lost;
-	uint64_t begun; /* sessions, so far */
-	uint64_t max_total; /* of all recordings, on disk; 0: no limit */
-	struct users users; /* recordings and disk_bytes are under the
+	uint64_t begun; /* sessions so far */
+	uint64_t max_total; /* disk bytes of all recordings; 0: unlimited */
+	struct users users; /* recordings and disk_bytes: under the
 			     * collector's lock */
 };
 
-/* Unless said otherwise, every call is for the main thread. */
+/* All functions: main thread only, unless noted. */
 
-/* Why a session with an arena of @arena_bytes may not begin now, of process
- * @pid of user @uid: a sentence for a person, which is static. NULL: it may. */
+/* Returns the reason why process @pid of user @uid may not begin a session with
+ * an arena of @arena_bytes: a static sentence for people. NULL: it may. */
 const char *session_refuse(struct collector *collector, uid_t uid, pid_t pid,
 			   uint64_t arena_bytes);
 
-/* Tell that the program @pid (0: unknown) is not recorded, for the reason @why:
- * one line in the log, if there were not too many for this reason already; in
- * `perfrec record` an entry in the summary instead. Reasons are told apart by
- * the pointer @why, which is kept: it must stay valid as long as @collector. */
+/*
+ * Reports that program @pid (0: unknown) is not recorded because of @why. Logs
+ * one line, within the limit of this reason; under `perfrec record` adds an
+ * entry to the summary instead. The pointer @why identifies the reason and must
+ * outlive @collector.
+ */
 void session_log_refusal(struct collector *collector, pid_t pid,
 			 const char *why);
 
-/* The first step of a session: @arena, whose recording is set, gets a number.
- * @own: the recording is of this session only: from now until it is finished it
- * counts against the limits, and session_is_over() waits for it. 0 or -ENOMEM.
+/*
+ * First step of a session: numbers @arena, whose recording is set. With @own
+ * the recording belongs to this session only. It counts against the limits
+ * until it is finished, and delays session_is_over(). Returns 0 or
+ * -ENOMEM.
  */
 int session_open(struct collector *collector, struct arena *arena, bool own);
-/* The last: it counts against the limits. Its program waits until
+/* Last step: the session counts against the limits. Its program waits until
  * session_release(). */
 void session_begin(struct collector *collector, struct arena *arena);
-/* @arena has left the collector's list: it counts against no limit any more. */
+/* @arena has left the collector's list and no longer counts. */
 void session_unlist(struct collector *collector, struct arena *arena);
-/* Let the program of @arena record: its filters are resolved. Any thread. */
+/* Lets the program of @arena record, after its filters were resolved. Any
+ * thread. */
 void session_release(struct arena *arena);
-/* Record annotations of the categories that @text names (categories_valid()),
- * from the moment on at which the program has seen it. */
+/* Records annotations of the categories in @text (categories_valid()) as soon
+ * as the program has seen the change. */
 void session_categories(struct arena *arena, const char *text);
-/* With @paused record no span that begins from now on; without, go on. */
+/* With @paused, stops recording new spans; otherwise resumes. */
 void session_pause(struct arena *arena, bool paused);
-/* End the session of @arena in good order; its programs run on unrecorded. */
+/* Ends the session of @arena in good order. Its programs run on unrecorded. */
 void session_stop(struct arena *arena);
-/* The recording at @index in the list of those that are of one session each and
- * not finished, with a reference for the caller. NULL: there are no more, or it
- * is ending. Any thread; takes the collector's lock. */
-struct recording *session_open_recording(struct collector *collector,
-					 size_t index);
-/* Whether session @number is over: all its processes have ended, and the files
- * of a recording of its own are whole. */
+/*
+ * Lists unfinished recordings of single sessions whose programs still run. Sets
+ * *@out to the list, with references, and returns its length; 0 without memory.
+ * The caller ends it by session_put_recordings(). Any thread; takes the
+ * collector's lock.
+ */
+size_t session_open_recordings(struct collector *collector,
+			       struct recording ***out);
+/* Puts the references and frees *@list. */
+void session_put_recordings(struct recording ***list, size_t count);
+/* Subtracts the removed recording in folder @dev, @ino from the limits.
+ * @context is the collector. Any thread; takes its lock. */
+void session_removed(void *context, dev_t dev, ino_t ino);
+/* Returns true if all processes of session @number have ended and the files of
+ * its own recording are complete. */
 bool session_is_over(struct collector *collector, uint64_t number);
 
 #endif

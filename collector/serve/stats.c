@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stats - gathers the figures. It takes no lock for longer than it takes to
- * copy a few words, and looks at shared memory with relaxed loads only: what a
- * program writes there can make its own figures wrong, and no others.
+ * stats - gathers the figures. It holds locks only while it copies a few words.
+ * It reads shared memory by relaxed loads, so a program can only falsify its
+ * own figures.
  */
 #include "collector/serve/stats.h"
 
@@ -28,14 +28,15 @@
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/serve/on_finish.h"
+#include "collector/serve/retention.h"
 #include "collector/serve/session.h"
 #include "collector/serve/stats_inner.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* --- the table ---------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
 #define ROW(of, member, metric, kind, help)    \
 	{ #member, metric, help, STATS_##kind, \
@@ -81,10 +82,8 @@ const char *stats_refusal(const struct stats *stats, size_t index,
 	return index + 1 < count ? refusal[index].why : "other reasons";
 }
 
-/* --- one recording -----------------------------------------------------------
- */
+/* --- one recording ------------------------------------------------------- */
 
-/* Adds how full the rings of @arena are. */
 static void add_rings(struct stats_recording *row, const struct arena *arena)
 {
 	const struct arena_setup *setup = arena_setup(arena);
@@ -107,19 +106,6 @@ static void add_rings(struct stats_recording *row, const struct arena *arena)
 	row->ring_bytes = MAX(row->ring_bytes, most * sizeof(struct record));
 }
 
-/* Adds the processes of @arena. */
-static void add_processes(struct stats_recording *row, struct arena *arena)
-{
-	arena_lock(arena);
-	for (const struct process *process = arena_first_process(arena);
-	     process; process = process_next(process)) {
-		row->processes++;
-		snprintf(row->program, sizeof(row->program), "%s",
-			 process_setup(process)->entry->name);
-	}
-	arena_unlock(arena);
-}
-
 static void add_arena(const struct collector *collector,
 		      struct stats_recording *row, struct arena *arena)
 {
@@ -129,7 +115,14 @@ static void add_arena(const struct collector *collector,
 	row->spans += live.spans;
 	row->lost += live.lost;
 	add_rings(row, arena);
-	add_processes(row, arena);
+	arena_lock(arena);
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process)) {
+		row->processes++;
+		snprintf(row->program, sizeof(row->program), "%s",
+			 process_setup(process)->entry->name);
+	}
+	arena_unlock(arena);
 	if (collector->drain)
 		row->lag_ns =
 			MAX(row->lag_ns, drain_lag_ns(collector->drain, arena));
@@ -176,13 +169,12 @@ static void fill_recording(struct stats_recording *row,
 	fill_flight(row, recording);
 }
 
-/* The row of @recording, which is added if it is new. NULL: no memory. */
-static struct stats_recording *row_of(struct stats *stats, size_t *room,
-				      struct recording *recording)
+static struct stats_recording *stats_row_of(struct stats *stats, size_t *room,
+					    struct recording *recording)
 {
 	struct stats_recording *row;
 
-	/* Programs of one recording come one after another. */
+	/* Programs of one recording are adjacent. */
 	for (size_t i = stats->count; i-- > 0;)
 		if (stats->recordings[i].recording == recording)
 			return &stats->recordings[i];
@@ -194,18 +186,18 @@ static struct stats_recording *row_of(struct stats *stats, size_t *room,
 	return row;
 }
 
-/* 0 or -ENOMEM. */
 static int gather_recordings(const struct collector *collector,
 			     struct stats *stats)
 {
 	size_t room = 0;
 
-	if (collector->recording && !row_of(stats, &room, collector->recording))
+	if (collector->recording &&
+	    !stats_row_of(stats, &room, collector->recording))
 		return -ENOMEM;
 	for (struct arena *arena = collector->arenas; arena;
 	     arena = arena_next(arena)) {
-		struct stats_recording *row =
-			row_of(stats, &room, arena_setup(arena)->recording);
+		struct stats_recording *row = stats_row_of(
+			stats, &room, arena_setup(arena)->recording);
 
 		if (!row)
 			return -ENOMEM;
@@ -214,23 +206,9 @@ static int gather_recordings(const struct collector *collector,
 	return 0;
 }
 
-/* --- the collector -----------------------------------------------------------
- */
+/* --- the collector ------------------------------------------------------- */
 
-static uint64_t count_open_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	uint64_t count = 0;
-
-	while (dir && readdir(dir))
-		count++;
-	if (dir)
-		closedir(dir);
-	/* But for ".", ".." and the folder itself. */
-	return count > 3 ? count - 3 : 0;
-}
-
-static uint64_t resident_bytes(void)
+static uint64_t own_resident_bytes(void)
 {
 	char text[128] = "";
 	unsigned long long pages = 0;
@@ -252,8 +230,16 @@ static void gather_process(const struct collector *collector,
 	daemon->uptime_ns = clock_boottime_ns() - collector->start_ns;
 	daemon->cpu_ns =
 		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
-	daemon->rss_bytes = resident_bytes();
-	daemon->open_files = count_open_files();
+	daemon->rss_bytes = own_resident_bytes();
+	DIR *dir = opendir("/proc/self/fd");
+	uint64_t count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	/* Without ".", ".." and the folder. */
+	daemon->open_files = count > 3 ? count - 3 : 0;
 	daemon->open_files_max = files.rlim_cur;
 }
 
@@ -270,6 +256,29 @@ static void gather_caches(const struct collector *collector,
 	daemon->helpers = helpers.running;
 	daemon->helpers_started = helpers.started;
 	daemon->helpers_failed = helpers.failed;
+}
+
+static void gather_removed(const struct collector *collector,
+			   struct stats_daemon *daemon)
+{
+	const struct retention_counts counts =
+		retention_counts(collector->retention);
+
+	daemon->removed = counts.removed;
+	daemon->removed_bytes = counts.removed_bytes;
+	daemon->stuck = counts.stuck;
+}
+
+static void gather_on_finish(const struct collector *collector,
+			     struct stats_daemon *daemon)
+{
+	const struct on_finish_counts counts =
+		on_finish_counts(collector->on_finish);
+
+	daemon->on_finish_run = counts.run;
+	daemon->on_finish_failed = counts.failed;
+	daemon->on_finish_skipped = counts.skipped;
+	daemon->on_finish_waiting = counts.waiting;
 }
 
 static void gather_sums(struct collector *collector, struct stats *stats)
@@ -315,7 +324,10 @@ int stats_gather(struct collector *collector, struct stats *out)
 	}
 	gather_process(collector, &out->daemon);
 	gather_caches(collector, &out->daemon);
+	gather_removed(collector, &out->daemon);
+	gather_on_finish(collector, &out->daemon);
 	gather_sums(collector, out);
+	stats_gather_push(out);
 	return 0;
 }
 

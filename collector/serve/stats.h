@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stats - how a collector is: how far behind it is, what it uses, and whom it
- * refused. For `perfrec ctl stats`, and for --metrics. stats.def has the
- * figures.
+ * stats - the figures of a collector: lag, use of resources, and refusals. For
+ * `perfrec ctl stats` and --metrics. stats.def lists the figures.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_STATS_H
 #define PERFREC_COLLECTOR_SERVE_STATS_H
 
 struct collector;
 
-/* The figures in the text format of Prometheus. The caller frees the text;
- * NULL: no memory. Main thread. */
+/* Returns the figures in the text format of Prometheus for the caller to free,
+ * or NULL without memory. Main thread. */
 char *stats_text(struct collector *collector);
 
 #endif

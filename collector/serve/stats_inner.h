@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stats_inner - the figures of stats.def as they are gathered (stats.c), for
- * those who write them (ctl_stats.c, stats_text.c).
+ * stats_inner - the figures of stats.def as gathered by stats.c, for their
+ * writers (ctl_stats.c, stats_text.c).
  */
 #ifndef PERFREC_COLLECTOR_SERVE_STATS_INNER_H
 #define PERFREC_COLLECTOR_SERVE_STATS_INNER_H
@@ -23,7 +23,7 @@ struct stats_daemon {
 
 struct stats_recording {
 	const struct recording *recording;
-	char program[16]; /* of its oldest process that is left; "": none */
+	char program[16]; /* of the oldest remaining process; "": none */
 #define DAEMON(member, metric, kind, help)
 #define RECORDING(member, metric, kind, help) uint64_t member;
 #include "collector/serve/stats.def"
@@ -31,14 +31,24 @@ struct stats_recording {
 #undef RECORDING
 };
 
+/* Requests of perfrec-push that servers refused for one reason. */
+struct push_refusal {
+	char why[16];
+	uint64_t requests;
+};
+
+#define PUSH_REFUSALS_MAX 20
+
 struct stats {
 	const struct collector *collector; /* has the refusals */
+	struct push_refusal push_refusals[PUSH_REFUSALS_MAX];
+	size_t push_refusal_count;
 	struct stats_daemon daemon;
 	struct stats_recording *recordings;
 	size_t count;
 };
 
-/* What a figure is; times are in ns. */
+/* Times are in ns. */
 enum stats_kind {
 	STATS_GAUGE,
 	STATS_COUNTER,
@@ -46,11 +56,10 @@ enum stats_kind {
 	STATS_COUNTER_NS,
 };
 
-/* One figure of stats.def. */
 struct stats_row {
 	const char *member, *metric, *help;
 	enum stats_kind kind;
-	size_t offset; /* in one of the structures above */
+	size_t offset; /* in stats_daemon or stats_recording */
 };
 
 extern const struct stats_row stats_daemon_rows[];
@@ -58,17 +67,20 @@ extern const size_t stats_daemon_row_count;
 extern const struct stats_row stats_recording_rows[];
 extern const size_t stats_recording_row_count;
 
-/* The figure @row of @of, which is a structure that @row is for. */
+/* Returns the figure @row of @of, a structure that matches @row. */
 uint64_t stats_value(const struct stats_row *row, const void *of);
 
-/* Why programs were refused, entry @index of the list, and how many in
- * *@programs; NULL: the list is over. */
+/* Returns the reason of refusal @index and its number of programs in
+ * *@programs, or NULL after the last reason. */
 const char *stats_refusal(const struct stats *stats, size_t index,
 			  uint64_t *programs);
 
-/* Fills in *@out, which the caller ends with stats_release(). Recordings are
- * valid until the next process_reap(). Main thread. 0 or -ENOMEM. */
+/* Gathers the figures. The caller ends *@out by stats_release(). Recordings are
+ * valid until the next process_reap(). Main thread. Returns 0 or -ENOMEM. */
 int stats_gather(struct collector *collector, struct stats *out);
 void stats_release(struct stats *stats);
+/* Adds the figures of --push: counters of the collector and the last ones
+ * written by perfrec-push (push_stats.c). Main thread. */
+void stats_gather_push(struct stats *stats);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stats_text - the figures in the text format of Prometheus, version 0.0.4:
- * for each metric two lines that say what it is, then a line for each value.
+ * stats_text - writes the text format of Prometheus, version 0.0.4: two lines
+ * of description for each metric, then a line for each value.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,8 +18,8 @@
 #define PREFIX "perfrec_"
 #define NS_PER_S UINT64_C(1000000000)
 
-static void write_head(FILE *out, const char *prefix,
-		       const struct stats_row *row)
+static void write_metric_head(FILE *out, const char *prefix,
+			      const struct stats_row *row)
 {
 	bool counts =
 		row->kind == STATS_COUNTER || row->kind == STATS_COUNTER_NS;
@@ -39,8 +39,8 @@ static void write_value(FILE *out, const struct stats_row *row, const void *of)
 		fprintf(out, " %" PRIu64 "\n", value);
 }
 
-/* Writes @text as the value of a label. A program may give itself any name:
- * what is no UTF-8, or would steer a terminal, becomes '?'. */
+/* Writes @text as the value of a label. Programs choose their names, so bytes
+ * that are not UTF-8 and control characters become '?'. */
 static void write_label(FILE *out, const char *text)
 {
 	const char *end = text + strlen(text);
@@ -59,29 +59,36 @@ static void write_label(FILE *out, const char *text)
 	}
 }
 
-static void write_labels(FILE *out, const struct stats_recording *recording)
-{
-	const char *path = recording_setup(recording->recording)->path;
-	const char *slash = strrchr(path, '/');
-
-	fputs("{folder=\"", out);
-	write_label(out, slash ? slash + 1 : path);
-	fputs("\",program=\"", out);
-	write_label(out, recording->program);
-	fputs("\"}", out);
-}
-
 static void write_daemon(FILE *out, const struct stats *stats)
 {
 	for (size_t i = 0; i < stats_daemon_row_count; i++) {
 		const struct stats_row *row = &stats_daemon_rows[i];
 
-		/* Those have a label: write_refusals(). */
-		if (!strcmp(row->member, "refused"))
+		/* write_refusals() writes these, with a label. */
+		if (!strcmp(row->member, "refused") ||
+		    !strcmp(row->member, "push_refused"))
 			continue;
-		write_head(out, PREFIX, row);
+		write_metric_head(out, PREFIX, row);
 		fprintf(out, PREFIX "%s", row->metric);
 		write_value(out, row, &stats->daemon);
+	}
+}
+
+static void write_reasons_head(FILE *out, const char *member)
+{
+	for (size_t i = 0; i < stats_daemon_row_count; i++)
+		if (!strcmp(stats_daemon_rows[i].member, member))
+			write_metric_head(out, PREFIX, &stats_daemon_rows[i]);
+}
+
+static void write_push_refusals(FILE *out, const struct stats *stats)
+{
+	write_reasons_head(out, "push_refused");
+	for (size_t i = 0; i < stats->push_refusal_count; i++) {
+		fputs(PREFIX "push_refused_total{reason=\"", out);
+		write_label(out, stats->push_refusals[i].why);
+		fprintf(out, "\"} %" PRIu64 "\n",
+			stats->push_refusals[i].requests);
 	}
 }
 
@@ -90,9 +97,7 @@ static void write_refusals(FILE *out, const struct stats *stats)
 	uint64_t programs;
 	const char *why;
 
-	for (size_t i = 0; i < stats_daemon_row_count; i++)
-		if (!strcmp(stats_daemon_rows[i].member, "refused"))
-			write_head(out, PREFIX, &stats_daemon_rows[i]);
+	write_reasons_head(out, "refused");
 	for (size_t i = 0; (why = stats_refusal(stats, i, &programs)); i++) {
 		fputs(PREFIX "refusals_total{reason=\"", out);
 		write_label(out, why);
@@ -105,25 +110,24 @@ static void write_recordings(FILE *out, const struct stats *stats)
 	for (size_t i = 0; i < stats_recording_row_count; i++) {
 		const struct stats_row *row = &stats_recording_rows[i];
 
-		write_head(out, PREFIX "recording_", row);
+		write_metric_head(out, PREFIX "recording_", row);
 		for (size_t j = 0; j < stats->count; j++) {
 			const struct stats_recording *recording =
 				&stats->recordings[j];
+			const char *path;
+			const char *slash;
 
 			fprintf(out, PREFIX "recording_%s", row->metric);
-			write_labels(out, recording);
+			path = recording_setup(recording->recording)->path;
+			slash = strrchr(path, '/');
+			fputs("{folder=\"", out);
+			write_label(out, slash ? slash + 1 : path);
+			fputs("\",program=\"", out);
+			write_label(out, recording->program);
+			fputs("\"}", out);
 			write_value(out, row, recording);
 		}
 	}
-}
-
-static void write_build(FILE *out)
-{
-	fprintf(out,
-		"# HELP " PREFIX "build_info Version and process ID.\n"
-		"# TYPE " PREFIX "build_info gauge\n" PREFIX
-		"build_info{version=\"%s\",pid=\"%d\"} 1\n",
-		PERFREC_VERSION, (int)getpid());
 }
 
 char *stats_text(struct collector *collector)
@@ -137,9 +141,14 @@ char *stats_text(struct collector *collector)
 		return NULL;
 	out = open_memstream(&text, &bytes);
 	if (out) {
-		write_build(out);
+		fprintf(out,
+			"# HELP " PREFIX "build_info Version and process ID.\n"
+			"# TYPE " PREFIX "build_info gauge\n" PREFIX
+			"build_info{version=\"%s\",pid=\"%d\"} 1\n",
+			PERFREC_VERSION, (int)getpid());
 		write_daemon(out, &stats);
 		write_refusals(out, &stats);
+		write_push_refusals(out, &stats);
 		write_recordings(out, &stats);
 	}
 	stats_release(&stats);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * users - what the programs of each user have of a daemon's limits.
+ * users - the shares of users in a daemon's limits.
  *
- * Programs of one user are trusted with each other: whoever is that user can
- * end the daemon as well. Where it serves others, too (--allow-uid), each user
- * may have as much of a limit as is left of it: half, if there is one who wants
- * much, so that others always find some. Each has a rate of its own.
+ * Programs of one user trust each other: any of them could end the daemon. If a
+ * daemon serves other users (--allow-uid), the use of each user may not exceed
+ * the free rest of a limit. So a greedy user gets half, and others always find
+ * room. Each user has its own rate of starts.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_USERS_H
 #define PERFREC_COLLECTOR_SERVE_USERS_H
@@ -17,14 +17,14 @@
 
 #include "collector/serve/pace.h"
 
-#define USERS_MAX 64 /* that are told apart; the last is all others */
+#define USERS_MAX 64 /* the last entry is shared by all other users */
 
-/* What there is of each limit. */
+/* Use of each limit. */
 struct user_share {
-	uint64_t sessions; /* that are listed */
-	uint64_t recordings; /* of one session each, not finished */
-	uint64_t arena_bytes; /* of them */
-	uint64_t disk_bytes; /* of recordings that have ended */
+	uint64_t sessions; /* listed */
+	uint64_t recordings; /* unfinished, of one session each */
+	uint64_t arena_bytes; /* of the sessions */
+	uint64_t disk_bytes; /* of finished recordings */
 };
 
 struct user {
@@ -39,12 +39,11 @@ struct users {
 	size_t count;
 };
 
-/* The entry of @uid, which is made when it is asked for first. Stays where it
- * is. */
+/* Returns the entry of @uid; creates it on first use. Its address stays. */
 struct user *users_find(struct users *users, uid_t uid);
 
-/* Whether one who has @has of a limit of @most may have @more, when all
- * together have @all. @shared: others are served, too. Pure. */
+/* Returns true if a user with @has of a limit @most may get @more while all
+ * users together have @all. @shared: other users are served. Pure. */
 bool users_may_have(uint64_t has, uint64_t all, uint64_t most, uint64_t more,
 		    bool shared);
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,22 +13,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/record/family.h"
-#include "collector/record/arena.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
 #include "collector/base/proc.h"
-#include "collector/record/process.h"
-#include "collector/record/recording.h"
 #include "collector/base/socket_path.h"
 #include "collector/names/nowait.h"
+#include "collector/names/reader.h"
+#include "collector/names/reader_wire.h"
 #include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/family.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
 
 #define STAT_PARENT_FIELD 4 /* proc(5) */
-#define STAT_START_FIELD 22 /* proc(5): in ticks since the machine started */
+#define STAT_START_FIELD 22 /* proc(5): ticks since boot */
 #define NS_PER_S 1000000000ULL
 #define ROUNDS_MIN 2
 #define ROUNDS_MAX 8
+/* Limit of a search in an environment. */
+#define ENVIRONMENT_BYTES_MAX (4u << 20)
+
+struct search {
+	struct collector *collector;
+	const char *socket; /* "PERFREC_SOCKET=PATH" */
+	bool held; /* a process blocked perfrec-reader: skip all other
+		    * environments */
+};
 
 static void add_known(struct recording *recording, struct arena *arena)
 {
@@ -44,9 +56,9 @@ static void add_known(struct recording *recording, struct arena *arena)
 	arena_unlock(arena);
 }
 
-/* Whether @pid may be a descendant of the command: it has begun after
- * @recording, and is no process that we have started, which has our environment
- * until it runs its program. */
+/* Returns true if @pid may be a descendant of the command: it started after
+ * @recording. Excludes our own children, which have our environment until they
+ * call exec(). */
 static bool may_descend(pid_t pid, const struct recording *recording)
 {
 	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -69,21 +81,80 @@ static bool has_arena(const struct collector *collector, pid_t pid)
 	return false;
 }
 
-/*
- * Whether process @pid was still to say hello: it has our socket in its
- * environment. Where all programs are asked to say hello, that is enough. Else
- * only programs with hooks do, and we look for hooks in the executable only.
- */
-static bool is_before_hello(const struct collector *collector, pid_t pid,
-			    const char *socket)
+/* Returns true if @text, @count bytes long, contains the variable @entry.
+ * @starts: @text is the start of the environment. */
+static bool has_entry(const char *text, size_t count, const char *entry,
+		      bool starts)
 {
+	size_t length = strlen(entry) + 1;
+	const char *at = text;
+
+	while ((at = memmem(at, count - (size_t)(at - text), entry, length))) {
+		if (at == text ? starts : !at[-1])
+			return true;
+		at++;
+	}
+	return false;
+}
+
+static bool has_socket(struct search *search, uid_t uid, int fd)
+{
+	struct readers *readers =
+		symbol_cache_readers(search->collector->symbols);
+	/* Pieces overlap, so one of them has the entire variable. */
+	size_t step = READER_BYTES_MAX - strlen(search->socket) - 2;
+	char *text = malloc(READER_BYTES_MAX), why[READER_WHY_BYTES];
+	size_t got = READER_BYTES_MAX;
+	bool found = false;
+	int err = text ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; !err && !found && got == READER_BYTES_MAX &&
+			      at < ENVIRONMENT_BYTES_MAX;
+	     at += step) {
+		err = reader_bytes(readers, uid, fd, at, READER_BYTES_MAX, text,
+				   &got, why);
+		found = !err && has_entry(text, got, search->socket, !at);
+	}
+	search->held |= err == -ETIMEDOUT;
+	free(text);
+	return found;
+}
+
+/* Returns true if process @pid was started with the variable search->socket.
+ * Reading an environment may block, so perfrec-reader does it, with a limit of
+ * READER_SECONDS_SHORT. */
+static bool has_environment(struct search *search, pid_t pid)
+{
+	struct stat status;
+	bool found = false;
+	char path[64];
+	int fd;
+
+	if (search->held)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (!nowait_stat(fd, &status))
+		found = has_socket(search, status.st_uid, fd);
+	close(fd);
+	return found;
+}
+
+/* Returns true if process @pid has not sent its hello yet: its environment has
+ * our socket. If all programs send hello, that suffices. Otherwise only
+ * programs with hooks do, and only the executable is searched for hooks. */
+static bool is_before_hello(struct search *search, pid_t pid)
+{
+	const struct collector *collector = search->collector;
 	struct symbol_file *file;
 	bool is_instrumented;
 	struct stat status;
 	char exe[64];
 	int fd;
 
-	if (!proc_has_environment(pid, socket))
+	if (!has_environment(search, pid))
 		return false;
 	if (collect_options_want_all(collector->options))
 		return true;
@@ -101,11 +172,11 @@ static bool is_before_hello(const struct collector *collector, pid_t pid,
 	return is_instrumented;
 }
 
-/* List processes that have not recorded yet. Returns whether there was one that
- * was not listed before. A process that has recorded only since add_known() is
- * found here, too. */
-static bool add_silent(struct collector *collector, const char *socket)
+/* Lists processes that have not recorded yet, or only after add_known().
+ * Returns true if a process was added. */
+static bool add_silent(struct search *search)
 {
+	struct collector *collector = search->collector;
 	struct recording *recording = collector->recording;
 	DIR *dir = opendir("/proc");
 	const struct dirent *entry;
@@ -120,7 +191,7 @@ static bool add_silent(struct collector *collector, const char *socket)
 		pid = (pid_t)atoi(entry->d_name);
 		if (pid == getpid() || !may_descend(pid, recording) ||
 		    (!has_arena(collector, pid) &&
-		     !is_before_hello(collector, pid, socket)) ||
+		     !is_before_hello(search, pid)) ||
 		    proc_is_dying(pid))
 			continue;
 		proc_read(pid, "comm", name, sizeof(name));
@@ -132,21 +203,11 @@ static bool add_silent(struct collector *collector, const char *socket)
 	return found;
 }
 
-/* A process may fork and end while we read /proc: it is gone when we come to
- * it, and its child was not there when the folder was read. So we look again
- * until nothing new is found, and at least twice. */
-static void add_all_silent(struct collector *collector, const char *socket)
-{
-	int rounds = 0;
-
-	while (rounds++ < ROUNDS_MAX &&
-	       (add_silent(collector, socket) || rounds < ROUNDS_MIN))
-		;
-}
-
 void went_on_list(struct collector *collector, const char *socket)
 {
 	char entry[sizeof("PERFREC_SOCKET=") + SOCKET_PATH_BYTES];
+	struct search search = { .collector = collector, .socket = entry };
+	int rounds;
 
 	if (!collector->recording)
 		return;
@@ -154,5 +215,11 @@ void went_on_list(struct collector *collector, const char *socket)
 	     arena = arena_next(arena))
 		add_known(collector->recording, arena);
 	snprintf(entry, sizeof(entry), "PERFREC_SOCKET=%s", socket);
-	add_all_silent(collector, entry);
+	/* A process may fork and end while we read /proc. Then it is gone when
+	 * its entry is read, and its child is not in this listing. So the
+	 * search repeats until nothing new is found, at least twice. */
+	rounds = 0;
+	while (rounds++ < ROUNDS_MAX &&
+	       (add_silent(&search) || rounds < ROUNDS_MIN))
+		;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * went_on - the processes that go on, unrecorded, when `perfrec record` ends
- * its recording with its command: services that put themselves into the
- * background, and children that nobody waited for.
+ * went_on - processes that continue unrecorded when `perfrec record` ends with
+ * its command: background services and children without a waiting parent.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_WENT_ON_H
 #define PERFREC_COLLECTOR_SERVE_WENT_ON_H
@@ -10,12 +9,10 @@
 struct collector;
 
 /*
- * List them in the summary of collector->recording: processes that have
- * recorded; processes that have not recorded yet, but share memory with a
- * program that did; and processes that were started to say hello at @socket,
- * but have not said it yet. A process that is exiting is not listed. To be
- * called before process_end() is called for any of them. Main thread; reads
- * /proc.
+ * Lists in the summary of collector->recording: processes that recorded,
+ * processes that share memory with a recorded program, and processes started
+ * for @socket that have not sent hello yet. Skips exiting processes. Call it
+ * before the first process_end(). Main thread; reads /proc.
  */
 void went_on_list(struct collector *collector, const char *socket);
 

@@ -14,7 +14,7 @@
 #include "shared/compiler.h"
 #include "shared/hash.h"
 
-#define AROUND 3 /* lines of source shown around one that has values */
+#define AROUND 3 /* lines of source around a line with values */
 
 static const struct {
 	const char *type, *title;
@@ -27,8 +27,7 @@ static const struct {
 	[ANNOTATE_INUSE] = { "inuse_space", "in use", false },
 };
 
-/* --- lines -------------------------------------------------------------------
- */
+/* --- lines --------------------------------------------------------------- */
 
 static uint64_t hash_line(const void *item)
 {
@@ -53,7 +52,7 @@ void annotate_begin(const char *name, struct annotate *out)
 		      &line_key);
 }
 
-static int64_t add(int64_t a, int64_t b)
+static int64_t add_within_bounds(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -62,10 +61,9 @@ static int64_t add(int64_t a, int64_t b)
 		       : sum;
 }
 
-/* @frame is the innermost of the stack @row that is of the function. */
-static int add_frame(struct annotate *to, const uint32_t *number,
-		     const struct pprof_row *row,
-		     const struct pprof_frame *frame)
+static int add_frame_lines(struct annotate *to, const uint32_t *number,
+			   const struct pprof_row *row,
+			   const struct pprof_frame *frame)
 {
 	struct annotate_line key = { .file = frame->file, .line = frame->line };
 	struct annotate_line *line;
@@ -83,8 +81,8 @@ static int add_frame(struct annotate *to, const uint32_t *number,
 		    (values[i].self && frame != row->frames))
 			continue;
 		value = row->self[number[i]];
-		line->value[i] = add(line->value[i], value);
-		to->sum[i] = add(to->sum[i], value);
+		line->value[i] = add_within_bounds(line->value[i], value);
+		to->sum[i] = add_within_bounds(to->sum[i], value);
 	}
 	return 0;
 }
@@ -105,14 +103,15 @@ int annotate_add(struct annotate *annotate, const struct pprof *pprof,
 		for (size_t k = 0; k < row->depth; k++) {
 			if (strcmp(row->frames[k].name, annotate->name) != 0)
 				continue;
-			err = add_frame(annotate, number, row, &row->frames[k]);
+			err = add_frame_lines(annotate, number, row,
+					      &row->frames[k]);
 			break;
 		}
 	}
 	return err;
 }
 
-static int compare_lines(const void *left, const void *right)
+static int compare_annotated_lines(const void *left, const void *right)
 {
 	const struct annotate_line *a = left, *b = right;
 	int order = strcmp(a->file, b->file);
@@ -126,7 +125,7 @@ void annotate_end(struct annotate *annotate)
 	annotate->count = annotate->pool.count;
 	if (annotate->count)
 		qsort(annotate->lines, annotate->count,
-		      sizeof(*annotate->lines), compare_lines);
+		      sizeof(*annotate->lines), compare_annotated_lines);
 }
 
 void annotate_release(struct annotate *annotate)
@@ -135,10 +134,8 @@ void annotate_release(struct annotate *annotate)
 	*annotate = (struct annotate){ 0 };
 }
 
-/* --- text --------------------------------------------------------------------
- */
+/* --- text ---------------------------------------------------------------- */
 
-/* A value is shown if some line has it. */
 static bool is_column(const struct annotate *annotate, size_t i)
 {
 	return annotate->sum[i] != 0;
@@ -158,19 +155,10 @@ static const char *format_amount(size_t i, int64_t value, char text[SIZE_TEXT])
 	return size_format_bytes(size, text);
 }
 
-static void print_titles(const struct annotate *annotate, FILE *out)
-{
-	fputc('\n', out);
-	for (size_t i = 0; i < ANNOTATE_VALUES; i++)
-		if (is_column(annotate, i))
-			fprintf(out, "  %10s", values[i].title);
-	fprintf(out, "  %6s\n", "line");
-}
-
-/* @line NULL: a line of source without values. */
-static void print_line(const struct annotate *annotate, uint64_t number,
-		       const struct annotate_line *line, const char *source,
-		       FILE *out)
+/* @line may be NULL: a line without values. */
+static void print_source_line(const struct annotate *annotate, uint64_t number,
+			      const struct annotate_line *line,
+			      const char *source, FILE *out)
 {
 	char text[SIZE_TEXT];
 
@@ -183,7 +171,7 @@ static void print_line(const struct annotate *annotate, uint64_t number,
 		fprintf(out, "  %6" PRIu64 "  ", number);
 	else
 		fprintf(out, "  %6s  ", "?");
-	/* Tabs would be a character for terminals that text_out() hides. */
+	/* text_out() replaces tabs, because they are control characters. */
 	for (; source && *source == '\t'; source++)
 		fputs("        ", out);
 	if (source)
@@ -191,12 +179,12 @@ static void print_line(const struct annotate *annotate, uint64_t number,
 	fputc('\n', out);
 }
 
-/* Lines lines[0..count) are of one file. */
+/* All @count @lines are in one file. */
 static void print_with_source(const struct annotate *annotate,
 			      const struct annotate_line *lines, size_t count,
 			      const struct source_text *source, FILE *out)
 {
-	uint64_t shown = 0; /* up to this line */
+	uint64_t shown = 0; /* last printed line */
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t number = lines[i].line, end = number + AROUND;
@@ -208,13 +196,14 @@ static void print_with_source(const struct annotate *annotate,
 		if (shown && from > shown + 1)
 			fputs("  ...\n", out);
 		if (!number || number > source->count) {
-			print_line(annotate, number, &lines[i], NULL, out);
+			print_source_line(annotate, number, &lines[i], NULL,
+					  out);
 			continue;
 		}
 		for (shown = from; shown <= MIN(end, source->count); shown++)
-			print_line(annotate, shown,
-				   shown == number ? &lines[i] : NULL,
-				   source->lines[shown - 1], out);
+			print_source_line(annotate, shown,
+					  shown == number ? &lines[i] : NULL,
+					  source->lines[shown - 1], out);
 		shown--;
 	}
 }
@@ -255,11 +244,16 @@ static void print_file(const struct annotate *annotate,
 		      "others: build it and record again",
 		      out);
 	fputc('\n', out);
-	print_titles(annotate, out);
+	fputc('\n', out);
+	for (size_t i = 0; i < ANNOTATE_VALUES; i++)
+		if (is_column(annotate, i))
+			fprintf(out, "  %10s", values[i].title);
+	fprintf(out, "  %6s\n", "line");
 	if (!err)
 		print_with_source(annotate, lines, count, &source, out);
 	for (size_t i = 0; err && i < count; i++)
-		print_line(annotate, lines[i].line, &lines[i], NULL, out);
+		print_source_line(annotate, lines[i].line, &lines[i], NULL,
+				  out);
 	source_text_free(&source);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate - the source of a function with what its lines have of the values of
- * cpu.pb.gz and heap.pb.gz.
+ * annotate - the source of a function with the values of its lines in cpu.pb.gz
+ * and heap.pb.gz.
  *
- * A line has what is in it and in what it calls. Samples of CPU time have
- * lines, and so have allocations in code without hooks. A recorded call knows
- * its function only: what is allocated in it is at the function's first line.
+ * The values of a line include its callees. CPU samples and allocations in code
+ * without hooks have lines. A recorded call only knows its function, so its
+ * allocations count for the function's first line.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_ANNOTATE_H
 #define PERFREC_COLLECTOR_SHOW_ANNOTATE_H
@@ -23,13 +23,13 @@ struct source_text;
 
 #define ANNOTATE_VALUES 5
 
-/* Values that lines can have, in this order. */
+/* In order of the columns. */
 enum annotate_value {
-	ANNOTATE_CPU_SELF, /* ns, of the line itself */
-	ANNOTATE_CPU, /* ns, with what it called */
-	ANNOTATE_BYTES, /* allocated, by what it called */
+	ANNOTATE_CPU_SELF, /* ns, line itself */
+	ANNOTATE_CPU, /* ns, with callees */
+	ANNOTATE_BYTES, /* allocated, with callees */
 	ANNOTATE_BLOCKS,
-	ANNOTATE_INUSE, /* bytes of these in use at the end */
+	ANNOTATE_INUSE, /* of these, in use at the end */
 };
 
 struct annotate_line {
@@ -39,37 +39,37 @@ struct annotate_line {
 };
 
 struct annotate {
-	const char *name, *module; /* of the function */
-	bool known[ANNOTATE_VALUES]; /* the recording has the value */
-	/* The caller sets these two: */
+	const char *name, *module;
+	bool known[ANNOTATE_VALUES];
+	/* Set by the caller: */
 	bool recorded; /* the recording has calls */
-	time_t written; /* when its profile was */
-	struct annotate_line *lines; /* sorted by file, then by line */
+	time_t written; /* time of the profile */
+	struct annotate_line *lines; /* sorted by file and line */
 	size_t count;
-	int64_t sum[ANNOTATE_VALUES]; /* of all lines */
+	int64_t sum[ANNOTATE_VALUES];
 	struct pool pool; /* until annotate_end() */
 };
 
-/* Begin with the function @name, which outlives @out. The caller ends it with
+/* Begins with the function @name, which must outlive @out. The caller calls
  * annotate_release(). */
 void annotate_begin(const char *name, struct annotate *out);
-/* Add the stacks @rows of the profile @pprof, which both outlive it: cpu.pb.gz
- * or heap.pb.gz. 0 or -ENOMEM. */
+/* Adds the stacks @rows of @pprof: cpu.pb.gz or heap.pb.gz. Both must outlive
+ * @annotate. Returns 0 or -ENOMEM. */
 int annotate_add(struct annotate *annotate, const struct pprof *pprof,
 		 const struct pprof_rows *rows);
-/* All is added: sort the lines. */
+/* Sorts the lines after the last annotate_add(). */
 void annotate_end(struct annotate *annotate);
 void annotate_release(struct annotate *annotate);
 
 /*
- * Print the lines to @out, each file with its source around them, if that can
- * be read: it is looked for where the profile says, from the current folder on.
- * This and annotate_write_json() return 0, -ENOMEM, or -EIO if @out cannot be
- * written.
+ * Prints the lines to @out, with the surrounding source if it can be read.
+ * Source paths are those of the profile, relative to the current folder.
+ * Returns 0, -ENOMEM, or -EIO if @out cannot be written, as
+ * annotate_write_json() does.
  */
 int annotate_print(const struct annotate *annotate, FILE *out);
-/* True if @source was changed after the recording, or after the module of the
- * function was built: lines may be others now. */
+/* Returns true if @source was changed after the recording, or after the build
+ * of the function's module. Then its lines may have moved. */
 bool annotate_is_changed(const struct annotate *annotate,
 			 const struct source_text *source);
 int annotate_write_json(const struct annotate *annotate, FILE *out);

@@ -8,7 +8,7 @@
 #include "collector/base/grow.h"
 #include "shared/compiler.h"
 
-/* So many events are held back: 72 MiB. */
+/* Limit of buffered events: 72 MiB. */
 #define HELD_MAX (1u << 20)
 #define NO_ITEM UINT32_MAX
 
@@ -17,31 +17,30 @@ struct held {
 	const struct trace_track *track;
 	struct call_arguments *arguments;
 	uint32_t name, category, depth;
-	uint32_t next; /* of its track; of a free one: the next free one */
+	uint32_t next; /* of its track, or in the free list */
 	enum trace_event_kind kind;
 	bool unfinished;
 };
 
 struct merge_track {
-	uint32_t first, last; /* what is held; NO_ITEM: nothing */
-	uint32_t depth; /* calls that are open in what was given */
+	uint32_t first, last; /* buffered events, or NO_ITEM */
+	uint32_t depth; /* open calls in the output */
 };
 
 struct call_merge {
 	struct call_reader *reader;
 	struct held *held;
-	uint32_t held_count, held_room; /* the first so many were used */
+	uint32_t held_count, held_room; /* used so far; allocated */
 	uint32_t free, in_use;
-	struct merge_track *tracks; /* by number */
+	struct merge_track *tracks; /* by track number */
 	uint32_t track_room;
-	/* The numbers of the tracks that hold something: a heap, the earliest
-	 * first. */
+	/* Heap of the tracks with buffered events, earliest first. */
 	uint32_t *heap;
 	uint32_t heap_count, heap_room;
-	struct call_arguments *given; /* with the event that was given last */
+	struct call_arguments *given; /* of the last event returned */
 	uint64_t last_ns, late;
 	bool ended;
-	int result; /* of the reader, at its end */
+	int result;
 };
 
 int call_merge_new(struct call_reader *reader, struct call_merge **out)
@@ -90,7 +89,7 @@ static void swap_in_heap(struct call_merge *merge, uint32_t i, uint32_t j)
 	merge->heap[j] = track;
 }
 
-static void sift_down(struct call_merge *merge)
+static void sift_held_down(struct call_merge *merge)
 {
 	uint32_t at = 0;
 
@@ -126,9 +125,9 @@ static int add_to_heap(struct call_merge *merge, uint32_t track)
 	return 0;
 }
 
-/* --- what is held --- */
+/* --- buffered events --- */
 
-/* The number of an item that is in no list; NO_ITEM: no memory. */
+/* Returns the number of an unlinked item, or NO_ITEM without memory. */
 static uint32_t new_item(struct call_merge *merge)
 {
 	uint32_t item = merge->free;
@@ -187,7 +186,7 @@ static int hold(struct call_merge *merge, struct call_event *event)
 	return add_to_heap(merge, event->event.track->number);
 }
 
-static bool is_shown(const struct call_event *event)
+static bool is_event_shown(const struct call_event *event)
 {
 	enum trace_event_kind kind = event->event.kind;
 
@@ -196,7 +195,6 @@ static bool is_shown(const struct call_event *event)
 		kind == TRACE_INSTANT || kind == TRACE_STATE);
 }
 
-/* Reads until enough is held. 0 or -ENOMEM. */
 static int read_ahead(struct call_merge *merge)
 {
 	struct call_event event;
@@ -207,15 +205,14 @@ static int read_ahead(struct call_merge *merge)
 		if (got <= 0) {
 			merge->ended = true;
 			merge->result = got;
-		} else if (is_shown(&event) && hold(merge, &event)) {
+		} else if (is_event_shown(&event) && hold(merge, &event)) {
 			return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
-/* Takes the first item off the first track of the heap. */
-static struct held take_first(struct call_merge *merge)
+static struct held take_first_held(struct call_merge *merge)
 {
 	struct merge_track *track = &merge->tracks[merge->heap[0]];
 	uint32_t item = track->first;
@@ -232,22 +229,16 @@ static struct held take_first(struct call_merge *merge)
 	return held;
 }
 
-/* The heap is in order again after take_first(). */
 static void settle_heap(struct call_merge *merge)
 {
 	if (merge->tracks[merge->heap[0]].first == NO_ITEM)
 		merge->heap[0] = merge->heap[--merge->heap_count];
-	sift_down(merge);
+	sift_held_down(merge);
 }
 
-static void note_order(struct call_merge *merge, uint64_t ns)
-{
-	merge->late += ns < merge->last_ns;
-	merge->last_ns = MAX(merge->last_ns, ns);
-}
-
-static void give(struct call_merge *merge, struct merge_track *track,
-		 const struct held *held, struct merged_event *out)
+static void give_merged_event(struct call_merge *merge,
+			      struct merge_track *track,
+			      const struct held *held, struct merged_event *out)
 {
 	merge->given = held->arguments;
 	*out = (struct merged_event){
@@ -271,7 +262,8 @@ static void give(struct call_merge *merge, struct merge_track *track,
 		out->depth = track->depth;
 }
 
-/* The end of the call that *@out begins is the next event of its track. */
+/* If the next event of the track ends the call that *@out begins, merges
+ * both. */
 static void take_leaf(struct call_merge *merge, struct merge_track *track,
 		      struct merged_event *out)
 {
@@ -280,7 +272,7 @@ static void take_leaf(struct call_merge *merge, struct merge_track *track,
 	if (out->kind != TRACE_BEGIN || track->first == NO_ITEM ||
 	    merge->held[track->first].kind != TRACE_END)
 		return;
-	end = take_first(merge);
+	end = take_first_held(merge);
 	track->depth = end.depth;
 	out->leaf = true;
 	out->unfinished = end.unfinished;
@@ -301,9 +293,10 @@ int call_merge_next(struct call_merge *merge, struct merged_event *out)
 	if (!merge->heap_count)
 		return merge->result;
 	track = &merge->tracks[merge->heap[0]];
-	held = take_first(merge);
-	note_order(merge, held.ns);
-	give(merge, track, &held, out);
+	held = take_first_held(merge);
+	merge->late += held.ns < merge->last_ns;
+	merge->last_ns = MAX(merge->last_ns, held.ns);
+	give_merged_event(merge, track, &held, out);
 	take_leaf(merge, track, out);
 	settle_heap(merge);
 	return 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_read - each track has a list of its open calls. A call that may still be
- * shown is pending. All calls around a call that is long enough, and in the
- * range, are so, too: when a call ends that is to be shown, the begins of the
- * pending calls around it come first, outermost first, then its own.
+ * call_read - each track has a list of open calls. A call that may still be
+ * shown is pending. So are all callers of a call that is long enough and in the
+ * range. At the end of a call to show, the reader first returns the begins of
+ * its pending callers, outermost first, and then its own.
  */
 #include "collector/show/call_read.h"
 
@@ -16,7 +16,7 @@
 #include "collector/names/name_pattern.h"
 #include "shared/compiler.h"
 
-/* The first time is looked for among so many events. */
+/* Events to search for the first time. */
 #define ORIGIN_EVENTS 65536
 
 enum open_state { CALL_HIDDEN, CALL_PENDING, CALL_SHOWN };
@@ -24,16 +24,16 @@ enum open_state { CALL_HIDDEN, CALL_PENDING, CALL_SHOWN };
 struct open_call {
 	uint64_t begin_ns;
 	uint32_t name, category, location;
-	uint32_t depth; /* if it is shown */
+	uint32_t depth; /* if shown */
 	enum open_state state;
-	bool inside; /* of a call that --function chose, or one itself */
+	bool inside; /* called by, or itself, a call selected by --function */
 	struct call_arguments *kept;
 };
 
 struct call_track {
 	struct open_call *open;
 	uint32_t count, room;
-	uint32_t settled; /* the first so many are not pending */
+	uint32_t settled; /* number of outermost calls that are not pending */
 	struct thread_choice choice;
 };
 
@@ -44,19 +44,19 @@ struct call_reader {
 	struct call_choice choice;
 	uint64_t origin_ns;
 	uint64_t from_ns, to_ns;
-	struct call_track *tracks; /* by number */
+	struct call_track *tracks; /* by track number */
 	uint32_t track_room;
 	uint8_t *matches; /* enum name_match, by number of the text */
 	uint32_t match_room;
-	struct call_arguments *given; /* with the event that was given last */
-	/* An end whose pending begins are given before it. */
+	struct call_arguments *given; /* of the last event returned */
+	/* An end that waits for the begins of its pending callers. */
 	struct trace_event end;
 	bool has_end;
 	bool met_thread, met_function;
-	struct trace_sched *sched; /* NULL: not asked for, or none */
+	struct trace_sched *sched; /* NULL: disabled, or no switches */
 };
 
-/* --- arguments that are kept --- */
+/* --- saved arguments --- */
 
 bool call_argument_next(const struct call_reader *reader,
 			struct call_event *event, struct trace_argument *out)
@@ -79,7 +79,8 @@ struct call_arguments *call_arguments_keep(const struct call_reader *reader,
 
 /* --- opening --- */
 
-/* The earliest of the first events of the trace at @path; 0: there are none. */
+/* Returns the earliest time among the first events of the trace at @path, or
+ * 0. */
 static uint64_t find_origin(const char *path)
 {
 	struct trace_reader *trace;
@@ -149,11 +150,16 @@ void call_reader_close(struct call_reader **reader_ptr)
 	free(reader);
 }
 
-/* --- where threads ran --- */
+/* --- times on CPUs --- */
 
 bool call_reader_has_sched(const struct call_reader *reader)
 {
 	return reader->sched != NULL;
+}
+
+uint64_t call_reader_refused_switches(const struct call_reader *reader)
+{
+	return reader->sched ? trace_sched_refused(reader->sched) : 0;
 }
 
 bool call_reader_sched(const struct call_reader *reader,
@@ -162,8 +168,9 @@ bool call_reader_sched(const struct call_reader *reader,
 {
 	if (!reader->sched || !track_has_calls(track))
 		return false;
-	track = call_track_thread(reader->trace, track);
-	*out = trace_sched_between(reader->sched, track->tid, from, to);
+	*out = trace_sched_of_stack(
+		reader->sched, track->uuid,
+		call_track_thread(reader->trace, track)->tid, from, to);
 	return true;
 }
 
@@ -185,17 +192,7 @@ uint32_t call_reader_stretches(const struct call_reader *reader,
 	return count - first;
 }
 
-/* --- what is chosen --- */
-
-/* Where perfrec tells that it counts a function, or leaves it out: for all
- * threads. */
-static bool is_of_states(const struct call_reader *reader,
-			 const struct trace_track *track)
-{
-	return track->kind == TRACE_TRACK_OTHER &&
-	       strcmp(trace_reader_text(reader->trace, track->name),
-		      "perfrec: states of functions") == 0;
-}
+/* --- selection --- */
 
 static bool is_track_chosen(struct call_reader *reader,
 			    struct call_track *track,
@@ -205,14 +202,19 @@ static bool is_track_chosen(struct call_reader *reader,
 		return false;
 	if (!reader->choice.thread)
 		return true;
+	/* The track with perfrec's changes of function states applies to all
+	 * threads. */
 	if (!thread_choice_has(&track->choice, reader->trace,
 			       reader->choice.thread, shown, track->count))
-		return is_of_states(reader, shown);
+		return shown->kind == TRACE_TRACK_OTHER &&
+		       strcmp(trace_reader_text(reader->trace, shown->name),
+			      "perfrec: states of functions") == 0;
 	reader->met_thread = true;
 	return true;
 }
 
-static bool matches_any(const struct call_reader *reader, const char *name)
+static bool matches_chosen_name(const struct call_reader *reader,
+				const char *name)
 {
 	for (size_t i = 0; i < reader->choice.function_count; i++)
 		if (name_pattern_matches(reader->choice.functions[i], name, ""))
@@ -220,38 +222,33 @@ static bool matches_any(const struct call_reader *reader, const char *name)
 	return false;
 }
 
-static bool is_function_chosen(struct call_reader *reader, uint32_t name)
-{
-
-	if (!reader->choice.function_count)
-		return true;
-	if (grow_array_zeroed(reader->matches, reader->match_room, name + 1))
-		return false;
-	if (reader->matches[name] == MATCH_UNKNOWN)
-		reader->matches[name] =
-			matches_any(reader,
-				    trace_reader_text(reader->trace, name))
-				? MATCH_YES
-				: MATCH_NO;
-	reader->met_function |= reader->matches[name] == MATCH_YES;
-	return reader->matches[name] == MATCH_YES;
-}
-
-/* A wait is no function. */
-static bool is_chosen(struct call_reader *reader,
-		      const struct trace_event *event)
+/* Waits match no function. */
+static bool is_event_chosen(struct call_reader *reader,
+			    const struct trace_event *event)
 {
 	if (event->track->kind == TRACE_TRACK_WAITS)
 		return !reader->choice.function_count;
-	return is_function_chosen(reader, event->name);
+	if (!reader->choice.function_count)
+		return true;
+	if (grow_array_zeroed(reader->matches, reader->match_room,
+			      event->name + 1))
+		return false;
+	if (reader->matches[event->name] == MATCH_UNKNOWN)
+		reader->matches[event->name] =
+			matches_chosen_name(
+				reader,
+				trace_reader_text(reader->trace, event->name))
+				? MATCH_YES
+				: MATCH_NO;
+	reader->met_function |= reader->matches[event->name] == MATCH_YES;
+	return reader->matches[event->name] == MATCH_YES;
 }
 
 /* --- begins and ends --- */
 
-static struct call_track *track_of(struct call_reader *reader,
-				   const struct trace_track *shown)
+static struct call_track *call_track_of(struct call_reader *reader,
+					const struct trace_track *shown)
 {
-
 	if (grow_array_zeroed(reader->tracks, reader->track_room,
 			      shown->number + 1))
 		return NULL;
@@ -270,7 +267,6 @@ static enum open_state first_state(const struct call_reader *reader,
 								  : CALL_SHOWN;
 }
 
-/* A new innermost call of @track. NULL: no memory. */
 static struct open_call *push_call(struct call_track *track)
 {
 	if (grow_array(track->open, track->room, track->count + 1))
@@ -278,9 +274,10 @@ static struct open_call *push_call(struct call_track *track)
 	return &track->open[track->count++];
 }
 
-/* 1: the begin is to be shown now; 0: not yet, or never; or -ENOMEM. */
-static int begin_call(struct call_reader *reader, struct call_track *track,
-		      const struct trace_event *event, struct call_event *out)
+/* Returns 1 to show the begin now, 0 for later or never, or -ENOMEM. */
+static int begin_read_call(struct call_reader *reader, struct call_track *track,
+			   const struct trace_event *event,
+			   struct call_event *out)
 {
 	struct open_call *call = push_call(track), *around;
 
@@ -293,8 +290,8 @@ static int begin_call(struct call_reader *reader, struct call_track *track,
 		.category = event->category,
 		.location = event->location,
 		.depth = around && around->inside ? around->depth + 1 : 0,
-		.inside =
-			(around && around->inside) || is_chosen(reader, event),
+		.inside = (around && around->inside) ||
+			  is_event_chosen(reader, event),
 	};
 	call->state = first_state(reader, call);
 	if (call->state == CALL_PENDING)
@@ -304,8 +301,7 @@ static int begin_call(struct call_reader *reader, struct call_track *track,
 	return call->state == CALL_SHOWN;
 }
 
-/* Gives the begin of the outermost call of @track that is pending. False: none
- * is. */
+/* Returns the begin of the outermost pending call of @track, or false. */
 static bool give_pending(struct call_reader *reader, struct call_track *track,
 			 struct trace_track *shown, struct call_event *out)
 {
@@ -341,9 +337,9 @@ static bool is_long_enough(const struct call_reader *reader,
 	       end->ns >= reader->from_ns;
 }
 
-/* Ends the innermost call of the track of reader->end, or gives a begin that
- * comes before its end. Returns whether *@out is to be shown. */
-static bool end_call(struct call_reader *reader, struct call_event *out)
+/* Ends the innermost call of the track of reader->end, or returns the begin of
+ * a pending caller. Returns true if *@out is to be shown. */
+static bool end_read_call(struct call_reader *reader, struct call_event *out)
 {
 	struct trace_event *event = &reader->end;
 	struct call_track *track = &reader->tracks[event->track->number];
@@ -369,7 +365,6 @@ static bool end_call(struct call_reader *reader, struct call_event *out)
 	return shown;
 }
 
-/* What is no call. */
 static bool pass_through(const struct call_reader *reader,
 			 const struct trace_event *event,
 			 struct call_event *out)
@@ -379,29 +374,30 @@ static bool pass_through(const struct call_reader *reader,
 	       event->ns < reader->to_ns;
 }
 
-/* 1: *@out is to be shown. */
-static int take(struct call_reader *reader, struct trace_event *event,
-		struct call_event *out)
+static int take_read_event(struct call_reader *reader,
+			   struct trace_event *event, struct call_event *out)
 {
 	struct call_track *track;
 
 	if (!event->track)
 		return !reader->choice.thread &&
 		       pass_through(reader, event, out);
-	track = track_of(reader, event->track);
+	if (event->track->suspends)
+		return 0;
+	track = call_track_of(reader, event->track);
 	if (!track)
 		return -ENOMEM;
 	if (!is_track_chosen(reader, track, event->track))
 		return 0;
 	if (event->kind == TRACE_BEGIN)
-		return begin_call(reader, track, event, out);
+		return begin_read_call(reader, track, event, out);
 	if (event->kind != TRACE_END)
 		return pass_through(reader, event, out);
 	if (!track->count)
 		return 0;
 	reader->end = *event;
 	reader->has_end = true;
-	return end_call(reader, out);
+	return end_read_call(reader, out);
 }
 
 int call_reader_next(struct call_reader *reader, struct call_event *out)
@@ -411,18 +407,18 @@ int call_reader_next(struct call_reader *reader, struct call_event *out)
 
 	free(reader->given);
 	reader->given = NULL;
-	if (reader->has_end && end_call(reader, out))
+	if (reader->has_end && end_read_call(reader, out))
 		return 1;
 	while (!got) {
 		got = trace_reader_next(reader->trace, &event);
 		if (got <= 0)
 			return got;
-		got = take(reader, &event, out);
+		got = take_read_event(reader, &event, out);
 	}
 	return got;
 }
 
-/* --- what a caller asks --- */
+/* --- queries --- */
 
 struct trace_reader *call_reader_trace(const struct call_reader *reader)
 {

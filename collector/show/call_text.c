@@ -21,7 +21,6 @@ void call_text_add(struct call_text *line, const char *text)
 	call_text_put(line, text, strlen(text));
 }
 
-/* Any bytes, without what a terminal takes for a command. */
 static void line_clean(struct call_text *line, const char *text, size_t count)
 {
 	char full[256], clean[NAME_FOLD_BYTES];

@@ -15,21 +15,20 @@
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
 
-#define THREAD_COLUMN 24 /* the most that the column of threads takes */
+#define THREAD_COLUMN 24
 #define THREAD_BYTES 256
 
 struct printer {
 	const struct find_list *list;
 	const struct trace_reader *trace;
-	struct short_names names; /* by number of the call */
+	struct short_names names;
 	struct terminal terminal;
 	size_t thread_width;
 	FILE *out;
 	struct call_text line;
 };
 
-/* 0 or -ENOMEM. */
-static int make_names(struct printer *printer)
+static int make_found_names(struct printer *printer)
 {
 	const struct call_search *search = printer->list->search;
 	const char **full = calloc(search->count + 1, sizeof(*full));
@@ -45,7 +44,6 @@ static int make_names(struct printer *printer)
 	return err;
 }
 
-/* "5469 worker" */
 static void thread_text(const struct printer *printer,
 			const struct found_call *call, char text[THREAD_BYTES])
 {
@@ -73,10 +71,8 @@ static void find_width(struct printer *printer)
 	printer->thread_width = MIN(printer->thread_width, THREAD_COLUMN);
 }
 
-/* The columns before the call, of which @thread is the last. Returns how many
- * characters they take. */
-static size_t put_columns(const struct printer *printer, const char *time,
-			  const char *took, const char *thread)
+static size_t put_list_columns(const struct printer *printer, const char *time,
+			       const char *took, const char *thread)
 {
 	size_t width = terminal_width(thread);
 
@@ -90,7 +86,7 @@ static size_t put_columns(const struct printer *printer, const char *time,
 	return 2 + 14 + 2 + 9 + 2 + printer->thread_width + 2;
 }
 
-static void put_call(struct printer *printer, size_t number)
+static void put_found_call(struct printer *printer, size_t number)
 {
 	const struct found_call *call = &printer->list->search->calls[number];
 	uint64_t ns =
@@ -105,7 +101,7 @@ static void put_call(struct printer *printer, size_t number)
 	snprintf(took, sizeof(took), "%s%s", call->unfinished ? "> " : "",
 		 size_format_ns(call->took_ns, size));
 	thread_text(printer, call, thread);
-	columns = put_columns(printer, time, took, thread);
+	columns = put_list_columns(printer, time, took, thread);
 	line->used = 0;
 	call_text_call(line, short_names_get(&printer->names, number),
 		       call->arguments);
@@ -122,39 +118,34 @@ static void put_call(struct printer *printer, size_t number)
 	fputc('\n', printer->out);
 }
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
-static void put_title(const struct printer *printer)
+static void put_list_title(const struct printer *printer)
 {
 	const struct call_search *search = printer->list->search;
 	char matched[SIZE_TEXT], shown[SIZE_TEXT];
 
 	fprintf(printer->out, "\nperfrec: %s call%s: ",
 		size_format_count(search->matched, matched),
-		plural(search->matched));
+		search->matched == 1 ? "" : "s");
 	text_out(printer->list->expression, printer->out);
 	if (search->count < search->matched)
 		fprintf(printer->out, "; the %s %s",
 			size_format_count(search->count, shown),
 			search->wish.by_time ? "first" : "longest");
 	fputs("\n\n", printer->out);
-	put_columns(printer, "time", "took", "thread");
+	put_list_columns(printer, "time", "took", "thread");
 	fputs("call\n", printer->out);
 }
 
-static int print_list(struct printer *printer)
+static int print_found_list(struct printer *printer)
 {
-	int err = make_names(printer);
+	int err = make_found_names(printer);
 
 	if (err)
 		return err;
 	find_width(printer);
-	put_title(printer);
+	put_list_title(printer);
 	for (size_t i = 0; i < printer->list->search->count; i++)
-		put_call(printer, i);
+		put_found_call(printer, i);
 	return fflush(printer->out) || ferror(printer->out) ? -EIO : 0;
 }
 
@@ -169,7 +160,7 @@ int find_list_print(const struct find_list *list, FILE *out)
 	printer->trace = list->search->reader;
 	printer->terminal = terminal_of(out);
 	printer->out = out;
-	err = print_list(printer);
+	err = print_found_list(printer);
 	short_names_free(&printer->names);
 	free(printer);
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * find_list - the calls that call_search.h has found, for a person and as JSON:
- * when each began, how long it took, its thread, and its arguments.
+ * find_list - the results of call_search.h as text and as JSON: time, duration,
+ * thread and arguments of each call.
  *
  *           time      took  thread          call
  *   0.001403221s   12.1 ms  5469 worker     parse(id=7)
@@ -20,15 +20,15 @@
 
 struct find_list {
 	const struct call_search *search;
-	const char *expression; /* as the user gave it */
-	uint64_t first_ns; /* from which times are counted, CLOCK_BOOTTIME */
+	const char *expression; /* from the user */
+	uint64_t first_ns; /* origin of times, CLOCK_BOOTTIME */
 	bool full_names;
 };
 
-/* Prints @list, which is not empty, to @out, fit for it if it is a terminal. 0;
- * -EIO: @out cannot be written; or -ENOMEM. */
+/* Prints @list, which must not be empty, to @out. Adapts to a terminal. Returns
+ * 0, -EIO if @out cannot be written, or -ENOMEM. */
 int find_list_print(const struct find_list *list, FILE *out);
-/* The same as one JSON object; the list may be empty. */
+/* Writes one JSON object. The list may be empty. */
 int find_list_write_json(const struct find_list *list, FILE *out);
 
 #endif

@@ -12,11 +12,6 @@
 #include "collector/read/thread_choice.h"
 #include "shared/compiler.h"
 
-static json_t *number_json(uint64_t value)
-{
-	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
-}
-
 static json_t *bytes_json(const char *text, size_t count)
 {
 	char *copy = strndup(text, count);
@@ -36,7 +31,7 @@ static json_t *argument_json(const struct trace_argument *argument)
 	case TRACE_ARGUMENT_INT:
 		return json_integer((json_int_t)argument->number);
 	case TRACE_ARGUMENT_DOUBLE:
-		/* NULL: it is no number. */
+		/* NaN and infinities become null. */
 		return json_real(argument->real) ?: json_null();
 	case TRACE_ARGUMENT_TEXT:
 		return bytes_json(argument->text, argument->text_bytes);
@@ -44,7 +39,7 @@ static json_t *argument_json(const struct trace_argument *argument)
 		snprintf(text, sizeof(text), "0x%" PRIx64, argument->number);
 		return json_string(text);
 	default:
-		return number_json(argument->number);
+		return json_number(argument->number);
 	}
 }
 
@@ -77,14 +72,14 @@ static json_t *call_json(const struct find_list *list,
 	return json_pack(
 		"{s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:b, s:o}",
 		"name", json_text(name), "short", json_text(text), "begin_ns",
-		number_json(call->begin_ns - list->first_ns), "duration_ns",
-		number_json(call->took_ns), "pid", (json_int_t)thread->pid,
+		json_number(call->begin_ns - list->first_ns), "duration_ns",
+		json_number(call->took_ns), "pid", (json_int_t)thread->pid,
 		"tid", (json_int_t)thread->tid, "thread",
 		json_text(trace_reader_text(trace, thread->name)), "context",
 		track->kind == TRACE_TRACK_CONTEXT
-			? number_json(call_track_context(trace, track))
+			? json_number(call_track_context(trace, track))
 			: json_null(),
-		"depth", number_json(call->depth), "unfinished",
+		"depth", json_number(call->depth), "unfinished",
 		(int)call->unfinished, "arguments",
 		arguments_json(call->arguments));
 }
@@ -101,9 +96,9 @@ int find_list_write_json(const struct find_list *list, FILE *out)
 	root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "version",
 			 FIND_LIST_VERSION, "expression",
 			 json_text(list->expression), "matched",
-			 number_json(search->matched), "calls_of_function",
-			 number_json(search->seen), "min_duration_ns",
-			 number_json(trace_reader_min_duration(search->reader)),
+			 json_number(search->matched), "calls_of_function",
+			 json_number(search->seen), "min_duration_ns",
+			 json_number(trace_reader_min_duration(search->reader)),
 			 "calls", calls);
 	if (!root)
 		return -ENOMEM;

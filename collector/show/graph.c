@@ -7,13 +7,13 @@
 
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
+#include "collector/show/pprof_rows.h"
 #include "collector/show/short_name.h"
 #include "collector/show/table.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"
 
-/* --- edges -------------------------------------------------------------------
- */
+/* --- edges --------------------------------------------------------------- */
 
 static uint64_t hash_edge(const void *item)
 {
@@ -32,16 +32,6 @@ static bool same_edge(const void *left, const void *right)
 
 static const struct pool_key edge_key = { hash_edge, same_edge };
 
-static int64_t add(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum)
-		       ? (b < 0 ? INT64_MIN : INT64_MAX)
-		       : sum;
-}
-
-/* @frame NULL: nobody. */
 static int add_edge(struct pool *pool, const struct pprof_frame *frame,
 		    int64_t calls, int64_t ns)
 {
@@ -54,13 +44,13 @@ static int add_edge(struct pool *pool, const struct pprof_frame *frame,
 	if (err < 0)
 		return err;
 	edge = (struct graph_edge *)pool->items + number;
-	edge->calls = add(edge->calls, calls);
-	edge->total_ns = add(edge->total_ns, ns);
+	add_saturated_to(&edge->calls, calls);
+	add_saturated_to(&edge->total_ns, ns);
 	return 0;
 }
 
 struct graph_values {
-	uint32_t calls, wall; /* numbers of the values */
+	uint32_t calls, wall; /* indexes of the values */
 };
 
 static bool is_function(const struct graph *graph,
@@ -69,31 +59,33 @@ static bool is_function(const struct graph *graph,
 	return strcmp(frame->name, graph->name) == 0;
 }
 
-static const struct pprof_frame *frame_at(const struct pprof_row *row, size_t i)
+static const struct pprof_frame *frame_of_row(const struct pprof_row *row,
+					      size_t i)
 {
 	return i < row->depth ? &row->frames[i] : NULL;
 }
 
-/* A stack is innermost first. Its value of calls says how often its innermost
- * function was called by the rest of it. */
-static int add_calls(struct graph *graph, const struct pprof_row *row,
-		     int64_t calls)
+/* Stacks start with the innermost frame. The value "calls" counts calls of the
+ * innermost function by the rest of the stack. */
+static int add_edge_calls(struct graph *graph, const struct pprof_row *row,
+			  int64_t calls)
 {
 	int err = 0;
 
 	if (!calls)
 		return 0;
 	if (is_function(graph, &row->frames[0])) {
-		graph->calls = add(graph->calls, calls);
-		err = add_edge(&graph->caller_pool, frame_at(row, 1), calls, 0);
+		add_saturated_to(&graph->calls, calls);
+		err = add_edge(&graph->caller_pool, frame_of_row(row, 1), calls,
+			       0);
 	}
 	if (!err && row->depth > 1 && is_function(graph, &row->frames[1]))
 		err = add_edge(&graph->callee_pool, &row->frames[0], calls, 0);
 	return err;
 }
 
-static int add_time(struct graph *graph, const struct pprof_row *row,
-		    int64_t ns)
+static int add_edge_time(struct graph *graph, const struct pprof_row *row,
+			 int64_t ns)
 {
 	size_t inner = row->depth, outer = 0;
 	int err;
@@ -106,10 +98,11 @@ static int add_time(struct graph *graph, const struct pprof_row *row,
 	}
 	if (inner == row->depth || !ns)
 		return 0;
-	graph->total_ns = add(graph->total_ns, ns);
-	err = add_edge(&graph->caller_pool, frame_at(row, outer + 1), 0, ns);
+	add_saturated_to(&graph->total_ns, ns);
+	err = add_edge(&graph->caller_pool, frame_of_row(row, outer + 1), 0,
+		       ns);
 	if (inner == 0)
-		graph->self_ns = add(graph->self_ns, ns);
+		add_saturated_to(&graph->self_ns, ns);
 	else if (!err)
 		err = add_edge(&graph->callee_pool, &row->frames[inner - 1], 0,
 			       ns);
@@ -131,11 +124,10 @@ static void take_place(struct graph *graph, const struct pprof_row *row)
 	}
 }
 
-/* --- counted functions -------------------------------------------------------
- */
+/* --- counted functions --------------------------------------------------- */
 
-/* Calls of the function @name that were counted and not recorded: how they are
- * spread over callers is an estimate. */
+/* Returns true if some calls of the function @name were only counted. Then
+ * their distribution over callers is an estimate. */
 static bool has_counted_calls(const struct summary *summary, const char *name)
 {
 	for (size_t i = 0; i < summary->function_count; i++) {
@@ -160,8 +152,7 @@ static void mark_estimates(struct graph *graph, const struct summary *summary)
 			has_counted_calls(summary, graph->callees[i].name);
 }
 
-/* --- all of it ---------------------------------------------------------------
- */
+/* --- the graph ----------------------------------------------------------- */
 
 static int compare_edges(const void *left, const void *right)
 {
@@ -204,9 +195,9 @@ int graph_make(const struct pprof *pprof, const struct pprof_rows *rows,
 		if (!row->depth)
 			continue;
 		take_place(out, row);
-		err = add_calls(out, row, row->self[at.calls]);
+		err = add_edge_calls(out, row, row->self[at.calls]);
 		if (!err)
-			err = add_time(out, row, row->self[at.wall]);
+			err = add_edge_time(out, row, row->self[at.wall]);
 	}
 	sort_pool(&out->caller_pool, &out->callers, &out->caller_count);
 	sort_pool(&out->callee_pool, &out->callees, &out->callee_count);
@@ -223,8 +214,7 @@ void graph_release(struct graph *graph)
 	*graph = (struct graph){ 0 };
 }
 
-/* --- text --------------------------------------------------------------------
- */
+/* --- text ---------------------------------------------------------------- */
 
 static char *format_time(int64_t ns, char *text)
 {
@@ -248,7 +238,7 @@ static void add_edge_row(struct table *table, const struct graph *graph,
 	size_format_count((uint64_t)MAX(edge->calls, 0), calls + 1);
 	format_time(edge->total_ns, total);
 	snprintf(share, sizeof(share), "%.1f", part);
-	if (graph->sampled && !edge->calls) /* it was in samples only */
+	if (graph->sampled && !edge->calls) /* only in samples */
 		strcpy(calls, "~-");
 	table_add(table,
 		  (const char *[]){ calls + !(edge->estimated && edge->calls),
@@ -301,7 +291,7 @@ static int print_graph_head(const struct graph *graph, bool full_names,
 
 	if (!err) {
 		text_out(short_names_get(&names, 0), out);
-		if (graph->module[0]) { /* a trace has none */
+		if (graph->module[0]) { /* a trace has no modules */
 			fputs("  ", out);
 			text_out_module(graph->module, out);
 		}
@@ -320,26 +310,20 @@ static int print_graph_head(const struct graph *graph, bool full_names,
 	return err;
 }
 
-/* Whether some calls of @graph stand for others. */
-static bool has_estimates(const struct graph *graph)
-{
-	bool some = graph->estimated;
-
-	for (size_t i = 0; i < graph->callee_count; i++)
-		some |= graph->callees[i].estimated;
-	return some;
-}
-
 int graph_print(const struct graph *graph, size_t limit, bool full_names,
 		FILE *out)
 {
 	int err = print_graph_head(graph, full_names, out);
+	bool some;
 
 	if (!err)
 		err = print_edges(graph, true, limit, full_names, out);
 	if (!err)
 		err = print_edges(graph, false, limit, full_names, out);
-	if (has_estimates(graph))
+	some = graph->estimated;
+	for (size_t i = 0; i < graph->callee_count; i++)
+		some |= graph->callees[i].estimated;
+	if (some)
 		fprintf(out,
 			"\n  ~: these calls were counted, few were recorded: "
 			"the "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schema is in perfrec-graph(1). Members are added to it, never changed.
+ * perfrec-graph(1) has the schema. New members may be added; existing ones
+ * never change.
  */
 #include <errno.h>
 #include <jansson.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Every line of every location becomes a frame. Sorting the frames by name and
- * module shows which of them are the same function. From then on a sample is a
- * list of numbers of functions.
+ * module groups the frames of a function. Then a sample is a list of function
+ * numbers.
  *
- * The file may come from anywhere, so its values may add up to anything: a sum
- * stays at the largest or smallest number that it can hold.
+ * The file may come from anywhere, so sums saturate instead of overflowing.
  */
+#include "collector/base/path.h"
 #include "collector/show/pprof_rows.h"
 
 #include <errno.h>
@@ -17,37 +17,30 @@
 
 #define OWN_NAME "[perfrec]"
 
-static void add_saturating(int64_t *to, int64_t value)
-{
-	if (__builtin_add_overflow(*to, value, to))
-		*to = value < 0 ? INT64_MIN : INT64_MAX;
-}
-
 static void add_sample(const struct pprof *pprof, int64_t *to,
 		       const int64_t *value)
 {
 	for (size_t i = 0; i < pprof->type_count; i++)
-		add_saturating(&to[i], value[i]);
+		add_saturated_to(&to[i], value[i]);
 }
 
-static int compare_names(const struct pprof_frame *a,
-			 const struct pprof_frame *b)
+static int compare_frame_names(const struct pprof_frame *a,
+			       const struct pprof_frame *b)
 {
 	int order = strcmp(a->name, b->name);
 
 	return order ? order : strcmp(a->module, b->module);
 }
 
-static bool is_own(const struct pprof_frame *innermost)
+static bool is_own_frame(const struct pprof_frame *innermost)
 {
 	return !innermost->module[0] && !strcmp(innermost->name, OWN_NAME);
 }
 
-/* --- frames ------------------------------------------------------------------
- */
+/* --- frames -------------------------------------------------------------- */
 
-/* How many frames @location is. Without lines it is one, with its module's
- * name. */
+/* Returns the number of frames. A location without lines is one frame, with the
+ * name of its module. */
 static size_t frames_of(const struct pprof_location *location)
 {
 	return MAX(location->line_count, 1u);
@@ -58,7 +51,6 @@ static struct pprof_frame make_frame(const struct pprof *pprof,
 				     size_t i)
 {
 	struct pprof_frame frame = { .module = location->module, .file = "" };
-	const char *slash = strrchr(location->module, '/');
 
 	if (i < location->line_count) {
 		const struct pprof_line *line = &location->lines[i];
@@ -67,7 +59,7 @@ static struct pprof_frame make_frame(const struct pprof *pprof,
 		frame.file = pprof->functions[line->function].file;
 		frame.line = line->line;
 	} else {
-		frame.name = slash ? slash + 1 : location->module;
+		frame.name = path_name(location->module);
 	}
 	if (!frame.name[0])
 		frame.name = "[unknown]";
@@ -75,9 +67,9 @@ static struct pprof_frame make_frame(const struct pprof *pprof,
 }
 
 struct frames {
-	struct pprof_frame *list; /* of all locations, one after another */
+	struct pprof_frame *list; /* of all locations, consecutive */
 	size_t count;
-	size_t *first; /* for each location: its first frame in the list */
+	size_t *first; /* for each location: index of its first frame */
 };
 
 static void free_frames(struct frames *frames)
@@ -109,29 +101,27 @@ static int make_frames(const struct pprof *pprof, struct frames *out)
 	return 0;
 }
 
-/* --- by function -------------------------------------------------------------
- */
+/* --- by function --------------------------------------------------------- */
 
 struct by_function {
 	const struct pprof *pprof;
 	struct frames frames;
-	uint32_t *row; /* for each frame: the row of its function */
-	size_t *seen; /* for each row: 1 + the last sample that had it */
+	uint32_t *row; /* for each frame: row of its function */
+	size_t *seen; /* for each row: 1 + its last sample */
 	struct pprof_rows *rows;
 };
 
 static int compare_frames_and_lines(const void *left, const void *right)
 {
 	const struct pprof_frame *const *a = left, *const *b = right;
-	int order = compare_names(*a, *b);
+	int order = compare_frame_names(*a, *b);
 
-	/* The lowest line first: the row of the function shows that one. */
+	/* Lowest line first, because the row shows that line. */
 	return order			 ? order
 	       : (*a)->line < (*b)->line ? -1
 					 : (*a)->line > (*b)->line;
 }
 
-/* Make the rows, and find the row of each frame. 0 or -ENOMEM. */
 static int make_function_rows(struct by_function *by)
 {
 	size_t count = by->frames.count;
@@ -149,9 +139,9 @@ static int make_function_rows(struct by_function *by)
 		sorted[i] = &by->frames.list[i];
 	qsort(sorted, count, sizeof(*sorted), compare_frames_and_lines);
 	for (size_t i = 0; i < count; i++) {
-		if (!i || compare_names(sorted[i - 1], sorted[i]) != 0) {
+		if (!i || compare_frame_names(sorted[i - 1], sorted[i]) != 0) {
 			rows->list[rows->count].frames = sorted[i];
-			rows->list[rows->count].own = is_own(sorted[i]);
+			rows->list[rows->count].own = is_own_frame(sorted[i]);
 			rows->list[rows->count++].depth = 1;
 		}
 		by->row[sorted[i] - by->frames.list] =
@@ -161,7 +151,7 @@ static int make_function_rows(struct by_function *by)
 	return 0;
 }
 
-/* Counts a sample of perfrec itself, if it is one. */
+/* Counts a sample inside perfrec. Returns false for others. */
 static bool count_own(struct by_function *by, const struct pprof_sample *sample)
 {
 	struct pprof_row *row;
@@ -176,7 +166,7 @@ static bool count_own(struct by_function *by, const struct pprof_sample *sample)
 	return true;
 }
 
-static void count_sample(struct by_function *by, size_t number)
+static void count_function_sample(struct by_function *by, size_t number)
 {
 	const struct pprof_sample *sample = &by->pprof->samples[number];
 	bool leaf = true;
@@ -214,7 +204,7 @@ int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out)
 		err = make_function_rows(&by);
 	out->frames = by.frames.list;
 	for (size_t i = 0; i < pprof->sample_count && !err; i++)
-		count_sample(&by, i);
+		count_function_sample(&by, i);
 	free(by.frames.first);
 	free(by.row);
 	free(by.seen);
@@ -223,8 +213,7 @@ int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out)
 	return err;
 }
 
-/* --- by stack ----------------------------------------------------------------
- */
+/* --- by stack ------------------------------------------------------------ */
 
 static int compare_stacks(const void *left, const void *right)
 {
@@ -249,7 +238,6 @@ static size_t frames_of_sample(const struct pprof *pprof,
 	return count;
 }
 
-/* A new row, for the stack of @sample, whose frames are written to @at. */
 static struct pprof_row *start_row(const struct pprof *pprof,
 				   const struct pprof_sample *sample,
 				   struct pprof_rows *out,
@@ -266,32 +254,16 @@ static struct pprof_row *start_row(const struct pprof *pprof,
 			*at++ = make_frame(pprof, location, k);
 	}
 	row->depth = (size_t)(at - row->frames);
-	row->own = row->depth && is_own(row->frames);
+	row->own = row->depth && is_own_frame(row->frames);
 	return row;
-}
-
-static void fill_stacks(const struct pprof *pprof,
-			const struct pprof_sample **sorted,
-			struct pprof_rows *out)
-{
-	struct pprof_frame *at = out->frames;
-	struct pprof_row *row = NULL;
-
-	for (size_t i = 0; i < pprof->sample_count; i++) {
-		if (!i || compare_stacks(&sorted[i - 1], &sorted[i]) != 0) {
-			row = start_row(pprof, sorted[i], out, at);
-			at += row->depth;
-		}
-		add_sample(pprof, row->self, sorted[i]->value);
-		add_sample(pprof, row->total, sorted[i]->value);
-		add_sample(pprof, out->sum, sorted[i]->value);
-	}
 }
 
 int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out)
 {
 	size_t count = pprof->sample_count, frames = 0;
 	const struct pprof_sample **sorted = calloc(count + 1, sizeof(*sorted));
+	struct pprof_frame *at;
+	struct pprof_row *row;
 
 	*out = (struct pprof_rows){ 0 };
 	if (!sorted)
@@ -309,7 +281,17 @@ int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out)
 		pprof_rows_free(out);
 		return -ENOMEM;
 	}
-	fill_stacks(pprof, sorted, out);
+	at = out->frames;
+	row = NULL;
+	for (size_t i = 0; i < pprof->sample_count; i++) {
+		if (!i || compare_stacks(&sorted[i - 1], &sorted[i]) != 0) {
+			row = start_row(pprof, sorted[i], out, at);
+			at += row->depth;
+		}
+		add_sample(pprof, row->self, sorted[i]->value);
+		add_sample(pprof, row->total, sorted[i]->value);
+		add_sample(pprof, out->sum, sorted[i]->value);
+	}
 	free(sorted);
 	return 0;
 }
@@ -327,14 +309,14 @@ bool pprof_rows_fold_own(struct pprof_rows *rows)
 			continue;
 		}
 		for (size_t k = 0; k < PPROF_VALUES_MAX; k++) {
-			add_saturating(&own.self[k], row->self[k]);
-			add_saturating(&own.total[k], row->total[k]);
-			/* By function there is one, which is in no sum. */
+			add_saturated_to(&own.self[k], row->self[k]);
+			add_saturated_to(&own.total[k], row->total[k]);
+			/* By function, perfrec's row is in no sum. */
 			if (!rows->by_function)
-				add_saturating(&rows->sum[k],
-					       row->self[k] == INT64_MIN
-						       ? INT64_MAX
-						       : -row->self[k]);
+				add_saturated_to(&rows->sum[k],
+						 row->self[k] == INT64_MIN
+							 ? INT64_MAX
+							 : -row->self[k]);
 		}
 		own.frames = row->frames;
 		own.depth = 1;
@@ -353,26 +335,15 @@ void pprof_rows_free(struct pprof_rows *rows)
 	*rows = (struct pprof_rows){ 0 };
 }
 
-/* --- order -------------------------------------------------------------------
- */
+/* --- order --------------------------------------------------------------- */
 
 struct order {
 	const struct pprof_key *keys;
 	size_t count;
 };
 
-static int compare_frames(const struct pprof_row *a, const struct pprof_row *b)
-{
-	for (size_t i = 0; i < MIN(a->depth, b->depth); i++) {
-		int names = compare_names(&a->frames[i], &b->frames[i]);
-
-		if (names)
-			return names;
-	}
-	return a->depth < b->depth ? -1 : a->depth > b->depth;
-}
-
-static int compare_rows(const void *left, const void *right, void *context)
+static int compare_pprof_rows(const void *left, const void *right,
+			      void *context)
 {
 	const struct pprof_row *a = left, *b = right;
 	const struct order *order = context;
@@ -388,7 +359,13 @@ static int compare_rows(const void *left, const void *right, void *context)
 		if (one != two)
 			return one < two ? 1 : -1;
 	}
-	return compare_frames(a, b);
+	for (size_t i = 0; i < MIN(a->depth, b->depth); i++) {
+		int names = compare_frame_names(&a->frames[i], &b->frames[i]);
+
+		if (names)
+			return names;
+	}
+	return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
 void pprof_rows_sort(struct pprof_rows *rows, const struct pprof_key *keys,
@@ -396,6 +373,6 @@ void pprof_rows_sort(struct pprof_rows *rows, const struct pprof_key *keys,
 {
 	struct order order = { keys, count };
 
-	qsort_r(rows->list, rows->count, sizeof(*rows->list), compare_rows,
-		&order);
+	qsort_r(rows->list, rows->count, sizeof(*rows->list),
+		compare_pprof_rows, &order);
 }

@@ -46,8 +46,8 @@ void progress_tell(void *progress, uint64_t at, uint64_t size)
 		return;
 	self->next_ns = now + NEXT_NS;
 	self->shown = true;
-	/* A file may have grown meanwhile. What is written next, a message of
-	 * another module, begins at the first column. */
+	/* @at may exceed @size, because a file may have grown. The cursor stays
+	 * at the first column, so the next message overwrites the line. */
 	fprintf(stderr, "\033[Kperfrec: %s: %u %%\r", self->what,
 		(unsigned int)((double)MIN(at, size) * 100 /
 			       (double)MAX(size, 1u)));

@@ -14,14 +14,13 @@
 #include "collector/show/table.h"
 #include "shared/compiler.h"
 
-static const char *text_of(const struct range_counters *counters,
-			   uint32_t number)
+static const char *counter_text(const struct range_counters *counters,
+				uint32_t number)
 {
 	return trace_reader_text(counters->curves->reader, number);
 }
 
-/* --- rows -------------------------------------------------------------------
- */
+/* --- rows ---------------------------------------------------------------- */
 
 static bool is_nan(const struct curve *curve, union curve_value value)
 {
@@ -34,8 +33,7 @@ static bool is_less(const struct curve *curve, union curve_value a,
 	return curve->is_double ? a.real < b.real : a.whole < b.whole;
 }
 
-/* The value that it had when the range began counts, too. */
-static void take_before(struct counter_row *row)
+static void take_value_before(struct counter_row *row)
 {
 	const struct curve *curve = row->curve;
 	union curve_value before = curve->before;
@@ -50,26 +48,26 @@ static void take_before(struct counter_row *row)
 		row->max = before;
 }
 
-static struct counter_row row_of(const struct range_counters *counters,
-				 const struct curve *curve)
+static struct counter_row counter_row_of(const struct range_counters *counters,
+					 const struct curve *curve)
 {
 	const struct trace_track *track = curve->track, *parent = NULL;
 	struct counter_row row = { curve, "?",	 "",	NULL, NULL,
 				   "",	  { 0 }, { 0 }, { 0 } };
 
 	if (track) {
-		row.name = text_of(counters, track->name);
-		row.unit = text_of(counters, track->unit);
+		row.name = counter_text(counters, track->name);
+		row.unit = counter_text(counters, track->unit);
 		parent = trace_reader_find_track(counters->curves->reader,
 						 track->parent);
 	}
 	if (parent && parent->kind == TRACE_TRACK_THREAD) {
 		row.thread = parent;
 		row.process = parent->process;
-		row.owner = text_of(counters, parent->name);
+		row.owner = counter_text(counters, parent->name);
 	} else if (parent && parent->kind == TRACE_TRACK_PROCESS) {
 		row.process = parent;
-		row.owner = text_of(counters, parent->name);
+		row.owner = counter_text(counters, parent->name);
 	}
 	if (curve->count) {
 		row.min = curve->points[0].min;
@@ -77,12 +75,12 @@ static struct counter_row row_of(const struct range_counters *counters,
 		row.last = curve->points[curve->count - 1].last;
 	}
 	if (curve->has_before)
-		take_before(&row);
+		take_value_before(&row);
 	return row;
 }
 
-static bool is_chosen(const struct range_counters *counters,
-		      const struct counter_row *row)
+static bool is_counter_chosen(const struct range_counters *counters,
+			      const struct counter_row *row)
 {
 	struct thread_choice choice = { 0 };
 
@@ -100,7 +98,7 @@ static int64_t id_of(const struct counter_row *row)
 	return row->process ? row->process->pid : 0;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_counter_rows(const void *a, const void *b)
 {
 	const struct counter_row *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -123,23 +121,24 @@ struct counter_row *range_counters_rows(const struct range_counters *counters,
 
 	*count = 0;
 	for (uint32_t i = 0; rows && i < all; i++) {
-		struct counter_row row = row_of(counters, &curves->list[i]);
+		struct counter_row row =
+			counter_row_of(counters, &curves->list[i]);
 
-		if (is_chosen(counters, &row))
+		if (is_counter_chosen(counters, &row))
 			rows[(*count)++] = row;
 	}
 	if (rows)
-		qsort(rows, *count, sizeof(*rows), compare_rows);
+		qsort(rows, *count, sizeof(*rows), compare_counter_rows);
 	return rows;
 }
 
-/* --- for a person -----------------------------------------------------------
- */
+/* --- for a person -------------------------------------------------------- */
 
 #define VALUE_TEXT (SIZE_TEXT + 1)
 
-static const char *value_text(const struct counter_row *row,
-			      union curve_value value, char text[VALUE_TEXT])
+static const char *counter_value_text(const struct counter_row *row,
+				      union curve_value value,
+				      char text[VALUE_TEXT])
 {
 	bool negative = value.whole < 0;
 	uint64_t size =
@@ -159,7 +158,6 @@ static const char *value_text(const struct counter_row *row,
 	return text;
 }
 
-/* What stands behind the name: of whom it is, and its unit. */
 static void add_behind(struct table *table, const struct counter_row *row)
 {
 	char text[256], unit[64] = "";
@@ -179,17 +177,18 @@ static void add_behind(struct table *table, const struct counter_row *row)
 	table_behind(table, text);
 }
 
-static void add_row(struct table *table, const struct counter_row *row)
+static void add_counter_row(struct table *table, const struct counter_row *row)
 {
 	char before[VALUE_TEXT] = "-", min[VALUE_TEXT], max[VALUE_TEXT];
 	char last[VALUE_TEXT];
 
 	if (row->curve->has_before)
-		value_text(row, row->curve->before, before);
+		counter_value_text(row, row->curve->before, before);
 	table_add(table,
-		  (const char *[]){ before, value_text(row, row->min, min),
-				    value_text(row, row->max, max),
-				    value_text(row, row->last, last) },
+		  (const char *[]){ before,
+				    counter_value_text(row, row->min, min),
+				    counter_value_text(row, row->max, max),
+				    counter_value_text(row, row->last, last) },
 		  row->name, NULL);
 	add_behind(table, row);
 }
@@ -215,7 +214,7 @@ int range_counters_print(const struct range_counters *counters,
 	table_init(&table, columns, ARRAY_SIZE(columns), "counter");
 	table.full_names = true;
 	for (size_t i = 0; i < shown; i++)
-		add_row(&table, &rows[i]);
+		add_counter_row(&table, &rows[i]);
 	if (shown) {
 		fputc('\n', out);
 		err = terminal ? table_print(&table, terminal, out)

@@ -51,7 +51,7 @@ static uint64_t key_of(const struct sums_function *function,
 	}
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_range_rows(const void *a, const void *b)
 {
 	const struct range_row *x = a, *y = b;
 
@@ -74,7 +74,8 @@ struct range_row *range_report_rows(const struct range_report *report)
 			.key = key_of(&sums->functions[i], report->order),
 		};
 	if (rows)
-		qsort(rows, sums->function_count, sizeof(*rows), compare_rows);
+		qsort(rows, sums->function_count, sizeof(*rows),
+		      compare_range_rows);
 	return rows;
 }
 
@@ -86,11 +87,6 @@ size_t range_report_shown(const struct range_report *report)
 }
 
 /* --- facts --- */
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
 
 uint64_t range_report_from(const struct range_report *report)
 {
@@ -107,17 +103,12 @@ uint64_t range_report_to(const struct range_report *report)
 	return to - MIN(to, report->bounds.first_ns);
 }
 
-static bool is_whole(const struct range_report *report)
-{
-	return !report->range.from_ns && report->range.to_ns == UINT64_MAX;
-}
-
 static void print_range(const struct range_report *report, FILE *out)
 {
 	uint64_t from = range_report_from(report), to = range_report_to(report);
 	char first[TIME_RANGE_TEXT], last[TIME_RANGE_TEXT], size[SIZE_TEXT];
 
-	if (is_whole(report)) {
+	if (!report->range.from_ns && report->range.to_ns == UINT64_MAX) {
 		fprintf(out, "  range      all of the recording: %s\n",
 			size_format_ns(to, size));
 		return;
@@ -141,7 +132,7 @@ static void print_calls(const struct range_report *report, FILE *out)
 
 	fprintf(out, "  calls      %s of %s thread%s",
 		size_format_count(sums->spans, calls),
-		size_format_count(threads, count), plural(threads));
+		size_format_count(threads, count), size_plural(threads));
 	if (sums->processes)
 		fprintf(out, " in %s process%s",
 			size_format_count(sums->processes, processes),
@@ -153,7 +144,6 @@ static void print_calls(const struct range_report *report, FILE *out)
 	fputc('\n', out);
 }
 
-/* A part of these calls is outside. */
 static void print_clipped(const struct trace_sums *sums, FILE *out)
 {
 	char before[SIZE_TEXT], after[SIZE_TEXT];
@@ -182,14 +172,14 @@ static void print_missing(const struct trace_sums *sums,
 			"  waited     %s time%s, %s, for the collector: in "
 			"no time of a function\n",
 			size_format_count(sums->waits, count),
-			plural(sums->waits),
+			size_plural(sums->waits),
 			size_format_ns(sums->wait_ns, size));
 	if (sums->folded)
 		fprintf(out,
 			"  left out   %s call%s: more stacks than there is "
 			"memory for; their time is their callers'\n",
 			size_format_count(sums->folded, count),
-			plural(sums->folded));
+			size_plural(sums->folded));
 	if (!sums->lost) {
 		fputs("  lost       nothing\n", out);
 		return;
@@ -201,7 +191,7 @@ static void print_missing(const struct trace_sums *sums,
 	terminal_style(terminal, STYLE_PLAIN, out);
 }
 
-/* Calls that the trace never had. */
+/* Reports calls that --min-duration kept out of the trace. */
 static void print_short(const struct trace_sums *sums, FILE *out)
 {
 	uint64_t min_ns = trace_reader_min_duration(sums->reader);
@@ -215,8 +205,8 @@ static void print_short(const struct trace_sums *sums, FILE *out)
 			size_format_ns(min_ns, text));
 }
 
-static void write_facts(const struct range_report *report,
-			const struct terminal *terminal, FILE *out)
+static void write_range_facts(const struct range_report *report,
+			      const struct terminal *terminal, FILE *out)
 {
 	print_range(report, out);
 	print_calls(report, out);
@@ -231,16 +221,15 @@ static void write_facts(const struct range_report *report,
 	fputc('\n', out);
 }
 
-/* As the summary does it: one line for each fact, or several on a narrow
- * terminal. */
-static void print_facts(const struct range_report *report,
-			const struct terminal *terminal, FILE *out)
+/* Prints one line per fact, wrapped on a narrow terminal. */
+static void print_range_facts(const struct range_report *report,
+			      const struct terminal *terminal, FILE *out)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *lines = terminal->columns ? open_memstream(&text, &size) : NULL;
 
-	write_facts(report, terminal, lines ? lines : out);
+	write_range_facts(report, terminal, lines ? lines : out);
 	if (lines && !fclose(lines))
 		terminal_wrap(terminal, text, FACT_INDENT, out);
 	free(text);
@@ -254,8 +243,8 @@ static const struct table_column columns[] = {
 	{ "max", 9, false, 5 },
 };
 
-static void add_row(struct table *table, const struct range_row *row,
-		    uint64_t all_self_ns)
+static void add_range_row(struct table *table, const struct range_row *row,
+			  uint64_t all_self_ns)
 {
 	const struct sums_function *function = row->function;
 	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT];
@@ -274,9 +263,9 @@ static void add_row(struct table *table, const struct range_row *row,
 		  row->name, NULL);
 }
 
-/* @terminal: NULL for Markdown. */
-static int print_rows(const struct range_report *report,
-		      const struct terminal *terminal, FILE *out)
+/* @terminal NULL: Markdown. */
+static int print_range_rows(const struct range_report *report,
+			    const struct terminal *terminal, FILE *out)
 {
 	struct range_row *rows = range_report_rows(report);
 	size_t shown = range_report_shown(report);
@@ -291,7 +280,7 @@ static int print_rows(const struct range_report *report,
 	table_init(&table, columns, ARRAY_SIZE(columns), "function");
 	table.full_names = report->full_names;
 	for (size_t i = 0; i < shown; i++)
-		add_row(&table, &rows[i], all_self_ns);
+		add_range_row(&table, &rows[i], all_self_ns);
 	err = terminal ? table_print(&table, terminal, out)
 		       : table_print_markdown(&table, out);
 	table_release(&table);
@@ -308,7 +297,7 @@ struct range_counters range_report_counters(const struct range_report *report)
 	};
 }
 
-/* @terminal: NULL for Markdown. */
+/* @terminal NULL: Markdown. */
 static int print_counters(const struct range_report *report,
 			  const struct terminal *terminal, FILE *out)
 {
@@ -328,7 +317,7 @@ static int print_table(const struct range_report *report,
 		return 0;
 	}
 	fputc('\n', out);
-	err = print_rows(report, terminal, out);
+	err = print_range_rows(report, terminal, out);
 	if (range_report_shown(report) < count && terminal)
 		fprintf(out, "  (%zu of %zu functions; all: --limit 0)\n",
 			range_report_shown(report), count);
@@ -343,7 +332,7 @@ int range_report_print(const struct range_report *report, FILE *out)
 	fputs("\nperfrec: a part of ", out);
 	text_out_quoted(report->dir, out);
 	fputs("\n\n", out);
-	print_facts(report, &terminal, out);
+	print_range_facts(report, &terminal, out);
 	err = print_table(report, &terminal, out);
 	if (!err)
 		err = print_counters(report, &terminal, out);
@@ -356,7 +345,7 @@ int range_report_print_markdown(const struct range_report *report, FILE *out)
 	int err;
 
 	fputs("**perfrec**: a part of a recording\n\n```text\n", out);
-	print_facts(report, &plain, out);
+	print_range_facts(report, &plain, out);
 	fputs("```\n", out);
 	err = print_table(report, NULL, out);
 	if (!err)

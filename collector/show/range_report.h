@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * range_report - what functions did in a range of a recording, or what one
- * thread did, for a person and as JSON: calls, self and total time, and the
- * longest call. It is made from the trace alone.
+ * range_report - functions in a range of a recording, or in one thread, as text
+ * and as JSON: calls, self and total time, and the longest call. Only needs the
+ * trace.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_RANGE_REPORT_H
 #define PERFREC_COLLECTOR_SHOW_RANGE_REPORT_H
@@ -26,46 +26,43 @@ enum range_order {
 };
 
 struct range_report {
-	const char *dir; /* of the recording, as the user wrote it */
+	const char *dir; /* of the recording, as given by the user */
 	const struct trace_sums *sums; /* of the range and the thread */
-	const struct curves *curves; /* of the range in one bucket; NULL: none
-				      */
-	struct trace_bounds bounds; /* of the recording */
+	const struct curves *curves; /* of the range in one bucket, or NULL */
+	struct trace_bounds bounds;
 	struct time_range range; /* CLOCK_BOOTTIME */
-	const char *thread; /* as the user chose it; NULL: all */
-	enum range_order order; /* of the rows */
+	const char *thread; /* as given by the user; NULL: all */
+	enum range_order order;
 	size_t limit; /* rows; 0: all */
-	bool full_names; /* names of functions are neither short nor cut */
+	bool full_names; /* neither shorten nor cut names */
 };
 
 struct range_row {
 	const struct sums_function *function;
 	const char *name;
-	uint64_t key; /* by which rows are sorted, the largest first */
+	uint64_t key; /* rows are sorted by it, largest first */
 };
 
-/* Sets *@order to what @key ("self") is. False: it is no key; then *@keys is a
- * constant text for a person that names all. */
+/* Sets *@order for @key ("self"). Returns false for an unknown key, with *@keys
+ * set to a static text that lists all keys. */
 bool range_report_find_order(const char *key, enum range_order *order,
 			     const char **keys);
 
-/* Prints @report to @out, fit for it if it is a terminal. 0; -EIO: @out cannot
- * be written; or -ENOMEM. */
+/* Prints @report to @out. Adapts to a terminal. Returns 0, -EIO if @out cannot
+ * be written, or -ENOMEM. */
 int range_report_print(const struct range_report *report, FILE *out);
-/* The same as Markdown: a title, the facts, and the table. */
+/* Prints Markdown: a title, the facts and the table. */
 int range_report_print_markdown(const struct range_report *report, FILE *out);
-/* The same as one JSON object. */
 int range_report_write_json(const struct range_report *report, FILE *out);
 
-/* The rows of @report, sorted, as many as there are functions. NULL: no memory.
- * The caller frees them. */
+/* Returns all rows of @report, sorted, for the caller to free; NULL without
+ * memory. */
 struct range_row *range_report_rows(const struct range_report *report);
-/* How many of them are shown. */
+/* Returns the number of rows to show. */
 size_t range_report_shown(const struct range_report *report);
-/* What is shown of its counters. */
 struct range_counters range_report_counters(const struct range_report *report);
-/* The range in ns from the first slice; of the open end of a recording: just
- * behind its last event. */
+/* Return the range in ns from the first slice. An open end is just after the
+ * last event. */
 uint64_t range_report_from(const struct range_report *report);
 uint64_t range_report_to(const struct range_report *report);
 

@@ -10,12 +10,7 @@
 #include "collector/names/name_fold.h"
 #include "shared/compiler.h"
 
-static json_t *number_json(uint64_t value)
-{
-	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
-}
-
-static json_t *row_json(const struct range_row *row)
+static json_t *range_row_json(const struct range_row *row)
 {
 	const struct sums_function *function = row->function;
 	char text[NAME_FOLD_BYTES];
@@ -23,29 +18,30 @@ static json_t *row_json(const struct range_row *row)
 	name_fold(row->name, text);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name",
 			 json_text(row->name), "short", json_text(text),
-			 "calls", number_json(function->calls), "self_ns",
-			 number_json(function->self_ns), "total_ns",
-			 number_json(function->total_ns), "max_ns",
-			 number_json(function->longest_ns));
+			 "calls", json_number(function->calls), "self_ns",
+			 json_number(function->self_ns), "total_ns",
+			 json_number(function->total_ns), "max_ns",
+			 json_number(function->longest_ns));
 }
 
-static json_t *totals_json(const struct trace_sums *sums)
+static json_t *range_totals_json(const struct trace_sums *sums)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "calls", number_json(sums->spans), "threads",
-			 number_json(sums->thread_count - 1), "processes",
-			 number_json(sums->processes), "open_at_from",
-			 number_json(sums->open_before), "open_at_to",
-			 number_json(sums->open_after), "lost_spans",
-			 number_json(sums->lost), "paused_spans",
-			 number_json(sums->paused), "waits",
-			 number_json(sums->waits), "wait_ns",
-			 number_json(sums->wait_ns), "left_out",
-			 number_json(sums->folded));
+			 "calls", json_number(sums->spans), "threads",
+			 json_number(sums->thread_count - 1), "processes",
+			 json_number(sums->processes), "open_at_from",
+			 json_number(sums->open_before), "open_at_to",
+			 json_number(sums->open_after), "lost_spans",
+			 json_number(sums->lost), "paused_spans",
+			 json_number(sums->paused), "waits",
+			 json_number(sums->waits), "wait_ns",
+			 json_number(sums->wait_ns), "left_out",
+			 json_number(sums->folded));
 }
 
 /* JSON has neither NaN nor infinities. */
-static json_t *value_json(const struct curve *curve, union curve_value value)
+static json_t *curve_value_json(const struct curve *curve,
+				union curve_value value)
 {
 	if (!curve->is_double)
 		return json_integer((json_int_t)value.whole);
@@ -67,16 +63,15 @@ static json_t *counter_json(const struct range_report *report,
 		"tid",
 		row->thread ? json_integer(row->thread->tid) : json_null(),
 		"at_from",
-		curve->has_before ? value_json(curve, curve->before)
+		curve->has_before ? curve_value_json(curve, curve->before)
 				  : json_null(),
-		"min", value_json(curve, row->min), "max",
-		value_json(curve, row->max), "at_to",
-		value_json(curve, row->last), "set_ns",
+		"min", curve_value_json(curve, row->min), "max",
+		curve_value_json(curve, row->max), "at_to",
+		curve_value_json(curve, row->last), "set_ns",
 		json_integer((json_int_t)(last_ns - report->bounds.first_ns)));
 }
 
-/* NULL: no memory. */
-static json_t *counters_json(const struct range_report *report)
+static json_t *range_counters_json(const struct range_report *report)
 {
 	const struct range_counters counters = range_report_counters(report);
 	size_t count;
@@ -95,28 +90,28 @@ int range_report_write_json(const struct range_report *report, FILE *out)
 {
 	struct range_row *rows = range_report_rows(report);
 	json_t *list = json_array(), *root = NULL;
-	json_t *counters = counters_json(report);
+	json_t *counters = range_counters_json(report);
 	int err = 0;
 
 	for (size_t i = 0; rows && i < range_report_shown(report); i++)
-		json_array_append_new(list, row_json(&rows[i]));
+		json_array_append_new(list, range_row_json(&rows[i]));
 	if (rows && counters)
 		root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o?, "
 				 "s:o, s:O, s:O}",
 				 "version", RANGE_REPORT_VERSION, "view",
 				 "range", "time_from", "calls", "from_ns",
-				 number_json(range_report_from(report)),
-				 "to_ns", number_json(range_report_to(report)),
+				 json_number(range_report_from(report)),
+				 "to_ns", json_number(range_report_to(report)),
 				 "recording_ns",
-				 number_json(report->bounds.last_ns -
+				 json_number(report->bounds.last_ns -
 					     report->bounds.first_ns),
 				 "min_duration_ns",
-				 number_json(trace_reader_min_duration(
+				 json_number(trace_reader_min_duration(
 					 report->sums->reader)),
 				 "thread",
 				 report->thread ? json_text(report->thread)
 						: json_null(),
-				 "totals", totals_json(report->sums),
+				 "totals", range_totals_json(report->sums),
 				 "functions", list, "counters", counters);
 	if (!root)
 		err = -ENOMEM;

@@ -16,13 +16,13 @@
 #include "shared/compiler.h"
 
 #define INDENT 2
-#define DEPTH_SHOWN 60 /* calls that are deeper are indented no further */
-/* A terminal that has less has no column for the time. */
+#define DEPTH_SHOWN 60 /* greatest depth that is indented */
+/* Narrower terminals get no column for the time. */
 #define COLUMNS_WIDE 60
-/* One that has less has no columns of what a thread did off the CPU. */
+/* Narrower terminals get no columns for off-CPU times. */
 #define COLUMNS_SCHED 110
 
-/* Columns of what a thread did during a call. */
+/* Columns for the thread's times during a call. */
 enum sched_column {
 	SCHED_ON_CPU,
 	SCHED_PREEMPTED,
@@ -36,20 +36,19 @@ struct replay {
 	const struct replay_text_options *options;
 	FILE *out;
 	bool narrow;
-	uint32_t sched_columns; /* the first so many are shown */
+	uint32_t sched_columns; /* number of visible columns */
 	uint32_t depth_shown;
 	uint64_t origin_ns;
-	char **names; /* as they are shown, by number of the text */
+	char **names; /* displayed names, by number of the text */
 	uint32_t name_room;
-	bool *told; /* by number of a track: its thread was named */
+	bool *told; /* by track number: the thread was named */
 	uint32_t told_room;
-	/* The part of a line behind its columns, before it is cut. */
+	/* Rest of the line after the columns, uncut. */
 	struct call_text line;
 };
 
 /* --- the text of a line --- */
 
-/* Writes the line's text, cut to @room columns (0: not cut). */
 static void put_cut_line(struct replay *replay, size_t room)
 {
 	struct call_text *line = &replay->line;
@@ -64,7 +63,6 @@ static void put_cut_line(struct replay *replay, size_t room)
 
 /* --- names --- */
 
-/* The name with @number as it is shown. NULL: no memory. */
 static const char *shown_name(struct replay *replay, uint32_t number)
 {
 	char text[NAME_FOLD_BYTES];
@@ -99,8 +97,8 @@ static void put_sched_header(const struct replay *replay)
 	}
 }
 
-/* "> 1.2 us", or "?" in the place of 0: of a part of the call it is not known
- * what the thread did. */
+/* Formats "> 1.2 us" if a part of the call is unknown, or "?" if all of it
+ * is. */
 static void sched_text(uint64_t ns, bool unknown, char *text, size_t room)
 {
 	char size[SIZE_TEXT];
@@ -112,10 +110,10 @@ static void sched_text(uint64_t ns, bool unknown, char *text, size_t room)
 			 size_format_ns(ns, size));
 }
 
-/* Writes what the thread did during the call of @event, if @ended; else blanks.
- * Returns how many characters that takes. */
-static size_t put_sched(const struct replay *replay,
-			const struct merged_event *event, bool ended)
+/* Writes the thread's times during the call of @event, or blanks unless @ended.
+ * Returns the number of characters. */
+static size_t put_replay_sched(const struct replay *replay,
+			       const struct merged_event *event, bool ended)
 {
 	char text[SIZE_TEXT + 4] = "", column[SIZE_TEXT + 16];
 	struct trace_sched_sums sums = { 0 };
@@ -141,10 +139,9 @@ static size_t put_sched(const struct replay *replay,
 	return length;
 }
 
-/* Writes the columns; @took is "" if nothing ends here. Returns how many
- * characters they take. */
-static size_t put_columns(struct replay *replay,
-			  const struct merged_event *event, const char *took)
+static size_t put_replay_columns(struct replay *replay,
+				 const struct merged_event *event,
+				 const char *took)
 {
 	uint64_t ns = event->ns - MIN(event->ns, replay->origin_ns);
 	char thread[CALL_THREAD_BYTES], text[96];
@@ -158,38 +155,24 @@ static size_t put_columns(struct replay *replay,
 			text, sizeof(text), "%3" PRIu64 ".%09u %12s",
 			ns / 1000000000, (unsigned int)(ns % 1000000000), took);
 	put_text(text, replay->out);
-	length += put_sched(replay, event, *took);
+	length += put_replay_sched(replay, event, *took);
 	length += (size_t)snprintf(text, sizeof(text), " %*s  ",
 				   replay->narrow ? 7 : 8, thread);
 	put_text(text, replay->out);
 	return length;
 }
 
-static void put_event(struct replay *replay, const struct merged_event *event,
-		      const char *took)
+static void put_replay_event(struct replay *replay,
+			     const struct merged_event *event, const char *took)
 {
-	size_t columns = put_columns(replay, event, took);
+	size_t columns = put_replay_columns(replay, event, took);
 	size_t room = replay->options->columns;
 
 	put_cut_line(replay, !room ? 0 : room > columns ? room - columns : 1);
 }
 
-static void put_header(struct replay *replay)
-{
-	char text[96];
-
-	if (replay->narrow)
-		snprintf(text, sizeof(text), "%9s", "took");
-	else
-		snprintf(text, sizeof(text), "%13s %12s", "time s", "took");
-	put_text(text, replay->out);
-	put_sched_header(replay);
-	snprintf(text, sizeof(text), " %*s  calls\n", replay->narrow ? 7 : 8,
-		 "thread");
-	put_text(text, replay->out);
-}
-
-/* Names the thread of @track, at its first line. 0 or -ENOMEM. */
+/* Names the thread of @track in front of its first line. Returns 0 or
+ * -ENOMEM. */
 static int tell_thread(struct replay *replay, const struct merged_event *event)
 {
 	const struct trace_track *track = event->track;
@@ -224,7 +207,7 @@ static int tell_thread(struct replay *replay, const struct merged_event *event)
 			      shown_name(replay, thread->process->name) ?: "");
 	}
 	call_text_add(&replay->line, " */");
-	put_event(replay, event, "");
+	put_replay_event(replay, event, "");
 	return 0;
 }
 
@@ -237,7 +220,6 @@ static void line_indent(struct replay *replay, uint32_t depth)
 		call_text_add(&replay->line, " ");
 }
 
-/* "1.2 us"; "> 1.2 us" of a call whose end is not there. */
 static const char *took_text(const struct merged_event *event, char *text,
 			     size_t room)
 {
@@ -248,8 +230,8 @@ static const char *took_text(const struct merged_event *event, char *text,
 	return text;
 }
 
-static void put_begin(struct replay *replay, const struct merged_event *event,
-		      const char *name)
+static void put_replay_begin(struct replay *replay,
+			     const struct merged_event *event, const char *name)
 {
 	char took[SIZE_TEXT + 4];
 
@@ -259,24 +241,11 @@ static void put_begin(struct replay *replay, const struct merged_event *event,
 				     : event->unfinished
 					     ? "; /* not finished */"
 					     : ";");
-	put_event(replay, event,
-		  event->leaf ? took_text(event, took, sizeof(took)) : "");
+	put_replay_event(replay, event,
+			 event->leaf ? took_text(event, took, sizeof(took))
+				     : "");
 }
 
-static void put_end(struct replay *replay, const struct merged_event *event,
-		    const char *name)
-{
-	char took[SIZE_TEXT + 4];
-
-	line_indent(replay, event->depth);
-	call_text_add(&replay->line, "} /* ");
-	call_text_add(&replay->line, name);
-	call_text_add(&replay->line,
-		      event->unfinished ? ": not finished */" : " */");
-	put_event(replay, event, took_text(event, took, sizeof(took)));
-}
-
-/* An annotation, or what perfrec tells of a function's state. */
 static void put_instant(struct replay *replay, const struct merged_event *event,
 			const char *name)
 {
@@ -289,12 +258,12 @@ static void put_instant(struct replay *replay, const struct merged_event *event,
 		call_text_add(&replay->line, ")");
 	}
 	call_text_add(&replay->line, " */");
-	put_event(replay, event, "");
+	put_replay_event(replay, event, "");
 }
 
 /* A wait has one line, where it begins. */
-static void put_wait(struct replay *replay, const struct merged_event *event,
-		     const char *name)
+static void put_replay_wait(struct replay *replay,
+			    const struct merged_event *event, const char *name)
 {
 	char took[SIZE_TEXT + 4];
 
@@ -305,8 +274,9 @@ static void put_wait(struct replay *replay, const struct merged_event *event,
 		      event->leaf ? "/* waited on " : "/* waits on ");
 	call_text_add(&replay->line, name);
 	call_text_add(&replay->line, " */");
-	put_event(replay, event,
-		  event->leaf ? took_text(event, took, sizeof(took)) : "");
+	put_replay_event(replay, event,
+			 event->leaf ? took_text(event, took, sizeof(took))
+				     : "");
 }
 
 static int print_event(struct replay *replay, const struct merged_event *event)
@@ -316,52 +286,45 @@ static int print_event(struct replay *replay, const struct merged_event *event)
 	if (!name || tell_thread(replay, event))
 		return -ENOMEM;
 	if (event->track->kind == TRACE_TRACK_WAITS)
-		put_wait(replay, event, name);
+		put_replay_wait(replay, event, name);
 	else if (event->kind == TRACE_BEGIN)
-		put_begin(replay, event, name);
-	else if (event->kind == TRACE_END)
-		put_end(replay, event, name);
-	else
+		put_replay_begin(replay, event, name);
+	else if (event->kind == TRACE_END) {
+		char took[SIZE_TEXT + 4];
+
+		line_indent(replay, event->depth);
+		call_text_add(&replay->line, "} /* ");
+		call_text_add(&replay->line, name);
+		call_text_add(&replay->line,
+			      event->unfinished ? ": not finished */" : " */");
+		put_replay_event(replay, event,
+				 took_text(event, took, sizeof(took)));
+	} else
 		put_instant(replay, event, name);
 	return ferror(replay->out) ? -EIO : 0;
 }
 
-static void release(struct replay *replay)
-{
-	for (uint32_t i = 0; i < replay->name_room; i++)
-		free(replay->names[i]);
-	free(replay->names);
-	free(replay->told);
-	free(replay);
-}
-
-static int print_all(struct replay *replay, struct call_merge *merge)
+static int print_all_events(struct replay *replay, struct call_merge *merge)
 {
 	struct merged_event event;
 	int got;
+	char text[96];
 
-	put_header(replay);
+	if (replay->narrow)
+		snprintf(text, sizeof(text), "%9s", "took");
+	else
+		snprintf(text, sizeof(text), "%13s %12s", "time s", "took");
+	put_text(text, replay->out);
+	put_sched_header(replay);
+	snprintf(text, sizeof(text), " %*s  calls\n", replay->narrow ? 7 : 8,
+		 "thread");
+	put_text(text, replay->out);
 	while ((got = call_merge_next(merge, &event)) > 0) {
 		got = print_event(replay, &event);
 		if (got)
 			return got;
 	}
 	return fflush(replay->out) ? -EIO : got;
-}
-
-/* A quarter of a line that has an end may be blanks before the name. */
-static void set_width(struct replay *replay, size_t columns)
-{
-	size_t indent = columns / 4 / INDENT;
-
-	replay->narrow = columns && columns < COLUMNS_WIDE;
-	replay->depth_shown =
-		columns ? (uint32_t)MIN(indent, (size_t)DEPTH_SHOWN)
-			: DEPTH_SHOWN;
-	if (!replay->narrow && call_reader_has_sched(replay->reader))
-		replay->sched_columns = columns && columns < COLUMNS_SCHED
-						? SCHED_ON_CPU + 1
-						: SCHED_COLUMNS;
 }
 
 int replay_text_print(struct call_reader *reader,
@@ -371,6 +334,7 @@ int replay_text_print(struct call_reader *reader,
 	struct replay *replay = calloc(1, sizeof(*replay));
 	struct call_merge *merge;
 	int err;
+	size_t indent;
 
 	if (!replay)
 		return -ENOMEM;
@@ -379,13 +343,27 @@ int replay_text_print(struct call_reader *reader,
 	replay->options = options;
 	replay->out = out;
 	replay->origin_ns = call_reader_origin(reader);
-	set_width(replay, options->columns);
+	/* On a terminal, indentation uses at most a quarter of the line. */
+	indent = options->columns / 4 / INDENT;
+	replay->narrow = options->columns && options->columns < COLUMNS_WIDE;
+	replay->depth_shown =
+		options->columns ? (uint32_t)MIN(indent, (size_t)DEPTH_SHOWN)
+				 : DEPTH_SHOWN;
+	if (!replay->narrow && call_reader_has_sched(replay->reader))
+		replay->sched_columns =
+			options->columns && options->columns < COLUMNS_SCHED
+				? SCHED_ON_CPU + 1
+				: SCHED_COLUMNS;
 	err = call_merge_new(reader, &merge);
 	if (!err) {
-		err = print_all(replay, merge);
+		err = print_all_events(replay, merge);
 		*late = call_merge_late(merge);
 		call_merge_free(&merge);
 	}
-	release(replay);
+	for (uint32_t i = 0; i < replay->name_room; i++)
+		free(replay->names[i]);
+	free(replay->names);
+	free(replay->told);
+	free(replay);
 	return err;
 }

@@ -21,7 +21,8 @@ static json_t *types_json(const struct pprof *pprof)
 	return list;
 }
 
-static json_t *values_json(const struct pprof *pprof, const int64_t *value)
+static json_t *pprof_values_json(const struct pprof *pprof,
+				 const int64_t *value)
 {
 	json_t *object = json_object();
 
@@ -50,16 +51,18 @@ static json_t *stack_json(const struct pprof *pprof,
 	for (size_t i = 0; i < row->depth; i++)
 		json_array_append_new(frames, frame_json(&row->frames[i]));
 	return json_pack("{s:o, s:o}", "stack", frames, "value",
-			 values_json(pprof, row->self));
+			 pprof_values_json(pprof, row->self));
 }
 
-static json_t *function_json(const struct pprof *pprof,
-			     const struct pprof_row *row)
+static json_t *pprof_function_json(const struct pprof *pprof,
+				   const struct pprof_row *row)
 {
 	json_t *object = frame_json(row->frames);
 
-	json_object_set_new(object, "self", values_json(pprof, row->self));
-	json_object_set_new(object, "total", values_json(pprof, row->total));
+	json_object_set_new(object, "self",
+			    pprof_values_json(pprof, row->self));
+	json_object_set_new(object, "total",
+			    pprof_values_json(pprof, row->total));
 	return object;
 }
 
@@ -84,15 +87,15 @@ int report_json_write(const struct report_json *report,
 		count = MIN(count, report->limit);
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(
-			list, report->stacks
-				      ? stack_json(pprof, &rows->list[i])
-				      : function_json(pprof, &rows->list[i]));
+			list, report->stacks ? stack_json(pprof, &rows->list[i])
+					     : pprof_function_json(
+						       pprof, &rows->list[i]));
 	root = json_pack("{s:i, s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "version",
 			 REPORT_JSON_VERSION, "view", report->view, "types",
 			 types_json(pprof), "period", (json_int_t)pprof->period,
 			 "duration_ns", (json_int_t)pprof->duration_ns,
 			 "comments", comments_json(pprof), "sum",
-			 values_json(pprof, rows->sum),
+			 pprof_values_json(pprof, rows->sum),
 			 report->stacks ? "stacks" : "functions", list);
 	if (!root)
 		return -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A view is a table: views[] says which profile it is made of, which columns it
- * has, and by which keys it can be sorted. If a profile (of an older or newer
- * perfrec) has no values for a column, the column is left out.
+ * views[] defines each view: its profile, columns and sort keys. A view omits
+ * columns without values in the profile, which may be from another version of
+ * perfrec.
  */
 #include "collector/show/report_view.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collector/base/log.h"
+#include "collector/base/search.h"
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/output/own_files.h"
@@ -26,14 +27,14 @@
 
 #define LEAKS_SHOWN 5 /* stacks below the table of --view heap */
 #define COLUMNS_MAX 19
-/* Time without what perfrec took in it, and as it was measured. */
+/* Wall time without and with perfrec's own time. */
 #define TRUE_TYPE "wall"
 #define RAW_TYPE "wall_measured"
 #define BLOCKED_TYPE "blocked"
 #define WAITS_TYPE "waits"
 #define FAULTS_TYPE "faults"
 
-/* What is counted by call, with --faults or --counters. The summary has it. */
+/* Counted for each call with --faults or --counters; stored in the summary. */
 static const char *const counted_types[] = {
 	FAULTS_TYPE,	    "instructions", "cycles",
 	"cache-references", "cache-misses", "branch-misses",
@@ -41,26 +42,26 @@ static const char *const counted_types[] = {
 
 struct column {
 	const char *title;
-	const char *key; /* for --sort; NULL: the rows are not sorted by it */
-	const char *type; /* of the value, in the profile */
-	unsigned int what; /* flags below; 0: the value */
+	const char *key; /* for --sort; NULL: no key */
+	const char *type; /* of the value in the profile */
+	unsigned int what; /* flags below */
 };
 
 enum {
-	TOTAL = 1, /* of the function and what it called, not of itself */
-	PERCENT = 2, /* a second column says how much of all that is */
-	MEAN = 4, /* of one of those that WAITS_TYPE counts */
+	TOTAL = 1, /* with callees */
+	PERCENT = 2, /* followed by a column with the share */
+	MEAN = 4, /* per event of WAITS_TYPE */
 };
 
 struct report_view {
 	const char *name, *file;
-	const char *title; /* of its table */
-	const char *what; /* is in the file; a recording may have none of it */
-	const char *option; /* of perfrec record, to have it recorded */
-	const char *keys; /* the keys for --sort, as text */
-	const char *rows; /* what a row without --stacks is */
-	bool of_waits; /* a row is what is innermost in the stack of a wait */
-	struct column columns[COLUMNS_MAX]; /* the last has no title */
+	const char *title;
+	const char *what; /* contents of the file, for messages */
+	const char *option; /* of perfrec record */
+	const char *keys; /* keys for --sort, for messages */
+	const char *rows; /* name of a row without --stacks */
+	bool of_waits; /* rows are the innermost frames of waits */
+	struct column columns[COLUMNS_MAX]; /* ends with a NULL title */
 };
 
 static const struct report_view views[] = {
@@ -118,7 +119,7 @@ static const struct report_view views[] = {
 			{ "blocked", "blocked", BLOCKED_TYPE, 0 },
 			{ "total", "total", "wall", TOTAL },
 			{ "switches", "switches", "switches", 0 },
-			/* The next are of the summary. */
+			/* These come from the summary. */
 			{ "faults", "faults", FAULTS_TYPE, 0 },
 			{ "instr.", "instructions", "instructions", 0 },
 			{ "cycles", "cycles", "cycles", 0 },
@@ -150,7 +151,6 @@ static const struct report_view views[] = {
 	},
 };
 
-/* Whether @key is one of the words in the text @keys. */
 static bool has_word(const char *keys, const char *key)
 {
 	size_t length = strlen(key);
@@ -190,23 +190,21 @@ bool report_view_has_key(const struct report_view *view, const char *key,
 	return has_word(view->keys, key);
 }
 
-/* --- the table ---------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
 struct sheet {
 	const struct report_view_options *options;
 	const struct summary *summary; /* of the same recording */
 	struct pprof *pprof;
 	struct pprof_rows rows;
-	/* The columns for which the profile has values. */
+	/* Columns with values in the profile. */
 	const struct column *column[COLUMNS_MAX];
-	uint32_t value[COLUMNS_MAX]; /* number of the value, for each column */
+	uint32_t value[COLUMNS_MAX]; /* index of the value of each column */
 	char title[COLUMNS_MAX][24];
 	size_t column_count;
 	struct terminal terminal;
 };
 
-/* Whether @column is 0 where it is not known when threads ran. */
 static bool is_of_sched(const struct column *column)
 {
 	static const char *const types[] = { "on_cpu", "runnable", BLOCKED_TYPE,
@@ -218,8 +216,8 @@ static bool is_of_sched(const struct column *column)
 	return false;
 }
 
-/* The number of the value of @column, or PPROF_NONE. An older perfrec wrote all
- * times as they were measured. */
+/* Returns the index of @column's value, or PPROF_NONE. An older perfrec only
+ * wrote measured times. */
 static uint32_t find_value(const struct sheet *sheet,
 			   const struct column *column)
 {
@@ -235,7 +233,6 @@ static uint32_t find_value(const struct sheet *sheet,
 		       : pprof_find_type(sheet->pprof, column->type);
 }
 
-/* Whether @column has times that are wrong of a run that recording slowed. */
 static bool is_slowed(const struct sheet *sheet, const struct column *column)
 {
 	return summary_is_slowed(sheet->summary) &&
@@ -244,14 +241,14 @@ static bool is_slowed(const struct sheet *sheet, const struct column *column)
 		strcmp(column->type, BLOCKED_TYPE) == 0);
 }
 
-static void choose_columns(struct sheet *sheet)
+static void choose_sheet_columns(struct sheet *sheet)
 {
 	const struct column *column = sheet->options->view->columns;
 
 	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
 		uint32_t value = find_value(sheet, &column[i]);
 
-		/* The totals of a stack are the values of itself. */
+		/* Total and self values of a stack are equal. */
 		if (value == PPROF_NONE ||
 		    (column[i].what & TOTAL && sheet->options->stacks))
 			continue;
@@ -279,7 +276,7 @@ static bool sched_key(const struct report_view *view, const char *key)
 	return false;
 }
 
-static bool is_counted(const char *key)
+static bool is_column_counted(const char *key)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counted_types); i++)
 		if (strcmp(counted_types[i], key) == 0)
@@ -287,7 +284,6 @@ static bool is_counted(const char *key)
 	return false;
 }
 
-/* Whether the recording was asked to count @key. */
 static bool was_counted(const struct summary_settings *settings,
 			const char *key)
 {
@@ -306,7 +302,6 @@ static bool was_counted(const struct summary_settings *settings,
 	return false;
 }
 
-/* One line for the user: the recording has no counts of @key. */
 static void log_uncounted(const struct sheet *sheet, const char *key)
 {
 	const char *dir = sheet->options->dir;
@@ -326,7 +321,7 @@ static void log_uncounted(const struct sheet *sheet, const char *key)
 			faults ? "" : key);
 }
 
-/* 0, or -EINVAL: the recording has no values for the key. */
+/* Returns 0, or -EINVAL if the recording lacks the key. */
 static int sort_view_rows(struct sheet *sheet)
 {
 	struct pprof_key keys[COLUMNS_MAX + 1];
@@ -340,7 +335,7 @@ static int sort_view_rows(struct sheet *sheet)
 			 (int)strcspn(view->keys, ","), view->keys);
 		key = first;
 	}
-	/* Rows that are equal by the key are sorted by all columns. */
+	/* All columns break ties. */
 	for (size_t i = 0; i < sheet->column_count; i++)
 		if (sheet->column[i]->key &&
 		    strcmp(sheet->column[i]->key, key) == 0)
@@ -355,7 +350,7 @@ static int sort_view_rows(struct sheet *sheet)
 				  "--alloc=exact");
 		return -EINVAL;
 	}
-	if (!count && is_counted(key)) {
+	if (!count && is_column_counted(key)) {
 		log_uncounted(sheet, key);
 		return -EINVAL;
 	}
@@ -394,17 +389,16 @@ static const char *format_value(const struct sheet *sheet, uint32_t value,
 	return text;
 }
 
-/* Whether the rows are sorted by @column because somebody asked for it. */
-static bool is_asked_for(const struct sheet *sheet, const struct column *column)
+static bool is_column_asked_for(const struct sheet *sheet,
+				const struct column *column)
 {
 	const char *key = sheet->options->sort;
 
 	return key && column->key && strcmp(key, column->key) == 0;
 }
 
-/* The columns of the table: those of the view, and one for each share. A table
- * has less room than a view has columns: what comes later is left out first,
- * but never what the rows are sorted by. */
+/* Sets the columns of the table: those of the view and their shares. If a table
+ * has no room for all, it first drops later columns, but never the sort key. */
 static size_t make_columns(const struct sheet *sheet,
 			   struct table_column columns[TABLE_COLUMNS_MAX])
 {
@@ -415,8 +409,9 @@ static size_t make_columns(const struct sheet *sheet,
 		size_t width =
 			has_unit(sheet, sheet->value[i], "count") ? 11 : 9;
 
-		unsigned int rank =
-			is_asked_for(sheet, column) ? 0 : 2 * (unsigned int)i;
+		unsigned int rank = is_column_asked_for(sheet, column)
+					    ? 0
+					    : 2 * (unsigned int)i;
 
 		columns[count++] = (struct table_column){ sheet->title[i],
 							  width, false, rank };
@@ -428,7 +423,6 @@ static size_t make_columns(const struct sheet *sheet,
 	return count;
 }
 
-/* @value of @values for each wait. */
 static const char *format_mean(const struct sheet *sheet, uint32_t value,
 			       const int64_t *values, char text[SIZE_TEXT + 1])
 {
@@ -439,19 +433,9 @@ static const char *format_mean(const struct sheet *sheet, uint32_t value,
 	return format_value(sheet, value, values[value] / values[count], text);
 }
 
-static void format_share(const struct sheet *sheet, uint32_t value,
-			 int64_t number, char text[SIZE_TEXT + 1])
-{
-	double sum = (double)sheet->rows.sum[value];
-
-	snprintf(text, SIZE_TEXT + 1, "%.1f",
-		 sum != 0 ? 100 * (double)number / sum : 0);
-}
-
-/* Adds the values of @row. */
-static void add_values(const struct sheet *sheet, const struct pprof_row *row,
-		       const char *name, const char *module,
-		       struct table *table)
+static void add_sheet_values(const struct sheet *sheet,
+			     const struct pprof_row *row, const char *name,
+			     const char *module, struct table *table)
 {
 	char texts[TABLE_COLUMNS_MAX][SIZE_TEXT + 1];
 	const char *cells[TABLE_COLUMNS_MAX];
@@ -472,18 +456,21 @@ static void add_values(const struct sheet *sheet, const struct pprof_row *row,
 		count++;
 		if (!(column->what & PERCENT))
 			continue;
-		/* perfrec itself is no part of the program. */
+		/* perfrec is not part of the program. */
 		texts[count][0] = '\0';
-		if (!row->own)
-			format_share(sheet, value, number, texts[count]);
+		if (!row->own) {
+			double sum = (double)sheet->rows.sum[value];
+
+			snprintf(texts[count], SIZE_TEXT + 1, "%.1f",
+				 sum != 0 ? 100 * (double)number / sum : 0);
+		}
 		cells[count] = texts[count];
 		count++;
 	}
 	table_add(table, cells, name, module);
 }
 
-/* Adds the frames of a stack below the row that was added last. */
-static void add_stack(const struct pprof_row *row, struct table *table)
+static void add_stack_rows(const struct pprof_row *row, struct table *table)
 {
 	for (size_t i = 0; i < row->depth; i++) {
 		const struct pprof_frame *frame = &row->frames[i];
@@ -511,8 +498,7 @@ static bool is_empty_row(const struct sheet *sheet, const struct pprof_row *row)
 	return true;
 }
 
-/* Drop functions without a value in any column: others were inlined into them,
- * say. */
+/* Drops functions without any value, such as those with inlined bodies. */
 static void drop_empty_rows(struct sheet *sheet)
 {
 	struct pprof_rows *rows = &sheet->rows;
@@ -528,16 +514,15 @@ static void add_view_row(const struct sheet *sheet, const struct pprof_row *row,
 			 struct table *table)
 {
 	if (sheet->options->stacks) {
-		add_values(sheet, row, NULL, NULL, table);
-		add_stack(row, table);
+		add_sheet_values(sheet, row, NULL, NULL, table);
+		add_stack_rows(row, table);
 	} else {
-		add_values(sheet, row, row->frames->name, row->frames->module,
-			   table);
+		add_sheet_values(sheet, row, row->frames->name,
+				 row->frames->module, table);
 	}
 }
 
-/* What the row [unknown] of waits stands for, if it is one of the @shown first.
- */
+/* Explains the row [unknown] of waits if it is among the first @shown. */
 static void print_unread(const struct sheet *sheet, size_t shown, FILE *out)
 {
 	const struct report_view_options *options = sheet->options;
@@ -572,7 +557,7 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	table.full_names = options->full_names;
 	for (size_t i = 0; i < shown; i++)
 		add_view_row(sheet, &sheet->rows.list[i], &table);
-	/* That is the last row, also of a table that is cut. */
+	/* perfrec's row stays last in a truncated table. */
 	if (shown < count && sheet->rows.list[count - 1].own)
 		add_view_row(sheet, &sheet->rows.list[count - 1], &table);
 	fputc('\n', out);
@@ -592,13 +577,13 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	return err;
 }
 
-static void print_sums(const struct sheet *sheet, FILE *out)
+static void print_sheet_sums(const struct sheet *sheet, FILE *out)
 {
 	char text[SIZE_TEXT + 1];
 
 	fputs("\n  in all     ", out);
 	for (size_t i = 0; i < sheet->column_count; i++) {
-		/* A total has the same sum as the column of itself. */
+		/* A total has the same sum as its self column. */
 		if (sheet->column[i]->what & (TOTAL | MEAN))
 			continue;
 		fprintf(out, "%s%s %s", i ? ", " : "", sheet->column[i]->title,
@@ -616,7 +601,7 @@ static void print_view_head(const struct sheet *sheet,
 	fputs("\nperfrec: ", out);
 	text_out(sheet->options->dir, out);
 	fprintf(out, "/%s\n", view->file);
-	print_sums(sheet, out);
+	print_sheet_sums(sheet, out);
 	if (sheet->column_count && is_slowed(sheet, sheet->column[0]))
 		summary_slowed_print(summary, out);
 	for (size_t i = 0; i < sheet->pprof->comment_count; i++) {
@@ -631,22 +616,7 @@ static void print_view_head(const struct sheet *sheet,
 		      out);
 }
 
-/* --- what is in use at the end -----------------------------------------------
- */
-
-static int print_leak(const struct sheet *sheet, const struct pprof_row *row,
-		      FILE *out)
-{
-	struct table table;
-	int err;
-
-	table_init(&table, NULL, 0, NULL);
-	table.full_names = sheet->options->full_names;
-	add_stack(row, &table);
-	err = table_print(&table, &sheet->terminal, out);
-	table_release(&table);
-	return err;
-}
+/* --- blocks in use at the end -------------------------------------------- */
 
 static int print_leaks(const struct sheet *sheet, FILE *out)
 {
@@ -665,6 +635,7 @@ static int print_leaks(const struct sheet *sheet, FILE *out)
 	pprof_rows_sort(&stacks, &(struct pprof_key){ space, false }, 1);
 	for (; !err && shown < MIN(stacks.count, LEAKS_SHOWN); shown++) {
 		const struct pprof_row *row = &stacks.list[shown];
+		struct table table;
 
 		if (row->self[space] <= 0)
 			break;
@@ -677,7 +648,11 @@ static int print_leaks(const struct sheet *sheet, FILE *out)
 			format_value(sheet, objects, row->self[objects],
 				     blocks),
 			row->self[objects] == 1 ? "" : "s");
-		err = print_leak(sheet, row, out);
+		table_init(&table, NULL, 0, NULL);
+		table.full_names = sheet->options->full_names;
+		add_stack_rows(row, &table);
+		err = table_print(&table, &sheet->terminal, out);
+		table_release(&table);
 	}
 	if (shown == LEAKS_SHOWN && shown < stacks.count)
 		fputs("\n  (more: --stacks)\n", out);
@@ -690,11 +665,10 @@ static int print_leaks(const struct sheet *sheet, FILE *out)
 	return err;
 }
 
-/* --- values from elsewhere ---------------------------------------------------
- */
+/* --- values from the summary and the peak -------------------------------- */
 
-/* Add a type of value, which is 0 in all samples. Returns the number of the
- * value, or PPROF_NONE: there is no room. */
+/* Adds a type of value, 0 in all samples. Returns its index, or PPROF_NONE if
+ * the table is full. */
 static uint32_t add_type(struct pprof *pprof, const char *type,
 			 const char *unit)
 {
@@ -712,29 +686,21 @@ static int compare_frame_name(const struct pprof_frame *a, const char *name,
 	return order ? order : strcmp(a->module, module);
 }
 
-/* The row of a function in @rows, which are sorted by name, or NULL. */
-static struct pprof_row *find_row(struct pprof_rows *rows, const char *name,
-				  const char *module)
+static struct pprof_row *find_named_row(struct pprof_rows *rows,
+					const char *name, const char *module)
 {
-	size_t low = 0, high = rows->count;
+	size_t at = search_first(
+		i, rows->count,
+		compare_frame_name(rows->list[i].frames, name, module) >= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare_frame_name(rows->list[middle].frames, name,
-					       module);
-
-		if (!order)
-			return &rows->list[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < rows->count && !compare_frame_name(rows->list[at].frames,
+						       name, module)
+		       ? &rows->list[at]
+		       : NULL;
 }
 
-/* Set value @to of each function to the bytes that were in use at the peak.
- * They are in a file of their own. */
+/* Sets value @to of each function to its bytes in use at the peak, from
+ * heap-peak.pb.gz. */
 static void add_peak(struct sheet *sheet, uint32_t to)
 {
 	struct pprof *peak = NULL;
@@ -749,7 +715,7 @@ static void add_peak(struct sheet *sheet, uint32_t to)
 		sheet->rows.sum[to] = rows.sum[from];
 		for (size_t i = 0; i < rows.count; i++) {
 			const struct pprof_frame *frame = rows.list[i].frames;
-			struct pprof_row *row = find_row(
+			struct pprof_row *row = find_named_row(
 				&sheet->rows, frame->name, frame->module);
 
 			if (row)
@@ -760,11 +726,12 @@ static void add_peak(struct sheet *sheet, uint32_t to)
 	pprof_free(&peak);
 }
 
-/* Add a value for temporary blocks, which the summary has. Blocks that no
- * function of the summary has had no stack: they are of [unknown]. */
+/* Adds the numbers of temporary blocks from the summary. Blocks of no listed
+ * function had no stack, so they count for [unknown]. */
 static void add_temporary(struct sheet *sheet, const struct summary *summary)
 {
-	struct pprof_row *unknown = find_row(&sheet->rows, "[unknown]", "");
+	struct pprof_row *unknown =
+		find_named_row(&sheet->rows, "[unknown]", "");
 	int64_t rest = (int64_t)summary->totals.temporary_allocs;
 	uint32_t to = PPROF_NONE;
 
@@ -776,7 +743,7 @@ static void add_temporary(struct sheet *sheet, const struct summary *summary)
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *from = &summary->functions[i];
 		struct pprof_row *row =
-			find_row(&sheet->rows, from->name, from->module);
+			find_named_row(&sheet->rows, from->name, from->module);
 
 		if (!row)
 			continue;
@@ -787,8 +754,8 @@ static void add_temporary(struct sheet *sheet, const struct summary *summary)
 		unknown->self[to] += rest;
 }
 
-/* What function @from has of @type, which is counted by call: page faults, or a
- * counter. @total: with what it called. False: that is not known. */
+/* Sets *@count to the page faults or counter @type of function @from, with
+ * callees if @total. Returns false if unknown. */
 static bool counted_of(const struct summary_function *from, const char *type,
 		       bool total, int64_t *count)
 {
@@ -814,7 +781,6 @@ static bool counted_of(const struct summary_function *from, const char *type,
 	return false;
 }
 
-/* Add a value for @type, as counted_of() knows it, if any function has it. */
 static void add_counted(struct sheet *sheet, const struct summary *summary,
 			const char *type)
 {
@@ -824,7 +790,7 @@ static void add_counted(struct sheet *sheet, const struct summary *summary,
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *from = &summary->functions[i];
 		struct pprof_row *row =
-			find_row(&sheet->rows, from->name, from->module);
+			find_named_row(&sheet->rows, from->name, from->module);
 
 		if (!counted_of(from, type, false, &self) ||
 		    !counted_of(from, type, true, &total))
@@ -841,23 +807,15 @@ static void add_counted(struct sheet *sheet, const struct summary *summary,
 	}
 }
 
-/* What was counted by call, and is in no profile. */
-static void add_all_counted(struct sheet *sheet, const struct summary *summary)
-{
-	pprof_rows_sort(&sheet->rows, NULL, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(counted_types); i++)
-		add_counted(sheet, summary, counted_types[i]);
-}
-
-/* Make sure that there is a row [unknown]: the profile may have a stack for
- * every block, and the profile of the peak may not. drop_empty_rows() removes
- * the row if it stays empty. */
+/* Ensures a row [unknown]: the profile may have stacks for all blocks, but
+ * the profile of the peak may not. drop_empty_rows() removes it if it stays
+ * empty. */
 static void add_unknown_row(struct pprof_rows *rows)
 {
 	static const struct pprof_frame unknown = { "[unknown]", "", "", 0 };
 
 	pprof_rows_sort(rows, NULL, 0);
-	if (find_row(rows, unknown.name, unknown.module))
+	if (find_named_row(rows, unknown.name, unknown.module))
 		return;
 	rows->list[rows->count++] =
 		(struct pprof_row){ .frames = &unknown, .depth = 1 };
@@ -868,8 +826,11 @@ static void add_columns(struct sheet *sheet, const struct summary *summary)
 {
 	if (sheet->options->stacks)
 		return;
-	if (strcmp(sheet->options->view->name, "span") == 0)
-		add_all_counted(sheet, summary);
+	if (strcmp(sheet->options->view->name, "span") == 0) {
+		pprof_rows_sort(&sheet->rows, NULL, 0);
+		for (size_t i = 0; i < ARRAY_SIZE(counted_types); i++)
+			add_counted(sheet, summary, counted_types[i]);
+	}
 	if (strcmp(sheet->options->view->name, "heap") != 0)
 		return;
 	add_unknown_row(&sheet->rows);
@@ -877,28 +838,7 @@ static void add_columns(struct sheet *sheet, const struct summary *summary)
 	add_temporary(sheet, summary);
 }
 
-/* --- all of it ---------------------------------------------------------------
- */
-
-static int print_table(struct sheet *sheet, const struct summary *summary,
-		       FILE *out)
-{
-	bool markdown = sheet->options->markdown;
-	int err;
-
-	if (markdown)
-		fprintf(out, "\n**%s**\n", sheet->options->view->title);
-	else
-		print_view_head(sheet, summary, out);
-	err = print_view_rows(sheet, out);
-	if (!err && !markdown &&
-	    strcmp(sheet->options->view->name, "heap") == 0 &&
-	    !sheet->options->stacks)
-		err = print_leaks(sheet, out);
-	if (!err && (fflush(out) || ferror(out)))
-		err = -EIO;
-	return err;
-}
+/* --- the view ------------------------------------------------------------ */
 
 static int print_pprof(struct sheet *sheet, const struct summary *summary,
 		       FILE *out)
@@ -917,13 +857,26 @@ static int print_pprof(struct sheet *sheet, const struct summary *summary,
 	}
 	pprof_rows_fold_own(&sheet->rows);
 	add_columns(sheet, summary);
-	choose_columns(sheet);
+	choose_sheet_columns(sheet);
 	drop_empty_rows(sheet);
 	err = sort_view_rows(sheet);
 	if (!err && options->json)
 		err = report_json_write(&json, sheet->pprof, &sheet->rows, out);
-	else if (!err)
-		err = print_table(sheet, summary, out);
+	else if (!err) {
+		bool markdown = sheet->options->markdown;
+
+		if (markdown)
+			fprintf(out, "\n**%s**\n", sheet->options->view->title);
+		else
+			print_view_head(sheet, summary, out);
+		err = print_view_rows(sheet, out);
+		if (!err && !markdown &&
+		    strcmp(sheet->options->view->name, "heap") == 0 &&
+		    !sheet->options->stacks)
+			err = print_leaks(sheet, out);
+		if (!err && (fflush(out) || ferror(out)))
+			err = -EIO;
+	}
 	pprof_rows_free(&sheet->rows);
 	return err;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The names are sorted by their short texts, and those of the same short text
- * by their full ones, so that names that clash stand side by side. Two names
- * differ first where their full texts do: the lists that hold this byte are
- * opened. Each name of a group opens the lists of up to three such places:
- * where the whole group differs first, where it differs from the name before
- * it, and from the one behind it. With these no two texts of a group are the
- * same, unless a place is in no list: then the group shows full names.
+ * Names are sorted by short text, then by full name, so clashing names are
+ * adjacent. The algorithm opens the template lists that contain the first
+ * difference of two names. Each name of a group opens up to three lists: where
+ * the entire group first differs, where it differs from its predecessor, and
+ * from its successor. Then all texts of a group differ, unless a difference is
+ * in no list. In that case the group shows full names.
  */
 #include "collector/show/short_name.h"
 
@@ -18,16 +17,15 @@
 #include "collector/base/grow.h"
 #include "shared/compiler.h"
 
-/* A name while the texts are made. */
 struct entry {
 	const char *full;
-	size_t begin; /* where what is shown begins in it */
+	size_t begin; /* start of the displayed part */
 	const char *text;
-	size_t which; /* its number */
+	size_t which; /* index of the name */
 };
 
-static int add_text(struct short_names *names, const char *text, size_t length,
-		    size_t which)
+static int add_short_text(struct short_names *names, const char *text,
+			  size_t length, size_t which)
 {
 	int err =
 		grow_array(names->bytes, names->room, names->used + length + 1);
@@ -51,7 +49,7 @@ static int compare_entries(const void *a, const void *b)
 	return order ? order : strcmp(left->full, right->full);
 }
 
-/* Where @a and @b differ first, as a place in @a. */
+/* Returns the offset in @a of the first difference. */
 static size_t find_difference(const struct entry *a, const struct entry *b)
 {
 	const char *left = a->full + a->begin, *right = b->full + b->begin;
@@ -67,7 +65,7 @@ static size_t open_texts(const struct entry *group, size_t count, size_t i,
 {
 	size_t open[3], used = 0;
 
-	/* The first and the last of sorted texts differ where any two do. */
+	/* The first and last of sorted texts differ where any two do. */
 	open[used++] = find_difference(&group[i], &group[i ? 0 : count - 1]);
 	if (i)
 		open[used++] = find_difference(&group[i], &group[i - 1]);
@@ -81,7 +79,8 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Whether two names of @group, which has no full name twice, have one text. */
+/* Returns true if two names of @group have equal texts. @group has no
+ * duplicates. */
 static bool has_equal_texts(const struct short_names *names,
 			    const struct entry *group, size_t count,
 			    const char **scratch)
@@ -95,8 +94,8 @@ static bool has_equal_texts(const struct short_names *names,
 	return false;
 }
 
-/* Gives the names of @group, which are different and have one text, texts of
- * their own. */
+/* Makes distinct texts for the different names of @group, which have one
+ * text. */
 static int open_group(struct short_names *names, const struct entry *group,
 		      size_t count, const char **scratch)
 {
@@ -104,19 +103,20 @@ static int open_group(struct short_names *names, const struct entry *group,
 	int err = 0;
 
 	for (size_t i = 0; i < count && !err; i++)
-		err = add_text(names, text, open_texts(group, count, i, text),
-			       group[i].which);
+		err = add_short_text(names, text,
+				     open_texts(group, count, i, text),
+				     group[i].which);
 	if (err || !has_equal_texts(names, group, count, scratch))
 		return err;
 	for (size_t i = 0; i < count && !err; i++)
-		err = add_text(names, text,
-			       name_fold_clean(group[i].full, text),
-			       group[i].which);
+		err = add_short_text(names, text,
+				     name_fold_clean(group[i].full, text),
+				     group[i].which);
 	return err;
 }
 
-/* Moves each full name of the sorted @list that is there once to the front.
- * @first[i] is which of those name number i has. Returns how many there are. */
+/* Moves the distinct names of the sorted @list to the front. Sets @first[i] to
+ * the representative of name i. Returns their number. */
 static size_t drop_equal(struct entry *list, size_t count, size_t *first)
 {
 	size_t kept = 0;
@@ -144,7 +144,7 @@ static int open_groups(struct short_names *names, const struct entry *list,
 	return err;
 }
 
-/* Finds the names that clash. The texts of @list are in @folded. */
+/* Finds clashing names. @list points to its own copies of the texts. */
 static int part_names(struct short_names *names, struct entry *list)
 {
 	size_t count = names->count;
@@ -174,7 +174,7 @@ static int add_texts(struct short_names *names, const char *const *full,
 		size_t length = is_full ? name_fold_clean(full[i], text)
 					: name_fold(full[i], text);
 
-		err = add_text(names, text, length, i);
+		err = add_short_text(names, text, length, i);
 	}
 	return err;
 }
@@ -193,7 +193,7 @@ int short_names_make(struct short_names *names, const char *const *full,
 	list = calloc(count, sizeof(*list));
 	err = names->text && list ? add_texts(names, full, is_full) : -ENOMEM;
 	if (!err && !is_full) {
-		/* New texts may move the bytes: the list needs its own. */
+		/* New texts may move the bytes, so the list needs a copy. */
 		folded = malloc(names->used);
 		err = folded ? 0 : -ENOMEM;
 		if (folded)

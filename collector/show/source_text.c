@@ -33,7 +33,7 @@ static bool is_source(const char *path)
 
 int source_text_open(const char *path)
 {
-	/* A relative path is relative to a folder that nobody knows. */
+	/* The folder of a relative path is unknown. */
 	char *real = path[0] == '/' ? realpath(path, NULL) : NULL;
 	int fd = real ? -EACCES : path[0] == '/' ? -errno : -ENOENT;
 
@@ -43,7 +43,6 @@ int source_text_open(const char *path)
 	return fd;
 }
 
-/* 0 or -errno. @room is how many bytes @out->bytes has room for. */
 static int read_bytes(int fd, size_t room, struct source_text *out,
 		      size_t *length)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is not known, or makes no sense, is shown as "-": busy and idle time
- * where no thread has entered a slice, and the time on a CPU where the switches
- * of no thread were recorded.
+ * Unknown values are shown as "-": busy and idle time of slices that no thread
+ * entered, and on-CPU time if no switches were recorded.
  */
 #include "collector/show/summary_async.h"
 
@@ -16,7 +15,6 @@ static const struct table_column async_columns[] = {
 	{ "idle", 9, false, 2 },
 };
 
-/* @ns, or "-" if it is not @known. */
 static const char *format_known(bool known, uint64_t ns, char text[SIZE_TEXT])
 {
 	return known ? size_format_ns(ns, text) : "-";

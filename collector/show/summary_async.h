@@ -12,11 +12,9 @@
 #include "collector/read/summary_read.h"
 #include "collector/show/terminal.h"
 
-/* Print a row for each name, at most @limit (0: all); nothing if there are
- * none.
- * @terminal is that of @out; NULL: as Markdown. Names are neither short nor cut
- * if @full_names is set. 0 or -ENOMEM; whether @out could be written is the
- * caller's to ask. */
+/* Prints at most @limit rows (0: all), one for each name; nothing if there are
+ * none. @terminal NULL: Markdown. @full_names: neither shorten nor cut names.
+ * Returns 0 or -ENOMEM; the caller checks @out for errors. */
 int summary_async_print(const struct summary *summary, size_t limit,
 			bool full_names, const struct terminal *terminal,
 			FILE *out);

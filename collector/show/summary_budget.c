@@ -8,18 +8,11 @@
 #include "collector/base/size.h"
 #include "shared/compiler.h"
 
-/* The cost is known within a tenth, at best: less above the budget is kept. */
+/* The error of the cost is at least 10 %, so a smaller excess is within
+ * budget. */
 #define TOLERANCE 1.1
-/* A shorter wait is not worth a line. */
+/* Shorter waits are not reported. */
 #define HELD_NS 20000000
-
-static bool is_over(const struct summary *summary)
-{
-	double limit = summary->settings.overhead;
-
-	return limit > 0 &&
-	       summary->totals.overhead_reached > limit * TOLERANCE;
-}
 
 static const char *time_of(const struct summary *summary)
 {
@@ -28,7 +21,7 @@ static const char *time_of(const struct summary *summary)
 		       : "CPU time";
 }
 
-/* The cost of one-time work, mostly at the start of programs. */
+/* Returns the cost of one-time work, mostly at the start of programs. */
 static uint64_t start_ns(const struct summary *summary)
 {
 	return summary->cost.start_ns + summary->cost.pages_ns +
@@ -80,7 +73,9 @@ static const char *advice(const struct summary *summary)
 
 void summary_budget_print_over(const struct summary *summary, FILE *out)
 {
-	if (is_over(summary))
+	double limit = summary->settings.overhead;
+
+	if (limit > 0 && summary->totals.overhead_reached > limit * TOLERANCE)
 		fprintf(out,
 			"  over budget  this run took about %.*f %% more %s "
 			"than the program without perfrec, not %g %%: %s\n",

@@ -27,39 +27,41 @@ static bool has_many_modules(const struct summary *summary)
 	return false;
 }
 
-/* The marks of functions with calls that were not recorded. */
+/* Marks of functions with unrecorded calls. */
 struct marks {
 	bool counted, off; /* there are such functions */
 };
 
-static bool is_off(const struct summary_function *function)
+static bool is_function_off(const struct summary_function *function)
 {
 	return function->state && strcmp(function->state, "off") == 0;
 }
 
-/* Now, or for some time. */
+/* True even if it was only counted for some time. */
 static bool is_counted(const struct summary_function *function)
 {
-	return !is_off(function) && function->recorded < function->calls;
+	return !is_function_off(function) &&
+	       function->recorded < function->calls;
 }
 
-/* An older perfrec wrote no such counts, as it recorded all calls. */
+/* An older perfrec recorded all calls and wrote no such counts. */
 static uint64_t recorded_calls(const struct summary_function *function)
 {
 	return function->state ? function->recorded : function->calls;
 }
 
-static bool has_hooks(const struct summary_function *function)
+static bool has_function_hooks(const struct summary_function *function)
 {
 	return !function->state || strcmp(function->state, "none") != 0;
 }
 
-/* Whether the table shows @function: it has calls, was off from the start, or
- * has sampled time and no hooks. The summary has the other functions because
- * they allocated, or called such a function. */
-static bool is_listed(const struct summary_function *function)
+/* Returns true if the table shows @function: it has calls, was off from the
+ * start, or has sampled time without hooks. The summary has other functions
+ * only because they allocated, or called such a function. */
+static bool is_function_listed(const struct summary_function *function)
 {
-	return function->calls || is_off(function) || function->self_ns;
+	return function->calls || is_function_off(function) ||
+	       function->self_ns;
 }
 
 static struct marks find_marks(const struct summary *summary)
@@ -69,34 +71,33 @@ static struct marks find_marks(const struct summary *summary)
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *one = &summary->functions[i];
 
-		if (!is_listed(one) || !one->state)
+		if (!is_function_listed(one) || !one->state)
 			continue;
 		marks.counted |= is_counted(one);
-		marks.off |= is_off(one);
+		marks.off |= is_function_off(one);
 	}
 	return marks;
 }
 
-/* The mean of fewer calls says nothing of the rest: durations differ by more.
- */
+/* The mean of fewer calls says nothing about the others. */
 #define ESTIMATE_CALLS_MIN 30
 
-/* A time from samples; "< 3.0 ms" if it was not seen in one. */
+/* Formats a sampled time, or "< 3.0 ms" without samples. */
 static const char *format_sampled(uint64_t ns, uint64_t error_ns,
 				  const struct summary_function *function,
 				  char text[SIZE_TEXT])
 {
 	if (ns)
 		return size_format_ns(ns, text);
-	/* All calls together took no longer than they were measured to take. */
+	/* All calls together were not longer than measured. */
 	if (function->calls && function->recorded == function->calls)
 		error_ns = MIN(error_ns, function->recorded_total_ns);
 	return size_format_ns_within(0, error_ns, text);
 }
 
 /* Formats the time of all calls. "~9.1 s": estimated from the recorded calls.
- * ">9.1 s": only the time of recorded calls, because they are too few, or
- * because the estimate exceeds @most_ns. */
+ * ">9.1 s": only recorded calls, because they are too few or the estimate
+ * exceeds @most_ns. */
 static const char *format_total(const struct summary_function *function,
 				uint64_t most_ns, char text[SIZE_TEXT + 1])
 {
@@ -122,26 +123,24 @@ static const char *format_total(const struct summary_function *function,
 	return text;
 }
 
-/* The table of functions. */
 enum {
 	COLUMN_CALLS,
 	COLUMN_SELF,
-	COLUMN_ERROR, /* only of times from samples */
+	COLUMN_ERROR, /* only for times from samples */
 	COLUMN_PERCENT,
-	COLUMN_ON_CPU, /* this and the next three only if that is known */
+	COLUMN_ON_CPU, /* this and the next three: only if known */
 	COLUMN_RUNNABLE,
 	COLUMN_BLOCKED,
-	COLUMN_SWITCHES, /* only if the rows are sorted by it */
+	COLUMN_SWITCHES, /* only as sort key */
 	COLUMN_TOTAL,
-	COLUMN_MEDIAN, /* this and the next two only if that is known */
+	COLUMN_MEDIAN, /* this and the next two: only if known */
 	COLUMN_P99,
 	COLUMN_MAX,
-	COLUMN_MEAN, /* only of times from calls, if there are marks */
-	COLUMN_MARK, /* only if there are marks */
+	COLUMN_MEAN, /* only with marks and times from calls */
+	COLUMN_MARK, /* only with marks */
 	COLUMN_COUNT
 };
 
-/* The columns of one table. */
 struct shown {
 	struct table_column columns[COLUMN_COUNT];
 	size_t count;
@@ -165,7 +164,7 @@ static const struct table_column function_columns[COLUMN_COUNT] = {
 	[COLUMN_MARK] = { "", 1, false, 0 },
 };
 
-/* The titles if recording has slowed the run. */
+/* Titles for a slowed run. */
 static const char *const slowed_titles[COLUMN_COUNT] = {
 	[COLUMN_SELF] = "self time" SUMMARY_SLOWED_MARK,
 	[COLUMN_RUNNABLE] = "runnable" SUMMARY_SLOWED_MARK,
@@ -173,15 +172,9 @@ static const char *const slowed_titles[COLUMN_COUNT] = {
 	[COLUMN_TOTAL] = "total" SUMMARY_SLOWED_MARK,
 };
 
-static bool is_sorted_by(enum summary_order order, size_t column)
-{
-	return (order == SUMMARY_BY_MEDIAN && column == COLUMN_MEDIAN) ||
-	       (order == SUMMARY_BY_P99 && column == COLUMN_P99) ||
-	       (order == SUMMARY_BY_MAX && column == COLUMN_MAX);
-}
-
-static struct shown choose_columns(const struct summary *summary,
-				   enum summary_order order, struct marks marks)
+static struct shown choose_summary_columns(const struct summary *summary,
+					   enum summary_order order,
+					   struct marks marks)
 {
 	bool sched = summary_sched_known(summary);
 	bool single = summary_knows_durations(summary);
@@ -214,8 +207,9 @@ static struct shown choose_columns(const struct summary *summary,
 		shown.columns[shown.count] = function_columns[i];
 		if (slowed && slowed_titles[i])
 			shown.columns[shown.count].title = slowed_titles[i];
-		/* The table never drops the column that sorts the rows. */
-		if (is_sorted_by(order, i))
+		if ((order == SUMMARY_BY_MEDIAN && i == COLUMN_MEDIAN) ||
+		    (order == SUMMARY_BY_P99 && i == COLUMN_P99) ||
+		    (order == SUMMARY_BY_MAX && i == COLUMN_MAX))
 			shown.columns[shown.count].rank = 0;
 		shown.count++;
 	}
@@ -224,30 +218,16 @@ static struct shown choose_columns(const struct summary *summary,
 
 static const char *mark_of(const struct summary_function *function)
 {
-	return is_off(function) ? "o" : is_counted(function) ? "c" : "";
+	return is_function_off(function) ? "o"
+	       : is_counted(function)	 ? "c"
+					 : "";
 }
 
-/* Adds those of @cells, one for each column, that are shown. */
-static void add_shown(struct table *table, const struct shown *shown,
-		      const char *const cells[COLUMN_COUNT],
-		      const struct summary_function *function,
-		      const char *module)
-{
-	const char *list[COLUMN_COUNT];
-	size_t count = 0;
-
-	for (size_t i = 0; i < COLUMN_COUNT; i++)
-		if (shown->has[i])
-			list[count++] = cells[i];
-	table_add(table, list, function->name, module);
-}
-
-static const char *format_known(uint64_t ns, char text[SIZE_TEXT])
+static const char *format_known_ns(uint64_t ns, char text[SIZE_TEXT])
 {
 	return ns == COUNTER_UNKNOWN ? "?" : size_format_ns(ns, text);
 }
 
-/* The time columns of a function. */
 struct time_cells {
 	char self[SIZE_TEXT], total[SIZE_TEXT + 1], error[SIZE_TEXT];
 	char on_cpu[SIZE_TEXT];
@@ -286,12 +266,12 @@ static const char *format_calls(const struct summary_function *function,
 {
 	if (function->calls)
 		return size_format_count(function->calls, text);
-	return has_hooks(function) ? "?" : "-";
+	return has_function_hooks(function) ? "?" : "-";
 }
 
-static void add_function(struct table *table, const struct shown *shown,
-			 const struct summary_function *function,
-			 uint64_t all_self_ns, const char *module)
+static void add_listed_function(struct table *table, const struct shown *shown,
+				const struct summary_function *function,
+				uint64_t all_self_ns, const char *module)
 {
 	char calls[SIZE_TEXT];
 	char runnable[SIZE_TEXT], blocked[SIZE_TEXT];
@@ -312,28 +292,33 @@ static void add_function(struct table *table, const struct shown *shown,
 			size_format_ns(function->blocked_self_ns, blocked),
 		[COLUMN_SWITCHES] =
 			size_format_count(function->switches, switches),
-		[COLUMN_MEDIAN] = format_known(function->median_ns, median),
-		[COLUMN_P99] = format_known(function->p99_ns, p99),
-		[COLUMN_MAX] = format_known(function->max_ns, max),
+		[COLUMN_MEDIAN] = format_known_ns(function->median_ns, median),
+		[COLUMN_P99] = format_known_ns(function->p99_ns, p99),
+		[COLUMN_MAX] = format_known_ns(function->max_ns, max),
 		[COLUMN_MEAN] = mean,
 		[COLUMN_MARK] = mark_of(function),
 	};
+	const char *list[COLUMN_COUNT];
+	size_t count;
 
 	make_time_cells(function, shown->has[COLUMN_ERROR], all_self_ns,
 			&times);
 	cells[COLUMN_SELF] = times.self_cell;
 	cells[COLUMN_ON_CPU] = times.on_cpu_cell;
 	cells[COLUMN_TOTAL] = times.total_cell;
-	if (!has_hooks(function))
+	if (!has_function_hooks(function))
 		cells[COLUMN_MEDIAN] = cells[COLUMN_P99] = cells[COLUMN_MAX] =
 			"-";
 	snprintf(percent, sizeof(percent), "%.1f", 100 * share);
 	if (recorded)
 		size_format_ns(function->total_ns / recorded, mean);
-	add_shown(table, shown, cells, function, module);
+	count = 0;
+	for (size_t i = 0; i < COLUMN_COUNT; i++)
+		if (shown->has[i])
+			list[count++] = cells[i];
+	table_add(table, list, function->name, module);
 }
 
-/* Explains the marks of a table of times from samples. */
 static void print_sampled_marks(struct marks marks, FILE *out)
 {
 	if (marks.counted)
@@ -367,13 +352,13 @@ static size_t count_listed(const struct summary *summary)
 	size_t count = 0;
 
 	for (size_t i = 0; i < summary->function_count; i++)
-		count += is_listed(&summary->functions[i]);
+		count += is_function_listed(&summary->functions[i]);
 	return count;
 }
 
-/* Adds the first @count functions that were called. */
-static void add_functions(struct table *table, const struct shown *shown,
-			  const struct summary *summary, size_t count)
+static void add_summary_functions(struct table *table,
+				  const struct shown *shown,
+				  const struct summary *summary, size_t count)
 {
 	bool with_module = has_many_modules(summary);
 	uint64_t all_self_ns = 0;
@@ -383,10 +368,10 @@ static void add_functions(struct table *table, const struct shown *shown,
 	for (size_t i = 0; count; i++) {
 		const struct summary_function *one = &summary->functions[i];
 
-		if (!is_listed(one))
+		if (!is_function_listed(one))
 			continue;
-		add_function(table, shown, one, all_self_ns,
-			     with_module ? one->module : NULL);
+		add_listed_function(table, shown, one, all_self_ns,
+				    with_module ? one->module : NULL);
 		count--;
 	}
 }
@@ -399,7 +384,7 @@ int summary_functions_print(const struct summary *summary,
 	size_t shown = rows->limit ? MIN(count, rows->limit) : count;
 	const struct marks marks = find_marks(summary);
 	const struct shown columns =
-		choose_columns(summary, rows->order, marks);
+		choose_summary_columns(summary, rows->order, marks);
 	struct table table;
 	int err;
 
@@ -407,7 +392,7 @@ int summary_functions_print(const struct summary *summary,
 		return 0;
 	table_init(&table, columns.columns, columns.count, "function");
 	table.full_names = rows->full_names;
-	add_functions(&table, &columns, summary, shown);
+	add_summary_functions(&table, &columns, summary, shown);
 	fputc('\n', out);
 	err = terminal ? table_print(&table, terminal, out)
 		       : table_print_markdown(&table, out);

@@ -7,27 +7,26 @@
 #include "collector/base/text_out.h"
 #include "shared/compiler.h"
 
-/* Room for a sentence, with its count. */
+/* Room for a sentence with its count. */
 #define SENTENCE_BYTES 300
-/* Names of processes that went on: how many are printed, and how many are
- * looked at. */
+/* Limits of the names of processes that continued: printed, and examined. */
 #define NAMES_MAX 8
 #define NAMES_SEEN_MAX 1024
 
-/* The order of the lines: that of the rows SECTION() of counters.def. */
+/* Order of the lines: the rows SECTION() of counters.def. */
 enum section {
 #define SECTION(section, title, text) SECTION_##section,
 #include "collector/output/counters.def"
 	SECTION_COUNT,
 };
 
-/* What is printed of a total that is neither 0 nor null. */
+/* Kind of output for a total that is neither 0 nor null. */
 enum said {
 	SAID_NOTHING,
 	SAID_LOSS,
-	SAID_NO_SLOT, /* a loss; with why there was no slot */
-	SAID_REFUSED, /* a loss; with why for each program */
-	SAID_STOPPED, /* a loss; with why it stopped */
+	SAID_NO_SLOT, /* a loss, with the reason */
+	SAID_REFUSED, /* a loss, with the reason for each program */
+	SAID_STOPPED, /* a loss, with the reason */
 	SAID_ODD, /* no loss */
 };
 
@@ -54,28 +53,24 @@ static const struct said_total said_totals[] = {
 #include "collector/output/counters.def"
 };
 
-static uint64_t said_count(const struct summary *summary,
+static uint64_t count_said(const struct summary *summary,
 			   const struct said_total *row)
 {
 	return counters_amount(row->kind,
 			       (const char *)&summary->totals + row->offset);
 }
 
-static bool is_loss(const struct said_total *row)
-{
-	return row->said != SAID_NOTHING && row->said != SAID_ODD;
-}
-
 bool summary_losses_none(const struct summary *summary)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++)
-		if (is_loss(&said_totals[i]) &&
-		    said_count(summary, &said_totals[i]))
+		if (said_totals[i].said != SAID_NOTHING &&
+		    said_totals[i].said != SAID_ODD &&
+		    count_said(summary, &said_totals[i]))
 			return false;
 	return true;
 }
 
-/* "12 spans ...", without the end of the line. */
+/* Prints "12 spans ..." without a newline. */
 static void print_sentence(uint64_t count, const char *sentence,
 			   const char *prefix, FILE *out)
 {
@@ -86,8 +81,8 @@ static void print_sentence(uint64_t count, const char *sentence,
 	fprintf(out, "%s%s %s", prefix, number, text);
 }
 
-/* What the ring was too full for. Who waited for room already is not told to,
- * but why that was no use. */
+/* Reports records that found the ring full. If threads already waited for room,
+ * replaces the advice to wait by the reason. */
 static void print_lost(const struct summary *summary, uint64_t count,
 		       const char *sentence, const char *prefix, FILE *out)
 {
@@ -108,14 +103,14 @@ static void print_lost(const struct summary *summary, uint64_t count,
 	fputc('\n', out);
 }
 
-/* ": why; and why" */
+/* Prints ": reason; reason". */
 static void print_why_no_slot(const struct summary_totals *totals, FILE *out)
 {
 	const struct {
 		bool is_so;
 		const char *text;
 	} whys[] = {
-		/* An older perfrec knew no other reason. */
+		/* An older perfrec had no other reason. */
 		{ totals->slots_taken ||
 			  (!totals->slots_retired && !totals->slots_refused),
 		  "there were more threads than slots (set PERFREC_SLOTS "
@@ -138,9 +133,9 @@ static void print_why_no_slot(const struct summary_totals *totals, FILE *out)
 	}
 }
 
-/* "2 of the programs (the first was sh): it runs as another user". */
-static void print_refused(const struct summary *summary, const char *prefix,
-			  FILE *out)
+/* Prints "2 of the programs (the first was sh): it runs as another user". */
+static void print_refused_programs(const struct summary *summary,
+				   const char *prefix, FILE *out)
 {
 	/* An older perfrec wrote no reasons. */
 	if (!summary->refused_count) {
@@ -166,19 +161,11 @@ static void print_refused(const struct summary *summary, const char *prefix,
 	}
 }
 
-static void print_stopped(const struct summary *summary, const char *prefix,
-			  FILE *out)
-{
-	fprintf(out, "%sthe rest of the trace: ", prefix);
-	text_out(summary->totals.trace_stopped, out);
-	fputs(" (calls and times are of the whole run)\n", out);
-}
-
 static void print_loss(const struct summary *summary,
 		       const struct said_total *row, const char *prefix,
 		       FILE *out)
 {
-	uint64_t count = said_count(summary, row);
+	uint64_t count = count_said(summary, row);
 
 	switch (row->said) {
 	case SAID_LOSS:
@@ -191,10 +178,12 @@ static void print_loss(const struct summary *summary,
 		fputc('\n', out);
 		break;
 	case SAID_REFUSED:
-		print_refused(summary, prefix, out);
+		print_refused_programs(summary, prefix, out);
 		break;
 	case SAID_STOPPED:
-		print_stopped(summary, prefix, out);
+		fprintf(out, "%sthe rest of the trace: ", prefix);
+		text_out(summary->totals.trace_stopped, out);
+		fputs(" (calls and times are of the whole run)\n", out);
 		break;
 	case SAID_NOTHING:
 	case SAID_ODD:
@@ -208,12 +197,11 @@ void summary_losses_print(const struct summary *summary, const char *prefix,
 	for (int section = 0; section < SECTION_COUNT; section++)
 		for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++)
 			if ((int)said_totals[i].section == section &&
-			    said_count(summary, &said_totals[i]))
+			    count_said(summary, &said_totals[i]))
 				print_loss(summary, &said_totals[i], prefix,
 					   out);
 }
 
-/* How many of @names are the same as name @i; 0 if one before it is. */
 static size_t count_name(const char **names, size_t i)
 {
 	size_t count = 0;
@@ -248,13 +236,6 @@ static void print_names(const char **names, FILE *out)
 	}
 }
 
-/* Somebody ended the recording, as by perfrec ctl stop: the command went on
- * itself. */
-static bool was_ended(const struct summary *summary)
-{
-	return summary->running && !summary->exited && !summary->exit_signal;
-}
-
 void summary_losses_print_went_on(const struct summary *summary,
 				  const char *prefix, FILE *out)
 {
@@ -267,7 +248,9 @@ void summary_losses_print_went_on(const struct summary *summary,
 		"%s%s process%s went on unrecorded when the recording ended",
 		prefix, size_format_count(count, text), count == 1 ? "" : "es");
 	print_names(summary->went_on, out);
-	fputs(was_ended(summary)
+	/* A user may end the recording, for example by perfrec ctl stop, while
+	 * the command continues. */
+	fputs((summary->running && !summary->exited && !summary->exit_signal)
 		      ? ", as it was ended while the program ran\n"
 		      : "; perfrec record --follow records until the last "
 			"has ended\n",
@@ -304,7 +287,7 @@ void summary_losses_print_odd(const struct summary *summary, FILE *out)
 	print_waits(&summary->totals, out);
 	for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++) {
 		const struct said_total *row = &said_totals[i];
-		uint64_t count = said_count(summary, row);
+		uint64_t count = count_said(summary, row);
 
 		if (row->said != SAID_ODD || !count)
 			continue;

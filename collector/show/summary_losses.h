@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_losses - lines for a person about what a recording lacks, and about
- * what may surprise its reader. Their sentences are in counters.def.
+ * summary_losses - lines about data that a recording lacks, and about surprises
+ * for its reader. counters.def has the sentences.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_SUMMARY_LOSSES_H
 #define PERFREC_COLLECTOR_SHOW_SUMMARY_LOSSES_H
@@ -11,21 +11,20 @@
 
 #include "collector/read/summary_read.h"
 
-/* Whether nothing is missing: summary_losses_print() would print nothing. */
+/* Returns true if summary_losses_print() would print nothing. */
 bool summary_losses_none(const struct summary *summary);
 
-/* Print what is missing from the recording to @out: one line for each loss,
- * which begins with @prefix. */
+/* Prints one line for each loss, beginning with @prefix. */
 void summary_losses_print(const struct summary *summary, const char *prefix,
 			  FILE *out);
 
-/* Print to @out which processes went on unrecorded when the recording ended: a
- * line that begins with @prefix, or nothing if there were none. */
+/* Prints a line with the processes that continued unrecorded after the
+ * recording, beginning with @prefix, or nothing. */
 void summary_losses_print_went_on(const struct summary *summary,
 				  const char *prefix, FILE *out);
 
-/* Print to @out what is no loss, but may surprise: repaired slices, pauses and
- * the like, one line for each. */
+/* Prints one line for each surprise that is no loss, such as repaired slices
+ * and pauses. */
 void summary_losses_print_odd(const struct summary *summary, FILE *out);
 
 #endif

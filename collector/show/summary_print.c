@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each function prints one part of the page, or nothing if its part is empty.
- * summary_print() has their order. summary_losses.c prints losses, and
- * summary_slowed.c how much recording slowed the program.
+ * Each function prints one part of the page, or nothing. summary_print()
+ * determines their order. summary_losses.c prints losses, and summary_slowed.c
+ * the slowdown by recording.
  */
 #include "collector/show/summary_print.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,28 +15,14 @@
 #include "collector/base/text_out.h"
 #include "collector/output/own_files.h"
 #include "collector/show/summary_async.h"
-#include "collector/show/summary_functions.h"
 #include "collector/show/summary_budget.h"
+#include "collector/show/summary_functions.h"
 #include "collector/show/summary_losses.h"
 #include "collector/show/summary_sched.h"
 #include "collector/show/summary_slowed.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
-
-static void print_command(const struct summary *summary, FILE *out)
-{
-	for (const char **word = summary->command; *word; word++) {
-		if (word != summary->command)
-			fputc(' ', out);
-		text_out_quoted(*word, out);
-	}
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
 
 static void print_exit(const struct summary *summary, FILE *out)
 {
@@ -52,9 +39,13 @@ static void print_exit(const struct summary *summary, FILE *out)
 		fputs("  (exit status unknown)", out);
 }
 
-static void print_times(const struct summary *summary, FILE *out)
+static void print_run(const struct summary *summary, FILE *out)
 {
-	char wall[SIZE_TEXT], user[SIZE_TEXT], sys[SIZE_TEXT];
+	const struct summary_totals *totals = &summary->totals;
+	char spans[SIZE_TEXT], threads[SIZE_TEXT], processes[SIZE_TEXT];
+	char wall[SIZE_TEXT];
+	char user[SIZE_TEXT];
+	char sys[SIZE_TEXT];
 
 	fprintf(out, "  wall time  %s", size_format_ns(summary->wall_ns, wall));
 	if (summary->knows_cpu)
@@ -62,26 +53,25 @@ static void print_times(const struct summary *summary, FILE *out)
 			size_format_ns(summary->user_ns, user),
 			size_format_ns(summary->sys_ns, sys));
 	fputc('\n', out);
-}
-
-static void print_run(const struct summary *summary, FILE *out)
-{
-	const struct summary_totals *totals = &summary->totals;
-	char spans[SIZE_TEXT], threads[SIZE_TEXT], processes[SIZE_TEXT];
-
-	print_times(summary, out);
 	fprintf(out, "  recorded   %s span%s",
-		size_format_count(totals->spans, spans), plural(totals->spans));
+		size_format_count(totals->spans, spans),
+		size_plural(totals->spans));
 	if (totals->span_threads)
 		fprintf(out, " of %s thread%s in %s process%s",
 			size_format_count(totals->span_threads, threads),
-			plural(totals->span_threads),
+			size_plural(totals->span_threads),
 			size_format_count(totals->span_processes, processes),
 			totals->span_processes == 1 ? "" : "es");
+	if (summary->first_rank >= 0)
+		fprintf(out,
+			summary->first_rank == summary->last_rank
+				? " (rank %" PRId64 ")"
+				: " (ranks %" PRId64 " to %" PRId64 ")",
+			summary->first_rank, summary->last_rank);
 	fputc('\n', out);
 }
 
-/* How much of all calls is known only by its number, or not at all. */
+/* Reports calls that were only counted, or not recorded. */
 static void print_states(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -93,7 +83,7 @@ static void print_states(const struct summary *summary, FILE *out)
 		return;
 	fprintf(out, "  muted      at the end %s function%s counted, %s off",
 		size_format_count(totals->functions_counted, counted),
-		plural(totals->functions_counted),
+		size_plural(totals->functions_counted),
 		size_format_count(totals->functions_off, off));
 	if (totals->counted_calls)
 		fprintf(out, "; in all %.1f %% of %s calls only counted%s",
@@ -105,7 +95,26 @@ static void print_states(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-/* The part of the CPU time that has no samples. */
+/* Reports how many functions without hooks were recorded as they are. */
+static void print_patched(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	uint64_t all = totals->functions_patched + totals->functions_unpatched;
+	char patched[SIZE_TEXT], count[SIZE_TEXT];
+
+	if (!all)
+		return;
+	fprintf(out, "  patched    %s of %s function%s without hooks",
+		size_format_count(totals->functions_patched, patched),
+		size_format_count(all, count), size_plural(all));
+	if (totals->functions_unpatched)
+		fputs("; the calls of the others are not known (perfrec doctor "
+		      "FILE says why)",
+		      out);
+	fputc('\n', out);
+}
+
+/* Reports the CPU time without samples. */
 static void print_unsampled(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -132,18 +141,18 @@ static void print_cpu(const struct summary *summary, FILE *out)
 		"--view cpu)\n",
 		size_format_ns(summary->totals.cpu_ns, time),
 		size_format_count(summary->totals.cpu_samples, samples),
-		plural(summary->totals.cpu_samples),
+		size_plural(summary->totals.cpu_samples),
 		(unsigned int)summary->settings.cpu_hz);
 	print_unsampled(summary, out);
 }
 
-/* The largest peak of one process, with its error where it is an estimate. */
+/* Prints the largest peak of a process, with its error if estimated. */
 static void print_peak(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
 	char peak[SIZE_TEXT], error[SIZE_TEXT];
 
-	/* The true peak is not 0, as something was allocated. */
+	/* The true peak is not 0, because the program allocated memory. */
 	if (summary->estimates && !totals->peak_bytes) {
 		fputs("too little to be sampled", out);
 		return;
@@ -154,8 +163,7 @@ static void print_peak(const struct summary *summary, FILE *out)
 			size_format_bytes(totals->peak_error_bytes, error));
 }
 
-/* For several processes, which need not have had their peaks at the same time.
- */
+/* Reports several processes, whose peaks may be at different times. */
 static void print_peaks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -172,7 +180,7 @@ static void print_peaks(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-/* Of a recording with --flight. */
+/* For recordings with --flight. */
 static void print_flight(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -188,14 +196,14 @@ static void print_flight(const struct summary *summary, FILE *out)
 	}
 	fprintf(out, "%s snapshot%s of %s trigger%s, ",
 		size_format_count(totals->snapshots, count),
-		plural(totals->snapshots),
+		size_plural(totals->snapshots),
 		size_format_count(totals->triggers, kept),
-		plural(totals->triggers));
+		size_plural(totals->triggers));
 	fprintf(out, "%s in " SNAPSHOTS_NAME "/\n",
 		size_format_bytes(totals->snapshot_bytes, bytes));
 }
 
-/* Of a trace of which the newest part was kept. */
+/* For a trace with --keep last. */
 static void print_kept(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -221,7 +229,7 @@ static void print_heap(const struct summary *summary, FILE *out)
 	fprintf(out, "  allocated  %s%s block%s, %s",
 		summary->estimates ? "about " : "",
 		size_format_count(totals->allocs, blocks),
-		plural(totals->allocs),
+		size_plural(totals->allocs),
 		size_format_bytes(totals->alloc_bytes, bytes));
 	if (totals->heap_processes < 2) {
 		fputs("; at most ", out);
@@ -233,14 +241,14 @@ static void print_heap(const struct summary *summary, FILE *out)
 	}
 	fprintf(out, "; not freed: %s block%s, %s\n",
 		size_format_count(totals->live_blocks, live),
-		plural(totals->live_blocks),
+		size_plural(totals->live_blocks),
 		size_format_bytes(totals->live_bytes, live_bytes));
 	if (totals->heap_processes > 1)
 		print_peaks(summary, out);
 }
 
-/* "12.5 ns a call that is WHAT", or nothing without calls. Returns what
- * separates the part that follows from those before. */
+/* Prints "12.5 ns a call that is WHAT", or nothing without calls. Returns the
+ * separator for the next part. */
 static const char *print_cost_of_calls(uint64_t calls, double ns,
 				       const char *what, const char *separator,
 				       FILE *out)
@@ -274,7 +282,7 @@ static const char *print_cost_once(uint64_t ns, const char *what,
 	return ", ";
 }
 
-/* What the share of the cost is of. An older perfrec did not write it. */
+/* Returns the base of the cost's share. An older perfrec did not write it. */
 static const char *cost_base(const struct summary *summary)
 {
 	if (!summary->cost.of)
@@ -336,10 +344,10 @@ static void print_cost(const struct summary *summary, FILE *out)
 	summary_sched_print_cost(summary, out);
 }
 
-/* Whether perfrec took more of the times of functions than is left of them, so
- * that what is left of a small function is mostly the error of that. Where
- * threads waited, that was measured. */
-static bool is_rough(const struct summary *summary)
+/* Returns true if perfrec's own time exceeds the remaining time of functions,
+ * so the times of small functions are mostly error. Measured waits do not
+ * count. */
+static bool is_cost_rough(const struct summary *summary)
 {
 	uint64_t took = summary->cost.subtracted_ns, left = 0;
 
@@ -349,7 +357,7 @@ static bool is_rough(const struct summary *summary)
 	       took - summary->totals.wait_ns > left;
 }
 
-/* That times of functions are from samples, and how well they are known. */
+/* Reports that times are from samples, and their accuracy. */
 static void print_sampled_times(const struct summary *summary, FILE *out)
 {
 	char count[SIZE_TEXT];
@@ -366,7 +374,7 @@ static void print_sampled_times(const struct summary *summary, FILE *out)
 					     : " (waits are not known)");
 }
 
-/* Warns that times come from recorded calls only, though many calls were not
+/* Warns that times come from recorded calls only although many calls were not
  * recorded. */
 static void print_partial_times(const struct summary *summary, FILE *out)
 {
@@ -383,10 +391,10 @@ static void print_partial_times(const struct summary *summary, FILE *out)
 		"997, "
 		"or a longer run)\n",
 		size_format_count(totals->cpu_samples, count),
-		plural(totals->cpu_samples));
+		size_plural(totals->cpu_samples));
 }
 
-/* What perfrec took in the times of functions, by what is subtracted. */
+/* Reports perfrec's own time in the times of functions. */
 static void print_subtracted(const struct summary *summary,
 			     const struct summary_print_options *options,
 			     FILE *out)
@@ -418,14 +426,14 @@ static void print_subtracted(const struct summary *summary,
 		fputs("             (median, p99 and max of single calls: "
 		      "without)\n",
 		      out);
-	if (!options->raw && is_rough(summary))
+	if (!options->raw && is_cost_rough(summary))
 		fputs("             that is more than is left: times of small "
 		      "functions are rough\n",
 		      out);
 }
 
-/* Names the views that have something of a program without spans. Returns
- * false, and prints nothing, if none has. */
+/* Names the views with data of a program without spans. Returns false and
+ * prints nothing if there are none. */
 static bool print_other_views(const struct summary *summary, FILE *out)
 {
 	const struct {
@@ -456,8 +464,8 @@ static bool print_other_views(const struct summary *summary, FILE *out)
 	return true;
 }
 
-/* Nothing tells a program that could not load perfrec's library from one that
- * was not instrumented. */
+/* A program that could not load perfrec's library looks like one without
+ * instrumentation. */
 static void print_no_hooks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -480,8 +488,9 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 				 "was loaded into ended without a sample.\n"
 			       : "is nothing to see.\n",
 		      out);
-	fputs("  For spans rebuild it with\n", out);
-	fputs("      perfrec cc gcc -g ...\n"
+	fputs("  For every call of it as it is, add --patch. Or rebuild it "
+	      "with\n"
+	      "      perfrec cc gcc -g ...\n"
 	      "      perfrec c++ g++ -g ...         (or clang, clang++)\n",
 	      out);
 	if (!totals->processes)
@@ -495,7 +504,7 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 		      out);
 }
 
-/* Why there may be no spans, and what to do about it. */
+/* Explains missing spans and suggests a remedy. */
 static void print_notes(const struct summary *summary, FILE *out)
 {
 	if (summary->totals.spans || summary->totals.refused_programs ||
@@ -509,7 +518,6 @@ static void print_notes(const struct summary *summary, FILE *out)
 		      out);
 }
 
-/* What a user can do with the file @name, or NULL. */
 static const char *file_hint(const char *name)
 {
 	static const struct {
@@ -530,12 +538,7 @@ static const char *file_hint(const char *name)
 	return NULL;
 }
 
-static bool is_too_large(const struct summary *summary)
-{
-	return summary_trace_bytes(summary) > BROWSER_TRACE_BYTES;
-}
-
-/* What to do with a trace that no browser opens. */
+/* Suggests ways to view a trace that is too large for a browser. */
 static void print_large_ways(const char *dir, FILE *out)
 {
 	static const struct {
@@ -559,7 +562,7 @@ static void print_large_ways(const char *dir, FILE *out)
 static void print_file_list(const struct summary *summary, const char *dir,
 			    FILE *out)
 {
-	bool too_large = is_too_large(summary);
+	bool too_large = summary_trace_bytes(summary) > BROWSER_TRACE_BYTES;
 	char bytes[SIZE_TEXT];
 
 	fputs("\n  files in ", out);
@@ -588,15 +591,16 @@ static void print_file_list(const struct summary *summary, const char *dir,
 
 #define FACT_INDENT 13
 
-static void write_facts(const struct summary *summary,
-			const struct summary_print_options *options,
-			const struct terminal *terminal, FILE *out)
+static void write_summary_facts(const struct summary *summary,
+				const struct summary_print_options *options,
+				const struct terminal *terminal, FILE *out)
 {
 	bool whole = summary_losses_none(summary);
 
 	(void)summary_slowed_print(summary, out);
 	summary_budget_print_over(summary, out);
 	print_run(summary, out);
+	print_patched(summary, out);
 	print_states(summary, out);
 	print_cpu(summary, out);
 	summary_sched_print(summary, out);
@@ -620,13 +624,12 @@ static void write_facts(const struct summary *summary,
 	summary_losses_print_went_on(summary, "  note       ", out);
 	summary_losses_print_odd(summary, out);
 	if (summary->rebuilt)
-		return; /* what it cost is not known */
+		return; /* its cost is unknown */
 	print_cost(summary, out);
 	print_subtracted(summary, options, out);
 }
 
-/* What is known of the run, one line for each fact, or several on a narrow
- * terminal. */
+/* Prints the facts, one per line, wrapped on a narrow terminal. */
 static void print_facts(const struct summary *summary,
 			const struct summary_print_options *options,
 			const struct terminal *terminal, FILE *out)
@@ -635,15 +638,15 @@ static void print_facts(const struct summary *summary,
 	size_t size;
 	FILE *lines = terminal->columns ? open_memstream(&text, &size) : NULL;
 
-	write_facts(summary, options, terminal, lines ? lines : out);
+	write_summary_facts(summary, options, terminal, lines ? lines : out);
 	if (lines && !fclose(lines))
 		terminal_wrap(terminal, text, FACT_INDENT, out);
 	free(text);
 }
 
-static int print_functions(const struct summary *summary,
-			   const struct summary_print_options *options,
-			   const struct terminal *terminal, FILE *out)
+static int print_summary_functions(const struct summary *summary,
+				   const struct summary_print_options *options,
+				   const struct terminal *terminal, FILE *out)
 {
 	const struct summary_rows rows = {
 		.dir = options->dir,
@@ -663,11 +666,19 @@ int summary_print(struct summary *summary,
 
 	summary_sort(summary, options->order);
 	fputs("\nperfrec: ", out);
-	print_command(summary, out);
+	for (const char **word = summary->command; *word; word++) {
+		if (word != summary->command)
+			fputc(' ', out);
+		text_out_quoted(*word, out);
+	}
 	print_exit(summary, out);
+	if (summary->service[0]) {
+		fputs("  as service ", out);
+		text_out_quoted(summary->service, out);
+	}
 	fputs("\n\n", out);
 	print_facts(summary, options, &terminal, out);
-	err = print_functions(summary, options, &terminal, out);
+	err = print_summary_functions(summary, options, &terminal, out);
 	if (!err)
 		err = summary_async_print(summary, options->limit,
 					  options->full_names, &terminal, out);
@@ -676,7 +687,7 @@ int summary_print(struct summary *summary,
 	return fflush(out) || ferror(out) ? -EIO : err;
 }
 
-/* The words of the command as code, its program without its folder. */
+/* Prints the command as code, without the folder of its program. */
 static int print_command_code(const struct summary *summary, FILE *out)
 {
 	char *text = NULL;
@@ -717,12 +728,13 @@ int summary_print_markdown(struct summary *summary,
 	fputs("**: ", out);
 	err = print_command_code(summary, out);
 	print_exit(summary, out);
-	/* Each line begins with two spaces and a word, and so ends no code. */
+	/* Each line begins with two spaces and a word, so none ends the
+	 * block. */
 	fputs("\n\n```text\n", out);
 	print_facts(summary, options, &plain, out);
 	fputs("```\n", out);
 	if (with_functions && !err)
-		err = print_functions(summary, options, NULL, out);
+		err = print_summary_functions(summary, options, NULL, out);
 	if (with_functions && !err)
 		err = summary_async_print(summary, options->limit,
 					  options->full_names, NULL, out);

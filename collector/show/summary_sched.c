@@ -6,7 +6,7 @@
 #include "collector/base/log.h"
 #include "collector/base/size.h"
 
-/* What is a smaller part of all than this is not told. */
+/* Smaller shares of the total are not reported. */
 #define SPREAD_SHARE 0.01
 #define ODD_SHARE 0.001
 #define COST_SHARE 0.01
@@ -25,37 +25,21 @@ void summary_sched_log_unknown(const struct summary *summary, const char *dir,
 		why = "its summary was made from its trace; perfrec open shows "
 		      "what that has";
 	else if (summary->settings.sched)
-		why = "the kernel told nothing of its threads (see its notes)";
+		why = "the kernel reported no switches of its threads (see its "
+		      "notes)";
 	log_err("%s: '%s' does not know when threads ran and waited: %s", what,
 		dir, why);
 }
 
-/* Wall time of all threads. */
-static uint64_t all_ns(const struct summary_totals *totals)
-{
-	return totals->on_cpu_ns + totals->runnable_ns + totals->blocked_ns +
-	       totals->unknown_sched_ns;
-}
-
 static double share_of_all(const struct summary_totals *totals, uint64_t ns)
 {
-	uint64_t all = all_ns(totals);
+	uint64_t all = totals->on_cpu_ns + totals->runnable_ns +
+		       totals->blocked_ns + totals->unknown_sched_ns;
 
 	return all ? (double)ns / (double)all : 0;
 }
 
-static void print_counts(const struct summary_totals *totals, FILE *out)
-{
-	char switches[SIZE_TEXT], migrations[SIZE_TEXT];
-
-	fprintf(out, "; %s switch%s, %s migration%s",
-		size_format_count(totals->switches, switches),
-		totals->switches == 1 ? "" : "es",
-		size_format_count(totals->migrations, migrations),
-		totals->migrations == 1 ? "" : "s");
-}
-
-/* How much of the times is known as sums of threads only. */
+/* Reports times that are only known as sums of threads. */
 static void print_spread(const struct summary_totals *totals, FILE *out)
 {
 	double share = share_of_all(totals, totals->spread_ns);
@@ -70,7 +54,6 @@ static void print_spread(const struct summary_totals *totals, FILE *out)
 		size_format_ns(totals->spread_ns, spread), 100 * share);
 }
 
-/* A part of the times that is seldom there. */
 static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
 			   const char *what, FILE *out)
 {
@@ -81,11 +64,13 @@ static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
 			what);
 }
 
-/* On-CPU time that was recorded and cannot be (files/time_check.h). */
+/* Reports impossible on-CPU time (files/time_check.h). Functions have what their
+ * threads have, so that is the same time. */
 static void print_surplus(const struct summary_totals *totals, FILE *out)
 {
-	uint64_t ns = totals->surplus_functions_ns +
-		      totals->surplus_threads_ns + totals->surplus_silent_ns;
+	uint64_t ns =
+		MAX(totals->surplus_functions_ns, totals->surplus_threads_ns) +
+		totals->surplus_silent_ns;
 	char text[SIZE_TEXT];
 
 	if (ns)
@@ -111,7 +96,7 @@ static void print_unknown_threads(const struct summary_totals *totals,
 			unknown == 1 ? "" : "s", unknown == 1 ? "it" : "they");
 }
 
-/* Threads that are in nothing before it. */
+/* Reports threads that the lines above do not include. */
 static void print_silent(const struct summary_totals *totals, FILE *out)
 {
 	char threads[SIZE_TEXT], on_cpu[SIZE_TEXT], runnable[SIZE_TEXT],
@@ -135,6 +120,8 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
 	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
+	char switches[SIZE_TEXT];
+	char migrations[SIZE_TEXT];
 
 	if (!summary->settings.sched ||
 	    !(totals->sched_threads + totals->sums_threads +
@@ -144,7 +131,11 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 		size_format_ns(totals->on_cpu_ns, on_cpu),
 		size_format_ns(totals->runnable_ns, runnable),
 		size_format_ns(totals->blocked_ns, blocked));
-	print_counts(totals, out);
+	fprintf(out, "; %s switch%s, %s migration%s",
+		size_format_count(totals->switches, switches),
+		totals->switches == 1 ? "" : "es",
+		size_format_count(totals->migrations, migrations),
+		totals->migrations == 1 ? "" : "s");
 	fputc('\n', out);
 	print_spread(totals, out);
 	print_odd_part(totals, totals->unknown_sched_ns,

@@ -3,10 +3,9 @@
 
 #include "shared/compiler.h"
 
-/* Below this, what threads waited for slowed ones is within what runs differ.
- */
+/* Below this, waits for slowed threads are within the noise of runs. */
 #define SLOWED_LEAST 1.3
-/* Above this, the rest of the CPU time is only the error of the cost. */
+/* Above this, the remaining CPU time is only the error of the cost. */
 #define SLOWED_MOST 50.0
 
 static bool is_slower(const struct summary *summary)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_slowed - how much slower a program ran because it was recorded, and
- * what its figures mean then. web/head.js says the same on a page.
+ * summary_slowed - reports the slowdown by recording and its effect on the
+ * figures. web/head.js reports the same on a page.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_SUMMARY_SLOWED_H
 #define PERFREC_COLLECTOR_SHOW_SUMMARY_SLOWED_H
@@ -11,19 +11,18 @@
 
 #include "collector/read/summary_read.h"
 
-/* Behind the titles of columns whose times summary_is_slowed() makes wrong. */
+/* Appended to titles of columns that summary_is_slowed() falsifies. */
 #define SUMMARY_SLOWED_MARK "*"
 
-/* Whether several threads ran so much slower that they waited for threads that
- * perfrec had slowed: then wall and blocked times are not those of a run that
- * is not recorded. False if that is not known. */
+/* Returns true if threads waited for other threads that recording slowed much.
+ * Then wall and blocked times differ from those of an unrecorded run. Returns
+ * false if unknown. */
 bool summary_is_slowed(const struct summary *summary);
-/* If recording made the run much slower, prints the headline to @out, in the
- * form of the facts about a run: the factor, the times that are wrong, and the
- * next command. Returns whether it did. */
+/* If recording slowed the run much, prints the headline to @out in the form of
+ * the facts: the factor, the affected times, and the next command. Returns true
+ * if it printed. */
 bool summary_slowed_print(const struct summary *summary, FILE *out);
-/* Prints below a table what SUMMARY_SLOWED_MARK means, if summary_is_slowed().
- */
+/* Explains SUMMARY_SLOWED_MARK below a table, if summary_is_slowed(). */
 void summary_slowed_print_mark(const struct summary *summary, FILE *out);
 
 #endif

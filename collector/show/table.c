@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows are collected first, since the widths of columns, and which names clash,
- * depend on all of them.
+ * Rows are collected first, because the widths of columns and clashes of names
+ * depend on all rows.
  */
 #include "collector/show/table.h"
 
@@ -10,20 +10,21 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/path.h"
 #include "collector/base/text_out.h"
 #include "collector/show/short_name.h"
 #include "shared/compiler.h"
 
-/* Columns that a name has at least, if columns of values can be left out. */
+/* Least width for names while columns of values can be dropped. */
 #define NAME_COLUMNS_MIN 24
 
 #define GAP "  "
 #define BELOW "    "
 
 struct table_row {
-	char *cells[TABLE_COLUMNS_MAX]; /* NULL: none */
-	char *behind; /* NULL: none */
-	const char *name, *module; /* NULL: none */
+	char *cells[TABLE_COLUMNS_MAX]; /* may be NULL */
+	char *behind; /* may be NULL */
+	const char *name, *module; /* may be NULL */
 	bool is_below;
 };
 
@@ -37,8 +38,7 @@ struct layout {
 	size_t width[TABLE_COLUMNS_MAX];
 };
 
-/* --- rows --------------------------------------------------------------------
- */
+/* --- rows ---------------------------------------------------------------- */
 
 void table_init(struct table *table, const struct table_column *columns,
 		size_t count, const char *name_title)
@@ -49,8 +49,8 @@ void table_init(struct table *table, const struct table_column *columns,
 				 .indent = "  " };
 }
 
-static struct table_row *add_row(struct table *table, const char *name,
-				 const char *module)
+static struct table_row *add_table_row(struct table *table, const char *name,
+				       const char *module)
 {
 	struct table_row *row;
 
@@ -66,7 +66,7 @@ static struct table_row *add_row(struct table *table, const char *name,
 void table_add(struct table *table, const char *const *cells, const char *name,
 	       const char *module)
 {
-	struct table_row *row = add_row(table, name, module);
+	struct table_row *row = add_table_row(table, name, module);
 
 	for (size_t i = 0; row && i < table->column_count; i++) {
 		row->cells[i] = strdup(cells[i]);
@@ -76,7 +76,7 @@ void table_add(struct table *table, const char *const *cells, const char *name,
 
 void table_add_below(struct table *table, const char *name, const char *module)
 {
-	struct table_row *row = add_row(table, name, module);
+	struct table_row *row = add_table_row(table, name, module);
 
 	if (row)
 		row->is_below = true;
@@ -104,8 +104,7 @@ void table_release(struct table *table)
 	*table = (struct table){ 0 };
 }
 
-/* --- how wide ----------------------------------------------------------------
- */
+/* --- widths -------------------------------------------------------------- */
 
 static size_t content_width(const struct table *table, size_t column)
 {
@@ -120,7 +119,6 @@ static size_t content_width(const struct table *table, size_t column)
 	return width;
 }
 
-/* Columns in front of the names. */
 static size_t values_width(const struct layout *layout)
 {
 	size_t width = strlen(layout->table->indent);
@@ -131,15 +129,15 @@ static size_t values_width(const struct layout *layout)
 	return width;
 }
 
-static bool has_room(const struct layout *layout)
+static bool has_layout_room(const struct layout *layout)
 {
 	size_t columns = layout->terminal->columns;
 
 	return !columns || values_width(layout) + NAME_COLUMNS_MIN <= columns;
 }
 
-/* The column with the highest rank that is there; column_count: none may be
- * left out. */
+/* Returns the visible column with the highest rank, or column_count if none may
+ * be dropped. */
 static size_t least_wanted(const struct layout *layout)
 {
 	const struct table *table = layout->table;
@@ -164,10 +162,10 @@ static void choose_widths(struct layout *layout)
 		content[i] = content_width(table, i);
 		layout->width[i] = MAX(content[i], table->columns[i].width);
 	}
-	if (has_room(layout))
+	if (has_layout_room(layout))
 		return;
 	memcpy(layout->width, content, sizeof(content));
-	while (!has_room(layout)) {
+	while (!has_layout_room(layout)) {
 		least = least_wanted(layout);
 		if (least == table->column_count)
 			break;
@@ -175,16 +173,15 @@ static void choose_widths(struct layout *layout)
 	}
 }
 
-/* --- output ------------------------------------------------------------------
- */
+/* --- output -------------------------------------------------------------- */
 
 static void put_spaces(const struct layout *layout, size_t count)
 {
 	fprintf(layout->out, "%*s", (int)count, "");
 }
 
-static void put_cell(const struct layout *layout, size_t column,
-		     const char *text)
+static void put_layout_cell(const struct layout *layout, size_t column,
+			    const char *text)
 {
 	size_t width = terminal_width(text), room = layout->width[column];
 	size_t spaces = room > width ? room - width : 0;
@@ -196,7 +193,7 @@ static void put_cell(const struct layout *layout, size_t column,
 		put_spaces(layout, spaces);
 }
 
-static void put_titles(const struct layout *layout)
+static void put_layout_titles(const struct layout *layout)
 {
 	const struct table *table = layout->table;
 
@@ -206,7 +203,7 @@ static void put_titles(const struct layout *layout)
 	terminal_style(layout->terminal, STYLE_TITLE, layout->out);
 	for (size_t i = 0; i < table->column_count; i++)
 		if (!layout->left_out[i]) {
-			put_cell(layout, i, table->columns[i].title);
+			put_layout_cell(layout, i, table->columns[i].title);
 			fputs(GAP, layout->out);
 		}
 	fputs(table->name_title, layout->out);
@@ -214,20 +211,12 @@ static void put_titles(const struct layout *layout)
 	fputc('\n', layout->out);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool shows_module(const struct table_row *row)
 {
 	return row->module && row->module[0] &&
-	       !(row->name && strcmp(base_name(row->module), row->name) == 0);
+	       !(row->name && strcmp(path_name(row->module), row->name) == 0);
 }
 
-/* How many columns what stands behind the name of @row takes. */
 static size_t width_behind(const struct table_row *row)
 {
 	size_t width = 0;
@@ -236,11 +225,10 @@ static size_t width_behind(const struct table_row *row)
 		width += strlen(GAP) + terminal_width(row->behind);
 	if (shows_module(row))
 		width += strlen(GAP) + strlen("[]") +
-			 terminal_width(base_name(row->module));
+			 terminal_width(path_name(row->module));
 	return width;
 }
 
-/* How many columns the name of @row may take; 0: any number. */
 static size_t name_room(const struct layout *layout, size_t which,
 			bool *with_behind)
 {
@@ -255,14 +243,14 @@ static size_t name_room(const struct layout *layout, size_t which,
 	       MIN(values_width(layout), layout->terminal->columns - 1);
 	if (room >= behind + NAME_COLUMNS_MIN)
 		return room - behind;
-	/* A short name may leave more. */
+	/* A short name may leave room for these texts. */
 	*with_behind =
 		behind < room &&
 		terminal_width(row->name ? row->name : "") <= room - behind;
 	return room;
 }
 
-static void put_name(const struct layout *layout, size_t which)
+static void put_layout_name(const struct layout *layout, size_t which)
 {
 	const struct table_row *row = &layout->table->rows[which];
 	bool with_behind;
@@ -284,7 +272,7 @@ static void put_name(const struct layout *layout, size_t which)
 	fputc('\n', layout->out);
 }
 
-static void put_row(const struct layout *layout, size_t which)
+static void put_layout_row(const struct layout *layout, size_t which)
 {
 	const struct table *table = layout->table;
 	const struct table_row *row = &table->rows[which];
@@ -295,14 +283,14 @@ static void put_row(const struct layout *layout, size_t which)
 	for (size_t i = 0; !row->is_below && i < table->column_count; i++) {
 		if (layout->left_out[i])
 			continue;
-		put_cell(layout, i, row->cells[i]);
+		put_layout_cell(layout, i, row->cells[i]);
 		if (row->name || i + 1 < table->column_count)
 			fputs(GAP, layout->out);
 	}
-	put_name(layout, which);
+	put_layout_name(layout, which);
 }
 
-/* Says which columns had no room, in as many lines as that takes. */
+/* Lists the dropped columns, on several lines if required. */
 static void put_left_out(const struct layout *layout)
 {
 	const struct table *table = layout->table;
@@ -320,7 +308,7 @@ static void put_left_out(const struct layout *layout)
 			fputc(',', layout->out);
 			width++;
 		}
-		/* A space, the title, and what may stand behind it. */
+		/* A space, the title and a following character. */
 		if (width + terminal_width(title) + 2 >
 		    layout->terminal->columns) {
 			fputc('\n', layout->out);
@@ -333,7 +321,7 @@ static void put_left_out(const struct layout *layout)
 		fputs(")\n", layout->out);
 }
 
-static int make_names(struct layout *layout)
+static int make_table_names(struct layout *layout)
 {
 	const struct table *table = layout->table;
 	const char **full = calloc(table->count + 1, sizeof(*full));
@@ -355,23 +343,22 @@ int table_print(const struct table *table, const struct terminal *terminal,
 	struct layout layout = { .table = table,
 				 .terminal = terminal,
 				 .out = out };
-	int err = table->failed ? -ENOMEM : make_names(&layout);
+	int err = table->failed ? -ENOMEM : make_table_names(&layout);
 
 	if (!err) {
 		choose_widths(&layout);
-		put_titles(&layout);
+		put_layout_titles(&layout);
 		for (size_t i = 0; i < table->count; i++)
-			put_row(&layout, i);
+			put_layout_row(&layout, i);
 		put_left_out(&layout);
 	}
 	short_names_free(&layout.names);
 	return err;
 }
 
-/* --- Markdown ----------------------------------------------------------------
- */
+/* --- Markdown ------------------------------------------------------------ */
 
-/* More of them than stand together anywhere in @text end no code. */
+/* Returns a number of backticks that cannot end code with @text. */
 static int count_backticks(const char *text)
 {
 	int most = 0, count = 0;
@@ -389,11 +376,11 @@ static void put_backticks(int count, FILE *out)
 		fputc('`', out);
 }
 
-/* In a table, a '|' ends the cell even in code. */
+/* In a table, '|' ends a cell even inside code. */
 static void put_code(const char *text, bool in_table, FILE *out)
 {
 	int count = count_backticks(text);
-	/* A space at each end is no part of the code. */
+	/* Markdown removes a space at each end of code. */
 	const char *space = count > 1 ? " " : "";
 
 	put_backticks(count, out);
@@ -417,23 +404,11 @@ void table_markdown_code(const char *text, FILE *out)
 	put_code(text, false, out);
 }
 
-/* A cell of the table's: numbers and letters. */
 static void put_markdown_cell(const char *text, FILE *out)
 {
 	fputs("| ", out);
 	text_out(text, out);
 	fputc(' ', out);
-}
-
-static void put_markdown_titles(const struct table *table, FILE *out)
-{
-	for (size_t i = 0; i < table->column_count; i++)
-		put_markdown_cell(table->columns[i].title, out);
-	put_markdown_cell(table->name_title, out);
-	fputs("|\n", out);
-	for (size_t i = 0; i < table->column_count; i++)
-		fputs(table->columns[i].left ? "|---" : "|--:", out);
-	fputs("|---|\n", out);
 }
 
 static void put_markdown_row(const struct table *table,
@@ -447,7 +422,7 @@ static void put_markdown_row(const struct table *table,
 		put_code(name, true, out);
 	if (shows_module(row)) {
 		fputc(' ', out);
-		put_code(base_name(row->module), true, out);
+		put_code(path_name(row->module), true, out);
 	}
 	fputs(" |\n", out);
 }
@@ -455,10 +430,16 @@ static void put_markdown_row(const struct table *table,
 int table_print_markdown(const struct table *table, FILE *out)
 {
 	struct layout layout = { .table = table, .out = out };
-	int err = table->failed ? -ENOMEM : make_names(&layout);
+	int err = table->failed ? -ENOMEM : make_table_names(&layout);
 
 	if (!err) {
-		put_markdown_titles(table, out);
+		for (size_t i = 0; i < table->column_count; i++)
+			put_markdown_cell(table->columns[i].title, out);
+		put_markdown_cell(table->name_title, out);
+		fputs("|\n", out);
+		for (size_t i = 0; i < table->column_count; i++)
+			fputs(table->columns[i].left ? "|---" : "|--:", out);
+		fputs("|---|\n", out);
 		for (size_t i = 0; i < table->count; i++)
 			if (!table->rows[i].is_below)
 				put_markdown_row(

@@ -15,7 +15,6 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* The number in COLUMNS; 0: there is none. */
 static size_t columns_of_environment(void)
 {
 	const char *text = getenv("COLUMNS");
@@ -68,8 +67,8 @@ void terminal_style(const struct terminal *terminal, enum terminal_style style,
 		fprintf(out, "\033[%sm", codes[style]);
 }
 
-/* Columns of a character: what East Asian scripts and pictures take, and what
- * stands above another letter. */
+/* Returns the width of a character: East Asian scripts and emoji, combining
+ * characters. */
 static size_t columns_of(uint32_t point)
 {
 	static const struct {
@@ -90,7 +89,6 @@ static size_t columns_of(uint32_t point)
 	return 1;
 }
 
-/* Passes over the character at *@text. Returns its columns. */
 static size_t pass_character(const char **text)
 {
 	size_t length = utf8_length(*text, strnlen(*text, UTF8_BYTES_MAX));
@@ -114,9 +112,8 @@ size_t terminal_width(const char *text)
 	return width;
 }
 
-/* Writes as many whole characters of *@text as have room in @columns. Returns
- * how many columns they take. */
-static size_t put_head(const char *text, size_t columns, FILE *out)
+/* Writes the characters of *@text that fit in @columns. Returns their width. */
+static size_t put_text_head(const char *text, size_t columns, FILE *out)
 {
 	const char *end = text, *next = text;
 	size_t used = 0;
@@ -141,10 +138,10 @@ size_t terminal_put(const char *text, size_t columns, FILE *out)
 		fputs(text, out);
 		return width;
 	}
-	/* The end of a name says more than its beginning. */
+	/* The end of a name is more specific than its start. */
 	head = (columns - 1) / 3;
 	tail = columns - 1 - head;
-	used = put_head(text, head, out) + 1;
+	used = put_text_head(text, head, out) + 1;
 	fputs(ELLIPSIS, out);
 	while (width > tail)
 		width -= pass_character(&text);
@@ -152,8 +149,8 @@ size_t terminal_put(const char *text, size_t columns, FILE *out)
 	return used + width;
 }
 
-/* Columns of the @length bytes at @text. What begins a style has none. */
-static size_t width_of(const char *text, size_t length)
+/* Returns the width of @length bytes. Escape sequences of styles have none. */
+static size_t width_of_text(const char *text, size_t length)
 {
 	const char *end = text + length;
 	size_t width = 0;
@@ -171,12 +168,12 @@ static size_t width_of(const char *text, size_t length)
 void terminal_wrap(const struct terminal *terminal, const char *text,
 		   size_t indent, FILE *out)
 {
-	size_t used = 0; /* columns of the line */
+	size_t used = 0; /* of the current line */
 
 	while (*text) {
 		size_t blanks = strspn(text, " ");
 		size_t length = blanks + strcspn(text + blanks, " \n");
-		size_t width = width_of(text, length);
+		size_t width = width_of_text(text, length);
 
 		if (terminal->columns && used > indent && length > blanks &&
 		    used + width > terminal->columns) {

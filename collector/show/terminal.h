@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * terminal - how wide what is shown may be, and whether it may have colours.
+ * terminal - width and colours of the output:
  *
- *   a terminal   as wide as it is; colours, unless NO_COLOR is set (to anything
- *                but nothing) or TERM is "dumb"
- *   else         as wide as COLUMNS says; without COLUMNS as wide as it gets;
- * no colours
+ *   terminal     its width; colours, unless NO_COLOR is set and not empty or
+ *                TERM is "dumb"
+ *   otherwise    the width COLUMNS, or unlimited; no colours
  */
 #ifndef PERFREC_COLLECTOR_SHOW_TERMINAL_H
 #define PERFREC_COLLECTOR_SHOW_TERMINAL_H
@@ -15,39 +14,37 @@
 #include <stdio.h>
 
 struct terminal {
-	size_t columns; /* 0: lines may have any length */
+	size_t columns; /* 0: unlimited */
 	bool colours;
 };
 
-/* What @out is. Any thread, as long as none changes the environment. */
+/* Any thread, if no thread changes the environment. */
 struct terminal terminal_of(FILE *out);
 
 enum terminal_style {
 	STYLE_PLAIN, /* ends the others */
 	STYLE_TITLE,
 	STYLE_FAINT,
-	STYLE_LOSS, /* something is missing, or worse */
+	STYLE_LOSS, /* missing data and worse */
 	STYLE_MORE, /* of a difference */
 	STYLE_LESS,
 };
 
-/* Writes to @out what begins @style, or nothing on what has no colours. */
+/* Writes the escape sequence of @style, or nothing without colours. */
 void terminal_style(const struct terminal *terminal, enum terminal_style style,
 		    FILE *out);
 
-/* How many columns @text takes, which is UTF-8: two for wide characters, none
- * for those that combine with the one before. */
+/* Returns the width of the UTF-8 @text: 2 for wide characters, 0 for combining
+ * ones. */
 size_t terminal_width(const char *text);
 
-/* Writes @text, which is UTF-8 without control characters, to @out, with "…" in
- * place of its middle if it has more than @columns (0: any number). Returns how
- * many columns were written. */
+/* Writes UTF-8 @text without control characters to @out. Replaces its middle by
+ * "…" if it is wider than @columns (0: unlimited). Returns the width. */
 size_t terminal_put(const char *text, size_t columns, FILE *out);
 
-/* Writes @text to @out: lines, of UTF-8 without control characters but those of
- * terminal_style(). What has no room in @terminal goes on in a next line,
- * behind
- * @indent blanks; a word is never cut. */
+/* Writes lines of UTF-8 @text to @out, without control characters except those
+ * of terminal_style(). Wraps lines at the width of @terminal with @indent
+ * blanks, but never inside words. */
 void terminal_wrap(const struct terminal *terminal, const char *text,
 		   size_t indent, FILE *out);
 

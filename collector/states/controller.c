@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words of this file:
+ * controller - words of this file:
  *
- *   work     the program's CPU time less what perfrec cost in it. A rate is
- *            calls per ns of work, so it stays the same when functions change
- *            their states. A *load* is cost per ns of work.
- *   window   ticks are added up until the program has run for a while; then
+ *   work     the program's CPU time without perfrec's cost. A rate is calls per
+ *            ns of work, so it is independent of the states of functions. A
+ *            *load* is cost per ns of work.
+ *   window   the sum of ticks until the program has run for a while; then
  *            controller_tick() decides once.
- *   wish     the state that a function shall have. For a while after it was
- *            asked for, all sums are made as if the function had it.
+ *   wish     the requested state of a function. For a while after the request,
+ *            all sums assume that the function has it.
  */
 
 #include "collector/states/controller.h"
@@ -22,101 +22,106 @@
 #define MS 1000000.0
 #define SECOND 1e9
 
-/* A window has this much CPU time, or this much wall time if it has any. */
+/* A window ends after this CPU time, or after this wall time with any CPU
+ * time. */
 #define WINDOW_CPU_NS (4 * MS)
 #define WINDOW_WALL_NS SECOND
-/* One tick counts for at most this much: a clock may jump. */
+/* A tick counts for at most this much, because a clock may jump. */
 #define TICK_MAX_NS (10 * SECOND)
-/* Work is at least this part of the CPU time, however much we think to cost. */
+/* Work is at least this part of the CPU time, even if the estimated cost is
+ * higher. */
 #define WORK_LEAST 0.04
 
-/* Parts of the budget: above OVER_NOW in one window, or OVER_SLOW on average,
- * functions become quieter until QUIET_TO is left. They become louder as long
- * as it is below LOUD_TO. */
+/* Parts of the budget. A load above OVER_NOW in one window, or above OVER_SLOW
+ * on average, makes functions quieter until it falls to QUIET_TO. They become
+ * louder below LOUD_TO. */
 #define OVER_NOW 1.25
 #define OVER_SLOW 1.0
 #define QUIET_TO 0.8
 #define LOUD_TO 0.85
-/* Part of the budget that may be taken to pay for what functions do not cost.
- */
+/* Most of the budget that may pay for costs other than functions. */
 #define PAYS 0.8
-/* A debt is at most so many ns of the budget's: a clock may jump. */
+/* Limit of a debt in ns of the budget, because a clock may jump. */
 #define DEBT_MOST_NS (10 * SECOND)
-/* Functions that may be touched get at least this part, even if the rest is too
- * expensive. */
+/* Touchable functions get at least this part of the budget. */
 #define LEAST 0.1
 /* Part of the budget for episodes. */
 #define EPISODES 0.15
 
-/* Time constants, of wall time. */
+/* Time constants of averages. */
 #define SLOW_NS (400 * MS)
 #define HELD_NS SECOND
 #define TOLD_NS SECOND
 /* A window keeps this part of the weight of recorded durations. */
 #define MEAN_KEEPS 0.8
-/* But not more than this many times the weight of its own durations, nor than
- * MEAN_LEAST of them if they are fewer: a function that was called often, and
- * is called now and then, is judged by what its calls take now. */
+/* But at most MEAN_TIMES the weight of its own durations, and at least
+ * MEAN_LEAST. So a function that was called often and is now called rarely is
+ * judged by its present durations. */
 #define MEAN_TIMES 4
 #define MEAN_LEAST 32
-/* A function becomes louder at once if this many durations prove it long. */
+/* A function becomes louder at once if this many durations show that it is
+ * long. */
 #define LONG_ENDED 4
 
-/* A wish counts as fulfilled for this long, and is said again after this. */
+/* A wish counts as fulfilled for WISH_TRUSTED_NS, and is repeated after
+ * WISH_AGAIN_NS. */
 #define WISH_TRUSTED_NS SECOND
 #define WISH_AGAIN_NS (2 * SECOND)
-/* How long a function is quiet before it becomes louder: at first, at most. */
+/* Time that a function stays quiet before it becomes louder: first value and
+ * limit. */
 #define WAIT_FIRST_NS (500 * MS)
 #define WAIT_MOST_NS (64 * SECOND)
-/* The same of a function that was muted in an earlier run: this one may call it
- * less often, or for longer. */
+/* As above, for a function that was muted in an earlier recording: its calls
+ * may be rarer or longer now. */
 #define WAIT_KNOWN_NS (60 * MS)
-/* Whoever is quiet again so soon waits longer the next time. */
+/* A function that is quiet again within this time waits longer. */
 #define SOON_NS (10 * SECOND)
-/* So much less than when it went quiet is rare: then the wait is shorter. */
+/* A function is rare if its rate fell by this factor since it went quiet. Its
+ * wait is then shorter. */
 #define RARE 8
 #define RARE_WAITS 4
 
-/* How long budget for episodes can be saved up; the pause between two of one
- * function; the most at once; the cost of opening and closing one: some six
- * writes into the program's text, and work for each thread's replay. */
+/* Episodes: the longest time of saving budget; the pause between two of one
+ * function; the most at once; the cost of one, which is some six writes to the
+ * program's text and work for the replay of each thread. */
 #define EPISODES_SAVED_NS (2 * SECOND)
 #define EPISODE_PAUSE_NS (SECOND / 2)
 #define EPISODES_MAX 16
 #define EPISODE_PATCH_NS 30000.0
-/* An episode ends when nothing has come of it for so long. */
+/* An episode without any effect ends after this time. */
 #define EPISODE_LOST_NS (2 * SECOND)
 
-/* The load has changed when this part of the calls is of other functions than
- * before, in so many windows one after the other. */
+/* The load has changed if this part of the calls belongs to other functions
+ * than before, in this many windows in a row. */
 #define CHANGED_PART 0.5
 #define CHANGED_WINDOWS 3
 #define CHANGED_CALLS 100
 
-/* Scores by their logarithm, four to a power of two. */
+/* Scores are logarithmic, four buckets to a power of two. */
 #define BUCKETS 512
 #define BUCKET_ZERO 400
 
 struct function {
-	bool known; /* anything of this struct is */
+	bool known;
 	bool fixed;
-	bool asked; /* its wish was said, at asked_at */
+	bool asked; /* the wish was sent, at asked_at */
 	bool episode; /* counted, but recorded for a moment */
-	bool charged; /* the episodes' part of the budget pays for it */
-	bool rated; /* there was a window with its calls */
+	bool charged; /* paid by the episodes' part of the budget */
+	bool rated; /* a window had its calls */
 	uint8_t state, wish;
 	uint16_t bucket; /* scratch of record_again() */
 	float span, counted; /* ns of a call */
 	float now, slow, held; /* rates */
-	float quiet_rate; /* when it was last made quieter */
-	double ended, ended_ns; /* of windows before, the last ones most */
-	/* Of this window. */
+	float quiet_rate; /* when it last became quieter */
+	double ended, ended_ns; /* of earlier windows, weighted to the latest */
+	/* In this window. */
 	uint64_t calls;
 	double new_ended, new_ended_ns;
-	/* On the clock of wall time. */
+	/* Wall time. */
 	double asked_at, louder_at, quieter_at;
-	double episode_at; /* when the last one began, or the next one may */
-	double wait; /* before it becomes louder, ns */
+	double episode_at; /* start of the last episode, or earliest start of
+			    * the next */
+	double wait;
 	double episode_price; /* reserved for the open episode */
 };
 
@@ -127,26 +132,26 @@ struct change {
 
 struct controller {
 	double budget; /* cost per ns of work */
-	double load; /* of it, what functions may cost in this window */
-	double debt; /* what else has cost, ns, and is not paid yet */
+	double load; /* the part for functions in this window */
+	double debt; /* unpaid other costs, ns */
 	struct function *functions;
 	size_t count, room;
 	struct change *changes;
 	size_t changes_count, changes_room;
 
-	double wall, work; /* clocks: the sum of all ticks */
+	double wall, work; /* sums of all ticks */
 	/* This window. */
 	double window_wall, window_cpu, window_cost, window_work;
-	double slow_keeps, held_keeps; /* of a rate, from one to the next */
+	double slow_keeps, held_keeps; /* weights of an old rate in a new one */
 	uint32_t threads;
-	unsigned int changed; /* windows in which the load was another one */
+	unsigned int changed; /* windows in a row with another load */
 
 	double episodes_saved, episodes_reserved;
-	unsigned int episodes; /* that go on */
-	uint32_t episode_next; /* function to look at first */
+	unsigned int episodes;
+	uint32_t episode_next; /* number to look at first */
 
-	/* What is told. */
-	double told_cost, told_cpu; /* decaying */
+	/* Reported figures. */
+	double told_cost, told_cpu;
 	double floor, unmet_for;
 	bool unmet;
 	double cost_ns, counting_ns, cpu_ns, episode_ns;
@@ -178,12 +183,11 @@ void controller_free(struct controller *controller)
 	free(controller);
 }
 
-/* --- one function ------------------------------------------------------------
- */
+/* --- one function -------------------------------------------------------- */
 
-/* The function, made if it was not there; NULL: it is not steered. */
-static struct function *take_function(struct controller *controller,
-				      uint32_t number)
+/* Returns the function, created if needed, or NULL if it is not steered. */
+static struct function *take_steered_function(struct controller *controller,
+					      uint32_t number)
 {
 	if (number >= CONTROLLER_FUNCTIONS_MAX)
 		return NULL;
@@ -196,15 +200,14 @@ static struct function *take_function(struct controller *controller,
 	return &controller->functions[number];
 }
 
-static struct function *find_function(const struct controller *controller,
-				      uint32_t number)
+static struct function *find_steered_function(
+	const struct controller *controller, uint32_t number)
 {
 	if (number >= controller->count || !controller->functions[number].known)
 		return NULL;
 	return &controller->functions[number];
 }
 
-/* Cost of a call in a state. */
 static double cost_in(const struct function *function, unsigned int state)
 {
 	switch (state) {
@@ -224,18 +227,17 @@ static bool wish_trusted(const struct controller *controller,
 	       controller->wall - function->asked_at < WISH_TRUSTED_NS;
 }
 
-/* The state that sums are made with. */
-static unsigned int state_of(const struct controller *controller,
-			     const struct function *function)
+/* Returns the state that sums assume. */
+static unsigned int planned_state_of(const struct controller *controller,
+				     const struct function *function)
 {
-	/* Episodes are paid from their own part of the budget. */
+	/* Episodes have their own part of the budget. */
 	if (function->episode || function->charged)
 		return FUNCTION_COUNTED;
 	return wish_trusted(controller, function) ? function->wish
 						  : function->state;
 }
 
-/* The extra cost of a recorded call over a counted one. */
 static double step_span(const struct function *function)
 {
 	return fmax((double)function->span - (double)function->counted, 0);
@@ -255,15 +257,15 @@ static double louder_rate(const struct function *function)
 
 static bool is_long(const struct function *function)
 {
-	/* A weighted mean is not exact. */
+	/* A weighted mean is inexact. */
 	return mean_of(function) > CONTROLLER_LONG_NS * 0.9999;
 }
 
-/* Whether it was asked for something that does not come. */
+/* Returns true if a wish was not fulfilled in time. */
 static bool is_stuck(const struct controller *controller,
 		     const struct function *function)
 {
-	/* A call that is open for long keeps it on its way. */
+	/* A long open call keeps a function draining. */
 	if (function->state == FUNCTION_DRAINING &&
 	    function->wish == FUNCTION_COUNTED)
 		return false;
@@ -272,8 +274,8 @@ static bool is_stuck(const struct controller *controller,
 }
 
 /*
- * Whether the policy may make the function quieter. *@mean is its mean
- * duration, or the longest that it can be.
+ * Returns true if the policy may make the function quieter. Sets *@mean to its
+ * mean duration, or to an upper bound.
  */
 static bool may_touch(const struct controller *controller,
 		      const struct function *function, double *mean)
@@ -301,12 +303,11 @@ static void wish(struct controller *controller, struct function *function,
 		 unsigned int state)
 {
 	function->wish = (uint8_t)state;
-	/* Said by say_wishes(). */
 	function->asked = false;
 	function->asked_at = controller->wall;
 }
 
-/* When the next episode of @function may begin: not all at once. */
+/* Sets the earliest start of the next episode, spread over time by number. */
 static void delay_episode(const struct controller *controller,
 			  struct function *function)
 {
@@ -340,13 +341,13 @@ static void wish_louder(struct controller *controller,
 	wish(controller, function, FUNCTION_SPAN);
 }
 
-/* Whether it has been quiet for long enough. */
 static bool has_waited(const struct controller *controller,
 		       const struct function *function)
 {
 	double quiet_for = controller->wall - function->quieter_at;
 
-	/* A long function need not wait, unless it had to go back before. */
+	/* A long function does not wait, unless it had to go quiet again
+	 * before. */
 	if (is_long(function) && function->ended >= LONG_ENDED &&
 	    function->wait <= WAIT_FIRST_NS)
 		return true;
@@ -366,15 +367,14 @@ static void episode_over(struct controller *controller,
 	function->episode = false;
 }
 
-/* --- a tick ------------------------------------------------------------------
- */
+/* --- a tick -------------------------------------------------------------- */
 
 static float sane(float ns)
 {
 	return ns > 0 ? fminf(ns, 1e6f) : 0;
 }
 
-/* Takes in what is told of a function but its calls. */
+/* Applies all reports about a function except its calls. */
 static void see_function(struct controller *controller,
 			 struct function *function,
 			 const struct controller_function *told)
@@ -400,11 +400,12 @@ static void see_function(struct controller *controller,
 		(function->episode || function->state != FUNCTION_COUNTED);
 }
 
-/* Returns what the function has cost. */
+/* Applies a report. Returns the cost of the function since the last tick. */
 static double take_told(struct controller *controller,
 			const struct controller_function *told)
 {
-	struct function *function = take_function(controller, told->number);
+	struct function *function =
+		take_steered_function(controller, told->number);
 	double calls = (double)told->calls, cost;
 	unsigned int before;
 	bool charged;
@@ -414,7 +415,7 @@ static double take_told(struct controller *controller,
 	before = function->known ? function->state : told->state;
 	charged = function->charged;
 	see_function(controller, function, told);
-	/* It may have changed at any time since the last tick. */
+	/* The state may have changed at any time since the last tick. */
 	cost = calls *
 	       (cost_in(function, before) + cost_in(function, told->state)) / 2;
 	if (charged) {
@@ -430,8 +431,7 @@ static double take_told(struct controller *controller,
 	return cost;
 }
 
-/* --- a window: rates ---------------------------------------------------------
- */
+/* --- a window: rates ----------------------------------------------------- */
 
 static void update_mean(struct function *function)
 {
@@ -467,7 +467,6 @@ static void update_rate(struct controller *controller,
 	function->rated = true;
 }
 
-/* Whether other functions run than before. */
 static bool load_changed(struct controller *controller)
 {
 	double differ = 0, sum = 0, calls = 0;
@@ -490,23 +489,15 @@ static bool load_changed(struct controller *controller)
 	return controller->changed >= CHANGED_WINDOWS;
 }
 
-/* The averages of before say nothing any more. */
-static void forget_load(struct controller *controller)
-{
-	controller->changed = 0;
-	for (size_t i = 0; i < controller->count; i++)
-		controller->functions[i].slow = controller->functions[i].now;
-}
-
-/* --- a window: the sums of a plan --------------------------------------------
- */
+/* --- a window: the sums of a plan ---------------------------------------- */
 
 struct plan {
-	double now, slow; /* loads, without what episodes cost more */
-	double fixed; /* load that no plan changes: counting is in it */
+	double now, slow; /* loads without the extra cost of episodes */
+	double fixed; /* load that no plan can avoid, including counting */
 };
 
-static void sum_up(const struct controller *controller, struct plan *plan)
+static void sum_up_window(const struct controller *controller,
+			  struct plan *plan)
 {
 	*plan = (struct plan){ 0 };
 	for (size_t i = 0; i < controller->count; i++) {
@@ -515,7 +506,8 @@ static void sum_up(const struct controller *controller, struct plan *plan)
 
 		if (!function->known)
 			continue;
-		cost = cost_in(function, state_of(controller, function));
+		cost = cost_in(function,
+			       planned_state_of(controller, function));
 		plan->now += cost * (double)function->now;
 		plan->slow += cost * (double)function->slow;
 		if (may_touch(controller, function, &mean))
@@ -524,7 +516,7 @@ static void sum_up(const struct controller *controller, struct plan *plan)
 	}
 }
 
-static unsigned int bucket_of(double score)
+static unsigned int bucket_of_score(double score)
 {
 	int power;
 	double part;
@@ -538,15 +530,15 @@ static unsigned int bucket_of(double score)
 	return power < BUCKETS ? (unsigned int)power : BUCKETS - 1;
 }
 
-/* Tiny and often is high. */
+/* Short and frequent functions score high. */
 static unsigned int score_of(const struct function *function, double rate,
 			     double mean)
 {
-	return bucket_of(rate * (double)function->span / fmax(mean, 1));
+	return bucket_of_score(rate * (double)function->span / fmax(mean, 1));
 }
 
-/* Load by bucket, and from which bucket on it is too much: what is in the
- * bucket @at has @left to share. */
+/* Load by bucket, and the first bucket above the limit, which has @left to
+ * share. */
 struct limit {
 	double load[BUCKETS];
 	unsigned int at;
@@ -563,7 +555,7 @@ static void find_limit(struct limit *limit, double allowed)
 	}
 }
 
-/* Whether a function of @bucket, which takes @load, is within the limit. */
+/* Returns true if a function of @bucket with @load is within the limit. */
 static bool within(struct limit *limit, unsigned int bucket, double load)
 {
 	if (bucket != limit->at)
@@ -574,11 +566,10 @@ static bool within(struct limit *limit, unsigned int bucket, double load)
 	return true;
 }
 
-/* --- a window: quieter -------------------------------------------------------
- */
+/* --- a window: quieter --------------------------------------------------- */
 
-/* Whether @function is among those that a plan makes quieter; *@rate and
- * *@bucket are its. */
+/* Returns true if a plan may make @function quieter. Sets *@rate and
+ * *@bucket. */
 static bool may_quieten(const struct controller *controller,
 			const struct function *function, double *rate,
 			unsigned int *bucket)
@@ -587,8 +578,8 @@ static bool may_quieten(const struct controller *controller,
 
 	*rate = louder_rate(function);
 	if (!function->known ||
-	    state_of(controller, function) != FUNCTION_SPAN || !(*rate > 0) ||
-	    !may_touch(controller, function, &mean))
+	    planned_state_of(controller, function) != FUNCTION_SPAN ||
+	    !(*rate > 0) || !may_touch(controller, function, &mean))
 		return false;
 	*bucket = score_of(function, *rate, mean);
 	return true;
@@ -619,12 +610,10 @@ static void quieten(struct controller *controller, const struct plan *plan)
 	}
 }
 
-/* --- a window: louder --------------------------------------------------------
- */
+/* --- a window: louder ---------------------------------------------------- */
 
-/* Whether @function is counted because of us, and could be recorded. */
-static bool may_record(const struct controller *controller,
-		       const struct function *function)
+static bool may_function_record(const struct controller *controller,
+				const struct function *function)
 {
 	return function->known && !function->fixed && !function->episode &&
 	       function->wish == FUNCTION_COUNTED &&
@@ -640,7 +629,7 @@ static void record_again(struct controller *controller, double room)
 		struct function *function = &controller->functions[i];
 		double load = (double)function->held * step_span(function);
 
-		if (!may_record(controller, function))
+		if (!may_function_record(controller, function))
 			continue;
 		if (is_long(function)) {
 			wish_louder(controller, function);
@@ -655,17 +644,17 @@ static void record_again(struct controller *controller, double room)
 	for (size_t i = 0; i < controller->count; i++) {
 		struct function *function = &controller->functions[i];
 
-		if (may_record(controller, function) && !is_long(function) &&
+		if (may_function_record(controller, function) &&
+		    !is_long(function) &&
 		    within(&limit, function->bucket,
 			   (double)function->held * step_span(function)))
 			wish_louder(controller, function);
 	}
 }
 
-/* --- episodes ----------------------------------------------------------------
- */
+/* --- episodes ------------------------------------------------------------ */
 
-/* The cost of an episode beyond counting. It takes about two ticks. */
+/* Returns the cost of an episode beyond counting. It takes about two ticks. */
 static double episode_price(const struct controller *controller,
 			    const struct function *function)
 {
@@ -718,7 +707,7 @@ static void episodes_begin(struct controller *controller, double most)
 			return;
 		if (!may_begin(controller, function))
 			continue;
-		/* It is the first the next time, unless it begins. */
+		/* Start here next time, unless this one starts now. */
 		controller->episode_next = number;
 		price = episode_price(controller, function);
 		if (controller->episodes_saved - controller->episodes_reserved <
@@ -728,7 +717,6 @@ static void episodes_begin(struct controller *controller, double most)
 	}
 }
 
-/* Ends the episodes that have begun, and begins others. */
 static void episodes(struct controller *controller)
 {
 	double share = EPISODES * controller->load;
@@ -750,8 +738,7 @@ static void episodes(struct controller *controller)
 		episodes_begin(controller, most);
 }
 
-/* --- a window: everything ----------------------------------------------------
- */
+/* --- a window: everything ------------------------------------------------ */
 
 static void tell_window(struct controller *controller, const struct plan *plan)
 {
@@ -772,24 +759,18 @@ static void tell_window(struct controller *controller, const struct plan *plan)
 	controller->unmet = controller->unmet_for >= SECOND;
 }
 
-/* Takes from the budget of this window what else has cost. */
-static void pay(struct controller *controller)
-{
-	double most = PAYS * controller->budget * controller->window_work;
-	double paid = fmin(controller->debt, most);
-
-	controller->debt -= paid;
-	controller->load = controller->budget;
-	if (paid > 0)
-		controller->load -= paid / controller->window_work;
-}
-
 static void decide(struct controller *controller)
 {
 	struct plan plan;
 	double room;
+	double most = PAYS * controller->budget * controller->window_work;
+	double paid = fmin(controller->debt, most);
 
-	pay(controller);
+	/* Pays other costs from the budget of this window. */
+	controller->debt -= paid;
+	controller->load = controller->budget;
+	if (paid > 0)
+		controller->load -= paid / controller->window_work;
 	controller->slow_keeps = exp(-controller->window_wall / SLOW_NS);
 	controller->held_keeps = exp(-controller->window_wall / HELD_NS);
 	for (size_t i = 0; i < controller->count; i++) {
@@ -800,30 +781,25 @@ static void decide(struct controller *controller)
 		update_mean(function);
 		update_rate(controller, function);
 	}
-	if (load_changed(controller))
-		forget_load(controller);
-	sum_up(controller, &plan);
+	if (load_changed(controller)) {
+		controller->changed = 0;
+		for (size_t i = 0; i < controller->count; i++)
+			controller->functions[i].slow =
+				controller->functions[i].now;
+	}
+	sum_up_window(controller, &plan);
 	tell_window(controller, &plan);
 	if (plan.now > OVER_NOW * controller->load ||
 	    plan.slow > OVER_SLOW * controller->load) {
 		quieten(controller, &plan);
-		sum_up(controller, &plan);
+		sum_up_window(controller, &plan);
 	}
 	episodes(controller);
 	room = LOUD_TO * controller->load - fmax(plan.now, plan.slow);
 	record_again(controller, room);
 }
 
-static void end_window(struct controller *controller)
-{
-	for (size_t i = 0; i < controller->count; i++)
-		controller->functions[i].calls = 0;
-	controller->window_wall = controller->window_cpu = 0;
-	controller->window_cost = controller->window_work = 0;
-}
-
-/* --- what is said ------------------------------------------------------------
- */
+/* --- wishes --------------------------------------------------------------- */
 
 static bool to_say(const struct controller *controller,
 		   const struct function *function)
@@ -865,7 +841,7 @@ static void gather(struct controller *controller)
 			.state = function->wish,
 			.episode = function->charged,
 		};
-		/* What saves most comes first. */
+		/* The largest saving comes first. */
 		change->urgency = (float)(louder_rate(function) *
 					  (cost_in(function, function->state) -
 					   cost_in(function, function->wish)));
@@ -908,7 +884,7 @@ size_t controller_tick(struct controller *controller,
 	controller->threads = time->threads ? time->threads : 1;
 	for (size_t i = 0; i < count; i++)
 		cost += take_told(controller, &functions[i]);
-	/* What costs has run, even where no clock says so. */
+	/* Cost is CPU time, even if no clock has it. */
 	cpu = fmax(cpu, cost);
 	work = fmax(cpu - cost, cpu * WORK_LEAST);
 	controller->wall += wall;
@@ -925,13 +901,15 @@ size_t controller_tick(struct controller *controller,
 	    (controller->window_wall >= WINDOW_WALL_NS &&
 	     controller->window_cpu > 0)) {
 		decide(controller);
-		end_window(controller);
+		for (size_t i = 0; i < controller->count; i++)
+			controller->functions[i].calls = 0;
+		controller->window_wall = controller->window_cpu = 0;
+		controller->window_cost = controller->window_work = 0;
 	}
 	return say_wishes(controller, changes, room);
 }
 
-/* --- what is known -----------------------------------------------------------
- */
+/* --- knowledge ------------------------------------------------------------ */
 
 bool controller_hurries(const struct controller *controller)
 {
@@ -941,7 +919,7 @@ bool controller_hurries(const struct controller *controller)
 void controller_know(struct controller *controller, uint32_t number,
 		     const struct controller_known *known)
 {
-	struct function *function = take_function(controller, number);
+	struct function *function = take_steered_function(controller, number);
 	bool span = known->state == FUNCTION_SPAN;
 
 	if (!function)
@@ -971,7 +949,8 @@ void controller_know(struct controller *controller, uint32_t number,
 bool controller_known(const struct controller *controller, uint32_t number,
 		      struct controller_known *known)
 {
-	const struct function *function = find_function(controller, number);
+	const struct function *function =
+		find_steered_function(controller, number);
 
 	if (!function)
 		return false;
@@ -985,7 +964,7 @@ bool controller_known(const struct controller *controller, uint32_t number,
 
 void controller_forget(struct controller *controller, uint32_t number)
 {
-	struct function *function = find_function(controller, number);
+	struct function *function = find_steered_function(controller, number);
 
 	if (!function)
 		return;

@@ -5,13 +5,13 @@
 #ifndef PERFREC_COLLECTOR_STATES_FUNCTION_STATE_H
 #define PERFREC_COLLECTOR_STATES_FUNCTION_STATE_H
 
-/* The numbers stand in files of states_cache. */
+/* The numbers are stored in files of states_cache. */
 enum function_state {
 	FUNCTION_SPAN = 0, /* each call is recorded */
 	FUNCTION_COUNTED = 1, /* each call is counted, none is recorded */
 	FUNCTION_OFF = 2, /* neither */
 	/* On the way from FUNCTION_SPAN to another state: no new call is
-	 * recorded, and recorded calls end. Nobody asks for this state. */
+	 * recorded, and recorded calls end. Never requested. */
 	FUNCTION_DRAINING = 3,
 };
 

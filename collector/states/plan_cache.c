@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The items of a file are bytes: a struct plan_key, and what code_pack() makes.
+ * plan_cache - the items of a file are bytes: a struct plan_key, and the output
+ * of code_pack().
  */
 
 #include "collector/states/plan_cache.h"
@@ -13,20 +14,20 @@
 #include "collector/base/bytes.h"
 #include "collector/code/code_pack.h"
 #include "collector/code/code_plan.h"
-#include "collector/states/cache_files.h"
+#include "collector/output/cache_files.h"
 
-_Static_assert(sizeof(struct plan_key) == 88, "no gaps");
+_Static_assert(sizeof(struct plan_key) == 96, "no gaps");
 
 static const struct cache_kind g_kind = {
-	.prefix = "plan-",
+	.prefix = CACHE_PREFIX_PLANS,
 	.magic = "perfrecP",
-	.version = 1,
+	.version = 2,
 	.item_bytes = 1,
 	.items_max = PLAN_CACHE_BYTES_MAX,
 	.files_max = PLAN_CACHE_FILES_MAX,
 };
 
-int plan_cache_key(int fd, struct plan_key *key)
+int plan_cache_key(int fd, bool moves, struct plan_key *key)
 {
 	struct stat file, self;
 
@@ -36,6 +37,7 @@ int plan_cache_key(int fd, struct plan_key *key)
 		.device = file.st_dev,
 		.inode = file.st_ino,
 		.size = (uint64_t)file.st_size,
+		.moves = moves,
 		.changed = { file.st_mtim.tv_sec, file.st_mtim.tv_nsec,
 			     file.st_ctim.tv_sec, file.st_ctim.tv_nsec },
 		.perfrec = { self.st_ino, (uint64_t)self.st_size,
@@ -81,11 +83,4 @@ int plan_cache_store(const char *build_id, const struct plan_key *key,
 				       (uint32_t)bytes.count);
 	bytes_release(&bytes);
 	return err;
-}
-
-int plan_cache_forget(void)
-{
-	unsigned int ignored;
-
-	return cache_files_forget(&g_kind, &ignored);
 }

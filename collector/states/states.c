@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states - the life of the states of an arena, and what other threads ask of
- * them. All that takes time is left to the thread perfrec-states.
+ * states - the lifetime of the states of an arena, and requests of other
+ * threads. The thread perfrec-states does all slow work.
  */
 #include "collector/states/states.h"
 
@@ -15,34 +15,32 @@
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/base/proc.h"
+#include "collector/code/patch.h"
+#include "collector/code/thunks.h"
 #include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
 #include "collector/options/cpu_rate.h"
-#include "collector/patch/patch.h"
-#include "collector/patch/thunks.h"
+#include "collector/options/trigger.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/watches.h"
 #include "collector/states/controller.h"
 #include "collector/states/states_inner.h"
-#include "collector/options/trigger.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Of one arena. More children than that which record nothing are not looked
- * after. */
+/* Limit of known children of an arena that record nothing. More are ignored. */
 #define STRANGERS_MAX 256
 
 bool states_are_wanted(const struct collect_options *options)
 {
-	return options->overhead || options->count_count ||
+	return options->overhead || options->count_count || options->patch ||
 	       filter_is_active(&options->filter);
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 static int add_pattern(struct states *states, char letter, const char *glob)
 {
@@ -58,8 +56,8 @@ static int add_pattern(struct states *states, char letter, const char *glob)
 	return 0;
 }
 
-/* A call that is not recorded fires nothing: functions that have triggers stay
- * recorded. */
+/* A call that is not recorded cannot fire a trigger, so functions with triggers
+ * stay recorded. */
 static int add_triggers(struct states *states,
 			const struct flight_options *flight)
 {
@@ -97,7 +95,7 @@ static int add_options(struct states *states)
 		states->controller = controller_new(
 			budget_of_hooks(states->thread->collector));
 		err = states->controller ? 0 : -ENOMEM;
-		/* relaxed: a hint, as all stores of it */
+		/* relaxed: a hint, as are all stores to it */
 		atom_store_rlx(&states->want_durations, !err);
 	}
 	return err;
@@ -138,7 +136,7 @@ int states_begin(struct states_thread *thread, struct arena *arena)
 
 struct states *states_get(struct states *states)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller already has a reference */
 	atom_add_rlx(&states->refs, 1);
 	return states;
 }
@@ -244,7 +242,7 @@ static void ask_for_end(struct states *states, bool end)
 		states->end_ns = clock_boottime_ns();
 	states->wants_end = states->wants_end || end;
 	over = !states->has_thread;
-	/* Nothing was ever written. */
+	/* Without a thread no text was ever written. */
 	if (over) {
 		states->restored = true;
 		states->answered = states->asked;
@@ -273,8 +271,7 @@ void states_end(struct arena *arena)
 	states_put(&states);
 }
 
-/* --- processes --------------------------------------------------------------
- */
+/* --- processes ----------------------------------------------------------- */
 
 static struct states_process *new_process(const struct process_setup *setup)
 {
@@ -298,8 +295,8 @@ static struct states_process *new_process(const struct process_setup *setup)
 	return process;
 }
 
-/* Whether @new is a stranger that is known already, and is none any more: then
- * that gets its modules. Under the lock. */
+/* Turns a known stranger with the ids of @new into a normal process, which gets
+ * the modules of @new. Returns true if there was one. Under the lock. */
 static bool adopt_stranger(struct states *states, struct states_process *new)
 {
 	for (struct states_process *one = states->processes; one;
@@ -344,7 +341,7 @@ void states_process_end(struct process *process)
 	const struct process_setup *setup = process_setup(process);
 	struct states *states = setup->arena_setup->states;
 
-	/* If it goes on unrecorded, its text is to be restored. */
+	/* The text of a process that goes on unrecorded must be restored. */
 	if (!states || !process_is_gone(process))
 		return;
 	lock_acquire(&states->lock);
@@ -357,8 +354,9 @@ void states_process_end(struct process *process)
 	states_wake(states);
 }
 
-/* The modules of the parent of @process, or of the root, with a reference, and
- * the generation of its load map. NULL: there are none. Takes the lock. */
+/* Returns the modules of the parent of @process, or of the root, with a
+ * reference, and sets the generation of the load map. Returns NULL without any.
+ * Takes the lock. */
 static struct modules *modules_of_parent(struct states *states,
 					 struct states_process *process)
 {
@@ -379,7 +377,6 @@ static struct modules *modules_of_parent(struct states *states,
 	return modules;
 }
 
-/* How many processes of @states are watched. Takes the lock. */
 static uint32_t count_watched(struct states *states)
 {
 	uint32_t count = 0;
@@ -392,8 +389,8 @@ static uint32_t count_watched(struct states *states)
 	return count;
 }
 
-/* A process of @states that has recorded nothing yet; or NULL. Takes the lock.
- */
+/* Makes a process that has recorded nothing yet. Returns NULL without memory or
+ * descriptors. Takes the lock. */
 static struct states_process *new_stranger(struct states *states, pid_t pid,
 					   pid_t inner_pid, int mem)
 {
@@ -425,8 +422,8 @@ static struct states_process *new_stranger(struct states *states, pid_t pid,
 	return process;
 }
 
-/* Give @mem to the child, if it wants it. False: it is not known. Under the
- * lock. */
+/* Passes @mem to the known child, if it needs it; then sets *@taken. Returns
+ * false if the child is unknown. Under the lock. */
 static bool give_memory(struct states *states, pid_t pid, pid_t inner_pid,
 			int mem, bool *taken)
 {
@@ -476,7 +473,8 @@ bool states_add_child(struct states *states, pid_t pid, pid_t inner_pid,
 	return taken;
 }
 
-/* Whether processes with long maps have lied just now. */
+/* Returns true if a process with a long map has recently claimed the arena
+ * falsely. */
 static bool is_lied_to(struct states *states)
 {
 	uint64_t until_ns;
@@ -492,7 +490,7 @@ void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
 {
 	struct states *states = arena_setup(arena)->states;
 
-	/* close() of any other file might wait. */
+	/* close() of any other file may block. */
 	if (!states || !patch_mem_is_good(mem_fd) ||
 	    (!proven && is_lied_to(states)))
 		return;
@@ -504,11 +502,10 @@ void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
 		states_wake(states);
 }
 
-/* --- requests ---------------------------------------------------------------
- */
+/* --- requests ------------------------------------------------------------ */
 
-/* The pattern of a request with that glob; pattern_count: there is none. Those
- * of the options come first, and stay. Under the lock. */
+/* Returns the index of the requested pattern with that glob, or pattern_count.
+ * Patterns of options come first and stay. Under the lock. */
 static size_t find_asked(const struct states *states, const char *glob)
 {
 	size_t at = states->thread->collector->options->count_count;
@@ -519,7 +516,7 @@ static size_t find_asked(const struct states *states, const char *glob)
 	return at;
 }
 
-/* The last word about a glob is as good as all. Under the lock. */
+/* Replaces an earlier request for the same glob. Under the lock. */
 static int ask_pattern(struct states *states, char letter, const char *glob)
 {
 	size_t at = find_asked(states, glob);
@@ -537,12 +534,10 @@ static int ask_pattern(struct states *states, char letter, const char *glob)
 	states->pattern_count--;
 	for (; at < states->pattern_count; at++)
 		states->patterns[at] = states->patterns[at + 1];
-	/* Who has asked before may want to know still. */
 	states->patterns[at - 1].matched = matched;
 	return 0;
 }
 
-/* Under the lock. */
 static int ask_patterns(struct states_ask *ask, const char *const *globs,
 			size_t count)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states - the functions of the programs of one arena whose states can be
- * changed (docs/OVERHEAD.md): which there are, in which state they are, and
- * what was counted. A thread of the arena, perfrec-states, plans, patches and
- * steers; other threads ask it, and read what it has found. It begins when
- * somebody asks.
+ * states - the functions of the programs of one arena with changeable states
+ * (docs/OVERHEAD.md): the list, their states and their counts. One thread of
+ * the arena, perfrec-states, plans, patches and steers; it starts with the
+ * first request. Other threads send requests and read results.
  *
- * A function is known once its module was planned. It has a number once it is
- * connected, that is, when its calls go through thunks. An arena has one table
- * of functions for the program and all its forked children; the text of each
- * process is patched on its own, and counts are kept for each slot.
+ * A function is known once its module is planned. It has a number once it is
+ * connected, that is, once its calls go through thunks. An arena has one table
+ * of functions for the program and all its forked children. The text of each
+ * process is patched separately, and each slot has its own counts.
  */
 #ifndef PERFREC_COLLECTOR_STATES_STATES_H
 #define PERFREC_COLLECTOR_STATES_STATES_H
@@ -22,16 +21,16 @@
 #include "collector/states/function_state.h"
 
 /*
- * ns of a counted call over the same build that is not recorded, whose sites
- * call a stub: all that the controller can save. docs/OVERHEAD.md ("Counted
- * calls") has how this and the next two were measured.
+ * Cost in ns of a counted call. The baseline is the same build unrecorded, with
+ * a stub as its hook, because the controller cannot save more. docs/OVERHEAD.md
+ * ("Counted calls") describes how this and the next two were measured.
  */
 #define STATES_COUNTED_NS 0.4f
-/* The same over a call whose sites are off. */
+/* ns of a counted call beyond a call with its sites off. */
 #define STATES_COUNTED_OVER_OFF_NS 1.3
-/* ns of a call in a calls build whose sites are off, over the plain program: it
- * is not inlined, and the arguments of hooks are prepared. In an entry build
- * this is 0 within the error. */
+/* ns of a call in a calls build with its sites off, beyond the plain program:
+ * the function is not inlined, and the arguments of hooks are prepared. In an
+ * entry build this is 0 within the error. */
 #define STATES_CALLS_BUILD_NS 0.9
 
 struct arena;
@@ -40,233 +39,228 @@ struct collect_options;
 struct collector;
 struct map_log;
 struct process;
-struct states; /* of an arena; the setup of the arena has it */
+struct states; /* of an arena; its setup has the pointer */
 struct states_thread;
 
-/* --- the threads ------------------------------------------------------------
- */
+/* --- the threads --------------------------------------------------------- */
 
-/* Begin what the threads of all arenas share. @collector must outlive it. The
- * caller ends *@out with states_thread_stop(). 0 or -errno. Main thread. */
+/* Starts the state that all arenas share. @collector must outlive it. The
+ * caller ends *@out with states_thread_stop(). Returns 0 or -errno. Main
+ * thread. */
 int states_thread_start(struct collector *collector,
 			struct states_thread **out);
-/* End it. All arenas must have been given up by states_end(); what text is
- * patched is restored before. Also for NULL. False: a program keeps its thread
- * waiting for ever; nothing that this may use is freed, so the caller frees no
- * symbols either and soon exits. Main thread. */
+/* Ends it, after states_end() for all arenas; patched text is restored before.
+ * NULL is allowed. Returns false if a program blocks its thread for ever. Then
+ * the function frees no memory that the thread may use, and the caller must not
+ * free symbols and should exit soon. Main thread. */
 bool states_thread_stop(struct states_thread **thread);
 
-/* Whether @options ask for functions to be connected while a program waits with
- * its start. Pure. */
+/* Returns true if @options need functions connected before a program starts.
+ * Pure. */
 bool states_are_wanted(const struct collect_options *options);
 
-/* --- an arena ---------------------------------------------------------------
- */
+/* --- an arena ------------------------------------------------------------ */
 
-/* Begin the states of @arena, whose setup gets them. Before the program has the
- * reply to its hello. 0 or -ENOMEM. Main thread. */
+/* Creates the states of @arena, stored in its setup. Call before the reply to
+ * the program's hello. Returns 0 or -ENOMEM. Main thread. */
 int states_begin(struct states_thread *thread, struct arena *arena);
-/* Connect what options ask for, as far as STATES_HOLD_NS are enough; the rest
- * is connected while the program runs. Then @ready is called, on the thread
- * perfrec-states; NULL: the program does not wait, as it has no functions yet:
- * it may load some. Any thread. */
+/* Connects the functions that options ask for, at most for STATES_HOLD_NS; the
+ * rest is connected while the program runs. Then calls @ready on the thread
+ * perfrec-states. @ready is NULL if the program does not wait, because it has
+ * no functions yet. Any thread. */
 void states_connect(struct arena *arena, void (*ready)(struct arena *arena));
 #define STATES_HOLD_NS 1000000000
-/* A program of @arena has called dlopen(), or told what it has loaded: look at
- * it soon. @entry_build: it has loaded an entry build, whose functions must be
- * connected to be recorded. Any thread. */
+/* The same with --patch: what is not moved then is never recorded. */
+#define STATES_PATCH_NS 60000000000
+/* Looks for new modules soon, after a dlopen() or a load report of a program.
+ * @entry_build: the program has loaded an entry build, whose functions are
+ * recorded only once connected. Any thread. */
 void states_look(struct arena *arena, bool entry_build);
-/* Recording of @arena ends, while its processes may go on: restore the text of
- * all of them. Main thread; does not wait. */
+/* Restores the text of all processes of @arena: recording ends, but the
+ * processes may go on. Main thread; does not wait. */
 void states_restore(struct arena *arena);
-/* @arena has left the collector's list. As states_restore(), and the setup's
- * pointer becomes NULL. Main thread; no process of @arena is left. */
+/* As states_restore(), for an arena that has left the collector's list without
+ * any process. Sets the setup's pointer to NULL. Main thread. */
 void states_end(struct arena *arena);
-/* Whether an arena that has ended still has its thread: then ask again soon.
- * One whose program has kept it waiting for too long is given up. Main thread.
- */
+/* Returns true if an ended arena still has its thread; ask again soon. Gives up
+ * an arena whose program has blocked the thread for too long. Main thread. */
 bool states_are_ending(struct states_thread *thread);
-/* Whether all text of session @number is as it was. Main thread. */
+/* Returns true if all text of session @number is restored. Main thread. */
 bool states_are_restored(struct states_thread *thread, uint64_t number);
 
-/* --- processes, slots and threads -------------------------------------------
- */
+/* --- processes, slots and threads ---------------------------------------- */
 
-/* @process begins, a child of the process that said hello or that process
- * itself. Takes in what is needed of it at once: it may end soon. Any thread;
- * the lock of the arena may be held. */
+/* Adds @process, a child of the process that said hello or that process itself.
+ * Copies all data at once, because the process may end soon. Any thread; the
+ * caller may hold the lock of the arena. */
 void states_process_begin(struct process *process);
-/* The text of @process is not touched any more: it has ended, or called exec().
- * Any thread. */
+/* From now on the text of @process is not touched: it has ended or called
+ * exec(). Any thread. */
 void states_process_end(struct process *process);
-/* A forked child @pid, which calls itself @inner_pid, has passed its own
- * /proc/self/mem as @mem_fd, which stays the caller's. It may have recorded
- * nothing yet: then its text is looked after all the same, as it may never call
- * a hook while functions are off. @proven: it is known to have @arena mapped;
- * else the thread of @arena finds that out, and where processes with long maps
- * lie, believes none for a while. Main thread. */
+/* Passes @mem_fd, the /proc/self/mem of forked child @pid (@inner_pid in its
+ * own namespace); the caller keeps the descriptor. The child's text is
+ * maintained even if it has recorded nothing, because it may never call a hook
+ * while functions are off. @proven: the child is known to have @arena mapped.
+ * Otherwise the arena's thread checks that; after a false claim of a process
+ * with a long map it rejects such children for a while. Main thread. */
 void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
 			 int mem_fd, bool proven);
 
-/* How often a function was called. */
+/* The calls of a function. */
 struct states_calls {
-	uint64_t address; /* of the function */
+	uint64_t address;
 	uint32_t number;
 	uint32_t generation; /* of the load map when its module came */
-	uint64_t calls; /* all of them */
-	bool apart; /* but for those that were recorded: the gate counted */
+	uint64_t calls; /* all calls */
+	bool apart; /* without recorded calls: the gate counted */
 };
 
 /*
- * How often each function of which not all calls were recorded was called by
- * the owner of slot @index, up to now: those with calls, by address, in *@out,
- * which the caller frees; it is NULL if there are none. Returns how many. The
- * slot's drain worker.
+ * Returns the calls of each partly unrecorded function by the owner of slot
+ * @index so far. Sets *@out to a list sorted by address, which the caller
+ * frees, or NULL if it is empty. Returns the length. Drain worker of the slot.
  */
 size_t states_slot_calls(struct arena *arena, uint32_t index,
 			 struct states_calls **out);
 /*
- * The owner of slot @index has been finished. With @gone the slot becomes free
- * after this: its counts are added to those of slots that have ended, and
- * cleared for the next owner. The slot's drain worker.
+ * The owner of slot @index has been finished. @gone: the slot becomes free now,
+ * so its counts are added to those of ended slots and cleared. Drain worker of
+ * the slot.
  */
 void states_slot_ended(struct arena *arena, uint32_t index, bool gone);
 
-/* A change of a function, as the trace tells it. */
+/* A change of a function's state, for the trace. */
 struct states_change {
-	uint64_t ns; /* BOOTTIME */
-	uint64_t address; /* of the function */
-	const char *name; /* as long as the symbol cache; NULL: not known */
+	uint64_t ns;
+	uint64_t address;
+	const char *name; /* owned by the symbol cache; NULL: unknown */
 	enum function_state from, to;
-	/* Why: what it cost in the time before, in parts of 2^32 of the
-	 * program's CPU time, and its mean duration; 0: not known. */
+	/* The reason: its cost before the change, in 2^-32 of the program's CPU
+	 * time, and its mean duration; 0: unknown. */
 	uint32_t share;
 	uint32_t mean_ns;
-	bool by_hand; /* asked for, by option or by ctl */
+	bool by_hand;
 	bool entry_build;
-	bool connected; /* its calls go through thunks from now on */
-	/* Begin (to FUNCTION_SPAN) or end (to FUNCTION_COUNTED) of an episode
+	bool connected; /* from now on its calls go through thunks */
+	/* Start (to FUNCTION_SPAN) or end (to FUNCTION_COUNTED) of an episode
 	 * (controller.h). */
 	bool episode;
-	bool last_episode; /* the trace shows no later episode */
+	bool last_episode;
 };
 
-/* Recorded calls of functions that ended, for the controller. */
+/* Ended recorded calls of a function, for the controller. */
 struct states_durations {
 	uint64_t address;
 	uint64_t ended, ended_ns;
 };
-/* Whether somebody needs durations: then drain workers add them about every
+/* Returns true if durations are needed; then drain workers add them about every
  * STATES_DURATIONS_NS. Any thread; one load. */
 bool states_want_durations(const struct states *states);
 #define STATES_DURATIONS_NS 50000000
-/* Add @count of them. A drain worker. */
 void states_add_durations(struct states *states,
 			  const struct states_durations *durations,
 			  size_t count);
 
-/* --- for people -------------------------------------------------------------
- */
+/* --- for people ---------------------------------------------------------- */
 
 struct states_function {
 	uint64_t address;
-	const char *name, *module; /* as long as the symbol cache */
+	const char *name, *module; /* owned by the symbol cache */
 	uint32_t number; /* 0: not connected */
 	enum function_state state;
-	bool by_hand; /* asked for, by option or by ctl */
-	bool gated; /* the filter table does it: nothing could be written */
+	bool by_hand;
+	bool gated; /* the filter table leaves it out, since its text cannot be
+		     * written */
 	bool entry_build;
 	uint32_t sites;
-	const char *refused; /* why it cannot be changed; NULL: it can. Static
-			      */
-	bool counted; /* calls is known */
-	uint64_t calls; /* in all processes */
-	uint64_t ended, ended_ns; /* of recorded calls; 0: not known */
-	uint64_t cost_ns; /* what its hooks cost the program so far */
-	float cost_each_ns; /* of a call, as it is now */
-	float cost_share; /* cost_ns in the program's CPU time; 0: unknown */
+	const char *refused; /* reason why it cannot change, a static text, or
+			      * NULL */
+	bool counted; /* calls is valid */
+	uint64_t calls;
+	uint64_t ended, ended_ns; /* of recorded calls; 0: unknown */
+	uint64_t cost_ns; /* cost of its hooks so far */
+	float cost_each_ns; /* of a call in its present state */
+	float cost_share; /* cost_ns as a part of the program's CPU time; 0:
+			   * unknown */
 };
 
-/* All functions that are known of @arena, those that cost most first, into
- * *@out, which the caller frees. Returns how many; 0: none, or no memory. Any
- * thread. */
+/* Sets *@out to all known functions of @arena, the most expensive first; the
+ * caller frees it. Returns their number; 0: none, or no memory. Any thread. */
 size_t states_list(struct arena *arena, struct states_function **out);
 
 struct states_summary {
-	uint64_t functions; /* that are known */
-	uint64_t counted, off; /* now, or at the end; of connected ones */
-	uint64_t gated; /* off or counted by the gate */
-	uint64_t refused; /* that cannot be changed */
-	uint64_t changes; /* of states */
-	uint64_t unpatched_processes; /* children that could not be patched */
-	uint64_t patch_ns; /* what the collector took for planning, patching */
-	uint64_t
-		held_ns; /* how long the program waited for that at its start */
-	uint64_t hooked; /* of connected ones: their calls of hooks are code of
-			  * the build (calls builds) */
-	uint64_t recalled; /* an earlier recording knew them */
-	const char *unwritable; /* why no text could be written at all; NULL */
-	uint64_t unheard; /* then: functions of entry builds, of which nothing
-			   * could be recorded */
-	/* Modules of entry builds that were loaded while the program ran. */
+	uint64_t functions;
+	uint64_t counted, off; /* connected ones, now or at the end */
+	uint64_t gated;
+	uint64_t refused;
+	uint64_t changes;
+	uint64_t unpatched_processes;
+	uint64_t patch_ns; /* collector's time for planning and patching */
+	uint64_t held_ns;
+	uint64_t hooked; /* connected ones whose hooks are called by code of the
+			  * build (calls builds) */
+	uint64_t recalled;
+	uint64_t patched, unpatched; /* functions without hooks (--patch) */
+	const char *unwritable; /* reason why no text can be written, or NULL */
+	uint64_t unheard; /* then: functions of entry builds, all unrecorded */
+	/* Modules of entry builds loaded while the program ran. */
 	struct states_modules_told {
-		uint64_t late; /* calls before they were connected are lost */
-		uint64_t late_ns; /* for how long, at most */
-		uint64_t missed; /* were never connected */
+		uint64_t late; /* connected late; earlier calls are lost */
+		uint64_t late_ns; /* longest delay */
+		uint64_t missed;
 		struct states_module_told {
-			const char *path; /* "": not known */
-			uint64_t ns; /* until it was connected, at most; 0: it
-				      * was not */
+			const char *path; /* "": unknown */
+			uint64_t ns; /* longest delay until connected; 0: never
+				      * connected */
 			uint64_t loads, processes;
-		} list[8]; /* some of them */
+		} list[8]; /* the first ones */
 		size_t count;
 		struct map_log
-			*log; /* a reference: it has the paths; or NULL */
+			*log; /* a reference, which keeps the paths; or NULL */
 	} modules;
-	/* With --overhead, what the controller has reached; all 0 without. */
+	/* The controller's result (--overhead); all 0 without a controller. */
 	bool unmet;
 	uint64_t cost_ns, counting_ns, cpu_ns;
-	/* Why functions are refused, and how many for each reason. */
+	/* Reasons of refusals with their counts. */
 	struct states_refusal {
-		const char *why; /* static; NULL: no more */
+		const char *why; /* static; NULL ends the list */
 		uint64_t functions;
 		uint64_t unheard; /* of entry builds: nothing is recorded */
 	} refusals[16];
 };
 
-/* Tell the recording of @arena which patterns of --count have matched functions
- * of it; --filter and --exclude are told at once. Any thread. */
+/* Reports to the recording of @arena which patterns of --count matched its
+ * functions; --filter and --exclude report at once. Any thread. */
 void states_tell_matches(struct arena *arena);
-/* Of @arena, up to now; states_summary_release() ends it. Any thread. */
+/* Summary of @arena so far. The caller ends it with states_summary_release().
+ * Any thread. */
 void states_summary(struct arena *arena, struct states_summary *out);
 void states_summary_release(struct states_summary *summary);
 
-/* --- requests ---------------------------------------------------------------
- */
+/* --- requests ------------------------------------------------------------ */
 
 struct states_ask;
-#define STATES_GLOBS_MAX 4096 /* that were ever asked for, of a program */
+#define STATES_GLOBS_MAX 4096 /* distinct globs ever requested of a program */
 
 /*
- * Ask for changes of @arena. @globs are @count patterns as in names/filter.h,
- * each with a letter for the state before it: CTL_FUNCTIONS_SPAN and so on of
- * serve/ctl_wire.h ('s', 'c', 'o'). They are copied. They hold for modules that
- * come later, too. With none, modules are planned, so that they can be listed.
- * done_fd of the collector is written to when it is done. The caller ends *@out
- * with states_ask_end(). One with the glob of an earlier one takes its place.
- * 0, -ENOMEM, or -E2BIG: there are more than STATES_GLOBS_MAX. Main thread.
+ * Requests changes of @arena. @globs are @count patterns as in names/filter.h,
+ * each prefixed with the letter of a state: CTL_FUNCTIONS_SPAN and so on of
+ * options/ctl_wire.h ('s', 'c', 'o'). They are copied, and also apply to later
+ * modules. A pattern replaces an earlier one with the same glob. Without
+ * patterns, modules are planned for a list. When done, done_fd of the collector
+ * is written. The caller ends *@out with states_ask_end(). Returns 0, -ENOMEM,
+ * or -E2BIG beyond STATES_GLOBS_MAX. Main thread.
  */
 int states_ask_start(struct arena *arena, const char *const *globs,
 		     size_t count, struct states_ask **out);
-/* Whether it is done. Main thread. */
 bool states_ask_is_done(struct states_ask *ask);
-/* Once it is done: why it could not be done, a static text; NULL: it was. Main
- * thread. */
+/* Returns the reason, a static text, if a finished request failed, or NULL.
+ * Main thread. */
 const char *states_ask_trouble(const struct states_ask *ask);
-/* Whether pattern @index of it matches a function, once it is done. Main
+/* Returns true if pattern @index of a finished request matches a function. Main
  * thread. */
 bool states_ask_has_matched(struct states_ask *ask, size_t index);
-/* Also for NULL, and for one that is not done yet. */
+/* @ask may be NULL or unfinished. */
 void states_ask_end(struct states_ask **ask);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An item of the file is a struct entry.
+ * states_cache - an item of the file is a struct entry.
  */
 
 #include "collector/states/states_cache.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collector/states/cache_files.h"
+#include "collector/output/cache_files.h"
 
 struct entry {
 	uint64_t offset;
@@ -20,7 +20,7 @@ struct entry {
 _Static_assert(sizeof(struct entry) == 24, "no gaps");
 
 static const struct cache_kind g_kind = {
-	.prefix = "functions-",
+	.prefix = CACHE_PREFIX_FUNCTIONS,
 	.magic = "perfrecF",
 	.version = 2,
 	.item_bytes = sizeof(struct entry),
@@ -28,8 +28,7 @@ static const struct cache_kind g_kind = {
 	.files_max = STATES_CACHE_FILES_MAX,
 };
 
-/* --- reading -----------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------- */
 
 static bool is_range(float value)
 {
@@ -91,13 +90,7 @@ void states_cache_release(struct states_cache_list *list)
 	*list = (struct states_cache_list){ 0 };
 }
 
-int states_cache_forget(unsigned int *removed)
-{
-	return cache_files_forget(&g_kind, removed);
-}
-
-/* --- writing -----------------------------------------------------------------
- */
+/* --- writing ------------------------------------------------------------- */
 
 static int compare_offset(const void *one, const void *other)
 {
@@ -111,7 +104,6 @@ static float in_range(float value)
 	return is_range(value) ? value : 0;
 }
 
-/* The entries of @functions, which are sorted; each offset once. */
 static uint32_t make_entries(const struct states_cache_function *functions,
 			     size_t count, struct entry *entries)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_follow - which process of an arena has loaded what, while it runs. The
- * map log tells of a load when its process next loads or unloads something, or
- * ends. So after each dlopen() the map of its process is read, at once and then
- * in growing pauses, as nobody tells when dlopen() returns.
+ * states_follow - tracks which process of an arena has loaded which modules.
+ * The map log reports a load only when its process next loads or unloads a
+ * module, or ends. So after each dlopen() the map of its process is read, at
+ * once and then in growing pauses, because the return of dlopen() is not
+ * reported.
  */
 #include <stdlib.h>
 
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/code/code_plan.h"
+#include "collector/code/patch.h"
+#include "collector/code/thunks.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
-#include "collector/patch/patch.h"
-#include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
 #include "collector/replay/function_log.h"
 #include "collector/states/states_inner.h"
@@ -23,17 +24,16 @@
 #include "shared/ring_shm.h"
 
 #define REFRESH_NS ((uint64_t)1000000000)
-#define REFRESH_PAUSE 100 /* times as long as it took */
+#define REFRESH_PAUSE 100 /* pause, in multiples of the last cost */
 #define REFRESH_NS_MIN ((uint64_t)50000000)
 #define REFRESH_NS_MAX ((uint64_t)10000000000)
-/* After dlopen() has begun: for how long, and how soon. */
+/* After the start of a dlopen(): total time of looks, and the first pause. */
 #define LOOK_NS ((uint64_t)1000000000)
 #define LOOK_NS_MIN ((uint64_t)1000000)
-#define LOOK_PAUSE 20 /* times as long as it took, at least */
+#define LOOK_PAUSE 20 /* least pause, in multiples of the last cost */
 #define HEARD_MAX MAP_LOG_EVENTS_MAX
 
-/* --- who has what -----------------------------------------------------------
- */
+/* --- processes and their modules ----------------------------------------- */
 
 bool states_has_module(struct states *states, uint32_t index)
 {
@@ -82,7 +82,6 @@ static void add_modules_of(struct states *states,
 	modules_files_free(&files, count);
 }
 
-/* Whether a module that is there lies between @start and @end. */
 static bool is_used(const struct states *states, uint64_t start, uint64_t end)
 {
 	for (uint32_t i = 0; i < states->module_count; i++) {
@@ -94,7 +93,6 @@ static bool is_used(const struct states *states, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* @process has unloaded what lay there. */
 static void leave_modules_at(struct states *states,
 			     struct states_process *process, uint64_t start,
 			     uint64_t end)
@@ -114,7 +112,8 @@ static void leave_modules_at(struct states *states,
 				    start, end, clock_boottime_ns());
 }
 
-/* Drop what somebody has unloaded, and those who had it still have ended. */
+/* Drops modules that one process has unloaded and whose other processes have
+ * ended. */
 static void drop_left(struct states *states)
 {
 	for (uint32_t i = 0; i < states->module_count; i++) {
@@ -132,8 +131,7 @@ static void drop_left(struct states *states)
 	}
 }
 
-/* --- dlopen() ---------------------------------------------------------------
- */
+/* --- dlopen() ------------------------------------------------------------ */
 
 static void note_opening(struct states_process *process, uint64_t now)
 {
@@ -147,9 +145,11 @@ static void note_opening(struct states_process *process, uint64_t now)
 		soon, process->looked_ns + process->look_cost_ns * LOOK_PAUSE);
 }
 
-/* Whether the process whose map was read last is one of the arena. */
-static bool has_area(const struct states *states)
+bool states_are_of(struct states *states, pid_t pid)
 {
+	states_go_away(states);
+	(void)text_map_read(&states->map, pid);
+	states_come_back(states);
 	for (size_t i = 0; i < states->map.count; i++)
 		if (thunk_area_is_file(states->area, states->map.list[i].device,
 				       states->map.list[i].inode))
@@ -157,16 +157,8 @@ static bool has_area(const struct states *states)
 	return false;
 }
 
-bool states_are_of(struct states *states, pid_t pid)
-{
-	states_go_away(states);
-	(void)text_map_read(&states->map, pid);
-	states_come_back(states);
-	return has_area(states);
-}
-
-/* A child that has recorded nothing says that it is there only if text was
- * patched when it was forked. In another pid namespace it is not looked for. */
+/* A child that has recorded nothing connects only if text was patched when it
+ * was forked. A child in another pid namespace is not searched. */
 static void meet_opener(struct states *states, int32_t pid)
 {
 	const struct states_process *leader = states_leader(states);
@@ -181,8 +173,8 @@ static void meet_opener(struct states *states, int32_t pid)
 		(void)states_add_child(states, pid, pid, mem, true);
 }
 
-/* Process @pid, as it calls itself, has called dlopen(); 0: nobody knows who.
- */
+/* Notes that process @pid (its own pid) has called dlopen(); 0: unknown
+ * process. */
 static void note_opener(struct states *states, int32_t pid, uint64_t now)
 {
 	bool known = false;
@@ -202,7 +194,7 @@ static void note_opener(struct states *states, int32_t pid, uint64_t now)
 static void follow_openings(struct states *states, uint64_t now)
 {
 	const struct page_shm *page = arena_setup(states->arena)->page;
-	/* relaxed: each word tells its own number */
+	/* relaxed: each word has its own number */
 	uint32_t calls = atom_load_rlx(&page->dlopens);
 	uint32_t n = states->dlopens;
 
@@ -249,13 +241,11 @@ uint64_t states_follow_pause(struct states *states)
 	return pause;
 }
 
-/* --- looking ----------------------------------------------------------------
- */
+/* --- looking ------------------------------------------------------------- */
 
-/* Whether the map of the leader is to be read, though nobody has told anything:
- * now and then, and when functions were called that are in no module that is
- * known. Code that the program makes itself is never known: so the pauses grow.
- */
+/* Returns true if the leader's map should be read without a report: now and
+ * then, and after calls of functions outside known modules. JIT code is never
+ * known, so the pauses grow. */
 static bool wants_refresh(struct states *states)
 {
 	uint64_t now = clock_boottime_ns();
@@ -277,8 +267,8 @@ static bool wants_refresh(struct states *states)
 	return true;
 }
 
-/* Read the map of @process, and take in what is new. */
-static void look_at(struct states *states, struct states_process *process)
+static void look_at_process_map(struct states *states,
+				struct states_process *process)
 {
 	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -300,14 +290,14 @@ static void follow_leader(struct states *states, struct states_process *leader)
 	bool is_new = states->led_by != leader->pid;
 
 	if (!states->planning) {
-		/* The modules of the root were read when it said hello. */
+		/* The modules of the root were read at its hello. */
 		if (leader->root)
 			add_modules_of(states, leader);
 		else
-			look_at(states, leader);
+			look_at_process_map(states, leader);
 		states->refreshed_ns = clock_boottime_ns();
 	} else if ((is_new && !leader->root) || wants_refresh(states)) {
-		look_at(states, leader);
+		look_at_process_map(states, leader);
 		states->refreshed_ns = leader->looked_ns;
 		states->refresh_cost_ns = leader->look_cost_ns;
 	}
@@ -321,12 +311,12 @@ static void follow_process(struct states *states,
 	if (states_has_ended(states, process) || !process->modules)
 		return;
 	if (is_opening(states, process, now) && process->look_ns <= now)
-		look_at(states, process);
+		look_at_process_map(states, process);
 	else if (process->news)
 		add_modules_of(states, process);
 }
 
-static void take_event(struct states *states, const struct map_event *event)
+static void take_map_event(struct states *states, const struct map_event *event)
 {
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next) {
@@ -356,7 +346,7 @@ void states_follow_modules(struct states *states)
 	for (; states->loads < events &&
 	       map_log_event(log, states->loads, &event);
 	     states->loads++)
-		take_event(states, &event);
+		take_map_event(states, &event);
 	drop_left(states);
 	follow_leader(states, leader);
 	for (struct states_process *process = states_first(states); process;
@@ -364,11 +354,10 @@ void states_follow_modules(struct states *states)
 		follow_process(states, process, now);
 }
 
-/* --- what is told -----------------------------------------------------------
- */
+/* --- late modules -------------------------------------------------------- */
 
-/* How many functions of the module at @index have calls that are heard of in
- * @process, of an entry build. */
+/* Returns how many entry-build functions of the module at @index are connected
+ * in @process. */
 static size_t count_heard(const struct states *states,
 			  const struct states_process *process, uint32_t index)
 {
@@ -427,8 +416,8 @@ static void tell_late(struct states *states, struct states_process *process,
 	of->late_ns = now;
 }
 
-/* The same, to the trace. A child may be known by its text before a drain
- * worker has met it. */
+/* Writes the same to the trace. A child may be known here before a drain worker
+ * has seen it. */
 static void trace_late(struct states *states, struct states_process *process,
 		       uint32_t index)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_keep - what restores the text of the processes of an arena if we
- * cannot. Each has a list of what was ever changed in it, in a memfd. The
- * process perfrec-keeper has a copy of the descriptors (text_guard.h), for when
- * we are killed. And children that are heard of only after the end are restored
- * by the list of their parent: they were forked a moment before.
+ * states_keep - restores the text of an arena's processes if this process
+ * cannot. Each process has a memfd with a list of all changes ever made. The
+ * process perfrec-keeper has copies of the descriptors (text_guard.h) in case
+ * this process is killed. Children that connect only after the end are restored
+ * by the list of their parent, because they were forked a moment before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,18 +15,18 @@
 #include "collector/base/bytes.h"
 #include "collector/base/log.h"
 #include "collector/base/proc.h"
-#include "collector/patch/patch.h"
-#include "collector/patch/text_guard.h"
-#include "collector/patch/text_keeper.h"
-#include "collector/patch/thunks.h"
+#include "collector/code/patch.h"
+#include "collector/code/text_guard.h"
+#include "collector/code/text_keeper.h"
+#include "collector/code/thunks.h"
 #include "collector/record/arena.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* A list that has grown to this, and to twice of what is changed now, as
- * modules come and go, is made anew. */
+/* A list is remade if it exceeds this and twice the present changes. It grows
+ * as modules come and go. */
 #define LIST_BYTES_MIN (1u << 20)
 
 static void say_unkept(struct states_process *process, int err)
@@ -37,17 +37,15 @@ static void say_unkept(struct states_process *process, int err)
 		return;
 	process->unkept = true;
 	log_limited(&limit, LOG_WARN,
-		    "should perfrec-collect be killed, nobody restores all of "
+		    "if perfrec-collect is killed, nobody restores all of "
 		    "the text of the program with pid %d: %s",
 		    (int)process->pid,
 		    err == -ENOSPC ? "too many files are open (see ulimit -n)"
 				   : strerror(-err));
 }
 
-/* --- the list ---------------------------------------------------------------
- */
+/* --- the list ------------------------------------------------------------ */
 
-/* 0 or -errno. */
 static int write_list(int list, const void *entries, size_t bytes, uint64_t at)
 {
 	ssize_t written = pwrite(list, entries, bytes, (off_t)at);
@@ -57,8 +55,8 @@ static int write_list(int list, const void *entries, size_t bytes, uint64_t at)
 	return written < 0 ? -errno : -ENOMEM;
 }
 
-/* @entries are about to be patched. What does not fit is not there: the next
- * are written in its place. */
+/* Appends @entries before they are patched. After an error the next entries
+ * overwrite the incomplete ones. */
 static void note_entries(void *context, const void *entries, size_t bytes)
 {
 	struct states_process *process = context;
@@ -71,8 +69,8 @@ static void note_entries(void *context, const void *entries, size_t bytes)
 		process->list_bytes += bytes;
 }
 
-/* A list of what is changed now becomes that of @process. On error it has the
- * one that it had. 0 or -errno. */
+/* Makes a list of the present changes for @process. On an error @process keeps
+ * its old list. Returns 0 or -errno. */
 static int make_list(struct states_process *process)
 {
 	int file = memfd_create("perfrec-text", MFD_CLOEXEC), err = 0;
@@ -95,14 +93,7 @@ static int make_list(struct states_process *process)
 	return err;
 }
 
-static bool has_outgrown(const struct states_process *process)
-{
-	return process->list_bytes > LIST_BYTES_MIN &&
-	       process->list_bytes / 2 > process->list_least;
-}
-
-/* --- who keeps it -----------------------------------------------------------
- */
+/* --- the keeper ----------------------------------------------------------- */
 
 bool states_are_registered(const struct states *states)
 {
@@ -117,8 +108,8 @@ static void set_area(const struct states *states, struct text_area *area)
 	thunk_area_file(states->area, &area->device, &area->inode);
 }
 
-static struct kept_text text_of(const struct states *states,
-				const struct states_process *process)
+static struct kept_text kept_text_of(const struct states *states,
+				     const struct states_process *process)
 {
 	struct kept_text text = {
 		.number = process->kept,
@@ -132,10 +123,11 @@ static struct kept_text text_of(const struct states *states,
 	return text;
 }
 
-static void hand_over(struct states *states, struct states_process *process)
+static void hand_over_process(struct states *states,
+			      struct states_process *process)
 {
 	struct states_thread *thread = states->thread;
-	struct kept_text text = text_of(states, process);
+	struct kept_text text = kept_text_of(states, process);
 	int err;
 
 	lock_acquire(&thread->guard_lock);
@@ -144,7 +136,7 @@ static void hand_over(struct states *states, struct states_process *process)
 	lock_release(&thread->guard_lock);
 	if (!err)
 		process->kept = text.number;
-	/* It is tried again with each visit. */
+	/* Each visit tries again. */
 	if (err && err != -EAGAIN)
 		say_unkept(process, err);
 }
@@ -159,13 +151,13 @@ static void drop_kept(struct states_thread *thread, uint64_t *number)
 	*number = 0;
 }
 
-/* Have the keeper keep the new list of @process in the place of the old one. 0
- * or -EAGAIN: it has ended. */
+/* Replaces the list of @process in the keeper by the new one. Returns 0, or
+ * -EAGAIN if the keeper has ended. */
 static int hand_over_renewed(struct states *states,
 			     const struct states_process *process)
 {
 	struct states_thread *thread = states->thread;
-	const struct kept_text text = text_of(states, process);
+	const struct kept_text text = kept_text_of(states, process);
 	int err;
 
 	lock_acquire(&thread->guard_lock);
@@ -174,13 +166,13 @@ static int hand_over_renewed(struct states *states,
 	return err;
 }
 
-/* Begin a new list, and let go of the old one when the new one is kept. */
+/* Starts a new list, and closes the old one once the keeper has the new one. */
 static void renew(struct states *states, struct states_process *process)
 {
 	uint64_t bytes = process->list_bytes;
 	int list = process->list, closed = list;
 
-	/* If it fails: it is tried again when the list is twice as long. */
+	/* If this fails, try again at twice the length. */
 	process->list_least = bytes;
 	if (make_list(process) < 0)
 		return;
@@ -196,7 +188,7 @@ void states_keep(struct states *states, struct states_process *process)
 {
 	int err;
 
-	/* That of a child tells its parent's list. */
+	/* Until now the image of a child reported to its parent's list. */
 	patch_tell_to(process->image, NULL, NULL);
 	err = make_list(process);
 	if (err) {
@@ -204,12 +196,12 @@ void states_keep(struct states *states, struct states_process *process)
 		return;
 	}
 	if (states->patched)
-		hand_over(states, process);
+		hand_over_process(states, process);
 	patch_tell_to(process->image, note_entries, process);
 }
 
-/* Whether the keeper has ended since this was asked for @states: all is to be
- * handed over again. */
+/* Returns true if the keeper has ended since the last call for @states, so all
+ * lists must be passed again. */
 static bool has_lost_keeper(struct states *states)
 {
 	static struct log_limit limit, refused_limit;
@@ -232,7 +224,7 @@ static bool has_lost_keeper(struct states *states)
 			    "ended: it is started anew");
 	if (refused)
 		log_limited(&refused_limit, LOG_WARN,
-			    "should perfrec-collect be killed, nobody restores "
+			    "if perfrec-collect is killed, nobody restores "
 			    "the text of %llu programs: perfrec-keeper cannot "
 			    "open more files",
 			    (unsigned long long)refused);
@@ -245,23 +237,24 @@ void states_keep_on(struct states *states)
 
 	for (struct states_process *process = states_first(states);
 	     process && states->patched; process = process->next) {
-		/* A process that began since then is kept already. */
+		/* A process of a later time is already kept. */
 		if (anew)
 			drop_kept(states->thread, &process->kept);
 		if (!process->image || process->list < 0 ||
 		    states_has_ended(states, process))
 			continue;
-		if (has_outgrown(process))
+		if (process->list_bytes > LIST_BYTES_MIN &&
+		    process->list_bytes / 2 > process->list_least)
 			renew(states, process);
 		if (!process->kept)
-			hand_over(states, process);
+			hand_over_process(states, process);
 	}
 }
 
 void states_keep_no_more(struct states *states, struct states_process *process)
 {
 	drop_kept(states->thread, &process->kept);
-	/* What it has loaded its children may still have. */
+	/* Its children may still have the modules that it loaded. */
 	if (process->list >= 0 && process->opened_ns) {
 		uint32_t i = states->gone_count++ % STATES_GONE_MAX;
 
@@ -281,10 +274,9 @@ void states_forget_gone(struct states *states)
 	states->gone_count = 0;
 }
 
-/* --- children that come late ------------------------------------------------
- */
+/* --- late children -------------------------------------------------------- */
 
-/* Whose list says what is in the text of a process with that parent; NULL:
+/* Returns the process whose list applies to a child of @parent, or NULL if
  * nothing was ever changed. */
 static const struct states_process *list_for(struct states *states,
 					     pid_t parent)
@@ -303,7 +295,7 @@ static const struct states_process *list_for(struct states *states,
 	return best;
 }
 
-static bool is_known(struct states *states, pid_t pid)
+static bool is_process_known(struct states *states, pid_t pid)
 {
 	for (const struct states_process *one = states_first(states); one;
 	     one = one->next)
@@ -342,16 +334,15 @@ struct search {
 	bool registered, more;
 };
 
-/* Each process that is looked at is innocent of what the others take. */
-static void look_at(void *arg)
+/* The time limit applies to each process separately. */
+static void look_at_kept_text(void *arg)
 {
 	struct search *search = arg;
 
 	states_go_away(search->states);
 }
 
-/* 0: it cannot be read. */
-static pid_t parent_of(pid_t pid)
+static pid_t parent_of_pid(pid_t pid)
 {
 	char status[PROC_STATUS_BYTES];
 
@@ -366,15 +357,15 @@ static void restore_found(void *arg, pid_t pid, size_t index)
 	struct states *states = search->states;
 	uid_t uid = arena_setup(states->arena)->uid;
 	const struct states_process *parent;
-	bool known = is_known(states, pid);
+	bool known = is_process_known(states, pid);
 
 	(void)index;
-	/* One that is known may have a library that its parent had once. */
+	/* A known process may have a library that its parent has unloaded. */
 	if ((known && !states->dlopens) || !text_seen_add(&search->seen, pid))
 		return;
 	search->more = search->more || !known;
-	look_at(search);
-	parent = list_for(states, parent_of(pid));
+	look_at_kept_text(search);
+	parent = list_for(states, parent_of_pid(pid));
 	if (parent)
 		(void)text_restore_process(pid, uid, parent->list,
 					   search->registered);
@@ -390,7 +381,7 @@ void states_search(struct states *states)
 		.registered = states_are_registered(states),
 		.more = true,
 	};
-	const struct text_finds finds = { look_at, restore_found };
+	const struct text_finds finds = { look_at_kept_text, restore_found };
 	struct text_area area;
 
 	set_area(states, &area);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_modules - which modules a program has, their plans, and the functions
- * that these name. A plan is made once for each file, in pieces, so that a
- * large one holds up nobody. A function that has no slot lies where its module
- * lies; of one that has, the program knows the address (code_plan.h).
+ * states_modules - the modules of a program, their plans and the functions in
+ * the plans. A plan is made once for each file, in steps, so that a large file
+ * blocks no other work. A function without a slot is at a fixed place of its
+ * module; the program's memory has the address of one with a slot
+ * (code_plan.h).
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +19,12 @@
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "collector/code/code_plan.h"
+#include "collector/code/patch.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
 #include "collector/names/nowait.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
-#include "collector/patch/patch.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/replay/function_log.h"
@@ -34,23 +36,22 @@
 #include "shared/ring_shm.h"
 
 #define STEP_BYTES 65536
-#define ADDRESS_MASK 0xffffffffffff /* what records carry */
+#define ADDRESS_MASK 0xffffffffffff /* bits of an address in a record */
 #define TABLE_MIN 1024
 #define MODULES_MAX 4096
-#define PLANS_KEPT 64 /* that no program uses */
-/* A plan that took less CPU time is made again: that costs no more than a file
- * in the cache. */
+#define PLANS_KEPT 64 /* unused ones */
+/* A plan that took less CPU time is not cached: making it again costs no more
+ * than a file of the cache. */
 #define PLAN_CACHE_NS 2000000
-/* The longest that a program may take to relocate what it has loaded. */
+/* Most time of a program to relocate a loaded module. */
 #define RELOCATION_NS 2000000000
 
-/* --- plans ------------------------------------------------------------------
- */
+/* --- plans --------------------------------------------------------------- */
 
-/* The plan of @of, which may not be ready, with one more user; NULL: no
- * memory. A plan serves all recordings. */
+/* Returns the plan of @of, which may not be ready, with one more user, or NULL
+ * without memory. All recordings share a plan. */
 static struct states_plan *plan_of_file(struct states_thread *thread,
-					struct symbol_file *of)
+					struct symbol_file *of, bool moves)
 {
 	struct symbol_file *file = symbol_file_get_common(of);
 	struct states_plan *plan;
@@ -59,10 +60,11 @@ static struct states_plan *plan_of_file(struct states_thread *thread,
 		return NULL;
 	lock_acquire(&thread->lock);
 	plan = thread->plans;
-	while (plan && plan->file != file)
+	while (plan && (plan->file != file || plan->moves != moves))
 		plan = plan->next;
 	if (!plan && (plan = calloc(1, sizeof(*plan)))) {
 		plan->file = symbol_file_get(file);
+		plan->moves = moves;
 		plan->fd = -1;
 		plan->next = thread->plans;
 		thread->plans = plan;
@@ -92,8 +94,8 @@ static int read_functions(void *context, struct elf_functions *out)
 	return symbol_file_functions(plan->file, plan->fd, out);
 }
 
-/* Its file may never answer, and this thread is one that a program waits for.
- */
+/* perfrec-reader reads the file, because a file may never answer and a program
+ * waits for this thread. */
 static int read_code(void *context, uint64_t offset, size_t bytes, void *out,
 		     size_t *got)
 {
@@ -102,10 +104,10 @@ static int read_code(void *context, uint64_t offset, size_t bytes, void *out,
 	return symbol_file_read(plan->file, offset, bytes, out, got);
 }
 
-/* Makes plan->fd one to read from, if its file lies on a disk of this machine:
- * a read of that does not hang, and a question to perfrec-reader for every 64
- * KiB took longer on a busy machine than a program is held. False: it may be
- * read by read_code() only. */
+/* Opens plan->fd for reading, if its file is on a local disk. Such a read does
+ * not hang, and on a busy machine requests to perfrec-reader for every 64 KiB
+ * took longer than a program is held. Returns false if only read_code() may
+ * read the file. */
 static bool open_local(struct states_plan *plan)
 {
 	char link[32];
@@ -122,37 +124,36 @@ static bool open_local(struct states_plan *plan)
 	return true;
 }
 
-/* Whether the plan of an earlier recording was found. */
 static bool recall_plan(struct states_plan *plan)
 {
-	if (plan_cache_key(plan->fd, &plan->key) < 0)
+	if (plan_cache_key(plan->fd, plan->moves, &plan->key) < 0)
 		return false;
 	plan->has_key = true;
 	return plan_cache_load(symbol_file_build_id(plan->file), &plan->key,
 			       &plan->plan) == 0;
 }
 
-/* Keep @plan, which is ready, for the next recording, unless its file has
- * changed meanwhile. */
+/* Caches @plan, which is ready, unless its file has changed meanwhile. */
 static void remember_plan(const struct states_plan *plan)
 {
 	struct plan_key key;
 
 	if (plan->has_key && plan->spent_ns >= PLAN_CACHE_NS &&
-	    plan_cache_key(plan->fd, &key) == 0 &&
+	    plan_cache_key(plan->fd, plan->moves, &key) == 0 &&
 	    memcmp(&key, &plan->key, sizeof(key)) == 0)
 		(void)plan_cache_store(symbol_file_build_id(plan->file), &key,
 				       plan->plan);
 }
 
-/* -ENODATA, that there is nothing to plan, is no news. Whether that was all.
- * @recall: the plan of an earlier recording will do. */
+/* Starts a plan. Returns true if it is already final. -ENODATA means that the
+ * file has nothing to plan, and is not reported. @recall: use a cached plan. */
 static bool begin_planning(struct states_plan *plan, bool recall)
 {
 	struct code_input input = { .read = read_code,
 				    .size = symbol_file_size(plan->file),
 				    .functions = read_functions,
-				    .context = plan };
+				    .context = plan,
+				    .moves = plan->moves };
 	const char *why = NULL;
 	struct stat status;
 	int err;
@@ -170,14 +171,17 @@ static bool begin_planning(struct states_plan *plan, bool recall)
 	err = code_plan_begin(&input, NULL, &plan->plan, &why);
 	if (err == -ENODATA)
 		return end_planning(plan, NULL);
+	/* The other errors concern files without hooks, or malformed ones. */
+	plan->unread =
+		err && err != -ENOEXEC && err != -EBADMSG && err != -EPERM;
 	if (err)
 		return end_planning(plan,
 				    why ? why : "its code cannot be read");
 	return false;
 }
 
-/* Go on with @plan, which is not ready, until @until_ns. Whether it is.
- * @cached: plans are kept from one recording to the next. */
+/* Continues @plan until @until_ns. Returns true if it is final. @cached: plans
+ * are kept between recordings. */
 static bool make_plan(struct states_plan *plan, uint64_t until_ns, bool cached)
 {
 	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -189,6 +193,7 @@ static bool make_plan(struct states_plan *plan, uint64_t until_ns, bool cached)
 	       plan->spent_ns < PLAN_NS_MAX)
 		more = code_plan_step(plan->plan, STEP_BYTES);
 	plan->spent_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	plan->unread = more < 0 || plan->spent_ns >= PLAN_NS_MAX;
 	if (plan->spent_ns >= PLAN_NS_MAX)
 		return end_planning(plan, "its code takes too long to read");
 	if (more > 0)
@@ -202,12 +207,11 @@ static bool make_plan(struct states_plan *plan, uint64_t until_ns, bool cached)
 
 enum planned {
 	PLAN_READY,
-	PLAN_MORE, /* time is over */
+	PLAN_MORE, /* out of time */
 	PLAN_ELSEWHERE, /* another thread makes it */
 	PLAN_STUCK, /* and for so long that it may never be ready */
 };
 
-/* Go on with @plan until @until_ns. */
 static enum planned go_on_planning(struct states *states,
 				   struct states_plan *plan, uint64_t until_ns)
 {
@@ -264,7 +268,6 @@ void states_plans_put(struct states *states)
 	lock_acquire(&thread->lock);
 	for (size_t i = 0; i < states->module_count; i++)
 		states->modules[i].plan->users--;
-	/* The newest come first. */
 	while (*link) {
 		struct states_plan *plan = *link;
 
@@ -286,8 +289,7 @@ void states_plans_free(struct states_thread *thread)
 	thread->plans = NULL;
 }
 
-/* --- functions by address ---------------------------------------------------
- */
+/* --- functions by address ------------------------------------------------ */
 
 static size_t first_entry(const struct states *states, uint64_t address)
 {
@@ -322,8 +324,8 @@ static void put_into_table(struct states *states, uint32_t index)
 	states->table[at] = index + 1;
 }
 
-/* Functions that are gone stay: their number is theirs for good. Under the
- * lock. */
+/* Functions that are gone stay, because they keep their numbers for good. Under
+ * the lock. */
 static int make_room_in_table(struct states *states)
 {
 	size_t entries = MAX(states->table_entries, (size_t)TABLE_MIN);
@@ -344,10 +346,10 @@ static int make_room_in_table(struct states *states)
 	return 0;
 }
 
-/* The function at @address, which is new if it is not known. Under the lock. */
-static struct function *add_function(struct states *states, uint64_t address,
-				     const struct states_module *module,
-				     bool entry_build)
+static struct function *add_module_function(struct states *states,
+					    uint64_t address,
+					    const struct states_module *module,
+					    const struct code_function *planned)
 {
 	struct function *function = states_find(states, address);
 
@@ -362,17 +364,15 @@ static struct function *add_function(struct states *states, uint64_t address,
 		.address = address & ADDRESS_MASK,
 		.parts = NONE,
 		.generation = module->generation,
-		.entry_build = entry_build,
+		.entry_build = planned->entry_build,
+		.moved = module->plan->plan->is_moved,
 	};
 	put_into_table(states, (uint32_t)states->function_count++);
 	return function;
 }
 
-/* --- modules ----------------------------------------------------------------
- */
+/* --- modules ------------------------------------------------------------- */
 
-/* The memory of a process that has the module at @index; -1: it is not to be
- * had. */
 static int memory_with(struct states *states, uint32_t index)
 {
 	const struct states_process *holder = states_holder(states, index);
@@ -383,9 +383,9 @@ static int memory_with(struct states *states, uint32_t index)
 }
 
 /*
- * Where the functions of the module at @index are: an address for each of its
- * plan, which the caller frees; 0: not known. NULL: no memory. Reads the memory
- * of the program.
+ * Returns the address of each function in the plan of the module at @index; 0:
+ * unknown. The caller frees the array. Returns NULL without memory. Reads the
+ * memory of the program.
  */
 static uint64_t *read_addresses(struct states *states, uint32_t index)
 {
@@ -410,9 +410,8 @@ static uint64_t *read_addresses(struct states *states, uint32_t index)
 	return list;
 }
 
-/* A new part of the module at @index. NONE: no memory. Under the lock. */
-static uint32_t add_part(struct states *states, uint32_t index,
-			 uint32_t in_plan)
+static uint32_t add_function_part(struct states *states, uint32_t index,
+				  uint32_t in_plan)
 {
 	if (grow_array(states->parts, states->part_room,
 		       states->part_count + 1) < 0)
@@ -425,7 +424,7 @@ static uint32_t add_part(struct states *states, uint32_t index,
 	return (uint32_t)states->part_count++;
 }
 
-/* @part is one of @function. Under the lock. */
+/* Adds @part to @function. Under the lock. */
 static void join_part(struct states *states, struct function *function,
 		      uint32_t part)
 {
@@ -433,7 +432,8 @@ static void join_part(struct states *states, struct function *function,
 		&states->modules[states->parts[part].module];
 	const struct code_function *planned =
 		&module->plan->plan->functions[states->parts[part].index];
-	/* The first one's number is what the controller knows it by. */
+	/* The controller knows the function by the number of its first part, so
+	 * that one stays first. */
 	uint32_t *link = &function->parts;
 
 	while (*link != NONE)
@@ -448,8 +448,8 @@ static void join_part(struct states *states, struct function *function,
 		function->refused = "none of its calls was found";
 }
 
-/* The function of @part, which has come again to its @address: it has kept its
- * number, its counts and its state. NULL: it is another one now. Under the
+/* Returns the function of @part if it is back at @address: it keeps its number,
+ * counts and state. Returns NULL if another function is there now. Under the
  * lock. */
 static struct function *revive_function(struct states *states, uint32_t part,
 					uint64_t address)
@@ -468,8 +468,7 @@ static struct function *revive_function(struct states *states, uint32_t part,
 	return function;
 }
 
-/* Under the lock. */
-static void list_function(struct states *states, uint32_t index,
+static bool list_function(struct states *states, uint32_t index,
 			  uint32_t in_plan, uint64_t address, uint32_t part)
 {
 	const struct states_module *module = &states->modules[index];
@@ -478,22 +477,23 @@ static void list_function(struct states *states, uint32_t index,
 	struct function *function = NULL;
 
 	if (!address)
-		return;
+		return true;
 	if (part != NONE)
 		function = revive_function(states, part, address);
 	if (!function) {
-		part = add_part(states, index, in_plan);
+		part = add_function_part(states, index, in_plan);
 		if (part != NONE)
-			function = add_function(states, address, module,
-						planned->entry_build);
+			function = add_module_function(states, address, module,
+						       planned);
 	}
 	if (function)
 		join_part(states, function, part);
+	return function;
 }
 
-/* The parts that the module at @index, which has come again, had: by their
- * place in the plan; NONE: it had none. The caller frees it. NULL: it is new,
- * or there is no memory. */
+/* Returns the former parts of the module at @index, which has returned, by
+ * their place in the plan; NONE: no part. The caller frees the array. Returns
+ * NULL for a new module, or without memory. */
 static uint32_t *find_old_parts(const struct states *states, uint32_t index)
 {
 	const struct states_module *module = &states->modules[index];
@@ -510,35 +510,47 @@ static uint32_t *find_old_parts(const struct states *states, uint32_t index)
 	return old;
 }
 
-/* The module at @index is planned: list its functions, which are at
- * @addresses. */
-static void list_functions(struct states *states, uint32_t index,
-			   const uint64_t *addresses)
+void states_say_no_memory(const char *path)
+{
+	static struct log_limit limit;
+
+	log_limited(&limit, LOG_WARN,
+		    "no memory for functions of %s: they cannot be changed, "
+		    "and those of an entry build are not recorded (free "
+		    "memory)",
+		    path);
+}
+
+static void list_module_functions(struct states *states, uint32_t index,
+				  const uint64_t *addresses)
 {
 	static struct log_limit limit;
 	struct states_module *module = &states->modules[index];
 	const struct code_plan *plan = module->plan->plan;
 	uint32_t *old = find_old_parts(states, index);
+	bool listed = addresses || !plan;
 
-	if (module->plan->spent_ns >= PLAN_NS_MAX)
+	if (module->plan->unread)
 		log_limited(&limit, LOG_WARN,
 			    "no function of %s can be changed, and none of an "
 			    "entry build is recorded: %s",
 			    module->path, module->plan->why);
 	lock_acquire(&states->lock);
 	for (size_t i = 0; addresses && i < plan->function_count; i++)
-		list_function(states, index, (uint32_t)i, addresses[i],
-			      old ? old[i] : NONE);
+		listed &= list_function(states, index, (uint32_t)i,
+					addresses[i], old ? old[i] : NONE);
 	module->listed = true;
 	states->evaluated = false;
 	lock_release(&states->lock);
 	free(old);
+	if (!listed)
+		states_say_no_memory(module->path);
 	if (plan)
 		states_module_came(states, index);
 }
 
-/* Whether the program has filled in the @addresses of all functions: a load is
- * told before that. */
+/* Returns true if the program has filled in all @addresses: a load is reported
+ * before that. */
 static bool are_relocated(const struct states_module *module,
 			  const uint64_t *addresses)
 {
@@ -552,8 +564,8 @@ static bool are_relocated(const struct states_module *module,
 	return true;
 }
 
-/* The module at @index is planned: list its functions as soon as the program
- * knows where they are. Whether that is done. */
+/* Lists the functions of the planned module at @index, if the program has
+ * filled in their addresses. Returns true if that is done. */
 static bool list_when_relocated(struct states *states, uint32_t index)
 {
 	const struct states_module *module = &states->modules[index];
@@ -562,7 +574,7 @@ static bool list_when_relocated(struct states *states, uint32_t index)
 	bool relocated = are_relocated(module, addresses);
 
 	if (relocated)
-		list_functions(states, index, addresses);
+		list_module_functions(states, index, addresses);
 	states_free(states, addresses);
 	return relocated;
 }
@@ -586,7 +598,7 @@ bool states_plan_modules(struct states *states, uint64_t until_ns)
 			break;
 		case PLAN_READY:
 			done = list_when_relocated(states, i) && done;
-			/* A file whose plan is none may have taken as long. */
+			/* A failed plan may also have taken that long. */
 			if (clock_boottime_ns() >= until_ns &&
 			    i + 1 < states->module_count)
 				return false;
@@ -595,8 +607,8 @@ bool states_plan_modules(struct states *states, uint64_t until_ns)
 	return done;
 }
 
-/* Whether another module has been in the place of @module: then its numbers are
- * those of one time only. */
+/* Returns true if another module has been at the place of @module, so its
+ * numbers are not reusable. */
 static bool shares_place(const struct states *states,
 			 const struct states_module *module)
 {
@@ -610,10 +622,8 @@ static bool shares_place(const struct states *states,
 	return false;
 }
 
-/* The module that @file is at its place; one that is gone may come again. NONE:
- * there is none. */
-static uint32_t find_module(const struct states *states,
-			    const struct module_file *file)
+static uint32_t find_loaded_module(const struct states *states,
+				   const struct module_file *file)
 {
 	uint32_t gone = NONE;
 
@@ -632,12 +642,6 @@ static uint32_t find_module(const struct states *states,
 	return gone;
 }
 
-/* No file: what the program has made, our own thunks, the vdso. */
-static bool is_memory(const char *path)
-{
-	return path[0] != '/' || !strncmp(path, "/memfd:", 7);
-}
-
 static void drop_user(struct states_thread *thread, struct states_plan *plan)
 {
 	lock_acquire(&thread->lock);
@@ -645,7 +649,7 @@ static void drop_user(struct states_thread *thread, struct states_plan *plan)
 	lock_release(&thread->lock);
 }
 
-/* What lay there before, and nobody has any more. */
+/* Drops modules at the place of @file that no process has any more. */
 static void drop_modules_below(struct states *states,
 			       const struct module_file *file)
 {
@@ -658,10 +662,22 @@ static void drop_modules_below(struct states *states,
 	}
 }
 
-/* A module that is new. Returns its index; NONE: there are too many, or there
- * is no memory. */
+/* Returns true if @path is the file that @process executes. */
+static bool is_program_of(const struct states_process *process,
+			  const char *path)
+{
+	char link[32], exe[PATH_MAX];
+	ssize_t bytes;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)process->pid);
+	bytes = readlink(link, exe, sizeof(exe) - 1);
+	exe[MAX(bytes, 0)] = '\0';
+	return !strcmp(exe, path);
+}
+
 static uint32_t new_module(struct states *states,
-			   const struct module_file *file, uint32_t generation)
+			   const struct module_file *file, uint32_t generation,
+			   bool is_program)
 {
 	struct states_plan *plan;
 	uint32_t index = NONE;
@@ -669,9 +685,14 @@ static uint32_t new_module(struct states *states,
 	drop_modules_below(states, file);
 	if (states->module_count == MODULES_MAX)
 		return NONE;
-	plan = plan_of_file(states->thread, file->file);
-	if (!plan)
+	plan = plan_of_file(
+		states->thread, file->file,
+		collect_options_patch(states->thread->collector->options,
+				      file->path, is_program));
+	if (!plan) {
+		states_say_no_memory(file->path);
 		return NONE;
+	}
 	states->refresh_pause_ns = 0;
 	lock_acquire(&states->lock);
 	if (grow_array(states->modules, states->module_room,
@@ -689,12 +710,13 @@ static uint32_t new_module(struct states *states,
 		};
 	}
 	lock_release(&states->lock);
-	if (index == NONE)
+	if (index == NONE) {
 		drop_user(states->thread, plan);
+		states_say_no_memory(file->path);
+	}
 	return index;
 }
 
-/* The module at @index was gone. */
 static void revive_module(struct states *states, uint32_t index)
 {
 	struct states_module *module = &states->modules[index];
@@ -707,8 +729,8 @@ static void revive_module(struct states *states, uint32_t index)
 	lock_release(&states->lock);
 }
 
-/* Since when @process may have what it has not told before; 0: from its start.
- */
+/* Returns the earliest possible load time of a module that @process has not
+ * reported before; 0: at its start. */
 static uint64_t loaded_since(const struct states *states,
 			     const struct states_process *process)
 {
@@ -726,11 +748,14 @@ void states_add_module(struct states *states, struct states_process *process,
 {
 	uint32_t index;
 
-	if (is_memory(file->path))
+	/* JIT code, our thunks and the vdso are memory without a file. */
+	if (file->path[0] != '/' || !strncmp(file->path, "/memfd:", 7))
 		return;
-	index = find_module(states, file);
+	index = find_loaded_module(states, file);
 	if (index == NONE)
-		index = new_module(states, file, process->generation);
+		index = new_module(states, file, process->generation,
+				   states->thread->collector->options->patch &&
+					   is_program_of(process, file->path));
 	else if (states->modules[index].gone)
 		revive_module(states, index);
 	if (index != NONE)
@@ -738,9 +763,8 @@ void states_add_module(struct states *states, struct states_process *process,
 				    loaded_since(states, process));
 }
 
-/* By which number the controller knows @function; 0: it does not. */
-static uint32_t first_number(const struct states *states,
-			     const struct function *function)
+static uint32_t first_part_number(const struct states *states,
+				  const struct function *function)
 {
 	return function->parts == NONE ? 0
 				       : states->parts[function->parts].number;
@@ -756,7 +780,7 @@ void states_drop_module(struct states *states, uint32_t index)
 	for (size_t i = 0; i < states->function_count; i++) {
 		struct function *function = &states->functions[i];
 		uint32_t *link = &function->parts;
-		uint32_t number = first_number(states, function);
+		uint32_t number = first_part_number(states, function);
 
 		while (*link != NONE)
 			if (states->parts[*link].module == index)
@@ -766,7 +790,7 @@ void states_drop_module(struct states *states, uint32_t index)
 		if (function->parts == NONE)
 			function->connected = function->joins =
 				function->wants_connection = false;
-		if (number && number != first_number(states, function) &&
+		if (number && number != first_part_number(states, function) &&
 		    states->controller) {
 			controller_forget(states->controller, number);
 			function->state_told = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_steer - what the controller is told in each tick, and what it wants
- * (controller.h). It is pure; the counts, the CPU time of the program and the
- * durations of recorded calls come from here. And what it has learned is kept
- * from one recording to the next (states_cache.h).
+ * states_steer - the input and output of the controller (controller.h) in each
+ * tick. The controller is pure; the counts, the program's CPU time and the
+ * durations of recorded calls come from here. Its knowledge is kept for the
+ * next recording (states_cache.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,10 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* A tick takes at most a part of the time: this is how many times as long the
- * pause is. */
+/* Least pause between ticks, in multiples of the duration of a tick. */
 #define TICK_PAUSE 20
 
-/* --- counts -----------------------------------------------------------------
- */
+/* --- counts -------------------------------------------------------------- */
 
 void states_sum(struct states *states, struct arena *arena, uint64_t *sums)
 {
@@ -39,8 +37,8 @@ void states_sum(struct states *states, struct arena *arena, uint64_t *sums)
 		const struct slot_shm *slot = arena_slot_shm(arena, i);
 		const struct count_cell *cells = arena_counts(arena, i);
 
-		/* relaxed, both: one that is claimed now is seen next time;
-		 * counts need no order */
+		/* relaxed, both: a slot claimed now is seen next time; counts
+		 * need no order */
 		if (!atom_load_rlx(&slot->claims))
 			break;
 		for (uint32_t number = 1; number < numbers; number++)
@@ -60,7 +58,7 @@ static uint64_t calls_of(const struct states *states,
 	return calls;
 }
 
-/* CPU time that the processes took since the last call. */
+/* Returns the CPU time of the processes since the last call. */
 static uint64_t take_cpu_ns(struct states *states)
 {
 	struct timespec now;
@@ -78,18 +76,17 @@ static uint64_t take_cpu_ns(struct states *states)
 	return sum;
 }
 
-/* --- a tick -----------------------------------------------------------------
- */
+/* --- a tick -------------------------------------------------------------- */
 
 /* The cost of a recorded call beyond span_ns, in a loop that does nothing else.
- * Hooks of entry builds keep all registers. */
+ * Hooks of entry builds save all registers. */
 #define CALLS_SPAN_MORE_NS 2.7f
 #define ENTRY_SPAN_MORE_NS 6.1f
 /*
- * Within a budget calls are recorded rarely, so the hooks and the memory they
- * write fall out of near caches, and branches are mispredicted. Hooks take this
- * many times as long then: measured by samples of CPU time in the shim, of Lua
- * and of a C++ program of templates.
+ * Within a budget calls are recorded rarely, so the hooks and their data drop
+ * out of the near caches, and branches are mispredicted. The cost of hooks then
+ * rises by this factor: measured by samples of CPU time in the shim, for Lua
+ * and for a C++ program of templates.
  */
 #define COLD_SPAN 2.2f
 
@@ -97,7 +94,7 @@ struct controller_cost states_cost(const struct states *states, bool entry)
 {
 	float span = (float)states->thread->collector->span_ns;
 
-	/* What a site costs that is off is the build's, not ours. */
+	/* The cost of a site that is off belongs to the build. */
 	if (states_are_gated(states))
 		return (struct controller_cost){ .span = span * COLD_SPAN,
 						 .counted = GATE_NS };
@@ -109,10 +106,11 @@ struct controller_cost states_cost(const struct states *states, bool entry)
 	};
 }
 
-/* Fills in what is new of @function. False: nothing. */
-static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
-		     const struct controller_cost *cost,
-		     struct controller_function *out)
+/* Fills in the changes of @function. Returns false without any. */
+static bool describe_steered(struct states *states, uint32_t index,
+			     uint64_t cpu_ns,
+			     const struct controller_cost *cost,
+			     struct controller_function *out)
 {
 	struct function *function = &states->functions[index];
 	uint64_t calls = calls_of(states, function);
@@ -129,7 +127,7 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 				 : 0,
 		.cost = cost,
 	};
-	/* The gate counts what it leaves out. */
+	/* The gate counts the calls that it leaves out. */
 	if (states_are_gated(states) && function->state == FUNCTION_OFF) {
 		out->state = FUNCTION_COUNTED;
 	}
@@ -148,14 +146,15 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 					    : cost->counted));
 	function->cost_ns += (double)spent;
 	lock_release(&states->lock);
-	/* And the recorder what it records. */
+	/* The gate does not count recorded calls. */
 	if (states_are_gated(states) && function->state == FUNCTION_SPAN)
 		out->calls += out->ended;
 	if (cpu_ns && out->calls)
 		function->share =
 			(uint32_t)MIN((double)spent * 0x1p32 / (double)cpu_ns,
 				      (double)UINT32_MAX);
-	/* A function that is off has no calls: pass its state on once. */
+	/* A function that is off has no calls, so its state is reported only
+	 * once. */
 	told = 1u + out->state + ((uint32_t)out->fixed << 8);
 	if (!out->calls && !out->ended && function->state_told == told)
 		return false;
@@ -163,7 +162,7 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 	return true;
 }
 
-/* What the controller wants is done by states_take_steps(). */
+/* Stores a wish of the controller for states_take_steps(). */
 static void obey(struct states *states, const struct controller_change *change)
 {
 	struct function *function;
@@ -180,7 +179,6 @@ static void obey(struct states *states, const struct controller_change *change)
 	lock_release(&states->lock);
 }
 
-/* Returns how many changes the controller wants. */
 static size_t tick(struct states *states, const struct controller_time *time)
 {
 	const struct controller_cost calls = states_cost(states, false),
@@ -194,9 +192,10 @@ static size_t tick(struct states *states, const struct controller_time *time)
 	for (uint32_t i = 0; list && i < states->function_count; i++)
 		if (states->functions[i].connected &&
 		    states->functions[i].parts != NONE &&
-		    describe(states, i, time->cpu_ns,
-			     states->functions[i].entry_build ? &entry : &calls,
-			     &list[count]))
+		    describe_steered(states, i, time->cpu_ns,
+				     states->functions[i].entry_build ? &entry
+								      : &calls,
+				     &list[count]))
 			count++;
 	count = list ? controller_tick(states->controller, time, list, count,
 				       changes, BATCH)
@@ -210,8 +209,8 @@ static size_t tick(struct states *states, const struct controller_time *time)
 	return count;
 }
 
-/* Other costs since the last call: the program waits while its text is read and
- * written. Samples are paid already: budget_of_hooks(). */
+/* Returns other costs since the last call: the program waits while its text is
+ * read and written. budget_of_hooks() has already subtracted samples. */
 static uint64_t take_other_ns(struct states *states)
 {
 	uint64_t ns;
@@ -251,8 +250,7 @@ uint64_t states_steer(struct states *states)
 	return changes ? 0 : pause;
 }
 
-/* --- the cache --------------------------------------------------------------
- */
+/* --- the cache ----------------------------------------------------------- */
 
 static bool uses_cache(const struct states *states)
 {
@@ -267,7 +265,7 @@ static const struct code_function *planned_of(const struct states *states,
 			.plan->plan->functions[part->index];
 }
 
-static int compare_offset(const void *key, const void *entry)
+static int compare_steered_offset(const void *key, const void *entry)
 {
 	const uint64_t *offset = key;
 	const struct states_cache_function *known = entry;
@@ -275,7 +273,7 @@ static int compare_offset(const void *key, const void *entry)
 	return *offset < known->offset ? -1 : *offset > known->offset;
 }
 
-/* What is known of the function of @part; NULL: nothing. */
+/* Returns the cached knowledge about the function of @part, or NULL. */
 static const struct controller_known *recall_part(
 	struct states *states, const struct states_part *part)
 {
@@ -291,7 +289,7 @@ static const struct controller_known *recall_part(
 		return NULL;
 	found = bsearch(&planned_of(states, part)->address,
 			module->known.functions, module->known.count,
-			sizeof(*found), compare_offset);
+			sizeof(*found), compare_steered_offset);
 	return found ? &found->known : NULL;
 }
 

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_steps - what each function shall be, and the way there
+ * states_steps - the wanted state of each function, and the steps to it
  * (docs/OVERHEAD.md):
  *
- *   span ->            path DRAIN; when no call of it is open that was
- *                      recorded, or after DRAIN_NS, its exits go off, and its
- *                      entries unless it is to be counted; then path COUNT
+ *   span ->            path DRAIN; when none of its recorded calls is open, or
+ *                      after DRAIN_NS, its exits go off, and its entries unless
+ *                      it will be counted; then path COUNT
  *   -> span            its bits are cleared, its exits go on, then its entries;
  *                      then path RECORD
  *   counted <-> off    its entries go on or off
  *   connect            at once while the program is held. Otherwise, and for a
- *                      part of the function that comes later, by way of off
+ *                      part of the function that comes later, through off
  *
- * The function log of the arena is told of each change a moment ahead, before
- * the first byte is written (replay/function_log.h).
+ * The function log of the arena gets each change a moment ahead, before the
+ * first byte is written (replay/function_log.h).
  */
 #include <poll.h>
 #include <stdlib.h>
 
 #include "collector/base/clock.h"
+#include "collector/code/patch.h"
+#include "collector/code/thunks.h"
 #include "collector/names/filter.h"
 #include "collector/names/filter_matches.h"
 #include "collector/names/name_pattern.h"
 #include "collector/options/collect_options.h"
-#include "collector/patch/patch.h"
-#include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/recording.h"
@@ -36,13 +36,12 @@
 
 #define AHEAD_NS 1000000
 
-static bool is_gone(const struct function *function)
+static bool is_function_gone(const struct function *function)
 {
 	return function->parts == NONE;
 }
 
-/* --- what it shall be -------------------------------------------------------
- */
+/* --- wanted states -------------------------------------------------------- */
 
 static void obey_pattern(struct function *function,
 			 struct states_pattern *pattern)
@@ -55,7 +54,7 @@ static void obey_pattern(struct function *function,
 						    : FUNCTION_OFF;
 }
 
-/* Which patterns of the options have matched; NULL: nobody wants to know. */
+/* Returns the matches of option patterns, or NULL if nobody needs them. */
 static struct filter_matches *matches_of(const struct states *states)
 {
 	const struct recording *recording =
@@ -64,7 +63,6 @@ static struct filter_matches *matches_of(const struct states *states)
 	return recording ? recording_setup(recording)->matches : NULL;
 }
 
-/* Under the lock. */
 static void evaluate_function(struct states *states, struct function *function)
 {
 	const struct collect_options *options =
@@ -83,10 +81,11 @@ static void evaluate_function(struct states *states, struct function *function)
 			obey_pattern(function, &states->patterns[i]);
 	if (function->excluded)
 		function->wanted = FUNCTION_OFF;
-	/* What was in the way may be gone. */
+	/* The obstacle may be gone. */
 	function->again = function->connected && function->refused &&
 			  function->wanted == FUNCTION_OFF;
-	/* Before that its hooks are nops: the gate hears of no call. */
+	/* Before it is connected its hooks are nops, so the gate never sees its
+	 * calls. */
 	if (states->unwritable && function->entry_build && !function->refused)
 		function->refused = "its hooks could not be switched on";
 	if (states->area && !thunk_area_takes_calls(states->area) &&
@@ -110,7 +109,7 @@ void states_evaluate(struct states *states)
 	for (size_t i = 0; i < states->function_count; i++) {
 		struct function *function = &states->functions[i];
 
-		if (is_gone(function))
+		if (is_function_gone(function))
 			continue;
 		if (names)
 			states_name(states, function);
@@ -123,11 +122,11 @@ void states_evaluate(struct states *states)
 	lock_release(&states->lock);
 }
 
-/* --- paths and states -------------------------------------------------------
- */
+/* --- paths and states ---------------------------------------------------- */
 
-static void choose_path(struct states *states, const struct function *function,
-			enum thunk_path path)
+static void choose_thunk_path(struct states *states,
+			      const struct function *function,
+			      enum thunk_path path)
 {
 	for (uint32_t at = function->parts; states->area && at != NONE;
 	     at = states->parts[at].next)
@@ -136,8 +135,8 @@ static void choose_path(struct states *states, const struct function *function,
 					  states->parts[at].number, path);
 }
 
-static void set_state(struct states *states, struct function *function,
-		      enum function_state state)
+static void set_function_state(struct states *states, struct function *function,
+			       enum function_state state)
 {
 	enum function_state from = function->state;
 
@@ -145,7 +144,7 @@ static void set_state(struct states *states, struct function *function,
 	function->state = (uint8_t)state;
 	function->muted = function->muted || state != FUNCTION_SPAN;
 	lock_release(&states->lock);
-	/* What is excluded was never there. */
+	/* An excluded function does not appear in the trace. */
 	if (state != FUNCTION_DRAINING && !function->excluded)
 		states_note_change(states, function,
 				   from == FUNCTION_DRAINING ? FUNCTION_SPAN
@@ -153,18 +152,16 @@ static void set_state(struct states *states, struct function *function,
 				   clock_boottime_ns(), false);
 }
 
-/* Wait until @ns, which is at most AHEAD_NS away. */
 static void wait_until(uint64_t ns)
 {
 	while (clock_boottime_ns() < ns)
 		poll(NULL, 0, 1);
 }
 
-/* --- slots ------------------------------------------------------------------
- */
+/* --- slots --------------------------------------------------------------- */
 
-/* Call @visit for the cells of each slot that was ever claimed, until it
- * returns true. Whether it did. */
+/* Calls @visit for the cells of each slot that was ever claimed, until it
+ * returns true. Returns true if it did. */
 static bool each_slot(struct states *states,
 		      bool (*visit)(struct count_cell *cells, void *context),
 		      void *context)
@@ -174,7 +171,7 @@ static bool each_slot(struct states *states,
 	for (uint32_t i = 0; i < setup->slot_count; i++) {
 		const struct slot_shm *slot = arena_slot_shm(states->arena, i);
 
-		/* relaxed: a thread that claims it now has nothing open */
+		/* relaxed: a thread that claims it now has no open call */
 		if (!atom_load_rlx(&slot->claims))
 			return false;
 		if (visit(arena_counts(states->arena, i), context))
@@ -195,7 +192,7 @@ static bool has_open_call(struct count_cell *cells, void *context)
 
 	for (uint32_t at = search->function->parts; at != NONE;
 	     at = parts[at].next)
-		/* relaxed: a hint; replay knows what to do with the rest */
+		/* relaxed: a hint; replay handles the remaining calls */
 		if (parts[at].number &&
 		    atom_load_rlx(&cells[parts[at].number].recorded))
 			return true;
@@ -209,14 +206,15 @@ static bool clear_open_calls(struct count_cell *cells, void *context)
 
 	for (uint32_t at = search->function->parts; at != NONE;
 	     at = parts[at].next)
-		/* relaxed: nobody uses it while the function is off */
+		/* relaxed: no thread uses it while the function is off */
 		if (parts[at].number)
 			atom_store_rlx(&cells[parts[at].number].recorded, 0);
 	return false;
 }
 
-/* Through the gate a call is recorded or not; nothing remembers which. */
-static bool is_drained(struct states *states, const struct function *function)
+/* With the gate no cell tracks open recorded calls, so there is no wait. */
+static bool is_function_drained(struct states *states,
+				const struct function *function)
 {
 	struct open_search search = { states, function };
 
@@ -225,8 +223,7 @@ static bool is_drained(struct states *states, const struct function *function)
 	       !each_slot(states, has_open_call, &search);
 }
 
-/* --- quieter and louder -----------------------------------------------------
- */
+/* --- quieter and louder -------------------------------------------------- */
 
 static void set_wanted(struct states *states, struct function *function,
 		       enum function_state wanted, const char *refused)
@@ -237,8 +234,8 @@ static void set_wanted(struct states *states, struct function *function,
 	lock_release(&states->lock);
 }
 
-/* The gate has no room for some of @list: they are recorded as before. Returns
- * how many are left out. */
+/* Removes functions of @list without room in the gate; they stay recorded.
+ * Returns the number of functions left. */
 static size_t drop_ungated(struct states *states, uint32_t *list, size_t count)
 {
 	size_t kept = 0;
@@ -259,20 +256,20 @@ static size_t drop_ungated(struct states *states, uint32_t *list, size_t count)
 	return kept;
 }
 
-/* Some sites of @function cannot be switched on: none of its calls is recorded,
- * until somebody asks for it again. */
+/* Some sites of @function cannot be switched on: it records no calls until the
+ * next request. */
 static void stay_off(struct states *states, struct function *function,
 		     const char *why)
 {
-	choose_path(states, function, THUNK_COUNT);
+	choose_thunk_path(states, function, THUNK_COUNT);
 	(void)function_log_off(arena_setup(states->arena)->functions,
 			       function->address, clock_boottime_ns());
 	set_wanted(states, function, FUNCTION_OFF, why);
 	if (function->state != FUNCTION_OFF)
-		set_state(states, function, FUNCTION_OFF);
+		set_function_state(states, function, FUNCTION_OFF);
 }
 
-/* Keep recording a function that was to go quiet. */
+/* Keeps @function recorded after a failed change. */
 static void stay_loud(struct states *states, struct function *function)
 {
 	lock_acquire(&states->lock);
@@ -282,8 +279,8 @@ static void stay_loud(struct states *states, struct function *function)
 	lock_release(&states->lock);
 }
 
-/* Take functions that record no more calls to @state: counted or off. Write the
- * log before the state changes. */
+/* Changes functions whose recorded calls have ended to @state, counted or off.
+ * Writes the log before the state changes. */
 static void go_quiet(struct states *states, uint32_t *list, size_t count,
 		     enum function_state state)
 {
@@ -292,8 +289,9 @@ static void go_quiet(struct states *states, uint32_t *list, size_t count,
 	uint64_t ns = clock_boottime_ns() + (gated ? 0 : AHEAD_NS);
 	size_t kept = 0;
 
-	/* No begin may be later than that it is off: it would not be counted.
-	 * Thunks record none by now, the gate does. */
+	/* No recorded begin may be later than the entry "off" of the log, or it
+	 * would not be counted. Thunks record no begin by now; the gate still
+	 * does. */
 	if (gated) {
 		states_switch(states, list, count, PATCH_NEITHER);
 		count = drop_ungated(states, list, count);
@@ -318,13 +316,12 @@ static void go_quiet(struct states *states, uint32_t *list, size_t count,
 			stay_off(states, function, why);
 			continue;
 		}
-		choose_path(states, function, THUNK_COUNT);
+		choose_thunk_path(states, function, THUNK_COUNT);
 		set_wanted(states, function, function->wanted, why);
-		set_state(states, function, state);
+		set_function_state(states, function, state);
 	}
 }
 
-/* Have those functions recorded. */
 static void go_loud(struct states *states, const uint32_t *list, size_t count)
 {
 	struct function_log *log = arena_setup(states->arena)->functions;
@@ -349,13 +346,13 @@ static void go_loud(struct states *states, const uint32_t *list, size_t count)
 			continue;
 		}
 		set_wanted(states, function, function->wanted, why);
-		choose_path(states, function, THUNK_RECORD);
-		set_state(states, function, FUNCTION_SPAN);
+		choose_thunk_path(states, function, THUNK_RECORD);
+		set_function_state(states, function, FUNCTION_SPAN);
 	}
 }
 
-/* The state that @function goes to. The gate counts all calls that it leaves
- * out: counted is off. A function that is to get a part more goes off first. */
+/* Returns the next state of @function. The gate counts all calls that it leaves
+ * out, so counted is off. A function with a new part goes off first. */
 static enum function_state goes_to(const struct states *states,
 				   const struct function *function)
 {
@@ -364,13 +361,6 @@ static enum function_state goes_to(const struct states *states,
 							 : FUNCTION_OFF;
 	return function->joins ? FUNCTION_OFF
 			       : (enum function_state)function->wanted;
-}
-
-static bool is_as_wanted(const struct states *states,
-			 const struct function *function)
-{
-	return (!function->joins || states_are_gated(states)) &&
-	       function->state == goes_to(states, function);
 }
 
 static void switch_off_again(struct states *states, uint32_t index)
@@ -386,26 +376,23 @@ static void switch_off_again(struct states *states, uint32_t index)
 static void start_connected(struct states *states, const uint32_t *list,
 			    size_t count, bool held);
 
-/* Connect the parts of function @index, which is off, that came later. */
-static void join_parts(struct states *states, uint32_t index)
+static void join_function_parts(struct states *states, uint32_t index)
 {
 	struct function *function = &states->functions[index];
 
 	function->joins = false;
 	states_give_numbers(states, &index, 1);
 	states_connect_functions(states, &index, 1, false);
-	/* What is connected of it is recorded, as before. */
+	/* The connected parts stay recorded. */
 	if (!function->connected)
 		start_connected(states, &index, 1, false);
 }
 
-/* Functions whose sites are to be switched, by the state that they go to. */
 struct due {
 	uint32_t list[FUNCTION_OFF + 1][BATCH];
 	size_t count[FUNCTION_OFF + 1];
 };
 
-/* False: there is no room. */
 static bool add_due(struct due *due, enum function_state state, uint32_t index)
 {
 	if (due->count[state] == BATCH)
@@ -428,40 +415,40 @@ static void go_due(struct states *states, struct due *due)
 }
 
 /* Takes the steps that concern function @index alone. Adds it to @due if its
- * sites are to be switched. Returns true if it needs no more steps. */
+ * sites must be switched. Returns true if it needs no more steps. */
 static bool take_step(struct states *states, uint32_t index, struct due *due)
 {
 	struct function *function = &states->functions[index];
 	enum function_state to = goes_to(states, function);
 
-	if (!function->connected || is_gone(function))
+	if (!function->connected || is_function_gone(function))
 		return true;
 	if (function->again && function->state == FUNCTION_OFF &&
 	    function->wanted == FUNCTION_OFF)
 		switch_off_again(states, index);
-	if (is_as_wanted(states, function))
+	if ((!function->joins || states_are_gated(states)) &&
+	    function->state == goes_to(states, function))
 		return true;
 	if (function->joins && function->state == FUNCTION_OFF) {
-		join_parts(states, index);
+		join_function_parts(states, index);
 		return false;
 	}
 	if (to == FUNCTION_SPAN && function->state == FUNCTION_DRAINING) {
-		choose_path(states, function, THUNK_RECORD);
-		set_state(states, function, FUNCTION_SPAN);
+		choose_thunk_path(states, function, THUNK_RECORD);
+		set_function_state(states, function, FUNCTION_SPAN);
 		return true;
 	}
 	if (function->state == FUNCTION_SPAN) {
-		choose_path(states, function, THUNK_DRAIN);
+		choose_thunk_path(states, function, THUNK_DRAIN);
 		function->draining_ns = clock_boottime_ns();
-		set_state(states, function, FUNCTION_DRAINING);
+		set_function_state(states, function, FUNCTION_DRAINING);
 	}
 	if (function->state != FUNCTION_DRAINING ||
-	    is_drained(states, function))
+	    is_function_drained(states, function))
 		(void)add_due(due, to, index);
 	return false;
 }
 
-/* Whether all connected functions are what they shall be. */
 static bool change_states(struct states *states)
 {
 	struct due due = { 0 };
@@ -474,12 +461,11 @@ static bool change_states(struct states *states)
 	return done;
 }
 
-/* --- connecting -------------------------------------------------------------
- */
+/* --- connecting ---------------------------------------------------------- */
 
-/* Tell the log that those of @list will be connected, and unless the program is
- * held, that they are off meanwhile. Leaves those out for which there is no
- * room. Returns how many are left. */
+/* Logs the connection of the functions of @list and, unless the program is
+ * held, that they are off meanwhile. Removes functions without room in the log.
+ * Returns the number of functions left. */
 static size_t tell_connecting(struct states *states, uint32_t *list,
 			      size_t count, bool held)
 {
@@ -507,8 +493,8 @@ static size_t tell_connecting(struct states *states, uint32_t *list,
 	return kept;
 }
 
-/* After states_connect_functions(): those of @list are connected, and as they
- * shall be if they were held, else off. */
+/* After states_connect_functions(): puts the connected functions of @list into
+ * their wanted states if held, else first off. */
 static void start_connected(struct states *states, const uint32_t *list,
 			    size_t count, bool held)
 {
@@ -522,18 +508,18 @@ static void start_connected(struct states *states, const uint32_t *list,
 			continue;
 		}
 		if (!function->connected) {
-			/* What is connected of it is recorded, as before. */
+			/* The connected parts stay recorded. */
 			lock_acquire(&states->lock);
 			function->wanted = FUNCTION_SPAN;
 			lock_release(&states->lock);
 		}
 		if (function->connected &&
 		    (held || function->wanted == FUNCTION_OFF)) {
-			choose_path(states, function,
-				    function->wanted == FUNCTION_SPAN
-					    ? THUNK_RECORD
-					    : THUNK_COUNT);
-			set_state(states, function, function->wanted);
+			choose_thunk_path(states, function,
+					  function->wanted == FUNCTION_SPAN
+						  ? THUNK_RECORD
+						  : THUNK_COUNT);
+			set_function_state(states, function, function->wanted);
 		} else if (!add_due(&due, function->wanted, list[i])) {
 			go_due(states, &due);
 			(void)add_due(&due, function->wanted, list[i]);
@@ -542,7 +528,6 @@ static void start_connected(struct states *states, const uint32_t *list,
 	go_due(states, &due);
 }
 
-/* Those of @list are changed by the gate, as far as they have numbers. */
 static void start_gated(struct states *states, const uint32_t *list,
 			size_t count)
 {
@@ -558,7 +543,6 @@ static void start_gated(struct states *states, const uint32_t *list,
 	lock_release(&states->lock);
 }
 
-/* Connect some of those that wait for it. Whether there were any. */
 static bool connect_some(struct states *states, bool held)
 {
 	size_t room = held ? BATCH_HELD : BATCH, count = 0;
@@ -567,7 +551,7 @@ static bool connect_some(struct states *states, bool held)
 	for (uint32_t i = 0; list && i < states->function_count && count < room;
 	     i++)
 		if (states->functions[i].wants_connection &&
-		    !is_gone(&states->functions[i]))
+		    !is_function_gone(&states->functions[i]))
 			list[count++] = i;
 	if (count) {
 		states_give_numbers(states, list, count);
@@ -592,8 +576,8 @@ static void let_go(struct states *states)
 	atom_store_sc(&arena_setup(states->arena)->page->writing_text, 0);
 }
 
-/* Whether a program that is held waits still. Then it does so until let_go(),
- * unless that takes longer than the program waits for anything. */
+/* Returns true if the held program still waits. Then it waits until let_go(),
+ * but no longer than its own time limit. */
 static bool hold_still(struct states *states)
 {
 	struct page_shm *page = arena_setup(states->arena)->page;
@@ -607,7 +591,7 @@ static bool hold_still(struct states *states)
 	return false;
 }
 
-/* connect_some(), with the program held if it is @held and waits still. */
+/* As connect_some(), with the program held if @held and it still waits. */
 static bool connect_more(struct states *states, bool held)
 {
 	bool still = held && hold_still(states);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_tell - what other threads read of the states of an arena, and what
- * they add.
+ * states_tell - the states of an arena for other threads: their reads and their
+ * additions.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/search.h"
 #include "collector/code/code_plan.h"
+#include "collector/code/patch.h"
 #include "collector/names/filter.h"
 #include "collector/names/filter_matches.h"
 #include "collector/names/map_log.h"
 #include "collector/options/collect_options.h"
-#include "collector/patch/patch.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/recording.h"
@@ -23,10 +24,9 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* --- slots ------------------------------------------------------------------
- */
+/* --- slots --------------------------------------------------------------- */
 
-static int compare_calls(const void *a, const void *b)
+static int compare_function_calls(const void *a, const void *b)
 {
 	const struct states_calls *one = a, *other = b;
 
@@ -35,7 +35,6 @@ static int compare_calls(const void *a, const void *b)
 	return one->number < other->number ? -1 : one->number > other->number;
 }
 
-/* The parts of a function are one. Returns how many are left. */
 static size_t merge_parts(struct states_calls *list, size_t count)
 {
 	size_t kept = 0;
@@ -68,8 +67,8 @@ size_t states_slot_calls(struct arena *arena, uint32_t index,
 		const struct function *function =
 			&states->functions[states->owner[i]];
 
-		/* Else what was recorded says it all, without what was
-		 * paused. */
+		/* Otherwise recorded calls are the complete count, without
+		 * paused ones. */
 		if (calls && function->muted)
 			(*out)[count++] = (struct states_calls){
 				.address = function->address,
@@ -81,7 +80,7 @@ size_t states_slot_calls(struct arena *arena, uint32_t index,
 	}
 	lock_release(&states->lock);
 	if (count) {
-		qsort(*out, count, sizeof(**out), compare_calls);
+		qsort(*out, count, sizeof(**out), compare_function_calls);
 		return merge_parts(*out, count);
 	}
 	free(*out);
@@ -110,11 +109,10 @@ void states_slot_ended(struct arena *arena, uint32_t index, bool gone)
 	lock_release(&states->lock);
 }
 
-/* --- changes ----------------------------------------------------------------
- */
+/* --- changes ------------------------------------------------------------- */
 
-/* Whether the trace shows that @function started or ended an episode: an end
- * only if it shows the start. The thread perfrec-states. */
+/* Returns true if the trace shows this start or end of an episode: an end only
+ * if it has the start. Thread perfrec-states. */
 static bool tells_episode(struct states *states, struct function *function)
 {
 	bool told = function->episode_told;
@@ -158,8 +156,7 @@ void states_note_change(struct states *states, struct function *function,
 	states_trace_change(states, &change);
 }
 
-/* --- durations --------------------------------------------------------------
- */
+/* --- durations ----------------------------------------------------------- */
 
 bool states_want_durations(const struct states *states)
 {
@@ -186,25 +183,9 @@ void states_add_durations(struct states *states,
 	lock_release(&states->lock);
 }
 
-/* --- for people -------------------------------------------------------------
- */
+/* --- for people ---------------------------------------------------------- */
 
-/* The CPU time of all processes that are known. Under the lock. */
-static uint64_t cpu_ns_of(const struct states *states)
-{
-	struct timespec now;
-	uint64_t sum = 0;
-
-	for (const struct states_process *process = states->processes; process;
-	     process = process->next)
-		if (process->has_clock &&
-		    clock_gettime(process->clock, &now) == 0)
-			sum += (uint64_t)now.tv_sec * 1000000000 +
-			       (uint64_t)now.tv_nsec;
-	return sum;
-}
-
-/* A function that is recorded for an episode counts as counted. */
+/* A function recorded for an episode counts as counted. */
 static enum function_state state_told(const struct function *function)
 {
 	if (function->state == FUNCTION_DRAINING ||
@@ -272,8 +253,7 @@ static int compare_cost(const void *a, const void *b)
 					     : one->address > other->address;
 }
 
-/* The sums of all numbers, which the caller frees; NULL: no memory. */
-static uint64_t *sums_of(struct states *states, struct arena *arena)
+static uint64_t *sums_of_arena(struct states *states, struct arena *arena)
 {
 	uint64_t *sums = calloc(states->numbers, sizeof(*sums));
 
@@ -285,9 +265,10 @@ static uint64_t *sums_of(struct states *states, struct arena *arena)
 size_t states_list(struct arena *arena, struct states_function **out)
 {
 	struct states *states = states_of(arena);
-	uint64_t *sums = states ? sums_of(states, arena) : NULL;
+	uint64_t *sums = states ? sums_of_arena(states, arena) : NULL;
 	uint64_t cpu_ns;
 	size_t count = 0;
+	struct timespec now;
 
 	*out = NULL;
 	if (!sums) {
@@ -300,7 +281,13 @@ size_t states_list(struct arena *arena, struct states_function **out)
 		if (states->functions[i].parts != NONE)
 			copy_function(states, sums, &states->functions[i],
 				      &(*out)[count++]);
-	cpu_ns = cpu_ns_of(states);
+	cpu_ns = 0;
+	for (const struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process->has_clock &&
+		    clock_gettime(process->clock, &now) == 0)
+			cpu_ns += (uint64_t)now.tv_sec * 1000000000 +
+				  (uint64_t)now.tv_nsec;
 	lock_release(&states->lock);
 	states_put(&states);
 	free(sums);
@@ -311,31 +298,30 @@ size_t states_list(struct arena *arena, struct states_function **out)
 	return count;
 }
 
-static void count_refusal(struct states_summary *summary, const char *why,
-			  bool entry_build)
-{
-	struct states_refusal *refusal = summary->refusals;
-	struct states_refusal *last =
-		refusal + ARRAY_SIZE(summary->refusals) - 1;
-
-	while (refusal < last && refusal->why && refusal->why != why)
-		refusal++;
-	if (refusal == last)
-		return;
-	refusal->why = why;
-	refusal->functions++;
-	refusal->unheard += entry_build;
-}
-
 /* Under the lock. */
-static void add_function(const struct states *states,
-			 const struct function *function,
-			 struct states_summary *out)
+static void add_summed_function(const struct states *states,
+				const struct function *function,
+				struct states_summary *out)
 {
 	out->functions++;
-	if (function->refused) {
+	if (function->moved) {
+		out->patched += function->connected;
+		out->unpatched += !function->connected;
+	} else if (function->refused) {
+		struct states_refusal *refusal;
+		struct states_refusal *last;
+
 		out->refused++;
-		count_refusal(out, function->refused, function->entry_build);
+		refusal = out->refusals;
+		last = refusal + ARRAY_SIZE(out->refusals) - 1;
+		while (refusal < last && refusal->why &&
+		       refusal->why != function->refused)
+			refusal++;
+		if (refusal != last) {
+			refusal->why = function->refused;
+			refusal->functions++;
+			refusal->unheard += function->entry_build;
+		}
 	}
 	out->unheard += states->unwritable && function->entry_build;
 	out->gated += (function->excluded && !function->connected) ||
@@ -347,8 +333,8 @@ static void add_function(const struct states *states,
 	out->off += function->state == FUNCTION_OFF;
 }
 
-/* Whether somebody wants a function to be in another state than span, or has
- * functions that are recorded by their thunks alone. Under the lock. */
+/* Returns true if a request or option needs states other than span, or if
+ * functions are recorded only through thunks. Under the lock. */
 static bool is_wanted(const struct states *states)
 {
 	const struct collect_options *options =
@@ -356,13 +342,13 @@ static bool is_wanted(const struct states *states)
 
 	if (!states->function_count)
 		return false;
-	return states->controller || states->pattern_count ||
+	return states->controller || states->pattern_count || options->patch ||
 	       filter_is_active(&options->filter) ||
 	       arena_setup(states->arena)->entry_build;
 }
 
-/* Whether all functions of all modules are known, if anybody asked for them.
- * Under the lock. */
+/* Returns true if all functions of all modules are known, or if no request
+ * needs them. Under the lock. */
 static bool knows_all(const struct states *states)
 {
 	if (!states->wants_plans)
@@ -370,7 +356,7 @@ static bool knows_all(const struct states *states)
 	for (size_t i = 0; i < states->module_count; i++)
 		if (!states->modules[i].listed)
 			return false;
-	/* A program without hooks may end before anybody has looked at it. */
+	/* A program without hooks may end before its first visit. */
 	return states->evaluated || !states->function_count;
 }
 
@@ -387,7 +373,7 @@ void states_tell_matches(struct arena *arena)
 	lock_acquire(&states->lock);
 	if (!knows_all(states))
 		filter_matches_give_up(matches);
-	/* Those of the options come first. */
+	/* Patterns of options come first. */
 	for (size_t i = 0; i < counts; i++)
 		if (states->patterns[i].matched)
 			filter_matches_count(matches, i);
@@ -403,23 +389,16 @@ static int compare_heard(const void *a, const void *b)
 	return (one->start > other->start) - (one->start < other->start);
 }
 
-/* Take that of @event out of @count that are sorted. False: there is none, or
- * none left. */
+/* Takes the entry of @event from the sorted @list. Returns false if there is
+ * none, or none left. */
 static bool take_heard(const struct states_heard *list, bool *taken,
 		       size_t count, const struct map_event *event)
 {
 	const struct states_heard wanted = { event->pid, event->start };
-	size_t low = 0, high = count;
+	size_t low =
+		search_first(i, count, compare_heard(&list[i], &wanted) >= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_heard(&list[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* What is heard of begins with the code of the module. */
+	/* An entry starts at the code of the module. */
 	for (; low < count && list[low].pid == event->pid &&
 	       list[low].start < event->end;
 	     low++)
@@ -439,8 +418,6 @@ static int compare_late(const void *a, const void *b)
 		     : (one->pid > other->pid) - (one->pid < other->pid);
 }
 
-/* The module of @out that @late is about, which may be a new one; NULL: there
- * is no room. */
 static struct states_module_told *find_told(struct states_modules_told *out,
 					    const struct states_late *late)
 {
@@ -456,7 +433,6 @@ static struct states_module_told *find_told(struct states_modules_told *out,
 	return module;
 }
 
-/* Add @count loads to @out. Sorts them. */
 static void add_modules(struct states_modules_told *out,
 			struct states_late *list, size_t count)
 {
@@ -475,8 +451,7 @@ static void add_modules(struct states_modules_told *out,
 	}
 }
 
-/* What was loaded while the program ran, and never connected. @heard is a copy.
- */
+/* Adds modules that were loaded late and never connected. @heard is a copy. */
 static void find_missed(struct map_log *log, struct states_heard *heard,
 			size_t count, struct states_modules_told *out)
 {
@@ -540,7 +515,7 @@ void states_summary(struct arena *arena, struct states_summary *out)
 	lock_acquire(&states->lock);
 	for (size_t i = 0; i < states->function_count; i++)
 		if (states->functions[i].parts != NONE)
-			add_function(states, &states->functions[i], out);
+			add_summed_function(states, &states->functions[i], out);
 	out->changes = states->change_count;
 	out->unpatched_processes = states->unpatched_processes;
 	out->patch_ns = states->patch_ns;

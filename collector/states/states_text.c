@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_text - the processes of an arena and the text of each. The program
- * that said hello is the first; what is done to its text is done to that of all
- * its children. A child begins with its parent's text as it was at the fork,
- * which may have been in the middle of a change: its image reads the bytes
- * (patch_image_fork()), and is brought up to date then.
+ * states_text - the processes of an arena and the text of each. The first one
+ * is the program that said hello; all changes of its text are also made in its
+ * children. A child starts with its parent's text at the fork, possibly in the
+ * middle of a change. So its image reads the bytes (patch_image_fork()) and is
+ * then brought up to date.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,12 +17,12 @@
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "collector/code/code_plan.h"
+#include "collector/code/patch.h"
+#include "collector/code/text_map.h"
+#include "collector/code/thunks.h"
 #include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
-#include "collector/patch/patch.h"
-#include "collector/patch/text_map.h"
-#include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/watches.h"
@@ -33,7 +33,8 @@
 #include "shared/ring_shm.h"
 
 #define GATE_ENTRIES 65536
-/* After a lie, none is looked into for so many times as long as that took. */
+/* After a false claim, claims are ignored for this many times the duration of
+ * the check. */
 #define LIE_PAUSE 9
 
 bool states_has_ended(struct states *states,
@@ -47,7 +48,7 @@ bool states_has_ended(struct states *states,
 	return ended;
 }
 
-/* Whether @process can stand for all: the better, the more. */
+/* Returns how well @process can lead: higher is better. */
 static int fitness(struct states *states, const struct states_process *process)
 {
 	bool gone = process->image && patch_is_gone(process->image);
@@ -66,7 +67,7 @@ struct states_process *states_leader(struct states *states)
 	struct states_process *leader = NULL;
 	int most = 0, fit;
 
-	/* Of several that are as fit, the oldest: it is the last. */
+	/* On a tie the oldest wins, which is the last in the list. */
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next) {
 		fit = fitness(states, process);
@@ -85,10 +86,9 @@ bool states_have_leader(struct states *states)
 	return leader && fitness(states, leader) >= 8;
 }
 
-/* --- the area ---------------------------------------------------------------
- */
+/* --- the area ------------------------------------------------------------ */
 
-/* The program may have given the area back, for good. */
+/* Returns false if the program has unmapped the area for good. */
 static bool take_area(struct page_shm *page)
 {
 	/* order: sc, THUNKS: from then on the program keeps it */
@@ -130,8 +130,7 @@ static void map_area(struct states *states)
 				       : "the program has no thunks");
 }
 
-/* --- images -----------------------------------------------------------------
- */
+/* --- images -------------------------------------------------------------- */
 
 struct process_module *states_module_of(const struct states_process *process,
 					uint32_t module)
@@ -139,7 +138,6 @@ struct process_module *states_module_of(const struct states_process *process,
 	return module < process->module_count ? &process->module[module] : NULL;
 }
 
-/* The same, with room for it; NULL: no memory. */
 static struct process_module *make_module_of(struct states_process *process,
 					     uint32_t module)
 {
@@ -153,15 +151,15 @@ static struct process_module *make_module_of(struct states_process *process,
 	return &process->module[module];
 }
 
-/* Its number in the image of @process; -1: it is not in it. */
-static int module_of(const struct states_process *process, uint32_t module)
+static int module_of_image(const struct states_process *process,
+			   uint32_t module)
 {
 	const struct process_module *of = states_module_of(process, module);
 
 	return of ? of->number : -1;
 }
 
-/* @process has it: its image, if there is one, is to know that. */
+/* Adds the module to the image of @process, if the process has both. */
 static void add_module_to(struct states *states, struct states_process *process,
 			  uint32_t index)
 {
@@ -173,20 +171,22 @@ static void add_module_to(struct states *states, struct states_process *process,
 		return;
 	of->number = patch_module_add(process->image, module->plan->plan,
 				      module->bias, module->plan->inode);
+	if (of->number < 0)
+		states_say_no_memory(module->path);
 	states->late_news = true;
 }
 
-static void read_map(struct states *states,
-		     const struct states_process *process)
+static void read_process_map(struct states *states,
+			     const struct states_process *process)
 {
 	states_go_away(states);
 	(void)text_map_read(&states->map, process->pid);
 	states_come_back(states);
 }
 
-/* Whether the file of the module at @index is where it should be, as the map
- * says that was read last. */
-static bool is_mapped(const struct states *states, uint32_t index)
+/* Returns true if the last map that was read has the file of the module at
+ * @index at its place. */
+static bool is_area_mapped(const struct states *states, uint32_t index)
 {
 	const struct states_module *module = &states->modules[index];
 	const struct text_mapping *mapping =
@@ -196,30 +196,27 @@ static bool is_mapped(const struct states *states, uint32_t index)
 	       (!module->plan->inode || mapping->inode == module->plan->inode);
 }
 
-/* What one process has loaded late, those have, too, that it has forked since.
- * They do not tell so. */
-static void find_in_map(struct states *states, struct states_process *process,
-			uint32_t index)
-{
-	struct process_module *of = states_module_of(process, index);
-
-	if (of && of->here)
-		return;
-	read_map(states, process);
-	of = is_mapped(states, index) ? make_module_of(process, index) : NULL;
-	if (of) {
-		of->here = true;
-		of->since_ns = states->modules[index].came_ns;
-	}
-}
-
 void states_module_came(struct states *states, uint32_t module)
 {
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next) {
+		struct process_module *of;
+
 		if (!process->image || states_has_ended(states, process))
 			continue;
-		find_in_map(states, process, module);
+		/* Children forked after a late dlopen() inherit the module but
+		 * do not report it. */
+		of = states_module_of(process, module);
+		if (!of || !of->here) {
+			read_process_map(states, process);
+			of = is_area_mapped(states, module)
+				     ? make_module_of(process, module)
+				     : NULL;
+			if (of) {
+				of->here = true;
+				of->since_ns = states->modules[module].came_ns;
+			}
+		}
 		add_module_to(states, process, module);
 	}
 }
@@ -250,14 +247,15 @@ static void start_clock(struct states *states, struct states_process *process)
 	lock_release(&states->lock);
 }
 
-/* Kernels may refuse to write what the program itself may not
- * (proc_mem.force_override). It is asked with a byte of the shim's own text:
- * before any module is planned, while the gate can still be made. */
+/* Kernels may refuse writes that the program itself may not make
+ * (proc_mem.force_override). Try with a byte of the shim's own text, before any
+ * module is planned, while the gate can still be made. */
 static void try_to_write(struct states *states,
 			 const struct states_process *process)
 {
 	const struct page_shm *page = arena_setup(states->arena)->page;
-	/* relaxed: set before the hello. A program that lies harms itself */
+	/* relaxed: set before the hello. A false value harms only the
+	 * program */
 	uint64_t hook = atom_load_rlx(&page->thunks.page.entry_enter);
 
 	bool writable;
@@ -270,17 +268,6 @@ static void try_to_write(struct states *states,
 				       "text of programs");
 }
 
-static void make_root_image(struct states *states,
-			    struct states_process *process)
-{
-	process->image =
-		patch_image_new(states->area, process->pid, process->mem,
-				states_are_registered(states));
-	for (uint32_t i = 0; process->image && i < states->module_count; i++)
-		add_module_to(states, process, i);
-}
-
-/* The image that @process was forked from. */
 static const struct states_process *parent_of(struct states *states,
 					      const struct states_process *of)
 {
@@ -294,13 +281,13 @@ static const struct states_process *parent_of(struct states *states,
 			return process;
 		oldest = process;
 	}
-	/* Whose parent has ended, or is not known: mostly the root, which
-	 * stays. */
+	/* The parent has ended or is unknown: use the oldest, usually the root,
+	 * which stays in the list. */
 	return oldest;
 }
 
-/* @process is a child of @parent, which may have loaded something since the
- * fork. */
+/* Copies the modules of @parent to its child @process. The parent may have
+ * loaded more since the fork. */
 static void inherit_modules(struct states *states,
 			    struct states_process *process,
 			    const struct states_process *parent)
@@ -316,11 +303,11 @@ static void inherit_modules(struct states *states,
 		if (!of->here || !states->modules[i].late)
 			continue;
 		if (!is_read)
-			read_map(states, process);
+			read_process_map(states, process);
 		is_read = true;
 		of->heard = false;
 		of->late_count = 0;
-		if (!is_mapped(states, i))
+		if (!is_area_mapped(states, i))
 			states_module_leaves(process, i);
 	}
 	states->late_news = states->late_news || is_read;
@@ -341,8 +328,6 @@ static void make_child_image(struct states *states,
 		inherit_modules(states, process, parent);
 }
 
-/* The parts of @function, to be connected in @process, into @list of @room.
- * Returns how many. */
 static size_t list_parts(const struct states *states,
 			 const struct states_process *process,
 			 const struct function *function, enum patch_sites on,
@@ -353,9 +338,9 @@ static size_t list_parts(const struct states *states,
 	for (uint32_t at = function->parts; at != NONE && count < room;
 	     at = states->parts[at].next) {
 		const struct states_part *part = &states->parts[at];
-		int module = module_of(process, part->module);
+		int module = module_of_image(process, part->module);
 
-		/* All or nothing. */
+		/* All parts or none. */
 		if (!part->number)
 			return 0;
 		if (module >= 0)
@@ -369,14 +354,16 @@ static size_t list_parts(const struct states *states,
 	return count;
 }
 
-/* What follows touches the memory of the process, and only these. */
+/* The next functions write to the memory of a process. */
 
 static void connect_in(struct states *states,
 		       const struct states_process *process,
 		       struct patch_function *list, size_t count, bool held)
 {
+	const uint32_t *flags = &arena_setup(states->arena)->page->flags;
+
 	states_go_away(states);
-	patch_connect(process->image, list, count, held);
+	patch_connect(process->image, list, count, held ? flags : NULL);
 	states_come_back(states);
 }
 
@@ -390,7 +377,7 @@ static void switch_in(struct states *states,
 	states_come_back(states);
 }
 
-/* What could not be restored is harmless: its thunks record nothing. */
+/* Text that could not be restored is harmless: its thunks record nothing. */
 static void say_unrestored(const struct states_process *process)
 {
 	static struct log_limit limit;
@@ -404,16 +391,6 @@ static void say_unrestored(const struct states_process *process)
 			    patch_reason_text(PATCH_STUCK));
 }
 
-static void restore_in(struct states *states,
-		       const struct states_process *process)
-{
-	states_go_away(states);
-	patch_restore(process->image);
-	states_come_back(states);
-	say_unrestored(process);
-}
-
-/* Whether all parts of @function that @process has are connected there. */
 static bool is_connected_in(const struct states *states,
 			    const struct states_process *process,
 			    const struct function *function)
@@ -422,15 +399,15 @@ static bool is_connected_in(const struct states *states,
 	     at = states->parts[at].next) {
 		const struct states_part *part = &states->parts[at];
 
-		if (module_of(process, part->module) >= 0 &&
+		if (module_of_image(process, part->module) >= 0 &&
 		    !patch_is_connected(process->image, part->number))
 			return false;
 	}
 	return true;
 }
 
-/* Connect what is connected in others and not in @process: they are off at
- * first. */
+/* Connects functions that are connected elsewhere but not in @process. They are
+ * off at first. */
 static void connect_rest(struct states *states, struct states_process *process)
 {
 	struct patch_function *list =
@@ -451,7 +428,6 @@ static void connect_rest(struct states *states, struct states_process *process)
 	states_free(states, list);
 }
 
-/* Switch the connected functions of @process whose state has the sites @on. */
 static void switch_rest(struct states *states,
 			const struct states_process *process,
 			enum patch_sites on)
@@ -474,7 +450,7 @@ static void switch_rest(struct states *states,
 	states_free(states, numbers);
 }
 
-/* Bring the text of a process to where all others are. */
+/* Brings the text of @process to the state of all others. */
 static void catch_up(struct states *states, struct states_process *process)
 {
 	connect_rest(states, process);
@@ -511,8 +487,8 @@ static void meet_process(struct states *states, struct states_process *process)
 		states_follow_new(states, process);
 	}
 
-	/* states_child_memory() gives it one at any time, if it has none: then
-	 * it is met once more. */
+	/* states_child_memory() may set mem at any time, if it was missing;
+	 * then the process is handled once more. */
 	lock_acquire(&states->lock);
 	has_memory = process->mem >= 0;
 	is_gone = process->mem == -ESRCH || process->mem == -ENOENT;
@@ -524,9 +500,14 @@ static void meet_process(struct states *states, struct states_process *process)
 		process->failed = states->area && !has_memory && !is_gone;
 	else if (states->unwritable)
 		return;
-	else if (process->root)
-		make_root_image(states, process);
-	else
+	else if (process->root) {
+		process->image = patch_image_new(states->area, process->pid,
+						 process->mem,
+						 states_are_registered(states));
+		for (uint32_t i = 0; process->image && i < states->module_count;
+		     i++)
+			add_module_to(states, process, i);
+	} else
 		make_child_image(states, process);
 	if (process->image) {
 		states_keep(states, process);
@@ -558,16 +539,6 @@ void states_process_free(struct states_process *process)
 	free(process);
 }
 
-/* Nobody else notices when a stranger has ended, or called exec(). Under the
- * lock. */
-static void look_at_stranger(struct states_process *process)
-{
-	process->ended = process->ended ||
-			 (kill(process->pid, 0) < 0 && errno == ESRCH) ||
-			 (process->image && patch_is_gone(process->image));
-}
-
-/* Those that have ended, out of the list. Under the lock. */
 static struct states_process *take_ended(struct states *states)
 {
 	struct states_process **link = &states->processes, *ended = NULL;
@@ -575,9 +546,17 @@ static struct states_process *take_ended(struct states *states)
 	while (*link) {
 		struct states_process *process = *link;
 
-		if (process->stranger)
-			look_at_stranger(process);
-		/* Children are made after the root, and know its modules. */
+		if (process->stranger) {
+			/* No other thread notices that a stranger has ended or
+			 * called exec(). */
+			process->ended =
+				process->ended ||
+				(kill(process->pid, 0) < 0 && errno == ESRCH) ||
+				(process->image &&
+				 patch_is_gone(process->image));
+		}
+		/* The root stays: children's images are made from it, and it
+		 * knows its modules. */
 		if (!process->ended || process->root) {
 			link = &process->next;
 			continue;
@@ -590,7 +569,8 @@ static struct states_process *take_ended(struct states *states)
 	return ended;
 }
 
-static void free_list(struct states *states, struct states_process *list)
+static void free_process_list(struct states *states,
+			      struct states_process *list)
 {
 	struct states_process *process;
 
@@ -615,7 +595,7 @@ void states_drop_ended(struct states *states)
 			one->adopted = NULL;
 		}
 	lock_release(&states->lock);
-	free_list(states, ended);
+	free_process_list(states, ended);
 }
 
 void states_drop_unvisited(struct states *states)
@@ -625,7 +605,7 @@ void states_drop_unvisited(struct states *states)
 	lock_acquire(&states->lock);
 	ended = states->has_thread ? NULL : take_ended(states);
 	lock_release(&states->lock);
-	free_list(states, ended);
+	free_process_list(states, ended);
 }
 
 struct states_process *states_first(struct states *states)
@@ -638,7 +618,8 @@ struct states_process *states_first(struct states *states)
 	return first;
 }
 
-/* Whether @process is one of the arena. One that only says so is taken out. */
+/* Returns true if @process belongs to the arena. Marks a false claim as
+ * ended. */
 static bool is_proven(struct states *states, struct states_process *process)
 {
 	uint64_t begin_ns = clock_boottime_ns(), now;
@@ -650,7 +631,8 @@ static bool is_proven(struct states *states, struct states_process *process)
 	process->unproven = false;
 	now = clock_boottime_ns();
 	lock_acquire(&states->lock);
-	/* A drain worker may have met it meanwhile, and knows it. */
+	/* A drain worker may have seen the process meanwhile, which proves
+	 * it. */
 	lied = lied && process->stranger;
 	if (lied) {
 		process->ended = true;
@@ -680,7 +662,8 @@ void states_follow_processes(struct states *states)
 	states->begun = true;
 	states_drop_ended(states);
 	process = states_first(states);
-	/* New ones come in at the front. Children are made of the root. */
+	/* New processes are added at the front. The images of children need the
+	 * root's. */
 	for (struct states_process *one = process; one; one = one->next)
 		if (one->root && states_meet(states, one))
 			meet_process(states, one);
@@ -699,12 +682,11 @@ void states_processes_free(struct states *states)
 	list = states->processes;
 	states->processes = NULL;
 	lock_release(&states->lock);
-	free_list(states, list);
+	free_process_list(states, list);
 	states_forget_gone(states);
 }
 
-/* --- writing ----------------------------------------------------------------
- */
+/* --- writing ------------------------------------------------------------- */
 
 void states_count_work(struct states *states, uint64_t begin_ns)
 {
@@ -715,8 +697,8 @@ void states_count_work(struct states *states, uint64_t begin_ns)
 	lock_release(&states->lock);
 }
 
-/* Something is about to be patched. A program that forks hands its own
- * descriptor over from now on. */
+/* Call before any text is changed. From now on a forked child sends its own
+ * descriptor. */
 static void say_patched(struct states *states)
 {
 	states->patched = true;
@@ -725,8 +707,8 @@ static void say_patched(struct states *states)
 	states_keep_on(states);
 }
 
-/* The gate has room for GATE_ENTRIES / 4 functions: the others stay, and have
- * no entry (states_stuck()). */
+/* The gate has room for GATE_ENTRIES / 4 functions. Others get no entry and
+ * stay recorded (states_stuck()). */
 static void switch_gate(struct states *states, const uint32_t *functions,
 			size_t count, enum patch_sites on)
 {
@@ -809,43 +791,41 @@ const char *states_stuck(struct states *states, const struct function *function,
 	return NULL;
 }
 
-/* Without enough of them, the function has none. */
-static void give_numbers(struct states *states, uint32_t index)
-{
-	const struct function *function = &states->functions[index];
-
-	lock_acquire(&states->lock);
-	for (uint32_t at = function->parts; at != NONE;
-	     at = states->parts[at].next) {
-		struct states_part *part = &states->parts[at];
-
-		if (part->number || states->next_number == states->numbers)
-			continue;
-		states->owner[states->next_number] = index;
-		part->number = states->next_number++;
-	}
-	lock_release(&states->lock);
-}
-
 void states_give_numbers(struct states *states, const uint32_t *functions,
 			 size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		give_numbers(states, functions[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct function *function =
+			&states->functions[functions[i]];
+
+		lock_acquire(&states->lock);
+		for (uint32_t at = function->parts; at != NONE;
+		     at = states->parts[at].next) {
+			struct states_part *part = &states->parts[at];
+
+			if (part->number ||
+			    states->next_number == states->numbers)
+				continue;
+			states->owner[states->next_number] = functions[i];
+			part->number = states->next_number++;
+		}
+		lock_release(&states->lock);
+	}
 }
 
-/* Functions that are being connected, in one process after the other. */
+/* Functions in the process of being connected, one process after the other. */
 struct connecting {
 	const uint32_t *functions;
 	size_t count;
 	bool held;
-	bool *known; /* of each: a process has had its word */
-	struct patch_function *list; /* the parts, in the process at hand */
-	size_t *first; /* in the list, of each; and the end */
+	bool *known; /* by function: a process has decided */
+	struct patch_function *list; /* parts in the current process */
+	size_t *first; /* by function: start in list; and the end */
 	size_t room;
 };
 
-/* What has become of the parts of function @index, @count of @list. */
+/* Stores the result for function @index, whose parts are @count entries of
+ * @list. */
 static void note_connected(struct states *states, uint32_t index,
 			   const struct patch_function *list, size_t count)
 {
@@ -864,7 +844,7 @@ static void note_connected(struct states *states, uint32_t index,
 	lock_release(&states->lock);
 }
 
-/* No process has parts of function @index that can be connected. */
+/* Stores that no process has connectable parts of function @index. */
 static void note_unconnected(struct states *states, uint32_t index,
 			     const char *why)
 {
@@ -875,8 +855,7 @@ static void note_unconnected(struct states *states, uint32_t index,
 	lock_release(&states->lock);
 }
 
-/* The first process that has a function has the last word about whether it can
- * be connected. */
+/* The first process with a function decides whether it can be connected. */
 static void connect_all_in(struct states *states,
 			   const struct states_process *process,
 			   struct connecting *connecting, bool held)
@@ -888,7 +867,7 @@ static void connect_all_in(struct states *states,
 			&states->functions[connecting->functions[i]];
 
 		connecting->first[i] = n;
-		/* What the first one has refused stays as it is. */
+		/* A refusal of the first process is final. */
 		if (!connecting->known[i] || function->connected)
 			n += list_parts(
 				states, process, function,
@@ -936,8 +915,8 @@ static void connect_everywhere(struct states *states,
 						"cannot be written");
 }
 
-static size_t count_parts(const struct states *states,
-			  const uint32_t *functions, size_t count)
+static size_t count_known_parts(const struct states *states,
+				const uint32_t *functions, size_t count)
 {
 	size_t parts = 0;
 
@@ -956,7 +935,7 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 		.functions = functions,
 		.count = count,
 		.held = held,
-		.room = count_parts(states, functions, count),
+		.room = count_known_parts(states, functions, count),
 	};
 
 	connecting.known =
@@ -975,8 +954,15 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 
 void states_restore_text(struct states *states)
 {
+	/* Also those of processes whose text cannot be restored. */
+	for (uint32_t i = 1; states->area && i < FUNCTIONS_MAX; i++)
+		thunk_area_mute(states->area, i, true);
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
-		if (process->image && !states_has_ended(states, process))
-			restore_in(states, process);
+		if (process->image && !states_has_ended(states, process)) {
+			states_go_away(states);
+			patch_restore(process->image);
+			states_come_back(states);
+			say_unrestored(process);
+		}
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_thread - the threads perfrec-states: one for each arena whose
- * functions anybody asks for, so that a program that keeps its thread waiting
- * harms nobody else. Each visits its arena, and sleeps until somebody asks for
- * something or the next tick is due.
+ * states_thread - the threads perfrec-states, one for each arena with requests,
+ * so that a program that blocks its thread harms no other. Each visits its
+ * arena and sleeps until a request or the next tick.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,14 +19,13 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* The longest sleep: not all loads of modules are told. */
+/* The longest sleep, because not all loads of modules are reported. */
 #define SLEEP_NS 100000000
-/* How long an arena that ends may keep its thread waiting, in all. Only what is
- * longer than USUAL_NS counts: each process of an innocent program takes less.
- */
+/* Most time that an ending arena may block its thread, in total. Only waits
+ * longer than USUAL_NS count; each process of a normal program takes less. */
 #define END_NS (4 * (uint64_t)STATES_AWAY_NS)
 #define USUAL_NS 250000000
-/* How often the main thread looks, when it waits for the last threads. */
+/* Interval of the main thread's checks for the last threads. */
 #define LOOK_MS 100
 
 static void signal_event(int event)
@@ -54,15 +52,14 @@ void states_wake(struct states *states)
 	lock_acquire(&states->lock);
 	event = states->event;
 	lock_release(&states->lock);
-	/* It stays open as long as @states. */
+	/* The event stays open until @states is freed. */
 	signal_event(event);
 }
 
-/* --- going away -------------------------------------------------------------
- */
+/* --- going away ---------------------------------------------------------- */
 
-/* The last that a thread does. */
-static void end_thread(struct states_thread *thread, bool given_up)
+/* The last call of a thread. */
+static void end_states_thread(struct states_thread *thread, bool given_up)
 {
 	lock_acquire(&thread->lock);
 	thread->running--;
@@ -71,8 +68,8 @@ static void end_thread(struct states_thread *thread, bool given_up)
 	lock_release(&thread->lock);
 }
 
-/* How long the thread has been away until @now, without what is usual. Under
- * the lock. */
+/* Returns the length of the present absence, without the usual time. Under the
+ * lock. */
 static uint64_t count_slow(const struct states *states, uint64_t now)
 {
 	uint64_t ns = states->away_ns ? now - states->away_ns : 0;
@@ -126,7 +123,7 @@ void states_come_back(struct states *states)
 	lock_release(&states->lock);
 	if (!given_up)
 		return;
-	/* The arena is no longer there, and the list has @states no more. */
+	/* The arena is gone, and the list has no @states any more. */
 	if (states->making) {
 		lock_acquire(&thread->lock);
 		states->making->busy_ns = 0;
@@ -137,7 +134,7 @@ void states_come_back(struct states *states)
 	states_processes_free(states);
 	states_plans_put(states);
 	states_put(&states);
-	end_thread(thread, true);
+	end_states_thread(thread, true);
 	pthread_exit(NULL);
 }
 
@@ -151,11 +148,10 @@ bool states_are_stuck(const struct states *states)
 		 states->slow_ns + count_slow(states, now) > END_NS));
 }
 
-/* --- the end of an arena ----------------------------------------------------
- */
+/* --- the end of an arena ------------------------------------------------- */
 
-/* Under the lock of all. */
-static void take_out(struct states *states)
+/* Under the lock of all arenas. */
+static void take_out_states(struct states *states)
 {
 	struct states **link = &states->thread->first;
 
@@ -170,11 +166,11 @@ void states_unlist(struct states *states)
 	struct states *listed = states;
 
 	lock_acquire(&thread->lock);
-	take_out(states);
+	take_out_states(states);
 	lock_release(&thread->lock);
 	states_processes_free(states);
-	/* What is forked from now on has text as its file.
-	 * relaxed: a child that says so all the same is heard by nobody */
+	/* Children forked from now on have clean text. relaxed: a late message
+	 * of a child is not read by anybody */
 	atom_store_rlx(&arena_setup(states->arena)->page->patched, 0);
 	states_plans_put(states);
 	arena_put(&states->arena);
@@ -191,7 +187,7 @@ static bool is_restored(struct states *states)
 	return restored;
 }
 
-static bool is_finished(struct states *states)
+static bool is_states_finished(struct states *states)
 {
 	bool finished;
 
@@ -201,18 +197,18 @@ static bool is_finished(struct states *states)
 	return finished;
 }
 
-/* Whether the thread of @states, which has ended, is given up: then the arena
- * is the caller's. Its thread may free @states at once. Under the lock of all.
- */
-static bool give_up(struct states *states, struct arena **arena)
+/* Gives up the thread of an ended @states. Returns true if so; then the caller
+ * owns *@arena, and the thread may free @states at once. Under the lock of all
+ * arenas. */
+static bool give_up_on_arena(struct states *states, struct arena **arena)
 {
 	bool given_up;
 
 	lock_acquire(&states->lock);
-	/* Also one that is restored: a child came late. */
+	/* Also if the text is restored: a late child may block the thread. */
 	given_up = states->wants_end && states_are_stuck(states);
 	if (given_up) {
-		take_out(states);
+		take_out_states(states);
 		states->thread->given_up++;
 		*arena = states->arena;
 		states->arena = NULL;
@@ -222,8 +218,8 @@ static bool give_up(struct states *states, struct arena **arena)
 	return given_up;
 }
 
-/* An arena that has ended and whose thread is stuck, with its reference; NULL:
- * there is none. */
+/* Returns the arena, with its reference, of an ended and stuck thread, or
+ * NULL. */
 static struct arena *take_stuck(struct states_thread *thread)
 {
 	struct arena *arena = NULL;
@@ -231,20 +227,20 @@ static struct arena *take_stuck(struct states_thread *thread)
 
 	lock_acquire(&thread->lock);
 	states = thread->first;
-	while (states && !give_up(states, &arena))
+	while (states && !give_up_on_arena(states, &arena))
 		states = states->next;
 	lock_release(&thread->lock);
 	return arena;
 }
 
-/* What their threads keep stays: they may still come back. */
+/* The data of the threads stays: they may still come back. */
 static void give_up_stuck(struct states_thread *thread)
 {
 	struct arena *arena;
 
 	while ((arena = take_stuck(thread))) {
-		log_warn("a program was given up: %s; some of its functions "
-			 "may not be as they were",
+		log_warn("cannot restore the functions of a program: %s; some "
+			 "may still be off, or call hooks",
 			 STATES_STUCK);
 		arena_put(&arena);
 	}
@@ -268,10 +264,9 @@ bool states_are_ending(struct states_thread *thread)
 	return ending;
 }
 
-/* --- threads ----------------------------------------------------------------
- */
+/* --- threads ------------------------------------------------------------- */
 
-static void *run(void *context)
+static void *run_states(void *context)
 {
 	struct states *states = context;
 	struct states_thread *thread = states->thread;
@@ -280,7 +275,7 @@ static void *run(void *context)
 	for (;;) {
 		uint64_t wait = states_visit(states);
 
-		if (is_finished(states))
+		if (is_states_finished(states))
 			break;
 		if (wait)
 			wait_event(
@@ -291,12 +286,13 @@ static void *run(void *context)
 						1000000));
 	}
 	states_unlist(states);
-	end_thread(thread, false);
+	end_states_thread(thread, false);
 	return NULL;
 }
 
 /* Under both locks. */
-static int start(struct states_thread *thread, struct states *states)
+static int start_states_thread(struct states_thread *thread,
+			       struct states *states)
 {
 	pthread_attr_t attributes;
 	pthread_t ignored;
@@ -314,7 +310,7 @@ static int start(struct states_thread *thread, struct states *states)
 	if (err)
 		return -err;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&ignored, &attributes, run, states);
+	err = pthread_create(&ignored, &attributes, run_states, states);
 	pthread_attr_destroy(&attributes);
 	states->has_thread = !err;
 	thread->running += !err;
@@ -328,7 +324,7 @@ int states_start(struct states *states)
 
 	lock_acquire(&thread->lock);
 	lock_acquire(&states->lock);
-	err = start(thread, states);
+	err = start_states_thread(thread, states);
 	lock_release(&states->lock);
 	lock_release(&thread->lock);
 	return err;
@@ -336,7 +332,7 @@ int states_start(struct states *states)
 
 void states_thread_get(struct states_thread *thread)
 {
-	/* relaxed: whoever takes one has one */
+	/* relaxed: the caller already has a reference */
 	atom_add_rlx(&thread->refs, 1);
 }
 
@@ -387,13 +383,13 @@ bool states_thread_stop(struct states_thread **thread)
 			break;
 		wait_event(old->event, LOOK_MS);
 	}
-	/* What they have patched is restored by the keeper, when we end. */
+	/* The keeper restores the patched text when this process ends. */
 	if (given_up)
 		return false;
 	text_guard_stop(&old->guard);
 	states_plans_free(old);
 	close(old->event);
-	/* A job may just be asking for an arena that has ended. */
+	/* A job may be asking for an ended arena just now. */
 	states_thread_put(old);
 	return true;
 }

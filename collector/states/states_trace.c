@@ -14,20 +14,20 @@
 #include "collector/trace/trace_file.h"
 
 #define PACKET_BYTES 2048
-/* A change is written for so many processes; the first are the youngest. */
+/* Most processes that get a change in the trace, the youngest first. */
 #define PROCESSES_MAX 64
 
-static struct recording *recording_of(const struct states *states)
+static struct recording *recording_of_states(const struct states *states)
 {
 	return arena_setup(states->arena)->recording;
 }
 
-static struct trace_file *trace_of(const struct states *states)
+static struct trace_file *trace_of_states(const struct states *states)
 {
-	return recording_setup(recording_of(states))->trace;
+	return recording_setup(recording_of_states(states))->trace;
 }
 
-/* ": 9.1 % of the CPU time, 34 ns a call", as far as that is known. */
+/* Writes the known reasons: ": 9.1 % of the CPU time, 34 ns a call". */
 static void put_why(const struct states_change *change, char *text, size_t room)
 {
 	double percent = 100.0 * change->share / 4294967296.0;
@@ -73,28 +73,28 @@ void states_trace_name(const struct states_change *change,
 			 change->name, why);
 }
 
-/* The sequence of all these packets; the first call begins it. */
-static uint32_t sequence_of(struct states *states)
+/* Returns the sequence of these packets; the first call starts it. */
+static uint32_t sequence_of_states(struct states *states)
 {
 	uint8_t packet[PACKET_BYTES];
 
 	if (states->sequence)
 		return states->sequence;
-	states->sequence = recording_sequence(recording_of(states));
+	states->sequence = recording_sequence(recording_of_states(states));
 	trace_file_append(
-		trace_of(states), states->sequence, packet,
+		trace_of_states(states), states->sequence, packet,
 		out_track_sequence(packet, sizeof(packet), states->sequence));
 	return states->sequence;
 }
 
-static void write_count(struct states *states,
-			const struct states_process *process, uint64_t ns,
-			size_t more)
+static void write_state_count(struct states *states,
+			      const struct states_process *process, uint64_t ns,
+			      size_t more)
 {
 	uint8_t packet[PACKET_BYTES];
-	uint32_t sequence = sequence_of(states);
+	uint32_t sequence = sequence_of_states(states);
 
-	trace_file_append(trace_of(states), sequence, packet,
+	trace_file_append(trace_of_states(states), sequence, packet,
 			  out_track_value(packet, sizeof(packet), sequence,
 					  process->count_track, ns,
 					  (int64_t)(states->muted + more)));
@@ -122,9 +122,9 @@ static void describe_tracks(struct states *states,
 
 	process->change_track = track.uuid;
 	process->count_track = count.uuid;
-	trace_file_append(trace_of(states), OUT_SEQUENCE_GLOBAL, packet,
+	trace_file_append(trace_of_states(states), OUT_SEQUENCE_GLOBAL, packet,
 			  out_track_track(packet, sizeof(packet), &track));
-	trace_file_append(trace_of(states), OUT_SEQUENCE_GLOBAL, packet,
+	trace_file_append(trace_of_states(states), OUT_SEQUENCE_GLOBAL, packet,
 			  out_track_counter(packet, sizeof(packet), &count));
 }
 
@@ -136,20 +136,20 @@ void states_trace_process(struct states *states, struct states_process *process)
 	known = process->uuid;
 	lock_release(&states->lock);
 	if (!known || process->change_track || !states->muted ||
-	    !trace_of(states))
+	    !trace_of_states(states))
 		return;
 	describe_tracks(states, process);
-	write_count(states, process, clock_boottime_ns(), 0);
+	write_state_count(states, process, clock_boottime_ns(), 0);
 }
 
-/* How many functions are not recorded, after @change. */
 static void count_muted(struct states *states,
 			const struct states_change *change)
 {
 	bool before = change->from != FUNCTION_SPAN;
 	bool after = change->to != FUNCTION_SPAN;
 
-	/* It stays muted meanwhile, and the trace omits some episodes. */
+	/* The function stays muted during an episode, and the trace omits some
+	 * episodes. */
 	if (change->episode)
 		return;
 	if (after && !before)
@@ -161,27 +161,20 @@ static void count_muted(struct states *states,
 static void write_instant(struct states *states, struct states_process *process,
 			  uint64_t ns, const char *name)
 {
-	uint32_t sequence = sequence_of(states);
+	uint32_t sequence = sequence_of_states(states);
 	uint8_t packet[PACKET_BYTES];
 
 	if (!process->change_track)
 		describe_tracks(states, process);
-	trace_file_append(trace_of(states), sequence, packet,
+	trace_file_append(trace_of_states(states), sequence, packet,
 			  out_track_instant(packet, sizeof(packet), sequence,
 					    process->change_track, ns, name));
 }
 
-static void write_change(struct states *states, struct states_process *process,
-			 const struct states_change *change, const char *name)
-{
-	write_instant(states, process, change->ns, name);
-	write_count(states, process, change->ns, 0);
-}
-
-/* The lock is not held while the trace is written, which may wait for a disk:
- * this thread alone takes processes out of the list. */
-static size_t list_processes(struct states *states,
-			     struct states_process *list[PROCESSES_MAX])
+/* Writing the trace may wait for a disk, so the lock is not held then. Only
+ * this thread removes processes from the list. */
+static size_t list_traced_processes(struct states *states,
+				    struct states_process *list[PROCESSES_MAX])
 {
 	size_t count = 0;
 
@@ -203,12 +196,14 @@ void states_trace_change(struct states *states,
 
 	count_muted(states, change);
 	if (!change->name || !arena_setup(states->arena)->recording ||
-	    !trace_of(states))
+	    !trace_of_states(states))
 		return;
 	states_trace_name(change, name);
-	count = list_processes(states, list);
-	for (size_t i = 0; i < count; i++)
-		write_change(states, list[i], change, name);
+	count = list_traced_processes(states, list);
+	for (size_t i = 0; i < count; i++) {
+		write_instant(states, list[i], change->ns, name);
+		write_state_count(states, list[i], change->ns, 0);
+	}
 }
 
 bool states_trace_late(struct states *states, struct states_process *process,
@@ -223,15 +218,15 @@ bool states_trace_late(struct states *states, struct states_process *process,
 	lock_release(&states->lock);
 	if (!known)
 		return false;
-	if (!arena_setup(states->arena)->recording || !trace_of(states))
+	if (!arena_setup(states->arena)->recording || !trace_of_states(states))
 		return true;
 	snprintf(name, sizeof(name), "perfrec: %.300s not recorded yet", path);
 	write_instant(states, process, from_ns, name);
-	write_count(states, process, from_ns, count);
+	write_state_count(states, process, from_ns, count);
 	snprintf(name, sizeof(name),
 		 "perfrec: %.300s recorded from here on (%s after dlopen())",
 		 path, size_format_ns(to_ns - from_ns, time));
 	write_instant(states, process, to_ns, name);
-	write_count(states, process, to_ns, 0);
+	write_state_count(states, process, to_ns, 0);
 	return true;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_visit - what the thread perfrec-states does for one arena each time it
- * comes by.
+ * states_visit - the work of the thread perfrec-states in one visit of an
+ * arena.
  */
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/states/states_inner.h"
 #include "shared/compiler.h"
 
-/* A function that drains, or has to wait for others, is looked at again. */
+/* Interval of visits while functions drain or wait for other threads. */
 #define SOON_NS 5000000
 #define HELD_NS 1000000
 
-/* The text of all that is known is restored first, then that of children which
- * were forked meanwhile: whoever is forked later has a parent that is restored.
- */
+/* First restores the text of all known processes, then of children forked
+ * meanwhile. A child forked later has a restored parent. */
 static void end_text(struct states *states)
 {
 	if (!states->ending) {
@@ -38,8 +38,8 @@ static void end_text(struct states *states)
 	lock_release(&states->lock);
 }
 
-/* Let the program go on, if it waits. */
-static void release(struct states *states)
+/* Lets a held program go on. */
+static void release_visited(struct states *states)
 {
 	void (*ready)(struct arena * arena);
 
@@ -54,7 +54,7 @@ static void release(struct states *states)
 		ready(states->arena);
 }
 
-static bool is_held(struct states *states)
+static bool is_start_held(struct states *states)
 {
 	bool held;
 
@@ -62,12 +62,15 @@ static bool is_held(struct states *states)
 	held = states->ready;
 	lock_release(&states->lock);
 	if (held && !states->hold_ns)
-		states->hold_ns = clock_boottime_ns() + STATES_HOLD_NS;
+		states->hold_ns = clock_boottime_ns() +
+				  (states->thread->collector->options->patch
+					   ? STATES_PATCH_NS
+					   : STATES_HOLD_NS);
 	return held;
 }
 
-/* All that was asked for up to request @number is done. */
-static void answer(struct states *states, uint64_t number)
+/* Marks requests up to @number as done. */
+static void answer_visit(struct states *states, uint64_t number)
 {
 	uint64_t one = 1;
 	bool news;
@@ -81,22 +84,23 @@ static void answer(struct states *states, uint64_t number)
 			     sizeof(one));
 }
 
-/* Plans, connects, changes. Whether all is done. */
-static bool work(struct states *states, uint64_t until_ns, bool held)
+/* Plans, connects and changes functions. Returns true if all is done. */
+static bool work_on_states(struct states *states, uint64_t until_ns, bool held)
 {
 	uint64_t asked;
 	bool done;
 
 	lock_acquire(&states->lock);
 	asked = states->asked;
-	/* Once: what cannot be done is not wanted any more. */
+	/* Once for each request: impossible changes are not wanted any more. */
 	if (asked > states->evaluated_for)
 		states->evaluated = false;
 	states->evaluated_for = asked;
 	lock_release(&states->lock);
 	if (!states_have_leader(states)) {
-		/* Nobody is left; or a child, of which nobody has heard. */
-		answer(states, asked);
+		/* All processes have ended, or the only one is an unknown
+		 * child. */
+		answer_visit(states, asked);
 		return true;
 	}
 	states_follow_modules(states);
@@ -106,7 +110,7 @@ static bool work(struct states *states, uint64_t until_ns, bool held)
 		states_evaluate(states);
 	done = states_take_steps(states, until_ns, held);
 	if (done)
-		answer(states, asked);
+		answer_visit(states, asked);
 	return done;
 }
 
@@ -120,28 +124,28 @@ uint64_t states_visit(struct states *states)
 	wanted = states->wants_plans;
 	lock_release(&states->lock);
 	if (ending) {
-		release(states);
+		release_visited(states);
 		end_text(states);
 		return UINT64_MAX;
 	}
 	if (!wanted || states->ending)
 		return UINT64_MAX;
-	held = is_held(states);
+	held = is_start_held(states);
 	states_follow_processes(states);
 	states_keep_on(states);
 	if (held)
 		states_make_gate(states);
-	done = work(states, now + VISIT_NS,
-		    held && !arena_setup(states->arena)->late);
+	done = work_on_states(states, now + VISIT_NS,
+			      held && !arena_setup(states->arena)->late);
 	if (held && (done || clock_boottime_ns() >= states->hold_ns))
-		release(states);
+		release_visited(states);
 	states_tell_late(states);
 	if (!held || done)
 		wait = states_steer(states);
 	wait = MIN(wait, states_follow_pause(states));
-	/* While others make the plans it needs, it lets them. */
+	/* Another thread makes the plans, so yield. */
 	if (!done)
 		wait = MIN(wait, held ? (uint64_t)HELD_NS : (uint64_t)SOON_NS);
-	/* Not all loads of modules are told. */
+	/* Not all loads of modules are reported. */
 	return MIN(wait, (uint64_t)100000000);
 }

@@ -3,23 +3,13 @@
 
 #include "collector/base/varint.h"
 
-/* False: the bytes have ended, or are no number. */
+/* Returns false at the end of the bytes or if they are malformed. */
 static bool get_number(struct compact *from, uint64_t *out)
 {
-	uint64_t value = 0;
+	const uint8_t *end = varint_get(from->at, from->end, out);
 
-	for (unsigned int shift = 0; from->at < from->end && shift < 64;
-	     shift += 7) {
-		uint8_t byte = *from->at++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80) {
-			*out = value;
-			return true;
-		}
-	}
-	from->at = from->end;
-	return false;
+	from->at = end ?: from->end;
+	return end;
 }
 
 static void get_packet(struct compact *from, struct compact_event *event)
@@ -90,7 +80,7 @@ bool compact_open(struct compact *from, uint64_t *begin_ns,
 
 uint8_t *compact_put_restart(uint8_t *out, uint64_t last_ns, uint32_t open)
 {
-	*out++ = 1; /* no time has passed */
+	*out++ = 1;
 	*out++ = COMPACT_RESTART;
 	out = varint_put(out, last_ns);
 	return varint_put(out, open);

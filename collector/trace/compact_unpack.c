@@ -2,8 +2,8 @@
 #include "collector/trace/compact_unpack.h"
 
 #include "collector/base/bytes.h"
+#include "collector/base/protobuf.h"
 #include "collector/trace/fields.h"
-#include "collector/trace/packet_fields.h"
 
 void compact_unpack_init(struct compact_unpack *unpack, uint32_t sequence,
 			 uint64_t start_ns)
@@ -11,16 +11,15 @@ void compact_unpack_init(struct compact_unpack *unpack, uint32_t sequence,
 	encoder_init(&unpack->encoder, sequence, start_ns);
 }
 
-/* Copies the fields of a packet but for its time, of which *@step becomes
- * whether it is one. */
-static void copy_without_step(struct index_get fields, bool *step,
-			      struct bytes *out)
+/* Copies the fields of a packet except the time. Sets *@step to true if the
+ * time is a step. */
+static void copy_without_step(struct wire fields, bool *step, struct bytes *out)
 {
-	struct packet_field field;
+	struct wire_field field;
 	const uint8_t *from = fields.at;
 
 	*step = true;
-	while (packet_field_next(&fields, &field)) {
+	while (wire_next(&fields, &field)) {
 		if (field.tag == TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID)
 			*step = false;
 		if (field.tag != TAG_TRACE_PACKET_TIMESTAMP)
@@ -29,24 +28,23 @@ static void copy_without_step(struct index_get fields, bool *step,
 	}
 }
 
-/* Appends a packet whose step is to be @delta_ns, if it has one. Returns
- * whether it does. */
+/* Appends a packet, with @delta_ns as its step if it has one. Returns true if
+ * it has. */
 static bool put_with_step(const struct compact_event *event, uint64_t delta_ns,
 			  struct bytes *out)
 {
-	struct index_get whole = { .at = event->packet,
-				   .end = event->packet + event->packet_bytes };
+	struct wire whole = { .at = event->packet,
+			      .end = event->packet + event->packet_bytes };
 	struct bytes fields = { 0 };
-	struct packet_field packet;
+	struct wire_field packet;
 	bool step = false;
 
-	if (packet_field_next(&whole, &packet))
-		copy_without_step(packet_field_part(&packet), &step, &fields);
+	if (wire_next(&whole, &packet))
+		copy_without_step(wire_of(&packet), &step, &fields);
 	if (step) {
 		bytes_field(&fields, TAG_TRACE_PACKET_TIMESTAMP, delta_ns);
 		out->failed |= fields.failed;
-		bytes_field(out, TAG_TRACE_PACKET, fields.count);
-		bytes_put(out, fields.at, fields.count);
+		bytes_part(out, TAG_TRACE_PACKET, fields.at, fields.count);
 	} else {
 		bytes_put(out, event->packet, event->packet_bytes);
 	}

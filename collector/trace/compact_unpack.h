@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * compact_unpack - makes packets of events in the compact form (compact.h).
- * Pure; any thread, each with its own.
+ * compact_unpack - converts events in the compact form (compact.h) to packets.
+ * Pure; any thread, each with its own struct.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_COMPACT_UNPACK_H
 #define PERFREC_COLLECTOR_TRACE_COMPACT_UNPACK_H
@@ -14,16 +14,15 @@
 struct bytes;
 
 struct compact_unpack {
-	struct encoder encoder; /* its last_ns is that of the last packet */
+	struct encoder encoder; /* last_ns is that of the last packet */
 };
 
-/* Begins with the sequence @sequence, of which the packet that describes it has
- * said that its clock starts at @start_ns. */
+/* Starts sequence @sequence, whose first packet declares @start_ns as the start
+ * of its clock. */
 void compact_unpack_init(struct compact_unpack *unpack, uint32_t sequence,
 			 uint64_t start_ns);
-/* Appends the packet of @event, which is at @ns: of an end, a begin or a
- * packet. A packet whose time is a step gets another step, if the packets
- * between are missing. */
+/* Appends the packet of @event, an end, a begin or a packet at @ns. If packets
+ * in between are missing, a packet whose time is a step gets a new step. */
 void compact_unpack_event(struct compact_unpack *unpack, uint64_t ns,
 			  const struct compact_event *event, struct bytes *out);
 

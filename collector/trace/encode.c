@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * encode - the rare half: starting a sequence, and values of any size.
+ * encode - the rare cases: the start of a sequence, and values of any size.
  */
 #include "collector/trace/encode.h"
 
-#include "collector/base/varint.h"
+#include "collector/base/protobuf.h"
 #include "collector/trace/compact.h"
 #include "collector/trace/fields.h"
 
-#define CLOCK_ID_BOOTTIME 6
-
-/* "0a LL 50 S" of @sequence at @out, LL being what it is when nothing follows.
- * Returns where it ends. */
+/* Writes "0a LL 50 S" of @sequence to @out, with LL for no further field.
+ * Returns the end. */
 static uint8_t *put_packet_head(uint8_t *out, uint32_t sequence)
 {
 	uint8_t *end;
@@ -27,18 +25,12 @@ static uint8_t *put_name_iids(uint8_t *out, uint32_t name_iid)
 {
 	uint32_t iid = name_iid & ENCODE_IID_MASK;
 
-	if (name_iid & ENCODE_CATEGORY) {
-		*out++ = TAG_TRACK_EVENT_CATEGORY_IIDS;
-		out = varint_put(out, iid);
-	}
-	if (iid && !(name_iid & ENCODE_NAMELESS)) {
-		*out++ = TAG_TRACK_EVENT_NAME_IID;
-		out = varint_put(out, iid);
-	}
-	if (name_iid & ENCODE_LOCATION) {
-		out = varint_put(out, TAG_TRACK_EVENT_SOURCE_LOCATION_IID);
-		out = varint_put(out, iid);
-	}
+	if (name_iid & ENCODE_CATEGORY)
+		out = wire_put(out, TAG_TRACK_EVENT_CATEGORY_IIDS, iid);
+	if (iid && !(name_iid & ENCODE_NAMELESS))
+		out = wire_put(out, TAG_TRACK_EVENT_NAME_IID, iid);
+	if (name_iid & ENCODE_LOCATION)
+		out = wire_put(out, TAG_TRACK_EVENT_SOURCE_LOCATION_IID, iid);
 	return out;
 }
 
@@ -54,7 +46,8 @@ static uint8_t *put_slice_event(uint8_t *out, uint32_t name_iid)
 	return out;
 }
 
-/* The event and the timestamp's tag behind the head, @name_iid 0: an end. */
+/* Makes the event and the tag of the timestamp behind the head. @name_iid 0: an
+ * end. */
 static struct encode_template make_template(uint32_t sequence,
 					    uint32_t name_iid)
 {
@@ -77,7 +70,8 @@ static struct encode_template make_template(uint32_t sequence,
 	return template;
 }
 
-/* What encode_put_compact() writes behind the time, @name_iid 0: an end. */
+/* Makes the part of encode_put_compact() behind the time. @name_iid 0: an
+ * end. */
 static struct encode_template make_compact_template(uint32_t name_iid)
 {
 	struct encode_template template = { .name_iid = name_iid,
@@ -138,32 +132,29 @@ static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t count)
 	return out + count;
 }
 
-/* A few fields, before it is known where they go. */
 struct piece {
 	uint8_t bytes[32 + ENCODE_WAITED_BYTES];
 	size_t count;
 };
 
-static void piece_varint(struct piece *piece, uint64_t value)
+static void piece_field(struct piece *piece, uint32_t tag, uint64_t value)
 {
 	uint8_t *at = piece->bytes + piece->count;
 
-	piece->count = (size_t)(varint_put(at, value) - piece->bytes);
+	piece->count = (size_t)(wire_put(at, tag, value) - piece->bytes);
 }
 
-static void piece_field(struct piece *piece, uint32_t tag, uint64_t value)
+static void piece_part(struct piece *piece, uint32_t tag, const void *bytes,
+		       size_t count)
 {
-	piece_varint(piece, tag);
-	piece_varint(piece, value);
+	uint8_t *at = piece->bytes + piece->count;
+
+	piece->count =
+		(size_t)(wire_put_bytes(at, tag, bytes, count) - piece->bytes);
 }
 
-static void piece_bytes(struct piece *piece, const void *bytes, size_t count)
-{
-	memcpy(piece->bytes + piece->count, bytes, count);
-	piece->count += count;
-}
-
-/* What lies in front of the event, in its packet; of its length. */
+/* Makes the fields of the packet in front of the event, without the packet's
+ * length. */
 static void make_packet_head(const struct encoder *encoder,
 			     const struct encode_event *event,
 			     struct piece *out)
@@ -183,7 +174,7 @@ static void make_packet_tail(const struct encoder *encoder, uint64_t ns,
 		    event->absolute ? ns : ns - encoder->last_ns);
 	if (event->absolute)
 		piece_field(out, TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
-			    CLOCK_ID_BOOTTIME);
+			    CLOCK_BOOTTIME_ID);
 }
 
 static void piece_waited(struct piece *piece, uint64_t waited_ns)
@@ -192,13 +183,13 @@ static void piece_waited(struct piece *piece, uint64_t waited_ns)
 	struct piece argument = { .count = 0 };
 
 	piece_field(&argument, TAG_DEBUG_ANNOTATION_INT_VALUE, waited_ns);
-	piece_field(&argument, TAG_DEBUG_ANNOTATION_NAME, sizeof(name) - 1);
-	piece_bytes(&argument, name, sizeof(name) - 1);
-	piece_field(piece, TAG_TRACK_EVENT_DEBUG_ANNOTATIONS, argument.count);
-	piece_bytes(piece, argument.bytes, argument.count);
+	piece_part(&argument, TAG_DEBUG_ANNOTATION_NAME, name,
+		   sizeof(name) - 1);
+	piece_part(piece, TAG_TRACK_EVENT_DEBUG_ANNOTATIONS, argument.bytes,
+		   argument.count);
 }
 
-/* The fields of @event that are not in event->fields. */
+/* Makes the fields of @event that are not in event->fields. */
 static void make_own_fields(const struct encode_event *event, struct piece *out)
 {
 	piece_field(out, TAG_TRACK_EVENT_TYPE, event->type);
@@ -235,8 +226,7 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 	piece_field(&middle, TAG_TRACE_PACKET_TRACK_EVENT, bytes);
 	bytes += head.count + event->interned_bytes + middle.count + tail.count;
 
-	*out++ = TAG_TRACE_PACKET;
-	out = varint_put(out, bytes);
+	out = wire_put(out, TAG_TRACE_PACKET, bytes);
 	out = put_bytes(out, head.bytes, head.count);
 	out = put_bytes(out, event->interned, event->interned_bytes);
 	out = put_bytes(out, middle.bytes, middle.count);

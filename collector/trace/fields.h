@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fields - the field numbers of Perfetto's trace format that code of ours
- * writes by hand. All other messages are packed by the code that protoc-c
- * generates from proto/perfetto_trace.proto. Names are those of the format:
- * the message, then its field. scripts/check-proto-numbers.sh compares this
- * list with the .proto, which it compares with a table typed in separately.
+ * fields - field numbers of Perfetto's trace format for code that writes or
+ * reads fields itself. All other messages are packed by code that protoc-c
+ * generates from proto/perfetto_trace.proto. Names are those of the format: the
+ * message, then its field. scripts/check-proto-numbers.sh compares this list
+ * with the .proto, and that with a table typed in separately.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_FIELDS_H
 #define PERFREC_COLLECTOR_TRACE_FIELDS_H
@@ -137,14 +137,14 @@
 	X(SOURCE_LOCATION_FUNCTION_NAME, 3, BYTES)                            \
 	X(SOURCE_LOCATION_LINE_NUMBER, 4, VARINT)
 
-/* What encodes a field: the lowest three bits of its tag. */
+/* Wire types: the lowest three bits of a tag. */
 enum trace_wire {
 	TRACE_WIRE_VARINT = 0,
 	TRACE_WIRE_FIXED64 = 1, /* eight bytes, little-endian */
-	TRACE_WIRE_BYTES = 2, /* a varint that says how many, and as many */
+	TRACE_WIRE_BYTES = 2, /* a varint with the length, then the bytes */
 };
 
-/* FIELD_TRACE_PACKET_TIMESTAMP and so on: for whoever reads. */
+/* FIELD_TRACE_PACKET_TIMESTAMP and so on, for readers. */
 enum trace_field {
 #define TRACE_FIELD(name, number, wire) FIELD_##name = (number),
 	TRACE_FIELDS(TRACE_FIELD)
@@ -159,6 +159,14 @@ enum trace_tag {
 #undef TRACE_TAG
 };
 
+/* BuiltinClock, and the clocks that a sequence may define. */
+enum trace_clock {
+	CLOCK_REALTIME_ID = 1,
+	CLOCK_BOOTTIME_ID = 6,
+	CLOCK_SEQUENCE_FIRST = 64,
+	CLOCK_SEQUENCE_LAST = 127,
+};
+
 /* TrackEvent.Type */
 enum trace_event_type {
 	TYPE_SLICE_BEGIN = 1,
@@ -168,14 +176,14 @@ enum trace_event_type {
 	TYPE_STATE = 5,
 };
 
-/* CompactSched.switch_prev_state: the state that a thread goes into, as the
- * kernel's sched_switch says it since Linux 4.14. Perfetto reads it so if
- * SystemInfo.utsname names such a kernel. */
+/* CompactSched.switch_prev_state: the new state of the thread that leaves, with
+ * the values of the kernel's sched_switch since Linux 4.14. Perfetto uses these
+ * values if SystemInfo.utsname names such a kernel. */
 enum trace_sched_state {
 	SCHED_STATE_RUNS = 0,
 	SCHED_STATE_SLEEPS = 1,
 	SCHED_STATE_DEAD = 16,
-	SCHED_STATE_IDLE = 128, /* perfrec: it is not known */
+	SCHED_STATE_IDLE = 128, /* perfrec: unknown */
 	SCHED_STATE_PREEMPTED = 256,
 };
 

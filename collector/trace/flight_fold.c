@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_fold - a segment that becomes its own end: see flight_memory_inner.h.
+ * flight_fold - replaces a segment by its end state: see flight_memory_inner.h.
  */
 #include "collector/trace/flight_memory_inner.h"
 
@@ -11,7 +11,6 @@
 #include "collector/trace/compact.h"
 #include "collector/trace/packet_look.h"
 
-/* The slices that are open, outermost first. */
 struct open_slices {
 	struct compact_slice *list;
 	uint32_t count, room;
@@ -32,19 +31,19 @@ static void pop(struct open_slices *open)
 	open->count -= open->count > 0;
 }
 
-/* A packet may begin or end a slice, too, on the track of the sequence. */
+/* A packet may also begin or end a slice on the track of the sequence. */
 static void follow_packet(struct open_slices *open,
 			  const struct compact_event *event, uint64_t ns)
 {
-	struct index_get whole = { .at = event->packet,
-				   .end = event->packet + event->packet_bytes };
+	struct wire whole = { .at = event->packet,
+			      .end = event->packet + event->packet_bytes };
 	struct packet_event about = { 0 };
 	struct packet_look packet;
-	struct packet_field field;
+	struct wire_field field;
 
-	if (!packet_field_next(&whole, &field))
+	if (!wire_next(&whole, &field))
 		return;
-	packet_look(packet_field_part(&field), &packet);
+	packet_look(wire_of(&field), &packet);
 	if (packet.event.at)
 		packet_look_at_event(packet.event, &about);
 	if (about.track)
@@ -89,7 +88,6 @@ static void follow(struct open_slices *open, struct compact *from)
 		}
 }
 
-/* Appends to @out a restart point with what is open. */
 static void put_restart(const struct open_slices *open, uint64_t ns,
 			struct bytes *out)
 {

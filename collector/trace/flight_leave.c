@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_leave - what a segment leaves behind when it is forgotten: see
- * flight_memory_inner.h.
+ * flight_leave - extracts the lasting state of a segment before it is dropped:
+ * see flight_memory_inner.h.
  */
 #include "collector/trace/flight_memory_inner.h"
 
@@ -13,7 +13,6 @@
 #include "collector/trace/packet_look.h"
 #include "shared/compiler.h"
 
-/* Where what a segment leaves behind goes. */
 struct leaving {
 	struct flight_left *left;
 	struct flight_text *kept;
@@ -27,10 +26,9 @@ static void leave_interned(const struct leaving *to,
 
 	bytes_field(&fields, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
 		    packet->sequence);
-	bytes_field(&fields, TAG_TRACE_PACKET_INTERNED_DATA, count);
-	bytes_put(&fields, packet->interned.at, count);
-	bytes_field(&out, TAG_TRACE_PACKET, fields.count);
-	bytes_put(&out, fields.at, fields.count);
+	bytes_part(&fields, TAG_TRACE_PACKET_INTERNED_DATA, packet->interned.at,
+		   count);
+	bytes_part(&out, TAG_TRACE_PACKET, fields.at, fields.count);
 	if (fields.failed || out.failed ||
 	    !flight_text_put(to->kept, out.at, out.count))
 		to->left->lost = true;
@@ -38,19 +36,19 @@ static void leave_interned(const struct leaving *to,
 	bytes_release(&out);
 }
 
-/* The packet at @bytes, with its tag and length; @ns: of the sequence's clock
- * behind it. */
+/* Takes the packet at @bytes, which has its tag and length. @ns: the sequence's
+ * clock after it. */
 static void leave_packet(const struct leaving *to, const uint8_t *bytes,
 			 size_t count, uint64_t ns, uint64_t delta_ns)
 {
-	struct index_get whole = { .at = bytes, .end = bytes + count };
+	struct wire whole = { .at = bytes, .end = bytes + count };
 	struct packet_event event;
 	struct packet_look packet;
-	struct packet_field field;
+	struct wire_field field;
 
-	if (!packet_field_next(&whole, &field) || !field.bytes)
+	if (!wire_next(&whole, &field) || !field.bytes)
 		return;
-	packet_look(packet_field_part(&field), &packet);
+	packet_look(wire_of(&field), &packet);
 	if (packet.interned.at && packet_is_event(&packet) && to->kept)
 		leave_interned(to, &packet);
 	if (!packet.event.at)
@@ -64,7 +62,7 @@ static void leave_packet(const struct leaving *to, const uint8_t *bytes,
 							 .bytes = count });
 }
 
-/* *@ns: of the last event, before and after. */
+/* *@ns: time of the last event, before and after the call. */
 static void leave_compact(const struct leaving *to, const uint8_t *bytes,
 			  size_t count, uint64_t *ns)
 {
@@ -87,16 +85,16 @@ static void leave_compact(const struct leaving *to, const uint8_t *bytes,
 static void leave_packets(const struct leaving *to, const uint8_t *bytes,
 			  size_t count)
 {
-	struct index_get left = { .at = bytes, .end = bytes + count };
+	struct wire left = { .at = bytes, .end = bytes + count };
 	const uint8_t *start = bytes;
-	struct packet_field field;
+	struct wire_field field;
 
-	for (; packet_field_next(&left, &field); start = left.at)
+	for (; wire_next(&left, &field); start = left.at)
 		leave_packet(to, start, (size_t)(left.at - start), 0, 0);
 }
 
-/* Of noted begins only those are open that the restart point of the segment
- * which follows has. */
+/* Drops noted begins that are closed: those without an entry in the restart
+ * point of the next segment. */
 static void leave_open(const struct flight_cut *next, struct flight_left *left)
 {
 	struct flight_part *part = NULL;

@@ -8,8 +8,8 @@
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-/* A track beyond these, or a slice, is lost: a program cannot make the
- * collector keep more. */
+/* Limits of tracks and slices, so that a program cannot make the collector keep
+ * more. Others are lost. */
 #define TRACKS_MAX 65536u
 #define BEGINS_MAX 1024u
 #define SLOTS_FIRST 16u
@@ -35,10 +35,8 @@ void flight_left_release(struct flight_left *left)
 	*left = (struct flight_left){ 0 };
 }
 
-/* --- tracks -----------------------------------------------------------------
- */
+/* --- tracks -------------------------------------------------------------- */
 
-/* Where the number of track @uuid is, or would be. */
 static uint32_t *slot_of(const struct flight_left *left, uint64_t uuid)
 {
 	uint32_t at = (uint32_t)(uuid * 0x9e3779b97f4a7c15u >> 32);
@@ -63,13 +61,13 @@ static bool grow_slots(struct flight_left *left)
 	return left->slots;
 }
 
-/* NULL: it is not known, and there is no memory, or no room. */
+/* Returns NULL for a new track without memory or room. */
 static struct left_track *track_of(struct flight_left *left, uint64_t uuid)
 {
 	uint32_t *slot;
 
 	if (!grow_slots(left)) {
-		/* What there is cannot be found any more. */
+		/* Without slots the tracks cannot be found any more. */
 		flight_left_release(left);
 		left->lost = true;
 		return NULL;
@@ -86,8 +84,7 @@ static struct left_track *track_of(struct flight_left *left, uint64_t uuid)
 	return &left->tracks[left->count - 1];
 }
 
-/* --- packets ----------------------------------------------------------------
- */
+/* --- packets ------------------------------------------------------------- */
 
 static bool copy_packet(struct left_packet *out, uint64_t ns, uint64_t delta_ns,
 			const uint8_t *bytes, size_t count)
@@ -127,7 +124,7 @@ static bool keep_value(struct flight_left *left, struct left_track *track,
 			   event->packet, event->bytes);
 }
 
-/* The ends on the sequence's own track are not told: flight_left_only(). */
+/* Ends on the sequence's own track never arrive here: flight_left_only(). */
 static void forget_begin(struct flight_left *left, struct left_track *track)
 {
 	struct left_packet *packet;
@@ -187,8 +184,7 @@ void flight_left_copy(const struct flight_left *left, struct flight_left *out)
 	out->lost |= left->lost;
 }
 
-/* --- the track of the sequence ----------------------------------------------
- */
+/* --- the track of the sequence ------------------------------------------- */
 
 static struct left_track *own_track(const struct flight_left *left)
 {
@@ -205,8 +201,8 @@ void flight_left_only(struct flight_left *left, const uint64_t *begins,
 
 	if (!track)
 		return;
-	/* The innermost first: of two at one time the one that came later is
-	 * still open. */
+	/* Innermost first: of two begins at one time the later one is still
+	 * open. */
 	keep = at = track->begin_count;
 	while (at--) {
 		struct left_packet packet = track->begins[at];

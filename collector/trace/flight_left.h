@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_left - what the packets of one sequence leave behind when the flight
- * recorder forgets them: the last value of each counter, and the begins of
- * slices that are open. One thread at a time, or under the lock of the
- * recorder's memory.
+ * flight_left - the lasting state of one sequence's dropped packets in the
+ * flight recorder: the last value of each counter, and the begins of open
+ * slices. One thread at a time, or under the lock of the recorder's memory.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_FLIGHT_LEFT_H
 #define PERFREC_COLLECTOR_TRACE_FLIGHT_LEFT_H
@@ -12,50 +11,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A packet with an event, with its tag and length. */
+/* A packet with an event, tag and length included. */
 struct left_packet {
-	uint64_t ns, delta_ns; /* as of compact.h */
+	uint64_t ns, delta_ns; /* as in compact.h */
 	uint8_t *bytes;
 	uint32_t count;
 };
 
 struct left_track {
-	uint64_t uuid; /* 0: that of the sequence */
-	struct left_packet value; /* or state; no bytes: none */
+	uint64_t uuid; /* 0: the sequence's own */
+	struct left_packet value; /* of a counter or state; no bytes: none */
 	struct left_packet *begins; /* of open slices, outermost first */
 	uint32_t begin_count, begin_room;
 };
 
-/* All zero: nothing is left behind. */
+/* All zero: empty. */
 struct flight_left {
 	struct left_track *tracks;
 	uint32_t count, room;
-	uint32_t *slots; /* hash table: the number of a track + 1; 0: free */
+	uint32_t *slots; /* hash table: number of the track + 1; 0: free */
 	uint32_t mask;
-	uint64_t memory; /* bytes of packets, about */
-	bool lost; /* there was no memory for all */
+	uint64_t memory; /* estimated bytes of packets */
+	bool lost; /* some state was lost without memory */
 };
 
-/* Frees what @left has: it is all zero again. */
 void flight_left_release(struct flight_left *left);
-/* Makes *@out, which is all zero, a copy of @left. */
 void flight_left_copy(const struct flight_left *left, struct flight_left *out);
 
 struct left_event {
-	uint64_t track; /* 0: that of the sequence */
-	uint32_t type; /* TrackEvent.Type */
+	uint64_t track; /* 0: the sequence's own */
+	uint32_t type;
 	uint64_t ns, delta_ns;
-	const uint8_t *packet; /* with its tag and length */
+	const uint8_t *packet; /* tag and length included */
 	size_t bytes;
 };
 
-/* @event is forgotten. */
+/* Takes the state of @event, which will be dropped. */
 void flight_left_take(struct flight_left *left, const struct left_event *event);
-/* Of begins on the sequence's own track only those at @count times are still
- * open, which are at @begins, outermost first. */
+/* Keeps only the begins on the sequence's own track at the @count times of
+ * @begins, outermost first. All others have ended. */
 void flight_left_only(struct flight_left *left, const uint64_t *begins,
 		      uint32_t count);
-/* The begin at @ns on the sequence's own track; NULL: there is none. */
+/* Returns the begin packet at @ns on the sequence's own track, or NULL. */
 const struct left_packet *flight_left_begin(const struct flight_left *left,
 					    uint64_t ns);
 

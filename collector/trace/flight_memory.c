@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/search.h"
 #include "collector/trace/flight_memory_inner.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
@@ -12,25 +14,40 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* A segment of finished packets is sealed when it is that long. */
+/* A segment of finished packets is sealed at this length. */
 #define SEGMENT_BYTES 16384u
-/* Folding one that takes no more is not worth it. */
+/* Smaller segments are not worth folding. */
 #define FOLD_BYTES 2048u
 
-/* --- sequences --------------------------------------------------------------
- */
+/* --- sequences ----------------------------------------------------------- */
 
-/* NULL: no memory. */
-static struct flight_sequence *sequence_of(struct flight_memory *memory,
-					   uint32_t id)
+/* Returns the index of sequence @id in the list, or where it belongs. */
+static uint32_t place_of(const struct flight_memory *memory, uint32_t id)
 {
+	return search_first(i, memory->sequence_count,
+			    memory->sequences[i]->id >= id);
+}
+
+static struct flight_sequence *find_sequence(const struct flight_memory *memory,
+					     uint32_t id)
+{
+	uint32_t at = place_of(memory, id);
+
+	if (at == memory->sequence_count || memory->sequences[at]->id != id)
+		return NULL;
+	return memory->sequences[at];
+}
+
+/* Adds @id, which must be new. Returns NULL without memory. */
+static struct flight_sequence *add_sequence(struct flight_memory *memory,
+					    uint32_t id)
+{
+	uint32_t at = place_of(memory, id);
 	struct flight_sequence *sequence;
 
-	if (grow_array_zeroed(memory->sequences, memory->sequence_room,
-			      (size_t)id + 1))
+	if (grow_array(memory->sequences, memory->sequence_room,
+		       memory->sequence_count + 1u))
 		return NULL;
-	if (memory->sequences[id])
-		return memory->sequences[id];
 	sequence = calloc(1, sizeof(*sequence));
 	if (!sequence)
 		return NULL;
@@ -41,23 +58,44 @@ static struct flight_sequence *sequence_of(struct flight_memory *memory,
 		return NULL;
 	}
 	memory->bytes += sizeof(*sequence) + sequence->kept->memory;
-	memory->sequences[id] = sequence;
+	/* A new thread has the largest id, so nothing moves. */
+	memmove(memory->sequences + at + 1, memory->sequences + at,
+		(memory->sequence_count - at) * sizeof(*memory->sequences));
+	memory->sequences[at] = sequence;
+	memory->sequence_count++;
 	return sequence;
 }
 
-/* @sequence has no segment. */
-static void forget_sequence(struct flight_memory *memory,
-			    struct flight_sequence *sequence)
+static struct flight_sequence *sequence_of(struct flight_memory *memory,
+					   uint32_t id)
 {
-	memory->bytes -= sizeof(*sequence) + sequence->kept->memory +
-			 sequence->left.memory;
-	memory->sequences[sequence->id] = NULL;
+	struct flight_sequence *sequence = find_sequence(memory, id);
+
+	return sequence ?: add_sequence(memory, id);
+}
+
+static void free_sequence(struct flight_sequence *sequence)
+{
 	flight_text_drop(sequence->kept);
 	flight_left_release(&sequence->left);
 	free(sequence);
 }
 
-/* Appends to @text, which counts in the memory. */
+/* Drops @sequence, which has no segment. */
+static void forget_sequence(struct flight_memory *memory,
+			    struct flight_sequence *sequence)
+{
+	uint32_t at = place_of(memory, sequence->id);
+
+	memory->bytes -= sizeof(*sequence) + sequence->kept->memory +
+			 sequence->left.memory;
+	memory->sequence_count--;
+	memmove(memory->sequences + at, memory->sequences + at + 1,
+		(memory->sequence_count - at) * sizeof(*memory->sequences));
+	free_sequence(sequence);
+}
+
+/* Appends to @text and counts its memory. */
 static void put(struct flight_memory *memory, struct flight_text *text,
 		const uint8_t *from, size_t bytes)
 {
@@ -68,8 +106,7 @@ static void put(struct flight_memory *memory, struct flight_text *text,
 	memory->bytes += text->memory - before;
 }
 
-/* --- segments ---------------------------------------------------------------
- */
+/* --- segments ------------------------------------------------------------ */
 
 static void seal(struct flight_memory *memory, struct flight_sequence *sequence)
 {
@@ -88,7 +125,6 @@ static void seal(struct flight_memory *memory, struct flight_sequence *sequence)
 	memory->newest = segment;
 }
 
-/* A new segment, which begins at @ns. NULL: no memory. */
 static struct flight_segment *begin_segment(struct flight_memory *memory,
 					    struct flight_sequence *sequence,
 					    uint64_t ns)
@@ -115,14 +151,15 @@ static struct flight_segment *begin_segment(struct flight_memory *memory,
 	return segment;
 }
 
-/* All that @text has, without a holder. */
+/* Returns all of @text, without a new holder. */
 static struct flight_cut cut_of(struct flight_text *text)
 {
 	return (struct flight_cut){ text, text->last,
 				    text->last ? text->last->bytes : 0 };
 }
 
-/* The events of @segment, which are in @cut, are forgotten; @next follows. */
+/* Takes the lasting state of @segment, whose bytes are in @cut. @next: the
+ * segment after it. */
 static void leave(struct flight_memory *memory,
 		  const struct flight_segment *segment,
 		  const struct flight_cut *cut, const struct flight_cut *next)
@@ -137,8 +174,8 @@ static void leave(struct flight_memory *memory,
 	memory->first_ns = MAX(memory->first_ns, segment->last_ns + 1);
 }
 
-/* The oldest segment of @sequence, which is sealed, goes, and with it a
- * sequence that has ended. */
+/* Drops the oldest segment of @sequence, which is sealed, and also @sequence if
+ * it is now empty and has ended. */
 static void forget_segment(struct flight_memory *memory,
 			   struct flight_sequence *sequence)
 {
@@ -158,8 +195,8 @@ static void forget_segment(struct flight_memory *memory,
 		forget_sequence(memory, sequence);
 }
 
-/* The oldest segment of all that are sealed, of which there is one. Those of
- * one sequence are sealed in their order. */
+/* Drops the oldest sealed segment, which must exist. Segments of a sequence are
+ * sealed in their order. */
 static void forget_oldest(struct flight_memory *memory)
 {
 	struct flight_segment *oldest = memory->oldest;
@@ -170,7 +207,7 @@ static void forget_oldest(struct flight_memory *memory)
 	forget_segment(memory, oldest->of);
 }
 
-/* Forgets what is too old at @now_ns. */
+/* Drops segments beyond the time limit at @now_ns. */
 static void forget_old(struct flight_memory *memory, uint64_t now_ns)
 {
 	uint64_t from_ns = now_ns - MIN(now_ns, memory->keep_ns);
@@ -179,11 +216,10 @@ static void forget_old(struct flight_memory *memory, uint64_t now_ns)
 		forget_oldest(memory);
 }
 
-/* --- threads that do nothing ------------------------------------------------
- */
+/* --- idle threads --------------------------------------------------------- */
 
-/* What the segment of @sequence that is open has is forgotten, but for what is
- * open at its end. */
+/* Replaces the open segment of @sequence by a restart point with its open
+ * slices. */
 static void fold(struct flight_memory *memory, struct flight_sequence *sequence)
 {
 	struct flight_segment *segment = sequence->last;
@@ -208,14 +244,13 @@ static void fold(struct flight_memory *memory, struct flight_sequence *sequence)
 	bytes_release(&restart);
 }
 
-/* Folds or seals what is open and was not written to since @ns. */
+/* Folds or seals open segments without a write since @ns. */
 static void sweep(struct flight_memory *memory, uint64_t ns)
 {
-	for (uint32_t i = 0; i < memory->sequence_room; i++) {
+	for (uint32_t i = 0; i < memory->sequence_count; i++) {
 		struct flight_sequence *sequence = memory->sequences[i];
 
-		if (!sequence || !sequence->open ||
-		    sequence->last->last_ns >= ns)
+		if (!sequence->open || sequence->last->last_ns >= ns)
 			continue;
 		if (!sequence->compact)
 			seal(memory, sequence);
@@ -224,8 +259,8 @@ static void sweep(struct flight_memory *memory, uint64_t ns)
 	}
 }
 
-/* Now and then, so that it costs little however many threads there are. @full:
- * what may go on is folded, too. */
+/* Sweeps rarely, so that the cost stays small with many threads. @full: also
+ * folds segments that are idle only for a short time. */
 static void sweep_sometimes(struct flight_memory *memory, uint64_t now_ns,
 			    bool full)
 {
@@ -238,8 +273,7 @@ static void sweep_sometimes(struct flight_memory *memory, uint64_t now_ns,
 	memory->sweep_ns = now_ns + keep_ns / 64;
 }
 
-/* --- the share of the memory ------------------------------------------------
- */
+/* --- the share of the memory --------------------------------------------- */
 
 static void tell_share(struct flight_memory *memory)
 {
@@ -278,10 +312,10 @@ void flight_memory_age(struct flight_memory *memory, uint64_t now_ns)
 	lock_release(&memory->lock);
 }
 
-/* --- what comes in ----------------------------------------------------------
- */
+/* --- input ---------------------------------------------------------------- */
 
-/* Whether the @bytes at @data begin with a restart point. *@ns is its time. */
+/* Returns true if the @bytes at @data start with a restart point. Sets *@ns to
+ * its time. */
 static bool is_restart(const uint8_t *data, size_t bytes, uint64_t *ns)
 {
 	struct compact from = { .at = data, .end = data + bytes };
@@ -316,11 +350,9 @@ static void take_compact(struct flight_memory *memory,
 	memory->last_ns = MAX(memory->last_ns, block->last_ns);
 }
 
-/* Nothing more will come on sequence @id. */
 static void end_sequence(struct flight_memory *memory, uint32_t id)
 {
-	struct flight_sequence *sequence =
-		id < memory->sequence_room ? memory->sequences[id] : NULL;
+	struct flight_sequence *sequence = find_sequence(memory, id);
 
 	if (!sequence)
 		return;
@@ -330,7 +362,6 @@ static void end_sequence(struct flight_memory *memory, uint32_t id)
 		forget_sequence(memory, sequence);
 }
 
-/* A packet with a time that is no step. */
 static void take_stamped(struct flight_memory *memory,
 			 struct flight_sequence *sequence,
 			 const struct packet_look *packet, const uint8_t *from,
@@ -352,8 +383,7 @@ static void take_stamped(struct flight_memory *memory,
 	memory->last_ns = MAX(memory->last_ns, packet->last_ns);
 }
 
-/* @fields lie in the packet that is the @bytes at @from. */
-static void take_packet(struct flight_memory *memory, struct index_get fields,
+static void take_packet(struct flight_memory *memory, struct wire fields,
 			const uint8_t *from, size_t bytes)
 {
 	struct flight_sequence *sequence;
@@ -363,7 +393,7 @@ static void take_packet(struct flight_memory *memory, struct index_get fields,
 	packet_look(fields, &packet);
 	event = packet_is_event(&packet);
 	sequence = sequence_of(memory, packet.sequence);
-	/* Whatever has a clock with steps comes in the compact form. */
+	/* Events of a clock with steps must have the compact form. */
 	if (!sequence || (event && (sequence->compact || !packet.stamped)))
 		memory->lost++;
 	else if (event)
@@ -375,13 +405,13 @@ static void take_packet(struct flight_memory *memory, struct index_get fields,
 static void take_packets(struct flight_memory *memory, const uint8_t *packets,
 			 size_t bytes)
 {
-	struct index_get left = { .at = packets, .end = packets + bytes };
+	struct wire left = { .at = packets, .end = packets + bytes };
 	const uint8_t *start = packets;
-	struct packet_field field;
+	struct wire_field field;
 
-	for (; packet_field_next(&left, &field); start = left.at)
+	for (; wire_next(&left, &field); start = left.at)
 		if (field.bytes)
-			take_packet(memory, packet_field_part(&field), start,
+			take_packet(memory, wire_of(&field), start,
 				    (size_t)(left.at - start));
 }
 
@@ -404,7 +434,7 @@ void flight_memory_take(struct flight_memory *memory,
 	if (own)
 		take_compact(memory, block);
 	take_packets(memory, block->data + own, block->bytes - own);
-	/* The block that says so may be empty. */
+	/* The last block of a sequence may be empty. */
 	if (block->ended)
 		end_sequence(memory, block->sequence);
 	now_ns = memory->last_ns;
@@ -415,8 +445,7 @@ void flight_memory_take(struct flight_memory *memory,
 	flight_share_settle(memory->share, now_ns);
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 void flight_memory_reach(struct flight_memory *memory, struct flight_reach *out)
 {
@@ -455,18 +484,17 @@ void flight_memory_free(struct flight_memory **memory)
 		return;
 	flight_share_leave(old->share, old);
 	flight_share_count(old->share, -(int64_t)old->told_bytes);
-	for (uint32_t i = 0; i < old->sequence_room; i++) {
+	for (uint32_t i = 0; i < old->sequence_count; i++) {
 		struct flight_sequence *sequence = old->sequences[i];
 
-		while (sequence && sequence->first) {
+		while (sequence->first) {
 			struct flight_segment *segment = sequence->first;
 
 			sequence->first = segment->next;
 			flight_text_drop(segment->text);
 			free(segment);
 		}
-		if (sequence)
-			forget_sequence(old, sequence);
+		free_sequence(sequence);
 	}
 	free(old->sequences);
 	free(old);

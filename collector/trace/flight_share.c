@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lock guards the list of members, so that none is freed while another
- * makes it forget. How much a member has is read without its lock, to find the
- * one that has most.
+ * flight_share - the lock guards the list of members, so that no member is
+ * freed while another thread shrinks it. The size of a member is read without
+ * the member's lock, to find the largest.
  */
 #include "collector/trace/flight_share.h"
 
@@ -16,7 +16,7 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* So much a member forgets before another is looked for. */
+/* A member drops this much before another one is chosen. */
 #define STEP_BYTES (UINT64_C(64) << 10)
 
 struct flight_share {
@@ -25,7 +25,7 @@ struct flight_share {
 	uint64_t used_bytes; /* atomic */
 	uint32_t count; /* atomic: of members */
 	struct flight_memory *first;
-	uint64_t age_ns; /* from then on, what is too old is looked for */
+	uint64_t age_ns; /* next time to look for old segments */
 };
 
 int flight_share_new(uint64_t bytes, struct flight_share **out)
@@ -57,7 +57,7 @@ void flight_share_join(struct flight_share *share, struct flight_memory *memory)
 	lock_acquire(&share->lock);
 	memory->next = share->first;
 	share->first = memory;
-	/* relaxed: shares are about as large */
+	/* relaxed: shares are approximate */
 	atom_add_rlx(&share->count, 1);
 	lock_release(&share->lock);
 }
@@ -78,20 +78,20 @@ void flight_share_leave(struct flight_share *share,
 
 void flight_share_count(struct flight_share *share, int64_t more)
 {
-	/* relaxed: a sum; who exceeds the limit settles afterwards */
+	/* relaxed: a sum; a thread that exceeds the limit settles later */
 	atom_add_rlx(&share->used_bytes, (uint64_t)more);
 }
 
 static uint64_t used(const struct flight_share *share)
 {
-	/* relaxed: the same */
+	/* relaxed: as above */
 	return atom_load_rlx(&share->used_bytes);
 }
 
-/* What each member may have whatever others do. */
+/* Returns the bytes that each member may always have. */
 static uint64_t share_of_one(const struct flight_share *share)
 {
-	/* relaxed: about */
+	/* relaxed: approximate */
 	uint32_t count = atom_load_rlx(&share->count);
 
 	return share->most_bytes / MAX(count, 1);
@@ -104,18 +104,17 @@ bool flight_share_is_full(const struct flight_share *share, uint64_t bytes,
 	       bytes > share_of_one(share) / 8 * eighths;
 }
 
-/* --- giving way; lock held ---------------------------------------------------
- */
+/* --- shrinking; lock held ------------------------------------------------ */
 
-/* The member that has most of those that have something to forget. NULL: there
- * is none that has more than its share. */
+/* Returns the largest member above its share that has something to drop, or
+ * NULL. */
 static struct flight_memory *find_most(const struct flight_share *share)
 {
 	uint64_t most = share_of_one(share);
 	struct flight_memory *found = NULL;
 
 	for (struct flight_memory *one = share->first; one; one = one->next) {
-		/* relaxed: it may have a little more or less by now */
+		/* relaxed: the present size may differ a little */
 		uint64_t bytes = atom_load_rlx(&one->told_bytes);
 
 		if (bytes <= most || one->exhausted)
@@ -146,15 +145,15 @@ static void age_all(struct flight_share *share, uint64_t now_ns)
 		flight_memory_age(one, now_ns);
 		keep_ns = MIN(keep_ns, one->keep_ns);
 	}
-	/* relaxed: a hint for who has no lock */
+	/* relaxed: a hint for threads without the lock */
 	atom_store_rlx(&share->age_ns, now_ns + keep_ns / 16);
 }
 
 void flight_share_settle(struct flight_share *share, uint64_t now_ns)
 {
-	/* Programs say when events were. */
+	/* Programs set the times of events, which may lie in the future. */
 	now_ns = MIN(now_ns, clock_boottime_ns());
-	/* relaxed: it is looked at again below */
+	/* relaxed: checked again under the lock */
 	if (likely(now_ns < atom_load_rlx(&share->age_ns) &&
 		   used(share) <= share->most_bytes))
 		return;

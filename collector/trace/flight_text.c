@@ -6,7 +6,7 @@
 
 #include "shared/compiler.h"
 
-/* Threads that do little have small parts. */
+/* Threads that record little have small parts. */
 #define PART_BYTES_FIRST 1024u
 #define PART_BYTES_MOST 16384u
 
@@ -34,7 +34,6 @@ void flight_text_drop(struct flight_text *text)
 	free(text);
 }
 
-/* A part that has room for @bytes, behind the others. NULL: no memory. */
 static struct flight_part *add_part(struct flight_text *text, size_t bytes)
 {
 	size_t room = text->last ? 2 * (size_t)text->last->room

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_text - bytes of the flight recorder's memory, in parts. All calls need
- * the lock of that memory, but flight_cut_next(): what was appended neither
- * moves nor changes.
+ * flight_text - bytes of the flight recorder's memory, in parts. All functions
+ * except flight_cut_next() need the lock of that memory. Appended bytes never
+ * move or change.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_FLIGHT_TEXT_H
 #define PERFREC_COLLECTOR_TRACE_FLIGHT_TEXT_H
@@ -18,32 +18,31 @@ struct flight_part {
 };
 
 struct flight_text {
-	uint32_t holders; /* it is freed with the last one */
+	uint32_t holders; /* the last one frees it */
 	struct flight_part *first, *last;
-	uint64_t memory; /* bytes that it takes */
+	uint64_t memory;
 };
 
-/* What a text had at some moment. */
 struct flight_cut {
 	struct flight_text *text;
-	struct flight_part *last; /* NULL: nothing */
-	uint32_t last_bytes; /* of that part */
+	struct flight_part *last; /* NULL: empty */
+	uint32_t last_bytes; /* of last */
 };
 
-/* An empty text with one holder; NULL: no memory. */
+/* Returns an empty text with one holder, or NULL without memory. */
 struct flight_text *flight_text_new(void);
-/* One holder less; @text may be NULL. */
+/* Removes one holder; @text may be NULL. */
 void flight_text_drop(struct flight_text *text);
-/* Appends @bytes at @from; they lie in one part. False: no memory. */
+/* Appends @bytes at @from, in one part. Returns false without memory. */
 bool flight_text_put(struct flight_text *text, const void *from, size_t bytes);
-/* Nothing more will be appended to @text: gives the room that is left back,
- * unless somebody has a cut of it. */
+/* Frees the unused room at the end of @text, which is complete, unless a cut of
+ * it exists. */
 void flight_text_trim(struct flight_text *text);
-/* What @text has now. The cut is one more holder. */
+/* Returns the present contents of @text. The cut is one more holder. */
 struct flight_cut flight_text_cut(struct flight_text *text);
 
-/* The next part of @cut: *@part is NULL at first. Sets how many bytes of it
- * belong to the cut. False: there are no more. */
+/* Moves *@part, NULL at first, to the next part of @cut. Sets *@bytes to its
+ * bytes in the cut. Returns false at the end. */
 bool flight_cut_next(const struct flight_cut *cut, struct flight_part **part,
 		     uint32_t *bytes);
 

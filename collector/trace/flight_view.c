@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_view - what the memory has is noted under its lock, which takes a few
- * instructions a segment; all else is done without it.
+ * flight_view - notes the contents of the memory under its lock, in a few
+ * instructions for each segment; all other work is done without the lock.
  *
- * Of a sequence in the compact form the view begins with the last segment that
- * begins before the stretch, or with the oldest. What lies before that is
- * passed over, as if it was forgotten. Then come, for each sequence once: its
- * packets without times, what was left behind, and the slices that are open by
- * the restart point.
+ * For a sequence in the compact form the view starts with the last segment that
+ * begins before the range, or with the oldest. Earlier segments are skipped as
+ * if they were dropped. Each sequence then starts with its packets without
+ * times, its lasting state, and the slices open by the restart point.
  */
 #include "collector/trace/flight_view.h"
 
@@ -16,17 +15,18 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
+#include "collector/base/protobuf.h"
 #include "collector/trace/compact_unpack.h"
 #include "collector/trace/flight_memory_inner.h"
-#include "collector/trace/packet_fields.h"
 #include "shared/compiler.h"
 
 struct view_segment {
 	struct flight_cut cut;
-	uint32_t sequence; /* its place in sequences */
+	uint32_t sequence;
 	uint64_t first_ns, last_ns;
-	uint64_t place_ns; /* of its sequence none is before the one in front */
-	uint32_t number; /* in segments, as they are noted */
+	uint64_t place_ns; /* not less than that of the segment before in the
+			    * same sequence */
+	uint32_t number; /* index in segments at the time of noting */
 	bool packets;
 };
 
@@ -36,39 +36,37 @@ struct view_sequence {
 	uint64_t start_ns;
 	struct flight_cut kept;
 	struct flight_left left;
-	struct flight_text *more; /* packets without times of what was passed
-				   * over */
-	uint32_t first, count; /* of its segments */
-	bool begun; /* its slices that are open are in the view */
-	uint64_t ns; /* of the last event that was read */
+	struct flight_text *more; /* packets without times of skipped
+				   * segments */
+	uint32_t first, count;
+	bool begun; /* its open slices are in the view */
+	uint64_t ns; /* of the last event read */
 	struct compact_unpack unpack;
 };
 
 struct flight_view {
 	struct flight_memory *memory;
 	uint64_t from_ns, to_ns;
-	uint64_t first_ns; /* of the memory, when this was made */
+	uint64_t first_ns; /* of the memory, at the start of the view */
 	struct view_sequence *sequences;
 	uint32_t sequence_count, sequence_room;
-	struct view_segment *segments; /* first by sequence, then by time */
+	struct view_segment *segments; /* sorted by sequence, later by time */
 	uint32_t segment_count, segment_room;
 	bool failed;
 
-	/* What comes next. */
-	uint32_t at_kept; /* sequences whose packets without times were given */
+	/* The position: */
+	uint32_t at_kept; /* sequences whose packets without times are done */
 	uint32_t at_segment;
-	/* Of a segment in the compact form, its events that were not read yet.
-	 */
-	const struct view_segment *compact; /* NULL: none is being read */
-	struct flight_part *part; /* that they are in */
+	/* The unread events of a segment in the compact form. */
+	const struct view_segment *compact; /* NULL: none */
+	struct flight_part *part; /* part with from */
 	struct compact from;
-	struct bytes packets; /* of a segment, of an event, or what describes a
-			       * sequence */
-	size_t at; /* in packets */
+	struct bytes packets; /* of a segment, of an event, or the description
+			       * of a sequence */
+	size_t at;
 };
 
-/* --- what the memory has ----------------------------------------------------
- */
+/* --- contents of the memory ---------------------------------------------- */
 
 static void note_segments(struct flight_view *view,
 			  const struct flight_sequence *from,
@@ -84,7 +82,7 @@ static void note_segments(struct flight_view *view,
 			view->failed = true;
 			return;
 		}
-		/* Packets of a later segment may begin earlier: the switches of
+		/* Packets of a later segment may start earlier: the switches of
 		 * a CPU that has few. */
 		place_ns = MAX(place_ns, segment->first_ns);
 		view->segments[view->segment_count] = (struct view_segment){
@@ -101,7 +99,6 @@ static void note_segments(struct flight_view *view,
 	sequence->count = view->segment_count - sequence->first;
 }
 
-/* Lock held. */
 static void note_sequence(struct flight_view *view,
 			  const struct flight_sequence *from)
 {
@@ -129,16 +126,14 @@ static void note_all(struct flight_view *view)
 
 	lock_acquire(&memory->lock);
 	view->first_ns = memory->first_ns;
-	for (uint32_t i = 0; i < memory->sequence_room && !view->failed; i++)
-		if (memory->sequences[i])
-			note_sequence(view, memory->sequences[i]);
+	for (uint32_t i = 0; i < memory->sequence_count && !view->failed; i++)
+		note_sequence(view, memory->sequences[i]);
 	lock_release(&memory->lock);
 }
 
-/* --- what is passed over ----------------------------------------------------
- */
+/* --- skipped segments ----------------------------------------------------- */
 
-/* How many segments of @sequence, from its first one on, the view does not
+/* Returns how many of the first segments of @sequence the view does not
  * need. */
 static uint32_t count_early(const struct flight_view *view,
 			    const struct view_sequence *sequence)
@@ -146,7 +141,7 @@ static uint32_t count_early(const struct flight_view *view,
 	const struct view_segment *segments;
 	uint32_t early = 0;
 
-	/* No sequence has any. */
+	/* No sequence has a segment. */
 	if (!view->segments)
 		return 0;
 	segments = view->segments + sequence->first;
@@ -154,7 +149,7 @@ static uint32_t count_early(const struct flight_view *view,
 	       (sequence->compact ? segments[early + 1].first_ns < view->from_ns
 				  : segments[early].last_ns < view->from_ns))
 		early++;
-	/* One more: it has who was on which CPU. */
+	/* Keep one more, which has the running threads of the CPUs. */
 	return early - (!sequence->compact && early);
 }
 
@@ -178,7 +173,7 @@ static void pass_over(struct flight_view *view, struct view_sequence *sequence)
 
 		flight_segment_leave(&passed, &segment->cut, &segment[1].cut,
 				     &sequence->left, sequence->more);
-		segment->sequence = UINT32_MAX; /* it is not shown */
+		segment->sequence = UINT32_MAX; /* not shown */
 	}
 }
 
@@ -191,8 +186,7 @@ static int compare_times(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* --- packets ----------------------------------------------------------------
- */
+/* --- packets ------------------------------------------------------------- */
 
 static void put_cut(struct flight_view *view, const struct flight_cut *cut)
 {
@@ -221,8 +215,8 @@ static void put_left_packet(struct flight_view *view,
 		bytes_put(&view->packets, packet->bytes, packet->count);
 }
 
-/* What was left behind on tracks that are not the sequence's own. A step of its
- * clock says nothing of them: they are from before the view. */
+/* Puts the lasting state of tracks other than the sequence's own. Steps do not
+ * matter there: these packets are from before the view. */
 static void put_left(struct flight_view *view, struct view_sequence *sequence)
 {
 	for (uint32_t i = 0; i < sequence->left.count; i++) {
@@ -236,7 +230,7 @@ static void put_left(struct flight_view *view, struct view_sequence *sequence)
 	}
 }
 
-/* What describes @sequence, and what was left behind. */
+/* Puts the description of @sequence and its lasting state. */
 static void put_kept(struct flight_view *view, struct view_sequence *sequence)
 {
 	struct flight_cut more = { sequence->more, sequence->more->last,
@@ -268,8 +262,8 @@ static void put_open(struct flight_view *view, struct view_sequence *sequence,
 				     &view->packets);
 }
 
-/* The slices of a restart point: those of the first one of a sequence are in
- * the view. */
+/* Reads the slices of a restart point. The view gets the slices of the first
+ * restart point of a sequence. */
 static void put_restart(struct flight_view *view,
 			struct view_sequence *sequence, struct compact *from,
 			uint32_t open)
@@ -283,7 +277,6 @@ static void put_restart(struct flight_view *view,
 	sequence->begun = true;
 }
 
-/* Comes to the next part of the segment that is being read. */
 static void next_part(struct flight_view *view)
 {
 	struct view_sequence *sequence =
@@ -308,7 +301,6 @@ static void begin_compact(struct flight_view *view,
 	next_part(view);
 }
 
-/* The next event of the segment that is being read. */
 static void put_compact(struct flight_view *view)
 {
 	struct view_sequence *sequence =
@@ -324,7 +316,7 @@ static void put_compact(struct flight_view *view)
 		next_part(view);
 }
 
-/* Comes to the next segment that is in the view. False: there is none. */
+/* Moves to the next segment in the view. Returns false at the end. */
 static bool next_segment(struct flight_view *view)
 {
 	while (view->at_segment < view->segment_count) {
@@ -343,8 +335,7 @@ static bool next_segment(struct flight_view *view)
 	return false;
 }
 
-/* Fills view->packets again, though it may find nothing. False: there is
- * nothing more. */
+/* Refills view->packets, possibly with nothing. Returns false at the end. */
 static bool fill(struct flight_view *view)
 {
 	bytes_clear(&view->packets);
@@ -373,28 +364,26 @@ void flight_view_ran(struct flight_view *view)
 		view->from.ns;
 }
 
-int flight_view_next(struct flight_view *view, struct index_get *out)
+int flight_view_next(struct flight_view *view, struct wire *out)
 {
-	struct index_get left;
-	struct packet_field field;
+	struct wire left;
+	struct wire_field field;
 
 	while (view->at == view->packets.count)
 		if (!fill(view))
 			return 0;
 	if (view->packets.failed)
 		return -ENOMEM;
-	left = (struct index_get){ .at = view->packets.at + view->at,
-				   .end = view->packets.at +
-					  view->packets.count };
-	if (!packet_field_next(&left, &field) || !field.bytes)
+	left = (struct wire){ .at = view->packets.at + view->at,
+			      .end = view->packets.at + view->packets.count };
+	if (!wire_next(&left, &field) || !field.bytes)
 		return -ENOMEM;
 	view->at = (size_t)(left.at - view->packets.at);
-	*out = packet_field_part(&field);
+	*out = wire_of(&field);
 	return 1;
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 int flight_view_new(struct flight_memory *memory, uint64_t from_ns,
 		    uint64_t to_ns, struct flight_view **out)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_view - the packets that the flight recorder's memory has of a stretch
- * of time, and what is needed to read them: what describes tracks and names,
- * the begins of slices that are open, the last values. They are in the order in
- * which a packet_window (cut/packet_window.h) takes them. One thread at a time;
- * the memory goes on being written meanwhile.
+ * flight_view - the packets in the flight recorder's memory for a time range,
+ * and the packets needed to read them: descriptions of tracks and names, begins
+ * of open slices, last values. They have the order that a packet_window
+ * (cut/packet_window.h) needs. One thread at a time; other threads may write to
+ * the memory meanwhile.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_FLIGHT_VIEW_H
 #define PERFREC_COLLECTOR_TRACE_FLIGHT_VIEW_H
@@ -14,25 +14,24 @@
 struct compact;
 struct flight_memory;
 struct flight_view;
-struct index_get;
+struct wire;
 
-/* Looks at [@from_ns, @to_ns), CLOCK_BOOTTIME. There is more in the view, but
- * nothing less, of what the memory has. 0: the caller ends *@out by
- * flight_view_free(), before the memory is freed; or -ENOMEM. */
+/* Creates *@out for [@from_ns, @to_ns), CLOCK_BOOTTIME. The view has all
+ * packets of the memory in that range, and some others. Returns 0, and the
+ * caller frees *@out with flight_view_free() before the memory; or -ENOMEM. */
 int flight_view_new(struct flight_memory *memory, uint64_t from_ns,
 		    uint64_t to_ns, struct flight_view **out);
-/* What is before that time may be missing; 0: nothing is. */
+/* Returns the time before which packets may be missing; 0: complete. */
 uint64_t flight_view_first_ns(const struct flight_view *view);
-/* Frees *@view, which may be NULL, and clears it. */
 void flight_view_free(struct flight_view **view);
 
-/* The next packet, without tag and length, until the next call. 1; 0: there are
- * no more; or -ENOMEM. */
-int flight_view_next(struct flight_view *view, struct index_get *out);
-/* The events that come next, if they are in the compact form, and *@sequence of
- * which they are; NULL: they are not. Whoever can do without their packets
- * moves it behind as many begins and ends as he has taken, and says so by
- * flight_view_ran(). */
+/* Returns 1 and the next packet, without tag and length, valid until the next
+ * call; 0 at the end; or -ENOMEM. */
+int flight_view_next(struct flight_view *view, struct wire *out);
+/* For callers that do not need packets. flight_view_run() returns the next
+ * events if they are in the compact form, and sets *@sequence; else NULL. The
+ * caller advances the result past the begins and ends that it has read, and
+ * then calls flight_view_ran(). */
 struct compact *flight_view_run(struct flight_view *view, uint32_t *sequence);
 void flight_view_ran(struct flight_view *view);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * index_tracks - of each track its open slices are kept, as the packets that
- * began them. What was told already need not be told again: with an extent goes
- * how many of these are open still, and those that are new. A track with no
- * open slice is forgotten after it was told, so there are no more of them than
- * are in use.
+ * index_tracks - keeps the open slices of each track as the packets that began
+ * them. Slices already in the index are not repeated: each extent stores how
+ * many of these are still open, and the new ones. A track without open slices
+ * is dropped once the index has it, so the tracks in memory are only those in
+ * use.
  *
- * Switches of an extent are kept until its end. A thread's last one counts,
- * which is the one with the greatest time: those of two CPUs come in any order.
+ * Switches of an extent are kept until its end. The index stores the last
+ * switch of each CPU and of each thread. A thread's last switch has the
+ * greatest time, because switches of two CPUs arrive in any order.
  */
 #include "collector/trace/index_tracks.h"
 
@@ -19,28 +20,27 @@
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
 #include "collector/base/pool.h"
-#include "collector/index/index_curves.h"
-#include "collector/index/index_file.h"
+#include "collector/trace/index_curves.h"
+#include "collector/trace/index_file.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_sched.h"
 #include "collector/trace/packet_look.h"
 #include "shared/compiler.h"
 
-/* What all of it may take. */
+/* Budget of all tracks. */
 #define BUDGET_BYTES (UINT64_C(64) << 20)
-/* As deep as readers follow it (cut/window_tracks.c). */
+/* The depth that readers follow (cut/window_tracks.c). */
 #define SLICES_MAX 1024u
-/* There are few that are shorter. */
+/* Few extents are shorter. */
 #define EXTENT_BYTES (256u << 10)
-/* What curves of counters may take. */
+/* Budget of the curves of counters. */
 #define CURVES_BYTES (UINT64_C(32) << 20)
-/* So many tracks without open slices may be kept, beside as many as were in
- * use.
- */
+/* Limit of tracks without open slices, in addition to the number of tracks in
+ * use. */
 #define SPARE_TRACKS 1024u
 
 struct kept_packet {
-	uint8_t *at; /* malloc()ed; NULL: none */
+	uint8_t *at; /* from malloc(); NULL: none */
 	uint32_t count, room;
 };
 
@@ -48,10 +48,10 @@ struct kept_track {
 	uint64_t uuid;
 	struct kept_packet *slices; /* open, outermost first */
 	uint32_t slice_count, slice_room;
-	uint32_t told; /* how many were open when the extent began */
-	uint32_t still; /* of these are open still */
+	uint32_t told; /* open slices at the start of the extent */
+	uint32_t still; /* of these, still open */
 	bool touched;
-	struct kept_packet value; /* of this extent */
+	struct kept_packet value; /* in this extent */
 	uint64_t value_ns;
 };
 
@@ -63,7 +63,7 @@ struct kept_switch {
 	bool lost;
 };
 
-/* When a thread came to a CPU or left one last, in this extent. */
+/* Time of a thread's last switch in this extent. */
 struct last_switch {
 	int64_t tid;
 	uint64_t ns;
@@ -71,29 +71,28 @@ struct last_switch {
 
 struct index_tracks {
 	struct budget budget;
-	struct pool tracks; /* of struct kept_track */
-	struct pool waits; /* of uint64_t: uuids of tracks of waits */
-	uint32_t *touched; /* numbers in tracks */
+	struct pool tracks;
+	struct pool waits; /* of uint64_t: uuids of tracks with waits */
+	uint32_t *touched;
 	uint32_t touched_count, touched_room;
-	uint32_t used; /* how many tracks were in use when the others were
-			* forgotten */
+	uint32_t used; /* tracks in use at the last forget_tracks() */
 	uint64_t first_ns, last_ns; /* of events in the extent; 0, 0: none */
-	uint64_t last_event_ns; /* but for waits */
-	bool lost; /* something was not kept */
+	uint64_t last_event_ns; /* without waits */
+	bool lost; /* some state was not kept */
 
-	uint32_t sequence; /* of switches */
-	struct kept_switch *switches; /* of the extent */
+	uint32_t sequence;
+	struct kept_switch *switches;
 	uint32_t switch_count, switch_room;
-	struct pool threads; /* of struct last_switch */
+	struct pool threads;
 	struct sched_cpu {
 		uint64_t ns;
 		int32_t running;
-		uint32_t last; /* number in switches, + 1 */
+		uint32_t last; /* number in switches + 1 */
 	} cpus[OUT_SCHED_CPUS_MAX];
 
 	struct budget curves_budget;
 	struct index_curves curves;
-	struct bytes curve_items; /* not told yet */
+	struct bytes curve_items; /* not in the index yet */
 
 	struct bytes payload;
 };
@@ -157,8 +156,7 @@ void index_tracks_free(struct index_tracks **tracks)
 	*tracks = NULL;
 }
 
-/* --- events ----------------------------------------------------------------
- */
+/* --- events -------------------------------------------------------------- */
 
 static void note_time(struct index_tracks *tracks, uint64_t ns, bool is_wait)
 {
@@ -174,26 +172,24 @@ void index_tracks_sample(struct index_tracks *tracks, uint64_t ns)
 	note_time(tracks, ns, false);
 }
 
-void index_tracks_describe(struct index_tracks *tracks,
-			   struct index_get descriptor)
+void index_tracks_describe(struct index_tracks *tracks, struct wire descriptor)
 {
-	static const char waits[] = OUT_TRACK_WAITS;
-	struct packet_field field;
+	struct wire_field field;
 	uint64_t uuid = 0;
 	bool is_waits = false;
 	uint32_t number;
 
-	while (packet_field_next(&descriptor, &field))
+	while (wire_next(&descriptor, &field))
 		if (field.tag == TAG_TRACK_DESCRIPTOR_UUID)
 			uuid = field.value;
 		else if (field.tag == TAG_TRACK_DESCRIPTOR_NAME)
-			is_waits = field.value == sizeof(waits) - 1 &&
-				   memcmp(field.bytes, waits, field.value) == 0;
+			is_waits =
+				out_perfetto_is_waits(field.bytes, field.value);
 	if (is_waits && pool_intern(&tracks->waits, &uuid, &number) < 0)
 		tracks->lost = true;
 }
 
-/* The track @uuid, which is touched now; NULL: there is no room. */
+/* Returns track @uuid and marks it as touched, or NULL without room. */
 static struct kept_track *touch(struct index_tracks *tracks, uint64_t uuid)
 {
 	const struct kept_track new = { .uuid = uuid };
@@ -249,7 +245,7 @@ static void end_slice(struct kept_track *track)
 	track->still = MIN(track->still, track->slice_count);
 }
 
-/* Of a counter or of states. */
+/* Takes a value of a counter or a state. */
 static void take_value(struct index_tracks *tracks, struct kept_track *track,
 		       uint64_t ns, const void *packet, size_t bytes)
 {
@@ -276,7 +272,7 @@ static bool is_wait(struct index_tracks *tracks,
 	return pool_find(&tracks->waits, &about->track, &number);
 }
 
-bool index_tracks_is_wait(struct index_tracks *tracks, struct index_get event)
+bool index_tracks_is_wait(struct index_tracks *tracks, struct wire event)
 {
 	struct packet_event about;
 
@@ -287,8 +283,7 @@ bool index_tracks_is_wait(struct index_tracks *tracks, struct index_get event)
 }
 
 void index_tracks_event(struct index_tracks *tracks, uint64_t ns,
-			struct index_get event, const void *packet,
-			size_t bytes)
+			struct wire event, const void *packet, size_t bytes)
 {
 	struct packet_event about;
 	struct kept_track *track;
@@ -310,8 +305,7 @@ void index_tracks_event(struct index_tracks *tracks, uint64_t ns,
 		take_value(tracks, track, ns, packet, bytes);
 }
 
-/* --- switches --------------------------------------------------------------
- */
+/* --- switches ------------------------------------------------------------ */
 
 static void note_thread(struct index_tracks *tracks, int32_t tid, uint64_t ns)
 {
@@ -338,7 +332,7 @@ static void take_switch(struct index_tracks *tracks, struct kept_switch at)
 		tracks->lost = true;
 		return;
 	}
-	/* As readers take it. */
+	/* Clamped as readers do it. */
 	at.ns = cpu->ns = MAX(cpu->ns, at.ns);
 	at.left = cpu->running;
 	cpu->running = at.came;
@@ -350,24 +344,24 @@ static void take_switch(struct index_tracks *tracks, struct kept_switch at)
 
 /* The lists of a CompactSched. */
 struct switch_lists {
-	struct index_get times, states, threads;
+	struct wire times, states, threads;
 };
 
-static struct switch_lists lists_of(struct index_get sched)
+static struct switch_lists lists_of(struct wire sched)
 {
 	struct switch_lists lists = { 0 };
-	struct packet_field field;
+	struct wire_field field;
 
-	while (packet_field_next(&sched, &field))
+	while (wire_next(&sched, &field))
 		switch (field.tag) {
 		case TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP:
-			lists.times = packet_field_part(&field);
+			lists.times = wire_of(&field);
 			break;
 		case TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE:
-			lists.states = packet_field_part(&field);
+			lists.states = wire_of(&field);
 			break;
 		case TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID:
-			lists.threads = packet_field_part(&field);
+			lists.threads = wire_of(&field);
 			break;
 		}
 	return lists;
@@ -377,39 +371,39 @@ static void take_lists(struct index_tracks *tracks, struct switch_lists *lists,
 		       uint32_t cpu, bool lost)
 {
 	struct kept_switch at = { .cpu = cpu, .lost = lost };
+	uint64_t step, came;
 
-	while (lists->times.at != lists->times.end) {
-		at.ns += index_get_number(&lists->times);
-		at.state = index_get_number(&lists->states);
-		at.came = (int32_t)index_get_number(&lists->threads);
-		if (lists->times.bad || lists->states.bad || lists->threads.bad)
-			return;
+	while (wire_varint(&lists->times, &step) &&
+	       wire_varint(&lists->states, &at.state) &&
+	       wire_varint(&lists->threads, &came)) {
+		at.ns += step;
+		at.came = (int32_t)came;
 		take_switch(tracks, at);
 		at.lost = false;
 	}
 }
 
 void index_tracks_switches(struct index_tracks *tracks, uint32_t sequence,
-			   struct index_get bundle)
+			   struct wire bundle)
 {
 	struct switch_lists lists = { 0 };
-	struct packet_field field;
+	struct wire_field field;
 	uint64_t cpu = UINT64_MAX;
 	bool lost = false;
 
 	tracks->sequence = sequence;
-	while (packet_field_next(&bundle, &field))
+	while (wire_next(&bundle, &field))
 		if (field.tag == TAG_FTRACE_EVENT_BUNDLE_CPU)
 			cpu = field.value;
 		else if (field.tag == TAG_FTRACE_EVENT_BUNDLE_LOST_EVENTS)
 			lost = field.value;
 		else if (field.tag == TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
-			lists = lists_of(packet_field_part(&field));
+			lists = lists_of(wire_of(&field));
 	if (cpu < OUT_SCHED_CPUS_MAX)
 		take_lists(tracks, &lists, (uint32_t)cpu, lost);
 }
 
-/* Whether nothing that thread @tid does in the extent is later than @ns. */
+/* Returns true if thread @tid has no switch later than @ns in the extent. */
 static bool is_last_of(const struct index_tracks *tracks, int32_t tid,
 		       uint64_t ns)
 {
@@ -461,8 +455,7 @@ static void put_switches(struct index_tracks *tracks, struct index_file *file)
 		tracks->cpus[i].last = 0;
 }
 
-/* --- the end of an extent ---------------------------------------------------
- */
+/* --- the end of an extent ------------------------------------------------ */
 
 static void put_packet(struct bytes *out, const struct kept_packet *packet)
 {
@@ -490,7 +483,7 @@ static void put_track(struct index_tracks *tracks, struct index_file *file,
 	track->touched = false;
 }
 
-/* Keeps only those that have open slices. */
+/* Drops tracks without open slices. */
 static void forget_tracks(struct index_tracks *tracks)
 {
 	struct pool old = tracks->tracks;
@@ -523,7 +516,7 @@ static void put_rest(struct index_tracks *tracks, struct index_file *file)
 	tracks->first_ns = tracks->last_ns = tracks->last_event_ns = 0;
 }
 
-/* Tells what there is of curves. */
+/* Writes the pending items of curves. */
 static void put_curves(struct index_tracks *tracks, struct index_file *file)
 {
 	struct bytes *items = &tracks->curve_items;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out_perfetto - the cold packets of a trace.
+ * out_perfetto - the rare packets of a trace.
  *
- * Every packet is a protobuf-c message on the stack, filled in and packed
- * straight into the caller's buffer behind its Trace.packet tag. A cursor
- * remembers whether something did not fit, so that a function of several
- * packets checks once, at its end; a buffer that is too small is the
- * caller's to throw away.
+ * Every packet is a protobuf-c message on the stack, packed into the caller's
+ * buffer behind its Trace.packet tag. A cursor remembers whether a packet did
+ * not fit, so a function of several packets checks once, at its end. The caller
+ * discards the contents of a buffer that is too small.
  *
- * Strings come from programs. Decoders other than trace_processor refuse a
- * file for one bad string, so each goes through clean_text(), which hands back
- * the string itself when it is clean (it nearly always is) and a repaired copy
- * otherwise; the cursor owns the copies.
+ * Strings come from programs. Decoders other than trace_processor reject a file
+ * for one malformed string. So clean_text() returns each string itself if it is
+ * clean (nearly always), else a repaired copy, which the cursor owns.
  */
 #include "collector/trace/out_perfetto.h"
 
@@ -26,11 +24,11 @@
 #include "collector/trace/packet.h"
 #include "shared/compiler.h"
 
-#define CLOCK_SEQUENCE 64 /* the first id that is local to a sequence */
+#define CLOCK_SEQUENCE 64 /* the first id local to a sequence */
 #define NAMES_PER_PACKET 64
 #define CMDLINE_ARGUMENTS 256
 
-/* protobuf-c prefixes all it generates with the package. */
+/* protobuf-c prefixes all names with the package. */
 typedef Perfetto__Protos__ClockSnapshot pb_snapshot;
 typedef Perfetto__Protos__ClockSnapshot__Clock pb_clock;
 typedef Perfetto__Protos__TrackDescriptor pb_track;
@@ -58,7 +56,7 @@ static struct cursor cursor_init(uint8_t *buffer, size_t size)
 	return (struct cursor){ buffer, buffer, buffer + size, false, NULL };
 }
 
-/* Ends the call: what it returns. */
+/* Frees the copies. Returns the bytes of all packets, or 0. */
 static size_t cursor_finish(struct cursor *cursor)
 {
 	for (struct copy *copy = cursor->copies, *next; copy; copy = next) {
@@ -80,7 +78,7 @@ static void put_packet(struct cursor *cursor, const pb_packet *packet)
 	cursor->out += bytes;
 }
 
-/* Whether all of @s is UTF-8, and fits into OUT_TEXT_BYTES. */
+/* Returns true if @s is UTF-8 and fits into OUT_TEXT_BYTES. */
 static bool is_clean_text(const char *s)
 {
 	size_t count = strnlen(s, OUT_TEXT_BYTES + 1);
@@ -88,8 +86,8 @@ static bool is_clean_text(const char *s)
 	return count <= OUT_TEXT_BYTES && utf8_valid_bytes(s, count) == count;
 }
 
-/* Copies @from with '?' for bytes that are no UTF-8, and cuts it to
- * OUT_TEXT_BYTES, but not within a character. */
+/* Copies @from with '?' for bytes that are not UTF-8, cut at the last character
+ * within OUT_TEXT_BYTES. */
 static void repair_text(char *to, const char *from)
 {
 	size_t left = strnlen(from, OUT_TEXT_BYTES + UTF8_BYTES_MAX);
@@ -98,7 +96,7 @@ static void repair_text(char *to, const char *from)
 	for (; at < left; at += length) {
 		length = utf8_length(from + at, left - at);
 		if (!length)
-			length = 1; /* a byte that becomes '?' */
+			length = 1;
 		if (at + length > OUT_TEXT_BYTES)
 			break;
 	}
@@ -106,8 +104,8 @@ static void repair_text(char *to, const char *from)
 	to[at] = '\0';
 }
 
-/* @s, or a repaired copy that lives until cursor_finish(). protobuf-c wants
- * char *, and does not write to it. */
+/* Returns @s, or a repaired copy that lives until cursor_finish(). protobuf-c
+ * takes a char * but only reads the text. */
 static char *clean_text(struct cursor *cursor, const char *s)
 {
 	struct copy *copy;
@@ -233,6 +231,18 @@ static void put_attributes(struct cursor *cursor,
 	put_packet(cursor, &packet);
 }
 
+bool out_perfetto_is_waits(const void *name, size_t bytes)
+{
+	static const char *const names[] = { OUT_TRACK_WAITS,
+					     OUT_TRACK_SUSPENDED };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (bytes == strlen(names[i]) &&
+		    memcmp(name, names[i], bytes) == 0)
+			return true;
+	return false;
+}
+
 size_t out_perfetto_preamble(uint8_t *buffer, size_t size,
 			     const struct out_clocks *clocks,
 			     const uint8_t uuid[16],
@@ -260,7 +270,8 @@ size_t out_perfetto_attributes(uint8_t *buffer, size_t size,
 
 /* --- processes and threads --- */
 
-/* Fills @out with as much of @cmdline as fits in @room; returns how many. */
+/* Fills @out with the arguments of @cmdline that fit into @room. Returns their
+ * number. */
 static size_t cut_cmdline(struct cursor *cursor, char *const *cmdline,
 			  char **out, size_t room)
 {
@@ -288,6 +299,7 @@ size_t out_perfetto_process(uint8_t *buffer, size_t size,
 	Perfetto__Protos__ProcessDescriptor message =
 		PERFETTO__PROTOS__PROCESS_DESCRIPTOR__INIT;
 	char *cmdline[CMDLINE_ARGUMENTS];
+	char *labels[CMDLINE_ARGUMENTS];
 
 	SET(&message, pid, process->pid);
 	message.process_name = clean_text(&cursor, process->name);
@@ -295,6 +307,15 @@ size_t out_perfetto_process(uint8_t *buffer, size_t size,
 		message.cmdline = cmdline;
 		message.n_cmdline = cut_cmdline(&cursor, process->cmdline,
 						cmdline, size / 2);
+	}
+	if (process->labels) {
+		message.process_labels = labels;
+		for (; process->labels[message.n_process_labels] &&
+		       message.n_process_labels < CMDLINE_ARGUMENTS;
+		     message.n_process_labels++)
+			labels[message.n_process_labels] = clean_text(
+				&cursor,
+				process->labels[message.n_process_labels]);
 	}
 	if (process->start_ns)
 		SET(&message, start_timestamp_ns, (int64_t)process->start_ns);
@@ -336,15 +357,15 @@ static void put_context(struct cursor *cursor,
 	SET(&track, uuid, context->uuid);
 	SET(&track, parent_uuid, context->thread_uuid);
 	track.name = clean_text(cursor, context->name);
-	/* The importer makes the contexts of all threads siblings. */
+	/* Otherwise the importer makes the contexts of all threads siblings. */
 	SET(&track, sibling_merge_behavior, MERGE_NONE);
 	packet.track_descriptor = &track;
 	SET(&packet, trusted_packet_sequence_id, context->sequence);
 	put_packet(cursor, &packet);
 }
 
-/* From here on a timestamp of @sequence is a step of its own clock, and its
- * events lie on track @uuid. */
+/* From here on timestamps of @sequence are steps of its own clock, and its
+ * events are on track @uuid. */
 static void put_sequence_start(struct cursor *cursor, uint32_t sequence,
 			       uint64_t uuid, uint64_t start_ns)
 {

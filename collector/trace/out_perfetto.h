@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out_perfetto - the packets of a trace that are written seldom, by way of
- * protobuf-c messages (proto/perfetto_trace.proto). Each call writes one or
- * more whole "Trace.packet" entries into the @size bytes at @buffer, and
- * returns how many bytes they take; 0: they do not fit, and what is in the
- * buffer then is of no use. No I/O; any thread. Strings are cleaned: a byte
- * that is no UTF-8 becomes '?', and what lies beyond OUT_TEXT_BYTES is cut off.
+ * out_perfetto - the rare packets of a trace, made of protobuf-c messages
+ * (proto/perfetto_trace.proto). Each function writes one or more whole
+ * "Trace.packet" entries to the @size bytes at @buffer and returns their bytes.
+ * It returns 0 if they do not fit; the buffer is then undefined. No I/O; any
+ * thread. Strings are cleaned: bytes that are not UTF-8 become '?', and texts
+ * are cut at OUT_TEXT_BYTES.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_OUT_PERFETTO_H
 #define PERFREC_COLLECTOR_TRACE_OUT_PERFETTO_H
@@ -16,27 +16,35 @@
 #include <sys/types.h>
 
 #define OUT_TEXT_BYTES (32u * 1024)
-#define OUT_ATTRIBUTES 32 /* the most one packet carries */
+#define OUT_ATTRIBUTES 32 /* limit of one packet */
 
-/* The sequence of packets that belong to no thread. Threads have 2 and up. */
+/* The sequence of packets outside of threads. Threads have 2 and up. */
 #define OUT_SEQUENCE_GLOBAL 1
 
-/* The name of a track that has the waits of the thread that it lies below:
- * slices that do not overlap, and are no calls. Readers know it by that. */
+/* The name of a track of a thread's waits, which do not overlap and are not
+ * calls. Readers identify it by this name. */
 #define OUT_TRACK_WAITS "perfrec: waits"
+/* The name of a track below a thread or a context: its slices are times when
+ * the thread ran on another stack, all the time or partly (if it switched too
+ * often for one slice each). */
+#define OUT_TRACK_SUSPENDED "perfrec: suspended"
+#define OUT_SUSPENDED "suspended"
+#define OUT_SUSPENDED_OFTEN "suspended often"
+/* Returns true if the @bytes at @name are one of these two names. */
+bool out_perfetto_is_waits(const void *name, size_t bytes);
 
-struct out_clocks { /* one moment on the kernel's clocks, ns */
+struct out_clocks { /* one moment of the kernel's clocks, ns */
 	uint64_t boottime, monotonic, realtime, monotonic_coarse, monotonic_raw;
 };
 
-struct out_attribute { /* goes to trace_attributes: number or text */
+struct out_attribute { /* for trace_attributes: number or text */
 	const char *key;
-	const char *text; /* NULL: number */
+	const char *text; /* NULL: use number */
 	int64_t number;
 };
 
-/* What a file starts with: clock snapshot (primary BOOTTIME), trace uuid,
- * system info, attributes (at most OUT_ATTRIBUTES). */
+/* The start of a file: clock snapshot (primary BOOTTIME), trace uuid, system
+ * info, attributes (at most OUT_ATTRIBUTES). */
 size_t out_perfetto_preamble(uint8_t *buffer, size_t size,
 			     const struct out_clocks *clocks,
 			     const uint8_t uuid[16],
@@ -54,8 +62,9 @@ struct out_process {
 	const char *name;
 	char *const *cmdline; /* NULL-terminated; NULL: unknown */
 	uint64_t start_ns; /* BOOTTIME; 0: unknown */
+	char *const *labels;
 };
-/* A long command line is cut: it takes at most half of @buffer. */
+/* Cuts a long command line to half of @buffer. */
 size_t out_perfetto_process(uint8_t *buffer, size_t size,
 			    const struct out_process *process);
 
@@ -64,29 +73,29 @@ struct out_thread {
 	uint32_t sequence;
 	pid_t pid, tid;
 	const char *name; /* NULL or "": none */
-	uint64_t start_ns; /* BOOTTIME: where clock 64 starts */
+	uint64_t start_ns; /* BOOTTIME: start of clock 64 */
 };
 /* First packets of a sequence: descriptor, clocks 64 and 6, defaults,
  * SEQ_INCREMENTAL_STATE_CLEARED, first_packet_on_sequence. */
 size_t out_perfetto_thread(uint8_t *buffer, size_t size,
 			   const struct out_thread *thread);
-/* Only the descriptor again: the thread has a new name. */
+/* The descriptor alone, for a new name of the thread. */
 size_t out_perfetto_thread_name(uint8_t *buffer, size_t size,
 				const struct out_thread *thread);
 
-struct out_context { /* a stack that a thread made with makecontext() */
-	uint64_t uuid, thread_uuid; /* thread_uuid: of the thread's track */
+struct out_context { /* a stack from makecontext() */
+	uint64_t uuid, thread_uuid; /* thread_uuid: the thread's track */
 	uint32_t sequence;
 	const char *name;
-	uint64_t start_ns; /* as of a thread */
+	uint64_t start_ns;
 };
-/* The first packets of the sequence of a context, whose track lies below that
- * of its thread. */
+/* First packets of the sequence of a context, whose track lies below its
+ * thread's. */
 size_t out_perfetto_context(uint8_t *buffer, size_t size,
 			    const struct out_context *context);
 
-/* Packets of interned event names for @sequence. OUT_NAME_BYTES are room enough
- * for any one name. */
+/* Packets of interned event names for @sequence. OUT_NAME_BYTES is enough room
+ * for one name. */
 #define OUT_NAME_BYTES (OUT_TEXT_BYTES + 64)
 struct out_name {
 	uint32_t iid;
@@ -95,22 +104,21 @@ struct out_name {
 size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
 			  const struct out_name *names, size_t count);
 
-/* A packet with the category of a site and its place in the source. Both have
- * the iid of the site's name. OUT_SITE_BYTES are enough for texts of
- * SITE_TEXT_BYTES (sites.h). */
+/* A packet with a site's category and place in the source, both with the iid of
+ * the site's name. OUT_SITE_BYTES is enough for texts of SITE_TEXT_BYTES
+ * (sites.h). */
 #define OUT_SITE_BYTES 16384
 struct out_site {
 	uint32_t iid;
-	const char *category, *file, *function; /* "": none */
+	const char *category, *file, *function;
 	uint32_t line;
 };
 size_t out_perfetto_site(uint8_t *buffer, size_t size, uint32_t sequence,
 			 const struct out_site *site);
 
-/* An instant or slice with its own name on a thread's sequence; arguments (at
+/* An instant or slice with its own name on a thread's sequence. Arguments (at
  * most OUT_ATTRIBUTES) become debug annotations. @delta_ns is the step of clock
- * 64 from the last event of the sequence (an event of this kind moves it as any
- * other). */
+ * 64 from the last event of the sequence, as for any event. */
 enum out_event_type { OUT_BEGIN = 1, OUT_END = 2, OUT_INSTANT = 3 };
 struct out_event {
 	enum out_event_type type;
@@ -126,11 +134,10 @@ size_t out_perfetto_event(uint8_t *buffer, size_t size,
 			  const struct out_event *event);
 
 /*
- * Losses, so that they show in the UI and in stats: marks each sequence in
- * @sequences with previous_packet_dropped, then one trace_stats. Once a file,
- * and last in it (trace_file_flush() first): a reader ignores names that come
- * after the mark, and of several trace_stats it keeps the last. Takes
- * OUT_LOSSES_BYTES(@count) at most.
+ * Losses for the UI and the stats: marks each sequence of @sequences with
+ * previous_packet_dropped, then adds one trace_stats. Once a file, as its end
+ * (call trace_file_flush() first): readers ignore names after the mark, and
+ * keep the last of several trace_stats. Needs at most OUT_LOSSES_BYTES(@count).
  */
 #define OUT_LOSSES_BYTES(count) (64 + 32 * (size_t)(count))
 size_t out_perfetto_losses(uint8_t *buffer, size_t size,

@@ -7,23 +7,22 @@
  *                        1a L n n..  22 L p p..  32 L 0 0..
  *                        threads     priorities  names: the number of ""
  *
- * A switch is one varint in each of five lists: when, the state that the thread
- * before it went into, the thread that comes. The first time of a packet is
- * absolute, the others are steps. What is the same for all switches is written
- * when the packet is: the name, which is empty, so that names of threads stay
- * those of their tracks; and the priority. Perfetto draws priorities below 100
- * as those of real-time threads. Nobody tells us the true one, so all have that
- * of an ordinary thread.
+ * A switch is one varint in each of five lists: its time, the new state of the
+ * thread that leaves, the thread that comes. The first time of a packet is
+ * absolute, the others are steps. The constant lists are added when the packet
+ * is made: the name, which is empty so that threads keep the names of their
+ * tracks, and the priority. Perfetto draws priorities below 100 as real-time
+ * threads. The true priority is unknown, so all threads have an ordinary one.
  *
- * What thread leaves is not in a switch: it is the one that came before it. So
- * the first switch of a CPU gives Perfetto no slice. One that brings the thread
- * which is there anyway precedes it: 0, or the one that leaves.
+ * A switch does not contain the thread that leaves, because the switch before
+ * has it. So the first switch of a CPU gives Perfetto no slice. An extra switch
+ * precedes it, to the thread that runs anyway: 0, or the thread that leaves.
  *
- * States are those of the kernel that the trace names in its utsname, as
- * sched_switch has them since Linux 4.14; perf tells what was preempted since
- * 4.17. Older Perfettos and traces without utsname would want 2048 in the place
- * of 256. A thread whose state is not known gets that of idle kernel threads,
- * for which Perfetto draws nothing, and which no thread of a program has.
+ * States are those of the kernel in the trace's utsname, with the values of
+ * sched_switch since Linux 4.14; perf reports preemption since 4.17. Older
+ * Perfettos and traces without utsname would need 2048 instead of 256. A thread
+ * with an unknown state gets the state of idle kernel threads, which Perfetto
+ * does not draw and no thread of a program has.
  */
 #include "collector/trace/out_sched.h"
 
@@ -33,16 +32,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/varint.h"
+#include "collector/base/protobuf.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
-#define SWITCHES_MAX 512u /* of a packet */
+#define SWITCHES_MAX 512u
 #define TIMES_BYTES 2560u /* 5 for each: steps up to 34 s */
 #define STATES_BYTES (2 * SWITCHES_MAX)
 #define THREADS_BYTES (4 * SWITCHES_MAX)
-#define THREAD_BYTES_MAX 5 /* of a varint of a pid_t */
-#define HEADS_BYTES_MAX 128 /* of all tags and lengths of a packet */
+#define THREAD_BYTES_MAX 5 /* varint of a pid_t */
+#define HEADS_BYTES_MAX 128 /* all tags and lengths of a packet */
 #define PRIORITY 120 /* of a thread with nice 0 */
 
 _Static_assert(HEADS_BYTES_MAX + TIMES_BYTES + STATES_BYTES + THREADS_BYTES +
@@ -50,7 +49,7 @@ _Static_assert(HEADS_BYTES_MAX + TIMES_BYTES + STATES_BYTES + THREADS_BYTES +
 		       OUT_SCHED_BYTES_MAX,
 	       "a packet is whole");
 
-/* What prev_state of sched_switch says. */
+/* Values of sched_switch's prev_state. */
 static const uint16_t g_states[] = {
 	[OUT_SCHED_PREEMPTED] = SCHED_STATE_PREEMPTED,
 	[OUT_SCHED_BLOCKED] = SCHED_STATE_SLEEPS,
@@ -59,11 +58,11 @@ static const uint16_t g_states[] = {
 };
 
 struct cpu {
-	uint64_t last_ns; /* of the last switch, also after a flush */
-	pid_t running; /* 0: none of ours */
+	uint64_t last_ns; /* of the last switch, kept over a flush */
+	pid_t running; /* 0: none of the recording */
 	bool armed; /* has had a switch */
-	bool lost; /* switches are missing before those that are kept */
-	/* Switches that are kept. */
+	bool lost; /* switches before the kept ones are missing */
+	/* The kept switches. */
 	uint16_t count, times_bytes, states_bytes, threads_bytes;
 	uint8_t times[TIMES_BYTES], states[STATES_BYTES],
 		threads[THREADS_BYTES];
@@ -86,7 +85,7 @@ int out_sched_new(uint32_t cpus, uint32_t sequence, out_sched_sink *sink,
 	if (!cpus || !sequence)
 		return -EINVAL;
 	cpus = MIN(cpus, OUT_SCHED_CPUS_MAX);
-	/* The system gives pages of what is large when they are written. */
+	/* The kernel allocates pages of a large array when they are written. */
 	sched = calloc(1, sizeof(*sched) + cpus * sizeof(*sched->cpus));
 	if (!sched)
 		return -ENOMEM;
@@ -106,37 +105,26 @@ void out_sched_free(struct out_sched **sched)
 
 /* --- packets --- */
 
-static uint8_t *put_list(uint8_t *out, uint8_t tag, const uint8_t *bytes,
-			 size_t count)
-{
-	*out++ = tag;
-	out = varint_put(out, count);
-	memcpy(out, bytes, count);
-	return out + count;
-}
-
-/* A list of @count times the same byte. */
 static uint8_t *put_same(uint8_t *out, uint8_t tag, uint8_t byte, size_t count)
 {
-	*out++ = tag;
-	out = varint_put(out, count);
+	out = wire_put(out, tag, count);
 	memset(out, byte, count);
 	return out + count;
 }
 
 static uint8_t *put_switches(uint8_t *out, const struct cpu *cpu)
 {
-	*out++ = TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE;
-	*out++ = 0;
-	out = put_list(out,
-		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP,
-		       cpu->times, cpu->times_bytes);
-	out = put_list(out,
-		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE,
-		       cpu->states, cpu->states_bytes);
-	out = put_list(out,
-		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID,
-		       cpu->threads, cpu->threads_bytes);
+	out = wire_put(out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE,
+		       0);
+	out = wire_put_bytes(
+		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP,
+		cpu->times, cpu->times_bytes);
+	out = wire_put_bytes(
+		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE,
+		cpu->states, cpu->states_bytes);
+	out = wire_put_bytes(
+		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID,
+		cpu->threads, cpu->threads_bytes);
 	out = put_same(out,
 		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PRIO,
 		       PRIORITY, cpu->count);
@@ -146,45 +134,33 @@ static uint8_t *put_switches(uint8_t *out, const struct cpu *cpu)
 		cpu->count);
 }
 
-/* Puts @tag and the length of what follows in front of @from, and returns where
- * they begin. */
-static uint8_t *wrap(uint8_t *from, uint8_t tag, const uint8_t *end)
+/* Puts a field in front of @from. Returns the new start. */
+static uint8_t *prepend(uint8_t *from, uint32_t tag, uint64_t value)
 {
-	uint8_t length[VARINT_BYTES_MAX];
-	size_t bytes =
-		(size_t)(varint_put(length, (uint64_t)(end - from)) - length);
+	uint8_t field[WIRE_FIELD_MAX];
+	size_t count = (size_t)(wire_put(field, tag, value) - field);
 
-	from -= bytes;
-	memcpy(from, length, bytes);
-	*--from = tag;
-	return from;
-}
-
-/* Puts fields in front of @from, and returns where they begin. */
-static uint8_t *prepend(uint8_t *from, uint8_t tag, uint64_t value)
-{
-	uint8_t bytes[1 + VARINT_BYTES_MAX] = { tag };
-	size_t count = (size_t)(varint_put(bytes + 1, value) - bytes);
-
-	memcpy(from - count, bytes, count);
+	memcpy(from - count, field, count);
 	return from - count;
 }
 
-/* The packet is made from the inside out: its heads need its length. */
+/* Makes the packet from the inside out, because its heads need its length. */
 static void hand_over(struct out_sched *sched, struct cpu *cpu)
 {
 	uint8_t *from = sched->packet + HEADS_BYTES_MAX / 2;
 	const uint8_t *end = put_switches(from, cpu);
 
-	from = wrap(from, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED, end);
+	from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED,
+		       (uint64_t)(end - from));
 	if (cpu->lost)
 		from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_LOST_EVENTS, 1);
 	from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_CPU,
 		       (uint64_t)(cpu - sched->cpus));
-	from = wrap(from, TAG_TRACE_PACKET_FTRACE_EVENTS, end);
+	from = prepend(from, TAG_TRACE_PACKET_FTRACE_EVENTS,
+		       (uint64_t)(end - from));
 	from = prepend(from, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
 		       sched->sequence);
-	from = wrap(from, TAG_TRACE_PACKET, end);
+	from = prepend(from, TAG_TRACE_PACKET, (uint64_t)(end - from));
 	sched->sink(sched->context, from, (size_t)(end - from));
 	cpu->count = cpu->times_bytes = cpu->states_bytes = 0;
 	cpu->threads_bytes = 0;
@@ -216,7 +192,7 @@ static void put_thread(struct cpu *cpu, pid_t tid)
 	cpu->running = tid;
 }
 
-/* The thread on @cpu goes into @state, and @next comes. */
+/* Adds a switch: the thread on @cpu goes into @state, and @next comes. */
 static void put_switch(struct out_sched *sched, struct cpu *cpu, uint64_t ns,
 		       uint16_t state, pid_t next)
 {
@@ -234,8 +210,8 @@ static void put_switch(struct out_sched *sched, struct cpu *cpu, uint64_t ns,
 	cpu->count++;
 }
 
-/* CPU @number, which has had a switch; before its first one it has run @tid.
- * NULL: there is no such CPU. */
+/* Returns CPU @number, or NULL if it does not exist. Before its first switch,
+ * adds a switch to @tid. */
 static struct cpu *find_cpu(struct out_sched *sched, uint32_t number,
 			    uint64_t *ns, pid_t tid)
 {
@@ -265,7 +241,7 @@ void out_sched_in(struct out_sched *sched, uint32_t cpu_number, uint64_t ns,
 	if (cpu->running) {
 		put_switch(sched, cpu, ns, SCHED_STATE_IDLE, tid);
 	} else if (cpu->count > 1 && cpu->last_ns == ns) {
-		/* In the place of the 0 that came, which takes one byte. */
+		/* Replace the 0 that came, which takes one byte. */
 		cpu->threads_bytes--;
 		put_thread(cpu, tid);
 	} else {

@@ -50,8 +50,7 @@ static size_t pack_interned(uint8_t *buffer, size_t size, uint32_t sequence,
 	return packet_pack(buffer, size, &packet);
 }
 
-/* --- what is interned ------------------------------------------------------
- */
+/* --- interned data -------------------------------------------------------- */
 
 static int hex_digit(char c)
 {
@@ -60,7 +59,6 @@ static int hex_digit(char c)
 				      : 0;
 }
 
-/* Returns how many bytes the hex digits are. */
 static size_t build_id_from_hex(const char *text, uint8_t out[BUILD_ID_BYTES])
 {
 	size_t bytes = MIN(strlen(text) / 2, (size_t)BUILD_ID_BYTES);
@@ -82,7 +80,7 @@ size_t out_stacks_string(uint8_t *buffer, size_t size, uint32_t sequence,
 
 	SET(&string, iid, iid);
 	string.has_str = 1;
-	/* protobuf-c does not write to it. */
+	/* protobuf-c only reads the text. */
 	string.str.data = (uint8_t *)text;
 	string.str.len = strlen(text);
 	if (kind == OUT_STRING_BUILD_ID) {
@@ -153,8 +151,7 @@ size_t out_stacks_callstack(uint8_t *buffer, size_t size, uint32_t sequence,
 	return pack_interned(buffer, size, sequence, &data);
 }
 
-/* --- samples ---------------------------------------------------------------
- */
+/* --- samples ------------------------------------------------------------- */
 
 size_t out_stacks_sample(uint8_t *buffer, size_t size, uint32_t sequence,
 			 const struct out_sample *sample)

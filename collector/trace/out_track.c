@@ -19,7 +19,7 @@ static size_t pack_track(uint8_t *buffer, size_t size,
 	return packet_pack(buffer, size, &packet);
 }
 
-/* protobuf-c wants char *, and does not write to it. */
+/* protobuf-c takes a char * but only reads the text. */
 static char *optional_text(const char *s)
 {
 	return s && *s ? (char *)s : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out_track - packets about tracks that belong to no thread or context: tracks
- * of counters, of asynchronous slices, and of states. As in out_perfetto.h,
- * each call writes a whole packet into the @size bytes at @buffer, and returns
- * how many bytes it takes; 0: it does not fit. Pure, any thread.
+ * out_track - packets of tracks outside of threads and contexts: tracks of
+ * counters, of asynchronous slices, and of states. As in out_perfetto.h, each
+ * function writes a whole packet to the @size bytes at @buffer and returns its
+ * bytes, or 0 if it does not fit. Pure, any thread.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_OUT_TRACK_H
 #define PERFREC_COLLECTOR_TRACE_OUT_TRACK_H
@@ -14,19 +14,18 @@
 
 #include "shared/site_shm.h"
 
-/* Room for any one of these. */
+/* Enough room for each of these packets. */
 #define OUT_TRACK_BYTES 16384
 
 struct out_counter {
 	uint64_t uuid;
-	uint64_t parent; /* a process' or thread's uuid */
+	uint64_t parent; /* uuid of a process or thread */
 	const char *name, *description; /* NULL or "": none */
 	enum site_unit unit;
 	const char *unit_name; /* of UNIT_CUSTOM */
 	int64_t multiplier; /* 1: none */
 };
-/* The descriptor of a track of a counter. Its values are absolute, not steps.
- */
+/* The descriptor of a counter's track. Values are absolute, not steps. */
 size_t out_track_counter(uint8_t *buffer, size_t size,
 			 const struct out_counter *counter);
 
@@ -34,26 +33,27 @@ struct out_track {
 	uint64_t uuid;
 	uint64_t parent; /* 0: none */
 	const char *name, *description; /* NULL or "": none */
-	enum track_order order; /* of the tracks below it */
-	bool ranked; /* rank counts */
+	enum track_order order; /* of its child tracks */
+	bool ranked; /* rank is valid */
 	int32_t rank;
-	uint64_t merge_key; /* tracks with the same are one; 0: by name */
+	uint64_t merge_key; /* tracks with the same key are merged; 0: by
+			     * name */
 	bool states;
 };
-/* The descriptor of any other track. */
 size_t out_track_track(uint8_t *buffer, size_t size,
 		       const struct out_track *track);
 
-/* The counter of track @uuid has @value at @ns (CLOCK_BOOTTIME). @sequence must
- * be one that out_track_sequence() began. */
+/* The counter of track @uuid has @value at @ns (CLOCK_BOOTTIME). @sequence is
+ * one of out_track_sequence(). */
 size_t out_track_value(uint8_t *buffer, size_t size, uint32_t sequence,
 		       uint64_t uuid, uint64_t ns, int64_t value);
-/* An instant called @name on track @uuid, at @ns. @sequence as above. */
+/* An instant @name on track @uuid at @ns. @sequence as for
+ * out_track_value(). */
 size_t out_track_instant(uint8_t *buffer, size_t size, uint32_t sequence,
 			 uint64_t uuid, uint64_t ns, const char *name);
 
-/* The first packet of a sequence whose events name their tracks themselves, and
- * have their times in ns of CLOCK_BOOTTIME. */
+/* The first packet of a sequence whose events name their tracks and have times
+ * in ns of CLOCK_BOOTTIME. */
 size_t out_track_sequence(uint8_t *buffer, size_t size, uint32_t sequence);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * packet - one message of protoc-c's as a whole entry of a trace, and short
- * forms for filling such messages in. Pure, any thread.
+ * packet - packs a message of protoc-c as a whole entry of a trace, with macros
+ * to fill in such messages. Pure, any thread.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_PACKET_H
 #define PERFREC_COLLECTOR_TRACE_PACKET_H
@@ -9,9 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/protobuf.h"
+
 #include "proto/perfetto_trace.pb-c.h"
 
-/* protoc-c puts the package in front of all that it generates. */
+/* protoc-c prefixes all names with the package. */
 typedef Perfetto__Protos__TracePacket pb_packet;
 #define PACKET_INIT PERFETTO__PROTOS__TRACE_PACKET__INIT
 
@@ -19,21 +21,25 @@ typedef Perfetto__Protos__TracePacket pb_packet;
 #define SEQUENCE_FLAG(flag) \
 	PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_##flag
 
-/* An enumerator of BuiltinClock. */
 #define BUILTIN_CLOCK(clock) \
 	PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_##clock
 
 /* Sets optional scalar @field of message @m. */
 #define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
-/* Makes @one, a pointer to a message, the only one of repeated @field of
- * message @m. @one has to live until the message is packed. */
+/* Makes @one, a pointer to a message, the only element of repeated @field of
+ * message @m. @one must live until the message is packed. */
 #define ONE(m, field, one) ((m)->n_##field = 1, (m)->field = &(one))
 
 /*
- * Writes @packet into the @size bytes at @buffer, behind the tag and the
- * length with which it is an entry of a trace. Returns the bytes it takes; 0:
- * they do not fit, and nothing was written.
+ * Writes @packet with the tag and length of a trace entry to the @size bytes at
+ * @buffer. Returns its bytes, or 0 if it does not fit, and then writes nothing.
  */
 size_t packet_pack(uint8_t *buffer, size_t size, const pb_packet *packet);
+
+#define PACKET_BUNDLE_HEAD_MAX (2 * WIRE_FIELD_MAX)
+
+/* Writes the start of a packet that holds @bytes of compressed packets, which
+ * follow. Returns the end; @out has room for PACKET_BUNDLE_HEAD_MAX bytes. */
+uint8_t *packet_put_bundle_head(uint8_t *out, size_t bytes);
 
 #endif

@@ -3,16 +3,13 @@
 
 #include "shared/compiler.h"
 
-#define CLOCK_BOOTTIME_ID 6
-#define CLOCK_SEQUENCE_FIRST 64
-
-/* The times in a packed list: one, and then steps. */
-static void take_times(struct index_get list, struct packet_look *packet)
+/* Reads the times of a packed list: an absolute one, then steps. */
+static void take_times(struct wire list, struct packet_look *packet)
 {
-	uint64_t ns = 0;
+	uint64_t ns = 0, step;
 
-	while (!list.bad && list.at != list.end) {
-		ns += index_get_number(&list);
+	while (wire_varint(&list, &step)) {
+		ns += step;
 		if (!packet->stamped)
 			packet->first_ns = ns;
 		packet->stamped = true;
@@ -20,31 +17,30 @@ static void take_times(struct index_get list, struct packet_look *packet)
 	}
 }
 
-/* The times of an FtraceEventBundle. */
 static void take_ftrace(struct packet_look *packet)
 {
-	struct index_get fields = packet->ftrace;
-	struct packet_field field;
+	struct wire fields = packet->ftrace;
+	struct wire_field field;
 
-	while (packet_field_next(&fields, &field)) {
-		struct index_get sched = packet_field_part(&field);
+	while (wire_next(&fields, &field)) {
+		struct wire sched = wire_of(&field);
 
 		if (field.tag != TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
 			continue;
-		while (packet_field_next(&sched, &field))
+		while (wire_next(&sched, &field))
 			if (field.tag ==
 			    TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP)
-				take_times(packet_field_part(&field), packet);
+				take_times(wire_of(&field), packet);
 	}
 }
 
-void packet_look(struct index_get fields, struct packet_look *packet)
+void packet_look(struct wire fields, struct packet_look *packet)
 {
 	uint64_t clock = CLOCK_BOOTTIME_ID;
-	struct packet_field field;
+	struct wire_field field;
 
 	*packet = (struct packet_look){ 0 };
-	while (packet_field_next(&fields, &field))
+	while (wire_next(&fields, &field))
 		switch (field.tag) {
 		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
 			packet->sequence = (uint32_t)field.value;
@@ -57,19 +53,19 @@ void packet_look(struct index_get fields, struct packet_look *packet)
 			clock = field.value;
 			break;
 		case TAG_TRACE_PACKET_TRACK_EVENT:
-			packet->event = packet_field_part(&field);
+			packet->event = wire_of(&field);
 			break;
 		case TAG_TRACE_PACKET_PERF_SAMPLE:
 			packet->sample = true;
 			break;
 		case TAG_TRACE_PACKET_FTRACE_EVENTS:
-			packet->ftrace = packet_field_part(&field);
+			packet->ftrace = wire_of(&field);
 			break;
 		case TAG_TRACE_PACKET_INTERNED_DATA:
-			packet->interned = packet_field_part(&field);
+			packet->interned = wire_of(&field);
 			break;
 		case TAG_TRACE_PACKET_TRACK_DESCRIPTOR:
-			packet->descriptor = packet_field_part(&field);
+			packet->descriptor = wire_of(&field);
 			packet->more = true;
 			break;
 		default:
@@ -77,16 +73,16 @@ void packet_look(struct index_get fields, struct packet_look *packet)
 		}
 	if (packet->ftrace.at)
 		take_ftrace(packet);
-	/* A step of 0 is one from a thread's last event. */
+	/* A step of 0 is relative to a thread's last event. */
 	packet->stamped &= clock < CLOCK_SEQUENCE_FIRST && packet->last_ns;
 }
 
-void packet_look_at_event(struct index_get fields, struct packet_event *out)
+void packet_look_at_event(struct wire fields, struct packet_event *out)
 {
-	struct packet_field field;
+	struct wire_field field;
 
 	*out = (struct packet_event){ 0 };
-	while (packet_field_next(&fields, &field))
+	while (wire_next(&fields, &field))
 		switch (field.tag) {
 		case TAG_TRACK_EVENT_TYPE:
 			out->type = (uint32_t)field.value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sequences - the table of sequences with open slices is a hash table: an entry
- * lies at the place that its id says, or behind it, with no free entry between.
+ * sequences - the sequences with open slices are in a hash table. An entry lies
+ * at the place given by its id, or behind it without a free entry in between.
  */
 #include "collector/trace/sequences.h"
 
@@ -24,12 +24,13 @@ void sequences_release(struct sequences *sequences)
 
 static uint32_t place_of(uint32_t id, uint32_t room)
 {
-	/* Ids are given in turn: their low bits differ. */
+	/* Recordings number sequences in turn, so the low bits of ids
+	 * differ. */
 	return id & (room - 1);
 }
 
-/* The entry of sequence @id, or the free one where it would be put. There is a
- * free entry. */
+/* Returns the entry of sequence @id, or the free entry where it belongs. The
+ * table must have a free entry. */
 static struct open_sequence *find_entry(struct open_sequence *open,
 					uint32_t room, uint32_t id)
 {
@@ -40,7 +41,7 @@ static struct open_sequence *find_entry(struct open_sequence *open,
 	return &open[at];
 }
 
-/* Move the entries to a table with @room entries. 0 or -ENOMEM. */
+/* Moves the entries to a table with @room entries. Returns 0 or -ENOMEM. */
 static int resize_open(struct sequences *sequences, uint32_t room)
 {
 	struct open_sequence *open = calloc(room, sizeof(*open));
@@ -67,8 +68,8 @@ int sequences_make_room(struct sequences *sequences, uint32_t id, uint32_t more)
 		return -ENOMEM;
 	if (room < OPEN_ROOM_MIN)
 		room = OPEN_ROOM_MIN;
-	/* At most half of the entries are in use, so that searches are short. A
-	 * table that once was large does not stay so. */
+	/* At most half of the entries are in use, so searches are short. A
+	 * table that was once large shrinks. */
 	while (room < entries * 2)
 		room *= 2;
 	while (room > OPEN_ROOM_MIN && room > entries * 16)
@@ -88,7 +89,8 @@ bool sequences_know(const struct sequences *sequences, uint32_t id)
 	       sequences->known[word] >> id % WORD_BITS & 1;
 }
 
-/* Free @entry, and move those behind it that it kept from their places. */
+/* Frees @entry, and moves later entries into the hole that it kept from their
+ * places. */
 static void free_entry(struct sequences *sequences, struct open_sequence *entry)
 {
 	uint32_t mask = sequences->open_room - 1;
@@ -101,7 +103,8 @@ static void free_entry(struct sequences *sequences, struct open_sequence *entry)
 		if (!sequences->open[at].id)
 			break;
 		place = place_of(sequences->open[at].id, sequences->open_room);
-		/* It may move if its place is not between the hole and it. */
+		/* An entry may move unless its place lies between the hole and
+		 * the entry. */
 		if (((at - place) & mask) < ((at - hole) & mask))
 			continue;
 		sequences->open[hole] = sequences->open[at];

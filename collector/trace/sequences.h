@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sequences - what a trace file knows of its sequences: which ones it has
- * packets of, and how many slices each leaves open. Every thread that records
- * has a sequence of its own, and a program may make threads for days. So a
- * sequence without an open slice takes one bit, and only the others take an
- * entry in a table.
+ * sequences - the sequences of a trace file: those with packets in it, and the
+ * number of slices that each leaves open. Each recording thread has its own
+ * sequence, and a program may create threads for days. So a sequence without an
+ * open slice takes one bit, and only the others have an entry in a table.
  *
- * All zero is one without sequences. One thread at a time.
+ * All zero: no sequence. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_SEQUENCES_H
 #define PERFREC_COLLECTOR_TRACE_SEQUENCES_H
@@ -18,38 +17,37 @@
 struct sequences {
 	uint64_t *known; /* a bit for each id */
 	uint32_t known_words;
-	uint32_t count; /* how many are known */
+	uint32_t count; /* known ids */
 	struct open_sequence {
-		uint32_t id; /* 0: a free entry. No sequence has this id. */
+		uint32_t id; /* 0: a free entry; no sequence has this id */
 		uint32_t slices;
-		uint64_t last_ns; /* of its last event; 0: not known */
+		uint64_t last_ns; /* of its last event; 0: unknown */
 	} * open;
-	uint32_t open_room; /* a power of two, or 0 */
-	uint32_t open_count; /* entries in use */
+	uint32_t open_room;
+	uint32_t open_count;
 	uint64_t slices; /* open ones of all sequences */
 };
 
-/* Free what @sequences holds. */
 void sequences_release(struct sequences *sequences);
-/* Make room for sequence @id, and for @more sequences with open slices beyond
- * those that there are. 0, or -ENOMEM: nothing has changed then. */
+/* Makes room for sequence @id, and for @more further sequences with open
+ * slices. Returns 0, or -ENOMEM without any change. */
 int sequences_make_room(struct sequences *sequences, uint32_t id,
 			uint32_t more);
-/* Whether the file has packets of sequence @id. */
+/* Returns true if the file has packets of sequence @id. */
 bool sequences_know(const struct sequences *sequences, uint32_t id);
-/* The file has packets of sequence @id, which open @opened slices, or end as
- * many if it is negative; the last event is at @last_ns, or 0: that is not
- * known. There must be room for it. Returns how many slices of the sequence are
- * open now. */
+/* The file has new packets of sequence @id, which open @opened slices, or end
+ * as many if negative. @last_ns: time of the last event, or 0. There must be
+ * room. Returns the number of open slices of the sequence. */
 uint32_t sequences_change(struct sequences *sequences, uint32_t id,
 			  int32_t opened, uint64_t last_ns);
-/* The file has nothing of sequence @id any more. One with open slices stays. */
+/* The file has no packets of sequence @id any more. A sequence with open slices
+ * stays. */
 void sequences_forget(struct sequences *sequences, uint32_t id);
-/* Go through the sequences with open slices, in any order: *@at is 0 at first.
- * Returns the next one, or NULL after the last. Nothing may change between. */
+/* Iterates over the sequences with open slices, in any order; *@at is 0 at
+ * first. Returns NULL after the last. The table must not change in between. */
 const struct open_sequence *sequences_next_open(
 	const struct sequences *sequences, uint32_t *at);
-/* Bytes that @sequences holds. */
+/* Returns the bytes of memory in use. */
 size_t sequences_bytes(const struct sequences *sequences);
 
 #endif

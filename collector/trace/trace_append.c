@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_append - the file of a trace: what is pending is appended to it whole
- * or not at all. See the top of trace_file.c.
+ * trace_append - the file of a trace. Pending is appended completely or not at
+ * all. See the top of trace_file.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,22 +13,22 @@
 
 #include "collector/base/log.h"
 #include "collector/trace/encode.h"
-#include "collector/index/index_file.h"
+#include "collector/trace/index_file.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file_inner.h"
 #include "collector/trace/trace_index.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* The most bytes of a packet that ends a slice at the time of the last event
- * (see encode.h), and of the mark that says why the trace stopped. */
+/* Most bytes of a packet that ends a slice at the time of the last event (see
+ * encode.h), and of the mark with the reason of a stop. */
 #define END_BYTES 16
 #define STOP_MARK_BYTES 64
-/* Of what is appended at a time. */
+/* parts of one append */
 #define PARTS_MAX 3
 
-/* Bytes of room on disk that are made ready at a time; see the top. A file of
- * less than ROOM_BYTES_MIN gets none. */
+/* Limits of the room on disk that is reserved at a time; see the top of
+ * trace_file.c. A smaller file has no reserved room. */
 #define ROOM_BYTES_MIN (1u << 20)
 #define ROOM_BYTES_MAX (8u << 20)
 
@@ -41,8 +41,8 @@ static size_t parts_bytes(const struct iovec *parts, int count)
 	return bytes;
 }
 
-/* Writes all of the @count @parts, and changes @parts. 0 or -errno; after an
- * error a part of the bytes may be written. */
+/* Writes all @count @parts, and changes @parts. Returns 0 or -errno; after an
+ * error part of the bytes may be in the file. */
 static int write_parts(int fd, struct iovec *parts, int count)
 {
 	while (count) {
@@ -65,10 +65,9 @@ static int write_parts(int fd, struct iovec *parts, int count)
 	return 0;
 }
 
-/* Cuts off the bytes that a failed write has left at the end of the file. With
- * O_APPEND the next write begins there. A full disk does not prevent this. If
- * it fails all the same, nothing more is appended: readers ignore half a packet
- * at the end. */
+/* Cuts off the bytes of a failed write. O_APPEND makes the next write start
+ * there. This also works on a full disk. If it fails, nothing more is appended:
+ * readers ignore half a packet at the end. */
 static void cut_back(struct trace_file *file)
 {
 	file->torn = ftruncate(file->fd, (off_t)file->bytes) < 0;
@@ -77,8 +76,8 @@ static void cut_back(struct trace_file *file)
 			 strerror(errno));
 }
 
-/* Makes room on disk ready if there is not enough for @bytes more. If that
- * fails, blocks are appended without it. write_lock held. */
+/* Reserves room on disk if there is not enough for @bytes more. Without it,
+ * blocks are appended all the same. write_lock held. */
 static void make_file_room(struct trace_file *file, uint64_t bytes)
 {
 	uint64_t from = MAX(file->room_end, file->bytes);
@@ -103,8 +102,8 @@ void trace_append_give_room_back(struct trace_file *file)
 		(void)!ftruncate(file->fd, (off_t)file->bytes);
 }
 
-/* Appends @parts, which are whole packets, or nothing. Changes @parts. 0 or
- * -errno. write_lock held. */
+/* Appends @parts, which are whole packets, or nothing. Changes @parts. Returns
+ * 0 or -errno. write_lock held. */
 static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 {
 	uint64_t bytes = parts_bytes(parts, count);
@@ -121,7 +120,7 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 		cut_back(file);
 		return err;
 	}
-	/* relaxed: stored under write_lock alone, and who reads an older value
+	/* relaxed: stored only under write_lock; a reader of an older value
 	 * stops a little later */
 	atom_store_rlx(&file->bytes, file->bytes + bytes);
 	atom_store_rlx(&file->unpacked, file->unpacked + bytes);
@@ -131,18 +130,18 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 	return 0;
 }
 
-/* --- a trace that stops --- */
+/* --- a stop of the trace --- */
 
-/* How many bytes the end of the trace can take, if the file has blocks of
- * @sequences sequences, with @open open slices in all. */
+/* Returns how many bytes the end of the trace may need, with blocks of
+ * @sequences sequences and @open open slices in the file. */
 static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
 {
 	return OUT_LOSSES_BYTES(sequences) +
 	       (uint64_t)sequences * STOP_MARK_BYTES + open * END_BYTES;
 }
 
-/* How many sequences pending has that the file does not have. write_lock held.
- */
+/* Returns how many sequences of pending are new in the file. write_lock
+ * held. */
 static uint32_t count_new_sequences(const struct writer *writer)
 {
 	const struct pending_block *blocks = writer->blocks;
@@ -163,8 +162,8 @@ static uint32_t count_new_sequences(const struct writer *writer)
 	return count;
 }
 
-/* Returns 0 if pending, which has @bytes when it is written, may be appended;
- * TRACE_AT_LIMIT: there is no room; or -ENOMEM. write_lock held. */
+/* Returns 0 if pending, with @bytes when written, may be appended;
+ * TRACE_AT_LIMIT without room; or -ENOMEM. write_lock held. */
 static int admit_pending(struct writer *writer, uint64_t bytes)
 {
 	struct trace_file *file = writer->file;
@@ -184,7 +183,7 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 		       : 0;
 }
 
-/* A block of pending is now in the file. write_lock held. */
+/* Updates the state after a block of pending was appended. write_lock held. */
 static void count_block(struct trace_file *file,
 			const struct pending_block *block)
 {
@@ -198,7 +197,8 @@ static void count_block(struct trace_file *file,
 	assert(open <= TRACE_OPEN_MAX);
 }
 
-/* Appends the @bytes at @packets, of no block. 0 or -errno. write_lock held. */
+/* Appends the @bytes at @packets outside of blocks. Returns 0 or -errno.
+ * write_lock held. */
 static int put_packets(struct trace_file *file, const void *packets,
 		       size_t bytes)
 {
@@ -213,8 +213,8 @@ static int put_packets(struct trace_file *file, const void *packets,
 	return err;
 }
 
-/* Appends to sequence @open a mark that says why the trace stopped, and the
- * ends of its open slices. 0 or -errno. write_lock held. */
+/* Appends a mark with the reason of the stop to sequence @open, and the ends of
+ * its open slices. Returns 0 or -errno. write_lock held. */
 static int end_slices(struct trace_file *file, const struct open_sequence *open)
 {
 	struct out_event mark = {
@@ -229,9 +229,9 @@ static int end_slices(struct trace_file *file, const struct open_sequence *open)
 			ENCODE_EVENT_BYTES];
 	struct encoder encoder;
 
-	/* All of them have the time of the last event in the file: the clock of
-	 * the sequence counts from its own last one. A thread that waits for
-	 * others has recorded nothing for long. */
+	/* All get the time of the last event in the file. The clock of the
+	 * sequence counts from the sequence's own last event, which is old if
+	 * its thread has waited for long. */
 	encoder_init(&encoder, open->id, 0);
 	encoder.out =
 		packets + out_perfetto_event(packets, STOP_MARK_BYTES, &mark);
@@ -241,8 +241,8 @@ static int end_slices(struct trace_file *file, const struct open_sequence *open)
 	return put_packets(file, packets, (size_t)(encoder.out - packets));
 }
 
-/* Stops the trace because of @err, and ends the slices that are open in it, as
- * far as there is room. write_lock held. */
+/* Stops the trace because of @err, and ends its open slices while there is
+ * room. write_lock held. */
 static void stop_trace(struct trace_file *file, int err)
 {
 	const struct open_sequence *open;
@@ -270,7 +270,8 @@ static void put_late(struct trace_file *file, const void *packets, size_t bytes)
 	(void)put_packets(file, packets, bytes);
 }
 
-/* The late blocks of pending, which was not appended. write_lock held. */
+/* Appends the late blocks of pending after pending itself was rejected.
+ * write_lock held. */
 static void put_late_blocks(const struct writer *writer)
 {
 	for (unsigned int i = 0; i < writer->block_count; i++)
@@ -287,8 +288,8 @@ void trace_append_late(struct trace_file *file, const void *packets,
 	lock_release(&file->write_lock);
 }
 
-/* put_parts() of what is pending; looks how long the disk takes if that may be
- * a reason to compress. write_lock held. */
+/* As put_parts(), for pending. Measures the disk if its speed may be a reason
+ * to compress. write_lock held. */
 static int put_pending(struct writer *writer, struct iovec *parts, int count)
 {
 	struct trace_file *file = writer->file;
@@ -308,8 +309,8 @@ static int put_pending(struct writer *writer, struct iovec *parts, int count)
 	return err;
 }
 
-/* The same; if the disk is full, gives up what is old, if it is kept only as
- * long as there is room. Sets *@offset to where it is. */
+/* As put_pending(). On a full disk, gives up the oldest part (--keep last) and
+ * tries again. Sets *@offset to the place of pending in the file. */
 static int put_or_make_room(struct writer *writer, struct iovec *parts,
 			    int count, uint64_t *offset)
 {

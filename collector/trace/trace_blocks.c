@@ -13,12 +13,12 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* About 5 MiB. More blocks only made the memory that is used depend on how slow
- * the disk was. */
+/* About 5 MiB. With more blocks the memory in use would only depend on the
+ * speed of the disk. */
 #define POOL_BLOCKS_MIN 24
-/* About 27 MiB. Samples and values make no more of them. */
+/* About 27 MiB. Samples and values create no blocks beyond this. */
 #define EXTRA_BLOCKS_MAX 128
-/* A trace lags while fewer blocks than these are in the pool. */
+/* A trace lags while the pool has fewer free blocks. */
 #define POOL_BLOCKS_LEAST 4
 
 int trace_blocks_make(struct trace_file *file, unsigned int producers)
@@ -41,13 +41,13 @@ int trace_blocks_make(struct trace_file *file, unsigned int producers)
 
 bool trace_file_lags(struct trace_file *file)
 {
-	/* relaxed: a hint; extra blocks are for what it misses */
+	/* relaxed: a hint; extra blocks cover the rest */
 	return atom_load_rlx(&file->free_count) < POOL_BLOCKS_LEAST;
 }
 
 bool trace_file_admits(struct trace_file *file)
 {
-	/* relaxed: a hint, some blocks more are no harm */
+	/* relaxed: a hint; a few blocks more do no harm */
 	if (atom_load_rlx(&file->extra_count) < EXTRA_BLOCKS_MAX)
 		return true;
 	/* relaxed: a figure for a person */
@@ -61,7 +61,6 @@ uint64_t trace_file_left_out(struct trace_file *file)
 	return atom_load_rlx(&file->left_out);
 }
 
-/* A block of the pool; NULL: all are in use. */
 static struct trace_block *take_from_pool(struct trace_file *file)
 {
 	struct trace_block *block;
@@ -77,8 +76,8 @@ static struct trace_block *take_from_pool(struct trace_file *file)
 	return block;
 }
 
-/* A block that is not of the pool. The system lacks memory for some time at
- * most: there is nothing better to do than to try again. */
+/* Returns a new block outside of the pool. A lack of memory is temporary, so
+ * there is no better way than to try again. */
 static struct trace_block *make_extra_block(struct trace_file *file)
 {
 	const struct timespec pause = { 0, 1000000 };
@@ -121,7 +120,6 @@ struct trace_block *trace_file_block(struct trace_file *file)
 	return block;
 }
 
-/* Whether @block is one of the pool, and no extra block. */
 static bool is_of_pool(const struct trace_file *file,
 		       const struct trace_block *block)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_bundle - what a writer has pending: the names of a block, and with
- * compression the blocks of a bundle. See the top of trace_file.c.
+ * trace_bundle - a writer's pending data: the names of a block and, with
+ * compression, the blocks of a bundle. See the top of trace_file.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -10,47 +10,41 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "collector/base/varint.h"
 #include "collector/names/modules.h"
 #include "collector/names/sites.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/out_perfetto.h"
+#include "collector/trace/packet.h"
 #include "collector/trace/trace_file_inner.h"
 #include "shared/compiler.h"
 
-#define COMPRESSION_LEVEL 1 /* of libdeflate: the fastest that compresses */
-#define NAMES_AT_ONCE 8 /* names of a block that are encoded at a time */
+#define COMPRESSION_LEVEL 1 /* of libdeflate: its fastest */
+#define NAMES_AT_ONCE 8 /* of a block, encoded at a time */
 
 _Static_assert(NAMES_AT_ONCE *OUT_NAME_BYTES <= PENDING_BYTES,
 	       "names fit into an empty bundle");
 _Static_assert(TRACE_BLOCK_BYTES <= PENDING_BYTES, "so does a block");
 
-/* Appends pending as one packet: it holds a zlib stream of all packets of
- * pending. */
+/* Appends pending as one packet with a zlib stream of all its packets. */
 static void append_bundle(struct writer *writer)
 {
-	uint8_t inner[16], outer[16], *inner_end, *outer_end;
-	size_t bytes, inner_bytes;
+	uint8_t head[PACKET_BUNDLE_HEAD_MAX], *end;
+	size_t bytes;
 
 	bytes = libdeflate_zlib_compress(writer->compressor, writer->pending,
 					 writer->pending_bytes, writer->packed,
 					 writer->packed_size);
-	assert(bytes); /* packed_size is the bound that libdeflate gave */
-	inner_end = varint_put(inner, TAG_TRACE_PACKET_COMPRESSED_PACKETS);
-	inner_end = varint_put(inner_end, bytes);
-	inner_bytes = (size_t)(inner_end - inner);
-	outer_end = varint_put(outer, TAG_TRACE_PACKET);
-	outer_end = varint_put(outer_end, inner_bytes + bytes);
+	assert(bytes); /* packed_size is libdeflate's bound */
+	end = packet_put_bundle_head(head, bytes);
 
-	struct iovec parts[] = { { outer, (size_t)(outer_end - outer) },
-				 { inner, inner_bytes },
+	struct iovec parts[] = { { head, (size_t)(end - head) },
 				 { writer->packed, bytes } };
 	trace_writer_await_turn(writer);
 	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
-/* What is pending are names, for a trace that is kept in memory. */
+/* Passes pending, which has only names, to the flight recorder. */
 static void keep_pending(struct writer *writer)
 {
 	flight_memory_describe(writer->file->flight, writer->pending,
@@ -76,8 +70,8 @@ void trace_bundle_flush(struct writer *writer)
 	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
-/* Returns where to put @bytes more of pending. If there is not enough room,
- * flushes pending first. */
+/* Returns the place for @bytes more in pending. Flushes pending first if the
+ * room is too small. */
 static uint8_t *pending_room(struct writer *writer, size_t bytes)
 {
 	if (PENDING_BYTES - writer->pending_bytes < bytes)
@@ -85,8 +79,8 @@ static uint8_t *pending_room(struct writer *writer, size_t bytes)
 	return writer->pending + writer->pending_bytes;
 }
 
-/* Notes @block, which is the next of pending, or lies behind pending; its
- * packets are at @data. */
+/* Notes @block as the next one of pending, or right behind it; its packets are
+ * at @data. */
 static void note_pending_block(struct writer *writer, struct trace_block *block,
 			       const uint8_t *data)
 {
@@ -108,8 +102,8 @@ static void note_pending_block(struct writer *writer, struct trace_block *block,
 	block->index = NULL;
 }
 
-/* Adds to pending what a reader shall know of @site, which has the number @iid
- * on the sequence of @block: its category and its place in the source. */
+/* Adds the category and the source of @site to pending. @iid is its number on
+ * the sequence of @block. */
 static void put_site_name(struct writer *writer,
 			  const struct trace_block *block, uint32_t iid,
 			  const struct site *site)
@@ -126,7 +120,6 @@ static void put_site_name(struct writer *writer,
 			block->sequence, &out);
 }
 
-/* Adds the names of @block to pending. May read symbol tables. */
 static void resolve_block_names(struct writer *writer,
 				const struct trace_block *block)
 {
@@ -154,7 +147,6 @@ static void resolve_block_names(struct writer *writer,
 	}
 }
 
-/* Appends pending, with @block behind it. */
 static void append_block(struct writer *writer, struct trace_block *block)
 {
 	struct iovec parts[] = { { writer->pending, writer->pending_bytes },
@@ -165,7 +157,7 @@ static void append_block(struct writer *writer, struct trace_block *block)
 	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
-/* With its names, which come first. */
+/* Passes @block and its names, which come first, to the flight recorder. */
 static void keep_block(struct writer *writer, const struct trace_block *block)
 {
 	const struct flight_block kept = {
@@ -197,7 +189,7 @@ void trace_bundle_write(struct writer *writer, struct trace_block *block)
 			trace_append_late(writer->file, block->data,
 					  block->bytes);
 		block->late = false;
-		/* Pending with this block will be dropped. */
+		/* Pending will be dropped with this block. */
 		note_pending_block(writer, block, block->data);
 		return;
 	}

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_compress - when a trace begins to be compressed, if that is left to
- * perfrec. Compression takes the collector about twice the CPU time, which a
- * program on a machine with few CPUs has to wait for; it makes a trace a tenth
- * as large. So a short recording on a fast disk is better off without, and
- * these are not:
+ * trace_compress - decides when to compress a trace, if the user left that to
+ * perfrec. Compression doubles the CPU time of the collector, which delays the
+ * program on a machine with few CPUs, and makes a trace ten times smaller. So a
+ * short recording on a fast disk is not compressed, but these are:
  *
- * - A trace of which COMPRESS_FROM_BYTES are written: nobody reads so much as
- *   it is, and a long recording is what fills disks.
- * - A trace that has less room than that, by its limit or on the disk:
- *   compressed from its first block on, since its end would be missing. One
- *   with a little more room: when a quarter of it is used.
- * - A trace on a disk that is too slow for it. The disk is too slow if for half
- *   of a time of DISK_LOOK_NS or more the writer slept in writes while blocks
- *   ran out, so that rings were left alone. Symbol tables, and other threads on
- *   the CPU of the writer, make blocks run out, too, but not in writes: what
- *   counts is that the kernel put the writer to sleep there.
+ * - A trace beyond COMPRESS_FROM_BYTES: nobody reads so much uncompressed, and
+ *   long recordings fill disks.
+ * - A trace with less room than that, by its limit or on the disk: compressed
+ *   from its first block on, because its end would be missing. With a little
+ *   more room: once a quarter of it is used.
+ * - A trace on a slow disk. The disk is slow if the writer slept in writes for
+ *   more than half of DISK_LOOK_NS while blocks ran out, so that rings were not
+ *   read. Symbol tables and other threads on the writer's CPU also make blocks
+ *   run out, but not in writes. So only time during which the kernel put the
+ *   writer to sleep in a write counts.
  *
- * It stays compressed from then on.
+ * Compression never ends again.
  */
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -28,10 +27,10 @@
 #include "shared/compiler.h"
 
 #define COMPRESS_FROM_BYTES (1ULL << 30)
-#define COMPRESS_FROM_PART 4 /* of the room: see above */
+#define COMPRESS_FROM_PART 4
 #define DISK_LOOK_NS 500000000
 
-/* From which size on @file is compressed. */
+/* Returns how large @file is when compression starts. */
 static uint64_t usual_size(const struct trace_file *file)
 {
 	uint64_t room = file->keep ? trace_keep_bytes(file->keep)
@@ -54,7 +53,6 @@ void trace_compress_init(struct trace_file *file, uint64_t from)
 	file->disk.since_ns = clock_monotonic_ns();
 }
 
-/* How often the calling thread has gone to sleep. */
 static long count_sleeps(void)
 {
 	struct rusage usage;

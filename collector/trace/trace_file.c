@@ -1,64 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * trace_file - how blocks of packets become bytes on disk. trace_blocks.c has
- * the pool, trace_writers.c the threads, trace_bundle.c what is pending,
- * trace_append.c the file, and trace_compress.c when it is compressed.
+ * the pool, trace_writers.c the threads, trace_bundle.c pending, trace_append.c
+ * the file, and trace_compress.c the decision to compress.
  *
- * The pool. There is a fixed number of blocks, and they go round. A producer
- * takes a block from the pool, fills it, and submits it to the queue. A writer
- * thread appends the block to the file, and puts it back into the pool. There
- * is one writer; with compression there are as many as the option says
- * (trace_compress.c has when that begins).
+ * The pool. A fixed number of blocks circulates. A producer takes a block from
+ * the pool, fills it, and submits it to the queue. A writer thread appends the
+ * block to the file and puts it back into the pool. There is one writer, or
+ * with compression the number in the option (see trace_compress.c).
  *
- * Turns. Any writer writes any block. What a writer takes from the queue is its
- * run: one block, or with compression the blocks of a bundle. It makes the run
- * ready, which is what takes long: it finds names, and compresses. Then it
- * waits for its turn: until all blocks that were taken before are in the file.
- * So the file has all blocks in the order of the queue, and one busy thread of
- * the program keeps all writers busy. Nobody waits for ever: who has its turn
- * waits for no other writer. A writer that reads symbol tables holds up those
- * behind it; each of these has one run ready by then, and no more.
+ * Turns. Any writer writes any block. The blocks that a writer takes from the
+ * queue are its run: one block, or with compression the blocks of a bundle. The
+ * writer prepares the run, which takes long: it finds names, and compresses.
+ * Then it waits for its turn: until all blocks taken before are in the file. So
+ * the file has all blocks in the order of the queue, and one busy thread of the
+ * program keeps all writers busy. No writer waits for ever: the writer with the
+ * turn waits for no other. A writer that reads symbol tables delays the writers
+ * behind it, each with one prepared run at most.
  *
- * As long as one writer is busy, the others take nothing unless there is enough
- * for a bundle. They could not append it before that one is done, and bundles
- * would be small.
+ * While one writer is busy, the others take blocks only if the queue has enough
+ * for a bundle. They could not append earlier anyway, and bundles would be
+ * small.
  *
- * A slow disk. No producer ever waits, since a drain worker has the rings of
- * other recordings to read, too. If the pool is empty, a producer gets an extra
- * block, which is freed when it was written. What bounds memory is
- * trace_file_lags(): a drain worker asks it before each piece of a ring, and
- * leaves the rings of a recording that lags as they are. So workers never make
- * more extra blocks than a few pieces take. Samples of the kernel and sizes of
- * processes come as long as the disk hangs: their packets are left out when
- * there are EXTRA_BLOCKS_MAX (trace_file_admits()).
+ * A slow disk. No producer ever waits, because a drain worker must also read
+ * the rings of other recordings. If the pool is empty, a producer gets an extra
+ * block, which is freed after it was written. trace_file_lags() bounds the
+ * memory: a drain worker calls it before each piece of a ring, and skips the
+ * rings of a lagging recording. So workers never need more extra blocks than
+ * for a few pieces. Samples of the kernel and sizes of processes arrive even if
+ * the disk hangs: with EXTRA_BLOCKS_MAX extra blocks their packets are dropped
+ * (trace_file_admits()).
  *
- * Pending. "Pending" is what a writer has ready to be written: the names for
- * the next block and, with compression, the blocks of a bundle. Pending has
- * whole packets only. It is written whole or not at all. If a write fails, the
- * file is cut back to where the write began, the reason is kept, and the trace
+ * Pending. "Pending" is the data that a writer has prepared: the names for the
+ * next block and, with compression, the blocks of a bundle. Pending has only
+ * whole packets. It is written completely or not at all. If a write fails, the
+ * file is cut back to the start of the write, the reason is kept, and the trace
  * has stopped. From then on the writers put all blocks straight back into the
- * pool, so that nobody waits for the disk.
+ * pool, so that no thread waits for the disk.
  *
- * The end. When a trace stops, the slices that are open in the file must still
- * be ended. So sequences.h says for each sequence how many slices its blocks in
- * the file leave open. If there is a size limit, room is set aside for the ends
- * of these slices and for the marks of losses. Pending is appended only if it
- * leaves as much room as will then be needed.
+ * The end. A trace that stops must still end the open slices in the file. So
+ * sequences.h counts the slices that the blocks in the file leave open, by
+ * sequence. With a size limit, room is reserved for the ends of these slices
+ * and for the marks of losses. Pending is appended only if it leaves enough
+ * room for its own ends.
  *
- * Room on disk. fallocate(2) makes room ready for the bytes that will be
- * appended. That room lies beyond the end of the file, so the size of the file
- * does not change. An append in ext4 then takes two thirds of the time. The
- * file gets as much room as it has bytes, but at most 8 MiB at a time. Room
- * that was not used is given back when the file is closed. If the collector is
- * killed, that room stays with the file.
+ * Room on disk. fallocate(2) reserves room for bytes to be appended. That room
+ * lies beyond the end of the file, so the size of the file stays the same. An
+ * append in ext4 then takes two thirds of the time. The file gets as much room
+ * as it has bytes, but at most 8 MiB at a time. Closing the file frees unused
+ * room. If the collector is killed, that room stays with the file.
  *
- * Places. Whoever wants to find packets again is told where each block lies as
- * soon as it is in the file (struct trace_place): in put_block_in_place(), for
- * blocks as they are and for those in bundles.
+ * Places. The index gets the place of each block as soon as the block is in the
+ * file: in trace_index_pending(), for plain blocks and for those in bundles.
  *
  * Locks. "lock" guards the pool, the queue and their counts. It is held for a
  * few instructions (for a memcpy in trace_file_append()). "write_lock" guards
- * the file, and is held during a write. No thread holds both at a time.
+ * the file and is held during a write. No thread holds both.
  */
 #include "collector/trace/trace_file.h"
 
@@ -81,8 +78,8 @@
 #include "shared/compiler.h"
 
 /* The events of a busy thread are written TRACE_BLOCK_BYTES at a time. A trace
- * shows nothing if it has no room for the first block and for the packets that
- * end the trace. */
+ * is empty if it has no room for the first block and for the packets at its
+ * end. */
 _Static_assert(TRACE_BYTES_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
 	       "the smallest trace has room for a block");
 
@@ -90,13 +87,13 @@ _Static_assert(TRACE_BYTES_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
 
 void trace_file_set_nice(struct trace_file *file, int nice)
 {
-	/* relaxed: it stands for nothing else */
+	/* relaxed: independent of other data */
 	atom_store_rlx(&file->nice, nice);
 }
 
 uint64_t trace_file_submitted(struct trace_file *file)
 {
-	/* relaxed: it is only about how much there is to read */
+	/* relaxed: a hint of how much there is to read */
 	return atom_load_rlx(&file->submitted);
 }
 
@@ -116,9 +113,9 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block)
 	lock_release(&file->lock);
 }
 
-/* Adds @packet to the last block in the queue, and returns true. The block may
- * be of another sequence: all keeps its order. False: the queue is empty, or
- * that block has no room, or its packets may not come @late. */
+/* Adds @packet to the last block in the queue. The block may be of another
+ * sequence, because the order is kept. Returns false if the queue is empty, or
+ * if that block has no room or another value of late. */
 static bool append_to_queue(struct trace_file *file, const void *packet,
 			    size_t bytes, bool late)
 {
@@ -179,8 +176,7 @@ void trace_file_flush(struct trace_file *file)
 
 /* --- opening and closing --- */
 
-/* Frees @file, in any state that open_trace_file() leaves behind. Does not
- * close the file. */
+/* Frees @file in any state of open_trace_file(). Does not close the file. */
 static void trace_file_free(struct trace_file *file)
 {
 	trace_writers_stop(file);
@@ -196,7 +192,6 @@ static void trace_file_free(struct trace_file *file)
 	free(file);
 }
 
-/* Makes the writers. 0 or -ENOMEM. */
 static int make_writers(struct trace_file *file)
 {
 	unsigned int ready = file->compressing ? file->writer_count : 1;
@@ -214,7 +209,6 @@ static int make_writers(struct trace_file *file)
 	return err;
 }
 
-/* Makes the writers of @file, and starts them. 0 or -errno. */
 static int begin_trace_file(struct trace_file *file,
 			    const struct trace_file_options *options)
 {
@@ -225,14 +219,13 @@ static int begin_trace_file(struct trace_file *file,
 	return err ? err : trace_writers_start(file);
 }
 
-/* Creates the file and its index. 0 or -errno. */
 static int create_files(struct trace_file *file,
 			const struct trace_file_options *options)
 {
 	file->fd = own_files_create(options->dir_fd, options->name, O_APPEND);
 	if (file->fd < 0)
 		return file->fd;
-	/* Without an index everything is slower, and nothing is wrong. */
+	/* Without an index readers are slower but correct. */
 	if (options->index_name &&
 	    trace_index_open(options->dir_fd, options->index_name,
 			     &file->index) < 0)
@@ -251,7 +244,8 @@ static void discard_files(struct trace_file *file,
 		own_files_discard(options->dir_fd, options->index_name);
 }
 
-/* Fills @file. 0 or -errno; the caller then calls trace_file_free(). */
+/* Fills @file. Returns 0 or -errno; on an error the caller calls
+ * trace_file_free(). */
 static int open_trace_file(struct trace_file *file,
 			   const struct trace_file_options *options)
 {
@@ -308,8 +302,8 @@ int trace_file_open(const struct trace_file_options *options,
 	return 0;
 }
 
-/* Joins a trace of which a part was given up, and closes @dir_fd. -1: there is
- * none. Returns @stopped; or, if that is 0, -errno. */
+/* Joins the files of a trace with a part given up, and closes @dir_fd; -1: no
+ * such trace. Returns @stopped or, if that is 0, -errno. */
 static int join_parts(int dir_fd, int stopped)
 {
 	int err;
@@ -318,7 +312,7 @@ static int join_parts(int dir_fd, int stopped)
 		return stopped;
 	err = kept_trace_join(dir_fd);
 	if (err)
-		log_warn("the trace is in two files still: %s "
+		log_warn("the trace is still in two files: %s "
 			 "('perfrec index' joins them)",
 			 strerror(-err));
 	close(dir_fd);

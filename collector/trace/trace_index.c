@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_index - a packet with an event or a sample has an absolute time, or one
- * that is a step from the packet before; the latter are of threads, whose
- * blocks are told of by replay, but for marks that come last in a trace. Then
- * the time is not known here, and the packet may be of any time.
+ * trace_index - a packet with an event or a sample has an absolute time, or a
+ * step from the packet before. Packets with steps belong to threads, whose
+ * blocks replay describes, except the marks at the end of a trace. The time of
+ * such a mark is unknown here, so it may be any time.
  */
 #include "collector/trace/trace_index.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "collector/index/index_file.h"
+#include "collector/trace/index_file.h"
 #include "collector/trace/index_tracks.h"
 #include "collector/trace/packet_look.h"
 #include "collector/trace/trace_file_inner.h"
 #include "shared/compiler.h"
 
-/* --- what goes into the index -----------------------------------------------
- */
+/* --- input of the index --------------------------------------------------- */
 
-/* Tells the name in an EventName. */
 static void put_name(struct index_file *index, uint32_t sequence,
-		     struct index_get fields)
+		     struct wire fields)
 {
 	const uint8_t *text = NULL;
 	size_t bytes = 0;
 	uint64_t iid = 0;
-	struct packet_field field;
+	struct wire_field field;
 
-	while (packet_field_next(&fields, &field))
+	while (wire_next(&fields, &field))
 		if (field.tag == TAG_EVENT_NAME_IID) {
 			iid = field.value;
 		} else if (field.tag == TAG_EVENT_NAME_NAME) {
@@ -39,16 +37,17 @@ static void put_name(struct index_file *index, uint32_t sequence,
 		index_file_name(index, sequence, (uint32_t)iid, text, bytes);
 }
 
-/* Names of slices go with their texts, once each; all else as it is. */
+/* Passes names of slices as texts, once each, and all other fields
+ * unchanged. */
 static void put_interned(struct index_file *index, uint32_t sequence,
-			 struct index_get fields)
+			 struct wire fields)
 {
 	const uint8_t *from = fields.at;
-	struct packet_field field;
+	struct wire_field field;
 
-	while (packet_field_next(&fields, &field)) {
+	while (wire_next(&fields, &field)) {
 		if (field.tag == TAG_INTERNED_DATA_EVENT_NAMES)
-			put_name(index, sequence, packet_field_part(&field));
+			put_name(index, sequence, wire_of(&field));
 		else
 			index_file_packet(index, INDEX_INTERNED, sequence, from,
 					  (size_t)(fields.at - from));
@@ -56,14 +55,14 @@ static void put_interned(struct index_file *index, uint32_t sequence,
 	}
 }
 
-/* An event, a sample, or switches: whose packet is the @count bytes at @bytes.
- */
+/* Passes an event, a sample or switches. The packet is the @count bytes at
+ * @bytes. */
 static void put_event(const struct trace_index_to *to, struct index_place place,
 		      const struct packet_look *packet, const uint8_t *bytes,
 		      size_t count)
 {
-	/* A thread may wait after the last event of the recording: of that
-	 * INDEX_REST tells. */
+	/* A wait may lie after the last event of the recording; INDEX_REST has
+	 * its time. */
 	bool timed = packet->stamped &&
 		     !index_tracks_is_wait(to->tracks, packet->event);
 
@@ -71,7 +70,8 @@ static void put_event(const struct trace_index_to *to, struct index_place place,
 	place.last_ns = timed ? packet->last_ns : 0;
 	place.untimed = !packet->stamped;
 	place.sched = packet->ftrace.at;
-	/* Those of a thread that are not told of by replay have no stamp. */
+	/* Packets of a thread that replay does not describe have no absolute
+	 * time. */
 	place.apart = packet->stamped || place.sched;
 	index_file_block(to->file, &place, NULL, 0);
 	if (place.sched)
@@ -87,7 +87,7 @@ static void put_event(const struct trace_index_to *to, struct index_place place,
 void trace_index_packet(const struct trace_index_to *to, uint64_t offset,
 			uint64_t inner, const uint8_t *bytes, size_t count)
 {
-	const struct index_get fields = { .at = bytes, .end = bytes + count };
+	const struct wire fields = { .at = bytes, .end = bytes + count };
 	struct index_place place = { .offset = offset, .inner = inner };
 	struct packet_look packet;
 	bool event;
@@ -109,19 +109,15 @@ void trace_index_packet(const struct trace_index_to *to, uint64_t offset,
 void trace_index_packets(const struct trace_index_to *to, uint64_t offset,
 			 uint64_t inner, const uint8_t *packets, size_t bytes)
 {
-	struct index_get left = { .at = packets, .end = packets + bytes };
+	struct wire left = { .at = packets, .end = packets + bytes };
+	struct wire_field field;
 
-	while (left.at != left.end && !left.bad) {
-		const uint8_t *start = left.at;
-		struct packet_field field;
-
-		if (!packet_field_next(&left, &field) || !field.bytes)
-			return;
+	for (; wire_next(&left, &field) && field.bytes; packets = left.at) {
 		trace_index_packet(to, offset, inner, field.bytes, field.value);
 		if (inner)
-			inner += (uint64_t)(left.at - start);
+			inner += (uint64_t)(left.at - packets);
 		else
-			offset += (uint64_t)(left.at - start);
+			offset += (uint64_t)(left.at - packets);
 	}
 }
 
@@ -151,10 +147,9 @@ int trace_index_close(struct trace_index_to *to, bool whole)
 	return err;
 }
 
-/* --- what a writer has appended ---------------------------------------------
- */
+/* --- appended data -------------------------------------------------------- */
 
-/* The @bytes at @packets, which are at @at of what was pending. */
+/* Passes the @bytes at @packets, which were at @at in pending. */
 static void tell_packets(const struct writer *writer, uint64_t offset,
 			 size_t at, const uint8_t *packets, size_t bytes)
 {

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_keep - the file is divided into parts. When there is no room for one
- * more, the oldest is given up: a thread reads it, makes the head that stands
- * for it and for all before it, and then makes a hole of it. Writers go on
- * meanwhile, as there is room for a part or two; if the thread does not keep
- * up, they wait for it.
+ * trace_keep - the file is divided into parts. When there is no room for
+ * another part, a thread gives up the oldest: it reads the part, makes the head
+ * that replaces this and all earlier parts, and then turns the part into a
+ * hole. Writers go on meanwhile, because there is room for a part or two; if
+ * the thread is too slow, they wait.
  *
- * The head has what is open in each sequence. A thread may have called
- * something long before, and nothing since; so its slices would begin then. At
- * the end, when it is known what follows, the last head is made once more: a
- * slice that is open goes on at the time when the trace begins, or at that of
- * the next event of its sequence, if that is earlier. So of each part is kept
- * which sequences have packets in it, and how far the first of these is from
- * what was before it.
+ * The head has the open slices of each sequence. A thread may have made a call
+ * long ago and recorded nothing since, so its slices would begin then. At the
+ * end, when all later packets are known, the last head is made again: an open
+ * slice continues at the start of the trace or, if earlier, at the next event
+ * of its sequence. So each part stores its sequences, and the step to the first
+ * event of each.
  *
- * All of it is guarded by write_lock, but what only the thread uses.
+ * write_lock guards all data except fields that only the thread uses.
  */
 #include "collector/trace/trace_keep.h"
 
@@ -32,8 +31,8 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Of the size: one for the index, one for what is written while a part is given
- * up, and one that is begun. */
+/* Parts of the size: one for the index, one for writes during the work on the
+ * oldest part, and one for the current part. */
 #define PARTS KEEP_PARTS
 #define PARTS_SPARE 3
 #define PARTS_INDEX 1
@@ -41,36 +40,36 @@
 _Static_assert(KEEP_BYTES_MIN / PARTS >= PENDING_BYTES,
 	       "a part has room for what is appended at a time");
 
-/* No block of a file system is larger. */
+/* At least the block size of any file system. */
 #define HOLE_ALIGN (64u << 10)
 
 struct keep_sequence {
 	uint64_t id;
 	uint64_t step; /* to its first event in the part; UINT64_MAX: none */
-	uint64_t ended; /* 1: nothing follows */
+	uint64_t ended; /* 1: no packet follows */
 };
 
 struct keep_part {
-	uint64_t offset; /* where it begins in the file */
+	uint64_t offset; /* start in the file */
 	uint64_t unpacked; /* bytes of packets before it */
-	uint64_t first_ns; /* of all events in it; UINT64_MAX: none */
+	uint64_t first_ns; /* of its events; UINT64_MAX: none */
 	struct pool sequences; /* of struct keep_sequence */
-	bool unsure; /* some are missing, for want of memory */
+	bool unsure; /* some are missing for lack of memory */
 };
 
 struct trace_keep {
 	struct trace_file *file;
 	trace_head_make *make_head;
 	int dir_fd;
-	int reserve_fd; /* room for a head when the disk is full; -1: none */
+	int reserve_fd; /* room for a head on a full disk; -1: none */
 	uint64_t bytes, part_bytes;
-	struct keep_part parts[PARTS + 1]; /* the oldest comes first */
+	struct keep_part parts[PARTS + 1]; /* oldest first */
 	unsigned int count;
-	struct pool ended; /* as sequences: those that ended in the part that
-			    * was given up last */
+	struct pool ended; /* as in struct keep_part: sequences that ended in
+			    * the last part given up */
 	uint64_t gone, head_bytes;
-	/* These change under write_lock; any thread reads them. */
-	uint64_t too_many; /* bytes of the file */
+	/* Change under write_lock; any thread reads them. */
+	uint64_t too_many; /* excess bytes of the file */
 	uint64_t gone_unpacked, from_ns;
 	bool crowded; /* the disk is full */
 	bool pressed; /* a writer waits for room */
@@ -78,8 +77,8 @@ struct trace_keep {
 	pthread_t thread;
 	pthread_cond_t work, room;
 
-	/* While the last head is made. */
-	struct pool next; /* as sequences: of what follows */
+	/* While the last head is made: */
+	struct pool next; /* as in struct keep_part: later sequences */
 	bool unsure;
 };
 
@@ -96,8 +95,7 @@ static const struct keep_sequence *find(const struct pool *pool, uint64_t id)
 	return pool_find(pool, &wanted, &number) ? &items[number] : NULL;
 }
 
-/* --- what is appended -------------------------------------------------------
- */
+/* --- appending ------------------------------------------------------------ */
 
 static uint64_t bytes_now(const struct trace_keep *keep)
 {
@@ -137,19 +135,19 @@ static void note_time(struct keep_part *part, uint64_t ns)
 	part->first_ns = MIN(part->first_ns, ns);
 }
 
-/* The first step of the clock of a sequence in its @bytes of @packets;
- * UINT64_MAX: there is none. */
+/* Returns the first step of the sequence's clock in the @bytes at @packets, or
+ * UINT64_MAX. */
 static uint64_t first_step(const uint8_t *packets, size_t bytes)
 {
-	struct index_get left = { .at = packets, .end = packets + bytes };
-	struct packet_field field;
+	struct wire left = { .at = packets, .end = packets + bytes };
+	struct wire_field field;
 
-	while (packet_field_next(&left, &field) && field.bytes) {
-		struct index_get fields = packet_field_part(&field);
+	while (wire_next(&left, &field) && field.bytes) {
+		struct wire fields = wire_of(&field);
 		uint64_t step = UINT64_MAX;
 		bool absolute = false;
 
-		while (packet_field_next(&fields, &field)) {
+		while (wire_next(&fields, &field)) {
 			if (field.tag == TAG_TRACE_PACKET_TIMESTAMP)
 				step = field.value;
 			absolute |= field.tag ==
@@ -181,21 +179,21 @@ static void note_block(struct keep_part *part,
 	if (known->step == UINT64_MAX)
 		known->step = step;
 	known->ended |= block->ended;
-	/* Events with a time of their own may lie before the step. */
+	/* Events with an absolute time may lie before the step. */
 	if (block->own_bytes)
 		note_time(part, block->first_ns + (block->packets ? 0 : step));
 }
 
-/* Packets that are no thread's own. */
+/* Notes the times of packets outside of threads. */
 static void note_packets(struct keep_part *part, const uint8_t *packets,
 			 size_t bytes)
 {
-	struct index_get left = { .at = packets, .end = packets + bytes };
-	struct packet_field field;
+	struct wire left = { .at = packets, .end = packets + bytes };
+	struct wire_field field;
 	struct packet_look packet;
 
-	while (packet_field_next(&left, &field) && field.bytes) {
-		packet_look(packet_field_part(&field), &packet);
+	while (wire_next(&left, &field) && field.bytes) {
+		packet_look(wire_of(&field), &packet);
 		if (packet_is_event(&packet) && packet.stamped)
 			note_time(part, packet.first_ns);
 	}
@@ -225,10 +223,9 @@ void trace_keep_appended(const struct writer *writer, uint64_t offset)
 			     writer->pending_bytes - done);
 }
 
-/* --- room -------------------------------------------------------------------
- */
+/* --- room ---------------------------------------------------------------- */
 
-/* Whether a part is to be given up. */
+/* Returns true if a part must be given up. */
 static bool is_due(const struct trace_keep *keep)
 {
 	return keep->count > 1 &&
@@ -281,7 +278,7 @@ bool trace_keep_make_room(struct trace_keep *keep)
 	if (keep->count < 2)
 		return false;
 	keep->crowded = true;
-	/* That is all that the disk has for it. */
+	/* The disk has no more room for the trace. */
 	keep->bytes = MIN(keep->bytes, bytes_now(keep));
 	keep->part_bytes = keep->bytes / PARTS;
 	pthread_cond_signal(&keep->work);
@@ -290,11 +287,10 @@ bool trace_keep_make_room(struct trace_keep *keep)
 	return !file->stopped;
 }
 
-/* --- giving up --------------------------------------------------------------
- */
+/* --- giving up ----------------------------------------------------------- */
 
-/* For struct trace_rest. Who has ended in the part itself may still be spoken
- * of in those that follow. */
+/* For struct trace_rest. Later packets may still concern sequences that ended
+ * in the part itself. */
 static bool lives(void *context, uint32_t sequence)
 {
 	const struct trace_keep *keep = context;
@@ -312,7 +308,7 @@ static uint64_t next_step(void *context, uint32_t sequence)
 	return keep->unsure ? 0 : UINT64_MAX;
 }
 
-/* What begins with part @number. */
+/* Returns the rest from part @number on. */
 static struct trace_rest rest_of(struct trace_keep *keep, unsigned int number)
 {
 	struct trace_rest rest = {
@@ -326,7 +322,7 @@ static struct trace_rest rest_of(struct trace_keep *keep, unsigned int number)
 	return rest;
 }
 
-/* Sets keep->next. Returns the first time of all; 0: there is none. */
+/* Sets keep->next. Returns the time of the first event, or 0. */
 static uint64_t look_ahead(struct trace_keep *keep)
 {
 	uint64_t first_ns = UINT64_MAX;
@@ -346,7 +342,7 @@ static uint64_t look_ahead(struct trace_keep *keep)
 	return first_ns == UINT64_MAX ? 0 : first_ns;
 }
 
-/* The oldest part is gone. write_lock held. */
+/* Removes the oldest part. write_lock held. */
 static void forget_part(struct trace_keep *keep, const struct trace_head *head)
 {
 	struct keep_part *part = &keep->parts[0];
@@ -355,7 +351,7 @@ static void forget_part(struct trace_keep *keep, const struct trace_head *head)
 
 	pool_release(&keep->ended);
 	init_sequences(&keep->ended);
-	/* Without memory the head stays larger than it has to be. */
+	/* Without memory the head stays larger than needed. */
 	for (uint32_t i = 0; i < part->sequences.count; i++, item++)
 		if (item->ended &&
 		    pool_intern(&keep->ended, item, &number) >= 0)
@@ -378,18 +374,19 @@ static void forget_part(struct trace_keep *keep, const struct trace_head *head)
 		atom_store_rlx(&keep->from_ns, head->from_ns);
 }
 
-/* The block of the file system in which the hole before ends has something of
- * this one, too. */
+/* Includes the block of the file system that the hole before shares with this
+ * one. */
 static void make_hole(struct trace_keep *keep, uint64_t from, uint64_t to)
 {
 	from -= from % HOLE_ALIGN;
-	/* If it fails, the disk gets full, and that is said. */
+	/* If this fails, the disk fills up, which is reported. */
 	(void)!fallocate(keep->file->fd,
 			 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			 (off_t)from, (off_t)(to - from));
 }
 
-/* Gives the oldest part up. write_lock held, but not meanwhile. 0 or -errno. */
+/* Gives up the oldest part. write_lock held, but released meanwhile. Returns 0
+ * or -errno. */
 static int give_up(struct trace_keep *keep)
 {
 	struct lock *lock = &keep->file->write_lock;
@@ -445,11 +442,10 @@ struct trace_kept trace_keep_told(const struct trace_keep *keep)
 	return told;
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
-/* Whether the file system of @fd, which is empty, can make holes. 0 or -errno.
- */
+/* Tests whether the file system of @fd, an empty file, can make holes. Returns
+ * 0 or -errno. */
 static int try_hole(int fd)
 {
 	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
@@ -502,7 +498,7 @@ static void end_thread(struct trace_keep *keep)
 	give_room_back(keep);
 }
 
-/* All was appended. */
+/* Makes the last head again, after the last append. */
 static void make_last_head(struct trace_keep *keep)
 {
 	struct trace_rest rest = rest_of(keep, 0);
@@ -514,7 +510,7 @@ static void make_last_head(struct trace_keep *keep)
 	rest.from_ns = trace_keep_told(keep).from_ns;
 	rest.first_ns = look_ahead(keep);
 	err = keep->make_head(&rest, &head);
-	/* The one that is there does, too. */
+	/* The existing head is good enough. */
 	if (err)
 		log_dbg("no last head: %s", strerror(-err));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_keep - a trace of which the newest part is kept (--keep last): when it
- * has its size, its oldest part is given up. docs/KEEP.md says how.
+ * trace_keep - a trace that keeps its newest part (--keep last): at its size
+ * limit it gives up the oldest part. docs/FLIGHT.md describes how.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_TRACE_KEEP_H
 #define PERFREC_COLLECTOR_TRACE_TRACE_KEEP_H
@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What follows in a trace whose begin is given up. */
+/* The rest of a trace behind its lost beginning. */
 struct trace_rest {
-	int dir_fd; /* of the folder */
-	bool compress; /* the head is to be compressed */
-	uint64_t gone; /* so many bytes of the file will be given up */
-	/* Whether anything may follow on @sequence. */
+	int dir_fd;
+	bool compress;
+	uint64_t gone; /* bytes of the file that will be given up */
+	/* Returns true if packets of @sequence may follow. */
 	bool (*lives)(void *context, uint32_t sequence);
 	/* As in struct packet_window_rest (cut/packet_window.h). */
 	bool all_known;
@@ -25,18 +25,18 @@ struct trace_rest {
 
 struct trace_head {
 	uint64_t bytes;
-	uint64_t from_ns; /* of the last event before the rest, or now, if that
-			   * is earlier; 0: there is none */
+	uint64_t from_ns; /* time of the last event before the rest, or now if
+			   * that is earlier; 0: none */
 };
 
-/* Makes HEAD_NAME anew (output/kept_trace.h): what a reader of @rest needs to
- * know of what was before it. On a thread of its own. 0 or -errno. */
+/* Remakes HEAD_NAME (output/kept_trace.h): the earlier state that a reader of
+ * @rest needs. On a thread of its own. Returns 0 or -errno. */
 typedef int trace_head_make(const struct trace_rest *rest,
 			    struct trace_head *out);
 
-/* How much of a trace was given up. */
 struct trace_kept {
-	uint64_t from_ns; /* from then on the trace has all; 0: it has all */
+	uint64_t from_ns; /* the trace is complete from then on; 0:
+			   * completely */
 	uint64_t given_up; /* bytes of packets, unpacked */
 };
 

@@ -14,16 +14,16 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* With so much in the queue one more writer takes a part of it. With less it
- * only made bundles smaller. */
+/* With this much in the queue one more writer starts a run. With less, bundles
+ * would only be smaller. */
 #define QUEUE_BYTES_ENOUGH (TRACE_BLOCK_BYTES * 2 / 3)
-/* What a name takes in pending, about. If the names of a bundle take more, it
- * becomes two. */
+/* Estimated bytes of a name in pending. If the names of a bundle take more, it
+ * becomes two bundles. */
 #define NAME_BYTES_ABOUT 100
 
 static const char writes[] = "writes a trace and the names in it";
 
-/* Whether a writer that is idle is to take blocks. lock held. */
+/* Returns true if an idle writer should take blocks. lock held. */
 static bool may_take(const struct trace_file *file)
 {
 	return file->head && (!file->busy || file->closing ||
@@ -37,8 +37,8 @@ void trace_writers_queue_grew(struct trace_file *file, size_t bytes)
 		pthread_cond_signal(&file->work);
 }
 
-/* Takes blocks for one bundle from the queue, which is not empty; one block
- * without compression. lock held. */
+/* Takes blocks for one bundle, or one block without compression, from the
+ * queue, which is not empty. lock held. */
 static struct trace_block *take_blocks(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -60,8 +60,8 @@ static struct trace_block *take_blocks(struct writer *writer)
 	return first;
 }
 
-/* Waits until there are blocks for @writer, and begins a run with them. NULL:
- * the file is being closed, and no block is left. */
+/* Waits for blocks and starts a run. Returns NULL once the file is closing and
+ * the queue is empty. */
 static struct trace_block *begin_run(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -98,7 +98,7 @@ void trace_writer_await_turn(struct writer *writer)
 	pulse_begin(writes);
 }
 
-/* All blocks of the run of @writer are in the file, or were dropped. */
+/* Ends the run: all its blocks are in the file or dropped. */
 static void end_run(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -127,13 +127,13 @@ static void write_run(struct writer *writer, struct trace_block *blocks)
 		blocks = next;
 	}
 	trace_bundle_flush(writer);
-	/* Nothing may have been to be appended. */
+	/* If nothing was appended, the turn was not awaited yet. */
 	trace_writer_await_turn(writer);
 }
 
 static void *writer_main(void *context);
 
-/* 0 or -errno. The new thread has the signal mask of the calling one. */
+/* Returns 0 or -errno. The new thread inherits the signal mask. */
 static int start_writer(struct trace_file *file)
 {
 	struct writer *writer = &file->writers[file->writers_running];
@@ -143,9 +143,9 @@ static int start_writer(struct trace_file *file)
 	return err;
 }
 
-/* From now on the trace is compressed, by as many writers as memory and threads
- * can be had for; if there is not even memory for @writer, which is the only
- * one as yet, it never will be. */
+/* Compresses the trace from now on, with as many writers as memory and threads
+ * allow. Without memory for @writer, the only one so far, the trace is never
+ * compressed. */
 static void start_compressing(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -172,7 +172,7 @@ static void *writer_main(void *context)
 
 	pthread_setname_np(pthread_self(), "perfrec-writer");
 	while ((blocks = begin_run(writer))) {
-		/* relaxed: it stands for nothing else */
+		/* relaxed: independent of other data */
 		thread_nice_raise(atom_load_rlx(&writer->file->nice));
 		pulse_begin(writes);
 		write_run(writer, blocks);
@@ -190,8 +190,8 @@ int trace_writers_start(struct trace_file *file)
 	sigset_t all, before;
 	int err = 0;
 
-	/* The writers must not handle the signals of the collector. And with
-	 * SIGXFSZ blocked, a write beyond RLIMIT_FSIZE is an ordinary error. */
+	/* Writers must not handle the signals of the collector. With SIGXFSZ
+	 * blocked, a write beyond RLIMIT_FSIZE is an ordinary error. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (!err && file->writers_running < count)
@@ -209,7 +209,7 @@ void trace_writers_stop(struct trace_file *file)
 	lock_release(&file->lock);
 	if (!file->started)
 		return;
-	/* The first writer may start others: no more when it has ended. */
+	/* The first writer may start others, but not after it has ended. */
 	pthread_join(file->writers[0].thread, NULL);
 	for (unsigned int i = 1; i < file->writers_running; i++)
 		pthread_join(file->writers[i].thread, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * arguments - values of every type, at the begin and at the end of a slice.
- * Whether a value is a bool or an int is as C has it: true is an int.
+ * arguments - values of every type, at the start and at the end of a slice.
+ * A value is a bool or an int as in C: true is an int.
  */
 #include <math.h>
 #include <perfrec.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * processes - an arrow from a process to one that it forked: an id that is not
- * of one process.
+ * processes - an arrow from a process to its forked child: an id that both
+ * processes use.
  */
 #include <perfrec.h>
 #include <sys/wait.h>

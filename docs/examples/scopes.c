@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scopes - slices of a thread: a block, a begin and an end, an end in another
+ * scopes - slices of a thread: a block, a start and an end, an end in another
  * function, and a name made at run time.
  */
 #define PERFREC_CATEGORY "example"
@@ -12,7 +12,7 @@ static int parse(int n)
 	PERFREC_SCOPE("parse");
 
 	if (n % 2)
-		return n; /* the slice ends here, too */
+		return n; /* the slice ends here as well */
 	return n / 2;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tracks - trees of tracks: the three orders of what is below one, siblings
- * with one name, and tracks made at run time.
+ * tracks - trees of tracks: the three orders of child tracks, siblings with
+ * one name, and tracks made at run time.
  */
 #include <perfrec.h>
 

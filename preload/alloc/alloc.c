@@ -16,7 +16,7 @@ static void put_one(uint64_t word, enum put_class class, const void *caller)
 		   (uintptr_t)caller);
 }
 
-/* EXT_ALLOC or EXT_FREE. */
+/* Puts EXT_ALLOC or EXT_FREE. */
 static void put_two(enum record_ext ext, uint32_t site, const void *block,
 		    uint64_t size, const void *caller)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc - the records of blocks of memory, whoever allocates them.
+ * alloc - records allocated and freed blocks of memory.
  *
  * The wrappers (interpose_alloc*.c) call the real function, and these functions
- * before or behind it. Interposed functions call each other, but only one
- * wrapper may record a block. The modules decide, not the block's address,
- * which a header changes.
+ * before or after it. Interposed functions call each other, but only one
+ * wrapper may record a block. Their modules decide which; the block's address
+ * cannot, because an allocator may put a header in front of the block.
  *
- * An operator new or delete whose module does not define malloc() is built on
- * malloc(), or is the program's own heap. Its wrapper records nothing.
+ * If the module of an operator new or delete does not define malloc(), the
+ * operator uses malloc() or a heap of the program. Its wrapper records nothing.
  *
- * The module that does define malloc() is the allocator. The outermost wrapper
+ * The module that defines malloc() is the allocator. The outermost wrapper
  * records a call into it. Meanwhile the allocator may call itself by public
  * names; these calls pass through (alloc_enter()).
  *
- * A signal handler or a callback of the program may allocate in between. The
- * caller is other code then, so its wrapper records.
+ * A signal handler or a callback of the program may allocate meanwhile. Its
+ * wrapper records, because the caller is outside the allocator.
  */
 #ifndef PERFREC_PRELOAD_ALLOC_ALLOC_H
 #define PERFREC_PRELOAD_ALLOC_ALLOC_H
@@ -29,38 +29,34 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* The size that the program gave an aligned operator new, which rounds it up.
- */
+/* The size that an aligned operator new has rounded up. */
 struct alloc_asked {
 	uint64_t bytes;
-	uintptr_t by; /* the operator's address; 0: none */
+	uintptr_t by; /* address of the operator; 0: none */
 };
 
-/* What a thread knows of its own allocations. */
+/* The allocation state of a thread. */
 struct alloc_thread {
-	uintptr_t outer; /* while the allocator's function runs: the stack
-			  * pointer where its wrapper was called, and bit 0
-			  * for an operator; else 0 */
-	struct alloc_asked asked; /* by the last that was called and has not
-				   * returned */
-	int64_t left; /* bytes up to the next sample point */
-	uint32_t level; /* left was drawn for 2^level as many points */
-	uint64_t random; /* 0: not seeded yet */
+	uintptr_t outer; /* stack pointer at the call of the allocator's running
+			  * wrapper, bit 0 for an operator; else 0 */
+	struct alloc_asked asked; /* of the latest call that has not returned */
+	int64_t left; /* bytes to the next sample point */
+	uint32_t level; /* left was drawn for 2^level times as many points */
+	uint64_t random; /* 0: unseeded */
 };
 
 extern __thread struct alloc_thread t_alloc;
 
-/* The registers of a wrapper's caller, as it will find them after the call. */
+/* A caller's registers, as they will be after the wrapper returns. */
 struct alloc_caller {
 	uint64_t reg[RECORD_REGS];
 };
 
 /*
- * Fill @caller with what a wrapper's caller has in its registers:
- * @return_address is where the wrapper returns to, @cfa the stack pointer
- * there. This is inlined into the wrapper. The file of the wrapper is compiled
- * so that it does not use the registers that a function has to preserve
- * (Makefile, ALLOC_REGS_*): they still hold what the caller left there.
+ * Fills @caller with the registers of a wrapper's caller: @return_address is
+ * where the wrapper returns to, @cfa the stack pointer there. Must be inlined
+ * into the wrapper. Its file is compiled without the callee-saved registers
+ * (Makefile, ALLOC_REGS_*), so they still have the caller's values.
  */
 static inline __attribute__((always_inline)) void alloc_caller_fill(
 	struct alloc_caller *caller, const void *return_address, uintptr_t cfa)
@@ -93,30 +89,26 @@ static inline __attribute__((always_inline)) void alloc_caller_fill(
 	reg[RECORD_REG_IP] = (uintptr_t)return_address;
 }
 
-/* --- for wrappers, in any context in which a hook may run -------------------
- */
+/* --- for wrappers, in any context where a hook may run -------------------- */
 
-/*
- * Control goes on where the stack pointer is @sp. Functions of the allocator
- * that were called from there, or deeper, do not run any more.
- */
+/* Control continues at stack pointer @sp, so functions of the allocator called
+ * there or deeper are gone. */
 static inline void alloc_jumped(uintptr_t sp)
 {
 	if (unlikely(t_alloc.outer) && t_alloc.outer <= (sp | 1))
 		t_alloc.outer = 0;
 }
 
-/* The slow halves of the inline functions below. */
+/* Slow paths of the inline functions below. */
 void alloc_put(const void *block, uint64_t size, const void *caller);
 void alloc_put_free(const void *block, const void *caller);
-/* EXACT, of a heap of the program's own that @site names. */
+/* EXACT, for the program's own heap @site. */
 void alloc_put_report(uint32_t site, const void *block, uint64_t size,
 		      const void *caller);
 void alloc_put_report_free(uint32_t site, const void *block,
 			   const void *caller);
 
-/* EXACT: record that @block, which is not NULL, was allocated. @caller is an
- * address in the program. */
+/* EXACT: records the allocation of @block, not NULL. */
 static inline void alloc_exact(const void *block, uint64_t size,
 			       const void *caller)
 {
@@ -129,7 +121,7 @@ static inline void alloc_exact(const void *block, uint64_t size,
 	alloc_put(block, size, caller);
 }
 
-/* EXACT: record that @block, which is not NULL, is about to be freed. */
+/* EXACT: records that @block, not NULL, is about to be freed. */
 static inline void alloc_exact_free(const void *block, const void *caller)
 {
 	uint64_t address = (uintptr_t)block;
@@ -141,7 +133,7 @@ static inline void alloc_exact_free(const void *block, const void *caller)
 	alloc_put_free(block, caller);
 }
 
-/* EXACT: record that realloc() has moved @old to @block, of @size bytes;
+/* EXACT: records that realloc() has moved @old to @block, of @size bytes;
  * neither is NULL. @before is the clock before the call. */
 void alloc_exact_realloc(const void *old, uint64_t before, const void *block,
 			 uint64_t size, const void *caller);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc_wrap - what every wrapper of an allocating or freeing function does.
- * All of it is inlined into the wrapper: only there the caller's registers are
- * still what they were.
+ * alloc_wrap - the common part of all wrappers. It is inlined into the wrapper,
+ * where the caller's registers still have their values.
  *
- * The clock of an allocation is read after the real function has returned, that
- * of a free before the real function is called. So the block is the program's
- * at both times. Where an exception leaves the real function nothing was
- * allocated.
+ * An allocation's clock is read after the real function, a free's clock before
+ * it. So the program owns the block at both times. An exception out of the real
+ * function means that nothing was allocated.
  */
 #ifndef PERFREC_PRELOAD_ALLOC_ALLOC_WRAP_H
 #define PERFREC_PRELOAD_ALLOC_ALLOC_WRAP_H
@@ -19,66 +17,64 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Nobody has looked yet: not even the real functions are known. */
-#define ALLOC_UNDECIDED 3u
-/* A bit beside the mode: functions of the allocator may call each other by
- * public names. Functions of the C library never do. */
+/* Bits beside the mode; the wrappers compare, so their order matters. Functions
+ * of this allocator may call each other by public names. Those of the C library
+ * never do, so it has no such bit. */
 #define ALLOC_NESTS 4u
-/* With ALLOC_NESTS: the program defines malloc(), and no function of C has come
- * to the shim yet. */
-#define ALLOC_UNSEEN 8u
-/* With ALLOC_NESTS: free() may call realloc() of the shim. */
-#define ALLOC_FREE_NESTS 16u
-/* A bit of t_alloc.outer: the wrapper is that of an operator. One in front of
- * the runtime's may call that. */
+/* With ALLOC_NESTS: free() may call the shim's realloc(). */
+#define ALLOC_FREE_NESTS 8u
+/* With ALLOC_NESTS: the program defines malloc(), and no C function has reached
+ * the shim yet. */
+#define ALLOC_UNSEEN 16u
+/* Undecided, and the real functions are unknown. */
+#define ALLOC_UNDECIDED 32u
+/* A bit of t_alloc.outer: the wrapper belongs to an operator. A program's
+ * operator may call the runtime's. */
 #define OUTER_IS_CXX 1u
 
-/* The bits of an enum wire_alloc. */
+/* Mask of an enum wire_alloc. */
 #define ALLOC_MODE 3u
 
-/* enum wire_alloc and the bits above; or ALLOC_UNDECIDED. A wrapper reads
- * nothing else while recording is off. */
+/* enum wire_alloc and the bits above; or ALLOC_UNDECIDED. While recording is
+ * off, a wrapper reads only this. */
 extern uint32_t g_alloc_mode;
 
-/* The slow half of wrap_enter(): other modes than OFF, EXACT and SAMPLED. */
+/* Slow path of wrap_enter(), for modes other than OFF, EXACT and SAMPLED. */
 uint32_t alloc_enter(uint32_t mode, bool is_c, uintptr_t *outer,
 		     const void *caller, uintptr_t cfa);
 
-/* Whether a malloc() that libraries call comes to the shim. It does not where
- * the program has an allocator of its own. */
+/* Returns true if malloc() calls of libraries reach the shim. They do not if
+ * the program has its own allocator. */
 bool alloc_sees_malloc(void);
 
-/* For use in a wrapper itself: where it returns to, and the stack pointer
- * there. */
+/* Return address of a wrapper, and the stack pointer there. */
 #define WRAP_CALLER __builtin_return_address(0)
 #define WRAP_CFA ((uintptr_t)__builtin_dwarf_cfa())
 
-/* A wrapper begins. Returns an enum wire_alloc, which is OFF where the
- * allocator calls itself; with ALLOC_NESTS, wrap_leave() must be given @outer
- * behind the real function. @is_c: it wraps a function of C. */
+/* Enters a wrapper of a C function (@is_c) or an operator. Returns an enum
+ * wire_alloc; OFF if the allocator calls itself. With ALLOC_NESTS, the wrapper
+ * must pass @outer to wrap_leave() after the real function. */
 static ALWAYS_INLINE uint32_t wrap_enter(bool is_c, uintptr_t *outer)
 {
-	/* relaxed: who does not see it yet records nothing yet */
+	/* relaxed: recording may start late in other threads */
 	uint32_t mode = atom_load_rlx(&g_alloc_mode);
 
-	/* Not arguments of this function: they would be read in any case. */
-	if (unlikely(mode >= ALLOC_UNDECIDED)) {
-		if (unlikely((mode & (ALLOC_NESTS | ALLOC_UNSEEN)) !=
-			     ALLOC_NESTS) ||
-		    unlikely(t_alloc.outer))
+	/* As arguments of this function they would always be computed. */
+	if (unlikely(mode >= ALLOC_NESTS)) {
+		if (unlikely(mode >= ALLOC_UNSEEN) || unlikely(t_alloc.outer))
 			return alloc_enter(mode, is_c, outer, WRAP_CALLER,
 					   WRAP_CFA);
 		*outer = 0;
 		t_alloc.outer = is_c ? WRAP_CFA : WRAP_CFA | OUTER_IS_CXX;
 		return mode;
 	}
-	/* Said for clang's analyzer. */
+	/* For clang's analyzer. */
 	if (mode & ALLOC_NESTS)
 		__builtin_unreachable();
 	return mode;
 }
 
-/* The real function has returned. Returns an enum wire_alloc. */
+/* After the real function. Returns an enum wire_alloc. */
 static ALWAYS_INLINE uint32_t wrap_leave(uint32_t mode, const uintptr_t *outer)
 {
 	if (unlikely(mode & ALLOC_NESTS))
@@ -97,7 +93,7 @@ static ALWAYS_INLINE void wrap_sample(const void *block, size_t size,
 	}
 }
 
-/* EXACT: @block was recorded. Of some blocks the stack is recorded, too. */
+/* EXACT: records the stack of some recorded blocks. */
 static ALWAYS_INLINE void wrap_stack(const void *block, size_t size,
 				     const void *caller, uintptr_t cfa)
 {
@@ -109,8 +105,7 @@ static ALWAYS_INLINE void wrap_stack(const void *block, size_t size,
 	}
 }
 
-/* The real function has returned @block, and wrap_leave() @mode. Returns
- * @block. */
+/* Records the result of the real function. Returns @block. */
 static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
 					  size_t size, const void *caller,
 					  uintptr_t cfa)
@@ -126,7 +121,7 @@ static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
 	return block;
 }
 
-/* @block is about to be freed, if it is not NULL. @mode is not OFF. */
+/* Records that @block (may be NULL) is about to be freed. @mode is not OFF. */
 static ALWAYS_INLINE void wrap_free(uint32_t mode, const void *block,
 				    const void *caller)
 {

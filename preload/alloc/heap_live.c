@@ -6,7 +6,7 @@
 
 #include "preload/core/sys.h"
 
-/* 2 MiB, of which only the pages with blocks are touched. */
+/* 2 MiB, allocated page by page as blocks need them. */
 #define BUCKETS 32768u
 #define BUCKET_ENTRIES 8
 
@@ -27,7 +27,7 @@ void heap_live_init(void)
 		g_buckets = (struct bucket *)address;
 }
 
-/* The bucket is chosen by other bits of the hash than the count is. */
+/* Other bits of the hash than for the count. */
 static struct bucket *bucket_of(uint64_t hash)
 {
 	return &g_buckets[hash >> 32 & (BUCKETS - 1)];
@@ -42,7 +42,7 @@ static void count_change(uint8_t *count, int by)
 		old = atom_load_rlx(count);
 		if (old == UINT8_MAX)
 			return;
-		/* order: sc, LIVE: counted before the block is handed out */
+		/* order: sc, LIVE: counted before the block is used */
 	} while (!atom_cas_sc(count, old, (uint8_t)(old + by)));
 }
 
@@ -56,7 +56,7 @@ bool heap_live_add(uint64_t key)
 	for (int i = 0; i < BUCKET_ENTRIES; i++)
 		/* relaxed: the swap decides */
 		if (!atom_load_rlx(&bucket->key[i]) &&
-		    /* order: sc, LIVE: in the set before it is handed out */
+		    /* order: sc, LIVE: in the set before the block is used */
 		    atom_cas_sc(&bucket->key[i], 0, key)) {
 			count_change(heap_live_count(hash), 1);
 			return true;
@@ -72,9 +72,9 @@ bool heap_live_remove_slowly(uint64_t key)
 	if (!g_buckets)
 		return false;
 	for (int i = 0; i < BUCKET_ENTRIES; i++)
-		/* relaxed: whoever has the block has seen it added */
+		/* relaxed: the owner of the block has seen it added */
 		if (atom_load_rlx(&bucket->key[i]) == key &&
-		    /* order: sc, LIVE: one free takes it */
+		    /* order: sc, LIVE: one free removes it */
 		    atom_cas_sc(&bucket->key[i], key, 0)) {
 			count_change(heap_live_count(hash), -1);
 			return true;

@@ -4,24 +4,24 @@
 #include "preload/alloc/poisson.h"
 #include "preload/core/gate.h"
 #include "preload/core/sys.h"
+#include "preload/core/thread_context.h"
 #include "preload/ring/put_run.h"
 #include "shared/atomic.h"
 #include "shared/hash.h"
 #include "shared/ticks.h"
 
-/* How many stacks are taken at each level. At the topmost level the mean
- * distance is 32 bytes in place of the usual 512 KiB, at the next one twice
- * that, and so on. */
+/* Number of stacks recorded at each level. At the top level the mean distance
+ * is 32 bytes instead of the usual 512 KiB; it doubles at each level below. */
 #define LEVEL_TOP 14u
 #define LEVEL_FULL 5u
-#define STACKS_FIRST 16u /* above LEVEL_FULL */
+#define STACKS_FIRST 16u /* per level above LEVEL_FULL */
 #define STACKS_FULL 64u
 #define STACKS_BELOW_TOP ((LEVEL_TOP - LEVEL_FULL) * STACKS_FIRST)
 #define STACKS_MORE_OFTEN (STACKS_BELOW_TOP + LEVEL_FULL * STACKS_FULL)
 
 #define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
 
-/* The record as it goes into the ring; what is copied of the stack follows. */
+/* The record in the ring; the copied part of the stack follows. */
 struct sample_run {
 	struct record head;
 	struct record_sample sample;
@@ -31,9 +31,9 @@ _Static_assert(sizeof(struct sample_run) % sizeof(struct record) == 0,
 	       "whole cells");
 
 static struct {
-	uint64_t period; /* mean bytes between samples; 0: there are none */
-	uint32_t stack_bytes; /* to copy of a stack, at most */
-	uint32_t stacks; /* EXACT: copied so far */
+	uint64_t period; /* mean bytes between samples; 0: no samples */
+	uint32_t stack_bytes; /* most bytes to copy of a stack */
+	uint32_t stacks; /* EXACT: number copied so far */
 } g_heap_sample;
 
 void heap_sample_start(uint64_t period, uint32_t stack_bytes, bool is_sampled)
@@ -44,7 +44,7 @@ void heap_sample_start(uint64_t period, uint32_t stack_bytes, bool is_sampled)
 		heap_live_init();
 }
 
-/* Each thread draws its own distances: seed its generator. */
+/* Seeds the thread's generator: each thread draws its own distances. */
 static void seed_thread(void)
 {
 	uint64_t mixed = (ticks_now() ^ (uintptr_t)&t_alloc) * HASH_MULTIPLIER;
@@ -54,7 +54,7 @@ static void seed_thread(void)
 	t_alloc.random = mixed ? mixed : 1;
 }
 
-/* For put_run.cut: so much of the stack was there. */
+/* For put_run.cut: only @behind_cells of the stack were readable. */
 static void stack_is_cut(struct record *cells, uint64_t behind_cells)
 {
 	struct sample_run *run = (struct sample_run *)cells;
@@ -71,8 +71,7 @@ static void stack_is_cut(struct record *cells, uint64_t behind_cells)
 		record_ext_value(run->head.word), run->head.word);
 }
 
-/* How much of the stack above @sp to copy at most. *@flags says whether there
- * may be more. */
+/* Returns the most bytes to copy above @sp; *@flags says if more may follow. */
 static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 {
 	uint64_t room = (record_run_max(g_shim.ring_cells) - 1 - SAMPLE_CELLS) *
@@ -113,8 +112,8 @@ static bool put_sample(uint32_t site, struct sample_run *run,
 	return put_run_of(&put, class, sp, run->sample.reg[RECORD_REG_IP]);
 }
 
-/* Draw the distance to the next sample point. It does not matter where in a
- * block the last one was: the process has no memory (poisson.h). */
+/* Draws the distance to the next sample point. The place of the last one in its
+ * block is irrelevant: the process is memoryless (poisson.h). */
 static void draw_distance(uint32_t level)
 {
 	uint64_t period = MAX(g_heap_sample.period >> level, (uint64_t)1);
@@ -123,8 +122,8 @@ static void draw_distance(uint32_t level)
 	t_alloc.level = level;
 }
 
-/* Whether the sample point that was passed was drawn. A thread's first one was
- * not: then it is drawn now, and this says whether it was passed. */
+/* Returns true if the passed sample point was drawn. A thread's first is not:
+ * then draws it, and returns true if it was passed. */
 static bool is_drawn(uint32_t level)
 {
 	int64_t left = t_alloc.left;
@@ -151,6 +150,7 @@ void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 		return;
 	draw_distance(0);
 	__builtin_memcpy(run.sample.reg, caller->reg, sizeof(caller->reg));
+	thread_context_read(&run.sample.request);
 	if (heap_live_add(key))
 		run.sample.flags = SAMPLE_LIVE;
 	/* With --on-full block it waits for room. */
@@ -159,8 +159,8 @@ void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 		heap_live_remove(key);
 }
 
-/* A program's first stacks are taken more often: a program with 200 small
- * blocks has some dozen, one with 10 MiB some hundred. */
+/* The first stacks are recorded more often: a program with 200 small blocks has
+ * a dozen, one with 10 MiB hundreds. */
 static uint32_t level_now(void)
 {
 	/* relaxed: a count */
@@ -187,7 +187,7 @@ void heap_sample_stack(const void *block, uint64_t size,
 	if (!is_drawn(level_now()))
 		return;
 	run.sample.weight = 1ULL << t_alloc.level;
-	/* relaxed: a count; one of many threads more or less */
+	/* relaxed: a count; it may be off by one per thread */
 	if (atom_load_rlx(&g_heap_sample.stacks) < STACKS_MORE_OFTEN)
 		atom_add_rlx(&g_heap_sample.stacks, 1); /* relaxed: the same */
 	draw_distance(level_now());

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_alloc - malloc() and its family, in front of whatever allocator the
- * program has. Each does what the real one does, adds nothing to a block, and
- * leaves errno as the real one does.
+ * interpose_alloc - wraps malloc() and its family, in front of the program's
+ * allocator. Each wrapper behaves like the real function, adds nothing to a
+ * block, and leaves errno to the real function.
  *
- * Before libc knows its environment, allocations (of ld.so and the like) are
- * not recorded. The first one after that starts recording. That may be before
- * the shim's constructor, as those of other libraries run first.
+ * Allocations before libc knows its environment (of ld.so, for example) are not
+ * recorded. The first one after that starts recording, even before the shim's
+ * constructor, because constructors of other libraries run first.
  *
- * An allocator may be built on its own public functions: realloc() on malloc()
- * and free(), say. The dynamic linker gives these calls to the shim. So, where
- * an allocator is not the C library's, a wrapper notes that the real function
- * runs (t_alloc.outer), and calls from modules that define such functions pass
- * through. The note may outlive its function: a jump that nobody sees, or a
- * change of stacks, leaves it behind. So a call counts as inner only near it,
- * and calls of other modules are recorded in any case.
+ * An allocator may use its own public functions, for example malloc() and
+ * free() in realloc(). The dynamic linker binds these calls to the shim. So for
+ * allocators other than the C library's, a wrapper stores that the real
+ * function runs (t_alloc.outer), and calls from modules that define such
+ * functions pass through. An unseen jump or a switch of stacks leaves the
+ * stored value behind. So it only matters near its stack pointer, and calls of
+ * other modules are always recorded.
  */
 #include "preload/alloc/interpose_alloc.h"
 
@@ -49,31 +49,30 @@
 #define POINTER(name, result, parameters) result(*name) parameters;
 static struct {
 	FUNCTIONS(POINTER)
-	/* Only where the C library calls another realloc() than ours. */
+	/* Only if the C library calls another realloc() than the shim's. */
 	POINTER(reallocarray, void *, (void *, size_t, size_t))
 } g_real;
 
 uint32_t g_alloc_mode = ALLOC_UNDECIDED;
 
-/* An allocator's frames between two of its public functions are smaller. */
+/* Frames between two of an allocator's public functions are smaller. */
 #define NEST_BYTES 65536
 /* An operator new of libstdc++ is shorter. */
 #define OPERATOR_BYTES 256
-/* Few allocators, and the eight operators of few runtimes. */
+/* A few allocators, and the eight operators of a few runtimes. */
 #define RANGES_MAX 32
 
-/* Code that may call functions which the shim interposes, for a function that
- * was called by way of the shim. */
+/* Code that calls interposed functions while it runs for another one. */
 static struct {
 	struct range {
 		uintptr_t start, bytes;
-		bool is_cxx; /* an operator of a runtime, not an allocator */
+		bool is_cxx; /* a runtime's operator, not an allocator */
 	} ranges[RANGES_MAX];
 	uint32_t count;
-	uint32_t bits; /* to be set in the mode */
+	uint32_t bits; /* to set in the mode */
 } g_beneath;
 
-/* Look up the real functions, which must be known before the mode is. */
+/* Finds the real functions, before the mode is set. */
 static void find_allocator(void)
 {
 	if (g_real.free)
@@ -94,8 +93,8 @@ static void add_range(const void *start, uintptr_t bytes, bool is_cxx)
 			(struct range){ (uintptr_t)start, bytes, is_cxx };
 }
 
-/* The module that has @function is an allocator, or the shim: an allocator's
- * function that ends with a call of another one has that return to the shim. */
+/* Adds the module of @function, an allocator or the shim itself: a tail call in
+ * an allocator returns to the shim. */
 static void add_allocator(const void *function)
 {
 	struct dl_find_object found;
@@ -175,7 +174,7 @@ void alloc_start(const struct wire_reply *reply)
 	find_beneath();
 	heap_sample_start(reply->alloc_period, reply->stack_bytes, is_sampled);
 	if (reply->alloc == WIRE_ALLOC_EXACT || is_sampled)
-		/* relaxed: who does not see it yet records nothing yet */
+		/* relaxed: recording may start late in other threads */
 		atom_store_rlx(&g_alloc_mode, reply->alloc | g_beneath.bits);
 	else if (reply->alloc == WIRE_ALLOC_OFF)
 		/* relaxed: the same */
@@ -185,28 +184,27 @@ void alloc_start(const struct wire_reply *reply)
 void alloc_stop(void)
 {
 	find_allocator();
-	/* relaxed: that it comes is enough */
+	/* relaxed: only that it arrives matters */
 	atom_store_rlx(&g_alloc_mode, WIRE_ALLOC_OFF);
 }
 
-/* Not inlined: malloc() stays short. */
+/* Not inlined, to keep malloc() short. */
 ATTR_NOINLINE void alloc_begin(void)
 {
-	/* relaxed: there are no threads yet to race with */
+	/* relaxed: no other threads exist yet */
 	if (gate_begin_if_wanted() &&
 	    atom_load_rlx(&g_alloc_mode) == ALLOC_UNDECIDED)
 		alloc_stop();
 }
 
-/* The mode of a process that is undecided: finds the real functions of C, and
- * starts recording if it can. */
+/* Decides: finds the real functions, and starts recording if possible. */
 static uint32_t alloc_first_mode(void)
 {
 	uint32_t mode;
 
 	find_allocator();
 	alloc_begin();
-	/* relaxed: this thread is the only one yet */
+	/* relaxed: no other threads exist yet */
 	mode = atom_load_rlx(&g_alloc_mode);
 	return mode == ALLOC_UNDECIDED ? WIRE_ALLOC_OFF : mode;
 }
@@ -223,8 +221,8 @@ bool alloc_sees_malloc(void)
 				       : !(mode & ALLOC_UNSEEN);
 }
 
-/* Whether the caller of a wrapper is code of the allocator, whose function runs
- * in this thread. */
+/* Returns true if a wrapper's caller is code of the allocator, whose function
+ * runs in this thread. */
 static bool is_inner(const void *caller, uintptr_t cfa)
 {
 	if (t_alloc.outer - cfa >= NEST_BYTES)
@@ -258,14 +256,13 @@ uint32_t alloc_enter(uint32_t mode, bool is_c, uintptr_t *outer,
 
 #define ENTER() wrap_enter(true, &outer)
 
-/* The end of a wrapper. The real function has returned @block. */
+/* The end of a wrapper, after the real function has returned @block. */
 #define ALLOCATED(block, size)                                             \
 	wrap_allocated(wrap_leave(mode, &outer), block, size, WRAP_CALLER, \
 		       WRAP_CFA)
 
-/* How many bytes the program has asked for. @caller may be an operator new that
- * has rounded them up. An operator that has thrown an exception does not call.
- */
+/* Returns the bytes that the program asked for, if @caller is an operator new
+ * that rounded them up to @size. An operator that throws does not call. */
 static ALWAYS_INLINE uint64_t take_asked(size_t alignment, size_t size,
 					 const void *caller)
 {
@@ -370,8 +367,7 @@ ATTR_EXPORT int posix_memalign(void **block, size_t alignment, size_t size)
 	return result;
 }
 
-/* realloc() of a block: a free and an allocation if it succeeds, else nothing.
- */
+/* Counts as a free and an allocation if it succeeds, else as nothing. */
 static ALWAYS_INLINE void *move_block(uint32_t mode, const uintptr_t *outer,
 				      void *old, size_t size,
 				      const void *caller, uintptr_t cfa)
@@ -403,8 +399,7 @@ static ALWAYS_INLINE void *any_realloc(uint32_t mode, const uintptr_t *outer,
 
 	if (likely(old && size))
 		return move_block(mode, outer, old, size, caller, cfa);
-	/* realloc(old, 0) is free(), and in some allocators malloc(0) after it.
-	 */
+	/* This is free(), in some allocators followed by malloc(0). */
 	wrap_free(mode, old, caller);
 	block = g_real.realloc(old, size);
 	mode = wrap_leave(mode, outer);
@@ -421,9 +416,8 @@ ATTR_EXPORT void *realloc(void *old, size_t size)
 	return any_realloc(mode, &outer, old, size, WRAP_CALLER, WRAP_CFA);
 }
 
-/* Like glibc's it is realloc() of the product. Where the program has a
- * realloc() of its own, glibc's reallocarray() must be called: it calls that
- * one, whose blocks these are. */
+/* As in glibc, realloc() of the product. If the program has its own realloc(),
+ * glibc's reallocarray() must be called, because it calls that one. */
 ATTR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 {
 	uintptr_t outer;
@@ -442,12 +436,12 @@ ATTR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 	return any_realloc(mode, &outer, old, bytes, WRAP_CALLER, WRAP_CFA);
 }
 
-/* The real function may call others of the shim, or is called by one. */
+/* The real function may call the shim, or be called by another wrapper. */
 static ATTR_NOINLINE void free_nested(void *block, const void *caller,
 				      uintptr_t cfa)
 {
 	uintptr_t outer;
-	/* relaxed: who does not see it yet records nothing yet */
+	/* relaxed: recording may start late in other threads */
 	uint32_t mode = alloc_enter(atom_load_rlx(&g_alloc_mode), true, &outer,
 				    caller, cfa);
 
@@ -462,9 +456,8 @@ ATTR_EXPORT void free(void *block)
 	/* relaxed: as above */
 	uint32_t mode = atom_load_rlx(&g_alloc_mode);
 
-	if (unlikely(mode >= ALLOC_UNDECIDED) &&
-	    (!(mode & ALLOC_NESTS) ||
-	     mode & (ALLOC_UNSEEN | ALLOC_FREE_NESTS) || t_alloc.outer)) {
+	if (unlikely(mode >= ALLOC_NESTS) &&
+	    (mode >= ALLOC_FREE_NESTS || t_alloc.outer)) {
 		free_nested(block, WRAP_CALLER, WRAP_CFA);
 		return;
 	}
@@ -473,7 +466,7 @@ ATTR_EXPORT void free(void *block)
 	g_real.free(block);
 }
 
-/* C23. Where the C library does not have them yet, they are free(). */
+/* C23. If the C library lacks them, they are free(). */
 ATTR_EXPORT void free_sized(void *block, size_t size);
 ATTR_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
 
@@ -505,14 +498,12 @@ void free_aligned_sized(void *block, size_t alignment, size_t size)
 	wrap_leave(mode, &outer);
 }
 
-/* --- heaps of the program's own
- * -----------------------------------------------
- */
+/* --- heaps of the program's own ------------------------------------------ */
 
-/* The enum wire_alloc for heaps of the program's own. */
+/* Returns the enum wire_alloc for the program's own heaps. */
 static uint32_t report_mode(void)
 {
-	/* relaxed: who does not see it yet records nothing yet */
+	/* relaxed: recording may start late in other threads */
 	uint32_t mode = atom_load_rlx(&g_alloc_mode);
 
 	return (mode == ALLOC_UNDECIDED ? alloc_first_mode() : mode) &

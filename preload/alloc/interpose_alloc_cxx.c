@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_alloc_cxx - operator new and delete, in all their forms (C++20,
- * [new.delete]; names as the Itanium C++ ABI mangles them). Those of libstdc++
- * call each other, or what the program has in their place, and in the end
- * malloc() and free(). There the blocks are recorded. Those of jemalloc and
- * tcmalloc do not, so they can be seen here only.
+ * interpose_alloc_cxx - wraps operator new and delete in all forms (C++20,
+ * [new.delete]; names mangled by the Itanium C++ ABI). libstdc++'s operators
+ * call each other, or the program's replacements, and at last malloc() and
+ * free(), whose wrappers record the block. The operators of jemalloc and
+ * tcmalloc call neither, so their wrappers record.
  *
- * This file is compiled with unwind tables: the real operator new throws
- * std::bad_alloc through these functions.
+ * Compiled with unwind tables: the real operator new throws std::bad_alloc
+ * through these functions.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -18,16 +18,16 @@
 #include "preload/core/elf_tables.h"
 #include "preload/core/find_next.h"
 
-/* The real operator; it is found when it is first called. */
+/* The real operator, found at its first call. */
 struct real_operator {
 	void *function; /* NULL: not found yet */
 	bool is_allocator; /* its module also defines malloc() */
-	bool rounds; /* it asks aligned_alloc() for more */
+	bool rounds; /* it rounds up the size for aligned_alloc() */
 };
 
-/* A library that the program opens may bring the first C++ runtime. Where there
- * is none, the caller has brought a runtime that we do not see: @otherwise will
- * do. */
+/* Finds an operator when it is called, because a library opened later may bring
+ * the first C++ runtime. If none is visible, the caller has a private runtime,
+ * and @otherwise is used. */
 static void find_operator(struct real_operator *real, const char *name,
 			  void *otherwise)
 {
@@ -42,21 +42,21 @@ static void find_operator(struct real_operator *real, const char *name,
 		real->rounds =
 			elf_tables_find(&tables, "_ZSt15get_new_handlerv");
 	}
-	/* order: rel, OPERATOR: whoever finds it finds the same */
+	/* order: rel, OPERATOR: all threads find the same */
 	atom_store_rel(&real->function, function ? function : otherwise);
 }
 
-/* Whether aligned_alloc() records and gets a rounded size from @real. */
+/* Returns true if aligned_alloc() records a size that @real has rounded. */
 static bool is_rounding(const struct real_operator *real)
 {
-	/* relaxed: who does not see it yet records nothing yet */
+	/* relaxed: recording may start late in other threads */
 	uint32_t mode = atom_load_rlx(&g_alloc_mode);
 
 	return real->rounds && mode && mode != ALLOC_UNDECIDED;
 }
 
-/* The aligned operator new @by begins or goes on. Returns the state before: a
- * signal handler may call an operator while another one runs. */
+/* Sets the size for the aligned operator new @by. Returns the old state,
+ * because a signal handler may call an operator while another one runs. */
 static struct alloc_asked ask(uint64_t bytes, uintptr_t by)
 {
 	struct alloc_asked last = t_alloc.asked;
@@ -65,7 +65,7 @@ static struct alloc_asked ask(uint64_t bytes, uintptr_t by)
 	return last;
 }
 
-/* In place of an aligned operator new that is nowhere to be found. */
+/* Replaces an aligned operator new that no runtime has. */
 static void *new_aligned(size_t size, size_t alignment)
 {
 	return aligned_alloc(alignment, size);

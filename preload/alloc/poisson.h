@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * poisson - how far it is to the next sample, without libm.
+ * poisson - draws the distance to the next sample, without libm.
  *
- * Sample points lie on the bytes that a thread allocates, one after another,
- * as a Poisson process with mean distance T: distances are independent and
- * exponential, -T ln(u) with u uniform in (0, 1]. A block of s bytes has a
- * point in it with probability p = 1 - exp(-s / T), whatever came before, as
- * the process has no memory; so a sampled block stands for 1 / p such blocks
- * and s / p bytes, and both estimates have the right mean. Of n blocks of one
- * size the number that is sampled is binomial(n, p), thus the standard
- * deviation of the estimate of n is sqrt(n (1 - p) / p).
+ * Sample points lie on the bytes that a thread allocates, one after another, as
+ * a Poisson process with mean distance T: distances are independent and
+ * exponential, -T ln(u) with u uniform in (0, 1]. The process is memoryless, so
+ * a block of s bytes has a point with probability p = 1 - exp(-s / T). A
+ * sampled block therefore stands for 1 / p such blocks and s / p bytes, and
+ * both estimates have the right mean. If n blocks of one size exist, the number
+ * of samples is binomial(n, p), so the standard deviation of the estimate of n
+ * is sqrt(n (1 - p) / p).
  *
  * -ln(u) = (64 - log2(r)) ln 2 for u = r / 2^64. The whole part of log2(r) is
- * where its highest bit lies. For the fraction of y = 2^f in [1, 2): y^2 is 2
- * or more exactly if the first binary digit of f is 1; halve it then, and go
- * on with the next digit. Digits are exact as long as the squares are: with
- * 63 bits behind the point 32 digits are off by less than 2^-30.
+ * the position of its highest bit. For the fraction of y = 2^f in [1, 2): y^2
+ * >= 2 if and only if the first binary digit of f is 1. If so, y^2 is halved.
+ * Its square gives the next digit, and so on. Digits are exact while the
+ * squares are: with 63 bits after the point, 32 digits are off by less than
+ * 2^-30.
  *
- * Pure; any context.
+ * Pure functions, callable from any context.
  */
 #ifndef PERFREC_PRELOAD_ALLOC_POISSON_H
 #define PERFREC_PRELOAD_ALLOC_POISSON_H
@@ -27,10 +28,10 @@
 #define LOG2_DIGITS 32
 /* ln 2 * 2^32 */
 #define LN2_FIXED 2977044472ULL
-/* Beyond this a period is the same as never. */
+/* A larger period never samples. */
 #define POISSON_PERIOD_MAX (1ULL << 40)
 
-/* log2(@x) * 2^32, of a number that is not 0. */
+/* Returns log2(@x) * 2^32. @x is not 0. */
 static inline uint64_t log2_fixed(uint64_t x)
 {
 	unsigned int whole = 63 - (unsigned int)__builtin_clzll(x);
@@ -61,7 +62,7 @@ static inline uint64_t poisson_random(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1dULL;
 }
 
-/* Bytes from one sample point to the next, @period on average; below 2^47. */
+/* Returns the distance in bytes: below 2^47, @period on average. */
 static inline int64_t poisson_distance(uint64_t period, uint64_t *state)
 {
 	uint64_t r = poisson_random(state) | 1;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate - what perfrec.h finds, and slices of a thread.
+ * annotate - the functions of perfrec.h for slices of a thread.
  *
- * At a site, the program compares the site's own state with the word to which
- * perfrec_shim_1.state points. While recording is on, that is the collector's
- * count of changes of the categories, in the arena; else it is one of the words
- * below. If the two differ, the site is decided anew. So a change takes effect
- * at once in all threads and children, and each site is decided once for each
- * change.
+ * At a site, the program compares the site's own state with the word that
+ * perfrec_shim_1.state points to. While recording is on, this word is the
+ * collector's count of changes of the categories, in the arena; otherwise it is
+ * one of the words below. If the two differ, the shim decides the site again.
+ * So a change takes effect at once in all threads and children, and each site
+ * is decided once for each change.
  *
- * The begin or end of a slice is a plain BEGIN or END whose function is the
- * site's id. Rings and replay treat it as a call.
+ * A slice is a plain BEGIN and END whose function is the site's id. Rings and
+ * replay treat it as a call.
  */
 #include "preload/annotate/annotate.h"
 
@@ -27,14 +27,14 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* The word as long as nothing has tried to start recording. */
+/* The word until a thread first tries to start recording. */
 static const uint32_t g_may_start = SITES_MAY_START;
 /* The word when recording is off. */
 static const uint32_t g_off = SITES_ARE_OFF;
 /* The word when the program has paused it. */
 static const uint32_t g_paused = SITES_ARE_PAUSED;
 
-/* The stack pointer that a hook would have in the place of this call. */
+/* The stack pointer that a hook would have at this call. */
 #if defined(__x86_64__)
 #define CALL_SP ((uintptr_t)__builtin_dwarf_cfa() - 8)
 #else
@@ -60,8 +60,7 @@ static uintptr_t span_sp(uint64_t span)
 	return (uintptr_t)(span >> SPAN_ID_BITS);
 }
 
-/* --- whether ----------------------------------------------------------------
- */
+/* --- whether ------------------------------------------------------------- */
 
 /* Whether @site is off in a pause. A track must tell its number, and a heap its
  * frees. A site without an id has not been called yet: it may be an end. */
@@ -86,7 +85,7 @@ static int decide_site(struct perfrec_site *site)
 	if (!gate || t_thread.in_vfork)
 		return 0;
 	if (gate & GATE_OFF) {
-		/* relaxed: what it says, it says alone */
+		/* relaxed: the word orders no other memory */
 		atom_store_rlx(&site->state, SITE_UNDECIDED);
 		return 0;
 	}
@@ -110,8 +109,7 @@ static int decide_site(struct perfrec_site *site)
 	return wanted;
 }
 
-/* --- slices of a thread -----------------------------------------------------
- */
+/* --- slices of a thread -------------------------------------------------- */
 
 static ATTR_COLD void put_slowly(uint64_t word, enum put_class class,
 				 uintptr_t sp)
@@ -181,8 +179,7 @@ static void end_slice_args(uint64_t span, const char *const *keys,
 	note_put(&note);
 }
 
-/* --- heaps ------------------------------------------------------------------
- */
+/* --- heaps --------------------------------------------------------------- */
 
 /* Both are tail calls: alloc_report() copies its caller's stack. */
 static void report_block(struct perfrec_heap *heap, const void *block,
@@ -196,8 +193,7 @@ static void report_free(struct perfrec_heap *heap, const void *block)
 	alloc_report_free(heap->site.id, block);
 }
 
-/* --- the object -------------------------------------------------------------
- */
+/* --- the object ---------------------------------------------------------- */
 
 ATTR_EXPORT struct perfrec_shim_1 perfrec_shim_1 = {
 	.state = &g_may_start,
@@ -225,6 +221,8 @@ ATTR_EXPORT struct perfrec_shim_1 perfrec_shim_1 = {
 	.local_id = note_local_id,
 	.async_enter = note_async_enter,
 	.async_leave = note_async_leave,
+	.trace_id = note_trace_id,
+	.traceparent = note_traceparent,
 };
 
 static void set_state(const uint32_t *state)

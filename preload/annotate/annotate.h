@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate - the shim's side of perfrec.h: the object that a program finds, and
- * slices of a thread.
+ * annotate - implements perfrec.h in the preloaded library: the table of
+ * functions that a program finds, and the slices of a thread.
  */
 #ifndef PERFREC_PRELOAD_ANNOTATE_ANNOTATE_H
 #define PERFREC_PRELOAD_ANNOTATE_ANNOTATE_H
 
 #include "preload/perfrec.h"
 
-/* What a program's weak reference finds (perfrec.h). Exported. */
+/* The table of functions. A program has a weak reference to it, by this name
+ * (perfrec.h). Exported. */
 extern struct perfrec_shim_1 perfrec_shim_1;
 
-/* Recording is on: from now on the categories in the arena decide about sites.
- */
+/* Call it when recording starts. From then on the categories in the arena decide
+ * which annotations are recorded. */
 void annotate_start(void);
 
-/* g_shim.paused has changed: decide sites anew. Any context. */
+/* Call it after a change of g_shim.paused. Each annotation in the code decides
+ * anew when it runs next. Any context. */
 void annotate_follow_pause(void);
 
-/* Recording is off, for good: so is every site. Any context. */
+/* Call it when recording has ended for good: turns off every annotation. Any
+ * context. */
 void annotate_off(void);
 
 #endif

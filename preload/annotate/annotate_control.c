@@ -4,6 +4,7 @@
  * names of threads, whether anything is recorded.
  */
 #include <pthread.h>
+#include <string.h>
 #include <time.h>
 
 #include "preload/annotate/annotate.h"
@@ -16,9 +17,11 @@
 #include "preload/core/thread.h"
 #include "preload/ring/hook.h"
 #include "preload/ring/put.h"
+#include "preload/ring/put_run.h"
 #include "preload/ring/slot.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+#include "shared/record_ext.h"
 
 #define FLUSH_NS 1000000000ULL
 #define FLUSH_STEP_NS 500000
@@ -97,6 +100,42 @@ void note_name_thread(const char *name)
 {
 	if (name && hook_may_record(0) == MAY_RECORD)
 		slot_set_name((uint64_t)libc()->self(), name);
+}
+
+/* A pause does not stop these two: it may end while the thread still works on
+ * that request. */
+void note_trace_id(const uint8_t *trace_id, const uint8_t *span_id)
+{
+	struct record cells[3] = { { record_ext_word(EXT_TRACE_ID, 2, 0, 0),
+				     0 } };
+	struct trace_ids *ids = (struct trace_ids *)&cells[1];
+
+	if (trace_id)
+		memcpy(ids->trace, trace_id, sizeof(ids->trace));
+	if (trace_id && span_id)
+		memcpy(ids->span, span_id, sizeof(ids->span));
+	put_run(cells, 3, 0, PUT_NOTE_END,
+		(uintptr_t)__builtin_frame_address(0));
+}
+
+void note_traceparent(const char *text)
+{
+	struct record cells[1 + TRACEPARENT_BYTES / sizeof(struct record)] = {
+		{ 0, 0 }
+	};
+	char *kept = (char *)&cells[1];
+	uint32_t bytes = 0;
+
+	if (!text) {
+		note_trace_id(NULL, NULL);
+		return;
+	}
+	for (; bytes < TRACEPARENT_BYTES && text[bytes]; bytes++)
+		kept[bytes] = text[bytes];
+	cells[0].word = record_ext_word(
+		EXT_TRACEPARENT, TRACEPARENT_BYTES / sizeof(*cells), bytes, 0);
+	put_run(cells, 1 + TRACEPARENT_BYTES / sizeof(*cells), 0, PUT_NOTE_END,
+		(uintptr_t)__builtin_frame_address(0));
 }
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood, 2014): one to one. */

@@ -31,8 +31,8 @@ _Static_assert(PERFREC_PROCESS_TRACK == TRACK_PROCESS &&
 		       PERFREC_GLOBAL_TRACK == TRACK_GLOBAL,
 	       "perfrec.h");
 
-/* How many numbers were given out. A forked child goes on counting: its tracks
- * are not its parent's. */
+/* The count of assigned numbers. A forked child continues it, because its
+ * tracks are not its parent's. */
 static struct {
 	uint64_t tracks, handles;
 } g_given;
@@ -82,8 +82,7 @@ void note_mark(struct perfrec_site *site, struct perfrec_arg *args,
 	note_put(&note);
 }
 
-/* --- counters ---------------------------------------------------------------
- */
+/* --- counters ------------------------------------------------------------ */
 
 static double value_as_double(struct perfrec_arg value)
 {
@@ -153,8 +152,7 @@ void note_count(struct perfrec_counter *counter, struct perfrec_arg value,
 		put_run(cells + 2, 2, 0, PUT_NOTE, CALL_SP);
 }
 
-/* --- asynchronous slices and states -----------------------------------------
- */
+/* --- asynchronous slices and states -------------------------------------- */
 
 uint64_t note_async_begin(struct perfrec_site *site, uint64_t track,
 			  uint64_t handle, struct perfrec_arg *args,
@@ -236,8 +234,7 @@ void note_state(struct perfrec_site *site, uint64_t track, uint64_t over,
 	note_put(&note);
 }
 
-/* --- tracks -----------------------------------------------------------------
- */
+/* --- tracks -------------------------------------------------------------- */
 
 /* perfrec_on_() has had @track registered. */
 uint64_t note_track_number(struct perfrec_track *track)
@@ -285,8 +282,7 @@ uint64_t note_track_new(uint64_t parent, const char *name, uint32_t flags,
 	if (description)
 		memcpy(&cells[1 + head_cells + name_cells], description,
 		       track.description_bytes);
-	/* Recorded in a pause, too: what comes after the pause is on this
-	 * track. */
+	/* Recorded even in a pause, because later events are on this track. */
 	put_run(cells, 1 + all, 0, PUT_NOTE_END, CALL_SP);
 	return track.track;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate_inner - what the functions of struct perfrec_shim_1 do, as far as
- * they are not in annotate.c itself. perfrec.h says what they are given. Any
- * context in which a hook may run.
+ * annotate_inner - the functions of struct perfrec_shim_1 outside of
+ * annotate.c. perfrec.h describes their arguments. Callable wherever a hook may
+ * run.
  */
 #ifndef PERFREC_PRELOAD_ANNOTATE_ANNOTATE_INNER_H
 #define PERFREC_PRELOAD_ANNOTATE_ANNOTATE_INNER_H
 
 #include "preload/perfrec.h"
 
-/* --- annotate_events.c ------------------------------------------------------
- */
+/* --- annotate_events.c --------------------------------------------------- */
 
 void note_instant(struct perfrec_site *site, struct perfrec_arg *args,
 		  size_t count);
@@ -36,13 +35,14 @@ uint64_t note_track_number(struct perfrec_track *track);
 uint64_t note_track_new(uint64_t parent, const char *name, uint32_t flags,
 			int32_t rank, const char *description);
 
-/* --- annotate_control.c -----------------------------------------------------
- */
+/* --- annotate_control.c -------------------------------------------------- */
 
 int note_is_recording(void);
 void note_pause(int paused);
 int note_flush(void);
 void note_name_thread(const char *name);
 uint64_t note_local_id(uint64_t id);
+void note_trace_id(const uint8_t *trace_id, const uint8_t *span_id);
+void note_traceparent(const char *text);
 
 #endif

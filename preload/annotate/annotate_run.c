@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate_run - events with arguments. Scalars lie with the caller in the form
- * that the ring has them in: the shim adds only the word in front of them and
- * the event behind them. An event with a text, or with a special key
- * (PERFREC_NAME and its like), is built in memory of its own: on the stack if
- * it is small, else in pages that are mapped for it, as the stack may be tiny.
+ * annotate_run - events with arguments. The caller's scalars already have the
+ * ring's form, so the shim only adds the word in front and the event behind. An
+ * event with a text or a special key (PERFREC_NAME and others) is built in
+ * other memory: on the stack if it is small, else in pages mapped for it,
+ * because the stack may be tiny.
  *
- * The program may change a text while it is copied. What fits is written, and
- * the lengths say how much was written.
+ * The program may change a text while it is copied. The shim cuts a text that
+ * has no room, and writes the length that it copied.
  */
 #include "preload/annotate/annotate_run.h"
 
@@ -17,12 +17,14 @@
 #include "preload/core/gate.h"
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
+#include "preload/core/thread_context.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"
 
 #define STACK_CELLS 32
 #define FLOWS_MAX 8
 #define CELL sizeof(struct record)
+#define REQUEST_CELLS (1 + (sizeof(struct trace_ids) + CELL - 1) / CELL)
 
 /* perfrec.h: types as enum note_type has them, and one more. */
 #define TYPE(arg) ((arg)->type & 0xff)
@@ -32,7 +34,7 @@
 
 _Static_assert(sizeof(struct perfrec_arg) == CELL, "an argument is a cell");
 
-/* What an event has beside values with keys. */
+/* The special keys of an event. */
 struct extras {
 	const struct perfrec_arg *name; /* NULL: none */
 	const struct perfrec_arg *correlation, *at;
@@ -49,8 +51,7 @@ struct build {
 	uint32_t args, args_max;
 };
 
-/* --- texts ------------------------------------------------------------------
- */
+/* --- texts --------------------------------------------------------------- */
 
 static const char *text_of(const struct perfrec_arg *arg)
 {
@@ -75,8 +76,7 @@ static const char *key_or_question(const char *key)
 	return key && key[0] ? key : "?";
 }
 
-/* --- what is to be said -----------------------------------------------------
- */
+/* --- parts of an event --------------------------------------------------- */
 
 static void take_flow(struct extras *extras, uint64_t id, bool ends)
 {
@@ -155,8 +155,7 @@ static void note_extra(void *context, const char *key,
 		extras->args++;
 }
 
-/* --- how long it is ---------------------------------------------------------
- */
+/* --- how long it is ------------------------------------------------------ */
 
 static void add_length(void *context, const char *key,
 		       const struct perfrec_arg *arg, bool key_text)
@@ -189,11 +188,11 @@ static uint32_t cells_of_note(const struct note *note,
 		build.used += 1 + extras->flows;
 	build.used += extras->correlation ? 2 : 0;
 	build.used += extras->at ? 2 : 0;
+	build.used += note->request ? REQUEST_CELLS : 0;
 	return build.used + note->cells;
 }
 
-/* --- writing it -------------------------------------------------------------
- */
+/* --- writing it ---------------------------------------------------------- */
 
 /* The next @cells cells; NULL when a text that grew has taken their room. */
 static struct record *add_cells(struct build *build, uint32_t cells)
@@ -206,7 +205,7 @@ static struct record *add_cells(struct build *build, uint32_t cells)
 	return at;
 }
 
-/* Add as much of @text, of @bytes, as fits. Returns how many bytes that is. */
+/* Adds the part of @text, of @bytes, that has room. Returns its length. */
 static uint32_t add_text(struct build *build, const char *text, uint64_t bytes)
 {
 	uint64_t room = (uint64_t)(build->room - build->used) * CELL;
@@ -228,6 +227,17 @@ static void add_prefix(struct build *build, enum record_ext ext, uint64_t value)
 		return;
 	at[0] = (struct record){ record_ext_word(ext, 1, 0, 0), 0 };
 	at[1] = (struct record){ value, 0 };
+}
+
+static void add_request(struct build *build, const struct trace_ids *ids)
+{
+	struct record *at = add_cells(build, REQUEST_CELLS);
+
+	if (!at)
+		return;
+	memset(at, 0, REQUEST_CELLS * CELL);
+	at[0].word = record_ext_word(EXT_REQUEST, REQUEST_CELLS - 1, 0, 0);
+	memcpy(&at[1], ids, sizeof(*ids));
 }
 
 static void add_name(struct build *build, const struct perfrec_arg *name)
@@ -313,6 +323,8 @@ static void write_note(struct build *build, const struct note *note,
 		add_prefix(build, EXT_CORRELATION, extras->correlation->value);
 	if (extras->at)
 		add_prefix(build, EXT_AT, extras->at->value);
+	if (note->request)
+		add_request(build, note->request);
 	if (extras->args)
 		add_args(build, note);
 	build->room += note->cells;
@@ -382,7 +394,7 @@ static ATTR_NOINLINE void write_in_pages(struct build *build, uint32_t cells,
 	sys(SYS_munmap, address, cells * CELL);
 }
 
-/* Count what was left out of an event. */
+/* Counts the omitted parts of an event. */
 static void count_cut(uint32_t cut)
 {
 	if (cut && t_thread.slot)
@@ -420,12 +432,19 @@ void note_put(struct note *note)
 {
 	struct record *cells = (struct record *)note->args;
 	uint32_t count = (uint32_t)note->count;
+	struct trace_ids ids;
 
-	if (!count) {
+	/* An END has the request of its BEGIN. */
+	note->request = (note->class == PUT_BEGIN || note->class == PUT_NOTE) &&
+					thread_context_read(&ids)
+				? &ids
+				: NULL;
+	if (!count && !note->request) {
 		put_run(note->event, note->cells, 0, note->class, note->sp);
 		return;
 	}
-	if (note->special || note->key_texts || !all_scalars(note)) {
+	if (note->request || note->special || note->key_texts ||
+	    !all_scalars(note)) {
 		put_texts(note);
 		return;
 	}

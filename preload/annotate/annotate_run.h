@@ -11,11 +11,12 @@
 
 #include "preload/perfrec.h"
 #include "preload/ring/put_run.h"
+#include "shared/record_ext.h"
 
 /* An event and its arguments. */
 struct note {
-	/* As PERFREC_ARGS_() makes them: one cell that is not used, @count
-	 * values, two cells more. The shim writes to them. NULL: none. */
+	/* From PERFREC_ARGS_(): an unused cell, @count values, two more cells.
+	 * The shim overwrites them. NULL: none. */
 	struct perfrec_arg *args;
 	const char *const
 		*keys; /* of each value; may be PERFREC_NAME and its like */
@@ -25,10 +26,11 @@ struct note {
 	struct record event[2];
 	uint32_t cells; /* of event */
 	enum put_class class;
+	const struct trace_ids *request; /* note_put()'s own */
 	uintptr_t sp; /* for put_run() */
 };
 
-/* Record @note, or count it. Any context in which a hook may run. */
+/* Records @note, or counts it. Callable wherever a hook may run. */
 void note_put(struct note *note);
 
 #endif

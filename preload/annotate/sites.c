@@ -53,8 +53,7 @@ static struct {
 	uint32_t seen; /* ids up to here have been looked at */
 } g_sites;
 
-/* --- contents ---------------------------------------------------------------
- */
+/* --- contents ------------------------------------------------------------ */
 
 static bool is_special(const char *key)
 {
@@ -167,8 +166,7 @@ static void describe_site(const struct perfrec_site *site, struct entry *entry)
 		entry->head.track = (entry->hash | 1ULL << 63) & ~(1ULL << 62);
 }
 
-/* --- entries ----------------------------------------------------------------
- */
+/* --- entries ------------------------------------------------------------- */
 
 static uint32_t *site_offsets(void)
 {
@@ -250,8 +248,8 @@ static void write_entry(const struct entry *entry, uint32_t id, uint32_t offset)
 	atom_store_rel(&site_offsets()[id], offset + 1);
 }
 
-/* Add @amount to @counter, which may not come above @limit. Returns what it was
- * before, or UINT32_MAX: too little is left. */
+/* Adds @amount to @counter unless the sum is above @limit. Returns the old
+ * value, or UINT32_MAX if it is. */
 static uint32_t take_amount(uint32_t *counter, uint32_t amount, uint32_t limit)
 {
 	for (;;) {
@@ -260,14 +258,13 @@ static uint32_t take_amount(uint32_t *counter, uint32_t amount, uint32_t limit)
 
 		if (old > limit || amount > limit - old)
 			return UINT32_MAX;
-		/* order: sc, SITE: what is taken is nobody else's */
+		/* order: sc, SITE: no other thread takes the same room */
 		if (atom_cas_sc(counter, old, old + amount))
 			return old;
 	}
 }
 
-/* --- the hash table ---------------------------------------------------------
- */
+/* --- the hash table ------------------------------------------------------ */
 
 /* The hash of an entry in the arena. Its writer has put it there. */
 static uint32_t kept_hash(const struct site_shm *entry)
@@ -297,7 +294,7 @@ static void chain_id(uint32_t id, uint32_t hash)
  * is passed over for good: at worst its contents get another id. */
 static void chain_new(void)
 {
-	/* relaxed, both: what is missed comes the next time */
+	/* relaxed, both: the next call sees a missed site */
 	uint32_t count =
 		MIN(atom_load_rlx(&g_shim.page->site_count), SITE_MORE - 1u);
 	uint32_t id = atom_load_rlx(&g_sites.seen);
@@ -333,8 +330,7 @@ static uint32_t find_equal(const struct entry *entry)
 	return 0;
 }
 
-/* --- ids --------------------------------------------------------------------
- */
+/* --- ids ----------------------------------------------------------------- */
 
 /* There is no id, or no room, for another site: count it. Returns SITE_MORE. */
 static uint32_t count_lost(void)

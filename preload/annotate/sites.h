@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites - the places in the program that record annotations, and the ids by
- * which the collector knows them (shared/site_shm.h).
+ * sites - the places in the program that record annotations, and their ids
+ * (shared/site_shm.h).
  *
- * Nothing here keeps a pointer to a site, as its plugin may be unloaded at any
- * time. Any thread, any context in which a hook may run, while recording is on.
+ * This module keeps no pointer to a site, because its plugin may be unloaded at
+ * any time. Any thread, wherever a hook may run, while recording is on.
  */
 #ifndef PERFREC_PRELOAD_ANNOTATE_SITES_H
 #define PERFREC_PRELOAD_ANNOTATE_SITES_H
@@ -18,10 +18,10 @@
 /* The id of every site that found no id, or no room: "more sites". */
 #define SITE_MORE 0xffff
 
-/* A site's state is the count of changes of the categories by which the site
- * was decided, with SITE_OFF if it is not recorded; or SITE_UNDECIDED. While
- * there are no categories, or the program has paused recording, the shim's word
- * is one of the others. */
+/* A site's state is the count of changes of the categories when the site was
+ * decided, with SITE_OFF if it is not recorded; or SITE_UNDECIDED. While there
+ * are no categories, or the program has paused recording, the shim's word is
+ * one of the other values. */
 #define SITE_OFF (1u << 31)
 #define SITE_UNDECIDED UINT32_MAX
 #define SITES_ARE_OFF (SITE_UNDECIDED ^ SITE_OFF)

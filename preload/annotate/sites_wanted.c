@@ -77,8 +77,8 @@ static bool item_is_glob(const struct item *item)
 	return false;
 }
 
-/* How long the first word of @category is, if it is one of those that are
- * recorded only when asked for; else 0. */
+/* Returns the length of the first word of @category if that word is recorded
+ * only on request; else 0. */
 static size_t tag_bytes(const char *category)
 {
 	static const char tag[][6] = { "debug", "slow" };

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites_wanted - the list of categories (--categories 'net*,-net.debug'), which
- * says what annotations are recorded.
+ * sites_wanted - the list of recorded categories (--categories
+ * 'net*,-net.debug').
  *
- * Items are separated by commas. An item with '-' in front excludes. '*' stands
- * for any characters, '?' for one. Of the items that match a category, one
- * without '*' and
- * '?' decides, else one with them; of several such, the last. If no item
- * matches, the category is recorded if all items exclude, or there are none. A
- * category whose first word (up to a '.') is "debug" or "slow" is recorded only
- * if an item asks for it that begins with that word.
+ * Commas separate items. An item with '-' in front excludes. '*' stands for any
+ * characters, '?' for one. An item without '*' and '?' that matches the
+ * category decides, otherwise one with them; if several match, the last. If no
+ * item matches, the category is recorded if all items exclude or there are no
+ * items. A category whose first word (up to a '.') is "debug" or "slow" is
+ * recorded only if a matching item begins with that word.
  */
 #ifndef PERFREC_PRELOAD_ANNOTATE_SITES_WANTED_H
 #define PERFREC_PRELOAD_ANNOTATE_SITES_WANTED_H
@@ -22,7 +21,8 @@
  * the time. Any context. */
 bool sites_wanted(const char *category, bool *wanted, uint32_t *changes);
 
-/* The list's count of changes, in the arena. It lasts as long as the process.
+/* Returns the list's count of changes, in the arena, valid until the process
+ * ends.
  */
 const uint32_t *sites_changes(void);
 

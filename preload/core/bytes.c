@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bytes - the functions of <string.h> that the shim calls, and those that
- * compilers make of assignments and loops; hidden, so that neither the
- * program's nor the C library's are ever called. The Makefile keeps compilers
- * from finding a memcpy() in memcpy().
+ * bytes - the functions of <string.h> that the shim calls, or that compilers
+ * insert for assignments and loops. Hidden, so that neither the program's nor
+ * the C library's are called. The Makefile keeps compilers from turning
+ * memcpy() into a call of itself.
  */
 #pragma GCC visibility push(hidden)
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
-/* A word of any object, at any address. */
+/* A word of an object of any type, at any alignment. */
 struct word {
 	uint64_t value;
 } __attribute__((packed, may_alias));

@@ -8,8 +8,7 @@
 
 struct chain g_chain;
 
-/* @symbol as the next library defines it; NULL when that is the C library:
- * its stubs are empty. */
+/* Returns the next definition; NULL if it is the C library's empty stub. */
 static chain_hook *find_hook(const char *symbol)
 {
 	const struct link_map *map;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock - the kernel's clocks, in ns, one of which a recording may use (enum
- * wire_clock); and whether the other one, the CPU's counter (shared/ticks.h),
- * may be read. Any context.
+ * clock - the kernel's clocks in ns, and a check whether the CPU's counter
+ * (shared/ticks.h) may be read. A recording uses one of these clocks (enum
+ * wire_clock). Callable from any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_CLOCK_H
 #define PERFREC_PRELOAD_CORE_CLOCK_H
@@ -15,8 +15,8 @@
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 
-/* False when prctl(PR_SET_TSC) has made rdtsc a fault in this thread. Then the
- * vDSO's clocks are faults as well, as they read it. */
+/* Returns false if prctl(PR_SET_TSC) has made rdtsc fault in this thread. The
+ * vDSO's clocks then fault as well, because they read the counter. */
 static inline bool clock_allowed(void)
 {
 	int state = PR_TSC_ENABLE;
@@ -24,7 +24,7 @@ static inline bool clock_allowed(void)
 	return sys(SYS_prctl, PR_GET_TSC, &state) < 0 || state == PR_TSC_ENABLE;
 }
 
-/* ns of clock @id. By libc and the vDSO: no system call; keeps errno. */
+/* Returns clock @id in ns, without a system call (vDSO). Keeps errno. */
 static inline uint64_t clock_ns(clockid_t id)
 {
 	struct timespec now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count - counters of one thread, which its signal handlers count up, too.
- * Any context.
+ * count - counters that a thread and its signal handlers increment. Callable
+ * from any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_COUNT_H
 #define PERFREC_PRELOAD_CORE_COUNT_H
@@ -11,8 +11,7 @@
 
 #include "shared/atomic.h"
 
-/* Adds one. One instruction, so that a handler's count in between is not lost.
- */
+/* One instruction, so that no increment of a handler is lost. */
 static inline void count_up(uint64_t *counter)
 {
 #if defined(__x86_64__)
@@ -23,7 +22,6 @@ static inline void count_up(uint64_t *counter)
 #endif
 }
 
-/* Shifts @bits left by one. */
 static inline void count_shift(uint64_t *bits)
 {
 #if defined(__x86_64__)
@@ -33,8 +31,7 @@ static inline void count_shift(uint64_t *bits)
 #endif
 }
 
-/* Shifts @bits right by one, arithmetically, and returns the bit that falls
- * out. */
+/* Shifts @bits right by one, arithmetically. Returns the bit shifted out. */
 static inline bool count_unshift(uint64_t *bits)
 {
 	bool out;
@@ -48,7 +45,6 @@ static inline bool count_unshift(uint64_t *bits)
 	return out;
 }
 
-/* Sets @bit, which is constant, in @bits. */
 static inline void count_or(uint64_t *bits, int bit)
 {
 #if defined(__x86_64__)
@@ -58,8 +54,7 @@ static inline void count_or(uint64_t *bits, int bit)
 #endif
 }
 
-/* Returns what was counted and sets the counter to 0, in one instruction as
- * well. */
+/* Returns the count and resets it, in one instruction. */
 static inline uint64_t count_take(uint64_t *counter)
 {
 	/* order: sc, COUNT: a handler finds it taken or not */

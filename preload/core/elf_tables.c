@@ -6,13 +6,13 @@
 
 #include "shared/compiler.h"
 
-/* A bit of a symbol's version: dlsym() does not take this version. */
+/* Flag of a symbol's version: dlsym() skips hidden versions. */
 #define VERSION_HIDDEN 0x8000
-/* Lower numbers stand for no version. */
+/* Lower numbers mean "no version". */
 #define VERSION_FIRST 2
 
-/* The dynamic linker has made most pointers of the dynamic section absolute,
- * but not those of the vDSO or of modules whose section is read-only. */
+/* The dynamic linker makes most pointers of a dynamic section absolute, but not
+ * those of the vDSO or of a read-only section. */
 static const void *absolute(ElfW(Addr) pointer, ElfW(Addr) base)
 {
 	return (const void *)(pointer < base ? pointer + base : pointer);
@@ -137,7 +137,6 @@ static uint32_t hash_sysv(const char *name)
 	return hash;
 }
 
-/* The name of symbol @i's version; NULL if it has none. */
 static const char *version_name(const struct elf_tables *tables, uint32_t i)
 {
 	const char *at = (const char *)tables->version_names;
@@ -160,7 +159,7 @@ static const char *version_name(const struct elf_tables *tables, uint32_t i)
 	return NULL;
 }
 
-/* True if symbol @i is its name's default, or has version @version. */
+/* True for the default of a name, and for version @version. */
 static bool is_version(const struct elf_tables *tables, uint32_t i,
 		       const char *version)
 {
@@ -172,33 +171,38 @@ static bool is_version(const struct elf_tables *tables, uint32_t i,
 	return name && !strcmp(name, version);
 }
 
+struct wanted {
+	const char *name, *version;
+	bool is_tls; /* a thread-local variable, whose value may be 0 */
+};
+
 static bool defines(const struct elf_tables *tables, uint32_t i,
-		    const char *name, const char *version)
+		    const struct wanted *wanted)
 {
 	const ElfW(Sym) *symbol = &tables->symbols[i];
+	bool is_tls = ELF64_ST_TYPE(symbol->st_info) == STT_TLS;
 
-	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
-	       ELF64_ST_TYPE(symbol->st_info) != STT_TLS &&
-	       !strcmp(tables->names + symbol->st_name, name) &&
-	       is_version(tables, i, version);
+	return symbol->st_shndx != SHN_UNDEF && is_tls == wanted->is_tls &&
+	       (is_tls || symbol->st_value) &&
+	       !strcmp(tables->names + symbol->st_name, wanted->name) &&
+	       is_version(tables, i, wanted->version);
 }
 
-/* DT_GNU_HASH: four words, a Bloom filter of words the size of an address,
- * buckets, and for each hashed symbol its hash, whose lowest bit ends a
+/* DT_GNU_HASH: four header words, a Bloom filter of address-sized words,
+ * buckets, and a hash for each hashed symbol. The lowest bit of a hash ends its
  * bucket. Returns the symbol's index, or 0. */
-static uint32_t find_gnu(const struct elf_tables *tables, const char *name,
-			 const char *version)
+static uint32_t find_gnu(const struct elf_tables *tables,
+			 const struct wanted *wanted)
 {
 	const uint32_t *table = tables->gnu_hash, *buckets, *hashes;
-	uint32_t hash = hash_gnu(name);
+	uint32_t hash = hash_gnu(wanted->name);
 
 	if (!table[0])
 		return 0;
 	buckets = table + 4 + table[2] * (sizeof(ElfW(Addr)) / 4);
 	hashes = buckets + table[0] - table[1];
 	for (uint32_t i = buckets[hash % table[0]]; i; i++) {
-		if ((hashes[i] | 1) == (hash | 1) &&
-		    defines(tables, i, name, version))
+		if ((hashes[i] | 1) == (hash | 1) && defines(tables, i, wanted))
 			return i;
 		if (hashes[i] & 1)
 			break;
@@ -206,10 +210,10 @@ static uint32_t find_gnu(const struct elf_tables *tables, const char *name,
 	return 0;
 }
 
-/* DT_HASH: the numbers of buckets and of symbols, the buckets, and for each
- * symbol the next one of its bucket. */
-static uint32_t find_sysv(const struct elf_tables *tables, const char *name,
-			  const char *version)
+/* DT_HASH: number of buckets, number of symbols, buckets, and for each symbol
+ * the next one of its bucket. Returns the symbol's index, or 0. */
+static uint32_t find_sysv(const struct elf_tables *tables,
+			  const struct wanted *wanted)
 {
 	const uint32_t *table = tables->sysv_hash, *buckets, *next;
 
@@ -217,15 +221,16 @@ static uint32_t find_sysv(const struct elf_tables *tables, const char *name,
 		return 0;
 	buckets = table + 2;
 	next = buckets + table[0];
-	for (uint32_t i = buckets[hash_sysv(name) % table[0]]; i; i = next[i])
-		if (defines(tables, i, name, version))
+	for (uint32_t i = buckets[hash_sysv(wanted->name) % table[0]]; i;
+	     i = next[i])
+		if (defines(tables, i, wanted))
 			return i;
 	return 0;
 }
 
 #if defined(__aarch64__)
-/* What the CPU can do, in the form in which a resolver is told. All zero, as
- * long as nobody knows: then a resolver names a function for any CPU. */
+/* The CPU's features, in the form that resolvers read. While all zero
+ * (unknown), a resolver chooses a function that runs on any CPU. */
 static struct {
 	unsigned long size, hwcap, hwcap2;
 } g_cpu = { .size = sizeof(g_cpu) };
@@ -245,22 +250,28 @@ static void *resolve_ifunc(void *resolver)
 		g_cpu.hwcap | has_argument, &g_cpu);
 }
 #else
-/* Calls @resolver as the dynamic linker does. */
 static void *resolve_ifunc(void *resolver)
 {
 	return ((void *(*)(void))resolver)();
 }
 #endif
 
-/* The symbol that defines @name, or 0. */
-static uint32_t find_symbol(const struct elf_tables *tables, const char *name,
-			    const char *version)
+static uint32_t find_wanted(const struct elf_tables *tables,
+			    const struct wanted *wanted)
 {
 	if (!tables->symbols || !tables->names)
 		return 0;
 	if (tables->gnu_hash)
-		return find_gnu(tables, name, version);
-	return tables->sysv_hash ? find_sysv(tables, name, version) : 0;
+		return find_gnu(tables, wanted);
+	return tables->sysv_hash ? find_sysv(tables, wanted) : 0;
+}
+
+static uint32_t find_symbol(const struct elf_tables *tables, const char *name,
+			    const char *version)
+{
+	const struct wanted wanted = { .name = name, .version = version };
+
+	return find_wanted(tables, &wanted);
 }
 
 void *elf_tables_find_version(const struct elf_tables *tables, const char *name,
@@ -290,4 +301,13 @@ const char *elf_tables_version(const struct elf_tables *tables,
 	uint32_t i = find_symbol(tables, name, NULL);
 
 	return i ? version_name(tables, i) : NULL;
+}
+
+const ElfW(Sym) *
+	elf_tables_find_tls(const struct elf_tables *tables, const char *name)
+{
+	const struct wanted wanted = { .name = name, .is_tls = true };
+	uint32_t i = find_wanted(tables, &wanted);
+
+	return i ? &tables->symbols[i] : NULL;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * elf_tables - the dynamic symbols of a loaded module. The dynamic linker has
- * mapped these tables and trusts them; so does the shim. Nothing here
- * allocates, locks or changes errno, and nothing of the program is called, but
- * the resolver of an STT_GNU_IFUNC. Any context.
+ * mapped these tables and trusts them, and so does the shim. The functions do
+ * not allocate, lock or change errno; of the program they only call resolvers
+ * of STT_GNU_IFUNC symbols. Callable from any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_ELF_TABLES_H
 #define PERFREC_PRELOAD_CORE_ELF_TABLES_H
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a dynamic section points to. A field is NULL or 0 where the section does
- * not have that entry. */
+/* The tables that a dynamic section points to. A field is NULL or 0 if the
+ * section lacks the entry. */
 struct elf_tables {
 	ElfW(Addr) base;
 	const ElfW(Sym) * symbols;
@@ -28,41 +28,41 @@ struct elf_tables {
 	size_t bytes[2]; /* of relocations */
 };
 
-/* Fill @tables from the dynamic section @entry of a module that lies at @base.
- */
+/* Fills @tables from the dynamic section @entry of a module loaded at @base. */
 void elf_tables_read(struct elf_tables *tables, const ElfW(Dyn) * entry,
 		     ElfW(Addr) base);
-/* The same for a module in the dynamic linker's list. */
 void elf_tables_of(struct elf_tables *tables, const struct link_map *map);
 
-/* How many bytes the symbols take. No tag says that; but they end where the
- * next table begins, whichever it is. 0 if no table lies behind them. */
+/* Returns the size of the symbols in bytes. No tag has it, so the next table in
+ * memory ends them. 0 if no table follows. */
 size_t elf_tables_symbol_bytes(const struct elf_tables *tables);
 
-/* Where the module defines @name, in the version that dlsym() takes; NULL if it
- * does not define it. For an STT_GNU_IFUNC that is the function which its
- * resolver returns. */
+/* Returns the module's definition of @name in the version that dlsym() returns;
+ * NULL if there is none. Resolves an STT_GNU_IFUNC. */
 void *elf_tables_find(const struct elf_tables *tables, const char *name);
 
-/* The same; but it also finds a definition that has version @version, which
- * dlsym() does not take. The dynamic linker binds a program's reference to that
- * version to it. */
+/* elf_tables_find() that also accepts a hidden definition of version @version,
+ * as the dynamic linker does for references with that version. */
 void *elf_tables_find_version(const struct elf_tables *tables, const char *name,
 			      const char *version);
 
-/* The version of what elf_tables_find() finds; NULL if it has none, or nothing
- * is found. */
+/* Returns the version that elf_tables_find() finds; NULL if none. */
 const char *elf_tables_version(const struct elf_tables *tables,
 			       const char *name);
 
+/* Returns the symbol of the thread-local variable @name; its value is the
+ * offset in the module's TLS block. NULL if not defined. */
+const ElfW(Sym) *
+	elf_tables_find_tls(const struct elf_tables *tables, const char *name);
+
 #if defined(__aarch64__)
-/* From now on resolvers of an STT_GNU_IFUNC are told that the CPU has @hwcap
- * and @hwcap2 (AT_HWCAP, AT_HWCAP2). Any thread; all of them say the same. */
+/* Sets the CPU features (AT_HWCAP, AT_HWCAP2) that IFUNC resolvers receive. Any
+ * thread may call this, because all pass the same values. */
 void elf_tables_set_cpu(unsigned long hwcap, unsigned long hwcap2);
 #endif
 
-/* The slot in which the module's reference to @name was resolved; NULL if it
- * has none. */
+/* Returns the resolved slot of the reference to @name; NULL if there is
+ * none. */
 void *const *elf_tables_slot(const struct elf_tables *tables, const char *name);
 
 #endif

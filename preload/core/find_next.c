@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * find_next - a program, or a library preloaded in front of the shim, may
- * define a function that the shim interposes, and find the next one by
- * dlsym(RTLD_NEXT): that is the shim's. So the shim must go on from its own
- * place in the order of search. From the head of the list it would find its
- * caller again, and call it, without end.
+ * find_next - finds the next definition of a function that the shim interposes.
  *
- * The order is that of the dynamic linker's list, which debuggers read, too:
- * the program, what is preloaded, then what these need, level by level; behind
- * those, whatever was opened since. dlsym() is of no use: it takes a lock, may
- * allocate, and forgets what dlerror() was to say.
+ * A program, or a library preloaded in front of the shim, may define such a
+ * function as well and find the next one by dlsym(RTLD_NEXT): the shim's. So
+ * the shim must search from its own position. A search from the head of the
+ * list would find the caller again and recurse forever.
  *
- * Modules that a program starts with are never unloaded. What the shim looks
- * for is mostly in one of them, so the walk mostly ends before the modules that
- * come and go.
+ * The order is that of the dynamic linker's list for debuggers: the program,
+ * preloaded libraries, their dependencies level by level, then modules opened
+ * later. The shim cannot use dlsym(): it takes a lock, may allocate, and
+ * discards the pending message of dlerror().
+ *
+ * Modules from the program's start are never unloaded. Most functions are
+ * defined in one of them, so the walk rarely reaches modules that come and go.
  */
 #include "preload/core/find_next.h"
 
@@ -22,10 +22,9 @@
 #include "preload/core/elf_tables.h"
 #include "preload/core/linker.h"
 
-/* The version that programs name when they refer to @name: the C library's
- * default. If the C library does not define @name, the first default behind the
- * shim. A preloaded library may define only that version of @name
- * (libc_malloc_debug). NULL: none. */
+/* Returns the version that programs use for @name: the C library's default,
+ * else the first default behind the shim. A preloaded library may define only
+ * that version (libc_malloc_debug). */
 static const char *version_of(const char *name)
 {
 	const struct link_map *shim = linker_shim(), *module = linker_libc();

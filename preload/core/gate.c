@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gate - recording starts when somebody first asks (a hook, an annotation, the
- * constructor), goes on in a forked child when that first records, and ends
- * when the collector leaves.
+ * gate - changes the gate's word. Recording starts at the first request (a
+ * hook, an annotation, the constructor), continues in a forked child with its
+ * first record, and ends when the collector leaves.
  *
- * The three change the gate's word here. What else belongs to them stands
- * higher in the shim, and is called through struct gate_actions. That is a
- * table in the file, and not one that a constructor fills in, as hooks run
- * before any constructor of ours. Until the dynamic linker has relocated the
- * table nobody looks at it.
+ * Rooms of higher rank do the rest through struct gate_actions. That is
+ * constant data in the file, because hooks run before the shim's constructors.
+ * It is not read until the dynamic linker has relocated it.
  */
 #include "preload/core/gate.h"
 
@@ -27,12 +25,12 @@ static enum mode g_mode;
 struct gate g_gate = { .word = GATE_UNBEGUN };
 struct shim g_shim;
 
-/* One empty entry, never looked at. */
+/* One empty entry, never read. */
 static const uint64_t g_no_filter[2];
 static const uint16_t g_no_numbers[2];
 struct gate_filter g_filter = { g_no_filter, 63, g_no_numbers, 0 };
 
-/* The linker makes this name for the start of the section. */
+/* The linker defines this symbol at the start of the section. */
 extern const struct gate_actions __start_gate_actions[]
 	__attribute__((visibility("hidden")));
 
@@ -50,7 +48,7 @@ static uint64_t set_word(uint64_t word)
 
 static uint64_t off_word(void)
 {
-	/* Chained hooks are called by hook_general(), recording or not. */
+	/* hook_general() calls chained hooks even while recording is off. */
 	return g_chain.enter || g_chain.exit ? GATE_OFF | GATE_GENERAL
 					     : GATE_OFF;
 }
@@ -62,7 +60,7 @@ void gate_switch_off(void)
 	__start_gate_actions->off();
 }
 
-/* An epoch tells a process from every one it was forked from. */
+/* Returns a word with a new epoch, different from those of all ancestors. */
 static uint64_t open_word(void)
 {
 	uint32_t epoch =
@@ -74,8 +72,8 @@ static uint64_t open_word(void)
 		flags |= GATE_FILTER;
 	if (g_shim.general || g_shim.paused)
 		flags |= GATE_GENERAL;
-	return 1ULL << GATE_NEWS_SHIFT | /* not 0: that is a thread which must
-					    look around (map_log.c) */
+	return 1ULL << GATE_NEWS_SHIFT | /* not 0: a thread with 0 must check
+					  * functions (map_log.c) */
 	       (epoch ? epoch : GATE_EPOCH_STEP) | flags;
 }
 
@@ -85,14 +83,13 @@ void gate_take_filter(void)
 	/* relaxed: CONTROL ordered it, where it was seen not to be HOLD */
 	uint32_t shift = atom_load_rlx(&g_shim.page->filter_shift);
 
-	/* 2 to FILTER_ENTRIES entries: a larger table would not be inside
-	 * the arena. */
+	/* More than FILTER_ENTRIES would exceed the arena. */
 	if (shift > 63 || shift < 64 - __builtin_ctz(FILTER_ENTRIES))
 		return;
 	g_filter.shift = shift;
 	g_filter.numbers = (const uint16_t *)(arena + ARENA_FILTER_NUMBERS);
 	g_filter.count = function_numbers(g_shim.ring_cells);
-	/* order: rel, GATEFILTER: what is forked here sees all or nothing */
+	/* order: rel, GATEFILTER: children forked here see all or nothing */
 	atom_store_rel(&g_filter.table,
 		       (const uint64_t *)(arena + ARENA_FILTER));
 }
@@ -114,11 +111,10 @@ void gate_take_late_filter(void)
 	do {
 		/* relaxed: the swap decides */
 		gate = atom_load_rlx(&g_gate.word);
-		/* Switched off, or wiped: who opens it sees the table. */
+		/* Off or wiped: the opener sees the table. */
 		if (gate < GATE_EPOCH_STEP)
 			return;
-		/* order: sc, GATEFILTER: a hook that sees the flag sees the
-		 * table */
+		/* order: sc, GATEFILTER: the flag implies the table */
 	} while (!atom_cas_sc(&g_gate.word, gate, gate | GATE_FILTER));
 }
 
@@ -128,7 +124,7 @@ void gate_open(void)
 	set_word(open_word());
 }
 
-/* The gate's page was wiped: this is a forked child, in its parent's arena. */
+/* A wiped page: this is a forked child, in its parent's arena. */
 static uint64_t continue_in_child(void)
 {
 	int32_t pid = (int32_t)sys(SYS_getpid);
@@ -136,13 +132,13 @@ static uint64_t continue_in_child(void)
 	if (g_shim.pid != pid) {
 		g_shim.fork_parent = g_shim.pid;
 		g_shim.pid = pid;
-		t_thread.untold = 0; /* the parent tells the arena of those */
+		t_thread.untold = 0; /* the parent reports its own */
 		__start_gate_actions->forked();
 	}
 	return set_word(open_word());
 }
 
-/* True when begin() was called: by one thread only. */
+/* Returns true in the one thread that called begin(). */
 static bool begin_once(void)
 {
 	/* order: sc, START: one thread; the others do not record yet */
@@ -158,15 +154,14 @@ uint64_t gate_settle(void)
 	int saved_errno;
 	bool begun;
 
-	/* In a vfork child it would be the parent that starts. */
+	/* A vfork() child would start its parent's recording. */
 	if (t_thread.in_vfork)
 		return 0;
 	if (g_mode == MODE_ON)
 		return continue_in_child();
 	if (g_mode == MODE_OFF)
 		return set_word(off_word());
-	/* Too early: pointers in the shim, or the environment, are not
-	 * there. */
+	/* Too early: the shim's pointers or the environment are not set up. */
 	if (!linker_has_relocated() || !libc_start_environ())
 		return 0;
 	saved_errno = *libc()->errno_location();
@@ -192,7 +187,7 @@ bool gate_begin_if_wanted(void)
 {
 	static bool begun;
 
-	/* Too early as long as libc does not know its environment. */
+	/* libc does not know its environment yet. */
 	if (begun || !linker_has_relocated() || !libc_environ())
 		return false;
 	begun = true;
@@ -203,8 +198,8 @@ bool gate_begin_if_wanted(void)
 	return true;
 }
 
-/* The kernel wipes no page of a file, so the gate gets another page. Until its
- * fields are back it is not settled, as before. */
+/* The kernel does not wipe pages of files, so the gate gets an anonymous page.
+ * Until the fields are restored, the gate is unsettled, as before. */
 bool gate_wipe_on_fork(void)
 {
 	/* relaxed, all: nothing is recorded yet */

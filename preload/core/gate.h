@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gate - what the shim keeps for the whole process: whether it is recorded (the
- * gate), and where to (g_shim).
- *
- * Every hook reads the gate first. It also starts recording, by way of this
- * module: the first hook may run before the shim's constructor.
+ * gate - the state of the process: the gate says whether it is recorded, g_shim
+ * says where to. Hooks read the gate first, and can start recording, because
+ * the first hook may run before the shim's constructor.
  */
 #ifndef PERFREC_PRELOAD_CORE_GATE_H
 #define PERFREC_PRELOAD_CORE_GATE_H
@@ -19,9 +17,9 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* The largest size of a page. Not more than needed: where .bss has a larger
- * alignment than a page it becomes a segment of its own without bytes in the
- * file, and valgrind then reads no symbols and no unwind tables of the shim. */
+/* The largest page size, and no more. With an alignment above the page size
+ * .bss becomes a segment without bytes in the file, and valgrind then reads
+ * neither symbols nor unwind tables of the shim. */
 #if defined(__x86_64__)
 #define GATE_PAGE_BYTES 4096
 #else
@@ -29,63 +27,60 @@
 #endif
 
 /*
- * The gate's word is GATE_UNBEGUN until recording starts, and zero in a forked
- * child, since the page is MADV_WIPEONFORK. Else it is GATE_OFF with flags, or
- * this process's epoch with flags (thread_asm.h). The page has nothing but what
- * a child must find zero.
+ * The gate's word is GATE_UNBEGUN until recording starts, and 0 in a forked
+ * child, because the page is MADV_WIPEONFORK. Otherwise it is GATE_OFF or this
+ * process's epoch, with flags (thread_asm.h). Every field of the page must be 0
+ * in a child.
  *
- * The file of the shim says GATE_UNBEGUN, not 0. Before the dynamic linker has
- * set up thread-local storage every epoch reads as 0; with a gate of 0 the fast
- * path of hooks in a program's IFUNC resolvers would record.
+ * The initial word is not 0: until thread-local storage is set up, every
+ * thread's epoch reads as 0, and hooks in the program's IFUNC resolvers would
+ * match a word of 0 and take the fast path.
  */
 struct gate {
 	uint64_t word;
-	uint32_t count_epoch; /* the epoch of threads whose count cells are of
-			       * this process; 0: there are none */
-	uint32_t map_lock; /* map_log.c: held by a thread of this process */
-	uint32_t map_closing; /* map_log.c: calls of dlclose() that run */
+	uint32_t count_epoch; /* epoch of threads with count cells; 0: none */
+	uint32_t map_lock; /* map_log.c */
+	uint32_t map_closing; /* map_log.c: running calls of dlclose() */
 	uint32_t map_opened; /* map_log.c: dlopen() was called */
-	uint32_t slot_lock; /* slot_memory.c: held by such a thread */
+	uint32_t slot_lock; /* slot_memory.c */
 	uint8_t pad[GATE_PAGE_BYTES - 28];
 } __attribute__((aligned(GATE_PAGE_BYTES)));
 
 _Static_assert(offsetof(struct gate, count_epoch) == GATE_COUNT_EPOCH, "asm");
 
-/* Where this process records to. Settled when recording starts, but for a few
- * words; a forked child inherits it. */
+/* Where this process records to. A forked child inherits it. */
 struct shim {
 	struct page_shm *page; /* the arena */
 	struct slot_shm *slots;
 	struct record *rings;
 	const struct liveness_shm *liveness;
-	uint32_t slot_count; /* without those that were retired */
+	uint32_t slot_count; /* without retired slots */
 	uint32_t ring_cells;
 	uint64_t (*clock)(void);
-	bool block; /* on a full ring: wait */
+	bool block; /* wait for room in a full ring */
 	bool quiet; /* PERFREC_QUIET */
-	uint64_t block_ns; /* so long, if no cell of the process is read */
-	uint64_t over_cells; /* cells of the process that were read by then */
-	uint32_t block_over; /* 1: that is over, nobody waits */
-	uint32_t block_said; /* 1: the user was told */
+	uint64_t block_ns; /* longest wait while the collector reads nothing */
+	uint64_t over_cells; /* cells read when block_over was set */
+	uint32_t block_over; /* 1: threads no longer wait */
+	uint32_t block_said; /* 1: the user has the message */
 	bool tells_end; /* WIRE_ASK_END */
 	bool general; /* all hooks take the general path */
-	uint32_t depth; /* spans with fewer around them are recorded; 0: all */
-	uint32_t paused; /* the program has called perfrec_pause() */
-	uint32_t unheld; /* 1: recording began before the filter was there */
-	bool no_syscalls; /* a seccomp filter may kill for them */
+	uint32_t depth; /* record spans nested up to this depth; 0: all */
+	uint32_t paused; /* the program called perfrec_pause() */
+	uint32_t unheld; /* 1: recording started before the filter existed */
+	bool no_syscalls; /* a seccomp filter may kill the program */
 	int32_t pid;
-	int32_t fork_parent; /* parent of a forked child that has not recorded
-			      * FORK yet; else 0 */
+	int32_t fork_parent; /* the parent, until FORK is recorded; else 0 */
 	uint32_t generation; /* of the load map: gate_generation() */
 };
 
-/* The table of excluded functions, which the collector may change at any time
- * (ring_shm.h). Without a filter it is never looked at. */
+/* The table of excluded functions. The collector may change it at any time
+ * (ring_shm.h). Unread without a filter. */
 struct gate_filter {
 	const uint64_t *table;
 	uint64_t shift; /* 64 - log2(entries) */
-	const uint16_t *numbers; /* of the functions; as many entries */
-	uint32_t count; /* numbers from here on are none */
+	const uint16_t *numbers; /* of the functions, in the same order */
+	uint32_t count; /* numbers from here on are invalid */
 };
 
 _Static_assert(offsetof(struct gate_filter, table) == FILTER_TABLE, "asm");
@@ -93,7 +88,7 @@ _Static_assert(offsetof(struct gate_filter, shift) == FILTER_SHIFT, "asm");
 _Static_assert(offsetof(struct gate_filter, numbers) == FILTER_NUMBERS, "asm");
 _Static_assert(offsetof(struct gate_filter, count) == FILTER_COUNT, "asm");
 
-/* The hooks read these: hidden, so that their addresses need no load. */
+/* Hooks read these; hidden symbols need no load of an address. */
 #pragma GCC visibility push(hidden)
 extern struct gate g_gate;
 extern struct gate_filter g_filter;
@@ -101,26 +96,23 @@ extern struct gate_filter g_filter;
 
 extern struct shim g_shim;
 
-/* --- what is recorded -------------------------------------------------------
- */
+/* --- state ---------------------------------------------------------------- */
 
-/* Whether @gate says what to do; if not, gate_settle() finds out. */
 static inline bool gate_is_settled(uint64_t gate)
 {
 	return gate >= GATE_OFF;
 }
 
 /*
- * Find out what to do while the gate is not settled: start recording, or go on
- * in a forked child. Returns the gate's word. Returns 0 where nothing may be
- * recorded yet: libc does not know its environment, or another thread, or the
- * code that this handler interrupted, is starting just now; and in a vfork
- * child, which shares its parent's memory. Keeps errno. Any context.
+ * Settles the gate: starts recording, or continues it in a forked child.
+ * Returns the gate's word, or 0 if recording is impossible now: before libc
+ * knows its environment, in a vfork() child (it shares its parent's memory), or
+ * while another thread or the interrupted code starts the recording. Keeps
+ * errno. Any context.
  */
 uint64_t gate_settle(void);
 
-/* The gate's word, settled if it can be; else 0, as gate_settle(). Any context.
- */
+/* Returns the gate's word, settled if possible, else 0. Any context. */
 static inline uint64_t gate_look(void)
 {
 	/* relaxed: the page is private; only fork and this process change it */
@@ -129,75 +121,67 @@ static inline uint64_t gate_look(void)
 	return likely(gate_is_settled(gate)) ? gate : gate_settle();
 }
 
-/* Whether this process is being recorded. Does not start recording, but goes on
- * in a forked child that has not recorded yet. Any context. */
+/* Returns true if this process is recorded. Never starts recording, but
+ * continues it in a forked child. Any context. */
 bool gate_is_recording(void);
 
-/* With g_shim.unheld: if the filter table is there by now, use it. Any context.
- */
+/* Uses the filter table if g_shim.unheld is set and it is ready. Any
+ * context. */
 void gate_take_late_filter(void);
 
-/* Recording is over for this process, for good. Any context. */
+/* Ends recording in this process, for good. Any context. */
 void gate_switch_off(void);
 
-/* Whether this thread's slot is of the process whose gate's word is @gate: not
- * in a vfork child, nor in a forked one that has no slot yet. */
+/* Returns true if this thread's slot belongs to the process with gate word
+ * @gate. False in a vfork() child and in a forked child without a slot. */
 static inline bool thread_has_slot(uint64_t gate)
 {
 	return (uint32_t)t_thread.epoch == (uint32_t)(gate & -GATE_EPOCH_STEP);
 }
 
-/* How many modules this process, and those it was forked from, have unloaded:
- * says what addresses mean that are recorded from here on. Any context. */
+/* Returns how many modules this process and its ancestors have unloaded: the
+ * load map for addresses recorded from now on. Any context. */
 static inline uint32_t gate_generation(void)
 {
 	/* order: acq, MAP: a thread that sees it has seen why */
 	return atom_load_acq(&g_shim.generation);
 }
 
-/* --- starting ---------------------------------------------------------------
- */
+/* --- starting ------------------------------------------------------------ */
 
-/*
- * What start/ does at the gate's turns. One object of this type is defined in
- * section gate_actions, where gate.c finds it: the core of the shim knows
- * nothing of what stands above it.
- */
+/* Actions of start/ when the gate changes. start/ defines one object in section
+ * gate_actions, because core cannot call rooms of higher rank. */
 struct gate_actions {
-	/* Start recording, and call gate_open() or gate_switch_off(). Once,
-	 * with signals blocked; errno is restored after it. */
+	/* Must call gate_open() or gate_switch_off(). Runs once, with signals
+	 * blocked; the caller restores errno. */
 	void (*begin)(void);
-	/* Whether recording is to start before a hook asks for it. */
+	/* Returns true if recording starts before the first hook. */
 	bool (*wants_recording)(void);
-	/* The gate has just been switched off. Any context. */
+	/* The gate was just switched off. Runs in any context. */
 	void (*off)(void);
-	/* This is a forked child, and its gate is about to be opened. Any
-	 * context. */
+	/* A forked child is about to open its gate. Runs in any context. */
 	void (*forked)(void);
 };
 
 #define GATE_ACTIONS __attribute__((used, section("gate_actions")))
 
-/* Use the filter table of the arena, if the collector has made one. Control has
- * been seen not to be HOLD. Only for begin(). */
+/* Uses the arena's filter table if the collector has made one. The caller has
+ * seen that control is not HOLD. Only for begin(). */
 void gate_take_filter(void);
 
-/* g_shim is complete: record. Only for begin(). */
+/* Opens the gate; g_shim is complete. Only for begin(). */
 void gate_open(void);
 
-/*
- * Start recording if this program is to be recorded, as far as can be said
- * before a hook runs. True when this call has settled it, one way or the other;
- * false when that is too early, or was done before. Main thread, before there
- * are others.
- */
+/* Starts recording if wants_recording(). Returns true if this call decided,
+ * either way; false if it is too early or was decided before. Main thread only,
+ * before other threads exist. */
 bool gate_begin_if_wanted(void);
 
-/* From now on the kernel wipes the gate's page in forked children. False: there
- * is no memory for that. Only for begin(). */
+/* Makes the kernel wipe the gate's page in forked children. Returns false
+ * without memory for a new page. Only for begin(). */
 bool gate_wipe_on_fork(void);
 
-/* Wipe the gate's page, in a forked child whose kernel has not. */
+/* Wipes the gate's page if the kernel has not. */
 void gate_wipe(void);
 
 #endif

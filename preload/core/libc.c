@@ -8,10 +8,9 @@
 
 struct libc g_libc;
 
-/* In place of a function that this C library does not have. Where it is
- * not glibc, all are missing, and the environment is never known: then
- * nothing is ever recorded, and what the shim interposes only goes
- * through. */
+/* Replaces functions that the C library lacks. If it is not glibc, all are
+ * missing and the environment stays unknown: nothing is recorded, and
+ * interposed functions only pass calls on. */
 static int missing_function(void)
 {
 	return -1;
@@ -24,10 +23,9 @@ static void *find_function(const struct elf_tables *tables, const char *name)
 	return function ? function : (void *)missing_function;
 }
 
-/* Where the C library has @name, a variable. An executable that is not
- * position independent may have a copy of the variable, which the C
- * library then uses, too. It does not use a variable of the same name that
- * is the program's own. So its own reference says which it is. */
+/* Returns the address of the C library's variable @name. The C library uses an
+ * executable's copy of it, but not a program's own variable of that name. So
+ * its own reference decides. */
 static void *find_variable(const struct elf_tables *tables, const char *name)
 {
 	void *const *slot = elf_tables_slot(tables, name);
@@ -70,7 +68,7 @@ void libc_find(void)
 		g_libc.rseq_size = elf_tables_find(&tables, "__rseq_size");
 		g_libc.stack_end = elf_tables_find(&tables, "__libc_stack_end");
 	}
-	/* Else look again later: there may be more to see. */
+	/* If false, libc() looks again: more modules may be visible later. */
 	g_libc.known = map || linker_has_relocated();
 }
 

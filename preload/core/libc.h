@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libc - the functions of the C library that the shim calls. It finds them in
- * that library's own symbol table, as the program may define the same names for
- * itself. None of them takes a lock that a signal handler could find taken,
- * allocates, or touches stdio.
+ * libc - the functions of the C library that the shim calls, found in that
+ * library's symbol table, because the program may define the same names. None
+ * of them allocates, uses stdio, or takes a lock that an interrupted thread may
+ * hold. Callable from any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_LIBC_H
 #define PERFREC_PRELOAD_CORE_LIBC_H
@@ -26,17 +26,17 @@ typedef int libc_visit(struct dl_phdr_info *module, size_t size, void *context);
  *
  * errno_location	a wrapper fails by itself; errno is kept where a call
  *			below may change it
- * clock_gettime	the clock where the CPU's counter will not do (vDSO)
- * getauxval		early: the kernel's view of the CPU and of setuid
+ * clock_gettime	the clock if the CPU's counter is not usable (vDSO)
+ * getauxval		early: CPU features and setuid, from the kernel
  * register_atfork	early: FORKING before fork()
- * key_create		early: to hear of a thread's end
+ * key_create		early: destructors at a thread's end
  * key_delete		early: keys that were made and are not needed
  * setspecific		slow: a thread's first record
  * self			slow: finds a thread when another names it
- * attr_init		slow: the usual stack of a thread that is made
- * attr_getstacksize	slow: the stack of a thread that is made
- * iterate_phdr		early: does anything here call hooks; slow: dlopen()
- * find_object		slow: which module a caller or a function is of
+ * attr_init		slow: default stack size of a new thread
+ * attr_getstacksize	slow: stack size of a new thread
+ * iterate_phdr		early: searches for callers of hooks; slow: dlopen()
+ * find_object		slow: the module of a caller or function
  */
 #define LIBC_FUNCTIONS(X)                                                      \
 	X(errno_location, "__errno_location", int *, (void))                   \
@@ -59,24 +59,22 @@ typedef int libc_visit(struct dl_phdr_info *module, size_t size, void *context);
 
 #define LIBC_POINTER(name, symbol, result, parameters) result(*name) parameters;
 
-/* A function that this C library does not have is one that returns -1. */
+/* Functions that the C library lacks return -1. */
 struct libc {
 	LIBC_FUNCTIONS(LIBC_POINTER)
 	const ptrdiff_t *rseq_offset; /* of a thread's rseq area */
 	const unsigned int *rseq_size; /* NULL or 0: libc registered none */
-	char ***environ; /* libc's own, or the program's copy of it */
-	void *const *stack_end; /* of the main thread: argc lies there */
-	const char *single_threaded; /* not 0: there is one thread, for sure;
-				      * NULL: it does not say */
-	bool known; /* there is nothing more to look up */
+	char ***environ; /* libc's own, or the program's copy */
+	void *const *stack_end; /* of the main thread: the address of argc */
+	const char *single_threaded; /* not 0: one thread; NULL: unknown */
+	bool known; /* the lookup is complete */
 };
 
 extern struct libc g_libc;
 
-/* Look everything up. Any context. */
 void libc_find(void);
 
-/* The functions, looked up if need be. Any context. */
+/* Returns the functions, and looks them up if necessary. */
 static inline const struct libc *libc(void)
 {
 	if (unlikely(!g_libc.known))
@@ -84,14 +82,14 @@ static inline const struct libc *libc(void)
 	return &g_libc;
 }
 
-/* The environment; NULL as long as the C library does not know it. */
+/* Returns the environment; NULL until the C library knows it. */
 static inline char **libc_environ(void)
 {
 	return libc()->environ ? *libc()->environ : NULL;
 }
 
-/* The same; what .preinit_array runs gets the environment that the kernel has
- * passed. NULL until the dynamic linker has finished. Any context. */
+/* libc_environ() that also works in .preinit_array, with the environment from
+ * the kernel. NULL until the dynamic linker has finished. */
 char **libc_start_environ(void);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * linker - if a program defines a symbol, all references to it go there, those
- * of the shim, too. So the shim has no such references. It looks up what it
- * needs of the C library in that library's own table (libc.c). For that it
- * needs the list of loaded modules. The head of the list is a symbol of the
- * dynamic linker, so the shim must find the dynamic linker in memory.
+ * linker - finds the dynamic linker in memory, without a symbol.
  *
- * A relocation that names no symbol gives an address inside it: a TLS
- * descriptor (linker_x86_64.S). Walking down from there by pages comes to its
- * ELF header. Before the shim is relocated (IFUNC resolvers of libraries that
- * are relocated first may call it) there is the kernel's auxiliary vector:
- * AT_BASE, read from /proc. It is only the second choice: reading it takes
- * system calls, and a dynamic linker that was started as a program is not in
- * it.
+ * If the program defines a symbol, all references bind there, even the shim's.
+ * So the shim has none; it finds functions of the C library in that library's
+ * symbol table (libc.c), by the list of loaded modules. The head of this list
+ * is a symbol of the dynamic linker.
+ *
+ * A relocation without a symbol yields an address inside the dynamic linker: a
+ * TLS descriptor (linker_x86_64.S). The ELF header is below it, on a page
+ * boundary. IFUNC resolvers may call the shim before it is relocated; then
+ * /proc/self/auxv has AT_BASE. That is the second choice: it takes system
+ * calls, and lacks a dynamic linker that was started as a program.
  */
 #include "preload/core/linker.h"
 
@@ -23,28 +22,28 @@
 #include "preload/core/elf_tables.h"
 #include "preload/core/sys.h"
 
-/* The ELF header of the dynamic linker lies at the start of a page (of the
- * smallest size that there is), less than so many pages below its code. */
+/* The ELF header lies on a page boundary (of the smallest page size), fewer
+ * than PAGES_MAX pages below the linker's code. */
 #define PAGE_BYTES 4096
 #define PAGES_MAX 4096
 
 const void *linker_text(void);
 
-/* Hidden: as <link.h> declares it, it would take a relocation by a symbol. */
+/* <link.h> declares it in a form that needs a symbol. */
 extern const ElfW(Dyn) g_dynamic[] __asm__("_DYNAMIC")
 	__attribute__((visibility("hidden")));
 
 #if defined(__aarch64__)
-/* Segments may be aligned to larger pages than there are, with nothing mapped
- * in between. So this asks the kernel for an operation that does not exist: it
- * reads the set first, then fails, and changes nothing. */
+/* Segments may be aligned to more than a page, with unmapped gaps between them.
+ * rt_sigprocmask() with an invalid operation reads the set, then fails and
+ * changes nothing. */
 static bool is_readable(const void *page)
 {
 	return sys(SYS_rt_sigprocmask, -1, page, 0, KERNEL_SIGSET_BYTES) !=
 	       -14 /* EFAULT */;
 }
 #else
-/* Segments lie side by side. */
+/* Segments have no gaps between them. */
 static bool is_readable(const void *page)
 {
 	(void)page;
@@ -52,8 +51,7 @@ static bool is_readable(const void *page)
 }
 #endif
 
-/* Before the dynamic linker has relocated the shim it does not point to
- * itself. */
+/* Points to itself only after the dynamic linker has relocated the shim. */
 static const void *const volatile g_self = (const void *)&g_self;
 
 bool linker_has_relocated(void)
@@ -61,7 +59,7 @@ bool linker_has_relocated(void)
 	return g_self == (const void *)&g_self;
 }
 
-/* Where the kernel says that it mapped the dynamic linker; or NULL. */
+/* Returns the base of the dynamic linker from AT_BASE; NULL if unknown. */
 static const void *linker_base(void)
 {
 	ElfW(auxv_t) entry = { .a_type = AT_NULL };
@@ -79,7 +77,6 @@ static const void *linker_base(void)
 	return base;
 }
 
-/* The ELF header in front of @text. */
 static const ElfW(Ehdr) * find_header(const void *text)
 {
 	const char *page = (const char *)((uintptr_t)text & -PAGE_BYTES);
@@ -117,7 +114,7 @@ bool linker_tables(struct elf_tables *tables)
 	return false;
 }
 
-/* In which namespace we are is not known: dlmopen() makes further ones. */
+/* dlmopen() makes further namespaces; the shim may be in any. */
 static const struct link_map *find_shim_in(const struct r_debug *space)
 {
 	const struct link_map *map;
@@ -135,7 +132,7 @@ static const struct link_map *find_shim_in(const struct r_debug *space)
 	return NULL;
 }
 
-/* What the dynamic linker keeps for debuggers; musl's has a pointer to it. */
+/* The dynamic linker's data for debuggers. musl has a pointer there. */
 static const struct r_debug *find_debug(void)
 {
 	struct elf_tables tables;
@@ -161,7 +158,7 @@ const struct link_map *linker_shim(void)
 {
 	static const struct link_map *shim;
 
-	/* Threads that look at the same time find the same. */
+	/* Racing threads store the same value. */
 	if (!shim)
 		shim = find_shim_in(find_debug());
 	return shim;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * linker - the dynamic linker and its list of modules, found without importing
- * a symbol: a program may define any symbol, and would be given to the shim.
- * Nothing here calls other libraries, locks or changes errno. Any context.
+ * linker - the dynamic linker and its list of modules, found without an
+ * imported symbol, which a program might define. The functions call no other
+ * library, take no lock and keep errno. Callable from any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_LINKER_H
 #define PERFREC_PRELOAD_CORE_LINKER_H
@@ -12,29 +12,24 @@
 
 struct elf_tables;
 
-/* False as long as the dynamic linker has not relocated the shim: then no
- * variable that holds an address, and no thread-local variable, is right yet.
- */
+/* Returns true once the dynamic linker has relocated the shim. Before that,
+ * pointers in variables and thread-local variables are invalid. */
 bool linker_has_relocated(void);
 
-/* False while the dynamic linker loads or relocates modules: at the program's
- * start, and during dlopen() and dlclose(). */
+/* Returns false while the dynamic linker loads or relocates modules: at the
+ * program's start and during dlopen() and dlclose(). */
 bool linker_is_done(void);
 
-/* Fill @tables with those of the dynamic linker itself. False if it cannot be
- * found. */
+/* Fills @tables with the dynamic linker's. Returns false if it is not found. */
 bool linker_tables(struct elf_tables *tables);
 
-/* The shim's own place in the list of loaded modules; NULL if it cannot be
- * found.
- */
+/* Returns the shim's list entry; NULL if not found. */
 const struct link_map *linker_shim(void);
 
-/* The first module of the list that the shim is in; NULL if it cannot be found.
- */
+/* Returns the first module of the shim's list; NULL if not found. */
 const struct link_map *linker_first(void);
 
-/* The C library (glibc); NULL if it is not in that list. */
+/* Returns the entry of glibc; NULL if it is not in the list. */
 const struct link_map *linker_libc(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * linker_aarch64 - const void *linker_text(void): as in linker_x86_64.S.
+ * linker_aarch64 - const void *linker_text(void), as in linker_x86_64.S.
  */
 	.section .tbss, "awT", @nobits
 	.balign	8

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * linker_x86_64 - const void *linker_text(void): an address in the code of the
- * dynamic linker. The first word of a TLS descriptor is the function that a
- * program calls to find the variable. The dynamic linker writes a function of
- * its own there when it relocates the shim. Nothing reads the variable itself.
+ * linker_x86_64 - const void *linker_text(void): returns an address in the code
+ * of the dynamic linker. The first word of a TLS descriptor points to the
+ * function that finds the variable; the dynamic linker stores its own function
+ * there when it relocates the shim. The variable itself is unused.
  */
 	.section .tbss, "awT", @nobits
 	.balign	8

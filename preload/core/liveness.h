@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * liveness - whether there still is a collector.
+ * liveness - whether the collector is alive.
  */
 #ifndef PERFREC_PRELOAD_CORE_LIVENESS_H
 #define PERFREC_PRELOAD_CORE_LIVENESS_H
@@ -8,12 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether @owner, as read from the liveness page, says that the collector has
- * died. */
+/* Returns true if @owner, from the liveness page, means a dead collector. */
 bool liveness_owner_died(uint32_t owner);
 
-/* Whether the collector has died, has closed, or wants nothing more from this
- * process. Once recording has begun; any context; no system call. */
+/* Returns true if the collector died, closed, or needs nothing more from this
+ * process. Once recording has started; any context; no system call. */
 bool collector_left(void);
 
 #endif

@@ -19,9 +19,8 @@ static size_t append_text(char *line, size_t at, size_t size, const char *text)
 	return at + length;
 }
 
-/* Write the line only if that takes no waiting for a reader. Raise neither
- * SIGPIPE nor SIGXFSZ: they would kill a program that itself never writes
- * to stderr. */
+/* Writes the line only if stderr takes it without waiting. Suppresses SIGPIPE
+ * and SIGXFSZ, which could kill a program that never writes to stderr. */
 static void write_quietly(const char *line, size_t length)
 {
 	struct pollfd room = { STDERR_FILENO, POLLOUT, 0 };
@@ -62,8 +61,7 @@ const char *say_value(const char *value, char text[SAY_VALUE])
 	return text;
 }
 
-/* Replaces control characters: below a blank, DEL, U+0080 to U+009F in UTF-8.
- */
+/* Codes below a blank, DEL, and U+0080 to U+009F in UTF-8. */
 static void clean_line(unsigned char *line, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * say - the shim's only way to speak: a line on stderr, while recording starts.
+ * say - one line on stderr, the shim's only output, while recording starts.
  */
 #ifndef PERFREC_PRELOAD_CORE_SAY_H
 #define PERFREC_PRELOAD_CORE_SAY_H
@@ -8,18 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Write "perfrec: ", the @count texts at @parts and a newline, by one write()
- * of at most 256 bytes, with '?' for what a terminal must not be sent. Waits
- * for no reader and raises no signal: where it cannot write at once, it does
- * not write. */
+/* Writes "perfrec: ", the @count texts at @parts and a newline, by one write()
+ * of at most 256 bytes. Replaces control characters by '?'. Never blocks and
+ * raises no signal: drops a line that stderr does not take at once. */
 void say(const char *const *parts, size_t count);
 
-#define SAY_DECIMAL 11 /* bytes: ten digits and the NUL */
+#define SAY_DECIMAL 11 /* ten digits and the NUL */
 #define SAY_VALUE 41
 
-/* @number in decimal digits. The result points into @text. */
+/* Returns @number in decimal digits, in a part of @text. */
 const char *say_decimal(uint32_t number, char text[SAY_DECIMAL]);
-/* The first 40 bytes of @value. The result is @text. */
+/* Copies the first 40 bytes of @value to @text. Returns @text. */
 const char *say_value(const char *value, char text[SAY_VALUE]);
 
 #endif

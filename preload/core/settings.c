@@ -49,6 +49,16 @@ static bool read_switch(char **environment, const char *name,
 	return !on;
 }
 
+static uint32_t read_rank(char **environment)
+{
+	static const char *const names[] = ENV_RANKS;
+	uint32_t rank = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !rank; i++)
+		rank = env_rank_parse(find_variable(environment, names[i]));
+	return rank;
+}
+
 static uint32_t round_down_to_power_of_two(uint32_t x)
 {
 	return 1u << (31 - __builtin_clz(x));
@@ -69,6 +79,7 @@ void settings_read(char **environment, struct settings *settings)
 	settings->slot_count = read_number(environment, ENV_SLOTS, settings);
 	settings->deadline_ms =
 		read_number(environment, ENV_DEADLINE_MS, settings);
+	settings->rank = read_rank(environment);
 	settings->socket = find_variable(environment, "PERFREC_SOCKET");
 	if (settings->socket && !settings->socket[0])
 		settings->socket = NULL;
@@ -78,7 +89,6 @@ void settings_read(char **environment, struct settings *settings)
 		settings->temp_dir = "/tmp";
 }
 
-/* Say that the number @text is wrong, and that @used is used instead. */
 static void say_number(const struct env_range *range, const char *text,
 		       uint32_t used)
 {

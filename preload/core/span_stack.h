@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * span_stack - the open spans whose begin was withheld: their ends must be
- * withheld, too. Stacks grow down: a frame whose stack pointer lies below that
- * of the running one has been left by longjmp.
+ * span_stack - open spans with a withheld begin: their ends must be withheld as
+ * well. Stacks grow down, so a frame below the current stack pointer is dead:
+ * longjmp() has left it.
  *
- * A signal handler may interrupt any line here, and push and pop for itself. So
- * an entry is counted before it is written, and cleared before it is given
- * back. An entry with sp 0 is cleared: it is a dead frame to everybody.
+ * A signal handler may interrupt any line and push and pop spans. So push
+ * counts an entry before it writes the entry, and pop clears it before it
+ * lowers the count. A cleared entry has sp 0: a dead frame.
  *
- * For the thread that has the stack, in any context.
+ * Only the owner of the stack calls these functions, in any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_SPAN_STACK_H
 #define PERFREC_PRELOAD_CORE_SPAN_STACK_H
@@ -29,15 +29,14 @@ static inline void span_stack_pop(struct span_stack *stack)
 	stack->above = 0;
 }
 
-/* Forget the frames below @sp: the one at @sp is still there, so they are not.
- */
+/* Pops the dead frames below @sp. */
 static inline void span_stack_repair(struct span_stack *stack, uintptr_t sp)
 {
 	while (stack->count && span_stack_top(stack)->sp < sp)
 		span_stack_pop(stack);
 }
 
-/* False when the stack is full: then the span is only counted (above). */
+/* Returns false if the stack is full: the span is only counted (above). */
 static inline bool span_stack_push(struct span_stack *stack, uint64_t function,
 				   uintptr_t sp)
 {
@@ -50,8 +49,8 @@ static inline bool span_stack_push(struct span_stack *stack, uint64_t function,
 	return true;
 }
 
-/* @function ends. If nothing but annotations lies above it, they were never
- * ended: forget them. (The "function" of an annotation is below SITES_MAX.) */
+/* @function ends: pops annotations without an end above it. (Their "function"
+ * is below SITES_MAX.) */
 static inline void span_stack_repair_notes(struct span_stack *stack,
 					   uint64_t function)
 {
@@ -66,10 +65,10 @@ static inline void span_stack_repair_notes(struct span_stack *stack,
 }
 
 /*
- * An annotation ends, with the END @word, which has the sp hint of its begin.
- * True when the begin was pushed here: then it is taken off. A function that
- * the annotation's own has called may end it, so it may lie below spans that
- * are still open: then it is cleared, and goes when they go.
+ * An annotation ends by the END @word, which has the sp hint of its BEGIN.
+ * Removes its entry and returns true if the stack has one. A callee may end its
+ * caller's annotation below spans that are still open: then the entry is
+ * cleared, and popped after them.
  */
 static inline bool span_stack_end_note(struct span_stack *stack, uint64_t word)
 {
@@ -85,8 +84,7 @@ static inline bool span_stack_end_note(struct span_stack *stack, uint64_t word)
 	return i;
 }
 
-/* The same for an annotation that is not on the stack: it may be among those
- * that were only counted. */
+/* For an annotation that is not on the stack, but perhaps counted in above. */
 static inline bool span_stack_end_above(struct span_stack *stack)
 {
 	if (!stack->above)
@@ -96,11 +94,11 @@ static inline bool span_stack_end_above(struct span_stack *stack)
 }
 
 /*
- * The function @function ends. True when its begin was pushed here (then it is
- * taken off) or counted. @sp is near the stack pointer of its begin but rarely
- * equal: alloca() lowers it, and an exit hook that is tail-called finds the
- * frame gone already. So the function decides, and the stack pointer only if
- * the function is not the one on top.
+ * @function ends. Returns true if its begin was withheld, and pops its entry.
+ * @sp is near the stack pointer at the begin hook but rarely equal: alloca()
+ * lowers it, and a tail-called exit hook runs after its frame is gone. So the
+ * function is compared first, and the stack pointer only if another function is
+ * on top.
  */
 static inline bool span_stack_end(struct span_stack *stack, uint64_t function,
 				  uintptr_t sp)
@@ -109,8 +107,8 @@ static inline bool span_stack_end(struct span_stack *stack, uint64_t function,
 
 	if (!top)
 		return false;
-	/* What was counted in above ends first. It may be inlined into the top,
-	 * or its exit hook tail-called: then they have one stack pointer. */
+	/* Spans counted in above end first. If inlined into the top span, or if
+	 * its exit hook is tail-called, both have one stack pointer. */
 	if (stack->above && top->sp >= sp) {
 		stack->above--;
 		return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sys - system calls without libc. They leave errno alone, are no cancellation
- * points, and no other preloaded library sees or wraps them. Each returns what
- * the kernel returns: a result, or -errno. Any context.
+ * sys - system calls without libc. They keep errno, are no cancellation points,
+ * and no other preloaded library can wrap them. Each returns the kernel's
+ * result, or -errno. Callable from any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_SYS_H
 #define PERFREC_PRELOAD_CORE_SYS_H
@@ -52,7 +52,7 @@ static inline long sys6(long number, long a, long b, long c, long d, long e,
 #error "perfrec knows x86-64 and arm64"
 #endif
 
-/* Whether what a system call returned is -errno: it may also be an address. */
+/* Returns true if @result is -errno. A valid result may be an address. */
 static inline bool sys_failed(long result)
 {
 	return (unsigned long)result > -4096UL;
@@ -66,11 +66,9 @@ static inline bool sys_failed(long result)
 
 #define KERNEL_SIGSET_BYTES 8
 
-/*
- * Block every signal that can wait. Those that an instruction raises (SIGSEGV,
- * SIGTRAP, ...) are not blocked: the kernel kills a program that blocks such a
- * signal when it comes. Returns the mask before, for sys_restore_signals().
- */
+/* Blocks all asynchronous signals. Signals of faults (SIGSEGV, SIGTRAP, ...)
+ * stay unblocked: the kernel kills a program that faults while they are
+ * blocked. Returns the old mask. */
 static inline uint64_t sys_block_signals(void)
 {
 	/* SIGILL 4, SIGTRAP 5, SIGBUS 7, SIGFPE 8, SIGSEGV 11, SIGSYS 31 */
@@ -90,7 +88,7 @@ static inline void sys_restore_signals(uint64_t old)
 	    KERNEL_SIGSET_BYTES);
 }
 
-/* The soft limit of RLIMIT_x; RLIM_INFINITY if there is none. */
+/* Returns the soft limit of RLIMIT_x; may be RLIM_INFINITY. */
 static inline uint64_t sys_limit(int resource)
 {
 	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
@@ -105,7 +103,7 @@ static inline uint64_t sys_timeval_ns(const struct timeval *time)
 	       (uint64_t)time->tv_usec * 1000;
 }
 
-/* A sigset_t of the C library begins with that of the kernel. */
+/* The C library's sigset_t begins with the kernel's. */
 typedef uint64_t __attribute__((may_alias)) sigset_word;
 
 static inline bool sigset_has(const sigset_t *set, int signal)

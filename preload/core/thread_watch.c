@@ -8,11 +8,11 @@
 #include "preload/core/libc.h"
 #include "preload/core/thread.h"
 
-/* pthread_setspecific() allocates for keys from here on (glibc). */
+/* For higher keys pthread_setspecific() allocates (glibc). */
 #define KEYS_WITHOUT_MALLOC 32
 
 static struct {
-	pthread_key_t first, last; /* in the order in which destructors run */
+	pthread_key_t first, last; /* in the order of their destructors */
 	bool have_first, have_last;
 	void (*left)(void);
 	void (*over)(void);
@@ -32,7 +32,7 @@ static void last_destructor(void *value)
 		g_watch.over();
 }
 
-/* Make the first of the keys that are free, if it needs no allocation. */
+/* Makes the first free key, if setting it needs no allocation. */
 static bool make_first_key(void)
 {
 	if (libc()->key_create(&g_watch.first, first_destructor))
@@ -43,7 +43,7 @@ static bool make_first_key(void)
 	return false;
 }
 
-/* Make the highest of the keys that are free and need no allocation. */
+/* Makes the highest free key that needs no allocation. */
 static bool make_last_key(void)
 {
 	pthread_key_t key, spare[KEYS_WITHOUT_MALLOC];
@@ -76,7 +76,6 @@ void thread_watch_init(void (*left)(void), void (*over)(void))
 
 bool thread_watch_over(void)
 {
-	/* Any value but NULL will do. */
 	return g_watch.have_last &&
 	       libc()->setspecific(g_watch.last, &g_watch) == 0;
 }

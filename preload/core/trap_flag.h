@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trap_flag - hold off single-stepping for a few lines, where a thread steps
- * itself by its own trap flag: a SIGTRAP cannot be blocked. Any context.
+ * trap_flag - stops single-stepping by a thread's own trap flag for a few
+ * lines, because SIGTRAP cannot be blocked. Callable from any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_TRAP_FLAG_H
 #define PERFREC_PRELOAD_CORE_TRAP_FLAG_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #if defined(__x86_64__)
-/* Returns what trap_flag_set() gives back. In trap_flag_x86_64.S: C cannot say
- * how to unwind from where assembly inside a function moves the stack. */
+/* Returns the flag, for trap_flag_set(). In assembly, because C has no means to
+ * describe unwinding where inline assembly moves the stack pointer. */
 uint64_t trap_flag_clear(void);
 void trap_flag_set(uint64_t flag);
 #else

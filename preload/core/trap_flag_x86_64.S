@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trap_flag_x86_64 - trap_flag.h for x86-64. The flag can only be changed by
- * way of the stack. Where it is set, the instruction after popfq traps.
+ * trap_flag_x86_64 - trap_flag.h for x86-64. Only popfq changes the flag. If it
+ * is set, the instruction after popfq traps.
  */
 #define TRAP_FLAG 0x100
 
@@ -38,8 +38,8 @@ trap_flag_clear:
 	.cfi_endproc
 	.size	trap_flag_clear, . - trap_flag_clear
 
-/* void trap_flag_set(uint64_t flag). With 0 no flags are pushed, which could
- * hold the flag of a debugger. */
+/* void trap_flag_set(uint64_t flag). With 0 it pushes no flags, which could
+ * contain a debugger's trap flag. */
 	.globl	trap_flag_set
 	.hidden	trap_flag_set
 	.type	trap_flag_set, @function

@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_timer - the engine "signal". It must never hurt the program:
+ * cpu_timer - the engine "signal", without harm to the program:
  *
- * - The handler does nothing but copy registers and a piece of the stack into
- *   the ring. It copies from the stack pointer to the end of the stack that is
- *   known of its thread. On any other stack (sigaltstack) it copies registers
- *   only.
- * - It never runs on a context's stack, where SIGPROF is blocked
- *   (cpu_timer_spare()), nor on stacks of less than CPU_STACK_MIN. A handler of
- *   the program's that has a stack of its own blocks SIGPROF, too
- *   (interpose_signal.c). When a context switches back, SIGPROF is unblocked
- *   while its stack is still in use. So a signal that is pending then is taken
- *   first, as a sample without a stack, and the timer is set not to fire at
- *   once (cpu_timer_switch()).
- * - When the program wants SIGPROF, all timers are deleted, and signals that
- * are pending are thrown away, before its own action is set.
+ * - The handler only copies registers and a part of the stack into the ring.
+ *   It copies from the stack pointer to the known end of the thread's stack.
+ *   On another stack (sigaltstack) it copies only registers.
+ * - It never runs on the stack of a context, where SIGPROF is blocked
+ *   (cpu_timer_spare()), nor on stacks below CPU_STACK_MIN. A handler of the
+ *   program with its own stack also blocks SIGPROF (interpose_signal.c).
+ *   A switch to another context unblocks SIGPROF while the old stack is still
+ *   in use. So cpu_timer_switch() first takes a pending signal as a sample
+ *   without a stack, and delays the timer.
+ * - When the program wants SIGPROF, all timers are deleted and pending
+ *   signals discarded before its action is set.
  *
- * The kernel looks at timers of CPU time at its ticks. At 250 ticks and 1000
- * samples a second, three of four samples come as overruns of the fourth: the
+ * The kernel checks timers of CPU time only at its ticks. At 250 ticks and 1000
+ * samples a second, three of four samples are overruns of the fourth. The
  * weight of a sample counts them.
  *
- * A thread may be shorter than a period, or than a tick. Each tick that finds
- * it has to become a sample as often as a tick goes into a period, the first
- * one too (first_part()). It then counts for more than the thread ran until it,
- * and what the thread runs after its last tick counts nothing: the two even
- * out.
+ * A thread may be shorter than a period or a tick. Each tick that finds it must
+ * become a sample with probability tick / period, even the first tick
+ * (first_part()). Then that sample counts for more than the thread has run so
+ * far, and the time after its last tick counts nothing. On average the two
+ * cancel out.
  *
- * The kernel deletes timers in a forked child and at exec, but not when their
- * thread ends.
+ * The kernel deletes timers in a forked child and at exec, but not at the end
+ * of their thread.
  */
 #include "preload/cpu/cpu_timer.h"
 
@@ -41,6 +39,7 @@
 #include "preload/core/libc.h"
 #include "preload/core/say.h"
 #include "preload/core/sys.h"
+#include "preload/core/thread_context.h"
 #include "preload/core/thread_watch.h"
 #include "preload/ring/put_run.h"
 #include "shared/atomic.h"
@@ -50,10 +49,10 @@
 #include "shared/ticks.h"
 #include "shared/wire.h"
 
-/* So many threads have a timer at a time. */
+/* Greatest number of threads with a timer. */
 #define TIMERS_MAX 4096
 #define NS_PER_S 1000000000ULL
-/* No timer fires sooner than this after it was set. */
+/* A timer first fires at least this long after it was set. */
 #define FIRST_MIN_NS 50000ULL
 #define AT_ONCE_NS 1000ULL
 #define FIRST_STACK_BYTES (128ULL << 20)
@@ -65,21 +64,20 @@ static int (*g_real_sigaction)(int, const struct sigaction *,
 			       struct sigaction *);
 
 static struct {
-	/* The kernel's ids of timers plus 1; 0: free, -1: being made or ended.
-	 */
+	/* The kernel's timer ids plus 1; 0: free, -1: being made or ended. */
 	int32_t id[TIMERS_MAX];
-	/* A timer could not be deleted (a seccomp filter). That it was disarmed
-	 * does not count: a thread that is just setting it arms it again. */
+	/* A timer could not be deleted (a seccomp filter). Disarming it is not
+	 * enough: a thread that is just setting it arms it again. */
 	int32_t left;
 	bool have_signal; /* SIGPROF is ours */
-	uint64_t tick_ns; /* between two looks of the kernel at timers */
+	uint64_t tick_ns; /* interval of the kernel's timer checks */
 } g_timers;
 
 static __thread struct {
 	uint32_t timer; /* index in g_timers.id plus 1; 0: none */
-	bool deaf; /* the handler shall return at once */
-	uint64_t first_weight; /* of its next sample; 0: by overruns */
-	uintptr_t stack_start, stack_end; /* 0: not known */
+	bool deaf; /* the handler must return at once */
+	uint64_t first_weight; /* of the next sample; 0: 1 + overruns */
+	uintptr_t stack_start, stack_end; /* 0: unknown */
 } t_cpu;
 
 int (*cpu_timer_sigaction(void))(int, const struct sigaction *,
@@ -91,8 +89,7 @@ int (*cpu_timer_sigaction(void))(int, const struct sigaction *,
 	return g_real_sigaction;
 }
 
-/* --- the handler ------------------------------------------------------------
- */
+/* --- the handler --------------------------------------------------------- */
 
 struct sample_run {
 	struct record head;
@@ -120,8 +117,7 @@ static void copy_registers(const mcontext_t *from, uint64_t reg[RECORD_REGS])
 #endif
 }
 
-/* How many bytes to copy from the stack at @sp, in whole cells; sets *@flags.
- */
+/* Returns the bytes to copy at @sp, whole cells; sets *@flags. */
 static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 {
 	uint64_t room = (record_run_max(g_shim.ring_cells) - 1 - SAMPLE_CELLS) *
@@ -136,7 +132,7 @@ static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 	return (uint32_t)(MIN(bytes, most) & ~(sizeof(struct record) - 1));
 }
 
-/* Record a sample. @registers is NULL where they are not known. */
+/* Records a sample. @registers is NULL if unknown. */
 static void put_sample(const mcontext_t *registers, uint64_t weight)
 {
 	struct sample_run run = { .sample.weight = weight };
@@ -145,6 +141,7 @@ static void put_sample(const mcontext_t *registers, uint64_t weight)
 
 	if (registers)
 		copy_registers(registers, run.sample.reg);
+	thread_context_read(&run.sample.request);
 	sp = run.sample.reg[RECORD_REG_SP];
 	run.sample.stack_bytes = stack_bytes(sp, &run.sample.flags);
 	put.behind = (const void *)sp;
@@ -162,13 +159,12 @@ static void handler(int signal, siginfo_t *info, void *context)
 	uint64_t gate = atom_load_rlx(&g_gate.word);
 
 	(void)signal;
-	/* Not of a timer of ours: kill(), or setitimer() without a
-	 * handler. */
+	/* From kill(), or from setitimer() without a handler. */
 	if (info->si_code != SI_TIMER || t_cpu.deaf)
 		return;
-	/* relaxed: a late one counts, or does not */
+	/* relaxed: a late sample may count or not */
 	if (!atom_load_rlx(&g_cpu.on))
-		return; /* of a timer that could not be ended */
+		return; /* from a timer that could not be deleted */
 	if (gate & GATE_OFF) {
 		cpu_timer_thread_ends();
 		return;
@@ -179,15 +175,14 @@ static void handler(int signal, siginfo_t *info, void *context)
 	t_cpu.first_weight = 0;
 }
 
-/* --- timers -----------------------------------------------------------------
- */
+/* --- timers -------------------------------------------------------------- */
 
 static uint32_t claim_index(void)
 {
 	for (uint32_t i = 0; i < TIMERS_MAX; i++)
-		/* relaxed: a glance; the swap decides */
+		/* relaxed: a first check; the swap decides */
 		if (!atom_load_rlx(&g_timers.id[i]) &&
-		    /* order: sc, TIMER: one thread has it */
+		    /* order: sc, TIMER: one thread claims it */
 		    atom_cas_sc(&g_timers.id[i], 0, -1))
 			return i + 1;
 	return 0;
@@ -200,17 +195,17 @@ static void end_timer(int32_t timer)
 	if (sys(SYS_timer_delete, timer) == 0)
 		return;
 	sys(SYS_timer_settime, timer, 0, &never, 0);
-	/* order: sc, TIMER: who lets go of SIGPROF sees it */
+	/* order: sc, TIMER: give_up_signal() sees it */
 	atom_xchg_sc(&g_timers.left, 1);
 }
 
 static void free_index(uint32_t index)
 {
-	/* order: sc, TIMER: who finds 0 finds no timer, or one that is left */
+	/* order: sc, TIMER: 0 implies no timer, or one in left */
 	atom_xchg_sc(&g_timers.id[index - 1], 0);
 }
 
-/* End the timer of @index, if there is one, and give the index back. */
+/* Deletes the timer of @index, if there is one, and frees the index. */
 static void delete_timer(uint32_t index)
 {
 	/* relaxed: the swap decides */
@@ -219,8 +214,7 @@ static void delete_timer(uint32_t index)
 	/* order: sc, TIMER: one thread deletes it */
 	if (timer <= 0 || !atom_cas_sc(&g_timers.id[index - 1], timer, -1))
 		return;
-	/* In a child that was forked unseen this id may be another
-	 * timer's. */
+	/* After an unseen fork the id may belong to another timer. */
 	if (sys(SYS_getpid) == g_cpu.pid)
 		end_timer(timer - 1);
 	free_index(index);
@@ -233,10 +227,9 @@ static uint64_t random_below(uint64_t ns)
 	return (mixed >> 32) % ns;
 }
 
-/* When the timer of a thread that begins shall fire: in one of as many threads
- * as there are ticks in a period it is the first tick. Where a tick has several
- * periods, the sample at the first tick stands for all of these, whatever part
- * of the tick the thread has run. */
+/* Returns the first interval of a new thread's timer. The first tick is a
+ * sample with probability tick / period. If a tick has several periods, its
+ * first sample stands for all of them, however long the thread ran in it. */
 static uint64_t first_part(uint64_t period_ns)
 {
 	uint64_t tick_ns = g_timers.tick_ns, drawn;
@@ -250,7 +243,7 @@ static uint64_t first_part(uint64_t period_ns)
 	return drawn <= tick_ns ? AT_ONCE_NS : drawn - tick_ns / 2;
 }
 
-/* Make a timer for this thread. Returns its id plus 1, or 0. */
+/* Makes a timer for this thread. Returns its id plus 1, or 0. */
 static int32_t make_timer(void)
 {
 	struct sigevent event;
@@ -284,8 +277,8 @@ static void count_unsampled(void)
 	atom_add_rlx(&g_shim.page->unsampled_threads, 1);
 }
 
-/* Make this thread's timer and set it. SIGPROF is blocked, so that no handler
- * sees this half done. */
+/* Makes and sets this thread's timer. The caller blocks SIGPROF, so that the
+ * handler does not see it half done. */
 static void arm_timer(void)
 {
 	uint32_t index = claim_index();
@@ -299,7 +292,7 @@ static void arm_timer(void)
 	}
 	t_cpu.timer = index;
 	t_cpu.deaf = false;
-	/* order: sc, TIMER: who stops the engine finds it, or we see that */
+	/* order: sc, TIMER: the stopping thread finds it, or we see the stop */
 	atom_xchg_sc(&g_timers.id[index - 1], timer);
 	/* order: sc, TIMER: as above */
 	if (atom_load_sc(&g_cpu.on))
@@ -321,8 +314,7 @@ void cpu_timer_thread_begins(size_t stack_bytes)
 	/* A thread's own data lies above its stack. */
 	uintptr_t end = (uintptr_t)__builtin_thread_pointer();
 
-	/* relaxed: a thread that begins meanwhile stops itself in arm_timer()
-	 */
+	/* relaxed: arm_timer() sees a stop in between */
 	if (!atom_load_rlx(&g_cpu.on) || g_shim.no_syscalls || t_cpu.timer)
 		return;
 	if (end <= stack_bytes || !thread_watch_over()) {
@@ -340,16 +332,16 @@ void cpu_timer_thread_ends(void)
 
 	if (!index)
 		return;
-	/* A signal that is pending then does nothing. */
+	/* A pending signal then does nothing. */
 	t_cpu.deaf = true;
 	t_cpu.timer = 0;
 	delete_timer(index);
 }
 
-/* The child has the thread that forked, and no timer of its parent's. */
+/* The child has one thread, and no timer of its parent. */
 void cpu_timer_forked(void)
 {
-	/* relaxed: no other thread is there */
+	/* relaxed: no other thread exists */
 	if (!atom_load_rlx(&g_cpu.on))
 		return;
 	memset(g_timers.id, 0, sizeof(g_timers.id));
@@ -362,32 +354,29 @@ void cpu_timer_forked(void)
 
 void cpu_timer_stop(void)
 {
-	/* order: sc, TIMER: a thread that arms itself sees it, or we see its
+	/* order: sc, TIMER: a thread in arm_timer() sees it, or we see its
 	 * timer */
 	if (!atom_xchg_sc(&g_cpu.on, false))
 		return;
 	for (uint32_t i = 0; i < TIMERS_MAX; i++) {
-		/* relaxed: a glance; delete_timer() decides */
+		/* relaxed: a first check; delete_timer() decides */
 		if (atom_load_rlx(&g_timers.id[i]) > 0)
 			delete_timer(i + 1);
 	}
 }
 
-/* --- SIGPROF ----------------------------------------------------------------
- */
+/* --- SIGPROF ------------------------------------------------------------- */
 
 bool cpu_timer_has_signal(void)
 {
-	/* relaxed: changes once, and then stays */
+	/* relaxed: changes once */
 	return atom_load_rlx(&g_timers.have_signal);
 }
 
-/* Whether a timer of ours may still fire, or another thread is just ending one.
- */
+/* Returns true if a timer may still fire, or another thread is ending one. */
 static bool may_fire(void)
 {
-	/* order: sc, TIMER: after the table said that nobody ends it any more
-	 */
+	/* order: sc, TIMER: the table first, then left */
 	for (uint32_t i = 0; i < TIMERS_MAX; i++)
 		if (atom_load_sc(&g_timers.id[i]))
 			return true;
@@ -399,16 +388,15 @@ bool cpu_timer_give_up_signal(bool for_default)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
-	/* What has run until now is sampled, the rest is not. */
+	/* Samples end here, so the thread counts as not sampled. */
 	count_unsampled();
 	cpu_timer_stop();
 	if (for_default && may_fire())
 		return false;
-	/* order: sc, TIMER: one thread takes it away */
+	/* order: sc, TIMER: only one thread releases it */
 	if (!atom_xchg_sc(&g_timers.have_signal, false))
 		return true;
-	/* This throws away the signals that are pending in any thread.
-	 * SIGPROF is not SIG_DFL even for a moment. */
+	/* Discards pending signals of all threads. Never SIG_DFL in between. */
 	g_real_sigaction(SIGPROF, &ignore, NULL);
 	return true;
 }
@@ -425,10 +413,10 @@ static int set_handler(struct sigaction *old)
 
 bool cpu_timer_stand_in(struct sigaction *old)
 {
-	/* Without a process of ours there never was a timer. */
+	/* A process without an engine never had a timer. */
 	if (!g_cpu.pid || !g_real_sigaction || !may_fire() || set_handler(old))
 		return false;
-	/* order: sc, TIMER: one thread takes it away again */
+	/* order: sc, TIMER: only one thread can release it again */
 	(void)atom_xchg_sc(&g_timers.have_signal, true);
 	return true;
 }
@@ -476,16 +464,15 @@ void cpu_timer_switch(const ucontext_t *context)
 
 void cpu_timer_spare(ucontext_t *context)
 {
-	/* relaxed: a hint; one that is made before comes to no harm either */
+	/* relaxed: a hint; earlier contexts are safe without it */
 	if (atom_load_rlx(&g_cpu.on))
 		sigset_add(&context->uc_sigmask, SIGPROF);
 }
 
-/* --- start ------------------------------------------------------------------
- */
+/* --- start --------------------------------------------------------------- */
 
-/* How large the first thread's stack may become: its limit, or what the kernel
- * keeps free for it. */
+/* Returns the largest size of the first thread's stack: its limit, or the range
+ * that the kernel keeps free. */
 static uint64_t first_stack_bytes(void)
 {
 	struct rlimit limit = { 0, 0 };
@@ -494,7 +481,7 @@ static uint64_t first_stack_bytes(void)
 	return MIN((uint64_t)limit.rlim_cur, FIRST_STACK_BYTES);
 }
 
-/* The kernel puts the program's name at the end of the first stack. */
+/* The program's name is at the end of the first stack. */
 static void arm_first_timer(void)
 {
 	uintptr_t name = libc()->getauxval(AT_EXECFN), here = (uintptr_t)&name;
@@ -520,7 +507,6 @@ void cpu_timer_start(const struct wire_reply *reply, bool quiet)
 	sys(SYS_clock_getres, CLOCK_REALTIME_COARSE, &tick);
 	g_timers.tick_ns = (uint64_t)tick.tv_nsec;
 	if (!take_signal()) {
-		/* relaxed: a count */
 		count_unsampled();
 		if (!quiet)
 			say((const char *[]){ "no CPU samples: the program was "
@@ -529,7 +515,7 @@ void cpu_timer_start(const struct wire_reply *reply, bool quiet)
 			    1);
 		return;
 	}
-	/* relaxed: no other thread knows of it yet */
+	/* relaxed: no other thread uses it yet */
 	atom_store_rlx(&g_cpu.on, true);
 	arm_first_timer();
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_signal - the functions by which a program says what a signal does.
- * While SIGPROF is ours (cpu_timer.h) the program is told that it is SIG_DFL,
- * as it would be without the shim. When the program sets it, the shim lets go
- * of it first.
+ * interpose_signal - wraps functions that set the action of a signal. While the
+ * shim owns SIGPROF (cpu_timer.h) the program sees SIG_DFL, as without the
+ * shim. The shim releases SIGPROF before the program sets it.
  *
- * A handler that runs on a stack of its own, which may be small, gets SIGPROF
- * blocked while it runs. When the program asks for that handler's action, the
- * shim hides this.
+ * A handler on an alternate stack, which may be small, runs with SIGPROF
+ * blocked. The shim hides this from the program.
  */
 #include <errno.h>
 #include <signal.h>
@@ -24,7 +22,7 @@
 
 #define SIGNALS_MAX 64
 
-/* A bit for each signal to whose mask the shim has added SIGPROF. */
+/* Bits of signals whose mask has SIGPROF added by the shim. */
 static uint64_t g_masked;
 
 static uint64_t bit_of(int signal)
@@ -32,7 +30,7 @@ static uint64_t bit_of(int signal)
 	return signal > 0 && signal <= SIGNALS_MAX ? 1ULL << (signal - 1) : 0;
 }
 
-/* A vfork child has its parent's memory, but not its signals. */
+/* A vfork() child has its parent's memory, but its own signals. */
 static bool is_signal_ours(int signal)
 {
 	return signal == SIGPROF && !t_thread.in_vfork &&
@@ -54,7 +52,7 @@ static void set_masked(int signal, bool masked)
 
 static bool must_mask(int signal, const struct sigaction *action)
 {
-	/* relaxed: settled before there are threads, but for its end */
+	/* relaxed: set before threads exist; only its end can race */
 	return action && bit_of(signal) && atom_load_rlx(&g_cpu.on) &&
 	       action->sa_flags & SA_ONSTACK &&
 	       !sigset_has(&action->sa_mask, SIGPROF);
@@ -73,7 +71,7 @@ static int set_action(int signal, const struct sigaction *action,
 		*libc()->errno_location() = ENOSYS;
 		return -1;
 	}
-	/* relaxed: only what this program does at once is unordered */
+	/* relaxed: only concurrent calls of the program race */
 	hidden = atom_load_rlx(&g_masked) & bit_of(signal);
 	if (mask) {
 		masked = *action;
@@ -93,11 +91,10 @@ static int set_action(int signal, const struct sigaction *action,
 
 static bool is_default(const struct sigaction *action)
 {
-	return action->sa_handler == SIG_DFL; /* with SA_SIGINFO, too */
+	return action->sa_handler == SIG_DFL; /* also with SA_SIGINFO */
 }
 
-/* The program wants SIG_DFL. True when a handler of ours was set in its place.
- */
+/* SIG_DFL is wanted. Returns true if the shim's handler was set instead. */
 static bool is_stood_in(int signal, struct sigaction *old)
 {
 	return signal == SIGPROF && !t_thread.in_vfork &&
@@ -135,8 +132,7 @@ ATTR_EXPORT int __sigaction(int signal, const struct sigaction *action,
 	return sigaction(signal, action, old);
 }
 
-/* True when *@old is what to return to the program, and nothing is left to do.
- */
+/* Returns true if the call is done and returns *@old to the program. */
 static bool is_settled(int signal, sighandler_t action, bool was_ours,
 		       sighandler_t *old)
 {
@@ -154,7 +150,8 @@ static bool is_settled(int signal, sighandler_t action, bool was_ours,
 	return true;
 }
 
-/* The other functions only set. If SIGPROF was ours, SIG_DFL was set before. */
+/* These only set an action. If SIGPROF was the shim's, the old one is
+ * SIG_DFL. */
 #define SETTER(name)                                                          \
 	sighandler_t name(int signal, sighandler_t action);                   \
 	ATTR_EXPORT sighandler_t name(int signal, sighandler_t action)        \

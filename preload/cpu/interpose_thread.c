@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_thread - pthread_create() and thrd_create(): a new thread makes its
- * timer before it does anything else (cpu_timer.h). While that engine is off,
- * these only call the real functions.
+ * interpose_thread - wraps pthread_create() and thrd_create(), so that a new
+ * thread first makes its timer (cpu_timer.h). While that engine is off, they
+ * only call the real functions.
  *
- * What the thread is to run is handed over in a table, as nothing may be
- * allocated. When the table is full, a thread starts without a timer, and is
+ * A table passes the program's function to the thread, because allocation is
+ * not allowed here. With a full table the thread starts without a timer, and is
  * counted. The thread starts in a trampoline (interpose_thread_*.S), which
- * jumps to the program's function and leaves nothing on the stack: exceptions,
- * cancellation and debuggers see what they would see without the shim.
+ * jumps to the function and leaves the stack empty. So exceptions, cancellation
+ * and debuggers work as without the shim.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 #include "preload/cpu/interpose_thread.h"
 #include "shared/atomic.h"
 
-/* So many threads may be on their way at a time. */
+/* Greatest number of threads between creation and start. */
 #define HANDOVERS_MAX 1024
 
 static struct handover {
@@ -39,9 +39,9 @@ static struct handover *take_handover(void *function, void *argument,
 	for (uint32_t i = 0; i < HANDOVERS_MAX; i++) {
 		struct handover *to = &g_handover[i];
 
-		/* relaxed: a glance; the swap decides */
+		/* relaxed: a first check; the swap decides */
 		if (atom_load_rlx(&to->taken) ||
-		    /* order: sc, TIMER: one thread has it */
+		    /* order: sc, TIMER: one thread claims it */
 		    !atom_cas_sc(&to->taken, 0, 1))
 			continue;
 		to->start = (struct thread_start){ function, argument };
@@ -53,7 +53,7 @@ static struct handover *take_handover(void *function, void *argument,
 
 static void give_back_handover(struct handover *handover)
 {
-	/* order: rel, TIMER: read before another is written */
+	/* order: rel, TIMER: read before it is written again */
 	atom_store_rel(&handover->taken, 0);
 }
 
@@ -68,8 +68,8 @@ struct thread_start interpose_thread_begins(void *handover)
 	return start;
 }
 
-/* A handover for a new thread, if it is to have a timer; else NULL. Threads
- * with small stacks are left alone, and those that a vfork child makes. */
+/* Returns a handover for a new thread, or NULL if it gets no timer: for small
+ * stacks, and for threads of a vfork() child. */
 static struct handover *prepare_handover(const pthread_attr_t *attributes,
 					 void *function, void *argument)
 {
@@ -103,7 +103,7 @@ ATTR_EXPORT int pthread_create(pthread_t *thread,
 
 	if (!real)
 		real = (create *)find_next("pthread_create");
-	/* relaxed: a thread that misses its end stops itself */
+	/* relaxed: a thread that misses a stop stops itself */
 	if (!atom_load_rlx(&g_cpu.on))
 		return real(thread, attributes, function, argument);
 	handover = prepare_handover(attributes, (void *)function, argument);

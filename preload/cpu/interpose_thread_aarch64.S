@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_thread_aarch64 - as interpose_thread_x86_64.S: the function comes
- * back in x0, its argument in x1.
+ * interpose_thread_aarch64 - interpose_thread_x86_64.S for arm64: the function
+ * is in x0, its argument in x1.
  */
 	.text
 	.globl	interpose_thread_start

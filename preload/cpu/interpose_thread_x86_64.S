@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_thread_x86_64 - void *interpose_thread_start(void *handover): call
- * interpose_thread_begins(), then jump to the function it returned (rax), with
- * the argument it returned (rdx), as if that had been called.
+ * interpose_thread_x86_64 - void *interpose_thread_start(void *handover): calls
+ * interpose_thread_begins(), then jumps to the returned function (rax) with its
+ * argument (rdx).
  */
 	.text
 	.globl	interpose_thread_start

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * context_end - tells the collector when the function of a context returns.
+ * context_end - records when the function of a context returns.
  *
- * glibc's makecontext() makes the function return to a piece of code in libc,
- * which is the same for all contexts. This code finds uc_link by a register
- * that functions preserve: on x86-64 (__start_context.S) rbx has its address,
- * on arm64
- * (__startcontext in setcontext.S) x19 has it. The shim's trampoline comes
- * first. It records that it was reached, and goes on to libc's code with the
- * stack pointer and that register as they were. A context that looks otherwise
- * is left alone, and a record says so: then the collector has to guess.
+ * glibc's makecontext() makes the function return to code in libc, which is the
+ * same for all contexts. That code finds uc_link by a register that functions
+ * preserve: rbx has its address on x86-64 (__start_context.S), x19 is uc_link
+ * on arm64 (__startcontext in setcontext.S). The shim's trampoline takes the
+ * place of that code: it records the return, then jumps to libc's code with the
+ * same stack pointer and register. A context with another layout keeps its
+ * return address, and a record says so, because the collector then has to guess
+ * the end.
  *
- * With a shadow stack the function must return to where makecontext() has said
- * there: such a context is left alone, too.
+ * A shadow stack holds the return address of makecontext(), so contexts of a
+ * program with a shadow stack keep theirs.
  *
- * The address is replaced even if nothing is being recorded, as something may
- * be when the context runs. So the shim's code must stay mapped. It does, as
- * nobody can unload a preloaded library.
+ * The address is replaced even while recording is off, because recording may
+ * start before the context runs. A preloaded library cannot be unloaded, so the
+ * trampoline stays mapped.
  */
 #include "preload/flow/context_end.h"
 
@@ -26,8 +26,8 @@
 #include "preload/cpu/cpu_timer.h"
 #include "preload/flow/interpose_jump.h"
 
-/* The code in libc to which such functions return; 0: it is not known, or must
- * not be replaced. Set before there are threads. */
+/* The code in libc that such functions return to; 0: unknown, or it must not be
+ * replaced. Set before threads exist. */
 extern uintptr_t g_context_end;
 uintptr_t g_context_end;
 
@@ -47,14 +47,13 @@ static bool has_shadow_stack(void)
 {
 	uintptr_t ssp = 0;
 
-	/* Where there is none, the instruction does nothing. */
+	/* Without a shadow stack the instruction is a nop. */
 	__asm__ volatile("rdsspq %0" : "+r"(ssp));
 	return ssp;
 }
 
-/* Where @context has its return address; NULL if the context is not as it
- * should be.
- */
+/* Returns the location of @context's return address; NULL if the layout is not
+ * that of glibc. */
 static word *return_address(ucontext_t *context)
 {
 	const greg_t *registers = context->uc_mcontext.gregs;
@@ -72,7 +71,8 @@ static bool has_shadow_stack(void)
 {
 	register uint64_t feature __asm__("x16") = 1;
 
-	/* chkfeat x16: clears the bit if it is on; once a hint without use. */
+	/* chkfeat x16: clears the bit if the feature is on; a nop on CPUs
+	 * without it. */
 	__asm__ volatile("hint #40" : "+r"(feature));
 	return !feature;
 }
@@ -87,8 +87,8 @@ static word *return_address(ucontext_t *context)
 }
 #endif
 
-/* Make the function of @context return to our trampoline. False if that cannot
- * be. */
+/* Makes the function of @context return to the trampoline. Returns false if the
+ * layout is unknown. */
 static bool redirect_return(ucontext_t *context)
 {
 	word *address;
@@ -123,8 +123,8 @@ static void never_runs(void)
 {
 }
 
-/* Find out where libc makes a context's function return to, by a context that
- * never runs. The real functions have been found. */
+/* Learns the return address of libc's contexts from a context that never
+ * runs. */
 static void learn_return(void)
 {
 	void (*make)(ucontext_t *, void (*)(void), int, ...) = (void (*)(

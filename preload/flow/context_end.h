@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * context_end - makecontext(), and the end of a context. When the function of a
- * context returns, libc goes on in uc_link, and calls nothing that could be
- * interposed. So the shim replaces the address to which the function returns,
- * in each context that is made. Assembly includes this header, too.
+ * context_end - wraps makecontext(), so that the end of a context is recorded.
+ * When the function of a context returns, libc continues in uc_link and calls
+ * no function that the shim could interpose. So the shim replaces the
+ * function's return address in each new context. Assembly also includes this
+ * header.
  */
 #ifndef PERFREC_PRELOAD_FLOW_CONTEXT_END_H
 #define PERFREC_PRELOAD_FLOW_CONTEXT_END_H
@@ -13,21 +14,23 @@
 #include <ucontext.h>
 
 /*
- * makecontext() has filled in @context; a hook in the place of the call would
- * have had the stack pointer @sp. Replace the return address, if that can be
- * done, and record what was made, if this thread is recording. Any context.
+ * Replaces the return address in @context, which makecontext() has filled in,
+ * and records the new context if this thread is recording. A context with an
+ * unknown layout keeps its return address. @sp is the stack pointer that a hook
+ * would have at the call of makecontext(). Callable from any context.
  */
 void context_end_made(ucontext_t *context, uintptr_t sp);
 
 /*
- * The function of a context has returned; @link (uc_link) is next or, if that
- * is 0, exit(). Record that. The trampoline calls this on the context's stack,
- * while the gate is open.
+ * Records that the function of a context has returned. @link is its uc_link,
+ * the next context, or 0 if exit() follows. Only the trampoline calls this, on
+ * the context's stack, while the gate is open.
  */
 void context_end_reached(uintptr_t link, uintptr_t sp);
 
-/* The trampoline, to which a context's function returns (context_end_*.S).
- * Nobody calls it. */
+/* The code that a context's function returns to (context_end_*.S). Never
+ * called.
+ */
 extern const char context_end_trampoline[];
 #endif
 

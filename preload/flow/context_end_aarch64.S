@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * context_end_aarch64 - the same for arm64 as context_end_x86_64.S.
+ * context_end_aarch64 - context_end_x86_64.S for arm64.
  */
 #include "preload/flow/context_end.h"
 #include "preload/core/thread_asm.h"
@@ -46,8 +46,8 @@ makecontext:
 	.cfi_endproc
 	.size	makecontext, . - makecontext
 
-/* x19 is uc_link. ret, and not br: what it goes to has no landing pad for
- * branches where those are enforced. */
+/* x19 is uc_link. ret instead of br: the target has no landing pad (BTI) for
+ * branches. */
 	.balign	16
 	.type	trampoline, %function
 trampoline:

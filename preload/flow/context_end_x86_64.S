@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * context_end_x86_64 - makecontext(), and what a context's function returns to
- * (context_end.h).
+ * context_end_x86_64 - makecontext(), and the trampoline that a context's
+ * function returns to (context_end.h).
  */
 #include "preload/flow/context_end.h"
 #include "preload/core/thread_asm.h"
@@ -10,8 +10,8 @@
 
 /*
  * void makecontext(ucontext_t *context, void (*function)(void), int argc, ...):
- * calls the real one. Three of the argc arguments are in registers. The others
- * are on the stack, as many words as it reads: they are copied.
+ * calls the real one. The first three of the argc arguments are in registers;
+ * the others are words on the stack, and are copied.
  */
 	.globl	makecontext
 	.type	makecontext, @function
@@ -51,10 +51,10 @@ makecontext:
 	.size	makecontext, . - makecontext
 
 /*
- * The function has returned: rsp is aligned to 16, rbx the address of uc_link.
- * What lies just below rsp is the word that was returned to; it stays, as does
- * all above. Unwinding ends here, as it does in libc's; unwinders look up the
- * byte before a return address, so one comes first.
+ * Here the function has returned: rsp is aligned to 16, rbx is the address of
+ * uc_link. The word just below rsp is the used return address; it and the stack
+ * above stay unchanged. Unwinding ends here as in libc's code. Unwinders look
+ * up the byte before a return address, so a nop precedes the label.
  */
 	.balign	16
 	.type	trampoline, @function

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_jump - tells the collector where control goes by other means than
- * call and return. There are FLOW records (shared/record.h) of setjmp and
- * longjmp, of the landing pads at which unwinding goes on, and of ucontexts
- * that are saved and switched to (context_end.c: those that are made, and end).
- * Without them replay could only guess which functions are still open.
+ * interpose_jump - records where control moves without call or return. FLOW
+ * records (shared/record.h) report setjmp and longjmp, the landing pads of
+ * unwinding, and saves of and switches to ucontexts (context_end.c reports
+ * their creation and end). Without these records replay could only guess which
+ * functions are still open.
  *
- * A personality routine calls _Unwind_SetIP() when unwinding is to go on in a
- * function: in C++ to catch or to destroy something, in Rust to catch, in a
- * thread that is cancelled to clean up. A library that brings its own unwinder
- * hides that call; then
- * __cxa_begin_catch() can still be seen.
+ * A personality routine calls _Unwind_SetIP() before the unwinder enters a
+ * function: in C++ to catch an exception or to destroy objects, in Rust to
+ * catch, in a cancelled thread to clean up. A library with its own unwinder
+ * hides that call, but its __cxa_begin_catch() is still visible.
  *
- * This runs wherever the program calls these functions, in signal handlers,
- * too. It takes no locks, allocates nothing and keeps errno. It does not start
- * recording, nor attach a thread.
+ * This code runs wherever the program calls these functions, even in signal
+ * handlers. It takes no locks, allocates no memory and keeps errno. It neither
+ * starts recording nor attaches a thread.
  */
 #include "preload/flow/interpose_jump.h"
 
@@ -31,7 +30,7 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Stacks are smaller: what is farther away lies on another one. */
+/* Larger than any stack: a larger distance means another stack. */
 #define LANDING_BYTES_MAX (1UL << 32)
 
 void interpose_jump_find(void)
@@ -41,8 +40,8 @@ void interpose_jump_find(void)
 #undef FIND
 }
 
-/* Whether this thread is recording. Not in a vfork child, nor in a forked one
- * that has no slot yet. */
+/* Returns true if this thread is recording. False in a vfork() child, and in a
+ * forked child without a slot. */
 static bool is_recording(void)
 {
 	/* relaxed: the page is private; only fork and this process change it */
@@ -66,8 +65,8 @@ void interpose_jump_put(enum record_flow flow, uintptr_t address, uintptr_t sp)
 		depth_follow(flow, address, sp);
 }
 
-/* The stack pointer of a hook in the place to which longjmp(@env) comes back.
- * The C library hides it in the jmp_buf. */
+/* Returns the stack pointer that a hook would have where longjmp(@env) arrives.
+ * The C library mangles the one in the jmp_buf. */
 static uintptr_t jump_target(const void *env)
 {
 	const uint64_t *saved = env;
@@ -119,12 +118,12 @@ void interpose_jump_swap_context(const void *first, const void *second,
 }
 
 /* --- unwinding --------------------------------------------------------------
- * A plugin may have a C++ runtime that no other module sees. So each caller's
- * own runtime must be found (interpose_jump_find.h).
+ * A plugin may have a private C++ runtime, so each caller's own runtime must be
+ * found (interpose_jump_find.h).
  */
 
-/* The stack pointer at the landing pad that was recorded last, so that a
- * __cxa_begin_catch() there is not recorded again; 0: none. */
+/* The stack pointer at the landing pad that was recorded last, so that
+ * __cxa_begin_catch() does not record the same landing again; 0: none. */
 static __thread uintptr_t t_landing;
 
 void *interpose_jump_begin_catch(const void *return_address, uintptr_t sp)
@@ -143,8 +142,8 @@ void *interpose_jump_begin_catch(const void *return_address, uintptr_t sp)
 	return functions[0];
 }
 
-/* Record that unwinding goes on at stack pointer @landing. The unwinder runs at
- * @sp, on the stack that it unwinds, unless that is a signal handler's own. */
+/* Records a landing at stack pointer @landing. The unwinder runs at @sp, on the
+ * stack that it unwinds or on the alternate stack of a signal handler. */
 static void put_landing(uintptr_t landing, uintptr_t sp)
 {
 	uintptr_t bytes = landing - sp;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_jump - the functions by which control goes by other means than call
- * and return. Assembly includes this header, too.
+ * interpose_jump - wraps the functions that move control without call or
+ * return: setjmp(), longjmp(), contexts, exceptions. Assembly also includes
+ * this header.
  */
 #ifndef PERFREC_PRELOAD_FLOW_INTERPOSE_JUMP_H
 #define PERFREC_PRELOAD_FLOW_INTERPOSE_JUMP_H
 
 /*
- * X(function, recorder): each has a wrapper in interpose_jump_*.S. If anything
- * is being recorded the wrapper calls the recorder. Then it jumps to the real
- * function with registers and stack as they were.
+ * X(function, recorder): the functions with a wrapper in interpose_jump_*.S.
+ * While the gate is open, the wrapper calls the recorder. Then it jumps to the
+ * real function with unchanged registers and stack.
  */
 #define JUMP_WRAPPED(X)                              \
 	X(setjmp, interpose_jump_set)                \
@@ -23,13 +24,13 @@
 	X(setcontext, interpose_jump_switch_context) \
 	X(swapcontext, interpose_jump_swap_context)
 
-/* All functions whose real ones are found. The wrapper of makecontext() is in
+/* All functions with a g_real_ pointer. The wrapper of makecontext() is in
  * context_end_*.S. */
 #define JUMP_FUNCTIONS(X) \
 	JUMP_WRAPPED(X)   \
 	X(makecontext, context_end_made)
 
-/* A hook's stack pointer lies so many bytes below that of its caller. */
+/* Distance in bytes from a caller's stack pointer down to its hook's. */
 #if defined(__x86_64__)
 #define JUMP_HOOK_DEPTH 8
 #else
@@ -41,25 +42,23 @@
 
 #include "shared/record.h"
 
-/* The real functions: g_real_setjmp, ... Until they are found, each is code
- * that finds all of them, and then jumps to the real one. */
+/* The real functions: g_real_setjmp, ... Each starts as the address of code
+ * that calls interpose_jump_find() and then jumps to the real function. */
 #define JUMP_DECLARE_REAL(function, record) extern void *g_real_##function;
 JUMP_FUNCTIONS(JUMP_DECLARE_REAL)
 #undef JUMP_DECLARE_REAL
 
-/* Put the FLOW record of @flow, @address and @sp (record.h), if this thread is
- * recording. Any context. */
+/* Puts the FLOW record of @flow, @address and @sp (record.h) if this thread is
+ * recording. Callable from any context. */
 void interpose_jump_put(enum record_flow flow, uintptr_t address, uintptr_t sp);
 
-/* Find the real functions. Any context, but not the first time in a signal
- * handler.
- */
+/* Sets all g_real_ pointers. The first call must not be in a signal handler. */
 void interpose_jump_find(void);
 
 /*
- * The recorders. @first and @second are the function's arguments, @sp is the
- * stack pointer that a hook would have in the place of the call. Any context,
- * while the gate is open.
+ * The recorders. @first and @second are the wrapped function's arguments, @sp
+ * is the stack pointer that a hook would have at the call. Only while the gate
+ * is open; callable from any context.
  */
 void interpose_jump_set(const void *first, const void *second, uintptr_t sp);
 void interpose_jump_long(const void *first, const void *second, uintptr_t sp);
@@ -71,21 +70,23 @@ void interpose_jump_swap_context(const void *first, const void *second,
 				 uintptr_t sp);
 
 #if defined(__aarch64__)
-/* The number with which the C library hides stack pointers in a jmp_buf. */
+/* Returns the C library's pointer guard: stack pointers in a jmp_buf are XORed
+ * with it. */
 uint64_t interpose_jump_guard(void);
 #endif
 
 /*
- * __cxa_begin_catch(), or _Unwind_SetIP(@context, ...), is called from
- * @return_address: record that, if this thread is recording. @sp is as above.
- * Returns the real function, which depends on the caller. Any context.
+ * Record a call of __cxa_begin_catch(), or of _Unwind_SetIP(@context, ...), if
+ * this thread is recording. The call returns to @return_address; @sp is as
+ * above. Both return the real function, which depends on the caller. Callable
+ * from any context.
  */
 void *interpose_jump_begin_catch(const void *return_address, uintptr_t sp);
 void *interpose_jump_set_ip(const void *return_address, const void *context,
 			    uintptr_t sp);
 
-/* This thread's function is over, and destructors of its thread-specific data
- * are about to run: record that. */
+/* Records that this thread's function is over. Must run before the destructors
+ * of thread-specific data. */
 void interpose_jump_thread_left(void);
 #endif
 

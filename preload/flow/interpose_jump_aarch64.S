@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_jump_aarch64 - the same for arm64 as interpose_jump_x86_64.S.
+ * interpose_jump_aarch64 - interpose_jump_x86_64.S for arm64.
  */
 #include "preload/flow/interpose_jump.h"
 #include "preload/core/thread_asm.h"
@@ -84,8 +84,8 @@ JUMP_WRAPPED(WRAP)
 JUMP_FUNCTIONS(FIND)
 
 /*
- * uint64_t interpose_jump_guard(void): what the stack pointer in a jmp_buf is
- * hidden with, from one that the real _setjmp() fills. JB_SP is 13.
+ * uint64_t interpose_jump_guard(void): returns the pointer guard, from a
+ * jmp_buf that the real _setjmp() fills. JB_SP is 13.
  */
 #define JMP_BUF_BYTES 320
 	.globl	interpose_jump_guard

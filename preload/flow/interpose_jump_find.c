@@ -2,21 +2,21 @@
  *
  * interpose_jump_find - finds a caller's own C++ runtime or unwinder.
  *
- * dlsym(RTLD_NEXT) sees what the program itself was linked with. A plugin that
- * was loaded with RTLD_LOCAL may bring a C++ runtime which only it and what it
- * needs can see, and two plugins may bring two. Taking the wrong one corrupts
- * an exception.
+ * dlsym(RTLD_NEXT) searches the libraries that the program was linked with. A
+ * plugin loaded with RTLD_LOCAL may bring a C++ runtime that only the plugin
+ * and its dependencies see, and two plugins may bring two runtimes. The wrong
+ * runtime corrupts an exception.
  *
- * The caller's own relocations say what the dynamic linker would have chosen.
- * The caller refers to another function of the same runtime (@beside), which
- * the shim does not interpose, and which the caller has needed before it could
- * call ours. The library to which that reference was bound is the right one.
+ * The caller's own relocations show the dynamic linker's choice. The caller
+ * refers to another function of the same runtime (@beside), which the shim does
+ * not interpose and which the caller always uses first. The library that this
+ * reference is bound to is the right one.
  *
- * There may be no such reference: an executable that is not position
- * independent refers to functions by addresses in itself. Then it is the first
- * library behind the shim that defines the function. Only the program and what
- * it was linked with have no such references, and what they were linked with
- * comes first (find_next.c).
+ * An executable that is not position independent has no such reference, because
+ * it refers to functions by addresses in itself. Then the first library behind
+ * the shim that defines the function is right: only the program and libraries
+ * linked with it lack these references, and their dependencies come first in
+ * the search order (find_next.c).
  */
 #include "preload/flow/interpose_jump_find.h"
 
@@ -46,7 +46,7 @@ static bool find_all(const struct link_map *map,
 	return functions[0];
 }
 
-/* Take them from the first library behind the shim that has them. */
+/* Finds the functions in the first library behind the shim that has them. */
 static void find_anywhere(const struct jump_wanted *wanted,
 			  void *functions[JUMP_FIND_MAX])
 {
@@ -56,9 +56,10 @@ static void find_anywhere(const struct jump_wanted *wanted,
 		find_all(map, wanted, functions);
 }
 
-/* Take them from the library to which the reference of @module to
- * @wanted->beside was bound. False if there is none, or if it is in front of
- * the shim: what is called there calls the shim to find the next. */
+/* Finds the functions in the library that @module's reference to
+ * @wanted->beside is bound to. Returns false if there is none, or if that
+ * library is in front of the shim: it calls the shim itself to reach the next
+ * one. */
 static bool find_beside(const struct dl_find_object *module,
 			const struct jump_wanted *wanted,
 			struct jump_found *found)
@@ -80,9 +81,9 @@ static bool find_beside(const struct dl_find_object *module,
 }
 
 /*
- * Whether @entry is that of @module. Where a module was unloaded there may be
- * another one. If it looks the same in all this and is bound to the same
- * runtime, the entry is as good for it.
+ * Returns true if @entry is valid for @module. Another module may have been
+ * loaded at the address of an unloaded one. If all fields agree and it is bound
+ * to the same runtime, the entry is right for it as well.
  */
 static bool is_entry_for(const struct jump_cache_entry *entry,
 			 const struct dl_find_object *module)
@@ -101,13 +102,13 @@ static bool cache_load(const struct jump_cache_entry *entry,
 	if (!is_entry_for(entry, module))
 		return false;
 	*found = entry->found;
-	/* A signal handler may have stored another module's meanwhile. */
+	/* A signal handler may have stored another module here meanwhile. */
 	__asm__ volatile("" ::: "memory");
 	return is_entry_for(entry, module);
 }
 
-/* A handler may store another module's in between: then start or map are its,
- * and the entry is of no module. */
+/* If a signal handler stores another module between these stores, start or map
+ * belongs to that module, so is_entry_for() matches neither. */
 static void cache_store(struct jump_cache_entry *entry,
 			const struct dl_find_object *module,
 			const struct jump_found *found)

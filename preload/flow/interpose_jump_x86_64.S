@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * interpose_jump_x86_64 - wrappers of the functions that jump
- * (interpose_jump.h). They must not be returned through: the real one has to
- * find its caller's return address and stack. While nothing is recorded a
- * wrapper is a load, a branch and a jump.
+ * (interpose_jump.h). A wrapper jumps to the real function, which must find its
+ * caller's return address and stack. While the gate is closed, a wrapper costs
+ * a load, a branch and a jump.
  */
 #include "preload/flow/interpose_jump.h"
 #include "preload/core/thread_asm.h"
 
-	/* Seven words beside the return address: rsp is aligned to 16 for a
-	 * call. rax counts the vector registers of a variadic call; none of
-	 * these functions has an argument in one. */
+	/* Seven words and the return address keep rsp aligned to 16 for a call.
+	 * rax counts the vector registers of a variadic call; none of these
+	 * functions has an argument in a vector register. */
 	.macro save_arguments
 	pushq	%rax
 	.cfi_adjust_cfa_offset 8
@@ -97,8 +97,8 @@ JUMP_FUNCTIONS(FIND)
 
 /*
  * void *__cxa_begin_catch(void *exception) and void _Unwind_SetIP(struct
- * _Unwind_Context *context, _Unwind_Ptr ip): which function is the real one
- * depends on the caller.
+ * _Unwind_Context *context, _Unwind_Ptr ip): the real function depends on the
+ * caller.
  */
 	.globl	__cxa_begin_catch
 	.type	__cxa_begin_catch, @function

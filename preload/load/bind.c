@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bind - the slots of a module are mostly read-only by now, and another thread
- * may be inside dlopen() and about to make them so. So they are written by
- * /proc/self/mem, for which neither matters. The kernel writes an aligned word
- * at once: another thread that calls by the slot calls one function or the
- * other.
+ * bind - writes slots of a module through /proc/self/mem, because most are
+ * read-only by now, or may be soon by a concurrent dlopen(). The kernel writes
+ * an aligned word atomically, so a concurrent call through the slot reaches one
+ * function or the other.
  */
 #include "preload/load/bind.h"
 
@@ -30,10 +29,10 @@ static const uint32_t g_types[] = { R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT,
 struct binder {
 	const struct module *module;
 	struct elf_tables tables, shim, libc;
-	long mem; /* /proc/self/mem; -1: not opened yet */
+	long mem; /* /proc/self/mem; -1: not open */
 };
 
-/* True if @module, or what was loaded behind it, defines @name. */
+/* Returns true if @module, or a module loaded after it, defines @name. */
 static bool is_defined_inside(const struct module *module, const char *name)
 {
 	const struct link_map *map = linker_first();
@@ -49,8 +48,7 @@ static bool is_defined_inside(const struct module *module, const char *name)
 	return false;
 }
 
-/* True if a call of @name goes to @bound where it would go to the shim without
- * RTLD_DEEPBIND. */
+/* Returns true if @bound skips the shim only because of RTLD_DEEPBIND. */
 static bool is_past_shim(const struct binder *binder, const char *name,
 			 void *bound)
 {
@@ -59,7 +57,7 @@ static bool is_past_shim(const struct binder *binder, const char *name,
 	if (bound == find_next(name) ||
 	    bound == elf_tables_find(&binder->libc, name))
 		return true;
-	/* Its own code: it is bound when it is first called. */
+	/* Its own code: not bound before the first call. */
 	return (uintptr_t)bound >= module->start &&
 	       (uintptr_t)bound < module->end &&
 	       !is_defined_inside(module, name);

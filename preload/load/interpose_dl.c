@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_dl - dlopen(), dlmopen() and dlclose(): after them an address may
- * mean something else (map_log.c). dlopen() and dlmopen() know by their return
- * address which module calls them, and look where its RUNPATH says. So the shim
- * must not call them but jump to them, in assembly (interpose_dl_*.S). A
- * namespace that dlmopen() makes has no preloaded library: what is loaded there
- * is not recorded.
+ * interpose_dl - wraps dlopen(), dlmopen() and dlclose(), which change the
+ * meaning of addresses (map_log.c). dlopen() and dlmopen() identify the calling
+ * module by their return address, and use its RUNPATH. So the wrappers are
+ * assembly that jumps to the real functions (interpose_dl_*.S). A namespace of
+ * dlmopen() has no preloaded libraries, so its modules are not recorded.
  *
- * So the shim does not see the end of dlopen(). It binds libraries that were
- * opened with RTLD_DEEPBIND (bind.c) at the next dlsym(): mostly that precedes
- * the first call of such a library. dlsym() uses its return address as well.
+ * After the jump, the shim does not see the end of dlopen(). So it binds
+ * libraries opened with RTLD_DEEPBIND (bind.c) at the next dlsym(), which
+ * mostly precedes the first call into such a library. dlsym() also uses its
+ * return address.
  */
 #include "preload/load/interpose_dl.h"
 
@@ -19,7 +19,6 @@
 #include "preload/load/map_log.h"
 #include "shared/compiler.h"
 
-/* The next definitions. */
 static struct {
 	void *dlopen, *dlmopen, *dlsym, *dlvsym;
 	int (*dlclose)(void *handle);
@@ -34,7 +33,7 @@ static void find_dl_functions(void)
 	g_next.dlclose = (int (*)(void *))find_next("dlclose");
 }
 
-/* As late as can be: a short program has told of no plugin yet. */
+/* As late as possible. A short program may not have reported a plugin yet. */
 __attribute__((destructor)) static void destructor(void)
 {
 	map_exit();

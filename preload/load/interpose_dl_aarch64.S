@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_dl_aarch64 - dlopen(), dlmopen() and dlsym() for arm64; see
- * interpose_dl_x86_64.S.
+ * interpose_dl_aarch64 - interpose_dl_x86_64.S for arm64.
  */
 	.macro	tail_jump name
 	.globl	\name
@@ -29,5 +28,6 @@
 	tail_jump dlmopen
 	tail_jump dlsym
 	tail_jump dlvsym
+	tail_jump dl_iterate_phdr
 
 	.section .note.GNU-stack, "", %progbits

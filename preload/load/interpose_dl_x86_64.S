@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_dl_x86_64 - dlopen(), dlmopen() and dlsym(): tell C, then jump to the real
- * one with everything as it was, the return address, too (interpose_dl.c).
+ * interpose_dl_x86_64 - functions that use their return address: call C, then
+ * jump to the real function with the caller's registers and return address
+ * (interpose_dl.c).
  */
 	.macro	tail_jump name
 	.globl	\name
@@ -33,5 +34,6 @@
 	tail_jump dlmopen
 	tail_jump dlsym
 	tail_jump dlvsym
+	tail_jump dl_iterate_phdr
 
 	.section .note.GNU-stack, "", @progbits

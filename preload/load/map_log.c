@@ -1,41 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_log - an address in a record must mean what it meant when it was
- * recorded, whatever has been loaded there since. So the collector is told what
- * is loaded and unloaded after the hello (shared/ring_shm.h, "The map log").
+ * map_log - reports modules that are loaded and unloaded after hello, so that
+ * the collector resolves each address as of its time (shared/ring_shm.h, "The
+ * map log").
  *
- * The shim keeps a table of the modules that it has told. dlopen(), dlclose()
- * and exit compare the table with ld.so's list (publish_changes()). If
- * something was unloaded, a new generation begins: the gate's upper half
- * changes, so every thread takes the general path once, and puts a MAP record
- * before its next one (map_follow(), and hook.c).
+ * The shim keeps a table of reported modules. dlopen(), dlclose() and exit
+ * compare it with ld.so's list (publish_changes()). An unload starts a new
+ * generation: the upper half of the gate changes, so every thread takes the
+ * general path once and puts a MAP record before its next record (map_follow(),
+ * hook.c).
  *
- * In two cases nobody is called in time:
+ * Two cases come too early for these calls:
  *
- *   - A plugin's functions run before dlopen() returns, and soon after. Their
- *     names should not be lost if the program dies then. So a thread that has
- *     called dlopen() looks for a while at the module of each function that it
- *     records.
- *   - dlclose() unmaps a module before the shim can tell so. Meanwhile another
- *     thread may load something in its place, and call it. So while a dlclose()
- *     runs, all threads look at the modules of the functions that they record.
+ *   - A plugin's functions run before dlopen() returns. Their names must
+ *     survive a crash at that time. So a thread that called dlopen() checks
+ *     for a while the module of each function that it records.
+ *   - dlclose() unmaps a module before the shim can report it. Another thread
+ *     may load and call a module in its place. So while a dlclose() runs, all
+ *     threads check the modules of the functions that they record.
  *
- * That look takes no lock of ld.so. A hook may run anywhere, also below a lock
- * of the program's for which a thread inside ld.so waits.
+ * This check takes no lock of ld.so, because a hook may run under a lock of the
+ * program that a thread inside ld.so waits for.
  *
- * Names come from the module's file, which the collector opens when it learns
- * of the module. A program that makes plugins while it runs deletes their files
- * soon. So the shim saves the names that a module has in memory, its dynamic
- * symbols, in the log (save_names()): once for each module, when it is told and
- * its file is gone already; before dlclose(), as its memory goes then; or at
- * exit, if its file is gone by then. The kernel copies them: if the program has
- * cut the file off, they are not there.
+ * The collector reads names from the module's file, which it opens when it
+ * reads the report. Programs that generate plugins soon delete their files. So
+ * the shim saves the module's dynamic symbols in the log (save_names()), once
+ * per module: with the report if the file is gone already, before dlclose(), or
+ * at exit if the file is gone by then. The kernel copies them, because reading
+ * a truncated file faults.
  *
- * Locks: first ld.so's (it is held while ld.so calls visit_module()), then
- * g_gate.map_lock, which guards the table. That one is held for microseconds,
- * with signals blocked, and its holder waits for nothing. It lies in the gate's
- * page: a forked child finds it free, and at worst tells twice what its parent
- * was about to tell.
+ * Lock order: ld.so's lock (held while ld.so calls visit_module()), then
+ * g_gate.map_lock, which guards the table. map_lock is held for microseconds,
+ * with signals blocked, and never while waiting. It is in the gate's page, so a
+ * forked child finds it free, and at worst repeats a report of its parent.
  */
 #include "preload/load/map_log.h"
 
@@ -47,6 +44,7 @@
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
+#include "preload/core/thread_context.h"
 #include "preload/load/bind.h"
 #include "preload/load/module.h"
 #include "preload/load/thunk_map.h"
@@ -54,39 +52,41 @@
 #include "shared/futex.h"
 
 #define KNOWN_MAX 4096
-/* Calls whose functions' modules a thread looks at after a dlopen(). */
+/* Functions that a thread checks after a dlopen(). */
 #define LOOKS 256
-/* A holder of map_lock that does not come back in 2 s was left by a longjmp. */
+/* After 2 s the lock counts as lost: a longjmp() has skipped its release. */
 #define LOCK_STEP_NS 50000
 #define LOCK_TRIES 40000
-/* Modules whose names were saved that are remembered. */
 #define SAVED 256
-/* What the kernel is asked to copy at a time. */
+/* Pieces per call of the kernel. */
 #define PIECES_AT_ONCE 64
 
 struct known {
 	uint64_t start, end, bias;
 	uint64_t identity; /* struct module */
-	uint64_t sweep; /* the last look at all modules that saw it */
+	uint64_t sweep; /* last sweep that saw the module */
 };
 
 static struct {
 	uint32_t count;
 	uint64_t sweep;
 	uint64_t adds, subs; /* ld.so's counters at the last sweep */
-	bool silent; /* before hello: only learn */
-	bool deep; /* there may be modules that are bound past the shim */
-	bool broken; /* the lock is lost: tell nothing any more */
+	bool silent; /* before hello: no reports */
+	bool deep; /* modules may be bound past the shim */
+	bool broken; /* the lock is lost: no more reports */
+	uint64_t context_adds,
+		context_subs; /* at the last thread_context_find() */
+	bool context_lost; /* find thread_context again */
 	char path[MAP_PATH_BYTES]; /* for append_entry(), under the lock */
-	struct iovec pieces[PIECES_AT_ONCE]; /* for copy_names(), likewise */
-	uint64_t saved[SAVED]; /* identities; the oldest is overwritten */
-	uint32_t saves; /* ever written there */
+	struct iovec pieces[PIECES_AT_ONCE]; /* for copy_names() */
+	uint64_t saved[SAVED]; /* identities; a ring */
+	uint32_t saves; /* number of stored identities */
 	struct known known[KNOWN_MAX];
 } g_map;
 
 /* --- the lock ------------------------------------------------------------- */
 
-/* Hold off signals. False in a handler that interrupts a holder of the lock. */
+/* Returns false in a handler that interrupts the lock's holder. */
 static bool enter_map(uint64_t *signals)
 {
 	if (t_thread.in_map || g_map.broken)
@@ -127,17 +127,16 @@ static void unlock_map(void)
 
 /* --- the log -------------------------------------------------------------- */
 
-/* Take the next @count entries of the log, from *@number on. False when the
- * log, of which only @room entries may be in use, has no room for them. Any
- * process. */
+/* Reserves @count entries of the log from *@number on. Returns false if more
+ * than @room would be in use. Processes of the arena compete. */
 static bool reserve_entries(uint64_t count, uint64_t room, uint64_t *number)
 {
 	struct page_shm *page = g_shim.page;
 
 	do {
-		/* relaxed: the swap below finds out whether it is old */
+		/* relaxed: the swap below detects an old value */
 		*number = atom_load_rlx(&page->map_head);
-		/* order: acq, MAPTAIL: what lay there has been read */
+		/* order: acq, MAPTAIL: the entries there have been read */
 		if (*number + count - atom_load_acq(&page->map_tail) > room)
 			return false;
 		/* order: sc, MAPLOG: one writer takes them */
@@ -153,7 +152,7 @@ static struct map_entry_shm *entry_at(uint64_t number)
 	return &log[number % MAP_ENTRIES];
 }
 
-/* @name as an absolute path in g_map.path; "" when that cannot be told. */
+/* Sets g_map.path to the absolute path of @name; "" if unknown. */
 static void make_absolute(const char *name)
 {
 	char *path = g_map.path;
@@ -163,7 +162,7 @@ static void make_absolute(const char *name)
 	if (name[0] && name[0] != '/') {
 		if (!g_shim.no_syscalls)
 			sys(SYS_getcwd, path, MAP_PATH_BYTES);
-		/* Not in a folder that cannot be reached from the root. */
+		/* The working directory may be unreachable from the root. */
 		used = path[0] == '/' ? strnlen(path, MAP_PATH_BYTES - 1)
 				      : MAP_PATH_BYTES - 1;
 		path[used++] = '/';
@@ -205,8 +204,8 @@ static void append_entry(enum map_entry_kind kind, const struct module *module,
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Have the kernel copy @bytes of @from to the pieces from entry @number on.
- * False where they are not there to be read. */
+/* Copies @bytes of @from to the pieces from entry @number on. Returns false if
+ * the memory is not readable. */
 static bool copy_names(uint64_t number, const struct iovec from[2],
 		       uint64_t bytes)
 {
@@ -225,7 +224,7 @@ static bool copy_names(uint64_t number, const struct iovec from[2],
 				(struct iovec){ piece->bytes, part };
 			want += part;
 		}
-		/* It copies as much as the shorter of both sides takes. */
+		/* The kernel copies up to the end of the shorter side. */
 		if (sys(SYS_process_vm_readv, g_shim.pid, g_map.pieces, count,
 			rest, 2, 0) != (long)want)
 			return false;
@@ -247,9 +246,9 @@ static bool is_saved(const struct module *module)
 	return false;
 }
 
-/* Tell the names of @module, unless that was done. The module must stay loaded
- * meanwhile. Without a build-id nobody could say whose names they are. With
- * many names the lock is held for 0.1 ms. */
+/* Reports the names of @module once; it must stay loaded meanwhile. The
+ * collector matches them by build-id, so a module without one is skipped. Many
+ * names hold the lock for 0.1 ms. */
 static void save_names(const struct module *module)
 {
 	struct map_entry_shm *entry;
@@ -272,24 +271,24 @@ static void save_names(const struct module *module)
 	entry->build_id_bytes = module->build_id_bytes;
 	memcpy(entry->build_id, module->build_id, module->build_id_bytes);
 	if (!copy_names(number + 1, from, bytes))
-		entry->build_id_bytes = 0; /* of nobody */
+		entry->build_id_bytes = 0; /* belongs to no module */
 	/* order: rel, MAPLOG: the entry and its pieces are whole */
 	atom_store_rel(&entry->sequence, number + 1);
 }
 
 /* --- the table ------------------------------------------------------------ */
 
-/* Make every thread's next hook take the general path. */
+/* Makes every thread's next hook take the general path. */
 static void spread_news(void)
 {
 	uint64_t gate;
 
 	do {
-		/* relaxed: the swap below finds out whether it is old */
+		/* relaxed: the swap below detects an old value */
 		gate = atom_load_rlx(&g_gate.word);
 		if (gate < GATE_EPOCH_STEP)
 			return;
-		/* order: sc, MAP: who sees it sees what the news are */
+		/* order: sc, MAP: the change is visible before the news */
 	} while (!atom_cas_sc(&g_gate.word, gate,
 			      gate + (1ULL << GATE_NEWS_SHIFT)));
 }
@@ -312,11 +311,11 @@ static void tell_unload(uint32_t i)
 	spread_news();
 }
 
-/* The row of the module that starts at @start, or NULL. Row @likely is tried
- * first. Without the lock, a row that is being moved may not be found. */
+/* Returns the row of the module at @start, or NULL. Tries row @likely first.
+ * Without the lock it may miss a row that is being moved. */
 static struct known *find_known(uint64_t start, uint32_t likely)
 {
-	/* relaxed, all: see above */
+	/* relaxed, all: a miss is allowed without the lock */
 	uint32_t count = atom_load_rlx(&g_map.count);
 
 	if (likely < count &&
@@ -332,12 +331,12 @@ static bool is_known(const struct module *module)
 {
 	const struct known *known = find_known(module->start, 0);
 
-	/* relaxed: the module is running, its own row does not change */
+	/* relaxed: the row of a running module does not change */
 	return known && atom_load_rlx(&known->identity) == module->identity;
 }
 
-/* @module is loaded now, so whatever else was in its place is gone. Returns its
- * row in the table; row @likely is tried first. */
+/* Adds @module, and removes modules whose range it has taken. Returns its row;
+ * tries row @likely first. */
 static uint32_t see_module(const struct module *module, uint32_t likely)
 {
 	struct known *known = find_known(module->start, likely);
@@ -353,7 +352,7 @@ static uint32_t see_module(const struct module *module, uint32_t likely)
 			tell_unload(i);
 		else
 			i++;
-	/* Before the load: its reader may look for the names at once. */
+	/* Before the load: the collector may look for the names at once. */
 	if (!g_map.silent && module_is_gone(module))
 		save_names(module);
 	if (!g_map.silent)
@@ -371,13 +370,41 @@ static uint32_t see_module(const struct module *module, uint32_t likely)
 	return i;
 }
 
-/* --- a look at all modules ------------------------------------------------ */
+/* --- all modules ---------------------------------------------------------- */
 
 struct sweep {
 	bool at_exit;
-	bool begun; /* there was news, and we have the lock */
-	uint32_t likely; /* row of the next module */
+	bool begun; /* a change was seen; holds the lock */
+	uint32_t likely; /* probable row of the next module */
 };
+
+/* Finds thread_context again after changes, but not during a dlclose(). */
+static void follow_context(const struct dl_phdr_info *info)
+{
+	if (!g_map.context_lost && info->dlpi_adds == g_map.context_adds &&
+	    info->dlpi_subs == g_map.context_subs)
+		return;
+	g_map.context_lost = true;
+	/* order: acq, CLOSING: finds no module that is being unloaded */
+	if (atom_load_acq(&g_gate.map_closing))
+		return;
+	g_map.context_lost = false;
+	g_map.context_adds = info->dlpi_adds;
+	g_map.context_subs = info->dlpi_subs;
+	thread_context_find();
+}
+
+/* Visits one module only, for follow_context(). */
+static int visit_for_context(struct dl_phdr_info *info, size_t size, void *none)
+{
+	(void)size;
+	(void)none;
+	if (lock_map()) {
+		follow_context(info);
+		unlock_map();
+	}
+	return 1;
+}
 
 static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 {
@@ -388,6 +415,7 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!sweep->begun) {
 		if (!lock_map())
 			return 1;
+		follow_context(info);
 		if (!sweep->at_exit && info->dlpi_adds == g_map.adds &&
 		    info->dlpi_subs == g_map.subs) {
 			unlock_map();
@@ -434,15 +462,15 @@ void map_begin(void)
 	g_map.silent = false;
 }
 
-/* Make this thread look at what it calls for a while, on the general path. */
 static void start_looking(void)
 {
 	t_thread.looks = LOOKS;
 	t_thread.epoch = (uint32_t)t_thread.epoch;
 }
 
-/* Functions of an entry build call no hook before the collector knows of them:
- * it looks for what is loaded now (states_follow.c). */
+/* Announces a dlopen(). Functions of an entry build call no hook before the
+ * collector has found them, so it must look for new modules
+ * (states_follow.c). */
 static void tell_opening(void)
 {
 	struct page_shm *page = g_shim.page;
@@ -450,7 +478,7 @@ static void tell_opening(void)
 	/* order: sc, ASLEEP: the collector sees it, or we see it asleep */
 	uint32_t before = atom_add_sc(&page->dlopens, 1);
 
-	/* order: rel, DLOPENER: it names its own number */
+	/* order: rel, DLOPENER: the entry has its own number */
 	atom_store_rel(&page->dlopeners[before % DLOPENERS],
 		       (uint64_t)(before + 1) << 32 | (uint32_t)g_shim.pid);
 	/* order: sc, ASLEEP: as above */
@@ -467,7 +495,7 @@ void map_open(void)
 		return;
 	publish_changes(false);
 	tell_opening();
-	/* relaxed: for this thread, and those that it makes */
+	/* relaxed: for this thread and those it creates */
 	atom_store_rlx(&g_gate.map_opened, 1);
 	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
 		start_looking();
@@ -475,19 +503,28 @@ void map_open(void)
 
 void map_open_deep(void)
 {
-	/* relaxed: set once, and not under the lock */
+	/* relaxed: set once, without the lock */
 	atom_store_rlx(&g_map.deep, true);
 }
 
 void map_look_up(void)
 {
-	/* relaxed: as in see_module() */
-	if (unlikely(atom_load_rlx(&g_map.deep)) && gate_is_recording())
+	uint64_t signals;
+
+	/* relaxed, both: this thread's own dlopen() came before */
+	if (likely(!atom_load_rlx(&g_gate.map_opened)) || !gate_is_recording())
+		return;
+	if (atom_load_rlx(&g_map.deep)) {
 		publish_changes(false);
+		return;
+	}
+	if (!enter_map(&signals))
+		return;
+	libc()->iterate_phdr(visit_for_context, NULL);
+	leave_map(signals);
 }
 
-/* The module of @handle may be unmapped soon. Its names; it stays until then,
- * as the caller has yet to close it. */
+/* Saves the names of @handle's module before the caller closes it. */
 static void save_names_of(const void *handle)
 {
 	struct module module;
@@ -505,14 +542,30 @@ static void save_names_of(const void *handle)
 	leave_map(signals);
 }
 
+/* The closed module may have thread_context. Another thread may be
+ * searching. */
+static void forget_context(void)
+{
+	uint64_t signals;
+	bool entered = enter_map(&signals), locked = entered && lock_map();
+
+	if (thread_context_forget())
+		g_map.context_lost = true;
+	if (locked)
+		unlock_map();
+	if (entered)
+		leave_map(signals);
+}
+
 bool map_close_begin(const void *handle)
 {
 	if (!gate_is_recording())
 		return false;
 	publish_changes(false);
 	save_names_of(handle);
-	/* order: sc, CLOSING: before anything is unmapped */
+	/* order: sc, CLOSING: before any unmapping */
 	atom_add_sc(&g_gate.map_closing, 1);
+	forget_context();
 	spread_news();
 	return true;
 }
@@ -520,20 +573,22 @@ bool map_close_begin(const void *handle)
 void map_close_end(void)
 {
 	publish_changes(false);
-	/* A child that was forked in between has none: relaxed, it is alone. */
+	/* relaxed: only 0 in a child forked meanwhile, which is alone */
 	if (atom_load_rlx(&g_gate.map_closing))
-		/* order: sc, CLOSING: all that was unloaded has been told */
+		/* order: sc, CLOSING: all unloads have been reported */
 		atom_add_sc(&g_gate.map_closing, -1U);
+	if (g_map.context_lost)
+		publish_changes(false);
 }
 
 void map_exit(void)
 {
-	/* relaxed: hardly ever */
+	/* relaxed: a concurrent first dlopen() is rare */
 	if (gate_is_recording() && atom_load_rlx(&g_gate.map_opened))
 		publish_changes(true);
 }
 
-/* --- a look at one function ----------------------------------------------- */
+/* --- one function --------------------------------------------------------- */
 
 static void look_at_function(uint64_t function)
 {
@@ -552,15 +607,15 @@ static void look_at_function(uint64_t function)
 
 void map_attached(void)
 {
-	/* relaxed: whoever made this thread or process wrote it */
+	/* relaxed: written by the creator of this thread or process */
 	if (atom_load_rlx(&g_gate.map_opened) || g_shim.fork_parent)
 		start_looking();
 }
 
 bool map_follow(uint64_t function)
 {
-	/* order: acq, CLOSING: if a module took another's place meanwhile,
-	 * its functions see that */
+	/* order: acq, CLOSING: functions of a module that replaced another see
+	 * the count */
 	bool closing = atom_load_acq(&g_gate.map_closing);
 
 	if (!closing && !t_thread.looks)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_log - tells the collector what is loaded and unloaded after the hello.
+ * map_log - reports modules that are loaded and unloaded after hello.
  */
 #ifndef PERFREC_PRELOAD_LOAD_MAP_LOG_H
 #define PERFREC_PRELOAD_LOAD_MAP_LOG_H
@@ -8,38 +8,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Just before the hello: learn what is loaded already. The collector will read
- * that in /proc, so it is not told. */
+/* Fills the table before hello, silently: the collector reads /proc. */
 void map_begin(void);
 
 /*
- * Tell what has changed since the last of these calls: the program calls
- * dlopen(), is about to call dlclose(@handle), has called it, or exits. All of
- * them wait for ld.so's lock, as dlopen() does. Where nothing is recorded they
- * do nothing. If map_close_begin() returns true, map_close_end() must follow.
+ * Report changes since the last of these calls, when the program calls
+ * dlopen(), before and after dlclose(@handle), and at exit. All wait for
+ * ld.so's lock. Without recording they do nothing. After map_close_begin()
+ * returned true, map_close_end() must follow.
  */
 void map_open(void);
 bool map_close_begin(const void *handle);
 void map_close_end(void);
 void map_exit(void);
 
-/* The program opens a library with RTLD_DEEPBIND: from now on libraries that
- * are loaded later are bound to the shim (bind.h). */
+/* RTLD_DEEPBIND is used: from now on, binds new libraries (bind.h). */
 void map_open_deep(void);
-/* The program calls dlsym(), perhaps for such a library: as map_open(), where
- * there may be one. */
+/* The program calls dlsym(). After a dlopen(), finds thread_context in a new
+ * library; after one with RTLD_DEEPBIND, also reports changes. */
 void map_look_up(void);
 
-/* This thread has just got a slot, and the epoch that goes with it: it may have
- * to look at what it calls. */
+/* This thread has just claimed a slot; it may have to check functions. */
 void map_attached(void);
 
 /*
- * There is news of the load map that this thread has not followed, and it runs
- * @function. True when nothing is in doubt: the thread may go back to the fast
- * path once it has put a MAP record. False while it must look at what it runs:
- * then the module of @function is told, if nobody has told it. Attached threads
- * only; any context; takes no lock of ld.so.
+ * This thread runs @function, and has not followed the latest change of the
+ * load map. Returns true if it may take the fast path after a MAP record.
+ * Returns false while it must check functions; then it reports the module of
+ * @function if that is new. Attached threads only; any context; takes no lock
+ * of ld.so.
  */
 bool map_follow(uint64_t function);
 

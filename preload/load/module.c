@@ -17,9 +17,9 @@
 #include "shared/hash.h"
 #include "shared/ring_shm.h"
 
-/* Where linkers put the program headers: in the page of the ELF header. */
+/* Linkers place the program headers in the page of the ELF header. */
 #define HEADERS_BYTES_MAX 4096
-/* Entries of a dynamic section that are looked at; linkers make 20 to 30. */
+/* Entries read of a dynamic section; linkers make 20 to 30. */
 #define DYNAMIC_MAX 63
 
 static void read_notes(const uint8_t *notes, uint64_t bytes,
@@ -40,7 +40,7 @@ static void read_notes(const uint8_t *notes, uint64_t bytes,
 		}
 }
 
-/* Whether @note lies in what is loaded: it need not. */
+/* Returns true if @note lies in a readable loaded segment. A note need not. */
 static bool is_note_loaded(const ElfW(Phdr) * note, const ElfW(Phdr) * headers,
 			   size_t count)
 {
@@ -121,8 +121,8 @@ bool module_is(uint64_t address, const void *handle)
 	       found.dlfo_link_map == handle;
 }
 
-/* Whether @name has a folder. The program itself has no name here, and
- * that of the vDSO has no folder: neither has a file that could go. */
+/* Returns true for a name with a folder. The program (an empty name) and the
+ * vDSO have none, and no file that could be deleted. */
 static bool has_folder(const char *name)
 {
 	while (*name && *name != '/')
@@ -136,8 +136,7 @@ bool module_is_gone(const struct module *module)
 
 	if (!has_folder(name))
 		return false;
-	/* The name of a descriptor, mostly of a memfd: it will be closed
-	 * soon. */
+	/* Path of a descriptor, mostly of a memfd that will be closed soon. */
 	if (!strncmp(name, "/proc/", 6) || !strncmp(name, "/dev/fd/", 8))
 		return true;
 	return sys(SYS_faccessat, AT_FDCWD, name, F_OK) < 0;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thunk_map - a call reaches 2 GiB. Libraries lie together, and the program
- * lies far from them, so that there are two mappings, mostly.
+ * thunk_map - maps the thunk area near all modules. A call reaches 2 GiB.
+ * Libraries lie together, far from the program, so two mappings mostly suffice.
  *
- * Nothing is ever mapped over what is there: a place is asked for with
- * MAP_FIXED_NOREPLACE, and if it is taken, another one is tried. Below a module
- * comes first, since a program's heap grows above it. Only text calls, so that
- * data of any size may lie beside it.
+ * MAP_FIXED_NOREPLACE never replaces a mapping; if a place is in use, the next
+ * one is tried. Places below a module come first, because the program's heap
+ * grows above it. Only text has calls, so data of any size may lie in between.
  *
- * The descriptor of the area is closed after the hello. What is mapped later is
- * another mapping of the same pages, which mremap(2) makes of a size of 0.
+ * The area's descriptor is closed after hello. Later mappings map the pages of
+ * the first one again, by mremap(2) with an old size of 0.
  */
 #include "preload/load/thunk_map.h"
 
@@ -20,6 +19,7 @@
 #include "preload/core/gate.h"
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
+#include "preload/core/thread_asm.h"
 #include "preload/load/module.h"
 #include "shared/atomic.h"
 
@@ -27,17 +27,29 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 #define MIB ((uint64_t)1 << 20)
-/* What a call reaches, less something. */
+/* Reach of a call, with a margin. */
 #define REACH ((uint64_t)(1 << 30) * 2 - MIB)
-/* Nothing is mapped lower. */
 #define LOWEST ((uint64_t)1 << 20)
 
 static struct {
-	uint64_t map[THUNK_MAPS]; /* 0: none; the first ones are used */
-	struct thunk_shim *page; /* where they are published; or NULL */
-	uint32_t *use; /* enum thunks_use, published with them */
-	int32_t pid; /* of the process that they belong to */
+	uint64_t map[THUNK_MAPS]; /* 0: none */
+	struct thunk_shim *page; /* published here; or NULL */
+	uint32_t *use; /* enum thunks_use, in the same page */
+	int32_t pid; /* the process that published them */
 } g_thunks;
+
+const struct thunk_mode *g_thunk_modes;
+
+_Static_assert(1 << MOVED_BYTES_SHIFT == THUNK_BYTES &&
+		       MOVED_CODE_BYTES == THUNK_BYTES * FUNCTIONS_MAX &&
+		       MOVED_RECORD == THUNK_MOVED_RECORD &&
+		       MOVED_ENTERED == THUNK_MOVED_ENTERED &&
+		       1 << MODE_BYTES_SHIFT == sizeof(struct thunk_mode) &&
+		       MODE_FRAME == offsetof(struct thunk_mode, frame) &&
+		       MODE_FUNCTION == offsetof(struct thunk_mode, function) &&
+		       MODE_UNKNOWN == THUNK_UNKNOWN &&
+		       MODE_UNKNOWN_BYTES == THUNK_UNKNOWN_BYTES,
+	       "thread_asm.h");
 
 static bool reaches(uint64_t map, uint64_t start, uint64_t end)
 {
@@ -48,8 +60,8 @@ static bool reaches(uint64_t map, uint64_t start, uint64_t end)
 	return high - low <= REACH;
 }
 
-/* Map the area at @at exactly. False if that place is taken. @fd is -1 once the
- * area's descriptor is closed. */
+/* Maps the area at @at. Returns false if that place is in use. @fd is -1 once
+ * the area's descriptor is closed. */
 static bool map_at(int fd, uint64_t at)
 {
 	long got = fd >= 0 ? sys(SYS_mmap, at, THUNK_AREA_BYTES,
@@ -62,7 +74,7 @@ static bool map_at(int fd, uint64_t at)
 
 	if (sys_failed(got))
 		return false;
-	/* A kernel that does not know the flag maps where it likes. */
+	/* Kernels without the flag take @at as a hint. */
 	if ((uint64_t)got == at &&
 	    (fd >= 0 || sys(SYS_mremap, g_thunks.map[0], 0, THUNK_AREA_BYTES,
 			    MREMAP_MAYMOVE | MREMAP_FIXED, at) == got)) {
@@ -73,8 +85,7 @@ static bool map_at(int fd, uint64_t at)
 	return false;
 }
 
-/* A free place in reach of the text from @start to @end, where the area is
- * mapped now; or 0. */
+/* Maps the area in reach of the text. Returns its address, or 0. */
 static uint64_t map_around(int fd, uint64_t start, uint64_t end)
 {
 	static const uint64_t gaps[] = { MIB, 32 * MIB, 256 * MIB, 1024 * MIB };
@@ -87,9 +98,9 @@ static uint64_t map_around(int fd, uint64_t start, uint64_t end)
 		if (reaches(at, start, end) && map_at(fd, at))
 			return at;
 	}
-	/* A program at a fixed address has no room below. Far above is out of
-	 * the way of its heap; not at the end of reach, where the shadow of
-	 * AddressSanitizer begins (0x7fff8000). Its own data may lie there. */
+	/* A program at a fixed address has no room below. Far above is clear of
+	 * its heap, though not always of its data. The end of the reach is
+	 * where AddressSanitizer's shadow starts (0x7fff8000). */
 	for (uint64_t gap = 32 * MIB; gap + THUNK_AREA_BYTES < REACH;
 	     gap += 64 * MIB) {
 		at = (start + REACH - THUNK_AREA_BYTES - gap) & -PAGE_BYTES_MAX;
@@ -104,7 +115,7 @@ static void map_near(int fd, uint64_t start, uint64_t end)
 	unsigned int i;
 
 	if (start >= end)
-		return; /* a module without text */
+		return; /* no text */
 	for (i = 0; i < THUNK_MAPS && g_thunks.map[i]; i++)
 		if (reaches(g_thunks.map[i], start, end))
 			return;
@@ -112,8 +123,7 @@ static void map_near(int fd, uint64_t start, uint64_t end)
 		return;
 	g_thunks.map[i] = map_around(fd, start, end);
 	if (g_thunks.page)
-		/* relaxed: mapped by the kernel before; who reads it
-		 * writes by the kernel, too */
+		/* relaxed: mapped before; readers write through the kernel */
 		atom_store_rlx(&g_thunks.page->map[i], g_thunks.map[i]);
 }
 
@@ -130,7 +140,7 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *fd)
 
 bool thunk_map_begin(int fd)
 {
-	/* The kernel puts it below what was mapped last: the libraries. */
+	/* The kernel chooses a place below the last mapping: the libraries. */
 	long first = sys(SYS_mmap, 0, THUNK_AREA_BYTES, PROT_READ | PROT_EXEC,
 			 MAP_SHARED, fd, 0);
 
@@ -157,13 +167,13 @@ void thunk_map_give_back(void)
 
 	if (!g_thunks.page)
 		return;
-	/* order: sc, THUNKS: from then on nobody comes to use them */
+	/* order: sc, THUNKS: no new user from here on */
 	if (!atom_cas_sc(g_thunks.use, THUNKS_FREE, THUNKS_GONE) &&
-	    /* relaxed: GONE stays; a parent may have said it for all */
+	    /* relaxed: GONE is final; a parent may have set it */
 	    atom_load_rlx(g_thunks.use) != THUNKS_GONE)
 		return;
 	for (unsigned int i = 0; i < THUNK_MAPS; i++) {
-		/* order: sc, THUNKS: of two threads, one unmaps it */
+		/* order: sc, THUNKS: only one thread unmaps it */
 		at = atom_xchg_sc(&g_thunks.map[i], 0);
 		if (at)
 			sys(SYS_munmap, at, THUNK_AREA_BYTES);
@@ -177,8 +187,10 @@ bool thunk_map_publish(struct page_shm *shared)
 	if (!g_thunks.map[0])
 		return false;
 	for (unsigned int i = 0; i < THUNK_MAPS; i++)
-		/* relaxed: the hello comes after it */
+		/* relaxed: hello comes later */
 		atom_store_rlx(&page->map[i], g_thunks.map[i]);
+	g_thunk_modes =
+		(const struct thunk_mode *)(g_thunks.map[0] + THUNK_MODES);
 	g_thunks.pid = (int32_t)sys(SYS_getpid);
 	g_thunks.use = &shared->thunks_use;
 	g_thunks.page = page;
@@ -187,16 +199,62 @@ bool thunk_map_publish(struct page_shm *shared)
 
 void thunk_map_near(uint64_t start, uint64_t end)
 {
-	/* relaxed: without the first mapping there is nothing to map again */
+	/* relaxed: without the first mapping there is no source for others */
 	if (g_thunks.page && atom_load_rlx(&g_thunks.map[0]) &&
 	    g_shim.pid == g_thunks.pid && !g_shim.no_syscalls)
 		map_near(-1, start, end);
 }
 
+static uint64_t map_with(uint64_t address)
+{
+	for (unsigned int i = 0; i < THUNK_MAPS; i++) {
+		/* relaxed: not unmapped while functions call thunks */
+		uint64_t map = atom_load_rlx(&g_thunks.map[i]);
+
+		if (!map)
+			break;
+		if (address - map < THUNK_AREA_BYTES)
+			return map;
+	}
+	return 0;
+}
+
+uint32_t thunk_map_number(uint64_t address, uint64_t *offset)
+{
+	uint64_t map = map_with(address);
+	uint64_t at = address - map - THUNK_CODE;
+
+	if (!map || address - map < THUNK_CODE)
+		return 0;
+	*offset = at % THUNK_BYTES;
+	return (uint32_t)(at / THUNK_BYTES);
+}
+
+uint64_t thunk_map_moved(unsigned int index)
+{
+	/* relaxed: see above */
+	uint64_t map = atom_load_rlx(&g_thunks.map[index]);
+
+	/* relaxed: the collector writes it before the program goes on */
+	return map && g_thunks.page &&
+			       atom_load_rlx(
+				       (const uint32_t *)(map +
+							  THUNK_FRAMES_COUNT))
+		       ? map
+		       : 0;
+}
+
+uint64_t thunk_map_of_moved(uint64_t address)
+{
+	uint64_t map = map_with(address);
+
+	return map && thunk_map_moved(0) ? map : 0;
+}
+
 const struct thunk_mode *thunk_map_mode(uint32_t number)
 {
 	static const struct thunk_mode none = { .path = THUNK_COUNT };
-	/* relaxed: it is not unmapped while functions call thunks */
+	/* relaxed: not unmapped while functions call thunks */
 	uint64_t map = atom_load_rlx(&g_thunks.map[0]);
 	const struct thunk_mode *modes =
 		(const struct thunk_mode *)(map + THUNK_MODES);

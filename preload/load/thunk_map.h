@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thunk_map - where the thunk area (function_shm.h) is mapped in this process:
- * so near to each module that a call in the module reaches it.
+ * thunk_map - the mappings of the thunk area (function_shm.h) in this process,
+ * one in reach of a call from each module.
  */
 #ifndef PERFREC_PRELOAD_LOAD_THUNK_MAP_H
 #define PERFREC_PRELOAD_LOAD_THUNK_MAP_H
@@ -12,29 +12,43 @@
 #include "shared/function_shm.h"
 #include "shared/ring_shm.h"
 
-/* Map the area behind @fd, which stays the caller's, near all modules that are
- * loaded. False where it cannot be mapped at all. Once, while recording starts;
- * before the arena is mapped, which may fill what is near. */
+/* The modes of functions, for assembly. */
+extern const struct thunk_mode *g_thunk_modes
+	__attribute__((visibility("hidden")));
+
+/* Maps the area of @fd, which the caller keeps, near all loaded modules.
+ * Returns false if no mapping is possible. Once, while recording starts, before
+ * the arena is mapped, which may occupy near places. */
 bool thunk_map_begin(int fd);
-/* Undo that: nobody knows of it. */
+/* Unmaps it all, unpublished. */
 void thunk_map_end(void);
 
-/* The program locks its memory, which would fill the area: unmap it in this
- * process, unless functions call thunks. They never will then. Any thread. */
+/* The program locks its memory, which would allocate the whole area. Unmaps it
+ * for good, unless functions call thunks. Any thread. */
 void thunk_map_give_back(void);
 
-/* Say in @page->thunks, which is about to be offered, where the area is mapped,
- * and go on to say so. False, with nothing done, if it is nowhere. */
+/* Publishes all mappings, and later ones, in @page->thunks before hello.
+ * Returns false if there is none. */
 bool thunk_map_publish(struct page_shm *page);
 
-/* A module has its text at @start to @end, and is about to be told: map the
- * area near it, if it is mapped anywhere and no mapping is near. In a forked
- * child nothing is done, as what is published is its parent's. Under
+/* Maps the area near a module that is about to be reported, with text from
+ * @start to @end, if no mapping is in reach. Does nothing without an area, or
+ * in a forked child, because the published mappings are its parent's. Under
  * map_log.c's lock; makes system calls. */
 void thunk_map_near(uint64_t start, uint64_t end);
 
-/* The mode of function @number, one of "none" if there is no area or no such
- * number. Any context. */
+/* Returns the number of the function whose thunk has the code at @address, and
+ * the @offset in it; 0: it is no thunk. Any context. */
+uint32_t thunk_map_number(uint64_t address, uint64_t *offset);
+
+/* Returns the address of a mapping of the area that has @address, if functions
+ * were moved; else 0. Any context. */
+uint64_t thunk_map_of_moved(uint64_t address);
+/* Returns the address of the mapping at @index below THUNK_MAPS, if functions
+ * were moved; else 0. Any context. */
+uint64_t thunk_map_moved(unsigned int index);
+
+/* Returns the mode of a function; path THUNK_COUNT if none. Any context. */
 const struct thunk_mode *thunk_map_mode(uint32_t number);
 
 #endif

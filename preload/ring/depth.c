@@ -2,30 +2,29 @@
  *
  * depth - leaves out the spans that --depth would cut anyway.
  *
- * How deep a span lies is decided in one place: by replay, which has the rules
- * for jumps, exceptions and contexts. The shim must never decide otherwise. So
- * it leaves out only what is certain. Its stack of open spans has two
- * properties:
+ * Only replay decides the depth of a span, as it has the rules for jumps,
+ * exceptions and contexts. The shim must never contradict it, so it leaves out
+ * only certain cases. Its stack of open spans has two properties:
  *
- *   - It holds nothing that is not open for replay, and holds it in the same
- *     order. So a span with N others below it on this stack lies at least N
- *     deep. Where the shim is not sure it forgets entries, and records more
- *     spans than it needs to.
- *   - Every open span that was left out is on it, above all others. So the end
- *     of such a span is known by its function, as replay would have matched it.
- *     The stack pointer decides nothing here: functions that are inlined into
- *     each other share it, and an exit hook that is tail-called has that of its
+ *   - It holds only spans that are open for replay, in the same order. So a
+ *     span with N others below it on this stack is at least N deep. Where the
+ *     shim is not sure, it removes entries, and records more spans than
+ *     necessary.
+ *   - Every open span that was skipped is on it, above all others. So the shim
+ *     recognizes the end of such a span by its function, as replay would. It
+ *     does not use the stack pointer: functions that are inlined into each
+ *     other share it, and an exit hook that is tail-called has the one of its
  *     caller.
  *
- * Control may go by other means than call and return: then there is a FLOW
- * record (also of setjmp(), which a jump comes back to). Just before it, the
- * begins that were left out are recorded late. Replay then has the whole stack,
- * applies its rules, and cuts those spans itself. The shim forgets what the
- * jump may have ended. The same happens when the stack is full.
+ * Where control moves without call or return, there is a FLOW record (also for
+ * setjmp(), the target of a jump). Just before it, the shim records the
+ * left-out BEGINs late. Replay then has the whole stack, applies its rules, and
+ * cuts those spans itself. The shim removes spans that the jump may have ended.
+ * The same happens when the stack is full.
  *
- * A signal handler may interrupt any line, and push and pop for itself. So an
- * entry is counted before its function is stored, and cleared before it is
- * given back. An entry without a function belongs to nobody.
+ * A signal handler may interrupt any line, and push and pop itself. So the shim
+ * counts an entry before it stores its function, and clears an entry before it
+ * decrements the count. An entry without a function is unused.
  */
 #include "preload/ring/depth.h"
 
@@ -36,13 +35,14 @@
 #include "preload/ring/put.h"
 #include "shared/hash.h"
 
-/* A bit of open_span.function: the begin was recorded after all. */
+/* A bit of open_span.function: the BEGIN was recorded late. */
 #define TOLD (1ULL << 63)
-/* With so many spans in a row at one stack pointer, one of them is dead: the
+/* If more spans in a row have one stack pointer, one of them has ended: the
  * rule of replay.c. */
 #define SAME_MAX 64
 
-/* By how much @sp is deeper than @above; like replay it looks at 16 bits. */
+/* Returns how many bytes @sp is deeper than @above, modulo 16 bits as in
+ * replay. */
 static int bytes_deeper(uintptr_t above, uintptr_t sp)
 {
 	return (int16_t)((above & RECORD_SP_MASK) - (sp & RECORD_SP_MASK));
@@ -58,7 +58,7 @@ static bool is_left_out(const struct depth_stack *stack, uint64_t i)
 	return i >= g_shim.depth && !(stack->span[i].function & TOLD);
 }
 
-/* Forget all entries but the outermost @count. */
+/* Removes all entries except the outermost @count. */
 static void keep_outermost(struct depth_stack *stack, uint64_t count)
 {
 	if (stack->count > count)
@@ -73,7 +73,8 @@ static void keep_outermost(struct depth_stack *stack, uint64_t count)
 	}
 }
 
-/* Of the entries below @end: one more than the innermost of @function, or 0. */
+/* Returns one more than the index of the innermost entry of @function below
+ * @end, or 0. */
 static uint64_t find_function(const struct depth_stack *stack,
 			      uint64_t function, uint64_t end)
 {
@@ -82,7 +83,7 @@ static uint64_t find_function(const struct depth_stack *stack,
 	return end;
 }
 
-/* The same for an entry that has the stack pointer hint of @sp, too. */
+/* find_function() for an entry that also has the stack pointer hint of @sp. */
 static uint64_t find_exact(const struct depth_stack *stack, uint64_t function,
 			   uintptr_t sp, uint64_t end)
 {
@@ -92,9 +93,9 @@ static uint64_t find_exact(const struct depth_stack *stack, uint64_t function,
 	return end;
 }
 
-/* If there are too many entries at the stack pointer of the top to be
- * inlined into each other: one more than the first dead one of them. Else
- * 0. */
+/* Inlined functions share a stack pointer. If more entries have that of the top
+ * than can be inlined, returns 1 + the index of the first ended entry, else 0.
+ */
 static uint64_t find_crowded(const struct depth_stack *stack, uint64_t function)
 {
 	uint64_t top = stack->count - 1, first = top, i;
@@ -109,15 +110,15 @@ static uint64_t find_crowded(const struct depth_stack *stack, uint64_t function)
 	return i + 1;
 }
 
-/* This begin may show that a jump, which was not seen, has left some
- * spans: forget them, as replay will. */
+/* Removes spans that an unseen jump has left, if this BEGIN shows that, as
+ * replay does. */
 static void forget_dead(struct depth_stack *stack, uint64_t function,
 			uintptr_t sp)
 {
 	uint64_t count = stack->count, dead = 0;
 	int down;
 
-	/* Only where it is known what lies next to @sp. */
+	/* Only if the neighbour of @sp is known. */
 	if (!count || stack->over)
 		return;
 	down = bytes_deeper(stack->span[count - 1].sp, sp);
@@ -130,8 +131,8 @@ static void forget_dead(struct depth_stack *stack, uint64_t function,
 		keep_outermost(stack, dead - 1);
 }
 
-/* The stack is full: only replay knows this span. If it certainly lies too
- * deep, it is no loss where the ring is full as well. */
+/* For a full stack: only replay keeps this span. If it is certainly too deep,
+ * and the ring is full as well, it is no loss. */
 static bool begin_untracked(struct depth_stack *stack, uint64_t function,
 			    uintptr_t sp)
 {
@@ -171,8 +172,8 @@ static bool end_span(struct depth_stack *stack, uint64_t function, uintptr_t sp)
 	}
 	at = find_function(stack, function, count);
 	if (!at) {
-		/* The end of a span that was forgotten, or of none. If it was
-		 * one, what was left out since then is over. */
+		/* This END belongs to a removed span, or to no span. A removed
+		 * span shows that the spans left out after it have ended. */
 		if (is_left_out(stack, count - 1)) {
 			depth_tell();
 			keep_outermost(stack, 0);
@@ -195,7 +196,7 @@ bool depth_admits(uint64_t word, uintptr_t sp)
 
 	if (!stack)
 		return true;
-	/* The end of an annotation has the hint of its begin. */
+	/* The END of an annotation has the hint of its BEGIN. */
 	if (function < SITES_MAX)
 		sp = (sp & ~RECORD_SP_MASK) | (word & RECORD_SP_MASK);
 	return record_kind(word) == RECORD_BEGIN
@@ -214,7 +215,7 @@ void depth_tell(void)
 	i = stack->count;
 	while (i && is_left_out(stack, i - 1))
 		i--;
-	/* A handler may tell some meanwhile. */
+	/* A signal handler may record some meanwhile. */
 	for (; i < stack->count; i++) {
 		function = stack->span[i].function;
 		if (!function || !is_left_out(stack, i))
@@ -225,12 +226,10 @@ void depth_tell(void)
 	}
 }
 
-/* --- jumps ------------------------------------------------------------------
- */
+/* --- jumps --------------------------------------------------------------- */
 
-/* How many of the outermost entries are sure to be open after control went to
- * where the stack pointer is @sp: those that lie there or above, on the same
- * stack. */
+/* Returns the number of outermost entries that are certainly open after a jump
+ * to stack pointer @sp: the entries at @sp or above on the same stack. */
 static uint64_t still_open(const struct depth_stack *stack, uintptr_t sp)
 {
 	uint64_t i, last = UINT64_MAX;
@@ -253,7 +252,7 @@ static volatile struct depth_point *point_of(struct depth_stack *stack,
 	return &stack->point[hash % DEPTH_POINTS];
 }
 
-/* Points no longer have entries that were forgotten since they were set. */
+/* Removes entries from the points that were removed from the stack since. */
 static void look_at_points(struct depth_stack *stack)
 {
 	uint64_t least = stack->least;
@@ -268,15 +267,15 @@ static void set_point(struct depth_stack *stack, uint64_t address)
 {
 	volatile struct depth_point *point = point_of(stack, address);
 
-	/* A handler in between finds a point of nothing. */
+	/* A signal handler in between finds an empty point. */
 	point->count = 0;
 	point->address = address;
 	point->count = stack->count;
 }
 
-/* What was open at the setjmp() is open again. Where that is not known any
- * more: what lies at the stack pointer may have been inlined there, and is
- * over. */
+/* Restores the spans that were open at the setjmp(). If they are no longer
+ * known, also removes the spans at the stack pointer itself, which may have
+ * been inlined there and have ended. */
 static void follow_jump(struct depth_stack *stack, uint64_t address,
 			uintptr_t sp)
 {
@@ -303,7 +302,7 @@ void depth_follow(enum record_flow flow, uint64_t address, uintptr_t sp)
 		follow_jump(stack, address, sp);
 		break;
 	case FLOW_CATCH:
-		/* Like replay, keep what lies at @sp. */
+		/* Like replay, keep spans at @sp. */
 		keep_outermost(stack, still_open(stack, sp));
 		break;
 	case FLOW_CONTEXT_SWITCH:

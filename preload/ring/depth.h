@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * depth - --depth: spans that need not be recorded, as they lie too deep. It is
- * the collector that cuts (replay.h). The shim only leaves out what is sure to
- * be cut; depth.c says how it knows.
+ * depth - leaves out spans that --depth cuts. The collector decides the depth
+ * of spans (replay.h); the shim only leaves out spans that the collector is
+ * certain to cut. depth.c explains how it knows.
  *
  * For attached threads, in any context in which a hook may run.
  */
@@ -14,16 +14,16 @@
 
 #include "shared/record.h"
 
-/* Whether to record @word, a BEGIN or END of a hook whose stack pointer is @sp.
- * Call this once for each of them, before it is put. */
+/* Returns true if the caller must record @word, a BEGIN or END of a hook with
+ * the stack pointer @sp. Call it once for each, before the record is put. */
 bool depth_admits(uint64_t word, uintptr_t sp);
 
-/* Record the begin of each open span that was left out. Call this before a FLOW
- * record: then the collector knows all that is open, and applies its rules. */
+/* Records the BEGIN of each open span that was left out. Call it before a FLOW
+ * record, so that the collector knows all open spans and applies its rules. */
 void depth_tell(void);
 
-/* Forget the spans that may be over by a jump. Call this after the FLOW
- * record of @flow, @address and @sp. */
+/* Removes spans that a jump may have left. Call it after the FLOW record of
+ * @flow, @address and @sp. */
 void depth_follow(enum record_flow flow, uint64_t address, uintptr_t sp);
 
 #endif

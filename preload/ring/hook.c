@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hook - the general path of the hooks. They take it when the fast path
- * (hook_x86_64.S) will not do: for the first record of a thread, at a chunk
- * boundary, on a full ring, after news of the load map; always with --depth,
- * with a clock other than rdtsc, without rseq, and where another library has
- * hooks of its own. On machines without assembly it is the whole hook.
+ * hook - the general path of the hooks, for cases that the fast path
+ * (hook_x86_64.S) does not handle: the first record of a thread, a chunk
+ * boundary, a full ring, a change of the load map; and always with --depth,
+ * with a clock other than rdtsc, without rseq, and if another library has
+ * hooks. On machines without assembly it is the whole hook.
  *
  * It runs in any context in which a function can run: in signal handlers, on
  * tiny stacks, before constructors, after destructors, in forked children. It
- * does not allocate, change errno or keep a file descriptor. It waits for room
- * in block mode, and for the shim's own lock of the load map after a dlopen()
- * or dlclose() (map_log.c); for nothing else.
+ * does not allocate, change errno or keep a file descriptor. It waits only for
+ * room in block mode, and for the shim's own lock of the load map after a
+ * dlopen() or dlclose() (map_log.c).
  */
 #include "preload/ring/hook.h"
+
+#include <errno.h>
 
 #include "preload/core/chain.h"
 #include "preload/core/count.h"
@@ -32,10 +34,13 @@ void hook_entry_general_enter(void *function, void *unused, uintptr_t sp);
 void hook_entry_general_exit(void *function, void *unused, uintptr_t sp);
 void hook_tell_excluded(void);
 void hook_enter_numbered(void *function, uint32_t number, uintptr_t sp);
+void hook_moved_general_enter(void *unused, uint32_t number, uintptr_t sp);
+void hook_moved_general_exit(void *unused, uint32_t number, uintptr_t sp);
+void hook_moved_general_count(void *unused, uint32_t number, uintptr_t sp);
 
-/* True when the filter table names @function; *@number is what it is counted
- * by. The assembly has made the first probe, which did not decide. The search
- * ends at an empty entry, or after so many as the collector makes at most. */
+/* Returns true if the filter table has @function, and sets *@number to its
+ * function number. The first probe, by the assembly, did not decide. The search
+ * ends at an empty entry, or after FILTER_PROBES_MAX entries. */
 static bool filter_excludes(uint64_t function, uint32_t *number)
 {
 	uint64_t entries = 1ULL << (64 - g_filter.shift);
@@ -57,15 +62,15 @@ static bool filter_excludes(uint64_t function, uint32_t *number)
 	return false;
 }
 
-/* Count UNTOLD_ALL more calls of hooks of excluded functions, by a thread that
- * has no slot. */
+/* Adds UNTOLD_ALL calls of excluded functions' hooks by a thread without
+ * slot. */
 void hook_tell_excluded(void)
 {
 	/* relaxed: a count */
 	atom_add_rlx(&g_shim.page->unslotted_excluded_hooks, UNTOLD_ALL);
 }
 
-/* This thread's cell of function @number; NULL: it has none. */
+/* Returns this thread's cell of function @number, or NULL if it has none. */
 static struct count_cell *cell_of(uint32_t number)
 {
 	/* relaxed: the page is private; only fork and this process change it */
@@ -93,8 +98,8 @@ static void count_excluded(enum record_kind kind, uint32_t number)
 }
 
 /*
- * Whether this thread may record now; it is attached if need be. A vfork child
- * may not: it has the memory of its parent.
+ * Attaches this thread if necessary. Returns true if it may record now. A
+ * vfork() child may not, because it has the memory of its parent.
  */
 static bool thread_ready(uint64_t gate, uint64_t function)
 {
@@ -110,7 +115,7 @@ static bool thread_ready(uint64_t gate, uint64_t function)
 	return true;
 }
 
-/* The gate; 0 if nothing may be recorded. */
+/* Returns the gate, or 0 if recording is off. */
 static uint64_t open_gate(void)
 {
 	/* order: acq, MAP: the load map as it is while the caller runs */
@@ -130,7 +135,7 @@ enum may_record hook_may_record(uint64_t function)
 	return thread_ready(gate, function) ? MAY_RECORD : MAY_COUNT;
 }
 
-/* Whether to record this call; attaches the thread on the way. */
+/* Returns true if this call is to be recorded. Attaches the thread. */
 static bool may_record(enum record_kind kind, uint64_t address)
 {
 	uint64_t gate = open_gate();
@@ -149,21 +154,23 @@ static bool may_record(enum record_kind kind, uint64_t address)
 	return false;
 }
 
-static void hook_general(enum record_kind kind, void *function, uintptr_t sp)
+/* Returns false if this call is not recorded. */
+static bool hook_general(enum record_kind kind, void *function, uintptr_t sp)
 {
 	uint64_t address = (uintptr_t)function & RECORD_PAYLOAD_MAX;
 
 	if (!may_record(kind, address))
-		return;
+		return false;
 	t_thread.aborts = 0;
 	if (g_shim.depth && !depth_admits(record_word(kind, address, sp), sp)) {
 		count_up(&t_thread.slot->left_out_hooks);
-		return;
+		return true;
 	}
-	/* Not put: a handler forked here, and this is the child. */
+	/* If the put fails, a signal handler forked and this is the child. */
 	while (!put_record(kind, address, sp))
 		if (!may_record(kind, address))
-			return;
+			return false;
+	return true;
 }
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp)
@@ -180,8 +187,8 @@ void hook_general_exit(void *function, void *call_site, uintptr_t sp)
 	hook_general(RECORD_END, function, sp);
 }
 
-/* Functions of entry builds call no hooks: another library's need not hear of
- * them. */
+/* Functions of entry builds call no hooks, so the hooks of another library do
+ * not expect them. */
 void hook_entry_general_enter(void *function, void *unused, uintptr_t sp)
 {
 	(void)unused;
@@ -195,9 +202,9 @@ void hook_entry_general_exit(void *function, void *unused, uintptr_t sp)
 }
 
 /*
- * Count a call of function @number as its thunk does, in a thread that has no
- * counts of this process yet, but may get them here. Returns whether it is to
- * be recorded.
+ * Counts a call of function @number as its thunk does, in a thread without
+ * counts of this process; the thread may get them here. Returns true if the
+ * call is to be recorded.
  */
 static bool count_call(uint64_t function, uint32_t number)
 {
@@ -211,10 +218,11 @@ static bool count_call(uint64_t function, uint32_t number)
 	if (!t_thread.in_vfork && thread_ready(gate, function))
 		cell = cell_of(number);
 	if (!cell) {
-		/* relaxed: a count */
-		atom_add_rlx(&g_shim.page->uncounted_calls, 1);
 		if (path == THUNK_RECORD)
 			slot_count_span();
+		else
+			/* relaxed: a count */
+			atom_add_rlx(&g_shim.page->uncounted_calls, 1);
 		return false;
 	}
 	count_up(&cell->calls);
@@ -223,7 +231,7 @@ static bool count_call(uint64_t function, uint32_t number)
 	count_shift(&cell->recorded);
 	if (path != THUNK_RECORD)
 		return false;
-	/* In one instruction, as the two above. */
+	/* One instruction, as the two before: a signal handler may count. */
 	count_or(&cell->recorded, 1);
 	return true;
 }
@@ -236,6 +244,112 @@ void hook_enter_numbered(void *function, uint32_t number, uintptr_t sp)
 		address = thunk_map_mode(number)->function;
 	if (count_call(address, number))
 		hook_general(RECORD_BEGIN, (void *)address, sp);
+}
+
+/* --- moved functions ------------------------------------------------------ */
+
+/* @sp is the address of the return address of a function, below that of its
+ * number, as in thunks (function_shm.h). */
+static uint64_t *number_word(uintptr_t sp)
+{
+	return (uint64_t *)(sp - 8);
+}
+
+static void *function_of_number(uint64_t number)
+{
+	return (void *)(uintptr_t)thunk_map_mode((uint32_t)number)->function;
+}
+
+/* Returns the @sp of the function that has jumped to the function with this @sp:
+ * it returns to the thunk of that one. Returns 0 if a call was made. */
+static uintptr_t sp_behind(uintptr_t sp)
+{
+	uint64_t offset;
+	uint32_t number = thunk_map_number(*(const uintptr_t *)sp, &offset);
+
+	if (!number || offset < THUNK_MOVED_RECORD)
+		return 0;
+	/* Its frame, and the number. */
+	return sp + 8 + (thunk_map_mode(number)->frame & ~THUNK_UNKNOWN) + 8;
+}
+
+/* A function has jumped to function @number: from here on the frame at @sp, which
+ * was recorded, is that of the latter. A loop of such jumps needs no stack, so a
+ * frame for each would overflow it. */
+static void replace_frame(uint32_t number, uintptr_t sp)
+{
+	uint64_t *word = number_word(sp);
+
+	if ((uint32_t)*word)
+		hook_general(RECORD_END, function_of_number(*word), sp);
+	/* Number 0 is no function: its end is not recorded. */
+	*word = hook_general(RECORD_BEGIN, function_of_number(number), sp)
+			? number
+			: 0;
+}
+
+/* Returns true if the thunk of function @number can copy what lies above @sp. */
+static bool can_copy_arguments(uint32_t number, uintptr_t sp)
+{
+	const uint64_t last = sp + 8 + THUNK_UNKNOWN_BYTES - 1;
+
+	if (!(thunk_map_mode(number)->frame & THUNK_UNKNOWN) ||
+	    sp / HOOK_PAGE_BYTES == last / HOOK_PAGE_BYTES)
+		return true;
+	/* The kernel reads the set before it refuses to change the mask in way
+	 * -1: EFAULT if it cannot. */
+	return !g_shim.no_syscalls &&
+	       sys(SYS_rt_sigprocmask, -1, last & -(uint64_t)HOOK_PAGE_BYTES, 0,
+		   8) == -EINVAL;
+}
+
+void hook_moved_general_enter(void *unused, uint32_t number, uintptr_t sp)
+{
+	uintptr_t behind = sp_behind(sp);
+	bool recorded = false;
+
+	(void)unused;
+	if (behind)
+		replace_frame(number, behind);
+	else if (can_copy_arguments(number, sp))
+		recorded = hook_general(RECORD_BEGIN,
+					function_of_number(number), sp);
+	else
+		/* relaxed: a count */
+		atom_add_rlx(&g_shim.page->edge_spans, 1);
+	if (!recorded)
+		*number_word(sp) |= (uint64_t)1 << MOVED_UNRECORDED;
+}
+
+void hook_moved_general_exit(void *unused, uint32_t number, uintptr_t sp)
+{
+	(void)unused;
+	hook_general(RECORD_END, function_of_number(number), sp);
+}
+
+/* As count_call(). The entry hook, which comes next if the call is recorded,
+ * counts it as lost if this thread has no slot. */
+void hook_moved_general_count(void *unused, uint32_t number, uintptr_t sp)
+{
+	/* Its function has not pushed a number: this one is the hook's. */
+	uint64_t *word = (uint64_t *)(sp - 24);
+	/* relaxed: it may change at any time */
+	bool records =
+		atom_load_rlx(&thunk_map_mode(number)->path) == THUNK_RECORD;
+	uint64_t gate = open_gate();
+	struct count_cell *cell = NULL;
+
+	(void)unused;
+	if (gate && !t_thread.in_vfork &&
+	    thread_ready(gate, (uintptr_t)function_of_number(number)))
+		cell = cell_of(number);
+	if (cell)
+		count_up(&cell->calls);
+	else if (gate && !records)
+		/* relaxed: a count */
+		atom_add_rlx(&g_shim.page->uncounted_calls, 1);
+	if (!gate || !records)
+		*word |= (uint64_t)1 << MOVED_UNRECORDED;
 }
 
 #if !defined(__x86_64__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hook - the hooks of functions, and whether the running thread may record.
+ * hook - the hooks of functions, and the check that a thread may record.
  */
 #ifndef PERFREC_PRELOAD_RING_HOOK_H
 #define PERFREC_PRELOAD_RING_HOOK_H
@@ -12,8 +12,9 @@
 
 #if defined(__x86_64__)
 /*
- * Where thunks jump to (struct thunk_page): not called by C. The first two are
- * the exported hooks, by names that no program can define.
+ * Targets of the thunks' jumps (struct thunk_page), never called from C. The
+ * first two are the exported hooks under hidden names, which a program cannot
+ * replace.
  */
 #pragma GCC visibility push(hidden)
 void hook_enter(void);
@@ -23,20 +24,23 @@ void hook_entry_enter(void);
 void hook_entry_exit(void);
 void hook_entry_exit_pushed(void);
 void hook_entry_enter_general(void);
+void hook_moved_enter(void);
+void hook_moved_exit(void);
+void hook_moved_count(void);
 #pragma GCC visibility pop
 #endif
 
 enum may_record {
-	MAY_NOT, /* recording is off, or starting just now */
+	MAY_NOT, /* recording is off, or just starting */
 	MAY_RECORD,
-	MAY_COUNT, /* on, but this thread has no slot, or is a vfork child */
+	MAY_COUNT, /* on, but the thread has no slot or is a vfork() child */
 };
 
 /*
- * Whether this thread may record something now. On the way recording starts, or
- * goes on in a forked child, and the thread is attached. @function is an
- * address in the code that the thread runs, or 0: its module may have to be
- * told first. Any context.
+ * Returns whether this thread may record now. First starts recording if
+ * necessary, or continues it in a forked child, and attaches the thread.
+ * @function is an address in the code that the thread runs, or 0; a new module
+ * is recorded in the load map first. Callable from any context.
  */
 enum may_record hook_may_record(uint64_t function);
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hook_x86_64 - __cyg_profile_func_enter and _exit, the fast path; and what the
- * thunks of entry builds jump to in their place (function_shm.h).
+ * hook_x86_64 - the fast path of __cyg_profile_func_enter and _exit, and of the
+ * targets for thunks of entry builds (function_shm.h).
  *
- * One record is one restartable sequence (rseq(2), docs/RING.md): from the
- * look at the gate to the store of head nothing is visible, and the store of
- * head is its last instruction. The kernel sends a thread that it preempts or
- * signals inside to the abort handler, which starts over: with a new look at
- * the gate, since the handler may have forked, and a new clock.
+ * One record is one restartable sequence (rseq(2), docs/RING.md). It starts
+ * with the load of the gate, and its last instruction is the store of head,
+ * which makes the record visible. If the kernel preempts or signals the thread
+ * inside, it continues at the abort handler, which starts over: with the gate
+ * again, since a signal handler may have forked, and with a new clock.
  *
- * The code of the hooks uses no stack, so one unwind rule holds at each
- * instruction. It uses no registers that a function must save, but only rax rcx
- * rdx rsi rdi r8-r11. rdi (function) and rsi (call site) stay as they are until
- * the commit, for the restart and for hook_general().
+ * The hooks use no stack, so one unwind rule holds at each instruction. They
+ * use only the registers rax rcx rdx rsi rdi r8-r11, none of which a function
+ * must save. rdi (function) and rsi (call site) stay unchanged until the
+ * commit, for the restart and for hook_general().
  *
- * The two rdtsc are nearly all of a span's cost; everything here fits into
- * their shadow (docs/BENCHMARKS.md).
+ * The two rdtsc are nearly the whole cost of a span; the other instructions run
+ * in their shadow (docs/BENCHMARKS.md).
  *
- * An entry build calls where all registers but r11 are live, as they hold
- * arguments or results: also vector registers and those of the x87. The fast
- * path saves the seven that it uses. Where C is called, all are saved.
+ * At a call of an entry build all registers except r11 are live, because they
+ * hold arguments or results: vector and x87 registers as well. The fast path
+ * saves the seven registers that it uses. The slow path saves all of them
+ * before it calls C.
  */
 #include "preload/core/thread_asm.h"
 
@@ -27,15 +28,15 @@
 #define KIND_BEGIN 1
 #define KIND_END 2
 
-	/* rcx is the offset of t_thread, and stays it. */
+	/* rcx is the offset of t_thread throughout. */
 	.macro arm_sequence descriptor
 	movq	g_rseq_cs(%rip), %rdx
 	leaq	\descriptor(%rip), %rax
 	movq	%rax, %fs:(%rcx, %rdx)
 	.endm
 
-	/* Record it; the last instruction commits. The stack pointer is that of
-	 * the hook, or lies @above below what an entry build tells. */
+	/* Records the span; the last instruction commits. The stack pointer is
+	 * the hook's, or lies @above bytes below it in an entry build. */
 	.macro put_record kind, limit, full, above
 	movq	%fs:T_SLOT(%rcx), %r8
 	movq	(%r8), %r9		/* head: only this thread writes it */
@@ -64,7 +65,8 @@
 	movq	%r9, (%r8)
 	.endm
 
-	/* struct rseq_cs (linux/rseq.h): version, flags, start, length, abort */
+	/* struct rseq_cs (linux/rseq.h): version, flags, start, length,
+	 * abort */
 	.macro describe_sequence descriptor, start, commit, abort
 	.pushsection .data.rel.ro, "aw"
 	.balign	32
@@ -84,38 +86,18 @@
 	jmp	.Lgeneral_\tag
 	.endm
 
-	/* rdi is the function. Return by @leave. */
-	.macro record_span tag, kind, limit, leave, above
-.Lrestart_\tag:
-	movq	t_thread@gottpoff(%rip), %rcx
-	arm_sequence .Lplain_\tag
-.Lplain_start_\tag:
-	movq	g_gate(%rip), %rax
-	cmpq	%fs:T_EPOCH(%rcx), %rax
-	jne	.Lnot_plain_\tag
-	put_record \kind, \limit, .Lgeneral_\tag, \above
-.Lplain_commit_\tag:
-	\leave
-
-.Lnot_plain_\tag:
-	cmpl	$GATE_OFF, %eax
-	je	.Lreturn_\tag
-	andl	$(GATE_FILTER | GATE_GENERAL), %eax
-	cmpl	$GATE_FILTER, %eax
-	jne	.Lgeneral_\tag
-	/* An excluded function costs this probe, in a thread without a slot,
-	 * too. From an entry that another function has taken, or had,
-	 * hook_general() searches on. */
+	/* rax = the first entry of the filter for function rdi; ecx = shift */
+	.macro probe_filter
 	movabsq	$FILTER_MULTIPLIER, %rax
 	imulq	%rdi, %rax
 	movl	g_filter+FILTER_SHIFT(%rip), %ecx
 	shrq	%cl, %rax
 	movq	g_filter+FILTER_TABLE(%rip), %rdx
 	movq	(%rdx, %rax, 8), %rax
-	cmpq	%rdi, %rax
-	je	.Lexcluded_\tag
-	testq	%rax, %rax
-	jne	.Lgeneral_\tag
+	.endm
+
+	/* Records a span that the filter admits. */
+	.macro record_filtered tag, kind, limit, above
 	movq	t_thread@gottpoff(%rip), %rcx
 	arm_sequence .Lfiltered_\tag
 .Lfiltered_start_\tag:
@@ -125,11 +107,55 @@
 	jne	.Lgeneral_\tag
 	put_record \kind, \limit, .Lgeneral_\tag, \above
 .Lfiltered_commit_\tag:
+	.endm
+
+	/* Records a span if nothing is unusual; else eax is the gate, at
+	 * .Lnot_plain. Begins with the restart of both sequences. */
+	.macro record_plain tag, kind, limit, above
+.Lrestart_\tag:
+	movq	t_thread@gottpoff(%rip), %rcx
+	arm_sequence .Lplain_\tag
+.Lplain_start_\tag:
+	movq	g_gate(%rip), %rax
+	cmpq	%fs:T_EPOCH(%rcx), %rax
+	jne	.Lnot_plain_\tag
+	put_record \kind, \limit, .Lgeneral_\tag, \above
+.Lplain_commit_\tag:
+	.endm
+
+	.macro describe_sequences tag
+	describe_sequence .Lplain_\tag, .Lplain_start_\tag, \
+		.Lplain_commit_\tag, .Labort_\tag
+	describe_sequence .Lfiltered_\tag, .Lfiltered_start_\tag, \
+		.Lfiltered_commit_\tag, .Labort_\tag
+	.endm
+
+	/* rdi is the function. Return by @leave. */
+	.macro record_span tag, kind, limit, leave, above
+	record_plain \tag, \kind, \limit, \above
+	\leave
+
+.Lnot_plain_\tag:
+	cmpl	$GATE_OFF, %eax
+	je	.Lreturn_\tag
+	andl	$(GATE_FILTER | GATE_GENERAL), %eax
+	cmpl	$GATE_FILTER, %eax
+	jne	.Lgeneral_\tag
+	/* An excluded function costs this probe, even in a thread without slot.
+	 * If the entry belongs or belonged to another function, hook_general()
+	 * continues the search. */
+	probe_filter
+	cmpq	%rdi, %rax
+	je	.Lexcluded_\tag
+	testq	%rax, %rax
+	jne	.Lgeneral_\tag
+	record_filtered \tag, \kind, \limit, \above
 .Lreturn_\tag:
 	\leave
 
-	/* Counted, so that its cost is known; and its calls, if it has a
-	 * number: cell 0 is nobody's. ecx is the shift. */
+	/* Count the hook, so that its cost is known, and the call, if the
+	 * function has a number: cell 0 belongs to no function. ecx is the
+	 * shift. */
 .Lexcluded_\tag:
 	.if	\kind == KIND_BEGIN
 	movabsq	$FILTER_MULTIPLIER, %rax
@@ -156,10 +182,7 @@
 	.endif
 	\leave
 
-	describe_sequence .Lplain_\tag, .Lplain_start_\tag, \
-		.Lplain_commit_\tag, .Labort_\tag
-	describe_sequence .Lfiltered_\tag, .Lfiltered_start_\tag, \
-		.Lfiltered_commit_\tag, .Labort_\tag
+	describe_sequences \tag
 	.endm
 
 /* --- hooks ---------------------------------------------------------------- */
@@ -199,7 +222,7 @@
 	hook	__cyg_profile_func_exit, hook_exit, exit, KIND_END, \
 		T_LIMIT_END, hook_general_exit
 
-/* Of a function with a number (r11) in a thread that has no counts yet. */
+/* For a function with a number (r11) in a thread without counts. */
 	.globl	hook_enter_general
 	.hidden	hook_enter_general
 	.type	hook_enter_general, @function
@@ -213,10 +236,11 @@ hook_enter_general:
 	.cfi_endproc
 	.size	hook_enter_general, . - hook_enter_general
 
-/* --- entry builds ---------------------------------------------------------- */
+/* --- entry builds
+ * ---------------------------------------------------------- */
 
-	/* Save what the fast path uses; @below lies on the stack already, below
-	 * the address to which this returns. */
+	/* Saves the registers of the fast path. @below bytes already lie on the
+	 * stack, below the return address. */
 	.macro	entry_begin name, below
 	.globl	\name
 	.hidden	\name
@@ -259,8 +283,8 @@ hook_enter_general:
 	.cfi_restore_state
 	.endm
 
-	/* Call C with all else saved: @slow(rdi, r11, where the return address
-	 * of the function lies). @above: that over the stack pointer. */
+	/* Saves all other registers and calls @slow(rdi, r11, address of the
+	 * function's return address), which is @above the stack pointer. */
 	.macro	entry_general slow, leave, above
 	.cfi_remember_state
 	pushq	%rsi
@@ -271,14 +295,14 @@ hook_enter_general:
 	.cfi_rel_offset %rbp, 0
 	movq	%rsp, %rbp
 	.cfi_def_cfa_register %rbp
-	/* What is in use takes room on a stack that may be small. Zeros are
-	 * not in use, and xrstor makes zeros of what was not. */
+	/* The stack may be small, so save only components in use. A component
+	 * of zeros is not in use, and xrstor sets those to zero again. */
 	movl	g_vector_state+VECTOR_MASK(%rip), %eax
 	movl	g_vector_state+VECTOR_TELLS(%rip), %ecx
 	testl	%ecx, %ecx
 	jz	5f
 	movl	%eax, %r8d
-	xgetbv				/* ecx is 1: what is in use */
+	xgetbv				/* ecx is 1: components in use */
 	orl	$XSAVE_SSE, %eax
 	andl	%r8d, %eax
 5:	movl	$VECTOR_BYTES_SSE, %r8d
@@ -340,15 +364,148 @@ hook_enter_general:
 		hook_entry_general_enter, entry_leave, 0
 	entry_hook hook_entry_exit, entry_exit, KIND_END, T_LIMIT_END, \
 		hook_entry_general_exit, entry_leave, 0
-	/* r11 was pushed: it is given back. */
+	/* The thunk has pushed r11; it is restored. */
 	entry_hook hook_entry_exit_pushed, entry_exit_pushed, KIND_END, \
 		T_LIMIT_END, hook_entry_general_exit, entry_leave_pushed, 8
 
-	/* r11 is the number. */
+	/* r11 is the function number. */
 	entry_begin hook_entry_enter_general, 0
 	xorl	%edi, %edi
 	entry_general hook_enter_numbered, entry_leave, SAVED + 8
 	.cfi_endproc
 	.size	hook_entry_enter_general, . - hook_entry_enter_general
+
+/* --- moved functions
+ * ------------------------------------------------------- */
+
+	/* Saves the registers of the fast path. */
+	.macro	moved_begin name
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.balign	64
+\name:
+	.cfi_startproc
+	endbr64
+	.irp	reg, r11, rax, rcx, rdx, rdi, r8, r9, r10
+	pushq	%\reg
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %\reg, 0
+	.endr
+	.endm
+#define MOVED_SAVED 64
+#define MOVED_NUMBER (MOVED_SAVED + 8)
+#define MOVED_RETURN (MOVED_SAVED + 16)
+
+	/* Returns with the carry flag set if bit MOVED_UNRECORDED of @word is
+	 * set. */
+	.macro	moved_leave word
+	.cfi_remember_state
+	.irp	reg, r10, r9, r8, rdi, rdx, rcx, rax, r11
+	popq	%\reg
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %\reg
+	.endr
+	btq	$MOVED_UNRECORDED, \word
+	ret
+	.cfi_restore_state
+	.endm
+
+	.macro	moved_leave_pushed
+	moved_leave 8(%rsp)
+	.endm
+
+	.macro	moved_leave_r11
+	moved_leave %r11
+	.endm
+
+	/* Records a span of the function whose number is in edi. */
+	.macro	moved_hook tag, kind, limit, slow
+	movq	g_thunk_modes(%rip), %rax
+	shlq	$MODE_BYTES_SHIFT, %rdi
+	.if	\kind == KIND_BEGIN
+	testl	$MODE_UNKNOWN, MODE_FRAME(%rax, %rdi)
+	jnz	.Lcopies_\tag
+.Lcan_copy_\tag:
+	.endif
+	movq	MODE_FUNCTION(%rax, %rdi), %rdi
+	.if	\kind == KIND_END
+	testq	%rdi, %rdi
+	jz	.Lleave_\tag
+	.endif
+	record_plain \tag, \kind, \limit, MOVED_RETURN
+.Lleave_\tag:
+	moved_leave_pushed
+
+.Lnot_plain_\tag:
+	cmpl	$GATE_OFF, %eax
+	je	.Loff_\tag
+	andl	$(GATE_FILTER | GATE_GENERAL), %eax
+	cmpl	$GATE_FILTER, %eax
+	jne	.Lgeneral_\tag
+	probe_filter
+	testq	%rax, %rax
+	jne	.Lgeneral_\tag
+	record_filtered \tag, \kind, \limit, MOVED_RETURN
+	moved_leave_pushed
+
+.Loff_\tag:
+	.if	\kind == KIND_BEGIN
+	movb	$1, (MOVED_NUMBER + MOVED_UNRECORDED / 8)(%rsp)
+	.endif
+	moved_leave_pushed
+
+	/* The thunk copies words above the return address, but the stack may
+	 * end there. */
+	.if	\kind == KIND_BEGIN
+.Lcopies_\tag:
+	leal	MOVED_RETURN(%rsp), %ecx
+	andl	$(HOOK_PAGE_BYTES - 1), %ecx
+	cmpl	$(HOOK_PAGE_BYTES - 8 - MODE_UNKNOWN_BYTES), %ecx
+	jbe	.Lcan_copy_\tag
+	.endif
+
+.Lgeneral_\tag:
+	movl	MOVED_NUMBER(%rsp), %r11d
+	entry_general \slow, moved_leave_pushed, MOVED_RETURN
+	describe_sequences \tag
+	abort_handler \tag
+	.cfi_endproc
+	.endm
+
+	/* If the return address lies in another thunk of this mapping, behind
+	 * its call of the body, that function has jumped to this one. */
+	moved_begin hook_moved_enter
+	movl	MOVED_NUMBER(%rsp), %edi
+	movq	%rdi, %rax
+	shlq	$MOVED_BYTES_SHIFT, %rax
+	subq	MOVED_SAVED(%rsp), %rax
+	addq	MOVED_RETURN(%rsp), %rax
+	addq	$MOVED_ENTERED, %rax	/* offset from the first thunk */
+	cmpq	$MOVED_CODE_BYTES, %rax
+	jae	1f
+	andl	$((1 << MOVED_BYTES_SHIFT) - 1), %eax
+	cmpl	$MOVED_RECORD, %eax
+	jae	.Lgeneral_moved_enter
+1:	moved_hook moved_enter, KIND_BEGIN, T_LIMIT_BEGIN, \
+		hook_moved_general_enter
+	.size	hook_moved_enter, . - hook_moved_enter
+
+	moved_begin hook_moved_exit
+	movl	MOVED_NUMBER(%rsp), %edi
+	moved_hook moved_exit, KIND_END, T_LIMIT_END, hook_moved_general_exit
+	.size	hook_moved_exit, . - hook_moved_exit
+
+	/* r11 is the number; the caller has saved it. The word that says whether
+	 * to record lies 24 bytes below the return address of the function. */
+	moved_begin hook_moved_count
+	movl	g_gate(%rip), %eax
+	cmpl	$GATE_OFF, %eax
+	jne	1f
+	movb	$1, (MOVED_SAVED - 8 + MOVED_UNRECORDED / 8)(%rsp)
+	moved_leave_r11
+1:	entry_general hook_moved_general_count, moved_leave_r11, MOVED_RETURN
+	.cfi_endproc
+	.size	hook_moved_count, . - hook_moved_count
 
 	.section .note.GNU-stack, "", @progbits

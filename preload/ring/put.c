@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * put - append one record when the fast path could not: at a chunk boundary, on
- * a full ring, without rseq. docs/RING.md has the rules.
+ * put - appends one record where the fast path does not apply: at a chunk
+ * boundary, on a full ring, without rseq. docs/RING.md has the rules.
  *
- * A thread is either recording or withholding. It withholds for two reasons: it
- * is dropping, as its ring was full and it did not or could not wait; or it is
- * pausing, as the collector or the program has asked for that. While it
- * withholds, every begin is counted (as lost, or as paused) and remembered on a
- * private stack, and its end is withheld, too. Ends of spans that were recorded
- * still go into the ring: its last quarter is theirs.
+ * A thread either records or withholds. It withholds because it drops (its ring
+ * was full and it did not wait), or because the collector or the program has
+ * requested a pause. While it withholds, it counts every BEGIN (as lost or as
+ * paused) and pushes it on a private stack, and also withholds its END. ENDs of
+ * recorded spans still go into the ring, whose last quarter is reserved for
+ * them.
  *
- * A signal handler may run all of this in the middle of itself.
+ * A signal handler may call all of this while it runs.
  */
 #include "preload/ring/put.h"
 
@@ -26,8 +26,9 @@
 
 #define PUTS_BEFORE_BLOCKING_SIGNALS 16
 #define PUTS_MAX 4096
-/* While withholding, look whether there still is a collector once in so many
- * spans. */
+/* While withholding, a thread checks for a live collector every this many
+ * spans.
+ */
 #define WITHHELD_PER_LOOK 1024
 
 bool put_same_process(void)
@@ -41,8 +42,8 @@ bool put_same_process(void)
 
 enum put_result {
 	PUT_DONE,
-	PUT_AGAIN, /* a handler recorded meanwhile */
-	PUT_NOT, /* no room, or no longer the same process */
+	PUT_AGAIN, /* a signal handler recorded meanwhile */
+	PUT_NOT, /* no room, or another process after a fork */
 };
 
 static enum put_result put_try(uint64_t limit, uint64_t word,
@@ -52,9 +53,9 @@ static enum put_result put_try(uint64_t limit, uint64_t word,
 
 	if (!ring_put_begin(t_thread.slot, t_thread.cells, t_thread.mask, &put))
 		return PUT_AGAIN;
-	/* A fork after this look makes the commit fail (before_fork() in
-	 * init.c). So does a handler that loses an end, as it has recorded the
-	 * begin; and one that has put a MAP record of a later generation. */
+	/* After this check, these make the commit fail: a fork (before_fork()
+	 * in init.c), and a signal handler that loses an END, because it has
+	 * recorded the BEGIN, or puts a MAP record of a later generation. */
 	if (put.head >= limit || !put_same_process() ||
 	    (record_kind(word) == RECORD_END && t_thread.lost_ends) ||
 	    (record_kind(word) == RECORD_MAP &&
@@ -66,7 +67,8 @@ static enum put_result put_try(uint64_t limit, uint64_t word,
 		       : PUT_AGAIN;
 }
 
-/* A handler records at every instruction of ours: make it wait. */
+/* put_try() without signals, for a signal handler that records at every
+ * instruction. */
 static enum put_result put_undisturbed(uint64_t limit, uint64_t word,
 				       uint64_t (*clock)(void))
 {
@@ -80,7 +82,7 @@ static enum put_result put_undisturbed(uint64_t limit, uint64_t word,
 	return result;
 }
 
-/* put_record_now() of a word that is made already. */
+/* put_record_now() for a complete word. */
 static bool put_word_now(uint64_t word, enum put_limit which,
 			 uint64_t (*clock)(void))
 {
@@ -109,7 +111,7 @@ bool put_map(void)
 {
 	uint32_t generation;
 
-	/* Again if it changes meanwhile, by another thread or by a handler. */
+	/* Another thread or a signal handler may change it meanwhile. */
 	while (t_thread.generation != (generation = gate_generation())) {
 		if (put_record_now(RECORD_MAP, generation, 0, g_shim.clock))
 			t_thread.generation = generation;
@@ -119,7 +121,7 @@ bool put_map(void)
 	return true;
 }
 
-/* LOSS and PAUSED carry the clock of the first span they count. */
+/* LOSS and PAUSED have the clock of the first span that they count. */
 static uint64_t lost_clock(void)
 {
 	return t_thread.lost_clock;
@@ -130,19 +132,20 @@ static uint64_t paused_clock(void)
 	return t_thread.paused_clock;
 }
 
-/* put_record_now() of what must not be missing where there is room: it goes on
- * beyond the next chunk boundary. */
+/* put_record_now() for a record that must not be missing if the ring has room:
+ * continues beyond the next chunk boundary. */
 static void put_surely(enum record_kind kind, uint64_t payload, uintptr_t sp,
 		       uint64_t (*clock)(void))
 {
-	/* A handler may take the room up to the boundary after that. */
+	/* A signal handler may take the room up to that boundary. */
 	for (unsigned int tries = 0; tries < PUTS_MAX; tries++)
 		if (put_record_now(kind, payload, sp, clock) ||
 		    !put_same_process() || !put_limits_renew(LIMIT_END, 1))
 			return;
 }
 
-/* Half of the ring is free: say what was withheld, and record again. */
+/* Called when half of the ring is free: records the withheld spans as counts,
+ * and starts to record again. */
 static void stop_withholding(void)
 {
 	struct span_stack *stack = t_thread.withheld;
@@ -155,11 +158,11 @@ static void stop_withholding(void)
 	if (ends)
 		put_surely(RECORD_TRUNC, ends, 0, g_shim.clock);
 	for (uint64_t i = 0; i < count; i++)
-		if (stack->span[i].sp) /* else: ended already */
+		if (stack->span[i].sp) /* 0: it has ended */
 			put_surely(RECORD_PHANTOM,
 				   stack->span[i].function & RECORD_PAYLOAD_MAX,
 				   stack->span[i].sp, g_shim.clock);
-	/* Not before: what a handler withholds meanwhile lies above. */
+	/* Only now, because signal handlers push above meanwhile. */
 	stack->count = 0;
 	if (spans)
 		put_surely(RECORD_LOSS, spans, 0, lost_clock);
@@ -190,7 +193,7 @@ bool put_must_see_all(void)
 	return is_withholding() || put_is_paused();
 }
 
-/* Withhold a span in a pause. */
+/* Withholds a span in a pause. */
 static void pause_span(uint64_t function, uintptr_t sp)
 {
 	count_up(&t_thread.slot->paused_spans);
@@ -201,7 +204,7 @@ static void pause_span(uint64_t function, uintptr_t sp)
 	put_limits_close();
 }
 
-/* Withhold what finds no room: it is counted as lost. */
+/* Withholds a record without room, and counts it as lost. */
 static void drop_span(enum record_kind kind, uint64_t function, uintptr_t sp)
 {
 	if (kind == RECORD_BEGIN) {
@@ -217,7 +220,8 @@ static void drop_span(enum record_kind kind, uint64_t function, uintptr_t sp)
 	put_limits_close();
 }
 
-/* Whether the begin of the END @word was withheld; it is no longer open. */
+/* Returns true if the BEGIN for the END @word was withheld, and removes it from
+ * the open ones. */
 static bool end_withheld(uint64_t word, uintptr_t sp)
 {
 	struct span_stack *stack = t_thread.withheld;
@@ -229,10 +233,11 @@ static bool end_withheld(uint64_t word, uintptr_t sp)
 }
 
 /*
- * The thread is withholding. True when this event is withheld, too; false for
- * the end of a span that was recorded, and for all events once half of the ring
- * is free and nobody asks for a pause: then the thread records again. A handler
- * that has interrupted a put (@nested) does not end the withholding.
+ * Called while the thread withholds. Returns true if it also withholds this
+ * event. Returns false for the END of a recorded span; and for all events once
+ * half of the ring is free and no pause is requested: the thread then records
+ * again. A signal handler that interrupted a put (@nested) does not end the
+ * withholding.
  */
 static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 {
@@ -242,8 +247,8 @@ static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 
 	if (kind == RECORD_END && end_withheld(word, sp))
 		return true;
-	/* In block mode it waits for that after a pause: nothing is to be
-	 * lost by the pause. */
+	/* In block mode the thread waits for this room after a pause, so that
+	 * the pause causes no loss. */
 	room = put_half_is_free() ||
 	       (!paused && !is_dropping() && g_shim.block && wait_for_room());
 	if (!paused && room && !nested && t_thread.withheld->above == 0) {
@@ -266,8 +271,8 @@ static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 	return true;
 }
 
-/* Tell how many ends were lost, before the next end that is recorded: a TRUNC
- * is about the innermost open spans. False when there is no room for it. */
+/* Records the number of lost ENDs before the next END, because a TRUNC applies
+ * to the innermost open spans. Returns false if there is no room. */
 static bool put_lost_ends(void)
 {
 	uint64_t ends;
@@ -282,8 +287,8 @@ static bool put_lost_ends(void)
 	return false;
 }
 
-/* Append @word or, if it is not NULL, @run; after a MAP record if one is due.
- */
+/* Appends @run, or @word if @run is NULL; first a MAP record if the load map
+ * has changed. */
 static bool append_record(uint64_t word, const struct put_run *run,
 			  enum put_limit which)
 {
@@ -293,7 +298,6 @@ static bool append_record(uint64_t word, const struct put_run *run,
 		   : put_word_now(word, which, g_shim.clock);
 }
 
-/* A BEGIN or END. */
 static enum put_end span_or_withhold(uint64_t word, const struct put_run *run,
 				     uintptr_t sp, bool nested)
 {
@@ -325,7 +329,7 @@ static enum put_end span_or_withhold(uint64_t word, const struct put_run *run,
 
 enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp)
 {
-	/* A put further up the stack is one that was left by longjmp. */
+	/* A put_sp below @sp belongs to a put that longjmp() has left. */
 	bool nested = sp < t_thread.put_sp;
 	enum put_end end;
 
@@ -337,8 +341,8 @@ enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp)
 	return end;
 }
 
-/* As span_or_withhold(). But what finds no room is no loss: nobody would have
- * seen it. */
+/* As span_or_withhold(), but a span without room is no loss, since --depth
+ * would have cut it. */
 static enum put_end late_or_withhold(uint64_t word, uintptr_t span_sp)
 {
 	while (!is_withholding()) {

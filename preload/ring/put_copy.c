@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * put_copy - a run is copied into the ring and committed in one restartable
- * sequence (ring_x86_64.S) or, where that will not do, with signals blocked.
+ * put_copy - copies a run into the ring and commits it, in one restartable
+ * sequence (ring_x86_64.S) or, if that does not apply, with signals blocked.
  */
 #include <string.h>
 #include <sys/uio.h>
@@ -44,8 +44,8 @@ bool put_cells_paused(const struct put_run *run, uint64_t limit)
 #define READ_PAGE 4096
 #define READ_PAGES (EXT_CELLS_MAX * sizeof(struct record) / READ_PAGE + 2)
 
-/* Have the kernel copy from memory of ours that may not be there, up to where
- * it ends. Returns how many whole cells that were. */
+/* Lets the kernel copy from memory of this process that may be unmapped, up to
+ * its end. Returns the number of whole cells copied. */
 static uint64_t read_self(void *to, const void *from, uint64_t cells)
 {
 	struct iovec local = { to, cells * sizeof(struct record) };
@@ -54,7 +54,7 @@ static uint64_t read_self(void *to, const void *from, uint64_t cells)
 	unsigned int count = 0;
 	long bytes;
 
-	/* It stops before the element that it cannot read. */
+	/* The kernel stops before the first unreadable element. */
 	while (at < end && count < READ_PAGES) {
 		uintptr_t next = MIN(ALIGN_UP(at + 1, READ_PAGE), end);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * put_room - where in the ring the next record may go: the limits of the fast
- * path, chunk boundaries, the reserve for ends; and waking the reader, who
+ * put_room - room in the ring for the next record: limits of the fast path,
+ * chunk boundaries, the reserve for ENDs; and the doorbell of the reader, which
  * makes room.
  */
 #include "preload/core/gate.h"
@@ -12,11 +12,11 @@
 #include "shared/atomic.h"
 #include "shared/futex.h"
 
-/* A writer looks at the tail, and rings the doorbell, so often a lap. */
+/* Times per lap that a writer reads the tail and rings the doorbell. */
 #define CHUNKS 4
 
-/* A wait frees more of a ring than any record takes. A handler may take that
- * before it is used, but not so many times. */
+/* A wait frees more of a ring than any record takes. A signal handler may take
+ * that room first, but not this many times. */
 #define WAITS_MAX 1000
 
 void doorbell_ring(void)
@@ -34,8 +34,8 @@ void doorbell_ring(void)
 	sys(SYS_futex, &bell->rings, FUTEX_OP_WAKE, 1);
 }
 
-/* Cells between the collector's tail and @head; never more than the ring,
- * whatever the tail says. */
+/* Returns the cells between the collector's tail and @head, clamped to the size
+ * of the ring because the tail may have any value. */
 static uint64_t cells_used(uint64_t head)
 {
 	/* order: acq, TAIL: cells below the tail are ours to overwrite */
@@ -44,9 +44,10 @@ static uint64_t cells_used(uint64_t head)
 	return MIN(head - tail, (uint64_t)g_shim.ring_cells);
 }
 
-/* Map the next cells before they are needed, on the first lap: a page fault for
- * each 4 KiB would cost more than all records in it. Returns the head up to
- * which they are mapped. */
+/* On the first lap, maps the next cells in advance: a page fault for each 4 KiB
+ * would cost more than the records in these. Returns the head up to which cells
+ * are mapped.
+ */
 static uint64_t touch_ahead(uint64_t head)
 {
 	uint64_t ahead = ALIGN_UP(head + 1, TOUCH_CELLS);
@@ -121,7 +122,7 @@ bool put_half_is_free(void)
 	return cells_used(head) <= g_shim.ring_cells / 2;
 }
 
-/* Wait until @cells fit. False where wait_for_room() is. */
+/* Waits until @cells fit. Returns false if wait_for_room() does. */
 static bool wait_and_renew(enum put_limit which, uint64_t cells)
 {
 	for (int waits = 0; waits < WAITS_MAX && wait_for_room(); waits++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * put_run - a run is put by the restartable sequence, or copied with signals
- * blocked (put_copy.c). Where a seccomp filter may kill for the system calls
- * that this takes, a run is dropped and counted; records of one cell are not.
- * docs/RING.md has the rules.
+ * put_run - appends a run by the restartable sequence, or copies it with
+ * signals blocked (put_copy.c). Where a seccomp filter may kill the program for
+ * the system calls of the latter, a run is dropped and counted; records of one
+ * cell need none. docs/RING.md has the rules.
  */
 #include "preload/ring/put_run.h"
 
@@ -15,13 +15,14 @@
 #include "preload/ring/slot.h"
 #include "shared/record_ext.h"
 
-/* An allocation is not recorded. The free of its block would look like a double
- * free: so the collector must know of it, before anybody has the block. */
+/* Marks that an allocation is not recorded, before the caller of the allocator
+ * gets the block. Without the mark the free of the block would look like a
+ * double free. */
 static void blocks_are_lost(void)
 {
 	uint32_t *flags = &g_shim.page->flags;
 
-	/* relaxed: a bit that only ever comes */
+	/* relaxed: a bit that is never cleared */
 	if (unlikely(!(atom_load_rlx(flags) & PAGE_BLOCKS_LOST)))
 		/* order: sc, FLAGS: keeps what another thread sets */
 		atom_or_sc(flags, PAGE_BLOCKS_LOST);
@@ -57,7 +58,7 @@ static void count_dropped(enum put_class class)
 	}
 }
 
-/* Count a record of a thread that has no slot. */
+/* Counts a record of a thread without slot. */
 static void count_unslotted(enum put_class class)
 {
 	struct page_shm *page = g_shim.page;
@@ -67,7 +68,7 @@ static void count_unslotted(enum put_class class)
 		slot_count_span();
 	if (class == PUT_ALLOC || class == PUT_REALLOC)
 		blocks_are_lost();
-	/* A vfork child has its parent's memory, but is not to be recorded. */
+	/* A vfork() child is not recorded although it has its parent's slot. */
 	if (t_thread.in_vfork)
 		return;
 	if (class == PUT_ALLOC || class == PUT_REALLOC)
@@ -76,8 +77,9 @@ static void count_unslotted(enum put_class class)
 		atom_add_rlx(&page->unslotted_frees, 1);
 }
 
-/* Tell how many allocations and frees were dropped, before the next one that is
- * recorded. */
+/* Records the number of dropped allocations and frees before the next recorded
+ * one.
+ */
 static void tell_alloc_loss(void)
 {
 	struct record cells[2] = {
@@ -95,7 +97,7 @@ static void tell_alloc_loss(void)
 	}
 }
 
-/* Record the free of a realloc(), the half of it that a pause leaves. */
+/* Records only the free of a realloc(), as a pause requires. */
 static void put_free(uint64_t address)
 {
 	struct record cells[2] = {
@@ -111,7 +113,7 @@ static void put_free(uint64_t address)
 /* Drops in a row between two full looks at the ring and the collector. */
 #define DROPS_PER_LOOK 1024
 
-/* Whether the ring is as full as when the last small record was dropped. */
+/* Returns true if the ring is as full as at the last dropped record. */
 static bool still_full(uint64_t cells)
 {
 	/* order: acq, TAIL: as in put_room.c, if it is not */
@@ -120,7 +122,7 @@ static bool still_full(uint64_t cells)
 	       ++t_thread.full_drops % DROPS_PER_LOOK;
 }
 
-/* put_other(), and remember how full the ring was. */
+/* put_other() that remembers how full the ring was. */
 static enum put_end put_and_look(uint64_t word, const struct put_run *run,
 				 bool wait)
 {
@@ -168,20 +170,21 @@ static enum put_end put_no_span(const struct put_run *run, uint64_t word,
 	return end;
 }
 
-/* Too long for the ring; any run is, while there is no ring. */
+/* Returns true if @run is too long for the ring, or if there is no ring. */
 static bool too_long(const struct put_run *run)
 {
 	return run_cells(run) > record_run_max((uint32_t)t_thread.mask + 1);
 }
 
-/* Put a run that is too long, or that only the fast path can put. */
+/* Puts a run that is too long, or that only the fast path can put. */
 static enum put_end put_if_fast(const struct put_run *run, uint64_t word,
 				enum put_class class, uintptr_t sp)
 {
 	bool put;
 
 	if (class == PUT_BEGIN || class == PUT_END) {
-		/* The span itself fits, and needs no system call. */
+		/* The span without its arguments fits, and needs no system
+		 * call. */
 		count_dropped(PUT_NOTE);
 		return put_span(word, NULL, sp);
 	}
@@ -196,7 +199,7 @@ static enum put_end put_if_fast(const struct put_run *run, uint64_t word,
 	return PUT_COUNTED;
 }
 
-/* Put a run of a thread that may record. */
+/* Puts a run of a thread that may record. */
 static enum put_end put_attached(const struct put_run *run,
 				 enum put_class class, uintptr_t sp)
 {

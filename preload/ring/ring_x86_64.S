@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ring_x86_64 - put_cell() and put_cells() (put.h): what is not a span, on the
- * fast path. As in hook_x86_64.S all from the look at the gate to the store of
- * head is one restartable sequence. What it is given lies with the caller and
- * stays as it is, so the sequence can start over.
+ * ring_x86_64 - put_cell() and put_cells() (put.h), the fast path of records
+ * that are no spans. As in hook_x86_64.S, one restartable sequence extends from
+ * the load of the gate to the store of head. The arguments belong to the caller
+ * and do not change, so the sequence can start over.
  */
 #include "preload/core/thread_asm.h"
 
-	/* struct rseq_cs (linux/rseq.h): version, flags, start, length, abort */
+	/* struct rseq_cs (linux/rseq.h): version, flags, start, length,
+	 * abort */
 	.macro describe_sequence name
 	.pushsection .data.rel.ro, "aw"
 	.balign	32
@@ -17,8 +18,8 @@
 	.popsection
 	.endm
 
-	/* rcx is the offset of t_thread, and stays it. @ignored: bits of the
-	 * gate. */
+	/* rcx is the offset of t_thread throughout. @ignored: bits of the gate
+	 * to ignore. */
 	.macro begin_sequence name, ignored=0
 .Lrestart_\name:
 	movq	t_thread@gottpoff(%rip), %rcx
@@ -31,7 +32,7 @@
 	.if	\ignored
 	andq	$~\ignored, %rax
 	.endif
-	cmpq	$GATE_FILTER, %rax	/* 0, or this: only functions matter */
+	cmpq	$GATE_FILTER, %rax	/* 0, or this: a filter of functions */
 	ja	.Lnot_\name
 	movq	%fs:T_SLOT(%rcx), %r8
 	movq	(%r8), %r9		/* head: only this thread writes it */
@@ -146,7 +147,7 @@ put_cell:
 	movq	%rbx, %rdi		/* the run is at the ring's start */
 	jmp	2f
 1:	movq	%r10, %rdi
-2:	/* r10: the EXT_PAD or the run's first cell, rbx: that */
+2:	/* r10: the EXT_PAD or the run's first cell; rbx: the latter */
 	movq	%rdi, %rbx
 	movq	RUN_CELLS(%r11), %rsi
 	movq	RUN_COUNT(%r11), %rcx
@@ -161,7 +162,7 @@ put_cell:
 	jz	4f
 	movq	RUN_BEHIND(%r11), %rsi
 	shlq	%rcx
-	rep movsq			/* goes on where it was, or starts over */
+	rep movsq			/* may continue, or start over */
 4:	movq	RUN_STAMP(%r11), %rcx
 	shlq	$4, %rcx
 	read_clock

@@ -34,8 +34,9 @@ static bool is_slot_free(uint32_t i)
 	return atom_load_rlx(&g_shim.slots[i].state) == SLOT_FREE;
 }
 
-/* False if slot @i is another's. Also false if the kernel does not let us touch
- * its ring: then *@refused becomes true, and the slot is free again. */
+/* Returns false if another thread has slot @i. Also returns false if the kernel
+ * refuses access to its ring: the slot is then free again, and *@refused is
+ * true. */
 static bool claim_slot(uint32_t i, bool *refused)
 {
 	struct slot_shm *slot = &g_shim.slots[i];
@@ -45,8 +46,8 @@ static bool claim_slot(uint32_t i, bool *refused)
 		return false;
 	if (slot_memory_open(i))
 		return true;
-	/* Counted as a claim: behind the first slot without claims the
-	 * collector looks for none. */
+	/* Count a claim, because the collector stops searching at the first
+	 * slot without claims. */
 	slot->claims++;
 	/* order: rel, FREE: another process may claim it, after that count */
 	atom_store_rel(&slot->state, SLOT_FREE);
@@ -54,7 +55,7 @@ static bool claim_slot(uint32_t i, bool *refused)
 	return false;
 }
 
-/* Tell the collector why a thread found no slot; @refused: by the kernel. */
+/* Reports why a thread found no slot; @refused: the kernel refused access. */
 static void say_why_none(bool refused)
 {
 	struct page_shm *page = g_shim.page;
@@ -70,9 +71,9 @@ static void say_why_none(bool refused)
 	atom_or_sc(&page->flags, why);
 }
 
-/* Claim the lowest free slot, whose pages are the likeliest to be warm. Where
- * the kernel gives no more access, claim one that this process had before.
- * Returns its number, or -1. */
+/* Claims the lowest free slot, whose pages are most likely warm. If the kernel
+ * gives no more access, claims a slot that this process had before. Returns its
+ * number, or -1. */
 static int claim_lowest(void)
 {
 	bool refused = g_shim.no_syscalls, closed = false;
@@ -89,7 +90,8 @@ static int claim_lowest(void)
 	return -1;
 }
 
-/* name_changes is odd meanwhile: the collector reads again (row NAME). */
+/* name_changes is odd during the write: the collector then reads again (row
+ * NAME). */
 static void write_name(struct slot_shm *slot, const char *name)
 {
 	uint32_t changes = slot->name_changes | 1;
@@ -141,7 +143,7 @@ static void describe_slot(struct slot_shm *slot)
 	write_name(slot, name);
 }
 
-/* Point the thread's state at slot @i, no page of which it has touched. */
+/* Points the thread's state at slot @i; no page of the ring is touched yet. */
 static void point_at_slot(uint32_t i)
 {
 	struct thread_state fresh = {
@@ -170,7 +172,7 @@ static bool attach_thread(uint64_t gate)
 	int32_t parent;
 	int i;
 
-	/* A new thread inherits PR_SET_TSC from the thread that made it. */
+	/* A new thread inherits PR_SET_TSC from its creator. */
 	if (!g_shim.no_syscalls && !clock_allowed()) {
 		t_thread.muted = true;
 		return false;
@@ -203,7 +205,7 @@ bool slot_attach(uint64_t gate)
 	uint64_t signals;
 	bool attached;
 
-	/* With no slot free look again now and then: threads end. */
+	/* Without a free slot, retry from time to time: threads end. */
 	if (t_thread.muted || (t_thread.unslotted && t_thread.retry--))
 		return false;
 	if (g_shim.no_syscalls)
@@ -223,8 +225,8 @@ void slot_detach(void)
 	if (!slot || t_thread.in_vfork || !thread_has_slot(gate))
 		return;
 	put_detach();
-	/* First: hooks of a signal handler that comes now look at nothing else.
-	 * While the epoch is that of the process, all pointers are there. */
+	/* The epoch first, because hooks in a signal handler check only this:
+	 * while it is the process' epoch, all pointers are valid. */
 	t_thread.epoch = EPOCH_NONE;
 	__asm__ volatile("" : : : "memory");
 	t_thread = (struct thread_state){ .epoch = EPOCH_NONE };
@@ -252,8 +254,8 @@ void slot_set_name(uint64_t pthread, const char *name)
 		if (state == SLOT_LIVE && slot->pid == g_shim.pid &&
 		    slot->pthread == pthread)
 			write_name(slot, name);
-		/* relaxed: only ever counted up. The lowest free one is
-		 * claimed: nobody has used those after this one. */
+		/* relaxed: a count. Threads claim the lowest free slot, so the
+		 * slots behind this one are unused. */
 		if (state == SLOT_FREE && !atom_load_rlx(&slot->claims))
 			break;
 	}
@@ -261,11 +263,11 @@ void slot_set_name(uint64_t pthread, const char *name)
 
 static bool retire_slot(uint32_t i)
 {
-	/* order: sc, FREE: nobody claims what is retired here */
+	/* order: sc, FREE: no thread claims a slot that is retired here */
 	return atom_cas_sc(&g_shim.slots[i].state, SLOT_FREE, SLOT_RETIRED);
 }
 
-/* How many slots to keep if they may take @bytes. */
+/* Returns the number of slots to keep if they may take @bytes. */
 static uint32_t slots_to_keep(uint64_t gate, uint64_t bytes)
 {
 	uint64_t keep = bytes / slot_memory_bytes();
@@ -284,7 +286,7 @@ void slot_retire_unused(uint64_t bytes)
 	/* relaxed: the page is private; only fork and this process change it */
 	uint64_t gate = atom_load_rlx(&g_gate.word);
 
-	/* A vfork child's limits are its own, its memory is not. */
+	/* A vfork() child has limits of its own, but its parent's memory. */
 	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork || bytes == UINT64_MAX)
 		return;
 	slot_memory_unmap(slots_to_keep(gate, bytes), retire_slot,

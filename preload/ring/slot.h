@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slot - a thread's place in the arena. A thread claims it for its first record
- * and hands it back when it ends (start/thread_end.c). Where a thread ends
- * without running destructors (a raw exit, a kill), the collector finds that
- * out.
+ * slot - a thread's place in the arena. A thread claims a slot for its first
+ * record and releases it when it ends (start/thread_end.c). If a thread ends
+ * without running destructors (a raw exit, a kill), the collector detects that.
  */
 #ifndef PERFREC_PRELOAD_RING_SLOT_H
 #define PERFREC_PRELOAD_RING_SLOT_H
@@ -11,32 +10,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Claim a slot for this thread, under the epoch of the gate's word @gate. False
- * when none is free: the thread is counted. Any context; not in a vfork child.
- */
+/* Claims a slot for this thread, under the epoch of the gate's word @gate.
+ * Returns false if no slot is free, and counts the thread. Any context, except
+ * in a vfork() child. */
 bool slot_attach(uint64_t gate);
 
-/* Count a span that is not recorded because this thread has no slot: none was
- * free, slot_mute() was called, or it is a vfork child. Any context. */
+/* Counts a lost span of a thread without slot: no slot was free, slot_mute()
+ * was called, or it is a vfork() child. Any context. */
 void slot_count_span(void);
 
-/* Hand this thread's slot to the collector, if it has one: the thread ends. Any
+/* Releases this thread's slot, if it has one, because the thread ends. Any
  * context. */
 void slot_detach(void);
 
-/* This thread may not read the clock any more: from now on its spans are only
- * counted. */
+/* Called when this thread may no longer read the clock. Its later spans are
+ * only counted. */
 void slot_mute(void);
 
-/* The thread @pthread (pthread_self()) of this process is called @name now.
- * What is longer than SLOT_NAME_BYTES is cut. Any thread. */
+/* Sets the name of the thread @pthread (pthread_self()) of this process to
+ * @name, cut at SLOT_NAME_BYTES. Any thread. */
 void slot_set_name(uint64_t pthread, const char *name);
 
 /*
- * Give back the address space of slots that nobody uses, so that the slots take
- * no more than @bytes; with UINT64_MAX nothing is given back. This thread keeps
- * its slot, or one that it can claim. Later threads and forked children may
- * find none. Any thread.
+ * Unmaps unused slots until the slots take at most @bytes of address space;
+ * UINT64_MAX unmaps none. This thread keeps its slot, or a slot to claim.
+ * Later threads and forked children may find none. Any thread.
  */
 void slot_retire_unused(uint64_t bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slot_memory - which rings this process may touch (slot_memory.h).
+ * slot_memory - access of this process to rings (slot_memory.h).
  */
 #include "preload/ring/slot_memory.h"
 
@@ -11,25 +11,24 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Slots that get access in one go. */
+/* Slots that get access at once. */
 #define GROUP_SLOTS_MAX 32u
 
-/* Private memory, of which each slot has @bytes. */
+/* Private memory, with @bytes for each slot. */
 struct table {
 	char *start; /* NULL: not needed */
 	uint64_t bytes;
 };
 
 static struct {
-	/* A bit for each slot that this process may touch. It is set after
-	 * access was given, so a fork in between costs its child one more
-	 * system call. */
+	/* A bit for each slot that this process may touch. It is set after the
+	 * system call, so a fork in between costs the child one more call. */
 	uint8_t open[SLOT_COUNT_MAX / 8];
 	struct table stacks, depth_stacks;
-	bool filter_unmapped; /* what lies there now is the program's */
+	bool filter_unmapped; /* the program may use these addresses now */
 } g_memory;
 
-/* Of a ring and its count cells. */
+/* Bytes of a ring and its count cells. */
 static uint64_t ring_bytes(void)
 {
 	return arena_slot_bytes(g_shim.ring_cells);
@@ -71,7 +70,7 @@ static bool table_map(struct table *table, uint64_t slot_bytes)
 	if (sys_failed(address))
 		return false;
 	sys(SYS_madvise, address, bytes, MADV_WIPEONFORK);
-	/* gcore would write all of it, zeros. */
+	/* gcore would write all of these zeros. */
 	sys(SYS_madvise, address, bytes, MADV_DONTDUMP);
 	table->start = (char *)address;
 	return true;
@@ -79,7 +78,7 @@ static bool table_map(struct table *table, uint64_t slot_bytes)
 
 bool slot_memory_map(void)
 {
-	/* Without memory for these stacks the shim leaves nothing out. */
+	/* Without memory for these stacks the shim leaves no span out. */
 	if (g_shim.depth)
 		table_map(&g_memory.depth_stacks, sizeof(struct depth_stack));
 	return table_map(&g_memory.stacks, sizeof(struct span_stack));
@@ -104,11 +103,12 @@ static bool give_access(void *memory, uint64_t bytes)
 
 bool slot_memory_is_open(uint32_t i)
 {
-	/* relaxed: what a set bit stands for, the kernel has done for all */
+	/* relaxed: the kernel has given access to all threads before */
 	return atom_load_rlx(&g_memory.open[i / 8]) >> i % 8 & 1;
 }
 
-/* The slots that get access with slot @i: 0, 1, 2 and 3, 4 to 7 and so on. */
+/* Sets *@from and *@to to the slots that get access with slot @i: 0, 1, 2 to 3,
+ * 4 to 7 and so on. */
 static void group_of(uint32_t i, uint32_t *from, uint32_t *to)
 {
 	uint32_t slots = i ? 1u << (31 - __builtin_clz(i)) : 1;
@@ -138,7 +138,7 @@ static bool open_slots(uint32_t from, uint32_t to)
 	return true;
 }
 
-/* The holder may unmap slots that nobody has claimed, or give them access. */
+/* The holder of the lock may unmap unclaimed slots, or give access to them. */
 static bool try_lock_slots(void)
 {
 	/* order: sc, SLOTLOCK: it sees what the last holder has unmapped */
@@ -151,7 +151,7 @@ static void unlock_slots(void)
 	atom_store_rel(&g_gate.slot_lock, 0);
 }
 
-/* With signals blocked, as all holders have them: so the holder goes on. */
+/* All holders block signals, so a handler cannot wait for its own thread. */
 static void lock_slots(void)
 {
 	while (!try_lock_slots())

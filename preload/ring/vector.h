@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * vector - how the registers are saved that C may change and that a function of
- * an entry build may have arguments or results in: hook_x86_64.S saves them
- * before it calls C.
+ * vector - the vector registers to save. hook_x86_64.S saves them before it
+ * calls C, because a function of an entry build may have arguments or results
+ * there.
  */
 #ifndef PERFREC_PRELOAD_RING_VECTOR_H
 #define PERFREC_PRELOAD_RING_VECTOR_H
@@ -13,8 +13,8 @@
 #include "preload/core/thread_asm.h"
 
 struct vector_state {
-	uint32_t mask; /* of xsave; 0: there is only fxsave */
-	uint32_t tells; /* 1: xgetbv tells what of it is in use */
+	uint32_t mask; /* for xsave; 0: the CPU only has fxsave */
+	uint32_t tells; /* 1: xgetbv reports the components in use */
 };
 
 _Static_assert(offsetof(struct vector_state, mask) == VECTOR_MASK, "asm");
@@ -24,7 +24,7 @@ _Static_assert(offsetof(struct vector_state, tells) == VECTOR_TELLS, "asm");
 extern struct vector_state g_vector_state;
 #pragma GCC visibility pop
 
-/* Find out what this CPU has. Once, before anything is connected. */
+/* Sets g_vector_state for this CPU. Called once, before recording starts. */
 void vector_find(void);
 
 #endif

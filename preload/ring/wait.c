@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wait - block mode: a thread waits for room in its ring. It waits on two
- * futexes at once, room and the collector's life, for 50 ms at a time. So a
- * collector that is killed frees every waiter at once; one that is stopped does
- * after LOOKS_STOPPED waits.
+ * wait - waits for room in the thread's ring, in block mode. A thread waits on
+ * two futexes, room and the collector's life, for 50 ms at a time. So a killed
+ * collector frees all waiters at once, and a stopped one after LOOKS_STOPPED
+ * waits.
  *
- * One that lives and does not read is waited for until g_shim.block_ns have
- * passed in which no cell of any thread of this process was read. From then on
- * no thread waits (g_shim.block_over), until one that has found room sees that
- * cells were read meanwhile.
+ * If a live collector reads no cell of this process for g_shim.block_ns, all
+ * threads stop waiting (g_shim.block_over). They wait again after a thread that
+ * has found room sees that the collector has read cells since.
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,9 +23,9 @@
 #include "shared/futex.h"
 
 #define WAIT_NS 50000000ULL
-/* So many looks in a row, one a wait, must find the collector stopped. */
+/* Consecutive looks, one per wait, that must find the collector stopped. */
 #define LOOKS_STOPPED 3
-/* A look at what was read of all slots. */
+/* Time between looks at the read counts of all slots. */
 #define READS_LOOK_NS 500000000ULL
 #define NS_PER_MS 1000000
 
@@ -35,11 +34,11 @@
 #endif
 
 /*
- * Whether the collector has been stopped (SIGSTOP, a debugger). One of its
- * threads does nothing but wait on a futex. To stop that thread, the kernel
- * takes it off the futex's queue; being out of processor time does not. So this
- * moves at most one waiter from the queue to the same queue, and sees whether
- * there was one.
+ * Returns true if the collector is stopped (SIGSTOP, a debugger). One of its
+ * threads only waits on a futex. To stop that thread, the kernel removes it
+ * from the futex's queue; lack of CPU time does not. So this function moves at
+ * most one waiter from the queue to the same queue, and sees whether there was
+ * one.
  */
 static bool collector_stopped(void)
 {
@@ -48,8 +47,9 @@ static bool collector_stopped(void)
 	return sys(SYS_futex, parked, FUTEX_OP_REQUEUE, 0, 1, parked) == 0;
 }
 
-/* How many cells of this process were ever read. A count that cannot be is left
- * out: so the sum grows for as long only as there is something to read. */
+/* Returns the number of cells of this process that were ever read. Skips
+ * impossible counts, so a hostile collector cannot make the sum grow for
+ * ever. */
 static uint64_t cells_read(void)
 {
 	uint64_t cells = 0;
@@ -58,9 +58,10 @@ static uint64_t cells_read(void)
 		const struct slot_shm *slot = &g_shim.slots[i];
 		uint64_t read;
 
-		/* relaxed, all: what is missed is seen at the next look */
+		/* relaxed, all: the next pass sees stores that this one misses
+		 */
 		if (!atom_load_rlx(&slot->claims))
-			break; /* behind this one none was ever claimed */
+			break; /* no later slot was ever claimed */
 		if (atom_load_rlx(&slot->pid) != g_shim.pid)
 			continue;
 		/* relaxed: as above */
@@ -72,15 +73,15 @@ static uint64_t cells_read(void)
 	return cells;
 }
 
-/* What a thread that waits has seen of the collector's reading. */
+/* The collector's progress, as a waiting thread has seen it. */
 struct reads {
-	uint64_t cells; /* the most that were read */
-	uint64_t since; /* when they were seen to be so many, ns */
+	uint64_t cells; /* the largest count so far */
+	uint64_t since; /* ns: when it was first seen */
 	uint64_t next_look;
 };
 
-/* Whether the collector has read a cell of this process within block_ns, as far
- * as this wait knows. */
+/* Returns true if this wait has seen the collector read a cell of this process
+ * within block_ns. */
 static bool reads_go_on(struct reads *reads, uint64_t now)
 {
 	uint64_t cells;
@@ -96,7 +97,7 @@ static bool reads_go_on(struct reads *reads, uint64_t now)
 	return now - reads->since < g_shim.block_ns;
 }
 
-/* Tell the user, once for each program. */
+/* Prints a message for the user, once per program. */
 static void say_over(void)
 {
 	uint64_t ms = g_shim.block_ns / NS_PER_MS;
@@ -106,7 +107,7 @@ static void say_over(void)
 		"the collector has read nothing for ",
 		say_decimal((uint32_t)(seconds ? ms / 1000 : ms), number),
 		seconds ? " s" : " ms",
-		": until it reads again, what finds no room is not recorded"
+		": full rings drop records until it reads again"
 	};
 
 	/* order: sc, BLOCKOVER: one thread says it */
@@ -114,7 +115,7 @@ static void say_over(void)
 		say(parts, ARRAY_SIZE(parts));
 }
 
-/* No thread of this process waits from now on. */
+/* Makes all threads of this process stop waiting. */
 static void end_waiting(uint64_t cells)
 {
 	/* relaxed: BLOCKOVER orders it */
@@ -151,14 +152,15 @@ static void sleep_until_room(uint32_t room, uint32_t owner)
 	long err =
 		sys(SYS_futex_waitv, words, 2, 0, &deadline, CLOCK_MONOTONIC);
 
-	/* Unknown to the kernel, or forbidden in a container: wait on one
+	/* The kernel lacks the call, or a container forbids it: wait on one
 	 * word. */
 	if (err < 0 && err != -EAGAIN && err != -EINTR && err != -ETIMEDOUT)
 		sys(SYS_futex, &t_thread.slot->room, FUTEX_OP_WAIT, room,
 		    &timeout);
 }
 
-/* Half a ring at once, so that the two sides do not take turns cell by cell. */
+/* Half a ring must be free, so that the two sides do not alternate cell by
+ * cell. */
 static bool has_room(void)
 {
 	/* order: sc, ROOM: after waiting = 1, or we could sleep through it */
@@ -169,8 +171,8 @@ static bool has_room(void)
 	       g_shim.ring_cells / 2;
 }
 
-/* True when there is room, false when the collector left, is stopped or does
- * not read. */
+/* Returns true when there is room, false if the collector has ended, is stopped
+ * or does not read. */
 static bool wait_until_room(void)
 {
 	struct slot_shm *slot = t_thread.slot;
@@ -188,18 +190,17 @@ static bool wait_until_room(void)
 		if (has_room())
 			return true;
 		if (liveness_owner_died(owner))
-			/* The kernel wakes one waiter; wake the others. */
+			/* The kernel wakes only one waiter. */
 			sys(SYS_futex, &g_shim.liveness->owner, FUTEX_OP_WAKE,
 			    INT_MAX);
 		if (collector_left())
 			return false;
-		/* Once is not enough: that thread may be just about to
-		 * wait. And a signal that ends the sleep early must not
-		 * make another look. */
+		/* One look is not enough, because that thread may be about to
+		 * wait. A signal that ends the sleep early must not cause
+		 * another look. */
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (now >= next_look) {
-			/* The first look at all slots is not worth it where the
-			 * wait is short. */
+			/* Short waits skip the look at all slots. */
 			if (next_look && !reads_go_on(&reads, now)) {
 				end_waiting(reads.cells);
 				return false;

@@ -23,17 +23,17 @@
 #define ASAN "ASAN_OPTIONS="
 #define SOCKET "PERFREC_SOCKET="
 #define DISABLE "PERFREC_DISABLE="
-/* ASan ends a program in which it is not the first library. */
+/* ASan ends a program if it is not the first library. */
 #define ASAN_LATER "verify_asan_link_order=0"
 
 #define KEPT_MAX 16
 #define KEPT_BYTES 4096
 
-/* Copies: programs overwrite their first environment to set their title. */
+/* Copies: programs overwrite their first environment to set a title. */
 static struct {
-	const char *shim; /* its path; NULL: keep nothing */
-	uint32_t count; /* variables of perfrec */
-	/* These, then those by which a socket is found, then NULL. */
+	const char *shim; /* its path; NULL: environments stay unchanged */
+	uint32_t count; /* number of perfrec's variables */
+	/* perfrec's variables, then the socket's, then NULL. */
 	char *variables[KEPT_MAX + 1];
 	char text[KEPT_BYTES];
 	size_t used;
@@ -45,15 +45,13 @@ static __thread struct {
 	size_t bytes;
 } t_vforked;
 
-/* --- strings ----------------------------------------------------------------
- */
+/* --- strings ------------------------------------------------------------- */
 
 static bool starts(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Append @text at @to, which has room. Returns the new end. */
 static char *append(char *to, const char *text)
 {
 	size_t length = strlen(text);
@@ -62,7 +60,7 @@ static char *append(char *to, const char *text)
 	return to + length;
 }
 
-/* Where the last part of the first @length bytes of @path begins. */
+/* Returns the last part of the first @length bytes of @path. */
 static const char *file_name(const char *path, size_t length)
 {
 	while (length && path[length - 1] != '/')
@@ -70,8 +68,7 @@ static const char *file_name(const char *path, size_t length)
 	return path + length;
 }
 
-/* True if @list, as of LD_PRELOAD, has a library with the file name of
- * @path. */
+/* Returns true if @list (LD_PRELOAD) has a library named like @path. */
 static bool has_library(const char *list, const char *path)
 {
 	const char *name = file_name(path, strlen(path));
@@ -100,7 +97,7 @@ static bool has_text(const char *text, const char *part)
 	return false;
 }
 
-/* True if both have the same name. */
+/* Returns true if both have the same name. */
 static bool is_same_variable(const char *variable, const char *other)
 {
 	while (*variable == *other && *variable && *variable != '=')
@@ -108,8 +105,7 @@ static bool is_same_variable(const char *variable, const char *other)
 	return *variable == *other;
 }
 
-/* --- what is kept -----------------------------------------------------------
- */
+/* --- kept variables ------------------------------------------------------- */
 
 static bool keep_variable(const char *variable, uint32_t count)
 {
@@ -153,15 +149,13 @@ void environment_keep(char **variables)
 		g_kept.shim = shim->l_name;
 }
 
-/* --- an environment for a call ----------------------------------------------
- */
+/* --- the environment of a call -------------------------------------------- */
 
 #define NONE SIZE_MAX
 
-/* What an environment has. */
 struct look {
 	size_t count;
-	size_t preload, asan; /* the last such variables, or NONE */
+	size_t preload, asan; /* index of the last such variable, or NONE */
 	uint32_t seen; /* a bit for each kept variable */
 	bool has_socket;
 	bool disabled;
@@ -197,8 +191,8 @@ static void look_at(struct look *look, char *const *given)
 		look_at_variable(look, given[look->count]);
 }
 
-/* True if a program that starts now can load the shim and reach a collector,
- * whose socket is @socket then. */
+/* Returns true if a program that starts now can load the shim and reach a
+ * collector. Sets @socket to the path of its socket. */
 static bool can_record(char socket[HELLO_SOCKET_BYTES])
 {
 	struct settings settings;
@@ -218,8 +212,7 @@ static void *map_block(size_t bytes)
 	return sys_failed(block) ? NULL : (void *)block;
 }
 
-/* Write "@name@first@second" at *@text, with @between if both are not empty,
- * and move *@text behind it. */
+/* Writes "@name@first@second" at *@text, with @between if needed. */
 static char *join(char **text, const char *name, const char *first,
 		  const char *between, const char *second)
 {
@@ -231,20 +224,18 @@ static char *join(char **text, const char *name, const char *first,
 	return begin;
 }
 
-/* Replace the variable at @at. If that is NONE, append @variable. */
+/* Replaces the variable at @at, or appends @variable if that is NONE. */
 static void put(char **list, size_t *end, size_t at, char *variable)
 {
 	list[at == NONE ? (*end)++ : at] = variable;
 }
 
-/* The value of the variable @name at @at, or "". */
 static const char *value_at(char *const *given, size_t at, const char *name)
 {
 	return at == NONE ? "" : given[at] + strlen(name);
 }
 
-/* Append the kept variables that @look has not seen. Returns whether the list
- * names a socket then. */
+/* Appends unseen kept variables. Returns true if the list has a socket. */
 static bool put_missing(char **list, size_t *end, const struct look *look)
 {
 	bool has_socket = look->has_socket;
@@ -257,7 +248,7 @@ static bool put_missing(char **list, size_t *end, const struct look *look)
 	return has_socket;
 }
 
-/* Make the list of @environment, from what @look has seen in its given one. */
+/* Makes the list of @environment; @look describes its given one. */
 static void extend(struct environment *environment, const struct look *look,
 		   const char *preload, const char *socket)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hello - nothing here may hurt the program. No call blocks, and all have one
- * deadline. Limits are looked at before they are reached: an ftruncate() beyond
- * RLIMIT_FSIZE raises SIGXFSZ, and the address space below RLIMIT_AS is the
- * program's. On any trouble everything is closed and unmapped again. The memfd
- * is made only after a collector has accepted the connection: a program without
- * a collector pays for a failed connect() and no more.
+ * hello - finds the collector and sends it the arena, without harm to the
+ * program. All calls share one deadline, and none blocks. Limits are checked
+ * before they are reached: ftruncate() beyond RLIMIT_FSIZE raises SIGXFSZ, and
+ * the program needs the address space below RLIMIT_AS. Any error closes and
+ * unmaps everything. The memfd is made only after a collector has accepted the
+ * connection, so a program without a collector only pays for a failed
+ * connect().
  */
 #include "preload/start/hello.h"
 
@@ -33,27 +34,27 @@
 
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000L
-/* The part of the deadline, in percent, that is kept for the collector to end
- * what it is writing into the program's text. */
+/* Percentage of the deadline that is kept for the collector to finish a write
+ * into the program's text. */
 #define TEXT_PERCENT 30
-/* A look at the collector's life while it holds the program. */
+/* Interval of liveness checks while the collector holds the program. */
 #define HOLD_STEP_NS (50 * (long)NS_PER_MS)
 #define TEXT_STEP_NS 50000L
 #define SLOTS_MIN 4
-/* A fork is not held up for longer: the collector may find the child itself. */
+/* Limits the delay of a fork. The collector may find the child by itself. */
 #define CHILD_DEADLINE_MS 2
 
-/* What a forked child must know to say that it is there. */
+/* State of hello that a forked child needs to report itself. */
 static struct {
-	/* Where the collector was reached. Not on the stack: it may be a tiny
-	 * one. One start at a time. */
+	/* The collector's address. Not on the stack, which may be tiny. Only
+	 * one start at a time. */
 	struct sockaddr_un address;
 	uint64_t device, inode; /* of the arena */
-	uint64_t deadline; /* of the hello, ns of CLOCK_MONOTONIC */
-	uint64_t text_ns; /* before it, control is waited for no more */
-	int32_t peer; /* the collector, as we see it; 0: we do not */
-	int32_t tracer; /* the same, if it may look at us; 0: nobody may */
-	/* The first socket that is another user's, and whose; or "". */
+	uint64_t deadline; /* of hello, ns of CLOCK_MONOTONIC */
+	uint64_t text_ns; /* the wait for control ends so long before it */
+	int32_t peer; /* pid of the collector here; 0: not visible */
+	int32_t tracer; /* the same, if it may trace us; else 0 */
+	/* The first socket of another user, with that user's id; or "". */
 	char foreign[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 64];
 } g_hello;
 
@@ -70,8 +71,7 @@ static void close_fd(long fd)
 		sys(SYS_close, fd);
 }
 
-/* Close a descriptor of which only its sender knows what it is. The close of a
- * socket may wait for its peer (SO_LINGER), unless it is told not to. */
+/* SO_LINGER might make the close of a socket wait for its peer. */
 static void close_unknown(int fd)
 {
 	const struct linger at_once = { 0 };
@@ -81,7 +81,7 @@ static void close_unknown(int fd)
 	close_fd(fd);
 }
 
-/* Append @text to @path; false when it does not fit. */
+/* Appends @text to @path. Returns false if it does not fit. */
 static bool append_text(char *path, size_t size, const char *text)
 {
 	size_t length = strlen(path), more = strlen(text);
@@ -104,7 +104,7 @@ static bool append_number(char *path, size_t size, unsigned long number)
 	return append_text(path, size, digit);
 }
 
-/* The collector is root's or this user's: nobody else gets our memory. */
+/* Only a collector of root or of this user may have the program's memory. */
 static bool trust_peer(long fd)
 {
 	struct ucred peer = { 0 };
@@ -116,15 +116,14 @@ static bool trust_peer(long fd)
 	return peer.uid == 0 || (long)peer.uid == sys(SYS_geteuid);
 }
 
-/* What comes beside a reply: room for as many descriptors as the kernel passes
- * at once (SCM_MAX_FD). Not on the stack: it may be a tiny one. */
+/* Control data of a reply, with room for SCM_MAX_FD descriptors. Not on the
+ * stack, which may be tiny. */
 static union {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(253 * sizeof(int))];
 } g_received;
 
-/* CMSG_NXTHDR() calls the C library where the compiler does not inline it. The
- * kernel wrote the headers. */
+/* CMSG_NXTHDR() may call the C library. The headers are the kernel's. */
 static struct cmsghdr *next_header(const struct msghdr *message,
 				   struct cmsghdr *header)
 {
@@ -134,8 +133,7 @@ static struct cmsghdr *next_header(const struct msghdr *message,
 	return next + sizeof(*header) <= end ? (struct cmsghdr *)next : NULL;
 }
 
-/* Close the descriptors beside @message. If *@fd is -1, it becomes the first
- * one instead. */
+/* Closes @message's descriptors; the first becomes *@fd if that is -1. */
 static void close_received(struct msghdr *message, int *fd)
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(message);
@@ -159,19 +157,18 @@ static void close_received(struct msghdr *message, int *fd)
 	}
 }
 
-/* The kernel queues no more messages for a socket. */
+/* The kernel queues no more messages on a socket. */
 #define MESSAGES_MAX 1024
 
-/* Close @socket, and before that what its peer has sent and nobody has
- * received: the kernel would close that, too, and wait where its sender likes.
- */
+/* Closes @socket, and before it the descriptors of unread messages: the kernel
+ * would close them with the socket, and a sender's linger could block that. */
 static void hang_up(long socket)
 {
 	int none = -2;
 
 	if (socket < 0)
 		return;
-	/* Nothing is queued any more. */
+	/* Stops further messages. */
 	sys(SYS_shutdown, socket, SHUT_RD);
 	for (int i = 0; i < MESSAGES_MAX; i++) {
 		char byte;
@@ -191,7 +188,7 @@ static void hang_up(long socket)
 	sys(SYS_close, socket);
 }
 
-/* A connection to @address, or -errno. Where the backlog is full it waits. */
+/* Returns a connection, or -errno. Retries while the backlog is full. */
 static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
 {
 	struct timespec pause = { 0, (long)NS_PER_MS };
@@ -215,10 +212,10 @@ static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
 	return err;
 }
 
-/* The last of the places: a folder in /tmp. */
+/* A folder in /tmp. */
 #define PLACE_TEMP 2
 
-/* The @i-th place to look for the socket: false when there are no more. */
+/* Sets @path to the @i-th place of the socket. Returns false after the last. */
 static bool candidate_path(const struct settings *settings, int i, char *path,
 			   size_t size)
 {
@@ -248,9 +245,9 @@ static bool candidate_path(const struct settings *settings, int i, char *path,
 	}
 }
 
-/* Whether the folder of @path, the @i-th of the places, is one that anybody may
- * have made first (in /tmp), and somebody else has: *@owner. Then nothing in it
- * is looked at: a link in it may lead to where a look takes long. */
+/* Returns true if @path's folder, the @i-th place, may be created by any user
+ * (in /tmp) and belongs to another user, *@owner. Its files are not accessed: a
+ * link there may lead to a slow file system. */
 static bool is_foreign_folder(const struct settings *settings, int i,
 			      const char *path, uid_t *owner)
 {
@@ -258,7 +255,7 @@ static bool is_foreign_folder(const struct settings *settings, int i,
 	size_t end = strlen(path);
 	struct stat status;
 
-	/* clang-tidy knows no system call that fills it in. */
+	/* clang-tidy does not know that the system call fills it. */
 	status.st_uid = 0;
 	if (settings->socket || i != PLACE_TEMP || end >= sizeof(folder))
 		return false;
@@ -292,7 +289,7 @@ bool hello_has_socket(const struct settings *settings, const char *suffix)
 	return hello_find_socket(settings, suffix, path);
 }
 
-/* The socket at @path, of @owner, is not for us: note whose it is. */
+/* Keeps the path and owner of a socket of another user, for a message. */
 static void note_foreign(const char *path, uid_t owner)
 {
 	char *text = g_hello.foreign;
@@ -307,13 +304,13 @@ static void note_foreign_socket(const char *path)
 {
 	struct stat status;
 
-	/* clang-tidy knows no system call that fills it in. */
+	/* clang-tidy does not know that the system call fills it. */
 	status.st_uid = 0;
 	if (!sys(SYS_newfstatat, AT_FDCWD, path, &status, 0))
 		note_foreign(path, status.st_uid);
 }
 
-/* Returns the socket, or -errno; -EPERM: the only ones are another user's. */
+/* Returns the socket, or -errno. -EPERM: all belong to another user. */
 static long connect_any(const struct settings *settings, uint64_t deadline)
 {
 	struct sockaddr_un *address = &g_hello.address;
@@ -339,8 +336,7 @@ static long connect_any(const struct settings *settings, uint64_t deadline)
 	return g_hello.foreign[0] && fd != -EAGAIN ? -EPERM : fd;
 }
 
-/* Make the arena small enough for the program's limits. False if that
- * cannot be. */
+/* Shrinks the arena to the program's limits. Returns false if impossible. */
 static bool fit_limits(struct wire_hello *ask)
 {
 	uint64_t as = sys_limit(RLIMIT_AS);
@@ -360,7 +356,7 @@ static bool fit_limits(struct wire_hello *ask)
 	return true;
 }
 
-/* A memfd of @bytes, sealed, for the arena; or -errno. */
+/* Returns a sealed memfd of @bytes, or -errno. */
 static long make_memfd(uint64_t bytes)
 {
 	const unsigned int no_exec_seal = 8; /* MFD_NOEXEC_SEAL, Linux 6.3 */
@@ -382,8 +378,24 @@ static long make_memfd(uint64_t bytes)
 	return err;
 }
 
-/* Map the arena. All but the rings may be touched (slot_memory.h). Returns
- * its page, or NULL. */
+/* Copies the command line into the arena, because a collector that reads it
+ * from /proc could block on the program's memory. */
+static void put_arguments(struct page_shm *page)
+{
+	long fd = sys(SYS_openat, AT_FDCWD, "/proc/self/cmdline",
+		      O_RDONLY | O_CLOEXEC, 0);
+	long count;
+
+	if (fd < 0)
+		return;
+	count = sys(SYS_read, fd, page->arguments, sizeof(page->arguments));
+	if (count > 0)
+		page->argument_bytes = (uint32_t)count;
+	close_fd(fd);
+}
+
+/* Maps the arena; its rings stay inaccessible (slot_memory.h). Returns its
+ * page, or NULL. */
 static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
 {
 	uint64_t rings = arena_rings(ask->slot_count);
@@ -405,12 +417,13 @@ static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
 	page->ring_cells = ask->ring_cells;
 	page->filter_entries = FILTER_ENTRIES;
 	page->rings_offset = rings;
+	put_arguments(page);
 	return page;
 }
 
 #define FDS_MAX 3
 
-/* Room for descriptors beside a message, aligned as a cmsghdr must be. */
+/* Control data of a message, aligned for a cmsghdr. */
 union fd_message {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
@@ -444,9 +457,8 @@ static long send_hello(long socket, const struct wire_hello *ask, long memfd,
 	return send_with_fds(socket, ask, sizeof(*ask), fds, 1 + offer->count);
 }
 
-/* Receive the reply within the deadline. *@fd becomes its descriptor, if it has
- * one; what comes beyond that one is closed. Returns the reply's bytes, or
- * -errno. */
+/* Receives the reply before the deadline. *@fd becomes its first descriptor, if
+ * any; others are closed. Returns the reply's bytes, or -errno. */
 static long receive_reply(long socket, struct wire_reply *reply, int *fd,
 			  uint64_t deadline)
 {
@@ -471,12 +483,12 @@ static long receive_reply(long socket, struct wire_reply *reply, int *fd,
 	return bytes;
 }
 
-/* Whether @fd is a memory file of the size of a liveness page, and stays so: to
- * read a page that was cut off its file would kill the program. */
+/* Returns true if @fd is a memory file of a liveness page's size that cannot
+ * shrink. A read from a truncated page would kill the program. */
 static bool is_liveness(int fd)
 {
 	struct stat status;
-	/* Fails for all but memory files. */
+	/* Fails if it is no memory file. */
 	long seals = sys(SYS_fcntl, fd, F_GET_SEALS);
 
 	status.st_size = 0;
@@ -497,7 +509,7 @@ static const struct liveness_shm *map_liveness(int fd)
 	return (const struct liveness_shm *)address;
 }
 
-/* Whether the settings of @reply are such as a collector may send. */
+/* Returns true if the settings of @reply are within bounds. */
 static bool is_reply_bounded(const struct wire_reply *reply)
 {
 	return reply->clock <= WIRE_CLOCK_BOOTTIME &&
@@ -517,8 +529,8 @@ static bool is_dead(const struct liveness_shm *liveness)
 	return atom_load_rlx(&liveness->owner) & LIVENESS_OWNER_DIED;
 }
 
-/* While the collector looks up what is excluded, nothing is recorded. False if
- * it has not done so in time. */
+/* Waits while the collector looks up excluded functions. Returns false if it
+ * takes too long or the collector dies. */
 static bool wait_while_held(struct page_shm *page,
 			    const struct liveness_shm *liveness)
 {
@@ -538,8 +550,8 @@ static bool wait_while_held(struct page_shm *page,
 	}
 }
 
-/* Go on, though the collector holds the program. It may just be writing into
- * the text, and must not do so while that runs. */
+/* Starts although the collector holds the program. Waits until it has finished
+ * a write into the text, which must not run meanwhile. */
 static void leave_hold(struct page_shm *page,
 		       const struct liveness_shm *liveness)
 {
@@ -568,16 +580,16 @@ static const char *refusal_text(uint32_t status)
 	}
 }
 
-/* Where Yama permits a process to be looked at by its ancestors only, permit
- * that to the collector as well. Without Yama this fails, and is not needed. */
+/* Permits the collector to trace this process, where Yama permits only
+ * ancestors. Without Yama this fails, and is not needed. */
 static void permit_look(void)
 {
 	if (g_hello.tracer > 0)
 		sys(SYS_prctl, PR_SET_PTRACER, g_hello.tracer, 0, 0, 0);
 }
 
-/* Send the hello over @socket and take the reply; result->page is mapped.
- * Returns NULL, or why there is nothing to record to. */
+/* Sends hello over @socket and receives the reply; result->page is mapped.
+ * Returns NULL, or why nothing can be recorded. */
 static const char *exchange_hello(long socket, long memfd,
 				  struct thunk_offer *offer,
 				  struct hello_result *result)
@@ -585,7 +597,7 @@ static const char *exchange_hello(long socket, long memfd,
 	int liveness_fd = -1;
 	long bytes = send_hello(socket, &result->hello, memfd, offer);
 
-	/* Else the reply's might find no room. */
+	/* They might leave no number for the reply's descriptor. */
 	thunks_close(offer);
 	if (bytes >= 0)
 		bytes = receive_reply(socket, &result->reply, &liveness_fd,
@@ -597,7 +609,7 @@ static const char *exchange_hello(long socket, long memfd,
 		return "the collector does not answer";
 	if (bytes != sizeof(result->reply) ||
 	    result->reply.magic != WIRE_REPLY_MAGIC)
-		return "the collector does not speak as one";
+		return "the collector sent an invalid reply";
 	if (result->reply.status != WIRE_ACCEPTED)
 		return refusal_text(result->reply.status);
 	if (result->reply.version != WIRE_VERSION)
@@ -624,7 +636,7 @@ static void give_up_arena(struct hello_result *result)
 		sys(SYS_munmap, result->liveness, LIVENESS_BYTES);
 }
 
-/* Tell the collector why this program cannot be recorded. Returns @text. */
+/* Reports why this program cannot be recorded. Returns @text. */
 static const char *send_regret(long socket, enum wire_regret_why why,
 			       const char *text)
 {
@@ -638,15 +650,14 @@ static const char *send_regret(long socket, enum wire_regret_why why,
 	return text;
 }
 
-/* Make the arena. Returns its memfd, or -errno. result->page is where it
- * is mapped, or NULL if it cannot be. */
+/* Returns the arena's memfd, or -errno; result->page may be NULL. */
 static long make_arena(struct hello_result *result)
 {
 	long memfd = make_memfd(result->hello.arena_bytes);
 	struct stat status;
 
 	result->page = memfd < 0 ? NULL : map_arena(memfd, &result->hello);
-	/* clang-tidy knows no system call that fills it in. */
+	/* clang-tidy does not know that the system call fills it. */
 	status.st_dev = 0;
 	status.st_ino = 0;
 	if (result->page && !sys(SYS_fstat, memfd, &status)) {
@@ -656,7 +667,7 @@ static long make_arena(struct hello_result *result)
 	return memfd;
 }
 
-/* Halve the slots of the arena. False if no more can be spared. */
+/* Halves the slots of the arena. Returns false below the minimum. */
 static bool halve_arena(struct wire_hello *ask)
 {
 	if (ask->slot_count <= SLOTS_MIN)
@@ -677,7 +688,7 @@ static const char *offer_arena(long socket, struct hello_result *result)
 			socket, WIRE_REGRET_LIMITS,
 			"RLIMIT_FSIZE or RLIMIT_AS leaves no room for "
 			"rings");
-	/* Before the arena, which takes what is near to the libraries. */
+	/* Before the arena, which would occupy places near the libraries. */
 	offer = thunks_offer(&result->hello);
 	memfd = make_arena(result);
 	if (memfd == -EMFILE && offer.count) {
@@ -685,7 +696,7 @@ static const char *offer_arena(long socket, struct hello_result *result)
 		thunks_withdraw(&result->hello);
 		memfd = make_arena(result);
 	}
-	/* valgrind has 64 GiB for its program, some machines not much more. */
+	/* valgrind leaves 64 GiB to its program, some machines little more. */
 	while (memfd >= 0 && !result->page && halve_arena(&result->hello)) {
 		close_fd(memfd);
 		memfd = make_arena(result);
@@ -702,8 +713,7 @@ static const char *offer_arena(long socket, struct hello_result *result)
 		why = send_regret(socket, WIRE_REGRET_MAP,
 				  "cannot map memory for the rings");
 	}
-	/* After a hello the collector may believe that it was accepted, and
-	 * change text. */
+	/* After hello the collector may have accepted, and change text. */
 	if (!result->page)
 		thunks_withdraw(&result->hello);
 	thunks_close(&offer);
@@ -757,6 +767,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		.tsc_allowed = clock_allowed(),
 		.instrumented = instrumented(),
 		.entry_build = entry_build(),
+		.rank = settings->rank,
 		.user_ns = sys_timeval_ns(&usage.ru_utime),
 		.system_ns = sys_timeval_ns(&usage.ru_stime),
 		.minor_faults = (uint64_t)usage.ru_minflt,
@@ -773,8 +784,7 @@ void hello_permit_child(void)
 {
 	if (!g_hello.tracer)
 		return;
-	/* The first process of a new pid namespace: whoever has the
-	 * collector's number here is somebody else. */
+	/* In a new pid namespace the number belongs to another process. */
 	if (!sys(SYS_getppid))
 		g_hello.tracer = 0;
 	permit_look();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hello - find the collector, give it the arena, take its settings
+ * hello - finds the collector, sends it the arena and receives its settings
  * (docs/WIRE.md).
  */
 #ifndef PERFREC_PRELOAD_START_HELLO_H
@@ -13,51 +13,47 @@
 #include "shared/ring_shm.h"
 #include "shared/wire.h"
 
-/* What came of a hello. If it succeeded, the mappings last as long as the
- * process. */
+/* The result of a hello. The mappings of a successful one are permanent. */
 struct hello_result {
 	struct page_shm *page;
 	const struct liveness_shm *liveness;
 	struct wire_hello hello;
 	struct wire_reply reply;
-	bool connected; /* there is a collector, even if the hello failed */
-	bool unheld; /* control was HOLD until the deadline: recording starts
-		      * all the same */
+	bool connected; /* to a collector, even if hello failed */
+	bool unheld; /* recording starts, but control was still HOLD */
 };
 
-/* Whether there is a collector's socket in any of its places; or, if @suffix
- * (of at most 7 bytes) is not "", a file of the socket's name with @suffix
- * behind it. */
+/* Returns true if a collector's socket exists in one of its places, with
+ * @suffix (at most 7 bytes) appended to its name. */
 bool hello_has_socket(const struct settings *settings, const char *suffix);
 
 /* Bytes for the path of a socket and a suffix. */
 #define HELLO_SOCKET_BYTES (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8)
 
-/* As hello_has_socket(); @path becomes the path of the socket. */
+/* hello_has_socket() that also sets @path to the file. */
 bool hello_find_socket(const struct settings *settings, const char *suffix,
 		       char path[HELLO_SOCKET_BYTES]);
 
 /*
- * Connect, make the arena, send the hello, wait for the reply and until control
- * is not HOLD: all within settings->deadline_ms, and no descriptor is left
- * open. Returns NULL, with
- * @result filled in; or why there is nothing to record to, and *@detail, which
- * belongs behind that sentence ("" if nothing does). The caller has blocked
+ * Connects, makes the arena, sends hello, and waits for the reply and until
+ * control is not HOLD, all within settings->deadline_ms. Leaves no descriptor
+ * open. Returns NULL and fills @result; or returns why nothing can be recorded,
+ * and sets *@detail to the rest of that sentence, or "". The caller has blocked
  * signals.
  */
 const char *hello(const struct settings *settings, struct hello_result *result,
 		  const char **detail);
 
 /*
- * Tell the collector that hello() has found that this is a forked child, and
- * give it our memory: our text is as our parent's, where functions may be off.
- * It does not answer. Where it cannot be reached nothing happens. Takes 2 ms at
- * most. Any context in which system calls may be made.
+ * Reports this forked child to the collector of hello(), with a descriptor of
+ * its memory: functions may be off in the text that it has from its parent.
+ * Expects no answer and ignores errors. Takes at most 2 ms. Makes system calls;
+ * any context.
  */
 void hello_from_child(void);
 
-/* In a forked child: what was permitted to the collector at the hello is not
- * inherited. Does so again. As hello_from_child(). */
+/* Permits the collector of hello() to trace this forked child, because children
+ * do not inherit the permission. Makes system calls; any context. */
 void hello_permit_child(void);
 
 #endif

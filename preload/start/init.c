@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * init - how recording starts and ends in this process.
+ * init - starts and ends recording in this process.
  *
- * It starts with the constructor; or with the first hook or allocation, where
- * that comes earlier or nothing was instrumented when the program started. No
+ * It starts in the constructor, or at the first hook or allocation if that
+ * comes earlier or if the program had no instrumented module at its start. No
  * destructor ends it: hooks that run after the shim's destructor are recorded,
- * too, and the collector sees by itself that the process has ended. core/gate
- * calls this file by struct gate_actions; nothing else calls it.
+ * and the collector itself notices the end of the process. Only core/gate calls
+ * this file, by struct gate_actions.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@
 #include "shared/atomic.h"
 #include "shared/ticks.h"
 
-/* Put a FORKING record. A handler that forks may have interrupted a put, which
+/* Puts a FORKING record. A handler that forks may have interrupted a put, which
  * must then fail in both processes (docs/RING.md). */
 static void before_fork(void)
 {
@@ -58,19 +58,16 @@ static void in_forked_child(void)
 		hello_from_child();
 }
 
-/*
- * Use the rseq area that glibc has registered. On an old kernel it has
- * registered none; nor with the tunable glibc.pthread.rseq=0, by which an
- * application may register its own. Then the hooks do without: the
- * application's area is not ours. Returns whether there is one.
- */
+/* Uses the rseq area that glibc has registered. Returns false if there is none:
+ * on old kernels, or with the tunable glibc.pthread.rseq=0, which leaves the
+ * registration to the application. Hooks cannot use the application's area. */
 static bool find_rseq(void)
 {
 	const char *thread = __builtin_thread_pointer();
 	const char *state = (const char *)&t_thread;
 
 	/* Not one expression: in the collector's copy (own_cost.c) the linker
-	 * cannot make a subtraction from the GOT one without. */
+	 * cannot turn a subtraction from the GOT into one without it. */
 	__asm__("" : "+r"(state));
 	if (!libc()->rseq_offset || !libc()->rseq_size || !*libc()->rseq_size)
 		return false;
@@ -111,8 +108,7 @@ static void adopt_reply(const struct hello_result *result,
 		gate_take_filter();
 }
 
-/* Returns NULL, or why this process is not recorded; then *@detail belongs
- * behind that. */
+/* Returns NULL, or why this process is not recorded; @detail has the rest. */
 static const char *try_start(struct settings *settings,
 			     struct hello_result *result, const char **detail)
 {
@@ -145,11 +141,10 @@ static uint64_t cpu_time_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Start recording, if this process is to be recorded. */
 static void begin_recording(void)
 {
 	char **environment = libc_start_environ();
-	/* Not on the stack: it may be a tiny one. One start at a time. */
+	/* Not on the stack, which may be tiny. Only one start at a time. */
 	static struct hello_result result;
 	struct settings settings;
 	const char *why, *detail = "";
@@ -162,12 +157,12 @@ static void begin_recording(void)
 		gate_switch_off();
 		return;
 	}
-	/* libc knows its environment only after .preinit_array has run. */
+	/* libc knows its environment only after .preinit_array. */
 	missed = libc_environ() && preinit_has_entries();
 	why = clock_allowed() ? try_start(&settings, &result, &detail)
 			      : "prctl(PR_SET_TSC) forbids to read the clock";
 	if (why) {
-		/* Not once for each process of a build. */
+		/* Only once for all processes of a build. */
 		if (!settings.quiet &&
 		    (result.connected || !parent_was_preloaded()))
 			say((const char *[]){ "not recording: ", why, detail },
@@ -184,14 +179,13 @@ static void begin_recording(void)
 	gate_open();
 	alloc_start(&result.reply);
 	cpu_timer_start(&result.reply, settings.quiet);
-	/* relaxed: read when the program is gone */
+	/* relaxed: read after the program's end */
 	atom_store_rlx(&result.page->start_ns, cpu_time_ns() - before);
 }
 
-/* A program without hooks says no hello, unless the collector wants every
- * program. When there is no collector it tries to: whoever has preloaded the
- * shim wants to be told.
- */
+/* Without hooks a program connects only if the collector wants every program.
+ * Without any collector it tries to, because the user who preloaded the shim
+ * expects a message. */
 static bool wants_recording(void)
 {
 	struct settings settings;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * instrumented - looks at the notes and the undefined symbols of every loaded
- * module. Most programs that a build or a shell script starts have no hooks. To
- * find that out costs some ten microseconds, and saves them the hello.
+ * instrumented - searches notes and undefined symbols of all loaded modules.
+ * Most programs that a build or shell script starts have no hooks. The search
+ * takes tens of microseconds, and saves such programs the hello.
  *
- * The dynamic linker has mapped what is read here, and trusts all but the
- * notes.
+ * The dynamic linker has mapped all data read here, and trusts it except for
+ * the notes.
  */
 #include "preload/start/instrumented.h"
 
@@ -18,9 +18,9 @@
 #include "shared/elf_note.h"
 #include "shared/entry_build.h"
 
-/* The end of the symbols that may be undefined ones: these come first. In
- * DT_GNU_HASH, word 1 is the index of the first symbol that is hashed, thus
- * defined; in a table of none, which programs without PIE have, it is 1. In
+/* Returns the end of the part that may have undefined symbols, which come
+ * first. In DT_GNU_HASH, word 1 is the index of the first hashed and therefore
+ * defined symbol; it is 1 in the empty table of a program without PIE. In
  * DT_HASH, word 1 is the number of all symbols. */
 static uint32_t undefined_end(const struct elf_tables *tables)
 {
@@ -32,15 +32,14 @@ static uint32_t undefined_end(const struct elf_tables *tables)
 	return tables->sysv_hash ? tables->sysv_hash[1] : 0;
 }
 
-/* Whether @name is that of a hook, or what perfrec.h looks for. */
+/* Returns true for a hook, and for the symbol that perfrec.h refers to. */
 static bool is_hook_name(const char *name)
 {
 	return !strcmp(name, "__cyg_profile_func_enter") ||
 	       !strcmp(name, "perfrec_shim_1");
 }
 
-/* Whether one of the notes in @bytes bytes at @notes is that of an entry build.
- */
+/* Returns true if @notes has the note of an entry build. */
 static bool has_entry_note(const uint8_t *notes, size_t bytes)
 {
 	struct elf_note note;
@@ -52,8 +51,8 @@ static bool has_entry_note(const uint8_t *notes, size_t bytes)
 	return false;
 }
 
-/* Whether @part of @module is in memory, to be read. The dynamic linker looks
- * at few notes, and a file may have others anywhere. */
+/* Returns true if @part of @module is mapped and readable. The dynamic linker
+ * reads few notes, and a file may have others anywhere. */
 static bool is_loaded(const struct dl_phdr_info *module,
 		      const ElfW(Phdr) * part)
 {
@@ -115,8 +114,8 @@ static int look_at_module(struct dl_phdr_info *module, size_t size,
 /* Room for endbr64 and the longest call. */
 #define CODE_BYTES 10
 
-/* Whether @code, of CODE_BYTES, begins as functions of an entry build do
- * (entry_build.h, and the sled of XRay). */
+/* Returns true if @code, of CODE_BYTES, starts like a function of an entry
+ * build (entry_build.h, and XRay's sled). */
 static bool begins_with_entry(const unsigned char *code)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };

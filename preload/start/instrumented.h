@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * instrumented - whether anything in this process can call the shim yet.
+ * instrumented - whether any code in this process can call the shim.
  */
 #ifndef PERFREC_PRELOAD_START_INSTRUMENTED_H
 #define PERFREC_PRELOAD_START_INSTRUMENTED_H
 
 #include <stdbool.h>
 
-/* True when a loaded module refers to __cyg_profile_func_enter or to what
- * perfrec.h looks for, or is an entry build. Takes the dynamic linker's lock; a
- * constructor may call it. */
+/* Returns true if a loaded module refers to __cyg_profile_func_enter or to the
+ * symbol of perfrec.h, or is an entry build. Takes the dynamic linker's lock;
+ * callable from constructors. */
 bool instrumented(void);
-/* Whether a loaded module is an entry build (shared/entry_build.h). As above.
- */
+/* Returns true if a loaded module is an entry build. Same lock. */
 bool entry_build(void);
 
-/* Whether .preinit_array of the program has functions of an entry build, whose
- * text the collector has not changed yet. Any context. */
+/* Returns true if .preinit_array of the program has functions of an entry
+ * build. The collector has not patched these in time. Any context. */
 bool preinit_has_entries(void);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose - the libc functions of which the shim must know: names of threads,
- * seccomp (system calls may kill after it), limits under which the arena's
- * address space would be in the program's way, and the end of a process that
- * runs no destructor. Each does what the real one
- * does, and returns what that returns. vfork() and syscall() are assembly
- * (interpose_x86_64.S), as they may return twice on one stack.
+ * interpose - wraps libc functions that change what the shim may do: names of
+ * threads, seccomp (a filter may kill for system calls), limits on memory that
+ * the arena would exhaust, and process ends without destructors. Each returns
+ * the real function's result. vfork() and syscall() are assembly
+ * (interpose_x86_64.S), because they may return twice on one stack.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -32,7 +31,7 @@
 #include "preload/start/thread_figures.h"
 #include "shared/atomic.h"
 
-/* Where a program locks its memory, unused slots may keep so much of it. */
+/* Memory that unused slots may keep when a program locks its memory. */
 #define LOCKED_BYTES_MAX (16ULL << 20)
 
 static void forbid_syscalls(void)
@@ -45,8 +44,8 @@ static void forbid_syscalls(void)
 		atom_or_sc(&g_shim.page->flags, PAGE_NO_SYSCALLS);
 }
 
-/* What a system call asks of seccomp. libseccomp makes calls that must fail, to
- * find out what the kernel knows: those ask for nothing. */
+/* Returns the seccomp mode that a system call would set. libseccomp probes the
+ * kernel by calls that must fail; they set none. */
 static unsigned long seccomp_mode(long number, unsigned long first,
 				  unsigned long second, unsigned long third)
 {
@@ -110,10 +109,9 @@ ATTR_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	return result;
 }
 
-/* How much of @resource the slots may have: of address space (RLIMIT_AS) or of
- * locked memory (RLIMIT_MEMLOCK). Under a seccomp filter the latter is 0: a
- * filter that let mlockall() through may kill for prlimit64(), by which limits
- * are read. */
+/* Returns the bytes of @resource that slots may use: address space (RLIMIT_AS)
+ * or locked memory (RLIMIT_MEMLOCK). The latter is 0 under a seccomp filter,
+ * which may kill for prlimit64() even if it permits mlockall(). */
 static uint64_t room_within(int resource)
 {
 	uint64_t limit;
@@ -127,12 +125,11 @@ static uint64_t room_within(int resource)
 }
 
 /*
- * mlockall() would fill every ring with memory, or fail for want of it. Only
- * the kernel knows whether the limit binds this process (with CAP_IPC_LOCK in
- * the first user namespace it does not), and root's limit of 8 MiB would leave
- * no slot for another thread. So the call is first tried with as many slots as
- * may stay without a limit. The kernel looks at the limit before it does
- * anything.
+ * mlockall() would allocate every ring, or fail. Only the kernel knows whether
+ * the limit applies (not with CAP_IPC_LOCK in the first user namespace), and
+ * root's limit of 8 MiB would leave no slot for another thread. So the first
+ * attempt keeps as many slots as without a limit. The kernel checks the limit
+ * before it locks any page.
  */
 ATTR_EXPORT int mlockall(int flags)
 {
@@ -155,8 +152,8 @@ ATTR_EXPORT int mlockall(int flags)
 	return NEXT(mlockall)(flags);
 }
 
-/* After the call: the kernel has read what the program points to, and @result
- * is its answer. Without @limit the program has only asked for the limit. */
+/* Runs after the call, when the kernel has read the program's pointers; @result
+ * is its answer. Without @limit the program has only read the limit. */
 static int limit_changed(int resource, const void *limit, int result)
 {
 	if (!result && limit && resource == RLIMIT_AS)
@@ -192,7 +189,7 @@ ATTR_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource,
 			     NEXT(prlimit64)(pid, resource, limit, old));
 }
 
-/* The process ends without exit(): no destructor runs. */
+/* Ends the process without exit(): no destructor runs. */
 __attribute__((noreturn)) static void end_at_once(int status)
 {
 	void (*real)(int) = (void (*)(int))NEXT(_exit);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_aarch64 - vfork() and syscall() for arm64; see
- * interpose_x86_64.S for why they are assembly.
+ * interpose_aarch64 - interpose_x86_64.S for arm64: vfork() and syscall().
  */
 #include <sys/syscall.h>
 
@@ -9,8 +8,8 @@
 
 	.text
 
-	/* The return address stays in x30, which the child cannot overwrite:
-	 * both come back with the registers they went in with. */
+	/* The return address stays in x30: the child cannot overwrite the
+	 * parent's registers. */
 	.globl	vfork
 	.type	vfork, %function
 	.balign	16

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_exec - exec and posix_spawn: the program that is started gets the
- * shim, too, whatever environment it is given (environment.h). The forms
- * without an environment take that of the process, which may have been cleared.
+ * interpose_exec - wraps exec and posix_spawn, so that the new program loads
+ * the shim with any environment (environment.h). Calls without an environment
+ * use that of the process, which may have been cleared.
  *
  * system() and popen() start programs inside the C library, with the
- * environment of the process. It cannot be changed for one call.
+ * environment of the process, which cannot be changed for one call.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -18,8 +18,8 @@
 #include "preload/start/environment.h"
 #include "shared/compiler.h"
 
-/* The result of @call, an expression with @environment's list, which is made
- * from @given. It is -1 with errno, or that is @err_of. */
+/* Returns the result of @call, an expression that uses environment.list, made
+ * from @given. @err_of is the errno of a failed call. */
 #define START(given, err_of, call)                                \
 	({                                                        \
 		struct environment environment;                   \
@@ -89,7 +89,7 @@ ATTR_EXPORT int execvp(const char *file, char *const argv[])
 	return exec_file(file, argv);
 }
 
-/* How many arguments there are, of which the first is @first. */
+/* Returns the number of arguments from @first on. */
 static size_t count_arguments(const char *first, va_list *args)
 {
 	size_t count = first != NULL;
@@ -99,7 +99,7 @@ static size_t count_arguments(const char *first, va_list *args)
 	return count;
 }
 
-/* Fill @argv, which has room for @count arguments and NULL. */
+/* Fills @argv, which has room for @count arguments and NULL. */
 static void fill_arguments(char **argv, size_t count, const char *first,
 			   va_list *args)
 {
@@ -108,8 +108,7 @@ static void fill_arguments(char **argv, size_t count, const char *first,
 		argv[i] = va_arg(*args, char *);
 }
 
-/* @argv: the arguments from @first on, on the stack, as the C library makes
- * them. @args stays behind them. */
+/* Sets @argv to the arguments, on the stack; @args is behind them then. */
 #define ARGUMENTS(argv, args, first)                                       \
 	do {                                                               \
 		size_t count_;                                             \

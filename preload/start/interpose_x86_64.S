@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_x86_64 - the two interposed functions that C cannot wrap, because
- * they may return twice on one stack: vfork(), and syscall(), which may be a
- * vfork or a clone.
+ * interpose_x86_64 - vfork(), and syscall(), which may be a vfork or a clone. C
+ * cannot wrap them, because they may return twice on one stack.
  */
 #include <sys/syscall.h>
 
@@ -28,11 +27,9 @@
 
 	.text
 
-/*
- * pid_t vfork(void). The child returns first, on the parent's stack, and may
- * overwrite the return address; so that waits in a register, as in libc's
- * own. The child leaves the thread marked in_vfork, the parent unmarks it.
- */
+/* pid_t vfork(void). The child returns first, on the parent's stack, and may
+ * overwrite the return address. So the address stays in a register, as in libc.
+ * The child leaves the thread marked in_vfork, the parent unmarks it. */
 	.globl	vfork
 	.type	vfork, @function
 	.balign	16
@@ -68,10 +65,8 @@ vfork:
 	.cfi_endproc
 	.size	vfork, . - vfork
 
-/*
- * long syscall(long number, ...): show it to C if it may be one that matters,
- * then jump to the real one with everything as it was.
- */
+/* long syscall(long number, ...): passes relevant calls to C, then jumps to the
+ * real function with all arguments in place. */
 	.globl	syscall
 	.type	syscall, @function
 	.balign	16

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * own_cost - times the hooks and wrappers. This file is not in the shim but in
- * a copy of its code that the collector has (Makefile). Nothing has started
- * there: the gate is what set_up() makes it, the only slot is g_slot, and libc
- * may be called as usual.
+ * a copy of its code inside the collector (Makefile). Nothing starts that copy:
+ * set_up() sets the gate, the only slot is g_slot, and libc may be called
+ * normally.
  *
- * A round makes fewer records than the ring has room for. After a round,
- * everything is marked as read.
+ * A round makes fewer records than the ring has cells. After a round all cells
+ * are marked as read.
  */
 #include "shared/own_cost.h"
 
@@ -30,20 +30,19 @@
 #define PAIRS 402 /* a multiple of 3 */
 #define ROUNDS 60
 #define EPOCH ((1ULL << GATE_NEWS_SHIFT) + GATE_EPOCH_STEP)
-/* No function lies so low, and no annotation either. */
+/* Lower than any function, and above all annotations. */
 #define OUTER ((void *)0x200000)
 #define INNER ((void *)0x300000)
 #define TABLE 2u /* entries */
 #define TABLE_SHIFT 63u
-/* Bytes up to the next sample point: never reached. */
+/* Bytes to the next sample point, never reached. */
 #define NEVER INT64_MAX
 
 typedef void hook(void *function, void *call_site);
 
 hook __cyg_profile_func_enter, __cyg_profile_func_exit;
 
-/* What a loop calls: functions of the shim, or what would be called without it.
- */
+/* Functions for a loop: the shim's, or those of a program without it. */
 struct hooks {
 	void *outer;
 	hook *enter, *exit;
@@ -102,7 +101,7 @@ static uint32_t depth_of(enum own_cost_kind kind)
 	return kind == OWN_COST_DEPTH ? UINT32_MAX : 0;
 }
 
-/* Do what is done when recording starts and a thread gets a slot. */
+/* Sets the state of a started recording and of a thread with a slot. */
 static void set_up(enum own_cost_kind kind, bool counter)
 {
 	bool general = !find_rseq() || kind == OWN_COST_GENERAL || !counter ||
@@ -135,7 +134,7 @@ static void set_up(enum own_cost_kind kind, bool counter)
 		.withheld = &g_withheld,
 		.depth = g_shim.depth ? &g_depth : NULL,
 	};
-	/* relaxed: nobody else reads it */
+	/* relaxed: no other reader */
 	atom_store_rlx(&g_alloc_mode, kind == OWN_COST_BLOCK_NOT_SAMPLED
 					      ? WIRE_ALLOC_SAMPLED
 					      : WIRE_ALLOC_EXACT);
@@ -147,7 +146,7 @@ static void set_up(enum own_cost_kind kind, bool counter)
 					 .shift = TABLE_SHIFT,
 					 .numbers = g_numbers };
 	g_table[filter_index((uintptr_t)INNER, TABLE_SHIFT)] = (uintptr_t)INNER;
-	/* relaxed, all: nobody else reads them */
+	/* relaxed, all: no other reader */
 	atom_store_rlx(&g_gate.count_epoch, (uint32_t)EPOCH);
 	atom_store_rlx(&g_page.control,
 		       kind == OWN_COST_PAUSED ? CONTROL_PAUSED : CONTROL_ON);
@@ -156,26 +155,24 @@ static void set_up(enum own_cost_kind kind, bool counter)
 			       (general ? GATE_GENERAL : 0));
 }
 
-/* Mark everything as read; or, if the ring is to be @full, nothing. */
+/* Marks all cells as read; none if the ring must be @full. */
 static void read_ring(bool full)
 {
-	/* relaxed, all: nobody else reads them */
+	/* relaxed, all: no other thread */
 	uint64_t head = atom_load_rlx(&g_slot.head);
 
 	atom_store_rlx(&g_slot.tail, full ? head - CELLS : head);
 	put_renew_limits();
 }
 
-/* What a program does between calls: the CPU does other things while a clock is
- * read.
- */
+/* Work between calls, which the CPU overlaps with reading the clock. */
 static void work(void)
 {
 	for (int i = 0; i < 2; i++)
 		g_sum++;
 }
 
-/* As those of the C library. */
+/* Like the hooks of the C library. */
 ATTR_NOINLINE static void empty_hook(void *function, void *call_site)
 {
 	__asm__ volatile("" : : "r"(function), "r"(call_site));
@@ -188,8 +185,8 @@ ATTR_NOINLINE static void call(const struct hooks *hooks, void *function)
 	hooks->exit(function, OUTER);
 }
 
-/* Of three spans two lie in one, as calls do. Where INNER is excluded all
- * are of INNER. */
+/* Two of three spans are inside the third, like real calls. With INNER
+ * excluded, all are of INNER. */
 static void spans(const struct hooks *hooks)
 {
 	for (int i = 0; i < PAIRS; i += 3) {
@@ -200,7 +197,7 @@ static void spans(const struct hooks *hooks)
 	}
 }
 
-/* The allocator behind ours has a list of free blocks, as others have. */
+/* An allocator with a list of free blocks, like real ones. */
 ATTR_NOINLINE static void *get_block(size_t size)
 {
 	struct block *block = g_free;
@@ -226,7 +223,6 @@ ATTR_NOINLINE static void free_block(void *at)
 static void *(*volatile g_get_block)(size_t size) = get_block;
 static void (*volatile g_free_block)(void *block) = free_block;
 
-/* Wrappers like those of malloc() and free() (interpose_alloc.c). */
 ATTR_NOINLINE static void *wrapped_malloc(size_t size)
 {
 	uintptr_t outer;
@@ -259,7 +255,7 @@ static void instants(const struct hooks *hooks)
 		perfrec_shim_1.instant(&g_site, NULL, 0);
 }
 
-/* As perfrec.h makes them: a cell in front, two behind. */
+/* In the form of perfrec.h: one cell in front, two behind. */
 static void arguments(const struct hooks *hooks)
 {
 	struct perfrec_arg args[6];
@@ -312,8 +308,8 @@ static uint64_t time_round(loop_fn *loop, const struct hooks *hooks)
 	return now_ns() - begin;
 }
 
-/* ns that a round with @hooks takes longer than one with @none or, if that
- * is NULL, than nothing. Of each the least of ROUNDS, in turn. */
+/* Returns how many ns a round with @hooks takes longer than one with @none
+ * (NULL: altogether). Both are the least of ROUNDS, measured alternately. */
 static uint64_t time_rounds(loop_fn *loop, const struct hooks *hooks,
 			    const struct hooks *none, bool full)
 {
@@ -358,17 +354,16 @@ double own_cost_ns(enum own_cost_kind kind, bool counter)
 
 	set_up(kind, counter);
 	read_ring(false);
-	/* This span stays open. The spans that --depth leaves out lie in
-	 * it. */
+	/* This span stays open, and encloses the spans that --depth drops. */
 	__cyg_profile_func_enter(OUTER, OUTER);
-	/* Annotations call nothing where there is no shim. */
+	/* Without the shim, annotations call no function. */
 	ns = time_rounds(loop, &hooks,
 			 loop == spans || loop == blocks ? &none : NULL, full);
 	tear_down();
 	return (double)ns / PAIRS;
 }
 
-/* What a small function does: some 3 ns. */
+/* The work of a small function: about 3 ns. */
 static void little_work(void)
 {
 	uint64_t x = g_sum;
@@ -417,11 +412,10 @@ static void plain_calls(const struct hooks *hooks)
 		plain_function(hooks);
 }
 
-/* @ns is what the last 2 * PAIRS records took. Returns what lies between a
- * BEGIN and its END, for each pair. */
+/* Returns the part of @ns that is between BEGIN and END, for each pair. */
 static double inside_ns(double ns)
 {
-	/* relaxed: nobody else writes it */
+	/* relaxed: no other writer */
 	uint64_t head = atom_load_rlx(&g_slot.head);
 	uint64_t inside = 0, all;
 
@@ -435,8 +429,8 @@ static double inside_ns(double ns)
 	return ns / PAIRS * (double)inside / (double)all;
 }
 
-/* Time @loop, which makes PAIRS calls: the least of ROUNDS. Sets @inside to
- * what was measured in a call. Returns what one takes. */
+/* Times @loop, which makes PAIRS calls: the least of ROUNDS. Sets @inside to
+ * the time measured inside a call. Returns the time of a call. */
 static double time_calls(loop_fn *loop, double *inside)
 {
 	const struct hooks hooks = {
@@ -471,7 +465,7 @@ struct own_cost_halves own_cost_halves(enum own_cost_kind kind, bool counter)
 	time_calls(small_calls, &small);
 	one = (double)time_rounds(plain_calls, NULL, NULL, false) / PAIRS;
 	tear_down();
-	/* Not less than half, whatever else went on meanwhile. */
+	/* Noise must not make it less than half. */
 	halves.inner_ns =
 		MIN(MAX(small - one, halves.least_ns / 2), halves.least_ns);
 	return halves;

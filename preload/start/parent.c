@@ -7,20 +7,20 @@
 #include "preload/core/sys.h"
 
 #define READ_BYTES 1024
-/* Of a huge environment the rest is not looked at. */
+/* The search stops here in a huge environment. */
 #define READS_MAX 1024
 
 static const char g_variable[] = "LD_PRELOAD=";
 static const char g_library[] = "libperfrec_preload";
 
-/* How far the search in the environment has come: it is read in pieces. */
+/* State of the search; the environment is read in pieces. */
 struct search {
-	size_t variable; /* characters of g_variable that were there */
-	size_t library; /* and of g_library since */
-	bool elsewhere; /* this is another variable */
+	size_t variable; /* number of matched characters of g_variable */
+	size_t library; /* then of g_library */
+	bool elsewhere; /* in another variable */
 };
 
-/* Search on with the next byte, @c. True when it ends the library's name. */
+/* Reads the next byte. Returns true at the end of the library's name. */
 static bool search_byte(struct search *search, char c)
 {
 	if (!c) {
@@ -37,7 +37,7 @@ static bool search_byte(struct search *search, char c)
 	return search->library == sizeof(g_library) - 1;
 }
 
-/* "/proc/PID/environ" */
+/* Opens "/proc/PID/environ". */
 static long open_environment(unsigned long pid)
 {
 	char path[40], digits[20];
@@ -59,7 +59,7 @@ static long open_environment(unsigned long pid)
 
 bool parent_was_preloaded(void)
 {
-	/* Not on the stack: it may be a tiny one. */
+	/* Not on the stack, which may be tiny. */
 	static char bytes[READ_BYTES];
 	struct search search = { 0 };
 	long fd = open_environment((unsigned long)sys(SYS_getppid));

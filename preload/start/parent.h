@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * parent - what the shim can know of the process that started this one.
+ * parent - the process that started this one.
  */
 #ifndef PERFREC_PRELOAD_START_PARENT_H
 #define PERFREC_PRELOAD_START_PARENT_H
 
 #include <stdbool.h>
 
-/*
- * Whether the parent was started with this library preloaded, as far as its
- * environment in /proc can be read. Such a parent has said already what there
- * is to say. The caller has blocked signals; never two threads at a time.
- */
+/* Returns true if the parent's environment in /proc preloads this library. Such
+ * a parent has already written the messages. Signals are blocked; one thread at
+ * a time. */
 bool parent_was_preloaded(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_end - what happens when a recorded thread ends.
+ * thread_end - the end of a recorded thread.
  */
 #ifndef PERFREC_PRELOAD_START_THREAD_END_H
 #define PERFREC_PRELOAD_START_THREAD_END_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_figures - how long a thread waited for a CPU is told by a file of
- * /proc only. So the end of a thread opens one. Other threads go on meanwhile,
- * and one of them may close all descriptors (closefrom()) and open files of its
- * own. So nothing is read from a descriptor but by pread(), which takes nothing
- * from a pipe and moves nothing in a file, and what does not look like the file
- * that was opened is not closed.
+ * thread_figures - only a file of /proc has the time that a thread waited for a
+ * CPU, so the end of a thread opens one. Meanwhile another thread may close all
+ * descriptors (closefrom()) and open files of its own under the same number. So
+ * the descriptor is only read by pread(), which takes no data from a pipe and
+ * keeps the position in a file. It is closed only if its content looks like
+ * schedstat.
  */
 #include "preload/start/thread_figures.h"
 
@@ -24,8 +24,8 @@
 #define SCHEDSTAT_BYTES 63
 #define SCHEDSTAT_NUMBERS 3
 
-/* Whether the @bytes of @text are three numbers, and what makes a line of them:
- * ns on a CPU, ns waited for one, and how often it was given one. */
+/* Returns true if @text is a line of three numbers: ns on a CPU, ns waited for
+ * one, and the number of times on one. */
 static bool parse_schedstat(const char *text, long bytes,
 			    uint64_t number[SCHEDSTAT_NUMBERS])
 {
@@ -44,7 +44,7 @@ static bool parse_schedstat(const char *text, long bytes,
 	return text == end;
 }
 
-/* How long this thread has waited for a CPU, ns. False: nobody knows. */
+/* Sets *@ns to this thread's wait for CPUs. Returns false if unknown. */
 static bool read_delay(uint64_t *ns)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -61,7 +61,7 @@ static bool read_delay(uint64_t *ns)
 		return false;
 	sys(SYS_close, fd);
 	*ns = number[1];
-	/* A kernel that does not count says 0 for all. */
+	/* All 0 without the kernel's statistics. */
 	return number[0] || number[1];
 }
 
@@ -80,14 +80,13 @@ static void tell_figures(struct slot_shm *slot)
 	uint32_t told = END_TOLD;
 
 	usage = (struct rusage){ 0 };
-	/* Files and getrusage() tell what the kernel had counted when it last
-	 * looked at the thread, nothing of one that is short: reading the clock
-	 * makes it look. */
+	/* The kernel updates the files and getrusage() only at ticks and clock
+	 * reads; a short thread has no tick. */
 	(void)clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (read_delay(&delay_ns))
 		told |= END_HAS_DELAY;
 	sys(SYS_getrusage, RUSAGE_THREAD, &usage);
-	/* Last: it has all that was just done, too. */
+	/* Last, so that it includes the calls above. */
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	ns = clock_ns(CLOCK_BOOTTIME);
 	/* relaxed, all: ENDTOLD orders them */
@@ -112,16 +111,16 @@ void thread_figures_tell(void)
 	if (!g_shim.tells_end || g_shim.no_syscalls || !slot ||
 	    t_thread.in_vfork || !thread_has_slot(gate))
 		return;
-	/* A child that was cloned into this memory has the slot, too. */
+	/* A child cloned into this memory has the slot as well. */
 	if (sys(SYS_gettid) != slot->tid)
 		return;
-	/* A handler that forks or leaves would keep the descriptor. */
+	/* A handler that forks or jumps away would leak the descriptor. */
 	signals = sys_block_signals();
 	tell_figures(slot);
 	sys_restore_signals(signals);
 }
 
-/* Of the shim's destructors the last: exit() is all but over. */
+/* The last of the shim's destructors, near the end of exit(). */
 __attribute__((destructor(101))) static void destructor(void)
 {
 	thread_figures_tell();

@@ -20,7 +20,7 @@
 
 /* linux/membarrier.h */
 #define REGISTER_GLOBAL_EXPEDITED (1 << 2)
-/* Of a memfd that may be mapped to execute, Linux 6.3. */
+/* MFD_EXEC, Linux 6.3: the memfd may be mapped to execute. */
 #define EXEC_FLAG 0x10u
 
 long thunks_open_memory(void)
@@ -30,8 +30,8 @@ long thunks_open_memory(void)
 }
 
 #if defined(__x86_64__)
-/* Whether the limits leave room for two mappings beside an arena of
- * @arena_bytes. A file beyond RLIMIT_FSIZE would raise a signal. */
+/* Returns true if the limits leave room for two mappings beside an arena of
+ * @arena_bytes. A file beyond RLIMIT_FSIZE raises a signal. */
 static bool fits(uint64_t arena_bytes)
 {
 	uint64_t as = sys_limit(RLIMIT_AS);
@@ -59,11 +59,9 @@ static long make_area(void)
 	return -1;
 }
 
-/*
- * Let the collector's membarrier(GLOBAL_EXPEDITED) reach this process. With
- * several threads the kernel would take 10 ms for it: then the collector does
- * with a slower barrier. Returns whether it is so.
- */
+/* Makes the collector's membarrier(GLOBAL_EXPEDITED) reach this process.
+ * Returns false if it does not: the collector then uses a slower barrier. With
+ * several threads the registration would take 10 ms. */
 static bool register_barrier(void)
 {
 	const char *single = libc()->single_threaded;
@@ -72,8 +70,7 @@ static bool register_barrier(void)
 	       !sys(SYS_membarrier, REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
-/* Another library's hooks must hear of all calls of hooks. Functions of entry
- * builds call none. */
+/* Other hooks must see all calls of hooks. Entry builds call none. */
 static bool has_chain(void)
 {
 	return g_chain.enter || g_chain.exit;
@@ -99,7 +96,7 @@ struct thunk_offer thunks_offer(struct wire_hello *ask)
 	return offer;
 }
 
-/* How far @of, in t_thread, lies from what fs points to. */
+/* Returns the offset of @of, in t_thread, from the address in fs. */
 static int64_t thread_offset(const void *of)
 {
 	const char *thread = __builtin_thread_pointer();
@@ -114,8 +111,7 @@ void thunks_describe(struct page_shm *page)
 	struct thunk_shim *thunks = &page->thunks;
 
 	if (has_chain())
-		/* order: sc, FLAGS: as every flag; it stands for nothing else
-		 */
+		/* order: sc, FLAGS: as every flag; it stands alone */
 		atom_or_sc(&page->flags, PAGE_OTHER_HOOKS);
 	if (!thunk_map_publish(page))
 		return;
@@ -128,6 +124,9 @@ void thunks_describe(struct page_shm *page)
 		.entry_exit = (uintptr_t)hook_entry_exit,
 		.entry_enter_general = (uintptr_t)hook_entry_enter_general,
 		.entry_exit_pushed = (uintptr_t)hook_entry_exit_pushed,
+		.moved_count = (uintptr_t)hook_moved_count,
+		.moved_enter = (uintptr_t)hook_moved_enter,
+		.moved_exit = (uintptr_t)hook_moved_exit,
 	};
 	if (!has_chain()) {
 		thunks->page.enter = (uintptr_t)hook_enter;
@@ -135,8 +134,7 @@ void thunks_describe(struct page_shm *page)
 		thunks->page.enter_general = (uintptr_t)hook_enter_general;
 	}
 	if (register_barrier())
-		/* order: sc, FLAGS: as every flag; it stands for nothing else
-		 */
+		/* order: sc, FLAGS: as every flag; it stands alone */
 		atom_or_sc(&page->flags, PAGE_BARRIER);
 }
 #else
@@ -154,7 +152,7 @@ void thunks_describe(struct page_shm *page)
 
 void thunks_forked(void)
 {
-	/* Whether the kernel hands it on is not said anywhere. */
+	/* No documentation says whether children inherit it. */
 	sys(SYS_membarrier, REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 

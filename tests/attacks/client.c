@@ -29,8 +29,7 @@ void die(const char *what)
 	_exit(1);
 }
 
-/* --- messages ----------------------------------------------------------------
- */
+/* --- messages ------------------------------------------------------------ */
 
 void client_set_socket(const char *path)
 {
@@ -93,8 +92,7 @@ void client_send(int socket, const void *bytes, size_t size, int fd, size_t fds)
 	client_send_fds(socket, bytes, size, all, fds);
 }
 
-/* --- the arena ---------------------------------------------------------------
- */
+/* --- the arena ----------------------------------------------------------- */
 
 struct wire_hello client_good_hello(uint32_t slots, uint32_t cells)
 {
@@ -257,8 +255,7 @@ uint32_t client_site(const struct client *client, int kind, const char *name,
 	return id;
 }
 
-/* --- begin and end -----------------------------------------------------------
- */
+/* --- begin and end ------------------------------------------------------- */
 
 void client_say_ready(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * client - what a hostile program needs: it speaks to a collector as the shim
- * does (docs/WIRE.md), and has an arena of its own to lie in. Whatever goes
- * wrong on its own side ends the process, with a line on stderr.
+ * client - the parts of a hostile program: it speaks to a collector as the shim
+ * does (docs/WIRE.md), and fills an arena of its own with lies. An error on its
+ * own side ends the process, with a line on stderr.
  */
 #ifndef PERFREC_TESTS_ATTACKS_CLIENT_H
 #define PERFREC_TESTS_ATTACKS_CLIENT_H
@@ -26,9 +26,9 @@ struct client { /* of a collector that has accepted it */
 
 void die(const char *what) __attribute__((noreturn));
 
-/* The collector's socket, for all that follows. */
+/* Sets the collector's socket for the functions below. */
 void client_set_socket(const char *path);
-/* A connection to it; client_dial_ctl(): to its control socket. */
+/* Connects to the collector; client_dial_ctl(): to its control socket. */
 int client_dial(void);
 int client_dial_ctl(void);
 /* Sends @bytes with descriptor @fd, @fds times. The other end may have had
@@ -44,7 +44,7 @@ struct wire_hello client_good_hello(uint32_t slots, uint32_t cells);
 int client_make_arena(struct client *client, uint32_t slots, uint32_t cells);
 /* Says a good hello with a new arena. False: it was refused. */
 bool client_hello(struct client *client, uint32_t slots, uint32_t cells);
-/* Unmaps the arena: the program has ended, as far as the collector can see. */
+/* Unmaps the arena, so that the program has ended for the collector. */
 void client_leave(struct client *client);
 
 struct page_shm *client_page(const struct client *client);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hostile SOCKET ATTACK [ARGUMENT...] - a program that means harm to the
- * collector at SOCKET, and to whoever is recorded there. But for storm and
- * scribble, an attack says "ready" when it has its effect, and goes on until
- * the end of stdin. Status 77: this machine does not permit it.
+ * hostile SOCKET ATTACK [ARGUMENT...] - a program that attacks the collector at
+ * SOCKET and the programs that it records. Except for storm and scribble, an
+ * attack prints "ready" when it has its effect, and continues until the end of
+ * stdin. Status 77: this machine does not permit it.
  */
 #include <signal.h>
 #include <stdio.h>

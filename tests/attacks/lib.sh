@@ -77,7 +77,7 @@ start_attack()
 	: >attack.out
 	attack "$1" <attack.hold >attack.out 2>attack.err &
 	attacker=$!
-	# again() is one, too: it starts programs without end.
+	# again() is a shell: the programs that it starts inherit the value.
 	[ -z "${ATTACK_NICE-}" ] ||
 		renice -n "$ATTACK_NICE" -p "$attacker" >attack.renice
 	exec 6>attack.hold

@@ -14,8 +14,7 @@
 #define SLOTS 4
 #define CELLS RING_CELLS_MIN
 
-/* --- lease -------------------------------------------------------------------
- */
+/* --- lease --------------------------------------------------------------- */
 
 /* Opening @memfd to write waits until we give up the lease, or for
  * /proc/sys/fs/lease-break-time. */
@@ -48,8 +47,7 @@ int attack_lease(int argc, char **argv)
 	return client_wait_for_end();
 }
 
-/* --- held --------------------------------------------------------------------
- */
+/* --- held ---------------------------------------------------------------- */
 
 /* Sends a hello with three descriptors; number @which is @file. */
 static void send_hello(int which, int file)
@@ -92,8 +90,7 @@ int attack_held(int argc, char **argv)
 	return client_wait_for_end();
 }
 
-/* --- becomes -----------------------------------------------------------------
- */
+/* --- becomes ------------------------------------------------------------- */
 
 int attack_becomes(int argc, char **argv)
 {

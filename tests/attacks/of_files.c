@@ -25,8 +25,7 @@
 #define FUNCTION_BYTES 16
 #define CANNOT 77
 
-/* --- ELF files ---------------------------------------------------------------
- */
+/* --- ELF files ----------------------------------------------------------- */
 
 struct elf_head {
 	Elf64_Ehdr file;
@@ -35,8 +34,8 @@ struct elf_head {
 };
 
 /* Makes a file at @path with @count symbols; symbol i is @symbol[i % real] with
- * a value of its own, but nothing at all from @real on, so that the file is
- * sparse. Returns a descriptor of it. */
+ * a value of its own. Symbols from @real on are a hole, so that the file is
+ * sparse. Returns a descriptor. */
 static int make_elf(const char *path, const Elf64_Sym *symbol, size_t real,
 		    size_t count, const char *strings, size_t string_bytes)
 {
@@ -143,8 +142,7 @@ static int call_all(const uint64_t *code, int files, int functions)
 	return 0;
 }
 
-/* --- tables ------------------------------------------------------------------
- */
+/* --- tables -------------------------------------------------------------- */
 
 #define TABLE_SYMBOLS (4u << 20)
 #define TABLE_FUNCTIONS 100000
@@ -175,8 +173,7 @@ int attack_tables(int argc, char **argv)
 	return call_all(code, files, 10);
 }
 
-/* --- mangled -----------------------------------------------------------------
- */
+/* --- mangled ------------------------------------------------------------- */
 
 #define MANGLED_BYTES 4000
 #define MANGLED_VARIANTS 32
@@ -243,8 +240,7 @@ int attack_mangled(int argc, char **argv)
 	return call_all(&code, 1, (int)count);
 }
 
-/* --- fault -------------------------------------------------------------------
- */
+/* --- fault --------------------------------------------------------------- */
 
 /* From here on a page of it that is not there is waited for. */
 static void never_answer(int fault_fd, void *start, size_t bytes)

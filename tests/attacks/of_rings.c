@@ -34,8 +34,7 @@ static void hello_or_die(struct client *client, uint32_t slots, uint32_t cells)
 	}
 }
 
-/* --- scribble ----------------------------------------------------------------
- */
+/* --- scribble ------------------------------------------------------------ */
 
 static void random_bytes(void *to, size_t size)
 {
@@ -50,7 +49,7 @@ static struct slot_shm *claim_own(const struct client *client, int index)
 	return client_claim(client, (uint32_t)index, getpid(), getpid());
 }
 
-/* Records in good order but for the last. */
+/* Writes records in good order, except for the last one. */
 static void write_records(const struct client *client, int index)
 {
 	struct slot_shm *slot = claim_own(client, index);
@@ -148,8 +147,7 @@ int attack_scribble(int argc, char **argv)
 	return failed != 0;
 }
 
-/* --- claim -------------------------------------------------------------------
- */
+/* --- claim --------------------------------------------------------------- */
 
 /* Never returns. */
 static void be_large(int ready)
@@ -192,8 +190,7 @@ int attack_claim(int argc, char **argv)
 	return 0;
 }
 
-/* --- arenas, forks -----------------------------------------------------------
- */
+/* --- arenas, forks ------------------------------------------------------- */
 
 #define ARENAS 64
 
@@ -204,7 +201,7 @@ int attack_arenas(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* Each takes what is left of the room, to the last slot. */
+	/* Each arena takes all slots that are still free. */
 	for (int i = 0; i < ARENAS && slots; i++)
 		while (slots &&
 		       !client_hello(&client[i], slots, RING_CELLS_MAX))
@@ -245,8 +242,7 @@ int attack_forks(int argc, char **argv)
 	return client_wait_for_end();
 }
 
-/* --- fill --------------------------------------------------------------------
- */
+/* --- fill ---------------------------------------------------------------- */
 
 #define FILL_PAIRS 512
 #define FILL_FUNCTION 0x7f0000001000ULL
@@ -297,8 +293,7 @@ int attack_fill(int argc, char **argv)
 	return client_wait_for_end();
 }
 
-/* --- threads -----------------------------------------------------------------
- */
+/* --- threads ------------------------------------------------------------- */
 
 #define THREAD_SLOTS 1024
 
@@ -332,8 +327,7 @@ int attack_threads(int argc, char **argv)
 	return 0;
 }
 
-/* --- slices ------------------------------------------------------------------
- */
+/* --- slices -------------------------------------------------------------- */
 
 #define SLICE_TEXT 944 /* 64 cells in all: they never wrap around the ring */
 #define SLICES_OF_TRACK 64
@@ -384,8 +378,7 @@ int attack_slices(int argc, char **argv)
 	return client_wait_for_end();
 }
 
-/* --- names -------------------------------------------------------------------
- */
+/* --- names --------------------------------------------------------------- */
 
 #define NAME_BYTES 1000
 
@@ -433,8 +426,7 @@ int attack_names(int argc, char **argv)
 	return 0;
 }
 
-/* --- loads -------------------------------------------------------------------
- */
+/* --- loads --------------------------------------------------------------- */
 
 static const char *const g_paths[] = {
 	"/dev/zero",  "/dev/full",   "/dev/ptmx",      "/proc/1/mem",

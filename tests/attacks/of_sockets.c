@@ -26,8 +26,7 @@ static int count_of(int argc, char **argv)
 	return argc > 0 ? atoi(argv[0]) : 1;
 }
 
-/* --- silent ------------------------------------------------------------------
- */
+/* --- silent -------------------------------------------------------------- */
 
 int attack_silent(int argc, char **argv)
 {
@@ -53,8 +52,7 @@ int attack_silent(int argc, char **argv)
 	return 0;
 }
 
-/* --- storm -------------------------------------------------------------------
- */
+/* --- storm --------------------------------------------------------------- */
 
 int attack_storm(int argc, char **argv)
 {
@@ -81,8 +79,7 @@ int attack_storm(int argc, char **argv)
 	return 0;
 }
 
-/* --- linger ------------------------------------------------------------------
- */
+/* --- linger -------------------------------------------------------------- */
 
 /* A socket that is connected and full, and whose close waits for a peer that
  * never reads. */
@@ -104,8 +101,9 @@ static int lingering_socket(int listener, const struct sockaddr_in *at)
 	return fd;
 }
 
-/* Sends such a socket, and lets go of it. Says so first, as that takes an hour
- * if the collector was faster. Never returns: the peer is open here. */
+/* Sends such a socket, writes to @done, and then closes it: the last close
+ * takes an hour, and the collector may close earlier. Never returns, so that
+ * the peer stays open. */
 static void linger(int listener, const struct sockaddr_in *at, bool to_ctl,
 		   int done)
 {
@@ -148,8 +146,7 @@ int attack_linger(int argc, char **argv)
 	return client_wait_for_end();
 }
 
-/* --- hellos ------------------------------------------------------------------
- */
+/* --- hellos -------------------------------------------------------------- */
 
 int attack_hellos(int argc, char **argv)
 {
@@ -170,8 +167,7 @@ int attack_hellos(int argc, char **argv)
 	return client_wait_for_end();
 }
 
-/* --- ctl ---------------------------------------------------------------------
- */
+/* --- ctl ----------------------------------------------------------------- */
 
 static void ask(int number)
 {
@@ -200,11 +196,9 @@ int attack_ctl(int argc, char **argv)
 	return client_wait_for_end();
 }
 
-/* --- mappings, children ------------------------------------------------------
- */
+/* --- mappings, children -------------------------------------------------- */
 
-/* Forks @count processes with very many mappings, each of which does @what
- * again and again. */
+/* Forks @count processes with very many mappings, which repeat @what. */
 static int fork_large(int count, void (*what)(const struct wire_child *child),
 		      const struct wire_child *child)
 {

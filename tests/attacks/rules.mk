@@ -16,8 +16,8 @@ $(VICTIM): tests/attacks/victim.c
 
 $(HOSTILE) $(VICTIM): Makefile tests/attacks/rules.mk
 
-# What each attack costs the victim: a table. ATTACKS names some; each takes PAIRS
-# runs alone, and as many beside the attack.
+# A table of the cost of each attack for the victim. ATTACKS selects some. Each
+# takes PAIRS runs alone, and as many beside the attack.
 ATTACKS	?=
 PAIRS	?= 5
 .PHONY: attacks

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh [ATTACK...] - what each attack costs an honest program of the same daemon:
-# a table. For each attack a daemon is started; the victim runs PAIRS times alone
-# and then PAIRS times beside the attack, which goes on until the daemon has ended.
-# Attackers have nice 19: it is the daemon that is looked at, not the share of a
-# CPU that the kernel gives to anybody who asks. O is the build folder.
+# run.sh [ATTACK...] - a table of the cost of each attack for an honest program of
+# the same daemon. It starts a daemon for each attack; the victim runs PAIRS times
+# alone and then PAIRS times beside the attack, which continues until the daemon
+# has ended. Attackers have nice 19: the test is about the daemon, not about the
+# share of a CPU that the kernel gives to each process. O is the build folder.
 set -u
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 O=$(cd "${O:-$TOP/build}" && pwd) || exit 2
@@ -47,8 +47,8 @@ timed()
 	"$@" >/dev/null 2>&1
 	echo $(($(date +%s%3N) - begin))
 }
-# victim FILE: writes its time and that of a program that does nothing but say
-# hello to FILE.
+# victim FILE: writes its times, and those of a program that only says hello, to
+# FILE.
 victim()
 {
 	cp "$O/tests/attacks/victim" victim

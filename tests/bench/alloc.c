@@ -5,12 +5,13 @@
  * usage: alloc hot PAIRS [THREADS]     one block of 64 bytes at a time
  *        alloc burst PAIRS [THREADS]   the same, in bursts of 20,000 with
  *                                      untimed pauses of 2 ms
- *        alloc live BLOCKS             that many, of 16 to 512 bytes, none of
- *                                      which is freed before all are there; a
- *                                      second time, when their pages exist
+ *        alloc live BLOCKS             BLOCKS blocks of 16 to 512 bytes, which
+ *                                      are all allocated before the first one
+ *                                      is freed; twice, so that the second time
+ *                                      their pages exist
  *
- * Each thread does PAIRS / THREADS; one is the main thread. Prints "pairs", and
- * of all threads together how many and the ns of CPU that they took.
+ * Each thread does PAIRS / THREADS; one is the main thread. Prints "pairs",
+ * their number in all threads, and the ns of CPU that they took.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -78,8 +79,8 @@ static void *work(void *cpu_ns)
 	uint64_t *total = cpu_ns;
 	long done;
 
-	/* All memory has been touched, the rings and the floor's too: of both
-	 * sides, so twice round, and what is waited for at first is over. */
+	/* Touches all memory, also the rings' and the floor's, on both sides,
+	 * so twice round. Waits at the start are over after that. */
 	hot(WARM_PAIRS);
 	if (!strcmp(g_mode, "live")) {
 		live(g_pairs);

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# alloc.sh [--quick] - what recording a pair of malloc() and free() costs,
-# beside floors and peers, all in one run, taking turns. In each round what is
-# compared with the floor runs REPEATS times, A B C A B C, each time for some
-# milliseconds; of these the least counts, which is what the machine does when
-# nobody else wants it. A cost is the least of all rounds, a ratio that of two
-# such costs; beside it stands the range of the ratios of single rounds
-# (docs/BENCHMARKS.md). O is the build directory.
+# alloc.sh [--quick] - the cost of recording a pair of malloc() and free(), beside
+# floors and peers, alternately in one run. In each round, programs that the table
+# compares with the floor run REPEATS times, A B C A B C, each time for some
+# milliseconds. The minimum counts, which shows the machine without other load. A
+# cost is the minimum of all rounds, a ratio that of two such costs; beside it
+# stands the range of the ratios of single rounds (docs/BENCHMARKS.md). O is the
+# build directory.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 O=$(cd "${O:-$top/build}" && pwd)
@@ -212,7 +212,7 @@ function tell(config, title,   i) {
 	print ""
 }
 {
-	# What was lost is told of the worst, time of the best.
+	# Losses are those of the worst run, times those of the best.
 	key = $2 SUBSEP $3 SUBSEP $1
 	worse = $3 ~ /-lost$/ ? $4 > value[key] : $4 < value[key]
 	if (!(key in known) || worse)

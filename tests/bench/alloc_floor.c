@@ -3,8 +3,9 @@
  * alloc_floor - the least that a preloaded malloc() and free() can cost: a call
  * through a pointer, and with FLOOR_RECORD a read of the clock and a store of
  * 24 bytes each, in a private buffer of 4 MiB a thread that wraps. With
- * FLOOR_READ, too, it is 16 bytes, in memory that another process reads as they
- * come and then forgets: what any recorder costs whose reader is elsewhere.
+ * FLOOR_READ as well, the store has 16 bytes, in memory that another process
+ * reads at once and then forgets: the cost of any recorder whose reader is
+ * another process.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -32,7 +33,7 @@ struct cell {
 #endif
 #define CELLS (BYTES / sizeof(struct cell))
 
-/* Of glibc, until there was time to look for the next ones. */
+/* glibc's own functions, used before the next ones are known. */
 void *__libc_malloc(size_t size);
 void __libc_free(void *block);
 
@@ -52,7 +53,7 @@ static struct ring *g_rings;
 static uint32_t g_claimed;
 static __thread struct ring *t_ring;
 
-/* Reads what is there, for nothing. */
+/* Reads the new records, and does nothing with them. */
 static uint64_t take(const struct ring *ring, uint64_t *tail)
 {
 	/* order: acq, HEAD: the cells before it */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate - what an annotation costs, in ns, beside the floor of a span: two
+ * annotate - the cost of an annotation in ns, beside the floor of a span: two
  * calls to another library's function that read the clock and store 16 bytes
  * each (here: through a pointer that the compiler does not know).
  *
  * usage: annotate [paused]
  *
- * Each kind is measured in bursts that a quarter of a ring has room for, with
- * pauses in which a collector can empty it, all kinds taking turns; the median
- * of the bursts is printed: "KIND ns". The loop itself is taken off.
+ * Measures each kind in bursts that fit into a quarter of a ring, with pauses
+ * for a collector to empty it, all kinds alternately. Prints the median of the
+ * bursts, less the cost of the loop: "KIND ns".
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# annotate.sh - what annotations cost: recorded, paused, and without perfrec;
-# one run of tests/bench/annotate.c each, the floor in every one of them. O is
-# the build directory.
+# annotate.sh - the cost of annotations: recorded, paused, and without perfrec;
+# one run of tests/bench/annotate.c each, which includes the floor. O is the build
+# directory.
 set -eu
 O=$(cd "${O:-build}" && pwd)
 work=$(mktemp -d)

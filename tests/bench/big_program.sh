@@ -4,7 +4,7 @@
 # big_program.sh OUTPUT - a C++ program with more than 100 MB of debug
 # information: templates of the standard library, compiled once. Further
 # compile units are copies of its assembly code under other names, which takes
-# half a minute rather than three. What is there already is not made again.
+# half a minute instead of three. Existing parts are not built again.
 set -eu
 
 output=$1

@@ -17,7 +17,9 @@ as other programs only add to it:
   waited      the least that the program was off the CPU within the budget
 
 A line of each build has what one call costs, in ns: with sites off over the plain program,
-counted over sites off, and counted over the build without a recording.
+counted over sites off, counted over the build without a recording, and what samples at
+997 Hz find of it in thunks. A line of the plain and one of the entry build have what
+--alloc=sampled costs: a block with its free, where hardly a sample is taken, and a sample.
 """
 import argparse
 import json
@@ -89,8 +91,42 @@ def measure_call(options, kind, work):
     print(f'{os.path.basename(options.base):10s} {kind:5s} a call, of '
           f'{calls / 1e6:.1f} million:  off {(off - least) / calls * 1e9:.2f}  '
           f'counted {(counted - off) / calls * 1e9:+.2f}, '
-          f'over unrecorded {(counted - unrecorded) / calls * 1e9:+.2f} ns',
-          flush=True)
+          f'over unrecorded {(counted - unrecorded) / calls * 1e9:+.2f}, '
+          f'in thunks {in_thunks(options, build, work):.2f} ns', flush=True)
+
+
+def in_thunks(options, build, work):
+    """What samples find of a counted call in perfrec's own code, in ns."""
+    cpu, summary = record(options.perfrec,
+                          ['--count', '*', '--cpu=997', *NOTHING[::2]],
+                          f'{work}/data', build)
+    totals = summary['totals']
+    return (summary['cost']['own_samples'] / totals['cpu_samples'] * cpu /
+            totals['counted_calls'] * 1e9)
+
+
+def measure_block(options, kind, work):
+    """Prints what a block and a sample of one cost."""
+    build = [f'{options.base}.{kind}', *options.arguments]
+    how = ['--cpu=off', '--sched=off']
+    if kind != 'plain':
+        how += ['--overhead', '5%']
+    rows = []
+    for _ in range(options.rounds):
+        off, few, (usual, summary) = (
+            record(options.perfrec, [*how, f'--alloc={alloc}'],
+                   f'{work}/data', build)
+            for alloc in ('off', 'sampled:512M', 'sampled:512K'))
+        rows.append((off[0], few[0], usual))
+    _, exact = record(options.perfrec, [*how, '--alloc=exact'],
+                      f'{work}/data', build)
+    blocks = exact['totals']['allocs']
+    samples = summary['totals']['alloc_bytes'] / 2**19
+    off, few, usual = map(min, zip(*rows))
+    print(f'{os.path.basename(options.base):10s} {kind:5s} a block, of '
+          f'{blocks / 1e6:.2f} million:  {(few - off) / blocks * 1e9:.1f} ns '
+          f'({(few - off) * 1e3:.0f} ms of {off * 1e3:.0f})  a sample, of '
+          f'{samples:.0f}:  {(usual - few) / samples * 1e6:.0f} us', flush=True)
 
 
 def main():
@@ -105,6 +141,8 @@ def main():
     options = parser.parse_args()
     options.perfrec = os.path.abspath(options.perfrec)
     with tempfile.TemporaryDirectory() as work:
+        for kind in 'plain', 'entry':
+            measure_block(options, kind, work)
         for kind in options.kinds.split(','):
             measure_call(options, kind, work)
             for budget in options.budgets.split(','):

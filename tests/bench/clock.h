@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock - the kernel's clocks in ns, for the benchmarks. By ordinary calls:
- * what is in preload/ asks the shim where libc is. The counter: shared/ticks.h.
+ * clock - the kernel's clocks in ns, for the benchmarks. They use ordinary
+ * calls, while preload/ asks the shim for the functions of libc. The counter:
+ * shared/ticks.h.
  */
 #ifndef PERFREC_BENCH_CLOCK_H
 #define PERFREC_BENCH_CLOCK_H

@@ -7,13 +7,13 @@
 #
 #	cost	a snapshot of N (46,000,000) calls of Lua, all that 256 MB hold
 #	load	eight threads make N (10^6) spans a second for N (30) seconds, with
-#		N (50) slow requests: how many are in a snapshot; and how long a
-#		metronome's ticks take while perfrec ctl snapshot is called all
-#		the time, and while it is not
-#	redis, memcached	the same of slow requests, of servers under load
+#		N (50) slow requests: the number of these in snapshots; and the
+#		duration of a metronome's ticks while perfrec ctl snapshot runs
+#		all the time, and while it does not
+#	redis, memcached	the same for slow requests of servers under load
 #
 # REAL_DIR/overhead-real has, or gets, the programs (tests/real/overhead_build.sh).
-# What cannot be built is left out, and a line says so.
+# Programs that cannot be built are skipped, and a line says so.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)

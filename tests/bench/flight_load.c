@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_load - a server that the flight recorder is tried on: threads that
- * serve requests at a rate, some requests that are slow, and a metronome.
+ * flight_load - a server for tests of the flight recorder: threads that serve
+ * requests at a rate, some slow requests, and a metronome.
  *
  * usage: flight_load THREADS SPANS_PER_S SECONDS SLOW PHASE_S
  *
  * THREADS make SPANS_PER_S calls a second together. SLOW requests, spread over
  * the SECONDS and the threads, take SLOW_NS longer; the file "planted" has a
- * line with the thread, the begin and the end (CLOCK_BOOTTIME) of each. The
- * metronome makes a call of tick() each ms. In each second phase of PHASE_S
- * seconds the file "with" is there; for either kind of phase a line says how
- * often it ticked, how long the longest tick took, and how many took longer
- * than a ms.
+ * line with the thread, the start and the end (CLOCK_BOOTTIME) of each. The
+ * metronome calls tick() each ms. The file "with" exists in each second phase
+ * of PHASE_S seconds. For either kind of phase, a line has the number of ticks,
+ * the longest tick, and the number of ticks above a ms.
  */
 #include <pthread.h>
 #include <stdbool.h>

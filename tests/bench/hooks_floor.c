@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hooks_floor - the floor of a span: a preloaded pair of hooks that does
- * nothing but read the clock and store 16 bytes each, into a buffer of the
- * thread's own that wraps. With -DFLOOR_SHARED the buffer is shared memory,
- * and how far it is filled is published after each record, as it must be for
- * somebody else to read it.
+ * hooks_floor - the floor of a span: a preloaded pair of hooks that only reads
+ * the clock and stores 16 bytes each, into a buffer of the thread's own that
+ * wraps. With -DFLOOR_SHARED the buffer is shared memory, and each record also
+ * publishes the fill level, as another process needs it to read the buffer.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -13,7 +12,7 @@
 #include "shared/compiler.h"
 #include "shared/ticks.h"
 
-#define RECORDS (4u << 20 >> 4) /* as many as a ring of perfrec holds */
+#define RECORDS (4u << 20 >> 4) /* the capacity of perfrec's rings */
 
 struct floor_record {
 	uint64_t what, clock;

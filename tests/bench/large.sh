@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # large.sh [--spans N] [--threads N] [--seconds N] [--only PART,...] [--raw]
-# [--keep] - what large recordings cost: recordings of N (10^9) spans of one fast
-# thread, and of N (1,000) threads with a call per ms for N (120) seconds, and how
-# long the commands take that look at them. Prints a table with each number beside
-# its reach (docs/BENCHMARKS.md, large recordings).
+# [--keep] - the cost of large recordings: of N (10^9) spans of one fast thread, and
+# of N (1,000) threads with a call per ms for N (120) seconds; and the time of the
+# commands that read them. Prints a table with each number beside its reach
+# (docs/BENCHMARKS.md, large recordings).
 #
 #	lua	the fast thread: Lua with hooks on tests/real/workload.lua
 #	slow	the threads: tests/bench/slow_threads.c
-#	minimum	what --min-duration 1us leaves of the traces of Lua and LevelDB
+#	minimum	the size of traces of Lua and LevelDB with --min-duration 1us
 #	cost	index and histograms in the collector, of saved rings (bench_replay)
 #
 # A new part is a function part_NAME that prints rows; a new row of a recording
 # belongs into rows_of_commands. Files lie in O, --keep leaves the recordings there.
 # REAL_DIR/overhead-real has, or gets, the programs (tests/real/overhead_build.sh).
-# What cannot be built is left out, and a line says so.
+# Programs that cannot be built are skipped, and a line says so.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -189,7 +189,7 @@ moment()
 		sed 's/$/ns/'
 }
 
-# What is asked of recording $1, whose function $2 is looked for.
+# rows_of_commands DIR FUNCTION: runs commands on the recording.
 rows_of_commands()
 {
 	timed 'report' '1 s, 200 MB' "$PERFREC" report "$1"
@@ -212,7 +212,7 @@ rows_of_commands()
 	rm -f page.html
 }
 
-# What recording $1 is, after record().
+# rows_of_recording DIR: figures of the recording, after record().
 rows_of_recording()
 {
 	raw=$(json "$1" .totals.trace_unpacked_bytes)
@@ -302,7 +302,7 @@ part_minimum()
 	done
 }
 
-# Of nine rounds the least, so that a neighbour counts little. ns a span: a span
+# The minimum of nine rounds, so that other load counts little. ns a span: a span
 # is two records.
 part_cost()
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * meter - a preloaded library that takes the time of programs which do not
- * take their own: when one whose name begins with $BENCH_METER ends by exit(),
- * its CPU time in ns since its last call of clock() is appended to $BENCH_OUT,
- * and behind that its CPU time in ns from its start.
+ * meter - a preloaded library that times programs which do not time themselves:
+ * when a program whose name starts with $BENCH_METER ends by exit(), it appends
+ * its CPU time in ns since its last call of clock() to $BENCH_OUT, and its CPU
+ * time in ns since its start.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 static uint64_t g_warm_ns;
 
-/* The program's: what it does from now on counts. */
+/* The program calls it where its measured part starts. */
 __attribute__((visibility("default"))) clock_t clock(void)
 {
 	g_warm_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);

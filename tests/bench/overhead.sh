@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # overhead.sh [--quick] [--rounds N] [--only PROGRAM,...] [--json FILE]
-# [--markdown FILE] - what recording costs whole programs, as a multiple of the
-# CPU time of the same program built plain (docs/BENCHMARKS.md, section overhead).
-# All run in turn, a few rounds; of each the least counts. The CPU time is that of
-# the program, without the collector. FILE gets the table's rows for Markdown.
+# [--markdown FILE] - the cost of recording whole programs, as a multiple of the
+# CPU time of the same program built plain (docs/OVERHEAD.md, "Whole programs
+# within a budget").
+# All run alternately, a few rounds; the minimum of each counts. The CPU time is
+# that of the program, without the collector. FILE gets the table's rows for
+# Markdown.
 #
-# A program runs for about a second, if it is not instrumented: what the start of
-# a recording takes hardly counts. Where all is recorded it does less, and is held
-# against a plain run that does as little.
+# A program without hooks runs for about a second, so that the start of a recording
+# hardly counts. Where all calls are recorded it does less, and is compared with a
+# plain run of the same work.
 #
 # O is the build directory; REAL_DIR/overhead has, or gets, the programs
-# (overhead_build.sh). What is not there is left out of the table.
+# (overhead_build.sh). The table leaves out missing programs.
 #
-# Fails where counts are wrong: functions that are counted must be called as
-# often as the same program, recorded whole, calls them.
+# Fails if counts are wrong: counted functions must have the number of calls that
+# the same program has when it is recorded whole.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -58,7 +60,7 @@ note()
 	echo "overhead: $*" >&2
 }
 
-# What is packed, and the statements of SQLite: the same on each machine.
+# The files to pack, and the statements of SQLite: the same on each machine.
 inputs()
 {
 	cat "$top"/collector/*/*.c "$top"/preload/*/*.c >text
@@ -220,12 +222,12 @@ exact()
 }
 
 inputs
-# What the budget learns in this round is there in all others.
+# All later rounds know the states that the budget learns here.
 for program in $programs; do
 	for kind in entry calls clang-entry; do
 		perfrec "$program" learn $kind --overhead 5%
 	done
-	# And what it costs when nothing was known.
+	# And the cost without learned states.
 	perfrec "$program" entry-first entry --overhead 5% --no-cache
 done
 round=0

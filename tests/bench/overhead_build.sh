@@ -9,11 +9,11 @@
 #	calls, entry		perfrec cc --hooks=..., gcc
 #	clang-calls, clang-entry	the same, clang
 #	xray			clang -fxray-instrument, its default threshold
-#	mcount, fentry		for uftrace: calls of mcount; nops to be patched
+#	mcount, fentry		for uftrace: calls of mcount; nops for patches
 #
-# BUILD is the make's $(O). What is in DIR already is not made again: remove it
-# when perfrec cc has changed. A program that cannot be built is left out, with a
-# line that says so.
+# BUILD is the make's $(O). Existing programs are not built again: remove DIR when
+# perfrec cc has changed. Programs that cannot be built are skipped, with a line
+# that says so.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# own_cost.sh [ROW...] - what a summary says that recording cost the program
-# (cost.total_ns), beside the CPU time, user and system, that the program really
-# took more than alone. Both take turns; of each the least counts, which is what
-# the machine does when nobody else wants it, and of what is said the median. A
-# row is off where said and real differ by more than 25 % of the real cost and by
-# more than 1 % of the CPU time of the recorded program (docs/BENCHMARKS.md).
-# Nothing fails for it. O is the build directory.
+# own_cost.sh [ROW...] - the cost of recording by a summary (cost.total_ns), beside
+# the CPU time, user and system, that the program really took more than alone. Both
+# run alternately. The minimum of the CPU times counts, which shows the machine
+# without other load, and the median of the summaries. A row is off if the two
+# differ by more than 25 % of the real cost and by more than 1 % of the CPU time of
+# the recorded program (docs/OVERHEAD.md). That is no failure. O is the build
+# directory.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 O=$(cd "${O:-$top/build}" && pwd)
@@ -108,7 +108,7 @@ stop_daemon()
 	daemon=''
 }
 
-# served COMMAND...: one that the daemon records.
+# served COMMAND...: the daemon records it.
 served()
 {
 	cpu env PERFREC_SOCKET="$work/socket" LD_PRELOAD="$shim" "$@"
@@ -212,8 +212,8 @@ for round in $(seq "$rounds"); do
 	daemon_row daemon-exact "$plain blocks 3000000" 1 --on-full block \
 		--alloc=exact
 done
-# What is said comes of a difference of two measurements: its least is the one
-# that was disturbed most, so the middle one counts.
+# The cost in a summary is a difference of two measurements. Its minimum would be
+# the most disturbed one, so the median counts.
 awk -F '|' '
 function middle(row,    i, j, swap, count)
 {

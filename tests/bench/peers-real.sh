@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# perf and heaptrack beside perfrec on programs as Debian ships them: what each
-# costs, and whether they see the same functions. Prints tables in markdown, as
-# they stand in docs/BENCHMARKS.md.
+# perf and heaptrack beside perfrec on programs as Debian ships them: their costs,
+# and whether they find the same functions. Prints the tables of
+# docs/BENCHMARKS.md in markdown.
 #
 # usage: peers-real.sh BUILD [ROUNDS [NAME...]]
 #
-# In each round (default: 5) every program runs under every tool once; a ratio
-# is taken within one round, and the middle one of the rounds is printed, with
-# the lowest and the highest. The functions are those of a further run with 997
-# samples a second. The time is user + sys of the tool and all that it
-# waits for: of perf its writing, of heaptrack its interpreter, of perfrec its
-# collector. Programs: python3, node, xz, redis. What is not installed is left
-# out, and a line says so.
+# In each round (default: 5) every program runs under every tool once. A ratio
+# compares runs of one round; the table has the median of the rounds, the minimum
+# and the maximum. The functions are those of a further run with 997 samples a
+# second. The time is user + sys of the tool and of all its children: it includes
+# the writing of perf, the interpreter of heaptrack, the collector of perfrec.
+# Programs: python3, node, xz, redis. Missing programs are skipped, and a line says
+# so.
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -69,7 +69,7 @@ has()
 	command -v "$needs" >/dev/null
 }
 
-# load: for redis, from outside of what is measured; it ends the server.
+# load: puts load on redis, outside of the measured processes, and ends the server.
 load()
 {
 	until [ -S redis.sock ]; do sleep 0.02; done
@@ -123,7 +123,7 @@ title()
 	esac
 }
 
-# --- what they see ---------------------------------------------------------------
+# --- functions -------------------------------------------------------------------
 
 # Names that both have: without parameters and versions; the kernel as one, and
 # what has no name by its file.
@@ -242,7 +242,7 @@ for name; do
 				printf "%.2f to %.2f |\n", ratio[1], ratio[NR]
 			}'
 	done
-	# So many samples that the tenth function has more than one or two.
+	# With 997 samples a second the tenth function has more than one or two.
 	if [ -e perf.data ]; then
 		hz=997
 		under cpu >/dev/null

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "collector/base/budget.h"
-#include "collector/replay/cct_flat.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
-#include "collector/profile/comments.h"
-#include "collector/profile/stack_profile.h"
 #include "collector/names/symbols.h"
+#include "collector/output/comments.h"
+#include "collector/profile/stack_profile.h"
+#include "collector/replay/cct_flat.h"
 
 #define FUNCTIONS 200
 #define DEPTH 24
@@ -30,7 +30,7 @@ static long long now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Random chains: but for a few that begin alike, each node is a new stack. */
+/* Random chains: except for a few common starts, each node is a new stack. */
 static void make_tree(struct flat_node *node, uint32_t count)
 {
 	uint64_t random = 1;
@@ -50,7 +50,9 @@ static void make_tree(struct flat_node *node, uint32_t count)
 static int run(struct cct_flat *flat, struct modules *modules,
 	       struct symbol_cache *cache, int dir_fd)
 {
-	const struct profile_owner owner = { 1, 1, "bench", "bench" };
+	const struct profile_owner owner = {
+		1, 1, "bench", "bench", NULL, NULL
+	};
 	struct comments comments = { 0 };
 	const struct stack_profile_header header = { .start_ns = 1,
 						     .period = 1,

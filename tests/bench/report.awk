@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# report.awk - tables, and JSON if asked for, of what scripts/bench.sh measured.
+# report.awk - makes tables, and on request JSON, of the samples of
+# scripts/bench.sh.
 #
 #	awk -v machine=FILE [-v json=FILE] -f report.awk SAMPLES
 #
 # Costs are over the base: the same program built without instrumentation.
-# A ratio is taken within one round, then min, median and max over the rounds.
+# A ratio compares runs of one round; the table has min, median and max of the rounds.
 
 {
 	rounds = $1 > rounds ? $1 : rounds

@@ -4,6 +4,8 @@ BENCH	= $(addprefix $(O)/tests/bench/,spans spans.plain one_call measure annotat
 	  libhooks_empty.so libhooks_floor.so libhooks_floor_shared.so \
 	  libmeter.so alloc liballoc_wrapper.so liballoc_floor.so \
 	  liballoc_floor_read.so own_cost own_cost.plain)
+# Programs of single targets.
+BENCH_LOADS = $(addprefix $(O)/tests/bench/,page_calls flight_load push_load push_away)
 BENCH_CC = $(Q)mkdir -p $(@D) && $(CC) $(BASE) $(CPPFLAGS) -O2 -g
 
 $(O)/tests/bench/spans: tests/bench/spans.c
@@ -64,6 +66,10 @@ $(O)/tests/bench/save_ring: tests/bench/save_ring.c tests/shim/mini_collector.c
 	$(say) CC $@
 	$(BENCH_CC) -o $@ $< tests/shim/mini_collector.c -lpthread
 
+.PHONY: bench-patch
+bench-patch: all
+	$(Q)O=$(O) sh tests/bench/patch.sh $(PATCH)
+
 .PHONY: bench-large
 bench-large: all $(LARGE_PROGS) $(O)/tests/tools/bench_replay
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/large.sh $(LARGE)
@@ -81,12 +87,23 @@ bench-flight: all $(O)/tests/bench/flight_load $(O)/tests/bench/save_ring \
 		$(O)/tests/tools/bench_snapshot
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/flight.sh $(FLIGHT)
 
+# --- --push while no server takes anything (docs/BENCHMARKS.md): half an hour, as
+# root (it mounts a small file system). Options are variables: CASES='away full
+# slow', PAIRS=3, WINDOWS=240, LINES=FILE for what perfrec says. ------------------
+$(O)/tests/bench/push_away: tests/bench/push_away.c
+	$(say) CC $@
+	$(BENCH_CC) -finstrument-functions -o $@ $<
+
+.PHONY: bench-push-away
+bench-push-away: all $(O)/tests/bench/push_away
+	$(Q)python3 tests/bench/push_away.py $(O)/perfrec $(O)/tests/bench/push_away
+
 # Needs 2.3 GB in $(O).
 .PHONY: bench-page
 bench-page: all $(O)/page_template.html $(O)/tests/bench/page_calls
 	$(Q)O=$(O) sh tests/bench/page.sh
 
-# Peers that cannot be installed are left out, with a line that says so.
+# Peers that nobody can install are skipped, with a line that says so.
 .PHONY: bench bench-quick
 bench bench-quick:
 	$(Q)sh scripts/install-deps.sh build
@@ -99,6 +116,12 @@ bench bench-quick:
 	$(Q)O=$(O) sh tests/bench/alloc.sh $(if $(filter bench-quick,$@),--quick)
 	$(Q)$(MAKE) --no-print-directory bench-overhead \
 		$(if $(filter bench-quick,$@),OVERHEAD=--quick)
+
+# Starts the programs of all benchmarks, and measures nothing.
+.PHONY: check-bench
+check-bench: all $(BENCH) $(LARGE_PROGS) $(BENCH_LOADS) \
+		$(addprefix $(O)/tests/tools/,bench_replay bench_snapshot trace_check)
+	$(Q)O=$(O) sh tests/bench/start.sh
 
 # What recording costs whole programs: the section overhead alone. OVERHEAD has
 # options: OVERHEAD='--only lua,zstd'.
@@ -120,8 +143,8 @@ check-truth: all
 	$(Q)sh scripts/install-deps.sh bench || true
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/truth.sh $(TRUTH)
 
-# What --overhead promises, costs and prints: some minutes. BUDGET has options:
-# BUDGET='--only lua --long --budgets 5 --rounds 5'.
+# The promises, the cost and the output of --overhead: some minutes. BUDGET has
+# options: BUDGET='--only lua --long --budgets 5 --rounds 5'.
 .PHONY: bench-budget
 bench-budget: all
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/budget.sh $(BUDGET)
@@ -129,9 +152,17 @@ bench-budget: all
 # --- of the collector: a profile of 100,000 distinct stacks, and 100 MB of debug
 # information, both made for the purpose ------------------------------------------
 BENCH	+= $(O)/tests/bench/profile $(O)/tests/bench/symbolize
-$(O)/tests/bench/profile $(O)/tests/bench/symbolize: $(O)/tests/bench/%: \
-		tests/bench/%.c $(O)/libcollector.a
+$(O)/tests/bench/profile $(O)/tests/bench/symbolize: %: %.o $(O)/libcollector.a \
+		| $(O)/tests/bench/perfrec-reader
+	$(say) LD $@
+	$(link_collector) $(PKG_LIBS)
+
+# --- what --push costs a daemon with 200 programs: four minutes. PUSH has options:
+# PUSH='--windows 8 --dir /dev/shm'. ------------------------------------------------
+$(O)/tests/bench/push_load: tests/bench/push_load.c
 	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -o $@ $< \
-		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
+	$(BENCH_CC) -o $@ $<
+
+.PHONY: bench-push
+bench-push: all $(O)/tests/bench/push_load
+	$(Q)O=$(O) python3 tests/bench/push.py $(PUSH)

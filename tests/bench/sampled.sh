@@ -55,7 +55,7 @@ ln -s text input.few
 for _ in $(seq "${texts:-1}"); do
 	cat text
 done >input
-# rsync.before is like rsync.input, but for every seventh line.
+# rsync.before is rsync.input without every seventh line.
 cat input input input input >rsync.input
 mkdir rsync.before
 awk 'NR % 7' rsync.input >rsync.before/rsync.input

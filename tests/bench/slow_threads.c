@@ -3,9 +3,9 @@
  * slow_threads THREADS SPANS [MS] - THREADS threads that each make SPANS calls,
  * one for each ms: a recording of many slow threads, for bench-large.
  *
- * A thread sleeps for MS (20) and then makes MS calls, since no machine with
- * two CPUs wakes a thread a million times a second. A request is four calls,
- * serve() and three in it. Threads begin evenly spread over MS.
+ * A thread sleeps for MS (20) and then makes MS calls, because no machine with
+ * two CPUs wakes a thread a million times a second. A request is four calls:
+ * serve() and three calls inside. Threads start evenly spread over MS.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ __attribute__((noinline)) static void serve(long seed)
 	reply(seed);
 }
 
-/* Of thread @number, until @ms after all began. */
+/* Thread @number waits until @ms after the common start. */
 __attribute__((no_instrument_function)) static void wait_until(long number,
 							       long ms)
 {

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * spans - the programs that the benchmark runs under every tool. Built twice:
- * with -finstrument-functions, and without, as the base that costs are
- * counted over. Only the functions that make the spans are instrumented.
+ * with -finstrument-functions, and without, as the base of all costs. Only the
+ * functions that make the spans are instrumented.
  *
  * usage: spans first|tight|burst|fib SPANS [THREADS]
  *
- * tight calls an empty function in a loop; burst does too, with pauses in
- * which a collector can empty the ring, and which are not timed; fib computes
- * fib(30) as often as it takes to make SPANS. Each thread makes SPANS spans,
- * once it has made as many as go through a ring, untimed: from then on all
- * memory has been touched. first is tight without that.
+ * tight calls an empty function in a loop; burst does the same, with untimed
+ * pauses for a collector to empty the ring; fib computes fib(30) repeatedly to
+ * make SPANS. Each thread first makes the spans that fill a ring, untimed, so
+ * that all memory has been touched, and then SPANS spans. first is tight
+ * without that.
  *
  * Appends one line to $BENCH_OUT:
  *
  *	spans  CPU ns of the threads  wall ns  CPU ns of the process  all spans
  *
- * where all spans are those and the untimed ones.
+ * where all spans include the untimed ones.
  *
- * With $BENCH_STOP=PID, process PID gets SIGSTOP once recording has begun and
- * before the time is taken.
+ * With $BENCH_STOP=PID, process PID gets SIGSTOP once recording has started and
+ * before the time is measured. The time begins when all its threads stand still.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,12 +127,55 @@ static void *worker_main(void *argument)
 	return NULL;
 }
 
+/* A thread that has ended counts as stopped. */
+ATTR_NOTRACE static bool is_stopped(const char *stat_path)
+{
+	FILE *file = fopen(stat_path, "r");
+	char line[512] = "";
+	const char *name_end;
+
+	if (!file)
+		return true;
+	if (!fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	fclose(file);
+	name_end = strrchr(line, ')');
+	return !name_end || name_end[1] == '\0' || name_end[2] == 'T';
+}
+
+ATTR_NOTRACE static bool all_are_stopped(int pid)
+{
+	char path[320];
+	struct dirent *entry;
+	bool stopped = true;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	tasks = opendir(path);
+	while (tasks && stopped && (entry = readdir(tasks))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid,
+			 entry->d_name);
+		stopped = is_stopped(path);
+	}
+	if (tasks)
+		closedir(tasks);
+	return stopped;
+}
+
+/* One thread of the collector takes the signal, and stops the others. On a busy
+ * machine it gets a CPU late, and the others read rings until then. */
 ATTR_NOTRACE static void stop_collector(void)
 {
+	const struct timespec pause = { .tv_nsec = 1000000 };
 	const char *pid = getenv("BENCH_STOP");
 
-	if (pid)
-		kill((pid_t)atoi(pid), SIGSTOP);
+	if (!pid)
+		return;
+	kill((pid_t)atoi(pid), SIGSTOP);
+	for (int i = 0; i < 60000 && !all_are_stopped(atoi(pid)); i++)
+		nanosleep(&pause, NULL);
 }
 
 /* One thread: its own time, pauses left out. More: until the last is done. */

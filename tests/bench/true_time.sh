@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# true_time.sh [--only PROGRAM,...] [--rounds N] [--rows ROW,...] - holds the
-# times of functions that perfrec reports, with its own cost subtracted, against
-# what sampling the same program built plain says (docs/OVERHEAD.md, "The error
-# that is left"). true_time.py does it, and says what the columns are.
+# true_time.sh [--only PROGRAM,...] [--rounds N] [--rows ROW,...] - compares the
+# times of functions that perfrec reports, with its own cost subtracted, with
+# samples of the same program built plain (docs/OVERHEAD.md, "The error that is
+# left"). true_time.py does it, and explains the columns.
 #
 # O is the build directory; REAL_DIR/overhead has, or gets, the programs
-# (sampled.sh). Nothing fails for a time.
+# (sampled.sh). No time is a failure.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)

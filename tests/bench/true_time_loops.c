@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * true_time_loops - functions of known size that call each other: of about 1
- * ns, 10 ns, 100 ns, 1 us and 10 us of their own, each of which calls the next
- * smaller one some times (true_time.sh).
+ * true_time_loops - functions of known size that call each other: about 1 ns,
+ * 10 ns, 100 ns, 1 us and 10 us of their own. Each calls the next smaller one
+ * some times (true_time.sh).
  *
  * usage: true_time_loops ROUNDS
  */

@@ -66,12 +66,15 @@ expect_match()
 	done
 }
 
-# expect_no_match FILE REGEX
+# expect_no_match FILE REGEX...: none is found in FILE.
 expect_no_match()
 {
-	if grep -E -- "$2" "$1"; then
-		fail "the lines above of $1 match '$2'"
-	fi
+	searched=$1
+	shift
+	for unwanted in "$@"; do
+		grep -E -- "$unwanted" "$searched" || continue
+		fail "the lines above of $searched match '$unwanted'"
+	done
 }
 
 # expect_error STATUS REGEX: the last run failed with this status, nothing
@@ -139,7 +142,7 @@ build_calls()
 	SOURCE
 }
 
-# json FILE EXPRESSION: what jq makes of it.
+# json FILE EXPRESSION: prints the value of the expression, by jq.
 json()
 {
 	jq -r "$2" "$1" || fail "jq: $2"

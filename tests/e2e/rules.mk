@@ -15,9 +15,9 @@ E2E_TOOLS = $(patsubst %.c,$(O)/%,$(filter-out tests/tools/bench_%, \
 .PHONY: check-e2e check-kill check-ranges e2e-programs
 e2e-programs: all $(E2E_PROGS) $(E2E_TOOLS)
 check-e2e: e2e-programs
-	$(Q)O=$(O) sh scripts/run-e2e.sh
+	$(Q)O=$(O) sh scripts/run-e2e.sh $(if $(SHORT),--short)
 
-# Not in make check, which kills some.
+# More than in make check-full.
 check-kill: e2e-programs
 	$(Q)O=$(O) KILLS=$${KILLS:-100} sh scripts/run-e2e.sh robust/killed-index
 # Above 1,000 ranges.
@@ -25,7 +25,7 @@ check-ranges: e2e-programs
 	$(Q)O=$(O) RANGES=$${RANGES:-8} sh scripts/run-e2e.sh cli/ranges \
 		trace/cut trace/index trace/reindex
 
-# Of each theme some that are quick, for `make check-fast`.
+# Some quick tests of each theme, for `make check-fast`.
 E2E_QUICK = annotate/control annotate/golden annotate/install cli/bad-input \
 	  cli/quiet cli/report cli/report-views cli/same-figures cli/status \
 	  cli/usage cpu/daemon daemon/attached daemon/ctl daemon/limits \

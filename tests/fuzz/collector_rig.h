@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * collector_rig - a collector in this process, for targets that say something
- * to its sockets: a drain worker, the jobs thread, and the loop of the main
- * thread, which the target runs itself. It records into a folder of its own,
- * which is removed at the end.
+ * collector_rig - a collector in this process, for targets that write to its
+ * sockets: a drain worker, the jobs thread, and the main thread's loop, which
+ * the target runs itself. It records into a private folder and removes that at
+ * the end.
  */
 #ifndef PERFREC_TESTS_FUZZ_COLLECTOR_RIG_H
 #define PERFREC_TESTS_FUZZ_COLLECTOR_RIG_H
@@ -67,7 +67,7 @@ static void rig_remove(const char *path)
 	fuzz_must(system(command) == 0, path);
 }
 
-/* In place of the one before, if there was one. */
+/* Replaces the current recording, if any. */
 static void rig_new_recording(void)
 {
 	struct collector *collector = &g_rig.collector;
@@ -96,7 +96,6 @@ static void rig_make_folder(void)
 		 g_rig.folder);
 }
 
-/* Once; later calls do nothing. */
 static void rig_start(void)
 {
 	struct collector *collector = &g_rig.collector;
@@ -130,7 +129,6 @@ static void rig_start(void)
 		  "server");
 }
 
-/* One round of the main thread's loop. */
 static void rig_run(void)
 {
 	loop_run_once(g_rig.collector.loop, 0);
@@ -138,7 +136,7 @@ static void rig_run(void)
 	process_reap(&g_rig.collector, session_unlist);
 }
 
-/* Until all that was said is heard. */
+/* Runs until all messages have been handled. */
 static void rig_hear(void)
 {
 	do
@@ -158,7 +156,7 @@ static void rig_end_processes(void)
 	drain_kick(g_rig.collector.drain);
 }
 
-/* All programs end, and the collector is as at first. */
+/* Ends all programs and resets the collector. */
 static void rig_end_sessions(void)
 {
 	g_rig.collector.closing = true;
@@ -184,7 +182,7 @@ static int rig_connect(const char *path, int type)
 	return fd;
 }
 
-/* An arena as it should be: its descriptor, which the caller closes. */
+/* Returns the descriptor of a valid arena, which the caller closes. */
 static int rig_arena(void)
 {
 	const struct page_shm page = {
@@ -212,7 +210,7 @@ static void rig_seal(int fd)
 		  "seals");
 }
 
-/* Sends @bytes with the descriptor @fd, @fd_count times. */
+/* Sends @bytes and @fd_count copies of @fd. */
 static void rig_send(int socket, const void *bytes, size_t length, int fd,
 		     size_t fd_count)
 {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count_edges - shows libFuzzer, which comes with clang, what an input reaches
- * in a collector that gcc has compiled (-fsanitize-coverage=trace-pc). So the
- * build for `make check-asan` is one for fuzzing, too. gcc calls one function
- * in each block of code; its address, hashed, is the number of a counter. Few
- * blocks share one: there are some 20,000 in the collector.
+ * count_edges - coverage for clang's libFuzzer in a collector compiled by gcc
+ * (-fsanitize-coverage=trace-pc), so the build of `make check-asan` serves for
+ * fuzzing as well. gcc calls a function in each block of code. Its hashed
+ * address selects a counter; few of some 20,000 blocks share one.
  */
 #include <stdint.h>
 
 #define COUNTER_BITS 16
 #define COUNTERS (1u << COUNTER_BITS)
 
-/* Of libFuzzer; in other programs the sanitizer has one that does nothing. */
+/* Defined by libFuzzer; elsewhere the sanitizer's does nothing. */
 void __sanitizer_cov_8bit_counters_init(uint8_t *start, uint8_t *stop);
 void __sanitizer_cov_trace_pc(void);
 
-/* Threads count without a lock: one that is lost is no harm. */
+/* Threads count without a lock; a lost count does no harm. */
 static uint8_t g_counters[COUNTERS];
 
 void __sanitizer_cov_trace_pc(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz - what all targets share. A target, fuzz_X.c, defines the entry point of
- * libFuzzer. It is linked with libFuzzer (make fuzz), or with replay.c, which
- * runs the files of tests/fuzz/corpus/X only.
+ * fuzz - definitions for all targets. A target, fuzz_X.c, defines libFuzzer's
+ * entry point. It is linked with libFuzzer (make fuzz) or with replay.c, which
+ * only runs the files of tests/fuzz/corpus/X.
  */
 #ifndef PERFREC_TESTS_FUZZ_FUZZ_H
 #define PERFREC_TESTS_FUZZ_FUZZ_H
@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* One input. Returns 0. A crash, or an abort(), is a finding; so are leaked
- * memory and an input that takes long. */
+/* Runs one input and returns 0. Crashes, abort(), leaked memory and slow inputs
+ * are findings. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static inline void fuzz_must(bool holds, const char *what)
@@ -27,7 +27,7 @@ static inline void fuzz_must(bool holds, const char *what)
 	abort();
 }
 
-/* A file in memory with the @size bytes of @data, which the caller closes. */
+/* Returns a memory file with @data, which the caller closes. */
 static inline int fuzz_file(const void *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);

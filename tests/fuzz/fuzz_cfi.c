@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_cfi - checks call frame information: the input is an .eh_frame_hdr and
- * what follows it, at a virtual address.
+ * the data behind it, at a virtual address.
  */
 #include <string.h>
 
@@ -37,7 +37,7 @@ static void check_entry(const struct cfi_reader *reader, uint64_t fde)
 		return;
 	fuzz_must(has_range && range.start == again.start &&
 			  range.end == again.end && range.start <= range.end,
-		  "the range of a good entry");
+		  "a good entry has another range");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_code - plans the sites of an ELF file. A plan may be refused; one that
- * is made must hold together.
+ * fuzz_code - plans the sites of an ELF file. A plan may be refused; an
+ * accepted one must be consistent.
  */
 #include "collector/code/code_plan.h"
 #include "tests/fuzz/fuzz.h"
@@ -36,26 +36,44 @@ static void check_function(const struct code_plan *plan, size_t number)
 		must(!number || function[-1].address < function->address);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_plan(const struct code_plan *plan)
+{
+	must(code_moves_hold(&plan->moves));
+	for (size_t i = 0; i < plan->site_count; i++) {
+		const struct code_site *site = &plan->sites[i];
+		uint32_t of;
+
+		check_site(plan, i);
+		of = plan->site_functions[site->first];
+		must(site->form != CODE_MOVED ||
+		     code_moves_find(&plan->moves,
+				     plan->functions[of].address));
+	}
+	for (size_t i = 0; i < plan->function_count; i++)
+		check_function(plan, i);
+}
+
+static void plan_input(int fd, bool moves)
 {
 	const struct code_limits limits = { 1u << 20, 64u << 20 };
-	int fd = fuzz_file(data, size);
+	const struct code_input input = { .fd = fd, .moves = moves };
 	struct code_plan *plan = NULL;
 	const char *why;
+	int err = code_plan_begin(&input, &limits, &plan, &why);
 
-	if (!code_plan_begin(&(struct code_input){ .fd = fd }, &limits, &plan,
-			     &why)) {
-		int err;
-
-		do
-			err = code_plan_step(plan, 256);
-		while (err == 1);
-		for (size_t i = 0; !err && i < plan->site_count; i++)
-			check_site(plan, i);
-		for (size_t i = 0; !err && i < plan->function_count; i++)
-			check_function(plan, i);
-	}
+	while (!err && (err = code_plan_step(plan, 256)) == 1)
+		err = 0;
+	if (!err)
+		check_plan(plan);
 	code_plan_free(&plan);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = fuzz_file(data, size);
+
+	plan_input(fd, false);
+	plan_input(fd, true);
 	close(fd);
 	return 0;
 }

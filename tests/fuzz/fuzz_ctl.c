@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_ctl - says the input to the socket of `perfrec ctl`, beside one program
- * that is recorded. The answer, if there is one, must be one JSON object. A
- * client that still has none when its request is under way hangs up.
+ * fuzz_ctl - sends the input to the socket of `perfrec ctl` while a program is
+ * recorded. An answer must be a JSON object. A client without an answer hangs
+ * up while its request is under way.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -10,7 +10,7 @@
 #include "collector/serve/ctl_server.h"
 #include "tests/fuzz/collector_rig.h"
 
-#define ROUNDS 4 /* of the loop, for a request that needs no other thread */
+#define ROUNDS 4 /* of the loop, for requests without another thread */
 
 static struct ctl_server *g_server;
 
@@ -20,7 +20,7 @@ static void run(void)
 	ctl_server_reap(g_server);
 }
 
-/* The program: this process. */
+/* This process plays the program. */
 static void begin_session(void)
 {
 	const struct wire_hello hello = {
@@ -42,7 +42,7 @@ static void begin_session(void)
 	fuzz_must(g_rig.collector.arenas != NULL, "no session");
 }
 
-/* What the collector has said so far is added to @answer. */
+/* Appends the collector's answer so far to @answer. */
 static void hear(int client, char *answer, size_t room, size_t *count)
 {
 	ssize_t got;
@@ -66,7 +66,7 @@ static void ask(const uint8_t *data, size_t size)
 	int client = rig_connect(g_rig.control, SOCK_STREAM);
 	size_t count = 0;
 
-	/* What is longer than a request finds no reader. */
+	/* Data beyond the longest request stays unread. */
 	(void)!send(client, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 	for (int i = 0; i < ROUNDS; i++) {
 		run();
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		  "ctl server");
 	ask(data, size);
 	ctl_server_free(&g_server);
-	/* A stop may be under way; what was changed is undone. */
+	/* Undoes changes; a stop may be under way. */
 	if (++sessions % 64 == 0 || g_rig.collector.closing ||
 	    g_rig.collector.paused)
 		rig_end_sessions();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_elf - asks of the input what perfrec-reader asks of an ELF file
- * (collector/names/reader_main.c), and then what the collector does with the
- * answers.
+ * fuzz_elf - reads the input like perfrec-reader reads an ELF file
+ * (collector/names/reader_main.c), then uses the answers like the collector.
  */
 #include <string.h>
 
@@ -26,7 +25,7 @@ static void read_headers(int fd)
 	free(headers.segments);
 }
 
-/* Sorted, one for each address, with names that end. */
+/* Functions are sorted, distinct, and have valid names. */
 static void check_functions(const struct elf_functions *functions)
 {
 	const struct elf_function *one = functions->list;
@@ -41,7 +40,7 @@ static void check_functions(const struct elf_functions *functions)
 	}
 }
 
-/* With the symbols of the file behind @debug, if that is not -1. */
+/* Adds the symbols of the file @debug unless it is -1. */
 static void read_functions(int fd, int debug)
 {
 	struct elf_functions functions = { 0 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_heap - takes the input for what hostile threads say of blocks: pairs of
- * a word and a clock, as ALLOC and FREE records have them; bits 4 and 5 of the
- * word say which of four threads it is. They go through an order with little
- * memory into a heap with little memory. Nothing may be lost, and the sums must
- * be those of the sites, whatever comes.
+ * fuzz_heap - the input is ALLOC and FREE records of hostile threads: pairs of
+ * a word and a clock. Bits 4 and 5 of the word select one of four threads. The
+ * records pass an order and a heap with little memory. None may be lost, and
+ * the sums must be those of the sites.
  */
 #include <string.h>
 
@@ -102,12 +101,12 @@ static void try_input(const struct record *input, size_t count)
 	for (i = 0; i < THREADS; i++)
 		order_close(&stream[i]);
 	order_release_all(order);
-	fuzz_must(g_taken == count, "the order has lost some");
+	fuzz_must(g_taken == count, "the order lost records");
 	check_sums();
 	order_put(&order);
 	heap_release(&g_heap);
 	fuzz_must(budget.left == 1 << 20 && order_budget.left == 1 << 20,
-		  "memory is not given back");
+		  "memory was not returned");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

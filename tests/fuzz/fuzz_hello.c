@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_hello - says the input to the socket for programs: struct said, then a
- * message (hello, regret or child). What is left becomes the head of the arena.
- * After whatever was said a good program must be accepted.
+ * fuzz_hello - sends the input to the programs' socket: struct said, then a
+ * message (hello, regret or child). The rest becomes the head of the arena.
+ * Afterwards a good program must be accepted.
  */
 #include "collector/base/closer.h"
 #include "shared/compiler.h"
@@ -10,18 +10,19 @@
 
 struct said {
 	uint8_t length; /* of the message */
-	uint8_t fds; /* how many descriptors come with it */
+	uint8_t fds; /* number of descriptors in the message */
 	uint8_t unsealed; /* 1: the arena is not sealed */
-	uint8_t as_said; /* enum: what of a hello is as the input has it; the
-			  * rest is made right, as versions change */
+	/* SAID_*: parts of a hello that keep the input's value; other parts are
+	 * corrected, as versions change */
+	uint8_t as_said;
 };
 
 enum { SAID_VERSION = 1, SAID_PID = 2, SAID_BYTES = 4 };
 
-/* More recordings than this have no place in memory: then another one. */
+/* A new recording starts before this one runs out of memory. */
 #define SESSIONS_MAX 20000
 
-/* The status of the reply on @socket; -1: there was none. */
+/* Returns the status of the reply on @socket; -1: no reply. */
 static int reply_status(int socket)
 {
 	struct wire_reply reply;
@@ -96,7 +97,7 @@ static void say_good(void)
 	const struct wire_hello hello = good_hello();
 	int arena = rig_arena();
 
-	/* What inputs have sent is closed by threads that may have no CPU. */
+	/* Descriptors of inputs are closed by threads that may lack a CPU. */
 	while (closer_is_full())
 		usleep(1000);
 	rig_seal(arena);

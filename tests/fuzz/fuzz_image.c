@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_image - takes the input for a module that is loaded, and makes an image
- * of it, which is then read as the ELF file that it is to be.
+ * fuzz_image - the input is a loaded module. Its image is read as the ELF file
+ * that it should be.
  */
 #include <fcntl.h>
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_index - the input is a trace and the items of its index: two bytes that
- * say how long the trace is, little-endian, the trace, the items. The index is
- * given heads that are right. All that it says is looked at, and a reader jumps
- * into the trace by it, with chunks and without: it must give as many ends as
- * begins. Two ranges are cut by it, and what a page is made of is read by it.
+ * fuzz_index - the input is a trace and its index (index_input.h). The target
+ * reads the entire index, and jumps into the trace by it, with and without
+ * chunks: begins and ends must balance. It also cuts two ranges and reads the
+ * contents of a page.
  */
-#include <string.h>
-
 #include "collector/cut/trace_cut.h"
-#include "collector/index/index_items.h"
 #include "collector/read/calls.h"
 #include "collector/read/curves.h"
 #include "collector/read/index_curve_set.h"
@@ -18,6 +14,7 @@
 #include "collector/read/trace_parts.h"
 #include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/index_input.h"
 
 static volatile uint64_t g_sink;
 
@@ -59,7 +56,7 @@ static void look_at_sequence(const struct trace_index *index,
 	free(buffer.at);
 }
 
-/* No bucket is behind the last one that the block tells of. */
+/* No bucket lies behind the block's last one. */
 static void look_at_curves(const struct trace_index *index)
 {
 	struct index_curve_set set = { 0 };
@@ -154,7 +151,7 @@ static void cut(const char *path, const struct trace_index *index)
 	fclose(out);
 }
 
-/* Reads curves by it: points are in order, and least is not above greatest. */
+/* Points of a curve are in order, and least does not exceed greatest. */
 static void curves(const char *path, const struct trace_index *index,
 		   struct time_range range, bool rough)
 {
@@ -172,7 +169,7 @@ static void curves(const char *path, const struct trace_index *index,
 			const struct curve_point *point = &curve->points[j];
 
 			fuzz_must(!j || point[-1].begin_ns < point->begin_ns,
-				  "points in no order");
+				  "points are out of order");
 			fuzz_must(point->last_ns >= range.from_ns &&
 					  point->last_ns < range.to_ns,
 				  "a value outside");
@@ -192,7 +189,7 @@ static void look_at_some(const char *path, const struct trace_index *index)
 	       false);
 }
 
-/* What is on a page, by sums of chunks and levels of detail. */
+/* The contents of a page, from sums of chunks and levels of detail. */
 static void sum_up(const char *path, const struct trace_index *index,
 		   bool folds)
 {
@@ -214,43 +211,20 @@ static void sum_up(const char *path, const struct trace_index *index,
 	calls_free(&calls);
 }
 
-static int index_file(const uint8_t *items, size_t size, const uint8_t *trace,
-		      size_t trace_bytes)
-{
-	size_t tail = MIN(trace_bytes, (size_t)INDEX_TAIL_BYTES);
-	struct index_batch batch = {
-		.bytes = (uint32_t)size,
-		.trace_bytes = trace_bytes,
-		.tail_crc = index_crc(trace + trace_bytes - tail, tail),
-	};
-	size_t bytes = INDEX_HEADER_BYTES + INDEX_BATCH_BYTES + size;
-	uint8_t *file = calloc(1, bytes);
-	int fd;
-
-	fuzz_must(file, "no memory");
-	memcpy(file, INDEX_MAGIC, sizeof(INDEX_MAGIC) - 1);
-	file[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
-	index_put_batch(file + INDEX_HEADER_BYTES, &batch, items);
-	if (size)
-		memcpy(file + bytes - size, items, size);
-	fd = fuzz_file(file, bytes);
-	free(file);
-	return fd;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	size_t trace_bytes = size < 2 ? 0 : data[0] | data[1] << 8;
 	struct trace_index *index = NULL;
 	char trace_path[32], path[32];
+	struct index_input input;
 	int trace_fd, fd;
+	uint8_t *file;
 
-	if (size < 2 || trace_bytes > size - 2)
+	if (!index_input_take(data, size, &input))
 		return 0;
-	data += 2;
-	size -= 2 + trace_bytes;
-	trace_fd = fuzz_file(data, trace_bytes);
-	fd = index_file(data + trace_bytes, size, data, trace_bytes);
+	trace_fd = fuzz_file(input.trace, input.trace_bytes);
+	file = index_input_file(&input, &size);
+	fd = fuzz_file(file, size);
+	free(file);
 	snprintf(trace_path, sizeof(trace_path), "/proc/self/fd/%d", trace_fd);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (!trace_index_read(path, trace_path, &index)) {

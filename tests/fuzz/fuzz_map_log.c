@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_map_log - takes the input for what a hostile program writes into its map
- * log, in pieces of MAP_ENTRY_BYTES: entries, and what the log's words say
- * meanwhile. The first 8 bytes of a piece say what is done with it (struct
- * order), the others become the entry.
+ * fuzz_map_log - the input is a hostile program's map log, in pieces of
+ * MAP_ENTRY_BYTES. The first 8 bytes of a piece are a struct order; the others
+ * become the entry.
  */
 #include <string.h>
 
@@ -17,9 +16,9 @@
 
 struct order {
 	uint8_t kind; /* enum */
-	uint8_t skip; /* entries that are reserved and not written */
+	uint8_t skip; /* reserved entries that are not written */
 	int16_t head; /* added to map_head */
-	int32_t sequence; /* added to the one that is right */
+	int32_t sequence; /* added to the valid sequence */
 };
 
 /* By kind % KINDS. */
@@ -60,7 +59,8 @@ static void check_events(struct map_log *log)
 		(void)map_log_unloaded(log, event.pid, event.generation - 2,
 				       event.generation, ranges, RANGES);
 	}
-	fuzz_must(!map_log_event(log, count, &event), "one too many");
+	fuzz_must(!map_log_event(log, count, &event),
+		  "the log has one event too many");
 	while (map_log_next(log, 7, &index, &event))
 		fuzz_must(event.pid == 7, "an event of another process");
 	(void)map_log_lost(log);

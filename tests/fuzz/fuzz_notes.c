@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_notes - takes the input for what a hostile program puts into the rings
- * of its two threads, half of it each: annotations. Sites, tracks and
- * asynchronous slices must stay within their memory and give all of it back,
- * and the trace must break no rule of trace_check ($TRACE_CHECK, if that is
- * set).
+ * fuzz_notes - the input is the annotations in the rings of a hostile program's
+ * two threads, one half each. Sites, tracks and asynchronous slices must stay
+ * within their budget and return all memory. The trace must satisfy
+ * trace_check, if $TRACE_CHECK is set.
  */
 #include <sys/stat.h>
 
@@ -13,7 +12,7 @@
 
 #define INPUT_RECORDS 8192
 
-/* One of each kind, and one that is not there. */
+/* Sites of each kind, and of an invalid kind. */
 static void tell_sites(struct rig *rig)
 {
 	static const char *const texts[6] = { "name", "cat", "a.c", "f" };
@@ -40,7 +39,7 @@ static bool try_input(const struct record *cells, size_t count)
 	tell_sites(rig);
 	rig_run(rig, 0, cells, count / 2);
 	rig_run(rig, 1, cells + count / 2, count - count / 2);
-	/* Only a recording puts losses into the statistics. */
+	/* Only a recording writes losses into the statistics. */
 	for (int i = 0; i < RIG_THREADS; i++)
 		if (fibers_counts(&rig->thread[i].fibers).lost_spans)
 			checker = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_pprof - reads the input as a profile, packed or not. What is accepted
- * must hold together.
+ * fuzz_pprof - reads the input as a profile, compressed or not. An accepted
+ * profile must be consistent.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void check_locations(const struct pprof *pprof)
 		for (uint32_t line = 0; line < one->line_count; line++)
 			fuzz_must(one->lines[line].function <
 					  pprof->function_count,
-				  "a function that is not there");
+				  "a line has no function");
 	}
 }
 
@@ -42,7 +42,7 @@ static void check_samples(const struct pprof *pprof)
 		for (uint32_t at = 0; at < pprof->samples[i].depth; at++)
 			fuzz_must(pprof->samples[i].stack[at] <
 					  pprof->location_count,
-				  "a location that is not there");
+				  "a stack has an unknown location");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_reindex - the input is a trace. Its index is made from it, which must be
- * one that a reader takes, and tell of no more than the trace has. A reader
- * jumps into the trace by it, with chunks and without: it must give as many
- * ends as begins.
+ * fuzz_reindex - the input is a trace. An index is made from it, which the
+ * reader must accept and which must not exceed the trace. A reader jumps into
+ * the trace by it, with and without chunks: begins and ends must balance.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "collector/trace/trace_index.h"
+#include "collector/cut/trace_reindex.h"
 #include "collector/output/own_files.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_jump.h"
-#include "collector/reindex/trace_reindex.h"
+#include "collector/trace/trace_index.h"
 #include "tests/fuzz/fuzz.h"
 
 static char g_dir[] = "/tmp/fuzz_reindex.XXXXXX";
@@ -63,11 +62,12 @@ static void read_back(const char *path,
 
 	snprintf(index_path, sizeof(index_path), "%s/" INDEX_NAME, g_dir);
 	fault = trace_index_read(index_path, path, &index);
-	/* Nothing was told: there is no batch. */
+	/* Without items the index has no batch. */
 	fuzz_must(!fault || !result->at, "the index is refused");
 	if (fault)
 		return;
-	fuzz_must(index->trace_bytes <= result->at, "it tells of more");
+	fuzz_must(index->trace_bytes <= result->at,
+		  "the index exceeds the trace");
 	jump(path, index, 0, UINT64_MAX, false);
 	jump(path, index, 1000, 2000, false);
 	jump(path, index, 1000, 1ULL << 60, true);
@@ -86,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_must(!trace_index_open(g_dir_fd, INDEX_NAME, &index),
 		  "cannot make an index");
 	err = trace_reindex(path, &index, NULL, &result);
-	fuzz_must(!err || err == -EPROTO || err == -ENOMEM, "another error");
+	fuzz_must(!err || err == -EPROTO || err == -ENOMEM,
+		  "an unexpected error");
 	trace_index_close(&index, !err);
 	if (!err)
 		read_back(path, &result);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_ring - takes the input for what a hostile program puts into a ring:
- * records of 16 bytes. One of kind 15 is not put in, but done. By the low three
- * bits of its payload (enum take_order) it moves the head by its clock, pauses
- * the recording at its clock or lets it go on, or changes the state of the
- * function that is the rest of its payload, at its clock. As the first record,
- * with 2 there, its clock is the least duration of calls that are written. Ring
- * and replay must stay within their memory, what they write must be a
- * well-formed trace, and each call has a duration, whatever comes.
+ * fuzz_ring - the input is a hostile program's ring: records of 16 bytes. A
+ * record of kind 15 is an order, not a record. The low three bits of its
+ * payload (enum take_order) select: move the head by its clock, pause or resume
+ * the recording at its clock, or change the state of the function in the rest
+ * of the payload at its clock. An initial order 2 sets the minimum duration of
+ * written calls to its clock. Ring and replay must stay within their memory,
+ * the written trace must be well-formed, and each call must have a duration.
  */
 #include <string.h>
 
 #include "collector/base/budget.h"
-#include "collector/replay/replay_inner.h"
 #include "collector/replay/exact_calls.h"
 #include "collector/replay/fibers.h"
 #include "collector/replay/function_log.h"
 #include "collector/replay/histograms.h"
 #include "collector/replay/pause.h"
+#include "collector/replay/replay_inner.h"
 #include "collector/replay/ring_get.h"
 #include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
@@ -31,26 +30,25 @@
 #define INPUT_RECORDS 65536
 #define START_NS 1000000
 #define NOW_NS (START_NS + (1ULL << 40))
-/* The kind of an input that is no record: what to do instead. */
+/* The kind of orders in the input. */
 #define KIND_ORDER 15
 enum take_order {
-	ORDER_MOVE = 0, /* and 2, but at the start */
+	ORDER_MOVE = 0, /* and 2, except at the start */
 	ORDER_MINIMUM = 2, /* at the start */
 	ORDER_PAUSE = 1, /* and 3 */
 	ORDER_CONNECT = 4,
 	ORDER_CONNECT_ENTRY = 5,
 	ORDER_OFF = 6, /* a function that is off: on */
-	ORDER_UNLOAD = 7, /* it and a few behind it */
+	ORDER_UNLOAD = 7, /* unloads it and some neighbours */
 	ORDERS = 8,
 };
-/* The thread's sequence; that of context N is N more. */
+/* The thread's sequence; context N has SEQUENCE + N. */
 #define SEQUENCE 2
 
-/* --- the trace that comes out
- * --------------------------------------------------- */
+/* --- the resulting trace ------------------------------------------------- */
 
 struct checker { /* of one track */
-	uint32_t names; /* iids 1 to this are known */
+	uint32_t names; /* iids from 1 are known */
 	uint32_t open;
 	uint64_t ns;
 	struct index_check *index;
@@ -59,11 +57,11 @@ struct checker { /* of one track */
 struct checkers {
 	struct checker track[FIBERS_MAX + 1];
 	uint32_t count;
-	uint32_t blocks; /* taken and not given back */
-	/* What fibers_run() gave to the sink. */
+	uint32_t blocks; /* taken and not returned */
+	/* Data that the sink received from fibers_run(). */
 	uint64_t position;
 	uint64_t heap_records, extended_cells;
-	uint64_t slices; /* of calls, that were begun */
+	uint64_t slices; /* begun calls */
 };
 
 static void check_event(struct checkers *checkers, struct checker *checker,
@@ -125,13 +123,13 @@ static void give(void *context, struct trace_block *block)
 	}
 	index_check_end(checker->index, block->index, block->index_bytes);
 	fuzz_must((int32_t)checker->open - open == block->opened,
-		  "a block has other slices than it says");
+		  "a block reports wrong open slices");
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(block->index);
 	free(block);
 }
 
-/* As if the trace got longer so fast that each block has a checkpoint, and each
+/* Pretends that the trace grows fast: each block gets a checkpoint, and every
  * fourth ends a chunk. */
 static uint64_t position(void *context)
 {
@@ -153,7 +151,7 @@ static uint32_t open_track(void *context, uint32_t number, uint64_t start_ns)
 	return SEQUENCE + number;
 }
 
-/* Something or other; sometimes too much to tell. */
+/* Returns some ranges, sometimes more than there is room for. */
 static size_t unloaded(void *context, uint32_t after, uint32_t upto,
 		       struct address_range *out, size_t room)
 {
@@ -197,13 +195,10 @@ static int extended(void *context, struct replay *replay,
 	return 0;
 }
 
-/* --- the ring
- * ------------------------------------------------------------------- */
+/* --- the ring ------------------------------------------------------------ */
 
-/*
- * The @count cells that were taken are whole records, and the sink got those
- * that are its.
- */
+/* The @count taken cells are whole records, and the sink received all of its
+ * records. */
 static void check_taken(const struct record *cells, size_t count,
 			const struct checkers *checkers,
 			const struct checkers *before)
@@ -228,7 +223,7 @@ static void check_taken(const struct record *cells, size_t count,
 		  "cells of extended records differ");
 }
 
-/* What thread_drain() does. */
+/* Like thread_drain(). */
 static int drain(struct ring_get *ring, struct fibers *fibers,
 		 const struct checkers *checkers)
 {
@@ -243,8 +238,7 @@ static int drain(struct ring_get *ring, struct fibers *fibers,
 		size_t most = count;
 
 		err = fibers_run(fibers, cells, count, NOW_NS, &count);
-		fuzz_must(count <= most,
-			  "more cells were taken than there are");
+		fuzz_must(count <= most, "fibers took too many cells");
 		if (!err)
 			check_taken(cells, count, checkers, &before);
 		if (!err && !count)
@@ -308,7 +302,7 @@ static void add_durations(void *context, const char *name, const char *module,
 	*total += histogram_total(histogram) + histogram->missed;
 }
 
-/* Each call has a duration, unless memory was used up. */
+/* Each call has a duration unless memory was used up. */
 static void check_durations(struct fibers *fibers,
 			    struct histograms *histograms,
 			    const struct budget *budget)
@@ -323,7 +317,7 @@ static void check_durations(struct fibers *fibers,
 		  "durations and spans differ");
 }
 
-/* Not before the time of the last change, *@last_ns. */
+/* Never before the last change at *@last_ns. */
 static void pause_or_go_on(struct pause_list *pauses, uint64_t ns,
 			   uint64_t *last_ns)
 {
@@ -334,7 +328,6 @@ static void pause_or_go_on(struct pause_list *pauses, uint64_t ns,
 		pause_begin(pauses, *last_ns);
 }
 
-/* An order that is about a function. */
 static void change_function(struct function_log *log,
 			    const struct record *order)
 {
@@ -360,10 +353,8 @@ static void change_function(struct function_log *log,
 	}
 }
 
-/*
- * Puts @record in; before an extended one, mostly, what the shim pads the end
- * of the ring with. Returns how many cells are to follow.
- */
+/* Puts @record. Before an extended record, mostly pads the end of the ring like
+ * the shim. Returns the number of cells that must follow. */
 static uint32_t put(struct record *cells, struct slot_shm *slot,
 		    const struct record *record)
 {
@@ -381,7 +372,7 @@ static uint32_t put(struct record *cells, struct slot_shm *slot,
 	return more;
 }
 
-/* Whether @first says which calls are too short. */
+/* Returns true if @first sets the minimum duration. */
 static bool is_minimum(const struct record *first)
 {
 	return (int)record_kind(first->word) == KIND_ORDER &&
@@ -398,8 +389,8 @@ static void try_input(const struct record *input, size_t count)
 		.context = &checkers,
 		.position = position,
 	};
-	struct fibers_sink fibers_sink = { open_track, unloaded, block,
-					   extended, &checkers };
+	struct fibers_sink fibers_sink = { open_track, unloaded,  block,
+					   extended,   &checkers, NULL };
 	struct pause_list pauses = { 0 };
 	struct budget budget = { .left = BUDGET };
 	struct record *cells = calloc(CELLS, sizeof(*cells));
@@ -410,7 +401,7 @@ static void try_input(const struct record *input, size_t count)
 	struct function_log *log = NULL;
 	struct histograms *histograms = NULL;
 	uint64_t pause_ns = 0;
-	uint32_t more = 0; /* cells of data */
+	uint32_t more = 0; /* remaining cells of data */
 	size_t undrained = 0;
 	bool good = true, shortens = count && is_minimum(&input[0]);
 
@@ -447,7 +438,7 @@ static void try_input(const struct record *input, size_t count)
 		else
 			data = put(cells, &slot, &input[i]);
 		more = more ? more - 1 : data;
-		/* The head of a ring moves by whole records. */
+		/* A ring's head moves by whole records. */
 		if ((++undrained >= 512 && !more) || i + 1 == count || moves) {
 			good = drain(&ring, &fibers, &checkers) == 0;
 			undrained = 0;
@@ -457,12 +448,13 @@ static void try_input(const struct record *input, size_t count)
 	fibers_flush(&fibers);
 	check_end(&fibers, &checkers);
 	check_durations(&fibers, histograms, &budget);
-	fuzz_must(budget.left <= BUDGET, "more memory than there is");
+	fuzz_must(budget.left <= BUDGET,
+		  "more memory is free than at the start");
 	fibers_release(&fibers);
 	replay_release(&replay);
 	function_log_free(&log);
 	histograms_free(&histograms);
-	fuzz_must(budget.left == BUDGET, "memory is not given back");
+	fuzz_must(budget.left == BUDGET, "memory was not returned");
 	for (uint32_t i = 0; i < checkers.count; i++)
 		index_check_free(checkers.track[i].index);
 	free(cells);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_summary - reads the input as a summary.json. One that is accepted is
- * printed and written again, and what was written must be accepted, too.
+ * fuzz_summary - reads the input as a summary.json. An accepted summary is
+ * printed and written; the result must be accepted again.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "collector/show/summary_print.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A folder whose summary.json is what this descriptor is of. */
+/* The summary.json of g_folder is a link to this descriptor. */
 #define INPUT_FD 900
 #define INPUT_LINK "/proc/self/fd/900"
 
@@ -41,7 +41,7 @@ static void set_summary(const void *data, size_t size)
 	close(fd);
 }
 
-/* As JSON, in memory that the caller frees. */
+/* Returns the JSON text, which the caller frees. */
 static char *write_again(const struct summary *summary, size_t *size)
 {
 	char *text = NULL;
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_must(!summary_read(g_folder, &again) &&
 				  again->function_count ==
 					  summary->function_count,
-			  "what was written is refused");
+			  "the written summary is refused");
 		free(text);
 	}
 	summary_free(&summary);

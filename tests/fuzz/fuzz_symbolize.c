@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_symbolize - has perfrec-symbolize read the input. That process may fail:
- * libdw is not ours. That this one then knows so and goes on is what is tested,
- * and that it is over in time.
+ * fuzz_symbolize - lets perfrec-symbolize read the input. That process may
+ * fail, because libdw is not ours. This one must notice, go on, and finish in
+ * time.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_trace - reads the input as a trace. Events that contradict each other
- * are a finding, too.
+ * fuzz_trace - reads the input as a trace. Contradicting events are findings as
+ * well.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +11,11 @@
 #include "collector/cut/trace_cut.h"
 #include "collector/read/call_search.h"
 #include "collector/read/calls.h"
+#include "collector/read/trace_bounds.h"
+#include "collector/read/trace_origin.h"
 #include "collector/read/trace_read.h"
 #include "collector/read/trace_sched.h"
 #include "collector/read/trace_sums.h"
-#include "collector/read/trace_bounds.h"
 #include "collector/read/window.h"
 #include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
@@ -23,7 +24,7 @@
 
 static volatile uint64_t g_sink;
 
-/* Reads all that @event says. */
+/* Reads all fields of @event. */
 static void use_event(struct trace_reader *reader, struct trace_event *event)
 {
 	struct wire flows = event->fields;
@@ -85,8 +86,18 @@ static void use(const char *path)
 	trace_reader_close(&reader);
 }
 
-/* The same file summed up: no more calls than begins, and no more time than
- * there is. */
+static void find_origin(const char *path)
+{
+	struct trace_origin origin;
+
+	if (trace_origin_read(path, &origin))
+		return;
+	g_sink += strlen(origin.host) + strlen(origin.boot);
+	fuzz_must(origin.boottime_ns && origin.realtime_ns,
+		  "an origin has both clocks");
+}
+
+/* The sums have no more calls than begins, and no more time than the trace. */
 static void sum_up(const char *path)
 {
 	struct calls *calls = NULL;
@@ -110,8 +121,8 @@ static void sum_up(const char *path)
 	calls_free(&calls);
 }
 
-/* What `perfrec report` says of it when the collector was killed: each call is
- * in the sum of a function, or said to be in none. */
+/* Runs `perfrec report` for a killed collector: each call counts in a
+ * function's sum, or as missing. */
 static void rebuild(const char *path)
 {
 	struct trace_sums *sums = NULL;
@@ -139,8 +150,8 @@ static void rebuild(const char *path)
 	trace_sums_free(&sums);
 }
 
-/* Where thread @tid ran: its stretches do not overlap, and all that it did
- * between two times is as long as that is. */
+/* Stretches of thread @tid do not overlap, and its states between two times add
+ * up to the difference. */
 static void check_thread(const struct trace_sched *sched, int64_t tid)
 {
 	const struct trace_stretch *at;
@@ -173,7 +184,7 @@ static void schedule(const char *path)
 	trace_sched_free(&sched);
 }
 
-/* The middle third of the time that @bounds has. */
+/* Returns the middle third of @bounds. */
 static struct time_range middle(const struct trace_bounds *bounds)
 {
 	uint64_t third = (bounds->last_ns - bounds->first_ns) / 3;
@@ -184,7 +195,7 @@ static struct time_range middle(const struct trace_bounds *bounds)
 				    bounds->last_ns - third + 1 };
 }
 
-/* What is in a range of it: each slice that begins ends, and not before. */
+/* Each slice in a range begins before it ends. */
 static void look_through(const char *path, struct time_range range)
 {
 	const struct window_choice choice = { .range = range };
@@ -208,7 +219,7 @@ static void look_through(const char *path, struct time_range range)
 	window_close(&window);
 }
 
-/* Calls that are found are in the range, the longest first. */
+/* Found calls are in the range, longest first. */
 static void search(const char *path, struct time_range range)
 {
 	const struct call_wish wish = { .function = "*",
@@ -244,7 +255,7 @@ static void ranges(const char *path)
 	search(path, middle(&bounds));
 }
 
-/* The begins and ends of the calls of a trace. */
+/* Counts the begins and ends of a trace. */
 static struct trace_read_totals totals_of(const char *path)
 {
 	struct trace_reader *reader = NULL;
@@ -260,8 +271,8 @@ static struct trace_read_totals totals_of(const char *path)
 	return totals;
 }
 
-/* Cuts of it: whatever the trace is, a cut ends what it begins, and has nothing
- * outside of its ranges. */
+/* Any cut ends each slice that it begins, and has nothing outside of its
+ * ranges. */
 static void cut(const char *path)
 {
 	struct trace_read_totals all = totals_of(path), part;
@@ -301,6 +312,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	use(path);
+	find_origin(path);
 	sum_up(path);
 	rebuild(path);
 	schedule(path);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_unwind - takes the input for an ELF file, and unwinds made-up stacks
- * through its code, as if it were part of this program.
+ * fuzz_unwind - takes the input for an ELF file and unwinds made-up stacks
+ * through its code, as if this program contained it.
  */
 #include "collector/base/budget.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
-#include "collector/stacks/stack_cache.h"
 #include "collector/names/symbols.h"
-#include "collector/stacks/unwind.h"
-#include "collector/stacks/unwind_file.h"
+#include "collector/profile/stack_cache.h"
+#include "collector/profile/unwind.h"
+#include "collector/profile/unwind_file.h"
 #include "shared/record_ext.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/random.h"
@@ -49,7 +49,7 @@ static void unwind_one(struct unwind *unwind, struct stack_cache *cache,
 		.stack = (const uint8_t *)stack,
 		.stack_bytes = (uint32_t)(next_random(&g_random) %
 					  (sizeof(stack) + 1)),
-		/* Half of them as of threads that are blocked. */
+		/* Half of the stacks belong to blocked threads. */
 		.unknown_reg = next_random(&g_random) % 2
 				       ? ~(1ULL << RECORD_REG_IP |
 					   1ULL << RECORD_REG_SP)
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (at == MAP_FAILED)
 		return 0;
 	log_init("fuzz_unwind", LOG_ERR);
-	g_random = 1; /* the same input, the same stacks */
+	g_random = 1; /* the same stacks for each input */
 	code.start = (uintptr_t)at;
 	unwind_all(&code);
 	munmap(at, size);

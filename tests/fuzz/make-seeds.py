@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# make-seeds.py BUILD - make the seeds of some targets in tests/fuzz/corpus
-# again: when the format has changed that they are in. Inputs that fuzzing found
-# have other names, and stay.
+# make-seeds.py BUILD - makes the seeds of some targets in tests/fuzz/corpus again
+# after their format has changed. Inputs found by fuzzing have other names and stay.
 #
-# Profiles and summaries are those of a recording of tests/progs/demo; call frame
-# information is that of a file of tests/fuzz/corpus/unwind.
+# Profiles and summaries come from a recording of tests/progs/demo, call frame
+# information from a file of tests/fuzz/corpus/unwind. "make e2e-programs" compiles
+# the recorded programs.
 import gzip, os, re, struct, subprocess, sys, tempfile
 
 build = os.path.abspath(sys.argv[1])
@@ -39,6 +39,45 @@ def recording():
         with open(os.path.join(out, 'summary.json'), 'rb') as summary:
             seed('summary', 'demo.json', summary.read())
     seed('summary', 'empty.json', b'{"perfrec": {}}')
+
+
+# Traces of some programs, and these with their indexes (index_input.h).
+def traces():
+    with tempfile.TemporaryDirectory() as folder:
+        def record(program, *arguments, options=()):
+            out = os.path.join(folder, program)
+            subprocess.run([build + '/perfrec', 'record', '-q', '--cpu=off',
+                            *options, '-o', out, '--',
+                            build + '/tests/progs/trace/' + program,
+                            *arguments],
+                           check=True, stdout=subprocess.DEVNULL, cwd=folder)
+            with open(out + '/trace.pftrace', 'rb') as file:
+                trace = file.read()
+            with open(out + '/trace.index', 'rb') as file:
+                index = file.read()
+            return trace, struct.pack('<H', len(trace)) + trace + items(index)
+
+        for program, *arguments in (['ranges', '3'],
+                                    ['counters', '4', '9', '2', 'calls']):
+            trace, pair = record(program, *arguments)
+            seed('keep', program + '.pftrace', trace)
+            seed('beside', program, pair)
+        # Several checkpoints need some 4,000 spans, so the trace is compressed.
+        trace, pair = record('flushed', '%s/perfrec ctl -o %s/flushed flush' %
+                             (build, folder),
+                             options=('--compress', '--alloc=off'))
+        seed('beside', 'checkpoints', pair)
+        seed('index', 'checkpoints', pair)
+
+
+# The items of all batches, without their heads (collector/trace/index_items.h).
+def items(index):
+    at, out = 16, b''
+    while at + 32 <= len(index):
+        count, = struct.unpack_from('<I', index, at)
+        out += index[at + 32:at + 32 + count]
+        at += 32 + count
+    return out
 
 
 def hellos():
@@ -160,6 +199,7 @@ def switches():
 
 
 recording()
+traces()
 hellos()
 requests()
 map_logs()

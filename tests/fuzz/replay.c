@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay - the main function of a target without libFuzzer: runs each file that
- * is named on the command line, and each file of the folders that are. Ends
- * with how many there were. When one crashes it says which.
+ * replay - the main function of a target without libFuzzer. It runs all named
+ * files and the files of all named folders, and prints their number. On a crash
+ * it names the input.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
 
-static char g_path[PATH_MAX]; /* of the input that runs */
+static char g_path[PATH_MAX]; /* current input */
 static unsigned int g_inputs;
 
 static void name_input(int number)
@@ -42,7 +42,7 @@ static void watch_crashes(void)
 
 static void replay_file(int fd, size_t size)
 {
-	/* As large as the input: a read beyond it is seen. */
+	/* Exactly as large as the input, to detect reads beyond it. */
 	uint8_t *data = malloc(size + !size);
 
 	fuzz_must(data && read(fd, data, size) == (ssize_t)size, g_path);

@@ -1,15 +1,15 @@
-# The page in a headless Chromium (tests/page/README.md). Asked for by itself,
-# it fails where there is no Chromium; `make check` says that it is left out.
+# The page in a headless Chromium (tests/page/README.md). `make check-page` fails
+# without Chromium; `make check` skips it and says so.
 check-all: PAGE_MAY_SKIP = 1
 
 .PHONY: check-page
-check-page: all $(O)/page_template.html $(O)/tests/progs/demo
+check-page: all $(O)/page_template.html $(O)/tests/progs/demo $(O)/tests/tools/within
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) PAGE_MAY_SKIP=$(PAGE_MAY_SKIP) sh tests/page/run.sh
 
-# The same with Lua and SQLite, from Debian's sources; it fetches and builds
-# these. Where they are already, check-page has them, too.
+# The same with Lua and SQLite; it fetches and builds them from Debian's sources.
+# If they exist already, check-page includes them.
 .PHONY: check-page-real
-check-page-real: all $(O)/page_template.html $(O)/tests/progs/demo
+check-page-real: all $(O)/page_template.html $(O)/tests/progs/demo $(O)/tests/tools/within
 	$(Q)sh tests/real/fetch-build.sh $(REAL_DIR)
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) PAGE_ALL=1 sh tests/page/run.sh Recorded
 

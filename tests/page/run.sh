@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # run.sh [CLASS[.TEST]]... - the tests of the page, for perfrec in $O. Without
-# Chromium or Python this fails; with PAGE_MAY_SKIP=1, as in `make check`, they
-# are left out, and the last line says so. PAGE_SHOTS=DIR keeps screenshots there.
+# Chromium or Python this fails. With PAGE_MAY_SKIP=1, as in `make check`, it
+# skips them, and says so in its last line. PAGE_SHOTS=DIR keeps screenshots.
 set -u
 
 O=${O:-build}
@@ -15,5 +15,5 @@ for program in python3 chromium; do
 	test "${PAGE_MAY_SKIP:-}" && exit 0
 	exit 1
 done
-PYTHONDONTWRITEBYTECODE=1 exec timeout -k 10 600 \
+PYTHONDONTWRITEBYTECODE=1 exec "$O/tests/tools/within" 600 \
 	python3 "$here/test_page.py" "$O" "$@"

@@ -33,7 +33,7 @@ static uint64_t next_random(struct worker *worker)
 	return worker->random;
 }
 
-/* What is freed must be what was allocated. */
+/* Checks that a freed block has its content, and frees it. */
 static void take_back(void *block)
 {
 	unsigned char *bytes = block;
@@ -73,7 +73,7 @@ static void *work(void *context)
 		void *block = make(worker);
 
 		if (i % 4 == 0)
-			/* order: sc, what is in a block is another thread's */
+			/* order: sc, another thread wrote the block */
 			block = atom_xchg_sc(
 				&g_slot[next_random(worker) % SLOTS], block);
 		take_back(block);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count_alloc_preload - counts what a program allocates and frees, so that
- * perfrec's totals can be compared with somebody else's from the same run. It
- * stands behind perfrec's shim in LD_PRELOAD, and shares no code with it.
+ * count_alloc_preload - counts the allocations and frees of a program, so that
+ * tests can compare perfrec's totals with an independent count of the same run.
+ * LD_PRELOAD lists it after perfrec's shim. The two share no code.
  *
  * The counts of a process image lie in a file that is mapped shared,
- * $COUNT_OUT.NAME.PID.N, as 64-bit words in the order of struct counts:
- * complete at every moment, and nothing is to be done at exit. A forked child
- * starts from zero, with a file of its own and no blocks.
+ * $COUNT_OUT.NAME.PID.N, as 64-bit words in the order of struct counts. So they
+ * are complete at every moment, without work at exit. A forked child starts
+ * from zero, with a file of its own and no blocks.
  *
- * One lock around a table of all live blocks: slow and plain. Counted is from
- * where libc knows its environment, as perfrec does. An operator new and the
- * malloc() inside it are one. Not for programs that allocate in signal
+ * One lock around a table of all live blocks: slow and plain. Counting starts
+ * when libc knows its environment, as perfrec does. An operator new and the
+ * malloc() inside it count as one. Not for programs that allocate in signal
  * handlers.
  */
 #include <dlfcn.h>
@@ -65,8 +65,7 @@ static struct {
 	void *(*pvalloc)(size_t);
 } g_real;
 
-/* --- what dlsym() needs while we look for the real ones ----------------------
- */
+/* --- what dlsym() needs while we look for the real ones ------------------ */
 
 static char g_early[EARLY_BYTES] __attribute__((aligned(16)));
 static size_t g_early_used;
@@ -106,8 +105,7 @@ static void find_real(void)
 	searching = false;
 }
 
-/* --- the table ---------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
 static void *map(size_t bytes, int fd)
 {
@@ -222,8 +220,7 @@ static void put_in(uintptr_t address, uint64_t size)
 	g_live++;
 }
 
-/* --- counting ----------------------------------------------------------------
- */
+/* --- counting ------------------------------------------------------------ */
 
 static void *allocated(void *block, size_t size)
 {

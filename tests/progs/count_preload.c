@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count_preload - counts every call of every instrumented function, and how
- * often every path of calls was taken, so that perfrec's counts and trees can
- * be compared with somebody else's from the same run. (Paths are those of
- * programs in which every call returns: longjmp() and the like make others.)
- * It stands behind perfrec's shim in LD_PRELOAD, which calls its hooks.
+ * count_preload - counts the calls of each instrumented function and of each
+ * path of calls, so that tests can compare perfrec's counts and trees with an
+ * independent count of the same run. (Paths are right in programs in which
+ * every call returns: longjmp() and the like make others.) LD_PRELOAD lists it
+ * after perfrec's shim, which calls its hooks.
  *
- * The counts lie in a file that is mapped shared, $COUNT_OUT.PID: they are
- * complete at every moment, also after kill -9, and there is nothing to do at
- * exit. An image that exec() puts into the same process gets $COUNT_OUT.PID.2
- * and so on. The load map is kept beside it, in ... .maps, for
- * tools/count_names to find the names; it is written again when a function lies
- * outside all that is known.
+ * The counts lie in a file that is mapped shared, $COUNT_OUT.PID. So they are
+ * complete at every moment, also after kill -9, without work at exit. An image
+ * that exec() puts into the same process gets $COUNT_OUT.PID.2 and so on. The
+ * load map lies beside it, in ... .maps, for tools/count_names to find the
+ * names. It is written again when a function lies outside the known mappings.
  *
  * Each thread has a table of its own, found through a thread-local pointer.
- * A signal handler may interrupt a count in its own thread and count too:
- * entries are claimed by compare and swap, and calls are added in one
- * instruction. Slow paths (the first call of a process, of a thread, of a
- * function in a thread) run with all signals blocked and use no function of
- * the C library that could lock, allocate or be cancelled.
+ * A signal handler may interrupt a count in its own thread and count as well:
+ * compare and swap claims entries, and one instruction adds a call. Slow paths
+ * (the first call of a process, of a thread, of a function in a thread) run
+ * with all signals blocked. They use no function of the C library that could
+ * lock, allocate or be cancelled.
  *
- * A fork's child starts from zero: what says that a process is ready lies in
- * a page that the kernel wipes on fork.
+ * A fork's child starts from zero: the flag that the process is ready lies in a
+ * page that the kernel wipes on fork.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +41,7 @@
 
 enum state { STATE_NONE, STATE_STARTING, STATE_READY, STATE_OFF };
 
-/* Of this process alone: all zero in a child after fork. */
+/* The state of this process. The kernel clears it in a child after fork. */
 struct home {
 	uint32_t state; /* enum state */
 	uint32_t maps_lock;
@@ -65,8 +64,7 @@ static __thread struct {
 	uint64_t path; /* that is open: its place + 1; 0: none */
 } t_own __attribute__((tls_model("initial-exec")));
 
-/* --- files ------------------------------------------------------------------
- */
+/* --- files --------------------------------------------------------------- */
 
 /* No cancellation points, no locks. */
 static int sys_open(const char *path, int flags)
@@ -180,8 +178,7 @@ static struct count_file *map_file(void)
 	return file;
 }
 
-/* --- the load map -----------------------------------------------------------
- */
+/* --- the load map -------------------------------------------------------- */
 
 /* A line of /proc/self/maps, character by character: "start-end perms ...". */
 struct maps_parser {
@@ -270,8 +267,7 @@ static void ATTR_NOINLINE new_function(struct home *home, uint64_t address)
 	errno = saved_errno;
 }
 
-/* --- the first call of a process and of a thread -----------------------------
- */
+/* --- the first call of a process and of a thread ------------------------- */
 
 /* The page that says whether this process is ready. */
 static struct home *find_home(void)
@@ -344,8 +340,7 @@ static void ATTR_NOINLINE start_thread(void)
 	errno = saved_errno;
 }
 
-/* --- the hooks
- * ---------------------------------------------------------------- */
+/* --- the hooks ----------------------------------------------------------- */
 
 /* The entry of @key among the @count at @entries, or NULL if there is no room;
  * *@is_new: it was free. */
@@ -405,8 +400,8 @@ static void path_enter(struct count_table *table, uint64_t address)
 	t_own.path = (uint64_t)(entry - table->paths) + 1;
 }
 
-/* Callees that never returned end, too. What is not open was entered by the
- * parent of a forked child. */
+/* Also ends callees that never returned. Ignores the exit of a function that is
+ * not open: the parent of a forked child entered it. */
 static void path_exit(const struct count_table *table, uint64_t address)
 {
 	uint64_t path = t_own.path, key;

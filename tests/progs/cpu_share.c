@@ -114,7 +114,7 @@ static int at_once(int count, const char *how)
 
 	if (strcmp(how, "exit") != 0)
 		pid = fork();
-	/* The parent of what is killed only waits. */
+	/* The parent of the killed process only waits. */
 	if (!pid || !stay)
 		crowd(count, stay);
 	if (!pid && !strcmp(how, "kill"))

@@ -32,8 +32,7 @@ struct document {
 	char text[]; /* room for g_words words */
 };
 
-/* --- the queue: a bounded one, closed by its writer ------------------------
- */
+/* --- the queue: a bounded one, closed by its writer ---------------------- */
 
 struct queue {
 	pthread_mutex_t lock;
@@ -86,8 +85,7 @@ static void queue_close(struct queue *queue)
 	pthread_mutex_unlock(&queue->lock);
 }
 
-/* --- the writer: documents of made-up words --------------------------------
- */
+/* --- the writer: documents of made-up words ------------------------------ */
 
 struct random {
 	uint64_t state;
@@ -154,8 +152,7 @@ static void *writer_main(void *argument)
 	return NULL;
 }
 
-/* --- the indexers: words to counts -----------------------------------------
- */
+/* --- the indexers: words to counts --------------------------------------- */
 
 struct entry {
 	char word[WORD_BYTES]; /* "": free */
@@ -253,8 +250,7 @@ static void *indexer_main(void *argument)
 	return NULL;
 }
 
-/* --- the result -------------------------------------------------------------
- */
+/* --- the result ---------------------------------------------------------- */
 
 STEP void index_merge(struct index *into, const struct index *from)
 {

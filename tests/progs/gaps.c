@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * gaps CALLS THREADS FILE - each thread calls work() CALLS times, as fast as
- * it can; prints the sum of what they did, and into FILE the longest time, in
- * microseconds, in which one of them got nowhere.
+ * it can; prints the sum of their results, and into FILE the longest time, in
+ * microseconds, in which one of them made no progress.
  */
 #include <pthread.h>
 #include <stdint.h>

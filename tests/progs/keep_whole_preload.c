@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * keep_whole_preload - for a collector that records with --keep last: nothing
- * is given up of a file, and the file system cannot take bytes out of one. So
- * the collector copies what it has kept, and when it gives the copy its name,
- * the whole trace gets another one: whole.pftrace. Any threads.
+ * keep_whole_preload - for a collector that records with --keep last: no bytes
+ * leave the trace. fallocate() fails as on a file system that cannot remove
+ * bytes from a file, so the collector copies the part that it keeps. When it
+ * renames the copy, the whole trace gets another name: whole.pftrace. Any
+ * threads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +55,7 @@ static int is_trace(int fd)
 	return strcmp(target + length - strlen(name), name) == 0;
 }
 
-/* What is to be put into the hole. */
+/* Ignores bytes for the hole. */
 ssize_t pwrite(int fd, const void *from, size_t count, off_t offset)
 {
 	if (is_trace(fd))

@@ -9,14 +9,16 @@ $(O)/tests/progs/%: tests/progs/%.c
 # compiled with -O1 and hooks, as build() of tests/e2e/lib.sh compiles smaller
 # ones; PROG_FLAGS_* adds to that. The programs that are filtered out are
 # compiled by their tests, in several ways or with libraries of the test.
-THEME_PROGS = $(filter-out cpu/places families/contained robust/own, \
+THEME_PROGS = $(filter-out cpu/places families/contained robust/own \
+	  who/context who/context_record, \
 	  $(patsubst tests/progs/%.c,%,$(foreach theme, \
-	  cpu export families heap names overhead robust tools trace waits, \
+	  cpu export families heap names overhead robust tools trace waits who, \
 	  $(wildcard tests/progs/$(theme)/*.c))))
 NO_HOOKS = -fno-instrument-functions
 PROG_FLAGS_cpu/children = -g0 $(NO_HOOKS)
 PROG_FLAGS_export/hostile_names = -g -I preload
 PROG_FLAGS_families/fork_returns = -O2
+PROG_FLAGS_who/requests = -I preload
 PROG_FLAGS_heap/known = -fno-builtin
 PROG_FLAGS_heap/lost = -fno-builtin -g0
 PROG_FLAGS_heap/native = -fno-builtin -fno-optimize-sibling-calls -g0 $(NO_HOOKS)
@@ -25,6 +27,7 @@ PROG_FLAGS_names/reload = -rdynamic
 PROG_FLAGS_names/tells_names = -I preload
 PROG_FLAGS_trace/ranges = -g -I preload
 PROG_FLAGS_trace/counters = -g -I preload
+PROG_FLAGS_trace/flushed = -g -I preload
 PROG_FLAGS_trace/many = -g
 PROG_FLAGS_robust/others = -g0 $(NO_HOOKS) -Wno-deprecated-declarations
 PROG_FLAGS_robust/steps = -Wl,-z,now

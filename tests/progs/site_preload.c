@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * site_preload - writes to $SITES_OUT.PID, when the program ends, each pair of
- * a return address and a function with which a hook was called:
+ * site_preload - writes to $SITES_OUT.PID, when the program ends, the return
+ * address and the function of each call of a hook, each pair once:
  *
  *	enter|exit MODULE RETURN-ADDRESS MODULE FUNCTION
  *
- * with addresses as in the files of the modules. So it is known which
- * instructions call hooks, and for which functions, from a run. Any threads.
- * What a child runs after fork() it writes, too, with the pairs of its parent.
+ * with addresses as in the files of the modules. So a run shows the
+ * instructions that call hooks, and their functions. Any threads. A child of
+ * fork() writes its own pairs and those of its parent.
  */
 #include <link.h>
 #include <stdio.h>

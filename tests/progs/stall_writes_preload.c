@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stall_writes_preload - a disk that hangs, for whoever it is loaded into: a
- * writev(2) to a file whose path contains $STALL_PATH waits for as long as the
- * file $STALL_WHILE exists. Any threads.
+ * stall_writes_preload - simulates a disk that hangs: a writev(2) to a file
+ * whose path contains $STALL_PATH waits while the file $STALL_WHILE exists. Any
+ * threads.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * witness_file - what witness tells, at every moment, of what it has done.
+ * witness_file - counters of the program witness, right at every moment.
  */
 #ifndef PERFREC_TESTS_PROGS_WITNESS_FILE_H
 #define PERFREC_TESTS_PROGS_WITNESS_FILE_H

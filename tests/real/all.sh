@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The whole of `make check-real`, one part after the other, each to its end
-# even if the one before has failed. Prints how long each has taken, and at the
-# end the sum of all of them: "N passed, N failed, N skipped".
+# The whole of `make check-real`, one part after the other. A part also runs if an
+# earlier one has failed. Prints the time of each part, and at the end the sum of
+# all parts: "N passed, N failed, N skipped".
 #
 # usage: all.sh BUILD DIR
 #
@@ -31,7 +31,7 @@ run()
 	} | tee "$work/log"
 	read -r status <"$work/status"
 	grep -E '^[0-9]+ passed, [0-9]+ failed' "$work/log" >"$work/sums"
-	# What ends before it can count is one that failed.
+	# A part that ends before it can count has failed.
 	case $status in
 	0 | 77) ;;
 	*)	bad=1
@@ -44,7 +44,8 @@ run()
 
 export CPU_STRICT=1 O="$build"
 run cpu sh "$top/scripts/run-e2e.sh" -j 1 cpu/engines cpu/counted-once
-for one in record-real rebuild unmodified annotate heap-real waits-real; do
+for one in record-real rebuild unmodified annotate heap-real waits-real \
+		suites-real; do
 	run $one sh "$here/$one.sh" "$build" "$dir"
 done
 awk '{ passed += $1; failed += $3; skipped += $5 }

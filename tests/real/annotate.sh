@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Patches annotations (perfrec.h) into memcached, a server with threads, and
-# records it under load: the slice in which its main thread hands a connection
-# over and those of the requests on it, on the worker's thread, are linked by a
-# flow of their own.
+# records it under load. The main thread hands a connection over in a slice. A flow
+# of its own links this slice with the requests on the worker's thread.
 #
 # usage: annotate.sh BUILD DIR
 #
@@ -73,7 +72,7 @@ build_memcached() {
 made_annotated() {
 	fetch memcached
 	need_package /usr/include/event.h libevent-dev
-	# Anew, if what it is made of is newer.
+	# Builds it again if a source is newer.
 	if [ ! -e "$tree/load" ] ||
 		[ "$top/preload/perfrec.h" -nt "$tree/load" ] ||
 		[ "$here/annotate.sh" -nt "$tree/load" ]; then
@@ -88,7 +87,7 @@ made_annotated() {
 	fi
 }
 
-# Each request's flow starts on the main thread and is taken up on another one,
+# Each request's flow starts on the main thread and continues on another one,
 # always the same; nothing was lost.
 linked() {
 	awk '

@@ -31,9 +31,9 @@ same_counts() {
 	END { if (NR > 20) print NR - 20 " more"; exit NR > 0 }'
 }
 
-# compare_counts NAME BUILD DATA OUT COUNTFILE...: the recording DATA keeps
-# every rule, lost nothing, and has the counts of the counting library; these
-# are left in OUT. Says what is wrong and returns 1, or one line and 0.
+# compare_counts NAME BUILD DATA OUT COUNTFILE...: the recording DATA keeps every
+# rule, lost nothing, and has the counts of the counting library, which OUT gets.
+# Prints the error and returns 1, or one line and 0.
 compare_counts() {
 	name=$1
 	build=$2
@@ -50,7 +50,7 @@ compare_counts() {
 				printf "%d\t%s\n", calls[name], name }' \
 			>"$counts.summary"
 	lost=$(jq '.totals | .dropped_spans + .truncated_spans +
-		.unslotted_spans + .vfork_spans + .muted_spans +
+		.unslotted_spans + .vfork_spans + .muted_spans + .edge_spans +
 		.filtered_spans + .folded_spans +
 		.broken_rings' "$data/summary.json")
 	if [ "$lost" != 0 ]; then
@@ -124,8 +124,8 @@ profile_lines() {
 	done
 }
 
-# same_lines LINES: LLVM's addr2line says the same of them. (That of binutils 2.40
-# takes functions of headers for functions of the source that includes them.)
+# same_lines LINES: LLVM's addr2line prints the same lines. (binutils 2.40 takes
+# functions of headers for functions of the source that includes them.)
 same_lines() {
 	cut -f 1 "$1" | sort -u | while read -r file; do
 		awk -F '\t' -v file="$file" '$1 == file' "$1" >"$1.file"
@@ -169,11 +169,11 @@ compare_profile() {
 	echo "$1: profile agrees, and addr2line on $(wc -l <"$3.lines") functions"
 }
 
-# compare_cpu NAME BUILD DATA SHORT: the CPU time of the recording DATA is within
-# 2 %, or 10 ms, of what wait4() says of the program and its children. Of at least
-# a second, at most 2 % is of functions that nobody knows: a shorter one has too
-# few samples for that, and is wrong unless SHORT is "yes". Says so, or what is
-# wrong and returns 1.
+# compare_cpu NAME BUILD DATA SHORT: the CPU time of the recording DATA is within 2 %,
+# or 10 ms, of wait4() for the program and its children. If it is at least a second,
+# at most 2 % belongs to unknown functions. A shorter program has too few samples
+# for that, and is an error unless SHORT is "yes". Prints the result, or prints the
+# error and returns 1.
 compare_cpu() {
 	"$2/perfrec" report --view cpu --limit 0 "$3" >"$3/cpu.txt" || return 1
 	unknown=$(awk '$NF == "[unknown]" { print $3; exit }' "$3/cpu.txt")

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds real programs that nobody here wrote, instrumented: Lua and SQLite,
-# from Debian's source packages.
+# Builds real programs of other authors, instrumented: Lua and SQLite, from
+# Debian's source packages.
 #
 # usage: fetch-build.sh DIR [--plain|--quick]
 #
 # Leaves DIR/lua, DIR/sqlite3 (the shell) and DIR/sqlite_threads; with
 # --plain also DIR/lua.plain and so on, without instrumentation. With --quick
-# SQLite is compiled with -O1, in half the time. What is in DIR already is not
-# made again, but an SQLite of --quick only does for --quick. Exits with 77 and
-# a reason when they cannot be fetched or unpacked.
+# SQLite is compiled with -O1, in half the time. Existing programs are not built
+# again, but an SQLite of --quick serves --quick only. Exits with 77 and a reason
+# if the sources cannot be fetched or unpacked.
 set -eu
 
 dir=$1
@@ -22,7 +22,7 @@ dir=$(cd "$dir" && pwd)
 
 # shellcheck source=tests/real/fetch.sh
 . "$here/fetch.sh"
-# Its programs are those of the end-to-end tests, too.
+# The end-to-end tests use its programs as well.
 purpose=check
 
 # build_lua OUTPUT FLAG...

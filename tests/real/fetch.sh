@@ -13,7 +13,7 @@ private_apt() {
 		-o APT::Sandbox::User=root "$@"
 }
 
-# Which packages install-deps.sh installs when one is missing. $here is the
+# The packages that install-deps.sh installs when one is missing. $here is the
 # folder of this file.
 purpose=real
 
@@ -25,9 +25,9 @@ is_there() {
 	esac
 }
 
-# need_package COMMAND|FILE PACKAGE: when it is not there, root installs all
-# packages of the purpose; others are told. Exits with 77 when it is still
-# not there.
+# need_package COMMAND|FILE PACKAGE: if it is missing, root installs all packages
+# of the purpose, and other users get a message. Exits with 77 if it is still
+# missing.
 need_package() {
 	is_there "$1" && return
 	if [ "$(id -u)" = 0 ]; then
@@ -38,8 +38,8 @@ need_package() {
 	exit 77
 }
 
-# fetch PACKAGE...: the sources of each, unpacked, in $dir/src. What is there
-# is not fetched again. Exits with 77 and a reason when it cannot be.
+# fetch PACKAGE...: the sources of each, unpacked, in $dir/src. Existing sources are
+# not fetched again. Exits with 77 and a reason if it fails.
 fetch() {
 	missing=
 	for package; do

@@ -52,7 +52,7 @@ told()
 	fail "pprof $*: nothing matches '$regex'"
 }
 
-# Keeps half of what it allocates, for three snapshots' time.
+# Keeps half of its allocated memory, for the time of three snapshots.
 cat >grows.c <<'SOURCE'
 #include <stdlib.h>
 #include <unistd.h>
@@ -87,7 +87,7 @@ pprof()
 		fail "no two snapshots: $(ls data)"
 	fi
 	told '^Type: inuse_space' -top -unit=b -base "$1" "$2"
-	# What came between the first snapshot and the end is less than all.
+	# The growth between the first snapshot and the end is less than the sum.
 	told '^ *[12][0-9]{5}B .* keep$' -top -unit=b -base "$1" $heap
 }
 

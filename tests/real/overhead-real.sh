@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Real programs within a budget (`perfrec record --overhead 5%`): how long they
-# take, what was muted, and whether the ten functions at the top are those that
-# perf finds in the plain build.
+# take, which functions are muted, and whether perf finds the same ten top
+# functions in the plain build.
 #
 #     lua         tests/real/workload.lua
 #     sqlite      SQLite's own speed test
@@ -14,17 +14,17 @@
 #
 # usage: overhead-real.sh BUILD DIR [NAME...]
 #
-# Must hold of each, however busy the machine is: the output is that of the plain
-# build; nothing is lost; at least 95 % of the CPU samples lie in named spans; the
-# trace keeps every rule. Of lua, sqlite and tcc, which make the same calls each
-# time: with --count '*' and with the budget, each function has as many calls as a
-# counting library finds in a run of its own (what was off at times: no more). Of
-# redis, which a daemon with a budget records: its text is its file's when the
-# recording is stopped.
+# Asserted for each program, however busy the machine is: the output is that of the
+# plain build; nothing is lost; at least 95 % of the CPU samples lie in named spans;
+# the trace keeps every rule. Asserted for lua, sqlite and tcc, which make the same
+# calls each time: with --count '*' and with the budget, each function has the number
+# of calls that a counting library finds in a run of its own (functions that were off
+# at times: no more). Asserted for redis, recorded by a daemon with a budget: its
+# text equals its file when the recording is stopped.
 #
-# Printed, not asserted: times, and the table of ten (overhead_top.awk). BUILD is
-# the make's $(O); DIR/budget caches the programs. Ends with a line "N passed, N
-# failed, N skipped". Exits with 77 when the sources cannot be fetched.
+# Printed only: times, and the table of ten (overhead_top.awk). BUILD is the make's
+# $(O); DIR/budget caches the programs. Ends with a line "N passed, N failed, N
+# skipped". Exits with 77 when the sources cannot be fetched.
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -115,8 +115,8 @@ run_leveldb()
 	"$@" "$dir/leveldb.$kind" "$work/db" 200000
 }
 
-# serve LOAD COMMAND...: COMMAND is the server, in the background, and LOAD what it
-# must do; then it is ended.
+# serve LOAD COMMAND...: runs the server COMMAND in the background, puts LOAD on it,
+# and ends it.
 serve()
 {
 	load=$1
@@ -185,7 +185,7 @@ same()
 	wrong "$1: not the output of the plain build"
 }
 
-# record RUN OPTION...: into $work/RUN; nothing may be wrong with it.
+# record RUN OPTION...: records into $work/RUN; checks for errors.
 record()
 {
 	into=$1
@@ -331,8 +331,8 @@ stopped()
 
 # --- the table ------------------------------------------------------------------
 
-# Which functions perf finds, in the plain build: a sample's stack on each line,
-# the leaf first, of functions of the program only; "-" is code of others.
+# The functions that perf finds in the plain build: a sample's stack on each line,
+# the leaf first, with functions of the program only; "-" is other code.
 sampled()
 {
 	command -v perf >/dev/null || return 0

@@ -7,12 +7,12 @@
 #
 #	PROGRAM.plain		without hooks
 #	PROGRAM.entry, .calls	by perfrec cc --hooks=entry, --hooks=calls
-#	PROGRAM.witness		of lua, sqlite and tcc: the entry build with
+#	PROGRAM.witness		lua, sqlite and tcc only: the entry build with
 #				entry_witness.c
 #
-# in DIR/budget; memcached and redis are folders. BUILD is the make's $(O). What is
-# there is not made again, unless entry.specs of BUILD is newer. Exits with 77 when sources
-# cannot be fetched.
+# in DIR/budget; memcached and redis are folders. BUILD is the make's $(O). Existing
+# programs are not built again, unless entry.specs of BUILD is newer. Exits with 77
+# when sources cannot be fetched.
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -41,7 +41,7 @@ compilers_of()
 	esac
 }
 
-# Of a witness, what is linked; else nothing. Its hook is the counting library's.
+# The objects to link into a witness. The counting library has its hook.
 witness_of()
 {
 	[ "$1" = witness ] || return 0
@@ -50,8 +50,8 @@ witness_of()
 	echo "$made/entry_witness.o -Wl,--unresolved-symbols=ignore-all"
 }
 
-# What depends on addresses and on the time of day is taken out: the same calls in
-# each run.
+# Removes the use of addresses and of the time of day, so that each run makes the
+# same calls.
 build_lua()
 {
 	src=$(echo "$dir"/src/lua5.4-*/src)
@@ -114,7 +114,7 @@ build_memcached()
 	need_package /usr/include/event.h libevent-dev
 	cp -pr "$dir"/src/memcached-*/ "$1"
 	(cd "$1"
-		# Patches have made newer what is generated from it already.
+		# Debian's patches are newer than the generated files.
 		touch aclocal.m4
 		touch configure config.h.in
 		find . -name Makefile.in -exec touch {} +

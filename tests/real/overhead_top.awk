@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# overhead_top.awk - holds the functions at the top of a recording against the
-# stacks of a sampled run of the plain build:
+# overhead_top.awk - compares the top functions of a recording with the stacks of a
+# sampled run of the plain build:
 #
 #	awk -F '\t' -f overhead_top.awk TOLD STACKS
 #
 # TOLD has a line for each function: name, state, calls, recorded calls, self time,
 # CPU time by samples. STACKS has a stack on each line, the leaf first. A sample
-# counts for the first function of its stack that is recorded, as that is what a
-# recording shows as self time; where a part of the calls of a function is recorded,
-# for this part. Functions that wait (the share of CPU time in their self time is less
-# than a tenth of what it is in all, with samples enough to say so) are at the top of
-# no sampled run, and left out.
+# counts for the first recorded function of its stack, because a recording shows it
+# as self time there; if a part of the calls of a function is recorded, for this part.
+# Functions that wait (the share of CPU time in their self time is less than a tenth
+# of the share in all, with enough samples to show it) cannot be at the top of a
+# sampled run, and are left out.
 #
-# Prints how many of the ten first agree, those that do not, and the ten that have
-# the most samples of their own, with what the recording says of them.
+# Prints how many of the first ten agree, the functions that do not, and the ten with
+# the most samples of their own, with their figures in the recording.
 
 # Compilers name parts and copies of functions; parameters are not compared.
 function short(text) {

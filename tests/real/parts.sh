@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 #
-# Sourced by the scripts of `make check-real`: what they need, and how they
-# count. $here is this folder.
+# Sourced by the scripts of `make check-real`: tools and counters. $here is this
+# folder.
 
 # need_tools BUILD: programs of perfrec and of the tests that are not there are
 # made, so that each script can be run alone. BUILD is the make's $(O), absolute.
@@ -14,15 +14,15 @@ need_tools() {
 	done
 	[ -n "$missing" ] || return 0
 	top=$(cd "$here/../.." && pwd)
-	# A make of its own, not a part of the one that runs us.
+	# This make must not join the make that runs us.
 	(unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 		make -s -C "$top" O="${1#"$top"/}" real-tools) >&2
 }
 
 passed=0 failed=0 skipped=0
 
-# part NAME COMMAND...: run it in a shell of its own, in which each failure is
-# the end, and count it. Status 77 is a skip, whose reason it has printed.
+# part NAME COMMAND...: runs it in a shell of its own, which ends at each failure,
+# and counts it. Status 77 is a skip; the command has printed the reason.
 part() {
 	name=$1
 	shift

@@ -1,39 +1,39 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds every C and C++ program of a folder, as that of another tracer's tests
-# is, with `perfrec cc` before gcc and clang, at -O0 and -O2, records it, and
-# says of each whether
+# Builds every C and C++ program of a folder, such as the tests of another tracer,
+# with `perfrec cc` before gcc and clang, at -O0 and -O2, records it, and checks
+# whether
 #
-#     output and exit status are those of the program when it is not recorded;
+#     output and exit status are the same as without recording;
 #     the calls of each function are those of a counting library in the same
 #     run, in the summary and in the trace, which keeps every rule;
 #     nothing was lost, repaired or an orphan;
-#     in the trace, every path of calls was taken as often as the counting
-#     library saw it taken.
+#     in the trace, every path of calls occurs as often as the counting library
+#     counted it.
 #
 # usage: programs-of.sh BUILD FOLDER [NAME...]
 #
-# BUILD is the make's $(O). A source is NAME.c, NAME.cpp or s-NAME.c ...; what
-# has no main() becomes a library that the others are linked with. The folder
-# is only read. COMPILERS and LEVELS may be other ones, a level several flags
-# with commas between them ("-O3,-flto"). Prints a line for each; the exit
-# status is 1 if one is wrong, or if there was nothing to compare.
+# BUILD is the make's $(O). A source is NAME.c, NAME.cpp or s-NAME.c ...; a source
+# without main() becomes a library that the others are linked with. The folder is
+# only read. COMPILERS and LEVELS may be other ones, a level several flags with
+# commas between them ("-O3,-flto"). Prints a line for each program; the exit status
+# is 1 if one is wrong, or if there was nothing to compare.
 #
-# The line says why paths are not those of the counting library: "jumps" where
-# control jumps (longjmp, contexts, exit() in a thread, exceptions in clang's
-# code, which calls no hooks as it unwinds; slices may be repaired, too), "no
-# names" where a library was unloaded and the counting library cannot name its
-# functions, "no calls" where no hook was called.
+# The line says why paths differ from the counting library: "jumps" where control
+# jumps (longjmp, contexts, exit() in a thread, exceptions in clang's code, which
+# calls no hooks as it unwinds; then slices may be repaired), "no names" where a
+# library was unloaded and the counting library cannot name its functions, "no
+# calls" where no hook was called.
 #
 # uftrace's tests (commit a0e54077 of its repository, 85 sources with a main())
 # are all right, with gcc 12 and clang 14, at -O0, -O1, -O2, -Os and -O3,-flto:
-# 835 runs, and the trees of 788 are the counting library's. Not built are
+# 835 runs, and 788 have the trees of the counting library. Not built are
 # unittest.c (uftrace's own, no program) and, by clang, s-nested.c (functions in
 # functions); s-sdt.c needs <sys/sdt.h>, s-signal2.c the folder in its tree.
-# Without a tree: s-dlopen.c (no names), 2 to 7 that jump, which were read at -O0
-# beside their sources. uftrace 0.13 agreed at -O0 and -O2, but for thread-specific
-# destructors and what a thread calls after them, which it does not see
+# Without a tree: s-dlopen.c (no names), and 2 to 7 that jump, which were compared
+# with their sources by eye at -O0. uftrace 0.13 agreed at -O0 and -O2, except for
+# thread-specific destructors and later calls of a thread, which it does not see
 # (s-thread-tsd.c, s-malloc-tsd.c): there the counting library does.
 set -u
 
@@ -87,8 +87,8 @@ compile()
 		-lm >>build.log 2>&1
 }
 
-# Libraries may use each other: the second time they are linked with those
-# that are there.
+# Libraries may use each other: the second time they are linked with the existing
+# ones.
 build_libraries()
 {
 	libraries=
@@ -124,7 +124,7 @@ same_output()
 	done
 }
 
-# Some print addresses, times or ids: then all but digits.
+# Some programs print addresses, times or ids, so digits do not count then.
 without_digits()
 {
 	for part in plain.out plain.err recorded.out recorded.err; do
@@ -194,7 +194,7 @@ check_tree()
 	fi
 }
 
-# The counting library has no names of what was unloaded: all calls together.
+# The counting library has no names of unloaded functions: all calls together.
 same_sums()
 {
 	grep -Eq ': (0x[0-9a-f]+|frame_dummy): ' said.err || return 1
@@ -208,14 +208,16 @@ number()
 	jq ".totals.$1 // 0" data/summary.json
 }
 
-# check NAME: of what is built; what is wrong goes to ./wrong.
+# check NAME: checks the program; errors go to ./wrong.
 check()
 {
 	rm -rf data count.* counts* wrong
 	output plain "./$1"
+	# Children with an environment of their own lack the counting library, so
+	# perfrec is not to record them either (s-posix_spawn.c).
 	COUNT_OUT=$PWD/count LD_PRELOAD=$build/tests/progs/libcount_preload.so \
-		output recorded perfrec record -q --follow --on-full block -o data -- \
-		"./$1"
+		output recorded perfrec record -q --follow --inherit off \
+		--on-full block -o data -- "./$1"
 	if ! same_output; then
 		output plain "./$1"
 		without_digits

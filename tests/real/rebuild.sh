@@ -19,20 +19,20 @@
 #     mpi         three processes of Open MPI, in C and in Fortran
 #
 # The calls of every function are the same in a counting library, the summary,
-# the trace and the profile of the same run, nothing is lost, and the output is
-# what the program prints when it is not recorded. The CPU time is what wait4()
-# says, and where nothing jumps, nothing is repaired and no end is an orphan.
+# the trace and the profile of the same run, nothing is lost, and the output is the
+# same as without recording. The CPU time is that of wait4(), and where nothing
+# jumps, nothing is repaired and no end is an orphan.
 #
-# With :entry the program is an entry build, in which the counting library sees no
-# call: then the rest holds, there are spans, and the trace keeps every rule.
+# With :entry the program is an entry build, whose calls the counting library does
+# not see: the other rules hold, there are spans, and the trace keeps every rule.
 #
-# Prints lines for each program, goes on behind one that is wrong, and ends with
+# Prints lines for each program, continues after a wrong one, and ends with
 # "N passed, N failed, N skipped".
 #
 # usage: rebuild.sh BUILD DIR [NAME[:clang][:entry]...]
 #
-# BUILD is the make's $(O); DIR caches sources and programs. Skips what cannot be
-# fetched; exits with 1 when one is wrong, and with 77 when all are skipped.
+# BUILD is the make's $(O); DIR caches sources and programs. Skips programs that
+# cannot be fetched; exits with 1 if one is wrong, and with 77 if all are skipped.
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -63,7 +63,7 @@ jobs=-j$(nproc)
 # --- building -------------------------------------------------------------------
 # Each function builds in the current folder, a copy of the package's source.
 
-# Patches have made newer what is generated from it already.
+# Debian's patches are newer than the generated files.
 generated() {
 	touch aclocal.m4
 	touch configure config.h.in
@@ -85,7 +85,7 @@ build_zstd() {
 
 build_yaml() {
 	need_package cmake cmake
-	# CMake asks for a C compiler, too, and uses none.
+	# CMake also asks for a C compiler, and does not use it.
 	CC=$cc CXX=$cxx cmake -S . -B . -DCMAKE_BUILD_TYPE=Release \
 		-DYAML_BUILD_SHARED_LIBS=ON -DYAML_CPP_BUILD_TESTS=OFF \
 		-DCMAKE_CXX_COMPILER_LAUNCHER="perfrec;c++"

@@ -1,16 +1,27 @@
 # Lua and SQLite at full size, programs built by `perfrec cc`, which are fetched
-# and built once, into REAL_DIR, and programs as Debian ships them. Beside it,
-# tests/real/programs-of.sh records all programs of any folder.
+# and built once, into REAL_DIR, the test suites of such programs, and programs
+# as Debian ships them. Beside it, tests/real/programs-of.sh records all programs
+# of any folder.
 
 REAL_DIR ?= $(O)/real
 
-# Without root, what is not installed is named and skipped.
+# Without root, missing packages are named and their programs skipped.
 .PHONY: check-real real-tools
 check-real:
 	$(Q)sh scripts/install-deps.sh build
 	$(Q)sh scripts/install-deps.sh check real || true
 	$(Q)$(MAKE) --no-print-directory real-tools
 	$(Q)sh tests/real/all.sh $(O) $(REAL_DIR)
+
+# Programs as Debian ships them, each call recorded (unmodified.sh --patch):
+# PATCHED of them; 10 minutes on two CPUs.
+PATCHED ?=
+.PHONY: check-patch
+check-patch:
+	$(Q)sh scripts/install-deps.sh build
+	$(Q)sh scripts/install-deps.sh check real || true
+	$(Q)$(MAKE) --no-print-directory real-tools
+	$(Q)sh tests/real/unmodified.sh --patch $(O) $(REAL_DIR) $(PATCHED)
 
 # Programs within a budget, REAL_PROGRAMS of them (overhead-real.sh); each takes
 # half a minute on two CPUs with nothing else to do, the first time two.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sqlite_threads - a multi-threaded workload of SQLite: every thread has a
- * database of its own in memory, fills and queries it, and adds up what it
- * sees. Prints one line a thread, in order; the same for the same arguments.
+ * database of its own in memory, fills and queries it, and adds up the results.
+ * Prints one line a thread, in order; the same for the same arguments.
  *
  * usage: sqlite_threads THREADS ROUNDS
  */

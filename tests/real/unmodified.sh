@@ -8,25 +8,42 @@
 #     nginx       a master and two workers under load
 #     postgres    a server of many processes, and pgbench
 #
-# Output and exit status are what they are when nobody records. The CPU time is
-# what wait4() says, within 2 %, and at most 2 % of it is [unknown]. Nothing is
-# lost, and what is known of their memory is consistent.
+# Output and exit status are the same as without recording. The CPU time is that of
+# wait4(), within 2 %, and at most 2 % of it is [unknown]. Nothing is lost, and the
+# figures about their memory are consistent.
 #
-# usage: unmodified.sh BUILD DIR [NAME...]
+# --patch: each call of each function that can be moved, of these and ten more:
 #
-# BUILD is the make's $(O), DIR a folder to work in. Prints a line or two for
-# each program, and at the end "N passed, N failed, N skipped". Skips what is not
-# installed and cannot be; exits with 1 when one is wrong, and with 77 when all
-# are skipped.
+#     bash git sqlite perl lua node    loops, children, exceptions, just-in-time code
+#     python      its tests of exceptions and threads
+#     gxx clang   compilers, with 200,000 functions
+#     redis       a server under load
+#
+# The output is the same, calls nest in the trace, and nothing is lost.
+#
+# usage: unmodified.sh [--patch] BUILD DIR [NAME...]
+#
+# BUILD is the make's $(O), DIR a folder to work in. Prints a line or two for each
+# program, and at the end "N passed, N failed, N skipped". Skips programs that
+# cannot be installed; exits with 1 if one is wrong, and with 77 if all are skipped.
 set -eu
 
+patch=
+if [ "$1" = --patch ]; then
+	patch=yes
+	shift
+fi
 build=$(cd "$1" && pwd) || exit 2
 mkdir -p "$2"
 # shellcheck disable=SC2034 # of fetch.sh
 dir=$(cd "$2" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift 2
-[ $# -gt 0 ] || set -- xz ffmpeg nginx postgres
+[ $# -gt 0 ] || set -- xz ffmpeg nginx postgres \
+	${patch:+bash git sqlite perl lua node python gxx clang redis}
+# Recorded calls make the load slower, so it is a 20th.
+part=${patch:+20}
+part=${part:-1}
 # shellcheck source=tests/real/compare.sh
 . "$here/compare.sh"
 # shellcheck source=tests/real/fetch.sh
@@ -36,7 +53,7 @@ shift 2
 need_tools "$build"
 
 export PERFREC_DEADLINE_MS=20000
-# Where programs that are not root's may come, too.
+# Programs of other users need access as well.
 work=$(mktemp -d)
 chmod 755 "$work"
 trap 'rm -rf "$work"' EXIT
@@ -53,7 +70,7 @@ output()
 	echo "exit status $status" >"$folder/status"
 }
 
-# Whose program is recorded; empty: ours.
+# The user of the recorded program; empty: the own one.
 user=
 
 # record COMMAND...: not recorded, then recorded, and all is compared.
@@ -68,17 +85,45 @@ record()
 	output "$out/plain" $as "$@"
 	# shellcheck disable=SC2086 # words
 	output "$out/recorded" $as "$build/perfrec" record --quiet \
+		${patch:+--patch=all --cpu=off --alloc=off} \
 		-o "$out/data" -- "$@"
+	# perfrec says, also if --quiet, that children of vfork() are not recorded, and
+	# that there are too many stacks.
+	[ -z "$patch" ] ||
+		sed -i -E '/^perfrec(-collect)?: (lost|warning)/d' "$out/recorded/err"
 	if ! diff -r "$out/plain" "$out/recorded" >"$out/differ"; then
 		echo "$name: its output is not the same with perfrec:"
 		head -n 5 "$out/differ"
 		return 1
 	fi
 	bad=0
-	compare_cpu "$name" "$build" "$out/data" no || bad=1
-	compare_ends "$name" "$out/data" no || bad=1
+	if [ -n "$patch" ]; then
+		compare_patched || bad=1
+	else
+		compare_cpu "$name" "$build" "$out/data" no || bad=1
+	fi
+	# Exceptions end calls of moved functions.
+	compare_ends "$name" "$out/data" "${patch:-no}" || bad=1
 	compare_losses || bad=1
 	return $bad
+}
+
+compare_patched()
+{
+	jq -r --arg name "$name" '.totals |
+		"\($name): \(.functions_patched) functions patched, \(
+		.functions_unpatched) not, \(.spans) spans"' \
+		"$out/data/summary.json"
+	"$build/tests/tools/trace_check" "$out/data/trace.pftrace" >"$out/check" || {
+		tail -n 3 "$out/check"
+		return 1
+	}
+	jq -e '.totals | .functions_patched > 0 and .spans > 0 and
+		.dropped_spans + .unslotted_spans + .edge_spans == 0' \
+		"$out/data/summary.json" >/dev/null || {
+		echo "$name: no spans, or lost ones: WRONG"
+		return 1
+	}
 }
 
 compare_losses()
@@ -145,15 +190,16 @@ record_nginx()
 			}
 		}
 	END
-	# The load is not what is recorded, and runs as long as that.
+	# perfrec does not record the load, which runs until the server ends.
 	cat >"$work/load" <<-'END'
 		export PERFREC_DISABLE=1
 		url=http://127.0.0.1:18080/file
 		until curl -s -o /dev/null $url; do sleep 0.05; done
-		ab -q -n 20000 -c 8 -H 'Accept-Encoding: gzip' $url |
+		ab -q -n REQUESTS -c 8 -H 'Accept-Encoding: gzip' $url |
 			grep -E '^(Complete|Failed) requests'
 		curl -s $url | cksum
 	END
+	sed -i "s/REQUESTS/$((20000 / part))/" "$work/load"
 	record sh "$here/serve.sh" "$work/no-socket" "sh $work/load" \
 		nginx -e "$work/nginx.error" -c "$work/nginx.conf"
 }
@@ -177,13 +223,129 @@ record_postgres()
 		export PGHOST=$work/pg PGUSER=postgres PGDATABASE=postgres
 		until $bin/pg_isready -q; do sleep 0.05; done
 		$bin/pgbench -q -i -s 2 2>/dev/null
-		$bin/pgbench -n -c 4 -j 2 -t 500 2>/dev/null |
+		$bin/pgbench -n -c 4 -j 2 -t $((500 / part)) 2>/dev/null |
 			grep 'transactions actually'
 		$bin/psql -Atc 'SELECT count(*), sum(aid) FROM pgbench_accounts'
 	END
 	record sh "$here/serve.sh" "$work/no-socket" "sh $work/load" \
 		"$bin/postgres" -D "$work/pg/data" -k "$work/pg" -h '' \
 		-c fsync=off -c log_min_messages=panic
+}
+
+record_bash()
+{
+	# shellcheck disable=SC2016 # for bash
+	record bash -c 'declare -A seen
+		for i in {1..3000}; do seen[$((i * i % 97))]+=x; done
+		(exit 3) || echo "child: $?"
+		echo "${!seen[@]}" | tr " " "\n" | sort -n | cksum
+		trap "echo trapped" USR1; kill -USR1 $$; echo "${#seen[@]}"'
+}
+
+record_git()
+{
+	need_package git git
+	rm -rf "$work/git"
+	mkdir "$work/git"
+	# shellcheck disable=SC2016 # for the inner shell
+	record sh -c 'cd "$0" && rm -rf .git && seq 5000 >file && git init -q . &&
+		export GIT_AUTHOR_DATE="2026-01-01T00:00:00" &&
+		export GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE" &&
+		git config user.name a && git config user.email a@b &&
+		git add file && git commit -qm one && echo more >>file &&
+		git commit -qam two && git log --stat && git gc -q &&
+		git fsck --strict && git blame file | cksum' "$work/git"
+}
+
+record_sqlite()
+{
+	need_package sqlite3 sqlite3
+	record sqlite3 :memory: 'CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT);
+		WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c
+			WHERE x < 20000)
+		INSERT INTO t SELECT x, printf("%d-%d", x, x * x % 997) FROM c;
+		CREATE INDEX i ON t (b); SELECT count(*), sum(a), max(b) FROM t;
+		SELECT count(DISTINCT substr(b, 1, 3)) FROM t; PRAGMA integrity_check'
+}
+
+record_perl()
+{
+	need_package perl perl
+	# shellcheck disable=SC2016 # for perl
+	record perl -e 'my %h; $h{$_ % 97} .= $_ for 1 .. 30000;
+		print join(",", map { length $h{$_} } sort keys %h), "\n";
+		eval { die "thrown\n" }; print $@;
+		local $SIG{ALRM} = sub { print "alarm\n" }; alarm 1; select undef, undef, undef, 3;
+		print scalar(() = join("", map { $h{$_} } sort keys %h) =~ /12+3/g), "\n"'
+}
+
+record_lua()
+{
+	need_package lua5.4 lua5.4
+	record lua5.4 -e 'local t = {} for i = 1, 20000 do t[i] = tostring(i) end
+		print(#table.concat(t), pcall(error, "thrown"))
+		local c = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i) end end)
+		print(c(), c(), c(), ("%.3f"):format(math.pi))'
+}
+
+record_node()
+{
+	need_package node nodejs
+	# shellcheck disable=SC2016 # for node
+	record node -e 'const m = new Map();
+		for (let i = 0; i < 20000; i++) m.set(`k${i}`, i * i);
+		try { null.x } catch (e) { console.log(e.message) }
+		console.log(m.size, JSON.stringify([...m]).length);
+		console.log(require("crypto").createHash("sha256").update("x").digest("hex"));
+		setTimeout(() => console.log("late"), 10)'
+}
+
+record_python()
+{
+	need_package python3 python3
+	need_package /usr/lib/python3.11/test/test_exceptions.py \
+		libpython3.11-testsuite
+	# The other lines have times.
+	record sh -c 'python3 -m test test_exceptions test_thread 2>&1 |
+		grep -E "^Result:|^(Total tests|All)"'
+}
+
+record_gxx()
+{
+	need_package g++ g++
+	printf '#include <map>\n#include <string>\nint main() {
+		std::map<std::string, int> m; m["x"]++; return m.size() - 1; }\n' \
+		>"$work/a.cc"
+	# shellcheck disable=SC2016 # for the inner shell
+	record sh -c 'cd "$0" && g++ -O2 -S -o - a.cc | cksum' "$work"
+}
+
+record_clang()
+{
+	need_package clang clang
+	printf 'int main(int n, char **v) { for (int i = 0; v[i]; i++) n += *v[i];
+		return n; }\n' >"$work/a.c"
+	# shellcheck disable=SC2016 # for the inner shell
+	record sh -c 'cd "$0" && clang -O2 -S -o - a.c | cksum' "$work"
+}
+
+record_redis()
+{
+	need_package redis-server redis-server
+	mkdir -p "$work/redis"
+	cat >"$work/load" <<-'END'
+		export PERFREC_DISABLE=1
+		until redis-cli -p 18081 ping >/dev/null 2>&1; do sleep 0.05; done
+		for i in $(seq 200); do
+			echo "SET key$i $i"
+			echo "LPUSH list $((i * i))"
+		done | redis-cli -p 18081 | sort | uniq -c | cksum
+		redis-cli -p 18081 eval "return #redis.call('keys', '*')" 0
+		redis-cli -p 18081 sort list limit 0 3
+	END
+	record sh "$here/serve.sh" "$work/no-socket" "sh $work/load" \
+		redis-server --port 18081 --save '' --dir "$work/redis" \
+		--logfile "$work/redis/log"
 }
 
 for name; do

@@ -26,15 +26,15 @@ trap 'rm -rf "$work"' EXIT
 export XDG_RUNTIME_DIR="$work"
 cd "$work"
 
-# adds_up SHARE: of ./data. SHARE percent of the CPU time, at least, was had by
-# threads that are listed: those that record nothing are not.
+# adds_up SHARE: listed threads of ./data have at least SHARE percent of the CPU
+# time. Threads that record nothing are not listed.
 adds_up() {
 	jq -r --argjson share "$1" '
 	def whole: .on_cpu_ns + .runnable_ns + .blocked_ns + .unknown_sched_ns;
 	(.user_ns + .sys_ns) as $used | .totals.on_cpu_ns as $on |
 	if [.processes[].threads[] | select(.sched != "measured")] != []
 	then "not all threads are measured" else empty end,
-	# What a program has before its hello and after its end.
+	# A program also uses CPU time before its hello and after its end.
 	if $on > $used * 1.02 + 10000000 or
 		$on < $used * $share / 100 - 30000000
 	then "on a CPU for \($on) ns, of \($used)" else empty end,

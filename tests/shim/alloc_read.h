@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc_read - the allocations that a ring tells of, one by one, for tests. The
- * ring has not wrapped. Clocks must never step back.
+ * alloc_read - reads the allocations in a ring one by one. The ring has not
+ * wrapped. Clocks must never step back.
  */
 #ifndef PERFREC_TESTS_SHIM_ALLOC_READ_H
 #define PERFREC_TESTS_SHIM_ALLOC_READ_H
@@ -16,7 +16,7 @@
 static inline void must(bool holds)
 {
 	if (!holds)
-		errx(1, "the ring is not as a ring can be");
+		errx(1, "the ring is malformed");
 }
 
 struct reader {
@@ -33,7 +33,7 @@ static inline struct reader reader_of(const struct mini_collector *mini,
 				.mask = mini->hello.ring_cells - 1 };
 }
 
-/* What @cells tell, if it is of an allocation. */
+/* Returns false unless @cells are an allocation or a free. */
 static inline bool decode_alloc(const struct record *cells,
 				struct log_event *event)
 {
@@ -76,7 +76,6 @@ static inline bool decode_alloc(const struct record *cells,
 	}
 }
 
-/* The next allocation, or false. */
 static inline bool read_event(struct reader *reader, struct log_event *event)
 {
 	must(reader->slot->head <= reader->mask);

@@ -18,7 +18,7 @@
 #include "shared/futex.h"
 
 /* See collector_stopped() in preload/ring/wait.c. Ends with the test, or when
- * the word is 1. */
+ * the word becomes 1. */
 static void *park(void *parked)
 {
 	/* relaxed: nothing else is read */
@@ -65,7 +65,7 @@ void mini_collector_start(struct mini_collector *mini)
 		errx(1, "pthread_create");
 }
 
-/* Returns the arena; fds[1] and fds[2] are the others that came, or -1. */
+/* Returns the arena. fds[1] and fds[2] are further descriptors, or -1. */
 static int receive_hello(int peer, struct wire_hello *hello, int fds[3])
 {
 	char control[CMSG_SPACE(3 * sizeof(int))];
@@ -111,9 +111,9 @@ int mini_collector_hear(struct mini_collector *mini, uint32_t control)
 	struct pollfd comes = { mini->listener, POLLIN, 0 };
 	int peer, arena, fds[3];
 
-	/* As long as a test has. */
+	/* The test's own limit applies. */
 	if (poll(&comes, 1, -1) != 1)
-		errx(1, "nobody says hello");
+		errx(1, "no program said hello");
 	peer = accept4(mini->listener, NULL, NULL, SOCK_CLOEXEC);
 	arena = receive_hello(peer, &mini->hello, fds);
 	mini->thunk_fd = mini->hello.fds & WIRE_FD_THUNKS ? fds[1] : -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mini_collector - just enough of a collector to test the shim alone: it
- * answers one hello with the settings a test wants and gives the test the
- * arena. It never drains by itself.
+ * mini_collector - a minimal collector for tests of the shim. It answers one
+ * hello with the settings of the test and hands over the arena. It never
+ * drains.
  */
 #ifndef PERFREC_TESTS_SHIM_MINI_COLLECTOR_H
 #define PERFREC_TESTS_SHIM_MINI_COLLECTOR_H
@@ -22,41 +22,40 @@ struct mini_collector {
 	int liveness_fd;
 	struct page_shm *page; /* after mini_collector_accept() */
 	struct wire_hello hello;
-	int thunk_fd, mem_fd; /* that came with it; -1: none */
+	int thunk_fd, mem_fd; /* -1: not received */
 };
 
-/* Listens on a socket of its own; exits on any failure, as all here do. */
+/* Listens on a private socket. All functions here exit on failure. */
 void mini_collector_start(struct mini_collector *mini);
 /* From now on programs without hooks say hello as well. */
 void mini_collector_want_all(const struct mini_collector *mini);
 /* Waits for one hello and answers it with @settings (status, clock, on_full,
- * depth, alloc, alloc_period, stack_bytes). The arena's control is set to
- * @control first. A block_ns of 0 stands for a day. */
+ * depth, alloc, alloc_period, stack_bytes), after setting the arena's control
+ * to @control. A block_ns of 0 means a day. */
 void mini_collector_accept(struct mini_collector *mini,
 			   struct wire_reply settings, uint32_t control);
-/* The two halves of that, for who answers otherwise. Waits for one hello; the
- * arena's control is set to @control. Returns the connection. */
+/* The first half: waits for one hello and sets the arena's control. Returns the
+ * connection for mini_collector_answer(). */
 int mini_collector_hear(struct mini_collector *mini, uint32_t control);
 #define MINI_FDS_MAX 64
-/* Sends @reply over @peer, with the @count descriptors @fds. */
+/* Sends @reply and the @count descriptors @fds to @peer. */
 void mini_collector_answer(int peer, const struct wire_reply *reply,
 			   const int *fds, size_t count);
-/* From now on it looks stopped to who waits for room, as by SIGSTOP. */
+/* From now on waiting writers take it for stopped, as by SIGSTOP. */
 void mini_collector_freeze(struct mini_collector *mini);
 void mini_collector_stop(struct mini_collector *mini);
 
 struct slot_shm *mini_slot(const struct mini_collector *mini, uint32_t i);
 struct record *mini_ring(const struct mini_collector *mini, uint32_t i);
-/* The count cells of slot @i. */
 struct count_cell *mini_counts(const struct mini_collector *mini, uint32_t i);
 
-/* Start @argv with the shim preloaded and PERFREC_SOCKET set; @shim is the
- * path of libperfrec_preload.so; "" preloads nothing. */
+/* Starts @argv with the shim preloaded and PERFREC_SOCKET set. @shim is the
+ * path of libperfrec_preload.so, or "" for no shim. */
 pid_t mini_spawn(const struct mini_collector *mini, const char *shim,
 		 char *const argv[]);
 
-/* Where the build put @name: below $O, or below "build". Good until the
- * fourth call after it. */
+/* Returns the path of @name below $O or "build". The fourth call after it
+ * overwrites the result. */
 const char *mini_build_path(const char *name);
 
 #endif

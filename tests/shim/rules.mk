@@ -1,8 +1,7 @@
-# The shim alone, against a collector that only says hello: one test program for
-# each test_*.c, and the programs and libraries that it is preloaded into, in
-# victims/.
+# The shim alone, against a minimal collector: one test program per test_*.c.
+# victims/ has the programs and libraries into which the shim is preloaded.
 
-# Those that take longest come first, so that nobody waits for them at the end.
+# The longest tests start first.
 SHIM_TESTS = $(patsubst %.c,$(O)/%,tests/shim/test_step.c \
 	  tests/shim/test_alloc_step.c $(filter-out %_step.c, \
 	  $(wildcard tests/shim/test_*.c)))
@@ -12,19 +11,18 @@ VICTIMS	= $(O)/tests/shim/victims
 check-shim: shim-tests
 	$(Q)O=$(O) sh scripts/run-suites.sh $(SHIM_TESTS)
 
-$(O)/tests/shim/test_%: tests/shim/test_%.c tests/shim/mini_collector.c
+SHIM_TEST_OBJ = $(SHIM_TESTS:%=%.o) $(O)/tests/shim/mini_collector.o
+$(SHIM_TEST_OBJ): $(O)/tests/shim/%.o: tests/shim/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $< \
-		tests/shim/mini_collector.c $(CHECK_LIBS)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
+$(SHIM_TESTS): %: %.o $(O)/tests/shim/mini_collector.o
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o %.a,$^) $(SHIM_TEST_LIBS) $(CHECK_LIBS)
 
 # It makes thunks as the collector does.
-$(O)/tests/shim/test_thunk: tests/shim/test_thunk.c \
-		tests/shim/mini_collector.c $(O)/libcollector.a
-	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) \
-		$(PKG_LIBS) $(CHECK_LIBS)
+$(O)/tests/shim/test_thunk: $(O)/libcollector.a
+$(O)/tests/shim/test_thunk: SHIM_TEST_LIBS = $(PKG_LIBS)
 
 # --- programs -----------------------------------------------------------------
 SHIM_VICTIMS = $(patsubst %.c,$(O)/%,$(wildcard tests/shim/victims/*_victim.c)) \
@@ -106,8 +104,8 @@ $(JUMP_PROGRAMS): $(VICTIMS)/jump_program_%: tests/shim/victims/jump_plugin.cc
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call jump_cxx,$*) $(JUMP_CXX) $(JUMP_FLAGS_$*) -DPROGRAM -o $@ $<
 
-shim-tests: $(SHIM) $(SHIM_TESTS) $(SHIM_VICTIMS) $(SHIM_PLUGINS) \
+shim-tests: $(SHIM) $(O)/tests/tools/within $(SHIM_TESTS) $(SHIM_VICTIMS) $(SHIM_PLUGINS) \
 		$(JUMP_PLUGINS) $(JUMP_PROGRAMS)
 
-$(SHIM_TESTS) $(SHIM_VICTIMS) $(SHIM_PLUGINS) $(JUMP_PLUGINS) \
+$(SHIM_TESTS) $(SHIM_TEST_OBJ) $(SHIM_VICTIMS) $(SHIM_PLUGINS) $(JUMP_PLUGINS) \
 	$(JUMP_PROGRAMS): Makefile tests/shim/rules.mk

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_alloc - what the shim records of allocations is what its victims did,
- * call by call, in order, thread by thread; with the C library's allocator and
- * with others beside it, if they are installed.
+ * test_alloc - the shim records the allocations of its victims call by call, in
+ * order, thread by thread. Other allocators than the C library's are tested if
+ * they are installed.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 struct run {
 	const char *victim;
-	const char *action; /* NULL: the log is its only argument */
+	const char *action; /* NULL: the log is the only argument */
 	const char *count;
 	const char *rseq;
 	uint32_t on_full;
@@ -43,7 +43,7 @@ static bool skip_mark(struct reader *reader)
 	return false;
 }
 
-/* False if the marks of this thread are not in this ring. */
+/* False: the ring lacks the marks of this thread. */
 static bool check_ring(uint32_t index, const struct log_thread *log)
 {
 	struct reader reader = reader_of(&g_mini, index);
@@ -84,14 +84,13 @@ static void check_logs(void)
 			if (mini_slot(&g_mini, i)->claims && check_ring(i, log))
 				break;
 		ck_assert_msg(i < g_mini.hello.slot_count,
-			      "thread %u is nowhere", thread);
+			      "no ring has thread %u", thread);
 		found++;
 	}
 	ck_assert_uint_gt(found, 0);
 }
 
-/* --- running a victim ------------------------------------------------------
- */
+/* --- running a victim ---------------------------------------------------- */
 
 static void make_log(void)
 {
@@ -181,7 +180,6 @@ START_TEST(other_allocators_are_seen_alike)
 }
 END_TEST
 
-/* Every allocation and free is in a ring or counted. */
 START_TEST(drop_counts_what_is_lost)
 {
 	const struct run busy = { "tests/shim/victims/alloc_victim",
@@ -200,11 +198,11 @@ START_TEST(drop_counts_what_is_lost)
 		allocs += event.op == LOG_ALLOC;
 		frees += event.op == LOG_FREE;
 	}
-	/* Three quarters are not for ends. */
+	/* A quarter is reserved for ends. */
 	ck_assert_uint_le(reader.slot->head, 4096 / 4 * 3);
 	allocs += reader.slot->dropped_allocs;
 	frees += reader.slot->dropped_frees;
-	/* The table of blocks and the marks; and what libc does. */
+	/* Includes the table of blocks, the marks, and libc's own calls. */
 	ck_assert_uint_ge(allocs, 40000 + 3);
 	ck_assert_uint_le(allocs, 40000 + 50);
 	ck_assert_uint_ge(frees, 40000 + 3);
@@ -213,7 +211,6 @@ START_TEST(drop_counts_what_is_lost)
 }
 END_TEST
 
-/* In a pause frees are recorded, allocations counted. */
 START_TEST(pause_keeps_frees)
 {
 	const struct run busy = { "tests/shim/victims/alloc_victim",
@@ -234,7 +231,7 @@ START_TEST(pause_keeps_frees)
 		allocs += event.op == LOG_ALLOC;
 		frees += event.op == LOG_FREE;
 	}
-	/* It is noticed at a chunk boundary at the latest. */
+	/* The shim notices the pause at a chunk boundary at the latest. */
 	ck_assert_uint_le(allocs, RUN_CELLS / 4);
 	ck_assert_uint_ge(frees, 200000 + 3);
 	ck_assert_uint_ge(allocs + reader.slot->paused_allocs, 200000 + 3);
@@ -244,8 +241,7 @@ START_TEST(pause_keeps_frees)
 }
 END_TEST
 
-/* --- samples ----------------------------------------------------------------
- */
+/* --- samples ------------------------------------------------------------- */
 
 struct samples {
 	uint64_t count, bytes, live, frees, with_stack;
@@ -283,9 +279,9 @@ static struct samples count_samples(uint32_t index)
 	return seen;
 }
 
-/* n blocks of s bytes at a mean distance T: binomial, p = 1 - exp(-s / T). Its
- * standard deviations are allowed to be six: 2 in 10^9 runs. (poisson.h is
- * held to three, with a seed of its own, in test_poisson.) */
+/* n blocks of s bytes at a mean distance T are binomial with p = 1 - exp(-s
+ * / T). Six standard deviations fail in 2 of 10^9 runs; test_poisson is
+ * stricter. */
 START_TEST(samples_are_as_many_as_they_should)
 {
 	const double n = 60000, p = 0.063413; /* 1 - exp(-1/15.265) */
@@ -307,7 +303,7 @@ START_TEST(samples_are_as_many_as_they_should)
 			      (double)seen.count < n * p + six_sigma,
 		      "%lu samples", seen.count);
 	ck_assert_uint_eq(seen.with_stack, seen.count);
-	/* A full bucket is rare. All that live have been freed. */
+	/* Full buckets are rare. All live blocks have been freed. */
 	ck_assert_uint_ge(seen.live, seen.count - seen.count / 50);
 	ck_assert_uint_ge(seen.frees, seen.live);
 	ck_assert_uint_le(seen.frees, seen.live + 200);
@@ -321,7 +317,6 @@ int main(void)
 	Suite *suite = suite_create("alloc");
 	TCase *tcase = suite_case(suite, "alloc");
 
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, exact_is_what_was_done, 0,
 			    sizeof(g_exact) / sizeof(g_exact[0]));
 	tcase_add_loop_test(tcase, other_allocators_are_seen_alike, 0,

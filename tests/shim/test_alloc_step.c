@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_alloc_step - a signal at every instruction of malloc(), free(),
- * realloc(), operator new and delete (alloc_step_victim), on the fast path, the
- * one without rseq and across chunk boundaries: what the handlers and what the
- * interrupted calls did is in the ring once each, nothing is torn, and a forked
- * child writes nothing there.
+ * test_alloc_step - a signal at each instruction of malloc(), free(),
+ * realloc(), operator new and delete (alloc_step_victim), on the fast path,
+ * without rseq and across chunk boundaries. The ring has the allocations of
+ * handlers and interrupted calls once each and untorn, and none of a forked
+ * child.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct run {
 	const char *stride;
 };
 
-/* With rseq a stepped sequence is tried eight times before C does it. */
+/* With rseq a stepped sequence restarts eight times before C takes over. */
 static const struct run g_runs[] = {
 	{ "jump", "on", "0", "31" },
 	/* QUICK_RUNS: the rest is slow. */
@@ -105,7 +105,7 @@ static bool same(const struct log_event *a, const struct log_event *b)
 	       a->size == b->size && a->old == b->old;
 }
 
-/* What was said is there once; at most @more were not said. */
+/* At most @more events were not said. */
 static void compare(const struct log_event *said, size_t count,
 		    const struct log_event *seen, size_t seen_count,
 		    size_t more)
@@ -155,8 +155,6 @@ int main(void)
 	TCase *quick = suite_case(suite, "quick");
 	TCase *slow = suite_slow_case(suite);
 
-	tcase_set_timeout(quick, 120);
-	tcase_set_timeout(slow, 120);
 	tcase_add_loop_test(quick, step_every_instruction_loses_no_block, 0,
 			    QUICK_RUNS);
 	tcase_add_loop_test(slow, step_every_instruction_loses_no_block,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_annotate - what perfrec.h leaves in the arena, byte for byte: rings and
- * sites are read here without any code of the shim or the collector, and
- * written out as text, a line for each record.
+ * test_annotate - the bytes that perfrec.h leaves in the arena. The test reads
+ * rings and sites without code of the shim or the collector, and prints them as
+ * text, a line per record.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -33,8 +33,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 	ck_assert_uint_lt(g_length, sizeof(g_out));
 }
 
-/* --- sites ------------------------------------------------------------------
- */
+/* --- sites --------------------------------------------------------------- */
 
 static const struct site_shm *site(uint32_t id)
 {
@@ -46,7 +45,7 @@ static const struct site_shm *site(uint32_t id)
 	return (const struct site_shm *)(base + ARENA_SITE_BYTES + offset - 1);
 }
 
-/* Text 0 to 5, or key 6 and up. */
+/* @which: text 0 to 5, or key 6 and up. */
 static const char *site_text(uint32_t id, uint32_t which)
 {
 	const char *text = (const char *)(site(id) + 1);
@@ -82,15 +81,14 @@ static void say_track(uint64_t track)
 		say("<%lld>", (long long)track);
 }
 
-/* --- records ----------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
 static uint32_t cells_of(uint32_t bytes)
 {
 	return (bytes + 15) / 16;
 }
 
-/* The first bytes of a text; the rest of its last cell must be zero. */
+/* The rest of the last cell must be zero. */
 static const struct record *say_text(const struct record *cell, uint32_t bytes)
 {
 	const char *text = (const char *)cell;
@@ -133,7 +131,7 @@ static void say_args(const struct record *cell, uint32_t count,
 	ck_assert_ptr_eq(cell, end);
 }
 
-/* The record that the prefix before @cell belongs to. */
+/* Returns the record behind the prefix before @cell. */
 static uint32_t site_behind(const struct record *cell)
 {
 	while (record_kind(cell->word) == RECORD_EXT &&
@@ -275,8 +273,7 @@ static void say_ring(uint32_t slot)
 	}
 }
 
-/* --- running ----------------------------------------------------------------
- */
+/* --- running ------------------------------------------------------------- */
 
 static pid_t begin_victim(const char *name)
 {
@@ -349,7 +346,7 @@ START_TEST(annotate_texts)
 	       "16=S16/16:1234567890123456 17=S17/17:12345678901234567 "
 	       "nul=S3/3:a\\0b no bytes=S0/0: last=I7\n"
 	       "instant texts\n"
-	       /* as a ring of 64 KiB takes no more in one piece */
+	       /* the longest run that a ring of 64 KiB takes */
 	       "args cut=S2048/5000cut:xxxxxxxxxxxxxxxxxxxx\n"
 	       "instant long\n");
 	mini_collector_stop(&g_mini);
@@ -396,8 +393,8 @@ START_TEST(annotate_counters)
 }
 END_TEST
 
-/* One id, in whatever copy of the site or process; at worst two, when parent
- * and child reach one for the first time at the same instant. */
+/* Copies of a site share an id in all processes. Two ids are possible if parent
+ * and child reach it at the same instant. */
 START_TEST(annotate_equal_sites_are_one)
 {
 	uint32_t twins = 0, id;
@@ -575,7 +572,7 @@ START_TEST(annotate_pauses_of_both_sides)
 }
 END_TEST
 
-/* Runs go by the restartable sequence, or not at all, and are counted. */
+/* Runs use the restartable sequence, or are dropped and counted. */
 START_TEST(annotate_without_system_calls)
 {
 	const char *rseq = getenv("PERFREC_RSEQ");
@@ -597,7 +594,6 @@ START_TEST(annotate_without_system_calls)
 }
 END_TEST
 
-/* Threads that race for a site's id use one, and lose nothing. */
 START_TEST(annotate_by_many_threads)
 {
 	static uint32_t id_of[64];
@@ -627,7 +623,7 @@ START_TEST(annotate_by_many_threads)
 }
 END_TEST
 
-/* Nested as they ran: nothing came between a begin and its arguments. */
+/* No record comes between an annotation and its arguments. */
 START_TEST(annotate_in_a_signal_handler)
 {
 	const char *at = g_out;
@@ -659,7 +655,7 @@ START_TEST(annotate_in_children)
 				"end across fork\n");
 	g_length = 0;
 	say_ring(1);
-	/* Kind 7: FORK. The child's end has no begin: replay withholds it. */
+	/* Kind 7: FORK. The child's end has no begin; replay withholds it. */
 	ck_assert_str_eq(g_out, "kind 7\ninstant child\nend across fork\n");
 	mini_collector_stop(&g_mini);
 }
@@ -674,8 +670,7 @@ START_TEST(annotate_before_main_and_after_exit)
 	ck_assert_str_eq(g_out, "instant before main\ninstant at exit\n");
 	g_length = 0;
 	say_ring(1);
-	/* Whether the thread's own record of its end is before it is not
-	 * asked here. */
+	/* The thread's own end may come before or after. */
 	ck_assert_ptr_nonnull(strstr(g_out, "args used=I1\n"
 					    "instant destructor\n"));
 	mini_collector_stop(&g_mini);
@@ -688,8 +683,7 @@ static struct categories_shm *categories(void)
 					 ARENA_CATEGORIES);
 }
 
-/* The list is there before the first site is decided: hello is answered later.
- */
+/* @list is set before the answer to the hello, so before any site. */
 static void expect_categories(const char *list, const char *expected)
 {
 	char *argv[] = { (char *)mini_build_path(
@@ -721,16 +715,16 @@ START_TEST(annotate_categories_are_chosen)
 	expect_categories("", TWICE("instant net\n" DEBUG_LIVES
 				    "instant db\ninstant none\n"));
 	setenv("OFF", "1", 1);
-	/* Its value is an abort(). */
+	/* Evaluating its value would abort. */
 	expect_categories("net*,-net.debug", TWICE("instant net\n"));
 	expect_categories("-net.*", TWICE("instant net\ninstant db\n"
 					  "instant none\n"));
-	/* Exact beats glob, wherever it stands. */
+	/* An exact name beats a glob in any order. */
 	expect_categories("-net.debug, *",
 			  TWICE("instant net\ninstant db\ninstant none\n"));
 	unsetenv("OFF");
 	expect_categories("net.debug,-*", TWICE(DEBUG_LIVES));
-	/* Later beats earlier. */
+	/* The last glob wins. */
 	expect_categories("-n?t,n*", TWICE("instant net\n" DEBUG_LIVES));
 	expect_categories("debug.*", TWICE("instant debug.net\n"));
 	expect_categories(",,", TWICE("instant net\n" DEBUG_LIVES
@@ -760,7 +754,7 @@ START_TEST(annotate_categories_change)
 }
 END_TEST
 
-/* What finds no id is "more sites", and is counted. */
+/* Sites without an id share "more sites", and are counted. */
 START_TEST(annotate_without_ids)
 {
 	char *argv[] = { (char *)mini_build_path(

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_cpu - the signal engine (preload/cpu/cpu_timer.h): what it samples,
- * where it must not, and that a program which does everything with its signals,
- * stacks and threads does not notice. The victim counts its own CPU time: a
- * busy machine makes the test longer, no more.
+ * test_cpu - the signal engine (preload/cpu/cpu_timer.h): the threads and code
+ * that it samples, and those it must not. A program that uses its signals,
+ * stacks and threads in any way must not notice. The victim counts its own CPU
+ * time, so a busy machine only prolongs the test.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -146,9 +146,8 @@ static struct seen run(const char *mode)
 	return run_at(mode, HZ);
 }
 
-/* How often samples come is the kernel's business: by its ticks, of which a
- * thread on a busy machine may miss as many as it likes. Again, then, until
- * there are so many. */
+/* Samples come with the kernel's ticks. A busy machine may skip any number, so
+ * the test repeats until there are enough. */
 #define RUNS_MAX 20
 
 static struct seen run_until(const char *mode, struct seen least)
@@ -165,14 +164,14 @@ static struct seen run_until(const char *mode, struct seen least)
 	return seen;
 }
 
-/* 0.2 s of CPU time are 100 periods, the last of which come with a tick that
- * is not there: at 100 a second, and at most one sample too many. */
+/* 0.2 s of CPU time are 100 periods. At 100 ticks a second the last ones may
+ * lack a tick, and one sample may be too many. */
 START_TEST(counts_cpu_time)
 {
 	struct seen seen = run_until("burn", (struct seen){ .weight = 90 });
 
 	ck_assert_uint_ge(seen.weight, 90);
-	/* Starting and ending takes time, too. */
+	/* Startup and exit take time as well. */
 	ck_assert_uint_le(seen.weight, 200);
 	ck_assert_uint_eq(seen.with_stack, seen.samples);
 	ck_assert_uint_eq(seen.threads, 1);
@@ -187,7 +186,7 @@ START_TEST(off_means_nothing)
 }
 END_TEST
 
-/* 200 threads of 5 ms: half a tick of each is lost at its end. */
+/* 200 threads of 5 ms: each loses half a tick at its end. */
 START_TEST(short_threads)
 {
 	struct seen seen = run_until("threads", (struct seen){ .threads = 20 });
@@ -235,7 +234,7 @@ START_TEST(timers_that_cannot_be_ended)
 }
 END_TEST
 
-/* As nohup(1) does with another. */
+/* Like nohup(1) with another signal. */
 START_TEST(signal_in_use)
 {
 	struct seen seen;
@@ -281,7 +280,7 @@ START_TEST(forked_children)
 	struct seen seen = run_until(
 		"fork", (struct seen){ .weight = least, .processes = 4 });
 
-	/* The program, and each of its three children. */
+	/* The program and its three children. */
 	ck_assert_uint_eq(seen.processes, 4);
 	ck_assert_uint_ge(seen.weight, least);
 }
@@ -301,7 +300,6 @@ int main(void)
 	TCase *tcase = suite_case(suite, "signal engine");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, counts_cpu_time);
 	tcase_add_test(tcase, off_means_nothing);
 	tcase_add_test(tcase, short_threads);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_figures - what a thread has used is in its slot when it ends
- * (figures_victim): not less than the thread read itself just before, and not
- * more than the kernel says of the whole process afterwards.
+ * test_figures - at its end a thread leaves its resource usage in its slot
+ * (figures_victim): no less than the thread itself read just before, and no
+ * more than the kernel reports for the process afterwards.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -22,9 +22,9 @@
 
 struct figures_case {
 	const char *name;
-	uint32_t slot; /* of the thread that matters */
+	uint32_t slot;
 	uint32_t told;
-	int signal; /* that ends the program; 0: it exits with 0 */
+	int signal; /* ends the program; 0: it exits with 0 */
 };
 
 static const struct figures_case g_cases[] = {
@@ -42,7 +42,6 @@ static const struct figures_case g_cases[] = {
 
 static struct mini_collector g_mini;
 
-/* What the kernel says of a whole program that has ended. */
 struct whole {
 	struct rusage usage;
 	uint64_t wall_ns;
@@ -56,7 +55,6 @@ static uint64_t boottime_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Run the case under a collector that asks for @asks. */
 static void run(const struct figures_case *test, uint32_t asks,
 		struct victim_figures *before, struct whole *whole)
 {
@@ -110,7 +108,7 @@ static void check_told(const struct slot_shm *slot, uint32_t told,
 		       const struct whole *whole)
 {
 	const struct rusage *usage = &whole->usage;
-	/* It is cut to us, twice. */
+	/* Two values, each rounded down to us. */
 	uint64_t all_ns = timeval_ns(&usage->ru_utime) +
 			  timeval_ns(&usage->ru_stime) + 2000;
 
@@ -122,7 +120,7 @@ static void check_told(const struct slot_shm *slot, uint32_t told,
 	ck_assert_uint_ge(slot->end_user_ns, before->user_ns);
 	ck_assert_uint_ge(slot->end_system_ns, before->system_ns);
 	ck_assert_uint_le(slot->end_user_ns + slot->end_system_ns, all_ns);
-	/* Nearly all of its time, though no tick may have seen it. */
+	/* Most of the time counts even if no tick hit the thread. */
 	ck_assert_uint_ge((slot->end_user_ns + slot->end_system_ns) * 2,
 			  slot->end_cpu_ns);
 	ck_assert_uint_ge(slot->end_minor_faults, before->minor_faults);
@@ -169,7 +167,7 @@ START_TEST(figures_are_told_only_where_they_are_asked_for)
 }
 END_TEST
 
-/* Another thread has the slot after the first: it is not told of that one. */
+/* The next thread in the slot must not inherit figures. */
 START_TEST(figures_of_the_thread_before_are_cleared)
 {
 	struct slot_shm *slot;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_full - rings that are full nearly all the time. Whatever the policy,
- * path and signals: per thread, recorded + dropped is what the program counted
- * itself, every end matches the innermost open begin, and clocks never step
- * back; block loses nothing; a depth limit drops nothing above it.
+ * test_full - rings that are full most of the time. For each policy, path and
+ * signal pattern: recorded and dropped spans of a thread add up to the
+ * program's own count, each end matches the innermost open begin, and clocks
+ * never step back. Block mode loses nothing, and a depth limit drops nothing
+ * above it.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -24,9 +25,9 @@
 
 #define THREADS 4
 #define STACK_MAX 4096
-/* Cells; of a ring of 4096. */
+/* Cells, of a ring of 4096. */
 #define MOST_AT_ONCE 4000
-/* Several looks of a waiter at whether the collector is stopped. */
+/* A waiter checks several times if the collector is stopped. */
 #define SLOW_US 150000
 
 struct run {
@@ -34,7 +35,7 @@ struct run {
 	const char *rseq;
 	uint32_t depth;
 	bool drain; /* or leave the ring full */
-	bool slow; /* no heartbeat either: slow is not stopped */
+	bool slow; /* without a heartbeat: slow is not stopped */
 	bool pause; /* at first, and then now and then */
 };
 
@@ -95,7 +96,7 @@ static void read_one(struct reader *reader, struct record record)
 		return; /* its clock is that of the first loss */
 	case RECORD_PAUSED:
 		reader->paused += payload;
-		return; /* and this the first paused span's */
+		return; /* its clock is that of the first paused span */
 	case RECORD_WAIT:
 		reader->waits++;
 		return;
@@ -104,7 +105,7 @@ static void read_one(struct reader *reader, struct record record)
 		ck_assert_int_ge(reader->depth, (int)payload);
 		reader->depth -= (int)payload;
 		break;
-	case RECORD_FLOW: /* the thread's function is over */
+	case RECORD_FLOW: /* the thread's function has returned */
 		break;
 	default:
 		ck_abort_msg("kind %d", record_kind(record.word));
@@ -131,13 +132,13 @@ static void drain(uint32_t i, uint64_t most)
 	atom_store_sc(&slot->tail, reader->tail);
 	atom_add_sc(&slot->room, 1);
 	/* order: sc, ROOM: the writer sees our tail, or we see it waiting.
-	 * Without the wake each wait takes the 50 ms of its timeout. */
+	 * Without the wake, each wait lasts for its timeout of 50 ms. */
 	if (atom_load_sc(&slot->waiting))
 		syscall(SYS_futex, &slot->room, FUTEX_OP_WAKE, INT_MAX);
 }
 
-/* A handler may come when a span no longer counts and its end is still to be
- * recorded: one more then. */
+/* A handler may run while a span no longer counts but its end is unrecorded, so
+ * one more is open. */
 static void check_depth(const struct run *run, const struct reader *reader)
 {
 	ck_assert_int_ge(reader->deepest, (int)run->depth);
@@ -166,7 +167,7 @@ static void check_result(const struct run *run, FILE *result)
 							  slot->dropped_spans +
 							  slot->paused_spans,
 						  (uint64_t)begins);
-			/* Less where the thread ended without telling. */
+			/* Less if the thread ended without a report. */
 			ck_assert_uint_le(reader->paused, slot->paused_spans);
 			paused += slot->paused_spans;
 			ck_assert_uint_le(reader->lost, slot->dropped_spans);
@@ -178,7 +179,7 @@ static void check_result(const struct run *run, FILE *result)
 				ck_assert_int_eq(reader->depth, 0);
 		}
 	ck_assert_int_eq(found, THREADS);
-	/* A program that never waits may be gone before any pause. */
+	/* Without waits the program may end before any pause. */
 	if (!run->pause)
 		ck_assert_uint_eq(paused, 0);
 	else if (run->on_full == WIRE_ON_FULL_BLOCK)
@@ -210,7 +211,7 @@ START_TEST(full_ring_counts_every_span)
 	struct wire_reply settings = { .on_full = run->on_full,
 				       .depth = run->depth };
 	char result[] = "/tmp/test_full-XXXXXX";
-	/* A slow reader is waited for, some times for each thread. */
+	/* Fewer spans, because each thread waits for a slow reader. */
 	char *argv[] = { (char *)mini_build_path(
 				 "tests/shim/victims/nest_victim"),
 			 "4", run->slow ? "2000" : "30000", result, NULL };
@@ -233,7 +234,7 @@ START_TEST(full_ring_counts_every_span)
 }
 END_TEST
 
-/* Signals end a wait early; they make no look out of turn. */
+/* Signals shorten a wait but cause no additional check. */
 START_TEST(stop_is_believed_after_full_waits)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
@@ -258,10 +259,10 @@ START_TEST(stop_is_believed_after_full_waits)
 }
 END_TEST
 
-/* stopped_victim makes as many records. */
+/* of stopped_victim */
 #define VICTIM_CELLS 20000
 
-/* A ring is touched ahead of its writer for the whole first lap. */
+/* The first lap touches the ring's pages ahead of the writer. */
 START_TEST(ring_is_touched_ahead)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
@@ -283,7 +284,7 @@ START_TEST(ring_is_touched_ahead)
 	head = mini_slot(&g_mini, 0)->head;
 	ck_assert_uint_gt(head, g_mini.hello.ring_cells / 2);
 	ck_assert_uint_lt(head, VICTIM_CELLS + 100);
-	/* Of the piece that the head is in. */
+	/* The end of the piece that contains the head. */
 	last = mini_ring(&g_mini, 0) + ALIGN_UP(head, TOUCH_CELLS) - 1;
 	ck_assert_uint_gt((uintptr_t)last & -page,
 			  (uintptr_t)(mini_ring(&g_mini, 0) + head));
@@ -294,7 +295,6 @@ START_TEST(ring_is_touched_ahead)
 }
 END_TEST
 
-/* Empties the ring of room_victim when it asks for that, or waits. */
 static int serve_room(pid_t pid, struct room_told *told)
 {
 	struct slot_shm *slot = mini_slot(&g_mini, 0);
@@ -315,8 +315,8 @@ static int serve_room(pid_t pid, struct room_told *told)
 	return status;
 }
 
-/* A handler that interrupts a hook takes the room for which the hook has just
- * waited: then the hook waits again. */
+/* A handler takes the room that the interrupted hook waited for, so the hook
+ * waits again. */
 START_TEST(handler_takes_the_room_that_was_waited_for)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_host - the program never notices (host_victim), and what it does all
- * the same is recorded. Every case makes 1,000 spans unless the table says
- * otherwise; without a collector every case must run as well.
+ * test_host - programs do not notice the shim (host_victim), and their spans
+ * are recorded. A case makes 1,000 spans unless the table says otherwise. Every
+ * case also runs without a collector.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,6 @@ static const struct host_case g_cases[] = {
 	{ "plain", 1000, WIRE_ON_FULL_BLOCK, "ulimit -v 1000000;" },
 };
 
-/* Limits that leave no room: the program runs, unrecorded. */
 static const struct host_case g_declined[] = {
 	{ "plain", 0, WIRE_ON_FULL_BLOCK, "ulimit -f 0;" },
 	{ "plain", 0, WIRE_ON_FULL_BLOCK, "ulimit -v 30000;" },
@@ -61,7 +60,7 @@ static pid_t start(const struct host_case *host)
 	setenv("PERFREC_RING_KB", "64", 1);
 	setenv("PERFREC_SLOTS", "512", 1);
 	snprintf(shim, sizeof(shim), "%s/libperfrec_preload.so", out);
-	/* Only the victim is preloaded, not the shell that limits it. */
+	/* Preloads only the victim, not the shell that limits it. */
 	snprintf(command, sizeof(command),
 		 "%s LD_PRELOAD=%s exec %s/tests/shim/victims/host_victim %s",
 		 host->limit, shim, out, host->name);
@@ -158,7 +157,7 @@ START_TEST(host_whose_vfork_child_calls_first_starts_itself)
 }
 END_TEST
 
-/* Connected, and then nothing comes: the deadline of the hello. */
+/* The deadline of the hello applies. */
 START_TEST(host_with_silent_collector_runs_unrecorded)
 {
 	setenv("PERFREC_DEADLINE_MS", "50", 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_jump - a program that jumps (jump_victim, jump_plugin) runs as always,
- * and what is recorded of its jumps is what it wrote down itself.
+ * test_jump - jumping programs (jump_victim, jump_plugin) run as always, and
+ * their recorded jumps match their own notes.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 static struct mini_collector g_mini;
 static FILE *g_result;
 static char g_result_path[] = "/tmp/test_jump-XXXXXX";
-/* Of the ring of the first thread: what was compared, and span -> hint. */
+/* Position in the first thread's ring, and span -> hint. */
 static uint64_t g_at;
 static unsigned int g_hints[0x1000];
 
@@ -40,8 +40,7 @@ static void teardown(void)
 	mini_collector_stop(&g_mini);
 }
 
-/* Runs @argv, the result's path put behind its name; @recorded: with a
- * collector. */
+/* The path of the result precedes @arguments. @recorded: with a collector. */
 static void run(const char *program, char *const arguments[], bool recorded)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
@@ -80,7 +79,7 @@ static void compare_flow(uint64_t word, int flow, unsigned long address,
 {
 	ck_assert_int_eq(record_kind(word), RECORD_FLOW);
 	ck_assert_int_eq(record_flow(record_payload(word)), flow);
-	/* Of a landing pad: how far up, which the victims do not know. */
+	/* The distance of a landing pad is unknown to the victims. */
 	if (flow != FLOW_CATCH)
 		ck_assert_uint_eq(record_flow_address(record_payload(word)),
 				  address);
@@ -91,13 +90,12 @@ static void compare_flow(uint64_t word, int flow, unsigned long address,
 		ck_assert_uint_eq(record_sp(word), g_hints[span]);
 }
 
-/* One line of the result with the record that is next. */
 static void compare(char kind, int flow, unsigned long address,
 		    unsigned long span)
 {
 	uint64_t word;
 
-	/* A plugin was unloaded; the program forked. */
+	/* Unloads of plugins and forks leave records as well. */
 	do
 		word = record_at(g_at++)->word;
 	while (record_kind(word) == RECORD_MAP ||
@@ -122,7 +120,6 @@ static unsigned int threads_recorded(void)
 	return claims;
 }
 
-/* The whole result with the whole ring. */
 static void compare_all(void)
 {
 	unsigned long address, span;
@@ -200,7 +197,8 @@ START_TEST(jump_interrupted_anywhere_is_told_once)
 	/* SETJMP, LONGJMP, SAVE, MAKE, SAVE, SWITCH, END */
 	ck_assert_uint_eq(flows, 7 * rounds);
 	ck_assert_uint_eq(begins, ends);
-	/* A span around; then as many again where every step has a signal. */
+	/* The span around, one per signal, and those of a signal at each
+	 * step. */
 	ck_assert_uint_gt(begins, 1 + signals + 500);
 }
 END_TEST
@@ -228,7 +226,7 @@ static char *plugin_path(const char *name)
 	return path;
 }
 
-/* Only the plugin has a C++ runtime, and nobody else can see it. */
+/* Only the plugin has a C++ runtime, which nobody else can see. */
 START_TEST(jump_in_a_plugin_uses_its_own_runtime)
 {
 	char *arguments[] = { "plugins", plugin_path(g_plugins[_i]), NULL };
@@ -269,7 +267,7 @@ START_TEST(jump_in_a_program_uses_its_runtime)
 	if (!is_built(path))
 		return;
 	run(name, arguments, true);
-	/* Its own runtime's catches cannot be seen; that they work, can. */
+	/* Catches in a private runtime are invisible but must work. */
 	if (strcmp(g_programs[_i], "static"))
 		compare_all();
 }
@@ -285,8 +283,6 @@ int main(void)
 	TCase *tcase = suite_case(suite, "jump");
 	TCase *slow = suite_slow_case(suite);
 
-	tcase_set_timeout(tcase, 120);
-	tcase_set_timeout(slow, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_checked_fixture(slow, setup, teardown);
 	ADD_LOOP(tcase, jump_recorded_is_told_exactly, g_cases);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_look - a program permits its collector to look at it (PR_SET_PTRACER,
- * which only Yama asks for) if the collector asks for that: at its hello, and
- * again in each forked child. Whether it does is seen by a filter that kills
- * who does.
+ * test_look - a program permits its collector to inspect it (PR_SET_PTRACER,
+ * needed for Yama) on the collector's request, at the hello and in each forked
+ * child. A filter that kills the caller shows whether it does.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -20,8 +19,7 @@
 
 static struct mini_collector g_mini;
 
-/* Starts the victim @name. With @filter it has the filter from its first
- * instruction on. */
+/* With @filter it starts under the filter. */
 static pid_t spawn(const char *name, bool filter)
 {
 	struct sock_filter code[LOOK_FILTER];
@@ -33,7 +31,7 @@ static pid_t spawn(const char *name, bool filter)
 	const char *shim = mini_build_path("libperfrec_preload.so");
 	pid_t pid;
 
-	/* We are the collector. */
+	/* The test is the collector. */
 	snprintf(collector, sizeof(collector), "%d", (int)getpid());
 	if (!filter)
 		return mini_spawn(&g_mini, shim, argv);
@@ -50,8 +48,7 @@ static pid_t spawn(const char *name, bool filter)
 	_exit(1);
 }
 
-/* The status with which the victim ends under a collector that asks for @asks.
- */
+/* The collector asks for @asks. */
 static int run(const char *name, bool filter, uint32_t asks)
 {
 	const struct wire_reply settings = { .asks = asks,
@@ -89,14 +86,14 @@ START_TEST(look_is_permitted_again_in_a_forked_child)
 }
 END_TEST
 
-/* There may be a filter that kills for it. */
+/* A filter might kill the program. */
 START_TEST(look_is_not_permitted_under_a_filter)
 {
 	ck_assert_int_eq(run("told", false, WIRE_ASK_LOOK), 0);
 }
 END_TEST
 
-/* Another process may have that number there. */
+/* The pid may belong to another process there. */
 START_TEST(look_is_not_permitted_in_another_namespace)
 {
 	int status = run("namespace", false, WIRE_ASK_LOOK);

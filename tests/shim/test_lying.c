@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_lying - a collector that is none: it answers a hello with what no
- * collector sends. The program runs as always (host_victim exits with 0), and
- * keeps no descriptor of what came.
+ * test_lying - an impostor answers the hello with replies that no collector
+ * sends. The program runs as always (host_victim exits with 0) and keeps none
+ * of the received descriptors.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -24,7 +24,6 @@
 
 static struct mini_collector g_mini;
 
-/* Start host_victim with @test_case. */
 static pid_t start(const char *test_case)
 {
 	char *argv[] = { (char *)mini_build_path(
@@ -60,8 +59,7 @@ static bool has_recorded(void)
 	return atom_load_acq(&mini_slot(&g_mini, 0)->head) > 0;
 }
 
-/* --- the liveness page ------------------------------------------------------
- */
+/* --- the liveness page --------------------------------------------------- */
 
 static int new_page(off_t bytes, int seals)
 {
@@ -98,7 +96,7 @@ static int lying_page(enum page_lie lie)
 	}
 }
 
-/* One that can be cut off under the program is not used at all. */
+/* A page that may be truncated under the program is never used. */
 START_TEST(liveness_page_that_may_vanish_is_refused)
 {
 	struct wire_reply reply = accepting();
@@ -108,7 +106,7 @@ START_TEST(liveness_page_that_may_vanish_is_refused)
 
 	mini_collector_answer(peer, &reply, &page, 1);
 	expect_success(pid);
-	ck_assert_msg(!has_recorded(), "it has recorded");
+	ck_assert_msg(!has_recorded(), "the program records");
 	/* order: sc, FLAGS: as every flag */
 	ck_assert(atom_load_sc(&g_mini.page->flags) & PAGE_GAVE_UP);
 	close(page);
@@ -117,10 +115,9 @@ START_TEST(liveness_page_that_may_vanish_is_refused)
 }
 END_TEST
 
-/* --- descriptors ------------------------------------------------------------
- */
+/* --- descriptors --------------------------------------------------------- */
 
-/* host_victim opens a file, and finds that its number is 3. */
+/* host_victim expects that its first open() returns 3. */
 START_TEST(descriptors_beyond_the_first_are_closed)
 {
 	static const size_t counts[] = { 2, 3, 4, MINI_FDS_MAX };
@@ -139,7 +136,7 @@ START_TEST(descriptors_beyond_the_first_are_closed)
 }
 END_TEST
 
-/* Also where the reply is a refusal, or nonsense. */
+/* Same for a refusal and for nonsense. */
 START_TEST(descriptors_of_a_refusal_are_closed)
 {
 	struct wire_reply reply = accepting();
@@ -156,7 +153,7 @@ START_TEST(descriptors_of_a_refusal_are_closed)
 }
 END_TEST
 
-/* A socket with bytes that nobody reads, whose close waits for 30 s. */
+/* A socket with unread bytes; closing it takes 30 s. */
 static int lingering_socket(int listener, int *other)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
@@ -177,7 +174,7 @@ static int lingering_socket(int listener, int *other)
 	return fd;
 }
 
-/* Two sockets of 127.0.0.1 whose close waits, and their other ends. */
+/* Two local sockets whose close blocks, and their peers. */
 struct waiting {
 	int listener, fd[2], other[2];
 };
@@ -197,7 +194,7 @@ static void begin_waiting(struct waiting *waiting)
 			lingering_socket(waiting->listener, &waiting->other[i]);
 }
 
-/* Who is the last to close a socket does not wait any more. */
+/* The last owner then closes without a wait. */
 static void end_waiting(struct waiting *waiting)
 {
 	for (int i = 0; i < 2; i++)
@@ -216,7 +213,7 @@ START_TEST(close_of_what_came_waits_for_nobody)
 	pid = start("descriptors");
 	peer = mini_collector_hear(&g_mini, CONTROL_ON);
 	mini_collector_answer(peer, &reply, waiting.fd, 1 + (size_t)_i);
-	/* The copies that were sent are the last ones. */
+	/* The copies in flight are the last owners. */
 	for (int i = 0; i <= _i; i++)
 		close(waiting.fd[i]);
 	expect_success(pid);
@@ -228,7 +225,7 @@ START_TEST(close_of_what_came_waits_for_nobody)
 }
 END_TEST
 
-/* The same beside messages that the program has no reason to receive. */
+/* Same with messages that the program never needs to receive. */
 START_TEST(close_of_what_was_not_received_waits_for_nobody)
 {
 	struct wire_reply reply = accepting();
@@ -239,7 +236,7 @@ START_TEST(close_of_what_was_not_received_waits_for_nobody)
 	begin_waiting(&waiting);
 	pid = start("descriptors");
 	peer = mini_collector_hear(&g_mini, CONTROL_ON);
-	/* It receives nothing before all was sent. */
+	/* Holds the program until everything was sent. */
 	ck_assert_int_eq(kill(pid, SIGSTOP), 0);
 	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
 	mini_collector_answer(peer, &reply, &g_mini.liveness_fd, 1);
@@ -256,8 +253,7 @@ START_TEST(close_of_what_was_not_received_waits_for_nobody)
 }
 END_TEST
 
-/* --- settings ---------------------------------------------------------------
- */
+/* --- settings ------------------------------------------------------------ */
 
 static const struct wire_reply g_settings[] = {
 	{ .clock = WIRE_CLOCK_BOOTTIME + 1 },
@@ -294,8 +290,7 @@ START_TEST(settings_out_of_bounds_are_refused)
 }
 END_TEST
 
-/* --- HOLD -------------------------------------------------------------------
- */
+/* --- HOLD ---------------------------------------------------------------- */
 
 static void answer_held(int peer)
 {
@@ -330,7 +325,6 @@ START_TEST(hold_ends_with_the_deadline)
 }
 END_TEST
 
-/* A program that is let go in time does not say that it was not. */
 START_TEST(hold_that_ends_in_time_is_no_early_start)
 {
 	pid_t pid = start("plain");
@@ -356,8 +350,8 @@ static int64_t now_ns(void)
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* Until the deadline, a program does not run while its text is being written:
- * for 1.5 s here, from when it says that it waits no longer. */
+/* Before its deadline, a program does not run while its text is written: 1.5 s
+ * here, from the moment it stops waiting. */
 START_TEST(hold_outlasts_a_write_into_the_text)
 {
 	int64_t before = 0;
@@ -375,7 +369,7 @@ START_TEST(hold_outlasts_a_write_into_the_text)
 	}
 	usleep(100000);
 	recorded = has_recorded();
-	/* Else this test was not awake in time to see it. */
+	/* Otherwise the test woke up too late to see it. */
 	if (now_ns() - before < NS_PER_S)
 		ck_assert(!recorded);
 	/* order: sc, UNHELD: as a collector */
@@ -386,8 +380,7 @@ START_TEST(hold_outlasts_a_write_into_the_text)
 }
 END_TEST
 
-/* A pipe that is the standard input of what is started from now on. Returns the
- * end that is to be closed. */
+/* Returns its write end. */
 static int open_input(void)
 {
 	int ends[2];
@@ -398,7 +391,6 @@ static int open_input(void)
 	return ends[1];
 }
 
-/* As filter_publish() does. */
 static void publish_filter(uint64_t function)
 {
 	uint64_t *table = (uint64_t *)((char *)g_mini.page + ARENA_FILTER);
@@ -443,10 +435,8 @@ START_TEST(filter_that_comes_late_is_used)
 }
 END_TEST
 
-/* --- a collector that lives, and reads nothing ------------------------------
- */
+/* --- a live collector that reads nothing --------------------------------- */
 
-/* What @pid says goes to a file of no name, from where it is read. */
 static FILE *catch_stderr(int *old)
 {
 	FILE *said = tmpfile();
@@ -468,7 +458,7 @@ static void expect_said(FILE *said, const char *line)
 	fclose(said);
 }
 
-/* So many drops by the program, more than @before; then that many. */
+/* Returns the number of drops. */
 static uint64_t wait_for_drops(uint64_t before)
 {
 	const struct slot_shm *slot = mini_slot(&g_mini, 0);
@@ -488,7 +478,6 @@ static uint64_t waited(void)
 	return atom_load_rlx(&mini_slot(&g_mini, 0)->wait_ticks);
 }
 
-/* Read all that there is, as a collector. */
 static void read_all(void)
 {
 	struct slot_shm *slot = mini_slot(&g_mini, 0);
@@ -502,7 +491,7 @@ static void read_all(void)
 	syscall(SYS_futex, &slot->room, FUTEX_OP_WAKE, 1);
 }
 
-/* Its parked thread waits, as it should; the heartbeat does not matter. */
+/* The parked thread waits as usual; the heartbeat does not count. */
 START_TEST(block_ends_where_nothing_is_read)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK,
@@ -528,10 +517,8 @@ START_TEST(block_ends_where_nothing_is_read)
 	ticks = waited();
 	ck_assert_uint_gt(ticks, 0);
 	ck_assert(page_flags() & PAGE_BLOCK_OVER);
-	/* From then on it does not wait. */
 	drops = wait_for_drops(drops + 10000);
 	ck_assert_uint_eq(waited(), ticks);
-	/* Until it is read again. */
 	read_all();
 	while (waited() == ticks)
 		usleep(1000);
@@ -539,13 +526,13 @@ START_TEST(block_ends_where_nothing_is_read)
 	close(input);
 	expect_success(pid);
 	expect_said(said,
-		    "perfrec: the collector has read nothing for 500 ms: until "
-		    "it reads again, what finds no room is not recorded\n");
+		    "perfrec: the collector has read nothing for 500 ms: full "
+		    "rings drop records until it reads again\n");
 	mini_collector_stop(&g_mini);
 }
 END_TEST
 
-/* What cannot have been read is no reading, though it changes. */
+/* A changing but impossible tail is no progress. */
 START_TEST(block_ends_where_what_was_read_is_nonsense)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK,
@@ -575,8 +562,7 @@ START_TEST(block_ends_where_what_was_read_is_nonsense)
 }
 END_TEST
 
-/* --- all other words --------------------------------------------------------
- */
+/* --- random words -------------------------------------------------------- */
 
 static uint64_t draw(uint64_t *state)
 {
@@ -591,7 +577,6 @@ static uint64_t draw(uint64_t *state)
 	return number % 3 ? number : odd[number % 18 / 3];
 }
 
-/* Write something into one of the words that are the collector's. */
 static void scribble(uint64_t *state)
 {
 	struct page_shm *page = g_mini.page;
@@ -632,7 +617,7 @@ static const char *const g_scribbled[] = {
 };
 #define SCRIBBLED (int)(sizeof(g_scribbled) / sizeof(g_scribbled[0]))
 
-/* Each program once in block mode, and once in drop mode. */
+/* Each program runs in block mode and in drop mode. */
 START_TEST(words_may_be_anything)
 {
 	struct wire_reply reply = accepting();

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_map - plugins that are loaded and unloaded in every way, over and over
- * at the same addresses (map_victim). Every record of a plugin's function must
- * mean the plugin that was called, by the log of loads and unloads and by the
- * generation that the ring has told before it; and nothing about dlopen() may
- * look different to the program.
+ * test_map - plugins loaded and unloaded in every way, repeatedly at the same
+ * addresses (map_victim). With the log of loads and the generations in the
+ * ring, each record of a plugin's function must resolve to the called plugin.
+ * dlopen() must behave as always.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -23,11 +22,11 @@
 
 struct map_case {
 	const char *name;
-	int calls; /* of plugins */
-	unsigned int entries; /* in the log, of loads and unloads */
-	int names; /* modules whose names were saved */
-	int replaced; /* plugins in the place of other ones, at least */
-	int status; /* of the program, as by waitpid() */
+	int calls;
+	unsigned int entries; /* loads and unloads in the log */
+	int names; /* modules with saved names */
+	int replaced; /* minimum of plugins at a former plugin's address */
+	int status;
 };
 
 /* A plugin's constructor, destructor and function are two calls each. */
@@ -51,7 +50,7 @@ static const char *const g_rseq[] = { "on", "off" };
 
 static struct mini_collector g_mini;
 static struct map_notes *g_notes;
-static char g_notes_path[64]; /* removed once the victim has ended */
+static char g_notes_path[64]; /* removed after the victim's end */
 
 static pid_t start(const char *name, bool recorded)
 {
@@ -83,12 +82,11 @@ static void expect_status(pid_t pid, int status)
 	ck_assert_msg(is == status, "status %x", is);
 }
 
-/* --- the log, as a reader of it must understand it --------------------------
- */
+/* --- the log, as its readers must understand it -------------------------- */
 
 struct range {
 	uint64_t start, end;
-	uint32_t from, to; /* generations */
+	uint32_t from, to;
 	int32_t pid;
 	int id; /* of the plugin; OTHER: another library */
 };
@@ -113,7 +111,7 @@ static int id_of(const struct map_entry_shm *entry)
 	return name ? atoi(name + strlen("/libmap_plugin_")) : OTHER;
 }
 
-/* A module lies there since the last one that did has gone. */
+/* The module is there since the previous one was unloaded. */
 static void add_load(const struct map_entry_shm *entry)
 {
 	struct range *range = &g_ranges[g_range_count++];
@@ -130,7 +128,7 @@ static void add_load(const struct map_entry_shm *entry)
 		}
 }
 
-/* The range that is open at @start in process @pid; 0: in any. */
+/* @pid 0: any process. */
 static struct range *open_range(uint64_t start, int32_t pid)
 {
 	struct range *range = g_ranges + g_range_count;
@@ -146,8 +144,8 @@ static void add_unload(const struct map_entry_shm *entry)
 {
 	struct range *range = open_range(entry->start, entry->pid);
 
-	/* Loaded before the child was forked, as its parent has told, or before
-	 * hello: then it is plugin 0. */
+	/* Loaded by the parent before the fork, or before the hello, where it
+	 * is plugin 0. */
 	if (!range) {
 		range = open_range(entry->start, 0);
 		g_ranges[g_range_count] =
@@ -161,8 +159,7 @@ static void add_unload(const struct map_entry_shm *entry)
 	range->to = entry->generation;
 }
 
-/* Entry @n saves names of a plugin, and one of these is of its function.
- * Returns how many pieces are behind it. */
+/* Entry @n must save names of a plugin. Returns the number of its pieces. */
 static uint64_t check_names(uint64_t n)
 {
 	static char bytes[1 << 16];
@@ -170,7 +167,7 @@ static uint64_t check_names(uint64_t n)
 	size_t count = entry->names.symbols + entry->names.strings;
 	size_t i;
 
-	if (!entry->build_id_bytes) /* it could not be read */
+	if (!entry->build_id_bytes) /* the file was unreadable */
 		return map_pieces(count);
 	g_names_count++;
 	ck_assert_uint_eq(entry->names.symbols % 24, 0);
@@ -186,7 +183,6 @@ static uint64_t check_names(uint64_t n)
 	return map_pieces(count);
 }
 
-/* Returns how many entries are of loads and unloads. */
 static unsigned int read_log(void)
 {
 	unsigned int entries = 0;
@@ -212,8 +208,7 @@ static unsigned int read_log(void)
 	return entries;
 }
 
-/* What lay at @address in process @pid. A child has what its parent had, until
- * it says otherwise. */
+/* A child inherits its parent's mappings. */
 static int lookup(uint64_t address, uint32_t generation, int32_t pid)
 {
 	int i, id = NOTHING;
@@ -231,10 +226,8 @@ static int lookup(uint64_t address, uint32_t generation, int32_t pid)
 	return id;
 }
 
-/* --- the rings
- * ---------------------------------------------------------------- */
+/* --- the rings ----------------------------------------------------------- */
 
-/* The next call that @slot's thread has noted, from @cursor on; NULL: none. */
 static const struct map_call *next_noted(const struct slot_shm *slot,
 					 uint32_t *cursor)
 {
@@ -258,8 +251,7 @@ static void check_call(const struct slot_shm *slot, uint64_t address,
 		      slot->tid, generation, id, call->id);
 }
 
-/* Holds a slot's records against what its thread noted. Returns how many
- * calls there were. */
+/* Returns the number of calls. */
 static int check_slot(const struct slot_shm *slot, const struct record *ring)
 {
 	uint32_t generation = slot->claim_map, cursor = 0;
@@ -298,7 +290,6 @@ static int check_rings(void)
 	return calls;
 }
 
-/* How often a plugin came to lie where another one had been. */
 static int count_replaced(void)
 {
 	int i, before, count = 0;
@@ -346,7 +337,6 @@ START_TEST(map_unrecorded_runs_as_always)
 }
 END_TEST
 
-/* The victim is right about what is as always. */
 START_TEST(map_without_shim_runs_as_always)
 {
 	mini_collector_start(&g_mini);

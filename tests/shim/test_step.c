@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_step - a signal at every instruction of both hooks (step_victim), on
- * the fast path, the path without rseq and across chunk boundaries. Whatever
- * the handler does: every record of a hook that returned is there once, none
- * is torn, clocks never step back, and a forked child never touches its
- * parent's ring.
+ * test_step - a signal at each instruction of both hooks (step_victim), on the
+ * fast path, without rseq and across chunk boundaries. For any action of the
+ * handler: each record of a completed hook is there once and untorn, clocks
+ * never step back, and a forked child never writes to its parent's ring.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,9 +18,9 @@
 
 struct run {
 	const char *action;
-	const char *rseq; /* PERFREC_RSEQ */
+	const char *rseq;
 	const char *pad;
-	bool reload; /* a library before each step */
+	bool reload; /* loads a library before each step */
 };
 
 static const struct run g_runs[] = {
@@ -43,12 +42,12 @@ static const struct run g_runs[] = {
 };
 enum { QUICK_RUNS = 3 };
 
-/* How often each record was seen: [kind][which address block][k]. */
+/* Number of each record: [kind][address block][k]. */
 struct tally {
 	unsigned int seen[3][6][4096];
 	long enters, exits;
 	unsigned int missed[4096]; /* calls that did not act, by k */
-	long generation; /* that the parent's ring told last */
+	long generation; /* last one in the parent's ring */
 };
 
 static struct tally g_tally;
@@ -79,7 +78,7 @@ static void count_slot(const struct mini_collector *mini, uint32_t index)
 		ck_assert(kind == RECORD_BEGIN || kind == RECORD_END);
 		ck_assert_uint_ge(address, STEP_OUTER);
 		ck_assert_uint_lt(address % STEP_MAX, 4096);
-		/* Only the parent's ring, slot 0, may tell its steps. */
+		/* Only slot 0, the parent's ring, has steps. */
 		if (index == 0)
 			g_tally.seen[kind][address / STEP_MAX]
 				    [address % STEP_MAX]++;
@@ -146,8 +145,8 @@ static unsigned int seen(enum record_kind kind, uint64_t block, long k)
 	return g_tally.seen[kind][block / STEP_MAX][k];
 }
 
-/* Both hooks were stepped through up to k = enters, exits: the addresses of
- * one k come twice up to the smaller. */
+/* Both hooks were stepped up to k = enters, exits, so addresses up to the
+ * smaller k come twice. */
 static unsigned int expected(long k)
 {
 	return (k < g_tally.enters) + (k < g_tally.exits) + g_tally.missed[k];
@@ -163,7 +162,7 @@ static void check_outer(const struct run *run, long k)
 		ck_assert_uint_eq(ends, expected(k));
 		return;
 	}
-	/* A hook that was left half-way may have recorded, once at most. */
+	/* An abandoned hook may have recorded once. */
 	ck_assert_uint_le(begins, expected(k));
 	ck_assert_uint_le(ends, expected(k));
 	ck_assert_uint_ge(begins + ends, 2 * expected(k) - expected(k));
@@ -177,7 +176,7 @@ START_TEST(step_every_instruction_loses_nothing)
 
 	run_victim(run);
 	most = g_tally.enters > g_tally.exits ? g_tally.enters : g_tally.exits;
-	/* The last k of each is the one that had no such instruction. */
+	/* The last k found no such instruction. */
 	ck_assert_int_gt(g_tally.enters, 15);
 	ck_assert_int_gt(g_tally.exits, 15);
 	for (k = 0; k < most; k++) {
@@ -205,8 +204,6 @@ int main(void)
 	TCase *quick = suite_case(suite, "quick");
 	TCase *slow = suite_slow_case(suite);
 
-	tcase_set_timeout(quick, 120);
-	tcase_set_timeout(slow, 120);
 	tcase_add_loop_test(quick, step_every_instruction_loses_nothing, 0,
 			    QUICK_RUNS);
 	tcase_add_loop_test(slow, step_every_instruction_loses_nothing,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_thunk - what the shim does for thunks (function_shm.h): registers that
- * must be kept are, also where C is called; counts are exact, across threads,
- * children and signals at every instruction; and what is recorded nests.
+ * test_thunk - the shim's part of thunks (function_shm.h): registers survive,
+ * even calls of C; counts are exact across threads, children and signals at
+ * each instruction; recorded calls nest.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/patch/thunks.h"
+#include "collector/code/thunks.h"
 #include "shared/compiler.h"
 #include "tests/shim/mini_collector.h"
 #include "tests/shim/victims/thunk_victim.h"
@@ -67,7 +67,7 @@ static void release(struct mini_collector *mini)
 		NULL, 0);
 }
 
-/* Every begin in a ring has its end, the innermost first. */
+/* Each begin in a ring has its end, innermost first. */
 static void read_slot(const struct mini_collector *mini, uint32_t index,
 		      bool nests)
 {
@@ -88,7 +88,7 @@ static void read_slot(const struct mini_collector *mini, uint32_t index,
 			g_records[kind][function / THUNK_FUNCTION(1)]++;
 		if (!nests)
 			continue;
-		/* Not one check for each record: they are many. */
+		/* A check per record would be slow. */
 		if (kind == RECORD_BEGIN && depth < ARRAY_SIZE(open))
 			open[depth++] = function;
 		else if (!depth || open[--depth] != function)
@@ -99,7 +99,7 @@ static void read_slot(const struct mini_collector *mini, uint32_t index,
 		ck_assert_uint_eq(depth, 0);
 }
 
-/* Run thunk_victim, and add up what is in the arena. */
+/* Runs thunk_victim and sums up the arena. */
 static void run(const char *what, const char *rseq, bool nests)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
@@ -160,7 +160,7 @@ static void check_counts(uint64_t slack)
 	}
 }
 
-/* All calls are recorded, or none, and end. */
+/* All calls are recorded, or none; each has an end. */
 static void check_records(void)
 {
 	for (int number = 1; number < THUNK_NUMBERS; number++) {
@@ -216,8 +216,8 @@ START_TEST(thunk_left_anywhere_counts_what_was_entered)
 }
 END_TEST
 
-/* A handler that forks between the thunk's look at the epoch and the count has
- * a child that counts in its parent's cell: so much more may be there. */
+/* A handler that forks between a thunk's look at the epoch and its count makes
+ * the child count in the parent's cell, so there may be more. */
 START_TEST(thunk_forked_in_counts_what_was_entered)
 {
 	run("fork", g_rseq[_i], false);
@@ -231,8 +231,6 @@ int main(void)
 	TCase *quick = suite_case(suite, "quick");
 	TCase *slow = suite_slow_case(suite);
 
-	tcase_set_timeout(quick, 120);
-	tcase_set_timeout(slow, 120);
 	tcase_add_loop_test(quick, thunk_keeps_all_registers, 0, 2);
 	tcase_add_loop_test(
 		quick, thunk_counts_of_threads_and_children_are_exact, 0, 2);

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# diff.sh [ROUNDS [PROGRAM...]] - what perfrec diff calls a change, with real
-# recordings in the current folder.
+# diff.sh [ROUNDS [PROGRAM...]] - the changes that perfrec diff finds in real
+# recordings, made in the current folder.
 #
-# ROUNDS (10) times for each of five programs: six recordings of the same
-# program, three a side; no change may be found. In every second round the sides
-# take turns; else all of A come first, so that a machine that becomes busy
-# looks like a change. Then one call, one block and 2 % more work are planted: they must
-# be found, and named. TOP and O as for scripts/run-e2e.sh.
+# For each of five programs, ROUNDS (10) times: six recordings, three per side,
+# must show no change. The sides take turns in the first round and every second one
+# after it. In the others all of A come first, so a machine that becomes busy looks
+# like a change: the gate has one round, beside lint. Then one
+# planted call, one block and 2 % more work must be found under their names. TOP
+# and O as for scripts/run-e2e.sh.
 set -u
 rounds=${1:-10}
 [ $# -gt 0 ] && shift
@@ -35,7 +36,7 @@ record()
 	"$perfrec" record -q --alloc exact -o "$1" "$2" || exit 1
 }
 
-# changed ARGUMENT...: "value function" of each change that perfrec diff finds.
+# changed ARGUMENT...: "value function" of each change by perfrec diff.
 changed()
 {
 	"$perfrec" diff --json "$@" | jq -r '.functions[] | .short as $name |
@@ -46,7 +47,7 @@ changed()
 # equal PROGRAM ROUND
 equal()
 {
-	if [ $(($2 % 2)) -eq 0 ]; then
+	if [ $(($2 % 2)) -eq 1 ]; then
 		order='a1 b1 a2 b2 a3 b3'
 	else
 		order='a1 a2 a3 b1 b2 b3'
@@ -60,8 +61,7 @@ equal()
 	bad=1
 }
 
-# planted PROGRAM FLAG WANTED RUNS: the change WANTED ("calls parse") is among
-# those that are found.
+# planted PROGRAM FLAG WANTED RUNS: perfrec diff must find WANTED ("calls parse").
 planted()
 {
 	a='' b=''

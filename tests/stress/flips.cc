@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flips - a program for flips.sh: threads that call many functions, recurse,
- * throw, jump, fork and load a library, under signals at 1 kHz, while the
- * states of all its functions change. Every call of a function named exact_ or
- * loose_ is the same in each run, and so is the output.
+ * flips - a program for flips.sh. Its threads call many functions, recurse,
+ * throw, jump, fork and load a library under signals at 1 kHz, while the states
+ * of all functions change. Calls of functions named exact_ or loose_ are the
+ * same in each run, and so is the output.
  *
  * usage: flips THREADS ROUNDS PLUGIN
  */
@@ -98,7 +98,7 @@ NOINLINE long loose_throw(long depth)
 		throw std::runtime_error("deep");
 	return loose_throw(depth - 1) + 1;
 }
-/* Caught half way, and thrown again. */
+/* Caught half-way and thrown again. */
 NOINLINE long exact_catch(long depth)
 {
 	try {

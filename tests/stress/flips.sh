@@ -1,16 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# flips.sh [ROUNDS [THREADS]] - the states of all functions of a busy program
-# change again and again while it is recorded (flips.cc, tools/flips_drive.c). Its
-# output is as ever, the trace is well formed, and every function that was
-# recorded or counted all the time has as many calls as a counting library has
-# found in a run of its own; what was off at times has no more than that.
+# flips.sh [ROUNDS [THREADS]] - records a busy program while the states of all its
+# functions keep changing (flips.cc, tools/flips_drive.c). The program's output must
+# stay the same and the trace well-formed. A function that was always recorded or
+# counted must have the calls that a counting library finds in another run; a
+# function that was off at times may have fewer.
 #
 # Runs in an empty folder. O is the build directory. CC and CXX build the program
 # (default: gcc and g++, with -finstrument-functions; with HOOKS=entry by perfrec
-# cc --hooks=entry). Prints what it has seen; exits with 1 when something is
-# wrong.
+# cc --hooks=entry). Prints its counts; exits with 1 on a failure.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -34,7 +33,7 @@ build()
 	$2 -O1 -g -pthread -o flips$3 $4 "$top/tests/stress/flips.cc" -ldl
 }
 
-# The witness sees hooks of calls; the optimizer must leave each call alone.
+# The witness sees hooks only, so the optimizer must keep every call.
 build "$cc" "$cxx" .witness $calls
 if [ "${HOOKS:-calls}" = entry ]; then
 	build "$O/perfrec cc --hooks=entry $cc" \
@@ -52,12 +51,12 @@ COUNT_OUT=$PWD/count LD_PRELOAD=$O/tests/progs/libcount_preload.so \
 rm -f count.*
 
 rm -rf data warm
-# A program waits for a second until its functions are connected, and the calls
-# behind that are missing until they are (docs/OVERHEAD.md). This keeps a plan of
-# its code, so that a busy machine does it in time.
+# A program waits for a second to be connected; later calls are missing until then
+# (docs/OVERHEAD.md). This run caches the plan of the code, so even a busy machine
+# connects in time.
 "$O/perfrec" record --quiet --count 'exact_*' --alloc=off --cpu=off -o warm -- \
 	./flips 1 1 "$PWD/plugin.so" >warm.out 2>err || fail "$(cat err)"
-# The output of the program is compared: the summary goes to stderr.
+# The summary goes to stderr, so stdout has only the program's output.
 "$O/perfrec" record --quiet --count 'exact_*' --alloc=off --cpu=off \
 	--max-size 64G -o data -- \
 	./flips "$threads" "$rounds" "$PWD/plugin.so" >printed 2>err &

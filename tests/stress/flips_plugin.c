@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flips_plugin - a library that flips.cc loads and unloads, again and again.
+ * flips_plugin - a library that flips.cc repeatedly loads and unloads.
  */
 __attribute__((noinline)) long plugin_leaf(long x)
 {

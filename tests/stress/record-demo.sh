@@ -1,18 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# record-demo.sh - a third of the demo, recorded in each way there is to record, and
-# sixteen threads that free each other's blocks ($ALLOC_PAIRS of them), by a perfrec
-# and a collector that are built with a sanitizer: it must have nothing to say, the
-# traces must pass the checker, and the programs must not notice. O is the build
-# directory.
+# record-demo.sh - records a third of the demo in every way, and sixteen threads that
+# free each other's blocks ($ALLOC_PAIRS of them), with a sanitized perfrec and
+# collector. The sanitizer must report nothing, the traces must pass the checker, and
+# the programs' output must stay the same. O is the build directory.
 set -u
 O=$(cd "${O:-build}" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
-# Whatever process a report is of, it is in report.PID.
+# All processes report to report.PID.
 for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
 	eval "export $options=\"\${$options:-}:log_path=$work/report\""
 done

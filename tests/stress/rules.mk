@@ -1,4 +1,4 @@
-# What runs for long, or again and again.
+# Long and repeated tests.
 
 STRESS	= $(patsubst tests/stress/%.c,$(O)/tests/stress/%,$(wildcard tests/stress/stress_*.c))
 STRESS_SECONDS ?= 5
@@ -10,7 +10,7 @@ check-stress: $(STRESS)
 	$(Q)set -e; for s in $(STRESS); do for threads in 1 2 8; do \
 		$$s $$threads $(STRESS_SECONDS) $(SEED); done; done
 
-# Until something fails.
+# Repeats until a failure.
 .PHONY: check-loop
 check-loop:
 	$(Q)while $(MAKE) --no-print-directory check-unit check-shim \
@@ -24,8 +24,8 @@ check-soak: all
 		o=$$(cd $(O) && pwd) && cd $$dir && \
 		O=$$o sh $$script $(SOAK_SECONDS) && cd / && rm -rf $$dir
 
-# The states of all functions of a busy program change again and again
-# (flips.sh): 1,000,000 sites with FLIPS_ROUNDS=150000.
+# The states of all functions of a busy program keep changing (flips.sh):
+# 1,000,000 sites with FLIPS_ROUNDS=150000.
 FLIPS_ROUNDS ?= 4000
 .PHONY: check-flips
 check-flips: all $(TOOLS) $(O)/tests/progs/libcount_preload.so
@@ -33,15 +33,13 @@ check-flips: all $(TOOLS) $(O)/tests/progs/libcount_preload.so
 		o=$$(cd $(O) && pwd) && cd $$dir && \
 		O=$$o sh $$script $(FLIPS_ROUNDS) && cd / && rm -rf $$dir
 
-$(O)/tests/stress/%: tests/stress/%.c $(O)/libcollector.a
-	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
-		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
+$(STRESS): %: %.o $(O)/libcollector.a
+	$(say) LD $@
+	$(link_collector) $(PKG_LIBS)
 
-$(STRESS): Makefile tests/stress/rules.mk
+$(STRESS) $(STRESS:%=%.o): Makefile tests/stress/rules.mk
 
-# What perfrec diff calls a change, on 50 comparisons of equal recordings.
+# The changes that perfrec diff finds in 50 comparisons of equal recordings.
 .PHONY: check-diff
 DIFF_ROUNDS = 10
 check-diff: all

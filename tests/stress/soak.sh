@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# soak.sh SECONDS [LIFETIME_MS] - a perfrec-collect that serves 500 short
-# programs a minute, up to 50 at a time, for so long: some with threads, some
-# that fork, exec or are killed. Afterwards every folder is complete and all
-# calls are counted; the collector has no more files open or memory mapped
-# than after the first programs, and its own memory has not grown. Prints its
-# figures as it goes. O is the build folder; works in the current one.
+# soak.sh SECONDS [LIFETIME_MS] - perfrec-collect serves 500 short programs a
+# minute for SECONDS, up to 50 at a time: some with threads, some that fork, exec
+# or are killed. Afterwards every folder must be complete and all calls counted.
+# The collector must have no more open files or mappings than after the first
+# programs, and no more memory. Prints its figures meanwhile. O is the build
+# folder; works in the current one.
 set -u
 
 O=$(cd "${O:-build}" && pwd) || exit 2
@@ -23,7 +23,7 @@ else
 	batch=60
 fi
 calls=1000
-# What an allocator and the tables of names may grow by.
+# Permitted growth of the allocator and the tables of names.
 kb_more=16384
 
 XDG_RUNTIME_DIR=$PWD
@@ -83,9 +83,9 @@ SOURCE
 ${CC:-gcc} -O1 -g -finstrument-functions -o soak-load soak-load.c -lpthread ||
 	exit 2
 
-# figures: files, arenas (the page that tells programs we live is like one),
-# threads and kB of memory that the collector has. Threads that close (base/closer)
-# are left out: they are started as they are needed, up to a bound, and stay.
+# figures: the collector's files, arenas (including its liveness page), threads and
+# kB of memory. The threads of base/closer do not count: they start on demand, up
+# to a limit, and stay.
 figures()
 {
 	grep -q ^VmRSS /proc/$collector/status 2>/dev/null || {
@@ -101,7 +101,7 @@ figures()
 		grep -vc perfrec-closer)
 }
 
-# quiet: nothing is being recorded, and all folders are complete.
+# quiet: no program is being recorded, and all folders are complete.
 quiet()
 {
 	[ "$(find data -name summary.json | wc -l)" -eq \
@@ -113,11 +113,11 @@ settle()
 	tries=600
 	until quiet; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || fail 'folders do not get complete'
+		[ $tries -gt 0 ] || fail 'some folders stay incomplete'
 		sleep 0.1
 	done
 	figures
-	# A thread that did its work for the last program may just be ending.
+	# A thread of the last program may still be ending.
 	while [ "$threads" -gt "${first_threads:-$threads}" ] && [ $tries -gt 0 ]; do
 		tries=$((tries - 1))
 		sleep 0.1
@@ -125,7 +125,7 @@ settle()
 	done
 }
 
-# load N: start that many, each for an interval.
+# load N: starts N programs, one per interval.
 started=0 expected=0
 load()
 {
@@ -133,7 +133,7 @@ load()
 	while [ $started -lt $wanted ]; do
 		while [ "$(jobs -p | wc -l)" -gt $at_once ]; do
 			sleep 0.02
-			# Some shells forget those that ended only when asked.
+			# Some shells drop ended jobs only when listing them.
 			jobs >/dev/null
 		done
 		LD_PRELOAD=$O/libperfrec_preload.so PERFREC_DEADLINE_MS=20000 \
@@ -150,7 +150,7 @@ load()
 	done
 }
 
-# end_load: until all have ended; not the collector, which is a child, too.
+# end_load: waits for all children except the collector.
 end_load()
 {
 	for pid in $(jobs -p); do

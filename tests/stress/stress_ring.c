@@ -2,23 +2,21 @@
  *
  * stress_ring [THREADS [SECONDS [SEED]]] - both halves of rings, as threads.
  *
- * THREADS writers put numbered records into a ring each, by shared/ring_put.h,
- * as preload/ring/put.c does: a look at the tail and the doorbell at each
- * quarter of the ring, and a wait on room when it is full. One reader, as a
- * worker of collector/drain/drain.c, takes all rings in turn by
+ * THREADS writers put numbered records into a ring each by shared/ring_put.h.
+ * Like preload/ring/put.c, they look at the tail and ring the doorbell at each
+ * quarter of the ring, and wait on room when it is full. Like a worker of
+ * collector/drain/drain.c, one reader visits all rings by
  * collector/replay/ring_get.h and sleeps on the doorbell that the writers
  * share.
  *
- * Checked: every record arrives once, whole and in order; and no wakeup is
- * lost: a wait of WAIT_SECONDS that times out although there is something to
- * do by then is a failure. (One with nothing to do is not: the other side may
- * not have had a CPU.)
+ * Every record must arrive once, whole and in order, and no wakeup may be lost.
+ * A wait of WAIT_SECONDS fails if it times out with work to do. (A timeout
+ * without work is no failure: the other side may not have had a CPU.)
  *
- * Rings are of random, small sizes, and both sides dawdle at random, so that
- * either is the slow one for a while. Some lie in a file in memory; to their
- * reader all writers seem slow, so that it gives their memory back while they
- * write. The seed is printed; it fixes sizes and dawdling, not what the
- * scheduler does.
+ * Rings have random, small sizes, and both sides dawdle at random, so either
+ * may be the slow one. Some rings lie in a file in memory. Their reader takes
+ * all writers for slow and returns memory while they write. The printed seed
+ * fixes sizes and dawdling, but not the scheduler.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -44,8 +42,8 @@
 #define THREADS_MAX 64
 #define RING_CELLS_LOG2_LOW 4
 #define RING_CELLS_LOG2_HIGH 12
-#define FILE_CELLS_LOG2 14 /* enough to give memory back */
-#define FILES 4 /* one ring of so many is in a file */
+#define FILE_CELLS_LOG2 14 /* enough to return memory */
+#define FILES 4 /* every fourth ring is in a file */
 #define HOUR_NS 3600000000000ULL
 #define CHUNKS 4
 #define WAIT_SECONDS 5
@@ -65,7 +63,7 @@ struct reader {
 	uint64_t read[THREADS_MAX];
 	uint64_t random;
 	uint64_t sleeps;
-	uint64_t ns; /* its time: an hour between two looks */
+	uint64_t ns; /* simulated time: an hour between two looks */
 };
 
 static struct doorbell_shm g_doorbell;
@@ -87,7 +85,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(
 	_exit(1);
 }
 
-/* Now and then, for a while. */
+/* Pauses now and then. */
 static void dawdle(uint64_t *random)
 {
 	uint64_t turns = next_random(random);
@@ -100,7 +98,7 @@ static void dawdle(uint64_t *random)
 		__asm__ volatile("" ::: "memory");
 }
 
-/* What record @number of writer @index holds. */
+/* Returns record @number of writer @index. */
 static struct record expected_record(uint32_t index, uint64_t number)
 {
 	uint64_t mixed = (number + g_seed + index) * 0x9e3779b97f4a7c15ULL;
@@ -112,7 +110,7 @@ static struct record expected_record(uint32_t index, uint64_t number)
 	};
 }
 
-/* False when it timed out. */
+/* Returns false on a timeout. */
 static bool futex_wait(const uint32_t *word, uint32_t expected)
 {
 	struct timespec timeout = { WAIT_SECONDS, 0 };
@@ -127,9 +125,7 @@ static void futex_wake(const uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_OP_WAKE, 1, NULL, NULL, 0);
 }
 
-/* --- a writer, as in preload/ring/put.c and wait.c
- * -------------------------------
- */
+/* --- a writer, as in preload/ring/put.c and wait.c ----------------------- */
 
 static void ring_doorbell(struct slot_shm *slot)
 {
@@ -213,9 +209,7 @@ static void *write_records(void *context)
 	return NULL;
 }
 
-/* --- the reader, as in collector/drain/drain.c
- * ------------------------------------
- */
+/* --- the reader, as in collector/drain/drain.c --------------------------- */
 
 static void check_cells(const struct record *cells, size_t count,
 			uint32_t index, uint64_t number)
@@ -309,8 +303,7 @@ static void read_records(struct reader *reader)
 	}
 }
 
-/* --- both -------------------------------------------------------------------
- */
+/* --- both ---------------------------------------------------------------- */
 
 static void *stop_later(void *seconds)
 {
@@ -320,7 +313,7 @@ static void *stop_later(void *seconds)
 	return NULL;
 }
 
-/* @count cells of zeros, in a file or not; munmap() ends them. */
+/* @count zeroed cells, in a file if @file; munmap() frees them. */
 static struct record *make_cells(uint64_t count, bool file)
 {
 	uint64_t bytes = count * sizeof(struct record);

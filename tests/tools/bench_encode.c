@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_encode - what a begin and an end cost to write, in ns and in bytes:
+ * bench_encode - the cost of writing a start and an end, in ns and in bytes:
  * collector/trace/encode.h beside the form with every delta padded to 3 bytes
  * and every name to 2, one 16-byte store. Prints a line for each form and each
  * spread of gaps.
@@ -119,7 +119,7 @@ static void make_events(unsigned int median_ns, unsigned int spread)
 		g_name[i] = (uint16_t)(1 + rand() % (FUNCTIONS >> rand() % 9));
 }
 
-/* Of the sequence that BENCH() writes. */
+/* Makes the templates of the sequence that BENCH() writes. */
 static void make_templates(void)
 {
 	struct encoder encoder;

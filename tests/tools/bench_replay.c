@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_replay - what the collector takes to make packets of records, and a
- * number that tells whether the packets are still the same.
+ * bench_replay - the time that the collector takes to make packets from
+ * records, and a number that shows whether the packets have changed.
  *
  * usage: bench_replay FILE [ROUNDS [MIN_NS]]
  *
- * FILE is records (shared/record.h) as they lay in the ring of one thread,
- * whose clocks are taken for ns. Calls shorter than MIN_NS are left out, as by
- * --min-duration. Prints for each round CPU ns for a record, without and with
- * the index and histograms, and in the compact form; and once bytes, packets
- * and a hash of all bytes and names.
+ * FILE contains records (shared/record.h) from the ring of one thread; the
+ * program treats their clocks as ns. Calls shorter than MIN_NS are skipped, as
+ * with --min-duration. Prints for each round CPU ns for a record, without and
+ * with the index and histograms, and in the compact form; and once bytes,
+ * packets and a hash of all bytes and names.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "collector/base/budget.h"
-#include "collector/index/index_items.h"
 #include "collector/replay/histograms.h"
 #include "collector/replay/replay_inner.h"
+#include "collector/trace/index_items.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 #include "shared/record.h"
@@ -113,7 +113,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* One replay of all; what is for others is passed over. Returns its ns. */
+/* Replays all records once; skips those of other modules. Returns its ns. */
 static uint64_t replay_all(struct output *output, const struct record *cells,
 			   size_t count, uint64_t min_ns)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_snapshot - what a snapshot of all that the flight recorder has in
- * memory takes, and how large it is.
+ * bench_snapshot - the cost and the size of a snapshot of the flight recorder's
+ * whole memory.
  *
  * usage: bench_snapshot FILE|- CALLS [ROUNDS [OUT]]
  *
- * FILE is records as bench_replay takes them; "-": random calls. Threads that
- * did all of FILE are put into the memory, one after the other, until that has
- * CALLS calls. Prints for each round CPU ns a call, seconds and bytes, for a
- * snapshot that is not compressed and one that is. It is written to OUT, or to
+ * FILE contains records as for bench_replay; "-": random calls. Adds threads
+ * with all of FILE to the memory, one after the other, until it has CALLS
+ * calls. Prints for each round CPU ns a call, seconds and bytes, for an
+ * uncompressed and a compressed snapshot. It writes the snapshots to OUT, or to
  * /dev/null.
  */
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #include <time.h>
 
 #include "collector/base/budget.h"
-#include "collector/flight/flight_write.h"
+#include "collector/record/flight_write.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/flight_share.h"
@@ -128,8 +128,7 @@ static void add_thread(struct bench *bench, const struct record *cells,
 	bench->sequence++;
 }
 
-/* --- records -----------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
 static struct record *read_file(const char *name, size_t *count)
 {
@@ -186,8 +185,7 @@ static struct record *make_random(size_t *count)
 	return cells;
 }
 
-/* --- measuring ---------------------------------------------------------------
- */
+/* --- measuring ----------------------------------------------------------- */
 
 static double seconds_of(struct timeval time)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_sites [-q] FILE - prints what collector/code knows of an ELF file:
+ * code_sites [-q] FILE - prints the analysis of an ELF file by collector/code:
  *
  *	site ADDRESS FORM enter|exit FUNCTION...
  *	function ADDRESS SLOT SITES REFUSAL [at ADDRESS]
  *	text BYTES decoded INSTRUCTIONS ms MILLISECONDS
  *	functions N sites N refused N unknown-sites N merged N
  *
- * With -q only the last two, and what is refused.
+ * With -q only the last two lines, and refused functions.
  */
 #include <fcntl.h>
 #include <inttypes.h>

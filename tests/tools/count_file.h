@@ -14,7 +14,8 @@
 #define COUNT_ENTRIES 16384 /* a power of two */
 /* A power of two; a place in it, counted from 1, fits into 16 bits. */
 #define COUNT_PATHS 32768
-/* So many are kept: a fuller table would be slow, and there may be millions. */
+/* The limit of paths: a fuller table would be slow, and there may be millions.
+ */
 #define COUNT_PATHS_MAX (COUNT_PATHS / 4 * 3)
 
 struct count_header {

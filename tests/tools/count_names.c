@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count_names - prints what progs/count_preload.c counted, with names. Names
- * come from nm(1), so that perfrec's own symbol reading is not checked
- * against itself. One line a function: calls<TAB>name; where several
- * names share the address, calls<TAB>name|name|... With --paths one line for
- * each way in which functions called each other: calls<TAB>;name;name;...
+ * count_names - prints the counts of progs/count_preload.c with names. Names
+ * come from nm(1), independently of perfrec's own symbol reader. One line a
+ * function: calls<TAB>name; if several names share the address,
+ * calls<TAB>name|name|... With --paths one line for each path of calls:
+ * calls<TAB>;name;name;...
  */
 #include <elf.h>
 #include <errno.h>
@@ -44,8 +44,7 @@ static void die(const char *what, const char *name)
 	exit(1);
 }
 
-/* --- names from nm -----------------------------------------------------------
- */
+/* --- names from nm ------------------------------------------------------- */
 
 static void read_segments(struct module *module)
 {
@@ -142,8 +141,7 @@ static const char *module_name(const struct names *names, struct module *module,
 	return NULL;
 }
 
-/* --- the load map
- * -------------------------------------------------------------- */
+/* --- the load map -------------------------------------------------------- */
 
 struct mapping {
 	uint64_t start, end, offset;
@@ -185,7 +183,7 @@ static struct mappings read_maps(const char *count_path)
 	return maps;
 }
 
-/* What the function at @address is called; the newest mapping wins. */
+/* Returns the name of the function at @address; the newest mapping wins. */
 static uint32_t address_name(struct names *names, const struct mappings *maps,
 			     uint64_t address)
 {
@@ -208,8 +206,7 @@ static uint32_t address_name(struct names *names, const struct mappings *maps,
 	return strings_add(&names->texts, unknown, (size_t)length);
 }
 
-/* --- counts
- * -------------------------------------------------------------------- */
+/* --- counts -------------------------------------------------------------- */
 
 static const struct count_file *map_counts(const char *path)
 {

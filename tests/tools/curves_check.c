@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * curves_check - holds the curves of counters that a reader gives for random
- * ranges and numbers of buckets against all values of the trace, which are
- * taken one by one.
+ * curves_check - compares the curves of counters that a reader returns, for
+ * random ranges and numbers of buckets, with all values of the trace, read one
+ * by one.
  *
  * usage: curves_check [-i] TRACE COUNT SEED
  *
- * -i: the curves of the index must have been used. Prints how many counters and
- * values there are. Exit status 1: something differs.
+ * -i: the reader must use the curves of the index. Prints how many counters and
+ * values there are. Exit status 1: a curve differs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -99,7 +99,7 @@ static bool is_less(bool real, union curve_value a, union curve_value b)
 	       (a.real == b.real && signbit(a.real) && !signbit(b.real));
 }
 
-/* The last of several of the same time may be any of them. */
+/* If several values have the same time, any of them may be the last. */
 static bool is_last(const struct value *from, const struct value *to,
 		    uint64_t ns, union curve_value last)
 {
@@ -229,8 +229,9 @@ static const struct calls_curve *calls_curve_of(const struct calls *calls,
 	return NULL;
 }
 
-/* What the page has of counters by the index. One that is set by several
- * threads has fewer values without it: those that come late are left out. */
+/* Checks the counters of a page, which come from the index. Without the index,
+ * a counter that several threads set has fewer values: late ones are skipped.
+ */
 static void check_calls(const char *path, bool by_curves)
 {
 	struct calls_choice choice = { .range = TIME_RANGE_ALL };

@@ -189,7 +189,7 @@ class Trace:
         if out["kind"] == "thread":
             out["process"] = before.get("process") or self.pids.get(out["pid"])
             self.tids[out["tid"]] = uuid
-        if out.get("name") == b"perfrec: waits":
+        if out.get("name") in (b"perfrec: waits", b"perfrec: suspended"):
             out["kind"] = "waits"
         self.descriptors[uuid] = out
 
@@ -670,14 +670,31 @@ def ranges_around(calls, margin):
     return [tuple(each) for each in merged]
 
 
+def counts_of(calls):
+    """How many of the slowest calls may be asked for. Two that took as long may
+    change places, so no count has one of them and not the other."""
+    return [
+        count for count in range(1, min(len(calls), 1000) + 1)
+        if count == len(calls) or len({b - a for a, b in calls[count - 1:count + 1]}) == 2
+    ]
+
+
+def tries_of(counts, calls, number, chance):
+    """(count, margin): the first has a gap, if any count has one. Of random ones,
+    often none has: many short calls take as long, and the ranges of slow calls in
+    two threads overlap."""
+    if not counts:
+        return
+    yield next((count for count in counts
+                if len(ranges_around(calls[:count], 0)) > 1), counts[0]), 0
+    for _ in range(number):
+        yield chance.choice(counts), chance.choice((0, 1, 1000, 100000))
+
+
 def check_slowest(checker, trace, function, chance, seen):
     calls = calls_of(trace, function)
-    for _ in range(checker.options.count // 4 + 1):
-        count = chance.randrange(1, min(len(calls), 1000) + 1)
-        # Two that took as long may change places.
-        if count < len(calls) and len({b - a for a, b in calls[count - 1:count + 1]}) < 2:
-            continue
-        margin = chance.choice((0, 1, 1000, 100000))
+    for count, margin in tries_of(counts_of(calls), calls,
+                                  checker.options.count // 4, chance):
         path = checker.run(checker.options.dir, "slowest.pftrace", "--slowest",
                            "%s:%d" % (function, count), "--margin", "%dns" % margin)
         if not path:

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * hang_fs SOURCE MOUNT - a file system (FUSE) that shows the files of folder
- * SOURCE in folder MOUNT, and never answers a process whose name begins with
- * "perfrec-": any open, stat or read of the collector hangs for as long as
- * this runs, and cannot be killed. Nothing is kept by the kernel, so that each
- * of them asks. Prints "ready", and ends with a signal or with its parent, and
- * then unmounts.
+ * SOURCE in folder MOUNT, and never answers a process whose name starts with
+ * "perfrec-": any open, stat or read of the collector hangs while this program
+ * runs, and cannot be killed. The kernel caches nothing, so each process asks.
+ * Prints "ready". Ends with a signal or with its parent, and then unmounts.
  *
- * Status 77: this machine does not let it mount.
+ * Status 77: this machine does not permit it to mount.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,15 +1,14 @@
 # The tests' own tools: one program for each .c file of this folder. trace_check
-# and count_names check what the collector writes, so they share no code with
-# it: they are linked without libcollector.a.
+# and count_names check the output of the collector, so they do not link its code,
+# libcollector.a.
 
 TOOLS	= $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(wildcard tests/tools/*.c))
 CHECKER_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard tests/tools/checker/*.c))
 
-$(O)/tests/tools/%: tests/tools/%.c $(O)/libcollector.a
-	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
-		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
+TOOLS_ALONE = $(addprefix $(O)/tests/tools/,trace_check count_names within)
+$(filter-out $(TOOLS_ALONE),$(TOOLS)): %: %.o $(O)/libcollector.a
+	$(say) LD $@
+	$(link_collector) $(PKG_LIBS)
 $(O)/tests/tools/checker/%.o: tests/tools/checker/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
@@ -24,5 +23,9 @@ $(O)/tests/tools/count_names: tests/tools/count_names.c \
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TEST_CC) $(SANFLAGS) -o $@ $< \
 		$(O)/tests/tools/checker/table.o $(LDFLAGS)
+$(O)/tests/tools/within: tests/tools/within.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) $(SANFLAGS) -o $@ $< $(LDFLAGS)
 
-$(TOOLS) $(CHECKER_OBJ): Makefile tests/tools/rules.mk
+$(TOOLS) $(TOOLS:%=%.o) $(CHECKER_OBJ): Makefile tests/tools/rules.mk

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# sites_agree.awk - holds a plan of sites against a run of the program:
+# sites_agree.awk - compares a plan of sites with a run of the program:
 #
 #	awk -v module=NAME -f sites_agree.awk PLAN PAIRS...
 #
-# PLAN is what tests/tools/code_sites prints of the module, PAIRS what
-# libsite_preload.so wrote. Each line of PAIRS with the module must agree: a
-# function that is not refused has a site that returns there, or is left by a
-# jump. Prints what disagrees, and a sum. Exit status 1 if anything does.
+# PLAN is the output of tests/tools/code_sites for the module, PAIRS that of
+# libsite_preload.so. Each line of PAIRS with the module must agree: a function
+# that is not refused has a site that returns there, or ends with a jump. Prints
+# each difference, and a sum. Exit status 1 if there is a difference.
 
 BEGIN {
 	split("call 5 call-67 6 call-got 6 jump 5 jump-got 6", forms, " ")

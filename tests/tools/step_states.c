@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * step_states - changes the state of a function of a program that is recorded
- * at every instruction of a call of it.
+ * step_states - changes the state of a function in a recorded program at each
+ * instruction of a call.
  *
  * usage: step_states SOCKET PID FUNCTION FIRST STRIDE
  *
  * The program, whose main thread is PID, executes an int3 before the call, with
- * a wish to go on in rax (0: it ends), and an int3 after it. From the first one
- * on it is single-stepped: FIRST instructions the first time, then STRIDE more,
- * until the call has no more. There its function is told another state, by the
- * socket of `perfrec ctl`, in each way from one state to another. Prints how
- * many changes were made, and after how many instructions the last was.
+ * rax not 0 (0: it ends), and an int3 after it. step_states single-steps it
+ * from the first int3: FIRST instructions the first time, then STRIDE more,
+ * until the call has no more. There it sets another state of the function
+ * through the socket of `perfrec ctl`, in each way from one state to another.
+ * Prints the number of changes, and the number of instructions before the last
+ * change.
  */
 #include <errno.h>
 #include <poll.h>
@@ -44,8 +45,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* --- the collector -----------------------------------------------------------
- */
+/* --- the collector ------------------------------------------------------- */
 
 static int request(char state)
 {
@@ -78,8 +78,7 @@ static void wait_answer(int fd)
 		die("the collector does not answer");
 }
 
-/* --- the program -------------------------------------------------------------
- */
+/* --- the program --------------------------------------------------------- */
 
 /* Whether it stopped at an int3, not after a step. */
 static bool wait_stop(void)
@@ -133,8 +132,7 @@ static void tell_to_go_on(bool go_on)
 		die("PTRACE_SETREGS");
 }
 
-/* --- together ----------------------------------------------------------------
- */
+/* --- together ------------------------------------------------------------ */
 
 /* The program is at the first int3, and afterwards there again. False: the call
  * has less than @steps instructions. */

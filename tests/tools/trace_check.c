@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_check - reads a .pftrace of any size from front to back and says
- * which rules (checker/rules.def) it breaks; can also count and print what
- * is in it. Nothing here comes from the collector, so that a mistake made
- * there is not made here again. README.md in this folder is the manual.
+ * trace_check - reads a .pftrace of any size from front to back and prints the
+ * rules (checker/rules.def) that it breaks; can also count and print its
+ * events. It uses no code of the collector, so that it cannot repeat a mistake
+ * of the collector. README.md in this folder is the manual.
  */
 #include <errno.h>
 #include <fcntl.h>

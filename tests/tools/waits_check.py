@@ -6,6 +6,7 @@
 # stderr for each figure that is wrong, and exit status 1.
 #
 #   --sums    perf_event was refused: there are sums of threads, and no more
+#   --late    the collector saw some threads only after their end: they have sums
 #   --off     of a recording with --sched off: there is nothing
 #   --table   print each figure beside its truth, for people
 #
@@ -221,7 +222,7 @@ def threads_of(summary):
             yield process, thread
 
 
-def check_threads(summary, truths, sums):
+def check_threads(summary, truths, sums, states):
     processes = {p["pid"]: p for p in summary["processes"]}
     found = defaultdict(list)
     for process, thread in threads_of(summary):
@@ -240,9 +241,8 @@ def check_threads(summary, truths, sums):
             bounds.add(truth, processes[key[0]])
             everything.add(truth, processes[key[0]])
         all_found += found[key]
-        state = "sums" if sums else "measured"
         for thread in found[key]:
-            if thread.get("sched") != state:
+            if thread.get("sched") not in states:
                 complain(f"{what}: sched is {thread.get('sched')}")
             elif not sums:
                 check_thread_whole(what, thread)
@@ -374,6 +374,7 @@ def print_table():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sums", action="store_true")
+    parser.add_argument("--late", action="store_true")
     parser.add_argument("--off", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("summary")
@@ -385,9 +386,12 @@ def main():
     if options.off:
         check_nothing(summary)
     else:
-        check_threads(summary, threads, options.sums)
+        sums = options.sums or options.late
+        states = ["sums"] if sums else []
+        states += [] if options.sums else ["measured"]
+        check_threads(summary, threads, sums, states)
         check_process(summary, threads)
-        if not options.sums:
+        if not sums:
             check_functions(summary, functions)
             check_sums(summary, threads)
     if options.table:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * deny NUMBER ERRNO COMMAND... - runs a command in which one system call fails;
- * mmap only where it is to share memory: a program cannot do without the rest.
+ * deny NUMBER ERRNO COMMAND... - runs a command and fails one of its system
+ * calls. mmap fails only for shared memory; programs need private mappings.
  */
 #include <err.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The lower half of argument I, on machines that store it first. */
+/* The lower half of argument I on little-endian machines. */
 #define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)
 #define LOAD_ARGUMENT(i) LOAD(offsetof(struct seccomp_data, args[i]))
 #define UNLESS_EQUAL(value, skip) \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * everything PLUGIN - does at once what programs do seldom: threads that come
- * and go and are cancelled, 1,000 signals a second, fork, vfork, posix_spawn,
- * exec, dlopen and dlclose, longjmp out of calls and out of handlers,
- * exceptions, and an allocator of its own around malloc. What it prints does
- * not depend on who ran when, and it ends with status 7, or with a line that
- * says what went wrong and status 1. It never waits without an end: alarm().
+ * everything PLUGIN - does all the rare things at once: threads that come and
+ * go and are cancelled, 1,000 signals a second, fork, vfork, posix_spawn, exec,
+ * dlopen and dlclose, longjmp out of calls and handlers, exceptions, and a
+ * private allocator on top of malloc. Its output does not depend on the
+ * scheduler. It ends with status 7, or with an error message and status 1.
+ * alarm() limits all waits.
  */
 #include <cerrno>
 #include <csetjmp>
@@ -27,7 +27,7 @@
 #define THREADS 6
 #define ROUNDS 4
 #define DEPTH 12
-#define SECONDS 50 /* that it may take at most */
+#define SECONDS 50 /* time limit */
 
 extern "C" char **environ;
 
@@ -40,8 +40,7 @@ static volatile sig_atomic_t g_signals;
 	_exit(1);
 }
 
-/* --- errno -----------------------------------------------------------------
- */
+/* --- errno --------------------------------------------------------------- */
 
 __attribute__((noinline)) static int leaf(int i)
 {
@@ -61,7 +60,7 @@ __attribute__((noinline)) static int keep_errno(int value)
 	return sum;
 }
 
-/* What a failing call sets must come through a wrapper of the shim. */
+/* Wrappers of the shim must pass on errno of a failing call. */
 static void check_failures()
 {
 	errno = 0;
@@ -72,7 +71,7 @@ static void check_failures()
 	    errno != ENOENT)
 		fail("exec() of nothing");
 	errno = 0;
-	/* More than there can be; volatile: no compiler may know. */
+	/* More than possible; volatile hides it from the compiler. */
 	volatile size_t huge = SIZE_MAX / 2;
 	if (malloc(huge) || errno != ENOMEM)
 		fail("malloc() of too much");
@@ -83,8 +82,7 @@ static void check_failures()
 		fail("posix_spawn() of nothing");
 }
 
-/* --- signals ---------------------------------------------------------------
- */
+/* --- signals ------------------------------------------------------------- */
 
 static void on_alarm(int, siginfo_t *, void *)
 {
@@ -139,8 +137,7 @@ static int jump_out_of_handler()
 	return jumps;
 }
 
-/* --- longjmp, exceptions ---------------------------------------------------
- */
+/* --- longjmp, exceptions ------------------------------------------------- */
 
 static thread_local jmp_buf t_place;
 
@@ -197,8 +194,7 @@ static int throw_and_catch()
 	return caught * 1000 + unwound;
 }
 
-/* --- an allocator around malloc --------------------------------------------
- */
+/* --- an allocator around malloc ------------------------------------------ */
 
 static thread_local long t_live;
 
@@ -260,8 +256,7 @@ static int allocate()
 	return sum + (t_live == live);
 }
 
-/* --- processes -------------------------------------------------------------
- */
+/* --- processes ----------------------------------------------------------- */
 
 static int wait_for(pid_t pid)
 {
@@ -317,8 +312,7 @@ static int spawn_all()
 	return sum + wait_for(pid);
 }
 
-/* --- libraries -------------------------------------------------------------
- */
+/* --- libraries ----------------------------------------------------------- */
 
 static int load_and_unload()
 {
@@ -338,8 +332,7 @@ static int load_and_unload()
 	return sum;
 }
 
-/* --- threads ---------------------------------------------------------------
- */
+/* --- threads ------------------------------------------------------------- */
 
 static void clean(void *count)
 {
@@ -369,7 +362,7 @@ static int cancel_threads()
 	for (pthread_t one : thread) {
 		void *result;
 
-		/* It may not have begun: then there is nothing to clean. */
+		/* A thread that has not begun needs no cleanup. */
 		usleep(2000);
 		pthread_cancel(one);
 		if (pthread_join(one, &result) || result != PTHREAD_CANCELED)
@@ -428,13 +421,13 @@ int main(int argc, char **argv)
 	check_failures();
 	printf("cancel %d\n", cancel_threads());
 	printf("all %ld\n", run_threads());
-	/* It takes longer than a ms, so there were some. */
+	/* The run exceeds a ms, so signals came. */
 	printf("signals %d\n", g_signals > 0);
 	fflush(stdout);
 	if (argc > 2) {
 		char *again[] = { argv[0], argv[1], nullptr };
 
-		/* exec of a process with threads behind it, and signals. */
+		/* exec of a process with ended threads, and signals. */
 		execv(argv[0], again);
 		fail("exec");
 	}

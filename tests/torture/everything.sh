@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# everything.sh [RUNS [CONFIGURATION...]] - everything.cc is recorded RUNS times
-# (5 unless told) in each of eight configurations: each run ends, with its own
-# exit status and output, and leaves a whole recording. O is the build directory.
+# everything.sh [RUNS [CONFIGURATION...]] - records everything.cc RUNS (5) times
+# in each of eight configurations. Each run must end with its usual exit status and
+# output, and leave a complete recording. O is the build directory.
 set -u
 O=$(cd "${O:-build}" && pwd)
 runs=${1:-5}
@@ -16,7 +16,7 @@ export XDG_RUNTIME_DIR="$work/run" PERFREC_DEADLINE_MS=20000
 dir=$O/tests/torture
 bad=0 done=0
 
-# options CONFIGURATION: of perfrec record.
+# options CONFIGURATION: prints options of perfrec record.
 options()
 {
 	case $1 in
@@ -32,7 +32,7 @@ options()
 	esac
 }
 
-# say_bad CONFIGURATION RUN WHAT: with what the run has said.
+# say_bad CONFIGURATION RUN WHAT: reports a failure with the run's output.
 say_bad()
 {
 	echo "$1, run $2: $3"

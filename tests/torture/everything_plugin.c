@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * everything_plugin - what everything.cc loads and unloads.
+ * everything_plugin - a library that everything.cc loads and unloads.
  */
 static int twice(int i)
 {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# torture.sh - each system call that the shim makes fails, one after another,
-# in programs that are recorded with all that there is: what they write and how
-# they end stays the same. O is the build directory.
+# torture.sh - each system call of the shim fails in turn, in programs recorded
+# with all features. Their output and exit status must stay the same. O is the
+# build directory.
 set -u
 O=$(cd "${O:-build}" && pwd)
 work=$(mktemp -d) || exit 1
@@ -11,14 +11,14 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 runs=0 bad=0
 
-# number NAME: of a system call, by the machine's headers.
+# number NAME: prints the number of a system call by the machine's headers.
 number()
 {
 	printf '#include <sys/syscall.h>\n#ifdef SYS_%s\n@ SYS_%s\n#endif\n' \
 		"$1" "$1" | ${CC:-cc} -E -P -xc - | sed -n 's/^@ *//p'
 }
 
-# try CALL ERRNO NAME COMMAND...: the same as without perfrec?
+# try CALL ERRNO NAME COMMAND...: compares with a run without perfrec.
 try()
 {
 	id=$(number "$1") name=$3 what="$1 fails with $2: $3"
@@ -29,7 +29,7 @@ try()
 		>plain.out 2>plain.err
 	plain=$?
 	[ $plain = 77 ] && { echo "skipped: no seccomp here"; exit 0; }
-	# Not a program that cannot do without.
+	# Skips programs that need the call themselves.
 	[ $plain = 0 ] || return 0
 	runs=$((runs + 1))
 	set -- -- "$O/tests/torture/deny" "$id" "$error" "$@"
@@ -57,7 +57,7 @@ for call in memfd_create ftruncate fcntl openat newfstatat membarrier mremap soc
 	done
 	try $call 38 cxx "$O/tests/shim/victims/alloc_cxx_victim" "$work/log"
 done
-# A timer that cannot be deleted must not kill who sets SIGPROF to SIG_DFL.
+# A program that sets SIGPROF to SIG_DFL must survive a timer that cannot be deleted.
 id=$(number timer_delete)
 runs=$((runs + 1))
 timeout 60 "$O/perfrec" record -q --cpu=1000,signal -o data -- \
@@ -66,7 +66,7 @@ timeout 60 "$O/perfrec" record -q --cpu=1000,signal -o data -- \
 	echo "timer_delete fails with 1: status $?"
 	bad=$((bad + 1))
 }
-# Calls that this machine does not have are no runs; most, it has.
+# This machine must have most of the calls; missing ones are not counted.
 [ $runs -gt 50 ] || bad=$((bad + 1))
 echo "torture: $runs runs, $bad bad"
 [ $bad = 0 ]

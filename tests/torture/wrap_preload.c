@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wrap_preload - a library of wrappers around malloc(), as heap checkers are.
- * It stands behind perfrec's shim in LD_PRELOAD, and puts 16 bytes in front of
- * each block: whoever frees it as another allocator does, crashes. No locks.
+ * wrap_preload - a library of wrappers around malloc(), like heap checkers. It
+ * follows perfrec's shim in LD_PRELOAD and puts 16 bytes in front of each
+ * block, so freeing one with another allocator crashes. No locks.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -36,8 +36,8 @@ void *malloc(size_t bytes)
 	return head + 1;
 }
 
-/* NULL: it is one of memalign() and the like, which have no wrapper. In front
- * of each block lies at least the allocator's own head. */
+/* NULL: allocated by memalign() and the like, which have no wrapper. At least
+ * the allocator's head precedes each block. */
 static struct head *head_of(void *block)
 {
 	struct head *head = (struct head *)block - 1;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * notes_rig - a process with threads that exist on paper only, whose records
- * are made by a test and go through fibers, thread_notes and tracks into a
- * trace on disk.
+ * notes_rig - a simulated process. A test makes the records of its threads,
+ * which pass fibers, thread_notes and tracks into a trace on disk.
  */
 #ifndef PERFREC_TESTS_UNIT_NOTES_RIG_H
 #define PERFREC_TESTS_UNIT_NOTES_RIG_H
@@ -13,22 +12,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
-#include "collector/record/arena_inner.h"
 #include "collector/base/clock.h"
+#include "collector/base/lock.h"
+#include "collector/base/random.h"
+#include "collector/drain/thread_notes.h"
 #include "collector/names/modules.h"
-#include "collector/trace/out_perfetto.h"
+#include "collector/names/sites.h"
+#include "collector/names/symbols.h"
 #include "collector/output/own_files.h"
+#include "collector/record/arena_inner.h"
 #include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
-#include "collector/base/random.h"
-#include "collector/names/sites.h"
-#include "collector/names/symbols.h"
 #include "collector/record/thread_state.h"
-#include "collector/notes/thread_notes.h"
-#include "collector/trace/trace_file.h"
 #include "collector/record/tracks.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/trace_file.h"
 #include "tests/unit/told.h"
 
 #define RIG_THREADS 2
@@ -144,8 +143,8 @@ static inline void rig_thread(struct rig *rig, int i)
 		.context = thread,
 	};
 	const struct fibers_sink fibers_sink = { rig_open_track, rig_unloaded,
-						 rig_block, rig_extended,
-						 thread };
+						 rig_block,	 rig_extended,
+						 thread,	 NULL };
 	struct out_thread out;
 	uint8_t packet[512];
 
@@ -238,7 +237,7 @@ static inline struct rig *rig_new(void)
 	return rig;
 }
 
-/* A site; returns its id. @texts: name, category, file ... */
+/* Adds a site and returns its id. @texts: name, category, file ... */
 static inline uint32_t rig_site(struct rig *rig, struct site_shm head,
 				const char *const texts[6], const char *key)
 {
@@ -266,7 +265,6 @@ static inline uint32_t rig_site(struct rig *rig, struct site_shm head,
 	return id;
 }
 
-/* Thread @i records these. 0 or what fibers_run() says. */
 static inline int rig_run(struct rig *rig, int i, const struct record *cells,
 			  size_t count)
 {
@@ -287,7 +285,7 @@ static inline int rig_run(struct rig *rig, int i, const struct record *cells,
 	return err;
 }
 
-/* All threads and the process end. Leaves the trace in dir/trace.pftrace. */
+/* Ends all threads and the process. Leaves the trace in dir/trace.pftrace. */
 static inline void rig_end(struct rig *rig)
 {
 	for (int i = 0; i < RIG_THREADS; i++) {
@@ -318,7 +316,7 @@ static inline void rig_free(struct rig *rig)
 	symbol_cache_put(&rig->cache);
 	told_free(rig->arena.setup.page);
 	rig_must(rig->recording.budget.left == RIG_BUDGET,
-		 "memory is not given back");
+		 "memory was not returned");
 	free(rig->recording.sums.lossy);
 	async_table_release(&rig->recording.async);
 	snprintf(path, sizeof(path), "%s/" TRACE_NAME, rig->dir);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * profile_back - reads a profile that a test has written back through gunzip
- * and protobuf, and finds what is in it.
+ * profile_back - reads a profile that a test has written, through gunzip and
+ * protobuf, and looks up its samples.
  */
 #ifndef PERFREC_TESTS_UNIT_PROFILE_BACK_H
 #define PERFREC_TESTS_UNIT_PROFILE_BACK_H
@@ -15,12 +15,12 @@
 #include "proto/profile.pb-c.h"
 #include "tests/suite.h"
 
-#define PB_FILE_BYTES (64 << 20) /* a test's profile is smaller */
+#define PB_FILE_BYTES (64 << 20)
 
 typedef Perftools__Profiles__Profile pb_profile;
 typedef Perftools__Profiles__Sample pb_sample;
 
-/* The profile in @name below @dir_fd. The caller gives it to pb_free(). */
+/* Reads profile @name below @dir_fd. The caller frees it with pb_free(). */
 static inline pb_profile *pb_read(int dir_fd, const char *name)
 {
 	static uint8_t bytes[PB_FILE_BYTES];
@@ -39,7 +39,6 @@ static inline pb_profile *pb_read(int dir_fd, const char *name)
 	return profile;
 }
 
-/* Frees *@profile, if it is not NULL, and makes it NULL. */
 static inline void pb_free(pb_profile **profile)
 {
 	if (*profile)
@@ -54,7 +53,6 @@ static inline const char *pb_string(const pb_profile *profile, int64_t number)
 	return profile->string_table[number];
 }
 
-/* Whether @text is in a comment of @profile. */
 static inline bool pb_has_comment(const pb_profile *profile, const char *text)
 {
 	for (size_t i = 0; i < profile->n_comment; i++)
@@ -63,7 +61,7 @@ static inline bool pb_has_comment(const pb_profile *profile, const char *text)
 	return false;
 }
 
-/* The function of a location that has code of its own: not an inlined one. */
+/* Returns the outermost function at @location, so never an inlined one. */
 static inline const char *pb_function_name(const pb_profile *profile,
 					   uint64_t location)
 {
@@ -74,9 +72,7 @@ static inline const char *pb_function_name(const pb_profile *profile,
 	return pb_string(profile, profile->function[function - 1]->name);
 }
 
-/* The stack of @sample, innermost first, as "c b a", in a static buffer. Of a
- * deep stack, the innermost eight.
- */
+/* Returns the innermost eight functions as "c b a", in a static buffer. */
 static inline const char *pb_stack_text(const pb_profile *profile,
 					const pb_sample *sample)
 {
@@ -90,7 +86,7 @@ static inline const char *pb_stack_text(const pb_profile *profile,
 	return text;
 }
 
-/* The sample of this stack, of which there must be one and no more. */
+/* Returns the only sample with this stack. */
 static inline const pb_sample *pb_sample_of(const pb_profile *profile,
 					    const char *stack)
 {

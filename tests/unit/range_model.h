@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * range_model - a random trace, and what is in a range of it, found by looking
- * at each of its slices: for tests of what reads ranges. The model knows the
- * slices before they are written, and does not read the trace.
+ * range_model - random traces for tests of range readers, with the answers
+ * found by looking at every slice. The model keeps its own list of slices and
+ * does not read the trace.
  *
- * There are two processes, four threads and two contexts. Functions call
- * themselves and each other; slices take no time, or end or begin at once with
- * others; some never end. Threads wait for the collector, lose calls and pause.
- * The packets of the tracks lie in the file in blocks, in any order of tracks,
- * and those of one track in its order.
+ * A trace has two processes, four threads and two contexts. Functions call
+ * themselves and each other. Slices may take no time, share their times with
+ * others, or never end. Threads wait for the collector, lose calls and pause.
+ * Blocks of different tracks lie in the file in any order; blocks of one track
+ * keep theirs.
  */
 #ifndef PERFREC_TESTS_UNIT_RANGE_MODEL_H
 #define PERFREC_TESTS_UNIT_RANGE_MODEL_H
@@ -31,32 +31,33 @@
 #define MODEL_START_NS 5000000000ULL
 #define MODEL_TRACKS 6 /* the last two are contexts of threads 0 and 1 */
 #define MODEL_THREADS 4
-#define MODEL_NAMES 7 /* the last is a wait for the collector, no function */
+#define MODEL_NAMES 7 /* the last is the wait for the collector */
 #define MODEL_WAIT (MODEL_NAMES - 1)
 #define MODEL_SLICES_MAX 4096
 #define MODEL_INSTANTS_MAX 512
 #define MODEL_DEPTH 12
 #define MODEL_NONE UINT32_MAX
 #define MODEL_TRACK_BYTES (1u << 18)
-#define MODEL_BLOCKS 64 /* of a track, at most */
+#define MODEL_BLOCKS 64 /* per track */
 
 struct model_slice {
-	uint32_t track, name, parent; /* index; MODEL_NONE: it is outermost */
+	/* parent: index, or MODEL_NONE for an outermost slice */
+	uint32_t track, name, parent;
 	uint32_t depth;
-	uint64_t begin, end; /* BOOTTIME; of one without an end: that of the
-			      * trace's last event */
+	/* BOOTTIME; an open slice ends with the trace's last event */
+	uint64_t begin, end;
 	bool ended;
-	uint64_t waited; /* for the collector, as its end says */
+	uint64_t waited; /* waited for the collector, as the slice's end says */
 	int64_t argument; /* 0: none */
 };
 
-struct model_instant { /* calls that are missing */
+struct model_instant {
 	uint32_t track;
 	uint64_t ns, lost, paused;
 };
 
 struct model {
-	struct model_slice slices[MODEL_SLICES_MAX]; /* by track, by begin */
+	struct model_slice slices[MODEL_SLICES_MAX]; /* by track, by start */
 	uint32_t count;
 	struct model_instant instants[MODEL_INSTANTS_MAX];
 	uint32_t instant_count;
@@ -65,7 +66,7 @@ struct model {
 	struct model_track {
 		uint8_t bytes[MODEL_TRACK_BYTES];
 		uint32_t used;
-		uint32_t blocks[MODEL_BLOCKS]; /* where each ends */
+		uint32_t blocks[MODEL_BLOCKS]; /* ends of the blocks */
 		uint32_t block_count;
 	} tracks[MODEL_TRACKS];
 	char path[32];
@@ -89,7 +90,6 @@ static inline uint64_t model_random(struct model *model, uint64_t below)
 	return next_random(&model->random) % below;
 }
 
-/* Tracks 0 and 1 are of process 7, 2 and 3 of process 8. */
 static inline uint32_t model_thread(uint32_t track)
 {
 	return track < MODEL_THREADS ? track : track - MODEL_THREADS;
@@ -148,7 +148,6 @@ static inline void model_write_head(struct model *model, uint32_t track)
 				       names, MODEL_NAMES));
 }
 
-/* One track on its way. */
 struct model_walk {
 	struct model *model;
 	struct model_track *to;
@@ -209,7 +208,6 @@ static inline void model_begin(struct model_walk *walk)
 	walk->open[walk->depth++] = model->count++;
 }
 
-/* How long a call took. */
 static inline uint64_t model_took(const struct model_slice *slice)
 {
 	return slice->end - slice->begin - (slice->ended ? slice->waited : 0);
@@ -252,7 +250,6 @@ static inline void model_missing(struct model_walk *walk)
 		    (int64_t)calls);
 }
 
-/* Time goes on: often not at all, seldom by much. */
 static inline void model_go_on(struct model_walk *walk)
 {
 	static const uint64_t steps[] = { 0, 0, 1, 1, 7, 50, 400, 20000 };
@@ -360,7 +357,7 @@ static inline void model_put_global(struct model *model)
 	}
 }
 
-/* Heads of threads come before those of contexts, and all else in any order. */
+/* Heads of threads precede heads of contexts; other blocks mix freely. */
 static inline void model_put_blocks(struct model *model, bool compressed)
 {
 	uint32_t next[MODEL_TRACKS] = { 0 }, left = 0;
@@ -388,8 +385,7 @@ static inline void model_put_blocks(struct model *model, bool compressed)
 	}
 }
 
-/* Makes a model and its trace, model->path. The caller ends it by model_free().
- */
+/* Makes a model and its trace, model->path. model_free() frees both. */
 static inline struct model *model_new(uint64_t seed, bool compressed)
 {
 	struct model *model = calloc(1, sizeof(*model));
@@ -423,9 +419,9 @@ static inline void model_free(struct model *model)
 	free(model);
 }
 
-/* --- what is in a range --- */
+/* --- ranges --- */
 
-/* A random end of a range: often the time of an event, or just beside it. */
+/* Returns a random time: often that of an event, or 1 ns beside it. */
 static inline uint64_t model_time(struct model *model)
 {
 	const struct model_slice *slice;
@@ -440,7 +436,7 @@ static inline uint64_t model_time(struct model *model)
 	return ns + model_random(model, 3) - 1;
 }
 
-/* A random range that has a time in it; sometimes with an open side. */
+/* Chooses a range that is not empty; its start or end may be open. */
 static inline void model_range(struct model *model, uint64_t *from,
 			       uint64_t *to)
 {
@@ -454,7 +450,7 @@ static inline void model_range(struct model *model, uint64_t *from,
 		*to = UINT64_MAX;
 }
 
-/* Whether @track is of the thread called @wanted; NULL: all are. */
+/* NULL matches all threads. */
 static inline bool model_is_of(uint32_t track, const char *wanted)
 {
 	char tid[24];
@@ -471,7 +467,6 @@ static inline bool model_in_range(const struct model_slice *slice,
 	       (slice->begin >= from || slice->end >= from);
 }
 
-/* How much of @slice lies in the range. */
 static inline uint64_t model_part(const struct model_slice *slice,
 				  uint64_t from, uint64_t to)
 {
@@ -480,7 +475,6 @@ static inline uint64_t model_part(const struct model_slice *slice,
 	return end > begin ? end - begin : 0;
 }
 
-/* A random choice of a thread; NULL: all. */
 static inline const char *model_choice(struct model *model)
 {
 	static const char *const choices[] = { NULL,	 NULL,	NULL, "main",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay_text - run the records of a thread through replay and show its events
- * as a line of text. "(7" begins a slice of the function at address 7, "<text"
- * a slice with a name of its own. ")" ends a slice: "?)" at a guessed time,
+ * replay_text - runs the records of a thread through replay and prints its
+ * events as a line of text. "(7" begins a slice of the function at address 7,
+ * "<text" a slice with its own name. ")" ends a slice: "?)" at a guessed time,
  * "longjmp)" for a reason that replay knows, "waited=N)" after waits of N ns.
  * "*text" is an instant. "N:" precedes events on the track of context N. If
  * times is set, "@" and ns since the start precede each event.
@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "collector/base/budget.h"
-#include "collector/replay/replay_inner.h"
+#include "collector/base/bytes.h"
 #include "collector/replay/fibers.h"
 #include "collector/replay/function_log.h"
 #include "collector/replay/pause.h"
-#include "collector/base/bytes.h"
+#include "collector/replay/replay_inner.h"
 #include "collector/trace/compact_unpack.h"
 #include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
@@ -29,20 +29,20 @@
 #define REPLAY_TEXT_BYTES (1 << 20)
 #define REPLAY_NAMES_MAX 4096
 #define REPLAY_START_NS 1000000
-#define REPLAY_SEQUENCE 2 /* the thread's; that of context N is N more */
+#define REPLAY_SEQUENCE 2 /* context N has REPLAY_SEQUENCE + N */
 
 struct replay_track {
-	uint64_t ns; /* of the last event */
-	uint32_t open; /* slices */
-	struct index_check *index; /* NULL: nothing was written */
+	uint64_t ns;
+	uint32_t open;
+	struct index_check *index; /* NULL until the track's first packet */
 	struct replay_text_slice {
 		uint64_t ns, iid;
 		bool noted;
-	} slices[REPLAY_SLICES_MAX]; /* open ones */
+	} slices[REPLAY_SLICES_MAX];
 	struct compact_unpack unpack;
 	bool unpacks;
 	uint64_t restarts;
-	size_t mark_keys; /* packets that tell the key of marks */
+	size_t mark_keys; /* packets that define the key of marks */
 };
 
 struct replay_text {
@@ -52,17 +52,18 @@ struct replay_text {
 	struct function_log *log;
 	struct budget budget;
 	uint64_t position; /* see replay_position() */
-	uint64_t excluded; /* this address is left out; 0: none */
-	struct address_range unloaded; /* by any MAP record; 0, 0: nothing */
-	size_t unloaded_count; /* 0 or 1, or more than there is room for */
-	uint64_t name[REPLAY_NAMES_MAX]; /* address by iid, the thread's own */
+	uint64_t excluded; /* address of an excluded function, or 0 */
+	struct address_range unloaded; /* by the MAP records; 0, 0: nothing */
+	size_t unloaded_count; /* 0, 1, or more than the caller's room */
+	/* address by iid, of the thread's track */
+	uint64_t name[REPLAY_NAMES_MAX];
 	uint32_t generation[REPLAY_NAMES_MAX];
-	uint64_t context_name[FIBERS_MAX + 1][16]; /* of contexts' */
+	uint64_t context_name[FIBERS_MAX + 1][16]; /* same, by context */
 	struct replay_track track[FIBERS_MAX + 1];
-	uint32_t open_most, open; /* slices, of all tracks */
-	uint32_t contexts; /* tracks of contexts */
+	uint32_t open_most, open;
+	uint32_t contexts;
 	bool times;
-	/* Takes what fibers_sink.extended() does; NULL: it is ignored. */
+	/* Replaces fibers_sink.extended(). NULL ignores extended records. */
 	void (*extended)(struct replay_text *text, struct replay *replay,
 			 const struct record *cells);
 	size_t length;
@@ -94,7 +95,7 @@ static inline void replay_text_must(bool right, const char *what)
 	abort();
 }
 
-/* Holds a restart point against what is open by the packets before it. */
+/* The open slices must match the packets before it. */
 static inline void replay_check_restart(struct replay_track *track,
 					struct compact *from, uint32_t open)
 {
@@ -123,7 +124,6 @@ static inline void replay_say_begin(struct replay_text *to, uint32_t context,
 	struct replay_track *track = &to->track[context];
 	char text[160];
 
-	/* Not a begin on a track of its own. */
 	track->slices[track->open % REPLAY_SLICES_MAX] =
 		(struct replay_text_slice){
 			track->ns,
@@ -148,16 +148,16 @@ static inline void replay_say_end(struct replay_text *to, uint32_t context,
 	char text[40];
 
 	if (!to->track[context].open--)
-		abort(); /* an end without a begin */
+		abort();
 	to->open--;
 	for (size_t i = 0; i < event->n_debug_annotations; i++) {
 		const Perfetto__Protos__DebugAnnotation *one =
 			event->debug_annotations[i];
 		const char *why = one->string_value;
 
-		/* A note has its key in full. */
+		/* Notes carry their key as text. */
 		if (one->name_iid && to->track[context].mark_keys != 1)
-			abort(); /* a mark whose key nobody knows */
+			abort(); /* the key of marks must be defined first */
 		if (one->name && !strcmp(one->name, "perfrec.waited_ns")) {
 			snprintf(text, sizeof(text), "waited=%lld",
 				 (long long)one->int_value);
@@ -236,8 +236,8 @@ static inline Perfetto__Protos__Trace *replay_unpack(struct bytes *packets)
 	return trace;
 }
 
-/* Says what is in a block in the compact form: event by event, as a restart
- * point is held against what came before it. */
+/* Prints the events of a block in compact form, and compares its restart point
+ * with the events before it. */
 static inline void replay_say_compact(struct replay_text *to, uint32_t number,
 				      const struct trace_block *block)
 {
@@ -275,7 +275,7 @@ static inline void replay_say_packets(struct replay_text *to, uint32_t number,
 		NULL, block->bytes, block->data);
 
 	if (!trace)
-		abort(); /* no valid packets */
+		abort();
 	index_check_begin(check, block->index, block->index_bytes);
 	for (size_t i = 0; i < trace->n_packet; i++) {
 		replay_say_event(to, number, trace->packet[i]);
@@ -291,7 +291,7 @@ static inline void replay_give(void *context, struct trace_block *block)
 	uint32_t number = block->sequence - REPLAY_SEQUENCE, open;
 
 	if (number > to->contexts)
-		abort(); /* of nobody's sequence */
+		abort();
 	for (uint32_t i = 0; i < block->name_count; i++) {
 		const struct trace_name *name = &block->names[i];
 
@@ -304,12 +304,12 @@ static inline void replay_give(void *context, struct trace_block *block)
 	else
 		replay_say_packets(to, number, block);
 	if (to->track[number].open != open + (uint32_t)block->opened)
-		abort(); /* other slices than the block says */
+		abort(); /* block->opened must match its events */
 	free(block->index);
 	free(block);
 }
 
-/* As if the trace got longer so fast that each block has a checkpoint, and each
+/* Pretends that the trace grows fast: each block gets a checkpoint, and every
  * fourth ends a chunk. */
 static inline uint64_t replay_position(void *context)
 {
@@ -373,7 +373,7 @@ static inline struct replay_text *replay_text_new(void)
 {
 	struct replay_text *to = calloc(1, sizeof(*to));
 #ifdef REPLAY_TEXT_COMPACT
-	/* A restart point in each block. */
+	/* Each block gets a restart point. */
 	struct replay_sink sink = {
 		.take = replay_take_block,
 		.give = replay_give,
@@ -390,8 +390,12 @@ static inline struct replay_text *replay_text_new(void)
 		.position = replay_position,
 	};
 #endif
-	struct fibers_sink fibers_sink = { replay_open_track, replay_unloaded,
-					   replay_block, replay_extended, to };
+	struct fibers_sink fibers_sink = { replay_open_track,
+					   replay_unloaded,
+					   replay_block,
+					   replay_extended,
+					   to,
+					   NULL };
 
 	if (!to)
 		abort();
@@ -417,7 +421,6 @@ static inline void replay_text_free(struct replay_text *to)
 	free(to);
 }
 
-/* @ns counts from the start. */
 static inline struct record rec(enum record_kind kind, uint64_t payload,
 				unsigned int sp, uint64_t ns)
 {
@@ -425,14 +428,13 @@ static inline struct record rec(enum record_kind kind, uint64_t payload,
 				REPLAY_START_NS + ns };
 }
 
-/* A FLOW record about @address. */
 static inline struct record rec_flow(enum record_flow flow, uint64_t address,
 				     unsigned int sp, uint64_t ns)
 {
 	return rec(RECORD_FLOW, record_flow_payload(flow, address), sp, ns);
 }
 
-/* Up to a record after which another track may be written on. */
+/* A thread may change its track after a FLOW record, so a piece ends there. */
 static inline size_t replay_piece(const struct replay_text *to,
 				  const struct record *records, size_t count)
 {
@@ -444,8 +446,8 @@ static inline size_t replay_piece(const struct replay_text *to,
 	return piece;
 }
 
-/* All of @count records, then the end of the thread. Returns the text, in
- * which all tracks are in the order of the records. */
+/* Runs @count records and ends the thread. The text has the events of all
+ * tracks in the order of the records. */
 static inline const char *replay_text_of(struct replay_text *to,
 					 const struct record *records,
 					 size_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scratch - a folder of its own for a suite that compiles programs, and what
- * it takes to make and run them.
+ * scratch - a private folder for suites that compile programs, with helpers to
+ * build and run them.
  */
 #ifndef PERFREC_TESTS_UNIT_SCRATCH_H
 #define PERFREC_TESTS_UNIT_SCRATCH_H
@@ -21,7 +21,7 @@
 
 static char g_scratch[PATH_MAX];
 
-/* Not ck_assert: it works inside tests only. */
+/* ck_assert works only inside tests; fixtures need this. */
 static inline void scratch_must(int holds, const char *what)
 {
 	if (holds)
@@ -30,7 +30,7 @@ static inline void scratch_must(int holds, const char *what)
 	abort();
 }
 
-/* Makes the folder and goes there: paths in tests are relative to it. */
+/* Makes the folder and changes to it, so tests use relative paths. */
 static inline void scratch_enter(void)
 {
 	const char *temp = getenv("TMPDIR");
@@ -43,7 +43,6 @@ static inline void scratch_enter(void)
 		     path);
 }
 
-/* Runs a shell command, which must succeed. */
 static inline void ATTR_PRINTF(1, 2) scratch_run(const char *format, ...)
 {
 	char command[4 * PATH_MAX];
@@ -64,7 +63,7 @@ static inline void scratch_write(const char *path, const void *bytes,
 	close(fd);
 }
 
-/* The text of a file, or its first 16 kB, in a static buffer. */
+/* Returns up to 16 kB of a file in a static buffer. */
 static inline const char *scratch_read(const char *path)
 {
 	static char text[1 << 14];
@@ -77,7 +76,6 @@ static inline const char *scratch_read(const char *path)
 	return text;
 }
 
-/* How many descriptors this process has open. */
 static inline int scratch_descriptors(void)
 {
 	DIR *folder = opendir("/proc/self/fd");

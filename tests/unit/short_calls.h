@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * short_calls - what --min-duration leaves out of a trace, found by brute
- * force: of the text that replay_text.h makes of all calls, with times, takes
- * away each slice that is shorter and has nothing in it that stays. What stays
- * beside the longer ones: slices with names of their own ("<text"), slices
- * whose end says "note", and all that is no slice.
+ * short_calls - a brute-force model of --min-duration. It takes the text that
+ * replay_text.h prints of all calls, with times, and removes each shorter slice
+ * that encloses nothing permanent. These stay: longer slices, slices with their
+ * own names ("<text"), slices whose end says "note", and all events that are
+ * not slices.
  */
 #ifndef PERFREC_TESTS_UNIT_SHORT_CALLS_H
 #define PERFREC_TESTS_UNIT_SHORT_CALLS_H
@@ -16,17 +16,17 @@
 #include <string.h>
 
 struct short_event {
-	const char *at; /* "3:@50(7", of @length bytes */
+	const char *at; /* e.g. "3:@50(7", of @length bytes */
 	size_t length;
 	unsigned long track;
 	uint64_t ns;
-	char kind; /* "(", "<", "*" or ")" */
-	bool noted; /* an end */
+	char kind;
+	bool noted;
 	bool stays;
-	size_t begin; /* of an end: its begin */
+	size_t begin; /* index of the matching begin */
 };
 
-/* Whether an event begins at @text: "@", or a number, ":" and that. */
+/* Returns true if an event starts at @text: "@", or a number and ":@". */
 static inline bool short_is_event(const char *text)
 {
 	const char *at = text;
@@ -36,7 +36,7 @@ static inline bool short_is_event(const char *text)
 	return *text == '@' || (at > text && at[0] == ':' && at[1] == '@');
 }
 
-/* Reads the event at @text. Returns where the next one begins, or the end. */
+/* Reads the event at @text. Returns the start of the next event. */
 static inline const char *short_read(const char *text,
 				     struct short_event *event)
 {
@@ -54,8 +54,7 @@ static inline const char *short_read(const char *text,
 	return *at ? at + 1 : at;
 }
 
-/* Says of each of the @count events of one track whether it stays. @open has
- * room for as many. */
+/* Sets stays of the @count events of one track. @open has room for @count. */
 static inline void short_judge(struct short_event *event, size_t count,
 			       unsigned long track, uint64_t min_ns,
 			       size_t *open)
@@ -85,11 +84,9 @@ static inline void short_judge(struct short_event *event, size_t count,
 	}
 }
 
-/*
- * What is left of @text without calls shorter than @min_ns; with 0, all of it.
- * One track after the other, as which is written first tells nothing. *@out is
- * how many slices were taken away. The caller frees the text.
- */
+/* Returns @text without calls shorter than @min_ns, track by track, as the
+ * order between tracks carries no meaning. *@out is the number of removed
+ * slices. The caller frees the text. */
 static inline char *short_left(const char *text, uint64_t min_ns, size_t *out)
 {
 	size_t most = strlen(text) / 2 + 1, count = 0, length = 0;

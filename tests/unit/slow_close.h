@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slow_close - descriptors whose close(2) takes as long as a test likes: a
- * socket that lingers, and, as no file of FUSE is at hand, a close(2) of the
- * test's own, which the collector's code in it calls, too.
+ * slow_close - descriptors whose close(2) blocks until a test releases it. A
+ * socket lingers, or the close() below holds its thread; the collector's code
+ * calls that as well. (No FUSE file is available.)
  */
 #ifndef PERFREC_TESTS_UNIT_SLOW_CLOSE_H
 #define PERFREC_TESTS_UNIT_SLOW_CLOSE_H
@@ -23,18 +23,18 @@
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool slow[1024]; /* by descriptor */
-	int held; /* calls of close() that wait */
-	int calls; /* that have waited so far */
-	bool released, one; /* all, or one of them */
+	bool slow[1024];
+	int held;
+	int calls;
+	bool released, one; /* all waiting calls may go on, or only one */
 } g_slow_close = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.changed = PTHREAD_COND_INITIALIZER,
 };
 
-/* In place of that of the C library. That one is called in the end, and not the
- * kernel: ThreadSanitizer takes the number of a descriptor that it did not see
- * closed for the same descriptor when the number is used again. */
+/* Replaces close() of the C library. It ends in the library's function, not in
+ * the system call: ThreadSanitizer must see the close, or it confuses the
+ * descriptor with the next one of the same number. */
 int close(int fd)
 {
 	int (*real_close)(int);
@@ -56,7 +56,7 @@ int close(int fd)
 	return real_close(fd);
 }
 
-/* From now on closer_close() of @fd holds its thread. */
+/* Makes closer_close() of @fd hold its thread. */
 static inline void slow_close_hold(int fd)
 {
 	scratch_must(fd >= 0 && fd < 1024, "few files");
@@ -66,7 +66,6 @@ static inline void slow_close_hold(int fd)
 	closer_close(fd);
 }
 
-/* Waits until @threads are held. */
 static inline void slow_close_await(int threads)
 {
 	pthread_mutex_lock(&g_slow_close.lock);
@@ -75,8 +74,8 @@ static inline void slow_close_await(int threads)
 	pthread_mutex_unlock(&g_slow_close.lock);
 }
 
-/* One of those that are held is closed, and the next one of those that wait
- * holds its thread; one more waits then. */
+/* Lets one held close() return. Its thread then takes the next waiting
+ * descriptor and is held again; the closer gets another one to wait. */
 static inline void slow_close_release_one(void)
 {
 	int held;
@@ -91,7 +90,6 @@ static inline void slow_close_release_one(void)
 	pthread_mutex_unlock(&g_slow_close.lock);
 }
 
-/* Nothing is held any more. */
 static inline void slow_close_release(void)
 {
 	pthread_mutex_lock(&g_slow_close.lock);
@@ -100,7 +98,7 @@ static inline void slow_close_release(void)
 	pthread_mutex_unlock(&g_slow_close.lock);
 }
 
-/* Holds all threads of the closer, and has as many wait as there may be. */
+/* Holds all threads of the closer and fills its queue to the limit. */
 static inline void slow_close_fill(void)
 {
 	for (int i = 0; i < SLOW_CLOSE_FULL; i++) {
@@ -112,8 +110,7 @@ static inline void slow_close_fill(void)
 		usleep(1000);
 }
 
-/* A socket that close(2) waits for: its peer reads nothing. *@peer keeps the
- * connection up. */
+/* Returns a socket whose close(2) blocks while *@peer is open. */
 static inline int slow_close_socket(int *peer)
 {
 	const struct linger linger = { 1, 3600 };

@@ -27,7 +27,7 @@ START_TEST(budget_refuses_sums_that_wrap_around)
 }
 END_TEST
 
-/* Another thread has taken too much and has not given it back yet. */
+/* Another thread has overdrawn the budget and not given its bytes back yet. */
 START_TEST(budget_that_is_overdrawn_for_a_moment_gives_nothing)
 {
 	struct budget budget = { .left = (uint64_t)-5 };

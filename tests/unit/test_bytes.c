@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shim's own memcpy() and its likes, under names beside the C library's.
+ * The shim's memcpy() and its relatives, compared with those of the C library.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h> /* suite.h needs it: bytes.c hides later declarations */
 
 #define memcpy own_memcpy
 #define memmove own_memmove
@@ -46,7 +47,7 @@ static void fill(unsigned char bytes[SIZE])
 		bytes[i] = (unsigned char)(i * 7 + 1);
 }
 
-/* Every length and every place in a word, and nothing beside. */
+/* Tries all lengths and alignments; the bytes around must not change. */
 START_TEST(bytes_move_set_and_copy_as_libc_does)
 {
 	unsigned char own[SIZE], libc[SIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_chunks: names of an index that no perfrec wrote.
+ * call_chunks: names of a crafted index.
  */
 #include "collector/read/call_chunks.h"
 
@@ -8,8 +8,8 @@
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
-/* The table of names had an entry for each iid up to the largest, plus 1: none
- * for this one, and the name was written 16 GiB behind it. */
+/* The table's size was the largest iid plus 1, which overflowed; the name was
+ * written 16 GiB behind the table. */
 START_TEST(name_with_the_largest_iid_takes_one_place)
 {
 	struct index_text texts[] = { { (const uint8_t *)"main", 4 } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_expression: where the comparison of a text is, when names have < and >,
- * too; what each part may be; and the place of what is wrong.
+ * call_expression: finding the comparison in a text whose names contain < and
+ * >, the permitted parts, and positions of errors.
  */
 #include "collector/options/call_expression.h"
 #include "tests/suite.h"
@@ -83,7 +83,7 @@ END_TEST
 static const struct {
 	const char *text;
 	size_t at;
-	const char *why; /* a part of it */
+	const char *why; /* part of the expected message */
 } bad[] = {
 	{ "", 0, "name of a function" },
 	{ "   ", 3, "name of a function" },
@@ -144,7 +144,6 @@ START_TEST(a_name_or_a_time_that_is_too_long_is_refused)
 }
 END_TEST
 
-/* Any text is a wish or a mistake with a place in it. */
 START_TEST(any_text_is_read_or_refused_with_a_place_in_it)
 {
 	static const char signs[] = "f<>=- 5ms.operator";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_read: which calls of a trace are chosen, and in what order their begins
- * and ends come.
+ * call_read: the chosen calls of a trace, and the order of their begins and
+ * ends.
  */
 #include "collector/show/call_read.h"
 
@@ -19,7 +19,7 @@
 #define MAIN 1
 #define LEAF 2
 #define DEEP 3
-#define STATES 301 /* tracks of instants */
+#define STATES 301 /* a track of instants */
 #define OTHER 302
 #define INSTANTS_SEQUENCE 6
 
@@ -62,8 +62,8 @@ static void write_trace(void)
 	write_end(1000);
 }
 
-/* Appends to the trace an instant at 500 on the track where
- * perfrec tells of states, and one at 600 on another track. */
+/* Appends an instant at 500 on perfrec's track of function states, and an
+ * instant at 600 on another track. */
 static void add_instants(void)
 {
 	const struct out_track states = {
@@ -100,9 +100,9 @@ static void tear_down(void)
 	close(g_fd);
 }
 
-/* Appends @event to @text: "main@10 " begins, "/main@1000 " ends, each with a
- * '.' before it for each call around it that is shown; "!request@600 " is an
- * instant. */
+/* Appends @event to @text: "main@10 " begins, "/main@1000 " ends, and
+ * "!request@600 " is an instant. A '.' precedes it for each shown call around
+ * it. */
 static void tell(const struct call_reader *reader,
 		 const struct call_event *event, FILE *text)
 {
@@ -116,7 +116,6 @@ static void tell(const struct call_reader *reader,
 		(int)(event->event.ns - START_NS));
 }
 
-/* Fails unless @choice leaves @expected, as tell() has it. */
 static void check_calls(const struct call_choice *choice, const char *expected)
 {
 	struct call_reader *reader;
@@ -206,7 +205,7 @@ START_TEST(thread_is_chosen_by_number_or_name)
 }
 END_TEST
 
-/* What perfrec tells of states is about the functions of every thread. */
+/* Changes of function states concern all threads. */
 START_TEST(a_thread_has_the_states_of_functions)
 {
 	static const char *const deep[] = { "deep" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call_search: which calls of random traces are found, and which of them are
- * kept, against looking at each slice.
+ * call_search: calls found and kept in random traces, compared with a search
+ * through all slices.
  */
 #include "collector/read/call_search.h"
 
@@ -12,13 +12,13 @@
 #include "tests/unit/range_model.h"
 
 #define MODELS 40
-#define SEARCHES 15 /* of each */
+#define SEARCHES 15 /* per model */
 
 static const char *const functions[] = {
 	"main", "ns::f*", "ns::f<A>(int)", "operator>", "lea?", "*", "nothing",
 };
 
-/* The slices that @wish finds, in the order in which they are told. */
+/* The slices that match @wish, in the order of their report. */
 struct wanted {
 	const struct model_slice *list[MODEL_SLICES_MAX];
 	uint32_t count;
@@ -42,7 +42,7 @@ static int compare_slices(const void *a, const void *b)
 		return x->depth < y->depth ? -1 : 1;
 	if (x->end != y->end)
 		return x->end < y->end ? -1 : 1;
-	return x < y ? -1 : 1; /* one after the other, at one time */
+	return x < y ? -1 : 1;
 }
 
 static void look(const struct model *model, const struct call_wish *wish,
@@ -71,7 +71,6 @@ static void look(const struct model *model, const struct call_wish *wish,
 	qsort(out->list, out->count, sizeof(out->list[0]), compare_slices);
 }
 
-/* The argument of a call; 0: it has none. */
 static int64_t argument_of(const struct call_arguments *arguments)
 {
 	struct trace_argument argument;
@@ -192,7 +191,7 @@ int main(void)
 	Suite *suite = suite_create("call_search");
 	TCase *tcase = suite_case(suite, "call_search");
 
-	/* A model each, as a test has four seconds. */
+	/* One model per test, because the time of a test is limited. */
 	tcase_add_loop_test(
 		tcase, a_random_search_finds_what_looking_at_each_slice_finds,
 		1, MODELS + 1);

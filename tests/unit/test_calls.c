@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Traces as the writers of collector/trace write them, summed up.
+ * Sums over traces that the writers of collector/trace wrote.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,6 @@ static void read_bytes(size_t bytes)
 	close(fd);
 }
 
-/* What the stack @names, outermost first, has in all. */
 static struct time_cell sum_of(const char *const *names)
 {
 	struct time_cell sum = { 0 };
@@ -140,7 +139,7 @@ START_TEST(calls_of_deep_recursion_are_bounded)
 }
 END_TEST
 
-/* As replay_loss() writes it: behind the last event, at @ns. */
+/* Writes a loss like replay_loss(): behind the last event, at @ns. */
 static void write_gap(const char *key, int64_t spans, uint64_t ns)
 {
 	struct out_attribute count = { .key = key, .number = spans };
@@ -156,7 +155,6 @@ static void write_gap(const char *key, int64_t spans, uint64_t ns)
 	g_encoder.last_ns = START_NS + ns;
 }
 
-/* The calls of @kind that were not recorded from @from to @to - 1. */
 static uint64_t gap_of(enum time_gap_kind kind, uint64_t from, uint64_t to)
 {
 	const struct time_cells *gaps = &g_calls->gaps;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "collector/replay/cct.h"
 #include "collector/base/budget.h"
+#include "collector/replay/cct.h"
 #include "tests/suite.h"
 
 static struct budget g_budget;
@@ -104,8 +104,7 @@ static void own_is(const struct own_counts *own, uint64_t inner, uint64_t outer,
 	ck_assert_uint_eq(own->wait_ns, wait_ns);
 }
 
-/* 1 calls 2, which calls 1, which calls 3 twice; 3 has 5 calls more that were
- * only counted. */
+/* 1 calls 2, 2 calls 1, 1 calls 3 twice; 5 more calls of 3 were counted. */
 START_TEST(cct_sum_tells_what_perfrec_did_in_each_time)
 {
 	struct cct_node *a = call(g_cct.root, 1, 100);
@@ -124,7 +123,7 @@ START_TEST(cct_sum_tells_what_perfrec_did_in_each_time)
 	own_is(&function(1)->own_self, 2, 1 + 2, 5, 0, 7);
 	own_is(&function(2)->own_self, 1, 1, 0, 4, 0);
 	own_is(&function(3)->own_self, 3, 0, 0, 2, 0);
-	/* The outer halves for calls of the outermost are its caller's. */
+	/* The costs outside the outermost call belong to its caller. */
 	own_is(&function(1)->own_total, 5, 4, 5, 6, 7);
 	own_is(&function(2)->own_total, 4, 3, 5, 6, 7);
 	own_is(&function(3)->own_total, 3, 0, 0, 2, 0);
@@ -154,7 +153,7 @@ START_TEST(cct_without_memory_keeps_calls_and_self_times)
 	struct cct_node *node = g_cct.root, *parent;
 	uint64_t calls = 0;
 
-	/* A stack of two functions that outgrows the budget. */
+	/* A stack of two alternating functions outgrows the budget. */
 	for (uint64_t i = 0; i < 100000; i++) {
 		parent = node;
 		node = cct_child(&g_cct, parent, 1 + i % 2);
@@ -166,10 +165,10 @@ START_TEST(cct_without_memory_keeps_calls_and_self_times)
 		calls += f->calls;
 	ck_assert_uint_eq(calls, 100000);
 	ck_assert_uint_eq(function(1)->calls, 50000);
-	/* Each call's own time is 1, the innermost's the rest. */
+	/* Each call has 1 ns of its own; the innermost has the rest. */
 	ck_assert_uint_eq(function(1)->self_ns, 50000);
 	ck_assert_uint_eq(function(2)->self_ns, 49999 + 100001);
-	/* What the next fixture expects. */
+	/* The teardown expects a whole budget. */
 	ck_assert_uint_lt(g_budget.left, 1 << 20);
 }
 END_TEST
@@ -188,7 +187,7 @@ START_TEST(cct_retired_function_is_never_found_again)
 	ck_assert_uint_eq(old->function->generation, 0);
 	ck_assert_uint_eq(old->function->address, 5);
 	ck_assert_ptr_eq(cct_child(&g_cct, g_cct.root, 5), new);
-	/* A call that is still open may go on calling. */
+	/* An open call of the retired function may make more calls. */
 	ck_assert_ptr_eq(cct_child(&g_cct, old, 6), below);
 	ck_assert_ptr_ne(cct_child(&g_cct, old, 5), old);
 	cct_sum(&g_cct);
@@ -237,7 +236,7 @@ END_TEST
 
 START_TEST(cct_reload_all_the_time_stays_fast)
 {
-	/* Quadratic in the retired ones, this would take minutes. */
+	/* Quadratic time in the retired functions would take minutes. */
 	g_budget.left += 1ULL << 30;
 	for (int i = 0; i < 300000; i++) {
 		call(g_cct.root, 16, 1);

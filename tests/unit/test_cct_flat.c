@@ -34,7 +34,7 @@ static void copy(uint64_t ns)
 		0);
 }
 
-/* The node of @address called by @caller; 0: by nobody. */
+/* @caller 0: the root. */
 static const struct flat_node *node_of(uint64_t address, uint64_t caller)
 {
 	for (size_t i = 1; i < g_flat.node_count; i++) {
@@ -65,7 +65,7 @@ START_TEST(cct_flat_copy_of_open_calls_counts_them_up_to_now)
 	ck_assert_int_eq(node_of(1, 0)->self_ns, 100 - 20 - 60);
 	ck_assert_uint_eq(node_of(2, 1)->calls, 2);
 	ck_assert_int_eq(node_of(2, 1)->self_ns, 20 + 60);
-	/* Nothing was changed by it, and later it is more. */
+	/* The copy changed nothing, and a later copy counts more time. */
 	copy(200);
 	ck_assert_uint_eq(node_of(2, 1)->calls, 2);
 	ck_assert_int_eq(node_of(2, 1)->self_ns, 20 + 160);
@@ -110,7 +110,7 @@ START_TEST(cct_flat_copy_of_ended_calls_is_what_cct_sum_says)
 }
 END_TEST
 
-/* A BEGIN that waited for room did so in its caller. */
+/* A BEGIN that waited for room waited in its caller. */
 START_TEST(cct_flat_copy_tells_what_perfrec_did_in_each_node)
 {
 	const struct record records[] = {
@@ -138,7 +138,7 @@ START_TEST(cct_flat_copy_leaves_out_what_was_never_called)
 
 	run(&record, 1);
 	copy(1);
-	/* The root, the call, and overflow without any function. */
+	/* root, overflow and the call */
 	ck_assert_uint_eq(g_flat.node_count, 3);
 }
 END_TEST

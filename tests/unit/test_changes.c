@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file stands for the memory of a process, and a limit of its size for a
- * kernel that refuses some writes: those behind it fail.
+ * A file plays the memory of a process. A limit of its size plays a kernel that
+ * refuses writes beyond it.
  */
-#include "collector/patch/changes.h"
+#include "collector/code/changes.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "collector/patch/forms.h"
+#include "collector/code/forms.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
@@ -32,12 +32,11 @@ static void setup(void)
 	g_mem = open("memory", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	ck_assert_int_ge(g_mem, 0);
 	ck_assert_int_eq(ftruncate(g_mem, BYTES), 0);
-	/* A write that is refused raises this, too. */
+	/* Writes beyond the limit raise this signal. */
 	signal(SIGXFSZ, SIG_IGN);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* A call at @address that is as in its file, and is to be connected. */
 static struct change connect_at(uint64_t address, uint32_t group, bool is_exit)
 {
 	struct change change = {
@@ -52,7 +51,6 @@ static struct change connect_at(uint64_t address, uint32_t group, bool is_exit)
 	return change;
 }
 
-/* Writes the calls of @list as they are in the file. */
 static void put_plain(const struct change *list, size_t count)
 {
 	uint8_t *memory =
@@ -73,8 +71,8 @@ static enum site_state state_at(uint64_t address)
 	return site_state_of(CODE_CALL, g_plain, OPERAND, now, &plain);
 }
 
-/* Group 0 has a site that cannot be written, and is as it was afterwards; group
- * 1 is connected. _i: whether the program is held. */
+/* Group 0 has a site beyond the limit, so it is restored. Group 1 is connected.
+ * _i: the program is held. */
 START_TEST(changes_of_a_group_are_made_or_undone)
 {
 	struct change list[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "collector/replay/clock_sync.h"
 #include "collector/base/clock.h"
+#include "collector/replay/clock_sync.h"
 #include "tests/suite.h"
 
 #define MS 1000000ULL
-/* A counter of 2.5 GHz, far from the real one's value. */
+/* A counter of 2.5 GHz, far from the value of the machine's. */
 #define TICK(ns) (1ULL << 62 | ((ns)*5 / 2))
 #define NS(ns) ((1ULL << 61) + (ns))
 
@@ -36,7 +36,6 @@ static void append(uint64_t from_ms, uint64_t to_ms)
 		clock_sync_append(g_sync, TICK(from_ms * MS), NS(from_ms * MS));
 }
 
-/* @a and @b differ by at most one, from rounding. */
 static void ck_near(uint64_t a, uint64_t b)
 {
 	ck_assert_uint_le(a, b + 1);
@@ -61,7 +60,7 @@ START_TEST(clock_sync_now_is_now)
 		after = clock_boottime_ns();
 		clock_sync_update(g_sync);
 		ns = convert(ns);
-		/* What reading a pair may be off by, on a busy machine. */
+		/* Reading a pair may be off by 100 us on a busy machine. */
 		ck_assert_uint_ge(ns + 100000, before);
 		ck_assert_uint_le(ns, after + 100000);
 	}
@@ -72,15 +71,15 @@ START_TEST(clock_sync_beyond_last_pair_goes_on_for_a_while)
 {
 	append(0, 5);
 	ck_near(convert(TICK(6 * MS)), NS(6 * MS));
-	/* And then stands still, whatever the tick. */
+	/* Afterwards the clock stands still, whatever the tick. */
 	ck_assert_uint_lt(convert(TICK(500 * MS)), NS(100 * MS));
 	ck_assert_uint_eq(convert(TICK(500 * MS)), convert(UINT64_MAX - 1));
 	ck_assert_uint_eq(convert(TICK(500 * MS)), convert(UINT64_MAX));
 }
 END_TEST
 
-/* Bytes of a stack, read as a clock, stopped the clock of a thread for good:
- * its preemptions went to whatever function it was in then. */
+/* Stack bytes taken for a clock once stopped a thread's clock for good, so one
+ * function got all later preemptions. */
 START_TEST(clock_sync_segment_of_a_future_tick_holds_no_later_one)
 {
 	struct clock_segment segment;
@@ -100,7 +99,6 @@ START_TEST(clock_sync_before_first_pair_is_first_pair)
 }
 END_TEST
 
-/* There and back. */
 START_TEST(clock_sync_tick_is_the_inverse)
 {
 	append(0, 20);
@@ -119,7 +117,7 @@ START_TEST(clock_sync_suspend_is_a_jump)
 	const uint64_t hour = 3600000 * MS;
 
 	append(0, 10);
-	/* The counter stood still; the 11th ms was mostly spent asleep. */
+	/* The counter stood still: most of the 11th ms was spent asleep. */
 	clock_sync_append(g_sync, TICK(11 * MS), NS(11 * MS) + hour);
 	clock_sync_append(g_sync, TICK(12 * MS), NS(12 * MS) + hour);
 	ck_near(convert(TICK(10 * MS + 500000)), NS(10 * MS + 500000));
@@ -149,7 +147,7 @@ START_TEST(clock_sync_days_of_pairs_stay_exact)
 {
 	append(0, 200000);
 	ck_near(convert(TICK(199999 * MS + 1234)), NS(199999 * MS + 1234));
-	/* Thinned out, and as exact: a line is a line. */
+	/* Thinning out the pairs loses nothing, as they lie on one line. */
 	ck_near(convert(TICK(190000 * MS + 777)), NS(190000 * MS + 777));
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The closer: what others have sent is closed where nobody waits for it, and
- * what cannot be closed stops neither connections nor who receives.
+ * The closer closes received descriptors in threads of its own. A close(2) that
+ * blocks delays neither connections nor the receiving thread.
  */
 #include "collector/base/closer.h"
 
@@ -17,7 +17,7 @@
 
 #define FDS 3
 
-static int g_socket[2]; /* ours, and the peer's */
+static int g_socket[2]; /* ours, the peer's */
 
 static void setup(void)
 {
@@ -26,7 +26,7 @@ static void setup(void)
 		0);
 }
 
-/* The peer sends "hello" with @count times @fd, of which it keeps none. */
+/* The peer keeps no copy of @fd. */
 static void send_to_us(int fd, int count)
 {
 	union {
@@ -49,8 +49,8 @@ static void send_to_us(int fd, int count)
 	ck_assert_int_eq(sendmsg(g_socket[1], &message, 0), 5);
 }
 
-/* The peer sends one end of a pipe as its only owner. Returns the other, which
- * is at its end when we have let go of it. */
+/* Sends one end of a pipe without keeping it. The returned end reports EOF once
+ * our side has closed all copies. */
 static int send_pipe(int count)
 {
 	int pipes[2];
@@ -93,7 +93,6 @@ START_TEST(closer_receives_descriptors)
 		closer_close(fds[i]);
 	}
 	await_end(pipe);
-	/* The message is gone. */
 	ck_assert_int_eq(receive(fds, FDS, &count, &cut), -EAGAIN);
 	ck_assert_uint_eq(count, 0);
 }
@@ -112,8 +111,7 @@ START_TEST(closer_leaves_too_many_descriptors_alone)
 }
 END_TEST
 
-/* From now on there is no room for another open file. Returns how many there
- * could be. */
+/* Lowers the limit to the open files. Returns the old limit. */
 static rlim_t use_up_files(void)
 {
 	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -128,7 +126,7 @@ static rlim_t use_up_files(void)
 	return before;
 }
 
-/* At its end, a sanitizer looks for leaks in files of /proc. */
+/* Raises the limit again: a sanitizer's leak check at exit reads /proc. */
 static void allow_files(rlim_t count)
 {
 	struct rlimit limit;
@@ -138,8 +136,8 @@ static void allow_files(rlim_t count)
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* The kernel let go of what found no room, in the thread that received: with
- * the last owner's end, which took as long as the socket lingers. */
+/* The kernel closes descriptors without room in the receiving thread, which
+ * waited while the socket lingered. */
 START_TEST(closer_does_not_end_what_found_no_room)
 {
 	int fds[FDS], cut, peer, fd = slow_close_socket(&peer);
@@ -147,7 +145,7 @@ START_TEST(closer_does_not_end_what_found_no_room)
 	size_t count;
 
 	send_to_us(fd, 1);
-	/* The message has it, too, so this does not wait. */
+	/* The message holds a copy, so this returns at once. */
 	close(fd);
 	files = use_up_files();
 	ck_assert_int_eq(receive(fds, FDS, &count, &cut), 5);
@@ -158,7 +156,7 @@ START_TEST(closer_does_not_end_what_found_no_room)
 }
 END_TEST
 
-/* The peer was told ECONNRESET where it had sent more than was received. */
+/* The peer used to get ECONNRESET when it had sent more than we received. */
 START_TEST(closer_lets_a_peer_read_its_answer)
 {
 	int pipe = send_pipe(1);
@@ -171,7 +169,6 @@ START_TEST(closer_lets_a_peer_read_its_answer)
 }
 END_TEST
 
-/* All threads are held, and others wait: connections end all the same. */
 START_TEST(closer_ends_connections_while_descriptors_hold_it)
 {
 	int pipe = send_pipe(1);
@@ -194,22 +191,21 @@ START_TEST(closer_is_not_full_of_a_few)
 			slow_close_await(CLOSER_THREADS);
 		slow_close_hold(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	}
-	/* Longer than it takes until one more would make it full. */
+	/* Waits longer than a full closer needs to count as full. */
 	usleep(100000);
 	ck_assert(!closer_is_full());
 	slow_close_release();
 }
 END_TEST
 
-/* All threads have one in hand and as many wait as may; but one was closed just
- * now, so nothing holds them. */
+/* The queue is full, but one close() has just returned. */
 START_TEST(closer_that_has_just_closed_one_is_not_full)
 {
 	uint64_t begin;
 	bool full;
 
 	slow_close_fill();
-	/* Until nobody has kept us from looking for long. */
+	/* Repeats if this thread was kept from looking for 50 ms. */
 	do {
 		begin = clock_monotonic_ns();
 		slow_close_release_one();
@@ -220,8 +216,8 @@ START_TEST(closer_that_has_just_closed_one_is_not_full)
 }
 END_TEST
 
-/* From now on no thread of the closer runs, as it has our CPU and priority, and
- * we do not wait. False: this user may not do that. */
+/* Takes the closer's CPU with real-time priority and does not wait. Returns
+ * false without the permission. */
 static bool keep_others_from_running(void)
 {
 	const struct sched_param priority = { .sched_priority = 1 };
@@ -233,8 +229,8 @@ static bool keep_others_from_running(void)
 	       !sched_setscheduler(0, SCHED_FIFO, &priority);
 }
 
-/* A busy machine: many programs say hello, and the closer has had no CPU yet.
- * For that fuzz_hello's good program was refused. */
+/* On a busy machine many programs said hello before the closer got a CPU, and
+ * fuzz_hello's good program was refused. */
 START_TEST(closer_is_not_full_while_it_has_no_cpu)
 {
 	if (!keep_others_from_running())

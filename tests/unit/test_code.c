@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans of crafted code: which functions a call of a hook may stand for, and
- * what is refused. tests/e2e/overhead/sites-agree.sh has what compilers make.
+ * Plans of crafted code: the functions that a hook's call site may stand for,
+ * and refused functions. tests/e2e/overhead/sites-agree.sh checks the code of
+ * compilers.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -16,7 +17,7 @@
 #define ENTER "__cyg_profile_func_enter"
 #define EXIT "__cyg_profile_func_exit"
 #define CALL(hook, function) "lea " function "(%rip), %rdi; call " hook "@PLT;"
-/* A function that is as compilers make it: one that any test may need. */
+/* A function as compilers emit it. */
 #define PLAIN(name)                                   \
 	FUNCTION(name, "push %rbx;" CALL(ENTER, name) \
 			       CALL(EXIT, name) "pop %rbx; ret")
@@ -39,7 +40,6 @@ static int plan_file(const char *path, const struct code_limits *limits)
 	return err;
 }
 
-/* The plan of a library with @code. */
 static int plan_code(const char *code)
 {
 	FILE *file = fopen("code.c", "we");
@@ -57,7 +57,6 @@ static void forget(void)
 	code_plan_free(&g_plan);
 }
 
-/* How many functions are refused as @refusal says. */
 static size_t refused(enum code_refusal refusal)
 {
 	size_t count = 0;
@@ -67,7 +66,6 @@ static size_t refused(enum code_refusal refusal)
 	return count;
 }
 
-/* How many sites stand for @count functions. */
 static size_t sites_of(uint32_t count)
 {
 	size_t found = 0;
@@ -154,7 +152,7 @@ END_TEST
 
 START_TEST(code_refuses_all_whose_site_may_be_one_that_it_does_not_know)
 {
-	/* b's exit could be a's, which is inlined there. */
+	/* b's exit could belong to a, which is inlined there. */
 	ck_assert_int_eq(
 		plan_code(PLAIN("a") PLAIN("c") FUNCTION(
 			"b", CALL(ENTER, "b") CALL(
@@ -279,7 +277,6 @@ START_TEST(code_makes_the_same_plan_in_pieces)
 }
 END_TEST
 
-/* A plan with a refused function and a site that stands for two. */
 static void plan_variety(void)
 {
 	ck_assert_int_eq(
@@ -300,7 +297,7 @@ START_TEST(code_packs_a_plan_and_unpacks_the_same)
 
 	plan_variety();
 	ck_assert_uint_eq(sites_of(2), 1);
-	bytes_put(&bytes, "x", 1); /* nothing is aligned */
+	bytes_put(&bytes, "x", 1); /* makes all later reads unaligned */
 	code_pack(g_plan, &bytes);
 	ck_assert_int_eq(code_unpack(bytes.at + 1, bytes.count - 1, &again), 0);
 	ck_assert_uint_eq(again->function_count, g_plan->function_count);
@@ -334,7 +331,6 @@ START_TEST(code_packs_a_plan_and_unpacks_the_same)
 }
 END_TEST
 
-/* Checks that all indices in the tables of @plan are valid. */
 static void walk(const struct code_plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++)
@@ -387,6 +383,39 @@ START_TEST(code_unpacks_no_plan_that_would_lead_out_of_its_tables)
 }
 END_TEST
 
+static int fail_to_read(void *context, uint64_t offset, size_t bytes, void *out,
+			size_t *got)
+{
+	if (offset >= *(uint64_t *)context)
+		return -EIO;
+	memset(out, 0, bytes);
+	memcpy(out,
+	       "\x7f"
+	       "ELF\2\1\1",
+	       7);
+	*got = bytes;
+	return 0;
+}
+
+/* An unreadable file was reported as "not an ELF file", which is no error. */
+START_TEST(code_tells_an_error_from_a_short_file)
+{
+	uint64_t readable = (uint64_t)_i << 16;
+	const struct code_input input = { .read = fail_to_read,
+					  .size = 1 << 20,
+					  .context = &readable };
+	const int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ck_assert_int_eq(code_plan_begin(&input, NULL, &g_plan, &g_why),
+			 _i ? -ENOEXEC : -EIO);
+	ck_assert_str_eq(g_why, _i ? "not an ELF file for this machine"
+				   : "it cannot be read");
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(code_plan_new(fd, NULL, &g_plan, &g_why), -EISDIR);
+	close(fd);
+}
+END_TEST
+
 START_TEST(code_says_why_there_is_no_plan)
 {
 	const struct code_limits small = { 16, 1u << 20 };
@@ -406,10 +435,9 @@ START_TEST(code_says_why_there_is_no_plan)
 }
 END_TEST
 
-/* --- entry builds ----------------------------------------------------------
- */
+/* --- entry builds -------------------------------------------------------- */
 
-/* As dist/entry.s has it. */
+/* Same as in dist/entry.s. */
 #define ENTRIES(list)                                                     \
 	".section .note.perfrec,\\\"a\\\",@note; .balign 4; .long 8,4,1;" \
 	".asciz \\\"perfrec\\\"; .long 1; .previous;"                     \
@@ -436,13 +464,13 @@ START_TEST(code_finds_the_exits_of_an_entry_build)
 }
 END_TEST
 
-/* A function that others call: so a jump to it leaves. */
+/* A function that others call, so a jump to it leaves the caller. */
 #define CALLED(name, body) "call " name ";" FUNCTION(name, body)
 
 START_TEST(code_knows_the_calls_and_the_notes_of_other_linkers)
 {
-	/* mold: notes padded to 8 bytes and to 4 in one segment, and a call
-	 * that was one through the GOT. */
+	/* mold pads notes to 8 and to 4 bytes in one segment, and turns the
+	 * indirect call through the GOT into a direct one. */
 	ck_assert_int_eq(
 		plan_code(STUB FUNCTION(
 			"a",
@@ -464,8 +492,7 @@ START_TEST(code_knows_the_calls_and_the_notes_of_other_linkers)
 }
 END_TEST
 
-/* A function whose body is @code, beside @others: its one way out is as
- * @r11_live says. */
+/* The only exit of a function with body @code must have @r11_live. */
 static void check_exit(const char *code, const char *others, bool r11_live)
 {
 	char text[1024];
@@ -488,7 +515,7 @@ static void check_exit(const char *code, const char *others, bool r11_live)
 
 START_TEST(code_sees_where_r11_is_needed)
 {
-	/* The value is used where the jump leads, however far. */
+	/* The target of the jump uses the value, however far away. */
 	check_exit(LOAD NOP "jmp b", RETPOLINE, true);
 	check_exit(LOAD "jmp 2f; ud2; 2:" NOP "jmp b", RETPOLINE, true);
 	check_exit(LOAD "jmp 2f; ud2; 2:" NOP "jmp c",
@@ -497,11 +524,11 @@ START_TEST(code_sees_where_r11_is_needed)
 		   CALLED("b", "2: dec %ecx; jns 2b; test %esi, %esi;"
 			       "je 3f; xor %r11d, %r11d; 3: jmp *%r11"),
 		   true);
-	/* A jump to unknown code, right after a value was put into r11. */
+	/* A jump to unknown code directly after a value was put into r11. */
 	check_exit(LOAD NOP "jmp *got(%rip)", ".data; got: .quad 0; .text;",
 		   true);
 	check_exit(NOP "jmp *(%rax, %rdx)", "", true);
-	/* It is changed first, or not used at all. */
+	/* r11 is overwritten first, or unused. */
 	check_exit("nop;" NOP "jmp b",
 		   CALLED("b", "xor %r11d, %r11d; mov %r11, %rax; ret"), false);
 	check_exit("nop;" NOP "jmp b",
@@ -539,7 +566,6 @@ END_TEST
 
 START_TEST(code_refuses_entries_that_are_not_as_they_must_be)
 {
-	/* A return without a nop, and one to which something jumps. */
 	ck_assert_int_eq(plan_code(STUB FUNCTION("a", "1: call stub; ret")
 					   ENTRIES(".long 1b - .")),
 			 0);
@@ -552,7 +578,6 @@ START_TEST(code_refuses_entries_that_are_not_as_they_must_be)
 		0);
 	ck_assert_uint_eq(refused(CODE_EXIT_MISSING), 1);
 	forget();
-	/* The stub is none. */
 	ck_assert_int_eq(plan_code("stub: nop; ret;" FUNCTION(
 				 "a", "1: call stub;" NOP "ret")
 					   ENTRIES(".long 1b - .")),
@@ -571,8 +596,6 @@ int main(void)
 	scratch_enter();
 	tcase_add_checked_fixture(calls, NULL, forget);
 	tcase_add_checked_fixture(entries, NULL, forget);
-	tcase_set_timeout(calls, 120);
-	tcase_set_timeout(entries, 120);
 	tcase_add_test(calls, code_finds_the_calls_of_a_function);
 	tcase_add_test(calls,
 		       code_keeps_constants_in_registers_and_on_the_stack);
@@ -596,6 +619,7 @@ int main(void)
 	tcase_add_test(calls,
 		       code_unpacks_no_plan_that_would_lead_out_of_its_tables);
 	tcase_add_test(calls, code_says_why_there_is_no_plan);
+	tcase_add_loop_test(calls, code_tells_an_error_from_a_short_file, 0, 2);
 	tcase_add_test(entries, code_finds_the_exits_of_an_entry_build);
 	tcase_add_test(entries,
 		       code_knows_the_calls_and_the_notes_of_other_linkers);

@@ -8,7 +8,6 @@
 
 #define WORDS_MAX 32
 
-/* The command line @text, with a blank between two words. */
 static struct compile_line *read_line(const char *text)
 {
 	char *words[WORDS_MAX + 1] = { NULL };
@@ -25,7 +24,7 @@ static struct compile_line *read_line(const char *text)
 	return line;
 }
 
-/* Expects the sources of @text, in order, with a blank behind each. */
+/* Expects the sources in order, a blank after each. */
 static void expect_sources(const char *text, const char *expected)
 {
 	struct compile_line *line = read_line(text);
@@ -156,7 +155,6 @@ START_TEST(compile_is_input_tells_inputs_from_commands)
 }
 END_TEST
 
-/* Expects the flags for @text, joined with blanks. */
 static void expect_flags(const char *text, bool clang,
 			 const struct compile_choice *choice,
 			 const char *expected)

@@ -6,7 +6,6 @@
 
 static int g_calls;
 
-/* 5, then 3, then 1 ... */
 static int64_t sinking(void)
 {
 	return 5 - 2 * g_calls++;

@@ -13,8 +13,8 @@
 
 struct guest {
 	struct connection connection;
-	int said; /* how often it was heard */
-	pid_t pid; /* whose it is */
+	int said;
+	pid_t pid;
 };
 
 static struct {
@@ -23,9 +23,9 @@ static struct {
 	int late, released;
 } g;
 
+/* The watch is the first member of the first member. */
 static void hear(struct watch *watch)
 {
-	/* The watch is the first member of the first member. */
 	struct guest *guest = (struct guest *)watch;
 	char byte;
 
@@ -81,7 +81,6 @@ static void reap(void)
 	connections_reap(&g.connections, note_late, free_guest);
 }
 
-/* The other end sees it as well. */
 static bool is_closed(void)
 {
 	char byte;
@@ -134,14 +133,14 @@ END_TEST
 START_TEST(connections_that_cannot_be_watched_have_ended)
 {
 	struct guest *guest = calloc(1, sizeof(*guest));
-	/* epoll has no use for a plain file. */
+	/* epoll refuses regular files. */
 	int fd = open("/proc/self/exe", O_RDONLY);
 
 	connections_add(&g.connections, &guest->connection, fd, hear, LONG_NS);
 	ck_assert(guest->connection.ended);
 	reap();
 	ck_assert_int_eq(g.released, 1);
-	/* By another thread. */
+	/* The closer's thread closes it. */
 	while (fcntl(fd, F_GETFD) >= 0)
 		poll(NULL, 0, 1);
 }
@@ -167,12 +166,11 @@ START_TEST(connections_of_most_is_the_oldest_of_who_has_most)
 	ck_assert_ptr_null(connections_of_most(&g.connections, pid_of));
 	one = add_of(1);
 	two = add_of(2);
-	/* Of two that are alike the older one. */
+	/* On a tie the older connection wins. */
 	ck_assert_ptr_eq(connections_of_most(&g.connections, pid_of), one);
 	add_of(2);
 	ck_assert_ptr_eq(connections_of_most(&g.connections, pid_of), two);
 	ck_assert_uint_eq(connections_of(&g.connections, pid_of, 2), 2);
-	/* What has ended does not count. */
 	connections_end(&g.connections, two);
 	ck_assert_uint_eq(connections_of(&g.connections, pid_of, 2), 1);
 	ck_assert_ptr_eq(connections_of_most(&g.connections, pid_of), one);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Programs that are made up: so many calls of each function per ns of work, and
- * each call costs what its state costs. Changes take effect a tick or two after
- * they were asked for.
+ * Simulated programs: each function has a rate of calls per ns of work, and the
+ * cost of a call depends on the state. Changes take effect one or two ticks
+ * after a request.
  */
 
 #include "collector/states/controller.h"
@@ -15,7 +15,7 @@
 #include "tests/suite.h"
 
 #define TICK_NS 20000000.0
-#define SECOND 50 /* ticks */
+#define SECOND 50 /* in ticks */
 #define BUDGET 0.05
 
 static const struct controller_cost g_cost = { 18, 1 };
@@ -26,14 +26,13 @@ struct sim_function {
 	const struct controller_cost *cost;
 	bool fixed, stuck;
 	enum function_state state;
-	/* What it will be, and when. */
 	bool asked;
 	enum function_state next;
 	unsigned int due;
-	/* Counted by the test. */
+	/* Statistics of the test. */
 	unsigned int changes; /* without episodes */
 	uint64_t recorded; /* calls since sim_clear() */
-	double rest; /* a part of a call */
+	double rest;
 };
 
 struct sim {
@@ -42,13 +41,13 @@ struct sim {
 	struct controller_function *told;
 	struct controller_change *changes;
 	size_t count, room;
-	double busy; /* CPUs that the program uses */
+	double busy;
 	unsigned int threads;
 	unsigned int tick;
-	double rest_ns; /* of a stretch that sim_run() runs */
+	double rest_ns; /* of sim_run() */
 	uint64_t random;
-	double other; /* that something else costs in the next tick, ns */
-	double share; /* that was true in the last tick */
+	double other; /* other costs of the next tick, ns */
+	double share; /* share of recording in the last tick */
 	double cost, cpu; /* since sim_clear() */
 };
 
@@ -83,7 +82,7 @@ static void sim_stop(void)
 	g_sim.controller = NULL;
 }
 
-/* @all calls per ns of work, by Zipf's law; durations grow with rarity. */
+/* @all calls per ns of work by Zipf's law; rare functions take longer. */
 static void sim_zipf(double all)
 {
 	double sum = 0;
@@ -126,7 +125,6 @@ static void run_function(struct sim_function *function,
 		told->ended = told->calls;
 	told->ended_ns = (uint64_t)((double)told->ended * function->mean);
 	function->recorded += told->ended;
-	/* It has its new state when the tick ends. */
 	if (function->asked && !function->stuck &&
 	    g_sim.tick >= function->due) {
 		if (function->next == FUNCTION_COUNTED &&
@@ -195,7 +193,6 @@ static void sim_clear(void)
 		g_sim.functions[i].changes = g_sim.functions[i].recorded = 0;
 }
 
-/* For so many ticks of the usual length. */
 static void sim_run(unsigned int ticks)
 {
 	g_sim.rest_ns = ticks * TICK_NS;
@@ -208,7 +205,7 @@ static double sim_reached(void)
 	return g_sim.cost / g_sim.cpu;
 }
 
-/* The state of function @i; an episode does not change it. */
+/* The controller's state of function @i; episodes do not change it. */
 static enum function_state sim_known(uint32_t i)
 {
 	struct controller_known known = { .state = FUNCTION_OFF };
@@ -236,7 +233,7 @@ static unsigned int most_changes(void)
 	return most;
 }
 
-/* From the begin, or from a change of the load: quiet in time. */
+/* Also after a change of the load the controller must calm down in time. */
 static void expect_quick(double budget)
 {
 	double first = sim_load() / (1 + sim_load());
@@ -249,7 +246,7 @@ static void expect_quick(double budget)
 	sim_clear();
 	sim_run(SECOND * 4 / 10);
 	ck_assert_double_lt(sim_reached(),
-			    1.1 * budget + 0.01); /* or an episode */
+			    1.1 * budget + 0.01); /* margin for an episode */
 	sim_clear();
 	sim_run(10 * SECOND);
 	ck_assert_double_lt(sim_reached(), 1.02 * budget);
@@ -284,7 +281,7 @@ START_TEST(controller_keeps_budgets_of_any_size)
 
 	for (size_t i = 0; i < sizeof(budgets) / sizeof(*budgets); i++) {
 		sim_start(500, budgets[i]);
-		/* Counting alone takes part of the budget. */
+		/* Counting alone uses 40 % of the budget. */
 		sim_zipf(0.4 * budgets[i]);
 		expect_quick(budgets[i]);
 		sim_stop();
@@ -338,7 +335,7 @@ END_TEST
 START_TEST(controller_counts_what_is_tiny)
 {
 	sim_start(2, BUDGET);
-	g_sim.functions[0].rate = 0.005; /* 9 % recorded */
+	g_sim.functions[0].rate = 0.005; /* 9 % if recorded */
 	g_sim.functions[0].mean = 20;
 	g_sim.functions[1].rate = 1e-6;
 	g_sim.functions[1].mean = 9000;
@@ -348,7 +345,6 @@ START_TEST(controller_counts_what_is_tiny)
 }
 END_TEST
 
-/* Counting alone costs more than the budget: nothing is quieter than that. */
 START_TEST(controller_counts_all_where_that_is_too_much)
 {
 	struct controller_reached reached;
@@ -370,7 +366,6 @@ START_TEST(controller_counts_all_where_that_is_too_much)
 }
 END_TEST
 
-/* Each function is recorded for some moments, and all of them cost little. */
 START_TEST(controller_records_counted_functions_for_moments)
 {
 	struct controller_reached before, after;
@@ -396,7 +391,6 @@ START_TEST(controller_records_counted_functions_for_moments)
 }
 END_TEST
 
-/* Even the most expensive function has episodes. */
 START_TEST(controller_records_the_hottest_function_for_moments)
 {
 	sim_start(2, BUDGET);
@@ -423,7 +417,8 @@ START_TEST(controller_leaves_long_functions_alone)
 	g_sim.threads = 3000;
 	g_sim.busy = 2;
 	for (size_t i = 0; i < g_sim.count; i++) {
-		g_sim.functions[i].rate = 1.0 / 100000; /* they wait, mostly */
+		/* long calls that mostly wait */
+		g_sim.functions[i].rate = 1.0 / 100000;
 		g_sim.functions[i].mean = 10000;
 	}
 	sim_run(10 * SECOND);
@@ -449,7 +444,6 @@ START_TEST(controller_leaves_fixed_functions_alone)
 	ck_assert(reached.unmet);
 	ck_assert_double_gt(reached.share, 0.2);
 	ck_assert_uint_ge(reached.counted, 6);
-	/* Now they may be touched. */
 	for (size_t i = 0; i < 3; i++)
 		g_sim.functions[i].fixed = false;
 	sim_run(3 * SECOND);
@@ -518,12 +512,12 @@ START_TEST(controller_stands_bursts)
 	sim_start(100, BUDGET);
 	sim_zipf(0.0005);
 	for (unsigned int i = 0; i < 60 * SECOND; i++) {
-		/* Of 100 ms, every other second. */
+		/* Bursts of 100 ms every two seconds. */
 		g_sim.functions[99].mean = 3;
 		g_sim.functions[99].rate = i % 100 < 5 ? 0.5 : 0;
 		sim_run(1);
 	}
-	/* Unsteered: 100 ms of 90 % in 2 s. */
+	/* Without control: 90 % for 100 ms of each 2 s. */
 	ck_assert_double_lt(sim_reached(), 0.03);
 	ck_assert_uint_lt(g_sim.functions[99].changes, 40);
 }
@@ -548,7 +542,7 @@ START_TEST(controller_needs_no_cpu_time)
 	g_sim.busy = 0;
 	sim_run(5 * SECOND);
 	ck_assert_uint_eq(most_changes(), 0);
-	/* Calls, and a clock that stands still. */
+	/* Calls are counted, but no CPU time passes. */
 	for (unsigned int i = 0; i < SECOND; i++) {
 		struct controller_time time = { .wall_ns = (uint64_t)TICK_NS };
 
@@ -574,7 +568,6 @@ START_TEST(controller_steers_the_little_that_idle_programs_do)
 	sim_clear();
 	sim_run(3 * SECOND);
 	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
-	/* And one that gets busy. */
 	g_sim.busy = 2;
 	g_sim.threads = 8;
 	expect_quick(BUDGET);
@@ -624,7 +617,7 @@ START_TEST(controller_says_later_what_has_no_room)
 	sim_zipf(0.03);
 	g_sim.room = 10;
 	sim_run(SECOND / 5);
-	/* Muting function 0 saves most, so it was first. */
+	/* Muting function 0 saves most, so the controller starts there. */
 	ck_assert_int_eq(sim_known(0), FUNCTION_COUNTED);
 	sim_run(5 * SECOND);
 	sim_clear();
@@ -647,7 +640,6 @@ START_TEST(controller_obeys_0_and_100_percent)
 }
 END_TEST
 
-/* Ticks until function @number is recorded, at most @most. */
 static unsigned int ticks_until_span(size_t number, unsigned int most)
 {
 	unsigned int ticks = 0;
@@ -659,7 +651,7 @@ static unsigned int ticks_until_span(size_t number, unsigned int most)
 	return ticks;
 }
 
-/* As an interpreter's main loop: its first calls are short. */
+/* Like the main loop of an interpreter: its first calls are short. */
 START_TEST(controller_records_again_at_once_what_turns_out_to_be_long)
 {
 	sim_start(2, BUDGET);
@@ -671,8 +663,7 @@ START_TEST(controller_records_again_at_once_what_turns_out_to_be_long)
 	ck_assert_int_eq(g_sim.functions[1].state, FUNCTION_COUNTED);
 	g_sim.functions[1].rate = 0.00003;
 	g_sim.functions[1].mean = 30000;
-	/* The next episode tells: two of one function are half a second apart.
-	 */
+	/* Its next episode shows the longer calls; episodes are 0.5 s apart. */
 	ck_assert_uint_lt(ticks_until_span(1, SECOND), SECOND * 3 / 4);
 	sim_run(SECOND / 4);
 	sim_clear();
@@ -682,7 +673,6 @@ START_TEST(controller_records_again_at_once_what_turns_out_to_be_long)
 }
 END_TEST
 
-/* Now short, now long: that costs no more than one of both. */
 START_TEST(controller_does_not_follow_one_that_is_long_by_turns)
 {
 	sim_start(2, BUDGET);
@@ -712,7 +702,6 @@ static void know(size_t number, double calls_per_second, float mean)
 	g_sim.functions[number].state = known.state;
 }
 
-/* A function may behave otherwise than in the run that muted it. */
 START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
 {
 	sim_start(3, BUDGET);
@@ -721,13 +710,13 @@ START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
 	know(2, 2e6, 500);
 	g_sim.functions[0].rate = 0.005;
 	g_sim.functions[0].mean = 10;
-	g_sim.functions[1].rate = 0.00003; /* long */
+	g_sim.functions[1].rate = 0.00003; /* now long */
 	g_sim.functions[1].mean = 30000;
-	g_sim.functions[2].rate = 0.000002; /* rare */
+	g_sim.functions[2].rate = 0.000002; /* now rare */
 	g_sim.functions[2].mean = 500;
 	ck_assert_uint_lt(ticks_until_span(1, SECOND), 8);
 	ck_assert_uint_lt(ticks_until_span(2, SECOND), 8);
-	sim_run(SECOND); /* until the changes after episodes are done */
+	sim_run(SECOND); /* until changes after episodes are done */
 	sim_clear();
 	sim_run(5 * SECOND);
 	ck_assert_int_eq(g_sim.functions[0].state, FUNCTION_COUNTED);
@@ -736,7 +725,6 @@ START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
 }
 END_TEST
 
-/* The same budget pays for connecting functions. */
 START_TEST(controller_pays_what_else_costs_from_the_budget)
 {
 	sim_start(500, BUDGET);
@@ -746,7 +734,7 @@ START_TEST(controller_pays_what_else_costs_from_the_budget)
 	g_sim.other = 20e6;
 	sim_run(SECOND / 2);
 	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
-	/* And then there is as much room for calls as before. */
+	/* Afterwards calls have the entire budget again. */
 	sim_run(2 * SECOND);
 	sim_clear();
 	sim_run(SECOND);
@@ -797,7 +785,7 @@ static bool is_allowed(const struct controller_change *change,
 	return true;
 }
 
-/* Anything goes in; what comes out is allowed, and the work is bounded. */
+/* Random input: all requested changes must be valid, and the work bounded. */
 START_TEST(controller_stands_anything)
 {
 	static const float costs[] = { 0,      1,	 18,  -1, 1e30f,
@@ -909,6 +897,5 @@ int main(void)
 	tcase_add_test(tcase, controller_pays_what_else_costs_from_the_budget);
 	tcase_add_test(tcase, controller_begins_where_it_ended);
 	tcase_add_loop_test(tcase, controller_stands_anything, 0, 20);
-	tcase_set_timeout(slow, 120);
 	return suite_run(suite);
 }

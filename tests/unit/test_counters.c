@@ -7,7 +7,7 @@
 
 #include "tests/suite.h"
 
-/* A value for member @name, number @n, that no other member has. */
+/* A distinct value for each member. */
 #define VALUE_COUNT(n, name) (1000 + (n))
 #define VALUE_COUNT_OR_NULL(n, name) (1000 + (n))
 #define VALUE_BYTES(n, name) (1000 + (n))
@@ -32,7 +32,6 @@
 #define SAME_FLAG(a, b) ck_assert_int_eq(a, b)
 #define SAME_LIST(a, b) ck_assert_ptr_eq(a, b)
 
-/* All members are written, and read again as they were. */
 START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 {
 	const struct summary_settings settings = {
@@ -153,7 +152,7 @@ START_TEST(counters_to_json_of_what_is_not_known_is_null)
 }
 END_TEST
 
-/* Programs write counts and names as they like. */
+/* Programs choose counts and names freely. */
 START_TEST(counters_to_json_of_hostile_values_is_json)
 {
 	const struct summary_totals totals = { .dropped_spans = UINT64_MAX,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The account of CPU time, told what kernels tell, in the orders they do.
+ * The account of CPU time, fed with kernel records in the orders that occur.
  */
 #include "collector/record/cpu_account.h"
 #include "tests/suite.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MS 1000000ULL
-#define SHELL 5000000 /* pids that nobody has */
+#define SHELL 5000000 /* beyond all pids in use */
 
 static struct cpu_account *g_account;
 static struct cpu_sum g_sum;
@@ -28,7 +28,6 @@ static void tear_down(void)
 	ck_assert_ptr_null(g_account);
 }
 
-/* A child of the shell from its beginning to its end. */
 static void child(pid_t pid, const char *name, uint64_t ns)
 {
 	cpu_account_fork(g_account, pid, pid, SHELL);
@@ -87,7 +86,7 @@ START_TEST(account_of_a_sampled_process_gives_it_no_row)
 	child(SHELL + 1, "xz", 900 * MS);
 	cpu_account_tell(g_account, SHELL + 1, "xz", 899 * MS, true);
 	child(SHELL + 2, "cat", 3 * MS);
-	/* Also known to a recorder that has no sample of it. */
+	/* A recorder knows the process but has none of its samples. */
 	cpu_account_tell(g_account, SHELL + 2, "sh", 1 * MS, false);
 	end_shell(MS);
 	cpu_account_total(g_account, 904 * MS);
@@ -97,7 +96,7 @@ START_TEST(account_of_a_sampled_process_gives_it_no_row)
 }
 END_TEST
 
-/* One task ends with the events that were opened first, and tells nothing. */
+/* One task ends with the events that were opened first and reports no time. */
 START_TEST(account_gives_the_rest_to_who_did_not_tell)
 {
 	child(SHELL + 1, "sed", 2 * MS);
@@ -113,7 +112,6 @@ START_TEST(account_gives_the_rest_to_who_did_not_tell)
 }
 END_TEST
 
-/* They lie in the buffers of several CPUs, which are read one by one. */
 START_TEST(account_takes_the_records_of_a_process_in_any_order)
 {
 	cpu_account_count(g_account, SHELL + 1, MS);
@@ -121,7 +119,7 @@ START_TEST(account_takes_the_records_of_a_process_in_any_order)
 	cpu_account_name(g_account, SHELL + 1, SHELL + 1, "earlier", 2, false);
 	cpu_account_exit(g_account, SHELL + 1);
 	cpu_account_fork(g_account, SHELL + 1, SHELL + 1, SHELL);
-	/* The same pid again is another process. */
+	/* Reuses the pid for another process. */
 	child(SHELL + 1, "grep", 3 * MS);
 	end_shell(MS);
 	close_with(0, 0, 0);
@@ -139,7 +137,7 @@ START_TEST(account_counts_threads_to_their_process)
 	cpu_account_count(g_account, SHELL + 1, MS);
 	cpu_account_count(g_account, SHELL + 1, MS);
 	close_with(0, 0, 0);
-	/* A child that has not exec'd is called as its parent. */
+	/* A child before exec() has the name of its parent. */
 	ck_assert_uint_eq(g_sum.rows, 1);
 	ck_assert_uint_eq(row("sh")->count, 2);
 	ck_assert_uint_eq(row("sh")->ns, 2 * MS);
@@ -167,7 +165,7 @@ START_TEST(account_spreads_what_getrusage_has_more)
 	cpu_account_tell(g_account, SHELL + 3, "xz", 100 * MS, true);
 	end_shell(10 * MS);
 	close_with(100 * MS, 144 * MS, 0);
-	/* 1 ms for each of four processes, one of which is in the profile. */
+	/* 1 ms for each of four processes, including the one in the profile. */
 	ck_assert_uint_eq(row("sed")->ns, 11 * MS);
 	ck_assert_uint_eq(row("grep")->ns, 21 * MS);
 	ck_assert_uint_eq(row("sh")->ns, 11 * MS);
@@ -176,7 +174,7 @@ START_TEST(account_spreads_what_getrusage_has_more)
 }
 END_TEST
 
-/* A set-user-ID program, say, which ordinary users cannot count. */
+/* Ordinary users cannot count a set-user-ID program, for example. */
 START_TEST(account_does_not_make_up_what_was_not_seen)
 {
 	child(SHELL + 1, "sudo", MS);
@@ -195,7 +193,7 @@ START_TEST(account_takes_off_no_more_than_was_stolen)
 {
 	child(SHELL + 1, "sed", 100 * MS);
 	end_shell(0);
-	/* Half of it was not waited for; a tenth was a hypervisor's. */
+	/* Nobody waited for half of the time; a hypervisor stole a tenth. */
 	close_with(100 * MS, 100 * MS, 20 * MS);
 	ck_assert_double_eq_tol(g_sum.scale, 0.9, 1e-9);
 	ck_assert_uint_eq(row("sed")->ns, 90 * MS);
@@ -207,7 +205,6 @@ START_TEST(account_says_what_was_lost)
 	child(SHELL + 1, "sed", MS);
 	cpu_account_lose(g_account, 3);
 	cpu_account_lose(g_account, 4);
-	/* One without its beginning, one without its end. */
 	cpu_account_exit(g_account, SHELL + 2);
 	cpu_account_fork(g_account, SHELL + 3, SHELL + 3, SHELL);
 	end_shell(MS);
@@ -238,7 +235,6 @@ START_TEST(account_bounds_its_rows_and_entries)
 }
 END_TEST
 
-/* A child runs another program, and another one of the same name. */
 static void child_execs(pid_t pid, const char *name, uint64_t ns)
 {
 	child(pid, "sh", ns);
@@ -253,7 +249,7 @@ START_TEST(account_names_programs_without_a_hello)
 	cpu_account_hello(g_account, SHELL + 2, 11);
 	child_execs(SHELL + 3, "static", 2 * MS);
 	child_execs(SHELL + 4, "static", 2 * MS);
-	/* This process has run a loaded program before. */
+	/* This process ran a loaded program before. */
 	child_execs(SHELL + 5, "after", 3 * MS);
 	cpu_account_hello(g_account, SHELL + 5, 9);
 	cpu_account_tell(g_account, SHELL + 5, "sh", 9 * MS, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many samples of CPU time a budget has room for.
+ * The rate of CPU samples that fits into a budget.
  */
 #include "collector/options/cpu_rate.h"
 

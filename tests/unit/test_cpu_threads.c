@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records of the kernel about threads, as the test makes them up, through
- * cpu_threads into the times of cpu.pb.gz and of the account of CPU time. Each
- * thread has an event on each of two CPUs, so it tells its time in two parts.
+ * Made-up kernel records of threads pass cpu_threads into the times of
+ * cpu.pb.gz and of the account of CPU time. Each thread has an event on each of
+ * two CPUs, so it reports its time in two parts.
  */
 #include "collector/samples/cpu_threads.h"
 
@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "collector/base/jobs.h"
+#include "collector/base/perf_open.h"
 #include "collector/files/recording_finish.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
@@ -24,18 +25,17 @@
 #include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
+#include "collector/replay/kernel_events.h"
 #include "collector/samples/cpu_samples.h"
-#include "collector/samples/perf_open.h"
 #include "collector/samples/perf_record.h"
 #include "collector/samples/samples.h"
-#include "collector/sched/kernel_events.h"
 #include "proto/profile.pb-c.h"
 #include "tests/suite.h"
 
 #define MS 1000000ull
 #define PERIOD (10 * MS)
 #define READS 2
-/* Ids that nobody has: more than the kernel gives. */
+/* Above the kernel's largest id. */
 #define PID 5000000
 #define MAIN PID
 #define WORKER 5000001
@@ -131,8 +131,7 @@ static void read_profile(void)
 	ck_assert_ptr_nonnull(g.profile);
 }
 
-/* The kernel has counted @total_ns of all threads: leaves g.profile and
- * g.account. */
+/* The kernel counted @total_ns. Leaves g.profile and g.account. */
 static void finish(uint64_t total_ns)
 {
 	const struct cpu_truth truth = { .period_ns = PERIOD };
@@ -167,11 +166,10 @@ static void tear_down(void)
 		unlink(path);
 	}
 	rmdir(g.output);
-	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
+	ck_assert_int_eq(rmdir(g.dir), 0);
 }
 
-/* --- what the kernel says ---------------------------------------------------
- */
+/* --- kernel records ------------------------------------------------------ */
 
 static void sample(pid_t pid, pid_t tid, int count)
 {
@@ -226,14 +224,12 @@ static void end(pid_t pid, pid_t tid)
 	cpu_threads_exit(&g.threads, &record);
 }
 
-/* A thread of the program, called as its kernel names it. */
 static void begin(pid_t tid, const char *text)
 {
 	fork_from(PID, MAIN, PID, tid);
 	name(PID, tid, text, false);
 }
 
-/* Its end, with all its time. */
 static void end_with(pid_t pid, pid_t tid, uint64_t ns)
 {
 	count(pid, tid, ns / 3);
@@ -241,8 +237,7 @@ static void end_with(pid_t pid, pid_t tid, uint64_t ns)
 	end(pid, tid);
 }
 
-/* --- what comes out ---------------------------------------------------------
- */
+/* --- results ------------------------------------------------------------- */
 
 static const char *string(int64_t number)
 {
@@ -266,8 +261,8 @@ static const char *top_of(const Perftools__Profiles__Sample *one)
 	return string(g.profile->function[at->line[0]->function_id - 1]->name);
 }
 
-/* Value @value of the samples with the label @label, of the function @top;
- * NULL: of all. 0 is how many, 1 is ns. */
+/* Sums value @value (0: count, 1: ns) over samples with label @label and
+ * innermost function @top; NULL matches all. */
 static int64_t sum(const char *label, const char *top, size_t value)
 {
 	int64_t all = 0;
@@ -287,7 +282,6 @@ static int64_t ns_of(const char *label)
 	return sum(label, NULL, 1);
 }
 
-/* What the account has of processes that were not sampled. */
 static uint64_t unsampled_ns(const char *command)
 {
 	for (size_t i = 0; i < g.account.rows; i++)
@@ -296,8 +290,7 @@ static uint64_t unsampled_ns(const char *command)
 	return 0;
 }
 
-/* --- times ------------------------------------------------------------------
- */
+/* --- times --------------------------------------------------------------- */
 
 START_TEST(time_of_a_thread_is_the_sum_of_its_counts)
 {
@@ -312,7 +305,6 @@ START_TEST(time_of_a_thread_is_the_sum_of_its_counts)
 	ck_assert_int_eq(ns_of("worker"), 37 * MS);
 	ck_assert_int_eq(ns_of("other"), 24 * MS);
 	ck_assert_int_eq(ns_of(NULL), 61 * MS);
-	/* what is in the profile is in no row of the account */
 	ck_assert_uint_eq(g.account.rows, 0);
 }
 END_TEST
@@ -363,7 +355,7 @@ START_TEST(id_that_is_used_again_is_another_thread)
 	sample(PID, WORKER, 1);
 	end_with(PID, WORKER, 13 * MS);
 	finish(35 * MS);
-	/* scaled by id, so they share the sum; rounded for each stack */
+	/* both threads of this id share the scaled sum, rounded per stack */
 	ck_assert_int_ge(ns_of(NULL), 35 * MS - 2);
 	ck_assert_int_le(ns_of(NULL), 35 * MS);
 	ck_assert_int_eq(sum("first", NULL, 0), 2);
@@ -378,8 +370,8 @@ START_TEST(thread_without_a_sample_was_short_or_displaced)
 	end_with(PID, WORKER, 20 * MS);
 	begin(OTHER, "short");
 	end_with(PID, OTHER, 4 * MS);
-	/* more than a period, and still none: the kernel gave its sample to
-	 * another thread, which stands for it */
+	/* More than a period without a sample: the kernel gave it to another
+	 * thread, which stands for this one. */
 	begin(OTHER, "displaced");
 	end_with(PID, OTHER, 15 * MS);
 	finish(39 * MS);
@@ -398,7 +390,7 @@ static bool shoot(pid_t pid, pid_t tid)
 	return cpu_threads_shot(&g.threads, &record);
 }
 
-/* Samples are owed for the first, not for the other, which has some. */
+/* The short thread needs samples; the long one has some. */
 START_TEST(shots_are_for_threads_without_samples)
 {
 	begin(WORKER, "short");
@@ -421,13 +413,13 @@ START_TEST(shots_are_for_threads_without_samples)
 }
 END_TEST
 
-/* Swaps took its samples to threads that ended with them. */
+/* Swaps moved its samples to threads that then ended. */
 START_TEST(shots_are_for_a_thread_that_lost_samples)
 {
 	begin(WORKER, "long");
 	sample(PID, WORKER, 1);
 	ck_assert(!shoot(PID, WORKER));
-	/* A long thread may lack samples for other reasons: the host's. */
+	/* A busy host may be the reason for a long thread's missing samples. */
 	count(PID, WORKER, 40 * MS);
 	ck_assert(!shoot(PID, WORKER));
 	for (pid_t tid = OTHER; tid < OTHER + 5; tid++) {
@@ -444,8 +436,7 @@ START_TEST(shots_are_for_a_thread_that_lost_samples)
 }
 END_TEST
 
-/* Where the kernel is hidden, time without a sample was there; but not where
- * threads end without a sample. */
+/* Threads without samples took the time, so it is not the kernel's. */
 START_TEST(time_that_swaps_took_is_not_of_the_kernel)
 {
 	for (int i = 0; i < 5; i++) {
@@ -469,19 +460,18 @@ START_TEST(time_that_the_kernel_hides_is_its_own)
 	sample(PID, WORKER, 3);
 	end_with(PID, WORKER, 56 * MS);
 	finish(56 * MS);
-	/* two whole periods without a sample; the rest is scaled */
+	/* two entire periods without a sample; the rest is scaled */
 	ck_assert_int_eq(sum(NULL, "[kernel]", 0), 2);
 	ck_assert_int_eq(sum(NULL, NULL, 0), 5);
 	ck_assert_int_eq(ns_of("worker"), 56 * MS);
 }
 END_TEST
 
-/* --- records that are missing -----------------------------------------------
- */
+/* --- missing records ----------------------------------------------------- */
 
 START_TEST(thread_that_never_told_gets_what_is_left)
 {
-	/* two threads followed each other, and their events were swapped */
+	/* the kernel swapped the events of two consecutive threads */
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
 	end(PID, WORKER);
@@ -490,7 +480,7 @@ START_TEST(thread_that_never_told_gets_what_is_left)
 	end_with(PID, OTHER, 31 * MS);
 	for (int i = 0; i < 5; i++)
 		cpu_threads_settle(&g.threads, 2, 2);
-	/* the one waits for the end */
+	/* the first thread waits for the end of the recording */
 	ck_assert_uint_eq(g.threads.count, 1);
 	ck_assert_uint_eq(g.threads.silent, 1);
 	ck_assert_uint_eq(g.threads.counted_ns, 31 * MS);
@@ -546,14 +536,13 @@ START_TEST(threads_that_never_told_share_by_their_samples)
 	end(PID, OTHER);
 	finish(40 * MS);
 	ck_assert_int_eq(ns_of(NULL), 40 * MS);
-	/* three quarters, but for what is rounded */
 	ck_assert_int_ge(ns_of("worker"), 30 * MS - 1000);
 	ck_assert_int_le(ns_of("worker"), 30 * MS + 1000);
 }
 END_TEST
 
-/* A busy machine loses records of switches: a program of one thread had up to 5
- * % of its time in [short threads]. */
+/* A busy machine loses records of switches; a single-threaded program had up to
+ * 5 % of its time in [short threads]. */
 START_TEST(time_of_nobody_is_that_of_all_threads)
 {
 	begin(WORKER, "worker");
@@ -570,7 +559,6 @@ START_TEST(time_of_nobody_is_that_of_all_threads)
 }
 END_TEST
 
-/* If all have been settled, it is too late for that. */
 START_TEST(time_of_nobody_is_that_of_short_threads_at_last)
 {
 	begin(WORKER, "worker");
@@ -599,8 +587,7 @@ START_TEST(totals_below_the_counts_take_nothing_away)
 }
 END_TEST
 
-/* --- processes --------------------------------------------------------------
- */
+/* --- processes ----------------------------------------------------------- */
 
 START_TEST(child_has_times_of_its_own)
 {
@@ -614,7 +601,7 @@ START_TEST(child_has_times_of_its_own)
 	for (int i = 0; i < 5; i++)
 		cpu_threads_settle(&g.threads, 2, 2);
 	finish(53 * MS);
-	/* a thread is called as the one that made it */
+	/* a thread inherits the name of its creator */
 	ck_assert_int_eq(ns_of("main"), 33 * MS);
 	ck_assert_int_eq(ns_of("worker"), 20 * MS);
 	ck_assert_uint_eq(g.account.rows, 0);
@@ -637,8 +624,8 @@ START_TEST(child_without_a_sample_is_in_the_account)
 }
 END_TEST
 
-/* A shot hits one of two children, by chance: it stands for both. For a third,
- * which had more than that, it does not. */
+/* A shot hits one of two children by chance and stands for both, but not for a
+ * third with more time. */
 START_TEST(child_that_a_shot_hits_stands_for_others)
 {
 	fork_from(PID, MAIN, CHILD, CHILD);
@@ -662,13 +649,37 @@ START_TEST(child_that_a_shot_hits_stands_for_others)
 }
 END_TEST
 
+/* The account has one entry for the child and for the program that it became,
+ * which must not be missing. */
+START_TEST(shot_stands_for_no_child_that_became_another_program)
+{
+	g.threads.begun_ns = 50 * MS;
+	fork_from(PID, MAIN, CHILD, CHILD);
+	count(CHILD, CHILD, 1 * MS);
+	count(CHILD, CHILD, 3 * MS);
+	cpu_threads_exec(&g.threads, CHILD, 104 * MS);
+	cpu_threads_settle(&g.threads, 0, 0);
+	fork_from(PID, MAIN, CHILD + 1, CHILD + 1);
+	ck_assert(shoot(CHILD + 1, CHILD + 1));
+	end_with(CHILD + 1, CHILD + 1, 5 * MS);
+	cpu_threads_settle(&g.threads, 0, 0);
+	sample(PID, MAIN, 1);
+	count(PID, MAIN, 10 * MS);
+	finish(19 * MS);
+	ck_assert_int_eq(ns_of(NULL), 15 * MS);
+	ck_assert_uint_eq(g.account.rows, 1);
+	ck_assert_uint_eq(g.account.row[0].count, 1);
+	ck_assert_uint_eq(g.account.row[0].ns, 4 * MS);
+}
+END_TEST
+
 START_TEST(program_after_exec_is_not_ours)
 {
 	fork_from(PID, MAIN, CHILD, CHILD);
 	sample(CHILD, CHILD, 2);
 	name(CHILD, CHILD, "sort", true);
 	sample(CHILD, CHILD, 50);
-	/* it may be counted by another recorder from then on */
+	/* another recorder may count it from now on */
 	end_with(CHILD, CHILD, 500 * MS);
 	finish(500 * MS);
 	ck_assert_int_eq(sum(NULL, NULL, 0), 2);
@@ -711,10 +722,8 @@ START_TEST(thousands_of_threads_are_told_apart)
 }
 END_TEST
 
-/* --- ticks ------------------------------------------------------------------
- */
+/* --- ticks --------------------------------------------------------------- */
 
-/* Takes what was told of thread @tid. */
 static size_t take_at(pid_t tid, uint64_t alive_ns, struct kernel_event *out,
 		      size_t room)
 {
@@ -786,7 +795,7 @@ START_TEST(what_is_counted_is_told_with_its_time)
 	ck_assert_uint_eq(event[1].kind, KERNEL_COUNTER);
 	ck_assert_uint_eq(event[1].flag, 3);
 	ck_assert_uint_eq(event[1].value, 1000003);
-	/* Of another image it is not known where that was. */
+	/* After exec() of another image the address is unknown. */
 	name(PID, WORKER, "other", true);
 	cpu_threads_counted(&g.threads, &faults, KERNEL_FAULT, 0);
 	ck_assert_uint_eq(take(WORKER, event, 4), 1);
@@ -811,7 +820,7 @@ START_TEST(thread_whose_ticks_are_wanted_is_kept_for_them)
 	cpu_threads_settle(&g.threads, 2, 10);
 	ck_assert_uint_eq(g.threads.count, 0);
 	finish(20 * MS);
-	/* and settled but once */
+	/* settled only once */
 	ck_assert_int_eq(ns_of("worker"), 20 * MS);
 }
 END_TEST
@@ -847,11 +856,11 @@ START_TEST(after_a_loss_each_thread_is_unknown_once)
 	ck_assert_uint_eq(event[1].kind, KERNEL_UNKNOWN);
 	ck_assert_uint_eq(event[1].ns, 15);
 	ck_assert_uint_eq(event[2].kind, KERNEL_BLOCKED);
-	/* also one of which nothing more is told */
+	/* as well as a thread without later events */
 	ck_assert_uint_eq(take(OTHER, event, 8), 2);
 	ck_assert_uint_eq(event[1].kind, KERNEL_UNKNOWN);
 	ck_assert_uint_eq(take(OTHER, event, 8), 0);
-	/* and one that began after it is not */
+	/* but not threads that started after the loss */
 	switch_at(MAIN, 30, false, false);
 	ck_assert_uint_eq(take(MAIN, event, 8), 1);
 	finish(0);
@@ -867,7 +876,7 @@ static void end_at(pid_t tid, uint64_t ns)
 	cpu_threads_exit(&g.threads, &record);
 }
 
-/* No READ comes with switches. */
+/* Switches come without a READ. */
 START_TEST(thread_ran_from_switch_to_switch)
 {
 	begin(WORKER, "worker");
@@ -885,7 +894,7 @@ START_TEST(thread_ran_from_switch_to_switch)
 }
 END_TEST
 
-/* Its later switches are not told here, and it was preempted for some time. */
+/* The thread was preempted for a while. Its later switches are not reported. */
 START_TEST(thread_ran_until_its_exec)
 {
 	const struct perf_record exec = { .type = PERF_RECORD_COMM,
@@ -909,7 +918,7 @@ START_TEST(thread_ran_until_its_exec)
 }
 END_TEST
 
-/* Its events ended there: no record of them tells so. */
+/* Its events end with exec(), and no record says so. */
 START_TEST(exec_ends_all_threads_of_its_process)
 {
 	struct kernel_event event[8];
@@ -932,7 +941,7 @@ START_TEST(exec_ends_all_threads_of_its_process)
 }
 END_TEST
 
-/* By then the thread that calls exec() has the id of the first one. */
+/* By then the thread that calls exec() has the id of the main thread. */
 START_TEST(switch_of_a_thread_that_has_ended_is_of_another)
 {
 	struct kernel_event event[8];
@@ -948,7 +957,7 @@ START_TEST(switch_of_a_thread_that_has_ended_is_of_another)
 }
 END_TEST
 
-/* The process said hello after it, as another image. */
+/* The process said hello afterwards, from the new image. */
 START_TEST(exec_before_hello_ends_nothing)
 {
 	struct kernel_event event[8];
@@ -1002,7 +1011,7 @@ START_TEST(thread_of_which_switches_were_lost_gets_the_rest)
 }
 END_TEST
 
-/* As cpu_threads_take_blocked(), without the references that come with it. */
+/* Drops the references that come with the result. */
 static size_t take_blocked(uint64_t before_ns, struct cpu_blocked *out,
 			   size_t room)
 {
@@ -1016,7 +1025,7 @@ static size_t take_blocked(uint64_t before_ns, struct cpu_blocked *out,
 	return count;
 }
 
-/* A drain worker looks at a ring when another thread has the id already. */
+/* A drain worker may read a ring after another thread got the id. */
 START_TEST(each_thread_of_an_id_has_its_own_events)
 {
 	struct kernel_event event[8];
@@ -1061,7 +1070,6 @@ START_TEST(threads_that_are_blocked_are_told_once_a_wait)
 }
 END_TEST
 
-/* Short waits that come all the time do not hide one that lasts. */
 START_TEST(who_waits_first_is_told_first)
 {
 	struct cpu_blocked blocked[2];
@@ -1116,7 +1124,7 @@ START_TEST(thread_that_recorded_nothing_counts_for_the_recording)
 	switch_at(WORKER, 25, true, false);
 	switch_at(WORKER, 65, false, false);
 	end_at(WORKER, 70);
-	/* Of this one a drain worker has asked. */
+	/* A drain worker asked for the events of this thread. */
 	begin(OTHER, "other");
 	switch_at(OTHER, 10, false, false);
 	ck_assert_uint_eq(take(OTHER, event, 8), 2);
@@ -1133,7 +1141,7 @@ START_TEST(thread_that_recorded_nothing_counts_for_the_recording)
 }
 END_TEST
 
-/* The switch that ended it was lost. */
+/* The record of the switch that ended the wait was lost. */
 START_TEST(next_wait_has_nothing_of_one_that_nobody_saw_end)
 {
 	struct kernel_event event[8];
@@ -1194,7 +1202,7 @@ START_TEST(long_waits_that_nobody_asked_for_are_missed)
 	switch_at(WORKER, 6 * CPU_LONG_NS, true, false);
 	ck_assert_uint_eq(take_blocked(7 * CPU_LONG_NS, &blocked, 1), 1);
 	switch_at(WORKER, 9 * CPU_LONG_NS, false, false);
-	/* It was ready to run. */
+	/* Preempted, so ready to run. */
 	switch_at(WORKER, 10 * CPU_LONG_NS, true, true);
 	switch_at(WORKER, 20 * CPU_LONG_NS, false, false);
 	ck_assert_uint_eq(g.threads.long_ns, 5 * CPU_LONG_NS);
@@ -1238,6 +1246,8 @@ int main(void)
 	tcase_add_test(processes, child_has_times_of_its_own);
 	tcase_add_test(processes, child_without_a_sample_is_in_the_account);
 	tcase_add_test(processes, child_that_a_shot_hits_stands_for_others);
+	tcase_add_test(processes,
+		       shot_stands_for_no_child_that_became_another_program);
 	tcase_add_test(processes, program_after_exec_is_not_ours);
 	tcase_add_test(processes, end_told_of_another_process_ends_nothing);
 	tcase_add_test(processes, thousands_of_threads_are_told_apart);

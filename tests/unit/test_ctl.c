@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a running collector answers to `perfrec ctl`, and to those who say what
- * that would not. The collector is a socket and its loop, which the test runs
- * itself; sessions and their programs exist on paper only.
+ * Answers of a running collector to `perfrec ctl` and to malformed requests.
+ * The test runs the collector's loop and socket itself; sessions and programs
+ * are simulated.
  */
 #include "collector/serve/ctl_server.h"
 
@@ -22,11 +22,11 @@
 #include "collector/base/socket_path.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
+#include "collector/options/ctl_wire.h"
 #include "collector/record/arena_inner.h"
 #include "collector/record/collector.h"
 #include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
-#include "collector/serve/ctl_wire.h"
 #include "collector/serve/session.h"
 #include "shared/atomic.h"
 #include "tests/suite.h"
@@ -35,10 +35,9 @@
 
 #define SESSIONS 3
 #define MANY 24000
-#define ANSWER_MAX (1u << 20) /* of these */
+#define ANSWER_MAX (1u << 20) /* bytes */
 
-/* --- the collector ----------------------------------------------------------
- */
+/* --- the collector ------------------------------------------------------- */
 
 static struct {
 	struct collect_options options;
@@ -50,7 +49,7 @@ static struct {
 	struct arena arena[SESSIONS];
 	struct process process[SESSIONS];
 	struct process_entry entry[SESSIONS];
-	struct process *many; /* of the last session */
+	struct process *many;
 } g;
 
 static void add_session(int i, pid_t pid, const char *name)
@@ -109,7 +108,6 @@ static void set_up(void)
 	add_session(2, 1000003, "two");
 }
 
-/* The session has come to its end. */
 static void end_session(int i)
 {
 	struct arena **link = &g.collector.arenas;
@@ -148,8 +146,7 @@ static const char *categories(int i)
 	return shared->text;
 }
 
-/* --- a client ---------------------------------------------------------------
- */
+/* --- a client ------------------------------------------------------------ */
 
 static int connect_client(void)
 {
@@ -163,7 +160,7 @@ static int connect_client(void)
 	return fd;
 }
 
-/* As main does: what is ready, then what has become ready by it. */
+/* Like main: handles ready descriptors, then reaps. */
 static void run_collector(void)
 {
 	loop_run_once(g.collector.loop, 0);
@@ -179,13 +176,13 @@ static void say(int fd, const void *bytes, size_t count)
 				    count - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (done < 0 && errno != EAGAIN)
-			return; /* it has heard enough */
+			return; /* the collector stopped reading */
 		sent += done > 0 ? (size_t)done : 0;
 		run_collector();
 	}
 }
 
-/* All that comes until the collector hangs up; the caller frees it. */
+/* Reads until the collector hangs up. The caller frees the text. */
 static char *hear_all(int fd, size_t *count)
 {
 	size_t room = ANSWER_MAX;
@@ -197,14 +194,14 @@ static char *hear_all(int fd, size_t *count)
 		run_collector();
 		got = recv(fd, text + *count, room - *count, MSG_DONTWAIT);
 		if (got < 0 && errno != EAGAIN)
-			break; /* it has not read all that we sent */
+			break; /* it left some of our bytes unread */
 		*count += got > 0 ? (size_t)got : 0;
 	}
 	text[*count] = '\0';
 	return text;
 }
 
-/* The answer to what was said on @fd, which it closes. */
+/* Closes @fd. */
 static json_t *hear(int fd)
 {
 	size_t count;
@@ -265,7 +262,7 @@ static json_int_t pid_at(const json_t *answer, size_t i)
 		json_object_get(program_at(answer, i), "pid"));
 }
 
-/* The collector still serves: said after everything that it should bear. */
+/* Follows each provocation. */
 static void expect_served(void)
 {
 	json_t *answer = ask("list\n");
@@ -276,8 +273,7 @@ static void expect_served(void)
 	ck_assert(!ctl_server_has_connections(g.server));
 }
 
-/* --- requests ---------------------------------------------------------------
- */
+/* --- requests ------------------------------------------------------------ */
 
 START_TEST(list_tells_all_programs)
 {
@@ -293,7 +289,7 @@ START_TEST(list_tells_all_programs)
 	ck_assert(json_is_true(json_object_get(collector, "daemon")));
 	ck_assert(json_is_false(json_object_get(collector, "paused")));
 	ck_assert_uint_eq(program_count(answer), SESSIONS);
-	program = program_at(answer, SESSIONS - 1); /* the oldest one */
+	program = program_at(answer, SESSIONS - 1);
 	ck_assert_int_eq(pid_at(answer, SESSIONS - 1), 1000001);
 	ck_assert_str_eq(text_at(program, "program"), "one");
 	ck_assert_str_eq(text_at(program, "state"), "recording");
@@ -397,7 +393,7 @@ START_TEST(flush_of_no_time_is_refused)
 	expect_error(ask("flush one\t 1\n"), "this is no time");
 	expect_error(ask("flush one\t1 \n"), "this is no time");
 	expect_error(ask("flush one\t1\t2\n"), "this is no time");
-	/* A day is the most. */
+	/* The limit is a day. */
 	expect_error(ask("flush\t86400001\n"), "this is no time");
 	expect_error(ask("flush\t18446744073709551617\n"), "this is no time");
 	expect_served();
@@ -417,7 +413,6 @@ START_TEST(stop_is_answered_when_the_session_is_over)
 	ck_assert_uint_eq(control(1), CONTROL_ON);
 	ck_assert_int_eq(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
 	ck_assert_int_eq(errno, EAGAIN);
-	/* others are served meanwhile */
 	answer = ask("list one\n");
 	ck_assert_str_eq(text_at(program_at(answer, 0), "state"), "ending");
 	json_decref(answer);
@@ -451,8 +446,7 @@ START_TEST(stop_of_all_is_answered_at_our_end)
 }
 END_TEST
 
-/* --- requests that perfrec ctl does not make -------------------------------
- */
+/* --- malformed requests -------------------------------------------------- */
 
 START_TEST(request_of_nonsense_is_refused)
 {
@@ -462,7 +456,6 @@ START_TEST(request_of_nonsense_is_refused)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		expect_error(ask(lines[i]), "unknown request");
-	/* what is behind a NUL is nobody's */
 	expect_error(ask_bytes("frob\0list\n", 10), "unknown request");
 	expect_error(ask_bytes("\377\376\200\n", 4), "unknown request");
 	for (int i = 0; i < SESSIONS; i++)
@@ -473,13 +466,12 @@ END_TEST
 
 START_TEST(target_of_nonsense_is_said_as_text)
 {
-	/* What comes back is JSON, whatever the target was. */
+	/* The answer is JSON for any target. */
 	json_t *answer = ask_bytes("list \"\\\377\001\n", 10);
 
 	ck_assert_ptr_nonnull(
 		strstr(text_at(answer, "error"), "is being recorded"));
 	json_decref(answer);
-	/* Spaces belong to it. */
 	expect_error(ask("list  one\n"), "no program ' one' is being recorded "
 					 "(see perfrec ctl list)");
 	expect_served();
@@ -498,7 +490,6 @@ START_TEST(request_may_come_in_pieces)
 	answer = hear(fd);
 	ck_assert_uint_eq(program_count(answer), 1);
 	json_decref(answer);
-	/* and what comes behind it is not looked at */
 	answer = ask("list one\npause\nstop\n");
 	ck_assert_uint_eq(program_count(answer), 1);
 	json_decref(answer);
@@ -517,7 +508,7 @@ START_TEST(request_as_long_as_may_be_is_read)
 	memcpy(line, "list ", 5);
 	line[sizeof(line) - 1] = '\n';
 	answer = ask_bytes(line, sizeof(line));
-	/* it is said again, as far as there is room */
+	/* the error repeats the target, cut to its limit */
 	ck_assert_int_eq(
 		strncmp(text_at(answer, "error"), "no program 'xxx", 15), 0);
 	ck_assert_uint_lt(strlen(text_at(answer, "error")), 1024);
@@ -583,7 +574,6 @@ START_TEST(client_that_hangs_up_while_it_waits_is_forgotten_later)
 }
 END_TEST
 
-/* The one that has said nothing for the longest time makes room. */
 START_TEST(clients_beyond_sixteen_replace_a_silent_one)
 {
 	int fd[17];
@@ -608,7 +598,7 @@ START_TEST(clients_beyond_sixteen_replace_a_silent_one)
 }
 END_TEST
 
-/* Half of them have hung up, which changes nothing. */
+/* Half of the clients have hung up; that changes nothing. */
 START_TEST(requests_that_wait_keep_nobody_out)
 {
 	json_t *answer;
@@ -641,7 +631,7 @@ START_TEST(answer_that_is_taken_slowly_comes_whole)
 	size_t count;
 	char *text;
 
-	/* far more than a socket holds */
+	/* far more than a socket's buffer */
 	g.many = calloc(MANY, sizeof(*g.many));
 	for (int i = 0; i < MANY; i++) {
 		g.many[i] = g.process[2];
@@ -651,7 +641,7 @@ START_TEST(answer_that_is_taken_slowly_comes_whole)
 	g.process[2].next = g.many;
 	say(fd, "list 1000003\n", 13);
 	for (int i = 0; i < 10; i++)
-		run_collector(); /* it must not wait for us */
+		run_collector(); /* must not block on a slow reader */
 	ck_assert(ctl_server_has_connections(g.server));
 	text = hear_all(fd, &count);
 	ck_assert_uint_gt(count, MANY * 11);
@@ -680,8 +670,7 @@ START_TEST(names_of_programs_are_said_as_text)
 }
 END_TEST
 
-/* --- the socket and its link ------------------------------------------------
- */
+/* --- the socket and its link --------------------------------------------- */
 
 START_TEST(link_leads_to_the_socket)
 {
@@ -720,7 +709,7 @@ START_TEST(link_takes_the_place_of_nothing_else)
 	scratch_write("dir/" SOCKET_PATH_LINK, "mine", 4);
 	ctl_server_link(g.server, "dir");
 	ck_assert_int_eq(readlink("dir/" SOCKET_PATH_LINK, to, sizeof(to)), -1);
-	ck_assert_int_eq(errno, EINVAL); /* it is no link */
+	ck_assert_int_eq(errno, EINVAL); /* not a link */
 	ck_assert_int_eq(symlink("elsewhere", "dir2/" SOCKET_PATH_LINK), 0);
 	ctl_server_link(g.server, "dir2");
 	ctl_server_close(g.server);

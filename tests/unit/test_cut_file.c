@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_cut_file - what goes into the file of a cut comes out of it, in its
- * order, however many threads compress it.
+ * test_cut_file - packets written into the file of a cut come back in their
+ * order, with any number of compressing threads.
  */
 #include "collector/cut/cut_file.h"
 
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "collector/trace/packet_fields.h"
+#include "collector/base/protobuf.h"
 #include "tests/suite.h"
 
 #define PACKETS 40000
-#define LARGE_BYTES 700000 /* more than a bundle has */
+#define LARGE_BYTES 700000
 
 static uint32_t g_random;
 
@@ -23,8 +23,7 @@ static uint32_t any(uint32_t below)
 	return (g_random >> 8) % below;
 }
 
-/* Packets with their numbers in them, one of which is large; @put gets them as
- * they are to be in the file. */
+/* One of the packets is large. @put receives their plain bytes. */
 static void fill(struct cut_file *file, uint32_t packets, struct bytes *put)
 {
 	static uint8_t fields[LARGE_BYTES];
@@ -37,7 +36,7 @@ static void fill(struct cut_file *file, uint32_t packets, struct bytes *put)
 			count = LARGE_BYTES;
 		for (size_t j = 8; j < count; j++)
 			fields[j] = (uint8_t)any(16);
-		fields[0] = 8; /* so that it is no bundle */
+		fields[0] = 8; /* keeps it from being a bundle */
 		memcpy(fields + 1, &i, sizeof(i));
 		bytes_field(put, TAG_TRACE_PACKET, count);
 		bytes_put(put, fields, count);
@@ -45,7 +44,7 @@ static void fill(struct cut_file *file, uint32_t packets, struct bytes *put)
 	}
 }
 
-static void unpack(const struct packet_field *zipped, struct bytes *out)
+static void unpack(const struct wire_field *zipped, struct bytes *out)
 {
 	uLongf bytes = 1 << 20;
 	uint8_t *at = bytes_add(out, bytes);
@@ -56,20 +55,19 @@ static void unpack(const struct packet_field *zipped, struct bytes *out)
 	out->count -= (1 << 20) - bytes;
 }
 
-/* All packets of a file, as they are without compression. Returns how many
- * bundles it has. */
+/* Returns the number of bundles. */
 static uint32_t read_all(const char *text, size_t bytes, struct bytes *out)
 {
-	struct index_get left = { .at = (const uint8_t *)text,
-				  .end = (const uint8_t *)text + bytes };
-	struct packet_field packet, field;
+	struct wire left = { .at = (const uint8_t *)text,
+			     .end = (const uint8_t *)text + bytes };
+	struct wire_field packet, field;
 	const uint8_t *from = left.at;
 	uint32_t bundles = 0;
 
-	for (; packet_field_next(&left, &packet); from = left.at) {
-		struct index_get fields = packet_field_part(&packet);
+	for (; wire_next(&left, &packet); from = left.at) {
+		struct wire fields = wire_of(&packet);
 
-		if (packet_field_next(&fields, &field) &&
+		if (wire_next(&fields, &field) &&
 		    field.tag == TAG_TRACE_PACKET_COMPRESSED_PACKETS) {
 			unpack(&field, out);
 			bundles++;
@@ -77,7 +75,7 @@ static uint32_t read_all(const char *text, size_t bytes, struct bytes *out)
 			bytes_put(out, from, (size_t)(left.at - from));
 		}
 	}
-	ck_assert(!left.bad);
+	ck_assert_ptr_eq(from, left.end);
 	return bundles;
 }
 

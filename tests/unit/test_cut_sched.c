@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * cut_sched_leave(): the rest of a trace may have switches of one CPU that are
- * older than what was given up of another. Cuts are tested in
- * test_packet_window.c.
+ * older than discarded switches of another. test_packet_window.c tests cuts.
  */
 #include "collector/cut/cut_sched.h"
 
@@ -20,7 +19,7 @@
 #define SEQUENCE 3
 #define CPUS 2
 #define PACKETS_MAX 16
-#define ENDED 40 /* threads */
+#define ENDED 40 /* thread ids */
 #define LOST 41
 #define OTHER 42
 
@@ -44,7 +43,6 @@ static bool has_all(void *context, int32_t tid)
 	return tid > 0;
 }
 
-/* The bundle in a packet with its tag. */
 static struct wire bundle_of(const uint8_t *packets, size_t count)
 {
 	struct wire left = { packets, packets + count };
@@ -59,7 +57,7 @@ static struct wire bundle_of(const uint8_t *packets, size_t count)
 	ck_abort_msg("no bundle");
 }
 
-/* A cut, or a head. */
+/* A cut or a head. */
 struct made {
 	struct budget budget;
 	struct cut_file file;
@@ -94,7 +92,6 @@ static void end(struct made *made)
 	cut_sched_free(&made->sched);
 }
 
-/* Takes in all packets of @head. */
 static void take_head(struct made *made, const struct made *head)
 {
 	struct wire left = { (const uint8_t *)head->bytes,
@@ -108,7 +105,6 @@ static void take_head(struct made *made, const struct made *head)
 				       bundle_of(at, (size_t)(left.at - at))));
 }
 
-/* Whether a cut has a switch to @tid. */
 static bool shows(const struct made *cut, int32_t tid)
 {
 	struct wire left = { (const uint8_t *)cut->bytes,
@@ -128,8 +124,7 @@ static bool shows(const struct made *cut, int32_t tid)
 	return found;
 }
 
-/* CPU 0, whose packet comes first, has the ends of two threads that CPU 1,
- * whose packet comes second, had before. */
+/* CPU 0 comes first in the file, with ends of threads from CPU 1. */
 static void tell(void)
 {
 	struct out_sched *sched;
@@ -159,7 +154,7 @@ START_TEST(cut_sched_leaves_the_end_of_who_comes_later)
 	struct cut_range late = { 300, 350 };
 	const struct cut_ranges nothing = { .at = &never, .count = 1 };
 	const struct cut_ranges range = { .at = &late, .count = 1 };
-	/* How many packets each of two heads, one after the other, has. */
+	/* Packets in each of two consecutive heads. */
 	const uint32_t given_up[][2] = { { 1, 0 }, { 1, 1 }, { 2, 0 } };
 	struct made first, second, cut;
 
@@ -191,8 +186,8 @@ START_TEST(cut_sched_leaves_the_end_of_who_comes_later)
 }
 END_TEST
 
-/* Of the first switch of a CPU in a trace importers show nothing: so the head
- * has one of each CPU of which more may follow. */
+/* Importers ignore the first switch of each CPU, so the head has one of each
+ * CPU that may get more. */
 START_TEST(cut_sched_leaves_cpus_that_are_idle)
 {
 	struct cut_range never = { UINT64_MAX - 1, UINT64_MAX };
@@ -226,7 +221,7 @@ START_TEST(cut_sched_leaves_cpus_that_are_idle)
 }
 END_TEST
 
-/* Who has ended is forgotten when nothing older can follow. */
+/* An ended thread is forgotten once nothing older can follow. */
 START_TEST(cut_sched_forgets_who_has_ended)
 {
 	struct cut_range never = { UINT64_MAX - 1, UINT64_MAX };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_elf_tables - symbols that the shim looks up in the tables of loaded
- * modules are those that dlsym() finds.
+ * test_elf_tables - the shim's lookup of symbols in loaded modules finds the
+ * same symbols as dlsym().
  */
-/* The shim's own code: there is no library of it to link with. */
+/* The shim has no library to link with. */
 #include "preload/core/elf_tables.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <dlfcn.h>
@@ -21,13 +21,12 @@ static void libc_tables(struct elf_tables *tables)
 #if defined(__aarch64__)
 	elf_tables_set_cpu(getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
 #endif
-	/* glibc's handle is the module's place in the list. */
+	/* glibc's handle is the link_map. */
 	elf_tables_of(tables, g_libc);
 }
 
 START_TEST(finds_what_dlsym_finds)
 {
-	/* Plain ones; of several versions; by an IFUNC; data. */
 	static const char *const names[] = {
 		"malloc",  "getenv",   "pthread_cond_wait",
 		"memcpy",  "realpath", "strlen",
@@ -43,7 +42,7 @@ START_TEST(finds_what_dlsym_finds)
 }
 END_TEST
 
-/* dlsym() takes the default version only. */
+/* dlsym() finds the default version only. */
 START_TEST(finds_a_version_by_its_name)
 {
 	static const char name[] = "pthread_create";
@@ -60,7 +59,7 @@ START_TEST(finds_a_version_by_its_name)
 			 dlsym(g_libc, name));
 	ck_assert_ptr_null(elf_tables_version(&tables, "no_such_function"));
 #if defined(__x86_64__)
-	/* Only old programs ask for it. */
+	/* A hidden version for old programs. */
 	ck_assert_ptr_null(elf_tables_find(&tables, "xdr_bool"));
 	ck_assert_ptr_nonnull(dlvsym(g_libc, "xdr_bool", "GLIBC_2.2.5"));
 	ck_assert_ptr_eq(
@@ -103,7 +102,7 @@ START_TEST(reads_the_name_and_the_size)
 }
 END_TEST
 
-/* The old hash table, which the kernel's vDSO has on some machines. */
+/* The SysV hash table; some kernels' vDSO has no other. */
 START_TEST(finds_by_the_old_hash)
 {
 	uintptr_t base = getauxval(AT_SYSINFO_EHDR);
@@ -146,7 +145,7 @@ START_TEST(finds_where_a_reference_was_resolved)
 	struct elf_tables tables;
 	void *const *slot;
 
-	/* Called once, so that it is bound. */
+	/* The call binds the symbol. */
 	ck_assert_ptr_nonnull(gnu_get_libc_version());
 	elf_tables_of(&tables, dlopen(NULL, RTLD_LAZY));
 	slot = elf_tables_slot(&tables, "gnu_get_libc_version");

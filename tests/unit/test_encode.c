@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The templates against protobuf-c: every event, whatever the lengths of its
- * values, unpacks to what it should say and takes no byte more than the
- * generated code would need for the same message.
+ * Compares the templates with protobuf-c: every event, with values of any
+ * length, unpacks to the same message and is as short as generated code makes
+ * it.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define START_NS 1234567890123ULL
 #define CANARY 0xa5
 
-/* Both sides of every change of length, and of every limit of a template. */
+/* Both sides of each change of length and of each template limit. */
 static const uint64_t g_deltas[] = {
 	0,	    1,		0x7f,	     0x80,
 	0x3fff,	    0x4000,	0x1fffff,    0x200000,
@@ -30,7 +30,7 @@ static const uint32_t g_iids[] = {
 	1,	  2,	    0x7f,      0x80,	   0x3fff,	    0x4000,
 	0x1fffff, 0x200000, 0xfffffff, 0x10000000, ENCODE_IID_MASK,
 };
-/* A name's, alone and with what a site has. */
+/* A name alone, and with the data of a site. */
 static const uint32_t g_flags[] = { 0, ENCODE_CATEGORY, ENCODE_LOCATION,
 				    ENCODE_CATEGORY | ENCODE_LOCATION };
 static const uint32_t g_sequences[] = {
@@ -40,7 +40,6 @@ static const uint32_t g_sequences[] = {
 
 static uint8_t g_buffer[2 * ENCODE_EVENT_BYTES];
 
-/* True when @packet says just this. */
 static bool packet_says(const Perfetto__Protos__TracePacket *packet,
 			uint32_t sequence, uint64_t delta, uint32_t flagged)
 {
@@ -61,7 +60,7 @@ static bool packet_says(const Perfetto__Protos__TracePacket *packet,
 		event->source_location_iid == iid);
 }
 
-/* The @bytes at g_buffer are one such packet, in its shortest form. */
+/* True if g_buffer has exactly this packet, in its shortest form. */
 static bool bytes_say(size_t bytes, uint32_t sequence, uint64_t delta,
 		      uint32_t iid)
 {
@@ -98,7 +97,7 @@ static void encode_and_check(uint32_t sequence, uint64_t delta, uint32_t iid)
 	else
 		encode_end(&encoder, START_NS + delta);
 
-	/* One assertion, not twenty: check writes to a pipe for each. */
+	/* One combined check is faster than twenty assertions. */
 	if (encoder.last_ns != START_NS + delta || !canary_lives() ||
 	    !bytes_say((size_t)(encoder.out - g_buffer), sequence, delta, iid))
 		ck_abort_msg("sequence %u, delta %lu, name %u", sequence, delta,
@@ -125,7 +124,7 @@ START_TEST(encode_begin_of_a_site_has_what_belongs_to_its_name)
 }
 END_TEST
 
-/* Fields that were encoded before lie in the event, interned data beside it. */
+/* The event holds encoded fields; its interned data follows. */
 START_TEST(encode_event_with_fields_equals_protobuf)
 {
 	static const uint8_t fields[] = { 0x58, 0x07 }; /* track_uuid 7 */
@@ -186,7 +185,6 @@ START_TEST(encode_end_of_any_length_equals_protobuf)
 }
 END_TEST
 
-/* Every value of two bytes and many of three: the bits that move apart. */
 START_TEST(encode_any_small_delta_equals_protobuf)
 {
 	for (uint64_t delta = 0; delta < 1u << 16; delta++)

@@ -47,8 +47,7 @@ static void set(struct exact_calls *exact, size_t count)
 	ck_assert_int_eq(exact_calls_set(&g_text->fibers, exact, count), 0);
 }
 
-/* The node of @address called by @caller (0: the root) in the tree of the
- * thread's stack number @fiber. */
+/* In the tree of stack @fiber; @caller 0: the root. */
 static struct cct_node *node_of(uint32_t fiber, uint64_t address,
 				uint64_t caller)
 {
@@ -66,7 +65,7 @@ static struct cct_node *node_of(uint32_t fiber, uint64_t address,
 	return NULL;
 }
 
-/* They number the nodes anew. */
+/* Counted calls renumber the nodes. */
 START_TEST(exact_calls_change_nothing_in_the_index)
 {
 	TAKE(B(1, 0x900, 0), B(2, 0x800, 5), E(2, 0x800, 7), B(3, 0x800, 7),
@@ -75,7 +74,7 @@ START_TEST(exact_calls_change_nothing_in_the_index)
 	TAKE(B(3, 0x800, 8), E(3, 0x800, 9), E(1, 0x900, 10));
 	fibers_finish(&g_text->fibers, 0);
 	fibers_flush(&g_text->fibers);
-	/* index_check.h has sums of its own. */
+	/* index_check.h has checked its sums against the slices. */
 	ck_assert_uint_eq(g_text->track[0].index->chunks, 1);
 }
 END_TEST
@@ -90,7 +89,6 @@ START_TEST(exact_calls_are_spread_as_recorded_ones)
 	ck_assert_uint_eq(node_of(0, 3, 2)->unrecorded, 99);
 	ck_assert_uint_eq(node_of(0, 1, 0)->unrecorded, 0);
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 9);
-	/* Once more, with the numbers of a later moment. */
 	SET(CALLED(3, 0, 800));
 	ck_assert_uint_eq(node_of(0, 3, 1)->unrecorded, 597);
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 9);
@@ -119,7 +117,7 @@ START_TEST(exact_calls_without_a_record_have_unknown_callers)
 	TAKE(B(1, 0x900, 0), E(1, 0x900, 7));
 	SET(CALLED(5, 0, 40));
 	ck_assert_uint_eq(node_of(0, 5, CCT_UNKNOWN_CALLERS)->unrecorded, 40);
-	/* Later some are recorded: the place is known then. */
+	/* A recorded call tells where the counted ones belong. */
 	TAKE(B(1, 0x900, 10), B(5, 0x800, 11), E(5, 0x800, 12),
 	     E(1, 0x900, 17));
 	SET(CALLED(5, 0, 50));
@@ -128,7 +126,7 @@ START_TEST(exact_calls_without_a_record_have_unknown_callers)
 }
 END_TEST
 
-/* A plugin is loaded twice, and none of its calls is recorded. */
+/* A plugin is loaded twice, and none of its calls are recorded. */
 START_TEST(exact_calls_without_a_record_are_of_each_load)
 {
 	struct cct *cct = &g_text->fibers.fiber[0].replay->cct;
@@ -175,7 +173,7 @@ START_TEST(exact_calls_before_thunks_are_besides)
 }
 END_TEST
 
-/* The collector is behind: the log knows more than the records do. */
+/* The collector lags, so the log is ahead of the records. */
 START_TEST(exact_calls_before_thunks_may_be_read_later)
 {
 	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
@@ -191,8 +189,8 @@ END_TEST
 
 START_TEST(exact_calls_know_late_begins_while_thunks_are_connected)
 {
-	/* Two by hooks, of which the function was off at once, as its sites
-	 * were written; then a call that a thunk has counted, late as well. */
+	/* Two late calls come by hooks, as the function goes off while its
+	 * sites are rewritten. Then a thunk counts a late call. */
 	TAKE(B(2, 0x900, 0), E(2, 0x900, 1));
 	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
 					      REPLAY_START_NS + 2),
@@ -213,7 +211,6 @@ END_TEST
 
 START_TEST(exact_calls_know_late_begins_of_a_new_function)
 {
-	/* Its thread has not called it before. */
 	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
 					      REPLAY_START_NS + 2),
 			 0);
@@ -264,7 +261,6 @@ START_TEST(exact_calls_know_modules_at_one_address)
 	g_text->unloaded_count = 1;
 	TAKE(rec(RECORD_MAP, 3, 0, 2), B(2, 0x900, 3), E(2, 0x900, 4));
 	SET(CALLED(2, 2, 30), CALLED(2, 0, 8));
-	/* The latest function is the first of the list. */
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 29);
 	cct_sum(&g_text->replay.cct);
 	for (struct cct_function *function = g_text->replay.cct.functions;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conditions: what each part may be, and the place of what is wrong.
+ * Conditions: the permitted parts, and positions of errors.
  */
 #include "collector/options/expression.h"
 #include "tests/suite.h"
@@ -52,7 +52,7 @@ END_TEST
 static const struct {
 	const char *text;
 	size_t at;
-	const char *why; /* a part of it */
+	const char *why; /* part of the expected message */
 } bad[] = {
 	{ "", 0, "> is missing" },
 	{ "calls(f)", 8, "> is missing" },

@@ -58,7 +58,6 @@ START_TEST(fd_message_brings_its_descriptors)
 }
 END_TEST
 
-/* Nothing stays open of what is not whole. */
 START_TEST(fd_message_that_is_cut_leaves_no_descriptors)
 {
 	int fds[FD_MESSAGE_MAX], pipe_fd[2];
@@ -77,7 +76,7 @@ START_TEST(fd_message_that_is_cut_leaves_no_descriptors)
 					    &count, MSG_DONTWAIT),
 			 -EPIPE);
 	ck_assert_uint_eq(count, 0);
-	/* The end of the file: nobody has the other end any more. */
+	/* EOF: nobody holds the write end any more. */
 	ck_assert_int_eq(read(pipe_fd[0], &byte, 1), 0);
 	close(pipe_fd[0]);
 }

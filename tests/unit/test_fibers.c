@@ -23,7 +23,7 @@ static void teardown(void)
 #define B(function, sp, ns) rec(RECORD_BEGIN, function, sp, ns)
 #define E(function, sp, ns) rec(RECORD_END, function, sp, ns)
 
-/* Addresses of a jmp_buf and its copy, and of contexts. */
+/* Addresses of a jmp_buf, its copy, and contexts. */
 #define BUF 0x10010
 #define COPY 0x10020
 #define MAIN 0x20000
@@ -40,8 +40,8 @@ static void teardown(void)
 #define OVER(link, ns) rec_flow(FLOW_CONTEXT_END, link, 0, ns)
 #define SAVE(at, sp, ns) rec_flow(FLOW_CONTEXT_SAVE, at, sp, ns)
 #define SWITCH(at, ns) rec_flow(FLOW_CONTEXT_SWITCH, at, 0, ns)
-/* What swapcontext() and makecontext() record; of a context whose end is told,
- * and of one whose end has to be guessed. */
+/* Records of swapcontext() and makecontext(). TOLD makes a context whose end is
+ * recorded; for CONTEXT, replay must guess the end. */
 #define SWAP(from, sp, to, ns) SAVE(from, sp, ns), SWITCH(to, ns)
 #define TOLD(at, ns) SAVE(at, 0x900, ns), MAKE(at, ns)
 #define CONTEXT(at, link, ns) SAVE(at, 0x900, ns), MAKE(at, ns), LINK(link, ns)
@@ -60,8 +60,7 @@ static uint64_t spans(void)
 	return fibers_counts(&g_text->fibers).spans;
 }
 
-/* --- longjmp ----------------------------------------------------------------
- */
+/* --- longjmp ------------------------------------------------------------- */
 
 START_TEST(fibers_longjmp_ends_all_above_its_frame_at_once)
 {
@@ -78,7 +77,7 @@ END_TEST
 
 START_TEST(fibers_longjmp_in_recursion_finds_its_frame)
 {
-	/* Each call has the same hint: frames of exactly 64 KiB. */
+	/* Frames of exactly 64 KiB: all calls have the same hint. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(1, 0x900, 1),
 			     SETJMP(BUF, 0x900, 2), B(1, 0x900, 3),
 			     B(1, 0x900, 4), LONGJMP(BUF, 0x900, 5),
@@ -89,7 +88,7 @@ END_TEST
 
 START_TEST(fibers_longjmp_to_a_frame_with_alloca_is_exact)
 {
-	/* setjmp is called with another stack pointer than the hooks. */
+	/* setjmp() runs at another stack pointer than the hooks. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x500, 1),
 			     B(2, 0x400, 2), LONGJMP(BUF, 0x500, 3),
 			     B(2, 0x400, 4), E(2, 0x400, 5), E(1, 0x900, 6)),
@@ -99,7 +98,7 @@ END_TEST
 
 START_TEST(fibers_longjmp_to_a_function_without_hooks_ends_its_callees)
 {
-	/* main() has none. */
+	/* main() has no hooks. */
 	ck_assert_str_eq(RUN(SETJMP(BUF, 0x900, 0), B(1, 0x800, 1),
 			     B(2, 0x700, 2), LONGJMP(BUF, 0x900, 3),
 			     B(3, 0x800, 4), E(3, 0x800, 5)),
@@ -149,7 +148,7 @@ END_TEST
 
 START_TEST(fibers_longjmp_to_a_frame_that_has_returned_is_stale)
 {
-	/* The same depth and hint, and another call. */
+	/* Another call of the same depth and hint. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
 			     SETJMP(BUF, 0x800, 2), E(2, 0x800, 3),
 			     B(2, 0x800, 4), B(3, 0x700, 5),
@@ -272,7 +271,6 @@ START_TEST(fibers_too_many_buffers_stay_within_bounds)
 			 0);
 	free(records);
 	ck_assert_uint_gt(g_text->budget.left, 63 << 20);
-	/* Nearly all of the latest are known. */
 	for (size_t i = BUFFERS - 2000; i < BUFFERS; i++)
 		RUN(B(1, 0x800, BUFFERS), LONGJMP(8 + 8 * i, 0, BUFFERS));
 	ck_assert_uint_gt(repaired(), 1700);
@@ -296,12 +294,11 @@ START_TEST(fibers_address_0_is_no_point)
 }
 END_TEST
 
-/* --- exceptions -------------------------------------------------------------
- */
+/* --- exceptions ---------------------------------------------------------- */
 
 START_TEST(fibers_catch_ends_what_the_exception_passed)
 {
-	/* As clang++: no exit hook runs while unwinding. */
+	/* Like clang++, whose exit hooks do not run while unwinding. */
 	g_text->times = true;
 	ck_assert_str_eq(
 		RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
@@ -313,7 +310,7 @@ END_TEST
 
 START_TEST(fibers_catch_after_exit_hooks_ends_nothing)
 {
-	/* As g++: they run. */
+	/* Like g++, whose exit hooks run while unwinding. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     E(3, 0x700, 3), E(2, 0x800, 4), CATCH(0x900, 5),
 			     E(1, 0x900, 6)),
@@ -348,7 +345,7 @@ END_TEST
 
 START_TEST(fibers_landing_ends_what_lies_deeper)
 {
-	/* As clang++: a destructor in 2, a handler in 1. */
+	/* Like clang++: a destructor in 2, a handler in 1. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     B(4, 0x600, 3), LAND(0xa08, 0x800, 5),
 			     B(5, 0x780, 6), E(5, 0x780, 7),
@@ -368,7 +365,7 @@ END_TEST
 
 START_TEST(fibers_landing_deeper_than_the_top_ends_nothing)
 {
-	/* As g++, whose exit hooks ran, in a function without hooks. */
+	/* Like g++, whose exit hooks ran, in a function without hooks. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
 			     LAND(0x708, 0x600, 2), E(2, 0x800, 3),
 			     E(1, 0x900, 4)),
@@ -393,7 +390,7 @@ END_TEST
 
 START_TEST(fibers_landing_far_up_without_hooks_ends_nothing)
 {
-	/* Too much stack without hooks to tell. */
+	/* Any call could have pushed so much stack without hooks. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
 			     LAND(0x20008, 0x850, 2), E(2, 0x800, 3),
 			     E(1, 0x900, 4)),
@@ -409,8 +406,7 @@ START_TEST(fibers_thread_left_ends_all)
 }
 END_TEST
 
-/* --- contexts ---------------------------------------------------------------
- */
+/* --- contexts ------------------------------------------------------------ */
 
 START_TEST(fibers_ping_pong_keeps_stacks_apart)
 {
@@ -458,7 +454,7 @@ END_TEST
 
 START_TEST(fibers_return_to_link_of_a_function_without_hooks)
 {
-	/* main() has none, nor an open frame. */
+	/* main() has no hooks and no open frame. */
 	ck_assert_str_eq(RUN(CONTEXT(CO, MAIN, 1), SWAP(MAIN, 0x900, CO, 2),
 			     B(5, 0x5900, 3), E(5, 0x5900, 4), B(2, 0x880, 5),
 			     E(2, 0x880, 6)),
@@ -468,8 +464,7 @@ END_TEST
 
 START_TEST(fibers_return_to_link_is_seen_by_the_next_swap_there)
 {
-	/* Two contexts, one after the other; the second must be saved as what
-	 * main was left by, not as the first's. */
+	/* The second swap must save main's stack, not the finished one. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1),
 			     CONTEXT(CO2, MAIN, 1), SWAP(MAIN, 0x900, CO, 2),
 			     B(5, 0x5900, 3), E(5, 0x5900, 4),
@@ -481,7 +476,7 @@ END_TEST
 
 START_TEST(fibers_calls_of_a_function_without_hooks_stay_in_the_context)
 {
-	/* The context's function has none and calls two that have. */
+	/* The context's function has no hooks; its two callees have them. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1),
 			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x5900, 3),
 			     E(5, 0x5900, 4), B(6, 0x58f0, 5), E(6, 0x58f0, 6),
@@ -502,7 +497,7 @@ END_TEST
 
 START_TEST(fibers_context_that_is_told_to_be_over_is)
 {
-	/* All on one stack pointer: hints say nothing. */
+	/* All records have the same stack pointer, so hints are useless. */
 	g_text->times = true;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1),
 			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x900, 3),
@@ -526,7 +521,7 @@ END_TEST
 
 START_TEST(fibers_context_that_is_over_starts_the_linked_one)
 {
-	/* Which was made and has not run; then that one's goes to main. */
+	/* The linked context has not run yet; its own link is main. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1), TOLD(CO2, 1),
 			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x900, 3),
 			     E(5, 0x900, 4), OVER(CO2, 5), B(6, 0x900, 6),
@@ -551,7 +546,7 @@ END_TEST
 
 START_TEST(fibers_context_that_is_over_without_link_calls_exit)
 {
-	/* What atexit() knows runs on its stack. */
+	/* Handlers of atexit() run on the context's stack. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1),
 			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x900, 3),
 			     E(5, 0x900, 4), OVER(0, 5), B(6, 0x900, 6),
@@ -562,7 +557,7 @@ END_TEST
 
 START_TEST(fibers_unknown_context_that_is_told_to_be_over_is)
 {
-	/* After one was told, none is guessed. */
+	/* After one recorded end, no end is guessed. */
 	ck_assert_str_eq(
 		RUN(B(1, 0x900, 0), SWAP(MAIN, 0x900, CO, 1), B(5, 0x5900, 2),
 		    E(5, 0x5900, 3), OVER(MAIN, 4), SWAP(MAIN, 0x900, CO2, 5),
@@ -585,7 +580,7 @@ END_TEST
 
 START_TEST(fibers_context_without_a_fiber_ends_nobody_elses)
 {
-	/* CO runs, and CO2, for which there is no memory, on its fiber. */
+	/* CO2 gets no fiber because memory is short, so it runs on CO's. */
 	const struct record before[] = {
 		B(1, 0x900, 0),		  TOLD(CO, 1),	   TOLD(CO2, 1),
 		SWAP(MAIN, 0x900, CO, 2), B(5, 0x5900, 3),
@@ -664,7 +659,7 @@ END_TEST
 
 START_TEST(fibers_context_saved_elsewhere_outlives_what_made_it)
 {
-	/* A coroutine library makes all with one local ucontext_t. */
+	/* A coroutine library makes all contexts with one local ucontext_t. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(COPY, 0, 1),
 			     SWAP(MAIN, 0x900, COPY, 2), B(5, 0x5900, 3),
 			     SWAP(CO, 0x5900, MAIN, 4), CONTEXT(COPY, 0, 5),
@@ -692,7 +687,7 @@ END_TEST
 
 START_TEST(fibers_longjmp_switches_stacks_too)
 {
-	/* As coroutines that are only started by swapcontext(). */
+	/* Some coroutine libraries use swapcontext() only to start. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x900, 1),
 			     CONTEXT(CO, 0, 1), SWAP(MAIN, 0x900, CO, 2),
 			     B(5, 0x5900, 3), SETJMP(COPY, 0x5900, 4),
@@ -762,8 +757,7 @@ START_TEST(fibers_without_memory_contexts_are_mixed)
 }
 END_TEST
 
-/* --- the load map -----------------------------------------------------------
- */
+/* --- the load map -------------------------------------------------------- */
 
 START_TEST(fibers_reloaded_function_is_another_one)
 {
@@ -772,7 +766,7 @@ START_TEST(fibers_reloaded_function_is_another_one)
 	RUN(B(1, 0x900, 0), B(5, 0x800, 1), E(5, 0x800, 2),
 	    rec(RECORD_MAP, 3, 0, 3), B(5, 0x800, 4), E(5, 0x800, 5),
 	    B(4, 0x800, 6), E(4, 0x800, 7), E(1, 0x900, 8));
-	/* In the order of their first calls. */
+	/* Names come in the order of first calls. */
 	ck_assert_uint_eq(g_text->name[1], 1);
 	ck_assert_uint_eq(g_text->name[2], 5);
 	ck_assert_uint_eq(g_text->generation[2], 0);
@@ -868,8 +862,7 @@ START_TEST(fibers_maps_all_the_time_cost_what_records_pay)
 }
 END_TEST
 
-/* --- the thread -------------------------------------------------------------
- */
+/* --- the thread ---------------------------------------------------------- */
 
 START_TEST(fibers_fork_records_are_remembered)
 {

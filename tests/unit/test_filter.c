@@ -94,7 +94,6 @@ static int check_function(void *context, uint64_t address, const char *name,
 	return 0;
 }
 
-/* The functions of this program and its libraries, as the shim sees them. */
 START_TEST(filter_publish_writes_what_the_shim_finds)
 {
 	static const char *const except[] = { "str*", "@libc.so*" };
@@ -165,7 +164,7 @@ START_TEST(filter_table_changes_while_it_is_read)
 	uint64_t first = 0x1000, second = first + 16, i;
 
 	ck_assert_uint_eq(page->filter_shift, 64 - 6);
-	/* Two functions whose searches begin at one entry. */
+	/* Both functions hash to the same entry. */
 	while (filter_index(second, 64 - 6) != filter_index(first, 64 - 6))
 		second += 16;
 	i = filter_index(first, 64 - 6);
@@ -176,7 +175,7 @@ START_TEST(filter_table_changes_while_it_is_read)
 	filter_table_remove(table, first);
 	ck_assert(!in_table(&expected, first) && in_table(&expected, second));
 	ck_assert_uint_eq(expected.table[i], FILTER_REMOVED);
-	/* It is in the table already, behind the free entry. */
+	/* The function is in the table, behind the free entry. */
 	ck_assert_int_eq(filter_table_add(table, second, 9), 0);
 	ck_assert_uint_eq(numbers[(i + 1) % 64], 9);
 	ck_assert_int_eq(filter_table_add(table, first, 8), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The folders of snapshots: whole or not at all, the oldest go, and nothing
- * that somebody else has put there.
+ * Folders of snapshots are written completely or not at all. The oldest are
+ * removed, but never other people's files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/flight/flight_folder.h"
 #include "collector/output/own_files.h"
+#include "collector/record/flight_folder.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
@@ -131,7 +131,6 @@ START_TEST(flight_folder_has_no_more_bytes_than_it_may)
 		ck_assert_int_eq(make_one("call", 300, &draft), 0);
 	ck_assert_uint_eq(count_of("snapshots/000[234]-*"), 3);
 	ck_assert_uint_eq(all(), 3);
-	/* One that is too large alone takes no other's place. */
 	ck_assert_int_eq(make_one("call", 1001, &draft), -E2BIG);
 	ck_assert_uint_eq(all(), 3);
 	ck_assert_int_eq(make_one("call", 1000, &draft), 0);
@@ -140,7 +139,7 @@ START_TEST(flight_folder_has_no_more_bytes_than_it_may)
 }
 END_TEST
 
-/* Renamed, replaced, or with a file of a person in it. */
+/* Renamed, replaced, or with a file of the user. */
 START_TEST(flight_folder_removes_only_what_it_made)
 {
 	struct flight_draft draft[3], more;
@@ -209,7 +208,6 @@ START_TEST(flight_folder_takes_no_link_for_its_folder)
 	ck_assert_int_eq(symlink("elsewhere", "snapshots"), 0);
 	ck_assert_int_eq(flight_folder_begin(g_folder, "call", &draft),
 			 -ENOTDIR);
-	/* A later one may succeed. */
 	ck_assert_int_eq(unlink("snapshots"), 0);
 	ck_assert_int_eq(rmdir("elsewhere"), 0);
 	ck_assert_int_eq(make_one("call", 1, &draft), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight_left: what there was no memory for does not count as memory.
+ * flight_left: a failed allocation does not count as used memory.
  */
 #include "collector/trace/flight_left.h"
 
@@ -10,7 +10,7 @@
 #include "collector/trace/fields.h"
 #include "tests/suite.h"
 
-/* A sanitizer has an allocator of its own. */
+/* A sanitizer brings its own allocator. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define VALUE_BYTES 40
 

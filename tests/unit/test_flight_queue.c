@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The queue of triggers: what is put by many threads at once is taken whole,
- * and of what finds no room the stretch of time is known.
+ * The queue of triggers: events of many threads arrive complete. When the queue
+ * is full, it keeps the time span of the rest.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/flight/flight_queue.h"
+#include "collector/record/flight_queue.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
-#define ROOM 256 /* events, as flight_queue.c has it */
+#define ROOM 256 /* same as in flight_queue.c */
 
 static struct flight_event event_of(uint64_t begin_ns, uint64_t end_ns)
 {
@@ -35,7 +35,7 @@ START_TEST(flight_queue_gives_events_in_order)
 	ck_assert_ptr_nonnull(queue);
 	ck_assert(!flight_queue_take(queue, &out));
 	ck_assert(flight_queue_is_empty(queue));
-	/* More than fit at a time. */
+	/* Wraps around the queue. */
 	for (uint64_t i = 0; i < 3 * ROOM; i++) {
 		struct flight_event event = event_of(i, i + 5);
 
@@ -108,7 +108,7 @@ struct putter {
 	uint32_t number;
 };
 
-/* The thread and its count are in the event three times. */
+/* An event holds its thread and count three times, to show torn ones. */
 static void *put_many(void *of)
 {
 	const struct putter *putter = of;

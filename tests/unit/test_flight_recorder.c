@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_flight_recorder - which snapshots of a recording are due. What rings
- * have still when one is due may belong to it.
+ * test_flight_recorder - when snapshots of a recording become due. Events still
+ * in the rings may belong to a due snapshot.
  */
 #include "collector/files/flight_recorder.h"
 
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
-#include "collector/flight/flight_queue.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
+#include "collector/record/flight_queue.h"
 #include "collector/record/recording.h"
 #include "collector/trace/flight_share.h"
 #include "shared/compiler.h"
@@ -58,7 +58,6 @@ static void tear_down(void)
 	scratch_leave();
 }
 
-/* Something was slow until @ns. */
 static void trigger(uint64_t ns)
 {
 	flight_queue_put(recording_setup(g.recording)->flight,
@@ -86,7 +85,7 @@ START_TEST(what_is_read_while_a_snapshot_is_due_belongs_to_it)
 	trigger(2000);
 	ck_assert(!flight_recorder_is_due(g.recording, 2050));
 	ck_assert(flight_recorder_is_due(g.recording, 2100));
-	/* The rings are read meanwhile. */
+	/* A ring delivers another one meanwhile. */
 	trigger(1950);
 	check_next(2100, 1840, 2100, 2);
 	ck_assert(!flight_recorder_next(g.recording, 9000, &now));
@@ -94,7 +93,7 @@ START_TEST(what_is_read_while_a_snapshot_is_due_belongs_to_it)
 }
 END_TEST
 
-/* The window has become longer: its end has not been read yet. */
+/* The window was extended, and its new end has not been read yet. */
 START_TEST(what_makes_a_snapshot_longer_is_waited_for)
 {
 	struct flight_written now;
@@ -109,7 +108,6 @@ START_TEST(what_makes_a_snapshot_longer_is_waited_for)
 }
 END_TEST
 
-/* Two that are due at once need the rings to be read once. */
 START_TEST(what_was_read_is_remembered)
 {
 	ck_assert_uint_eq(flight_recorder_read_ns(g.recording), 0);

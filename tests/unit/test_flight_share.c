@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_flight_share - several recordings have one memory for what they keep:
- * who has most gives way, and nobody loses what is below his share.
+ * test_flight_share - recordings that share memory: the largest one gives way,
+ * and none loses data below its share.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,18 +9,18 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/clock.h"
+#include "collector/base/protobuf.h"
 #include "collector/trace/fields.h"
-#include "collector/trace/flight_memory.h"
+#include "collector/trace/flight_memory_inner.h"
 #include "collector/trace/flight_share.h"
 #include "collector/trace/flight_view.h"
-#include "collector/trace/packet_fields.h"
 #include "collector/trace/packet_look.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define SHARE_BYTES 1000000
 #define LONG_NS (UINT64_C(1) << 40)
-/* What a segment, and one step of giving way, may be off. */
+/* Tolerance: a segment and one step of giving way. */
 #define ABOUT 100000
 
 static struct flight_share *g_share;
@@ -43,15 +43,15 @@ static void end(void)
 	flight_share_free(&g_share);
 }
 
-/* A packet with @count bytes of something, and an event at @ns if that is not
- * 0. */
-static struct bytes packet_of(uint64_t ns, size_t count)
+/* @ns 0: a packet without an event. */
+static struct bytes packet_on(uint32_t sequence, uint64_t ns, size_t count)
 {
 	static const uint8_t text[4096] = { 0x48, 0x03 }; /* TrackEvent.type */
 	struct bytes fields = { 0 }, out = { 0 };
 
 	ck_assert_uint_le(count, sizeof(text));
-	bytes_field(&fields, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, 2);
+	bytes_field(&fields, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+		    sequence);
 	if (ns)
 		bytes_field(&fields, TAG_TRACE_PACKET_TIMESTAMP, ns);
 	bytes_field(&fields,
@@ -66,6 +66,11 @@ static struct bytes packet_of(uint64_t ns, size_t count)
 	return out;
 }
 
+static struct bytes packet_of(uint64_t ns, size_t count)
+{
+	return packet_on(2, ns, count);
+}
+
 static void put_at(struct flight_memory *memory, uint64_t ns, size_t count)
 {
 	struct bytes packet = packet_of(ns, count);
@@ -77,7 +82,7 @@ static void put_at(struct flight_memory *memory, uint64_t ns, size_t count)
 	bytes_release(&packet);
 }
 
-/* Events of @bytes in all, from @ns on, a ns each. */
+/* One event each ns, @bytes in all. */
 static void put_many(struct flight_memory *memory, uint64_t ns, size_t bytes)
 {
 	for (size_t i = 0; i < bytes / 1000; i++)
@@ -115,7 +120,6 @@ START_TEST(one_alone_has_all)
 	ck_assert(reach_of(memory).nearly_full);
 	ck_assert_uint_gt(reach_of(memory).first_ns, 1000);
 	flight_memory_free(&memory);
-	/* What it had is free again. */
 	memory = join(LONG_NS);
 	put_many(memory, 1000, SHARE_BYTES / 2);
 	ck_assert_uint_eq(reach_of(memory).first_ns, 0);
@@ -124,7 +128,7 @@ START_TEST(one_alone_has_all)
 }
 END_TEST
 
-/* The room of a segment that is left is given back when it is sealed. */
+/* Sealing a segment frees its unused room. */
 START_TEST(memory_is_mostly_events)
 {
 	struct flight_memory *memory = join(LONG_NS);
@@ -175,7 +179,6 @@ START_TEST(who_has_little_loses_nothing)
 }
 END_TEST
 
-/* Names stay as long as their thread. */
 START_TEST(what_cannot_be_forgotten_costs_nobody_else_his_share)
 {
 	struct flight_memory *names = join(LONG_NS), *other = join(LONG_NS);
@@ -200,7 +203,7 @@ START_TEST(what_is_too_old_goes_though_its_recording_is_idle)
 	put_at(busy, 1500, 100);
 	check_about(reach_of(idle).bytes, before);
 	ck_assert_uint_eq(reach_of(idle).first_ns, 0);
-	/* The first seals what is open. */
+	/* The first packet seals the open segment. */
 	put_at(busy, 5000, 100);
 	put_at(busy, 7000, 100);
 	ck_assert_uint_lt(reach_of(idle).bytes, 10000);
@@ -209,7 +212,7 @@ START_TEST(what_is_too_old_goes_though_its_recording_is_idle)
 }
 END_TEST
 
-/* A program may say that it is tomorrow. */
+/* A program may report times in the future. */
 START_TEST(times_of_one_recording_do_not_age_another)
 {
 	struct flight_memory *good = join(1000000000 * UINT64_C(1000));
@@ -258,11 +261,10 @@ START_TEST(members_come_and_go_at_once)
 }
 END_TEST
 
-/* The time of the next packet of @view; 0: there is none. */
 static uint64_t next_ns(struct flight_view *view)
 {
 	struct packet_look packet;
-	struct index_get fields;
+	struct wire fields;
 
 	if (flight_view_next(view, &fields) <= 0)
 		return 0;
@@ -270,8 +272,8 @@ static uint64_t next_ns(struct flight_view *view)
 	return packet.first_ns;
 }
 
-/* Switches of a CPU that has few are told late, so a segment may begin before
- * the one in front of it. Its packets come behind all the same. */
+/* A CPU with few switches reports late, so a segment may start before its
+ * predecessor, yet its packets follow. */
 START_TEST(packets_of_a_sequence_keep_their_order)
 {
 	struct flight_memory *memory = join(8000);
@@ -286,6 +288,63 @@ START_TEST(packets_of_a_sequence_keep_their_order)
 	ck_assert_uint_eq(next_ns(view), 1000);
 	ck_assert_uint_eq(next_ns(view), 0);
 	flight_view_free(&view);
+	flight_memory_free(&memory);
+}
+END_TEST
+
+static void put_thread(struct flight_memory *memory, uint32_t sequence,
+		       uint64_t ns)
+{
+	struct bytes packet = packet_on(sequence, ns, 100);
+
+	flight_memory_take(memory, &(struct flight_block){
+					   .sequence = sequence,
+					   .ended = true,
+					   .data = packet.at,
+					   .bytes = (uint32_t)packet.count });
+	bytes_release(&packet);
+}
+
+/* Every thread ever seen kept 8 bytes, and looking for idle threads or writing
+ * a snapshot visited all of them under a lock. */
+START_TEST(threads_that_were_forgotten_leave_nothing)
+{
+	struct flight_memory *memory = join(64);
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 1; i <= 100000; i++) {
+		put_thread(memory, i + 1, 1000 + i);
+		if (i == 20000)
+			bytes = reach_of(memory).bytes;
+	}
+	ck_assert_uint_eq(reach_of(memory).bytes, bytes);
+	ck_assert_uint_le(memory->sequence_count, 66);
+	ck_assert_uint_le(memory->sequence_room, 128);
+	flight_memory_free(&memory);
+}
+END_TEST
+
+/* Workers deliver threads in any order. */
+START_TEST(threads_are_found_in_any_order)
+{
+	static const uint32_t ids[] = { 9, 3, UINT32_MAX, 7, 4, 1 };
+	struct flight_memory *memory = join(1000);
+	struct flight_view *view;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(ids); i++)
+		put_thread(memory, ids[i], 1001 + i);
+	ck_assert_uint_eq(memory->sequence_count, ARRAY_SIZE(ids));
+	for (uint32_t i = 1; i < ARRAY_SIZE(ids); i++)
+		ck_assert_uint_lt(memory->sequences[i - 1]->id,
+				  memory->sequences[i]->id);
+	ck_assert_int_eq(flight_view_new(memory, 0, 9000, &view), 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(ids); i++)
+		ck_assert_uint_eq(next_ns(view), 1001 + i);
+	ck_assert_uint_eq(next_ns(view), 0);
+	flight_view_free(&view);
+	/* Only the newest event is young enough to stay. */
+	put_thread(memory, 5, 1000 + 1000 + ARRAY_SIZE(ids));
+	ck_assert_uint_eq(memory->sequence_count, 2);
 	flight_memory_free(&memory);
 }
 END_TEST
@@ -307,5 +366,7 @@ int main(void)
 	tcase_add_test(tcase, times_of_one_recording_do_not_age_another);
 	tcase_add_test(tcase, members_come_and_go_at_once);
 	tcase_add_test(tcase, packets_of_a_sequence_keep_their_order);
+	tcase_add_test(tcase, threads_that_were_forgotten_leave_nothing);
+	tcase_add_test(tcase, threads_are_found_in_any_order);
 	return suite_run(suite);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which stretches of time snapshots are of: each event is in one of them, with
- * its margins, however events overlap and in whatever order they come.
+ * Windows of snapshots: each event lies in one window, including its margins,
+ * however events overlap and in any order.
  */
 #include <string.h>
 
-#include "collector/flight/flight_windows.h"
+#include "collector/record/flight_windows.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
@@ -104,7 +104,6 @@ START_TEST(flight_windows_have_all_of_a_long_event_that_can_be_there)
 	expect(UINT64_MAX, 0, 9900, 11600, 1);
 	add(10000, 15000);
 	expect(UINT64_MAX, 0, 13100, 15100, 1);
-	/* One that has others in it takes them in. */
 	add(10500, 10510);
 	add(11400, 11410);
 	add(10000, 11500);
@@ -131,7 +130,7 @@ START_TEST(flight_windows_count_what_finds_no_room)
 	flight_windows_add_rest(&g_windows,
 				&(struct flight_rest){ 5000000, 5000001, 7 });
 	ck_assert_uint_eq(g_windows.lost, 10);
-	/* What lies in one that waits is not lost. */
+	/* An event inside a waiting window needs no room. */
 	add(10000, 10001);
 	ck_assert_uint_eq(g_windows.lost, 10);
 	expect(UINT64_MAX, 0, 9900, 10101, 2);
@@ -154,7 +153,7 @@ START_TEST(flight_windows_stand_times_at_both_ends)
 	expect(UINT64_MAX, 0, UINT64_MAX - 105, UINT64_MAX, 1);
 	add(0, UINT64_MAX);
 	expect(UINT64_MAX, 0, UINT64_MAX - 2 * MOST, UINT64_MAX, 1);
-	/* Without a margin the end is in it, too. */
+	/* The window includes its end even without a margin. */
 	flight_windows_init(&g_windows, 0, MOST);
 	add(500, 600);
 	expect(UINT64_MAX, 0, 499, 601, 1);
@@ -174,7 +173,7 @@ START_TEST(flight_windows_list_the_first_events)
 }
 END_TEST
 
-/* --- any events, in the order of their ends, as they come --- */
+/* --- random events, in the order of their ends --- */
 
 #define EVENTS 400
 
@@ -186,7 +185,7 @@ static uint32_t next_random(uint32_t *state)
 
 struct planted {
 	uint64_t begin_ns, end_ns;
-	uint32_t windows; /* that it lies in whole, with its margins */
+	uint32_t windows; /* containing the event and its margins */
 };
 
 static void look_for(struct planted *planted, uint32_t count)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_flight_write - what the flight recorder writes of a stretch of time is
- * what a cut of the whole trace has of it. Random threads do all that leaves
- * something behind: slices with notes, counters, slices on tracks of their own.
- * `SEED=n` runs one of them alone.
+ * test_flight_write - a snapshot of the flight recorder equals a cut of the
+ * whole trace. Random threads produce everything with lasting effects: slices
+ * with notes, counters, slices on tracks of their own. `SEED=n` runs one seed
+ * alone.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -12,16 +12,16 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/bytes.h"
+#include "collector/base/protobuf.h"
 #include "collector/cut/packet_window.h"
 #include "collector/cut/trace_cut.h"
-#include "collector/flight/flight_write.h"
+#include "collector/record/flight_write.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/flight_share.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
-#include "collector/trace/packet_fields.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -34,7 +34,6 @@
 #define LANE_UUID 800
 #define STEPS 3000
 
-/* One of both ways that packets go. */
 struct way {
 	struct replay replay;
 	bool flight;
@@ -42,7 +41,7 @@ struct way {
 
 static struct {
 	struct way whole, flight;
-	struct bytes trace; /* all packets */
+	struct bytes trace;
 	struct flight_share *share;
 	struct flight_memory *memory;
 	struct budget budget;
@@ -60,8 +59,7 @@ static uint32_t any(uint32_t below)
 	return (g->random >> 8) % below;
 }
 
-/* --- where packets go --------------------------------------------------------
- */
+/* --- paths of packets ---------------------------------------------------- */
 
 static struct trace_block *take(void *context)
 {
@@ -72,7 +70,7 @@ static struct trace_block *take(void *context)
 	return block;
 }
 
-/* Packets that are no replay's. */
+/* Packets that no replay makes. */
 static void append(const uint8_t *packets, size_t bytes)
 {
 	ck_assert_uint_gt(bytes, 0);
@@ -126,10 +124,9 @@ static bool excludes(void *context, uint64_t function)
 	return false;
 }
 
-/* --- a thread ----------------------------------------------------------------
- */
+/* --- a thread ------------------------------------------------------------ */
 
-/* A begin gets a name of its own or an argument. */
+/* Gives some begins a name of their own or an argument. */
 static void describe(struct replay_note *note, struct replay *replay,
 		     uint64_t function, struct encode_event *event)
 {
@@ -198,7 +195,7 @@ static void step_call(void)
 	both(any(12) ? run : run_noted, &cell);
 }
 
-/* A counter or a slice on a track of its own, by packets of sequence 3. */
+/* A counter or a slice on its own track, in packets of sequence 3. */
 static void step_track(void)
 {
 	uint8_t packet[512];
@@ -206,7 +203,7 @@ static void step_track(void)
 	struct encoder encoder;
 	uint8_t uuid[16] = { TAG_TRACK_EVENT_TRACK_UUID };
 	uint64_t track = LANE_UUID + lane;
-	/* A varint of two bytes. */
+	/* The uuid is a varint of two bytes. */
 	const struct encode_event event = { .type = open ? OUT_END : OUT_BEGIN,
 					    .absolute = true,
 					    .fields = uuid,
@@ -319,25 +316,23 @@ static void stop(void)
 	free(g);
 }
 
-/* --- comparing ---------------------------------------------------------------
- */
+/* --- comparing ----------------------------------------------------------- */
 
-/* The cut of [@from, @to) of the whole trace, to @out. */
 static struct packet_window_totals cut(uint64_t from, uint64_t to, FILE *out)
 {
 	struct packet_window_totals totals;
 	struct cut_range range = { from, to };
 	const struct cut_ranges ranges = { &range, 1, 1 };
 	struct trace_cut_wish about = { .of = "test", .ranges = &ranges };
-	struct index_get left = { .at = g->trace.at,
-				  .end = g->trace.at + g->trace.count };
+	struct wire left = { .at = g->trace.at,
+			     .end = g->trace.at + g->trace.count };
 	struct packet_window *window;
-	struct packet_field field;
+	struct wire_field field;
 	struct cut_file file;
 
 	ck_assert_int_eq(cut_file_begin(&file, out, false), 0);
 	ck_assert_int_eq(packet_window_new(&ranges, &file, NULL, &window), 0);
-	while (packet_field_next(&left, &field))
+	while (wire_next(&left, &field))
 		packet_window_take(window, &(struct trace_packet_bytes){
 						   field.bytes, field.value });
 	packet_window_end(window);
@@ -364,22 +359,21 @@ static int compare_lines(const void *left, const void *right)
 	return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-/* All packets, sorted: the two say the same of each sequence in the same order,
- * as a step of its clock depends on the packet before it. */
+/* Sorts the packets. Equal lines imply an equal order in each sequence, because
+ * a packet's time is a step from the one before. */
 static size_t lines_of(const char *text, size_t bytes, struct line *lines)
 {
-	struct index_get left = { .at = (const uint8_t *)text,
-				  .end = (const uint8_t *)text + bytes };
-	struct packet_field field;
+	struct wire left = { .at = (const uint8_t *)text,
+			     .end = (const uint8_t *)text + bytes };
+	struct wire_field field;
 	size_t count = 0;
 
-	while (packet_field_next(&left, &field))
+	while (wire_next(&left, &field))
 		lines[count++] = (struct line){ field.bytes, field.value };
 	qsort(lines, count, sizeof(*lines), compare_lines);
 	return count;
 }
 
-/* A snapshot of [@asked, @to) is the cut of [@from, @to). */
 static void check_asked(uint64_t asked, uint64_t from, uint64_t to)
 {
 	static struct line ours[1 << 16], theirs[1 << 16];
@@ -432,7 +426,7 @@ static uint64_t first_ns(void)
 
 static void try_seed(uint32_t seed)
 {
-	/* All is kept, or time is the limit, or memory. */
+	/* No limit, a limit of time, or a limit of memory. */
 	uint64_t keep = seed % 3 == 1 ? 100000 : 1ULL << 40;
 
 	start(seed, seed % 3 == 2 ? 20000 : 1 << 30, keep);
@@ -451,7 +445,7 @@ static void try_seed(uint32_t seed)
 	replay_finish(&g->flight.replay, g->ns);
 	both(flush, NULL);
 	check_range(first_ns(), g->ns + 1);
-	/* What was forgotten of some is in it of none. */
+	/* Data lost by one thread is shown for no thread. */
 	check_asked(START_NS, first_ns(), g->ns + 1);
 	stop();
 }
@@ -467,7 +461,6 @@ START_TEST(flight_writes_what_a_cut_of_the_whole_trace_has)
 }
 END_TEST
 
-/* Writes stretches until it is told to end. */
 static void *look_on(void *end)
 {
 	uint64_t slices = 0;
@@ -533,7 +526,7 @@ START_TEST(flight_memory_stays_near_its_limit)
 		flight_memory_reach(g->memory, &reach);
 		most = reach.bytes > most ? reach.bytes : most;
 	}
-	/* The last segment of each sequence is never forgotten. */
+	/* The last segment of each sequence is always kept. */
 	ck_assert_uint_lt(most, 300000 + 5 * 40000);
 	ck_assert_uint_gt(most, 250000);
 	ck_assert_uint_eq(reach.lost, 0);
@@ -542,7 +535,7 @@ START_TEST(flight_memory_stays_near_its_limit)
 }
 END_TEST
 
-/* What a thread did is often read before its end is known. */
+/* Flushes before the end, as the end of a thread is often known late. */
 static void run_short_thread(uint32_t sequence)
 {
 	const struct record begin = { record_word(RECORD_BEGIN, 1, 0x8000),
@@ -576,7 +569,6 @@ START_TEST(threads_that_have_ended_are_forgotten)
 }
 END_TEST
 
-/* A snapshot from @from on has the call that each of @threads is in. */
 static void check_idle(uint64_t from, uint32_t threads)
 {
 	const struct flight_wish wish = { .memory = g->memory,
@@ -595,7 +587,6 @@ static void check_idle(uint64_t from, uint32_t threads)
 	ck_assert_uint_eq(result.totals.bad_events, 0);
 }
 
-/* Each has a call open, and waits in it. */
 static void run_idle_thread(uint32_t sequence, struct way *way)
 {
 	uint8_t packet[512];

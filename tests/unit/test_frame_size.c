@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the stack pointer of functions with a frame pointer is, in code of gcc
- * and clang.
+ * The stack pointer in functions with a frame pointer, for code of gcc and
+ * clang.
  */
-#include "collector/stacks/frame_size.h"
+#include "collector/profile/frame_size.h"
 
 #include "shared/compiler.h"
 #include "tests/suite.h"
@@ -27,7 +27,7 @@ static int64_t size_of(const uint8_t *code, size_t bytes)
 	return frame_size(code, bytes, START, &size) ? (int64_t)size : -1;
 }
 
-/* SIZE_OF(BYTES...): the size after these bytes, or -1 if it is unknown. */
+/* SIZE_OF(BYTES...): the size after these bytes, or -1 if unknown. */
 #define SIZE_OF(...)                                       \
 	({                                                 \
 		static const uint8_t code[] = __VA_ARGS__; \
@@ -41,12 +41,12 @@ START_TEST(size_is_that_of_pushes_and_sums)
 		SIZE_OF({ 0xf3, 0x0f, 0x1e, 0xfa, PUSH_RBP, MOV_RSP_RBP,
 			  PUSH_R12, PUSH_RBX, SUB_RSP(0x20), CALL }),
 		0x30);
-	/* mov %rdi, %rax between them, as compilers order instructions */
+	/* mov %rdi, %rax in between, as compilers schedule instructions */
 	ck_assert_int_eq(
 		SIZE_OF({ PUSH_RBP, 0x48, 0x89, 0xf8, MOV_RSP_RBP, 0x48, 0x89,
 			  0xf8, PUSH_RBX, 0x48, 0x89, 0xf8, SUB_RSP(8), CALL }),
 		0x10);
-	/* Arguments on the stack, and behind the call. */
+	/* Arguments on the stack, before and after the call. */
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, PUSH_RBX, PUSH_RBX,
 				   0x6a, 1, CALL }),
 			 0x18);
@@ -66,7 +66,7 @@ START_TEST(size_follows_branches)
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, PUSH_RBX, CALL, 0xc9,
 				   RET, CALL }),
 			 8);
-	/* A loop that begins with its condition: jmp +5 */
+	/* A loop that starts with its condition: jmp +5 */
 	ck_assert_int_eq(
 		SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, PUSH_RBX, 0xeb, 5, CALL }), 8);
 }
@@ -83,9 +83,9 @@ START_TEST(size_is_not_guessed)
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, 0x48, 0x83, 0xe4,
 				   0xc0, CALL }),
 			 -1);
-	/* pop %rbp: it is the caller's. */
+	/* After pop %rbp the register belongs to the caller. */
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, 0x5d, CALL }), -1);
-	/* Bytes that are no instruction, and nothing. */
+	/* Invalid bytes, and no bytes. */
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, 0x06 }), -1);
 	ck_assert_int_eq(size_of(NULL, 0), -1);
 }

@@ -122,7 +122,6 @@ START_TEST(function_log_unload_forgets_a_module)
 	ck_assert_uint_eq(function_log_changes(g_log), 5);
 	function_log_unload(g_log, 0x1000, 0x2000, 6);
 	ck_assert_uint_eq(function_log_changes(g_log), 5);
-	/* Another module. */
 	ck_assert_int_eq(function_log_off(g_log, 0x1010, 7), 0);
 	STATE(0x1010, 7, true, 7);
 }
@@ -131,8 +130,7 @@ END_TEST
 #define PLUGINS 16u
 #define PLUGIN_BYTES 0x1000u
 
-/* Functions of the program, which stay, and of plugins that come and go in an
- * order of their own. */
+/* Plugins come and go in their own order; the program stays. */
 START_TEST(function_log_unload_leaves_other_modules_alone)
 {
 	const uint64_t plugins = 0x100000;
@@ -168,7 +166,6 @@ START_TEST(function_log_unload_leaves_other_modules_alone)
 		ck_assert(function_log_state(g_log, i, ns).connected);
 	function_log_unload(g_log, 0, plugins, ns + 1);
 	ck_assert(!function_log_state(g_log, 100, ns + 1).connected);
-	/* What is gone is told once only. */
 	ns = function_log_changes(g_log);
 	function_log_unload(g_log, 0, plugins, ns + 2);
 	ck_assert_uint_eq(function_log_changes(g_log), ns);
@@ -211,7 +208,6 @@ static void *write_changes(void *argument)
 	return argument;
 }
 
-/* Follows all changes while they are made: each is whole, and in its order. */
 START_TEST(function_log_is_read_while_it_is_written)
 {
 	struct function_change change;

@@ -8,8 +8,7 @@
 #include "collector/base/budget.h"
 #include "tests/suite.h"
 
-/* Sanitizers end a program that wants more memory than there can be, unless
- * told otherwise. */
+/* By default sanitizers abort on impossible sizes. */
 const char *__asan_default_options(void); /* NOLINT: its name */
 const char *__asan_default_options(void) /* NOLINT: its name */
 {
@@ -73,7 +72,7 @@ START_TEST(grow_array_beyond_memory_changes_nothing)
 }
 END_TEST
 
-/* A room of 8 bits can say 255. */
+/* An 8-bit room counts to 255. */
 START_TEST(grow_array_ends_where_its_room_cannot_count)
 {
 	uint64_t *list = NULL;
@@ -99,7 +98,7 @@ START_TEST(grow_array_from_takes_what_its_room_needs)
 		list[count] = count;
 		count++;
 	}
-	/* 8, 16, 32 ... 512 elements are all of it. */
+	/* 8, 16, 32 ... 512 elements use up the budget. */
 	ck_assert_uint_eq(count, 512);
 	ck_assert_uint_eq(room, 512);
 	ck_assert_uint_eq(budget.left, 0);

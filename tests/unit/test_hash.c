@@ -8,7 +8,7 @@
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
-/* Vectors of the authors of FNV. */
+/* Test vectors of FNV's authors. */
 START_TEST(hash_is_fnv_1a_of_64_bits)
 {
 	ck_assert_uint_eq(hash_text(HASH_START, ""), 0xcbf29ce484222325);
@@ -33,7 +33,7 @@ START_TEST(hash_fold_mixes_high_bits_into_low_ones)
 }
 END_TEST
 
-/* One that does not take the whole text in makes a table a list. */
+/* A hash that ignores a byte would degrade a table to a list. */
 START_TEST(hash_words_differs_by_each_byte)
 {
 	char text[29] = "";
@@ -51,8 +51,7 @@ START_TEST(hash_words_differs_by_each_byte)
 }
 END_TEST
 
-/* Names with numbers at their ends, of @bytes, have places of their own in a
- * table. */
+/* Names of @bytes that end in a number must spread over a table. */
 static void check_numbered(int bytes)
 {
 	static bool used[1 << 16];

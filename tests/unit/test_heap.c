@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap and heap_table: against models that look at everything each time.
+ * heap and heap_table, compared with brute-force models.
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,19 +29,16 @@ static void end_heap(void)
 	ck_assert_uint_eq(g_budget.left, BUDGET);
 }
 
-/* --- the table --------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
 #define KEYS 5000
 
-/* Blocks side by side, and as many regions of the table as blocks; between
- * them a region has a few or some hundred. */
+/* From neighbours to about one block per region of the table. */
 static const uint64_t g_stride[] = { 16, 48, 1000, 4096, 1 << 16, 3 << 20 };
 
 #define STRIDES ((int)(sizeof(g_stride) / sizeof(*g_stride)))
 
-/* As ck_assert(), which writes each place that it passed to a file: that takes
- * more than the table, some million times. */
+/* Cheaper than ck_assert() for millions of checks. */
 #define must(condition)                                           \
 	do {                                                      \
 		if (!(condition))                                 \
@@ -63,7 +60,6 @@ START_TEST(table_holds_what_was_put_there)
 		uint64_t address = 0x700000000000 + key * stride;
 		struct heap_block *block = heap_table_find(&table, address);
 
-		/* Waves: it grows, and shrinks again. */
 		if (step / 50000 % 2 && random() % 8)
 			key = KEYS;
 		if (key < KEYS && !size[key]) {
@@ -109,7 +105,7 @@ START_TEST(table_takes_few_bytes_of_a_block)
 	for (i = 1; i <= 200000; i++)
 		heap_table_remove(&table, heap_table_find(&table, i * stride));
 	ck_assert_uint_eq(table.count, 0);
-	/* What is left of each thousand blocks at their peak. */
+	/* A part of each thousand blocks at their peak. */
 	ck_assert_uint_le(heap_table_bytes(&table), 2 * 200000);
 	heap_table_release(&table);
 	ck_assert_uint_eq(g_budget.left, BUDGET);
@@ -136,8 +132,7 @@ START_TEST(table_says_when_it_is_full)
 }
 END_TEST
 
-/* --- rules ------------------------------------------------------------------
- */
+/* --- rules --------------------------------------------------------------- */
 
 #define A 0x1000
 
@@ -188,7 +183,7 @@ START_TEST(heap_tells_frees_apart)
 }
 END_TEST
 
-/* The free came first, from another ring. */
+/* The free arrived first, from another ring. */
 START_TEST(heap_matches_a_block_that_comes_late)
 {
 	const struct heap_totals *t = &g_heap.totals;
@@ -199,11 +194,11 @@ START_TEST(heap_matches_a_block_that_comes_late)
 	ck_assert_uint_eq(t->foreign_frees, 0);
 	ck_assert_uint_eq(t->matched_frees, 1);
 	ck_assert_uint_eq(t->now.inuse_bytes, 0);
-	/* What did not come in order accuses nobody. */
+	/* Free and allocation out of order are no error. */
 	ck_assert_int_eq(heap_free(&g_heap, 6, A, 0, false), HEAP_FOREIGN);
 	heap_alloc(&g_heap, 7, A, 100, 0);
 	ck_assert_int_eq(heap_free(&g_heap, 7, A, 0, false), HEAP_FREED);
-	/* Now it looks like a double one, until the block comes. */
+	/* Looks like a double free until the allocation arrives. */
 	ck_assert_int_eq(heap_free(&g_heap, 9, A, 0, false), HEAP_DOUBLE);
 	heap_alloc(&g_heap, 8, A, 100, 0);
 	ck_assert_uint_eq(t->double_frees, 0);
@@ -212,7 +207,7 @@ START_TEST(heap_matches_a_block_that_comes_late)
 }
 END_TEST
 
-/* The other thread's counter was read a little too early. */
+/* The other thread read its clock slightly too early. */
 START_TEST(heap_bears_clocks_that_are_early)
 {
 	const struct heap_totals *t = &g_heap.totals;
@@ -222,25 +217,24 @@ START_TEST(heap_bears_clocks_that_are_early)
 	site = heap_site(&g_heap, 1, 7);
 	heap_alloc(&g_heap, 5000, A, 100, site);
 	ck_assert_int_eq(heap_free(&g_heap, 6000, A, 1, false), HEAP_FREED);
-	/* Of the block that comes next, by another thread. */
+	/* Frees the next block, from another thread. */
 	ck_assert_int_eq(heap_free(&g_heap, 7000, A, 2, false), HEAP_DOUBLE);
 	ck_assert(heap_is_double(&g_heap, 7000, A));
 	heap_alloc(&g_heap, 7000 + HEAP_SKEW, A, 100, site);
 	ck_assert(!heap_is_double(&g_heap, 7000, A));
 	ck_assert_uint_eq(t->double_frees, 0);
 	ck_assert_uint_eq(t->now.inuse_bytes, 0);
-	/* Used again at once: that block is another. */
 	heap_alloc(&g_heap, 7500, A, 100, site);
 	ck_assert_uint_eq(t->now.inuse_bytes, 100);
-	/* Early even by the free of the block before: of thread 1, which then
-	 * gets it again, and hands it to thread 2. */
+	/* Thread 1 frees the previous block early, gets the address again, and
+	 * hands it to thread 2. */
 	heap_free(&g_heap, 7600, A, 2, false);
 	heap_free(&g_heap, 7610, A, 1, false);
 	heap_alloc(&g_heap, 7640, A, 100, site);
 	ck_assert_uint_eq(t->now.inuse_bytes, 0);
 	ck_assert_uint_eq(t->double_frees, 0);
 	heap_alloc(&g_heap, 8001, A, 100, site);
-	/* Of one's own thread clocks are right. */
+	/* Clocks within one thread are exact. */
 	heap_free(&g_heap, 8002, A, 1, false);
 	ck_assert_int_eq(heap_free(&g_heap, 8003, A, 1, false), HEAP_DOUBLE);
 	heap_alloc(&g_heap, 8004, A, 100, site);
@@ -262,8 +256,7 @@ START_TEST(heap_without_all_records_claims_no_double_free)
 }
 END_TEST
 
-/* Its free came after the next block, by clocks that are nearly equal: that
- * block is freed too early for us, and once more by its own free. */
+/* Nearly equal clocks may put a free behind the next allocation. */
 START_TEST(heap_doubts_after_an_implied_free)
 {
 	new_heap(0);
@@ -271,13 +264,12 @@ START_TEST(heap_doubts_after_an_implied_free)
 	heap_alloc(&g_heap, 2000, A, 2, 0);
 	ck_assert_int_eq(heap_free(&g_heap, 2001, A, 0, false), HEAP_FREED);
 	ck_assert_int_eq(heap_free(&g_heap, 9000, A, 0, false), HEAP_FOREIGN);
-	/* The same where the older block comes late. */
 	heap_alloc(&g_heap, 10000, A, 1, 0);
 	heap_alloc(&g_heap, 9999, A, 1, 0);
 	heap_free(&g_heap, 10001, A, 0, false);
 	ck_assert_int_eq(heap_free(&g_heap, 10002, A, 0, false), HEAP_FOREIGN);
 	ck_assert_uint_eq(g_heap.totals.double_frees, 0);
-	/* After a plain one, it is known again. */
+	/* After an ordinary free the state is certain again. */
 	heap_alloc(&g_heap, 20000, A, 1, 0);
 	heap_free(&g_heap, 20001, A, 0, false);
 	ck_assert_int_eq(heap_free(&g_heap, 20002, A, 0, false), HEAP_DOUBLE);
@@ -286,8 +278,8 @@ START_TEST(heap_doubts_after_an_implied_free)
 }
 END_TEST
 
-/* Many addresses, so that each finds its place in the table taken: what could
- * still turn out to be none is none, what could not stays. */
+/* Many addresses compete for entries: a double free that may be withdrawn is
+ * forgotten, a settled one stays. */
 START_TEST(heap_forgets_no_double_free_that_is_settled)
 {
 	uint64_t clock = 1, i;
@@ -325,8 +317,7 @@ START_TEST(heap_takes_back_what_is_doubted)
 }
 END_TEST
 
-/* --- every order of arrival -------------------------------------------------
- */
+/* --- every order of arrival ---------------------------------------------- */
 
 #define EVENTS_MAX 7
 
@@ -341,7 +332,6 @@ struct history {
 	int count;
 };
 
-/* What is so, whatever the order: the blocks, and what is live by clocks. */
 static void check_history(const struct history *history)
 {
 	const struct event *last = &history->event[history->count - 1];
@@ -404,8 +394,8 @@ static void permute(const struct history *history, int *order, int n)
 	}
 }
 
-/* All histories of one address up to six events, with frees that are lost and
- * frees of nothing; in all orders. */
+/* All histories of one address with up to six events, in all orders, with lost
+ * and foreign frees. */
 START_TEST(heap_does_not_depend_on_the_order)
 {
 	struct history history = { .count = 1 + _i / 64 };
@@ -426,8 +416,7 @@ START_TEST(heap_does_not_depend_on_the_order)
 }
 END_TEST
 
-/* --- the peak ---------------------------------------------------------------
- */
+/* --- the peak ------------------------------------------------------------ */
 
 #define SITES 5
 
@@ -475,8 +464,7 @@ START_TEST(heap_knows_what_sites_had_at_the_peak)
 }
 END_TEST
 
-/* --- sites, memory ----------------------------------------------------------
- */
+/* --- sites, memory ------------------------------------------------------- */
 
 START_TEST(heap_gives_each_stack_of_a_thread_a_site)
 {
@@ -517,12 +505,8 @@ START_TEST(heap_counts_on_without_memory)
 }
 END_TEST
 
-/* --- sampled ----------------------------------------------------------------
- */
+/* --- sampled ------------------------------------------------------------- */
 
-/* Blocks of @size, each picked with the probability that the shim picks it
- * with: the estimate is unbiased, so the error of many is within four sigma of
- * the estimator: n * (1 - p) / p * s^2. */
 START_TEST(heap_rounds_parts_to_their_sum)
 {
 	uint64_t half = 1ULL << (HEAP_FRACTION_BITS - 1), sum = 0, whole = 0;
@@ -535,6 +519,8 @@ START_TEST(heap_rounds_parts_to_their_sum)
 }
 END_TEST
 
+/* The shim's probability p gives an estimate within four sigma, where sigma^2
+ * is n * (1 - p) / p * s^2. */
 START_TEST(heap_weighs_samples)
 {
 	static const uint64_t sizes[] = { 1, 16, 1000, 4096, 20000, 1 << 20 };
@@ -563,8 +549,8 @@ END_TEST
 
 #define CHURN_LIVE 170
 
-/* A program that has CHURN_LIVE blocks of 8 KiB, and once, in the middle, twice
- * as many; it frees and allocates @rounds times. Its blocks are sampled. */
+/* Allocates and frees @rounds sampled blocks of 8 KiB; CHURN_LIVE of them live,
+ * and twice as many at the peak. */
 static void churn(uint64_t rounds, bool peak)
 {
 	const uint64_t size = 8192;
@@ -588,7 +574,7 @@ static void churn(uint64_t rounds, bool peak)
 	}
 }
 
-/* The maximum of what samples say was two to three times as much. */
+/* The maximum of the samples alone was two to three times too high. */
 START_TEST(heap_has_a_peak_that_is_right_on_average)
 {
 	const int runs = 300;
@@ -620,14 +606,13 @@ START_TEST(heap_has_a_peak_that_is_right_on_average)
 	printf("%.0f on average, %.0f by maxima, of %.0f; spread %.0f, error "
 	       "%.0f\n",
 	       mean, maxima / runs, want, spread, sqrt(sum_errors / runs));
-	/* A moment's peak is now and then missed in the noise. */
+	/* Noise sometimes hides a short peak. */
 	ck_assert_double_le(fabs(mean - want), want / (_i ? 5 : 10));
 	ck_assert_double_le(fabs(sqrt(sum_errors / runs) - spread), spread / 3);
 }
 END_TEST
 
-/* Blocks that are larger than the period are sampled all, so there is no error;
- * and an exact heap has none. */
+/* Blocks above the period are all sampled; an exact heap samples nothing. */
 START_TEST(heap_has_an_exact_peak_of_large_blocks)
 {
 	uint64_t error;
@@ -673,6 +658,5 @@ int main(void)
 			    2);
 	tcase_add_loop_test(tcase, heap_has_an_exact_peak_of_large_blocks, 0,
 			    2);
-	tcase_set_timeout(tcase, 180);
 	return suite_run(suite);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_heap_live - the shim's set of sampled blocks: what is in it is found
- * when it is freed, and nothing else; what finds no room is refused.
+ * test_heap_live - the shim's set of sampled blocks: a free finds exactly the
+ * members, and a full bucket refuses new ones.
  */
-/* The shim's own code: there is no library of it to link with. */
+/* The shim has no library to link with. */
 #include "preload/alloc/heap_live.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <string.h>
@@ -36,13 +36,13 @@ START_TEST(no_block_is_refused)
 }
 END_TEST
 
-/* As many as one bucket has entries for, and one more; all have one count. */
+/* One more block than a bucket has entries; all share one count. */
 START_TEST(a_full_bucket_takes_no_more)
 {
 	uint64_t want = heap_live_hash(BLOCK), key = BLOCK, key_of[9];
 	size_t found = 0;
 
-	/* Keys whose hashes have the same bits at 32 to 46. */
+	/* Hashes with equal bits 32 to 46 share a bucket. */
 	while (found < 9) {
 		if (!((heap_live_hash(key) ^ want) >> 32 & (BUCKETS - 1)))
 			key_of[found++] = key;
@@ -66,7 +66,7 @@ START_TEST(many_blocks)
 
 	for (uint64_t i = 0; i < blocks; i++)
 		added += heap_live_add(BLOCK + 48 * i);
-	/* A bucket is full rarely: there are 32,768 of eight. */
+	/* Few of the 32,768 buckets of eight entries are full. */
 	ck_assert_uint_gt(added, blocks - blocks / 100);
 	for (uint64_t i = 0; i < blocks; i++)
 		removed += heap_live_remove(BLOCK + 48 * i);
@@ -76,7 +76,7 @@ START_TEST(many_blocks)
 }
 END_TEST
 
-/* A count that has come to 255 stays there: then each free looks further. */
+/* A count saturates at 255; then each free searches the bucket. */
 START_TEST(a_count_that_overflows_hides_nothing)
 {
 	uint8_t *count = heap_live_count(heap_live_hash(BLOCK));

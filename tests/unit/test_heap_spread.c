@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_spread: whatever the samples say, sums stay what they are, at every
- * moment, and undoing it leaves what was there.
+ * heap_spread: spreading never changes sums, for any samples and at any moment,
+ * and undoing it restores the previous state.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "tests/suite.h"
 
 #define BUDGET (1ULL << 28)
-#define UNKNOWN 3 /* the number of the stack that says nothing */
+#define UNKNOWN 3 /* number of the unknown stack */
 #define OWNERS 3
 #define STACKS 20
 
@@ -34,9 +34,8 @@ static void finish(void)
 	ck_assert_uint_eq(g_budget.left, BUDGET);
 }
 
-static uint64_t g_events; /* the clock of g_known */
+static uint64_t g_events; /* clock of g_known */
 
-/* As the consumer and the sampler do after each event. */
 static void see_ended(void)
 {
 	if (!g_exact.ended)
@@ -48,7 +47,7 @@ static void see_ended(void)
 	g_exact.ended = 0;
 }
 
-/* A block of @size, whose stack is told if @stack is not 0. */
+/* @stack 0: unknown. */
 static void put(uint64_t clock, uint64_t address, uint64_t size, uint32_t owner,
 		uint32_t stack)
 {
@@ -154,13 +153,12 @@ START_TEST(spread_keeps_all_sums)
 	begin();
 	g_events = 0;
 	check_history(50 << _i % 8);
-	/* And goes on from there. */
 	check_history(1000);
 	finish();
 }
 END_TEST
 
-/* Two stacks of blocks of one size: one has three times as many. */
+/* Two stacks with blocks of one size; one has three times as many. */
 START_TEST(spread_gives_each_stack_its_share)
 {
 	uint64_t i;
@@ -182,7 +180,7 @@ START_TEST(spread_gives_each_stack_its_share)
 }
 END_TEST
 
-/* A denser sample stands for less. */
+/* In denser samples each one stands for less. */
 START_TEST(spread_weighs_by_the_distance_between_samples)
 {
 	begin();
@@ -197,8 +195,7 @@ START_TEST(spread_weighs_by_the_distance_between_samples)
 }
 END_TEST
 
-/* A stack is told behind its block, when the peak that the block made, or one
- * that came since, is over. */
+/* The stack arrives when the peak of its block or a later one is over. */
 START_TEST(spread_knows_the_block_that_made_the_peak)
 {
 	struct heap_values peak;
@@ -207,7 +204,7 @@ START_TEST(spread_knows_the_block_that_made_the_peak)
 	begin();
 	put(1, 16, 100, 1, 11);
 	heap_alloc(&g_exact, 2, 32, 5000, heap_site(&g_exact, 1, UNKNOWN));
-	/* of another thread, that tells no stack */
+	/* from another thread, without a stack */
 	heap_alloc(&g_exact, 3, 48, 1, heap_site(&g_exact, 2, UNKNOWN));
 	live = heap_mark(&g_exact, 2, 32, &g_known.at_peak);
 	ck_assert(live && g_known.at_peak);
@@ -215,7 +212,7 @@ START_TEST(spread_knows_the_block_that_made_the_peak)
 	heap_alloc(&g_known, 2, 32, heap_sampled_size(5000, 0),
 		   heap_site(&g_known, 1, 12));
 	take(4, 32);
-	/* less than the peak: not at it */
+	/* below the peak */
 	put(5, 64, 1000, 1, 13);
 	ck_assert(!g_known.at_peak);
 	heap_spread(&g_exact, &g_known, UNKNOWN);
@@ -242,6 +239,5 @@ int main(void)
 	tcase_add_test(tcase, spread_gives_each_stack_its_share);
 	tcase_add_test(tcase, spread_weighs_by_the_distance_between_samples);
 	tcase_add_test(tcase, spread_knows_the_block_that_made_the_peak);
-	tcase_set_timeout(tcase, 180);
 	return suite_run(suite);
 }

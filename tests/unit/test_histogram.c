@@ -16,7 +16,6 @@
 #define BUDGET_BYTES 1000000
 #define OCTAVE_BYTES (64 * 2 + 8) /* counts and the weight */
 
-/* Of any size: as many bits as not, and all of them. */
 static uint64_t random_value(uint64_t *state)
 {
 	uint64_t value = next_random(state);
@@ -31,7 +30,6 @@ static int compare_values(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Whether @value is what the header promises for @exact. */
 static bool is_close(uint64_t value, uint64_t exact)
 {
 	uint64_t off = value > exact ? value - exact : exact - value;
@@ -39,7 +37,7 @@ static bool is_close(uint64_t value, uint64_t exact)
 	return exact < 128 ? !off : off <= exact / 128;
 }
 
-/* The rank that the header promises, reckoned in another way. */
+/* The rank that the header promises, computed differently. */
 static size_t rank(size_t count, unsigned int per_mille)
 {
 	size_t at = 1;
@@ -81,13 +79,12 @@ START_TEST(histogram_has_each_value_in_one_bucket)
 			ck_assert_uint_le(width, low / 64);
 		else
 			ck_assert_uint_eq(width, 1);
-		low += width; /* of the last one: 0 again */
+		low += width; /* 0 again after the last bucket */
 	}
 	ck_assert_uint_eq(low, 0);
 }
 END_TEST
 
-/* What counts fast and what counts slowly agree on the bucket. */
 START_TEST(histogram_counts_at_the_ends_of_each_bucket)
 {
 	for (uint32_t octave = 0; octave < 64; octave++) {
@@ -193,7 +190,7 @@ START_TEST(histogram_of_nothing_says_nothing)
 }
 END_TEST
 
-/* Quantiles are never above the maximum, though the middle of a bucket is. */
+/* A bucket's middle may exceed the maximum. */
 START_TEST(histogram_of_one_value_says_no_more_than_it)
 {
 	struct histogram histogram = { 0 };
@@ -205,7 +202,7 @@ START_TEST(histogram_of_one_value_says_no_more_than_it)
 }
 END_TEST
 
-/* A count has 16 bits and, when these are used up, 64 more. */
+/* A count has 16 bits, plus 64 bits on overflow. */
 START_TEST(histogram_counts_more_than_16_bits)
 {
 	struct budget budget = { .left = BUDGET_BYTES };
@@ -224,7 +221,6 @@ END_TEST
 
 /* --- merging --- */
 
-/* Adds @count values to @one, and to @both. */
 static void add_values(struct histogram *one, struct histogram *both, int count,
 		       uint64_t *state)
 {
@@ -261,7 +257,7 @@ START_TEST(histogram_merged_is_that_of_all_values)
 		struct histogram part = { .budget = &budget };
 
 		add_values(&part, &both, 500, &state);
-		/* One that has more than 16 bits in the parts as in the sum. */
+		/* One count exceeds 16 bits in the parts and in the sum. */
 		for (int i = 0; i < 70000; i++) {
 			histogram_add(&part, 77);
 			histogram_add(&both, 77);
@@ -279,7 +275,6 @@ START_TEST(histogram_merged_is_that_of_all_values)
 	ck_assert_uint_eq(sum.missed, 0);
 	free(found);
 	free(expected);
-	/* It may be added to as before. */
 	histogram_add(&sum, 3);
 	histogram_add(&sum, UINT64_MAX);
 	ck_assert_uint_eq(histogram_total(&sum), histogram_total(&both) + 2);
@@ -289,7 +284,7 @@ START_TEST(histogram_merged_is_that_of_all_values)
 }
 END_TEST
 
-/* Parts of less than 16 bits each. */
+/* Each part stays below 16 bits; the sum does not. */
 START_TEST(histogram_merged_carries)
 {
 	struct histogram sum = { 0 };
@@ -326,7 +321,6 @@ START_TEST(histogram_takes_over_the_memory_of_the_first)
 }
 END_TEST
 
-/* Each budget pays for its own. */
 START_TEST(histogram_of_another_budget_is_copied)
 {
 	struct budget one = { .left = BUDGET_BYTES }, other = one;
@@ -360,10 +354,9 @@ START_TEST(histogram_without_memory_counts_what_it_misses)
 }
 END_TEST
 
-/* What had room before still has it. */
 START_TEST(histogram_goes_on_with_the_octaves_that_it_has)
 {
-	struct budget budget = { .left = OCTAVE_BYTES }; /* one */
+	struct budget budget = { .left = OCTAVE_BYTES }; /* one octave */
 	struct histogram histogram = { .budget = &budget };
 
 	histogram_add(&histogram, 1000);
@@ -410,8 +403,6 @@ START_TEST(histogram_merged_without_memory_says_so)
 }
 END_TEST
 
-/* With any budget, all values are counted or missed, and all bytes are given
- * back. */
 START_TEST(histogram_with_little_memory_loses_no_count)
 {
 	for (uint64_t bytes = 0; bytes < 40000; bytes += 640) {

@@ -14,7 +14,6 @@
 
 #define BUDGET_BYTES (16u << 20)
 
-/* A map log that this test makes up. */
 static struct log {
 	struct {
 		uint32_t generation;
@@ -84,7 +83,6 @@ START_TEST(histograms_has_one_for_each_function)
 }
 END_TEST
 
-/* Threads begin in later and later generations. */
 START_TEST(histograms_are_shared_by_threads_of_any_generation)
 {
 	struct histogram *first = histograms_find(g_all, 0x1000, 0);
@@ -105,7 +103,7 @@ START_TEST(histograms_have_another_after_an_unload)
 	unload(1, 0x2000, 0x3000);
 	new = histograms_find(g_all, 0x2000, 1);
 	ck_assert_ptr_ne(new, old);
-	/* A thread that has not heard of it yet goes on with the old one. */
+	/* A thread of an older generation keeps the old histogram. */
 	ck_assert_ptr_eq(histograms_find(g_all, 0x2000, 0), old);
 	ck_assert_ptr_eq(histograms_find(g_all, 0x2000, 2), new);
 	ck_assert_ptr_eq(histograms_find(g_all, 0x1000, 2), stays);
@@ -113,7 +111,7 @@ START_TEST(histograms_have_another_after_an_unload)
 }
 END_TEST
 
-/* What lies between is not known: it belongs to neither. */
+/* The calls in between belong to neither histogram. */
 START_TEST(histograms_of_two_unloads_at_once_are_not_mixed)
 {
 	struct histogram *old = histograms_find(g_all, 0x2000, 0), *between;
@@ -137,7 +135,6 @@ START_TEST(histograms_are_all_others_when_the_log_is_lost)
 }
 END_TEST
 
-/* A program may load and unload for ever, and lie about it. */
 START_TEST(histograms_of_one_address_are_not_searched_for_ever)
 {
 	struct histogram *early = NULL, *last = NULL;
@@ -150,7 +147,6 @@ START_TEST(histograms_of_one_address_are_not_searched_for_ever)
 			early = last;
 	}
 	ck_assert_ptr_eq(histograms_find(g_all, 0x1000, 1999), last);
-	/* One that is far back is made again. */
 	ck_assert_ptr_ne(histograms_find(g_all, 0x1000, 5), early);
 }
 END_TEST
@@ -195,7 +191,6 @@ START_TEST(histograms_with_names_are_visited)
 		histogram_add(one, i);
 		if (i % 2)
 			histograms_set_name(one, "f", "m");
-		/* The first name stays. */
 		if (i % 2)
 			histograms_set_name(one, "g", "n");
 	}
@@ -206,7 +201,7 @@ START_TEST(histograms_with_names_are_visited)
 }
 END_TEST
 
-/* --- what replay counts --- */
+/* --- replay --- */
 
 static struct trace_block g_block;
 
@@ -258,7 +253,6 @@ static struct record cell(enum record_kind kind, uint64_t function, uint32_t sp,
 	return (struct record){ record_word(kind, function, sp), clock };
 }
 
-/* Calls of @function that histograms have. */
 static uint64_t total_of(uint64_t function)
 {
 	return histogram_total(histograms_find(g_all, function, 0));
@@ -292,7 +286,7 @@ START_TEST(replay_counts_durations_of_two_threads_together)
 }
 END_TEST
 
-/* Folded calls and those that replay ends count as they do in the tree. */
+/* Folded calls and calls ended by replay count, like in the tree. */
 START_TEST(replay_counts_durations_of_all_calls_in_the_tree)
 {
 	struct replay *replay = new_replay();

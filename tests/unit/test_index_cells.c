@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the cells say is held against all slices by tests/index_check.h, in the
- * tests of replay. Here: how large they are, and what there is without memory.
+ * Size of the cells, and missing memory. tests/index_check.h compares their
+ * contents with all slices, in the tests of replay.
  */
-#include "collector/index/index_cells.h"
+#include "collector/trace/index_cells.h"
 
 #include <string.h>
 
@@ -37,7 +37,6 @@ static void teardown(void)
 	bytes_release(&g_bytes);
 }
 
-/* As index_build.c does it. */
 static void put_levels(bool last)
 {
 	for (unsigned int level = 0; level < INDEX_CELL_LEVELS; level++) {
@@ -55,7 +54,6 @@ static void put_levels(bool last)
 	}
 }
 
-/* A chunk of @spans calls, @step_ns apart, at depths below @depths. */
 static void run_chunk(uint64_t spans, uint64_t step_ns, uint32_t depths,
 		      bool last)
 {
@@ -74,8 +72,7 @@ static void run_chunk(uint64_t spans, uint64_t step_ns, uint32_t depths,
 	put_levels(last);
 }
 
-/* Chunks of @spans, and how many bytes their cells may have. The trace has 20 a
- * span at least. */
+/* The trace itself has at least 20 bytes per span. */
 static void check_size(int chunks, uint64_t spans, uint64_t step_ns,
 		       uint32_t depths)
 {
@@ -121,7 +118,7 @@ START_TEST(index_cells_of_a_rate_that_changes_are_half_a_percent)
 	for (int i = 0; i < 12; i++) {
 		bytes = g_bytes.count;
 		run_chunk(65536, i & 1 ? 10 : 10000000, 8, false);
-		/* The second one is fast, and nobody has told before. */
+		/* The first fast chunk finds buckets sized for slow calls. */
 		ck_assert(i == 1 || g_bytes.count - bytes > 65536 / 200);
 		ck_assert_uint_lt(g_bytes.count - bytes, 3 * 65536 / 16);
 	}
@@ -136,7 +133,7 @@ START_TEST(index_cells_of_few_spans_are_few)
 }
 END_TEST
 
-/* The whole is in one block, in 32 to 64 buckets. */
+/* One block has all spans, in 32 to 64 buckets. */
 START_TEST(index_cells_widths_follow_the_rate)
 {
 	for (uint64_t step = 1; step < 1000000000; step *= 1000) {
@@ -168,7 +165,7 @@ START_TEST(index_cells_take_little_memory)
 		run_chunk(65536, 50, 8, false);
 		most = MAX(most, BUDGET_BYTES - g_budget.left);
 	}
-	/* That of three levels, and of a list while it is merged. */
+	/* Three levels, and the list of a merge. */
 	ck_assert_uint_lt(most, 80 << 10);
 	ck_assert(!g_cells.failed);
 }

@@ -2,17 +2,16 @@
 #include <stdlib.h>
 
 #include "collector/base/budget.h"
-#include "collector/index/index_curves.h"
+#include "collector/trace/index_curves.h"
 #include "tests/curve_check.h"
 #include "tests/suite.h"
 
-/* Curves that are told of the same values as what holds them against these. */
 struct rig {
 	struct budget budget;
 	struct index_curves curves;
 	struct curve_check check;
 	struct bytes items;
-	uint64_t bytes; /* of all items */
+	uint64_t bytes;
 };
 
 static void rig_begin(struct rig *rig, uint64_t budget)
@@ -75,7 +74,7 @@ static uint64_t any_value(bool real)
 				     : hard[random() % 5]);
 }
 
-/* Counters of all kinds, at all rates, some with times that go back. */
+/* Counters of all kinds and rates; some times go backwards. */
 START_TEST(index_curves_have_what_was_set)
 {
 	struct rig rig;
@@ -101,7 +100,6 @@ START_TEST(index_curves_have_what_was_set)
 }
 END_TEST
 
-/* However many counters share the values, and whatever these are. */
 START_TEST(index_curves_are_small)
 {
 	const uint64_t values = 1 << 20, counters = 1ULL << _i;
@@ -126,7 +124,6 @@ START_TEST(index_curves_are_small)
 }
 END_TEST
 
-/* Where there are few values beside many packets, each has a bucket. */
 START_TEST(index_curves_of_few_values_have_each)
 {
 	struct rig rig;
@@ -136,13 +133,13 @@ START_TEST(index_curves_of_few_values_have_each)
 		index_curves_spare(&rig.curves, 20000);
 		take(&rig, 7, false, i % 10, i * 1000003);
 	}
-	/* 32 values each, and so on. */
+	/* 32 values per block. */
 	ck_assert_uint_ge(rig.check.blocks - rig.check.upper, 31);
 	rig_end(&rig);
 }
 END_TEST
 
-/* Then buckets are wider; or there are no curves, and that is said. */
+/* Short memory gives wider buckets, or no curves and a lost flag. */
 START_TEST(index_curves_need_little_memory)
 {
 	struct rig rig;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jit_map and jit_files: names in perf maps and jitdumps, and files that lie.
+ * jit_map and jit_files: names in perf maps and jitdumps, and malformed files.
  */
 #include "collector/names/jit_map.h"
 
@@ -47,7 +47,7 @@ static void read_text(const char *text)
 	close(fd);
 }
 
-/* That @address is @name, or nothing (NULL). */
+/* NULL: no name. */
 static void check(uint64_t address, const char *name)
 {
 	const char *found = jit_map_find(g_map, address);
@@ -150,7 +150,6 @@ START_TEST(jit_map_bad_lines_are_left_out)
 }
 END_TEST
 
-/* A line as long as a file is one name that is cut. */
 START_TEST(jit_map_long_lines_are_cut)
 {
 	static char text[300000];
@@ -174,7 +173,6 @@ static void write_at(int fd, const char *text, off_t offset)
 			 (ssize_t)strlen(text));
 }
 
-/* A file may be of any size without a byte in it: nobody reads its holes. */
 START_TEST(jit_map_holes_are_not_read)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
@@ -244,7 +242,7 @@ static const uint32_t g_dump[] = {
 	0,
 	0,
 	0,
-	/* debug information: unknown here */
+	/* debug information, which is skipped */
 	2,
 	24,
 	0,
@@ -285,7 +283,7 @@ static const uint32_t g_dump[] = {
 	0,
 	1,
 	0,
-	/* moved from where nothing was */
+	/* moved from an address without code */
 	1,
 	64,
 	0,
@@ -302,7 +300,7 @@ static const uint32_t g_dump[] = {
 	0,
 	2,
 	0,
-	/* other code where it was */
+	/* other code at the old address */
 	0,
 	56 + 4,
 	0,
@@ -318,7 +316,7 @@ static const uint32_t g_dump[] = {
 	3,
 	0,
 	0x00726162,
-	/* close, and what is behind it */
+	/* close; the rest is ignored */
 	3,
 	16,
 	0,
@@ -399,11 +397,11 @@ static void teardown_files(void)
 	symbol_cache_put(&g_cache);
 }
 
-/* Of a process that has ended: what was changed just now is seen. */
+/* Recent changes show only after a pause. */
 static const char *find(uint64_t address)
 {
-	const struct timespec pause = { 0, 2000000 }; /* files are looked at
-						       * every millisecond */
+	/* files are checked every millisecond */
+	const struct timespec pause = { 0, 2000000 };
 
 	nanosleep(&pause, NULL);
 	return jit_files_find(g_files, -1, g_root, address);
@@ -425,7 +423,7 @@ END_TEST
 START_TEST(jit_files_of_others_and_what_is_no_file_are_not_read)
 {
 	static const char *const made[] = {
-		"mkfifo root/tmp/perf-77.map", /* would wait */
+		"mkfifo root/tmp/perf-77.map", /* opening would block */
 		"mkdir root/tmp/perf-77.map",
 		"echo '10 10 one' >root/tmp/real; "
 		"ln -s real root/tmp/perf-77.map",
@@ -436,7 +434,7 @@ START_TEST(jit_files_of_others_and_what_is_no_file_are_not_read)
 	};
 
 	if (_i == 3 && geteuid())
-		return; /* only root may give files away */
+		return; /* only root can chown files to others */
 	scratch_run("%s", made[_i]);
 	ck_assert_ptr_null(find(0x10));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads for slow work: the order of their jobs, and how they end.
+ * Worker threads: the order of jobs, and the end of threads.
  */
 #include <semaphore.h>
 #include <stdlib.h>
@@ -43,7 +43,6 @@ START_TEST(jobs_run_in_order)
 }
 END_TEST
 
-/* A job that posts itself again until it has run often enough. */
 struct again {
 	struct job job;
 	struct jobs *jobs;
@@ -71,11 +70,10 @@ START_TEST(jobs_wait_waits_for_jobs_of_jobs)
 }
 END_TEST
 
-/* A job that ends its thread. */
 struct last {
 	struct job job;
 	struct jobs *jobs;
-	struct job after; /* posted before that */
+	struct job after; /* posted before the end */
 	sem_t go;
 	bool ran;
 };
@@ -128,7 +126,6 @@ static void wait_for_go(struct job *job)
 		;
 }
 
-/* Why each recording has a thread of its own. */
 START_TEST(jobs_of_one_thread_do_not_wait_for_another)
 {
 	struct last slow = { .job.run = wait_for_go };

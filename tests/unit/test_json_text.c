@@ -29,8 +29,7 @@ START_TEST(json_text_replaces_bad_bytes_and_keeps_good_characters)
 }
 END_TEST
 
-/* What @text is when it is written, without the quotes. It is the same text
- * when that is read. */
+/* @text must be @wanted as JSON, without quotes, and itself when read. */
 static void check_written(const char *text, const char *wanted)
 {
 	json_t *json = json_text(text), *back;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is called a change, on runs that are drawn at random: the seed is fixed,
- * so each test has one outcome on every machine.
+ * Detected changes in randomly drawn runs. The seed is fixed, so each test has
+ * the same outcome on every machine.
  */
 #include "collector/compare/judge.h"
 #include "tests/suite.h"
@@ -17,7 +17,6 @@
 
 static uint64_t g_seed;
 
-/* From 0 to 1. */
 static double uniform(void)
 {
 	g_seed = g_seed * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -30,12 +29,11 @@ static double normal(void)
 }
 
 struct world {
-	double spread; /* of a function in a run, as a share */
-	double outliers; /* probability that a function takes half as much more
-			  */
-	double drift; /* how much slower the machine is while B runs */
-	double uneven; /* how unevenly functions become slower then */
-	double planted; /* that function 3 really takes more on B */
+	double spread; /* relative, of a function in one run */
+	double outliers; /* probability that a function takes 50 % more */
+	double drift; /* slowdown of the machine while B runs */
+	double uneven; /* how unevenly the slowdown affects functions */
+	double planted; /* real slowdown of function 3 on B */
 };
 
 struct rig {
@@ -91,7 +89,7 @@ static void draw(struct rig *rig, const struct world *world)
 	add_sums(rig);
 }
 
-/* How many rows are called changed; *@third: whether row 3 is. */
+/* *@third: row 3 has changed. */
 static size_t changes(struct rig *rig, bool *third)
 {
 	size_t count = 0;
@@ -104,7 +102,7 @@ static size_t changes(struct rig *rig, bool *third)
 	return count;
 }
 
-/* Comparisons in which something is called changed, of 300. */
+/* Out of 300. */
 static size_t false_changes(const struct world *world)
 {
 	struct rig rig;
@@ -135,7 +133,6 @@ START_TEST(judge_calls_nothing_changed_in_equal_runs)
 }
 END_TEST
 
-/* In each of 100 comparisons 2 % are found in the one row that has them. */
 START_TEST(judge_finds_two_percent_in_a_steady_program)
 {
 	const struct world worlds[] = {
@@ -174,7 +171,7 @@ START_TEST(judge_finds_one_call_where_counts_do_not_vary)
 	fill(&rig, 1000000, 1000001);
 	ck_assert_uint_eq(changes(&rig, &third), 1);
 	ck_assert(third);
-	/* Once some count varies, one call may be chance. */
+	/* If any count varies, one more call may be chance. */
 	rig.values[5 * RUNS] = 7;
 	ck_assert_uint_eq(changes(&rig, &third), 0);
 }
@@ -192,7 +189,7 @@ START_TEST(judge_does_not_trust_counts_of_threads_or_of_a_part)
 	rig.list[1].single_threaded = true;
 	rig.list[4].complete = false;
 	ck_assert_uint_eq(changes(&rig, &third), 0);
-	/* What is far beyond the spread is a change all the same. */
+	/* A value far beyond the spread is a change. */
 	fill(&rig, 1000000, 1100000);
 	ck_assert_uint_eq(changes(&rig, &third), 1);
 }
@@ -215,8 +212,7 @@ START_TEST(judge_needs_three_runs_a_side_for_times)
 }
 END_TEST
 
-/* Three runs a side of a busy machine: some 45 % more may be chance. It is not
- * called a change, and not called nothing. */
+/* Three runs per side on a busy machine: 45 % more may be chance. */
 START_TEST(judge_says_what_may_have_changed)
 {
 	static const int64_t times[] = { 452, 471, 524, 659, 683, 687 };
@@ -234,7 +230,6 @@ START_TEST(judge_says_what_may_have_changed)
 	cell = judged_cell(&rig.judged, 0, 0);
 	ck_assert(!cell->changed && cell->may_have_changed);
 	judged_release(&rig.judged);
-	/* Sides that overlap are no reason to say so. */
 	rig.values[2] = 670000000;
 	ck_assert_int_eq(judge(&rig.runs, &rig.judged), 0);
 	cell = judged_cell(&rig.judged, 0, 0);
@@ -243,7 +238,7 @@ START_TEST(judge_says_what_may_have_changed)
 }
 END_TEST
 
-/* Values of tables: t with 4 and 16 degrees of freedom. */
+/* Table values of t with 4 and 16 degrees of freedom. */
 START_TEST(spread_student_agrees_with_the_tables)
 {
 	ck_assert_double_eq_tol(spread_student(2.776445, 4), 0.05, 1e-6);
@@ -265,8 +260,8 @@ START_TEST(spread_median_and_mad_of_few_numbers)
 }
 END_TEST
 
-/* Variances as a normal distribution brings them say that all rows are alike;
- * those that are far from each other say nothing of one. */
+/* Variances from one normal distribution: all rows are alike. Very different
+ * ones predict nothing about a row. */
 START_TEST(spread_learn_tells_alike_from_unlike)
 {
 	double variances[200];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trace in two files reads as one, and becomes one, wherever joining was
- * killed before.
+ * A trace in two files reads as one. Joining them succeeds after a kill at any
+ * point.
  */
 #include "collector/output/kept_trace.h"
 
@@ -20,8 +20,8 @@
 #include "tests/unit/scratch.h"
 
 #define HEAD_BYTES 5000u
-/* What is gone is more than the head by a multiple of KEPT_ALIGN, or by less
- * than that: then the files can only be copied. */
+/* Bytes gone from the trace: only multiples of KEPT_ALIGN beyond the head can
+ * be joined without copying. */
 #define GONE_ALIGNED (HEAD_BYTES + 4u * KEPT_ALIGN)
 #define GONE_ODD (HEAD_BYTES + 2u * KEPT_ALIGN + 17)
 #define REST_BYTES (3u << 20)
@@ -63,7 +63,7 @@ static void put_header(uint64_t gone, bool joining)
 	write_at(HEAD_NAME, header, sizeof(header), 0);
 }
 
-/* The two files, the begin of one of which is a hole, or is still there. */
+/* The start of the trace is a hole or still there. */
 static void put_apart(uint64_t gone, bool joining, bool hole)
 {
 	put_header(gone, joining);
@@ -104,12 +104,11 @@ static void expect_joined(void)
 	ck_assert_int_eq(stat(TRACE_NAME, &status), 0);
 	ck_assert_int_eq(status.st_size, (off_t)sizeof(g_expected));
 	expect_bytes();
-	/* There is nothing to do any more. */
 	ck_assert_int_eq(kept_trace_join(g_dir_fd), 0);
 	expect_bytes();
 }
 
-static off_t g_synced; /* of the copy */
+static off_t g_synced; /* size of the copy */
 static bool g_early; /* a hole was made before the copy was on the disk */
 
 int fdatasync(int fd)
@@ -150,7 +149,6 @@ START_TEST(apart_is_read_and_joined)
 }
 END_TEST
 
-/* The head has its name, and what it stands for is not a hole yet. */
 START_TEST(killed_before_the_hole)
 {
 	put_apart(g_gone[_i], false, false);
@@ -167,7 +165,6 @@ START_TEST(killed_when_joining_had_begun)
 }
 END_TEST
 
-/* A part of the head is in the hole. */
 START_TEST(killed_before_the_hole_is_taken_out)
 {
 	put_apart(GONE_ALIGNED, true, true);
@@ -188,7 +185,7 @@ START_TEST(killed_when_all_was_joined)
 }
 END_TEST
 
-/* So many bytes are in the copy; those but the last piece are holes. */
+/* The sources are holes except for the last piece. */
 START_TEST(killed_while_copying)
 {
 	static const size_t copied[] = { 0,
@@ -213,7 +210,6 @@ START_TEST(killed_while_copying)
 }
 END_TEST
 
-/* What is no head, or not one of this trace, is not believed. */
 START_TEST(odd_heads)
 {
 	static const char nonsense[KEPT_HEADER_BYTES] = "no head";
@@ -234,7 +230,6 @@ START_TEST(odd_heads)
 }
 END_TEST
 
-/* Nothing is gone, so that no byte may change. */
 START_TEST(head_of_nothing)
 {
 	write_at(TRACE_NAME, g_expected, sizeof(g_expected), 0);
@@ -245,7 +240,7 @@ START_TEST(head_of_nothing)
 }
 END_TEST
 
-/* Somebody else's pipe in the place of the copy is not waited for. */
+/* Opening it must not block. */
 START_TEST(pipe_for_the_copy)
 {
 	put_apart(GONE_ODD, false, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/sched/kernel_events.h"
+#include "collector/replay/kernel_events.h"
 
 #include <stdlib.h>
 
@@ -62,7 +62,7 @@ START_TEST(time_never_goes_back)
 }
 END_TEST
 
-/* 10 units on a CPU, 30 blocked, again and again. */
+/* Alternates 10 units on a CPU and 30 units blocked. */
 static void push_waits_of(uint64_t waits, uint64_t unit_ns)
 {
 	for (uint64_t i = 0; i < waits; i++) {
@@ -76,7 +76,6 @@ static void push_waits(uint64_t waits)
 	push_waits_of(waits, 1);
 }
 
-/* What was added up, and what is kept, are @waits waits. */
 static void expect_waits(uint64_t waits, uint64_t unit_ns)
 {
 	size_t count = take(ARRAY_SIZE(g_out));
@@ -95,13 +94,13 @@ START_TEST(what_nobody_asked_for_is_added_up_when_it_is_old)
 	ck_assert_uint_lt(g_events.count, 2000);
 	expect_waits(30000, 100000);
 	ck_assert_uint_gt(g_before.sums.waits, 28000);
-	/* somebody has asked: nothing is added up any more */
+	/* after the first request, nothing is added up */
 	push_waits_of(10000, 100000);
 	ck_assert_uint_eq(g_events.count, 20000);
 }
 END_TEST
 
-/* A thread has recorded for a while before anybody looks for its ring. */
+/* A thread may record for a while before the collector finds its ring. */
 START_TEST(what_nobody_has_asked_for_yet_is_kept)
 {
 	push_waits(10000);
@@ -111,8 +110,7 @@ START_TEST(what_nobody_has_asked_for_yet_is_kept)
 }
 END_TEST
 
-/* It may have recorded all the while: nothing of it is told of the wrong span.
- */
+/* The thread may have recorded all the time: no span may get its waits. */
 START_TEST(without_room_the_state_is_unknown_before_anybody_asks)
 {
 	size_t count;

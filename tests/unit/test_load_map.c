@@ -24,8 +24,7 @@ static void add(uint64_t start)
 	ck_assert_int_eq(load_map_add(&g_map, &place), 0);
 }
 
-/* A file was unloaded, of which there is no room to note anything: what comes
- * there is not taken for older than that. */
+/* The new file must not cover times before the unnoted unload. */
 START_TEST(load_map_notes_a_gap_where_it_has_no_room)
 {
 	for (uint64_t i = 0; i < LOAD_MAP_PLACES_MAX; i++)

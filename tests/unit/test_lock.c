@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checks are not in every build: this is a copy of its own, with them.
+ * Not every build has the checks, so this test compiles its own copy.
  */
 #ifndef LOCK_CHECK
 #define LOCK_CHECK
@@ -113,7 +113,6 @@ START_TEST(lock_excludes_others_until_released)
 }
 END_TEST
 
-/* Another thread's locks are no business of this one's order. */
 START_TEST(lock_order_is_of_each_thread)
 {
 	lock_acquire(&g_outer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_log: what a program told is read whole, in order and once, and what a
- * broken program wrote hurts nobody.
+ * map_log: events of a program are read completely, in order and once. Entries
+ * of a broken program do no harm.
  */
 #include "collector/names/map_log.h"
 
@@ -96,7 +96,6 @@ START_TEST(map_log_next_gives_those_of_one_process)
 }
 END_TEST
 
-/* More than there are entries: they are used again and again. */
 START_TEST(map_log_wraps_around)
 {
 	struct map_event event;
@@ -142,8 +141,7 @@ START_TEST(map_log_is_bounded)
 }
 END_TEST
 
-/* What was written behind it is known at once, and the room of a writer that
- * died comes back after a while. */
+/* Later entries are read at once, and its entry is reused after a while. */
 START_TEST(map_log_unfinished_entry_holds_nothing_up)
 {
 	struct map_event event;
@@ -210,7 +208,7 @@ START_TEST(map_log_nonsense_is_left_out)
 		{ .kind = MAP_NAMES,
 		  .names = { 1, 0 },
 		  .build_id_bytes = MAP_BUILD_ID_MAX + 1 },
-		/* More than is allowed. */
+		/* Above the limit. */
 		{ .kind = MAP_NAMES,
 		  .names = { MAP_PIECE_BYTES * MAP_ENTRIES, 1 } },
 		{ .kind = MAP_NAMES, .names = { UINT32_MAX, UINT32_MAX } },
@@ -220,7 +218,7 @@ START_TEST(map_log_nonsense_is_left_out)
 		  .start = 1,
 		  .end = 2,
 		  .build_id_bytes = MAP_BUILD_ID_MAX + 1 },
-		/* Nothing lies behind the last one. */
+		/* The log has no entries behind this one. */
 		{ .kind = MAP_NAMES, .names = { 1, 0 } },
 	};
 
@@ -241,8 +239,7 @@ static uint8_t byte_at(uint8_t id, size_t i)
 	return (uint8_t)(id + i * i);
 }
 
-/* Tells names with build-id @id; the sequences of the pieces are left as they
- * were. @whole: not yet, and *@n is what to commit. */
+/* Without @whole the caller commits *@n. Sequences of pieces stay. */
 static struct map_entry_shm *names(uint8_t id, bool whole, uint64_t *n)
 {
 	struct map_entry_shm *entry = told_reserve(g_page, n);
@@ -284,7 +281,7 @@ static void check_names(const char *build_id, uint8_t id)
 		ck_assert_uint_eq(strings[i], byte_at(id, SYMBOL_BYTES + i));
 }
 
-/* At every place of the log, also where its end is in the middle of one. */
+/* At each position of the log, including a wrap inside the names. */
 START_TEST(map_log_names_are_kept_by_build_id)
 {
 	struct map_names told;
@@ -305,8 +302,6 @@ START_TEST(map_log_names_are_kept_by_build_id)
 }
 END_TEST
 
-/* Who has not finished holds nobody up, and what he did not write is not
- * read: what lies in his entries looks like any other. */
 START_TEST(map_log_names_are_read_once_they_are_whole)
 {
 	struct map_entry_shm *entry;
@@ -455,7 +450,7 @@ static void *write_many(void *unused)
 	return unused;
 }
 
-/* For ThreadSanitizer, too. */
+/* Meant for ThreadSanitizer as well. */
 START_TEST(map_log_read_while_it_is_written_is_whole)
 {
 	struct map_event event;

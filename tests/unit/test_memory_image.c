@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memory_image: names of a library whose file is gone, out of the memory of
- * this very process.
+ * memory_image: reads names of a deleted library from the memory of this
+ * process.
  */
 #include "collector/names/memory_image.h"
 
@@ -36,7 +36,6 @@ struct extent {
 	uint64_t start, end, bias;
 };
 
-/* Loads gone.so, made with @flags, and deletes it. */
 static void *load(const char *flags, struct extent *out)
 {
 	struct link_map *map;
@@ -54,7 +53,7 @@ static void *load(const char *flags, struct extent *out)
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(dlinfo(handle, RTLD_DI_LINKMAP, &map), 0);
 	out->bias = out->start = map->l_addr;
-	/* Up to the dynamic section: what is behind it is not needed. */
+	/* The image ends with the dynamic section. */
 	out->end = ((uint64_t)(uintptr_t)map->l_ld | 4095) + 1;
 	return handle;
 }
@@ -101,7 +100,6 @@ START_TEST(memory_image_has_names_build_id_and_bounds)
 }
 END_TEST
 
-/* Its .dynsym and .dynstr, where they lie in memory. */
 static struct map_names names_of(void *handle, const struct extent *at)
 {
 	struct map_names names = { 0 };
@@ -116,7 +114,7 @@ static struct map_names names_of(void *handle, const struct extent *at)
 		if (entry->d_tag == DT_STRSZ)
 			names.string_bytes = entry->d_un.d_val;
 	}
-	/* bfd puts the one behind the other */
+	/* bfd places .dynstr behind .dynsym */
 	names.symbol_bytes = (size_t)((const char *)names.strings -
 				      (const char *)names.symbols);
 	ck_assert_uint_lt(names.symbol_bytes, at->end - at->start);
@@ -149,7 +147,6 @@ START_TEST(memory_image_of_names_has_these_and_build_id)
 }
 END_TEST
 
-/* Whatever lies there, it is a file without names, or with odd ones. */
 START_TEST(memory_image_of_names_that_lie_is_survived)
 {
 	static uint8_t bytes[1000];
@@ -200,7 +197,6 @@ START_TEST(memory_image_of_what_is_no_module_is_refused)
 }
 END_TEST
 
-/* A module that is cut off at any place, or whose headers lie. */
 START_TEST(memory_image_that_lies_is_survived)
 {
 	static const uint64_t worst[] = { UINT64_MAX, 1ull << 63, 0x10000, 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Figures on a socket and in a file. The collector is a loop, which the test
- * runs itself, or does not: then it is a collector that is busy.
+ * Figures on a socket and in a file. The test runs the collector's loop;
+ * without that the collector counts as busy.
  */
 #include "collector/serve/metrics.h"
 
@@ -62,8 +62,7 @@ static void start(const char *path)
 	ck_assert_int_eq(metrics_new(&g.collector, path, &g.metrics), 0);
 }
 
-/* --- a client ---------------------------------------------------------------
- */
+/* --- a client ------------------------------------------------------------ */
 
 static int connect_client(void)
 {
@@ -82,7 +81,7 @@ static void say(int fd, const char *text)
 	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 }
 
-/* The whole answer, as a string. With @runs, the collector runs meanwhile. */
+/* With @runs, the collector runs meanwhile. */
 static const char *hear(int fd, bool runs)
 {
 	static char answer[ANSWER_MAX];
@@ -117,8 +116,7 @@ static void expect_begin(const char *answer, const char *begin)
 		      "the answer is '%.60s', not '%s'", answer, begin);
 }
 
-/* --- the tests --------------------------------------------------------------
- */
+/* --- tests --------------------------------------------------------------- */
 
 START_TEST(figures_are_answered)
 {
@@ -170,7 +168,7 @@ START_TEST(silent_clients_are_sent_away)
 	start(METRICS_SOCKET "socket");
 	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
 		silent[i] = connect_client();
-	/* Each one hears the end, though it closes nothing itself. */
+	/* Each client reads EOF without closing its socket. */
 	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
 		ck_assert_str_eq(hear(silent[i], false), "");
 	fd = connect_client();
@@ -179,7 +177,6 @@ START_TEST(silent_clients_are_sent_away)
 }
 END_TEST
 
-/* All connections are taken by this process. */
 START_TEST(others_of_one_process_keep_nobody_out)
 {
 	int silent[40], fd, status;
@@ -223,9 +220,8 @@ START_TEST(descriptors_of_clients_are_not_kept)
 	fd = connect_client();
 	ck_assert_int_gt(sendmsg(fd, &message, MSG_NOSIGNAL), 0);
 	close(pair[1]);
-	/* Who scrapes has nothing to send. */
 	ck_assert_str_eq(hear(fd, true), "");
-	/* The end of the file: nobody has the other one open. */
+	/* EOF: nobody holds the write end any more. */
 	ck_assert_int_eq(read(pair[0], &byte, 1), 0);
 	close(pair[0]);
 }
@@ -284,7 +280,6 @@ static void make_file(const char *path, const char *text)
 	fclose(file);
 }
 
-/* A file of the user's, at the path by mistake. */
 START_TEST(what_others_wrote_is_kept)
 {
 	char text[16] = "";
@@ -306,7 +301,6 @@ START_TEST(what_others_wrote_is_kept)
 }
 END_TEST
 
-/* A collector that was killed left them. */
 START_TEST(figures_of_an_older_collector_are_replaced)
 {
 	start("file");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * modules and maps: addresses that real programs print about themselves must
- * get the names they have in the source.
+ * modules and maps: addresses that running programs print must resolve to the
+ * names in their source.
  *
- * A program under test writes lines "WHAT ADDRESS", and goes one step further
- * for every byte it reads; see g_program. Its map is read after its first
- * line: before, it may be this test still, about to call exec.
+ * A program under test prints lines "WHAT ADDRESS" and advances one step per
+ * byte it reads; see g_program. The test reads its map after the first line:
+ * before that, the process may still be this test, about to call exec.
  */
 #include "collector/names/modules.h"
 
@@ -18,8 +18,8 @@
 #include <sys/sysmacros.h>
 
 #include "collector/base/log.h"
-#include "collector/names/map_log.h"
 #include "collector/names/helper.h"
+#include "collector/names/map_log.h"
 #include "collector/names/maps.h"
 #include "collector/names/symbols.h"
 #include "tests/suite.h"
@@ -67,7 +67,7 @@ int main(void);
 struct program {
 	pid_t pid;
 	FILE *out;
-	int in; /* one byte: one step further */
+	int in; /* one byte per step */
 };
 
 static void setup(void)
@@ -114,7 +114,7 @@ static void become_nobody(void)
 	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
 }
 
-/* @root: NULL, or where to chroot() to before, as nobody. */
+/* @root: NULL, or a folder for chroot() as user nobody. */
 static struct program start_in(const char *root, const char *path,
 			       const char *mode)
 {
@@ -147,7 +147,6 @@ static struct program start(const char *path, const char *mode)
 	return start_in(NULL, path, mode);
 }
 
-/* The address on the program's next line, which must be about @what. */
 static uint64_t heard(struct program *program, const char *what)
 {
 	char word[32];
@@ -274,7 +273,7 @@ START_TEST(modules_pie_names_its_functions)
 }
 END_TEST
 
-/* The program took lib_work's address: it is the one of its PLT entry. */
+/* The program took the address of lib_work's PLT entry. */
 START_TEST(modules_non_pie_names_its_plt_entries)
 {
 	struct program program = start("./nopie", NULL);
@@ -296,7 +295,7 @@ START_TEST(modules_stripped_program_gives_offsets)
 {
 	struct program whole = start("./pie", NULL);
 	struct program program = start("./stripped", NULL);
-	/* Who was heard has its modules. */
+	/* A printed line implies mapped modules. */
 	uint64_t quiet = heard(&program, "quiet");
 	uint64_t quiet_there = heard(&whole, "quiet");
 	struct modules *modules = modules_of(program.pid);
@@ -404,7 +403,7 @@ START_TEST(modules_fork_has_its_parents_map)
 	modules_read_tables(parent);
 	ck_assert_int_eq(modules_fork(parent, pid, pid, 0, &child), 0);
 	modules_put(&parent);
-	/* For drain workers, who read nothing. */
+	/* Drain workers call this; it reads no file. */
 	ck_assert(modules_resolve_read(child, quiet, 0, &symbol));
 	ck_assert_str_eq(symbol.name, "quiet");
 	ck_assert(!modules_resolve_read(child, 1, 0, &symbol));
@@ -415,7 +414,7 @@ START_TEST(modules_fork_has_its_parents_map)
 	stop(&program);
 	expect(child, quiet, "quiet", "pie");
 	modules_put(&child);
-	/* of a child that is gone already */
+	/* the child has ended already */
 	parent = modules_of(getpid());
 	ck_assert_int_eq(modules_fork(parent, INT_MAX, 2, 0, &child), 0);
 	ck_assert_int_eq(modules_refresh(child), -ENOENT);
@@ -434,7 +433,7 @@ START_TEST(modules_after_exec_the_old_names_stay)
 	skip_lines(&program, 3);
 	step(&program);
 	heard(&program, "quiet"); /* of the new image */
-	/* without randomisation (setarch -R) both images are alike */
+	/* setarch -R disables randomisation, so both images look alike */
 	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE))
 		ck_assert_int_eq(modules_refresh(modules), -ESRCH);
 	expect(modules, quiet, "quiet", "pie");
@@ -455,8 +454,7 @@ END_TEST
 
 /* --- which file ----------------------------------------------------------- */
 
-/* Program and library are replaced by others of the same name, as a package
- * update does. @exact: we may look into map_files. */
+/* As in a package update. @exact: the test may read map_files. */
 static void check_replaced(bool exact)
 {
 	struct program program = start("live/pie", NULL);
@@ -473,7 +471,7 @@ static void check_replaced(bool exact)
 	modules_resolve(modules, work, 0, &symbol);
 	if (exact) {
 		ck_assert_str_eq(symbol.name, "lib_work");
-	} else { /* better no name than one of the new file */
+	} else { /* no name is better than one of the new file */
 		ck_assert(!symbol.found);
 		ck_assert_int_eq(strncmp(symbol.name, "libwork.so+0x", 13), 0);
 	}
@@ -499,7 +497,7 @@ END_TEST
 START_TEST(modules_replaced_files_without_privileges)
 {
 	if (geteuid())
-		return; /* the case above was this one */
+		return; /* the privileged case ran like this one */
 	make_live();
 	become_nobody();
 	check_replaced(false);
@@ -517,7 +515,7 @@ static void map_file(uint64_t at, const char *path, size_t bytes)
 	close(fd);
 }
 
-/* Of a file that is neither below the program's root nor the program. */
+/* The file is outside of the program's root, and not its executable. */
 START_TEST(modules_file_outside_of_the_root_is_found)
 {
 	const uint64_t at = 0x10000000;
@@ -548,7 +546,7 @@ START_TEST(modules_file_outside_of_the_root_is_found)
 }
 END_TEST
 
-/* Paths of a chroot are as we see them, not as the program does. */
+/* The map has the chroot's paths as seen from outside. */
 START_TEST(modules_other_root_is_looked_into)
 {
 	struct program program;
@@ -571,9 +569,9 @@ END_TEST
 
 /* --- history -------------------------------------------------------------- */
 
-#define SELF 7 /* what this process is called in the log */
+#define SELF 7 /* in the log */
 #define CHILD 8
-#define AT 0x10000000u /* where nothing lies in this process */
+#define AT 0x10000000u /* unused addresses of this process */
 #define FAR (AT + 0x100000u)
 
 static struct page_shm *g_page;
@@ -634,7 +632,7 @@ static void unload(int32_t pid, uint32_t generation, uint64_t at)
 		       ""));
 }
 
-/* @name is that of the function at 0x1000 of what lies at @at, "": none. */
+/* @name "": no function. */
 static void expect_in(struct modules *modules, uint64_t at, uint32_t generation,
 		      const char *name)
 {
@@ -667,7 +665,6 @@ START_TEST(modules_same_address_means_what_it_meant_then)
 }
 END_TEST
 
-/* The program tells a load late, but before the unload. */
 START_TEST(modules_load_holds_since_the_unload_before)
 {
 	struct modules *modules = told_modules();
@@ -698,14 +695,13 @@ START_TEST(modules_lost_entries_leave_no_name_behind)
 	load(SELF, 3, AT, "two");
 	expect_in(modules, AT, 2, "");
 	expect_in(modules, AT, 3, "two");
-	expect_in(modules, AT, 9, ""); /* nobody told of that generation */
+	expect_in(modules, AT, 9, ""); /* no entry has this generation */
 	expect_in(modules, AT, 3, "two");
 	told_release(&modules);
 }
 END_TEST
 
-/* Who looks at a wait knows the newest generation before anybody has read what
- * the log says of it. */
+/* A waiter may know a new generation before its entry was read. */
 START_TEST(modules_name_that_is_asked_for_early_ends_nothing)
 {
 	struct modules *modules = told_modules();
@@ -728,8 +724,7 @@ START_TEST(modules_child_has_what_its_parent_had_when_it_forked)
 	unload(SELF, 1, AT);
 	load(SELF, 1, AT, "two");
 	ck_assert_int_eq(modules_fork(modules, INT_MAX, 9, 0, &early), 0);
-	/* What it unloaded before it claimed a slot was there when it forked.
-	 */
+	/* Unloaded before the child claimed a slot, so mapped at the fork. */
 	unload(CHILD, 1, AT);
 	load(CHILD, 1, AT, "two");
 	load(CHILD, 1, FAR, "two");
@@ -757,7 +752,7 @@ START_TEST(modules_replaced_library_has_no_names)
 	scratch_run("cp two.so replaced.so");
 	load(SELF, 0, AT, "replaced");
 	load_as(SELF, 0, FAR, "one", "/no/such/file.so");
-	expect_in(modules, AT, 0, "two"); /* it is the same */
+	expect_in(modules, AT, 0, "two"); /* the same file */
 	scratch_run("cp one.so replaced.so");
 	unload(SELF, 1, AT);
 	load(SELF, 1, AT + 0x8000, "replaced");
@@ -771,7 +766,6 @@ START_TEST(modules_replaced_library_has_no_names)
 }
 END_TEST
 
-/* Of somebody else's process only what it tells is known. */
 START_TEST(modules_without_permission_go_by_the_log)
 {
 	struct program program;
@@ -791,7 +785,7 @@ START_TEST(modules_without_permission_go_by_the_log)
 	load(SELF, 0, AT, "one");
 	expect_in(modules, AT, 0, "one");
 	told_release(&modules);
-	/* the program ends with its input */
+	/* the program exits on EOF */
 	close(program.in);
 	ck_assert_int_eq(waitpid(program.pid, NULL, 0), program.pid);
 	fclose(program.out);
@@ -807,7 +801,7 @@ static uint64_t reserve_place(void)
 	return (uintptr_t)place;
 }
 
-/* For privileged collectors: what lies there is exactly that. */
+/* Privileged collectors read the mapped file itself. */
 START_TEST(modules_library_without_a_path_is_found_by_the_map)
 {
 	struct modules *modules = told_modules();
@@ -834,7 +828,6 @@ START_TEST(modules_map_tells_what_came_after_the_last_unload)
 }
 END_TEST
 
-/* The map may be ahead of the log. */
 START_TEST(modules_map_is_not_believed_before_the_unload_is_told)
 {
 	struct modules *modules = told_modules();
@@ -914,7 +907,6 @@ START_TEST(modules_instrumented_looks_at_every_file)
 }
 END_TEST
 
-/* From now on the map of this process has more than MAPS_LINES_SOON lines. */
 static void have_a_long_map(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE),
@@ -928,7 +920,7 @@ static void have_a_long_map(void)
 				 0);
 }
 
-/* Nobody waits for the map of a hostile program when the daemon ends. */
+/* The end of the daemon must not wait for a hostile program's map. */
 START_TEST(modules_long_map_is_left_when_the_time_is_over)
 {
 	struct modules *modules;
@@ -943,7 +935,7 @@ START_TEST(modules_long_map_is_left_when_the_time_is_over)
 }
 END_TEST
 
-/* Whoever says hello would make all others wait for that. */
+/* Reading the map at the hello would delay all other programs. */
 START_TEST(modules_long_map_is_read_later)
 {
 	struct modules *modules = modules_of(getpid());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a person reads of full names: name_fold, the patterns that match them,
- * and names that are shown together.
+ * Readable forms of full names: name_fold, the patterns that match them, and
+ * names shown side by side.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const char *const folded[][3] = {
 	  "std::chrono::_V2::system_clock::now" },
 	{ "std::__1::vector<int>::size() const", "std::vector<…>::size() const",
 	  "std::__1::vector<int>::size" },
-	/* types that people know by another name */
+	/* types with familiar aliases */
 	{ "f(std::__cxx11::basic_string<char, std::char_traits<char>, "
 	  "std::allocator<char> > const&, std::basic_string_view<char, "
 	  "std::char_traits<char> >)",
@@ -85,7 +85,7 @@ static const char *const folded[][3] = {
 	  "operator new[]" },
 	{ "my_operator<int>::f()", "my_operator<…>::f()",
 	  "my_operator<int>::f" },
-	/* names of no name */
+	/* unnamed functions */
 	{ "main::{lambda(std::vector<int>)#1}::operator()(int) const",
 	  "main::{lambda(std::vector<…>)#1}::operator()(int) const",
 	  "main::{lambda(std::vector<int>)#1}::operator()" },
@@ -114,13 +114,13 @@ static const char *const folded[][3] = {
 	{ "non-virtual thunk to ns::X<int>::f()",
 	  "non-virtual thunk to ns::X<…>::f()",
 	  "non-virtual thunk to ns::X<int>::f" },
-	/* copies */
+	/* clones */
 	{ "foo.constprop.0.isra.3", "foo", "foo" },
 	{ "f(int) [clone .isra.0]", "f(int)", "f" },
 	{ "f(int) [clone .isra.0.part.1]", "f(int)", "f" },
 	{ "f(int) [clone .cold]", "f(int) [clone .cold]", "f" },
 	{ "foo.avx2", "foo.avx2", "foo.avx2" },
-	/* one of several files */
+	/* of several files */
 	{ "helper (main.c)", "helper (main.c)", "helper" },
 	{ "foo.isra.3 (a.c #2)", "foo (a.c #2)", "foo" },
 	{ "f<int>(X<int>) const (b.cc)", "f<…>(X<…>) const (b.cc)", "f<int>" },
@@ -139,7 +139,7 @@ static const char *const folded[][3] = {
 	  "core::ptr::<impl *const T>::add" },
 	{ "foo::{{closure}}::h0123456789abcdef", "foo::{{closure}}",
 	  "foo::{{closure}}" },
-	/* other languages, and texts */
+	/* other languages, and plain texts */
 	{ "main.(*T).Method", "main.(*T).Method", "main.(*T).Method" },
 	{ "type..eq.struct { a int; b string }",
 	  "type..eq.struct { a int; b string }",
@@ -152,7 +152,7 @@ static const char *const folded[][3] = {
 	{ "a<b", "a<b", "a<b" },
 	{ "f(a<b)", "f(a<b)", "f" },
 	{ "f<a(b>(c)", "f<a(b>(c)", "f<a(b>(c)" },
-	/* hostile */
+	/* hostile names */
 	{ "a\033[31m\nb", "a?[31m?b", "a\033[31m\nb" },
 	{ "a\xe2\x80\xae"
 	  "b\xc2\x9b",
@@ -177,7 +177,6 @@ START_TEST(name_fold_makes_short_and_plain_names)
 }
 END_TEST
 
-/* Characters, not bytes. */
 static size_t count_characters(const char *text)
 {
 	size_t count = 0;
@@ -200,7 +199,7 @@ START_TEST(name_fold_of_a_short_name_is_itself)
 }
 END_TEST
 
-/* Any text: it ends, is not longer, and is clean. */
+/* The result is clean and no longer than the text. */
 START_TEST(name_fold_takes_any_text)
 {
 	static const char *const pieces[] = {
@@ -240,7 +239,7 @@ START_TEST(name_fold_takes_any_text)
 }
 END_TEST
 
-/* Texts that are read again and again would take hours. */
+/* Quadratic time would take hours. */
 START_TEST(name_fold_takes_time_that_is_linear)
 {
 	static const char *const pieces[] = {
@@ -277,8 +276,7 @@ START_TEST(name_fold_too_long_is_cut)
 }
 END_TEST
 
-/* --- patterns ----------------------------------------------------------------
- */
+/* --- patterns ------------------------------------------------------------ */
 
 START_TEST(name_pattern_matches_full_plain_and_short)
 {
@@ -327,8 +325,7 @@ START_TEST(name_pattern_of_a_name_can_be_typed)
 }
 END_TEST
 
-/* --- names that are shown together -------------------------------------------
- */
+/* --- names shown side by side -------------------------------------------- */
 
 static void check_names(const char *const (*pairs)[2], size_t count)
 {

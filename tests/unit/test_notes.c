@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Annotations from records to the trace, as trace_check prints it: what a
- * program that uses perfrec.h cannot say, and one that does not wish us well
- * can. What it can say is in tests/golden/annotations.
+ * Annotations from records to the trace, as trace_check prints it: records that
+ * perfrec.h cannot produce but a hostile program can. tests/golden/annotations
+ * has the others.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -49,8 +49,7 @@ static void teardown(void)
 	rig_free(g_rig);
 }
 
-/* --- records ----------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
 static void cell(uint64_t word, uint64_t clock)
 {
@@ -72,7 +71,6 @@ static void end(uint32_t site)
 	cell(record_word(RECORD_END, site, 0x900), g_ns += 10);
 }
 
-/* An argument of the first key. */
 static void arg(enum note_type type, uint64_t value)
 {
 	const struct note_arg head = { .type = (uint8_t)type, .value = value };
@@ -95,7 +93,7 @@ static int run(int thread)
 	return err;
 }
 
-/* The trace as text, which breaks no rule. */
+/* Returns the trace as text; trace_check must accept it. */
 static const char *text(void)
 {
 	char command[512];
@@ -115,8 +113,7 @@ static const char *text(void)
 
 #define TOTAL(name) (g_rig->recording.sums.totals.name)
 
-/* --- prefixes ---------------------------------------------------------------
- */
+/* --- prefixes ------------------------------------------------------------ */
 
 START_TEST(notes_argument_belongs_to_the_next_begin_alone)
 {
@@ -219,7 +216,7 @@ START_TEST(notes_broken_arguments_are_counted)
 {
 	struct note_arg head = { .type = NOTE_STRING, .text_bytes = 5000 };
 
-	ext(EXT_ARGS, 1, 1); /* its text is not there */
+	ext(EXT_ARGS, 1, 1); /* its text is missing */
 	memcpy(&g_cells[g_count++], &head, sizeof(head));
 	ext(EXT_INSTANT, 0, g_span);
 	arg((enum note_type)99, 1);
@@ -303,16 +300,14 @@ START_TEST(notes_dropped_are_told_where_they_were)
 	end(g_span);
 	run(0);
 	rig_must(g_rig->thread[0].notes, "notes");
-	/* trace_check wants the losses in the statistics, which a recording
-	 * writes. */
+	/* A recording's statistics must report the loss as well. */
 	rig_end(g_rig);
 	ck_assert_uint_eq(TOTAL(dropped_notes), 5);
 	ck_assert_uint_eq(g_rig->recording.sums.lossy_count, 1);
 }
 END_TEST
 
-/* --- times ------------------------------------------------------------------
- */
+/* --- times --------------------------------------------------------------- */
 
 START_TEST(notes_times_outside_of_the_recording_are_moved)
 {
@@ -347,8 +342,7 @@ START_TEST(notes_time_of_a_slice_is_none_of_its_business)
 }
 END_TEST
 
-/* --- other tracks -----------------------------------------------------------
- */
+/* --- other tracks -------------------------------------------------------- */
 
 START_TEST(notes_steps_are_added_up_in_the_order_of_clocks)
 {
@@ -374,7 +368,7 @@ START_TEST(notes_slices_end_in_the_order_of_clocks)
 {
 	uint64_t before = g_ns;
 
-	/* The end is taken in first, and is the later one. */
+	/* The end arrives first but has the later clock. */
 	g_ns += 1000;
 	async(EXT_ASYNC_END, 77, 1);
 	run(0);
@@ -412,7 +406,7 @@ START_TEST(notes_overlapping_slices_lie_side_by_side)
 }
 END_TEST
 
-/* A name of one cell, which is said to have so many bytes. */
+/* Claims @bytes bytes for a name of one cell. */
 static void track_said(uint64_t number, uint64_t parent, const char *name,
 		       uint16_t bytes)
 {
@@ -497,14 +491,12 @@ START_TEST(notes_many_lanes_have_a_limit)
 }
 END_TEST
 
-/* What malloc() has given out, and not got back. */
 static size_t memory_used(void)
 {
 	return mallinfo2().uordblks;
 }
 
-/* What was opened and never ended took memory beside the budget: what lanes
- * keep of a slice with a long argument, and the array of the lanes. */
+/* Long arguments and the array of lanes took memory beside the budget. */
 START_TEST(notes_open_slices_take_no_more_than_the_budget)
 {
 	const uint64_t budget = 8 << 20;
@@ -530,7 +522,6 @@ START_TEST(notes_open_slices_take_no_more_than_the_budget)
 }
 END_TEST
 
-/* A slice that begins, with a text of LONG_TEXT bytes. */
 #define LONG_TEXT 992
 
 static void begin_long_slice(uint64_t track, uint64_t handle)
@@ -548,7 +539,7 @@ static void begin_long_slice(uint64_t track, uint64_t handle)
 		run(0);
 }
 
-/* A daemon kept 800 MiB of them, and took 2 s to write that when it ended. */
+/* A daemon kept 800 MiB of them and took 2 s to write them at its end. */
 START_TEST(notes_open_slices_keep_little_unwritten)
 {
 	const uint64_t count = 40000;
@@ -577,10 +568,9 @@ START_TEST(notes_open_slices_keep_little_unwritten)
 }
 END_TEST
 
-/* --- stays ------------------------------------------------------------------
- */
+/* --- stays --------------------------------------------------------------- */
 
-/* A thread is on a CPU half of the time. */
+/* The thread spends half of its time on a CPU. */
 static bool half_on_cpu(struct thread *thread, uint64_t ns, uint64_t *on_ns,
 			uint64_t *unknown_ns)
 {
@@ -589,7 +579,7 @@ static bool half_on_cpu(struct thread *thread, uint64_t ns, uint64_t *on_ns,
 	return true;
 }
 
-/* Nobody knows it from 210 to 240. */
+/* Same, but nothing is known from 210 to 240. */
 static bool half_known(struct thread *thread, uint64_t ns, uint64_t *on_ns,
 		       uint64_t *unknown_ns)
 {
@@ -608,7 +598,6 @@ static void name_threads(void)
 	}
 }
 
-/* Thread @i tells @what of slice @handle, at @at ns. */
 static void at(int i, uint64_t at_ns, enum record_ext what, uint64_t handle)
 {
 	g_ns = g_rig->start_ns + 1000 + at_ns - 10;
@@ -616,7 +605,6 @@ static void at(int i, uint64_t at_ns, enum record_ext what, uint64_t handle)
 	ck_assert_int_eq(run(i), 0);
 }
 
-/* The sums of the only name. */
 static struct async_sums sums(void)
 {
 	size_t count;
@@ -661,8 +649,8 @@ START_TEST(notes_slice_is_busy_while_threads_are_inside)
 }
 END_TEST
 
-/* Both count as busy; the slice was idle where neither was inside. The second
- * stay cannot lie in the lane of the slice. */
+/* The slice is idle only without a thread. The second stay overlaps, so it
+ * needs another lane. */
 START_TEST(notes_threads_that_are_inside_at_once_count_twice)
 {
 	name_threads();
@@ -705,8 +693,7 @@ START_TEST(notes_thread_that_enters_twice_leaves_twice)
 }
 END_TEST
 
-/* Of a thread that does not end the slice itself nobody knows how long it was
- * on a CPU by then. */
+/* The CPU time of a thread that does not end the slice itself is unknown. */
 START_TEST(notes_slice_that_ends_is_left_by_all)
 {
 	struct async_sums all;
@@ -755,7 +742,7 @@ START_TEST(notes_stay_with_lost_switches_is_partly_unknown)
 }
 END_TEST
 
-/* The begin is taken in last, and is the earliest. */
+/* The begin arrives last but has the earliest clock. */
 START_TEST(notes_stays_are_in_the_order_of_clocks)
 {
 	name_threads();
@@ -797,7 +784,6 @@ START_TEST(notes_thread_that_ends_leaves_its_slices)
 }
 END_TEST
 
-/* Slices of the same handle lie inside of each other. */
 START_TEST(notes_thread_enters_the_innermost_slice)
 {
 	name_threads();
@@ -837,7 +823,6 @@ START_TEST(notes_stay_has_the_arguments_of_its_ends)
 }
 END_TEST
 
-/* A stay that goes on over the begin of a pause ends in it. */
 START_TEST(notes_stay_that_is_left_in_a_pause_has_its_end)
 {
 	at(0, 100, EXT_ASYNC_BEGIN, 1);
@@ -855,8 +840,7 @@ START_TEST(notes_stay_that_is_left_in_a_pause_has_its_end)
 }
 END_TEST
 
-/* What begins and never ends takes no more than the budget, and one thread is
- * inside of 256 slices at most. */
+/* No more than the budget, and 256 slices per thread. */
 START_TEST(notes_open_stays_are_bounded)
 {
 	for (uint64_t i = 1; i <= 300; i++) {
@@ -874,7 +858,6 @@ START_TEST(notes_open_stays_are_bounded)
 }
 END_TEST
 
-/* A slice is open for long, and threads come and go. */
 START_TEST(notes_many_stays_keep_little_unwritten)
 {
 	size_t before;
@@ -900,14 +883,13 @@ START_TEST(notes_many_stays_keep_little_unwritten)
 }
 END_TEST
 
-/* A program that makes names up has 1,000 rows, and the rest is counted. */
 START_TEST(notes_names_of_slices_are_bounded)
 {
 	char name[32];
 	const char *const texts[6] = { name };
 	size_t count;
 
-	/* The rig excludes one of them. */
+	/* The rig excludes one of the names. */
 	for (int i = 0; i < ASYNC_NAMES_MAX + 8; i++) {
 		uint32_t site;
 
@@ -927,6 +909,177 @@ START_TEST(notes_names_of_slices_are_bounded)
 }
 END_TEST
 
+/* --- requests ------------------------------------------------------------ */
+
+static void request(const char *text)
+{
+	struct record data[TRACEPARENT_BYTES / sizeof(struct record)] = { 0 };
+
+	memcpy(data, text, strlen(text));
+	ext(EXT_TRACEPARENT, ARRAY_SIZE(data), (uint32_t)strlen(text));
+	memcpy(&g_cells[g_count], data, sizeof(data));
+	g_count += ARRAY_SIZE(data);
+}
+
+START_TEST(notes_request_is_told_where_it_changes)
+{
+	static const char ids[] =
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+	begin(g_span);
+	ext(EXT_TRACE_ID, 2, 0);
+	cell(1, 2);
+	cell(3, 0);
+	request(ids);
+	request(ids);
+	request("00-no");
+	request(ids);
+	end(g_span);
+	ck_assert_int_eq(run(0), 0);
+	ck_assert_str_eq(
+		text(),
+		"main thread\n"
+		"  + work [cat] @a.c:0\n"
+		"    * request trace_id=\"01000000000000000200000000000000\""
+		" span_id=\"0300000000000000\"\n"
+		"    * request trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\""
+		" span_id=\"00f067aa0ba902b7\"\n"
+		"    * no request\n"
+		"    * request trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\""
+		" span_id=\"00f067aa0ba902b7\"\n"
+		"  -\n");
+	ck_assert_uint_eq(TOTAL(odd_traceparents), 1);
+	ck_assert_uint_eq(TOTAL(odd_notes), 0);
+}
+END_TEST
+
+START_TEST(notes_request_of_wrong_length_is_none)
+{
+	ext(EXT_TRACE_ID, 1, 0);
+	cell(1, 2);
+	ext(EXT_TRACEPARENT, 0, 55);
+	ext(EXT_TRACEPARENT, 1, EXT_VALUE_MAX);
+	cell(0, 0);
+	ext(EXT_TRACE_ID, 0, 0);
+	ck_assert_int_eq(run(0), 0);
+	ck_assert_str_eq(text(), "");
+	ck_assert_uint_eq(TOTAL(odd_traceparents), 2);
+	ck_assert_uint_eq(TOTAL(odd_notes), 2);
+}
+END_TEST
+
+static void text_arg(const char *key, const char *value)
+{
+	const struct note_arg head = {
+		.type = NOTE_STRING,
+		.key_bytes = (uint16_t)strlen(key),
+		.text_bytes = (uint32_t)strlen(value),
+		.value = strlen(value),
+	};
+	uint32_t keys = (uint32_t)(ALIGN_UP(strlen(key), 16) / 16);
+	uint32_t cells =
+		1 + keys + (uint32_t)(ALIGN_UP(strlen(value), 16) / 16);
+
+	ext(EXT_ARGS, cells, 1);
+	memset(&g_cells[g_count], 0, cells * sizeof(*g_cells));
+	memcpy(&g_cells[g_count], &head, sizeof(head));
+	memcpy(&g_cells[g_count + 1], key, strlen(key));
+	memcpy(&g_cells[g_count + 1 + keys], value, strlen(value));
+	g_count += cells;
+}
+
+/* For a span, an instant and an asynchronous slice. */
+START_TEST(notes_traceparent_is_the_request_of_its_annotation)
+{
+	static const char ids[] =
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+	text_arg("traceparent", ids);
+	begin(g_span);
+	text_arg("traceparent", "00-no");
+	ext(EXT_INSTANT, 0, g_span);
+	text_arg("traceparents", ids);
+	ext(EXT_INSTANT, 0, g_span);
+	end(g_span);
+	text_arg("traceparent", "00-none");
+	async(EXT_ASYNC_BEGIN, 77, 1);
+	async(EXT_ASYNC_END, 77, 1);
+	ck_assert_int_eq(run(0), 0);
+	ck_assert_str_eq(
+		text(),
+		"main thread\n"
+		"  + work [cat] @a.c:0 traceparent="
+		"\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba9\"..."
+		" (55 bytes)"
+		" trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\""
+		" span_id=\"00f067aa0ba902b7\"\n"
+		"    * work [cat] @a.c:0 traceparent=\"00-no\"\n"
+		"    * work [cat] @a.c:0 traceparents="
+		"\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba9\"..."
+		" (55 bytes)\n"
+		"  -\n"
+		"process / static\n"
+		"  + work [cat] @a.c:0 traceparent=\"00-none\"\n"
+		"  -\n");
+	ck_assert_uint_eq(TOTAL(odd_traceparents), 2);
+	ck_assert_uint_eq(TOTAL(odd_notes), 0);
+}
+END_TEST
+
+static void thread_request(uint8_t first)
+{
+	const struct trace_ids ids = { .trace = { first }, .span = { 3 } };
+
+	ext(EXT_REQUEST, 2, 0);
+	memset(&g_cells[g_count], 0, 2 * sizeof(*g_cells));
+	memcpy(&g_cells[g_count], &ids, sizeof(ids));
+	g_count += 2;
+}
+
+/* A thread's ids serve one annotation unless it has its own request. */
+START_TEST(notes_request_of_a_record_is_of_one_annotation)
+{
+	thread_request(1);
+	begin(g_span);
+	ext(EXT_INSTANT, 0, g_span);
+	thread_request(2);
+	text_arg("traceparent",
+		 "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+	ext(EXT_INSTANT, 0, g_span);
+	thread_request(0);
+	ext(EXT_INSTANT, 0, g_span);
+	ext(EXT_REQUEST, 1, 0);
+	cell(1, 2);
+	ext(EXT_INSTANT, 0, g_span);
+	ext(EXT_TRACE_ID, 2, 0);
+	cell(9, 0);
+	cell(0, 0);
+	thread_request(4);
+	ext(EXT_INSTANT, 0, g_span);
+	end(g_span);
+	ck_assert_int_eq(run(0), 0);
+	ck_assert_str_eq(
+		text(),
+		"main thread\n"
+		"  + work [cat] @a.c:0"
+		" trace_id=\"01000000000000000000000000000000\""
+		" span_id=\"0300000000000000\"\n"
+		"    * work [cat] @a.c:0\n"
+		"    * work [cat] @a.c:0 traceparent="
+		"\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba9\"..."
+		" (55 bytes)"
+		" trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\""
+		" span_id=\"00f067aa0ba902b7\"\n"
+		"    * work [cat] @a.c:0\n"
+		"    * work [cat] @a.c:0\n"
+		"    * request trace_id=\"09000000000000000000000000000000\""
+		" span_id=\"0000000000000000\"\n"
+		"    * work [cat] @a.c:0\n"
+		"  -\n");
+	ck_assert_uint_eq(TOTAL(odd_notes), 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("notes");
@@ -934,6 +1087,11 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, notes_argument_belongs_to_the_next_begin_alone);
+	tcase_add_test(tcase, notes_request_is_told_where_it_changes);
+	tcase_add_test(tcase, notes_request_of_wrong_length_is_none);
+	tcase_add_test(tcase,
+		       notes_traceparent_is_the_request_of_its_annotation);
+	tcase_add_test(tcase, notes_request_of_a_record_is_of_one_annotation);
 	tcase_add_test(tcase, notes_prefix_without_an_event_is_counted);
 	tcase_add_test(tcase, notes_prefix_told_twice_counts_once);
 	tcase_add_test(tcase, notes_prefix_of_a_function_is_left_out);

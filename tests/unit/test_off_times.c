@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The time of a thread off the CPU, and how sums that the kernel has counted
- * are shared out to the nodes of a tree.
+ * Time of a thread off the CPU, and spreading the kernel's sums over the nodes
+ * of a tree.
  */
-#include "collector/sched/off_times.h"
+#include "collector/replay/off_times.h"
 
 #include "collector/base/budget.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/cct_kernel.h"
-#include "collector/sched/kernel_event.h"
+#include "collector/replay/kernel_event.h"
 #include "tests/suite.h"
 
 #define F 0x1000
@@ -50,7 +50,6 @@ static void tell(struct cct_node *node, enum kernel_event_kind kind,
 	tell_value(node, kind, ns, 0);
 }
 
-/* A wait of @node from @ns on, of @blocked_ns. */
 static void wait_in(struct cct_node *node, uint64_t ns, uint64_t blocked_ns)
 {
 	tell(node, KERNEL_BLOCKED, ns);
@@ -77,7 +76,7 @@ START_TEST(time_off_the_cpu_is_that_of_the_innermost_node)
 }
 END_TEST
 
-/* A wait of G from @ns on, of @blocked_ns, that was read. */
+/* G waits from @ns on for @blocked_ns; @object and @call are known. */
 static void read_wait(uint64_t ns, uint64_t blocked_ns, const char *object,
 		      uint32_t call)
 {
@@ -131,8 +130,8 @@ START_TEST(sums_of_the_kernel_are_shared_out_by_switches)
 	wait_in(g_f, 100, 1000);
 	wait_in(g_g, 1200, 1000);
 	wait_in(g_g, 2300, 1000);
-	/* 300 on the CPU by stretches; the kernel charged 30 more, and of
-	 * the waits 60 were for a CPU */
+	/* Switches show 300 on the CPU; the kernel charged 330. Waits for a CPU
+	 * took 60. */
 	off_times_settle(&g_off, 330, 60);
 	ck_assert_uint_eq(g_off.sums.on_ns, 330);
 	ck_assert_uint_eq(g_off.sums.runnable_ns, 60);
@@ -175,8 +174,7 @@ START_TEST(anchor_settles_what_was_before_it)
 	tell_value(g_g, KERNEL_ANCHOR, 500, 310);
 	ck_assert_uint_eq(g_off.sums.on_ns, 310);
 	ck_assert_uint_eq(g_off.sums.runnable_ns, 40);
-	/* of the first wait 10 were charged and 40 spent waiting for a CPU,
-	 * and of the second none */
+	/* In the first wait 10 were charged, and 40 spent waiting for a CPU. */
 	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 50 + 100);
 	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 40);
 }
@@ -196,7 +194,7 @@ START_TEST(first_anchor_tells_what_was_before_the_recording)
 }
 END_TEST
 
-/* As kernel_events adds up what nobody has asked for. */
+/* Like sums that kernel_events made before the first request. */
 START_TEST(what_was_added_up_before_keeps_its_anchor)
 {
 	const struct kernel_event event[] = {
@@ -244,7 +242,6 @@ START_TEST(switching_takes_nothing_of_what_was_waited_for_cpus)
 }
 END_TEST
 
-/* The anchor has a wait for a CPU that ends only after it. */
 START_TEST(what_an_anchor_has_too_early_is_not_lost)
 {
 	tell(g_cct.root, KERNEL_START, 0);
@@ -287,7 +284,7 @@ START_TEST(preemption_that_was_no_delay_is_no_waiting_for_a_cpu)
 }
 END_TEST
 
-/* 200 on a CPU, 100 blocked in f, then 400 of which nothing is known. */
+/* 200 on a CPU, 100 blocked in f, then 400 unknown. */
 static void lose_400(void)
 {
 	tell(g_cct.root, KERNEL_START, 0);
@@ -353,7 +350,7 @@ START_TEST(total_of_a_recursive_function_has_each_time_once)
 }
 END_TEST
 
-/* So far, in the middle of whatever the thread does. */
+/* Up to any moment, inside any state of the thread. */
 START_TEST(time_on_the_cpu_so_far_knows_what_is_unknown)
 {
 	uint64_t unknown;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of options and its parser: every value of every kind at its limits,
- * and that what stands in opts.def twice, or in the order of an enum elsewhere,
- * agrees.
+ * The table of options and its parser: values of each kind at their limits.
+ * Facts that opts.def repeats, or that follow the order of an enum, must agree.
  */
 #include "collector/options/opts.h"
 #include "tests/suite.h"
@@ -22,10 +21,8 @@
 #include "collector/show/summary_print.h"
 #include "shared/compiler.h"
 
-/* --- the table ---------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
-/* In a help text, with no letter on either side. */
 static bool has_word(const char *text, const char *word)
 {
 	const char *at = text;
@@ -52,7 +49,6 @@ START_TEST(opts_help_tells_every_word)
 }
 END_TEST
 
-/* Every line of --help fits into a terminal, and has no blank at its end. */
 START_TEST(opts_help_fits_into_80_columns)
 {
 	char *text = NULL;
@@ -72,7 +68,6 @@ START_TEST(opts_help_fits_into_80_columns)
 }
 END_TEST
 
-/* Two options of one command have two names. */
 START_TEST(opts_names_of_a_command_differ)
 {
 	for (size_t i = 0; i < OPT_COUNT; i++) {
@@ -91,7 +86,6 @@ START_TEST(opts_names_of_a_command_differ)
 }
 END_TEST
 
-/* What perfrec record hands on is an option of both, by one name. */
 START_TEST(opts_forwarded_is_of_the_collector_too)
 {
 	const uint32_t both = IN_COLLECT | IN_RECORD;
@@ -103,7 +97,6 @@ START_TEST(opts_forwarded_is_of_the_collector_too)
 }
 END_TEST
 
-/* The words stand in the order of an enum of somebody else's. */
 START_TEST(opts_words_stand_in_the_order_of_their_enum)
 {
 	static const struct {
@@ -131,8 +124,6 @@ START_TEST(opts_words_stand_in_the_order_of_their_enum)
 }
 END_TEST
 
-/* The keys of each view, which the view knows, are words of --sort; and the
- * other way round. */
 START_TEST(opts_sort_has_the_keys_of_all_views)
 {
 	const char *const *views = opts_rows[OPT_VIEW].choices;
@@ -190,8 +181,7 @@ START_TEST(opts_defaults_are_the_constants)
 }
 END_TEST
 
-/* --- values ------------------------------------------------------------------
- */
+/* --- values -------------------------------------------------------------- */
 
 static const struct {
 	enum opts_id id;
@@ -252,7 +242,7 @@ END_TEST
 
 static const struct {
 	enum opts_id id;
-	const char *text, *want; /* that is said */
+	const char *text, *want; /* part of the message */
 } bad[] = {
 	{ OPT_DEPTH, "0", "give a number from 1 to 65535" },
 	{ OPT_DEPTH, "65536", "give a number from 1 to 65535" },
@@ -351,8 +341,7 @@ static bool is_taken(enum opts_id id, uint64_t number)
 	return opts_value_read(&value);
 }
 
-/* Of every row with a range: its ends are taken, and what lies beyond is not.
- */
+/* Each row accepts the ends of its range and refuses values beyond. */
 START_TEST(opts_range_holds)
 {
 	const struct opts_row *row = &opts_rows[_i];
@@ -370,7 +359,6 @@ START_TEST(opts_range_holds)
 }
 END_TEST
 
-/* A sentence that is cut would be a bad answer. */
 START_TEST(opts_value_want_has_room)
 {
 	char want[OPTS_TEXT_BYTES], more[2 * OPTS_TEXT_BYTES];
@@ -395,10 +383,9 @@ START_TEST(opts_list_is_a_sentence)
 }
 END_TEST
 
-/* --- command lines -----------------------------------------------------------
- */
+/* --- command lines ------------------------------------------------------- */
 
-struct seen { /* what opts_parse() has called back with */
+struct seen { /* calls of opts_parse() back */
 	char text[256];
 	size_t defaults;
 };
@@ -416,7 +403,6 @@ static int take_seen(void *to, const struct opts_value *value)
 	return value->id == OPT_FOLLOW ? OPTS_FAILED : OPTS_GO_ON;
 }
 
-/* Parses the words of @line; @seen gets what is called back. */
 static int parse(enum opts_command command, const char *line, struct seen *seen)
 {
 	static char words[256];
@@ -447,7 +433,7 @@ START_TEST(opts_parse_calls_back_in_order)
 	ck_assert_str_eq(seen.text, "-o=d --depth=3 -q= --filter=a ");
 	ck_assert_int_eq(optind, 7);
 	ck_assert_uint_eq(seen.defaults, defaults);
-	/* Options of report and ctl may stand behind. */
+	/* report and ctl accept options behind their arguments. */
 	ck_assert_int_eq(parse(CMD_CTL, "ctl list --json", &seen), OPTS_GO_ON);
 	ck_assert_str_eq(seen.text, "--json= ");
 	ck_assert_int_eq(optind, 2);
@@ -477,8 +463,8 @@ START_TEST(opts_parse_refuses_what_is_wrong)
 		{ CMD_RECORD, "record -o" },
 		{ CMD_RECORD, "record --json=1" },
 		{ CMD_RECORD, "record --depth 0" },
-		{ CMD_RECORD, "record --s" }, /* two begin so */
-		{ CMD_RECORD, "record --view cpu" }, /* of another */
+		{ CMD_RECORD, "record --s" }, /* ambiguous */
+		{ CMD_RECORD, "record --view cpu" }, /* of another command */
 		{ CMD_CC, "cc -O2" },
 		{ CMD_MAIN, "perfrec --json" },
 	};
@@ -503,8 +489,7 @@ START_TEST(opts_commands_have_their_names)
 }
 END_TEST
 
-/* --- spelling ----------------------------------------------------------------
- */
+/* --- spelling ------------------------------------------------------------ */
 
 START_TEST(spelling_nearest_is_the_one_that_was_meant)
 {
@@ -513,7 +498,7 @@ START_TEST(spelling_nearest_is_the_one_that_was_meant)
 	static const struct {
 		const char *text, *meant;
 	} cases[] = {
-		{ "--fitler", "--filter" }, /* exchanged */
+		{ "--fitler", "--filter" }, /* exchanged letters */
 		{ "--filtre", "--filter" },
 		{ "--flter", "--filter" },
 		{ "--depthh", "--depth" },
@@ -545,7 +530,7 @@ START_TEST(spelling_nearest_of_two_is_none)
 
 	ck_assert_ptr_null(spelling_nearest("--maz-size", 10, words, 2));
 	ck_assert_ptr_eq(spelling_nearest("--max-siz", 9, words, 2), words[0]);
-	/* Only what counts is compared. */
+	/* The comparison ends at the length. */
 	ck_assert_ptr_eq(spelling_nearest("--max-size=4G", 10, words, 2),
 			 words[0]);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cold packets, unpacked again: what a reader needs is in them, strings
- * are made whole, and a buffer that is too small stays untouched beyond its
- * end.
+ * Unpacks the cold packets: they contain all required fields, strings are
+ * repaired, and a short buffer is never overrun.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ typedef Perfetto__Protos__TrackEvent pb_event;
 static uint8_t g_buffer[1 << 20];
 static pb_trace *g_trace;
 
-/* @bytes at g_buffer as messages; freed by the fixture. */
+/* The fixture frees the messages. */
 static void unpack(size_t bytes, size_t packets)
 {
 	ck_assert_uint_gt(bytes, 0);
@@ -96,8 +95,9 @@ END_TEST
 START_TEST(out_perfetto_process_has_its_command_line)
 {
 	char *const cmdline[] = { "./app", "-x", "", NULL };
-	const struct out_process process = { UINT64_MAX, 4711, "app", cmdline,
-					     123 };
+	char *const labels[] = { "service.name=app", "\xff", NULL };
+	const struct out_process process = { UINT64_MAX, 4711, "app",
+					     cmdline,	 123,  labels };
 	Perfetto__Protos__ProcessDescriptor *message;
 
 	unpack(out_perfetto_process(g_buffer, sizeof(g_buffer), &process), 1);
@@ -110,6 +110,9 @@ START_TEST(out_perfetto_process_has_its_command_line)
 	ck_assert_uint_eq(message->n_cmdline, 3);
 	ck_assert_str_eq(message->cmdline[1], "-x");
 	ck_assert_str_eq(message->cmdline[2], "");
+	ck_assert_uint_eq(message->n_process_labels, 2);
+	ck_assert_str_eq(message->process_labels[0], "service.name=app");
+	ck_assert_str_eq(message->process_labels[1], "?");
 }
 END_TEST
 
@@ -117,7 +120,7 @@ START_TEST(out_perfetto_process_with_many_arguments_is_cut)
 {
 	enum { ARGUMENTS = 5000, SIZE = 4096 };
 	static char *cmdline[ARGUMENTS + 1];
-	const struct out_process process = { 1, 2, "cc", cmdline, 0 };
+	const struct out_process process = { 1, 2, "cc", cmdline, 0, NULL };
 	Perfetto__Protos__ProcessDescriptor *message;
 
 	for (size_t i = 0; i < ARGUMENTS; i++)
@@ -337,8 +340,8 @@ START_TEST(out_perfetto_text_that_is_no_utf8_is_repaired)
 	check_clean("a\xff"
 		    "b\xfe",
 		    "a?b?");
-	check_clean("\x80", "?"); /* continuation alone */
-	check_clean("\xc3", "?"); /* cut */
+	check_clean("\x80", "?"); /* lone continuation byte */
+	check_clean("\xc3", "?"); /* truncated */
 	check_clean("\xe2\x82", "??");
 	check_clean("\xe2(\xa1", "?(?");
 	check_clean("\xc0\xaf", "??"); /* overlong */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the encoder of switches was told is in the packets, as an importer of
- * the format finds it: each CPU has a chain of switches, and the thread that
- * leaves is the one that came.
+ * The encoder of switches, read like an importer reads the format: each CPU has
+ * a chain of switches, and a thread leaves after it came.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,13 +21,12 @@ typedef Perfetto__Protos__FtraceEventBundle__CompactSched pb_sched;
 #define SEQUENCE 300
 #define CPUS 4
 
-/* A switch, as an importer sees it. */
 struct seen {
 	uint32_t cpu;
 	uint64_t ns;
 	pid_t left, came;
 	int64_t state;
-	bool lost; /* it is the first one after a loss */
+	bool lost; /* first switch after a loss */
 };
 
 static uint8_t g_bytes[1 << 24];
@@ -61,7 +59,7 @@ static void stop(void)
 	ck_assert_ptr_null(g_sched);
 }
 
-/* The thread that the last switch of each CPU brought; -1: it had none. */
+/* -1: none */
 static pid_t g_last[CPUS];
 
 static void see_bundle(const pb_bundle *bundle)
@@ -86,7 +84,7 @@ static void see_bundle(const pb_bundle *bundle)
 		ns += sched->switch_timestamp[i];
 		ck_assert_int_eq(sched->switch_next_prio[i], 120);
 		ck_assert_uint_eq(sched->switch_next_comm_index[i], 0);
-		/* Perfetto shows nothing of the first one. */
+		/* Perfetto ignores the first switch. */
 		if (*last >= 0)
 			g_seen[g_seen_count++] = (struct seen){
 				bundle->cpu,
@@ -100,7 +98,6 @@ static void see_bundle(const pb_bundle *bundle)
 	}
 }
 
-/* Flushes, and fills g_seen. */
 static void see(void)
 {
 	pb_trace *trace;
@@ -110,7 +107,7 @@ static void see(void)
 	trace = perfetto__protos__trace__unpack(NULL, g_count, g_bytes);
 	ck_assert_ptr_nonnull(trace);
 	ck_assert_uint_eq(trace->n_packet, g_packets);
-	/* Nothing is in it that the format does not have. */
+	/* Packing again must give the same size: no unknown fields. */
 	ck_assert_uint_eq(perfetto__protos__trace__get_packed_size(trace),
 			  g_count);
 	for (size_t i = 0; i < trace->n_packet; i++) {
@@ -173,7 +170,7 @@ END_TEST
 
 START_TEST(out_sched_has_a_thread_that_was_there_before)
 {
-	/* The only thing that is known of 5 is when it left. */
+	/* Only the end of thread 5's stay is known. */
 	out_sched_out(g_sched, 2, 1000, 5, OUT_SCHED_PREEMPTED);
 	see();
 	ck_assert_uint_eq(g_seen_count, 1);
@@ -185,7 +182,7 @@ START_TEST(out_sched_closes_a_thread_that_nobody_saw_leave)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
 	out_sched_in(g_sched, 0, 2000, 6);
-	out_sched_in(g_sched, 0, 2100, 6); /* it is there */
+	out_sched_in(g_sched, 0, 2100, 6); /* already there */
 	out_sched_out(g_sched, 0, 3000, 7, OUT_SCHED_BLOCKED);
 	out_sched_out(g_sched, 0, 4000, 8, OUT_SCHED_BLOCKED);
 	see();
@@ -220,10 +217,10 @@ START_TEST(out_sched_closes_the_thread_at_a_loss)
 	out_sched_in(g_sched, 1, 1000, 6);
 	out_sched_lost(g_sched, 0, 1200);
 	out_sched_in(g_sched, 0, 9000, 6);
-	out_sched_lost(g_sched, 3, 9500); /* nothing was told of it before */
+	out_sched_lost(g_sched, 3, 9500); /* first event of CPU 3 */
 	see();
 	ck_assert_uint_eq(g_seen_count, 5);
-	/* As the packets come: a loss hands over what was before it. */
+	/* A loss flushes the events before it. */
 	check(0, (struct seen){ 0, 1000, 0, 5, 0, false });
 	check(1, (struct seen){ 1, 1000, 0, 6, 0, false });
 	check(2, (struct seen){ 0, 1200, 5, 0, 128, true });
@@ -296,7 +293,7 @@ START_TEST(out_sched_must_have_cpus_and_a_sequence)
 	ck_assert_int_eq(out_sched_new(0, 1, keep, g_bytes, &other), -EINVAL);
 	ck_assert_int_eq(out_sched_new(1, 0, keep, g_bytes, &other), -EINVAL);
 	ck_assert_ptr_null(other);
-	/* More CPUs than Perfetto takes. */
+	/* Perfetto limits the number of CPUs. */
 	ck_assert_int_eq(out_sched_new(UINT32_MAX, 1, keep, g_bytes, &other),
 			 0);
 	out_sched_in(other, OUT_SCHED_CPUS_MAX, 1000, 5);
@@ -306,13 +303,13 @@ START_TEST(out_sched_must_have_cpus_and_a_sequence)
 }
 END_TEST
 
-/* Only a switch ends the state of a thread that is on no CPU. */
+/* Only a switch ends the state of a thread without a CPU. */
 START_TEST(out_sched_ends_the_state_of_a_thread_that_sleeps)
 {
 	out_sched_in(g_sched, 0, 1000, 77);
 	out_sched_out(g_sched, 0, 1100, 77, OUT_SCHED_BLOCKED);
 	out_sched_in(g_sched, 0, 1200, 78);
-	/* Thread 78 is of another process, which goes on. */
+	/* Thread 78 belongs to another process, which continues. */
 	out_sched_unknown(g_sched, 0, 1300, 77);
 	out_sched_unknown(g_sched, 0, 1400, 78);
 	out_sched_unknown(g_sched, 0, 1500, 77);
@@ -328,13 +325,11 @@ END_TEST
 
 static uint64_t g_random;
 
-/* Fewer than @limit. */
 static uint32_t below(uint32_t limit)
 {
 	return (uint32_t)(next_random(&g_random) >> 32) % limit;
 }
 
-/* Steps of any size, thread ids of any length. */
 static void tell_stretch(uint32_t cpu, uint64_t *ns, struct seen *in,
 			 struct seen *out)
 {
@@ -376,8 +371,7 @@ START_TEST(out_sched_keeps_all_switches_of_all_cpus)
 }
 END_TEST
 
-/* What is told in the order of time: a packet has nothing that is earlier than
- * what its CPU had before, and no packet that follows has. */
+/* No packet may contain events older than an earlier packet of its CPU. */
 START_TEST(out_sched_hands_over_what_all_cpus_had)
 {
 	enum { STRETCHES = 5000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The collector's copy of the shim's code: each kind can be timed, over and
- * over, and nothing else of it has come with it.
+ * The collector's copy of the shim's code: each kind can be timed repeatedly,
+ * and the copy has no other effects.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -33,10 +33,8 @@ END_TEST
 
 #define TRIES 20
 
-/* Together they are the time of a loop, which has the calls of the hooks, too;
- * so they are not less than what the hooks take longer than empty ones. Another
- * program may have half of the CPU's core for one of the two, and on a busy
- * machine nearly all of the CPU: then they are timed again. */
+/* The halves add up to a loop around the hooks, so they exceed the hooks' net
+ * cost. Other programs disturb it, hence the repetition. */
 START_TEST(own_cost_has_two_halves)
 {
 	static const enum own_cost_kind kinds[] = { OWN_COST_SPAN,
@@ -72,7 +70,7 @@ START_TEST(own_cost_of_a_stack_is_more_than_none)
 }
 END_TEST
 
-/* Where the kernel samples nobody, a sample by it has no cost. */
+/* 0: the kernel takes no samples here. */
 START_TEST(own_cost_of_a_cpu_sample)
 {
 	for (uint32_t bytes = 0; bytes <= STACK_BYTES_MAX;
@@ -101,7 +99,7 @@ static void *time_each_kind(void *unused)
 	return unused;
 }
 
-/* Recordings of a daemon end at the same time. */
+/* Recordings of a daemon may end at the same time. */
 START_TEST(own_cost_is_timed_by_several_threads)
 {
 	pthread_t thread[4];
@@ -115,8 +113,7 @@ START_TEST(own_cost_is_timed_by_several_threads)
 }
 END_TEST
 
-/* The shim defines both, and would come before the C library. Sanitizers have a
- * malloc() of their own. */
+/* The shim's definitions would precede libc's; sanitizers have their own. */
 START_TEST(own_cost_interposes_nothing)
 {
 	static const char *const names[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one way to make a file in the folder of a recording.
+ * All files of a recording's folder are created here.
  */
 #include "collector/output/own_files.h"
 
@@ -46,7 +46,6 @@ static void teardown(void)
 	close(g_dir_fd);
 }
 
-/* What the table does not have, or has as something else, cannot be made. */
 START_TEST(only_what_the_table_has)
 {
 	static const char *const wrong[] = {
@@ -71,7 +70,7 @@ START_TEST(only_what_the_table_has)
 }
 END_TEST
 
-/* At every moment the folder is perfrec's alone, and can be cleared. */
+/* At any time the folder counts as perfrec's own and can be cleared. */
 START_TEST(what_is_made_is_own)
 {
 	static const char *const names[] = {
@@ -111,7 +110,6 @@ START_TEST(discarded_is_gone)
 	close(own_files_create(g_dir_fd, "trace.pftrace", O_APPEND));
 	own_files_discard(g_dir_fd, "trace.pftrace");
 	expect_folder(0, 0);
-	/* Nor is what could not get its name left behind. */
 	close(own_files_create(g_dir_fd, "wall.pb.gz", 0));
 	ck_assert_int_eq(mkdirat(g_dir_fd, "wall.pb.gz", 0700), 0);
 	ck_assert_int_eq(own_files_keep(g_dir_fd, "wall.pb.gz"), -EISDIR);
@@ -137,7 +135,6 @@ static void put_folder(const char *name)
 #define ONE "snapshots/0001-101500-call"
 #define WHY "{\"perfrec\": {}}"
 
-/* A snapshot, and another that was not finished. */
 static void put_snapshots(void)
 {
 	put_folder("snapshots");
@@ -162,7 +159,6 @@ START_TEST(snapshots_are_own)
 }
 END_TEST
 
-/* Whatever is no snapshot keeps all of the folder. */
 START_TEST(what_is_beside_snapshots_keeps_them)
 {
 	static const char *const others[] = {
@@ -191,7 +187,6 @@ START_TEST(what_is_beside_snapshots_keeps_them)
 		ck_assert_int_eq(
 			unlinkat(g_dir_fd, other, i % 2 ? AT_REMOVEDIR : 0), 0);
 	}
-	/* Nor are links followed. */
 	ck_assert_int_eq(renameat(g_dir_fd, "snapshots", g_dir_fd, "moved"), 0);
 	ck_assert_int_eq(symlinkat("moved", g_dir_fd, "snapshots"), 0);
 	expect_folder(0, 2);
@@ -226,6 +221,92 @@ START_TEST(one_snapshot_is_removed)
 }
 END_TEST
 
+#define WINDOW "17-4"
+#define HIDDEN ".18-4"
+#define MARK WINDOW ".sent-0123456789abcdef"
+
+/* A window that one of several servers has, and another that is not whole. */
+static void put_windows(void)
+{
+	int fd;
+
+	put_folder(".push");
+	put_file(".push/push.json", "{}");
+	put_file(".push/" WINDOW, "{}");
+	put_file(".push/" MARK, "");
+	fd = openat(g_dir_fd, ".push", O_RDONLY | O_DIRECTORY);
+	close(own_files_create_window(fd, HIDDEN));
+	ck_assert_int_eq(own_files_create_window(fd, HIDDEN), -EEXIST);
+	ck_assert_int_eq(own_files_create_window(fd, "notes"), -EINVAL);
+	close(fd);
+	ck_assert(is_there(".push/" HIDDEN));
+}
+
+START_TEST(windows_are_own)
+{
+	put_windows();
+	expect_folder(1, 0);
+	ck_assert_uint_eq(own_files_remove_left(g_dir_fd).windows, 1);
+	ck_assert(!is_there(".push/" HIDDEN));
+	ck_assert(is_there(".push/" WINDOW));
+	own_files_remove(g_dir_fd);
+	ck_assert(!is_there(".push"));
+}
+END_TEST
+
+START_TEST(what_is_beside_windows_keeps_them)
+{
+	static const char *const others[] = {
+		".push/notes",
+		".push/17",
+		".push/17-",
+		".push/17-4.pb.gz",
+		".push/17-4.sent-notes",
+		".push/.sent-0123456789abcdef",
+	};
+
+	put_windows();
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(others); i++) {
+		const char *other = others[i / 2];
+
+		if (i % 2)
+			put_folder(other);
+		else
+			put_file(other, "mine");
+		expect_folder(0, 1);
+		own_files_remove(g_dir_fd);
+		ck_assert(is_there(".push/" WINDOW));
+		ck_assert_int_eq(
+			unlinkat(g_dir_fd, other, i % 2 ? AT_REMOVEDIR : 0), 0);
+	}
+	/* A folder is no window, whatever its name. */
+	put_folder(".push/19-4");
+	expect_folder(0, 1);
+	unlinkat(g_dir_fd, ".push/19-4", AT_REMOVEDIR);
+	own_files_remove(g_dir_fd);
+	expect_folder(0, 0);
+}
+END_TEST
+
+START_TEST(one_window_is_removed)
+{
+	int fd;
+
+	put_windows();
+	put_folder(".push/19-4");
+	fd = openat(g_dir_fd, ".push", O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(own_files_remove_window(fd, "push.json"), -EINVAL);
+	ck_assert_int_eq(own_files_remove_window(fd, "19-4"), -EINVAL);
+	ck_assert_int_eq(own_files_remove_window(fd, WINDOW), 0);
+	ck_assert(!is_there(".push/" WINDOW));
+	ck_assert(is_there(".push/" MARK));
+	close(fd);
+	unlinkat(g_dir_fd, ".push/19-4", AT_REMOVEDIR);
+	own_files_remove(g_dir_fd);
+	expect_folder(0, 0);
+}
+END_TEST
+
 /* Other tools write a file of this name, too. */
 START_TEST(another_why_is_foreign)
 {
@@ -253,6 +334,9 @@ int main(void)
 	tcase_add_test(tests, discarded_is_gone);
 	tcase_add_test(tests, snapshots_are_own);
 	tcase_add_test(tests, what_is_beside_snapshots_keeps_them);
+	tcase_add_test(tests, windows_are_own);
+	tcase_add_test(tests, what_is_beside_windows_keeps_them);
+	tcase_add_test(tests, one_window_is_removed);
 	tcase_add_test(tests, one_snapshot_is_removed);
 	tcase_add_test(tests, another_why_is_foreign);
 	failed = suite_run(suite);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * packet_window, by way of trace_cut: what a cut of a trace has, packet by
- * packet; and cut_ranges. tests/e2e/trace/cut.sh has real recordings.
+ * packet_window, called by trace_cut: the packets of a cut, and cut_ranges.
+ * tests/e2e/trace/cut.sh cuts real recordings.
  */
 #include "collector/cut/packet_window.h"
 
@@ -27,7 +27,7 @@
 #define SEQUENCE 5
 #define SECOND_SEQUENCE 6
 #define SHARED_SEQUENCE 7 /* its events name their tracks */
-#define SECOND 23 /* the uuid of the second thread */
+#define SECOND 23 /* uuid of the second thread */
 #define COUNTER 24
 #define LANE 25
 #define MAIN 1
@@ -80,15 +80,13 @@ static void write_head(void)
 	wrote(out_track_sequence(ROOM, SHARED_SEQUENCE));
 }
 
-/* A value of the counter. */
 static void write_value(uint64_t ns, int64_t value)
 {
 	wrote(out_track_value(ROOM, SHARED_SEQUENCE, COUNTER, START_NS + ns,
 			      value));
 }
 
-/* A begin called @name on the lane, or an end if that is NULL, with a flow that
- * ends there and one that does not. */
+/* @name NULL: an end. One of its flows ends there, the other does not. */
 static void write_lane(uint64_t ns, const char *name)
 {
 	struct bytes fields = { 0 };
@@ -142,7 +140,7 @@ static void write_trace(void)
 	write_calls();
 }
 
-/* --- a cut, as text --- */
+/* --- cuts as text --- */
 
 static FILE *open_memory(const void *bytes, size_t count, char path[32])
 {
@@ -173,9 +171,9 @@ static void tell_arguments(const struct trace_reader *reader,
 		fprintf(text, "%s%d", ends ? "^" : "~", (int)id);
 }
 
-/* "main@10<5 " begins, and began truly at 5; "/main@20> " ends, and goes on;
- * '.' for each slice around it; "=7@10 " is a value. Behind "~" and "^" are
- * flows that begin and end. */
+/* "main@10<5 " begins, clipped from 5; "/main@20> " ends, clipped; a '.'
+ * precedes them for each enclosing slice; "=7@10 " is a value. "~" and "^"
+ * precede flows that begin and end. */
 static void tell(const struct trace_reader *reader, struct trace_event *event,
 		 FILE *text)
 {
@@ -209,7 +207,7 @@ static void tell_trace(const char *path, char told[TOLD_BYTES])
 	ck_assert_int_eq(fclose(text), 0);
 }
 
-/* Pairs of times after START_NS, to -1. */
+/* Pairs of times after START_NS, up to -1. */
 static struct cut_ranges make_ranges(const int *times)
 {
 	struct cut_ranges ranges = { 0 };
@@ -223,7 +221,6 @@ static struct cut_ranges make_ranges(const int *times)
 	return ranges;
 }
 
-/* Cuts @times out of the trace that was written, and tells the cut. */
 static struct trace_cut_result cut(const int *times,
 				   const struct cut_threads *threads,
 				   bool compress, char told[TOLD_BYTES])
@@ -287,7 +284,7 @@ START_TEST(window_is_half_open)
 	check_cut(TIMES(100, 200),
 		  "main@100<10 .leaf@100 ./leaf@200> /main@200> "
 		  "late@100<5 /late@200> ");
-	/* What ends at the begin of a range was open there. */
+	/* A slice that ends at the start of a range was open there. */
 	check_cut(TIMES(25, 26), "main@25<10 .leaf@25<20 ./leaf@25 /main@26> "
 				 "late@25<5 /late@26> ");
 	check_cut(TIMES(26, 27), "main@26<10 /main@27> late@26<5 /late@27> ");
@@ -345,13 +342,13 @@ START_TEST(window_counts_what_it_has)
 }
 END_TEST
 
-/* --- what is not sliced --- */
+/* --- other events --- */
 
 START_TEST(window_has_the_last_value_before)
 {
 	g_bytes = 0;
 	write_head();
-	/* Several threads may write values: in any order. */
+	/* Threads may write values in any order. */
 	write_value(300, 3);
 	write_value(100, 1);
 	write_value(200, 2);
@@ -360,7 +357,7 @@ START_TEST(window_has_the_last_value_before)
 	check_cut(TIMES(250, 350), "=3@300 =2@250 ");
 	check_cut(TIMES(200, 210), "=2@200 ");
 	check_cut(TIMES(50, 60), "");
-	/* Between two ranges, and not twice. */
+	/* Only values between the ranges, and each once. */
 	check_cut(TIMES(150, 160, 170, 180, 250, 260), "=1@150 =2@250 ");
 }
 END_TEST
@@ -445,8 +442,8 @@ static void put_switches(void *context, const void *packets, size_t bytes)
 }
 
 /* Thread 8 runs on CPU 0 from 0 to 100 and from 250 to 280, and on CPU 1 from
- * 120 to 150; between it sleeps. Thread 9 runs on CPU 1 from 50 to 110, is
- * preempted, and runs again from 160 on. Of CPU 1 the file has all first. */
+ * 120 to 150; it sleeps in between. Thread 9 runs on CPU 1 from 50 to 110, is
+ * preempted, and runs again from 160 on. CPU 1 comes first in the file. */
 static void write_switches(void)
 {
 	struct out_sched *sched;
@@ -479,7 +476,7 @@ static void check_between(const struct trace_sched *sched, int64_t tid,
 	ck_assert_uint_eq(sums.unknown, expected.unknown);
 }
 
-/* The cut of @times has been read by trace_sched, and is kept at @path. */
+/* The cut stays at @path. */
 static struct trace_sched *cut_switches(const int *times, char path[32],
 					FILE **out)
 {
@@ -517,7 +514,7 @@ START_TEST(window_knows_what_threads_do_when_it_begins)
 		      (struct trace_sched_sums){ .on_cpu = 100 });
 	trace_sched_free(&sched);
 	fclose(out);
-	/* 9 is preempted; 8 sleeps since it left another CPU. */
+	/* 9 is preempted; 8 sleeps after running on another CPU. */
 	sched = cut_switches(TIMES(115, 170), path, &out);
 	check_between(sched, 8, 115, 170,
 		      (struct trace_sched_sums){ .on_cpu = 30, .waited = 25 });
@@ -529,8 +526,7 @@ START_TEST(window_knows_what_threads_do_when_it_begins)
 }
 END_TEST
 
-/* A thread is described where its first calls are, and that may be behind its
- * switches. */
+/* A description precedes the first call but may follow switches. */
 START_TEST(window_describes_a_thread_that_comes_after_its_switches)
 {
 	struct trace_sched *sched;
@@ -561,10 +557,9 @@ START_TEST(window_describes_a_thread_that_comes_after_its_switches)
 }
 END_TEST
 
-/* --- state that comes from elsewhere --- */
+/* --- state from elsewhere --- */
 
-/* The state at 210 of the worker, as packets: an index has it without what is
- * before. What follows has steps from there. */
+/* As an index gives it, without the packets before. */
 START_TEST(window_takes_a_state_that_is_given_as_packets)
 {
 	const struct out_thread thread = { .uuid = THREAD,
@@ -596,7 +591,7 @@ END_TEST
 START_TEST(window_takes_a_sequence_that_starts_again)
 {
 	write_trace();
-	/* In the range: the names are the cut's no more. */
+	/* Invalidates the names of the cut inside the range. */
 	write_thread(SECOND, SECOND_SEQUENCE, 9, "second");
 	encoder_init(&g_encoder, SECOND_SEQUENCE, START_NS);
 	write_begin(DEEP, 240);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bytes of columns, as docs/PAGE.md has them.
+ * Bytes of columns, as docs/PAGE.md describes them.
  */
 #include <string.h>
 

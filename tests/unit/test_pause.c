@@ -79,7 +79,7 @@ START_TEST(pause_many_keeps_the_last)
 		AT(i * 100 + 49, true, i * 100, i * 100 + 50);
 		AT(i * 100 - 1, false, i * 100 - 50, i * 100);
 	}
-	/* What is forgotten was no pause. */
+	/* Forgotten pauses count as none. */
 	AT(100, false, 0, (1000 - PAUSES_KEPT + 2) * 100);
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records out of buffers that the test fills as the kernel does, rightly or
- * not: none of the kernel's is opened.
+ * Reads buffers that the test fills like the kernel, correctly or not. No
+ * kernel buffer is opened.
  */
 #include "collector/samples/perf_buffers.h"
 
@@ -19,8 +19,7 @@
 #define DATA_BYTES 8192u
 #define ID 0x1122334455667788u
 
-/* --- the kernel's side ------------------------------------------------------
- */
+/* --- the kernel's side --------------------------------------------------- */
 
 static struct perf_buffers g_buffers;
 static struct perf_buffer g_buffer[BUFFERS];
@@ -61,7 +60,6 @@ static void teardown(void)
 		munmap(g_buffer[i].page, page_bytes() + DATA_BYTES);
 }
 
-/* A record that is being made. */
 struct made {
 	uint8_t bytes[4096];
 	size_t count;
@@ -93,7 +91,7 @@ static void add_ids(struct made *made, int32_t first, int32_t second)
 	add(made, &second, sizeof(second));
 }
 
-/* What sample_id_all puts behind a record that is no sample. */
+/* sample_id_all puts this behind all records except samples. */
 static void add_trailer_at(struct made *made, uint64_t ns)
 {
 	add_ids(made, 70, 71);
@@ -115,7 +113,6 @@ static void set_size(struct made *made, size_t size)
 	memcpy(made->bytes, &header, sizeof(header));
 }
 
-/* Writes @count bytes where the head of buffer @i is, and moves that on. */
 static void write_bytes(int i, const uint8_t *bytes, size_t count)
 {
 	struct perf_event_mmap_page *page = g_buffer[i].page;
@@ -148,7 +145,7 @@ static void write_exit(int i, int32_t pid)
 	write_exit_at(i, pid, 5000);
 }
 
-/* The first part of a sample: what follows depends on @abi. */
+/* The first part of a sample; the rest depends on @abi. */
 static struct made begin_sample(uint16_t misc, uint64_t abi)
 {
 	struct made made = begin(PERF_RECORD_SAMPLE, misc);
@@ -167,7 +164,7 @@ static void add_regs(struct made *made)
 		add_u64(made, 100 + i);
 }
 
-/* @asked bytes of stack, of which @used are said to have been copied. */
+/* Adds @asked bytes of stack and claims that @used were copied. */
 static void add_stack(struct made *made, size_t asked, uint64_t used)
 {
 	uint8_t stack[1024];
@@ -187,8 +184,7 @@ static bool is_stack(const uint8_t *stack, size_t bytes)
 	return true;
 }
 
-/* --- what comes out ---------------------------------------------------------
- */
+/* --- results ------------------------------------------------------------- */
 
 #define SEEN_MAX 64
 
@@ -212,7 +208,6 @@ static void see(void *context, const struct perf_record *record)
 			 record->name);
 }
 
-/* Reads all records up to @until_ns; returns how many there were. */
 static size_t read_until(uint64_t until_ns)
 {
 	g_seen = (struct seen){ 0 };
@@ -220,7 +215,6 @@ static size_t read_until(uint64_t until_ns)
 	return g_seen.count;
 }
 
-/* Reads all buffers; returns how many records there were. */
 static size_t read_all(void)
 {
 	read_until(UINT64_MAX);
@@ -230,8 +224,7 @@ static size_t read_all(void)
 	return g_seen.count;
 }
 
-/* --- records ----------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
 START_TEST(sample_of_a_program_has_registers_and_stack)
 {
@@ -278,7 +271,7 @@ START_TEST(sample_in_the_kernel_says_so)
 	add_regs(&made);
 	add_stack(&made, 64, 64);
 	write_record(0, &made);
-	/* a thread of the kernel has no user's side */
+	/* a kernel thread has no user registers */
 	made = begin_sample(PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_NONE);
 	add_u64(&made, 0);
 	write_record(0, &made);
@@ -388,7 +381,7 @@ START_TEST(counts_are_told_with_their_event)
 
 	add_ids(&made, 80, 81);
 	add_u64(&made, 777);
-	add_u64(&made, 99); /* which the trailer has another one of */
+	add_u64(&made, 99); /* differs from the trailer's */
 	add_trailer(&made);
 	write_record(0, &made);
 	ck_assert_uint_eq(read_all(), 1);
@@ -413,14 +406,13 @@ START_TEST(other_records_are_passed_over)
 }
 END_TEST
 
-/* --- the ring ---------------------------------------------------------------
- */
+/* --- the ring ------------------------------------------------------------ */
 
 START_TEST(records_go_round_the_end_of_the_buffer)
 {
 	uint32_t wrapped = 0;
 
-	/* 1,000 bytes and 8,192 have 8 in common: each place comes once */
+	/* 1,000 and 8,192 share the factor 8, so each position occurs */
 	for (int i = 0; i < 2000; i++) {
 		struct made made = begin_sample(PERF_RECORD_MISC_USER,
 						PERF_SAMPLE_REGS_ABI_64);
@@ -440,7 +432,6 @@ START_TEST(records_go_round_the_end_of_the_buffer)
 }
 END_TEST
 
-/* One of 64 bytes. */
 static void write_name(int i, int32_t pid)
 {
 	struct made made = begin(PERF_RECORD_COMM, 0);
@@ -454,7 +445,7 @@ static void write_name(int i, int32_t pid)
 START_TEST(full_buffer_is_read_to_its_last_record)
 {
 	g_buffers.bytes = 32 * 64;
-	/* from the second place on, and round */
+	/* wraps around from the second position */
 	write_name(0, 1);
 	ck_assert_uint_eq(read_all(), 1);
 	for (int i = 0; i < 32; i++)
@@ -465,7 +456,7 @@ START_TEST(full_buffer_is_read_to_its_last_record)
 	ck_assert_uint_eq(read_all(), 33);
 	for (int i = 0; i < 32; i++)
 		ck_assert_int_eq(g_seen.record[i].pid, 1000 + i);
-	/* the kernel cannot say that it has lost more */
+	/* a full buffer may have lost records that the kernel cannot report */
 	ck_assert_uint_eq(g_seen.record[32].type, PERF_RECORD_LOST);
 	ck_assert_uint_eq(g_seen.record[32].before_ns, 5000);
 	ck_assert_uint_eq(g_seen.record[32].value, 0);
@@ -474,7 +465,7 @@ START_TEST(full_buffer_is_read_to_its_last_record)
 }
 END_TEST
 
-/* The kernel fills the buffer while the first record is looked at. */
+/* Fills the buffer during the first record, as the kernel may. */
 static void fill_and_see(void *context, const struct perf_record *record)
 {
 	for (int i = 0; record->pid == 1 && i < 30; i++)
@@ -490,7 +481,7 @@ START_TEST(buffer_that_fills_while_it_is_read_has_lost_something)
 	g_seen.count = 0;
 	perf_buffers_read(&g_buffers, UINT64_MAX, fill_and_see, &g_seen);
 	ck_assert_uint_eq(g_seen.count, 2);
-	/* It is not full any more, but was. */
+	/* The buffer was full meanwhile. */
 	ck_assert_uint_eq(read_all(), 31);
 	ck_assert_int_eq(g_seen.record[29].pid, 1029);
 	ck_assert_uint_eq(g_seen.record[30].type, PERF_RECORD_LOST);
@@ -514,7 +505,7 @@ START_TEST(all_buffers_are_read)
 }
 END_TEST
 
-/* A sample, whose time lies elsewhere than that of other records. */
+/* A sample has its time at another place than other records. */
 static void write_sample_at(int i, uint64_t ns)
 {
 	struct made made = begin(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
@@ -562,7 +553,7 @@ START_TEST(records_of_all_cpus_come_in_the_order_of_their_times)
 }
 END_TEST
 
-/* The kernel may write a record within another one, whose time is earlier. */
+/* A nested record may lie behind a record with a later time. */
 START_TEST(records_of_a_cpu_stay_in_their_order)
 {
 	write_exit_at(0, 1, 100);
@@ -576,7 +567,7 @@ START_TEST(records_of_a_cpu_stay_in_their_order)
 	ck_assert_int_eq(g_seen.record[2].pid, 2);
 	ck_assert_int_eq(g_seen.record[3].pid, 3);
 	ck_assert_int_eq(g_seen.record[4].pid, 5);
-	/* The time of the record before it is never that of a later one. */
+	/* The record before it had the latest time so far. */
 	ck_assert_uint_eq(g_seen.record[3].before_ns, 300);
 }
 END_TEST
@@ -599,10 +590,9 @@ START_TEST(records_later_than_asked_for_stay)
 }
 END_TEST
 
-/* --- what the kernel would not do -------------------------------------------
- */
+/* --- kernel bugs --------------------------------------------------------- */
 
-/* After whatever was there, what comes next is read again. */
+/* The next valid record must be read after any damage. */
 static void expect_next_is_read(void)
 {
 	write_exit(0, 42);
@@ -624,7 +614,7 @@ START_TEST(size_of_nonsense_ends_the_reading)
 		set_size(&made, sizes[i]);
 		write_bytes(0, made.bytes, made.count);
 		write_exit(0, 43);
-		/* nobody knows where the third one begins */
+		/* the size hides the start of the third */
 		ck_assert_uint_eq(read_all(), 1);
 		ck_assert_int_eq(g_seen.record[0].pid, 41);
 		expect_next_is_read();
@@ -640,7 +630,7 @@ START_TEST(head_of_nonsense_is_believed_for_nothing)
 	page->data_head = page->data_tail + DATA_BYTES + 8;
 	ck_assert_uint_eq(read_all(), 0);
 	expect_next_is_read();
-	page->data_head -= 64; /* backward */
+	page->data_head -= 64; /* moves backwards */
 	ck_assert_uint_eq(read_all(), 0);
 	expect_next_is_read();
 	page->data_head += 4; /* less than a header */
@@ -650,7 +640,7 @@ START_TEST(head_of_nonsense_is_believed_for_nothing)
 	expect_next_is_read();
 	page->data_head = UINT64_MAX - 7;
 	ck_assert_uint_eq(read_all(), 0);
-	/* and it goes on from there, through 0 */
+	/* the head wraps through 0 */
 	expect_next_is_read();
 	ck_assert_uint_lt(page->data_head, DATA_BYTES);
 }
@@ -661,14 +651,14 @@ START_TEST(record_that_is_too_short_is_passed_over)
 	struct made made =
 		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
 
-	/* registers, and then no stack */
+	/* no stack */
 	add_regs(&made);
 	write_record(0, &made);
 	/* half of the registers */
 	made = begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
 	add_u64(&made, 1);
 	write_record(0, &made);
-	/* more stack than there is */
+	/* more stack than present */
 	made = begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
 	add_regs(&made);
 	add_u64(&made, 1024);
@@ -677,11 +667,11 @@ START_TEST(record_that_is_too_short_is_passed_over)
 	made = begin(PERF_RECORD_EXIT, 0);
 	add_ids(&made, 1, 1);
 	write_record(0, &made);
-	/* nothing but a trailer */
+	/* only a trailer */
 	made = begin(PERF_RECORD_FORK, 0);
 	add_trailer(&made);
 	write_record(0, &made);
-	/* a name without an end */
+	/* an unterminated name */
 	made = begin(PERF_RECORD_COMM, 0);
 	add_ids(&made, 80, 81);
 	add(&made, "endless!", 8);
@@ -693,7 +683,6 @@ START_TEST(record_that_is_too_short_is_passed_over)
 }
 END_TEST
 
-/* A sample of something that is counted. */
 static void write_counted(int i, uint64_t ns, uint64_t value)
 {
 	struct made made = begin(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
@@ -712,7 +701,6 @@ START_TEST(counted_tells_how_many_and_in_which_thread)
 	write_exit_at(1, 42, 10);
 	write_exit_at(1, 43, 30);
 	ck_assert_uint_eq(read_all(), 3);
-	/* In the order of their times. */
 	ck_assert(!g_seen.record[0].counted);
 	ck_assert(g_seen.record[1].counted);
 	ck_assert_uint_eq(g_seen.record[1].type, PERF_RECORD_SAMPLE);
@@ -750,7 +738,7 @@ START_TEST(switches_tell_who_left_or_came_and_why)
 }
 END_TEST
 
-/* They are the shortest records that there are. */
+/* Switches are the shortest records. */
 START_TEST(switches_of_all_cpus_come_in_the_order_of_their_times)
 {
 	write_switch(0, 0, 10);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_states_cache.c has what no file of the cache may be; this has which plan
- * is that of a file.
+ * Finding the plan of a file. test_states_cache.c tests invalid files of the
+ * cache.
  */
+#include "collector/output/cache_files.h"
 #include "collector/states/plan_cache.h"
 
 #include <errno.h>
@@ -34,12 +35,11 @@ static struct plan_key key_of(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(plan_cache_key(fd, &key), 0);
+	ck_assert_int_eq(plan_cache_key(fd, false, &key), 0);
 	close(fd);
 	return key;
 }
 
-/* Returns what plan_cache_load() says of the file at @path. */
 static int load(const char *build_id, const char *path)
 {
 	struct plan_key key = key_of(path);
@@ -72,13 +72,13 @@ START_TEST(plan_cache_knows_a_file_again)
 }
 END_TEST
 
-/* A tool may rewrite code and keep the build-id, the size and the time. */
+/* A tool may rewrite code and keep the build-id, the size and mtime. */
 START_TEST(plan_cache_takes_no_changed_file_for_the_same)
 {
 	store();
 	scratch_run("cp -p module copy");
 	ck_assert_int_eq(load(ID, "copy"), -ENOENT);
-	/* The clock of ctime goes in steps. */
+	/* ctime advances in steps, so the loop repeats the change. */
 	for (struct plan_key was = key_of("module"), now = was;
 	     now.changed[2] == was.changed[2] &&
 	     now.changed[3] == was.changed[3];
@@ -123,14 +123,15 @@ END_TEST
 
 START_TEST(plan_cache_forgets_plans_and_nothing_else)
 {
+	unsigned int removed;
 	struct states_cache_function function = { .offset = 1 };
 	struct states_cache_list list;
 
-	ck_assert_int_eq(plan_cache_forget(), 0);
+	ck_assert_int_eq(cache_files_forget(CACHE_PREFIX_PLANS, &removed), 0);
 	store();
 	ck_assert_int_eq(states_cache_store(ID, &function, 1), 0);
 	ck_assert_int_eq(load(ID, "module"), 0);
-	ck_assert_int_eq(plan_cache_forget(), 0);
+	ck_assert_int_eq(cache_files_forget(CACHE_PREFIX_PLANS, &removed), 0);
 	ck_assert_int_eq(load(ID, "module"), -ENOENT);
 	ck_assert_int_eq(states_cache_load(ID, &list), 0);
 	ck_assert_uint_eq(list.count, 1);

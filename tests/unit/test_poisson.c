@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_poisson - distances between sample points: logarithms against libm's,
- * and estimates against what was allocated, within 3 standard deviations of
- * what the theory says, with fixed seeds.
+ * test_poisson - distances between sample points: logarithms compared with
+ * libm, and estimates within 3 standard deviations of theory, with fixed seeds.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -44,15 +43,14 @@ START_TEST(mean_and_spread_are_those_of_an_exponential)
 		sum += d;
 		squares += d * d;
 	}
-	/* sigma of the mean is T / sqrt(n); of the mean square, whose fourth
-	 * moment is 24 T^4, sqrt(20 / n) T^2. */
+	/* sigma of the mean is T / sqrt(n), of the mean square sqrt(20 / n)
+	 * T^2, as the fourth moment is 24 T^4. */
 	ck_assert_double_eq_tol(sum / n / period, 1, 3 / sqrt(n));
 	ck_assert_double_eq_tol(squares / n / period / period, 2,
 				3 * sqrt(20 / n));
 }
 END_TEST
 
-/* Blocks of many sizes at once, as heap_sample.c takes them. */
 START_TEST(estimates_are_unbiased)
 {
 	static const uint64_t sizes[] = { 16, 100, 4096, 70000, 1 << 20 };

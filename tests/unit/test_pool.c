@@ -32,7 +32,6 @@ static uint64_t hash_word(const void *item)
 	return hash_text(HASH_START, word->text);
 }
 
-/* All words begin to look for their slot at the same one. */
 static uint64_t hash_alike(const void *item)
 {
 	(void)item;
@@ -133,7 +132,6 @@ static void check_words(const struct pool_key *key)
 	ck_assert_int_eq(pool_intern(&words, &word, &number), 1);
 	word = (struct word){ "two", 2 };
 	ck_assert_int_eq(pool_intern(&words, &word, &number), 1);
-	/* The same text at another place. */
 	snprintf(text[0], sizeof(text[0]), "%s", "one");
 	snprintf(text[1], sizeof(text[1]), "%s", "three");
 	word = (struct word){ text[0], 3 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of a process, of which the test is the main thread, the drain
- * workers and whoever made it. Its program is a child that does nothing.
+ * The life of a process. The test plays the main thread, the drain workers and
+ * the creator; the program is an idle child.
  */
 #include "collector/record/process.h"
 
@@ -32,7 +32,7 @@
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
-#define INNER 7 /* what the child is said to call itself */
+#define INNER 7 /* pid of the child in its own namespace */
 #define FLOW 0xf10
 
 static struct {
@@ -42,7 +42,7 @@ static struct {
 	struct arena *arena;
 	pid_t pid;
 	int pidfd;
-	struct process *exited, *drained; /* who was told of */
+	struct process *exited, *drained;
 	int exits, drains;
 } g;
 
@@ -109,7 +109,6 @@ static void tear_down(void)
 	end_program();
 	jobs_wait(recording_setup(g.recording)->jobs);
 	family_release(&g.arena->family);
-	/* each process has given its reference back */
 	ck_assert_uint_eq(g.arena->refs, 1);
 	free(g.arena);
 	recording_put(&g.recording);
@@ -120,7 +119,6 @@ static void tear_down(void)
 	scratch_leave();
 }
 
-/* Of which a test can change all before it begins a process by it. */
 static struct process *new_process_as(const struct process_setup *more,
 				      int pidfd)
 {
@@ -189,14 +187,13 @@ START_TEST(exit_is_told_once)
 	ck_assert(process_is_gone(process));
 	ck_assert_int_eq(process_ending(process)->why, PROCESS_EXITED);
 	ck_assert_uint_ge(process_ending(process)->ns, before);
-	/* its pidfd is ready for ever, and watched no more */
+	/* its pidfd stays readable but is no longer watched */
 	loop_run_once(g.collector.loop, 0);
 	ck_assert_int_eq(g.exits, 1);
 	process_free(process);
 }
 END_TEST
 
-/* A child that has no descriptor here. */
 static struct process *new_unwatched(uint64_t began)
 {
 	struct process *process = new_process_as(
@@ -225,7 +222,6 @@ START_TEST(process_without_pidfd_is_looked_for)
 }
 END_TEST
 
-/* Nobody waits for it, so that its id stays. */
 START_TEST(process_without_pidfd_has_exited_as_a_zombie)
 {
 	struct process *process = new_unwatched(proc_began(g.pid));
@@ -240,7 +236,7 @@ START_TEST(process_without_pidfd_has_exited_as_a_zombie)
 }
 END_TEST
 
-/* As if its id had been used again. */
+/* A different start time, as if the pid had been reused. */
 START_TEST(process_without_pidfd_is_no_later_one_of_its_id)
 {
 	struct process *process = new_unwatched(proc_began(g.pid) - 1);
@@ -251,7 +247,7 @@ START_TEST(process_without_pidfd_is_no_later_one_of_its_id)
 }
 END_TEST
 
-#define MANY 200 /* more than are looked at closely at a time */
+#define MANY 200 /* above the number of close looks at a time */
 
 START_TEST(all_processes_without_pidfd_have_their_turn)
 {
@@ -294,7 +290,7 @@ START_TEST(watched_processes_of_an_arena_are_counted)
 }
 END_TEST
 
-/* Takes as many as a family that has @held may. Returns how many it has. */
+/* Takes all watches for a family with @held. Returns its new total. */
 static uint32_t take_all(uint32_t held)
 {
 	while (watches_take(&g.collector, held))
@@ -307,14 +303,14 @@ START_TEST(watches_leave_as_many_as_a_family_has)
 	ck_assert_uint_eq(watches_most(1024), 64);
 	g.collector.watches.most = 100;
 	ck_assert_uint_eq(take_all(0), 50);
-	/* A second one, and a third. */
+	/* A second family, and a third. */
 	ck_assert_uint_eq(take_all(0), 25);
 	ck_assert_uint_eq(take_all(0), 13);
 	ck_assert_uint_eq(take_all(50), 50);
 	for (int i = 0; i < 50; i++)
 		watches_give(&g.collector);
 	ck_assert_uint_eq(take_all(25), 44);
-	/* Who says hello is watched in any case. */
+	/* A program that says hello always gets a watch. */
 	g.collector.watches.taken = 100;
 	watches_take_root(&g.collector);
 	ck_assert_uint_eq(take_all(0), 0);
@@ -355,7 +351,7 @@ START_TEST(flow_and_track_are_made_once)
 
 	ck_assert_uint_eq(process_take_start_flow(process), FLOW);
 	ck_assert_uint_eq(process_take_start_flow(process), 0);
-	/* the image before was the parent's */
+	/* the parent has used the image's flow */
 	ck_assert_uint_eq(process_take_start_flow(child), 0);
 	track = process_rss_track(process, &first);
 	ck_assert(first && track);
@@ -424,7 +420,7 @@ START_TEST(lists_have_it_until_it_is_taken_out)
 	ck_assert_int_eq(process_outer_pid(g.arena, INNER), g.pid);
 	process_end(old, PROCESS_EXITED);
 	unlist_and_free(new);
-	/* it has never called fork(), so that nobody asks for it */
+	/* without a fork() nobody asks for it */
 	ck_assert_ptr_null(family_any(&g.arena->family));
 	ck_assert(!g.arena->idle_since_ns);
 	unlist_and_free(old);
@@ -438,8 +434,7 @@ START_TEST(lists_have_it_until_it_is_taken_out)
 }
 END_TEST
 
-/* The parent is in another pid namespace, where children may be called anything
- * but this. */
+/* The other pid namespace may give a child any positive pid. */
 START_TEST(slot_of_no_process_id_is_refused)
 {
 	size_t bytes = arena_bytes(1, RING_CELLS_MIN);
@@ -481,7 +476,7 @@ START_TEST(child_that_has_forked_is_kept_and_a_stop_cuts)
 	unlist_and_free(child);
 	ck_assert_ptr_nonnull(family_find(&g.arena->family, INNER));
 	ck_assert(g.arena->cut);
-	/* its watch is gone with it */
+	/* its watch has gone as well */
 	end_program();
 	loop_run_once(g.collector.loop, 0);
 	ck_assert_int_eq(g.exits, 0);
@@ -493,9 +488,8 @@ START_TEST(threads_have_ids_of_our_namespace)
 	struct process *process = new_process(false, g.pidfd);
 
 	ck_assert_int_eq(process_outer_thread(process, INNER), g.pid);
-	/* one that may not ask for its id */
+	/* id 0: a thread that may not ask for its id */
 	ck_assert_int_eq(process_outer_thread(process, 0), g.pid);
-	/* no thread of it calls itself so */
 	ck_assert_int_eq(process_outer_thread(process, INNER + 1), 0);
 	process_free(process);
 }

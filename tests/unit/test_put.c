@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * put: numbers at the ends of their ranges, and texts that would steer a
+ * put: numbers at the ends of their ranges, and texts that would control a
  * terminal or break a line or a JSON string.
  */
 #include "collector/base/put.h"
@@ -15,7 +15,6 @@
 
 #define RIGHT_TO_LEFT "\xe2\x80\xae" /* U+202E */
 
-/* What a test writes goes to out, and from there to written. */
 static char written[256];
 static FILE *out;
 
@@ -26,7 +25,6 @@ static void open_out(void)
 	ck_assert_ptr_nonnull(out);
 }
 
-/* Fails unless exactly @expected was written since the last call. */
 static void check_written(const char *expected)
 {
 	ck_assert_int_eq(fclose(out), 0);
@@ -160,7 +158,7 @@ START_TEST(line_replaces_what_is_unseen_and_what_is_told)
 	check_written("a;b??[1m \xc3\xa9??c?d");
 	put_line(text, sizeof(text) - 1, ";:cC", out);
 	check_written("a:b??[1m \xc3\xa9??C?d");
-	/* ':' stands at an odd place: it is not replaced. */
+	/* Only characters at even positions are replaced. */
 	put_line(":;C", 3, ";:cC", out);
 	check_written("::C");
 	put_line(text, 0, NULL, out);
@@ -177,7 +175,7 @@ START_TEST(json_escapes_what_would_break_it)
 
 	put_json(text, sizeof(text) - 1, out);
 	check_written("\"a\\\"b\\\\c\\n\\t\\u001b \xc3\xa9\\u202e?\\u0000z\"");
-	/* Names that look the same are not: U+200B, U+E0041. */
+	/* Look-alike names stay different: U+200B, U+E0041. */
 	put_json_text("a\xe2\x80\x8b"
 		      "b\xf3\xa0\x81\x81",
 		      out);
@@ -191,7 +189,7 @@ END_TEST
 
 START_TEST(json_reads_no_byte_behind_the_text)
 {
-	/* The last character is broken off by the count. */
+	/* The count cuts the last character. */
 	put_json("ab\xc3\xa9", 3, out);
 	check_written("\"ab?\"");
 	put_line("ab\xc3\xa9", 3, NULL, out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that perfrec-reader reads, and one that does not answer as it should:
- * then this program itself, started again, plays its part.
+ * perfrec-reader on files, and a reader with wrong answers, which this program
+ * plays itself after a restart.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static void teardown(void)
 
 static bool g_refuse_to_spawn;
 
-/* In place of that of the C library, which cannot be made to fail as root. */
+/* Replaces the C library's function, which cannot fail as root. */
 int posix_spawn(pid_t *pid, const char *path,
 		const posix_spawn_file_actions_t *actions,
 		const posix_spawnattr_t *attributes, char *const *argv,
@@ -61,7 +61,7 @@ static int open_self(void)
 	return fd;
 }
 
-/* --- what it says is what is in the file ---------------------------------- */
+/* --- contents of files ---------------------------------------------------- */
 
 START_TEST(reader_says_what_the_file_says)
 {
@@ -126,8 +126,7 @@ START_TEST(readers_that_are_idle_for_long_end)
 }
 END_TEST
 
-/* No file system of this machine is asked: those that are O_PATH and not on a
- * disk are opened by another process. */
+/* O_PATH files that are not on a disk are opened by another process. */
 START_TEST(reader_reads_files_that_an_opener_has_opened)
 {
 	char path[] = "/dev/shm/test_reader.XXXXXX", out[8];
@@ -243,7 +242,7 @@ START_TEST(reader_process_serves_one_user_only)
 	ck_assert_uint_eq(stats().idle, 4);
 	readers_rest(g_readers);
 	ck_assert_uint_eq(stats().idle, 0);
-	/* All end; one that took more than 100 ms for it is reaped later. */
+	/* Reaps the process whose end took more than 100 ms. */
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	ck_assert_int_eq(errno, ECHILD);
@@ -279,7 +278,7 @@ START_TEST(reader_that_does_not_answer_is_killed)
 }
 END_TEST
 
-/* The limit of processes is reached: it tried again for ever. */
+/* The start was retried forever. */
 START_TEST(reader_that_cannot_be_started_is_told)
 {
 	struct elf_headers headers;
@@ -303,14 +302,14 @@ START_TEST(reader_that_is_missing_is_told)
 }
 END_TEST
 
-/* --- one that a file has taken over --------------------------------------- */
+/* --- a hijacked reader ---------------------------------------------------- */
 
 struct answer {
 	const char *name;
 	struct reader_reply reply;
 	const void *bytes; /* of both parts */
 	size_t count;
-	int err; /* what is made of it */
+	int err; /* expected result */
 };
 
 #define FUNCTIONS(...)                \
@@ -325,7 +324,7 @@ static const struct reader_headers g_endless_id = {
 	.build_id = HEX HEX HEX HEX "0",
 };
 
-/* To reader_functions() but for the first two, which go to reader_headers(). */
+/* The first two answer reader_headers(), the rest reader_functions(). */
 static const struct answer g_answers[] = {
 	{ "a build-id that is a path",
 	  { .bytes = { sizeof(g_bad_id), 0 } },
@@ -398,7 +397,6 @@ static const struct answer g_answers[] = {
 	  0 },
 };
 
-/* Plays perfrec-reader, once. */
 static int play_reader(const struct answer *answer)
 {
 	struct reader_request request;

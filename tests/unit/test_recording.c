@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recordings that cannot begin, end as no other does, or lack room for their
- * rows.
+ * Recordings that fail to start, end unusually, or have no room for their rows.
  */
 #include "collector/record/recording.h"
 
@@ -27,8 +26,8 @@ static struct {
 	struct collect_options options;
 	struct collector collector;
 	struct jobs_group endings;
-	struct rlimit files; /* as it was */
-	int used; /* descriptors */
+	struct rlimit files;
+	int used;
 } g;
 
 static void set_up(void)
@@ -61,7 +60,6 @@ static bool is_there(const char *path)
 	return lstat(path, &status) == 0;
 }
 
-/* Allows @more descriptors than are used. */
 static void allow_descriptors(rlim_t more)
 {
 	const struct rlimit limit = { (rlim_t)g.used + more, g.files.rlim_max };
@@ -69,8 +67,7 @@ static void allow_descriptors(rlim_t more)
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* A daemon that may open no more files refuses program after program. Each left
- * an empty folder. */
+/* Each refused program left an empty folder behind. */
 START_TEST(recording_without_descriptors_leaves_no_folder)
 {
 	struct recording *recording;
@@ -86,14 +83,13 @@ START_TEST(recording_without_descriptors_leaves_no_folder)
 		ck_assert_msg(!is_there("out"), "with %d descriptors",
 			      (int)more);
 	}
-	/* Where some were too few: one for the folder, one for the trace. */
+	/* One was missing for the folder, then one for the trace. */
 	ck_assert_uint_ge(more, 2);
 	ck_assert(is_there("out/trace.pftrace"));
 	recording_put(&recording);
 }
 END_TEST
 
-/* What was there before is nobody's to remove. */
 START_TEST(recording_without_descriptors_leaves_the_folder_of_others)
 {
 	struct recording *recording;
@@ -120,10 +116,10 @@ START_TEST(recording_that_is_discarded_leaves_nothing)
 }
 END_TEST
 
-#define LISTED 65536 /* at most, of processes and threads */
+#define LISTED 65536 /* for processes and for threads */
 
-/* A service that has forked for days: each process that found no row took a
- * little more of the budget, until nothing was left for what is recorded. */
+/* Each process without a row took some of the budget, so a daemon had none
+ * after days of forking. */
 START_TEST(recording_takes_nothing_for_a_process_without_a_row)
 {
 	struct process_entry *entry, one_more = { .name = "one more" };
@@ -151,14 +147,13 @@ END_TEST
 #define FUNCTIONS 100000u
 #define MEMORY_BYTES (4u << 20)
 
-/* Sanitizers take address space as they like. */
+/* Sanitizers need unlimited address space. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_LIMITED false
 #else
 #define IS_LIMITED true
 #endif
 
-/* From now on there is room for @bytes more. */
 static void limit_memory(size_t bytes)
 {
 	FILE *statm = fopen("/proc/self/statm", "r");
@@ -172,7 +167,7 @@ static void limit_memory(size_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 }
 
-/* Each function is in the table or counted; the log has one line of all. */
+/* A function is in the table or counted; the log reports the number once. */
 START_TEST(recording_counts_functions_that_find_no_memory)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };

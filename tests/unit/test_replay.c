@@ -36,7 +36,7 @@ START_TEST(replay_nested_calls_are_nested)
 }
 END_TEST
 
-/* The copy numbers the nodes anew. */
+/* The copy renumbers the nodes. */
 START_TEST(replay_whose_tree_is_copied_counts_each_call_once_in_the_index)
 {
 	const struct record records[] = { B(1, 0x900, 0), B(2, 0x800, 5),
@@ -48,7 +48,7 @@ START_TEST(replay_whose_tree_is_copied_counts_each_call_once_in_the_index)
 		fibers_run(&g_text->fibers, records, 3, UINT64_MAX, &taken), 0);
 	ck_assert_int_eq(cct_flat_copy(&g_text->replay, 8, &flat), 0);
 	cct_flat_release(&flat);
-	/* index_check.h has sums of its own. */
+	/* index_check.h has checked its sums against the slices. */
 	ck_assert_str_eq(RUN(B(2, 0x800, 8), E(2, 0x800, 9), E(1, 0x900, 10)),
 			 "(1 (2 ) (2 ) )");
 #ifndef REPLAY_TEXT_COMPACT
@@ -96,7 +96,7 @@ END_TEST
 
 START_TEST(replay_begin_less_deep_without_match_repairs_nothing)
 {
-	/* A frame over 32 KiB looks less deep; so does another stack. */
+	/* A frame above 32 KiB, or another stack, looks less deep. */
 	ck_assert_str_eq(RUN(B(1, 0x1000, 0), B(2, 0xf000, 1), B(3, 0x2000, 2),
 			     E(3, 0x2000, 3), E(2, 0xf000, 4), E(1, 0x1000, 5)),
 			 "(1 (2 (3 ) ) )");
@@ -107,7 +107,7 @@ END_TEST
 START_TEST(replay_longjmp_in_recursion_ends_by_exact_hint)
 {
 	/* 1(a) calls 1(b) calls 1(c), which jumps back to a. A first call of
-	 * each has shown that the function ends as it begins. */
+	 * each function has shown exact hints. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(1, 0x800, 1), B(1, 0x700, 2),
 			     E(1, 0x900, 3), B(2, 0x900, 4), E(2, 0x900, 5)),
 			 "(1 (1 (1 ?) ?) ) (2 )");
@@ -117,7 +117,7 @@ END_TEST
 
 START_TEST(replay_tail_called_exit_hook_ends_its_own_call)
 {
-	/* Each end has the hint of the caller's begin. */
+	/* Each end has the hint of its caller's begin. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(1, 0x800, 1), B(1, 0x700, 2),
 			     E(1, 0x800, 3), E(1, 0x900, 4), E(1, 0xa00, 5)),
 			 "(1 (1 (1 ) ) )");
@@ -128,8 +128,8 @@ END_TEST
 
 START_TEST(replay_tail_called_exit_hook_below_inlined_calls_ends_its_own_call)
 {
-	/* 2 is inlined into 1 and calls 1 again, as leveldb's iterators of
-	 * iterators do: its end has the hint of both. */
+	/* 2 is inlined into 1 and calls 1 again, like leveldb's iterators, so
+	 * its end has the hint of both. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x900, 1), B(1, 0x800, 2),
 			     E(1, 0x900, 3), B(3, 0x900, 4), E(3, 0x900, 5),
 			     E(2, 0x900, 6), E(1, 0xa00, 7)),
@@ -173,8 +173,8 @@ END_TEST
 
 START_TEST(replay_limit_nests_what_it_cuts)
 {
-	/* 3 is too deep, and left without an end, as is 2: the end of 1 is
-	 * what tells. Nothing that was cut counts as repaired. */
+	/* 3 is too deep; it and 2 lack ends until 1 ends. The cut calls are not
+	 * counted as repaired. */
 	replay_limit(&g_text->replay, 2);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     B(3, 0x600, 3), B(2, 0x800, 4), B(3, 0x700, 5),
@@ -200,7 +200,7 @@ END_TEST
 
 START_TEST(replay_longjmp_out_of_many_frames_is_repaired)
 {
-	/* 2 calls itself 300 deep, then jumps back into 1; again and again. */
+	/* 2 recurses 300 deep, then jumps back into 1, repeatedly. */
 	static struct record records[1 + 50 * 301 + 1];
 	size_t count = 0;
 
@@ -220,7 +220,6 @@ END_TEST
 
 START_TEST(replay_same_frame_without_end_stays_bounded)
 {
-	/* A function that always leaves by longjmp, called in a loop. */
 	static struct record records[10000];
 
 	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
@@ -275,8 +274,8 @@ END_TEST
 
 START_TEST(replay_wait_is_told_at_the_ends_of_the_calls_around_it)
 {
-	/* Call 3 was over and call 4 came later, so neither has waits. A jump
-	 * left call 2, which has them nevertheless. */
+	/* Call 3 had ended and call 4 started later, so neither waited. Call 2
+	 * did, although a jump left it. */
 	g_text->times = true;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     E(3, 0x700, 3), rec(RECORD_WAIT, 30, 0, 10),
@@ -406,8 +405,7 @@ START_TEST(replay_clocks_of_the_future_are_now)
 }
 END_TEST
 
-/* --- pauses ----------------------------------------------------------------
- */
+/* --- pauses -------------------------------------------------------------- */
 
 static void pause(uint64_t from_ns, uint64_t to_ns)
 {
@@ -506,7 +504,7 @@ START_TEST(replay_pauses_cut_ticks_at_their_ns)
 				    ARRAY_SIZE(records), 0, &taken),
 			 0);
 	replay_flush(&g_text->replay);
-	/* Of the even ticks, those from 33 ns to below 77 ns. */
+	/* Even ticks from 33 ns to below 77 ns. */
 	taken = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(records); i += 2)
 		taken += i / 3 >= 33 && i / 3 < 77;
@@ -529,8 +527,7 @@ START_TEST(replay_paused_record_tells_what_the_program_left_out)
 }
 END_TEST
 
-/* --- bounds ----------------------------------------------------------------
- */
+/* --- bounds -------------------------------------------------------------- */
 
 START_TEST(replay_recursion_of_100000_is_whole)
 {
@@ -602,8 +599,7 @@ START_TEST(replay_memory_stays_within_the_budget)
 }
 END_TEST
 
-/* Calls at random depths, each @step_ns after the one before or so; with losses
- * and waits. Returns when the last one was. */
+/* Calls about @step_ns apart. Returns the time of the last. */
 static uint64_t run_stretch(uint64_t *random, uint64_t ns, uint64_t step_ns,
 			    size_t spans)
 {
@@ -634,7 +630,7 @@ static uint64_t run_stretch(uint64_t *random, uint64_t ns, uint64_t step_ns,
 	return ns;
 }
 
-/* index_check.h holds all cells against the slices. */
+/* index_check.h compares all cells with the slices. */
 START_TEST(replay_levels_of_detail_have_the_longest_of_all_rates)
 {
 	enum { SPANS = 1 << 18 };
@@ -642,7 +638,7 @@ START_TEST(replay_levels_of_detail_have_the_longest_of_all_rates)
 
 	ns = run_stretch(&random, 0, 50, SPANS);
 	ns = run_stretch(&random, ns, 5000000, SPANS / 8);
-	/* Longer than 32 bits can say. */
+	/* Durations exceed 32 bits. */
 	ns = run_stretch(&random, ns, 3000000000, 1000);
 	run_stretch(&random, ns, 500, SPANS);
 	replay_finish(&g_text->replay, 0);
@@ -650,7 +646,7 @@ START_TEST(replay_levels_of_detail_have_the_longest_of_all_rates)
 #ifndef REPLAY_TEXT_COMPACT
 	ck_assert_uint_eq(g_text->track[0].index->covered[0],
 			  g_text->track[0].index->chunk);
-	/* 8 blocks of level 0 or some more. One block has all of them. */
+	/* At least 8 blocks of level 0, and one block with all spans. */
 	ck_assert_uint_ge(g_text->track[0].index->covered[1], 8);
 	ck_assert_uint_eq(MAX(g_text->track[0].index->covered[2],
 			      g_text->track[0].index->covered[3]),

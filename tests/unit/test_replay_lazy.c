@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_replay_lazy - calls shorter than a minimum stay out of the trace, and
- * nothing else does. The last test takes random records, of a thread that does
- * anything at all: what is written must be what short_calls.h leaves of all
- * slices, whenever the records are read. `SEED=n` runs it alone.
+ * test_replay_lazy - only calls below a minimum duration stay out of the trace.
+ * The last test generates records of an arbitrary thread. The trace must equal
+ * the result of short_calls.h on all slices, however the records are split.
+ * `SEED=n` runs one seed alone.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,11 @@
 
 static struct replay_text *g_text;
 
-/* A note: a begin gets a name, beside the category of its site; an end an
- * argument. */
+/* Gives begins a name and ends an argument. */
 static void describe(struct replay_note *note, struct replay *replay,
 		     uint64_t function, struct encode_event *event)
 {
-	/* TrackEvent: name "note"; or debug_annotations, with a string_value.
-	 */
+	/* TrackEvent: name "note"; or debug_annotations with a string_value. */
 	static const uint8_t name[] = { 0xba, 1, 4, 'n', 'o', 't', 'e' };
 	static const uint8_t argument[] = {
 		0x22, 6, 0x32, 4, 'n', 'o', 't', 'e'
@@ -90,7 +88,6 @@ static struct record rec_extended(enum record_ext ext, uint64_t ns)
 #define NOTE(ns) rec_extended(EXT_ARGS, ns)
 #define MARK(ns) rec_extended(EXT_INSTANT, ns)
 
-/* Takes @count records in, as a visit of the ring does. */
 static const char *visit(const struct record *records, size_t count)
 {
 	size_t done;
@@ -107,8 +104,7 @@ static const char *visit(const struct record *records, size_t count)
 	      sizeof((struct record[]){ __VA_ARGS__ }) / \
 		      sizeof(struct record))
 
-/* --- which calls stay --------------------------------------------------------
- */
+/* --- remaining calls ----------------------------------------------------- */
 
 START_TEST(lazy_short_calls_leave_nothing_but_their_counts)
 {
@@ -169,7 +165,7 @@ END_TEST
 
 START_TEST(lazy_note_of_a_call_that_ends_others_keeps_only_that)
 {
-	/* 3 is left by a jump; the note is about the end of 2. */
+	/* A jump leaves 3; the note belongs to the end of 2. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     NOTE(4), E(2, 0x800, 4), E(1, 0x900, 6)),
 			 "@0(1 @1(2 @4note) @6)");
@@ -228,8 +224,7 @@ START_TEST(lazy_end_of_the_thread_ends_what_is_open)
 }
 END_TEST
 
-/* --- when a begin is written -------------------------------------------------
- */
+/* --- writing begins ------------------------------------------------------ */
 
 START_TEST(lazy_visit_writes_what_is_long_enough_by_then)
 {
@@ -263,10 +258,8 @@ START_TEST(lazy_quiet_thread_has_its_long_calls_in_the_trace)
 }
 END_TEST
 
-/* --- depth -------------------------------------------------------------------
- */
+/* --- depth --------------------------------------------------------------- */
 
-/* @depth calls nested at once, of which the innermost takes @ns. */
 static void run_nested(uint32_t depth, uint64_t ns)
 {
 	struct record *records = calloc(2 * depth, sizeof(*records));
@@ -309,12 +302,11 @@ START_TEST(lazy_many_pending_begins_fit_into_small_memory)
 }
 END_TEST
 
-/* --- contexts ----------------------------------------------------------------
- */
+/* --- contexts ------------------------------------------------------------ */
 
 START_TEST(lazy_contexts_each_have_pending_begins)
 {
-	/* 1 switches to a context, in which 2 runs, and that comes back. */
+	/* 2 runs in a context that 1 switches to and that switches back. */
 	ck_assert_str_eq(RUN(rec_flow(FLOW_CONTEXT_MAKE, 0x1000, 0x900, 0),
 			     B(1, 0x900, 1),
 			     rec_flow(FLOW_CONTEXT_SAVE, 0x2000, 0x900, 2),
@@ -329,12 +321,11 @@ START_TEST(lazy_contexts_each_have_pending_begins)
 }
 END_TEST
 
-/* --- the index -------------------------------------------------------------
- */
+/* --- the index ----------------------------------------------------------- */
 
 START_TEST(index_knows_a_noted_slice_from_another_of_the_same_moment)
 {
-	/* Each visit ends a block, about which the index is checked. */
+	/* Each visit ends a block, which index_check.h checks. */
 	replay_set_min_duration(&g_text->replay, 0);
 	VISIT(B(1, 0x900, 0), NOTE(5), B(2, 0x800, 5));
 	VISIT(B(3, 0x700, 5));
@@ -344,8 +335,7 @@ START_TEST(index_knows_a_noted_slice_from_another_of_the_same_moment)
 }
 END_TEST
 
-/* --- any records -------------------------------------------------------------
- */
+/* --- random records ------------------------------------------------------ */
 
 #define RECORDS 3000
 #define FUNCTIONS 8
@@ -355,8 +345,7 @@ END_TEST
 struct program {
 	uint64_t random, ns;
 	struct record record[RECORDS + 8];
-	uint64_t quiet_ns[RECORDS + 8]; /* no record from that one on is
-					 * earlier */
+	uint64_t quiet_ns[RECORDS + 8]; /* lower bound of all later records */
 	size_t records;
 	struct {
 		uint32_t function, sp;
@@ -406,7 +395,7 @@ static void put_call(void)
 	put(rec(any(50) ? RECORD_BEGIN : RECORD_PHANTOM, function, sp, p->ns));
 }
 
-/* The function on top returns; or, at times, one below it. */
+/* Sometimes a lower function returns. */
 static void put_return(void)
 {
 	struct program *p = &g_program;
@@ -508,8 +497,7 @@ static void make_program(unsigned long seed)
 			      (i * p->ns + any(1 + (uint32_t)p->ns)) / 9;
 }
 
-/* In pieces of at most @piece records, as they are read at any time; with
- * @quiet the thread is found to have recorded nothing meanwhile. */
+/* In pieces of at most @piece. With @quiet the thread is sometimes idle. */
 static struct replay_text *run_program(uint64_t min_ns, uint32_t piece,
 				       bool quiet)
 {
@@ -535,7 +523,7 @@ static struct replay_text *run_program(uint64_t min_ns, uint32_t piece,
 		if (quiet && at < p->records)
 			fibers_write_old(&text->fibers, p->quiet_ns[at]);
 	}
-	/* What is open is so up to here, and not up to its last record only. */
+	/* Open calls last until this time, not only until the last record. */
 	fibers_finish(&text->fibers, 2 * REPLAY_START_NS + p->ns);
 	fibers_flush(&text->fibers);
 	ck_assert_uint_lt(text->length + 100, sizeof(text->text));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_replay_off - functions whose state changes, and functions of entry
- * builds: what replay makes of ends that are missing, and of records that come
- * when none should.
+ * test_replay_off - functions that change their states, and functions of entry
+ * builds: replay handles missing ends and unexpected records.
  */
 #include "collector/replay/function_log.h"
 #include "tests/suite.h"
@@ -38,7 +37,6 @@ static void teardown(void)
 					      REPLAY_START_NS),             \
 			 0)
 
-/* Takes in the records, but does not end the thread. */
 static void take(const struct record *records, size_t count)
 {
 	size_t done;
@@ -54,7 +52,7 @@ static void take(const struct record *records, size_t count)
 	take((struct record[]){ __VA_ARGS__ }, \
 	     sizeof((struct record[]){ __VA_ARGS__ }) / sizeof(struct record))
 
-/* --- a frame that is open when its function goes off --------------------- */
+/* --- frames of a function that goes off ---------------------------------- */
 
 START_TEST(off_frame_is_over_when_its_caller_ends)
 {
@@ -115,7 +113,7 @@ START_TEST(off_frame_stays_without_end_when_its_function_comes_back)
 {
 	OFF(2, 3);
 	ON(2, 5);
-	/* The same place: so the first call is over. */
+	/* The same frame, so the first call has ended. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(2, 0x800, 6),
 			     E(2, 0x800, 7), E(1, 0x900, 8)),
 			 "(1 (2 off) (2 ) )");
@@ -137,7 +135,7 @@ END_TEST
 
 START_TEST(off_frames_of_others_keep_their_ends)
 {
-	/* 3 is deep below a frame that is off, and comes to no harm. */
+	/* 3 is deep below a frame that is off and must stay intact. */
 	g_text->times = true;
 	OFF(2, 2);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 3),
@@ -149,7 +147,7 @@ END_TEST
 
 START_TEST(off_frames_that_are_withheld_end_too)
 {
-	/* 2 is left out by a filter. */
+	/* A filter excludes 2. */
 	g_text->excluded = 2;
 	OFF(2, 3);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 4),
@@ -161,7 +159,7 @@ START_TEST(off_frames_that_are_withheld_end_too)
 }
 END_TEST
 
-/* --- records that come when none should ---------------------------------- */
+/* --- unexpected records -------------------------------------------------- */
 
 START_TEST(off_begin_is_late_and_withheld)
 {
@@ -217,7 +215,7 @@ END_TEST
 
 START_TEST(off_end_of_a_counted_call_ends_no_outer_one)
 {
-	/* 1 calls 2 calls 1, which is only counted, yet its end came. */
+	/* The inner 1 is only counted, yet its end came. */
 	CONNECT(1, false);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(1, 0x700, 2),
 			     B(3, 0x700, 3), E(3, 0x700, 4), E(2, 0x800, 5),
@@ -242,7 +240,7 @@ END_TEST
 
 START_TEST(off_end_that_was_withheld_is_supplied)
 {
-	/* 2 is counted, and lost its bit by an exception. */
+	/* 2 is counted, and an exception lost its bit. */
 	CONNECT(2, false);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(1, 0x900, 2),
 			     B(1, 0x900, 3), E(1, 0x900, 4)),
@@ -254,7 +252,7 @@ END_TEST
 
 START_TEST(off_change_may_be_told_between_records)
 {
-	/* At any moment before the first record that is later. */
+	/* At any time before the first later record. */
 	for (int when = 0; when < 3; when++) {
 		if (when)
 			teardown(), setup();
@@ -314,7 +312,7 @@ START_TEST(off_changes_may_be_forgotten_within_a_run)
 		OFF(100 + i % 50, 6);
 		ON(100 + i % 50, 6);
 	}
-	/* Without a look at how many there are now. */
+	/* The log is not read for more changes. */
 	ck_assert_int_eq(replay_take(&g_text->replay, begin.word, begin.clock),
 			 0);
 	ck_assert_str_eq(RUN(E(3, 0x700, 9), E(1, 0x900, 9)),
@@ -412,7 +410,7 @@ END_TEST
 
 /* --- entry builds --------------------------------------------------------- */
 
-/* Functions 11 to 19 are of an entry build. */
+/* Functions 11 to 19 belong to an entry build. */
 static void entry_setup(void)
 {
 	setup();
@@ -422,8 +420,8 @@ static void entry_setup(void)
 
 START_TEST(entry_catch_ends_what_lies_deeper)
 {
-	/* 11 at 0x900 has its body down to 0x880, calls 12, 13, which throws:
-	 * the landing pad is in 11. */
+	/* 11 at 0x900 has its body down to 0x880 and calls 12, which calls 13.
+	 * 13 throws; the landing pad is in 11. */
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
 			     rec_flow(FLOW_CATCH, 0x200, 0x870, 3),
 			     B(14, 0x870, 4), E(14, 0x870, 5), E(11, 0x900, 6)),
@@ -442,8 +440,8 @@ END_TEST
 
 START_TEST(entry_catch_in_a_function_without_span_ends_what_lies_deeper)
 {
-	/* 11 calls one that is only counted, whose body is at 0x840; that calls
-	 * 12 at 0x830, which throws. */
+	/* 11 calls a counted function with its body at 0x840. That calls 12 at
+	 * 0x830, which throws. */
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x830, 1),
 			     rec_flow(FLOW_CATCH, 0x200, 0x840, 3),
 			     B(14, 0x830, 4), E(14, 0x830, 5), E(11, 0x900, 6)),
@@ -453,7 +451,7 @@ END_TEST
 
 START_TEST(entry_catch_far_up_the_stack_is_told_by_its_bytes)
 {
-	/* 12 has a frame of 72 KiB, and 13 looks as if it lay above 12. */
+	/* 12 has a frame of 72 KiB, so 13 seems to lie above 12. */
 	ck_assert_str_eq(RUN(B(11, 0x8900, 0), B(12, 0x8800, 1),
 			     B(13, 0x6800, 2), B(14, 0x6700, 3),
 			     rec_flow(FLOW_CATCH, 0x12000, 0x8870, 3),
@@ -506,7 +504,7 @@ END_TEST
 
 START_TEST(entry_begin_in_the_place_of_a_frame_ends_it)
 {
-	/* 12 and 13 were left without a word; 11 calls 14, 1 calls 2. */
+	/* No record shows that 12 and 13 ended; then 11 calls 14. */
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
 			     B(14, 0x870, 3), E(14, 0x870, 4), E(11, 0x900, 6)),
 			 "(11 (12 (13 ?) ?) (14 ) )");
@@ -524,7 +522,7 @@ END_TEST
 
 START_TEST(entry_call_at_once_may_have_the_same_hint)
 {
-	/* `f: call leaf`: 8 bytes apart. */
+	/* `f: call leaf`: the hints are only 8 bytes apart. */
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x870, 2),
 			     E(13, 0x870, 3), B(14, 0x870, 4), E(14, 0x870, 5),
 			     E(12, 0x870, 6), E(11, 0x900, 7)),

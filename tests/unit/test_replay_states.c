@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_replay_states - random programs whose functions change their states at
- * random times. A model of a thread calls, returns, recurses, throws, jumps and
- * switches contexts; a model of the collector switches its functions between
- * span, counted and off, byte by byte, while hooks are preempted. What the
- * thunks would record goes to replay. Its slices are compared with what really
- * happened.
+ * test_replay_states - random programs whose functions change states at random
+ * times. A model of a thread calls, returns, recurses, throws, jumps and
+ * switches contexts. A model of the collector switches functions between span,
+ * counted and off, byte by byte, while hooks are preempted. Replay gets the
+ * records of the thunks, and its slices are compared with the calls of the
+ * model.
  *
- * One seed tells everything: `SEED=n test_replay_states` runs it alone.
+ * `SEED=n test_replay_states` runs one seed alone.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,43 +19,41 @@
 #include "tests/unit/replay_text.h"
 #include "tests/unit/short_calls.h"
 
-#define FUNCTIONS 10 /* 1 to FUNCTIONS */
+#define FUNCTIONS 10
 #define CALLS_MAX 4096
 #define RECORDS_MAX 8192
 #define CHANGES_MAX 4096
 #define DEPTH_MAX 200
 #define STACKS 4
-#define AHEAD_NS 20 /* that a change is told before its time */
-#define BOUND_NS 400 /* of draining */
+#define AHEAD_NS 20 /* from the log's entry to the change */
+#define BOUND_NS 400 /* limit of draining */
 
-/* What a seed has, beside calls and changes of states. */
 enum {
-	MODE_JUMPS = 1, /* exceptions and longjmp */
+	MODE_JUMPS = 1,
 	MODE_CONTEXTS = 2,
 	MODE_DEEP = 4, /* recursion beyond the bits of a cell */
-	MODE_LARGE = 8, /* frames of more than 32 KiB */
+	MODE_LARGE = 8, /* frames above 32 KiB */
 	MODES = 16,
 };
 
 enum kind {
-	KIND_GATE, /* no thunks: always recorded */
+	KIND_GATE, /* without thunks: always recorded */
 	KIND_CALLS,
-	KIND_TAIL, /* the same, and its exit hook is a tail call */
+	KIND_TAIL, /* like KIND_CALLS, with a tail-called exit hook */
 	KIND_ENTRY,
 };
 
-/* What the model of the collector is about. */
 enum phase { ON, DRAINING, TOLD, GOING_OFF, OFF, GOING_ON };
 
 struct function {
 	enum kind kind;
-	bool cleans; /* it has a landing pad, which calls its exit hook */
-	bool tiny; /* it calls at once, without a frame; its callee is
-		    * local, so it has neither a landing pad nor setjmp() */
-	uint32_t size; /* of its frame */
+	bool cleans;
+	/* calls at once without a frame; no landing pad or setjmp() */
+	bool tiny;
+	uint32_t size;
 	enum thunk_path path;
 	bool entry_on, exit_on[2];
-	bool counted; /* where its exits go off, its entry stays on */
+	bool counted; /* its entry stays on when its exits go off */
 	enum phase phase;
 	uint64_t since_ns;
 	struct count_cell cell;
@@ -64,9 +62,9 @@ struct function {
 struct call {
 	uint32_t function, stack;
 	uint64_t entry_sp, body_sp;
-	uint64_t begin_ns, end_ns; /* of its records; 0: none */
-	uint64_t left_ns; /* by a jump that a record tells of */
-	const char *left; /* how */
+	uint64_t begin_ns, end_ns; /* times of its records; 0: none */
+	uint64_t left_ns; /* by a jump with a record */
+	const char *left;
 	bool late;
 	bool inlined;
 	uint32_t slices;
@@ -75,37 +73,36 @@ struct call {
 struct change {
 	uint64_t ns;
 	uint32_t function;
-	size_t at; /* it is told before this record */
+	size_t at; /* logged before this record */
 	enum { CONNECT, GO_OFF, GO_ON } what;
 };
 
 struct model {
 	uint64_t random, ns;
 	int mode;
-	bool hooks; /* there are functions of KIND_CALLS or KIND_TAIL */
+	bool hooks; /* some functions are KIND_CALLS or KIND_TAIL */
 	struct function function[FUNCTIONS + 1];
 	struct call call[CALLS_MAX];
 	uint32_t calls;
 	struct context {
-		uint32_t open[DEPTH_MAX]; /* indices of calls */
+		uint32_t open[DEPTH_MAX];
 		uint32_t depth;
 		uint64_t base;
 		bool started;
-		uint64_t jmp_call; /* where setjmp was called; 0: nowhere */
+		uint64_t jmp_call; /* call of setjmp(); 0: none */
 	} stack[STACKS];
 	uint32_t current;
 	struct record record[RECORDS_MAX];
 	size_t records;
 	struct change change[CHANGES_MAX];
 	size_t changes;
-	uint64_t told_ns; /* of the last change */
+	uint64_t told_ns;
 	uint64_t late, lone_ends;
 };
 
 static struct model g_model;
 static unsigned long g_seed;
-/* Calls that must be exact, but for what is_strict() says; those that are not.
- */
+/* Calls that must be exact (see is_strict()), and other calls. */
 static uint64_t g_clean, g_inexact;
 
 #define MUST(condition, ...)                                           \
@@ -130,8 +127,7 @@ static bool one_in(uint32_t count)
 	return any(count) == 0;
 }
 
-/* --- the collector ----------------------------------------------------------
- */
+/* --- the collector ------------------------------------------------------- */
 
 static void tell(uint32_t function, int what, uint64_t ns)
 {
@@ -143,7 +139,7 @@ static void tell(uint32_t function, int what, uint64_t ns)
 		(struct change){ ns, function, m->records, what };
 }
 
-/* One of three sites; when all are as they shall be, true. */
+/* True if all three sites have the wanted state. */
 static bool flip_some(struct function *function, bool entry, bool exits)
 {
 	bool *site[] = { &function->entry_on, &function->exit_on[0],
@@ -155,7 +151,6 @@ static bool flip_some(struct function *function, bool entry, bool exits)
 	       function->exit_on[1] == exits;
 }
 
-/* What the collector may do with function @number in a moment. */
 static void step_function(uint32_t number)
 {
 	struct function *function = &g_model.function[number];
@@ -171,9 +166,9 @@ static void step_function(uint32_t number)
 		function->counted = one_in(2);
 		break;
 	case DRAINING:
-		if (ns < g_model.told_ns) /* it waits until that is over */
+		if (ns < g_model.told_ns) /* one change at a time */
 			break;
-		if (one_in(8)) { /* it has changed its mind */
+		if (one_in(8)) { /* the collector changes its mind */
 			function->path = THUNK_RECORD;
 			function->phase = ON;
 		} else if (!function->cell.recorded ||
@@ -211,7 +206,6 @@ static void step_function(uint32_t number)
 	}
 }
 
-/* A moment passes. */
 static void pass(void)
 {
 	g_model.ns++;
@@ -223,7 +217,6 @@ static void pass(void)
 	}
 }
 
-/* The thread may be preempted here, for long. */
 static void preempt(void)
 {
 	if (one_in(12))
@@ -231,8 +224,7 @@ static void preempt(void)
 			pass();
 }
 
-/* --- the program ------------------------------------------------------------
- */
+/* --- the program --------------------------------------------------------- */
 
 /* Returns the time. */
 static uint64_t put(enum record_kind kind, uint64_t payload, uint64_t sp)
@@ -246,7 +238,7 @@ static uint64_t put(enum record_kind kind, uint64_t payload, uint64_t sp)
 	return m->ns;
 }
 
-/* As a hook that is called where the stack pointer is @sp. */
+/* The hint of a hook called with stack pointer @sp. */
 static uint64_t hook_hint(uint64_t sp)
 {
 	return sp - 8;
@@ -280,7 +272,7 @@ static bool was_off(uint32_t number, uint64_t from_ns, uint64_t to_ns)
 {
 	bool off = false;
 
-	/* In the order of their times, for one function. */
+	/* Changes of one function are in the order of their times. */
 	for (size_t i = 0; i < g_model.changes; i++) {
 		const struct change *change = &g_model.change[i];
 
@@ -295,9 +287,7 @@ static bool was_off(uint32_t number, uint64_t from_ns, uint64_t to_ns)
 	return off;
 }
 
-/* Whether function @number may be inlined into the innermost call. Nothing
- * tells which call of a function that is inlined into itself was left by a
- * jump. */
+/* After a jump, calls of a function inlined into itself look alike. */
 static bool may_inline(uint32_t number)
 {
 	const struct model *m = &g_model;
@@ -395,7 +385,7 @@ static void enter(uint32_t number)
 
 	if (m->calls == CALLS_MAX || stack->depth == DEPTH_MAX)
 		return;
-	/* Nothing tells these two apart. */
+	/* Replay cannot distinguish these calls. */
 	if (function->tiny && stack->depth && top_call()->function == number)
 		return;
 	*call = (struct call){ .function = number, .stack = m->current };
@@ -409,7 +399,6 @@ static void enter(uint32_t number)
 	m->late += call->late;
 }
 
-/* The exit hook of the innermost call. */
 static void run_exit(struct call *call)
 {
 	if (!thunk_exit(&g_model.function[call->function]))
@@ -428,7 +417,6 @@ static void leave(void)
 	stack->depth--;
 }
 
-/* The innermost call is left without its exit hook. */
 static void drop(uint64_t ns, const char *how)
 {
 	struct call *call = top_call();
@@ -438,7 +426,6 @@ static void drop(uint64_t ns, const char *how)
 	current()->depth--;
 }
 
-/* Throws, and catches in the frame with @depth around it. */
 static void throw_to(uint32_t depth)
 {
 	struct context *stack = current();
@@ -451,7 +438,7 @@ static void throw_to(uint32_t depth)
 		uint64_t ns;
 
 		if (!g_model.function[call->function].cleans) {
-			/* They are over when unwinding has come further. */
+			/* Over when the unwinder comes further. */
 			call->left = "exception";
 			stack->depth--;
 			continue;
@@ -587,11 +574,10 @@ static void run_program(unsigned long seed)
 	for (m->current = 0; m->current < STACKS; m->current++)
 		if (m->stack[m->current].depth)
 			break;
-	/* What runs at the end returns; what waits stays open. */
+	/* Running calls return at the end; waiting contexts stay open. */
 }
 
-/* --- replay ------------------------------------------------------------------
- */
+/* --- replay -------------------------------------------------------------- */
 
 static void tell_change(struct replay_text *text, const struct change *change)
 {
@@ -609,9 +595,8 @@ static void tell_change(struct replay_text *text, const struct change *change)
 		function_log_on(text->log, change->function, change->ns);
 }
 
-/* Everything through replay, in pieces of at most @piece; changes are told in
- * the last moment, or with @early some time before. Calls shorter than @min_ns
- * are left out. */
+/* Reads pieces of at most @piece. Changes are logged at the last moment, or
+ * earlier with @early. @min_ns is the minimum duration. */
 static struct replay_text *run_replay(size_t piece, size_t early,
 				      uint64_t min_ns)
 {
@@ -647,8 +632,7 @@ static void finish_replay(struct replay_text *text)
 	MUST(text->length + 100 < sizeof(text->text), "too long\n");
 }
 
-/* --- what is checked ---------------------------------------------------------
- */
+/* --- checks -------------------------------------------------------------- */
 
 static struct call *call_begun_at(uint64_t ns)
 {
@@ -692,12 +676,9 @@ static struct call *call_begun_at(uint64_t ns)
 	return &m->call[by_record[low]];
 }
 
-/*
- * Whether nothing is left to guess. Not so if a place looks like another one
- * 64 KiB away: hints have 16 bits. Nor if in a calls build a call may have the
- * bit of another one: which of two recursive calls an end belongs to is known
- * by hints, and these are not exact.
- */
+/* True if replay needs no guess. Hints of 16 bits are ambiguous 64 KiB apart.
+ * In a calls build a recursive call may have another one's bit, and inexact
+ * hints assign its end. */
 static bool is_strict(void)
 {
 	const struct model *m = &g_model;
@@ -705,7 +686,7 @@ static bool is_strict(void)
 	return !(m->mode & MODE_LARGE) && (!m->mode || !m->hooks);
 }
 
-/* Whether @call must have exactly its own begin and end. */
+/* True if the slice of @call must have exactly its times. */
 static bool is_clean(const struct call *call)
 {
 	return call->end_ns &&
@@ -739,7 +720,7 @@ static void check_slice(struct call *call, uint64_t end_ns, const char *mark)
 	}
 	if (!strcmp(mark, "off"))
 		MUST(was_off(call->function, call->begin_ns, end_ns),
-		     "a slice of %u has the mark off\n", call->function);
+		     "a slice of %u is marked off\n", call->function);
 }
 
 static void check_slices(char *text)
@@ -766,7 +747,7 @@ static void check_slices(char *text)
 			     "another function\n");
 			open[track][depth[track]++] = call;
 		} else if (end[strlen(end) - 1] == ')') {
-			MUST(depth[track], "an end too many\n");
+			MUST(depth[track], "one end too many\n");
 			end[strlen(end) - 1] = '\0';
 			check_slice(open[track][--depth[track]], ns, end);
 		}
@@ -795,7 +776,7 @@ static void check_counts(struct replay_text *text)
 	MUST(counts.late_begins == m->late, "%llu late begins, not %llu\n",
 	     (unsigned long long)counts.late_begins,
 	     (unsigned long long)m->late);
-	/* No frame was taken from a call that was going on. */
+	/* No running call lost its frame. */
 	MUST(counts.orphan_ends == 0 || !is_strict(), "%llu orphans\n",
 	     (unsigned long long)counts.orphan_ends);
 }
@@ -818,7 +799,6 @@ static void add_calls(void *context, struct replay *replay)
 	}
 }
 
-/* The trees have each recorded call once; and by the cells all of them. */
 static void check_trees(struct replay_text *text)
 {
 	const struct model *m = &g_model;
@@ -844,7 +824,6 @@ static void check_trees(struct replay_text *text)
 	}
 }
 
-/* For whoever looks for the cause of a failure. */
 static void show(const char *text)
 {
 	const struct model *m = &g_model;
@@ -879,7 +858,6 @@ static void check_same(const char *one, const char *other)
 	     one + at - MIN(at, 30), other + at - MIN(at, 30));
 }
 
-/* Without short calls the trace has the same, but for these. */
 static void check_short(const struct replay_text *all, unsigned long seed,
 			bool one)
 {
@@ -910,7 +888,7 @@ static void try_seed(unsigned long seed)
 	one = g_model.mode & MODE_CONTEXTS;
 	text = run_replay(one ? 1 : 1 + seed % 300, 0, 0);
 	finish_replay(text);
-	/* The same whenever changes are told, and in whatever pieces. */
+	/* The time of log entries and the size of pieces must not matter. */
 	other = run_replay(one ? 1 : 1 + seed % 7, 1 + seed % 40, 0);
 	finish_replay(other);
 	check_same(text->text, other->text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perfrec replay and dump of a trace that has switches: beside each call stands
- * what its thread did meanwhile.
+ * perfrec replay and dump of a trace with switches: each call shows its
+ * thread's states.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
-#define SWITCHES 6 /* the sequence of switches */
-#define WAITS 9 /* the sequence of waits, and the uuid of their track */
+#define SWITCHES 6 /* sequence of switches */
+#define WAITS 9 /* sequence of waits, and uuid of their track */
 #define TID 8
 #define MAIN 1
 #define LEAF 2
@@ -73,8 +73,7 @@ static void keep(void *context, const void *packets, size_t bytes)
 	g_bytes += bytes;
 }
 
-/* On a CPU until 200, preempted until 250, waiting from 300 to 700, and nothing
- * is known from 1200 on. */
+/* Runs to 200, preempted to 250, waits 300 to 700, unknown from 1200. */
 static void write_switches(void)
 {
 	struct out_sched *sched;
@@ -117,7 +116,6 @@ static void write_wait_event(uint32_t type, uint64_t ns, const char *text)
 	g_bytes = (size_t)(encoder.out - g_trace);
 }
 
-/* One in leaf, of which the call is known, and one before all calls. */
 static void write_waits(void)
 {
 	const struct out_track track = { .uuid = WAITS,
@@ -213,7 +211,7 @@ static const char g_without[] =
 "  0.000090000       300 us        8    leaf();\n"
 "  0.000990000       990 us        8  } /* main */\n"
 "  0.000990000       500 us        8  last();\n";
-/* A wait before the first call does not move where times are counted from. */
+/* Times count from the first call, even after an earlier wait. */
 static const char g_waits[] =
 "       time s         took   thread  calls\n"
 "  0.000000000                     8  /* thread worker of process 7 app */\n"
@@ -300,11 +298,10 @@ END_TEST
 START_TEST(replay_text_of_a_narrow_line_has_what_was_on_a_cpu)
 {
 	write_head();
-	write_switches(); /* which may stand before the calls */
+	write_switches();
 	write_calls();
 	open_file();
 	check_replay(80, 0, g_narrow);
-	/* The line that names the thread is no call. */
 	check_replay(80, 1, g_outermost);
 }
 END_TEST
@@ -340,7 +337,7 @@ START_TEST(dump_says_what_the_thread_did_in_a_call)
 	ck_assert_ptr_nonnull(
 		strstr(text, "\"on_cpu_ns\":200000,\"preempted_ns\":0,"
 			     "\"waited_ns\":0,\"unknown_sched_ns\":300000}\n"));
-	/* Stretches come behind the events. */
+	/* Stretches follow the events. */
 	ck_assert_ptr_nonnull(strstr(
 		strstr(text, "\"name\":\"last\""),
 		"{\"kind\":\"stretch\",\"ns\":1000000000,\"track\":1,"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `perfrec report --view` shows of when threads ran and what they waited
- * for: the profiles are made by hand.
+ * `perfrec report --view` on hand-made profiles of CPU time and waits.
  */
 #include "collector/show/report_view.h"
 
@@ -13,16 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/output/out_pprof.h"
 #include "collector/output/own_files.h"
-#include "collector/profile/out_pprof.h"
 #include "collector/read/summary_read.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 #define MS 1000000
 
-/* main calls take, which waits for a mutex and for nobody knows what; main
- * itself waits for a pipe. */
+/* main calls take, which waits for a mutex and an unknown object. main itself
+ * waits for a pipe. */
 static void put_waits(struct out_pprof *out)
 {
 	static const char *const names[] = { "main", "take", "[mutex 0x10]",
@@ -69,7 +68,6 @@ static void write_waits(void)
 	close(fd);
 }
 
-/* Of a recording of which @threads are known when they ran. */
 static struct summary *make_summary(int threads)
 {
 	struct summary *summary;
@@ -82,7 +80,7 @@ static struct summary *make_summary(int threads)
 	return summary;
 }
 
-/* What view @name prints; NULL, and *@err, if it fails. The caller frees it. */
+/* The caller frees the text. On failure returns NULL and sets *@err. */
 static char *print_view(const char *name, int threads, bool stacks, int *err)
 {
 	const struct report_view_options options = {
@@ -118,7 +116,6 @@ static void expect_in_order(const char *text, const char *const *parts)
 	}
 }
 
-/* Objects, and no callers, the one that took most first. */
 START_TEST(wait_view_has_a_row_for_each_object)
 {
 	static const char *const rows[] = { "blocked 80.0 ms, waits 106",
@@ -166,7 +163,7 @@ START_TEST(wait_view_has_the_paths_to_an_object)
 }
 END_TEST
 
-/* Whether that was recorded, or not. */
+/* _i: the recording had waits. */
 START_TEST(wait_view_without_its_file_is_refused)
 {
 	int err;

@@ -18,14 +18,13 @@
 #define CELLS RING_CELLS_MIN
 #define FILE_CELLS (1u << 15)
 #define MS_NS 1000000
-/* A slow ring may keep so much: what is not yet given back, a page that is
- * being written, and the one behind it. */
+/* Cells not yet returned, the page being written, and the next one. */
 #define KEPT_BYTES (16384 + 2 * 4096)
 
 static struct slot_shm *g_slot;
 static struct record *g_cells;
 static uint32_t g_cell_count;
-static int g_fd; /* of the file that the cells are in */
+static int g_fd; /* file of the cells */
 static struct ring_get g_ring;
 static uint64_t g_now_ns = 1;
 
@@ -45,7 +44,6 @@ static void teardown(void)
 	free(g_cells);
 }
 
-/* Records whose clock is their number. */
 static void put(uint64_t count)
 {
 	struct record new = { record_word(RECORD_BEGIN, 1, 0), 0 };
@@ -60,7 +58,7 @@ static void put(uint64_t count)
 	}
 }
 
-/* Reads all that is there, in order; returns how many. */
+/* Returns the number of records. */
 static uint64_t get_all(void)
 {
 	const struct record *cells;
@@ -157,7 +155,7 @@ START_TEST(ring_get_publish_wakes_who_waits)
 
 	put(CELLS);
 	ck_assert_int_eq(pthread_create(&writer, NULL, wait_for_room, NULL), 0);
-	/* Whether it sleeps already or not, it must come back. */
+	/* The writer returns, asleep or not. */
 	while (!atom_load_sc(&g_slot->waiting))
 		sched_yield();
 	get_all();
@@ -165,12 +163,9 @@ START_TEST(ring_get_publish_wakes_who_waits)
 }
 END_TEST
 
-/* --- memory that is given back
- * -------------------------------------------------
- */
+/* --- returned memory ----------------------------------------------------- */
 
-/* In the place of the C library's: the writer may not write into cells whose
- * memory is being given back. */
+/* The writer must not write into cells whose memory is being returned. */
 int madvise(void *address, size_t bytes, int advice)
 {
 	uint64_t index = (uint64_t)((struct record *)address - g_cells);
@@ -192,7 +187,7 @@ static void setup_file(void)
 	g_cells = mmap(NULL, FILE_CELLS * sizeof(*g_cells),
 		       PROT_READ | PROT_WRITE, MAP_SHARED, g_fd, 0);
 	ck_assert_ptr_ne(g_cells, MAP_FAILED);
-	/* On a busy machine giving back may take long. */
+	/* Returning memory may take long on a busy machine. */
 	ring_get_init(&g_ring, g_slot, g_cells, FILE_CELLS, NULL);
 }
 
@@ -211,8 +206,7 @@ static uint64_t bytes_in_file(void)
 	return (uint64_t)status.st_blocks * 512;
 }
 
-/* The writer puts @count cells, one in @cell_ns, @each between two looks of the
- * reader. */
+/* One cell per @cell_ns; the reader looks after every @each. */
 static void put_and_get(uint64_t count, uint64_t each, uint64_t cell_ns)
 {
 	for (; count >= each; count -= each) {
@@ -227,7 +221,7 @@ static void put_and_get(uint64_t count, uint64_t each, uint64_t cell_ns)
 START_TEST(ring_get_gives_memory_of_slow_writers_back)
 {
 	for (int i = 0; i < 3 * 8; i++) {
-		/* As fast as a slow one may be. */
+		/* The upper limit of a slow rate. */
 		put_and_get(FILE_CELLS / 8, 100, 195313);
 		ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
 		ck_assert_uint_ge(g_slot->tail + 1024, g_slot->read);
@@ -236,7 +230,7 @@ START_TEST(ring_get_gives_memory_of_slow_writers_back)
 }
 END_TEST
 
-/* Much at once, over the end of the ring, too, after a long time. */
+/* Large bursts after long pauses, some across the end of the ring. */
 START_TEST(ring_get_gives_memory_of_rare_bursts_back)
 {
 	put_and_get(1, 1, MS_NS);
@@ -252,13 +246,13 @@ START_TEST(ring_get_leaves_memory_to_fast_writers)
 	put_and_get(2 * FILE_CELLS, 1024, 1000);
 	ck_assert_uint_eq(bytes_in_file(), FILE_CELLS * sizeof(*g_cells));
 	ck_assert_uint_eq(g_slot->tail, g_slot->read);
-	/* One that becomes slow has given it back after a lap. */
+	/* A writer that slows down has returned its memory after a lap. */
 	put_and_get(FILE_CELLS + 4096, 64, MS_NS);
 	ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
 }
 END_TEST
 
-/* A kernel that gives no memory back: here, since this is no file. */
+/* Anonymous memory plays a kernel that cannot punch holes. */
 START_TEST(ring_get_goes_on_where_memory_cannot_be_given_back)
 {
 	void *again = mmap(g_cells, FILE_CELLS * sizeof(*g_cells),
@@ -271,8 +265,6 @@ START_TEST(ring_get_goes_on_where_memory_cannot_be_given_back)
 }
 END_TEST
 
-/* Giving back took too long: for a while the memory stays, and the writer has
- * its room. */
 START_TEST(ring_get_waits_before_it_gives_memory_back)
 {
 	uint64_t wait_ns = UINT64_MAX;
@@ -288,7 +280,6 @@ START_TEST(ring_get_waits_before_it_gives_memory_back)
 }
 END_TEST
 
-/* A writer that does not keep to its room loses its own records only. */
 START_TEST(ring_get_survives_a_writer_that_writes_beyond_its_room)
 {
 	put_and_get(1000, 1000, MS_NS);

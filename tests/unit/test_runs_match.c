@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of functions over builds.
+ * Matches names of functions across builds.
  */
 #include "collector/compare/runs_match.h"
 #include "tests/suite.h"

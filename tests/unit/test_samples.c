@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Samples through the queue and the sampler's thread into cpu.pb.gz, whose
- * totals must be right whatever happens. Stacks are made up: frame pointers
- * through addresses that no module has.
+ * Samples pass the queue and the sampler's thread into cpu.pb.gz. The totals
+ * must be right in all cases. Stacks are frame pointers through addresses
+ * without a module.
  */
 #include "collector/samples/samples.h"
 
@@ -15,16 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
 #include "collector/base/budget.h"
 #include "collector/base/jobs.h"
 #include "collector/base/log.h"
-#include "collector/names/modules.h"
 #include "collector/files/recording_finish.h"
-#include "collector/record/recording.h"
-#include "collector/stacks/stacks.h"
+#include "collector/names/modules.h"
 #include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/profile/stacks.h"
+#include "collector/record/collector.h"
+#include "collector/record/recording.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/profile_back.h"
@@ -84,10 +84,9 @@ static void tear_down(void)
 		unlink(path);
 	}
 	rmdir(g.output);
-	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
+	ck_assert_int_eq(rmdir(g.dir), 0);
 }
 
-/* Ends all that is under way, and reads profile @name. */
 static void finish_and_read(const char *name)
 {
 	int output_fd = open(g.output, O_RDONLY | O_DIRECTORY);
@@ -106,7 +105,7 @@ static void finish(void)
 	finish_and_read("cpu.pb.gz");
 }
 
-/* Of samples with this function on top, or of all. */
+/* NULL: all functions */
 static int64_t sum(const char *top, size_t value)
 {
 	int64_t all = 0;
@@ -140,7 +139,6 @@ static struct sample *new_sample(uint32_t stack_bytes)
 	return sample;
 }
 
-/* The @number-th of very many stacks. */
 static struct sample *chain(uint64_t number)
 {
 	struct sample *sample = new_sample(FRAMES * 16);
@@ -168,7 +166,7 @@ START_TEST(samples_are_counted_by_thread_and_stack)
 		ck_assert(samples_post(g.samples, sample));
 	}
 	finish();
-	/* "other" has only even ones */
+	/* "other" has only even numbers */
 	ck_assert_uint_eq(g.read->n_sample, 3);
 	ck_assert_int_eq(sum(NULL, 0), 100);
 	ck_assert_int_eq(sum(NULL, 1), 1000);
@@ -197,7 +195,6 @@ START_TEST(samples_without_stack_are_unknown)
 }
 END_TEST
 
-/* A wait of thread 8 on @object, in new_sample(). */
 static struct sample *new_wait(const char *object, uint64_t ns)
 {
 	struct sample *sample = sample_new_blocked(0, object);
@@ -225,19 +222,19 @@ START_TEST(samples_of_waits_are_below_what_they_wait_on)
 	samples_count_unread(g.samples, SAMPLES_LEFT);
 	samples_count_unread(g.samples, SAMPLES_REFUSED);
 	finish_and_read("offcpu.pb.gz");
-	/* Nothing of the sample of CPU time. */
+	/* Without the CPU sample. */
 	ck_assert_int_eq(sum(NULL, 0), 100);
 	ck_assert_int_eq(sum("[pipe 0]", 0), 50);
 	ck_assert_int_eq(sum("[pipe 0]", 1), 50000);
 	ck_assert_int_eq(sum("[pipe 1]", 1), 50000);
-	/* Object, function, "[unknown]": there is no stack. */
+	/* There is no stack: object, function, "[unknown]". */
 	ck_assert_uint_eq(g.read->sample[0]->n_location_id, 3);
 	ck_assert(pb_has_comment(g.read, "1 wait ended before"));
-	ck_assert(pb_has_comment(g.read, "1 wait of processes that may not"));
+	ck_assert(pb_has_comment(g.read,
+				 "1 wait of processes that perfrec may not"));
 }
 END_TEST
 
-/* A program can make up as many as it likes. */
 START_TEST(samples_of_too_many_objects_are_of_others)
 {
 	char object[32];
@@ -255,7 +252,7 @@ START_TEST(samples_of_too_many_objects_are_of_others)
 }
 END_TEST
 
-/* On the sampler's thread: holds it up until the test has posted enough. */
+/* Holds the sampler's thread up until the test has posted enough. */
 static pthread_mutex_t g_hold = PTHREAD_MUTEX_INITIALIZER;
 static int g_taken;
 
@@ -287,17 +284,18 @@ START_TEST(samples_that_find_no_room_keep_the_total)
 		for (int j = 0; j < ALL; j++)
 			lost += !samples_post(g.samples, new_sample(16384));
 	}
-	/* A few of the blocks may find the rest of the room. */
+	/* A few of the blocks may get the remaining room. */
 	ck_assert_uint_ge(samples_lost_stacks(g.samples), BLOCKS / 2 - 6);
 	ck_assert_uint_lt(samples_lost_stacks(g.samples), BLOCKS / 2);
 	pthread_mutex_unlock(&g_hold);
-	/* Its end comes while they wait. */
+	/* The recording ends while samples wait. */
 	finish();
 	ck_assert_int_gt(lost, 0);
 	ck_assert_int_eq(g_taken, BLOCKS);
 	ck_assert_int_eq(sum(NULL, 0), ALL);
 	ck_assert_int_eq(sum(NULL, 1), ALL * 10);
-	ck_assert(pb_has_comment(g.read, "came faster than could be unwound"));
+	ck_assert(pb_has_comment(g.read,
+				 "came faster than perfrec could unwind"));
 }
 END_TEST
 
@@ -305,7 +303,7 @@ START_TEST(samples_of_a_million_stacks_keep_the_total)
 {
 	enum { ALL = 1000000 };
 
-	/* So that it is seen on any machine. */
+	/* A small budget shows the effect on any machine. */
 	recording_setup(g.recording)->budget->left = 24 << 20;
 	for (uint64_t i = 0; i < ALL; i++) {
 		samples_post(g.samples, chain(i));
@@ -321,8 +319,7 @@ START_TEST(samples_of_a_million_stacks_keep_the_total)
 }
 END_TEST
 
-/* Of a thread that had more or less than its samples stand for, one of which
- * nothing was told, and one that has no sample. */
+/* Threads with more time than samples, without a total, without a sample. */
 START_TEST(samples_are_scaled_to_what_their_thread_had)
 {
 	for (uint64_t i = 0; i < 100; i++) {
@@ -342,15 +339,14 @@ START_TEST(samples_are_scaled_to_what_their_thread_had)
 	ck_assert_int_eq(sum(NULL, 0), 100);
 	ck_assert_int_eq(sum("[short threads]", 1), 77);
 	ck_assert_int_eq(sum(NULL, 1), 640 + 200 + 77);
-	/* A stack's share is that of its samples. */
 	for (size_t i = 0; i < g.read->n_sample; i++)
 		if (g.read->sample[i]->value[0] == 60)
 			ck_assert_int_eq(g.read->sample[i]->value[1], 480);
 }
 END_TEST
 
-/* Threads without a sample had 90 ns, one with samples by shots 30 ns.
- * Chance decides which of them a shot hits. */
+/* Threads without samples used 90 ns, one with samples by shots 30 ns. A shot
+ * hits one of them by chance. */
 START_TEST(samples_by_shots_stand_for_threads_without_a_sample)
 {
 	for (uint64_t i = 0; i < 10; i++)
@@ -377,7 +373,6 @@ START_TEST(samples_by_shots_stand_for_twice_their_weight_at_most)
 }
 END_TEST
 
-/* A thread that has both kinds of samples is scaled to its own time. */
 START_TEST(thread_with_usual_samples_stands_for_no_other)
 {
 	for (uint64_t i = 0; i < 10; i++)
@@ -391,7 +386,7 @@ START_TEST(thread_with_usual_samples_stands_for_no_other)
 }
 END_TEST
 
-/* The kernel has moved their samples to other threads. */
+/* The kernel moved their samples to other threads. */
 START_TEST(samples_of_other_threads_stand_for_what_was_displaced)
 {
 	for (uint64_t i = 0; i < 10; i++)
@@ -415,7 +410,6 @@ START_TEST(sampler_flush_waits_for_what_was_posted)
 }
 END_TEST
 
-/* What takes long to unwind in one recording holds up no other. */
 START_TEST(samples_of_another_recording_wait_for_their_own_files_only)
 {
 	struct recording *other;
@@ -458,8 +452,6 @@ int main(void)
 	log_init("test_samples", LOG_ERR);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_checked_fixture(slow, set_up, tear_down);
-	tcase_set_timeout(tcase, 120);
-	tcase_set_timeout(slow, 120);
 	tcase_add_test(tcase, samples_are_counted_by_thread_and_stack);
 	tcase_add_test(tcase, samples_without_stack_are_unknown);
 	tcase_add_test(tcase, samples_of_waits_are_below_what_they_wait_on);

@@ -28,7 +28,7 @@ END_TEST
 
 START_TEST(scale_calls_rounds_by_the_largest_remainder)
 {
-	/* 3.67, 3.67, 3.67 and 0: the first two go up. */
+	/* 3.67, 3.67, 3.67 and 0: the first two are rounded up. */
 	uint64_t calls[] = { 1, 1, 1, 0 };
 
 	SCALE(11, 0, 4, 4, 3, 0);

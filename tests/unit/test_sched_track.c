@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/sched/sched_track.h"
+#include "collector/replay/sched_track.h"
 
-#include "collector/sched/kernel_event.h"
+#include "collector/replay/kernel_event.h"
 #include "tests/suite.h"
 
 static struct sched_track g_track;
@@ -29,7 +29,7 @@ START_TEST(new_thread_is_runnable_until_it_runs)
 	step = apply(KERNEL_IN, 130, 0);
 	ck_assert_int_eq(step.state, SCHED_PREEMPTED);
 	ck_assert_uint_eq(step.ns, 30);
-	/* It has not lost a CPU. */
+	/* The thread has not lost a CPU. */
 	ck_assert(!step.whole);
 	ck_assert_uint_eq(g_track.sums.preemptions, 0);
 	ck_assert_uint_eq(g_track.sums.preempted_ns, 30);

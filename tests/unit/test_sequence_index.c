@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sequence_index: the items that it makes of packets are held against these
- * packets (tests/index_check.h). tests/e2e/trace/reindex.sh has real
- * recordings.
+ * sequence_index: tests/index_check.h compares the items with the packets that
+ * they describe. tests/e2e/trace/reindex.sh has real recordings.
  */
-#include "collector/reindex/sequence_index.h"
+#include "collector/cut/sequence_index.h"
 
 #include <stdlib.h>
 
@@ -22,7 +21,7 @@
 #define NAMES 6
 #define DEPTH_MAX 40
 #define BLOCK_EVENTS 300
-/* So that a chunk ends after some blocks. */
+/* Lets a chunk end after some blocks. */
 #define BLOCK_BYTES (5u << 20)
 
 static uint8_t g_packets[BLOCK_EVENTS * 256];
@@ -30,7 +29,7 @@ static size_t g_bytes;
 static struct encoder g_encoder;
 static uint32_t g_depth;
 static uint64_t g_ns;
-static uint64_t g_begin_ns[2048]; /* of the open slices */
+static uint64_t g_begin_ns[2048];
 
 static void put_event(const struct out_event *event)
 {
@@ -50,7 +49,7 @@ static void put_begin(uint32_t iid)
 	g_begin_ns[g_depth++] = g_ns;
 }
 
-/* Some ends say that the program waited during part of the slice. */
+/* Some ends report waits of the program. */
 static void put_end(void)
 {
 	uint64_t ns = g_ns - g_begin_ns[--g_depth];
@@ -65,7 +64,6 @@ static void put_end(void)
 		encode_event(&g_encoder, g_ns, &waited);
 }
 
-/* A begin with an argument, which has a name and the place of a site. */
 static void put_noted(void)
 {
 	static const uint8_t argument[] = { 0x22, 0x04, 0x52, 0x02, 'a', 'b' };
@@ -80,7 +78,6 @@ static void put_noted(void)
 	g_begin_ns[g_depth++] = g_ns;
 }
 
-/* A value of a counter, with a time of its own. */
 static void put_counter(void)
 {
 	static const uint8_t fields[] = { 0x58, 0x63, 0xf0, 0x01, 0x07 };
@@ -135,7 +132,6 @@ static void put_any(void)
 		put_end();
 }
 
-/* Takes the next packet off @from: without its tag and length. */
 static struct wire next_packet(struct wire *from)
 {
 	struct wire_field field;
@@ -196,7 +192,6 @@ static struct sequence_index *start(struct budget *budget)
 	return sequence;
 }
 
-/* A block of what was put since begin_packets(). */
 static size_t block(struct sequence_index *sequence, uint64_t at, bool last,
 		    const void **items)
 {
@@ -253,7 +248,6 @@ START_TEST(items_say_what_packets_say)
 }
 END_TEST
 
-/* How many items of @kind there are. */
 static int count_items(const void *items, size_t bytes, enum index_kind kind)
 {
 	struct index_get get = index_check_items(items, bytes), payload;
@@ -265,8 +259,7 @@ static int count_items(const void *items, size_t bytes, enum index_kind kind)
 	return count;
 }
 
-/* @sequence has met something: its chunk does not end, and nothing is told
- * any more; but readers find where to begin. */
+/* Readers have a checkpoint, although later items are omitted. */
 static void check_given_up(struct sequence_index *sequence, const void *items,
 			   size_t bytes)
 {
@@ -283,13 +276,13 @@ static void check_given_up(struct sequence_index *sequence, const void *items,
 
 START_TEST(what_perfrec_does_not_write_ends_the_items)
 {
-	/* Each is a TrackEvent's part of a packet that ends with a time. */
+	/* TrackEvent fields of a packet that ends with a time. */
 	static const struct encode_event strange[] = {
-		/* The end of a slice, with a time of its own. */
+		/* An end with an absolute time. */
 		{ .type = TYPE_SLICE_END, .absolute = true },
-		/* A slice of no name. */
+		/* A slice without a name. */
 		{ .type = TYPE_SLICE_BEGIN },
-		/* One that names its track, which is that of all. */
+		/* A slice that names its own track. */
 		{ .type = TYPE_SLICE_BEGIN,
 		  .name_iid = 1,
 		  .fields = (const uint8_t *)"\x58\x16",
@@ -312,8 +305,7 @@ START_TEST(what_perfrec_does_not_write_ends_the_items)
 }
 END_TEST
 
-/* What is open when the begin of a trace was given up: its time is not a step,
- * and the next step is one from the event before. */
+/* Such slices have absolute times, and deltas ignore them. */
 START_TEST(slices_may_be_open_at_first)
 {
 	static const struct encode_event open = { .type = TYPE_SLICE_BEGIN,
@@ -338,7 +330,7 @@ START_TEST(slices_may_be_open_at_first)
 	block(sequence, 0, false, &items);
 	ck_assert(!sequence->given_up);
 	ck_assert_uint_eq(sequence->ns, start_ns + 700);
-	/* Not any more. */
+	/* Absolute begins are valid only at the start. */
 	begin_packets();
 	encode_event(&g_encoder, g_ns + 1, &open);
 	block(sequence, 0, false, &items);

@@ -19,7 +19,6 @@ static uint32_t change(uint32_t id, int32_t opened)
 	return sequences_change(&g_sequences, id, opened, 0);
 }
 
-/* The sum of all open slices, and of the ids that have them. */
 static uint64_t sum_open(uint64_t *ids)
 {
 	const struct open_sequence *open;
@@ -65,9 +64,7 @@ START_TEST(sequences_count_their_open_slices)
 }
 END_TEST
 
-/* Ids that all have the same place in the table, the last places too: entries
- * lie behind each other and around the end, and each stays to be found when
- * others are freed, in any order. */
+/* All ids hash to one slot near the table's end and wrap around. */
 START_TEST(sequences_with_one_place_are_told_apart)
 {
 	uint64_t ids;
@@ -87,8 +84,6 @@ START_TEST(sequences_with_one_place_are_told_apart)
 }
 END_TEST
 
-/* One after the other, a million threads open slices and end them; some hundred
- * of them live at a time. */
 START_TEST(sequences_that_are_forgotten_are_known_no_more)
 {
 	change(3, 2);
@@ -122,7 +117,7 @@ START_TEST(sequences_take_memory_while_they_live)
 	}
 	ck_assert_uint_eq(sum_open(&ids), 2 * LIVE);
 	ck_assert_uint_eq(g_sequences.count, EVER);
-	/* A bit for each, which an array that doubles may have twice. */
+	/* A bit per thread, in an array that doubles. */
 	ck_assert_uint_le(sequences_bytes(&g_sequences), EVER / 4 + 65536);
 }
 END_TEST

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The collector in one piece, but for its command line: socket, processes,
- * drain and recording, against programs that do not do as they should. The
- * "program" is this test itself, with an arena it fills by hand. After
- * whatever it does, a good program must be served as if nothing had been.
+ * The entire collector except its command line, against misbehaving programs:
+ * socket, processes, drain and recording. This test plays the program and fills
+ * its arena by hand. Afterwards the collector must serve a good program as
+ * usual.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,23 +18,23 @@
 #include <unistd.h>
 
 #include "collector/base/closer.h"
+#include "collector/base/jobs.h"
 #include "collector/base/lock.h"
-#include "collector/record/arena.h"
-#include "collector/replay/clock_sync.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
+#include "collector/base/loop.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/process_reap.h"
 #include "collector/drain/worker.h"
-#include "collector/base/jobs.h"
-#include "collector/record/liveness.h"
-#include "collector/base/loop.h"
-#include "collector/record/process.h"
 #include "collector/files/recording_finish.h"
+#include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/liveness.h"
+#include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/replay/clock_sync.h"
 #include "collector/serve/server.h"
 #include "collector/serve/session.h"
-#include "collector/names/symbols.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/wire.h"
@@ -46,8 +46,7 @@
 #define CELLS RING_CELLS_MIN
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* --- the collector, on a thread of its own ----------------------------------
- */
+/* --- the collector, on a thread of its own ------------------------------- */
 
 static struct session_limits g_limits;
 static struct collector g_collector;
@@ -57,7 +56,7 @@ static struct collect_options g_options;
 static struct server *g_server;
 static struct watch g_done;
 static pthread_t g_loop;
-static uint32_t g_stop; /* the loop is to end: kicked through done_fd */
+static uint32_t g_stop; /* ends the loop, with a kick through done_fd */
 
 static void done_ready(struct watch *watch)
 {
@@ -97,7 +96,7 @@ static void collector_start(void)
 {
 	uint32_t workers = 2;
 
-	/* What a test that failed has left. */
+	/* Left behind by a failed test. */
 	scratch_must(system("rm -rf recording socket") == 0, "rm");
 	g_stop = 0;
 	g_options = (struct collect_options){
@@ -133,7 +132,6 @@ static void collector_start(void)
 	scratch_must(!pthread_create(&g_loop, NULL, loop_thread, NULL), "loop");
 }
 
-/* Everything that was recorded is summed up when it returns. */
 static void collector_stop(void)
 {
 	uint64_t one = 1;
@@ -160,8 +158,7 @@ static void collector_free(void)
 	close(g_collector.loop);
 }
 
-/* --- a program ---------------------------------------------------------------
- */
+/* --- a program ----------------------------------------------------------- */
 
 struct program {
 	struct wire_hello hello;
@@ -169,7 +166,7 @@ struct program {
 	int socket;
 	struct page_shm *page;
 	struct wire_reply reply;
-	int liveness; /* -1: none came */
+	int liveness; /* -1: not received */
 };
 
 static struct slot_shm *slot_of(struct program *program, int i)
@@ -183,12 +180,11 @@ static struct record *ring_of(struct program *program, int i)
 				 i * arena_slot_bytes(CELLS));
 }
 
-/* For what runs in forked children, too, beside the collector's threads: it
- * must not allocate, as a check does. A sanitizer's allocator has locks that
- * nobody gives back in the child. */
+/* Forked children use this: they must not allocate, as check does, because a
+ * sanitizer's allocator may hold a lock there forever. */
 #define PROGRAM_MUST(condition) scratch_must(condition, #condition)
 
-/* All as it should be, up to the connection. */
+/* Up to the connection. */
 static void program_prepare(struct program *program)
 {
 	struct sockaddr_un address = { AF_UNIX, "socket" };
@@ -230,7 +226,6 @@ static void program_release(struct program *program)
 		close(program->liveness);
 }
 
-/* False: the collector has ended the connection. */
 static bool try_send(struct program *program, const void *bytes, size_t length,
 		     int fd_count)
 {
@@ -261,7 +256,7 @@ static void send_bytes(struct program *program, const void *bytes,
 	PROGRAM_MUST(try_send(program, bytes, length, fd_count));
 }
 
-/* The status of the reply; -1 when the connection was closed without one. */
+/* -1: the connection closed without a reply. */
 static int receive_reply(struct program *program)
 {
 	union {
@@ -326,7 +321,6 @@ static void put(struct program *program, int i, enum record_kind kind,
 	atom_store_rel(&slot->head, head + 1);
 }
 
-/* @spans calls of one function. */
 static void put_spans(struct program *program, int i, int spans)
 {
 	while (spans--) {
@@ -335,14 +329,12 @@ static void put_spans(struct program *program, int i, int spans)
 	}
 }
 
-/* Waits for the collector to change *@word. */
 static void wait_until(const uint32_t *word, uint32_t value)
 {
 	while (atom_load_acq(word) != value)
 		poll(NULL, 0, 1);
 }
 
-/* The thread in slot @i ends in good order. */
 static void leave(struct program *program, int i)
 {
 	struct slot_shm *slot = slot_of(program, i);
@@ -352,8 +344,7 @@ static void leave(struct program *program, int i)
 	wait_until(&slot->state, SLOT_FREE);
 }
 
-/* A program in a process of its own, as the one that said hello last with a
- * pid is taken for its latest image. */
+/* In its own process: the latest hello of a pid is its current image. */
 static void in_child(void (*run)(struct program *program))
 {
 	struct program program;
@@ -382,7 +373,7 @@ static void setup(void)
 	collector_start();
 }
 
-/* A good program is served as ever; and then the end. */
+/* A good program must still be served. */
 static void teardown_with(uint64_t spans, uint64_t broken)
 {
 	const struct totals *totals =
@@ -395,8 +386,7 @@ static void teardown_with(uint64_t spans, uint64_t broken)
 	collector_free();
 }
 
-/* --- tests
- * -------------------------------------------------------------------- */
+/* --- tests --------------------------------------------------------------- */
 
 START_TEST(server_good_program_is_recorded)
 {
@@ -592,9 +582,8 @@ START_TEST(server_silent_connections_do_not_stop_others)
 }
 END_TEST
 
-#define CONNECTIONS 256 /* that there may be */
+#define CONNECTIONS 256 /* limit */
 
-/* A process with one connection, on which it says nothing. Its pid. */
 static pid_t begin_silent(void)
 {
 	struct sockaddr_un address = { AF_UNIX, "socket" };
@@ -619,8 +608,7 @@ static pid_t begin_silent(void)
 	return pid;
 }
 
-/* Processes with a connection each take all of them: a program that has just
- * connected is not the one that makes room. */
+/* Idle connections use up all places; the new one must not make room. */
 START_TEST(server_newest_connection_does_not_make_room)
 {
 	pid_t silent[CONNECTIONS + 8];
@@ -647,7 +635,7 @@ static void *close_fd(void *fd)
 	return NULL;
 }
 
-/* If the collector was faster, it is this close that blocks. */
+/* If the collector was faster, this closes the last reference and blocks. */
 static void close_elsewhere(int fd)
 {
 	pthread_t thread;
@@ -657,8 +645,8 @@ static void close_elsewhere(int fd)
 	pthread_detach(thread);
 }
 
-/* Sends a lingering socket as the only owner, with @before messages in front:
- * only the first is received. */
+/* The socket has no other owner. The collector receives only the first
+ * message. */
 static void send_lingering(struct program *program, int before)
 {
 	int peer, memfd = program->memfd;
@@ -666,12 +654,12 @@ static void send_lingering(struct program *program, int before)
 	program->memfd = slow_close_socket(&peer);
 	while (before-- > 0)
 		send_bytes(program, "x", 1, 0);
-	/* Unless the first one was faster. */
+	/* Fails if the collector was faster. */
 	(void)try_send(program, "x", 1, 1);
 	close_elsewhere(program->memfd);
 	program->memfd = memfd;
 	(void)receive_reply(program);
-	/* The peer stays open: this process ends later. */
+	/* The peer closes at the end of this process. */
 }
 
 START_TEST(server_lingering_descriptors_stop_nobody)
@@ -696,7 +684,7 @@ START_TEST(server_lingering_descriptor_of_other_user_stops_nobody)
 
 	if (geteuid() != 0) {
 		teardown_with(0, 0);
-		return; /* nobody else to be */
+		return; /* needs another user */
 	}
 	ck_assert_int_eq(chmod("socket", 0666), 0);
 	ck_assert_int_eq(chmod(".", 0755), 0);
@@ -738,7 +726,7 @@ START_TEST(server_other_user_is_refused)
 
 	if (geteuid() != 0) {
 		teardown_with(0, 0);
-		return; /* nobody else to be */
+		return; /* needs another user */
 	}
 	ck_assert_int_eq(chmod("socket", 0666), 0);
 	ck_assert_int_eq(chmod(".", 0755), 0);
@@ -754,7 +742,7 @@ START_TEST(server_other_user_is_refused)
 }
 END_TEST
 
-/* What a slot may say that no slot of ours would. */
+/* Slots with values that the shim never writes. */
 typedef void spoil(struct program *program);
 
 static void head_beyond_ring(struct program *program)
@@ -783,7 +771,6 @@ static void cells_of_unknown_kind(struct program *program)
 
 static void pid_of_another(struct program *program)
 {
-	/* Not of this user or not there: nobody is process 0. */
 	claim(program, 1, 0, 1);
 }
 
@@ -812,7 +799,7 @@ START_TEST(server_broken_ring_ends_its_recording_only)
 }
 END_TEST
 
-/* Whatever the shared words say that the collector never reads for truth. */
+/* Changes the shared words that the collector does not trust. */
 static void run_scribbling(struct program *program)
 {
 	struct slot_shm *slot = slot_of(program, 0);
@@ -839,6 +826,7 @@ static void run_scribbling(struct program *program)
 		program->page->unslotted_spans = x;
 		program->page->vfork_spans = x;
 		program->page->muted_spans = x;
+		program->page->edge_spans = x;
 		put_spans(program, 0, 1);
 		if (i % 100 == 0)
 			poll(NULL, 0, 1);
@@ -878,7 +866,6 @@ START_TEST(server_killed_program_keeps_what_it_recorded)
 }
 END_TEST
 
-/* Forked children use the arena under their own process ids. */
 static void run_forking(struct program *program)
 {
 	pid_t pid;

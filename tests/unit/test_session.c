@@ -4,15 +4,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
-#include "collector/record/arena_inner.h"
 #include "collector/base/clock.h"
-#include "collector/record/collector.h"
+#include "collector/base/lock.h"
+#include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
-#include "collector/replay/pause.h"
+#include "collector/record/arena_inner.h"
+#include "collector/record/collector.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
-#include "collector/names/symbols.h"
+#include "collector/replay/pause.h"
 #include "collector/serve/session.h"
 #include "shared/atomic.h"
 #include "tests/suite.h"
@@ -24,7 +24,7 @@
 static struct session_limits g_limits;
 static struct collect_options g_options;
 static struct collector g_collector;
-/* The page, and the categories, which a pause counts as changed. */
+/* The page and the categories. A pause marks the latter changed. */
 static union {
 	struct page_shm page;
 	char bytes[ARENA_CATEGORIES + CATEGORIES_BYTES];
@@ -66,7 +66,6 @@ END_TEST
 
 START_TEST(session_too_many_at_once_are_refused)
 {
-	/* Children of others are no matter. */
 	g_collector.process_count = 100000;
 	g_limits.sessions = 1023;
 	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, 1 << 20));
@@ -78,7 +77,6 @@ START_TEST(session_too_many_at_once_are_refused)
 }
 END_TEST
 
-/* USER begins sessions until it may not. Returns how many. */
 static int begin_all(void)
 {
 	struct user *user = users_find(&g_limits.users, USER);
@@ -86,7 +84,7 @@ static int begin_all(void)
 
 	while (!session_refuse(&g_collector, USER, PID, 1 << 20)) {
 		session_begin(&g_collector, &g_arena);
-		user->pace.begun_ns = 0; /* it takes its time */
+		user->pace.begun_ns = 0; /* resets the rate limit */
 		count++;
 	}
 	return count;
@@ -101,7 +99,6 @@ START_TEST(session_user_leaves_others_as_much)
 	ck_assert_int_eq(begin_all(), 512);
 	assert_refused("at once");
 	ck_assert_ptr_null(session_refuse(&g_collector, OTHER, PID, 1 << 20));
-	/* And as much of the disk. */
 	while (g_limits.sessions)
 		session_unlist(&g_collector, &g_arena);
 	g_limits.max_total = 1000;
@@ -129,7 +126,6 @@ START_TEST(session_users_have_rates_of_their_own)
 }
 END_TEST
 
-/* Whether USER may begin a session with an arena of that size. */
 static bool may_have(uint64_t bytes)
 {
 	return !session_refuse(&g_collector, USER, PID, bytes);
@@ -151,7 +147,6 @@ START_TEST(session_too_much_memory_is_refused)
 }
 END_TEST
 
-/* One program could take the room of all others. */
 START_TEST(session_large_ones_leave_a_quarter)
 {
 	uint64_t most = 24ULL << 40;
@@ -168,15 +163,16 @@ START_TEST(session_large_ones_leave_a_quarter)
 }
 END_TEST
 
-/* Begins sessions of process @pid until one is refused. Returns how many. */
-static int begin_many(pid_t pid)
+/* Begins sessions until one is refused; *@why becomes the reason. */
+static int begin_many(pid_t pid, const char **why)
 {
 	int i;
 
 	g_arena.setup.pid = pid;
-	for (i = 0;
-	     !session_refuse(&g_collector, USER, pid, 1 << 20) && i < 100000;
-	     i++) {
+	for (i = 0; i < 100000; i++) {
+		*why = session_refuse(&g_collector, USER, pid, 1 << 20);
+		if (*why)
+			break;
 		ck_assert_int_eq(session_open(&g_collector, &g_arena, false),
 				 0);
 		session_begin(&g_collector, &g_arena);
@@ -187,29 +183,28 @@ static int begin_many(pid_t pid)
 
 START_TEST(session_burst_is_let_in_and_no_more)
 {
-	int count = begin_many(getpid());
 	const char *why;
+	int count = begin_many(getpid(), &why);
 
-	/* Some more may come in the time that this takes. */
+	/* The limit grows while the test runs. */
 	ck_assert_int_ge(count, 1000);
 	ck_assert_int_lt(count, 100000);
-	why = session_refuse(&g_collector, USER, getpid(), 1 << 20);
 	ck_assert_msg(why && strstr(why, "in a second"), "%s", why);
-	/* As if some time had passed. */
+	/* Simulates a second. */
 	users_find(&g_limits.users, USER)->pace.begun_ns -= 1000000000;
 	ck_assert_ptr_null(
 		session_refuse(&g_collector, USER, getpid(), 1 << 20));
 }
 END_TEST
 
-/* Who begins all the time must not keep others out. */
 START_TEST(session_burst_leaves_room_for_others)
 {
+	const char *why;
 	int count;
 
-	ck_assert_int_ge(begin_many(getpid()), 1000);
-	/* Of no session. */
-	count = begin_many(INT_MAX);
+	ck_assert_int_ge(begin_many(getpid(), &why), 1000);
+	/* INT_MAX has no session. */
+	count = begin_many(INT_MAX, &why);
 	ck_assert_int_ge(count, 16);
 	ck_assert_int_lt(count, 1000);
 }
@@ -225,7 +220,7 @@ START_TEST(session_beyond_max_total_is_refused)
 }
 END_TEST
 
-/* What it left unread, 16 MiB each, delayed the end of a daemon by seconds. */
+/* Unread data of 16 MiB each delayed the end of a daemon by seconds. */
 START_TEST(session_too_many_of_one_process_are_refused)
 {
 	void *open[16];
@@ -242,7 +237,7 @@ START_TEST(session_too_many_of_one_process_are_refused)
 	ck_assert_ptr_null(
 		session_refuse(&g_collector, USER, PID + 1, 1 << 20));
 	for (int i = 0; i < 16; i++) {
-		g_recording.ended(&g_recording, open[i]);
+		g_recording.ended(&g_recording, 0, open[i]);
 		ck_assert_ptr_null(
 			session_refuse(&g_collector, USER, PID, 1 << 20));
 	}
@@ -270,7 +265,7 @@ START_TEST(session_with_own_recording_is_over_when_that_is_finished)
 	session_begin(&g_collector, &g_arena);
 	ck_assert(!session_is_over(&g_collector, 1));
 	ck_assert_uint_eq(g_collector.recording_count, 1);
-	g_recording.ended(&g_recording, g_recording.ended_context);
+	g_recording.ended(&g_recording, 0, g_recording.ended_context);
 	ck_assert(session_is_over(&g_collector, 1));
 	ck_assert_uint_eq(g_collector.recording_count, 0);
 	symbol_cache_put(&g_collector.symbols);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites: what a program tells of its annotations is read whole, once, and what
- * a broken program wrote hurts nobody.
+ * sites: annotations of a program are read completely and once. Entries of a
+ * broken program do no harm.
  */
 #include "collector/names/sites.h"
 
@@ -31,7 +31,6 @@ static void teardown(void)
 	told_free(g_page);
 }
 
-/* What a site says, and its texts. */
 struct entry {
 	struct site_shm head;
 	const char *text[6];
@@ -49,7 +48,6 @@ static struct site_shm *room(void)
 				   g_page->site_bytes);
 }
 
-/* Writes @entry as the shim does; returns its id. */
 static uint32_t tell(const struct entry *entry)
 {
 	uint32_t id = ++g_page->site_count, offset = g_page->site_bytes;
@@ -158,7 +156,6 @@ START_TEST(sites_long_texts_are_cut)
 }
 END_TEST
 
-/* Each breaks the entry that site 1 has. */
 static void break_bytes_zero(struct site_shm *shm)
 {
 	shm->bytes = 0;
@@ -259,7 +256,7 @@ START_TEST(sites_tracks_are_found_by_number)
 }
 END_TEST
 
-/* An id whose entry is not whole yet holds up none behind it. */
+/* An unfinished entry does not hide later ones. */
 START_TEST(sites_track_behind_a_hole_is_found)
 {
 	struct entry entry = span("one");
@@ -289,7 +286,6 @@ START_TEST(sites_closed_keep_what_was_asked_for)
 }
 END_TEST
 
-/* Random bytes in place of every entry, and ids that point anywhere. */
 START_TEST(sites_noise_hurts_nobody)
 {
 	uint32_t seed = 12345, id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Snapshots of a recording whose threads exist on paper only. The test is the
- * main thread and the drain worker; the jobs thread is a real one.
+ * Snapshots of a recording with simulated threads. The test plays the main
+ * thread and the drain worker; the jobs thread is real.
  */
 #include "collector/files/snapshot.h"
 
@@ -14,10 +14,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/files/snapshot_inner.h"
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
+#include "collector/files/snapshot_inner.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
@@ -35,7 +35,7 @@
 #include "tests/unit/scratch.h"
 
 #define THREADS 2
-/* Functions: addresses that no module has, and so their names. */
+/* Addresses without a module, so these are their names. */
 #define F 0x1000u
 #define F_NAME "0x1000"
 #define G 0x2000u
@@ -49,14 +49,12 @@ static struct {
 	struct process process;
 	struct process_entry entry;
 	struct thread thread[THREADS];
-	uint64_t clock[THREADS]; /* of the last record */
-	struct trace_block block; /* what is written goes nowhere */
+	uint64_t clock[THREADS];
+	struct trace_block block; /* blocks are not written */
 	Perftools__Profiles__Profile *profile;
 } g;
 
-/* --- threads on paper
- * ---------------------------------------------------------
- */
+/* --- simulated threads --------------------------------------------------- */
 
 static struct trace_block *take_block(void *context)
 {
@@ -102,7 +100,7 @@ static void begin_thread(int i)
 		fibers_init(&thread->fibers, &fibers_sink, thread->replay), 0);
 }
 
-/* 10 ns after the last record of the thread. */
+/* 10 ns after the thread's last record. */
 static void record(int i, enum record_kind kind, uint64_t payload)
 {
 	const uint64_t clock = g.recording->setup.start_ns + (g.clock[i] += 10);
@@ -115,7 +113,6 @@ static void record(int i, enum record_kind kind, uint64_t payload)
 	ck_assert_uint_eq(done, 1);
 }
 
-/* @count calls of 10 ns each. */
 static void call(int i, uint64_t function, int count)
 {
 	for (int n = 0; n < count; n++) {
@@ -124,8 +121,7 @@ static void call(int i, uint64_t function, int count)
 	}
 }
 
-/* --- the collector ----------------------------------------------------------
- */
+/* --- the collector ------------------------------------------------------- */
 
 static struct jobs_group g_endings;
 
@@ -164,7 +160,6 @@ static void tear_down(void)
 		fibers_release(&g.thread[i].fibers);
 		replay_free(&g.thread[i].replay);
 	}
-	/* whatever a snapshot took is given back */
 	ck_assert_uint_eq(g.recording->refs, 1);
 	snapshot_forget(g.recording);
 	recording_put(&g.recording);
@@ -177,18 +172,16 @@ static void tear_down(void)
 	scratch_leave();
 }
 
-/* --- the jobs thread --------------------------------------------------------
- */
+/* --- the jobs thread ----------------------------------------------------- */
 
-/* What the test has done there. */
 struct task {
 	struct job job;
 	sem_t done;
-	struct snapshot *snapshot; /* to be written */
+	struct snapshot *snapshot;
 	char name[SNAPSHOT_NAME_BYTES];
 	int err;
-	int thread; /* that has ended */
-	sem_t *wait; /* for this, and no more */
+	int thread;
+	sem_t *wait; /* only waits for this */
 };
 
 static void run_write(struct job *job)
@@ -199,7 +192,6 @@ static void run_write(struct job *job)
 	sem_post(&task->done);
 }
 
-/* As drain does when a thread has ended. */
 static void run_end(struct job *job)
 {
 	struct task *task = (struct task *)job;
@@ -273,7 +265,6 @@ static void read_profile(const char *name)
 	unlink(path);
 }
 
-/* Writes @snapshot, and reads it into g.profile. */
 static void write_snapshot(struct snapshot *snapshot)
 {
 	struct task task = { .snapshot = snapshot };
@@ -285,15 +276,14 @@ static void write_snapshot(struct snapshot *snapshot)
 	read_profile(task.name);
 }
 
-/* --- what is in it ----------------------------------------------------------
- */
+/* --- contents ------------------------------------------------------------ */
 
 static const char *string(int64_t number)
 {
 	return g.profile->string_table[number];
 }
 
-/* Value @value of the stacks with @top on top: 0 is calls, 1 is ns. */
+/* @value 0: calls, 1: ns; @top: innermost function. */
 static int64_t sum(const char *top, size_t value)
 {
 	int64_t all = 0;
@@ -319,8 +309,7 @@ static bool has_comment(const char *text)
 	return false;
 }
 
-/* --- the tests --------------------------------------------------------------
- */
+/* --- tests --------------------------------------------------------------- */
 
 START_TEST(snapshot_has_threads_that_ended_and_that_go_on)
 {
@@ -329,7 +318,7 @@ START_TEST(snapshot_has_threads_that_ended_and_that_go_on)
 	call(0, F, 2);
 	end_thread(0);
 	call(1, F, 3);
-	record(1, RECORD_BEGIN, G); /* and is still open */
+	record(1, RECORD_BEGIN, G); /* stays open */
 	snapshot = begin();
 	snapshot_visit(&g.thread[1]);
 	write_snapshot(snapshot);
@@ -338,7 +327,7 @@ START_TEST(snapshot_has_threads_that_ended_and_that_go_on)
 	ck_assert_int_eq(sum(G_NAME, 0), 1);
 	ck_assert_int_gt(sum(G_NAME, 1), 0);
 	ck_assert(!has_comment("lost"));
-	/* the recording goes on as if nothing had been */
+	/* the recording is unaffected */
 	ck_assert_ptr_null(g.recording->snapshots->now);
 	ck_assert_uint_eq(g.recording->snapshots->number, 0);
 	record(1, RECORD_END, G);
@@ -351,13 +340,13 @@ START_TEST(thread_is_copied_once_for_a_snapshot)
 	struct snapshot *snapshot;
 
 	call(0, F, 4);
-	snapshot_visit(&g.thread[0]); /* there is none yet */
+	snapshot_visit(&g.thread[0]); /* there is no snapshot yet */
 	snapshot = begin();
 	for (int i = 0; i < 3; i++) /* in each pass */
 		snapshot_visit(&g.thread[0]);
 	write_snapshot(snapshot);
 	ck_assert_int_eq(sum(F_NAME, 0), 4);
-	/* the next one has it anew */
+	/* the next snapshot copies it again */
 	call(0, F, 1);
 	snapshot = begin();
 	snapshot_visit(&g.thread[0]);
@@ -375,11 +364,10 @@ START_TEST(thread_that_ends_meanwhile_is_in_it_once)
 	snapshot = begin();
 	snapshot_visit(&g.thread[0]);
 	end_thread(0); /* after its copy */
-	end_thread(1); /* without one */
+	end_thread(1); /* without a copy */
 	write_snapshot(snapshot);
 	ck_assert_int_eq(sum(F_NAME, 0), 3);
 	ck_assert_int_eq(sum(G_NAME, 0), 2);
-	/* and in the next, as the recording has both */
 	write_snapshot(begin());
 	ck_assert_int_eq(sum(F_NAME, 0), 3);
 	ck_assert_int_eq(sum(G_NAME, 0), 2);
@@ -396,7 +384,7 @@ START_TEST(copy_that_comes_too_late_is_left_out)
 	call(1, G, 2);
 	snapshot = begin();
 	snapshot_visit(&g.thread[0]);
-	/* the next copy is posted behind the job that writes */
+	/* the copy is posted behind the writing job */
 	sem_init(&go, 0, 0);
 	hold.wait = &go;
 	write.snapshot = snapshot;
@@ -410,8 +398,7 @@ START_TEST(copy_that_comes_too_late_is_left_out)
 	read_profile(write.name);
 	ck_assert_int_eq(sum(F_NAME, 0), 3);
 	ck_assert_int_eq(sum(G_NAME, 0), 0);
-	/* nor does one come into the snapshot after, from a worker that has
-	 * read the number of the one before */
+	/* nothing comes from a worker that read the previous number */
 	snapshot = begin();
 	snapshot_visit(&g.thread[0]);
 	g.recording->snapshots->number--;
@@ -445,7 +432,7 @@ START_TEST(lost_spans_are_told)
 	call(1, F, 1);
 	snapshot = begin();
 	snapshot_visit(&g.thread[0]);
-	g.thread[1].entry.dropped_spans = 5; /* as drain sums it up */
+	g.thread[1].entry.dropped_spans = 5; /* set by drain */
 	end_thread(1);
 	write_snapshot(snapshot);
 	ck_assert_int_eq(sum(F_NAME, 0), 2);
@@ -458,7 +445,7 @@ START_TEST(snapshot_that_cannot_be_written_is_no_hindrance)
 	struct task task = { .snapshot = begin() };
 	int dir_fd = g.recording->setup.dir_fd;
 
-	/* root may write anywhere, but not there */
+	/* a device fails even for root */
 	g.recording->setup.dir_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	post(&task, run_write);
 	wait_for(&task);
@@ -474,13 +461,14 @@ START_TEST(snapshot_that_cannot_be_written_is_no_hindrance)
 }
 END_TEST
 
-/* The second that it is now, as names have it. */
 static void make_date(char date[32])
 {
-	const time_t now = time(NULL);
+	/* time() may be a tick behind. */
+	struct timespec now;
 	struct tm utc;
 
-	strftime(date, 32, "%Y%m%dT%H%M%S", gmtime_r(&now, &utc));
+	clock_gettime(CLOCK_REALTIME, &now);
+	strftime(date, 32, "%Y%m%dT%H%M%S", gmtime_r(&now.tv_sec, &utc));
 }
 
 START_TEST(names_say_what_and_when)
@@ -503,7 +491,7 @@ START_TEST(names_say_what_and_when)
 	ck_assert_str_le(before, date);
 	ck_assert_str_le(date, after);
 	ck_assert_str_le(first, second);
-	/* a name always has room */
+	/* long words are truncated */
 	snapshot_make_name("much too long a word", first);
 	ck_assert_int_eq(strncmp(first, "much too.20", 11), 0);
 }

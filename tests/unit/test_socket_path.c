@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * socket_path: where the usual socket lies; what a collector that was killed
- * has left is removed, and nothing else.
+ * socket_path: the default place, and removal of sockets that killed collectors
+ * left, but of nothing else.
  */
 #include "collector/base/socket_path.h"
 
@@ -34,7 +34,7 @@ START_TEST(socket_path_private_is_cleaned_up)
 }
 END_TEST
 
-/* A socket is bound at @path: nobody listens at it once that is closed. */
+/* Binds a socket at @path; without listen() it looks abandoned. */
 static int bind_at(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -47,7 +47,6 @@ static int bind_at(const char *path)
 	return fd;
 }
 
-/* perfrec and its collector were killed: the next one cleans up. */
 START_TEST(socket_path_private_removes_what_was_left)
 {
 	char folder[SOCKET_PATH_BYTES], socket[SOCKET_PATH_BYTES];
@@ -73,7 +72,7 @@ START_TEST(socket_path_private_removes_what_was_left)
 }
 END_TEST
 
-/* Each has something that must stay there. */
+/* Each contains something that must stay. */
 START_TEST(socket_path_of_others_is_left_alone)
 {
 	static const struct {
@@ -94,7 +93,7 @@ START_TEST(socket_path_of_others_is_left_alone)
 	const char *stays = cases[_i].stays;
 
 	if (_i == 6 && geteuid())
-		return; /* only root may give files away */
+		return; /* only root can chown files to others */
 	scratch_run("rm -rf ./*; %s; touch %s", cases[_i].make,
 		    cases[_i].socket);
 	socket_path_clean_up(cases[_i].socket);
@@ -115,11 +114,9 @@ START_TEST(socket_path_that_is_none_is_left_alone)
 }
 END_TEST
 
-/* --- the usual one ----------------------------------------------------------
- */
+/* --- default socket ------------------------------------------------------ */
 
-/* There is no runtime folder: neither the variable nor /run/user/UID. False:
- * there is one, and we may not become somebody who has none. */
+/* Returns false if /run/user/UID exists. */
 static bool lose_runtime_folder(void)
 {
 	char path[64];
@@ -130,8 +127,7 @@ static bool lose_runtime_folder(void)
 	return !exists(path);
 }
 
-/* The folder, with the user's number, is private from its first moment; a
- * second collector finds it. */
+/* A second collector finds the folder. */
 START_TEST(socket_path_usual_is_in_a_private_folder)
 {
 	char got[SOCKET_PATH_BYTES], folder[PATH_MAX], want[PATH_MAX + 32];
@@ -156,8 +152,7 @@ START_TEST(socket_path_usual_is_in_a_private_folder)
 }
 END_TEST
 
-/* Whoever has made the folder before could hear what programs say, or put a
- * socket of his own there. */
+/* Its owner could intercept programs, or replace the socket. */
 START_TEST(socket_path_usual_takes_no_folder_of_others)
 {
 	static const char *const make[] = {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_span_stack - the shim's stack of spans whose begin was withheld: which
- * ends it takes, when it is full, after a longjmp, and of annotations.
+ * test_span_stack - the shim's stack of spans with withheld begins: matching
+ * ends, overflow, longjmp() and annotations.
  */
 #include <string.h>
 
 #include "preload/core/span_stack.h"
 #include "tests/suite.h"
 
-#define F 0x500000 /* functions lie above SITES_MAX */
+#define F 0x500000 /* above SITES_MAX, like all functions */
 #define G 0x600000
-#define NOTE 7 /* the "function" of an annotation is its site's id */
+#define NOTE 7 /* the id of an annotation's site plays its function */
 #define SP 0x7ffe0000
 
 static struct span_stack g_stack;
@@ -30,7 +30,7 @@ START_TEST(an_end_takes_its_begin)
 	ck_assert(span_stack_push(&g_stack, F, SP));
 	ck_assert(span_stack_push(&g_stack, G, SP - 64));
 	ck_assert(span_stack_end(&g_stack, G, SP - 64));
-	/* alloca() has lowered the stack pointer since. */
+	/* alloca() has lowered the stack pointer. */
 	ck_assert(span_stack_end(&g_stack, F, SP - 256));
 	ck_assert(!span_stack_end(&g_stack, F, SP));
 	ck_assert_uint_eq(g_stack.count, 0);
@@ -40,7 +40,7 @@ END_TEST
 START_TEST(an_end_of_a_recorded_span_takes_nothing)
 {
 	span_stack_push(&g_stack, F, SP);
-	/* The begin of G was recorded. F, which has called it, is not over. */
+	/* G's begin was recorded. Its caller F is still open. */
 	ck_assert(!span_stack_end(&g_stack, G, SP - 64));
 	ck_assert_uint_eq(g_stack.count, 1);
 	ck_assert(span_stack_end(&g_stack, F, SP));
@@ -94,7 +94,7 @@ START_TEST(an_annotation_ends_in_any_order)
 	ck_assert(!span_stack_end_note(&g_stack, end_word(NOTE, SP - 32)));
 	ck_assert_uint_eq(g_stack.count, 2);
 	ck_assert(span_stack_end(&g_stack, G, SP - 64));
-	/* The place of the annotation is dead to who comes below it. */
+	/* The annotation's place lies below the repaired stack pointer. */
 	span_stack_repair(&g_stack, SP);
 	ck_assert_uint_eq(g_stack.count, 0);
 }
@@ -114,7 +114,7 @@ END_TEST
 START_TEST(annotations_that_nobody_ends_go_with_their_function)
 {
 	span_stack_push(&g_stack, F, SP);
-	/* A function that is inlined shares the stack pointer. */
+	/* An inlined function shares the stack pointer. */
 	span_stack_push(&g_stack, NOTE, SP);
 	span_stack_push(&g_stack, NOTE + 1, SP);
 	ck_assert(span_stack_end(&g_stack, F, SP));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `perfrec record` finds and starts. Started as "collector" or "parts"
- * this program says what it was given, for the tests that start it.
+ * Programs that `perfrec record` finds and starts. Started as "collector" or
+ * "parts", this program reports its arguments and environment to the tests.
  */
 #include "collector/command/spawn.h"
 
@@ -17,12 +17,11 @@
 
 static char g_self[PATH_MAX];
 
-/* --- what it says when it is started by a test -------------------------------
- */
+/* --- reports when started by a test -------------------------------------- */
 
 struct collector_report {
 	uint64_t open; /* bit N: descriptor N is open */
-	bool is_leader; /* of a session of its own */
+	bool is_leader; /* has a session of its own */
 	bool in_is_null, out_is_null;
 	bool usr1_blocked, usr2_blocked;
 	char argument[32];
@@ -66,15 +65,13 @@ static int report_parts(void)
 	return 0;
 }
 
-/* --- files ------------------------------------------------------------------
- */
+/* --- files --------------------------------------------------------------- */
 
 static void make_script(const char *path, const char *text)
 {
 	scratch_write(path, text, strlen(text));
 }
 
-/* Whether @text has the whole line @line. */
 static bool has_line(const char *text, const char *line)
 {
 	size_t length = strlen(line);
@@ -98,8 +95,7 @@ static void leave_scratch(void)
 	scratch_leave();
 }
 
-/* --- finding ----------------------------------------------------------------
- */
+/* --- finding ------------------------------------------------------------- */
 
 START_TEST(find_command_goes_along_path)
 {
@@ -110,7 +106,7 @@ START_TEST(find_command_goes_along_path)
 	setenv("PATH", "a:b", 1);
 	ck_assert_int_eq(spawn_find_command("tool", path), 0);
 	ck_assert_str_eq(path, "b/tool");
-	/* an empty entry is the working directory */
+	/* an empty entry means the working directory */
 	setenv("PATH", "a::b", 1);
 	ck_assert_int_eq(spawn_find_command("tool", path), 0);
 	ck_assert_str_eq(path, "./tool");
@@ -167,7 +163,7 @@ START_TEST(find_program_looks_at_interpreters)
 	ck_assert_str_eq(program.path, "./script");
 	ck_assert_ptr_eq(program.argv, argv);
 	ck_assert_str_eq(program.asan, "");
-	/* one that is its own interpreter: the kernel will say so */
+	/* its own interpreter; the kernel reports the error */
 	make_script("script", "#!./script\n");
 	ck_assert_int_eq(spawn_find_program(argv, &program), 0);
 }
@@ -189,7 +185,7 @@ START_TEST(way_out_says_what_the_errno_does_not)
 }
 END_TEST
 
-/* Runs a copy of this program at @path as "parts"; returns what it prints. */
+/* Returns its output. */
 static const char *parts_found_by(const char *path)
 {
 	scratch_run("cp '%s' '%s' && '%s' parts >found 2>errors", g_self, path,
@@ -213,7 +209,7 @@ START_TEST(parts_are_found_where_they_are_installed)
 		 g_scratch);
 	snprintf(want, sizeof(want), "%s\n%s\n", collector, shim);
 	ck_assert_str_eq(parts_found_by("u/bin/self"), want);
-	/* what lies beside the program comes first */
+	/* files beside the program have priority */
 	make_script("u/bin/perfrec-collect", "");
 	snprintf(want, sizeof(want), "%s/u/bin/perfrec-collect\n%s\n",
 		 g_scratch, shim);
@@ -233,8 +229,7 @@ START_TEST(parts_below_a_colon_cannot_be_preloaded)
 }
 END_TEST
 
-/* --- the environment --------------------------------------------------------
- */
+/* --- the environment ----------------------------------------------------- */
 
 START_TEST(environment_of_nonsense_is_refused)
 {
@@ -260,11 +255,9 @@ START_TEST(environment_of_rings_does_not_count_if_an_option_says)
 }
 END_TEST
 
-/* --- starting the program
- * -----------------------------------------------------
- */
+/* --- starting the program ------------------------------------------------ */
 
-/* What is preloaded must be there, but need not be perfrec's. */
+/* Any library will do. */
 #define SHIM "libc.so.6"
 #define OTHER "libm.so.6"
 
@@ -290,7 +283,6 @@ static int wait_for_exit(pid_t pid)
 	return WEXITSTATUS(wait_status);
 }
 
-/* Runs the program with @argv to its end; returns how it exits. */
 static int run_program(char **argv, const struct spawn_recording *recording,
 		       const struct spawn_signals *signals, const char *asan)
 {
@@ -331,7 +323,7 @@ START_TEST(program_gets_its_environment)
 	ck_assert(has_line(text, "PERFREC_QUIET=1"));
 	ck_assert_ptr_null(strstr(text, "PERFREC_RING_KB"));
 	ck_assert_ptr_null(strstr(text, "PERFREC_DISABLE"));
-	/* and perfrec's own is as it was */
+	/* perfrec's own environment is unchanged */
 	ck_assert_ptr_null(getenv("LD_PRELOAD"));
 	ck_assert_ptr_null(getenv("PERFREC_SOCKET"));
 	ck_assert_str_eq(getenv("PERFREC_DISABLE"), "1");
@@ -350,7 +342,7 @@ START_TEST(program_keeps_what_the_user_has_set)
 	setenv("PERFREC_RING_KB", "64", 1);
 	recording.ring_kb = 128;
 	text = environment_of_program(&recording, OTHER);
-	/* ASan insists on being first */
+	/* ASan must be first */
 	ck_assert(has_line(text, "LD_PRELOAD=" OTHER ":" SHIM ":libdl.so.2"));
 	ck_assert(has_line(text,
 			   "ASAN_OPTIONS=exitcode=3:verify_asan_link_order=0"));
@@ -360,7 +352,7 @@ START_TEST(program_keeps_what_the_user_has_set)
 }
 END_TEST
 
-/* The line @name of the program's /proc/self/status. */
+/* A line of the program's /proc/self/status. */
 static uint64_t signals_of_program(const char *name,
 				   const struct spawn_signals *signals)
 {
@@ -393,7 +385,7 @@ START_TEST(program_gets_the_signals_that_perfrec_got)
 	struct sigaction own = { .sa_handler = SIG_IGN };
 	uint64_t set;
 
-	/* perfrec's own are others */
+	/* perfrec itself has other signals */
 	sigaddset(&signals.mask, SIGUSR2);
 	sigprocmask(SIG_SETMASK, &signals.mask, NULL);
 	sigemptyset(&signals.mask);
@@ -425,7 +417,7 @@ START_TEST(program_waits_until_it_is_let_go)
 	close(child.gate);
 	ck_assert_int_eq(wait_for_exit(child.pid), 127);
 	ck_assert_int_eq(access("marked", F_OK), -1);
-	/* it has not */
+	/* perfrec lives */
 	ck_assert_int_eq(run_program(argv, &g_recording, &signals, ""), 0);
 	ck_assert_int_eq(access("marked", F_OK), 0);
 }
@@ -460,9 +452,7 @@ START_TEST(program_without_a_first_line_is_a_shell_script)
 }
 END_TEST
 
-/* --- starting the collector
- * ---------------------------------------------------
- */
+/* --- starting the collector ---------------------------------------------- */
 
 START_TEST(collector_has_only_what_it_needs)
 {
@@ -476,7 +466,7 @@ START_TEST(collector_has_only_what_it_needs)
 	sigaddset(&signals.mask, SIGUSR1);
 	ck_assert_int_eq(
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	/* some of the user's, which exec would not close */
+	/* user's descriptors without O_CLOEXEC */
 	more = fcntl(STDERR_FILENO, F_DUPFD, 20);
 	ck_assert_int_ge(more, 20);
 	error = spawn_collector(g_self, argv, pair[1], &signals, &pid);

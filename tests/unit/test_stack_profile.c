@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks through stack_profile_add() and stack_profile_write(), then back
- * through gunzip and protobuf. The functions are this program's own.
+ * Stacks written by stack_profile_add() and stack_profile_write(), then read
+ * back through gunzip and protobuf. The functions are in this program.
  */
 #include "collector/profile/stack_profile.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
-#include "collector/profile/comments.h"
-#include "collector/profile/function_table.h"
-#include "collector/stacks/stacks.h"
 #include "collector/names/symbols.h"
+#include "collector/output/comments.h"
+#include "collector/profile/function_table.h"
+#include "collector/profile/stacks.h"
 #include "shared/function_shm.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
@@ -59,7 +61,8 @@ static struct {
 	int dir_fd;
 } g;
 
-static const struct profile_owner g_owner = { 7, 8, "process", "thread" };
+static const struct profile_owner g_owner = { 7,	8,    "process",
+					      "thread", NULL, NULL };
 
 static void set_up(void)
 {
@@ -86,7 +89,7 @@ static void tear_down(void)
 	symbol_cache_put(&g.cache);
 	unlinkat(g.dir_fd, NAME, 0);
 	close(g.dir_fd);
-	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
+	ck_assert_int_eq(rmdir(g.dir), 0);
 }
 
 static void write_and_read(void)
@@ -150,6 +153,39 @@ START_TEST(stack_profile_says_stacks_values_and_period)
 }
 END_TEST
 
+/* As where the CPU's counter is no clock: the hook calls clock_gettime(), and that
+ * the vdso. */
+START_TEST(clock_behind_a_hook_is_perfrecs)
+{
+	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC);
+	uintptr_t clock = (uintptr_t)dlsym(RTLD_DEFAULT, "clock_gettime");
+	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
+	uint32_t one, hook, own, programs;
+	uintptr_t thunks;
+
+	ck_assert_uint_ne(clock, 0);
+	ck_assert_int_eq(ftruncate(fd, 4096), 0);
+	thunks = (uintptr_t)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED,
+				 fd, 0);
+	ck_assert_uint_ne(thunks, (uintptr_t)MAP_FAILED);
+	one = child(STACKS_ROOT, (uintptr_t)outer, FRAME_ENTRY);
+	hook = child(one, thunks + 1, FRAME_RETURN);
+	own = child(hook, clock + 1, FRAME_RETURN);
+	programs = child(one, clock + 1, FRAME_RETURN);
+	ck_assert_int_eq(add(own, 1, 1), 0);
+	ck_assert_int_eq(add(programs, 1, 10), 0);
+	if (vdso)
+		ck_assert_int_eq(
+			add(child(own, vdso + 0x780, FRAME_PC), 1, 100), 0);
+	write_and_read();
+	ck_assert_int_eq(pb_sample_of(g.read, "[perfrec] outer")->value[1],
+			 vdso ? 101 : 1);
+	ck_assert_int_eq(g.read->n_sample, 2);
+	munmap((void *)thunks, 4096); // NOLINT
+	close(fd);
+}
+END_TEST
+
 START_TEST(stack_profile_has_no_frame_of_perfrec_but_one_innermost)
 {
 	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC);
@@ -160,14 +196,13 @@ START_TEST(stack_profile_has_no_frame_of_perfrec_but_one_innermost)
 	own = (uintptr_t)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd,
 			      0);
 	ck_assert_uint_ne(own, (uintptr_t)MAP_FAILED);
-	/* A thread's function that perfrec calls, and a hook that calls code of
-	 * perfrec's and the kernel. */
+	/* perfrec calls the thread's function; the hook calls perfrec's code
+	 * and the kernel. */
 	thread = child(STACKS_ROOT, own, FRAME_PC);
 	one = child(thread, (uintptr_t)outer, FRAME_ENTRY);
 	two = child(one, (uintptr_t)mark, FRAME_ENTRY);
 	hook = child(child(two, own + 1, FRAME_RETURN), own + 9, FRAME_PC);
 	kernel = child(hook, FRAME_KERNEL, FRAME_NAMED);
-	/* A function that is called through a wrapper. */
 	behind = child(hook, (uintptr_t)mark, FRAME_ENTRY);
 	ck_assert_int_eq(add(two, 1, 1), 0);
 	ck_assert_int_eq(add(hook, 1, 10), 0);
@@ -290,7 +325,6 @@ START_TEST(stack_profile_of_no_stack_keeps_the_total)
 }
 END_TEST
 
-/* perfrec-symbolize lies where the tests are built, two folders up. */
 static void find_symbolize(void)
 {
 	char self[4000], path[4096];
@@ -302,8 +336,7 @@ static void find_symbolize(void)
 	setenv("PERFREC_SYMBOLIZE", path, 1);
 }
 
-/* For perfrec top: what the kernel told is summed up by function, and the time
- * of which it told nothing. */
+/* By function, with the time that the kernel did not report. */
 START_TEST(stack_profile_sum_has_where_the_time_went)
 {
 	const int64_t values[2][SPAN_OWN] = {
@@ -357,6 +390,7 @@ int main(void)
 	find_symbolize();
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, stack_profile_says_stacks_values_and_period);
+	tcase_add_test(tcase, clock_behind_a_hook_is_perfrecs);
 	tcase_add_test(tcase,
 		       stack_profile_has_no_frame_of_perfrec_but_one_innermost);
 	tcase_add_test(tcase,

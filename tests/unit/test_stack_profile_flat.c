@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trees through stack_profile_add_flat() and stack_profile_write(), then back
- * through gunzip and protobuf. The functions are this program's own.
+ * Trees written by stack_profile_add_flat() and stack_profile_write(), then
+ * read back through gunzip and protobuf. The functions are in this program.
  */
 #include "collector/profile/stack_profile.h"
 
@@ -15,18 +15,17 @@
 #include <unistd.h>
 
 #include "collector/base/budget.h"
-#include "collector/replay/cct_flat.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
-#include "collector/profile/comments.h"
+#include "collector/output/comments.h"
+#include "collector/replay/cct_flat.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/profile_back.h"
 
 #define NAME "wall.pb.gz"
 
-/* A struct flat_node, and what perfrec did in it. */
 #define NODE(parent, function, calls, samples, ns, ...) \
 	{                                               \
 		parent, function, calls, samples, ns,   \
@@ -55,7 +54,8 @@ static struct {
 	int dir_fd;
 } g;
 
-static const struct profile_owner g_owner = { 7, 8, "process", "thread" };
+static const struct profile_owner g_owner = { 7,	8,    "process",
+					      "thread", NULL, NULL };
 
 static void set_up(void)
 {
@@ -80,7 +80,7 @@ static void tear_down(void)
 	symbol_cache_put(&g.cache);
 	unlinkat(g.dir_fd, NAME, 0);
 	close(g.dir_fd);
-	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
+	ck_assert_int_eq(rmdir(g.dir), 0);
 }
 
 static int write_profile(struct comments *comments)
@@ -154,7 +154,7 @@ START_TEST(profile_written_says_stacks_and_values)
 }
 END_TEST
 
-/* The second value is without what perfrec took, the third is not. */
+/* The second value excludes perfrec's time; the third includes it. */
 START_TEST(profile_written_has_true_times)
 {
 	const struct own_costs costs = { .inner_ns = 10, .outer_ns = 5 };
@@ -383,7 +383,7 @@ int main(void)
 	TCase *tcase = suite_case(suite, "stack_profile_flat");
 
 	log_init("test_stack_profile_flat",
-		 LOG_ERR); /* of lines that are not found */
+		 LOG_ERR); /* hides warnings of missing source lines */
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, profile_written_says_stacks_and_values);
 	tcase_add_test(tcase, profile_written_has_true_times);

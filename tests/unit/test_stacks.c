@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/stacks/stacks.h"
+#include "collector/profile/stacks.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -97,7 +97,6 @@ START_TEST(stacks_without_any_memory_has_other)
 }
 END_TEST
 
-/* The root, and a number that was never given. */
 START_TEST(stacks_frame_of_no_stack_is_nothing)
 {
 	ck_assert_uint_eq(stacks_frame(g_stacks, STACKS_ROOT).address, 0);

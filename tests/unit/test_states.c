@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The way of functions from one state to the next, and what is told of them, on
- * an arena that is made by hand: without a program there is no text to patch.
+ * Changes of function states and their reports, in an arena made by hand.
+ * Without a program there is no text to patch.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/code/code_plan.h"
+#include "collector/code/thunks.h"
 #include "collector/names/filter_table.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
-#include "collector/patch/thunks.h"
 #include "collector/record/arena_inner.h"
 #include "collector/record/collector.h"
 #include "collector/replay/function_log.h"
@@ -38,7 +38,7 @@ static struct states_thread g_thread;
 static struct arena g_arena;
 static struct states *g_states;
 
-/* Function @i, which is connected as number @i + 1. */
+/* Returns function @i, which is connected as number @i + 1. */
 static struct function *function(uint32_t i)
 {
 	return &g_states->functions[i];
@@ -94,7 +94,6 @@ static void make_arena(void)
 	g_arena.setup.thunk_fd = g_arena.setup.mem_fd = -1;
 	lock_init(&g_arena.lock, LOCK_ARENA);
 	ck_assert_int_eq(function_log_new(&g_arena.setup.functions), 0);
-	/* Two slots were claimed. */
 	arena_slot_shm(&g_arena, 0)->claims = 1;
 	arena_slot_shm(&g_arena, 1)->claims = 1;
 }
@@ -128,7 +127,6 @@ static void setup(void)
 		add_function(i);
 }
 
-/* What is asked for, as perfrec ctl does. */
 static struct states_ask *ask(const char *glob)
 {
 	struct states_ask *asked;
@@ -174,8 +172,7 @@ START_TEST(states_counted_waits_for_recorded_calls)
 }
 END_TEST
 
-/* Bits of earlier calls, which an exception left, must not count as bits of
- * calls that are recorded from now on. */
+/* An exception may leave bits of earlier calls. */
 START_TEST(states_span_forgets_open_calls_that_were_counted)
 {
 	struct states_ask *counted = ask("ctiny"), *span;
@@ -195,7 +192,7 @@ START_TEST(states_span_forgets_open_calls_that_were_counted)
 }
 END_TEST
 
-/* Plan the entry build of the corpus. Returns why there is no plan. */
+/* Plans the entry build of the corpus. Returns the reason of a failure. */
 static const char *why_not_planned(uint64_t spent_ns)
 {
 	struct symbol_cache *cache;
@@ -232,8 +229,7 @@ START_TEST(states_planning_has_an_end)
 }
 END_TEST
 
-/* The files of a program may be many and large, with nothing to plan in them:
- * all were read before anything else was done, such as the program's end. */
+/* All large files were read before other events, even the end. */
 START_TEST(states_planning_makes_room_after_each_file)
 {
 	struct states_module modules[2] = { 0 };
@@ -263,7 +259,6 @@ START_TEST(states_patterns_do_not_grow)
 	}
 	ck_assert_uint_eq(g_states->pattern_count, 1);
 	ck_assert_int_eq(function(0)->wanted, FUNCTION_SPAN);
-	/* Also who has asked first knows that it matches. */
 	ck_assert(states_ask_has_matched(first, 0));
 	states_ask_end(&first);
 }
@@ -285,7 +280,7 @@ START_TEST(states_patterns_have_a_limit)
 					  (const char *const[]){ "cmore" }, 1,
 					  &asked),
 			 -E2BIG);
-	/* One that is known may be asked for as often as one likes. */
+	/* A known pattern may be repeated any number of times. */
 	ck_assert_int_eq(states_ask_start(&g_arena, list, 1, &asked), 0);
 	states_ask_end(&asked);
 }
@@ -360,7 +355,6 @@ START_TEST(states_counted_and_off_are_near)
 }
 END_TEST
 
-/* What the gate has no room for is recorded as before, and refused. */
 START_TEST(states_gate_that_is_full_leaves_the_rest)
 {
 	struct states_ask *asked;
@@ -413,7 +407,7 @@ START_TEST(states_excluded_stays_off)
 	asked = ask("stiny");
 	take_steps();
 	ck_assert_int_eq(function(0)->state, FUNCTION_OFF);
-	/* It was never there: nobody is told. */
+	/* It was never on, so nothing is reported. */
 	ck_assert_uint_eq(g_states->change_count, 0);
 	states_ask_end(&asked);
 }
@@ -441,7 +435,7 @@ START_TEST(states_sums_are_of_all_slots)
 	cell(0, 0)->calls = 3;
 	cell(1, 0)->calls = 4;
 	cell(1, 1)->calls = 7;
-	/* Only of what is not recorded whole. */
+	/* Fully recorded functions have no counts. */
 	ck_assert_uint_eq(states_slot_calls(&g_arena, 1, &calls), 1);
 	ck_assert_uint_eq(calls[0].address, ADDRESS(0));
 	ck_assert_uint_eq(calls[0].calls, 4);
@@ -475,7 +469,6 @@ START_TEST(states_list_has_the_dearest_first)
 }
 END_TEST
 
-/* The trace shows the end of an episode if it shows the start. */
 START_TEST(states_tell_so_many_episodes)
 {
 	struct states_function *list;
@@ -489,7 +482,7 @@ START_TEST(states_tell_so_many_episodes)
 		ck_assert(function(i)->episode_told == (i == 0));
 	}
 	ck_assert_uint_eq(g_states->episodes_told, EPISODES_TOLD);
-	/* It is counted all the while. */
+	/* An episode does not change the state. */
 	ck_assert_uint_eq(states_list(&g_arena, &list), FUNCTIONS);
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
 		ck_assert_int_eq(list[i].state, list[i].address <= ADDRESS(1)
@@ -511,8 +504,7 @@ static struct states_process *add_child(pid_t pid)
 	return states_first(g_states);
 }
 
-/* This process has the thunk area mapped, the one that runs the tests has not.
- */
+/* This process maps the thunk area; the test runner does not. */
 START_TEST(states_child_of_nobody_is_not_met)
 {
 	ck_assert(states_meet(g_states, add_child(getpid())));
@@ -531,7 +523,6 @@ static void *come_back(void *context)
 	return NULL;
 }
 
-/* The thread is away for a child that came when all was restored already. */
 START_TEST(states_restored_ones_are_given_up)
 {
 	pthread_t thread;
@@ -550,7 +541,7 @@ START_TEST(states_restored_ones_are_given_up)
 	ck_assert_ptr_null(g_thread.first);
 	ck_assert_uint_eq(g_thread.given_up, 1);
 	ck_assert_int_eq(g_arena.refs, 1);
-	/* What it had on its stack is freed (make check-asan). */
+	/* Frees the data on the thread's stack (make check-asan). */
 	ck_assert_ptr_nonnull(states_calloc(g_states, 1, 1));
 	ck_assert_int_eq(pthread_create(&thread, NULL, come_back, g_states), 0);
 	pthread_join(thread, NULL);
@@ -559,7 +550,7 @@ START_TEST(states_restored_ones_are_given_up)
 }
 END_TEST
 
-/* Each of its 1,000 children is an "away" of its own. */
+/* Each of its 1,000 children is a separate absence. */
 START_TEST(states_with_many_children_are_not_stuck)
 {
 	bool stuck = false;
@@ -575,7 +566,6 @@ START_TEST(states_with_many_children_are_not_stuck)
 }
 END_TEST
 
-/* One that keeps us waiting again and again, each time not too long. */
 START_TEST(states_that_are_slow_in_all_are_stuck)
 {
 	int times = 0;
@@ -587,14 +577,14 @@ START_TEST(states_that_are_slow_in_all_are_stuck)
 	}
 	ck_assert_int_gt(times, 4);
 	ck_assert_int_lt(times, 8);
-	/* What was slow before it was to end is another matter. */
+	/* Delays before the end do not count. */
 	g_states->end_ns = 0;
 	ck_assert(!states_are_stuck(g_states));
 	states_come_back(g_states);
 }
 END_TEST
 
-/* A job may ask when all is over, and the collector has let go. */
+/* A job may ask after the end, when the collector has let go. */
 START_TEST(states_can_be_asked_for_to_the_end)
 {
 	struct states_thread *thread;
@@ -611,7 +601,6 @@ START_TEST(states_can_be_asked_for_to_the_end)
 }
 END_TEST
 
-/* Nobody need ask for that: its recording is to end. */
 START_TEST(states_that_end_are_given_up)
 {
 	g_states->has_thread = true;

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <utime.h>
 
-#include "collector/states/cache_files.h"
+#include "collector/output/cache_files.h"
 #include "shared/hash.h"
 #include "tests/random.h"
 #include "tests/suite.h"
@@ -113,7 +113,6 @@ START_TEST(states_cache_knows_modules_by_build_id_only)
 		ck_assert_int_eq(states_cache_store(bad[i], g_functions, 3),
 				 -EINVAL);
 	}
-	/* Another module's file under this name. */
 	scratch_run("cp " PATH " cache/perfrec/functions-0123");
 	ck_assert_int_eq(load("0123"), -EBADMSG);
 }
@@ -172,7 +171,7 @@ START_TEST(states_cache_believes_no_file_that_is_not_whole)
 }
 END_TEST
 
-/* The checksum keeps nobody out who wants to harm. */
+/* The checksum does not stop an attacker. */
 START_TEST(states_cache_stands_any_file)
 {
 	uint64_t random = 4711;
@@ -217,7 +216,7 @@ START_TEST(states_cache_opens_nothing_but_plain_files)
 	store();
 	scratch_run("mv " PATH " other && ln -s ../../other " PATH);
 	ck_assert_int_eq(load(ID), -EBADMSG);
-	store(); /* in place of the link */
+	store(); /* replaces the link */
 	ck_assert_int_eq(load(ID), 0);
 	scratch_run("cmp -s other " PATH);
 	scratch_run("rm " PATH " && mkfifo " PATH);
@@ -228,7 +227,7 @@ START_TEST(states_cache_opens_nothing_but_plain_files)
 	scratch_run("rmdir " PATH " && truncate -s 1G " PATH);
 	ck_assert_int_eq(load(ID), -EBADMSG);
 	scratch_run("rm " PATH " && mkdir " PATH);
-	/* Nothing is left of the attempt. */
+	/* The attempt leaves nothing behind. */
 	scratch_run("test $(ls cache/perfrec | wc -l) = 1");
 }
 END_TEST
@@ -268,7 +267,6 @@ START_TEST(states_cache_needs_a_home)
 	ck_assert_int_eq(cache_files_folder(path), -ENOENT);
 	ck_assert_int_eq(load(ID), -ENOENT);
 	ck_assert_int_eq(states_cache_store(ID, g_functions, 3), -ENOENT);
-	/* A file is in the way. */
 	scratch_run("echo > file");
 	snprintf(path, sizeof(path), "%s/file", g_scratch);
 	setenv("XDG_CACHE_HOME", path, 1);
@@ -277,7 +275,6 @@ START_TEST(states_cache_needs_a_home)
 }
 END_TEST
 
-/* As on a full disk: the old file stays, and no other. */
 START_TEST(states_cache_is_written_whole_or_not)
 {
 	struct rlimit limit = { 200, RLIM_INFINITY };
@@ -323,13 +320,15 @@ START_TEST(states_cache_forgets_its_own_files)
 {
 	unsigned int removed = 7;
 
-	ck_assert_int_eq(states_cache_forget(&removed), 0);
+	ck_assert_int_eq(cache_files_forget(CACHE_PREFIX_FUNCTIONS, &removed),
+			 0);
 	ck_assert_uint_eq(removed, 0);
 	store();
 	ck_assert_int_eq(states_cache_store("ab12", g_functions, 3), 0);
 	scratch_run("touch cache/perfrec/cc-0123456789abcdef "
 		    "cache/perfrec/functions-of-mine");
-	ck_assert_int_eq(states_cache_forget(&removed), 0);
+	ck_assert_int_eq(cache_files_forget(CACHE_PREFIX_FUNCTIONS, &removed),
+			 0);
 	ck_assert_uint_eq(removed, 2);
 	ck_assert_int_eq(load(ID), -ENOENT);
 	scratch_run("test $(ls cache/perfrec | wc -l) = 2");

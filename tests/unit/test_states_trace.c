@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a person reads in the trace of a change of state.
+ * Text of state changes in a trace.
  */
 #include "collector/states/states_trace.h"
 

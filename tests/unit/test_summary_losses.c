@@ -6,7 +6,6 @@
 
 #include "tests/suite.h"
 
-/* What is printed of @summary; the caller frees both. */
 static void print_both(const struct summary *summary, char **losses, char **odd)
 {
 	size_t size;
@@ -28,7 +27,6 @@ static size_t count_lines(const char *text)
 	return lines;
 }
 
-/* @summary has one total, @name: a loss, an oddity or neither. */
 static void check_one(const struct summary *summary, const char *name,
 		      bool is_loss, bool is_odd)
 {
@@ -46,7 +44,7 @@ static void check_one(const struct summary *summary, const char *name,
 	free(odd);
 }
 
-/* What each kind of the table is set to, and what its rows are. */
+/* Values for all kinds; 1 marks a loss, 2 an oddity. */
 #define SET_COUNT 1
 #define SET_COUNT_OR_NULL 1
 #define SET_BYTES 1
@@ -82,7 +80,6 @@ START_TEST(summary_losses_print_has_one_line_for_each_loss){
 }
 END_TEST
 
-/* Lines of one subject stand together, and the trace comes last. */
 START_TEST(summary_losses_print_keeps_the_order_of_the_sections)
 {
 	struct summary summary = { .totals = { .dropped_spans = 2,
@@ -106,7 +103,7 @@ START_TEST(summary_losses_print_keeps_the_order_of_the_sections)
 		"whole run)\n");
 	free(losses);
 	free(odd);
-	/* Nobody is told to do what was done. */
+	/* Omits advice that was followed already. */
 	summary.settings.on_full = "block";
 	print_both(&summary, &losses, &odd);
 	ck_assert_ptr_nonnull(

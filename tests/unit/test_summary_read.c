@@ -41,7 +41,7 @@ static void set_up(void)
 	ck_assert_ptr_nonnull(mkdtemp(g_dir));
 	snprintf(g_path, sizeof(g_path), "%s/summary.json", g_dir);
 	log_init("test", LOG_ERR);
-	/* What is refused says so: not in the midst of the test's output. */
+	/* Hides messages about refused files. */
 	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
 }
 
@@ -68,7 +68,6 @@ static struct summary *read_sample(void)
 	return summary;
 }
 
-/* What the summary looks like; the caller frees it. */
 static char *print(struct summary *summary, size_t limit)
 {
 	struct summary_print_options options = { .dir = "d", .limit = limit };
@@ -148,7 +147,6 @@ START_TEST(summary_sort_puts_the_largest_first)
 	struct summary *summary = read_sample();
 
 	ck_assert_str_eq(summary->functions[0].name, "beta");
-	/* Equal self times: by name. */
 	ck_assert_str_eq(summary->functions[1].name, "gamma");
 	summary_sort(summary, SUMMARY_BY_TOTAL);
 	ck_assert_str_eq(summary->functions[0].name, "op[](char*)");
@@ -187,7 +185,7 @@ START_TEST(summary_write_json_keeps_all_but_the_cut_functions)
 	if (!json_object_get(was, "version"))
 		json_object_del(now, "version");
 	ck_assert(json_equal(was, now));
-	/* The summary is still whole. */
+	/* The summary itself is unchanged. */
 	ck_assert_str_eq(summary->functions[2].name, "beta");
 	json_decref(was);
 	json_decref(now);
@@ -271,7 +269,7 @@ START_TEST(summary_print_tells_of_cpu_time_and_memory)
 	ck_assert_has(text, "allocated  about 1 block, 2.00 KiB; at most 1.00 "
 			    "KiB at once; not freed: 2 blocks, 7 B\n");
 	ck_assert_has(text, "lost       4 allocations: the ring was full");
-	ck_assert_has(text, "lost       5 frees: the ring was full; so many");
+	ck_assert_has(text, "lost       5 frees: the ring was full, so freed");
 	ck_assert_has(text, "lost       3 samples of CPU time");
 	ck_assert_has(text, "freed      1 block more than once");
 	ck_assert_has(text, "note       some?[31m trouble\n");
@@ -286,10 +284,30 @@ START_TEST(summary_print_tells_of_cpu_time_and_memory)
 	ck_assert_has(text, "so there are no spans: see perfrec report --view "
 			    "cpu, --view heap and --view wait.\n");
 	free(text);
-	/* All of it, where all is instrumented. */
+	/* Exact numbers have no "about". */
 	summary->estimates = false;
 	text = print(summary, 0);
 	ck_assert_has(text, "allocated  1 block,");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_counts_a_surplus_once)
+{
+	static const char times[] =
+		"{\"perfrec\":{},\"totals\":{\"sched_threads\":1,"
+		"\"surplus_threads_ns\":241000000,"
+		"\"surplus_functions_ns\":239000000,"
+		"\"surplus_silent_ns\":10000000},"
+		"\"settings\":{\"sched\":true},"
+		"\"processes\":[{\"ended\":\"exit\"}]}";
+	struct summary *summary;
+	char *text;
+
+	ck_assert_int_eq(read_text(times, &summary), 0);
+	text = print(summary, 0);
+	ck_assert_has(text, "  251 ms on CPUs contradicts what the kernel");
 	free(text);
 	summary_free(&summary);
 }
@@ -312,7 +330,6 @@ START_TEST(summary_print_of_an_unknown_end_claims_nothing)
 	ck_assert_has(text, "wall time  0 ns\n");
 	ck_assert_has(text, "% of the run\n");
 	free(text);
-	/* perfrec was killed, its program was not. */
 	summary->settings.attached = false;
 	text = print(summary, 0);
 	ck_assert_has(text, "(exit status unknown)");
@@ -424,22 +441,22 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 	ck_assert_has(text, "o: off at the end");
 	ck_assert_has_not(text, "       ?  o  ");
 	free(text);
-	/* One that was off from the start is named. */
+	/* "o" is off, "?" an unknown number: off from the start. */
 	summary->functions[1].calls = summary->functions[1].recorded = 0;
 	text = print(summary, 0);
 	ck_assert_has(text, "       ?  o  ");
 	free(text);
-	/* All calls are known where nothing was off. */
+	/* With all functions on, all calls are known. */
 	summary->totals.functions_off = 0;
 	text = print(summary, 0);
 	ck_assert_has(text, "50.0 % of 2,000 calls only counted\n");
 	free(text);
-	/* One by fewer calls is none. */
+	/* Fewer calls give no estimate. */
 	one->recorded = 29;
 	text = print(summary, 0);
 	ck_assert_has(text, ">21.0 us     724 ns  c  ");
 	free(text);
-	/* Nor is one beyond all that was measured. */
+	/* The same for an estimate above all measured time. */
 	one->recorded = 30;
 	one->calls = 1000000000;
 	text = print(summary, 0);
@@ -449,7 +466,6 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 }
 END_TEST
 
-/* Whether the first line of the summary says that it is over its budget. */
 static bool begins_with_over(const char *text)
 {
 	const char *over = strstr(text, "  over budget  ");
@@ -466,7 +482,7 @@ START_TEST(summary_print_says_first_that_a_budget_was_not_kept)
 
 	totals->overhead_reached = 0.17;
 	text = print(summary, 0);
-	ck_assert_has_not(text, "budget"); /* there was none */
+	ck_assert_has_not(text, "budget"); /* there was no budget */
 	free(text);
 	summary->settings.overhead = 0.05;
 	cost->hooks_ns = 100000;
@@ -495,7 +511,6 @@ START_TEST(summary_print_says_first_that_a_budget_was_not_kept)
 	text = print(summary, 0);
 	ck_assert_has(text, "50.0 us of it is the calls build itself");
 	free(text);
-	/* It is the largest part that is to be smaller. */
 	totals->patch_ns = 200000;
 	text = print(summary, 0);
 	ck_assert_has(text, "not 5 %: most of it is the start");
@@ -505,7 +520,7 @@ START_TEST(summary_print_says_first_that_a_budget_was_not_kept)
 	text = print(summary, 0);
 	ck_assert_has(text, "(--sched off)\n");
 	free(text);
-	/* 5.2 % is within the tolerance of a budget of 5 %. */
+	/* A budget of 5 % tolerates 5.2 %. */
 	totals->overhead_reached = 0.052;
 	text = print(summary, 0);
 	ck_assert_has_not(text, "over budget");
@@ -599,6 +614,7 @@ int main(void)
 	tcase_add_test(show, summary_print_tells_the_run_and_its_functions);
 	tcase_add_test(show, summary_print_tells_whose_each_figure_is);
 	tcase_add_test(show, summary_print_tells_of_cpu_time_and_memory);
+	tcase_add_test(show, summary_print_counts_a_surplus_once);
 	tcase_add_test(show, summary_print_of_an_unknown_end_claims_nothing);
 	tcase_add_test(show,
 		       summary_print_when_recording_slowed_it_says_what_to_do);

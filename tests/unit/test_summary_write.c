@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What summary_write() writes, summary_read() reads.
+ * summary_read() reads the files of summary_write().
  */
 #include "collector/files/summary_write.h"
 
@@ -32,6 +32,7 @@ static struct {
 static void set_up(void)
 {
 	memset(&g_test, 0, sizeof(g_test));
+	lock_init(&g_test.recording.lock, LOCK_RECORDING);
 	strcpy(g_test.dir, DIR_TEMPLATE);
 	ck_assert_ptr_nonnull(mkdtemp(g_test.dir));
 	g_test.recording.setup.options = &g_test.options;
@@ -46,10 +47,10 @@ static void tear_down(void)
 	own_files_remove(g_test.recording.setup.dir_fd);
 	close(g_test.recording.setup.dir_fd);
 	function_table_release(&g_test.recording.functions);
+	lock_destroy(&g_test.recording.lock);
 	ck_assert_int_eq(rmdir(g_test.dir), 0);
 }
 
-/* What a reader finds; the caller frees it. */
 static struct summary *write_and_read(void)
 {
 	struct summary *summary = NULL;
@@ -119,7 +120,7 @@ START_TEST(summary_write_of_an_empty_recording_is_a_recording)
 }
 END_TEST
 
-/* A sample of a block does not tell what its thread did next. */
+/* A sampled block does not tell its thread's next action. */
 START_TEST(summary_write_knows_temporary_blocks_if_any_were_exact)
 {
 	struct heap_sums *heap = &g_test.recording.sums.totals.heap;
@@ -160,8 +161,7 @@ START_TEST(summary_write_says_why_the_trace_stopped)
 }
 END_TEST
 
-/* Adds a function with @recorded calls, and durations of 10 ns, 10 ns and 1000
- * ns. */
+/* Durations are 10 ns, 10 ns and 1000 ns. */
 static void add_timed(const char *name, uint64_t recorded)
 {
 	const struct function_total total = {
@@ -180,7 +180,7 @@ static void add_timed(const char *name, uint64_t recorded)
 	function_table_add_durations(&g_test.recording.functions, name, "/m",
 				     &durations);
 	ck_assert_uint_eq(durations.octaves, 0);
-	/* Of a function that is not in the table. */
+	/* The table has no such function. */
 	histogram_add(&durations, 1);
 	function_table_add_durations(&g_test.recording.functions, name, "/n",
 				     &durations);
@@ -272,7 +272,6 @@ START_TEST(summary_write_of_spans_has_their_cost)
 	ck_assert_uint_eq(summary->cost.left_out_calls, 6);
 	ck_assert_double_gt(summary->cost.left_out_ns, 0);
 	ck_assert_uint_eq(summary->cost.start_ns, 500);
-	/* The calls that were left out cost something, too. */
 	ck_assert_uint_gt(summary->cost.total_ns, 20500);
 	ck_assert_str_eq(summary->cost.of, "cpu");
 	ck_assert_double_gt(summary->cost.share, 0.205);
@@ -314,11 +313,14 @@ START_TEST(summary_write_of_settings_and_processes_has_all_of_them)
 	g_test.options.filter.only = only;
 	g_test.options.filter.only_count = 1;
 	g_test.options.control_fd = -1;
+	g_test.recording.setup.path = "recordings/app-3.1";
 	g_test.options.depth = 7;
 	g_test.options.alloc = ALLOC_EXACT;
 	g_test.recording.sums.processes = &process;
 	summary = write_and_read();
 	ck_assert(summary->filtered && summary->settings.attached);
+	ck_assert(own_files_is_named(g_test.recording.setup.dir_fd, "app-3.1"));
+	ck_assert(!own_files_is_named(g_test.recording.setup.dir_fd, "app-3"));
 	ck_assert_uint_eq(summary->settings.depth, 7);
 	ck_assert_str_eq(summary->settings.alloc, "exact");
 	ck_assert_ptr_null(summary->settings.cpu_engine);
@@ -328,7 +330,6 @@ START_TEST(summary_write_of_settings_and_processes_has_all_of_them)
 }
 END_TEST
 
-/* A program says of itself what it likes. */
 START_TEST(summary_write_of_hostile_words_is_read_again)
 {
 	static char cmdline[] = "a\xc3\0\x1b[2J\0";

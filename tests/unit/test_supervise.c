@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program and its collector, as perfrec record goes through with them. Both
- * are this program, started as "collector" or "program": the collector says
- * what a scene makes it say, right or wrong; nothing is recorded.
+ * A program and its collector below perfrec record. This program plays both,
+ * started as "collector" or "program". A scene selects the messages of the
+ * collector, right or wrong; nothing is recorded.
  */
 #include "collector/command/supervise.h"
 
@@ -12,7 +12,7 @@
 
 #include "collector/base/log.h"
 #include "collector/command/spawn.h"
-#include "collector/serve/record_wire.h"
+#include "collector/options/record_wire.h"
 #include "shared/wire.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
@@ -21,8 +21,7 @@
 
 static char g_self[PATH_MAX];
 
-/* --- what it does as the collector -------------------------------------------
- */
+/* --- the collector's part ------------------------------------------------ */
 
 static void say_message(uint32_t version, struct control_message message)
 {
@@ -60,7 +59,6 @@ static void say_failed(const char *text)
 	say_message(WIRE_VERSION, message);
 }
 
-/* Waits for a message of @type, and leaves it in a file of that name. */
 static bool hear(uint32_t type, const char *file)
 {
 	struct control_message message;
@@ -79,8 +77,8 @@ static void let_program_go(void)
 	say_ready();
 	if (!hear(CONTROL_CHILD, "child"))
 		_exit(1);
-	/* Takes longer than it takes to start a program: one that does not wait
-	 * for WATCHED would be early. */
+	/* Slower than the start of a program that would not wait for
+	 * WATCHED. */
 	scratch_run("true; sh -c true");
 	scratch_write("watched", "", 0);
 	say(CONTROL_WATCHED);
@@ -96,9 +94,8 @@ static void scene_record(int exit_code)
 	say_done(exit_code);
 }
 
-/* The program runs until this process has ended: open() waits for it, and it
- * reads until then. No message of perfrec's is left unread here, which would
- * make an error of what it reads. */
+/* open() waits for the program, which reads until this process ends. perfrec's
+ * messages are all read here; otherwise the program's read would fail. */
 static void scene_lost(const char *how)
 {
 	let_program_go();
@@ -129,13 +126,12 @@ static int collect(const char *scene)
 	else if (!strcmp(scene, "unknown"))
 		say(77);
 	else if (!strcmp(scene, "silent"))
-		hear(CONTROL_FINISH, "finish"); /* until perfrec has ended */
-	/* "die": says nothing at all */
+		hear(CONTROL_FINISH, "finish"); /* until perfrec ends */
+	/* "die": sends nothing */
 	return 0;
 }
 
-/* --- what it does as the program ---------------------------------------------
- */
+/* --- the program's part -------------------------------------------------- */
 
 static void note_start(void)
 {
@@ -148,8 +144,7 @@ static void note_start(void)
 	scratch_write("program", text, strlen(text));
 }
 
-/* A process that the program leaves behind: goes on until perfrec has seen the
- * end of the program, whose pid is then nobody's. */
+/* Leaves a child behind until perfrec has reaped the program. */
 static void leave_descendant(void)
 {
 	pid_t program = getpid();
@@ -197,9 +192,7 @@ static int run(const char *what)
 	return 0;
 }
 
-/* --- the supervisor
- * -----------------------------------------------------------
- */
+/* --- the supervisor ------------------------------------------------------ */
 
 static char g_collector[] = "collector", g_program[] = "program";
 
@@ -222,7 +215,7 @@ static void plan(const char *scene, const char *what)
 	r.program_argv[0] = g_program;
 	r.program_argv[1] = r.what;
 	strcpy(r.parts.collector, g_self);
-	/* must be there, but need not be perfrec's */
+	/* must exist, but any library will do */
 	strcpy(r.parts.shim, "libc.so.6");
 	strcpy(r.program.path, g_self);
 	r.program.argv = r.program_argv;
@@ -271,16 +264,13 @@ static void enter_scratch(void)
 	close(log);
 }
 
-/* Neither the program nor the collector is left. */
 static void expect_no_child(void)
 {
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
 }
 
-/* --- the tests
- * ----------------------------------------------------------------
- */
+/* --- tests --------------------------------------------------------------- */
 
 START_TEST(recording_goes_from_ready_to_done)
 {
@@ -322,7 +312,7 @@ START_TEST(signals_are_passed_on_to_the_program)
 {
 	enum supervise_end end = SUPERVISE_LOST;
 
-	/* so that the program has it pending, however early it comes */
+	/* the program starts with it pending, however early it comes */
 	block(SIGUSR1);
 	ck_assert_int_eq(start("record", "wait"), 0);
 	ck_assert_int_eq(kill(getpid(), SIGUSR1), 0);
@@ -346,7 +336,6 @@ START_TEST(program_that_a_signal_ended_is_told_so)
 }
 END_TEST
 
-/* How a collector fails, and what is said of it first. */
 struct failure {
 	const char *scene, *line;
 };
@@ -369,7 +358,7 @@ START_TEST(program_goes_on_without_its_collector)
 	ck_assert_int_eq(start(g_losses[_i].scene, "wait-for-collector"), 0);
 	ck_assert_int_eq(WEXITSTATUS(supervise_wait(&r.supervise, &end)), 42);
 	ck_assert_int_eq(end, SUPERVISE_LOST);
-	/* What follows depends on whether the program still ran then. */
+	/* The rest depends on whether the program still ran. */
 	ck_assert_int_eq(strncmp(scratch_read("log"), g_losses[_i].line,
 				 strlen(g_losses[_i].line)),
 			 0);
@@ -428,7 +417,7 @@ END_TEST
 
 START_TEST(signal_before_the_start_ends_it)
 {
-	/* pending, and seen when the collector has been started */
+	/* pending, and noticed after the start of the collector */
 	block(SIGTERM);
 	kill(getpid(), SIGTERM);
 	ck_assert_int_eq(start("silent", "exit"), SIGTERM);

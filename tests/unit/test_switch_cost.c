@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What it costs that the kernel tells of switches: whoever measures it is as
- * before when it is done, or when it could not be done. How much it is, is not
- * for a test.
+ * Measuring the cost of switch records leaves the caller unchanged, even if it
+ * fails. The measured cost is not tested.
  */
 #include "collector/files/switch_cost.h"
 
@@ -11,8 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "collector/base/perf_open.h"
 #include "collector/samples/perf_events.h"
-#include "collector/samples/perf_open.h"
 #include "tests/suite.h"
 
 static int count_files(void)
@@ -35,7 +34,7 @@ static struct perf_wanted wanted(uint64_t period_ns)
 				     .switches = true };
 }
 
-/* The threads are pinned to one CPU for the time of it. */
+/* Measuring pins threads to one CPU. */
 START_TEST(switch_cost_leaves_the_caller_as_it_was)
 {
 	const struct perf_wanted what = wanted(_i ? 10000000 : 0);
@@ -55,9 +54,9 @@ START_TEST(switch_cost_leaves_the_caller_as_it_was)
 }
 END_TEST
 
-#define FILL 64 /* more than there are gaps in the numbers of files */
+#define FILL 64 /* more than the gaps between open descriptors */
 
-/* Whatever fails: no pipe, no event in either thread. */
+/* With _i free descriptors, a pipe or one thread's event is missing. */
 START_TEST(switch_cost_is_unknown_without_files)
 {
 	const struct perf_wanted what = wanted(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Source lines: symbol_file_sources(), perfrec-symbolize and what is between
- * them, with programs that are compiled here.
+ * Source lines: symbol_file_sources() and perfrec-symbolize, with programs that
+ * the test compiles.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "tests/unit/scratch.h"
 
 static struct symbol_cache *g_cache;
-static char g_program[PATH_MAX + 32]; /* perfrec-symbolize */
+static char g_program[PATH_MAX + 32];
 
 static void setup(void)
 {
@@ -70,7 +70,7 @@ static uint64_t vaddr_of(struct symbol_file *file, const char *name)
 	return wanted.vaddr;
 }
 
-#define CODE_BYTES 48 /* of the function below that are looked at */
+#define CODE_BYTES 48 /* code of the function below */
 
 static const char g_inlines[] =
 	"namespace ns {\n"
@@ -102,7 +102,7 @@ static void check_frame(const struct source_frame *frame, const char *function,
 	ck_assert_uint_eq(frame->start_line, start_line);
 }
 
-/* Somewhere in ns::W::out() is the code of ns::W::in(). Gives @file back. */
+/* Some of ns::W::out() is the inlined ns::W::in(). Puts @file. */
 static void check_inlines_of(struct symbol_file *file, const char *source_file)
 {
 	uint64_t vaddr[CODE_BYTES];
@@ -148,8 +148,7 @@ START_TEST(sources_inlined_functions_are_told)
 }
 END_TEST
 
-/* Functions of one name that only their scopes or parameters tell apart: a row
- * each, and the same with and without -flto. */
+/* Only scopes or parameters distinguish these, even with -flto. */
 static const char g_scopes[] =
 	"#define INLINE __attribute__((always_inline)) inline\n"
 	"volatile int v;\n"
@@ -184,7 +183,7 @@ static const char g_scopes[] =
 START_TEST(sources_of_functions_without_linkage_have_scopes)
 {
 	static const char *const compilers[] = { "g++ -g -O1", "g++ -g -flto" };
-	/* Patterns, as compilers differ in columns. */
+	/* Patterns, because compilers report different columns. */
 	static const char *const names[] = {
 		"(anonymous namespace)::A::step(int) const",
 		"(anonymous namespace)::B::step(char const*)",
@@ -230,7 +229,7 @@ START_TEST(sources_of_split_debug_information_are_told)
 }
 END_TEST
 
-/* Paths in debug information are of the process' root. */
+/* Paths in debug information are relative to the process' root. */
 START_TEST(sources_of_split_debug_information_in_a_root_are_told)
 {
 	struct symbol_file *file;
@@ -249,7 +248,7 @@ START_TEST(sources_of_split_debug_information_in_a_root_are_told)
 }
 END_TEST
 
-/* Nobody writes into the pipe: opening it for reading would wait. */
+/* Opening the pipe for reading would block, as it has no writer. */
 START_TEST(sources_of_split_debug_information_never_wait)
 {
 	struct symbol_file *file;
@@ -277,7 +276,6 @@ START_TEST(sources_of_link_time_optimised_code_are_told)
 }
 END_TEST
 
-/* What symbol_file_sources() says of the first function in @path. */
 static struct source source_of(struct symbol_file *file, const char *function)
 {
 	uint64_t vaddr = vaddr_of(file, function);
@@ -318,15 +316,15 @@ START_TEST(sources_of_no_function_are_unknown)
 			"plain");
 	file = open_file("plain");
 	memset(sources, 0xff, sizeof(sources));
-	symbol_file_sources(file, vaddr, ARRAY_SIZE(vaddr), sources);
+	ck_assert(symbol_file_sources(file, vaddr, ARRAY_SIZE(vaddr), sources));
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
 		ck_assert_uint_eq(sources[i].count, 0);
-	symbol_file_sources(file, NULL, 0, NULL);
+	ck_assert(symbol_file_sources(file, NULL, 0, NULL));
 	symbol_file_put(&file);
 }
 END_TEST
 
-/* A static function of C++ has no mangled name in debug information. */
+/* Debug information has no mangled name for a static C++ function. */
 START_TEST(sources_name_functions_as_symbol_tables_do)
 {
 	struct symbol_file *file;
@@ -344,10 +342,8 @@ START_TEST(sources_name_functions_as_symbol_tables_do)
 }
 END_TEST
 
-/*
- * Two sequences in one table. That of before() ends with a row of no bytes, at
- * the address at which entry() begins, and stands behind that of entry().
- */
+/* Sequence before() follows that of entry() in the line table, and ends with an
+ * empty row at entry()'s address. */
 static const char g_sequences[] =
 	"	.file \"sequences.c\"\n"
 	"	.file 1 \"mine.c\"\n"
@@ -451,7 +447,6 @@ static const char g_stripped[] = "int hidden(int x)\n"
 				 "	return hidden(argc);\n"
 				 "}\n";
 
-/* Makes root/bin/prog, stripped, and prog.debug. */
 static void make_stripped(const char *flags)
 {
 	scratch_run("rm -rf root && mkdir -p root/bin");
@@ -483,7 +478,6 @@ static struct symbol_file *open_stripped(void)
 	return file;
 }
 
-/* Both names and lines come from the debug file. */
 static void check_stripped(void)
 {
 	struct symbol_file *file = open_stripped();
@@ -515,9 +509,8 @@ START_TEST(debug_file_of_a_debug_link_is_found)
 }
 END_TEST
 
-static int g_stderr; /* the real one */
+static int g_stderr;
 
-/* From now on what perfrec would print goes to file "said". */
 static void listen_to_log(void)
 {
 	int log = open("said", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -527,7 +520,7 @@ static void listen_to_log(void)
 	close(log);
 }
 
-/* It has printed at most one line, with @said in it, if that is not NULL. */
+/* Restores stderr. At most one line was logged; it contains @said. */
 static void check_log(const char *said)
 {
 	char text[1024] = "";
@@ -541,7 +534,6 @@ static void check_log(const char *said)
 	ck_assert_ptr_eq(strchr(text, '\n'), strrchr(text, '\n'));
 }
 
-/* Nothing is known of the stripped program; the log says so. */
 static void check_unknown(const char *said)
 {
 	struct symbol_file *file;
@@ -551,9 +543,9 @@ static void check_unknown(const char *said)
 	listen_to_log();
 	file = open_stripped();
 	ck_assert_ptr_null(symbol_file_lookup(file, vaddr, &vaddr));
-	symbol_file_sources(file, &vaddr, 1, &source);
+	ck_assert(symbol_file_sources(file, &vaddr, 1, &source));
 	ck_assert_uint_eq(source.count, 0);
-	symbol_file_sources(file, &vaddr, 1, &source);
+	ck_assert(symbol_file_sources(file, &vaddr, 1, &source));
 	ck_assert_uint_eq(source.count, 0);
 	symbol_file_put(&file);
 	check_log(said);
@@ -575,7 +567,7 @@ START_TEST(debug_file_of_another_build_is_refused)
 }
 END_TEST
 
-/* Links to other roots, pipes that nobody writes to, folders. */
+/* Links to other roots, pipes without a writer, folders. */
 START_TEST(debug_file_that_is_none_is_passed_over)
 {
 	static const char *const made[] = {
@@ -602,7 +594,7 @@ START_TEST(debug_file_that_dwz_split_is_read_with_the_rest)
 	if (system("command -v dwz >/dev/null"))
 		return;
 	make_stripped("-Wl,--build-id");
-	/* dwz wants two files with something in common */
+	/* dwz needs two files with common parts */
 	scratch_run("mkdir -p root/usr/lib/debug/.dwz && cp prog.debug twin && "
 		    "objcopy -R .note.gnu.build-id twin && "
 		    "dwz -m root/usr/lib/debug/.dwz/common "
@@ -616,7 +608,7 @@ START_TEST(debug_file_that_dwz_split_is_read_with_the_rest)
 }
 END_TEST
 
-/* A debuginfod that is a folder, in which the stripped program's file is. */
+/* A folder plays debuginfod; it has the stripped program's file. */
 static void make_server(const char *file)
 {
 	char urls[2 * PATH_MAX];
@@ -674,7 +666,7 @@ START_TEST(debug_file_of_debuginfod_must_fit)
 }
 END_TEST
 
-/* --- a process that misbehaves -------------------------------------------- */
+/* --- a misbehaving process ------------------------------------------------ */
 
 static void put_program(const char *script)
 {
@@ -695,7 +687,7 @@ static void count_frame(void *context, uint64_t vaddr,
 	++*frames;
 }
 
-/* Asks the process for address 0x10; returns how many frames came. */
+/* Returns the number of frames. */
 static int ask(unsigned int seconds, int *error, char *why)
 {
 	uint64_t vaddr = 16;
@@ -717,7 +709,7 @@ static int ask(unsigned int seconds, int *error, char *why)
 static const struct {
 	const char *script;
 	int frames;
-	const char *why; /* NULL: it does well */
+	const char *why; /* NULL: success */
 } g_stubs[] = {
 	{ "printf 'a 10 1\\nf 3 2 1 0\\nx\\n\\nend\\n'", 1, NULL },
 	{ "printf 'a 10 0\\nend\\n'; exec sleep 1000", 0, NULL },
@@ -761,7 +753,7 @@ START_TEST(symbolize_of_a_bad_process_says_why)
 		ck_assert_int_eq(error, 0);
 	}
 	ck_assert_int_eq(scratch_descriptors(), before);
-	/* All end; one that took more than 100 ms for it is reaped later. */
+	/* Reaps the process whose end took more than 100 ms. */
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	ck_assert_int_eq(errno, ECHILD);
@@ -796,7 +788,7 @@ START_TEST(symbolize_missing_process_leaves_names)
 }
 END_TEST
 
-/* Another installation would not help. */
+/* The message must not suggest another installation. */
 START_TEST(symbolize_that_a_limit_keeps_from_starting_names_it)
 {
 	char why[SYMBOLIZE_WHY_BYTES] = "";
@@ -817,7 +809,7 @@ START_TEST(symbolize_that_a_limit_keeps_from_starting_names_it)
 }
 END_TEST
 
-/* 100 addresses with 256 long names each, all different: 100 MB. */
+/* 100 addresses with 256 different long names each: 100 MB. */
 START_TEST(symbolize_flood_of_names_is_stopped)
 {
 	struct symbol_file *file;
@@ -850,7 +842,6 @@ START_TEST(symbolize_flood_of_names_is_stopped)
 }
 END_TEST
 
-/* The process has its limits and descriptors before it reads anything. */
 START_TEST(symbolize_process_gets_little)
 {
 	int leaked = open("/dev/null", O_RDWR); /* not O_CLOEXEC */
@@ -862,9 +853,8 @@ START_TEST(symbolize_process_gets_little)
 		    "ls /proc/$$/fd | tr '\\n' ' ' | tr -d '[:alpha:]' >&2\n"
 		    "tr '\\0' ' ' </proc/$$/environ >&2\n");
 	ck_assert_int_eq(ask(60, &error, why), 0);
-	/* 10 is the script, which the shell has opened */
+	/* 10 is the shell's script */
 	ck_assert_msg(!strncmp(why, "0 1 10 2 3 4 5 ", 15), "'%s'", why);
-	/* The only variable. */
 	ck_assert_msg(strstr(why, ENV_NOT_RECORDED " ") ==
 			      strchr(why, '=') - strlen("PERFREC_DISABLE"),
 		      "'%s'", why);
@@ -873,10 +863,8 @@ START_TEST(symbolize_process_gets_little)
 }
 END_TEST
 
-/* --- hostile files ----------------------------------------------------------
- */
+/* --- hostile files ------------------------------------------------------- */
 
-/* A name of 64 KB with a newline in it. */
 START_TEST(sources_with_absurd_names_are_cut_and_cleaned)
 {
 	static char source[200 << 10];
@@ -907,7 +895,7 @@ START_TEST(sources_with_absurd_names_are_cut_and_cleaned)
 }
 END_TEST
 
-/* 4 GB that are all there but cost nothing to make. */
+/* A sparse file of 4 GB. */
 START_TEST(debug_file_of_4_gb_is_read_or_refused)
 {
 	static const char *const ids[] = { "-Wl,--build-id",

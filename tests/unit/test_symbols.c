@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbols, symbol_name and elf_read: names of real files that are compiled
- * here, and files that lie.
+ * symbols, symbol_name and elf_read: names of compiled files, and malformed
+ * files.
  */
 #include "collector/names/symbols.h"
 
@@ -73,7 +73,7 @@ START_TEST(symbol_name_mangled_is_demangled)
 }
 END_TEST
 
-/* What rustc 1.95 makes, and llvm-cxxfilt reads the same. */
+/* From rustc 1.95; llvm-cxxfilt gives the same names. */
 START_TEST(symbol_name_of_rust_is_demangled)
 {
 	static const char *const names[][2] = {
@@ -128,14 +128,14 @@ START_TEST(symbol_name_with_bad_bytes_is_cleaned)
 	ck_assert_str_eq(made(""), "?");
 	ck_assert_str_eq(made("a\nb\033[2Jc\x7f"), "a?b?[2Jc?");
 	ck_assert_str_eq(made("\xff\xc3+\xe2\x82"), "??+??");
-	ck_assert_str_eq(made("\xc2\x9b"), "??"); /* C1: a terminal's CSI */
+	ck_assert_str_eq(made("\xc2\x9b"), "??"); /* C1: CSI of a terminal */
 	ck_assert_str_eq(made("\xed\xa0\x80"), "???"); /* a surrogate */
 	ck_assert_str_eq(made("\xc0\x80\xf4\x90\x80\x80"), "??????");
 }
 END_TEST
 
-/* @name is as long as it may be, and ends in @last, "..." and a hash; where
- * half a character was left out, it is a byte shorter. */
+/* @name has the full length and ends in @last, "..." and a hash. A dropped half
+ * of a character makes it a byte shorter. */
 static void expect_cut(const char *name, const char *last)
 {
 	char end[64];
@@ -160,7 +160,7 @@ START_TEST(symbol_name_of_64k_is_cut)
 		memcpy(raw + i, "\xc3\xa9", 2);
 	name = made(raw);
 	expect_cut(name, "\xc3\xa9");
-	memset(raw, 'x', 65536); /* the longest that fits is not cut */
+	memset(raw, 'x', 65536); /* the longest name is not truncated */
 	raw[SYMBOL_NAME_BYTES - 1] = '\0';
 	ck_assert_str_eq(made(raw), raw);
 	free(raw);
@@ -181,13 +181,13 @@ START_TEST(symbol_names_that_differ_late_stay_different)
 		ck_assert_uint_eq(strlen(made(raw)), strlen(one));
 		free(one);
 	}
-	/* Nobody can read that much of one. */
+	/* Longer names are unreadable. */
 	ck_assert_uint_le(strlen(made(raw)), 300);
 	free(raw);
 }
 END_TEST
 
-/* Hundreds of types, in tuples in tuples, and then the function. */
+/* Nested tuples of hundreds of types, followed by the function. */
 START_TEST(symbol_name_of_a_huge_template_is_folded)
 {
 	char raw[4096] = "_ZN3BigI";
@@ -224,14 +224,14 @@ START_TEST(symbol_name_of_a_coroutine_is_its_own)
 			 "[clone .actor]");
 	ck_assert_str_eq(made("_Z5plaini.resume"),
 			 "plain(int) [clone .resume]");
-	/* The length before it is not that of the type. */
+	/* The length prefix does not fit the type. */
 	ck_assert_str_eq(made("_Z1fP14_Z5plaini.Frame.actor"),
 			 "f(_Z5plaini.Fram*, long double) [clone .actor]");
 	ck_assert_str_eq(made("9.Frame.actor"), "9.Frame.actor");
 }
 END_TEST
 
-/* Each of 60 types is a pair of the one before: 2^60 names when written out. */
+/* Each of 60 types is a pair of the previous one: 2^60 names in full. */
 START_TEST(symbol_name_that_explodes_is_cut)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -253,7 +253,7 @@ START_TEST(symbol_name_that_explodes_is_cut)
 }
 END_TEST
 
-/* libiberty's own limit is 1,024 bytes. */
+/* libiberty itself stops at 1,024 bytes. */
 START_TEST(symbol_name_long_template_is_demangled)
 {
 	char raw[4096] = "_Z1fIJ";
@@ -330,7 +330,7 @@ START_TEST(symbols_same_address_keep_the_best_name)
 	ck_assert_str_eq(symbol_file_lookup(file, mid + 48, &start), "sized");
 	ck_assert_ptr_null(symbol_file_lookup(file, mid + 56, &start));
 	ck_assert_ptr_null(symbol_file_lookup(file, mid - 1, &start));
-	/* no size: up to the end of the section, not beyond */
+	/* without a size: up to the end of the section */
 	ck_assert_str_eq(symbol_file_lookup(file, mid + 64, &start), "bare");
 	ck_assert_str_eq(symbol_file_lookup(file, mid + 127, &start), "bare");
 	ck_assert_ptr_null(symbol_file_lookup(file, mid + 128, &start));
@@ -339,7 +339,7 @@ START_TEST(symbols_same_address_keep_the_best_name)
 }
 END_TEST
 
-/* "NAME:" begins @bytes of code. With CFI a frame description covers them. */
+/* "NAME:" starts @bytes of code. CFI adds a frame description. */
 #define CODE(name, bytes) name ": .skip " #bytes ", 0x90\n"
 #define CFI(code) ".cfi_startproc\n" code ".cfi_endproc\n"
 
@@ -384,7 +384,7 @@ START_TEST(symbols_without_a_type_are_functions)
 }
 END_TEST
 
-/* strip leaves the global symbols. */
+/* strip keeps global symbols. */
 static const char g_sizeless[] =
 	".text\n.type sizeless,@function\n.type inside,@function\n"
 	".type far,@function\n.globl sizeless, inside, far\n" CODE(
@@ -444,7 +444,6 @@ START_TEST(symbols_of_symtab_and_dynsym_are_merged)
 }
 END_TEST
 
-/* The virtual address of the section @name of @path. */
 static uint64_t section_vaddr(const char *path, const char *name)
 {
 	scratch_run("readelf -SW %s | sed 's/\\[ *//' | "
@@ -459,7 +458,7 @@ static const char g_callers[] =
 	"far *(*volatile make)();\n"
 	"extern \"C\" void local() { far it; puts_twice(\"\"); }\n";
 
-/* The linker chooses the order of the two that begin at @first of @section. */
+/* The linker orders the two stubs at @first of @section. */
 static void expect_stubs(const char *compiler, const char *section,
 			 uint64_t first)
 {
@@ -481,7 +480,7 @@ static void expect_stubs(const char *compiler, const char *section,
 	ck_assert_ptr_eq(symbol_file_lookup(file, stub + 15, &start), name);
 	ck_assert_str_eq(symbol_file_lookup(file, stub + 16, &start),
 			 names[!is_other]);
-	/* They are no functions of the file. */
+	/* Stubs are no functions of the file. */
 	ck_assert_int_eq(count_names(file, names[0]), 0);
 	symbol_file_put(&file);
 }
@@ -497,7 +496,7 @@ START_TEST(symbols_of_stubs_are_those_of_their_functions)
 }
 END_TEST
 
-/* A global function, and a static one whose resolver is also static. */
+/* A global function, and a static one with a static resolver. */
 static const char g_resolved[] =
 	"static int one(void) { return 1; }\n"
 	"static void *choose(void) { return one; }\n"
@@ -522,14 +521,14 @@ START_TEST(symbols_of_stubs_of_resolved_functions_are_theirs)
 		seen |= name && !strcmp(name, "hidden") ? 2 : 0;
 	}
 	ck_assert_uint_eq(seen, 3);
-	/* Filters find the stub; the code of a resolver is its own. */
+	/* Filters find the stub; the resolver keeps its own name. */
 	ck_assert_int_ge(count_names(file, "hidden"), 1);
 	ck_assert_int_eq(count_names(file, "pick"), 1);
 	symbol_file_put(&file);
 }
 END_TEST
 
-/* Three files with a static function of one name each, and one of a header. */
+/* Three files with static functions of one name, and one of a header. */
 START_TEST(symbols_of_one_name_are_told_apart_by_file)
 {
 	static const char *const compilers[] = {
@@ -561,7 +560,6 @@ START_TEST(symbols_of_one_name_are_told_apart_by_file)
 	ck_assert_int_eq(count_names(file, "helper (a.c #2)"), 1);
 	ck_assert_int_eq(count_names(file, "helper (b.c)"), 1);
 	all = count_names(file, "shared");
-	/* Without debug information nobody can say that it is one function. */
 	ck_assert_int_eq(all, strstr(compilers[_i], "-g") ? 3 : 0);
 	symbol_file_put(&file);
 }
@@ -633,7 +631,7 @@ START_TEST(symbols_vaddr_follows_the_program_headers)
 	struct symbol_file *file;
 	uint64_t vaddr = 0;
 
-	/* text at an odd place in its page, as lld does it */
+	/* text at an odd offset in its page, as lld places it */
 	scratch_compile("gcc -static -no-pie -Wl,-z,noseparate-code"
 			" -Wl,-Ttext-segment=0x7000000",
 			"c", "int main(void) { return 0; }\n", "fixed");
@@ -706,14 +704,14 @@ START_TEST(symbol_cache_names_outlive_the_file)
 
 	symbol_file_put(&file);
 	ck_assert_str_eq(name, "main");
-	file = open_file("/proc/self/exe"); /* known, and read */
+	file = open_file("/proc/self/exe"); /* known and parsed */
 	ck_assert_ptr_eq(symbol_file_lookup(file, start, &start), name);
 	ck_assert_ptr_eq(symbol_file_build_id(file), build_id);
 	symbol_file_put(&file);
 }
 END_TEST
 
-/* Files without a name are never found again: nothing of them is kept. */
+/* Files without a name are never found again, so nothing is kept. */
 START_TEST(symbol_cache_forgets_files_of_memory)
 {
 	uint64_t before = symbol_cache_use_all(g_cache).tables;
@@ -734,7 +732,6 @@ START_TEST(symbol_cache_forgets_files_of_memory)
 }
 END_TEST
 
-/* A cache for which 200 files may be open. */
 static struct symbol_cache *small_cache(void)
 {
 	const struct rlimit limit = { 400, 400 };
@@ -745,7 +742,6 @@ static struct symbol_cache *small_cache(void)
 	return cache;
 }
 
-/* Opens 300 files in @cache by their whole paths. */
 static void open_many(struct symbol_cache *cache, struct symbol_file **files)
 {
 	char path[2 * PATH_MAX];
@@ -777,8 +773,7 @@ START_TEST(symbol_cache_descriptors_are_few_and_given_back)
 }
 END_TEST
 
-/* Of a file that has no descriptor any more there is one, unless another file
- * has its name. */
+/* Unless another file has its name. */
 START_TEST(symbol_cache_files_are_opened_again)
 {
 	struct symbol_cache *cache = small_cache();
@@ -804,7 +799,6 @@ START_TEST(symbol_cache_files_are_opened_again)
 }
 END_TEST
 
-/* What is read when no descriptor is left may be read when there is one. */
 START_TEST(symbol_cache_without_any_descriptor_waits_for_one)
 {
 	int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
@@ -862,10 +856,8 @@ START_TEST(symbol_cache_threads_get_the_same_names)
 }
 END_TEST
 
-/* --- one cache for each recording ------------------------------------------
- */
+/* --- one cache for each recording ---------------------------------------- */
 
-/* Fills @cache with names, until it has no room for one more. */
 static void fill_with_names(struct symbol_cache *cache)
 {
 	char *text = malloc(1 << 20);
@@ -926,7 +918,7 @@ START_TEST(symbol_cache_without_room_for_tables_is_the_only_one)
 	ck_assert_int_eq(symbol_cache_share(g_cache, "greedy", &sibling), 0);
 	ck_assert(symbol_cache_take(sibling, SYMBOL_TABLES_MAX - 4096));
 	ck_assert(!symbol_cache_take(sibling, 8192));
-	/* Whoever has no room has the file first. */
+	/* A cache without room gets the file first. */
 	again = symbol_cache_file(sibling, getuid(), self, "self");
 	ck_assert_int_eq(count_names(again, "main"), 0);
 	ck_assert(symbol_file_is_read(again));
@@ -940,7 +932,6 @@ START_TEST(symbol_cache_without_room_for_tables_is_the_only_one)
 	symbol_file_put(&again);
 	symbol_cache_give_back(sibling, SYMBOL_TABLES_MAX - 4096);
 	ck_assert_uint_eq(symbol_cache_use(sibling).tables, 0);
-	/* A new look finds room. */
 	again = symbol_cache_file(sibling, getuid(), self, "self");
 	ck_assert_int_eq(count_names(again, "main"), 1);
 	ck_assert_uint_eq(symbol_cache_use(sibling).tables,
@@ -954,7 +945,7 @@ START_TEST(symbol_cache_without_room_for_tables_is_the_only_one)
 }
 END_TEST
 
-/* Who serves all recordings does not keep tables, and may outlive them. */
+/* The common cache keeps no tables, and its files may outlive it. */
 START_TEST(symbol_file_of_all_outlives_its_cache)
 {
 	struct symbol_cache *sibling;
@@ -998,7 +989,7 @@ START_TEST(symbol_cache_equal_strings_are_one)
 }
 END_TEST
 
-/* --- files that are none, or lie ------------------------------------------ */
+/* --- malformed files ------------------------------------------------------ */
 
 static void expect_error(const char *path, const char *error)
 {
@@ -1045,7 +1036,7 @@ START_TEST(symbols_of_a_stripped_program_say_so)
 }
 END_TEST
 
-/* Asks everything of @path and expects nothing but to survive. */
+/* Uses all functions on @path, which must not crash. */
 static void use_up(const char *path)
 {
 	struct symbol_file *file = open_file(path);
@@ -1089,7 +1080,6 @@ END_TEST
 
 /* --- stripped files ------------------------------------------------------ */
 
-/* A library without .symtab, lib.so, and what it was before: whole.so. */
 static void make_stripped(void)
 {
 	scratch_compile("gcc -g -O1 -fPIC -shared", "c",
@@ -1102,7 +1092,7 @@ static void make_stripped(void)
 	scratch_run("strip -o lib.so whole.so");
 }
 
-/* Puts into @to a lib.so that brings its symbols packed by @xz. */
+/* Adds symbols, packed by @xz, to a copy of lib.so. */
 static void make_mini(const char *xz, const char *to)
 {
 	scratch_run(
@@ -1111,7 +1101,6 @@ static void make_mini(const char *xz, const char *to)
 		xz, to);
 }
 
-/* Where twice() is, as far as whole.so knows. */
 static uint64_t place_of_twice(void)
 {
 	struct symbol_file *whole = open_file("whole.so");
@@ -1163,11 +1152,10 @@ START_TEST(symbols_of_mini_debug_information_are_told)
 }
 END_TEST
 
-/* Packed symbols that are cut, damaged, or far too many, are as none. */
 START_TEST(symbols_of_bad_mini_debug_information_are_none)
 {
 	static const char *const packers[] = {
-		"head -c 60 mini | xz", /* an ELF file that is cut */
+		"head -c 60 mini | xz", /* a truncated ELF file */
 		"head -c 100000 /dev/urandom",
 		"echo",
 		"xz <mini | head -c 100",
@@ -1193,7 +1181,7 @@ START_TEST(symbols_of_bad_mini_debug_information_are_none)
 }
 END_TEST
 
-/* Each 4 bytes of the unwind tables in turn say the worst. */
+/* Sets each 4 bytes of the unwind tables to the worst value. */
 START_TEST(symbols_bounds_of_lying_tables_are_survived)
 {
 	static uint8_t bytes[1 << 20];
@@ -1219,7 +1207,6 @@ START_TEST(symbols_bounds_of_lying_tables_are_survived)
 }
 END_TEST
 
-/* Every field of every header in turn says the worst. */
 START_TEST(symbols_of_lying_headers_are_survived)
 {
 	static const uint64_t worst[] = { UINT64_MAX, 1ull << 63,
@@ -1253,7 +1240,7 @@ START_TEST(symbols_of_lying_headers_are_survived)
 }
 END_TEST
 
-/* A sparse file costs its maker nothing; it must not cost us memory. */
+/* A sparse file costs its author nothing and must not cost us memory. */
 START_TEST(symbols_of_huge_sections_are_refused)
 {
 	static uint8_t bytes[1 << 20];

@@ -25,13 +25,13 @@ static void *thread(void *unused)
 	return unused;
 }
 
-/* What this thread says of itself, finer than /proc. */
+/* This thread's own times, finer than those of /proc. */
 static struct task_times say(void)
 {
 	struct timespec now;
 	struct rusage usage;
 
-	/* Brings what the kernel has counted up to now. */
+	/* Updates the kernel's counts. */
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	getrusage(RUSAGE_THREAD, &usage);
 	return (struct task_times){
@@ -59,7 +59,7 @@ START_TEST(task_bases_have_what_a_thread_said_of_itself)
 	ck_assert_uint_eq(found.system_ns, said.system_ns);
 	task_bases_free(&bases);
 	ck_assert_ptr_null(bases);
-	/* What cannot be is not taken. */
+	/* Impossible figures are ignored. */
 	memset(&lie, 0xff, sizeof(lie));
 	bases = task_bases_new(self, self, &lie);
 	ck_assert(task_bases_find(bases, self, &coarse));
@@ -82,7 +82,6 @@ START_TEST(task_bases_of_who_comes_later_are_zero)
 	ck_assert(task_bases_find(bases, g_tid, &found));
 	ck_assert_uint_eq(found.on_cpu_ns, 0);
 	task_bases_free(&bases);
-	/* Who is there, is. */
 	bases = task_bases_new(getpid(), 0, &said);
 	ck_assert(task_bases_find(bases, g_tid, &found));
 	ck_assert_uint_gt(found.on_cpu_ns, 0);

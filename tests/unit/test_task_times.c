@@ -76,7 +76,7 @@ START_TEST(task_times_take_no_schedstat_that_is_none)
 }
 END_TEST
 
-/* A thread may be called anything. */
+/* Threads choose their names freely. */
 static const char *const g_names[] = {
 	"a",
 	"",
@@ -157,7 +157,6 @@ static uint64_t thread_cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* What getrusage() says of this thread, in ns. */
 static uint64_t rusage_ns(void)
 {
 	struct rusage usage;
@@ -203,7 +202,6 @@ START_TEST(task_times_read_what_a_thread_knows_of_itself)
 }
 END_TEST
 
-/* One that has ended and is not waited for tells all the same. */
 START_TEST(task_times_of_a_dead_process_are_there_until_it_is_waited_for)
 {
 	struct task_times times;
@@ -241,8 +239,7 @@ static bool is_all_zero(pid_t pid)
 	return strcmp(text, "0 0 0\n") == 0;
 }
 
-/* It has waited for a CPU since it was made, and that is counted when it gets
- * one. */
+/* A new thread waits for a CPU; the delay counts when it gets one. */
 START_TEST(task_times_of_a_thread_that_never_ran_have_a_delay)
 {
 	struct task_times times;

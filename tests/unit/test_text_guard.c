@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What perfrec-keeper is told, and what becomes of it; this program is the
- * keeper, too. That text is restored is shown by tests/e2e/overhead/killed*.sh.
+ * Messages to perfrec-keeper and their results; this program plays the keeper
+ * as well. tests/e2e/overhead/killed*.sh show that text is restored.
  */
-#include "collector/patch/text_guard.h"
+#include "collector/code/text_guard.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
-#include "collector/patch/patch.h"
-#include "collector/patch/text_keeper.h"
+#include "collector/code/patch.h"
+#include "collector/code/text_keeper.h"
 #include "tests/suite.h"
 
 static struct text_guard g_guard;
@@ -56,7 +56,7 @@ END_TEST
 
 static void wait_for_end(void)
 {
-	/* The runner of tests has the limit of time. */
+	/* The test runner enforces the time limit. */
 	while (!text_guard_has_ended(&g_guard))
 		usleep(1000);
 }
@@ -71,7 +71,7 @@ START_TEST(text_guard_says_once_that_the_keeper_has_ended)
 	wait_for_end();
 	ck_assert(!text_guard_has_ended(&g_guard));
 	ck_assert_int_eq(text_guard_descriptor(&g_guard), -1);
-	/* Nobody is told, and the next one is not started at once. */
+	/* The drop is silent, and a new keeper has to wait. */
 	text_guard_drop(&g_guard, 1);
 	g_guard.started_ns = clock_boottime_ns();
 	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), -EAGAIN);
@@ -81,7 +81,7 @@ START_TEST(text_guard_says_once_that_the_keeper_has_ended)
 }
 END_TEST
 
-/* Programs end before they have seen that the keeper is another one. */
+/* A program may end before its texts reach the new keeper. */
 START_TEST(text_guard_drops_nothing_that_an_earlier_keeper_kept)
 {
 	for (; g_text.number <= 3; g_text.number++)
@@ -114,7 +114,7 @@ START_TEST(text_guard_does_not_wait_for_a_keeper_that_is_stopped)
 }
 END_TEST
 
-/* Neither a session, nor a file, nor a child is left. */
+/* No session, file or child remains. */
 START_TEST(text_guard_ends_the_keeper)
 {
 	pid_t pid;
@@ -139,7 +139,6 @@ static void found(void *arg, pid_t pid, size_t index)
 	g_found[g_count++] = pid;
 }
 
-/* A process that has the second of two areas mapped. */
 static pid_t start_child(int area)
 {
 	int ready[2];
@@ -176,7 +175,7 @@ START_TEST(text_find_finds_who_maps_an_area)
 	child = start_child(area);
 	ck_assert_uint_eq(text_find(areas, 2, &finds, NULL), 1);
 	ck_assert_int_eq(g_found[0], child);
-	/* It began before. */
+	/* The process started before the areas. */
 	areas[0].since_ns = areas[1].since_ns =
 		clock_boottime_ns() + 1000000000;
 	ck_assert_uint_eq(text_find(areas, 2, &finds, NULL), 0);
@@ -187,12 +186,11 @@ START_TEST(text_find_finds_who_maps_an_area)
 }
 END_TEST
 
-/* A list in which modules came and went for days: no length is too much. */
 START_TEST(text_restore_reads_lists_of_any_length)
 {
 	uint8_t wrong[32];
 
-	/* It is read, and what it begins with is no entry. */
+	/* The list is read, and its start is invalid. */
 	memset(wrong, 0xff, sizeof(wrong));
 	ck_assert_int_eq(ftruncate(g_text.list, 65 << 20), 0);
 	ck_assert_int_eq(pwrite(g_text.list, wrong, 32, 0), 32);
@@ -201,8 +199,6 @@ START_TEST(text_restore_reads_lists_of_any_length)
 }
 END_TEST
 
-/* A list that is made anew takes the place of the old one, though there is room
- * for no more. */
 START_TEST(text_guard_renews_where_there_is_no_room)
 {
 	const struct rlimit limit = { 66, 66 };
@@ -216,13 +212,13 @@ START_TEST(text_guard_renews_where_there_is_no_room)
 	ck_assert_int_eq(text_guard_renew(&g_guard, &g_text), 0);
 	ck_assert_uint_eq(g_guard.kept, 1);
 	ck_assert(!text_guard_has_ended(&g_guard));
-	/* Another keeper has nothing of that number. */
+	/* A new keeper does not have this number. */
 	g_guard.first = 2;
 	ck_assert_int_eq(text_guard_renew(&g_guard, &g_text), -EAGAIN);
 }
 END_TEST
 
-/* The kernel cuts descriptors off that a keeper may not open. */
+/* The kernel drops descriptors beyond the keeper's limit. */
 START_TEST(text_guard_says_what_the_keeper_could_not_take)
 {
 	struct rlimit limit = { 6, 6 };
@@ -252,7 +248,6 @@ START_TEST(text_keeper_keeps_one_text_of_a_number)
 	ck_assert_uint_eq(keeper.count, 1);
 	text_keeper_drop(&keeper, 7);
 	ck_assert_uint_eq(keeper.count, 0);
-	/* Its descriptors were closed. */
 	ck_assert_int_lt(close(text.mem), 0);
 	text_keeper_release(&keeper);
 }

@@ -13,7 +13,7 @@
 
 static struct text_store *g_store;
 
-/* A sanitizer has an allocator of its own. */
+/* A sanitizer brings its own allocator. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CAN_FAIL 1
 static bool g_fail;
@@ -56,7 +56,7 @@ START_TEST(text_store_keeps_equal_texts_once)
 }
 END_TEST
 
-/* Programs told so many names that no function had one any more. */
+/* A program's names could use up the room of all functions. */
 START_TEST(text_store_told_texts_leave_half_of_the_room)
 {
 	char *text = malloc(TEXT_BYTES);
@@ -75,7 +75,6 @@ START_TEST(text_store_told_texts_leave_half_of_the_room)
 	ck_assert_uint_gt(text_store_bytes(g_store),
 			  BYTES_MAX / 2 - 2 * TEXT_BYTES);
 	ck_assert_ptr_null(text_store_told(g_store, text));
-	/* What is there is still found, and a symbol table still has room. */
 	text[0] = text[1] = '0';
 	first = text_store_told(g_store, text);
 	ck_assert_ptr_nonnull(first);
@@ -84,7 +83,6 @@ START_TEST(text_store_told_texts_leave_half_of_the_room)
 }
 END_TEST
 
-/* More texts than there are buckets at first. */
 START_TEST(text_store_finds_each_of_many)
 {
 	const char *kept[3000];
@@ -103,7 +101,7 @@ START_TEST(text_store_finds_each_of_many)
 }
 END_TEST
 
-/* The summary said that names took all of their 256 MiB. */
+/* The summary claimed that names took all of their 256 MiB. */
 START_TEST(text_store_without_memory_is_not_full)
 {
 	static char text[BYTES_MAX];
@@ -114,7 +112,7 @@ START_TEST(text_store_without_memory_is_not_full)
 	errno = 0;
 	ck_assert_ptr_null(text_store_text(g_store, text));
 	ck_assert_int_eq(errno, ENOSPC);
-	/* libcheck allocates, too. */
+	/* libcheck allocates as well. */
 	g_fail = CAN_FAIL;
 	kept = text_store_text(g_store, "leaf");
 	err = errno;
@@ -133,7 +131,6 @@ int main(void)
 	tcase_add_test(tcase, text_store_keeps_equal_texts_once);
 	tcase_add_test(tcase, text_store_finds_each_of_many);
 	tcase_add_test(tcase, text_store_told_texts_leave_half_of_the_room);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, text_store_without_memory_is_not_full);
 	return suite_run(suite);
 }

@@ -15,7 +15,7 @@ static const struct task_times g_base = {
 	.major_faults = 1,
 };
 
-/* g_base, and some of 100 ms more. */
+/* g_base plus possible values of 100 ms. */
 static const struct task_times g_good = {
 	.on_cpu_ns = 60 * MS,
 	.delay_ns = 43 * MS,
@@ -61,7 +61,7 @@ static const struct {
 	WITH(on_cpu_ns, MOST - 20 * MS),
 	WITH(delay_ns, 3 * MS - 1),
 	WITH(delay_ns, 114 * MS),
-	/* Each may be, but not both. */
+	/* Possible, but not both. */
 	WITH(delay_ns, 80 * MS),
 	WITH(delay_ns, MOST),
 	WITH(user_ns, 12 * MS - 1),

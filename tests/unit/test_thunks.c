@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thunks run here, in the process of the test, from two mappings.
+ * Runs the thunks in this process, from two mappings.
  */
-#include "collector/patch/thunks.h"
+#include "collector/code/thunks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 #include "tests/unit/thunk_rig.h"
 
-#define CALLS 7u /* numbers of functions of either kind */
+#define CALLS 7u /* function numbers of both kinds of builds */
 #define ENTRY 8u
 #define FUNCTION 0x1234567890abu
 #define SITE 0xfedcba98u
@@ -69,8 +69,7 @@ static void leave(int map)
 	((hook *)thunk(map, CALLS, THUNK_EXIT))(FUNCTION, SITE);
 }
 
-/* --- files ------------------------------------------------------------------
- */
+/* --- files --------------------------------------------------------------- */
 
 START_TEST(thunks_of_other_files_are_refused)
 {
@@ -129,8 +128,7 @@ START_TEST(thunks_of_a_number_are_those_of_one_function)
 }
 END_TEST
 
-/* --- calls builds -----------------------------------------------------------
- */
+/* --- calls builds -------------------------------------------------------- */
 
 START_TEST(thunks_count_each_call_and_record_none_of_it)
 {
@@ -164,7 +162,7 @@ START_TEST(thunks_go_to_the_hooks_with_their_arguments)
 }
 END_TEST
 
-/* The path is chosen while nothing is open that was recorded. */
+/* The collector chooses this path while no recorded call is open. */
 START_TEST(thunks_that_only_count_leave_the_bits_alone)
 {
 	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
@@ -174,7 +172,7 @@ START_TEST(thunks_that_only_count_leave_the_bits_alone)
 	ck_assert_uint_eq(thunk_area_path(g_area, CALLS), THUNK_COUNT);
 	for (int i = 0; i < 100; i++)
 		enter(i % 2);
-	/* Bits that others have left there. */
+	/* Stale bits of other calls. */
 	g_cells[CALLS].recorded = 5;
 	enter(0);
 	ck_assert_uint_eq(g_cells[CALLS].recorded, 5);
@@ -188,7 +186,6 @@ START_TEST(thunks_that_only_count_leave_the_bits_alone)
 }
 END_TEST
 
-/* Each call has a path of its own; an exit is recorded if its entry was. */
 START_TEST(thunks_end_those_calls_whose_begin_was_recorded)
 {
 	uint64_t bits = 0x9d3fa6c2715be084u;
@@ -222,7 +219,7 @@ START_TEST(thunks_deeper_than_64_calls_repeat_the_oldest)
 }
 END_TEST
 
-/* No thread counts for another process, nor without a place to count. */
+/* A thread without counts of its own process must not count. */
 START_TEST(thunks_without_counts_take_the_general_path)
 {
 	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
@@ -243,8 +240,7 @@ START_TEST(thunks_without_counts_take_the_general_path)
 }
 END_TEST
 
-/* --- reaching them ----------------------------------------------------------
- */
+/* --- reaching them ------------------------------------------------------- */
 
 START_TEST(thunks_are_reached_by_operand_and_by_pointer)
 {
@@ -292,7 +288,7 @@ END_TEST
 
 START_TEST(thunks_are_reached_from_an_area_s_size_before_the_end_of_reach)
 {
-	/* Where a program at a fixed address has the area. */
+	/* A program at a fixed address has its area here. */
 	uint64_t map = (uintptr_t)g_map[0];
 	uint64_t next = map + THUNK_AREA_BYTES - INT32_MAX;
 	int32_t operand;
@@ -316,7 +312,7 @@ START_TEST(thunks_have_pointers_for_as_many_mappings_as_there_are_rows)
 						    THUNK_SIDE_ENTRY, true,
 						    i << 32, &operand),
 				 i <= THUNK_MAPS);
-	/* Those that have one keep it; and without pointers it goes on. */
+	/* Existing pointers stay, and calls without pointers still work. */
 	ck_assert(thunk_area_operand(g_area, 1ull << 32, CALLS, THUNK_SIDE_EXIT,
 				     true, 1ull << 32, &operand));
 	ck_assert(thunk_area_operand(g_area, 99ull << 32, CALLS,
@@ -325,14 +321,13 @@ START_TEST(thunks_have_pointers_for_as_many_mappings_as_there_are_rows)
 }
 END_TEST
 
-/* --- entry builds -----------------------------------------------------------
- */
+/* --- entry builds -------------------------------------------------------- */
 
-/* All that a function may have in use where it begins or ends. */
+/* All registers that may be live at a function's entry or exit. */
 struct registers {
 	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13,
 		r14, r15;
-	uint64_t rsp; /* set: where the call's return address lies */
+	uint64_t rsp; /* set: address of the call's return address */
 	uint8_t vector[16][32];
 	long double st0;
 };
@@ -397,8 +392,8 @@ __asm__(".text\n"
 				     "	ret\n"
 				     ".previous\n");
 
-/* Calls it with a value of its own in each register; none but r11 may change,
- * and that only if not @keeps_r11. Returns where the return address lay. */
+/* All registers have distinct values. Only r11 may change, unless @keeps_r11.
+ * Returns the address of the return address. */
 static uint64_t call_and_compare(void *code, bool keeps_r11)
 {
 	struct registers before, after;
@@ -419,7 +414,7 @@ static uint64_t call_and_compare(void *code, bool keeps_r11)
 static const struct exit_thunk {
 	uint32_t offset;
 	bool keeps_r11;
-	int deeper; /* bytes that lie above what the routine is told of */
+	int deeper; /* bytes above the reported stack pointer */
 } g_exit_thunks[] = {
 	{ THUNK_EXIT, false, 0 },
 	{ THUNK_EXIT_JUMP, false, 8 },
@@ -478,15 +473,13 @@ START_TEST(thunks_of_entry_builds_without_counts_take_the_general_path)
 }
 END_TEST
 
-/* --- signals ----------------------------------------------------------------
- */
+/* --- signals ------------------------------------------------------------- */
 
 static volatile uint64_t g_nested;
-static uint32_t g_stepped; /* number of the function whose thunks are stepped */
+static uint32_t g_stepped;
 static bool g_takes_counts;
 
-/* A signal handler that calls the function which it interrupts, where it is in
- * its thunks. */
+/* Calls the interrupted function inside its thunks. */
 static void on_step(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *at = context;
@@ -554,7 +547,7 @@ START_TEST(thunks_count_exactly_with_a_signal_at_each_instruction)
 }
 END_TEST
 
-/* The handler has given the thread's slot back. */
+/* The handler has returned the thread's slot. */
 START_TEST(thunks_live_through_a_signal_that_takes_the_counts)
 {
 	g_stepped = _i % 2 ? ENTRY : CALLS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whatever times come, in whatever order: there are never too many buckets or
- * cells, and no ns and no call is lost.
+ * Any times in any order give a bounded number of buckets and cells, and lose
+ * no ns and no call.
  */
 #include "collector/read/time_cells.h"
 #include "tests/random.h"
@@ -56,7 +56,7 @@ START_TEST(time_cells_share_a_stretch_out_among_its_buckets)
 	time_cells_init(&g_table, 1000);
 	time_cells_add(&g_table, 1, 2, 1000, 5000, &hint);
 	time_cells_sort(&g_table);
-	/* 1,024 ns wide, from 0 on. */
+	/* Buckets are 1,024 ns wide, from 0 on. */
 	ck_assert_uint_eq(time_cells_buckets(&g_table), 5);
 	ck_assert_uint_eq(g_table.count, 5);
 	ck_assert_uint_eq(g_table.cells[0].ns, 24);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where times come from (time_from.h), and times by native stack
- * (time_profile.h). The functions are this program's own.
+ * Sources of times (time_from.h), and times by native stack (time_profile.h).
+ * The functions are in this program.
  */
 #include "collector/profile/time_profile.h"
 
@@ -17,13 +17,12 @@
 #include "collector/names/symbols.h"
 #include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
+#include "collector/profile/stacks.h"
 #include "collector/profile/time_from.h"
-#include "collector/stacks/stacks.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/find_symbolize.h"
 
-/* Only their addresses and names matter. */
 __attribute__((noinline)) static void outer(void)
 {
 	__asm__ volatile("nop");
@@ -47,11 +46,12 @@ static struct {
 	struct stack_profile *cpu, *offcpu, *span, *times;
 	struct function_table table;
 	struct time_functions functions;
-	uint32_t outer, hooked, library; /* stacks: each below the one before */
+	uint32_t outer, hooked, library; /* stacks, each below the one before */
 } g;
 
-static const struct profile_owner g_owner = { 7, 8, "process", "thread" };
-static const struct profile_owner g_nobody = { 0, 0, "sh", "" };
+static const struct profile_owner g_owner = { 7,	8,    "process",
+					      "thread", NULL, NULL };
+static const struct profile_owner g_nobody = { 0, 0, "sh", "", NULL, NULL };
 
 static struct stack_profile *new_profile(const struct stack_profile_kind *kind)
 {
@@ -110,8 +110,7 @@ static void add(struct stack_profile *profile, uint32_t stack, int64_t count,
 			 0);
 }
 
-/* Adds @stack to the span profile: calls, a measured time, and its runnable
- * part. */
+/* @runnable_ns is part of @ns. */
 static void add_span(uint32_t stack, int64_t calls, int64_t ns,
 		     int64_t runnable_ns)
 {
@@ -125,7 +124,6 @@ static void add_span(uint32_t stack, int64_t calls, int64_t ns,
 			 0);
 }
 
-/* Gives the function @name calls, all of them recorded. */
 static void set_hooks(const char *name)
 {
 	const struct function_total *all;
@@ -176,13 +174,13 @@ START_TEST(time_from_is_samples_where_calls_were_not_recorded)
 	facts.waits = false;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
 	facts.waits = true;
-	/* Nothing was recorded at all. */
+	/* There are no recorded calls at all. */
 	facts.own_ns = facts.left_ns = 0;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
 	facts.own_ns = facts.left_ns = 1000000;
 	facts.samples = TIME_SAMPLES_ROUGH - 1;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
-	/* The more of it was perfrec's, the rougher are times of calls. */
+	/* A larger share of perfrec makes times of calls less accurate. */
 	facts.left_ns = 2000000;
 	facts.samples = 4 * TIME_SAMPLES_ROUGH;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
@@ -196,7 +194,7 @@ START_TEST(time_from_is_samples_where_calls_were_not_recorded)
 }
 END_TEST
 
-/* 36 ms on a CPU, of which 27 are perfrec's, and 108 ms runnable. */
+/* 36 ms on a CPU, 27 of them perfrec's, and 108 ms runnable. */
 START_TEST(time_from_is_samples_on_a_busy_machine_too)
 {
 	struct time_facts facts = { .waits = true, .samples = 100 };
@@ -206,7 +204,7 @@ START_TEST(time_from_is_samples_on_a_busy_machine_too)
 	ck_assert(facts.own_ns == 27);
 	ck_assert(facts.left_ns > 8.99 && facts.left_ns < 9.01);
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
-	/* More was subtracted than there was. */
+	/* perfrec's share exceeds the time. */
 	time_facts_add(&facts, 1, 9, 100);
 	ck_assert(facts.left_ns < 0);
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
@@ -311,7 +309,7 @@ START_TEST(time_profile_runnable_is_spread_like_cpu_time)
 }
 END_TEST
 
-/* Calls stay with their stack, whose time is now that of the samples. */
+/* Calls stay with their stack; its time is that of the samples. */
 START_TEST(time_profile_given_times_replace_those_of_calls)
 {
 	struct function_table calls = { 0 };

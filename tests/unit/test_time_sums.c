@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Times that contradict each other, and times that do not.
+ * Contradicting and consistent times.
  */
 #include "collector/output/time_sums.h"
 
@@ -55,7 +55,6 @@ START_TEST(time_sums_bound_the_next_by_what_is_left)
 }
 END_TEST
 
-/* Functions have it, as it is in their wall time; threads have not. */
 START_TEST(time_sums_allow_functions_what_the_host_took)
 {
 	const struct time_sums sums = { .functions_ns = 1300 * MS,

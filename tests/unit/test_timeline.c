@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The longest call of each bucket stays, in every level, and the counts of what
- * stays are those of all calls.
+ * At each level, the longest call of each bucket stays and stands for all calls
+ * in its count.
  */
 #include "collector/read/timeline.h"
 #include "tests/suite.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What perfrec top makes of two answers of a collector.
+ * perfrec top: rates from two answers of a collector.
  */
-#include "collector/live/top_rates.h"
+#include "collector/show/top_rates.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* An answer at @ns with one function, and where it was if @sched. */
+/* With @sched, it has states. */
 static json_t *make_answer(json_int_t ns, bool sched, json_int_t self_ns,
 			   json_int_t on_cpu_ns, json_int_t blocked_ns)
 {
@@ -31,8 +31,7 @@ static json_t *make_answer(json_int_t ns, bool sched, json_int_t self_ns,
 			 "threads", 2);
 }
 
-/* What is printed of what happened in a second from @before to @after, which
- * are given back. The caller frees it. */
+/* Frees both answers. The caller frees the text. */
 static char *print_rates(json_t *before, json_t *after)
 {
 	struct top_rates rates;
@@ -67,7 +66,6 @@ START_TEST(rates_have_the_parts_of_the_time_of_the_interval)
 }
 END_TEST
 
-/* What is not known is no column, and no member. */
 START_TEST(rates_without_switches_have_no_parts)
 {
 	char *text =
@@ -81,7 +79,7 @@ START_TEST(rates_without_switches_have_no_parts)
 }
 END_TEST
 
-/* Sums may go back: those of threads that had no room, or are estimated. */
+/* Sums may shrink: estimates, and threads without room. */
 START_TEST(rates_are_never_below_0)
 {
 	char *text =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/live/top_view.h"
+#include "collector/show/top_view.h"
 
 #include <string.h>
 
@@ -16,7 +16,6 @@ static const struct top_rates g_rates = { .ns = 1,
 					  .rows = g_rows,
 					  .count = ARRAY_SIZE(g_rows) };
 
-/* The rows that are shown, a letter each. */
 static const char *shown(const struct top_view *view)
 {
 	static char text[8];
@@ -70,12 +69,11 @@ START_TEST(view_keeps_what_was_chosen)
 	view.order = TOP_BY_CALLS;
 	top_view_fill(&view, &g_rates);
 	ck_assert_ptr_eq(top_view_chosen(&view, &g_rates), &g_rows[0]);
-	/* No further than to the ends. */
 	top_view_move(&view, &g_rates, 100);
 	ck_assert_ptr_eq(top_view_chosen(&view, &g_rates), &g_rows[0]);
 	top_view_move(&view, &g_rates, -100);
 	ck_assert_ptr_eq(top_view_chosen(&view, &g_rates), &g_rows[2]);
-	/* It is gone: another one is at its place. */
+	/* The chosen row vanishes; the next one takes its place. */
 	strcpy(view.filter, "a()");
 	top_view_fill(&view, &g_rates);
 	ck_assert_ptr_eq(top_view_chosen(&view, &g_rates), &g_rows[0]);

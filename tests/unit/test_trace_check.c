@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_check accepts what perfrec writes, and for every rule of
- * tests/tools/checker/rules.def there is a trace here that breaks this rule
- * and is rejected under its name. Traces are written byte by byte with the
- * helpers below, which know nothing of the collector's encoder.
+ * trace_check accepts perfrec's traces. For each rule of
+ * tests/tools/checker/rules.def, a trace here breaks it and must be rejected
+ * under its name. The helpers below write traces byte by byte and share no code
+ * with the collector's encoder.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,8 +16,7 @@
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
-/* --- writing protobuf ------------------------------------------------------
- */
+/* --- writing protobuf ---------------------------------------------------- */
 
 struct message {
 	size_t size;
@@ -79,8 +78,7 @@ static void put_packet(struct trace *trace, const struct message *packet)
 	trace->size += size + packet->size;
 }
 
-/* --- the packets of a trace ------------------------------------------------
- */
+/* --- the packets of a trace ---------------------------------------------- */
 
 enum { T0 = 1000000000 }; /* BOOTTIME of the first snapshot, ns */
 enum { CLEARED = 1, NEEDS = 2 };
@@ -146,7 +144,7 @@ static void descriptor(struct trace *trace, uint32_t sequence, uint64_t uuid,
 	put_packet(trace, &packet);
 }
 
-/* Of the N-th stack that thread @parent made; @name NULL: none. */
+/* A context of thread @parent; @name NULL: none. */
 static void context_descriptor(struct trace *trace, uint32_t sequence,
 			       uint64_t uuid, uint64_t parent, const char *name)
 {
@@ -162,7 +160,7 @@ static void context_descriptor(struct trace *trace, uint32_t sequence,
 	put_packet(trace, &packet);
 }
 
-/* What the first packet of a sequence says; 0 leaves a part out. */
+/* The first packet of a sequence; 0 omits a part. */
 struct state {
 	uint32_t sequence;
 	uint64_t uuid, clock, start_ns;
@@ -217,7 +215,6 @@ static void named(struct trace *trace, uint32_t sequence, uint64_t iid,
 	put_packet(trace, &packet);
 }
 
-/* @iid 0 and @text NULL: no name. */
 static void event(struct trace *trace, uint32_t sequence, uint64_t delta,
 		  uint32_t type, uint64_t iid, const char *text)
 {
@@ -258,7 +255,7 @@ static void stats(struct trace *trace, uint32_t sequence)
 	put_packet(trace, &packet);
 }
 
-/* Up to the first event of sequence 2, whose names 1 and 2 are known. */
+/* All before the first event of sequence 2; defines names 1 and 2. */
 static void head(struct trace *trace)
 {
 	struct state first = good_state(2);
@@ -287,14 +284,13 @@ static void named_track(struct trace *trace, uint64_t uuid, uint64_t parent,
 	put_packet(trace, &packet);
 }
 
-/* A track of its own: @what is 0, 8 (a counter's) or 18 (of states). */
+/* A separate track: @what has the value 0, 8 (counter) or 18 (states). */
 static void own_track(struct trace *trace, uint64_t uuid, uint64_t parent,
 		      uint32_t what)
 {
 	named_track(trace, uuid, parent, what, "requests");
 }
 
-/* An event on it, at @ns of BOOTTIME, with one number more of TrackEvent. */
 static void own_event(struct trace *trace, uint64_t uuid, uint64_t ns,
 		      uint32_t type, uint32_t field, uint64_t value)
 {
@@ -324,7 +320,6 @@ static void interned(struct trace *trace, uint32_t field, uint64_t iid)
 	put_packet(trace, &packet);
 }
 
-/* An instant with an argument that has these parts. */
 static void argument(struct trace *trace, uint64_t key, unsigned int values)
 {
 	struct message packet = { 0 }, inner = { 0 }, one = { 0 };
@@ -355,7 +350,7 @@ static void raw(struct trace *trace, const void *bytes, size_t size)
 	trace->size += size;
 }
 
-/* A packet with @content packed, and @extra bytes behind the zlib stream. */
+/* @extra bytes follow the stream. */
 static void bundle(struct trace *trace, const struct trace *content,
 		   size_t extra)
 {
@@ -379,13 +374,12 @@ static void bundle(struct trace *trace, const struct trace *content,
 	trace->size += used + inner_size + size;
 }
 
-/* --- running trace_check ---------------------------------------------------
- */
+/* --- running trace_check ------------------------------------------------- */
 
 static struct trace g_trace, g_inner;
 static char g_output[1 << 16];
 
-/* Its exit status; what it says is in g_output. */
+/* The output is in g_output. */
 static int run(const struct trace *trace, const char *options)
 {
 	char path[] = "/tmp/test_trace_check.XXXXXX", command[512];
@@ -414,8 +408,7 @@ static void fresh(void)
 	g_trace.size = g_inner.size = 0;
 }
 
-/* --- one broken trace for each rule ----------------------------------------
- */
+/* --- a broken trace per rule --------------------------------------------- */
 
 static void break_framing(struct trace *trace)
 {
@@ -896,7 +889,6 @@ static void break_iid_unknown_key(struct trace *trace)
 	argument(trace, 1, 1);
 }
 
-/* InternedData.@field of sequence 2, iid 1, whose field @number is @value. */
 static void interned_with(struct trace *trace, uint32_t field, uint32_t number,
 			  uint64_t value)
 {
@@ -910,7 +902,7 @@ static void interned_with(struct trace *trace, uint32_t field, uint32_t number,
 	put_packet(trace, &packet);
 }
 
-/* A PerfSample with a stack, if @iid is not 0. */
+/* @iid 0: no stack. */
 static void sample(struct trace *trace, uint64_t tid, uint64_t iid)
 {
 	struct message packet = { 0 }, inner = { 0 };
@@ -967,7 +959,7 @@ static void break_argument_by_two(struct trace *trace)
 	argument(trace, 1, 2);
 }
 
-/* What is true of a thread's track is of these. */
+/* These tracks obey the rules of thread tracks. */
 static void break_own_time_backwards(struct trace *trace)
 {
 	own_track(trace, 7, 50, 0);
@@ -1076,8 +1068,7 @@ static void break_stats_sequence(struct trace *trace)
 
 /* --- switches --- */
 
-/* A thread goes into a state, another comes, some ns after the switch
-   before. */
+/* The thread gets @state and @tid comes, @step ns after the last switch. */
 struct one_switch {
 	uint64_t step, state, tid;
 };
@@ -1087,8 +1078,8 @@ struct switches {
 	bool lost;
 	size_t count;
 	struct one_switch at[8];
-	/* What is wrong with it. */
-	size_t missing; /* the last so many lists lack one */
+	/* Errors. */
+	size_t missing; /* number of last lists that lack an entry */
 	uint64_t priority; /* 0: 120 */
 	const char *name;
 };
@@ -1098,7 +1089,7 @@ static size_t missing(const struct switches *switches, size_t list)
 	return 5 - list <= switches->missing;
 }
 
-/* List @list of the five, of numbers of @switches or all the same. */
+/* Packs list @list of five: @numbers, or all the same. */
 static void put_list(struct message *sched, uint32_t field, size_t list,
 		     const struct switches *switches, const uint64_t *numbers)
 {
@@ -1265,7 +1256,6 @@ static void sleeps(struct trace *trace)
 			    });
 }
 
-/* A wait of the thread with track 102. */
 static void wait_of_thread(struct trace *trace, uint64_t from, uint64_t to)
 {
 	named_track(trace, 7, 102, 0, "perfrec: waits");
@@ -1273,8 +1263,7 @@ static void wait_of_thread(struct trace *trace, uint64_t from, uint64_t to)
 	own_event(trace, 7, T0 + to, END, 0, 0);
 }
 
-/* A begin (called as iid 1) or an end of a wait, with the mark @key of a cut.
- */
+/* With name 1 and a cut's mark @key. */
 static void clipped_event(struct trace *trace, uint64_t ns, uint32_t type,
 			  const char *key)
 {
@@ -1294,7 +1283,7 @@ static void clipped_event(struct trace *trace, uint64_t ns, uint32_t type,
 	put_packet(trace, &packet);
 }
 
-/* The thread does not sleep from 500 to 600. */
+/* The thread is awake from 500 to 600. */
 static void break_wait_blocked_clipped(struct trace *trace)
 {
 	sleeps(trace);
@@ -1357,7 +1346,7 @@ static void break_wait_blocked_by_running(struct trace *trace)
 					    { 100, 0, 10 },
 					    { 50, 1, 0 } },
 			    });
-	/* The trace stopped: another CPU has nothing so late. */
+	/* Another CPU has no later event, as the trace stopped. */
 	put_switches(trace, &(struct switches){
 				    .cpu = 1,
 				    .count = 2,
@@ -1562,15 +1551,13 @@ START_TEST(trace_check_every_rule_has_a_mutation)
 }
 END_TEST
 
-/* --- what is accepted ------------------------------------------------------
- */
+/* --- valid traces -------------------------------------------------------- */
 
-/* Two threads, all packets that perfrec writes, slices in and out of a
- * bundle, a loss that is reported. */
+/* With slices inside and outside a bundle, and a reported loss. */
 static void whole_trace(struct trace *trace)
 {
-	/* begin of 1 after 100 ns and its end after 300, as fixed-width
-	 * varints with redundant bytes */
+	/* begin of 1 after 100 ns and its end after 300, as fixed-width varints
+	 * with redundant bytes */
 	static const uint8_t fixed[] = { 0x0a, 0x0d, 0x40, 0xe4, 0x80, 0x00,
 					 0x5a, 0x05, 0x48, 0x01, 0x50, 0x81,
 					 0x00, 0x50, 0x02, 0x0a, 0x0a, 0x40,
@@ -1595,7 +1582,6 @@ static void whole_trace(struct trace *trace)
 	stats(trace, 2);
 }
 
-/* Slices of a track of its own are no calls. */
 START_TEST(trace_check_own_tracks_are_accepted)
 {
 	struct trace *trace = &g_trace;
@@ -1729,8 +1715,8 @@ START_TEST(trace_check_json_has_totals)
 }
 END_TEST
 
-/* Thread 10 runs, is preempted, runs on another CPU, sleeps; then switches of
- * CPU 0 are missing, and it comes back. */
+/* Thread 10 runs, is preempted, runs on another CPU and sleeps. Then switches
+ * of CPU 0 are lost. */
 static void switches_of_two_cpus(struct trace *trace)
 {
 	static const struct switches first = {
@@ -1798,8 +1784,7 @@ static void kept_from(struct trace *trace, uint64_t ns)
 	put_packet(trace, &packet);
 }
 
-/* The switches of a part that was given up are missing, but its waits may be
- * told later. */
+/* Waits of a discarded part may follow without its switches. */
 START_TEST(trace_check_waits_before_a_trace_has_all_are_accepted)
 {
 	fresh();
@@ -1822,7 +1807,6 @@ START_TEST(trace_check_waits_before_a_trace_has_all_are_accepted)
 }
 END_TEST
 
-/* A trace that stopped at its limit may lack the last switches. */
 START_TEST(trace_check_waits_after_the_last_switch_are_accepted)
 {
 	fresh();
@@ -1839,7 +1823,7 @@ START_TEST(trace_check_waits_after_the_last_switch_are_accepted)
 }
 END_TEST
 
-/* A cut has begun the first one, and ended the second. */
+/* The first wait lacks its start, the second its end. */
 START_TEST(trace_check_waits_that_are_clipped_are_accepted)
 {
 	fresh();
@@ -1865,7 +1849,7 @@ START_TEST(trace_check_sched_by_name_splits_slices)
 	switches_of_two_cpus(&g_trace);
 	ck_assert_msg(run(&g_trace, "--sched-by-name") == 0, "%s", g_output);
 	/* main: on a CPU 50..100, 800..900; preempted ..110; blocked 400..600;
-	 * not known 600..800, and after its end at 900. */
+	 * unknown 600..800, and after its end at 900. */
 	ck_assert_str_eq(g_output, "150\t10\t200\t250\tmain\n"
 				   "170\t20\t100\t0\twork\n");
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The trace on disk: complete and in order when all goes well, whole packets
- * only when the disk, a limit or a cut says otherwise, and never a producer
- * that waits for ever.
+ * The trace on disk is complete and ordered. After a full disk, a limit or a
+ * cut it still has only whole packets. Producers never wait forever.
  *
- * Payloads are events whose name says which sequence they are of and which
- * number they have, so that a reader can tell what is missing or misplaced.
- * modules_resolve() is this file's own: a function's name is its address.
+ * Each event's name holds its sequence and number, so a reader finds missing
+ * and misplaced ones. This file has its own modules_resolve(): a function's
+ * name is its address.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +26,11 @@
 #include <zlib.h>
 
 #include "collector/base/bytes.h"
-#include "collector/index/index_items.h"
-#include "collector/trace/encode.h"
 #include "collector/names/modules.h"
-#include "collector/trace/out_perfetto.h"
 #include "collector/output/own_files.h"
+#include "collector/trace/encode.h"
+#include "collector/trace/index_items.h"
+#include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
@@ -43,20 +42,22 @@ typedef Perfetto__Protos__TracePacket pb_packet;
 
 #define SEQUENCES_MAX 64
 #define BUNDLE_MAX (512 * 1024)
-#define WIDE_BYTES 500 /* of an event's text */
-#define ROOM_SLACK_BYTES (256 * 1024) /* what a file system has beside data */
+#define WIDE_BYTES 500
+/* overhead of a file system beside data */
+#define ROOM_SLACK_BYTES (256 * 1024)
 
-/* For what is asserted millions of times: check's own writes to a pipe. */
+/* Cheaper than ck_assert() for millions of checks. */
 #define EXPECT(condition)                                       \
 	do {                                                    \
 		if (!(condition))                               \
 			ck_abort_msg("not so: %s", #condition); \
 	} while (0)
 
-/* --- modules.h, as far as trace_file needs it --- */
+/* --- the part of modules.h that trace_file needs --- */
 
 #define LONG_NAME_FUNCTION 0xbadULL
-#define SLOW_FUNCTION (0x510ULL << 32) /* until g_go_on is set */
+/* resolving it blocks until g_go_on is set */
+#define SLOW_FUNCTION (0x510ULL << 32)
 #define NAME_TABLE 4096
 
 struct modules {
@@ -99,7 +100,7 @@ static struct modules *reference(void)
 	return &g_modules;
 }
 
-/* --- a file to test, and what is in it --- */
+/* --- files and their contents --- */
 
 static char g_dir[] = "/tmp/test_trace_file.XXXXXX";
 static int g_dir_fd = -1;
@@ -130,7 +131,7 @@ static struct file_bytes read_file(void)
 	return read_named(TRACE_NAME);
 }
 
-/* The first packet of @bytes; 0 when there is no whole one. */
+/* 0: the packet is incomplete. */
 static size_t packet_bytes(struct file_bytes bytes)
 {
 	size_t length = 0, at = 1;
@@ -159,8 +160,7 @@ static struct file_bytes inflate_bundle(ProtobufCBinaryData packed)
 
 typedef void visit_packet(void *context, const pb_packet *packet);
 
-/* Calls @visit for each packet, those in bundles too. Returns the bytes of
- * whole packets. */
+/* Includes packets in bundles. Returns the bytes of whole packets. */
 static size_t each_packet(struct file_bytes bytes, bool in_bundle,
 			  visit_packet *visit, void *context)
 {
@@ -190,7 +190,6 @@ static size_t each_packet(struct file_bytes bytes, bool in_bundle,
 	return all - bytes.size;
 }
 
-/* What the packets of a file add up to. */
 struct tally {
 	uint32_t packets, first_sequence;
 	uint32_t globals_before_2; /* events of 1 before the first one of 2 */
@@ -214,8 +213,7 @@ static void tally_names(struct tally *tally, const pb_packet *packet)
 	}
 }
 
-/* Events of a sequence are numbered by their timestamps; an event with an
- * interned name must have seen it. */
+/* Timestamps number the events of a sequence. Names precede their events. */
 static void tally_packet(void *context, const pb_packet *packet)
 {
 	struct tally *tally = context;
@@ -263,18 +261,15 @@ static struct trace_file *open_file(bool compress, unsigned int threads,
 
 /* --- producing --- */
 
-static char g_letters[64 * 1024]; /* at random, for texts */
+static char g_letters[64 * 1024]; /* random letters for texts */
 
-/* One thread's sequence: its events so far, its names so far. */
 struct producer {
 	struct trace_file *file;
 	uint32_t sequence, events, names;
-	uint32_t blocks; /* to submit */
+	uint32_t blocks;
 };
 
-/* An event with the name @iid, or a text of its own when there is room for it:
- * a full block has hundreds of events, not many thousands, which would only be
- * packed and unpacked by this file. */
+/* The long text limits a full block to some hundred events, to save time. */
 static size_t put_event(struct producer *producer, uint8_t *out, size_t size,
 			uint32_t iid)
 {
@@ -307,7 +302,6 @@ static size_t put_event(struct producer *producer, uint8_t *out, size_t size,
 	return perfetto__protos__trace__pack(&trace, out);
 }
 
-/* A block of @bytes at most, with events of @names new names. */
 static void submit_block(struct producer *producer, uint32_t bytes,
 			 uint32_t names)
 {
@@ -336,7 +330,6 @@ static void append_event(struct producer *producer)
 	trace_file_append(producer->file, producer->sequence, packet, bytes);
 }
 
-/* Small packets, small and full blocks, in an order that varies. */
 static void *produce(void *context)
 {
 	struct producer *producer = context;
@@ -423,7 +416,6 @@ static void produce_alone(bool compress)
 
 #define GATHER_BYTES (4u << 20)
 
-/* Puts packets one behind the other, as they were before compression. */
 static void gather_packet(void *context, const pb_packet *packet)
 {
 	struct file_bytes *all = context;
@@ -458,7 +450,6 @@ START_TEST(trace_file_compressed_says_the_same_as_uncompressed)
 }
 END_TEST
 
-/* Small enough to be cut everywhere, with names, blocks and bundles. */
 START_TEST(trace_file_cut_at_any_byte_loads_up_to_there)
 {
 	struct trace_file *file = open_file(_i, 1, 0);
@@ -469,7 +460,7 @@ START_TEST(trace_file_cut_at_any_byte_loads_up_to_there)
 	for (int i = 0; i < 5; i++) {
 		append_event(&producer);
 		submit_block(&producer, 200, 3);
-		trace_file_flush(file); /* a bundle of its own */
+		trace_file_flush(file); /* makes a separate bundle */
 	}
 	ck_assert_int_eq(trace_file_close(&file), 0);
 	bytes = read_file();
@@ -512,8 +503,7 @@ START_TEST(trace_file_long_names_are_all_written)
 }
 END_TEST
 
-/* Fills a file that must stop with @error, then goes on well beyond the
- * number of blocks; what is there must be whole. Returns its size. */
+/* Submits more than all blocks; @error must stop the file. */
 static size_t fill_until(struct trace_file *file, int error)
 {
 	struct producer producer = { .file = file, .sequence = 3 };
@@ -521,7 +511,7 @@ static size_t fill_until(struct trace_file *file, int error)
 	struct tally tally;
 
 	append_event(&producer);
-	/* A bundle of its own, which fits where no block does. */
+	/* The flush makes a bundle that fits where no block does. */
 	trace_file_flush(file);
 	for (int i = 0; i < 300; i++) {
 		submit_block(&producer, TRACE_BLOCK_BYTES, 2);
@@ -548,7 +538,7 @@ START_TEST(trace_file_at_its_limit_stops_below_it)
 }
 END_TEST
 
-/* A block, a bundle, or a bundle behind blocks is what does not fit. */
+/* A block, a bundle, or a bundle behind blocks does not fit. */
 START_TEST(trace_file_at_the_process_limit_stops_without_a_signal)
 {
 	const struct trace_file_options options = {
@@ -597,13 +587,13 @@ START_TEST(trace_file_on_a_full_disk_keeps_what_is_whole)
 }
 END_TEST
 
-/* --- where blocks are --- */
+/* --- places of blocks --- */
 
 #define PLACES_MOST 5000
 
 struct place {
 	uint64_t sequence, offset, inner; /* as in an INDEX_BLOCK */
-	uint64_t first, bytes; /* what the block's item said */
+	uint64_t first, bytes; /* according to the block's item */
 };
 
 struct places {
@@ -630,8 +620,7 @@ static struct trace_file *open_with_index(enum compress_when compress,
 	return file;
 }
 
-/* A full block or a small one, with an item that says which event is its first,
- * and how many bytes it has. */
+/* Its item has its first event and its size. */
 static void submit_told(struct producer *producer, bool small)
 {
 	uint32_t most = small ? 300 : TRACE_BLOCK_BYTES;
@@ -675,7 +664,6 @@ static void take_places(struct places *places, const uint8_t *at, size_t bytes)
 	}
 }
 
-/* All that the index says of places. */
 static void read_places(struct places *places)
 {
 	struct file_bytes file = read_named(INDEX_NAME);
@@ -710,7 +698,6 @@ static void take_first(void *context, const pb_packet *packet)
 		};
 }
 
-/* The packets of @file at @place begin with the event that its item says. */
 static void check_place(struct file_bytes file, const struct place *place)
 {
 	struct file_bytes at = { file.data + place->offset, place->bytes };
@@ -795,14 +782,14 @@ START_TEST(trace_file_that_stops_has_an_index_of_what_is_there)
 }
 END_TEST
 
-/* --- compressed from somewhere on --- */
+/* --- compressed from a certain size --- */
 
 static unsigned int count_bundled(const struct places *places)
 {
 	unsigned int count = 0;
 
 	for (unsigned int i = 0; i < places->count; i++) {
-		/* Once compressed, always compressed. */
+		/* Later blocks stay compressed. */
 		EXPECT(!count || places->place[i].inner);
 		count += places->place[i].inner != 0;
 	}
@@ -818,8 +805,6 @@ static void check_all_places(const struct places *places)
 	free(bytes.data);
 }
 
-/* All are there and in order, before and behind the place where bundles begin.
- */
 START_TEST(trace_file_is_compressed_from_a_size_on)
 {
 	enum { BLOCKS = 60 };
@@ -852,7 +837,7 @@ START_TEST(trace_file_is_compressed_from_a_size_on)
 }
 END_TEST
 
-/* What is not asked for does not happen, and what is asked for at once. */
+/* A limit that is too small compresses at once, a large one does not. */
 START_TEST(trace_file_is_compressed_at_once_if_room_is_short)
 {
 	static struct places places;
@@ -874,7 +859,7 @@ START_TEST(trace_file_is_compressed_at_once_if_room_is_short)
 }
 END_TEST
 
-/* The disk of this file: writev() goes to sleep that often, for that long. */
+/* g_disk_sleeps calls of writev() sleep first. */
 static int g_disk_sleeps;
 static const struct timespec g_disk_nap = { 0, 200000000 };
 
@@ -890,8 +875,8 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
 
 #define HELD_MOST 4096 /* more than the pool has */
 
-/* Naps while blocks run out, as the test holds them; or while they do not,
- * which is no reason to compress. */
+/* The disk naps while the test holds all blocks, or while there are free ones,
+ * which must not compress. */
 START_TEST(trace_file_is_compressed_if_the_disk_is_too_slow)
 {
 	enum { BLOCKS = 60 };
@@ -928,9 +913,9 @@ START_TEST(trace_file_is_compressed_if_the_disk_is_too_slow)
 }
 END_TEST
 
-/* --- slices that are open where the trace stops --- */
+/* --- open slices when the trace stops --- */
 
-/* Numbered 3, 4, 5 modulo SEQUENCES_MAX; the last takes the most bytes. */
+/* 3, 4 and 5 modulo SEQUENCES_MAX; the last id is the longest. */
 static const uint32_t g_sliced[] = { 3, 4 + SEQUENCES_MAX, 5 + (1u << 21) };
 
 #define SLICE_BLOCK_BYTES 400
@@ -962,8 +947,8 @@ static void count_slice(void *context, const pb_packet *packet)
 	}
 }
 
-/* One block of begins and, @ends_in_8 times in 8, ends, at random. Returns
- * how many slices are open behind it, when there were @open before. */
+/* Ends are as frequent as @ends_in_8 of 8. Returns the number of open slices
+ * behind it, given @open before. */
 static unsigned int submit_slices(struct trace_file *file, uint32_t sequence,
 				  unsigned int open, unsigned int ends_in_8)
 {
@@ -1006,8 +991,7 @@ static void append_losses(struct trace_file *file)
 		out_perfetto_losses(packets, sizeof(packets), there, count, 1));
 }
 
-/* @file has stopped for @why: all that was open must be ended in it, with the
- * losses behind. Returns its size. */
+/* The file must end all open slices. Returns its size. */
 static size_t check_stopped(struct trace_file *file, int why,
 			    struct slices *slices)
 {
@@ -1055,7 +1039,7 @@ START_TEST(trace_file_at_its_limit_ends_what_is_open)
 		fill_with_slices(file, i % 5);
 		size = check_stopped(file, TRACE_AT_LIMIT, &slices);
 		EXPECT(size <= limit);
-		/* Not more is set aside than may be needed. */
+		/* The file must not reserve more than the ends may need. */
 		EXPECT(_i || limit - size < 1500 + 18 * slices.open_most);
 		marks += slices.marks;
 		open_most = MAX(open_most, slices.open_most);
@@ -1066,7 +1050,7 @@ START_TEST(trace_file_at_its_limit_ends_what_is_open)
 }
 END_TEST
 
-/* What a failed write is cut back by is room for the ends. */
+/* The bytes cut off after a failed write leave room for the ends. */
 START_TEST(trace_file_that_cannot_grow_ends_what_is_open)
 {
 	struct producer producer = { .sequence = 6 };
@@ -1090,7 +1074,6 @@ START_TEST(trace_file_that_cannot_grow_ends_what_is_open)
 }
 END_TEST
 
-/* Room that was made ready neither counts as the file's nor stays with it. */
 START_TEST(trace_file_gives_back_the_room_that_it_did_not_use)
 {
 	struct producer producer = { .sequence = 1 };
@@ -1154,7 +1137,6 @@ struct flood {
 	int over;
 };
 
-/* Keeps a writer busy, with the same packets again and again. */
 static void *flood(void *context)
 {
 	struct flood *flood = context;
@@ -1214,7 +1196,6 @@ START_TEST(trace_file_flush_under_load_brings_own_packets_to_disk)
 }
 END_TEST
 
-/* Submits a block with an event, and one name: that of @function. */
 static void submit_name(struct producer *producer, uint64_t function)
 {
 	struct trace_block *block = trace_file_block(producer->file);
@@ -1238,14 +1219,14 @@ START_TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
 
 	ck_assert(!trace_file_lags(file));
 	submit_name(&producer, SLOW_FUNCTION);
-	/* It would wait here for ever. */
+	/* The producer must not block here. */
 	for (int i = 0; i < BLOCKS / 3; i++)
 		submit_block(&producer, 100, 0);
 	ck_assert(trace_file_lags(file));
 	ck_assert(trace_file_admits(file));
 	for (int i = BLOCKS / 3; i < BLOCKS; i++)
 		submit_block(&producer, 100, 0);
-	/* Who does not ask whether it lags, and goes on, leaves out. */
+	/* A producer that ignores the lag loses blocks. */
 	ck_assert(!trace_file_admits(file));
 	ck_assert(!trace_file_admits(file));
 	ck_assert_uint_eq(trace_file_left_out(file), 2);
@@ -1261,8 +1242,8 @@ START_TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
 }
 END_TEST
 
-/* One writer reads a symbol table. Another makes a bundle of the same sequence
- * meanwhile, and does not overtake it. */
+/* One writer reads a symbol table; another one's later bundle of the same
+ * sequence must not overtake it. */
 START_TEST(trace_file_another_writer_goes_on_and_keeps_the_order)
 {
 	struct trace_file *file = open_file(true, 2, 0);
@@ -1274,8 +1255,8 @@ START_TEST(trace_file_another_writer_goes_on_and_keeps_the_order)
 	while (!atom_load_rlx(&g_is_slow))
 		sched_yield();
 	submit_block(&producer, TRACE_BLOCK_BYTES, 3);
-	/* It would wait here for ever, had the block to wait for the other.
-	 * order: rlx, as in modules_put() */
+	/* Hangs if the block waits for the other one. order: rlx, as in
+	 * modules_put() */
 	while (atom_load_rlx(&g_modules.references) > 1)
 		sched_yield();
 	ck_assert_uint_eq(trace_file_bytes(file), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_index_open() without memory does not free tracks that it did not make.
- * The end of a recording with --keep last makes its index again, and crashed.
+ * Without memory, trace_index_open() must not free tracks that it did not make.
+ * Remaking the index of a recording with --keep last crashed.
  */
 #include "collector/trace/trace_index.h"
 
@@ -12,7 +12,7 @@
 
 #include "tests/suite.h"
 
-/* A sanitizer has an allocator of its own. */
+/* A sanitizer brings its own allocator. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static bool g_fail;
 
@@ -39,7 +39,7 @@ START_TEST(index_without_memory_is_not_opened)
 END_TEST
 #endif
 
-/* The tracks were made, and are freed. */
+/* The tracks were made, so close frees them. */
 START_TEST(index_without_a_folder_is_not_opened)
 {
 	struct trace_index_to to;

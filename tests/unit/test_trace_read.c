@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reader against what the writers of collector/trace write: whole, in
- * bundles, cut at every byte, and what no writer of ours writes.
+ * Reads traces of the writers of collector/trace: whole, in bundles, cut at
+ * each byte, and with unknown contents.
  */
 #include <errno.h>
 #include <libdeflate.h>
@@ -20,7 +20,6 @@
 
 #define COUNTER 33
 
-/* The reader of the trace that is being written. */
 static struct trace_reader *g_reader;
 static struct trace_event g_event;
 
@@ -58,7 +57,6 @@ static void write_thread(uint32_t sequence)
 	encoder_init(&g_encoder, sequence, START_NS);
 }
 
-/* Two calls of leaf in main, on @sequence. */
 static void write_calls(uint32_t sequence)
 {
 	write_head();
@@ -71,8 +69,7 @@ static void write_calls(uint32_t sequence)
 	write_end(100000);
 }
 
-/* Puts all from @from on into a bundle. */
-static void pack_from(size_t from)
+static void pack_from(size_t from, uint8_t sequence)
 {
 	struct libdeflate_compressor *compressor =
 		libdeflate_alloc_compressor(1);
@@ -84,14 +81,17 @@ static void pack_from(size_t from)
 	libdeflate_free_compressor(compressor);
 	ck_assert_uint_gt(bytes, 128);
 	*at++ = TAG_TRACE_PACKET;
-	at = varint_put(at, bytes + 4);
+	at = varint_put(at, bytes + 4 + (sequence ? 2 : 0));
+	if (sequence) {
+		*at++ = TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID;
+		*at++ = sequence;
+	}
 	at = varint_put(at, TAG_TRACE_PACKET_COMPRESSED_PACKETS);
 	at = varint_put(at, bytes);
 	memcpy(at, packed, bytes);
 	g_bytes = (size_t)(at - g_trace) + bytes;
 }
 
-/* Opens the first @bytes of what was written. */
 static void open_bytes(size_t bytes)
 {
 	char path[32];
@@ -117,7 +117,6 @@ static void close_reader(void)
 
 #define NAME trace_reader_text(g_reader, g_event.name)
 
-/* The next event is of the thread, of this kind, time, depth and name. */
 static void expect(enum trace_event_kind kind, uint64_t ns, uint32_t depth,
 		   const char *name)
 {
@@ -149,7 +148,7 @@ static void expect_calls(void)
 
 START_TEST(trace_read_gives_calls_with_their_times_and_names)
 {
-	/* Numbers of one, two and five bytes. */
+	/* Varints of one, two and five bytes. */
 	static const uint32_t sequences[] = { 2, 300, UINT32_MAX };
 
 	for (size_t i = 0; i < ARRAY_SIZE(sequences); i++) {
@@ -204,7 +203,7 @@ START_TEST(trace_read_unpacks_bundles)
 	write_head();
 	g_bytes = 0;
 	write_calls(2);
-	pack_from(0);
+	pack_from(0, 0);
 	open_bytes(g_bytes);
 	expect_calls();
 	close_reader();
@@ -214,8 +213,20 @@ END_TEST
 START_TEST(trace_read_of_a_bundle_that_is_damaged_goes_on)
 {
 	write_calls(2);
-	pack_from(0);
-	g_trace[g_bytes - 1] ^= 1; /* its checksum */
+	pack_from(0, 0);
+	g_trace[g_bytes - 1] ^= 1; /* damages its checksum */
+	open_bytes(g_bytes);
+	ck_assert_int_eq(next(), 0);
+	ck_assert_uint_eq(trace_reader_totals(g_reader).bad_bundles, 1);
+	close_reader();
+}
+END_TEST
+
+/* No writer makes one, and reading it would cost time for each packet. */
+START_TEST(trace_read_says_that_it_leaves_out_a_bundle_of_a_sequence)
+{
+	write_calls(2);
+	pack_from(0, 2);
 	open_bytes(g_bytes);
 	ck_assert_int_eq(next(), 0);
 	ck_assert_uint_eq(trace_reader_totals(g_reader).bad_bundles, 1);
@@ -420,6 +431,9 @@ int main(void)
 	tcase_add_test(ours, trace_read_multiplies_counters);
 	tcase_add_test(ours, trace_read_gives_samples_with_their_stacks);
 	tcase_add_test(foreign, trace_read_of_a_bundle_that_is_damaged_goes_on);
+	tcase_add_test(
+		foreign,
+		trace_read_says_that_it_leaves_out_a_bundle_of_a_sequence);
 	tcase_add_test(foreign, trace_read_of_a_cut_file_ends_what_is_open);
 	tcase_add_test(foreign, trace_read_stops_where_the_file_is_no_trace);
 	tcase_add_test(foreign, trace_read_forgets_slices_that_are_too_deep);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Switches that out_sched has written are read again: what a thread did at any
- * time is what was told, and where nothing was told, nothing is known.
+ * Reads switches back from out_sched: a thread's state at any time is the
+ * reported one, or unknown without reports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,6 @@ static void stop(void)
 	trace_sched_free(&g_sched);
 }
 
-/* Reads what was written as a file. */
 static void read_back(void)
 {
 	char path[] = "/tmp/test_trace_sched.XXXXXX";
@@ -78,24 +77,24 @@ START_TEST(trace_sched_splits_a_time)
 	out_sched_end(g_out, 2000);
 	read_back();
 	ck_assert_ptr_nonnull(g_sched);
-	check(7, 1000, 1600, (struct trace_sched_sums){ 270, 30, 300, 0 });
-	check(7, 1050, 1550, (struct trace_sched_sums){ 170, 30, 300, 0 });
-	check(7, 1110, 1120, (struct trace_sched_sums){ 0, 10, 0, 0 });
-	check(7, 1300, 1300, (struct trace_sched_sums){ 0, 0, 0, 0 });
-	check(7, 1300, 1200, (struct trace_sched_sums){ 0, 0, 0, 0 });
-	/* Before its first switch, and after its end. */
-	check(7, 900, 1010, (struct trace_sched_sums){ 10, 0, 0, 100 });
-	check(7, 1590, 1700, (struct trace_sched_sums){ 10, 0, 0, 100 });
-	check(8, 1000, 1600, (struct trace_sched_sums){ 0, 0, 0, 600 });
-	/* No thread of a program has number 0. */
-	check(0, 1000, 1600, (struct trace_sched_sums){ 0, 0, 0, 600 });
+	check(7, 1000, 1600, (struct trace_sched_sums){ 270, 30, 300, 0, 0 });
+	check(7, 1050, 1550, (struct trace_sched_sums){ 170, 30, 300, 0, 0 });
+	check(7, 1110, 1120, (struct trace_sched_sums){ 0, 10, 0, 0, 0 });
+	check(7, 1300, 1300, (struct trace_sched_sums){ 0, 0, 0, 0, 0 });
+	check(7, 1300, 1200, (struct trace_sched_sums){ 0, 0, 0, 0, 0 });
+	/* Before the first switch, and after the end. */
+	check(7, 900, 1010, (struct trace_sched_sums){ 10, 0, 0, 100, 0 });
+	check(7, 1590, 1700, (struct trace_sched_sums){ 10, 0, 0, 100, 0 });
+	check(8, 1000, 1600, (struct trace_sched_sums){ 0, 0, 0, 600, 0 });
+	/* Number 0 is the idle task. */
+	check(0, 1000, 1600, (struct trace_sched_sums){ 0, 0, 0, 600, 0 });
 }
 END_TEST
 
 START_TEST(trace_sched_knows_nothing_where_switches_are_missing)
 {
-	/* 7 runs on where they are missing, 8 does not, 9 sleeps elsewhere, and
-	 * 5 runs elsewhere. */
+	/* Across the gap 7 runs on and 8 does not. On another CPU 9 sleeps and
+	 * 5 runs. */
 	out_sched_in(g_out, 0, 1000, 8);
 	out_sched_in(g_out, 1, 1000, 9);
 	out_sched_out(g_out, 1, 1010, 9, OUT_SCHED_BLOCKED);
@@ -108,13 +107,13 @@ START_TEST(trace_sched_knows_nothing_where_switches_are_missing)
 	out_sched_in(g_out, 1, 1500, 9);
 	out_sched_end(g_out, 1600);
 	read_back();
-	check(7, 1000, 1600, (struct trace_sched_sums){ 400, 0, 0, 200 });
-	check(8, 1000, 1600, (struct trace_sched_sums){ 350, 0, 250, 0 });
-	check(9, 1000, 1600, (struct trace_sched_sums){ 110, 0, 90, 400 });
-	check(5, 1020, 1600, (struct trace_sched_sums){ 380, 0, 200, 0 });
-	/* Within one gap. */
-	check(9, 1050, 1090, (struct trace_sched_sums){ 0, 0, 40, 0 });
-	check(9, 1350, 1450, (struct trace_sched_sums){ 0, 0, 0, 100 });
+	check(7, 1000, 1600, (struct trace_sched_sums){ 400, 0, 0, 200, 0 });
+	check(8, 1000, 1600, (struct trace_sched_sums){ 350, 0, 250, 0, 0 });
+	check(9, 1000, 1600, (struct trace_sched_sums){ 110, 0, 90, 400, 0 });
+	check(5, 1020, 1600, (struct trace_sched_sums){ 380, 0, 200, 0, 0 });
+	/* Inside a gap. */
+	check(9, 1050, 1090, (struct trace_sched_sums){ 0, 0, 40, 0, 0 });
+	check(9, 1350, 1450, (struct trace_sched_sums){ 0, 0, 0, 100, 0 });
 }
 END_TEST
 
@@ -128,7 +127,7 @@ START_TEST(trace_sched_that_went_off_during_a_loss_is_not_known)
 	out_sched_out(g_out, 0, 1500, 5, OUT_SCHED_BLOCKED);
 	out_sched_end(g_out, 1600);
 	read_back();
-	check(5, 1000, 1600, (struct trace_sched_sums){ 300, 0, 100, 200 });
+	check(5, 1000, 1600, (struct trace_sched_sums){ 300, 0, 100, 200, 0 });
 }
 END_TEST
 
@@ -139,11 +138,11 @@ START_TEST(trace_sched_of_a_cut_file_trusts_what_is_closed_only)
 	out_sched_in(g_out, 1, 1000, 6);
 	out_sched_out(g_out, 1, 1500, 6, OUT_SCHED_BLOCKED);
 	out_sched_in(g_out, 1, 1600, 7);
-	out_sched_flush(g_out); /* and no end: CPU 0 may have had more */
+	out_sched_flush(g_out); /* unfinished: CPU 0 may have had more */
 	read_back();
-	check(5, 1000, 2000, (struct trace_sched_sums){ 200, 0, 0, 800 });
-	check(6, 1000, 2000, (struct trace_sched_sums){ 500, 0, 0, 500 });
-	check(7, 1000, 2000, (struct trace_sched_sums){ 0, 0, 0, 1000 });
+	check(5, 1000, 2000, (struct trace_sched_sums){ 200, 0, 0, 800, 0 });
+	check(6, 1000, 2000, (struct trace_sched_sums){ 500, 0, 0, 500, 0 });
+	check(7, 1000, 2000, (struct trace_sched_sums){ 0, 0, 0, 1000, 0 });
 }
 END_TEST
 
@@ -159,7 +158,6 @@ START_TEST(trace_sched_of_a_trace_without_switches_is_none)
 }
 END_TEST
 
-/* One thread goes from CPU to CPU; each nanosecond is of one kind. */
 START_TEST(trace_sched_sums_agree_with_each_nanosecond)
 {
 	enum { SPAN = 4000 };
@@ -193,7 +191,7 @@ START_TEST(trace_sched_sums_agree_with_each_nanosecond)
 			sums[kinds[at]]++;
 		check(42, START_NS + from, START_NS + to,
 		      (struct trace_sched_sums){ sums[0], sums[1], sums[2],
-						 sums[3] });
+						 sums[3], 0 });
 	}
 }
 END_TEST
@@ -218,7 +216,7 @@ START_TEST(trace_sched_gives_the_stretches_of_a_thread)
 	ck_assert_uint_eq(trace_sched_stretches(g_sched, 8, &at), 0);
 	ck_assert_ptr_null(at);
 	ck_assert_uint_eq(trace_sched_refused(g_sched), 0);
-	/* Two of each stretch, the first of each CPU, the end of each. */
+	/* Two per stretch, and the first and last of each CPU. */
 	ck_assert_uint_eq(trace_sched_switches(g_sched), 4 + 2 + 2);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Traces as the writers of collector/trace write them, summed up as a summary.
+ * Sums over traces of the writers of collector/trace, for a summary.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "collector/base/bytes.h"
+#include "collector/cut/trace_reindex.h"
 #include "collector/output/own_files.h"
 #include "collector/read/calls.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_sums.h"
-#include "collector/reindex/trace_reindex.h"
-#include "collector/trace/trace_index.h"
 #include "collector/trace/out_perfetto.h"
+#include "collector/trace/trace_index.h"
 #include "shared/compiler.h"
 #include "tests/unit/range_model.h"
 #include "tests/unit/scratch.h"
@@ -69,7 +69,7 @@ static void read_bytes(size_t bytes)
 	close(fd);
 }
 
-/* All zero: there is no such function. */
+/* Zeros if it is unknown. */
 static struct sums_function function(const char *name)
 {
 	for (uint32_t i = 0; i < g_sums->function_count; i++)
@@ -114,7 +114,6 @@ START_TEST(outermost_calls_make_the_total_time)
 }
 END_TEST
 
-/* All calls, recursive ones too, and those that are open at the end. */
 START_TEST(durations_are_those_of_all_calls)
 {
 	const struct histogram *leaf, *main;
@@ -202,9 +201,8 @@ END_TEST
 /* --- ranges --- */
 
 #define MODELS 50
-#define RANGES 20 /* of each */
+#define RANGES 20 /* per model */
 
-/* What the model has in a range. */
 struct expected {
 	uint64_t calls[MODEL_NAMES], self[MODEL_NAMES], total[MODEL_NAMES];
 	uint64_t longest[MODEL_NAMES];
@@ -222,7 +220,7 @@ static bool has_outer_call(const struct model *model, uint32_t number)
 	return false;
 }
 
-/* A wait is time of no function that it lies in. */
+/* A wait is not time of the functions around it. */
 static void expect_wait(const struct model *model, uint32_t number,
 			uint64_t part, struct expected *out)
 {
@@ -388,7 +386,6 @@ END_TEST
 
 #define CALLS 1000
 
-/* Writes a trace of one thread to TRACE_NAME. */
 static void write_calls(void)
 {
 	FILE *file = fopen(TRACE_NAME, "we");
@@ -418,7 +415,6 @@ static struct trace_index *make_index(void)
 	return index;
 }
 
-/* Sums that are not there any more are no sums of nothing. */
 START_TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 {
 	struct window_choice part = { .range = TIME_RANGE_ALL,
@@ -444,10 +440,10 @@ START_TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 }
 END_TEST
 
-/* A sanitizer has an allocator of its own. */
+/* A sanitizer brings its own allocator. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-static size_t g_blocks = SIZE_MAX; /* that there is memory for */
-static bool g_once; /* then one is refused, and there is memory again */
+static size_t g_blocks = SIZE_MAX; /* allocations before a failure */
+static bool g_once; /* only one allocation fails */
 
 static bool is_refused(void)
 {
@@ -477,8 +473,7 @@ void *realloc(void *block, size_t size)
 	return is_refused() ? NULL : __libc_realloc(block, size);
 }
 
-/* How many calls there are, with memory for @blocks blocks; -1: it is said that
- * not all are known. *@enough: nothing was refused. */
+/* -1: the sums report missing calls. *@enough: no allocation failed. */
 static int64_t count_calls(const struct window_choice *choice, size_t blocks,
 			   bool *enough)
 {
@@ -537,7 +532,7 @@ START_TEST(rows_of_no_node_make_no_sense)
 }
 END_TEST
 
-/* Reads an index of 8 MiB, nearly all a hole. Its first node has @number. */
+/* Sparse, so its 8 MiB take no time. */
 static enum index_fault read_first_node(uint64_t number)
 {
 	uint8_t head[INDEX_HEADER_BYTES + INDEX_BATCH_BYTES] = INDEX_MAGIC;
@@ -595,7 +590,7 @@ int main(void)
 	tcase_add_test(tcase, waiting_is_time_of_no_function);
 	tcase_add_test(tcase, what_is_cut_anywhere_has_the_spans_before);
 	tcase_add_test(tcase, a_file_that_is_not_there_is_an_error);
-	/* A model each, as a test has four seconds. */
+	/* One model per test, because the time of a test is limited. */
 	tcase_add_loop_test(tcase,
 			    a_random_range_has_what_looking_at_each_slice_finds,
 			    1, MODELS + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trigger: what each spelling means, and the place of what is wrong in one.
+ * trigger: the meaning of each spelling, and positions of errors.
  */
 #include "collector/options/trigger.h"
 #include "tests/suite.h"
@@ -140,7 +140,7 @@ END_TEST
 static const struct {
 	const char *text;
 	size_t at;
-	const char *why; /* a part of it */
+	const char *why; /* part of the expected message */
 } bad[] = {
 	{ "", 0, "give a trigger" },
 	{ "  ", 2, "give a trigger" },
@@ -182,7 +182,7 @@ static const struct {
 	{ "signal", 6, "choose USR1" },
 	{ "signal KILL", 7, "choose USR1" },
 	{ "signal USR1 USR2", 7, "choose USR1" },
-	{ "crash now", 6, "nothing stands behind" },
+	{ "crash now", 6, "crash takes no argument" },
 };
 
 START_TEST(an_error_has_the_place_of_what_is_wrong)
@@ -213,7 +213,6 @@ START_TEST(a_name_that_is_too_long_is_refused)
 }
 END_TEST
 
-/* Any text is a trigger or a mistake with a place in it. */
 START_TEST(any_text_is_read_or_refused_with_a_place_in_it)
 {
 	static const char *const pieces[] = {

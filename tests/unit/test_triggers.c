@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * triggers: what fires which of them, what the event says, and that one which
- * fires all the time is told by a few events that leave out nothing.
+ * triggers: their causes and events. A trigger that always fires yields few
+ * events that cover everything.
  */
-#include "collector/flight/triggers.h"
+#include "collector/record/triggers.h"
 #include "tests/suite.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
-#include "collector/flight/flight_queue.h"
 #include "collector/options/trigger.h"
+#include "collector/record/flight_queue.h"
 #include "shared/compiler.h"
 
 #define MS UINT64_C(1000000)
@@ -44,7 +44,6 @@ static void end(void)
 	flight_queue_free(&g_queue);
 }
 
-/* The next event is that of @trigger about @what; no other is. */
 static struct flight_event take(const char *trigger, const char *what)
 {
 	struct flight_event event;
@@ -182,7 +181,7 @@ START_TEST(a_counter_fires_when_it_crosses_its_bound)
 		ck_assert_uint_eq(event.end_ns, 5);
 	}
 	expect_none();
-	/* That of another thread, whose place in the table is the same. */
+	/* A colliding entry of another thread. */
 	triggers_counter(g_triggers, set, 7 + 1024, &place, "queue", 300);
 	(void)take("counter q* > 100", "queue");
 	triggers_counter(g_triggers, set, 7, &place, "queue", 300);
@@ -266,7 +265,6 @@ START_TEST(a_name_that_nothing_has_is_told)
 }
 END_TEST
 
-/* Each call of a million lies in an event, and there are few of these. */
 START_TEST(a_trigger_that_always_fires_is_told_by_few_events)
 {
 	uint64_t until_ns = 0, events = 0, begin_ns = 1000 * MS;

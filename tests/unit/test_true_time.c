@@ -70,7 +70,6 @@ START_TEST(true_time_of_odd_values_is_no_nonsense)
 }
 END_TEST
 
-/* A function that was called @calls times, and took @mean_ns each. */
 static struct function_total leaf(uint64_t calls, uint64_t mean_ns)
 {
 	return (struct function_total){
@@ -117,14 +116,14 @@ START_TEST(true_time_does_not_fit_to_functions_that_work)
 	does_not_fit(totals, 5);
 	totals[3].own_self = (struct own_counts){ .inner = 5000, .blocks = 9 };
 	does_not_fit(totals, 5);
-	/* The costs were measured too high, if at all. */
+	/* The measured costs were too high. */
 	totals[3] = leaf(5000, 19);
 	does_not_fit(totals, 5);
 	does_not_fit(NULL, 0);
 }
 END_TEST
 
-/* 1,000 calls were recorded: 18,000 ns by costs, and 2 ns each in thunks. */
+/* 1,000 recorded calls: 18,000 ns by costs, and 2 ns each in thunks. */
 static const struct own_counts thousand = { .inner = 1000, .outer = 1000 };
 
 START_TEST(true_time_fits_to_samples)
@@ -183,7 +182,7 @@ START_TEST(true_time_believes_few_samples_little)
 	struct cost_sampled sampled = { .library = { COST_FIT_PRIOR, 36000 } };
 	struct own_costs fitted = costs;
 
-	/* As many as what was known before counts: the middle. */
+	/* With as many samples as the prior's weight, the middle. */
 	ck_assert_double_eq_tol(cost_fit_sampled(&fitted, &thousand, &sampled),
 				1.5, 1e-9);
 	fitted = costs;
@@ -218,7 +217,6 @@ START_TEST(true_time_of_odd_samples_is_no_nonsense)
 }
 END_TEST
 
-/* One of 10 calls was recorded. */
 static struct function_total rare_leaf(uint64_t recorded, uint64_t mean_ns)
 {
 	struct function_total total = leaf(recorded, mean_ns);
@@ -236,8 +234,8 @@ START_TEST(true_time_inner_half_is_not_more_than_was_measured)
 	};
 	struct own_costs fitted = costs;
 
-	/* 8 is measured, so 10 is too much. A rare one that is measured as 40
-	 * has an inner half of 20, as one that is measured as 20 has 10. */
+	/* 8 is measured, so 10 is too much. A rare call of 40 has an inner half
+	 * of 20, as one of 20 has 10. */
 	cost_fit_halves(&fitted, totals, ARRAY_SIZE(totals));
 	ck_assert_double_eq_tol(fitted.inner_ns, 8, 1e-9);
 	ck_assert_double_eq_tol(fitted.outer_ns, 10, 1e-9);
@@ -261,7 +259,7 @@ START_TEST(true_time_halves_need_some_functions)
 	ck_assert_double_eq(fitted.rare_ns, 0);
 	cost_fit_halves(&fitted, NULL, 0);
 	ck_assert_double_eq(fitted.inner_ns, 10);
-	/* None that is fast: nothing is known of the halves. */
+	/* Without a fast function the halves are unknown. */
 	for (size_t i = 0; i < 4; i++)
 		totals[i] = leaf(5000, 100);
 	cost_fit_halves(&fitted, totals, ARRAY_SIZE(totals));
@@ -303,8 +301,8 @@ START_TEST(function_table_subtracts_what_rare_calls_cost)
 }
 END_TEST
 
-/* A call with a cost of 153 ns in it, and one of another function, which slept
- * among calls that made others. */
+/* A call with own costs of 153 ns, and a call of a function that slept among
+ * its callees. */
 START_TEST(function_table_takes_the_same_off_durations)
 {
 	const struct own_costs ten = { .inner_ns = 10 };
@@ -386,8 +384,8 @@ START_TEST(function_table_corrects_self_and_total)
 }
 END_TEST
 
-/* Hooks are preempted as well: "on CPU 0 ns" was printed for a function with
- * 16 % of the CPU time. */
+/* A function with 16 % of the CPU time was shown with "on CPU 0 ns": hooks are
+ * preempted as well. */
 START_TEST(function_table_subtracts_from_runnable_time_too)
 {
 	const struct own_costs half = { .inner_ns = 5,
@@ -417,8 +415,7 @@ START_TEST(function_table_subtracts_from_runnable_time_too)
 	ck_assert_uint_eq(all->self_error_ns, 500 / 4);
 	ck_assert_uint_eq(all->kernel_self.blocked_ns, 200);
 	ck_assert_uint_eq(all->kernel_self.runnable_ns, 500 * 300 / 800);
-	/* Its callees: 800 of 1000 were blocked, the rest is wholly own cost.
-	 */
+	/* Callees: 800 of 1000 were blocked; all the rest is own cost. */
 	ck_assert_uint_eq(all->total_ns, 1300);
 	ck_assert_uint_eq(all->kernel_total.blocked_ns, 200 + 800);
 	ck_assert_uint_eq(all->kernel_total.runnable_ns, 500 * 300 / 800);
@@ -435,7 +432,7 @@ START_TEST(function_table_has_no_self_time_above_its_total)
 		.measured_self_ns = 1000,
 		.measured_total_ns = 1100,
 		.kernel_self = { .runnable_ns = 100 },
-		/* more than fits: the callees' records were late */
+		/* exceeds the total: the callees' records were late */
 		.kernel_total = { .runnable_ns = 900 },
 	};
 	struct function_table table = { 0 };

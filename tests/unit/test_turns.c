@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who may take how much when many want more than there is.
+ * Shares of several groups that want more than there is.
  */
 #include <string.h>
 
@@ -13,12 +13,12 @@
 
 static struct group {
 	struct turn turn;
-	size_t has; /* that can be taken */
-	size_t got; /* so far */
-	unsigned int asked; /* in this pass, after it had no more */
+	size_t has;
+	size_t got;
+	unsigned int asked; /* in this pass, after its last item */
 } g_group[GROUPS];
 static struct turns g_turns;
-static size_t g_taken[GROUPS]; /* of recordings */
+static size_t g_taken[GROUPS]; /* by recording */
 
 static void start(size_t groups)
 {
@@ -66,7 +66,6 @@ START_TEST(turns_give_one_all_if_others_want_little)
 }
 END_TEST
 
-/* More groups than there is room for. */
 START_TEST(turns_come_to_everybody)
 {
 	start(GROUPS);
@@ -79,7 +78,7 @@ START_TEST(turns_come_to_everybody)
 }
 END_TEST
 
-/* Two that want all, beside many that want nothing, wherever they stand. */
+/* Two greedy groups get equal shares beside idle ones, at any position. */
 START_TEST(turns_are_equal_for_two_that_want_all)
 {
 	start(GROUPS);
@@ -92,7 +91,6 @@ START_TEST(turns_are_equal_for_two_that_want_all)
 }
 END_TEST
 
-/* A recording of 60 groups, and one of one. */
 START_TEST(turns_are_of_recordings_first)
 {
 	start(61);
@@ -114,7 +112,7 @@ START_TEST(turns_go_on_when_groups_come_and_go)
 	ck_assert_uint_eq(pass(3, ROOM), 0);
 	for (size_t i = 0; i < 3; i++)
 		g_group[i].has = 100;
-	/* The newest one, which is the last one then. */
+	/* The newest group, which has the last turn. */
 	ck_assert_uint_eq(pass(3, 1), 1);
 	ck_assert_uint_eq(g_group[2].got, 1);
 	ck_assert_ptr_eq(g_turns.first, &g_group[1].turn);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Unwinding of this program's own stacks, copied as the shim and the kernel
- * do, and the cache in front of it. What is right is told by backtrace() or by
- * the functions themselves.
+ * Unwinds stacks of this program, copied like the shim and the kernel do, and
+ * tests the cache in front. backtrace() or the functions themselves give the
+ * expected frames.
  */
-#include "collector/stacks/unwind.h"
+#include "collector/profile/unwind.h"
 
 #include <execinfo.h>
 #include <signal.h>
@@ -20,23 +20,22 @@
 #include "collector/base/budget.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
-#include "collector/stacks/stack_cache.h"
-#include "collector/stacks/stacks.h"
 #include "collector/names/symbols.h"
-#include "collector/stacks/unwind_file.h"
+#include "collector/profile/stack_cache.h"
+#include "collector/profile/stacks.h"
+#include "collector/profile/unwind_file.h"
 #include "shared/compiler.h"
 #include "shared/function_shm.h"
 #include "shared/record_ext.h"
 #include "tests/suite.h"
 #if defined(__x86_64__)
-#include "collector/patch/thunks.h"
+#include "collector/code/thunks.h"
 #include "tests/unit/thunk_rig.h"
 #endif
 
 #define COPY_BYTES (32u << 10)
 #define CALLERS_MAX 256
 
-/* A stack as a sample has it, and what backtrace() said of it. */
 struct copy {
 	uint64_t reg[RECORD_REGS];
 	uint64_t unknown_reg;
@@ -56,14 +55,14 @@ static struct {
 	struct stack_cache stack_cache;
 	struct unwind_result result;
 	struct copy copy;
-	uint32_t bytes_max; /* to copy */
+	uint32_t bytes_max;
 } g;
 
 static void set_up(void)
 {
 	void *caller;
 
-	/* It loads a library the first time: not in a signal handler. */
+	/* Its first call loads a library; a signal handler must not. */
 	backtrace(&caller, 1);
 	g.budget.left = 1ULL << 30;
 	g.bytes_max = COPY_BYTES;
@@ -87,8 +86,7 @@ static void tear_down(void)
 	symbol_cache_put(&g.cache);
 }
 
-/* --- copies -----------------------------------------------------------------
- */
+/* --- copies -------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 static void take_registers(const ucontext_t *context, uint64_t *reg)
@@ -111,13 +109,13 @@ static void take_registers(const ucontext_t *context, uint64_t *reg)
 }
 #endif
 
-/* The end of the main thread's stack, or near it. */
+/* Near the end of the main thread's stack. */
 static uintptr_t g_stack_end;
 
 __attribute__((noinline, no_sanitize("address"))) static void copy_words(
 	uint8_t *out, uintptr_t from, uint32_t bytes)
 {
-	/* By words: redzones are read over. */
+	/* Copies words, because memcpy() would trap on ASan's redzones. */
 	for (uint32_t i = 0; i + 8 <= bytes; i += 8)
 		*(volatile uint64_t *)(out + i) =
 			*(volatile uint64_t *)(from + i);
@@ -134,7 +132,7 @@ __attribute__((no_sanitize("address"))) static void copy_context(
 	copy_words(out->stack, sp, out->bytes);
 }
 
-/* The innermost frame of what it copies is itself. */
+/* The copy's innermost frame is this function. */
 __attribute__((noinline)) static void capture(struct copy *out)
 {
 	ucontext_t context;
@@ -171,8 +169,8 @@ static void unwind(const struct copy *copy)
 	ck_assert_uint_le(g.result.count, UNWIND_FRAMES_MAX);
 }
 
-/* Frames 1 to @count - 1 are what backtrace() says, which has frames of its
- * own in front under AddressSanitizer. Returns how many there are in all. */
+/* Frames 1 to @count - 1 must match backtrace(), which has more in front under
+ * ASan. Returns the number of all. */
 static size_t compare(const struct copy *copy, size_t count)
 {
 	size_t all = (size_t)copy->callers, own = 0;
@@ -201,8 +199,7 @@ static void check_callers(const struct copy *copy)
 
 static bool find_or_add(const struct copy *copy);
 
-/* --- frames by descriptions -------------------------------------------------
- */
+/* --- frames by descriptions ---------------------------------------------- */
 
 static volatile int g_sink;
 
@@ -218,7 +215,7 @@ __attribute__((noinline)) static void recurse(int depth, struct copy *out)
 	g_sink += room[0];
 }
 
-/* Its frame is aligned and of a size that is not known. */
+/* An aligned frame of variable size. */
 __attribute__((noinline)) static void odd_frame(int size, struct copy *out)
 {
 	_Alignas(64) volatile char aligned[64];
@@ -256,7 +253,6 @@ START_TEST(unwind_frame_of_unknown_size)
 }
 END_TEST
 
-/* Through the C library. */
 START_TEST(unwind_callback_of_a_library)
 {
 	int numbers[8] = { 3, 1, 2 };
@@ -282,6 +278,26 @@ START_TEST(unwind_stack_that_was_cut_says_so)
 }
 END_TEST
 
+#if defined(__x86_64__)
+START_TEST(unwind_stack_with_a_uretprobe_says_so)
+{
+	struct stack_frame frame;
+	uint64_t *word = (void *)g.copy.stack;
+
+	recurse(20, &g.copy);
+	unwind(&g.copy);
+	frame = g.result.frame[2];
+	while (*word != frame.address)
+		word++;
+	*word = 0x7fffffffe000;
+	unwind(&g.copy);
+	ck_assert(!g.result.cut);
+	ck_assert_uint_eq(g.result.frame[2].kind, FRAME_NAMED);
+	ck_assert_uint_eq(g.result.frame[2].address, FRAME_PROBED);
+}
+END_TEST
+#endif
+
 START_TEST(unwind_stack_of_too_many_frames_is_cut)
 {
 	g.copy.callers = 0;
@@ -289,13 +305,12 @@ START_TEST(unwind_stack_of_too_many_frames_is_cut)
 	unwind(&g.copy);
 	ck_assert(g.result.cut);
 	if (g.copy.bytes == COPY_BYTES)
-		return; /* frames are larger here: cut for that */
+		return; /* larger frames here exceed the copy first */
 	ck_assert_uint_eq(g.result.count, UNWIND_FRAMES_MAX);
 }
 END_TEST
 
-/* --- signals ----------------------------------------------------------------
- */
+/* --- signals ------------------------------------------------------------- */
 
 static void handle(int number)
 {
@@ -306,11 +321,10 @@ static void handle(int number)
 
 __attribute__((noinline)) static void be_interrupted(void)
 {
-	raise(SIGUSR1); /* it is delivered inside of it */
+	raise(SIGUSR1); /* delivered inside raise() */
 	g_sink++;
 }
 
-/* The name of a function on the stack, without the rest. */
 static bool is_in(size_t frame, const char *name)
 {
 	const struct stack_frame *at = &g.result.frame[frame];
@@ -341,7 +355,7 @@ START_TEST(unwind_through_a_signal_handler)
 	handler = find_frame("handle");
 	interrupted = find_frame("be_interrupted");
 	ck_assert_uint_gt(interrupted, handler + 2);
-	/* What was interrupted, and what will return to it, were not called. */
+	/* The trampoline and the interrupted code were not called. */
 	ck_assert_uint_eq(g.result.frame[handler + 1].kind, FRAME_PC);
 	ck_assert_uint_eq(g.result.frame[handler + 2].kind, FRAME_PC);
 	ck_assert_uint_eq(g.result.frame[interrupted].kind, FRAME_RETURN);
@@ -356,8 +370,8 @@ __attribute__((noinline, no_sanitize("address"))) static int leaf(int a)
 	return a * 3;
 }
 
-/* As gcc compiles with frame pointers. What an epilogue has restored lies below
- * the stack pointer, and its description still names that place. */
+/* As gcc emits with frame pointers: the epilogue's description places restored
+ * registers below the stack pointer. */
 int framed(int a);
 int framed_leaf(int a);
 __asm__(".text\n"
@@ -398,7 +412,7 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size framed, . - framed\n");
 
-static uintptr_t g_stepped; /* the function that is stepped through */
+static uintptr_t g_stepped;
 static uintptr_t g_stepped_bytes = 64;
 static int g_steps;
 static struct copy g_step[64];
@@ -416,7 +430,6 @@ static void handle_trap(int number, siginfo_t *info, void *context)
 		copy_context(context, &g_step[g_steps++]);
 }
 
-/* Calls @function, and copies the stack at each instruction of @stepped. */
 __attribute__((always_inline)) static inline void step_through(
 	int (*function)(int), int (*stepped)(int))
 {
@@ -458,9 +471,8 @@ START_TEST(unwind_at_every_instruction_with_a_frame_pointer)
 }
 END_TEST
 
-/* Unwinds @copy without all registers but two, as of a thread that is blocked.
- * What is found must be a part of what is found with them, or is cut. Returns
- * how many frames there are, without the cut; *@cut whether it was. */
+/* Only two registers are known, as in a blocked thread. The frames must be a
+ * part of the full result, or *@cut. Returns their number without the cut. */
 static size_t unwind_unknown(const struct copy *copy, bool *cut)
 {
 	static struct unwind_result whole;
@@ -471,7 +483,7 @@ static size_t unwind_unknown(const struct copy *copy, bool *cut)
 	whole = g.result;
 	less = *copy;
 	less.unknown_reg = ~(1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP);
-	/* It must not look at them. */
+	/* Unknown registers must not be read. */
 	for (size_t i = 0; i < RECORD_REGS; i++)
 		if (less.unknown_reg >> i & 1)
 			less.reg[i] = copy->reg[RECORD_REG_SP] + 64;
@@ -487,9 +499,8 @@ static size_t unwind_unknown(const struct copy *copy, bool *cut)
 	return count;
 }
 
-/* The description of the innermost function needs the frame pointer from its
- * third instruction on, but not before the last. Its caller needs it, too, but
- * that can be found. */
+/* The innermost function needs the frame pointer from its third instruction to
+ * the last but one. Its caller needs it as well, but it can be found. */
 START_TEST(unwind_stops_where_a_register_is_unknown)
 {
 	size_t count;
@@ -509,7 +520,7 @@ START_TEST(unwind_stops_where_a_register_is_unknown)
 }
 END_TEST
 
-/* The return address of the caller is none, or is behind no call. */
+/* The caller's return address is invalid, or follows no call. */
 START_TEST(unwind_stops_where_nothing_proves_the_frame_pointer)
 {
 	const uint64_t wrong[] = { 0, 1, (uintptr_t)framed + 1 };
@@ -532,9 +543,9 @@ START_TEST(unwind_without_registers_finds_a_part_of_the_stack)
 	bool cut;
 
 	recurse(5, &g.copy);
-	/* How much that is depends on how this was compiled. */
+	/* The number depends on the compiler. */
 	ck_assert_uint_ge(unwind_unknown(&g.copy, &cut), 1);
-	/* The cache tells a stack with registers from one without. */
+	/* The cache distinguishes stacks with and without registers. */
 	find_or_add(&g.copy);
 	ck_assert(find_or_add(&g.copy));
 	unknown = g.copy;
@@ -546,7 +557,7 @@ START_TEST(unwind_without_registers_finds_a_part_of_the_stack)
 		step_through(framed, framed_leaf);
 		find_or_add(&g_step[i]);
 		g_step[i].unknown_reg = unknown.unknown_reg;
-		/* One needs no register. */
+		/* Step 1 needs no register. */
 		ck_assert_int_eq(find_or_add(&g_step[i]), i == 1);
 		ck_assert(find_or_add(&g_step[i]));
 		g_steps = 0;
@@ -554,10 +565,9 @@ START_TEST(unwind_without_registers_finds_a_part_of_the_stack)
 }
 END_TEST
 
-/* --- frames without descriptions --------------------------------------------
- */
+/* --- frames without descriptions ----------------------------------------- */
 
-/* They have no .cfi directives, so .eh_frame says nothing of them. */
+/* Without .cfi directives .eh_frame does not cover them. */
 __asm__(".text\n"
 	".type bare, @function\n"
 	"bare:\n"
@@ -577,7 +587,7 @@ __asm__(".text\n"
 	"	pushq $0\n"
 	"	jmp bare\n"
 	".size stub, . - stub\n"
-	/* As mold writes it. */
+	/* As emitted by mold. */
 	".type mold_stub, @function\n"
 	"mold_stub:\n"
 	"	endbr64\n"
@@ -604,7 +614,7 @@ START_TEST(unwind_without_description_goes_by_the_frame_pointer)
 	unwind(&g.copy);
 	ck_assert(g.result.guessed);
 	at = find_frame("bare");
-	/* Its caller is the test, and so on. */
+	/* The callers up to main are found. */
 	ck_assert_uint_gt(g.result.count, at + 3);
 	ck_assert(g.result.repeatable);
 	find_frame("main");
@@ -614,7 +624,7 @@ END_TEST
 START_TEST(unwind_stub_returns_where_the_stack_pointer_points)
 {
 	uint64_t ra = (uintptr_t)recurse + 4, *top = (void *)g.copy.stack;
-	/* Each instruction up to the jump. */
+	/* All instructions up to the jump. */
 	const uintptr_t ips[] = {
 		(uintptr_t)stub,
 		(uintptr_t)mold_stub,
@@ -633,7 +643,7 @@ START_TEST(unwind_stub_returns_where_the_stack_pointer_points)
 }
 END_TEST
 
-/* The load map is read anew for it: it came after set_up(). */
+/* The area was mapped after set_up(), so the load map is read again. */
 START_TEST(unwind_thunk_returns_where_the_stack_pointer_points)
 {
 	uint64_t ra, *top = (void *)g.copy.stack;
@@ -645,7 +655,7 @@ START_TEST(unwind_thunk_returns_where_the_stack_pointer_points)
 	area = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
 	ck_assert_ptr_ne(area, MAP_FAILED);
 	recurse(2, &g.copy);
-	/* As if the innermost frame had called the thunk. */
+	/* Pretends that the innermost frame called the thunk. */
 	ra = g.copy.reg[RECORD_REG_IP];
 	g.copy.bytes = MIN(g.copy.bytes, COPY_BYTES - 8);
 	memmove(top + 1, top, g.copy.bytes);
@@ -665,10 +675,10 @@ START_TEST(unwind_thunk_returns_where_the_stack_pointer_points)
 }
 END_TEST
 
-/* How sites of entry builds reach thunks. */
+/* Sites of entry builds reach thunks like this. */
 int call_thunk(int n), leave_by_thunk(int n);
 
-extern const void *g_thunk; /* of the assembler below */
+extern const void *g_thunk;
 const void *g_thunk;
 
 __asm__(".text\n"
@@ -715,8 +725,7 @@ __attribute__((noinline, noclone)) static void step_thunk(
 	g_sink++;
 }
 
-/* Counts the innermost frames in the thunk area at @map and in the routine that
- * a thunk goes on to. */
+/* In the thunk area at @map, and in the routine behind the thunk. */
 static size_t own_frames(const uint8_t *map)
 {
 	size_t count = 0;
@@ -732,8 +741,7 @@ static size_t own_frames(const uint8_t *map)
 	return count;
 }
 
-/* In three states: the call is not recorded, it is, and the thread has no
- * counts. */
+/* Unrecorded call, recorded call, thread without counts. */
 START_TEST(unwind_at_every_instruction_of_thunks)
 {
 	const struct thunk_way *way = &g_ways[_i / 3];
@@ -806,10 +814,9 @@ START_TEST(unwind_of_nonsense_ends)
 }
 END_TEST
 
-/* --- the cache --------------------------------------------------------------
- */
+/* --- the cache ----------------------------------------------------------- */
 
-/* True: it was found, and is what unwinding says. */
+/* A hit must equal the unwound stack. */
 static bool find_or_add(const struct copy *copy)
 {
 	const struct unwind_stack stack = stack_of(copy);
@@ -885,7 +892,6 @@ START_TEST(stack_cache_finds_what_unwinding_says)
 }
 END_TEST
 
-/* A word that differs leads to what unwinding says of it, or nowhere. */
 START_TEST(stack_cache_of_changed_stacks_finds_what_unwinding_says)
 {
 	unsigned int seed = 5;
@@ -950,8 +956,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* No test, a benchmark: what unwinding costs and what the cache saves. It runs
- * only when PERFREC_MEASURE is set, and then alone. */
+/* A benchmark of unwinding and the cache, for PERFREC_MEASURE only. */
 START_TEST(measure)
 {
 	enum { TIMES = 2000 };
@@ -961,7 +966,7 @@ START_TEST(measure)
 		struct unwind_stack taken;
 		uint64_t edition, begin, middle, end;
 
-		/* main, check's frames, the test and capture() count, too */
+		/* includes main, check's frames, the test and capture() */
 		recurse(depth, &g.copy);
 		taken = stack_of(&g.copy);
 		find_or_add(&g.copy);
@@ -998,8 +1003,11 @@ int main(void)
 	tcase_add_test(tcase, unwind_frame_of_unknown_size);
 	tcase_add_test(tcase, unwind_callback_of_a_library);
 	tcase_add_test(tcase, unwind_stack_that_was_cut_says_so);
+#if defined(__x86_64__)
+	tcase_add_test(tcase, unwind_stack_with_a_uretprobe_says_so);
+#endif
 	tcase_add_test(tcase, unwind_stack_of_too_many_frames_is_cut);
-#if !defined(__SANITIZE_THREAD__) /* which calls handlers by itself */
+#if !defined(__SANITIZE_THREAD__) /* TSan calls handlers itself */
 	tcase_add_test(tcase, unwind_through_a_signal_handler);
 #else
 	(void)unwind_through_a_signal_handler;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Call frame information as hostile files have it: one common entry (CIE) and
- * one entry of a function (FDE), made here byte by byte.
+ * Hostile call frame information: one common entry (CIE) and one entry of a
+ * function (FDE), made byte by byte.
  */
 #include "collector/names/unwind_cfi.h"
 
@@ -15,7 +15,7 @@
 #define START 0x5000 /* of the function */
 #define LENGTH 0x20
 
-#define CFA DW_CFA_def_cfa, 7, 8 /* where the frame is */
+#define CFA DW_CFA_def_cfa, 7, 8 /* place of the frame */
 #define STEP DW_CFA_advance_loc | 1
 
 static struct {
@@ -59,7 +59,7 @@ static void put_number(uint64_t value, size_t size)
 	put(&value, size);
 }
 
-/* Begins an entry; returns where its length is to be put. */
+/* Starts an entry; returns the position of its length. */
 static size_t begin_entry(void)
 {
 	put_u32(0);
@@ -125,7 +125,6 @@ static void make(const struct entries *entries)
 	end_entry(begin);
 }
 
-/* The usual entries, with these programs. */
 static enum cfi_verdict verdict_on(const uint8_t *common, size_t common_size,
 				   const uint8_t *own, size_t own_size)
 {
@@ -171,8 +170,7 @@ static void expect_own(const struct bytes *own, size_t count,
 			      "row %d", (int)i);
 }
 
-/* --- programs ---------------------------------------------------------------
- */
+/* --- programs ------------------------------------------------------------ */
 
 START_TEST(cfi_what_compilers_write_is_good)
 {
@@ -200,25 +198,25 @@ END_TEST
 START_TEST(cfi_what_libunwind_would_stumble_over_is_bad)
 {
 	static const struct bytes rows[] = {
-		/* registers that there are not */
+		/* invalid registers */
 		BYTES(DW_CFA_offset | 17, 1),
 		BYTES(DW_CFA_restore | 17),
 		BYTES(DW_CFA_offset_extended, 17, 1),
 		BYTES(DW_CFA_register, 3, 17),
 		BYTES(DW_CFA_def_cfa, 0xff, 1, 8),
-		/* states that nobody remembered, or too many */
+		/* states without a remember, or too many */
 		BYTES(DW_CFA_restore_state),
 		BYTES(DW_CFA_remember_state, DW_CFA_restore_state,
 		      DW_CFA_restore_state),
 		BYTES(10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10,
 		      10, 10, 10), /* DW_CFA_remember_state */
-		/* unknown, or cut off */
+		/* unknown, or truncated */
 		BYTES(0x3f),
 		BYTES(DW_CFA_set_loc, 0, 0, 0, 0, 0, 0, 0, 0),
 		BYTES(DW_CFA_advance_loc4, 0, 0, 0),
 		BYTES(DW_CFA_def_cfa, 7),
 		BYTES(DW_CFA_def_cfa_offset, 0x80),
-		/* a number that no compiler pads so much */
+		/* excessive padding of a number */
 		BYTES(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 		      0x80, 0x80, 0x80, 0x80, 0),
 	};
@@ -227,7 +225,7 @@ START_TEST(cfi_what_libunwind_would_stumble_over_is_bad)
 }
 END_TEST
 
-/* From the first step on code relies on it. */
+/* Code relies on it from the first step on. */
 START_TEST(cfi_frame_must_be_known_before_the_first_step)
 {
 	static const uint8_t late[] = { STEP, CFA };
@@ -245,8 +243,7 @@ START_TEST(cfi_frame_must_be_known_before_the_first_step)
 }
 END_TEST
 
-/* --- expressions ------------------------------------------------------------
- */
+/* --- expressions --------------------------------------------------------- */
 
 #define EXPRESSION(size) DW_CFA_expression, 3, size
 
@@ -275,7 +272,7 @@ END_TEST
 START_TEST(cfi_expressions_that_may_not_end_or_fit_are_bad)
 {
 	static const struct bytes rows[] = {
-		/* branches and calls, and a division, which may be by 0 */
+		/* branches and calls, and a division, perhaps by 0 */
 		BYTES(EXPRESSION(3), DW_OP_skip, 0xfd, 0xff),
 		BYTES(EXPRESSION(4), DW_OP_lit0, DW_OP_bra, 0xfc, 0xff),
 		BYTES(EXPRESSION(3), DW_OP_call2, 0, 0),
@@ -286,7 +283,7 @@ START_TEST(cfi_expressions_that_may_not_end_or_fit_are_bad)
 		BYTES(DW_CFA_def_cfa_expression, 3, DW_OP_plus, DW_OP_lit0,
 		      DW_OP_lit0),
 		BYTES(EXPRESSION(1), DW_OP_drop),
-		/* cut off */
+		/* truncated */
 		BYTES(EXPRESSION(5), DW_OP_lit0),
 		BYTES(EXPRESSION(2), DW_OP_const2u, 0),
 		BYTES(EXPRESSION(2), DW_OP_breg0 + 3, 0x80),
@@ -305,8 +302,7 @@ START_TEST(cfi_expressions_that_may_not_end_or_fit_are_bad)
 }
 END_TEST
 
-/* --- entries ----------------------------------------------------------------
- */
+/* --- entries ------------------------------------------------------------- */
 
 static enum cfi_verdict verdict_on_entries(const char *augmentation,
 					   uint8_t version, uint8_t encoding,
@@ -358,7 +354,6 @@ START_TEST(cfi_entries_of_other_forms_are_bad)
 }
 END_TEST
 
-/* Whatever is missing, and wherever an entry says that the common one is. */
 START_TEST(cfi_cut_or_crooked_entries_are_bad)
 {
 	struct cfi_range range;
@@ -376,7 +371,7 @@ START_TEST(cfi_cut_or_crooked_entries_are_bad)
 	for (int shift = 0; shift < 32; shift++) {
 		word = 1u << shift;
 		memcpy(g.bytes + (g.fde - AT) + 4, &word, sizeof(word));
-		/* Where the right one is, it is one step of 2. */
+		/* The valid offset may be a power of 2. */
 		if (g.fde + 4 - word != AT)
 			ck_assert_int_eq(
 				unwind_cfi_check(&g_reader, g.fde, &range),

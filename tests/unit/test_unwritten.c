@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is logged of files that could not be written: read back from stderr.
+ * Messages about files that could not be written, read back from stderr.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void catch_log(void)
 	ck_assert_int_eq(dup2(fileno(g_log), STDERR_FILENO), STDERR_FILENO);
 }
 
-/* The lines that were logged; good until the next call. */
+/* Returns the logged lines, valid until the next call. */
 static const char *logged(void)
 {
 	static char text[4096];
@@ -60,12 +60,11 @@ START_TEST(one_line_a_cause)
 		"with -o)\n"
 		"perfrec: error: cannot write all of b in 'data': Permission "
 		"denied (choose another folder with -o)\n");
-	/* They are forgotten. */
+	/* The log forgets them. */
 	ck_assert_int_eq(unwritten_log(&unwritten, "data"), 0);
 }
 END_TEST
 
-/* No name is cut: the list is. */
 START_TEST(names_without_room)
 {
 	struct unwritten unwritten = { 0 };
@@ -78,7 +77,7 @@ START_TEST(names_without_room)
 		snprintf(name, sizeof(name), "file.%03d", i);
 		unwritten_add(&unwritten, name, -EIO);
 	}
-	unwritten_add(&unwritten, "x", -EIO); /* alone it would have room */
+	unwritten_add(&unwritten, "x", -EIO); /* alone it would fit */
 	length = strlen(names);
 	ck_assert_uint_lt(length, UNWRITTEN_NAMES);
 	ck_assert_int_eq(strncmp(names, "file.000, file.001, ", 20), 0);
@@ -117,7 +116,7 @@ START_TEST(said_once_until_it_works)
 }
 END_TEST
 
-/* The limit is named if there is one: else it is the file system's. */
+/* Names the process' limit, or else the file system's. */
 START_TEST(too_large_names_the_limit)
 {
 	struct unwritten unwritten = { 0 };

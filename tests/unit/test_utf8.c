@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * utf8: what is a character, and what becomes of bytes that are none.
+ * utf8: valid characters, and replacements of invalid bytes.
  */
 #include "collector/base/utf8.h"
 
@@ -28,7 +28,7 @@ END_TEST
 START_TEST(utf8_length_of_what_is_no_character_is_0)
 {
 	static const char *const bad[] = {
-		"\x80", /* in the middle of one */
+		"\x80", /* continuation byte */
 		"\xbf",
 		"\xc0\x80", /* overlong */
 		"\xc1\xbf",
@@ -39,7 +39,7 @@ START_TEST(utf8_length_of_what_is_no_character_is_0)
 		"\xf4\x90\x80\x80", /* above U+10FFFF */
 		"\xf5\x80\x80\x80",
 		"\xff",
-		"\xc3(", /* broken off */
+		"\xc3(", /* truncated */
 		"\xe2\x82(",
 		"\xf0\x9f\x98(",
 	};
@@ -50,7 +50,7 @@ START_TEST(utf8_length_of_what_is_no_character_is_0)
 }
 END_TEST
 
-/* The bytes behind @left are those that would make it whole. */
+/* The bytes behind @left would complete the character. */
 START_TEST(utf8_length_reads_no_more_than_is_left)
 {
 	for (size_t left = 1; left < 4; left++)
@@ -90,7 +90,6 @@ START_TEST(utf8_copy_onto_itself_repairs_in_place)
 }
 END_TEST
 
-/* Each byte at each place of a word. */
 START_TEST(utf8_plain_bytes_end_in_front_of_a_word_with_any_other_byte)
 {
 	char text[33];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines of /proc/PID/task/TID/syscall, also such as no kernel writes, and the
- * table of system calls that block.
+ * Lines of /proc/PID/task/TID/syscall, some of them malformed, and the table of
+ * blocking system calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/waits/wait_call.h"
+#include "collector/samples/wait_call.h"
 #include "tests/suite.h"
 
 static struct wait_call g_call;
 
 static int parse(const char *text)
 {
-	/* What was there before must not show. */
+	/* Stale contents must not show through. */
 	memset(&g_call, 0xa5, sizeof(g_call));
 	return wait_call_parse(text, &g_call);
 }
@@ -88,8 +88,7 @@ START_TEST(wait_call_refuses_what_no_kernel_writes)
 }
 END_TEST
 
-/* Whatever is cut off or changed in a line: no crash, and no line is taken for
- * a wait that has not all parts. */
+/* Only a line with all parts is a wait, whatever the damage. */
 START_TEST(wait_call_refuses_every_cut_line)
 {
 	const char *line = "7 0x7f8646026ec8 0x1 0xffffffff 0x7f864f04b8d0 "
@@ -105,7 +104,6 @@ START_TEST(wait_call_refuses_every_cut_line)
 }
 END_TEST
 
-/* This kernel's own file of a child that waits. */
 START_TEST(wait_call_reads_this_kernel)
 {
 	char path[64], text[WAIT_CALL_BYTES];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Futexes by what lies around them. Each memory here is one that was read of
- * glibc 2.36, or differs from such a one in what must matter.
+ * Futexes by their surrounding memory. Each memory was read from glibc 2.36, or
+ * differs from it in an important value.
  */
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/waits/wait_futex.h"
+#include "collector/samples/wait_futex.h"
 #include "tests/suite.h"
 
 #define BITSET (FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
@@ -55,7 +55,7 @@ START_TEST(wait_futex_mutex_has_an_owner)
 	/* pthread_mutex_clocklock() */
 	g_futex.op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_MUTEX);
-	/* Of several processes, and recursive. */
+	/* Process-shared and recursive. */
 	g_futex.op = FUTEX_WAIT;
 	set_word(16, 0x81);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_MUTEX);
@@ -88,7 +88,7 @@ START_TEST(wait_futex_with_priority_inheritance_is_a_mutex)
 }
 END_TEST
 
-/* A lock inside the C library has no owner: the code must tell. */
+/* Locks inside the C library have no owner; only the code shows them. */
 START_TEST(wait_futex_lock_of_the_library_is_told_by_its_code)
 {
 	start(PLACE, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2);
@@ -103,7 +103,7 @@ START_TEST(wait_futex_lock_of_the_library_is_told_by_its_code)
 }
 END_TEST
 
-/* Whatever lies there, a program that calls syscall() has its own objects. */
+/* Programs that call syscall() have their own objects. */
 START_TEST(wait_futex_of_a_raw_call_is_plain)
 {
 	make_mutex();
@@ -113,7 +113,7 @@ START_TEST(wait_futex_of_a_raw_call_is_plain)
 }
 END_TEST
 
-/* @begin: where the pthread_cond_t lies, from the futex. */
+/* @begin: offset of the pthread_cond_t from the futex. */
 static void make_condition(int begin)
 {
 	start(PLACE + (uint64_t)(int64_t)-begin, BITSET, 0);
@@ -131,7 +131,7 @@ START_TEST(wait_futex_condition_lies_before_its_futex)
 		set_word(begin + 0x24, 0);
 		ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 		make_condition(begin);
-		/* It says that it is shared; the call does not. */
+		/* The condition is shared but the call is private. */
 		set_word(begin + 0x24, 9);
 		ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 		g_futex.op = FUTEX_WAIT_BITSET;
@@ -198,7 +198,7 @@ START_TEST(wait_futex_rwlock_has_three_places_to_wait)
 		set_word(places[i].begin + 28, 1);
 		ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 		set_word(places[i].begin + 28, 0);
-		/* Nobody holds it. */
+		/* Without a holder. */
 		set_word(places[i].begin, 0);
 		ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 	}
@@ -208,15 +208,15 @@ END_TEST
 START_TEST(wait_futex_barrier_expects_its_round)
 {
 	start(PLACE + 4, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2);
-	set_word(-4, 3); /* three have come */
+	set_word(-4, 3); /* three arrived */
 	set_word(0, 2);
 	set_word(4, 2); /* of two */
 	ck_assert_int_eq(tell(), WAIT_FUTEX_BARRIER);
 	ck_assert_uint_eq(g_object, PLACE);
-	/* All that came have left. */
+	/* All threads that arrived have left. */
 	set_word(-4, 2);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
-	/* The numbers wrap. */
+	/* The numbers wrap around. */
 	g_futex.value = UINT32_MAX;
 	set_word(-4, 0);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_BARRIER);
@@ -235,7 +235,6 @@ START_TEST(wait_futex_join_is_shared_and_expects_a_thread)
 }
 END_TEST
 
-/* What wakes, and operations that no kernel knows, are no waits. */
 START_TEST(wait_futex_of_another_operation_is_plain)
 {
 	make_mutex();
@@ -246,8 +245,7 @@ START_TEST(wait_futex_of_another_operation_is_plain)
 }
 END_TEST
 
-/* Random memory is seldom taken for an object, and an object always lies near
- * its futex. Go and libgomp have no other futexes than that. */
+/* Objects lie near their futex. Go and libgomp use plain futexes only. */
 START_TEST(wait_futex_of_random_memory_is_plain)
 {
 	int named = 0;

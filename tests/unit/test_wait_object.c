@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texts of what threads wait on: threads of this program that wait on objects
- * of this C library, and texts of /proc that were written by hand.
+ * Texts of wait objects: threads of this program wait on objects of this C
+ * library, and hand-written texts of /proc.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -28,27 +28,25 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
-#include "collector/waits/wait_memory.h"
-#include "collector/waits/wait_object.h"
-#include "collector/waits/wait_peers.h"
-#include "collector/waits/wait_places.h"
-#include "collector/waits/wait_sockets.h"
+#include "collector/samples/wait_memory.h"
+#include "collector/samples/wait_object.h"
+#include "collector/samples/wait_peers.h"
+#include "collector/samples/wait_places.h"
+#include "collector/samples/wait_sockets.h"
 #include "shared/atomic.h"
 #include "tests/suite.h"
 
-/* --- a thread that waits ----------------------------------------------------
- */
+/* --- a waiting thread ---------------------------------------------------- */
 
 static struct {
 	void (*wait)(void);
 	pthread_t thread;
-	pid_t tid; /* the thread sets it */
+	pid_t tid; /* set by the thread */
 	struct wait_objects *objects;
 	char text[WAIT_TEXT_BYTES];
 } g;
 
-/* The processes that are recorded: this one, unless it is not, and its
- * children. */
+/* Recorded processes: this one, unless g_alone, and its children. */
 static pid_t g_child[2];
 static bool g_alone;
 
@@ -87,7 +85,7 @@ static void end_wait(void)
 	wait_objects_free(&g.objects);
 }
 
-/* Whether this system lets a process read its own syscall files. */
+/* Depends on the system's settings. */
 static bool may_read(void)
 {
 	char text[WAIT_CALL_BYTES];
@@ -95,7 +93,7 @@ static bool may_read(void)
 	return proc_read(getpid(), "syscall", text, sizeof(text)) > 0;
 }
 
-/* Names what thread @tid of @pid waits on; false: it is not blocked. */
+/* False: the thread is not blocked. */
 static bool name_wait(pid_t pid, pid_t tid)
 {
 	const struct wait_thread thread = { .pid = pid, .tid = tid };
@@ -110,8 +108,7 @@ static bool name_wait(pid_t pid, pid_t tid)
 	return true;
 }
 
-/* Waits until the thread waits on what begins with @text. On its way there it
- * may wait on something else, for memory for example. */
+/* The thread may first wait on other objects, such as memory. */
 static void expect_wait(const char *text)
 {
 	for (int i = 0; i < 50000; i++) {
@@ -126,7 +123,7 @@ static void expect_wait(const char *text)
 	ck_abort_msg("'%s' and not '%s'", g.text, text);
 }
 
-/* "[@kind test_wait_object+0x...]" for the object @address of this program. */
+/* "[@kind test_wait_object+0x...]" for object @address of this program. */
 static const char *object_text(const char *kind, const void *address)
 {
 	static char text[WAIT_TEXT_BYTES];
@@ -150,8 +147,7 @@ static const char *object_text(const char *kind, const void *address)
 			return;  \
 	} while (0)
 
-/* --- objects of the C library -----------------------------------------------
- */
+/* --- objects of the C library -------------------------------------------- */
 
 static pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t g_cond = PTHREAD_COND_INITIALIZER;
@@ -221,7 +217,7 @@ static void check_condition(const pthread_condattr_t *attributes,
 {
 	SKIP_IF_UNREADABLE();
 	pthread_cond_init(&g_cond, attributes);
-	/* The groups of waiters change places. */
+	/* The groups of waiters swap each time. */
 	for (int i = 0; i < 3; i++) {
 		g_go = false;
 		begin_wait(wait);
@@ -353,7 +349,7 @@ START_TEST(wait_object_names_the_thread_that_is_joined)
 }
 END_TEST
 
-/* It is as a mutex. */
+/* Looks like a mutex. */
 static uint32_t g_word[16] = { 2, 0, 4711, 1 };
 
 static void wait_futex(void)
@@ -374,8 +370,7 @@ START_TEST(wait_object_leaves_other_futexes_plain)
 }
 END_TEST
 
-/* --- descriptors ------------------------------------------------------------
- */
+/* --- descriptors --------------------------------------------------------- */
 
 static int g_fd, g_write_fd, g_event_fd;
 
@@ -513,10 +508,9 @@ START_TEST(wait_object_names_sockets_by_their_addresses)
 }
 END_TEST
 
-/* --- who is at the other end ------------------------------------------------
- */
+/* --- peers --------------------------------------------------------------- */
 
-/* It has all descriptors that this process has now. */
+/* It inherits all descriptors. */
 static void start_child(size_t number)
 {
 	g_child[number] = fork();
@@ -543,7 +537,7 @@ static uint64_t inode_of(int fd)
 	return status.st_ino;
 }
 
-/* "[@kind INODE of @fd @word NAME PID@more]"; @pid 0: nobody. */
+/* "[@kind INODE of @fd @word NAME PID@more]"; @pid 0: no peer. */
 static const char *peer_text(const char *kind, int fd, const char *word,
 			     pid_t pid, const char *more)
 {
@@ -569,7 +563,7 @@ START_TEST(wait_object_says_who_writes_to_a_pipe)
 	ck_assert_int_eq(pipe(fds), 0);
 	g_fd = fds[0];
 	g_write_fd = fds[1];
-	/* Only this process has it, which need not mean that it writes. */
+	/* Having both ends does not make this process a writer. */
 	check_descriptor(wait_read, peer_text("pipe", g_fd, "", 0, ""));
 	start_child(0);
 	check_descriptor(wait_read,
@@ -578,7 +572,6 @@ START_TEST(wait_object_says_who_writes_to_a_pipe)
 	pid = g_child[0] < g_child[1] ? g_child[0] : g_child[1];
 	check_descriptor(wait_read,
 			 peer_text("pipe", g_fd, "from", pid, " and others"));
-	/* They are not recorded. */
 	g_alone = true;
 	check_descriptor(wait_read, peer_text("pipe", g_fd, "", 0, ""));
 	end_children();
@@ -624,7 +617,7 @@ START_TEST(wait_object_says_who_has_the_other_unix_socket)
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	g_fd = fds[0];
 	g_write_fd = fds[1];
-	/* This process, of which another thread may answer. */
+	/* Another thread of this process may answer. */
 	check_descriptor(wait_read,
 			 peer_text("unix socket", g_fd, "to", getpid(), ""));
 	start_child(0);
@@ -635,7 +628,7 @@ START_TEST(wait_object_says_who_has_the_other_unix_socket)
 	end_children();
 	close(fds[0]);
 	close(fds[1]);
-	/* A server that is not recorded has a name all the same. */
+	/* An unrecorded server has a name. */
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "perfrec-%d",
 		 (int)getpid());
@@ -653,7 +646,7 @@ START_TEST(wait_object_says_who_has_the_other_unix_socket)
 }
 END_TEST
 
-/* Each of IPv4, IPv6, and IPv4 to a server of both. */
+/* IPv4, IPv6, and IPv4 to a dual-stack server. */
 static void check_tcp_peer(int family, int server_family)
 {
 	struct sockaddr_in6 address = { .sin6_family = AF_INET6 };
@@ -703,7 +696,7 @@ static size_t list_none_of_mine(void *context, pid_t pid, pid_t *out,
 	(void)context;
 	(void)pid;
 	(void)room;
-	out[0] = 1 << 23; /* there is none */
+	out[0] = 1 << 23; /* unused */
 	out[1] = out[2] = 1;
 	return 3;
 }
@@ -744,8 +737,7 @@ START_TEST(wait_text_adds_what_is_at_the_other_end)
 }
 END_TEST
 
-/* --- other waits ------------------------------------------------------------
- */
+/* --- other waits --------------------------------------------------------- */
 
 static volatile sig_atomic_t g_woken;
 
@@ -792,7 +784,6 @@ START_TEST(wait_object_names_children)
 }
 END_TEST
 
-/* Waits until @pid, a process of one thread, waits on @text. */
 static void expect_child_waits(pid_t pid, const char *text)
 {
 	for (int i = 0; i < 50000; i++) {
@@ -803,7 +794,7 @@ static void expect_child_waits(pid_t pid, const char *text)
 	ck_abort_msg("'%s' and not '%s'", g.text, text);
 }
 
-/* The file "syscall" still has pause() of a child that is stopped in it. */
+/* The file "syscall" of a stopped child still shows pause(). */
 START_TEST(wait_object_names_stopped_threads)
 {
 	SKIP_IF_UNREADABLE();
@@ -821,7 +812,6 @@ END_TEST
 
 START_TEST(wait_object_of_nobody_says_less)
 {
-	/* No process has this id. */
 	const struct wait_thread thread = { .pid = 1 << 23, .tid = 1 << 23 };
 	struct wait_call call = { .in_call = true, .number = SYS_futex };
 
@@ -855,8 +845,7 @@ START_TEST(wait_object_of_nobody_says_less)
 }
 END_TEST
 
-/* --- texts ------------------------------------------------------------------
- */
+/* --- texts --------------------------------------------------------------- */
 
 START_TEST(wait_object_cleans_names_of_files)
 {
@@ -911,7 +900,7 @@ START_TEST(wait_places_are_in_files_and_behind_them)
 	ck_assert_str_eq(place(MAPS, 0x5600006000), "0x5600006000");
 	ck_assert_str_eq(place(MAPS, 0x5600010000), "0x5600010000");
 	ck_assert_str_eq(place(MAPS, 0x7f0000001000), "libx.so+0x1000");
-	/* It follows a file, but none that is written to. */
+	/* It follows a mapping that is not writable, so it is no .bss. */
 	ck_assert_str_eq(place(MAPS, 0x7f0000002000), "0x7f0000002000");
 	ck_assert_str_eq(place(MAPS, 0x7f0000004010), "libx.so+0x1010");
 	ck_assert_str_eq(place(MAPS, 0), "0x0");
@@ -925,7 +914,7 @@ START_TEST(wait_places_of_a_map_that_is_no_map_are_addresses)
 		"",
 		"\n\n",
 		"1000-2000\n",
-		"1000-2000 rw-p 0 0:0 1 /a", /* cut off */
+		"1000-2000 rw-p 0 0:0 1 /a", /* truncated */
 		"2000-1000 r--p 0 0:0 1 /a\n",
 		"x-y r--p 0 0:0 1 /a\n",
 	};
@@ -971,7 +960,6 @@ START_TEST(wait_sockets_are_found_by_their_inode)
 }
 END_TEST
 
-/* Each line cut anywhere, and each byte changed. */
 START_TEST(wait_sockets_refuse_lines_that_are_none)
 {
 	static const char line[] =

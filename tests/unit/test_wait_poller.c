@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread that reads what others wait on, with a source made up here, and
- * its pace, with times that are made up.
+ * The thread that reads other threads' waits, with a simulated source, and its
+ * pace with simulated times.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,29 +20,28 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
+#include "collector/replay/kernel_event.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/samples/samples.h"
-#include "collector/sched/kernel_event.h"
-#include "collector/waits/wait_files.h"
-#include "collector/waits/wait_pace.h"
-#include "collector/waits/wait_poller.h"
+#include "collector/samples/wait_files.h"
+#include "collector/samples/wait_pace.h"
+#include "collector/samples/wait_poller.h"
 #include "shared/atomic.h"
 #include "tests/suite.h"
 
 #define STACK_BYTES 4096u
 #define MS UINT64_C(1000000)
 
-/* --- a source ---------------------------------------------------------------
- */
+/* --- a source ------------------------------------------------------------ */
 
 static struct {
 	pthread_mutex_t lock;
-	struct cpu_blocked blocked[4]; /* to be taken once */
+	struct cpu_blocked blocked[4]; /* given out once */
 	size_t count;
 	struct cpu_wait_sums sums;
-	uint64_t before_ns; /* as asked last */
+	uint64_t before_ns; /* of the last request */
 	unsigned int asked, anchors;
-	struct sample *wait; /* told last */
+	struct sample *wait; /* last result */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static size_t take(void *context, uint64_t before_ns, struct cpu_blocked *out,
@@ -113,7 +112,6 @@ static void offer(pid_t pid, pid_t tid)
 	pthread_mutex_unlock(&g.lock);
 }
 
-/* Waits until the poller has taken @count threads. */
 static void wait_taken(const struct wait_poller *poller, uint64_t count)
 {
 	for (int i = 0; i < 50000; i++) {
@@ -124,12 +122,10 @@ static void wait_taken(const struct wait_poller *poller, uint64_t count)
 	ck_abort_msg("nothing was taken");
 }
 
-/* --- programs that are blocked ----------------------------------------------
- */
+/* --- blocked programs ---------------------------------------------------- */
 
 static int g_pipe[2];
 
-/* A child that waits for a pipe, in @prepare first. */
 static pid_t start_child(void (*prepare)(void))
 {
 	char path[48], text[256] = "";
@@ -201,7 +197,7 @@ START_TEST(wait_poller_tells_object_and_stack)
 }
 END_TEST
 
-/* A thread that runs, one that is gone, and one that never was. */
+/* The thread runs, has ended, or never existed. */
 START_TEST(wait_poller_leaves_threads_that_wait_no_more)
 {
 	struct wait_poller *poller;
@@ -225,7 +221,6 @@ static void refuse(void)
 	prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* Only who is not root is refused. */
 static void become_nobody(void)
 {
 	if (!geteuid())
@@ -238,7 +233,7 @@ START_TEST(wait_poller_does_not_ask_who_refuses_again)
 	pid_t pid;
 
 	become_nobody();
-	/* Who has changed its id is not dumpable. */
+	/* A changed user id clears the dumpable flag. */
 	prctl(PR_SET_DUMPABLE, 1);
 	pid = start_child(refuse);
 	ck_assert_int_eq(wait_poller_new(&source, STACK_BYTES, &poller), 0);
@@ -270,12 +265,11 @@ START_TEST(wait_poller_asks_for_long_waits_only)
 }
 END_TEST
 
-/* --- a program whose memory nobody can read ---------------------------------
- */
+/* --- a program with unreadable memory ------------------------------------ */
 
 static int g_fault;
 
-/* Waits for a futex in a page that nobody ever provides. */
+/* Waits on a futex in a page that nobody provides. */
 static pid_t start_missing(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -305,7 +299,7 @@ static pid_t start_missing(void)
 			return pid;
 		usleep(200);
 	}
-	ck_abort_msg("it does not wait");
+	ck_abort_msg("the child does not wait");
 	return 0;
 }
 
@@ -325,7 +319,6 @@ static void wait_stuck(struct wait_poller *poller)
 	}
 }
 
-/* Others are read, and it is asked no more. */
 START_TEST(wait_poller_leaves_a_program_that_keeps_it_waiting)
 {
 	struct wait_poller *poller;
@@ -359,7 +352,7 @@ START_TEST(wait_poller_ends_while_a_program_keeps_it_waiting)
 		return;
 	ck_assert_int_eq(wait_poller_new(&source, STACK_BYTES, &poller), 0);
 	offer(missing, missing);
-	/* It is taken, and told of never. */
+	/* taken without a result */
 	for (bool taken = false; !taken; usleep(200)) {
 		pthread_mutex_lock(&g.lock);
 		taken = !g.count;
@@ -380,8 +373,7 @@ START_TEST(wait_poller_of_nothing_can_be_freed)
 }
 END_TEST
 
-/* --- files ------------------------------------------------------------------
- */
+/* --- files --------------------------------------------------------------- */
 
 START_TEST(wait_files_of_the_next_thread_with_that_id_are_opened)
 {
@@ -401,7 +393,7 @@ START_TEST(wait_files_of_the_next_thread_with_that_id_are_opened)
 	ck_assert_int_eq(
 		wait_files_read(thread, WAIT_FILE_SUMS, text, sizeof(text)),
 		-ENOENT);
-	/* Another one, in the same place. */
+	/* Another thread takes the slot. */
 	thread = wait_files_thread(&files, getpid(),
 				   pid + (pid_t)WAIT_FILES_THREADS);
 	ck_assert_uint_eq(thread->sums_ns, 0);
@@ -415,8 +407,7 @@ START_TEST(wait_files_of_the_next_thread_with_that_id_are_opened)
 }
 END_TEST
 
-/* --- pace -------------------------------------------------------------------
- */
+/* --- pace ---------------------------------------------------------------- */
 
 static struct {
 	struct wait_pace pace;
@@ -432,8 +423,7 @@ static void start_pace(void)
 	p.pace.cpu_ns = p.cpu_ns;
 }
 
-/* A pass of @cost_ns of CPU time; then time goes on until the next one.
- * Returns how far that is. */
+/* The pass takes @cost_ns of CPU time. Returns the pause after it. */
 static uint64_t pass(uint64_t cost_ns, bool active)
 {
 	uint64_t pause;
@@ -462,7 +452,7 @@ START_TEST(wait_pace_of_a_sleeping_program_slows_down)
 	}
 	ck_assert_uint_eq(pause, WAIT_PACE_MOST_NS);
 	ck_assert_uint_lt(passes, 600);
-	/* And is awake at once. */
+	/* The program wakes up. */
 	ck_assert_uint_le(pass(10000, true), 10 * MS);
 }
 END_TEST

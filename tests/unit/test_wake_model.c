@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_wake_model - every interleaving of one writer and one reader around
- * the two sleeps of docs/RING.md, rows ASLEEP and ROOM, on x86's memory model.
+ * test_wake_model - explores all interleavings of one writer and one reader
+ * around the two sleeps of docs/RING.md, rows ASLEEP and ROOM, in x86's memory
+ * model.
  *
- * Both sides are step machines; a step is one access to shared memory or one
+ * Both sides are step machines. A step is one access to shared memory or one
  * futex call, in the order of preload/ring/put.c and wait.c (writer),
  * collector/ drain.c and ring_get.c (reader). Each side has a store buffer, a
- * FIFO: a store goes into it, a load looks into it first, and at any moment its
- * oldest store may reach memory. A read-modify-write, an sc store (xchg) and
- * a system call take place with the buffer empty. That is x86-TSO.
+ * FIFO: stores enter it, loads look into it first, and its oldest store may
+ * reach memory at any time. A read-modify-write, an sc store (xchg) and a
+ * system call need an empty buffer. That is x86-TSO.
  *
- * explore() visits every reachable state. No wait has a timeout here, so a
- * state in which nobody can take a step is an end: a good one if the writer
- * is done and the reader sleeps with everything read, otherwise a lost
- * wakeup. The ring has 4 cells and a chunk is one of them, as real rings have
- * four chunks; the writer puts CELLS records, more than a lap: about 230,000
- * states.
+ * explore() visits every reachable state. Waits have no timeout here, so a
+ * state without a next step is final. It is good if the writer is done and the
+ * reader sleeps with everything read; otherwise a wakeup was lost. The ring has
+ * 4 cells, and a chunk is one of them, as real rings have four chunks. The
+ * writer puts CELLS records, more than a lap: about 230,000 states.
  *
- * To show that a lost wakeup would be found, each ingredient of the contract
- * is taken out once, and then one must be reached.
+ * Each flaw removes one ingredient of the contract. The explorer must then find
+ * a lost wakeup.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,16 +31,15 @@
 
 #define RING 4
 #define CELLS 6
-#define BUFFER 8 /* stores; a side that has filled it waits for memory */
+#define BUFFER 8 /* stores; a side with a full buffer waits for memory */
 
 enum side { WRITER, READER, SIDES };
 
 enum word { HEAD, TAIL, ROOM, WAITING, RINGS, ASLEEP, WORDS };
 
-/* What is wrong with the code. */
 enum flaw {
 	SOUND,
-	PLAIN_HEAD, /* no read-modify-write of head before the look at asleep */
+	PLAIN_HEAD, /* no read-modify-write of head before reading asleep */
 	PLAIN_ASLEEP, /* asleep = 1 is a plain store */
 	PLAIN_WAITING, /* waiting = 1 is a plain store */
 	PLAIN_TAIL, /* tail and room are plain stores */
@@ -48,8 +47,8 @@ enum flaw {
 	LATE_ROOM, /* room is read after the last look at tail */
 	STILL_RINGS, /* rings does not change */
 	STILL_ROOM, /* room does not change */
-	NO_LOOK_AT_HEAD, /* the reader sleeps without it */
-	NO_LOOK_AT_TAIL, /* so does the writer */
+	NO_LOOK_AT_HEAD, /* the reader sleeps without a last look at head */
+	NO_LOOK_AT_TAIL, /* the writer sleeps without a last look at tail */
 };
 
 enum writer_step {
@@ -85,13 +84,13 @@ struct store {
 	uint8_t word, value;
 };
 
-/* All of it bytes: states are compared with memcmp(). */
+/* All bytes, so memcmp() compares states. */
 struct machine {
 	uint8_t step;
 	uint8_t asleep; /* in a futex call */
 	uint8_t mine; /* writer: its head, reader: its tail */
 	uint8_t seen; /* writer: tail, reader: head */
-	uint8_t expected; /* of the futex word */
+	uint8_t expected; /* value of the futex word */
 	uint8_t stores;
 	struct store buffer[BUFFER];
 };
@@ -101,8 +100,7 @@ struct state {
 	struct machine side[SIDES];
 };
 
-/* --- memory -----------------------------------------------------------------
- */
+/* --- memory -------------------------------------------------------------- */
 
 static uint8_t load(const struct state *state, enum side side, enum word word)
 {
@@ -126,7 +124,7 @@ static void flush_one(struct state *state, enum side side)
 	m->buffer[m->stores] = (struct store){ 0, 0 };
 }
 
-/* False when there is no place for it yet. */
+/* Returns false if the buffer is full. */
 static bool store(struct state *state, enum side side, enum word word,
 		  uint8_t value)
 {
@@ -138,7 +136,7 @@ static bool store(struct state *state, enum side side, enum word word,
 	return true;
 }
 
-/* False when older stores are still on their way. */
+/* Returns false while older stores are buffered. */
 static bool store_sc(struct state *state, enum side side, enum word word,
 		     uint8_t value)
 {
@@ -174,12 +172,11 @@ static bool futex_wake(struct state *state, enum side side)
 	return true;
 }
 
-/* --- the two sides ----------------------------------------------------------
- */
+/* --- the two sides ------------------------------------------------------- */
 
 static bool has_room(const struct machine *writer)
 {
-	/* The last quarter is for ends; these are begins. */
+	/* Begins must leave the last quarter to ends. */
 	return writer->mine - writer->seen < RING - RING / 4;
 }
 
@@ -216,8 +213,7 @@ static bool step_waiting_writer(struct state *state, enum flaw flaw)
 	}
 }
 
-/* The writer's next step. False when it cannot be taken now; *state is then
- * of no use. */
+/* Returns false if the writer must wait; *state is then invalid. */
 static bool step_writer(struct state *state, enum flaw flaw)
 {
 	struct machine *m = &state->side[WRITER];
@@ -247,7 +243,7 @@ static bool step_writer(struct state *state, enum flaw flaw)
 						      : W_READ_ROOM;
 			return true;
 		}
-		/* The cell it overwrites has been read. */
+		/* The reader has read the overwritten cell. */
 		ck_assert_int_lt(m->mine - state->side[READER].mine, RING);
 		m->step = W_RENEW;
 		return store(state, WRITER, HEAD, ++m->mine);
@@ -286,7 +282,6 @@ static bool step_sleepy_reader(struct state *state, enum flaw flaw)
 	}
 }
 
-/* As step_writer(). */
 static bool step_reader(struct state *state, enum flaw flaw)
 {
 	struct machine *m = &state->side[READER];
@@ -324,11 +319,10 @@ static bool step_reader(struct state *state, enum flaw flaw)
 	}
 }
 
-/* --- the explorer -----------------------------------------------------------
- */
+/* --- the explorer -------------------------------------------------------- */
 
 struct found {
-	struct state *state; /* every state reached, in the order of finding */
+	struct state *state; /* all reached states in the order of discovery */
 	size_t count, room;
 	uint32_t *index; /* hash table: 1 + number of a state, or 0 */
 	size_t index_size; /* a power of two, at least twice room */
@@ -384,7 +378,7 @@ static void add(struct found *found, const struct state *state)
 	*place = (uint32_t)found->count;
 }
 
-/* Add every state that one step leads to from *@from; how many steps. */
+/* Adds all successors of *@from; returns the number of steps. */
 static int expand(struct found *found, const struct state *from, enum flaw flaw)
 {
 	enum side side;
@@ -416,7 +410,7 @@ static bool is_good_end(const struct state *state)
 	       state->side[READER].asleep && state->side[READER].mine == CELLS;
 }
 
-/* Visit every state; returns in how many of them a wakeup is lost. */
+/* Returns the number of states with a lost wakeup. */
 static size_t explore(enum flaw flaw, const char *name)
 {
 	struct found found = { 0 };
@@ -449,8 +443,8 @@ struct expectation {
 
 static const struct expectation sound[] = {
 	{ SOUND, "sound" },
-	/* The futex call comes after the store in any case, and it compares
-	 * room, which has changed with the tail: on x86 that is enough. */
+	/* The futex call follows the store and compares room, which changes
+	 * with the tail: enough on x86. */
 	{ PLAIN_WAITING, "plain waiting" },
 };
 
@@ -487,6 +481,5 @@ int main(void)
 			    ARRAY_SIZE(sound));
 	tcase_add_loop_test(wakes, wake_model_with_a_flaw_loses_wakeups, 0,
 			    ARRAY_SIZE(unsound));
-	tcase_set_timeout(wakes, 120);
 	return suite_run(suite);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What threads do, and of which the watchdog says that it takes too long.
+ * Threads' current work, and the watchdog's reports of slow work.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -64,7 +64,6 @@ static void leave(struct worker *worker)
 	pthread_join(worker->thread, NULL);
 }
 
-/* Whether thread @tid is at work, and what it does. */
 static const char *what_does(pid_t tid)
 {
 	struct pulse pulse;
@@ -101,7 +100,6 @@ START_TEST(pulse_tells_what_threads_do)
 }
 END_TEST
 
-/* More than there are slots, one after the other. */
 START_TEST(pulse_slots_are_used_again)
 {
 	for (int i = 0; i < 5000; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that a person named: whole or not there, with the mode of any new file.
+ * Files named by a user are written completely or not at all, with the usual
+ * mode.
  */
 #include "collector/output/whole_file.h"
 
@@ -16,7 +17,7 @@
 
 static bool g_may_not_change;
 
-/* In place of that of the C library: the mask is that of all threads. */
+/* The mask belongs to all threads, so nobody may change it. */
 mode_t umask(mode_t mask)
 {
 	scratch_must(!g_may_not_change, "the umask is left alone");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * window and time_range: what a trace has in a range, in which order, and which
- * ranges there are.
+ * window and time_range: events of a range in their order, and valid ranges.
  */
 #include "collector/read/trace_bounds.h"
 #include "collector/read/window.h"
@@ -19,9 +18,9 @@
 
 #define SEQUENCE 5
 #define SECOND_SEQUENCE 6
-#define SECOND 23 /* the uuid of the second thread */
+#define SECOND 23 /* uuid of the second thread */
 #define COUNTER 24
-#define IDLE 25 /* the uuid of a thread without events */
+#define IDLE 25 /* uuid of a thread without events */
 #define IDLE_SEQUENCE 8
 #define INSTANTS_SEQUENCE 7
 #define MAIN 1
@@ -120,8 +119,8 @@ static void tear_down(void)
 }
 
 /* "main@10 " begins, "<main@10 " began before FROM, "/main@1000 " ends, with
- * "?" if the file has no end, "/main@30> " is cut at TO; "!request@600 " is an
- * instant, and each has a '.' before it for each call around it. */
+ * "?" if the file has no end, "/main@30> " is clipped at TO, "!request@600 " is
+ * an instant. A '.' precedes each for each enclosing call. */
 static void tell(const struct window *window, const struct window_event *event,
 		 FILE *text)
 {
@@ -139,7 +138,7 @@ static void tell(const struct window *window, const struct window_event *event,
 		(int)(event->event.ns - START_NS), event->after ? ">" : "");
 }
 
-/* Fails unless the range from @from to @to has @expected, as tell() has it. */
+/* In the format of tell(). */
 static void check_window(const char *thread, uint64_t from, uint64_t to,
 			 const char *expected)
 {
@@ -188,18 +187,18 @@ END_TEST
 
 START_TEST(an_event_at_from_is_in_the_range_and_one_at_to_is_not)
 {
-	/* It is open until its end, which is in the range. */
+	/* Open until its end, which lies in the range. */
 	check_window("8", 25, 100, "<main@10 .<leaf@20 ./leaf@25 /main@100> ");
 	check_window("8", 26, 100, "<main@10 /main@100> ");
 	check_window("8", 1000, 0, "<main@10 /main@1000 ");
 	check_window("8", 1001, 0, "");
 	check_window("8", 0, 10, "");
 	check_window("8", 0, 11, "main@10 /main@11> ");
-	/* A slice of no length. */
+	/* A slice without duration. */
 	check_window("9", 30, 31, "<late@5 .leaf@30 ./leaf@30 /late@31> ");
 	check_window("9", 31, 40, "<late@5 /late@40> ");
 	check_window("9", 20, 30, "<late@5 /late@30> ");
-	/* A slice without an end is open as far as the trace goes. */
+	/* A slice without an end stays open to the end of the trace. */
 	check_window("9", 1000, 0, "<late@5 /late?@1000 ");
 	check_window("9", 1001, 0, "");
 }
@@ -300,7 +299,7 @@ START_TEST(bounds_are_of_slices_and_of_the_last_event)
 }
 END_TEST
 
-#define OPEN UINT64_MAX /* the side was not given */
+#define OPEN UINT64_MAX /* an open side */
 
 static const struct {
 	uint64_t from, to;
@@ -325,7 +324,8 @@ static const struct {
 
 START_TEST(a_range_is_made_of_the_sides_that_are_given)
 {
-	const struct trace_bounds bounds = { 100, 150 }, empty = { 0, 150 };
+	const struct trace_bounds bounds = { .first_ns = 100, .last_ns = 150 };
+	const struct trace_bounds empty = { .last_ns = 150 };
 	const struct time_wish wish = {
 		.has_from = ranges[_i].from != OPEN,
 		.has_to = ranges[_i].to != OPEN,

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_window_run - where a run of plain events stops, so that a packet says
- * what the cut lacks. What runs write is held against cuts in
- * test_flight_write.
+ * test_window_run - a run of plain events stops where a packet has to add what
+ * the cut lacks. test_flight_write compares the output of runs with cuts.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/bytes.h"
+#include "collector/base/protobuf.h"
 #include "collector/cut/packet_window.h"
 #include "collector/trace/compact.h"
 #include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
-#include "collector/trace/packet_fields.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
@@ -34,13 +33,12 @@ static struct {
 	uint8_t bytes[4096]; /* in the compact form */
 } g;
 
-/* All packets at @at. */
 static void give(const uint8_t *at, size_t bytes)
 {
-	struct index_get left = { .at = at, .end = at + bytes };
-	struct packet_field field;
+	struct wire left = { .at = at, .end = at + bytes };
+	struct wire_field field;
 
-	while (packet_field_next(&left, &field))
+	while (wire_next(&left, &field))
 		packet_window_take(g.window,
 				   &(struct trace_packet_bytes){ field.bytes,
 								 field.value });
@@ -55,7 +53,7 @@ static void give_name(uint32_t iid, const char *text)
 	     out_perfetto_names(packet, sizeof(packet), SEQUENCE, &name, 1));
 }
 
-/* A begin, of name @iid, or an end (0), as a packet. */
+/* @iid 0: an end. */
 static void give_event(uint64_t ns, uint32_t iid)
 {
 	const struct encode_template begin = encode_template(&g.plain, iid);
@@ -75,7 +73,6 @@ static void put(uint64_t ns, uint32_t iid)
 	memset(g.compact.out, 1, 16);
 }
 
-/* How many of the events that were put a run takes, from @ns on. */
 static uint64_t run(uint64_t ns, uint32_t sequence)
 {
 	struct compact from = { g.bytes, g.bytes + sizeof(g.bytes), ns };
@@ -122,7 +119,7 @@ static void tear_down(void)
 	free(g.text);
 }
 
-/* The names 1 and 2 are in the cut, and a slice is open. */
+/* The cut has names 1 and 2, and a slice is open. */
 static void begin(void)
 {
 	give_event(2000, 1);
@@ -144,7 +141,7 @@ START_TEST(run_waits_for_packets_that_say_what_it_needs)
 	g.compact.last_ns = 2010;
 	put(2020, 1);
 	put(2030, 0);
-	put(2040, 2); /* the cut does not have that name */
+	put(2040, 2); /* the cut lacks this name */
 	ck_assert_uint_eq(run(2010, SEQUENCE), 2);
 }
 END_TEST

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thunk_rig - a thunk area that this process maps as a program does, so that a
- * test can run its thunks; and what a program has for them: counts of the
- * thread, and the routines that thunks jump to, which note who called them.
+ * thunk_rig - a thunk area that this process maps like a program, to run its
+ * thunks. It includes the thread's counts and the targets of thunks, which note
+ * their callers.
  */
 #ifndef PERFREC_TESTS_UNIT_THUNK_RIG_H
 #define PERFREC_TESTS_UNIT_THUNK_RIG_H
@@ -23,7 +23,7 @@ static __thread struct count_cell *t_counts;
 static uint32_t g_count_epoch = RIG_EPOCH;
 static struct count_cell g_cells[FUNCTIONS_MAX];
 
-/* What the routines have seen. The last r11 and rsp that they had. */
+/* Calls seen by the routines, and the last r11 and rsp. */
 struct rig_seen {
 	uint64_t enters, exits, generals;
 	uint64_t entry_enters, entry_exits, entry_generals;
@@ -35,9 +35,9 @@ struct rig_seen g_rig_seen;
 void rig_enter(void), rig_exit(void), rig_general(void);
 void rig_entry_enter(void), rig_entry_exit(void), rig_entry_general(void);
 void rig_entry_exit_pushed(void);
-void rig_end(void); /* behind all of them */
+void rig_end(void); /* behind all routines */
 
-/* As the routines of the shim they keep all registers. */
+/* The routines keep all registers, like those of the shim. */
 __asm__(".text\n"
 	".macro rig_note count, returns=0\n"
 	"	.cfi_startproc\n"
@@ -99,7 +99,6 @@ static inline struct thunk_shim rig_shim(void)
 	};
 }
 
-/* This thread has counts, all 0, and nothing was seen. */
 static inline void rig_reset(void)
 {
 	memset(g_cells, 0, sizeof(g_cells));
@@ -108,7 +107,6 @@ static inline void rig_reset(void)
 	t_counts = g_cells;
 }
 
-/* A memfd of @bytes with @seals, or -1. */
 static inline int rig_memfd(uint64_t bytes, int seals)
 {
 	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -121,7 +119,6 @@ static inline int rig_memfd(uint64_t bytes, int seals)
 	return fd;
 }
 
-/* Maps the area as a program does, near @near, @gap bytes below it. */
 static inline uint8_t *rig_map(int fd, const void *near, uint64_t gap)
 {
 	uintptr_t at = ((uintptr_t)near - gap - THUNK_AREA_BYTES) & -4096ull;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * told - a map log, and the program that writes it.
+ * told - a map log and the program that writes it.
  */
 #ifndef PERFREC_TESTS_UNIT_TOLD_H
 #define PERFREC_TESTS_UNIT_TOLD_H
@@ -13,7 +13,6 @@
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
 
-/* The pages of an arena up to its filter table. */
 static inline struct page_shm *told_new(void)
 {
 	void *page = mmap(NULL, ARENA_FILTER, PROT_READ | PROT_WRITE,
@@ -29,7 +28,7 @@ static inline void told_free(struct page_shm *page)
 	munmap(page, ARENA_FILTER);
 }
 
-/* Takes the next entry, or NULL when the log is full. */
+/* NULL: the log is full. */
 static inline struct map_entry_shm *told_reserve(struct page_shm *page,
 						 uint64_t *n)
 {
@@ -46,11 +45,11 @@ static inline struct map_entry_shm *told_reserve(struct page_shm *page,
 
 static inline void told_commit(struct map_entry_shm *entry, uint64_t n)
 {
-	/* order: rel, MAPLOG: what it says comes before it */
+	/* order: rel, MAPLOG: the entry's contents come first */
 	atom_store_rel(&entry->sequence, n + 1);
 }
 
-/* Appends @what; false: it is full. */
+/* False: the log is full. */
 static inline int told(struct page_shm *page, struct map_entry_shm what,
 		       const char *path)
 {

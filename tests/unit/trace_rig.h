@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_rig - a trace of one thread, written into memory with the writers of
- * collector/trace, for tests of what reads it. A test writes the head of the
- * trace itself, starts g_encoder, and then writes calls.
+ * trace_rig - a trace of one thread in memory, for tests of trace readers. It
+ * uses the writers of collector/trace. A test writes the head of the trace,
+ * initializes g_encoder, and then writes calls.
  */
 #ifndef PERFREC_TESTS_UNIT_TRACE_RIG_H
 #define PERFREC_TESTS_UNIT_TRACE_RIG_H
@@ -13,14 +13,14 @@
 #include "tests/suite.h"
 
 #define START_NS 1000000000ULL
-#define PROCESS 11 /* the uuids of the tracks */
+#define PROCESS 11 /* uuids of the tracks */
 #define THREAD 22
 
 static uint8_t g_trace[1 << 18];
-static size_t g_bytes; /* written of it */
+static size_t g_bytes;
 static struct encoder g_encoder;
 
-/* Where a writer writes next, and how much room it has. */
+/* Arguments of a writer: its buffer and size. */
 #define ROOM g_trace + g_bytes, sizeof(g_trace) - g_bytes
 
 /* A writer has written @bytes into ROOM; 0 is a failure. */
@@ -30,7 +30,6 @@ static inline void wrote(size_t bytes)
 	g_bytes += bytes;
 }
 
-/* A call of the function with name @iid begins @ns after START_NS. */
 static inline void write_begin(uint32_t iid, uint64_t ns)
 {
 	struct encode_template begin = encode_template(&g_encoder, iid);
@@ -40,7 +39,6 @@ static inline void write_begin(uint32_t iid, uint64_t ns)
 	g_bytes = (size_t)(g_encoder.out - g_trace);
 }
 
-/* The innermost call ends @ns after START_NS. */
 static inline void write_end(uint64_t ns)
 {
 	g_encoder.out = g_trace + g_bytes;

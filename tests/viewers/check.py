@@ -3,10 +3,12 @@
 # check.py BUILD FOLDER: holds traces against what Perfetto's importer makes of
 # them (trace_check --importer). Opens what perfrec export writes of FOLDER/data in
 # speedscope's page, in the Firefox Profiler's command line, and the flame graph
-# in Chromium. FOLDER has their node_modules. See run.sh.
+# in Chromium. Has DuckDB run the queries of docs/JSON.md. FOLDER has their
+# node_modules. See run.sh.
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -204,8 +206,63 @@ def check_flamegraph(browser):
     page.close()
 
 
+def check_tables():
+    """The queries of docs/JSON.md, over recordings of two hosts and versions."""
+    perfrec = os.path.join(BUILD, "perfrec")
+    demo = os.path.join(BUILD, "tests", "progs", "demo")
+    folder = os.path.join(FOLDER, "queries")
+    calls = 0
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    for host in "web1", "web2":
+        for version in "1", "2":
+            for name, command in (("demo", [demo, "60", "300"]),
+                                  ("failed", ["sh", "-c", "exit 3"])):
+                recording = os.path.join(folder, name)
+                tables = os.path.join(folder, "tables", "host=" + host,
+                                      "version=" + version, name)
+                subprocess.run([perfrec, "record", "-q", "-o", recording, "--",
+                                *command], stdout=subprocess.DEVNULL)
+                os.makedirs(tables)
+                subprocess.run([perfrec, "export", "--to", "parquet", "-o", tables,
+                                recording], check=True)
+                functions = json.loads(subprocess.run(
+                    [perfrec, "report", "--json", recording], check=True,
+                    stdout=subprocess.PIPE).stdout)["functions"]
+                calls += sum(one["calls"] for one in functions
+                             if one["name"] == "queue_take")
+    os.symlink(MODULES, os.path.join(folder, "node_modules"))
+    answers = json.loads(subprocess.run(
+        ["node", os.path.join(TOP, "tests", "viewers", "duckdb.js"),
+         os.path.join(TOP, "docs", "JSON.md")],
+        cwd=folder, check=True, stdout=subprocess.PIPE).stdout)
+    demand(len(answers) == 11, "queries", list(answers))
+    (slowest, by_self, p99, hosts, versions, locks, together, sites, profile,
+     odd, request) = answers.values()
+    demand([row["ms"] for row in slowest] ==
+           sorted((row["ms"] for row in slowest), reverse=True) and
+           slowest[0]["caller"] is None,
+           "slowest", slowest)
+    taken = next(row for row in by_self if row["name"] == "queue_take")
+    demand(taken["calls"] == str(calls) and taken["recordings"] == "4", by_self)
+    demand(sum(int(row["calls"]) for row in p99) == calls, "p99", p99, calls)
+    demand(hosts and all(row["factor"] >= 1 and row["slowest"] in ("web1", "web2")
+                         for row in hosts), "hosts", hosts)
+    demand(sum(int(row["1_calls"]) + int(row["2_calls"]) for row in versions
+               if row["name"] == "queue_take") == calls, "versions", versions)
+    demand(all(row["lock"].startswith("[mutex ") for row in locks), locks)
+    demand(all(row["lock"].startswith("[") for row in together), together)
+    demand(any(row["name"] == "write_document" and int(row["bytes"]) > 0
+               for row in sites), "sites", sites)
+    demand(all(0 < row["percent"] <= 100 for row in profile), profile)
+    demand([row["exit_status"] for row in odd if row["program"] == "sh"] ==
+           ["3"] * 4, "odd", odd)
+    demand(not request, "the demo works on no request", request)
+
+
 def main():
     check_importer()
+    check_tables()
     browser = GlBrowser()
     try:
         check_speedscope(browser)
@@ -213,8 +270,8 @@ def main():
     finally:
         browser.close()
     check_firefox()
-    print("check-viewers: the rules of Perfetto's importer, speedscope, Chromium "
-          "and the Firefox Profiler agree")
+    print("check-viewers: the rules of Perfetto's importer, speedscope, Chromium, "
+          "the Firefox Profiler and DuckDB agree")
 
 
 main()

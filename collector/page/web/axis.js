@@ -2,7 +2,7 @@
 import { moment } from './format.js';
 import { color } from './theme.js';
 
-/** Time from left to right: shared by what is drawn over time. */
+/** The time axis, from left to right, which the overview and the timeline share. */
 
 /** @typedef {{ from: number, to: number }} Span  nanoseconds since the first event */
 

@@ -2,12 +2,12 @@
 
 /**
  * The data of the page: base64 of a gzip stream, in it a header in JSON and
- * columns of numbers and texts (docs/PAGE.md). Columns are decoded when they
- * are asked for. All of it came out of files of a recording: whatever does not
- * fit is a BadData with one sentence.
+ * columns of numbers and texts (docs/PAGE.md). Columns are decoded on demand.
+ * All of it comes from files of a recording, so anything invalid is a BadData
+ * with one sentence.
  */
 
-/** What is wrong with the data, as a sentence for people. */
+/** An error in the data, as a sentence for people. */
 export class BadData extends Error {}
 
 /**
@@ -34,7 +34,7 @@ const MAGIC = 'PFPAGE1\n';
 const VERSION = 1;
 
 /**
- * @param {string} text base64, white space in it is left out
+ * @param {string} text base64; white space does not count
  * @returns {Uint8Array<ArrayBuffer>}
  */
 function fromBase64(text) {

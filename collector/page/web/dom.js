@@ -26,7 +26,7 @@ export function el(tag, attributes = {}, ...contents) {
   return element;
 }
 
-/** @param {Element} element @param {...(Content | Content[])} contents in place of what it has */
+/** @param {Element} element @param {...(Content | Content[])} contents its new contents */
 export function fill(element, ...contents) {
   const nodes = contents.flat().filter((content) => content !== null && content !== undefined && content !== false);
   element.replaceChildren(...nodes.map((content) =>
@@ -40,7 +40,7 @@ export function button(text, onclick, attributes = {}) {
 
 /**
  * @param {string} label
- * @param {[string, string][]} choices values and what is shown of them
+ * @param {[string, string][]} choices values and their texts
  * @param {string} chosen
  * @param {(value: string) => void} onchoice
  * @returns {{ field: HTMLLabelElement, select: HTMLSelectElement }}
@@ -53,7 +53,7 @@ export function chooser(label, choices, chosen, onchoice) {
 
 const live = el('div', { id: 'live', class: 'unseen', role: 'status', 'aria-live': 'polite' });
 
-/** @param {string} text for those who hear the page */
+/** @param {string} text for screen readers */
 export function announce(text) {
   live.textContent = text;
 }
@@ -74,7 +74,7 @@ export function hideTip() {
   tip.hidden = true;
 }
 
-/** @param {Element} body puts there what belongs to no part of the page */
+/** @param {Element} body gets the elements that all parts of the page share */
 export function addShared(body) {
   body.append(live, tip);
 }

@@ -2,7 +2,7 @@
 import { button, chooser, el, fill } from './dom.js';
 import { spanText } from './axis.js';
 
-/** The bar of what is looked at: value, threads, range, search. */
+/** The bar that selects a value, threads, a range and a search. */
 
 /** @typedef {import('./store.js').Store} Store */
 
@@ -78,7 +78,7 @@ function rangeChip(store) {
   return chip;
 }
 
-/** @param {Store} store @returns {HTMLElement} says what the value does not know of the range and threads */
+/** @param {Store} store @returns {HTMLElement} the note that the value has no figures by range or thread */
 function warning(store) {
   const text = el('p', { class: 'warning', role: 'status' });
   store.follow(['value', 'range', 'threads'], () => {

@@ -4,9 +4,9 @@ import { announce, context, el, facts, hideTip, showTip, soon } from './dom.js';
 import { color, isPrinting, onTheme } from './theme.js';
 
 /**
- * A flame graph on a canvas, widest frame first. It is one place for the
- * keyboard: a frame in it is focused, and told to the accessibility tree as
- * the active item of a tree.
+ * A flame graph on a canvas, widest frame first. It is one stop for the
+ * keyboard: one of its frames has the focus, and is the active item of a tree
+ * in the accessibility tree.
  */
 
 /** @typedef {import('./tree.js').FlameTree} FlameTree */
@@ -17,10 +17,11 @@ import { color, isPrinting, onTheme } from './theme.js';
  *   recording: Recording, palette: import('./theme.js').Palette, label: string, up?: boolean,
  *   onfocus: (view: FlameView, node: number) => void, onopen: (fn: number) => void,
  * }} FlameOptions
- *   up: callers are above what they call; onfocus: a frame is pointed at or
- *   focused; onopen: callers and callees of a function are asked for
+ *   up: callers are above their callees; onfocus: called when a frame gets the
+ *   pointer or the focus; onopen: called to show callers and callees of a function
  * @typedef {{ node: number, x: number, width: number, count: number }} Frame
- *   count: 0, or as many frames too narrow to be painted stand for themselves
+ *   count: the number of frames that are drawn as one because each is too
+ *   narrow; 0: a frame of its own
  */
 
 const FRAME_ROW = 19;
@@ -84,7 +85,7 @@ export class FlameView {
    * @param {ValueHead} value
    * @param {{ top?: number, keep?: boolean, whole: number, wholeBase: number }} how
    *   top: the node at the bottom of the rows; keep: zoom and focus stay, the
-   *   tree has the same nodes; whole: what percent are of
+   *   tree has the same nodes; whole: 100 %
    */
   show(tree, value, how) {
     this.tree = tree;
@@ -121,7 +122,7 @@ export class FlameView {
     }
   }
 
-  /** @returns {{ sum: number, of: number }} what matches, each stack once */
+  /** @returns {{ sum: number, of: number }} the sum of matching frames, each stack once */
   matched() {
     const { tree, matches } = this;
     if (!tree) return { sum: 0, of: 0 };
@@ -307,7 +308,7 @@ export class FlameView {
     ];
   }
 
-  /** @param {number} node @returns {string} for those who hear it */
+  /** @param {number} node @returns {string} for screen readers */
   sentence(node) {
     const tree = /** @type {FlameTree} */ (this.tree);
     const parts = this.figures(node).map(([name, text]) => `${name} ${text}`);
@@ -366,7 +367,7 @@ export class FlameView {
     announce(`Zoomed to ${this.sentence(this.zoomed)}`);
   }
 
-  /** Zooms to the caller of what is zoomed to. @returns {boolean} whether there is one */
+  /** Zooms out to the caller. @returns {boolean} false if the top is shown already */
   back() {
     if (!this.tree || this.zoomed === this.top) return false;
     this.zoom(this.tree.parent[this.zoomed]);

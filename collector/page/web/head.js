@@ -2,7 +2,7 @@
 import { amount, percent, visible } from './format.js';
 import { el } from './dom.js';
 
-/** The head of the page: what was recorded, and what to know about it. */
+/** The head of the page: the command of the recording, its figures and its notes. */
 
 /** @typedef {import('./model.js').Recording} Recording */
 
@@ -25,7 +25,7 @@ function dateOf(started) {
   return Number.isNaN(date.getTime()) ? '' : date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** @param {any} summary @returns {[string, string, string][]} name, value, and what it means */
+/** @param {any} summary @returns {[string, string, string][]} name, value, explanation */
 function figuresOf(summary) {
   const { totals = {}, cost = {} } = summary ?? {};
   const number = (/** @type {any} */ value, /** @type {string} */ unit) => (Number.isFinite(value) && value ? amount(value, unit) : '');
@@ -64,7 +64,7 @@ function partOf({ header }) {
  * The warning that summary_slowed.c prints as text.
  * @param {any} summary
  * @param {string} name
- * @returns {HTMLElement | null} that recording slowed the program, and what that means
+ * @returns {HTMLElement | null} the warning, or null if recording hardly slowed the program
  */
 function slowedBy(summary, name) {
   const times = summary?.cost?.dilation;
@@ -77,7 +77,7 @@ function slowedBy(summary, name) {
       : 'Next: perfrec record --overhead 5% -- COMMAND');
 }
 
-/** @param {Recording} recording @returns {HTMLElement} what was lost, in one badge and sentences */
+/** @param {Recording} recording @returns {HTMLElement} a badge with a sentence for each loss */
 function lossesOf(recording) {
   const losses = (recording.header.losses ?? []).map((text) => visible(String(text)));
   if (!losses.length) return el('p', { class: 'lost none' }, 'Nothing was lost.');

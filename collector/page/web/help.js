@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { button, el } from './dom.js';
 
-/** What can be done by keyboard, in a dialog. */
+/** The dialog that lists the keys. */
 
 /** @type {[string, [string, string][]][]} */
 const KEYS = [

@@ -37,7 +37,7 @@ export class LinesView {
     if (this.isThere) this.show();
   }
 
-  /** @returns {LineColumn} by which files are sorted: the first of which lines that can be read have something */
+  /** @returns {LineColumn} the column that sorts the files: the first with a figure in a readable line */
   mainColumn() {
     return this.columns.find(({ numbers }) => numbers.some((number, i) => number > 0 && this.text[i] > 0)) ?? this.columns[0];
   }
@@ -49,8 +49,8 @@ export class LinesView {
   }
 
   /**
-   * @returns {SourceFile[]} those of the program first, then those of the system, then those that were not there;
-   *   among these, the one with the most first
+   * @returns {SourceFile[]} files of the program first, then of the system, then missing files;
+   *   within these groups, the largest figures first
    */
   filesOf() {
     /** @type {Map<number, SourceFile>} */
@@ -66,7 +66,7 @@ export class LinesView {
     return [...files.values()].sort((a, b) => this.rank(a) - this.rank(b) || b.sum - a.sum);
   }
 
-  /** @param {SourceFile} file @returns {number} 0: the program's own, as far as one can tell by the folder */
+  /** @param {SourceFile} file @returns {number} 0 for a file of the program, as its folder suggests */
   rank({ file, isThere }) {
     if (!isThere) return 2;
     return SYSTEM_SOURCE.test(this.store.recording.data.text(file)) ? 1 : 0;

@@ -117,7 +117,7 @@ class Page {
     announce(next.title);
   }
 
-  /** Leaves what was done last: search, zoom, range. */
+  /** Ends one of search, zoom and range, in this order. */
   escape() {
     const { store } = this;
     if (store.state.query) store.set({ query: '' });

@@ -4,7 +4,7 @@ import { button, context, el, fill, soon } from './dom.js';
 import { color, onTheme } from './theme.js';
 import { drawAxis, SMALL } from './axis.js';
 
-/** Memory: the bytes in use over time, and who allocated what is left. */
+/** Memory: the bytes in use over time, and the functions that allocated the remaining blocks. */
 
 /** @typedef {import('./store.js').Store} Store */
 

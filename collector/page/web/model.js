@@ -3,16 +3,15 @@ import { BadData } from './data.js';
 import { baseName, visible } from './format.js';
 
 /**
- * What was recorded: functions, one tree of stacks, and values. A value (wall
- * time, calls, bytes) is known for nodes of the tree: its own part, of a bucket
- * of time and of a thread, where that is known. Nothing here knows which
- * values there are.
+ * A recording: functions, one tree of stacks, and values. A value (wall time,
+ * calls, bytes) has a figure for nodes of the tree: its own part, and if known
+ * by bucket of time and by thread. This file does not know which values exist.
  */
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').ValueHead} ValueHead */
 /**
- * What of the recording is looked at. Buckets from `from` up to and without
+ * The selected part of the recording. Buckets from `from` up to and without
  * `to`; null: all. Threads by their number; null: all.
  * @typedef {{ range: { from: number, to: number } | null, threads: Set<number> | null }} Selection
  */
@@ -20,7 +19,7 @@ import { baseName, visible } from './format.js';
  * Sums for each node or function: of it alone, and of all below it.
  * @typedef {{ self: Float64Array, total: Float64Array }} Sums
  */
-/** @typedef {'self' | 'base'} Side  self: the recording; base: the one that it is compared with */
+/** @typedef {'self' | 'base'} Side  self: the recording; base: the recording before it, in a diff */
 
 /** @type {Selection} */
 export const ALL = { range: null, threads: null };
@@ -126,7 +125,7 @@ export class Recording {
     const parents = data.numbers('node.parent');
     this.nodes = parents.length;
     this.nodeFunction = data.indices('node.function', Math.max(1, this.functions), this.nodes);
-    // Node n is n + 1 here, and 0 is what holds all that is at the top.
+    // Node n is n + 1 here, and 0 is the parent of the top nodes.
     this.parent = new Int32Array(this.nodes + 1);
     this.firstChild = new Int32Array(this.nodes + 1);
     this.nextChild = new Int32Array(this.nodes + 1);
@@ -185,7 +184,7 @@ export class Recording {
     }
   }
 
-  /** Marks the nodes whose function is among their callers, too. */
+  /** Marks the nodes whose function is also among their callers. */
   findRecursion() {
     const { parent, firstChild, nextChild, recursive } = this;
     const onStack = new Int32Array(this.functions + 1);
@@ -269,9 +268,9 @@ export class Recording {
 
   /**
    * @param {ValueHead} head
-   * @param {Selection} selection what a value does not know of it is left out
+   * @param {Selection} selection parts that the value does not know do not count
    * @param {Side} side
-   * @returns {Sums} for each node; node n at n + 1, all at 0
+   * @returns {Sums} for each node; node n at n + 1, the sum of all at 0
    */
   nodeSums(head, selection, side) {
     const threads = selection.threads ? [...selection.threads].sort((a, b) => a - b).join(' ') : '*';
@@ -306,8 +305,8 @@ export class Recording {
    * @param {Selection} selection
    * @param {Side} side
    * @returns {Sums & { exact: boolean }} for each function, recursion once.
-   *   exact: of the whole recording, as `perfrec report --json` has them; else
-   *   made of the tree, where what is below 0.1 % is one function
+   *   exact: the figures of `perfrec report --json`, for the whole recording;
+   *   otherwise sums over the tree, which groups functions below 0.1 % into one
    */
   functionSums(head, selection, side) {
     const all = !selection.range && !selection.threads;

@@ -27,13 +27,13 @@ const KNOWN_SERIES = {
   paused: { title: 'Calls in a pause', unit: 'count', color: '--other' },
   muted: { title: 'Muted functions', unit: 'count', color: '--other' },
 };
-/** What says that a bucket without calls need not be idle. */
+/** Series that say that a bucket without calls need not be idle. */
 const GAPS = ['lost', 'paused', 'muted'];
 const HATCH = 5; // pixels from line to line
 /** @type {Record<string, string>} */
 const SERIES_COLORS = { calls: '--calls', cpu: '--cpu', wall: '--other' };
 
-/** @param {import('./model.js').Recording} recording @returns {Series[]} what is not 0 everywhere */
+/** @param {import('./model.js').Recording} recording @returns {Series[]} the series that are not 0 everywhere */
 function seriesOf(recording) {
   const count = recording.header.buckets?.count ?? 0;
   /** @type {(Series & { isPassing: boolean, order: number })[]} */
@@ -58,7 +58,7 @@ function seriesOf(recording) {
   return others.some((one) => !one.isCounter) ? others : series;
 }
 
-/** @param {Series[]} series @param {number} count of buckets @returns {boolean[]} the buckets of which not all calls are there */
+/** @param {Series[]} series @param {number} count of buckets @returns {boolean[]} true for buckets with calls that were not recorded */
 function gapsOf(series, count) {
   const gaps = series.filter((one) => GAPS.includes(one.key));
   return Array.from({ length: count }, (_, i) => gaps.some((one) => one.numbers[i] > 0));
@@ -163,7 +163,7 @@ export class Overview {
   }
 
   /**
-   * Buckets without a call, of which not all calls were recorded.
+   * Hatches buckets without a call whose calls may not have been recorded.
    * @param {CanvasRenderingContext2D} g
    * @param {Series} series
    * @param {number} y
@@ -273,7 +273,7 @@ export class Overview {
     ];
   }
 
-  /** @param {number} bucket @returns {string} what is to be said of a bucket that looks idle */
+  /** @param {number} bucket @returns {string} the hint for a bucket that seems idle */
   gapText(bucket) {
     const calls = this.all.find((one) => one.key === 'calls');
     return this.gaps[bucket] && !calls?.numbers[bucket] ? 'Perhaps not idle: not all calls were recorded.' : '';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What is looked at: one object that all parts of the page share. */
+/** The state of the page, in one object that all its parts share. */
 
 /** @typedef {import('./model.js').Recording} Recording */
 /** @typedef {import('./data.js').ValueHead} ValueHead */
@@ -13,7 +13,7 @@
  *   value: its key; fn: whose callers and callees are shown, -1: none
  */
 
-/** Of a recording without any. @type {ValueHead} */
+/** The value of a recording that has none. @type {ValueHead} */
 const NO_VALUE = { key: '', title: 'Nothing', unit: 'count' };
 
 /** Tells listeners what has changed. */
@@ -62,7 +62,7 @@ export class Store {
     return { range: this.state.range, threads: this.state.threads };
   }
 
-  /** @returns {((text: string) => boolean) | null} what is searched for; null: nothing */
+  /** @returns {((text: string) => boolean) | null} tests a name for the search; null: no search */
   get matcher() {
     return matcherOf(this.state.query);
   }

@@ -3,8 +3,8 @@ import { amount, baseName, change, changePercent, percent } from './format.js';
 import { announce, button, el, fill } from './dom.js';
 
 /**
- * The table of functions. It is a table of the document: what cannot be seen
- * on a canvas can be read here, copied, and printed.
+ * The table of functions. It is a table of the document, so that its figures,
+ * unlike those of a canvas, can be read, copied and printed.
  */
 
 /** @typedef {import('./store.js').Store} Store */
@@ -14,7 +14,7 @@ import { announce, button, el, fill } from './dom.js';
  *   id: string, title: string, hint: string, raw: (fn: number) => number, text: (fn: number) => string,
  *   bar?: (fn: number) => number, size?: (fn: number) => number,
  * }} Column
- *   raw: the figure; size: what is sorted by, if it is another; bar: a share to be seen behind the text
+ *   raw: the figure; size: the key for sorting, if it is not the figure; bar: a share, drawn behind the text
  */
 
 const FIRST_ROWS = 60;
@@ -105,7 +105,7 @@ export class FunctionTable {
     columns.push({ id: 'calls', title: 'Calls', hint: 'How often it was called', raw: (fn) => count[fn],
       text: (fn) => (count[fn] ? (calls.estimated ? '~' : '') + amount(count[fn], 'count') : '') });
     if (value.unit === 'nanoseconds' && value.from === 'calls') {
-      // Of the whole recording calls are known that were counted only. They have no time.
+      // For the whole recording, the number of calls includes calls that were only counted. They have no time.
       const timed = (/** @type {number} */ fn) => (exact ? this.store.recording.recordedOf(fn, count[fn]) : count[fn]);
       const mean = (/** @type {number} */ fn) => (timed(fn) ? total[fn] / timed(fn) : 0);
       columns.push({ id: 'mean', title: 'Mean', hint: `Total ${value.title.toLowerCase()} a call`, raw: mean,
@@ -174,7 +174,7 @@ export class FunctionTable {
     return [...three('self', 'Self'), ...three('total', 'Total')];
   }
 
-  /** @param {ValueHead} value @returns {number} what 100 % is: the sum of all that functions did themselves */
+  /** @param {ValueHead} value @returns {number} 100 %: the sum of self over all functions */
   whole(value) {
     let sum = 0;
     for (const self of this.sums(value).self) sum += self;

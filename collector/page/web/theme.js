@@ -3,7 +3,7 @@ import { hash } from './format.js';
 
 /**
  * Dark and light, and the colours of frames. Style sheets have the colours of
- * the page; what is painted on a canvas asks for them here.
+ * the page; code that draws on a canvas asks for them here.
  */
 
 /** @typedef {import('./model.js').Recording} Recording */
@@ -12,7 +12,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 const listeners = new Set();
 let printing = false;
 
-/** @returns {'light' | 'dark'} what is shown */
+/** @returns {'light' | 'dark'} the theme on the screen, or on paper */
 export function theme() {
   if (printing) return 'light';
   const chosen = document.documentElement.dataset.theme;

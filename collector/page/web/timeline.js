@@ -5,9 +5,9 @@ import { color, onTheme } from './theme.js';
 import { drawAxis, spanText } from './axis.js';
 
 /**
- * The calls of each thread over time. The data has levels of detail: for each
- * zoom the coarsest one is taken whose parts are not wider than a pixel, so
- * that the longest call is seen wherever one looks.
+ * The calls of each thread over time. The data has levels of detail: at each
+ * zoom, the timeline draws the coarsest level whose parts are at most a pixel
+ * wide, so that the longest call of each pixel is visible.
  */
 
 /** @typedef {import('./axis.js').Span} Span */
@@ -125,7 +125,7 @@ export class TimelineView {
       this.scroller, this.details));
   }
 
-  /** The range of the overview becomes what is seen. */
+  /** Shows the range of the overview. */
   followRange() {
     const { range } = this.store.state;
     const { buckets } = this.store.recording.header;
@@ -318,7 +318,7 @@ export class TimelineView {
     this.look({ from: at - (at - this.span.from) * factor, to: at + (this.span.to - at) * factor });
   }
 
-  /** @param {number} share of what is seen */
+  /** @param {number} share of the visible range */
   pan(share) {
     const step = (this.span.to - this.span.from) * share;
     this.look({ from: this.span.from + step, to: this.span.to + step });

@@ -24,7 +24,7 @@ export class FlameTree {
     this.self = sums.self;
     this.total = sums.total;
     this.base = base;
-    /** What the widths say: changed to the other recording's by widthsOf(). */
+    /** The widths of frames; widthsOf() changes them to those of the other recording. */
     this.width = sums.total;
     /** @type {Map<number, Int32Array>} */
     this.sorted = new Map();

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
+# long: builds with each compiler and option
 #
 # perfrec.h in every kind of program: C and C++, gcc and clang, -O0 to -O3, the
 # ways to link, with every warning an error. Without the shim, in a static
@@ -100,7 +101,7 @@ for flags in -static -static-pie; do
 		'not recording'
 done
 
-# --- a shim that is older than the header: what it lacks does nothing -----------
+# --- a shim that is older than the header: new functions do nothing --------------
 cat >older.c <<'SOURCE'
 #include "perfrec.h"
 #include <stddef.h>
@@ -116,6 +117,8 @@ static void stay(void)
 {
 	PERFREC_ASYNC_SCOPE(PERFREC_PROCESS_TRACK, 1, "scope");
 	PERFREC_ASYNC_ENTER(PERFREC_PROCESS_TRACK, 1, "enter");
+	perfrec_set_trace_id(NULL, NULL);
+	perfrec_set_traceparent("00");
 	PERFREC_ASYNC_LEAVE(PERFREC_PROCESS_TRACK, 1, "leave");
 }
 int main(void)

@@ -35,7 +35,7 @@ expect_spans 'debug.*,db' 'query verbose'
 record --categories 'nothing' -- ./categories
 expect_spans 'nothing' ''
 
-# It is given a second; a machine that is too busy for that, more of them.
+# The flush may take a second; on a busy machine, several.
 cat >flush.c <<'EOS'
 #include <perfrec.h>
 int main(void)

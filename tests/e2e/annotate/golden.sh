@@ -56,7 +56,7 @@ done
 line=$(grep -n 'PERFREC_INSTANT("moment"' "$golden/args.c" | cut -d: -f1)
 expect_match args.text "moment @args.c:$line "
 
-# What made no sense is counted, and nothing else.
+# The totals count the annotations without sense, and no others.
 totals='.totals | "\(.orphan_async_ends) \(.unended_async_slices)'
 totals="$totals"' \(.odd_annotations) \(.withheld_annotations)"'
 expect_eq "what async did wrong" \

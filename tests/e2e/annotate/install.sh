@@ -7,7 +7,7 @@
 . "$TOP/tests/e2e/lib.sh"
 need gcc make pkg-config
 
-# Other tests run what is built: nothing is made again meanwhile.
+# Other tests run the binaries meanwhile, so make builds nothing again.
 make -C "$TOP" -s -o all O="$O" PREFIX="$PWD/usr" install >install.log 2>&1 ||
 	{ cat install.log; fail 'make install'; }
 export PKG_CONFIG_PATH="$PWD/usr/lib/pkgconfig"

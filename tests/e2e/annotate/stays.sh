@@ -65,8 +65,8 @@ int main(void)
 SOURCE
 gcc -O1 -I"$TOP/preload" -o turns turns.c -lpthread || fail 'turns.c'
 
-# near WHAT GOT WANTED: but for the moments between the clock and the record,
-# which a busy machine may make long.
+# near WHAT GOT WANTED: allows for the time between the clock and the record,
+# which a busy machine may prolong.
 near()
 {
 	awk -v got="$2" -v wanted="$3" 'BEGIN {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# `perfrec cc` and `perfrec c++` in the places where build systems have room
-# for a compiler. A build system that is not installed is left out.
+# `perfrec cc` and `perfrec c++` as the compiler of build systems. Build systems
+# that are not installed are skipped.
 . "$TOP/tests/e2e/lib.sh"
 need gcc g++ make jq
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# `perfrec cc` and `perfrec c++`: what gets hooks and what is left alone, for
-# gcc and clang, on every kind of command line a build comes up with.
+# `perfrec cc` and `perfrec c++` add hooks to some files and leave others alone,
+# for gcc and clang, on every kind of command line of a build.
 . "$TOP/tests/e2e/lib.sh"
 need gcc g++ nm readelf jq
 
@@ -147,7 +147,7 @@ expect_error 1 "'./mute' is neither gcc nor clang"
 run "$PERFREC" cc false -c src/a.c
 expect_error 1 "'false' does not say which compiler it is"
 
-# --- what is left alone ---------------------------------------------------------
+# --- command lines that stay the same -------------------------------------------
 same()
 {
 	"$@" >expected 2>expected.err

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: builds with each compiler and option
 #
 # Entry builds of programs that pass values of all kinds and leave functions in
 # all ways say the same as the plain programs: alone, recorded whole, counted,

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: builds with each compiler and option
 #
 # `perfrec cc --hooks=entry`: whatever the compiler, the linker and their options,
 # a program has its table of functions, whole, and the note; it has no text
@@ -122,7 +123,7 @@ built()
 		fail "$1: functions of the table and of the program differ"
 	}
 	readelf -dW "$2" | grep -q TEXTREL && fail "$1: text relocations"
-	# The C library's start refers to __gmon_start__, plain programs, too.
+	# The C library's start code refers to __gmon_start__ in every program.
 	nm "$2" | grep -E 'U _*(mcount|fentry__|cyg_)|monstartup' && fail "$1: gprof"
 	nm "$2" | grep -q 'T __gmon_start__' && fail "$1: gcrt1"
 	readelf -nW "$2" 2>/dev/null | grep -q '^ *perfrec ' || fail "$1: no note"
@@ -157,7 +158,7 @@ for compiler in g++ g++-11 g++-13 clang++ clang++-19; do
 	command -v "$compiler" >/dev/null && compilers="$compilers $compiler"
 done
 for compiler in $compilers; do
-	# Of the same compiler in several versions only one is tried in all ways.
+	# If a compiler has several versions, only one is tested in all ways.
 	case $compiler in
 	g++ | clang++)
 		try -O0
@@ -183,7 +184,7 @@ for compiler in $compilers; do
 done
 [ $tried -ge 12 ] || fail "only $tried programs were tried"
 
-# What is not used is gone, and not kept by the table.
+# The linker removes unused functions although the table names them.
 for compiler in $compilers; do
 	run "$PERFREC" c++ --hooks=entry "$compiler" -O2 -ffunction-sections \
 		-Wl,--gc-sections one.cc two.cc -o program

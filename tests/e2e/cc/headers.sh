@@ -4,6 +4,7 @@
 # gcc leaves out functions of the folders where it looks for system headers, and
 # no others: a path of the user's that has the name of such a folder inside is
 # not one. --system-headers chooses.
+# long: compiles with each compiler and option
 . "$TOP/tests/e2e/lib.sh"
 need gcc g++ jq
 

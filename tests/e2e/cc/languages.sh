@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# `perfrec cc` before every compiler of gcc's family that is installed, with
-# launchers before it: there are hooks, and the calls are those that an
-# independent counter finds; or it says that there are none.
+# `perfrec cc` before every installed compiler of gcc's family, with launchers
+# before it: there are hooks, and an independent counter finds the same calls;
+# or a message says that there are no hooks.
+# long: compiles each language in several ways
 . "$TOP/tests/e2e/lib.sh"
 need gcc nm jq clang
 
@@ -83,8 +84,7 @@ silent()
 	fi
 }
 
-# recorded PROGRAM NAME: the calls are those that the counter finds, ten of
-# them of NAME.
+# recorded PROGRAM NAME: the counter finds the same calls, and ten calls of NAME.
 recorded()
 {
 	run "./$1"
@@ -176,7 +176,7 @@ try "$PERFREC" cc ./wrapper -o out.x c.c
 recorded out.x leaf
 [ $tried -ge 5 ] || fail "only $tried compilers were tried"
 
-# --- what is not known says so, once, and is run all the same
+# --- an unknown compiler: one message, and the compiler runs all the same
 printf '#!/bin/sh\n[ "$1" = -E ] && exit 1\necho "$@"; : >out.o\n' >other
 chmod +x other
 for source in x.rs x.go x.pas x.cu x.f90 x.adb x.d unit; do

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec annotate of a source with the line ends and the mark of Windows, whose
-# lines ended with "?", and of one that is newer than its program, which nothing
-# said.
+# perfrec annotate of a source with the line ends and the mark of Windows, and of
+# a source that is newer than its program. The lines ended with "?", and no
+# message said that the source had changed.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
 printf '\357\273\277%s\r\n' 'volatile unsigned long sink;' >burn.c
 sed 's/$/\r/' >>burn.c <<'SOURCE'
-__attribute__((noinline)) void burn(unsigned long n)
-{
+__attribute__((noinline)) void burn(unsigned long n) {
 	for (unsigned long i = 0; i < n; i++)
 		sink += i;
 }
@@ -34,7 +33,7 @@ expect_match out '^/.*/burn\.c$' '1  volatile unsigned long sink;$' \
 run "$PERFREC" annotate --json burn data
 expect_eq 'lines that changed' "$(json out '[.lines[].changed] | any')" false
 
-# changed: what is said of burn.c now.
+# changed: the message about burn.c.
 changed()
 {
 	run "$PERFREC" annotate burn data

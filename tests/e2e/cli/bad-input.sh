@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What goes wrong around a recording: folders, sockets, files that cannot be
-# read, parts of another version. Each time one line that names the thing and
-# the way out, and nothing left behind.
+# Errors around a recording: folders, sockets, unreadable files, parts of another
+# version. Each time perfrec prints one line that names the thing and the way out,
+# and leaves no files behind.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need setpriv jq
@@ -100,7 +100,7 @@ mkdir empty
 run "$PERFREC" record -q -o empty ./calls 10 3
 expect_status 3
 [ -s empty/summary.json ] || fail 'an empty folder was not used'
-# Nothing is left in one by a program that cannot be started, and it stays.
+# A program that does not start leaves no files in an empty folder, which stays.
 rm -r empty
 mkdir empty
 printf '\177ELF and nothing more' >broken
@@ -221,7 +221,7 @@ expect_no_match err 'Rebuild it'
 
 cat >other.c <<'SOURCE'
 #include <sys/socket.h>
-#include "collector/serve/record_wire.h"
+#include "collector/options/record_wire.h"
 #include "shared/wire.h"
 int main(void)
 {

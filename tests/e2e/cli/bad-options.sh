@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Wrong options of every command: one line that names the option, what was given
-# and what is allowed, status 2, nothing on stdout, and nothing is begun.
+# Wrong options of every command: one line that names the option, its value and
+# the allowed values; status 2, nothing on stdout, and no program starts.
 . "$TOP/tests/e2e/lib.sh"
 
 PATH=$O:$PATH
-# What none of them gets as far as.
+# A program that must never run.
 ran="touch ran"
 
 # refused REGEX COMMAND...
@@ -18,8 +18,8 @@ refused()
 	expect_none perfrec.data perfrec.sock ran
 }
 
-# --- every option of every command, from the table that they are made of
-# Fields are told in collector/options/opts_dump_main.c.
+# --- every option of every command, from options.tsv
+# collector/options/opts_dump_main.c describes the fields.
 awk -F '\t' -v OFS=, '$1 == "option" && $3 { print $2, $3, $6 }
 	$1 == "option" && $4 { print $2, $4, $6 }' "$O/options.tsv" >options
 [ "$(wc -l <options)" -gt 60 ] || fail 'the table of options is not there'
@@ -29,12 +29,12 @@ while IFS=, read -r command option value; do
 	case $option,$value in
 	--*,)	# Some take one behind "=", or none.
 		$command --help | grep -qF -e "$option[=" ||
-		refused "error: option '$option' takes no value, and '1' was given; $help" \
+		refused "error: option '$option' takes no value, but '1' was given; $help" \
 			$command "$option=1" $ran ;;
 	-?,)	;;
 	*)	refused "error: option '$option' needs a value: (give|choose) .*; $help" \
 			$command "$option"
-		# Which keys there are, report knows when it has read all.
+		# report checks a key only after it has read the recording.
 		[ "$option" = --sort ] || set -- $ran
 		refused "error: $option '': (give|choose) [a-z]" \
 			$command "$option" '' "$@"
@@ -84,7 +84,7 @@ done <<-'END'
 	perfrec record --exclude @ touch ran|--exclude '@': give a name or a shell pattern
 	perfrec report --frob|unknown option '--frob' .did you mean '--from'\?.; see perfrec report --help
 	perfrec report -v|unknown option '-v'; see perfrec report --help
-	perfrec record --keep 1s touch ran|--keep 1s: a time only with --flight; .*--keep last
+	perfrec record --keep 1s touch ran|--keep 1s: a time needs --flight; .*--keep last
 	perfrec record --keep newest touch ran|--keep 'newest': choose first or last; or, with --flight, give a time
 	perfrec record --flight --keep last touch ran|--keep last: with --flight give a time, such as --keep 30s
 	perfrec record --keep last --max-size 7M touch ran|--keep last: give a --max-size of at least 8M
@@ -94,7 +94,7 @@ done <<-'END'
 	perfrec record --flight --compress touch ran|--compress: not with --flight, which writes snapshots
 	perfrec record --flight --keep 1s --margin 300ms touch ran|--margin 300 ms: give at most a quarter of --keep, which is 1.00 s
 	perfrec-collect --flight --max-size 1G|--max-size: not with --flight, which writes snapshots
-	perfrec report --stack=1|option '--stacks' takes no value, and '1' was given; see
+	perfrec report --stack=1|option '--stacks' takes no value, but '1' was given; see
 	perfrec report --veiw cpu|unknown option '--veiw' .did you mean '--view'\?.
 	perfrec report --s self|option '--s' is ambiguous: choose --sort or --stacks; see
 	perfrec report --view all|--view 'all': choose functions, cpu, heap, span or wait
@@ -116,13 +116,13 @@ done <<-'END'
 	perfrec cc -O2 a.c|unknown option '-O'; the compiler comes before its options: perfrec cc gcc
 	perfrec cc --onyl . touch ran|unknown option '--onyl' .did you mean '--only'\?.
 	perfrec cc --exclude no-such-path touch ran|--exclude 'no-such-path': No such file or directory here; give an absolute path
-	perfrec cc --verb=2 touch ran|option '--verbose' takes no value, and '2' was given; see perfrec cc --help
+	perfrec cc --verb=2 touch ran|option '--verbose' takes no value, but '2' was given; see perfrec cc --help
 	perfrec c++ --dry-rnu touch ran|unknown option '--dry-rnu' .did you mean '--dry-run'\?.; see perfrec c\+\+ --help
 	perfrec c++ -O2 a.cc|unknown option '-O'; the compiler comes before its options: perfrec c\+\+ g\+\+
 END
 refused "categories '': give globs" perfrec ctl categories ''
 
-# What is given is shown, but does not write lines of its own, nor very long ones.
+# Messages show the value without its line breaks, and only its first part.
 refused "error: --depth 'a\?b': give" perfrec record --depth "$(printf 'a\nb')" $ran
 refused "error: --depth '(x{200})': give a number from 1 to 65535$" \
 	perfrec record --depth "$(printf '%0300d' 0 | tr 0 x)" $ran

@@ -27,6 +27,7 @@ SOURCE
 start()
 {
 	rm -f up go
+	: >err
 	"$PERFREC" record -o data ./waits >out 2>err &
 	perfrec=$!
 	wait_for 60 test -e up
@@ -49,7 +50,7 @@ expect_match err 'perfrec-collect was killed by signal 9 .*: the program goes on
 	"the recording in 'data' is not complete.*perfrec report --repair data"
 run "$PERFREC" graph main data
 expect_error 1 "'data' is no finished recording: its collector was killed"
-# Of the folder of its socket nothing is left.
+# The folder of its socket is gone.
 expect_none perfrec-??????
 
 # Such a trace counts as a recording: the next run keeps it as the old one.

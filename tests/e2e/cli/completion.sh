@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Completion of perfrec and perfrec-collect: in bash by the function that bash
-# would call, in zsh at a terminal, in fish by its own command. The files are
-# those that `make install` puts in place. zsh and fish are tried if they are
+# would call, in zsh at a terminal, in fish by its own command. The test uses the
+# files that `make install` installs. zsh and fish are tested if they are
 # installed.
 . "$TOP/tests/e2e/lib.sh"
 need bash jq
@@ -12,8 +12,8 @@ PATH=$O:$PATH
 mkdir folder
 : >file.c
 
-# In bash: complete the last word of a line, of which words are separated as
-# bash does. Prints what is offered, in order.
+# In bash: completes the last word of a line, whose words are separated as bash
+# does. Prints the completions in order.
 cat >complete.bash <<'BASH'
 source "$1"
 shift
@@ -24,7 +24,7 @@ _perfrec
 printf '%s\n' "${COMPREPLY[@]}"
 BASH
 
-# offers WANTED WORD...: all that bash offers for the last WORD.
+# offers WANTED WORD...: the completions of the last WORD in bash are WANTED.
 offers()
 {
 	wanted=$1
@@ -38,8 +38,8 @@ commands=$(awk -F'\t' '$1 == "command" && sub(/^perfrec /, "", $2) { print $2 }'
 offers "$commands" perfrec ''
 offers 'record report replay' perfrec re
 offers '--help --version' perfrec --
-offers '--on-full' perfrec record --on
-offers '--output --overhead --on-full' perfrec-collect --o
+offers '--on-full --on-finish --on-finish-timeout' perfrec record --on
+offers '--output --overhead --otlp-version --on-full --on-finish --on-finish-timeout' perfrec-collect --o
 offers 'block drop' perfrec record --on-full ''
 offers 'exact' perfrec record --alloc ex
 # bash makes three words of --alloc=ex, and two of --alloc=
@@ -56,7 +56,7 @@ offers 'pause' perfrec ctl --json p
 offers '' perfrec ctl pause ''
 offers '' perfrec record --filter '' # there is no recording
 offers '' perfrec no-such-command ''
-# Recordings, and functions of the one that the line names.
+# Recordings, and functions of the recording on the command line.
 mkdir other
 build_calls
 "$PERFREC" record -q --cpu off --alloc off -o mine ./calls 10 ||
@@ -172,7 +172,7 @@ if command -v fish >/dev/null; then
 	done <<-'END'
 		perfrec_rec record
 		perfrec_--ver --version
-		perfrec_record_--on --on-full
+		perfrec_record_--on-fu --on-full
 		perfrec_record_--on-full_ block drop
 		perfrec_report_--view_ cpu functions heap span
 		perfrec_report_fold folder/

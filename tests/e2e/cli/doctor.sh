@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec doctor: what it finds is what is there, the way out is named, and
-# nothing stays behind.
+# perfrec doctor: its findings are true and name the way out, and it leaves no
+# files behind.
 . "$TOP/tests/e2e/lib.sh"
 need jq setpriv taskset unshare
 
@@ -24,7 +24,7 @@ expect_eq 'the kernel' "$(finding kernel found)" "$(uname -srm | sed 's/ \([^ ]*
 expect_eq 'the worst of all' "$(jq -r .verdict out)" \
 	"$(jq -r '[.findings[].verdict] | if any(. == "bad") then "bad"
 		elif any(. == "less") then "less" else "good" end' out)"
-# Whoever is told of less is told why and what to do.
+# Each finding that is not good has a cause and a way out.
 expect_eq 'findings without a way out' \
 	"$(jq '[.findings[] | select(.verdict != "good" and .change == null)] | length' out)" 0
 expect_eq 'what stays behind' "$(ls tmp)" ''
@@ -36,10 +36,12 @@ grep -q '^good  trial ' out || fail 'people are not told of the trial'
 grep -q '^perfrec works here\|^All that perfrec can do' out || fail 'no conclusion'
 ! grep -q "$(printf '\033')" out || fail 'colours in a pipe'
 
+# Each run measures the speed of the disk, which differs on a busy machine.
 "$PERFREC" doctor --json >told
 run "$PERFREC" doctor
-expect_eq 'the verdicts of people' "$(awk '/^[a-z]/ { print $1, $2 }' out | grep -v perfrec)" \
-	"$(jq -r '.findings[] | .verdict + " " + .subject' told)"
+expect_eq 'the verdicts of people' "$(awk '/^[a-z]/ { print $2 == "disk" ? "-" : $1, $2 }' out |
+	grep -v perfrec)" "$(jq -r '.findings[] |
+		(if .subject == "disk" then "-" else .verdict end) + " " + .subject' told)"
 
 # A narrow terminal: no word is lost, and no line is longer but by a long word.
 run env COLUMNS=50 "$PERFREC" doctor
@@ -71,7 +73,7 @@ fi
 
 # Wrong usage.
 run "$PERFREC" doctor one two
-expect_error 2 "'two': one folder at a time"
+expect_error 2 "'two': one folder or file at a time"
 run "$PERFREC" doctor ''
 expect_error 2 'give the name of a folder'
 run sh -c '"$1" doctor >/dev/full' sh "$PERFREC"

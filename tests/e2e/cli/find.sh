@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec find: calls that were made slow are found, with their time, thread and
-# arguments; what it prints, in which order, and how it ends; and each mistake
-# in its expression, with a caret at the place.
+# perfrec find: it lists slow calls with their time, thread and arguments, in the
+# right order and with the right exit status. A mistake in the expression has a
+# caret at its place.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-# Thread "slow" has 100 requests, of which 7, 42 and 99 take 30 ms or longer.
+# Thread "slow" has 100 requests; requests 7, 42 and 99 take 30 ms or longer.
 build serve -I"$TOP/preload" -pthread <<'SOURCE'
 #define _GNU_SOURCE
 #include <perfrec.h>
@@ -88,7 +88,7 @@ expect_match out '; the 5 first$'
 
 # None.
 finds 1 'request > 1h' data
-expect_match err "'request > 1h': no call: 100 calls took at most [0-9.]+ "
+expect_match err "no call matches 'request > 1h': 100 calls took at most [0-9.]+ "
 expect_eq 'nothing on stdout' "$(cat out)" ''
 finds 1 --json 'request > 1h' data
 expect_eq 'as JSON' "$(json out '[.matched, .calls_of_function, (.calls | length)] | @csv')" 0,100,0
@@ -97,7 +97,7 @@ expect_match err "'reqest': no function of the trace matches: did you mean 'requ
 finds 1 request --thread slov data
 expect_match err "--thread 'slov': no thread has that number or name: did you mean 'slow'\?"
 finds 1 quick --thread slow data
-expect_match err "'quick': it was called, but not in the thread that was chosen"
+expect_match err "'quick' has calls, but none in the chosen thread"
 finds 1 main --from 1h data
 expect_match err "--from '1h': 'data' ends before that: give a time from 0s to [0-9.]+m?s$"
 finds 1 main no-such-folder
@@ -129,7 +129,7 @@ finds 2 ''
 finds 2 request --sort size data
 expect_match err 'choose duration or time'
 
-# A trace that is cut has what is before that, and that is an error.
+# find lists the calls of the whole part of a cut trace, and fails.
 cp -r data cut
 truncate -s -20 cut/trace.pftrace
 finds 1 'request >= 0ns' cut

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The page of a recording with all that a page can have, and more counters than
-# it shows: perfrec report --html aborted for want of columns.
+# The page of a recording with each kind of data, and more counters than the page
+# shows: perfrec report --html aborted because it ran out of columns.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
+# long: records 8.7 million calls
 #
-# The page of a recording of more than 8 million calls is made by its index: its
-# figures are those of perfrec report, all of them have a time, and nothing but a
-# little of the trace was read.
+# The page of a recording of more than 8 million calls comes from its index: its
+# figures equal those of perfrec report, all of them have a time, and perfrec
+# reads only a little of the trace.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 need python3
@@ -42,6 +43,6 @@ expect_no_match page.json 'spread evenly'
 expect_eq 'calls of the part' "$(jq '[.tree.calls.self[]] | add' page.json)" \
 	"$("$PERFREC" report --json --from $((wall / 2))ns \
 	--to $((wall / 2 + wall / 50))ns data | jq .totals.calls)"
-# Samples have no times in it: their profile is not looked at.
+# Samples in the profile have no times, so a page of a range does not read it.
 echo broken >data/cpu.pb.gz
 page --from $((wall / 2))ns --to $((wall / 2 + wall / 50))ns

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The page of a part of a recording: its figures are those of perfrec report of the
-# same part, it says which part it is, and no call is outside. What perfrec report
-# refuses of a part, it refuses of a page of it, and writes no file.
+# The page of a part of a recording: its figures equal those of perfrec report of
+# the same part, it says which part it is, and it shows no call outside. It
+# refuses the same ranges as perfrec report, and writes no file then.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 need python3
@@ -71,7 +71,7 @@ expect_match page.json '"range": "[0-9.]*[mu]*s to [0-9.]*m*s"'
 expect_eq 'calls outside' "$(jq --argjson from $from --argjson to $to '[.calls[] |
 	select(.begin < $from or .begin + .duration > $to)] | length' page.json)" 0
 expect_eq 'calls inside' "$(jq '.calls | length > 10' page.json)" true
-# The other thread is called as the program, too.
+# The other thread also has the name of the program.
 tid=$("$PERFREC" find --json --sort time 'run' data | jq '[.calls[].tid] | max')
 same --thread "$tid"
 expect_eq 'the part' "$(jq -c '[.part.range, .part.thread, (.threads | length)]' page.json)" \

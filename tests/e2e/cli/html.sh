@@ -1,7 +1,7 @@
-# The page of a recording: its figures are those of perfrec report --json, and
-# its form is that of docs/PAGE.md. What cannot be written is said, nothing of
-# the recording is lost by a slip of the hand, and a trace that is cut or gone
-# costs times only.
+# The page of a recording: its figures equal those of perfrec report --json, and
+# its form is that of docs/PAGE.md. An error while writing is reported, perfrec
+# overwrites no file of the recording, and a cut or missing trace costs times
+# only.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 need python3

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What --json prints has the members of docs/JSON.md, which are those of
+# The output of --json has the members of docs/JSON.md, which are those of
 # tests/golden/json-members.txt: none is missing, none has another type, and a
-# new one is in the list. Members are added, never changed.
+# new member is in the list. Members are added, never changed.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -46,6 +46,7 @@ members()
 		.p |= (map(if type == "number" then "[]" else "." + . end) |
 			join("") | ltrimstr(".")) |
 		.p |= sub("(?<a>(^|\\.)(self|total|sum|value|values))\\.(alloc|inuse|peak|wall|on_cpu|cpu|runnable|blocked|switches|calls|samples|temporary)[a-z_]*"; "\(.a).KEY") |
+		.p |= sub("^resource\\..*"; "resource.KEY") |
 		"\(.p) \(.t)"] | unique | .[]' || fail "$1: no JSON"
 }
 
@@ -87,10 +88,12 @@ wait_for 60 records
 	"$PERFREC" report --json --stacks --view heap live |
 		members 'perfrec report --stacks'
 	"$PERFREC" report --json --from 0s live | members 'perfrec report --from'
+	cp -r live again
+	"$PERFREC" report --json live again | members 'perfrec report A B'
 	"$PERFREC" find --json work live | members 'perfrec find'
 	"$PERFREC" doctor --json . | members 'perfrec doctor'
 	"$PERFREC" diff --json live live | members 'perfrec diff'
-	"$PERFREC" aggregate --json live live | members 'perfrec aggregate'
+	"$PERFREC" aggregate --json live again | members 'perfrec aggregate'
 } >got
 # A line of the list that ends in "?" need not be there.
 awk '

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What perfrec-collect is told of what to record, and the file by which it tells
-# programs without hooks to say hello.
+# The options of perfrec-collect for metrics, and the file that makes programs
+# without hooks connect.
 . "$TOP/tests/e2e/lib.sh"
 
 socket=$PWD/perfrec.sock
@@ -35,7 +35,7 @@ for option in --alloc=exact --alloc=sampled --alloc=auto --cpu=99; do
 	expect_none "$marker" "$socket"
 done
 
-# What a killed one leaves is replaced, or removed where it is not wanted.
+# The file of a killed collector is replaced, or removed if it is not wanted.
 for option in --alloc=exact --alloc=off; do
 	daemon --alloc=exact
 	stop -KILL
@@ -47,7 +47,7 @@ for option in --alloc=exact --alloc=off; do
 	expect_none "$marker"
 done
 
-# What is somebody else's is left alone, and nothing is written through it.
+# A file of another owner stays, and the collector does not write through it.
 echo precious >"$marker"
 run "$O/perfrec-collect" -o recordings --alloc=exact
 expect_error 1 "cannot make '$marker'"

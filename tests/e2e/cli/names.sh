@@ -40,7 +40,7 @@ expect_no_match out "$(printf '\033')"
 run env COLUMNS=40 "$PERFREC" report --full-names data
 expect_match out "$full::set"
 expect_match out ' double ns::twice<double>\(double\)$'
-# A pattern finds a template by its name without what it returns.
+# A pattern matches the name of a template without its return type.
 run "$PERFREC" record -q --cpu off --alloc off --filter 'ns::twice*' \
 	-o filtered ./names
 expect_status 0

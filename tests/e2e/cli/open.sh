@@ -30,8 +30,8 @@ def fetch(url, method='GET', **headers):
         return error.code, dict(error.headers), b''
 
 
-# Whoever does not know the word, or comes under another name, has nothing; nor
-# is there more than the file.
+# A client that does not know the word, or uses another name, gets nothing. The
+# server has no other files.
 port = re.search(r':(\d+)/', file).group(1)
 wrong = [
     fetch(f'http://127.0.0.1:{port}/'),
@@ -73,7 +73,7 @@ expect_eq 'whose page may fetch it' "$(cat headers)" '200 https://ui.perfetto.de
 expect_eq 'the question before' "$(cat asked)" '204 https://ui.perfetto.dev'
 expect_eq 'what is refused' "$(cat refused)" '404 404 404 404 404 404 405'
 
-# --- a part of it: what perfrec cut writes, and nothing is left of it
+# --- a part: the browser gets the output of perfrec cut, and no file stays
 "$PERFREC" cut --from 1us --to 4us -o part.pftrace data >/dev/null || fail 'cut'
 run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
 	--from 1us --to 4us data
@@ -113,7 +113,7 @@ mkdir empty
 run "$PERFREC" open --speedscope=empty data
 expect_error 1 "'empty' is no package of speedscope"
 
-# --- no browser, one that fails, one that does not come
+# --- no browser, a browser that fails, and a browser that sends no request
 for browser in '' false; do
 	rm -f opened
 	BROWSER=$browser timeout 100 "$PERFREC" open --port 0 data >opened 2>err &
@@ -133,7 +133,7 @@ kill -TERM $opener
 wait $opener
 status=$?
 : >out
-expect_error 1 'nobody has fetched the file'
+expect_error 1 'no browser has fetched the file'
 
 # A page is made anew, and never through a link.
 env BROWSER=echo "$PERFREC" open --html data >/dev/null || fail 'open --html'
@@ -159,7 +159,7 @@ cp -r data large
 truncate -s 600M large/trace.pftrace
 run "$PERFREC" open large
 expect_error 1 "'large' has 600.* more than a browser takes: perfrec open --from TIME --to TIME shows a part, --html all of it, and perfrec cut"
-# A compressed one counts with what is in it.
+# The size of a compressed trace is that of its content.
 cp data/trace.pftrace large/trace.pftrace
 jq '.totals.trace_unpacked_bytes = 22548578304' data/summary.json >large/summary.json
 run "$PERFREC" open large

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What recording cost counts every call that came to a hook: recorded, too deep
-# or excluded; and its share is of the CPU time of what was recorded.
+# The recording cost includes every call that reached a hook: recorded, too deep
+# or excluded. Its share refers to the CPU time of the recorded programs.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-# Calls through registers: what is excluded stays with the hooks, as perfrec does
-# not patch such calls.
+# Calls through registers: perfrec does not patch such calls, so excluded
+# functions keep their hooks.
 build program -O2 -fno-plt -mindirect-branch=thunk <<'SOURCE'
 #include <stdlib.h>
 #define NOINLINE __attribute__((noinline))
@@ -54,7 +54,7 @@ expect_eq 'the share of what was sampled' "$(json sampled/summary.json \
 	'([.user_ns + .sys_ns, .totals.cpu_ns, .cost.total_ns] | max) as $cpu |
 	.cost.share * $cpu / .cost.total_ns | . > 0.99 and . < 1.01')" true
 
-# To begin recording takes each program some time, and is a part of it.
+# The start of a recording takes each program some time, which is a cost.
 cat >twenty.sh <<'SCRIPT'
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	./program
@@ -69,7 +69,7 @@ many=$(json many/summary.json .cost.start_ns)
 [ "$one" -gt 0 ] && [ "$many" -gt "$one" ] ||
 	fail "a start takes $one ns, twenty $many"
 
-# What is not recorded costs, too, as do annotations that are no spans.
+# Paused calls have a cost, and so have annotations other than spans.
 cat >pausing.c <<'SOURCE'
 #include "perfrec.h"
 __attribute__((noinline)) static void leaf(void)
@@ -117,7 +117,7 @@ expect_eq 'without leaf' "$(cat cost)" '0 1000000 500001'
 run "$PERFREC" report data
 expect_match out 'own cost .* ns a call that is excluded.* of the CPU time'
 
-# What takes part in a recording and records nothing has a cost of no kind.
+# A program that records nothing has no cost of any kind.
 run "$PERFREC" record --alloc=sampled --cpu=off -o nothing -- true
 expect_status 0
 expect_match err 'own cost   [0-9.]* [a-z]* to start, [0-9.]* [a-z]* in all'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A folder named with -o may hold a person's files. perfrec takes a folder for
-# a recording only if perfrec wrote everything in it; it refuses any other
-# before the program is started, and removes nothing but its own files.
+# A folder named with -o may hold a person's files. perfrec takes a folder for a
+# recording only if perfrec wrote every file in it. It refuses any other folder
+# before the program starts, and removes only its own files.
 . "$TOP/tests/e2e/lib.sh"
 
 # The program leaves a file, so a refusal that comes too late is seen.
@@ -135,7 +135,7 @@ for round in 1 2 3; do
 	expect_eq "folders of round $round" "$(echo mine*)" 'mine mine.old'
 done
 [ ! -L mine.old/control ] || fail 'the oldest recording is still there'
-# Also all that a recording has today, with every kind of file in it.
+# The same with a recording that has every kind of file.
 cat >allocates <<-'SCRIPT'
 	#!/bin/sh
 	until ls many/heap.2*.pb.gz >/dev/null 2>&1; do sleep 0.05; done

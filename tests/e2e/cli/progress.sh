@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Whoever reads a recording for more than a second says on the terminal how far
-# it is, unless the line would get into what it writes. The clock runs fast
-# here: each look at it is a minute later.
+# A command that reads a recording for more than a second shows its progress on
+# the terminal, unless the line would mix with its output. The clock runs fast
+# here: each reading of it is a minute later.
 . "$TOP/tests/e2e/lib.sh"
 need script
 
@@ -60,11 +60,11 @@ shows 'looking for the first call' "$PERFREC replay --from 0s a >out"
 shows 'looking for the first call' "$PERFREC report --from 0s a >out"
 shows 'reading the trace' "$PERFREC report --thread calls a >out"
 shows 'reading the trace' "$PERFREC find leaf a >out"
-shows 'looking for what was chosen' "$PERFREC replay --function leaf a | tail -n 1"
+shows 'looking for the chosen calls' "$PERFREC replay --function leaf a | tail -n 1"
 shows 'reading the recordings' "$PERFREC diff a b >out"
 shows 'reading the recordings' "$PERFREC aggregate a b"
 
-# A pager behind a pipe has the terminal; what is shown there is the work itself.
+# A pager behind a pipe owns the terminal, so there is no progress line.
 shows_none "$PERFREC replay a"
 shows_none "$PERFREC replay a | tail -n 1"
 shows_none "$PERFREC dump a >out 2>err"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What is not recorded is said once, not by each process: under perfrec record
-# by the summary, one line for each reason, and nothing by a process; with the
-# library preloaded by hand by the first process of a tree.
+# A reason for not recording is printed once, not by each process: under perfrec
+# record by the summary, one line for each reason, and not by processes; with
+# the library preloaded by hand, by the first process of a tree.
 . "$TOP/tests/e2e/lib.sh"
 need pgrep
 SHIM=$O/libperfrec_preload.so
@@ -23,7 +23,7 @@ one_line()
 many='for i in 1 2 3 4 5; do env true; done; env true'
 
 # --- perfrec record ----------------------------------------------------------
-# In the shell rings find no room, nor in what it starts: six programs.
+# The shell sets a limit without room for rings: six times env and true fail.
 limited="ulimit -v 60000; $many"
 run "$PERFREC" record -q -o data sh -c "$limited"
 expect_status 0
@@ -35,12 +35,12 @@ run "$PERFREC" record -o data sh -c "$limited"
 expect_eq 'lines with the summary' "$(grep -c 'its ulimit' err)" 1
 expect_match err '^  lost +12 of the programs'
 
-# Who wants to hear of each can.
+# PERFREC_QUIET=0 lets each process print its line.
 PERFREC_QUIET=0 "$PERFREC" record -q -o data sh -c "$limited" 2>err
 expect_eq 'loud' "$(grep -c '^perfrec: not recording: RLIMIT_FSIZE' err)" 12
 
-# What programs said before perfrec ended counts, though the collector had no
-# time to hear it: it stands still until perfrec has told it to end.
+# Reasons that programs reported before perfrec ended count, although the
+# collector has not read them: it is stopped until perfrec has asked it to end.
 cat >limited.sh <<'END'
 echo $$ >pid
 read -r _ <go

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 3000
+# long: compares many random ranges with each slice of a trace
 #
-# perfrec report --from, --to and --thread, and perfrec find, against looking at
-# each slice of the trace (tools/range_oracle.py): coroutines, exceptions, deep
-# recursion, raw and compressed, and a trace without its end. Then what is said
-# of a range, and what is refused.
+# perfrec report --from, --to and --thread, and perfrec find, compared with a
+# reading of each slice of the trace (tools/range_oracle.py): coroutines,
+# exceptions, deep recursion, raw and compressed, and a trace without its end.
+# Then the notes about ranges, and the refusals.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 need python3
@@ -67,8 +68,8 @@ run "$PERFREC" record --alloc=off --cpu=off --compress -q -o throws.data ./throw
 expect_status 0
 agrees throws.data 25 --demand calls,clipped,recursion
 
-# Waits and samples lie in the trace, too: a reader that begins within it does not
-# know when they began, and takes that for no damage.
+# The trace also has waits and samples. A reader that starts in the middle does
+# not know their starts, and must not report damage.
 build naps -pthread <<'SOURCE'
 #include <pthread.h>
 #include <unistd.h>
@@ -102,7 +103,7 @@ run "$PERFREC" record --cpu=999 -q -o naps.data ./naps
 expect_status 0
 agrees naps.data 25 --demand calls,clipped
 
-# Half of a trace: what is open there goes as far as the trace does.
+# In half of a trace, open calls last until its end.
 cp -r co half
 truncate -s "$(($(stat -c %s half/trace.pftrace) / 2))" half/trace.pftrace
 agrees half 15 --allow '--allow-open --allow-cut' --demand unfinished
@@ -113,7 +114,7 @@ expect_eq 'calls of operator>' "$(json out '.calls_of_function')" 100
 run "$PERFREC" find --json 'wide::operator>' throws.data
 expect_eq 'the same without parameters' "$(json out .matched)" 100
 
-# --- what is said ---
+# --- notes ---
 says()
 {
 	run "$PERFREC" report "$@"
@@ -128,7 +129,7 @@ expect_match out '^  lost       nothing$'
 expect_match out 'self time +% +total +max +function$'
 expect_match out ' fall<'
 expect_no_match out 'clipped'
-# Within the nap of the first attempt(16), one ms after its begin.
+# A range within the nap of the first attempt(16), from one ms after its start.
 begin=$("$PERFREC" find --json --sort time --limit 17 attempt throws.data |
 	jq '.calls[16].begin_ns + 1000000')
 says --from "${begin}ns" --to "$((begin + 1))ns" throws.data
@@ -204,7 +205,7 @@ for index in with without; do
 	rm -f counts.data/trace.index
 done
 
-# --- what is refused ---
+# --- refusals ---
 refuses()
 {
 	wanted=$1

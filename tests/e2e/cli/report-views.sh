@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec report --view: what is asked for wrongly, what is not there, and
-# tables and JSON of profiles whose numbers are known: a wall profile stands in
-# for span.pb.gz, which has its types in front.
+# perfrec report --view: wrong options, missing profiles, and tables and JSON of
+# profiles with known numbers. A wall profile serves as span.pb.gz, because that
+# has the same types at its start.
 . "$TOP/tests/e2e/lib.sh"
 
 # refused STATUS REGEX ARGUMENT...
@@ -40,7 +40,7 @@ refused 1 'cpu.pb.gz. is no profile, or is damaged' --view cpu data
 : >data/cpu.pb.gz
 refused 1 'cpu.pb.gz. is no profile|cpu.pb.gz. holds' --view cpu data
 rm data/cpu.pb.gz
-# A pipe at whose other end nobody is.
+# A pipe without a writer.
 mkfifo data/cpu.pb.gz
 refused 1 'cpu.pb.gz. is no profile' --view cpu data
 rm data/cpu.pb.gz

@@ -77,7 +77,7 @@ fi
 run "$PERFREC" record -o data --exclude '*' ./calls
 expect_match err 'Nothing is left of this program by --filter and --exclude'
 
-# Losses are told, also when nothing else is.
+# -q prints losses, and nothing else.
 run "$PERFREC" record -q --compress=off --max-size 256K -o data ./calls 200000
 expect_match err '^perfrec: lost the rest of the trace'
 expect_eq 'calls beyond the end of the trace' \

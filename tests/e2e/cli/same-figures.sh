@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each figure of the summary says of what it is: spans are of the same threads
-# and processes whatever else is recorded, memory of several processes is not
-# that of one, and the peak is the heap view's.
+# Each figure of the summary names its scope: spans belong to the same threads
+# and processes with any other data, memory of several processes does not look
+# like that of one, and the peak equals that of the heap view.
 . "$TOP/tests/e2e/lib.sh"
 
 # A shell, which is not instrumented, runs it twice: four processes with spans
-# (one that forks, one that is forked), and a thread in each parent.
+# (two parents and two children), and a thread in each parent.
 build forks -pthread <<'SOURCE'
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the summary and --view span say of where time went, with --sched and
+# On-CPU and waiting time in the summary and in --view span, with --sched and
 # without: columns, order of rows, the line of all threads, and refusals.
 . "$TOP/tests/e2e/lib.sh"
 need jq
@@ -41,7 +41,7 @@ for view in functions span; do
 done
 run "$PERFREC" report --view wait off
 expect_error 1 "'off' does not know when .*: it was recorded without --sched"
-# What there is instead is what people look at, not what it was made from.
+# The message suggests a value for people, not one from the inside of perfrec.
 run "$PERFREC" export --to folded --value blocked off
 expect_error 1 "'off' has nothing of blocked to export: give --value wall\$"
 # A summary that was made from the trace does not tell whether there was --sched.
@@ -93,13 +93,13 @@ run "$PERFREC" report --raw data
 expect_match out 'perfrec itself took .* in them \(on CPU, runnable and blocked: without\)'
 run "$PERFREC" report --raw off
 expect_match out 'perfrec itself took [^(]* in them$'
-# There are columns for switches only if one asks for it.
+# The table has columns for switches only on request.
 run "$PERFREC" report data
 expect_no_match out '  switches  '
 run "$PERFREC" report --sort switches data
 expect_match out '  switches  '
 
-# What block() waited for: all of it, by objects, which are in brackets.
+# The objects that block() waited for, in brackets; all of its time has one.
 run "$PERFREC" report --json --view wait data
 expect_status 0
 expect_eq 'waits of 10 ms' "$(json out '.sum.waits >= 20 and .sum.blocked >= 190000000')" true
@@ -124,6 +124,6 @@ run "$PERFREC" diff --fail-if 'blocked(block) > 1s' data data
 expect_status 0
 run "$PERFREC" diff --fail-if 'blocked(block) > 100ms' data data
 expect_status 3
-# What the rows are sorted by is there on any terminal.
+# The column that sorts the rows is visible on a terminal of any width.
 run env COLUMNS=50 "$PERFREC" report --view span --sort blocked data
 expect_match out '^ .*blocked  function$'

@@ -69,7 +69,7 @@ kill -TERM $perfrec
 wait $perfrec
 expect_eq 'status after TERM' $? 143
 
-# ^C of a terminal: the program gets one, perfrec waits for it.
+# ^C at a terminal: the program gets the signal, and perfrec waits for its end.
 rm -f up
 mkfifo keys
 script -qefc "'$PERFREC' record -q ./counts; echo status \$?" typescript \

@@ -72,7 +72,7 @@ for setup in : 'trap "" HUP USR1 CHLD'; do
 	diff plain recorded || fail "the program's surroundings differ"
 done
 
-# Nothing is left running. The collector has the folder on its command line.
+# No process stays. The collector has the folder on its command line.
 run "$PERFREC" record -q -o "$PWD/last" ./calls
 collector_is_gone()
 {

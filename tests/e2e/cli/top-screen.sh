@@ -56,7 +56,7 @@ shows '^perfrec top of busy, by self time now$'
 shows '^ *[0-9.]*% .*[0-9,]+ .* span  leaf$'
 shows '^q leave  s sort'
 
-# Of main, other and leaf the last is called most.
+# main, other and leaf: leaf has the most calls.
 keys s
 shows 'by calls a second'
 first_is()
@@ -106,8 +106,19 @@ keys p h
 shows 'record each call of the chosen function'
 keys h
 
-# A small terminal has fewer columns, and names still.
+# A small terminal has fewer columns, and names still. Its size changes while
+# top waits for an answer, which the signal of that must not end.
+collector=$(pgrep -P "$recorder" -x perfrec-collect)
+top=$(pgrep -P "$(terminal list-panes -F '#{pane_pid}')" -x perfrec)
+stop_process "$collector"
+is_in_recv()
+{
+	grep -q '^45 ' "/proc/$top/syscall"
+}
+[ "$(uname -m)" != x86_64 ] || wait_for 60 is_in_recv
 terminal resize-window -x 40 -y 10
+kill -WINCH "$top"
+kill -CONT "$collector"
 shows '^ *SELF +CALLS/S  FUNCTION$'
 shows ' leaf$'
 [ "$(LC_ALL=C.UTF-8 wc -L <screen)" -le 40 ] ||

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec top: the calls of the program are those that it made, a function that
-# rests has no calls a second, nothing is written, and what cannot be is told.
+# perfrec top: it shows the calls that the program made, and no calls a second for
+# a function that rests. It writes no file, and reports errors.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -56,8 +56,8 @@ expect_eq 'calls a second of early, which rests' "$(of early calls_per_s)" 0
 expect_eq 'state of early' "$(of early state)" '"span"'
 [ "$(of await self_ns_per_s | cut -d . -f 1)" -gt 0 ] ||
 	fail 'await, which runs, has no self time'
-# usleep() is waiting; without the right to be told of switches both are 0. A
-# host that takes the CPU away at first leaves a slice of it to look at again.
+# usleep() is waiting; without the right to see switches both are 0. If the host
+# takes the CPU away at first, a later slice shows it.
 waits_more()
 {
 	top --json --count 1 --interval 100ms turns
@@ -105,6 +105,32 @@ for i in 1 2 3; do
 	expect_eq 'objects' "$(wc -l <many.$i)" 3
 done
 
+# Own cost includes the cost of samples, as in the summary: ./spin makes no calls
+# after its start.
+build spin <<'SOURCE'
+#include <unistd.h>
+__attribute__((noinline)) static void burn(void)
+{
+	for (volatile long i = 1; i % 1000000 || access("end", F_OK) < 0; i++)
+		;
+}
+int main(void)
+{
+	alarm(600);
+	burn();
+	return 0;
+}
+SOURCE
+"$PERFREC" record -q --alloc=off --cpu 999,signal --overhead off -o spun ./spin &
+spinner=$!
+wait_for 60 test -L spun/control
+has_own_cost()
+{
+	run "$PERFREC" top -o spun --json --count 1 --interval 100ms
+	jq -e '.calls_per_s == 0 and .own_ns_per_s > 0' out >own
+}
+wait_for 60 has_own_cost
+
 # What cannot be.
 top --count 1 nobody
 expect_error 1 "no program 'nobody' is being recorded"
@@ -120,5 +146,6 @@ run "$PERFREC" top --socket "$PWD/none"
 expect_error 1 'no perfrec-collect serves'
 touch end
 wait $recorder || fail "perfrec record: status $?"
+wait $spinner || fail "perfrec record ./spin: status $?"
 top
 expect_error 1 "nothing is being recorded into 'live'"

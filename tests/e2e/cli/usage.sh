@@ -19,7 +19,7 @@ refused 2 'no command to record' record
 refused 2 'no command to record' record --
 refused 2 "unknown option '--frob'.*--help" record --frob true
 refused 2 "unknown option '-z'.*--help" record -z true
-refused 2 "option '--json' takes no value, and '1' was given; .*--help" record --json=1 true
+refused 2 "option '--json' takes no value, but '1' was given; .*--help" record --json=1 true
 refused 2 "option '-o' needs a value.*--help" record -o
 refused 2 "option '--filter' needs a value.*--help" record --filter
 refused 2 "--filter '': give a name or a shell pattern" record --filter '' ls
@@ -64,12 +64,12 @@ refused 2 "--categories '.*': give globs" \
 	record --categories "$(printf '%04095d' 0)" true
 refused 2 "--sort 'size': choose self" report --sort size
 refused 2 "--limit '-1': give a number" report --limit -1
-refused 2 "'b': one recording at a time" report a b
+refused 1 "'a' is no finished recording" report a b
 refused 2 "'': give the name of a folder" report ''
 refused 2 "-o '': give the name of a folder" ctl -o '' list
 refused 2 "--socket '': give the path of a socket" ctl --socket= list
 
-# What cannot be run.
+# Commands that cannot run.
 refused 1 "cannot run 'no-such-command': No such file .*no folder of PATH" \
 	record no-such-command
 refused 1 "cannot run './nowhere': No such file" record -- ./nowhere a b
@@ -95,7 +95,7 @@ refused 1 "'foreign' holds 'notes', which perfrec did not write" record -o forei
 refused 1 "'plain' exists and is no folder" record -o plain true
 expect_eq 'the foreign file' "$(cat foreign/notes)" precious
 
-# What is no recording.
+# Folders that are no recording.
 refused 1 "'perfrec.data' is no finished recording" report
 refused 1 "'foreign' is no finished recording" report foreign
 refused 1 "'plain' is no finished recording" report plain

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Variables of the environment that are wrong: perfrec record refuses them before
-# the program starts; a program that is attached to a collector runs, and its
-# first process says in one line what is wrong and what is used instead.
+# Wrong variables of the environment: perfrec record refuses them before the
+# program starts. A program that is attached to a collector runs, and its first
+# process prints one line with the error and the value in use.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 
@@ -42,7 +42,7 @@ refused PERFREC_SLOTS "$long" 'a number .*' 'x{63}'
 run env PERFREC_SLOTS=0 PERFREC_RSEQ=0 "$PERFREC" record -o data ./calls 10
 expect_status 2
 expect_eq 'lines' "$(wc -l <err)" 2
-# What is unset, overridden or right is none.
+# Variables that are unset, overridden or right cause no message.
 for variable in PERFREC_RING_KB=64 PERFREC_RING_KB=262144 PERFREC_RING_KB= \
 	PERFREC_SLOTS=1 PERFREC_DEADLINE_MS= PERFREC_DEADLINE_MS=60000 \
 	PERFREC_RSEQ=on PERFREC_RSEQ=off PERFREC_RSEQ= PERFREC_DISABLE=foo \

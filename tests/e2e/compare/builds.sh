@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Functions are matched over builds: a program and a library of other names, a
-# renamed function, other template arguments, and what is only on one side.
+# Functions are matched across builds: a program and a library with other names, a
+# renamed function, other template arguments, and functions of one side only.
 
 . "$TOP/tests/e2e/lib.sh"
 need jq g++

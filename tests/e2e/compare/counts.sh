@@ -39,8 +39,8 @@ for kind in plain call block; do
 done
 run "$PERFREC" record -q --alloc exact -o again plain/app
 
-# changed FILE: "value function" of each change of a function itself. What is in
-# use at the peak is another test's.
+# changed FILE: "value function" for each change of a function itself. Another
+# test checks blocks in use at the peak.
 changed()
 {
 	jq -r '.functions[] | .name as $name | .values | to_entries[] |
@@ -78,7 +78,7 @@ expect_no_match out 'now in|different programs'
 run "$PERFREC" diff plain/data call/data --stacks
 expect_match out '^ +\* +0 +1 +\+1 +leaf .*\(only in B\)'
 
-# fails CONDITION EXPECTED: the functions for which it holds.
+# fails CONDITION EXPECTED: the condition holds for the functions EXPECTED.
 fails()
 {
 	run "$PERFREC" diff plain/data call/data --fail-if "$1"
@@ -112,9 +112,9 @@ expect_match page.html 'id="perfrec-data"'
 run "$PERFREC" diff --html no/folder/page.html plain/data call/data
 expect_error 1 'no/folder/page.html'
 
-# What was made from a trace, as the collector was killed, has too few calls for
-# all that is known: nothing of it is judged exactly, and it has no modules from
-# which a function could have moved.
+# A summary made from a trace, after the collector was killed, has too few calls
+# for an exact comparison. It has no modules either, so a function cannot have
+# moved from one.
 cp -r plain/data killed
 rm killed/summary.json killed/wall.pb.gz
 "$PERFREC" report --repair killed >out 2>err || fail "$(cat err)"

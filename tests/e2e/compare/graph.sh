@@ -88,7 +88,7 @@ expect_error 2 'give a function'
 run "$PERFREC" graph leaf missing
 expect_error 1 'is no finished recording'
 
-# A function that was left out, or was off: that is no unknown name.
+# A function that was excluded or off is no unknown name.
 run "$PERFREC" record -q -o less --exclude leaf ./graph
 run "$PERFREC" graph leaf less
 expect_error 1 "has no function 'leaf': maybe --filter or --exclude left it out"

@@ -83,7 +83,7 @@ expect_eq 'the stack without frames' "$(jq -c '.stacks[] |
 run "$PERFREC" graph leaf bare
 expect_status 0
 
-# Aggregates say it, too.
+# perfrec aggregate also reports it.
 cp -r b other
 jq '.command[0] = "./others"' b/summary.json >other/summary.json
 run "$PERFREC" aggregate a other

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# CPU samples by both engines, as root and as nobody: what a program with a
-# known split spent where, in all, and by span; and what is said where
+# CPU samples by both engines, as root and as nobody: the time of a program with
+# a known split, in all, by function and by span; and the message where
 # perf_event is denied.
 #
-# Limits hold on a slow machine: what the program spends is measured by its own
-# CPU clock, and its turns are long beside the tick of the slowest kernel. They
-# are wide, as ticks may miss a thread that has to share its CPU, and as a virtual
-# machine may be stopped in any turn. CPU_STRICT=1 (make check-real) wants 3 % of
-# ten seconds.
+# Limits hold on a slow machine: the program measures its time by its own CPU
+# clock, and its turns are long compared with the tick of the slowest kernel. They
+# are wide, because ticks may miss a thread that shares its CPU, and a virtual
+# machine may stop in any turn. CPU_STRICT=1 (make check-real) demands 3 % of ten
+# seconds.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -16,7 +16,9 @@ prog=$O/tests/progs/cpu_split
 if [ "${CPU_STRICT:-}" ]; then
 	seconds=10 all_least=97 all_most=103 seven='67 73' kernel='47 53'
 else
-	seconds=2 all_least=85 all_most=110 seven='60 80' kernel='35 62'
+	# 230 ticks of the slowest kernel: three deviations are 9 points, and a busy
+	# machine takes CPUs away in either turn.
+	seconds=2 all_least=85 all_most=110 seven='55 85' kernel='35 62'
 fi
 
 # function NAME FIELD: CPU time of a function in the profile, in ns.
@@ -44,8 +46,8 @@ check_recording()
 	sum=$(jq .sum.cpu view.json)
 	three=$(function_ns three_tenths total)
 	in_seven=$(function_ns seven_tenths total)
-	# On a virtual machine the clock of perf_event counts what was stolen,
-	# too: there may be more, but not less.
+	# On a virtual machine the clock of perf_event includes stolen time, so
+	# the sum may be larger, but not smaller.
 	[ "$3" = perf ] && most=200 || most=$all_most
 	expect_share "$2 $3: all" "$sum" "$took" $all_least $most
 	expect_share "$2 $3: seven tenths" "$in_seven" \
@@ -62,9 +64,9 @@ check_recording()
 		"$1/summary.json")
 	expect_share "$2 $3: seven tenths by span" "$in_seven" \
 		$((three + in_seven)) $seven
-	# A viewer of the trace counts samples. Those of the program's timer stand
-	# for several each, as the kernel's clock is slower. (The profile scales
-	# those of a thread to its time.)
+	# A viewer of the trace counts samples. A sample of the program's timer
+	# stands for several periods, because the kernel's clock is slower. (The
+	# profile scales the samples of a thread to its time.)
 	in_trace=$("$PERFREC" dump "$1" | grep -c '"kind":"sample"')
 	samples=$(jq .sum.samples view.json)
 	[ "$3" = perf ] || [ $((in_trace * 20)) -ge $((samples * 19)) ] ||

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs into which perfrec's library was not loaded: static ones, set-user-ID
-# ones, and those whose environment was replaced where perfrec cannot help. They
-# were in no line but a row of the CPU view, and the summary said to rebuild
-# them. One note names them, and the hint says LD_PRELOAD.
+# Programs without perfrec's library: static and set-user-ID programs, and
+# programs whose environment was replaced where perfrec cannot help. Only a row of
+# the CPU view named them, and the summary advised to rebuild them. Now one note
+# names them, and the hint says LD_PRELOAD.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
 need jq

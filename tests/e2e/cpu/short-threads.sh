@@ -10,12 +10,14 @@
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-build tasks -O2 -g -pthread <<'SOURCE'
-#include <pthread.h>
+cat >work.h <<'SOURCE'
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
+#include <time.h>
+
+#define WORK 500000
+#define TASKS 1500
 
 volatile uint64_t sink;
 
@@ -41,27 +43,35 @@ __attribute__((noinline)) void main_work(uint64_t n)
 	sink = s;
 }
 
-static void *task(void *n)
+static uint64_t ns_of(clockid_t clock)
 {
-	thread_work((uintptr_t)n);
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+SOURCE
+build tasks -O2 -g -pthread <<'SOURCE'
+#include <pthread.h>
+#include "work.h"
+
+static void *task(void *unused)
+{
+	thread_work(WORK);
 	return NULL;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-	uint64_t n = 500000;
-	struct rusage used;
-
-	for (int i = argc > 1 ? atoi(argv[1]) : 1500; i; i--) {
+	for (int i = 0; i < TASKS; i++) {
 		pthread_t thread;
 
-		pthread_create(&thread, NULL, task, (void *)n);
-		main_work(n);
+		pthread_create(&thread, NULL, task, NULL);
+		main_work(WORK);
 		pthread_join(thread, NULL);
 	}
-	getrusage(RUSAGE_SELF, &used);
-	printf("%ld\n", (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
-		(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000);
+	printf("%llu\n", (unsigned long long)(
+		ns_of(CLOCK_PROCESS_CPUTIME_ID) / 1000000));
 	return 0;
 }
 SOURCE
@@ -88,9 +98,9 @@ check_cpu()
 		$(function_has '[short threads]')
 	echo "$1, of $ms ms: main_work has $2 samples, $3 ns;" \
 		"thread_work $4, $5; [short threads] $7 ns"
-	# A shot stands for two periods of 99 Hz (samples_shot_periods()), and
-	# on a busy machine some hit nothing: so half as many as periods, less
-	# a fifth.
+	# A shot stands for two periods of 99 Hz (samples_shot_periods()), and on
+	# a busy machine some find no thread. So the test demands half the number
+	# of periods, less a fifth.
 	[ $((($2 + $4) * 100)) -ge $((ms * 99 / 1000 * 40)) ] ||
 		fail "$1: $2 and $4 samples, but $ms ms of CPU time"
 	all=$(($3 + $5))
@@ -108,23 +118,47 @@ check_cpu()
 # of four tries.
 (check_cpu signal --cpu=99,signal) || (check_cpu signal --cpu=99,signal) ||
 	(check_cpu signal --cpu=99,signal) || check_cpu signal --cpu=99,signal
-check_cpu perf --cpu=99,perf
+# Shots are at random times, and on a busy machine many find no thread: so one of two.
+(check_cpu perf --cpu=99,perf) || check_cpu perf --cpu=99,perf
 check_cpu usual
 
-# The same with a child for each task, which was in a row "[short processes]".
-sed -e 's/static void \*task(void \*n)/static void task(void *n)/' \
-	-e 's/^	return NULL;/	_exit(0);/' \
-	-e 's/pthread_t thread;/pid_t child = fork();/' \
-	-e 's/pthread_create(.*/if (!child) task((void *)n);/' \
-	-e 's/pthread_join(.*/waitpid(child, NULL, 0);/' \
-	-e 's/getrusage(RUSAGE_SELF/getrusage(RUSAGE_CHILDREN/' \
-	-e 's/#include <pthread.h>/#include <sys\/wait.h>\n#include <unistd.h>/' \
-	tasks.c >forks.c
+# The same with a child for each task, which was in a row "[short processes]". The
+# time is that of thread_work() alone: on some virtual machines the kernel takes
+# twice as long to make and end a child.
+cat >forks.c <<'SOURCE'
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "work.h"
+
+int main(void)
+{
+	uint64_t *worked = mmap(NULL, sizeof(*worked), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < TASKS; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			uint64_t began = ns_of(CLOCK_PROCESS_CPUTIME_ID);
+
+			thread_work(WORK);
+			*worked += ns_of(CLOCK_PROCESS_CPUTIME_ID) - began;
+			_exit(0);
+		}
+		main_work(WORK);
+		waitpid(child, NULL, 0);
+	}
+	printf("%llu\n", (unsigned long long)(*worked / 1000000));
+	return 0;
+}
+SOURCE
 ${CC:-gcc} -O2 -g -o forks forks.c || fail 'cannot compile forks.c'
 check_forks()
 {
 	rm -rf forks.data
-	run "$PERFREC" record -q --alloc=off --cpu=99 -o forks.data ./forks
+	run nice -n -15 "$PERFREC" record -q --alloc=off --cpu=99 -o forks.data \
+		./forks
 	expect_status 0
 	ms=$(cat out)
 	"$PERFREC" report --view cpu --json forks.data >view.json ||
@@ -132,10 +166,11 @@ check_forks()
 	set -- $(function_has thread_work)
 	echo "perf, of $ms ms in children: $1 samples, $2 ns"
 	[ $(($1 * 100)) -ge $((ms * 99 / 1000 * 40)) ] ||
-		fail "$1 samples, but $ms ms of CPU time in children"
+		fail "$1 samples, but children worked for $ms ms"
 	[ "$2" -ge $((ms * 1000000 * 60 / 100)) ] ||
 		fail "only $2 ns of $ms ms in children have functions"
 }
 # The collector begins to sample a child when it gets a CPU: where it waits for
-# longer than the child works, there is no sample.
+# longer than the child works, there is no sample. So it has precedence over
+# other tests, if that is permitted.
 (check_forks) || (check_forks) || (check_forks) || check_forks

@@ -5,6 +5,7 @@
 # does not wait for a client. strace watches them beside programs of all kinds and
 # attacks.
 # timeout: 400
+# long: runs a daemon below strace
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 . "$TOP/tests/attacks/lib.sh"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec ctl list of a program whose name has wide characters, and one that
-# combines: the columns behind it stand where those of other programs do. It
-# counted characters.
+# perfrec ctl list of a program whose name has wide and combining characters: the
+# columns after the name align with those of other programs. The width of the
+# column counted characters.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 
@@ -23,7 +23,7 @@ listed()
 	"$PERFREC" ctl list >out 2>err && [ "$(wc -l <out)" -eq 2 ]
 }
 wait_for 60 listed
-# 15 columns for the name, of which it takes 5, and 2 between columns.
+# 15 columns for the name, which fills 5, and 2 between columns.
 expect_match out "^ *[0-9]+  日本é {12}recording "
 touch go
 wait $program || fail 'the program'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec ctl: list, pause, resume, flush and stop, with a daemon and with
-# perfrec record; and what it says when that cannot be.
+# perfrec ctl: list, pause, resume, flush and stop, with a daemon and with perfrec
+# record; and its error messages.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -100,7 +100,7 @@ expect_error 2 "unknown command 'halt': choose list, pause"
 run ctl stop one two
 expect_error 2 "'two': one target at a time"
 
-# What a list says.
+# The output of list.
 start_daemon
 run ctl list
 expect_status 0
@@ -123,7 +123,7 @@ expect_error 1 "'steps' is more than one: $b, $a \(give the pid of one\)|'steps'
 run ctl pause 999999999
 expect_error 1 "no program '999999999' is being recorded"
 
-# Paused: spans that begin are left out, exactly, and counted.
+# Paused: spans that start now are not recorded, but counted exactly.
 run ctl pause "$a"
 expect_status 0
 expect_match out "^paused $a steps"
@@ -168,13 +168,13 @@ wait_for 60 test -s "data/steps-$a/summary.json"
 expect_eq 'before' "$(calls "data/steps-$a" before)" 1000
 expect_eq 'during' "$(calls "data/steps-$a" during)" 0
 expect_eq 'after' "$(calls "data/steps-$a" after)" 200
-# step() of during() began while it was paused, too.
+# step() of during() also started during the pause.
 expect_eq 'paused spans' \
 	"$(json "data/steps-$a/summary.json" .totals.paused_spans)" 5001
 "$O/tests/tools/trace_check" "data/steps-$a/trace.pftrace" ||
 	fail 'paused: a rule is broken'
 
-# Without a target: those that come later, too.
+# Without a target, pause also holds for later programs.
 run ctl pause
 expect_status 0
 start a
@@ -212,7 +212,7 @@ for step in 1 2 3; do
 done
 wait "$named"
 
-# The end of the collector: what it records is whole when ctl returns.
+# The end of the collector: its recordings are whole when ctl returns.
 start a
 a=$program
 run ctl stop

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The disk of one recording hangs: a flush of all flushes the others, and says
-# after --timeout which recording is not flushed, with exit status 1. Its own
-# flush goes on: the profile is there when the disk goes on. Such flushes, and
-# clients that are killed while they wait, take no connection of perfrec ctl
-# away. The flush waited for ever, and the files of the others with it.
+# The disk of one recording hangs: a flush of all recordings flushes the others,
+# and names the hung one after --timeout, with exit status 1. The flush of that
+# one continues: its profile is complete when the disk responds again. Such
+# flushes, and clients that are killed while they wait, block no connection of
+# perfrec ctl. The flush waited for ever, and so did the files of the others.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -80,7 +80,7 @@ wait $clients
 timeout 200 "$PERFREC" ctl flush waits >flush.out 2>flush.err ||
 	fail "a flush of the other one: status $? $(cat flush.err)"
 expect_match flush.out 'data/waits-.*/wall[.]'
-# Whoever is killed has nothing any more.
+# A killed client holds no connection any more.
 for i in $(seq 16); do
 	"$PERFREC" ctl flush --timeout 500s hung >/dev/null 2>&1 &
 	killed=$!
@@ -100,7 +100,7 @@ wait $hung || fail "status $?"
 wait_for 60 has_summary hung
 expect_eq 'spans' "$(json data/hung-*/summary.json .totals.spans)" \
 	$((CALLS + 2))
-# The flush that was given up on went on. Those behind it were not begun.
+# The flush whose client gave up continued. Queued flushes did not start.
 expect_eq 'profiles of the hung one' \
 	"$(find data/hung-* -name 'wall.*.pb.gz' | wc -l)" 1
 stop_daemon

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Clients that send sockets of which the collector is the only owner left, and
-# whose close takes an hour: to its three sockets, received or not. It goes on, and
-# ends when it is asked to.
+# Clients send sockets to the three sockets of the collector, received or not. The
+# collector becomes the only owner, and closing them takes an hour. It continues,
+# and ends on request.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 }
 SOURCE
 ${CC:-cc} -o linger linger.c
-# What the shell does not wait for.
+# Ends processes that the shell does not wait for.
 trap 'kill $(cat holders 2>/dev/null) 2>/dev/null; [ -z "$collector" ] || kill -KILL $collector' EXIT
 build_calls
 start_daemon --metrics unix:metrics.sock

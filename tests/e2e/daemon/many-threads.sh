@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A program has 300 threads before it says hello: each takes descriptors of the
-# daemon, one for each CPU and one more. It had all of them: nobody else was let
-# in. It may have an eighth.
+# daemon, one for each CPU and one more. It had all descriptors, so no other client
+# could connect. A program may have an eighth.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
@@ -59,5 +59,5 @@ wait_for 60 has_summary held
 expect_eq 'states of the other one' \
 	"$(json data/calls-*/summary.json '.processes[0].threads[0].sched')" measured
 expect_eq 'a note' "$(json data/held-*/summary.json \
-	'[.notes[] | select(test("of the 301 that were there"))] | length')" 1
+	'[.notes[] | select(test("of the 301 threads that existed"))] | length')" 1
 stop_daemon

@@ -17,7 +17,7 @@ value()
 	sed -n "s/^$2 //p" "$1"
 }
 
-# A name with all that a label has to escape.
+# A name with every character that a label has to escape.
 build 'a"b\c' <<'SOURCE'
 #include <unistd.h>
 int main(void)
@@ -66,7 +66,7 @@ expect_status 1
 expect_match err "cannot write 'pipe': it is no plain file"
 run "$O/perfrec-collect" -o other --metrics unix:
 expect_status 2
-expect_match err "--metrics 'unix:': give the path of a socket behind it"
+expect_match err "--metrics 'unix:': give the path of a socket after unix:"
 run "$O/perfrec-collect" -o other --metrics unix:pipe
 expect_status 1
 expect_match err "'pipe' exists and is no socket .choose another with --metrics"

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The names of one program are no loss for another: 256 MiB of names were there
-# for all programs that a daemon ever met, and then annotations of all of them
-# had none, until it ended. Now each recording has names of its own, which go
-# with it.
+# The names of one program cost another program nothing. 256 MiB of names were the
+# limit of all programs in the life of a daemon; after that, annotations of all
+# programs had no names. Now each recording frees its own names when it ends.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -11,7 +10,7 @@ need jq
 cp "$O/tests/progs/names/tells_names" liar
 cp liar victim
 
-# What the daemon has in memory of its own, in KiB.
+# own_kib: the private memory of the daemon, in KiB.
 own_kib()
 {
 	awk '/^RssAnon:/ { print $2 }' /proc/$collector/status
@@ -31,7 +30,7 @@ all_written()
 	[ "$(find data -path '*/liar-*/summary.json' | wc -l)" -eq $ROUNDS ]
 }
 wait_for 100 all_written
-# Of the first and the last.
+# The victim runs again, after all liars.
 preload ./victim 3 5 1
 expect_eq 'status of the victim' $? 7
 wait_for 60 has_summary victim

@@ -17,7 +17,8 @@ nice_values()
 	done | sort -n | uniq | tr '\n' ' '
 }
 
-# both_are THREAD NICE: those of the program that is not nice, and of that which is.
+# both_are THREAD NICE: the nice values of THREAD for the normal program and for
+# the nice one.
 both_are()
 {
 	[ "$(nice_values "$1")" = "$own $2 " ]

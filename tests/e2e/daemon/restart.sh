@@ -67,7 +67,7 @@ second=$program
 expect_eq 'programs' "$("$PERFREC" ctl list --json |
 	jq -c '[.programs[].pid]')" "[$second]"
 
-# Killed: sockets and the link are left, and taken over.
+# A killed collector leaves sockets and the link, which the next one takes over.
 kill -KILL $collector
 wait $collector 2>/dev/null
 collector=

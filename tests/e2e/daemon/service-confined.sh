@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The collector works as confined as its systemd unit says: under the system
-# calls, the protections of memory and the kinds of sockets that the unit allows,
-# a recording is the same, and the log, too. There need be no systemd that runs:
-# ./confine does what systemd would do.
+# The collector works as confined as its systemd unit says: with the system calls,
+# the protections of memory and the kinds of sockets that the unit allows, the
+# recording and the log are the same. systemd need not run: ./confine does the
+# same as systemd.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq systemd-analyze
@@ -145,8 +145,8 @@ int main(void)
 }
 SOURCE
 
-# record HOW PROGRAM...: by a collector that is started by PROGRAM..., with all
-# that it can do; the log and what the summary knows into ./HOW.*.
+# record HOW PROGRAM...: PROGRAM... starts a collector, which records all its
+# kinds of data; the log and parts of the summary go to ./HOW.*.
 record()
 {
 	how=$1
@@ -178,7 +178,7 @@ for view in cpu heap; do
 	! grep -q leaf free.$view || grep -q leaf confined.$view ||
 		fail "$view has no leaf: $(cat confined.$view)"
 done
-# The same lines, but for numbers.
+# The logs have the same lines, except for numbers.
 for how in free confined; do
 	sed 's/[0-9][0-9.,]*/N/g' $how.log | sort -u >$how.lines
 done

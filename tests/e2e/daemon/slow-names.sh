@@ -62,8 +62,21 @@ now_alone()
 	echo "$took"
 }
 
+# The end of a recording ends the readers that are idle: the next one is new. One
+# that is busy at that moment is for the end of another recording. All this comes
+# after the summary.
+recordings=0
+idle()
+{
+	pgrep -P "$collector" -f perfrec-reader >pids || return 0
+	recordings=$((recordings + 1))
+	victim "between$recordings"
+	return 1
+}
+
 victim alone
 alone=$took
+wait_for 60 idle
 
 : >stall
 LD_PRELOAD=$SHIM ./slow 1000 7 >slow.out 2>slow.err &
@@ -113,16 +126,6 @@ known()
 	"$PERFREC" ctl functions "$slow" 2>/dev/null | grep -q main
 }
 wait_for 60 known
-# The end of a recording ends the readers that are idle: the next one is new. One
-# that is busy at that moment is for the end of another recording.
-recordings=0
-idle()
-{
-	pgrep -P "$collector" -f perfrec-reader >pids || return 0
-	recordings=$((recordings + 1))
-	victim "between$recordings"
-	return 1
-}
 wait_for 60 idle
 : >stall
 : >go

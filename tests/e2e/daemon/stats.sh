@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec ctl stats: what a collector tells of itself agrees with what happened.
+# perfrec ctl stats: the figures of a collector about itself are true.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq perl
@@ -50,7 +50,7 @@ wait_for 60 is '.recordings[0].unread_bytes' 0
 [ "$(figure '.recordings[0].memory_bytes')" -gt 0 ] || fail 'no memory'
 [ "$(figure '.recordings[0].ring_bytes')" -ge 65536 ] || fail 'no ring'
 
-# Behind: while nobody drains, what a program records is told as unread later.
+# Lag: records that no thread drains now count as unread later.
 stop_process $collector
 preload ./calls 3000 &
 second=$!

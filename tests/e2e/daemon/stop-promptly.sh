@@ -43,7 +43,7 @@ start_daemon
 LD_PRELOAD=$SHIM ./host >out 2>err || fail "$(cat err)"
 expect_eq 'what the program prints' "$(cat out)" "$FILES"
 wait_for 60 test -e asked
-# After 10 s the watchdog says what it is that goes on.
+# After 10 s the watchdog names the thread that still runs.
 wait_for 60 grep -q 'thread perfrec-[a-z]* ([0-9]*) has made no progress for [0-9]* s: it waits for perfrec-reader' \
 	collect.log
 begin=$(date +%s)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# One honest program beside each attack of tests/attacks, in turn, of one daemon:
-# it takes at most twelve times as long as alone, before or at the same time, and
-# its recording is whole. `make attacks` measures the same. Then SIGTERM ends the
-# daemon while an attack goes on, and every recording is one.
+# One honest program beside each attack of tests/attacks, in one daemon: it takes
+# at most twelve times as long as alone, before or at the same time, and its
+# recording is whole. `make attacks` measures the same. Then SIGTERM ends the
+# daemon during an attack, and every recording is complete.
 # timeout: 400
+# long: runs a program beside each attack
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 . "$TOP/tests/attacks/lib.sh"
@@ -65,7 +66,7 @@ expect_eq 'functions alone' "$(json data/alone-*/summary.json \
 	'[.functions[].name] | sort | join(" ")')" 'busy main one_round with_block'
 expect_eq 'blocks alone' "$(json data/alone-*/summary.json \
 	".totals.allocs >= $ROUNDS * 20")" true
-# Of linger: daemon/lingering.
+# daemon/lingering tests linger.
 set -- $(echo "$ATTACKS_ALL" | sed "s,linger,,")
 for name; do
 	if ! start_attack "$name"; then

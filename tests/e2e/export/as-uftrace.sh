@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec replay and report say of a program what uftrace says of the same
-# source: which call is in which, and how many there are. Recursion, threads, a
-# forked child, longjmp() and a C++ exception. (uftrace records a build with -pg,
-# perfrec one with -finstrument-functions.)
+# perfrec replay and report agree with uftrace about the same source: the nesting
+# and the number of calls. Recursion, threads, a forked child, longjmp() and a C++
+# exception. (uftrace records a build with -pg, perfrec one with
+# -finstrument-functions.)
 . "$TOP/tests/e2e/lib.sh"
 need uftrace g++ jq
 
@@ -72,8 +72,8 @@ CALL int try_it() { try { return deep(3); } catch (int) { return after(1); } }
 int main() { return try_it() == 0; }
 SOURCE
 
-# compare NAME SOURCE COMPILER BEGINS: ends are not compared, which a jump makes
-# in different ways; what is nested deeper after it would show.
+# compare NAME SOURCE COMPILER BEGINS: does not compare ends, because a jump ends
+# calls in different ways. A wrong depth would show in later calls.
 compare()
 {
 	name=$1 source=$2 compiler=$3 begins=$4

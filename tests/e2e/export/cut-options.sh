@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec cut: what it prints, its files, and mistakes. What is in a cut is the
-# matter of trace/cut.sh.
+# perfrec cut: its output, its files, and its errors. trace/cut.sh tests the
+# content of a cut.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -69,7 +69,7 @@ expect_eq 'compressed' "$("$check" --text packed.pftrace)" \
 [ "$("$check" --json packed.pftrace | jq .bundles)" -gt 0 ] ||
 	fail 'it is not compressed'
 
-# What it says of itself; of an open side nothing.
+# The range that a cut states about itself; an open side is missing.
 for sides in '--from=0s --to=1us 0ns..1000ns' '--from=1us --to=1h 1000ns..3600000000000ns' \
 	'--from=1us 1000ns..' '--to=1us ..1000ns'; do
 	# shellcheck disable=SC2086 # words
@@ -81,7 +81,7 @@ for sides in '--from=0s --to=1us 0ns..1000ns' '--from=1us --to=1h 1000ns..360000
 	expect_match about '^perfrec\.cut_of$' '^perfrec\.cut_origin_ns'
 done
 
-# Around calls. Which of the three of slow() takes longest is not known.
+# Around calls. Any of the three calls of slow() may be the longest.
 longest=$("$PERFREC" export --to csv --calls data |
 	awk -F, '/"slow"/ && $5 > most { most = $5 } END { print most }')
 run "$PERFREC" cut --slowest slow --margin 0s -o slow.pftrace data
@@ -107,7 +107,7 @@ expect_match out 'in 1 range of data from 0s to '
 run "$PERFREC" cut --slowest slow:3 --from 100s -o none.pftrace data
 expect_says 1 "--from '100s': 'data' ends before that"
 run "$PERFREC" cut --slowest slow:3 --to 1ns --margin 0s -o first.pftrace data
-expect_says 1 "--slowest 'slow:3': there is no such call; perfrec find 'slow' lists"
+expect_says 1 "--slowest 'slow:3': no call matches; perfrec find 'slow' lists"
 
 # Mistakes on the command line.
 run "$PERFREC" cut -o no.pftrace data
@@ -142,7 +142,7 @@ fi
 run "$PERFREC" cut --slowest lefa -o no.pftrace data
 expect_says 1 "--slowest 'lefa': no function of the trace matches: did you mean 'leaf'?"
 run "$PERFREC" cut --around 'leaf > 1h' -o no.pftrace data
-expect_says 1 "--around 'leaf > 1h': there is no such call; perfrec find 'leaf' lists"
+expect_says 1 "--around 'leaf > 1h': no call matches; perfrec find 'leaf' lists"
 run "$PERFREC" cut --from 1h -o no.pftrace data
 expect_says 1 "--from '1h': 'data' ends before that: give a time from 0s to "
 run "$PERFREC" cut --from 0s --thread call -o no.pftrace data

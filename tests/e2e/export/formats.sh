@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec export: each format is read back, by its own tool where Debian has it
-# and by a strict parser, and says the same as perfrec report --json: calls by
-# function and totals. Names that are hostile to what shows them are in each.
-# perfrec dump says the same, too.
+# perfrec export: the test reads each format, with the format's own tool where
+# Debian has it and with a strict parser. Each has the calls by function and the
+# totals of perfrec report --json, and names that could harm a viewer. perfrec
+# dump also agrees.
 . "$TOP/tests/e2e/lib.sh"
 need jq python3 sqlite3 callgrind_annotate
 
@@ -30,7 +30,7 @@ read_back()
 	python3 "$TOP/tests/e2e/lib/read_export.py" "$@" ||
 		fail "$* is not as it must be"
 }
-# Calls by name; what is dynamic has its own name in the trace.
+# Calls by name; dynamic events have their own names in the trace.
 json report.json '.functions[] | select(.calls > 0) |
 	"\(.calls)\t\(.name)"' | grep -v 'dynamic$' | sort >wanted
 expect_eq 'functions that are told' "$(wc -l <wanted)" 14
@@ -105,7 +105,7 @@ expect_eq 'total of flamegraph.pl' "$(sed -n \
 export_to callgrind
 expect_eq 'total of callgrind' "$(callgrind_annotate callgrind |
 	awk '/PROGRAM TOTALS/ { gsub(",", "", $1); print $1 }')" "$sum"
-# A call is no time: what is seen of these does not hang on the clock.
+# A number of calls is no time, so these figures do not depend on the clock.
 export_to callgrind --value calls
 callgrind_annotate --inclusive=yes --threshold=100 callgrind >annotated ||
 	fail 'callgrind_annotate'

@@ -40,7 +40,7 @@ expect_eq '--function and --depth' \
 	'outer();|outer();|leaf();|'
 expect_eq '--min-duration' "$(text --min-duration 1h)" ''
 expect_eq 'a thread by its name' "$(text --thread calls | wc -l)" 17
-# What is as long as the longest call of leaf() is in its callers, too.
+# Calls as long as the longest call of leaf() are also in its callers.
 "$PERFREC" export --to csv --calls data >calls.csv
 longest=$(awk -F, '/"leaf"/ && $5 > most { most = $5 } END { print most }' calls.csv)
 expect_eq '--min-duration of csv' \
@@ -59,7 +59,7 @@ for command in replay dump 'export --to chrome'; do
 	[ ! -s out ] || fail "it writes $(cat out)"
 done
 run "$PERFREC" export --to svg data
-expect_says 2 'a format, which is folded, flamechart, flamegraph, chrome, speedscope, firefox, callgrind or csv'
+expect_says 2 'a format, which is folded, flamechart, flamegraph, chrome, speedscope, firefox, callgrind, csv or parquet'
 run "$PERFREC" export data
 expect_says 2 'give --to and a format: folded, flamechart'
 run "$PERFREC" export --to folded --value heat data

@@ -28,7 +28,7 @@ same()
 	[ "$(wc -l <out)" -gt 3 ] || fail "$*: few stacks"
 	sed 's/^.*;//' out | awk '{ value = $NF; sub(/ [0-9]*$/, ""); sum[$0] += value }
 		END { for (name in sum) print name, sum[name] }' | sort >folded
-	# Of export, the end of a range is --until.
+	# export calls the end of a range --until.
 	"$PERFREC" report --json $(echo "$*" | sed 's/--until/--to/') data |
 		jq -r ".functions[] | select(.$key > 0) | \"\(.name) \(.$key)\"" |
 		sort >report

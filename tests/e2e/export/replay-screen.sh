@@ -23,7 +23,7 @@ SOURCE
 run "$PERFREC" record -q --alloc=off -o short ./calls
 run "$PERFREC" record -q --alloc=off --on-full=block -o long ./calls 2000000
 screens=0
-# Each screen has a server of its own: one that ends is there for a while.
+# Each screen has a server of its own, because an ending server stays for a while.
 terminal()
 {
 	tmux -f /dev/null -S "$PWD/tmux$screens" "$@"
@@ -68,7 +68,7 @@ terminal send-keys C-c
 shows 'status 130$'
 expect_no_match screen 'perfrec: '
 
-# The one line that head takes is all that is seen.
+# head takes one line, and the screen shows no other.
 on_screen 80 "$PERFREC replay long | head -n 1"
 shows '^status 0$'
 expect_eq 'lines before a reader that has enough' "$(grep -c . screen)" 2

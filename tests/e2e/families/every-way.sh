@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# All the ways in which a program makes another: fork while threads run, exec
-# chains, vfork, posix_spawn, system, popen. Each process has the calls that
-# an independent count has, and the images of a process are linked.
+# All ways in which a program starts another: fork while threads run, exec chains,
+# vfork, posix_spawn, system, popen. An independent count finds the same calls in
+# each process, and the trace links the images of a process.
 . "$TOP/tests/e2e/lib.sh"
 
 prog families/family

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A child that has exited before the collector meets it has not called exec().
+# A child that exits before the collector sees it has not called exec().
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq

@@ -19,14 +19,14 @@ void only_here(void) { __asm__ volatile(""); }
 SOURCE
 gcc -O1 -g -finstrument-functions -shared -fPIC -o libonly.so only.c ||
 	fail 'cannot compile only.c'
-# ./$prog DIR: three threads; two children, of which one has a child and the
-# other a root of its own. Each of the four processes and three threads calls
-# only_here() 100 times, makes a file DIR/up.N, and waits for DIR/go.
+# ./$prog DIR: three threads; two children: one has a child, and the other a root
+# of its own. Each of the four processes and three threads calls only_here() 100
+# times, makes a file DIR/up.N, and waits for DIR/go.
 build $prog -D_GNU_SOURCE -L. -lonly -lpthread -Wl,-rpath,'$ORIGIN' \
 	<"$TOP/tests/progs/families/contained.c"
 mkdir inside
 
-# enter: into namespaces; what it needs lies in a tmpfs that we cannot see.
+# enter: into namespaces; its files lie in a tmpfs that the test cannot see.
 cat >enter <<'SCRIPT'
 mount -t tmpfs none inside && cp "$1" libonly.so inside && shift &&
 	exec env "$@"
@@ -56,9 +56,9 @@ ids()
 	done | sort -n
 }
 
-# first_of NAME, last_of NAME: of its processes, the one that no other of them
-# has forked, and one that has forked no other. Ids come round again: they say
-# nothing about age.
+# first_of NAME, last_of NAME: a process with NAME whose parent has another name,
+# and one without a child of that name. Ids are reused, so they say nothing about
+# age.
 family()
 {
 	ps -C "$1" -o pid=,ppid=

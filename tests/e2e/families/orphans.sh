@@ -8,9 +8,9 @@
 trap ': >go; [ -z "$collector" ] || kill -KILL $collector' EXIT
 
 # ./orphan STEPS: a process for each letter, which forks the next one and ends:
-# "f" calls leaf() 10 times first, "s" calls nothing, "d" does as daemon(3).
-# What comes behind the letters is the last one: it makes ./up when its parent is
-# gone, waits until ./go is there, calls leaf() 1,000 times, and makes ./done.
+# "f" calls leaf() 10 times first, "s" calls nothing, "d" does as daemon(3). The
+# last process comes after the letters: it makes ./up when its parent has ended,
+# waits for ./go, calls leaf() 1,000 times, and makes ./done.
 prog families/orphan
 
 spans()
@@ -36,8 +36,8 @@ for steps in f s d fS dd sff fsssf; do
 	rm -f go done
 	rm -rf data/*
 	preload ./orphan $steps
-	# All that have recorded are gone, and so is what the collector had of
-	# them.
+	# All recorded processes have ended, and the collector has freed their
+	# state.
 	wait_for 60 state_is waiting
 	: >go
 	wait_for 60 is_over
@@ -91,10 +91,13 @@ expect_status 3
 expect_eq 'followed' "$(spans record)" 1010
 
 # A signal ends the following in good order.
-rm -f go done
+rm -f go done up
 "$PERFREC" record --follow -o record ./orphan fd 2>err &
 perfrec=$!
 wait_for 60 grep -q 'has ended; recording goes on' err
+# The last process makes it when its parent has ended. Until then perfrec may find
+# both of them.
+wait_for 60 test -e up
 kill -INT $perfrec
 wait $perfrec
 expect_eq 'status' $? 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that starts another one with an environment of its own (env -i,
-# clearenv(), an LD_PRELOAD for another library) lost it without a word. What it
-# starts is recorded, by each form of exec and posix_spawn, from each place from
-# which they may be called, and runs as without perfrec.
+# A program that started another one with an environment of its own (env -i,
+# clearenv(), an LD_PRELOAD for another library) lost it without a message. The
+# started program is recorded, for each form of exec and posix_spawn, from each
+# place that may call them, and runs as without perfrec.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 prog families/starts
@@ -23,7 +23,7 @@ expect_eq 'children that ran' "$(grep -c '^started$' out)" "$(./starts ways)"
 expect_eq 'other lines' "$(grep -vc '^started$' out)" 0
 expect_eq 'calls in children' "$(calls data started)" "$(./starts ways)"
 
-# What perfrec adds takes no room of what fits without.
+# The variables of perfrec take no room from the largest possible environment.
 ./starts largest >plain.out
 run "$PERFREC" record -q --cpu=off -o data -- ./starts largest
 expect_match out bytes
@@ -34,8 +34,8 @@ run "$PERFREC" record -q --cpu=off -o data -- ./starts maps 20
 expect_status 0
 expect_match err '^0$'
 
-# env, in some of its forms. PERFREC_DISABLE, or the option, leaves all as it
-# was given.
+# Some forms of env. PERFREC_DISABLE, or the option, leaves the environment
+# unchanged.
 build_calls
 given()
 {

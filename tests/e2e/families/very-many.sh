@@ -86,7 +86,7 @@ try()
 	exec 6>&-
 	wait $kids
 	expect_eq 'status of the program' $? 7
-	# Their ends are found, too.
+	# The collector also finds their ends.
 	wait_for 60 has_summary kids
 	expect_eq 'spans, lost, processes' "$(json data/kids-*/summary.json '
 		[([.functions[] | select(.name == "leaf") | .calls] | add),

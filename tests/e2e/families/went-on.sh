@@ -8,7 +8,7 @@
 need jq
 trap ': >go' EXIT
 
-# names WHAT: of those that went on, in one line.
+# names WHAT: of the processes that went on, in one line.
 names()
 {
 	json record/summary.json '[.went_on[].name] | sort | join(" ")'

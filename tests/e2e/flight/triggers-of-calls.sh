@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Slow calls that are planted in a program with threads fire their triggers,
-# each once, in whatever way they end; one that does not end fires while it is
-# open. What the daemon logs for debugging says what has fired.
+# Slow calls in a program with threads fire their triggers, each once, whichever
+# way they end; a call that does not end fires while it is open. The debug log of
+# the daemon has a line for each trigger that fires.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 
@@ -18,7 +18,7 @@ has_fired()
 	grep -q "trigger '.*$1" collect.log
 }
 
-# flight TRIGGER...: a daemon with them.
+# flight TRIGGER...: starts a daemon with the triggers.
 flight()
 {
 	for trigger; do
@@ -90,7 +90,7 @@ expect_eq 'threads' "$(sed -n 's/.* of thread \([0-9]*\) .*/\1/p' collect.log |
 	sort -u | wc -l)" 4
 rm -rf data
 
-# --- one that hangs, in a library that is loaded late
+# --- a call that hangs, in a library that is loaded late
 cat >late.c <<'SOURCE'
 #include <fcntl.h>
 #include <unistd.h>
@@ -126,7 +126,7 @@ stop_daemon
 expect_eq 'while it hung, and when it ended' "$(fired "call 'stuck'")" 2
 rm -rf data
 
-# --- relative to what is usual
+# --- relative to the p99
 build usual <<'SOURCE'
 #include <time.h>
 #include <unistd.h>

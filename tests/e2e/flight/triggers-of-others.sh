@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Counters, annotations, signals and crashes fire their triggers, and what
-# nothing matches is told. What the daemon logs for debugging says what has
-# fired.
+# Counters, annotations, signals and crashes fire their triggers, and a trigger
+# that matches nothing causes a message. The debug log of the daemon has a line
+# for each trigger that fires.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -89,7 +89,7 @@ wait_for 60 has_fired 'USR1'
 exec 3>&-
 wait $waits
 
-# --- crashes, and what is none
+# --- crashes, and ends that are no crash
 build dies <<'SOURCE'
 #include <signal.h>
 #include <stdlib.h>

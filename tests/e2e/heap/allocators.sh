@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: sixteen threads allocate with each allocator
 #
 # Sixteen threads that allocate and free each other's blocks, on glibc's
 # allocator and with jemalloc and tcmalloc beneath: every block is seen.

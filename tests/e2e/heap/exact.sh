@@ -12,7 +12,7 @@ prog heap/known
 run "$PERFREC" record -q --alloc=exact -o data -- ./known
 expect_status 0
 
-# What main() and elsewhere() have is libc's: pthread_create() and the like.
+# Blocks of main() and elsewhere() belong to libc: pthread_create() and the like.
 profile_stacks data/heap.pb.gz | grep -v ' main$' >got
 cat >want <<'WANT'
 1 10000000 0 0 main;big
@@ -55,7 +55,7 @@ for count in double_frees late_frees implied_frees dropped_allocs \
 	dropped_frees untracked_blocks odd_heap_records; do
 	expect_eq "$count" "$(json data/summary.json ".totals.$count")" 0
 done
-# The child has freed one that its parent had allocated.
+# The child has freed a block of its parent.
 [ "$(json data/summary.json .totals.inherited_frees)" -ge 1 ] ||
 	fail "no inherited free"
 

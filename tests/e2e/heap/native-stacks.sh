@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Exact allocations of a program without hooks have native stacks: those of
-# samples, scaled to totals that stay exact, in use and at the peak, too; the
-# files say so. A forked child has its own. Where spans tell the stack, nothing
-# is scaled.
+# samples, scaled to totals that stay exact, also in use and at the peak. The files
+# say so. A forked child has its own stacks. Where spans show the stack, perfrec
+# scales nothing.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/stacks.sh"
 need gcc jq protoc
@@ -22,7 +22,7 @@ near()
 		fail "$1: $2, not within $4 % of $3"
 }
 
-# row FILE FUNCTION COLUMN: of all stacks that end with it.
+# row FILE FUNCTION COLUMN: the sum over all stacks that end with FUNCTION.
 row()
 {
 	profile_stacks "$1" | awk -v end="$2" -v column="$3" \
@@ -67,7 +67,7 @@ expect_eq 'stays, by spans' "$(row spans.data/heap.pb.gz stays 4)" 4000000
 expect_eq 'stacks where spans are' \
 	"$(json spans.data/summary.json .totals.sampled_alloc_stacks)" 0
 
-# A program with few blocks has stacks, too: 200 of 24 bytes.
+# A program with few blocks also has stacks: 200 blocks of 24 bytes.
 cat >few.c <<'SOURCE'
 #include <stdlib.h>
 #define LEAK(name)                                     \
@@ -90,12 +90,12 @@ SOURCE
 gcc -O1 -fno-builtin -o few few.c || fail 'cannot compile few.c'
 run "$PERFREC" record -q --cpu=off --alloc=exact -o few.data -- ./few
 expect_status 0
-# Some 40 stacks of them: 60 % off would be one run of 7,000.
+# About 40 stacks each: one run in 7,000 would be 60 % off.
 near 'even' "$(row few.data/heap.pb.gz even 4)" 2400 85
 near 'odd' "$(row few.data/heap.pb.gz odd 4)" 2400 85
 
-# The block that makes the peak has its stack at the peak. Where what was in
-# use then has none, but all that was allocated has, there is a row for it.
+# The block that makes the peak has its stack at the peak. If the blocks in use at
+# the peak have no stack, but the allocated blocks have, there is a row for them.
 cat >peak.c <<'SOURCE'
 #include <stdlib.h>
 __attribute__((noinline)) static void big(void)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: records each of its programs twice
 #
 # Functions that allocate call each other, and perfrec counts each block once. The
 # programs print their own counts.

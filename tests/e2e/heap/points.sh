@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What is in use at chosen points of a run, by snapshots that perfrec ctl flush
-# asks for, is what an independent count says there.
+# Blocks in use at chosen points of a run, by snapshots of perfrec ctl flush, equal
+# an independent count at these points.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/alloc.sh"
 need jq od

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: records five real programs
 #
 # Real programs allocate as an independent count says, to the byte: SQLite,
 # Lua, sort, xmllint and a C++ program, as they are installed, without any

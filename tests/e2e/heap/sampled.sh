@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: records exact counts and samples of the same programs
 #
-# Estimates of sampled allocations against exact counts of the same program.
-# Which blocks are sampled is random: with T bytes between samples and N bytes
-# allocated in small blocks the standard error is about sqrt(N * T), as N / T
-# samples of T bytes each say it. Six of these is once in a billion runs.
+# Estimates of sampled allocations, compared with exact counts of the same program.
+# Sampling is random: with T bytes between samples and N bytes allocated in small
+# blocks, the standard error is about sqrt(N * T), because N / T samples stand for
+# T bytes each. An error of six times that occurs once in a billion runs.
 . "$TOP/tests/e2e/lib.sh"
 need jq awk
 
@@ -53,7 +54,7 @@ near()
 	}' || fail "$1 is $2, exactly $3: too far for samples every $4 bytes"
 }
 
-# Not so often that samples could wait for the sampler in vain: 32 MiB of them.
+# Few enough samples for the sampler to keep up: 32 MiB of them.
 for period in 16384 65536; do
 	run "$PERFREC" record -q --on-full block --cpu=off \
 		--alloc=sampled:$period -o data ./keeps
@@ -74,7 +75,7 @@ done
 expect_eq 'lines are known' "$(json heap.json '[.functions[] |
 	select(.name == "keep") | .file | sub(".*/"; "")] | unique[0]')" keeps.c
 
-# The defaults, of programs without hooks and with them.
+# The defaults for programs without hooks and with hooks.
 run "$PERFREC" record -q --cpu=off -o data ./keeps
 "$PERFREC" report --view heap --json data >heap.json || fail 'no heap'
 expect_eq 'period' "$(json heap.json .period)" 524288

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Heap profiles while a program runs: by `perfrec ctl flush`, with exactly what
-# is in use then, and by --snapshot-interval; and one of a program without
+# Heap profiles while a program runs: by `perfrec ctl flush`, with exactly the
+# blocks that are in use then, and by --snapshot-interval; and of a program without
 # hooks, whose blocks are sampled.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/stacks.sh"
@@ -84,8 +84,8 @@ profile_stacks data/heap.pb.gz | grep -q '^15 10500 14 9500 main;step$' ||
 	fail "heap.pb.gz is not that of the end"
 
 # --- sampled ------------------------------------------------------------------
-# So much that the estimate is within a tenth, but for one time in many billion:
-# 8 MiB / 4 KiB = 2048 samples each.
+# With 8 MiB / 4 KiB = 2048 samples each, the estimate is within a tenth, except
+# once in many billion runs.
 cat >plain.c <<'SOURCE'
 #include <stdlib.h>
 static void *volatile last;
@@ -108,19 +108,19 @@ int main(void)
 }
 SOURCE
 gcc -O1 -g -fno-builtin -o plain plain.c || fail "cannot compile plain.c"
-# On a busy machine stacks may come faster than they can be unwound: these blocks
-# are below [unknown], which the summary says.
-for _ in 1 2 3 4 5 6 7 8; do
-	rm -rf sampled
-	run "$PERFREC" record -q --alloc=sampled:4K -o sampled -- ./plain
-	expect_status 0
-	[ "$(json sampled/summary.json .totals.lost_alloc_stacks)" -ne 0 ] || break
-done
+run "$PERFREC" record -q --alloc=sampled:4K -o sampled -- ./plain
+expect_status 0
 profile_stacks sampled/heap.pb.gz >got
+# Stacks may come faster than they can be unwound. Their blocks have their own
+# function, with [unknown] for its callers: no block is missing.
+if [ "$(json sampled/summary.json .totals.lost_alloc_stacks)" -eq 0 ]; then
+	! grep -q '\[unknown\]' got || fail "lost stacks not counted: $(cat got)"
+fi
 for want in 'keep 3' 'keep 4' 'keep 1' 'drop 1' 'drop 2'; do
 	column=${want#* }
-	sum=$(awk -v n="$column" -v name="main;${want% *}" \
-		'index($0, name) { s += $n } END { printf "%.0f", s }' got)
+	sum=$(awk -v n="$column" -v name=";${want% *}" \
+		'substr($0, length($0) - length(name) + 1) == name { s += $n }
+		END { printf "%.0f", s }' got)
 	[ $((column % 2)) -eq 1 ] || sum=$((sum / 1000))
 	if [ "$sum" -lt 27000 ] || [ "$sum" -gt 33000 ]; then
 		fail "estimate '$want' is $sum, of 30000: $(cat got)"

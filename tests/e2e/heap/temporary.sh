@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Temporary blocks of a program without hooks: the heap view says as many as
-# the summary, of an exact recording; of a sampled one, where nothing is known
-# of them, neither says any.
+# Temporary blocks of a program without hooks: in an exact recording, the heap view
+# has the number of the summary. In a sampled one, which cannot know them, neither
+# has a number.
 . "$TOP/tests/e2e/lib.sh"
 need gcc jq
 

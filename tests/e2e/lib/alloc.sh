@@ -19,10 +19,10 @@ counted()
 		}'
 }
 
-# same_memory NAME COMMAND...: record it, with $input, $options, and $beneath
-# (libraries to preload behind the counter); its output and its status stay
-# what they are without perfrec, and every number is the counter's. The
-# recording stays in ./data. NAME is what the kernel calls the program.
+# same_memory NAME COMMAND...: records it, with $input, $options, and $beneath
+# (libraries to preload after the counter). Its output and status are the same as
+# without perfrec, and every number equals the counter's. The recording stays in
+# ./data. NAME is the kernel's name of the program.
 input=/dev/null options='' beneath=''
 same_memory()
 {

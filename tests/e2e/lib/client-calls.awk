@@ -3,11 +3,11 @@
 # client-calls.awk - reads the output of `strace -f -y --decode-pids=comm`, and
 # prints a line "THREAD CALL OBJECT FLAGS" for each kind of system call that the
 # main thread and the drain workers of perfrec-collect made on a descriptor or a
-# path which a client may have chosen, once the collector listened. Variables: pid,
-# of the collector; own, the folder that it works in.
+# path that a client may have chosen, once the collector listened. Variables: pid,
+# of the collector; own, its working folder.
 #
 # OBJECT: "/proc/PID/NAME" of another process; "memfd", "pidfd" and "socket",
-# whoever made them; "file", all others but the collector's own. FLAGS: those that
+# of any maker; "file", all others but the collector's own. FLAGS: the flags that
 # keep the call from waiting; "O_PATH" also for a descriptor opened so. "-": none.
 
 BEGIN {
@@ -77,7 +77,7 @@ function first_path(call, arguments, base, path)
 	return base "/" path
 }
 
-# What the thread @who has done: @call with @arguments, which returned @result.
+# Takes a call of the thread @who: @call with @arguments, which returned @result.
 function take(who, call, arguments, result, first, flags, object)
 {
 	first = arguments + 0
@@ -90,7 +90,8 @@ function take(who, call, arguments, result, first, flags, object)
 		is_path[result + 0] = is_path[first]
 	if (call == "close")
 		delete is_path[first]
-	if (call == "write" && arguments ~ /listening on/)
+	# A daemon, and the collector of `perfrec record`.
+	if (call == "write" && arguments ~ /listening on/ || call == "accept4")
 		listens = 1
 	object = first_path(call, arguments)
 	if (call ~ /^process_vm_|^pidfd_/)

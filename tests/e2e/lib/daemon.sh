@@ -5,17 +5,20 @@
 
 SHIM=$O/libperfrec_preload.so
 collector=
+daemon_nice=
 trap '[ -z "$collector" ] || kill -KILL $collector' EXIT
 
 # start_daemon OPTION...: in $collector, and listening. It records every call and
-# takes no samples, unless OPTIONs say otherwise.
+# takes no samples, unless OPTIONs say otherwise. With daemon_nice it has precedence,
+# if that is permitted: what it cannot know of a thread that ends before it gets a CPU.
 start_daemon()
 {
 	daemon_options=$*
 	rm -rf data
 	: >collect.log
-	"$O/perfrec-collect" -o data --overhead off --cpu off --sched off "$@" \
-		2>collect.log &
+	# shellcheck disable=SC2086 # no word, or several
+	$daemon_nice "$O/perfrec-collect" -o data --overhead off --cpu off \
+		--sched off "$@" 2>collect.log &
 	collector=$!
 	wait_for 60 grep -q 'listening on' collect.log
 }
@@ -30,9 +33,9 @@ stop_daemon()
 	[ $status -eq 0 ] || fail "perfrec-collect: status $status"
 }
 
-# elsewhere COMMAND...: with a daemon of its own, which has the options of the last
-# one, in a folder of its own. A time that seems long is held against what it takes
-# there: other load is the same for both. False: it has failed.
+# elsewhere COMMAND...: runs it with a daemon of its own, which has the options of
+# the last one, in a folder of its own. Tests compare a long time with the time of
+# this run: other load is the same for both. Returns false if COMMAND failed.
 elsewhere()
 {
 	mkdir elsewhere

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# random-calls.awk - a program of random functions, in C, or in C++ with
-# -v exceptions=1: inlined into each other or not, recursive, in tail
-# calls, left by longjmp, or by an exception. -v seed=N says which.
-# What it calls depends on nothing but the seed. At most 4,000 calls.
+# random-calls.awk - writes a program of random functions, in C, or in C++ with
+# -v exceptions=1: inlined into each other or not, recursive, in tail calls, left
+# by longjmp, or by an exception. Its calls depend on -v seed=N only. At most 4,000
+# calls.
 
 function pick(n) { return int(rand() * n) }
 

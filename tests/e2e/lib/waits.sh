@@ -14,7 +14,7 @@ perf_permitted()
 }
 
 # waits_record DIR PROGRAM ARGUMENT...: records PROGRAM of tests/progs/waits with
-# the options in $options; what is true of it is in ./out.
+# the options in $options; ./out gets the truth about it.
 waits_record()
 {
 	dir=$1
@@ -42,9 +42,9 @@ waits_agree()
 	waits_are_true "$@" || fail "$1: it is not as the program says"
 }
 
-# overloaded: more threads want a CPU than there are, so looks of the program at
-# its own time take longer than the bounds allow, and a collector may get no CPU
-# for seconds. What it then misses is counted, but not to the last switch.
+# overloaded: true if more threads want a CPU than there are CPUs. Then the
+# program measures its own time later than the bounds allow, and a collector may
+# have no CPU for seconds. It counts the lost switches, but not all of them.
 overloaded()
 {
 	[ "$(cut -d. -f1 /proc/loadavg)" -gt "$(nproc)" ]

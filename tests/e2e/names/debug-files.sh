@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A stripped program gets names and source lines from its debug file; what is
-# wrong with debug information, or with the process that reads it, costs lines
-# and nothing else.
+# A stripped program gets names and source lines from its debug file. Errors in
+# debug information, or in the process that reads it, cost only lines.
 . "$TOP/tests/e2e/lib.sh"
 need objcopy strip jq gzip
 

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 SOURCE
 gcc -O1 -o host host.c || fail 'gcc host.c'
 
-# figures: spans, allocations, and blocks that are left.
+# figures: spans, allocations, and remaining blocks.
 figures()
 {
 	json "$1/summary.json" '.totals | "\(.spans) \(.allocs) \(.live_blocks)"'

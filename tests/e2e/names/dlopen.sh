@@ -34,7 +34,7 @@ plugin()
 mkdir plugins
 plugin alpha
 plugin beta
-# The one that opens others is a plugin itself, and knows where they are.
+# The loader is a plugin itself, and knows the folder of the other plugins.
 gcc -O1 -g -fPIC -shared -finstrument-functions -o plugins/loader.so \
 	-Wl,--enable-new-dtags '-Wl,-rpath,$ORIGIN' -x c - <<'SOURCE' ||
 #include <dlfcn.h>

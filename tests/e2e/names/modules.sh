@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Which module a function is of: one name in two, programs at fixed addresses,
+# The modules of functions: one name in two modules, programs at fixed addresses,
 # other namespaces of the linker, programs without a linker, strange paths.
 . "$TOP/tests/e2e/lib.sh"
 
@@ -63,8 +63,8 @@ recorded ./both <<'EXPECTED'
 3 same libtwo.so
 EXPECTED
 
-# Hooks in a program at a fixed address may name a library's function by the
-# program's own entry for it.
+# Hooks in a program at a fixed address may name a library's function by the entry
+# for it in the program.
 build fixed -no-pie -fno-pie -L. -lone -ltwo "-Wl,-rpath,$PWD" <<'SOURCE'
 void one(void);
 void two(void);
@@ -119,7 +119,7 @@ for flag in -static -static-pie; do
 	expect_eq "output of $flag" "$(cat out)" 45
 done
 
-# What it is loaded into, but cannot record.
+# A program that loads the library but cannot be recorded.
 if command -v musl-gcc >/dev/null; then
 	gcc -c -O1 -finstrument-functions calls.c -o calls.o &&
 		printf '%s\n' 'void __cyg_profile_func_enter(void) {}' \

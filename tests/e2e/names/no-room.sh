@@ -26,13 +26,13 @@ grep -q 'no room for names since 20.*Z: it may have 256 MiB' list ||
 exec 3>&-
 wait $recorder
 expect_eq 'status' $? 7
-grep -q 'many: names that the program told (.*) take 128 MiB' err ||
+grep -q 'many: names that the program sent (.*) take 128 MiB' err ||
 	fail "$(cat err)"
 unkept=$(json many/summary.json .totals.unkept_names)
 [ "$unkept" -gt 1000 ] || fail "unkept names: $unkept"
 "$PERFREC" report many >report
 grep -q 'unnamed .*a new name found no room' report || fail "$(cat report)"
-# What symbol tables say still has room.
+# Names from symbol tables still have room.
 expect_eq 'functions' \
 	"$(json many/summary.json '[.functions[].name] | sort | join(" ")')" \
 	'main set_text tell'

@@ -55,7 +55,7 @@ counts_of()
 		echo "begin $begun"
 		echo "end $ended"
 	} | sort >expected
-	# Which constructor ran how often is up to the other thread.
+	# The other thread determines how often each constructor ran.
 	awk '$1 ~ /_(begin|end)$/ { sub(".*_", "", $1); n[$1] += $2; next }
 		{ print } END { for (name in n) print name, n[name] }' got |
 		sort >summed

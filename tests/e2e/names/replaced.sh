@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Files that are rebuilt or deleted while they are in use: what is recorded
-# has the names it had when it was loaded, or none and a reason, but never
-# those of the new file.
+# Files that are rebuilt or deleted while they are in use: recorded functions have
+# the names of the loaded file, or none and a reason, but never those of the new
+# file.
 . "$TOP/tests/e2e/lib.sh"
 
-# library NAME FILE: NAME_work() calls NAME_leaf() as often as it is told.
+# library NAME FILE: NAME_work(N) calls NAME_leaf() N times.
 library()
 {
 	sed "s/NAME/$1/g" <<-'SOURCE' |

@@ -44,7 +44,8 @@ expect_no_match err 'its functions have no names'
 json data/summary.json '.functions[] | .name + " " + .module' >names
 expect_match names '^first .*/plugin[.]so$' '^second .*/plugin[.]so$' \
 	'^third .*/plugin[.]so$' '^fourth /' '^fifth .*/last[.]so$'
-# What is not exported is not in memory: module and address, and a reason.
+# Only exported names are in memory. Other functions have module, address and a
+# reason.
 expect_match err 'plugin[.]so.* static functions, has no names' \
 	'last[.]so.* static functions, has no names'
 expect_match names '^plugin[.]so[+]0x' '^last[.]so[+]0x' '^[0-9]+[+]0x'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What all allocations of a program cost, no state of a function holds back. So
-# they are sampled with --overhead, unless somebody asks for all.
+# States of functions cannot reduce the cost of allocations. So --overhead samples
+# them, unless the user asks for all.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 build blocks <<'SOURCE'

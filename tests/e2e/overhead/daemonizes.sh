@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The process that said hello has ended, and its child goes on, as a service
-# does: functions of what the child loads later are connected, counted and
+# The process that said hello has ended, and its child runs on, as a service does:
+# functions of libraries that the child loads later are connected, counted and
 # switched off, and all its text is restored. A grandchild keeps a library that
-# the child unloads: its text is restored, too.
+# the child unloads: its text is restored as well.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -124,8 +124,8 @@ wait_for 60 grep -q child out.service
 child=$(awk '$1 == "child" { print $2 }' out.service)
 wait_for 60 differs "$child" plug.so
 step unload
-# The program tells of it when it next loads something. Its child has it still;
-# what lies at its address now has its state.
+# The program reports the unloading with its next load. Its child still has the
+# library; the new library at that address has its state.
 step 'load other'
 wait_for 60 differs "$service" other.so
 differs "$child" plug.so || fail "the library of the child was let go"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A library of an entry build that a forked child loads is recorded in that child,
-# also where another child has another one at the same address. What was lost
-# before that is told; so is a library that went before it could be connected.
+# also if another child has another library at the same address. The summary
+# counts libraries that were connected late or unloaded before they could be.
 . "$TOP/tests/e2e/lib.sh"
 need gcc jq
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A function that calls itself, and jumps to its exit hook, gets another state
-# at each instruction of a call, in each way from one state to another. What
-# calls and follows it stays where it belongs. (Each seventh instruction;
-# STRIDE=1 tries all.)
+# A function that calls itself, and jumps to its exit hook, gets another state at
+# each instruction of a call, in each way from one state to another. Its callers
+# and the calls after it keep their places. (Each seventh instruction; STRIDE=1
+# tries all.)
 # timeout: 600
+# long: steps through calls one instruction at a time
 . "$TOP/tests/e2e/lib.sh"
 need jq
 [ "$(uname -m)" = x86_64 ] || skip "not an x86-64"
@@ -93,7 +94,7 @@ for name in one_call mark; do
 		sort -u | wc -l)
 	expect_eq "depths of $name" "$depths" 1
 done
-# Each is below the one that called it.
+# Each call is below its caller.
 awk '
 $1 == "B" && $6 == "one_call" { base = $5; open = 1 }
 $1 == "E" && $6 == "one_call" { open = 0 }

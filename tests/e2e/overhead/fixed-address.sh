@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: builds with each compiler for several addresses
 #
 # Programs at a fixed address, with little room below and with data of any size
 # above, are recorded and counted from their first call on: entry builds and

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program one of whose files makes whoever opens or reads it wait (FUSE) costs
-# only itself: others are asked and changed as before, and the recording of it
-# ends.
+# A program with a file that blocks every process that opens or reads it (FUSE)
+# harms only itself: perfrec lists and changes other programs as before, and the
+# recording of this one ends.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -74,13 +74,13 @@ is_set()
 		out)" "$2"
 }
 is_set --count counted
-# On a busy machine the first has its answer by now: it waits 5 seconds for it.
+# On a busy machine the first request may have its answer: it waits for 5 seconds.
 wait $first && fail "what could not be read was listed: $(cat out.first)"
 grep -q 'lets nobody read' out.first || fail "$(cat out.first)"
 is_set --span span
 
-# Only a helper waits for ever, and nobody for it: the program can end, another one
-# can be stopped, and all their threads end.
+# Only a helper waits for ever, and no thread waits for the helper: the program can
+# end, another one can be stopped, and all their threads end.
 exec 8>&-
 wait $holds
 wait_for 60 sh -c 'ls data/holds-*/summary.json >/dev/null 2>&1'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A daemon is killed while functions of a program, and of its child, are off or
-# are being switched: perfrec-keeper restores their text, and they run on. Also
-# if the keeper was killed before: then there is another one. A child that was
-# forked a moment before is restored, too.
+# are being switched: perfrec-keeper restores their text, and they run on. This
+# also holds if the keeper was killed before, because the daemon starts another,
+# and for a child that was forked a moment before.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 . "$TOP/tests/e2e/lib/forks.sh"
@@ -83,7 +83,7 @@ kill_daemon
 wait $flips
 end_well
 
-# In good order nothing is left, and nobody is.
+# A normal end leaves no file and no process.
 start_daemon
 start_forks
 switch --off '*'

@@ -46,7 +46,7 @@ parent=$(awk '$1 == "parent" { print $2 }' out.forks)
 child=$(awk '$1 == "child" { print $2 }' out.forks)
 run "$PERFREC" ctl -o data functions --off '*'
 expect_status 0
-# The collector may not have met the child yet.
+# The collector may not have seen the child yet.
 differs()
 {
 	! "$O/tests/tools/text_same" "$1" forks >/dev/null

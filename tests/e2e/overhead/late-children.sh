@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Children that the collector has not heard of when recording stops, or when it
-# is killed: they do not find its socket. Their functions are off, so they record
-# nothing, and are restored all the same. What is forked later has a parent that
-# is restored.
+# Children that the collector does not know when recording stops, or when it is
+# killed: they do not find its socket. Their functions are off, so they record
+# nothing, and are restored all the same. Children that are forked later have a
+# parent that is restored.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 mkdir run
@@ -62,7 +62,7 @@ forked()
 start()
 {
 	start_daemon
-	# Else the line of the program before is found, and this one has not begun.
+	# Old files would show the line of the last program before this one starts.
 	rm -f input out.forker
 	mkfifo input
 	preload ./forker <input >out.forker 2>err.forker &

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A function that is inlined in the program and in a library which is loaded later:
-# what was asked for holds for its part in the library, too.
+# A function is inlined in the program and in a library that is loaded later: its
+# state also holds for its part in the library.
 . "$TOP/tests/e2e/lib.sh"
 need g++ jq
 cat >shared.h <<'SOURCE'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# --overhead: what is tiny and called often is muted, what takes long is not, and
-# the next recording begins with what this one has learned. `ctl forget` drops
-# that; --no-cache neither reads nor writes it; a damaged file is no harm.
+# --overhead: tiny functions that are called often are muted, long ones are not,
+# and the next recording starts with the learned states. `ctl forget` drops them;
+# --no-cache neither reads nor writes them; a damaged file is no harm.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 export XDG_CACHE_HOME="$PWD/cache"
@@ -94,7 +94,7 @@ expect_eq 'forgotten' "$(json out .forgotten)" 0
 run "$PERFREC" ctl forget busy
 expect_error 2 'forget is for all programs'
 
-# Whatever lies there in place of the file, nobody waits for it or believes it.
+# Other files under that name neither block perfrec nor count.
 name=$(basename "$file")
 for kind in empty random other-version large folder fifo zeros unreadable; do
 	rm -rf cache/perfrec/*

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: builds with each linker
 #
 # Each linker makes other calls, notes, tables and stubs. Entry builds and calls
 # builds of all of them are recorded and counted from their first call on.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A pattern that matches nothing is most likely spelled wrong: the recording says
-# so, unless it matches in some program of it.
+# A pattern that matches nothing is most likely misspelled: the recording has a
+# note, unless the pattern matches in some program of it.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 prog overhead/busy

@@ -31,7 +31,7 @@ spans()
 	json data/summary.json .totals.spans
 }
 
-# EIO is what the kernel says; EACCES, EFAULT and 0 bytes are what it might.
+# The kernel returns EIO; EACCES, EFAULT and 0 bytes are possible.
 for error in 5 13 14 0; do
 	record_refused $error busy --count leaf
 	expect_eq 'calls of leaf' "$(calls_of leaf)" 400000
@@ -40,8 +40,8 @@ for error in 5 13 14 0; do
 done
 record_refused 5 busy --exclude leaf
 expect_eq 'spans of the others' "$(spans)" $((4 * 1973 + 9))
-# In each of four threads one call may be under way whenever a function is left
-# out or comes back: it is neither recorded nor counted.
+# Each of four threads may have a call under way when a function is left out or
+# comes back: such a call is neither recorded nor counted.
 record_refused 5 busy --overhead 5%
 missing=$((4 * $(json data/summary.json .totals.state_changes)))
 calls=$(calls_of leaf)
@@ -50,7 +50,7 @@ calls=$(calls_of leaf)
 
 # An entry build has no hooks before its text is written.
 record_refused 5 entry --count leaf
-expect_match err 'Of entry builds nothing was recorded \(6 functions\)'
+expect_match err 'No function of entry builds was recorded \(6 functions\)'
 expect_eq 'spans of an entry build' "$(spans)" 0
 
 # From the second write on, which is in the middle of connecting; and later.
@@ -64,7 +64,7 @@ for from in 2 3; do
 		expect_match err '1 function could not be changed: the kernel refuses to write'
 done
 
-# While functions go off and on: none is left on by half, and the program runs.
+# While functions go off and on: none stays half on, and the program runs.
 mkfifo input
 REFUSE_FROM=30 LD_PRELOAD=$O/tests/progs/librefuse_writes_preload.so \
 	"$PERFREC" record -o data -- ./busy 0 <input >rounds 2>err.recorder &

@@ -55,7 +55,7 @@ for how in plain undumpable; do
 	exec 9>input
 	wait_for 60 test -s out.child
 	child=$(cat out.child)
-	# Only root may look at one that is undumpable.
+	# Only root may read the memory of an undumpable process.
 	if [ $how = plain ] || [ "$(id -u)" -eq 0 ]; then
 		"$O/tests/tools/text_same" "$child" forker &&
 			fail "$how: no text was patched"

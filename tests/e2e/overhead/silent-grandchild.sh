@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A process of which nothing is known but that it is there has text that was
-# changed for its parent, which has ended: a library that no other process has
-# loaded. That text is restored, too, although another process has more to
-# restore.
+# A process that never recorded has text that was changed for its parent, which has
+# ended: a library that no other process has loaded. The collector restores that
+# text as well, although another process has more text to restore.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq

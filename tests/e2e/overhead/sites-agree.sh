@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
+# long: compiles programs in many ways
 #
 # Every site that perfrec would change agrees with a witness: programs of many
-# shapes, built by gcc and clang in many ways, run with a library that writes
-# down which instruction called a hook for which function. Each call that was
-# seen must be a site of the plan, with that function among its own, and nothing
-# is refused.
+# shapes, built by gcc and clang in many ways, run with a library that logs which
+# instruction called a hook for which function. Each such call must be a site of
+# the plan, with that function among its functions, and the plan refuses nothing.
 
 . "$TOP/tests/e2e/lib.sh"
 need awk g++
@@ -60,7 +60,7 @@ agrees()
 	compiles "$@" && links "$*" "$@"
 }
 
-# every COMPILER: in each way. What only the linker does needs no other object.
+# every COMPILER: in each way. Ways that differ in linking share their objects.
 every()
 {
 	for level in -O0 -O1 -Os -O3; do

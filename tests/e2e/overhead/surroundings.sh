@@ -40,7 +40,7 @@ has_output()
 ends()
 {
 	for pid in $(pgrep -x "$build"); do
-		# Whoever may not see that may not see the text.
+		# A process whose exe is hidden hides its text as well.
 		[ "$(readlink /proc/$pid/exe)" = "$PWD/$build" ] || continue
 		"$O/tests/tools/text_same" "$pid" "$PWD" ||
 			fail "$1: text has changed"
@@ -56,6 +56,8 @@ ends()
 # two children.
 counted()
 {
+	# So that a failure says what the recordings know of it.
+	jq -c '.notes, (.totals | with_entries(select(.value != 0)))' "$2"/summary.json
 	expect_eq "$1: calls of leaf" "$(jq -s '[.[].functions[] |
 		select(.name == "leaf") | .calls] | add' "$2"/summary.json)" 30001
 	expect_no_match err 'could not|cannot'
@@ -95,7 +97,7 @@ fi
 row 'as nobody' none '' $nobody
 row 'as nobody, undumpable' exec-undumpable '' $nobody
 
-# A daemon of root, for a program of nobody that nobody can read.
+# A daemon of root, and a program of nobody with a file that only nobody can read.
 mkdir -m 755 run
 export XDG_RUNTIME_DIR="$PWD/run"
 chmod 711 calls entry

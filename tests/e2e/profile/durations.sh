@@ -8,9 +8,9 @@
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-# ./planted: three threads and a child call even() and uneven(), of which 1 in 20
-# calls is slow. Writes "NAME CALLS" and for median, p99 and maximum what lies
-# inside of calls, and around them.
+# ./planted: three threads and a child call even() and uneven(); 1 in 20 calls is
+# slow. Writes "NAME CALLS", and the median, p99 and maximum measured inside and
+# around the calls.
 build planted -pthread <<'SOURCE'
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -253,7 +253,7 @@ for key in median p99 max; do
 	expect_error 1 "--sort: 'old' does not know how long single calls took"
 done
 
-# Of calls that were only counted nothing is known; the others are all there.
+# Calls that were only counted have no durations; all others have.
 "$PERFREC" record -q --count even -o counted ./planted >measured || fail "status $?"
 expect_eq 'those that were recorded' "$(json counted/summary.json '[.functions[] |
 	select(.name == "even" and .recorded > 0) |

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec ctl flush writes the profile as of now: of threads that have ended,
-# and of those that go on, with what is open. It does not disturb the one that
-# is written at the end.
+# perfrec ctl flush writes the profile of the run so far: of ended threads, and of
+# running ones with their open calls. It does not disturb the profile at the end.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/profile.sh"
 need protoc jq

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Times of functions are without what perfrec took in them, in the summary and
-# in profiles; as they were measured they are there, too. Calls that were only
-# counted are exact, in both.
+# Times of functions exclude the time that perfrec took in them, in the summary and
+# in profiles; measured times are there as well. Calls that were only counted are
+# exact, in both.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/profile.sh"
 need protoc jq strings

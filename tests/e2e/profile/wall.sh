@@ -53,7 +53,7 @@ expect_match profile.tsv '^640	[0-9]+	leaf\(long\)	' \
 	'^640	[0-9]+	long twice<long>\(long\)	' \
 	'^2001	[0-9]+	deep\(int\)	'
 profile_text data/wall.pb.gz >text
-# protoc prints what it does not know as numbers.
+# protoc prints unknown fields as numbers.
 expect_no_match text '^ *[0-9]+[: ]'
 expect_match text '"perfrec [0-9.]+"' '"command: ./many"' \
 	'"/[^"]*many.cc"' '"[0-9a-f]{40}"' 'has_line_numbers: true' \

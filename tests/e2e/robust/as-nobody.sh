@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# As a user who has nothing: no home, no $XDG_RUNTIME_DIR, no folder of its own
-# but the one that it records into. Where it may not write, it is told.
+# As a user who has nothing: no home, no $XDG_RUNTIME_DIR, and no folder except the
+# one for the recording. A message names folders that the user may not write.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
 need jq setpriv

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# As root, also as root of a user namespace only: all that is recorded is whole.
+# As root, also as root of a user namespace only: recordings are complete.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
 need jq

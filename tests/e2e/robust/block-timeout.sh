@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --block-timeout reaches the collector of perfrec record, and is in the summary.
-# An honest recording never comes to it. What happens then is in
-# tests/shim/test_lying.c.
+# An honest recording never reaches the limit; tests/shim/test_lying.c tests the
+# effect.
 . "$TOP/tests/e2e/lib.sh"
 build_calls
 run "$PERFREC" record -q --on-full block --ring-size 64K --block-timeout 100ms \

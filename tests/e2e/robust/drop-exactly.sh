@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The smallest ring and a collector that is stopped again and again, in drop
-# mode: for each thread, what was recorded and what was dropped is together
-# what an independent count says, nesting is intact, and the losses are in the
-# trace.
+# The smallest ring and a collector that is stopped again and again, in drop mode:
+# for each thread, recorded and dropped spans add up to an independent count,
+# nesting is intact, and the losses are in the trace.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 

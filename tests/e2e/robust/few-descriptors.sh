@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A collector that has no more descriptors, as others have connected and say
-# nothing, cannot look at the children that a program forks. That was taken for
-# a lie of the program ("a slot names a process not its own"), whose recording
-# ended. Now these children wait until files are closed, and nothing is lost.
+# A collector without free descriptors, because others have connected and say
+# nothing, cannot inspect the children that a program forks. It took that for a
+# lie of the program ("a slot names a process not its own"), and ended the
+# recording. Now these children wait until files are closed, and nothing is lost.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq

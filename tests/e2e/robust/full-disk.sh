@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A disk that is full: the program ends as it would have, what was written is
-# intact, and one line, however many files it hits, names them and the way out.
-# Who records a program that succeeds learns it from the exit status, too.
+# A full disk: the program ends as usual, the written part is intact, and one line,
+# for any number of files, names them and the way out. If the program succeeds, the
+# exit status also reports the error.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 
@@ -34,8 +34,8 @@ for compress in --compress=off --compress; do
 	rm -rf disk/data
 done
 
-# With --keep last the disk has less than the trace may have: it gives up what is
-# old, and goes on to the end.
+# With --keep last the disk is smaller than the limit of the trace: the trace drops
+# its oldest part, and continues to the end.
 run timeout 100 "$PERFREC" record -q --compress=off --alloc=off --cpu=off \
 	-o disk/data --max-size 8M --keep last ./calls 3000000 7
 expect_status 7
@@ -47,7 +47,7 @@ expect_eq 'trace_stopped' \
 	fail 'next to nothing was kept'
 rm -rf disk/data
 
-# A limit that nobody has set is called by what it is. Raw from here on: calls of
+# The message about a default limit explains the limit. Raw from here on: calls of
 # equal lengths, as some machines have them, are a 50th compressed.
 run timeout 100 "$PERFREC" record -q --compress=off -o disk/data ./calls 3000000 7
 expect_status 7

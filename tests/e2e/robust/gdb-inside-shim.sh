@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Whoever unwinds a stack from inside the shim finds the callers, at each
-# instruction: the shim had no unwind tables but for a few functions. gdb steps
-# through the hooks and all that wraps a function of libc, in C and in
-# assembly. As stepping aborts restartable sequences, it comes by their abort
-# handlers and the ways without them, too.
+# gdb unwinds to the callers from each instruction of the shim: few of its
+# functions had unwind tables. gdb steps through the hooks and all wrappers of
+# libc functions, in C and in assembly. Stepping aborts restartable sequences, so
+# it also passes their abort handlers and the ways without them.
 . "$TOP/tests/e2e/lib.sh"
 need gdb
 [ "$(uname -m)" = x86_64 ] || skip 'knows the flags of x86-64 only'
@@ -13,7 +12,7 @@ need gdb
 # -z now: finish would take what ld.so resolves lazily for its function.
 prog robust/steps
 
-# 8 slots, so that no time goes into stepping through many of them.
+# 8 slots, so that gdb does not step through many of them.
 run env PERFREC_SLOTS=8 timeout 150 "$PERFREC" record -q -o data \
 	gdb -nx -batch -x "$TOP/tests/e2e/lib/gdb_steps.py" ./steps
 if ! grep -q '^functions:' out; then

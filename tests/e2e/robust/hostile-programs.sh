@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs that lie, scribble, flood or say nothing, beside one that is good:
-# each has a clear line in the log, the good one is recorded to the last call,
-# and the collector neither grows nor ends.
+# Programs that lie, scribble, flood or say nothing, beside a good one: each causes
+# a clear line in the log, the good one is recorded to the last call, and the
+# collector neither grows nor ends.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 
@@ -98,7 +98,7 @@ expect_eq "spans of the good program" \
 for trace in data/*/trace.pftrace; do
 	"$O/tests/tools/trace_check" "$trace" || fail "$trace is broken"
 done
-# Each line says of whom, and what is wrong; and each program has one.
+# Each line names the program and the fault; and each program has one.
 sed -n "/recording '\|listening/d; s/^perfrec-collect: warning: //p" \
 	collect.log >complaints
 grep -Ev '^(refused program with pid [0-9]+|recording of .* \(pid [0-9]+, thread -?[0-9]+\) ends|.* \(pid [0-9]+\) was not recorded): [a-z]' \

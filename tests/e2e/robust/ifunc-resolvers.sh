@@ -3,8 +3,8 @@
 #
 # Resolvers of IFUNC symbols run while the dynamic linker still relocates: those
 # of a library before the shim is relocated, those of the program before there
-# is thread-local storage. With hooks in them, and malloc(), they do what they
-# do without perfrec; their calls are not recorded, all others are.
+# is thread-local storage. With hooks and malloc() they behave as without perfrec.
+# Their calls are not recorded, all others are.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 

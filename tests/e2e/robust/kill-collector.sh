@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The collector is killed, or stopped and continued, at random moments, also
-# during hello: the program goes on and ends as it would have, and a collector
-# that goes on ends its recordings well. Prints the longest time in which a
-# thread of the program got nowhere: meant to be below 200 ms, but other load
-# on the machine counts too, so that only what no load explains is a failure.
+# The collector is killed, or stopped and continued, at random moments, also during
+# hello: the program runs on and ends as usual, and a continued collector completes
+# its recordings. Prints the longest time in which a thread of the program made no
+# progress. It should be below 200 ms, but other load on the machine counts as
+# well, so only a time that load cannot explain is a failure.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 
 seed=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
 echo "seed $seed"
 calls=2000000
-# So long a program waits when the collector is stopped before its hello.
+# A program waits this long if the collector is stopped before its hello.
 export PERFREC_DEADLINE_MS=2000
 
 # random LESS_THAN: a number in $number

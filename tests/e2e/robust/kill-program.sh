@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# kill -9 at 200 random moments, those before main() among them: every call
-# that had ended, as the program itself could still say, is in the trace with
-# its own end, and what was open is closed when the program died.
+# kill -9 at 200 random moments, also before main(): every call that the program
+# itself saw end is in the trace with its own end, and the trace closes open calls
+# at the death of the program.
 # timeout: 600
+# long: kills 200 programs
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 
@@ -11,31 +12,35 @@ seed=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
 echo "seed $seed"
 progs=$O/tests/progs
 
-# An end that comes before the death of its thread was written by the program.
+# An END before the death of its thread was recorded by the program. At the time
+# of the death the trace closes open calls. If the kernel did not report when a
+# thread died (its events were lost on a busy machine), the trace takes the time
+# of the thread's last record, so a recorded END may have that time as well. The
+# last column counts such an END.
 cat >ended.awk <<'AWK'
 $6 == "run" && $1 == "E" { death[$3] = $4 }
 $6 == "work" && $1 == "E" { ends[$3]++; at[$3, ends[$3]] = $4 }
 END {
 	for (tid in ends) {
-		n = ends[tid]
-		if (at[tid, n] >= death[tid])
-			n--
-		print tid, n
+		open = at[tid, ends[tid]] >= death[tid]
+		print tid, ends[tid] - open, ends[tid]
 	}
 }
 AWK
 
-# judge TRACE RUN WITNESSED: all of that run's calls are in it.
+# judge TRACE RUN WITNESSED: the trace has all calls of that run. Threads whose
+# last END may belong to an open call are added to the file unsure.
 judge()
 {
 	"$O/tests/tools/trace_check" --dump "$1" >dump ||
 		fail "run $2: a rule is broken in $1"
 	awk -f ended.awk dump >ends
 	awk -v run="$2" '
-	NR == FNR { ends[$1] = $2; next }
-	$1 == run && ends[$3] + 0 < $4 {
-		print "thread " $3 ": " ends[$3] + 0 " of " $4; bad = 1
+	NR == FNR { ends[$1] = $2; most[$1] = $3; next }
+	$1 == run && most[$3] + 0 < $4 {
+		print "thread " $3 ": " most[$3] + 0 " of " $4; bad = 1
 	}
+	$1 == run && ends[$3] + 0 < $4 { print run, $3 >>"unsure" }
 	END { exit bad }' ends "$3" || fail "run $2: calls are missing in $1"
 }
 
@@ -67,3 +72,6 @@ for run in $(seq 10); do
 	total=$((total + $(awk '{ n += $4 } END { print n + 0 }' witnessed)))
 done
 [ $total -gt 0 ] || fail 'nothing was witnessed'
+# A collector that loses the last record of a thread does so in most runs.
+unsure=$(awk '{ print $1 }' unsure 2>/dev/null | uniq | wc -l)
+[ "$unsure" -le 3 ] || fail "the last call is missing in $unsure runs"

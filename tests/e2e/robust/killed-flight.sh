@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A flight recorder is killed while it writes snapshots: those that have their
-# names are whole, and what is not finished is removed, by perfrec record when it
-# sees that, and by perfrec report --repair. KILLS is how often.
+# A flight recorder is killed while it writes snapshots: snapshots with their final
+# names are whole, and perfrec record, if it sees that, and perfrec report --repair
+# remove unfinished ones. KILLS is the number of rounds.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -87,7 +87,7 @@ for kill in $(seq "${KILLS:-4}"); do
 	touch stop
 	wait $program || fail "the program: status $?"
 	echo "killed after 0.0$random s: $(hidden) not finished"
-	# What a collector leaves that has run out of luck.
+	# The rest of a collector that died at the worst moment.
 	if [ "$kill" = 1 ]; then
 		mkdir -p "$data/snapshots/.0077-101500-call.new"
 		echo x >"$data/snapshots/.0077-101500-call.new/trace.pftrace"
@@ -113,7 +113,7 @@ for kill in $(seq "${KILLS:-4}"); do
 	expect_no_match err removed
 done
 
-# --- what somebody else has put there stays
+# --- files of another owner stay
 mkdir "$data/snapshots/.0078-101500-call.new"
 echo mine >"$data/snapshots/.0078-101500-call.new/notes"
 run "$PERFREC" report --repair "$data"
@@ -122,6 +122,7 @@ expect_eq 'notes' "$(cat "$data/snapshots/.0078-101500-call.new/notes")" mine
 
 # --- perfrec record tidies up itself
 rm -f stop
+: >err
 "$PERFREC" record --flight --margin 1ms -o rec ./calls 2>err &
 recorder=$!
 data=rec
@@ -133,10 +134,14 @@ is_recorded()
 wait_for 60 is_recorded
 "$PERFREC" ctl -o rec snapshot >/dev/null || fail 'a snapshot'
 mkdir rec/snapshots/.0099-101500-call.new
+mkdir rec/.push
+echo '{' >rec/.push/.123-4
 kill -KILL "$("$PERFREC" ctl -o rec list --json | jq .collector.pid)"
 wait_for 60 test -s err
 touch stop
 wait $recorder && fail 'status 0'
-expect_match err 'removed 1 snapshot of' 'there are only the snapshots'
+expect_match err 'removed 1 snapshot of' 'removed 1 window of' \
+	'it has only the snapshots'
+rmdir rec/.push || fail 'the window is still there'
 expect_eq 'left' "$(hidden)" 0
 check_whole

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 3000
+# long: repairs the trace of each killed collector
 #
 # Collectors and programs are killed when their traces have random sizes: trace and
-# index agree up to their ends, and the next command repairs and says what is
-# missing. KILLS is how often; make check-kill does it 100 times.
+# index agree up to their ends, and the next command repairs them and names the
+# missing parts. KILLS is the number of rounds; make check-kill makes 100.
 . "$TOP/tests/e2e/lib.sh"
 need python3
 

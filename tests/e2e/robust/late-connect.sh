@@ -79,7 +79,7 @@ record()
 
 record entry
 expect_eq 'entry build: early, unconnected, spans' "$figures" '0 1 0'
-expect_match out 'lost +1 program of an entry build that did not wait until its functions were connected'
+expect_match out 'lost +1 program of an entry build started before its functions were connected'
 expect_no_match out 'excluded'
 
 # All of its calls are recorded, by hooks that it has.
@@ -89,4 +89,4 @@ expect_no_match out 'early|lost  *1'
 
 record entry --exclude leaf
 expect_eq 'with --exclude: early, unconnected, spans' "$figures" '1 1 0'
-expect_match out 'early +1 program that did not wait until the collector knew what is excluded'
+expect_match out 'early +1 program started before the collector knew the excluded functions'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A collector that takes long to find out what is excluded holds a program for no
-# longer than the deadline. What the program records of excluded functions until
-# then is left out of everything, counted and said.
+# A collector that needs long to find the excluded functions delays a program no
+# longer than the deadline. Spans of excluded functions before that are left out of
+# all files, counted and reported.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -45,7 +45,7 @@ record()
 	stop_daemon
 	folder=$(echo data/calls-*)
 }
-# figures: programs that did not wait, spans that were left out, and others.
+# figures: programs that did not wait, spans that were left out, and other spans.
 figures()
 {
 	json "$folder/summary.json" \
@@ -62,11 +62,11 @@ expect_eq 'functions' \
 	"$(json "$folder/summary.json" '[.functions[].name] | sort | join(" ")')" \
 	'main work'
 run "$PERFREC" report "$folder"
-expect_match out 'early +1 program that did not wait until the collector knew what is excluded'
+expect_match out 'early +1 program started before the collector knew the excluded functions'
 expect_match out 'left out +10 spans of excluded functions, which the program had recorded'
 "$O/tests/tools/trace_check" "$folder/trace.pftrace" >check.log ||
 	fail "$(cat check.log)"
 
-# Who is given the time waits, and records none of them.
+# With enough time the program waits, and records none of them.
 record 60000
 expect_eq 'with all the time: early, left out, spans' "$(figures)" '0 0 2'

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that sets RLIMIT_AS, as su and sudo do through pam_limits, or locks
-# its memory, and then forks: its child needs a slot of its own. What room the
-# limit leaves is kept. A limit that does not bind, root's own of locked memory,
-# takes none; one that does leaves little, and the summary says why.
+# A program sets RLIMIT_AS, as su and sudo do through pam_limits, or locks its
+# memory, and then forks: its child needs a slot of its own. perfrec leaves the
+# program the room that the limit permits. A limit without effect, such as root's
+# limit of locked memory, costs no slots. A tight limit leaves few, and the summary
+# says why.
 . "$TOP/tests/e2e/lib.sh"
 
 prog robust/limits
@@ -20,8 +21,8 @@ for limit in -1 512 -2 -3; do
 	done
 done
 
-# No room at all: the thread that asks keeps its slot, or gets one. The child has
-# none, and the reason is told.
+# No room at all: the thread that sets the limit keeps its slot, or gets one. The
+# child has none, and the summary says why.
 for when in early late; do
 	run timeout 200 "$PERFREC" record -o data ./limits 0 $when
 	expect_status 0
@@ -30,8 +31,8 @@ for when in early late; do
 	expect_match err '1 span of threads that have no slot: the program set RLIMIT_AS'
 done
 
-# Nor may a limit of locked memory that binds be felt as another error than
-# ENOMEM, or take slots silently.
+# A tight limit of locked memory must cause no other error than ENOMEM, and must
+# not take slots without a message.
 build locks <<'SOURCE'
 #include <errno.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Limits of the shell that perfrec is started in are the collector's and its
-# helpers', too: it works below them, or says which one is to be raised.
+# The collector and its helpers inherit the limits of the shell that starts perfrec:
+# recording works, or a line names the limit to raise.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
 need jq
 build_calls
-# below LIMIT REGEX: works, or the line matches; "" for REGEX: it works. What is
-# said goes through a pipe: a file has a limit, too.
+# below LIMIT REGEX: recording works, or the line matches; "" for REGEX: it works.
+# Messages go through a pipe, because the limit also holds for a file.
 below()
 {
 	set -- "$1" "$2" sh -c "(ulimit $1 || exit 99; exec \"\$@\") 2>&1 |
@@ -39,7 +39,7 @@ below '-f 100' 'ulimit -f'
 below '-c 0' ''
 below '-l 0' ''
 
-# Processes and threads: not of root, who has no limit of them.
+# Processes and threads: as another user than root, whom the limit does not bind.
 if [ "$(id -u)" = 0 ]; then
 	need setpriv prlimit
 	cat >nobody.sh <<-'SCRIPT'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# 5,000 short threads, 64 at a time: each one's calls, name and end are in
-# the trace, but for what is told: there are 4,096 slots, and while a busy
-# machine does not let the collector run, none of them comes free.
+# 5,000 short threads, 64 at a time: the trace has the calls, name and end of each,
+# except for reported losses. There are 4,096 slots, and none becomes free while a
+# busy machine does not let the collector run.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# In 64 MB of memory, which a control group allows: a small program is recorded
-# whole. Of one whose rings alone are larger, the program itself is as ever;
-# its recording is whole, or a line says that it is not.
+# In a control group with 64 MB of memory: a small program is recorded whole. A
+# program whose rings alone are larger runs as usual; its recording is whole, or a
+# line says that it is not.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
 need jq

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# An allocation of the collector fails, once, in one of its threads, or all of
-# them fail from some number on. The program does not notice, and the daemon ends
-# when it is told to. What is lost is said;
-# what a drain worker can do a moment later is not lost. (A worker that had no
-# memory for its list of programs never looked at the new one: the program waited
-# in block mode, and the daemon did not end. And members of summary.json were left
-# out without a word.)
+# An allocation of the collector fails, once, in one of its threads, or all fail
+# from some number on. The program does not notice, and the daemon ends on request.
+# Messages report losses, and a drain worker loses nothing that it can do a moment
+# later. (A worker without memory for its list of programs never visited the new
+# one: the program waited in block mode, and the daemon did not end. And
+# summary.json lacked members without a message.)
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -117,7 +116,7 @@ failing()
 	end_failing "$@"
 }
 
-# members: the names of those that each summary has.
+# members: the names of the members of each summary.
 members()
 {
 	jq -c '[., .totals, .cost, .settings | keys]' data/calls-*/summary.json
@@ -189,3 +188,46 @@ for at in 1 10 20 30 40 45 50 55 60 65 70; do
 	[ $? -eq 0 ] || [ -s err ] || fail "record, from $at on: no word"
 	rm -rf recorded
 done
+
+# The program itself is recorded, or the summary says why it is not. (A program
+# whose connection found no memory was in no line.)
+unset FAIL_REST
+for at in $(seq 60 110); do
+	FAIL_THREAD=perfrec-collect FAIL_AT=$at LD_PRELOAD=$PWD/libfail.so \
+		"$PERFREC" record -q -o recorded -- ./calls >out 2>err
+	status=$?
+	if [ ! -s err ]; then
+		program_ended "record, $at" $status
+		expect_eq "spans of record, $at" \
+			"$(json recorded/summary.json .totals.spans)" 5001
+	fi
+	rm -rf recorded
+done
+
+# A snapshot keeps every rule, or it is said that it is not whole. (It lacked
+# threads, and why.json said that nothing was missing.)
+whole=0
+for at in $(seq 1 7 120); do
+	rm -f go
+	FAIL_THREAD=perfrec-flight FAIL_AT=$at LD_PRELOAD=$PWD/libfail.so \
+		"$PERFREC" record -q --flight --margin 1ms \
+		--trigger 'leaf > 1ns' -o recorded -- ./calls >out 2>err &
+	program=$!
+	wait_for 60 grep -q -E 'snapshot' err
+	: >go
+	wait $program
+	program_ended "flight, $at" $?
+	program=
+	if ! grep -q 'emory' err; then
+		for one in recorded/snapshots/*/trace.pftrace; do
+			"$O/tests/tools/trace_check" "$one" ||
+				fail "flight, $at: a rule is broken, and no word"
+		done
+		whole=$((whole + 1))
+	elif grep -q 'is not whole' err; then
+		cat recorded/snapshots/*/why.json >why
+		expect_match why 'Parts that found no memory: [1-9]'
+	fi
+	rm -rf recorded
+done
+[ $whole -lt 18 ] || fail 'no allocation of the snapshot mattered'

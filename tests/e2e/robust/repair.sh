@@ -51,7 +51,7 @@ as_measured()
 		fail "a corrected duration is longer than the raw one"
 }
 
-# listing DIR: what is in it.
+# listing DIR: its files.
 listing()
 {
 	(cd "$1" && sha256sum -- *)
@@ -168,7 +168,7 @@ for dir in whole whole-z; do
 	"$PERFREC" report --repair cut >out 2>err || fail "$(cat err)"
 	run "$PERFREC" report --json --from 0ns cut
 	expect_status 0
-	expect_match err "warning: 'cut/trace.pftrace' ends in [0-9]* bytes of half a packet, as its collector was killed"
+	expect_match err "warning: 'cut/trace.pftrace' ends in [0-9]* bytes of half a packet, because its collector was killed"
 done
 
 # --- damaged inside: one note says so, without a word of half a packet ---
@@ -193,7 +193,7 @@ expect_status 1
 expect_match err "lost/summary.json' is damaged, move it away"
 expect_no_match err 'nothing to repair'
 
-# --- what is no trace ---
+# --- folders without a trace ---
 mkdir empty other
 : >empty/trace.pftrace
 echo 'no trace' >other/trace.pftrace
@@ -237,7 +237,7 @@ for options in '' '--compress'; do
 	wait $perfrec
 	expect_eq "status of record $options" $? 1
 	expect_match err.record 'perfrec-collect was killed by signal 9' \
-		"'killed' is not complete: its trace holds.*report --repair killed"
+		"'killed' is not complete: its trace ends there.*report --repair killed"
 	run "$PERFREC" report --json killed
 	expect_status 0
 	[ "$(json out .totals.threads)" -gt 1 ] || fail 'no threads'

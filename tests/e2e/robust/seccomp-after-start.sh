@@ -16,7 +16,7 @@ prog robust/filtered
 ./filtered >plain
 grep -qx filter plain || skip 'no seccomp filter can be set here'
 
-# What main() records, each early thread, and each late one: 2, 3 and 2.
+# Spans of main(), of each early thread, and of each late one: 2, 3 and 2.
 for mode in '' raw; do
 	run timeout 200 "$PERFREC" record -q --alloc=off --cpu=off -o data \
 		./filtered $mode
@@ -31,6 +31,6 @@ for mode in '' raw; do
 		"\(.threads) threads, \(.spans) spans, " +
 		"\(.unslotted_spans) without a slot"')" "$expected"
 done
-# Where calls are lost, it says by whom.
+# The report names the threads that lost calls.
 "$PERFREC" report data >report || fail 'no report'
 expect_match report 'spans of threads that have no slot: the kernel refused'

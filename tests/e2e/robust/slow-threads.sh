@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Threads that make a call now and then: what they have filled of their rings
-# does not stay in memory, and no call is lost. Half of them are in a forked
-# child. The program itself looks how much memory of the arena it has touched,
-# and goes on until that is half of what its threads wrote, at most. It gives up
-# before their rings have been written once: from then on it could not be more.
+# Threads that make a call now and then: the filled parts of their rings do not stay
+# in memory, and no call is lost. Half of them are in a forked child. The program
+# itself measures how much memory of the arena it has touched, and ends when that is
+# at most half the bytes that its threads wrote. It gives up before their rings have
+# been written once: after that it could not be more.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 

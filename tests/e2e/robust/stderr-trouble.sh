@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the shim has to say must not hurt a program that never writes to its
-# stderr: a file that may not grow, a pipe that nobody reads or that is full.
+# Messages of the shim must not hurt a program that never writes to its stderr: a
+# file that may not grow, a pipe without a reader, a full pipe.
 . "$TOP/tests/e2e/lib.sh"
 
 build_calls

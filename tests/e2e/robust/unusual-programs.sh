@@ -46,7 +46,7 @@ if gcc -fsanitize=address -o probe probe.c 2>/dev/null && ./probe; then
 	expect_eq 'spans of an ASan program' \
 		"$(json data/summary.json .totals.spans)" 1001
 	check
-	# It still finds what it is there for.
+	# AddressSanitizer still finds the overflow.
 	run "$PERFREC" record -q -o data ./asan overflow
 	expect_match err 'heap-buffer-overflow'
 	check
@@ -54,7 +54,7 @@ else
 	echo 'no AddressSanitizer here'
 fi
 
-# ThreadSanitizer's allocates before it is ready for calls of others.
+# ThreadSanitizer allocates before other libraries may call it.
 if gcc -fsanitize=thread -o probe probe.c 2>/dev/null && ./probe; then
 	build tsan -fsanitize=thread -pthread <<-'SOURCE'
 	#include <stdio.h>

@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tools that walk through a process' memory find little of ours to walk
-# through: valgrind's leak check read 16 GiB, and took a minute. What they
-# report is as without perfrec: valgrind's leaks with their callers, and dumps
-# by gcore.
+# Tools that scan the memory of a process find little memory of perfrec: valgrind's
+# leak check read 16 GiB, and took a minute. Their reports are the same as without
+# perfrec: valgrind's leaks with their callers, and dumps by gcore.
 . "$TOP/tests/e2e/lib.sh"
 
 prog robust/leaks

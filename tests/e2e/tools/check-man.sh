@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# scripts/check-man.sh finds nothing wrong in the man pages, and finds each
-# thing that is made wrong in a copy of them.
+# scripts/check-man.sh finds no error in the man pages, and finds each error that
+# the test makes in a copy.
 . "$TOP/tests/e2e/lib.sh"
 need groff
 
@@ -17,7 +17,7 @@ check
 expect_status 0
 [ ! -s out ] || fail "of the pages as they are: $(cat out)"
 
-# wrong PAGE SED REGEX: as PAGE is after SED, REGEX is what is said of it.
+# wrong PAGE SED REGEX: the message about PAGE after SED matches REGEX.
 wrong()
 {
 	cp "$TOP/docs/man/$1" docs/man
@@ -29,7 +29,7 @@ wrong()
 	cp "$TOP/docs/man/$1" docs/man
 }
 # A range that is missing, or another.
-wrong perfrec.1 's/deep, from 1 to 65535:/deep:/' \
+wrong perfrec.1 's/deep, from 1 to 65535\./deep./' \
 	'perfrec record: --depth: the range is missing: "from 1 to 65535"'
 wrong perfrec-collect.1 's/from 512 to 60K/from 512 to 61K/' \
 	"perfrec-collect: --stack-size: 'from 512 to 61K' is not its range"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The counting library that perfrec is compared with counts what it should:
-# threads, a signal handler, constructors and destructors, fork, exec, a
-# library opened later, and kill -9.
+# The counting library of the tests counts right: threads, a
+# signal handler, constructors and destructors, fork, exec, a library opened later,
+# and kill -9.
 . "$TOP/tests/e2e/lib.sh"
 need gcc nm
 

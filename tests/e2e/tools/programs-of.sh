@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# tests/real/programs-of.sh finds what it is there to find: it passes programs
-# with threads, children and destructors of threads, and fails when the trace
-# has another tree, another number of calls, or there is nothing to compare.
+# tests/real/programs-of.sh finds errors: it passes programs with threads, children
+# and destructors of threads, and fails when the trace has another tree, another
+# number of calls, or there is nothing to compare.
 . "$TOP/tests/e2e/lib.sh"
 need gcc nm jq
 
@@ -64,7 +64,7 @@ fake()
 	chmod +x fake/tests/tools/trace_check
 }
 
-# As many calls of each function, but the first two slices the other way round.
+# The same number of calls of each function, but the first two slices swapped.
 fake 'awk '\''/^B .* thread$/ { sub(/thread$/, "outer"); swapped = 1; print; next }
 	swapped && /^B .* outer$/ { sub(/outer$/, "thread"); swapped = 0 }
 	{ print }'\'

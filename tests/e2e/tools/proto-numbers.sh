@@ -7,9 +7,11 @@
 
 run "$TOP/scripts/check-proto-numbers.sh"
 expect_status 0
-run "$TOP/scripts/check-proto-numbers.sh" "$TOP/proto/profile.proto" \
-	"$TOP/tests/golden/profile-numbers.tsv"
-expect_status 0
+for proto in profile push otlp; do
+	run "$TOP/scripts/check-proto-numbers.sh" "$TOP/proto/$proto.proto" \
+		"$TOP/tests/golden/$proto-numbers.tsv"
+	expect_status 0
+done
 
 proto=$TOP/proto/perfetto_trace.proto
 wrong()

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: reads each of many random ranges twice
 #
-# perfrec cut and find by the index: packet by packet, and call by call, what they
-# give without it, in random ranges, of recordings that have all that a trace can have, with several extents:
-# raw and compressed, with switches, samples and blocks of memory; with calls left
-# out; of contexts; and with an index that is cut short, damaged, or of another trace.
-# (trace/index has one whose collector was killed, and a part of an index.)
+# perfrec cut and find by the index return the same as without it, packet by packet
+# and call by call: in random ranges of recordings with each kind of event and
+# several extents; raw and compressed, with switches, samples and blocks of memory;
+# with calls left out; of contexts; and with an index that is cut short, damaged, or
+# of another trace. (trace/index tests one whose collector was killed, and a part of
+# an index.)
 . "$TOP/tests/e2e/lib.sh"
 need python3
 

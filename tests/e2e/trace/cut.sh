@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 3000
 #
-# perfrec cut, held against a reading of the whole trace (tools/cut_check.py):
-# random ranges of recordings that have all that a trace can have, raw and
-# compressed; of one with losses; ranges around calls, with gaps; of one thread;
-# and cuts of cuts.
+# perfrec cut, compared with a reading of the whole trace (tools/cut_check.py):
+# random ranges of recordings with each kind of event, raw and compressed; of one
+# with losses; ranges around calls, with gaps; of one thread; and cuts of cuts.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need python3

@@ -32,7 +32,7 @@ record_at()
 	}' | sort -s -k2,2 >"$file"
 }
 
-# check_depths N...: what is open when the program ends has no end.
+# check_depths N...: calls that are open when the program ends have no end.
 check_depths()
 {
 	record_at '' whole "$arguments"
@@ -109,7 +109,7 @@ SOURCE
 for mode in block drop; do
 	for depth in 3 150 9000; do
 		[ $depth-$mode = 9000-drop ] && continue
-		# Of main, nest and leaf.
+		# Calls of main, nest and leaf.
 		case $depth in
 		3) expected=7995 ;;
 		150) expected=562626 ;;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that drops spans while it is deep in recursion. When it goes on it
-# says which dropped spans are still open: all of them, wherever in the ring
-# that falls. Those that were not said had ends without a begin.
+# A program drops spans deep in recursion. When it records again, it reports which
+# dropped spans are still open: all of them, at any place of the ring. Unreported
+# spans had ends without a start.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -23,7 +23,7 @@ int main(void)
 }
 SOURCE
 
-# Where a full ring goes on is chance: nearly each of these runs meets it.
+# The place where a full ring continues is random: nearly each run reaches it.
 for run in 1 2 3 4 5; do
 	rm -rf data
 	run "$PERFREC" record --alloc=off --cpu=off -q -o data --on-full drop \

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# --exclude, --filter and --depth leave out what they say and nothing else: in
-# many threads, for functions nobody had seen when the recording began, and
-# after a longjmp.
+# --exclude, --filter and --depth leave out the named functions and nothing else: in
+# many threads, for functions that are new to the recording, and after a longjmp.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 trap ': >go' EXIT
@@ -26,7 +25,7 @@ record_counts()
 	rm -rf data data.old did go
 	"$PERFREC" record -q -o data "$@" -- ./program >out 2>err &
 	perfrec=$!
-	# A flush is over when the collector has read all that there is.
+	# A flush ends when the collector has read all records.
 	wait_for 60 test -e did
 	"$PERFREC" ctl -o data flush >flush.out 2>&1 ||
 		fail "$*: flush: $(cat flush.out)"

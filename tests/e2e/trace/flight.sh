@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The flight recorder: no trace, but snapshots of what was in memory, each a
-# recording of its own; those that overlap become one, the oldest go, and one
-# that cannot be written harms nobody.
+# The flight recorder: no trace, but snapshots of its memory, each a recording of
+# its own. Overlapping snapshots become one, the oldest go, and a snapshot that
+# cannot be written causes no other harm.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 need prlimit
@@ -140,7 +140,7 @@ expect_eq 'list' "$(json one/summary.json '.snapshots[0]')" "${folder##*/}"
 run "$PERFREC" find request one
 expect_error 1 "is of --flight: name one of its snapshots"
 
-# --- those that overlap are one
+# --- overlapping snapshots become one
 begin two --margin 2s
 for i in 1 2; do
 	timeout 200 "$PERFREC" ctl -o two snapshot --why $i >two.$i &
@@ -157,7 +157,7 @@ if [ "$times" -lt 1900000000 ]; then
 fi
 expect_eq 'triggers' "$(total triggers)" 2
 
-# --- the oldest go, but for one that was renamed
+# --- the oldest go, except for a renamed one
 begin three --margin 1ms --snapshots 2
 for i in 1 2 3 4; do
 	snapshot --why $i
@@ -209,12 +209,12 @@ kill -KILL "$("$PERFREC" ctl -o killed list --json | jq .collector.pid)"
 wait_for 60 test -s killed.err
 touch stop
 wait $recorder && fail 'status 0'
-expect_match killed.err "'killed' is not complete: there are only the snapshots"
+expect_match killed.err "'killed' is not complete: it has only the snapshots"
 expect_no_match killed.err '--repair'
 run "$PERFREC" report "$(ls -d killed/snapshots/*)"
 expect_status 0
 
-# --- a few switches of threads are there, too, though a packet has room for more
+# --- few switches of threads are written, though a packet has room for more
 slow=slow
 begin slow --sched on --margin 100ms
 snapshot

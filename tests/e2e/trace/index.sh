@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 3000
+# long: reads each of many random ranges twice
 #
-# trace.index: readers find the same with it and without it, and a page is made of
-# the same, in random ranges of recordings that have all that a trace can have, raw and compressed, of threads
-# that make so many calls that they have several chunks, and of a recording whose
-# collector was killed; and whatever is wrong with the index. The index of another
-# trace is not used.
+# trace.index: readers find the same with it and without it, and a page has the same
+# content, in random ranges of recordings with each kind of event: raw and
+# compressed, with threads whose many calls fill several chunks, with a killed
+# collector, and with any damage of the index. Readers ignore the index of another
+# trace.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need python3
@@ -81,18 +82,18 @@ for compress in off on; do
 done
 same_cuts many-on --seed 5 --find leaf
 same_calls many-on --seed 5 --count 1
-# Of calls that there are not, the index says enough.
+# The index suffices to find that no such call exists.
 run "$PERFREC" find 'leaf > 1h' many-on
-expect_error 1 "'leaf > 1h': no call: [0-9,]* calls took at most "
-expect_eq 'calls of leaf' "$(sed 's/.*no call: \([0-9,]*\) .*/\1/; s/,//g; q' err)" \
+expect_error 1 "no call matches 'leaf > 1h': [0-9,]* calls took at most "
+expect_eq 'calls of leaf' "$(sed 's/.*> 1h.: \([0-9,]*\) .*/\1/; s/,//g; q' err)" \
 	"$(json many-on/summary.json '.functions[] | select(.name == "leaf(long)" or
 		.name == "leaf") | .calls')"
 expect_no_match err 'has no index'
-# A thread of which the index does not tell at all.
+# A thread that the index does not contain.
 same many-off --seed 8 --count 4 --batches 1
 same_cuts many-off --seed 8 --batches 1 --find deep
 
-# Of many counters the last values are told, and the index is small nevertheless.
+# The index has the last values of many counters, and is small nevertheless.
 prog trace/counters
 run "$PERFREC" record -q --on-full=block --compress=off -o set \
 	./counters 248 300 2 calls
@@ -104,8 +105,8 @@ trace_bytes=$(stat -c %s set/trace.pftrace)
 [ $((index_bytes * 33)) -lt "$trace_bytes" ] ||
 	fail "an index of $index_bytes bytes for a trace of $trace_bytes"
 
-# What is open at the end goes on to the last event of all: also of a thread all of
-# which is read before it is known which event that is.
+# Open calls last until the last event of all: also in a thread whose whole trace is
+# read before that event is known.
 for percent in 65 75; do
 	rm -rf cut-off
 	cp -r many-off cut-off
@@ -115,7 +116,7 @@ for percent in 65 75; do
 	same cut-off --count 0
 done
 
-# What the collector had not told of yet is read from the trace.
+# Readers read the end of the trace, which has no index yet.
 start_daemon --on-full block
 preload ./many &
 program=$!

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# long: records five million calls, and reads them often
 #
 # The short form of `make bench-large`: of a fast thread and of many slow threads, all
 # calls are there, the parts of a recording add up to the whole, the index is at most
@@ -55,7 +56,7 @@ adds_up()
 	expect_eq "$1: times of all parts" "$(sums part.?)" "$(sums out)"
 	spans=$(json "$1/summary.json" .totals.spans)
 	expect_eq "$1: calls" "$(jq .totals.calls out)" "$spans"
-	# What is clipped is in both parts.
+	# Both parts have the calls that the boundary clips.
 	expect_eq "$1: calls of all parts" \
 		"$(jq -s '[.[].totals | .calls - .open_at_from] | add' part.?)" \
 		"$spans"
@@ -87,7 +88,7 @@ compare()
 	adds_up "$1.long"
 }
 
-# Of each round 1,023 calls, and main() and work().
+# Each round makes 1,023 calls, and main() and work().
 compare page_calls '1023000 1' 1023002 '4092000 1' 4092002
-# Of each thread so many, and work() and, once, main().
+# Each thread makes this number of calls, and work() and, once, main().
 compare slow_threads '300 1000' 300301 '300 4000' 1200301

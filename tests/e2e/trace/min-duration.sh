@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# --min-duration: short calls stay out of the trace, and out of nothing else.
-# What is in the trace keeps the calls around it; what is made from the trace
-# says that calls are missing; a collector that is killed has written the begins
-# of the calls that were open.
+# --min-duration: short calls stay out of the trace, and out of nothing else. The
+# calls in the trace have their callers; output made from the trace says that calls
+# are missing; a killed collector has written the starts of open calls.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -87,12 +86,12 @@ calls short/summary.json >got
 [ "$(wc -l <wanted)" -ge 8 ] || fail 'functions are missing in the summary'
 diff wanted got || fail 'other calls are counted'
 
-# --- what is in the trace
+# --- calls in the trace
 for name in main request nap told around; do
 	count=$(awk -v name=$name '$2 == name { print $1 }' wanted)
 	expect_eq "slices of $name" "$(slices short $name)" "$count"
 done
-# Every other call is long, or has one of these in it.
+# Every other call is long, or contains such a call.
 awk '$1 == "B" { stack[$2 "/" $3, ++depth[$2 "/" $3]] = $4
 		 kept[$2 "/" $3, depth[$2 "/" $3]] = $6 == "told" }
 	$1 == "I" { kept[$2 "/" $3, depth[$2 "/" $3]] = 1 }
@@ -105,7 +104,7 @@ awk '$1 == "B" { stack[$2 "/" $3, ++depth[$2 "/" $3]] = $4
 			kept[thread, at - 1] = 1 }' short.events >wrong
 [ ! -s wrong ] || fail "short calls are in the trace: $(head -n 3 wrong)"
 
-# --- and what is not
+# --- calls that are not in the trace
 begins=$(awk -v FS='\t' '$2 !~ /^perfrec: / { n += $1 } END { print n }' \
 	short.counts)
 expect_eq 'spans, slices and short ones' "$(json short/summary.json \

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A trace that is compressed from somewhere on (--compress=auto): every reader has of it
-# what it has of the same packets uncompressed, wherever the bundles begin. And the
-# option says when.
+# A trace that is compressed from some point on (--compress=auto): every reader gets
+# the same as from the uncompressed packets, wherever the bundles start. And the
+# option reports the start of compression.
 . "$TOP/tests/e2e/lib.sh"
 need jq python3
 
@@ -141,7 +141,7 @@ fi
 run "$PERFREC" record -q -o data --compress=often -- ./calls 1000
 expect_error 2 "--compress 'often': choose auto, on or off"
 
-# A collector that serves all programs has the option, too.
+# A daemon has the option as well.
 . "$TOP/tests/e2e/lib/daemon.sh"
 start_daemon --compress=on
 preload ./calls 1000 >out || fail "status $?"

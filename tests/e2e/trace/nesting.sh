@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Whatever way control takes, a slice is inside the slice of its caller:
-# longjmp and siglongjmp, contexts, threads that end deep inside.
+# A slice is inside the slice of its caller, whichever way control takes: longjmp
+# and siglongjmp, contexts, threads that end deep inside.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/nesting.sh"
 need jq

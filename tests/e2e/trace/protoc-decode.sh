@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A recording decodes with protoc and the schema, and says what was recorded:
-# plain, and in compressed bundles.
+# protoc decodes a recording with the schema, and finds the recorded calls: plain,
+# and in compressed bundles.
 . "$TOP/tests/e2e/lib.sh"
 need protoc
 
@@ -11,7 +11,7 @@ run "$PERFREC" record -q -o plain -- ./calls 100
 expect_status 0
 protoc --decode=perfetto.protos.Trace -I "$TOP/proto" perfetto_trace.proto \
 	<plain/trace.pftrace >text || fail "protoc cannot decode the trace"
-# protoc prints what it does not know as numbers.
+# protoc prints unknown fields as numbers.
 expect_no_match text '^ *[0-9]+[: ]'
 expect_eq begins "$(grep -c 'type: TYPE_SLICE_BEGIN' text)" 102
 expect_eq ends "$(grep -c 'type: TYPE_SLICE_END' text)" 102

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1200
+# long: records some million calls of Lua and SQLite
 #
 # Lua and SQLite, a few million calls each: the counts of every function are
 # the same in an independent counter, the summary and the trace. The full

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 3000
+# long: reads each of many random ranges twice
 #
 # perfrec index makes the index of a trace from the trace alone: readers find the
-# same with it and without it, in random ranges of recordings that have all that a
-# trace can have, raw and compressed, cut at any byte, and whatever was there in its
-# place. What is wrong is said, and then nothing has changed.
+# same with it and without it, in random ranges of recordings with each kind of
+# event, raw and compressed, cut at any byte, with any file in place of the index.
+# After an error message, no file has changed.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need python3
@@ -32,15 +33,15 @@ same()
 	python3 "$TOP/tests/tools/index_same.py" --seed "$seed" "$@" "$PERFREC" \
 		"$O/tests/tools/window_dump" "$folder" ||
 		fail "$folder: the index does not say what the trace says"
-	# Of a damaged trace they are not used.
+	# Readers do not use the index of a damaged trace.
 	used=-i
 	case " $* " in *' --torn '*) used='' ;; esac
 	"$O/tests/tools/curves_check" $used "$folder/trace.pftrace" 3 "$seed" ||
 		fail "$folder: the curves of counters are others"
 }
 
-# indexed FOLDER REGEX: perfrec index makes what it says, and another time
-# nothing.
+# indexed FOLDER REGEX: perfrec index makes an index with this message, and nothing
+# the next time.
 indexed()
 {
 	run "$PERFREC" index "$1"
@@ -50,11 +51,11 @@ indexed()
 	cp "$1/trace.index" made
 	run "$PERFREC" index "$1"
 	expect_status 0
-	expect_match err "'$1' has its index, which tells of all of the trace"
+	expect_match err "'$1' already has a complete index"
 	cmp -s "$1/trace.index" made || fail "$1: another index"
 }
 
-# again FOLDER REGEX [OPTION...]: what is made where there is none.
+# again FOLDER REGEX [OPTION...]: makes the missing index.
 again()
 {
 	folder=$1 slices=$2
@@ -90,8 +91,8 @@ for compress in off on; do
 	again "many-$compress" '359,605' --count 2
 done
 
-# A thread that an index cut short does not tell of; one with a byte changed; one
-# of another trace; none that perfrec knows.
+# An index that is cut short and lacks a thread; one with a changed byte; one of
+# another trace; one of an unknown format.
 cp -r many-off worse
 for how in cut byte foreign none; do
 	cp many-off/trace.index worse/trace.index
@@ -113,8 +114,8 @@ run "$PERFREC" index --again worse
 expect_status 0
 expect_match out '^worse/trace.index: 359,605 slices'
 
-# A trace that was cut at any byte: what is whole of it is indexed, and threads go
-# on to its end.
+# A trace that was cut at any byte: its whole packets are indexed, and threads last
+# until its end.
 for trace in many-off many-on; do
 	rm -rf cut
 	mkdir cut
@@ -125,7 +126,7 @@ for trace in many-off many-on; do
 	expect_match err "'cut' is no finished recording: its collector was killed"
 	same cut --count 2
 done
-# Also where the last thing of all is a wait, which is told of before the calls.
+# Also if the last event is a wait, which comes before the calls in the trace.
 size=$(stat -c %s data/trace.pftrace)
 for part in 3 4 5 6 7; do
 	rm -rf cut
@@ -147,7 +148,21 @@ for at in $(tail -n 2 starts); do
 	expect_status 0
 	same cut --count 2
 done
-# Damaged from somewhere on: what is before that has its index.
+# A trace may end where a thread has an instant, and no call yet: a forked child.
+python3 "$TOP/tests/tools/thread_starts.py" data/trace.pftrace 2 >starts ||
+	fail 'see above'
+tail -n 3 starts >last
+while read -r at; do
+	rm -rf cut
+	mkdir cut
+	head -c "$at" data/trace.pftrace >cut/trace.pftrace
+	run "$PERFREC" index cut
+	expect_status 0
+	same cut --count 1
+done <last
+expect_eq 'instants of a thread without calls' \
+	"$("$PERFREC" dump cut | grep -c '"name":"forked"')" 1
+# Damaged from some point on: the part before has its index.
 cp -r many-off torn
 rm torn/trace.index
 head -c 4800000 many-off/trace.pftrace >torn/trace.pftrace
@@ -179,8 +194,8 @@ for how in none short whole; do
 	run "$PERFREC" report --from 0ns --to 1ms large
 	expect_status 0
 	case $how in
-	none) expect_match err '[0-9.]+ MiB of the trace were read, as it has no index that fits: perfrec index large makes' ;;
-	short) expect_match err '[0-9.]+ MiB of the trace were read, as its index ends early: perfrec index large' ;;
+	none) expect_match err '[0-9.]+ MiB of the trace were read, because it has no index that fits: perfrec index large makes' ;;
+	short) expect_match err '[0-9.]+ MiB of the trace were read, because its index ends early: perfrec index large' ;;
 	whole) expect_no_match err 'perfrec index' ;;
 	esac
 done

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Ends of threads, children of vfork() and jumps that nobody can see: calls are
-# right, the trace is well formed, and what is missing has its true reason.
-# Destructors of the last round got a track of their own; calls of vfork
-# children were said to be of threads without a slot.
+# Ends of threads, children of vfork() and jumps that leave no record: calls are
+# right, the trace is well formed, and missing events have their true reason.
+# Destructors of the last round got a track of their own; calls of vfork children
+# counted as calls of threads without a slot.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-# recorded PROGRAM: what it says goes to out.
+# recorded PROGRAM: its output goes to out.
 recorded()
 {
 	./"$1" >expected 2>&1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Threads that run when recording begins, beside those that are made later, all
-# on one CPU: the kernel swaps their perf events. Nobody's time is another's.
+# Threads that run when recording starts, and threads that start later, all on one
+# CPU: the kernel swaps their perf events. No thread gets the time of another.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# waits_check.py finds what is wrong: each figure of a true recording, made larger
-# or smaller by a twentieth, or taken away.
+# waits_check.py finds errors: each figure of a true recording, made larger or
+# smaller by a twentieth, or removed.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
 
@@ -9,7 +9,7 @@ perf_permitted || skip 'perf_event is denied here'
 waits_record true locks convoy
 waits_agree true
 
-# expect_wrong WHAT FILTER: the checker does not agree with what jq makes of it.
+# expect_wrong WHAT FILTER: the checker rejects the summary after jq's FILTER.
 expect_wrong()
 {
 	mkdir -p changed

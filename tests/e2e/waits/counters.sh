@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# --counters: what the CPU counts, by call. Where the machine has no counters, the
-# recording and stderr say which, once, and the rest is recorded. What is no
-# counter is refused with the list of those that are.
+# --counters: counts of the CPU, by call. If the machine lacks counters, the
+# recording and stderr name them once, and the rest is recorded. An unknown counter
+# is refused with the list of counters.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 

@@ -73,9 +73,9 @@ between()
 		fail "$1: $2 is not from $3 to $4"
 }
 
-# check WITH: of the last recording. Each of four runs of run() has 1,000 pages
-# in many(), and five times both() with 3 of its own and 10 in few(). The code
-# itself is a page or two, too, when it first runs.
+# check WITH: of the last recording. Each of four runs of run() has 1,000 pages in
+# many(), and five times both() with 3 of its own and 10 in few(). The code itself
+# faults for a page or two when it first runs.
 check()
 {
 	between "$1: touch" "$(function touch faults_self)" 4200 4210

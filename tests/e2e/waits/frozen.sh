@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A program in a frozen cgroup, as docker pause and systemctl freeze make it, waits
-# on [frozen]: a thread that computed, and one that was in a system call.
+# on [frozen]: a thread that computes, and one in a system call.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
 
@@ -37,8 +37,8 @@ gcc -O1 -x c -o both - -pthread <<-'SOURCE' || fail 'cannot compile'
 	}
 	SOURCE
 
-# record DIR GROUP FILE FROZEN THAWED: the program is in the cgroup GROUP, which
-# FILE freezes for as long as ten usual pauses of the collector.
+# record DIR GROUP FILE FROZEN THAWED: the program is in the cgroup GROUP; FILE
+# freezes it for ten usual pauses of the collector.
 record()
 {
 	dir=$1 group=$2 file=$3 frozen=$4 thawed=$5

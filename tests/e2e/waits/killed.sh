@@ -16,18 +16,24 @@ asleep()
 	! cat /proc/"$pid"/task/*/stat | sed 's/.*) //' | grep -qv '^S'
 }
 wait_for 60 asleep
-# What is measured: the wait lasts for longer than this.
+# The wait lasts longer than the time measured here.
 ns=$(($(date +%s%N)))
 sleep 0.3
 ns=$(($(date +%s%N) - ns))
 kill -KILL "$pid"
 wait $perfrec || fail "perfrec: $? $(cat err)"
+# The first thread exists until its parent has waited for it, so perfrec may read
+# its counts of the kernel then. Linux 6.12 and later count some whole sleeps as waiting
+# for a CPU (docs/WAITS.md), about 1 of 800 beside other load.
 for name in stay stays; do
+	states=.blocked_ns
+	[ $name = stay ] || states='.blocked_ns + .runnable_ns'
 	blocked=$(json data/summary.json \
-		".functions[] | select(.name == \"$name\") | .blocked_ns")
+		".functions[] | select(.name == \"$name\") | $states")
 	[ "$blocked" -ge $((ns - ns / 100)) ] ||
 		fail "$name was blocked for $blocked ns of $ns"
 done
 expect_eq 'threads that were blocked' "$(json data/summary.json "[.processes[] |
 	select(.name == \"tasks\").threads[] |
-	select(.blocked_ns > $((ns - ns / 100)))] | length")" 2
+	select((if .tid == $pid then .blocked_ns + .runnable_ns else .blocked_ns end) >
+		$((ns - ns / 100)))] | length")" 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that waited for nothing, and recorded nothing: perfrec knows that it
-# has no waits. perfrec report said that the kernel had told nothing.
+# A program that waited for nothing, and recorded nothing: perfrec knows that it has
+# no waits. perfrec report said that the kernel had reported nothing.
 
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Threads that have the id of an earlier one. What all threads of an id had is
-# what they say themselves.
+# Threads with the id of an earlier thread. The times of an id equal the sum of the
+# threads' own measurements.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
 need unshare

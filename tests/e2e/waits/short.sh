@@ -48,12 +48,7 @@ int main(void)
 SOURCE
 
 # The lock has the waits of take(), and sleep those of nap(). A collector that gets
-# no CPU reads too few of a thread, whose waits are then unknown.
-run "$PERFREC" record -q -o data -- ./short
-expect_status 0
-run "$PERFREC" report --json --view wait data
-expect_status 0
-jq -r '.functions[] | "\(.self.blocked) \(.name)"' out >objects
+# no CPU reads too few of a thread, whose waits are then unknown: five attempts.
 waited()
 {
 	awk -v object="$1" 'index($0, object) { ns += $1 }
@@ -63,10 +58,20 @@ blocked()
 {
 	json data/summary.json ".functions[] | select(.name == \"$1\").blocked_ns"
 }
-lock=$(waited '[mutex short+') sleep=$(waited '[sleep]')
-[ "$lock" -gt $(($(blocked take) / 4)) ] ||
-	fail "$lock of $(blocked take) ns: $(cat objects)"
-[ "$sleep" -gt $(($(blocked nap) / 4)) ] ||
-	fail "$sleep of $(blocked nap) ns: $(cat objects)"
+is_read()
+{
+	[ "$(waited '[mutex short+')" -gt $(($(blocked take) / 4)) ] &&
+		[ "$(waited '[sleep]')" -gt $(($(blocked nap) / 4)) ]
+}
+for try in 1 2 3 4 5; do
+	rm -rf data
+	run "$PERFREC" record -q -o data -- ./short
+	expect_status 0
+	run "$PERFREC" report --json --view wait data
+	expect_status 0
+	jq -r '.functions[] | "\(.self.blocked) \(.name)"' out >objects
+	! is_read || break
+	[ $try -lt 5 ] || fail "of $(blocked take) and $(blocked nap) ns: $(cat objects)"
+done
 [ "$(json data/summary.json .totals.waits_inferred)" -gt 0 ] ||
 	fail 'no wait has the object of another'

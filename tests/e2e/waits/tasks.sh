@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Time of threads and processes that sleep, or wait for what others send, is what
-# they say themselves: sleeps, a pipe to a child, fork and wait, an epoll server
-# and its client, and a thousand short threads.
+# Time of threads and processes that sleep, or wait for data of others, equals their
+# own measurements: sleeps, a pipe to a child, fork and wait, an epoll server and its
+# client, and a thousand short threads.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
 

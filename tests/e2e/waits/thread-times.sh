@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# User and system time and page faults of each thread are in summary.json: what
-# the thread itself reads at its end, since the recording began. Of a thread that
-# was killed and is gone, and without --sched, they are null.
+# User and system time and page faults of each thread are in summary.json: the
+# values that the thread itself reads at its end, since the start of the recording.
+# For a thread that was killed, and without --sched, they are null.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-# ./times: three threads, which print what they had: "NAME TID USER SYSTEM FAULTS".
+# ./times: three threads, which print their times: "NAME TID USER SYSTEM FAULTS".
 build times <<'SOURCE'
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -97,7 +97,7 @@ thread()
 		data/summary.json
 }
 
-# said NAME COLUMN: what it printed; of times, in us.
+# said NAME COLUMN: the printed value; times are in us.
 said()
 {
 	awk -v name="$1" -v column="$2" '$1 == name { print $column }' out
@@ -121,10 +121,10 @@ for name in user system faults; do
 	expect_least "$name: user" "$user" $(($(said $name 3) * 1000))
 	expect_least "$name: system" "$system" $(($(said $name 4) * 1000))
 	expect_least "$name: faults" "$faults" "$(said $name 5)"
-	# What follows is the end of the thread, in the kernel most of it.
+	# The rest is the end of the thread, most of it in the kernel.
 	expect_most "$name: faults" "$faults" $(($(said $name 5) + 200))
 done
-# Each does in the main what it is called after.
+# Each thread mainly uses the kind of time in its name.
 expect_least 'user of user' "$(thread user user_ns)" 60000000
 expect_least 'system of system' "$(thread system system_ns)" 60000000
 expect_least 'faults of faults' "$(thread faults minor_faults)" 1000
@@ -138,8 +138,8 @@ expect_status 0
 expect_eq 'without --sched' "$(thread user user_ns) $(thread end minor_faults)" \
 	'null null'
 
-# Threads that had ended have told; one that is killed has not. It may still be
-# seen before it is waited for, with all that it had.
+# Threads that ended have reported; a killed thread has not. The collector may still
+# read it before its parent waits for it, and then has all its times.
 run "$PERFREC" record -q --sched on -o data ./times kill
 expect_least 'user of user' "$(thread user user_ns)" 60000000
 case $(thread end user_ns) in

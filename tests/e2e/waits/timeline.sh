@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The waits of threads that were read are on the timeline, each with what it was
-# on: those of offcpu.pb.gz, one by one. By the clock each lies inside the call that waited.
-# trace_check holds them against the switches of the trace. They are no calls: no
-# figure, list or file of calls has them.
+# The waits that perfrec read are on the timeline, each with its object: those of
+# offcpu.pb.gz, one by one. By the clock each lies inside the call that waited.
+# trace_check compares them with the switches of the trace. Waits are no calls: no
+# figure, list or file of calls contains them.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -91,8 +91,8 @@ profiled_by_object()
 		[.self.waits, .self.blocked, .name] | @tsv' | sort
 }
 
-# same_waits DIR: ./waits of the trace are those of ./expected, but for waits that
-# were not read and have the object of others. These are counted.
+# same_waits DIR: ./waits of the trace equal ./expected, except for waits that were
+# not read and got the object of other waits. These are counted.
 same_waits()
 {
 	by_object waits >found
@@ -120,8 +120,9 @@ same_waits data
 expect_match found '	\[mutex waiter\+0x[0-9a-f]+\]$' '	\[pipe [0-9]+\]$' \
 	'	\[sleep\]$'
 
-# Who waits for a mutex does so in convoy, and so on. A record of a call has the
-# time of another clock, which may be some us off.
+# A thread that waits for a mutex does so in convoy, and so on. A record of a call
+# has the time of another clock, which may differ by some us. At its end,
+# outside of its calls, a thread may wait in madvise(), which returns its stack.
 "$PERFREC" dump data >dump || fail 'perfrec dump'
 expect_eq 'waits' "$(jq -s 'map(select(.kind == "wait")) | length' dump)" \
 	"$(jq .waits totals)"
@@ -137,7 +138,7 @@ jq -r '[.object | split(" ")[0] | ltrimstr("[") | rtrimstr("]")] +
 	[.call, .in] | @tsv' inside | sort -u >kinds
 grep -v -e '^mutex	futex	convoy$' -e '^pipe	read	take$' \
 	-e '^sleep	clock_nanosleep	nap$' -e '^join	futex	main$' \
-	-e '^thread	futex	main$' kinds &&
+	-e '^thread	futex	main$' -e '^system	madvise	$' kinds &&
 	fail 'waits are not in the calls that waited'
 expect_eq 'kinds of waits' "$(grep -c -e ^mutex -e ^pipe -e ^sleep kinds)" 3
 
@@ -177,7 +178,7 @@ expect_eq 'functions of the trace' \
 	"$(jq '[.functions[].name | select(startswith("["))] | length' \
 		rebuilt.json)" 0
 
-# In bundles of compressed packets, too; without switches there are none.
+# The same in bundles of compressed packets; without switches there are none.
 run "$PERFREC" record -q --compress -o packed -- ./waiter
 expect_status 0
 "$check" --waits packed/trace.pftrace >waits || fail 'trace_check'

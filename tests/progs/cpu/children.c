@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * children [fork|exec PROGRAM] - ten children, forked or executed, that take
- * CPU time; prints what getrusage() says of itself and of them.
+ * children [fork|exec PROGRAM] - ten children, forked or executed, that use CPU
+ * time; prints the getrusage() of itself and of the children.
  */
 #include <stdio.h>
 #include <stdlib.h>

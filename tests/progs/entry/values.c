@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments and results of all classes, tail calls and variable arguments: what
- * a thunk at the begin or at the end of a function must not change. Prints sums
- * of what it saw, which are the same however it was built.
+ * Arguments and results of all classes, tail calls and variable arguments: a
+ * thunk at the start or the end of a function must not change them. Prints sums
+ * of the values, which are the same for each kind of build.
  *
  *	values ROUNDS
  *
@@ -98,7 +98,7 @@ static OWN double v_varargs(int count, ...)
 	return sum;
 }
 
-/* A tail call with all registers of arguments in use; by a pointer, too. */
+/* A tail call with all registers of arguments in use; also by a pointer. */
 static long (*volatile g_pointer)(long, long, long, long, long, long);
 
 static OWN long v_tail_end(long a, long b, long c, long d, long e, long f)

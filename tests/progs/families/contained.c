@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * contained DIR - three threads and three processes, each of which calls
- * only_here() 100 times, makes a file DIR/up.N, and waits for DIR/go.
+ * contained DIR - three threads and three processes. Each calls only_here() 100
+ * times, makes a file DIR/up.N, and waits for DIR/go.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -54,7 +54,7 @@ QUIET int main(int argc, char **argv)
 {
 	pthread_t threads[3];
 
-	/* Whatever becomes of the test, nothing is left. */
+	/* No process stays if the test is killed. */
 	alarm(60);
 	dir = open(argv[1], O_RDONLY | O_DIRECTORY);
 	child(1);

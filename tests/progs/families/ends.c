@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 		wait_file("traced");
 		_exit(0);
 	}
-	/* The collector shall know of it. */
+	/* Makes the collector read the records before the end. */
 	wait_file("called");
 	if (system("env -i \"$PERFREC\" ctl -o record flush >flush.out"))
 		return 3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * orphan STEPS - a chain of processes, each of which outlives its parent
- * (tests/e2e/families/orphans.sh has the letters).
+ * orphan STEPS - a chain of processes; each process outlives its parent
+ * (tests/e2e/families/orphans.sh explains the letters).
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ QUIET int main(int argc, char **argv)
 	fclose(fopen("up", "w"));
 	while (access("go", F_OK) < 0)
 		usleep(1000);
-	/* The parent's thread is not the one that records. */
+	/* A thread other than the main thread records first. */
 	pthread_create(&thread, NULL, calls, (void *)500);
 	pthread_join(thread, NULL);
 	calls((void *)500);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * starts - starts itself in all ways of exec and posix_spawn, from each place
- * from which a program may do so, with an environment that is not its own.
+ * starts - starts itself in each way of exec and posix_spawn, from each place
+ * that permits it, with an environment that is not its own.
  *
  *	starts			all of them
- *	starts started		what is started: one call of started()
- *	starts ways		how many there are
- *	starts largest		how large an environment may be
+ *	starts started		the started program: one call of started()
+ *	starts ways		the number of ways
+ *	starts largest		the largest size of an environment
  *	starts maps COUNT	by vfork(): mappings before and after
  */
 #include <errno.h>

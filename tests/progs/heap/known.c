@@ -57,7 +57,7 @@ static void *NOINLINE there(void *unused)
 		keep(malloc(2000));
 	return unused;
 }
-/* Blocks of a thread that is gone, of which one is freed here. */
+/* Leaves blocks of an ended thread, and frees one of them here. */
 static void NOINLINE elsewhere(void)
 {
 	pthread_t thread;

@@ -10,7 +10,7 @@
 static void *kept[20000];
 static int keeps;
 
-/* 4,000,000 bytes in 20,000 blocks, of which 1,000,000 in 5,000 stay. */
+/* 4,000,000 bytes in 20,000 blocks; 1,000,000 bytes in 5,000 blocks stay. */
 static void NOINLINE mixed(void)
 {
 	for (int i = 0; i < 20000; i++) {
@@ -22,7 +22,7 @@ static void NOINLINE mixed(void)
 			kept[keeps++] = p;
 	}
 }
-/* 4,000,000 bytes in 2,000, all of which stay. */
+/* 4,000,000 bytes in 2,000 blocks, and all of these stay. */
 static void NOINLINE stays(void)
 {
 	for (int i = 0; i < 2000; i++)

@@ -17,7 +17,7 @@ static void *beta(void *unused)
 }
 static void family(void)
 {
-	/* Each child has another one at what is probably the same address. */
+	/* Each child loads another library, probably at the same address. */
 	for (int i = 0; i < 6; i++)
 		if (fork() == 0) {
 			if (i % 2)

@@ -105,7 +105,7 @@ NOINLINE static void in_handler(const struct frame *up)
 	leaf(&me);
 }
 
-/* The handler's caller, in the trace, is what it interrupted. */
+/* In the trace, the interrupted function is the handler's caller. */
 static void on_signal(int signal)
 {
 	const struct frame *up = g_interrupted;

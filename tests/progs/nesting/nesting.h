@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * nesting - programs that say themselves what calls what. Every function is
- * given its caller's struct frame and writes, when it is called, the line
+ * nesting - programs that write their own tree of calls. Every function gets
+ * the struct frame of its caller and logs, when it is called, the line
  *
  *   TRACK CALLER/.../FUNCTION
  *
- * to the file $NESTING_LOG, whole when the program ends by exit(). TRACK is
- * the thread's id, with "/+" on the stack of a context. Whatever way
- * control takes, a caller is a caller: the trace must say the same.
+ * exit() writes the whole log to the file $NESTING_LOG. TRACK is the thread's
+ * id, with "/+" on the stack of a context. The way that control takes does not
+ * matter, a caller is a caller: the trace must have the same tree.
  */
 #ifndef PERFREC_TESTS_PROGS_NESTING_H
 #define PERFREC_TESTS_PROGS_NESTING_H
@@ -74,7 +74,7 @@ QUIET static void log_save(void)
 		_exit(3);
 }
 
-/* In memory: nothing of it is to be seen by what is tested. */
+/* The log is in memory, so that a trace of the program does not show it. */
 __attribute__((constructor)) QUIET static void log_start(void)
 {
 	g_log_file = open_memstream(&g_log, &g_log_bytes);
@@ -83,7 +83,7 @@ __attribute__((constructor)) QUIET static void log_start(void)
 
 #endif
 
-/* What every function begins with. "up" is its parameter. */
+/* The first statement of every function. "up" is its parameter. */
 #define CALLED(function)                           \
 	struct frame me = { function, up, false }; \
 	log_call(&me)

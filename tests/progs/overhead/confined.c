@@ -35,7 +35,7 @@ static long g_calls;
 
 __attribute__((noinline)) long leaf(long i)
 {
-	__asm__ volatile(""); /* or calls without use are left out */
+	__asm__ volatile(""); /* keeps calls whose result is unused */
 	return i ^ (i >> 3);
 }
 
@@ -54,8 +54,8 @@ static void *thread_run(void *result)
 	return NULL;
 }
 
-/* open() for writing, by which /proc/self/mem is opened, membarrier(), and what
- * reads the memory of others. */
+/* Restricts open() for writing, which opens /proc/self/mem, membarrier(), and
+ * calls that read the memory of other processes. */
 QUIET static int set_filter(unsigned int action)
 {
 	struct sock_filter filter[] = {

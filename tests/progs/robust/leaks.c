@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * leaks [CORE] - leaks blocks by known callers, in main and in a thread; with
- * CORE, in a child, too, and has gcore write a dump of itself to CORE.PID.
+ * CORE, also in a child, and makes gcore write a dump of itself to CORE.PID.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -19,8 +19,8 @@ QUIET static void *run(void *unused)
 	leaf();
 	return unused;
 }
-/* limits MEGABYTES early|late: -1 is no limit, -2 mlockall(), -3 the same with
- * 8 MiB for it. */
+/* limits MEGABYTES early|late: -1 is no limit, -2 mlockall(), -3 mlockall()
+ * with a limit of 8 MiB. */
 QUIET int main(int argc, char **argv)
 {
 	struct rlimit limit, locked = { RLIM_INFINITY, RLIM_INFINITY };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * counters - counters that are set often: "counters N ROUNDS THREADS [calls]".
- * Each of so many threads sets N counters (at most 256) ROUNDS times, one after
- * the other. Of four, one is a double, one is the thread's own, one is the
- * process' and incremental. With "calls" there is a call for each value. Values
- * that are hard to keep come first: NaN, infinities, the ends of int64_t. The
- * first counter of "at" is set with times that go back.
+ * counters - sets counters often: "counters N ROUNDS THREADS [calls]". Each
+ * thread sets N counters (at most 256) ROUNDS times, one after the other. One
+ * in four is a double, one is the thread's own, one belongs to the process and
+ * is incremental. With "calls" there is a call for each value. Difficult values
+ * come first: NaN, infinities, the ends of int64_t. The times of the first
+ * counter of "at" go back.
  */
 #define PERFREC_CATEGORY "counters"
 #include <limits.h>

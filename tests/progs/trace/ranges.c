@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ranges - something of all that a trace can have, for tests that look at a
- * part of it: threads that work, sleep and wait for each other, a stack of its
- * own, annotations with arguments, flows, counters, states and asynchronous
- * slices, blocks of memory, a child. "ranges N" makes N rounds. "ranges N
- * burst" calls more than a ring takes between the files "go" and "done", and
- * ends when there is "end".
+ * ranges - each kind of event in a trace, for tests that read a range of it:
+ * threads that work, sleep and wait for each other, a stack of its own,
+ * annotations with arguments, flows, counters, states and asynchronous slices,
+ * blocks of memory, a child. "ranges N" makes N rounds. "ranges N burst" makes
+ * more calls than a ring holds between the files "go" and "done", and ends when
+ * the file "end" exists.
  */
 #define PERFREC_CATEGORY "ranges"
 #include <perfrec.h>
@@ -56,7 +56,7 @@ __attribute__((noinline)) static void burn(void)
 	       2000000);
 }
 
-/* Long enough to be told as a wait. */
+/* Long enough to be recorded as a wait. */
 __attribute__((noinline)) static void hold(void)
 {
 	const struct timespec time = { .tv_nsec = 3000000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpus FAMILY [N] - threads that want CPUs, and what is true of their time
- * (truth.h). FAMILY is a line of g_families; N says how much there is to do.
+ * cpus FAMILY [N] - threads that need CPUs, and the truth about their time
+ * (truth.h). FAMILY is a line of g_families; N is the amount of work.
  */
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -62,7 +62,7 @@ static void split_sleeping(void)
 	truth_join(truth_start(split_thread, ""));
 }
 
-/* preempted: the same on a CPU on which others run, too ----------------- */
+/* preempted: the same on a CPU that it shares with other threads -------- */
 
 static int g_over;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * locks FAMILY - threads that wait for each other, and what is true of their
+ * locks FAMILY - threads that wait for each other, and the truth about their
  * time (truth.h). FAMILY is a line of g_families.
  */
 #include <linux/futex.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tasks FAMILY - threads and processes that sleep, or wait for what others
- * send, and what is true of their time (truth.h). FAMILY is a line of
- * g_families.
+ * tasks FAMILY - threads and processes that sleep, or wait for data of others,
+ * and the truth about their time (truth.h). FAMILY is a line of g_families.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -325,8 +324,8 @@ static void next_id_is(int id)
 		exit(77);
 }
 
-/* A thread that was joined has its id for a moment more: that of one before it
- * is taken. Where it is not free yet, another one comes again later. */
+/* A joined thread keeps its id for a moment, so the next thread takes the id of
+ * an earlier one. If that is not free yet, a later thread takes it. */
 static void reused(void)
 {
 	int ids[8] = { 0 }, again = 0;

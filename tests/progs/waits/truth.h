@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * truth - what a program knows of its own time, without perfrec: it reads
- * clocks and /proc/thread-self/schedstat around calls, and at the begin and the
- * end of each thread. truth_print() prints it all as lines of JSON, which
- * tests/tools/waits_check.py holds against summary.json.
+ * truth - measures a program's own time, without perfrec: it reads clocks and
+ * /proc/thread-self/schedstat around calls, and at the start and the end of
+ * each thread. truth_print() prints the figures as lines of JSON, which
+ * tests/tools/waits_check.py compares with summary.json.
  *
  * schedstat's second number, the time that a thread waited for a CPU, is exact
- * whenever the thread reads its own. What it ran is its CPU clock, as
- * schedstat's first number is only as new as the last tick.
+ * whenever the thread reads its own. The run time comes from the CPU clock,
+ * because schedstat's first number is only as new as the last tick.
  *
  * Nothing here has hooks. One file includes this.
  */
@@ -41,7 +41,7 @@ struct truth_now {
 struct truth_function {
 	const char *name;
 	long calls, wall_ns, cpu_ns, delay_ns, switches;
-	/* Of these, what may have come after the function had returned. */
+	/* The part of these that may lie after the return of the function. */
 	long after_ns, after_switches;
 };
 
@@ -257,7 +257,8 @@ TRUTH void truth_print_thread(struct truth_thread *truth)
 			truth_print_function(truth, &truth->functions[i]);
 }
 
-/* By the main thread, at its end. Threads that were not joined are left out. */
+/* Call it in the main thread, at its end. Prints no threads that were not
+ * joined. */
 TRUTH void truth_print(void)
 {
 	t_truth->end = truth_now();
@@ -267,8 +268,8 @@ TRUTH void truth_print(void)
 	fflush(stdout);
 }
 
-/* Binds the calling thread, and what it starts, to one CPU of those that it
- * has: the @index-th, or the last. */
+/* Binds the calling thread, and threads that it starts, to one of its CPUs: the
+ * @index-th, or the last. */
 TRUTH void truth_pin(int index)
 {
 	cpu_set_t all, one;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc_cxx_victim LOG - each form of operator new and delete, logged, and an
+ * alloc_cxx_victim LOG - logs each form of operator new and delete, and an
  * exception out of operator new.
  */
 #include <cstring>

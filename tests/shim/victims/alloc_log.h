@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc_log - what the victims of test_alloc say they did, in a file that they
- * and the test map: for each thread its calls in order, between two blocks of
- * MARK_BYTES that it frees at once. Nothing here allocates. Also C++.
+ * alloc_log - the calls of test_alloc's victims, in a file that the victim and
+ * the test map: per thread in order, between two blocks of MARK_BYTES that are
+ * freed at once. Nothing here allocates. Also for C++.
  */
 #ifndef PERFREC_TESTS_SHIM_ALLOC_LOG_H
 #define PERFREC_TESTS_SHIM_ALLOC_LOG_H
@@ -23,7 +23,7 @@ struct log_event {
 	uint64_t op; /* enum log_op */
 	uint64_t address;
 	uint64_t size;
-	uint64_t old; /* of LOG_REALLOC */
+	uint64_t old; /* for LOG_REALLOC */
 };
 
 struct log_thread {
@@ -37,7 +37,7 @@ struct alloc_log {
 	struct log_thread thread[LOG_THREADS];
 };
 
-/* Maps @path, which is made long enough; ends the program on failure. */
+/* Extends the file at @path. */
 static inline struct alloc_log *log_map(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -64,7 +64,7 @@ static inline void log_add(struct log_thread *thread, enum log_op op,
 	event->old = (uintptr_t)old;
 }
 
-/* volatile: a compiler may leave out a malloc() that is freed at once. */
+/* volatile: a compiler may remove a malloc() that is freed at once. */
 static inline void log_mark(void)
 {
 	void *volatile mark = malloc(MARK_BYTES);

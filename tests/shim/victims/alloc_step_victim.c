@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc_step_victim - allocates under the trap flag, one instruction at a time,
- * and lets a SIGTRAP handler allocate, jump away or fork at the k-th of them,
- * for every k. Wants bump_allocator beside the shim.
+ * alloc_step_victim - allocates under the trap flag. For every k a SIGTRAP
+ * handler allocates, jumps away or forks at the k-th instruction. Needs
+ * bump_allocator behind the shim.
  *
  *   alloc_step_victim record|jump|fork PAD STRIDE LOG
  *
- * PAD: blocks to allocate first each time, so that a chunk boundary is among
- * what is stepped through. STRIDE: of instructions beyond FIRST_STEPS only each
- * so manieth; a restartable sequence starts over often, and a signal is slow.
+ * PAD: blocks allocated first each time, to step across a chunk boundary.
+ * STRIDE: beyond FIRST_STEPS, only every STRIDE-th instruction is tried,
+ * because signals are slow and restartable sequences often start over.
  */
 #include <err.h>
 #include <setjmp.h>
@@ -25,8 +25,8 @@
 #define INNER_BYTES 777
 #define FIRST_STEPS 64
 
-/* Of bump_allocator.c, through the shim; as weak ones they need not be there
- * when this is linked. */
+/* Defined in bump_allocator.c and called through the shim; weak, because they
+ * are missing at link time. */
 __attribute__((weak)) void *operator_new(size_t size) __asm__("_Znwm");
 __attribute__((weak)) void operator_delete(void *block) __asm__("_ZdlPv");
 
@@ -71,7 +71,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 	(void)info;
 	if (g_step++ == g_target)
 		act();
-	/* The rest need not be stepped through; a child has to get home. */
+	/* The rest runs without steps, so a child returns quickly. */
 	if (g_fired)
 		interrupted->uc_mcontext.gregs[REG_EFL] &= ~0x100;
 }
@@ -137,7 +137,7 @@ static void step(enum call which, void *block)
 	log_call(which, block, result);
 }
 
-/* False once the call has no k-th instruction. */
+/* False: the call has no k-th instruction. */
 static bool step_at(enum call which, long k)
 {
 	void *block = NULL;
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	stride = strtol(argv[3], NULL, 10);
 	sigaction(SIGTRAP, &action, NULL);
 	g_thread->tid = (uint64_t)syscall(SYS_gettid);
-	/* The first ones look for the real ones, and take a lock of ld.so. */
+	/* The first calls resolve the real functions and lock ld.so. */
 	operator_delete(operator_new(1));
 	log_mark();
 	for (which = 0; which < CALLS; which++) {

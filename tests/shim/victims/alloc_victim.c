@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc_victim - allocates in ways that it logs (alloc_log.h).
+ * alloc_victim - allocates and logs its calls (alloc_log.h).
  *
  *   alloc_victim family|threads|fork|outlive|busy LOG [COUNT]
  *
- * family: each function, what fails included. threads: 16 of them, COUNT
- * blocks each, handed on to be freed by others. fork: blocks of the parent are
- * freed in a child. outlive: a thread ends, its blocks do not. busy: COUNT
- * blocks of 1 KiB, all kept, for samples.
+ * family: each function, including failing calls. threads: 16 threads with
+ * COUNT blocks each, freed by other threads. fork: a child frees blocks of its
+ * parent. outlive: a thread ends before its blocks. busy: COUNT blocks of 1
+ * KiB, all kept, for samples.
  */
 #include <err.h>
 #include <errno.h>
@@ -24,12 +24,12 @@
 #define THREADS 16
 #define HANDED 64
 
-/* The shim's; not yet in every C library. */
+/* Defined by the shim; some C libraries lack them. */
 __attribute__((weak)) void free_sized(void *block, size_t size);
 __attribute__((weak)) void free_aligned_sized(void *block, size_t alignment,
 					      size_t size);
 
-/* Compilers know too much of these. */
+/* volatile: compilers optimize known functions. */
 static void *(*volatile g_malloc)(size_t) = malloc;
 static void *(*volatile g_calloc)(size_t, size_t) = calloc;
 static void *(*volatile g_realloc)(void *, size_t) = realloc;
@@ -75,7 +75,7 @@ static void *logged_realloc(struct log_thread *log, void *old, size_t size)
 static void must_fail(bool failed)
 {
 	if (!failed || errno != ENOMEM)
-		errx(1, "did not fail as it has to");
+		errx(1, "the call did not fail with ENOMEM");
 	errno = 0;
 }
 
@@ -97,7 +97,7 @@ static void resize(struct log_thread *log)
 	must_fail(!g_calloc(huge, 4));
 	block = g_reallocarray(kept, 7, 11);
 	log_add(log, LOG_REALLOC, block, 77, kept);
-	/* glibc frees it and returns NULL. */
+	/* glibc frees the block and returns NULL. */
 	log_add(log, LOG_FREE, block, 0, NULL);
 	if (g_realloc(block, 0))
 		errx(1, "realloc(p, 0)");
@@ -137,7 +137,7 @@ static void family(void)
 	log_mark();
 }
 
-/* Each takes the place of another's block, and frees that. */
+/* Each thread replaces another thread's block and frees that. */
 static void *pass_on(void *index)
 {
 	unsigned int self = (unsigned int)(uintptr_t)index;

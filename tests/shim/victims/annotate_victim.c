@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate_victim - uses perfrec.h in one way after the other (argv[1]); what
- * it leaves in the ring is compared byte by byte by test_annotate.
+ * annotate_victim - uses perfrec.h in one way per case (argv[1]). test_annotate
+ * compares the ring byte by byte.
  */
 #include "preload/perfrec.h"
 
@@ -31,7 +31,7 @@ static struct perfrec_track g_cycle_a =
 static struct perfrec_track g_cycle_b =
 	PERFREC_TRACK_INIT_("b", &g_cycle_a, 0, 0, 0, NULL);
 
-/* Equal in everything: copies of one in a header that two files include. */
+/* Equal sites, as in a header that two files include. */
 #define TWINS(a, b)                                \
 	PERFREC_COUNTER(a, "twin", PERFREC_NS, 0); \
 	PERFREC_COUNTER(b, "twin", PERFREC_NS, 0)
@@ -168,7 +168,7 @@ static void paused(void)
 	PERFREC_SCOPE("after");
 }
 
-/* The test pauses as the collector does, while this is stopped, and resumes. */
+/* The test pauses as a collector while this is stopped, and resumes. */
 static void paused_by_two(void)
 {
 	perfrec_pause();
@@ -205,8 +205,7 @@ static void work_on(uint64_t handle, int times)
 	}
 }
 
-/* A pause switches off the sites that were called before it: it has no events
- * to leave out. */
+/* A pause switches off only sites that were called before. */
 static void paused_sites(void)
 {
 	uint64_t handle = PERFREC_ASYNC_BEGIN(&g_child, 4, "over the pauses");
@@ -223,7 +222,6 @@ static void paused_sites(void)
 	perfrec_resume();
 }
 
-/* The same of a pause of the collector's. */
 static void paused_by_collector(void)
 {
 	work_on(4, 1);
@@ -236,7 +234,7 @@ static void paused_by_collector(void)
 __attribute__((weak)) void __cyg_profile_func_enter(void *function, void *site);
 __attribute__((weak)) void __cyg_profile_func_exit(void *function, void *site);
 
-/* An annotation that nobody ends ends with the function that it is in. */
+/* Its annotation ends with the function. */
 static void paused_unended(void)
 {
 	void *function = (void *)(uintptr_t)paused_unended;
@@ -249,7 +247,7 @@ static void paused_unended(void)
 	PERFREC_SCOPE("after");
 }
 
-/* The END comes in a callee that is itself open, and left out. */
+/* The END comes in a callee that is itself omitted. */
 static void finish(perfrec_span outer)
 {
 	PERFREC_SCOPE("callee");
@@ -267,7 +265,7 @@ static void paused_callee(void)
 	PERFREC_SCOPE("after");
 }
 
-/* From here on any system call but the last one kills. */
+/* From here on any system call except the last one kills. */
 static void no_syscalls(void)
 {
 	struct sock_filter filter[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bump_allocator - an allocator that may be interrupted anywhere, and never
- * hands out an address twice. Its operator new and delete call malloc() and
- * free(), so that whoever is in front of these is called from within.
+ * bump_allocator - an allocator that may be interrupted anywhere and never
+ * reuses an address. Its operator new and delete call malloc() and free(), and
+ * so the library that wraps these.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ void operator_delete(void *block) __asm__("_ZdlPv");
 
 static void *take(size_t alignment, size_t size)
 {
-	/* Before each block its size; none without a byte of its own. */
+	/* The size precedes each block. No two blocks share an address. */
 	size_t whole = size + 16 + alignment + 16;
 	size_t at = atom_add_sc(&g_used, (whole + 15) & ~15UL);
 	uintptr_t block = (uintptr_t)g_arena + at + 16;
@@ -74,7 +74,7 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 	return *block ? 0 : 12;
 }
 
-/* As a whole, so that the compiler does not make a jump of it. */
+/* volatile: keeps the compiler from a tail call. */
 void *operator_new(size_t size)
 {
 	void *volatile block = malloc(size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_victim MODE FILE - spends CPU time in the ways that test_cpu.c wants to
- * see sampled, or not, and checks that nobody meddles with what it does itself.
- * Exits with the number of the line that found something wrong, modulo 256, or
- * 0. Into FILE go ranges of addresses that no sampled stack pointer may be in.
+ * cpu_victim MODE FILE - spends CPU time in the ways that test_cpu.c expects to
+ * see sampled or not, and checks that its own signals and timers work. Exits
+ * with 0, or with the line number of a failed check modulo 256. Writes to FILE
+ * the address ranges that no sampled stack pointer may be in.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -63,7 +63,7 @@ static void forbid(const void *from, size_t bytes)
 	fclose(file);
 }
 
-/* POSIX timers of this process; -1: the kernel does not say. */
+/* -1: the kernel does not tell. */
 static int count_timers(void)
 {
 	FILE *file = fopen("/proc/self/timers", "r");
@@ -91,8 +91,7 @@ static void *burn_thread(void *seconds)
 	return seconds;
 }
 
-/* --- modes ------------------------------------------------------------------
- */
+/* --- modes --------------------------------------------------------------- */
 
 static void many_threads(void)
 {
@@ -114,7 +113,7 @@ static int burn_c11(void *seconds)
 	return -7;
 }
 
-/* What such a thread returns is an int. */
+/* Such threads return an int. */
 static void c11_threads(void)
 {
 	double seconds = 0.005;
@@ -169,7 +168,6 @@ static void count_signal(int signal)
 	g_signals++;
 }
 
-/* The program wants SIGPROF for itself. */
 static void take_over(void)
 {
 	struct sigaction action = { .sa_handler = count_signal }, old;
@@ -195,7 +193,7 @@ static void take_over(void)
 	      old.sa_handler == count_signal);
 }
 
-/* SIG_DFL would be the end, were a signal on its way. */
+/* With SIG_DFL a pending signal would kill. */
 static void take_default(void)
 {
 	double seconds = 0.05;
@@ -212,7 +210,7 @@ static void take_default(void)
 	CHECK(signal(SIGPROF, count_signal) == SIG_IGN);
 }
 
-/* Old, but there. */
+/* deprecated, but available */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static void ignore(void)
 {
@@ -233,7 +231,6 @@ static void ignore(void)
 	CHECK(g_signals == 0);
 }
 
-/* From now on nobody can end a timer. */
 static void deny_timers(void)
 {
 	struct sock_filter filter[] = {
@@ -249,7 +246,7 @@ static void deny_timers(void)
 		.filter = filter,
 	};
 
-	/* Not by what the shim sees: it ends its timers first. */
+	/* Bypasses the shim, which would delete its timers first. */
 	void *libc = dlopen("libc.so.6", RTLD_NOW);
 	long (*raw)(long, ...) = (long (*)(long, ...))dlsym(libc, "syscall");
 
@@ -260,7 +257,7 @@ static void deny_timers(void)
 	CHECK(count_timers());
 }
 
-/* On a busy machine the tick that looks at timers may pass a thread by. */
+/* On a busy machine the ticks that check timers may miss a thread. */
 static void burn_until_signal(void)
 {
 	for (int i = 0; i < 100 && !g_signals; i++)
@@ -268,7 +265,7 @@ static void burn_until_signal(void)
 	CHECK(g_signals > 0);
 }
 
-/* A timer that nobody can end fires on, whatever SIGPROF is set to. */
+/* A timer that cannot be deleted keeps firing, for any SIGPROF action. */
 static void denied(void)
 {
 	struct sigaction action = { .sa_handler = count_signal }, old;
@@ -379,7 +376,7 @@ static void children(void)
 	burn(0.05);
 }
 
-/* What a child says between vfork() and exec is not the parent's. */
+/* A child's calls between vfork() and exec do not affect the parent. */
 static void child_of_vfork(void)
 {
 	struct sigaction old;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * figures_victim - threads and processes that end in every way there is. The
- * one that matters writes to FILE what the kernel says of it, just before.
- * Built with -finstrument-functions; span() is what it records.
+ * figures_victim - threads and processes that end in every possible way. Just
+ * before, the tested one writes its kernel figures to FILE. Built with
+ * -finstrument-functions; span() is the recorded function.
  *
  *   figures_victim CASE FILE
  */
@@ -80,7 +80,6 @@ NO_HOOKS static void fault_pages(void)
 		memory[i * page] = 1;
 }
 
-/* A span, some time on the CPU, some page faults; then the figures. */
 NO_HOOKS static void work(void)
 {
 	uint64_t until = cpu_ns() + 5000000;
@@ -92,8 +91,7 @@ NO_HOOKS static void work(void)
 	write_figures();
 }
 
-/* --- threads ----------------------------------------------------------------
- */
+/* --- threads ------------------------------------------------------------- */
 
 NO_HOOKS static void *returns(void *unused)
 {
@@ -101,8 +99,7 @@ NO_HOOKS static void *returns(void *unused)
 	return unused;
 }
 
-/* It reads no clock, which would bring up to date what the kernel has counted.
- */
+/* Reads no clock, as that would update the kernel's counts. */
 NO_HOOKS static void *reads_nothing(void *unused)
 {
 	const struct victim_figures none = { 0 };
@@ -176,7 +173,7 @@ NO_HOOKS static int run_thread(void *(*function)(void *), size_t stack_bytes)
 		pthread_cancel(thread);
 	if (pthread_join(thread, NULL))
 		return 1;
-	/* No descriptor is left. */
+	/* Every other descriptor is closed. */
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return fd == g_file + 1 ? 0 : 1;
 }
@@ -221,8 +218,7 @@ NO_HOOKS static int case_silent_thread(void)
 	return run_thread(records_nothing, 0);
 }
 
-/* --- processes --------------------------------------------------------------
- */
+/* --- processes ----------------------------------------------------------- */
 
 NO_HOOKS static int case_exit(void)
 {
@@ -255,7 +251,7 @@ NO_HOOKS static int case_raw_exit_group(void)
 	return 1;
 }
 
-/* The second program is not preloaded: it has no part in this. */
+/* The second program is not preloaded. */
 NO_HOOKS static int case_raw_exec(void)
 {
 	char *const argv[] = { "true", NULL }, *const none[] = { NULL };
@@ -270,7 +266,7 @@ NO_HOOKS static int case_raw_exec(void)
 	return 1;
 }
 
-/* The parent is killed: all that was told, the child has told. */
+/* The parent is killed, so only the child reports. */
 NO_HOOKS static int case_fork(void)
 {
 	int status;
@@ -317,8 +313,7 @@ NO_HOOKS static int case_clone(void)
 	return 1;
 }
 
-/* --- where little is permitted ----------------------------------------------
- */
+/* --- few permissions ----------------------------------------------------- */
 
 NO_HOOKS static int case_no_descriptor(void)
 {
@@ -328,7 +323,7 @@ NO_HOOKS static int case_no_descriptor(void)
 	return setrlimit(RLIMIT_NOFILE, &limit) ? 1 : 0;
 }
 
-/* What the end of a thread would call kills. */
+/* The calls at a thread's end would kill. */
 NO_HOOKS static int case_seccomp(void)
 {
 	struct sock_filter filter[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * figures_victim - what the victim of that name writes of a thread.
+ * figures_victim - the figures that the victim writes.
  */
 #ifndef PERFREC_TESTS_SHIM_FIGURES_VICTIM_H
 #define PERFREC_TESTS_SHIM_FIGURES_VICTIM_H

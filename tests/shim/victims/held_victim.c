@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * held_victim - calls the hooks of a function at 0x1000 until its standard
- * input comes to an end, and at least once.
+ * held_victim - calls the hooks of a function at 0x1000 until EOF on its
+ * standard input, at least once.
  *
  *   held_victim
  */

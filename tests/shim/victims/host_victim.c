@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * host_victim - programs that do what hurts a careless preload. Each case is
- * a function of the table at the end; it exits 0 when the program saw nothing
- * unusual. Built with -finstrument-functions; span() is what it records.
+ * host_victim - programs that break a careless preload. Each case is a function
+ * in the table at the end. It exits with 0 if the program saw nothing unusual.
+ * Built with -finstrument-functions; span() is the recorded function.
  *
  *   host_victim CASE
  */
@@ -63,7 +63,7 @@ NO_HOOKS static int case_closefrom(void)
 	return 0;
 }
 
-/* The first descriptor a program opens is the one it would be without us. */
+/* The shim must not occupy the first free descriptor. */
 NO_HOOKS static int case_descriptors(void)
 {
 	int fd = open("/dev/null", O_RDONLY);
@@ -154,8 +154,8 @@ NO_HOOKS static int case_fork(void)
 	return 0;
 }
 
-/* Any system call but read, write, _exit and sigreturn kills from here on,
- * and so does rdtsc: these spans can only be counted. */
+/* From here on all system calls except read, write, _exit and sigreturn kill,
+ * and so does rdtsc. These spans can only be counted. */
 NO_HOOKS static int case_seccomp_strict(void)
 {
 	spans(500);
@@ -172,13 +172,13 @@ NO_HOOKS static void *clockless_thread(void *unused)
 	return unused;
 }
 
-/* rdtsc faults in this thread and in those it makes: they are only counted. */
+/* Also in threads that this thread creates. Their spans are only counted. */
 NO_HOOKS static int case_no_clock(void)
 {
 	pthread_t thread;
 
 	spans(500);
-	/* Allowing what is allowed changes nothing. */
+	/* Allowing an allowed instruction changes nothing. */
 	if (prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0))
 		return 1;
 	spans(500);
@@ -190,8 +190,8 @@ NO_HOOKS static int case_no_clock(void)
 	return pthread_join(thread, NULL);
 }
 
-/* Everything a hook might want kills; a ring of 64 KiB is full long before
- * the end. */
+/* All system calls that a hook might need kill. A ring of 64 KiB is full long
+ * before the end. */
 NO_HOOKS static int case_seccomp_filter(void)
 {
 	struct sock_filter filter[] = {
@@ -255,8 +255,8 @@ NO_HOOKS static int case_mlockall(void)
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		return 1;
 	spans(500);
-	/* Nobody changes states of functions, so no thunks are locked: 15 MiB
-	 * in each of two places. */
+	/* Without changes of states no thunks are locked, 15 MiB in two
+	 * places. */
 	return status_kb("VmLck:") < 64 << 10 && !has_thunks() ? 0 : 1;
 }
 
@@ -326,8 +326,7 @@ NO_HOOKS static void on_signal(int signal)
 	spans(1);
 }
 
-/* The smallest stack a handler may have: the first record of the process
- * comes from it. */
+/* The smallest stack; its handler makes the first record. */
 NO_HOOKS static int case_tiny_stack(void)
 {
 	static char stack[65536];
@@ -349,7 +348,7 @@ NO_HOOKS static int case_tiny_stack(void)
 	return 0;
 }
 
-/* The thread ends by cancellation, in a span of its own. */
+/* The thread is cancelled inside a span. */
 NO_HOOKS static void *cancelled_thread(void *unused)
 {
 	spans(1);

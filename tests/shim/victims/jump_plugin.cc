@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jump_plugin - throws and catches. Built as a plugin in many ways, and as a
- * program with -DPROGRAM; with -DPRIVATE where its unwinder is its own, whose
- * landing pads only the catches among them tell of.
+ * jump_plugin - throws and catches. Built as many kinds of plugins, and as a
+ * program with -DPROGRAM. With -DPRIVATE it has its own unwinder; then only
+ * landing pads that catch are recorded.
  */
 #include <exception>
 #include <stdexcept>
@@ -21,7 +21,7 @@ static void expect_catch(uintptr_t span)
 
 namespace
 {
-/* What it destroys is a span, within the landing pad of @around. */
+/* Its destructor is a span, in the landing pad of @around. */
 struct tidy {
 	uintptr_t around;
 	explicit tidy(uintptr_t span) : around(span)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jump_victim - jumps in one of many ways, and writes down what the shim is
- * to record of it. Fails when anything came out otherwise than without a shim.
+ * jump_victim - jumps in one of many ways and notes the records that the shim
+ * has to make. Fails if any result differs from a run without the shim.
  *
  *   jump_victim RESULT CASE [PLUGIN...]
  */
@@ -29,7 +29,7 @@ _Static_assert(JUMP_CATCH == FLOW_CATCH, "record.h is C only");
 #define MANY 100000
 #define STACK_BYTES 65536
 
-/* By the names the C library has for them; the headers have others. */
+/* Declared by their symbol names, as the headers use macros. */
 int plain_setjmp(jmp_buf env) __asm__("setjmp") __attribute__((returns_twice));
 int bare_setjmp(jmp_buf env) __asm__("_setjmp") __attribute__((returns_twice));
 int mask_setjmp(jmp_buf env, int mask) __asm__("__sigsetjmp")
@@ -66,8 +66,7 @@ static void expect_flow(enum record_flow flow, const void *address,
 	expect('F', (int)flow, address, span);
 }
 
-/* --- setjmp and longjmp -----------------------------------------------------
- */
+/* --- setjmp and longjmp -------------------------------------------------- */
 
 static __attribute__((noreturn, noinline)) void jump(int how, int value)
 {
@@ -89,7 +88,7 @@ static __attribute__((noreturn, noinline)) void jump(int how, int value)
 	}
 }
 
-/* A function for each, so that no variable lives across a setjmp. */
+/* Separate functions, so that no variable lives across a setjmp. */
 #define SET_AND_JUMP(name, set)                            \
 	static __attribute__((noinline)) int name(int how) \
 	{                                                  \
@@ -136,7 +135,7 @@ static void leave_handler(int signal)
 	siglongjmp(g_env, 7);
 }
 
-/* On a stack of its own, more than once: setjmp gives the mask back. */
+/* On an alternate stack, repeatedly: setjmp must restore the mask. */
 static void run_handler(void)
 {
 	stack_t stack = { .ss_sp = malloc(STACK_BYTES),
@@ -173,9 +172,7 @@ static void run_many(void)
 	CHECK(jumped == MANY);
 }
 
-/* --- ucontexts
- * ----------------------------------------------------------------
- */
+/* --- ucontexts ----------------------------------------------------------- */
 
 static void pass_eight(int a, int b, int c, int d, int e, int f, int g, int h)
 {
@@ -216,7 +213,7 @@ static void make(ucontext_t *context, ucontext_t *link)
 	expect_flow(FLOW_CONTEXT_MAKE, context, 0);
 }
 
-/* @context comes back when its function has returned. */
+/* @context returns here at its end. */
 static void swap_from_main(ucontext_t *context)
 {
 	SPAN_BEGIN(expect, 0x600);
@@ -258,9 +255,7 @@ static void run_contexts(void)
 	SPAN_END(expect, 0x100);
 }
 
-/* --- contexts that end
- * --------------------------------------------------------
- */
+/* --- contexts that end --------------------------------------------------- */
 
 static volatile int g_ended;
 
@@ -269,7 +264,7 @@ static void ends(void)
 	g_ended++;
 }
 
-/* Nothing is expected of these two: they run where nothing is recorded. */
+/* These two expect nothing, since they run unrecorded. */
 static void make_silently(ucontext_t *context, ucontext_t *link, char *stack)
 {
 	CHECK(!getcontext(context));
@@ -290,7 +285,7 @@ static void run_silently(void)
 	CHECK(g_ended == before + 1);
 }
 
-/* A forked child, which records nothing, ends by the end of a context. */
+/* A forked child records nothing and exits at the end of a context. */
 static void run_child(void)
 {
 	int status;
@@ -315,7 +310,7 @@ static _Unwind_Reason_Code count_frame(struct _Unwind_Context *context,
 	return _URC_NO_REASON;
 }
 
-/* Whoever unwinds finds the end of the stack: this, and what it returns to. */
+/* An unwinder finds the end of the stack: this frame and its caller. */
 static void unwind(void)
 {
 	int count = 0;
@@ -349,8 +344,7 @@ static void run_ends(void)
 	CHECK(g_ended == 4);
 }
 
-/* --- who does not record --------------------------------------------------
- */
+/* --- unrecorded jumps ---------------------------------------------------- */
 
 static void *jump_only(void *unused)
 {
@@ -367,7 +361,7 @@ static void *jump_only(void *unused)
 	return unused;
 }
 
-/* A thread without a slot, and a vfork child, which has its parent's. */
+/* A thread without a slot, and a vfork child with its parent's slot. */
 static void run_silent(void)
 {
 	pthread_t thread;
@@ -387,14 +381,13 @@ static void run_silent(void)
 	SPAN_END(expect, 0x100);
 }
 
-/* --- a signal at every instruction -------------------------------------------
- */
+/* --- a signal at every instruction --------------------------------------- */
 
 #if defined(__x86_64__)
 #define CALLS 5
 
 static volatile long g_target; /* -1: every one */
-static volatile int g_call; /* which is stepped through */
+static volatile int g_call;
 
 static void on_trap(int signal, siginfo_t *info, void *context)
 {
@@ -406,7 +399,6 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 		return;
 	__cyg_profile_func_enter((void *)0x900, NULL);
 	__cyg_profile_func_exit((void *)0x900, NULL);
-	/* No more than the one. */
 	if (g_target >= 0)
 		interrupted->uc_mcontext.gregs[REG_EFL] &= ~0x100;
 }
@@ -421,7 +413,7 @@ static void trap_if(bool wanted)
 					 : "cc", "memory");
 }
 
-/* Seven records that must come once each, whatever comes in between. */
+/* Seven records that must come once each despite the signals. */
 static void jump_in_steps(void)
 {
 	static char stack[STACK_BYTES];
@@ -445,7 +437,6 @@ static void jump_in_steps(void)
 	trap_if(false);
 }
 
-/* Tells how many rounds it made, and in how many a signal came. */
 static void run_steps(void)
 {
 	struct sigaction action = { .sa_sigaction = on_trap,
@@ -477,11 +468,8 @@ static void run_steps(void)
 }
 #endif
 
-/* --- plugins
- * --------------------------------------------------------------------
- */
+/* --- plugins ------------------------------------------------------------- */
 
-/* Loads all, runs each twice, unloads and loads the first again. */
 static void run_plugins(char **paths)
 {
 	void *handles[16], *first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jump_victim - how the victims of test_jump say what is to be recorded. A
- * span has a made-up address; what jumps names the span whose function's
- * stack pointer its record is to have.
+ * jump_victim - the notes of test_jump's victims about expected records. A span
+ * has a made-up address. A jump names the span whose function has the stack
+ * pointer of the record.
  */
 #ifndef PERFREC_TESTS_SHIM_JUMP_VICTIM_H
 #define PERFREC_TESTS_SHIM_JUMP_VICTIM_H
@@ -18,12 +18,12 @@ void __cyg_profile_func_exit(void *function, void *call_site);
 
 #define JUMP_CATCH 3 /* FLOW_CATCH, for C++ */
 
-/* Writes down that a record of @kind is next; of a FLOW record @address, @span
- * (0: any hint will do) and @flow are to be as said. */
+/* Notes that a record of @kind is next. A FLOW record must have @address, the
+ * hint of @span (0: any) and @flow. */
 typedef void expect_function(char kind, int flow, const void *address,
 			     uintptr_t span);
 
-/* What a plugin does; 0, or the number of the check that failed. */
+/* The entry of a plugin; returns 0, or the number of a failed check. */
 typedef int plugin_run(expect_function *expect);
 plugin_run run_plugin;
 
@@ -31,7 +31,7 @@ plugin_run run_plugin;
 }
 #endif
 
-/* Macros: the hooks must be called by the function itself. */
+/* Macros, because the function itself must call the hooks. */
 #define SPAN_BEGIN(expect, span)                                        \
 	do {                                                            \
 		(expect)('B', 0, 0, (span));                            \

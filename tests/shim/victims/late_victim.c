@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * late_victim - has no hooks when it starts, as a program whose plugins have
- * them. The first hook runs in a vfork child, which must not start recording
- * for its parent; ten more run in the parent.
+ * late_victim - a program without hooks at its start, as if only its plugins
+ * had hooks. The first hook runs in a vfork child and must not start recording
+ * for the parent; the parent then calls ten more.
  */
 #include <dlfcn.h>
 #include <sys/wait.h>

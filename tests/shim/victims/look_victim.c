@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * look_victim - forks under a filter that kills whoever permits process PID to
- * look at it (PR_SET_PTRACER).
+ * look_victim - forks under a filter that kills a process which permits PID to
+ * inspect it (PR_SET_PTRACER).
  *
  *   look_victim CASE PID
  *
- * CASE is "none": no fork, and no filter; "fork": the shim does not know of the
- * filter; "told": it does, and makes no system calls of its own any more;
- * "namespace": the child is the first process of another pid namespace. Exits
- * with the signal that has killed the child, or 0; with 77 where it may not
- * make a namespace.
+ * CASE is "none": no fork and no filter; "fork": the shim does not know of the
+ * filter; "told": the shim knows and avoids system calls; "namespace": the
+ * child is the first process of another pid namespace. Exits with the signal
+ * that killed the child, or 0, or 77 if it may not create a namespace.
  */
 #include <err.h>
 #include <sched.h>
@@ -22,7 +21,7 @@
 
 #include "tests/shim/victims/look_victim.h"
 
-/* A call of which the shim does not learn. */
+/* A system call that bypasses the shim. */
 static long hidden_call(long number, long a, long b, long c)
 {
 #if defined(__x86_64__)
@@ -71,7 +70,7 @@ int main(int argc, char **argv)
 	pid_t child;
 
 	if (argc != 3)
-		errx(1, "two arguments");
+		errx(1, "expected two arguments");
 	if (!strcmp(argv[1], "none"))
 		return 0;
 	if (!strcmp(argv[1], "namespace") && unshare(CLONE_NEWPID))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * look_victim - the filter that test_look and its victim use.
+ * look_victim - the filter of test_look and its victim.
  */
 #ifndef PERFREC_TESTS_SHIM_VICTIMS_LOOK_VICTIM_H
 #define PERFREC_TESTS_SHIM_VICTIMS_LOOK_VICTIM_H
@@ -16,7 +16,7 @@
 #define LOOK_FILTER 8
 #define LOOK_AT(member) (uint32_t) offsetof(struct seccomp_data, member)
 
-/* Makes a filter that kills who permits process @pid to look at it. */
+/* The filter kills a caller who permits @pid to inspect it. */
 static inline void look_filter(struct sock_filter out[LOOK_FILTER], int pid)
 {
 	const struct sock_filter filter[LOOK_FILTER] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_bare - a library without constructors and destructors, even of the C
- * compiler's: none of it runs unless it is called, and ld.so can unload it when
- * the bytes of its file are gone. Its symbols take more than a page.
+ * map_bare - a library without constructors and destructors, even the
+ * compiler's. It runs only when called, and ld.so can unload it without the
+ * bytes of its file. Its symbols exceed a page.
  */
 #define FOUR(x, name) x(name##0) x(name##1) x(name##2) x(name##3)
 #define FUNCTION(name)        \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_opener - a library that looks for plugins where its RUNPATH says: in its
- * own folder.
+ * map_opener - opens plugins through its RUNPATH, its own folder.
  */
 #include "tests/shim/victims/map_victim.h"
 

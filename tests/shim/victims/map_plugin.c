@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_plugin - a library of map_victim's, in several copies that differ by ID.
- * Every function tells the victim who it is, so that the test can compare.
+ * map_plugin - a library of map_victim, in several copies with different IDs.
+ * Each function reports its ID to the victim.
  */
 #include "tests/shim/victims/map_victim.h"
 
-/* Not there in a namespace of dlmopen()'s. */
+/* Missing in a namespace of dlmopen(). */
 #pragma weak map_note
 
 #define TELL(function)                                  \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * map_victim - loads and unloads plugins in every way and notes each call of
- * theirs. The program itself has no hooks that could be seen, so recording
- * starts with the first call.
+ * their functions. The program itself has no visible hooks, so recording starts
+ * with the first call.
  *
  *   map_victim CASE FOLDER RESULT
  *
- * FOLDER is where the plugins are; RESULT gets the notes. It exits 0 when
- * everything was as always.
+ * FOLDER has the plugins; RESULT receives the notes. Exits with 0 if all
+ * results were as usual.
  */
 #include "tests/shim/victims/map_victim.h"
 
@@ -77,7 +77,6 @@ static bool call_is_right(int (*call)(int), int id)
 	return call(7) == 8 + id;
 }
 
-/* Calls of a function of the program itself. */
 static void idle(long times)
 {
 	typedef void hook(void *function, void *call_site);
@@ -90,8 +89,7 @@ static void idle(long times)
 	}
 }
 
-/* --- two threads load and unload, two others call what was loaded ----------
- */
+/* --- two threads load and unload, two others call the plugins ------------ */
 
 struct pair {
 	int first; /* of its two plugins */
@@ -156,10 +154,9 @@ static int case_reload(void)
 	return pairs[0].bad || pairs[1].bad;
 }
 
-/* --- one thread -------------------------------------------------------------
- */
+/* --- one thread ---------------------------------------------------------- */
 
-/* After many calls of its own, and by a thread that opens nothing. */
+/* The first call of a plugin is late, in a thread that opens nothing. */
 static int case_late(void)
 {
 	struct pair pair = { .first = 0 };
@@ -189,7 +186,7 @@ static int case_late(void)
 	return pair.bad;
 }
 
-/* A child in which something else lies there than in its parent. */
+/* The child maps another plugin at the address of the parent's. */
 static int case_fork(void)
 {
 	void *handle = open_plugin(0);
@@ -221,7 +218,7 @@ static int case_killed(void)
 	return raise(SIGKILL);
 }
 
-/* Opens a library that is a file of its own, whose name is then in @path. */
+/* The copy's path is in @path. */
 static void *open_copy(char path[64])
 {
 	static char bytes[1 << 20];
@@ -248,7 +245,7 @@ static void *open_copy(char path[64])
 	return handle;
 }
 
-/* Its file is gone when it is first called, and nobody is told of the end. */
+/* Deleted before the first call, and unloaded silently. */
 static int case_deleted(void)
 {
 	char path[64];
@@ -260,7 +257,6 @@ static int case_deleted(void)
 	return raise(SIGKILL);
 }
 
-/* Its file goes after it was called. */
 static int case_deleted_late(void)
 {
 	char path[64];
@@ -271,8 +267,7 @@ static int case_deleted_late(void)
 	return !is_right;
 }
 
-/* The program cuts the file off while it is mapped: whoever touches what was
- * behind its first page dies. */
+/* The file is cut while mapped: reading behind its first page kills. */
 static int case_cut(void)
 {
 	char path[64];
@@ -285,7 +280,7 @@ static int case_cut(void)
 	return 0;
 }
 
-/* Never called, so that the end has to tell. */
+/* Never called, so the end must report it. */
 static int case_exit(void)
 {
 	open_library("libmap_opener.so");
@@ -293,7 +288,6 @@ static int case_exit(void)
 	return 0;
 }
 
-/* Never called either. */
 static int case_quiet(void)
 {
 	void *handle = open_library("libmap_opener.so");
@@ -326,7 +320,7 @@ static int case_runpath(void)
 	       !call_is_right(function_of(apart("libmap_plugin_1.so")), 1);
 }
 
-/* dlerror() and errno tell what they would without us. */
+/* As without the shim. */
 static int case_errors(void)
 {
 	static char no_handle[4096];
@@ -349,7 +343,7 @@ static int case_errors(void)
 	return errno != 1234 || dlerror() || !dlclose(no_handle) || !dlerror();
 }
 
-/* In a namespace of its own a plugin has the C library's hooks. */
+/* In another namespace a plugin gets the C library's hooks. */
 static int case_dlmopen(void)
 {
 	char path[4096];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_victim - what map_victim, its plugins and test_map agree on.
+ * map_victim - definitions shared by map_victim, its plugins and test_map.
  */
 #ifndef PERFREC_TESTS_SHIM_MAP_VICTIM_H
 #define PERFREC_TESTS_SHIM_MAP_VICTIM_H
@@ -12,7 +12,6 @@
 #define MAP_NOTES_MAX 200000
 #define MAP_RELOADS 1000 /* by each of two threads */
 
-/* The truth: thread @tid called @function of plugin @id. */
 struct map_call {
 	int32_t tid;
 	int32_t id;
@@ -25,7 +24,7 @@ struct map_notes {
 	struct map_call call[MAP_NOTES_MAX];
 };
 
-/* map_victim: called by every function of a plugin. */
+/* Called by each function of a plugin. */
 void map_note(void *function, int id);
 /* map_plugin */
 int map_call(int x);

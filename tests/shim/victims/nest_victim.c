@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * nest_victim - threads that call the hooks in deep, random, well nested
- * patterns, with signals that do the same in between, and that count for
- * themselves.
+ * patterns and keep their own count; signals do the same in between.
  *
  *   nest_victim THREADS CALLS RESULT
  *
- * RESULT gets a line "tid begins" for each thread. The made-up address of a
- * span is its depth, so that a checker knows what an end must match.
+ * RESULT gets a line "tid begins" for each thread. A span's made-up address is
+ * its depth, so a checker knows the matching end.
  */
 #include <err.h>
 #include <pthread.h>
@@ -25,9 +24,8 @@ void __cyg_profile_func_enter(void *function, void *call_site);
 void __cyg_profile_func_exit(void *function, void *call_site);
 
 #define DEPTH_MAX 700
-/* Of the process. A thread that waits gets them, too, and each makes about 90
- * records: without an end to them, the longer a busy machine lets the threads
- * wait for room, the more there would be to put. */
+/* Per process. A waiting thread gets alarms as well, with about 90 records
+ * each. Without a limit a busy machine would prolong the test. */
 #define ALARMS_MAX 2000
 
 static __thread long t_begins;
@@ -37,7 +35,7 @@ static FILE *g_result;
 static long g_calls;
 static uint32_t g_alarms;
 
-/* One span with spans inside. Returns how many it made. */
+/* Returns the number of spans. */
 static __attribute__((noinline)) long nest(int levels)
 {
 	long made = 1;
@@ -52,7 +50,7 @@ static __attribute__((noinline)) long nest(int levels)
 	return made;
 }
 
-/* Straight down: the ends must find room in the last quarter of the ring. */
+/* Straight down: the ends must fit into the last quarter of the ring. */
 static __attribute__((noinline)) void dive(int levels)
 {
 	t_begins++;
@@ -86,7 +84,7 @@ static void *run(void *argument)
 		if (rand_r(&t_seed) % 100 == 0)
 			dive(DEPTH_MAX);
 	}
-	/* A handler may still come and count; it is blocked from here on. */
+	/* Blocked from here on: a late handler would change the count. */
 	sigset_t alarm;
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);

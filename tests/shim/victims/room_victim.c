@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * room_victim - fills its ring, then steps through the hook that has to wait
- * for room, with a SIGTRAP handler that fills the ring again at the k-th
- * instruction, for every STRIDE-th k: a step takes tens of microseconds in some
- * virtual machines, and there are some 1,500. Wants a ring of 64 KiB.
+ * room_victim - fills its ring and steps through the hook that waits for room.
+ * A SIGTRAP handler fills the ring again at the k-th instruction, for every
+ * STRIDE-th k: a step takes tens of microseconds in some virtual machines, and
+ * there are some 1,500. Needs a ring of 64 KiB.
  *
  *   room_victim TOLD
  *
- * TOLD: a file that holds a struct room_told.
+ * TOLD: a file with a struct room_told.
  */
 #include "tests/shim/victims/room_victim.h"
 
@@ -42,8 +42,7 @@ static void step(bool on)
 					 : "cc", "memory");
 }
 
-/* Both hooks are called by one function, as in a program: the stack pointer
- * tells what belongs together. */
+/* The stack pointer pairs the hooks, so one function calls both. */
 static __attribute__((noinline)) void record_pair(bool stepped)
 {
 	if (stepped)
@@ -51,7 +50,8 @@ static __attribute__((noinline)) void record_pair(bool stepped)
 	__cyg_profile_func_enter(FUNCTION, NULL);
 	step(false);
 	__cyg_profile_func_exit(FUNCTION, NULL);
-	g_told->begins++; /* not a call in the tail: another stack pointer */
+	/* prevents a tail call, which has another stack pointer */
+	g_told->begins++;
 }
 
 static void fill(void)
@@ -75,7 +75,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 
 static void empty_the_ring(void)
 {
-	/* sc: what is to be read lies in the ring */
+	/* sc: the records are in the ring first */
 	uint32_t asked = atom_add_sc(&g_told->asked, 1) + 1;
 
 	/* acquire: the tail that the test has stored */
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	if (g_told == MAP_FAILED)
 		err(2, "usage: room_victim TOLD");
 	sigaction(SIGTRAP, &action, NULL);
-	record_pair(false); /* attach: not what is stepped through */
+	record_pair(false); /* attaches, so that the stepped call need not */
 	do {
 		empty_the_ring();
 		fill();

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * step_victim - runs both hooks under the trap flag, one instruction at a
- * time, and lets a SIGTRAP handler act at the k-th of them, for every k.
+ * step_victim - runs both hooks under the trap flag. For every k a SIGTRAP
+ * handler acts at the k-th instruction.
  *
  *   step_victim ACTION PAD RESULT [LIBRARY]
  *
  * ACTION: record, jump (siglongjmp out of the handler), fork, or every (record
- * at every single instruction). PAD: records to put first, so that a chunk
- * boundary can be stepped through. RESULT: a file that gets the k of each call
- * that missed (steps.h), -1, and the number of steps of the enter and of the
- * exit hook. LIBRARY: unload it before each step, so that the hook has to tell
- * of a new load map.
+ * at every single instruction). PAD: records to put first, to step across a
+ * chunk boundary. RESULT: a file that receives the k of each call that missed
+ * (steps.h), -1, and the number of steps of the enter and the exit hook.
+ * LIBRARY: unloaded before each step, so the hook must report a new load map.
  *
- * The records of step k have made-up addresses, so that test_step can tell
- * them apart: OUTER + k by the interrupted hook, INNER + k by the handler,
- * AFTER + k by a plain call once step k is over.
+ * test_step distinguishes the records of step k by made-up addresses: OUTER + k
+ * by the interrupted hook, INNER + k by the handler, AFTER + k by a plain call
+ * after step k.
  */
 #include "tests/shim/victims/step_victim.h"
 
@@ -85,7 +84,7 @@ static void step_through(hook *function, void *address)
 
 static void step_at(bool enter)
 {
-	/* A call that is only looked at is none of those that are counted. */
+	/* A call that only notes instructions is not counted. */
 	bool look = steps_target() == STEPS_LOOK;
 	uintptr_t k = look ? 0 : (uintptr_t)steps_target();
 	void *outer = (void *)(look ? STEP_PAD : STEP_OUTER + k);
@@ -116,12 +115,12 @@ static void reload(void)
 
 	if (!handle)
 		errx(1, "%s", dlerror());
-	/* Until the hooks no longer look for what is new. */
+	/* Until the hooks stop checking for news. */
 	record_pad(200);
 	dlclose(handle);
 }
 
-/* Returns the number of steps, and one. */
+/* Returns one more than the number of steps. */
 static long step_hook(bool enter, long pad)
 {
 	long k;
@@ -135,7 +134,7 @@ static long step_hook(bool enter, long pad)
 		if (g_library)
 			reload();
 		step_at(enter);
-		/* One try tells all when every instruction is interrupted. */
+		/* Interrupting every instruction needs a single round. */
 	} while (steps_go_on() && !(g_action == EVERY && k == 20));
 	return k + 1;
 }
@@ -157,7 +156,8 @@ int main(int argc, char **argv)
 	g_result = fopen(argv[3], "w");
 	if (!g_result)
 		err(1, "%s", argv[3]);
-	record_pair(STEP_AFTER); /* attach: not what is stepped through */
+	/* attaches, so that the stepped call need not */
+	record_pair(STEP_AFTER);
 	enters = step_hook(true, pad);
 	record_pair(STEP_BETWEEN);
 	exits = step_hook(false, pad);

@@ -5,7 +5,7 @@
 #ifndef PERFREC_TESTS_SHIM_STEP_VICTIM_H
 #define PERFREC_TESTS_SHIM_STEP_VICTIM_H
 
-#define STEP_OUTER 0x100000 /* + k: the hook that was interrupted */
+#define STEP_OUTER 0x100000 /* + k: the interrupted hook */
 #define STEP_INNER 0x200000 /* + k: the handler at step k */
 #define STEP_AFTER 0x300000 /* + k: after step k */
 #define STEP_BETWEEN 0x400000 /* enter hook before, exit hook after */

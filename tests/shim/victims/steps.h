@@ -12,19 +12,18 @@
  *		}
  *	} while (steps_go_on());
  *
- * Under the trap flag each instruction costs a signal, and an exit to the host
- * where the machine is a guest. So the call is stepped through as a whole only
- * once, with k = STEPS_LOOK, and nothing is done but to note its instructions.
- * From then on a breakpoint, in the text of the shim, stops the call shortly
- * before its k-th instruction. The call acts only where it has come to the very
- * instruction that was noted. If it goes another way (a signal starts a
- * restartable sequence over, a chunk of the ring is full), it does not act, and
- * is tried again with the same k, step by step: steps_missed(). Where it has
- * gone another way before the breakpoint, it is looked at again first.
+ * Under the trap flag each instruction costs a signal and, in a virtual
+ * machine, an exit to the host. So only the first call, with k = STEPS_LOOK, is
+ * stepped through to its end, to note its instructions. Later calls have a
+ * breakpoint in the shim's text shortly before the k-th instruction. A call
+ * acts only if it reaches the noted instruction. A call that takes another path
+ * (a signal restarts a restartable sequence, a chunk of the ring is full) does
+ * not act. It is repeated with the same k, step by step: steps_missed(). If the
+ * paths differ before the breakpoint, the instructions are first noted again.
  *
- * Once it has acted, or missed, the rest of the call runs by itself. With
- * g_steps.by_step there are no breakpoints, only this; with g_steps.every it
- *acts at every instruction. Both are set before steps_begin().
+ * After the act or the miss, the call continues without steps. by_step in
+ * g_steps avoids breakpoints; every acts at each instruction. Set both before
+ * steps_begin().
  */
 #ifndef PERFREC_TESTS_SHIM_STEPS_H
 #define PERFREC_TESTS_SHIM_STEPS_H
@@ -44,20 +43,20 @@ static struct {
 	void (*act)(void);
 	int memory; /* /proc/self/mem */
 	bool every; /* act at every instruction, not at the k-th */
-	bool by_step; /* no breakpoints: what acts may fork */
-	volatile long target; /* k */
-	volatile long step; /* instructions that were seen */
-	volatile bool fired; /* it has acted */
-	volatile bool whole; /* no breakpoint */
-	volatile bool look; /* note the instructions; do not act */
-	volatile bool differs; /* the call is not as it was noted */
-	volatile long head; /* the first so many are stepped through */
-	/* The breakpoint, in place of an instruction; 0: there is none. */
+	bool by_step; /* no breakpoints: @act may fork */
+	volatile long target;
+	volatile long step;
+	volatile bool fired;
+	volatile bool whole;
+	volatile bool look; /* only note the instructions */
+	volatile bool differs; /* the call differs from the noted one */
+	volatile long head;
+	/* Address of the breakpoint; 0: none. */
 	volatile uintptr_t stop;
 	volatile long stop_step;
-	uint8_t byte; /* that was there */
-	volatile long length; /* of trace */
-	uintptr_t trace[STEPS_MAX]; /* the call, as it was seen at first */
+	uint8_t byte; /* replaced by the breakpoint */
+	volatile long length;
+	uintptr_t trace[STEPS_MAX];
 } g_steps;
 
 static inline long steps_target(void)
@@ -70,7 +69,7 @@ static inline bool steps_fired(void)
 	return g_steps.fired;
 }
 
-/* Whether the call that is over was to act, but did not, and is tried again. */
+/* Returns true if the finished call did not act and is repeated. */
 static inline bool steps_missed(void)
 {
 	return !g_steps.look && !g_steps.fired && !g_steps.whole;
@@ -84,7 +83,7 @@ static inline void steps_unstop(void)
 	g_steps.stop = 0;
 }
 
-/* Text that is shared, as thunks are, can not be written. */
+/* Shared text, such as thunks, is not writable. */
 static inline bool steps_stop_at(long step)
 {
 	const uint8_t int3 = 0xcc;
@@ -98,8 +97,8 @@ static inline bool steps_stop_at(long step)
 	return true;
 }
 
-/* Whether a breakpoint after @now was set, not beyond the target, at an
- * instruction that the call reaches only once from here. */
+/* Sets a breakpoint after @now, not beyond the target, at an instruction that
+ * the call reaches only once. */
 static inline bool steps_set_stop(long now)
 {
 	for (long step = g_steps.target; step > now + 1; step--) {
@@ -113,7 +112,7 @@ static inline bool steps_set_stop(long now)
 	return false;
 }
 
-/* Instruction @step is about to run. Whether to go on step by step. */
+/* True: go on step by step. */
 static inline bool steps_at(long step, uintptr_t instruction)
 {
 	if (g_steps.every) {
@@ -157,14 +156,14 @@ static inline void steps_on_trap(int signal, siginfo_t *info, void *context)
 		go_on = steps_at(g_steps.step++, (uintptr_t)registers[REG_RIP]);
 		if (go_on)
 			registers[REG_EFL] |= STEPS_TRAP_FLAG;
-	} /* else the flag was on the stack, and came back from there */
-	/* Not set here: the call may have cleared it. */
+	} /* otherwise popfq has just restored the flag */
+	/* Setting it here is wrong: the call may have cleared it. */
 	if (!go_on)
 		registers[REG_EFL] &= ~STEPS_TRAP_FLAG;
 }
 
-/* What was noted of another call is forgotten. @act is called on the signal
- * handler's stack; it may leave by siglongjmp(). */
+/* Forgets notes of another call. @act runs on the signal handler's stack and
+ * may leave by siglongjmp(). */
 static inline void steps_begin(void (*act)(void))
 {
 	struct sigaction action = { .sa_sigaction = steps_on_trap,
@@ -185,13 +184,12 @@ static inline void steps_begin(void (*act)(void))
 	g_steps.head = g_steps.step = 0;
 }
 
-/* The call is over. Whether there is another one to make; false once it has no
- * k-th instruction. */
+/* Follows each call. Returns false if it had no k-th instruction. */
 static inline bool steps_go_on(void)
 {
 	bool again = true;
 
-	steps_unstop(); /* one that was not reached */
+	steps_unstop();
 	if (g_steps.look) {
 		if (g_steps.step > STEPS_MAX)
 			errx(1, "more than %d steps", STEPS_MAX);
@@ -201,7 +199,7 @@ static inline bool steps_go_on(void)
 		g_steps.target++;
 		g_steps.whole = g_steps.target >= g_steps.length;
 	} else if (!g_steps.whole) {
-		/* The breakpoint came too early for this one. */
+		/* The breakpoint came too early for this call. */
 		if (g_steps.head < g_steps.target)
 			g_steps.head = g_steps.target;
 		g_steps.look = g_steps.differs;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stopped_victim - fills its ring, with signals all the while that do nothing.
+ * stopped_victim - fills its ring under signals with an empty handler.
  *
  *   stopped_victim
  *
- * Exits with 0 if one of its calls of a hook took 100 ms: that one waited until
- * the third look, each 50 ms after the one before, found the collector stopped.
+ * Exits with 0 if one call of a hook took 100 ms: it waited for the third
+ * check, 50 ms apart each, that found the collector stopped.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ static int64_t now_ns(void)
 
 int main(void)
 {
-	/* Without SA_RESTART: they end the wait. */
+	/* Without SA_RESTART signals end the wait. */
 	struct sigaction action = { .sa_handler = ignore };
 	struct itimerval often = { { 0, 700 }, { 0, 700 } };
 	int64_t longest = 0;

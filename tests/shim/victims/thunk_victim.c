@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thunk_victim - calls thunks, as patched text would, and says how often.
+ * thunk_victim - calls thunks like patched text, and counts the calls.
  *
  *   thunk_victim WHAT RESULT [LIBRARY]
  *
  * WHAT:
- *   registers  each kind of thunk, first in a thread that has no slot yet, then
- *              again and again until a chunk of the ring is full: all registers
- *              that must be kept are, the vector registers among them
+ *   registers  each kind of thunk, first in a thread without a slot, then until
+ *              a chunk of the ring is full: registers must survive, including
+ *              the vector registers
  *   record, jump, fork
- *              each thunk under the trap flag; a handler of SIGTRAP acts at the
- *              k-th instruction, for every k: it calls the same function and
+ *              each thunk under the trap flag; for every k a SIGTRAP handler
+ *              acts at the k-th instruction: it calls the same function and
  *              another one, or leaves by siglongjmp, or forks
- *   threads    threads that come and go, and children, call all of them
- *   load       LIBRARY is loaded, far from all others: the area is mapped near
- *              it, and nothing that was mapped is gone
+ *   threads    short threads and children call all thunks
+ *   load       loads LIBRARY far from all others: the area must be mapped near
+ *              it, and existing mappings must stay
  *
- * RESULT gets, for each function number, how often it was entered for sure, and
- * how often perhaps, if it was left in the middle of its thunk.
+ * RESULT gets the certain and the possible entries of each function number. A
+ * call that a jump leaves inside its thunk is a possible entry.
  */
 #include "tests/shim/victims/thunk_victim.h"
 
@@ -43,29 +43,26 @@
 #define STATE_MASK 0xe7u
 #define CALLS 4000
 
-/* So that recording starts. */
+/* Declared, so that recording starts. */
 void __cyg_profile_func_enter(void *function, void *call_site);
 void __cyg_profile_func_exit(void *function, void *call_site);
 
-static uint64_t g_area; /* where the thunk area is mapped */
+static uint64_t g_area;
 static struct witness {
 	uint64_t sure[THUNK_NUMBERS], perhaps[THUNK_NUMBERS];
 } * g_witness; /* shared with children */
 
-/* --- calling a thunk --------------------------------------------------------
- */
+/* --- calling a thunk ----------------------------------------------------- */
 
 struct registers {
 	uint64_t rax, rcx, rdx, rbx, rbp, rsi, rdi;
 	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
 };
 
-/*
- * call_thunk(@thunk, @in, @out, @vectors_in, @vectors_out, @mask, @how): load
- * all registers, call the thunk where a function would, and store them. @how
- * 0: called, at the begin of a function: its return address is at 8(%rsp)
- * there; 1: jumped to in place of its ret.
- */
+/* call_thunk(@thunk, @in, @out, @vectors_in, @vectors_out, @mask, @how): loads
+ * all registers, calls the thunk like a function, and stores them. @how 0:
+ * called at the start of a function, whose return address is at 8(%rsp); 1:
+ * jumped to as its ret. */
 void call_thunk(uint64_t thunk, const struct registers *in,
 		struct registers *out, const void *vectors_in,
 		void *vectors_out, uint64_t mask, uint64_t how);
@@ -113,7 +110,7 @@ __asm__(".text\n"
 	"addq $32, %rsp\n\t"
 	"popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\t"
 	"popq %rbp\n\tpopq %rbx\n\tret\n"
-	/* A function that calls its thunk; one whose ret is the thunk. */
+	/* The return of the second function is its thunk. */
 	"3:\tcall *8(%rsp)\n\tret\n"
 	"4:\tjmp *8(%rsp)\n");
 
@@ -131,14 +128,13 @@ static void count(uint64_t *counter)
 	atom_add_rlx(counter, 1);
 }
 
-/* Enter function @number, or leave it, by its thunk. */
 static void call(int number, bool exit)
 {
 	uint64_t at = thunk(number, exit ? THUNK_EXIT : 0);
 
 	if (!thunk_is_entry(number))
 		((hook *)at)((void *)THUNK_FUNCTION(number), NULL);
-	else /* at the function's begin, where its return address lies below */
+	else /* at the function's start; the return address lies below */
 		__asm__ volatile("subq $128, %%rsp\n\t"
 				 "call 1f\n\t"
 				 "addq $128, %%rsp\n\t"
@@ -156,10 +152,9 @@ static void pair(int number)
 	call(number, true);
 }
 
-/* --- registers --------------------------------------------------------------
- */
+/* --- registers ----------------------------------------------------------- */
 
-static uint64_t g_mask; /* of xsave */
+static uint64_t g_mask;
 static _Alignas(64) char g_before[STATE_BYTES], g_loaded[STATE_BYTES],
 	g_after[STATE_BYTES];
 
@@ -169,7 +164,7 @@ static void fill(char *at, size_t bytes)
 		at[i] = (char)(0x10 + i % 223);
 }
 
-/* Where component @i lies in what xsave writes. */
+/* In the area of xsave. */
 static void component(unsigned int i, uint32_t *offset, uint32_t *bytes)
 {
 	uint32_t c, d;
@@ -182,7 +177,7 @@ static void component(unsigned int i, uint32_t *offset, uint32_t *bytes)
 	__cpuid_count(0xd, i, *bytes, *offset, c, d);
 }
 
-/* All of them, or only those of SSE and the x87. */
+/* All components, or only those of SSE and the x87. */
 static void fill_vectors(bool wide)
 {
 	uint32_t low, high, offset, bytes;
@@ -200,7 +195,7 @@ static void fill_vectors(bool wide)
 			component(i, &offset, &bytes);
 			fill(g_before + offset, bytes);
 		}
-	/* Two long doubles on the stack of the x87: TOP is 6, two in use. */
+	/* Two long doubles on the x87 stack: TOP is 6, two in use. */
 	g_before[3] = 0x30;
 	g_before[4] = (char)0xc0;
 	for (int i = 0; i < 2; i++) {
@@ -208,10 +203,9 @@ static void fill_vectors(bool wide)
 
 		memcpy(g_before + 32 + 16 * i, &value, 10);
 	}
-	/* What is not in use must be zero after it. */
 	in_use = g_mask & (wide ? ~0ul : 3);
 	memcpy(g_before + 512, &in_use, 8);
-	/* As xrstor and xsave see it. */
+	/* In the form that xrstor and xsave leave. */
 	__asm__ volatile("xrstor64 %1\n\txsave64 %0\n\tfninit"
 			 : "=m"(g_loaded)
 			 : "m"(g_before), "a"((uint32_t)g_mask), "d"(0));
@@ -287,8 +281,7 @@ static void in_thread(void *(*run)(void *))
 		errx(1, "pthread_create");
 }
 
-/* --- steps ------------------------------------------------------------------
- */
+/* --- steps --------------------------------------------------------------- */
 
 static enum { RECORD, JUMP, FORK } g_action;
 static volatile int g_number;
@@ -336,10 +329,9 @@ static void step_side(int number, bool exit)
 	g_steps.by_step = g_action == FORK;
 	steps_begin(act);
 	do {
-		/* So that, of a share, the next one is recorded or not. */
+		/* Alternates the recorded calls of a share. */
 		if (steps_target() % 2)
 			pair(number);
-		/* Around it a call of the same function. */
 		count(&g_witness->sure[number]);
 		call(number, false);
 		if (exit) {
@@ -369,8 +361,7 @@ static void step(void)
 				step_side(number, exit);
 }
 
-/* --- threads and children ---------------------------------------------------
- */
+/* --- threads and children ------------------------------------------------ */
 
 #define ROUNDS 20000
 
@@ -421,10 +412,8 @@ static void threads(void)
 	}
 }
 
-/* --- where the area is ------------------------------------------------------
- */
+/* --- place of the area --------------------------------------------------- */
 
-/* A mapping of the area that a call at @from reaches; 0: none. */
 static uint64_t area_near(uint64_t from)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -442,8 +431,8 @@ static uint64_t area_near(uint64_t from)
 	return found;
 }
 
-/* Load @path into what is free below the arena, which is larger than a call
- * reaches; then call dlopen() once more, as only then a load is told. */
+/* Loads @path below the arena, beyond a call's reach. The next dlopen() then
+ * reports the load. */
 static void load(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW), *function;
@@ -471,7 +460,7 @@ int main(int argc, char **argv)
 		errx(2, "usage: thunk_victim WHAT RESULT [LIBRARY]");
 	g_witness = mmap(NULL, sizeof(*g_witness), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	/* It has waited until the thunks were there. */
+	/* Waits for the thunks. */
 	__cyg_profile_func_enter((void *)0x10, NULL);
 	__cyg_profile_func_exit((void *)0x10, NULL);
 	g_area = area_near((uintptr_t)call);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thunk_victim - the function numbers for which test_thunk makes thunks.
+ * thunk_victim - the function numbers of test_thunk's thunks.
  */
 #ifndef PERFREC_TESTS_SHIM_THUNK_VICTIM_H
 #define PERFREC_TESTS_SHIM_THUNK_VICTIM_H
 
-/* Functions of a calls build, then of an entry build: recorded, only counted,
+/* First of a calls build, then of an entry build: recorded, only counted,
  * drained, and called by handlers. */
 enum {
 	THUNK_CALLS_SPAN = 1,
@@ -19,13 +19,11 @@ enum {
 	THUNK_NUMBERS,
 };
 
-/* Whether function @number is of an entry build. */
 static inline int thunk_is_entry(int number)
 {
 	return number >= THUNK_ENTRY_SPAN;
 }
 
-/* Its address. */
 #define THUNK_FUNCTION(number) (0x100000ul * (unsigned long)(number))
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines written to a file, read back, and split: system calls and text.
+ * Writes lines to a file, reads and splits them: system calls and text.
  */
 #include <stdio.h>
 #include <stdlib.h>

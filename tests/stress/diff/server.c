@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests of four clients, answered by threads that share a queue: which
- * thread takes how many, and how often one waits, is chance.
+ * Threads that share a queue answer four clients. Each thread's share and the
+ * number of waits are random.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nine functions that compute, a steady share each.
+ * Nine computing functions with constant shares.
  */
 volatile unsigned int sum;
 
 #ifndef WORK
-#define WORK 0 /* how many calls of parse() more, of 1,000 */
+#define WORK 0 /* additional calls of parse(), per 1,000 */
 #endif
 
 #define FUNCTION(name, steps)                              \

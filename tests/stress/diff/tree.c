@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A tree that is built and freed: recursion, and many blocks.
+ * Builds and frees a tree: recursion, and many blocks.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words counted in maps and sorted: templates, strings, many small functions.
+// Counts and sorts words in maps: templates, strings, many small functions.
 #include <algorithm>
 #include <map>
 #include <string>

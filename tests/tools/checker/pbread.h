@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pbread - protobuf's wire format, read field by field. Written for the
- * tests alone: it shares no code with what it checks.
+ * pbread - reads protobuf's wire format field by field. Written for the tests
+ * alone: it shares no code with perfrec.
  */
 #ifndef PERFREC_TESTS_PBREAD_H
 #define PERFREC_TESTS_PBREAD_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-struct pb { /* what is left of a message */
+struct pb { /* the rest of a message */
 	const uint8_t *at, *end;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A bundle has the switches of one CPU, as five lists. The thread that leaves
- * is the one that the switch before it brought, in whatever bundle that was.
+ * A bundle has the switches of one CPU, as five lists. The leaving thread of a
+ * switch is the arriving thread of the switch before, which may be in another
+ * bundle.
  */
 #include "tests/tools/checker/sched.h"
 
@@ -52,8 +53,8 @@ static struct switches read_lists(struct pb pb)
 	return out;
 }
 
-/* The next switch; the times are steps. 1, 0: there are no more, or
- * -EBADMSG: the lists are not what they should be. */
+/* Reads the next switch; the times are steps. Returns 1, 0 at the end, or
+ * -EBADMSG if the lists differ in length or type. */
 static int next_switch(struct switches *switches, struct one_switch *out)
 {
 	static const int fields[] = { TIMES, STATES, TIDS, PRIORITIES, NAMES };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sched - the switches of a trace: where each thread ran, and what it did
- * between. Memory grows with them.
+ * sched - the switches of a trace: where each thread ran, and its states in
+ * between. Memory grows with the number of switches.
  */
 #ifndef PERFREC_TESTS_SCHED_H
 #define PERFREC_TESTS_SCHED_H
@@ -31,7 +31,7 @@ struct sched {
 		uint64_t switches, last_ns;
 		int32_t tid; /* that runs */
 		size_t open; /* its stretch + 1; 0: none */
-		size_t loss; /* the one whose end is not known + 1; or 0 */
+		size_t loss; /* 1 + the loss without a known end; or 0 */
 		bool first_alone; /* it has had one switch */
 		bool lost; /* switches of it are missing somewhere */
 	} cpus[SCHED_CPUS];
@@ -52,16 +52,16 @@ struct sched_sums {
 /* Takes an FtraceEventBundle in. Returns when its last switch was. */
 uint64_t sched_bundle(struct verdict *verdict, struct sched *sched,
 		      struct pb bundle);
-/* After the last one: the rules that can be judged at the end only; brings the
- * stretches into the order of thread and time. Of a thread that is on a CPU
- * then nothing is known from when it came: the file may be cut. */
+/* After the last switch: checks the remaining rules, and sorts the stretches by
+ * thread and time. The state of a thread that is on a CPU at the end is unknown
+ * since its last switch, because the file may be cut. */
 void sched_end(struct verdict *verdict, struct sched *sched);
 /* After sched_end(): adds what thread @tid did between @from and @to. */
 void sched_between(const struct sched *sched, int32_t tid, uint64_t from,
 		   uint64_t to, struct sched_sums *sums);
-/* After sched_end(): whether thread @tid may have slept from @from to @to: it
- * was on no CPU. @exact: and went from a switch to the next one. True, too,
- * where the trace says that switches are missing. */
+/* After sched_end(): returns true if thread @tid may have slept from @from to
+ * @to: it was on no CPU. @exact: and these are the times of two switches, one
+ * after the other. Also true where the trace says that switches are missing. */
 bool sched_slept(const struct sched *sched, int32_t tid, uint64_t from,
 		 uint64_t to, bool exact);
 /* Whether the switches up to @ns are all there: the last one of each CPU is at

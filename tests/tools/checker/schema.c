@@ -65,6 +65,7 @@ static const struct field g_fields[] = {
 	{ PROCESS_DESCRIPTOR, 2, STRING, 0, MANY }, /* cmdline */
 	{ PROCESS_DESCRIPTOR, 6, STRING, 0, 0 }, /* process_name */
 	{ PROCESS_DESCRIPTOR, 7, UINT, 0, 0 }, /* start_timestamp_ns */
+	{ PROCESS_DESCRIPTOR, 8, STRING, 0, MANY }, /* process_labels */
 	{ THREAD_DESCRIPTOR, 1, UINT, 0, 0 }, /* pid */
 	{ THREAD_DESCRIPTOR, 2, UINT, 0, 0 }, /* tid */
 	{ THREAD_DESCRIPTOR, 5, STRING, 0, 0 }, /* thread_name */
@@ -274,7 +275,7 @@ static enum pb_type wire_type(enum kind kind)
 	return kind == UINT ? PB_VARINT : kind == FIX64 ? PB_FIXED64 : PB_BYTES;
 }
 
-/* What was seen of one message so far. */
+/* The fields of one message so far. */
 struct seen {
 	uint64_t fields[FIELD_LIMIT / 64];
 	bool payload;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stacks - interned stacks and what they are made of, samples and heap dumps
- * that refer to them. All that is referred to must have been interned before,
- * on the same sequence.
+ * stacks - interned stacks and their parts, and the samples and heap dumps that
+ * use stacks. An entry must be interned before its first use, on the same
+ * sequence.
  */
 #include <inttypes.h>
 
@@ -23,7 +23,7 @@ enum {
 	MAPPING = 19,
 };
 
-/* Which field of which entry is the iid of what. */
+/* Fields of interned entries that refer to other entries. */
 static const struct reference {
 	uint32_t in, field, to;
 } g_references[] = {

@@ -25,8 +25,7 @@ struct text {
 	size_t count, room;
 };
 
-/* --- one line ---------------------------------------------------------------
- */
+/* --- one line ------------------------------------------------------------ */
 
 struct writer {
 	char *at;
@@ -111,7 +110,7 @@ static void say_argument(struct writer *writer, const struct trace *trace,
 	}
 }
 
-/* What lies beside the name, in the order of the fields' numbers. */
+/* Prints the fields beside the name, in the order of their numbers. */
 static void say_fields(struct writer *writer, const struct trace *trace,
 		       const struct sequence *sequence,
 		       const struct event *event)
@@ -158,8 +157,7 @@ static void say_fields(struct writer *writer, const struct trace *trace,
 	}
 }
 
-/* --- tracks -----------------------------------------------------------------
- */
+/* --- tracks -------------------------------------------------------------- */
 
 static const struct own_track *find_own(const struct trace *trace,
 					uint64_t uuid)
@@ -220,8 +218,7 @@ static void own_label(const struct trace *trace, uint64_t uuid, int depth,
 		 own->details ? trace->names.texts[own->details - 1] : "");
 }
 
-/* --- all of them ------------------------------------------------------------
- */
+/* --- all of them --------------------------------------------------------- */
 
 void text_event(struct trace *trace, const struct sequence *sequence,
 		const struct own_track *own, const struct event *event,

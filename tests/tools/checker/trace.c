@@ -112,7 +112,8 @@ static void sequence_loss(struct trace *trace, const struct packet *packet)
 	trace->totals.losses++;
 }
 
-/* What was counted by iid goes with the name, before the iid changes. */
+/* Adds the calls that were counted by iid to the name, before the iid changes.
+ */
 static void keep_calls(struct trace *trace, struct sequence *sequence,
 		       uint32_t iid, uint32_t name)
 {
@@ -534,7 +535,7 @@ static void track_descriptor(struct trace *trace, const struct packet *packet)
 
 #define NO_NAME UINT32_MAX
 
-/* The number of the event's name, counted as a call when it is a begin. */
+/* Returns the number of the event's name; counts a call if it is a start. */
 static uint32_t event_name(struct trace *trace, struct sequence *sequence,
 			   const struct event *event)
 {
@@ -735,15 +736,14 @@ static uint64_t advance(struct trace *trace, const struct packet *packet)
 
 static void note_time(struct totals *totals, uint64_t ns)
 {
-	bool first = !totals->begins && !totals->ends && !totals->instants;
-
-	if (first || ns < totals->first_ns)
+	if (!totals->last_ns || ns < totals->first_ns)
 		totals->first_ns = ns;
 	totals->last_ns = MAX(totals->last_ns, ns);
 }
 
-/* On a track that is not the sequence's: its slices are no calls. */
-static void own_event(struct trace *trace, struct sequence *sequence,
+/* On a track that is not the sequence's: its slices are no calls. False: it is
+ * a wait, which may be before the first call or after the last. */
+static bool own_event(struct trace *trace, struct sequence *sequence,
 		      const struct event *event)
 {
 	struct event uncounted = *event;
@@ -753,7 +753,8 @@ static void own_event(struct trace *trace, struct sequence *sequence,
 	if (event->type != EVENT_END &&
 	    (event->iid || event->name.at || event->type <= EVENT_INSTANT))
 		name = event_name(trace, sequence, &uncounted);
-	tracks_event(trace, sequence, event, name == NO_NAME ? 0 : name + 1);
+	return tracks_event(trace, sequence, event,
+			    name == NO_NAME ? 0 : name + 1);
 }
 
 static void track_event(struct trace *trace, const struct packet *packet)
@@ -779,12 +780,13 @@ static void track_event(struct trace *trace, const struct packet *packet)
 	}
 	check_ready(trace, sequence);
 	event.ns = advance(trace, packet);
-	note_time(&trace->totals, event.ns);
 	tracks_fields(trace, sequence, &event);
 	if (event.track && event.track != sequence->uuid) {
-		own_event(trace, sequence, &event);
+		if (own_event(trace, sequence, &event))
+			note_time(&trace->totals, event.ns);
 		return;
 	}
+	note_time(&trace->totals, event.ns);
 	if (is_shared(sequence))
 		BREAK(trace, DEFAULTS_MISSING,
 		      "sequence %u: an event names no track", sequence->id);

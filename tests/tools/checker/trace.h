@@ -52,15 +52,17 @@ struct own_track {
 	enum own_kind { OWN_SLICES, OWN_COUNTER, OWN_STATES } kind;
 	bool described, has_parent;
 	bool waits; /* its slices are waits: see waits.c */
+	bool suspended; /* a stack waits, not its thread */
 	bool has_values, has_states, has_slices;
 };
 
-/* What a thread waited on. */
+/* A wait of a thread. */
 struct wait {
 	uint64_t from, to; /* to: 0 while it is open */
 	uint64_t track, thread; /* uuid of its track, and of that above */
 	uint32_t name; /* number + 1; 0: none */
 	bool clipped; /* a cut has begun or ended it */
+	bool suspended; /* of a stack, not of its thread */
 };
 
 struct process {
@@ -94,14 +96,14 @@ struct trace {
 	bool snapshot_seen;
 	uint64_t snapshot_ns; /* BOOTTIME of the last global snapshot */
 	uint64_t origin_ns; /* BOOTTIME of the first one */
-	uint64_t kept_from_ns; /* a begin was given up: it has all from then on
-				*/
+	uint64_t kept_from_ns; /* the trace is complete from here; the part
+				* before was dropped */
 	struct totals totals;
 	struct sched sched;
 	struct wait *waits; /* in the order of the file */
 	size_t wait_count, wait_room;
-	/* Of another reading of the same file: the time of slices, without
-	 * those in them, is added to times. NULL: it is not. */
+	/* The switches of an earlier reading of the same file: adds the self
+	 * time of slices to times. NULL: does not. */
 	const struct sched *known;
 	struct sched_sums *times; /* by name */
 	uint32_t times_room;
@@ -115,8 +117,8 @@ struct trace {
 const struct sequence *trace_thread(const struct trace *trace,
 				    const struct sequence *sequence);
 
-/* Reads the packets in @pb, a bundle's or a file's content. Returns the
- * bytes that were whole packets. verdict.place is kept by it. */
+/* Reads the packets in @pb, the content of a bundle or a file. Returns the
+ * bytes that were whole packets. Changes verdict.place. */
 size_t trace_read(struct trace *trace, const void *data, size_t size);
 
 enum trace_end_flags {
@@ -133,13 +135,13 @@ struct event {
 
 /* tracks.c: tracks of their own, and what belongs to annotations. */
 void tracks_describe(struct trace *trace, struct pb track);
-/* An event on such a track, which has a name or 0. */
-void tracks_event(struct trace *trace, struct sequence *sequence,
+/* An event on such a track, which has a name or 0. False: it is of a wait. */
+bool tracks_event(struct trace *trace, struct sequence *sequence,
 		  const struct event *event, uint32_t name);
-/* What lies beside the name of any event. */
+/* The fields of an event beside its name. */
 void tracks_fields(struct trace *trace, const struct sequence *sequence,
 		   const struct event *event);
-/* An entry of InternedData: field @kind of it. */
+/* An entry of InternedData: its field @kind. */
 void tracks_intern(struct trace *trace, const struct sequence *sequence,
 		   uint32_t kind, struct pb entry);
 /* Where trace->interned has the text. */
@@ -156,11 +158,12 @@ void waits_end(struct trace *trace, bool cut);
 /* After waits_end(): a line for each. */
 void waits_print(const struct trace *trace);
 
-/* importer.c: after trace_end(): what Perfetto's importer makes of it. */
+/* importer.c: after trace_end(): prints the trace as Perfetto's importer sees
+ * it. */
 void importer_print(const struct trace *trace);
 
-/* stacks.c: an entry of InternedData of which stacks are made; false: of
- * another kind. */
+/* stacks.c: an entry of InternedData that is a part of stacks; false: another
+ * kind. */
 bool stacks_intern(struct trace *trace, const struct sequence *sequence,
 		   uint32_t kind, struct pb entry);
 /* A PerfSample. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tracks - what comes with annotations: tracks that belong to no thread, and
- * what is interned beside names. Whether a track is described, and where it
- * lies, can be judged at the end only: sequences are in no order.
+ * tracks - the parts of annotations: tracks of no thread, and interned texts
+ * other than names. Sequences are in no order, so only the end shows whether a
+ * track has a description, and where it lies.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 #define DEPTH_LIMIT 512
 #define CYCLE_LIMIT 1000
 #define WAITS_NAME "perfrec: waits"
+#define SUSPENDED_NAME "perfrec: suspended"
 
 enum { EVENT_BEGIN = 1, EVENT_END, EVENT_INSTANT, EVENT_COUNTER, EVENT_STATE };
 
@@ -64,8 +65,8 @@ static void say_counter(struct pb counter, char *out, size_t room)
 	}
 }
 
-/* What else a descriptor may say; the key by which tracks merge has no sense
- * outside of its recording. */
+/* Prints another field of a descriptor. Ignores the key that merges tracks,
+ * which means nothing outside its recording. */
 static void say_detail(const struct pb_field *field, char *out, size_t room)
 {
 	static const char *const orders[] = { "", "by name", "by time",
@@ -89,6 +90,7 @@ static void say_detail(const struct pb_field *field, char *out, size_t room)
 void tracks_describe(struct trace *trace, struct pb track)
 {
 	struct own_track told = { 0 }, *own;
+	const char *name;
 	char details[256] = "";
 	struct pb_field field;
 
@@ -123,12 +125,14 @@ void tracks_describe(struct trace *trace, struct pb track)
 	own->has_parent = told.has_parent;
 	own->name = told.name;
 	own->kind = told.kind;
-	own->waits = told.name && told.kind == OWN_SLICES &&
-		     strcmp(trace->names.texts[told.name - 1], WAITS_NAME) == 0;
+	if (!told.name || told.kind != OWN_SLICES)
+		return;
+	name = trace->names.texts[told.name - 1];
+	own->suspended = strcmp(name, SUSPENDED_NAME) == 0;
+	own->waits = own->suspended || strcmp(name, WAITS_NAME) == 0;
 }
 
-/* --- events -----------------------------------------------------------------
- */
+/* --- events -------------------------------------------------------------- */
 
 static void slice_event(struct trace *trace, struct own_track *own,
 			const struct event *event)
@@ -152,14 +156,14 @@ static void slice_event(struct trace *trace, struct own_track *own,
 		BREAK(trace, END_WITHOUT_BEGIN, "track %" PRIu64, own->uuid);
 }
 
-void tracks_event(struct trace *trace, struct sequence *sequence,
+bool tracks_event(struct trace *trace, struct sequence *sequence,
 		  const struct event *event, uint32_t name)
 {
 	struct own_track *own = own_track(trace, event->track);
 
 	if (own->waits) {
 		waits_event(trace, own, event, name);
-		return;
+		return false;
 	}
 	if (trace->wants_text)
 		text_event(trace, sequence, own, event, name,
@@ -192,10 +196,10 @@ void tracks_event(struct trace *trace, struct sequence *sequence,
 			"?BEICS"[event->type < 6 ? event->type : 0], "track",
 			event->ns, own->depth,
 			name ? trace->names.texts[name - 1] : "-");
+	return true;
 }
 
-/* --- what is interned -------------------------------------------------------
- */
+/* --- interned entries ---------------------------------------------------- */
 
 uint64_t tracks_interned_key(const struct trace *trace,
 			     const struct sequence *sequence, uint32_t kind,
@@ -291,8 +295,7 @@ void tracks_fields(struct trace *trace, const struct sequence *sequence,
 	}
 }
 
-/* --- the end ----------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------- */
 
 static const struct own_track *find_track(const struct trace *trace,
 					  uint64_t uuid)

@@ -28,6 +28,7 @@ static void begin_wait(struct trace *trace, const struct own_track *own,
 		(struct wait){ .from = event->ns,
 			       .track = own->uuid,
 			       .thread = own->parent,
+			       .suspended = own->suspended,
 			       .name = name };
 }
 
@@ -103,13 +104,15 @@ static void check_wait(struct trace *trace, const struct wait *wait, bool exact,
 {
 	const struct sequence *thread = waiter(trace, wait);
 
-	if (!thread || thread->context) {
+	if (!thread || (thread->context && !wait->suspended)) {
 		if (!cut)
 			BREAK(trace, WAIT_SLICE,
 			      "track %" PRIu64 " is below no thread",
 			      wait->track);
 		return;
 	}
+	if (wait->suspended)
+		return; /* a stack does not run then, but its thread may */
 	if (wait->to && !sched_slept(&trace->sched, (int32_t)thread->tid,
 				     wait->from, wait->to,
 				     exact && !wait->clipped &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * patch_hooks - a library with the hooks of patch_victim.c, and what else the
- * shim has for thunks. The hooks count.
+ * patch_hooks - a library with the counting hooks of patch_victim.c, and the
+ * shim's other functions for thunks.
  */
 #include <linux/membarrier.h>
 #include <stdint.h>
@@ -51,7 +51,7 @@ static struct witness *witness_of(void *function)
 	for (uint64_t i = at * 0x9e3779b97f4a7c15u >> 40;; i++) {
 		struct witness *it = &g_control->witness[i % WITNESS_ENTRIES];
 
-		/* relaxed, both: an entry is taken once */
+		/* relaxed, both: each entry belongs to one function */
 		if (atom_load_rlx(&it->function) == at ||
 		    atom_cas_sc(&it->function, 0, at) ||
 		    atom_load_rlx(&it->function) == at)
@@ -83,7 +83,7 @@ static int64_t from_fs(const void *of_thread)
 	return (int64_t)((uintptr_t)of_thread - fs);
 }
 
-/* Far above a program that lies at the begin of the memory. */
+/* Far above a program at the start of the address space. */
 static uintptr_t map_thunks(const void *text)
 {
 	uintptr_t at = (uintptr_t)text & -4096ull;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * patch_victim - a program with hooks of all kinds: recursion, tail calls,
- * jumps out of functions, arguments in all registers, functions that are
- * inlined. Three threads do the same again and again, and compare what comes
- * out.
+ * patch_victim - a program with all kinds of hooks: recursion, tail calls,
+ * jumps out of functions, arguments in all registers, inlined functions. Three
+ * threads repeat the same work and compare the results.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -49,7 +48,7 @@ static ALONE void tail(uint64_t x)
 	add(x);
 }
 
-/* Never called, only jumped to, from two functions. */
+/* Only jumped to, from two functions. */
 static ALONE void last(uint64_t x)
 {
 	t_sum = mix(t_sum ^ x);
@@ -107,8 +106,7 @@ static ALONE uint64_t jumps(void)
 }
 
 #ifdef MERGED
-/* Two functions that are left by one call of the hook, as compilers merge them.
- */
+/* They share the exit hook's call, as compilers merge them. */
 uint64_t merged_one(uint64_t x), merged_two(uint64_t x);
 
 __asm__(".text\n"
@@ -207,7 +205,6 @@ static BARE void *thread(void *number)
 	return NULL;
 }
 
-/* A process of its own, until it is killed. */
 static BARE void fork_child(struct control *control)
 {
 	pid_t child = fork();

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hex - bytes as hexadecimal text, for build ids and request ids.
+ */
+#ifndef PERFREC_COLLECTOR_BASE_HEX_H
+#define PERFREC_COLLECTOR_BASE_HEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes @count bytes to @out as lower case digits, with a NUL: 2 * @count + 1
+ * bytes. */
+static inline void hex_text(const uint8_t *bytes, size_t count, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < count; i++) {
+		*out++ = digits[bytes[i] >> 4];
+		*out++ = digits[bytes[i] & 15];
+	}
+	*out = '\0';
+}
+
+#endif

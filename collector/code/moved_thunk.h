@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * moved_thunk - makes the thunk of a moved function (code_moves.h,
+ * shared/function_shm.h), with its frame descriptions. Pure; any thread.
+ */
+#ifndef PERFREC_COLLECTOR_CODE_MOVED_THUNK_H
+#define PERFREC_COLLECTOR_CODE_MOVED_THUNK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/function_shm.h"
+
+struct code_move;
+struct code_moves;
+
+struct moved_thunk {
+	const struct thunk_shim *shim;
+	const struct code_moves *moves;
+	const struct code_move *move;
+	uint32_t number;
+	uint64_t map; /* address of the area that the function will reach */
+	uint64_t bias; /* of the function's module */
+};
+
+/* Writes the thunk to @out, counting nothing and recording nothing. Sets *@frame
+ * for struct thunk_mode. Returns false if the body cannot reach its targets from
+ * @map. */
+bool moved_thunk_make(const struct moved_thunk *moved, uint8_t out[THUNK_BYTES],
+		      uint32_t *frame);
+
+/* The bytes that decide, and their values. */
+#define MOVED_FLIP 0u /* off: straight to the body */
+#define MOVED_FLIP_OFF 0xeb
+#define MOVED_FLIP_ON 0xa8
+#define MOVED_RECORDS 51u /* also record the call */
+#define MOVED_RECORDS_OFF 0xa8
+#define MOVED_RECORDS_ON 0xeb
+
+/* Writes the bytes from THUNK_COMMON on, up to the table in THUNK_FRAMES, which
+ * is empty. */
+#define MOVED_COMMON_BYTES (THUNK_FRAMES + THUNK_FRAMES_HEAD - THUNK_COMMON)
+void moved_thunk_common(uint8_t out[MOVED_COMMON_BYTES]);
+/* Entries of the table, relative to THUNK_FRAMES. */
+struct moved_frame {
+	int32_t code, description;
+};
+#define MOVED_FRAME_BODY 1u /* the entry of the body */
+/* Writes the entries of @number. @moved: it is a moved function; others have
+ * descriptions of nothing. */
+void moved_thunk_frames(uint32_t number, bool moved,
+			struct moved_frame out[THUNK_FRAMES_OF]);
+
+#endif

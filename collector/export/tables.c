@@ -1,0 +1,812 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tables - columns use the names of Perfetto's tables where these exist: ts,
+ * dur, name, depth, utid, upid. A call becomes a row at its end. Until then the
+ * writer stores its arguments and its number, the parent_id of its callees.
+ *
+ * The request of a call or sample is that of its thread at this time: from the
+ * innermost slice with the argument trace_id, or else from the last instant
+ * "request". Samples are not ordered relative to the calls of their threads, so
+ * they become rows after all calls.
+ */
+#include "collector/export/tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/bytes.h"
+#include "collector/base/grow.h"
+#include "collector/base/search.h"
+#include "collector/export/dump.h"
+#include "collector/export/parquet.h"
+#include "shared/compiler.h"
+
+#define INT(name)                        \
+	{                                \
+		name, PARQUET_INT, false \
+	}
+#define INT_OR_NULL(name)               \
+	{                               \
+		name, PARQUET_INT, true \
+	}
+#define TEXT(name)                        \
+	{                                 \
+		name, PARQUET_TEXT, false \
+	}
+#define TEXT_OR_NULL(name)               \
+	{                                \
+		name, PARQUET_TEXT, true \
+	}
+#define OF_THREAD                                                             \
+	INT_OR_NULL("utid"), INT_OR_NULL("tid"), TEXT_OR_NULL("thread_name"), \
+		INT_OR_NULL("upid"), INT_OR_NULL("pid"),                      \
+		TEXT_OR_NULL("process_name")
+
+#define OF_REQUEST TEXT_OR_NULL("trace_id"), TEXT_OR_NULL("span_id")
+
+static const struct parquet_column recordings[] = {
+	TEXT("recording"),
+	TEXT_OR_NULL("started"),
+	TEXT_OR_NULL("program"),
+	TEXT_OR_NULL("command"),
+	TEXT("perfrec_version"),
+	INT("dur"),
+	INT_OR_NULL("user_dur"),
+	INT_OR_NULL("system_dur"),
+	INT_OR_NULL("exit_status"),
+	INT_OR_NULL("exit_signal"),
+	INT("calls"),
+	INT("lost_calls"),
+};
+
+static const struct parquet_column calls[] = {
+	TEXT("recording"),
+	INT("id"),
+	INT_OR_NULL("parent_id"),
+	INT("ts"),
+	INT_OR_NULL("dur"),
+	INT_OR_NULL("self_dur"),
+	TEXT_OR_NULL("category"),
+	TEXT("name"),
+	INT("depth"),
+	OF_THREAD,
+	TEXT_OR_NULL("args"),
+	OF_REQUEST,
+};
+
+static const struct parquet_column functions[] = {
+	TEXT("recording"),	   TEXT("name"),
+	TEXT_OR_NULL("mapping"),   INT("calls"),
+	INT("self_dur"),	   INT("total_dur"),
+	INT_OR_NULL("median_dur"), INT_OR_NULL("p99_dur"),
+	INT_OR_NULL("max_dur"),	   INT("cpu_dur"),
+	INT("on_cpu_self_dur"),	   INT("runnable_self_dur"),
+	INT("blocked_self_dur"),   INT("switches"),
+	INT("alloc_count"),	   INT("alloc_size"),
+	INT("live_count"),	   INT("live_size"),
+};
+
+static const struct parquet_column samples[] = {
+	TEXT("recording"),
+	INT("ts"),
+	OF_THREAD,
+	TEXT("cpu_mode"),
+	TEXT_OR_NULL("name"),
+	TEXT_OR_NULL("mapping"),
+	TEXT_OR_NULL("stack"),
+	OF_REQUEST,
+};
+
+static const struct parquet_column waits[] = {
+	TEXT("recording"),    INT("ts"), INT_OR_NULL("dur"), TEXT("name"),
+	TEXT_OR_NULL("call"), OF_THREAD,
+};
+
+#define OF_STACK                                                         \
+	TEXT_OR_NULL("name"), TEXT_OR_NULL("mapping"),                   \
+		TEXT_OR_NULL("source_file"), INT_OR_NULL("line_number"), \
+		TEXT("stack")
+
+static const struct parquet_column blocked[] = {
+	TEXT("recording"),
+	OF_STACK,
+	INT("count"),
+	INT("dur"),
+};
+
+static const struct parquet_column allocations[] = {
+	TEXT("recording"), OF_STACK,	     INT("count"), INT("size"),
+	INT("live_count"), INT("live_size"), OF_REQUEST,
+};
+
+static const struct table {
+	const char *file;
+	const struct parquet_column *columns;
+	size_t count;
+} tables[TABLES] = {
+#define TABLE(name)                                      \
+	{                                                \
+#name ".parquet", name, ARRAY_SIZE(name) \
+	}
+	[TABLE_RECORDINGS] = TABLE(recordings),
+	[TABLE_CALLS] = TABLE(calls),
+	[TABLE_FUNCTIONS] = TABLE(functions),
+	[TABLE_SAMPLES] = TABLE(samples),
+	[TABLE_WAITS] = TABLE(waits),
+	[TABLE_BLOCKED] = TABLE(blocked),
+	[TABLE_ALLOCATIONS] = TABLE(allocations),
+};
+
+const char *tables_file_name(enum tables_file table)
+{
+	return tables[table].file;
+}
+
+/* Ids of a request; "": none. */
+struct ids {
+	char trace[33], span[17];
+};
+
+struct open_call {
+	int64_t id;
+	struct call_arguments *kept;
+	struct ids ids; /* from its own arguments */
+};
+
+/* The open calls of a track. */
+struct open_calls {
+	struct open_call *call;
+	uint32_t room;
+};
+
+struct requests {
+	struct request_change {
+		uint64_t ns;
+		struct ids ids;
+	} * change; /* ordered by time */
+	uint32_t count, room;
+	struct ids said; /* from the last instant */
+	uint32_t slices; /* open slices with their own ids */
+};
+
+/* A sample before it becomes a row. */
+struct kept_sample {
+	uint64_t ns;
+	const struct trace_track *track;
+	uint32_t stack;
+	bool in_kernel;
+};
+
+struct writer {
+	const struct tables_source *source;
+	const struct trace_reader *trace;
+	struct parquet *file[TABLES];
+	struct open_calls *tracks; /* by track number */
+	uint32_t track_room;
+	struct requests *requests; /* by number of a thread's track */
+	uint32_t request_room;
+	struct kept_sample *samples;
+	uint32_t sample_count, sample_room;
+	int64_t last_id;
+	struct bytes stack; /* reused buffer */
+};
+
+/* --- a row --------------------------------------------------------------- */
+
+/* The values of a row must follow the order of the columns. */
+struct row {
+	struct parquet *file;
+	size_t column;
+};
+
+static struct row begin_row(const struct writer *writer, enum tables_file table)
+{
+	struct row row = { .file = writer->file[table] };
+
+	parquet_text(row.file, row.column++, writer->source->recording);
+	return row;
+}
+
+static void put_int(struct row *row, uint64_t value)
+{
+	parquet_int(row->file, row->column++, (int64_t)value);
+}
+
+static void put_int_if(struct row *row, bool known, uint64_t value)
+{
+	if (known)
+		put_int(row, value);
+	else
+		parquet_null(row->file, row->column++);
+}
+
+static void put_text(struct row *row, const char *text)
+{
+	parquet_text(row->file, row->column++, text);
+}
+
+/* "" becomes NULL. */
+static void put_text_if(struct row *row, const char *text)
+{
+	put_text(row, text && text[0] ? text : NULL);
+}
+
+static int end_row(const struct row *row)
+{
+	return parquet_end_row(row->file);
+}
+
+/* Columns OF_THREAD. @track may be NULL. */
+static void put_thread(struct row *row, const struct writer *writer,
+		       const struct trace_track *track)
+{
+	const struct trace_track *thread =
+		track ? call_track_thread(writer->trace, track) : NULL;
+	const struct trace_track *process = thread ? thread->process : NULL;
+	bool is_thread = thread && thread->kind == TRACE_TRACK_THREAD;
+
+	/* The parent of asynchronous slices is a process. */
+	if (!process && thread && thread->parent)
+		process =
+			trace_reader_find_track(writer->trace, thread->parent);
+	if (process && process->kind != TRACE_TRACK_PROCESS)
+		process = process->process;
+	put_int_if(row, is_thread, is_thread ? thread->number : 0);
+	put_int_if(row, is_thread, is_thread ? (uint64_t)thread->tid : 0);
+	put_text_if(row,
+		    is_thread ? trace_reader_text(writer->trace, thread->name)
+			      : NULL);
+	put_int_if(row, process, process ? process->number : 0);
+	put_int_if(row, process, process ? (uint64_t)process->pid : 0);
+	put_text_if(row,
+		    process ? trace_reader_text(writer->trace, process->name)
+			    : NULL);
+}
+
+/* Columns OF_REQUEST. @ids may be NULL. */
+static void put_request(struct row *row, const struct ids *ids)
+{
+	put_text_if(row, ids ? ids->trace : NULL);
+	put_text_if(row, ids ? ids->span : NULL);
+}
+
+/* --- requests ------------------------------------------------------------ */
+
+/* Copies @text to @out (@room bytes) if it is an id of the right length. Zeroes
+ * are no id. */
+static void take_id(char *out, size_t room, const char *text, size_t bytes)
+{
+	if (bytes != room - 1)
+		return;
+	memcpy(out, text, bytes);
+	out[bytes] = '\0';
+	if (strspn(out, "0") == bytes)
+		out[0] = '\0';
+}
+
+static void take_ids(struct ids *ids, const char *key, size_t key_bytes,
+		     const char *text, size_t bytes)
+{
+	if (key_bytes == 8 && !memcmp(key, "trace_id", 8))
+		take_id(ids->trace, sizeof(ids->trace), text, bytes);
+	else if (key_bytes == 7 && !memcmp(key, "span_id", 7))
+		take_id(ids->span, sizeof(ids->span), text, bytes);
+}
+
+static struct ids read_ids(const struct writer *writer,
+			   struct call_event *event)
+{
+	struct trace_argument argument;
+	struct ids ids = { 0 };
+
+	while (call_argument_next(writer->source->reader, event, &argument))
+		if (argument.kind == TRACE_ARGUMENT_TEXT)
+			take_ids(&ids, argument.name, argument.name_bytes,
+				 argument.text, argument.text_bytes);
+	if (!ids.trace[0])
+		ids.span[0] = '\0';
+	return ids;
+}
+
+/* The result is valid until the next call. NULL: no memory. */
+static struct requests *requests_of(struct writer *writer,
+				    const struct trace_track *track)
+{
+	const struct trace_track *thread =
+		call_track_thread(writer->trace, track);
+
+	if (grow_array_zeroed(writer->requests, writer->request_room,
+			      thread->number + 1))
+		return NULL;
+	return &writer->requests[thread->number];
+}
+
+/* Sets the thread's request from @ns on. The begin of a call may come late, so
+ * it is inserted by time. Returns 0 or -ENOMEM. */
+static int change_request(struct requests *requests, uint64_t ns,
+			  const struct ids *ids)
+{
+	uint32_t i = requests->count;
+
+	if (grow_array(requests->change, requests->room, i + 1))
+		return -ENOMEM;
+	for (; i && requests->change[i - 1].ns > ns; i--)
+		requests->change[i] = requests->change[i - 1];
+	requests->change[i] = (struct request_change){ ns, *ids };
+	requests->count++;
+	return 0;
+}
+
+/* Returns the request of @track's thread at @ns, or NULL, also without
+ * memory. */
+static const struct ids *request_at(struct writer *writer,
+				    const struct trace_track *track,
+				    uint64_t ns)
+{
+	const struct requests *requests = requests_of(writer, track);
+	uint32_t low = search_first(i, requests ? requests->count : 0,
+				    requests->change[i].ns > ns);
+
+	return low ? &requests->change[low - 1].ids : NULL;
+}
+
+/* Instants of the collector have neither category nor location. */
+static int take_instant(struct writer *writer, struct call_event *event)
+{
+	const struct trace_event *inner = &event->event;
+	const char *name = trace_reader_text(writer->trace, inner->name);
+	bool ends = strcmp(name, "no request") == 0;
+	struct requests *requests;
+
+	if (inner->category || inner->location ||
+	    (!ends && strcmp(name, "request") != 0))
+		return 0;
+	requests = requests_of(writer, inner->track);
+	if (!requests)
+		return -ENOMEM;
+	requests->said = read_ids(writer, event);
+	return requests->slices
+		       ? 0
+		       : change_request(requests, inner->ns, &requests->said);
+}
+
+/* Handles a slice that begins and has its own ids. */
+static int begin_request(struct writer *writer, const struct trace_track *track,
+			 const struct open_call *call, uint64_t ns)
+{
+	struct requests *requests = requests_of(writer, track);
+
+	if (!requests)
+		return -ENOMEM;
+	requests->slices++;
+	return change_request(requests, ns, &call->ids);
+}
+
+/* Handles the end of a slice with its own ids, which @depth slices enclose. */
+static int end_request(struct writer *writer, const struct trace_track *track,
+		       const struct open_call *call, uint32_t depth,
+		       uint64_t ns)
+{
+	struct requests *requests = requests_of(writer, track);
+	const struct ids *ids;
+
+	if (!requests)
+		return -ENOMEM;
+	ids = &requests->said;
+	requests->slices--;
+	while (depth--)
+		if ((--call)->ids.trace[0]) {
+			ids = &call->ids;
+			break;
+		}
+	return change_request(requests, ns, ids);
+}
+
+/* --- the trace ----------------------------------------------------------- */
+
+static struct open_call *open_call(struct writer *writer,
+				   const struct trace_track *track,
+				   uint32_t depth)
+{
+	struct open_calls *open;
+
+	if (grow_array_zeroed(writer->tracks, writer->track_room,
+			      track->number + 1))
+		return NULL;
+	open = &writer->tracks[track->number];
+	if (grow_array_zeroed(open->call, open->room, depth + 1))
+		return NULL;
+	return &open->call[depth];
+}
+
+static int take_begin(struct writer *writer, struct call_event *event)
+{
+	const struct trace_track *track = event->event.track;
+	struct open_call *call = open_call(writer, track, event->depth);
+	struct call_event kept = { 0 };
+
+	if (!call)
+		return -ENOMEM;
+	free(call->kept);
+	call->kept = call_arguments_keep(writer->source->reader, event);
+	call->id = ++writer->last_id;
+	kept.kept = call->kept;
+	call->ids = call->kept ? read_ids(writer, &kept) : (struct ids){ 0 };
+	return call->ids.trace[0] && track_has_calls(track)
+		       ? begin_request(writer, track, call, event->event.ns)
+		       : 0;
+}
+
+/* Formats the arguments of @call and of its end as JSON for the caller to free;
+ * *@text is NULL without arguments. Returns 0 or -ENOMEM. */
+static int format_arguments(const struct writer *writer, struct open_call *call,
+			    struct call_event *end, char **text)
+{
+	struct call_event kept = { 0 };
+	struct trace_argument argument;
+	size_t bytes;
+	FILE *out;
+
+	*text = NULL;
+	while (call_argument_next(writer->source->reader, end, &argument))
+		call->kept = call_arguments_add(call->kept, &argument);
+	if (!call->kept)
+		return 0;
+	out = open_memstream(text, &bytes);
+	if (!out)
+		return -ENOMEM;
+	kept.kept = call->kept;
+	dump_arguments(writer->source->reader, &kept, out);
+	free(call->kept);
+	call->kept = NULL;
+	return fclose(out) ? -ENOMEM : 0;
+}
+
+static int put_call(struct writer *writer, struct call_event *event)
+{
+	const struct trace_event *end = &event->event;
+	struct open_call *call = open_call(writer, end->track, event->depth);
+	uint64_t took = end->ns - event->begin_ns;
+	bool has_request = track_has_calls(end->track);
+	struct row row;
+	char *arguments;
+	int err;
+
+	err = call ? format_arguments(writer, call, event, &arguments)
+		   : -ENOMEM;
+	if (err)
+		return err;
+	row = begin_row(writer, TABLE_CALLS);
+	put_int(&row, (uint64_t)call->id);
+	put_int_if(&row, event->depth,
+		   event->depth ? (uint64_t)call[-1].id : 0);
+	put_int(&row, event->begin_ns);
+	put_int_if(&row, !end->unfinished, event->took_ns);
+	put_int_if(&row, !end->unfinished, took - MIN(took, event->callee_ns));
+	put_text_if(&row, trace_reader_text(writer->trace, end->category));
+	put_text(&row, trace_reader_text(writer->trace, end->name));
+	put_int(&row, event->depth);
+	put_thread(&row, writer, end->track);
+	put_text(&row, arguments);
+	free(arguments);
+	put_request(&row,
+		    call->ids.trace[0] || !has_request
+			    ? &call->ids
+			    : request_at(writer, end->track, event->begin_ns));
+	if (call->ids.trace[0] && has_request)
+		err = end_request(writer, end->track, call, event->depth,
+				  end->ns);
+	return err ? err : end_row(&row);
+}
+
+/* The system call of a wait is an argument. */
+static int put_wait(struct writer *writer, struct call_event *event)
+{
+	static const char name[] = "perfrec.call";
+	const struct trace_event *end = &event->event;
+	struct trace_argument argument;
+	char call[64] = "";
+	struct row row;
+
+	while (call_argument_next(writer->source->reader, event, &argument))
+		if (argument.kind == TRACE_ARGUMENT_TEXT &&
+		    argument.name_bytes == strlen(name) &&
+		    memcmp(argument.name, name, strlen(name)) == 0)
+			snprintf(call, sizeof(call), "%.*s",
+				 (int)MIN(argument.text_bytes, sizeof(call)),
+				 argument.text);
+	row = begin_row(writer, TABLE_WAITS);
+	put_int(&row, event->begin_ns);
+	put_int_if(&row, !end->unfinished, event->took_ns);
+	put_text(&row, trace_reader_text(writer->trace, end->name));
+	put_text_if(&row, call);
+	put_thread(&row, writer, end->track);
+	return end_row(&row);
+}
+
+static void add_frame(struct writer *writer, const char *name)
+{
+	if (writer->stack.count)
+		bytes_put(&writer->stack, ";", 1);
+	if (name[0])
+		bytes_put(&writer->stack, name, strlen(name));
+}
+
+static const char *end_stack(struct writer *writer)
+{
+	bytes_put(&writer->stack, "", 1);
+	return writer->stack.failed ? NULL : (const char *)writer->stack.at;
+}
+
+static int keep_sample(struct writer *writer, const struct trace_event *sample)
+{
+	if (grow_array(writer->samples, writer->sample_room,
+		       writer->sample_count + 1))
+		return -ENOMEM;
+	writer->samples[writer->sample_count++] = (struct kept_sample){
+		.ns = sample->ns,
+		.track = sample->track,
+		.stack = sample->stack,
+		.in_kernel = sample->in_kernel,
+	};
+	return 0;
+}
+
+static int put_sample(struct writer *writer, const struct kept_sample *sample)
+{
+	struct row row = begin_row(writer, TABLE_SAMPLES);
+	const struct trace_frame *frames;
+	uint32_t count =
+		trace_reader_stack(call_reader_trace(writer->source->reader),
+				   sample->stack, &frames);
+	const struct trace_frame *leaf = count ? &frames[count - 1] : NULL;
+
+	bytes_clear(&writer->stack);
+	for (uint32_t i = 0; i < count; i++)
+		add_frame(writer,
+			  trace_reader_text(writer->trace, frames[i].function));
+	put_int(&row, sample->ns);
+	put_thread(&row, writer, sample->track);
+	put_text(&row, sample->in_kernel ? "kernel" : "user");
+	put_text_if(&row,
+		    leaf ? trace_reader_text(writer->trace, leaf->function)
+			 : NULL);
+	put_text_if(&row, leaf ? trace_reader_text(writer->trace, leaf->module)
+			       : NULL);
+	put_text_if(&row, end_stack(writer));
+	put_request(&row, sample->track ? request_at(writer, sample->track,
+						     sample->ns)
+					: NULL);
+	return writer->stack.failed ? -ENOMEM : end_row(&row);
+}
+
+static int put_event(struct writer *writer, struct call_event *event)
+{
+	const struct trace_event *inner = &event->event;
+
+	if (inner->kind == TRACE_SAMPLE)
+		return keep_sample(writer, inner);
+	if (inner->kind == TRACE_INSTANT)
+		return take_instant(writer, event);
+	if (inner->kind != TRACE_BEGIN && inner->kind != TRACE_END)
+		return 0;
+	if (inner->track->kind == TRACE_TRACK_WAITS)
+		return inner->kind == TRACE_END ? put_wait(writer, event) : 0;
+	return inner->kind == TRACE_BEGIN ? take_begin(writer, event)
+					  : put_call(writer, event);
+}
+
+static int write_trace(struct writer *writer)
+{
+	struct call_event event;
+	int got, err;
+
+	while ((got = call_reader_next(writer->source->reader, &event)) > 0) {
+		err = put_event(writer, &event);
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < writer->sample_count; i++) {
+		err = put_sample(writer, &writer->samples[i]);
+		if (err)
+			return err;
+	}
+	return got;
+}
+
+/* --- the summary --------------------------------------------------------- */
+
+static int write_recording(struct writer *writer)
+{
+	const struct summary *summary = writer->source->summary;
+	const char *program = summary->command[0], *slash;
+	struct row row = begin_row(writer, TABLE_RECORDINGS);
+	bool exited = summary->exited;
+
+	bytes_clear(&writer->stack);
+	for (size_t i = 0; summary->command[i]; i++) {
+		if (i)
+			bytes_put(&writer->stack, " ", 1);
+		bytes_put(&writer->stack, summary->command[i],
+			  strlen(summary->command[i]));
+	}
+	slash = program ? strrchr(program, '/') : NULL;
+	put_text_if(&row, summary->started);
+	put_text_if(&row, slash ? slash + 1 : program);
+	put_text_if(&row, end_stack(writer));
+	put_text(&row, summary->version);
+	put_int(&row, summary->wall_ns);
+	put_int_if(&row, summary->knows_cpu, summary->user_ns);
+	put_int_if(&row, summary->knows_cpu, summary->sys_ns);
+	put_int_if(&row, exited, (uint64_t)summary->exit_status);
+	put_int_if(&row, !exited && summary->exit_signal,
+		   (uint64_t)summary->exit_signal);
+	put_int(&row, summary->totals.spans);
+	put_int(&row, summary->totals.dropped_spans);
+	return writer->stack.failed ? -ENOMEM : end_row(&row);
+}
+
+static void put_figure(struct row *row, uint64_t value)
+{
+	put_int_if(row, value != COUNTER_UNKNOWN, value);
+}
+
+static int write_functions(struct writer *writer)
+{
+	const struct summary *summary = writer->source->summary;
+	int err = 0;
+
+	for (size_t i = 0; i < summary->function_count && !err; i++) {
+		const struct summary_function *one = &summary->functions[i];
+		struct row row = begin_row(writer, TABLE_FUNCTIONS);
+
+		put_text(&row, one->name ? one->name : "");
+		put_text_if(&row, one->module);
+		put_int(&row, one->calls);
+		put_int(&row, one->self_ns);
+		put_int(&row, one->total_ns);
+		put_figure(&row, one->median_ns);
+		put_figure(&row, one->p99_ns);
+		put_figure(&row, one->max_ns);
+		put_int(&row, one->cpu_ns);
+		put_int(&row, one->on_cpu_self_ns);
+		put_int(&row, one->runnable_self_ns);
+		put_int(&row, one->blocked_self_ns);
+		put_int(&row, one->switches);
+		put_int(&row, one->alloc_objects);
+		put_int(&row, one->alloc_bytes);
+		put_int(&row, one->inuse_objects);
+		put_int(&row, one->inuse_bytes);
+		err = end_row(&row);
+	}
+	return err;
+}
+
+/* --- profiles ------------------------------------------------------------ */
+
+static void put_stack(struct row *row, struct writer *writer,
+		      const struct pprof *profile,
+		      const struct pprof_sample *sample)
+{
+	const struct pprof_location *leaf =
+		sample->depth ? &profile->locations[sample->stack[0]] : NULL;
+	const struct pprof_line *line =
+		leaf && leaf->line_count ? leaf->lines : NULL;
+	const struct pprof_function *function =
+		line ? &profile->functions[line->function] : NULL;
+
+	bytes_clear(&writer->stack);
+	for (uint32_t i = sample->depth; i-- > 0;) {
+		const struct pprof_location *at =
+			&profile->locations[sample->stack[i]];
+
+		for (uint32_t j = at->line_count; j-- > 0;)
+			add_frame(
+				writer,
+				profile->functions[at->lines[j].function].name);
+	}
+	put_text_if(row, function ? function->name : NULL);
+	put_text_if(row, leaf ? leaf->module : NULL);
+	put_text_if(row, function ? function->file : NULL);
+	put_int_if(row, line && line->line, line ? line->line : 0);
+	put_text(row, end_stack(writer));
+}
+
+static void put_labels(struct row *row, const struct pprof_sample *sample)
+{
+	struct ids ids = { 0 };
+
+	for (uint32_t i = 0; i < sample->label_count; i++) {
+		const struct pprof_label *label = &sample->labels[i];
+
+		take_ids(&ids, label->key, strlen(label->key), label->text,
+			 strlen(label->text));
+	}
+	put_request(row, &ids);
+}
+
+/* Writes a row for each stack of @profile (may be NULL) with its values of
+ * @types, a list that ends with NULL. */
+static int write_profile(struct writer *writer, enum tables_file table,
+			 const struct pprof *profile, const char *const *types)
+{
+	int err = 0;
+
+	for (size_t i = 0; profile && i < profile->sample_count && !err; i++) {
+		const struct pprof_sample *sample = &profile->samples[i];
+		struct row row = begin_row(writer, table);
+
+		put_stack(&row, writer, profile, sample);
+		for (const char *const *type = types; *type; type++) {
+			uint32_t number = pprof_find_type(profile, *type);
+
+			put_int(&row,
+				number == PPROF_NONE
+					? 0
+					: (uint64_t)sample->value[number]);
+		}
+		if (table == TABLE_ALLOCATIONS)
+			put_labels(&row, sample);
+		err = writer->stack.failed ? -ENOMEM : end_row(&row);
+	}
+	return err;
+}
+
+static int write_profiles(struct writer *writer)
+{
+	static const char *const waits_types[] = { "waits", "blocked", NULL };
+	static const char *const heap_types[] = { "alloc_objects",
+						  "alloc_space",
+						  "inuse_objects",
+						  "inuse_space", NULL };
+	int err = write_profile(writer, TABLE_BLOCKED, writer->source->blocked,
+				waits_types);
+
+	return err ? err
+		   : write_profile(writer, TABLE_ALLOCATIONS,
+				   writer->source->heap, heap_types);
+}
+
+static void release_open(struct writer *writer)
+{
+	for (uint32_t i = 0; i < writer->track_room; i++) {
+		for (uint32_t j = 0; j < writer->tracks[i].room; j++)
+			free(writer->tracks[i].call[j].kept);
+		free(writer->tracks[i].call);
+	}
+	free(writer->tracks);
+	for (uint32_t i = 0; i < writer->request_room; i++)
+		free(writer->requests[i].change);
+	free(writer->requests);
+	free(writer->samples);
+}
+
+int tables_write(const struct tables_source *source, FILE *const out[TABLES])
+{
+	struct writer writer = {
+		.source = source,
+		.trace = call_reader_trace(source->reader),
+	};
+	int err = 0, result = 0;
+
+	for (size_t i = 0; i < TABLES && !err; i++)
+		err = parquet_open(out[i], tables[i].columns, tables[i].count,
+				   &writer.file[i]);
+	if (!err)
+		err = write_recording(&writer);
+	if (!err)
+		err = write_functions(&writer);
+	if (!err)
+		err = write_profiles(&writer);
+	if (!err)
+		result = write_trace(&writer);
+	for (size_t i = 0; i < TABLES; i++) {
+		int closed = parquet_close(&writer.file[i]);
+
+		err = err ? err : closed;
+	}
+	release_open(&writer);
+	bytes_release(&writer.stack);
+	return err ? err : result;
+}

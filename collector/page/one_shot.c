@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/page/one_shot.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/base/random.h"
+#include "shared/compiler.h"
+
+#define URL_BYTES 512
+#define IDLE_S 30
+
+struct one_shot {
+	struct one_shot_plan plan;
+	struct MHD_Daemon *daemon;
+	uint16_t port;
+	int fetched; /* an eventfd */
+	sigset_t before; /* signal mask before blocking */
+	char word[2 * 2 * sizeof(uint64_t) + 1];
+	char url[URL_BYTES];
+};
+
+/* State of a request, as stored by microhttpd between calls. */
+static char nothing_yet, the_file;
+
+static const char *content_type_of(const char *name)
+{
+	static const struct {
+		const char *end, *type;
+	} types[] = {
+		{ ".html", "text/html; charset=utf-8" },
+		{ ".js", "text/javascript; charset=utf-8" },
+		{ ".css", "text/css; charset=utf-8" },
+		{ ".wasm", "application/wasm" },
+		{ ".png", "image/png" },
+		{ ".ico", "image/x-icon" },
+		{ ".woff2", "font/woff2" },
+	};
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		size_t end = strlen(types[i].end);
+
+		if (length > end && !strcmp(name + length - end, types[i].end))
+			return types[i].type;
+	}
+	return "application/octet-stream";
+}
+
+static enum MHD_Result answer_one_shot(struct MHD_Connection *connection,
+				       unsigned int status,
+				       struct MHD_Response *response)
+{
+	enum MHD_Result result = MHD_NO;
+
+	if (response) {
+		MHD_add_response_header(response, "Cache-Control", "no-store");
+		MHD_add_response_header(response, "X-Content-Type-Options",
+					"nosniff");
+		result = MHD_queue_response(connection, status, response);
+		MHD_destroy_response(response);
+	}
+	return result;
+}
+
+static enum MHD_Result refuse_connection(struct MHD_Connection *connection,
+					 unsigned int status)
+{
+	return answer_one_shot(connection, status,
+			       MHD_create_response_from_buffer(
+				       0, NULL, MHD_RESPMEM_PERSISTENT));
+}
+
+/* The page of the viewer asks for permission to fetch from this machine. */
+static void permit_origin(const struct one_shot *server,
+			  struct MHD_Response *response)
+{
+	if (!server->plan.origin || !response)
+		return;
+	MHD_add_response_header(response, "Access-Control-Allow-Origin",
+				server->plan.origin);
+	MHD_add_response_header(response,
+				"Access-Control-Allow-Private-Network", "true");
+}
+
+static enum MHD_Result answer_question(const struct one_shot *server,
+				       struct MHD_Connection *connection)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		0, NULL, MHD_RESPMEM_PERSISTENT);
+
+	permit_origin(server, response);
+	if (response)
+		MHD_add_response_header(response,
+					"Access-Control-Allow-Methods", "GET");
+	return answer_one_shot(connection, MHD_HTTP_NO_CONTENT, response);
+}
+
+/* The name of another site may resolve to 127.0.0.1. */
+static bool host_is_ours(const struct one_shot *server,
+			 struct MHD_Connection *connection)
+{
+	const char *host = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+	char numeric[32], named[32];
+
+	snprintf(numeric, sizeof(numeric), "127.0.0.1:%" PRIu16, server->port);
+	snprintf(named, sizeof(named), "localhost:%" PRIu16, server->port);
+	return host && (!strcmp(host, numeric) || !strcmp(host, named));
+}
+
+/* Returns the file name after the secret word in @url, or NULL if the word is
+ * wrong. */
+static const char *name_in_url(const struct one_shot *server, const char *url)
+{
+	size_t length = strlen(server->word);
+
+	if (url[0] != '/' || strncmp(url + 1, server->word, length) != 0 ||
+	    url[1 + length] != '/')
+		return NULL;
+	return url + 1 + length + 1;
+}
+
+/* Opens a file of the viewer, directly in its folder. */
+static int open_viewer_file(const struct one_shot *server, const char *name)
+{
+	int folder, fd;
+
+	if (!server->plan.folder || !name[0] || name[0] == '.' ||
+	    strchr(name, '/'))
+		return -1;
+	folder = open(server->plan.folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -1;
+	fd = openat(folder, name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	close(folder);
+	return fd;
+}
+
+static struct MHD_Response *respond_with_file(int fd, const char *name)
+{
+	struct MHD_Response *response = NULL;
+	struct stat status;
+
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		response = MHD_create_response_from_fd64(
+			(uint64_t)status.st_size, fd);
+	if (!response)
+		close(fd);
+	else
+		MHD_add_response_header(response, "Content-Type",
+					content_type_of(name));
+	return response;
+}
+
+static enum MHD_Result answer_file(struct one_shot *server,
+				   struct MHD_Connection *connection,
+				   const char *name, bool head, void **request)
+{
+	bool is_file = strcmp(name, server->plan.name) == 0;
+	struct MHD_Response *response;
+	int fd = is_file ? open(server->plan.path, O_RDONLY | O_CLOEXEC)
+			 : open_viewer_file(server, name);
+
+	response = fd < 0 ? NULL : respond_with_file(fd, name);
+	if (!response)
+		return refuse_connection(connection, MHD_HTTP_NOT_FOUND);
+	if (is_file) {
+		permit_origin(server, response);
+		*request = head ? &nothing_yet : &the_file;
+	}
+	return answer_one_shot(connection, MHD_HTTP_OK, response);
+}
+
+static enum MHD_Result answer_file_request(void *context,
+					   struct MHD_Connection *connection,
+					   const char *url, const char *method,
+					   const char *version,
+					   const char *data, size_t *data_size,
+					   void **request)
+{
+	struct one_shot *server = context;
+	const char *name = name_in_url(server, url);
+	bool head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+
+	(void)version;
+	(void)data;
+	if (!*request) {
+		*request = &nothing_yet;
+		return MHD_YES;
+	}
+	if (*data_size) {
+		*data_size = 0; /* request bodies are ignored */
+		return MHD_YES;
+	}
+	if (!name || !host_is_ours(server, connection))
+		return refuse_connection(connection, MHD_HTTP_NOT_FOUND);
+	if (strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0)
+		return answer_question(server, connection);
+	if (!head && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+		return refuse_connection(connection,
+					 MHD_HTTP_METHOD_NOT_ALLOWED);
+	return answer_file(server, connection, name, head, request);
+}
+
+static void take_request_end(void *context, struct MHD_Connection *connection,
+			     void **request,
+			     enum MHD_RequestTerminationCode code)
+{
+	struct one_shot *server = context;
+	uint64_t one = 1;
+
+	(void)connection;
+	if (*request == &the_file &&
+	    code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		if (write(server->fetched, &one, sizeof(one)) < 0)
+			log_warn("cannot end by itself: %s", strerror(errno));
+}
+
+static int start_daemon(struct one_shot *server)
+{
+	const union MHD_DaemonInfo *info;
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(server->plan.port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+
+	server->daemon = MHD_start_daemon(
+		MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL,
+		answer_file_request, server, MHD_OPTION_SOCK_ADDR, &address,
+		MHD_OPTION_NOTIFY_COMPLETED, take_request_end, server,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_S,
+		MHD_OPTION_END);
+	if (!server->daemon)
+		return errno ? -errno : -EIO;
+	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	server->port = info ? info->port : server->plan.port;
+	return 0;
+}
+
+/* Blocks the signals that end the wait, for all further threads. */
+static void block_ending_signals(sigset_t *set, sigset_t *before)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigprocmask(SIG_BLOCK, set, before);
+}
+
+int one_shot_start(const struct one_shot_plan *plan, struct one_shot **out)
+{
+	struct one_shot *server = calloc(1, sizeof(*server));
+	sigset_t set;
+	int err;
+
+	if (!server) {
+		log_err("cannot serve '%s': out of memory", plan->path);
+		return -ENOMEM;
+	}
+	server->plan = *plan;
+	block_ending_signals(&set, &server->before);
+	snprintf(server->word, sizeof(server->word),
+		 "%016" PRIx64 "%016" PRIx64, random_u64(), random_u64());
+	server->fetched = eventfd(0, EFD_CLOEXEC);
+	errno = 0;
+	err = server->fetched < 0 ? -errno : start_daemon(server);
+	if (err) {
+		log_err("cannot serve '%s' at port %" PRIu16
+			" of 127.0.0.1: %s (choose another: --port)",
+			plan->path, plan->port, strerror(-err));
+		one_shot_stop(&server);
+		return err;
+	}
+	*out = server;
+	return 0;
+}
+
+void one_shot_stop(struct one_shot **server)
+{
+	struct one_shot *self = *server;
+
+	*server = NULL;
+	if (!self)
+		return;
+	if (self->daemon)
+		MHD_stop_daemon(self->daemon);
+	if (self->fetched >= 0)
+		close(self->fetched);
+	sigprocmask(SIG_SETMASK, &self->before, NULL);
+	free(self);
+}
+
+const char *one_shot_url(struct one_shot *server, const char *name)
+{
+	snprintf(server->url, sizeof(server->url),
+		 "http://127.0.0.1:%" PRIu16 "/%s/%s", server->port,
+		 server->word, name);
+	return server->url;
+}
+
+uint16_t one_shot_port(const struct one_shot *server)
+{
+	return server->port;
+}
+
+static int wait_for_any(struct one_shot *server, int signals, pid_t browser,
+			int pidfd)
+{
+	struct pollfd fds[] = {
+		{ .fd = server->fetched, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = pidfd, .events = POLLIN },
+	};
+
+	for (;;) {
+		int status;
+
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (fds[0].revents)
+			return ONE_SHOT_FETCHED;
+		if (fds[1].revents)
+			return ONE_SHOT_STOPPED;
+		if (!fds[2].revents)
+			continue;
+		fds[2].fd = -1;
+		if (waitpid(browser, &status, WNOHANG) == browser &&
+		    status != 0)
+			return ONE_SHOT_NO_BROWSER;
+	}
+}
+
+int one_shot_wait(struct one_shot *server, pid_t browser)
+{
+	int signals, pidfd = -1, result;
+	sigset_t set, before;
+
+	block_ending_signals(&set, &before);
+	signals = signalfd(-1, &set, SFD_CLOEXEC);
+	if (browser > 0)
+		pidfd = (int)syscall(SYS_pidfd_open, browser, 0);
+	result = signals < 0 ? -errno
+			     : wait_for_any(server, signals, browser, pidfd);
+	if (signals >= 0)
+		close(signals);
+	if (pidfd >= 0)
+		close(pidfd);
+	/* Consumes the signal that ended the wait. */
+	while (result == ONE_SHOT_STOPPED &&
+	       sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0)
+		;
+	return result;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stacks - a pool of nodes. A node is its own key: a frame and the number of
+ * the calling stack. The empty stack and the stack of FRAME_OTHER are not in
+ * the pool, so they need no memory.
+ *
+ * One lock suffices: a caller takes it once per frame of a new stack, and hot
+ * callers cache the numbers.
+ */
+#include "collector/profile/stacks.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "collector/base/lock.h"
+#include "collector/base/pool.h"
+#include "shared/compiler.h"
+
+/* Numbers: the root, FRAME_OTHER, then the nodes of the pool. */
+#define OTHER 1u
+#define FIRST 2u
+
+struct node {
+	uint64_t address;
+	uint32_t generation, kind;
+	uint32_t parent;
+	uint32_t zero; /* all of it is the key: no padding */
+};
+
+struct stacks {
+	struct lock lock;
+	struct pool nodes;
+	uint64_t lost;
+};
+
+int stacks_new(struct budget *budget, struct stacks **out)
+{
+	struct stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return -ENOMEM;
+	lock_init(&stacks->lock, LOCK_STACKS);
+	pool_init(&stacks->nodes, budget, sizeof(struct node),
+		  sizeof(struct node));
+	*out = stacks;
+	return 0;
+}
+
+void stacks_free(struct stacks **stacks)
+{
+	struct stacks *old = *stacks;
+
+	*stacks = NULL;
+	if (!old)
+		return;
+	pool_release(&old->nodes);
+	lock_destroy(&old->lock);
+	free(old);
+}
+
+uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
+		      const struct stack_frame *frame)
+{
+	const struct node node = { .address = frame->address,
+				   .generation = frame->generation,
+				   .kind = frame->kind,
+				   .parent = parent };
+	uint32_t number;
+
+	/* The callees of FRAME_OTHER are not distinguished. */
+	if (parent == OTHER ||
+	    (parent == STACKS_ROOT && frame->kind == FRAME_NAMED &&
+	     frame->address == FRAME_OTHER))
+		return OTHER;
+	lock_acquire(&stacks->lock);
+	if (pool_intern(&stacks->nodes, &node, &number) < 0) {
+		stacks->lost++;
+		number = OTHER - FIRST;
+	}
+	lock_release(&stacks->lock);
+	return number + FIRST;
+}
+
+static struct node stack_node_of(struct stacks *stacks, uint32_t stack)
+{
+	struct node node = { 0 };
+
+	if (stack == OTHER)
+		return (struct node){ .address = FRAME_OTHER,
+				      .kind = FRAME_NAMED };
+	if (stack < FIRST)
+		return node;
+	lock_acquire(&stacks->lock);
+	if (stack - FIRST < stacks->nodes.count)
+		node = ((struct node *)stacks->nodes.items)[stack - FIRST];
+	lock_release(&stacks->lock);
+	return node;
+}
+
+uint32_t stacks_parent(struct stacks *stacks, uint32_t stack)
+{
+	return stack_node_of(stacks, stack).parent;
+}
+
+struct stack_frame stacks_frame(struct stacks *stacks, uint32_t stack)
+{
+	const struct node node = stack_node_of(stacks, stack);
+
+	return (struct stack_frame){ .address = node.address,
+				     .generation = node.generation,
+				     .kind = node.kind };
+}
+
+uint32_t stacks_count(struct stacks *stacks)
+{
+	uint32_t count;
+
+	lock_acquire(&stacks->lock);
+	count = stacks->nodes.count + FIRST;
+	lock_release(&stacks->lock);
+	return count;
+}
+
+uint64_t stacks_lost(struct stacks *stacks)
+{
+	uint64_t lost;
+
+	lock_acquire(&stacks->lock);
+	lost = stacks->lost;
+	lock_release(&stacks->lock);
+	return lost;
+}

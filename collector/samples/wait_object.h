@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * wait_object - names the object of a wait in a short text, the same for the
+ * same object: "[mutex app+0x4080]", "[pipe 5711]", "[sleep]". One thread.
+ */
+#ifndef PERFREC_COLLECTOR_SAMPLES_WAIT_OBJECT_H
+#define PERFREC_COLLECTOR_SAMPLES_WAIT_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/samples/wait_call.h"
+#include "collector/samples/wait_text.h"
+
+struct wait_processes;
+struct wait_objects; /* caches of processes and sockets */
+
+/* Makes *@out, which searches @processes for programs at the other end of pipes
+ * and sockets. Returns 0 or -ENOMEM; the caller ends *@out with
+ * wait_objects_free(). */
+int wait_objects_new(const struct wait_processes *processes,
+		     struct wait_objects **out);
+/* Accepts NULL. */
+void wait_objects_free(struct wait_objects **objects);
+
+struct wait_thread {
+	pid_t pid, tid; /* in our namespace */
+};
+
+/* Writes the object of @thread's wait in @call, which was just read, to @text.
+ * Reads /proc and the memory of the process; the text has less detail if they
+ * are unreadable. */
+void wait_object_name(struct wait_objects *objects,
+		      const struct wait_thread *thread,
+		      const struct wait_call *call, char text[WAIT_TEXT_BYTES]);
+
+/* For tests: names @target, the link /proc/PID/fd/@fd. */
+void wait_object_target(const char *target, int fd, char text[WAIT_TEXT_BYTES]);
+
+#endif

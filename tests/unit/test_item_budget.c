@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * item_budget: a failed allocation takes nothing from the budget of
+ * packet_window and trace_read.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/cut/packet_window_inner.h"
+#include "collector/read/trace_read_inner.h"
+#include "tests/suite.h"
+
+/* A sanitizer brings its own allocator. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ITEMS 200
+
+static size_t g_blocks = SIZE_MAX; /* allocations before one fails */
+
+static bool is_refused(void)
+{
+	if (g_blocks == SIZE_MAX || g_blocks--)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+
+void *malloc(size_t size)
+{
+	return is_refused() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return is_refused() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size)
+{
+	return is_refused() ? NULL : __libc_realloc(block, size);
+}
+
+static void *add_to_window(void *list, uint64_t id)
+{
+	struct packet_window *window = list;
+
+	return by_number_get(window, &window->sequences, id,
+			     sizeof(struct wsequence));
+}
+
+static void *add_to_reader(void *list, uint64_t id)
+{
+	struct trace_reader *reader = list;
+
+	return by_id_add(reader, &reader->sequences, id,
+			 sizeof(struct sequence));
+}
+
+/* With @refuse each allocation fails once. Returns the number of failures. */
+static unsigned int add_items(void *(*add)(void *list, uint64_t id), void *list,
+			      bool refuse)
+{
+	unsigned int refused = 0;
+
+	for (uint64_t id = 1; id <= ITEMS; id++) {
+		void *item = NULL;
+
+		for (size_t blocks = 0; !item; blocks++) {
+			g_blocks = refuse ? blocks : SIZE_MAX;
+			item = add(list, id);
+			g_blocks = SIZE_MAX;
+			refused += !item;
+		}
+	}
+	return refused;
+}
+
+static uint64_t fill_window(bool refuse)
+{
+	struct cut_range all = { 0, UINT64_MAX };
+	const struct cut_ranges ranges = { .at = &all, .count = 1 };
+	FILE *out = fopen("/dev/null", "we");
+	struct packet_window *window;
+	struct cut_file file;
+	uint64_t left;
+
+	ck_assert_ptr_nonnull(out);
+	ck_assert_int_eq(cut_file_begin(&file, out, false), 0);
+	ck_assert_int_eq(packet_window_new(&ranges, &file, NULL, &window), 0);
+	ck_assert_int_eq(!add_items(add_to_window, window, refuse), !refuse);
+	left = window->budget.left;
+	packet_window_free(&window);
+	ck_assert_int_eq(cut_file_end(&file), 0);
+	fclose(out);
+	return left;
+}
+
+START_TEST(refused_item_takes_nothing_of_a_windows_budget)
+{
+	ck_assert_uint_eq(fill_window(true), fill_window(false));
+}
+END_TEST
+
+static uint64_t fill_reader(bool refuse)
+{
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+	struct trace_reader *reader;
+	char path[32];
+	uint64_t left;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ck_assert_int_eq(trace_reader_open(path, &reader), 0);
+	ck_assert_int_eq(!add_items(add_to_reader, reader, refuse), !refuse);
+	left = reader->budget.left;
+	trace_reader_close(&reader);
+	close(fd);
+	return left;
+}
+
+START_TEST(refused_item_takes_nothing_of_a_readers_budget)
+{
+	ck_assert_uint_eq(fill_reader(true), fill_reader(false));
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("item_budget");
+	TCase *tcase = suite_case(suite, "item_budget");
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	tcase_add_test(tcase, refused_item_takes_nothing_of_a_windows_budget);
+	tcase_add_test(tcase, refused_item_takes_nothing_of_a_readers_budget);
+#endif
+	return suite_run(suite);
+}
