@@ -26,7 +26,7 @@ page()
 page
 expect_match page.json 'made by the index'
 expect_match page.json 'spread evenly'
-expect_eq 'figures' "$(jq -c '[.functions[] | select(.["wall.self"] > 0) |
+expect_eq 'figures' "$(jq -c '[.functions[] | select(.["calls.self"] > 0) |
 	[.name, .["wall.self"], .["wall.total"], .["calls.self"]]] | sort' page.json)" \
 	"$("$PERFREC" report --json data | jq -c '[.functions[] |
 	[.name, .self_ns, .total_ns, .calls]] | sort')"
