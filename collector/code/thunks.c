@@ -64,6 +64,7 @@ _Static_assert(offsetof(struct thunk_page, exit) == 8 &&
 		       offsetof(struct thunk_page, entry_enter_general) == 40 &&
 		       offsetof(struct thunk_page, entry_exit_pushed) == 48,
 	       "the order of HOLE_PAGE");
+_Static_assert(THUNK_TEMPLATE_BYTES == THUNK_BYTES, "one thunk");
 
 /* All mapped areas, for unwinders. */
 static struct {

@@ -27,7 +27,8 @@
 #define HOLE_ENTRY_EXIT (HOLE_PAGE + 4)
 #define HOLE_ENTRY_ENTER_GENERAL (HOLE_PAGE + 5)
 #define HOLE_ENTRY_EXIT_PUSHED (HOLE_PAGE + 6)
-#define HOLE_KINDS (HOLE_PAGE + 7)
+
+#define THUNK_TEMPLATE_BYTES 512 /* THUNK_BYTES */
 
 /* ret; jmp rel8, whose second byte stays behind the ret. */
 #define THUNK_PATH_COUNT 0xc3
@@ -46,10 +47,11 @@ struct thunk_frame {
 	uint16_t offset, pushed;
 };
 
-/* Frames of entry builds by offset. Calls builds push nothing. */
+/* Frames of entry builds by offset. Calls builds push nothing. The last entry
+ * is at the end of the template. */
 extern const struct thunk_frame thunk_frames[];
 
-/* Templates have THUNK_BYTES; holes end with HOLE_END. */
+/* Templates have THUNK_TEMPLATE_BYTES; holes end with HOLE_END. */
 extern const uint8_t thunk_template_calls[], thunk_template_entry[];
 extern const struct thunk_hole thunk_holes_calls[], thunk_holes_entry[];
 

@@ -45,23 +45,29 @@ thunk_template_\name:
 	.endm
 
 	.macro end_template
-	at	448
+	at	THUNK_TEMPLATE_BYTES
 	.pushsection .rodata.thunk_holes, "a"
 	.short	HOLE_END, 0
 	.popsection
 	.endm
 
-	/* Loads the counts into r11, or jumps to @none. Clobbers eax. */
-	.macro counts_or none
-	movabsl	0, %eax
-	hole	HOLE_COUNT_EPOCH, 8
-	cmpl	%fs:0, %eax
+	/* Loads the counts into r11 if @epoch is that of the thread, or jumps to
+	 * @none. */
+	.macro counts_of_epoch epoch, none
+	cmpl	%fs:0, \epoch
 	hole	HOLE_EPOCH
 	jne	\none
 	movq	%fs:0, %r11
 	hole	HOLE_COUNTS
 	testq	%r11, %r11
 	jz	\none
+	.endm
+
+	/* Loads the counts into r11, or jumps to @none. Clobbers eax. */
+	.macro counts_or none
+	movabsl	0, %eax
+	hole	HOLE_COUNT_EPOCH, 8
+	counts_of_epoch %eax, \none
 	.endm
 
 	/* As counts_or, but changes only r11. */
@@ -69,13 +75,7 @@ thunk_template_\name:
 	movabsq	$0, %r11
 	hole	HOLE_COUNT_EPOCH, 8
 	movl	(%r11), %r11d
-	cmpl	%fs:0, %r11d
-	hole	HOLE_EPOCH
-	jne	\none
-	movq	%fs:0, %r11
-	hole	HOLE_COUNTS
-	testq	%r11, %r11
-	jz	\none
+	counts_of_epoch %r11d, \none
 	.endm
 
 	/* Returns from a call that is only counted. One byte decides: `ret`, or
@@ -210,5 +210,5 @@ thunk_frames:
 	end_template
 
 	.section .rodata.thunk_frames, "a"
-	.short	448, 0
+	.short	THUNK_TEMPLATE_BYTES, 0
 	.section .note.GNU-stack, "", @progbits

@@ -109,6 +109,25 @@ START_TEST(thunks_that_a_program_cannot_have_are_refused)
 }
 END_TEST
 
+/* Both templates end before these bytes. A hostile program may still claim to
+ * run there. */
+#define LAST_BYTES 64u
+
+START_TEST(thunks_fill_their_slots)
+{
+	static const uint32_t numbers[] = { CALLS, ENTRY };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		for (uint32_t at = THUNK_BYTES - LAST_BYTES; at < THUNK_BYTES;
+		     at++) {
+			const uint8_t *byte = thunk(0, numbers[i], at);
+
+			ck_assert_uint_eq(*byte, 0xcc);
+			ck_assert_uint_le(thunk_pushed(THUNK_CODE + at), 8);
+		}
+}
+END_TEST
+
 START_TEST(thunks_of_a_number_are_those_of_one_function)
 {
 	ck_assert_int_eq(thunk_area_add(g_area, CALLS, FUNCTION, THUNK_CALLS),
@@ -573,6 +592,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, thunks_of_other_files_are_refused);
 	tcase_add_test(tcase, thunks_that_a_program_cannot_have_are_refused);
+	tcase_add_test(tcase, thunks_fill_their_slots);
 	tcase_add_test(tcase, thunks_of_a_number_are_those_of_one_function);
 	tcase_add_test(tcase, thunks_count_each_call_and_record_none_of_it);
 	tcase_add_test(tcase, thunks_go_to_the_hooks_with_their_arguments);
