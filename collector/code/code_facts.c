@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/code/code_decode.h"
 #include "collector/code/code_file.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
@@ -21,6 +22,8 @@
 #define TABLES_MAX 1024
 #define LABELS_MAX 16
 #define TABLE_ENTRIES_MAX 4096
+/* Of a piece: each of its tables is also read relative to each of its labels. */
+#define ENTRIES_MAX (TABLES_MAX * TABLE_ENTRIES_MAX)
 #define REMEMBERED_MAX 16
 #define ROUNDS_MAX 64 /* of passing facts on */
 /* How many instructions after a load from a table the jump comes. */
@@ -355,11 +358,6 @@ static void take_memory(struct place *place, const ZydisDecoder *decoder)
 	}
 }
 
-/* Numbers of registers in code, which are not DWARF's. */
-#define CODE_RSP 4
-#define CODE_RBP 5
-#define NO_REGISTER 16
-
 /* The registers of a mov, an xchg by a mod-rm byte, or an xchg with rax. */
 struct moved_registers {
 	unsigned int to, from;
@@ -371,10 +369,11 @@ static struct moved_registers moved_registers_of(
 	const unsigned int reg = in->raw.modrm.reg | in->raw.rex.R << 3;
 	const unsigned int rm = in->raw.modrm.mod == 3
 					? in->raw.modrm.rm | in->raw.rex.B << 3
-					: NO_REGISTER;
+					: CODE_NO_REGISTER;
 
 	if (in->operand_width != 64)
-		return (struct moved_registers){ NO_REGISTER, NO_REGISTER };
+		return (struct moved_registers){ CODE_NO_REGISTER,
+						 CODE_NO_REGISTER };
 	switch (in->opcode) {
 	case 0x87:
 	case 0x89:
@@ -385,7 +384,8 @@ static struct moved_registers moved_registers_of(
 		return (struct moved_registers){ .to = CODE_RSP |
 						       in->raw.rex.B << 3 };
 	default:
-		return (struct moved_registers){ NO_REGISTER, NO_REGISTER };
+		return (struct moved_registers){ CODE_NO_REGISTER,
+						 CODE_NO_REGISTER };
 	}
 }
 
@@ -412,7 +412,7 @@ static bool keeps_stack_address(const struct place *place)
 
 	return place->in.mnemonic == ZYDIS_MNEMONIC_MOV &&
 	       is_based_on(place, BASE_RSP) && place->row->offset <= 16 &&
-	       registers.from == CODE_RSP && registers.to != NO_REGISTER &&
+	       registers.from == CODE_RSP && registers.to != CODE_NO_REGISTER &&
 	       !(registers.to == CODE_RBP && place->row->offset == 16);
 }
 
@@ -520,11 +520,13 @@ static void read_fact_table(struct code_facts *facts,
 		to = code_pieces_at(facts->pieces, target);
 		if (!to)
 			return;
-		if (i == TABLE_ENTRIES_MAX) {
+		if (i == TABLE_ENTRIES_MAX ||
+		    facts->entry_count == ENTRIES_MAX) {
 			facts->list[piece - facts->pieces->list].what |=
 				FACT_UNDECODED;
 			return;
 		}
+		facts->entry_count++;
 		if (to == piece)
 			enter_at(facts, target, FACT_LOOPS);
 		else
@@ -544,7 +546,7 @@ static void read_piece_facts(struct code_facts *facts, size_t index,
 			       .fact = &facts->list[index] };
 	size_t row = 0;
 
-	facts->table_count = 0;
+	facts->table_count = facts->entry_count = 0;
 	read_frame_rows(facts, piece, place.fact);
 	for (uint32_t i = 0; code && i < piece->bytes && !facts->err;) {
 		place.code = code + i;

@@ -82,6 +82,7 @@ struct code_facts {
 	size_t row_count, row_room;
 	uint64_t *tables; /* addresses of possible jump tables */
 	size_t table_count, table_room;
+	size_t entry_count; /* read from its tables */
 	int err;
 };
 

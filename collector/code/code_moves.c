@@ -165,7 +165,7 @@ static bool has_padding(const struct draft *draft, const ZydisDecoder *decoder)
 		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(
 			    decoder, NULL, code, room, &in)) ||
 		    (in.mnemonic != ZYDIS_MNEMONIC_NOP &&
-		     memcmp(code, "\x66\x90", 2) != 0))
+		     (in.length != 2 || memcmp(code, "\x66\x90", 2) != 0)))
 			return false;
 		at += in.length;
 	}

@@ -100,6 +100,11 @@ static const struct row {
 	  "movslq (%rcx, %rdi, 4), %rax; add %rdx, %rax; jmp *%rax;"
 	  ".pushsection .rodata; t: .long 2f - 1b, 0; .popsection; 2: ret",
 	  "", CODE_ENTERED_WITHIN, 0, 0, 0, 0 },
+	{ "so many tables and labels that not all are read",
+	  "mov $1, %eax;" FAR "1: .rept 16; lea 1b(%rip), %rdx; .endr;"
+	  ".rept 1000; lea t(%rip), %rcx; .endr; jmp *%rax",
+	  FUNCTION("h", "ret; t: .skip 16000; .long 0x7fffffff"),
+	  CODE_UNDECODED, 0, 0, 0, 0 },
 	{ "a label at its start",
 	  "mov $1, %eax; lea t(%rip), %rcx; jmp *(%rcx, %rdi, 8); ret",
 	  ".pushsection .data; t: .quad f; .popsection;", CODE_ENTERED_WITHIN,
