@@ -21,6 +21,10 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
+/* The start waits this long, at most, for the parked thread. */
+#define PARK_LOOKS 10000
+#define PARK_LOOK_US 100
+
 struct liveness {
 	int fd;
 	struct liveness_shm *shm;
@@ -70,6 +74,14 @@ static void *park(void *shm)
 	return NULL;
 }
 
+/* Returns true if a thread waits on the futex @word: asks as programs do. */
+static bool is_parked(const uint32_t *word)
+{
+	return syscall(SYS_futex, word, FUTEX_OP_REQUEUE, 0, 1, word) > 0;
+}
+
+/* Starts the parked thread, and waits until it is parked: on a busy machine a
+ * program would fill a ring before, and take the collector for stopped. */
 static int start_parked(struct liveness *liveness)
 {
 	sigset_t all, before;
@@ -81,6 +93,9 @@ static int start_parked(struct liveness *liveness)
 	err = pthread_create(&liveness->parked, NULL, park, liveness->shm);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	liveness->has_parked = !err;
+	for (int i = 0;
+	     !err && i < PARK_LOOKS && !is_parked(&liveness->shm->parked); i++)
+		usleep(PARK_LOOK_US);
 	return -err;
 }
 
