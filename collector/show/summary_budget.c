@@ -11,6 +11,9 @@
 /* The error of the cost is at least 10 %, so a smaller excess is within
  * budget. */
 #define TOLERANCE 1.1
+/* Costs were estimated at up to twice the truth. An overhead above this share is
+ * divided by less than that error: only a lower bound is known. */
+#define ROUGH_ABOVE 2.0
 /* Shorter waits are not reported. */
 #define HELD_NS 20000000
 
@@ -71,18 +74,31 @@ static const char *advice(const struct summary *summary)
 	return parts[most].text;
 }
 
+static bool is_rough(double reached)
+{
+	return reached > ROUGH_ABOVE;
+}
+
+/* Returns the overhead if perfrec took half of its estimated cost, and the
+ * program the rest of the run. */
+static double least_overhead(double reached)
+{
+	return reached / (2 + reached);
+}
+
 void summary_budget_print_over(const struct summary *summary, FILE *out)
 {
 	double limit = summary->settings.overhead;
+	double reached = summary->totals.overhead_reached;
+	bool rough = is_rough(reached);
 
-	if (limit > 0 && summary->totals.overhead_reached > limit * TOLERANCE)
+	if (limit > 0 && reached > limit * TOLERANCE)
 		fprintf(out,
-			"  over budget  this run took about %.*f %% more %s "
+			"  over budget  this run took %s %.*f %% more %s "
 			"than the program without perfrec, not %g %%: %s\n",
-			summary->totals.overhead_reached < 0.1,
-			100 * summary->totals.overhead_reached,
-			time_of(summary), 100 * summary->settings.overhead,
-			advice(summary));
+			rough ? "at least" : "about", reached < 0.1,
+			100 * (rough ? least_overhead(reached) : reached),
+			time_of(summary), 100 * limit, advice(summary));
 }
 
 void summary_budget_print_cost(const struct summary *summary, FILE *out)
@@ -96,10 +112,13 @@ void summary_budget_print_cost(const struct summary *summary, FILE *out)
 	if (totals->patch_ns)
 		fprintf(out, "and %s to connect functions: ",
 			size_format_ns(totals->patch_ns, patching));
-	fprintf(out,
-		"%.1f %% of the %s without perfrec; the budget was %g %%\n",
-		100 * totals->overhead_reached, time_of(summary),
-		100 * summary->settings.overhead);
+	if (is_rough(totals->overhead_reached))
+		fprintf(out, "at least %.0f %%",
+			100 * least_overhead(totals->overhead_reached));
+	else
+		fprintf(out, "%.1f %%", 100 * totals->overhead_reached);
+	fprintf(out, " of the %s without perfrec; the budget was %g %%\n",
+		time_of(summary), 100 * summary->settings.overhead);
 	if (totals->held_ns >= HELD_NS)
 		fprintf(out,
 			"             the start waited %s until functions were "

@@ -494,6 +494,16 @@ START_TEST(summary_print_says_first_that_a_budget_was_not_kept)
 	ck_assert_has(text, " 17.0 % of the CPU time without perfrec; the "
 			    "budget was 5 %\n");
 	free(text);
+	/* The program's time is less than the error of the cost. */
+	totals->overhead_reached = 22;
+	text = print(summary, 0);
+	ck_assert_has(text, "  over budget  this run took at least 92 % more "
+			    "CPU time than the program without perfrec, not 5 "
+			    "%: ");
+	ck_assert_has(text, " at least 92 % of the CPU time without perfrec; "
+			    "the budget was 5 %\n");
+	free(text);
+	totals->overhead_reached = 0.17;
 	summary->settings.no_cache = true;
 	text = print(summary, 0);
 	ck_assert_has(text, "called most, without --no-cache\n");
