@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/budget.h"
 #include "collector/base/grow.h"
 #include "collector/names/modules.h"
 #include "collector/names/sites.h"
@@ -27,7 +26,6 @@
 #include "shared/hash.h"
 
 #define OWN_NAME "[perfrec]"
-#define KERNEL_NAME "[kernel]"
 
 /* The longest name of a thread, without NUL. */
 #define COMM_BYTES 15
@@ -179,7 +177,7 @@ bool locations_serves_caller(const struct locations *locations, uint32_t number)
 	const char *name, *module;
 
 	locations_name(locations, number, &name, &module);
-	return is_mark(locations, number, KERNEL_NAME) ||
+	return is_mark(locations, number, stacks_frame_name(FRAME_KERNEL)) ||
 	       (*module && modules_is_clock(name, module));
 }
 
@@ -217,23 +215,12 @@ static int find_address(struct locations *locations, struct modules *modules,
 int locations_find(struct locations *locations, struct modules *modules,
 		   const struct stack_frame *frame, uint32_t *out)
 {
-	static const char *const names[] = {
-		[FRAME_KERNEL] = KERNEL_NAME,
-		[FRAME_UNKNOWN] = "[unknown]",
-		[FRAME_CUT] = "[truncated]",
-		[FRAME_OTHER] = "[other stacks]",
-		[FRAME_SHORT] = "[short threads]",
-		[FRAME_PROBED] = "[uretprobe]",
-	};
-	const char *name = NULL;
-
 	if (frame->kind == FRAME_TEXT)
 		return locations_mark(locations, stack_frame_text(frame), out);
 	if (frame->kind != FRAME_NAMED)
 		return find_address(locations, modules, frame, out);
-	if (frame->address < ARRAY_SIZE(names))
-		name = names[frame->address];
-	return locations_mark(locations, name ? name : "[unknown]", out);
+	return locations_mark(locations, stacks_frame_name(frame->address),
+			      out);
 }
 
 static int merge_items(struct locations *locations,

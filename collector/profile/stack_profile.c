@@ -114,7 +114,8 @@ int stack_profile_new(const struct stack_profile_kind *kind,
 	profile_tree_init(&profile->tree, cache, budget, kind->count,
 			  kind->times);
 	if (kind->keeps_lost)
-		err = locations_mark(&profile->tree.locations, "[other stacks]",
+		err = locations_mark(&profile->tree.locations,
+				     stacks_frame_name(FRAME_OTHER),
 				     &profile->other);
 	if (err)
 		stack_profile_free(&profile);

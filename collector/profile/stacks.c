@@ -10,7 +10,6 @@
 #include "collector/profile/stacks.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "collector/base/lock.h"
@@ -110,6 +109,22 @@ struct stack_frame stacks_frame(struct stacks *stacks, uint32_t stack)
 	return (struct stack_frame){ .address = node.address,
 				     .generation = node.generation,
 				     .kind = node.kind };
+}
+
+const char *stacks_frame_name(uint64_t name)
+{
+	static const char *const names[] = {
+		[FRAME_KERNEL] = "[kernel]",
+		[FRAME_UNKNOWN] = "[unknown]",
+		[FRAME_CUT] = "[truncated]",
+		[FRAME_OTHER] = "[other stacks]",
+		[FRAME_SHORT] = "[short threads]",
+		[FRAME_PROBED] = "[uretprobe]",
+	};
+
+	if (name >= ARRAY_SIZE(names) || !names[name])
+		name = FRAME_UNKNOWN;
+	return names[name];
 }
 
 uint32_t stacks_count(struct stacks *stacks)

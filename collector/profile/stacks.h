@@ -42,6 +42,9 @@ struct stack_frame {
 	uint32_t kind; /* enum frame_kind */
 };
 
+/* Returns the text of @name, the address of a FRAME_NAMED. For an unknown
+ * number, that of FRAME_UNKNOWN. */
+const char *stacks_frame_name(uint64_t name);
 /* Returns the text of @frame, a FRAME_TEXT or FRAME_LABEL. */
 static inline const char *stack_frame_text(const struct stack_frame *frame)
 {

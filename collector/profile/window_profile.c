@@ -13,6 +13,7 @@
 #include "collector/output/comments.h"
 #include "collector/profile/profile_tree_inner.h"
 #include "collector/profile/stack_profile_inner.h"
+#include "collector/profile/stacks.h"
 #include "shared/compiler.h"
 
 #define NOT_THERE UINT32_MAX
@@ -105,8 +106,8 @@ int window_profile_new(const struct stack_profile_kind *kind,
 	window->windowed = true;
 	profile_tree_init(&window->tree, cache, budget, PARTS * kind->count,
 			  NULL);
-	err = locations_mark(&window->tree.locations, "[other stacks]",
-			     &window->other);
+	err = locations_mark(&window->tree.locations,
+			     stacks_frame_name(FRAME_OTHER), &window->other);
 	if (err)
 		stack_profile_free(&window);
 	else

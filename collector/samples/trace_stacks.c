@@ -136,7 +136,7 @@ void trace_stacks_append(struct trace_stacks *trace, const void *packets,
 
 /* --- parts of stacks ------------------------------------------------------ */
 
-/* Each returns an iid, or 0 without memory. */
+/* Each returns an iid, or 0: no memory, or no frame of the trace. */
 
 static uint64_t write_string(struct trace_stacks *trace,
 			     enum out_string_kind kind, const char *text)
@@ -181,24 +181,6 @@ static uint64_t write_mapping(struct trace_stacks *trace,
 	return out.iid;
 }
 
-static const char *traced_frame_name(const struct stack_frame *frame)
-{
-	static const char *const names[] = {
-		[FRAME_KERNEL] = "[kernel]",
-		[FRAME_UNKNOWN] = "[unknown]",
-		[FRAME_CUT] = "[truncated]",
-		[FRAME_OTHER] = "[other stacks]",
-		[FRAME_SHORT] = "[short threads]",
-		[FRAME_PROBED] = "[uretprobe]",
-	};
-
-	if (frame->kind == FRAME_TEXT)
-		return stack_frame_text(frame);
-	if (frame->address >= ARRAY_SIZE(names) || !names[frame->address])
-		return "[unknown]";
-	return names[frame->address];
-}
-
 static void describe_frame(struct trace_stacks *trace,
 			   const struct stack_frame *frame,
 			   struct out_stack_frame *out)
@@ -208,8 +190,11 @@ static void describe_frame(struct trace_stacks *trace,
 	struct symbol symbol;
 
 	if (frame->kind == FRAME_NAMED || frame->kind == FRAME_TEXT) {
-		out->function = write_string(trace, OUT_STRING_FUNCTION,
-					     traced_frame_name(frame));
+		out->function = write_string(
+			trace, OUT_STRING_FUNCTION,
+			frame->kind == FRAME_TEXT
+				? stack_frame_text(frame)
+				: stacks_frame_name(frame->address));
 		return;
 	}
 	modules_resolve(trace->modules, address, frame->generation, &symbol);
@@ -232,8 +217,11 @@ static uint64_t write_frame(struct trace_stacks *trace, uint32_t stack)
 				   .kind = frame.kind };
 	struct out_stack_frame out = { 0 };
 	uint32_t number;
-	int added = pool_intern(&trace->frames, &key, &number);
+	int added;
 
+	if (frame.kind == FRAME_LABEL)
+		return 0; /* only profiles show it */
+	added = pool_intern(&trace->frames, &key, &number);
 	if (added <= 0)
 		return added < 0 ? 0 : number + 1ULL;
 	out.iid = number + 1ULL;

@@ -25,6 +25,7 @@
 #include "collector/profile/stacks.h"
 #include "collector/record/collector.h"
 #include "collector/record/recording.h"
+#include "collector/samples/trace_stacks.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/profile_back.h"
@@ -50,6 +51,7 @@ static void set_up(void)
 	g.options = (struct collect_options){ .output = g.output,
 					      .cpu_hz = 100,
 					      .sched = true,
+					      .compress = COMPRESS_OFF,
 					      .max_bytes = 64 << 20 };
 	g.collector = (struct collector){ .options = &g.options };
 	jobs_group_init(&g_endings);
@@ -443,6 +445,60 @@ START_TEST(samples_of_another_recording_wait_for_their_own_files_only)
 }
 END_TEST
 
+static void keep_stack(void *context, const struct sample *sample,
+		       uint32_t stack)
+{
+	(void)sample;
+	*(uint32_t *)context = stack;
+}
+
+/* Returns true if the trace has a function without a name at @address. */
+static bool trace_has_address(uint64_t address)
+{
+	static char trace[1 << 20];
+	char path[96], name[32];
+	ssize_t bytes;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/trace.pftrace", g.output);
+	snprintf(name, sizeof(name), "0x%llx", (unsigned long long)address);
+	fd = open(path, O_RDONLY);
+	bytes = read(fd, trace, sizeof(trace));
+	close(fd);
+	ck_assert_int_gt(bytes, 0);
+	return memmem(trace, (size_t)bytes, name, strlen(name));
+}
+
+/* The frames with its ids are for profiles: their addresses are texts. */
+START_TEST(trace_of_a_stack_has_no_frame_for_its_request)
+{
+	const uint64_t ip = 0x123456789;
+	struct stacks *stacks = samples_stacks(g.samples);
+	struct sample *sample = new_sample(0);
+	uint32_t stack = STACKS_ROOT, root;
+	struct trace_stacks *trace;
+	struct stack_frame label;
+
+	samples_take_blocks(g.samples, keep_stack, &stack);
+	sample->kind = SAMPLE_ALLOC;
+	sample->reg[RECORD_REG_IP] = ip;
+	sample->request.trace[0] = 1;
+	ck_assert(samples_post(g.samples, sample));
+	sampler_flush(g.collector.sampler, g.recording);
+	for (root = stack; stacks_parent(stacks, root) != STACKS_ROOT;)
+		root = stacks_parent(stacks, root);
+	label = stacks_frame(stacks, root);
+	ck_assert_uint_eq(label.kind, FRAME_LABEL);
+	ck_assert_int_eq(
+		trace_stacks_new(g.recording, g.modules, stacks, 7, &trace), 0);
+	ck_assert_uint_eq(trace_stacks_iid(trace, stack), stack);
+	trace_stacks_free(&trace);
+	finish();
+	ck_assert(trace_has_address(ip));
+	ck_assert(!trace_has_address(label.address));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("samples");
@@ -467,6 +523,7 @@ int main(void)
 		       samples_by_shots_stand_for_twice_their_weight_at_most);
 	tcase_add_test(tcase, thread_with_usual_samples_stands_for_no_other);
 	tcase_add_test(tcase, sampler_flush_waits_for_what_was_posted);
+	tcase_add_test(tcase, trace_of_a_stack_has_no_frame_for_its_request);
 	tcase_add_test(
 		tcase,
 		samples_of_another_recording_wait_for_their_own_files_only);
