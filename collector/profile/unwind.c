@@ -669,17 +669,31 @@ static enum call_kind call_before(struct unwind *unwind, uint64_t ret,
 	return is_indirect_call(code) ? CALL_OTHER : CALL_NONE;
 }
 
-/* Returns the kind of the call that created the frame with frame pointer
- * @fp. */
-static enum call_kind call_of_frame(struct unwind *unwind, uint64_t fp,
-				    uint64_t start)
+/* Sets *@ret to the return address of the frame with frame pointer @fp. Returns
+ * false if there can be no such frame. */
+static bool read_return_address(struct unwind *unwind, uint64_t fp,
+				uint64_t *ret)
+{
+	return fp % 16 == 0 && is_in_copied_stack(unwind, fp + 8) &&
+	       read_copied_stack(unwind, fp + 8, ret) && *ret;
+}
+
+/* Returns true if @fp is the frame pointer of a frame that a direct call of the
+ * function at @start created. Such a call reaches 2 GiB, and is not on the
+ * stack. Other words are not looked up: for an unknown address the load map is
+ * read again, and the result is not repeatable. */
+static bool is_directly_called(struct unwind *unwind, uint64_t fp,
+			       uint64_t start)
 {
 	uint64_t ret;
+	int64_t distance;
 
-	if (fp % 16 || !is_in_copied_stack(unwind, fp + 8) ||
-	    !read_copied_stack(unwind, fp + 8, &ret) || !ret)
-		return CALL_NONE;
-	return call_before(unwind, ret, start);
+	if (!read_return_address(unwind, fp, &ret) ||
+	    is_in_copied_stack(unwind, ret))
+		return false;
+	distance = (int64_t)(start - ret);
+	return distance == (int32_t)distance &&
+	       call_before(unwind, ret, start) == CALL_DIRECT;
 }
 
 /* Follows the code of the function at @start up to the return address @ret, as
@@ -703,13 +717,14 @@ static bool size_of_frame(struct unwind *unwind, uint64_t start, uint64_t ret,
  */
 static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 {
-	uint64_t size, fp = unwind->sp;
+	uint64_t size, ret, fp = unwind->sp;
 
 	if (size_of_frame(unwind, start, unwind->ip, &size) &&
-	    call_of_frame(unwind, fp + size, start) != CALL_NONE)
+	    read_return_address(unwind, fp + size, &ret) &&
+	    call_before(unwind, ret, start) != CALL_NONE)
 		return fp + size;
 	for (; fp < unwind->sp + SCAN_BYTES; fp += 8)
-		if (call_of_frame(unwind, fp, start) == CALL_DIRECT)
+		if (is_directly_called(unwind, fp, start))
 			return fp;
 	return 0;
 }

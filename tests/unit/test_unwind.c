@@ -537,6 +537,24 @@ START_TEST(unwind_stops_where_nothing_proves_the_frame_pointer)
 }
 END_TEST
 
+/* No module is known at the other words. If they were looked up, the result
+ * would not be repeatable. */
+START_TEST(unwind_looks_up_only_words_that_may_be_return_addresses)
+{
+	uint64_t *word = (uint64_t *)(void *)g_step[0].stack;
+	bool cut;
+
+	step_through(framed, framed_leaf);
+	word[4] = 0;
+	for (size_t i = 5; i < 80; i++)
+		word[i] = i % 4 < 2 ? 1ULL << 62
+				    : g_step[0].reg[RECORD_REG_SP] + 8 * i;
+	ck_assert_uint_eq(unwind_unknown(&g_step[0], &cut), 2);
+	ck_assert(cut);
+	ck_assert(g.result.repeatable);
+}
+END_TEST
+
 START_TEST(unwind_without_registers_finds_a_part_of_the_stack)
 {
 	static struct copy unknown;
@@ -1018,6 +1036,8 @@ int main(void)
 	tcase_add_test(tcase, unwind_stops_where_a_register_is_unknown);
 	tcase_add_test(tcase,
 		       unwind_stops_where_nothing_proves_the_frame_pointer);
+	tcase_add_test(tcase,
+		       unwind_looks_up_only_words_that_may_be_return_addresses);
 	tcase_add_test(tcase,
 		       unwind_without_registers_finds_a_part_of_the_stack);
 	tcase_add_test(tcase,
