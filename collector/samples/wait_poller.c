@@ -29,7 +29,6 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
-#include "collector/base/proc.h"
 #include "collector/base/pulse.h"
 #include "collector/base/task_times.h"
 #include "collector/replay/kernel_event.h"
@@ -479,13 +478,16 @@ static bool leave_stuck(struct wait_poller *poller)
 {
 	struct wait_reader *reader = poller->reader;
 	struct refusal *refusal;
+	uint64_t since_ns;
 	pid_t pid;
 
-	/* relaxed, both: a hint */
-	if (atom_load_rlx(&reader->word) != READER_READS ||
-	    clock_monotonic_ns() - atom_load_rlx(&reader->since_ns) <
-		    STUCK_NS ||
-	    can_run(reader))
+	/* order: acq, WAITREAD: since_ns is not that of an earlier read */
+	if (atom_load_acq(&reader->word) != READER_READS)
+		return false;
+	/* relaxed: a hint. Before the clock is read: a next read that starts in
+	 * between would have a later time. */
+	since_ns = atom_load_rlx(&reader->since_ns);
+	if (clock_monotonic_ns() - since_ns < STUCK_NS || can_run(reader))
 		return false;
 	/* relaxed: a limit */
 	atom_add_rlx(&g_stuck, 1);
