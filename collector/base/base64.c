@@ -2,6 +2,7 @@
 #include "collector/base/base64.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 
 void base64_write(const void *from, size_t count, char *to)
 {
@@ -21,4 +22,15 @@ void base64_write(const void *from, size_t count, char *to)
 		*to++ = left > 1 ? digits[three >> 6 & 63] : '=';
 		*to++ = left > 2 ? digits[three & 63] : '=';
 	}
+}
+
+char *base64_text(const void *from, size_t count)
+{
+	char *text = malloc(BASE64_LENGTH(count) + 1);
+
+	if (!text)
+		return NULL;
+	base64_write(from, count, text);
+	text[BASE64_LENGTH(count)] = '\0';
+	return text;
 }

@@ -11,5 +11,8 @@
 
 /* Writes BASE64_LENGTH(@count) characters to @to, without a NUL. */
 void base64_write(const void *from, size_t count, char *to);
+/* Returns the text with a NUL, which the caller frees; or NULL without memory.
+ */
+char *base64_text(const void *from, size_t count);
 
 #endif

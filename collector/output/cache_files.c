@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/file_at.h"
+#include "collector/base/folder.h"
 #include "collector/base/grow.h"
 #include "collector/base/random.h"
 #include "shared/hash.h"
@@ -147,24 +149,6 @@ static struct header header_for(const struct cache_kind *kind,
 	return header;
 }
 
-static int read_whole(int fd, void *at, size_t size, off_t from)
-{
-	while (size) {
-		ssize_t got = pread(fd, at, size, from);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			return -EBADMSG;
-		at = (char *)at + got;
-		from += got;
-		size -= (size_t)got;
-	}
-	return 0;
-}
-
 static int read_cache_header(const struct cache_kind *kind, int fd,
 			     const char *build_id, struct header *header)
 {
@@ -178,7 +162,7 @@ static int read_cache_header(const struct cache_kind *kind, int fd,
 		return -EBADMSG;
 	if (time(NULL) - status.st_mtime > CACHE_FILE_DAYS * DAY_SECONDS)
 		return -ENOENT;
-	err = read_whole(fd, header, sizeof(*header), 0);
+	err = file_read_at(fd, header, sizeof(*header), 0);
 	if (err)
 		return err;
 	expected.count = header->count;
@@ -205,7 +189,7 @@ static int read_cache_file(const struct cache_kind *kind, int fd,
 	read = malloc(bytes ? bytes : 1);
 	if (!read)
 		return -ENOMEM;
-	err = read_whole(fd, read, bytes, sizeof(header));
+	err = file_read_at(fd, read, bytes, sizeof(header));
 	if (!err && hash_of_cache(kind, &header, read) != header.hash)
 		err = -EBADMSG;
 	if (err) {
@@ -257,17 +241,12 @@ struct found_list {
 static int find_cache_files(const char *prefix, int folder,
 			    struct found_list *list)
 {
-	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	DIR *dir = folder_read(folder);
 	struct dirent *entry;
 	int err = 0;
 
-	if (!dir) {
-		err = -errno;
-		if (copy >= 0)
-			close(copy);
-		return err;
-	}
+	if (!dir)
+		return -errno;
 	for (unsigned int i = 0; i < LOOKED_AT_MAX && !err; i++) {
 		struct stat status;
 		bool draft;

@@ -247,7 +247,6 @@ int gz_file_write(struct gz_file *file, const void *bytes, size_t size)
 	if (size > sizeof(file->gathered) - file->gathered_bytes)
 		deflate_gathered(file);
 	if (size > sizeof(file->gathered)) {
-		begin_stream(file);
 		deflate_bytes(file, bytes, size);
 	} else if (size) {
 		memcpy(file->gathered + file->gathered_bytes, bytes, size);

@@ -11,18 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/hash.h"
 #include "collector/base/pool.h"
 #include "collector/base/protobuf.h"
 #include "collector/names/symbol_name.h"
 #include "collector/output/gz_file.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
+#include "shared/hash.h"
 
 #define LABELS 6
 #define LABEL_BYTES 24 /* a tag, a length, two tags, two varints */
 
-#define VARINT_BYTES 10
 #define TAG_STRING 0x32 /* Profile.string_table, bytes */
 
 /* protobuf-c prefixes all generated names with the package. */
@@ -106,11 +105,9 @@ static void put_string(struct out_pprof *out, const char *text)
 	size_t length = strlen(text);
 	uint8_t *at;
 
-	if (!reserve_buffer(out, 1 + VARINT_BYTES + length + 1))
+	if (!reserve_buffer(out, WIRE_FIELD_MAX + length + 1))
 		return;
-	at = out->buffer;
-	*at++ = TAG_STRING;
-	at = varint_put(at, length);
+	at = wire_put(out->buffer, TAG_STRING, length);
 	memcpy(at, text, length + 1);
 	symbol_name_clean((char *)at);
 	put_buffer(out, (size_t)(at - out->buffer) + length);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/base/folder.h"
 #include "collector/base/protobuf.h"
 #include "collector/base/socket_path.h"
 #include "shared/compiler.h"
@@ -242,19 +243,6 @@ static bool has_file(int dir_fd, const char *name)
 
 /* --- the folder --- */
 
-/* A descriptor of its own, to read the folder from its start. */
-static DIR *open_stream(int dir_fd)
-{
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	int saved = errno;
-
-	if (!dir && fd >= 0)
-		close(fd);
-	errno = saved;
-	return dir;
-}
-
 static const char *next_name(DIR *dir)
 {
 	struct dirent *entry;
@@ -276,7 +264,7 @@ static int open_folder(int dir_fd, const char *name)
 
 static bool has_own_files_only(int dir_fd)
 {
-	DIR *dir = open_stream(dir_fd);
+	DIR *dir = folder_read(dir_fd);
 	const char *name;
 	bool own = dir;
 
@@ -385,7 +373,7 @@ static bool is_own_inner(const struct own_folder *folder, int folder_fd,
 static int open_own_folder(int dir_fd, const struct own_folder *folder)
 {
 	int fd = open_folder(dir_fd, folder->name);
-	DIR *dir = fd < 0 ? NULL : open_stream(fd);
+	DIR *dir = fd < 0 ? NULL : folder_read(fd);
 	const char *name;
 	bool own = dir;
 
@@ -422,7 +410,7 @@ static void note_foreign(struct own_files *files, const char *name)
 int own_files_look(int dir_fd, struct own_files *out)
 {
 	struct own_files files = { 0 };
-	DIR *dir = open_stream(dir_fd);
+	DIR *dir = folder_read(dir_fd);
 	const char *name;
 
 	if (!dir)
@@ -478,7 +466,7 @@ bool own_files_has(const char *dir, const char *path)
 
 static void remove_files(int dir_fd, bool inner, const char *last)
 {
-	DIR *dir = open_stream(dir_fd);
+	DIR *dir = folder_read(dir_fd);
 	const char *name;
 
 	if (!dir)
@@ -521,7 +509,7 @@ int own_files_remove_window(int push_fd, const char *name)
 static void remove_own_folder(int dir_fd, const struct own_folder *folder)
 {
 	int fd = open_own_folder(dir_fd, folder);
-	DIR *dir = fd < 0 ? NULL : open_stream(fd);
+	DIR *dir = fd < 0 ? NULL : folder_read(fd);
 	const char *name;
 
 	while (dir && (name = next_name(dir)))
@@ -545,7 +533,7 @@ void own_files_remove(int dir_fd)
 
 static uint64_t folder_bytes(int dir_fd, int depth)
 {
-	DIR *dir = open_stream(dir_fd);
+	DIR *dir = folder_read(dir_fd);
 	struct stat status;
 	const char *name;
 	uint64_t bytes = 0;
@@ -579,7 +567,7 @@ static unsigned int remove_left_inner(int dir_fd,
 				      const struct own_folder *folder)
 {
 	int fd = open_folder(dir_fd, folder->name);
-	DIR *dir = fd < 0 ? NULL : open_stream(fd);
+	DIR *dir = fd < 0 ? NULL : folder_read(fd);
 	unsigned int removed = 0;
 	const char *name;
 
@@ -607,7 +595,7 @@ struct own_left own_files_remove_left(int dir_fd)
 		.snapshots = remove_left_inner(dir_fd, &folders[SNAPSHOTS]),
 		.windows = remove_left_inner(dir_fd, &folders[WINDOWS]),
 	};
-	DIR *dir = open_stream(dir_fd);
+	DIR *dir = folder_read(dir_fd);
 	const char *name;
 
 	while (dir && (name = next_name(dir))) {
@@ -640,7 +628,7 @@ static int sync_one(int dir_fd, const char *name, int flags)
 
 int own_files_sync(int dir_fd)
 {
-	DIR *dir = open_stream(dir_fd);
+	DIR *dir = folder_read(dir_fd);
 	int err = dir ? 0 : -errno, one;
 	struct stat status;
 	const char *name;

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/json_text.h"
 #include "collector/base/log.h"
+#include "collector/base/size.h"
 #include "collector/base/utf8.h"
-#include "collector/output/whole_file.h"
+#include "collector/output/own_files.h"
 
 #define LINE_NS UINT64_C(60000000000)
 
@@ -130,7 +132,7 @@ static bool print_losses(const struct outcome *outcome, const char *spool,
 
 	if (outcome->rejected)
 		fprintf(out, "; rejected of these: %" PRIu64 " profile%s",
-			outcome->rejected, outcome->rejected == 1 ? "" : "s");
+			outcome->rejected, size_plural(outcome->rejected));
 	print_refused(outcome, out);
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (outcome->dropped[reasons[i].why]) {
@@ -161,9 +163,9 @@ void counts_say_outcome(const struct outcome *outcome, const char *given,
 	if (lost || (!quiet && outcome->windows))
 		log_at(lost ? LOG_WARN : LOG_INFO,
 		       "%s got %" PRIu64 " window%s (%" PRIu64 " profile%s)%s",
-		       given, outcome->windows,
-		       outcome->windows == 1 ? "" : "s", outcome->profiles,
-		       outcome->profiles == 1 ? "" : "s", text ? text : "");
+		       given, outcome->windows, size_plural(outcome->windows),
+		       outcome->profiles, size_plural(outcome->profiles),
+		       text ? text : "");
 	free(text);
 }
 
@@ -177,7 +179,7 @@ static json_t *reasons_json(const uint64_t *by, int first, int last)
 	for (int i = first; i <= last; i++)
 		if (by[i])
 			json_object_set_new(object, g_names[i],
-					    json_integer((json_int_t)by[i]));
+					    json_number(by[i]));
 	return object;
 }
 
@@ -232,7 +234,7 @@ static json_t *counts_json(const struct counts *counts)
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		json_object_set_new(object, members[i].name,
-				    json_integer((json_int_t)members[i].value));
+				    json_number(members[i].value));
 	json_object_set_new(object, "refused",
 			    reasons_json(counts->by, PUSH_400, PUSH_PARTIAL));
 	json_object_set_new(object, "refused_windows",
@@ -245,24 +247,35 @@ static json_t *counts_json(const struct counts *counts)
 	return object;
 }
 
-int counts_write(struct counts *counts, const char *spool)
+static int write_object(const struct counts *counts, int fd)
 {
-	struct whole_file file;
+	FILE *out = fdopen(fd, "w");
 	json_t *object;
-	char *path;
-	int err;
+	int err = 0;
 
-	counts->changed = false;
-	if (asprintf(&path, "%s/" COUNTS_NAME, spool) < 0)
-		return -ENOMEM;
-	err = whole_file_open(path, &file);
-	free(path);
-	if (err)
+	if (!out) {
+		err = -errno;
+		close(fd);
 		return err;
+	}
 	object = counts_json(counts);
-	if (json_text_write(object, JSON_COMPACT, file.out) ||
-	    fputc('\n', file.out) == EOF)
+	if (json_text_write(object, JSON_COMPACT, out) ||
+	    fputc('\n', out) == EOF)
 		err = -EIO;
 	json_decref(object);
-	return whole_file_close(&file, err);
+	return fclose(out) && !err ? -errno : err;
+}
+
+int counts_write(struct counts *counts, int spool_fd)
+{
+	int fd = own_files_create(spool_fd, PUSH_COUNTERS_NAME, 0), err;
+
+	counts->changed = false;
+	if (fd < 0)
+		return fd;
+	err = write_object(counts, fd);
+	if (!err)
+		return own_files_keep(spool_fd, PUSH_COUNTERS_NAME);
+	own_files_discard(spool_fd, PUSH_COUNTERS_NAME);
+	return err;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * counts - what became of the windows: the file push.json in the spool, which
- * perfrec-collect reads, and lines of log, of each reason at most one a minute.
+ * counts - what became of the windows: the file PUSH_COUNTERS_NAME in the
+ * spool, which perfrec-collect reads, and lines of log, of each reason at most
+ * one a minute.
  */
 #ifndef PERFREC_COLLECTOR_PUSH_COUNTS_H
 #define PERFREC_COLLECTOR_PUSH_COUNTS_H
@@ -12,8 +13,6 @@
 
 #include "collector/push/schedule.h"
 #include "shared/compiler.h"
-
-#define COUNTS_NAME "push.json"
 
 /* Why a request or a window failed. */
 enum push_reason {
@@ -87,7 +86,8 @@ enum push_reason counts_reason(long status);
  * line is the last error that the file has. */
 void counts_say(struct counts *counts, enum push_reason why, uint64_t mono_ns,
 		const char *format, ...) ATTR_PRINTF(4, 5);
-/* Writes @spool/push.json. 0 or -errno. */
-int counts_write(struct counts *counts, const char *spool);
+/* Writes the file to the folder @spool_fd, in place of an older one. Returns 0
+ * or -errno. */
+int counts_write(struct counts *counts, int spool_fd);
 
 #endif

@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -524,7 +522,6 @@ static bool has_secret(const struct told *told, const char *secret)
 static bool has_basic(const struct told *told, const struct endpoint *endpoint)
 {
 	char *plain, *basic;
-	size_t count;
 	bool has;
 
 	if (!endpoint->user && !endpoint->password)
@@ -532,10 +529,7 @@ static bool has_basic(const struct told *told, const struct endpoint *endpoint)
 	if (asprintf(&plain, "%s:%s", endpoint->user ? endpoint->user : "",
 		     endpoint->password ? endpoint->password : "") < 0)
 		return true; /* to be on the safe side */
-	count = strlen(plain);
-	basic = calloc(1, BASE64_LENGTH(count) + 1);
-	if (basic)
-		base64_write(plain, count, basic);
+	basic = base64_text(plain, strlen(plain));
 	has = !basic || has_secret(told, basic);
 	free(plain);
 	free(basic);

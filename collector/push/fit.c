@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/grow.h"
 #include "collector/base/pool.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"

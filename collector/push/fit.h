@@ -33,7 +33,7 @@ struct fit_counts {
 struct fitted {
 	struct pprof view; /* memory NULL: never for pprof_free() */
 	struct fit_counts counts;
-	void *parts[8]; /* what fit_free() frees */
+	void *parts[7]; /* what fit_free() frees */
 	char text[2][96];
 };
 

@@ -214,7 +214,6 @@ uint32_t otlp_add_location(struct otlp *otlp, const struct pprof *from,
 	return to ? intern_row(otlp, &otlp->locations, &item, count) : 0;
 }
 
-/* @locations: the number of each location of the profile that has one. */
 uint32_t otlp_add_stack(struct otlp *otlp, const struct pprof_sample *sample,
 			const uint32_t *locations)
 {

@@ -16,18 +16,6 @@
 #include "collector/push/gzip.h"
 #include "collector/push/pprof_pack.h"
 
-/* A new text of the @count bytes at @from; NULL: no memory. */
-static char *make_base64(const uint8_t *from, size_t count)
-{
-	char *text = malloc(BASE64_LENGTH(count) + 1);
-
-	if (!text)
-		return NULL;
-	base64_write(from, count, text);
-	text[BASE64_LENGTH(count)] = 0;
-	return text;
-}
-
 static json_t *labels_json(const struct labels *labels)
 {
 	json_t *list = json_array();
@@ -66,7 +54,7 @@ static int put_series(struct bytes *body, const struct labels *labels,
 		      const struct push_file *profile)
 {
 	static const char begin[] = "{\"series\":[";
-	char *base64 = make_base64(profile->at, profile->count), *text = NULL;
+	char *base64 = base64_text(profile->at, profile->count), *text = NULL;
 
 	json_text_watch();
 	if (base64)

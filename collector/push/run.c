@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "collector/base/log.h"
 #include "collector/base/random.h"
 #include "collector/base/size.h"
+#include "collector/output/own_files.h"
 #include "collector/push/answer.h"
 #include "collector/push/counts.h"
 #include "collector/push/gzip.h"
@@ -43,6 +43,7 @@ struct server {
 	bool silence_said; /* of this request */
 	long refused; /* the last status that refused a window for good */
 	/* With one_by_one: */
+	char window[SCHEDULE_NAME_BYTES]; /* the window of @part */
 	size_t part; /* the kind that is being sent */
 	bool part_refused; /* one of the window was, for good */
 };
@@ -159,6 +160,18 @@ static void say_dropped_labels(struct run *run, const struct server *server)
 	    server->endpoint->given, LABELS_MAX);
 }
 
+/* Resets the part, unless the request continues window @name. The schedule may
+ * have dropped the window before in the middle, because it was too old or the
+ * spool was full. */
+static void reset_parts(struct server *server, const char *name)
+{
+	if (!strcmp(server->window, name))
+		return;
+	snprintf(server->window, sizeof(server->window), "%s", name);
+	server->part = 0;
+	server->part_refused = false;
+}
+
 /* Adds window @name to the message of @server. 0; -ENODATA: all its parts were
  * sent; -ENOMEM; or another -errno: it is damaged. */
 static int add_window(struct run *run, struct server *server, const char *name)
@@ -173,6 +186,7 @@ static int add_window(struct run *run, struct server *server, const char *name)
 	if (err)
 		return err;
 	if (protocol->one_by_one) {
+		reset_parts(server, name);
 		while (server->part < WINDOW_KINDS &&
 		       !window_has(&window, server->part))
 			server->part++;
@@ -269,8 +283,7 @@ static void end_parts(struct run *run, uint32_t lane)
 		run->counts.servers[lane].windows++;
 		schedule_accepted(&run->schedule, lane);
 	}
-	server->part = 0;
-	server->part_refused = false;
+	server->window[0] = '\0';
 }
 
 static int start_request(struct run *run, uint32_t lane)
@@ -292,8 +305,6 @@ static int start_request(struct run *run, uint32_t lane)
 	}
 	/* They are damaged, or another lane found so and dropped them. */
 	if (!err && !server->windows) {
-		server->part = 0;
-		server->part_refused = false;
 		schedule_accepted(&run->schedule, lane);
 		return 0;
 	}
@@ -392,7 +403,7 @@ static void take_refused(struct run *run, uint32_t lane, enum push_reason why,
 
 	SAY(run, why, "%s refused %" PRIu32 " window%s for good (%ld): %s",
 	    server->endpoint->given, server->windows,
-	    server->windows == 1 ? "" : "s", status, said);
+	    size_plural(server->windows), status, said);
 	server->refused = status;
 	if (server->endpoint->protocol->one_by_one) {
 		server->part_refused = true;
@@ -413,7 +424,7 @@ static void take_too_large(struct run *run, uint32_t lane, const char *said)
 	}
 	SAY(run, PUSH_413, "%s finds %" PRIu32 " window%s too large (413). %s",
 	    server->endpoint->given, server->windows,
-	    server->windows == 1 ? "" : "s", said);
+	    size_plural(server->windows), said);
 	schedule_too_large(&run->schedule, lane);
 }
 
@@ -583,9 +594,10 @@ static void write_counts(struct run *run, bool at_once)
 	run->counts_ns = run->now.mono_ns + COUNTS_NS;
 	counts->spooled_windows = run->schedule.count;
 	counts->spooled_bytes = run->schedule.bytes;
-	err = counts_write(counts, run->options->spool);
+	err = counts_write(counts, run->spool.fd);
 	if (err)
-		SAY(run, PUSH_SPOOL, "cannot write '%s/" COUNTS_NAME "': %s",
+		SAY(run, PUSH_SPOOL,
+		    "cannot write '%s/" PUSH_COUNTERS_NAME "': %s",
 		    run->options->spool, strerror(-err));
 }
 
@@ -614,7 +626,7 @@ static void say_rest(struct run *run)
 			log_info("sending the last %zu window%s to %s, for "
 				 "%" PRIu64 " s at most (Ctrl-C leaves them in "
 				 "the spool)",
-				 left, left == 1 ? "" : "s",
+				 left, size_plural(left),
 				 run->servers[i].endpoint->given,
 				 (run->end_ns - run->now.mono_ns) / SECOND_NS);
 	}
@@ -735,7 +747,7 @@ int run(struct run_options *options)
 		return 1;
 	set_lanes(&run);
 	run.sender = sender_new(options->endpoint_count,
-				(long)(options->timeout_ns / 1000000000));
+				(long)(options->timeout_ns / SECOND_NS));
 	if (!run.sender) {
 		log_err("not enough memory");
 		spool_close(&run.spool);

@@ -19,7 +19,6 @@
 
 #define SCHEDULE_LANES_MAX 8
 #define SCHEDULE_NAME_BYTES 48
-#define SCHEDULE_BATCH_MAX 512
 #define SCHEDULE_WINDOWS_MAX 65536
 /* Windows of one moment arrive one by one: a request waits for the others. */
 #define SCHEDULE_SETTLE_NS UINT64_C(300000000)
@@ -52,7 +51,7 @@ struct schedule_window {
 
 struct schedule_lane {
 	/* The caller's, before the first window. */
-	uint32_t batch_max; /* windows in a request, 1 to SCHEDULE_BATCH_MAX */
+	uint32_t batch_max; /* windows in a request, at least 1 */
 	uint64_t batch_bytes; /* of their files; a single one may have more */
 	uint64_t age_max_ns; /* 0: any age is accepted */
 	/* The schedule's. */

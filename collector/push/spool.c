@@ -6,47 +6,35 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/folder.h"
+#include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
-#include "collector/push/counts.h"
 
 #define MARKED_BYTES (SCHEDULE_NAME_BYTES + 32)
 #define BLOCK_BYTES 512 /* unit of st_blocks */
 
 int spool_open(const char *path, struct spool *out)
 {
-	*out = (struct spool){ .path = path };
-	out->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err;
+
+	*out = (struct spool){
+		.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	};
 	if (out->fd < 0)
 		return -errno;
-	if (flock(out->fd, LOCK_EX | LOCK_NB)) {
-		int err = errno == EWOULDBLOCK ? -EBUSY : -errno;
-
+	err = folder_lock_take(out->fd);
+	if (err)
 		close(out->fd);
-		return err;
-	}
-	return 0;
+	return err;
 }
 
 void spool_close(struct spool *spool)
 {
 	close(spool->fd);
-}
-
-/* Opens the folder once more, to read it from its start, or NULL with errno. */
-static DIR *open_folder(const struct spool *spool)
-{
-	int fd = openat(spool->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !folder)
-		close(fd);
-	return folder;
 }
 
 static void mark_name(const struct spool *spool, const char *name,
@@ -95,17 +83,16 @@ static bool is_left_mark(const struct spool *spool, const char *name)
 
 void spool_remove_left(const struct spool *spool)
 {
-	DIR *folder = open_folder(spool);
+	DIR *folder = folder_read(spool->fd);
 	const struct dirent *entry;
 
 	while (folder && (entry = readdir(folder)))
 		if (is_left(entry->d_name) ||
-		    is_left_mark(spool, entry->d_name) ||
-		    !strncmp(entry->d_name, COUNTS_NAME ".",
-			     strlen(COUNTS_NAME) + 1))
+		    is_left_mark(spool, entry->d_name))
 			unlinkat(spool->fd, entry->d_name, 0);
 	if (folder)
 		closedir(folder);
+	own_files_discard(spool->fd, PUSH_COUNTERS_NAME);
 }
 
 int spool_mark(const struct spool *spool, const char *name, uint32_t lane)
@@ -147,7 +134,7 @@ static int look_at(const struct spool *spool, const char *name, uint32_t lanes,
 int spool_scan(struct spool *spool, struct schedule *schedule,
 	       const struct schedule_time *now)
 {
-	DIR *folder = open_folder(spool);
+	DIR *folder = folder_read(spool->fd);
 	const struct dirent *entry;
 	uint64_t bytes = 0, ignored;
 	uint32_t done = 0;

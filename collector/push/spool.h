@@ -15,7 +15,6 @@
 #include "collector/push/schedule.h"
 
 struct spool {
-	const char *path;
 	int fd;
 	const struct endpoint *endpoints; /* of the schedule's lanes */
 	bool was_scanned; /* marks of later windows are in the schedule */

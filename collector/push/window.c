@@ -2,7 +2,6 @@
 #include "collector/push/window.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -45,9 +45,9 @@ struct push_window {
 };
 
 /* Reads the window @name of the folder @spool. @with_pid: the attribute
- * process.pid stays. @keeps_files: profiles that fit stay as they are. 0: the
- * caller ends *@out with window_free(); -ENOMEM; or
- * another -errno: it is no window. */
+ * process.pid stays. @keeps_files: profiles that fit stay as they are. Returns
+ * 0, and the caller ends *@out with window_free(); -ENOMEM; or another -errno:
+ * it is no window. */
 int window_read(const char *spool, const char *name, bool with_pid,
 		bool keeps_files, struct push_window *out);
 /* Whether it has profile @kind. */

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Windows that cannot be made, and windows that fill the spool (push_spool.h).
+ * Windows that cannot be made, and windows that fill the spool (push_spool.h);
+ * and remains of perfrec-push.
  */
 #include "collector/files/push_spool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/base/bytes.h"
+#include "collector/output/own_files.h"
+#include "collector/push/counts.h"
+#include "collector/push/spool.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
@@ -101,6 +107,46 @@ START_TEST(windows_fill_the_spool)
 }
 END_TEST
 
+/* The next recording must not take the remains for a person's files. */
+START_TEST(a_push_that_is_killed_leaves_own_files_only)
+{
+	const struct rlimit none = { 0, 0 };
+	struct push_spool *spool;
+	struct own_files files;
+	struct counts counts = { 0 };
+	struct spool sent;
+	int dir_fd, status;
+	pid_t pid;
+
+	ck_assert_int_eq(push_spool_new(1 << 20, &spool), 0);
+	ck_assert_int_eq(push_spool_open(spool, "."), 0);
+	ck_assert_int_eq(spool_open(".push", &sent), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		setrlimit(RLIMIT_CORE, &none);
+		setrlimit(RLIMIT_FSIZE, &none);
+		signal(SIGXFSZ, SIG_DFL);
+		(void)counts_write(&counts, sent.fd);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status));
+	dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(dir_fd, 0);
+	ck_assert_int_eq(own_files_look(dir_fd, &files), 0);
+	ck_assert_str_eq(files.first_foreign, "");
+	close(dir_fd);
+	spool_remove_left(&sent);
+	ck_assert_int_eq(counts_write(&counts, sent.fd), 0);
+	ck_assert_int_eq(access(".push/push.json", F_OK), 0);
+	spool_close(&sent);
+	ck_assert_uint_eq(push_spool_remove(spool, false), 0);
+	ck_assert_int_eq(access(".push", F_OK), -1);
+	push_spool_free(&spool);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("push_spool");
@@ -110,6 +156,7 @@ int main(void)
 	tcase_add_test(tcase, a_window_that_failed_can_be_made_later);
 	tcase_add_test(tcase, a_window_that_is_cut_leaves_nothing);
 	tcase_add_test(tcase, windows_fill_the_spool);
+	tcase_add_test(tcase, a_push_that_is_killed_leaves_own_files_only);
 	scratch_enter();
 	status = suite_run(suite);
 	scratch_leave();

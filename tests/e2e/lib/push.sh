@@ -14,12 +14,7 @@ start_server()
 	mkdir -p "$1"
 	python3 "$push_lib/push_server.py" "$@" &
 	servers="${servers:-} $!"
-	tries=0
-	while [ ! -s "$1/port" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 600 ] || fail "the server does not start"
-		sleep 0.1
-	done
+	wait_for 60 test -s "$1/port"
 	port=$(cat "$1/port")
 }
 # shellcheck disable=SC2086 # one word a process
@@ -40,17 +35,6 @@ push()
 	run "$O/perfrec-push" --quiet --spool "$spool" --linger 120s "$@" </dev/null
 }
 
-# wait_for COMMAND...
-wait_for()
-{
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		[ $tries -lt 600 ] || fail "waiting for: $*"
-		sleep 0.1
-	done
-}
-
 # push_until COMMAND SPOOL URL... [OPTION...]: sends until COMMAND succeeds.
 push_until()
 {
@@ -60,7 +44,7 @@ push_until()
 	"$O/perfrec-push" --quiet --spool "$spool" --linger 0s "$@" <input 2>err &
 	pusher=$!
 	exec 3>input
-	wait_for "$until"
+	wait_for 60 "$until"
 	exec 3>&-
 	status=0
 	wait $pusher || status=$?

@@ -195,6 +195,8 @@ def take_ingest(headers, query, body, found):
                          ('off_cpu', 'off_cpu')):
         if sign in shown:
             break
+    else:
+        raise Bad(f'sample types {shown}')
     check_pprof(parts['profile'], m[1], metric, found)
     return 'text/plain', b'', 1
 

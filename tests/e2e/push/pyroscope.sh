@@ -10,7 +10,7 @@ start_server state
 windows spool 12
 echo left >spool/.1700000000000000000-5
 echo >spool/1700000000000000000-5.sent-0123456789abcdef
-echo left >spool/push.json.00000000
+echo left >spool/.push.json.new
 cat >auth <<-END
 	# A comment.
 	PYROSCOPE_BASIC_AUTH_USER=17

@@ -33,7 +33,7 @@ is_sending()
 {
 	grep -q 'sending the last' err
 }
-wait_for is_sending
+wait_for 60 is_sending
 kill -INT $pusher
 wait $pusher
 expect_eq 'exit status' $? 0
@@ -46,7 +46,7 @@ expect_match err '^perfrec-push: sending the last 2 windows to pyroscope.*, for 
 : >err
 "$PERFREC" record --push "$url" -o data sh -c 'exit 3' >out 2>err &
 perfrec=$!
-wait_for is_sending
+wait_for 60 is_sending
 kill -INT $perfrec
 wait $perfrec
 expect_eq 'exit status' $? 3
@@ -62,15 +62,11 @@ expect_eq windows "$(ls -d data/.push/[0-9]* | wc -l)" 1
 : >err
 "$O/perfrec-collect" -o recordings --cpu 99 --push "$url" 2>err &
 pusher=$!
-listens()
-{
-	grep -q 'listening on' err
-}
-wait_for listens
+wait_for 60 grep -q 'listening on' err
 LD_PRELOAD=$O/libperfrec_preload.so PERFREC_QUIET=1 python3 -c 'import hashlib
 for n in range(30000): hashlib.sha256(b"x" * 10000).digest()'
 kill -TERM $pusher
-wait_for is_sending
+wait_for 60 is_sending
 kill -TERM $pusher
 wait $pusher
 expect_eq 'exit status' $? 0

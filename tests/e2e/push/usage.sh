@@ -54,7 +54,7 @@ pusher=$!
 exec 3>input
 windows spool 2
 printf . >&3
-wait_for test -s state/sums
+wait_for 60 test -s state/sums
 # Another one waits, and leaves when its input ends.
 run "$push" --spool spool "pyroscope+http://127.0.0.1:$port" </dev/null
 expect_error 1 "another perfrec-push has 'spool'"
@@ -65,7 +65,7 @@ twice()
 {
 	[ "$(wc -l <state/log)" -ge 2 ]
 }
-wait_for twice
+wait_for 60 twice
 jq -s '.[0] as $a | .[1] as $b | reduce ($b | keys[]) as $k ($a; .[$k] += $b[$k])' one expected >both
 mv both expected
 exec 3>&-
@@ -83,7 +83,7 @@ refused()
 {
 	grep -q 503 state/log
 }
-wait_for refused
+wait_for 60 refused
 kill $pusher
 wait $pusher
 expect_eq 'exit status' $? 143
