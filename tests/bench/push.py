@@ -102,10 +102,16 @@ class Daemon:
                    f'{folder}/socket', '--log', 'error'] + want['options']
         self.collector = subprocess.Popen(command + (['--push', url] if url else []))
         while not os.path.exists(f'{folder}/socket.ctl'):
+            self.must_run()
             time.sleep(0.1)
+
+    def must_run(self):
+        if self.collector.poll() is not None:
+            sys.exit(f'perfrec-collect has ended with status {self.collector.returncode}')
 
     def start_programs(self, count):
         while len(self.programs) < count:
+            self.must_run()
             start_program(self.programs, self.env, self.data)
 
     def look(self):

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "tests/random.h"
+
 #define KEPT 64
 #define ROUND_NS 100000000
 #define SPINS 100000
@@ -19,16 +21,9 @@ static void *kept[KEPT];
 static uint64_t state = 88172645463325252;
 static volatile uint64_t sink;
 
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
-
 static void __attribute__((noinline)) work(void)
 {
-	const uint64_t one = next_random();
+	const uint64_t one = next_random(&state);
 
 	for (uint64_t i = 0; i < SPINS; i++)
 		sink = sink * 31 + i;
@@ -43,8 +38,9 @@ static step *const steps[FUNCTIONS];
 	static void __attribute__((noinline)) step_##n(unsigned int depth) \
 	{                                                                  \
 		if (depth)                                                 \
-			steps[(next_random() % 8 ? n + depth               \
-						 : next_random() / 8) %    \
+			steps[(next_random(&state) % 8                     \
+				       ? n + depth                         \
+				       : next_random(&state) / 8) %        \
 			      FUNCTIONS](depth - 1);                       \
 		else                                                       \
 			work();                                            \
@@ -83,8 +79,8 @@ int main(int argc, char **argv)
 		const struct timespec rest = { .tv_nsec = ROUND_NS };
 
 		for (int j = 0; j < 4; j++)
-			steps[next_random() % FUNCTIONS](8 +
-							 next_random() % 10);
+			steps[next_random(&state) % FUNCTIONS](
+				8 + next_random(&state) % 10);
 		nanosleep(&rest, NULL);
 	}
 	return 0;

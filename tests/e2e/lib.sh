@@ -66,14 +66,18 @@ expect_match()
 	done
 }
 
-# expect_no_match FILE REGEX...: none is found in FILE.
+# expect_no_match FILE REGEX...: none is found in FILE, which exists.
 expect_no_match()
 {
 	searched=$1
 	shift
 	for unwanted in "$@"; do
-		grep -E -- "$unwanted" "$searched" || continue
-		fail "the lines above of $searched match '$unwanted'"
+		grep -E -- "$unwanted" "$searched"
+		case $? in
+		0) fail "the lines above of $searched match '$unwanted'" ;;
+		1) ;;
+		*) fail "cannot look for '$unwanted' in $searched" ;;
+		esac
 	done
 }
 

@@ -39,6 +39,10 @@ for _ in $(seq 300); do
 done
 port=$(cat port)
 node client.cjs "http://127.0.0.1:$port"
+grep -q '"client wall ' sums || {
+	echo "Pyroscope's client: no profile came"
+	exit 1
+}
 for url in pyroscope parca otlp; do
 	# OTLP has one type for the two kinds of waits.
 	python3 "$TOP/tests/e2e/lib/push_windows.py" spool 20 span=1 \

@@ -202,7 +202,7 @@ static void end_all(int sig)
 	int status;
 
 	kill_all(sig);
-	while (reap(-1, &status), waitpid(-1, &status, WNOHANG) == 0) {
+	while (reap(-1, &status), waitpid(-1, &status, WNOHANG) >= 0) {
 		nanosleep(&pause, NULL);
 		if (sig == SIGKILL || clock_s() > until)
 			kill_all(SIGKILL);

@@ -344,8 +344,9 @@ START_TEST(damaged_profiles_do_not_fit)
 			ck_assert_ptr_nonnull(got);
 			ck_assert_str_eq(got->string_table[0], "");
 			for (size_t k = 0; k < got->n_function; k++)
-				ck_assert_int_lt(got->function[k]->name,
-						 got->n_string_table);
+				ck_assert_uint_lt(
+					(uint64_t)got->function[k]->name,
+					got->n_string_table);
 			perftools__profiles__profile__free_unpacked(got, NULL);
 		}
 		bytes.at[at] = before;

@@ -9,14 +9,6 @@ need jq
 build_calls
 ./calls 1000 >expected
 
-figure()
-{
-	"$PERFREC" ctl -o data stats --json | jq -r ".stats$1"
-}
-is()
-{
-	[ "$(figure "$1")" = "$2" ]
-}
 # record N: a finished recording of calls; N are there, or have been removed.
 record()
 {
@@ -26,7 +18,7 @@ record()
 }
 finished()
 {
-	[ $(($(find data -name summary.json | wc -l) + $(figure .removed))) -eq "$1" ]
+	[ $(($(find data -name summary.json | wc -l) + $(stat_of .removed))) -eq "$1" ]
 }
 names()
 {
@@ -46,7 +38,7 @@ echo 'the slow one' >"$first/note"
 for i in 4 5 6 7; do
 	record "$i"
 done
-wait_for 60 is .removed 2
+wait_for 60 stat_is .removed 2
 expect_eq 'recordings' "$(names | wc -l)" 5
 [ -s data/calls-0/summary.json ] || fail 'the one that was renamed is gone'
 [ -s data/calls-1/summary.json ] || fail 'that of perfrec record is gone'
@@ -54,21 +46,21 @@ expect_eq 'recordings' "$(names | wc -l)" 5
 expect_match collect.log "removed recording 'calls-[0-9]*' \(.*, ended .* ago\): it was beyond --keep-recordings \(too many\)"
 "$PERFREC" ctl -o data stats >out || fail 'ctl stats'
 expect_match out '^removed: 2 old recordings, .*iB \(--keep-recordings\)$'
-expect_eq 'bytes' "$(($(figure .removed_bytes) > 0))" 1
+expect_eq 'bytes' "$(($(stat_of .removed_bytes) > 0))" 1
 stop_daemon
 
 # Removed recordings no longer count for --max-total.
 start_daemon --keep-recordings each:1
 record 1
 # The daemon counts the bytes of a recording after it has written the summary.
-wait_for 60 is .going_on 0
-wait_for 60 is .finishing 0
-one=$(figure .disk_bytes)
+wait_for 60 stat_is .going_on 0
+wait_for 60 stat_is .finishing 0
+one=$(stat_of .disk_bytes)
 record 2
 record 3
-wait_for 60 is .removed 2
-[ "$(figure .disk_bytes)" -lt $((2 * one)) ] ||
-	fail "$(figure .disk_bytes) bytes, $one for one recording"
+wait_for 60 stat_is .removed 2
+[ "$(stat_of .disk_bytes)" -lt $((2 * one)) ] ||
+	fail "$(stat_of .disk_bytes) bytes, $one for one recording"
 stop_daemon
 
 # The daemon removes old recordings when it starts.

@@ -10,14 +10,6 @@ build_calls
 ./calls 1000 >expected
 mkdir told
 
-figure()
-{
-	"$PERFREC" ctl -o data stats --json | jq -r ".stats$1"
-}
-is()
-{
-	[ "$(figure "$1")" = "$2" ]
-}
 calls()
 {
 	preload ./calls 1000 >out || fail 'calls failed'
@@ -32,11 +24,11 @@ start_daemon --sync --on-finish "$tell"
 cp calls '$(date)'
 calls
 preload './$(date)' 10 >out || fail '$(date) failed'
-wait_for 60 is .on_finish_run 2
+wait_for 60 stat_is .on_finish_run 2
 cat told/* | sort >told.all
 expect_eq 'told' "$(cat told.all)" '__date_ whole 
 calls whole '
-is .on_finish_failed 2 || fail "failed: $(figure .on_finish_failed)"
+stat_is .on_finish_failed 2 || fail "failed: $(stat_of .on_finish_failed)"
 expect_match collect.log "warning: --on-finish for 'calls-[0-9]*': exit status 3"
 stop_daemon
 
@@ -47,17 +39,17 @@ start_daemon --keep-recordings each:1 --on-finish \
 	'until [ -e go ]; do sleep 0.1; done; test -s "$PERFREC_RECORDING/summary.json"'
 calls
 calls
-wait_for 60 is .on_finish_waiting 2
-wait_for 60 is .stuck 1
+wait_for 60 stat_is .on_finish_waiting 2
+wait_for 60 stat_is .stuck 1
 expect_eq 'recordings' "$(find data -name summary.json | wc -l)" 2
 : >go
-wait_for 60 is .removed 1
+wait_for 60 stat_is .removed 1
 # The other command looks for "go" ten times a second.
-wait_for 60 is .on_finish_waiting 0
-expect_eq 'failed' "$(figure .on_finish_failed)" 0
+wait_for 60 stat_is .on_finish_waiting 0
+expect_eq 'failed' "$(stat_of .on_finish_failed)" 0
 rm go
 calls
-wait_for 60 is .on_finish_waiting 1
+wait_for 60 stat_is .on_finish_waiting 1
 kill -TERM $collector
 : >go
 wait $collector || fail "status $?"
@@ -68,7 +60,7 @@ rm go
 # A time limit. A command that never ends holds the end of the daemon no longer.
 start_daemon --on-finish-timeout 1s --on-finish 'sleep 3600'
 calls
-wait_for 60 is .on_finish_failed 1
+wait_for 60 stat_is .on_finish_failed 1
 expect_match collect.log "--on-finish for 'calls-[0-9]*': killed after 1.00 s"
 calls
 stop_daemon

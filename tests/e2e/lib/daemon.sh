@@ -63,3 +63,16 @@ has_summary()
 	set -- data/"$1"-*/summary.json
 	[ -s "$1" ]
 }
+
+# stat_of EXPRESSION: of the object "stats" of perfrec ctl stats.
+stat_of()
+{
+	"$PERFREC" ctl stats --json >stats.json || fail 'perfrec ctl stats'
+	json stats.json ".stats$1"
+}
+
+# stat_is EXPRESSION VALUE: for wait_for.
+stat_is()
+{
+	[ "$(stat_of "$1")" = "$2" ]
+}

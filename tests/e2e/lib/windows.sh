@@ -61,13 +61,14 @@ windows_sum()
 expect_windows()
 {
 	unpack_windows "$1"
+	: >windows.found
 	for window in unpacked/*-*; do
 		jq -er --arg name "${window##*/}" '
 			if .version == 2 and (.profiles | length > 0) and
 				(.resource["service.name"] | length > 0) and
 				(.resource["host.name"] | length > 0) then
 				"\($name) \(.duration_ns) \([.profiles[].kind] | join(","))"
-			else error("odd") end' "$window/meta.json" ||
+			else error("odd") end' "$window/meta.json" >>windows.found ||
 			fail "$window/meta.json is $(cat "$window/meta.json")"
 		for file in "$window"/*.pb.gz; do
 			[ -n "$(profile_stacks "$file")" ] || fail "$file is empty"
@@ -75,13 +76,14 @@ expect_windows()
 		got=$(cd "$window" && echo *.pb.gz | sed 's/\.pb\.gz//g')
 		want=$(jq -r '[.profiles[].kind] | sort | join(" ")' "$window/meta.json")
 		expect_eq "$window" "$got" "$want"
-	done | tr -- - ' ' | sort -k 2n -k 1n >windows.list
+	done
+	tr -- - ' ' <windows.found | sort -k 2n -k 1n >windows.list
 	[ -s windows.list ] || fail "there are no windows in $1"
 	# Times have more digits than awk can count with.
-	python3 - "$2" <windows.list <<'SCRIPT' || fail "see windows.list"
+	python3 - "$2" <<'SCRIPT' || fail "$(cat windows.list)"
 import sys
 every, last = int(sys.argv[1]) * 10**9, {}
-for line in sys.stdin:
+for line in open('windows.list'):
     start, session, duration = (int(text) for text in line.split()[:3])
     if session in last:
         # It leaves out empty windows.

@@ -6,8 +6,6 @@
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq gcc
-trap '[ -z "$collector" ] || kill -KILL $collector' EXIT
-collector=
 
 cat >steps.c <<'SOURCE'
 #include <stdio.h>
