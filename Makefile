@@ -29,14 +29,14 @@ PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lz -lpthread -lm \
 	  $(COVER_LIBS)
 CHECK_LIBS = $(shell pkg-config --libs check)
 
-# A sanitizer hides from gcc what values can be, and so makes it warn of nothing.
+# With a sanitizer gcc knows less about values, and warns where nothing is wrong.
 WARN	= $(if $(SAN),-w,-Wall -Wextra -Werror -Wshadow -Wpointer-arith \
 	  -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
 	  -Wno-format-nonliteral)
 SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(SAN_OPT) $(SAN_MACROS))
-# More for what has a sanitizer; the shim has none.
+# More flags for code with a sanitizer; the shim has none.
 SAN_OPT =
-# As gcc says it.
+# gcc defines these macros by itself.
 SAN_MACROS = $(if $(findstring clang,$(CC)),\
 	  $(if $(findstring address,$(SAN)),-D__SANITIZE_ADDRESS__) \
 	  $(if $(findstring thread,$(SAN)),-D__SANITIZE_THREAD__))
@@ -45,7 +45,7 @@ SAN_MACROS = $(if $(findstring clang,$(CC)),\
 EDGES	= $(and $(findstring address,$(SAN)),$(if $(findstring \
 	  clang,$(CC)),,$(wildcard tests/fuzz/count_edges.c)))
 EDGE_FLAGS = $(if $(EDGES),-fsanitize-coverage=trace-pc)
-# COVER=1: clang counts what of the collector and of the shim is run; make
+# COVER=1: clang counts the lines of the collector and of the shim that run; make
 # coverage. Its library is the last one, so that its definition of the counters
 # wins.
 COVER_FLAGS = $(if $(COVER),-fcoverage-mapping -mllvm -runtime-counter-relocation \
@@ -91,6 +91,7 @@ help:
 	@echo 'make install      to PREFIX ($(PREFIX)) below DESTDIR; make uninstall'
 	@echo 'make deb          a Debian package in $(O)/; check-deb tries it in a chroot'
 	@echo 'make bench        measure perfrec beside floors and peers (bench-quick)'
+	@echo 'make bench-overhead, bench-budget, bench-true-time   cost and true times within a budget'
 	@echo 'make check-page   the page of report --html, driven in a headless Chromium'
 	@echo 'make check-viewers   traces by the rules of Perfetto, exports in speedscope and Firefox (npm)'
 	@echo 'make check-push   perfrec-push beside real servers of its protocols (npm)'
@@ -236,7 +237,7 @@ ALLOC_REGS_aarch64 = $(foreach r,19 20 21 22 23 24 25 26 27 28,-ffixed-x$r)
 $(O)/preload/alloc/interpose_alloc.os $(O)/preload/alloc/interpose_alloc_cxx.os: \
 	SHIM_CFLAGS += -fno-builtin -fexceptions \
 	$(ALLOC_REGS_$(MACHINE))
-# A memcpy() that is made of one is none.
+# The compiler must not turn the shim's memcpy() into a call of memcpy().
 $(O)/preload/core/bytes.os: SHIM_CFLAGS += -fno-builtin \
 	$(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
 # The shim imports no symbol, and calls none of its exported functions by name,
@@ -414,5 +415,5 @@ include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim attacks e
 check-programs: all unit-tests shim-tests e2e-programs fuzz-targets $(STRESS) $(BENCH) \
 		$(LARGE_PROGS) $(BENCH_LOADS) $(O)/tests/torture/deny $(EVERYTHING)
 
-# Not what real programs (make check-real) leave in theirs.
+# Not the files below real/: real programs (make check-real) write their own there.
 -include $(shell find $(O) -path $(O)/real -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -27,6 +27,7 @@ function code_of(line,    end)
 	}
 	return line
 }
+
 # A function with its address taken is a callback: no caller can have its body.
 function end_file(    name)
 {
@@ -43,6 +44,7 @@ function end_file(    name)
 	split("", called)
 	split("", statics)
 }
+
 # @head: from the start of a declaration to its body or its semicolon.
 function name_of(head)
 {

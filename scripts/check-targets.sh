@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # check-targets.sh [TARGET...] - run each target of the Makefile (or these) once, with
-# small counts, in the build directory O. A target that no gate can run is listed with the reason. A target
-# without a row in the table fails, so no target can rot unseen. Ends with the sum:
-# "N passed, N failed".
+# small counts, in the build directory O, and list each target that no gate can run,
+# with the reason. A target without a row in the table fails, so no target can rot
+# unseen. Ends with the sum: "N passed, N failed".
 set -u
 
 O=${O:-build}

@@ -55,7 +55,8 @@ perfrec ($version) unstable; urgency=medium
  -- $maintainer  $(date -u -R -d "@$epoch")
 EOF
 gzip -9nc "$work/changelog" >"$doc/changelog.gz"
-for page in CHANGES LIMITS OVERHEAD ANNOTATIONS SERVICE JSON; do
+# CHANGES, LIMITS, and all pages that manual pages name.
+for page in CHANGES LIMITS OVERHEAD ANNOTATIONS SERVICE JSON FLIGHT WAITS; do
 	gzip -9nc "docs/$page.md" >"$doc/$page.md.gz"
 done
 
