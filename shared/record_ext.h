@@ -236,8 +236,7 @@ struct note_arg {
 	uint8_t cut; /* 1: the string was longer */
 	uint16_t key_bytes; /* 0: the site has the key */
 	uint32_t text_bytes; /* of the string that follows; 0 for scalars */
-	uint64_t value; /* bits of the scalar, or the length of the uncut string
-			 */
+	uint64_t value; /* bits of the scalar, or length of the uncut string */
 };
 
 _Static_assert(sizeof(struct note_arg) == 16, "one cell");

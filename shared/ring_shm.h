@@ -123,8 +123,7 @@ struct page_shm {
 	uint32_t site_bytes; /* bytes in use of SITE_BYTES */
 	uint32_t sites_lost; /* sites without an id or without room */
 	uint32_t dlopens; /* calls of dlopen() ever begun */
-	uint64_t
-		unslotted_allocs; /* lost allocations of threads without slot */
+	uint64_t unslotted_allocs; /* lost allocations of such threads */
 	uint64_t unslotted_frees;
 	uint32_t unsampled_threads; /* threads without a timer: cpu_timer.h */
 	uint32_t pad_cpu;

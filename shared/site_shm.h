@@ -41,16 +41,18 @@ enum site_flags {
 				* write a snapshot */
 };
 
-enum track_order { /* order of the tracks below a track */
-		   ORDER_UNSPECIFIED = 0,
-		   ORDER_LEXICOGRAPHIC = 1,
-		   ORDER_CHRONOLOGICAL = 2,
-		   ORDER_EXPLICIT = 3, /* by rank */
+/* Order of the tracks below a track. */
+enum track_order {
+	ORDER_UNSPECIFIED = 0,
+	ORDER_LEXICOGRAPHIC = 1,
+	ORDER_CHRONOLOGICAL = 2,
+	ORDER_EXPLICIT = 3, /* by rank */
 };
 
-enum track_merge { /* siblings that a viewer shows as one track */
-		   MERGE_BY_NAME = 0,
-		   MERGE_NONE = 1,
+/* Siblings that a viewer shows as one track. */
+enum track_merge {
+	MERGE_BY_NAME = 0,
+	MERGE_NONE = 1,
 };
 
 enum track_kind {

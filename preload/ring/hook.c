@@ -248,8 +248,8 @@ void hook_enter_numbered(void *function, uint32_t number, uintptr_t sp)
 
 /* --- moved functions ------------------------------------------------------ */
 
-/* @sp is the address of the return address of a function, below that of its
- * number, as in thunks (function_shm.h). */
+/* Returns the address of the number that the thunk of a function has pushed,
+ * below the function's return address at @sp (function_shm.h). */
 static uint64_t *number_word(uintptr_t sp)
 {
 	return (uint64_t *)(sp - 8);

@@ -236,8 +236,7 @@ hook_enter_general:
 	.cfi_endproc
 	.size	hook_enter_general, . - hook_enter_general
 
-/* --- entry builds
- * ---------------------------------------------------------- */
+/* --- entry builds --------------------------------------------------------- */
 
 	/* Saves the registers of the fast path. @below bytes already lie on the
 	 * stack, below the return address. */
@@ -375,8 +374,7 @@ hook_enter_general:
 	.cfi_endproc
 	.size	hook_entry_enter_general, . - hook_entry_enter_general
 
-/* --- moved functions
- * ------------------------------------------------------- */
+/* --- moved functions ------------------------------------------------------ */
 
 	/* Saves the registers of the fast path. */
 	.macro	moved_begin name
