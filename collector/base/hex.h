@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hex - bytes as hexadecimal text, for build ids and request ids.
+ * hex - bytes as hexadecimal text, for build ids and request ids. Pure.
  */
 #ifndef PERFREC_COLLECTOR_BASE_HEX_H
 #define PERFREC_COLLECTOR_BASE_HEX_H
@@ -19,6 +19,14 @@ static inline void hex_text(const uint8_t *bytes, size_t count, char *out)
 		*out++ = digits[bytes[i] & 15];
 	}
 	*out = '\0';
+}
+
+/* Returns the value of a lower case digit, or -1 for other characters. */
+static inline int hex_value(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
 #endif

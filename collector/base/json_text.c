@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/json_text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,4 +96,17 @@ static int write_piece(const char *text, size_t size, void *to)
 int json_text_write(const json_t *json, size_t flags, FILE *out)
 {
 	return json_dump_callback(json, write_piece, out, flags);
+}
+
+int json_text_print(json_t *json, FILE *out)
+{
+	int err = 0;
+
+	if (!json)
+		return -ENOMEM;
+	if (json_text_write(json, JSON_INDENT(1), out) < 0 ||
+	    fputc('\n', out) == EOF || fflush(out))
+		err = -EIO;
+	json_decref(json);
+	return err;
 }

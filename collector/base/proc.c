@@ -45,6 +45,17 @@ size_t proc_read(pid_t pid, const char *name, char *buffer, size_t size)
 	return length;
 }
 
+uint64_t proc_resident_bytes(pid_t pid)
+{
+	unsigned long long pages;
+	char text[128];
+
+	if (!proc_read(pid, "statm", text, sizeof(text)) ||
+	    sscanf(text, "%*u %llu", &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 /* Returns the text behind "@key" at the start of a line, or NULL. A process
  * name may contain anything, but its newlines are escaped. */
 static const char *find_key(const char *status, const char *key)

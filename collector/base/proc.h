@@ -30,6 +30,9 @@ int64_t proc_boottime_offset_ns(void);
  * differ. Also false if we may not look. */
 bool proc_has_other_clocks(pid_t pid);
 
+/* Returns the resident memory of process @pid in bytes, or 0 if it is gone. */
+uint64_t proc_resident_bytes(pid_t pid);
+
 /* Returns the number behind "@key:\t" in @status, the text of a status file, or
  * -1. */
 long proc_status_number(const char *status, const char *key);

@@ -23,6 +23,7 @@
 #include "collector/base/proc.h"
 #include "collector/base/random.h"
 #include "collector/base/size.h"
+#include "collector/base/spawn_attributes.h"
 #include "shared/compiler.h"
 
 #define NS_PER_MS 1000000
@@ -75,22 +76,14 @@ static int spawn_shell(const struct shell_command *command,
 	const char *argv[] = { "sh", "-c", command->text, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
-	sigset_t none, all;
 	int err;
 
-	sigemptyset(&none);
-	sigfillset(&all);
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, _PATH_DEVNULL,
 					 O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
 	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-						      POSIX_SPAWN_SETSIGDEF |
-						      POSIX_SPAWN_SETPGROUP);
+	spawn_attributes_init(&attributes);
 	/* posix_spawn(3) does not write to argv or env despite their types. */
 	err = posix_spawn(pid, _PATH_BSHELL, &files, &attributes,
 			  (char *const *)(uintptr_t)argv,

@@ -17,7 +17,6 @@
 #define CALLEES_MAX 1024 /* that are checked for returning */
 #define CALLEE_OPS_MAX 4096
 #define STEPS_OF_REACH 4u
-#define BLOCKS_MAX (1u << 20)
 
 struct code_block {
 	size_t first, end;

@@ -176,8 +176,8 @@ static void refuse_blamed(struct code_plan *plan,
 	}
 }
 
-static uint32_t name_number(const struct code_plan *plan,
-			    const struct code_use *use)
+static uint32_t planned_number(const struct code_plan *plan,
+			       const struct code_use *use)
 {
 	size_t i = find_planned_function(plan, use->address, use->slot);
 
@@ -209,7 +209,7 @@ static void add_planned_site(struct code_plan *plan, const struct code_use *use,
 		memcpy(site.bytes, bytes, site.length);
 		for (; use < end; use++)
 			plan->site_functions[(*names)++] =
-				name_number(plan, use);
+				planned_number(plan, use);
 		site.count = (uint32_t)*names - site.first;
 		plan->sites[plan->site_count++] = site;
 		return;
@@ -218,7 +218,7 @@ static void add_planned_site(struct code_plan *plan, const struct code_use *use,
 	for (; use < end; use++)
 		if (use->is_known)
 			refuse_function(
-				&plan->functions[name_number(plan, use)],
+				&plan->functions[planned_number(plan, use)],
 				overlaps ? CODE_UNDECODED
 					 : CODE_UNKNOWN_FUNCTION,
 				use->site);

@@ -36,7 +36,7 @@ static uint32_t kind_of(uint32_t value)
 	return value >> 28;
 }
 
-static uint32_t distance_number(uint32_t value)
+static uint32_t value_index(uint32_t value)
 {
 	return value & NUMBERS_MAX;
 }
@@ -131,13 +131,13 @@ size_t code_value_list(const struct code_values *values, uint32_t value,
 	const struct code_set *set;
 
 	if (kind_of(value) == KIND_CONST &&
-	    values->consts[distance_number(value)].is_code) {
-		list[0] = distance_number(value);
+	    values->consts[value_index(value)].is_code) {
+		list[0] = value_index(value);
 		return 1;
 	}
 	if (kind_of(value) != KIND_SET)
 		return 0;
-	set = &values->sets[distance_number(value)];
+	set = &values->sets[value_index(value)];
 	memcpy(list, set->list, set->count * sizeof(*list));
 	return set->count;
 }
@@ -146,7 +146,7 @@ const struct code_const *code_value_const(const struct code_values *values,
 					  uint32_t value)
 {
 	return kind_of(value) == KIND_CONST
-		       ? &values->consts[distance_number(value)]
+		       ? &values->consts[value_index(value)]
 		       : NULL;
 }
 
@@ -154,13 +154,13 @@ uint32_t code_value_entry(const struct code_values *values, uint32_t table)
 {
 	const struct code_const *base = code_value_const(values, table);
 
-	return base && !base->is_code ? make(KIND_ENTRY, distance_number(table))
+	return base && !base->is_code ? make(KIND_ENTRY, value_index(table))
 				      : CODE_UNKNOWN;
 }
 
 bool code_value_is_entry(uint32_t value, uint32_t *table)
 {
-	*table = make(KIND_CONST, distance_number(value));
+	*table = make(KIND_CONST, value_index(value));
 	return kind_of(value) == KIND_ENTRY;
 }
 

@@ -683,25 +683,6 @@ static void mute_moved(struct patch_image *image, size_t m)
 	}
 }
 
-int patch_module_restore(struct patch_image *image, int index)
-{
-	struct change_list changes = { 0 };
-	int err = image->gone ? -ESRCH : 0;
-
-	if (!image_module_of(image, index))
-		return 0;
-	if (!err)
-		err = gather_module(image, (size_t)index, &changes);
-	if (!err)
-		err = find_states(image, &changes);
-	if (!err)
-		err = write_changes(image, &changes, true);
-	if (!err)
-		mute_moved(image, (size_t)index);
-	free(changes.list);
-	return err;
-}
-
 int patch_restore(struct patch_image *image)
 {
 	struct change_list changes = { 0 };

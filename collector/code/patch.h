@@ -82,8 +82,6 @@ void patch_image_free(struct patch_image *image);
  * Returns the module's number or -ENOMEM. */
 int patch_module_add(struct patch_image *image, const struct code_plan *plan,
 		     uint64_t bias, ino_t inode);
-/* Restores the module's text. Returns as patch_switch(). */
-int patch_module_restore(struct patch_image *image, int module);
 /* For an unloaded module: disconnects its functions without writing. */
 void patch_module_forget(struct patch_image *image, int module);
 

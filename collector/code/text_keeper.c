@@ -14,7 +14,6 @@
 #include "collector/code/patch.h"
 #include "collector/code/text_map.h"
 
-#define STAT_START_FIELD 22 /* proc(5): in ticks since boot */
 #define NS_PER_S 1000000000ull
 
 static void close_text(struct kept_text *text)
@@ -187,11 +186,8 @@ void text_seen_release(struct text_seen *seen)
 static bool began_since(pid_t pid, uint64_t ns)
 {
 	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
-	char stat[PROC_STAT_BYTES];
 
-	return proc_read(pid, "stat", stat, sizeof(stat)) &&
-	       strtoull(proc_stat_field(stat, STAT_START_FIELD), NULL, 10) >=
-		       ns / tick_ns;
+	return proc_began(pid) >= ns / tick_ns;
 }
 
 static size_t area_in(const struct text_map *map, const struct text_area *areas,

@@ -444,8 +444,7 @@ static void print_removed(const json_t *answer)
 
 	if (removed)
 		printf("removed: %s old recording%s, %s (--keep-recordings)\n",
-		       size_format_count(removed, count),
-		       removed == 1 ? "" : "s",
+		       size_format_count(removed, count), size_plural(removed),
 		       size_format_bytes(stat_of(answer, "removed_bytes"),
 					 bytes));
 }

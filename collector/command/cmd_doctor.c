@@ -245,7 +245,7 @@ static int look_at_file(const struct doctor_options *options)
 {
 	int err = doctor_look_at_program(options->dir, options->json, stdout);
 
-	if (err || text_out_finish())
+	if (text_out_finish() || err)
 		return OPTS_FAILED;
 	return OPTS_OK;
 }

@@ -168,7 +168,7 @@ static int read_files(char **names, struct merge_line *line)
 	merge->files = calloc(count, sizeof(*merge->files));
 	line->identities = calloc(count, sizeof(*line->identities));
 	if (!merge->files || !line->identities) {
-		log_err("no memory");
+		log_err("out of memory");
 		return OPTS_FAILED;
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/base/shell_command.h"
 #include "collector/command/spawn.h"
 #include "collector/command/supervise.h"
@@ -296,7 +297,6 @@ static int watch_end(void)
 static void run_on_finish(const struct record_options *options,
 			  int program_status, bool whole)
 {
-	const char *program = strrchr(options->command[0], '/');
 	char *folder = realpath(options->dir, NULL);
 	char recording[PATH_MAX + 32], name[NAME_MAX + 32], exit_status[64];
 	const char *const variables[] = {
@@ -320,7 +320,7 @@ static void run_on_finish(const struct record_options *options,
 	snprintf(recording, sizeof(recording), "PERFREC_RECORDING=%s",
 		 folder ? folder : options->dir);
 	snprintf(name, sizeof(name), "PERFREC_PROGRAM=%.*s", NAME_MAX,
-		 program ? program + 1 : options->command[0]);
+		 path_name(options->command[0]));
 	/* The exit status, or for a signal 128 plus its number as shells do. */
 	snprintf(exit_status, sizeof(exit_status), "PERFREC_EXIT_STATUS=%d",
 		 WIFEXITED(program_status) ? WEXITSTATUS(program_status)

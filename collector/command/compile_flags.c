@@ -19,7 +19,6 @@
  * its output; assembler, which has no hooks; linking, because the objects
  * already have hooks, also with LTO; and code for machines without a C library.
  */
-#include "collector/base/path.h"
 #include "collector/command/compile_flags.h"
 
 #include <errno.h>
@@ -27,6 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "collector/base/path.h"
 
 /* The first gcc with -mfentry-name and -mfentry-section. */
 #define GCC_ENTRY 10
@@ -342,7 +343,7 @@ size_t compile_line_count(const struct compile_line *line,
 }
 
 /* A comma would end the item. */
-static void put_json_item(FILE *out, const char *item, bool first)
+static void put_option_item(FILE *out, const char *item, bool first)
 {
 	if (!first)
 		putc(',', out);
@@ -478,12 +479,12 @@ static int make_lists(const struct compile_target *target,
 		fputs("-finstrument-functions-exclude-file-list=", out);
 	for (size_t i = 0; with_folders && i < target->folder_count; i++)
 		if (!is_covered(target, target->folders[i]))
-			put_json_item(out, target->folders[i], !count++);
+			put_option_item(out, target->folders[i], !count++);
 	putc('\0', out);
 	if (choice->function_count)
 		fputs("-finstrument-functions-exclude-function-list=", out);
 	for (size_t i = 0; i < choice->function_count; i++)
-		put_json_item(out, choice->functions[i], !i);
+		put_option_item(out, choice->functions[i], !i);
 	return fclose(out) ? -ENOMEM : 0;
 }
 

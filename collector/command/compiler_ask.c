@@ -390,8 +390,7 @@ static void cache_write(const char *path, const char *key, const char *answer)
 		unlink(draft);
 }
 
-/* --- the question
- * ---------------------------------------------------------- */
+/* --- the question -------------------------------------------------------- */
 
 static bool answer_from_cache(const char *path, const char *key,
 			      struct compiler_answer *out)

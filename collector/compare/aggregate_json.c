@@ -2,7 +2,6 @@
  *
  * perfrec-aggregate(1) has the schema. Members are only added, never changed.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -77,13 +76,6 @@ int aggregate_write_json(const struct runs *runs,
 		runs_notes_json(runs), "metrics", runs_metrics_json(runs),
 		"value", runs->metric[options->metric].key, "functions",
 		aggregate_rows_json(runs, options));
-	int err = 0;
 
-	if (!root)
-		return -ENOMEM;
-	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
-	    fputc('\n', out) == EOF || fflush(out))
-		err = -EIO;
-	json_decref(root);
-	return err;
+	return json_text_print(root, out);
 }

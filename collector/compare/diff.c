@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/path.h"
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/compare/row_text.h"
@@ -63,9 +64,8 @@ size_t *diff_rows(const struct diff *diff, size_t metric, size_t *count)
 static const char *program_of(const struct run *run)
 {
 	const char *path = run->summary->command[0];
-	const char *slash = path ? strrchr(path, '/') : NULL;
 
-	return slash ? slash + 1 : path ? path : "";
+	return path ? path_name(path) : "";
 }
 
 static bool note_programs(const struct runs *runs, char *text, size_t room)

@@ -2,7 +2,6 @@
  *
  * perfrec-diff(1) has the schema. Members are only added, never changed.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -171,13 +170,6 @@ int diff_write_json(const struct diff *diff, FILE *out)
 		runs_notes_json(runs), "metrics", metrics_json(diff),
 		runs->stacks ? "stacks" : "functions", rows_json(diff),
 		"failed", failed_json(diff));
-	int err = 0;
 
-	if (!root)
-		return -ENOMEM;
-	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
-	    fputc('\n', out) == EOF || fflush(out))
-		err = -EIO;
-	json_decref(root);
-	return err;
+	return json_text_print(root, out);
 }

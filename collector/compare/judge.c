@@ -227,13 +227,13 @@ static double collect_rows(struct judging *by)
 
 /* The common change of all rows, and the rows' spread around it without the
  * spread of their runs. */
-struct together {
+struct common_change {
 	double difference, spread;
 };
 
-static struct together all_together(const struct judging *by)
+static struct common_change find_common_change(const struct judging *by)
 {
-	struct together out;
+	struct common_change out;
 
 	for (size_t i = 0; i < by->count; i++)
 		by->scratch[i] = by->rows[i].difference;
@@ -264,7 +264,7 @@ struct bar {
 	struct spread_prior prior;
 	double limit; /* in standard errors */
 	bool alone; /* too few rows for a common change */
-	struct together all;
+	struct common_change all;
 	double range; /* of the sums of runs of a side */
 };
 
@@ -272,7 +272,7 @@ static struct bar make_bar(const struct judging *by, double range)
 {
 	struct bar bar = { .prior = learn(by),
 			   .alone = by->count < CONTROLS,
-			   .all = all_together(by),
+			   .all = find_common_change(by),
 			   .range = range };
 	double tests = (double)(by->count * by->spread_metrics), error;
 

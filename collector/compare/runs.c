@@ -58,15 +58,6 @@ static const struct known {
 	{ "switches", "switches", false, true },
 };
 
-static int64_t add_run_saturating(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum)
-		       ? (b < 0 ? INT64_MIN : INT64_MAX)
-		       : sum;
-}
-
 static int64_t to_signed(uint64_t value)
 {
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
@@ -519,7 +510,7 @@ static void add_run_value(struct runs *runs, size_t row, size_t metric,
 {
 	int64_t *to = run_value_at(runs, row, metric, run);
 
-	*to = add_run_saturating(*to, value);
+	add_saturated_to(to, value);
 	if (value)
 		runs->present[row * runs->count + run] = 1;
 }
@@ -539,7 +530,7 @@ static void fill_summary_metric(struct runs *runs, size_t m, size_t number)
 
 		add_run_value(runs, run->summary_ids[i], m, number,
 			      to_signed(value));
-		*sum = add_run_saturating(*sum, to_signed(self));
+		add_saturated_to(sum, to_signed(self));
 	}
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/base/path.h"
 #include "collector/compare/runs_match.h"
 
 #include <ctype.h>
@@ -8,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/path.h"
 #include "shared/compiler.h"
 
 #define NAME_BYTES 1024 /* a longer name is cut */

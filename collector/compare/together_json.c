@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schema is in docs/JSON.md. Members are added to it, never changed.
+ * docs/JSON.md has the schema. Members are only added, never changed.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -35,25 +35,29 @@ static json_t *recordings_json(const struct runs *runs)
 	return list;
 }
 
-/* Sums are exact up to 2^53. */
-static json_t *value_json(const struct runs *runs, size_t row, size_t metric,
-			  double *scratch)
+/* Values are exact up to 2^53. Those of a hostile file may exceed an integer. */
+static json_t *whole_json(double value)
 {
-	const struct together one = together_row(runs, row, metric, scratch);
+	return json_integer((json_int_t)MAX(MIN(value, 9e18), -9e18));
+}
+
+static json_t *value_json(const struct runs *runs, size_t row, size_t metric,
+			  const struct together *one)
+{
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < runs->count; i++)
 		json_array_append_new(
 			list, json_integer(runs_value(runs, row, metric, i)));
 	/* Recordings have their peaks at different moments. */
-	return json_pack("{s:o, s:I, s:f, s:I, s:f, s:o}", "sum",
+	return json_pack("{s:o, s:o, s:f, s:o, s:f, s:o}", "sum",
 			 (strncmp(runs->metric[metric].key, "peak_",
 				  strlen("peak_")) != 0)
-				 ? json_integer((json_int_t)one.sum)
+				 ? whole_json(one->sum)
 				 : json_null(),
-			 "min", (json_int_t)one.min, "median", one.median,
-			 "max", (json_int_t)one.max, "imbalance", one.imbalance,
-			 "by_recording", list);
+			 "min", whole_json(one->min), "median", one->median,
+			 "max", whole_json(one->max), "imbalance",
+			 one->imbalance, "by_recording", list);
 }
 
 static json_t *sum_row_json(const struct runs *runs, size_t row, double error,
@@ -64,10 +68,13 @@ static json_t *sum_row_json(const struct runs *runs, size_t row, double error,
 	char folded[NAME_FOLD_BYTES];
 
 	name_fold(function->name, folded);
-	for (size_t m = 0; m < runs->metric_count; m++)
-		if (together_row(runs, row, m, scratch).sum != 0)
+	for (size_t m = 0; m < runs->metric_count; m++) {
+		const struct together one = together_row(runs, row, m, scratch);
+
+		if (one.sum != 0)
 			json_object_set_new(values, runs->metric[m].key,
-					    value_json(runs, row, m, scratch));
+					    value_json(runs, row, m, &one));
+	}
 	return json_pack("{s:o, s:o, s:o, s:I, s:o}", "name",
 			 json_text(function->name), "short", json_text(folded),
 			 "module", json_text(function->module), "self_error_ns",
@@ -96,7 +103,6 @@ int together_write_json(const struct runs *runs,
 	size_t count;
 	size_t *rows = together_rows(runs, options, &count);
 	json_t *root;
-	int err = 0;
 
 	if (!rows)
 		return -EINVAL;
@@ -109,11 +115,5 @@ int together_write_json(const struct runs *runs,
 			 runs_metrics_json(runs), "functions",
 			 sum_rows_json(runs, rows, count));
 	free(rows);
-	if (!root)
-		return -ENOMEM;
-	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
-	    fputc('\n', out) == EOF || fflush(out))
-		err = -EIO;
-	json_decref(root);
-	return err;
+	return json_text_print(root, out);
 }

@@ -12,15 +12,9 @@
 #include "collector/trace/out_perfetto.h"
 
 #define BUDGET_BYTES (UINT64_C(512) << 20)
-#define FLAG_CLEARED 1 /* SEQ_INCREMENTAL_STATE_CLEARED */
 #define LOST_KEY "perfrec.lost_spans"
 
 /* --- memory -------------------------------------------------------------- */
-
-static void by_number_init(struct by_number *list, struct budget *budget)
-{
-	pool_init(&list->ids, budget, sizeof(uint64_t), sizeof(uint64_t));
-}
 
 void *by_number_find(const struct by_number *list, uint64_t id)
 {
@@ -130,7 +124,8 @@ int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
 	window->file = file;
 	window->threads = threads;
 	cut_entries_init(&window->entries, &window->budget);
-	by_number_init(&window->sequences, &window->budget);
+	pool_init(&window->sequences.ids, &window->budget, sizeof(uint64_t),
+		  sizeof(uint64_t));
 	window_tracks_init(window);
 	if (cut_sched_new(ranges, file, &window->budget, has_switches_of,
 			  window, &window->sched)) {
@@ -182,7 +177,7 @@ static void take_start(struct packet_window *window,
 
 	window_forget_templates(window);
 	sequence->sets_clock = false;
-	if (packet->flags & FLAG_CLEARED)
+	if (packet->flags & SEQUENCE_CLEARED)
 		cut_names_restart(&sequence->names);
 	while (wire_next(&fields, &field))
 		if (field.tag == TAG_TRACE_PACKET_TRACE_PACKET_DEFAULTS)
@@ -214,7 +209,7 @@ static void take_apart_field(struct wpacket *packet,
 		break;
 	case TAG_TRACE_PACKET_SEQUENCE_FLAGS:
 		packet->flags = field->value;
-		packet->is_start |= field->value & FLAG_CLEARED;
+		packet->is_start |= field->value & SEQUENCE_CLEARED;
 		break;
 	case TAG_TRACE_PACKET_TRACE_PACKET_DEFAULTS:
 		packet->is_start = true;

@@ -51,7 +51,7 @@ struct packet_window;
 struct trace_switch;
 
 struct cut_threads {
-	int64_t *tids;
+	int64_t *tids; /* sorted by cut_threads_compare() */
 	uint32_t count, room;
 };
 int cut_threads_compare(const void *left, const void *right);

@@ -64,7 +64,7 @@ struct wtrack {
 	uint64_t deeper; /* open slices beyond the limit */
 	uint64_t now_ns;
 	uint32_t range; /* the current one or the next */
-	bool inside; /* the cut has its open slices, too */
+	bool inside; /* its open slices are also in the cut */
 
 	struct wlast *lasts;
 	uint32_t last_count;
@@ -160,6 +160,7 @@ struct wslice *window_new_slice(struct packet_window *window,
 void window_push(struct packet_window *window, struct wtrack *track,
 		 struct wsequence *sequence, uint64_t ns, uint64_t name_iid,
 		 struct wire fields);
+/* Ends the innermost slice. Returns false if no slice is open. */
 bool window_pop(struct packet_window *window, struct wtrack *track);
 /* Notes a value or a state of @track at @ns. Keeps it if it is the last one
  * before a range. A value right at the start of a range replaces it. */

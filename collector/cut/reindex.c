@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reindex - makes the trace.index of a recording again if it is missing, damaged
- * or ends early, and reports the outcome.
+ * reindex - makes the trace.index of a recording again if it is missing,
+ * damaged or ends early, and reports the outcome.
  */
 #include "collector/cut/reindex.h"
 

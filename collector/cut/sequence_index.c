@@ -92,6 +92,11 @@ void sequence_index_free(struct sequence_index **sequence)
 
 /* --- blocks -------------------------------------------------------------- */
 
+static uint32_t depth_of(const struct sequence_index *sequence)
+{
+	return (uint32_t)(sequence->top - sequence->stack);
+}
+
 /* @sequence must have a build, because without it there is no stack. */
 static struct index_now now_of(const struct sequence_index *sequence,
 			       uint64_t trace_bytes, bool last)
@@ -103,7 +108,7 @@ static struct index_now now_of(const struct sequence_index *sequence,
 		.overflowed = sequence->cct.overflowed,
 		.stack = sequence->stack,
 		.stack_end = sequence->stack + sequence->capacity,
-		.written = (uint32_t)(sequence->top - sequence->stack),
+		.written = depth_of(sequence),
 		.mid_call = sequence->given_up,
 		.last = last,
 	};
@@ -154,7 +159,7 @@ size_t sequence_index_break(struct sequence_index *sequence, const void **items)
 
 static bool grow_stack(struct sequence_index *sequence)
 {
-	size_t depth = (size_t)(sequence->top - sequence->stack);
+	uint32_t depth = depth_of(sequence);
 
 	if (unlikely(depth == SLICES_MAX))
 		return false;
@@ -165,12 +170,6 @@ static bool grow_stack(struct sequence_index *sequence)
 		return false;
 	sequence->top = sequence->stack + depth;
 	return true;
-}
-
-static void name_function(struct cct_node *node, uint32_t iid)
-{
-	node->function->begin.name_iid = iid;
-	node->stamp |= CCT_PLAIN;
 }
 
 static void begin_slice(struct sequence_index *sequence, uint64_t ns,
@@ -184,8 +183,10 @@ static void begin_slice(struct sequence_index *sequence, uint64_t ns,
 		return;
 	}
 	node = cct_child(&sequence->cct, sequence->top->node, iid);
-	if (unlikely(!(node->stamp & CCT_PLAIN)))
-		name_function(node, (uint32_t)iid);
+	if (unlikely(!(node->stamp & CCT_PLAIN))) {
+		node->function->begin.name_iid = (uint32_t)iid;
+		node->stamp |= CCT_PLAIN;
+	}
 	/* No room: the call counts below "overflow", not in its place. */
 	if (unlikely(sequence->cct.overflowed)) {
 		give_up(sequence);
@@ -197,16 +198,11 @@ static void begin_slice(struct sequence_index *sequence, uint64_t ns,
 	sequence->spans++;
 }
 
-static uint64_t depth_of(const struct sequence_index *sequence)
-{
-	return (uint64_t)(sequence->top - sequence->stack);
-}
-
 static struct index_slice_end slice_end(const struct sequence_index *sequence,
 					uint64_t begin_ns)
 {
 	return (struct index_slice_end){
-		.depth = (uint32_t)(sequence->top - sequence->stack),
+		.depth = depth_of(sequence),
 		.begin_ns = begin_ns,
 		.end_ns = sequence->ns,
 	};

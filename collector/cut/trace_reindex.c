@@ -33,7 +33,6 @@
 #define SEQUENCE_BYTES 1024
 #define TREES_BYTES (UINT64_C(512) << 20)
 #define NO_BUNDLE UINT64_MAX
-#define FLAG_CLEARED 1 /* SEQ_INCREMENTAL_STATE_CLEARED */
 
 struct reindex {
 	struct trace_packets *packets;
@@ -191,7 +190,8 @@ static int add_sequence(struct reindex *reindex, const struct start *start)
 
 static int look_at_start(struct reindex *reindex, const struct start *start)
 {
-	if (!(start->flags & FLAG_CLEARED) && !start->snapshot && !start->track)
+	if (!(start->flags & SEQUENCE_CLEARED) && !start->snapshot &&
+	    !start->track)
 		return 0;
 	/* The sequence is known, and its names would change their meaning. */
 	if (find_sequence(reindex, start->id))

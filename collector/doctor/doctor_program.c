@@ -113,8 +113,7 @@ static void print_program(const struct findings *findings, FILE *out)
 		size_format_bytes(findings->plan->text_bytes, bytes));
 	if (!findings->plan->is_moved) {
 		fputs("\n  It was built with hooks (perfrec cc): perfrec "
-		      "record "
-		      "needs no --patch.\n",
+		      "record needs no --patch.\n",
 		      out);
 		return;
 	}
@@ -164,7 +163,6 @@ static int print_program_json(const struct findings *findings, FILE *out)
 {
 	const struct code_plan *plan = findings->plan;
 	json_t *root = json_object(), *refused = json_array();
-	int err;
 
 	json_text_watch();
 	json_object_set_new(root, "version", json_number(1));
@@ -180,10 +178,11 @@ static int print_program_json(const struct findings *findings, FILE *out)
 				refused,
 				verdict_json(findings, &findings->verdict[i]));
 	json_object_set_new(root, "refused", refused);
-	err = json_text_lacked() ? -ENOMEM
-				 : json_text_write(root, JSON_INDENT(1), out);
+	if (!json_text_lacked())
+		return json_text_print(root, out);
 	json_decref(root);
-	return err;
+	log_err("out of memory");
+	return -ENOMEM;
 }
 
 /* --- reading -------------------------------------------------------------- */

@@ -10,8 +10,9 @@
 #include <stdio.h>
 
 /* Prints to @out what is known about the file @path, as JSON if @json. Reads the
- * whole code: a second or two for 100,000 functions. Returns 0, or -errno after
- * one line in the log. One thread. */
+ * whole code: a second or two for 100,000 functions. Returns 0, -EIO if @out
+ * cannot be written, or another -errno after one line in the log. One thread.
+ */
 int doctor_look_at_program(const char *path, bool json, FILE *out);
 
 #endif

@@ -422,20 +422,6 @@ void lanes_put_end(struct async_lanes *lanes, struct shared_track *track,
 
 /* --- counters ------------------------------------------------------------ */
 
-static uint64_t add_track_step(const struct site *site, uint64_t sum,
-			       uint64_t step)
-{
-	double a, b;
-
-	if (!(site->flags & SITE_DOUBLE))
-		return sum + step;
-	memcpy(&a, &sum, sizeof(a));
-	memcpy(&b, &step, sizeof(b));
-	a += b;
-	memcpy(&sum, &a, sizeof(sum));
-	return sum;
-}
-
 static void fire_counter(struct async_lanes *lanes, struct shared_track *track,
 			 const struct site *site, uint64_t ns)
 {
@@ -460,7 +446,7 @@ bool lanes_step(struct async_lanes *lanes, uint64_t uuid,
 	if (!track)
 		return false;
 	start_sequence(lanes);
-	track->sum = add_track_step(site, track->sum, step);
+	track->sum = site_counter_add(site, track->sum, step);
 	fire_counter(lanes, track, site, ns);
 	bytes_clear(fields);
 	bytes_field(fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);

@@ -327,9 +327,13 @@ void async_slices_feed(struct async_feed *feed, uint64_t clock,
 {
 	struct budget *budget = feed->slices->budget;
 	size_t bytes = event_bytes(event);
-	struct async_event *copy =
-		budget_take(budget, bytes) ? malloc(sizeof(*copy)) : NULL;
+	struct async_event *copy = NULL;
 
+	if (budget_take(budget, bytes)) {
+		copy = malloc(sizeof(*copy));
+		if (!copy)
+			budget_give(budget, bytes);
+	}
 	if (copy) {
 		*copy = *event;
 		copy->thread = &feed->thread;
@@ -433,7 +437,6 @@ void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
 	}
 	/* relaxed: feeders are done */
 	slices->counts.withheld += atom_load_rlx(&slices->withheld);
-	slices->counts.early = order_early(slices->order);
 }
 
 struct async_counts async_slices_counts(struct async_slices *slices)

@@ -30,7 +30,6 @@ struct async_counts {
 	uint64_t unended; /* ended with the process */
 	uint64_t withheld; /* without memory */
 	uint64_t written; /* packets */
-	uint64_t early; /* times that order.h ran out of memory */
 	struct note_counts notes;
 };
 

@@ -20,7 +20,6 @@
  * label anyway. But the recording does not wait for the end of a process
  * outside it.
  */
-#include "collector/drain/process_crash.h"
 #include "collector/drain/process_meet.h"
 
 #include <errno.h>
@@ -36,6 +35,7 @@
 #include "collector/base/proc.h"
 #include "collector/base/random.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/process_crash.h"
 #include "collector/drain/process_describe.h"
 #include "collector/drain/process_reap.h"
 #include "collector/drain/process_who.h"
@@ -51,7 +51,6 @@
 #include "collector/record/watches.h"
 #include "collector/samples/samples.h"
 #include "collector/states/states.h"
-#include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

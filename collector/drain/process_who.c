@@ -24,6 +24,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/base/proc.h"
 #include "collector/drain/process_context.h"
 #include "collector/drain/process_describe.h"
@@ -95,7 +96,7 @@ static void set_program(const struct process_who *who, bool is_there,
 		if ((size_t)length > strlen(deleted) &&
 		    !strcmp(target + length - strlen(deleted), deleted))
 			target[(size_t)length - strlen(deleted)] = '\0';
-		name = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
+		name = path_name(target);
 	}
 	set_text(out, false, WHO_SERVICE, name);
 	set_text(out, false, WHO_EXECUTABLE, name);
@@ -191,8 +192,7 @@ static bool set_process(const struct process_who *who, struct who *out)
 
 /* Reads and reports all attributes of @who. @payload is its context, or empty.
  */
-static void ask_reader_for_who(struct process_who *who,
-			       const struct bytes *payload)
+static void report_who(struct process_who *who, const struct bytes *payload)
 {
 	struct who *out;
 
@@ -234,7 +234,7 @@ static void look_at_process(struct process_who *who)
 	if (err || !is_same_process(who))
 		bytes_clear(&payload);
 	if (payload.count || !who->known)
-		ask_reader_for_who(who, &payload);
+		report_who(who, &payload);
 	bytes_release(&payload);
 }
 

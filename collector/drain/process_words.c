@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "collector/base/hex.h"
 #include "collector/record/attributes.h"
 #include "shared/compiler.h"
 
@@ -23,14 +24,6 @@ static char *variable(char *text, size_t count, const char *name)
 	return NULL;
 }
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Trims blanks at both ends of the text from *@text to *@end, and decodes %XX
  * in place. Returns false if a % is not followed by two hex digits. */
 static bool decode(char **text, char **end)
@@ -48,8 +41,8 @@ static bool decode(char **text, char **end)
 			continue;
 		if (*end - in < 3)
 			return false;
-		high = digit(in[1]);
-		low = digit(in[2]);
+		high = hex_value((char)tolower((unsigned char)in[1]));
+		low = hex_value((char)tolower((unsigned char)in[2]));
 		if (high < 0 || low < 0)
 			return false;
 		*out = (char)(high << 4 | low);

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/pool.h"
-#include "shared/hash.h"
 #include "collector/base/budget.h"
 #include "collector/base/bytes.h"
+#include "collector/base/pool.h"
 #include "collector/names/sites.h"
 #include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
+#include "shared/hash.h"
 
 /* The messages of a category, of the name of an event and of the name of an
  * argument have the same fields. */

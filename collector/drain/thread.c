@@ -6,7 +6,6 @@
  * tree of the thread, resolves the names of its functions and frees it. By then
  * no worker uses the thread any more.
  */
-#include "collector/drain/filter_names.h"
 #include "collector/drain/thread.h"
 
 #include <errno.h>
@@ -15,10 +14,9 @@
 #include <string.h>
 
 #include "collector/base/clock.h"
-#include "collector/base/lock.h"
-#include "collector/base/log.h"
 #include "collector/base/random.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/filter_names.h"
 #include "collector/drain/process_durations.h"
 #include "collector/drain/thread_durations.h"
 #include "collector/drain/thread_figures.h"
@@ -843,7 +841,6 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 			       ending->exec_flow, false);
 	fibers_flush(&old->fibers);
 	tell_progress(old);
-	/* relaxed: as in tell_progress() */
 	arena_add_live_threads(old->setup->arena, -1);
 	counts = fibers_counts(&old->fibers);
 	old->entry.spans = counts.spans;

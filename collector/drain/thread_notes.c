@@ -32,7 +32,6 @@
 #include "collector/drain/note.h"
 #include "collector/drain/seq_names.h"
 #include "collector/drain/traceparent.h"
-#include "collector/names/modules.h"
 #include "collector/names/sites.h"
 #include "collector/names/symbol_name.h"
 #include "collector/record/arena.h"
@@ -365,7 +364,6 @@ static void take_counter_value(const struct event *event)
 	uint64_t bits = event->cells[1].word, ns;
 	struct async_event async = { .type = ASYNC_STEP, .step = bits };
 	struct counter *counter;
-	double sum, step;
 	bool has_at;
 
 	if (site->kind != SITE_COUNTER || !(counter = note_counter_of(event))) {
@@ -387,15 +385,9 @@ static void take_counter_value(const struct event *event)
 		feed_async(event, &async);
 		return;
 	}
-	if ((site->flags & SITE_INCREMENTAL) && (site->flags & SITE_DOUBLE)) {
-		memcpy(&sum, &counter->sum, sizeof(sum));
-		memcpy(&step, &bits, sizeof(step));
-		sum += step;
-		memcpy(&counter->sum, &sum, sizeof(sum));
-		bits = counter->sum;
-	} else if (site->flags & SITE_INCREMENTAL) {
-		bits = counter->sum += bits;
-	}
+	if (site->flags & SITE_INCREMENTAL)
+		bits = counter->sum =
+			site_counter_add(site, counter->sum, bits);
 	fire_note_counter(event, counter, bits);
 	if (site->flags & SITE_DOUBLE)
 		bytes_fixed64(&notes->fields,
@@ -661,7 +653,7 @@ static void take_note_request(struct thread_notes *notes, struct replay *replay,
 	if (!memcmp(&ids, &notes->thread->request, sizeof(ids)))
 		return;
 	notes->thread->request = ids;
-	/* In a pause, too: what is recorded after it is of this request. */
+	/* Also in a pause: the records after it belong to this request. */
 	write_trace_ids(notes, replay,
 			replay_ns(replay, cells[0].clock,
 				  notes->thread->fibers.now_ns));

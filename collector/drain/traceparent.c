@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/drain/traceparent.h"
 
-#include <string.h>
+#include "collector/base/hex.h"
 
 /* "00-", 32 digits, "-", 16 digits, "-01". */
 #define TRACE_AT 3
@@ -9,18 +9,11 @@
 #define FLAGS_AT 53
 #define BYTES 55
 
-static int digit_of_hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool parse_traceparent_hex(const char *text, uint8_t *out, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		int high = digit_of_hex(text[2 * i]),
-		    low = digit_of_hex(text[2 * i + 1]);
+		int high = hex_value(text[2 * i]),
+		    low = hex_value(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;

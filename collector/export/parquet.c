@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "collector/base/bytes.h"
-#include "collector/base/grow.h"
 #include "collector/base/utf8.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"

@@ -17,9 +17,11 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
+#include "collector/base/path.h"
 #include "collector/base/search.h"
 #include "collector/export/dump.h"
 #include "collector/export/parquet.h"
+#include "collector/read/request_choice.h"
 #include "shared/compiler.h"
 
 #define INT(name)                        \
@@ -145,7 +147,7 @@ const char *tables_file_name(enum tables_file table)
 
 /* Ids of a request; "": none. */
 struct ids {
-	char trace[33], span[17];
+	char trace[REQUEST_ID_DIGITS + 1], span[17];
 };
 
 struct open_call {
@@ -620,7 +622,7 @@ static int write_trace(struct writer *writer)
 static int write_recording(struct writer *writer)
 {
 	const struct summary *summary = writer->source->summary;
-	const char *program = summary->command[0], *slash;
+	const char *program = summary->command[0];
 	struct row row = begin_row(writer, TABLE_RECORDINGS);
 	bool exited = summary->exited;
 
@@ -631,9 +633,8 @@ static int write_recording(struct writer *writer)
 		bytes_put(&writer->stack, summary->command[i],
 			  strlen(summary->command[i]));
 	}
-	slash = program ? strrchr(program, '/') : NULL;
 	put_text_if(&row, summary->started);
-	put_text_if(&row, slash ? slash + 1 : program);
+	put_text_if(&row, program ? path_name(program) : NULL);
 	put_text_if(&row, end_stack(writer));
 	put_text(&row, summary->version);
 	put_int(&row, summary->wall_ns);

@@ -50,7 +50,6 @@ static const struct kind {
 struct windows {
 	uint64_t number; /* of the recording: no other has it */
 	uint64_t begin_ns; /* of the next window, UNIX time */
-	uint64_t failed; /* in a row */
 	struct stack_profile *profile[SOURCES]; /* NULL: it has none */
 };
 

@@ -68,7 +68,6 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/lock.h"
-#include "shared/atomic.h"
 #include "shared/compiler.h"
 
 #define FREED_BITS 12

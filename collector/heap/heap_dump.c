@@ -16,7 +16,6 @@
 
 #include "collector/base/clock.h"
 #include "collector/heap/process_heap.h"
-#include "collector/options/collect_options.h"
 #include "collector/record/recording.h"
 #include "collector/samples/trace_stacks.h"
 #include "collector/trace/packet.h"

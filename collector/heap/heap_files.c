@@ -14,8 +14,6 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
-#include "collector/base/log.h"
-#include "collector/base/size.h"
 #include "collector/heap/heap_dump.h"
 #include "collector/heap/process_heap.h"
 #include "collector/names/modules.h"

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/names/elf_read.h"
 #include "collector/names/mapped_file.h"
 #include "collector/names/nowait.h"
@@ -165,7 +166,6 @@ static int try_debug_link(struct finder *finder)
 static int try_alt_link(struct finder *finder, const char *path,
 			const char *name)
 {
-	const char *base = strrchr(name, '/');
 	int fd = try_build_id(finder);
 
 	if (fd >= 0)
@@ -176,8 +176,7 @@ static int try_alt_link(struct finder *finder, const char *path,
 		fd = try_path(finder, "%.*s/%s", folder_length(path), path,
 			      name);
 	if (fd < 0)
-		fd = try_path(finder, DEBUG_FOLDER "/.dwz/%s",
-			      base ? base + 1 : name);
+		fd = try_path(finder, DEBUG_FOLDER "/.dwz/%s", path_name(name));
 	return fd;
 }
 

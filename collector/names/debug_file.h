@@ -15,8 +15,8 @@
 #include "collector/names/symbolize.h"
 
 struct debug_search {
-	struct readers *readers; /* processes that read files, for ... */
-	uid_t uid; /* ... the owner of the program */
+	struct readers *readers; /* read files for uid */
+	uid_t uid; /* owner of the program */
 	int fd;
 	const char *path; /* in its process's root */
 	int root_fd; /* that root; -1: our own root */

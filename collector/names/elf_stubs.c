@@ -21,7 +21,6 @@
 
 #include "collector/base/grow.h"
 #include "collector/names/elf_functions.h"
-#include "shared/compiler.h"
 
 /* Limits for hostile files. */
 #define SLOTS_MAX (1u << 20)

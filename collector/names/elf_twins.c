@@ -16,7 +16,6 @@
 #include "collector/base/path.h"
 #include "collector/names/elf_functions.h"
 #include "collector/names/line_starts.h"
-#include "shared/compiler.h"
 #include "shared/hash.h"
 
 /* Limits for hostile files. */

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/spawn_attributes.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -99,18 +100,10 @@ static int spawn_with(char *const *argv, char *const *env, const int *fds,
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
-	sigset_t none, all;
 	int err;
 
-	sigemptyset(&none);
-	sigfillset(&all);
 	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-						      POSIX_SPAWN_SETSIGDEF |
-						      POSIX_SPAWN_SETPGROUP);
+	spawn_attributes_init(&attributes);
 	for (int i = 0; i < count; i++)
 		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
 	posix_spawn_file_actions_addclosefrom_np(&actions, count);

@@ -9,7 +9,6 @@
  */
 #include "collector/names/jit_files.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -24,7 +24,7 @@ struct life {
 
 struct place {
 	uint64_t start, end;
-	uint64_t bias; /* added to virtual addresses, if ... */
+	uint64_t bias; /* added to virtual addresses, if has_bias */
 	bool has_bias;
 	uint64_t map_offset; /* else: file offset of start */
 	ino_t inode; /* 0: no file, or unknown */

@@ -90,6 +90,7 @@ bool maps_parse(char *line, struct maps_line *out)
 	    !take_maps_number(&at, 16, ' ', &out->end) ||
 	    out->end <= out->start || strnlen(at, 5) < 5 || at[4] != ' ')
 		return false;
+	out->is_writable = at[1] == 'w';
 	out->is_executable = at[2] == 'x';
 	out->is_shared = at[3] == 's';
 	at += 5;

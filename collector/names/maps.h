@@ -20,6 +20,7 @@ struct maps_line {
 	uint64_t offset;
 	dev_t device;
 	ino_t inode; /* 0: no file */
+	bool is_writable;
 	bool is_executable;
 	bool is_shared; /* writes reach the file or other users */
 	char *path; /* in the parsed line; "" */

@@ -42,8 +42,8 @@ struct window {
 };
 
 struct image {
-	struct readers *readers; /* processes that read, for ... */
-	uid_t uid; /* ... this user */
+	struct readers *readers; /* read the memory as uid */
+	uid_t uid;
 	struct window *window;
 	int mem;
 	int to;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <lzma.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

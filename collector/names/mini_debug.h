@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Returns a memfd with the unpacked @bytes at @offset of @fd. Or -errno:
+/* Returns a memfd with the unpacked @bytes at @offset of @fd; or -errno:
  * -EBADMSG (no xz, or damaged), -EFBIG or -ENOMEM. */
 int mini_debug_open(int fd, uint64_t offset, uint64_t bytes);
 

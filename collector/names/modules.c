@@ -977,7 +977,6 @@ static uint64_t bias_of_place(const struct place *place)
 static void resolve_in_place(struct modules *modules, const struct place *place,
 			     uint64_t address, struct symbol *out)
 {
-	const char *slash = strrchr(place->path, '/');
 	const char *error;
 	uint64_t start;
 
@@ -1003,8 +1002,8 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 		return;
 	/* Functions of foreign files have no bounds: all share a name. */
 	if (place->file && symbol_file_is_foreign(place->file)) {
-		out->name = symbol_cache_string(
-			modules->cache, slash ? slash + 1 : out->module);
+		out->name = symbol_cache_string(modules->cache,
+						path_name(out->module));
 		if (out->name)
 			return;
 	}
@@ -1012,8 +1011,8 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 	if (!place->file ||
 	    !symbol_file_bounds(place->file, out->offset, &start))
 		start = out->offset;
-	out->name = name_by_number(modules, "%s+0x%llx",
-				   slash ? slash + 1 : out->module, start);
+	out->name = name_by_number(modules, "%s+0x%llx", path_name(out->module),
+				   start);
 }
 
 static void resolve_site(struct modules *modules, uint32_t id,

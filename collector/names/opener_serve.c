@@ -10,7 +10,6 @@
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>

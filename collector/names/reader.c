@@ -3,13 +3,12 @@
  * reader - the collector's side of reader_wire.h.
  *
  * A call takes an idle process of its user or starts one, in less than a
- * millisecond. A process that answers wrong or late is killed. If an idle
- * process turns out dead, another one is asked: earlier calls may have used up
- * its CPU time.
+ * millisecond. A process that answers wrong or late is killed. An idle process
+ * may have died, because earlier calls used up its CPU time. The call then asks
+ * another one.
  */
 #include "collector/names/reader.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -323,7 +322,7 @@ static void close_files(struct files *files)
 			close(files->fds[i]);
 }
 
-/* Opens local files. The caller closes @out if this returns 0. Or -errno. */
+/* Opens local files. Returns 0, and the caller closes @out; or -errno. */
 static int open_reader_files(const struct question *question, struct files *out)
 {
 	*out = (struct files){ .are_far = false };
@@ -465,7 +464,7 @@ static int ask_reader(struct readers *readers, struct reader *reader,
 	return was_idle && err == -EPIPE ? -EAGAIN : err;
 }
 
-/* The caller frees the parts if this returns 0. Or -errno. */
+/* Returns 0, and the caller frees the parts; or -errno. */
 static int ask_one_reader(struct readers *readers, struct question *question)
 {
 	const char *before = pulse_step("waits for perfrec-reader");

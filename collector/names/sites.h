@@ -67,4 +67,19 @@ static inline double site_counter_value(const struct site *site, uint64_t bits)
 	return value * (double)site->multiplier;
 }
 
+/* Returns @sum plus @step; all are the bits of a double or int64_t. */
+static inline uint64_t site_counter_add(const struct site *site, uint64_t sum,
+					uint64_t step)
+{
+	double a, b;
+
+	if (!(site->flags & SITE_DOUBLE))
+		return sum + step;
+	memcpy(&a, &sum, sizeof(a));
+	memcpy(&b, &step, sizeof(b));
+	a += b;
+	memcpy(&sum, &a, sizeof(sum));
+	return sum;
+}
+
 #endif

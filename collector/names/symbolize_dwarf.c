@@ -189,7 +189,9 @@ static void find_unit_functions(struct unit *unit, Dwarf_Die *parent,
 
 static void read_unit(Elf *elf, struct unit *unit)
 {
+	Dwarf_Attribute attribute;
 	Dwarf_Die split = { 0 };
+	Dwarf_Word offset;
 	uint8_t type = 0;
 
 	unit->was_read = true;
@@ -200,9 +202,6 @@ static void read_unit(Elf *elf, struct unit *unit)
 		unit->die = split;
 	find_unit_functions(unit, &unit->die, 0, 0);
 	spans_sort(&unit->functions);
-	Dwarf_Attribute attribute;
-	Dwarf_Word offset;
-
 	if (dwarf_attr(&unit->top, DW_AT_stmt_list, &attribute) &&
 	    !dwarf_formudata(&attribute, &offset))
 		line_starts_read(elf, offset, &unit->starts);
@@ -351,7 +350,7 @@ static const char *function_name(struct dwarf_lines *lines, struct unit *unit,
 	return name ? name : "";
 }
 
-static const char *home_folder_of(Dwarf_Die *die)
+static const char *declaring_file_of(Dwarf_Die *die)
 {
 	const char *file = is_external(die) ? NULL : dwarf_decl_file(die);
 
@@ -418,14 +417,13 @@ static size_t find_frames(struct dwarf_lines *lines, struct unit *unit,
 
 		out[i] = (struct dwarf_frame){
 			.function = function_name(lines, unit, die),
-			.home = home_folder_of(die),
+			.home = declaring_file_of(die),
 			.folder = "",
 			.file = "",
 			.start_line = number_of_attribute(die, DW_AT_decl_line),
 		};
 		if (i) {
-			/* The line of a frame is where it calls the inlined
-			 * @callee. */
+			/* The frame calls die + 1, which is inlined there. */
 			set_numbered_file(
 				&out[i], &unit->die,
 				number_of_attribute(die + 1, DW_AT_call_file),

@@ -26,6 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/base/path.h"
 #include "collector/names/elf_functions.h"
 #include "collector/names/lower_limit.h"
 #include "collector/names/symbolize_dwarf.h"
@@ -88,11 +89,10 @@ static int fail_because(const char *why)
 static void put_symbolized_frame(const struct dwarf_frame *frame)
 {
 	const char *slash = frame->folder[0] ? "/" : "";
-	const char *home = strrchr(frame->home, '/');
+	const char *home = path_name(frame->home);
 	char function[SYMBOLIZE_TEXT_MAX + 1], file[SYMBOLIZE_TEXT_MAX + 1];
 	size_t function_bytes, file_bytes;
 
-	home = home ? home + 1 : frame->home;
 	snprintf(function, sizeof(function), *home ? "%s%c%s" : "%s",
 		 frame->function, ELF_FILE_MARK, home);
 	function_bytes = strlen(function);

@@ -16,8 +16,6 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "shared/compiler.h"
-
 #define PROGRAM_BYTES_MAX 65536u
 #define EXPRESSION_BYTES_MAX 256u
 #define EXPRESSION_DEPTH_MAX 32

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/path.h"
 #include "collector/base/size.h"
 #include "collector/options/opts.h"
 #include "collector/options/trigger.h"
@@ -377,11 +378,10 @@ bool collect_options_patch(const struct collect_options *options,
 		"libc.so*",	      "libc-2*", "libpthread*",
 		"libperfrec_preload*"
 	};
-	const char *name = strrchr(path, '/');
+	const char *name = path_name(path);
 	const char *at = options->patch;
 	char glob[NAME_MAX + 1];
 
-	name = name ? name + 1 : path;
 	if (!at)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(never); i++)

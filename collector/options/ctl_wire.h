@@ -77,9 +77,10 @@ struct ctl_function {
 	uint64_t on_cpu_self_ns, runnable_self_ns, blocked_self_ns;
 };
 
-static inline void ctl_set_ns(json_t *json, const char *key, uint64_t ns)
+static inline void ctl_set_number(json_t *json, const char *key,
+				  uint64_t number)
 {
-	json_object_set_new(json, key, json_integer((json_int_t)ns));
+	json_object_set_new(json, key, json_number(number));
 }
 
 /* Returns a new object for the caller to free. */
@@ -90,14 +91,13 @@ static inline json_t *ctl_function_json(const struct ctl_function *function)
 	json_object_set_new(json, "name", json_text(function->name));
 	json_object_set_new(json, "module", json_text(function->module));
 	json_object_set_new(json, "state", json_text(function->state));
-	json_object_set_new(json, "calls",
-			    json_integer((json_int_t)function->calls));
-	ctl_set_ns(json, "self_ns", function->self_ns);
+	ctl_set_number(json, "calls", function->calls);
+	ctl_set_number(json, "self_ns", function->self_ns);
 	if (!function->sched)
 		return json;
-	ctl_set_ns(json, "on_cpu_self_ns", function->on_cpu_self_ns);
-	ctl_set_ns(json, "runnable_self_ns", function->runnable_self_ns);
-	ctl_set_ns(json, "blocked_self_ns", function->blocked_self_ns);
+	ctl_set_number(json, "on_cpu_self_ns", function->on_cpu_self_ns);
+	ctl_set_number(json, "runnable_self_ns", function->runnable_self_ns);
+	ctl_set_number(json, "blocked_self_ns", function->blocked_self_ns);
 	return json;
 }
 

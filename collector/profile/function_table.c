@@ -12,22 +12,22 @@
 #include "collector/profile/true_time.h"
 #include "shared/compiler.h"
 
-static uint64_t hash_table_function(const void *item)
+static uint64_t hash_function_total(const void *item)
 {
 	const struct function_total *one = item;
 
 	return hash_text(hash_text(HASH_START, one->name) * 31, one->module);
 }
 
-static bool is_same_table_function(const void *a, const void *b)
+static bool is_same_function_total(const void *a, const void *b)
 {
 	const struct function_total *x = a, *y = b;
 
 	return !strcmp(x->name, y->name) && !strcmp(x->module, y->module);
 }
 
-static const struct pool_key function_key = { hash_table_function,
-					      is_same_table_function };
+static const struct pool_key function_key = { hash_function_total,
+					      is_same_function_total };
 
 static struct function_total *total_at(const struct function_table *table,
 				       uint32_t number)

@@ -2,9 +2,9 @@
  *
  * locations - the locations in the stacks of a profile: addresses in modules,
  * and names such as "[kernel]". Processes with the same file share its
- * locations. Part of profile_tree. These functions read files: only the jobs
- * thread calls them, one call at a time. Functions that take const locations also
- * keep the source lines that they find.
+ * locations. Part of profile_tree. These functions read files: the jobs thread or
+ * another thread that may wait calls them, one at a time. Functions that take
+ * const locations also keep the source lines that they find.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_LOCATIONS_H
 #define PERFREC_COLLECTOR_PROFILE_LOCATIONS_H

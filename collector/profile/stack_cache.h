@@ -18,7 +18,7 @@ struct budget;
 struct stack_cache {
 	struct pool nodes;
 	uint64_t edition;
-	uint64_t hits, misses;
+	uint64_t hits;
 };
 
 /* Initializes an empty @cache. Its memory counts in @budget, which must outlive

@@ -32,7 +32,7 @@
 /* Pointers to pages, of all files together. */
 #define PAGE_NUMBERS_MAX (16u << 20)
 #define MADE_MAX (1u << 18) /* entries of a table that is made */
-/* Memory for the known_fdes of all files together. */
+/* Memory for the known_fdes and made tables of all files together. */
 #define FDES_MAX_BYTES (16u << 20)
 
 struct page { /* bytes of a file, from a multiple of PAGE_BYTES on */
@@ -71,7 +71,7 @@ struct unwind_files {
 	size_t count, pages;
 	uint64_t page_numbers; /* pointers to pages, of all files */
 	uint64_t edition;
-	struct budget budget; /* for the fdes of all files */
+	struct budget budget; /* FDES_MAX_BYTES */
 };
 
 /* --- reading ------------------------------------------------------------- */
@@ -272,12 +272,6 @@ int unwind_files_new(struct unwind_files **out)
 /* Frees all files with their pages, and starts a new edition. */
 static void forget_all_files(struct unwind_files *files)
 {
-	for (struct unwind_file *file = files->list; file; file = file->next)
-		for (uint64_t i = 0; i < file->page_count; i++) {
-			free(file->pages[i]);
-			file->pages[i] = NULL;
-		}
-	files->pages = 0;
 	while (files->list) {
 		struct unwind_file *file = files->list;
 
@@ -285,14 +279,14 @@ static void forget_all_files(struct unwind_files *files)
 		for (uint64_t i = 0; i < file->page_count; i++)
 			free(file->pages[i]);
 		free(file->pages);
-		budget_give(&file->files->budget,
+		budget_give(&files->budget,
 			    file->made_room * sizeof(*file->made));
 		free(file->made);
 		pool_release(&file->fdes);
 		symbol_file_put(&file->symbols);
 		free(file);
 	}
-	files->count = 0;
+	files->count = files->pages = 0;
 	files->page_numbers = 0;
 	files->edition++;
 }

@@ -196,12 +196,6 @@ static void take_sample(struct calls *calls, const struct trace_event *event)
 
 /* --- calls that were not recorded --- */
 
-static bool is_named(const struct trace_argument *argument, const char *name)
-{
-	return argument->name_bytes == strlen(name) &&
-	       !memcmp(argument->name, name, argument->name_bytes);
-}
-
 /* Instants of a thread report the number of missing calls. */
 static void take_instant(struct calls *calls, const struct trace_event *event)
 {
@@ -219,7 +213,7 @@ static void take_instant(struct calls *calls, const struct trace_event *event)
 	     argument.kind != TRACE_ARGUMENT_UINT))
 		return;
 	for (int kind = 0; kind < TIME_GAP_KINDS; kind++)
-		if (is_named(&argument, names[kind])) {
+		if (trace_argument_is(&argument, names[kind])) {
 			struct calls_thread *thread = &calls->threads[number];
 
 			thread->has_gap = true;

@@ -68,7 +68,7 @@ struct memory {
 	char *at; /* free space of the current block */
 	size_t room;
 	uint64_t left; /* bytes until the limit */
-	int err; /* of the first refusal: -EFBIG, the limit; or -ENOMEM */
+	int err; /* of the last refusal: -EFBIG, the limit; or -ENOMEM */
 };
 
 static char *add_block(struct memory *memory, size_t size)

@@ -18,7 +18,7 @@ struct own_request {
 };
 
 struct request_thread {
-	bool said; /* the last instant said the request */
+	bool wanted; /* its last instant set the wanted request */
 	struct own_request *own; /* the last is the innermost */
 	size_t count, room;
 };
@@ -53,8 +53,7 @@ static enum found find_id(const struct request_choice *choice,
 		return FOUND_NONE;
 	while (trace_argument_next(reader, &copy, &one)) {
 		if (one.kind != TRACE_ARGUMENT_TEXT ||
-		    one.name_bytes != strlen(KEY) ||
-		    memcmp(one.name, KEY, strlen(KEY)) ||
+		    !trace_argument_is(&one, KEY) ||
 		    one.text_bytes != REQUEST_ID_DIGITS || is_zero(one.text))
 			continue;
 		return memcmp(one.text, choice->wanted, REQUEST_ID_DIGITS)
@@ -104,9 +103,9 @@ static void take_instant(const struct request_choice *choice,
 	if (event->category || event->location)
 		return;
 	if (!strcmp(name, "request"))
-		thread->said = find_id(choice, reader, event) == FOUND_WANTED;
+		thread->wanted = find_id(choice, reader, event) == FOUND_WANTED;
 	else if (!strcmp(name, "no request"))
-		thread->said = false;
+		thread->wanted = false;
 }
 
 int request_choice_take(struct request_choice *choice,
@@ -146,5 +145,5 @@ bool request_choice_has(const struct request_choice *choice,
 		return false;
 	thread = &choice->threads[number];
 	return thread->count ? thread->own[thread->count - 1].wanted
-			     : thread->said;
+			     : thread->wanted;
 }

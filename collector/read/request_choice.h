@@ -9,16 +9,15 @@
 #define PERFREC_COLLECTOR_READ_REQUEST_CHOICE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "collector/read/trace_read.h"
 
 #define REQUEST_ID_DIGITS 32
 
-/* All zero but @wanted: begun. */
+/* The caller sets @wanted of a struct of zeros. */
 struct request_choice {
-	const char *wanted; /* the trace id; the caller's */
+	const char *wanted; /* the trace id; the caller owns it */
 	bool met; /* some thread worked on it */
 	/* Private. */
 	struct request_thread *threads; /* by number of a track */
@@ -26,12 +25,12 @@ struct request_choice {
 };
 
 void request_choice_release(struct request_choice *choice);
-/* Takes the next event of @reader, with a track that has calls. 0 or
+/* Follows the next event of @reader, whose track has calls. Returns 0 or
  * -ENOMEM. */
 int request_choice_take(struct request_choice *choice,
 			const struct trace_reader *reader,
 			const struct trace_event *event);
-/* Returns whether the thread of @track works on the request now. */
+/* Returns true if the thread of @track works on the request now. */
 bool request_choice_has(const struct request_choice *choice,
 			const struct trace_reader *reader,
 			const struct trace_track *track);

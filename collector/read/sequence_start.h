@@ -10,6 +10,9 @@
 #include "collector/base/protobuf.h"
 #include "collector/trace/fields.h"
 
+/* A flag of TracePacket.sequence_flags: SEQ_INCREMENTAL_STATE_CLEARED. */
+#define SEQUENCE_CLEARED 1u
+
 /* Returns the number of the packet's sequence, or 0. */
 static inline uint64_t packet_sequence_id(struct wire packet)
 {

@@ -74,8 +74,8 @@ struct summary {
  */
 int summary_read(const char *dir, struct summary **out);
 
-/* Logs one line: the folder @dir has a trace but no summary. Its recording still
- * @runs (folder_lock_test()), or its collector was killed. */
+/* Logs one line: the folder @dir has a trace but no summary. Its recording
+ * still @runs (folder_lock_test()), or its collector was killed. */
 void summary_log_unfinished(const char *dir, bool runs);
 
 /*

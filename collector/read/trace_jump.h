@@ -29,7 +29,7 @@ enum jump_skips {
 };
 
 /* Opens a reader of the trace at @path, as trace_reader_open() does, for events
- * from @from_ns to before @to_ns. @index is of this trace, and must outlive
+ * from @from_ns to before @to_ns. @index describes this trace, and must outlive
  * *@out. */
 int trace_reader_jump(const char *path, const struct trace_index *index,
 		      uint64_t from_ns, uint64_t to_ns, enum jump_skips skips,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_packets - reads the packets of a trace in the order of the file, those in
- * bundles (compressed_packets) as well. The file may be hostile and of any size:
- * it is read piece by piece, and memory is bounded. One thread at a time.
+ * trace_packets - reads the packets of a trace in the order of the file, and
+ * unpacks bundles (compressed_packets). The file may be hostile and of any
+ * size: it is read piece by piece, and memory is bounded. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_TRACE_PACKETS_H
 #define PERFREC_COLLECTOR_READ_TRACE_PACKETS_H
@@ -42,11 +42,11 @@ void trace_packets_set_progress(struct trace_packets *packets,
 				const struct read_progress *progress);
 
 /*
- * Reads the next packet, without its tag and length; never a bundle, but what is
- * in it. A packet that begins with the number of its sequence is taken for no
- * bundle. Returns 1, and *@out is valid until the next call; 0: the end, maybe
- * inside a packet (trace_packets_left()); -EBADMSG: the rest of the file is not
- * a trace; or another -errno of reading or of memory. A value below 1 is
+ * Reads the next packet, without its tag and length. Returns the packets inside
+ * a bundle instead of the bundle, unless it begins with the number of a
+ * sequence. Returns 1, and *@out is valid until the next call; 0: the end,
+ * maybe inside a packet (trace_packets_left()); -EBADMSG: the rest of the file
+ * is not a trace; or another -errno of reading or of memory. A value below 1 is
  * returned again by all later calls.
  */
 int trace_packets_next(struct trace_packets *packets,

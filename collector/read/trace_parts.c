@@ -191,12 +191,6 @@ static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
 	return err;
 }
 
-static bool has_sequence(const struct trace_parts *parts,
-			 const struct index_sequence *of)
-{
-	return !parts->has || parts->has(parts->has_context, of);
-}
-
 static int want(struct trace_parts *parts, struct wanted *wanted)
 {
 	const struct index_sequence *of = wanted->of;
@@ -206,9 +200,9 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 		return 0;
 	if (parts->wants)
 		return want_chunks(parts, wanted);
-	for (uint32_t i = 0;
-	     i < parts->range_count && !err && has_sequence(parts, of); i++)
-		err = want_range(wanted, &parts->ranges[i]);
+	if (!parts->has || parts->has(parts->has_context, of))
+		for (uint32_t i = 0; i < parts->range_count && !err; i++)
+			err = want_range(wanted, &parts->ranges[i]);
 	/* The first checkpoint may not be of an event. */
 	if (of->checkpoints[of->checkpoint_count - 1].ns >
 	    of->checkpoints[0].ns)

@@ -18,8 +18,6 @@
  * limit. */
 #define BUDGET_BYTES (UINT64_C(512) << 20)
 
-/* Clock ids of ClockSnapshot: CLOCK_BOOTTIME, and clocks of a sequence. */
-#define FLAG_CLEARED 1 /* SEQ_INCREMENTAL_STATE_CLEARED */
 #define MODE_KERNEL 1 /* Profiling.CpuMode */
 
 /* --- opening and closing --- */
@@ -488,15 +486,13 @@ static bool take_sample(struct trace_reader *reader,
 
 /* --- packets --- */
 
-/* Returns the sequence of a packet. Its number may be in any place of the
- * packet, but the other fields depend on it. */
 /* Processes a field that matters for the event of its packet. */
 static void take_state(struct trace_reader *reader, struct sequence *sequence,
 		       const struct wire_field *field)
 {
 	switch (field->tag) {
 	case TAG_TRACE_PACKET_SEQUENCE_FLAGS:
-		if (field->value & FLAG_CLEARED)
+		if (field->value & SEQUENCE_CLEARED)
 			interned_clear(reader, sequence);
 		break;
 	case TAG_TRACE_PACKET_CLOCK_SNAPSHOT:

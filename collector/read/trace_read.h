@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "collector/base/protobuf.h"
 #include "collector/read/trace_packets.h"
@@ -225,6 +226,13 @@ struct trace_argument {
  * at the end. */
 bool trace_argument_next(const struct trace_reader *reader,
 			 struct trace_event *event, struct trace_argument *out);
+static inline bool trace_argument_is(const struct trace_argument *argument,
+				     const char *name)
+{
+	return argument->name_bytes == strlen(name) &&
+	       !memcmp(argument->name, name, argument->name_bytes);
+}
+
 /* Reads the next flow of a copy of event.fields. Sets *@ends if the flow ends
  * here. Returns false at the end. */
 bool trace_flow_next(struct wire *fields, uint64_t *id, bool *ends);

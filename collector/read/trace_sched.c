@@ -434,7 +434,7 @@ struct trace_sched_sums trace_sched_of_stack(const struct trace_sched *sched,
 	uint32_t count = find_stretches(&sched->stacks, (int64_t)uuid, &at);
 
 	for (uint32_t i = find_stretch(at, count, from);
-	     i < count && at[i].from < to; i++) {
+	     from < to && i < count && at[i].from < to; i++) {
 		uint64_t begin = MAX(from, at[i].from), end = MIN(to, at[i].to);
 		struct trace_sched_sums away =
 			trace_sched_between(sched, tid, begin, end);

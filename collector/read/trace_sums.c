@@ -17,6 +17,7 @@
 #include "collector/base/grow.h"
 #include "collector/read/thread_choice.h"
 #include "collector/read/time_gaps.h"
+#include "collector/trace/index_items.h"
 #include "shared/compiler.h"
 
 /* About four million stacks. */
@@ -24,10 +25,6 @@
 /* Limit for durations, a part of the budget. */
 #define DURATIONS_BYTES (BUDGET_BYTES / 4)
 #define THREADS_MAX (1u << 20)
-
-/* The name of replay.c's slices of waits for room in a ring. They are not
- * spans, and not time of the running function. */
-#define WAIT_NAME "perfrec: waiting for collector"
 
 /* In trace_slice.user: the slice has no node of its own. */
 #define NO_NODE 1u
@@ -133,15 +130,15 @@ uint32_t trace_sums_root(struct trace_sums *sums, uint32_t thread)
 	return pool_intern(&sums->nodes, &item, &root) < 0 ? 0 : root;
 }
 
-/* Returns true if the slice is a wait, not a span. Texts are compared with its
- * name once. */
+/* Returns true if the slice is a wait for room in a ring: not a span, and not
+ * time of the running function. Texts are compared with its name once. */
 static bool is_wait(struct trace_sums *sums, const struct trace_event *event)
 {
 	if (likely(event->name < sums->wait_looked))
 		return event->name && event->name == sums->wait_name;
 	for (; sums->wait_looked <= event->name; sums->wait_looked++)
 		if (strcmp(trace_reader_text(sums->reader, sums->wait_looked),
-			   WAIT_NAME) == 0)
+			   INDEX_WAIT_NAME) == 0)
 			sums->wait_name = sums->wait_looked;
 	return event->name && event->name == sums->wait_name;
 }
@@ -247,12 +244,6 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 
 /* --- missing calls --- */
 
-static bool is_named(const struct trace_argument *argument, const char *name)
-{
-	return argument->name_bytes == strlen(name) &&
-	       !memcmp(argument->name, name, argument->name_bytes);
-}
-
 /* Instants of a thread report the number of missing calls. */
 static void take_instant(struct trace_sums *sums,
 			 const struct trace_event *event)
@@ -266,9 +257,9 @@ static void take_instant(struct trace_sums *sums,
 	    (argument.kind != TRACE_ARGUMENT_INT &&
 	     argument.kind != TRACE_ARGUMENT_UINT))
 		return;
-	if (is_named(&argument, TIME_GAP_LOST_NAME))
+	if (trace_argument_is(&argument, TIME_GAP_LOST_NAME))
 		sums->lost += argument.number;
-	else if (is_named(&argument, TIME_GAP_PAUSED_NAME))
+	else if (trace_argument_is(&argument, TIME_GAP_PAUSED_NAME))
 		sums->paused += argument.number;
 }
 

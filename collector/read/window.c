@@ -187,11 +187,6 @@ static struct window_slice *push_slice(struct window *window,
 	return slice;
 }
 
-static void forget_innermost(struct window_track *track)
-{
-	free(track->slices[--track->count].arguments);
-}
-
 static void give_end(struct window *window, struct window_track *track,
 		     bool after, struct window_event *out)
 {
@@ -251,7 +246,7 @@ static int take_before(struct window *window, struct window_track *track,
 	struct window_slice *slice;
 
 	if (event->kind == TRACE_END && track->count)
-		forget_innermost(track);
+		free(track->slices[--track->count].arguments);
 	if (event->kind != TRACE_BEGIN)
 		return 0;
 	slice = push_slice(window, track, event);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "collector/output/own_files.h"
-#include "shared/compiler.h"
 
 #define TRIES 100
 #define HIDDEN_BYTES (FLIGHT_NAME_BYTES + sizeof("..new"))
@@ -173,7 +172,7 @@ void flight_folder_discard(struct flight_folder *folder,
 	(void)own_files_remove_snapshot(folder->fd, hide_name(draft, name));
 }
 
-/* --- limits --- */
+/* --- limits -------------------------------------------------------------- */
 
 static void forget_oldest(struct flight_folder *folder)
 {
@@ -213,7 +212,7 @@ static uint64_t size_of(int dir_fd, const char *name)
 		       : (uint64_t)status.st_size;
 }
 
-/* --- keeping --- */
+/* --- keeping ------------------------------------------------------------- */
 
 static int sync_folder(int dir_fd)
 {

@@ -46,20 +46,14 @@ static bool fit_together(const struct flight_windows *windows,
 		ns == right->to_ns - right->from_ns);
 }
 
-static void list_event(struct flight_window *window,
-		       const struct flight_event *event)
-{
-	if (window->listed < FLIGHT_LISTED)
-		window->event[window->listed++] = *event;
-}
-
 static void join(struct flight_window *window, const struct flight_window *with)
 {
 	window->from_ns = MIN(window->from_ns, with->from_ns);
 	window->to_ns = MAX(window->to_ns, with->to_ns);
 	window->events += with->events;
-	for (uint32_t i = 0; i < with->listed; i++)
-		list_event(window, &with->event[i]);
+	for (uint32_t i = 0; i < with->listed && window->listed < FLIGHT_LISTED;
+	     i++)
+		window->event[window->listed++] = with->event[i];
 }
 
 static void take_out(struct flight_windows *windows, uint32_t at)

@@ -3,7 +3,6 @@
 
 #include "collector/cut/trace_cut.h"
 #include "collector/trace/flight_view.h"
-#include "collector/trace/index_items.h"
 #include "shared/compiler.h"
 
 /* Passes the next events that need no packets of their own. */

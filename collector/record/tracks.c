@@ -25,14 +25,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/lock.h"
 #include "collector/base/pool.h"
-#include "shared/hash.h"
-#include "collector/base/budget.h"
 #include "collector/names/sites.h"
 #include "collector/trace/out_track.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
+#include "shared/hash.h"
 
 #define DEPTH_MAX 32
 #define TEXT_BYTES 1024 /* of a name or description given at run time */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/json_text.h"
+#include "collector/base/path.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -57,9 +58,8 @@ static void put_build_id(json_t *object, struct modules *modules,
 static const char *command_name(const struct recording *recording)
 {
 	char *const *command = recording_setup(recording)->options->command;
-	const char *slash = command ? strrchr(command[0], '/') : NULL;
 
-	return slash ? slash + 1 : command ? command[0] : UNKNOWN;
+	return command ? path_name(command[0]) : UNKNOWN;
 }
 
 struct json_t *who_json(struct recording *recording)

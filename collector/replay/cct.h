@@ -11,7 +11,7 @@
  * exact, but their place in the tree is lost.
  *
  * A function is an address for a stretch of time. When its module is unloaded,
- * the function is retired, and later calls at this address are of another
+ * the function is retired, and later calls at this address belong to another
  * function.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_CCT_H
@@ -108,7 +108,7 @@ struct cct_node {
 struct cct {
 	struct cct_node *root;
 	struct cct_node *overflow; /* parent of nodes that found no room */
-	struct cct_function *functions;
+	struct cct_function *functions; /* the newest first */
 	struct cct_function *live;
 	uint32_t live_count;
 	uint32_t generation;
@@ -165,7 +165,7 @@ static inline struct own_counts cct_own_in_caller(const struct cct_node *node)
 }
 
 /* Retires the functions at @start to @end - 1. Their calls stay counted, and
- * open calls may go on. The next call at such an address is of a new function,
+ * open calls may go on. The next call at such an address makes a new function,
  * with cct->generation. Visits live_count functions. */
 void cct_retire(struct cct *cct, uint64_t start, uint64_t end);
 

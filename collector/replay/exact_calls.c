@@ -131,8 +131,8 @@ static void set_unknown_callers(struct cct *cct,
 	cct->generation = exact->generation;
 	cct_child(cct, above, address)->unrecorded = calls;
 	cct->generation = generation;
-	/* The next call there is of another function, unless this one is the
-	 * newest. */
+	/* The next call there belongs to another function, unless this one is
+	 * the newest. */
 	if (other || exact->generation != generation)
 		cct_retire(cct, address, address + 1);
 }

@@ -53,10 +53,7 @@
  * Input is hostile: the numbers of fibers and of points have limits, and so
  * does the work for a record.
  */
-#include "collector/replay/cct.h"
-#include "collector/replay/cct_kernel.h"
 #include "collector/replay/fibers.h"
-#include "collector/replay/replay_inner.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -64,6 +61,9 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_kernel.h"
+#include "collector/replay/replay_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

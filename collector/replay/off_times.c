@@ -307,13 +307,13 @@ static struct leftover split_rest(struct off_times *off, struct off_sums *rest,
 	charge = share_out(off->open, charge, false);
 	rest->stolen_ns = rest->on_ns - MIN(on_ns, rest->on_ns);
 	sum_open(off, &blocked, &preempted);
-	if (delay_ns >= preempted)
+	if (delay_ns >= preempted) {
 		wanted = delay_ns - preempted;
-	wanted -= MIN(wanted, rest->unknown_ns);
-	if (delay_ns >= preempted)
+		wanted -= MIN(wanted, rest->unknown_ns);
 		wake = share_out(off->open, wanted, true);
-	else
+	} else {
 		scaled = scale_preempted(off, preempted - delay_ns, preempted);
+	}
 	rest->on_ns += charge - rest->stolen_ns;
 	sum_open(off, &blocked, &preempted);
 	rest->runnable_ns = preempted + wake;

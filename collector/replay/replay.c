@@ -72,6 +72,7 @@
 #include "collector/replay/pause.h"
 #include "collector/trace/compact.h"
 #include "collector/trace/fields.h"
+#include "collector/trace/index_items.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
@@ -1233,8 +1234,8 @@ static void take_paused_begin(struct replay *replay, uint64_t word, uint64_t ns)
 	take_phantom(replay, word, ns);
 }
 
-/* The end @word is of the function of @top, but has another hint. Returns the
- * frame that it ends, or NULL; all frames above that are over. */
+/* The END @word has the function of @top, but another hint. Returns the frame
+ * that it ends, or NULL; all frames above that are over. */
 static struct replay_frame *find_shifted_end(struct replay *replay,
 					     struct replay_frame *top,
 					     uint64_t word)
@@ -1253,7 +1254,7 @@ static struct replay_frame *find_shifted_end(struct replay *replay,
 	if (is_frame_withheld(top))
 		return top;
 	/* Its calls ended with the hint of their BEGIN until now, so this END
-	 * is of a call that was only counted. */
+	 * belongs to a call that was only counted. */
 	if (function->connected && !function->shifted && ended && deeper)
 		return NULL;
 	exact = function->shifted ? NULL
@@ -1405,8 +1406,7 @@ uint64_t replay_ns(struct replay *replay, uint64_t clock, uint64_t now_ns)
 
 static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 {
-	struct out_event event = { .type = OUT_BEGIN,
-				   .name = "perfrec: waiting for collector" };
+	struct out_event event = { .type = OUT_BEGIN, .name = INDEX_WAIT_NAME };
 	struct index_slice_end end;
 
 	/* No open call ends before the wait. */

@@ -24,7 +24,7 @@ struct cpu_wait_sums {
 struct cpu_blocked {
 	const struct cpu_group *group; /* only compared: it may be freed */
 	pid_t pid, tid;
-	uint64_t since_ns; /* BOOTTIME: begin of the wait */
+	uint64_t since_ns; /* BOOTTIME: start of the wait */
 	bool is_short; /* set by the taker: shorter than CPU_LONG_NS */
 	/* Samples of the process: a reference of the caller; NULL: none. */
 	struct samples *samples;

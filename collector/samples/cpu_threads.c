@@ -931,7 +931,6 @@ int cpu_threads_switch(struct cpu_threads *threads,
 {
 	struct cpu_thread *thread =
 		thread_at(threads, record->pid, record->tid);
-
 	int was_on = -1;
 
 	/* A thread that calls exec() takes the id of the first thread, which

@@ -39,7 +39,7 @@ static uint64_t take_u64(struct reader *reader)
 	return value;
 }
 
-static pid_t take_thread_id(struct reader *reader)
+static pid_t take_task_id(struct reader *reader)
 {
 	const void *at = take_bytes(reader, 4);
 	pid_t value = 0;
@@ -75,8 +75,8 @@ static void take_sample_head(struct reader *reader, struct perf_record *record)
 	record->id = take_u64(reader);
 	ip = take_u64(reader);
 	(void)ip; /* the user's is in the registers */
-	record->pid = take_thread_id(reader);
-	record->tid = take_thread_id(reader);
+	record->pid = take_task_id(reader);
+	record->tid = take_task_id(reader);
 	record->ns = take_u64(reader);
 }
 
@@ -115,8 +115,8 @@ static void take_trailer(struct reader *reader, struct perf_record *record)
 		return;
 	}
 	reader->end -= 24;
-	record->pid = take_thread_id(&trailer);
-	record->tid = take_thread_id(&trailer);
+	record->pid = take_task_id(&trailer);
+	record->tid = take_task_id(&trailer);
 	record->ns = take_u64(&trailer);
 	record->id = take_u64(&trailer);
 }
@@ -131,22 +131,22 @@ static bool take_other_perf_record(struct reader *reader, uint16_t misc,
 		record->value = take_u64(reader);
 		return true;
 	case PERF_RECORD_COMM:
-		record->pid = take_thread_id(reader);
-		record->tid = take_thread_id(reader);
+		record->pid = take_task_id(reader);
+		record->tid = take_task_id(reader);
 		record->exec = misc & PERF_RECORD_MISC_COMM_EXEC;
 		record->name = (const char *)reader->at;
 		return memchr(reader->at, 0,
 			      (size_t)(reader->end - reader->at));
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		record->pid = take_thread_id(reader);
-		record->parent_pid = take_thread_id(reader);
-		record->tid = take_thread_id(reader);
-		record->parent_tid = take_thread_id(reader);
+		record->pid = take_task_id(reader);
+		record->parent_pid = take_task_id(reader);
+		record->tid = take_task_id(reader);
+		record->parent_tid = take_task_id(reader);
 		return true;
 	case PERF_RECORD_READ:
-		record->pid = take_thread_id(reader);
-		record->tid = take_thread_id(reader);
+		record->pid = take_task_id(reader);
+		record->tid = take_task_id(reader);
 		record->value = take_u64(reader);
 		record->id = take_u64(reader);
 		return true;

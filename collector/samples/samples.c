@@ -18,7 +18,6 @@
 #include "collector/base/clock.h"
 #include "collector/base/hex.h"
 #include "collector/base/lock.h"
-#include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -32,9 +31,9 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Objects of the waits of a process; all further ones are one. */
 /* perfrec's code, the C library's clock, two functions of the vdso, the kernel. */
 #define CLOCK_FRAMES 5
+/* Objects of the waits of a process; all further ones are one. */
 #define OBJECTS_MAX 4096u
 #define OTHER_OBJECTS "[other objects]"
 /* Requests whose samples have labels. */
@@ -895,7 +894,7 @@ static enum module_owner owner_of_stack(struct samples *samples, uint32_t stack)
 }
 
 /* own_costs.h computes perfrec's cost in the program from this. */
-static void count_own_sample(struct samples *samples)
+static void count_own_samples(struct samples *samples)
 {
 	const struct counted *counted = samples->cpu.pool.items;
 	struct sample_totals *totals = &samples->totals;
@@ -953,7 +952,7 @@ static void end_samples(struct samples *samples)
 	while (samples->waiting_count)
 		count_waiting_time(samples);
 	scale_counts(samples);
-	count_own_sample(samples);
+	count_own_samples(samples);
 	add_sample_totals(samples);
 	sum = &recording_lock(samples->recording)->blocked;
 	sum->count += mine->count;

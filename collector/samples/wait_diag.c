@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -36,7 +35,7 @@ union answer {
 	char bytes[ANSWER_BYTES];
 };
 
-/* Sends @question, which begins with @header, and receives a message of at
+/* Sends the question that begins with @header, and receives a message of at
  * least @bytes behind the header of *@answer. Returns 0 or -errno. */
 static int ask_netlink(int fd, struct nlmsghdr *header, union answer *answer,
 		       size_t bytes)

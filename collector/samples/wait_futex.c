@@ -37,10 +37,7 @@
 #include "collector/samples/wait_futex.h"
 
 #include <linux/futex.h>
-#include <stddef.h>
 #include <string.h>
-
-#include "shared/compiler.h"
 
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13

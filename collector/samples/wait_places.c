@@ -20,6 +20,7 @@
 #include "collector/base/path.h"
 #include "collector/base/proc.h"
 #include "collector/base/search.h"
+#include "collector/names/maps.h"
 #include "collector/samples/wait_memory.h"
 #include "shared/compiler.h"
 
@@ -126,17 +127,11 @@ static int intern_place_name(struct place_map *map, const char *name,
 	return 0;
 }
 
-struct line {
-	uint64_t start, end, offset;
-	bool writable;
-	const char *path; /* "": none */
-};
-
 /* Sets the file of @range: the file of @line, or that of @last if the range is
  * its .bss. */
 static int set_range_file(struct place_map *map, struct range *range,
-			  const struct line *line, const struct range *last,
-			  bool last_writable)
+			  const struct maps_line *line,
+			  const struct range *last, bool last_writable)
 {
 	char name[NAME_BYTES];
 
@@ -150,46 +145,31 @@ static int set_range_file(struct place_map *map, struct range *range,
 				      ? last->base
 				      : line->start - line->offset;
 	} else if (!line->path[0] && last && last->base && last_writable &&
-		   last->end == line->start && line->writable) {
+		   last->end == line->start && line->is_writable) {
 		range->base = last->base;
 		range->name = last->name;
 	}
 	return 0;
 }
 
-static bool take_map_line(char **text, struct line *line)
-{
-	char *begin = *text, *end = strchr(begin, '\n'), flags[8];
-	int path = 0;
-
-	/* A line that was cut off has no end. */
-	if (!end)
-		return false;
-	*end = '\0';
-	*text = end + 1;
-	if (sscanf(begin, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n",
-		   &line->start, &line->end, flags, &line->offset, &path) != 4)
-		return false;
-	line->path = path ? begin + path : "";
-	line->writable = flags[0] && flags[1] == 'w';
-	return true;
-}
-
 static void parse_map(struct place_map *map, char *text)
 {
 	bool writable = false;
-	struct line line;
+	struct maps_line line;
 
-	while (take_map_line(&text, &line)) {
-		struct range range = { .start = line.start, .end = line.end };
-		struct range *last =
-			map->count ? &map->range[map->count - 1] : NULL;
+	/* A line that was cut off has no end. */
+	for (char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+		struct range range, *last;
 
+		if (!maps_parse(text, &line))
+			return;
+		range = (struct range){ .start = line.start, .end = line.end };
+		last = map->count ? &map->range[map->count - 1] : NULL;
 		if (set_range_file(map, &range, &line, last, writable) ||
 		    grow_array(map->range, map->room, map->count + 1))
 			return;
 		map->range[map->count++] = range;
-		writable = line.writable;
+		writable = line.is_writable;
 	}
 }
 

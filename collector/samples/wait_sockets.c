@@ -18,7 +18,6 @@
 #include "collector/base/proc.h"
 #include "collector/samples/wait_diag.h"
 #include "collector/samples/wait_peers.h"
-#include "shared/compiler.h"
 
 #define KNOWN 1024u /* a power of two */
 #define KEEP_NS UINT64_C(1000000000)

@@ -21,6 +21,7 @@
  *   finish       runs the command of --on-finish (on_finish.c)
  *   keep         removes old recordings, with --keep-recordings (retention.c)
  *   metrics      serves figures, with --metrics (metrics.c)
+ *   MHD          one for each connection of --listen (pull.c)
  *   writers      compress and write each trace (trace_writers.c)
  *   closers      close descriptors that clients have sent (closer.c)
  *   parked       proves to programs that the collector lives (liveness.c)
@@ -97,7 +98,6 @@
 #include "collector/states/states.h"
 #include "collector/trace/flight_share.h"
 #include "collector/trace/trace_file.h"
-#include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
 

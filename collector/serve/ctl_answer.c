@@ -14,6 +14,7 @@
 #include "collector/base/json_text.h"
 #include "collector/base/path.h"
 #include "collector/options/collect_options.h"
+#include "collector/options/ctl_wire.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/family.h"
@@ -187,11 +188,6 @@ void ctl_answer_set_path(json_t *object, const char *key, const char *path)
 	free(folder);
 }
 
-static void set_list_number(json_t *object, const char *key, uint64_t number)
-{
-	json_object_set_new(object, key, json_integer((json_int_t)number));
-}
-
 static void set_moment(json_t *object, const char *key, uint64_t ns)
 {
 	time_t moment =
@@ -214,8 +210,8 @@ static json_t *budgets_of(const struct recording *recording)
 		json_t *budget = json_object();
 
 		set_string(budget, "name", use[i].what);
-		set_list_number(budget, "bytes", use[i].used);
-		set_list_number(budget, "bytes_max", use[i].most);
+		ctl_set_number(budget, "bytes", use[i].used);
+		ctl_set_number(budget, "bytes_max", use[i].most);
 		if (use[i].full_ns)
 			set_moment(budget, "full_since", use[i].full_ns);
 		else
@@ -255,19 +251,19 @@ static json_t *list_row_of(struct arena *arena)
 
 	arena_lock(arena);
 	face = face_of(arena);
-	set_list_number(row, "pid", (uint64_t)face.pid);
+	ctl_set_number(row, "pid", (uint64_t)face.pid);
 	json_object_set_new(row, "pids", pids_of(arena));
 	set_string(row, "program", face.name);
 	set_string(row, "state", state_of_arena(arena, &face));
 	arena_unlock(arena);
 	live = arena_live(arena);
-	set_list_number(row, "threads", live.threads);
-	set_list_number(row, "spans", live.spans);
-	set_list_number(row, "lost", live.lost);
+	ctl_set_number(row, "threads", live.threads);
+	ctl_set_number(row, "spans", live.spans);
+	ctl_set_number(row, "lost", live.lost);
 	set_moment(row, "since", face.start_ns);
-	set_list_number(row, "seconds",
-			(clock_boottime_ns() - face.start_ns) / 1000000000);
-	set_list_number(
+	ctl_set_number(row, "seconds",
+		       (clock_boottime_ns() - face.start_ns) / 1000000000);
+	ctl_set_number(
 		row, "bytes",
 		trace_file_bytes(
 			recording_setup(arena_setup(arena)->recording)->trace));
@@ -283,7 +279,7 @@ static json_t *collector_row(const struct collector *collector)
 {
 	json_t *row = json_object();
 
-	set_list_number(row, "pid", (uint64_t)getpid());
+	ctl_set_number(row, "pid", (uint64_t)getpid());
 	set_string(row, "version", PERFREC_VERSION);
 	ctl_answer_set_path(row, "output", collector->options->output);
 	json_object_set_new(row, "daemon", json_boolean(!collector->recording));

@@ -16,7 +16,6 @@
 #include "collector/record/arena.h"
 #include "collector/serve/ctl_answer.h"
 #include "collector/states/states.h"
-#include "shared/compiler.h"
 
 #define CHANGES_MAX 1024
 
@@ -94,12 +93,6 @@ bool ctl_functions_are_done(const struct ctl_functions *functions)
 	return true;
 }
 
-static void set_function_number(json_t *object, const char *key,
-				uint64_t number)
-{
-	json_object_set_new(object, key, json_integer((json_int_t)number));
-}
-
 static json_t *describe_function(const struct states_function *function)
 {
 	static const char *const names[] = {
@@ -120,13 +113,13 @@ static json_t *describe_function(const struct states_function *function)
 	json_object_set_new(row, "gated", json_boolean(function->gated));
 	json_object_set_new(row, "entry_build",
 			    json_boolean(function->entry_build));
-	set_function_number(row, "sites", function->sites);
+	ctl_set_number(row, "sites", function->sites);
 	if (function->counted)
-		set_function_number(row, "calls", function->calls);
+		ctl_set_number(row, "calls", function->calls);
 	if (function->ended)
-		set_function_number(row, "mean_ns",
-				    function->ended_ns / function->ended);
-	set_function_number(row, "cost_ns", function->cost_ns);
+		ctl_set_number(row, "mean_ns",
+			       function->ended_ns / function->ended);
+	ctl_set_number(row, "cost_ns", function->cost_ns);
 	json_object_set_new(row, "cost_each_ns",
 			    json_real((double)function->cost_each_ns));
 	json_object_set_new(row, "cost_share",
@@ -185,8 +178,8 @@ json_t *ctl_functions_end(struct ctl_functions **functions, json_t *json)
 
 	for (size_t i = 0; i < old->count; i++) {
 		program = json_object();
-		set_function_number(program, "session",
-				    arena_session(old->asked[i].arena)->number);
+		ctl_set_number(program, "session",
+			       arena_session(old->asked[i].arena)->number);
 		json_object_set_new(
 			program, "functions",
 			describe_arena_functions(old->asked[i].arena));

@@ -20,7 +20,6 @@
 #include "collector/record/flight_queue.h"
 #include "collector/record/recording.h"
 #include "collector/serve/ctl_answer.h"
-#include "shared/compiler.h"
 
 struct ctl_snapshot {
 	uint64_t asked_ns, deadline_ns; /* CLOCK_BOOTTIME */

@@ -15,7 +15,6 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
-#include "collector/base/json_text.h"
 #include "collector/base/log.h"
 #include "collector/base/proc.h"
 #include "collector/drain/drain.h"
@@ -31,7 +30,6 @@
 #include "collector/record/recording.h"
 #include "collector/states/states.h"
 #include "shared/atomic.h"
-#include "shared/compiler.h"
 
 #define PIDS_MAX 256 /* of a program; memory of further ones is not counted */
 
@@ -56,11 +54,6 @@ struct ctl_top {
 };
 
 /* --- on the threads of recordings ---------------------------------------- */
-
-static void set_top_number(json_t *object, const char *key, uint64_t number)
-{
-	json_object_set_new(object, key, json_integer((json_int_t)number));
-}
 
 static int add_states(struct arena *arena, struct function_table *table)
 {
@@ -89,8 +82,8 @@ static int add_states(struct arena *arena, struct function_table *table)
 
 static uint64_t memory_of(struct arena *arena)
 {
-	uint64_t pages = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
 	pid_t pids[PIDS_MAX];
+	uint64_t bytes = 0;
 	size_t count = 0;
 
 	arena_lock(arena);
@@ -98,16 +91,9 @@ static uint64_t memory_of(struct arena *arena)
 	     process && count < PIDS_MAX; process = process_next(process))
 		pids[count++] = process_setup(process)->pid;
 	arena_unlock(arena);
-	for (size_t i = 0; i < count; i++) {
-		char text[128], *second;
-
-		if (proc_read(pids[i], "statm", text, sizeof(text)) == 0)
-			continue;
-		/* total size, then resident size */
-		strtoul(text, &second, 10);
-		pages += strtoul(second, NULL, 10);
-	}
-	return pages * page;
+	for (size_t i = 0; i < count; i++)
+		bytes += proc_resident_bytes(pids[i]);
+	return bytes;
 }
 
 static json_t *describe_total(const struct function_total *one, bool sched)
@@ -149,10 +135,10 @@ static json_t *describe_totals(struct function_table *table,
 			json_array_append_new(rows,
 					      describe_total(&all[i], sched));
 	}
-	set_top_number(json, "known", count);
-	set_top_number(json, "calls", calls);
-	set_top_number(json, "self_ns", self_ns);
-	set_top_number(json, "own_ns", (uint64_t)own_ns);
+	ctl_set_number(json, "known", count);
+	ctl_set_number(json, "calls", calls);
+	ctl_set_number(json, "self_ns", self_ns);
+	ctl_set_number(json, "own_ns", (uint64_t)own_ns);
 	json_object_set_new(json, "functions", rows);
 	return json;
 }
@@ -214,9 +200,9 @@ static json_t *sum_up_top(struct ctl_top *top)
 				       top->collector->options->sched);
 		for (size_t i = 0; i < top->arena_count; i++)
 			memory += memory_of(top->arena[i]);
-		set_top_number(json, "lost", lost);
-		set_top_number(json, "rss_bytes", memory);
-		set_top_number(json, "ns", clock_boottime_ns());
+		ctl_set_number(json, "lost", lost);
+		ctl_set_number(json, "rss_bytes", memory);
+		ctl_set_number(json, "ns", clock_boottime_ns());
 	}
 	function_table_release(&table);
 	return json;

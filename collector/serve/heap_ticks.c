@@ -8,14 +8,11 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
-#include "collector/base/log.h"
 #include "collector/base/proc.h"
 #include "collector/files/snapshot.h"
 #include "collector/heap/heap_files.h"
@@ -30,7 +27,6 @@
 #include "collector/trace/out_track.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
-#include "shared/compiler.h"
 
 #define RSS_NS 100000000
 #define PACKET_BYTES 512
@@ -87,17 +83,6 @@ static size_t list_seen_processes(struct heap_ticks *ticks, struct seen *seen)
 	return count;
 }
 
-static uint64_t resident_bytes_of(pid_t pid)
-{
-	unsigned long long pages;
-	char text[128];
-
-	if (!proc_read(pid, "statm", text, sizeof(text)) ||
-	    sscanf(text, "%*u %llu", &pages) != 1)
-		return 0;
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void write_resident(const struct seen *seen)
 {
 	struct trace_file *trace = recording_setup(seen->recording)->trace;
@@ -108,7 +93,7 @@ static void write_resident(const struct seen *seen)
 					     .description = "resident memory",
 					     .unit = UNIT_BYTES,
 					     .multiplier = 1 };
-	uint64_t bytes = resident_bytes_of(seen->pid);
+	uint64_t bytes = proc_resident_bytes(seen->pid);
 	uint8_t packet[PACKET_BYTES];
 
 	if (bytes) {

@@ -46,7 +46,6 @@
 #include "collector/output/own_files.h"
 #include "collector/record/collector.h"
 #include "collector/serve/stats.h"
-#include "shared/compiler.h"
 
 #define CONNECTIONS_MAX 16
 #define REQUEST_MAX 4096

@@ -21,6 +21,7 @@
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
+#include "collector/base/path.h"
 #include "collector/base/pulse.h"
 #include "collector/base/shell_command.h"
 #include "collector/serve/retention.h"
@@ -165,7 +166,7 @@ static int set_variables(struct task *task,
 
 	if (!path)
 		return -errno;
-	name = strrchr(path, '/') + 1;
+	name = path_name(path);
 	made = asprintf(&task->variable[0], "PERFREC_RECORDING=%s", path) >= 0;
 	made = made && asprintf(&task->variable[1], "PERFREC_PROGRAM=%.*s",
 				(int)retention_program(name), name) >= 0;
@@ -176,7 +177,7 @@ static int set_variables(struct task *task,
 	free(path);
 	if (!made)
 		return -ENOMEM;
-	task->name = strrchr(task->variable[0], '/') + 1;
+	task->name = path_name(task->variable[0]);
 	return 0;
 }
 
@@ -203,13 +204,12 @@ static int task_new(struct on_finish *on_finish,
 void on_finish_run(struct on_finish *on_finish,
 		   const struct on_finish_recording *recording)
 {
-	const char *slash, *why = NULL;
+	const char *why = NULL;
 	struct task *task = NULL;
 	int err;
 
 	if (!on_finish)
 		return;
-	slash = strrchr(recording->path, '/');
 	if (recording->uid != geteuid())
 		why = "its program is another user's";
 	err = why ? 0 : task_new(on_finish, recording, &task);
@@ -224,7 +224,7 @@ void on_finish_run(struct on_finish *on_finish,
 		why = "too many recordings wait for it";
 		task_free(task);
 	}
-	log_skipped(on_finish, slash ? slash + 1 : recording->path, why);
+	log_skipped(on_finish, path_name(recording->path), why);
 }
 
 int on_finish_new(const char *command, uint64_t limit_ns,

@@ -22,8 +22,7 @@ struct on_finish_recording {
 
 struct on_finish_counts {
 	uint64_t run; /* finished commands */
-	uint64_t
-		failed; /* finished with an exit status that is not 0, or killed */
+	uint64_t failed; /* of these; exit status not 0, or killed */
 	uint64_t skipped; /* recordings without a command */
 	uint64_t waiting; /* recordings with a running or waiting command */
 };
@@ -43,7 +42,8 @@ int on_finish_new(const char *command, uint64_t limit_ns,
 void on_finish_free(struct on_finish **on_finish);
 
 /* Queues the command for @recording, which stays until the command has ended.
- * Any thread; never blocks. @on_finish may be NULL. */
+ * Reads the path on the disk, but waits for no command. Any thread that may
+ * wait for the disk. @on_finish may be NULL. */
 void on_finish_run(struct on_finish *on_finish,
 		   const struct on_finish_recording *recording);
 /* Any thread. @on_finish may be NULL. */

@@ -56,7 +56,9 @@
 #define SECONDS_MAX 120
 #define SUM_NS 10000000000 /* for the recordings to add up */
 #define FIGURES_NS 2000000000 /* for the main thread */
-#define MEMORY_BYTES (256LL << 20) /* for the profiles of a request */
+#define FRESH_NS 200000000 /* figures are reused, as in metrics.c */
+/* For one profile: of a recording in a request, or of the answer. */
+#define MEMORY_BYTES (256LL << 20)
 #define TOKEN_BYTES 256
 #define SECOND_NS 1000000000u
 #define BEARER "Bearer "
@@ -451,15 +453,18 @@ static void pull_asked_ready(struct watch *watch)
 static enum MHD_Result answer_figures(struct MHD_Connection *connection)
 {
 	uint64_t now = clock_boottime_ns(), one = 1;
+	uint64_t fresh_ns = now - MIN(now, (uint64_t)FRESH_NS);
 	enum MHD_Result result;
 	char *text = NULL;
 
-	if (write(g_pull.asked.fd, &one, sizeof(one)) < 0)
-		return MHD_NO;
 	lock_acquire(&g_pull.lock);
-	while (g_pull.text_ns < now && wait_for_change(now + FIGURES_NS))
+	/* Clients must not keep the main thread busy. The write only fails if
+	 * the event is set already. */
+	if (g_pull.text_ns < fresh_ns)
+		(void)!write(g_pull.asked.fd, &one, sizeof(one));
+	while (g_pull.text_ns < fresh_ns && wait_for_change(now + FIGURES_NS))
 		;
-	if (g_pull.text_ns >= now)
+	if (g_pull.text && g_pull.text_ns >= fresh_ns)
 		text = strdup(g_pull.text);
 	lock_release(&g_pull.lock);
 	result = text ? answer_text(connection, MHD_HTTP_OK, text)
@@ -793,12 +798,12 @@ static int read_token(const char *path)
 			fd == -EBADMSG ? "it is no plain file" : strerror(-fd));
 		return fd;
 	}
-	if (fstat(fd, &status) == 0 && !(status.st_mode & 077))
-		got = read(fd, g_pull.token, sizeof(g_pull.token) - 1);
-	else
+	if (fstat(fd, &status) < 0 || status.st_mode & 077)
 		log_err("'%s', for --listen-token: others may read it; give it "
 			"mode 0600",
 			path);
+	else if ((got = read(fd, g_pull.token, sizeof(g_pull.token) - 1)) < 0)
+		log_err("cannot read '%s', for --listen-token: %m", path);
 	close(fd);
 	if (got < 0)
 		return -EACCES;

@@ -208,29 +208,11 @@ static int gather_recordings(const struct collector *collector,
 
 /* --- the collector ------------------------------------------------------- */
 
-static uint64_t own_resident_bytes(void)
-{
-	char text[128] = "";
-	unsigned long long pages = 0;
-
-	proc_read(getpid(), "statm", text, sizeof(text));
-	if (sscanf(text, "%*s %llu", &pages) != 1)
-		return 0;
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void gather_process(const struct collector *collector,
 			   struct stats_daemon *daemon)
 {
 	struct timespec cpu = { 0 };
 	struct rlimit files = { 0 };
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	getrlimit(RLIMIT_NOFILE, &files);
-	daemon->uptime_ns = clock_boottime_ns() - collector->start_ns;
-	daemon->cpu_ns =
-		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
-	daemon->rss_bytes = own_resident_bytes();
 	DIR *dir = opendir("/proc/self/fd");
 	uint64_t count = 0;
 
@@ -238,6 +220,12 @@ static void gather_process(const struct collector *collector,
 		count++;
 	if (dir)
 		closedir(dir);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	getrlimit(RLIMIT_NOFILE, &files);
+	daemon->uptime_ns = clock_boottime_ns() - collector->start_ns;
+	daemon->cpu_ns =
+		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	daemon->rss_bytes = proc_resident_bytes(getpid());
 	/* Without ".", ".." and the folder. */
 	daemon->open_files = count > 3 ? count - 3 : 0;
 	daemon->open_files_max = files.rlim_cur;

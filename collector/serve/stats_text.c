@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/path.h"
 #include "collector/base/utf8.h"
 #include "collector/record/recording.h"
 #include "collector/serve/stats.h"
@@ -114,14 +115,12 @@ static void write_recordings(FILE *out, const struct stats *stats)
 		for (size_t j = 0; j < stats->count; j++) {
 			const struct stats_recording *recording =
 				&stats->recordings[j];
-			const char *path;
-			const char *slash;
+			const char *path =
+				recording_setup(recording->recording)->path;
 
 			fprintf(out, PREFIX "recording_%s", row->metric);
-			path = recording_setup(recording->recording)->path;
-			slash = strrchr(path, '/');
 			fputs("{folder=\"", out);
-			write_label(out, slash ? slash + 1 : path);
+			write_label(out, path_name(path));
 			fputs("\",program=\"", out);
 			write_label(out, recording->program);
 			fputs("\"}", out);

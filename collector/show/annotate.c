@@ -52,15 +52,6 @@ void annotate_begin(const char *name, struct annotate *out)
 		      &line_key);
 }
 
-static int64_t add_within_bounds(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum)
-		       ? (b < 0 ? INT64_MIN : INT64_MAX)
-		       : sum;
-}
-
 static int add_frame_lines(struct annotate *to, const uint32_t *number,
 			   const struct pprof_row *row,
 			   const struct pprof_frame *frame)
@@ -81,8 +72,8 @@ static int add_frame_lines(struct annotate *to, const uint32_t *number,
 		    (values[i].self && frame != row->frames))
 			continue;
 		value = row->self[number[i]];
-		line->value[i] = add_within_bounds(line->value[i], value);
-		to->sum[i] = add_within_bounds(to->sum[i], value);
+		add_saturated_to(&line->value[i], value);
+		add_saturated_to(&to->sum[i], value);
 	}
 	return 0;
 }

@@ -3,7 +3,6 @@
  * perfrec-annotate(1) has the schema. New members may be added; existing ones
  * never change.
  */
-#include <errno.h>
 #include <jansson.h>
 
 #include "collector/base/json_text.h"
@@ -47,7 +46,6 @@ int annotate_write_json(const struct annotate *annotate, FILE *out)
 {
 	json_t *lines = json_array(), *root;
 	char folded[NAME_FOLD_BYTES];
-	int err = 0;
 
 	for (size_t i = 0; i < annotate->count; i++)
 		json_array_append_new(lines,
@@ -57,11 +55,5 @@ int annotate_write_json(const struct annotate *annotate, FILE *out)
 			 ANNOTATE_JSON_VERSION, "name",
 			 json_text(annotate->name), "short", json_text(folded),
 			 "module", json_text(annotate->module), "lines", lines);
-	if (!root)
-		return -ENOMEM;
-	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
-	    fputc('\n', out) == EOF || fflush(out))
-		err = -EIO;
-	json_decref(root);
-	return err;
+	return json_text_print(root, out);
 }

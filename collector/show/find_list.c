@@ -125,7 +125,7 @@ static void put_list_title(const struct printer *printer)
 
 	fprintf(printer->out, "\nperfrec: %s call%s: ",
 		size_format_count(search->matched, matched),
-		search->matched == 1 ? "" : "s");
+		size_plural(search->matched));
 	text_out(printer->list->expression, printer->out);
 	if (search->count < search->matched)
 		fprintf(printer->out, "; the %s %s",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/show/find_list.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -88,7 +87,6 @@ int find_list_write_json(const struct find_list *list, FILE *out)
 {
 	const struct call_search *search = list->search;
 	json_t *calls = json_array(), *root;
-	int err = 0;
 
 	for (size_t i = 0; i < search->count; i++)
 		json_array_append_new(calls,
@@ -100,11 +98,5 @@ int find_list_write_json(const struct find_list *list, FILE *out)
 			 json_number(search->seen), "min_duration_ns",
 			 json_number(trace_reader_min_duration(search->reader)),
 			 "calls", calls);
-	if (!root)
-		return -ENOMEM;
-	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
-	    fputc('\n', out) == EOF || fflush(out))
-		err = -EIO;
-	json_decref(root);
-	return err;
+	return json_text_print(root, out);
 }

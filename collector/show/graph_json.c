@@ -3,7 +3,6 @@
  * perfrec-graph(1) has the schema. New members may be added; existing ones
  * never change.
  */
-#include <errno.h>
 #include <jansson.h>
 
 #include "collector/base/json_text.h"
@@ -51,13 +50,6 @@ int graph_write_json(const struct graph *graph, FILE *out)
 		graph->estimated, "callers",
 		edges_json(graph->callers, graph->caller_count), "callees",
 		edges_json(graph->callees, graph->callee_count));
-	int err = 0;
 
-	if (!root)
-		return -ENOMEM;
-	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
-	    fputc('\n', out) == EOF || fflush(out))
-		err = -EIO;
-	json_decref(root);
-	return err;
+	return json_text_print(root, out);
 }

@@ -6,13 +6,13 @@
  *
  * The file may come from anywhere, so sums saturate instead of overflowing.
  */
-#include "collector/base/path.h"
 #include "collector/show/pprof_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/path.h"
 #include "shared/compiler.h"
 
 #define OWN_NAME "[perfrec]"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/show/range_report.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +90,7 @@ int range_report_write_json(const struct range_report *report, FILE *out)
 	struct range_row *rows = range_report_rows(report);
 	json_t *list = json_array(), *root = NULL;
 	json_t *counters = range_counters_json(report);
-	int err = 0;
+	int err;
 
 	for (size_t i = 0; rows && i < range_report_shown(report); i++)
 		json_array_append_new(list, range_row_json(&rows[i]));
@@ -113,12 +112,7 @@ int range_report_write_json(const struct range_report *report, FILE *out)
 						: json_null(),
 				 "totals", range_totals_json(report->sums),
 				 "functions", list, "counters", counters);
-	if (!root)
-		err = -ENOMEM;
-	else if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
-		 fputc('\n', out) == EOF || fflush(out))
-		err = -EIO;
-	json_decref(root);
+	err = json_text_print(root, out);
 	json_decref(list);
 	json_decref(counters);
 	free(rows);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/show/report_json.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -81,7 +80,6 @@ int report_json_write(const struct report_json *report,
 {
 	size_t count = rows->count;
 	json_t *list = json_array(), *root;
-	int err = 0;
 
 	if (report->limit)
 		count = MIN(count, report->limit);
@@ -97,11 +95,5 @@ int report_json_write(const struct report_json *report,
 			 "comments", comments_json(pprof), "sum",
 			 pprof_values_json(pprof, rows->sum),
 			 report->stacks ? "stacks" : "functions", list);
-	if (!root)
-		return -ENOMEM;
-	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
-	    fputc('\n', out) == EOF || fflush(out))
-		err = -EIO;
-	json_decref(root);
-	return err;
+	return json_text_print(root, out);
 }

@@ -172,9 +172,9 @@ void top_rates_head(const struct top_rates *rates, char *text, size_t size)
 		 "%llu program%s, %llu thread%s; %s calls/s; memory %s; "
 		 "lost %s; own cost %.1f%% of a CPU",
 		 (unsigned long long)rates->programs,
-		 rates->programs == 1 ? "" : "s",
+		 size_plural(rates->programs),
 		 (unsigned long long)rates->threads,
-		 rates->threads == 1 ? "" : "s",
+		 size_plural(rates->threads),
 		 size_format_count(whole_a_second(rates, rates->calls), calls),
 		 size_format_bytes(rates->rss_bytes, memory),
 		 size_format_count(rates->all_lost, lost),

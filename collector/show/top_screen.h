@@ -22,8 +22,8 @@ int top_screen_begin(void);
  * top_screen_message() has not returned. */
 void top_screen_end(void);
 
-/* Returns the last line written to stderr since the last call, cut to @size; ""
- * if there is none. */
+/* Sets @text to the first line written to stderr since the last call, cut to
+ * @size, or to "". Drops the lines after it. */
 void top_screen_message(char *text, size_t size);
 
 struct top_page {

@@ -11,8 +11,8 @@
 const char *top_order_name(enum top_order order)
 {
 	static const char *const names[TOP_ORDERS] = {
-		"self time now", "calls a second", "self time since the begin",
-		"calls since the begin", "name"
+		"self time now", "calls a second", "self time since the start",
+		"calls since the start", "name"
 	};
 
 	return names[order];

@@ -25,12 +25,11 @@ struct plan_key {
 	uint64_t device, inode, size;
 	int64_t changed[4]; /* mtime and ctime: seconds, ns */
 	uint64_t perfrec[4]; /* inode, size and mtime of this program */
-	uint64_t moves; /* 1: also of a file without hooks */
+	uint64_t moves; /* 1: code_input.moves */
 };
 
-/* Sets *@key to the key of the file @fd, which is not O_PATH. @moves: for its
- * plan with moves. memcmp() can
- * compare keys. Returns 0 or -errno. */
+/* Sets *@key to the key of the file @fd, which is not O_PATH. @moves: as in
+ * struct code_input. memcmp() can compare keys. Returns 0 or -errno. */
 int plan_cache_key(int fd, bool moves, struct plan_key *key);
 
 /* Sets *@out, which the caller frees, to the plan of the module with @build_id
@@ -42,4 +41,5 @@ int plan_cache_load(const char *build_id, const struct plan_key *key,
  * (-EINVAL: malformed build-id; -EFBIG: the plan is too large). */
 int plan_cache_store(const char *build_id, const struct plan_key *key,
 		     const struct code_plan *plan);
+
 #endif

@@ -171,7 +171,8 @@ static bool begin_planning(struct states_plan *plan, bool recall)
 	err = code_plan_begin(&input, NULL, &plan->plan, &why);
 	if (err == -ENODATA)
 		return end_planning(plan, NULL);
-	/* The other errors concern files without hooks, or malformed ones. */
+	/* These three mean a file of another kind, a malformed file, and the
+	 * library of the hooks itself: none has hooks to miss. */
 	plan->unread =
 		err && err != -ENOEXEC && err != -EBADMSG && err != -EPERM;
 	if (err)

@@ -186,7 +186,7 @@ static void read_process_map(struct states *states,
 
 /* Returns true if the last map that was read has the file of the module at
  * @index at its place. */
-static bool is_area_mapped(const struct states *states, uint32_t index)
+static bool is_module_mapped(const struct states *states, uint32_t index)
 {
 	const struct states_module *module = &states->modules[index];
 	const struct text_mapping *mapping =
@@ -209,7 +209,7 @@ void states_module_came(struct states *states, uint32_t module)
 		of = states_module_of(process, module);
 		if (!of || !of->here) {
 			read_process_map(states, process);
-			of = is_area_mapped(states, module)
+			of = is_module_mapped(states, module)
 				     ? make_module_of(process, module)
 				     : NULL;
 			if (of) {
@@ -307,7 +307,7 @@ static void inherit_modules(struct states *states,
 		is_read = true;
 		of->heard = false;
 		of->late_count = 0;
-		if (!is_area_mapped(states, i))
+		if (!is_module_mapped(states, i))
 			states_module_leaves(process, i);
 	}
 	states->late_news = states->late_news || is_read;
@@ -954,7 +954,8 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 
 void states_restore_text(struct states *states)
 {
-	/* Also those of processes whose text cannot be restored. */
+	/* The jumps of moved functions stay. Also ends the work of their thunks
+	 * in processes whose text cannot be restored. */
 	for (uint32_t i = 1; states->area && i < FUNCTIONS_MAX; i++)
 		thunk_area_mute(states->area, i, true);
 	for (struct states_process *process = states_first(states); process;

@@ -39,7 +39,7 @@ static void end_text(struct states *states)
 }
 
 /* Lets a held program go on. */
-static void release_visited(struct states *states)
+static void release_program(struct states *states)
 {
 	void (*ready)(struct arena * arena);
 
@@ -124,7 +124,7 @@ uint64_t states_visit(struct states *states)
 	wanted = states->wants_plans;
 	lock_release(&states->lock);
 	if (ending) {
-		release_visited(states);
+		release_program(states);
 		end_text(states);
 		return UINT64_MAX;
 	}
@@ -138,7 +138,7 @@ uint64_t states_visit(struct states *states)
 	done = work_on_states(states, now + VISIT_NS,
 			      held && !arena_setup(states->arena)->late);
 	if (held && (done || clock_boottime_ns() >= states->hold_ns))
-		release_visited(states);
+		release_program(states);
 	states_tell_late(states);
 	if (!held || done)
 		wait = states_steer(states);

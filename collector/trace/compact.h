@@ -10,9 +10,9 @@
  *     N = 1    a restart point: the time of the last event in ns of
  *              CLOCK_BOOTTIME, the number of open slices, and for each slice,
  *              outermost first, its name and a number. The number is 2 * (its
- *              start minus the start of the slice around it), + 1 if its begin
+ *              start minus the start of the slice around it), + 1 if its BEGIN
  *              has more than a name
- *     N > 1    the begin of a slice with the name N - 1, with the flags of
+ *     N > 1    the BEGIN of a slice with the name N - 1, with the flags of
  *              encode.h
  *
  * All numbers are varints. D is ns since the last event, and 0 for a packet
@@ -62,7 +62,7 @@ struct compact_event compact_next(struct compact *from);
 struct compact_slice {
 	uint32_t name_iid;
 	uint64_t begin_ns;
-	bool noted; /* its begin has more than a name */
+	bool noted; /* its BEGIN has more than a name */
 };
 
 /* Returns the next slice of a restart point. *@begin_ns is 0 for the first

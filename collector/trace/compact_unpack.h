@@ -21,7 +21,7 @@ struct compact_unpack {
  * of its clock. */
 void compact_unpack_init(struct compact_unpack *unpack, uint32_t sequence,
 			 uint64_t start_ns);
-/* Appends the packet of @event, an end, a begin or a packet at @ns. If packets
+/* Appends the packet of @event at @ns: a BEGIN, an END or a packet. If packets
  * in between are missing, a packet whose time is a step gets a new step. */
 void compact_unpack_event(struct compact_unpack *unpack, uint64_t ns,
 			  const struct compact_event *event, struct bytes *out);

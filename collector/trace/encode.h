@@ -72,7 +72,7 @@ struct encode_template encode_template(const struct encoder *encoder,
 /*
  * Write one event to encoder->out, which needs room for ENCODE_EVENT_BYTES, and
  * advance it. @ns must not be less than last_ns (the caller clamps it). @begin
- * is of the same sequence.
+ * must belong to the same sequence.
  */
 static inline void encode_begin(struct encoder *encoder, uint64_t ns,
 				const struct encode_template *begin);
@@ -181,7 +181,7 @@ static inline uint8_t *encode_put_compact(uint8_t *out,
 					  const struct encode_template *event,
 					  uint64_t delta_ns)
 {
-	/* low and high of an end are 0; high of a begin is 1. */
+	/* low and high of an END are 0; high of a BEGIN is 1. */
 	uint64_t head = delta_ns << 1 | event->high, two = head >= 1u << 7;
 
 	if (unlikely(head >= event->limit))

@@ -52,7 +52,8 @@ void flight_left_take(struct flight_left *left, const struct left_event *event);
  * @begins, outermost first. All others have ended. */
 void flight_left_only(struct flight_left *left, const uint64_t *begins,
 		      uint32_t count);
-/* Returns the begin packet at @ns on the sequence's own track, or NULL. */
+/* Returns the packet that begins a slice at @ns on the sequence's own track, or
+ * NULL. */
 const struct left_packet *flight_left_begin(const struct flight_left *left,
 					    uint64_t ns);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/base/search.h"
 #include "collector/trace/flight_memory_inner.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/trace/compact.h"
 #include "collector/trace/flight_share.h"
 #include "collector/trace/packet_look.h"

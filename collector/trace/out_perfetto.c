@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 #include "collector/base/utf8.h"
+#include "collector/trace/fields.h"
 #include "collector/trace/packet.h"
 #include "shared/compiler.h"
 
-#define CLOCK_SEQUENCE 64 /* the first id local to a sequence */
 #define NAMES_PER_PACKET 64
 #define CMDLINE_ARGUMENTS 256
 
@@ -300,6 +300,7 @@ size_t out_perfetto_process(uint8_t *buffer, size_t size,
 		PERFETTO__PROTOS__PROCESS_DESCRIPTOR__INIT;
 	char *cmdline[CMDLINE_ARGUMENTS];
 	char *labels[CMDLINE_ARGUMENTS];
+	size_t count = 0;
 
 	SET(&message, pid, process->pid);
 	message.process_name = clean_text(&cursor, process->name);
@@ -310,12 +311,12 @@ size_t out_perfetto_process(uint8_t *buffer, size_t size,
 	}
 	if (process->labels) {
 		message.process_labels = labels;
-		for (; process->labels[message.n_process_labels] &&
-		       message.n_process_labels < CMDLINE_ARGUMENTS;
-		     message.n_process_labels++)
-			labels[message.n_process_labels] = clean_text(
-				&cursor,
-				process->labels[message.n_process_labels]);
+		while (count < ARRAY_SIZE(labels) && process->labels[count]) {
+			labels[count] =
+				clean_text(&cursor, process->labels[count]);
+			count++;
+		}
+		message.n_process_labels = count;
 	}
 	if (process->start_ns)
 		SET(&message, start_timestamp_ns, (int64_t)process->start_ns);
@@ -375,14 +376,14 @@ static void put_sequence_start(struct cursor *cursor, uint32_t sequence,
 	Perfetto__Protos__TrackEventDefaults event_defaults =
 		PERFETTO__PROTOS__TRACK_EVENT_DEFAULTS__INIT;
 	pb_clock clocks[] = {
-		make_clock(CLOCK_SEQUENCE, start_ns),
+		make_clock(CLOCK_SEQUENCE_FIRST, start_ns),
 		make_clock(BUILTIN_CLOCK(BOOTTIME), start_ns),
 	};
 
 	SET(&clocks[0], is_incremental, 1);
 	SET(&event_defaults, track_uuid, uuid);
 	defaults.track_event_defaults = &event_defaults;
-	SET(&defaults, timestamp_clock_id, CLOCK_SEQUENCE);
+	SET(&defaults, timestamp_clock_id, CLOCK_SEQUENCE_FIRST);
 	packet.trace_packet_defaults = &defaults;
 	SET(&packet, sequence_flags,
 	    SEQUENCE_FLAG(INCREMENTAL_STATE_CLEARED) |

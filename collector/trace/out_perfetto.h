@@ -62,7 +62,7 @@ struct out_process {
 	const char *name;
 	char *const *cmdline; /* NULL-terminated; NULL: unknown */
 	uint64_t start_ns; /* BOOTTIME; 0: unknown */
-	char *const *labels;
+	char *const *labels; /* NULL-terminated; NULL: none */
 };
 /* Cuts a long command line to half of @buffer. */
 size_t out_perfetto_process(uint8_t *buffer, size_t size,

@@ -12,7 +12,6 @@
 
 #include "collector/names/modules.h"
 #include "collector/names/sites.h"
-#include "collector/trace/fields.h"
 #include "collector/trace/flight_memory.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/packet.h"

@@ -93,7 +93,7 @@ void trace_file_set_nice(struct trace_file *file, int nice)
 
 uint64_t trace_file_submitted(struct trace_file *file)
 {
-	/* relaxed: a hint of how much there is to read */
+	/* relaxed: an estimate of the work for readers */
 	return atom_load_rlx(&file->submitted);
 }
 

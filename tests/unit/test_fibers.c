@@ -432,6 +432,31 @@ START_TEST(fibers_time_is_of_the_span_that_waits)
 }
 END_TEST
 
+static uint64_t g_suspended[FIBERS_MAX];
+
+static void note_suspended(void *context, uint32_t number, uint64_t from_ns,
+			   uint64_t to_ns)
+{
+	(void)context;
+	ck_assert_uint_lt(number, FIBERS_MAX);
+	ck_assert_uint_lt(from_ns, to_ns);
+	g_suspended[number] += to_ns - from_ns;
+}
+
+START_TEST(fibers_report_the_time_without_control_of_open_calls)
+{
+	memset(g_suspended, 0, sizeof(g_suspended));
+	g_text->fibers.sink.suspended = note_suspended;
+	RUN(B(1, 0x900, 0), CONTEXT(CO, 0, 10), SWAP(MAIN, 0x900, CO, 20),
+	    B(5, 0x5900, 30), SWAP(CO, 0x5900, MAIN, 45),
+	    SWAP(MAIN, 0x900, CO, 60), E(5, 0x5900, 70),
+	    SWAP(CO, 0x5900, MAIN, 80), E(1, 0x900, 90));
+	/* The context has no open call from 70 on. */
+	ck_assert_uint_eq(g_suspended[0], (45 - 20) + (80 - 60));
+	ck_assert_uint_eq(g_suspended[1], 60 - 45);
+}
+END_TEST
+
 START_TEST(fibers_return_to_link_is_seen_by_the_end_there)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1),
@@ -934,6 +959,8 @@ static void add_contexts(TCase *tcase)
 {
 	tcase_add_test(tcase, fibers_ping_pong_keeps_stacks_apart);
 	tcase_add_test(tcase, fibers_time_is_of_the_span_that_waits);
+	tcase_add_test(tcase,
+		       fibers_report_the_time_without_control_of_open_calls);
 	tcase_add_test(tcase, fibers_return_to_link_is_seen_by_the_end_there);
 	tcase_add_test(tcase, fibers_return_to_link_is_seen_by_a_begin_there);
 	tcase_add_test(tcase,

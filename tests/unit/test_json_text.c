@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/json_text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -76,6 +77,24 @@ START_TEST(json_text_tells_that_it_cannot_write)
 }
 END_TEST
 
+START_TEST(json_text_print_writes_a_whole_text_or_tells_why_not)
+{
+	char *written = NULL;
+	size_t size;
+	FILE *out = open_memstream(&written, &size);
+	FILE *full = fopen("/dev/full", "w");
+
+	ck_assert_int_eq(json_text_print(json_pack("{s:i}", "a", 1), out), 0);
+	ck_assert_str_eq(written, "{\n \"a\": 1\n}\n");
+	ck_assert_int_eq(json_text_print(json_pack("{s:i}", "a", 1), full),
+			 -EIO);
+	ck_assert_int_eq(json_text_print(NULL, out), -ENOMEM);
+	fclose(full);
+	fclose(out);
+	free(written);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("json_text");
@@ -87,5 +106,7 @@ int main(void)
 	tcase_add_test(tcase,
 		       json_text_writes_what_steers_a_terminal_with_escapes);
 	tcase_add_test(tcase, json_text_tells_that_it_cannot_write);
+	tcase_add_test(tcase,
+		       json_text_print_writes_a_whole_text_or_tells_why_not);
 	return suite_run(suite);
 }

@@ -222,6 +222,7 @@ START_TEST(maps_parse_takes_a_line_apart)
 	ck_assert_uint_eq(line.device, makedev(0xfe, 10));
 	ck_assert_uint_eq(line.inode, 4711);
 	ck_assert(line.is_executable);
+	ck_assert(!line.is_writable);
 	ck_assert_str_eq(line.path, "/a b\nc");
 	ck_assert(maps_parse(bare, &line));
 	ck_assert_str_eq(line.path, "");

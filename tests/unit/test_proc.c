@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -121,6 +122,22 @@ START_TEST(outer_ids_thread_comes_and_goes)
 }
 END_TEST
 
+START_TEST(proc_resident_bytes_grow_with_touched_pages)
+{
+	const size_t bytes = 64u << 20;
+	uint64_t before = proc_resident_bytes(getpid());
+	volatile char *memory = malloc(bytes);
+
+	ck_assert(memory);
+	ck_assert_uint_gt(before, 0);
+	for (size_t at = 0; at < bytes; at += 1024)
+		memory[at] = 1;
+	ck_assert_uint_ge(proc_resident_bytes(getpid()), before + bytes / 2);
+	ck_assert_uint_eq(proc_resident_bytes(INT_MAX), 0);
+	free((void *)memory);
+}
+END_TEST
+
 START_TEST(proc_stat_fields_are_counted_behind_the_name)
 {
 	const char *stat = "7 (a) R (b) S 1 22 333";
@@ -203,6 +220,7 @@ int main(void)
 	tcase_add_test(tcase,
 		       proc_status_number_is_found_at_the_start_of_a_line);
 	tcase_add_test(tcase, proc_read_of_nobody_is_empty);
+	tcase_add_test(tcase, proc_resident_bytes_grow_with_touched_pages);
 	tcase_add_test(tcase, proc_stat_fields_are_counted_behind_the_name);
 	tcase_add_loop_test(tcase, proc_is_dying_once_no_thread_goes_on, 0, 2);
 	tcase_add_test(tcase, outer_ids_child_is_found_if_it_is_one);

@@ -7,10 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/bytes.h"
 #include "collector/read/trace_sched.h"
 #include "collector/read/trace_switches.h"
+#include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_sched.h"
+#include "collector/trace/out_track.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 #include "tests/unit/trace_rig.h"
@@ -221,6 +224,69 @@ START_TEST(trace_sched_gives_the_stretches_of_a_thread)
 }
 END_TEST
 
+/* A slice of track @uuid, on a sequence of out_track_sequence(). */
+static void write_suspension(uint64_t uuid, const char *name, uint64_t from,
+			     uint64_t to)
+{
+	struct bytes fields = { 0 };
+	struct encode_event event = { .type = TYPE_SLICE_BEGIN,
+				      .absolute = true };
+
+	bytes_field(&fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
+	bytes_part(&fields, TAG_TRACK_EVENT_NAME, name, strlen(name));
+	event.fields = fields.at;
+	event.field_bytes = fields.count;
+	g_encoder.out = g_trace + g_bytes;
+	encode_event(&g_encoder, from, &event);
+	bytes_clear(&fields);
+	bytes_field(&fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
+	event.type = TYPE_SLICE_END;
+	event.fields = fields.at;
+	event.field_bytes = fields.count;
+	encode_event(&g_encoder, to, &event);
+	g_bytes = (size_t)(g_encoder.out - g_trace);
+	bytes_release(&fields);
+}
+
+static void check_stack(uint64_t from, uint64_t to,
+			struct trace_sched_sums wanted)
+{
+	struct trace_sched_sums sums =
+		trace_sched_of_stack(g_sched, THREAD, 7, from, to);
+
+	ck_assert_mem_eq(&sums, &wanted, sizeof(sums));
+}
+
+START_TEST(trace_sched_of_a_stack_is_without_other_stacks)
+{
+	const struct out_thread thread = {
+		.uuid = THREAD, .sequence = 2, .pid = 7, .tid = 7, .start_ns = 1
+	};
+	const struct out_track track = { .uuid = 33,
+					 .parent = THREAD,
+					 .name = OUT_TRACK_SUSPENDED };
+
+	wrote(out_perfetto_thread(ROOM, &thread));
+	wrote(out_track_sequence(ROOM, 3));
+	wrote(out_track_track(ROOM, &track));
+	encoder_init(&g_encoder, 3, 0);
+	write_suspension(33, OUT_SUSPENDED, 1050, 1150);
+	write_suspension(33, OUT_SUSPENDED_OFTEN, 1300, 1400);
+	out_sched_in(g_out, 0, 1000, 7);
+	out_sched_out(g_out, 0, 1100, 7, OUT_SCHED_BLOCKED);
+	out_sched_in(g_out, 0, 1200, 7);
+	out_sched_end(g_out, 1500);
+	read_back();
+	check_stack(1000, 1250,
+		    (struct trace_sched_sums){ 100, 0, 50, 0, 100 });
+	check_stack(1060, 1110, (struct trace_sched_sums){ 0, 0, 0, 0, 50 });
+	check_stack(1290, 1500, (struct trace_sched_sums){ 110, 0, 0, 100, 0 });
+	/* A range that is reversed has no time, also inside a suspension. */
+	check_stack(1110, 1060, (struct trace_sched_sums){ 0 });
+	check_stack(1390, 1310, (struct trace_sched_sums){ 0 });
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("trace_sched");
@@ -237,5 +303,6 @@ int main(void)
 	tcase_add_test(tcase, trace_sched_of_a_trace_without_switches_is_none);
 	tcase_add_test(tcase, trace_sched_sums_agree_with_each_nanosecond);
 	tcase_add_test(tcase, trace_sched_gives_the_stretches_of_a_thread);
+	tcase_add_test(tcase, trace_sched_of_a_stack_is_without_other_stacks);
 	return suite_run(suite);
 }

@@ -921,7 +921,8 @@ START_TEST(wait_places_of_a_map_that_is_no_map_are_addresses)
 
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		ck_assert_str_eq(place(odd[i], 0x1800), "0x1800");
-	ck_assert_str_eq(place("1000-2000 - 0 0:0 1 /a/\n", 0x1800), "+0x800");
+	ck_assert_str_eq(place("1000-2000 r--p 0 0:0 1 /a/\n", 0x1800),
+			 "+0x800");
 }
 END_TEST
 
