@@ -25,8 +25,6 @@
 #include "shared/compiler.h"
 #include "shared/hash.h"
 
-#define OWN_NAME "[perfrec]"
-
 /* The longest name of a thread, without NUL. */
 #define COMM_BYTES 15
 
@@ -169,7 +167,7 @@ static bool is_mark(const struct locations *locations, uint32_t number,
 
 bool locations_is_own(const struct locations *locations, uint32_t number)
 {
-	return is_mark(locations, number, OWN_NAME);
+	return is_mark(locations, number, stacks_frame_name(FRAME_PERFREC));
 }
 
 bool locations_serves_caller(const struct locations *locations, uint32_t number)
@@ -195,7 +193,8 @@ static int find_address(struct locations *locations, struct modules *modules,
 	if (frame->kind != FRAME_ENTRY &&
 	    modules_owner(modules, address, frame->generation) !=
 		    MODULE_PROGRAM)
-		return locations_mark(locations, OWN_NAME, out);
+		return locations_mark(locations,
+				      stacks_frame_name(FRAME_PERFREC), out);
 	modules_resolve(modules, address, frame->generation, &symbol);
 	location.name = unique_text(locations, symbol.name);
 	if (symbol.site) {

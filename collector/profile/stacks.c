@@ -120,6 +120,7 @@ const char *stacks_frame_name(uint64_t name)
 		[FRAME_OTHER] = "[other stacks]",
 		[FRAME_SHORT] = "[short threads]",
 		[FRAME_PROBED] = "[uretprobe]",
+		[FRAME_PERFREC] = "[perfrec]",
 	};
 
 	if (name >= ARRAY_SIZE(names) || !names[name])

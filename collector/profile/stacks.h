@@ -34,6 +34,7 @@ enum frame_name {
 	FRAME_OTHER = 4, /* "[other stacks]": no room for the stack */
 	FRAME_SHORT = 5, /* "[short threads]": ended before a sample */
 	FRAME_PROBED = 6, /* "[uretprobe]": only the kernel knows the caller */
+	FRAME_PERFREC = 7, /* "[perfrec]": its own work in the program */
 };
 
 struct stack_frame {

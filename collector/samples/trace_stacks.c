@@ -5,13 +5,16 @@
  * numbers plus 1.
  *
  * A deep stack, of spans, is cut to its innermost frames: viewers draw no more,
- * and each frame costs bytes.
+ * and each frame costs bytes. As in profiles (stack_profile.c), perfrec's work
+ * in the program is one frame "[perfrec]", and a function that the program calls
+ * through perfrec has no frames of perfrec above it.
  *
  * Packets are buffered, and submitted when there are many, or after a while.
  */
 #include "collector/samples/trace_stacks.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +49,10 @@ struct mapping {
 struct frame {
 	uint64_t address;
 	uint32_t generation, kind;
+
+	bool own; /* perfrec's code */
+	bool written;
+	uint8_t pad[6];
 };
 
 struct trace_stacks {
@@ -81,7 +88,7 @@ int trace_stacks_new(struct recording *recording, struct modules *modules,
 	pool_init(&trace->mappings, setup->budget, sizeof(struct mapping),
 		  sizeof(struct mapping));
 	pool_init(&trace->frames, setup->budget, sizeof(struct frame),
-		  sizeof(struct frame));
+		  offsetof(struct frame, own));
 	trace->used = out_stacks_first(trace->buffer, sizeof(trace->buffer),
 				       trace->sequence, setup->options->cpu_hz);
 	*out = trace;
@@ -209,23 +216,50 @@ static void describe_frame(struct trace_stacks *trace,
 	symbol_file_put(&place.file);
 }
 
-static uint64_t write_frame(struct trace_stacks *trace, uint32_t stack)
+/* Returns true if @frame works for its caller: the kernel and clocks do. */
+static bool serves_caller(struct trace_stacks *trace,
+			  const struct stack_frame *frame)
 {
-	const struct stack_frame frame = stacks_frame(trace->stacks, stack);
-	const struct frame key = { .address = frame.address,
-				   .generation = frame.generation,
-				   .kind = frame.kind };
-	struct out_stack_frame out = { 0 };
-	uint32_t number;
-	int added;
+	struct symbol symbol;
 
-	if (frame.kind == FRAME_LABEL)
-		return 0; /* only profiles show it */
-	added = pool_intern(&trace->frames, &key, &number);
-	if (added <= 0)
-		return added < 0 ? 0 : number + 1ULL;
+	if (frame->kind != FRAME_PC && frame->kind != FRAME_RETURN)
+		return frame->kind == FRAME_NAMED &&
+		       frame->address == FRAME_KERNEL;
+	modules_resolve(trace->modules,
+			frame->address - (frame->kind == FRAME_RETURN),
+			frame->generation, &symbol);
+	return modules_is_clock(symbol.name, symbol.module);
+}
+
+/* Writes @frame unless it is perfrec's or works for perfrec. *@own: whether that
+ * is so for its caller, and then for @frame. */
+static uint64_t write_frame(struct trace_stacks *trace,
+			    const struct stack_frame *frame, bool *own)
+{
+	const struct frame key = { .address = frame->address,
+				   .generation = frame->generation,
+				   .kind = frame->kind };
+	struct out_stack_frame out = { 0 };
+	struct frame *known;
+	uint32_t number;
+	int added = pool_intern(&trace->frames, &key, &number);
+
+	if (added < 0)
+		return 0;
+	known = (struct frame *)trace->frames.items + number;
+	if (added && (frame->kind == FRAME_PC || frame->kind == FRAME_RETURN))
+		known->own = modules_owner(trace->modules,
+					   frame->address - (frame->kind ==
+							     FRAME_RETURN),
+					   frame->generation) != MODULE_PROGRAM;
+	*own = known->own || (*own && serves_caller(trace, frame));
+	if (*own)
+		return 0;
 	out.iid = number + 1ULL;
-	describe_frame(trace, &frame, &out);
+	if (known->written)
+		return out.iid;
+	known->written = true;
+	describe_frame(trace, frame, &out);
 	trace->used += out_stacks_frame(packet_room(trace), PACKET_BYTES,
 					trace->sequence, &out);
 	return out.iid;
@@ -250,19 +284,30 @@ static bool mark_stack_written(struct trace_stacks *trace, uint32_t stack)
 
 static void write_traced_stack(struct trace_stacks *trace, uint32_t stack)
 {
-	uint64_t frame[DEPTH_MAX];
-	uint32_t at = stack, first = DEPTH_MAX;
+	static const struct stack_frame perfrec = { .address = FRAME_PERFREC,
+						    .kind = FRAME_NAMED };
+	uint64_t iid[DEPTH_MAX + 1];
+	uint32_t path[DEPTH_MAX], depth = 0, count = 0;
+	bool own = false, none = false;
 
-	while (at != STACKS_ROOT && first) {
-		frame[--first] = write_frame(trace, at);
-		/* Skips a frame without an iid. */
-		if (!frame[first])
-			first++;
-		at = stacks_parent(trace->stacks, at);
+	for (uint32_t at = stack; at != STACKS_ROOT && depth < DEPTH_MAX;
+	     at = stacks_parent(trace->stacks, at))
+		path[depth++] = at;
+	while (depth) {
+		const struct stack_frame frame =
+			stacks_frame(trace->stacks, path[--depth]);
+
+		if (frame.kind == FRAME_LABEL)
+			continue; /* only profiles show it */
+		iid[count] = write_frame(trace, &frame, &own);
+		count += iid[count] != 0;
+	}
+	if (own) {
+		iid[count] = write_frame(trace, &perfrec, &none);
+		count += iid[count] != 0;
 	}
 	trace->used += out_stacks_callstack(packet_room(trace), PACKET_BYTES,
-					    trace->sequence, stack,
-					    frame + first, DEPTH_MAX - first);
+					    trace->sequence, stack, iid, count);
 }
 
 uint64_t trace_stacks_iid(struct trace_stacks *trace, uint32_t stack)

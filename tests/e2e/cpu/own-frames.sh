@@ -5,7 +5,7 @@
 # sum, share or total of the program's functions contains it. Tables had rows
 # such as `heap_live_remove [libperfrec_preload.so]`.
 . "$TOP/tests/e2e/lib.sh"
-need jq
+need jq python3
 
 build program -O1 <<'SOURCE'
 #include <stdlib.h>
@@ -64,3 +64,11 @@ expect_eq 'no total is more than the sum' "$("$PERFREC" report --view cpu --limi
 grep -q '^[^ ]*;leaf;\[perfrec\] [0-9]*$' folded ||
 	fail "no hook below leaf: $(cat folded)"
 ! grep -q 'libperfrec\|\[perfrec\];' folded || fail 'frames of perfrec in a stack'
+
+# Samples in the trace are the same, and so is the table made from it.
+"$PERFREC" export --to parquet --depth 1 -o tables data
+python3 "$TOP/tests/e2e/lib/parquet_read.py" tables/samples.parquet name mapping stack >rows
+! grep -q 'libperfrec\|\[perfrec\];\|\[perfrec\].*\[perfrec\];' rows ||
+	fail "perfrec's functions in the table of samples: $(cat rows)"
+grep -q '^\["\[perfrec\]", null, "[^ ]*;leaf;\[perfrec\]"\]$' rows ||
+	fail "the table has no hook below leaf: $(cat rows)"
