@@ -4,8 +4,7 @@
  * the calling stack. The empty stack and the stack of FRAME_OTHER are not in
  * the pool, so they need no memory.
  *
- * One lock suffices: a caller takes it once per frame of a new stack, and hot
- * callers cache the numbers.
+ * One lock suffices: hot callers cache the numbers.
  */
 #include "collector/profile/stacks.h"
 
@@ -58,6 +57,34 @@ void stacks_free(struct stacks **stacks)
 	free(old);
 }
 
+/* Under lock. */
+static uint32_t intern_node(struct stacks *stacks, const struct node *node)
+{
+	uint32_t number;
+
+	/* The callees of FRAME_OTHER are not distinguished. */
+	if (node->parent == OTHER ||
+	    (node->parent == STACKS_ROOT && node->kind == FRAME_NAMED &&
+	     node->address == FRAME_OTHER))
+		return OTHER;
+	if (pool_intern(&stacks->nodes, node, &number) < 0) {
+		stacks->lost++;
+		return OTHER;
+	}
+	return number + FIRST;
+}
+
+/* Under lock. */
+static struct node node_at(const struct stacks *stacks, uint32_t stack)
+{
+	if (stack == OTHER)
+		return (struct node){ .address = FRAME_OTHER,
+				      .kind = FRAME_NAMED };
+	if (stack < FIRST || stack - FIRST >= stacks->nodes.count)
+		return (struct node){ 0 };
+	return ((struct node *)stacks->nodes.items)[stack - FIRST];
+}
+
 uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
 		      const struct stack_frame *frame)
 {
@@ -65,34 +92,38 @@ uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
 				   .generation = frame->generation,
 				   .kind = frame->kind,
 				   .parent = parent };
-	uint32_t number;
+	uint32_t stack;
 
-	/* The callees of FRAME_OTHER are not distinguished. */
-	if (parent == OTHER ||
-	    (parent == STACKS_ROOT && frame->kind == FRAME_NAMED &&
-	     frame->address == FRAME_OTHER))
-		return OTHER;
 	lock_acquire(&stacks->lock);
-	if (pool_intern(&stacks->nodes, &node, &number) < 0) {
-		stacks->lost++;
-		number = OTHER - FIRST;
+	stack = intern_node(stacks, &node);
+	lock_release(&stacks->lock);
+	return stack;
+}
+
+uint32_t stacks_below(struct stacks *stacks, uint32_t root, uint32_t stack)
+{
+	uint32_t path[STACKS_BELOW_MAX], depth = 0;
+	struct node node;
+
+	lock_acquire(&stacks->lock);
+	for (; stack != STACKS_ROOT && depth < ARRAY_SIZE(path);
+	     stack = node_at(stacks, stack).parent)
+		path[depth++] = stack;
+	while (depth) {
+		node = node_at(stacks, path[--depth]);
+		node.parent = root;
+		root = intern_node(stacks, &node);
 	}
 	lock_release(&stacks->lock);
-	return number + FIRST;
+	return root;
 }
 
 static struct node stack_node_of(struct stacks *stacks, uint32_t stack)
 {
-	struct node node = { 0 };
+	struct node node;
 
-	if (stack == OTHER)
-		return (struct node){ .address = FRAME_OTHER,
-				      .kind = FRAME_NAMED };
-	if (stack < FIRST)
-		return node;
 	lock_acquire(&stacks->lock);
-	if (stack - FIRST < stacks->nodes.count)
-		node = ((struct node *)stacks->nodes.items)[stack - FIRST];
+	node = node_at(stacks, stack);
 	lock_release(&stacks->lock);
 	return node;
 }

@@ -69,6 +69,10 @@ void stacks_free(struct stacks **stacks);
  */
 uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
 		      const struct stack_frame *frame);
+/* Returns the stack with the frames of @stack below those of @root, with one
+ * lock; of a deeper @stack only its innermost STACKS_BELOW_MAX frames. */
+#define STACKS_BELOW_MAX 512u
+uint32_t stacks_below(struct stacks *stacks, uint32_t root, uint32_t stack);
 /* Return the stack that called the innermost frame of @stack, and that frame.
  * @stack must come from stacks_child(). */
 uint32_t stacks_parent(struct stacks *stacks, uint32_t stack);

@@ -463,7 +463,7 @@ static uint32_t root_of_request(struct samples *samples,
 static uint32_t labelled(struct samples *samples, const struct trace_ids *ids,
 			 uint32_t stack, uint64_t count)
 {
-	uint32_t path[UNWIND_FRAMES_MAX + 2], depth = 0, root;
+	uint32_t root;
 
 	if (stack == STACKS_ROOT || !trace_ids_are_set(ids))
 		return stack;
@@ -472,16 +472,7 @@ static uint32_t labelled(struct samples *samples, const struct trace_ids *ids,
 		samples->totals.unlabelled += count;
 		return stack;
 	}
-	for (; stack != STACKS_ROOT && depth < ARRAY_SIZE(path);
-	     stack = stacks_parent(samples->stacks, stack))
-		path[depth++] = stack;
-	while (depth) {
-		const struct stack_frame frame =
-			stacks_frame(samples->stacks, path[--depth]);
-
-		root = stacks_child(samples->stacks, root, &frame);
-	}
-	return root;
+	return stacks_below(samples->stacks, root, stack);
 }
 
 static void count_waiting_time(struct samples *samples)

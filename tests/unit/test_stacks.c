@@ -105,6 +105,47 @@ START_TEST(stacks_frame_of_no_stack_is_nothing)
 }
 END_TEST
 
+START_TEST(stacks_below_has_all_frames_below_the_root)
+{
+	uint32_t root = child(STACKS_ROOT, 7, 0, FRAME_LABEL);
+	uint32_t from = STACKS_ROOT, wanted = root, got;
+
+	for (uint32_t i = 0; i < STACKS_BELOW_MAX; i++) {
+		from = child(from, i, i, FRAME_RETURN);
+		wanted = child(wanted, i, i, FRAME_RETURN);
+	}
+	ck_assert_uint_eq(stacks_below(g_stacks, root, from), wanted);
+	ck_assert_uint_eq(stacks_below(g_stacks, root, STACKS_ROOT), root);
+	/* The innermost frames of a deeper stack. */
+	from = child(from, 1, 1, FRAME_PC);
+	got = stacks_below(g_stacks, root, from);
+	ck_assert_uint_eq(stacks_frame(g_stacks, got).kind, FRAME_PC);
+	for (uint32_t i = 1; i < STACKS_BELOW_MAX; i++)
+		got = stacks_parent(g_stacks, got);
+	ck_assert_uint_eq(stacks_frame(g_stacks, got).address, 1);
+	ck_assert_uint_eq(stacks_parent(g_stacks, got), root);
+}
+END_TEST
+
+START_TEST(stacks_below_without_room_is_other)
+{
+	uint32_t root = child(STACKS_ROOT, 7, 0, FRAME_LABEL);
+	uint32_t from = STACKS_ROOT, other = STACKS_ROOT;
+	uint64_t lost;
+
+	for (uint64_t i = 0; i < 10; i++)
+		from = child(from, i, 0, FRAME_RETURN);
+	g_budget.left = 0;
+	for (uint64_t i = 0; i < DEPTH; i++)
+		other = child(STACKS_ROOT, i, 0, FRAME_PC);
+	ck_assert(is_other(other));
+	lost = stacks_lost(g_stacks);
+	ck_assert_uint_eq(stacks_below(g_stacks, root, from), other);
+	ck_assert_uint_eq(stacks_lost(g_stacks), lost + 1);
+	ck_assert_uint_eq(stacks_below(g_stacks, root, other), other);
+}
+END_TEST
+
 static void *make_stack(void *out)
 {
 	uint32_t stack = STACKS_ROOT;
@@ -144,6 +185,8 @@ int main(void)
 	tcase_add_test(tcase, stacks_child_without_room_is_other);
 	tcase_add_test(tcase, stacks_without_any_memory_has_other);
 	tcase_add_test(tcase, stacks_frame_of_no_stack_is_nothing);
+	tcase_add_test(tcase, stacks_below_has_all_frames_below_the_root);
+	tcase_add_test(tcase, stacks_below_without_room_is_other);
 	tcase_add_test(tcase, stacks_made_by_threads_are_the_same);
 	return suite_run(suite);
 }
