@@ -24,8 +24,10 @@
 #include "collector/samples/wait_memory.h"
 #include "shared/compiler.h"
 
-#define PROCESSES 32u /* a power of two */
-#define MAPS_BYTES_MAX (2u << 20) /* maximum size of a map */
+/* Maps that are kept: their number, and bytes if there are several. */
+#define PROCESSES 256u
+#define KEPT_BYTES_MAX (16u << 20)
+#define MAPS_BYTES_MAX (2u << 20) /* maximum size of a map's text */
 #define AGAIN_NS 100000000u
 #define NAME_BYTES 48
 /* Offset of the type in an ELF header, 16 bits. */
@@ -43,6 +45,7 @@ struct range {
 struct place_map {
 	pid_t pid;
 	uint64_t read_ns; /* MONOTONIC */
+	uint64_t used; /* number of its last use; 0: never */
 	struct range *range; /* by address */
 	size_t count, room;
 	char *names; /* each NUL-terminated */
@@ -50,7 +53,8 @@ struct place_map {
 };
 
 struct wait_places {
-	struct place_map map[PROCESSES]; /* by pid */
+	struct place_map map[PROCESSES];
+	uint64_t uses;
 	char *text; /* MAPS_BYTES_MAX */
 };
 
@@ -207,21 +211,63 @@ static void name_place(const struct place_map *map, const struct range *range,
 			 address - bias_of(map->pid, range->base));
 }
 
+/* Returns the map of @pid, or else the one that was not used for longest. */
+static struct place_map *map_of_process(struct wait_places *places, pid_t pid)
+{
+	struct place_map *oldest = &places->map[0];
+
+	for (struct place_map *map = oldest; map < &places->map[PROCESSES];
+	     map++) {
+		if (map->pid == pid)
+			return map;
+		if (map->used < oldest->used)
+			oldest = map;
+	}
+	return oldest;
+}
+
+/* Drops the maps that were not used for longest, but not @latest. */
+static void limit_kept_bytes(struct wait_places *places,
+			     const struct place_map *latest)
+{
+	struct place_map *oldest;
+	size_t bytes;
+
+	do {
+		bytes = 0;
+		oldest = NULL;
+		for (size_t i = 0; i < PROCESSES; i++) {
+			struct place_map *map = &places->map[i];
+
+			bytes += map->room * sizeof(*map->range) +
+				 map->names_room;
+			if (map != latest && map->used &&
+			    (!oldest || map->used < oldest->used))
+				oldest = map;
+		}
+		if (bytes > KEPT_BYTES_MAX && oldest)
+			release_map(oldest);
+	} while (bytes > KEPT_BYTES_MAX && oldest);
+}
+
 void wait_places_name(struct wait_places *places, pid_t pid, uint64_t address,
 		      char out[WAIT_PLACE_BYTES])
 {
-	struct place_map *map = &places->map[(uint32_t)pid % PROCESSES];
+	struct place_map *map = map_of_process(places, pid);
 	const struct range *range = NULL;
 
+	map->used = ++places->uses;
 	if (map->pid == pid)
 		range = find_place_range(map, address);
 	if (map->pid != pid ||
 	    (!range && clock_monotonic_ns() - map->read_ns >= AGAIN_NS)) {
 		release_map(map);
 		map->pid = pid;
+		map->used = places->uses;
 		map->read_ns = clock_monotonic_ns();
 		proc_read(pid, "maps", places->text, MAPS_BYTES_MAX);
 		parse_map(map, places->text);
+		limit_kept_bytes(places, map);
 		range = find_place_range(map, address);
 	}
 	name_place(map, range, address, out);
