@@ -1274,6 +1274,15 @@ bool modules_is_clock(const char *name, const char *module)
 	       !strcmp(name + strspn(name, "_"), "clock_gettime");
 }
 
+bool modules_clock_at(struct modules *modules, uint64_t address,
+		      uint32_t generation)
+{
+	struct symbol symbol;
+
+	modules_resolve(modules, address, generation, &symbol);
+	return modules_is_clock(symbol.name, symbol.module);
+}
+
 /* --- all files ------------------------------------------------------------ */
 
 struct visitor {

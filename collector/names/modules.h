@@ -114,6 +114,9 @@ enum module_owner modules_owner(struct modules *modules, uint64_t address,
  * as in many virtual machines, each hook calls it. perfrec never calls it for
  * the program, so behind perfrec's code it is perfrec's. Any thread. */
 bool modules_is_clock(const char *name, const char *module);
+/* The same of the function at @address. */
+bool modules_clock_at(struct modules *modules, uint64_t address,
+		      uint32_t generation);
 
 /* Calls @visit for each function of each module, until it returns non-zero, and
  * returns that; or 0, or -ENOMEM. @name is valid during the call, @module until

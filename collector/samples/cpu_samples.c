@@ -14,8 +14,7 @@
  * the samples are scaled to the thread's time (cpu_threads.c).
  *
  * A forked child belongs to its parent's group until it execs, because its
- * addresses mean the same as its parent's. The lists of a group grow with its
- * threads, not with its samples.
+ * addresses mean the same as its parent's.
  *
  * Shots. Each thread begins with a whole period, so a thread that ends before
  * that has no sample. So each thread has a second event, disabled, which
@@ -160,15 +159,6 @@ struct cpu_group {
 
 /* --- records ------------------------------------------------------------- */
 
-static const struct event_owner *find_event_owner(
-	const struct cpu_sampler *sampler, uint64_t id)
-{
-	const struct event_owner *owner = sampler->owner;
-	size_t at = search_first(i, sampler->owners, owner[i].id >= id);
-
-	return at < sampler->owners && owner[at].id == id ? &owner[at] : NULL;
-}
-
 /* Handles lost records of a full buffer, which may belong to any group. */
 static void tell_loss(const struct cpu_sampler *sampler,
 		      const struct perf_record *record)
@@ -185,31 +175,16 @@ static void tell_loss(const struct cpu_sampler *sampler,
 		sched_trace_lose(trace->sched, record->cpu, record->before_ns);
 }
 
-static void say_throttled(struct cpu_group *group)
-{
-	if (group->throttled)
-		return;
-	group->throttled = true;
-	recording_note(group->recording,
-		       "the kernel dropped CPU samples for a while, because "
-		       "they came too often (lower --cpu, or raise sysctl "
-		       "kernel.perf_event_max_sample_rate)");
-}
-
-static bool is_of_tree(const struct cpu_sampler *sampler, uint64_t id)
-{
-	for (size_t i = 0; i < sampler->tree.count; i++)
-		if (sampler->tree.event[i].id == id)
-			return true;
-	return false;
-}
-
 static void take_tree_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
 	struct cpu_account *account = sampler->account;
+	size_t i = 0;
 
-	if (!is_of_tree(sampler, record->id))
+	while (i < sampler->tree.count &&
+	       sampler->tree.event[i].id != record->id)
+		i++;
+	if (i == sampler->tree.count)
 		return;
 	switch (record->type) {
 	case PERF_RECORD_FORK:
@@ -219,14 +194,12 @@ static void take_tree_record(void *context, const struct perf_record *record)
 	case PERF_RECORD_COMM:
 		cpu_account_name(account, record->pid, record->tid,
 				 record->name, record->ns, record->exec);
-		if (record->exec) {
-			/* The events of a thread end at its exec without a
+		/* The events of a thread end at its exec without a
 			 * report. */
-			for (struct cpu_group *group = sampler->groups; group;
-			     group = group->next)
-				cpu_threads_exec(&group->threads, record->pid,
-						 record->ns);
-		}
+		for (struct cpu_group *group = sampler->groups;
+		     record->exec && group; group = group->next)
+			cpu_threads_exec(&group->threads, record->pid,
+					 record->ns);
 		break;
 	case PERF_RECORD_READ:
 		cpu_account_count(account, record->pid, record->value);
@@ -247,18 +220,6 @@ static void trace_switch(const struct cpu_group *group,
 		sched_trace_take(group->trace->sched, record);
 }
 
-/* If the record of leaving a CPU was lost, the trace still shows the thread
- * there. */
-static void take_group_switch(struct cpu_group *group,
-			      const struct perf_record *record)
-{
-	int was_on = cpu_threads_switch(&group->threads, record);
-
-	if (was_on >= 0 && group->trace)
-		sched_trace_gone(group->trace->sched, was_on, record->tid);
-	trace_switch(group, record);
-}
-
 /* Counts a shot once per CPU. A thread that comes to its CPU late, because the
  * shooting thread was there, would otherwise have fewer samples. */
 static void take_shot_sample(const struct event_owner *owner,
@@ -273,8 +234,7 @@ static void take_shot_sample(const struct event_owner *owner,
 	sampler->shot_hits += cpu_threads_shot(&owner->group->threads, record);
 }
 
-/* The event determines the kind of a sample. Ignores a sample that does not
- * match its event. */
+/* The event determines the kind of a sample. */
 static void take_cpu_sample(const struct event_owner *owner,
 			    const struct perf_record *record)
 {
@@ -296,22 +256,34 @@ static void take_cpu_sample(const struct event_owner *owner,
 static void take_perf_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
-	const struct event_owner *owner = find_event_owner(sampler, record->id);
-	struct cpu_group *group = owner ? owner->group : NULL;
-	struct cpu_threads *threads = group ? &group->threads : NULL;
+	const struct event_owner *owner = sampler->owner;
+	size_t at = search_first(i, sampler->owners, owner[i].id >= record->id);
+	struct cpu_threads *threads;
+	struct cpu_group *group = NULL;
+	int was_on;
 
+	if (at < sampler->owners && owner[at].id == record->id) {
+		owner += at;
+		group = owner->group;
+	}
 	if (record->type == PERF_RECORD_LOST)
 		tell_loss(sampler, record);
 	if (!group) {
 		take_tree_record(context, record);
 		return;
 	}
+	threads = &group->threads;
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		take_cpu_sample(owner, record);
 		break;
 	case PERF_RECORD_SWITCH:
-		take_group_switch(group, record);
+		was_on = cpu_threads_switch(threads, record);
+		/* The record of leaving that CPU was lost. */
+		if (was_on >= 0 && group->trace)
+			sched_trace_gone(group->trace->sched, was_on,
+					 record->tid);
+		trace_switch(group, record);
 		break;
 	case PERF_RECORD_FORK:
 		cpu_threads_fork(threads, record);
@@ -332,7 +304,14 @@ static void take_perf_record(void *context, const struct perf_record *record)
 		recording_unlock(group->recording);
 		break;
 	case PERF_RECORD_THROTTLE:
-		say_throttled(group);
+		if (group->throttled)
+			break;
+		group->throttled = true;
+		recording_note(
+			group->recording,
+			"the kernel dropped CPU samples for a while, because "
+			"they came too often (lower --cpu, or raise sysctl "
+			"kernel.perf_event_max_sample_rate)");
 		break;
 	}
 }
@@ -382,7 +361,6 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid, uint64_t alive_ns)
 
 /* --- blocked threads ----------------------------------------------------- */
 
-/* The destination of blocked threads. */
 struct blocked_room {
 	uint64_t before_ns;
 	struct cpu_blocked *out;
@@ -493,21 +471,6 @@ void cpu_tell_anchor(struct cpu_sampler *sampler,
 
 /* --- the thread ---------------------------------------------------------- */
 
-/* Settles at intervals of PASS_MS, even if shots and full buffers wake this
- * thread more often: drain workers need that time to take events before
- * settling drops them. */
-static void settle_groups(struct cpu_sampler *sampler)
-{
-	uint64_t now_ns = clock_boottime_ns();
-
-	if (now_ns < sampler->next_settle_ns)
-		return;
-	sampler->next_settle_ns = now_ns + PASS_MS * 1000000ULL;
-	for (struct cpu_group *group = sampler->groups; group;
-	     group = group->next)
-		cpu_threads_settle(&group->threads, SETTLE_PASSES, KEEP_PASSES);
-}
-
 /* Begins (@on) or ends a shot in all groups. Returns the number of samples from
  * shots so far. */
 static uint64_t shoot_groups(struct cpu_sampler *sampler, bool on)
@@ -582,7 +545,7 @@ static void *perf_thread(void *context)
 		{ .fd = sampler->wake_fd, .events = POLLIN },
 	};
 	int wait_ms = PASS_MS;
-	uint64_t count;
+	uint64_t count, now_ns;
 
 	pthread_setname_np(pthread_self(), "perfrec-perf");
 	/* If permitted: the thread works little, and records that it reads late
@@ -598,7 +561,16 @@ static void *perf_thread(void *context)
 			(void)!read(sampler->wake_fd, &count, sizeof(count));
 		lock_acquire(&sampler->lock);
 		pull_locked(sampler);
-		settle_groups(sampler);
+		/* Not at each wake-up: drain workers need the time to take
+		 * events before settling drops them. */
+		now_ns = clock_boottime_ns();
+		if (now_ns >= sampler->next_settle_ns) {
+			sampler->next_settle_ns = now_ns + PASS_MS * 1000000ULL;
+			for (struct cpu_group *group = sampler->groups; group;
+			     group = group->next)
+				cpu_threads_settle(&group->threads,
+						   SETTLE_PASSES, KEEP_PASSES);
+		}
 		lock_release(&sampler->lock);
 		wait_ms = take_shot(sampler);
 	}
@@ -775,20 +747,6 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 
 /* --- groups -------------------------------------------------------------- */
 
-/* Notes why one process has no samples (@err), while others can have some. */
-static void explain_one_process(struct recording *recording, int err)
-{
-	if (err == -EACCES || err == -EPERM)
-		recording_note(
-			recording,
-			"some processes have no CPU samples: the kernel "
-			"permits no perf_event_open on them (they run as "
-			"another user, or are not dumpable)");
-	/* An ended process has nothing left to sample. */
-	else if (err != -ESRCH)
-		cpu_explain(recording, err);
-}
-
 void cpu_explain(struct recording *recording, int err)
 {
 	long paranoid = sysctl_number("perf_event_paranoid", -1);
@@ -840,8 +798,7 @@ static size_t events_allowed(struct cpu_sampler *sampler)
 	return MIN(most, all - MIN(all, used));
 }
 
-/* Sets @tid to the threads of @pid, at most @room. Returns the number of
- * threads. */
+/* Returns the number of threads of @pid, and the first @room in @tid. */
 static size_t list_tasks(pid_t pid, pid_t *tid, size_t room)
 {
 	struct dirent *entry;
@@ -863,19 +820,6 @@ static size_t list_tasks(pid_t pid, pid_t *tid, size_t room)
 	return count;
 }
 
-static void note_threads_left(struct cpu_group *group, size_t opened,
-			      size_t count)
-{
-	char text[192];
-
-	snprintf(text, sizeof(text),
-		 "some threads have no CPU samples and no switches: perfrec "
-		 "observes only %zu of the %zu threads that existed at the "
-		 "start",
-		 opened, count);
-	recording_note(group->recording, text);
-}
-
 /* Opens events for each existing thread, within the limits. Threads created
  * later inherit the events, even during this loop. */
 static int open_tasks(struct cpu_group *group, pid_t pid)
@@ -885,6 +829,7 @@ static int open_tasks(struct cpu_group *group, pid_t pid)
 	size_t opened = 0, count, last = 0;
 	pid_t tid[TASKS_MAX];
 	int err = 0;
+	char text[192];
 
 	count = list_tasks(pid, tid, TASKS_MAX);
 	for (size_t i = 0;
@@ -906,8 +851,14 @@ static int open_tasks(struct cpu_group *group, pid_t pid)
 	if (!opened)
 		return err ? err : count ? -EMFILE : -ESRCH;
 	if (opened < count &&
-	    (count > TASKS_MAX || group->events.count + last > allowed))
-		note_threads_left(group, opened, count);
+	    (count > TASKS_MAX || group->events.count + last > allowed)) {
+		snprintf(text, sizeof(text),
+			 "some threads have no CPU samples and no switches: "
+			 "perfrec observes only %zu of the %zu threads that "
+			 "existed at the start",
+			 opened, count);
+		recording_note(group->recording, text);
+	}
 	return 0;
 }
 
@@ -929,22 +880,6 @@ static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 	group->turn.group = group;
 	turns_add(&sampler->turns, &group->turn);
 	return 0;
-}
-
-static void remove_owners(struct cpu_sampler *sampler, struct cpu_group *group)
-{
-	struct cpu_group **link = &sampler->groups;
-	size_t kept = 0;
-
-	turns_remove(&sampler->turns, &group->turn);
-	for (size_t i = 0; i < sampler->owners; i++)
-		if (sampler->owner[i].group != group)
-			sampler->owner[kept++] = sampler->owner[i];
-	sampler->owners = kept;
-	while (*link && *link != group)
-		link = &(*link)->next;
-	if (*link)
-		*link = group->next;
 }
 
 /* Joins the trace of the recording of @group, and makes it for the first group.
@@ -989,25 +924,12 @@ static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	free(trace);
 }
 
-/* Reports the counted kinds of events to the recording's summary, and the
- * refused ones to its notes. */
-static void note_counted(struct cpu_group *group)
-{
-	const struct perf_wanted *wanted = &group->sampler->wanted;
-	struct totals *totals = recording_lock(group->recording);
-
-	totals->faults |= wanted->faults;
-	totals->counters = wanted->counters;
-	recording_unlock(group->recording);
-	perf_counters_explain(group->recording, group->events.refused,
-			      group->events.refused_err);
-}
-
 /* Begins to sample @process. The events are enabled only after the group is
  * known as their owner. */
 static int begin_group(struct cpu_group *group, struct process *process)
 {
 	struct cpu_sampler *sampler = group->sampler;
+	struct totals *totals;
 	int err;
 
 	err = cpu_threads_init(&group->threads, process, &sampler->wanted,
@@ -1019,7 +941,12 @@ static int begin_group(struct cpu_group *group, struct process *process)
 		err = -EPERM;
 	if (err)
 		return err;
-	note_counted(group);
+	totals = recording_lock(group->recording);
+	totals->faults |= sampler->wanted.faults;
+	totals->counters = sampler->wanted.counters;
+	recording_unlock(group->recording);
+	perf_counters_explain(group->recording, group->events.refused,
+			      group->events.refused_err);
 	lock_acquire(&sampler->lock);
 	err = add_owners(sampler, group);
 	if (!err)
@@ -1056,7 +983,14 @@ struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
 			wake_perf_thread(sampler);
 		return group;
 	}
-	explain_one_process(recording, err);
+	if (err == -EACCES || err == -EPERM)
+		recording_note(
+			recording,
+			"some processes have no CPU samples: the kernel "
+			"permits no perf_event_open on them (they run as "
+			"another user, or are not dumpable)");
+	else if (err != -ESRCH) /* An ended process has nothing to sample. */
+		cpu_explain(recording, err);
 	if (group) {
 		perf_events_close(&group->events);
 		cpu_threads_release(&group->threads);
@@ -1068,8 +1002,9 @@ struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
 
 void cpu_group_free(struct cpu_group **group)
 {
-	struct cpu_group *old = *group;
+	struct cpu_group *old = *group, **link;
 	struct cpu_sampler *sampler;
+	size_t kept = 0;
 	uint64_t total;
 
 	*group = NULL;
@@ -1082,7 +1017,16 @@ void cpu_group_free(struct cpu_group **group)
 	total = perf_events_total(&old->events);
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
-	remove_owners(sampler, old);
+	turns_remove(&sampler->turns, &old->turn);
+	for (size_t i = 0; i < sampler->owners; i++)
+		if (sampler->owner[i].group != old)
+			sampler->owner[kept++] = sampler->owner[i];
+	sampler->owners = kept;
+	link = &sampler->groups;
+	while (*link && *link != old)
+		link = &(*link)->next;
+	if (*link)
+		*link = old->next;
 	leave_trace(sampler, old);
 	lock_release(&sampler->lock);
 	/* relaxed: a hint */
@@ -1123,14 +1067,25 @@ static void end_state(void *context, pid_t tid, int cpu)
 	sched_trace_unknown(now->sched, cpu, tid, now->ns);
 }
 
-/* Makes all states unknown while the events of @group are stopped. Reporting
- * lost records instead would be wrong: Perfetto would report a loss of the
- * whole trace, and draw the last state of each thread until its next switch. */
-static void leave_states(struct cpu_group *group)
+void cpu_group_pause(struct cpu_group *group, bool paused)
 {
-	struct cpu_sampler *sampler = group->sampler;
+	struct cpu_sampler *sampler;
+	struct cpu_account *account;
 	struct pause_moment now;
 
+	if (!group)
+		return;
+	sampler = group->sampler;
+	lock_acquire(&sampler->lock);
+	group->paused = paused;
+	lock_release(&sampler->lock);
+	perf_events_enable(&group->events, !paused);
+	if (!paused)
+		return;
+	/* All states are unknown while the events are stopped. Reporting lost
+	 * records instead would be wrong: Perfetto would report a loss of the
+	 * whole trace, and draw the last state of each thread until its next
+	 * switch. */
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
 	now.ns = clock_boottime_ns();
@@ -1140,21 +1095,7 @@ static void leave_states(struct cpu_group *group)
 	}
 	cpu_threads_lose(&group->threads, now.ns);
 	lock_release(&sampler->lock);
-}
-
-void cpu_group_pause(struct cpu_group *group, bool paused)
-{
-	struct cpu_account *account;
-
-	if (!group)
-		return;
-	lock_acquire(&group->sampler->lock);
-	group->paused = paused;
-	lock_release(&group->sampler->lock);
-	perf_events_enable(&group->events, !paused);
-	if (paused)
-		leave_states(group);
 	account = recording_setup(group->recording)->cpu_account;
-	if (paused && account)
+	if (account)
 		cpu_account_paused(account);
 }

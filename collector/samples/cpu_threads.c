@@ -262,20 +262,6 @@ static struct cpu_thread *thread_at(struct cpu_threads *threads, pid_t pid,
 	return new_thread(threads, pid, tid);
 }
 
-static void forget_process(struct cpu_threads *threads,
-			   struct cpu_process *process)
-{
-	struct cpu_process **link = &threads->processes;
-
-	/* The first process stays. */
-	if (--process->threads || !process->next)
-		return;
-	while (*link != process)
-		link = &(*link)->next;
-	*link = process->next;
-	process_release(process);
-}
-
 static void unlist_blocked(struct cpu_threads *threads,
 			   struct cpu_thread *thread)
 {
@@ -291,20 +277,8 @@ static void unlist_blocked(struct cpu_threads *threads,
 	thread->blocked_link = NULL;
 }
 
-/* Appends, because takers begin at the front. */
-static void list_blocked(struct cpu_threads *threads, struct cpu_thread *thread)
-{
-	if (thread->blocked_link)
-		return;
-	thread->blocked_link =
-		threads->blocked ? threads->blocked_end : &threads->blocked;
-	thread->next_blocked = NULL;
-	*thread->blocked_link = thread;
-	threads->blocked_end = &thread->next_blocked;
-}
-
-/* Returns the CPU time in ns of a running thread since its start. 0: it is
- * gone. */
+/* Returns the CPU time in ns of a running thread since its start; 0: it ended.
+ */
 static uint64_t read_runtime(const struct cpu_thread *thread)
 {
 	char file[48], text[128];
@@ -359,13 +333,20 @@ static void tell_silent(const struct cpu_threads *threads,
 static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 {
 	struct cpu_thread *thread = *link;
+	struct cpu_process *process = thread->process, **of;
 
 	if (threads->switches && !thread->events.wanted)
 		tell_silent(threads, thread);
 	*link = thread->next;
 	threads->count--;
 	threads->silent -= thread->silent;
-	forget_process(threads, thread->process);
+	/* The first process stays. */
+	if (!--process->threads && process->next) {
+		for (of = &threads->processes; *of != process;)
+			of = &(*of)->next;
+		*of = process->next;
+		process_release(process);
+	}
 	unlist_blocked(threads, thread);
 	free(thread->wait);
 	kernel_events_release(&thread->events);
@@ -374,29 +355,21 @@ static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 
 /* --- events -------------------------------------------------------------- */
 
-/* Returns since when the state of @thread is unknown, by the oldest loss that
- * was not pushed yet. */
-static uint64_t lost_since(const struct cpu_threads *threads,
-			   const struct cpu_thread *thread)
-{
-	const struct cpu_loss *loss = &threads->loss;
-	uint32_t kept = ARRAY_SIZE(loss->from_ns);
-
-	/* That loss was overwritten. */
-	if (loss->count - thread->losses > kept)
-		return thread->events.last_ns;
-	return loss->from_ns[thread->losses % kept];
-}
-
-/* Pushes the new losses to the events of @thread. */
+/* Pushes the new losses to the events of @thread: from the oldest one on its
+ * state is unknown. */
 static void tell_losses(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
+	const struct cpu_loss *loss = &threads->loss;
+	const uint32_t kept = ARRAY_SIZE(loss->from_ns);
 	struct kernel_event unknown = { .kind = KERNEL_UNKNOWN };
 
 	if (likely(thread->losses == threads->loss.count))
 		return;
-	unknown.ns = lost_since(threads, thread);
+	/* A loss may be overwritten. */
+	unknown.ns = loss->count - thread->losses > kept
+			     ? thread->events.last_ns
+			     : loss->from_ns[thread->losses % kept];
 	thread->losses = threads->loss.count;
 	kernel_events_push(&thread->events, &unknown);
 	thread->is_blocked = false;
@@ -469,31 +442,24 @@ void cpu_threads_release(struct cpu_threads *threads)
 	*threads = (struct cpu_threads){ 0 };
 }
 
-/* Reads the kernel's counts of @thread. The first thread waits for the reply to
- * its hello, or is about to: a few looks find it blocked. Returns 0 or -errno.
- */
-static int read_first(const struct cpu_threads *threads,
-		      const struct cpu_thread *thread, struct task_times *out)
-{
-	int looks = threads->count == 1 ? FIRST_LOOKS : 1, err;
-
-	do {
-		err = task_times_read(thread->process->pid, thread->tid, out);
-	} while (!err && out->state == 'R' && --looks && !sched_yield());
-	return err;
-}
-
 /* Sets the state and the counts of a thread that existed at hello. The state of
  * a running thread is unknown until its first switch. */
 static void begin_first(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
+	int looks = threads->count == 1 ? FIRST_LOOKS : 1, err;
 	struct task_times times;
 	uint64_t now;
 	bool waits;
 
 	thread->missed = true;
-	if (read_first(threads, thread, &times) < 0)
+	/* The first thread waits for the reply to its hello, or is about to: a
+	 * few looks find it blocked. */
+	do {
+		err = task_times_read(thread->process->pid, thread->tid,
+				      &times);
+	} while (!err && times.state == 'R' && --looks && !sched_yield());
+	if (err)
 		return;
 	now = clock_boottime_ns();
 	/* A stopped thread waits for SIGCONT or its tracer. */
@@ -636,7 +602,6 @@ static void owe_samples(struct cpu_threads *threads, struct cpu_thread *thread,
 	thread->owed_ns = owed;
 }
 
-/* Ends the stretch of @thread on a CPU at @ns. */
 static void count_stretch(struct cpu_threads *threads,
 			  struct cpu_thread *thread, uint64_t ns)
 {
@@ -649,7 +614,6 @@ static void count_stretch(struct cpu_threads *threads,
 		owe_samples(threads, thread, false);
 }
 
-/* Counts the stretch of @thread up to @ns; the thread runs on. */
 static void count_until(struct cpu_threads *threads, struct cpu_thread *thread,
 			uint64_t ns)
 {
@@ -726,14 +690,21 @@ bool cpu_threads_shot(struct cpu_threads *threads,
 	return true;
 }
 
-/* Posts a sample for @ns of CPU time that @thread spent in the kernel, which we
- * may not sample. */
-static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread,
-			uint64_t ns)
+/* Posts a sample for the CPU time that @thread spent in the kernel if that is
+ * not sampled: the whole periods without a sample. */
+static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread)
 {
+	uint64_t sampled =
+		thread->sampled_ns + thread->shots * threads->period_ns;
+	uint64_t ns = thread->counted_ns - MIN(thread->counted_ns, sampled);
 	struct samples *samples = samples_of(threads, thread->process);
 	struct sample *sample;
 
+	/* The time after an exec may belong to another recorder. */
+	if (!threads->no_kernel || thread->process->execed ||
+	    swaps_may_lose(threads, ns))
+		return;
+	ns -= ns % threads->period_ns;
 	if (!ns || !samples)
 		return;
 	sample = make_sample(thread->process, thread, clock_boottime_ns(), 0);
@@ -770,18 +741,6 @@ void cpu_threads_fork(struct cpu_threads *threads,
 	if (record->pid == record->tid)
 		memcpy(thread->process->name, parent->process->name,
 		       sizeof(thread->process->name));
-}
-
-/* Ends our view of @thread, which runs another image from @ns on. Only a kernel
- * whose events do not end with an exec reports this (perf_open.c). */
-static void leave_image(struct cpu_threads *threads, struct cpu_thread *thread,
-			uint64_t ns)
-{
-	thread->process->execed = true;
-	if (!threads->switches)
-		return;
-	push_event(threads, thread, KERNEL_EXIT, ns, 0);
-	count_stretch(threads, thread, ns);
 }
 
 /* Ends @thread at @ns; no record of it comes later. */
@@ -821,7 +780,13 @@ void cpu_threads_name(struct cpu_threads *threads,
 	if (!thread)
 		return;
 	if (record->exec) {
-		leave_image(threads, thread, record->ns);
+		/* Only a kernel whose events do not end with an exec reports
+		 * this (perf_open.c). */
+		thread->process->execed = true;
+		if (threads->switches) {
+			push_event(threads, thread, KERNEL_EXIT, record->ns, 0);
+			count_stretch(threads, thread, record->ns);
+		}
 		snprintf(thread->process->name, sizeof(thread->process->name),
 			 "%.15s", record->name);
 	} else
@@ -922,8 +887,14 @@ static void leave_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 	thread->wait = NULL;
 	thread->is_blocked = !record->preempted;
 	thread->off_ns = record->ns;
-	if (thread->is_blocked)
-		list_blocked(threads, thread);
+	if (!thread->is_blocked || thread->blocked_link)
+		return;
+	/* Takers begin at the front. */
+	thread->blocked_link =
+		threads->blocked ? threads->blocked_end : &threads->blocked;
+	thread->next_blocked = NULL;
+	*thread->blocked_link = thread;
+	threads->blocked_end = &thread->next_blocked;
 }
 
 int cpu_threads_switch(struct cpu_threads *threads,
@@ -995,17 +966,10 @@ void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid,
 
 /* --- blocked threads ----------------------------------------------------- */
 
-static struct samples *get_samples(struct cpu_threads *threads,
-				   struct cpu_process *process)
-{
-	struct samples *samples = samples_of(threads, process);
-
-	return samples ? samples_get(samples) : NULL;
-}
-
 size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
 				struct cpu_blocked *out, size_t room)
 {
+	struct samples *samples;
 	struct cpu_thread *next;
 	size_t count = 0;
 
@@ -1019,11 +983,12 @@ size_t cpu_threads_take_blocked(struct cpu_threads *threads, uint64_t before_ns,
 		unlist_blocked(threads, thread);
 		if (!waits)
 			continue;
+		samples = samples_of(threads, thread->process);
 		out[count++] = (struct cpu_blocked){
 			.pid = thread->process->pid,
 			.tid = thread->tid,
 			.since_ns = thread->off_ns,
-			.samples = get_samples(threads, thread->process),
+			.samples = samples ? samples_get(samples) : NULL,
 			.generation = generation_of(thread->process),
 		};
 	}
@@ -1062,7 +1027,6 @@ static struct cpu_thread *find_blocked(const struct cpu_threads *threads,
 		       : NULL;
 }
 
-/* Also fills in the thread's name and id. */
 bool cpu_threads_tell_wait(struct cpu_threads *threads,
 			   const struct cpu_blocked *blocked,
 			   struct sample *wait)
@@ -1141,20 +1105,6 @@ static void stand_for_unsampled(struct cpu_threads *threads,
 	}
 }
 
-static void tell_unsampled(struct cpu_threads *threads)
-{
-	struct cpu_account *account =
-		recording_setup(threads->recording)->cpu_account;
-
-	while (threads->unsampled_count) {
-		const struct cpu_unsampled *kept =
-			&threads->unsampled[--threads->unsampled_count];
-
-		cpu_account_tell(account, kept->pid, kept->name, kept->ns,
-				 false);
-	}
-}
-
 /* Reports the complete times of @process to its samples, if it has any, and to
  * the account. */
 static void tell_process(struct cpu_threads *threads,
@@ -1180,22 +1130,6 @@ static void tell_process(struct cpu_threads *threads,
 	process->shots_ns = process->shots = 0;
 }
 
-/* Returns the time of @thread in the kernel if that is not sampled: the whole
- * periods without a sample. */
-static uint64_t hidden_time(const struct cpu_threads *threads,
-			    const struct cpu_thread *thread)
-{
-	uint64_t sampled =
-		thread->sampled_ns + thread->shots * threads->period_ns;
-	uint64_t rest = thread->counted_ns - MIN(thread->counted_ns, sampled);
-
-	/* The time after an exec may belong to another recorder. */
-	if (!threads->no_kernel || thread->process->execed ||
-	    swaps_may_lose(threads, rest))
-		return 0;
-	return rest - rest % threads->period_ns;
-}
-
 static void settle_thread(struct cpu_threads *threads,
 			  struct cpu_thread *thread)
 {
@@ -1205,7 +1139,7 @@ static void settle_thread(struct cpu_threads *threads,
 	if (!threads->period_ns)
 		return;
 	if (thread->sampled_ns || !thread->shots)
-		post_kernel(threads, thread, hidden_time(threads, thread));
+		post_kernel(threads, thread);
 	if (!thread->sampled_ns && !thread->shots) {
 		/* The first sample comes after a period. */
 		if (thread->counted_ns < threads->period_ns)
@@ -1342,23 +1276,22 @@ static void share_among(struct cpu_threads *threads, struct sharing *sharing,
 	visit_threads(threads, sharing, silent, give_thread_share);
 }
 
-/* Shares @left_ns out to the silent threads, which had it together; with only
- * one, that is exact. If all times are known, the kernel lost records of
- * switches of unknown threads, so all get a share. */
-static void share_out_rest(struct cpu_threads *threads, uint64_t left_ns)
+void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
 {
-	struct sharing sharing = { left_ns, 0 };
+	struct sharing sharing = {
+		total_ns - MIN(total_ns, threads->counted_ns), 0
+	};
+	struct cpu_account *account =
+		recording_setup(threads->recording)->cpu_account;
 
+	/* The silent threads had the rest together; with only one, that is
+	 * exact. If all times are known, the kernel lost records of switches of
+	 * unknown threads, so all get a share. */
 	visit_threads(threads, &sharing, true, ask_running);
 	share_among(threads, &sharing, true);
 	if (sharing.left_ns)
 		share_among(threads, &sharing, false);
 	threads->first->short_ns += sharing.left_ns;
-}
-
-void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
-{
-	share_out_rest(threads, total_ns - MIN(total_ns, threads->counted_ns));
 	for (uint32_t i = 0; i <= threads->mask; i++)
 		for (struct cpu_thread *thread = threads->table[i]; thread;
 		     thread = thread->next)
@@ -1367,5 +1300,11 @@ void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
 	for (struct cpu_process *process = threads->processes; process;
 	     process = process->next)
 		tell_process(threads, process);
-	tell_unsampled(threads);
+	while (threads->unsampled_count) {
+		const struct cpu_unsampled *kept =
+			&threads->unsampled[--threads->unsampled_count];
+
+		cpu_account_tell(account, kept->pid, kept->name, kept->ns,
+				 false);
+	}
 }

@@ -40,9 +40,15 @@
 
 /* --- open and close ------------------------------------------------------ */
 
-/* Opens the event that a buffer belongs to; it counts nothing. */
-static int open_owner(int cpu, size_t bytes)
+static size_t page_bytes(void)
 {
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int open_buffer(struct perf_buffers *buffers, int cpu)
+{
+	struct perf_buffer *buffer = &buffers->buffer[buffers->count];
+	/* The event that the buffer belongs to; it counts nothing. */
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
@@ -54,25 +60,14 @@ static int open_owner(int cpu, size_t bytes)
 		.use_clockid = 1,
 		.clockid = CLOCK_BOOTTIME,
 		.watermark = 1,
-		.wakeup_watermark = (uint32_t)MIN(bytes / 2, WAKE_BYTES),
+		.wakeup_watermark =
+			(uint32_t)MIN(buffers->bytes / 2, WAKE_BYTES),
 	};
-
-	return perf_open(&attr, 0, cpu);
-}
-
-static size_t page_bytes(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static int open_buffer(struct perf_buffers *buffers, int cpu)
-{
-	struct perf_buffer *buffer = &buffers->buffer[buffers->count];
 	struct epoll_event event = { .events = EPOLLIN };
 	int err;
 
 	buffer->cpu = cpu;
-	buffer->fd = open_owner(cpu, buffers->bytes);
+	buffer->fd = perf_open(&attr, 0, cpu);
 	if (buffer->fd < 0)
 		return buffer->fd;
 	buffer->page = mmap(NULL, page_bytes() + buffers->bytes,
@@ -205,7 +200,6 @@ bool perf_buffers_ready(const struct perf_buffers *buffers)
 	return false;
 }
 
-/* Returns the record at @tail in one piece, copied to scratch if it wraps. */
 static const uint8_t *in_one_piece(const struct perf_buffers *buffers,
 				   const uint8_t *data, uint64_t tail,
 				   size_t size)
@@ -272,65 +266,49 @@ static bool cursor_look(const struct perf_buffers *buffers,
 	return true;
 }
 
-/* Notes if the kernel had no room for a record, before the tail moves: records
- * behind @buffer->full_at are lost. The reader may lose its CPU in the middle
- * of a pass, so it checks at each record. The head shares a cache line with the
- * tail, which is written anyway. */
-static void look_if_full(const struct perf_buffers *buffers,
-			 const struct perf_cursor *cursor)
-{
-	struct perf_buffer *buffer = cursor->buffer;
-	/* relaxed: nothing below it is read */
-	uint64_t head = atom_load_rlx(&buffer->page->data_head);
-	uint64_t unread = head - cursor->tail;
-
-	if (likely(unread + SWITCH_BYTES <= buffers->bytes) ||
-	    unread > buffers->bytes || buffer->full)
-		return;
-	buffer->full = true;
-	buffer->full_at = head;
-}
-
-/* Reports the loss after the last record before the buffer was full. The
- * kernel's own record of the loss comes with its next record in this buffer,
- * which may never come. */
-static void tell_full(struct perf_buffer *buffer, perf_visit *visit,
-		      void *context)
-{
-	const struct perf_record lost = { .type = PERF_RECORD_LOST,
-					  .cpu = buffer->cpu,
-					  .before_ns = buffer->last_ns };
-
-	buffer->full = false;
-	visit(context, &lost);
-}
-
 /* Passes the record at the tail to @visit, and moves past it. */
 static void cursor_visit(const struct perf_buffers *buffers,
 			 struct perf_cursor *cursor, perf_visit *visit,
 			 void *context)
 {
-	const uint8_t *data = cursor->buffer->data;
+	struct perf_buffer *buffer = cursor->buffer;
 	struct perf_record record;
+	uint64_t head, unread;
 
-	if (perf_record_parse(
-		    in_one_piece(buffers, data, cursor->tail, cursor->size),
-		    &record)) {
-		record.cpu = cursor->buffer->cpu;
+	if (perf_record_parse(in_one_piece(buffers, buffer->data, cursor->tail,
+					   cursor->size),
+			      &record)) {
+		record.cpu = buffer->cpu;
 		record.ns += buffers->offset_ns;
-		record.before_ns = cursor->buffer->last_ns;
+		record.before_ns = buffer->last_ns;
 		visit(context, &record);
 	}
-	cursor->buffer->last_ns = cursor->key;
-	look_if_full(buffers, cursor);
+	buffer->last_ns = cursor->key;
+	/* Records behind full_at are lost if the kernel had no room. The reader
+	 * may lose its CPU in the middle of a pass, so it checks at each record,
+	 * before the tail moves.
+	 * relaxed: nothing below it is read */
+	head = atom_load_rlx(&buffer->page->data_head);
+	unread = head - cursor->tail;
+	if (unlikely(unread + SWITCH_BYTES > buffers->bytes &&
+		     unread <= buffers->bytes && !buffer->full)) {
+		buffer->full = true;
+		buffer->full_at = head;
+	}
 	cursor->tail += cursor->size;
-	/* Before the tail moves: a reader that sees nothing unread stops
-	 * asking. */
-	if (unlikely(cursor->buffer->full &&
-		     cursor->tail >= cursor->buffer->full_at))
-		tell_full(cursor->buffer, visit, context);
+	/* Reports the loss after the last record before the buffer was full:
+	 * the kernel's own record of it comes with its next record in this
+	 * buffer, which may never come. Before the tail moves: a reader that
+	 * sees nothing unread stops asking. */
+	if (unlikely(buffer->full && cursor->tail >= buffer->full_at)) {
+		record = (struct perf_record){ .type = PERF_RECORD_LOST,
+					       .cpu = buffer->cpu,
+					       .before_ns = buffer->last_ns };
+		buffer->full = false;
+		visit(context, &record);
+	}
 	/* order: rel, PERF: read before the room is returned */
-	atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
+	atom_store_rel(&buffer->page->data_tail, cursor->tail);
 }
 
 /* Moves the cursor at @at down to its place in a heap of @count cursors, the

@@ -121,12 +121,6 @@ static int add_events(struct perf_events *events,
 	return MIN(fd, 0);
 }
 
-static size_t events_each(const struct perf_wanted *wanted)
-{
-	return 1 + (wanted->period_ns != 0) + wanted->faults +
-	       (size_t)__builtin_popcount(wanted->counters);
-}
-
 /* Adds the fence (see the head of this file). Kernels before Linux 5.13 cannot
  * have one. */
 static void add_fence(struct perf_events *events, pid_t tid)
@@ -158,9 +152,10 @@ int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 		     const struct perf_wanted *wanted, pid_t tid)
 {
 	size_t before = events->count;
+	size_t each = 1 + (wanted->period_ns != 0) + wanted->faults +
+		      (size_t)__builtin_popcount(wanted->counters);
 	int err = grow_array(events->event, events->room,
-			     events->count +
-				     buffers->count * events_each(wanted) + 1);
+			     events->count + buffers->count * each + 1);
 
 	/* Must be first in the list. */
 	if (!err && !wanted->tree)

@@ -84,19 +84,6 @@ static bool make_history_room(struct requests *requests,
 	return true;
 }
 
-static void add_to_ring(struct requests *requests, uint32_t number)
-{
-	struct history *history = history_at(requests, number), *last;
-
-	history->next = number;
-	if (requests->ring_count++) {
-		last = history_at(requests, requests->last);
-		history->next = last->next;
-		last->next = number;
-	}
-	requests->last = number;
-}
-
 /* Checks the first thread of the ring at @ns. Frees the changes of an idle
  * thread: it may have ended, and a program may create threads without limit.
  * Otherwise moves the thread to the end of the ring. */
@@ -125,7 +112,7 @@ void requests_change(struct requests *requests, pid_t tid, uint64_t ns,
 		     const struct trace_ids *ids)
 {
 	const struct history new = { .tid = (uint32_t)tid };
-	struct history *history;
+	struct history *history, *last;
 	uint32_t number, half;
 
 	free_idle(requests, ns);
@@ -141,8 +128,15 @@ void requests_change(struct requests *requests, pid_t tid, uint64_t ns,
 		memmove(history->change, history->change + half,
 			history->count * sizeof(*history->change));
 	}
-	if (!history->count)
-		add_to_ring(requests, number);
+	if (!history->count) {
+		history->next = number;
+		if (requests->ring_count++) {
+			last = history_at(requests, requests->last);
+			history->next = last->next;
+			last->next = number;
+		}
+		requests->last = number;
+	}
 	history->change[history->count++] = (struct change){ ns, *ids };
 }
 

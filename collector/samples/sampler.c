@@ -42,7 +42,6 @@ struct sampler {
 	struct budget cache_budget; /* CACHE_BYTES_MAX */
 };
 
-/* See sampler_look(). */
 struct look {
 	struct stack_profile *cpu, *waits;
 };
@@ -126,19 +125,6 @@ static bool take_room(struct lane *lane, uint64_t bytes, uint64_t max)
 }
 
 /* Under lock. */
-static void give_room(struct lane *lane, uint64_t bytes)
-{
-	uint64_t beyond;
-
-	lane->bytes -= bytes;
-	beyond = bytes_beyond(lane);
-	if (beyond >= lane->shared_bytes)
-		return;
-	budget_give(&lane->sampler->queue_budget, lane->shared_bytes - beyond);
-	lane->shared_bytes = beyond;
-}
-
-/* Under lock. */
 static void append_sample(struct lane *lane, struct sample *sample)
 {
 	sample->next = NULL;
@@ -146,18 +132,6 @@ static void append_sample(struct lane *lane, struct sample *sample)
 	lane->last = &sample->next;
 	lane->posted_count++;
 	pthread_cond_signal(&lane->more);
-}
-
-static struct sample *strip_stack(struct sample *sample)
-{
-	struct sample *shorter;
-
-	sample->stack_bytes = 0;
-	sample->flags |= SAMPLE_NO_STACK;
-	shorter = realloc(sample, sizeof(*sample));
-	if (shorter)
-		sample = shorter;
-	return sample;
 }
 
 /* Under lock. */
@@ -178,8 +152,13 @@ bool lane_post(struct lane *lane, struct sample *sample,
 	lock_acquire(&lane->lock);
 	if ((sample->kind == SAMPLE_ALLOC || sample->kind == SAMPLE_FREE) &&
 	    lane->bytes + sample_bytes(sample) > max) {
+		struct sample *shorter;
+
 		lost->stacks += sample->stack_bytes != 0;
-		sample = strip_stack(sample);
+		sample->stack_bytes = 0;
+		sample->flags |= SAMPLE_NO_STACK;
+		shorter = realloc(sample, sizeof(*sample));
+		sample = shorter ? shorter : sample;
 		max = QUEUE_BYTES_HARD;
 	}
 	fits = take_room(lane, sample_bytes(sample), max);
@@ -271,6 +250,7 @@ static void take_look(struct lane *lane)
 static struct sample *wait_for_sample(struct lane *lane)
 {
 	struct sample *first;
+	uint64_t beyond;
 
 	for (;;) {
 		if (lane->look)
@@ -287,8 +267,15 @@ static struct sample *wait_for_sample(struct lane *lane)
 	if (!lane->first)
 		lane->last = &lane->first;
 	/* The last sample of a process was never counted. */
-	if (first->kind != SAMPLE_END)
-		give_room(lane, sample_bytes(first));
+	if (first->kind == SAMPLE_END)
+		return first;
+	lane->bytes -= sample_bytes(first);
+	beyond = bytes_beyond(lane);
+	if (beyond < lane->shared_bytes) {
+		budget_give(&lane->sampler->queue_budget,
+			    lane->shared_bytes - beyond);
+		lane->shared_bytes = beyond;
+	}
 	return first;
 }
 

@@ -60,7 +60,6 @@ struct counted {
 	int64_t count, ns;
 };
 
-/* A request with samples. */
 struct request {
 	struct trace_ids ids;
 
@@ -74,7 +73,6 @@ struct waiting {
 	uint32_t owner, stack;
 };
 
-/* Counts of one kind of sample. */
 struct counts {
 	struct pool pool; /* struct counted */
 	int64_t other[2]; /* no memory: count and ns */
@@ -299,7 +297,6 @@ static uint32_t named_stack(struct samples *samples, uint32_t parent,
 	return stacks_child(samples->stacks, parent, &frame);
 }
 
-/* Returns the stack of a sample that has only registers, or not even those. */
 static uint32_t stack_of_registers(struct samples *samples,
 				   const struct sample *sample)
 {
@@ -336,21 +333,6 @@ static void count_unwound(struct samples *samples,
 	samples->totals.guessed += result->guessed;
 }
 
-static uint32_t unwind_sample(struct samples *samples,
-			      const struct unwind_stack *stack)
-{
-	struct unwind_result *result = &lane_tools(samples->lane)->result;
-	uint32_t number = STACKS_ROOT;
-
-	unwind_run(samples->unwind, stack, result);
-	for (size_t i = result->count; i > 0; i--)
-		number = stacks_child(samples->stacks, number,
-				      &result->frame[i - 1]);
-	count_unwound(samples, stack, result);
-	stack_cache_add(&samples->cache, stack, result, number);
-	return number;
-}
-
 static uint32_t stack_of_sample(struct samples *samples,
 				const struct sample *sample)
 {
@@ -364,19 +346,27 @@ static uint32_t stack_of_sample(struct samples *samples,
 		.stack_bytes = MIN(sample->stack_bytes, UNWIND_WINDOW),
 		.generation = sample->generation,
 	};
-	struct unwind_files *files = lane_tools(samples->lane)->files;
+	struct sampler_tools *tools = lane_tools(samples->lane);
+	struct unwind_result *result = &tools->result;
 	uint64_t edition;
 	uint32_t number;
 
 	if (!stack.stack_bytes || sample->flags & SAMPLE_NO_STACK)
 		return stack_of_registers(samples, sample);
 	if (!samples->unwind &&
-	    unwind_new(samples->modules, files, &samples->unwind) < 0)
+	    unwind_new(samples->modules, tools->files, &samples->unwind) < 0)
 		return stack_of_registers(samples, sample);
 	edition = unwind_edition(samples->unwind, stack.generation);
 	if (stack_cache_find(&samples->cache, edition, &stack, &number))
 		return number;
-	return unwind_sample(samples, &stack);
+	unwind_run(samples->unwind, &stack, result);
+	number = STACKS_ROOT;
+	for (size_t i = result->count; i > 0; i--)
+		number = stacks_child(samples->stacks, number,
+				      &result->frame[i - 1]);
+	count_unwound(samples, &stack, result);
+	stack_cache_add(&samples->cache, &stack, result, number);
+	return number;
 }
 
 /* @owner is UINT32_MAX without memory. */
@@ -436,43 +426,33 @@ static uint32_t label_stack(struct samples *samples, uint32_t parent,
 	return stacks_child(samples->stacks, parent, &frame);
 }
 
-/* Returns the stack of the labels of @ids, or STACKS_ROOT if there are too many
- * requests. */
-static uint32_t root_of_request(struct samples *samples,
-				const struct trace_ids *ids)
-{
-	static const struct trace_ids none;
-	struct request one = { .ids = *ids };
-	uint32_t number;
-
-	if (pool_find(&samples->labels, &one, &number))
-		return ((struct request *)samples->labels.items + number)->root;
-	if (samples->labels.count >= REQUESTS_MAX)
-		return STACKS_ROOT;
-	one.root = label_stack(samples, STACKS_ROOT, ids->trace,
-			       sizeof(ids->trace));
-	if (one.root != STACKS_ROOT &&
-	    memcmp(ids->span, none.span, sizeof(ids->span)) != 0)
-		one.root = label_stack(samples, one.root, ids->span,
-				       sizeof(ids->span));
-	(void)pool_intern(&samples->labels, &one, &number);
-	return one.root;
-}
-
 /* Returns the number of @stack below the labels of @ids, for @count samples. */
 static uint32_t labelled(struct samples *samples, const struct trace_ids *ids,
 			 uint32_t stack, uint64_t count)
 {
-	uint32_t root;
+	static const struct trace_ids none;
+	struct request one = { .ids = *ids, .root = STACKS_ROOT };
+	uint32_t number;
 
 	if (stack == STACKS_ROOT || !trace_ids_are_set(ids))
 		return stack;
-	root = root_of_request(samples, ids);
-	if (root == STACKS_ROOT) {
+	if (pool_find(&samples->labels, &one, &number)) {
+		one.root = ((struct request *)samples->labels.items + number)
+				   ->root;
+	} else if (samples->labels.count < REQUESTS_MAX) {
+		one.root = label_stack(samples, STACKS_ROOT, ids->trace,
+				       sizeof(ids->trace));
+		if (one.root != STACKS_ROOT &&
+		    memcmp(ids->span, none.span, sizeof(ids->span)) != 0)
+			one.root = label_stack(samples, one.root, ids->span,
+					       sizeof(ids->span));
+		(void)pool_intern(&samples->labels, &one, &number);
+	}
+	if (one.root == STACKS_ROOT) {
 		samples->totals.unlabelled += count;
 		return stack;
 	}
-	return stacks_below(samples->stacks, root, stack);
+	return stacks_below(samples->stacks, one.root, stack);
 }
 
 static void count_waiting_time(struct samples *samples)
@@ -575,45 +555,25 @@ static void deal_cpu(struct samples *samples, const struct sample *sample)
 	count_sample(samples, &samples->cpu, sample, stack);
 }
 
-/* Returns the text @object, which belongs to the recording's symbol cache. All
- * objects over the limit share one text. NULL: no memory. */
-static const char *intern_object(struct samples *samples, const char *object)
-{
-	struct symbol_cache *cache = samples->setup->symbols;
-	const char *text = symbol_cache_told_string(cache, object);
-	uint32_t number;
-
-	if (text && (pool_find(&samples->objects, &text, &number) ||
-		     (samples->objects.count < OBJECTS_MAX &&
-		      pool_intern(&samples->objects, &text, &number) >= 0)))
-		return text;
-	return symbol_cache_string(cache, OTHER_OBJECTS);
-}
-
 static void deal_blocked(struct samples *samples, const struct sample *sample)
 {
-	uint32_t stack = stack_of_sample(samples, sample);
-	const char *object = intern_object(samples, sample_object(sample));
-	const struct stack_frame frame = { .address = (uintptr_t)object,
-					   .kind = FRAME_TEXT };
+	struct symbol_cache *cache = samples->setup->symbols;
+	const char *object =
+		symbol_cache_told_string(cache, sample_object(sample));
+	uint32_t stack = stack_of_sample(samples, sample), number;
+	struct stack_frame frame = { .kind = FRAME_TEXT };
 
+	/* All objects over the limit share one text. */
+	if (!object || (!pool_find(&samples->objects, &object, &number) &&
+			(samples->objects.count >= OBJECTS_MAX ||
+			 pool_intern(&samples->objects, &object, &number) < 0)))
+		object = symbol_cache_string(cache, OTHER_OBJECTS);
+	frame.address = (uintptr_t)object;
 	stack = object ? stacks_child(samples->stacks, stack, &frame)
 		       : named_stack(samples, stack, FRAME_UNKNOWN);
 	samples->wait_totals.count += sample->count;
 	samples->wait_totals.ns += sample->weight_ns;
 	count_sample(samples, &samples->waits, sample, stack);
-}
-
-static void deal_block(struct samples *samples, const struct sample *sample)
-{
-	uint32_t stack = STACKS_ROOT;
-
-	if (!samples->take_block)
-		return;
-	if (sample->kind == SAMPLE_ALLOC)
-		stack = labelled(samples, &sample->request,
-				 stack_of_sample(samples, sample), 1);
-	samples->take_block(samples->take_context, sample, stack);
 }
 
 /* --- the end ------------------------------------------------------------- */
@@ -757,23 +717,6 @@ static double part_of_told(struct samples *samples)
 	return ((double)(sum - lost) + more) / (double)sum;
 }
 
-static void scale_count(struct samples *samples, struct counted *counted,
-			double part, double shot_part)
-{
-	const struct told *told = told_of_counted(samples, counted);
-	int64_t ns = counted->ns;
-
-	if (!told || !told->sampled_ns)
-		return;
-	if (told->told_ns && part > 0)
-		ns = (int64_t)((double)ns * ((double)told->told_ns * part /
-					     (double)told->sampled_ns));
-	else if (told->shot_ns)
-		ns = (int64_t)((double)ns * shot_part);
-	samples->totals.ns += (uint64_t)(ns - counted->ns);
-	counted->ns = ns;
-}
-
 static uint64_t move_time(uint64_t *from, uint64_t most)
 {
 	uint64_t ns = MIN(*from, most);
@@ -822,19 +765,21 @@ static void scale_counts(struct samples *samples)
 	}
 	shot_part = part_of_shots(samples);
 	part = part_of_told(samples);
-	for (size_t i = 0; i < samples->cpu.pool.count; i++)
-		scale_count(samples, &counted[i], part, shot_part);
-}
+	for (size_t i = 0; i < samples->cpu.pool.count; i++) {
+		int64_t ns = counted[i].ns;
 
-static bool is_clock_frame(struct samples *samples,
-			   const struct stack_frame *frame)
-{
-	struct symbol symbol;
-
-	modules_resolve(samples->modules,
-			frame->address - (frame->kind == FRAME_RETURN),
-			frame->generation, &symbol);
-	return modules_is_clock(symbol.name, symbol.module);
+		told = told_of_counted(samples, &counted[i]);
+		if (!told || !told->sampled_ns)
+			continue;
+		if (told->told_ns && part > 0)
+			ns = (int64_t)((double)ns *
+				       ((double)told->told_ns * part /
+					(double)told->sampled_ns));
+		else if (told->shot_ns)
+			ns = (int64_t)((double)ns * shot_part);
+		samples->totals.ns += (uint64_t)(ns - counted[i].ns);
+		counted[i].ns = ns;
+	}
 }
 
 /* Returns whether perfrec's frame @own called a clock, and @stack is inside that
@@ -848,7 +793,11 @@ static bool is_clock_of(struct samples *samples, uint32_t stack, uint32_t own)
 			stacks_frame(samples->stacks, stack);
 		bool is_kernel = frame.kind == FRAME_NAMED;
 
-		is_clock = !is_kernel && is_clock_frame(samples, &frame);
+		is_clock = !is_kernel &&
+			   modules_clock_at(
+				   samples->modules,
+				   frame.address - (frame.kind == FRAME_RETURN),
+				   frame.generation);
 		if (!is_clock && !is_kernel)
 			return false;
 	}
@@ -995,8 +944,13 @@ void samples_deal(struct sample *sample)
 		deal_cpu(samples, sample);
 	else if (sample->kind == SAMPLE_BLOCKED)
 		deal_blocked(samples, sample);
-	else
-		deal_block(samples, sample);
+	else if (samples->take_block)
+		samples->take_block(
+			samples->take_context, sample,
+			sample->kind == SAMPLE_ALLOC
+				? labelled(samples, &sample->request,
+					   stack_of_sample(samples, sample), 1)
+				: STACKS_ROOT);
 	free(sample);
 	samples_put(&samples);
 }

@@ -146,22 +146,6 @@ static void count_first_event(struct thread *thread)
 	}
 }
 
-/* Drops the sums of old events in @before, if the thread had records by then:
- * this worker got no CPU for seconds, so their spans are unknown. */
-static void forget_events_of_spans(const struct thread *thread,
-				   struct sched_track *before)
-{
-	if (before->since_ns <= thread->start_ns)
-		return;
-	*before = (struct sched_track){
-		.state = SCHED_UNKNOWN,
-		.begun_ns = thread->start_ns,
-		.since_ns = thread->start_ns,
-		.base = before->base,
-	};
-	before->base.at = (struct sched_stretches){ 0 };
-}
-
 /* Takes more events from the group, after all taken ones are counted. */
 static void take_more_events(struct thread *thread)
 {
@@ -181,7 +165,17 @@ static void take_more_events(struct thread *thread)
 		};
 
 		cpu->begun = true;
-		forget_events_of_spans(thread, &before);
+		/* This worker got no CPU for seconds: the spans of old
+		 * events are unknown. */
+		if (before.since_ns > thread->start_ns) {
+			before = (struct sched_track){
+				.state = SCHED_UNKNOWN,
+				.begun_ns = thread->start_ns,
+				.since_ns = thread->start_ns,
+				.base = before.base,
+			};
+			before.base.at = (struct sched_stretches){ 0 };
+		}
 		if (before.state == SCHED_BLOCKED)
 			cpu->blocked_ns = before.since_ns;
 		off_times_begin(&cpu->off, &before, &root);
@@ -314,21 +308,6 @@ void thread_cpu_count(struct thread *thread, uint64_t ns)
 	count_events_upto(thread, ns);
 }
 
-static void tell_entry(struct thread_entry *entry, const struct off_times *off)
-{
-	entry->sched = true;
-	entry->on_cpu_ns = off->sums.on_ns;
-	entry->runnable_ns = off->sums.runnable_ns;
-	entry->blocked_ns = off->sums.blocked_ns;
-	entry->unknown_ns = off->sums.unknown_ns;
-	entry->sched_wall_ns = off->track.since_ns - off->track.begun_ns;
-	entry->spread_ns = off->sums.spread_ns;
-	entry->stolen_ns = off->sums.stolen_ns;
-	entry->waits = off->track.sums.waits;
-	entry->preemptions = off->track.sums.preemptions;
-	entry->migrations = off->track.sums.migrations;
-}
-
 static uint64_t last_record_ns(const struct thread *thread)
 {
 	return replay_last_ns(fibers_current(&thread->fibers));
@@ -350,6 +329,7 @@ uint64_t thread_cpu_finish(struct thread *thread, uint64_t ns,
 			   const struct sched_end *end)
 {
 	struct off_times *off = &thread->cpu->off;
+	struct thread_entry *entry = &thread->entry;
 
 	thread_cpu_count(thread, ns ? ns : UINT64_MAX);
 	/* The kernel reported its end, or its end is unknown. */
@@ -367,8 +347,20 @@ uint64_t thread_cpu_finish(struct thread *thread, uint64_t ns,
 	thread->cpu->settled = true;
 	thread_cpu_count(thread, UINT64_MAX);
 	/* Without switches there are only samples. */
-	if (thread->cpu->begun && thread->setup->collector->options->sched)
-		tell_entry(&thread->entry, off);
+	if (thread->cpu->begun && thread->setup->collector->options->sched) {
+		entry->sched = true;
+		entry->on_cpu_ns = off->sums.on_ns;
+		entry->runnable_ns = off->sums.runnable_ns;
+		entry->blocked_ns = off->sums.blocked_ns;
+		entry->unknown_ns = off->sums.unknown_ns;
+		entry->sched_wall_ns =
+			off->track.since_ns - off->track.begun_ns;
+		entry->spread_ns = off->sums.spread_ns;
+		entry->stolen_ns = off->sums.stolen_ns;
+		entry->waits = off->track.sums.waits;
+		entry->preemptions = off->track.sums.preemptions;
+		entry->migrations = off->track.sums.migrations;
+	}
 	cpu_take_no_more(cpu_group_of(thread), thread->entry.tid,
 			 thread->start_ns);
 	free(thread->cpu);

@@ -220,15 +220,12 @@ static void describe_frame(struct trace_stacks *trace,
 static bool serves_caller(struct trace_stacks *trace,
 			  const struct stack_frame *frame)
 {
-	struct symbol symbol;
-
-	if (frame->kind != FRAME_PC && frame->kind != FRAME_RETURN)
-		return frame->kind == FRAME_NAMED &&
-		       frame->address == FRAME_KERNEL;
-	modules_resolve(trace->modules,
-			frame->address - (frame->kind == FRAME_RETURN),
-			frame->generation, &symbol);
-	return modules_is_clock(symbol.name, symbol.module);
+	if (frame->kind == FRAME_PC || frame->kind == FRAME_RETURN)
+		return modules_clock_at(trace->modules,
+					frame->address -
+						(frame->kind == FRAME_RETURN),
+					frame->generation);
+	return frame->kind == FRAME_NAMED && frame->address == FRAME_KERNEL;
 }
 
 /* Writes @frame unless it is perfrec's or works for perfrec. *@own: whether that
@@ -282,7 +279,7 @@ static bool mark_stack_written(struct trace_stacks *trace, uint32_t stack)
 	return is_new;
 }
 
-static void write_traced_stack(struct trace_stacks *trace, uint32_t stack)
+uint64_t trace_stacks_iid(struct trace_stacks *trace, uint32_t stack)
 {
 	static const struct stack_frame perfrec = { .address = FRAME_PERFREC,
 						    .kind = FRAME_NAMED };
@@ -290,6 +287,8 @@ static void write_traced_stack(struct trace_stacks *trace, uint32_t stack)
 	uint32_t path[DEPTH_MAX], depth = 0, count = 0;
 	bool own = false, none = false;
 
+	if (stack == STACKS_ROOT || !mark_stack_written(trace, stack))
+		return stack;
 	for (uint32_t at = stack; at != STACKS_ROOT && depth < DEPTH_MAX;
 	     at = stacks_parent(trace->stacks, at))
 		path[depth++] = at;
@@ -308,12 +307,6 @@ static void write_traced_stack(struct trace_stacks *trace, uint32_t stack)
 	}
 	trace->used += out_stacks_callstack(packet_room(trace), PACKET_BYTES,
 					    trace->sequence, stack, iid, count);
-}
-
-uint64_t trace_stacks_iid(struct trace_stacks *trace, uint32_t stack)
-{
-	if (stack != STACKS_ROOT && mark_stack_written(trace, stack))
-		write_traced_stack(trace, stack);
 	return stack;
 }
 

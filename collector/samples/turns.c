@@ -29,29 +29,11 @@ static size_t *taken_of(struct turn *turn)
 	return turn->taken ? turn->taken : &turn->own_taken;
 }
 
-/* The parameters of one turns_take(). */
 struct taker {
 	turns_take_fn take;
 	void *context;
 	size_t count, room;
 };
-
-/* Asks @turn for the rest of its recording's @limit. Returns how many items it
- * gave. */
-static size_t ask_turn(struct taker *taker, struct turn *turn, size_t limit)
-{
-	size_t *taken = taken_of(turn);
-	size_t want = limit - MIN(*taken, limit), got = 0;
-
-	want = MIN(want, taker->room - taker->count);
-	if (want)
-		got = taker->take(taker->context, turn->group, taker->count,
-				  want);
-	turn->done = got < want;
-	*taken += got;
-	taker->count += got;
-	return got;
-}
 
 /* Asks all groups until the room is full. Returns true if a group may have
  * more. */
@@ -62,8 +44,18 @@ static bool run_round(struct turns *turns, struct taker *taker, size_t limit)
 	bool more = false;
 
 	while ((turn = *link)) {
-		bool got = !turn->done && ask_turn(taker, turn, limit);
+		size_t *taken = taken_of(turn), got = 0, want;
 
+		if (!turn->done) {
+			want = MIN(limit - MIN(*taken, limit),
+				   taker->room - taker->count);
+			if (want)
+				got = taker->take(taker->context, turn->group,
+						  taker->count, want);
+			turn->done = got < want;
+			*taken += got;
+			taker->count += got;
+		}
 		more |= !turn->done;
 		if (got) {
 			*link = turn->next;

@@ -29,7 +29,6 @@ int wait_diag_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The kernel's answer, in whole words. */
 union answer {
 	struct nlmsghdr header;
 	char bytes[ANSWER_BYTES];
@@ -122,22 +121,6 @@ static int ask_unix(int fd, uint64_t inode, uint32_t show, int type,
 	return *attribute ? 0 : -ENOENT;
 }
 
-/* Copies @length bytes of a name; an abstract name may include NULs, which
- * become '@'. */
-static void copy_socket_name(char out[WAIT_DIAG_NAME_BYTES], const char *name,
-			     size_t length)
-{
-	length = MIN(length, (size_t)WAIT_DIAG_NAME_BYTES - 1);
-	/* A path ends with a NUL. */
-	if (length && name[0])
-		length = strnlen(name, length);
-	memcpy(out, name, length);
-	out[length] = '\0';
-	for (size_t i = 0; i < length; i++)
-		if (!out[i])
-			out[i] = '@';
-}
-
 int wait_diag_unix(int fd, uint64_t inode, uint64_t *peer,
 		   char name[WAIT_DIAG_NAME_BYTES])
 {
@@ -157,9 +140,18 @@ int wait_diag_unix(int fd, uint64_t inode, uint64_t *peer,
 	if (!number)
 		return -ENOENT;
 	*peer = number;
-	if (!ask_unix(fd, number, UDIAG_SHOW_NAME, UNIX_DIAG_NAME, &answer,
-		      &attribute, &length))
-		copy_socket_name(name, attribute, length);
+	if (ask_unix(fd, number, UDIAG_SHOW_NAME, UNIX_DIAG_NAME, &answer,
+		     &attribute, &length))
+		return 0;
+	/* A path ends with a NUL; an abstract name may include NULs. */
+	length = MIN(length, (size_t)WAIT_DIAG_NAME_BYTES - 1);
+	if (length && attribute[0])
+		length = strnlen(attribute, length);
+	memcpy(name, attribute, length);
+	name[length] = '\0';
+	for (size_t i = 0; i < length; i++)
+		if (!name[i])
+			name[i] = '@';
 	return 0;
 }
 

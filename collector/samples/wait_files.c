@@ -55,20 +55,6 @@ struct wait_files_thread *wait_files_thread(struct wait_files *files, pid_t pid,
 	return thread;
 }
 
-static int open_wait_file(struct wait_files_thread *thread, enum wait_file file)
-{
-	static const char *const names[] = {
-		[WAIT_FILE_CALL] = "syscall",
-		[WAIT_FILE_SUMS] = "schedstat",
-	};
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)thread->pid,
-		 (int)thread->tid, names[file]);
-	thread->fd[file] = open(path, O_RDONLY | O_CLOEXEC);
-	return thread->fd[file] < 0 ? -errno : 0;
-}
-
 static int read_open_file(const struct wait_files_thread *thread,
 			  enum wait_file file, char *text, size_t size)
 {
@@ -81,12 +67,20 @@ static int read_open_file(const struct wait_files_thread *thread,
 int wait_files_read(struct wait_files_thread *thread, enum wait_file file,
 		    char *text, size_t size)
 {
+	static const char *const names[] = {
+		[WAIT_FILE_CALL] = "syscall",
+		[WAIT_FILE_SUMS] = "schedstat",
+	};
 	bool was_open = thread->fd[file] >= 0;
+	char path[64];
 	int got = was_open ? read_open_file(thread, file, text, size) : -ESRCH;
 
 	if (got != -ESRCH)
 		return got;
 	close_wait_file(thread, file);
-	got = open_wait_file(thread, file);
-	return got < 0 ? got : read_open_file(thread, file, text, size);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)thread->pid,
+		 (int)thread->tid, names[file]);
+	thread->fd[file] = open(path, O_RDONLY | O_CLOEXEC);
+	return thread->fd[file] < 0 ? -errno
+				    : read_open_file(thread, file, text, size);
 }

@@ -161,16 +161,6 @@ static bool is_semaphore(const struct wait_futex *futex)
 	       waiters && waiters < WAITERS_MAX && agrees_on_sharing(futex, 8);
 }
 
-/* Returns true if a held pthread_rwlock_t begins @begin bytes from the futex.
- */
-static bool is_rwlock_at(const struct wait_futex *futex, int begin)
-{
-	uint32_t shared = word_at(futex, begin + 28); /* 0 or 1 */
-
-	return word_at(futex, begin) && !word_at(futex, begin + 16) &&
-	       !word_at(futex, begin + 20) && shared == !is_private(futex);
-}
-
 static bool is_rwlock(const struct wait_futex *futex, uint64_t *object)
 {
 	int begin =
@@ -184,7 +174,10 @@ static bool is_rwlock(const struct wait_futex *futex, uint64_t *object)
 		 !futex->has_before)
 		return false;
 	*object = futex->address + (uint64_t)(int64_t)begin;
-	return is_rwlock_at(futex, begin);
+	/* It is held. The word at 28 is 0 or 1. */
+	return word_at(futex, begin) && !word_at(futex, begin + 16) &&
+	       !word_at(futex, begin + 20) &&
+	       word_at(futex, begin + 28) == !is_private(futex);
 }
 
 static bool is_join(const struct wait_futex *futex)

@@ -209,47 +209,25 @@ static void name_futexes(struct wait_objects *objects,
 
 /* --- descriptors --------------------------------------------------------- */
 
-/* Names @target, the link of descriptor @fd: "anon_inode:[eventfd]" is
- * "[eventfd 5]". */
-static void name_anonymous(const char *target, int fd,
-			   char text[WAIT_TEXT_BYTES])
-{
-	char kind[24];
-
-	snprintf(kind, sizeof(kind), "%s", target + (target[0] == '['));
-	kind[strcspn(kind, "]")] = '\0';
-	wait_text_format(text, strcmp(kind, "eventpoll") ? kind : "epoll", "%d",
-			 fd);
-}
-
 void wait_object_target(const char *target, int fd, char text[WAIT_TEXT_BYTES])
 {
 	static const char anonymous[] = "anon_inode:";
 	uint64_t inode;
+	char kind[24];
 
-	if (sscanf(target, "pipe:[%" SCNu64, &inode) == 1)
+	if (sscanf(target, "pipe:[%" SCNu64, &inode) == 1) {
 		wait_text_format(text, "pipe", "%" PRIu64, inode);
-	else if (!strncmp(target, anonymous, sizeof(anonymous) - 1))
-		name_anonymous(target + sizeof(anonymous) - 1, fd, text);
-	else
+	} else if (!strncmp(target, anonymous, sizeof(anonymous) - 1)) {
+		/* "anon_inode:[eventfd]" is "[eventfd 5]". */
+		target += sizeof(anonymous) - 1;
+		snprintf(kind, sizeof(kind), "%s", target + (target[0] == '['));
+		kind[strcspn(kind, "]")] = '\0';
+		wait_text_format(text,
+				 strcmp(kind, "eventpoll") ? kind : "epoll",
+				 "%d", fd);
+	} else {
 		wait_text_object(text, "file", target);
-}
-
-/* Adds the holder of the other end of the pipe @fd of @thread to @text. */
-static void add_pipe_peer(struct wait_objects *objects,
-			  const struct wait_thread *thread, int fd,
-			  char text[WAIT_TEXT_BYTES])
-{
-	char path[64], holder[WAIT_PEER_BYTES];
-	struct wait_end end;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)thread->pid, fd);
-	if (!wait_end_read(AT_FDCWD, path, &end) || end.kind == WAIT_END_SOCKET)
-		return;
-	end.kind = end.kind == WAIT_END_READ ? WAIT_END_WRITE : WAIT_END_READ;
-	if (wait_peers_find(objects->peers, thread->pid, &end, holder))
-		wait_text_add(text, end.kind == WAIT_END_READ ? "to" : "from",
-			      holder);
+	}
 }
 
 static bool read_descriptor_link(const struct wait_thread *thread, int fd,
@@ -264,12 +242,13 @@ static bool read_descriptor_link(const struct wait_thread *thread, int fd,
 	return length > 0;
 }
 
-/* Names @fd of @thread; @with_peer: also the holder of the other end. */
+/* Names @fd of @thread; @with_peer: also the holder of a pipe's other end. */
 static void name_link(struct wait_objects *objects,
 		      const struct wait_thread *thread, int fd, bool with_peer,
 		      char text[WAIT_TEXT_BYTES])
 {
-	char target[TARGET_BYTES];
+	char target[TARGET_BYTES], path[64], holder[WAIT_PEER_BYTES];
+	struct wait_end end;
 	uint64_t inode;
 
 	/* Another thread may have closed it. */
@@ -281,8 +260,15 @@ static void name_link(struct wait_objects *objects,
 		wait_sockets_name(objects->sockets, thread->pid, inode, text);
 	else
 		wait_object_target(target, fd, text);
-	if (with_peer && !strncmp(target, "pipe:", 5))
-		add_pipe_peer(objects, thread, fd, text);
+	if (!with_peer || strncmp(target, "pipe:", 5) != 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)thread->pid, fd);
+	if (!wait_end_read(AT_FDCWD, path, &end) || end.kind == WAIT_END_SOCKET)
+		return;
+	end.kind = end.kind == WAIT_END_READ ? WAIT_END_WRITE : WAIT_END_READ;
+	if (wait_peers_find(objects->peers, thread->pid, &end, holder))
+		wait_text_add(text, end.kind == WAIT_END_READ ? "to" : "from",
+			      holder);
 }
 
 static void name_descriptor(struct wait_objects *objects,
@@ -299,7 +285,6 @@ struct poll_set {
 	int fd[SET_MAX];
 };
 
-/* Appends @more to @list, which has room for @size bytes, after a comma. */
 static void append_text_to_list(char *list, size_t size, const char *more)
 {
 	size_t used = strlen(list);
@@ -392,36 +377,25 @@ static void name_poll(struct wait_objects *objects,
 	name_set(objects, thread, &set, text);
 }
 
-/* Joins the bits of the sets of @call in @out. Returns how many bytes they
- * have, at most SELECT_BYTES. */
-static size_t join_sets(const struct wait_thread *thread,
-			const struct wait_call *call, uint8_t out[SELECT_BYTES])
-{
-	size_t bytes = ((uint32_t)call->arg[0] + 63) / 64 * 8;
-	uint8_t set[SELECT_BYTES];
-
-	bytes = MIN(bytes, (size_t)SELECT_BYTES);
-	for (size_t i = 1; i <= 3; i++) {
-		size_t got = call->arg[i] ? wait_memory_read(thread->pid,
-							     call->arg[i], set,
-							     bytes)
-					  : 0;
-
-		for (size_t byte = 0; byte < got; byte++)
-			out[byte] |= set[byte];
-	}
-	return bytes;
-}
-
 static void name_select(struct wait_objects *objects,
 			const struct wait_thread *thread,
 			const struct wait_call *call,
 			char text[WAIT_TEXT_BYTES])
 {
-	uint8_t bits[SELECT_BYTES] = { 0 };
-	size_t bytes = join_sets(thread, call, bits);
+	uint8_t bits[SELECT_BYTES] = { 0 }, one[SELECT_BYTES];
+	size_t bytes = ((uint32_t)call->arg[0] + 63) / 64 * 8;
 	struct poll_set set = { 0 };
 
+	bytes = MIN(bytes, (size_t)SELECT_BYTES);
+	for (size_t i = 1; i <= 3; i++) {
+		size_t got = call->arg[i] ? wait_memory_read(thread->pid,
+							     call->arg[i], one,
+							     bytes)
+					  : 0;
+
+		for (size_t byte = 0; byte < got; byte++)
+			bits[byte] |= one[byte];
+	}
 	for (size_t i = 0; i < 8 * bytes && i < (uint32_t)call->arg[0]; i++)
 		if (bits[i / 8] >> i % 8 & 1) {
 			set.count++;
@@ -433,33 +407,24 @@ static void name_select(struct wait_objects *objects,
 
 /* --- all kinds of waits -------------------------------------------------- */
 
-/* Returns true if a thread that sleeps in the kernel's @function was stopped or
- * frozen. Compilers may inline other such functions into get_signal(). */
-static bool is_held_in(const char *function)
+/* Names the hold of @thread: a signal or a debugger has stopped it, or its
+ * cgroup is frozen. @call may be the interrupted system call. Returns false if
+ * nothing holds the thread: it does not sleep in one of @functions of the
+ * kernel (compilers may inline other such functions into get_signal()). */
+static bool name_hold(const struct wait_thread *thread,
+		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
 {
 	static const char *const functions[] = {
 		"__refrigerator", "do_freezer_trap", "get_signal",
 		"do_signal_stop", "ptrace_stop",
 	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
-		if (!strcmp(function, functions[i]))
-			return true;
-	return false;
-}
-
-/* Names the hold of @thread: a signal or a debugger has stopped it, or its
- * cgroup is frozen. @call may be the interrupted system call. Returns false if
- * nothing holds the thread. */
-static bool name_hold(const struct wait_thread *thread,
-		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
-{
 	char path[48], function[64], stat[PROC_STAT_BYTES];
-	bool is_held, is_stopped;
+	bool is_held = false, is_stopped;
 
 	snprintf(path, sizeof(path), "task/%d/wchan", (int)thread->tid);
 	proc_read(thread->pid, path, function, sizeof(function));
-	is_held = is_held_in(function);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		is_held |= !strcmp(function, functions[i]);
 	/* A kernel without symbols names no function. */
 	if (call->in_call && !is_held)
 		return false;

@@ -35,7 +35,6 @@
 #define KEEP_MOST_NS (64 * KEEP_NS)
 #define NS_PER_S 1000000000
 
-/* A descriptor of a process. */
 struct held {
 	struct wait_end end;
 	int fd;
@@ -232,22 +231,13 @@ static bool is_peer_held(const struct known_peer *known)
 	return wait_end_read(AT_FDCWD, path, &end) && is_end(&end, &known->end);
 }
 
-static const struct held *held_by(const struct peer_process *process,
-				  const struct wait_end *end)
-{
-	for (size_t i = 0; i < process->count; i++)
-		if (is_end(&process->held[i].end, end))
-			return &process->held[i];
-	return NULL;
-}
-
 /* Sets the holder of @known: the process with the lowest id, except the
  * searching process. */
 static void choose_holder(const struct wait_peers *peers,
 			  struct known_peer *known)
 {
 	uid_t uid = uid_of(known->pid);
-	const struct held *held;
+	size_t at;
 
 	known->found = known->others = false;
 	for (size_t i = 0; i < peers->count; i++) {
@@ -258,15 +248,17 @@ static void choose_holder(const struct wait_peers *peers,
 		    (process->pid == known->pid &&
 		     (known->end.kind != WAIT_END_SOCKET || !first)))
 			continue;
-		held = held_by(process, &known->end);
-		if (!held)
+		for (at = 0; at < process->count; at++)
+			if (is_end(&process->held[at].end, &known->end))
+				break;
+		if (at == process->count)
 			continue;
 		known->others |= !first;
 		known->found = true;
 		if (!first && process->pid > known->holder)
 			continue;
 		known->holder = process->pid;
-		known->fd = held->fd;
+		known->fd = process->held[at].fd;
 	}
 }
 
@@ -280,17 +272,6 @@ static void look_for(struct wait_peers *peers, struct known_peer *known)
 		return;
 	read_again(peers, known->pid);
 	choose_holder(peers, known);
-}
-
-static struct known_peer *known_at(struct wait_peers *peers, pid_t pid,
-				   const struct wait_end *end)
-{
-	struct known_peer *known =
-		&peers->known[(end->inode + (unsigned int)end->kind) % KNOWN];
-
-	if (known->pid != pid || !is_end(&known->end, end))
-		*known = (struct known_peer){ .end = *end, .pid = pid };
-	return known;
 }
 
 static void name_holder(struct known_peer *known)
@@ -309,9 +290,12 @@ static void name_holder(struct known_peer *known)
 bool wait_peers_find(struct wait_peers *peers, pid_t pid,
 		     const struct wait_end *end, char out[WAIT_PEER_BYTES])
 {
-	struct known_peer *known = known_at(peers, pid, end);
+	struct known_peer *known =
+		&peers->known[(end->inode + (unsigned int)end->kind) % KNOWN];
 	uint64_t now = clock_monotonic_ns();
 
+	if (known->pid != pid || !is_end(&known->end, end))
+		*known = (struct known_peer){ .end = *end, .pid = pid };
 	if (now >= known->until_ns) {
 		look_for(peers, known);
 		name_holder(known);

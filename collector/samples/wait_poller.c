@@ -113,13 +113,6 @@ static struct refusal *refusal_of(struct wait_reader *reader, pid_t pid)
 	return &reader->refusals.one[(uint32_t)pid % REFUSALS];
 }
 
-static bool has_refused(struct wait_reader *reader, pid_t pid)
-{
-	const struct refusal *refusal = refusal_of(reader, pid);
-
-	return refusal->pid == pid && clock_monotonic_ns() < refusal->until_ns;
-}
-
 static void note_refusal(struct wait_reader *reader, pid_t pid)
 {
 	struct refusal *refusal = refusal_of(reader, pid);
@@ -215,15 +208,14 @@ static void count_one(uint64_t *count)
 	atom_store_rlx(count, *count + 1);
 }
 
-/* The kernel's counts of a thread. */
 struct anchor {
 	bool read;
 	unsigned long long on_ns, delay_ns;
 };
 
-/* Reads the kernel's counts of @blocked up to now. Times spread between two
- * anchors of a thread are more exact if the anchors are close, so each wait
- * would be useful. But a read doubles the cost of a wait. */
+/* Reads the kernel's counts of @blocked up to now. Each wait would be useful:
+ * times spread between close anchors are more exact. But a read doubles the
+ * cost of a wait. */
 static struct anchor read_anchor(struct wait_reader *reader,
 				 const struct cpu_blocked *blocked)
 {
@@ -248,7 +240,9 @@ static struct anchor read_anchor(struct wait_reader *reader,
 static bool look_at_blocked(struct wait_reader *reader,
 			    const struct cpu_blocked *blocked)
 {
-	bool refused = has_refused(reader, blocked->pid);
+	const struct refusal *refusal = refusal_of(reader, blocked->pid);
+	bool refused = refusal->pid == blocked->pid &&
+		       clock_monotonic_ns() < refusal->until_ns;
 	enum samples_unread why = SAMPLES_REFUSED;
 	struct wait_poller *poller = reader->poller;
 	const struct wait_source *source;
@@ -299,25 +293,6 @@ static void give_reader_back(struct wait_reader *reader)
 			samples_put(&reader->blocked[reader->at].samples);
 }
 
-/* Reads all taken threads. Returns false if the main thread has abandoned
- * @reader, which must not use the poller any more. */
-static bool look_at_all_blocked(struct wait_reader *reader)
-{
-	for (; reader->at < reader->count; reader->at++) {
-		struct cpu_blocked *blocked = &reader->blocked[reader->at];
-
-		/* relaxed: wake_fd orders it */
-		if (atom_load_rlx(&reader->poller->closing))
-			break;
-		if (!look_at_blocked(reader, blocked))
-			return false;
-		if (blocked->samples)
-			samples_put(&blocked->samples);
-	}
-	give_reader_back(reader);
-	return true;
-}
-
 /* Takes threads that have been blocked for long enough, and at intervals some
  * that have not. Returns the sums of all. */
 static struct cpu_wait_sums take_blocked_threads(struct wait_reader *reader)
@@ -343,7 +318,8 @@ static struct cpu_wait_sums take_blocked_threads(struct wait_reader *reader)
 }
 
 /* Takes threads and reads them. Sets *@pause_ns to the pause until the next
- * pass. Returns false as look_at_all_blocked(). */
+ * pass. Returns false if the main thread has abandoned @reader, which must not
+ * use the poller any more. */
 static bool run_pass(struct wait_reader *reader, uint64_t *pause_ns)
 {
 	struct wait_poller *poller = reader->poller;
@@ -358,8 +334,18 @@ static bool run_pass(struct wait_reader *reader, uint64_t *pause_ns)
 		.long_ns = sums.long_ns,
 		.missed_ns = sums.missed_ns,
 	};
-	if (!look_at_all_blocked(reader))
-		return false;
+	for (; reader->at < reader->count; reader->at++) {
+		struct cpu_blocked *blocked = &reader->blocked[reader->at];
+
+		/* relaxed: wake_fd orders it */
+		if (atom_load_rlx(&poller->closing))
+			break;
+		if (!look_at_blocked(reader, blocked))
+			return false;
+		if (blocked->samples)
+			samples_put(&blocked->samples);
+	}
+	give_reader_back(reader);
 	/* Otherwise a daemon would keep files of threads that are gone. */
 	if (!seen.active)
 		wait_files_release(&reader->files);
@@ -379,8 +365,7 @@ static void free_reader(struct wait_reader *reader)
 	free(reader);
 }
 
-/* Runs passes until the poller closes. Returns false as look_at_all_blocked().
- */
+/* Runs passes until the poller closes. Returns false as run_pass(). */
 static bool run_passes(struct wait_reader *reader)
 {
 	struct wait_poller *poller = reader->poller;
@@ -462,8 +447,7 @@ static int start_wait_reader(struct wait_poller *poller)
 	return err;
 }
 
-/* Returns true if the reader only lacks a CPU: on a busy machine it may get
- * none for seconds. */
+/* On a busy machine the reader may get no CPU for seconds. */
 static bool can_run(const struct wait_reader *reader)
 {
 	struct task_times times;
@@ -549,7 +533,6 @@ int wait_poller_new(const struct wait_source *source, uint32_t stack_bytes,
 	return err;
 }
 
-/* Ends the reader, or abandons it if it is stuck. */
 static void end_reader(struct wait_poller *poller)
 {
 	struct timespec until;

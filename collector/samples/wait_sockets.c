@@ -218,30 +218,25 @@ static void add_peer(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
 	}
 }
 
-static void find_named_socket(struct wait_sockets *sockets, pid_t pid,
-			      uint64_t inode, char out[WAIT_TEXT_BYTES])
-{
-	struct wait_diag_tcp tcp;
-
-	for (int file = WAIT_SOCKET_TCP; file <= WAIT_SOCKET_UNIX; file++)
-		if (find_in_file(sockets, pid, (enum wait_socket_file)file,
-				 inode, &tcp, out)) {
-			if (tcp.family || file == WAIT_SOCKET_UNIX)
-				add_peer(sockets, pid, inode, &tcp, out);
-			return;
-		}
-	wait_text_format(out, "socket", "%" PRIu64, inode);
-}
-
 void wait_sockets_name(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
 		       char out[WAIT_TEXT_BYTES])
 {
 	struct known_socket *known = &sockets->known[inode % KNOWN];
 	uint64_t now = clock_monotonic_ns();
+	struct wait_diag_tcp tcp;
+	int file = WAIT_SOCKET_TCP;
 
 	if (known->inode != inode || now - known->read_ns >= KEEP_NS) {
 		known->inode = inode;
-		find_named_socket(sockets, pid, inode, known->text);
+		while (file <= WAIT_SOCKET_UNIX &&
+		       !find_in_file(sockets, pid, (enum wait_socket_file)file,
+				     inode, &tcp, known->text))
+			file++;
+		if (file > WAIT_SOCKET_UNIX)
+			wait_text_format(known->text, "socket", "%" PRIu64,
+					 inode);
+		else if (tcp.family || file == WAIT_SOCKET_UNIX)
+			add_peer(sockets, pid, inode, &tcp, known->text);
 		known->read_ns = now;
 	}
 	memcpy(out, known->text, WAIT_TEXT_BYTES);
