@@ -162,9 +162,10 @@ static void put_scopes(struct text *text, const struct dwarf_scopes *scopes,
 	}
 }
 
-/* DWARF has "long unsigned int" where demanglers have "unsigned long". */
-static const char *usual_name(const char *name)
+static void put_named_type(struct text *text, const struct dwarf_scopes *scopes,
+			   Dwarf_Die *type)
 {
+	/* DWARF has "long unsigned int" where demanglers have "unsigned long". */
 	static const char *const names[][2] = {
 		{ "long int", "long" },
 		{ "long unsigned int", "unsigned long" },
@@ -173,23 +174,19 @@ static const char *usual_name(const char *name)
 		{ "short int", "short" },
 		{ "short unsigned int", "unsigned short" },
 	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(name, names[i][0]))
-			return names[i][1];
-	return name;
-}
-
-static void put_named_type(struct text *text, const struct dwarf_scopes *scopes,
-			   Dwarf_Die *type)
-{
 	const struct dwarf_scope *scope = find_scope(scopes, type);
 	const char *name = dwarf_diename(type);
 
+	name = name ? name : "?";
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i][0])) {
+			name = names[i][1];
+			break;
+		}
 	if (scope)
 		put_scopes(text, scopes, (size_t)(scope - scopes->list) + 1);
 	else
-		put_name_text(text, name ? usual_name(name) : "?");
+		put_name_text(text, name);
 }
 
 static void put_type_name(struct text *text, const struct dwarf_scopes *scopes,
