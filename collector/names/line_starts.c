@@ -355,23 +355,11 @@ static void add_line_row(struct state *state)
 		(struct line_start){ state->address, state->file, state->line };
 }
 
-static void end_line_sequence(struct state *state)
-{
-	struct line_starts *out = state->starts;
-
-	/* Skips empty sequences, and those at 0, which the linker dropped. */
-	if (!out || !state->has_start || !state->start.address ||
-	    state->start.address >= state->address)
-		return;
-	if (grow_array(out->list, out->room, out->count + 1))
-		return;
-	out->list[out->count++] = state->start;
-}
-
 static void run_extended_opcode(struct program *program, struct state *state)
 {
 	uint64_t length = take_line_leb(&program->code, false);
 	struct bytes operands = program->code;
+	struct line_starts *out = state->starts;
 	uint8_t opcode;
 
 	skip_bytes(&program->code, length);
@@ -382,7 +370,12 @@ static void run_extended_opcode(struct program *program, struct state *state)
 	if (opcode == DW_LNE_set_address && length - 1 <= 8) {
 		state->address = take_fixed(&operands, length - 1);
 	} else if (opcode == DW_LNE_end_sequence) {
-		end_line_sequence(state);
+		/* Skips empty sequences, and those at 0, which the linker
+		 * dropped. */
+		if (out && state->has_start && state->start.address &&
+		    state->start.address < state->address &&
+		    !grow_array(out->list, out->room, out->count + 1))
+			out->list[out->count++] = state->start;
 		state_reset(state);
 	}
 }
@@ -419,18 +412,6 @@ static void run_standard_opcode(struct program *program, struct state *state,
 	}
 }
 
-static void run_special_opcode(const struct program *program,
-			       struct state *state, uint8_t opcode)
-{
-	unsigned int step = opcode - program->opcode_base;
-
-	state->address +=
-		(uint64_t)(step / program->line_range) * program->code_unit;
-	state->line += (uint32_t)(program->line_base +
-				  (int)(step % program->line_range));
-	add_line_row(state);
-}
-
 static int compare_line_starts(const void *left, const void *right)
 {
 	const struct line_start *a = left, *b = right;
@@ -446,12 +427,21 @@ static void run_program(struct program *program, struct state *state)
 	while (!code->broken && bytes_left(code)) {
 		uint8_t opcode = take_byte(code);
 
-		if (opcode >= program->opcode_base)
-			run_special_opcode(program, state, opcode);
-		else if (opcode)
+		if (opcode >= program->opcode_base) {
+			unsigned int step = opcode - program->opcode_base;
+
+			state->address +=
+				(uint64_t)(step / program->line_range) *
+				program->code_unit;
+			state->line +=
+				(uint32_t)(program->line_base +
+					   (int)(step % program->line_range));
+			add_line_row(state);
+		} else if (opcode) {
 			run_standard_opcode(program, state, opcode);
-		else
+		} else {
 			run_extended_opcode(program, state);
+		}
 	}
 }
 
