@@ -110,8 +110,14 @@ struct effect {
 	int takes, puts;
 };
 
-static struct effect effect_of_operands(uint8_t op, struct bytes *bytes)
+static struct effect effect_of_instruction(uint8_t op, struct bytes *bytes)
 {
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31)
+		return (struct effect){ 0, 1 };
+	if (op >= DW_OP_breg0 && op < DW_OP_breg0 + REGISTERS) {
+		get_leb(bytes);
+		return (struct effect){ 0, 1 };
+	}
 	switch (op) {
 	case DW_OP_const1u:
 	case DW_OP_const1s:
@@ -136,20 +142,6 @@ static struct effect effect_of_operands(uint8_t op, struct bytes *bytes)
 	case DW_OP_plus_uconst:
 		get_leb(bytes);
 		return (struct effect){ 1, 1 };
-	default:
-		return (struct effect){ -1, 0 };
-	}
-}
-
-static struct effect effect_of_instruction(uint8_t op, struct bytes *bytes)
-{
-	if (op >= DW_OP_lit0 && op <= DW_OP_lit31)
-		return (struct effect){ 0, 1 };
-	if (op >= DW_OP_breg0 && op < DW_OP_breg0 + REGISTERS) {
-		get_leb(bytes);
-		return (struct effect){ 0, 1 };
-	}
-	switch (op) {
 	case DW_OP_dup:
 		return (struct effect){ 1, 2 };
 	case DW_OP_drop:
@@ -181,7 +173,7 @@ static struct effect effect_of_instruction(uint8_t op, struct bytes *bytes)
 	case DW_OP_nop:
 		return (struct effect){ 0, 0 };
 	default:
-		return effect_of_operands(op, bytes);
+		return (struct effect){ -1, 0 };
 	}
 }
 
@@ -217,34 +209,6 @@ struct program {
 	bool has_cfa;
 	int remembered;
 };
-
-static void check_state(struct program *program, uint8_t op)
-{
-	struct bytes *bytes = &program->bytes;
-
-	switch (op) {
-	case DW_CFA_remember_state:
-		if (++program->remembered > REMEMBER_MAX || !program->has_cfa)
-			bytes->failed = true;
-		break;
-	case DW_CFA_restore_state:
-		if (--program->remembered < 0)
-			bytes->failed = true;
-		break;
-	case DW_CFA_def_cfa:
-	case DW_CFA_def_cfa_sf:
-		check_register(bytes);
-		get_leb(bytes);
-		program->has_cfa = true;
-		break;
-	case DW_CFA_def_cfa_expression:
-		check_expression(bytes, 0);
-		program->has_cfa = true;
-		break;
-	default:
-		bytes->failed = true;
-	}
-}
 
 static void check_extended(struct program *program, uint8_t op)
 {
@@ -289,12 +253,30 @@ static void check_extended(struct program *program, uint8_t op)
 		check_register(bytes);
 		check_expression(bytes, 1);
 		break;
+	case DW_CFA_remember_state:
+		if (++program->remembered > REMEMBER_MAX || !program->has_cfa)
+			bytes->failed = true;
+		break;
+	case DW_CFA_restore_state:
+		if (--program->remembered < 0)
+			bytes->failed = true;
+		break;
+	case DW_CFA_def_cfa:
+	case DW_CFA_def_cfa_sf:
+		check_register(bytes);
+		get_leb(bytes);
+		program->has_cfa = true;
+		break;
+	case DW_CFA_def_cfa_expression:
+		check_expression(bytes, 0);
+		program->has_cfa = true;
+		break;
 #if defined(__aarch64__)
 	case DW_CFA_GNU_window_save: /* here: signed return address */
 		break;
 #endif
 	default:
-		check_state(program, op);
+		bytes->failed = true;
 	}
 }
 
@@ -470,31 +452,27 @@ static uint64_t get_encoded_number(struct bytes *bytes, uint8_t encoding)
 	}
 }
 
-static bool read_cfi_range(struct bytes *bytes, uint8_t encoding,
-			   struct cfi_range *range)
-{
-	uint8_t relative = encoding & 0xf0;
-	uint64_t base = relative == DW_EH_PE_pcrel ? bytes->at : 0;
-
-	if (relative != DW_EH_PE_pcrel && relative != DW_EH_PE_absptr)
-		return false;
-	range->start = base + get_encoded_number(bytes, encoding);
-	range->end = range->start + get_encoded_number(bytes, encoding);
-	return !bytes->failed && range->end >= range->start;
-}
-
 static bool read_fde_entry(struct bytes *bytes, struct cie *cie,
 			   struct cfi_range *range)
 {
-	uint64_t cie_at;
+	uint64_t cie_at, base;
+	uint8_t relative;
 	uint32_t back;
 
 	enter_entry(bytes);
 	cie_at = bytes->at;
 	back = get_u32(bytes);
-	return !bytes->failed && back && back <= INT32_MAX && back <= cie_at &&
-	       read_cie(bytes->reader, cie_at - back, cie) &&
-	       read_cfi_range(bytes, cie->fde_encoding, range);
+	if (bytes->failed || !back || back > INT32_MAX || back > cie_at ||
+	    !read_cie(bytes->reader, cie_at - back, cie))
+		return false;
+	relative = cie->fde_encoding & 0xf0;
+	if (relative != DW_EH_PE_pcrel && relative != DW_EH_PE_absptr)
+		return false;
+	base = relative == DW_EH_PE_pcrel ? bytes->at : 0;
+	range->start = base + get_encoded_number(bytes, cie->fde_encoding);
+	range->end =
+		range->start + get_encoded_number(bytes, cie->fde_encoding);
+	return !bytes->failed && range->end >= range->start;
 }
 
 bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
