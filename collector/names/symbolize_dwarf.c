@@ -324,29 +324,23 @@ static bool is_external(Dwarf_Die *die)
 /* In C++, a function without a mangled name belongs to its file, and other
  * scopes may have the same name. An external one is extern "C", without a
  * scope. */
-static const char *plain_name(struct dwarf_lines *lines, struct unit *unit,
-			      Dwarf_Die *die)
-{
-	const char *name = text_of_attribute(die, DW_AT_name);
-	const char *scoped = NULL;
-	Dwarf_Die declaration;
-
-	dwarf_declaration(die, &declaration);
-	unit = unit_of_die(lines, unit, &declaration);
-	if (name && unit && !is_external(die) && is_cpp(unit))
-		scoped = dwarf_scoped_name(&unit->scopes, &declaration);
-	return scoped ? scoped : name;
-}
-
 static const char *function_name(struct dwarf_lines *lines, struct unit *unit,
 				 Dwarf_Die *die)
 {
 	const char *name = text_of_attribute(die, DW_AT_linkage_name);
+	const char *scoped = NULL;
+	Dwarf_Die declaration;
 
 	if (!name)
 		name = text_of_attribute(die, DW_AT_MIPS_linkage_name);
-	if (!name)
-		name = plain_name(lines, unit, die);
+	if (name)
+		return name;
+	name = text_of_attribute(die, DW_AT_name);
+	dwarf_declaration(die, &declaration);
+	unit = unit_of_die(lines, unit, &declaration);
+	if (name && unit && !is_external(die) && is_cpp(unit))
+		scoped = dwarf_scoped_name(&unit->scopes, &declaration);
+	name = scoped ? scoped : name;
 	return name ? name : "";
 }
 
