@@ -99,17 +99,6 @@ static int open_elf(int fd, Elf **out, const char **why)
 	return 0;
 }
 
-static Elf_Scn *find_section_of_type(Elf *elf, GElf_Word type)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) && header.sh_type == type)
-			return section;
-	return NULL;
-}
-
 /* Returns NULL for another type, or too large or incomplete data. */
 static Elf_Data *section_data(Elf_Scn *section, GElf_Word type, uint64_t max,
 			      size_t *strings)
@@ -151,10 +140,15 @@ static bool read_string_table(Elf *elf, size_t index, uint64_t max,
 static bool read_section_table(Elf *elf, GElf_Word type, size_t entry_bytes,
 			       uint64_t max, struct table *out)
 {
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
 	size_t link;
 
-	out->entries =
-		section_data(find_section_of_type(elf, type), type, max, &link);
+	do
+		section = elf_nextscn(elf, section);
+	while (section &&
+	       (!gelf_getshdr(section, &header) || header.sh_type != type));
+	out->entries = section_data(section, type, max, &link);
 	if (!out->entries)
 		return false;
 	out->count = out->entries->d_size / entry_bytes;
@@ -395,16 +389,6 @@ static bool find_section(Elf *elf, const GElf_Sym *symbol, GElf_Shdr *header)
 	       symbol->st_value - header->sh_addr < header->sh_size;
 }
 
-/* A symbol without a size may reach to the end of its section. */
-static uint64_t bytes_to_section_end(Elf *elf, const GElf_Sym *symbol)
-{
-	GElf_Shdr header;
-
-	if (!find_section(elf, symbol, &header))
-		return 1;
-	return header.sh_size - (symbol->st_value - header.sh_addr);
-}
-
 /* Assembly code often has no types. Tools make names with a dot or dollar:
  * marks of annobin, and of code and data of ARM. */
 static bool is_label_of_code(Elf *elf, const GElf_Sym *symbol, const char *name)
@@ -446,6 +430,7 @@ static void add_symbol(Elf *elf, const struct table *table,
 	int type = GELF_ST_TYPE(symbol->st_info);
 	bool is_import = symbol->st_shndx == SHN_UNDEF;
 	uint64_t size = symbol->st_size;
+	GElf_Shdr section;
 
 	if (!name || !*name || (is_import && !symbol->st_value) ||
 	    (type != STT_FUNC && type != STT_GNU_IFUNC &&
@@ -453,8 +438,11 @@ static void add_symbol(Elf *elf, const struct table *table,
 		return;
 	if (is_import)
 		size = PLT_ENTRY_BYTES;
-	else if (!size)
-		size = bytes_to_section_end(elf, symbol);
+	else if (!size) /* It may reach to the end of its section. */
+		size = find_section(elf, symbol, &section)
+			       ? section.sh_size -
+					 (symbol->st_value - section.sh_addr)
+			       : 1;
 	out->list[out->count++] = (struct elf_function){
 		.start = symbol->st_value,
 		.size = MIN(size, FUNCTION_BYTES_MAX),
@@ -517,33 +505,23 @@ static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 	return err;
 }
 
-static int add_debug_table(int fd, struct elf_functions *out)
-{
-	const char *ignored;
-	Elf *elf = NULL;
-	int err;
-
-	if (open_elf(fd, &elf, &ignored))
-		return 0;
-	err = add_symbol_table(elf, SHT_SYMTAB, out);
-	elf_end(elf);
-	return err;
-}
-
 int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 		       const char **why)
 {
 	struct elf_functions functions = { 0 };
-	Elf *elf = NULL;
+	Elf *elf = NULL, *debug = NULL;
+	const char *ignored;
 	int err = open_elf(fd, &elf, why);
 	bool is_whole;
 
 	if (err)
 		return err;
-	if (debug_fd >= 0)
-		err = add_debug_table(debug_fd, &functions);
-	else
+	if (debug_fd < 0) {
 		err = add_symbol_table(elf, SHT_SYMTAB, &functions);
+	} else if (!open_elf(debug_fd, &debug, &ignored)) {
+		err = add_symbol_table(debug, SHT_SYMTAB, &functions);
+		elf_end(debug);
+	}
 	is_whole = functions.count;
 	if (!err)
 		err = add_symbol_table(elf, SHT_DYNSYM, &functions);
@@ -577,12 +555,6 @@ static bool is_pie(Elf *elf)
 	return false;
 }
 
-/* Others: ld-musl-x86_64.so.1. */
-static bool is_glibc_linker(const char *path)
-{
-	return !strncmp(path_name(path), "ld-linux", 8);
-}
-
 bool elf_is_of_other_libc(int fd)
 {
 	char path[INTERPRETER_BYTES_MAX + 1] = "";
@@ -602,7 +574,8 @@ bool elf_is_of_other_libc(int fd)
 			break;
 	if (header.p_type == PT_INTERP && header.p_filesz < sizeof(path) &&
 	    pread(fd, path, header.p_filesz, (off_t)header.p_offset) > 0)
-		is_other = !is_glibc_linker(path);
+		/* Others have ld-musl-x86_64.so.1. */
+		is_other = strncmp(path_name(path), "ld-linux", 8) != 0;
 	elf_end(elf);
 	return is_other;
 }
