@@ -4,8 +4,8 @@
  * hostile. mapped_file_at() resolves each path inside a root folder. Only
  * regular files are opened: opening others may block or have effects.
  *
- * The checksum of .gnu_debuglink requires reading the whole debug file, which
- * may have gigabytes. So it is used only if one of the files has no build-id.
+ * Reading a whole debug file, which may have gigabytes, for the checksum of
+ * .gnu_debuglink happens only if one of the files has no build-id.
  */
 #include "collector/names/debug_file.h"
 
@@ -32,7 +32,7 @@
 
 struct finder {
 	struct debug_search *search;
-	const struct elf_debug *wanted; /* what the file must match */
+	const struct elf_debug *wanted;
 	bool is_alt; /* a dwz file: may have neither lines nor symbols */
 	int root_fd;
 	char path[PATH_MAX]; /* the last candidate */
@@ -40,32 +40,6 @@ struct finder {
 };
 
 /* --- opening ------------------------------------------------------------- */
-
-/* O_PATH; -1: no regular file. */
-static int find_regular_file(const struct debug_search *search, int root_fd,
-			     const char *path)
-{
-	int fd = mapped_file_at(readers_openers(search->readers), root_fd, path,
-				0);
-	struct stat status;
-
-	if (fd >= 0 && (nowait_stat(fd, &status) || !S_ISREG(status.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-static bool has_checksum(const struct debug_search *search, int fd,
-			 uint32_t crc)
-{
-	char why[READER_WHY_BYTES];
-	uint32_t found;
-
-	return !reader_checksum(search->readers, search->uid, fd, &found,
-				why) &&
-	       found == crc;
-}
 
 static void tell_mismatch(const struct finder *finder)
 {
@@ -84,15 +58,18 @@ static void tell_mismatch(const struct finder *finder)
 			 finder->search->path);
 }
 
-/* Logs a debug file of another build once per search. */
+/* Returns true if the file fits. Logs a debug file of another build once per
+ * search. */
 static bool fits_search(struct finder *finder, int fd)
 {
 	const struct elf_debug *wanted = finder->wanted;
+	const struct debug_search *search = finder->search;
 	char ignored[READER_WHY_BYTES];
+	uint32_t crc;
 	bool is_it;
 
-	if (reader_debug(finder->search->readers, finder->search->uid, fd,
-			 &finder->found, ignored) ||
+	if (reader_debug(search->readers, search->uid, fd, &finder->found,
+			 ignored) ||
 	    (!finder->is_alt && !finder->found.has_lines &&
 	     !finder->found.has_symbols))
 		return false;
@@ -100,7 +77,9 @@ static bool fits_search(struct finder *finder, int fd)
 		is_it = !strcmp(wanted->build_id, finder->found.build_id);
 	else
 		is_it = wanted->link[0] &&
-			has_checksum(finder->search, fd, wanted->link_crc);
+			!reader_checksum(search->readers, search->uid, fd, &crc,
+					 ignored) &&
+			crc == wanted->link_crc;
 	if (!is_it)
 		tell_mismatch(finder);
 	return is_it;
@@ -109,6 +88,7 @@ static bool fits_search(struct finder *finder, int fd)
 static int ATTR_PRINTF(2, 3)
 	try_path(struct finder *finder, const char *format, ...)
 {
+	struct stat status;
 	va_list args;
 	int length, fd;
 
@@ -117,10 +97,12 @@ static int ATTR_PRINTF(2, 3)
 	va_end(args);
 	if (length < 0 || (size_t)length >= sizeof(finder->path))
 		return -1;
-	fd = find_regular_file(finder->search, finder->root_fd, finder->path);
+	fd = mapped_file_at(readers_openers(finder->search->readers),
+			    finder->root_fd, finder->path, 0);
 	if (fd < 0)
 		return -1;
-	if (fits_search(finder, fd))
+	if (!nowait_stat(fd, &status) && S_ISREG(status.st_mode) &&
+	    fits_search(finder, fd))
 		return fd;
 	close(fd);
 	return -1;

@@ -92,19 +92,6 @@ static bool read_source_vaddr(void *context, uint64_t vaddr, void *out,
 	       read_source_offset(source, offset, out, bytes);
 }
 
-static void take_program_header(struct source *source, const Elf64_Phdr *header)
-{
-	if (header->p_offset > INT64_MAX / 2 ||
-	    header->p_filesz > INT64_MAX / 2)
-		return;
-	if (header->p_type == PT_GNU_EH_FRAME)
-		source->header =
-			(struct elf_segment){ header->p_vaddr, header->p_offset,
-					      header->p_filesz };
-	else if (header->p_type == PT_LOAD)
-		elf_segments_add(&source->segments, header);
-}
-
 static bool read_headers(struct source *source)
 {
 	Elf64_Ehdr *elf = &source->elf;
@@ -113,11 +100,20 @@ static bool read_headers(struct source *source)
 	if (!read_source_offset(source, 0, (uint8_t *)elf, sizeof(*elf)) ||
 	    !elf_segments_header_is_good(elf) || elf->e_phoff > INT64_MAX / 2)
 		return false;
-	for (size_t i = 0; i < elf->e_phnum; i++)
-		if (read_source_offset(source,
-				       elf->e_phoff + i * sizeof(header),
-				       (uint8_t *)&header, sizeof(header)))
-			take_program_header(source, &header);
+	for (size_t i = 0; i < elf->e_phnum; i++) {
+		if (!read_source_offset(source,
+					elf->e_phoff + i * sizeof(header),
+					(uint8_t *)&header, sizeof(header)) ||
+		    header.p_offset > INT64_MAX / 2 ||
+		    header.p_filesz > INT64_MAX / 2)
+			continue;
+		if (header.p_type == PT_GNU_EH_FRAME)
+			source->header = (struct elf_segment){
+				header.p_vaddr, header.p_offset, header.p_filesz
+			};
+		else if (header.p_type == PT_LOAD)
+			elf_segments_add(&source->segments, &header);
+	}
 	return true;
 }
 
@@ -146,32 +142,26 @@ static void add_bound(const struct cfi_range *range, struct elf_bounds *out)
 		};
 }
 
-static bool add_table_entry(struct source *source, uint64_t vaddr,
-			    size_t number, struct elf_bounds *out)
+static int read_search_table(struct source *source, uint64_t vaddr,
+			     size_t count, struct elf_bounds *out)
 {
 	const struct cfi_reader reader = { read_source_vaddr, source };
 	struct cfi_range range;
 	int32_t entry[2];
 
-	if (!read_source_vaddr(source, vaddr + number * 8, entry,
-			       sizeof(entry)))
-		return false;
-	if (unwind_cfi_range(&reader,
-			     source->header.vaddr + (uint64_t)(int64_t)entry[1],
-			     &range))
-		add_bound(&range, out);
-	return true;
-}
-
-static int read_search_table(struct source *source, uint64_t vaddr,
-			     size_t count, struct elf_bounds *out)
-{
 	out->list = calloc(count, sizeof(*out->list));
 	if (!out->list)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		if (!add_table_entry(source, vaddr, i, out))
+	for (size_t i = 0; i < count; i++) {
+		if (!read_source_vaddr(source, vaddr + i * 8, entry,
+				       sizeof(entry)))
 			break;
+		if (unwind_cfi_range(&reader,
+				     source->header.vaddr +
+					     (uint64_t)(int64_t)entry[1],
+				     &range))
+			add_bound(&range, out);
+	}
 	return 0;
 }
 
@@ -205,18 +195,10 @@ static int compare_bounds(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-static bool are_bounds_sorted(const struct elf_bounds *bounds)
-{
-	for (size_t i = 1; i < bounds->count; i++)
-		if (bounds->list[i].start < bounds->list[i - 1].start)
-			return false;
-	return true;
-}
-
 static int read_bounds(struct source *source, struct elf_bounds *out)
 {
 	uint64_t vaddr = 0;
-	size_t count;
+	size_t count, i = 1;
 	int err;
 
 	if (!read_headers(source))
@@ -226,7 +208,9 @@ static int read_bounds(struct source *source, struct elf_bounds *out)
 		    : read_frames(source, out);
 	if (err)
 		return err;
-	if (!are_bounds_sorted(out))
+	while (i < out->count && out->list[i].start >= out->list[i - 1].start)
+		i++;
+	if (i < out->count)
 		qsort(out->list, out->count, sizeof(*out->list),
 		      compare_bounds);
 	return out->count ? 0 : -ENODATA;

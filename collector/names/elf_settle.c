@@ -53,14 +53,6 @@ static bool sort_functions(struct elf_functions *functions)
 	return is_vague;
 }
 
-static const struct elf_bound *frame_at(const struct elf_bounds *bounds,
-					uint64_t vaddr)
-{
-	const struct elf_bound *last = elf_bounds_last(bounds, vaddr);
-
-	return last && vaddr - last->start < last->bytes ? last : NULL;
-}
-
 /* @last is the function before @label. No frame description covers @label. */
 static bool is_label_of(const struct elf_function *label,
 			const struct elf_function *last, const char *strings)
@@ -87,8 +79,11 @@ static void drop_inner_labels(struct elf_functions *functions,
 
 	for (size_t i = 0; i < functions->count; i++) {
 		const struct elf_function *last = kept ? &list[kept - 1] : NULL;
-		const struct elf_bound *frame = frame_at(bounds, list[i].start);
+		const struct elf_bound *frame =
+			elf_bounds_last(bounds, list[i].start);
 
+		if (frame && list[i].start - frame->start >= frame->bytes)
+			frame = NULL;
 		if (list[i].rank & ELF_RANK_LABEL && last &&
 		    (list[i].start < sized_end ||
 		     (frame ? last->start >= frame->start
@@ -102,22 +97,9 @@ static void drop_inner_labels(struct elf_functions *functions,
 	functions->count = kept;
 }
 
-static uint64_t end_by_frames(const struct elf_bounds *bounds, bool is_whole,
-			      uint64_t start)
-{
-	const struct elf_bound *last = elf_bounds_last(bounds, start);
-	const struct elf_bound *next = last ? last + 1 : bounds->list;
-	uint64_t end = is_whole ? UINT64_MAX : start + UNPROVEN_BYTES_MAX;
-
-	if (last && start - last->start < last->bytes)
-		return last->start + last->bytes;
-	if (next && next < bounds->list + bounds->count)
-		end = MIN(end, next->start);
-	return end;
-}
-
 void elf_settle(int fd, bool is_whole, struct elf_functions *functions)
 {
+	const struct elf_bound *last, *next;
 	struct elf_bounds bounds;
 
 	if (!functions->count || !sort_functions(functions))
@@ -131,7 +113,13 @@ void elf_settle(int fd, bool is_whole, struct elf_functions *functions)
 
 		if (!(one->rank & ELF_RANK_NO_SIZE))
 			continue;
-		end = end_by_frames(&bounds, is_whole, one->start);
+		last = elf_bounds_last(&bounds, one->start);
+		next = last ? last + 1 : bounds.list;
+		end = is_whole ? UINT64_MAX : one->start + UNPROVEN_BYTES_MAX;
+		if (last && one->start - last->start < last->bytes)
+			end = last->start + last->bytes;
+		else if (next && next < bounds.list + bounds.count)
+			end = MIN(end, next->start);
 		if (i + 1 < functions->count)
 			end = MIN(end, one[1].start);
 		one->size = MIN((uint64_t)one->size, end - one->start);

@@ -168,30 +168,24 @@ static int add_import(struct search *search, uint64_t start, uint64_t bytes,
 				 (uint32_t)at);
 }
 
-/* A stub of an own function has the name of the function. */
-static int add_resolved(struct search *search, uint64_t start, uint64_t bytes,
-			uint64_t resolver)
-{
-	const struct resolved *found = NULL;
-
-	if (search->resolved_count)
-		found = bsearch(&resolver, search->resolved,
-				search->resolved_count, sizeof(*found),
-				compare_slots);
-	return found ? add_stub_function(search, start, bytes, ELF_RANK_IMPORT,
-					 found->name)
-		     : 0;
-}
-
 static int add_plt_stub(struct search *search, uint64_t start, uint64_t bytes,
 			const struct slot *slot)
 {
+	const struct resolved *own = NULL;
 	const char *name;
 
-	if (!slot->symbols)
-		return add_resolved(search, start, bytes, slot->resolver);
-	name = name_of_slot(search->elf, slot);
-	return name ? add_import(search, start, bytes, name) : 0;
+	if (slot->symbols) {
+		name = name_of_slot(search->elf, slot);
+		return name ? add_import(search, start, bytes, name) : 0;
+	}
+	/* A stub of an own function has the name of the function. */
+	if (search->resolved_count)
+		own = bsearch(&slot->resolver, search->resolved,
+			      search->resolved_count, sizeof(*own),
+			      compare_slots);
+	return own ? add_stub_function(search, start, bytes, ELF_RANK_IMPORT,
+				       own->name)
+		   : 0;
 }
 
 static int add_section_stubs(struct search *search, Elf_Scn *section,

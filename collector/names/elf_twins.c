@@ -56,7 +56,6 @@ static int add_twin(struct twins *twins, uint32_t function, uint32_t hash,
 	return 0;
 }
 
-/* Adds local functions whose hash occurs twice. */
 static int find_candidates(struct twins *twins, size_t first,
 			   const struct elf_file *files)
 {
@@ -140,25 +139,6 @@ static void add_path_part(char *path, size_t room, const char *part)
 	}
 }
 
-/* Without lines, files of equal names are distinct. */
-static int set_twin_path(const struct twins *twins, struct twin *twin,
-			 const struct line_file *line)
-{
-	const char *file = twins->functions->strings + twin->file.name;
-	char path[PATH_MAX] = "";
-
-	if (line->path) {
-		add_path_part(path, sizeof(path), line->root);
-		add_path_part(path, sizeof(path), line->folder);
-		add_path_part(path, sizeof(path), line->path);
-	} else if (*file) {
-		snprintf(path, sizeof(path), "%u", twin->file.number);
-		add_path_part(path, sizeof(path), file);
-	}
-	twin->path = strdup(path);
-	return twin->path ? 0 : -ENOMEM;
-}
-
 static int find_twin_files(Elf *elf, struct twins *twins)
 {
 	struct line_file *lines = calloc(twins->count + 1, sizeof(*lines));
@@ -170,8 +150,22 @@ static int find_twin_files(Elf *elf, struct twins *twins)
 		lines[i].address = twins->list[i].address;
 	if (!err)
 		line_files_find(elf, lines, twins->count);
-	for (size_t i = 0; i < twins->count && !err; i++)
-		err = set_twin_path(twins, &twins->list[i], &lines[i]);
+	for (size_t i = 0; i < twins->count && !err; i++) {
+		struct twin *twin = &twins->list[i];
+		const char *file = twins->functions->strings + twin->file.name;
+		char path[PATH_MAX] = "";
+
+		if (lines[i].path) {
+			add_path_part(path, sizeof(path), lines[i].root);
+			add_path_part(path, sizeof(path), lines[i].folder);
+			add_path_part(path, sizeof(path), lines[i].path);
+		} else if (*file) { /* files of equal names are distinct */
+			snprintf(path, sizeof(path), "%u", twin->file.number);
+			add_path_part(path, sizeof(path), file);
+		}
+		twin->path = strdup(path);
+		err = twin->path ? 0 : -ENOMEM;
+	}
 	free(lines);
 	return err;
 }

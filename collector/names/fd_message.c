@@ -33,20 +33,6 @@ int fd_message_send(int socket, const void *bytes, size_t size, const int *fds,
 	return put == (ssize_t)size ? 0 : -EPIPE;
 }
 
-static unsigned int take_fds(struct msghdr *message, int fds[FD_MESSAGE_MAX])
-{
-	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
-	size_t bytes;
-
-	if (!header || header->cmsg_level != SOL_SOCKET ||
-	    header->cmsg_type != SCM_RIGHTS)
-		return 0;
-	/* The control buffer limits the size. */
-	bytes = header->cmsg_len - CMSG_LEN(0);
-	memcpy(fds, CMSG_DATA(header), bytes);
-	return (unsigned int)(bytes / sizeof(int));
-}
-
 int fd_message_receive(int socket, void *bytes, size_t size,
 		       int fds[FD_MESSAGE_MAX], unsigned int *count, int flags)
 {
@@ -58,12 +44,22 @@ int fd_message_receive(int socket, void *bytes, size_t size,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
+	const struct cmsghdr *header;
+	size_t control_bytes;
 	ssize_t got;
 
 	do
 		got = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
-	*count = got < 0 ? 0 : take_fds(&message, fds);
+	header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
+	*count = 0;
+	if (header && header->cmsg_level == SOL_SOCKET &&
+	    header->cmsg_type == SCM_RIGHTS) {
+		/* The control buffer limits the size. */
+		control_bytes = header->cmsg_len - CMSG_LEN(0);
+		memcpy(fds, CMSG_DATA(header), control_bytes);
+		*count = (unsigned int)(control_bytes / sizeof(int));
+	}
 	if (got == (ssize_t)size)
 		return 0;
 	while (*count)

@@ -210,23 +210,6 @@ static void reap_hung(void)
 	}
 }
 
-/* Waits END_MS at most. */
-static bool wait_for_helper(pid_t pid, int *status)
-{
-	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),
-			      .events = POLLIN };
-	pid_t got;
-
-	if (end.fd >= 0) {
-		(void)poll(&end, 1, END_MS);
-		close(end.fd);
-	}
-	do
-		got = waitpid(pid, status, end.fd >= 0 ? WNOHANG : 0);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
 static void kill_helper(struct helper *helper)
 {
 	helper_close(&helper->answer, 1);
@@ -245,10 +228,21 @@ void helper_dismiss(struct helper *helper)
 
 int helper_end(struct helper *helper)
 {
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, helper->pid,
+						 0),
+			      .events = POLLIN };
 	int status = 0;
+	pid_t got;
 
 	kill_helper(helper);
-	if (!wait_for_helper(helper->pid, &status))
+	if (end.fd >= 0) {
+		(void)poll(&end, 1, END_MS);
+		close(end.fd);
+	}
+	do
+		got = waitpid(helper->pid, &status, end.fd >= 0 ? WNOHANG : 0);
+	while (got < 0 && errno == EINTR);
+	if (!got)
 		note_hung(helper->pid);
 	reap_hung();
 	/* relaxed: a figure for a person */

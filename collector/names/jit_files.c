@@ -131,15 +131,6 @@ static struct readers *readers_of(const struct jit_files *files)
 	return symbol_cache_readers(files->cache);
 }
 
-static int find_text_map(const struct jit_files *files, int root_fd)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)files->pid);
-	return mapped_file_at(readers_openers(readers_of(files)), root_fd, path,
-			      O_NOFOLLOW);
-}
-
 /* Returns zeros for unusable files. */
 static struct edition edition_of(const struct jit_files *files, int fd)
 {
@@ -200,21 +191,9 @@ static int open_for_reading(struct jit_files *files, int fd)
 /* --- reading -------------------------------------------------------------- */
 
 /* Lock held. */
-static void tell_cut_map(struct jit_files *files)
-{
-	static struct log_limit limit;
-
-	if (!files->was_told)
-		log_limited(&limit, LOG_WARN,
-			    "/tmp/perf-%d.map, or the jitdump of that process, "
-			    "is too long: some of its code has no names",
-			    (int)files->pid);
-	files->was_told = true;
-}
-
-/* Lock held. */
 static void read_jit_files(struct jit_files *files, int text_fd)
 {
+	static struct log_limit limit;
 	int text = files->text.inode ? open_for_reading(files, text_fd) : -1;
 	int dump = files->dump.inode ? open_for_reading(files, files->dump_fd)
 				     : -1;
@@ -229,8 +208,16 @@ static void read_jit_files(struct jit_files *files, int text_fd)
 		jit_map_read_dump(files->map, dump);
 	if (!err)
 		err = jit_map_settle(files->map);
-	if (!err && jit_map_is_cut(files->map))
-		tell_cut_map(files);
+	if (!err && jit_map_is_cut(files->map)) {
+		if (!files->was_told)
+			log_limited(
+				&limit, LOG_WARN,
+				"/tmp/perf-%d.map, or the jitdump of that "
+				"process, is too long: some of its code has "
+				"no names",
+				(int)files->pid);
+		files->was_told = true;
+	}
 	if (!err) {
 		uint64_t bytes = jit_map_bytes(files->map);
 
@@ -261,16 +248,6 @@ static bool may_read_again(struct jit_files *files, bool is_over)
 	return may;
 }
 
-static bool was_just_looked_at(struct jit_files *files)
-{
-	uint64_t now = clock_monotonic_ns();
-	bool was = files->looked_ns && now - files->looked_ns < LOOK_NS;
-
-	if (!was)
-		files->looked_ns = now;
-	return was;
-}
-
 /* An empty map shows that the process has ended. */
 static bool has_process_ended(int proc_fd)
 {
@@ -288,10 +265,16 @@ static bool has_process_ended(int proc_fd)
 /* Lock held. */
 static void follow_files(struct jit_files *files, int proc_fd, int root_fd)
 {
-	int text_fd = root_fd >= 0 ? find_text_map(files, root_fd) : -1;
-	struct edition text = edition_of(files, text_fd);
+	char path[64];
+	int text_fd = -1;
+	struct edition text;
 	struct edition dump = edition_of(files, files->dump_fd);
 
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)files->pid);
+	if (root_fd >= 0)
+		text_fd = mapped_file_at(readers_openers(readers_of(files)),
+					 root_fd, path, O_NOFOLLOW);
+	text = edition_of(files, text_fd);
 	/* Some programs delete their map at the end. */
 	if (!text.inode)
 		text = files->text;
@@ -309,33 +292,31 @@ static void follow_files(struct jit_files *files, int proc_fd, int root_fd)
 		close(text_fd);
 }
 
-static const char *keep_clean_name(struct jit_files *files, const char *raw)
-{
-	char name[SYMBOL_NAME_BYTES];
-
-	snprintf(name, sizeof(name), "%s", raw);
-	symbol_name_clean(name);
-	return symbol_cache_told_string(files->cache, name);
-}
-
 const char *jit_files_find(struct jit_files *files, int proc_fd, int root_fd,
 			   uint64_t address)
 {
-	const char *name = NULL, *raw;
+	const char *raw, *name = NULL;
+	char clean[SYMBOL_NAME_BYTES];
+	uint64_t now;
 
 	lock_acquire(&files->lock);
-	if (!was_just_looked_at(files)) {
+	now = clock_monotonic_ns();
+	if (!files->looked_ns || now - files->looked_ns >= LOOK_NS) {
 		int fd = openat(proc_fd, "root",
 				O_PATH | O_DIRECTORY | O_CLOEXEC);
 
+		files->looked_ns = now;
 		root_fd = fd >= 0 ? fd : fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 		follow_files(files, proc_fd, root_fd);
 		if (root_fd >= 0)
 			close(root_fd);
 	}
 	raw = files->map ? jit_map_find(files->map, address) : NULL;
-	if (raw)
-		name = keep_clean_name(files, raw);
+	if (raw) {
+		snprintf(clean, sizeof(clean), "%s", raw);
+		symbol_name_clean(clean);
+		name = symbol_cache_told_string(files->cache, clean);
+	}
 	lock_release(&files->lock);
 	return name;
 }

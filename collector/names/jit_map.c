@@ -175,18 +175,6 @@ static bool parse_jit_hex(const char **at, const char *end, uint64_t *out)
 	return true;
 }
 
-static int add_text_line(struct jit_map *map, const char *line, size_t bytes)
-{
-	const char *end = line + bytes;
-	uint64_t start, size;
-
-	if (!parse_jit_hex(&line, end, &start) ||
-	    !parse_jit_hex(&line, end, &size))
-		return 0;
-	return add_jit_range(map, start, size, line,
-			     strnlen(line, (size_t)(end - line)));
-}
-
 /* Adds the complete lines in @text. Moves an incomplete line to the start of
  * @text and sets *@bytes to its length. A line of LINE_BYTES is added at once:
  * then *@is_rest is true until its newline. */
@@ -200,12 +188,17 @@ static int add_text_lines(struct jit_map *map, char *text, size_t *bytes,
 		size_t left = *bytes - at;
 		char *newline = memchr(text + at, '\n', left);
 		size_t length = newline ? (size_t)(newline - text) - at : left;
+		const char *line = text + at;
+		const char *end = line + MIN(length, LINE_BYTES);
+		uint64_t start, size;
 
 		if (!newline && left < LINE_BYTES)
 			break;
-		if (!*is_rest)
-			err = add_text_line(map, text + at,
-					    MIN(length, LINE_BYTES));
+		if (!*is_rest && parse_jit_hex(&line, end, &start) &&
+		    parse_jit_hex(&line, end, &size))
+			err = add_jit_range(
+				map, start, size, line,
+				strnlen(line, (size_t)(end - line)));
 		*is_rest = !newline;
 		at += length + (newline != NULL);
 	}

@@ -51,20 +51,6 @@ static struct place *next_overlap(const struct load_map *map, uint64_t start,
 	return NULL;
 }
 
-/* As next_overlap(), for places that may be alive in @generation. */
-static struct place *next_alive(const struct load_map *map, uint64_t address,
-				uint32_t generation, size_t *i)
-{
-	while (*i && map->list[*i - 1].reach > address) {
-		const struct load_map_entry *entry = &map->list[--*i];
-
-		if (entry->end > address && generation >= entry->born &&
-		    generation < entry->died)
-			return entry->place;
-	}
-	return NULL;
-}
-
 /* Only the last life can be open. */
 static struct life *open_life(const struct place *place)
 {
@@ -91,14 +77,19 @@ struct place *load_map_find(const struct load_map *map, uint64_t address,
 			    uint32_t generation)
 {
 	size_t i = count_places_below(map, address + 1);
-	struct place *place, *found = NULL;
+	struct place *found = NULL;
 	uint32_t newest = 0;
 
-	while ((place = next_alive(map, address, generation, &i))) {
-		const struct life *life = life_in_generation(place, generation);
+	while (i && map->list[i - 1].reach > address) {
+		const struct load_map_entry *entry = &map->list[--i];
+		const struct life *life;
 
+		if (entry->end <= address || generation < entry->born ||
+		    generation >= entry->died)
+			continue;
+		life = life_in_generation(entry->place, generation);
 		if (life && (!found || life->from > newest)) {
-			found = place;
+			found = entry->place;
 			newest = life->from;
 		}
 	}
@@ -135,19 +126,6 @@ struct place *load_map_known(const struct load_map *map,
 }
 
 /* --- changing ------------------------------------------------------------- */
-
-/* Returns the generation since which the range is certainly free. */
-static uint32_t free_since_generation(const struct load_map *map,
-				      uint64_t start, uint64_t end)
-{
-	size_t i = count_places_below(map, end);
-	uint32_t since = map->gap;
-	struct place *place;
-
-	while ((place = next_overlap(map, start, &i)))
-		since = MAX(since, place->ended);
-	return since;
-}
 
 static struct load_map_entry *entry_of(struct load_map *map,
 				       const struct place *place)
@@ -237,9 +215,13 @@ static int begin_life(struct load_map *map, struct place *place, uint32_t from)
 
 int load_map_add(struct load_map *map, const struct place *what)
 {
-	struct place *place = load_map_known(map, what);
-	uint32_t from = free_since_generation(map, what->start, what->end);
+	struct place *place = load_map_known(map, what), *before;
+	size_t i = count_places_below(map, what->end);
+	uint32_t from = map->gap;
 
+	/* The range is certainly free since then. */
+	while ((before = next_overlap(map, what->start, &i)))
+		from = MAX(from, before->ended);
 	if (!place)
 		place = insert_place(map, what);
 	if (!place)

@@ -124,14 +124,6 @@ static const char *keep_path(struct map_log *log, const char *path)
 	return memcpy(copy, path, bytes);
 }
 
-static bool is_sane_entry(const struct map_entry_shm *entry)
-{
-	return (entry->kind == MAP_LOAD || entry->kind == MAP_UNLOAD) &&
-	       entry->start < entry->end &&
-	       entry->build_id_bytes <= MAP_BUILD_ID_MAX;
-}
-
-/* @entry is a private copy. */
 static bool take_in_entry(struct map_log *log,
 			  const struct map_entry_shm *entry)
 {
@@ -145,7 +137,11 @@ static bool take_in_entry(struct map_log *log,
 		.entry_build = entry->kind == MAP_LOAD && entry->entry_build,
 	};
 
-	if (!is_sane_entry(entry) || log->count >= MAP_LOG_EVENTS_MAX ||
+	/* @entry is a private copy. */
+	if ((entry->kind != MAP_LOAD && entry->kind != MAP_UNLOAD) ||
+	    entry->start >= entry->end ||
+	    entry->build_id_bytes > MAP_BUILD_ID_MAX ||
+	    log->count >= MAP_LOG_EVENTS_MAX ||
 	    grow_array(log->events, log->room, log->count + 1))
 		return false;
 	event.path = keep_path(log, entry->path);
@@ -167,20 +163,6 @@ static const struct kept_names *find_kept_names(const struct map_log *log,
 	return NULL;
 }
 
-static uint8_t *copy_pieces(struct map_log *log, uint64_t n, size_t bytes)
-{
-	uint8_t *copy = malloc(bytes);
-
-	for (size_t at = 0; copy && at < bytes; at += MAP_PIECE_BYTES) {
-		const struct map_piece_shm *piece =
-			(const struct map_piece_shm *)log_entry_at(log, n++);
-
-		memcpy(copy + at, piece->bytes,
-		       MIN(bytes - at, (size_t)MAP_PIECE_BYTES));
-	}
-	return copy;
-}
-
 /* The first names of a build-id win: programs can only spoil their own. Names
  * beyond the limits are no loss of the load map. */
 static void keep_told_names(struct map_log *log, uint64_t n,
@@ -198,9 +180,16 @@ static void keep_told_names(struct map_log *log, uint64_t n,
 	    bytes > NAMES_BYTES_MAX - log->name_bytes ||
 	    find_kept_names(log, names.build_id))
 		return;
-	names.bytes = copy_pieces(log, n + 1, bytes);
+	names.bytes = malloc(bytes);
 	if (!names.bytes)
 		return;
+	for (size_t at = 0; at < bytes; at += MAP_PIECE_BYTES) {
+		const struct map_piece_shm *piece =
+			(const struct map_piece_shm *)log_entry_at(log, ++n);
+
+		memcpy(names.bytes + at, piece->bytes,
+		       MIN(bytes - at, (size_t)MAP_PIECE_BYTES));
+	}
 	log->name_bytes += bytes;
 	log->names[log->name_count++] = names;
 }

@@ -93,19 +93,6 @@ int mapped_file_at(struct openers *openers, int root_fd, const char *path,
 			 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-static int open_mapping(struct openers *openers, int proc_fd,
-			const struct maps_line *line)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "map_files/%llx-%llx",
-		 (unsigned long long)line->start,
-		 (unsigned long long)line->end);
-	if (nowait_is_local_device(line->device))
-		return openat(proc_fd, name, O_PATH | O_CLOEXEC);
-	return find_path(openers, proc_fd, name, 0, 0);
-}
-
 static int open_at_path(struct openers *openers, int proc_fd, int root_fd,
 			const struct maps_line *line, bool is_deleted)
 {
@@ -128,8 +115,15 @@ int mapped_file_open(struct openers *openers, int proc_fd, int root_fd,
 		     struct maps_line *line)
 {
 	bool is_deleted = mapped_file_strip_deleted(line->path);
-	int fd = open_mapping(openers, proc_fd, line);
+	char name[64];
+	int fd;
 
+	snprintf(name, sizeof(name), "map_files/%llx-%llx",
+		 (unsigned long long)line->start,
+		 (unsigned long long)line->end);
+	fd = nowait_is_local_device(line->device)
+		     ? openat(proc_fd, name, O_PATH | O_CLOEXEC)
+		     : find_path(openers, proc_fd, name, 0, 0);
 	if (fd >= 0)
 		return fd;
 	return open_at_path(openers, proc_fd, root_fd, line, is_deleted);

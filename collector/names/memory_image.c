@@ -71,11 +71,17 @@ static size_t read_process(const struct image *image, uint64_t address,
 	return err ? 0 : got;
 }
 
-static bool is_in_window(const struct image *image, uint64_t address,
-			 size_t bytes)
+static bool read_image_vaddr(const struct image *image, uint64_t vaddr,
+			     void *out, size_t bytes)
 {
+	uint64_t address = vaddr + image->bias;
 	struct window *window = image->window;
 
+	if (address < image->start || address >= image->end ||
+	    image->end - address < bytes)
+		return false;
+	if (bytes > sizeof(window->data))
+		return read_process(image, address, out, bytes) == bytes;
 	if (address < window->address ||
 	    address - window->address >= window->bytes ||
 	    window->bytes - (address - window->address) < bytes) {
@@ -84,21 +90,7 @@ static bool is_in_window(const struct image *image, uint64_t address,
 			image, address, window->data,
 			MIN(image->end - address, sizeof(window->data)));
 	}
-	return window->bytes - (address - window->address) >= bytes;
-}
-
-static bool read_image_vaddr(const struct image *image, uint64_t vaddr,
-			     void *out, size_t bytes)
-{
-	uint64_t address = vaddr + image->bias;
-	const struct window *window = image->window;
-
-	if (address < image->start || address >= image->end ||
-	    image->end - address < bytes)
-		return false;
-	if (bytes > sizeof(window->data))
-		return read_process(image, address, out, bytes) == bytes;
-	if (!is_in_window(image, address, bytes))
+	if (window->bytes - (address - window->address) < bytes)
 		return false;
 	memcpy(out, window->data + (address - window->address), bytes);
 	return true;
@@ -133,31 +125,6 @@ static uint64_t vaddr_of(const struct image *image, uint64_t pointer)
 		       : pointer;
 }
 
-static void take_dynamic_entry(struct image *image, const Elf64_Dyn *entry)
-{
-	uint64_t value = entry->d_un.d_val;
-
-	switch (entry->d_tag) {
-	case DT_SYMTAB:
-		image->symbols = vaddr_of(image, value);
-		break;
-	case DT_STRTAB:
-		image->strings = vaddr_of(image, value);
-		break;
-	case DT_HASH:
-		image->hash = vaddr_of(image, value);
-		break;
-	case DT_GNU_HASH:
-		image->gnu_hash = vaddr_of(image, value);
-		break;
-	case DT_STRSZ:
-		image->string_bytes = value;
-		break;
-	default:
-		break;
-	}
-}
-
 static void read_dynamic_entries(struct image *image, const Elf64_Phdr *dynamic)
 {
 	size_t count = MIN(dynamic->p_memsz / sizeof(Elf64_Dyn), DYNAMIC_MAX);
@@ -169,39 +136,51 @@ static void read_dynamic_entries(struct image *image, const Elf64_Phdr *dynamic)
 				      &entry, sizeof(entry)) ||
 		    entry.d_tag == DT_NULL)
 			return;
-		take_dynamic_entry(image, &entry);
+		switch (entry.d_tag) {
+		case DT_SYMTAB:
+			image->symbols = vaddr_of(image, entry.d_un.d_val);
+			break;
+		case DT_STRTAB:
+			image->strings = vaddr_of(image, entry.d_un.d_val);
+			break;
+		case DT_HASH:
+			image->hash = vaddr_of(image, entry.d_un.d_val);
+			break;
+		case DT_GNU_HASH:
+			image->gnu_hash = vaddr_of(image, entry.d_un.d_val);
+			break;
+		case DT_STRSZ:
+			image->string_bytes = entry.d_un.d_val;
+			break;
+		default:
+			break;
+		}
 	}
 }
 
-/* @head: buckets, first symbol, words of the filter. Returns the highest first
- * symbol of a bucket; 0: none. */
-static uint32_t highest_bucket(const struct image *image,
-			       const uint32_t head[4], uint64_t buckets)
+/* With a GNU hash table: the end of the last chain is the last symbol. */
+static uint64_t count_symbols(const struct image *image)
 {
-	uint32_t highest = 0, bucket;
-
-	for (uint32_t i = 0; i < head[0] && i < BUCKETS_MAX; i++) {
-		if (!read_image_vaddr(image, buckets + i * 4ull, &bucket, 4))
-			return 0;
-		highest = MAX(highest, bucket);
-	}
-	return highest;
-}
-
-/* The end of the last chain is the last symbol. */
-static uint64_t count_by_gnu_hash(const struct image *image)
-{
-	uint32_t head[4], symbol, hash = 0;
+	/* Of DT_GNU_HASH: buckets, first symbol, words of the filter. */
+	uint32_t head[4], symbol = 0, bucket, hash = 0;
 	uint64_t buckets, chains;
 
+	if (image->hash && read_image_vaddr(image, image->hash, head, 8))
+		return MIN(head[1], SYMBOLS_MAX);
 	if (!image->gnu_hash ||
 	    !read_image_vaddr(image, image->gnu_hash, head, sizeof(head)))
 		return 0;
 	buckets = image->gnu_hash + sizeof(head) + head[2] * 8ull;
 	chains = buckets + head[0] * 4ull;
-	symbol = highest_bucket(image, head, buckets);
+	for (uint32_t i = 0; i < head[0] && i < BUCKETS_MAX; i++) {
+		if (!read_image_vaddr(image, buckets + i * 4ull, &bucket, 4)) {
+			symbol = 0;
+			break;
+		}
+		symbol = MAX(symbol, bucket);
+	}
 	if (symbol < head[1])
-		return head[1]; /* only imports */
+		return MIN(head[1], SYMBOLS_MAX); /* only imports */
 	for (; symbol < SYMBOLS_MAX; symbol++) {
 		if (!read_image_vaddr(image, chains + (symbol - head[1]) * 4ull,
 				      &hash, 4))
@@ -210,16 +189,6 @@ static uint64_t count_by_gnu_hash(const struct image *image)
 			return symbol + 1ull;
 	}
 	return 0;
-}
-
-static uint64_t count_symbols(const struct image *image)
-{
-	uint32_t head[2];
-
-	if (image->hash &&
-	    read_image_vaddr(image, image->hash, head, sizeof(head)))
-		return MIN(head[1], SYMBOLS_MAX);
-	return MIN(count_by_gnu_hash(image), SYMBOLS_MAX);
 }
 
 /* --- the image ------------------------------------------------------------ */
@@ -343,21 +312,10 @@ struct names_head {
 	uint8_t build_id[MAP_BUILD_ID_MAX];
 };
 
-static uint32_t parse_build_id(const char *hex, uint8_t *out, size_t max)
-{
-	uint32_t count = 0;
-	unsigned int byte;
-
-	while (count < max && sscanf(hex, "%2x", &byte) == 1) {
-		out[count++] = (uint8_t)byte;
-		hex += 2;
-	}
-	return count;
-}
-
 static void make_names_head(const char *build_id, uint64_t bytes,
 			    struct names_head *out)
 {
+	const size_t most = sizeof(out->build_id);
 	const Elf64_Ehdr elf = {
 		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
 			     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -384,8 +342,11 @@ static void make_names_head(const char *build_id, uint64_t bytes,
 		.note_head = { .n_namesz = 4, .n_type = NT_GNU_BUILD_ID },
 		.note_name = ELF_NOTE_GNU,
 	};
-	out->note_head.n_descsz =
-		parse_build_id(build_id, out->build_id, sizeof(out->build_id));
+	for (unsigned int byte;
+	     out->note_head.n_descsz < most &&
+	     sscanf(build_id + 2 * (size_t)out->note_head.n_descsz, "%2x",
+		    &byte) == 1;)
+		out->build_id[out->note_head.n_descsz++] = (uint8_t)byte;
 	out->note.p_filesz = sizeof(out->note_head) + sizeof(out->note_name) +
 			     out->note_head.n_descsz;
 }

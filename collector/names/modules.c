@@ -153,12 +153,6 @@ static void reading_release(struct reading *reading)
 	*reading = (struct reading){ .nowait = reading->nowait };
 }
 
-static bool is_interesting(const struct maps_line *line)
-{
-	return line->is_executable &&
-	       (line->inode ? line->path[0] != '\0' : line->path[0] == '[');
-}
-
 /* Generated code may lie in such memory. */
 static void note_anonymous(const struct maps_line *line,
 			   struct reading *reading)
@@ -221,20 +215,6 @@ static struct openers *openers_of(const struct modules *modules)
 	return readers_openers(symbol_cache_readers(modules->cache));
 }
 
-static int open_module_mapping(struct modules *modules, int root_fd,
-			       struct maps_line *line,
-			       const struct reading *reading)
-{
-	if (!line->inode && !strcmp(line->path, "[vdso]"))
-		return vdso_open(line->end - line->start);
-	if (!line->inode)
-		return -1;
-	if (reading->nowait)
-		return mapped_file_open_nowait(modules->proc_fd, root_fd, line);
-	return mapped_file_open(openers_of(modules), modules->proc_fd, root_fd,
-				line);
-}
-
 /* Appends an unknown mapping, whose file may be NULL. Returns 0 or -ENOMEM. */
 static int identify_mapping(struct modules *modules, int root_fd,
 			    struct maps_line *line, struct reading *reading)
@@ -251,7 +231,15 @@ static int identify_mapping(struct modules *modules, int root_fd,
 
 	if (grow_array(reading->list, reading->room, reading->count + 1))
 		return -ENOMEM;
-	fd = open_module_mapping(modules, root_fd, line, reading);
+	if (!line->inode)
+		fd = strcmp(line->path, "[vdso]") != 0
+			     ? -1
+			     : vdso_open(line->end - line->start);
+	else if (reading->nowait)
+		fd = mapped_file_open_nowait(modules->proc_fd, root_fd, line);
+	else
+		fd = mapped_file_open(openers_of(modules), modules->proc_fd,
+				      root_fd, line);
 	if (fd < 0 && line->inode && reading->nowait) {
 		reading->is_behind = true;
 		return 0;
@@ -303,7 +291,8 @@ static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 		if (!maps_parse(text, &line))
 			continue;
 		note_anonymous(&line, reading);
-		if (!is_interesting(&line))
+		if (!line.is_executable ||
+		    (line.inode ? !line.path[0] : line.path[0] != '['))
 			continue;
 		if (is_new_image(modules, &line))
 			err = -ESRCH;
@@ -345,20 +334,6 @@ static struct symbol_file *check_told_file(struct place *place,
 		place->found_id = build_id;
 		symbol_file_put(&file);
 	}
-	return file;
-}
-
-static struct symbol_file *known_file_of(struct modules *modules,
-					 const struct place *place)
-{
-	struct symbol_file *file = NULL;
-	const struct place *there;
-
-	lock_acquire(&modules->lock);
-	there = load_map_open(&modules->map, place->start, place->end);
-	if (there)
-		file = symbol_file_get(there->file);
-	lock_release(&modules->lock);
 	return file;
 }
 
@@ -473,31 +448,19 @@ static struct symbol_file *file_in_memory(struct modules *modules,
 	return file;
 }
 
-/* For a deleted file that was loaded too briefly: uses the map log. */
-static struct symbol_file *file_of_told_names(struct modules *modules,
-					      const struct place *place)
-{
-	struct symbol_file *file;
-	struct map_names names;
-	int fd;
-
-	if (!modules->log || !place->build_id[0] ||
-	    !map_log_names(modules->log, place->build_id, &names))
-		return NULL;
-	fd = memory_image_of_names(&names, place->build_id,
-				   place->end - place->start);
-	if (fd < 0)
-		return NULL;
-	file = symbol_cache_file(modules->cache, modules->uid, fd, place->path);
-	close(fd);
-	return file;
-}
-
 /* The file must match the build-id of @place, or the path if it has none. */
 static void find_told_file(struct modules *modules, const char *path,
 			   struct place *place)
 {
-	place->file = check_told_file(place, known_file_of(modules, place));
+	struct symbol_file *file = NULL;
+	const struct place *there;
+
+	lock_acquire(&modules->lock);
+	there = load_map_open(&modules->map, place->start, place->end);
+	if (there)
+		file = symbol_file_get(there->file);
+	lock_release(&modules->lock);
+	place->file = check_told_file(place, file);
 	if (!place->file && is_descriptor(path))
 		place->file = file_of_descriptor(modules, path, place);
 	if (!place->file && path[0])
@@ -547,39 +510,28 @@ static void take_load(struct modules *modules, const struct map_event *event)
 			place.path);
 }
 
-static void take_unload(struct modules *modules, const struct map_event *event)
-{
-	lock_acquire(&modules->lock);
-	(void)load_map_end(&modules->map, event->start, event->end,
-			   event->generation);
-	lock_release(&modules->lock);
-}
-
-/* Returns the generation of the fork. Files that the child unloaded before
- * claiming its first slot were loaded then. */
-static uint32_t generation_of_fork(const struct modules *modules)
-{
-	struct map_event event;
-	size_t next = 0;
-
-	while (modules->log &&
-	       map_log_next(modules->log, modules->inner_pid, &next, &event))
-		if (event.kind == MAP_UNLOAD && event.generation &&
-		    event.generation <= modules->claimed)
-			return event.generation - 1;
-	return modules->claimed;
-}
-
 /* refresh_lock held; takes the parent's refresh_lock. */
 static void inherit_places(struct modules *modules)
 {
 	struct modules *parent = modules->parent;
+	uint32_t generation = modules->claimed;
 	struct load_map map = { 0 };
+	struct map_event event;
+	size_t next = 0;
 	int err;
 
 	modules_follow(parent);
+	/* Files that the child unloaded before claiming its first slot were
+	 * loaded at the fork. */
+	while (modules->log &&
+	       map_log_next(modules->log, modules->inner_pid, &next, &event))
+		if (event.kind == MAP_UNLOAD && event.generation &&
+		    event.generation <= modules->claimed) {
+			generation = event.generation - 1;
+			break;
+		}
 	lock_acquire(&parent->lock);
-	err = load_map_fork(&parent->map, generation_of_fork(modules), &map);
+	err = load_map_fork(&parent->map, generation, &map);
 	lock_release(&parent->lock);
 	if (err)
 		log_err("out of memory: functions of process %d have no names",
@@ -603,10 +555,14 @@ static void read_log(struct modules *modules)
 		return;
 	map_log_read(modules->log);
 	while (map_log_next(modules->log, modules->inner_pid, &next, &event)) {
-		if (event.kind == MAP_LOAD)
+		if (event.kind == MAP_LOAD) {
 			take_load(modules, &event);
-		else
-			take_unload(modules, &event);
+		} else {
+			lock_acquire(&modules->lock);
+			(void)load_map_end(&modules->map, event.start,
+					   event.end, event.generation);
+			lock_release(&modules->lock);
+		}
 		modules->own_events++;
 	}
 	lock_acquire(&modules->lock);
@@ -632,36 +588,26 @@ void modules_follow(struct modules *modules)
 
 /* --- both ----------------------------------------------------------------- */
 
-/* Tries again if the log gets entries of this process meanwhile. Returns 0 or
- * -errno; -EAGAIN: at each try. refresh_lock held. */
-static int read_map_and_log(struct modules *modules, struct reading *reading)
-{
-	int err = -EAGAIN;
-
-	for (int i = 0; i < READ_TRIES && err == -EAGAIN; i++) {
-		size_t own_events;
-
-		reading_release(reading);
-		read_log(modules);
-		own_events = modules->own_events;
-		err = read_map(modules, reading);
-		read_log(modules);
-		if (!err && modules->own_events != own_events)
-			err = -EAGAIN;
-	}
-	return err;
-}
-
 int modules_refresh(struct modules *modules)
 {
 	struct reading reading = { 0 };
 	uint64_t begin_ns = thread_cpu_ns();
-	int err;
+	size_t own_events;
+	int err = -EAGAIN;
 
 	if (modules->proc_fd < 0)
 		return modules->proc_fd;
 	lock_acquire(&modules->refresh_lock);
-	err = read_map_and_log(modules, &reading);
+	/* Again if the log gets entries of this process meanwhile. */
+	for (int i = 0; i < READ_TRIES && err == -EAGAIN; i++) {
+		reading_release(&reading);
+		read_log(modules);
+		own_events = modules->own_events;
+		err = read_map(modules, &reading);
+		read_log(modules);
+		if (!err && modules->own_events != own_events)
+			err = -EAGAIN;
+	}
 	lock_acquire(&modules->lock);
 	for (size_t i = 0; i < reading.count && !err; i++)
 		err = load_map_add(&modules->map, &reading.list[i]);
@@ -893,13 +839,25 @@ static bool is_first_to_tell(struct modules *modules, uint64_t address,
 	return is_first;
 }
 
-/* Sets the file of the place and @copy. Returns false without names. */
+/* For a deleted file that was loaded too briefly: uses the names in the map log.
+ * Sets the file of the place and @copy. Returns false without names. */
 static bool add_told_names(struct modules *modules, uint64_t address,
 			   uint32_t generation, struct place *copy)
 {
 	struct place *place;
+	struct map_names names;
+	int fd;
 
-	copy->file = file_of_told_names(modules, copy);
+	if (!modules->log || !copy->build_id[0] ||
+	    !map_log_names(modules->log, copy->build_id, &names))
+		return false;
+	fd = memory_image_of_names(&names, copy->build_id,
+				   copy->end - copy->start);
+	if (fd < 0)
+		return false;
+	copy->file =
+		symbol_cache_file(modules->cache, modules->uid, fd, copy->path);
+	close(fd);
 	if (!copy->file)
 		return false;
 	copy->is_partial = true;
@@ -1121,8 +1079,10 @@ void modules_resolve(struct modules *modules, uint64_t address,
 	symbol_file_put(&place.file);
 }
 
-/* Copies places with files, for reading_release(). Returns 0 or -ENOMEM. */
-static int copy_places(struct modules *modules, struct reading *out)
+/* Copies places with files, for reading_release(); @mapped: only those that are
+ * mapped now, with all their names. Returns 0 or -ENOMEM. */
+static int copy_places(struct modules *modules, bool mapped,
+		       struct reading *out)
 {
 	const struct load_map *map = &modules->map;
 
@@ -1131,7 +1091,10 @@ static int copy_places(struct modules *modules, struct reading *out)
 	for (size_t i = 0; out->list && i < map->count; i++) {
 		const struct place *place = map->list[i].place;
 
-		if (!place->file)
+		if (!place->file ||
+		    (mapped &&
+		     (place->is_partial || !place->life_count ||
+		      place->lives[place->life_count - 1].to != LIFE_OPEN)))
 			continue;
 		out->list[out->count++] = *place;
 		symbol_file_get(place->file);
@@ -1165,35 +1128,26 @@ static bool copy_known_place(const struct modules *modules, uint64_t address,
 	return found;
 }
 
-/* Returns false if the tables are unread. */
-static bool is_read_place(struct modules *modules, uint64_t address,
-			  uint32_t generation, struct place *out)
-{
-	bool known;
-
-	lock_acquire(&modules->lock);
-	known = copy_known_place(modules, address, generation, out);
-	lock_release(&modules->lock);
-	if (known && out->file && symbol_file_is_read(out->file))
-		return true;
-	if (known)
-		symbol_file_put(&out->file);
-	return false;
-}
-
 bool modules_resolve_read(struct modules *modules, uint64_t address,
 			  uint32_t generation, struct symbol *out)
 {
 	struct place place;
 	uint64_t start;
+	bool known;
 
 	if (modules->sites && address < SITES_MAX) {
 		resolve_site(modules, (uint32_t)address, out);
 		return true;
 	}
 	*out = (struct symbol){ .build_id = "" };
-	if (!is_read_place(modules, address, generation, &place))
+	lock_acquire(&modules->lock);
+	known = copy_known_place(modules, address, generation, &place);
+	lock_release(&modules->lock);
+	if (!known || !place.file || !symbol_file_is_read(place.file)) {
+		if (known)
+			symbol_file_put(&place.file);
 		return false;
+	}
 	out->module = place.path[0] ? place.path : g_unknown;
 	out->offset = address - bias_of_place(&place);
 	out->name = symbol_file_lookup(place.file, out->offset, &start);
@@ -1206,7 +1160,7 @@ void modules_read_tables(struct modules *modules)
 	struct reading places = { 0 };
 
 	modules_follow(modules);
-	if (copy_places(modules, &places))
+	if (copy_places(modules, false, &places))
 		return;
 	for (size_t i = 0; i < places.count; i++)
 		symbol_file_read_tables(places.list[i].file);
@@ -1308,7 +1262,7 @@ int modules_each_function(struct modules *modules, modules_visit *visit,
 			  void *context)
 {
 	struct reading places = { 0 };
-	int stop = copy_places(modules, &places);
+	int stop = copy_places(modules, false, &places);
 
 	for (size_t i = 0; i < places.count && !stop; i++) {
 		struct visitor visitor = { .place = &places.list[i],
@@ -1324,25 +1278,6 @@ int modules_each_function(struct modules *modules, modules_visit *visit,
 	return stop;
 }
 
-/* As copy_places(), for files mapped now. */
-static void copy_open_places(struct modules *modules, struct reading *out)
-{
-	const struct load_map *map = &modules->map;
-
-	lock_acquire(&modules->lock);
-	out->list = calloc(map->count + 1, sizeof(*out->list));
-	for (size_t i = 0; out->list && i < map->count; i++) {
-		const struct place *place = map->list[i].place;
-
-		if (!place->file || place->is_partial || !place->life_count ||
-		    place->lives[place->life_count - 1].to != LIFE_OPEN)
-			continue;
-		out->list[out->count++] = *place;
-		symbol_file_get(place->file);
-	}
-	lock_release(&modules->lock);
-}
-
 size_t modules_files(struct modules *modules, struct module_file **out)
 {
 	static struct log_limit limit;
@@ -1350,7 +1285,7 @@ size_t modules_files(struct modules *modules, struct module_file **out)
 	size_t count = 0;
 
 	modules_follow(modules);
-	copy_open_places(modules, &places);
+	(void)copy_places(modules, true, &places);
 	*out = calloc(places.count + 1, sizeof(**out));
 	if (!places.list || !*out)
 		log_limited(&limit, LOG_WARN,
@@ -1385,7 +1320,7 @@ size_t modules_late_files(struct modules *modules)
 	struct reading places = { 0 };
 	size_t late = 0;
 
-	if (copy_places(modules, &places))
+	if (copy_places(modules, false, &places))
 		return 0;
 	for (size_t i = 0; i < places.count; i++)
 		late += symbol_file_is_late(places.list[i].file);
@@ -1393,25 +1328,22 @@ size_t modules_late_files(struct modules *modules)
 	return late;
 }
 
-/* These refer to the hooks without calling them. */
-static bool is_hook_provider(const char *path)
-{
-	const char *base = path_name(path);
-
-	return is_own_library(path) || !strncmp(base, "libc.so.", 8);
-}
-
 bool modules_instrumented(struct modules *modules)
 {
 	struct reading places = { 0 };
+	const char *path;
 	bool found = false;
 
 	modules_follow(modules);
-	if (copy_places(modules, &places))
+	if (copy_places(modules, false, &places))
 		return false;
-	for (size_t i = 0; i < places.count && !found; i++)
-		found = !is_hook_provider(places.list[i].path) &&
+	for (size_t i = 0; i < places.count && !found; i++) {
+		path = places.list[i].path;
+		/* These refer to the hooks without calling them. */
+		found = !is_own_library(path) &&
+			strncmp(path_name(path), "libc.so.", 8) != 0 &&
 			symbol_file_instrumented(places.list[i].file);
+	}
 	reading_release(&places);
 	return found;
 }

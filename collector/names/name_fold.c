@@ -92,22 +92,18 @@ static size_t anonymous_length(const struct name *name, size_t at)
 	return 0;
 }
 
-static size_t literal_length(const struct name *name, size_t at)
-{
-	return char_at(name, at) == '\'' && char_at(name, at + 1) &&
-			       char_at(name, at + 2) == '\''
-		       ? 3
-		       : 0;
-}
-
 /* Returns the length of a token whose brackets do not count; at least 1. */
 static size_t token_length(const struct name *name, size_t at)
 {
 	size_t length = operator_length(name, at);
 
-	if (!length)
-		length = literal_length(name, at);
-	return length ? length : 1;
+	if (length)
+		return length;
+	/* A literal such as '<'. */
+	return char_at(name, at) == '\'' && char_at(name, at + 1) &&
+			       char_at(name, at + 2) == '\''
+		       ? 3
+		       : 1;
 }
 
 /* Returns false if not closed, with *@at at the end of the search. */

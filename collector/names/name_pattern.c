@@ -35,23 +35,18 @@ static const char *fixed_word(const char *pattern, size_t *length)
 	return found;
 }
 
-/* A cheap test: forms keep the words of a name. */
-static bool may_match_form(const char *pattern, const char *name)
-{
-	size_t length;
-	const char *word = fixed_word(pattern, &length);
-
-	return name[strcspn(name, "(<[")] &&
-	       (!length || memmem(name, strlen(name), word, length));
-}
-
 static bool matches_name(const char *pattern, const char *name)
 {
 	char form[NAME_FOLD_BYTES];
+	const char *word;
+	size_t length;
 
 	if (matches_glob(pattern, name))
 		return true;
-	if (!may_match_form(pattern, name))
+	/* A cheap test: forms keep the words of a name. */
+	word = fixed_word(pattern, &length);
+	if (!name[strcspn(name, "(<[")] ||
+	    (length && !memmem(name, strlen(name), word, length)))
 		return false;
 	name_fold_plain(name, form);
 	if (matches_glob(pattern, form))
@@ -60,19 +55,15 @@ static bool matches_name(const char *pattern, const char *name)
 	return matches_glob(pattern, form);
 }
 
-static bool matches_module(const char *pattern, const char *module)
-{
-	const char *slash = strrchr(module, '/');
-
-	return matches_glob(pattern, module) ||
-	       (slash && matches_glob(pattern, slash + 1));
-}
-
 bool name_pattern_matches(const char *pattern, const char *name,
 			  const char *module)
 {
-	return pattern[0] == '@' ? matches_module(pattern + 1, module)
-				 : matches_name(pattern, name);
+	const char *slash = strrchr(module, '/');
+
+	if (pattern[0] != '@')
+		return matches_name(pattern, name);
+	return matches_glob(pattern + 1, module) ||
+	       (slash && matches_glob(pattern + 1, slash + 1));
 }
 
 /* --- patterns for people ------------------------------------------------- */

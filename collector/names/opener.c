@@ -152,64 +152,49 @@ static int take_opener(struct openers *openers, struct opener **out)
 	return *out ? 0 : start_opener(out);
 }
 
-/* Removes one of too many, as its nice value may be rare. Lock held. */
-static struct opener *take_oldest_opener(struct openers *openers)
-{
-	struct opener **link = &openers->idle, *oldest;
-
-	if (openers->idle_count <= IDLE_MAX)
-		return NULL;
-	while ((*link)->next)
-		link = &(*link)->next;
-	oldest = *link;
-	*link = NULL;
-	openers->idle_count--;
-	return oldest;
-}
-
 static void give_opener(struct openers *openers, struct opener *opener)
 {
+	struct opener **link = &openers->idle, *over = NULL;
+
 	opener->idle_ns = clock_monotonic_ns();
 	lock_acquire(&openers->lock);
 	opener->next = openers->idle;
 	openers->idle = opener;
-	openers->idle_count++;
-	opener = take_oldest_opener(openers);
+	/* The oldest of too many, as its nice value may be rare. */
+	if (++openers->idle_count > IDLE_MAX) {
+		while ((*link)->next)
+			link = &(*link)->next;
+		over = *link;
+		*link = NULL;
+		openers->idle_count--;
+	}
 	lock_release(&openers->lock);
-	if (opener)
-		end_opener(opener);
+	if (over)
+		end_opener(over);
 }
 
 /* --- messages ------------------------------------------------------------- */
-
-static int wait_for_answer(const struct opener *opener)
-{
-	uint64_t deadline_ns =
-		clock_monotonic_ns() + OPENER_SECONDS * 1000000000ull;
-	struct pollfd fd = { .fd = opener->helper.answer, .events = POLLIN };
-	int left_ms;
-
-	do {
-		left_ms = helper_patience_ms(deadline_ns);
-		if (!left_ms)
-			return -ETIMEDOUT;
-	} while (poll(&fd, 1, left_ms) <= 0);
-	return 0;
-}
 
 /* *@fd may be -1. *@is_sound: the answer is from the process. */
 static int receive_opener_reply(const struct opener *opener, int *fd,
 				bool *is_sound)
 {
+	uint64_t deadline_ns =
+		clock_monotonic_ns() + OPENER_SECONDS * 1000000000ull;
+	struct pollfd answer = { .fd = opener->helper.answer,
+				 .events = POLLIN };
 	struct opener_reply reply = { 0 };
 	int fds[FD_MESSAGE_MAX];
 	unsigned int count = 0;
-	int err = wait_for_answer(opener);
+	int left_ms, err;
 
-	if (!err)
-		err = fd_message_receive(opener->helper.answer, &reply,
-					 sizeof(reply), fds, &count,
-					 MSG_DONTWAIT);
+	do {
+		left_ms = helper_patience_ms(deadline_ns);
+		if (!left_ms)
+			return -ETIMEDOUT;
+	} while (poll(&answer, 1, left_ms) <= 0);
+	err = fd_message_receive(answer.fd, &reply, sizeof(reply), fds, &count,
+				 MSG_DONTWAIT);
 	if (err)
 		return err;
 	if (count == 1)

@@ -144,21 +144,15 @@ static void read_thread_ids(struct outer_threads *threads, pid_t pid)
 	threads->room = now.room;
 }
 
-static pid_t find_thread_id(const struct outer_threads *threads, pid_t inner)
-{
-	for (size_t i = 0; i < threads->count; i++)
-		if (threads->thread[i].inner == inner)
-			return threads->thread[i].outer;
-	return 0;
-}
-
 pid_t outer_ids_thread(struct outer_threads *threads, pid_t pid, pid_t inner)
 {
-	pid_t outer;
+	pid_t outer = 0;
 
 	lock_acquire(&threads->lock);
 	read_thread_ids(threads, pid);
-	outer = find_thread_id(threads, inner);
+	for (size_t i = 0; i < threads->count && !outer; i++)
+		if (threads->thread[i].inner == inner)
+			outer = threads->thread[i].outer;
 	lock_release(&threads->lock);
 	return outer;
 }

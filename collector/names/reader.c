@@ -248,23 +248,9 @@ static bool is_worn(const struct reader *reader)
 	       CPU_NS_MAX;
 }
 
-/* Removes the longest idle process if there are too many. Lock held. */
-static struct reader *take_oldest_reader(struct readers *readers)
-{
-	struct reader **link = &readers->idle, *oldest;
-
-	if (readers->stats.idle <= IDLE_MAX)
-		return NULL;
-	while ((*link)->next)
-		link = &(*link)->next;
-	oldest = *link;
-	*link = NULL;
-	readers->stats.idle--;
-	return oldest;
-}
-
 static void give_reader(struct readers *readers, struct reader *reader)
 {
+	struct reader **link = &readers->idle;
 	struct reader *over = is_worn(reader) ? reader : NULL;
 
 	reader->next = NULL;
@@ -274,8 +260,14 @@ static void give_reader(struct readers *readers, struct reader *reader)
 	if (!over) {
 		reader->next = readers->idle;
 		readers->idle = reader;
-		readers->stats.idle++;
-		over = take_oldest_reader(readers);
+		/* The longest idle one of too many. */
+		if (++readers->stats.idle > IDLE_MAX) {
+			while ((*link)->next)
+				link = &(*link)->next;
+			over = *link;
+			*link = NULL;
+			readers->stats.idle--;
+		}
 	}
 	lock_release(&readers->lock);
 	end_readers(over);
@@ -424,19 +416,6 @@ static void drop_parts(struct question *question)
 	}
 }
 
-static int put_question(struct readers *readers, const struct reader *reader,
-			const struct question *question,
-			const struct files *files)
-{
-	if (files->are_far)
-		return opener_pass(readers->openers, reader->helper.answer,
-				   &question->request, files->fds,
-				   question->request.files);
-	return fd_message_send(reader->helper.answer, &question->request,
-			       sizeof(question->request), files->fds,
-			       question->request.files, MSG_DONTWAIT);
-}
-
 /* Returns -EAGAIN if the process was idle and is dead. */
 static int ask_reader(struct readers *readers, struct reader *reader,
 		      const struct files *files, struct question *question)
@@ -444,7 +423,13 @@ static int ask_reader(struct readers *readers, struct reader *reader,
 	uint64_t deadline_ns =
 		clock_monotonic_ns() + question->seconds * 1000000000ull;
 	bool is_sound = false, was_idle = reader->was_idle;
-	int err = put_question(readers, reader, question, files);
+	const struct reader_request *request = &question->request;
+	int err = files->are_far
+			  ? opener_pass(readers->openers, reader->helper.answer,
+					request, files->fds, request->files)
+			  : fd_message_send(reader->helper.answer, request,
+					    sizeof(*request), files->fds,
+					    request->files, MSG_DONTWAIT);
 
 	/* A file that cannot be opened is not the reader's fault. */
 	is_sound = files->are_far && err && err != -EPIPE && err != -ETIMEDOUT;
@@ -527,24 +512,6 @@ static bool are_good_headers(const struct question *question)
 	       !symbol_name_clean((char *)headers->asan);
 }
 
-static int take_segments(const struct part *part, struct elf_headers *out)
-{
-	const struct reader_segment *segments = part->bytes;
-
-	out->segment_count = part->count / sizeof(*segments);
-	out->segments = calloc(out->segment_count, sizeof(*out->segments));
-	if (!out->segments)
-		return -ENOMEM;
-	for (size_t i = 0; i < out->segment_count; i++)
-		out->segments[i] = (struct elf_segment){
-			.offset = segments[i].offset,
-			.vaddr = segments[i].vaddr,
-			.bytes = segments[i].bytes,
-			.is_executable = segments[i].is_executable != 0,
-		};
-	return 0;
-}
-
 int reader_headers(struct readers *readers, uid_t uid, int fd,
 		   struct elf_headers *out, char why[READER_WHY_BYTES])
 {
@@ -560,6 +527,7 @@ int reader_headers(struct readers *readers, uid_t uid, int fd,
 	};
 	struct elf_headers headers = { 0 };
 	const struct reader_headers *got;
+	const struct reader_segment *segments;
 	int err = ask_one_reader(readers, &question);
 
 	if (err)
@@ -570,13 +538,24 @@ int reader_headers(struct readers *readers, uid_t uid, int fd,
 	memcpy(headers.build_id, got->build_id, sizeof(headers.build_id));
 	memcpy(headers.asan, got->asan, sizeof(headers.asan));
 	headers.is_instrumented = got->is_instrumented;
-	err = take_segments(&question.part[1], &headers);
+	segments = question.part[1].bytes;
+	headers.segment_count = question.part[1].count / sizeof(*segments);
+	headers.segments =
+		calloc(headers.segment_count, sizeof(*headers.segments));
+	for (size_t i = 0; headers.segments && i < headers.segment_count; i++)
+		headers.segments[i] = (struct elf_segment){
+			.offset = segments[i].offset,
+			.vaddr = segments[i].vaddr,
+			.bytes = segments[i].bytes,
+			.is_executable = segments[i].is_executable != 0,
+		};
 	drop_parts(&question);
-	if (err)
+	if (!headers.segments) {
 		snprintf(why, READER_WHY_BYTES, "not enough memory");
-	else
-		*out = headers;
-	return err;
+		return -ENOMEM;
+	}
+	*out = headers;
+	return 0;
 }
 
 static bool is_good_debug(const struct question *question)

@@ -61,16 +61,6 @@ static void set_reader_limits(void)
 #endif
 }
 
-/* Files are open already, so root needs no rights here. */
-static void drop_rights(void)
-{
-	if (geteuid())
-		return;
-	(void)!setgroups(0, NULL);
-	(void)!setresgid(NOBODY, NOBODY, NOBODY);
-	(void)!setresuid(NOBODY, NOBODY, NOBODY);
-}
-
 #if defined(__x86_64__)
 #define OWN_ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -354,7 +344,12 @@ int main(void)
 	set_reader_limits();
 	if (getenv(OPENER_VARIABLE))
 		return opener_serve();
-	drop_rights();
+	/* Files are open already, so root needs no rights here. */
+	if (!geteuid()) {
+		(void)!setgroups(0, NULL);
+		(void)!setresgid(NOBODY, NOBODY, NOBODY);
+		(void)!setresuid(NOBODY, NOBODY, NOBODY);
+	}
 	confine();
 	while (receive_reader_request(&request, fds)) {
 		answer_reading(&request, fds);

@@ -55,18 +55,6 @@ static const struct site g_nobody = {
 
 /* --- the arena ----------------------------------------------------------- */
 
-static void copy_from_shared(void *to, const void *from, size_t bytes)
-{
-	const uint64_t *words = from;
-	uint64_t word;
-
-	for (size_t i = 0; i < bytes / sizeof(word); i++) {
-		/* relaxed: SITE orders it; one load each */
-		word = atom_load_rlx(&words[i]);
-		memcpy((uint8_t *)to + i * sizeof(word), &word, sizeof(word));
-	}
-}
-
 /* Returns a copy that its lengths fit into, or NULL. */
 static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 {
@@ -75,6 +63,8 @@ static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 	/* order: acq, SITE: an entry that is seen is seen whole */
 	uint32_t offset = atom_load_acq(&offsets[id]) - 1;
 	struct site_shm *entry;
+	const uint64_t *words;
+	uint64_t word;
 	uint32_t bytes;
 
 	if (offset >= SITE_BYTES - sizeof(*entry) || offset % 16)
@@ -88,7 +78,13 @@ static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 	entry = malloc(bytes);
 	if (!entry)
 		return NULL;
-	copy_from_shared(entry, base, bytes);
+	words = (const uint64_t *)(const void *)base;
+	for (size_t i = 0; i < bytes / sizeof(word); i++) {
+		/* relaxed: SITE orders it; one load each */
+		word = atom_load_rlx(&words[i]);
+		memcpy((uint8_t *)entry + i * sizeof(word), &word,
+		       sizeof(word));
+	}
 	entry->bytes = bytes;
 	return entry;
 }
@@ -123,37 +119,12 @@ static const char *take_site_text(struct sites *sites, struct texts *texts,
 	return unique ? unique : "";
 }
 
-static void take_keys(struct sites *sites, struct texts *texts, uint32_t keys,
-		      struct site *out)
-{
-	const char **key = calloc(keys + 1, sizeof(*key));
-
-	if (!key)
-		return;
-	for (uint32_t i = 0; i < keys; i++) {
-		size_t left = (size_t)(texts->end - texts->at);
-
-		key[i] = take_site_text(sites, texts, strnlen(texts->at, left));
-	}
-	out->keys = keys;
-	out->key = key;
-}
-
-static void number_name(struct sites *sites, struct site *site)
-{
-	char text[32];
-	const char *name;
-
-	snprintf(text, sizeof(text), "site %u", site->id);
-	name = symbol_cache_told_string(sites->cache, text);
-	site->name = name ? name : g_nobody.name;
-}
-
 /* --- one site ------------------------------------------------------------ */
 
 static void take_site_entry(struct sites *sites, const struct site_shm *entry,
 			    struct site *out)
 {
+	const char **key = calloc(entry->keys + 1, sizeof(*key));
 	struct texts texts = { (const char *)(entry + 1),
 			       (const char *)entry + entry->bytes };
 	const char **text[TEXTS] = { &out->name,      &out->category,
@@ -178,13 +149,20 @@ static void take_site_entry(struct sites *sites, const struct site_shm *entry,
 	out->rank = entry->rank;
 	for (int i = 0; i < TEXTS; i++)
 		*text[i] = take_site_text(sites, &texts, entry->text_bytes[i]);
-	take_keys(sites, &texts, entry->keys, out);
+	for (uint32_t i = 0; key && i < entry->keys; i++) {
+		size_t left = (size_t)(texts.end - texts.at);
+
+		key[i] = take_site_text(sites, &texts, strnlen(texts.at, left));
+	}
+	out->keys = key ? entry->keys : 0;
+	out->key = key;
 }
 
 static struct site *read_site(struct sites *sites, uint32_t id)
 {
 	struct site *site = malloc(sizeof(*site));
 	struct site_shm *entry;
+	char number[32];
 
 	if (!site)
 		return NULL;
@@ -195,8 +173,12 @@ static struct site *read_site(struct sites *sites, uint32_t id)
 	    entry->keys <= SITE_KEYS_MAX)
 		take_site_entry(sites, entry, site);
 	free(entry);
-	if (!site->known || !site->name[0])
-		number_name(sites, site);
+	if (!site->known || !site->name[0]) {
+		snprintf(number, sizeof(number), "site %u", site->id);
+		site->name = symbol_cache_told_string(sites->cache, number);
+	}
+	if (!site->name)
+		site->name = g_nobody.name;
 	return site;
 }
 

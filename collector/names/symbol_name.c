@@ -200,26 +200,20 @@ static size_t demangle(const char *raw, size_t bytes, char *out)
 	return strlen(out);
 }
 
-/* Terminals treat U+0080 to U+009F like ESC [. */
-static bool is_control(const char *text)
-{
-	unsigned char first = (unsigned char)text[0];
-
-	return first < 0x20 || first == 0x7f ||
-	       (first == 0xc2 && (unsigned char)text[1] < 0xa0);
-}
-
 size_t symbol_name_clean(char *text)
 {
 	size_t left = strlen(text), replaced = 0;
 
 	while (left) {
+		const unsigned char *bytes = (const unsigned char *)text;
 		size_t length = utf8_plain_bytes(text, left);
 		bool plain = length;
 
 		if (!plain)
 			length = utf8_length(text, left);
-		if (!plain && (!length || is_control(text))) {
+		/* Terminals treat U+0080 to U+009F like ESC [. */
+		if (!plain && (!length || bytes[0] < 0x20 || bytes[0] == 0x7f ||
+			       (bytes[0] == 0xc2 && bytes[1] < 0xa0))) {
 			*text = '?';
 			replaced++;
 			length = 1;
@@ -262,29 +256,24 @@ static size_t make_plain(const char *raw, size_t bytes,
 	return length;
 }
 
-static size_t append_file(const char *file, size_t length,
-			  char out[SYMBOL_NAME_BYTES])
-{
-	size_t bytes = strnlen(file, SYMBOL_NAME_BYTES);
-
-	if (length + bytes + sizeof(" ()") > SYMBOL_NAME_BYTES)
-		return length;
-	snprintf(out + length, SYMBOL_NAME_BYTES - length, " (%s)", file);
-	symbol_name_clean(out + length);
-	return length + bytes + sizeof(" ()") - 1;
-}
-
 size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES])
 {
 	static const char mark[] = ELF_STUB_MARK;
 	const size_t mark_bytes = sizeof(mark) - 1;
 	size_t bytes = strnlen(raw, RAW_BYTES_MAX), length;
-	const char *file = memchr(raw, ELF_FILE_MARK, bytes);
+	const char *mark_at = memchr(raw, ELF_FILE_MARK, bytes);
+	size_t file_bytes;
 
-	if (file)
-		return append_file(file + 1,
-				   make_plain(raw, (size_t)(file - raw), out),
-				   out);
+	if (mark_at) {
+		length = make_plain(raw, (size_t)(mark_at - raw), out);
+		file_bytes = strnlen(mark_at + 1, SYMBOL_NAME_BYTES);
+		if (length + file_bytes + sizeof(" ()") > SYMBOL_NAME_BYTES)
+			return length;
+		snprintf(out + length, SYMBOL_NAME_BYTES - length, " (%s)",
+			 mark_at + 1);
+		symbol_name_clean(out + length);
+		return length + file_bytes + sizeof(" ()") - 1;
+	}
 	if (bytes <= mark_bytes || raw[bytes] ||
 	    strcmp(raw + bytes - mark_bytes, mark) != 0)
 		return make_plain(raw, bytes, out);

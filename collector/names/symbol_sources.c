@@ -155,26 +155,12 @@ static void add_source_frame(void *context, uint64_t vaddr,
 	answer->sources->bytes += text_store_bytes(texts) - before;
 }
 
-static int add_known_sources(struct symbol_sources *sources,
-			     const struct known_source *known, size_t count)
-{
-	struct known_source *grown = reallocarray(
-		sources->list, sources->count + count, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	memcpy(grown + sources->count, known, count * sizeof(*known));
-	sources->list = grown;
-	sources->count += count;
-	qsort(grown, sources->count, sizeof(*grown), compare_known);
-	return 0;
-}
-
 static int ask_into(struct answer *answer,
 		    const struct symbolize_request *request,
 		    char why[SYMBOLIZE_WHY_BYTES])
 {
 	struct symbol_sources *sources = answer->sources;
+	struct known_source *grown;
 	int err;
 
 	for (size_t i = 0; i < request->count; i++)
@@ -182,8 +168,15 @@ static int ask_into(struct answer *answer,
 	err = symbolize_lines(request, add_source_frame, answer, why);
 	if (answer->frame_count)
 		finish_address(answer);
-	if (add_known_sources(sources, answer->known, request->count))
+	grown = reallocarray(sources->list, sources->count + request->count,
+			     sizeof(*grown));
+	if (!grown)
 		return -ENOMEM;
+	memcpy(grown + sources->count, answer->known,
+	       request->count * sizeof(*grown));
+	sources->list = grown;
+	sources->count += request->count;
+	qsort(grown, sources->count, sizeof(*grown), compare_known);
 	if (err || sources->bytes <= SOURCES_BYTES_MAX)
 		return err;
 	snprintf(why, SYMBOLIZE_WHY_BYTES,

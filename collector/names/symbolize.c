@@ -28,6 +28,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/limit_hint.h"
 #include "collector/base/pulse.h"
+#include "collector/names/fd_message.h"
 #include "collector/names/helper.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbolize_wire.h"
@@ -377,33 +378,19 @@ static char **fetch_environment(void)
 
 static bool read_input_descriptor(struct input *input, void *context)
 {
-	int *out = context;
+	int *out = context, fds[FD_MESSAGE_MAX];
+	unsigned int count;
 	char byte;
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { &byte, 1 };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *header;
 
 	if (!wait_for_input(input, input->helper->answer))
 		return false;
-	input->is_over =
-		recvmsg(input->helper->answer, &message, MSG_CMSG_CLOEXEC) != 1;
-	if (input->is_over)
+	input->is_over = fd_message_receive(input->helper->answer, &byte, 1,
+					    fds, &count, 0) < 0;
+	if (input->is_over || count != 1) {
+		helper_close(fds, (int)count);
 		return false;
-	header = CMSG_FIRSTHDR(&message);
-	if (!header || header->cmsg_level != SOL_SOCKET ||
-	    header->cmsg_type != SCM_RIGHTS ||
-	    header->cmsg_len != CMSG_LEN(sizeof(int)))
-		return false;
-	memcpy(out, CMSG_DATA(header), sizeof(int));
+	}
+	*out = fds[0];
 	return true;
 }
 

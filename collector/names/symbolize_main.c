@@ -28,6 +28,7 @@
 
 #include "collector/base/path.h"
 #include "collector/names/elf_functions.h"
+#include "collector/names/fd_message.h"
 #include "collector/names/lower_limit.h"
 #include "collector/names/symbolize_dwarf.h"
 #include "collector/names/symbolize_wire.h"
@@ -192,27 +193,6 @@ static int put_lines(void)
 
 /* --- debuginfod ---------------------------------------------------------- */
 
-static int send_descriptor(int fd)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec part = { "f", 1 };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	return sendmsg(STDOUT_FILENO, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
-}
-
 /* Few machines have it, and it loads a web client. */
 static int fetch_asked_debug_file(const char *build_id)
 {
@@ -237,8 +217,9 @@ static int fetch_asked_debug_file(const char *build_id)
 		fprintf(stderr, "debuginfod: %s\n", strerror(-fd));
 		return 1;
 	}
-	return send_descriptor(fd) ? fail_because("cannot pass the file on")
-				   : 0;
+	return fd_message_send(STDOUT_FILENO, "f", 1, &fd, 1, 0)
+		       ? fail_because("cannot pass the file on")
+		       : 0;
 }
 
 int main(int argc, char **argv)

@@ -384,18 +384,6 @@ static void end_idleness(struct shared_files *all, struct shared_file *file)
 	file->is_idle = false;
 }
 
-/* all->lock held. */
-static void drop_idle_files(struct shared_files *all, uint64_t bytes_max)
-{
-	struct shared_file *file = TAILQ_FIRST(&all->idle), *next;
-
-	for (; file && all->idle_bytes > bytes_max; file = next) {
-		next = TAILQ_NEXT(file, idle);
-		end_idleness(all, file);
-		forget_file(file);
-	}
-}
-
 /* --- use of a cache ------------------------------------------------------- */
 
 /* Counts a failure for lack of room; the first one is timed and logged. */
@@ -796,6 +784,7 @@ static struct symbol_file *get_view(struct shared_file *file,
 static void retire_file(struct shared_file *file)
 {
 	struct shared_files *all = file->all;
+	struct shared_file *next;
 
 	if (!file->views) {
 		if (file->fd >= 0)
@@ -819,7 +808,12 @@ static void retire_file(struct shared_file *file)
 		TAILQ_INSERT_TAIL(&all->idle, file, idle);
 		all->idle_bytes += file->bytes;
 	}
-	drop_idle_files(all, IDLE_BYTES_MAX);
+	for (file = TAILQ_FIRST(&all->idle);
+	     file && all->idle_bytes > IDLE_BYTES_MAX; file = next) {
+		next = TAILQ_NEXT(file, idle);
+		end_idleness(all, file);
+		forget_file(file);
+	}
 }
 
 struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
@@ -843,15 +837,6 @@ struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
 	if (is_full)
 		note_tables_full(cache);
 	return view;
-}
-
-/* Returns true for our own root, or if that is unknown. */
-static bool is_own_root(int root_fd, struct stat *root)
-{
-	struct stat ours;
-
-	return nowait_stat(root_fd, root) || stat("/", &ours) ||
-	       (root->st_dev == ours.st_dev && root->st_ino == ours.st_ino);
 }
 
 /* all->lock held. Returns NULL without memory or descriptor. */
@@ -883,9 +868,11 @@ static struct root *find_or_add_root(struct shared_files *all, int root_fd,
 void symbol_file_set_root(struct symbol_file *view, int root_fd)
 {
 	struct shared_file *file = view->file;
-	struct stat status;
+	struct stat status, ours;
 
-	if (is_own_root(root_fd, &status))
+	/* Our own root, or unknown. */
+	if (nowait_stat(root_fd, &status) || stat("/", &ours) ||
+	    (status.st_dev == ours.st_dev && status.st_ino == ours.st_ino))
 		return;
 	lock_acquire(&file->all->lock);
 	if (!file->root) {
@@ -923,44 +910,37 @@ struct symbol_file *symbol_file_get_common(struct symbol_file *view)
 	return common;
 }
 
-/* all->lock held; no references to @view. */
-static void end_view(struct symbol_file *view)
-{
-	struct shared_file *file = view->file;
-	struct symbol_file **link = &file->views;
-
-	while (*link != view)
-		link = &(*link)->next;
-	*link = view->next;
-	if (view->is_holder) {
-		view->cache->table_bytes -= file->bytes;
-		file->holders--;
-	}
-	if (!file->holders)
-		retire_file(file);
-	free(view);
-}
-
 void symbol_file_put(struct symbol_file **view_ptr)
 {
-	struct symbol_file *view = *view_ptr;
+	struct symbol_file *view = *view_ptr, **link;
 	struct symbol_cache *cache = NULL;
 	struct shared_files *all;
+	struct shared_file *file;
 
 	*view_ptr = NULL;
 	if (!view)
 		return;
-	all = view->file->all;
+	file = view->file;
+	all = file->all;
 	lock_acquire(&all->lock);
 	if (!--view->refs) {
 		cache = view->cache;
-		end_view(view);
+		for (link = &file->views; *link != view;)
+			link = &(*link)->next;
+		*link = view->next;
+		if (view->is_holder) {
+			cache->table_bytes -= file->bytes;
+			file->holders--;
+		}
+		if (!file->holders)
+			retire_file(file);
+		free(view);
 	}
 	lock_release(&all->lock);
 	symbol_cache_put(&cache);
 }
 
-static int copy_descriptor(struct shared_file *file)
+static int find_to_read(struct shared_file *file)
 {
 	int fd = -1;
 
@@ -968,25 +948,9 @@ static int copy_descriptor(struct shared_file *file)
 	if (file->fd >= 0)
 		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	lock_release(&file->all->lock);
-	return fd;
-}
-
-static int find_to_read(struct shared_file *file)
-{
-	int fd = copy_descriptor(file);
-
 	if (fd < 0)
 		fd = find_file_again(file);
 	return fd < 0 ? -ENOENT : fd;
-}
-
-static bool can_find_file_again(struct shared_file *file)
-{
-	int fd = find_file_again(file);
-	bool can = fd >= 0;
-
-	close_descriptor(&fd);
-	return can;
 }
 
 /* After a step, keeps the descriptor for the next one (@is_wanted), debug
@@ -996,6 +960,7 @@ static void settle_descriptor(struct shared_file *file, bool is_wanted)
 	struct shared_files *all = file->all;
 	unsigned int max = all->descriptors_max;
 	bool is_kept;
+	int found;
 
 	lock_acquire(&all->lock);
 	file->is_wanted = is_wanted;
@@ -1004,7 +969,9 @@ static void settle_descriptor(struct shared_file *file, bool is_wanted)
 	lock_release(&all->lock);
 	if (is_kept)
 		return;
-	is_kept = !can_find_file_again(file);
+	found = find_file_again(file);
+	is_kept = found < 0;
+	close_descriptor(&found);
 	lock_acquire(&all->lock);
 	is_kept &= all->descriptors <= (is_wanted ? max / 2 * 3 : max);
 	if (!is_kept && file->fd >= 0) {
@@ -1427,22 +1394,6 @@ bool symbol_file_bounds(struct symbol_file *view, uint64_t vaddr,
 	return found;
 }
 
-static struct debug_search begin_debug_search(struct shared_file *file)
-{
-	struct debug_search search = {
-		.readers = file->all->readers,
-		.uid = file->key.uid,
-		.fd = find_to_read(file),
-		.path = file->path,
-		.root_fd = copy_root_descriptor(file),
-	};
-
-	lock_acquire(&file->lock);
-	search.was_told = file->debug_told;
-	lock_release(&file->lock);
-	return search;
-}
-
 static const char *symbol_name_at(void *context, uint64_t vaddr)
 {
 	struct symbol_file *view = context;
@@ -1489,10 +1440,20 @@ static int ask_for_lines(struct symbol_file *view,
 static int ask_sources(struct symbol_file *view, const uint64_t *vaddr,
 		       size_t count, char why[SYMBOLIZE_WHY_BYTES])
 {
-	struct debug_search search = begin_debug_search(view->file);
+	struct shared_file *file = view->file;
+	struct debug_search search = {
+		.readers = file->all->readers,
+		.uid = file->key.uid,
+		.fd = find_to_read(file),
+		.path = file->path,
+		.root_fd = copy_root_descriptor(file),
+	};
 	struct debug_lines lines = { -1, -1 };
 	int err = search.fd < 0 ? -ESTALE : 0;
 
+	lock_acquire(&file->lock);
+	search.was_told = file->debug_told;
+	lock_release(&file->lock);
 	snprintf(why, SYMBOLIZE_WHY_BYTES, "it was deleted or replaced since");
 	if (!err)
 		err = debug_file_lines(&search, &lines, why);
@@ -1512,32 +1473,29 @@ static int ask_sources(struct symbol_file *view, const uint64_t *vaddr,
 	close_descriptor(&lines.alt_fd);
 	close_descriptor(&search.fd);
 	close_descriptor(&search.root_fd);
-	lock_acquire(&view->file->lock);
-	view->file->debug_told = search.was_told;
-	lock_release(&view->file->lock);
+	lock_acquire(&file->lock);
+	file->debug_told = search.was_told;
+	lock_release(&file->lock);
 	return err;
-}
-
-static bool was_told_of_missing(struct shared_files *all)
-{
-	bool was_told;
-
-	lock_acquire(&all->lock);
-	was_told = all->told_of_missing;
-	all->told_of_missing = true;
-	lock_release(&all->lock);
-	return was_told;
 }
 
 /* Files without -g or without C code (Lisp images) are too common to log. A
  * missing perfrec-symbolize or descriptor is logged once. */
 static enum log_level level_of_failure(struct symbol_file *view, int err)
 {
+	struct shared_files *all = view->file->all;
+	bool was_told;
+
 	if (err == -ENODATA || symbol_file_is_foreign(view))
 		return LOG_DBG;
-	if (err == -ENOENT && was_told_of_missing(view->file->all))
-		return LOG_DBG;
-	if (err == -ESTALE && tell_lack(view->file->all))
+	if (err == -ENOENT) {
+		lock_acquire(&all->lock);
+		was_told = all->told_of_missing;
+		all->told_of_missing = true;
+		lock_release(&all->lock);
+		return was_told ? LOG_DBG : LOG_WARN;
+	}
+	if (err == -ESTALE && tell_lack(all))
 		return LOG_DBG;
 	return LOG_WARN;
 }
@@ -1604,31 +1562,11 @@ static ssize_t unknown_of_all(struct shared_file *file, const uint64_t *vaddr,
 	return unknown;
 }
 
-/* While a thread waits for sources_lock, the holder also looks for the addresses
- * that it wishes (add_wishes()). */
-static void add_wish(struct shared_file *file, struct source_wish *wish)
-{
-	lock_acquire(&file->all->lock);
-	wish->next = file->wishes;
-	file->wishes = wish;
-	lock_release(&file->all->lock);
-}
-
-static void remove_wish(struct shared_file *file, struct source_wish *wish)
-{
-	struct source_wish **at = &file->wishes;
-
-	lock_acquire(&file->all->lock);
-	while (*at != wish)
-		at = &(*at)->next;
-	*at = wish->next;
-	lock_release(&file->all->lock);
-}
-
 bool symbol_file_sources(struct symbol_file *view, const uint64_t *vaddr,
 			 size_t count, struct source *out)
 {
 	struct source_wish wish = { .vaddr = vaddr, .count = count };
+	struct source_wish **at;
 	struct shared_file *file = view->file;
 	uint64_t *unknown = NULL;
 	ssize_t unknown_count;
@@ -1639,9 +1577,18 @@ bool symbol_file_sources(struct symbol_file *view, const uint64_t *vaddr,
 	memset(out, 0, count * sizeof(*out));
 	if (!has_tables(view))
 		return false;
-	add_wish(file, &wish);
+	/* While this thread waits, the holder of the lock also looks for these
+	 * addresses (add_wishes()). */
+	lock_acquire(&file->all->lock);
+	wish.next = file->wishes;
+	file->wishes = &wish;
+	lock_release(&file->all->lock);
 	lock_acquire(&file->sources_lock);
-	remove_wish(file, &wish);
+	lock_acquire(&file->all->lock);
+	for (at = &file->wishes; *at != &wish;)
+		at = &(*at)->next;
+	*at = wish.next;
+	lock_release(&file->all->lock);
 	unknown_count = unknown_of_all(file, vaddr, count, &unknown);
 	if (unknown_count > 0 && !file->no_sources)
 		find_unknown_sources(view, unknown, (size_t)unknown_count);
