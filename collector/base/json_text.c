@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/put.h"
 #include "collector/base/utf8.h"
@@ -96,6 +97,25 @@ static int write_piece(const char *text, size_t size, void *to)
 int json_text_write(const json_t *json, size_t flags, FILE *out)
 {
 	return json_dump_callback(json, write_piece, out, flags);
+}
+
+int json_text_write_fd(const json_t *json, int fd)
+{
+	FILE *file = fdopen(fd, "w");
+	int err = 0;
+
+	if (!file) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	errno = EIO;
+	if (json_text_write(json, JSON_INDENT(1), file) < 0 ||
+	    fputc('\n', file) == EOF)
+		err = -errno;
+	if (fclose(file) && !err)
+		err = -errno;
+	return err;
 }
 
 int json_text_print(json_t *json, FILE *out)

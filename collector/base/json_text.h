@@ -30,6 +30,9 @@ json_t *json_number(uint64_t value);
  * four digits, so a reader gets the same text. Returns 0, or -1 on an error of
  * @out or without memory. Any thread. */
 int json_text_write(const json_t *json, size_t flags, FILE *out);
+/* Writes @json, indented and with a newline, to @fd, which it closes. Returns 0
+ * or -errno. Any thread. */
+int json_text_write_fd(const json_t *json, int fd);
 /* Writes @json, indented and with a newline, to @out, flushes @out and frees
  * @json. NULL for @json: no memory. Returns 0, -ENOMEM or -EIO. Any thread. */
 int json_text_print(json_t *json, FILE *out);

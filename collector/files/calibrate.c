@@ -112,34 +112,28 @@ static void copy_stack(int number)
 	__asm__ volatile("" : : "r"(copy) : "memory");
 }
 
-static double signal_ns(uint32_t stack_bytes)
+double calibrate_signal_ns(uint32_t stack_bytes)
 {
 	struct sigaction sample = { .sa_handler = copy_stack }, before;
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	uint64_t least = UINT64_MAX;
-
-	g_stack_bytes = stack_bytes;
-	if (sigaction(SIGPROF, &sample, &before) < 0)
-		return 0;
-	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t start = clock_boottime_ns();
-
-		for (int i = 0; i < SAMPLES; i++)
-			raise(SIGPROF);
-		least = MIN(least, clock_boottime_ns() - start);
-	}
-	/* If SIGPROF was blocked, one is pending: discard it. */
-	sigaction(SIGPROF, &ignore, NULL);
-	sigaction(SIGPROF, &before, NULL);
-	return (double)least / SAMPLES;
-}
-
-double calibrate_signal_ns(uint32_t stack_bytes)
-{
-	double ns;
+	double ns = 0;
 
 	lock_acquire(&g_lock);
-	ns = signal_ns(stack_bytes);
+	g_stack_bytes = stack_bytes;
+	if (!sigaction(SIGPROF, &sample, &before)) {
+		for (int round = 0; round < ROUNDS; round++) {
+			uint64_t start = clock_boottime_ns();
+
+			for (int i = 0; i < SAMPLES; i++)
+				raise(SIGPROF);
+			least = MIN(least, clock_boottime_ns() - start);
+		}
+		/* If SIGPROF was blocked, one is pending: discard it. */
+		sigaction(SIGPROF, &ignore, NULL);
+		sigaction(SIGPROF, &before, NULL);
+		ns = (double)least / SAMPLES;
+	}
 	lock_release(&g_lock);
 	return ns;
 }

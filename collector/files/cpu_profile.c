@@ -80,17 +80,6 @@ static void add_unsampled_rows(struct recording *recording,
 	}
 }
 
-static void add_unknown_time(struct recording *recording, uint64_t ns)
-{
-	const struct profile_owner owner = { .pid = 0 };
-	const int64_t value[] = { 0, (int64_t)ns };
-
-	if (ns)
-		(void)stack_profile_add_mark(
-			recording_setup(recording)->profiles.cpu, &owner,
-			"[unknown]", value);
-}
-
 /* A note that the kernel lost records. Times are whole in any case: getrusage()
  * tells them. */
 static void note_lost_records(struct recording *recording,
@@ -134,34 +123,6 @@ static void note_unloaded(struct recording *recording,
 	recording_note(recording, text);
 }
 
-/* The kernel says how many records it lost, of samples and of other kinds. No
- * more samples can be lost than the CPU time has room for. */
-static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
-{
-	struct totals *totals = recording_lock(recording);
-	uint64_t due = totals->sampled.ns / period_ns;
-	uint64_t room = due - MIN(due, totals->sampled.count);
-
-	totals->lost_cpu_samples = MIN(totals->lost_cpu_samples, room);
-	recording_unlock(recording);
-}
-
-/* Scale the samples to @sum, and count the time that no sample has. */
-static void settle_totals(struct recording *recording,
-			  const struct cpu_sum *sum)
-{
-	struct totals *totals = recording_lock(recording);
-	struct sample_totals *sampled = &totals->sampled;
-
-	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
-	sampled->library_ns =
-		(uint64_t)((double)sampled->library_ns * sum->scale);
-	sampled->thunk_ns = (uint64_t)((double)sampled->thunk_ns * sum->scale);
-	sampled->ns += sum->ns + sum->unknown_ns;
-	totals->unloaded_programs = sum->unloaded;
-	recording_unlock(recording);
-}
-
 /* Add the CPU time that no sample has to the profile and the totals. NULL:
  * nobody knows of any. */
 static struct cpu_sum *settle_cpu_time(struct recording *recording)
@@ -169,13 +130,18 @@ static struct cpu_sum *settle_cpu_time(struct recording *recording)
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct recording_sums *sums = recording_sums(recording);
 	const struct command_end *end = &sums->command_end;
+	const struct profile_owner nobody = { .pid = 0 };
 	struct cpu_truth truth = {
 		.sampled_ns = sums->totals.sampled.ns,
 		.known = end->known,
 		.used_ns = end->user_ns + end->sys_ns,
 		.period_ns = SECOND_NS / setup->options->cpu_hz,
 	};
+	int64_t unknown[] = { 0, 0 };
+	struct sample_totals *sampled;
+	struct totals *totals;
 	struct cpu_sum *sum;
+	uint64_t due;
 
 	if (!setup->cpu_account)
 		return NULL;
@@ -185,13 +151,28 @@ static struct cpu_sum *settle_cpu_time(struct recording *recording)
 	truth.steal_ns = cpu_account_steal_ns(setup->cpu_account);
 	cpu_account_close(setup->cpu_account, &truth, sum);
 	stack_profile_scale(setup->profiles.cpu, 1, sum->scale);
-	settle_totals(recording, sum);
+	totals = recording_lock(recording);
+	sampled = &totals->sampled;
+	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
+	sampled->library_ns =
+		(uint64_t)((double)sampled->library_ns * sum->scale);
+	sampled->thunk_ns = (uint64_t)((double)sampled->thunk_ns * sum->scale);
+	sampled->ns += sum->ns + sum->unknown_ns;
+	totals->unloaded_programs = sum->unloaded;
+	/* The kernel says how many records it lost, of samples and of other
+	 * kinds. No more samples can be lost than the CPU time has room for. */
+	due = sampled->ns / truth.period_ns;
+	if (truth.known)
+		totals->lost_cpu_samples = MIN(totals->lost_cpu_samples,
+					       due - MIN(due, sampled->count));
+	recording_unlock(recording);
 	add_unsampled_rows(recording, sum);
-	add_unknown_time(recording, sum->unknown_ns);
+	unknown[1] = (int64_t)sum->unknown_ns;
+	if (sum->unknown_ns)
+		(void)stack_profile_add_mark(setup->profiles.cpu, &nobody,
+					     "[unknown]", unknown);
 	note_lost_records(recording, sum);
 	note_unloaded(recording, sum);
-	if (truth.known)
-		bound_lost_samples(recording, truth.period_ns);
 	return sum;
 }
 

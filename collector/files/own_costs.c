@@ -67,15 +67,6 @@ static enum own_cost_kind span_kind(const struct recording *recording)
 						   : OWN_COST_SPAN;
 }
 
-/* How many bytes of the stack a sample of a block copied, on average. */
-static uint32_t sampled_bytes(const struct totals *sum)
-{
-	uint64_t cells = sum->heap_sample_cells / MAX(sum->heap_samples, 1u);
-
-	return (uint32_t)MIN(cells * sizeof(struct record),
-			     (uint64_t)STACK_BYTES_MAX);
-}
-
 static double cpu_sample_ns(const struct collect_options *options)
 {
 	double ns = 0;
@@ -135,19 +126,6 @@ struct own_costs own_costs_live(const struct recording *recording,
 	return costs;
 }
 
-/* Returns the counts of recorded events over all functions. */
-static struct own_counts all_counts(const struct recording *recording)
-{
-	struct own_counts all = { 0 };
-	const struct function_total *totals;
-	size_t count;
-
-	totals = recording_functions(recording, &count);
-	for (size_t i = 0; i < count; i++)
-		own_counts_add(&all, &totals[i].own_self);
-	return all;
-}
-
 /* Whether perfrec's own code did much that is not in @counts. */
 static bool did_other_things(const struct totals *sum,
 			     const struct own_counts *counts)
@@ -169,7 +147,9 @@ static void fit_to_samples(const struct recording *recording,
 	const struct totals *sum = &recording_sums(recording)->totals;
 	const struct collect_options *options =
 		recording_setup(recording)->options;
-	const struct own_counts counts = all_counts(recording);
+	struct own_counts counts = { 0 };
+	const struct function_total *functions;
+	size_t function_count;
 	/* Time in the wrappers of blocks that were not recorded. */
 	const double others =
 		out->blocks_exact ? 0
@@ -182,6 +162,9 @@ static void fit_to_samples(const struct recording *recording,
 	};
 	double seen_ns;
 
+	functions = recording_functions(recording, &function_count);
+	for (size_t i = 0; i < function_count; i++)
+		own_counts_add(&counts, &functions[i].own_self);
 	if (!options->cpu_hz || did_other_things(sum, &counts))
 		return;
 	seen_ns = (double)sum->sampled.count * SECOND_NS / options->cpu_hz;
@@ -201,6 +184,7 @@ void own_costs_measure(const struct recording *recording,
 	const struct totals *sum = &recording_sums(recording)->totals;
 	const struct function_total *totals;
 	struct own_costs *costs = &out->costs;
+	uint64_t cells = sum->heap_sample_cells / MAX(sum->heap_samples, 1u);
 	size_t count;
 	double samples;
 
@@ -222,7 +206,10 @@ void own_costs_measure(const struct recording *recording,
 			       .heap_samples = sum->heap_samples,
 			       .cpu_samples = sum->sampled.count,
 		       },
-		       sampled_bytes(sum), costs);
+		       /* How much of the stack a sample of a block copied. */
+		       (uint32_t)MIN(cells * sizeof(struct record),
+				     (uint64_t)STACK_BYTES_MAX),
+		       costs);
 	out->blocks_exact = is_exact(recording);
 	if (sum->heap.allocs && !out->blocks_exact)
 		out->unsampled_ns = COLD_BLOCK_NS +
@@ -233,7 +220,6 @@ void own_costs_measure(const struct recording *recording,
 		cost_fit_halves(costs, totals, count);
 	}
 	samples = (double)sum->sampled.library_count;
-
 	costs->error = out->sampled ? MIN(MAX(2 / sqrt(samples), ERROR_LEAST),
 					  ERROR_USUAL)
 				    : ERROR_USUAL;

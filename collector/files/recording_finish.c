@@ -86,23 +86,6 @@ static void write_heap(struct recording *recording, uint64_t duration_ns,
 				       &files->heap_peak_bytes));
 }
 
-/* For recordings with spans. */
-static void write_spans(struct recording *recording, uint64_t duration_ns,
-			struct recording_files *files,
-			struct unwritten *unwritten)
-{
-	const struct recording_sums *sums = recording_sums(recording);
-	const struct recording_setup *setup = recording_setup(recording);
-
-	if (!setup->profiles.span || !sums->totals.spans)
-		return;
-	unwritten_add(unwritten, SPAN_PROFILE_NAME,
-		      heap_files_write(recording, setup->profiles.span,
-				       &sums->totals.heap, duration_ns,
-				       SPAN_PROFILE_NAME,
-				       &files->span_profile_bytes));
-}
-
 static void write_wall(struct recording *recording, uint64_t duration_ns,
 		       struct recording_files *files,
 		       struct unwritten *unwritten)
@@ -124,27 +107,15 @@ static void write_wall(struct recording *recording, uint64_t duration_ns,
 		files->profile_bytes = (uint64_t)status.st_size;
 }
 
-/* Times that are written from now on are those without what perfrec took. */
-static void find_costs(struct recording *recording,
-		       struct own_costs_found *costs)
-{
-	const struct recording_profiles *profiles =
-		&recording_setup(recording)->profiles;
-	uint64_t counted = recording_sums(recording)->totals.counted_calls;
-
-	own_costs_measure(recording, costs);
-	recording_correct_functions(recording, &costs->costs, &costs->sums);
-	if (profiles->wall)
-		stack_profile_set_costs(profiles->wall, &costs->costs, counted);
-	if (profiles->span)
-		stack_profile_set_costs(profiles->span, &costs->costs, counted);
-}
-
 static void write_recording_profiles(struct recording *recording,
 				     struct recording_files *files,
 				     struct unwritten *unwritten)
 {
-	const struct command_end *end = &recording_sums(recording)->command_end;
+	const struct recording_sums *sums = recording_sums(recording);
+	const struct recording_profiles *profiles =
+		&recording_setup(recording)->profiles;
+	const struct command_end *end = &sums->command_end;
+	uint64_t counted = sums->totals.counted_calls;
 	uint64_t duration_ns =
 		clock_boottime_ns() - recording_setup(recording)->start_ns;
 
@@ -157,12 +128,26 @@ static void write_recording_profiles(struct recording *recording,
 	unwritten_add(unwritten, OFFCPU_PROFILE_NAME,
 		      offcpu_profile_write(recording, duration_ns,
 					   &files->offcpu_profile_bytes));
-	find_costs(recording, &files->costs);
+	/* Times that are written from now on are without what perfrec took. */
+	own_costs_measure(recording, &files->costs);
+	recording_correct_functions(recording, &files->costs.costs,
+				    &files->costs.sums);
+	if (profiles->wall)
+		stack_profile_set_costs(profiles->wall, &files->costs.costs,
+					counted);
+	if (profiles->span)
+		stack_profile_set_costs(profiles->span, &files->costs.costs,
+					counted);
 	files->time_from = sampled_times_take(recording);
 	time_check(recording);
 	write_wall(recording, duration_ns, files, unwritten);
 	write_heap(recording, duration_ns, files, unwritten);
-	write_spans(recording, duration_ns, files, unwritten);
+	if (profiles->span && sums->totals.spans)
+		unwritten_add(unwritten, SPAN_PROFILE_NAME,
+			      heap_files_write(recording, profiles->span,
+					       &sums->totals.heap, duration_ns,
+					       SPAN_PROFILE_NAME,
+					       &files->span_profile_bytes));
 }
 
 /* Whether most of the @count functions have no names: "program+0x1159". */
@@ -262,18 +247,6 @@ static void note_missing(struct recording *recording)
 	}
 }
 
-/* How many names there was no room for. When all names have been asked for. */
-static void count_unkept(struct recording *recording)
-{
-	const struct symbol_cache_use use =
-		symbol_cache_use(recording_setup(recording)->symbols);
-	struct totals *totals = recording_lock(recording);
-
-	totals->unkept_names = use.unkept_names;
-	totals->unkept_tables = use.unkept_tables;
-	recording_unlock(recording);
-}
-
 /* Notes the results of the flight recorder. */
 static void note_flight(struct recording *recording)
 {
@@ -314,6 +287,8 @@ int recording_finish(struct recording *recording)
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct recording_sums *sums = recording_sums(recording);
 	struct recording_files files = { 0 };
+	struct symbol_cache_use use;
+	struct totals *totals;
 	struct unwritten unwritten = { 0 };
 
 	if (sums->totals.overflowed_stacks)
@@ -341,7 +316,12 @@ int recording_finish(struct recording *recording)
 		look_at_kept(recording, &files);
 	recording_give_room_back(recording);
 	write_recording_profiles(recording, &files, &unwritten);
-	count_unkept(recording);
+	/* All names have been asked for. */
+	use = symbol_cache_use(setup->symbols);
+	totals = recording_lock(recording);
+	totals->unkept_names = use.unkept_names;
+	totals->unkept_tables = use.unkept_tables;
+	recording_unlock(recording);
 	unwritten_add(&unwritten, SUMMARY_NAME,
 		      summary_write(recording, &files));
 	windows_finish(recording);

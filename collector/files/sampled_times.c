@@ -44,23 +44,6 @@ static struct time_facts find_facts(const struct recording *recording)
 	return facts;
 }
 
-/* Makes @times of the samples and waits of @recording. 0 or -ENOMEM. */
-static int make_times(struct recording *recording,
-		      const struct time_functions *functions,
-		      struct stack_profile *times)
-{
-	const struct recording_profiles *profiles =
-		&recording_setup(recording)->profiles;
-	int err = time_profile_add_cpu(times, profiles->cpu);
-
-	if (!err && profiles->offcpu)
-		err = time_profile_add_blocked(times, profiles->offcpu,
-					       functions);
-	if (!err && profiles->span)
-		time_profile_spread_runnable(times, profiles->span);
-	return err;
-}
-
 /* Gives functions the times in @times. 0, or -ENOMEM: they are as before. */
 static int give_functions(struct recording *recording,
 			  struct stack_profile *times)
@@ -69,8 +52,15 @@ static int give_functions(struct recording *recording,
 		.table = recording_function_table(recording),
 		.inlined = !recording_sums(recording)->totals.entry_build,
 	};
-	int err = make_times(recording, &functions, times);
+	const struct recording_profiles *profiles =
+		&recording_setup(recording)->profiles;
+	int err = time_profile_add_cpu(times, profiles->cpu);
 
+	if (!err && profiles->offcpu)
+		err = time_profile_add_blocked(times, profiles->offcpu,
+					       &functions);
+	if (!err && profiles->span)
+		time_profile_spread_runnable(times, profiles->span);
 	if (!err)
 		err = time_profile_sum(
 			times, &functions,

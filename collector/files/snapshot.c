@@ -57,19 +57,6 @@ static struct snapshots *snapshots_of(struct recording *recording)
 	return atom_load_acq(recording_snapshots(recording));
 }
 
-/* The same, made when there was none yet. NULL: no memory. Main thread. */
-static struct snapshots *make_snapshots(struct recording *recording)
-{
-	struct snapshots *snapshots = snapshots_of(recording);
-
-	if (snapshots)
-		return snapshots;
-	snapshots = calloc(1, sizeof(*snapshots));
-	/* order: rel, SNAPSHOT: it is zeroed */
-	atom_store_rel(recording_snapshots(recording), snapshots);
-	return snapshots;
-}
-
 void snapshot_forget(struct recording *recording)
 {
 	struct snapshots **snapshots = recording_snapshots(recording);
@@ -99,9 +86,14 @@ int snapshot_begin(struct recording *recording, bool sums,
 		   struct snapshot **out)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	struct snapshots *snapshots = make_snapshots(recording);
+	struct snapshots *snapshots = snapshots_of(recording);
 	struct snapshot *snapshot;
 
+	if (!snapshots) {
+		snapshots = calloc(1, sizeof(*snapshots));
+		/* order: rel, SNAPSHOT: it is zeroed */
+		atom_store_rel(recording_snapshots(recording), snapshots);
+	}
 	if (!snapshots)
 		return -ENOMEM;
 	/* relaxed: the jobs thread sets it to 0 when all is over */

@@ -15,40 +15,31 @@
 /* Memory limit for the stacks of one tree, besides the tree itself. */
 #define STACKS_BYTES (1ULL << 30)
 
-/* Adds the kernel's times of node @i to the values of its stack. @sched is
- * false if the kernel reported nothing about the thread. */
-static void add_kernel(const struct cct_flat *flat, size_t i, bool sched,
-		       int64_t *value)
-{
-	const struct kernel_counts none = { 0 };
-	const struct kernel_counts *counts =
-		flat->kernel ? &flat->kernel[i] : &none;
-	int64_t unknown_ns = sched ? (int64_t)counts->unknown_ns
-				   : MAX(flat->node[i].self_ns, 0);
-
-	value[SPAN_ON_CPU] = -unknown_ns;
-	value[SPAN_RUNNABLE] = (int64_t)counts->runnable_ns;
-	value[SPAN_BLOCKED] = (int64_t)counts->blocked_ns;
-	value[SPAN_SWITCHES] = (int64_t)counts->switches;
-}
-
-/* Set @values to the values of the nodes that have any; @number is the numbers
- * of their stacks. Returns how many values there are. */
+/* Sets @values to the values of the nodes that have any; @number is the numbers
+ * of their stacks. @sched is false if the kernel reported nothing about the
+ * thread. Returns how many values there are. */
 static size_t collect_values(const struct cct_flat *flat, bool sched,
 			     const uint32_t *number,
 			     struct stack_values *values)
 {
+	const struct kernel_counts none = { 0 };
 	size_t count = 0;
 
 	for (size_t i = 1; i < flat->node_count; i++) {
 		const struct flat_node *node = &flat->node[i];
+		const struct kernel_counts *counts =
+			flat->kernel ? &flat->kernel[i] : &none;
 		struct stack_values *one = &values[count];
 
 		*one = (struct stack_values){ .stack = number[i] };
 		one->value[SPAN_CALLS] = (int64_t)node->calls;
 		one->value[SPAN_WALL] = node->self_ns;
 		one->value[SPAN_CPU_SAMPLES] = (int64_t)node->cpu_samples;
-		add_kernel(flat, i, sched, one->value);
+		one->value[SPAN_ON_CPU] = sched ? -(int64_t)counts->unknown_ns
+						: -MAX(node->self_ns, 0);
+		one->value[SPAN_RUNNABLE] = (int64_t)counts->runnable_ns;
+		one->value[SPAN_BLOCKED] = (int64_t)counts->blocked_ns;
+		one->value[SPAN_SWITCHES] = (int64_t)counts->switches;
 		memcpy(&one->value[SPAN_OWN], &node->own, sizeof(node->own));
 		count += node->calls || node->self_ns || node->cpu_samples;
 	}

@@ -141,19 +141,6 @@ static double note_cost(const struct recording *recording)
 	       MAX(texts - span, 0) * (double)sum->note_texts;
 }
 
-/* Returns the ns of a sample of a block. With frequent samples the caches stay
- * warmer. */
-static double heap_sample_cost(const struct recording *recording,
-			       const struct own_costs_found *found)
-{
-	const struct collect_options *options =
-		recording_setup(recording)->options;
-	double part = (double)options->alloc_period / ALLOC_PERIOD_DEFAULT;
-
-	return found->costs.heap_sample_ns +
-	       (found->blocks_exact ? 0 : COLD_SAMPLE_NS * MIN(part, 1));
-}
-
 /* Cost of allocations and frees. If blocks were sampled, their number is an
  * estimate. */
 static double heap_cost(const struct recording *recording,
@@ -164,6 +151,10 @@ static double heap_cost(const struct recording *recording,
 	double frees = (double)(sum->frees + sum->foreign + sum->inherited +
 				sum->late + sum->doubled);
 	double lost = (double)(sum->dropped_allocs + sum->dropped_frees);
+	/* With frequent samples the caches stay warmer. */
+	double part =
+		(double)recording_setup(recording)->options->alloc_period /
+		ALLOC_PERIOD_DEFAULT;
 	double recorded, dropped;
 
 	if (found->blocks_exact) {
@@ -174,7 +165,10 @@ static double heap_cost(const struct recording *recording,
 	}
 	dropped = cost_if(lost > 0, OWN_COST_BLOCK_DROPPED, recording) / 2;
 	if (all->heap_samples)
-		ns->heap_sample = heap_sample_cost(recording, found);
+		ns->heap_sample =
+			found->costs.heap_sample_ns +
+			(found->blocks_exact ? 0
+					     : COLD_SAMPLE_NS * MIN(part, 1));
 	return recorded + dropped * lost +
 	       ns->heap_sample * (double)all->heap_samples;
 }

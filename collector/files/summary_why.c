@@ -20,21 +20,15 @@
 
 /* --- in words --- */
 
-static void say_call(const struct flight_event *event, char *text, size_t room)
-{
-	char ns[SIZE_TEXT];
-
-	snprintf(text, room, "%s took %s", event->what,
-		 size_format_ns((uint64_t)MAX(event->value, 0), ns));
-}
-
 static void say_event(const struct flight_event *event, char *text, size_t room)
 {
 	const char *what = event->what;
+	char ns[SIZE_TEXT];
 
 	switch (event->cause) {
 	case FLIGHT_CALL:
-		say_call(event, text, room);
+		snprintf(text, room, "%s took %s", what,
+			 size_format_ns((uint64_t)MAX(event->value, 0), ns));
 		break;
 	case FLIGHT_ANNOTATION:
 		snprintf(text, room, "the program asked for it%s%s",
@@ -98,25 +92,27 @@ static json_t *time_json(uint64_t ns)
 	return json_string(text);
 }
 
-static json_t *event_json(const struct flight_event *event)
-{
-	return json_pack(
-		"{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:I, s:I}", "cause",
-		flight_cause_name(event->cause), "what", json_text(event->what),
-		"trigger", json_text(event->trigger), "time",
-		time_json(event->begin_ns), "begin_ns",
-		json_number(event->begin_ns), "end_ns",
-		json_number(event->end_ns), "pid", (int)event->pid, "tid",
-		(int)event->tid, "value", (json_int_t)event->value, "bound",
-		(json_int_t)event->bound);
-}
-
 static json_t *events_json(const struct flight_window *window)
 {
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < window->listed; i++)
-		json_array_append_new(list, event_json(&window->event[i]));
+	for (uint32_t i = 0; i < window->listed; i++) {
+		const struct flight_event *event = &window->event[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, "
+				  "s:I, s:I}",
+				  "cause", flight_cause_name(event->cause),
+				  "what", json_text(event->what), "trigger",
+				  json_text(event->trigger), "time",
+				  time_json(event->begin_ns), "begin_ns",
+				  json_number(event->begin_ns), "end_ns",
+				  json_number(event->end_ns), "pid",
+				  (int)event->pid, "tid", (int)event->tid,
+				  "value", (json_int_t)event->value, "bound",
+				  (json_int_t)event->bound));
+	}
 	return list;
 }
 
@@ -192,26 +188,6 @@ static json_t *why_json(const struct flight_taken *taken, const char *name)
 		json_number(totals->lost));
 }
 
-/* Writes @json to @fd, which it closes. 0 or -errno. */
-static int put_snapshot_json(const json_t *json, int fd)
-{
-	FILE *file = fdopen(fd, "w");
-	int err = 0;
-
-	if (!file) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	errno = EIO;
-	if (json_text_write(json, JSON_INDENT(1), file) < 0 ||
-	    fputc('\n', file) == EOF)
-		err = -errno;
-	if (fclose(file) && !err)
-		err = -errno;
-	return err;
-}
-
 int summary_why_write(const struct flight_taken *taken,
 		      const struct flight_draft *draft)
 {
@@ -222,7 +198,7 @@ int summary_why_write(const struct flight_taken *taken,
 		return fd;
 	json_text_watch();
 	json = why_json(taken, draft->name);
-	err = put_snapshot_json(json, fd);
+	err = json_text_write_fd(json, fd);
 	json_decref(json);
 	if (!json || json_text_lacked())
 		err = -ENOMEM;

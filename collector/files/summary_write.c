@@ -112,51 +112,38 @@ static json_t *names_json(uint32_t mask)
 	return list;
 }
 
-/* The column value of the rows SETTING() of counters.def uses these names. */
-static struct summary_settings settings_of(const struct recording *recording,
-					   const struct recording_files *files)
+static json_t *settings_json(const struct recording *recording,
+			     const struct recording_files *files)
 {
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct collect_options *options = setup->options;
 	const struct filter *filter = &options->filter;
-
-	return (struct summary_settings){
+	/* The column value of the rows SETTING() of counters.def uses these
+	 * names. */
+	const struct summary_settings settings = {
 #define SETTING(kind, name, value, text) .name = value,
 #include "collector/output/counters.def"
 	};
-}
-
-static json_t *settings_json(const struct recording *recording,
-			     const struct recording_files *files)
-{
-	const struct summary_settings settings = settings_of(recording, files);
 
 	return counters_to_json(COUNTERS_SETTINGS, &settings);
 }
 
-/* Why the trace stopped. If the user set no limit, the text says what the limit
- * was, and how to have another. */
-static const char *why_stopped(const struct recording *recording, int err)
+/* Why the trace stopped; NULL: it is whole. If the user set no limit, the text
+ * says what the limit was, and how to have another. */
+static const char *stopped(const struct recording *recording,
+			   const struct recording_files *files)
 {
 	const struct recording_setup *setup = recording_setup(recording);
+	int err = files->trace_stopped;
 
 	if (err != TRACE_AT_LIMIT)
-		return strerror(-err);
+		return err ? strerror(-err) : NULL;
 	if (setup->options->max_bytes)
 		return "--max-size reached";
 	return setup->max_bytes < MAX_BYTES_DEFAULT
 		       ? "a tenth of the free disk space reached (--max-size "
 			 "may allow more)"
 		       : "4 GiB reached (--max-size may allow more)";
-}
-
-/* NULL: the trace is whole. */
-static const char *stopped(const struct recording *recording,
-			   const struct recording_files *files)
-{
-	int err = files->trace_stopped;
-
-	return err ? why_stopped(recording, err) : NULL;
 }
 
 static uint64_t trace_from_ns(const struct recording *recording,
@@ -188,38 +175,21 @@ static uint64_t temporary(const struct recording *recording, uint64_t blocks)
 	return heap->sampled && !heap->exact ? COUNTER_UNKNOWN : blocks;
 }
 
-/* The column value of the rows TOTAL() of counters.def uses these names. */
-static struct summary_totals summary_totals_of(
-	const struct recording *recording, const struct recording_files *files,
-	const struct summary_cost *cost)
-{
-	const struct totals *sum = &recording_sums(recording)->totals;
-	const struct heap_sums *heap = &sum->heap;
-	const struct state_totals *states = &sum->states;
-
-	return (struct summary_totals){
-#define TOTAL(section, kind, name, value, said, text) .name = value,
-#include "collector/output/counters.def"
-	};
-}
-
 static json_t *summary_totals_json(const struct recording *recording,
 				   const struct recording_files *files,
 				   const struct summary_cost *cost)
 {
-	const struct summary_totals totals =
-		summary_totals_of(recording, files, cost);
-
-	return counters_to_json(COUNTERS_TOTALS, &totals);
-}
-
-/* The column value of the rows THREAD() of counters.def uses these names. */
-static struct summary_thread summary_thread_of(const struct thread_entry *entry)
-{
-	return (struct summary_thread){
-#define THREAD(kind, name, value, text) .name = value,
+	const struct totals *sum = &recording_sums(recording)->totals;
+	const struct heap_sums *heap = &sum->heap;
+	const struct state_totals *states = &sum->states;
+	/* The column value of the rows TOTAL() of counters.def uses these
+	 * names. */
+	const struct summary_totals totals = {
+#define TOTAL(section, kind, name, value, said, text) .name = value,
 #include "collector/output/counters.def"
 	};
+
+	return counters_to_json(COUNTERS_TOTALS, &totals);
 }
 
 static json_t *threads_json(const struct thread_entry *entry)
@@ -227,7 +197,11 @@ static json_t *threads_json(const struct thread_entry *entry)
 	json_t *list = json_array();
 
 	for (; entry; entry = entry->next) {
-		const struct summary_thread thread = summary_thread_of(entry);
+		/* The column value of the rows THREAD() uses this name. */
+		const struct summary_thread thread = {
+#define THREAD(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+		};
 
 		json_array_append_new(
 			list, counters_to_json(COUNTERS_THREAD, &thread));
@@ -235,29 +209,21 @@ static json_t *threads_json(const struct thread_entry *entry)
 	return list;
 }
 
-/* The column value of the rows PROCESS() of counters.def uses these names. */
-static struct summary_process process_of(const struct process_entry *entry,
-					 uint64_t now_ns)
+static json_t *processes_json(const struct recording *recording)
 {
 	static const char *const ended[] = { "running", "exit", "exec",
 					     "broken" };
-
-	return (struct summary_process){
-#define PROCESS(kind, name, value, text) .name = value,
-#include "collector/output/counters.def"
-	};
-}
-
-static json_t *processes_json(const struct recording *recording)
-{
 	const struct recording_sums *sums = recording_sums(recording);
 	uint64_t now_ns = clock_boottime_ns();
 	json_t *list = json_array();
 
 	for (const struct process_entry *entry = sums->processes; entry;
 	     entry = entry->next) {
-		const struct summary_process process =
-			process_of(entry, now_ns);
+		/* The column value of the rows PROCESS() uses these names. */
+		const struct summary_process process = {
+#define PROCESS(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+		};
 
 		json_array_append_new(
 			list, counters_to_json(COUNTERS_PROCESS, &process));
@@ -353,61 +319,40 @@ static const char *function_state(const struct function_total *one)
 						     : "none";
 }
 
-/* The column value of the rows FUNCTION() of counters.def uses these names.
- * @buckets is function_durations(). */
-static struct summary_function summary_function_of(
-	const struct recording *recording, const struct recording_files *files,
-	const struct function_total *one, const char *buckets)
-{
-	const struct histogram *durations = one->durations;
-	bool known = buckets;
-
-	return (struct summary_function){
-#define FUNCTION(kind, name, value, text) .name = value,
-#include "collector/output/counters.def"
-	};
-}
-
-/* The distribution of @one as text, in @text; NULL: it is not known. */
-static const char *function_durations(const struct function_total *one,
-				      struct bytes *text)
-{
-	bytes_clear(text);
-	if (!function_table_knows_durations(one))
-		return NULL;
-	histogram_text(one->durations, text);
-	bytes_put(text, "", 1);
-	return text->failed ? NULL : (const char *)text->at;
-}
-
 static json_t *summary_functions_json(struct recording *recording,
 				      const struct recording_files *files)
 {
 	size_t count;
-	struct bytes text = { 0 };
+	struct bytes texts = { 0 };
 	const struct function_total *totals =
 		recording_sort_functions(recording, &count);
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++) {
-		const struct summary_function function = summary_function_of(
-			recording, files, &totals[i],
-			function_durations(&totals[i], &text));
+		const struct function_total *one = &totals[i];
+		const struct histogram *durations = one->durations;
+		const char *buckets = NULL;
+		bool known = function_table_knows_durations(one);
+
+		bytes_clear(&texts);
+		if (known) {
+			histogram_text(durations, &texts);
+			bytes_put(&texts, "", 1);
+			known = !texts.failed;
+		}
+		if (known)
+			buckets = (const char *)texts.at;
+		/* The column value of the rows FUNCTION() uses these names. */
+		const struct summary_function function = {
+#define FUNCTION(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+		};
 
 		json_array_append_new(
 			list, counters_to_json(COUNTERS_FUNCTION, &function));
 	}
-	bytes_release(&text);
+	bytes_release(&texts);
 	return list;
-}
-
-/* The column value of the rows ASYNC() of counters.def uses this name. */
-static struct summary_async async_of(const struct async_total *one)
-{
-	return (struct summary_async){
-#define ASYNC(kind, name, value, text) .name = value,
-#include "collector/output/counters.def"
-	};
 }
 
 static json_t *async_json(struct recording *recording)
@@ -418,7 +363,12 @@ static json_t *async_json(struct recording *recording)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++) {
-		const struct summary_async async = async_of(&totals[i]);
+		const struct async_total *one = &totals[i];
+		/* The column value of the rows ASYNC() uses this name. */
+		const struct summary_async async = {
+#define ASYNC(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+		};
 
 		json_array_append_new(list,
 				      counters_to_json(COUNTERS_ASYNC, &async));
@@ -507,17 +457,10 @@ static uint64_t wall_time_ns(const struct recording *recording)
 	return MAX(last_ns, setup->start_ns) - setup->start_ns;
 }
 
-/* The name that the daemon gave the folder. */
-static json_t *folder_json(const struct recording *recording)
-{
-	const char *path = recording_setup(recording)->path;
-
-	return json_text(path_name(path));
-}
-
 static json_t *summary_json(struct recording *recording,
 			    const struct recording_files *files)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	const struct command_end *end = &recording_sums(recording)->command_end;
 	uint64_t wall = wall_time_ns(recording);
 	struct summary_cost cost;
@@ -529,8 +472,9 @@ static json_t *summary_json(struct recording *recording,
 				      "wire", (int)WIRE_VERSION));
 	json_object_set_new(root, "version", json_integer(SUMMARY_VERSION));
 	/* Near the start of the file, where own_files_is_named() searches. */
-	if (recording_setup(recording)->options->control_fd < 0)
-		json_object_set_new(root, "folder", folder_json(recording));
+	if (setup->options->control_fd < 0)
+		json_object_set_new(root, "folder",
+				    json_text(path_name(setup->path)));
 	json_object_set_new(root, "command", summary_command_json(recording));
 	json_object_set_new(root, "resource", who_json(recording));
 	json_object_set_new(root, "started", started_json(recording));
@@ -559,26 +503,6 @@ static json_t *summary_json(struct recording *recording,
 	return root;
 }
 
-/* Writes @root to @fd, and closes @fd. 0 or -errno. */
-static int write_json(const json_t *root, int fd)
-{
-	FILE *file = fdopen(fd, "w");
-	int err = 0;
-
-	if (!file) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	errno = EIO;
-	if (json_text_write(root, JSON_INDENT(1), file) < 0 ||
-	    fputc('\n', file) == EOF)
-		err = -errno;
-	if (fclose(file) && !err)
-		err = -errno;
-	return err;
-}
-
 int summary_write(struct recording *recording,
 		  const struct recording_files *files)
 {
@@ -591,7 +515,7 @@ int summary_write(struct recording *recording,
 		return fd;
 	json_text_watch();
 	root = summary_json(recording, files);
-	err = write_json(root, fd);
+	err = json_text_write_fd(root, fd);
 	json_decref(root);
 	/* One without some of its figures would say that they are unknown. */
 	if (json_text_lacked())

@@ -68,17 +68,6 @@ static void close_event(int *fd)
 	*fd = -1;
 }
 
-static char do_what(const struct pair *pair, char what, int *event)
-{
-	if (what == CLOSE)
-		close_event(event);
-	if (what != OPEN)
-		return what;
-	*event = open_event(pair, pair->output);
-	return *event >= 0 && !ioctl(*event, PERF_EVENT_IOC_ENABLE, 0) ? OPEN
-								       : FAILED;
-}
-
 /* The other thread. Runs until the pipe has no writer. */
 static void *answer_partner(void *context)
 {
@@ -88,7 +77,13 @@ static void *answer_partner(void *context)
 
 	pthread_setname_np(pthread_self(), "perfrec-switch");
 	while (read(pair->there[0], &what, 1) == 1) {
-		what = do_what(pair, what, &event);
+		if (what == CLOSE)
+			close_event(&event);
+		if (what == OPEN) {
+			event = open_event(pair, pair->output);
+			if (event < 0 || ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
+				what = FAILED;
+		}
 		if (write(pair->back[1], &what, 1) != 1)
 			break;
 	}
@@ -192,33 +187,26 @@ static struct switch_costs compare_switches(struct pair *pair)
 	return costs;
 }
 
-static struct switch_costs with_other_thread(struct pair *pair)
-{
-	struct switch_costs costs = { 0 };
-	pthread_t other;
-
-	if (pthread_create(&other, NULL, answer_partner, pair)) {
-		close(pair->back[1]);
-		close(pair->there[1]);
-	} else {
-		if (!pthread_getcpuclockid(other, &pair->other))
-			costs = compare_switches(pair);
-		close(pair->there[1]);
-		pthread_join(other, NULL);
-	}
-	return costs;
-}
-
+/* Starts the other thread, and compares. */
 static struct switch_costs with_pipes(struct pair *pair)
 {
 	struct switch_costs costs = { 0 };
+	pthread_t other;
 
 	if (pipe2(pair->there, O_CLOEXEC) < 0)
 		return costs;
 	if (pipe2(pair->back, O_CLOEXEC) < 0) {
 		close(pair->there[1]);
 	} else {
-		costs = with_other_thread(pair);
+		if (pthread_create(&other, NULL, answer_partner, pair)) {
+			close(pair->back[1]);
+			close(pair->there[1]);
+		} else {
+			if (!pthread_getcpuclockid(other, &pair->other))
+				costs = compare_switches(pair);
+			close(pair->there[1]);
+			pthread_join(other, NULL);
+		}
 		close(pair->back[0]);
 	}
 	close(pair->there[0]);

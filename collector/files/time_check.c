@@ -7,19 +7,6 @@
 #include "collector/record/recording.h"
 #include "shared/compiler.h"
 
-static uint64_t functions_on_ns(const struct recording *recording)
-{
-	const struct function_total *totals;
-	uint64_t sum = 0;
-	size_t count;
-
-	totals = recording_functions(recording, &count);
-	for (size_t i = 0; i < count; i++)
-		sum += totals[i].self_ns -
-		       kernel_counts_off_ns(&totals[i].kernel_self);
-	return sum;
-}
-
 static struct time_sums time_sums_of(const struct recording *recording)
 {
 	const struct collect_options *options =
@@ -28,9 +15,16 @@ static struct time_sums time_sums_of(const struct recording *recording)
 	const struct command_end *end = &sums->command_end;
 	const struct sched_totals *sched = &sums->totals.sched;
 	uint64_t waited_ns = end->known ? end->user_ns + end->sys_ns : 0;
+	const struct function_total *functions;
+	uint64_t functions_ns = 0;
+	size_t count;
 
+	functions = recording_functions(recording, &count);
+	for (size_t i = 0; i < count; i++)
+		functions_ns += functions[i].self_ns -
+				kernel_counts_off_ns(&functions[i].kernel_self);
 	return (struct time_sums){
-		.functions_ns = functions_on_ns(recording),
+		.functions_ns = functions_ns,
 		.threads_ns = sched->on_cpu_ns,
 		.stolen_ns = sched->stolen_ns,
 		.silent_ns = sched->silent_on_ns,
@@ -38,18 +32,6 @@ static struct time_sums time_sums_of(const struct recording *recording)
 			waited_ns, sums->totals.sampled.ns,
 			options->cpu_hz && options->cpu_engine == CPU_PERF),
 	};
-}
-
-/* Takes the part @surplus_ns of @all_ns off *@on_ns, and adds it to
- * *@unknown_ns. */
-static void take_surplus_part(uint64_t surplus_ns, uint64_t all_ns,
-			      uint64_t *on_ns, uint64_t *unknown_ns)
-{
-	double part = (double)surplus_ns / (double)all_ns;
-	uint64_t ns = MIN((uint64_t)((double)*on_ns * part), *on_ns);
-
-	*on_ns -= ns;
-	*unknown_ns += ns;
 }
 
 void time_check(struct recording *recording)
@@ -63,14 +45,19 @@ void time_check(struct recording *recording)
 	if (surplus.threads_ns) {
 		struct process_entry *process =
 			recording_sums(recording)->processes;
+		double part =
+			(double)surplus.threads_ns / (double)sums.threads_ns;
 
 		for (; process; process = process->next)
 			for (struct thread_entry *thread = process->threads;
-			     thread; thread = thread->next)
-				take_surplus_part(surplus.threads_ns,
-						  sums.threads_ns,
-						  &thread->on_cpu_ns,
-						  &thread->unknown_ns);
+			     thread; thread = thread->next) {
+				double on_ns = (double)thread->on_cpu_ns;
+				uint64_t ns = MIN((uint64_t)(on_ns * part),
+						  thread->on_cpu_ns);
+
+				thread->on_cpu_ns -= ns;
+				thread->unknown_ns += ns;
+			}
 	}
 	if (surplus.functions_ns)
 		recording_doubt_functions(recording,

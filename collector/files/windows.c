@@ -95,16 +95,11 @@ static int new_profiles(const struct recording_setup *setup,
 	return err;
 }
 
-static uint64_t window_start_of(const struct recording_setup *setup)
-{
-	return clock_read_ns(CLOCK_REALTIME) -
-	       (clock_boottime_ns() - setup->start_ns);
-}
-
 /* The windows of @recording, made by the first call. NULL: no memory. */
 static struct windows *windows_of(struct recording *recording)
 {
 	static uint64_t last_number;
+	const struct recording_setup *setup = recording_setup(recording);
 	struct windows *made = *recording_windows(recording);
 
 	if (made)
@@ -114,8 +109,9 @@ static struct windows *windows_of(struct recording *recording)
 		return NULL;
 	/* relaxed: only that it is never given twice matters */
 	made->number = atom_add_rlx(&last_number, 1) + 1;
-	made->begin_ns = window_start_of(recording_setup(recording));
-	if (new_profiles(recording_setup(recording), made) == 0) {
+	made->begin_ns = clock_read_ns(CLOCK_REALTIME) -
+			 (clock_boottime_ns() - setup->start_ns);
+	if (new_profiles(setup, made) == 0) {
 		*recording_windows(recording) = made;
 		return made;
 	}
@@ -163,31 +159,6 @@ bool windows_sum(struct recording *recording, struct sampler *sampler,
 	sum_samples(recording, sampler, source == SOURCE_CPU ? out : NULL,
 		    source == SOURCE_WAITS ? out : NULL);
 	return true;
-}
-
-/* One request to the sampler for all its sums: each wakes two threads. */
-static void give_sums(struct window *window, struct sampler *sampler)
-{
-	struct stack_profile *const *profile = window->windows->profile;
-
-	sum_samples(window->recording, sampler, profile[SOURCE_CPU],
-		    profile[SOURCE_WAITS]);
-	window->given[SOURCE_CPU] = profile[SOURCE_CPU];
-	window->given[SOURCE_WAITS] = profile[SOURCE_WAITS];
-	window->given[SOURCE_HEAP] =
-		profile[SOURCE_HEAP] &&
-		heap_files_sum(window->recording, profile[SOURCE_HEAP]);
-}
-
-/* Returns whether anything is in the window. */
-static bool end_sources(struct window *window)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < SOURCES; i++)
-		if (window->given[i])
-			any |= window_profile_end(window->windows->profile[i]);
-	return any;
 }
 
 /* --- its files ----------------------------------------------------------- */
@@ -283,30 +254,23 @@ static int put_window_kind(const struct window *window, const struct kind *kind,
 	return err;
 }
 
-static int put_profiles(const struct window *window, struct bytes *out,
-			json_t *list)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
-		const struct kind *kind = &kinds[i];
-
-		if (window->given[kind->source] &&
-		    window_profile_has(window->windows->profile[kind->source],
-				       kind->view))
-			err = put_window_kind(window, kind, out, list);
-	}
-	return err;
-}
-
 /* Writes the window, as the file @name of the spool. 0 or -errno. */
 static int write_window_bytes(const struct window *window,
 			      const char name[WINDOW_NAME_BYTES])
 {
 	struct bytes file = { 0 }, profiles = { 0 };
 	json_t *list = json_array();
-	int err = list ? put_profiles(window, &profiles, list) : -ENOMEM;
+	int err = list ? 0 : -ENOMEM;
 
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
+		enum window_source source = kinds[i].source;
+
+		if (window->given[source] &&
+		    window_profile_has(window->windows->profile[source],
+				       kinds[i].view))
+			err = put_window_kind(window, &kinds[i], &profiles,
+					      list);
+	}
 	if (!err)
 		err = put_window_meta(window, list, &file);
 	bytes_put(&file, profiles.at, profiles.count);
@@ -319,21 +283,17 @@ static int write_window_bytes(const struct window *window,
 	return err;
 }
 
-/* The next window begins where these sums end. */
-static void keep_sources(const struct window *window)
-{
-	for (size_t i = 0; i < SOURCES; i++)
-		if (window->given[i])
-			window_profile_keep(window->windows->profile[i]);
-}
-
 static void write_window(struct window *window)
 {
 	struct windows *windows = window->windows;
 	char name[WINDOW_NAME_BYTES];
+	bool any = false;
 	int err;
 
-	if (!end_sources(window)) {
+	for (size_t i = 0; i < SOURCES; i++)
+		if (window->given[i])
+			any |= window_profile_end(windows->profile[i]);
+	if (!any) {
 		windows->begin_ns = window->end_ns;
 		return;
 	}
@@ -343,7 +303,10 @@ static void write_window(struct window *window)
 	recording_say_unwritten(window->recording, PUSH_NAME, err);
 	if (err)
 		return;
-	keep_sources(window);
+	/* The next window begins where these sums end. */
+	for (size_t i = 0; i < SOURCES; i++)
+		if (window->given[i])
+			window_profile_keep(windows->profile[i]);
 	windows->begin_ns = window->end_ns;
 }
 
@@ -371,14 +334,23 @@ static bool begin_window(struct recording *recording, uint64_t end_ns,
 void windows_write(struct recording *recording, struct sampler *sampler,
 		   struct snapshot *snapshot, uint64_t end_ns)
 {
-	struct stack_profile *wall = NULL;
+	struct stack_profile *wall = NULL, *const * profile;
 	struct window window;
 
 	/* Another snapshot may begin, even if there is no room for a window. */
 	if (snapshot)
 		wall = snapshot_take(&snapshot);
 	if (begin_window(recording, end_ns, &window)) {
-		give_sums(&window, sampler);
+		/* One request to the sampler for all its sums: each wakes two
+		 * threads. */
+		profile = window.windows->profile;
+		sum_samples(recording, sampler, profile[SOURCE_CPU],
+			    profile[SOURCE_WAITS]);
+		window.given[SOURCE_CPU] = profile[SOURCE_CPU];
+		window.given[SOURCE_WAITS] = profile[SOURCE_WAITS];
+		window.given[SOURCE_HEAP] =
+			profile[SOURCE_HEAP] &&
+			heap_files_sum(recording, profile[SOURCE_HEAP]);
 		if (wall)
 			give_window_sums(&window, SOURCE_WALL, wall);
 		write_window(&window);

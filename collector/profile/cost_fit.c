@@ -18,11 +18,6 @@ static bool is_plain_leaf(const struct function_total *total)
 	       !own->heap_samples && !own->wait_ns;
 }
 
-static bool is_rare(const struct function_total *total)
-{
-	return total->calls / (COST_FIT_RARE + 1) >= total->own_self.inner;
-}
-
 double cost_fit(struct own_costs *costs, const struct function_total *totals,
 		size_t count)
 {
@@ -49,18 +44,6 @@ double cost_fit(struct own_costs *costs, const struct function_total *totals,
 	return factor;
 }
 
-/* Returns the factor for a cost that is @ns by @samples, and @expected_ns
- * otherwise. */
-static double blend(double samples, double ns, double expected_ns)
-{
-	double factor = 1;
-
-	if (expected_ns > 0)
-		factor = (COST_FIT_PRIOR + samples * (ns / expected_ns)) /
-			 (COST_FIT_PRIOR + samples);
-	return MIN(MAX(factor, COST_FIT_SAMPLED_MIN), COST_FIT_SAMPLED_MAX);
-}
-
 double cost_fit_sampled(struct own_costs *costs,
 			const struct own_counts *counts,
 			const struct cost_sampled *sampled)
@@ -70,12 +53,16 @@ double cost_fit_sampled(struct own_costs *costs,
 					       .blocks = counts->blocks };
 	double calls = (double)counts->inner + (double)counts->counted;
 	double in_thunks = sampled->thunks.ns / MAX(calls, 1);
-	double ns, factor;
+	double samples = (double)sampled->library.samples;
+	double expected_ns = true_time_cost(costs, &in_library);
+	double ns, factor = 1;
 
 	ns = sampled->library.ns + in_thunks * (double)counts->inner -
 	     costs->heap_sample_ns * (double)counts->heap_samples;
-	factor = blend((double)sampled->library.samples, ns,
-		       true_time_cost(costs, &in_library));
+	if (expected_ns > 0)
+		factor = (COST_FIT_PRIOR + samples * (ns / expected_ns)) /
+			 (COST_FIT_PRIOR + samples);
+	factor = MIN(MAX(factor, COST_FIT_SAMPLED_MIN), COST_FIT_SAMPLED_MAX);
 	costs->inner_ns *= factor;
 	costs->outer_ns *= factor;
 	costs->least_ns *= factor;
@@ -106,11 +93,13 @@ static double nothing_ns(const struct function_total *totals, size_t count,
 
 	for (size_t i = 0; i < count; i++) {
 		const struct function_total *total = &totals[i];
+		bool is_rare = total->calls / (COST_FIT_RARE + 1) >=
+			       total->own_self.inner;
 		double mean = (double)total->measured_self_ns /
 			      (double)MAX(total->own_self.inner, 1u);
 
 		if (total->own_self.inner >= calls && is_plain_leaf(total) &&
-		    is_rare(total) == rare)
+		    is_rare == rare)
 			keep_least(least, found++, mean);
 	}
 	if (found < COST_FIT_FUNCTIONS)

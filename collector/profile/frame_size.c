@@ -65,19 +65,15 @@ static void move_stack(struct walk *walk, int64_t by)
 		walk->is_dynamic = true;
 }
 
-/* True if @op makes rsp and rbp equal. */
-static bool is_equal_now(const struct walk *walk, const struct code_op *op)
-{
-	if (op->kind != CODE_OP_MOVE)
-		return false;
-	return (op->to == CODE_RBP && op->from == CODE_RSP) ||
-	       (op->to == CODE_RSP && op->from == CODE_RBP &&
-		walk->size != NONE);
-}
-
 static void take_registers(struct walk *walk, const struct code_op *op)
 {
-	if (is_equal_now(walk, op))
+	/* They make rsp and rbp equal. */
+	bool is_equal = op->kind == CODE_OP_MOVE &&
+			((op->to == CODE_RBP && op->from == CODE_RSP) ||
+			 (op->to == CODE_RSP && op->from == CODE_RBP &&
+			  walk->size != NONE));
+
+	if (is_equal)
 		walk->size = 0;
 	else if (op->kind == CODE_OP_OFFSET && op->to == CODE_RSP) {
 		/* rsp = @op->base + @op->value. */

@@ -222,12 +222,14 @@ int locations_find(struct locations *locations, struct modules *modules,
 			      out);
 }
 
-static int merge_items(struct locations *locations,
-		       const struct locations *from, const uint32_t *place,
-		       uint32_t *out)
+int locations_merge(struct locations *locations, const struct locations *from,
+		    uint32_t *out)
 {
-	int err = 0;
+	uint32_t *place = calloc(from->places.count + 1, sizeof(*place));
+	int err = place ? 0 : -ENOMEM;
 
+	for (size_t i = 0; i < from->places.count && err >= 0; i++)
+		err = intern_place(locations, place_at(from, i), &place[i]);
 	for (size_t i = 0; i < from->items.count && err >= 0; i++) {
 		struct location location = *location_at(from, i);
 
@@ -238,21 +240,8 @@ static int merge_items(struct locations *locations,
 		location.is_source_final = false;
 		err = pool_intern(&locations->items, &location, &out[i]);
 	}
-	return MIN(err, 0);
-}
-
-int locations_merge(struct locations *locations, const struct locations *from,
-		    uint32_t *out)
-{
-	uint32_t *place = calloc(from->places.count + 1, sizeof(*place));
-	int err = place ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < from->places.count && !err; i++)
-		err = intern_place(locations, place_at(from, i), &place[i]);
-	if (!err)
-		err = merge_items(locations, from, place, out);
 	free(place);
-	return err;
+	return MIN(err, 0);
 }
 
 void locations_name(const struct locations *locations, uint32_t number,
@@ -424,19 +413,6 @@ static int find_twins(struct sources *sources)
 	return 0;
 }
 
-static bool is_twin(const struct sources *sources, size_t index,
-		    const struct source_frame *frame)
-{
-	struct twin wanted = {
-		.place = location_at(sources->locations, index)->place,
-		.plain = frame->plain,
-	};
-
-	return frame->alias && sources->twin_count &&
-	       bsearch(&wanted, sources->twins, sources->twin_count,
-		       sizeof(wanted), compare_twin_locations);
-}
-
 static void sources_release(struct sources *sources)
 {
 	free(sources->twins);
@@ -488,11 +464,17 @@ static const char *frame_name(const struct sources *sources, size_t index,
 		location_at(sources->locations, index);
 	const struct source_frame *frame =
 		i < last ? &location->source.frames[i] : NULL;
+	struct twin wanted = { .place = location->place };
 
-	if (frame && frame->function[0])
-		return is_twin(sources, index, frame) ? frame->alias
-						      : frame->function;
-	return location->name;
+	if (!frame || !frame->function[0])
+		return location->name;
+	wanted.plain = frame->plain;
+	return frame->alias && sources->twin_count &&
+			       bsearch(&wanted, sources->twins,
+				       sources->twin_count, sizeof(wanted),
+				       compare_twin_locations)
+		       ? frame->alias
+		       : frame->function;
 }
 
 static int names_of_sources(const struct sources *sources, bool inlined,
@@ -611,23 +593,18 @@ static void write_place(struct writing *writing, size_t number)
 	out_pprof_mapping(writing->out, &mapping);
 }
 
-static bool is_program(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && name && name[0] &&
-	       !strncmp(slash + 1, name, COMM_BYTES);
-}
-
 /* Readers take the first mapping of a file as that of the program. */
 static void write_places(struct writing *writing, const char *program)
 {
 	const struct locations *locations = writing->locations;
 	size_t count = locations->places.count, first = 0;
+	const char *slash;
 
-	for (size_t i = count; i > 0; i--)
-		if (is_program(place_at(locations, i - 1)->path, program))
+	for (size_t i = count; i > 0 && program && program[0]; i--) {
+		slash = strrchr(place_at(locations, i - 1)->path, '/');
+		if (slash && !strncmp(slash + 1, program, COMM_BYTES))
 			first = i - 1;
+	}
 	if (count)
 		write_place(writing, first);
 	for (size_t i = 0; i < count; i++)
@@ -635,27 +612,13 @@ static void write_places(struct writing *writing, const char *program)
 			write_place(writing, i);
 }
 
-static uint64_t write_function(struct writing *writing,
-			       const struct function *function)
-{
-	struct out_function out = { .name = function->name,
-				    .file = function->file,
-				    .start_line = function->start_line };
-	uint32_t number;
-	int added = pool_intern(&writing->functions, function, &number);
-
-	if (added < 0)
-		return 0;
-	out.id = number + 1ULL;
-	if (added)
-		out_pprof_function(writing->out, &out);
-	return out.id;
-}
-
 static bool make_line(struct writing *writing, const struct source_frame *frame,
 		      const char *name, struct out_line *out)
 {
 	struct function function = { .name = name, .file = "" };
+	struct out_function written = { .name = name };
+	uint32_t number;
+	int added;
 
 	*out = (struct out_line){ 0 };
 	if (frame) {
@@ -663,8 +626,16 @@ static bool make_line(struct writing *writing, const struct source_frame *frame,
 		function.start_line = frame->start_line;
 		out->line = frame->line;
 	}
-	out->function = write_function(writing, &function);
-	return out->function;
+	added = pool_intern(&writing->functions, &function, &number);
+	if (added < 0)
+		return false;
+	out->function = number + 1ULL;
+	written.id = out->function;
+	written.file = function.file;
+	written.start_line = function.start_line;
+	if (added)
+		out_pprof_function(writing->out, &written);
+	return true;
 }
 
 static size_t make_lines(struct writing *writing, size_t index,
@@ -697,14 +668,6 @@ static size_t make_lines(struct writing *writing, size_t index,
 	return made;
 }
 
-static uint64_t address_of_location(const struct locations *locations,
-				    const struct location *location)
-{
-	if (!location->place)
-		return location->vaddr;
-	return location->vaddr + place_at(locations, location->place - 1)->bias;
-}
-
 static int write_items(struct writing *writing)
 {
 	const struct locations *locations = writing->locations;
@@ -715,12 +678,15 @@ static int write_items(struct writing *writing)
 		struct out_location out = {
 			.id = i + 1,
 			.mapping = location->place,
-			.address = address_of_location(locations, location),
+			.address = location->vaddr,
 			.lines = lines,
 		};
 
 		if (writing->sources.used && !writing->sources.used[i])
 			continue;
+		if (location->place)
+			out.address +=
+				place_at(locations, location->place - 1)->bias;
 		out.line_count = make_lines(writing, i, lines);
 		if (!out.line_count)
 			return -ENOMEM;

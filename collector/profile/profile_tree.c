@@ -214,22 +214,6 @@ static int merge_nodes(struct profile_tree *tree,
 	return first_err;
 }
 
-static int merge_rest(struct profile_tree *tree,
-		      const struct profile_tree *from,
-		      const struct renamed *renamed)
-{
-	int err;
-
-	if (!renamed->location || !renamed->owner || !renamed->node)
-		return -ENOMEM;
-	err = locations_merge(&tree->locations, &from->locations,
-			      renamed->location);
-	for (size_t i = 0; i < from->owners.count && !err; i++)
-		err = profile_tree_add_owner(tree, owner_at(from, i),
-					     &renamed->owner[i]);
-	return err;
-}
-
 int profile_tree_merge(struct profile_tree *tree,
 		       const struct profile_tree *from)
 {
@@ -238,8 +222,14 @@ int profile_tree_merge(struct profile_tree *tree,
 		calloc(from->owners.count + 1, sizeof(uint32_t)),
 		calloc(from->nodes.count + 1, sizeof(uint32_t)),
 	};
-	int err = merge_rest(tree, from, &renamed);
+	bool has_room = renamed.location && renamed.owner && renamed.node;
+	int err = has_room ? locations_merge(&tree->locations, &from->locations,
+					     renamed.location)
+			   : -ENOMEM;
 
+	for (size_t i = 0; i < from->owners.count && !err; i++)
+		err = profile_tree_add_owner(tree, owner_at(from, i),
+					     &renamed.owner[i]);
 	profile_tree_lose(tree, from->lost);
 	add_tree_value(&tree->truncated, from->truncated);
 	if (!err)
@@ -294,27 +284,13 @@ void profile_tree_begin_times(struct profile_tree *tree)
 	memset(&tree->lost[times->own], 0, own_bytes);
 }
 
-/* Converts the times of a tree after profile_tree_begin_times(). */
-static bool take_tree_times(const struct profile_times *times,
-			    const int64_t *value, int64_t out[OUT_VALUES_MAX])
-{
-	const int64_t *given = &value[times->own];
-	int64_t all =
-		given[TIME_ON_CPU] + given[TIME_RUNNABLE] + given[TIME_BLOCKED];
-
-	out[times->own] = out[times->time];
-	out[times->time] = all;
-	if (times->on_cpu)
-		memcpy(&out[times->on_cpu], given, 3 * sizeof(*given));
-	return all > 0;
-}
-
 /* Negative values, which repaired clocks may leave, become 0. */
 bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 			 const struct own_costs *costs,
 			 int64_t out[OUT_VALUES_MAX])
 {
 	const struct profile_times *times = tree->times;
+	const int64_t *given;
 	size_t count = times ? times->own : tree->value_count;
 	struct own_counts own;
 	uint64_t below_ns = 0;
@@ -326,8 +302,16 @@ bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
 	}
 	if (!times)
 		return any;
-	if (tree->timed)
-		return take_tree_times(times, value, out) || any;
+	if (tree->timed) {
+		/* Converts times after profile_tree_begin_times(). */
+		given = &value[times->own];
+		out[times->own] = out[times->time];
+		out[times->time] = given[TIME_ON_CPU] + given[TIME_RUNNABLE] +
+				   given[TIME_BLOCKED];
+		if (times->on_cpu)
+			memcpy(&out[times->on_cpu], given, 3 * sizeof(*given));
+		return any || out[times->time] > 0;
+	}
 	memcpy(&own, &value[times->own], sizeof(own));
 	out[times->own] = out[times->time];
 	out[times->time] = true_time(out[times->time], costs, &own, &below_ns);

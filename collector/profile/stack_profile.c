@@ -187,15 +187,6 @@ static int find_location(struct addition *add, uint32_t stack, uint32_t *out)
 	return *out == UINT32_MAX ? -ENOMEM : 0;
 }
 
-/* Returns the place of the innermost frame of @stack outside of perfrec. */
-static const struct tree_place *program_place(const struct addition *add,
-					      uint32_t stack)
-{
-	while (add->placed[stack] == PLACED_OWN)
-		stack = stacks_parent(add->stacks, stack);
-	return &add->place[stack];
-}
-
 /*
  * Finds the place of @stack, whose innermost frame is @location and whose
  * caller has a place. perfrec's work in the program, and the work of the kernel
@@ -208,17 +199,19 @@ static const struct tree_place *program_place(const struct addition *add,
 static int place_frame(struct addition *add, uint32_t stack, uint32_t location)
 {
 	const struct locations *locations = &add->tree->locations;
-	uint32_t caller = stacks_parent(add->stacks, stack);
+	uint32_t caller = stacks_parent(add->stacks, stack), outer = caller;
 	bool in_own = add->placed[caller] == PLACED_OWN;
 	bool own = locations_is_own(locations, location) ||
 		   (in_own && locations_serves_caller(locations, location));
 	struct tree_place *place = &add->place[stack];
 	int err = 0;
 
+	while (add->placed[outer] == PLACED_OWN)
+		outer = stacks_parent(add->stacks, outer);
 	if (own && in_own)
 		*place = add->place[caller];
 	else
-		err = profile_tree_child(add->tree, program_place(add, caller),
+		err = profile_tree_child(add->tree, &add->place[outer],
 					 location, place);
 	if (!err)
 		add->placed[stack] = own ? PLACED_OWN : PLACED_PROGRAM;
@@ -452,17 +445,6 @@ static int close_profile_file(struct out_pprof **out, int err,
 	return err;
 }
 
-static void write_other(const struct stack_profile *profile,
-			const struct own_costs *costs, struct out_pprof *out)
-{
-	int64_t values[OUT_VALUES_MAX];
-	uint64_t stack[] = { profile->other + 1ULL };
-
-	if (profile_tree_values(&profile->tree, profile->tree.lost, costs,
-				values))
-		out_pprof_sample(out, stack, 1, values, NULL);
-}
-
 int stack_profile_write(struct stack_profile *profile,
 			const struct stack_profile_header *header, int dir_fd,
 			const char *name)
@@ -473,16 +455,20 @@ int stack_profile_write(struct stack_profile *profile,
 				       .default_type = kind->default_type,
 				       .period_type = kind->period_type,
 				       .period = header->period };
+	const struct profile_tree *tree = &profile->tree;
 	const struct own_costs *costs = &profile->costs;
+	uint64_t other[] = { profile->other + 1ULL };
+	int64_t values[OUT_VALUES_MAX];
 	int64_t unwritten;
 	struct out_pprof *out;
 	int err = out_pprof_new(dir_fd, name, &head, &out);
 
 	if (err)
 		return err;
-	err = profile_tree_write(&profile->tree, out, costs, &unwritten);
-	if (kind->keeps_lost)
-		write_other(profile, costs, out);
+	err = profile_tree_write(tree, out, costs, &unwritten);
+	if (kind->keeps_lost &&
+	    profile_tree_values(tree, tree->lost, costs, values))
+		out_pprof_sample(out, other, 1, values, NULL);
 	add_losses(profile, unwritten, header->comments);
 	return close_profile_file(&out, err, header);
 }

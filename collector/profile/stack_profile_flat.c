@@ -106,20 +106,6 @@ static int map_locations(struct flat_addition *add, struct modules *modules)
 	return err;
 }
 
-static int add_root_and_locations(struct flat_addition *add,
-				  const struct profile_owner *owner,
-				  struct modules *modules)
-{
-	int err;
-
-	if (!add->location || !add->mapped)
-		return -ENOMEM;
-	err = map_locations(add, modules);
-	if (!err)
-		err = profile_tree_root(add->tree, owner, &add->mapped[0]);
-	return err;
-}
-
 int stack_profile_add_flat(struct stack_profile *profile,
 			   const struct profile_owner *owner,
 			   const struct cct_flat *flat, struct modules *modules)
@@ -130,8 +116,11 @@ int stack_profile_add_flat(struct stack_profile *profile,
 		.location = calloc(flat->function_count, sizeof(*add.location)),
 		.mapped = calloc(flat->node_count, sizeof(*add.mapped)),
 	};
-	int err = add_root_and_locations(&add, owner, modules);
+	int err = add.location && add.mapped ? map_locations(&add, modules)
+					     : -ENOMEM;
 
+	if (!err)
+		err = profile_tree_root(add.tree, owner, &add.mapped[0]);
 	if (!err)
 		err = map_flat_nodes(&add);
 	else

@@ -53,30 +53,23 @@ static void transfer_release(struct transfer *transfer)
 	free(transfer->node);
 }
 
-static int transfer_root(struct transfer *transfer, const struct node *node,
-			 uint32_t *out)
-{
-	const struct owner *owner = owner_at(transfer->from, node->what);
-	uint32_t number;
-	int err;
-
-	*out = NO_NODE;
-	/* Rows of unrecorded processes have no pid. */
-	if (owner->pid == 0)
-		return 0;
-	err = profile_tree_add_owner(transfer->to, owner, &number);
-	if (!err)
-		err = profile_tree_node(transfer->to, 0, number, out);
-	return err;
-}
-
 static int transfer_node(struct transfer *transfer, const struct node *node,
 			 uint32_t *out)
 {
-	uint32_t parent;
+	const struct owner *owner;
+	uint32_t parent, number;
+	int err;
 
-	if (!node->parent)
-		return transfer_root(transfer, node, out);
+	if (!node->parent) {
+		owner = owner_at(transfer->from, node->what);
+		*out = NO_NODE;
+		/* Rows of unrecorded processes have no pid. */
+		if (owner->pid == 0)
+			return 0;
+		err = profile_tree_add_owner(transfer->to, owner, &number);
+		return err ? err
+			   : profile_tree_node(transfer->to, 0, number, out);
+	}
 	parent = transfer->node[node->parent - 1];
 	*out = parent;
 	if (parent == NO_NODE ||
@@ -259,31 +252,23 @@ struct spread {
 	double runnable_ns, on_cpu_ns, blocked_ns;
 };
 
-static void sum_runnable(const struct profile_tree *times,
-			 const struct profile_tree *spans,
-			 struct spread *spread)
-{
-	uint32_t *owner = find_owners(spans), number;
-
-	for (size_t i = 0; owner && i < spans->nodes.count; i++) {
-		int64_t ns = node_at(spans, i)->value[SPAN_RUNNABLE];
-
-		if (ns > 0 && pool_find(&times->owners,
-					owner_at(spans, owner[i]), &number))
-			spread[number].runnable_ns += (double)ns;
-	}
-	free(owner);
-}
-
 void time_profile_spread_runnable(struct stack_profile *times,
 				  const struct stack_profile *spans)
 {
+	const struct profile_tree *from = &spans->tree;
 	struct profile_tree *tree = &times->tree;
-	uint32_t *owner = find_owners(tree);
+	uint32_t *owner = find_owners(tree), *from_owner = find_owners(from);
 	struct spread *spread = calloc(tree->owners.count + 1, sizeof(*spread));
+	uint32_t number;
 
-	if (spread && owner)
-		sum_runnable(tree, &spans->tree, spread);
+	for (size_t i = 0;
+	     spread && owner && from_owner && i < from->nodes.count; i++) {
+		int64_t ns = node_at(from, i)->value[SPAN_RUNNABLE];
+
+		if (ns > 0 && pool_find(&tree->owners,
+					owner_at(from, from_owner[i]), &number))
+			spread[number].runnable_ns += (double)ns;
+	}
 	for (size_t i = 0; spread && owner && i < tree->nodes.count; i++) {
 		const int64_t *given = &node_at(tree, i)->value[TIME_GIVEN];
 
@@ -304,6 +289,7 @@ void time_profile_spread_runnable(struct stack_profile *times,
 	}
 	free(spread);
 	free(owner);
+	free(from_owner);
 }
 
 /* --- by function --------------------------------------------------------- */
@@ -316,19 +302,14 @@ struct summing {
 	uint32_t *seen; /* by this number: last added node, plus 1 */
 };
 
-static bool has_tree_values(const int64_t *value)
-{
-	for (size_t i = 0; i < TIME_VALUES; i++)
-		if (value[i])
-			return true;
-	return false;
-}
-
 static bool is_stack_node(const struct profile_tree *tree, size_t i)
 {
 	const struct node *node = node_at(tree, i);
 
-	return node->parent && has_tree_values(node->value);
+	for (size_t k = 0; node->parent && k < TIME_VALUES; k++)
+		if (node->value[k])
+			return true;
+	return false;
 }
 
 static int find_location_numbers(struct summing *sum, uint32_t i,

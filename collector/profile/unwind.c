@@ -137,33 +137,24 @@ static void note_read(struct unwind *unwind, enum unwind_query query,
 		(struct unwind_read){ query, where, value, failed };
 }
 
-/* True if the word at @offset bytes above the start was not read before. For an
- * @offset that is no multiple of 8 it is always true. */
-static bool is_first_read_of_word(struct unwind *unwind, uint64_t offset)
-{
-	uint64_t word = offset / 8, bit = 1ULL << word % 64;
-	bool is_new = !(unwind->asked[word / 64] & bit);
-
-	if (offset % 8)
-		return true;
-	unwind->asked[word / 64] |= bit;
-	return is_new;
-}
-
 /* Reads the word at @address, which is within the window, into *@out. Returns
  * false if the copy of the stack ends before; *@out is then 0. */
 static bool read_copied_stack(struct unwind *unwind, uint64_t address,
 			      uint64_t *out)
 {
 	uint64_t offset = address - unwind->start, bytes = sizeof(*out);
+	uint64_t word = offset / 8, bit = 1ULL << word % 64;
 	bool failed = offset + bytes > unwind->stack->stack_bytes;
 
 	*out = 0;
 	unwind->missed = failed && offset < STACK_BYTES_MAX;
 	if (!failed)
 		memcpy(out, unwind->stack->stack + offset, bytes);
-	if (is_first_read_of_word(unwind, offset))
+	/* A read between two words is always noted. */
+	if (offset % 8 || !(unwind->asked[word / 64] & bit))
 		note_read(unwind, UNWIND_WORD, (uint32_t)offset, *out, failed);
+	if (offset % 8 == 0)
+		unwind->asked[word / 64] |= bit;
 	return !failed;
 }
 
@@ -696,19 +687,6 @@ static bool is_directly_called(struct unwind *unwind, uint64_t fp,
 	       call_before(unwind, ret, start) == CALL_DIRECT;
 }
 
-/* Follows the code of the function at @start up to the return address @ret, as
- * frame_size() does. */
-static bool size_of_frame(struct unwind *unwind, uint64_t start, uint64_t ret,
-			  uint64_t *size)
-{
-	uint8_t code[FRAME_SIZE_CODE_MAX];
-	uint64_t bytes = ret - start;
-
-	return bytes <= sizeof(code) &&
-	       unwind_space_read(&unwind->space, start, code, bytes) &&
-	       frame_size(code, bytes, start, size);
-}
-
 /*
  * Returns the frame pointer of the frame at the cursor, whose function starts
  * at @start. The code of the function determines it, if a call precedes the
@@ -717,9 +695,14 @@ static bool size_of_frame(struct unwind *unwind, uint64_t start, uint64_t ret,
  */
 static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 {
+	uint64_t bytes = unwind->ip - start;
 	uint64_t size, ret, fp = unwind->sp;
+	uint8_t code[FRAME_SIZE_CODE_MAX];
 
-	if (size_of_frame(unwind, start, unwind->ip, &size) &&
+	/* Follows the code up to the return address. */
+	if (bytes <= sizeof(code) &&
+	    unwind_space_read(&unwind->space, start, code, bytes) &&
+	    frame_size(code, bytes, start, &size) &&
 	    read_return_address(unwind, fp + size, &ret) &&
 	    call_before(unwind, ret, start) != CALL_NONE)
 		return fp + size;

@@ -76,27 +76,15 @@ struct unwind_files {
 
 /* --- reading ------------------------------------------------------------- */
 
-/* Reads page @number of @file into @page, which stays empty if the read fails.
- * Skips a file whose read was slow once, because the stacks of all programs
- * wait for this thread. */
-static void read_page(struct unwind_file *file, uint64_t number,
-		      struct page *page)
-{
-	size_t bytes = 0;
-	int err = file->is_slow
-			  ? -ETIMEDOUT
-			  : symbol_file_read(file->symbols, number * PAGE_BYTES,
-					     PAGE_BYTES, page->data, &bytes);
-
-	file->is_slow = err == -ETIMEDOUT;
-	page->bytes = err ? 0 : (uint32_t)bytes;
-}
-
-/* Returns page @number of @file, and reads it first if necessary. NULL if @file
- * has no such page, pages are at their limit, or memory is short. */
+/* Returns page @number of @file, and reads it first if necessary; it stays empty
+ * if that fails. Skips a file whose read was slow once, because the stacks of
+ * all programs wait for this thread. NULL if @file has no such page, pages are at
+ * their limit, or memory is short. */
 static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 {
 	struct page *page;
+	size_t bytes = 0;
+	int err = -ETIMEDOUT;
 
 	if (number >= file->page_count)
 		return NULL;
@@ -107,7 +95,11 @@ static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 	page = malloc(sizeof(*page));
 	if (!page)
 		return NULL;
-	read_page(file, number, page);
+	if (!file->is_slow)
+		err = symbol_file_read(file->symbols, number * PAGE_BYTES,
+				       PAGE_BYTES, page->data, &bytes);
+	file->is_slow = err == -ETIMEDOUT;
+	page->bytes = err ? 0 : (uint32_t)bytes;
 	file->pages[number] = page;
 	file->files->pages++;
 	return page;
@@ -372,34 +364,22 @@ static bool read_table_entry(struct unwind_file *file, uint64_t number,
 	return unwind_file_read(file, file->table + number * 8, entry, 8);
 }
 
-/* Sets *@out to the last entry of the table whose function starts at or before
- * @vaddr. Returns false if there is none or the table is not readable. */
-static bool search_table(struct unwind_file *file, uint64_t vaddr,
-			 uint64_t *out)
-{
-	int64_t wanted = (int64_t)(vaddr - file->header);
-	bool readable = true;
-	int32_t entry[2];
-	uint64_t low =
-		search_first(i, file->table_count,
-			     !(readable &= read_table_entry(file, i, entry)) ||
-				     entry[0] > wanted);
-
-	*out = low - 1;
-	return readable && low > 0;
-}
-
 /* Sets *@fde to the virtual address of the description of the last function
  * that starts at or before @vaddr. Returns false if there is none. */
 static bool find_fde(struct unwind_file *file, uint64_t vaddr, uint64_t *fde)
 {
-	uint64_t number;
-	size_t low;
+	int64_t wanted = (int64_t)(vaddr - file->header);
+	bool readable = true;
 	int32_t entry[2];
+	size_t low;
 
 	if (file->header) {
-		if (!search_table(file, vaddr, &number) ||
-		    !read_table_entry(file, number, entry))
+		low = search_first(
+			i, file->table_count,
+			!(readable &= read_table_entry(file, i, entry)) ||
+				entry[0] > wanted);
+		if (!readable || !low ||
+		    !read_table_entry(file, low - 1, entry))
 			return false;
 		*fde = file->header + (uint64_t)(int64_t)entry[1];
 		return true;

@@ -28,28 +28,22 @@ void unwind_space_reset(struct unwind_space *space, uint32_t generation)
 	space->generation = generation;
 }
 
-/* Returns room for one more module in the list; NULL if memory is short. */
-static struct unwind_module *add_module(struct unwind_space *space)
-{
-	if (space->count == MODULES_MAX)
-		space->count = 0;
-	if (grow_array(space->list, space->room, space->count + 1))
-		return NULL;
-	space->last = space->count++;
-	return &space->list[space->last];
-}
-
 /* Adds the module at @address of the load map to the list. Returns NULL if
  * there is none or memory is short. */
 static const struct unwind_module *ask_for_module(struct unwind_space *space,
 						  uint64_t address)
 {
 	struct module_place place;
-	struct unwind_module *module;
+	struct unwind_module *module = NULL;
 
 	if (!modules_place(space->modules, address, space->generation, &place))
 		return NULL;
-	module = add_module(space);
+	if (space->count == MODULES_MAX)
+		space->count = 0;
+	if (!grow_array(space->list, space->room, space->count + 1)) {
+		space->last = space->count++;
+		module = &space->list[space->last];
+	}
 	if (module) {
 		*module = (struct unwind_module){
 			.start = place.start,

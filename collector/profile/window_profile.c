@@ -168,17 +168,6 @@ static int find_root(struct stack_profile *window,
 	return err;
 }
 
-/* Finds the place in @window for @node, whose parent was mapped to @parent.
- * Returns 0 or -ENOMEM. */
-static int find_place(struct stack_profile *window, const struct node *node,
-		      uint32_t parent, const uint32_t *location, uint32_t *out)
-{
-	if (parent == NOT_THERE)
-		return -ENOMEM;
-	return profile_tree_node(&window->tree, parent + 1,
-				 location[node->what], out);
-}
-
 /* Sets @out to the values of @from at @value, as in a file. Returns false if
  * all are 0. */
 static bool values_of(const struct stack_profile *from, const int64_t *value,
@@ -203,11 +192,14 @@ static int add_nodes(struct stack_profile *window,
 		const struct node *node = node_at(&from->tree, i);
 		int64_t value[OUT_VALUES_MAX] = { 0 };
 
-		err = node->parent ? find_place(window, node,
-						place[node->parent - 1],
-						location, &place[i])
-				   : find_root(window, from, node, program,
-					       &place[i]);
+		if (!node->parent)
+			err = find_root(window, from, node, program, &place[i]);
+		else if (place[node->parent - 1] == NOT_THERE)
+			err = -ENOMEM;
+		else
+			err = profile_tree_node(
+				&window->tree, place[node->parent - 1] + 1,
+				location[node->what], &place[i]);
 		if (err)
 			place[i] = NOT_THERE;
 		first_err = first_err ? first_err : err;
@@ -448,24 +440,6 @@ static void write_sample(const struct stack_profile *window, size_t i,
 			 labels.program || labels.trace_id ? &labels : NULL);
 }
 
-static int write_all(const struct stack_profile *window,
-		     const struct window_view *view, const char *program,
-		     struct out_pprof *out)
-{
-	bool *used = find_used(window, view);
-	int64_t values[WINDOW_COLUMNS_MAX];
-	int err = -ENOMEM;
-
-	if (used)
-		err = locations_write(&window->tree.locations, program, used,
-				      out);
-	for (size_t i = 0; !err && i < count_values(window); i++)
-		if (view_values(window, view, i, values))
-			write_sample(window, i, values, out);
-	free(used);
-	return err;
-}
-
 static struct out_head make_head(const struct window_view *view,
 				 const struct stack_profile_header *header)
 {
@@ -480,8 +454,17 @@ static int write_and_close(const struct stack_profile *window,
 			   const struct stack_profile_header *header,
 			   struct out_pprof *out)
 {
-	int err = write_all(window, view, header->program, out);
+	bool *used = find_used(window, view);
+	int64_t values[WINDOW_COLUMNS_MAX];
+	int err = -ENOMEM;
 
+	if (used)
+		err = locations_write(&window->tree.locations, header->program,
+				      used, out);
+	for (size_t i = 0; !err && i < count_values(window); i++)
+		if (view_values(window, view, i, values))
+			write_sample(window, i, values, out);
+	free(used);
 	return out_pprof_close(
 		&out, err,
 		&(struct out_profile_end){
