@@ -4,36 +4,26 @@
 #include "collector/base/clock.h"
 #include "shared/atomic.h"
 
-static bool take_part(struct budget *budget, uint64_t bytes)
+bool budget_take(struct budget *budget, uint64_t bytes)
 {
 	/* relaxed: a counter that guards no other memory */
 	uint64_t before = atom_add_rlx(&budget->left, -bytes);
+	bool fits = before >= bytes && before <= INT64_MAX;
 
-	if (before >= bytes && before <= INT64_MAX)
+	if (fits && (!budget->whole || budget_take(budget->whole, bytes)))
 		return true;
 	/* relaxed: as above */
 	atom_add_rlx(&budget->left, bytes);
-	if (!budget_full_ns(budget))
+	if (!fits && !budget_full_ns(budget))
 		/* relaxed: a figure for a person */
 		atom_store_rlx(&budget->full_ns, clock_boottime_ns());
-	return false;
-}
-
-bool budget_take(struct budget *budget, uint64_t bytes)
-{
-	if (!take_part(budget, bytes))
-		return false;
-	if (!budget->whole || budget_take(budget->whole, bytes))
-		return true;
-	/* relaxed: as in take_part() */
-	atom_add_rlx(&budget->left, bytes);
 	return false;
 }
 
 void budget_give(struct budget *budget, uint64_t bytes)
 {
 	for (; budget; budget = budget->whole)
-		/* relaxed: as in take_part() */
+		/* relaxed: as in budget_take() */
 		atom_add_rlx(&budget->left, bytes);
 }
 

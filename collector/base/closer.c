@@ -145,13 +145,6 @@ static void set_interrupts(timer_t *timer, long every_ns)
 		timer_settime(*timer, 0, &often, NULL);
 }
 
-static void close_one(const struct closer *closer, int fd)
-{
-	if (closer->of_sockets)
-		drop_unread(fd);
-	close(fd);
-}
-
 static void wait_until_told(struct closer *closer)
 {
 	lock_acquire(&g_lock);
@@ -213,8 +206,11 @@ static void *run_closer(void *context)
 	for (;;) {
 		wait_until_told(closer);
 		set_interrupts(timer, INTERRUPT_NS);
-		while ((closing = next_closing(closer, closing)))
-			close_one(closer, closing->fd);
+		while ((closing = next_closing(closer, closing))) {
+			if (closer->of_sockets)
+				drop_unread(closing->fd);
+			close(closing->fd);
+		}
 		set_interrupts(timer, 0);
 	}
 	return NULL;
@@ -222,29 +218,24 @@ static void *run_closer(void *context)
 
 /* --- what others call ---------------------------------------------------- */
 
-static bool queue_closing(struct closer *closer, struct closing *closing)
-{
-	bool queued;
-
-	lock_acquire(&g_lock);
-	tell_one(closer);
-	queued = closer->threads > 0;
-	if (queued) {
-		*closer->last = closing;
-		closer->last = &closing->next;
-		closer->waiting++;
-	}
-	lock_release(&g_lock);
-	return queued;
-}
-
 static void close_by(struct closer *closer, int fd)
 {
 	struct closing *closing = calloc(1, sizeof(*closing));
+	bool queued = false;
 
-	if (closing)
+	if (closing) {
 		closing->fd = fd;
-	if (closing && queue_closing(closer, closing))
+		lock_acquire(&g_lock);
+		tell_one(closer);
+		queued = closer->threads > 0;
+		if (queued) {
+			*closer->last = closing;
+			closer->last = &closing->next;
+			closer->waiting++;
+		}
+		lock_release(&g_lock);
+	}
+	if (queued)
 		return;
 	free(closing);
 	close(fd);
@@ -275,27 +266,6 @@ bool closer_is_full(void)
 	return full;
 }
 
-static size_t take_descriptors(struct msghdr *message, int *fds, size_t fd_max)
-{
-	struct cmsghdr *part = CMSG_FIRSTHDR(message);
-	size_t count;
-
-	if (!part || part->cmsg_level != SOL_SOCKET ||
-	    part->cmsg_type != SCM_RIGHTS)
-		return 0;
-	count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	count = MIN(count, fd_max);
-	memcpy(fds, CMSG_DATA(part), count * sizeof(int));
-	return count;
-}
-
-/* Removes the message that was peeked at. The kernel then drops the message's
- * references, but the same files are open here, so none is closed for good. */
-static void take_off_queue(int socket, void *bytes, size_t length)
-{
-	(void)!recv(socket, bytes, length, MSG_DONTWAIT);
-}
-
 ssize_t closer_receive(int socket, void *bytes, size_t size, int *fds,
 		       size_t fd_max, size_t *fd_count, int *cut)
 {
@@ -305,6 +275,7 @@ ssize_t closer_receive(int socket, void *bytes, size_t size, int *fds,
 	} control;
 	struct iovec data = { bytes, size };
 	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+	struct cmsghdr *part;
 	ssize_t length;
 
 	*fd_count = 0;
@@ -317,9 +288,17 @@ ssize_t closer_receive(int socket, void *bytes, size_t size, int *fds,
 			 MSG_PEEK | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (length < 0)
 		return -errno;
-	*fd_count = take_descriptors(&message, fds, fd_max);
+	part = CMSG_FIRSTHDR(&message);
+	if (part && part->cmsg_level == SOL_SOCKET &&
+	    part->cmsg_type == SCM_RIGHTS) {
+		*fd_count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		*fd_count = MIN(*fd_count, fd_max);
+		memcpy(fds, CMSG_DATA(part), *fd_count * sizeof(int));
+	}
 	if (!(message.msg_flags & MSG_CTRUNC)) {
-		take_off_queue(socket, bytes, (size_t)length);
+		/* Removes the message. The kernel then drops its references,
+		 * but the same files are open here: none is closed for good. */
+		(void)!recv(socket, bytes, (size_t)length, MSG_DONTWAIT);
 		return length;
 	}
 	*cut = *fd_count < fd_max ? -EMFILE : -E2BIG;

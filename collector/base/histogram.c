@@ -62,12 +62,6 @@ static uint32_t end_bucket(const struct histogram *histogram)
 	return histogram->first_bucket + histogram->octaves * HISTOGRAM_OCTAVE;
 }
 
-static bool has_room(const struct histogram *histogram, uint32_t bucket)
-{
-	return bucket >= histogram->first_bucket &&
-	       bucket < end_bucket(histogram);
-}
-
 static size_t octave_bytes(const struct histogram *histogram)
 {
 	return LOW_BYTES + WEIGHT_BYTES + (histogram->high ? HIGH_BYTES : 0);
@@ -143,20 +137,6 @@ static bool add_room(struct histogram *histogram, uint32_t bucket)
 	return move_to(histogram, first, (end - first) / HISTOGRAM_OCTAVE);
 }
 
-static bool add_high(struct histogram *histogram)
-{
-	size_t bytes = histogram->octaves * HIGH_BYTES;
-
-	if (histogram->high)
-		return true;
-	if (!take(histogram, bytes))
-		return false;
-	histogram->high = calloc(1, bytes);
-	if (!histogram->high)
-		give(histogram, bytes);
-	return histogram->high;
-}
-
 void histogram_release(struct histogram *histogram)
 {
 	give(histogram, histogram->octaves * octave_bytes(histogram));
@@ -168,20 +148,19 @@ void histogram_release(struct histogram *histogram)
 
 /* --- counts -------------------------------------------------------------- */
 
-static uint64_t count_of(const struct histogram *histogram, uint32_t bucket)
-{
-	uint32_t at = bucket - histogram->first_bucket;
-	uint64_t high = histogram->high ? histogram->high[at] : 0;
-
-	return high * LOW_VALUES + histogram->low[at];
-}
-
 static void add_to_high(struct histogram *histogram, uint32_t bucket,
 			uint64_t count)
 {
+	size_t bytes = histogram->octaves * HIGH_BYTES;
+
 	if (!count)
 		return;
-	if (add_high(histogram))
+	if (!histogram->high && take(histogram, bytes)) {
+		histogram->high = calloc(1, bytes);
+		if (!histogram->high)
+			give(histogram, bytes);
+	}
+	if (histogram->high)
 		histogram->high[bucket - histogram->first_bucket] += count;
 	else
 		histogram->missed += count * LOW_VALUES;
@@ -198,7 +177,9 @@ static void add_count(struct histogram *histogram, uint32_t bucket,
 	uint16_t *low;
 	uint64_t sum;
 
-	if (!has_room(histogram, bucket) && !add_room(histogram, bucket)) {
+	if ((bucket < histogram->first_bucket ||
+	     bucket >= end_bucket(histogram)) &&
+	    !add_room(histogram, bucket)) {
 		histogram->missed += count;
 		return;
 	}
@@ -275,10 +256,13 @@ void histogram_merge(struct histogram *to, struct histogram *from)
 bool histogram_next(const struct histogram *histogram, uint32_t *bucket,
 		    uint64_t *count)
 {
-	uint32_t at = MAX(*bucket, histogram->first_bucket);
+	uint32_t at = MAX(*bucket, histogram->first_bucket), place;
 
 	for (; at < end_bucket(histogram); at++) {
-		*count = count_of(histogram, at);
+		place = at - histogram->first_bucket;
+		*count = histogram->low[place];
+		if (histogram->high)
+			*count += histogram->high[place] * LOW_VALUES;
 		if (*count) {
 			*bucket = at;
 			return true;
@@ -303,20 +287,14 @@ uint64_t histogram_total(const struct histogram *histogram)
 	return total;
 }
 
-static uint64_t rank_of(uint64_t total, uint32_t per_mille)
-{
-	uint64_t rank = total / 1000 * per_mille +
-			(total % 1000 * per_mille + 999) / 1000;
-
-	return MAX(rank, (uint64_t)1);
-}
-
 uint64_t histogram_quantile(const struct histogram *histogram,
 			    uint32_t per_mille)
 {
 	uint64_t total = histogram_total(histogram), passed = 0, count, middle;
-	uint64_t rank = total ? rank_of(total, per_mille) : 0;
+	uint64_t rank = total / 1000 * per_mille +
+			(total % 1000 * per_mille + 999) / 1000;
 
+	rank = MAX(rank, (uint64_t)1);
 	for (uint32_t bucket = 0; histogram_next(histogram, &bucket, &count);
 	     bucket++) {
 		passed += count;

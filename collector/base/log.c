@@ -23,15 +23,6 @@ void log_init(const char *program, enum log_level max)
 	g_max = max;
 }
 
-/* The names of a program may contain control characters, which could fake lines
- * of the log. */
-static void blank_controls(char *line, int length)
-{
-	for (int i = 0; i < length; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
-}
-
 static void write_line(enum log_level level, uint64_t withheld,
 		       const char *format, va_list args)
 {
@@ -52,7 +43,11 @@ static void write_line(enum log_level level, uint64_t withheld,
 				   " (%llu more of these were not logged)",
 				   (unsigned long long)withheld);
 	length = MIN(length, (int)sizeof(line) - 2);
-	blank_controls(line, length);
+	/* The names of a program may contain control characters, which could
+	 * fake lines of the log. */
+	for (int i = 0; i < length; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
 	line[length++] = '\n';
 	(void)!write(STDERR_FILENO, line, (size_t)length);
 	errno = saved;

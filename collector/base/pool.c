@@ -58,11 +58,6 @@ static uint64_t hash_words(const struct pool *pool, const void *item)
 	return hash;
 }
 
-static uint64_t hash_item(const struct pool *pool, const void *item)
-{
-	return pool->key ? pool->key->hash(item) : hash_words(pool, item);
-}
-
 static bool is_same(const struct pool *pool, const void *a, const void *b)
 {
 	return pool->key ? pool->key->is_same(a, b)
@@ -72,7 +67,9 @@ static bool is_same(const struct pool *pool, const void *a, const void *b)
 /* Returns the slot of @item, or the empty slot where it belongs. */
 static uint32_t *find_slot(const struct pool *pool, const void *item)
 {
-	uint32_t i = (uint32_t)hash_item(pool, item) & pool->slot_mask;
+	uint64_t hash =
+		pool->key ? pool->key->hash(item) : hash_words(pool, item);
+	uint32_t i = (uint32_t)hash & pool->slot_mask;
 
 	for (;; i = (i + 1) & pool->slot_mask) {
 		uint32_t *slot = &pool->slots[i];

@@ -209,22 +209,15 @@ static int pidfd_wait_status(int pidfd)
 	return state.exit_code;
 }
 
-static int zombie_wait_status(pid_t pid)
-{
-	char text[PROC_STAT_BYTES];
-
-	if (!proc_read(pid, "stat", text, sizeof(text)) ||
-	    *proc_stat_field(text, STAT_STATE_FIELD) != 'Z')
-		return -1;
-	return (int)strtol(proc_stat_field(text, STAT_EXIT_FIELD), NULL, 10);
-}
-
 int proc_wait_status(pid_t pid, int pidfd)
 {
+	char text[PROC_STAT_BYTES];
 	int status = pidfd_wait_status(pidfd);
 
-	if (status < 0)
-		status = zombie_wait_status(pid);
+	if (status < 0 && proc_read(pid, "stat", text, sizeof(text)) &&
+	    *proc_stat_field(text, STAT_STATE_FIELD) == 'Z')
+		status = (int)strtol(proc_stat_field(text, STAT_EXIT_FIELD),
+				     NULL, 10);
 	/* The parent may have waited for it meanwhile. */
 	return status < 0 ? pidfd_wait_status(pidfd) : status;
 }

@@ -138,17 +138,6 @@ static bool kill_marked(pid_t pid, const char *id, char *buffer)
 	return marked;
 }
 
-/* Returns true if the process @name of the open /proc @dir_fd has this process'
- * user. Another user's process could block a read of its environment for ever, by
- * memory that its own file system provides. */
-static bool is_own(int dir_fd, const char *name)
-{
-	struct stat status;
-
-	return fstatat(dir_fd, name, &status, 0) == 0 &&
-	       status.st_uid == geteuid();
-}
-
 /* Kills this user's processes whose environment has @id. A round also finds
  * processes that were forked during the round before. */
 static void kill_all_marked(const char *id)
@@ -160,13 +149,18 @@ static void kill_all_marked(const char *id)
 	for (int round = 0; found && round < ROUNDS_MAX; round++) {
 		DIR *dir = opendir("/proc");
 		const struct dirent *entry;
+		struct stat status;
 
 		found = false;
 		while (dir && (entry = readdir(dir))) {
 			pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
+			/* Another user's process could block a read of its
+			 * environment for ever, by memory that its own file
+			 * system provides. */
 			if (pid > 0 && pid != getpid() &&
-			    is_own(dirfd(dir), entry->d_name))
+			    !fstatat(dirfd(dir), entry->d_name, &status, 0) &&
+			    status.st_uid == geteuid())
 				found |= kill_marked(pid, id, buffer);
 		}
 		if (dir)

@@ -89,30 +89,24 @@ static int make_private(const char *folder)
 	return -EPERM;
 }
 
-static int temporary_path(bool make, char out[SOCKET_PATH_BYTES])
-{
-	char folder[SOCKET_PATH_BYTES];
-	int err = make_path(folder, "%s/perfrec-%u", temporary_folder(),
-			    (unsigned int)geteuid());
-
-	if (!err && make)
-		err = make_private(folder);
-	return err ? err : make_path(out, "%s/perfrec.sock", folder);
-}
-
 /* See candidate() in preload/start/hello.c. */
 int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	char folder[64];
+	char folder[SOCKET_PATH_BYTES];
+	int err = 0;
 
 	if (runtime && runtime[0])
 		return make_path(out, "%s/perfrec.sock", runtime);
 	snprintf(folder, sizeof(folder), "/run/user/%u",
 		 (unsigned int)geteuid());
-	if (!is_usable_folder(folder, false))
-		return temporary_path(make, out);
-	return make_path(out, "%s/perfrec.sock", folder);
+	if (!is_usable_folder(folder, false)) {
+		err = make_path(folder, "%s/perfrec-%u", temporary_folder(),
+				(unsigned int)geteuid());
+		if (!err && make)
+			err = make_private(folder);
+	}
+	return err ? err : make_path(out, "%s/perfrec.sock", folder);
 }
 
 static bool is_private_name(const char *folder)

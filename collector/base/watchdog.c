@@ -73,13 +73,6 @@ static bool tell(const struct pulse *pulse, uint64_t now_ns,
 	return true;
 }
 
-static void forget_others(const bool *seen)
-{
-	for (size_t i = 0; i < LATE_MAX; i++)
-		if (!seen[i])
-			g.late[i].tid = 0;
-}
-
 unsigned int watchdog_look(uint64_t now_ns, enum log_level level)
 {
 	bool seen[LATE_MAX] = { false };
@@ -94,7 +87,9 @@ unsigned int watchdog_look(uint64_t now_ns, enum log_level level)
 		for (size_t i = 0; i < LATE_MAX; i++)
 			seen[i] |= g.late[i].tid == pulse.tid;
 	}
-	forget_others(seen);
+	for (size_t i = 0; i < LATE_MAX; i++)
+		if (!seen[i])
+			g.late[i].tid = 0;
 	return lines;
 }
 

@@ -175,32 +175,30 @@ static bool reserve_site(struct heap *heap)
 	return heap->chunk[chunk];
 }
 
-static uint32_t find_or_add(struct heap *heap, uint32_t owner, uint32_t stack)
-{
-	uint64_t i = site_hash(owner, stack) & heap->index_mask;
-	struct heap_site *site;
-
-	for (; heap->index[i]; i = (i + 1) & heap->index_mask) {
-		site = get_site(heap, heap->index[i] - 1);
-		if (site->owner == owner && site->stack == stack)
-			return heap->index[i] - 1;
-	}
-	if (!reserve_site(heap)) {
-		heap->totals.lost_sites++;
-		return 0;
-	}
-	site = get_site(heap, heap->site_count);
-	*site = (struct heap_site){ .stack = stack, .owner = owner };
-	index_put(heap, heap->site_count);
-	return heap->site_count++;
-}
-
 uint32_t heap_site(struct heap *heap, uint32_t owner, uint32_t stack)
 {
-	uint32_t site;
+	struct heap_site *known;
+	uint32_t site = 0;
+	uint64_t i;
 
 	lock_acquire(&heap->lock);
-	site = find_or_add(heap, owner, stack);
+	i = site_hash(owner, stack) & heap->index_mask;
+	while (heap->index[i]) {
+		known = get_site(heap, heap->index[i] - 1);
+		if (known->owner == owner && known->stack == stack)
+			break;
+		i = (i + 1) & heap->index_mask;
+	}
+	if (heap->index[i]) {
+		site = heap->index[i] - 1;
+	} else if (!reserve_site(heap)) {
+		heap->totals.lost_sites++;
+	} else {
+		site = heap->site_count;
+		*get_site(heap, site) =
+			(struct heap_site){ .stack = stack, .owner = owner };
+		index_put(heap, heap->site_count++);
+	}
 	lock_release(&heap->lock);
 	return site;
 }
@@ -502,25 +500,18 @@ static bool is_freed_by(const struct freed *freed, uint32_t owner)
 	return (freed->key & 0xffff) == (owner & 0xffff);
 }
 
-/* Another address replaces @freed at @clock. Withdraws its double free if an
- * alloc may still explain it. */
-static void forget_freed(struct heap *heap, const struct freed *freed,
-			 uint64_t clock)
-{
-	uint64_t address = freed->key >> 16;
-
-	if (likely(freed_kind(freed, address) != FREED_DOUBLE) ||
-	    clock > freed_clock(freed) + HEAP_SKEW_DOUBLE)
-		return;
-	heap->totals.double_frees--;
-	heap->totals.foreign_frees++;
-}
-
 static void set_freed(struct heap *heap, struct freed *freed, uint64_t address,
 		      uint64_t clock, uint32_t owner, enum freed_kind kind)
 {
-	if (freed->key >> 16 != address)
-		forget_freed(heap, freed, clock);
+	uint64_t before = freed->key >> 16;
+
+	/* An alloc may still explain the double free of another address. */
+	if (before != address &&
+	    unlikely(freed_kind(freed, before) == FREED_DOUBLE) &&
+	    clock <= freed_clock(freed) + HEAP_SKEW_DOUBLE) {
+		heap->totals.double_frees--;
+		heap->totals.foreign_frees++;
+	}
 	freed->key = address << 16 | (owner & 0xffff);
 	freed->clock = clock << KIND_BITS | kind;
 }
@@ -544,19 +535,6 @@ static bool is_before_free(const struct freed *freed, enum freed_kind kind,
 	return clock - freed_clock(freed) <= skew;
 }
 
-static void match_freed(struct heap *heap, struct freed *freed,
-			enum freed_kind kind)
-{
-	struct heap_totals *totals = &heap->totals;
-	bool had_block = kind == FREED_MATCHED || kind == FREED_UNSURE;
-
-	totals->foreign_frees -= kind == FREED_FOREIGN;
-	totals->double_frees -= kind == FREED_DOUBLE;
-	totals->matched_frees += !had_block;
-	totals->implied_frees += had_block;
-	freed->clock = freed_clock(freed) << KIND_BITS | FREED_UNSURE;
-}
-
 /* Returns true if the block allocated at @clock has already ended. Otherwise
  * ends any older block at @address. Sets *@unsure if a free was implied. */
 static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
@@ -564,7 +542,9 @@ static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 {
 	struct heap_block *live = heap_table_find(&heap->table, address);
 	struct freed *freed;
+	struct heap_totals *totals = &heap->totals;
 	enum freed_kind kind;
+	bool had_block;
 
 	if (live) {
 		*unsure = true;
@@ -580,12 +560,17 @@ static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 	kind = freed_kind(freed, address);
 	if (kind == FREED_NONE)
 		return false;
-	if (is_before_free(freed, kind, clock, owner)) {
-		match_freed(heap, freed, kind);
-		return true;
+	if (!is_before_free(freed, kind, clock, owner)) {
+		*freed = (struct freed){ 0 };
+		return false;
 	}
-	*freed = (struct freed){ 0 };
-	return false;
+	had_block = kind == FREED_MATCHED || kind == FREED_UNSURE;
+	totals->foreign_frees -= kind == FREED_FOREIGN;
+	totals->double_frees -= kind == FREED_DOUBLE;
+	totals->matched_frees += !had_block;
+	totals->implied_frees += had_block;
+	freed->clock = freed_clock(freed) << KIND_BITS | FREED_UNSURE;
+	return true;
 }
 
 static struct weight count_alloc(struct heap *heap, uint64_t size,

@@ -87,13 +87,6 @@ static size_t sum_by_stack(struct process_heap *heap, struct sum **out)
 	return sites ? count + 1 : 0;
 }
 
-static uint64_t monotonic_of(uint64_t boottime_ns)
-{
-	uint64_t boottime = clock_boottime_ns();
-
-	return boottime_ns + clock_read_ns(CLOCK_MONOTONIC_COARSE) - boottime;
-}
-
 static void write_packet(struct dump *dump, bool last)
 {
 	pb_packet packet = PACKET_INIT;
@@ -106,10 +99,12 @@ static void write_packet(struct dump *dump, bool last)
 	};
 	uint8_t bytes[TRACE_STACKS_BYTES];
 	uint64_t period = dump->heap->heap.period;
+	uint64_t boottime = clock_boottime_ns();
 	size_t size;
 
 	SET(&process, pid, (uint64_t)dump->heap->pid);
-	SET(&process, timestamp, monotonic_of(dump->ns));
+	SET(&process, timestamp,
+	    dump->ns + clock_read_ns(CLOCK_MONOTONIC_COARSE) - boottime);
 	SET(&process, sampling_interval_bytes, period ? period : 1);
 	process.heap_name = (char *)"malloc";
 	process.samples = dump->pointer;
@@ -154,24 +149,10 @@ static void put_dump_stack(struct dump *dump, uint32_t stack,
 		write_packet(dump, false);
 }
 
-static void write_dumps(struct dump *dump, const struct sum *sum, size_t count)
-{
-	struct heap_track *track = &dump->heap->track;
-	uint64_t peak = dump->heap->heap.totals.peak_clock;
-
-	dump->ns = heap_track_ns(track, peak);
-	for (size_t i = 0; i < count; i++)
-		put_dump_stack(dump, sum[i].stack, &sum[i].peak);
-	write_packet(dump, true);
-	dump->ns = MAX(track->last_ns, dump->ns + 1);
-	for (size_t i = 0; i < count; i++)
-		put_dump_stack(dump, sum[i].stack, &sum[i].end);
-	write_packet(dump, true);
-}
-
 void heap_dump_write(struct process_heap *heap)
 {
 	struct dump *dump = calloc(1, sizeof(*dump));
+	struct heap_track *track = &heap->track;
 	struct sum *sum = NULL;
 	size_t count = dump ? sum_by_stack(heap, &sum) : 0;
 
@@ -179,7 +160,14 @@ void heap_dump_write(struct process_heap *heap)
 	    trace_stacks_new(heap->recording, heap->modules, heap->stacks,
 			     heap->pid, &dump->stacks) == 0) {
 		dump->heap = heap;
-		write_dumps(dump, sum, count);
+		dump->ns = heap_track_ns(track, heap->heap.totals.peak_clock);
+		for (size_t i = 0; i < count; i++)
+			put_dump_stack(dump, sum[i].stack, &sum[i].peak);
+		write_packet(dump, true);
+		dump->ns = MAX(track->last_ns, dump->ns + 1);
+		for (size_t i = 0; i < count; i++)
+			put_dump_stack(dump, sum[i].stack, &sum[i].end);
+		write_packet(dump, true);
 		trace_stacks_free(&dump->stacks);
 	}
 	free(sum);

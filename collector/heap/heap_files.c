@@ -50,29 +50,21 @@ struct row_sums {
 	uint64_t of[4];
 };
 
-static struct heap_values site_values(const struct heap *heap,
-				      const struct heap_site *site,
-				      enum heap_moment moment)
-{
-	struct heap_values values;
-
-	if (moment != HEAP_AT_PEAK)
-		return site->now;
-	values = heap_at_peak(heap, site);
-	values.inuse_objects = heap_scale_peak(heap, values.inuse_objects);
-	values.inuse_bytes = heap_scale_peak(heap, values.inuse_bytes);
-	return values;
-}
-
 static void fill_row(const struct process_heap *heap,
 		     const struct heap_site *site, enum heap_moment moment,
 		     struct row_sums *sums, struct row *row)
 {
 	size_t first = moment == HEAP_OF_SPANS ? SPAN_ALLOC_OBJECTS : 0;
-	struct heap_values values = site_values(&heap->heap, site, moment);
-	const uint64_t value[] = { values.alloc_objects, values.alloc_bytes,
-				   values.inuse_objects, values.inuse_bytes };
+	const struct heap *core = &heap->heap;
+	struct heap_values values =
+		moment == HEAP_AT_PEAK ? heap_at_peak(core, site) : site->now;
+	uint64_t value[] = { values.alloc_objects, values.alloc_bytes,
+			     values.inuse_objects, values.inuse_bytes };
 
+	if (moment == HEAP_AT_PEAK) {
+		value[2] = heap_scale_peak(core, value[2]);
+		value[3] = heap_scale_peak(core, value[3]);
+	}
 	*row = (struct row){ .owner = site->owner,
 			     .values.stack = site->stack };
 	for (size_t i = 0; i < ARRAY_SIZE(value); i++)
@@ -203,7 +195,6 @@ static void make_heap_comments(struct recording *recording,
 			       const struct heap_sums *sum,
 			       struct comments *out)
 {
-
 	who_comment(recording, out);
 	comments_add_count(out, "# {block was|blocks were} recorded exactly",
 			   sum->exact);

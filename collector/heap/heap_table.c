@@ -141,25 +141,17 @@ static bool resize_segment(struct heap_table *table,
 	return true;
 }
 
-static uint64_t next_room(uint64_t room)
-{
-	if (!room)
-		return ROOM_MIN;
-	return room < ROOM_SMALL ? 2 * room : room + room / 2;
-}
-
-static bool is_segment_full(const struct heap_segment *segment)
-{
-	return 4ULL * (segment->count + 1) > 3ULL * segment->room;
-}
-
 /* Grows @segment; at least one place stays empty. Returns false without room
  * for one more block. */
 static bool reserve_place(struct heap_table *table,
 			  struct heap_segment *segment)
 {
-	uint64_t room = next_room(segment->room);
+	uint64_t room = segment->room;
 
+	if (!room)
+		room = ROOM_MIN;
+	else
+		room += room < ROOM_SMALL ? room : room / 2;
 	if (room <= ROOM_MAX && resize_segment(table, segment, (uint32_t)room))
 		return true;
 	return 16ULL * (segment->count + 1) <= 15ULL * segment->room;
@@ -288,7 +280,7 @@ static struct heap_block *new_place(struct heap_table *table, uint64_t address)
 	if (miss.address != address)
 		miss = (struct heap_miss){ .segment =
 						   segment_of(table, address) };
-	if (is_segment_full(miss.segment)) {
+	if (4ULL * (miss.segment->count + 1) > 3ULL * miss.segment->room) {
 		if (!reserve_place(table, miss.segment))
 			return NULL;
 		miss.address = 0;

@@ -82,19 +82,6 @@ uint64_t heap_track_ns(struct heap_track *track, uint64_t clock)
 	return clock_segment_ns(&track->segment, clock);
 }
 
-static void fire_counters(struct heap_track *track,
-			  const uint64_t value[HEAP_COUNTERS])
-{
-	const struct trigger_place place = { .ns = track->last_ns,
-					     .pid = track->pid };
-
-	for (int i = 0; i < HEAP_COUNTERS; i++)
-		if (track->set[i])
-			triggers_counter(track->triggers, track->set[i],
-					 track->uuid[i], &place, rows[i].name,
-					 (double)value[i]);
-}
-
 void heap_track_set_triggers(struct heap_track *track,
 			     struct triggers *triggers, pid_t pid)
 {
@@ -112,6 +99,8 @@ static void write_values(struct heap_track *track, struct heap *heap)
 		[HEAP_COUNTER_BLOCKS] = heap_round(heap, now->inuse_objects),
 		[HEAP_COUNTER_ALLOCATED] = heap_round(heap, now->alloc_bytes),
 	};
+	const struct trigger_place place = { .ns = track->last_ns,
+					     .pid = track->pid };
 	uint8_t packets[HEAP_COUNTERS * PACKET_BYTES], *out = packets;
 
 	for (int i = 0; i < HEAP_COUNTERS; i++)
@@ -120,7 +109,11 @@ static void write_values(struct heap_track *track, struct heap *heap)
 				       (int64_t)value[i]);
 	trace_file_append(track->trace, track->sequence, packets,
 			  (size_t)(out - packets));
-	fire_counters(track, value);
+	for (int i = 0; i < HEAP_COUNTERS; i++)
+		if (track->set[i])
+			triggers_counter(track->triggers, track->set[i],
+					 track->uuid[i], &place, rows[i].name,
+					 (double)value[i]);
 }
 
 static uint64_t ticks_of(const struct heap_track *track, uint64_t ns)

@@ -119,19 +119,6 @@ static void post_block(struct process_heap *heap, struct sample *sample)
 		process_heap_dropped(heap, alloc, !alloc);
 }
 
-/* Posts the stack of the block just before @sample in the same stream. */
-static void post_block_stack(struct process_heap *heap, struct sample *sample)
-{
-	bool is_live =
-		heap_mark(&heap->heap, sample->clock,
-			  sample->address & HEAP_ADDRESS_MAX, &sample->at_peak);
-
-	sample->flags &= ~(uint32_t)SAMPLE_LIVE;
-	sample->flags |= is_live ? SAMPLE_LIVE : 0;
-	sample->epoch = heap->heap.epoch;
-	post_block(heap, sample);
-}
-
 /* Posts the end of a block with a sampled stack. */
 static void post_block_end(struct process_heap *heap, uint64_t clock)
 {
@@ -169,10 +156,18 @@ static void take_other_item(struct process_heap *heap,
 	struct sample *sample = (struct sample *)(uintptr_t)item->a;
 
 	if (item->c & HEAP_ITEM_SAMPLE) {
-		if (heap->sampled)
-			post_block(heap, sample);
-		else
-			post_block_stack(heap, sample);
+		/* Of an exact heap: the stack of the block just before it. */
+		if (!heap->sampled) {
+			bool is_live =
+				heap_mark(&heap->heap, sample->clock,
+					  sample->address & HEAP_ADDRESS_MAX,
+					  &sample->at_peak);
+
+			sample->flags &= ~(uint32_t)SAMPLE_LIVE;
+			sample->flags |= is_live ? SAMPLE_LIVE : 0;
+			sample->epoch = heap->heap.epoch;
+		}
+		post_block(heap, sample);
 		return;
 	}
 	/* A LOSS: from now on any unknown block may be a lost one. */
@@ -295,24 +290,20 @@ static void take_sampled(void *context, const struct sample *sample,
 
 /* --- threads ------------------------------------------------------------- */
 
-/* Returns true if @owner is thread @tid or, with many owners, any thread with
- * @name. */
-static bool is_owner(const struct process_heap *heap,
-		     const struct heap_owner *owner, pid_t tid,
-		     const char *name)
-{
-	if (owner->tid == tid)
-		return true;
-	return heap->owner_count >= OWNERS_APART &&
-	       !strncmp(owner->name, name, sizeof(owner->name));
-}
-
 static uint32_t find_owner(struct process_heap *heap, pid_t tid,
 			   const char *name)
 {
-	for (uint32_t i = heap->owner_count; i-- > 1;)
-		if (is_owner(heap, &heap->owner[i], tid, name))
+	/* With many owners, any thread with that name will do. */
+	bool by_name = heap->owner_count >= OWNERS_APART;
+
+	for (uint32_t i = heap->owner_count; i-- > 1;) {
+		const struct heap_owner *owner = &heap->owner[i];
+
+		if (owner->tid == tid ||
+		    (by_name &&
+		     !strncmp(owner->name, name, sizeof(owner->name))))
 			return i;
+	}
 	return 0;
 }
 
@@ -476,33 +467,26 @@ static struct process_heap *make_heap(struct process *process)
 	return NULL;
 }
 
-/* Snapshots read the list; heap_files_finish() removes the heap. */
-static void list_heap(struct process_heap *heap, const struct process *process)
-{
-	struct recording *recording = heap->recording;
-	struct process_heap **list;
-
-	recording_lock(recording);
-	memcpy(heap->name, process_setup(process)->entry->name,
-	       sizeof(heap->name));
-	list = recording_heaps(recording);
-	heap->next = *list;
-	*list = heap;
-	recording_unlock(recording);
-}
-
 struct process_heap *process_heap_of(struct process *process)
 {
 	static struct log_limit limit;
 	const struct process_setup *setup = process_setup(process);
 	struct process_parts *parts = process_parts(process);
-	struct process_heap *heap;
+	struct process_heap *heap, **list;
 
 	arena_lock(setup->arena);
 	if (!parts->heap) {
-		parts->heap = make_heap(process);
-		if (parts->heap)
-			list_heap(parts->heap, process);
+		parts->heap = heap = make_heap(process);
+		/* Snapshots read the list; heap_files_finish() removes it. */
+		if (heap) {
+			recording_lock(heap->recording);
+			memcpy(heap->name, setup->entry->name,
+			       sizeof(heap->name));
+			list = recording_heaps(heap->recording);
+			heap->next = *list;
+			*list = heap;
+			recording_unlock(heap->recording);
+		}
 	}
 	heap = parts->heap;
 	arena_unlock(setup->arena);
