@@ -73,31 +73,27 @@
 
 #define PASS_MS 50
 #define NICE (-10)
-/* Duration of a shot, plus 50 us of the kernel's timer slack: it ends midway
- * between two samples. Otherwise the second would catch the wake-up of this
- * thread. */
+/* Plus 50 us of the kernel's timer slack: it ends midway between two samples.
+ * Otherwise the second would catch the wake-up of this thread. */
 #define SHOT_NS (2 * PERF_SHOT_NS)
 /* Shots come every few ms, and less often while they miss. */
 #define SHOT_EVERY_MIN_MS 2u
 #define SHOT_EVERY_MAX_MS 1000u
 #define SHOT_MISSES 8u /* misses in a row that halve the rate */
-/* A shot that took longer lost its CPU meanwhile, and the kernel sampled on. So
- * the machine is busy: the wait for the next shot is shifted by SHOT_SLOW_SHIFT
- * bits, and by one more for each slow shot in a row. */
+/* A shot that took longer lost its CPU meanwhile: the machine is busy, and the
+ * wait for the next shot is shifted by SHOT_SLOW_SHIFT bits, one more for each
+ * in a row. */
 #define SHOT_SLOW_NS (8 * SHOT_NS)
 #define SHOT_SLOW_SHIFT 4u
-/* Passes after its end until the counts of a thread are complete: they may be
- * in other buffers than the record of its end. */
+/* Until the counts of an ended thread are complete: they may be in other
+ * buffers than the record of its end. */
 #define SETTLE_PASSES 3
-/* Passes after its end until the ticks of a thread are dropped, if no drain
- * worker has taken them. */
+/* Until the ticks of an ended thread are dropped, if no worker takes them. */
 #define KEEP_PASSES 400
-/* Threads at hello that get events. Opening them takes 0.25 ms per thread,
- * which delays all programs, and a program waits for 100 ms. task_bases.h has
- * the same limit. */
+/* Opening the events of a thread takes 0.25 ms, which delays all programs, and
+ * a program waits for 100 ms at hello. task_bases.h has the same limit. */
 #define TASKS_MAX 256u
-/* The parts of our descriptors that all events may use, and those of one
- * program. */
+/* Parts of our descriptors: of all events, and of those of one program. */
 #define ALL_FILES_PART 2u
 #define PROGRAM_FILES_PART 8u
 /* Processes of each other group in cpu_list_processes(). */
@@ -127,7 +123,6 @@ struct cpu_sampler {
 	uint32_t *shot_of_cpu; /* the last shot with a sample, by CPU */
 	size_t cpus; /* of shot_of_cpu */
 	uint64_t shot_hits; /* samples from shots */
-	/* The switches of a recording, shared by all its groups. */
 	struct group_trace {
 		struct group_trace *next;
 		const struct recording *recording;
@@ -159,7 +154,7 @@ struct cpu_group {
 
 /* --- records ------------------------------------------------------------- */
 
-/* Handles lost records of a full buffer, which may belong to any group. */
+/* A loss may belong to any group. */
 static void tell_loss(const struct cpu_sampler *sampler,
 		      const struct perf_record *record)
 {
@@ -220,8 +215,8 @@ static void trace_switch(const struct cpu_group *group,
 		sched_trace_take(group->trace->sched, record);
 }
 
-/* Counts a shot once per CPU. A thread that comes to its CPU late, because the
- * shooting thread was there, would otherwise have fewer samples. */
+/* Once per CPU: a thread that comes to its CPU late, because the shooting
+ * thread was there, would otherwise have fewer samples. */
 static void take_shot_sample(const struct event_owner *owner,
 			     const struct perf_record *record)
 {
@@ -234,7 +229,6 @@ static void take_shot_sample(const struct event_owner *owner,
 	sampler->shot_hits += cpu_threads_shot(&owner->group->threads, record);
 }
 
-/* The event determines the kind of a sample. */
 static void take_cpu_sample(const struct event_owner *owner,
 			    const struct perf_record *record)
 {
@@ -427,7 +421,7 @@ size_t cpu_list_processes(struct cpu_sampler *sampler, pid_t pid, pid_t *out,
 	return count;
 }
 
-/* Returns the group of @blocked, unless it is freed. Under the lock. */
+/* NULL: it is freed. Under the lock. */
 static struct cpu_group *group_of_blocked(const struct cpu_sampler *sampler,
 					  const struct cpu_blocked *blocked)
 {
@@ -471,8 +465,7 @@ void cpu_tell_anchor(struct cpu_sampler *sampler,
 
 /* --- the thread ---------------------------------------------------------- */
 
-/* Begins (@on) or ends a shot in all groups. Returns the number of samples from
- * shots so far. */
+/* Returns the number of samples from shots so far. */
 static uint64_t shoot_groups(struct cpu_sampler *sampler, bool on)
 {
 	uint64_t hits;
@@ -504,7 +497,7 @@ static bool owes_samples(struct cpu_sampler *sampler)
 	return owed_ns >= (int64_t)sampler->wanted.period_ns;
 }
 
-/* Takes a shot if its time has come. Returns how many ms to wait at most. */
+/* Returns how many ms to wait at most. */
 static int take_shot(struct cpu_sampler *sampler)
 {
 	const struct timespec shot = { 0, SHOT_NS };
@@ -586,8 +579,6 @@ static void wake_perf_thread(struct cpu_sampler *sampler)
 
 /* --- start and end ------------------------------------------------------- */
 
-/* Returns the number in /proc/sys/kernel/@name, or @otherwise if there is none.
- */
 static long sysctl_number(const char *name, long otherwise)
 {
 	char path[96];
@@ -617,9 +608,9 @@ uint32_t cpu_permitted_hz(uint32_t hz)
 	return hz;
 }
 
-/* Opens the buffers of the tree first: the others take the rest of the memory
- * that this user may lock. If there is room for only one set, the tree goes
- * without: it only adds the CPU time of programs without a hello. */
+/* The tree first: the others take the rest of the memory that this user may
+ * lock. With room for one set, the tree goes without: it only adds the CPU time
+ * of programs without a hello. */
 static int open_all_buffers(struct cpu_sampler *sampler)
 {
 	const struct perf_wanted tree = { .tree = true };
@@ -727,8 +718,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 		wake_perf_thread(old);
 		pthread_join(old->thread, NULL);
 	}
-	/* Stops the events of the tree, reads their counts, then the last
-	 * records, like cpu_group_free(). No other thread reads any more. */
+	/* Like cpu_group_free(). No other thread reads any more. */
 	if (old->account) {
 		perf_events_enable(&old->tree, false);
 		cpu_account_total(old->account, perf_events_total(&old->tree));
@@ -780,8 +770,7 @@ void cpu_explain(struct recording *recording, int err)
 	recording_note(recording, text);
 }
 
-/* Returns how many events, each with a descriptor, one more program may have.
- */
+/* Each event has a descriptor. */
 static size_t events_allowed(struct cpu_sampler *sampler)
 {
 	struct rlimit files = { 0 };
@@ -798,7 +787,6 @@ static size_t events_allowed(struct cpu_sampler *sampler)
 	return MIN(most, all - MIN(all, used));
 }
 
-/* Returns the number of threads of @pid, and the first @room in @tid. */
 static size_t list_tasks(pid_t pid, pid_t *tid, size_t room)
 {
 	struct dirent *entry;
@@ -820,8 +808,7 @@ static size_t list_tasks(pid_t pid, pid_t *tid, size_t room)
 	return count;
 }
 
-/* Opens events for each existing thread, within the limits. Threads created
- * later inherit the events, even during this loop. */
+/* Threads created later inherit the events, even during this loop. */
 static int open_tasks(struct cpu_group *group, pid_t pid)
 {
 	struct cpu_sampler *sampler = group->sampler;
@@ -882,8 +869,7 @@ static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 	return 0;
 }
 
-/* Joins the trace of the recording of @group, and makes it for the first group.
- * Without memory the timeline has no switches. Under the lock. */
+/* Without memory the timeline has no switches. Under the lock. */
 static void join_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 {
 	struct group_trace *trace = sampler->traces;
@@ -909,7 +895,7 @@ static void join_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	group->turn.taken = &trace->taken;
 }
 
-/* Leaves the trace. The last group of a recording ends it. Under the lock. */
+/* Under the lock. */
 static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 {
 	struct group_trace **link = &sampler->traces, *trace = group->trace;
@@ -924,8 +910,7 @@ static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	free(trace);
 }
 
-/* Begins to sample @process. The events are enabled only after the group is
- * known as their owner. */
+/* The events are enabled only after the group is known as their owner. */
 static int begin_group(struct cpu_group *group, struct process *process)
 {
 	struct cpu_sampler *sampler = group->sampler;
@@ -1082,10 +1067,9 @@ void cpu_group_pause(struct cpu_group *group, bool paused)
 	perf_events_enable(&group->events, !paused);
 	if (!paused)
 		return;
-	/* All states are unknown while the events are stopped. Reporting lost
-	 * records instead would be wrong: Perfetto would report a loss of the
-	 * whole trace, and draw the last state of each thread until its next
-	 * switch. */
+	/* All states are unknown while the events are stopped. Were it reported
+	 * as lost records, Perfetto would draw the last state of each thread
+	 * until its next switch. */
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
 	now.ns = clock_boottime_ns();

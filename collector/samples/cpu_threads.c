@@ -68,12 +68,10 @@
 
 #define CHAINS_MIN 64u
 #define FIRST_LOOKS 20
-/* More silent threads mean lost records, and with them lost times of threads.
- */
+/* More mean lost records, and with them lost times of threads. */
 #define SILENT_MAX 4096u
-/* The maximum number of unsampled children that are kept until samples of other
- * children stand for their time. Further children count as short processes of
- * the account at once. */
+/* Kept until samples of other children stand for their time. Further children
+ * count as short processes of the account at once. */
 #define UNSAMPLED_MAX 4096u
 
 struct cpu_process {
@@ -139,7 +137,7 @@ static struct cpu_process *find_cpu_process(const struct cpu_threads *threads,
 	return process;
 }
 
-/* Returns the process @pid, and makes it if it is new. NULL: out of memory. */
+/* NULL: out of memory. */
 static struct cpu_process *process_at(struct cpu_threads *threads, pid_t pid)
 {
 	struct cpu_process *process = find_cpu_process(threads, pid), *first;
@@ -190,8 +188,7 @@ static struct cpu_thread *find_thread(const struct cpu_threads *threads,
 	return old;
 }
 
-/* Returns the thread that had the id @tid at @ns; if none is known, the thread
- * that has it now. */
+/* If none is known, the thread that has the id now. */
 static struct cpu_thread *find_thread_at(const struct cpu_threads *threads,
 					 pid_t tid, uint64_t ns)
 {
@@ -277,8 +274,7 @@ static void unlist_blocked(struct cpu_threads *threads,
 	thread->blocked_link = NULL;
 }
 
-/* Returns the CPU time in ns of a running thread since its start; 0: it ended.
- */
+/* 0: it ended. */
 static uint64_t read_runtime(const struct cpu_thread *thread)
 {
 	char file[48], text[128];
@@ -289,9 +285,8 @@ static uint64_t read_runtime(const struct cpu_thread *thread)
 	return strtoull(text, NULL, 10);
 }
 
-/* Extends @track until now, because the events of @thread have not ended. A
- * thread that ran at its last event may have called exec() then, so /proc must
- * confirm its running time. */
+/* A thread that ran at its last event may have called exec() then, so /proc
+ * must confirm its running time. */
 static void look_now(const struct cpu_thread *thread, struct sched_track *track)
 {
 	struct sched_stretches *sums = &track->sums;
@@ -309,8 +304,7 @@ static void look_now(const struct cpu_thread *thread, struct sched_track *track)
 	sums->unknown_ns += unseen;
 }
 
-/* Adds @thread to the sums of the recording: it has recorded nothing, so no
- * drain worker has taken its events. */
+/* It has recorded nothing, so no drain worker has taken its events. */
 static void tell_silent(const struct cpu_threads *threads,
 			const struct cpu_thread *thread)
 {
@@ -355,8 +349,7 @@ static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 
 /* --- events -------------------------------------------------------------- */
 
-/* Pushes the new losses to the events of @thread: from the oldest one on its
- * state is unknown. */
+/* From the oldest new loss on, the state of @thread is unknown. */
 static void tell_losses(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
@@ -377,8 +370,6 @@ static void tell_losses(const struct cpu_threads *threads,
 	thread->on_ns = 0;
 }
 
-/* Appends an event of @kind at @ns to the events that the drain worker of
- * @thread takes. */
 static void push_event(const struct cpu_threads *threads,
 		       struct cpu_thread *thread, enum kernel_event_kind kind,
 		       uint64_t ns, uint64_t value)
@@ -442,8 +433,7 @@ void cpu_threads_release(struct cpu_threads *threads)
 	*threads = (struct cpu_threads){ 0 };
 }
 
-/* Sets the state and the counts of a thread that existed at hello. The state of
- * a running thread is unknown until its first switch. */
+/* The state of a running thread is unknown until its first switch. */
 static void begin_first(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
@@ -462,7 +452,6 @@ static void begin_first(const struct cpu_threads *threads,
 	if (err)
 		return;
 	now = clock_boottime_ns();
-	/* A stopped thread waits for SIGCONT or its tracer. */
 	waits = times.state && strchr("SDTt", times.state);
 	thread->missed = !waits;
 	push_event(threads, thread, waits ? KERNEL_BLOCKED : KERNEL_UNKNOWN,
@@ -492,8 +481,8 @@ void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)
 
 /* --- samples ------------------------------------------------------------- */
 
-/* Returns the samples of @process, and makes them at the first sample of a
- * child. NULL: sampling is off, or out of memory. */
+/* Makes them at the first sample of a child. NULL: sampling is off, or out of
+ * memory. */
 static struct samples *samples_of(struct cpu_threads *threads,
 				  struct cpu_process *process)
 {
@@ -513,8 +502,7 @@ static struct samples *samples_of(struct cpu_threads *threads,
 	return process->samples;
 }
 
-/* Returns the current generation of the load map of @process, close enough to
- * that of the sample. */
+/* The current one is close enough to that of the sample. */
 static uint32_t generation_of(struct cpu_process *process)
 {
 	struct map_event event;
@@ -562,18 +550,16 @@ void cpu_threads_counted(struct cpu_threads *threads,
 	kernel_events_push(&thread->events, &event);
 }
 
-/* Returns true if swaps may have moved samples for @ns of CPU time out of a
- * thread: each thread that ends without a sample takes away a part of a period.
- */
+/* Swaps may move samples out of a thread: each thread that ends without a
+ * sample takes away a part of a period. */
 static bool swaps_may_lose(const struct cpu_threads *threads, uint64_t ns)
 {
 	return threads->unsampled_ends * threads->period_ns >= ns;
 }
 
-/* Returns true if @thread lacks samples for at least two periods of its CPU
- * time. Then either it has no sample yet, or swaps moved its samples to threads
- * that have ended. A long thread may also have run in a hidden kernel, or while
- * the host had the CPU. */
+/* Two periods of its CPU time have no sample: there is none yet, or swaps moved
+ * them to threads that have ended. A long thread may also have run in a hidden
+ * kernel, or while the host had the CPU. */
 static bool lacks_samples(const struct cpu_threads *threads,
 			  const struct cpu_thread *thread)
 {
@@ -584,8 +570,7 @@ static bool lacks_samples(const struct cpu_threads *threads,
 	       (!thread->sampled_ns || swaps_may_lose(threads, rest));
 }
 
-/* Adds the time of @thread without samples to owed_ns of all threads. That is
- * its whole time if it has @ended without a sample. */
+/* If it has @ended without a sample, its whole time is owed. */
 static void owe_samples(struct cpu_threads *threads, struct cpu_thread *thread,
 			bool ended)
 {
@@ -623,8 +608,7 @@ static void count_until(struct cpu_threads *threads, struct cpu_thread *thread,
 	thread->on_ns = ns;
 }
 
-/* Posts the sample of @thread in @record. Returns false if it was not posted;
- * then its time stays in the rest. */
+/* Returns false if it was not posted; then its time stays in the rest. */
 static bool post_cpu_sample(struct cpu_threads *threads,
 			    struct cpu_thread *thread,
 			    const struct perf_record *record)
@@ -690,8 +674,7 @@ bool cpu_threads_shot(struct cpu_threads *threads,
 	return true;
 }
 
-/* Posts a sample for the CPU time that @thread spent in the kernel if that is
- * not sampled: the whole periods without a sample. */
+/* Only the whole periods without a sample. */
 static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread)
 {
 	uint64_t sampled =
@@ -743,7 +726,6 @@ void cpu_threads_fork(struct cpu_threads *threads,
 		       sizeof(thread->process->name));
 }
 
-/* Ends @thread at @ns; no record of it comes later. */
 static void end_cpu_thread(struct cpu_threads *threads,
 			   struct cpu_thread *thread, uint64_t ns)
 {
@@ -822,8 +804,7 @@ void cpu_threads_exit(struct cpu_threads *threads,
 
 /* --- switches ------------------------------------------------------------ */
 
-/* Ends the wait of @thread at the time of @event, a KERNEL_IN. Posts the known
- * object with the duration to its samples, and copies it to @event. */
+/* @event is a KERNEL_IN, and gets the object as well. */
 static void post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
 		      struct kernel_event *event)
 {
@@ -1014,7 +995,7 @@ size_t cpu_threads_list(const struct cpu_threads *threads, pid_t *out,
 	return count;
 }
 
-/* Returns the thread of @blocked, if it is still in that wait, or NULL. */
+/* NULL: that wait is over. */
 static struct cpu_thread *find_blocked(const struct cpu_threads *threads,
 				       const struct cpu_blocked *blocked)
 {
@@ -1058,11 +1039,9 @@ void cpu_threads_tell_anchor(struct cpu_threads *threads,
 
 /* --- times of threads and processes -------------------------------------- */
 
-/* Keeps the time of @process, a child without a sample. Shots hit such children
- * by chance, so a child with a sample stands for other children. But it does
- * not stand for a child that went on as another program: the account has one
- * entry for both, and that program would be missing. Returns false if it did
- * not keep it. */
+/* Shots hit unsampled children by chance, so a child with a sample stands for
+ * others, but not for a child that went on as another program: the account has
+ * one entry for both, and that program would be missing. */
 static bool keep_unsampled(struct cpu_threads *threads,
 			   const struct cpu_process *process)
 {
@@ -1080,8 +1059,8 @@ static bool keep_unsampled(struct cpu_threads *threads,
 	return true;
 }
 
-/* Lets the samples from shots of @process also stand for children without a
- * sample, up to samples_shot_periods(). */
+/* Samples from shots of @process also stand for children without a sample, up
+ * to samples_shot_periods(). */
 static void stand_for_unsampled(struct cpu_threads *threads,
 				struct cpu_process *process,
 				struct cpu_account *account)
@@ -1105,8 +1084,6 @@ static void stand_for_unsampled(struct cpu_threads *threads,
 	}
 }
 
-/* Reports the complete times of @process to its samples, if it has any, and to
- * the account. */
 static void tell_process(struct cpu_threads *threads,
 			 struct cpu_process *process)
 {
@@ -1205,13 +1182,11 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 	}
 }
 
-/* The time of all silent threads, while it is shared out. */
 struct sharing {
 	uint64_t left_ns, weight;
 };
 
-/* Calls @visit for each thread that is not settled; @silent: only for those
- * without their full time. */
+/* @silent: only for those without their full time. */
 static void visit_threads(struct cpu_threads *threads, struct sharing *sharing,
 			  bool silent,
 			  void (*visit)(struct sharing *sharing,
@@ -1224,8 +1199,7 @@ static void visit_threads(struct cpu_threads *threads, struct sharing *sharing,
 				visit(sharing, thread);
 }
 
-/* Reads the time of a running thread. Not for a thread that existed at hello,
- * because some of its time is older. */
+/* A thread that existed at hello is left out: some of its time is older. */
 static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 {
 	uint64_t ns, more;
@@ -1239,9 +1213,8 @@ static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 	sharing->left_ns -= more;
 }
 
-/* Returns a thread's weight for the rest: its time, if known; for a silent
- * thread, the time of its samples beyond its reported time. Plus 1, because it
- * may have run without a sample. */
+/* Its time, if known; for a silent thread, the time of its samples beyond its
+ * reported time. Plus 1, because it may have run without a sample. */
 static uint64_t weight_of_thread(const struct cpu_thread *thread)
 {
 	uint64_t sampled_ns = thread->sampled_ns;

@@ -29,8 +29,8 @@
 #define BUFFER_BYTES_USUAL (512u << 10)
 #define BUFFER_BYTES_MAX (4u << 20)
 /* With switches a busy CPU writes 10 to 20 MB a second, and the reader may have
- * to wait for a CPU. Size of one buffer and of all together, if this user may
- * lock as much. */
+ * to wait for a CPU. One buffer, and all together, if this user may lock as
+ * much. */
 #define SWITCH_BYTES_MAX (2u << 20)
 #define SWITCH_BYTES_ALL (32u << 20)
 /* The reader wakes up at this many bytes, or half a buffer. */
@@ -94,7 +94,6 @@ static void close_buffers(struct perf_buffers *buffers)
 	}
 }
 
-/* Opens a buffer of buffers->bytes for each online CPU. Returns 0 or -errno. */
 static int open_buffers(struct perf_buffers *buffers, long cpus)
 {
 	int err = 0;
@@ -214,8 +213,7 @@ static const uint8_t *in_one_piece(const struct perf_buffers *buffers,
 	return buffers->scratch;
 }
 
-/* Returns the time of the record at @bytes, which begins with @header;
- * perf_open.h defines its fields. */
+/* perf_open.h defines the fields. */
 static uint64_t time_of_record(const struct perf_event_header *header,
 			       const uint8_t *bytes)
 {
@@ -233,8 +231,7 @@ static uint64_t time_of_record(const struct perf_event_header *header,
 	return ns;
 }
 
-/* Looks at the record at the tail. Returns false if none is older than
- * @until_ns. */
+/* Returns false if no record is older than @until_ns. */
 static bool cursor_look(const struct perf_buffers *buffers,
 			struct perf_cursor *cursor, uint64_t until_ns)
 {
@@ -250,7 +247,6 @@ static bool cursor_look(const struct perf_buffers *buffers,
 		memcpy(&header, data + (cursor->tail & (buffers->bytes - 1)),
 		       sizeof(header));
 	if (header.size < sizeof(header) || header.size > unread) {
-		/* Skips an impossible record and all after it. */
 		cursor->tail = cursor->head;
 		/* order: rel, PERF: read before the room is returned */
 		atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
@@ -266,7 +262,6 @@ static bool cursor_look(const struct perf_buffers *buffers,
 	return true;
 }
 
-/* Passes the record at the tail to @visit, and moves past it. */
 static void cursor_visit(const struct perf_buffers *buffers,
 			 struct perf_cursor *cursor, perf_visit *visit,
 			 void *context)
@@ -296,10 +291,9 @@ static void cursor_visit(const struct perf_buffers *buffers,
 		buffer->full_at = head;
 	}
 	cursor->tail += cursor->size;
-	/* Reports the loss after the last record before the buffer was full:
-	 * the kernel's own record of it comes with its next record in this
-	 * buffer, which may never come. Before the tail moves: a reader that
-	 * sees nothing unread stops asking. */
+	/* The kernel's own record of the loss comes with its next record in
+	 * this buffer, which may never come. Before the tail moves: a reader
+	 * that sees nothing unread stops asking. */
 	if (unlikely(buffer->full && cursor->tail >= buffer->full_at)) {
 		record = (struct perf_record){ .type = PERF_RECORD_LOST,
 					       .cpu = buffer->cpu,
@@ -311,8 +305,6 @@ static void cursor_visit(const struct perf_buffers *buffers,
 	atom_store_rel(&buffer->page->data_tail, cursor->tail);
 }
 
-/* Moves the cursor at @at down to its place in a heap of @count cursors, the
- * earliest first. */
 static void sift_cursor_down(struct perf_cursor *heap, size_t count, size_t at)
 {
 	struct perf_cursor moved = heap[at];

@@ -49,8 +49,7 @@ static int open_perf_event(struct perf_event_attr *attr, pid_t tid, int cpu,
 	return fd;
 }
 
-/* Adds @event, without its descriptor and id, with attributes @attr, in the
- * group of @leader (-1: none), for thread @tid and the CPU of @buffer. Returns
+/* Without its descriptor and id, in the group of @leader (-1: none). Returns
  * the descriptor, or -errno. */
 static int add_event(struct perf_events *events, const struct perf_event *event,
 		     struct perf_event_attr attr, pid_t tid,
@@ -74,7 +73,6 @@ static int add_event(struct perf_events *events, const struct perf_event *event,
 	return added->fd;
 }
 
-/* Notes counters that fail to open in refused. */
 static void add_perf_counters(struct perf_events *events,
 			      const struct perf_wanted *wanted, pid_t tid,
 			      const struct perf_buffer *buffer)
@@ -96,8 +94,7 @@ static void add_perf_counters(struct perf_events *events,
 	}
 }
 
-/* Adds the events of thread @tid on the CPU of @buffer, in the order that the
- * head of this file explains. Returns 0 or -errno. */
+/* In the order that the head of this file explains. Returns 0 or -errno. */
 static int add_events(struct perf_events *events,
 		      const struct perf_wanted *wanted, pid_t tid,
 		      const struct perf_buffer *buffer)
@@ -121,8 +118,7 @@ static int add_events(struct perf_events *events,
 	return MIN(fd, 0);
 }
 
-/* Adds the fence (see the head of this file). Kernels before Linux 5.13 cannot
- * have one. */
+/* See the head of this file. Kernels before Linux 5.13 cannot have one. */
 static void add_fence(struct perf_events *events, pid_t tid)
 {
 	struct perf_event_attr attr = {

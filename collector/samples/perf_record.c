@@ -11,7 +11,6 @@
 #include "collector/base/perf_open.h"
 #include "shared/compiler.h"
 
-/* The unread rest of a record. */
 struct reader {
 	const uint8_t *at, *end;
 	bool bad; /* the record was too short: the rest reads as 0 */
@@ -67,7 +66,6 @@ static void take_regs(struct reader *reader, uint64_t reg[RECORD_REGS])
 #endif
 }
 
-/* The common head of PERF_SAMPLE and PERF_COUNTED. */
 static void take_sample_head(struct reader *reader, struct perf_record *record)
 {
 	uint64_t ip;
@@ -105,7 +103,7 @@ static void take_perf_sample(struct reader *reader, uint16_t misc,
 	record->stack_bytes = (uint32_t)MIN(used, asked);
 }
 
-/* The trailer of other records, by sample_id_all: pid, tid, time, id. */
+/* By sample_id_all: pid, tid, time, id. */
 static void take_trailer(struct reader *reader, struct perf_record *record)
 {
 	struct reader trailer = { reader->end - 24, reader->end, false };

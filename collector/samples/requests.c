@@ -84,9 +84,8 @@ static bool make_history_room(struct requests *requests,
 	return true;
 }
 
-/* Checks the first thread of the ring at @ns. Frees the changes of an idle
- * thread: it may have ended, and a program may create threads without limit.
- * Otherwise moves the thread to the end of the ring. */
+/* An idle thread may have ended, and a program may create threads without
+ * limit. Others go to the end of the ring. */
 static void free_idle(struct requests *requests, uint64_t ns)
 {
 	struct history *last, *history;

@@ -27,8 +27,7 @@
 #include "shared/compiler.h"
 
 #define QUEUE_BYTES_MAX (32u << 20)
-/* Allocated blocks must not be dropped. Without stacks they are small, so a
- * queue may hold some more. */
+/* Allocated blocks must not be dropped. Without stacks they are small. */
 #define QUEUE_BYTES_HARD (48u << 20)
 /* Guaranteed bytes of a queue; the rest is shared by all. */
 #define QUEUE_BYTES_OWN (1u << 20)
@@ -98,13 +97,13 @@ static uint64_t sample_bytes(const struct sample *sample)
 	return sizeof(*sample) + sample->stack_bytes + sample->object_bytes;
 }
 
-/* Returns the queued bytes beyond the lane's own share. Under lock. */
+/* Under lock. */
 static uint64_t bytes_beyond(const struct lane *lane)
 {
 	return lane->bytes - MIN(lane->bytes, QUEUE_BYTES_OWN);
 }
 
-/* Reserves @bytes. Returns false if there is no room. Under lock. */
+/* Under lock. */
 static bool take_room(struct lane *lane, uint64_t bytes, uint64_t max)
 {
 	uint64_t beyond;
@@ -222,8 +221,8 @@ void lane_unlist(struct lane *lane, struct samples_link *samples)
 	lock_release(&lane->lock);
 }
 
-/* Answers sampler_look(). Only this thread removes list entries; others add at
- * the front. Under lock, which it releases meanwhile. */
+/* Only this thread removes list entries; others add at the front. Under lock,
+ * which it releases meanwhile. */
 static void take_look(struct lane *lane)
 {
 	const struct recording_profiles *profiles =
@@ -246,7 +245,7 @@ static void take_look(struct lane *lane)
 	pthread_cond_broadcast(&lane->dealt);
 }
 
-/* Returns the next queued sample, or NULL to stop. Under lock. */
+/* NULL: stop. Under lock. */
 static struct sample *wait_for_sample(struct lane *lane)
 {
 	struct sample *first;

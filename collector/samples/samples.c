@@ -38,12 +38,11 @@
 #define OTHER_OBJECTS "[other objects]"
 /* Requests whose samples have labels. */
 #define REQUESTS_MAX 4096u
-/* How long a sample of the kernel waits until its thread's records, which name
- * the request, are read; and how many wait at once. */
+/* Until the records of the thread, which name the request, are read; and how
+ * many samples wait at once. */
 #define REQUEST_WAIT_NS UINT64_C(2000000000)
 #define WAITING_MAX 8192u
-/* How often a sample is written to the trace. A sample for more periods comes
- * from a program that did not run. */
+/* A sample for more periods comes from a program that did not run. */
 #define TRACE_SAMPLES_MAX 64u
 /* A copy may be this many bytes smaller than requested. */
 #define COPY_SLACK 64
@@ -67,7 +66,6 @@ struct request {
 	uint32_t pad;
 };
 
-/* A sample of CPU time whose request is not known yet. */
 struct waiting {
 	uint64_t ns, count, weight_ns;
 	uint32_t owner, stack;
@@ -78,7 +76,7 @@ struct counts {
 	int64_t other[2]; /* no memory: count and ns */
 };
 
-/* The CPU time of a thread, from samples_total() and samples_by_shots(). */
+/* From samples_total() and samples_by_shots(). */
 struct told {
 	uint64_t tid;
 
@@ -206,8 +204,7 @@ void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
 	lane_lose(samples->lane, count, weight_ns, &samples->lost);
 }
 
-/* Returns the reported times of thread @tid, and adds it if it is new. NULL:
- * out of memory. */
+/* NULL: out of memory. */
 static struct told *told_of_thread(struct samples *samples, uint64_t tid)
 {
 	const struct told one = { .tid = tid };
@@ -313,8 +310,8 @@ static uint32_t stack_of_registers(struct samples *samples,
 	return stacks_child(samples->stacks, stack, &frame);
 }
 
-/* Counts the gaps of an unwound stack. For a blocked thread the gap is mostly a
- * register, and a larger copy of the stack would not help. */
+/* For a blocked thread the gap is mostly a register, and a larger copy of the
+ * stack would not help. */
 static void count_unwound(struct samples *samples,
 			  const struct unwind_stack *stack,
 			  const struct unwind_result *result)
@@ -388,7 +385,6 @@ static void count_stack_values(struct counts *counts, uint32_t owner,
 	found->ns += (int64_t)ns;
 }
 
-/* Returns the number of the thread of @sample, or UINT32_MAX. */
 static uint32_t owner_of_sample(struct samples *samples,
 				const struct sample *sample)
 {
@@ -409,8 +405,7 @@ static void count_sample(struct samples *samples, struct counts *counts,
 
 /* --- requests ------------------------------------------------------------ */
 
-/* Returns the stack of one frame for @id, of @bytes bytes, below @parent, or
- * @parent without memory. */
+/* Returns @parent without memory. */
 static uint32_t label_stack(struct samples *samples, uint32_t parent,
 			    const uint8_t *id, size_t bytes)
 {
@@ -426,7 +421,6 @@ static uint32_t label_stack(struct samples *samples, uint32_t parent,
 	return stacks_child(samples->stacks, parent, &frame);
 }
 
-/* Returns the number of @stack below the labels of @ids, for @count samples. */
 static uint32_t labelled(struct samples *samples, const struct trace_ids *ids,
 			 uint32_t stack, uint64_t count)
 {
@@ -486,8 +480,7 @@ static void count_waited(struct samples *samples)
 		count_waiting_time(samples);
 }
 
-/* Lets a sample of the kernel wait. Returns false if the caller must count it
- * at once. */
+/* Returns false if the caller must count it at once. */
 static bool wait_for_request(struct samples *samples,
 			     const struct sample *sample, uint32_t stack)
 {
@@ -652,8 +645,8 @@ static void add_counts(struct samples *samples, struct counts *counts,
 			counts->other[1]);
 }
 
-/* The same for a running process. Times are not scaled yet, and samples without
- * a stack are added at its end. */
+/* Times are not scaled yet, and samples without a stack are added at its
+ * end. */
 static void add_counts_so_far(struct samples *samples,
 			      const struct counts *counts,
 			      struct stack_profile *profile)
@@ -698,10 +691,9 @@ static struct told *told_of_counted(struct samples *samples,
 	return told_of_thread(samples, owner->tid);
 }
 
-/* Returns the time that samples stand for, divided by the sum of told_ns. That
- * sum includes the time of lost samples. Their threads are unknown, so the lost
- * time is subtracted from all. Displaced time is added to all, or to that of
- * short threads if the sum is 0. */
+/* The sum of told_ns includes the time of lost samples. Their threads are
+ * unknown, so it is subtracted from all. Displaced time is added to all, or to
+ * that of short threads if the sum is 0. */
 static double part_of_told(struct samples *samples)
 {
 	const struct told *told = samples->told.items;
@@ -725,10 +717,9 @@ static uint64_t move_time(uint64_t *from, uint64_t most)
 	return ns;
 }
 
-/* Returns the time of threads with samples from shots only, or without any,
- * divided by the time that those samples stand for. Shots hit these threads by
- * chance, in proportion to their times, so all such samples together stand for
- * all these threads. Time beyond samples_shot_periods() stays where it is. */
+/* Shots hit threads by chance, in proportion to their times, so all samples
+ * from shots stand for all threads without others. Time beyond
+ * samples_shot_periods() stays where it is. */
 static double part_of_shots(struct samples *samples)
 {
 	struct told *told = samples->told.items;
@@ -782,8 +773,7 @@ static void scale_counts(struct samples *samples)
 	}
 }
 
-/* Returns whether perfrec's frame @own called a clock, and @stack is inside that
- * clock. The innermost frame may be the kernel. */
+/* The innermost frame may be the kernel. */
 static bool is_clock_of(struct samples *samples, uint32_t stack, uint32_t own)
 {
 	bool is_clock = false;
@@ -804,9 +794,8 @@ static bool is_clock_of(struct samples *samples, uint32_t stack, uint32_t own)
 	return is_clock;
 }
 
-/* Returns the owner of the code at the top of @stack; a clock works for its
- * caller. Other kernel time for a hook (a page of a new ring, waiting for room)
- * is excluded: a hook does not cost that each time. */
+/* A clock works for its caller. Other kernel time for a hook (a page of a new
+ * ring, waiting for room) is excluded: a hook does not cost that each time. */
 static enum module_owner owner_of_stack(struct samples *samples, uint32_t stack)
 {
 	enum module_owner owner = MODULE_PROGRAM;

@@ -38,8 +38,7 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* Maximum timer overruns of one sample: a thread may have stood still for long.
- */
+/* A thread may have stood still for long. */
 #define OVERRUNS_MAX (1ULL << 20)
 
 #define THREAD_EVENTS 256
@@ -86,7 +85,6 @@ static struct off_place place_now(const struct thread *thread)
 				   replay_top_node(replay) };
 }
 
-/* Follows the waits of @thread, and reports those with a known object. */
 static void follow_wait(struct thread *thread, const struct kernel_event *event)
 {
 	struct thread_cpu *cpu = thread->cpu;
@@ -146,7 +144,7 @@ static void count_first_event(struct thread *thread)
 	}
 }
 
-/* Takes more events from the group, after all taken ones are counted. */
+/* Once all taken ones are counted. */
 static void take_more_events(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;
@@ -165,8 +163,7 @@ static void take_more_events(struct thread *thread)
 		};
 
 		cpu->begun = true;
-		/* This worker got no CPU for seconds: the spans of old
-		 * events are unknown. */
+		/* No CPU for seconds: the spans of old events are unknown. */
 		if (before.since_ns > thread->start_ns) {
 			before = (struct sched_track){
 				.state = SCHED_UNKNOWN,
@@ -235,8 +232,6 @@ static uint64_t record_clock(const struct record *cells, size_t i)
 	return atom_load_rlx(&cells[i].clock);
 }
 
-/* Returns the index of the first of @count records that is not older than @ns.
- */
 static size_t find_not_older(struct thread *thread, const struct record *cells,
 			     size_t count, uint64_t ns)
 {

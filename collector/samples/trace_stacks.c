@@ -31,8 +31,7 @@
 
 #define DEPTH_MAX 512u
 #define FLUSH_NS 1000000000u
-/* Room for one packet: a name has at most SYMBOL_NAME_BYTES, a callstack
- * DEPTH_MAX numbers. */
+/* A name has at most SYMBOL_NAME_BYTES, a callstack DEPTH_MAX numbers. */
 #define PACKET_BYTES 8192u
 
 /* Keys come first in these structs; see pool.h. */
@@ -125,7 +124,6 @@ void trace_stacks_flush(struct trace_stacks *trace)
 	trace->used = 0;
 }
 
-/* Returns the place of the next packet, with PACKET_BYTES of room. */
 static uint8_t *packet_room(struct trace_stacks *trace)
 {
 	if (trace->used >= TRACE_STACKS_BYTES)
@@ -216,7 +214,7 @@ static void describe_frame(struct trace_stacks *trace,
 	symbol_file_put(&place.file);
 }
 
-/* Returns true if @frame works for its caller: the kernel and clocks do. */
+/* The kernel and clocks do. */
 static bool serves_caller(struct trace_stacks *trace,
 			  const struct stack_frame *frame)
 {
@@ -228,8 +226,8 @@ static bool serves_caller(struct trace_stacks *trace,
 	return frame->kind == FRAME_NAMED && frame->address == FRAME_KERNEL;
 }
 
-/* Writes @frame unless it is perfrec's or works for perfrec. *@own: whether that
- * is so for its caller, and then for @frame. */
+/* Returns 0 for frames of perfrec, or that work for it. *@own: whether its
+ * caller is one, and then whether @frame is. */
 static uint64_t write_frame(struct trace_stacks *trace,
 			    const struct stack_frame *frame, bool *own)
 {
@@ -264,7 +262,7 @@ static uint64_t write_frame(struct trace_stacks *trace,
 
 /* --- stacks -------------------------------------------------------------- */
 
-/* Marks @stack as written. Returns false if it already was. */
+/* Returns false if it already was. */
 static bool mark_stack_written(struct trace_stacks *trace, uint32_t stack)
 {
 	uint8_t bit = (uint8_t)(1u << stack % 8);

@@ -17,8 +17,7 @@
 
 /* --- the line ------------------------------------------------------------ */
 
-/* Parses " 0xHEX" at *@text into *@out, and advances *@text. Returns false if
- * the text is different, or the number has more than 64 bits. */
+/* " 0xHEX", of at most 64 bits. Advances *@text. */
 static bool take_hex(const char **text, uint64_t *out)
 {
 	char *end;
@@ -170,8 +169,8 @@ static const struct wait_call_kind kinds[] = {
 	ON(execve, WAIT_OTHER),
 	ON(exit_group, WAIT_OTHER),
 	ON(membarrier, WAIT_OTHER),
-	/* A signal has interrupted a sleep or a wait with a time limit, which
-	 * goes on. The original call is unknown. */
+	/* A signal has interrupted a sleep or a wait with a time limit. The
+	 * original call is unknown. */
 	ON(restart_syscall, WAIT_OTHER),
 };
 

@@ -34,8 +34,7 @@ union answer {
 	char bytes[ANSWER_BYTES];
 };
 
-/* Sends the question that begins with @header, and receives a message of at
- * least @bytes behind the header of *@answer. Returns 0 or -errno. */
+/* Receives at least @bytes behind the header of *@answer. */
 static int ask_netlink(int fd, struct nlmsghdr *header, union answer *answer,
 		       size_t bytes)
 {
@@ -65,8 +64,6 @@ static int ask_netlink(int fd, struct nlmsghdr *header, union answer *answer,
 
 /* --- Unix ---------------------------------------------------------------- */
 
-/* Returns attribute @type in the @bytes of attributes at @next, and its length;
- * NULL: not found. */
 static const char *find_attribute(const char *next, size_t bytes, int type,
 				  size_t *length)
 {
@@ -89,8 +86,6 @@ static const char *find_attribute(const char *next, size_t bytes, int type,
 	return NULL;
 }
 
-/* Requests @show of socket @inode; sets *@attribute and *@length to attribute
- * @type of the answer. */
 static int ask_unix(int fd, uint64_t inode, uint32_t show, int type,
 		    union answer *answer, const char **attribute,
 		    size_t *length)
@@ -157,7 +152,6 @@ int wait_diag_unix(int fd, uint64_t inode, uint64_t *peer,
 
 /* --- TCP ----------------------------------------------------------------- */
 
-/* Returns true if both addresses of @tcp are IPv4-mapped IPv6 addresses. */
 static bool is_mapped_address(const struct wait_diag_tcp *tcp)
 {
 	for (size_t i = 0; i < 2; i++)
@@ -167,7 +161,7 @@ static bool is_mapped_address(const struct wait_diag_tcp *tcp)
 	return true;
 }
 
-/* Finds the socket of the connection @tcp whose own end is @own. */
+/* @own: which of its ends. */
 static int ask_tcp(int fd, const struct wait_diag_tcp *tcp, size_t own,
 		   uint64_t *inode)
 {

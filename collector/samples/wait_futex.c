@@ -56,8 +56,7 @@
 #define RWLOCK_READERS_WAIT 4u
 #define BARRIER_ROUND 4u
 
-/* Returns the word at @offset bytes from the futex, in either direction, from
- * wait_futex.around. */
+/* In either direction, from wait_futex.around. */
 static uint32_t word_at(const struct wait_futex *futex, int offset)
 {
 	uint32_t word;
@@ -83,7 +82,6 @@ static bool is_private(const struct wait_futex *futex)
 	return futex->op & FUTEX_PRIVATE_FLAG;
 }
 
-/* Returns true if the sharing flag at @offset matches the operation. */
 static bool agrees_on_sharing(const struct wait_futex *futex, int offset)
 {
 	return word_at(futex, offset) == (is_private(futex) ? 0 : SHARED);

@@ -30,8 +30,7 @@
 #include "shared/compiler.h"
 
 #define ARENA_PLACE "memfd:perfrec+" /* preload/start/hello.c */
-/* Offset of the tid in glibc's struct pthread, which begins with a pointer to
- * itself (tcbhead_t). */
+/* In glibc's struct pthread, which begins with a pointer to itself. */
 #define PTHREAD_TID 0x2d0u
 #define TARGET_BYTES 4096
 #define SELECT_BYTES (1024 / 8) /* bytes read of a set */
@@ -75,8 +74,7 @@ void wait_objects_free(struct wait_objects **objects)
 
 /* --- futexes ------------------------------------------------------------- */
 
-/* Returns true if @id is a thread of the process, or looks like one: in another
- * pid namespace the thread has another id. */
+/* In another pid namespace the thread has another id. */
 static bool is_task(const struct wait_thread *thread, uint64_t address,
 		    uint32_t id)
 {
@@ -93,8 +91,7 @@ static bool is_task(const struct wait_thread *thread, uint64_t address,
 }
 
 #if defined(__x86_64__)
-/* Returns true if @pc is in syscall() of glibc, which has just moved all its
- * arguments. */
+/* syscall() of glibc has just moved all its arguments. */
 static bool is_raw_call(pid_t pid, uint64_t pc)
 {
 	static const uint8_t code[] = {
@@ -122,8 +119,7 @@ static bool is_raw_call(pid_t pid, uint64_t pc)
 }
 #endif
 
-/* Returns the owner of the code at the pc of @call. Uses no symbol tables: the
- * kind of a futex must not depend on tables being read. */
+/* Uses no symbol tables: the kind must not depend on tables being read. */
 static enum wait_futex_code code_of(struct wait_objects *objects,
 				    const struct wait_thread *thread,
 				    const struct wait_call *call)
@@ -141,8 +137,8 @@ static enum wait_futex_code code_of(struct wait_objects *objects,
 	return WAIT_CODE_UNKNOWN;
 }
 
-/* Names a futex of @kind at @place. A futex in the arena is perfrec's own: the
- * thread waits for room in its ring. */
+/* A futex in the arena is perfrec's own: the thread waits for room in its
+ * ring. */
 static void name_futex_at(const char *place, const char *kind,
 			  char text[WAIT_TEXT_BYTES])
 {
@@ -188,7 +184,6 @@ static void name_futex(struct wait_objects *objects,
 	name_futex_at(place, wait_futex_name(kind), text);
 }
 
-/* Names the first of several futexes. */
 static void name_futexes(struct wait_objects *objects,
 			 const struct wait_thread *thread,
 			 const struct wait_call *call,
@@ -242,7 +237,7 @@ static bool read_descriptor_link(const struct wait_thread *thread, int fd,
 	return length > 0;
 }
 
-/* Names @fd of @thread; @with_peer: also the holder of a pipe's other end. */
+/* @with_peer: also the holder of a pipe's other end. */
 static void name_link(struct wait_objects *objects,
 		      const struct wait_thread *thread, int fd, bool with_peer,
 		      char text[WAIT_TEXT_BYTES])
@@ -292,7 +287,6 @@ static void append_text_to_list(char *list, size_t size, const char *more)
 	snprintf(list + used, size - used, "%s%s", used ? ", " : "", more);
 }
 
-/* Lists the kinds of descriptors in @set: in a fixed order, each once. */
 static void list_kinds(const struct wait_thread *thread,
 		       const struct poll_set *set, char *list, size_t size)
 {
@@ -407,10 +401,9 @@ static void name_select(struct wait_objects *objects,
 
 /* --- all kinds of waits -------------------------------------------------- */
 
-/* Names the hold of @thread: a signal or a debugger has stopped it, or its
- * cgroup is frozen. @call may be the interrupted system call. Returns false if
- * nothing holds the thread: it does not sleep in one of @functions of the
- * kernel (compilers may inline other such functions into get_signal()). */
+/* A signal or a debugger has stopped @thread, or its cgroup is frozen: it
+ * sleeps in one of @functions of the kernel (compilers may inline others into
+ * get_signal()). @call may be the interrupted system call. */
 static bool name_hold(const struct wait_thread *thread,
 		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
 {

@@ -22,7 +22,6 @@
 #include "shared/compiler.h"
 
 #define IDLE_PART 32u
-/* The interval between two choices of the period. */
 #define CHOOSE_NS 40000000u
 #define PERIOD_MOST_NS 10000000u /* while threads are switched */
 #define MISSED_PART 40u /* tolerated part of the time of long waits */

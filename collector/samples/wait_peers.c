@@ -116,7 +116,7 @@ bool wait_end_read(int folder, const char *path, struct wait_end *end)
 	return mode == S_IRUSR || mode == S_IWUSR;
 }
 
-/* Returns the uid of /proc/@pid, or -1 if it is gone. */
+/* -1: it is gone. */
 static uid_t uid_of(pid_t pid)
 {
 	char path[32];
@@ -169,8 +169,7 @@ static struct peer_process *find_peer_process(struct peer_process *process,
 	return NULL;
 }
 
-/* Keeps the processes that are still recorded, and adds new ones, in the best
- * order for @pid. */
+/* The best for @pid first. */
 static void list_peer_processes(struct wait_peers *peers, pid_t pid)
 {
 	struct peer_process old[WAIT_PEERS_PROCESSES], *known;
@@ -194,7 +193,6 @@ static void list_peer_processes(struct wait_peers *peers, pid_t pid)
 		free(old[i].held);
 }
 
-/* Reads old links of all processes again. */
 static void read_again(struct wait_peers *peers, pid_t pid)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -231,8 +229,7 @@ static bool is_peer_held(const struct known_peer *known)
 	return wait_end_read(AT_FDCWD, path, &end) && is_end(&end, &known->end);
 }
 
-/* Sets the holder of @known: the process with the lowest id, except the
- * searching process. */
+/* The process with the lowest id, except the searching one. */
 static void choose_holder(const struct wait_peers *peers,
 			  struct known_peer *known)
 {

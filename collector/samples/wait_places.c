@@ -24,7 +24,7 @@
 #include "collector/samples/wait_memory.h"
 #include "shared/compiler.h"
 
-/* Maps that are kept: their number, and bytes if there are several. */
+/* Their number, and their bytes if there are several. */
 #define PROCESSES 256u
 #define KEPT_BYTES_MAX (16u << 20)
 #define MAPS_BYTES_MAX (2u << 20) /* maximum size of a map's text */
@@ -95,7 +95,6 @@ void wait_places_free(struct wait_places **places)
 
 /* --- reading a map ------------------------------------------------------- */
 
-/* Copies the last part of @path, without " (deleted)". */
 static void copy_place_name(char out[NAME_BYTES], const char *path)
 {
 	static const char gone[] = " (deleted)";
@@ -111,8 +110,7 @@ static void copy_place_name(char out[NAME_BYTES], const char *path)
 	out[length] = '\0';
 }
 
-/* Returns the offset of @name in the names of @map; compares only with the last
- * name. */
+/* Compares only with the last name. */
 static int intern_place_name(struct place_map *map, const char *name,
 			     uint32_t *out)
 {
@@ -131,8 +129,7 @@ static int intern_place_name(struct place_map *map, const char *name,
 	return 0;
 }
 
-/* Sets the file of @range: the file of @line, or that of @last if the range is
- * its .bss. */
+/* Of @line, or of @last if the range is its .bss. */
 static int set_range_file(struct place_map *map, struct range *range,
 			  const struct maps_line *line,
 			  const struct range *last, bool last_writable)
@@ -189,8 +186,7 @@ static const struct range *find_place_range(const struct place_map *map,
 		       : NULL;
 }
 
-/* Returns the difference between addresses of the file at @base and those in
- * nm's output. @pid 0: there is no process to read. */
+/* Between addresses of the file and those in nm's output. */
 static uint64_t bias_of(pid_t pid, uint64_t base)
 {
 	uint16_t type = 0;
@@ -211,7 +207,7 @@ static void name_place(const struct place_map *map, const struct range *range,
 			 address - bias_of(map->pid, range->base));
 }
 
-/* Returns the map of @pid, or else the one that was not used for longest. */
+/* Else the one that was not used for longest. */
 static struct place_map *map_of_process(struct wait_places *places, pid_t pid)
 {
 	struct place_map *oldest = &places->map[0];
@@ -226,7 +222,6 @@ static struct place_map *map_of_process(struct wait_places *places, pid_t pid)
 	return oldest;
 }
 
-/* Drops the maps that were not used for longest, but not @latest. */
 static void limit_kept_bytes(struct wait_places *places,
 			     const struct place_map *latest)
 {

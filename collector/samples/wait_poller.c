@@ -43,8 +43,7 @@
 #include "shared/compiler.h"
 
 #define ROOM 64u
-/* The number of short waits per reading, and its interval. With 10 us for each,
- * that is less than 1 % of a CPU. */
+/* With 10 us for each short wait, that is less than 1 % of a CPU. */
 #define SHORT_ROOM 8u
 #define SHORT_NS 10000000u
 #define ANCHOR_NS 20000000u /* between two anchors of a thread */
@@ -70,7 +69,6 @@ struct refusals {
 	} one[REFUSALS]; /* by pid: the last one there */
 };
 
-/* The thread, with its buffers. */
 struct wait_reader {
 	struct wait_poller *poller; /* not to be used while it reads */
 	uint32_t stack_bytes;
@@ -102,8 +100,7 @@ struct wait_poller {
 	struct refusals refusals; /* for the next reader if there is none */
 };
 
-/* Abandoned readers that are still stuck. Static: they may outlive the poller.
- * Relaxed. */
+/* Static: they may outlive the poller. Relaxed. */
 static uint32_t g_stuck;
 
 /* --- refusals ------------------------------------------------------------ */
@@ -169,7 +166,7 @@ static enum samples_unread why_unread(int err)
 	}
 }
 
-/* Reads the wait of @blocked. NULL: unreadable, *@why has the reason. */
+/* NULL: unreadable, *@why has the reason. */
 static struct sample *read_blocked_wait(struct wait_reader *reader,
 					const struct cpu_blocked *blocked,
 					enum samples_unread *why)
@@ -213,8 +210,7 @@ struct anchor {
 	unsigned long long on_ns, delay_ns;
 };
 
-/* Reads the kernel's counts of @blocked up to now. Each wait would be useful:
- * times spread between close anchors are more exact. But a read doubles the
+/* Times spread between close anchors are more exact, but a read doubles the
  * cost of a wait. */
 static struct anchor read_anchor(struct wait_reader *reader,
 				 const struct cpu_blocked *blocked)
@@ -235,8 +231,8 @@ static struct anchor read_anchor(struct wait_reader *reader,
 	return anchor;
 }
 
-/* Reads the wait of @blocked. Returns false if it took so long that the main
- * thread has abandoned @reader. */
+/* Returns false if it took so long that the main thread has abandoned
+ * @reader. */
 static bool look_at_blocked(struct wait_reader *reader,
 			    const struct cpu_blocked *blocked)
 {
@@ -293,8 +289,8 @@ static void give_reader_back(struct wait_reader *reader)
 			samples_put(&reader->blocked[reader->at].samples);
 }
 
-/* Takes threads that have been blocked for long enough, and at intervals some
- * that have not. Returns the sums of all. */
+/* Also, at intervals, some that are not blocked for long. Returns the sums of
+ * all. */
 static struct cpu_wait_sums take_blocked_threads(struct wait_reader *reader)
 {
 	const struct wait_source *source = &reader->poller->source;
@@ -317,9 +313,8 @@ static struct cpu_wait_sums take_blocked_threads(struct wait_reader *reader)
 	return sums;
 }
 
-/* Takes threads and reads them. Sets *@pause_ns to the pause until the next
- * pass. Returns false if the main thread has abandoned @reader, which must not
- * use the poller any more. */
+/* Returns false if the main thread has abandoned @reader, which must not use
+ * the poller any more. */
 static bool run_pass(struct wait_reader *reader, uint64_t *pause_ns)
 {
 	struct wait_poller *poller = reader->poller;
@@ -365,7 +360,7 @@ static void free_reader(struct wait_reader *reader)
 	free(reader);
 }
 
-/* Runs passes until the poller closes. Returns false as run_pass(). */
+/* Returns false as run_pass(). */
 static bool run_passes(struct wait_reader *reader)
 {
 	struct wait_poller *poller = reader->poller;
@@ -409,8 +404,8 @@ static void *reader_thread(void *context)
 
 /* --- life ---------------------------------------------------------------- */
 
-/* Calls the source's list(), unless the main thread has abandoned the reader:
- * then the source may be freed. */
+/* Not after the main thread has abandoned the reader: then the source may be
+ * freed. */
 static size_t list_of_source(void *context, pid_t pid, pid_t *out, size_t room)
 {
 	struct wait_reader *reader = context;
@@ -457,7 +452,6 @@ static bool can_run(const struct wait_reader *reader)
 	return task_times_read(getpid(), tid, &times) < 0 || times.state == 'R';
 }
 
-/* Abandons the reader if it has read for too long. */
 static bool leave_stuck(struct wait_poller *poller)
 {
 	struct wait_reader *reader = poller->reader;

@@ -61,9 +61,7 @@ void wait_sockets_free(struct wait_sockets **sockets)
 
 #define ADDRESS_BYTES (INET6_ADDRSTRLEN + 8)
 
-/* Writes the address @hex ("0100007F:1F90", each word of 32 bits in the byte
- * order of this machine) to @out, and as end number @end to @tcp. Returns false
- * if it is malformed. */
+/* "0100007F:1F90", each word of 32 bits in the byte order of this machine. */
 static bool read_socket_address(const char *hex, struct wait_diag_tcp *tcp,
 				size_t end, char out[ADDRESS_BYTES])
 {
@@ -130,7 +128,7 @@ static bool parse_unix(const char *line, uint64_t inode,
 	return true;
 }
 
-/* Like wait_sockets_parse(); sets @tcp to the connection, if there is one. */
+/* @tcp: the connection, if there is one. */
 static bool parse_socket_line(enum wait_socket_file file, const char *line,
 			      uint64_t inode, struct wait_diag_tcp *tcp,
 			      char out[WAIT_TEXT_BYTES])
@@ -187,8 +185,7 @@ static bool find_in_file(struct wait_sockets *sockets, pid_t pid,
 	return false;
 }
 
-/* Adds the holder of the connected socket @peer to @out, which names the
- * socket. Returns false if it is unknown. */
+/* Returns false if it is unknown. */
 static bool add_holder(struct wait_sockets *sockets, pid_t pid, uint64_t peer,
 		       char out[WAIT_TEXT_BYTES])
 {
