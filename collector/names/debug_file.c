@@ -58,8 +58,7 @@ static void tell_mismatch(const struct finder *finder)
 			 finder->search->path);
 }
 
-/* Returns true if the file fits. Logs a debug file of another build once per
- * search. */
+/* Logs a debug file of another build once per search. */
 static bool fits_search(struct finder *finder, int fd)
 {
 	const struct elf_debug *wanted = finder->wanted;
@@ -162,7 +161,6 @@ static int try_alt_link(struct finder *finder, const char *path,
 	return fd;
 }
 
-/* close_roots() ends @roots. */
 static int open_roots(const struct debug_search *search, int roots[2])
 {
 	int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

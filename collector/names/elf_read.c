@@ -168,7 +168,6 @@ static bool read_symbols(Elf *elf, GElf_Word type, struct table *out)
 
 #define BUILD_ID_TEXT 129
 
-/* Reads the build-id and the note of an entry build. */
 static void read_elf_notes(Elf *elf, uint64_t offset, uint64_t bytes,
 			   char build_id[BUILD_ID_TEXT], bool *is_entry_build)
 {

@@ -113,8 +113,7 @@ static int compare_twins(const void *left, const void *right, void *context)
 	return order ? order : compare_twin_addresses(a, b);
 }
 
-/* Appends @part, or replaces @path with an absolute @part. Resolves ".", ".."
- * of search paths for headers. Cuts long paths. */
+/* Also resolves ".", ".." of search paths for headers. Cuts long paths. */
 static void add_path_part(char *path, size_t room, const char *part)
 {
 	size_t used = *part == '/' ? 0 : strlen(path);

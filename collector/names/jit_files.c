@@ -234,7 +234,7 @@ static void read_jit_files(struct jit_files *files, int text_fd)
 		close(dump);
 }
 
-/* Lock held. Returns true if there is time left to read the files. */
+/* Lock held. */
 static bool may_read_again(struct jit_files *files, bool is_over)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -248,7 +248,6 @@ static bool may_read_again(struct jit_files *files, bool is_over)
 	return may;
 }
 
-/* An empty map shows that the process has ended. */
 static bool has_process_ended(int proc_fd)
 {
 	int fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC);

@@ -162,7 +162,6 @@ static bool end_lives_between(struct load_map *map, uint64_t start,
 	return any;
 }
 
-/* Inserts a copy of @what without lives. */
 static struct place *insert_place(struct load_map *map,
 				  const struct place *what)
 {

@@ -25,7 +25,6 @@
 #define PATH_BYTES_MAX (16u << 20) /* per log */
 #define NAMES_BYTES_MAX (64u << 20) /* per log */
 #define UNFINISHED_NS 1000000000
-/* Events that map_log_unloaded() searches. */
 #define UNLOADED_LOOK 4096
 
 struct map_log {

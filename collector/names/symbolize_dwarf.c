@@ -209,8 +209,8 @@ static void read_unit(Elf *elf, struct unit *unit)
 
 /* --- lookup --------------------------------------------------------------- */
 
-/* Finds the function inlined directly into @parent at @vaddr. gcc's blocks may
- * overlap: the search continues after a block without one. */
+/* Directly into @parent. gcc's blocks may overlap: the search continues after a
+ * block without one. */
 static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, int depth,
 			 Dwarf_Die *out)
 {
