@@ -21,7 +21,6 @@
 #define SHORT_PROCESSES "[short processes]"
 #define NOT_SAMPLED "[not sampled]"
 
-/* Makes the comments on incomplete stacks and lost samples. */
 static void make_cpu_comments(struct recording *recording, struct comments *out)
 {
 	const struct sample_totals *sampled =
@@ -57,8 +56,7 @@ static void make_cpu_comments(struct recording *recording, struct comments *out)
 		comments_add_count(out, rows[i].form, rows[i].count);
 }
 
-/* Rows of processes without a sample: they are of many processes, so that their
- * pid is 0, which no process has. */
+/* A row is of many processes, so its pid is 0, which no process has. */
 static void add_unsampled_rows(struct recording *recording,
 			       const struct cpu_sum *sum)
 {
@@ -80,8 +78,7 @@ static void add_unsampled_rows(struct recording *recording,
 	}
 }
 
-/* A note that the kernel lost records. Times are whole in any case: getrusage()
- * tells them. */
+/* Times are whole in any case: getrusage() tells them. */
 static void note_lost_records(struct recording *recording,
 			      const struct cpu_sum *sum)
 {
@@ -97,7 +94,6 @@ static void note_lost_records(struct recording *recording,
 	recording_note(recording, text);
 }
 
-/* A note that names the programs without spans. */
 static void note_unloaded(struct recording *recording,
 			  const struct cpu_sum *sum)
 {
@@ -123,8 +119,7 @@ static void note_unloaded(struct recording *recording,
 	recording_note(recording, text);
 }
 
-/* Add the CPU time that no sample has to the profile and the totals. NULL:
- * nobody knows of any. */
+/* NULL: nobody knows of any. */
 static struct cpu_sum *settle_cpu_time(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -159,8 +154,8 @@ static struct cpu_sum *settle_cpu_time(struct recording *recording)
 	sampled->thunk_ns = (uint64_t)((double)sampled->thunk_ns * sum->scale);
 	sampled->ns += sum->ns + sum->unknown_ns;
 	totals->unloaded_programs = sum->unloaded;
-	/* The kernel says how many records it lost, of samples and of other
-	 * kinds. No more samples can be lost than the CPU time has room for. */
+	/* Not only samples are lost; and no more can be lost than the CPU time
+	 * has room for. */
 	due = sampled->ns / truth.period_ns;
 	if (truth.known)
 		totals->lost_cpu_samples = MIN(totals->lost_cpu_samples,

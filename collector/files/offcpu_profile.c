@@ -27,7 +27,6 @@
 /* Memory limit for the stacks of one tree, besides the tree itself. */
 #define STACKS_BYTES (1ULL << 30)
 
-/* Makes the comments on incomplete waits. */
 static void make_offcpu_comments(struct recording *recording,
 				 struct comments *out)
 {
@@ -64,7 +63,6 @@ static void make_offcpu_comments(struct recording *recording,
 
 /* --- the rest ------------------------------------------------------------ */
 
-/* The waits of one tree on their way into the profile. */
 struct rest {
 	const struct cct_flat *flat;
 	struct stacks *stacks;
@@ -75,14 +73,13 @@ struct rest {
 	struct wait_totals inferred;
 };
 
-/* True if nine of ten of @waits that were read have what got @votes. */
 static bool is_usual(const struct kernel_waits *waits, uint32_t votes)
 {
 	return waits->read >= INFER_FROM && votes >= waits->read / 10.0 * 9;
 }
 
-/* The text for those of @waits that were not read: the object of the others, or
- * their system call. NULL: it is not known. */
+/* The object of the waits that were read, or their system call. NULL: it is not
+ * known. */
 static const char *infer_object(const struct rest *rest,
 				const struct kernel_waits *waits)
 {
@@ -98,8 +95,7 @@ static const char *infer_object(const struct rest *rest,
 	return symbol_cache_told_string(rest->texts, text);
 }
 
-/* Adds @waits that took @ns to the stack of node @i, below @object, or
- * [unknown] for NULL. */
+/* @object NULL: [unknown]. */
 static void add_waits(struct rest *rest, size_t i, const char *object,
 		      uint64_t waits, uint64_t ns)
 {
@@ -121,8 +117,8 @@ static void add_waits(struct rest *rest, size_t i, const char *object,
 	}
 }
 
-/* Adds the unidentified waits of node @i. Their time by switches is more than
- * their time by the kernel's sums (off_times.h). */
+/* Their time by switches is more than that by the kernel's sums
+ * (off_times.h). */
 static void add_rest_node(struct rest *rest, size_t i)
 {
 	const struct kernel_counts *counts = &rest->flat->kernel[i];

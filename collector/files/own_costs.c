@@ -22,8 +22,7 @@
 /* A block without a stack and its free cost this many ns more than in a loop
  * that does nothing else, where they cost 2.7 (docs/OVERHEAD.md, "Blocks"). */
 #define COLD_BLOCK_NS 1.0
-/* Samples find this much of a block and its free in the wrappers. It is more
- * than they cost: malloc() would have waited for the same memory. */
+/* More than they cost: malloc() would have waited for the same memory. */
 #define IN_WRAPPERS_NS 8.0
 /* The error of calibration and the fastest functions is a quarter. That of
  * samples is twice their deviation, but no less than the second number
@@ -39,9 +38,7 @@ struct own_costs own_costs_early(const struct recording *recording)
 				   .outer_ns = setup->halves.outer_ns };
 }
 
-/* Whether every block was recorded. --alloc=auto does so in instrumented
- * programs.
- */
+/* --alloc=auto records every block of instrumented programs. */
 static bool is_exact(const struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -56,7 +53,6 @@ static bool is_exact(const struct recording *recording)
 	return false;
 }
 
-/* How most spans were recorded. */
 static enum own_cost_kind span_kind(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -76,8 +72,7 @@ static double cpu_sample_ns(const struct collect_options *options)
 	return ns > 0 ? ns : calibrate_signal_ns(options->stack_bytes);
 }
 
-/* Measures the cost of each kind of event in @counts except spans; a sample of
- * a block copies @heap_bytes of the stack. */
+/* A sample of a block copies @heap_bytes of the stack. */
 static void measure_others(const struct recording_setup *setup,
 			   const struct own_counts *counts, uint32_t heap_bytes,
 			   struct own_costs *out)
@@ -138,9 +133,8 @@ static bool did_other_things(const struct totals *sum,
 	return other > (counts->inner + counts->counted) / OTHER_PART;
 }
 
-/* Samples are the only thing that sees what a hook costs in the place where it
- * is called: where caches are shared, and the ring drives out what the program
- * had there. */
+/* Only samples see what a hook costs in the place where it is called: where
+ * caches are shared, and the ring drives out what the program had there. */
 static void fit_to_samples(const struct recording *recording,
 			   struct own_costs_found *out)
 {

@@ -82,7 +82,7 @@ void push_spool_free(struct push_spool **spool)
 
 /* --- its windows --------------------------------------------------------- */
 
-/* Opens the folder once more, to read it from its start. NULL: it is gone. */
+/* Once more, to read it from its start. NULL: it is gone. */
 static DIR *open_windows(int fd)
 {
 	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -93,7 +93,7 @@ static DIR *open_windows(int fd)
 	return dir;
 }
 
-/* The name of the next window, @whole or not; NULL: there are no more. */
+/* NULL: there are no more. */
 static const char *next_window(DIR *dir, bool *whole)
 {
 	struct dirent *entry;
@@ -121,7 +121,7 @@ static uint64_t all_bytes(const struct push_spool *spool)
 	return bytes;
 }
 
-/* Removes those windows that are not whole. Returns how many are. */
+/* Returns how many windows are whole. */
 static unsigned int tidy_windows(const struct push_spool *spool)
 {
 	DIR *dir = open_windows(spool->fd);
@@ -262,7 +262,7 @@ static int write_spool_file(int fd, const struct bytes *window)
 	return 0;
 }
 
-/* Makes the window @name, first under a hidden name. Returns 0 or -errno. */
+/* First under a hidden name. Returns 0 or -errno. */
 static int make_window(const struct push_spool *spool,
 		       const char name[WINDOW_NAME_BYTES],
 		       const struct bytes *window)

@@ -34,7 +34,6 @@
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 
-/* Patterns without a match to name, at most. */
 #define MISSING_MAX 4
 
 /* All marks in one packet: readers take the last count they find for that of
@@ -160,8 +159,7 @@ static bool are_nameless(const struct function_total *functions, size_t count)
 	return nameless > count / 2;
 }
 
-/* ": did you mean 'f'?", or "", in @text: a function of the recording whose
- * name is near that of @trigger. */
+/* " (did you mean 'f'?)", or "". */
 static void name_nearest(const struct trigger *trigger,
 			 const struct function_total *function, size_t count,
 			 char *text, size_t room)
@@ -210,7 +208,6 @@ static void note_missing_triggers(struct recording *recording)
 	}
 }
 
-/* Notes patterns without a match, which are mistakes. */
 static void note_missing(struct recording *recording)
 {
 	struct filter_matches *matches = recording_setup(recording)->matches;
@@ -247,7 +244,6 @@ static void note_missing(struct recording *recording)
 	}
 }
 
-/* Notes the results of the flight recorder. */
 static void note_flight(struct recording *recording)
 {
 	const struct flight_recorder_sums sums =

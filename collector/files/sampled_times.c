@@ -44,7 +44,7 @@ static struct time_facts find_facts(const struct recording *recording)
 	return facts;
 }
 
-/* Gives functions the times in @times. 0, or -ENOMEM: they are as before. */
+/* 0, or -ENOMEM: they are as before. */
 static int give_functions(struct recording *recording,
 			  struct stack_profile *times)
 {
@@ -69,7 +69,7 @@ static int give_functions(struct recording *recording,
 	return err;
 }
 
-/* Gives the profile of calls @profile (NULL: there is none) the same times. */
+/* @profile NULL: there is none. */
 static void give_stacks(const struct stack_profile *times,
 			struct stack_profile *profile, const char *name)
 {

@@ -15,9 +15,8 @@
 /* Memory limit for the stacks of one tree, besides the tree itself. */
 #define STACKS_BYTES (1ULL << 30)
 
-/* Sets @values to the values of the nodes that have any; @number is the numbers
- * of their stacks. @sched is false if the kernel reported nothing about the
- * thread. Returns how many values there are. */
+/* @number is the numbers of the stacks. @sched is false if the kernel reported
+ * nothing about the thread. */
 static size_t collect_values(const struct cct_flat *flat, bool sched,
 			     const uint32_t *number,
 			     struct stack_values *values)

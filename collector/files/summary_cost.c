@@ -22,9 +22,8 @@
 #include "shared/own_cost.h"
 
 #define SWITCHES_MEASURED 1000
-/* A sample of a block, of the usual period, costs this much more than in a
- * loop: neither the stack nor the ring is in a cache (docs/OVERHEAD.md,
- * "Blocks"). */
+/* More than in a loop: neither the stack nor the ring is in a cache
+ * (docs/OVERHEAD.md, "Blocks"). */
 #define COLD_SAMPLE_NS 12000.0
 /* At least this part of the time of a run is the program's. */
 #define REST_LEAST 0.01
@@ -32,7 +31,7 @@
  * missing. */
 #define TICK_NS 10000000.0
 
-/* The ns of one event of each kind; 0: there was none. */
+/* 0: there was none. */
 struct cost_of {
 	double span; /* by the fast path of the hooks */
 	double general; /* by the general path, of PAGE_GENERAL programs */
@@ -42,8 +41,7 @@ struct cost_of {
 	double a_switch, told_switch; /* of a thread; for --sched only */
 };
 
-/* @ns as a whole number. Programs write their counts, so that the cost may be
- * more than fits. */
+/* Programs write their counts, so the cost may be more than fits. */
 static uint64_t whole(double ns)
 {
 	return ns < (double)INT64_MAX ? (uint64_t)ns : (uint64_t)INT64_MAX;
@@ -57,7 +55,7 @@ static double cost_if(bool wanted, enum own_cost_kind kind,
 		      : 0;
 }
 
-/* Returns the ns of all recorded spans, and sets the cost of one. */
+/* Returns the sum, and sets the cost of one. */
 static double span_cost(const struct recording *recording,
 			const struct own_costs_found *found, struct cost_of *ns)
 {
@@ -77,9 +75,8 @@ static double span_cost(const struct recording *recording,
 	       ns->general * general;
 }
 
-/* With --overhead, recorded calls are so rare that hooks run with cold caches,
- * so the cost that was measured here is too low. Without enough samples, the
- * controller's estimate raises it. */
+/* With --overhead, recorded calls are so rare that hooks run with cold caches.
+ * Without enough samples, the controller's estimate raises the cost. */
 static double correct_for_budget(const struct recording *recording,
 				 const struct own_costs_found *found,
 				 struct cost_of *ns, struct own_costs *costs)
@@ -105,7 +102,6 @@ static double correct_for_budget(const struct recording *recording,
 	return warm * more + counted;
 }
 
-/* Cost of hooks that recorded nothing. */
 static double idle_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -124,8 +120,8 @@ static double idle_cost(const struct recording *recording, struct cost_of *ns)
 	       ns->paused * (double)paused + ns->dropped * (double)dropped;
 }
 
-/* Returns the ns of annotations. span_cost() has annotations that are spans,
- * without their arguments and texts. */
+/* span_cost() has annotations that are spans, without their arguments and
+ * texts. */
 static double note_cost(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -141,8 +137,7 @@ static double note_cost(const struct recording *recording)
 	       MAX(texts - span, 0) * (double)sum->note_texts;
 }
 
-/* Cost of allocations and frees. If blocks were sampled, their number is an
- * estimate. */
+/* If blocks were sampled, their number is an estimate. */
 static double heap_cost(const struct recording *recording,
 			const struct own_costs_found *found, struct cost_of *ns)
 {
@@ -173,7 +168,6 @@ static double heap_cost(const struct recording *recording,
 	       ns->heap_sample * (double)all->heap_samples;
 }
 
-/* Cost of the pages of rings, which threads touched for the first time. */
 static double page_cost(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -185,7 +179,6 @@ static double page_cost(const struct recording *recording)
 	       page.again_ns * (double)sum->pages_again;
 }
 
-/* The most that one switch can have cost: all of it is system time. */
 static double switch_most_ns(const struct recording *recording)
 {
 	const struct recording_sums *sums = recording_sums(recording);
@@ -198,8 +191,7 @@ static double switch_most_ns(const struct recording *recording)
 	       (double)(sched->waits + sched->preemptions);
 }
 
-/* Returns the ns of switches of threads with events. The cost of few switches
- * is below the cost of measuring them. */
+/* The cost of few switches is below the cost of measuring them. */
 static double switch_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct collect_options *options =
@@ -222,10 +214,9 @@ static double switch_cost(const struct recording *recording, struct cost_of *ns)
 	return ns->a_switch * (double)(sum->waits + sum->preemptions);
 }
 
-/* CPU time of the programs that were recorded; 0: not known. perfrec record
- * knows the time of the processes that it waited for, not of those in the
- * background; a daemon waits for nobody. The CPU profile has all processes,
- * also those without a sample: cpu_profile_write() has been called before. */
+/* 0: not known. perfrec record knows the time of the processes that it waited
+ * for, not of those in the background; a daemon waits for nobody. The CPU
+ * profile has all processes: cpu_profile_write() has been called before. */
 static double known_cpu_ns(const struct recording *recording)
 {
 	const struct recording_sums *sums = recording_sums(recording);
@@ -272,8 +263,7 @@ void summary_cost(const struct recording *recording,
 	const double heap = heap_cost(recording, found, &ns);
 	const double samples = ns.cpu_sample * (double)sum->sampled.count;
 	const double switches = switch_cost(recording, &ns);
-	/* Cost of the calls build itself, of calls that were recorded or
-	 * counted. */
+	/* The build itself costs this for each call, recorded or counted. */
 	const double build =
 		sum->states.hooked
 			? STATES_CALLS_BUILD_NS *

@@ -41,7 +41,7 @@ static json_t *known_number_json(bool known, uint64_t value)
 	return known ? json_number(value) : json_null();
 }
 
-/* The words of a command line, each with a NUL behind it. */
+/* Each has a NUL behind it. */
 static json_t *words_json(const char *cmdline, size_t bytes)
 {
 	json_t *list = json_array();
@@ -99,7 +99,6 @@ static json_t *globs_json(const char *const *glob, size_t count)
 	return list;
 }
 
-/* Names of the counters of @mask. */
 static json_t *names_json(uint32_t mask)
 {
 	json_t *list = json_array();
@@ -128,8 +127,8 @@ static json_t *settings_json(const struct recording *recording,
 	return counters_to_json(COUNTERS_SETTINGS, &settings);
 }
 
-/* Why the trace stopped; NULL: it is whole. If the user set no limit, the text
- * says what the limit was, and how to have another. */
+/* NULL: it is whole. If the user set no limit, the text says what the limit
+ * was, and how to have another. */
 static const char *stopped(const struct recording *recording,
 			   const struct recording_files *files)
 {
@@ -166,8 +165,7 @@ static uint64_t own_cpu_ns(void)
 				    usage.ru_stime.tv_usec);
 }
 
-/* Blocks that were freed before their thread allocated another: a sample of a
- * block does not say what its thread did next. */
+/* A sample of a block does not say what its thread did next. */
 static uint64_t temporary(const struct recording *recording, uint64_t blocks)
 {
 	const struct heap_sums *heap = &recording_sums(recording)->totals.heap;
@@ -248,7 +246,6 @@ static json_t *refused_json(const struct recording *recording)
 	return list;
 }
 
-/* Processes that went on when the recording ended. */
 static json_t *went_on_json(const struct recording *recording)
 {
 	const struct recording_sums *sums = recording_sums(recording);
@@ -263,7 +260,7 @@ static json_t *went_on_json(const struct recording *recording)
 	return list;
 }
 
-/* Processes without a sample of CPU time, one row for each command. */
+/* One row for each command. */
 static json_t *unsampled_json(const struct cpu_sum *sum)
 {
 	json_t *list = json_array();
@@ -287,7 +284,6 @@ static uint64_t known_faults(const struct recording *recording, uint64_t faults)
 							: COUNTER_UNKNOWN;
 }
 
-/* Returns the hardware counters of @one. */
 static json_t *counters_json(const struct recording *recording,
 			     const struct function_total *one)
 {
@@ -427,7 +423,6 @@ static json_t *files_list_json(const struct recording_files *files)
 	return list;
 }
 
-/* Returns the flight recorder's snapshots on the disk. */
 static json_t *snapshots_json(struct recording *recording)
 {
 	uint32_t count = flight_recorder_sums(recording).folder.count;
@@ -439,8 +434,7 @@ static json_t *snapshots_json(struct recording *recording)
 	return list;
 }
 
-/* How long the command ran; or a program that attached, until the last of its
- * processes ended. */
+/* A program that attached: until the last of its processes ended. */
 static uint64_t wall_time_ns(const struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);

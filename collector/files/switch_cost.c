@@ -46,8 +46,8 @@ struct pair {
 /* Two such measurements at a time would measure each other. */
 static struct lock g_lock = LOCK_INITIALIZER(CALIBRATE);
 
-/* An event of the calling thread, with its records in those of @output, if that
- * is one; -1: there is none. */
+/* The calling thread has the event. Its records go to those of @output, unless
+ * that is -1. */
 static int open_event(const struct pair *pair, int output)
 {
 	int fd = perf_open_self_on(&pair->wanted, pair->cpu);
@@ -68,7 +68,7 @@ static void close_event(int *fd)
 	*fd = -1;
 }
 
-/* The other thread. Runs until the pipe has no writer. */
+/* Runs until the pipe has no writer. */
 static void *answer_partner(void *context)
 {
 	struct pair *pair = context;
@@ -92,7 +92,6 @@ static void *answer_partner(void *context)
 	return NULL;
 }
 
-/* Whether the other thread has done @what. */
 static bool tell_partner(const struct pair *pair, char what)
 {
 	char done;
@@ -116,13 +115,12 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* CPU time of both threads in ns. */
 static uint64_t both_ns(const struct pair *pair)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID) + read_clock(pair->other);
 }
 
-/* Returns the ns of a batch; UINT64_MAX if it failed. */
+/* UINT64_MAX: it failed. */
 static uint64_t batch_ns(const struct pair *pair)
 {
 	uint64_t start;
@@ -135,7 +133,6 @@ static uint64_t batch_ns(const struct pair *pair)
 	return both_ns(pair) - start;
 }
 
-/* The same with events of both threads. */
 static uint64_t batch_with_events_ns(struct pair *pair)
 {
 	size_t bytes = (BUFFER_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
@@ -164,7 +161,6 @@ static double each_ns(uint64_t with, uint64_t without)
 	return (double)(with - without) / (2.0 * ROUNDS);
 }
 
-/* While the other thread answers. */
 static struct switch_costs compare_switches(struct pair *pair)
 {
 	uint64_t without = UINT64_MAX, sampled = UINT64_MAX, told = UINT64_MAX;
@@ -187,7 +183,6 @@ static struct switch_costs compare_switches(struct pair *pair)
 	return costs;
 }
 
-/* Starts the other thread, and compares. */
 static struct switch_costs with_pipes(struct pair *pair)
 {
 	struct switch_costs costs = { 0 };

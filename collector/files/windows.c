@@ -33,7 +33,6 @@
 
 #define SECOND_NS 1000000000u
 
-/* A profile of a window. */
 static const struct kind {
 	const char *name;
 	enum window_source source;
@@ -53,7 +52,6 @@ struct windows {
 	struct stack_profile *profile[SOURCES]; /* NULL: it has none */
 };
 
-/* A window that is being made. */
 struct window {
 	struct recording *recording;
 	const struct recording_setup *setup;
@@ -95,7 +93,7 @@ static int new_profiles(const struct recording_setup *setup,
 	return err;
 }
 
-/* The windows of @recording, made by the first call. NULL: no memory. */
+/* Made by the first call. NULL: no memory. */
 static struct windows *windows_of(struct recording *recording)
 {
 	static uint64_t last_number;
@@ -134,7 +132,7 @@ static void give_window_sums(struct window *window, enum window_source source,
 	window->given[source] = true;
 }
 
-/* Sets @cpu and @waits, which may be NULL, to the sums of samples up to now. */
+/* @cpu and @waits may be NULL. */
 static void sum_samples(struct recording *recording, struct sampler *sampler,
 			struct stack_profile *cpu, struct stack_profile *waits)
 {
@@ -174,7 +172,7 @@ void windows_program(struct recording *recording, char name[16])
 	recording_unlock(recording);
 }
 
-/* Returns what the window is of, as an object; NULL: no memory. */
+/* NULL: no memory. */
 static json_t *make_meta(const struct window *window, json_t *profiles)
 {
 	const struct windows *windows = window->windows;
@@ -202,7 +200,7 @@ static json_t *make_meta(const struct window *window, json_t *profiles)
 	return meta;
 }
 
-/* Appends a line to @out that says what the window is of. 0 or -ENOMEM. */
+/* 0 or -ENOMEM. */
 static int put_window_meta(const struct window *window, json_t *profiles,
 			   struct bytes *out)
 {
@@ -228,8 +226,7 @@ uint64_t windows_period(const struct collect_options *options,
 		       : 1;
 }
 
-/* Appends the profile of @kind to @out, and its row to @profiles. 0 or
- * -errno. */
+/* 0 or -errno. */
 static int put_window_kind(const struct window *window, const struct kind *kind,
 			   struct bytes *out, json_t *profiles)
 {
@@ -254,7 +251,6 @@ static int put_window_kind(const struct window *window, const struct kind *kind,
 	return err;
 }
 
-/* Writes the window, as the file @name of the spool. 0 or -errno. */
 static int write_window_bytes(const struct window *window,
 			      const char name[WINDOW_NAME_BYTES])
 {
@@ -310,8 +306,7 @@ static void write_window(struct window *window)
 	windows->begin_ns = window->end_ns;
 }
 
-/* Begins *@out. False: it is of no time, or there is no room for it, or no
- * memory. */
+/* False: it is of no time, or there is no room for it, or no memory. */
 static bool begin_window(struct recording *recording, uint64_t end_ns,
 			 struct window *out)
 {
