@@ -8,8 +8,7 @@
 #include "collector/profile/true_time.h"
 #include "shared/compiler.h"
 
-/* Returns true if the entire time of @total is calls whose only event is the
- * call itself. */
+/* All of its time is calls whose only event is the call itself. */
 static bool is_plain_leaf(const struct function_total *total)
 {
 	const struct own_counts *own = &total->own_self;
@@ -70,7 +69,6 @@ double cost_fit_sampled(struct own_costs *costs,
 	return factor;
 }
 
-/* Inserts @mean into the @count least values, at most COST_FIT_FASTEST. */
 static void keep_least(double *least, size_t count, double mean)
 {
 	size_t at = MIN(count, COST_FIT_FASTEST - 1u);
@@ -82,8 +80,7 @@ static void keep_least(double *least, size_t count, double mean)
 	least[at] = mean;
 }
 
-/* Returns the measured ns of a nearly empty function, among functions with
- * @rare recorded calls or among the others; 0 if there are too few. */
+/* 0: there are too few. */
 static double nothing_ns(const struct function_total *totals, size_t count,
 			 bool rare)
 {

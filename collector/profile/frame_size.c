@@ -46,7 +46,7 @@ static void note_body(struct walk *walk)
 		walk->body = walk->size;
 }
 
-/* The size at @vaddr, behind an instruction that does not go on. */
+/* The instruction before does not go on. */
 static int64_t find_target(const struct walk *walk, uint64_t vaddr)
 {
 	for (size_t i = 0; i < walk->targets; i++)

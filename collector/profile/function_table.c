@@ -100,8 +100,7 @@ bool function_table_knows_durations(const struct function_total *total)
 	       histogram_total(durations) == total->own_self.inner;
 }
 
-/* Returns the ns that recorded calls took beyond inner_ns, because most calls
- * were only counted. */
+/* Recorded calls took this beyond inner_ns, because most were only counted. */
 static int64_t rare_ns(const struct function_total *one,
 		       const struct own_costs *costs)
 {
@@ -114,21 +113,19 @@ static int64_t rare_ns(const struct function_total *one,
 			    1e18);
 }
 
-/* Subtracts @more_ns in addition to the cost of @counts. */
 static uint64_t correct(uint64_t measured_ns, int64_t more_ns,
 			const struct own_costs *costs,
 			const struct own_counts *counts, uint64_t *below_ns)
 {
 	int64_t ns = (int64_t)measured_ns;
 
-	/* Repaired clocks may leave a negative sum. It wraps and stays
+	/* A repaired clock may leave a negative sum. It wraps and stays
 	 * unchanged. */
 	ns = true_time(ns, costs, counts, below_ns);
 	return (uint64_t)(ns > 0 ? MAX(ns - more_ns, 0) : ns);
 }
 
-/* Fits the states of @one into its times. Fits those of its callees separately,
- * so no total is below its self time. */
+/* Fits those of its callees separately, so no total is below its self time. */
 static void fit_kernel(struct function_total *one)
 {
 	struct kernel_counts *self = &one->kernel_self;
@@ -153,7 +150,7 @@ static void fit_kernel(struct function_total *one)
 
 /* --- durations ----------------------------------------------------------- */
 
-/* Returns a value for a bucket: exact if it only has the maximum. */
+/* Exact if the bucket only has the maximum. */
 static double bucket_ns(const struct histogram *durations, uint32_t bucket,
 			uint64_t count)
 {
@@ -189,14 +186,12 @@ static void sum_durations(const struct histogram *durations,
 	}
 }
 
-/*
- * Subtracts from the calls of @one the cost that was subtracted from their
- * total, so the columns of a function agree: each record costs the same. The
- * number of records is known for each octave of durations. Calls of an octave
- * share its cost by time, so a call that slept keeps its time among calls with
- * many callees. The total of a recursive function only has outermost calls, so
- * the cost of all calls is larger in proportion.
- */
+/* The cost that was subtracted from the total, so the columns of a function
+ * agree: each record costs the same. The number of records is known for each
+ * octave of durations, whose calls share it by time, so a call that slept keeps
+ * its time among calls with many callees. The total of a recursive function
+ * only has outermost calls, so the cost of all calls is larger in
+ * proportion. */
 static void correct_durations(struct function_total *one)
 {
 	struct histogram *durations = one->durations, corrected = { 0 };
@@ -274,9 +269,9 @@ uint32_t function_table_count(const struct function_table *table)
 	return table->pool.count;
 }
 
-/* Returns the standard error of @times: each sample is a draw, so the deviation
- * of n samples is sqrt(n). Runnable time was spread like samples; waits were
- * measured. With 3 expected samples, one of 20 cases has none. */
+/* Each sample is a draw, so the deviation of n samples is sqrt(n). Runnable
+ * time was spread like samples; waits were measured. With 3 expected samples,
+ * one of 20 cases has none. */
 static uint64_t sampling_error(const struct function_times *times,
 			       uint64_t period_ns)
 {

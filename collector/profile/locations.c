@@ -90,8 +90,7 @@ void locations_release(struct locations *locations)
 
 /* --- adding -------------------------------------------------------------- */
 
-/* Returns the unique string of the symbol cache for this text, because the
- * pointer may be part of a key. */
+/* The pointer may be part of a key. */
 static const char *unique_text(const struct locations *locations,
 			       const char *text)
 {
@@ -100,7 +99,7 @@ static const char *unique_text(const struct locations *locations,
 	return one ? one : text;
 }
 
-/* If the place is new, takes a reference to its file. Returns 0 or -ENOMEM. */
+/* A new place takes a reference to its file. */
 static int intern_place(struct locations *locations, const struct place *place,
 			uint32_t *out)
 {
@@ -114,8 +113,6 @@ static int intern_place(struct locations *locations, const struct place *place,
 	return 0;
 }
 
-/* Sets location->place to the module of @symbol at @address. Returns 0 or
- * -ENOMEM. */
 static int find_module_place(struct locations *locations,
 			     struct modules *modules, uint64_t address,
 			     uint32_t generation, const struct symbol *symbol,
@@ -263,7 +260,6 @@ struct twin {
 	const char *plain, *alias; /* as in struct source_frame */
 };
 
-/* Source lines of all locations, and the locations by place. */
 struct sources {
 	const struct locations *locations;
 	/* By location: unused ones count as without a place. NULL: all are
@@ -283,8 +279,7 @@ static uint32_t place_of_source(const struct sources *sources, size_t index)
 	return location_at(sources->locations, index)->place;
 }
 
-/* Sorts location numbers by place into sources->order; those of place i begin
- * at sources->first[i]. Returns 0 or -ENOMEM. */
+/* Place i begins at sources->first[i]. */
 static int sort_by_place(struct sources *sources)
 {
 	const struct locations *locations = sources->locations;
@@ -310,8 +305,7 @@ static int sort_by_place(struct sources *sources)
 	return 0;
 }
 
-/* Finds the sources of the locations of @place that are not final. 0 or
- * -ENOMEM. */
+/* Final ones stay. 0 or -ENOMEM. */
 static int find_place_sources(struct sources *sources, size_t place)
 {
 	const struct locations *locations = sources->locations;
@@ -362,7 +356,6 @@ static int compare_twin_locations(const void *left, const void *right)
 	return order ? order : compare_pointers(a->alias, b->alias);
 }
 
-/* Adds the functions of location @index whose names other files may have. */
 static int add_twins(struct sources *sources, size_t index, size_t *room)
 {
 	const struct location *location =
@@ -420,8 +413,7 @@ static void sources_release(struct sources *sources)
 	free(sources->order);
 }
 
-/* Finds the sources of the @used locations. The caller calls sources_release()
- * in any case. Returns 0 or -ENOMEM. */
+/* The caller calls sources_release() in any case. */
 static int sources_find(const struct locations *locations, const bool *used,
 			struct sources *out)
 {
@@ -438,8 +430,7 @@ static int sources_find(const struct locations *locations, const bool *used,
 	return err ? err : find_twins(out);
 }
 
-/* Returns the first frame of location @index. Its functions are the frames up
- * to *@last, which has its own code. */
+/* The functions are the frames up to *@last, which has its own code. */
 static size_t first_source_frame(const struct sources *sources, size_t index,
 				 size_t *last)
 {

@@ -94,8 +94,7 @@ int profile_tree_root(struct profile_tree *tree,
 	return err;
 }
 
-/* Sets *@out to the parent (as in struct node) of a new node at @depth, called
- * from @above. Returns 0 or -ENOMEM. */
+/* *@out is as in struct node. The new node is called from @above. */
 static int find_written_parent(struct profile_tree *tree,
 			       const struct tree_place *above, uint32_t depth,
 			       uint32_t *out)
@@ -257,7 +256,6 @@ static struct kernel_counts kernel_of(const struct profile_times *times,
 	};
 }
 
-/* Sets the time on a CPU to the rest of the time in @out. */
 static void fit_on_cpu(const struct profile_times *times, const int64_t *value,
 		       const struct own_counts *own,
 		       int64_t out[OUT_VALUES_MAX])

@@ -99,7 +99,6 @@ static struct node node_key(const struct unwind_stack *stack, uint32_t parent,
 	return key;
 }
 
-/* Makes the read that @node names. Returns the key of the next node. */
 static struct node ask_for_next_key(const struct unwind_stack *stack,
 				    uint32_t number, const struct node *node)
 {

@@ -13,8 +13,6 @@ void time_facts_add(struct time_facts *facts, double ran_ns, double runnable_ns,
 		facts->left_ns += ran_ns * (1 + own_ns / wanted_ns) - own_ns;
 }
 
-/* Returns true if samples are better than times of completely recorded
- * calls. */
 static bool calls_are_rough(const struct time_facts *facts)
 {
 	double part;

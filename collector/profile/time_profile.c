@@ -79,8 +79,7 @@ static int transfer_node(struct transfer *transfer, const struct node *node,
 				 transfer->location[node->what], out);
 }
 
-/* Begins @out and makes the nodes. The caller calls transfer_release() in any
- * case. Returns 0 or -ENOMEM. */
+/* The caller calls transfer_release() in any case. */
 static int transfer_begin(struct transfer *out, struct profile_tree *to,
 			  const struct profile_tree *from)
 {
@@ -99,7 +98,6 @@ static int transfer_begin(struct transfer *out, struct profile_tree *to,
 	return err;
 }
 
-/* Adds the values of node @i of transfer->from to the image of node @place. */
 static void transfer_values(const struct transfer *transfer, size_t i,
 			    size_t place)
 {
@@ -146,8 +144,8 @@ static void convert_blocked(const int64_t *value, int64_t *out)
 	out[TIME_GIVEN + TIME_BLOCKED] = value[1];
 }
 
-/* Returns for each location of @tree whether one of its functions has hooks,
- * for the caller to free; NULL without memory. */
+/* A location has hooks if one of its functions has. The caller frees the array.
+ * NULL without memory. */
 static bool *find_hooks(const struct profile_tree *tree,
 			const struct time_functions *functions)
 {
@@ -173,8 +171,7 @@ static bool *find_hooks(const struct profile_tree *tree,
 	return NULL;
 }
 
-/* Returns true for a row without module: an object of a wait, or
- * "[unknown]". */
+/* A row without module: an object of a wait, or "[unknown]". */
 static bool is_mark_node(const struct profile_tree *tree,
 			 const struct node *node)
 {
@@ -184,8 +181,7 @@ static bool is_mark_node(const struct profile_tree *tree,
 	return !module[0] && name[0] == '[';
 }
 
-/* Returns the node of @tree that gets the time of a wait at node @i; NO_NODE:
- * perfrec itself waited. */
+/* NO_NODE: perfrec itself waited. */
 static size_t place_of_wait(const struct profile_tree *tree, size_t i,
 			    const bool *has_hooks)
 {
@@ -247,7 +243,6 @@ static uint32_t *find_owners(const struct profile_tree *tree)
 	return owner;
 }
 
-/* Time of an owner to spread, and the times to spread it over. */
 struct spread {
 	double runnable_ns, on_cpu_ns, blocked_ns;
 };
@@ -326,8 +321,6 @@ static int find_location_numbers(struct summing *sum, uint32_t i,
 	return err;
 }
 
-/* Finds the numbers of all functions in stacks with values. Returns 0 or
- * -ENOMEM. */
 static int find_numbers(struct summing *sum,
 			const struct time_functions *functions)
 {
@@ -370,8 +363,8 @@ static void add_function_times(struct function_times *times,
 	times->blocked_ns += (uint64_t)MAX(given[TIME_BLOCKED], 0);
 }
 
-/* Adds the values of node @i to the innermost function of its stack, and to the
- * totals of all functions of the stack, once each. */
+/* The innermost function of its stack gets them, and the totals of all, once
+ * each. */
 static void sum_node(struct summing *sum, uint32_t i)
 {
 	const struct node *node = node_at(sum->tree, i);

@@ -68,8 +68,7 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* How many words libunwind may read for one stack. A frame description takes
- * about a hundred. */
+/* For one stack. A frame description takes about a hundred. */
 #define ACCESSES_MAX 200000
 #define WINDOW_WORDS (UNWIND_WINDOW / 8)
 #define RED_ZONE 128u /* bytes below the stack pointer, x86-64 psABI 3.2.2 */
@@ -77,14 +76,13 @@
 #define TABLE_ADDRESS (1ULL << 63)
 #define CODES 512u /* places in unwind.code */
 
-/* No header declares this function. libunwind exports it for programs that
- * implement accessors, as its own ptrace library does. */
+/* No header declares it. libunwind exports it for programs that implement
+ * accessors, as its own ptrace library does. */
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
 			      unw_dyn_info_t *info, unw_proc_info_t *out,
 			      int need_unwind_info, void *context);
 
-/* The module and frame description of an instruction. */
 struct known_code {
 	uint64_t ip; /* 0: none */
 	uint64_t low, high, bias; /* as in its unwind_module */
@@ -122,8 +120,7 @@ struct unwind {
 
 /* --- what is read -------------------------------------------------------- */
 
-/* Notes a read in the result. If there is no room, the result is not
- * repeatable. */
+/* Without room, the result is not repeatable. */
 static void note_read(struct unwind *unwind, enum unwind_query query,
 		      uint32_t where, uint64_t value, bool failed)
 {
@@ -137,8 +134,8 @@ static void note_read(struct unwind *unwind, enum unwind_query query,
 		(struct unwind_read){ query, where, value, failed };
 }
 
-/* Reads the word at @address, which is within the window, into *@out. Returns
- * false if the copy of the stack ends before; *@out is then 0. */
+/* @address is within the window. Returns false if the copy of the stack ends
+ * before; *@out is then 0. */
 static bool read_copied_stack(struct unwind *unwind, uint64_t address,
 			      uint64_t *out)
 {
@@ -158,14 +155,12 @@ static bool read_copied_stack(struct unwind *unwind, uint64_t address,
 	return !failed;
 }
 
-/* True if @address lies less than UNWIND_WINDOW bytes above the start. */
 static bool is_in_copied_stack(const struct unwind *unwind, uint64_t address)
 {
 	return address - unwind->start < UNWIND_WINDOW;
 }
 
-/* Reads the word at @address out of the file that lies there, into *@out. At
- * the end of a segment only a part of the word may be there: the other bytes
+/* At the end of a segment only a part of the word may be there: the other bytes
  * are then 0. False: no file has even the first byte. */
 static bool read_word_of_file(struct unwind *unwind, uint64_t address,
 			      uint64_t *out)
@@ -183,7 +178,7 @@ static bool read_word_of_file(struct unwind *unwind, uint64_t address,
 	return i > 0;
 }
 
-/* libunwind reads the word at @address. It may not write. */
+/* For libunwind, which may not write. */
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *out,
 		      int write, void *context)
 {
@@ -207,7 +202,7 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *out,
 	return -UNW_EINVAL;
 }
 
-/* libunwind reads the register @reg. It may not write. */
+/* For libunwind, which may not write. */
 static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *out,
 		      int write, void *context)
 {
@@ -254,8 +249,8 @@ static void describe_thunk(const struct unwind_module *module,
 	};
 }
 
-/* Returns the code at @ip, valid until the next call. NULL if @ip is in no
- * known module; the result is then not repeatable. */
+/* Valid until the next call. NULL: no known module; the result is then not
+ * repeatable. */
 static const struct known_code *find_code(struct unwind *unwind, uint64_t ip)
 {
 	struct known_code *code =
@@ -281,8 +276,7 @@ static const struct known_code *find_code(struct unwind *unwind, uint64_t ip)
 	return code;
 }
 
-/* libunwind asks for the frame description of the code at @ip. It gets to see a
- * table with one entry: the one for the function of @ip. */
+/* libunwind gets to see a table with one entry: that of the function of @ip. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip,
 			  unw_proc_info_t *out, int need_unwind_info,
 			  void *context)
@@ -410,15 +404,13 @@ enum step {
 	STEP_CUT, /* the caller cannot be found */
 };
 
-/* Starts the cursor anew, at the frame whose registers are unwind->reg. False
- * if libunwind fails. */
+/* At the frame whose registers are unwind->reg. False if libunwind fails. */
 static bool start_cursor(struct unwind *unwind)
 {
 	return unw_init_remote(&unwind->cursor, unwind->as, unwind) >= 0;
 }
 
-/* Steps to the caller by the frame description. @is_signal: the frame is the
- * code that a signal handler returns to. */
+/* @is_signal: the frame is the code that a signal handler returns to. */
 static enum step step_described(struct unwind *unwind, bool is_signal)
 {
 	uint64_t sp = unwind->sp;
@@ -444,8 +436,7 @@ static enum step step_described(struct unwind *unwind, bool is_signal)
 	return STEP_NEXT;
 }
 
-/* Goes on at the frame with the return address @ip and the stack pointer @sp;
- * its frame pointer is in unwind->reg. */
+/* The frame pointer is in unwind->reg. */
 static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp)
 {
 	/* A return address of zero marks the outermost frame (x86-64 psABI
@@ -462,12 +453,10 @@ static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp)
 	return start_cursor(unwind) ? STEP_NEXT : STEP_CUT;
 }
 
-/*
- * For a step out of an interrupted epilogue. gcc's description still names the
- * place where the prologue saved a register, although the register is restored
- * and the stack pointer is above that place. Then the register itself has the
- * value, so the cursor restarts at the caller with these registers.
- */
+/* For a step out of an interrupted epilogue: gcc's description still names
+ * where the prologue saved a register, although it is restored and the stack
+ * pointer is above. Then the register itself has the value, so the cursor
+ * restarts at the caller with these registers. */
 #if defined(__x86_64__)
 /* The registers that a function restores before it returns. */
 static const uint8_t restored_regs[] = {
@@ -475,8 +464,7 @@ static const uint8_t restored_regs[] = {
 	UNW_X86_64_R13, UNW_X86_64_R14, UNW_X86_64_R15,
 };
 
-/* Returns true if the caller's @reg was saved below the stack pointer of the
- * innermost frame, where the copy has no bytes. */
+/* Below the stack pointer of the innermost frame the copy has no bytes. */
 static bool is_below_stack(struct unwind *unwind, unw_regnum_t reg)
 {
 	unw_save_loc_t place;
@@ -494,7 +482,7 @@ static bool has_restored(struct unwind *unwind)
 	return false;
 }
 
-/* Sets *@out to the caller's @reg, or to 0 if reading fails. */
+/* *@out is 0 if reading fails. */
 static int get_restored(struct unwind *unwind, unw_regnum_t reg,
 			unw_word_t *out)
 {
@@ -536,10 +524,9 @@ static enum step keep_restored(struct unwind *unwind)
 #endif
 
 #if defined(__x86_64__)
-/* True if the frame is at an interrupted instruction of a PLT stub that has
- * only a jump before it: "jmp *offset(%rip)", perhaps with a bnd prefix.
- * endbr64 may come before it; mold puts the number of the function into %r11d
- * as well. */
+/* A PLT stub has only a jump before it: "jmp *offset(%rip)", perhaps with a bnd
+ * prefix. endbr64 may come before it; mold puts the number of the function into
+ * %r11d as well. */
 static bool is_plt_stub(struct unwind *unwind)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -580,8 +567,7 @@ static void set_frame_pointer(struct unwind *unwind, uint64_t fp, bool known)
 		known ? unwind->unknown_reg & ~bit : unwind->unknown_reg | bit;
 }
 
-/* Steps out of code that has @pushed bytes below its return address, and has
- * changed no register that a function must save. */
+/* The code has changed no register that a function must save. */
 static enum step step_simple(struct unwind *unwind, uint32_t pushed)
 {
 	unw_word_t fp = 0;
@@ -595,8 +581,7 @@ static enum step step_simple(struct unwind *unwind, uint32_t pushed)
 	return step_to_frame(unwind, ip, unwind->sp + pushed + 8);
 }
 
-/* Steps to the caller by the frame pointer, or out of a PLT stub. The result is
- * then guessed. */
+/* Steps out of a PLT stub as well. The result is guessed. */
 static enum step step_guessed(struct unwind *unwind)
 {
 	unw_word_t fp;
@@ -625,7 +610,7 @@ static enum step step_guessed(struct unwind *unwind)
 #if defined(__x86_64__)
 #define SCAN_BYTES 512u /* of a frame that are looked through */
 
-/* Whether the last instruction of the 8 bytes at @code is "call *operand". */
+/* "call *operand" is the last instruction of the 8 bytes. */
 static bool is_indirect_call(const uint8_t code[8])
 {
 	for (size_t length = 2; length <= 7; length++) {
@@ -642,8 +627,7 @@ static bool is_indirect_call(const uint8_t code[8])
 
 enum call_kind { CALL_NONE, CALL_OTHER, CALL_DIRECT };
 
-/* Returns the kind of the call before @ret: a direct call of the function at
- * @start, or a call that may reach it (indirect, or to a PLT stub). */
+/* CALL_OTHER may reach the function at @start (indirect, or to a PLT stub). */
 static enum call_kind call_before(struct unwind *unwind, uint64_t ret,
 				  uint64_t start)
 {
@@ -660,8 +644,7 @@ static enum call_kind call_before(struct unwind *unwind, uint64_t ret,
 	return is_indirect_call(code) ? CALL_OTHER : CALL_NONE;
 }
 
-/* Sets *@ret to the return address of the frame with frame pointer @fp. Returns
- * false if there can be no such frame. */
+/* Returns false if there can be no such frame. */
 static bool read_return_address(struct unwind *unwind, uint64_t fp,
 				uint64_t *ret)
 {
@@ -669,10 +652,9 @@ static bool read_return_address(struct unwind *unwind, uint64_t fp,
 	       read_copied_stack(unwind, fp + 8, ret) && *ret;
 }
 
-/* Returns true if @fp is the frame pointer of a frame that a direct call of the
- * function at @start created. Such a call reaches 2 GiB, and is not on the
- * stack. Other words are not looked up: for an unknown address the load map is
- * read again, and the result is not repeatable. */
+/* @fp is the frame pointer of the callee. A direct call reaches 2 GiB, and is
+ * not on the stack. Other words are not looked up: for an unknown address the
+ * load map is read again, and the result is not repeatable. */
 static bool is_directly_called(struct unwind *unwind, uint64_t fp,
 			       uint64_t start)
 {
@@ -687,12 +669,9 @@ static bool is_directly_called(struct unwind *unwind, uint64_t fp,
 	       call_before(unwind, ret, start) == CALL_DIRECT;
 }
 
-/*
- * Returns the frame pointer of the frame at the cursor, whose function starts
- * at @start. The code of the function determines it, if a call precedes the
- * return address there. Otherwise it is the first place with a return address
- * behind a direct call of this function. Returns 0 if there is no such place.
- */
+/* The code of the function determines it, if a call precedes the return address
+ * there. Otherwise the first place with a return address behind a direct call
+ * of this function. 0: there is none. */
 static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 {
 	uint64_t bytes = unwind->ip - start;
@@ -712,10 +691,9 @@ static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 	return 0;
 }
 
-/* Called when a step by the description has failed, perhaps because the frame
- * pointer is unknown. Finds it and restarts the cursor at the frame. Works only
- * for a function that has made a call, because its prologue is then
- * complete. */
+/* After a step by the description has failed, perhaps because the frame pointer
+ * is unknown. Only a function that has made a call has surely completed its
+ * prologue. */
 static bool recover_frame_pointer(struct unwind *unwind, uint64_t ip)
 {
 	const struct known_code *code = find_code(unwind, ip);
@@ -760,8 +738,7 @@ static enum step step_to_caller(struct unwind *unwind)
 		return step_guessed(unwind);
 	is_signal = code->fde.verdict == CFI_SIGNAL;
 	/* The frame that was added last is the code that a signal handler
-	 * returns to. Nobody called it: its address is the instruction
-	 * itself. */
+	 * returns to: its address is the instruction itself. */
 	if (is_signal)
 		unwind->out->frame[unwind->out->count - 1].kind = FRAME_PC;
 	what = step_described(unwind, is_signal);
@@ -772,9 +749,8 @@ static enum step step_to_caller(struct unwind *unwind)
 	return what;
 }
 
-/* Returns true if the frame belongs to a function with a uretprobe: the kernel
- * makes it return to the first byte of [uprobes], the highest mapping that a
- * process can have. */
+/* A function with a uretprobe returns to the first byte of [uprobes], the
+ * highest mapping that a process can have. */
 static bool is_probed(const struct unwind *unwind)
 {
 #if defined(__x86_64__)

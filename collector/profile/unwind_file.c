@@ -32,7 +32,7 @@
 /* Pointers to pages, of all files together. */
 #define PAGE_NUMBERS_MAX (16u << 20)
 #define MADE_MAX (1u << 18) /* entries of a table that is made */
-/* Memory for the known_fdes and made tables of all files together. */
+/* Memory for all files together. */
 #define FDES_MAX_BYTES (16u << 20)
 
 struct page { /* bytes of a file, from a multiple of PAGE_BYTES on */
@@ -76,9 +76,8 @@ struct unwind_files {
 
 /* --- reading ------------------------------------------------------------- */
 
-/* Returns page @number of @file, and reads it first if necessary; it stays empty
- * if that fails. Skips a file whose read was slow once, because the stacks of
- * all programs wait for this thread. NULL if @file has no such page, pages are at
+/* Empty if reading fails. Skips a file whose read was slow once, because the
+ * stacks of all programs wait for this thread. NULL: no such page, pages are at
  * their limit, or memory is short. */
 static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 {
@@ -105,8 +104,7 @@ static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 	return page;
 }
 
-/* Copies @bytes at @offset of @file to @out. Returns false if the file is too
- * short or not readable now. */
+/* Returns false if the file is too short or not readable now. */
 static bool read_file_offset(struct unwind_file *file, uint64_t offset,
 			     uint8_t *out, size_t bytes)
 {
@@ -134,7 +132,7 @@ bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
 	       read_file_offset(file, offset, out, bytes);
 }
 
-/* The function of a cfi_reader; @context is the unwind_file. */
+/* For a cfi_reader; @context is the unwind_file. */
 static bool read_file_bytes(void *context, uint64_t vaddr, void *out,
 			    size_t bytes)
 {
@@ -178,8 +176,7 @@ static void take_eh_frame_hdr(struct unwind_file *file,
 	file->table_count = table.count;
 }
 
-/* Calls @take for each program header of @type. A header that cannot be read is
- * skipped. */
+/* A header that cannot be read is skipped. */
 static void each_program_header(struct unwind_file *file, const Elf64_Ehdr *elf,
 				uint32_t type,
 				void (*take)(struct unwind_file *,
@@ -207,8 +204,7 @@ static int compare_made(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Makes a table from the section .eh_frame if there is one. If memory is short,
- * entries are missing. */
+/* If memory is short, entries are missing. */
 static void make_table(struct unwind_file *file, const Elf64_Ehdr *elf)
 {
 	const struct cfi_reader reader = { read_file_bytes, file };
@@ -233,7 +229,6 @@ static void make_table(struct unwind_file *file, const Elf64_Ehdr *elf)
 		      compare_made);
 }
 
-/* Returns false if @file is no usable ELF file. */
 static bool read_unwind_headers(struct unwind_file *file)
 {
 	Elf64_Ehdr elf;
@@ -261,7 +256,7 @@ int unwind_files_new(struct unwind_files **out)
 	return 0;
 }
 
-/* Frees all files with their pages, and starts a new edition. */
+/* Starts a new edition. */
 static void forget_all_files(struct unwind_files *files)
 {
 	while (files->list) {
@@ -303,8 +298,7 @@ uint64_t unwind_files_edition(struct unwind_files *files)
 	return files->edition;
 }
 
-/* Allocates the list of pages for @file, all unread. Returns false if the file
- * is empty or too large, or memory is short. */
+/* Returns false if the file is empty or too large, or memory is short. */
 static bool make_pages(struct unwind_file *file)
 {
 	struct unwind_files *files = file->files;
@@ -364,8 +358,7 @@ static bool read_table_entry(struct unwind_file *file, uint64_t number,
 	return unwind_file_read(file, file->table + number * 8, entry, 8);
 }
 
-/* Sets *@fde to the virtual address of the description of the last function
- * that starts at or before @vaddr. Returns false if there is none. */
+/* The last function that starts at or before @vaddr counts. */
 static bool find_fde(struct unwind_file *file, uint64_t vaddr, uint64_t *fde)
 {
 	int64_t wanted = (int64_t)(vaddr - file->header);
@@ -391,7 +384,6 @@ static bool find_fde(struct unwind_file *file, uint64_t vaddr, uint64_t *fde)
 	return true;
 }
 
-/* Returns the checked FDE at virtual address @fde; each is checked once. */
 static struct known_fde judge_fde(struct unwind_file *file, uint64_t fde)
 {
 	const struct cfi_reader reader = { read_file_bytes, file };
