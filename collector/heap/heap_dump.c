@@ -36,7 +36,6 @@ struct dump {
 	uint64_t ns;
 };
 
-/* The sums of all threads for one stack. */
 struct sum {
 	uint32_t stack;
 	struct heap_values peak, end;
@@ -58,7 +57,7 @@ static void add_heap_values(struct heap_values *to,
 	to->inuse_bytes += from->inuse_bytes;
 }
 
-/* Makes one row for each stack. Returns their number, 0 without memory. */
+/* Returns their number, 0 without memory. */
 static size_t sum_by_stack(struct process_heap *heap, struct sum **out)
 {
 	uint32_t sites = heap_site_count(&heap->heap);

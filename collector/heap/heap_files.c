@@ -75,8 +75,8 @@ static void fill_row(const struct process_heap *heap,
 			(int64_t)heap_round(&heap->heap, site->peak_bytes);
 }
 
-/* Returns true if any value of @row is not 0. Checks each value: a small share
- * may have bytes but no block, and a site may have values only at the peak. */
+/* Checks each value: a small share may have bytes but no block, and a site may
+ * have values only at the peak. */
 static bool has_row_values(const struct row *row)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(row->values.value); i++)
@@ -126,8 +126,7 @@ static int add_heap_rows(struct process_heap *heap, struct row *rows,
 	return err;
 }
 
-/* Sets @count to the number of rows of @heap. The caller frees them. NULL: no
- * memory. */
+/* The caller frees them. NULL: no memory. */
 static struct row *make_heap_rows(struct process_heap *heap,
 				  enum heap_moment moment, size_t *count)
 {
@@ -166,8 +165,7 @@ int heap_files_add(struct process_heap *heap, enum heap_moment moment,
 	return err;
 }
 
-/* As heap_files_add(), to a profile without threads and processes. False: no
- * memory for a copy. */
+/* Without threads and processes. False: no memory for a copy. */
 static bool add_to_window(struct process_heap *heap,
 			  struct stack_profile *window)
 {
@@ -323,8 +321,8 @@ static void add_functions(struct process_heap *heap)
 	}
 }
 
-/* Returns how many blocks of an exact heap have a sampled stack. Must not be
- * called under the recording's lock, which ranks after known_lock. */
+/* The heap is exact. Must not be called under the recording's lock, which ranks
+ * after known_lock. */
 static uint64_t count_known(struct process_heap *heap)
 {
 	uint64_t count = 0;
@@ -337,8 +335,8 @@ static uint64_t count_known(struct process_heap *heap)
 	return count;
 }
 
-/* Adds all sums except count_known(). Under order_lock(), or when no thread
- * changes the heap any more. */
+/* Except count_known(). Under order_lock(), or when no thread changes the heap
+ * any more. */
 static void add_heap_sums(struct process_heap *heap, struct heap_sums *sum)
 {
 	const struct heap_totals *from = &heap->heap.totals;
@@ -411,8 +409,7 @@ void heap_files_finish(struct process_heap *heap)
 
 /* --- snapshots ----------------------------------------------------------- */
 
-/* Returns the heap after @last (NULL: the first) in the list of running
- * processes, with a reference, or NULL at the end. */
+/* After @last (NULL: the first), with a reference. NULL at the end. */
 static struct process_heap *next_heap(struct recording *recording,
 				      struct process_heap *last)
 {

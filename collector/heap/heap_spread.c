@@ -12,7 +12,6 @@
 #include "collector/heap/heap.h"
 #include "shared/compiler.h"
 
-/* The values of a site, each scaled separately. */
 enum part {
 	FREED_OBJECTS,
 	FREED_BYTES,
@@ -108,8 +107,7 @@ static uint64_t share_of_part(uint64_t all, uint64_t part, uint64_t sum)
 	return (uint64_t)((unsigned __int128)all * part / sum);
 }
 
-/* Returns the share of @all for @one, a part of @sum that starts at @from.
- * Moves @from behind @one. */
+/* @one is a part of @sum that starts at @from. Moves @from behind it. */
 static struct parts shares_of(const struct parts *all, const struct parts *sum,
 			      struct parts *from, const struct parts *one)
 {
@@ -129,8 +127,7 @@ static struct parts shares_of(const struct parts *all, const struct parts *sum,
 	return result;
 }
 
-/* Returns the site for a known stack, or NULL without memory or if the stack is
- * @unknown. */
+/* NULL without memory or if the stack is @unknown. */
 static struct heap_site *spread_site(struct heap *exact,
 				     const struct known *one, uint32_t unknown)
 {

@@ -67,7 +67,6 @@ static struct heap_segment *segment_of(const struct heap_table *table,
 	return &table->segment[i];
 }
 
-/* Returns the start of the search for @hash. */
 static struct heap_block *home_of(const struct heap_segment *segment,
 				  uint64_t hash)
 {
@@ -87,7 +86,7 @@ static struct heap_block *block_after(const struct heap_segment *segment,
 							      : segment->block;
 }
 
-/* Returns the first free place for @hash; the segment must have one. */
+/* The segment must have a free place. */
 static struct heap_block *find_block_place(const struct heap_segment *segment,
 					   uint64_t hash)
 {
@@ -141,8 +140,8 @@ static bool resize_segment(struct heap_table *table,
 	return true;
 }
 
-/* Grows @segment; at least one place stays empty. Returns false without room
- * for one more block. */
+/* At least one place stays empty. Returns false without room for one more
+ * block. */
 static bool reserve_place(struct heap_table *table,
 			  struct heap_segment *segment)
 {
@@ -264,8 +263,7 @@ struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 	return NULL;
 }
 
-/* Returns a place for a new block at @address and counts it, or NULL without
- * room. */
+/* Counts the block. NULL without room. */
 static struct heap_block *new_place(struct heap_table *table, uint64_t address)
 {
 	struct heap_miss miss = table->miss;
@@ -307,9 +305,8 @@ struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 	return block;
 }
 
-/* Returns true if @home lies behind @gap and not behind @block, counted around
- * the end of the segment. Then @block must not move to @gap, where a search
- * from @home would miss it. */
+/* Counted around the end of the segment. Then @block must not move to @gap,
+ * where a search from @home would miss it. */
 static bool is_between_places(const struct heap_block *gap,
 			      const struct heap_block *home,
 			      const struct heap_block *block)

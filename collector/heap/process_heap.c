@@ -35,13 +35,11 @@
 #include "shared/compiler.h"
 
 #define ORDER_BYTES (64u << 20)
-/* After this many threads, new ones share a number with a thread of the same
- * name. Otherwise a program that creates threads for days would create new
- * sites for each. */
+/* Further ones share a number with a thread of the same name. Otherwise a
+ * program that creates threads for days would create new sites for each. */
 #define OWNERS_APART 4096u
 #define OWNERS_MAX 65536u
-/* In a large table each event misses every cache. This many events are
- * prefetched, so their misses overlap. */
+/* In a large table each event misses every cache: this many misses overlap. */
 #define AHEAD 8
 
 /* --- the consumer -------------------------------------------------------- */
@@ -61,7 +59,7 @@ static void tell_double(struct process_heap *heap,
 			       uuid ? uuid : heap->track.process_uuid, item->b);
 }
 
-/* Reports double frees that no record up to @clock has explained. */
+/* No record up to @clock has explained them. */
 static void tell_doubles(struct process_heap *heap, uint64_t clock)
 {
 	uint32_t kept = 0;
@@ -77,15 +75,10 @@ static void tell_doubles(struct process_heap *heap, uint64_t clock)
 	heap->double_count = kept;
 }
 
-/*
- * Returns true if every allocation of the process so far is known, or will be
- * in the order before the free of its block. Otherwise a free without a block
- * may have an unrecorded allocation.
- *
- * The program signals a missing allocation before the allocator returns the
- * block, and frees the block later. So a reader of the free's record also sees
- * the signal.
- */
+/* Or will be in the order before the free of its block. Otherwise a free
+ * without a block may have an unrecorded allocation. The program signals a
+ * missing allocation before the allocator returns the block, and frees the
+ * block later, so a reader of the free's record also sees the signal. */
 static bool knows_all_blocks(const struct process_heap *heap)
 {
 	const struct process *process = heap->process;
@@ -119,7 +112,7 @@ static void post_block(struct process_heap *heap, struct sample *sample)
 		process_heap_dropped(heap, alloc, !alloc);
 }
 
-/* Posts the end of a block with a sampled stack. */
+/* The block has a sampled stack. */
 static void post_block_end(struct process_heap *heap, uint64_t clock)
 {
 	struct sample *sample = sample_new(0);
@@ -156,7 +149,7 @@ static void take_other_item(struct process_heap *heap,
 	struct sample *sample = (struct sample *)(uintptr_t)item->a;
 
 	if (item->c & HEAP_ITEM_SAMPLE) {
-		/* Of an exact heap: the stack of the block just before it. */
+		/* An exact heap: this is the stack of the block just before. */
 		if (!heap->sampled) {
 			bool is_live =
 				heap_mark(&heap->heap, sample->clock,
@@ -224,9 +217,8 @@ static void consume_blocks(void *context, const struct order_item *items,
 
 /* --- samples ------------------------------------------------------------- */
 
-/* Applies a sampled stack of an exact heap, on the sampler's thread. Samples
- * arrive in the consumer's order of allocs and frees, so their clocks are
- * numbers in that order. */
+/* An exact heap, on the sampler's thread. Samples arrive in the consumer's
+ * order of allocs and frees, so their clocks are numbers in that order. */
 static void take_known(struct process_heap *heap, const struct sample *sample,
 		       uint32_t stack)
 {

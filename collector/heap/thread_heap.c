@@ -26,7 +26,7 @@ struct thread_heap {
 
 /* --- stacks -------------------------------------------------------------- */
 
-/* Numbers the stack of @node, whose callers already have numbers. */
+/* Its callers already have numbers. */
 static void set_node_stack(const struct cct *cct, struct cct_node *node,
 			   struct stacks *stacks)
 {
@@ -112,10 +112,9 @@ static uint32_t block_site(struct thread *thread, struct replay *replay)
 	return node->heap_site;
 }
 
-/* Returns the key of the block at @address in the heap, or 0 if malformed.
- * @heap: number of a heap of the program's own, or 0. A block of such a heap
- * may start at the same address as the block that contains it, so its key is no
- * address. */
+/* 0: malformed. @heap: number of a heap of the program's own, or 0. A block of
+ * such a heap may start at the same address as the block that contains it, so
+ * its key is no address. */
 static uint64_t block_key(uint64_t address, uint32_t heap)
 {
 	uint64_t x;
@@ -282,7 +281,7 @@ void thread_heap_flush(struct thread *thread)
 		order_flush(thread->heap->feed.stream);
 }
 
-/* Reports the last losses of an ended thread, which no record has. */
+/* No record has the last losses of an ended thread. */
 static void tell_lost_heap_rest(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;
