@@ -18,10 +18,9 @@
 #include "shared/compiler.h"
 
 #define INTERRUPT_NS 50000000
-/* If no thread has asked for another descriptor for this long, the descriptors
- * in hand hold all threads. */
+/* Without a request for this long, the descriptors in hand hold all threads. */
 #define HELD_NS 50000000
-/* Pause before an idle thread looks at the queue again. */
+/* Before an idle thread looks at the queue again. */
 #define LINGER_NS 1000000
 /* With this many descriptors waiting, another thread starts instead. */
 #define LINGER_WAITING_MAX 16
@@ -86,8 +85,7 @@ static int start_thread(struct closer *closer)
 	return -err;
 }
 
-/* Wakes or starts a thread, unless one will look at the queue anyway. g_lock
- * held. */
+/* Not if one will look at the queue anyway. g_lock held. */
 static void tell_one(struct closer *closer)
 {
 	if (closer->coming ||
@@ -108,9 +106,8 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-/* Makes a timer that interrupts close(2) in the calling thread by SIGRTMIN.
- * Other threads block that signal or never get it. Returns false if timers are
- * not available. */
+/* Interrupts close(2) in the calling thread by SIGRTMIN, which other threads
+ * block or never get. Returns false if timers are not available. */
 static bool make_interrupts(timer_t *timer)
 {
 	struct sigaction action = { .sa_handler = ignore_signal };
@@ -126,8 +123,7 @@ static bool make_interrupts(timer_t *timer)
 	       timer_create(CLOCK_MONOTONIC, &event, timer) == 0;
 }
 
-/* Reads unread messages. Otherwise the peer gets ECONNRESET and loses the last
- * messages from this side. */
+/* With unread messages the peer gets ECONNRESET and loses the last ones. */
 static void drop_unread(int socket)
 {
 	char bytes[4096];
@@ -167,8 +163,7 @@ static void linger(struct closer *closer)
 	closer->lingering--;
 }
 
-/* Returns the next descriptor to close, or NULL. Frees @done, the entry of the
- * descriptor just closed (may be NULL). */
+/* Frees @done, the entry of the descriptor just closed (may be NULL). */
 static struct closing *next_closing(struct closer *closer, struct closing *done)
 {
 	uint64_t now = clock_monotonic_ns();

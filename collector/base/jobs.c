@@ -51,8 +51,7 @@ void jobs_group_wait(struct jobs_group *group)
 
 /* --- the thread ----------------------------------------------------------- */
 
-/* Waits for the next job. Returns NULL if there are no more. Sets *@nice to the
- * requested nice value. */
+/* Returns NULL if there are no more. */
 static struct job *next_job(struct jobs *jobs, int *nice)
 {
 	struct job *job;

@@ -123,7 +123,7 @@ static void put_json_character(const char *text, size_t bytes, FILE *out)
 		put_bytes(text, bytes, out);
 }
 
-/* Returns the length of the prefix of @text that JSON writes unchanged. */
+/* JSON writes them unchanged. */
 static size_t plain_bytes(const char *text, size_t count)
 {
 	size_t i = 0;

@@ -11,8 +11,7 @@
 
 #include "shared/compiler.h"
 
-/* Parses digits only: strtoull(3) would also accept signs, blanks and
- * hexadecimal. */
+/* strtoull(3) would also accept signs, blanks and hexadecimal. */
 static int parse_digits(const char *text, uint64_t *out, const char **rest)
 {
 	char *end;

@@ -35,8 +35,7 @@ static bool is_usable_folder(const char *path, bool all)
 	       (!all || status.st_mode & S_IXOTH);
 }
 
-/* Formats a path into @out and leaves room for the suffix of the other socket.
- * Returns 0, or -ENAMETOOLONG after logging. */
+/* Leaves room for the suffix of the other socket. Logs -ENAMETOOLONG. */
 ATTR_PRINTF(2, 3)
 static int make_path(char out[SOCKET_PATH_BYTES], const char *format, ...)
 {
@@ -69,8 +68,7 @@ static const char *temporary_folder(void)
 	return folder && folder[0] ? folder : "/tmp";
 }
 
-/* Creates @folder in the temporary folder, where another user may have created
- * it before. */
+/* Another user may have created it before, in the temporary folder. */
 static int make_private(const char *folder)
 {
 	struct stat status;
@@ -154,8 +152,7 @@ void socket_path_clean_up(const char *socket)
 
 /* --- leftovers of killed collectors -------------------------------------- */
 
-/* Returns true if no process listens or will listen at the socket @path: its
- * folder has not changed for a while. */
+/* No process listens, or will: its folder has not changed for a while. */
 static bool is_deserted(const char *folder, const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -177,8 +174,7 @@ static bool is_deserted(const char *folder, const char *path)
 	return refused;
 }
 
-/* Removes folders of socket_path_private() in @below whose collectors were
- * killed together with their perfrec. */
+/* Collectors may be killed together with their perfrec. */
 static void remove_stale(const char *below)
 {
 	char folder[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
