@@ -147,12 +147,14 @@ static int cut_parts(const struct trace_cut_wish *wish,
 		     const struct time_range *ranges, FILE *out,
 		     struct trace_cut_result *result)
 {
+	const struct parts_choice choice = { .ranges = ranges,
+					     .range_count =
+						     wish->ranges->count };
 	struct trace_parts *parts;
 	struct cut_file file;
 	int err, end;
 
-	err = trace_parts_open(wish->path, index, ranges, wish->ranges->count,
-			       &parts);
+	err = trace_parts_open(wish->path, index, &choice, &parts);
 	if (err)
 		return err;
 	err = cut_file_begin(&file, out, wish->compress);

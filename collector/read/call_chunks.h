@@ -34,7 +34,7 @@ int call_chunks_take(struct call_chunks *chunks,
 		     const struct call_wish *wish);
 void call_chunks_release(struct call_chunks *chunks);
 /* Returns true if chunk @number of @sequence must be read. A callback for
- * trace_parts_open_chunks(), called once for each chunk. */
+ * trace_parts_open(), called once for each chunk. */
 bool call_chunks_want(void *chunks, const struct index_sequence *sequence,
 		      uint32_t number);
 

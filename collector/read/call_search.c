@@ -340,8 +340,11 @@ static int run_by_index(const char *path, const struct trace_index *index,
 	int err = call_chunks_take(&chunks, index, wish);
 
 	if (!err)
-		err = trace_parts_open_chunks(path, index, call_chunks_want,
-					      &chunks, &parts);
+		err = trace_parts_open(
+			path, index,
+			&(struct parts_choice){ .wants = call_chunks_want,
+						.context = &chunks },
+			&parts);
 	if (!err)
 		err = trace_reader_open_parts(parts, &reader);
 	if (!err)

@@ -392,6 +392,7 @@ static int read_range(struct reading *reading, const char *path,
 		      const struct read_progress *progress)
 {
 	struct curves *curves = reading->curves;
+	struct parts_choice choice = { .range_count = 1 };
 	struct trace_parts *parts;
 	int err;
 
@@ -400,7 +401,8 @@ static int read_range(struct reading *reading, const char *path,
 	if (!curves->ranges)
 		return -ENOMEM;
 	*curves->ranges = reading->wish->range;
-	err = trace_parts_open(path, curves->index, curves->ranges, 1, &parts);
+	choice.ranges = curves->ranges;
+	err = trace_parts_open(path, curves->index, &choice, &parts);
 	if (!err)
 		err = trace_reader_open_parts(parts, &curves->reader);
 	if (err)
@@ -420,16 +422,18 @@ static bool is_needed(void *context, const struct index_sequence *sequence)
 
 static int read_needed(struct reading *reading, const char *path)
 {
+	struct parts_choice choice = { .has = is_needed,
+				       .context = reading,
+				       .no_rest = !reading->needs.apart };
 	struct trace_parts *parts;
 	int err;
 
 	join_ranges(&reading->needs);
 	reading->curves->ranges = reading->needs.ranges;
 	reading->needs.ranges = NULL;
-	err = trace_parts_open_some(path, reading->curves->index,
-				    reading->curves->ranges,
-				    reading->needs.count, is_needed, reading,
-				    reading->needs.apart, &parts);
+	choice.ranges = reading->curves->ranges;
+	choice.range_count = reading->needs.count;
+	err = trace_parts_open(path, reading->curves->index, &choice, &parts);
 	if (!err)
 		err = trace_reader_open_parts(parts, &reading->curves->reader);
 	return err ?: read_events(reading);

@@ -17,6 +17,7 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
+#include "collector/base/pool.h"
 #include "collector/base/search.h"
 #include "collector/read/index_interned.h"
 #include "collector/read/sequence_start.h"
@@ -56,14 +57,9 @@ struct seeding {
 struct trace_parts {
 	char *path;
 	const struct trace_index *index; /* NULL: read everything */
-	const struct time_range *ranges;
-	uint32_t range_count;
-	trace_parts_wants *wants; /* NULL: ranges select */
-	void *wants_context;
-	trace_parts_has *has; /* NULL: all sequences */
-	void *has_context;
-	bool no_rest; /* skip events without a thread */
+	struct parts_choice choice;
 	struct trace_packets *packets;
+	bool *ending; /* by extent: it has an end that matters; or NULL */
 	struct wanted *wanted; /* by place in index->sequences */
 	uint64_t last_ns;
 	struct index_interned interned;
@@ -86,7 +82,8 @@ struct trace_parts {
 
 static uint32_t range_after(const struct trace_parts *parts, uint64_t ns)
 {
-	return search_first(i, parts->range_count, parts->ranges[i].to_ns > ns);
+	return search_first(i, parts->choice.range_count,
+			    parts->choice.ranges[i].to_ns > ns);
 }
 
 /* Returns true if a range overlaps the times. @last_ns 0: no times. */
@@ -95,8 +92,54 @@ static bool overlaps(const struct trace_parts *parts, uint64_t first_ns,
 {
 	uint32_t at = range_after(parts, first_ns);
 
-	return last_ns && at < parts->range_count &&
-	       parts->ranges[at].from_ns <= last_ns;
+	return last_ns && at < parts->choice.range_count &&
+	       parts->choice.ranges[at].from_ns <= last_ns;
+}
+
+/* --- packets -------------------------------------------------------------- */
+
+struct look {
+	uint64_t sequence, clock;
+	bool event;
+	bool begin; /* of a slice */
+	bool own; /* on the track of its sequence */
+	struct wire interned;
+};
+
+static void look_at_event(struct look *look, struct wire event)
+{
+	struct wire_field field;
+
+	look->event = look->own = true;
+	while (wire_next(&event, &field))
+		if (field.tag == TAG_TRACK_EVENT_TYPE)
+			look->begin = field.value == TYPE_SLICE_BEGIN;
+		else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
+			look->own = false;
+}
+
+static struct look look_at(struct trace_packet_bytes bytes)
+{
+	struct wire fields = { bytes.at, bytes.at + bytes.count };
+	struct look look = { 0 };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		switch (field.tag) {
+		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
+			look.sequence = field.value;
+			break;
+		case TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
+			look.clock = field.value;
+			break;
+		case TAG_TRACE_PACKET_TRACK_EVENT:
+			look_at_event(&look, wire_of(&field));
+			break;
+		case TAG_TRACE_PACKET_INTERNED_DATA:
+			look.interned = wire_of(&field);
+			break;
+		}
+	return look;
 }
 
 /* --- the plan of a thread ------------------------------------------------ */
@@ -149,6 +192,54 @@ static int want_range(struct wanted *wanted, const struct time_range *range)
 	return add_follow(wanted, follow);
 }
 
+/* Returns true if the slice @open at @depth has ended at checkpoint @number. */
+static bool is_ended(const struct index_sequence *of, uint32_t number,
+		     uint32_t depth, const struct index_slice *open)
+{
+	struct index_stack stack;
+	bool ended;
+
+	/* A damaged stack counts as empty. */
+	trace_index_stack(of, number, &stack);
+	ended = depth >= stack.count ||
+		stack.slices[depth].begin_ns != open->begin_ns;
+	free(stack.slices);
+	return ended;
+}
+
+/* Wants the end of each slice of @range that is open behind it. */
+static int want_ends(struct wanted *wanted, const struct time_range *range)
+{
+	const struct index_sequence *of = wanted->of;
+	uint32_t at = index_checkpoints_before(of, range->to_ns);
+	struct index_stack open;
+	int err = 0;
+
+	if (!wanted->count || at == of->checkpoint_count)
+		return 0;
+	trace_index_stack(of, at, &open);
+	for (uint32_t depth = open.count; depth-- > 0 && !err;) {
+		const struct index_slice *slice = &open.slices[depth];
+		uint32_t more = of->checkpoint_count - at;
+		struct follow follow = { .to = { .offset = UINT64_MAX },
+					 .seeded = true };
+
+		if (slice->begin_ns >= range->to_ns)
+			continue;
+		/* The caller of a slice ends behind it. */
+		at += search_first(i, more, is_ended(of, at + i, depth, slice));
+		follow.checkpoint = at - 1;
+		follow.from = of->checkpoints[at - 1].place;
+		if (at < of->checkpoint_count)
+			end_follow(&follow, &of->checkpoints[at]);
+		err = add_follow(wanted, follow);
+		if (at == of->checkpoint_count)
+			break;
+	}
+	free(open.slices);
+	return err;
+}
+
 /* Returns true if chunk @number, or something lost behind it, must be
  * returned. */
 static bool wants_chunk(struct trace_parts *parts,
@@ -159,7 +250,7 @@ static bool wants_chunk(struct trace_parts *parts,
 
 	return !chunk->whole || (last && !of->ended) ||
 	       (!last && chunk[1].number != chunk->number + 1) ||
-	       parts->wants(parts->wants_context, of, number);
+	       parts->choice.wants(parts->choice.context, of, number);
 }
 
 static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
@@ -193,33 +284,104 @@ static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
 
 static int want(struct trace_parts *parts, struct wanted *wanted)
 {
+	const struct parts_choice *choice = &parts->choice;
 	const struct index_sequence *of = wanted->of;
 	int err = 0;
 
 	if (!of->checkpoint_count)
 		return 0;
-	if (parts->wants)
+	if (choice->wants)
 		return want_chunks(parts, wanted);
-	if (!parts->has || parts->has(parts->has_context, of))
-		for (uint32_t i = 0; i < parts->range_count && !err; i++)
-			err = want_range(wanted, &parts->ranges[i]);
-	/* The first checkpoint may not be of an event. */
-	if (of->checkpoints[of->checkpoint_count - 1].ns >
-	    of->checkpoints[0].ns)
-		parts->last_ns =
-			MAX(parts->last_ns,
-			    of->checkpoints[of->checkpoint_count - 1].ns);
-	for (uint32_t i = 0; i < of->chunk_count; i++)
-		if (of->chunks[i].whole &&
-		    of->chunks[i].end_ns > of->chunks[i].start_ns)
-			parts->last_ns =
-				MAX(parts->last_ns, of->chunks[i].end_ns);
+	if (choice->has && !choice->has(choice->context, of))
+		return 0;
+	for (uint32_t i = 0; i < choice->range_count && !err; i++) {
+		err = want_range(wanted, &choice->ranges[i]);
+		if (!err && choice->ends)
+			err = want_ends(wanted, &choice->ranges[i]);
+	}
+	return err;
+}
+
+/* Returns the number of packets in @packets, the rest of an INDEX_TRACK, that
+ * begin slices. */
+static uint64_t count_begins(struct index_get packets)
+{
+	uint64_t begins = 0;
+
+	while (packets.at != packets.end) {
+		uint64_t count = index_get_number(&packets);
+
+		if (packets.bad || count > (uint64_t)(packets.end - packets.at))
+			break;
+		begins += look_at((struct trace_packet_bytes){ packets.at,
+							       count })
+				  .begin;
+		packets.at += count;
+	}
+	return begins;
+}
+
+/* A track without a thread, and its open slices that began before the end of
+ * the range. */
+struct open_track {
+	uint64_t uuid, count;
+};
+
+/* Marks extent @number if slices of the range end there, behind it. Called for
+ * extents in their order. Returns 0 or -ENOMEM. */
+static int mark_ending(struct trace_parts *parts, uint32_t number,
+		       struct pool *tracks)
+{
+	const struct trace_index *index = parts->index;
+	bool behind = index->extents[number].rest.first_ns >=
+		      parts->choice.ranges->to_ns;
+
+	for (uint32_t i = number ? index->extents[number - 1].packet_end : 0;
+	     i < index->extents[number].packet_end; i++) {
+		const struct index_packet *item = &index->packets[i];
+		struct index_get get = { .at = item->at,
+					 .end = item->at + item->count };
+		struct open_track *track, key = { 0 };
+		uint64_t count;
+		uint32_t at;
+
+		if (item->kind != INDEX_TRACK)
+			continue;
+		key.uuid = index_get_number(&get);
+		count = index_get_number(&get);
+		if (pool_intern(tracks, &key, &at) < 0)
+			return -ENOMEM;
+		track = (struct open_track *)tracks->items + at;
+		if (behind) {
+			parts->ending[number] |= count < track->count;
+			track->count = MIN(track->count, count);
+		} else {
+			track->count = count + count_begins(get);
+		}
+	}
+	return 0;
+}
+
+static int mark_endings(struct trace_parts *parts)
+{
+	uint32_t count = parts->index->extent_count;
+	struct pool tracks;
+	int err = 0;
+
+	parts->ending = calloc((size_t)count + 1, sizeof(*parts->ending));
+	if (!parts->ending)
+		return -ENOMEM;
+	pool_init(&tracks, NULL, sizeof(struct open_track), sizeof(uint64_t));
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = mark_ending(parts, i, &tracks);
+	pool_release(&tracks);
 	return err;
 }
 
 static int plan(struct trace_parts *parts)
 {
 	const struct trace_index *index = parts->index;
+	uint64_t first_ns;
 	int err = 0;
 
 	parts->wanted = calloc((size_t)index->sequence_count + 1,
@@ -231,75 +393,29 @@ static int plan(struct trace_parts *parts)
 		parts->wanted[i].of = &index->sequences[i];
 		err = want(parts, &parts->wanted[i]);
 	}
-	for (uint32_t i = 0; i < index->extent_count; i++) {
-		const struct index_extent *extent = &index->extents[i];
-
-		parts->last_ns =
-			MAX(parts->last_ns, MAX(extent->rest.last_event_ns,
-						extent->absolute_last_ns));
-	}
+	if (!err && parts->choice.ends && !parts->choice.no_rest)
+		err = mark_endings(parts);
+	trace_index_times(index, &first_ns, &parts->last_ns);
 	return err;
-}
-
-static int begin_parts(struct trace_parts *parts, const char *path,
-		       const struct trace_index *index)
-{
-	int err = trace_packets_open(path, &parts->packets);
-
-	if (err)
-		return err;
-	if (!index || !index->has_rest) {
-		parts->reading = parts->at_tail = true;
-		return 0;
-	}
-	parts->index = index;
-	parts->path = strdup(path);
-	return parts->path ? plan(parts) : -ENOMEM;
 }
 
 int trace_parts_open(const char *path, const struct trace_index *index,
-		     const struct time_range *ranges, uint32_t count,
+		     const struct parts_choice *choice,
 		     struct trace_parts **out)
 {
-	return trace_parts_open_some(path, index, ranges, count, NULL, NULL,
-				     true, out);
-}
-
-int trace_parts_open_some(const char *path, const struct trace_index *index,
-			  const struct time_range *ranges, uint32_t count,
-			  trace_parts_has *has, void *context, bool rest,
-			  struct trace_parts **out)
-{
 	struct trace_parts *parts = calloc(1, sizeof(*parts));
 	int err;
 
 	if (!parts)
 		return -ENOMEM;
-	parts->has = has;
-	parts->has_context = context;
-	parts->no_rest = !rest;
-	parts->ranges = ranges;
-	parts->range_count = count;
-	err = begin_parts(parts, path, index);
-	if (err)
-		trace_parts_close(&parts);
-	else
-		*out = parts;
-	return err;
-}
-
-int trace_parts_open_chunks(const char *path, const struct trace_index *index,
-			    trace_parts_wants *wants, void *context,
-			    struct trace_parts **out)
-{
-	struct trace_parts *parts = calloc(1, sizeof(*parts));
-	int err;
-
-	if (!parts)
-		return -ENOMEM;
-	parts->wants = wants;
-	parts->wants_context = context;
-	err = begin_parts(parts, path, index);
+	parts->choice = *choice;
+	err = trace_packets_open(path, &parts->packets);
+	if (!err && index && index->has_rest) {
+		parts->index = index;
+		parts->path = strdup(path);
+		err = parts->path ? plan(parts) : -ENOMEM;
+	}
+	parts->reading = parts->at_tail = !parts->index;
 	if (err)
 		trace_parts_close(&parts);
 	else
@@ -317,6 +433,7 @@ void trace_parts_close(struct trace_parts **parts)
 	     i++)
 		free(freed->wanted[i].follows);
 	free(freed->wanted);
+	free(freed->ending);
 	index_interned_release(&freed->interned);
 	free(freed->path);
 	free(freed->seeding.stack.slices);
@@ -388,7 +505,7 @@ static bool needs_threads(struct trace_parts *parts,
 static bool needs_rest(const struct trace_parts *parts,
 		       const struct index_extent *extent)
 {
-	if (parts->no_rest)
+	if (parts->choice.no_rest)
 		return false;
 	return overlaps(parts, extent->rest.first_ns, extent->rest.last_ns) ||
 	       overlaps(parts, extent->sched_first_ns, extent->sched_last_ns);
@@ -398,6 +515,8 @@ static bool needs_extent(struct trace_parts *parts,
 			 const struct index_extent *extent)
 {
 	return extent->untimed || needs_rest(parts, extent) ||
+	       (parts->ending &&
+		parts->ending[extent - parts->index->extents]) ||
 	       overlaps(parts, extent->absolute_first_ns,
 			extent->absolute_last_ns) ||
 	       needs_threads(parts, extent);
@@ -572,11 +691,14 @@ static int give_slice(struct trace_parts *parts, struct trace_part *out)
 	    trace_begin_find(parts->path, of, slice->begin_ns, depth,
 			     &parts->found))
 		got = give_found(parts, of->id, slice->begin_ns, out);
-	if (got)
-		return got;
-	make_begin(parts, of, iid);
-	return give_event(parts, of->id, slice->begin_ns, parts->inner.at,
-			  parts->inner.count, out);
+	if (!got) {
+		make_begin(parts, of, iid);
+		got = give_event(parts, of->id, slice->begin_ns,
+				 parts->inner.at, parts->inner.count, out);
+	}
+	out->seed = true;
+	out->ns = slice->begin_ns;
+	return got;
 }
 
 /* Returns true if @wanted's sequence continues behind its last follow: the
@@ -762,51 +884,6 @@ static int give_item(struct trace_parts *parts, struct trace_part *out)
 
 /* --- packets of extents that are read ------------------------------------- */
 
-struct look {
-	uint64_t sequence, clock;
-	bool event;
-	bool own_begin; /* begin of a slice on the track of its sequence */
-	struct wire interned;
-};
-
-static bool is_own_begin(struct wire event)
-{
-	struct wire_field field;
-	bool begin = false, own = true;
-
-	while (wire_next(&event, &field))
-		if (field.tag == TAG_TRACK_EVENT_TYPE)
-			begin = field.value == TYPE_SLICE_BEGIN;
-		else if (field.tag == TAG_TRACK_EVENT_TRACK_UUID)
-			own = false;
-	return begin && own;
-}
-
-static struct look look_at(struct trace_packet_bytes bytes)
-{
-	struct wire fields = { bytes.at, bytes.at + bytes.count };
-	struct look look = { 0 };
-	struct wire_field field;
-
-	while (wire_next(&fields, &field))
-		switch (field.tag) {
-		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
-			look.sequence = field.value;
-			break;
-		case TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
-			look.clock = field.value;
-			break;
-		case TAG_TRACE_PACKET_TRACK_EVENT:
-			look.event = true;
-			look.own_begin = is_own_begin(wire_of(&field));
-			break;
-		case TAG_TRACE_PACKET_INTERNED_DATA:
-			look.interned = wire_of(&field);
-			break;
-		}
-	return look;
-}
-
 /* A packet of a sequence that is not followed here. */
 static int give_passed(struct trace_parts *parts, struct wanted *wanted,
 		       const struct look *look, struct trace_packet_bytes bytes,
@@ -815,7 +892,7 @@ static int give_passed(struct trace_parts *parts, struct wanted *wanted,
 	/* A checkpoint has the thread's own slices, even those with an absolute
 	 * time. */
 	bool absolute = look->clock && look->clock < CLOCK_SEQUENCE_FIRST &&
-			!look->own_begin;
+			!(look->begin && look->own);
 
 	if (!look->event)
 		return give_packet(bytes, out);
@@ -934,6 +1011,11 @@ int trace_parts_next(struct trace_parts *parts, struct trace_part *out)
 uint64_t trace_parts_last_ns(const struct trace_parts *parts)
 {
 	return parts->last_ns;
+}
+
+const struct trace_index *trace_parts_index(const struct trace_parts *parts)
+{
+	return parts->index;
 }
 
 struct trace_packets *trace_parts_packets(struct trace_parts *parts)

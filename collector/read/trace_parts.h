@@ -44,6 +44,9 @@ enum trace_part_kind {
 struct trace_part {
 	enum trace_part_kind kind;
 	struct trace_packet_bytes bytes; /* PART_PACKET; until the next call */
+	/* PART_PACKET: it begins the next open slice behind a PART_RESTART, at
+	 * ns. */
+	bool seed;
 	uint32_t sequence; /* PART_RESTART, PART_SWITCH */
 	uint64_t ns;
 	uint64_t uuid, count; /* PART_TRACK */
@@ -52,47 +55,48 @@ struct trace_part {
 
 struct trace_parts;
 
-/* Opens the trace at @path with its @index; NULL: none. @index and the @count
- * @ranges, sorted and disjoint, must outlive *@out. Returns 0, and the caller
- * ends *@out with trace_parts_close(); -errno of trace_packets_open(); or
- * -ENOMEM. */
-int trace_parts_open(const char *path, const struct trace_index *index,
-		     const struct time_range *ranges, uint32_t count,
-		     struct trace_parts **out);
-
 /* Returns true if packets of the thread's @sequence matter in a range. */
 typedef bool trace_parts_has(void *context,
 			     const struct index_sequence *sequence);
-
-/* The same for the sequences that @has selects, and for events without a thread
- * if @rest. Packets of others may also be returned. Calls @has before it
- * returns. */
-int trace_parts_open_some(const char *path, const struct trace_index *index,
-			  const struct time_range *ranges, uint32_t count,
-			  trace_parts_has *has, void *context, bool rest,
-			  struct trace_parts **out);
-
 /* Returns true if chunk @number of @sequence matters. */
 typedef bool trace_parts_wants(void *context,
 			       const struct index_sequence *sequence,
 			       uint32_t number);
 
-/* The same for chunks of threads instead of ranges; other packets may be
- * missing. Chunks that the index does not fully describe are always returned.
- * Calls @wants before it returns. @index is not NULL. */
-int trace_parts_open_chunks(const char *path, const struct trace_index *index,
-			    trace_parts_wants *wants, void *context,
-			    struct trace_parts **out);
+/* The parts that matter. Other packets may also be returned. */
+struct parts_choice {
+	const struct time_range *ranges; /* sorted and disjoint */
+	uint32_t range_count;
+	/* One range only: also the packets with the ends of the slices that are
+	 * open behind it. */
+	bool ends;
+	trace_parts_has *has; /* NULL: all sequences */
+	bool no_rest; /* skip events without a thread */
+	/* Not NULL: chunks of threads instead of ranges. Packets outside of
+	 * chunks may be missing. Chunks that the index does not fully describe
+	 * are always returned. Needs an index. */
+	trace_parts_wants *wants;
+	void *context; /* of both functions, which are called by
+			* trace_parts_open() only */
+};
+
+/* Opens the trace at @path with its @index; NULL: none. @index and
+ * @choice->ranges must outlive *@out. Returns 0, and the caller ends *@out with
+ * trace_parts_close(); -errno of trace_packets_open(); or -ENOMEM. */
+int trace_parts_open(const char *path, const struct trace_index *index,
+		     const struct parts_choice *choice,
+		     struct trace_parts **out);
 /* Frees *@parts, which may be NULL, and clears it. */
 void trace_parts_close(struct trace_parts **parts);
 
 /* Reads the next part. Returns 1, 0 or -errno, as trace_packets_next() does. */
 int trace_parts_next(struct trace_parts *parts, struct trace_part *out);
 
-/* Returns the time of an event of the trace, skipped or not; 0: none. If the
- * trace has skipped events behind the last range, this event is also behind
- * it. */
+/* Returns the time of the last event that the index knows, except waits; 0:
+ * none. */
 uint64_t trace_parts_last_ns(const struct trace_parts *parts);
+/* Returns the index in use; NULL: the whole trace is read. */
+const struct trace_index *trace_parts_index(const struct trace_parts *parts);
 /* Returns the packets of the file, for its size and the progress. */
 struct trace_packets *trace_parts_packets(struct trace_parts *parts);
 

@@ -48,6 +48,8 @@ static int open_reader(const char *path, struct trace_parts *parts,
 		trace_reader_close(&reader);
 		return err;
 	}
+	if (parts && trace_parts_index(parts))
+		read_tracks_number(reader, trace_parts_index(parts));
 	*out = reader;
 	return 0;
 }
@@ -660,7 +662,7 @@ void trace_reader_restart(struct trace_reader *reader)
 	reader->seeding = true;
 }
 
-/* Ends the next open slice of a sequence that continues elsewhere. */
+/* Ends the next slice of reader->leaving that is no longer open. */
 static bool leave_slice(struct trace_reader *reader, struct trace_event *out)
 {
 	struct track *track = reader->leaving;
@@ -668,40 +670,96 @@ static bool leave_slice(struct trace_reader *reader, struct trace_event *out)
 	*out = (struct trace_event){ .kind = TRACE_END,
 				     .track = &track->shown,
 				     .left = true };
-	track->deeper = 0;
-	if (track->slice_count && end_slice(reader, out))
+	if (track->slice_count > reader->staying && end_slice(reader, out))
 		return true;
 	reader->leaving = NULL;
 	return false;
 }
 
-static void restart(struct trace_reader *reader, const struct trace_part *part)
+/* Ends all slices of @track except the outermost @staying. Returns true if
+ * there are any. */
+static bool leave_slices(struct trace_reader *reader, struct track *track,
+			 uint64_t staying)
+{
+	if (!track)
+		return false;
+	track->deeper =
+		MIN(track->deeper, staying - MIN(staying, track->slice_count));
+	if (track->slice_count <= staying)
+		return false;
+	reader->leaving = track;
+	reader->staying = staying;
+	return true;
+}
+
+static struct track *restart(struct trace_reader *reader,
+			     const struct trace_part *part)
 {
 	struct sequence *sequence =
 		trace_reader_sequence(reader, part->sequence);
 
+	reader->seeds = 0;
 	if (!sequence)
-		return;
+		return NULL;
 	sequence->clock_ns = part->ns;
-	reader->leaving = sequence->track;
+	return sequence->track;
+}
+
+/* Compares @part, behind a PART_RESTART, with the slices that were open before.
+ * Returns true if slices must end first. Otherwise sets *@known if @part begins
+ * a slice that is still open. */
+static bool compare_seed(struct trace_reader *reader,
+			 const struct trace_part *part, bool *known)
+{
+	struct track *track = reader->restarted;
+
+	if (!part->seed) {
+		reader->restarted = NULL;
+		return leave_slices(reader, track, reader->seeds);
+	}
+	*known = reader->seeds < track->slice_count &&
+		 track->slices[reader->seeds].begin_ns == part->ns;
+	if (!*known && leave_slices(reader, track, reader->seeds))
+		return true;
+	reader->seeds++;
+	return false;
 }
 
 /* Returns 1 with the next packet; 2: slices must end first; 0 or -errno. */
 static int next_of_parts(struct trace_reader *reader,
 			 struct trace_packet_bytes *out)
 {
-	struct trace_part part;
-	int got;
+	struct trace_part *part = &reader->part;
+	int got = 1;
 
-	while ((got = trace_parts_next(reader->parts, &part)) > 0) {
-		if (part.kind == PART_PACKET) {
-			*out = part.bytes;
+	for (;; reader->has_part = false) {
+		bool known = false;
+
+		if (!reader->has_part)
+			got = trace_parts_next(reader->parts, part);
+		if (got <= 0)
+			break;
+		reader->has_part = true;
+		if (reader->restarted && compare_seed(reader, part, &known))
+			return 2;
+		if (part->kind == PART_PACKET && !known) {
+			*out = part->bytes;
+			reader->has_part = false;
 			return 1;
 		}
-		if (part.kind == PART_RESTART)
-			restart(reader, &part);
-		if (reader->leaving)
+		if (part->kind == PART_RESTART)
+			reader->restarted = restart(reader, part);
+		if (part->kind == PART_TRACK &&
+		    leave_slices(reader, read_tracks_get(reader, part->uuid),
+				 part->count)) {
+			reader->has_part = false;
 			return 2;
+		}
+	}
+	if (reader->restarted && !got) {
+		leave_slices(reader, reader->restarted, reader->seeds);
+		reader->restarted = NULL;
+		return 2;
 	}
 	reader->totals.last_ns =
 		MAX(reader->totals.last_ns, trace_parts_last_ns(reader->parts));

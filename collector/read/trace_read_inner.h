@@ -10,6 +10,7 @@
 #include "collector/base/pool.h"
 #include "collector/read/trace_names.h"
 #include "collector/read/trace_packets.h"
+#include "collector/read/trace_parts.h"
 #include "collector/read/trace_read.h"
 
 /* Deeper slices are only counted. perfrec draws 512. */
@@ -95,7 +96,15 @@ struct trace_reader {
 	int err; /* the final return value */
 	struct trace_jump *jump; /* NULL: reads everything */
 	struct trace_parts *parts; /* NULL: reads from packets */
-	struct track *leaving; /* its open slices end now; NULL: none */
+	struct trace_part part; /* if has_part, it waits for ends of slices */
+	bool has_part;
+	/* Its open slices behind the outermost "staying" end now; NULL: none. */
+	struct track *leaving;
+	uint64_t staying;
+	/* The begins of its open slices come next, after "seeds" of them;
+	 * NULL: none. */
+	struct track *restarted;
+	uint32_t seeds;
 	uint64_t indexed; /* length of the trace that the index describes; 0:
 			   * none */
 	bool seeding; /* return the open slices of the jump first */
@@ -149,6 +158,10 @@ struct track *read_tracks_get(struct trace_reader *reader, uint64_t uuid);
 /* Returns the thread @tid of process @pid; NULL: unknown. */
 struct track *read_tracks_thread(const struct trace_reader *reader, int64_t pid,
 				 int64_t tid);
+/* Adds the tracks that @index describes, in the order of the file: values in the
+ * index may be in front of descriptions. */
+void read_tracks_number(struct trace_reader *reader,
+			const struct trace_index *index);
 /* Marks @track as a track with events of a thread. */
 void read_tracks_are_calls(struct trace_reader *reader, struct track *track);
 /* Begins a slice. Returns NULL if it is too deep, or without room; its end is

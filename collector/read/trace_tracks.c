@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/read/trace_index.h"
 #include "collector/read/trace_read_inner.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
@@ -270,6 +271,21 @@ void read_tracks_describe(struct trace_reader *reader, struct wire fields)
 			break;
 		}
 	describe_other(reader, track);
+}
+
+void read_tracks_number(struct trace_reader *reader,
+			const struct trace_index *index)
+{
+	for (uint32_t i = 0; i < index->packet_count; i++) {
+		const struct index_packet *item = &index->packets[i];
+		struct wire fields = { item->at, item->at + item->count };
+		struct wire_field field;
+
+		while (item->kind == INDEX_PACKET && wire_next(&fields, &field))
+			if (field.tag == TAG_TRACE_PACKET_TRACK_DESCRIPTOR)
+				read_tracks_get(reader,
+						uuid_of(wire_of(&field)));
+	}
 }
 
 void read_tracks_are_calls(struct trace_reader *reader, struct track *track)

@@ -113,6 +113,30 @@ static void jump(const char *path, const struct trace_index *index,
 	trace_reader_close(&reader);
 }
 
+/* Reads the range, and the ends of the slices that are open behind it. */
+static void read_parts(const char *path, const struct trace_index *index,
+		       uint64_t from_ns, uint64_t to_ns)
+{
+	const struct time_range range = { from_ns, to_ns };
+	const struct parts_choice choice = { .ranges = &range,
+					     .range_count = 1,
+					     .ends = true };
+	struct trace_reader *reader;
+	struct trace_parts *parts;
+	struct trace_event event;
+	uint64_t begins = 0, ends = 0;
+
+	if (trace_parts_open(path, index, &choice, &parts) ||
+	    trace_reader_open_parts(parts, &reader))
+		return;
+	while (trace_reader_next(reader, &event) > 0) {
+		begins += event.kind == TRACE_BEGIN;
+		ends += event.kind == TRACE_END;
+	}
+	fuzz_must(begins == ends, "begins and ends differ");
+	trace_reader_close(&reader);
+}
+
 static void take(struct packet_window *window, const struct trace_part *part)
 {
 	if (part->kind == PART_PACKET)
@@ -129,6 +153,9 @@ static void cut(const char *path, const struct trace_index *index)
 {
 	struct time_range ranges[] = { { 1000, 2000 }, { 5000, 1ULL << 60 } };
 	struct cut_range at[] = { { 1000, 2000 }, { 5000, 1ULL << 60 } };
+	const struct parts_choice choice = { .ranges = ranges,
+					     .range_count =
+						     ARRAY_SIZE(ranges) };
 	const struct cut_ranges same = { .at = at, .count = ARRAY_SIZE(at) };
 	struct packet_window *window;
 	struct trace_parts *parts;
@@ -139,8 +166,7 @@ static void cut(const char *path, const struct trace_index *index)
 	fuzz_must(out, "no file");
 	fuzz_must(!cut_file_begin(&file, out, false), "no memory");
 	fuzz_must(!packet_window_new(&same, &file, NULL, &window), "no memory");
-	if (!trace_parts_open(path, index, ranges, ARRAY_SIZE(ranges),
-			      &parts)) {
+	if (!trace_parts_open(path, index, &choice, &parts)) {
 		while (trace_parts_next(parts, &part) > 0)
 			take(window, &part);
 		trace_parts_close(&parts);
@@ -232,6 +258,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		jump(trace_path, index, 0, UINT64_MAX, false);
 		jump(trace_path, index, 1000, 2000, false);
 		jump(trace_path, index, 1000, 1ULL << 60, true);
+		read_parts(trace_path, index, 0, UINT64_MAX);
+		read_parts(trace_path, index, 1000, 2000);
 		cut(trace_path, index);
 		look_at_some(trace_path, index);
 		sum_up(trace_path, index, false);
