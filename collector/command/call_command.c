@@ -146,6 +146,8 @@ static int check_choice(struct call_command *command, const char *path)
 		return err;
 	begin_progress(command, reader, "looking for the chosen calls", true);
 	vain = read_in_vain(command, reader);
+	command->met = call_reader_met_thread(reader) &&
+		       call_reader_met_function(reader);
 	progress_end(&command->progress);
 	if (vain)
 		err = check_met(command, reader) == OPTS_OK
@@ -210,7 +212,7 @@ int call_command_end(struct call_command *command,
 	status = trace_command_check(command->dir, result, &totals);
 	if (result && result != -EBADMSG)
 		return status;
-	if (status == OPTS_OK)
+	if (status == OPTS_OK && !command->met)
 		status = check_met(command, reader);
 	return status;
 }

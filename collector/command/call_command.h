@@ -22,6 +22,7 @@ struct call_command {
 	struct call_choice choice;
 	struct range_command range;
 	const char *functions[CALL_FUNCTIONS_MAX];
+	bool met; /* the trace has the chosen thread and function */
 	struct progress progress; /* of reading */
 };
 

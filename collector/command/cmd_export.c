@@ -226,6 +226,7 @@ static int write_exported_calls(struct export_options *options, FILE *out)
 	options->call.choice.calls_only =
 		strcmp(options->format->name, "chrome") != 0;
 	options->call.choice.sched = options->format->sched;
+	options->call.choice.parts = !options->format->self_times;
 	result = call_command_open(&options->call, out, &reader);
 	if (result == -ENODATA)
 		log_nothing(options, "calls");

@@ -59,6 +59,7 @@ int cmd_replay(int argc, char **argv)
 	if (result != OPTS_GO_ON)
 		return result;
 	options.call.choice.sched = true;
+	options.call.choice.parts = true;
 	if (call_command_open(&options.call, stdout, &reader))
 		return OPTS_FAILED;
 	options.text.columns = terminal_of(stdout).columns;

@@ -21,6 +21,7 @@ static const struct export_format formats[] = {
 	{ .name = "callgrind", .profile = export_callgrind },
 	{ .name = "csv",
 	  .calls = export_csv_calls,
+	  .self_times = true,
 	  .summary = export_csv_functions },
 	{ .name = "parquet", .folder = true },
 };

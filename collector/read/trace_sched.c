@@ -18,6 +18,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/pool.h"
 #include "collector/base/search.h"
+#include "collector/read/trace_index.h"
 #include "collector/read/trace_read.h"
 #include "collector/read/trace_switches.h"
 #include "collector/trace/fields.h"
@@ -278,11 +279,63 @@ static struct trace_sched *make_sched(void)
 	return sched;
 }
 
-int trace_sched_read(const char *path, const struct read_progress *progress,
+/* Sets *@out to the parts of the trace that may have switches, for the caller to
+ * free, and returns their number; 0: no memory. */
+static size_t find_switches(const struct trace_index *index,
+			    struct file_stretch **out)
+{
+	struct file_stretch *list =
+		calloc((size_t)index->extent_count + 1, sizeof(*list));
+	uint64_t end = 0;
+	size_t count = 0;
+
+	for (uint32_t i = 0; list && i < index->extent_count &&
+			     index->extents[i].end <= index->trace_bytes;
+	     i++) {
+		const struct index_extent *extent = &index->extents[i];
+
+		end = extent->end;
+		if (extent->sched_last_ns)
+			list[count++] = (struct file_stretch){ extent->offset,
+							       extent->end };
+	}
+	if (list)
+		list[count++] = (struct file_stretch){ end, UINT64_MAX };
+	*out = list;
+	return count;
+}
+
+static int read_switches(struct trace_sched *sched,
+			 struct trace_packets *packets,
+			 const struct trace_index *index)
+{
+	struct file_stretch *stretches = NULL;
+	struct trace_packet_bytes bytes;
+	int err;
+
+	for (uint32_t i = 0; index && i < index->packet_count; i++)
+		if (index->packets[i].kind == INDEX_PACKET)
+			take_packet(sched, &(struct trace_packet_bytes){
+						   index->packets[i].at,
+						   index->packets[i].count });
+	if (index) {
+		size_t count = find_switches(index, &stretches);
+
+		if (!count)
+			return -ENOMEM;
+		trace_packets_only(packets, stretches, count);
+	}
+	while ((err = trace_packets_next(packets, &bytes)) > 0)
+		take_packet(sched, &bytes);
+	free(stretches);
+	return err == -EBADMSG ? 0 : err;
+}
+
+int trace_sched_read(const char *path, const struct trace_index *index,
+		     const struct read_progress *progress,
 		     struct trace_sched **out)
 {
 	struct trace_packets *packets = NULL;
-	struct trace_packet_bytes bytes;
 	struct trace_sched *sched;
 	int err = trace_packets_open(path, &packets);
 
@@ -295,11 +348,9 @@ int trace_sched_read(const char *path, const struct read_progress *progress,
 	}
 	if (progress)
 		trace_packets_set_progress(packets, progress);
-	while ((err = trace_packets_next(packets, &bytes)) > 0)
-		take_packet(sched, &bytes);
+	err = read_switches(sched, packets,
+			    index && index->has_rest ? index : NULL);
 	trace_packets_close(&packets);
-	if (err == -EBADMSG)
-		err = 0;
 	if (!err && sched->switches.count && sched->has_stacks)
 		err = read_stacks(sched, path);
 	finish(sched);

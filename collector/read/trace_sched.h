@@ -14,6 +14,7 @@
 
 #include "collector/read/trace_packets.h"
 
+struct trace_index;
 struct trace_sched;
 
 /* Parts of a time, ns. */
@@ -29,13 +30,15 @@ struct trace_sched_sums {
 };
 
 /*
- * Reads the switches of the trace at @path. @progress may be NULL. Returns 0,
- * and the caller frees *@out with trace_sched_free(); *@out is NULL if the
+ * Reads the switches of the trace at @path: with its @index, which may be NULL,
+ * only the extents that have any. @progress may be NULL. Returns 0, and the
+ * caller frees *@out with trace_sched_free(); *@out is NULL if the
  * trace has no switches. A truncated or damaged trace is read up to the damage.
  * Returns -errno of opening or reading the file, or -ENOMEM; then *@out is
  * unchanged. Logs nothing.
  */
-int trace_sched_read(const char *path, const struct read_progress *progress,
+int trace_sched_read(const char *path, const struct trace_index *index,
+		     const struct read_progress *progress,
 		     struct trace_sched **out);
 /* Frees *@sched, which may be NULL, and clears it. */
 void trace_sched_free(struct trace_sched **sched);

@@ -14,6 +14,8 @@
 
 #include "collector/base/grow.h"
 #include "collector/names/name_pattern.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_parts.h"
 #include "shared/compiler.h"
 
 /* Events to search for the first time. */
@@ -41,9 +43,10 @@ enum name_match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
 
 struct call_reader {
 	struct trace_reader *trace;
+	struct trace_index *index; /* NULL: all of the trace is read */
 	struct call_choice choice;
 	uint64_t origin_ns;
-	uint64_t from_ns, to_ns;
+	struct time_range range; /* an open end is UINT64_MAX */
 	struct call_track *tracks; /* by track number */
 	uint32_t track_room;
 	uint8_t *matches; /* enum name_match, by number of the text */
@@ -101,6 +104,37 @@ static uint64_t find_origin(const char *path)
 	return first;
 }
 
+/* Returns true if the parts of the trace in the range are enough. A thread is
+ * chosen by the name that it had when its outermost call began, which may be in
+ * a part that is skipped. */
+static bool may_read_parts(const struct call_choice *choice)
+{
+	const char *thread = choice->thread ?: "";
+
+	return choice->parts && !thread[strspn(thread, "0123456789")] &&
+	       (choice->range.from_ns || choice->range.to_ns);
+}
+
+static int open_calls(struct call_reader *reader, const char *path)
+{
+	const struct call_choice *choice = &reader->choice;
+	const struct parts_choice part = { .ranges = &reader->range,
+					   .range_count = 1,
+					   .ends = true };
+	struct trace_parts *parts;
+	int err;
+
+	if (may_read_parts(choice))
+		trace_index_read_beside(path, &reader->index);
+	err = trace_parts_open(path, reader->index, &part, &parts);
+	if (!err)
+		err = trace_reader_open_parts(parts, &reader->trace);
+	if (!err && choice->sched)
+		err = trace_sched_read(path, reader->index, NULL,
+				       &reader->sched);
+	return err;
+}
+
 int call_reader_open(const char *path, const struct call_choice *choice,
 		     struct call_reader **out)
 {
@@ -109,21 +143,19 @@ int call_reader_open(const char *path, const struct call_choice *choice,
 
 	if (!reader)
 		return -ENOMEM;
-	err = trace_reader_open(path, &reader->trace);
-	if (!err && choice->sched)
-		err = trace_sched_read(path, NULL, &reader->sched);
-	if (err) {
-		trace_reader_close(&reader->trace);
-		free(reader);
-		return err;
-	}
 	reader->choice = *choice;
-	reader->origin_ns =
-		choice->origin_ns ? choice->origin_ns : find_origin(path);
-	reader->from_ns = choice->range.from_ns;
-	reader->to_ns = choice->range.to_ns ? choice->range.to_ns : UINT64_MAX;
+	reader->range = choice->range;
+	if (!reader->range.to_ns)
+		reader->range.to_ns = UINT64_MAX;
 	reader->met_thread = !choice->thread;
 	reader->met_function = !choice->function_count;
+	err = open_calls(reader, path);
+	if (err) {
+		call_reader_close(&reader);
+		return err;
+	}
+	reader->origin_ns =
+		choice->origin_ns ? choice->origin_ns : find_origin(path);
 	*out = reader;
 	return 0;
 }
@@ -146,6 +178,7 @@ void call_reader_close(struct call_reader **reader_ptr)
 	free(reader->matches);
 	free(reader->given);
 	trace_reader_close(&reader->trace);
+	trace_index_free(&reader->index);
 	trace_sched_free(&reader->sched);
 	free(reader);
 }
@@ -184,9 +217,9 @@ uint32_t call_reader_stretches(const struct call_reader *reader,
 	if (!reader->sched || track->kind != TRACE_TRACK_THREAD)
 		return 0;
 	count = trace_sched_stretches(reader->sched, track->tid, out);
-	while (first < count && (*out)[first].to < reader->from_ns)
+	while (first < count && (*out)[first].to < reader->range.from_ns)
 		first++;
-	while (count > first && (*out)[count - 1].from > reader->to_ns)
+	while (count > first && (*out)[count - 1].from > reader->range.to_ns)
 		count--;
 	*out += first;
 	return count - first;
@@ -261,10 +294,11 @@ static enum open_state first_state(const struct call_reader *reader,
 	const struct call_choice *choice = &reader->choice;
 
 	if (!call->inside || (choice->depth && call->depth >= choice->depth) ||
-	    call->begin_ns >= reader->to_ns)
+	    call->begin_ns >= reader->range.to_ns)
 		return CALL_HIDDEN;
-	return choice->min_ns || call->begin_ns < reader->from_ns ? CALL_PENDING
-								  : CALL_SHOWN;
+	return choice->min_ns || call->begin_ns < reader->range.from_ns
+		       ? CALL_PENDING
+		       : CALL_SHOWN;
 }
 
 static struct open_call *push_call(struct call_track *track)
@@ -334,7 +368,7 @@ static bool is_long_enough(const struct call_reader *reader,
 	const struct trace_event *end = &reader->end;
 
 	return trace_event_took(end, call->begin_ns) >= reader->choice.min_ns &&
-	       end->ns >= reader->from_ns;
+	       end->ns >= reader->range.from_ns;
 }
 
 /* Ends the innermost call of the track of reader->end, or returns the begin of
@@ -344,9 +378,9 @@ static bool end_read_call(struct call_reader *reader, struct call_event *out)
 	struct trace_event *event = &reader->end;
 	struct call_track *track = &reader->tracks[event->track->number];
 	struct open_call *call = &track->open[track->count - 1];
-	bool shown =
-		call->state == CALL_SHOWN ||
-		(call->state == CALL_PENDING && is_long_enough(reader, call));
+	bool shown = call->state == CALL_SHOWN ||
+		     (call->state == CALL_PENDING && !event->left &&
+		      is_long_enough(reader, call));
 
 	if (shown && give_pending(reader, track, event->track, out))
 		return true;
@@ -370,8 +404,9 @@ static bool pass_through(const struct call_reader *reader,
 			 struct call_event *out)
 {
 	*out = (struct call_event){ .event = *event };
-	return !reader->choice.calls_only && event->ns >= reader->from_ns &&
-	       event->ns < reader->to_ns;
+	return !reader->choice.calls_only &&
+	       event->ns >= reader->range.from_ns &&
+	       event->ns < reader->range.to_ns;
 }
 
 static int take_read_event(struct call_reader *reader,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * call_read - selected calls of a trace, by duration, time range, thread,
- * function and depth. Like trace_read.h, it reads the file once and in order;
- * the events of a track are ordered by time. Other events pass through. One
- * thread at a time.
+ * function and depth. Like trace_read.h, it reads the file, or its parts, once
+ * and in order; the events of a track are ordered by time. Other events pass
+ * through. One thread at a time.
  *
  * The duration of a call is only known at its end. So its begin may come late:
  * just before its own end, or before the first visible call inside.
@@ -41,6 +41,10 @@ struct call_choice {
 	bool calls_only; /* only begins and ends of calls of threads */
 	bool sched; /* required for call_reader_sched(): reads the trace once
 		     * more, for its switches */
+	/* With a range and an index beside the trace: read only the calls of
+	 * the range. Then callee_ns lacks calls outside of the range, and
+	 * totals are of the events that were read. */
+	bool parts;
 };
 
 struct call_event {

@@ -177,7 +177,7 @@ static void schedule(const char *path)
 {
 	struct trace_sched *sched = NULL;
 
-	if (trace_sched_read(path, NULL, &sched))
+	if (trace_sched_read(path, NULL, NULL, &sched))
 		abort();
 	for (int64_t tid = 0; sched && tid < 64; tid++)
 		check_thread(sched, tid);

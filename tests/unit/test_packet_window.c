@@ -491,7 +491,7 @@ static struct trace_sched *cut_switches(const int *times, char path[32],
 
 	*out = open_memory(NULL, 0, path);
 	ck_assert_int_eq(trace_cut_write(&wish, *out, &result), 0);
-	ck_assert_int_eq(trace_sched_read(path, NULL, &sched), 0);
+	ck_assert_int_eq(trace_sched_read(path, NULL, NULL, &sched), 0);
 	ck_assert_ptr_nonnull(sched);
 	fclose(in);
 	cut_ranges_release(&ranges);

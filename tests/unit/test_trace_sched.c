@@ -53,7 +53,7 @@ static void read_back(void)
 	ck_assert_int_eq(write(fd, g_trace, g_bytes), (ssize_t)g_bytes);
 	close(fd);
 	trace_sched_free(&g_sched);
-	ck_assert_int_eq(trace_sched_read(path, NULL, &g_sched), 0);
+	ck_assert_int_eq(trace_sched_read(path, NULL, NULL, &g_sched), 0);
 	unlink(path);
 }
 

@@ -7,7 +7,7 @@
 # several extents; raw and compressed, with switches, samples and blocks of memory;
 # with calls left out; of contexts; and with an index that is cut short, damaged, or
 # of another trace. (trace/index tests one whose collector was killed, and a part of
-# an index.)
+# an index.) Replays and exports of ranges are compared byte by byte.
 . "$TOP/tests/e2e/lib.sh"
 need python3
 
@@ -24,17 +24,30 @@ same()
 		fail "$folder: a cut by the index is another one"
 }
 
+# same_parts FOLDER [OPTION...]
+same_parts()
+{
+	folder=$1
+	shift
+	python3 "$TOP/tests/tools/parts_same.py" --count 12 --function leaf "$@" \
+		"$PERFREC" "$folder" ||
+		fail "$folder: a replay or an export by the index is another one"
+}
+
 run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 500
 expect_status 0
 # Several extents, or all is read each time.
 [ "$(stat -c %s data/trace.pftrace)" -gt 600000 ] || fail 'a small trace'
 same data --count 6 --damage 4 --slowest leaf --slowest one_round \
 	--thread '5 worker'
+same_parts data --damage 4 --thread "$(json data/summary.json \
+	'.processes[0].pid')"
 
 run "$PERFREC" record -q --on-full=block --compress --alloc exact --cpu 499 \
 	-o packed ./ranges 300
 expect_status 0
 same packed --seed 3 --count 3 --slowest annotate --find annotate
+same_parts packed --seed 3
 
 run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
 expect_status 0
@@ -43,6 +56,7 @@ same long --seed 4 --count 3
 run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 expect_status 0
 same stacks --seed 5 --count 3 --find leaf
+same_parts stacks --seed 5
 
 # That of another trace.
 cp -r packed other

@@ -93,6 +93,25 @@ expect_no_match err 'has no index'
 same many-off --seed 8 --count 4 --batches 1
 same_cuts many-off --seed 8 --batches 1 --find deep
 
+python3 "$TOP/tests/tools/parts_same.py" --seed 8 --count 4 --batches 1 \
+	"$PERFREC" many-off || fail 'many-off: a part of the index changes an export'
+# A replay of a range reads only the parts that it needs.
+cp -r many-off torn
+dd if=/dev/zero of=torn/trace.pftrace conv=notrunc bs=1024 seek=3000 count=1000 \
+	2>/dev/null
+end=$("$PERFREC" find --json --sort time --limit 1 main many-off |
+	jq '.calls[0].duration_ns')
+for command in replay 'export --to chrome' 'export --to speedscope'; do
+	for folder in many-off torn; do
+		run "$PERFREC" $command --from $((end - 100000))ns --min-duration 1ms \
+			"$folder"
+		expect_status 0
+		mv out "$folder.out"
+	done
+	cmp many-off.out torn.out || fail "$command of a range reads all of the trace"
+done
+grep -q main many-off.out || fail 'no call of main'
+
 # The index has the last values of many counters, and is small nevertheless.
 prog trace/counters
 run "$PERFREC" record -q --on-full=block --compress=off -o set \
